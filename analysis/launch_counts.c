@@ -153,6 +153,7 @@ tj_status tj_count_resolved(const tj_problem *problem, const tj_config *resolved
     if (!resolved->family->count)
         return tj_fail(err, TJ_ERR_UNSUPPORTED, "family %s states no counts", resolved->family->name);
     known = tj_problem_known(problem);
+    known = tj_problem_even(&known);
     view = tj_family_view(resolved, &known, &is_swapped);
     tj_family_launch(&view, is_swapped, resolved, form);
     status = check_size(&view, form, err);

@@ -1,30 +1,50 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench_records A.json B.json: the configs that two files of records choose for the same shapes, timed side by side: in turns, so that what
- * disturbs one disturbs the other. Ratios are of medians. Where both chose the same config there is nothing to time, unless --all is given.
+ * bench_records A.json B.json: do two tunings find the same? Of each shape that both files have a record of, the two configs are timed in
+ * turns, in one process, over the same operands in a cold L2. A third contender is A's config once more: how far a config is from itself
+ * says what the distance of the two is worth. Where both chose one config there is nothing to time, unless --all is given.
  */
-#include <stdio.h>
-#include <stdlib.h>
+#include <math.h>
 #include <string.h>
 
+#include "matmul/clock.h"
 #include "program.h"
 
 const char program[] = "bench_records";
 
-enum { TURNS = 25, LAUNCHES = 20, WARMUP = 5 };
+static const double CACHES = 3; /* times the L2: what the sets of operands exceed */
+static const double BAND = 1.01;
+enum { ROUNDS = 81, MOST_SETS = 1024, MOST_FILE_BYTES = 256 << 20 };
+enum { OF_A, OF_B, AGAIN, CONTENDERS };
+
+/* A ratio of two contenders' times over all rounds. */
+typedef struct ratio {
+    double low, middle, high; /* quartiles and median */
+} ratio;
+
+typedef struct contender {
+    const tj_plan *plan;
+    const tj_operands *set;
+    samples samples;
+    double us[ROUNDS];
+} contender;
+
+/* ---- records ------------------------------------------------------------------------------------------------------ */
 
 static tj_records *read_records(const char *path)
 {
     FILE *file = fopen(path, "rb");
     tj_records *records = tj_records_create();
-    char *text = calloc(1, 64 << 20);
+    char *text = malloc(MOST_FILE_BYTES);
     tj_error err;
+    size_t size;
 
-    if (!file || !text || !records || fread(text, 1, (64 << 20) - 1, file) == 0 ||
-        tj_records_parse(text, NULL, NULL, records, NULL, &err) != TJ_OK) {
-        fprintf(stderr, "bench_records: %s holds no records\n", path);
-        exit(1);
-    }
+    if (!file || !records || !text)
+        die(1, "%s cannot be read", path);
+    size = fread(text, 1, MOST_FILE_BYTES - 1, file);
+    text[size] = '\0';
+    if (tj_records_parse(text, NULL, NULL, records, NULL, &err) != TJ_OK)
+        die(1, "%s holds no records: %s", path, err.message);
     fclose(file);
     free(text);
     return records;
@@ -44,94 +64,183 @@ static const tj_record *find(const tj_records *records, const tj_problem *proble
     return NULL;
 }
 
-static tj_status prepare(tj_context *context, const tj_record *record, const tj_plan **plan, tj_error *err)
-{
-    tj_record_facts facts;
-    tj_config config;
-    tj_status status;
+/* ---- the race ----------------------------------------------------------------------------------------------------- */
 
-    tj_record_get_facts(record, &facts);
-    status = tj_config_parse(facts.config, &config, err);
-    return status == TJ_OK ? tj_plan_prepare(context, tj_record_problem(record), &config, plan, err) : status;
+static int queue(void *what, size_t set, struct CUstream_st *stream, tj_error *err)
+{
+    const contender *c = what;
+
+    return tj_plan_launch(c->plan, &c->set[set], stream, err) == TJ_OK;
 }
 
-static tj_status race(tj_context *context, const tj_record *const record[2], double us[2], tj_error *err)
+static size_t count_sets(tj_context *context, const bench_clock *clock, const tj_device_facts *device,
+                         const tj_problem *problem)
 {
-    const tj_plan *plan[2];
-    double turn[2][TURNS], time[LAUNCHES];
-    tj_workbench *bench = NULL;
-    tj_status status = tj_workbench_create(context, tj_record_problem(record[0]), NULL, &bench, err);
+    size_t bytes = 0, free_bytes, total_bytes;
+    double wanted, room;
+    tj_error err;
 
-    for (int i = 0; i < 2 && status == TJ_OK; i++) {
-        status = prepare(context, record[i], &plan[i], err);
-        if (status == TJ_OK)
-            status = tj_workbench_fit(bench, tj_plan_workspace_bytes(plan[i]), err);
-    }
-    for (int t = 0; t < TURNS && status == TJ_OK; t++)
-        for (int i = 0; i < 2 && status == TJ_OK; i++) {
-            const int which = (t + i) % 2;
+    must(tj_device_memory(context, &free_bytes, &total_bytes, &err), &err);
+    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_P; which++)
+        bytes += (size_t)tj_problem_span(problem, which) * tj_type_bytes((tj_type)tj_problem_matrix(problem, which)->type);
+    wanted = ceil(CACHES * (double)device->l2_bytes / (double)bytes) + 1;
+    room = floor((double)free_bytes / 4 / (double)bytes);
+    wanted = fmin(fmin(wanted, room), MOST_SETS);
+    return clock_is_emulated(clock) || wanted < 1 ? 1 : (size_t)wanted;
+}
 
-            status = tj_time_launches(context, plan[which], tj_workbench_operands(bench), NULL, WARMUP, LAUNCHES, time, err);
-            turn[which][t] = median(time, LAUNCHES);
+static const tj_plan *prepare(tj_context *context, const tj_record *record)
+{
+    const tj_plan *plan;
+    tj_record_facts facts;
+    tj_config config;
+    tj_error err;
+
+    tj_record_get_facts(record, &facts);
+    must(tj_config_parse(facts.config, &config, &err), &err);
+    must(tj_plan_prepare(context, tj_record_problem(record), &config, &plan, &err), &err);
+    return plan;
+}
+
+/* Rounds over the contenders, each going first in its turn. The round before the first is not kept. */
+static void run_rounds(bench_clock *clock, contender *c)
+{
+    tj_error err;
+
+    for (int round = -1; round < ROUNDS; round++)
+        for (int i = 0; i < CONTENDERS; i++) {
+            contender *one = &c[(i + round + CONTENDERS) % CONTENDERS];
+            const double us = clock_sample(clock, &one->samples, &err);
+
+            if (us < 0)
+                die(1, "%s", err.message);
+            if (round >= 0)
+                one->us[round] = us;
         }
-    for (int i = 0; i < 2 && status == TJ_OK; i++)
-        us[i] = median(turn[i], TURNS);
+}
+
+/* Of times that were taken in the same round: what disturbs one disturbs the other. */
+static ratio compare(const contender *a, const contender *b)
+{
+    double share[ROUNDS], middle;
+
+    for (int i = 0; i < ROUNDS; i++)
+        share[i] = a->us[i] > 0 ? b->us[i] / a->us[i] : 1;
+    middle = median(share, ROUNDS);
+    return (ratio){share[(ROUNDS - 1) / 4], middle, share[3 * (ROUNDS - 1) / 4]};
+}
+
+static void race(tj_context *context, bench_clock *clock, const tj_device_facts *device, const tj_record *const pair[2],
+                 contender *c)
+{
+    const tj_problem *problem = tj_record_problem(pair[OF_A]);
+    tj_workbench_options options = TJ_WORKBENCH_INIT;
+    size_t workspace = 0;
+    tj_workbench *bench;
+    tj_error err;
+
+    options.seed = 1;
+    options.sets = count_sets(context, clock, device, problem);
+    must(tj_workbench_create(context, problem, &options, &bench, &err), &err);
+    for (int i = 0; i < CONTENDERS; i++) {
+        c[i].plan = prepare(context, pair[i % AGAIN]);
+        if (workspace < tj_plan_workspace_bytes(c[i].plan))
+            workspace = tj_plan_workspace_bytes(c[i].plan);
+    }
+    must(tj_workbench_fit(bench, workspace, &err), &err);
+    for (int i = 0; i < CONTENDERS; i++) {
+        c[i].set = tj_workbench_operands(bench);
+        if (!clock_try(clock, queue, &c[i], &err) || !clock_capture(clock, queue, &c[i], options.sets, &c[i].samples, &err))
+            die(1, "%s", err.message);
+    }
+    run_rounds(clock, c);
+    for (int i = 0; i < CONTENDERS; i++)
+        clock_drop(clock, &c[i].samples);
     tj_workbench_free(bench);
-    return status;
+}
+
+/* ---- all ---------------------------------------------------------------------------------------------------------- */
+
+/* What was seen of all that were timed. */
+typedef struct sum {
+    size_t count, close;
+    double least, most, log;
+} sum;
+
+static void add(sum *s, double value)
+{
+    s->least = s->count == 0 || value < s->least ? value : s->least;
+    s->most = s->count == 0 || value > s->most ? value : s->most;
+    s->close += value < BAND && value > 1 / BAND;
+    s->log += log(value);
+    s->count++;
+}
+
+static void print_sum(const char *what, const sum *s)
+{
+    if (s->count > 0)
+        printf("%-22s %3zu timed, within 1 %%: %zu, least %.4f, most %.4f, geometric mean %.4f\n", what, s->count, s->close,
+               s->least, s->most, exp(s->log / (double)s->count));
 }
 
 int main(int argc, char **argv)
 {
-    const int all = argc > 3 && strcmp(argv[3], "--all") == 0;
+    const int all = argc == 4 && strcmp(argv[3], "--all") == 0;
+    size_t count = 0, same = 0, missing = 0;
+    sum one_config = {0}, two_configs = {0}, control = {0};
     tj_records *set[2];
     tj_context *context;
-    size_t count = 0, same = 0, close = 0, missing = 0;
-    double largest = 1;
+    tj_device_facts device;
+    bench_clock *clock;
     tj_error err;
 
-    if (argc < 3) {
-        fprintf(stderr, "usage: bench_records A.json B.json [--all]\n");
-        return 2;
-    }
-    set[0] = read_records(argv[1]);
-    set[1] = read_records(argv[2]);
-    if (tj_context_create(NULL, &context, &err) != TJ_OK) {
-        fprintf(stderr, "bench_records: %s\n", err.message);
-        return 1;
-    }
-    for (size_t i = 0; i < tj_records_count(set[0]); i++) {
-        const tj_record *pair[2] = {tj_records_at(set[0], i), find(set[1], tj_record_problem(tj_records_at(set[0], i)))};
+    if (argc < 3 || argc > 3 + all)
+        die(2, "usage: bench_records A.json B.json [--all]");
+    set[OF_A] = read_records(argv[1]);
+    set[OF_B] = read_records(argv[2]);
+    must(tj_context_create(NULL, &context, &err), &err);
+    clock = clock_open(context, &device, &err);
+    if (!clock)
+        die(77, "%s", err.message);
+    printf("%-28s %9s %9s %7s [quartiles]      %7s  configs\n", "problem", "A us", "B us", "B/A", "A/A");
+    for (size_t i = 0; i < tj_records_count(set[OF_A]); i++) {
+        const tj_record *a = tj_records_at(set[OF_A], i), *pair[2] = {a, find(set[OF_B], tj_record_problem(a))};
+        contender c[CONTENDERS] = {0};
         tj_record_facts facts[2];
-        double us[2] = {1, 1}, ratio;
+        bool is_same;
+        ratio b_to_a, a_to_a;
 
-        if (!pair[1]) {
+        if (!pair[OF_B]) {
             missing++;
             continue;
         }
-        tj_record_get_facts(pair[0], &facts[0]);
-        tj_record_get_facts(pair[1], &facts[1]);
+        tj_record_get_facts(pair[OF_A], &facts[OF_A]);
+        tj_record_get_facts(pair[OF_B], &facts[OF_B]);
+        is_same = strcmp(facts[OF_A].config, facts[OF_B].config) == 0;
         count++;
-        if (strcmp(facts[0].config, facts[1].config) == 0) {
-            same++;
-            if (!all)
-                continue;
+        same += is_same;
+        if (is_same && !all) {
+            printf("%-28s the same  %s\n", facts[OF_A].problem, facts[OF_A].config);
+            continue;
         }
-        if (race(context, pair, us, &err) != TJ_OK) {
-            fprintf(stderr, "bench_records: %s: %s\n", facts[0].problem, err.message);
-            return 1;
-        }
-        ratio = us[1] / us[0];
-        close += ratio < 1.01 && ratio > 1 / 1.01;
-        largest = ratio > largest ? ratio : 1 / ratio > largest ? 1 / ratio : largest;
-        printf("%-28s %9.2f us %9.2f us  %.4f  %s | %s\n", facts[0].problem, us[0], us[1], ratio, facts[0].config,
-               facts[1].config);
+        race(context, clock, &device, pair, c);
+        b_to_a = compare(&c[OF_A], &c[OF_B]);
+        a_to_a = compare(&c[OF_A], &c[AGAIN]);
+        add(is_same ? &one_config : &two_configs, b_to_a.middle);
+        add(&control, a_to_a.middle);
+        printf("%-28s %9.2f %9.2f %7.4f [%.4f, %.4f] %7.4f  %s | %s\n", facts[OF_A].problem, median(c[OF_A].us, ROUNDS),
+               median(c[OF_B].us, ROUNDS), b_to_a.middle, b_to_a.low, b_to_a.high, a_to_a.middle, facts[OF_A].config,
+               facts[OF_B].config);
+        fflush(stdout);
     }
-    printf("%zu shapes in both, %zu with the same config; of %zu timed, %zu within 1 %%, the largest ratio %.4f; missing in "
-           "the second: "
-           "%zu\n",
-           count, same, all ? count : count - same, close, largest, missing);
+    printf("\nshapes in both: %zu, of one config: %zu, of two: %zu; in the first file alone: %zu\n", count, same, count - same,
+           missing);
+    print_sum("two configs, B/A:", &two_configs);
+    print_sum("one config, B/A:", &one_config);
+    print_sum("A once more, A/A:", &control);
+    clock_close(clock);
     tj_context_free(context);
-    tj_records_free(set[0]);
-    tj_records_free(set[1]);
+    tj_records_free(set[OF_A]);
+    tj_records_free(set[OF_B]);
     return 0;
 }

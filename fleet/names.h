@@ -11,6 +11,7 @@
  *     tilejit:1:{class}:failures        hash: shape -> how often a worker failed or died with it
  *     tilejit:1:{class}:poison          hash: shape -> JSON: problem, why
  *     tilejit:1:{class}:workers         hash: worker -> "<ms when it was seen> <token> <JSON>"
+ *     tilejit:1:{class}:clock           ms of the server when a worker was last seen: does its clock jump back?
  *     tilejit:1:{class}:counts          hash: submitted, done, failed, poisoned since the queue was last empty
  *     tilejit:1:{class}:rate            hash: ten seconds -> how many shapes were done in them
  *     tilejit:1:{class}:generation:NAME sealed text of records

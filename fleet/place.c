@@ -15,7 +15,7 @@
 static const char FORM[] =
     "redis://[user:password@]host[:port][/database][?trust=FILE&sign=FILE&...], or redis+unix:///path[?...]";
 
-enum { USUAL_PORT = 6379, USUAL_DEADLINE_MS = 100, USUAL_WAIT_MS = 2000, USUAL_IMAGE_DAYS = 30, MOST_URL_BYTES = 8192 };
+enum { USUAL_PORT = 6379, USUAL_DEADLINE_MS = 100, USUAL_WAIT_MS = 10000, USUAL_IMAGE_DAYS = 30, MOST_URL_BYTES = 8192 };
 
 static int hex_digit(char c)
 {
@@ -203,9 +203,11 @@ tj_status fleet_place_parse(const char *url, fleet_place *place, tj_error *err)
     if (strlen(url) > MOST_URL_BYTES)
         return wrong(err, "more than 8192 bytes");
     if (behind(url, "rediss://") || behind(url, "valkeys://"))
-        return tj_fail(err, TJ_ERR_UNSUPPORTED,
-                       "the server's address asks for TLS, which this build does not speak: run stunnel or ssh -L beside the "
-                       "program, and name that: redis://127.0.0.1:PORT");
+        return tj_fail(
+            err, TJ_ERR_UNSUPPORTED,
+            "the server's address begins with \"%.*s\" and so asks for TLS, which this build does not speak: run stunnel "
+            "or ssh -L beside the program, and name its end here: redis://127.0.0.1:PORT",
+            (int)strcspn(url, ":"), url);
     if ((rest = behind(url, "redis+unix://")) || (rest = behind(url, "unix://"))) {
         query = rest + strcspn(rest, "?");
         if (*rest != '/' || !decode(rest, (size_t)(query - rest), place->socket, sizeof place->socket))

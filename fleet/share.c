@@ -3,9 +3,12 @@
  * share: a thread of its own has the only connection, and all that can be slow happens there: finding the host, connecting, every command.
  * A caller leaves a question and waits for its answer until the deadline, no longer.
  *
- * The circuit is closed while a connection works. Without one nobody waits: the thread tries to have one again, after 1 s, then 2, up to
- * 30, as long as somebody would ask. Only the first question of all waits for a connection, so a server that is gone costs a process its
- * deadline once.
+ * The circuit is closed while answers come in time. After one that is late nobody waits until it has come. Without a connection nobody
+ * waits either: the thread tries to have one again, after 1 s, then 2, up to 30, as long as somebody would ask. Only the first question of
+ * all waits for a connection, so a server that is gone costs a process its deadline once.
+ *
+ * Who compiles an image for all holds a lease, which the thread renews until the image is sent. A lease that lives is the sign of a process
+ * that lives, so the others have nothing better to do than to wait for it; one that is not renewed is over in seconds, and another's.
  */
 #include "share.h"
 
@@ -28,14 +31,20 @@
 enum {
     MOST_OFFERS = 256,
     MOST_OFFERED_BYTES = 64 << 20,
-    CONNECT_MS = 2000,     /* behind, where nobody waits for it */
-    OFFER_MS = 2000,       /* so too */
+    CONNECT_MS = 2000, /* behind, where nobody waits for it */
+    ANSWER_MS =
+        2000, /* so too: a question's deadline is its caller's, and what comes later still tells that the server lives */
     GENERATION_MS = 5000,  /* large, and asked for once */
     FLUSH_MS = 1000,       /* at the end */
     LEAST_PAUSE_MS = 1000, /* between two attempts to connect */
     MOST_PAUSE_MS = 30000,
-    POLL_MS = 20, /* for another process's image */
-    ANSWER_BYTES = 4096
+    SLICE_MS = 10,     /* of a deadline */
+    MOST_STRETCH = 20, /* of a deadline, on a machine that is busy */
+    LEASE_MS = 2000,
+    BEAT_MS = LEASE_MS / 4,
+    SILENCE_MS = LEASE_MS, /* of a server that has just said that another process compiles */
+    POLL_MS = 20,          /* for another process's image, at first */
+    MOST_POLL_MS = 160
 };
 
 typedef enum ask { ASK_FETCH, ASK_LEAD, SEND_BYTES, SEND_YIELD, SEND_USED } ask;
@@ -55,6 +64,12 @@ typedef struct job {
     lead lead;
 } job;
 
+/* An image that this process compiles for all. */
+typedef struct led {
+    struct led *next;
+    char name[FLEET_NAME_BYTES - 64];
+} led;
+
 struct fleet_share {
     fleet_place place;
     fleet_trust trust;
@@ -67,14 +82,18 @@ struct fleet_share {
     pthread_t thread;
     bool is_started, is_ending, is_abandoned, has_ended;
     bool is_up, was_tried; /* a connection; the first attempt at one is over */
+    bool is_late;          /* an answer: nobody waits until it has come */
     bool is_wanted;        /* somebody would have asked */
+    bool was_in_vain;      /* a wait for another process's image: there is no second one */
     int64_t next_try_ms, flush_until_ms;
     int pause_ms;
     job *question, *offer; /* two queues, first ones first */
     size_t offers, offered_bytes;
     bool has_warned_of_server, has_warned_of_seal, has_warned_of_offers;
     fleet_share_counts counts;
-    fleet_wire wire; /* the thread's alone */
+    fleet_wire wire; /* these are the thread's alone */
+    led *led;
+    int64_t next_beat_ms;
 };
 
 /* Under the lock: after the share is abandoned its log may be gone. */
@@ -166,7 +185,7 @@ static tj_status fetch_bytes(fleet_share *share, job *one, int64_t until, const 
 
 static tj_status do_fetch(fleet_share *share, job *one, tj_error *err)
 {
-    const int64_t until = fleet_now_ms() + one->deadline_ms;
+    const int64_t until = fleet_now_ms() + (one->deadline_ms > ANSWER_MS ? one->deadline_ms : ANSWER_MS);
     char key[FLEET_NAME_BYTES];
     const char *why = NULL;
     redisReply *reply;
@@ -219,25 +238,68 @@ static tj_status exists(fleet_share *share, int64_t until, const char *what, con
     return status;
 }
 
-static tj_status give_up_lease(fleet_share *share, int64_t until, const char *name, tj_error *err)
+/* A lease that is ours: renewed, or given up. */
+static tj_status touch_lease(fleet_share *share, const char *name, const char *lease_ms, tj_error *err)
 {
-    static const char script[] = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0";
+    static const char renew[] = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], ARGV[2]) "
+                                "end return 0",
+                      end[] = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0";
     char key[FLEET_NAME_BYTES];
     redisReply *reply = NULL;
     tj_status status;
 
     name_key(key, "lease", name);
-    status = fleet_wire_say(&share->wire, until, &reply, err, "EVAL", script, "1", key, share->token, NULL);
+    status = fleet_wire_say(&share->wire, fleet_now_ms() + ANSWER_MS, &reply, err, "EVAL", lease_ms ? renew : end, "1", key,
+                            share->token, lease_ms, NULL);
     if (reply)
         freeReplyObject(reply);
     return status;
 }
 
-/* The image is looked for once more when the lease is ours: whoever had it before may have just made it. */
-static tj_status do_lead(fleet_share *share, job *one, tj_error *err)
+/* Without memory it is not renewed, and nothing worse. */
+static void hold_lease(fleet_share *share, const char *name)
 {
-    const int64_t until = fleet_now_ms() + one->deadline_ms;
-    char key[FLEET_NAME_BYTES], wait[24];
+    led *one = malloc(sizeof *one);
+
+    if (!one)
+        return;
+    if (!share->led)
+        share->next_beat_ms = fleet_now_ms() + BEAT_MS;
+    (void)strcpy(one->name, name);
+    one->next = share->led;
+    share->led = one;
+}
+
+static tj_status give_up_lease(fleet_share *share, const char *name, tj_error *err)
+{
+    for (led **link = &share->led; *link; link = &(*link)->next)
+        if (strcmp((*link)->name, name) == 0) {
+            led *one = *link;
+
+            *link = one->next;
+            free(one);
+            break;
+        }
+    return touch_lease(share, name, NULL, err);
+}
+
+static tj_status renew_leases(fleet_share *share, tj_error *err)
+{
+    tj_status status = TJ_OK;
+    char lease[24];
+
+    (void)snprintf(lease, sizeof lease, "%d", LEASE_MS);
+    for (const led *one = share->led; one && status == TJ_OK; one = one->next)
+        status = touch_lease(share, one->name, lease, err);
+    share->next_beat_ms = fleet_now_ms() + BEAT_MS;
+    return status;
+}
+
+/* The image is looked for once more when the lease is ours: whoever had it before may have just made it. */
+static tj_status ask_lead(fleet_share *share, job *one, tj_error *err)
+{
+    const int64_t until = fleet_now_ms() + ANSWER_MS;
+    char key[FLEET_NAME_BYTES], lease[24];
     bool is_made = false, is_leased = false;
     redisReply *reply = NULL;
     tj_status status;
@@ -252,18 +314,26 @@ static tj_status do_lead(fleet_share *share, job *one, tj_error *err)
         return status;
     }
     name_key(key, "lease", one->name);
-    (void)snprintf(wait, sizeof wait, "%d", share->place.wait_ms);
-    status = fleet_wire_say(&share->wire, until, &reply, err, "SET", key, share->token, "NX", "PX", wait, NULL);
+    (void)snprintf(lease, sizeof lease, "%d", LEASE_MS);
+    status = fleet_wire_say(&share->wire, until, &reply, err, "SET", key, share->token, "NX", "PX", lease, NULL);
     if (status != TJ_OK)
         return status;
     is_leased = reply->type == REDIS_REPLY_STATUS;
     freeReplyObject(reply);
     status = exists(share, until, "image", one->name, &is_made, err);
     if (status == TJ_OK && is_made && is_leased)
-        status = give_up_lease(share, until, one->name, err);
+        status = touch_lease(share, one->name, NULL, err);
     if (status == TJ_OK)
         one->lead = is_made ? LEAD_MADE : is_leased ? LEAD_MINE : LEAD_BUSY;
     return status;
+}
+
+/* What others made comes with the answer. */
+static tj_status do_lead(fleet_share *share, job *one, tj_error *err)
+{
+    const tj_status status = ask_lead(share, one, err);
+
+    return status == TJ_OK && one->lead == LEAD_MADE ? do_fetch(share, one, err) : status;
 }
 
 static tj_status set(fleet_share *share, int64_t until, const char *key, const void *bytes, size_t size, tj_error *err)
@@ -283,7 +353,7 @@ static tj_status set(fleet_share *share, int64_t until, const char *key, const v
 
 static tj_status send_image(fleet_share *share, const job *one, tj_error *err)
 {
-    const int64_t until = fleet_now_ms() + OFFER_MS;
+    const int64_t until = fleet_now_ms() + ANSWER_MS;
     char key[FLEET_NAME_BYTES], digest[FLEET_DIGEST_BYTES], *sealed;
     size_t size;
     tj_status status;
@@ -304,12 +374,12 @@ static tj_status send_image(fleet_share *share, const job *one, tj_error *err)
 
 static tj_status do_send(fleet_share *share, const job *one, tj_error *err)
 {
-    const int64_t until = fleet_now_ms() + OFFER_MS;
+    const int64_t until = fleet_now_ms() + ANSWER_MS;
     tj_status status = TJ_OK;
     fleet_kept kept;
 
     if (one->ask == SEND_YIELD)
-        return give_up_lease(share, until, one->name, err);
+        return give_up_lease(share, one->name, err);
     if (one->ask == SEND_USED) { /* a reader may lack the right to */
         char key[FLEET_NAME_BYTES], seconds[24];
         redisReply *reply = NULL;
@@ -326,13 +396,13 @@ static tj_status do_send(fleet_share *share, const job *one, tj_error *err)
     }
     if (one->kind == FLEET_RECORD)
         status = fleet_keep_record(&share->wire, &share->trust, one->of, one->name, one->bytes, share->merge, NULL, false,
-                                   OFFER_MS, &kept, NULL, err);
+                                   ANSWER_MS, &kept, NULL, err);
     else
         status = send_image(share, one, err);
     if (one->is_led && share->wire.link) {
         tj_error ignored;
 
-        (void)give_up_lease(share, until, one->name, &ignored);
+        (void)give_up_lease(share, one->name, &ignored);
     }
     return status;
 }
@@ -354,7 +424,7 @@ static void refuse_questions(fleet_share *share)
 
 static void lose_link(fleet_share *share, const tj_error *why)
 {
-    share->is_up = false;
+    share->is_up = share->is_late = false;
     share->was_tried = true;
     share->is_wanted = false;
     share->counts.troubles++;
@@ -380,7 +450,7 @@ static void try_to_connect(fleet_share *share)
     if (share->was_tried)
         say(share, TJ_LOG_INFO, "sharing goes on", share->place.shown);
     share->is_up = share->was_tried = true;
-    share->has_warned_of_server = false;
+    share->is_late = share->has_warned_of_server = false;
 }
 
 /* So too. An error that the server told is one of this job alone. */
@@ -389,13 +459,27 @@ static void do_job(fleet_share *share, job *one, bool is_question)
     tj_error why;
     tj_status status;
 
+    if (is_question && one->references == 1) { /* its caller has gone on without */
+        share->is_late = false;
+        drop(one);
+        return;
+    }
     pthread_mutex_unlock(&share->lock);
     status = one->ask == ASK_FETCH  ? do_fetch(share, one, &why)
              : one->ask == ASK_LEAD ? do_lead(share, one, &why)
                                     : do_send(share, one, &why);
     pthread_mutex_lock(&share->lock);
+    share->is_late = false;
     if (status == TJ_OK)
         share->pause_ms = LEAST_PAUSE_MS;
+    if (status == TJ_OK && one->lead == LEAD_MINE && one->references == 1) { /* its caller compiles for himself by now */
+        one->ask = SEND_YIELD;
+        append(&share->offer, one);
+        share->offers++;
+        return;
+    }
+    if (one->lead == LEAD_MINE)
+        hold_lease(share, one->name);
     if (is_question) {
         one->is_done = true;
         pthread_cond_broadcast(&share->has_answer);
@@ -420,6 +504,19 @@ static void wait_until(fleet_share *share, int64_t until_ms)
     (void)pthread_cond_timedwait(&share->has_work, &share->lock, &until);
 }
 
+/* So too. */
+static void beat(fleet_share *share)
+{
+    tj_error why;
+    tj_status status;
+
+    pthread_mutex_unlock(&share->lock);
+    status = renew_leases(share, &why);
+    pthread_mutex_lock(&share->lock);
+    if (status == TJ_ERR_IO && !share->wire.link)
+        lose_link(share, &why);
+}
+
 static bool is_over(const fleet_share *share)
 {
     return share->is_ending && (!share->offer || !share->is_up || fleet_now_ms() > share->flush_until_ms);
@@ -433,6 +530,8 @@ static void release(fleet_share *share)
         share->offer = one->next;
         drop(one);
     }
+    for (led *held; (held = share->led); free(held))
+        share->led = held->next;
     fleet_wire_close(&share->wire);
     pthread_mutex_destroy(&share->lock);
     pthread_cond_destroy(&share->has_work);
@@ -452,6 +551,8 @@ static void *serve(void *payload)
 
         if (!share->is_up && is_asked && now >= share->next_try_ms && !share->is_ending) {
             try_to_connect(share);
+        } else if (share->is_up && share->led && now >= share->next_beat_ms) {
+            beat(share);
         } else if (share->is_up && (share->question || share->offer)) {
             const bool is_question = share->question != NULL;
             job **queue = is_question ? &share->question : &share->offer, *one = *queue;
@@ -464,7 +565,9 @@ static void *serve(void *payload)
             }
             do_job(share, one, is_question);
         } else {
-            wait_until(share, !share->is_up && is_asked && share->next_try_ms > now ? share->next_try_ms : now + MOST_PAUSE_MS);
+            wait_until(share, share->is_up && share->led                              ? share->next_beat_ms
+                              : !share->is_up && is_asked && share->next_try_ms > now ? share->next_try_ms
+                                                                                      : now + MOST_PAUSE_MS);
         }
     }
     refuse_questions(share);
@@ -509,12 +612,33 @@ static job *job_create(ask what, fleet_kind kind, const char *of, const char *na
     return one;
 }
 
+/*
+ * Under the lock: wait for the answer until the deadline, which is the server's. What counts is the time in which the thread waits for the
+ * server, in slices of which each counts as no more than it should have taken: not the time in which threads of a busy machine wait for a
+ * processor, where a compile would wait longer still.
+ */
+static void wait_for_answer(fleet_share *share, const job *one, int deadline_ms)
+{
+    const int64_t most = fleet_now_ms() + (int64_t)MOST_STRETCH * deadline_ms;
+    int64_t left = deadline_ms, now = fleet_now_ms();
+
+    while (!one->is_done && left > 0 && now < most) {
+        const int64_t slice = left < SLICE_MS ? left : SLICE_MS, until = now + slice;
+        const struct timespec end = {(time_t)(until / 1000), (long)(until % 1000) * 1000000};
+        int64_t took;
+
+        (void)pthread_cond_timedwait(&share->has_answer, &share->lock, &end);
+        took = fleet_now_ms() - now;
+        now += took;
+        if (atomic_load(&share->wire.is_waiting))
+            left -= took < slice ? took : slice;
+    }
+}
+
 /* True: the job is done, and still the caller's to drop. False: there is no answer, and no job any more. */
 static bool ask_and_wait(fleet_share *share, job *one, int deadline_ms)
 {
-    const int64_t until_ms = fleet_now_ms() + deadline_ms;
-    const struct timespec until = {(time_t)(until_ms / 1000), (long)(until_ms % 1000) * 1000000};
-    bool is_done, is_up;
+    bool is_done;
 
     one->deadline_ms = deadline_ms;
     if (share->pid != getpid()) { /* a forked child has no such thread */
@@ -524,8 +648,7 @@ static bool ask_and_wait(fleet_share *share, job *one, int deadline_ms)
     pthread_mutex_lock(&share->lock);
     share->is_wanted = true;
     share->counts.asked++;
-    is_up = share->is_up;
-    if (!is_running(share) || (!is_up && share->was_tried)) {
+    if (!is_running(share) || (!share->is_up && share->was_tried) || (share->is_late && one->kind != FLEET_GENERATION)) {
         pthread_cond_signal(&share->has_work);
         drop(one);
         pthread_mutex_unlock(&share->lock);
@@ -534,11 +657,12 @@ static bool ask_and_wait(fleet_share *share, job *one, int deadline_ms)
     one->references++;
     append(&share->question, one);
     pthread_cond_signal(&share->has_work);
-    while (!one->is_done && pthread_cond_timedwait(&share->has_answer, &share->lock, &until) == 0)
-        ;
+    wait_for_answer(share, one, deadline_ms);
     is_done = one->is_done && (one->is_found || one->lead != LEAD_UNKNOWN);
-    if (!one->is_done && !is_up)
-        share->was_tried = true; /* this one has waited for all */
+    if (!one->is_done) { /* this one has waited for all */
+        share->is_late = true;
+        share->counts.troubles++;
+    }
     share->counts.found += is_done && one->is_found;
     if (!is_done)
         drop(one);
@@ -546,8 +670,22 @@ static bool ask_and_wait(fleet_share *share, job *one, int deadline_ms)
     return is_done;
 }
 
+/* Under the lock: what is not sent ends its lease all the same. */
+static void refuse_offer(fleet_share *share, job *one)
+{
+    share->counts.dropped += one->ask == SEND_BYTES;
+    say_once(share, &share->has_warned_of_offers, "what was made here is not shared", "too much waits to be sent already");
+    free(one->bytes);
+    one->bytes = NULL;
+    one->size = 0;
+    if (one->is_led)
+        one->ask = SEND_YIELD;
+}
+
 static void leave(fleet_share *share, job *one)
 {
+    bool is_taken;
+
     if (!one)
         return;
     if (share->pid != getpid()) {
@@ -556,9 +694,10 @@ static void leave(fleet_share *share, job *one)
         return;
     }
     pthread_mutex_lock(&share->lock);
-    if (!is_running(share) || share->offers >= MOST_OFFERS || share->offered_bytes + one->size > MOST_OFFERED_BYTES) {
-        share->counts.dropped += one->ask == SEND_BYTES;
-        say_once(share, &share->has_warned_of_offers, "what was made here is not shared", "too much waits to be sent already");
+    is_taken = is_running(share) && share->offers < MOST_OFFERS && share->offered_bytes + one->size <= MOST_OFFERED_BYTES;
+    if (!is_taken && one->ask != SEND_YIELD)
+        refuse_offer(share, one);
+    if (!is_taken && (one->ask != SEND_YIELD || !share->is_started)) {
         drop(one);
     } else {
         share->offers++;
@@ -569,26 +708,36 @@ static void leave(fleet_share *share, job *one)
     pthread_mutex_unlock(&share->lock);
 }
 
-bool fleet_share_fetch(fleet_share *share, fleet_kind kind, const char *of, const char *name, void **bytes, size_t *size)
+/* The answer of a question is the caller's, and the question is no more. */
+static void take_answer(fleet_share *share, job *one, void **bytes, size_t *size)
 {
-    job *one = job_create(ASK_FETCH, kind, of, name);
-    const int deadline = kind == FLEET_GENERATION ? GENERATION_MS : share->place.deadline_ms;
-
-    if (!one || !ask_and_wait(share, one, deadline))
-        return false;
     *bytes = one->bytes;
     *size = one->size;
     one->bytes = NULL;
     pthread_mutex_lock(&share->lock);
     drop(one);
     pthread_mutex_unlock(&share->lock);
-    if (kind == FLEET_IMAGE) {
-        char digest[FLEET_DIGEST_BYTES];
+}
 
-        fleet_digest(*bytes, *size, digest);
-        leave(share, job_create(SEND_USED, kind, "", name));
-        leave(share, job_create(SEND_USED, kind, "", digest));
-    }
+/* An image that was used stays longer. */
+static void tell_used(fleet_share *share, const char *name, const void *bytes, size_t size)
+{
+    char digest[FLEET_DIGEST_BYTES];
+
+    fleet_digest(bytes, size, digest);
+    leave(share, job_create(SEND_USED, FLEET_IMAGE, "", name));
+    leave(share, job_create(SEND_USED, FLEET_IMAGE, "", digest));
+}
+
+bool fleet_share_fetch(fleet_share *share, fleet_kind kind, const char *of, const char *name, void **bytes, size_t *size)
+{
+    job *one = job_create(ASK_FETCH, kind, of, name);
+
+    if (!one || !ask_and_wait(share, one, kind == FLEET_GENERATION ? GENERATION_MS : share->place.deadline_ms))
+        return false;
+    take_answer(share, one, bytes, size);
+    if (kind == FLEET_IMAGE)
+        tell_used(share, name, *bytes, *size);
     return true;
 }
 
@@ -608,27 +757,69 @@ void fleet_share_offer(fleet_share *share, fleet_kind kind, const char *of, cons
         leave(share, one);
     } else {
         free(one);
+        if (is_led)
+            fleet_share_yield(share, name);
     }
 }
 
-bool fleet_share_lead(fleet_share *share, const char *name)
+static lead ask_for_lead(fleet_share *share, const char *name, void **bytes, size_t *size)
 {
-    const int64_t until = fleet_now_ms() + share->place.wait_ms;
+    job *one = job_create(ASK_LEAD, FLEET_IMAGE, "", name);
+    lead found;
 
+    if (!one || !ask_and_wait(share, one, share->place.deadline_ms))
+        return LEAD_UNKNOWN;
+    found = one->lead;
+    take_answer(share, one, bytes, size);
+    return found;
+}
+
+static bool has_link(fleet_share *share)
+{
+    bool is_up;
+
+    pthread_mutex_lock(&share->lock);
+    is_up = share->is_up;
+    pthread_mutex_unlock(&share->lock);
+    return is_up;
+}
+
+/* How long others' images are waited for. One who was kept waiting in vain is not kept again. */
+static int patience(fleet_share *share, bool was_in_vain)
+{
+    int wait_ms;
+
+    pthread_mutex_lock(&share->lock);
+    share->was_in_vain |= was_in_vain;
+    wait_ms = share->was_in_vain ? 0 : share->place.wait_ms;
+    pthread_mutex_unlock(&share->lock);
+    return wait_ms;
+}
+
+/* Once the server has said that somebody compiles it, an answer that is late is no reason to compile it too; a server that is gone is. */
+bool fleet_share_lead(fleet_share *share, const char *name, void **bytes, size_t *size)
+{
+    const int64_t until = fleet_now_ms() + patience(share, false);
+    int64_t seen_ms = 0;
+    int pause_ms = POLL_MS;
+
+    *bytes = NULL;
     for (;;) {
-        job *one = job_create(ASK_LEAD, FLEET_IMAGE, "", name);
-        const struct timespec pause = {0, POLL_MS * 1000000L};
-        lead found;
+        const lead found = ask_for_lead(share, name, bytes, size);
+        const int64_t now = fleet_now_ms();
+        const bool is_silent = found == LEAD_UNKNOWN && seen_ms > 0 && now - seen_ms < SILENCE_MS && has_link(share);
+        const struct timespec pause = {0, pause_ms * 1000000L};
 
-        if (!one || !ask_and_wait(share, one, share->place.deadline_ms))
-            return false;
-        found = one->lead;
-        pthread_mutex_lock(&share->lock);
-        drop(one);
-        pthread_mutex_unlock(&share->lock);
-        if (found != LEAD_BUSY || fleet_now_ms() >= until)
+        if (found == LEAD_BUSY)
+            seen_ms = now;
+        else if (!is_silent)
             return found == LEAD_MINE;
+        if (now >= until) {
+            (void)patience(share, true);
+            return false;
+        }
         (void)nanosleep(&pause, NULL);
+        pause_ms = pause_ms * 3 / 2 < MOST_POLL_MS ? pause_ms * 3 / 2 : MOST_POLL_MS;
     }
 }
 

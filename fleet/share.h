@@ -10,7 +10,7 @@ void fleet_share_free(fleet_share *share);
 bool fleet_share_fetch(fleet_share *share, fleet_kind kind, const char *of, const char *name, void **bytes, size_t *size);
 void fleet_share_offer(fleet_share *share, fleet_kind kind, const char *of, const char *name, const void *bytes, size_t size,
                        bool is_led);
-bool fleet_share_lead(fleet_share *share, const char *name);
+bool fleet_share_lead(fleet_share *share, const char *name, void **bytes, size_t *size);
 void fleet_share_yield(fleet_share *share, const char *name);
 const char *fleet_share_generation(const fleet_share *share);
 bool fleet_share_writes(const fleet_share *share);

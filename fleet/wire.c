@@ -38,16 +38,18 @@ static tj_status lose(fleet_wire *wire, tj_error *err, const char *why)
 }
 
 /* 1: ready; 0: not by then; -1: the process is out of something. */
-static int wait_for(const fleet_wire *wire, short events, int64_t until_ms)
+static int wait_for(fleet_wire *wire, short events, int64_t until_ms)
 {
     struct pollfd file = {.fd = wire->link->fd, .events = events};
     int answer;
 
+    atomic_store(&wire->is_waiting, true);
     do {
         const int64_t left = until_ms - fleet_now_ms();
 
         answer = poll(&file, 1, left > 0 ? (int)left : 0);
     } while (answer < 0 && errno == EINTR);
+    atomic_store(&wire->is_waiting, false);
     return answer;
 }
 
@@ -139,7 +141,9 @@ static tj_status connect_link(fleet_wire *wire, int64_t until_ms, tj_error *err)
     socklen_t size = sizeof(int);
     int trouble = 0;
 
+    atomic_store(&wire->is_waiting, true); /* for the name service */
     wire->link = place->socket[0] ? redisConnectUnixNonBlock(place->socket) : redisConnectNonBlock(place->host, place->port);
+    atomic_store(&wire->is_waiting, false);
     if (!wire->link)
         return tj_fail_memory(err, "a connection");
     if (wire->link->err)
@@ -162,12 +166,14 @@ static tj_status expect(fleet_wire *wire, int64_t until_ms, const char *remedy, 
 
     if (reply)
         freeReplyObject(reply);
-    if (status != TJ_OK) {
-        fleet_wire_close(wire);
-        return tj_fail(err, TJ_ERR_IO, "%.300s%s%s", why.message, status == TJ_ERR_UNSUPPORTED && *remedy ? ": " : "",
-                       status == TJ_ERR_UNSUPPORTED ? remedy : "");
-    }
-    return TJ_OK;
+    if (status == TJ_OK)
+        return TJ_OK;
+    fleet_wire_close(wire);
+    if (status == TJ_ERR_IO && fleet_now_ms() < until_ms) /* it ended the connection, or said what no Redis says */
+        return tj_fail(err, TJ_ERR_IO, "%.300s: is it a Redis server, and does it speak without TLS? If not, name another port",
+                       why.message);
+    return tj_fail(err, TJ_ERR_IO, "%.300s%s%s", why.message, status == TJ_ERR_UNSUPPORTED ? ": " : "",
+                   status == TJ_ERR_UNSUPPORTED ? remedy : "");
 }
 
 tj_status fleet_wire_open(fleet_wire *wire, int64_t until_ms, tj_error *err)

@@ -6,6 +6,8 @@
 #ifndef TJ_FLEET_WIRE_H
 #define TJ_FLEET_WIRE_H
 
+#include <stdatomic.h>
+
 #include <hiredis/hiredis.h>
 
 #include "place.h"
@@ -14,6 +16,7 @@ typedef struct fleet_wire {
     const fleet_place *place; /* borrowed */
     redisContext *link;       /* NULL: not connected */
     size_t most_bytes;        /* of an answer */
+    atomic_bool is_waiting;   /* for the server, the network or the name service at this moment; any thread may look */
 } fleet_wire;
 
 /** Milliseconds of a clock that does not jump. */

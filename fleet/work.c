@@ -51,10 +51,33 @@ typedef struct worker {
 
 /* ---- scripts ------------------------------------------------------------------------------------------------------ */
 
+/*
+ * All times are the server's. One that has jumped forward makes workers look silent, who are not when they beat again. One that has jumped
+ * back makes the dead look alive until it has caught up: so their times, and those of what they hold, become the time after the jump.
+ * KEYS: workers, clock, queue, compile.
+ */
+#define TELL_TIME                                                                                                        \
+    "local t = redis.call('TIME') local now = t[1] * 1000 + math.floor(t[2] / 1000) "                                    \
+    "if now + 1000 < tonumber(redis.call('GET', KEYS[2]) or '0') then "                                                  \
+    "  for i = 3, 4 do "                                                                                                 \
+    "    local held = redis.pcall('XPENDING', KEYS[i], 'w', '-', '+', 10000) "                                           \
+    "    for _, e in ipairs(held.err and {} or held) do "                                                                \
+    "      redis.call('XCLAIM', KEYS[i], 'w', e[2], 0, e[1], 'IDLE', 0, 'JUSTID') "                                      \
+    "    end "                                                                                                           \
+    "  end "                                                                                                             \
+    "  local all = redis.call('HGETALL', KEYS[1]) "                                                                      \
+    "  for i = 1, #all, 2 do "                                                                                           \
+    "    local seen, rest = string.match(all[i + 1], '^(%d+)( .*)$') "                                                   \
+    "    if seen and tonumber(seen) > now then redis.call('HSET', KEYS[1], all[i], string.format('%.0f', now) .. rest) " \
+    "    end "                                                                                                           \
+    "  end "                                                                                                             \
+    "end "                                                                                                               \
+    "redis.call('SET', KEYS[2], string.format('%.0f', now)) "
+
 /* ARGV: name, token, JSON, lease. The answer: "" or what is known of another worker of that name who lives. */
-static const char *const register_keys[] = {"workers"};
+static const char *const register_keys[] = {"workers", "clock", "queue", "compile"};
 static const fleet_script register_script = {
-    "local t = redis.call('TIME') local now = t[1] * 1000 + math.floor(t[2] / 1000) "
+    TELL_TIME
     "local all = redis.call('HGETALL', KEYS[1]) "
     "for i = 1, #all, 2 do "
     "  local seen, token = string.match(all[i + 1], '^(%d+) (%S+) ') "
@@ -63,22 +86,22 @@ static const fleet_script register_script = {
     "end "
     "redis.call('HSET', KEYS[1], ARGV[1], string.format('%.0f', now) .. ' ' .. ARGV[2] .. ' ' .. ARGV[3]) "
     "return ''",
-    register_keys, 1};
+    register_keys, 4};
 
 /* ARGV: name, token, JSON, entry. -1: another worker has this name. Else: is the entry still this worker's? Only then it is kept from others. */
-static const char *const beat_keys[] = {"workers", "queue"}, *const beat_to_compile_keys[] = {"workers", "compile"};
+static const char *const beat_keys[] = {"workers", "clock", "queue", "compile", "queue"};
+static const char *const beat_to_compile_keys[] = {"workers", "clock", "queue", "compile", "compile"};
 static const char BEAT_SCRIPT[] =
-    "local t = redis.call('TIME') local now = t[1] * 1000 + math.floor(t[2] / 1000) "
-    "local token = string.match(redis.call('HGET', KEYS[1], ARGV[1]) or '', '^%d+ (%S+) ') "
-    "if token and token ~= ARGV[2] then return -1 end "
-    "redis.call('HSET', KEYS[1], ARGV[1], string.format('%.0f', now) .. ' ' .. ARGV[2] .. ' ' .. ARGV[3]) "
-    "if ARGV[4] == '' then return 1 end "
-    "local held = redis.pcall('XPENDING', KEYS[2], 'w', ARGV[4], ARGV[4], 1) "
-    "if held.err or not held[1] or held[1][2] ~= ARGV[1] then return 0 end "
-    "redis.call('XCLAIM', KEYS[2], 'w', ARGV[1], 0, ARGV[4], 'JUSTID') "
-    "return 1";
-static const fleet_script beat_script = {BEAT_SCRIPT, beat_keys, 2},
-                          beat_to_compile_script = {BEAT_SCRIPT, beat_to_compile_keys, 2};
+    TELL_TIME "local token = string.match(redis.call('HGET', KEYS[1], ARGV[1]) or '', '^%d+ (%S+) ') "
+              "if token and token ~= ARGV[2] then return -1 end "
+              "redis.call('HSET', KEYS[1], ARGV[1], string.format('%.0f', now) .. ' ' .. ARGV[2] .. ' ' .. ARGV[3]) "
+              "if ARGV[4] == '' then return 1 end "
+              "local held = redis.pcall('XPENDING', KEYS[5], 'w', ARGV[4], ARGV[4], 1) "
+              "if held.err or not held[1] or held[1][2] ~= ARGV[1] then return 0 end "
+              "redis.call('XCLAIM', KEYS[5], 'w', ARGV[1], 0, ARGV[4], 'JUSTID') "
+              "return 1";
+static const fleet_script beat_script = {BEAT_SCRIPT, beat_keys, 5},
+                          beat_to_compile_script = {BEAT_SCRIPT, beat_to_compile_keys, 5};
 
 /*
  * ARGV: name, lease, may it claim, most failures, does it compile. First what was given to this worker by an answer that never came, then

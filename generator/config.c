@@ -272,6 +272,16 @@ static tj_status check_types(const tj_family *family, const tj_problem *view, bo
     return TJ_OK;
 }
 
+static tj_status check_groups(const tj_family *family, const tj_problem *view, tj_error *err)
+{
+    if (view->groups.count == 0 || family->takes_groups)
+        return TJ_OK;
+    return tj_fail(
+        err, TJ_ERR_INVALID_ARGUMENT,
+        "family %s takes no groups, and the problem has %lld: use the family %s, or none, so that the library chooses",
+        family->name, (long long)view->groups.count, TJ_SAFE_FAMILY->name);
+}
+
 tj_status tj_config_resolve(const tj_problem *problem, tj_config *config, tj_error *err)
 {
     if (TJ_HAS_NULL(err, problem, config))
@@ -293,16 +303,27 @@ tj_status tj_config_resolve(const tj_problem *problem, tj_config *config, tj_err
     view = tj_family_view(&resolved, problem, &is_swapped);
     status = check_types(resolved.family, &view, is_swapped, err);
     if (status == TJ_OK)
+        status = check_groups(resolved.family, &view, err);
+    if (status == TJ_OK)
         status = resolved.family->resolve(&view, is_swapped, &resolved, err);
     if (status == TJ_OK)
         *config = resolved;
     return status;
 }
 
+/* Of groups forms weigh one of the mean size. */
+static tj_problem mean_view(const tj_config *config, const tj_problem *problem, bool *is_swapped)
+{
+    tj_problem view = tj_family_view(config, problem, is_swapped);
+
+    view.j.extent = tj_problem_even(&view).j.extent;
+    return view;
+}
+
 bool tj_config_is_worth_trying(const tj_problem *problem, const tj_config *config)
 {
     bool is_swapped;
-    const tj_problem view = tj_family_view(config, problem, &is_swapped);
+    const tj_problem view = mean_view(config, problem, &is_swapped);
 
     return !config->family->is_worth_trying || config->family->is_worth_trying(&view, config);
 }
@@ -312,9 +333,11 @@ bool tj_config_is_hopeless(const tj_problem *problem, const tj_config *config, s
     bool is_swapped;
     tj_problem view;
 
+    if (problem->groups.count > 0 && !config->family->takes_groups)
+        return true;
     if (!config->family->is_hopeless)
         return false;
-    view = tj_family_view(config, problem, &is_swapped);
+    view = mean_view(config, problem, &is_swapped);
     return config->family->is_hopeless(&view, config, known);
 }
 

@@ -83,7 +83,8 @@ static bool set_matrix(tj_template_params *params, const tj_problem *view, tj_wh
     static const char *const letters[] = {"m", "n", "p", "c"};
     const tj_matrix *const matrix = tj_problem_matrix(view, which);
     const tj_lines lines = tj_problem_lines(view, which);
-    const bool is_used = which != TJ_MATRIX_C || view->epilogue.has_beta, has_stride = is_used && view->batch != 1;
+    const bool is_used = which != TJ_MATRIX_C || view->epilogue.has_beta,
+               has_stride = is_used && tj_matrix_count(view, which) != 1;
     char ld[8], stride[16], product[16];
 
     (void)snprintf(ld, sizeof ld, "ld_%s", letters[which]);
@@ -140,13 +141,31 @@ static void set_types(tj_template_params *params, const tj_problem *view)
         tj_template_set(params, part[parts], "");
 }
 
+/* With groups the j of the text is where a block's group ends, and the rows of all of them are all_rows. */
+static void set_groups(tj_template_params *params, const tj_problem *view, bool by_warp)
+{
+    const bool has_groups = view->groups.count > 0;
+    const tj_dim none = {0, -1, 0};
+
+    set_dim(params, "j", has_groups ? &none : &view->j);
+    set_dim(params, "all_rows", has_groups ? &view->j : &none);
+    tj_template_set_flag(params, "has_groups", has_groups);
+    tj_template_set_flag(params, "many_groups", view->groups.count > 1);
+    tj_template_set_int(params, "groups", view->groups.count);
+    tj_template_set(params, "offset_t", view->groups.offset_bytes == 8 ? "long long" : "int");
+    tj_template_set_flag(params, "offsets_by_value", view->groups.on_host);
+    tj_template_set(params, "offset_rows", view->groups.on_host ? "offsets.row" : "offsets");
+    tj_template_set_flag(params, "groups_by_warp", by_warp);
+    tj_template_set(params, "tile_height", by_warp ? "BM" : "TILE_WIDTH");
+}
+
 static void fill_common(const tj_problem *view, const tj_config *config, bool is_swapped, tj_template_params *params)
 {
     const tj_checks checks = tj_checks_of(config, is_swapped);
     bool derives = false;
 
     set_types(params, view);
-    set_dim(params, "j", &view->j);
+    set_groups(params, view, config->family->sums_in_registers);
     set_dim(params, "k", &view->k);
     set_dim(params, "l", &view->l);
     tj_template_set_flag(params, "m_row_major", view->m.layout == TJ_ROW_MAJOR);
@@ -156,7 +175,7 @@ static void fill_common(const tj_problem *view, const tj_config *config, bool is
         derives |= set_matrix(params, view, which);
     tj_template_set_flag(params, "derives", derives);
     tj_template_set_flag(params, "batched", view->batch != 1);
-    tj_template_set_flag(params, "points", tj_problem_points(view));
+    tj_template_set_flag(params, "points", tj_problem_points(view) && view->groups.count == 0);
     tj_template_set_flag(params, "check_j", checks.j);
     tj_template_set_flag(params, "check_k", checks.k);
     tj_template_set_flag(params, "check_l", checks.l);
@@ -232,6 +251,10 @@ static bool is_in_formula(const tj_problem *view, size_t operation)
 /* The request in one line, and the formula with this request's numbers. */
 static void append_head(tj_text *out, const tj_problem *problem, const tj_problem *view, bool is_swapped)
 {
+    static const char *const of_one[] = {"M", "N", "P"}, *const of_group[] = {"M_g", "N_g", "P_g"};
+    const bool has_groups = view->groups.count > 0;
+    const tj_dim open = {0, TJ_DIM_ANY, 0}, *const j = has_groups ? &open : &view->j;
+    const char *const *const name = has_groups ? of_group : of_one;
     const bool has_expression = view->epilogue.expression.nodes > 0;
     char line[TJ_PROBLEM_TEXT_BYTES];
 
@@ -239,7 +262,7 @@ static void append_head(tj_text *out, const tj_problem *problem, const tj_proble
     tj_text_append(out, "// ");
     tj_text_append(out, line);
     tj_text_append(out, "\n//\n//     ");
-    append_extents(out, "P", &view->j, "j", &view->l, "l");
+    append_extents(out, name[TJ_MATRIX_P], j, has_groups ? "j_g" : "j", &view->l, "l");
     tj_text_append(out, " = ");
     if (has_expression) {
         tj_epilogue_print(&view->epilogue, line);
@@ -248,9 +271,9 @@ static void append_head(tj_text *out, const tj_problem *problem, const tj_proble
     }
     for (size_t i = tj_operation_count; i-- > 0;)
         tj_text_append(out, is_in_formula(view, i) ? tj_operations[i].before : "");
-    append_extents(out, "M", &view->j, "j", &view->k, "k");
+    append_extents(out, name[TJ_MATRIX_M], j, has_groups ? "j_g" : "j", &view->k, "k");
     tj_text_append(out, " . ");
-    append_extents(out, "N", &view->k, "k", &view->l, "l");
+    append_extents(out, name[TJ_MATRIX_N], &view->k, "k", &view->l, "l");
     for (size_t i = 0; i < tj_operation_count; i++)
         tj_text_append(out, is_in_formula(view, i) ? tj_operations[i].after : "");
     tj_text_append(out, "\n//\n");
@@ -300,7 +323,10 @@ static tj_status describe_checks(const tj_source *source, bool is_swapped, char 
     tile = config->family->tile(problem, config);
     if (is_swapped)
         tile = (tj_tile){tile.cols, tile.k, tile.rows, tile.cols_name, tile.k_name, tile.rows_name};
-    append_check(&text, 'j', &problem->j, config->check_j, tile.rows, tile.rows_name);
+    if (problem->groups.count > 0)
+        tj_text_append(&text, "j: checked, groups may end at any row");
+    else
+        append_check(&text, 'j', &problem->j, config->check_j, tile.rows, tile.rows_name);
     tj_text_append(&text, "; ");
     if (!config->family->checks_k)
         tj_text_append(&text, "k: not checked, one thread walks all of it");
@@ -387,6 +413,10 @@ tj_status tj_generate(const tj_problem *problem, const tj_config *config, tj_sou
     tj_template_set_flag(&params, "any_batch", product->grid == TJ_GRID_PRODUCTS && view.batch == TJ_ANY);
     tj_template_set_flag(&params, "walks", product->grid == TJ_GRID_WALK);
     tj_template_set_flag(&params, "tensor_maps", (source->launch.needs & TJ_FEATURE_TMA) != 0);
+    tj_template_set(&params, "row_of_tiles",
+                    resolved.family->sums_in_registers ? "tile_y"
+                    : product->rows_on_x               ? "blockIdx.x"
+                                                       : "blockIdx.y");
     tj_template_set_flag(&params, "rows_on_x", product->rows_on_x);
     tj_template_set_flag(&params, "rows_on_y", !product->rows_on_x);
 

@@ -15,7 +15,7 @@ static void add_arg(tj_launch_step *step, bool is_present, tj_argument_kind kind
 /* In the order of templates/parts/parameters.cuh. The text's M is the caller's N when the two have changed places. */
 void tj_step_list_args(const tj_problem *view, bool is_swapped, bool reads, bool writes, tj_launch_step *step)
 {
-    const bool is_batched = view->batch != 1, has_c = writes && view->epilogue.has_beta;
+    const bool has_c = writes && view->epilogue.has_beta;
     const tj_dim *const dim[] = {&view->j, &view->k, &view->l};
     const bool is_there[TJ_MATRICES] = {reads, reads, writes, has_c};
     const int callers[TJ_MATRICES] = {is_swapped ? TJ_MATRIX_N : TJ_MATRIX_M, is_swapped ? TJ_MATRIX_M : TJ_MATRIX_N,
@@ -28,9 +28,10 @@ void tj_step_list_args(const tj_problem *view, bool is_swapped, bool reads, bool
     for (int i = 0; i < TJ_MATRICES; i++)
         add_arg(step, is_there[i] && matrix[i]->ld == TJ_ANY, TJ_ARG_LD, callers[i]);
     for (int i = 0; i < TJ_MATRICES; i++)
-        add_arg(step, is_there[i] && is_batched && matrix[i]->stride == TJ_ANY, TJ_ARG_STRIDE, callers[i]);
+        add_arg(step, is_there[i] && tj_matrix_count(view, (tj_which)i) != 1 && matrix[i]->stride == TJ_ANY, TJ_ARG_STRIDE,
+                callers[i]);
     for (int i = 0; i < 2; i++)
-        add_arg(step, writes && is_batched && scale[i], TJ_ARG_SCALE_STRIDE, callers[i]);
+        add_arg(step, writes && tj_matrix_count(view, (tj_which)i) != 1 && scale[i], TJ_ARG_SCALE_STRIDE, callers[i]);
     add_arg(step, step->grid == TJ_GRID_PRODUCTS && view->batch == TJ_ANY, TJ_ARG_BATCH, 0);
     add_arg(step, writes && view->epilogue.has_alpha, TJ_ARG_ALPHA, 0);
     add_arg(step, has_c && tj_epilogue_weighs_c(&view->epilogue), TJ_ARG_BETA, 0);
@@ -41,9 +42,10 @@ void tj_step_list_args(const tj_problem *view, bool is_swapped, bool reads, bool
 
         add_arg(step, writes && indexed == TJ_BY_NOTHING, TJ_ARG_WITH_NUMBER, i);
         add_arg(step, writes && indexed == TJ_BY_BOTH, TJ_ARG_WITH_LD, i);
-        add_arg(step, writes && indexed && is_batched, TJ_ARG_WITH_STRIDE, i);
+        add_arg(step, writes && indexed && view->batch != 1, TJ_ARG_WITH_STRIDE, i);
         add_arg(step, writes && indexed, TJ_ARG_WITH, i);
     }
+    add_arg(step, view->groups.count > 0, TJ_ARG_OFFSETS, view->groups.on_host);
     add_arg(step, reads, TJ_ARG_POINTER, callers[TJ_MATRIX_M]);
     add_arg(step, reads, TJ_ARG_POINTER, callers[TJ_MATRIX_N]);
     add_arg(step, !reads || !writes, TJ_ARG_WORKSPACE, 0);

@@ -27,7 +27,7 @@ static void spell_out(tj_problem *c, tj_which which)
 
     if (m->ld == TJ_TIGHT && stored.width->mode == TJ_DIM_FIXED)
         m->ld = stored.width->extent > 1 ? stored.width->extent : 1;
-    if (c->batch == 1 && !tj_stride_is_pointers(m->stride))
+    if (tj_matrix_count(c, which) == 1 && !tj_stride_is_pointers(m->stride))
         m->stride = TJ_TIGHT;
     else if (m->stride == TJ_TIGHT && m->ld > 0 && stored.count->mode == TJ_DIM_FIXED &&
              !tj_mul(m->ld, stored.count->extent, &m->stride))
@@ -74,6 +74,10 @@ tj_problem tj_problem_canonical(const tj_problem *problem)
 
     if (c.batch == 0)
         c.batch = 1;
+    if (c.groups.count == 0)
+        c.groups = (tj_groups){0};
+    else if (c.groups.offset_bytes == 0)
+        c.groups.offset_bytes = (int32_t)sizeof(int32_t);
     forget_unused(&c.j);
     forget_unused(&c.k);
     forget_unused(&c.l);
@@ -147,10 +151,23 @@ int64_t tj_problem_span(const tj_problem *problem, tj_which which)
     if (width < 1 || count < 1)
         return 0;
     /* TJ_BROADCAST and pointers: of one. */
-    return tj_mul(p.batch - 1, m->stride < 0 ? 0 : m->stride, &products) && tj_mul(count - 1, m->ld, &lines) &&
-                   tj_add(products, lines, &span) && tj_add(span, width, &span)
+    return tj_mul(tj_matrix_count(&p, which) - 1, m->stride < 0 ? 0 : m->stride, &products) &&
+                   tj_mul(count - 1, m->ld, &lines) && tj_add(products, lines, &span) && tj_add(span, width, &span)
                ? span
                : -1;
+}
+
+tj_problem tj_problem_even(const tj_problem *problem)
+{
+    tj_problem even = *problem;
+
+    if (problem->groups.count == 0)
+        return even;
+    even.groups = (tj_groups){0};
+    even.batch = problem->groups.count;
+    even.j.extent = tj_ceil_div(problem->j.extent, problem->groups.count);
+    even.j.multiple_of = 0;
+    return tj_problem_canonical(&even); /* whose M, P and C follow each other, as their rows do */
 }
 
 bool tj_problem_points(const tj_problem *problem)

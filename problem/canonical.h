@@ -6,6 +6,8 @@
 #define TJ_PROBLEM_CANONICAL_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
 
 #include <tilejit/problem.h>
 
@@ -24,6 +26,25 @@ tj_lines tj_problem_lines(const tj_problem *problem, tj_which which);
 static inline tj_matrix *tj_matrix_of(tj_problem *problem, tj_which which)
 {
     return (tj_matrix *)tj_problem_matrix(problem, which);
+}
+
+/** How many matrices an operand is: one for each product of the batch (TJ_ANY: not known yet), of N also one for each group. */
+static inline int64_t tj_matrix_count(const tj_problem *problem, tj_which which)
+{
+    return which == TJ_MATRIX_N && problem->groups.count > 0 ? problem->groups.count : problem->batch;
+}
+
+/** Number i of the offsets of a problem with groups. Canonical. */
+static inline int64_t tj_group_offset(const tj_problem *problem, const void *offsets, int64_t i)
+{
+    return problem->groups.offset_bytes == (int32_t)sizeof(int64_t) ? ((const int64_t *)offsets)[i]
+                                                                    : ((const int32_t *)offsets)[i];
+}
+
+/** Tiles of so many rows that P's rows take at most: each group's last one may be short. */
+static inline int64_t tj_row_tiles(const tj_problem *problem, int64_t rows, int64_t height)
+{
+    return (rows + height - 1) / height + (problem->groups.count > 0 ? problem->groups.count - 1 : 0);
 }
 
 /** Its letter: 'M', 'N', 'P', 'C'. */
@@ -164,7 +185,27 @@ tj_problem tj_problem_transpose(const tj_problem *problem);
 /** The problem with everything known that it leaves to the launch: extents as given, tight leading dimensions, one product. */
 tj_problem tj_problem_known(const tj_problem *problem);
 
+/**
+ * What stands for a problem with groups where their sizes are not known: a batch of products of the mean j. Others stay as they are.
+ * Canonical, and j a number.
+ */
+tj_problem tj_problem_even(const tj_problem *problem);
+
 /** Is an operand an array of pointers? Of a canonical problem. */
 bool tj_problem_points(const tj_problem *problem);
+
+/** How many of its bytes count: without an expression, which takes most of them, a problem ends ahead of that. */
+static inline size_t tj_problem_bytes(const tj_problem *problem)
+{
+    _Static_assert(offsetof(tj_expression, nodes) == 0, "what says whether there is one counts too");
+    return problem->epilogue.expression.nodes == 0 ? offsetof(tj_problem, epilogue.expression) + sizeof(int32_t)
+                                                   : sizeof *problem;
+}
+
+/** Are two problems the same, as they were given? Neither is made canonical. */
+static inline bool tj_problem_is_same(const tj_problem *a, const tj_problem *b)
+{
+    return memcmp(a, b, tj_problem_bytes(a)) == 0;
+}
 
 #endif

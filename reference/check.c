@@ -40,6 +40,7 @@ typedef struct resolved {
     double alpha, beta; /* rounded as a launch rounds them */
     bool reads_c;
     tj_host_scale scale_m, scale_n; /* strides are numbers; NULL: none */
+    const void *offsets;            /* of groups, which are computed one after the other: n and scale_n are then one group's */
     bool is_whole;                  /* integers up to P: exact */
     long double roundings;          /* on the way from products to P's type */
     long double input_error;        /* of a product, in proportion to it: where M and N are rounded first, or parts cut off */
@@ -159,6 +160,11 @@ static tj_status resolve(const tj_problem *problem, const tj_host_operands *oper
     request->reads_c = c.epilogue.has_beta && (request->beta != 0.0 || !tj_epilogue_weighs_c(&c.epilogue));
     request->scale_m = scale_of(&c, TJ_MATRIX_M, operands->scale_m);
     request->scale_n = scale_of(&c, TJ_MATRIX_N, operands->scale_n);
+    request->offsets = operands->offsets;
+    if (c.groups.count > 0 && !operands->offsets)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "offsets is NULL: the reference needs those of the groups in host memory");
+    if (c.groups.count > 0 && tj_groups_check(&c, 0, operands->offsets, err) != TJ_OK)
+        return TJ_ERR_INVALID_ARGUMENT;
     set_errors(request);
     if (!p || (c.k.extent > 0 && (!operands->m || !operands->n)) || (request->reads_c && !operands->c))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is NULL: the reference needs the matrix in host memory",
@@ -183,12 +189,19 @@ static tj_status resolve(const tj_problem *problem, const tj_host_operands *oper
     return TJ_OK;
 }
 
-static tj_product product_of(const resolved *request, int64_t row_count, bool with_magnitude, tj_tile_fn visit, void *payload)
+/* Some rows of a batch, or the rows of one group. */
+typedef struct row_range {
+    int64_t first, count;
+} row_range;
+
+static tj_product product_of(const resolved *request, row_range of, int64_t row_count, bool with_magnitude, tj_tile_fn visit,
+                             void *payload)
 {
     return (tj_product){
         .m = request->m,
         .n = request->n,
-        .j = request->problem.j.extent,
+        .first_row = of.first,
+        .j = of.count,
         .k = request->problem.k.extent,
         .l = request->problem.l.extent,
         .batch = request->problem.batch,
@@ -522,16 +535,66 @@ static void conclude(const resolved *request, const findings *f, tj_check_report
     report->passed = report->reason[0] == '\0';
 }
 
-/* Whole rows that max_flop pays for: all, or at least the first and the last. */
-static int64_t rows_to_check(const tj_problem *p, double max_flop)
+/* Whole rows, of so many of each product, that max_flop pays for: all, or at least the first and the last. */
+static int64_t rows_to_check(const tj_problem *p, int64_t rows, double max_flop)
 {
-    const int64_t total = p->j.extent * p->batch;
+    const int64_t total = rows * p->batch;
     const double flop_per_row = 2.0 * (double)(p->k.extent > 0 ? p->k.extent : 1) * (double)p->l.extent;
     const double affordable = max_flop / flop_per_row;
 
     if (affordable >= (double)total || total <= 2)
         return total;
     return affordable < 2.0 ? 2 : (int64_t)affordable;
+}
+
+static row_range rows_of_group(const resolved *request, int64_t group)
+{
+    const int64_t begin = tj_group_offset(&request->problem, request->offsets, group);
+
+    return (row_range){begin, tj_group_offset(&request->problem, request->offsets, group + 1) - begin};
+}
+
+/* How many rows all products have. */
+static int64_t count_rows(const resolved *request)
+{
+    const tj_problem *p = &request->problem;
+
+    if (p->groups.count == 0)
+        return p->j.extent * p->batch;
+    return tj_group_offset(p, request->offsets, p->groups.count) - tj_group_offset(p, request->offsets, 0);
+}
+
+/* The N of a group in the place of all. */
+static void take_group(const resolved *all, int64_t group, resolved *one)
+{
+    const size_t step = all->n.is_array ? sizeof(void *) : (size_t)all->n.stride * tj_type_bytes(all->n.type);
+
+    one->n.base = all->n.base ? (const char *)all->n.base + (size_t)group * step : NULL;
+    if (all->scale_n.scale)
+        one->scale_n.scale = all->scale_n.scale + group * all->scale_n.stride;
+}
+
+/* All products: those of a batch together, or those of the groups one after the other. max_flop: INFINITY for all rows. */
+static tj_status run_products(resolved *request, double max_flop, bool with_magnitude, tj_tile_fn visit, void *payload,
+                              tj_error *err)
+{
+    const resolved all = *request;
+    const int64_t groups = all.problem.groups.count, total = count_rows(request);
+    tj_status status = TJ_OK;
+
+    for (int64_t i = 0; i < (groups > 0 ? groups : 1) && status == TJ_OK; i++) {
+        const row_range of = groups > 0 ? rows_of_group(&all, i) : (row_range){0, all.problem.j.extent};
+        const double share = groups > 0 && total > 0 ? max_flop * (double)of.count / (double)total : max_flop;
+        tj_product product;
+
+        if (of.count == 0)
+            continue;
+        if (groups > 0)
+            take_group(&all, i, request);
+        product = product_of(request, of, rows_to_check(&all.problem, of.count, share), with_magnitude, visit, payload);
+        status = tj_product_run(&product, err);
+    }
+    return status;
 }
 
 /* ---- public ------------------------------------------------------------------------------------------------------- */
@@ -544,7 +607,6 @@ tj_status tj_reference_check(const tj_problem *problem, const tj_host_operands *
     tj_check_report found = {0};
     resolved request;
     checking check = {.request = &request};
-    tj_product product;
     tj_status status = resolve(problem, operands, p, threads, &request, err);
 
     if (status != TJ_OK)
@@ -557,13 +619,12 @@ tj_status tj_reference_check(const tj_problem *problem, const tj_host_operands *
     check.findings = calloc((size_t)request.threads, sizeof *check.findings);
     if (!check.findings)
         return tj_fail_memory(err, "the findings of the check");
-    product = product_of(&request, rows_to_check(&request.problem, max_flop), true, check_tile, &check);
-    status = tj_product_run(&product, err);
+    status = run_products(&request, max_flop, true, check_tile, &check, err);
     if (status == TJ_OK) {
         for (int i = 1; i < request.threads; i++)
             merge(&check.findings[0], &check.findings[i]);
         found = check.findings[0].report;
-        found.elements_total = request.problem.j.extent * request.problem.l.extent * request.problem.batch;
+        found.elements_total = count_rows(&request) * request.problem.l.extent;
         conclude(&request, &check.findings[0], &found);
         *report = found;
     }
@@ -596,12 +657,8 @@ tj_status tj_reference_product(const tj_problem *problem, const tj_host_operands
         return TJ_ERR_INVALID_ARGUMENT;
     resolved request;
     writing output = {.request = &request, .p = p};
-    tj_product product;
-    tj_status status = resolve(problem, operands, p, threads, &request, err);
+    const tj_status status = resolve(problem, operands, p, threads, &request, err);
 
-    if (status != TJ_OK)
-        return status;
     request.writes = true;
-    product = product_of(&request, request.problem.j.extent * request.problem.batch, false, write_tile, &output);
-    return tj_product_run(&product, err);
+    return status == TJ_OK ? run_products(&request, INFINITY, false, write_tile, &output, err) : status;
 }

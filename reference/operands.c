@@ -46,6 +46,34 @@ void tj_fill_operand(const tj_problem *problem, int which, void *destination, si
     }
 }
 
+/* splitmix64 */
+static uint64_t next_random(uint64_t *state)
+{
+    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    return z ^ z >> 31;
+}
+
+void tj_draw_offsets(const tj_problem *problem, void *offsets, uint64_t seed)
+{
+    const int64_t count = problem->groups.count, rows = problem->j.extent, mean = rows / count;
+    uint64_t state = seed;
+    int64_t at = 0;
+
+    for (int64_t i = 0; i <= count; i++) {
+        const int64_t even = (int64_t)((double)rows * (double)i / (double)count);
+        const int64_t drawn = even + (int64_t)(next_random(&state) % (uint64_t)(2 * mean + 2)) - mean;
+
+        at = i == count ? rows : i == 0 ? 0 : drawn < at ? at : drawn > rows ? rows : drawn;
+        if (problem->groups.offset_bytes == (int32_t)sizeof(int64_t))
+            ((int64_t *)offsets)[i] = at;
+        else
+            ((int32_t *)offsets)[i] = (int32_t)at;
+    }
+}
+
 double tj_largest_product(const tj_problem *problem)
 {
     const tj_problem c = tj_problem_canonical(problem);

@@ -11,6 +11,9 @@
  */
 void tj_fill_operand(const tj_problem *problem, int which, void *destination, size_t count, uint64_t seed);
 
+/** Offsets of a problem with groups, so that every row is of some group, of about the mean size; some groups may be empty. Canonical. */
+void tj_draw_offsets(const tj_problem *problem, void *offsets, uint64_t seed);
+
 /** The largest that a product of two such elements of M and N can be. */
 double tj_largest_product(const tj_problem *problem);
 

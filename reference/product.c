@@ -277,7 +277,7 @@ static void *work(void *argument)
             int rows = 0;
 
             for (; i < end && selected_row(p, i) / p->j == batch; i++)
-                self->space->rows[rows++] = selected_row(p, i) % p->j;
+                self->space->rows[rows++] = p->first_row + selected_row(p, i) % p->j;
             compute_tile(run, self, batch, rows, task % run->col_tiles * TJ_TILE_COLS);
         }
     }

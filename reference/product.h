@@ -53,6 +53,7 @@ typedef void (*tj_tile_fn)(const tj_tile *tile, int worker, void *payload);
 typedef struct tj_product {
     tj_matrix_view m, n;
     int64_t j, k, l, batch;
+    int64_t first_row; /* of M and P; j rows from there on belong to the product */
     int64_t row_count; /* rows of P to compute, batch included: all, or evenly spread ones */
     bool with_magnitude;
     int workers; /* at least 1: this many visitors may be told apart */

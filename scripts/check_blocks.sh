@@ -8,7 +8,7 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
 count=0
-for page in README.md docs/build-time.md docs/embedding.md docs/epilogues.md docs/f32-split.md docs/first-call.md docs/no-disk.md docs/own-families.md docs/packs.md; do
+for page in README.md docs/build-time.md docs/embedding.md docs/epilogues.md docs/f32-split.md docs/first-call.md docs/grouped.md docs/no-disk.md docs/own-families.md docs/packs.md; do
     rm -f "$folder"/*
     awk -v folder="$folder" '/^```c$/ { number++; inside = 1; next } /^```/ { inside = 0 } inside { print > (folder "/" number) }' "$page"
     for block in "$folder"/*; do
@@ -19,8 +19,8 @@ for page in README.md docs/build-time.md docs/embedding.md docs/epilogues.md doc
             printf 'int block(void *M, void *N, void *P, struct CUstream_st *stream);\n'
             printf 'int block(void *M, void *N, void *P, struct CUstream_st *stream)\n{\n'
             printf 'tj_context_options options = TJ_CONTEXT_OPTIONS_INIT; tj_context *context = NULL; tj_error err; const tj_plan *plan = NULL;\n'
-            printf 'tj_problem problem = TJ_PROBLEM_INIT(1, 1, 1, TJ_F32); tj_operands x = TJ_OPERANDS_INIT; void *workspace = NULL, *bias = NULL;\n'
-            printf '(void)M, (void)N, (void)P, (void)stream, (void)options, (void)context, (void)err, (void)plan, (void)problem, (void)x, (void)workspace, (void)bias;\n'
+            printf 'tj_problem problem = TJ_PROBLEM_INIT(1, 1, 1, TJ_F32); tj_operands x = TJ_OPERANDS_INIT; void *workspace = NULL, *bias = NULL, *offsets = NULL;\n'
+            printf '(void)M, (void)N, (void)P, (void)stream, (void)options, (void)context, (void)err, (void)plan, (void)problem, (void)x, (void)workspace, (void)bias, (void)offsets;\n'
             printf '{\n'
             grep -v '^#' "$block" || true
             printf '}\nreturn 0;\n}\n'

@@ -17,6 +17,7 @@
 
 static const double SIMILAR = 1.1; /* times the model's best: so far a neighbour's tuned config is trusted over the model */
 static const double NEAR = 1.6;    /* doublings of extents, all added up, within which two problems are alike */
+static const double SPREAD = 2;    /* standard deviations of a group's size, if each row chose its group for itself */
 enum { NOMINAL = 1024 };
 
 tj_config tj_default_config(const tj_problem *problem)
@@ -45,12 +46,14 @@ static double difference(const tj_problem *given, const tj_problem *other)
     const bool is_same_kind = a.m.type == b.m.type && a.n.type == b.n.type && a.p.type == b.p.type && a.compute == b.compute &&
                               a.m.layout == b.m.layout && a.n.layout == b.n.layout && a.p.layout == b.p.layout &&
                               a.j.mode == b.j.mode && a.k.mode == b.k.mode && a.l.mode == b.l.mode &&
-                              (a.batch > 1) == (b.batch > 1);
+                              (a.batch > 1) == (b.batch > 1) && (a.groups.count > 0) == (b.groups.count > 0);
 
     if (!is_same_kind)
         return INFINITY;
     return doublings(a.j.extent, b.j.extent) + doublings(a.k.extent, b.k.extent) + doublings(a.l.extent, b.l.extent) +
-           (a.batch == b.batch ? 0 : doublings(a.batch, b.batch)) + 0.1 * (a.epilogue.has_beta != b.epilogue.has_beta);
+           (a.batch == b.batch ? 0 : doublings(a.batch, b.batch)) +
+           (a.groups.count == b.groups.count ? 0 : doublings(a.groups.count, b.groups.count)) +
+           0.1 * (a.epilogue.has_beta != b.epilogue.has_beta);
 }
 
 typedef struct near_record {
@@ -154,7 +157,10 @@ size_t tj_choose_seeds(const tj_records *records, const tj_problem *problem, con
 
 /* ---- model -------------------------------------------------------------------------------------------------------- */
 
-/* Extents that are known only at launch must not decide: the plan serves all of them. A middling product stands for them. */
+/*
+ * Extents that are known only at launch must not decide: the plan serves all of them. A middling product stands for them. Groups have
+ * the mean size in the mean alone: tiles that just hold it would be two for every second group, so the larger ones decide.
+ */
 static tj_problem nominal(const tj_problem *problem)
 {
     tj_problem p = *problem;
@@ -163,6 +169,12 @@ static tj_problem nominal(const tj_problem *problem)
     for (size_t i = 0; i < sizeof dim / sizeof dim[0]; i++)
         if (dim[i]->mode == TJ_DIM_ANY)
             dim[i]->extent = NOMINAL;
+    if (p.groups.count > 0) {
+        const double mean = ceil((double)p.j.extent / (double)p.groups.count);
+        const int64_t rows = p.groups.count * (int64_t)(mean + SPREAD * sqrt(mean));
+
+        p.j.extent = rows < INT32_MAX ? rows : INT32_MAX;
+    }
     return p;
 }
 

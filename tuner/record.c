@@ -27,11 +27,18 @@ static const int64_t MOST_ELEMENTS = INT64_C(1) << 50, MOST_CREATED_S = INT64_C(
 typedef struct number_field {
     const char *name;
     size_t offset, bytes;
+    int64_t most;  /* 0: 1 if the member is shorter than 8 bytes, else any number */
+    bool is_later; /* than the first records */
 } number_field;
 
 #define FIELD(name, member)                                                            \
     {                                                                                  \
         name, offsetof(tj_problem, member), sizeof(((const tj_problem *)NULL)->member) \
+    }
+
+#define LATER(name, member, most)                                                                  \
+    {                                                                                              \
+        name, offsetof(tj_problem, member), sizeof(((const tj_problem *)NULL)->member), most, true \
     }
 
 static const number_field numbers[] = {FIELD("m_layout", m.layout),
@@ -48,7 +55,10 @@ static const number_field numbers[] = {FIELD("m_layout", m.layout),
                                        FIELD("stride_m", m.stride),
                                        FIELD("stride_n", n.stride),
                                        FIELD("stride_p", p.stride),
-                                       FIELD("stride_c", c.stride)};
+                                       FIELD("stride_c", c.stride),
+                                       LATER("groups", groups.count, TJ_GROUPS_MOST),
+                                       LATER("offset_bytes", groups.offset_bytes, sizeof(int64_t)),
+                                       LATER("offsets_on_host", groups.on_host, 1)};
 
 static const number_field dims[] = {FIELD("j", j), FIELD("k", k), FIELD("l", l)};
 
@@ -64,13 +74,17 @@ static number_field number_at(size_t i)
 {
     const tj_operation *operation = &tj_operations[i < COUNT(numbers) ? 0 : i - COUNT(numbers)];
 
-    return i < COUNT(numbers) ? numbers[i] : (number_field){operation->name, operation->offset, sizeof(int32_t)};
+    return i < COUNT(numbers)
+               ? numbers[i]
+               : (number_field){operation->name, operation->offset, sizeof(int32_t), operation->most, operation->most > 1};
 }
 
 /* The largest value of a member that is a flag or a choice; 0: it is a number. */
 static int64_t most_of(size_t i)
 {
-    return i >= COUNT(numbers) ? tj_operations[i - COUNT(numbers)].most : numbers[i].bytes < sizeof(int64_t);
+    const number_field field = number_at(i);
+
+    return field.most ? field.most : field.bytes < sizeof(int64_t);
 }
 
 static void *member(void *base, const number_field *field)
@@ -132,7 +146,7 @@ static json_t *problem_to_json(const tj_problem *p, bool with_extents)
     for (size_t i = 0; i < number_count(); i++) {
         const number_field field = number_at(i);
 
-        if (most_of(i) < 2 || get_number(p, &field))
+        if (!field.is_later || get_number(p, &field))
             (void)json_object_set_new(object, field.name, json_integer(get_number(p, &field)));
     }
     if (p->epilogue.expression.nodes > 0) {
@@ -252,13 +266,15 @@ static void line_dim(char *out, size_t bytes, const tj_dim *dim)
 static void print_line(const tj_problem *problem, char *out, size_t bytes)
 {
     const tj_problem p = tj_problem_canonical(problem);
-    char j[32], k[32], l[32], batch[48] = "", type[64] = "", marks[TJ_PROBLEM_TEXT_BYTES];
+    char j[32], k[32], l[32], batch[64] = "", type[64] = "", marks[TJ_PROBLEM_TEXT_BYTES];
 
     line_dim(j, sizeof j, &p.j);
     line_dim(k, sizeof k, &p.k);
     line_dim(l, sizeof l, &p.l);
     if (p.batch > 1)
         (void)snprintf(batch, sizeof batch, " batch %lld", (long long)p.batch);
+    if (p.groups.count > 0)
+        (void)snprintf(batch, sizeof batch, " in %lld groups", (long long)p.groups.count);
     (void)snprintf(type, sizeof type, "%s%s%s%s%s%s", p.n.type != p.m.type ? "," : "",
                    p.n.type != p.m.type ? tj_type_name((tj_type)p.n.type) : "", p.p.type != p.m.type ? "->" : "",
                    p.p.type != p.m.type ? tj_type_name((tj_type)p.p.type) : "",

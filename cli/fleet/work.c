@@ -14,15 +14,19 @@ typedef struct work_options {
     cli_machine_options machine;
     const char *family, *budget, *name, *lease, *spool, *compile;
     int64_t evaluations, threads, seed;
-    int32_t until_empty;
+    int32_t strategy, until_empty;
 } work_options;
 
 #define AT(field) offsetof(work_options, field)
 
 static const cli_option own[] = {
-    {"budget", CLI_TEXT, AT(budget), "Time for all that is done for each shape, such as 30s (the default), 5m, 1h.", "time"},
-    {"evaluations", CLI_INT, AT(evaluations), "Configs to try for each shape; default: 48 to 240, until none promises more.",
-     "count", 1, INT64_C(1) << 40},
+    {"strategy", CLI_CHOICE, AT(strategy), "How to search, as for tilejit tune: search (default), model or exhaustive.", "name",
+     .names = tune_strategies},
+    {"budget", CLI_TEXT, AT(budget),
+     "Time for all that is done for each shape, such as 30s (the default), 5m, 1h; exhaustive: no limit.", "time"},
+    {"evaluations", CLI_INT, AT(evaluations),
+     "Configs to try for each shape; default: 48 to 240, until none promises more; model: 80; exhaustive: all.", "count", 1,
+     INT64_C(1) << 40},
     {"family", CLI_TEXT, AT(family), "Look in this family alone; default: in all. See tilejit families.", "name",
      .offered = cli_family_at},
     {"threads", CLI_INT, AT(threads), "Threads that compile; default: a thread for each processor.", "count", 1, 64},
@@ -38,7 +42,7 @@ static const cli_option own[] = {
     {NULL},
 };
 
-enum { COMPILED_AHEAD = 64, LEASE_S = 15 };
+enum { COMPILED_AHEAD = 64, LEASE_S = 15, USUAL_SECONDS = 30 };
 
 typedef struct doing {
     cli_call *call;
@@ -257,6 +261,7 @@ static tj_status choose_helped(doing *d, const char *word, const char *address, 
 static tj_status read_options(const work_options *words, doing *d, double *lease_s, tj_error *err)
 {
     d->options = (tj_tune_options)TJ_TUNE_OPTIONS_INIT;
+    d->options.strategy = words->strategy;
     d->options.evaluations = words->evaluations;
     d->options.threads = (int32_t)words->threads;
     d->options.seed = words->seed;
@@ -333,7 +338,8 @@ static cli_exit work(cli_call *call, tj_error *err)
     if (status == TJ_OK)
         status = choose_spool(&d, &spool, err);
     if (status == TJ_OK) {
-        const double budget_s = d.options.seconds > 0 ? d.options.seconds : 30;
+        const bool is_unbounded = d.options.seconds <= 0 && d.options.strategy == TJ_EXHAUSTIVE;
+        const double budget_s = d.options.seconds > 0 ? d.options.seconds : is_unbounded ? (double)INFINITY : USUAL_SECONDS;
 
         how = (fleet_work){
             .url = machine.remote,

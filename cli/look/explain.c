@@ -23,7 +23,8 @@ static void print_work(const cli_case *one, const tj_problem *known)
 {
     const tj_counts *c = &one->analysis.counts;
     const int64_t m = known->j.extent * known->k.extent, n = known->k.extent * known->l.extent;
-    const int64_t batch = known->batch > 1 ? known->batch : 1;
+    const int64_t batch = known->batch > 1 ? known->batch : 1,
+                  all_n = n * (known->groups.count > 0 ? known->groups.count : batch);
     const int64_t requests = c->load_m.requests + c->load_n.requests + c->load_c.requests + c->load_pointers.requests +
                              c->load_scales.requests + c->store_p.requests;
     const int64_t sectors = c->load_m.sectors + c->load_n.sectors + c->load_c.sectors + c->load_pointers.sectors +
@@ -34,7 +35,7 @@ static void print_work(const cli_case *one, const tj_problem *known)
            cli_grouped(cli_fma(one)).text);
     printf("global     M %s loads (each element %.4g times), N %s (%.4g times)", cli_grouped(c->load_m.elements).text,
            cli_ratio((double)c->load_m.elements, (double)(m * batch)), cli_grouped(c->load_n.elements).text,
-           cli_ratio((double)c->load_n.elements, (double)(n * batch)));
+           cli_ratio((double)c->load_n.elements, (double)all_n));
     if (c->load_c.elements)
         printf(", C %s", cli_grouped(c->load_c.elements).text);
     printf(", P %s stores\n", cli_grouped(c->store_p.elements).text);

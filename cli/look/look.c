@@ -294,6 +294,8 @@ void cli_print_formula(FILE *out, const tj_problem *p)
         fprintf(out, ", compute %s", tj_compute_name((tj_compute)c.compute));
     if (p->batch > 1)
         fprintf(out, ", %" PRId64 " of them", p->batch);
+    if (p->groups.count > 0)
+        fprintf(out, ", rows in %" PRId64 " groups", p->groups.count);
 }
 
 double cli_measured_rate(const cli_case *one)

@@ -21,12 +21,13 @@ static void put_traffic(FILE *out, const cli_case *one, const tj_problem *p, siz
 {
     const tj_counts *c = &one->analysis.counts;
     const double batch = (double)(p->batch > 1 ? p->batch : 1), k = (double)p->k.extent;
+    const double many_n = p->groups.count > 0 ? (double)p->groups.count : batch;
 
     fprintf(out, "<span class=\"k%zu\"><span class=\"key\">%c</span></span> ", index, (char)('A' + index));
     cli_page_name(out, one);
     fprintf(out, ": each element of M is read %.4g times, each of N %.4g times",
             cli_ratio((double)c->load_m.elements, (double)p->j.extent * k * batch),
-            cli_ratio((double)c->load_n.elements, k * (double)p->l.extent * batch));
+            cli_ratio((double)c->load_n.elements, k * (double)p->l.extent * many_n));
     if (c->phases)
         fprintf(out, "; %" PRId64 " phases of %" PRId64 " loads and %" PRId64 " operations", c->phases, c->phase.loads,
                 c->phase.flop);

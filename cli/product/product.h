@@ -18,8 +18,8 @@ typedef struct cli_matrix_options {
 typedef struct cli_request_options {
     const char *dtype, *n_dtype, *p_dtype, *compute, *any, *multiple_of;
     cli_matrix_options m, n, p, c;
-    int64_t batch;
-    int32_t scale_m, scale_n;
+    int64_t batch, groups;
+    int32_t offsets, scale_m, scale_n;
     cli_real alpha, beta;
     const char *epilogue, *with;
     const char *config, *family, *tile_width, *shared, *rows, *boundary;
@@ -62,7 +62,7 @@ tj_status cli_read_compute(const char *text, int32_t *compute, tj_error *err);
 
 enum { CLI_SHAPE_BYTES = 96 };
 
-/** A problem's shape, its extents numbers: "16x32x48", of a batch "16x32x48 b5". So files of --trials name it. */
+/** A problem's shape, its extents numbers: "16x32x48", of a batch "16x32x48 b5", of groups "16x32x48 g5". So files of --trials name it. */
 void cli_print_shape(const tj_problem *problem, char text[CLI_SHAPE_BYTES]);
 
 /** The problem as the member of that name. */
@@ -207,6 +207,7 @@ typedef struct cli_product {
     cli_timing timing;
     const cli_check_options *check;
     int32_t counts;
+    const void *offsets; /* of groups; NULL: rows fall to them at random */
 } cli_product;
 
 /**

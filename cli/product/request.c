@@ -74,6 +74,10 @@ static const cli_option of_problem[] = {
     {NULL},
 };
 
+enum { DEVICE_32 = 1, DEVICE_64, HOST_32, HOST_64 };
+static const cli_name offsets[] = {
+    {"device", DEVICE_32}, {"device64", DEVICE_64}, {"host", HOST_32}, {"host64", HOST_64}, {NULL}};
+
 static const cli_option of_layout[] = {
     {"layout-m", CLI_CHOICE, AT(m.layout), "How M lies in memory: row (default) or col.", "order", .names = orders},
     {"layout-n", CLI_CHOICE, AT(n.layout), "The same for N.", "order", .names = orders},
@@ -84,6 +88,12 @@ static const cli_option of_layout[] = {
     {"ld-p", CLI_INT, AT(p.ld), "The same for P.", "elements", 1, MAX_LD},
     {"ld-c", CLI_INT, AT(c.ld), "The same for C.", "elements", 1, MAX_LD},
     {"batch", CLI_INT, AT(batch), "How many products of this shape; default 1.", "count", 1, INT32_MAX},
+    {"groups", CLI_INT, AT(groups),
+     "How many products follow each other in the rows of M and P, each with an N of its own; j is all of their rows.", "count",
+     1, TJ_GROUPS_MOST},
+    {"offsets", CLI_CHOICE, AT(offsets),
+     "Where the offsets of groups lie, and their type: device (default) and host have 4 bytes each, device64 and host64 8.",
+     "where", .names = offsets},
     {"stride-m", CLI_INT, AT(m.stride),
      "Elements from one M of the batch to the next; broadcast: all use the same one; pointers: they lie anywhere, and the "
      "kernel takes an array of pointers to them; pointers16: the same, each aligned to 16 bytes.",
@@ -208,7 +218,7 @@ static tj_status make_any(tj_problem *problem, const char *item, tj_error *err)
         dim->mode = TJ_DIM_ANY;
     if (is_all)
         problem->j.mode = problem->k.mode = problem->l.mode = TJ_DIM_ANY;
-    if (is_all || is_batch)
+    if (is_batch || (is_all && problem->groups.count == 0))
         problem->batch = TJ_ANY;
     make_storage_any(problem, is_all || is_ld, is_all || is_stride);
     return TJ_OK;
@@ -291,6 +301,20 @@ static void take_matrix(const cli_matrix_options *options, tj_matrix *matrix)
     matrix->stride = options->stride;
 }
 
+static tj_groups groups_of(const cli_request_options *options)
+{
+    const bool is_wide = options->offsets == DEVICE_64 || options->offsets == HOST_64;
+
+    if (!options->groups)
+        return (tj_groups){0};
+    return (tj_groups){options->groups, is_wide ? 8 : 4, options->offsets == HOST_32 || options->offsets == HOST_64};
+}
+
+static const char *offsets_word(const tj_groups *groups)
+{
+    return offsets[2 * (groups->on_host != 0) + (groups->offset_bytes == 8)].word;
+}
+
 /* name=number, or name=file. */
 static tj_status take_operand(const char *item, size_t length, cli_request *request, tj_error *err)
 {
@@ -370,6 +394,8 @@ void cli_print_shape(const tj_problem *problem, char text[CLI_SHAPE_BYTES])
 
     if (problem->batch > 1)
         (void)snprintf(text + length, CLI_SHAPE_BYTES - (size_t)length, " b%" PRId64, problem->batch);
+    if (problem->groups.count > 0)
+        (void)snprintf(text + length, CLI_SHAPE_BYTES - (size_t)length, " g%" PRId64, problem->groups.count);
 }
 
 tj_status cli_check_request(const cli_request_options *options, tj_error *err)
@@ -409,6 +435,9 @@ tj_status cli_read_request(const cli_request_options *options, const char *shape
     take_matrix(&options->p, &request->known.p);
     take_matrix(&options->c, &request->known.c);
     request->known.batch = options->batch;
+    if (options->offsets && !options->groups)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--offsets speaks of groups that are not there: add --groups");
+    request->known.groups = groups_of(options);
     if (cli_take_epilogue(options, request, err) != TJ_OK)
         return err->status;
     if ((options->c.ld || options->c.stride) && !request->known.epilogue.has_beta)
@@ -471,6 +500,10 @@ void cli_set_problem(json_t *answer, const tj_problem *problem)
         set_number(object, stride, matrix->stride);
     }
     set_number(object, "batch", known.batch);
+    if (known.groups.count > 0) {
+        set_number(object, "groups", known.groups.count);
+        cli_set_text(object, "offsets", offsets_word(&known.groups));
+    }
     cli_set_text(object, "compute", tj_compute_name((tj_compute)known.compute));
     cli_set_text(object, "scale_m", known.epilogue.scale_m ? scales[known.epilogue.scale_m - 1].word : "none");
     cli_set_text(object, "scale_n", known.epilogue.scale_n ? scales[known.epilogue.scale_n - 1].word : "none");

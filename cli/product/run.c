@@ -3,6 +3,7 @@
  * tilejit run: multiply random matrices, verify the product, time it.
  */
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "product.h"
@@ -13,6 +14,7 @@ typedef struct run_options {
     cli_check_options check;
     cli_timing timing;
     int64_t seed;
+    const char *group_rows;
     int32_t counts, compile_only;
 } run_options;
 
@@ -20,6 +22,10 @@ typedef struct run_options {
 
 static const cli_option own[] = {
     {"seed", CLI_INT, AT(seed), "Of the random matrices; default 1.", "number", 0, INT64_MAX - 2, .initial = 1},
+    {"group-rows", CLI_TEXT, AT(group_rows),
+     "How many rows each group has, such as 5,0,17, j at most in all; default: they fall to groups at random. Without --groups "
+     "it says how many groups there are.",
+     "list"},
     {"count", CLI_FLAG, AT(counts), "Count what the kernel does: loads, sectors, bank conflicts, FMAs. On the emulator only.",
      .low = CLI_COUNT},
     {"count-lines", CLI_FLAG, AT(counts), "The same, line by line of the CUDA text as well.", .low = CLI_COUNT_LINES},
@@ -51,7 +57,51 @@ static tj_status check_host_memory(const tj_problem *problem, tj_error *err)
     return TJ_OK;
 }
 
-static cli_exit multiply(const cli_call *call, const cli_request *request, tj_error *err)
+/* The list as offsets, of which there are as many as it has numbers, and one more. Owned: the caller. */
+static tj_status read_rows(const char *list, int64_t **offsets, int64_t *groups, tj_error *err)
+{
+    const char *rest = list;
+    size_t items = 1;
+    tj_status status = TJ_OK;
+
+    for (const char *at = list; *at; at++)
+        items += *at == ',';
+    *groups = (int64_t)items;
+    *offsets = calloc(items + 1, sizeof **offsets);
+    if (!*offsets)
+        return tj_fail(err, TJ_ERR_OUT_OF_MEMORY, "out of memory for the offsets of %zu groups", items);
+    for (size_t i = 0; i < items && status == TJ_OK; i++) {
+        char what[48], number[24];
+        const size_t length = strcspn(rest, ",");
+        int64_t rows = 0;
+
+        (void)snprintf(what, sizeof what, "--group-rows of group %zu", i);
+        (void)snprintf(number, sizeof number, "%.*s", (int)(length < sizeof number ? length : sizeof number - 1), rest);
+        status = cli_parse_int(what, number, 0, INT32_MAX, &rows, err);
+        (*offsets)[i + 1] = (*offsets)[i] + rows;
+        rest += length + (rest[length] == ',');
+    }
+    return status;
+}
+
+/* The offsets of --group-rows as the problem takes them, in place: from the first on they only become shorter. */
+static tj_status fit_offsets(const cli_request *request, int64_t groups, int64_t *offsets, tj_error *err)
+{
+    const tj_problem known = tj_problem_canonical(&request->known);
+
+    if (known.groups.count != groups)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "--group-rows has %lld numbers, and there are %lld groups: give one for each", (long long)groups,
+                       (long long)known.groups.count);
+    if (offsets[groups] > known.j.extent)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--group-rows has %lld rows, and j is %lld: raise j, or shorten groups",
+                       (long long)offsets[groups], (long long)known.j.extent);
+    for (int64_t i = 0; i <= groups && known.groups.offset_bytes == (int32_t)sizeof(int32_t); i++)
+        ((int32_t *)(void *)offsets)[i] = (int32_t)offsets[i];
+    return tj_groups_check(&known, 0, offsets, err);
+}
+
+static cli_exit multiply(const cli_call *call, const cli_request *request, const void *offsets, tj_error *err)
 {
     const run_options *options = call->options;
     const tj_problem storage = tj_problem_strided(&request->known);
@@ -65,6 +115,7 @@ static cli_exit multiply(const cli_call *call, const cli_request *request, tj_er
         status = tj_fail(err, TJ_ERR_OUT_OF_MEMORY, "out of memory for P");
     if (status == TJ_OK) {
         const cli_product product = {.request = request,
+                                     .offsets = offsets,
                                      .seed = (uint64_t)options->seed,
                                      .p = p,
                                      .timing = cli_timing_or(options->timing, 2, 10),
@@ -93,15 +144,27 @@ static tj_status refuse_files(const cli_request *request, tj_error *err)
 static cli_exit run(cli_call *call, tj_error *err)
 {
     const run_options *options = call->options;
+    cli_request_options asked = options->request;
     cli_request request;
+    int64_t *offsets = NULL, groups = 0;
+    cli_exit code = CLI_WORDS;
 
     if ((!options->compile_only && cli_refuse_arch(call, &options->machine, err) != TJ_OK) ||
-        cli_read_request(&options->request, call->operand[0], &request, err) != TJ_OK || refuse_files(&request, err) != TJ_OK)
-        return CLI_WORDS;
+        (options->group_rows && read_rows(options->group_rows, &offsets, &groups, err) != TJ_OK))
+        goto done;
+    if (offsets && !asked.groups)
+        asked.groups = groups;
+    if (cli_read_request(&asked, call->operand[0], &request, err) != TJ_OK || refuse_files(&request, err) != TJ_OK ||
+        (offsets && fit_offsets(&request, groups, offsets, err) != TJ_OK))
+        goto done;
     cli_set_int(call->answer, "seed", options->seed);
-    if (cli_open(call, &options->machine, !options->compile_only, err) != TJ_OK)
-        return CLI_FAILED;
-    return options->compile_only ? cli_compile_only(call, &options->machine, &request, err) : multiply(call, &request, err);
+    code = CLI_FAILED;
+    if (cli_open(call, &options->machine, !options->compile_only, err) == TJ_OK)
+        code = options->compile_only ? cli_compile_only(call, &options->machine, &request, err)
+                                     : multiply(call, &request, offsets, err);
+done:
+    free(offsets);
+    return code;
 }
 
 const cli_command cli_run = {

@@ -12,14 +12,14 @@
 
 #define AT(field) offsetof(tune_options, field)
 
-static const cli_name strategies[] = {{"search", TJ_SEARCH}, {"model", TJ_MODEL}, {"exhaustive", TJ_EXHAUSTIVE}, {NULL}};
+const cli_name tune_strategies[] = {{"search", TJ_SEARCH}, {"model", TJ_MODEL}, {"exhaustive", TJ_EXHAUSTIVE}, {NULL}};
 
 static const cli_option own[] = {
     {"family", CLI_TEXT, AT(family), "Look in this family alone; default: in all. See tilejit families.", "name",
      .offered = cli_family_at},
     {"strategy", CLI_CHOICE, AT(strategy),
      "search (default): what promises most; model: only what the model ranks highest; exhaustive: every config.", "name",
-     .names = strategies},
+     .names = tune_strategies},
     {"budget", CLI_TEXT, AT(budget),
      "Time for all that is done for each shape, such as 30s (the default), 5m, 1h; exhaustive: no limit.", "time"},
     {"evaluations", CLI_INT, AT(evaluations),

@@ -62,6 +62,9 @@ cli_exit tune_move_records(cli_call *call, const cli_shapes *shapes, tj_error *e
 /** -o of a tuning: the records of its shapes, those that were passed over among them. */
 tj_status tune_write_found(const tj_output *out, const tune_jobs *all, tj_error *err);
 
+/** The values of --strategy. */
+extern const cli_name tune_strategies[];
+
 /** --budget: "30", "30s", "2m", "1h". text NULL: nothing changes. */
 tj_status tune_read_budget(const char *text, double *seconds, tj_error *err);
 

@@ -28,7 +28,7 @@
 #define FLEET_ENTRY "tilejit_fleet_table"
 
 enum {
-    FLEET_TABLE_VERSION = 1,
+    FLEET_TABLE_VERSION = 2,
     FLEET_MOST_FAILURES = 3, /* of one shape; then it is poisoned */
     FLEET_MOST_RECORD_BYTES = 64 << 10,
     FLEET_MOST_IMAGE_BYTES = 16 << 20,
@@ -112,8 +112,11 @@ typedef struct fleet_table {
     /** Send later, if the url has a key to sign with. Copies. is_led: ends the lease of lead(). */
     void (*offer)(fleet_share *share, fleet_kind kind, const char *of, const char *name, const void *bytes, size_t size,
                   bool is_led);
-    /** Shall the caller make this image? True: it is the one that does, and calls offer or yield. False: others did, or take too long: look again. */
-    bool (*lead)(fleet_share *share, const char *name);
+    /**
+     * Shall the caller make this image for all? True: it does, and calls offer or yield. False: another one made it meanwhile, and *bytes is
+     * as of fetch; or there is nobody to make it for or to wait for, or the wait was too long, and *bytes is NULL.
+     */
+    bool (*lead)(fleet_share *share, const char *name, void **bytes, size_t *size);
     void (*yield)(fleet_share *share, const char *name);
     /** The generation of records that the url pins; NULL: none. And: is there a key to sign with? */
     const char *(*generation)(const fleet_share *share);

@@ -23,7 +23,7 @@ bool tj_access_lines_begin_at(const tj_problem *view, tj_which which, int32_t el
 {
     const tj_matrix *const x = tj_problem_matrix(view, which);
     const int64_t multiple = multiple_of(tj_problem_lines(view, which).width);
-    const bool has_stride = view->batch != 1 || tj_stride_is_pointers(x->stride);
+    const bool has_stride = tj_matrix_count(view, which) != 1 || tj_stride_is_pointers(x->stride);
 
     return number_is_multiple(x->ld, multiple, elements) && (!has_stride || number_is_multiple(x->stride, multiple, elements));
 }

@@ -14,14 +14,18 @@ static bool needs_check(const tj_dim *dim, int32_t tile_width)
     return dim->multiple_of == 0 || dim->multiple_of % tile_width != 0;
 }
 
-static tj_status settle_check(char name, const tj_dim *dim, int32_t tile, const char *tile_name, int32_t *check, tj_error *err)
+static tj_status settle_check(char name, const tj_dim *dim, int32_t tile, const char *tile_name, bool has_groups,
+                              int32_t *check, tj_error *err)
 {
-    const bool is_needed = needs_check(dim, tile);
+    const bool is_needed = has_groups || needs_check(dim, tile);
 
     if (*check == TJ_CHECK_AUTO)
         *check = is_needed ? TJ_CHECK_ON : TJ_CHECK_OFF;
     if (*check != TJ_CHECK_OFF || !is_needed)
         return TJ_OK;
+    if (has_groups)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "the boundary check of %c is switched off, but groups may end at any row: leave the check on", name);
     if (dim->mode == TJ_DIM_ANY)
         return tj_fail(
             err, TJ_ERR_INVALID_ARGUMENT,
@@ -57,12 +61,13 @@ tj_status tj_tile_settle_checks(const tj_problem *view, bool is_swapped, tj_conf
     const tj_tile tile = config->family->tile(view, config);
     int32_t *const check_rows = is_swapped ? &config->check_l : &config->check_j;
     int32_t *const check_cols = is_swapped ? &config->check_j : &config->check_l;
-    tj_status status = settle_check(is_swapped ? 'l' : 'j', &view->j, tile.rows, tile.rows_name, check_rows, err);
+    tj_status status =
+        settle_check(is_swapped ? 'l' : 'j', &view->j, tile.rows, tile.rows_name, view->groups.count > 0, check_rows, err);
 
     if (status == TJ_OK && config->family->checks_k)
-        status = settle_check('k', &view->k, tile.k, tile.k_name, &config->check_k, err);
+        status = settle_check('k', &view->k, tile.k, tile.k_name, false, &config->check_k, err);
     if (status == TJ_OK)
-        status = settle_check(is_swapped ? 'j' : 'l', &view->l, tile.cols, tile.cols_name, check_cols, err);
+        status = settle_check(is_swapped ? 'j' : 'l', &view->l, tile.cols, tile.cols_name, false, check_cols, err);
     if (!config->family->checks_k)
         config->check_k = TJ_CHECK_OFF;
     return status;
@@ -72,7 +77,8 @@ tj_status tj_tile_resolve(const tj_problem *view, bool is_swapped, tj_config *co
 {
     const tj_tile tile = config->family->tile(view, config);
     int32_t *const rows = rows_of(config);
-    const int64_t row_blocks = fixed_blocks(&view->j, tile.rows), col_blocks = fixed_blocks(&view->l, tile.cols);
+    const int64_t more = tj_row_tiles(view, 0, tile.rows); /* for groups, whose last tiles may be short */
+    const int64_t row_blocks = fixed_blocks(&view->j, tile.rows) + more, col_blocks = fixed_blocks(&view->l, tile.cols);
 
     if (*rows == 0)
         *rows = row_blocks > TJ_GRID_LIMIT ? TJ_ROWS_ON_X : TJ_ROWS_ON_Y;

@@ -56,7 +56,17 @@ typedef struct tj_operands {
     int64_t batch;   /**< used for TJ_ANY; 0: 1 */
     int32_t tile_width; /**< used by kernels with shared=dynamic; 0: the config's */
     int32_t reserved;   /**< must be 0 */
-    void *workspace;    /**< device memory of tj_plan_workspace_bytes() bytes; launches that may run at the same time must not
+    /**
+     * Used if the problem has groups: where each begins, groups.count + 1 signed integers of groups.offset_bytes each, the last
+     * one where the last group ends. They are numbers of rows, from 0 to j, and never fall.
+     *
+     * In host memory (groups.on_host) they are read before the call returns, and a launch refuses those that break this rule. In
+     * device memory nobody looks at them before the kernel does, which follows the rule by itself: an offset below 0 counts as 0,
+     * one beyond j as j, and one below an earlier one as that one, so that its group has no rows. Nothing outside of M, N, P and C
+     * is read or written, whatever the offsets are. tj_groups_check says what is wrong with them.
+     */
+    const void *offsets;
+    void *workspace; /**< device memory of tj_plan_workspace_bytes() bytes; launches that may run at the same time must not
                              share it. If it is NULL or too small, the launch takes what it needs from the device's memory pool
                              (cuMemAllocAsync) and gives it back, in its stream; that costs a few microseconds */
     size_t workspace_bytes; /**< the size of workspace */
@@ -66,7 +76,7 @@ typedef struct tj_operands {
 /** TJ_OPERANDS(M, N, P): three addresses, alpha = 1, beta = 0, everything else as in the problem. */
 #define TJ_OPERANDS(m, n, p)                                                                                           \
     { sizeof(tj_operands), { (m), 0, 0 }, { (n), 0, 0 }, { (p), 0, 0 }, { NULL, 0, 0 }, { NULL, 0, 0 },           \
-      { NULL, 0, 0 }, { { NULL, 0, 0 } }, { 0 }, 1.0, 0.0, 0, 0, 0, 0, 0, 0, NULL, 0 }
+      { NULL, 0, 0 }, { { NULL, 0, 0 } }, { 0 }, 1.0, 0.0, 0, 0, 0, 0, 0, 0, NULL, NULL, 0 }
 #define TJ_OPERANDS_INIT TJ_OPERANDS(NULL, NULL, NULL)
 /* clang-format on */
 

@@ -128,6 +128,29 @@ typedef struct tj_matrix {
 } tj_matrix;
 
 /**
+ * Groups of rows: in place of one product, `count` products of different j in one call, as a mixture of experts needs them
+ * (docs/grouped.md).
+ *
+ *     P_g (j_g x l) = M_g (j_g x k) . N_g (k x l)        for g = 0 ... count - 1
+ *
+ * M (j x k), P and C (j x l) hold the rows of all groups, one group after the other and without padding; N is an array of count
+ * matrices, as those of a batch are. Where each group begins, an array of count + 1 offsets says, an operand of every launch:
+ * group g has the rows offset[g] to offset[g + 1] - 1, and may have none. Rows before the first offset and from the last one on
+ * belong to no group: of P they are not written. So j is what the buffers have room for, and the bound of every offset.
+ *
+ * M and P are row-major, and batch is 1. A scale of M for each row follows the rows; N's scales are those of each group's N.
+ */
+typedef struct tj_groups {
+    int64_t count;        /**< groups, 1 to TJ_GROUPS_MOST; 0: the problem has none, and what follows is ignored */
+    int32_t offset_bytes; /**< of one offset, which is a signed integer: 4 (0 means that) or 8 */
+    int32_t on_host;      /**< 1: the offsets of a launch lie in host memory. They travel with the launch, at most
+                               TJ_GROUPS_MOST_HOST_BYTES of them, and a CUDA graph keeps those that it was captured with. 0: they
+                               lie in device memory, where an earlier kernel of the stream may have put them */
+} tj_groups;
+
+enum { TJ_GROUPS_MOST = 65535, TJ_GROUPS_MOST_HOST_BYTES = 3072 };
+
+/**
  * A problem. Start from TJ_PROBLEM_INIT; zero in any field means its default.
  *
  * M and N have the same type, or are e4m3 and e5m2, or s8 and u8; or one holds weights of s8 or u8, and the other f32, f16 or bf16:
@@ -140,6 +163,7 @@ typedef struct tj_problem {
     tj_dim j, k, l;
     int64_t batch; /**< products; 0 and 1: one, without a batch dimension; TJ_ANY */
     tj_matrix m, n, p, c;
+    tj_groups groups;
     int32_t compute;  /**< tj_compute */
     int32_t reserved; /**< must be 0 */
     tj_epilogue epilogue;
@@ -151,8 +175,8 @@ typedef struct tj_problem {
 /** TJ_PROBLEM_INIT(j, k, l, type): everything fixed, row-major, tight, alpha = 1, beta = 0. type is that of M and N. */
 #define TJ_PROBLEM_INIT(j, k, l, type)                                                                                 \
     { sizeof(tj_problem), TJ_DIM_INIT(j), TJ_DIM_INIT(k), TJ_DIM_INIT(l), 0, TJ_MATRIX_INIT(type),                     \
-      TJ_MATRIX_INIT(0), TJ_MATRIX_INIT(0), TJ_MATRIX_INIT(0), 0, 0, { 0, 0, 0, 0, { 0, 0, 0, 0, { { 0, 0, 0, 0 } },     \
-      { 0 }, { { { 0 }, 0, 0, 0, 0, { 0 } } } } } }
+      TJ_MATRIX_INIT(0), TJ_MATRIX_INIT(0), TJ_MATRIX_INIT(0), { 0, 0, 0 }, 0, 0,                                      \
+      { 0, 0, 0, 0, { 0, 0, 0, 0, { { 0, 0, 0, 0 } }, { 0 }, { { { 0 }, 0, 0, 0, 0, { 0 } } } } } }
 /* clang-format on */
 
 /** One matrix of a problem. NULL: problem must not be NULL. Threads: any; pure. */
@@ -171,9 +195,21 @@ static inline const tj_matrix *tj_problem_matrix(const tj_problem *problem, tj_w
  * Threads: any; pure.
  * Errors:  TJ_ERR_INVALID_ARGUMENT: an extent below 1 (k below 0) or above 2^31 - 1, an unknown type or layout, types that do
  *          not go together, a compute or a scale that they do not have, a leading dimension shorter than its row, a size in bytes that does not fit 63 bits, a stride of P that makes products
- *          overlap, a promise that a fixed extent breaks, or a struct that was not initialised.
+ *          overlap, a promise that a fixed extent breaks, groups with a batch or with an M or P that is not row-major, or a struct that was not initialised.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_problem_check(const tj_problem *problem, tj_error *err);
+
+/**
+ * Are these the offsets of a launch of a problem with groups: do they lie between 0 and j, and never fall? If not, the message
+ * names the first group that is wrong. A launch asks this of offsets that lie in host memory. Use it to find out what is wrong
+ * with offsets in device memory, once they are copied to the host. offsets: groups.count + 1 signed integers of
+ * groups.offset_bytes each. j: the rows to launch with; 0: those of the problem, which must have passed tj_problem_check.
+ *
+ * NULL:    only err may be NULL.
+ * Threads: any; pure.
+ * Errors:  TJ_ERR_INVALID_ARGUMENT, also for a problem without groups.
+ */
+TJ_API TJ_MUST_CHECK tj_status tj_groups_check(const tj_problem *problem, int64_t j, const void *offsets, tj_error *err);
 
 /**
  * The same problem with every default filled in: types are named, transposes become layouts, tight leading dimensions and
@@ -192,7 +228,7 @@ TJ_API tj_problem tj_problem_canonical(const tj_problem *problem);
 TJ_API tj_problem tj_problem_strided(const tj_problem *problem);
 
 /**
- * How many elements a buffer must hold for a matrix, from its first to its last, batch included. (Where pointers lead to each
+ * How many elements a buffer must hold for a matrix, from its first to its last, batch (of N: groups) included. (Where pointers lead to each
  * matrix: of one of them. See tj_problem_strided.) 0 for C where the problem adds none. A dimension that is an argument has the
  * extent to launch with. The problem must have passed tj_problem_check.
  *

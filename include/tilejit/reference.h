@@ -34,6 +34,8 @@ typedef struct tj_host_operands {
     tj_host_scale scale_m, scale_n;             /**< read only if the problem has them */
     tj_host_operand with[TJ_EPILOGUE_OPERANDS]; /**< what the expression names, by number */
     double number[TJ_EPILOGUE_OPERANDS];        /**< its operands that are numbers */
+    const void *offsets; /**< read only if the problem has groups: where each begins, as tj_groups_check has them. Rows that
+                              belong to no group are not looked at, and not written */
 } tj_host_operands;
 
 /** What a check found. */

@@ -47,6 +47,7 @@ typedef enum tj_argument_kind {
     TJ_ARG_SCALE,        /**< pointer to the scales of a matrix, which are float; index: tj_which, of M or N */
     TJ_ARG_SCALE_STRIDE, /**< long long: from the scales of one product of the batch to those of the next; index: tj_which */
     TJ_ARG_CUSTOM,       /**< of a family of the application's own (custom.h): 4 or 8 bytes; index: how many */
+    TJ_ARG_OFFSETS,      /**< where groups begin; index 0: pointer to the offsets, 1: the offsets themselves, by value */
     /** Of the operand with that index in the epilogue's expression: pointer to its elements, leading dimension (long long), from
      * one product of the batch to the next (long long), and, of one that is a number, the number, as alpha is one. */
     TJ_ARG_WITH,
@@ -82,7 +83,7 @@ typedef struct tj_tensor_map {
 /** How many blocks a step launches. */
 typedef enum tj_grid_rule {
     /** (col_blocks, row_blocks, products * splits), or with rows_on_x (row_blocks, col_blocks, products * splits), where
-     * row_blocks = ceil(rows / block_rows), col_blocks = ceil(cols / block_cols), and rows and columns are those of the text's
+     * row_blocks = ceil(rows / block_rows), and one more for each group but the first, col_blocks = ceil(cols / block_cols), and rows and columns are those of the text's
      * P. Splits of one product are neighbours on z. */
     TJ_GRID_TILES = 1,
     TJ_GRID_ELEMENTS, /**< (ceil(elements of P / block_cols), 1, products) */

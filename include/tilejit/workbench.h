@@ -43,11 +43,13 @@ typedef struct tj_workbench_options {
         *with[TJ_EPILOGUE_OPERANDS];     /**< what the epilogue's expression names: tight, as long as host. Default: random */
     double number[TJ_EPILOGUE_OPERANDS]; /**< its operands that are numbers */
     uint64_t numbers_given;              /**< bits 1 << i of those that are given; the others change something */
+    const void *offsets; /**< if the problem has groups: where they begin, as a launch would take them; borrowed for the call.
+                              Default: drawn from the seed, so that each row belongs to some group and some groups may be empty */
     const tj_problem *lies; /**< how the matrices lie, with every number known. Default: that of tj_problem_strided */
 } tj_workbench_options;
 
 /* clang-format off */
-#define TJ_WORKBENCH_INIT { sizeof(tj_workbench_options), NULL, { NULL, NULL, NULL, NULL }, 0, 1.0, 0.0, 0, 0, 0, NULL, NULL, { NULL }, { 0 }, 0, NULL }
+#define TJ_WORKBENCH_INIT { sizeof(tj_workbench_options), NULL, { NULL, NULL, NULL, NULL }, 0, 1.0, 0.0, 0, 0, 0, NULL, NULL, { NULL }, { 0 }, 0, NULL, NULL }
 /* clang-format on */
 
 /**
@@ -71,6 +73,10 @@ TJ_API const tj_problem *tj_workbench_problem(const tj_workbench *bench);
 
 /** The sets of operands: an array of options.sets elements. Owned: borrowed. NULL: bench must not be NULL. */
 TJ_API const tj_operands *tj_workbench_operands(const tj_workbench *bench);
+
+/** Where the groups begin, in host memory, as tj_groups_check has them; NULL if there are none. Owned: borrowed. NULL: bench must
+ * not be NULL. */
+TJ_API const void *tj_workbench_offsets(const tj_workbench *bench);
 
 /** The bytes of a matrix with its whole batch, without guards; 0 if there is none. NULL: bench must not be NULL. */
 TJ_API size_t tj_workbench_bytes(const tj_workbench *bench, tj_which which);

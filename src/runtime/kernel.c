@@ -194,6 +194,9 @@ static size_t parameter_bytes(const tj_kernel *kernel, const tj_argument *arg)
         return kernel->scalar_type == TJ_F32 ? sizeof(float) : sizeof(int64_t); /* or a double */
     case TJ_ARG_TENSOR_MAP:
         return sizeof(CUtensorMap);
+    case TJ_ARG_OFFSETS:
+        return arg->index == 0 ? sizeof(void *)
+                               : (size_t)(kernel->problem.groups.count + 1) * (size_t)kernel->problem.groups.offset_bytes;
     case TJ_ARG_CUSTOM:
         return (size_t)arg->index;
     default:
@@ -208,7 +211,7 @@ static size_t parameter_bytes(const tj_kernel *kernel, const tj_argument *arg)
 static tj_status check_parameters(const tj_kernel *kernel, int step, tj_error *err)
 {
     const tj_launch_step *form = &kernel->form.step[step];
-    size_t offset = 0, bytes = 0, expected_offset = 0, expected_bytes = 0;
+    size_t offset = 0, bytes = 0, expected_offset = 0, expected_bytes = 0, alignment;
     bool has_map = false;
     int index;
 
@@ -224,7 +227,10 @@ static tj_status check_parameters(const tj_kernel *kernel, int step, tj_error *e
             return tj_fail(err, TJ_ERR_INTERNAL, "%s has more than the %d parameters of its launch form", form->kernel,
                            form->arg_count);
         expected_bytes = parameter_bytes(kernel, &form->arg[index]);
-        expected_offset = (expected_offset + expected_bytes - 1) / expected_bytes * expected_bytes;
+        alignment = form->arg[index].kind == TJ_ARG_OFFSETS && form->arg[index].index
+                        ? (size_t)kernel->problem.groups.offset_bytes
+                        : expected_bytes;
+        expected_offset = (expected_offset + alignment - 1) / alignment * alignment;
         has_map = has_map || form->arg[index].kind == TJ_ARG_TENSOR_MAP;
         if (bytes != expected_bytes || (offset != expected_offset && !has_map))
             return tj_fail(err, TJ_ERR_INTERNAL, "parameter %d of %s has %d bytes at offset %d; its launch form says %d at %d",
@@ -368,6 +374,8 @@ static bool is_good_argument(const tj_kernel *kernel, const tj_argument *arg)
         return is_within(arg->index, TJ_EXTENT_J, TJ_EXTENT_L);
     case TJ_ARG_WORKSPACE:
         return is_good_slice(kernel, arg->index);
+    case TJ_ARG_OFFSETS:
+        return kernel->problem.groups.count > 0 && arg->index == kernel->problem.groups.on_host;
     case TJ_ARG_CUSTOM:
         return arg->index == 4 || arg->index == 8;
     case TJ_ARG_TENSOR_MAP:
@@ -469,7 +477,7 @@ static tj_status load(tj_kernel *kernel, const tj_scope *scope, const tj_code *c
     if (status == TJ_OK)
         status = tj_scope_handle(scope, &kernel->handle, err);
     if (status == TJ_OK)
-        status = tj_gpu_device_facts(kernel->gpu, kernel->device, &device, err);
+        status = tj_gpu_device_limits(kernel->gpu, kernel->device, &device, err);
     if (status != TJ_OK)
         return status;
     if (!parse_target(code->target, &target))

@@ -98,7 +98,7 @@ typedef struct tj_launch_shape {
 } tj_launch_shape;
 
 /** Where a launch finds the value of a parameter: so many bytes into one of these. */
-enum { TJ_IN_OPERANDS, TJ_IN_SHAPE, TJ_IN_CALL, TJ_IN_EXTRAS, TJ_PLACES };
+enum { TJ_IN_OPERANDS, TJ_IN_SHAPE, TJ_IN_CALL, TJ_IN_OFFSETS, TJ_IN_EXTRAS, TJ_PLACES };
 
 typedef struct tj_parameter {
     uint16_t place, offset;
@@ -205,6 +205,12 @@ tj_status tj_operands_accept(const tj_operands *given, tj_operands *operands, tj
  * the workspace is large enough. */
 tj_status tj_launch_settle(const tj_kernel *kernel, const tj_operands *given, tj_operands *operands, tj_launch_shape *shape,
                            tj_error *err);
+
+/**
+ * Are there offsets, where they can be read, and, of those in host memory, is each right for so many rows? Only of a problem with
+ * groups.
+ */
+bool tj_launch_offsets_are_right(const tj_kernel *kernel, const tj_operands *x, int64_t j);
 
 /** The axis of each step's grid that counts products of the batch, for a launch of so many of them. */
 void tj_launch_set_products(const tj_kernel *kernel, int64_t products, tj_launch_shape *shape);

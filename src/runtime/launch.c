@@ -66,7 +66,8 @@ __attribute__((noinline)) static tj_status queue_with_extras(const tj_kernel *ke
                                                              CUstream stream, tj_error *err)
 {
     tj_launch_extras extras;
-    const char *const place[TJ_PLACES] = {(const char *)x, (const char *)shape, (const char *)call, (const char *)&extras};
+    const char *const place[TJ_PLACES] = {(const char *)x, (const char *)shape, (const char *)call, x->offsets,
+                                          (const char *)&extras};
     const tj_status status = tj_step_make_extras(kernel, index, x, shape, &extras, err);
 
     return status == TJ_OK ? queue_step(kernel, index, place, shape, stream, err) : status;
@@ -82,7 +83,7 @@ static tj_status queue(const tj_kernel *kernel, const tj_operands *x, const tj_l
                        tj_error *err)
 {
     tj_launch_call call;
-    const char *const place[TJ_PLACES] = {(const char *)x, (const char *)shape, (const char *)&call};
+    const char *const place[TJ_PLACES] = {(const char *)x, (const char *)shape, (const char *)&call, x->offsets};
     tj_status status = TJ_OK;
 
     call.c = x->c.address ? x->c.address : x->p.address;
@@ -210,6 +211,10 @@ static inline bool pointers_are_plain(const tj_kernel *kernel, const tj_operands
         return false;
     if (__builtin_expect(kernel->has_more, 0) && !more_is_plain(kernel, x))
         return false;
+    if (__builtin_expect(kernel->problem.groups.count > 0, 0) &&
+        (!tj_launch_offsets_are_right(kernel, x, kernel->ready.j) ||
+         (uintptr_t)x->offsets - (uintptr_t)x->p.address < kernel->reach[TJ_MATRIX_P].of_p))
+        return false;
     return (((uintptr_t)x->m.address & m_mask) | ((uintptr_t)x->n.address & n_mask) | ((uintptr_t)x->p.address & p_mask) |
             ((uintptr_t)x->c.address & c_mask)) == 0;
 }
@@ -232,7 +237,9 @@ static bool is_open(const tj_problem *problem)
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++)
         if (tj_problem_matrix(problem, which)->ld == TJ_ANY || tj_problem_matrix(problem, which)->stride == TJ_ANY)
             return true;
-    if ((problem->epilogue.scale_m || problem->epilogue.scale_n || problem->epilogue.expression.operands) && problem->batch > 1)
+    const bool has_more = problem->epilogue.scale_m || problem->epilogue.scale_n || problem->epilogue.expression.operands;
+
+    if (has_more && (problem->batch > 1 || problem->groups.count > 1))
         return true; /* their strides */
     for (int i = 0; i < problem->epilogue.expression.operands; i++)
         if (problem->epilogue.expression.operand[i].is_output)

@@ -131,6 +131,14 @@ static bool resolve_span(tj_stored_shape *stored, int64_t batch, size_t element_
            tj_add(stored->span, stored->width, &stored->span) && tj_mul(stored->span, (int64_t)element_bytes, &bytes);
 }
 
+/* How many matrices an operand is. */
+static int64_t count_of(const tj_kernel *kernel, int which, const tj_launch_shape *shape)
+{
+    const bool is_of_n = which == TJ_MATRIX_N || which == TJ_SCALES_OF_N;
+
+    return is_of_n && kernel->problem.groups.count > 0 ? kernel->problem.groups.count : shape->batch;
+}
+
 static tj_status resolve_matrix(const tj_kernel *kernel, int which, int64_t ld, int64_t stride, tj_launch_shape *shape,
                                 tj_error *err)
 {
@@ -138,23 +146,24 @@ static tj_status resolve_matrix(const tj_kernel *kernel, int which, int64_t ld, 
     const int64_t rows = which == TJ_MATRIX_N ? shape->k : shape->j, cols = which == TJ_MATRIX_M ? shape->k : shape->l;
     tj_stored_shape *stored = &shape->matrix[which];
     const bool is_row_major = fixed->layout == TJ_ROW_MAJOR;
+    const int64_t count = count_of(kernel, which, shape);
     tj_status status;
 
     stored->lines = is_row_major ? rows : cols;
     stored->width = is_row_major ? cols : rows;
     status = resolve_ld(which, fixed->ld, ld, stored, err);
-    if (status == TJ_OK && shape->batch > 1 && !kernel->is_array[which])
+    if (status == TJ_OK && count > 1 && !kernel->is_array[which])
         status = resolve_stride(which, fixed->stride, stride, stored, err);
     if (status != TJ_OK)
         return status;
-    if (!resolve_span(stored, shape->batch, kernel->element_bytes[which]))
+    if (!resolve_span(stored, count, kernel->element_bytes[which]))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "%c spans more bytes than 63 bits count: ld_%s is %lld, stride_%s is %lld, batch is %lld",
+                       "%c spans more bytes than 63 bits count: ld_%s is %lld, stride_%s is %lld, and there are %lld of them",
                        tj_which_letter((tj_which)which), lower_name[which], (long long)stored->ld, lower_name[which],
-                       (long long)stored->stride, (long long)shape->batch);
+                       (long long)stored->stride, (long long)count);
     if (kernel->is_array[which]) {
         stored->stride = 1;
-        stored->span = shape->batch;
+        stored->span = count;
         return TJ_OK;
     }
     if (which == TJ_MATRIX_P && shape->batch > 1 && !products_are_apart(stored, shape->batch))
@@ -197,21 +206,22 @@ static tj_status resolve_scales(const tj_kernel *kernel, int which, const tj_ope
     const bool is_m = which == TJ_SCALES_OF_M;
     const int32_t kind = is_m ? kernel->problem.epilogue.scale_m : kernel->problem.epilogue.scale_n;
     const int64_t count = kind == TJ_SCALE_EACH ? (is_m ? shape->j : shape->l) : 1, stride = tj_operand_at(x, which)->stride;
+    const int64_t products = count_of(kernel, which, shape);
     tj_stored_shape *stored = &shape->matrix[which];
 
     if (kind == TJ_SCALE_NONE)
         return TJ_OK;
-    if (shape->batch > 1 && stride < 0 && stride != TJ_BROADCAST)
+    if (products > 1 && stride < 0 && stride != TJ_BROADCAST)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "%s.stride is %lld: use scales from one product to the next, 0 for %lld, or TJ_BROADCAST",
                        lower_name[which], (long long)stride, (long long)count);
     *stored = (tj_stored_shape){1, count, count, stride == TJ_BROADCAST ? 0 : stride == TJ_TIGHT ? count : stride, 0};
-    if (shape->batch == 1)
+    if (products == 1)
         stored->stride = 0;
-    if (!resolve_span(stored, shape->batch, kernel->element_bytes[which]))
+    if (!resolve_span(stored, products, kernel->element_bytes[which]))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "%s span more bytes than 63 bits count: their stride is %lld, batch is %lld", upper_name[which],
-                       (long long)stored->stride, (long long)shape->batch);
+                       "%s span more bytes than 63 bits count: their stride is %lld, and there are %lld of them",
+                       upper_name[which], (long long)stored->stride, (long long)products);
     return TJ_OK;
 }
 
@@ -373,7 +383,7 @@ static tj_status resolve_tiles(const tj_kernel *kernel, const tj_launch_step *st
                                tj_geometry *geometry, tj_error *err)
 {
     const bool is_swapped = kernel->form.is_swapped != 0;
-    const int64_t rows = tj_ceil_div(is_swapped ? shape->l : shape->j, step->block_rows);
+    const int64_t rows = tj_row_tiles(&kernel->problem, is_swapped ? shape->l : shape->j, step->block_rows);
     const int64_t cols = tj_ceil_div(is_swapped ? shape->j : shape->l, step->block_cols);
     const int64_t blocks[2] = {step->rows_on_x ? rows : cols, step->rows_on_x ? cols : rows};
 
@@ -519,7 +529,7 @@ static lines lines_of(const tj_kernel *kernel, const tj_launch_shape *shape, int
 {
     const tj_stored_shape *m = &shape->matrix[which];
     const int64_t bytes = (int64_t)kernel->element_bytes[which];
-    const int64_t products = m->stride == 0 ? 1 : shape->batch;
+    const int64_t products = m->stride == 0 ? 1 : count_of(kernel, which, shape);
     lines all = {(int64_t)(uintptr_t)pointer, m->lines, m->lines > 1 ? m->ld * bytes : 0, m->width * bytes};
 
     if (kernel->is_array[which])
@@ -643,6 +653,39 @@ static tj_status check_workspace(const tj_kernel *kernel, const tj_operands *x, 
     return TJ_OK;
 }
 
+bool tj_launch_offsets_are_right(const tj_kernel *kernel, const tj_operands *x, int64_t j)
+{
+    const tj_groups *groups = &kernel->problem.groups;
+
+    return x->offsets && (uintptr_t)x->offsets % (uintptr_t)groups->offset_bytes == 0 &&
+           (!groups->on_host || tj_groups_check(&kernel->problem, j, x->offsets, NULL) == TJ_OK);
+}
+
+static tj_status check_offsets(const tj_kernel *kernel, const tj_operands *x, const tj_launch_shape *shape, tj_error *err)
+{
+    const tj_groups *groups = &kernel->problem.groups;
+    const unsigned long long at = (unsigned long long)(uintptr_t)x->offsets;
+    lines in = {(int64_t)(uintptr_t)x->offsets, 1, 1, (groups->count + 1) * groups->offset_bytes}, out;
+
+    if (groups->count == 0 || tj_launch_offsets_are_right(kernel, x, shape->j)) {
+        out = lines_of(kernel, shape, TJ_MATRIX_P, x->p.address);
+        if (groups->count == 0 || groups->on_host || !certainly_meet(&in, &out))
+            return TJ_OK;
+        return tj_fail(
+            err, TJ_ERR_INVALID_ARGUMENT,
+            "P at 0x%llx and the offsets at 0x%llx overlap: a product cannot overwrite what it reads; give P memory of "
+            "its own",
+            (unsigned long long)(uintptr_t)x->p.address, at);
+    }
+    if (!x->offsets)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "offsets is NULL: give the %s address of the %lld offsets of %lld groups",
+                       groups->on_host ? "host" : "device", (long long)groups->count + 1, (long long)groups->count);
+    if ((uintptr_t)x->offsets % (uintptr_t)groups->offset_bytes != 0)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "offsets is 0x%llx, which is not aligned to its elements of %d bytes", at,
+                       groups->offset_bytes);
+    return tj_groups_check(&kernel->problem, shape->j, x->offsets, err);
+}
+
 static tj_status check_operands(const tj_kernel *kernel, const tj_operands *x, const tj_launch_shape *shape, tj_error *err)
 {
     for (int which = 0; which < TJ_ADDRESSES; which++) {
@@ -675,6 +718,8 @@ static tj_status check_operands(const tj_kernel *kernel, const tj_operands *x, c
             return status;
     }
     if (tj_epilogue_check_scalars(&kernel->problem, x->alpha, x->beta, err) != TJ_OK)
+        return TJ_ERR_INVALID_ARGUMENT;
+    if (check_offsets(kernel, x, shape, err) != TJ_OK)
         return TJ_ERR_INVALID_ARGUMENT;
     for (int i = 0; i < kernel->problem.epilogue.expression.operands && kernel->scalar_type != TJ_F64; i++)
         if (kernel->problem.epilogue.expression.operand[i].indexed == TJ_BY_NOTHING &&

@@ -132,6 +132,12 @@ tj_status tj_kernel_check_pointers(const tj_kernel *kernel, const tj_operands *g
         if (status != TJ_OK)
             return status;
     }
+    if (kernel->problem.groups.count > 0 && !kernel->problem.groups.on_host) {
+        status = check_place(kernel, "the array of offsets", x.offsets,
+                             (kernel->problem.groups.count + 1) * kernel->problem.groups.offset_bytes, err);
+        if (status != TJ_OK)
+            return status;
+    }
     if (kernel->form.workspace_bytes == 0 || !tj_kernel_has_workspace(kernel, &x))
         return TJ_OK;
     return check_place(kernel, "the workspace", x.workspace, kernel->form.workspace_bytes, err);

@@ -178,6 +178,7 @@ static tj_problem any_product(const tj_problem *lies)
     simple.m.ld = simple.n.ld = simple.p.ld = TJ_ANY;
     simple.c.ld = simple.epilogue.has_beta ? TJ_ANY : TJ_TIGHT;
     simple.batch = 1;
+    simple.groups = (tj_groups){0};
     simple.m.stride = simple.n.stride = simple.p.stride = simple.c.stride = TJ_TIGHT;
     return simple;
 }
@@ -191,7 +192,8 @@ static const float *scales(const proving *v, tj_which which, int64_t product, in
     return scale->address ? (const float *)scale->address + product * scale->stride + first : NULL;
 }
 
-static tj_status compute_simply(const proving *v, const run *r, tj_error *err)
+/* Lines of a run, of the product with that number: it is said in which N, and in which scales of N. */
+static tj_status compute_lines(const proving *v, const run *r, int64_t n, int64_t at, tj_error *err)
 {
     const tj_problem *k = &v->lies;
     const size_t m_size = size_of(v, TJ_MATRIX_M), n_size = size_of(v, TJ_MATRIX_N), out = size_of(v, TJ_MATRIX_P);
@@ -200,12 +202,12 @@ static tj_status compute_simply(const proving *v, const run *r, tj_error *err)
     tj_operands x = TJ_OPERANDS_INIT;
 
     x.m.address = address(v, TJ_MATRIX_M, r->product) + (size_t)(row * (k->m.layout == TJ_ROW_MAJOR ? k->m.ld : 1)) * m_size;
-    x.n.address = address(v, TJ_MATRIX_N, r->product) + (size_t)(col * (k->n.layout == TJ_ROW_MAJOR ? 1 : k->n.ld)) * n_size;
     const bool has_c = k->epilogue.has_beta && !has_expression(v);
 
-    x.p.address = tj_buffer_address(v->simple_p);
+    x.n.address = address(v, TJ_MATRIX_N, n) + (size_t)(col * (k->n.layout == TJ_ROW_MAJOR ? 1 : k->n.ld)) * n_size;
+    x.p.address = (char *)tj_buffer_address(v->simple_p) + (size_t)(at * v->width) * simple_size_of(v);
     x.scale_m.address = scales(v, TJ_MATRIX_M, r->product, k->epilogue.scale_m == TJ_SCALE_EACH ? row : 0);
-    x.scale_n.address = scales(v, TJ_MATRIX_N, r->product, k->epilogue.scale_n == TJ_SCALE_EACH ? col : 0);
+    x.scale_n.address = scales(v, TJ_MATRIX_N, n, k->epilogue.scale_n == TJ_SCALE_EACH ? col : 0);
     if (has_c)
         x.c.address = address(v, TJ_MATRIX_C, r->product) + (size_t)(r->line * k->c.ld) * out;
     x.alpha = v->alpha;
@@ -218,6 +220,26 @@ static tj_status compute_simply(const proving *v, const run *r, tj_error *err)
     x.p.ld = v->width;
     x.c.ld = has_c ? k->c.ld : 0;
     return tj_kernel_launch(v->simple, &x, v->stream, err);
+}
+
+/* Of a problem with groups each line has the N of its group; a workbench draws groups that have all lines. */
+static tj_status compute_simply(const proving *v, const run *r, tj_error *err)
+{
+    const void *const offsets = tj_workbench_offsets(v->bench);
+    const int64_t end = r->line + r->lines;
+    tj_status status = TJ_OK;
+
+    if (v->lies.groups.count == 0)
+        return compute_lines(v, r, r->product, 0, err);
+    for (int64_t group = 0; group < v->lies.groups.count && status == TJ_OK; group++) {
+        const int64_t begins = tj_group_offset(&v->lies, offsets, group), ends = tj_group_offset(&v->lies, offsets, group + 1);
+        const int64_t from = begins > r->line ? begins : r->line, to = ends < end ? ends : end;
+        const run part = {r->product, from, to - from};
+
+        if (from < to)
+            status = compute_lines(v, &part, group, from - r->line, err);
+    }
+    return status;
 }
 
 /* ---- which lines -------------------------------------------------------------------------------------------------- */

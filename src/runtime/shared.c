@@ -10,16 +10,12 @@ static bool is_shared(tj_host *host)
     return host->remote && !atomic_load_explicit(&host->is_remote_refused, memory_order_relaxed);
 }
 
-tj_image_body *tj_shared_fetch(tj_host *host, const tj_source *source, const tj_key *key)
+/* What a server had. bytes: freed. */
+static tj_image_body *take(tj_host *host, const tj_source *source, const tj_key *key, void *bytes, size_t size)
 {
-    tj_image_body *body;
     const char *trouble;
-    void *bytes;
-    size_t size;
+    tj_image_body *body = tj_packed_read(bytes, size, source, key, &trouble);
 
-    if (!is_shared(host) || !tj_remote_fetch(host->remote, FLEET_IMAGE, "", key->hex, &bytes, &size))
-        return NULL;
-    body = tj_packed_read(bytes, size, source, key, &trouble);
     free(bytes);
     if (!body) {
         if (trouble)
@@ -34,13 +30,26 @@ tj_image_body *tj_shared_fetch(tj_host *host, const tj_source *source, const tj_
     return body;
 }
 
+tj_image_body *tj_shared_fetch(tj_host *host, const tj_source *source, const tj_key *key)
+{
+    void *bytes;
+    size_t size;
+
+    return is_shared(host) && tj_remote_fetch(host->remote, FLEET_IMAGE, "", key->hex, &bytes, &size)
+               ? take(host, source, key, bytes, size)
+               : NULL;
+}
+
 tj_image_body *tj_shared_await(tj_host *host, const tj_source *source, const tj_key *key, bool *leads)
 {
+    void *bytes;
+    size_t size;
+
     *leads = false;
     if (!is_shared(host) || host->is_scratch) /* a tuning compiles what nobody else waits for */
         return NULL;
-    *leads = tj_remote_lead(host->remote, key->hex);
-    return *leads ? NULL : tj_shared_fetch(host, source, key);
+    *leads = tj_remote_lead(host->remote, key->hex, &bytes, &size);
+    return bytes ? take(host, source, key, bytes, size) : NULL;
 }
 
 void tj_shared_give_up(tj_host *host, const tj_key *key)

@@ -66,6 +66,8 @@ static tj_parameter find_parameter(const tj_kernel *kernel, const tj_argument *a
             return (tj_parameter){TJ_IN_OPERANDS, offsetof(tj_operands, workspace)};
         return (tj_parameter){TJ_IN_EXTRAS,
                               (uint16_t)(offsetof(tj_launch_extras, slice) + (size_t)arg->index * sizeof(void *))};
+    case TJ_ARG_OFFSETS:
+        return arg->index ? (tj_parameter){TJ_IN_OFFSETS, 0} : (tj_parameter){TJ_IN_OPERANDS, offsetof(tj_operands, offsets)};
     case TJ_ARG_CUSTOM: /* whoever launches it knows */
         return (tj_parameter){TJ_IN_OPERANDS, 0};
     default: /* TJ_ARG_TENSOR_MAP */
@@ -169,6 +171,14 @@ static tj_mapped find_in_workspace(const tj_kernel *kernel, const tj_tensor_map 
     return found;
 }
 
+/* Of N with groups, one for each. */
+static int64_t products_of(const tj_kernel *kernel, const tj_tensor_map *map, const tj_launch_shape *shape)
+{
+    const bool is_n = map->lines == 0 && map->matrix == TJ_MATRIX_N;
+
+    return is_n && kernel->problem.groups.count > 0 ? kernel->problem.groups.count : shape->products_now;
+}
+
 static tj_mapped find_of_caller(const tj_kernel *kernel, const tj_tensor_map *map, const tj_operands *x,
                                 const tj_launch_shape *shape)
 {
@@ -176,7 +186,7 @@ static tj_mapped find_of_caller(const tj_kernel *kernel, const tj_tensor_map *ma
                                               x->c.address ? x->c.address : x->p.address};
     const tj_stored_shape *m = &shape->matrix[map->matrix];
     const uint64_t bytes = kernel->element_bytes[map->matrix], line = (uint64_t)m->ld * bytes;
-    const bool has_products = shape->products_now > 1;
+    const bool has_products = products_of(kernel, map, shape) > 1;
 
     return (tj_mapped){(uintptr_t)pointer[map->matrix],
                        map->type ? map->type : tj_problem_matrix(&kernel->problem, (tj_which)map->matrix)->type,
@@ -191,7 +201,7 @@ static tj_status encode(const tj_kernel *kernel, const char *name, const tj_tens
                         const tj_launch_shape *shape, CUtensorMap *map, tj_error *err)
 {
     const tj_mapped m = form->lines > 0 ? find_in_workspace(kernel, form, x) : find_of_caller(kernel, form, x, shape);
-    const uint64_t extent[3] = {m.width, m.lines, (uint64_t)shape->products_now}, stride[2] = {m.line, m.product};
+    const uint64_t extent[3] = {m.width, m.lines, (uint64_t)products_of(kernel, form, shape)}, stride[2] = {m.line, m.product};
     const unsigned int box[3] = {(unsigned int)form->box[0], (unsigned int)form->box[1], (unsigned int)form->box[2]};
     const unsigned int step[3] = {1, 1, 1};
     const int swizzle = form->swizzle == 128  ? CU_TENSOR_MAP_SWIZZLE_128B

@@ -37,6 +37,8 @@ struct tj_workbench {
     double alpha, beta, number[TJ_EPILOGUE_OPERANDS];
     size_t sets, guard;
     placed matrix[TJ_ADDRESSES];
+    void *offsets;             /* of groups, on the host */
+    tj_buffer *device_offsets; /* the same, unless a launch takes them from the host */
     tj_buffer *workspace;
     size_t workspace_bytes; /* without guards */
     tj_operands *set;
@@ -44,14 +46,14 @@ struct tj_workbench {
 
 static size_t matrix_bytes(const tj_problem *lies, int i)
 {
-    const tj_which which = (tj_which)i;
+    const tj_which which = (tj_which)i, of = (tj_which)(i - TJ_SCALES_OF_M);
 
     if (i >= TJ_WITH)
         return i - TJ_WITH < lies->epilogue.expression.operands ? (size_t)(tj_operand_count(lies, i - TJ_WITH) * lies->batch) *
                                                                       tj_type_bytes(tj_operand_type(lies, i - TJ_WITH))
                                                                 : 0;
     if (i >= TJ_MATRICES)
-        return (size_t)(tj_scale_count(lies, (tj_which)(i - TJ_SCALES_OF_M)) * lies->batch) * sizeof(float);
+        return (size_t)(tj_scale_count(lies, of) * tj_matrix_count(lies, of)) * sizeof(float);
     const int64_t span = tj_problem_span(lies, which);
 
     return span > 0 ? (size_t)span * tj_type_bytes((tj_type)tj_problem_matrix(lies, which)->type) : 0;
@@ -142,7 +144,7 @@ size_t tj_workbench_offset(const tj_workbench *bench, tj_which which, int64_t pr
 
     if (stride <= 0)
         return 0; /* every product's */
-    return (size_t)((is_array ? place_of(product, bench->lies.batch) : product) * stride) *
+    return (size_t)((is_array ? place_of(product, tj_matrix_count(&bench->lies, which)) : product) * stride) *
            tj_type_bytes(bench->matrix[which].type);
 }
 
@@ -150,7 +152,7 @@ size_t tj_workbench_offset(const tj_workbench *bench, tj_which which, int64_t pr
 static tj_status point(tj_workbench *bench, tj_which which, tj_error *err)
 {
     placed *m = &bench->matrix[which];
-    const size_t batch = (size_t)bench->lies.batch, bytes = batch * sizeof(void *);
+    const size_t batch = (size_t)tj_matrix_count(&bench->lies, which), bytes = batch * sizeof(void *);
     void **address;
     tj_status status;
 
@@ -178,7 +180,7 @@ static char *address_of(const tj_workbench *bench, size_t set, int which)
 static tj_operand describe(const tj_workbench *bench, size_t set, int which)
 {
     const placed *m = &bench->matrix[which];
-    const size_t array = rounded((size_t)bench->lies.batch * sizeof(void *));
+    const size_t array = rounded((size_t)tj_matrix_count(&bench->lies, (tj_which)which) * sizeof(void *));
 
     if (!m->elements)
         return (tj_operand){NULL, 0, 0};
@@ -214,7 +216,31 @@ static void describe_sets(tj_workbench *bench)
         x->k = bench->lies.k.extent;
         x->l = bench->lies.l.extent;
         x->batch = bench->lies.batch;
+        x->offsets = bench->device_offsets ? tj_buffer_address(bench->device_offsets) : bench->offsets;
     }
+}
+
+/* Rows fall to groups at random. */
+static tj_status draw_offsets(tj_workbench *bench, const tj_workbench_options *options, tj_error *err)
+{
+    const tj_groups *groups = &bench->lies.groups;
+    const size_t bytes = (size_t)(groups->count + 1) * (size_t)groups->offset_bytes;
+    tj_status status = TJ_OK;
+
+    if (groups->count == 0)
+        return TJ_OK;
+    bench->offsets = malloc(bytes);
+    if (!bench->offsets)
+        return tj_fail_memory(err, "the operands of a workbench");
+    if (options->offsets)
+        memcpy(bench->offsets, options->offsets, bytes);
+    else
+        tj_draw_offsets(&bench->lies, bench->offsets, options->seed);
+    status = tj_groups_check(&bench->lies, 0, bench->offsets, err);
+    if (status != TJ_OK || groups->on_host)
+        return status;
+    status = tj_gpu_allocate(bench->gpu, bench->stream, bytes, &bench->device_offsets, err);
+    return status == TJ_OK ? tj_buffer_write(bench->device_offsets, 0, bench->offsets, bytes, err) : status;
 }
 
 static tj_status check_options(const tj_workbench_options *o, tj_error *err)
@@ -271,6 +297,8 @@ tj_status tj_gpu_place(tj_gpu *gpu, const tj_problem *problem, const tj_workbenc
     bench->gpu = gpu;
     bench->stream = options->stream;
     status = settle(bench, problem, options, err);
+    if (status == TJ_OK)
+        status = draw_offsets(bench, options, err);
     for (int i = 0; i < TJ_ADDRESSES && status == TJ_OK; i++) {
         placed *m = &bench->matrix[i];
 
@@ -305,6 +333,8 @@ void tj_workbench_free(tj_workbench *bench)
         free(bench->matrix[i].stored);
     }
     tj_buffer_free(bench->workspace);
+    tj_buffer_free(bench->device_offsets);
+    free(bench->offsets);
     free(bench->set);
     free(bench);
 }
@@ -324,6 +354,11 @@ const tj_operands *tj_workbench_operands(const tj_workbench *bench)
 static const placed *matrix_of(const tj_workbench *bench, tj_which which)
 {
     return bench && which >= TJ_MATRIX_M && which <= TJ_MATRIX_C ? &bench->matrix[which] : NULL;
+}
+
+const void *tj_workbench_offsets(const tj_workbench *bench)
+{
+    return bench ? bench->offsets : NULL;
 }
 
 size_t tj_workbench_bytes(const tj_workbench *bench, tj_which which)
@@ -414,7 +449,7 @@ tj_status tj_workbench_read_part(const tj_workbench *bench, size_t set, size_t o
 /* The reference takes arrays of pointers where the kernel does, in the same order. */
 static const void *refer(const tj_workbench *bench, tj_which which, const void *base, const void ***array)
 {
-    const int64_t batch = bench->lies.batch;
+    const int64_t batch = tj_matrix_count(&bench->lies, which);
 
     if (!base || !tj_stride_is_pointers(tj_problem_matrix(&bench->asked, which)->stride))
         return base;
@@ -448,7 +483,8 @@ tj_status tj_workbench_check(const tj_workbench *bench, const void *p, double ma
     tj_host_operands x = {.alpha = bench->alpha,
                           .beta = bench->beta,
                           .scale_m = {bench->matrix[TJ_SCALES_OF_M].host, 0},
-                          .scale_n = {bench->matrix[TJ_SCALES_OF_N].host, 0}};
+                          .scale_n = {bench->matrix[TJ_SCALES_OF_N].host, 0},
+                          .offsets = bench->offsets};
     tj_status status = TJ_OK;
 
     status = tj_workbench_fill_operands(bench, &x, err);
@@ -514,7 +550,16 @@ static tj_status check_guards(const tj_workbench *bench, const tj_buffer *buffer
     return status;
 }
 
-/* Nothing between the lines of P, and between its products. */
+/* Does this line of P belong to a product? */
+static bool is_of_a_group(const tj_workbench *bench, int64_t line)
+{
+    const tj_problem *lies = &bench->lies;
+
+    return lies->groups.count == 0 || (line >= tj_group_offset(lies, bench->offsets, 0) &&
+                                       line < tj_group_offset(lies, bench->offsets, lies->groups.count));
+}
+
+/* Nothing between the lines of P, between its products, and in rows that belong to no group. */
 static tj_status check_gaps(const tj_workbench *bench, const unsigned char *p, char *reason, tj_error *err)
 {
     const placed *m = &bench->matrix[TJ_MATRIX_P];
@@ -528,7 +573,8 @@ static tj_status check_gaps(const tj_workbench *bench, const unsigned char *p, c
         return tj_fail_memory(err, "the operands of a workbench");
     for (int64_t b = 0; b < bench->lies.batch; b++)
         for (int64_t line = 0; line < stored.count->extent; line++)
-            memset(is_element + (size_t)(b * lies->stride + line * lies->ld) * size, 1, width);
+            if (is_of_a_group(bench, line))
+                memset(is_element + (size_t)(b * lies->stride + line * lies->ld) * size, 1, width);
     for (size_t i = 0; i < m->bytes && !*reason; i++)
         if (!is_element[i] && p[i] != (before ? before[i] : 0xff))
             (void)snprintf(reason, 160, "it writes between the lines of P, at byte %zu", i);

@@ -35,7 +35,8 @@
 enum { MOST_FILE_BYTES = 64 << 20, ROW_BYTES = TJ_PROBLEM_TEXT_BYTES + 512 + TJ_EPILOGUE_TEXT_BYTES, TRIES = 100 };
 
 static const char HEADER[] = "count,j,k,l,batch,dtype,n-dtype,p-dtype,compute,layout-m,layout-n,layout-p,ld-m,ld-n,ld-p,ld-c,"
-                             "stride-m,stride-n,stride-p,stride-c,any,multiple-of,scale-m,scale-n,alpha,beta,epilogue\n";
+                             "stride-m,stride-n,stride-p,stride-c,any,multiple-of,scale-m,scale-n,alpha,beta,epilogue,groups,"
+                             "offsets\n";
 
 typedef struct noted {
     tj_problem problem; /* with the extents of the launch */
@@ -117,9 +118,9 @@ void tj_capture_free(struct tj_capture *capture)
 
 static noted *slot_of(noted *slot, size_t capacity, const tj_problem *problem)
 {
-    size_t at = tj_hash_bytes64(problem, sizeof *problem) & (capacity - 1);
+    size_t at = tj_hash_bytes64(problem, tj_problem_bytes(problem)) & (capacity - 1);
 
-    while (slot[at].is_taken && memcmp(&slot[at].problem, problem, sizeof *problem) != 0)
+    while (slot[at].is_taken && !tj_problem_is_same(&slot[at].problem, problem))
         at = (at + 1) & (capacity - 1);
     return &slot[at];
 }
@@ -209,6 +210,9 @@ static void add_text(tj_text *row, const char *cell)
     tj_text_append(row, cell);
 }
 
+/* By on_host, and whether they have 8 bytes. */
+static const char *const offsets_word[2][2] = {{"device", "device64"}, {"host", "host64"}};
+
 static void add_number(tj_text *row, int64_t value, bool is_said)
 {
     tj_text_append(row, ",");
@@ -267,7 +271,9 @@ static int count_any(const tj_problem *c, bool of_strides, int *all)
     *all = 0;
     for (tj_which which = TJ_MATRIX_M; which <= (c->epilogue.has_beta ? TJ_MATRIX_C : TJ_MATRIX_P); which++) {
         const tj_matrix *matrix = tj_problem_matrix(c, which);
-        const bool can = !of_strides || (matrix->stride != TJ_BROADCAST && !tj_stride_is_pointers(matrix->stride));
+        const bool has_stride = c->groups.count == 0 || which == TJ_MATRIX_N;
+        const bool can =
+            !of_strides || (has_stride && matrix->stride != TJ_BROADCAST && !tj_stride_is_pointers(matrix->stride));
 
         *all += can;
         any += can && (of_strides ? matrix->stride : matrix->ld) == TJ_ANY;
@@ -284,7 +290,6 @@ static void print_row(const tj_problem *problem, char row[ROW_BYTES])
     char *line = NULL, more[32] = "", epilogue[TJ_EPILOGUE_TEXT_BYTES];
     int lds, strides;
     const int any_ld = count_any(&c, false, &lds), any_stride = count_any(&c, true, &strides);
-    const bool is_batch = c.batch != 1;
     const bool is_said = (any_ld == 0 || any_ld == lds) && (any_stride == 0 || any_stride == strides);
 
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++)
@@ -311,7 +316,8 @@ static void print_row(const tj_problem *problem, char row[ROW_BYTES])
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++) {
         const int64_t stride = tj_problem_matrix(&c, which)->stride;
 
-        add_stride(&text, stride, is_batch && stride > 0 && stride != tj_problem_matrix(&bare, which)->stride);
+        add_stride(&text, stride,
+                   tj_matrix_count(&c, which) != 1 && stride > 0 && stride != tj_problem_matrix(&bare, which)->stride);
     }
     add_dims(&text, &c, false, more);
     add_dims(&text, &c, true, "");
@@ -321,6 +327,8 @@ static void print_row(const tj_problem *problem, char row[ROW_BYTES])
     add_text(&text, c.epilogue.has_beta ? "1" : "");
     tj_epilogue_print_as(&c.epilogue, true, epilogue);
     add_text(&text, c.epilogue.expression.nodes > 0 ? epilogue : "");
+    add_number(&text, c.groups.count, c.groups.count > 0);
+    add_text(&text, c.groups.count > 0 ? offsets_word[c.groups.on_host != 0][c.groups.offset_bytes == 8] : "");
     row[0] = '\0';
     if (tj_text_take(&text, &line, NULL) == TJ_OK)
         strcpy(row, line);

@@ -105,11 +105,12 @@ void tj_remote_offer(tj_remote *remote, fleet_kind kind, const char *of, const c
         remote->table->offer(share, kind, of, name, bytes, size, is_led);
 }
 
-bool tj_remote_lead(tj_remote *remote, const char *name)
+bool tj_remote_lead(tj_remote *remote, const char *name, void **bytes, size_t *size)
 {
     fleet_share *share = share_of(remote);
 
-    return share && remote->table->lead(share, name);
+    *bytes = NULL;
+    return share && remote->table->lead(share, name, bytes, size);
 }
 
 void tj_remote_yield(tj_remote *remote, const char *name)

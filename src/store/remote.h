@@ -21,7 +21,7 @@ void tj_remote_free(tj_remote *remote);
 bool tj_remote_fetch(tj_remote *remote, fleet_kind kind, const char *of, const char *name, void **bytes, size_t *size);
 void tj_remote_offer(tj_remote *remote, fleet_kind kind, const char *of, const char *name, const void *bytes, size_t size,
                      bool is_led);
-bool tj_remote_lead(tj_remote *remote, const char *name);
+bool tj_remote_lead(tj_remote *remote, const char *name, void **bytes, size_t *size);
 void tj_remote_yield(tj_remote *remote, const char *name);
 
 /** Is anything made here to be sent there? */

@@ -54,6 +54,9 @@ constexpr int SPLITS = 4;  //@ splits
 //@ if packs
 #include "parts/pack.cuh"  //@ include
 //@ end
+//@ if has_groups
+//@| #include "parts/groups.cuh"  //@ include
+//@ end
 #include "simt/launch.cuh"  //@ include
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 mma(  //@ kernel for mma

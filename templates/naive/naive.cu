@@ -4,6 +4,9 @@
 #include "parts/card.cuh"  //@ include
 constexpr int TILE_WIDTH = 16;  //@ tile_width
 
+//@ if has_groups
+//@| #include "parts/groups.cuh"  //@ include
+//@ end
 #include "parts/launch.cuh"  //@ include
 extern "C" __global__ void __launch_bounds__(TILE_WIDTH * TILE_WIDTH)
 naive(  //@ kernel for naive

@@ -1,8 +1,16 @@
 const int tx = threadIdx.x;
 const int ty = threadIdx.y;
 
+//@ if has_groups
+//@| #include "parts/group.cuh"  //@ include
+//@ else
 // This block's tile of P begins here.
-//@ if rows_on_y
+//@ end
+//@ if has_groups and rows_on_y
+//@| const index_t block_col = blockIdx.x * TILE_WIDTH;
+//@ elif has_groups
+//@| const index_t block_col = blockIdx.y * TILE_WIDTH;
+//@ elif rows_on_y
 const index_t block_row = blockIdx.y * TILE_WIDTH;
 const index_t block_col = blockIdx.x * TILE_WIDTH;
 //@ else

@@ -14,7 +14,11 @@ const int tile_x = blockIdx.x;
 //@| const int tile_y = blockIdx.x;  // rows on x, which counts further than y
 //@| const int tile_x = blockIdx.y;
 //@ end
+//@ if has_groups
+//@| #include "parts/group.cuh"  //@ include
+//@ else
 // This block's tile of P begins here.
+//@ end
 //@ if moves_rows or moves_cols
 //@| // One that would reach beyond the edge is moved back over its neighbour, so that no copy needs a check; what both
 //@| // compute, the neighbour stores.
@@ -22,7 +26,7 @@ const int tile_x = blockIdx.x;
 //@ if moves_rows
 //@| const index_t own_row = static_cast<index_t>(tile_y) * BM;
 //@| const index_t block_row = min(own_row, static_cast<index_t>(j - BM));
-//@ else
+//@ elif not has_groups
 const index_t block_row = static_cast<index_t>(tile_y) * BM;
 //@ end
 //@ if moves_cols

@@ -33,6 +33,9 @@ using index_t = int;
 //@ if fixed_j
 constexpr index_t j = 512;  //@ j
 //@ end
+//@ if fixed_all_rows
+//@| constexpr index_t all_rows = 512;  // of M and P, in all groups  //@ all_rows
+//@ end
 //@ if fixed_k
 constexpr index_t k = 300;  //@ k
 //@ end

@@ -1,6 +1,9 @@
 //@ if any_j
 //@| int j,
 //@ end
+//@ if any_all_rows
+//@| int all_rows,
+//@ end
 //@ if any_k
 //@| int k,
 //@ end
@@ -34,7 +37,7 @@
 //@ if scale_m and batched and not splits_k
 //@| long long stride_scale_m,
 //@ end
-//@ if scale_n and batched and not splits_k
+//@ if scale_n and batched and not splits_k or scale_n and many_groups
 //@| long long stride_scale_n,
 //@ end
 //@ if any_batch
@@ -54,6 +57,11 @@ sum_t beta,  //@ scalar_t for sum_t
 //@ end
 //@ if operands and not splits_k
 //@ lines operand_parameters
+//@ end
+//@ if has_groups and offsets_by_value
+//@| const __grid_constant__ offsets_t offsets,
+//@ elif has_groups
+//@| const offset_t *__restrict__ offsets,
 //@ end
 //@ if m_array
 //@| const input_t *const *M_array,  // where the M of each product lies  //@ m_t for input_t

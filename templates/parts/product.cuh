@@ -7,7 +7,7 @@
 //@ elif batched
 //@| M += blockIdx.z / SPLITS * stride_m;
 //@ end
-//@ if n_array
+//@ if n_array and not has_groups
 //@| const input_t *N = N_array[blockIdx.z / SPLITS];  //@ n_t for input_t
 //@ elif batched
 //@| N += blockIdx.z / SPLITS * stride_n;
@@ -24,7 +24,7 @@
 //@ elif batched
 M += blockIdx.z * stride_m;
 //@ end
-//@ if n_array
+//@ if n_array and not has_groups
 //@| const input_t *N = N_array[blockIdx.z];  //@ n_t for input_t
 //@ elif batched
 N += blockIdx.z * stride_n;

@@ -45,6 +45,9 @@ struct __align__(16) phase_t {
     //@ end
 };
 
+//@ if has_groups
+//@| #include "parts/groups.cuh"  //@ include
+//@ end
 #include "simt/launch.cuh"  //@ include
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 simt(  //@ kernel for simt

@@ -24,6 +24,9 @@ __device__ __forceinline__ vector_t<input_t, COUNT> read_or_zero(const input_t *
 }
 
 //@ end
+//@ if has_groups
+//@| #include "parts/groups.cuh"  //@ include
+//@ end
 #include "simt/launch.cuh"  //@ include
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 simt(  //@ kernel for simt

@@ -17,6 +17,9 @@
 
 #include "parts/card.cuh"  //@ include
 
+//@ if has_groups
+//@| #include "parts/groups.cuh"  //@ include
+//@ end
 #include "parts/launch.cuh"  //@ include
 //         2 * TILE_WIDTH * TILE_WIDTH elements of sum_t in dynamic shared memory.
 // TILE_WIDTH is what the launch makes it, 32 at most: this one kernel serves every width.

@@ -1,8 +1,21 @@
+//@ if has_groups
+//@| // A warp finds out whose rows a tile has, and one of its threads starts all copies.
+//@| if (threadIdx.x < 32) {
+//@ else
 // One thread starts all copies.
 if (threadIdx.x == 0) {
+//@ end
     for (int tile = blockIdx.x; tile < rows * cols; tile += gridDim.x) {
+        //@ if has_groups
+        //@| group_t group;
+        //@| index_t block_row, block_col;
+        //@| place_of(tile, group, block_row, block_col);
+        //@| if (threadIdx.x > 0)
+        //@|     continue;
+        //@ else
         index_t block_row, block_col;
         place_of(tile, block_row, block_col);
+        //@ end
         for (int phase = 0; phase < phases; ++phase) {
             const int kk = phase * BK;  //@ first_k for phase
             wait(empty[stage], turn ^ 1);  // what is new counts as empty

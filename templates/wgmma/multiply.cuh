@@ -9,7 +9,11 @@ const int warp_row = group_row + warp % 4 * 16;
 //@ else
 sum_t (&lines)[16][SLICE] = shared->lines[warp];
 //@ end
+//@ if scale_n and many_groups
+//@| const float *const all_scales_n = scale_n;
+//@ elif not has_groups
 #include "parts/scale.cuh"  //@ include
+//@ end
 
 //@ if pingpong
 //@| int round = warpgroup == 1;  // of turns: what is new counts as over, so the first warpgroup begins
@@ -18,8 +22,21 @@ sum_t (&lines)[16][SLICE] = shared->lines[warp];
 //@ else
 for (int tile = blockIdx.x; tile < rows * cols; tile += gridDim.x) {
 //@ end
+    //@ if has_groups
+    //@| group_t group;
+    //@| index_t block_row, block_col;
+    //@| place_of(tile, group, block_row, block_col);
+    //@| const index_t j = group.end;  // row j belongs to the next group
+    //@ else
     index_t block_row, block_col;
     place_of(tile, block_row, block_col);
+    //@ end
+    //@ if scale_n and many_groups
+    //@| scale_n = all_scales_n + group.number * stride_scale_n;
+    //@ end
+    //@ if has_groups
+    //@| #include "parts/scale.cuh"  //@ include
+    //@ end
     sum_t sum[TM][TN] = {};
     //@ if promotes
     //@| sum_t part[TM][TN];  // of one phase: tensor cores keep 13 bits of it, so that all phases are added up by the thread

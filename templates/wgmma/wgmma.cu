@@ -49,6 +49,9 @@ constexpr int SPLITS = 4;  //@ splits
 //@ if packs
 #include "parts/pack.cuh"  //@ include
 //@ end
+//@ if has_groups
+//@| #include "parts/groups.cuh"  //@ include
+//@ end
 // Launch: THREADS threads in a block, and as many blocks as multiprocessors hold, or as there are tiles of P.
 //@ if batched
 //         blockIdx.z counts the products of the batch.
@@ -104,11 +107,22 @@ wgmma(  //@ kernel for wgmma
     //@ end
     // Tiles that are multiplied at the same time should find their rows of M and columns of N in the L2: GROUP rows of tiles are walked
     // together, column by column.
+    //@ if has_groups
+    //@| // Rows of one group of rows, that is, for another one has another N.
+    //@| const int rows = count_tiles(offsets, all_rows, BM), cols = (l + BN - 1) / BN;  //@ offset_rows for offsets
+    //@| const auto place_of = [&](int tile, group_t &group, index_t &block_row, index_t &block_col) {
+    //@|     find_group(offsets, all_rows, BM, tile / cols, group);  //@ offset_rows for offsets
+    //@|     tile -= group.before * cols;
+    //@|     const int first = tile / (GROUP * cols) * GROUP;
+    //@|     const int height = min(GROUP, group.tiles - first);
+    //@|     block_row = group.begin + static_cast<index_t>(first + tile % (GROUP * cols) % height) * BM;
+    //@ else
     const int rows = (j + BM - 1) / BM, cols = (l + BN - 1) / BN;
     const auto place_of = [&](int tile, index_t &block_row, index_t &block_col) {
         const int first = tile / (GROUP * cols) * GROUP;
         const int height = min(GROUP, rows - first);
         block_row = static_cast<index_t>(first + tile % (GROUP * cols) % height) * BM;
+    //@ end
         block_col = static_cast<index_t>(tile % (GROUP * cols) / height) * BN;
     };
     const int warpgroup = threadIdx.x / 128;

@@ -234,6 +234,37 @@ Test(command, runs_batches_of_matrices_that_lie_anywhere)
     cr_expect(strstr(out, "const input_t *N = N_array[blockIdx.z];") != NULL, "%s", out);
 }
 
+Test(command, runs_groups_of_rows)
+{
+    static const struct {
+        const char *words, *says;
+    } wrong[] = {
+        {"50x24x40 --group-rows 5,,17", "--group-rows of group 1"},
+        {"50x24x40 --group-rows 5,-1", "--group-rows of group 1"},
+        {"50x24x40 --group-rows 5,46", "--group-rows has 51 rows, and j is 50"},
+        {"50x24x40 --group-rows 5,17 --groups 3", "--group-rows has 2 numbers, and there are 3 groups"},
+        {"50x24x40 --offsets host", "add --groups"},
+        {"50x24x40 --groups 3 --batch 2", "a batch or groups, not both"},
+        {"50x24x40 --groups 3 --layout-p col", "P is column-major"},
+        {"50x24x40 --groups 3 --family skinny", "family skinny takes no groups"},
+    };
+    json_t *answer, *problem;
+
+    cr_assert(eq(int, shell("$T run 50x24x40 --device emulator --group-rows 5,0,17,20"), 0), "%s", errors);
+    cr_expect(strstr(out, "check      passed: 1680 of 1680 elements") != NULL, "%s", out);
+    cr_assert(eq(int, shell("$T run 50x24x40 --device emulator --groups 70 --offsets host64 --any all --json"), 0), "%s",
+              errors);
+    answer = json_loads(out, 0, NULL);
+    problem = json_object_get(answer, "problem");
+    cr_expect(eq(i64, json_integer_value(json_object_get(problem, "groups")), 70));
+    cr_expect(eq(str, (char *)json_string_value(json_object_get(problem, "offsets")), (char *)"host64"));
+    json_decref(answer);
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        cr_expect(eq(int, shell("$T run %s --device emulator", wrong[i].words), 2), "%s", wrong[i].words);
+        cr_expect(strstr(errors, wrong[i].says) != NULL, "%s: %s", wrong[i].words, errors);
+    }
+}
+
 Test(command, keeps_images_of_the_emulator_apart)
 {
     NEEDS_COMPILER();

@@ -61,11 +61,12 @@ Test(fleet_command, tunes_what_is_submitted_once)
 {
     NEEDS_COMPILER();
     need_server();
-    cr_assert(eq(int,
-                 shell("export TILEJIT_REMOTE=\"$R?sign=key\"; printf '16x16x16\\n8,24,40\\n' >l.csv; $T fleet submit l.csv && "
-                       "$T fleet submit l.csv && $T fleet work " HOW " && $T fleet submit l.csv && $T fleet status"),
-                 0),
-              "%s", errors);
+    cr_assert(
+        eq(int,
+           shell("export TILEJIT_REMOTE=\"$R?sign=key\"; printf '16x16x16\\n8,24,40\\n' >l.csv; $T fleet submit l.csv && "
+                 "$T fleet submit l.csv && $T fleet work " HOW " --strategy model && $T fleet submit l.csv && $T fleet status"),
+           0),
+        "%s", errors);
     cr_expect(strstr(out, ": 2 shapes queued\n") && strstr(out, "0 shapes queued, 2 were so already") &&
                   strstr(out, "shapes done: 2, failed: 0") && strstr(out, "0 shapes queued, 2 have a record"),
               "%s", out);
@@ -74,6 +75,7 @@ Test(fleet_command, tunes_what_is_submitted_once)
     cr_assert(
         eq(int,
            shell("$T fleet export --remote \"$R?trust=key.pub\" -o all.json && $T fleet export --remote \"$R\" -o none.json; "
+                 "grep -q '\"strategy\": *\"model\"' all.json || exit 9; "
                  "export TILEJIT_CACHE_DIR=$PWD/other; $T run 16x16x16 --remote \"$R?trust=key.pub\"; $T run 8x24x40"),
            0),
         "%s", errors);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * products [CASES [SEED [small [DIGESTS]]]]: random requests over everything the families offer, run on the GPU and compared with
- * the float64 reference (request.h); every fourth has whole numbers and must be exact. DIGESTS: a file to write a digest of each P
- * to, so that two devices can be compared byte by byte.
+ * the float64 reference (request.h); every fourth has whole numbers and must be exact, every fifth has groups. DIGESTS: a file to
+ * write a digest of each P to, so that two devices can be compared byte by byte.
  *
  * The emulator takes part too (TILEJIT_DRIVER=emulator). "small" keeps extents below 100, so that thousands of cases take minutes there.
  */
@@ -260,7 +260,7 @@ static void make_request(request *r, const char *number)
         r->known.k.extent = 0;
     if (next() % 40 == 0)
         r->known.k.extent = is_small ? 300 : 3000;
-    switch (next() % 11) {
+    switch (with_groups ? 4 + next() % 7 : next() % 11) { /* families from simt on; the others take no groups */
     case 0:
     case 1:
         make_small_batch(r);
@@ -281,7 +281,10 @@ static void make_request(request *r, const char *number)
         make_wgmma(r);
         break;
     case 8:
-        make_strip(r);
+        if (with_groups)
+            make_wgmma(r);
+        else
+            make_strip(r);
         break;
     default:
         make_textbook(r, tile);
@@ -341,6 +344,7 @@ int main(int argc, char **argv)
         char number[64];
 
         random_state = seed * 1000003 + (uint64_t)i;
+        with_groups = i % 5 == 4;
         snprintf(number, sizeof number, "case %d of seed %llu", i, (unsigned long long)seed);
         make_request(&r, number);
         run_request(context, &r, i % 4 == 0, digests);

@@ -16,6 +16,7 @@
 enum { GUARD_BYTES = 4096 };
 
 static uint64_t random_state;
+static int with_groups;             /* 1: what is drawn has groups of rows */
 static const tj_emulator *emulator; /* NULL: a GPU */
 
 static uint64_t next(void)
@@ -103,10 +104,21 @@ static void draw_types(tj_problem *p, int w)
     }
 }
 
+/* Groups in the place of a batch: M, P and C are one matrix each, and N is as many as there are groups. */
+static void draw_groups(tj_problem *p)
+{
+    p->groups = (tj_groups){PICK(1, 2, 3, 5, 8, 33, 70), (int32_t)PICK(0, 4, 8), next() % 2};
+    p->batch = 0;
+    p->m.stride = p->p.stride = p->c.stride = TJ_TIGHT;
+    p->n.stride = next() % 4 == 0 ? PICK(TJ_POINTERS, TJ_POINTERS_16, TJ_BROADCAST) : TJ_TIGHT;
+    if (p->n.stride == TJ_TIGHT)
+        draw_gaps(p);
+}
+
 /* Of a problem with extents all the rest: types, how the matrices lie, the epilogue; the batch unless it is set. */
 static void draw_storage(tj_problem *p, int w)
 {
-    const int m_rows = next() % 2, n_rows = next() % 2, p_rows = next() % 2;
+    const int m_rows = with_groups || next() % 2, n_rows = next() % 2, p_rows = with_groups || next() % 2;
 
     draw_types(p, w);
     p->m.transposed = next() % 4 == 0;
@@ -138,10 +150,12 @@ static void draw_storage(tj_problem *p, int w)
         p->p.stride = next() % 2 ? p->p.stride : PICK(TJ_POINTERS, TJ_POINTERS_16);
         p->c.stride = next() % 2 ? p->c.stride : PICK(TJ_POINTERS, TJ_POINTERS_16);
     }
+    if (with_groups)
+        draw_groups(p);
 }
 
 /* With these extents, one that family strip takes, as few of all are: a short side, and operands along k without gaps. */
-static void draw_strip(tj_problem *p, int w)
+__attribute__((unused)) static void draw_strip(tj_problem *p, int w)
 {
     const int is_flat = next() % 2;
 
@@ -188,7 +202,7 @@ static void draw_open(request *r, const int64_t tile[3])
     for (size_t i = 0; i < sizeof number / sizeof number[0]; i++)
         if (next() % 6 == 0 && !tj_stride_is_pointers(*number[i]))
             *number[i] = TJ_ANY;
-    if (next() % 3 == 0)
+    if (next() % 3 == 0 && p->groups.count == 0)
         p->batch = TJ_ANY;
     if (!is_served(r)) /* some configs are made for extents */
         p->j = r->known.j, p->k = r->known.k, p->l = r->known.l;
@@ -205,12 +219,13 @@ static void describe(request *r, const char *number)
     snprintf(r->label, sizeof r->label,
              "%s: %lldx%lldx%lldx%lld dtype %d n %d p %d compute %d layouts %d%d%d transposes %d%d any %d%d%d%d ld %lld %lld "
              "%lld %lld strides %lld "
-             "%lld %lld %lld scales %d%d alpha %d beta %d, %s",
+             "%lld %lld %lld scales %d%d alpha %d beta %d groups %lld of %d %s, %s",
              number, (long long)k->j.extent, (long long)k->k.extent, (long long)k->l.extent, (long long)k->batch, p->m.type,
              p->n.type, p->p.type, p->compute, p->m.layout, p->n.layout, p->p.layout, p->m.transposed, p->n.transposed,
              p->j.mode, p->k.mode, p->l.mode, p->batch == TJ_ANY, (long long)p->m.ld, (long long)p->n.ld, (long long)p->p.ld,
              (long long)p->c.ld, (long long)p->m.stride, (long long)p->n.stride, (long long)p->p.stride, (long long)p->c.stride,
-             p->epilogue.scale_m, p->epilogue.scale_n, p->epilogue.has_alpha, p->epilogue.has_beta, text);
+             p->epilogue.scale_m, p->epilogue.scale_n, p->epilogue.has_alpha, p->epilogue.has_beta, (long long)p->groups.count,
+             p->groups.offset_bytes, p->groups.on_host ? "on the host" : "on the device", text);
 }
 
 /* ---- operands ----------------------------------------------------------------------------------------------------- */
@@ -235,6 +250,31 @@ static void *draw_matrix(const tj_problem *lies, tj_which which, int kind)
         free(values);
     }
     return matrix;
+}
+
+/* Where groups begin: in any places, so that some are empty, and some rows at both ends may belong to none. NULL: no groups. */
+static void *draw_offsets(const tj_problem *known)
+{
+    const tj_problem c = tj_problem_canonical(known);
+    const int64_t first = next() % 4 ? 0 : (int64_t)(next() % (uint64_t)(c.j.extent + 1));
+    const int64_t last = next() % 4 ? c.j.extent : first + (int64_t)(next() % (uint64_t)(c.j.extent - first + 1));
+    int64_t *const at = calloc((size_t)c.groups.count + 1, sizeof *at);
+
+    if (c.groups.count == 0) {
+        free(at);
+        return NULL;
+    }
+    for (int64_t i = 0; i <= c.groups.count; i++) {
+        int64_t place = i == c.groups.count ? last : first + (int64_t)(next() % (uint64_t)(last - first + 1));
+        int64_t k = i;
+
+        for (; k > 0 && at[k - 1] > place; k--)
+            at[k] = at[k - 1];
+        at[k] = i == 0 ? first : place;
+    }
+    for (int64_t i = 0; i <= c.groups.count && c.groups.offset_bytes == 4; i++)
+        ((int32_t *)(void *)at)[i] = (int32_t)at[i];
+    return at;
 }
 
 /* How the matrices lie. Where nothing is promised of pointers, at any element. */
@@ -264,7 +304,7 @@ static int watch_p(const tj_workbench *bench)
     const uint64_t size = tj_type_bytes((tj_type)c->p.type);
     const int64_t lines = c->p.layout == TJ_ROW_MAJOR ? c->j.extent : c->l.extent;
     const int64_t width = c->p.layout == TJ_ROW_MAJOR ? c->l.extent : c->j.extent;
-    const int is_even = c->batch == 1 || c->p.stride == c->p.ld * lines;
+    const int is_even = c->groups.count > 0 ? 0 : c->batch == 1 || c->p.stride == c->p.ld * lines;
 
     if (!emulator || !is_even)
         return 0;
@@ -348,7 +388,7 @@ static int run_request(tj_context *context, const request *r, int is_whole, FILE
     const int kind = is_whole ? WHOLE_NUMBERS : NUMBERS;
     tj_workbench_options options = TJ_WORKBENCH_INIT;
     tj_workbench *bench = NULL;
-    void *host[TJ_MATRICES];
+    void *host[TJ_MATRICES], *offsets;
     tj_error err = {TJ_OK, ""};
     const tj_plan *plan;
 
@@ -358,6 +398,7 @@ static int run_request(tj_context *context, const request *r, int is_whole, FILE
                        err.message);
     if (!expect(status == TJ_OK, "%s: %s", r->label, err.message))
         return 1;
+    offsets = draw_offsets(&r->known);
     host[TJ_MATRIX_M] = draw_matrix(&lies, TJ_MATRIX_M, kind);
     host[TJ_MATRIX_N] = draw_matrix(&lies, TJ_MATRIX_N, kind);
     host[TJ_MATRIX_P] = draw_matrix(&lies, TJ_MATRIX_P, reads_c && in_place ? kind : NOT_A_NUMBER);
@@ -367,6 +408,7 @@ static int run_request(tj_context *context, const request *r, int is_whole, FILE
         options.host[i] = host[i];
     options.host[TJ_MATRIX_C] = in_place ? host[TJ_MATRIX_P] : host[TJ_MATRIX_C];
     options.lies = &lies;
+    options.offsets = offsets;
     options.guard_bytes = GUARD_BYTES;
     options.alpha = r->known.epilogue.has_alpha ? (double)PICK(1, 0, -2, 3) : 1.0;
     options.beta = reads_c ? (double)PICK(1, -1, 2) : 0.0; /* 0: C holds NaN and must not be read */
@@ -383,6 +425,7 @@ static int run_request(tj_context *context, const request *r, int is_whole, FILE
     tj_workbench_free(bench);
     for (int i = 0; i < TJ_MATRICES; i++)
         free(host[i]);
+    free(offsets);
     return 1;
 }
 

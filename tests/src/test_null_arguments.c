@@ -142,6 +142,7 @@ static int null_one; /* the number of the pointer that is NULL */
     SURVIVES(tj_problem_canonical, (ARG(0)), 0) \
     REFUSES(tj_problem_check, (ARG(0), &err), "problem") \
     ANSWERS(tj_problem_span, (ARG(0), TJ_MATRIX_M), -1, 0) \
+    REFUSES(tj_groups_check, (ARG(0), 1, ARG(1), &err), "problem", "offsets") \
     SURVIVES(tj_problem_strided, (ARG(0)), 0) \
     SURVIVES(tj_record_free, (NULL), 0) \
     SURVIVES(tj_record_get_facts, (ARG(0), ARG(1)), 1) \
@@ -207,6 +208,7 @@ static int null_one; /* the number of the pointer that is NULL */
     ANSWERS(tj_workbench_host, (ARG(0), TJ_MATRIX_M), 0, 0) \
     ANSWERS(tj_workbench_operands, (ARG(0)), 0, 0) \
     ANSWERS(tj_workbench_problem, (ARG(0)), 0, 0) \
+    ANSWERS(tj_workbench_offsets, (ARG(0)), 0, 0) \
     REFUSES(tj_workbench_read, (ARG(0), 0, ARG(1), &err), "bench", "p") \
     REFUSES(tj_workbench_reset, (ARG(0), &err), "bench")
 /* clang-format on */

@@ -48,9 +48,12 @@ static void *ask(void *payload)
         if (fleet_share_fetch(share, i % 2 ? FLEET_IMAGE : FLEET_RECORD, "0123456789abcdef", "name", &bytes, &size)) {
             atomic_fetch_add(&found, 1);
             free(bytes);
+            bytes = NULL;
         }
-        if (i % 16 == 0 && fleet_share_lead(share, "name"))
+        if (i % 16 == 0 && fleet_share_lead(share, "name", &bytes, &size))
             fleet_share_yield(share, "name");
+        else if (i % 16 == 0)
+            free(bytes);
         fleet_share_offer(share, FLEET_IMAGE, "", "name", "bytes", 5, false);
     }
     return NULL;

@@ -131,11 +131,20 @@ static tj_problem tf32_problem(void)
     return p;
 }
 
+static tj_problem grouped_problem(void)
+{
+    tj_problem p = f32(33, 5, 48);
+
+    p.groups = (tj_groups){12, 8, 1};
+    return p;
+}
+
 Test(records, survive_json_byte_for_byte)
 {
-    const tj_problem problems[] = {f32(512, 300, 700), strange_problem(), pointing_problem(), mixed_problem(), tf32_problem()};
+    const tj_problem problems[] = {f32(512, 300, 700), strange_problem(), pointing_problem(),
+                                   mixed_problem(),    tf32_problem(),    grouped_problem()};
 
-    for (size_t i = 0; i < 5; i++) {
+    for (size_t i = 0; i < sizeof problems / sizeof problems[0]; i++) {
         tj_record *record = record_of(&problems[i], 12.345678, 80), *again;
         const tj_problem canonical = tj_problem_canonical(&problems[i]);
         char *text = tj_record_print(record), *same;
@@ -160,15 +169,17 @@ Test(records, survive_json_byte_for_byte)
 /* They keep their names: what came later is not in their text. Problems that differ in it alone are told apart. */
 Test(records, of_what_was_there_before_do_not_change)
 {
-    static const char *const members[] = {"n_dtype", "compute", "scale_m", "scale_n"};
-    const tj_problem old = f32(33, 5, 48), problems[] = {old, mixed_problem(), tf32_problem(), strange_problem()};
+    static const char *const members[] = {"n_dtype", "compute",      "scale_m",        "scale_n",
+                                          "groups",  "offset_bytes", "offsets_on_host"};
+    const tj_problem old = f32(33, 5, 48),
+                     problems[] = {old, mixed_problem(), tf32_problem(), strange_problem(), grouped_problem()};
     tj_problem plain = mixed_problem();
     tj_record *record = record_of(&old, 5, 80), *scaled = record_of(&problems[1], 5, 80), *other;
     char *text = tj_record_print(record);
 
-    for (size_t i = 0; i < 4; i++)
+    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++)
         cr_expect(strstr(text, members[i]) == NULL, "%s", members[i]);
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < sizeof problems / sizeof problems[0]; i++) {
         other = record_of(&problems[i], 5, 80);
         cr_expect(eq(int, strcmp(record->key, other->key) == 0, i == 0), "problem %zu", i);
         tj_record_free(other);

@@ -698,6 +698,7 @@ const tj_family tj_family_mma = {
     .constraint = constraints,
     .start = &tj_mma_start,
     .sums_in_registers = true,
+    .takes_groups = true,
     .checks_k = true,
     .widest = 256,
     .tile = tile,

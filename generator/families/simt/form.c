@@ -400,7 +400,7 @@ static void describe_edges(const tj_problem *view, const tj_config *config, cons
                            tj_template_params *fill)
 {
     const tj_checks checks = tj_checks_of(config, is_swapped);
-    const bool clips_rows = checks.j && !tj_simt_moves(&view->j, s->bm),
+    const bool clips_rows = checks.j && (view->groups.count > 0 || !tj_simt_moves(&view->j, s->bm)),
                clips_cols = checks.l && !tj_simt_moves(&view->l, s->bn);
 
     tj_template_set_flag(fill, "moves_rows", checks.j && !clips_rows);
@@ -482,6 +482,7 @@ const tj_family tj_family_simt = {
     .constraint = constraints,
     .start = &tj_simt_start,
     .sums_in_registers = true,
+    .takes_groups = true,
     .checks_k = true,
     .widest = 256,
     .tile = tile,

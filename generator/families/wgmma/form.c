@@ -82,7 +82,7 @@ static const char *const constraints[] = {
     "types of 8 bits and tf32 lie along k, or are packed",
     "no operand is an array of pointers; pack: j, k, l, leading dimensions, strides and the batch are fixed",
     "release=late is not for e4m3 and e5m2, whose sums of a phase are waited for",
-    "store=boxes: so it is with P, which has an even number of columns; no beta, no splits",
+    "store=boxes: so it is with P, which has an even number of columns; no beta, no splits, no groups",
     "BM is a multiple of 64 times multipliers, with pingpong=yes of 64; BN of 16",
     "a thread that multiplies has registers for its sums and 32 more: block tiles of at most 128 x 256, 256 x 192 or 192 x 192",
     "pingpong=yes: block tiles of at most 64 x 256, 128 x 192 or 192 x 128",
@@ -191,7 +191,7 @@ int32_t tj_wgmma_sum_registers(const tj_wgmma_shape *s)
 
 static bool has_boxes(const tj_problem *view, const tj_wgmma_shape *s)
 {
-    return s->splits <= 1 && !view->epilogue.has_beta && !tj_stride_is_pointers(view->p.stride) &&
+    return s->splits <= 1 && view->groups.count == 0 && !view->epilogue.has_beta && !tj_stride_is_pointers(view->p.stride) &&
            tj_access_lines_begin_at(view, TJ_MATRIX_P, CHUNK / tj_facts_of(view->p.type)->bytes) &&
            tj_access_fits_output(view, 2);
 }
@@ -356,10 +356,10 @@ static tj_status check_store(const tj_problem *view, const tj_wgmma_shape *s, tj
 {
     if (s->store != TJ_WGMMA_BOXES || has_boxes(view, s))
         return TJ_OK;
-    return tj_fail(
-        err, TJ_ERR_INVALID_ARGUMENT,
-        "store=boxes writes P by a tensor map: without beta and without splits, where its lines and the products of a "
-        "batch begin at multiples of 16 bytes and its columns are even in number: use store=lines");
+    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                   "store=boxes writes P by a tensor map: without beta and without splits or groups, where its lines and the "
+                   "products of a "
+                   "batch begin at multiples of 16 bytes and its columns are even in number: use store=lines");
 }
 
 static int32_t stages_that_fit(const tj_problem *view, tj_wgmma_shape s)
@@ -505,7 +505,7 @@ static void describe_product(const tj_problem *view, const tj_wgmma_shape *s, tj
 
 static bool is_batched(const tj_problem *view, tj_which which)
 {
-    return view->batch != 1 && tj_problem_matrix(view, which)->stride != TJ_BROADCAST;
+    return tj_matrix_count(view, which) != 1 && tj_problem_matrix(view, which)->stride != TJ_BROADCAST;
 }
 
 /* The tensor map of one operand, and how the text names its product of the batch. */
@@ -529,9 +529,10 @@ static void describe_map(const tj_problem *view, const tj_wgmma_shape *s, const 
         tj_pack_map(view, pack, which, map);
     tj_template_set_flag(fill, is_m ? "m_along_k" : "n_along_k", t.along_k);
     tj_template_set(fill, is_m ? "m_product" : "n_product",
-                    !has_products   ? "full"
-                    : s->splits > 1 ? "blockIdx.z / SPLITS, full"
-                                    : "blockIdx.z, full");
+                    !has_products            ? "full"
+                    : view->groups.count > 0 ? "group.number, full"
+                    : s->splits > 1          ? "blockIdx.z / SPLITS, full"
+                                             : "blockIdx.z, full");
 }
 
 static void describe_output(const tj_problem *view, const tj_wgmma_shape *s, tj_template_params *fill, tj_launch_form *form)
@@ -648,6 +649,7 @@ const tj_family tj_family_wgmma = {
     .constraint = constraints,
     .start = &tj_wgmma_start,
     .sums_in_registers = true,
+    .takes_groups = true,
     .checks_k = true,
     .widest = 256,
     .tile = tile,

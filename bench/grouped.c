@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * grouped [--cublas FOLDER] [--groups G] [--skew] [JxKxL] [CONFIG ...]: one call for many products of different j, beside a loop of
+ * calls, one for each.
+ *
+ *     grouped      TileJIT: one launch, offsets in device memory; with the library's config, then with each CONFIG
+ *     loop         TileJIT: a plan for each j
+ *     loop         cuBLASLt: the fastest of its heuristic's ideas for each j
+ *
+ * bf16, row-major: J rows of tokens, each of which chose one of G experts at random, all alike or, with --skew, number e with a weight
+ * of 1 / (1 + e). Samples are CUDA graphs, taken in turn; times are medians. Every P is compared with the float64 reference.
+ */
+#include <string.h>
+
+#include "matmul/clock.h"
+#include "matmul/cublas.h"
+#include "program.h"
+
+const char program[] = "grouped";
+
+enum { ROUNDS = 15, MOST_GROUPS = 512, MOST_RUNNERS = 16, TRIED_IDEAS = 6 };
+static const size_t WORKSPACE_BYTES = (size_t)64 << 20;
+static const double CHECKED_FLOP = 3e9;
+
+/* One group's product in a loop of them. */
+typedef struct one {
+    const tj_plan *plan;
+    cublas_problem *peer;
+    int idea;
+    tj_operands x;
+} one;
+
+/* Whoever computes it: one plan for all, or a loop. */
+typedef struct runner {
+    const char *who;
+    char how[TJ_CONFIG_TEXT_BYTES];
+    const tj_plan *plan;
+    one *loop;
+    int64_t products;
+    const tj_workbench *bench;
+    samples samples;
+    double us[ROUNDS];
+    tj_check_report report;
+} runner;
+
+static int queue_one(void *what, size_t set, struct CUstream_st *stream, tj_error *err)
+{
+    const one *g = what;
+
+    (void)set;
+    return g->plan ? tj_plan_launch(g->plan, &g->x, stream, err) == TJ_OK : cublas_queue_idea(g->peer, g->idea, &g->x, err);
+}
+
+static int queue(void *what, size_t set, struct CUstream_st *stream, tj_error *err)
+{
+    const runner *r = what;
+    int is_queued = 1;
+
+    if (r->plan)
+        return tj_plan_launch(r->plan, tj_workbench_operands(r->bench), stream, err) == TJ_OK;
+    for (int64_t i = 0; i < r->products && is_queued; i++)
+        is_queued = queue_one(&r->loop[i], set, stream, err);
+    return is_queued;
+}
+
+/* ---- what is computed --------------------------------------------------------------------------------------------- */
+
+/* Each row's choice. */
+static void draw(int64_t rows, int64_t groups, int is_skewed, int32_t *offsets)
+{
+    int32_t count[MOST_GROUPS] = {0};
+    double total = 0;
+    uint64_t state = 1;
+
+    for (int64_t e = 0; e < groups; e++)
+        total += is_skewed ? 1.0 / (double)(1 + e) : 1.0;
+    for (int64_t i = 0; i < rows; i++) {
+        double at;
+        int64_t e = 0;
+
+        state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        at = (double)(state >> 11) * 0x1p-53 * total;
+        while (e + 1 < groups && at >= (is_skewed ? 1.0 / (double)(1 + e) : 1.0))
+            at -= is_skewed ? 1.0 / (double)(1 + e++) : (e++, 1.0);
+        count[e]++;
+    }
+    offsets[0] = 0;
+    for (int64_t e = 0; e < groups; e++)
+        offsets[e + 1] = offsets[e] + count[e];
+}
+
+/* The product of one group on its own, and where its matrices lie. */
+static tj_problem product_of(const tj_workbench *bench, const int32_t *offsets, int64_t g, tj_operands *x)
+{
+    const tj_problem *all = tj_workbench_problem(bench);
+    const tj_operands *y = tj_workbench_operands(bench);
+    const size_t size = tj_type_bytes((tj_type)all->m.type);
+    tj_problem problem = *all;
+
+    problem.groups = (tj_groups){0};
+    problem.j.extent = offsets[g + 1] - offsets[g];
+    *x = *y;
+    x->j = problem.j.extent;
+    x->offsets = NULL;
+    x->m.address = (const char *)y->m.address + (size_t)(offsets[g] * all->m.ld) * size;
+    x->n.address = (const char *)y->n.address + (size_t)(g * all->n.stride) * size;
+    x->p.address = (const char *)y->p.address + (size_t)(offsets[g] * all->p.ld) * size;
+    return tj_problem_canonical(&problem);
+}
+
+/* ---- who computes it ---------------------------------------------------------------------------------------------- */
+
+static runner grouped(tj_context *context, const tj_problem *problem, const char *config, tj_workbench *bench)
+{
+    runner r = {.who = config ? "TileJIT, grouped, as named" : "TileJIT, grouped", .bench = bench};
+    tj_config named = TJ_CONFIG_INIT;
+    tj_error err;
+
+    if (config)
+        must(tj_config_parse(config, &named, &err), &err);
+    must(tj_plan_prepare(context, problem, config ? &named : NULL, &r.plan, &err), &err);
+    must(tj_workbench_fit(bench, tj_plan_workspace_bytes(r.plan), &err), &err);
+    tj_config_print(tj_source_config(tj_plan_source(r.plan)), r.how);
+    return r;
+}
+
+static runner loop_of_plans(tj_context *context, tj_workbench *bench, const int32_t *offsets, int64_t groups)
+{
+    runner r = {.who = "TileJIT, a loop", .bench = bench, .loop = calloc((size_t)groups, sizeof(one))};
+    tj_error err;
+
+    for (int64_t g = 0; g < groups; g++) {
+        one *next = &r.loop[r.products];
+        const tj_problem problem = product_of(bench, offsets, g, &next->x);
+
+        if (problem.j.extent == 0)
+            continue;
+        must(tj_plan_prepare(context, &problem, NULL, &next->plan, &err), &err);
+        must(tj_workbench_fit(bench, tj_plan_workspace_bytes(next->plan), &err), &err);
+        (void)product_of(bench, offsets, g, &next->x); /* with the workspace */
+        r.products++;
+    }
+    for (int64_t i = 0; i < r.products; i++) {
+        r.loop[i].x.workspace = tj_workbench_operands(bench)->workspace;
+        r.loop[i].x.workspace_bytes = tj_workbench_operands(bench)->workspace_bytes;
+    }
+    snprintf(r.how, sizeof r.how, "%lld launches", (long long)r.products);
+    return r;
+}
+
+/* The fastest of its first ideas. */
+static int pick_idea(bench_clock *clock, one *g)
+{
+    const int count = cublas_idea_count(g->peer) < TRIED_IDEAS ? cublas_idea_count(g->peer) : TRIED_IDEAS;
+    double least = 0;
+    int best = -1;
+
+    for (int i = 0; i < count; i++) {
+        samples s = {0};
+        tj_error err;
+        double us = -1;
+
+        g->idea = i;
+        if (clock_try(clock, queue_one, g, &err) && clock_capture(clock, queue_one, g, 1, &s, &err))
+            us = clock_sample(clock, &s, &err);
+        clock_drop(clock, &s);
+        if (us > 0 && (best < 0 || us < least))
+            least = us, best = i;
+    }
+    return best;
+}
+
+static runner loop_of_peers(bench_clock *clock, cublas *peers, tj_workbench *bench, const int32_t *offsets, int64_t groups)
+{
+    runner r = {.who = "cuBLASLt, a loop", .bench = bench, .loop = calloc((size_t)groups, sizeof(one))};
+    tj_error err;
+
+    for (int64_t g = 0; g < groups; g++) {
+        one *next = &r.loop[r.products];
+        const tj_problem problem = product_of(bench, offsets, g, &next->x);
+
+        if (problem.j.extent == 0)
+            continue;
+        next->peer = cublas_describe(peers, &problem, &err);
+        if (!next->peer)
+            die(1, "cuBLASLt: %s", err.message);
+        next->idea = pick_idea(clock, next);
+        if (next->idea < 0)
+            die(1, "cuBLASLt: no idea works: %s", cublas_no_idea(next->peer));
+        r.products++;
+    }
+    snprintf(r.how, sizeof r.how, "%lld calls, the fastest of %d ideas each", (long long)r.products, TRIED_IDEAS);
+    return r;
+}
+
+/* ---- the race ----------------------------------------------------------------------------------------------------- */
+
+static void verify(tj_context *context, bench_clock *clock, runner *r)
+{
+    void *p = malloc(tj_workbench_bytes(r->bench, TJ_MATRIX_P));
+    tj_error err;
+
+    if (!p)
+        die(1, "out of memory");
+    must(tj_workbench_reset((tj_workbench *)(uintptr_t)r->bench, &err), &err);
+    if (!queue(r, 0, clock_stream(clock), &err))
+        die(1, "%s: %s", r->who, err.message);
+    must(tj_synchronize(context, clock_stream(clock), &err), &err);
+    must(tj_workbench_read(r->bench, 0, p, &err), &err);
+    must(tj_workbench_check(r->bench, p, CHECKED_FLOP, 0, &r->report, &err), &err);
+    free(p);
+}
+
+static void race(tj_context *context, bench_clock *clock, runner *all, int count)
+{
+    tj_error err;
+
+    for (int i = 0; i < count; i++) {
+        verify(context, clock, &all[i]);
+        if (!clock_try(clock, queue, &all[i], &err) || !clock_capture(clock, queue, &all[i], 1, &all[i].samples, &err))
+            die(1, "%s: %s", all[i].who, err.message);
+    }
+    for (int round = 0; round < ROUNDS; round++)
+        for (int i = 0; i < count; i++) {
+            runner *r = &all[(i + round) % count];
+
+            if ((r->us[round] = clock_sample(clock, &r->samples, &err)) < 0)
+                die(1, "%s: %s", r->who, err.message);
+        }
+}
+
+static void print_runner(runner *r, const tj_problem *problem, double first_us)
+{
+    const double flop = 2.0 * (double)problem->j.extent * (double)problem->k.extent * (double)problem->l.extent;
+    const double us = median(r->us, ROUNDS);
+
+    printf("%-28s %9.2f us %7.1f TFLOP/s  %6.3f  %s, %.3g of its bound  %s\n", r->who, us, flop / us / 1e6,
+           first_us > 0 ? us / first_us : 1.0, r->report.passed ? "verified" : "OUTSIDE THE BOUND", r->report.max_ratio,
+           r->how);
+}
+
+int main(int argc, char **argv)
+{
+    static int32_t offsets[MOST_GROUPS + 1];
+    static runner all[MOST_RUNNERS];
+    const char *folder = NULL, *config[MOST_RUNNERS] = {NULL};
+    int64_t extent[3] = {1024, 4096, 14336}, groups = 8;
+    tj_workbench_options options = TJ_WORKBENCH_INIT;
+    int count = 0, configs = 1, is_skewed = 0; /* the first config is the library's */
+    tj_device_facts facts;
+    tj_context *context;
+    tj_workbench *bench;
+    tj_buffer *workspace;
+    bench_clock *clock;
+    cublas *peers;
+    tj_error err;
+
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], "--cublas") == 0 && i + 1 < argc)
+            folder = argv[++i];
+        else if (strcmp(argv[i], "--groups") == 0 && i + 1 < argc)
+            groups = atol(argv[++i]);
+        else if (strcmp(argv[i], "--skew") == 0)
+            is_skewed = 1;
+        else if (strchr(argv[i], ':') && configs < MOST_RUNNERS - 3)
+            config[configs++] = argv[i];
+        else if (sscanf(argv[i], "%ldx%ldx%ld", &extent[0], &extent[1], &extent[2]) != 3)
+            die(2, "write grouped [--cublas FOLDER] [--groups G] [--skew] [JxKxL] [CONFIG ...]");
+    if (groups < 1 || groups > MOST_GROUPS)
+        die(2, "--groups is %ld: use 1 to %d", (long)groups, MOST_GROUPS);
+    must(tj_context_create(NULL, &context, &err), &err);
+    clock = clock_open(context, &facts, &err);
+    if (!clock)
+        die(77, "%s", err.message);
+
+    tj_problem problem = TJ_PROBLEM_INIT(extent[0], extent[1], extent[2], TJ_BF16);
+    problem.groups.count = groups;
+    draw(extent[0], groups, is_skewed, offsets);
+    options.offsets = offsets;
+    options.seed = 1;
+    must(tj_workbench_create(context, &problem, &options, &bench, &err), &err);
+    printf("# device %s; %ld rows of bf16 in %ld groups, k %ld, l %ld:", facts.name, (long)extent[0], (long)groups,
+           (long)extent[1], (long)extent[2]);
+    for (int64_t g = 0; g < groups && g < 16; g++)
+        printf(" %d", offsets[g + 1] - offsets[g]);
+    printf("%s\n", groups > 16 ? " ..." : "");
+    for (int i = 0; i < configs; i++)
+        all[count++] = grouped(context, &problem, config[i], bench);
+    all[count++] = loop_of_plans(context, bench, offsets, groups);
+    must(tj_buffer_create(context, WORKSPACE_BYTES, &workspace, &err), &err);
+    peers = cublas_open(folder, clock_stream(clock), tj_buffer_address(workspace), WORKSPACE_BYTES, &err);
+    if (peers) {
+        printf("# cuBLASLt %s\n", cublas_version(peers));
+        all[count++] = loop_of_peers(clock, peers, bench, offsets, groups);
+    } else {
+        printf("# %s\n", err.message);
+    }
+    race(context, clock, all, count);
+    for (int i = 0; i < count; i++)
+        print_runner(&all[i], &problem, i > 0 ? median(all[0].us, ROUNDS) : 0);
+    return 0;
+}

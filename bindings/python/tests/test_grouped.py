@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Groups of rows, each with a matrix of its own; elements are small integers, so that products are exact."""
+
+import numpy
+import pytest
+import tilejit
+
+ROWS, K, L = 40, 16, 24
+LISTS = [[0, 10, 20, 40], [0, 0, 40, 40], [3, 4, 30, 31]]
+
+
+def expected(a, b, offsets, out):
+    for g in range(len(b)):
+        out[offsets[g]:offsets[g + 1]] = a[offsets[g]:offsets[g + 1]] @ b[g]
+    return out
+
+
+@pytest.mark.parametrize("offsets", LISTS)
+@pytest.mark.parametrize("kind", ["list", "int32", "int64"])
+def test_host_arrays(random, offsets, kind):
+    a, b = random(ROWS, K), random(3, K, L)
+    given = offsets if kind == "list" else numpy.array(offsets, kind)
+    p = tilejit.matmul_grouped(a, b, given)
+    assert numpy.array_equal(p, expected(a, b, offsets, numpy.zeros((ROWS, L), "f4")))
+    out = random(ROWS, L)
+    wanted = expected(a, b, offsets, out.copy())
+    assert tilejit.matmul_grouped(a, b, given, out) is out and numpy.array_equal(out, wanted)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f2"])
+@pytest.mark.parametrize("offsets", LISTS)
+def test_device_arrays(random, context, offsets, dtype):
+    a, b, out = random(ROWS, K, dtype=dtype), random(3, L, K, dtype=dtype), random(ROWS, L, dtype=dtype)
+    wanted = expected(a, b.transpose(0, 2, 1), offsets, out.copy())
+    on_device, matrices = context.to_device(a), context.to_device(b.transpose(0, 2, 1).copy())
+    for given in (offsets, context.to_device(numpy.array(offsets, "i4"))):
+        result = context.to_device(out)
+        assert tilejit.matmul_grouped(on_device, matrices, given, result) is result
+        assert numpy.array_equal(result.numpy(), wanted)
+
+
+def test_matrices_of_columns_and_one_for_all(random):
+    a, b = random(ROWS, K), random(3, L, K)
+    p = tilejit.matmul_grouped(a, b.transpose(0, 2, 1), LISTS[0])
+    assert numpy.array_equal(p, expected(a, b.transpose(0, 2, 1), LISTS[0], numpy.zeros((ROWS, L), "f4")))
+    same = numpy.broadcast_to(random(K, L), (3, K, L))
+    assert numpy.array_equal(tilejit.matmul_grouped(a, same, LISTS[0]), a @ same[0])
+    assert numpy.array_equal(tilejit.matmul_grouped(a, same[:1], [0, ROWS]), a @ same[0])
+
+
+def test_no_rows(random):
+    assert tilejit.matmul_grouped(random(0, K), random(3, K, L), [0, 0, 0, 0]).shape == (0, L)
+
+
+@pytest.mark.parametrize("offsets, says", [([0, 20, 10, 40], "group 1 begins at row 20"), ([0, 10, 20, 41], "group 2 has the rows"),
+                                           ([0, 10, 20], "pass 4 contiguous numbers"), ([0.0, 1.5, 2, 3], "int32 or int64")])
+def test_offsets_that_are_wrong(random, offsets, says):
+    given = numpy.array(offsets, "f4") if any(isinstance(x, float) for x in offsets) else offsets
+    with pytest.raises(tilejit.InvalidArgument, match=says):
+        tilejit.matmul_grouped(random(ROWS, K), random(3, K, L), given)
+
+
+def test_arrays_that_do_not_go_together(random):
+    with pytest.raises(tilejit.InvalidArgument, match="a is .rows, k. and b is"):
+        tilejit.matmul_grouped(random(ROWS, K), random(K, L), [0, ROWS])
+    with pytest.raises(tilejit.InvalidArgument, match="17 rows"):
+        tilejit.matmul_grouped(random(ROWS, K), random(3, K + 1, L), LISTS[0])

@@ -1,0 +1,327 @@
+// j=any k300 l700 f32 beta groups=100 offsets:64 stride_n=pointers
+//
+//     P_g (j_g x 700) = M_g (j_g x 300) . N_g (300 x 700) + beta * C
+//
+// One block computes one BM x BN tile of P, one thread TM x TN elements of it, which it keeps in registers.
+// The k dimension is walked in phases of BK, in four steps:
+//
+//                            BN
+//                       +-----------+     copy      the tiles of a phase, from global memory past the registers into
+//                    BK |  phase 0  |               one of STAGES places in shared memory: STAGES - 1 phases ahead
+//                N      +-----------+     load      the elements of one step of k, from there into registers: one
+//                    BK |  phase 1  |               step ahead, into the other half of m and n
+//        M              +-----------+     multiply  the elements of one step, and add up the products
+//    BK      BK               :           store     the sums, in the end
+// +-------+-------+     +-----------+
+// |phase 0|phase 1| ... | tile of P | BM
+// +-------+-------+     +-----------+
+
+using input_t = float;
+using output_t = float;
+using sum_t = float;
+using index_t = long long;  // an offset may pass the largest int
+
+constexpr index_t k = 300;
+constexpr index_t l = 700;
+constexpr index_t ld_m = k;
+constexpr index_t ld_n = l;
+constexpr index_t ld_p = l;
+constexpr index_t ld_c = l;
+constexpr int BM = 64;
+constexpr int BN = 128;
+constexpr int BK = 16;
+constexpr int TM = 8;
+constexpr int TN = 8;
+constexpr int VEC = 16 / sizeof(sum_t);  // elements of one 16-byte access to shared memory
+constexpr int WARP_ROWS = 4 * TM;
+constexpr int WARP_COLS = 8 * TN;
+constexpr int TILE_THREADS = 32 * (BM / WARP_ROWS) * (BN / WARP_COLS);
+constexpr int THREADS = TILE_THREADS;
+constexpr int BLOCKS = 4;
+constexpr int P_VECTOR = 4;  // elements that one instruction stores
+constexpr int STAGES = 3;
+constexpr int STEPS = BK;  // of a phase
+
+// Neighbouring elements, as one instruction takes them.
+template <typename element_t, int COUNT>
+struct alignas(COUNT * sizeof(element_t)) vector_t {
+    element_t element[COUNT];
+};
+
+template <int COUNT, typename element_t>
+__device__ __forceinline__ vector_t<element_t, COUNT> read(const element_t *from)
+{
+    return *reinterpret_cast<const vector_t<element_t, COUNT> *>(from);
+}
+
+// Copies from global to shared memory past the registers (sm_80 and newer): a thread starts them, commits them as one group,
+// and goes on; it waits for a group before it reads what the group brought.
+
+// What is not wanted becomes zero, and is not read.
+template <int BYTES>
+__device__ __forceinline__ void copy_async_or_zero(void *to, const void *from, bool is_wanted)
+{
+    const unsigned int shared = static_cast<unsigned int>(__cvta_generic_to_shared(to));
+    const int bytes = is_wanted ? BYTES : 0;
+    if constexpr (BYTES == 16)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared), "l"(from), "r"(bytes));
+    else
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(shared), "l"(from), "n"(BYTES), "r"(bytes));
+}
+
+__device__ __forceinline__ void commit_copies()
+{
+    asm volatile("cp.async.commit_group;");
+}
+
+// Until at most this many groups, the latest ones, are still under way.
+template <int GROUPS>
+__device__ __forceinline__ void wait_for_copies()
+{
+    asm volatile("cp.async.wait_group %0;" ::"n"(GROUPS));
+}
+
+// What one phase needs. Both tiles are stored k by k: a row holds the elements of one step.
+struct __align__(16) phase_t {
+    sum_t M[BK][BM + VEC];  // VEC more: elements that are neighbours along k are stored into other banks
+    sum_t N[BK][BN];
+};
+
+// The rows of M and P belong to GROUPS products, one after the other, and each of these has an N of its own: the rows of group g begin
+// at offsets[g] and end before offsets[g + 1]. A tile of P has rows of one group, so that the last one of a group may be short.
+//
+// Whatever the offsets are, no row lies outside of M and P, and none belongs to two groups: an offset that is too small or too large
+// counts as the first or the last that there can be, and one that is below an earlier one as that one.
+constexpr int GROUPS = 100;
+using offset_t = long long;
+
+// A group, its rows, how many rows of tiles it has, and how many all groups in front of it.
+struct group_t {
+    int number;
+    index_t begin, end;
+    int tiles, before;
+};
+
+__device__ __forceinline__ index_t row_at(const offset_t *offsets, int i, index_t all_rows)
+{
+    const offset_t row = offsets[i];
+    return row < 0 ? 0 : row > all_rows ? all_rows : static_cast<index_t>(row);
+}
+
+// The lanes of a warp look at 32 groups at once. from: where the first of these begins, and then where the last one ends.
+__device__ __forceinline__ void look_at(const offset_t *offsets, index_t all_rows, int group, index_t &from, index_t &begin, index_t &end)
+{
+    end = max(from, row_at(offsets, min(group + 1, GROUPS), all_rows));
+#pragma unroll
+    for (int step = 1; step < 32; step *= 2)
+        end = max(end, __shfl_up_sync(0xffffffff, end, step));
+    begin = __shfl_up_sync(0xffffffff, end, 1);
+    if (threadIdx.x % 32 == 0)
+        begin = from;
+    from = __shfl_sync(0xffffffff, end, 31);
+}
+
+// Finds the group whose tiles have row number `row` of all rows of tiles. False: there are fewer than that.
+__device__ __forceinline__ bool find_group(const offset_t *offsets, index_t all_rows, int height, int row, group_t &found)
+{
+    const int lane = threadIdx.x % 32;
+    index_t from = row_at(offsets, 0, all_rows);
+    int before = 0;  // in groups that were looked at
+    for (int group = lane; group - lane < GROUPS; group += 32) {
+        index_t begin, end;
+        look_at(offsets, all_rows, group, from, begin, end);
+        const int tiles = (end - begin + height - 1) / height;
+        int up_to = tiles;  // those of the groups up to this one
+#pragma unroll
+        for (int step = 1; step < 32; step *= 2) {
+            const int lower = __shfl_up_sync(0xffffffff, up_to, step);
+            if (lane >= step)
+                up_to += lower;
+        }
+        up_to += before;
+        const unsigned further = __ballot_sync(0xffffffff, row < up_to);
+        if (further != 0) {
+            const int owner = __ffs(further) - 1;
+            found.number = __shfl_sync(0xffffffff, group, owner);
+            found.begin = __shfl_sync(0xffffffff, begin, owner);
+            found.end = __shfl_sync(0xffffffff, end, owner);
+            found.tiles = __shfl_sync(0xffffffff, tiles, owner);
+            found.before = __shfl_sync(0xffffffff, up_to - tiles, owner);
+            return true;
+        }
+        before = __shfl_sync(0xffffffff, up_to, 31);
+    }
+    return false;
+}
+
+// Launch: THREADS threads in a block, at least BLOCKS blocks on a multiprocessor,
+//         (ceil(l / BN), ceil(all_rows / BM) + GROUPS - 1) blocks in the grid: as many as all groups may have tiles.
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
+simt_f32_jx300x700(
+    int all_rows,
+    sum_t beta,
+    const offset_t *__restrict__ offsets,
+    const input_t *__restrict__ M,
+    const input_t *const *N_array,  // where the N of each product lies
+    const output_t *C,  // may be P itself
+    output_t *P)
+{
+    extern __shared__ phase_t tiles[];
+
+    const int tile_y = blockIdx.y;
+    const int tile_x = blockIdx.x;
+    // The rows of P that this block computes begin at block_row, and their group ends before row j.
+    group_t group;
+    if (!find_group(offsets, all_rows, BM, tile_y, group))
+        return;  // there are more blocks than tiles
+    const index_t block_row = group.begin + static_cast<index_t>(tile_y - group.before) * BM, j = group.end;
+    const input_t *N = N_array[group.number];
+    // One that would reach beyond the edge is moved back over its neighbour, so that no copy needs a check; what both
+    // compute, the neighbour stores.
+    const index_t own_col = static_cast<index_t>(tile_x) * BN;
+    const index_t block_col = min(own_col, static_cast<index_t>(l - BN));
+
+    const index_t phases = (k + BK - 1) / BK;
+
+    // The lanes of a warp stand 4 x 8. A thread's elements come VEC x VEC at a time: here are its first ones in the tile,
+    // the next are 4 * VEC rows or 8 * VEC columns further.
+    const int thread = threadIdx.x;
+    const int lane = thread % 32;
+    const int warp = thread / 32;
+    const int thread_row = warp / (BN / WARP_COLS) * WARP_ROWS + lane / 8 * VEC;
+    const int thread_col = warp % (BN / WARP_COLS) * WARP_COLS + lane % 8 * VEC;
+
+    // This thread's share of the copies: its first elements in each tile, and how far the block comes in one go.
+    constexpr int M_WIDTH = 1;
+    constexpr int M_RUN = 16;  // threads that copy neighbours along k, which go to different rows of the tile
+    constexpr int M_ROWS = THREADS / M_RUN < BM ? THREADS / M_RUN : BM;
+    constexpr int M_STEPS = THREADS * M_WIDTH / M_ROWS;
+    const int m_row = thread / M_RUN % M_ROWS;
+    const int m_kk = (thread / (M_RUN * M_ROWS) * M_RUN + thread % M_RUN) * M_WIDTH;
+    const input_t *m_from = &M[(block_row + m_row) * ld_m + m_kk];
+    constexpr int N_WIDTH = 1;
+    constexpr int N_COLS = 32;
+    constexpr int N_STEPS = THREADS * N_WIDTH / N_COLS;
+    const int n_kk = thread / (N_COLS / N_WIDTH);
+    const int n_col = thread % (N_COLS / N_WIDTH) * N_WIDTH;
+    const input_t *n_from = &N[n_kk * ld_n + block_col + n_col];
+    const index_t rows_left = j - block_row - m_row;
+
+    // The first phase takes what is no multiple of BK, so that all others are whole.
+    const index_t first_steps = (k - 1) % BK + 1;
+
+    // copy: the tiles of a phase.
+    const auto copy = [&](phase_t &into, index_t phase) {
+#pragma unroll
+        for (int kk = 0; kk < BK; kk += M_STEPS) {
+#pragma unroll
+            for (int row = 0; row < BM; row += M_ROWS) {
+                const input_t *from = &m_from[row * ld_m + kk];
+                sum_t *to = &into.M[m_kk + kk][m_row + row];
+                copy_async_or_zero<M_WIDTH * sizeof(input_t)>(to, from, row < rows_left && (phase > 0 || m_kk + kk < first_steps));
+            }
+        }
+#pragma unroll
+        for (int kk = 0; kk < BK; kk += N_STEPS) {
+#pragma unroll
+            for (int col = 0; col < BN; col += N_COLS) {
+                const input_t *from = &n_from[kk * ld_n + col];
+                sum_t *to = &into.N[n_kk + kk][n_col + col];
+                copy_async_or_zero<N_WIDTH * sizeof(input_t)>(to, from, phase > 0 || n_kk + kk < first_steps);
+            }
+        }
+        const index_t steps = phase == 0 ? first_steps : BK;
+        m_from += steps;
+        n_from += steps * ld_n;
+    };
+
+    // load: one step's elements for this thread's rows and columns.
+    sum_t m[2][TM], n[2][TN];
+    const auto load = [&](const phase_t &from, int step) {
+#pragma unroll
+        for (int r = 0; r < TM; r += VEC) {
+            const auto value = read<VEC>(&from.M[step][thread_row + r / VEC * (4 * VEC)]);
+#pragma unroll
+            for (int i = 0; i < VEC; ++i)
+                m[step % 2][r + i] = value.element[i];
+        }
+#pragma unroll
+        for (int c = 0; c < TN; c += VEC) {
+            const auto value = read<VEC>(&from.N[step][thread_col + c / VEC * (8 * VEC)]);
+#pragma unroll
+            for (int i = 0; i < VEC; ++i)
+                n[step % 2][c + i] = value.element[i];
+        }
+    };
+
+    // multiply: one step's products, added to the thread's sums.
+    sum_t sum[TM][TN] = {};
+    const auto multiply = [&](int step) {
+#pragma unroll
+        for (int r = 0; r < TM; ++r)
+#pragma unroll
+            for (int i = 0; i < TN; ++i) {
+                // To and fro, so that an operand in two neighbouring sums is read once: column i, TN - 1 - i in odd rows.
+                const int c = r % 2 * (TN - 1 - 2 * i) + i;
+                sum[r][c] += m[step % 2][r] * n[step % 2][c];
+            }
+    };
+
+#pragma unroll
+    for (int s = 0; s < STAGES - 1; ++s) {
+        copy(tiles[s], s);
+        commit_copies();
+    }
+    wait_for_copies<STAGES - 2>();
+    __syncthreads();
+
+    int current = 0;        // the stage that is multiplied
+    int free = STAGES - 1;  // the one that was multiplied before: it takes the next copies
+    load(tiles[0], 0);
+    for (index_t phase = 0; phase < phases; ++phase) {
+        const int next = current + 1 < STAGES ? current + 1 : 0;
+#pragma unroll
+        for (int step = 0; step < STEPS; ++step) {
+            if (step + 1 < STEPS) {
+                load(tiles[current], step + 1);
+            } else if (phase + 1 < phases) {
+                wait_for_copies<STAGES - 2>();
+                __syncthreads();  // the next phase's tiles are complete, and nobody needs this phase's any more
+                load(tiles[next], 0);
+            }
+            if (step == 0) {
+                if (phase + STAGES - 1 < phases)
+                    copy(tiles[free], phase + STAGES - 1);
+                commit_copies();
+            }
+            multiply(step);
+        }
+        free = current;
+        current = next;
+    }
+
+    // store: the thread's sums, as elements of P.
+#pragma unroll
+    for (int r = 0; r < TM; ++r) {
+        const index_t Row = block_row + thread_row + r / VEC * (4 * VEC) + r % VEC;
+        if (Row >= j)
+            break;  // rows of a thread only grow
+#pragma unroll
+        for (int c = 0; c < TN; c += P_VECTOR) {
+            const index_t Col = block_col + thread_col + c / VEC * (8 * VEC) + c % VEC;
+            if (Col < own_col)  // all P_VECTOR of them, or none
+                continue;
+            vector_t<output_t, P_VECTOR> before = {};
+            if (beta != 0)  // beta = 0 must not read C: it may hold NaN, or nothing yet
+                before = read<P_VECTOR>(&C[Row * ld_c + Col]);
+            vector_t<output_t, P_VECTOR> value;
+#pragma unroll
+            for (int i = 0; i < P_VECTOR; ++i) {
+                if (beta != 0)
+                    sum[r][c + i] += beta * before.element[i];
+                value.element[i] = static_cast<output_t>(sum[r][c + i]);
+            }
+            reinterpret_cast<vector_t<output_t, P_VECTOR> &>(P[Row * ld_p + Col]) = value;
+        }
+    }
+}

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Groups of rows: what a problem and its offsets may be, what a launch refuses, and that offsets in device memory, which nobody looks
+ * at before the kernel, lead nowhere that is not the caller's: the emulator stops at the first access outside of an allocation, and the
+ * workbench's guards show the rest.
+ */
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tilejit/tilejit.h>
+
+enum { J = 50, K = 16, L = 32, GROUPS = 3 };
+
+static tj_error err;
+
+/* Is that in the last message? NULL: nothing need be. */
+static void expect_said(const char *words)
+{
+    const bool is_said = !words || strstr(err.message, words) != NULL;
+
+    cr_expect(eq(int, is_said, true), "\"%s\" is not in: %s", words, err.message);
+}
+
+static tj_problem grouped(void)
+{
+    tj_problem problem = TJ_PROBLEM_INIT(J, K, L, TJ_F16);
+
+    problem.groups.count = GROUPS;
+    return problem;
+}
+
+static tj_context *open_context(void)
+{
+    tj_context_options options = TJ_CONTEXT_OPTIONS_INIT;
+    tj_context *context = NULL;
+
+    cr_assert(setenv("TILEJIT_EMULATOR", EMULATOR_PATH, 1) == 0);
+    options.driver = "emulator";
+    options.cache_dir = "";
+    cr_assert(eq(int, tj_context_create(&options, &context, &err), TJ_OK), "%s", err.message);
+    return context;
+}
+
+/* ---- problems ----------------------------------------------------------------------------------------------------- */
+
+Test(groups, refuses_problems_that_cannot_be)
+{
+    const struct {
+        tj_groups groups;
+        int64_t batch, stride_n, stride_p;
+        int16_t layout_m, layout_p;
+        const char *says;
+    } rows[] = {
+        {{-1, 0, 0}, 0, 0, 0, 0, 0, "groups.count is -1: use 1 to 65535"},
+        {{65536, 0, 0}, 0, 0, 0, 0, 0, "groups.count is 65536"},
+        {{3, 2, 0}, 0, 0, 0, 0, 0, "groups.offset_bytes is 2: use 4 or 8"},
+        {{3, 4, 2}, 0, 0, 0, 0, 0, "groups.on_host is 2: use 0 or 1"},
+        {{768, 4, 1}, 0, 0, 0, 0, 0, "768 groups have 3076 bytes of offsets"},
+        {{384, 8, 1}, 0, 0, 0, 0, 0, "use offsets of 4 bytes"},
+        {{3, 0, 0}, 2, 0, 0, 0, 0, "a batch or groups, not both"},
+        {{3, 0, 0}, TJ_ANY, 0, 0, 0, 0, "a batch or groups, not both"},
+        {{3, 0, 0}, 0, 0, 0, 1, 0, "M is column-major"},
+        {{3, 0, 0}, 0, 0, 0, 0, 1, "P is column-major"},
+        {{3, 0, 0}, 0, 0, TJ_POINTERS, 0, 0, "only N may be an array of pointers"},
+        {{3, 0, 0}, 0, -9, 0, 0, 0, "stride_n is -9"},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tj_problem problem = grouped();
+
+        problem.groups = rows[i].groups;
+        problem.batch = rows[i].batch;
+        problem.n.stride = rows[i].stride_n;
+        problem.p.stride = rows[i].stride_p;
+        problem.m.layout = rows[i].layout_m;
+        problem.p.layout = rows[i].layout_p;
+        cr_expect(eq(int, tj_problem_check(&problem, &err), TJ_ERR_INVALID_ARGUMENT), "row %zu", i);
+        expect_said(rows[i].says);
+    }
+}
+
+Test(groups, have_an_n_each)
+{
+    tj_problem problem = grouped(), c;
+
+    cr_assert(eq(int, tj_problem_check(&problem, &err), TJ_OK));
+    c = tj_problem_canonical(&problem);
+    cr_expect(eq(i64, c.n.stride, K * L));
+    cr_expect(eq(int, c.groups.offset_bytes, 4));
+    cr_expect(eq(i64, tj_problem_span(&problem, TJ_MATRIX_M), J * K));
+    cr_expect(eq(i64, tj_problem_span(&problem, TJ_MATRIX_N), GROUPS * K * L));
+    cr_expect(eq(i64, tj_problem_span(&problem, TJ_MATRIX_P), J * L));
+    problem.groups = (tj_groups){0, 7, 7}; /* none, so what else is said of them is forgotten */
+    cr_assert(eq(int, tj_problem_check(&problem, &err), TJ_OK));
+    c = tj_problem_canonical(&problem);
+    cr_expect(eq(int, c.groups.offset_bytes | c.groups.on_host, 0));
+}
+
+Test(groups, refuses_configs_that_do_not_take_them)
+{
+    static const struct {
+        const char *config, *says;
+    } rows[] = {
+        {"skinny", "family skinny takes no groups"},
+        {"small_batch", "family small_batch takes no groups"},
+        {"simt:splits=2", "use splits=1"},
+        {"mma:pack=both", "not done for groups"},
+        {"mma:boundary=kl", "groups may end at any row"},
+        {"wgmma:store=boxes", "without beta and without splits or groups"},
+    };
+    const tj_problem problem = grouped();
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tj_config config = TJ_CONFIG_INIT;
+
+        cr_assert(eq(int, tj_config_parse(rows[i].config, &config, &err), TJ_OK));
+        cr_expect(eq(int, tj_config_resolve(&problem, &config, &err), TJ_ERR_INVALID_ARGUMENT), "%s", rows[i].config);
+        expect_said(rows[i].says);
+    }
+}
+
+/* ---- offsets ------------------------------------------------------------------------------------------------------ */
+
+Test(groups, says_which_group_has_wrong_offsets)
+{
+    static const struct {
+        int64_t at[GROUPS + 1], j;
+        const char *says; /* NULL: nothing is wrong */
+    } rows[] = {
+        {{0, 20, 20, J}, 0, NULL},
+        {{7, 7, 7, 7}, 0, NULL},
+        {{0, 20, 20, J}, J - 1, "group 2 has the rows from 20 up to 50"},
+        {{0, 20, 20, J + 9}, J + 9, NULL},
+        {{-1, 20, 20, J}, 0, "group 0 has the rows from -1 up to 20"},
+        {{0, 20, 19, J}, 0, "group 1 begins at row 20 and ends before row 19"},
+        {{0, 20, INT32_MAX, J}, 0, "group 1 has the rows from 20 up to 2147483647"},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        for (int bytes = 4; bytes <= 8; bytes += 4) {
+            const tj_status wanted = rows[i].says ? TJ_ERR_INVALID_ARGUMENT : TJ_OK;
+            tj_problem problem = grouped();
+            int32_t narrow[GROUPS + 1];
+
+            for (int k = 0; k <= GROUPS; k++)
+                narrow[k] = (int32_t)rows[i].at[k];
+            problem.groups.offset_bytes = bytes;
+            err.message[0] = '\0';
+            cr_expect(
+                eq(int, tj_groups_check(&problem, rows[i].j, bytes == 8 ? (const void *)rows[i].at : narrow, &err), wanted),
+                "row %zu", i);
+            expect_said(rows[i].says);
+        }
+}
+
+Test(groups, have_no_offsets_where_there_are_none)
+{
+    const tj_problem problem = TJ_PROBLEM_INIT(J, K, L, TJ_F32);
+    const int32_t offsets[] = {0};
+
+    cr_expect(eq(int, tj_groups_check(&problem, 0, offsets, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(eq(int, tj_groups_check(NULL, 0, offsets, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(eq(int, tj_groups_check(&problem, 0, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
+}
+
+/* ---- launches ----------------------------------------------------------------------------------------------------- */
+
+static const char *const families[] = {"tiled", "naive", "simt:bm=16,bn=32,bk=16,tm=4,tn=4", "mma:bm=16,bn=16,wm=16,wn=16",
+                                       "wgmma:bm=64,bn=32"};
+enum { FAMILIES = sizeof families / sizeof families[0] };
+
+/* A plan with the config of that text, and operands for it. */
+static const tj_plan *prepare(tj_context *context, const tj_problem *problem, const char *text, const void *offsets,
+                              tj_workbench **bench)
+{
+    tj_workbench_options options = TJ_WORKBENCH_INIT;
+    tj_config config = TJ_CONFIG_INIT;
+    const tj_plan *plan = NULL;
+
+    options.guard_bytes = 4096;
+    options.offsets = offsets;
+    cr_assert(eq(int, tj_config_parse(text, &config, &err), TJ_OK));
+    cr_assert(eq(int, tj_plan_prepare(context, problem, &config, &plan, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_workbench_create(context, problem, &options, bench, &err), TJ_OK), "%s", err.message);
+    return plan;
+}
+
+Test(groups, launches_refuse_host_offsets_that_are_wrong)
+{
+    const int32_t right[] = {0, 20, 20, J}, falls[] = {0, 20, 10, J};
+    tj_context *context = open_context();
+    tj_problem problem = grouped();
+    tj_workbench *bench = NULL;
+    const tj_plan *plan;
+    tj_operands x;
+
+    problem.groups.on_host = 1;
+    plan = prepare(context, &problem, "simt", right, &bench);
+    x = *tj_workbench_operands(bench);
+    cr_expect(eq(int, tj_plan_launch(plan, &x, NULL, &err), TJ_OK), "%s", err.message);
+    x.offsets = falls;
+    cr_expect(eq(int, tj_plan_launch(plan, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
+    expect_said("group 1 begins at row 20 and ends before row 10");
+    x.offsets = (const char *)right + 1;
+    cr_expect(eq(int, tj_plan_launch(plan, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
+    expect_said("not aligned to its elements of 4 bytes");
+    x.offsets = NULL;
+    cr_expect(eq(int, tj_plan_launch(plan, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
+    expect_said("give the host address of the 4 offsets of 3 groups");
+    cr_expect(eq(int, tj_synchronize(context, NULL, &err), TJ_OK));
+    tj_workbench_free(bench);
+    tj_context_free(context);
+}
+
+Test(groups, launches_refuse_device_offsets_that_cannot_be_read)
+{
+    tj_context *context = open_context();
+    const tj_problem problem = grouped();
+    tj_workbench *bench = NULL;
+    const tj_plan *plan = prepare(context, &problem, "tiled", NULL, &bench);
+    tj_operands x = *tj_workbench_operands(bench);
+
+    x.offsets = NULL;
+    cr_expect(eq(int, tj_plan_launch(plan, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
+    expect_said("give the device address of the 4 offsets");
+    x.offsets = x.p.address;
+    cr_expect(eq(int, tj_plan_launch(plan, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
+    expect_said("and the offsets at");
+    tj_workbench_free(bench);
+    tj_context_free(context);
+}
+
+/* No offsets do anything outside of the operands, whatever they are; and behind them right ones are as good as ever. */
+static void survive(tj_context *context, const char *family, int bytes)
+{
+    static const int64_t wrong[][GROUPS + 1] = {
+        {-1, INT32_MIN, INT32_MAX, 0},
+        {0, J + 1, 3 * J, INT32_MAX},
+        {J, 0, J, 0},
+        {0, J, 0, J},
+        {INT32_MIN, 5, 5, INT32_MAX},
+        {INT32_MAX, INT32_MAX, INT32_MAX, INT32_MAX},
+    };
+    static const int64_t right[GROUPS + 1] = {1, 20, 20, J - 2};
+    tj_problem problem = grouped();
+    tj_workbench *bench = NULL;
+    tj_buffer *offsets = NULL;
+    int32_t narrow[GROUPS + 1];
+    tj_check_report report;
+    const tj_plan *plan;
+    char damage[160];
+    tj_operands x;
+    void *p;
+
+    problem.groups.offset_bytes = bytes;
+    for (int i = 0; i <= GROUPS; i++)
+        narrow[i] = (int32_t)right[i];
+    plan = prepare(context, &problem, family, bytes == 8 ? (const void *)right : narrow, &bench);
+    p = malloc(tj_workbench_bytes(bench, TJ_MATRIX_P));
+    cr_assert(eq(int, tj_buffer_create(context, sizeof right, &offsets, &err), TJ_OK));
+    x = *tj_workbench_operands(bench);
+    x.offsets = tj_buffer_address(offsets);
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        for (int k = 0; k <= GROUPS; k++)
+            narrow[k] = (int32_t)wrong[i][k];
+        cr_assert(eq(
+            int, tj_buffer_write(offsets, 0, bytes == 8 ? (const void *)wrong[i] : narrow, (size_t)bytes * (GROUPS + 1), &err),
+            TJ_OK));
+        cr_expect(eq(int, tj_plan_launch(plan, &x, NULL, &err), TJ_OK), "%s, row %zu: %s", family, i, err.message);
+        cr_expect(eq(int, tj_synchronize(context, NULL, &err), TJ_OK), "%s, row %zu: %s", family, i, err.message);
+        cr_expect(eq(int, tj_workbench_find_damage(bench, 0, NULL, damage, &err), TJ_OK));
+        cr_expect(eq(str, damage, (char *)""), "%s, row %zu", family, i);
+    }
+    cr_expect(eq(int, tj_workbench_reset(bench, &err), TJ_OK));
+    cr_expect(eq(int, tj_plan_launch(plan, tj_workbench_operands(bench), NULL, &err), TJ_OK), "%s", err.message);
+    cr_expect(eq(int, tj_workbench_read(bench, 0, p, &err), TJ_OK));
+    cr_expect(eq(int, tj_workbench_check(bench, p, 0, 0, &report, &err), TJ_OK));
+    cr_expect(report.passed, "%s: %s", family, report.reason);
+    cr_expect(eq(i64, report.elements_total, (J - 3) * L));
+    cr_expect(eq(int, tj_workbench_find_damage(bench, 0, p, damage, &err), TJ_OK));
+    cr_expect(eq(str, damage, (char *)""), "%s", family);
+    tj_buffer_free(offsets);
+    tj_workbench_free(bench);
+    free(p);
+}
+
+Test(groups, wrong_device_offsets_lead_nowhere)
+{
+    tj_context *context = open_context();
+
+    for (int i = 0; i < FAMILIES; i++)
+        survive(context, families[i], i % 2 ? 8 : 4);
+    tj_context_free(context);
+}
+
+/* One plan for all numbers of rows, as a server has it that takes what comes. */
+Test(groups, rows_may_be_an_argument)
+{
+    const int32_t offsets[] = {0, 5, 30, 33};
+    tj_context *context = open_context();
+    tj_problem problem = grouped();
+    tj_check_report report;
+    char damage[160];
+
+    for (int i = 0; i < FAMILIES; i++) {
+        tj_problem known = problem, asked;
+        tj_workbench *bench = NULL;
+        const tj_plan *plan;
+        void *p;
+
+        known.j.extent = 33;
+        asked = known;
+        asked.j.mode = TJ_DIM_ANY;
+        plan = prepare(context, &asked, families[i], offsets, &bench);
+        p = malloc(tj_workbench_bytes(bench, TJ_MATRIX_P));
+        cr_expect(eq(int, tj_plan_launch(plan, tj_workbench_operands(bench), NULL, &err), TJ_OK), "%s", err.message);
+        cr_expect(eq(int, tj_workbench_read(bench, 0, p, &err), TJ_OK));
+        cr_expect(eq(int, tj_workbench_check(bench, p, 0, 0, &report, &err), TJ_OK));
+        cr_expect(report.passed, "%s: %s", families[i], report.reason);
+        cr_expect(eq(int, tj_workbench_find_damage(bench, 0, p, damage, &err), TJ_OK));
+        cr_expect(eq(str, damage, (char *)""), "%s", families[i]);
+        tj_workbench_free(bench);
+        free(p);
+    }
+    tj_context_free(context);
+}
+
+/* A proof compares every line with the N of its group. */
+Test(groups, are_proven)
+{
+    tj_context *context = open_context();
+    tj_problem problem = grouped();
+    const tj_plan *plan = NULL;
+    tj_config config = TJ_CONFIG_INIT;
+    tj_proof proof;
+
+    problem.epilogue.scale_n = TJ_SCALE_EACH;
+    cr_assert(eq(int, tj_config_parse("mma:bm=16,bn=16,wm=16,wn=16", &config, &err), TJ_OK));
+    cr_assert(eq(int, tj_plan_prepare(context, &problem, &config, &plan, &err), TJ_OK), "%s", err.message);
+    cr_expect(eq(int, tj_plan_prove(context, plan, &problem, 0, &proof, &err), TJ_OK), "%s", err.message);
+    cr_expect(eq(int, proof.passed, 1), "%s", proof.reason);
+    cr_expect(eq(i64, proof.elements, J * L));
+    tj_context_free(context);
+}
