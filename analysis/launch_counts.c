@@ -184,7 +184,8 @@ tj_status tj_count_resolved(const tj_problem *problem, const tj_config *resolved
     counts->global_bytes += counts->load_pointers.bytes + counts->reduce.load_pointers.bytes + counts->load_scales.bytes +
                             counts->reduce.load_scales.bytes;
     counts->intensity = ratio(counts->flop, counts->global_bytes);
-    counts->phase.intensity = ratio(2 * counts->phase.flop, counts->phase.loads * (counts->element_bytes + counts->n_element_bytes));
+    counts->phase.intensity =
+        ratio(2 * counts->phase.flop, counts->phase.loads * (counts->element_bytes + counts->n_element_bytes));
     return TJ_OK;
 }
 

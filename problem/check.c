@@ -110,7 +110,8 @@ static tj_status check_types(const tj_problem *problem, tj_error *err)
                            tj_type_name((tj_type)type[which]), tj_type_list(tj_types_where(true), false, list));
     }
     if (!go_together(type[TJ_MATRIX_M], type[TJ_MATRIX_N]))
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "M is %s but N is %s: give both one type, e4m3 and e5m2, s8 and u8, or one of them s8 or u8 and the "
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "M is %s but N is %s: give both one type, e4m3 and e5m2, s8 and u8, or one of them s8 or u8 and the "
                        "other f32, f16 or bf16",
                        tj_type_name((tj_type)type[TJ_MATRIX_M]), tj_type_name((tj_type)type[TJ_MATRIX_N]));
     if (type[TJ_MATRIX_C] != type[TJ_MATRIX_P])

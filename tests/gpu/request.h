@@ -58,7 +58,21 @@ static void draw_gaps(tj_problem *p)
 }
 
 /* How products are multiplied: the type of M and how it is summed. N has the same type, or now and then that of mate. */
-typedef enum way { BY_F32, BY_F64, BY_F16, BY_BF16, BY_TF32, BY_E4M3, BY_E5M2, BY_S8, BY_U8, BY_FP8, BY_BF16_S8, BY_U8_F16, WAYS } way;
+typedef enum way {
+    BY_F32,
+    BY_F64,
+    BY_F16,
+    BY_BF16,
+    BY_TF32,
+    BY_E4M3,
+    BY_E5M2,
+    BY_S8,
+    BY_U8,
+    BY_FP8,
+    BY_BF16_S8,
+    BY_U8_F16,
+    WAYS
+} way;
 
 static const struct {
     const char *name;

@@ -198,7 +198,7 @@ void tj_skinny_count(const tj_problem *view, const tj_config *config, tj_counts 
         count_n(&c, counts->n_element_bytes, counts->row_blocks, &counts->load_n);
         count_tile(&c, counts);
     }
-    if (tj_widens_weights(view->m.type, view->n.type)) /* by a subtraction each, beyond the edge too */
+    if (tj_widens_weights(view->m.type, view->n.type)) /* by a subtraction each; the compiler may spare those beyond the edge */
         counts->sums += c.block_phases * c.phase * (tj_type_is_int8(view->m.type) ? s.tm : c.block_cols);
     count_tree(&c, counts);
     count_sums(&c, view->batch * splits, &counts->shared_load);
