@@ -9,20 +9,36 @@
 
 #include "error.h"
 
-tj_status tj_component_open(const void *near, const char *name, void **library, tj_error *err)
+static const char *const places[] = {"", "tilejit/", "../", "../lib/", "../lib/tilejit/"};
+enum { PLACES = sizeof places / sizeof places[0] };
+
+/* Is there a file of that name in one of the places? */
+static bool is_in(const char *place, const void *near, const char *name, char path[PATH_MAX])
 {
-    static const char *const places[] = {"", "tilejit/", "../", "../lib/", "../lib/tilejit/"};
-    const char *slash = NULL, *why = NULL;
-    char path[PATH_MAX];
+    const char *slash;
     Dl_info here;
 
+    return dladdr(near, &here) != 0 && here.dli_fname && (slash = strrchr(here.dli_fname, '/')) &&
+           snprintf(path, PATH_MAX, "%.*s/%s%s", (int)(slash - here.dli_fname), here.dli_fname, place, name) < PATH_MAX &&
+           access(path, R_OK) == 0;
+}
+
+bool tj_component_find(const void *near, const char *name, char path[PATH_MAX])
+{
+    for (size_t i = 0; i < PLACES; i++)
+        if (is_in(places[i], near, name, path))
+            return true;
+    return false;
+}
+
+tj_status tj_component_open(const void *near, const char *name, void **library, tj_error *err)
+{
+    const char *why = NULL;
+    char path[PATH_MAX];
+
     *library = NULL;
-    if (dladdr(near, &here) != 0 && here.dli_fname)
-        slash = strrchr(here.dli_fname, '/');
-    for (size_t i = 0; slash && !*library && i < sizeof places / sizeof places[0]; i++)
-        if (snprintf(path, sizeof path, "%.*s/%s%s", (int)(slash - here.dli_fname), here.dli_fname, places[i], name) <
-                PATH_MAX &&
-            access(path, R_OK) == 0 && !(*library = dlopen(path, RTLD_NOW | RTLD_LOCAL)) && !why)
+    for (size_t i = 0; !*library && i < PLACES; i++)
+        if (is_in(places[i], near, name, path) && !(*library = dlopen(path, RTLD_NOW | RTLD_LOCAL)) && !why)
             why = dlerror(); /* what it needs is missing */
     if (!*library && !why && !(*library = dlopen(name, RTLD_NOW | RTLD_LOCAL)))
         why = dlerror();

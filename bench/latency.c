@@ -6,20 +6,30 @@
  *     quick     the same with first_call = quick, in a context that has no kernel yet, and once it has one
  *     disk      a shape in the store, new process, driver started: read, load, first launch, wait
  *     pack      the same from a pack
- *     ready     a call for a plan in memory, beside a bare cuLaunchKernel of the same kernel in the same rounds
+ *     quick     the same with first_call = quick and nothing stored
+ *     ready     a call for a plan in memory, beside a bare cuLaunchKernel of the same kernel in the same turns
  *
  * Prints a table. The product is tiny, so that the GPU never keeps the host waiting.
  */
 #include <dlfcn.h>
+#include <stdbool.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "program.h"
 
 const char program[] = "latency";
 
-/* In a stream of the program's own each call also asks whether the stream is being captured. */
-enum { COLD_SHAPES = 12, LARGEST = 65 + 2 * COLD_SHAPES, DISK_RUNS = 15, ROUNDS = 101, CALLS = 400, WAYS = 4 };
+enum { COLD_SHAPES = 12, LARGEST = 65 + 2 * COLD_SHAPES, DISK_RUNS = 9, TURNS = 20000, WARM_TURNS = 1000, QUEUED = 50 };
+
+static double now_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
 
 static void print_row(const char *name, double *values, int count, const char *unit)
 {
@@ -125,9 +135,9 @@ static void write_pack(const char *path)
 }
 
 /* In a process of its own: prints two numbers, driver start and request to completed launch. */
-static int child(const char *store, const char *pack)
+static int child(const char *store, const char *pack, bool is_quick)
 {
-    tj_context *context = open_context(store, pack, TJ_FIRST_CALL_WAIT);
+    tj_context *context = open_context(store, pack, is_quick ? TJ_FIRST_CALL_QUICK : TJ_FIRST_CALL_WAIT);
     const double start = now_us();
     tj_workbench *bench = place_operands(context);
     const double started = now_us() - start, launched = first_launch(context, bench, 65);
@@ -140,8 +150,10 @@ static int child(const char *store, const char *pack)
     return 0;
 }
 
+/* pack NULL: none; "quick": nothing is stored or packed, and the first call shall be quick. */
 static void measure_new_process(const char *self, const char *store, const char *pack)
 {
+    const bool is_quick = pack && strcmp(pack, "quick") == 0;
     double started[DISK_RUNS], launched[DISK_RUNS];
     char command[600];
 
@@ -150,14 +162,16 @@ static void measure_new_process(const char *self, const char *store, const char 
         FILE *pipe = popen(command, "r");
         unsigned long long compiles = 1;
         if (!pipe || fscanf(pipe, "%lf %lf %llu", &started[i], &launched[i], &compiles) != 3 || pclose(pipe) != 0 ||
-            compiles != 0)
+            (compiles != 0 && !is_quick))
             die(1, "the child failed, or compiled %llu times", compiles);
         started[i] /= 1e3;
         launched[i] /= 1e3;
     }
     print_row("new process: driver start, buffers", started, DISK_RUNS, "ms");
-    print_row(pack ? "new process: from a pack to completed launch" : "new process: from disk to completed launch", launched,
-              DISK_RUNS, "ms");
+    print_row(is_quick ? "new process: quick, to completed launch"
+              : pack   ? "new process: from a pack to completed launch"
+                       : "new process: from disk to completed launch",
+              launched, DISK_RUNS, "ms");
 }
 
 /* A bare cuLaunchKernel of the very same kernel: found in the PTX by its name, loaded by the driver itself. */
@@ -218,64 +232,94 @@ static geometry geometry_of(const tj_plan *plan, int64_t extent)
                       (unsigned)step->block_y, (unsigned)step->dynamic_shared_bytes};
 }
 
-static void measure_ready(void)
-{
-    static double ns_of[WAYS][ROUNDS], over[WAYS][ROUNDS];
-    tj_context *context = open_context("", NULL, TJ_FIRST_CALL_WAIT);
-    tj_workbench *bench = place_operands(context);
-    const tj_operands *x = tj_workbench_operands(bench);
-    tj_problem problem = TJ_PROBLEM_INIT(32, 32, 32, TJ_F32);
-    struct CUstream_st *stream;
-    const tj_plan *plan;
-    tj_error err;
-    geometry g;
-    bare b;
+/* What is launched: the bare kernel; the same by tj_matmul, by tj_plan_launch, and by tj_matmul in a stream of the program's own. */
+enum { BARE, MATMUL, PLAN, STREAM, WAYS };
 
-    must(tj_plan_prepare(context, &problem, NULL, &plan, &err), &err);
-    b = load_bare(plan);
-    g = geometry_of(plan, problem.j.extent);
-    must(tj_matmul(context, &problem, x, NULL, &err), &err);
-    must(tj_plan_prepare(context, &problem, NULL, &plan, &err), &err);
-    must(tj_stream_create(context, &stream, &err), &err);
-    for (int r = -WAYS; r < ROUNDS; r++) {
-        double start, ns[WAYS];
-        for (int kind = 0; kind < WAYS; kind++) {
-            /* Each way goes first in its share of the rounds. */
-            const int way = (kind + r + WAYS) % WAYS;
-            must(tj_synchronize(context, NULL, &err), &err);
-            must(tj_synchronize(context, stream, &err), &err);
-            start = now_us();
-            for (int i = 0; i < CALLS; i++) {
-                tj_status status = TJ_OK;
-                if (way == 0) {
-                    void *m = (void *)x->m.address, *n = (void *)x->n.address, *p = (void *)x->p.address;
-                    void *arguments[] = {&m, &n, &p};
-                    if (b.launch(b.function, g.grid_x, g.grid_y, 1, g.block_x, g.block_y, 1, g.shared_bytes, NULL, arguments,
-                                 NULL) != 0)
-                        status = TJ_ERR_DRIVER;
-                } else if (way == 1 || way == 3) {
-                    status = tj_matmul(context, &problem, x, way == 1 ? NULL : stream, &err);
-                } else {
-                    status = tj_plan_launch(plan, x, NULL, &err);
-                }
-                must(status, &err);
-            }
-            ns[way] = (now_us() - start) * 1e3 / CALLS;
+typedef struct ready {
+    tj_context *context;
+    const tj_problem *problem;
+    const tj_plan *plan;
+    const tj_operands *x;
+    struct CUstream_st *stream;
+    bare b;
+    geometry g;
+} ready;
+
+static tj_status launch(const ready *r, int way, tj_error *err)
+{
+    void *m = (void *)r->x->m.address, *n = (void *)r->x->n.address, *p = (void *)r->x->p.address;
+    void *arguments[] = {&m, &n, &p};
+
+    switch (way) {
+    case BARE:
+        return r->b.launch(r->b.function, r->g.grid_x, r->g.grid_y, 1, r->g.block_x, r->g.block_y, 1, r->g.shared_bytes, NULL,
+                           arguments, NULL) == 0
+                   ? TJ_OK
+                   : TJ_ERR_DRIVER;
+    case PLAN:
+        return tj_plan_launch(r->plan, r->x, NULL, err);
+    default:
+        return tj_matmul(r->context, r->problem, r->x, way == STREAM ? r->stream : NULL, err);
+    }
+}
+
+/*
+ * Call by call, each way in its turn, so that whatever else the machine does meets all of them alike. Each way goes first in its share
+ * of the turns. The clock itself is in all of them.
+ */
+static void time_launches(const ready *r, double *ns_of[WAYS], double *over[WAYS])
+{
+    tj_error err;
+
+    for (int turn = -WARM_TURNS; turn < TURNS; turn++) {
+        double ns[WAYS];
+
+        if (turn % QUEUED == 0) {
+            must(tj_synchronize(r->context, NULL, &err), &err);
+            must(tj_synchronize(r->context, r->stream, &err), &err);
         }
-        if (r < 0)
-            continue;
-        for (int way = 0; way < WAYS; way++) {
-            ns_of[way][r] = ns[way];
-            over[way][r] = ns[way] - ns[0];
+        for (int kind = 0; kind < WAYS; kind++) {
+            const int way = (kind + turn + WARM_TURNS) % WAYS;
+            const double start = now_ns();
+
+            must(launch(r, way, &err), &err);
+            ns[way] = now_ns() - start;
+        }
+        for (int way = 0; turn >= 0 && way < WAYS; way++) {
+            ns_of[way][turn] = ns[way];
+            over[way][turn] = ns[way] - ns[BARE];
         }
     }
-    print_row("ready: bare cuLaunchKernel", ns_of[0], ROUNDS, "ns");
-    print_row("ready: tj_matmul", ns_of[1], ROUNDS, "ns");
-    print_row("ready: tj_plan_launch", ns_of[2], ROUNDS, "ns");
-    print_row("ready: tj_matmul above bare, paired", over[1], ROUNDS, "ns");
-    print_row("ready: tj_plan_launch above bare, paired", over[2], ROUNDS, "ns");
-    print_row("ready: tj_matmul in a stream above bare", over[3], ROUNDS, "ns");
-    tj_stream_destroy(context, stream);
+}
+
+static void measure_ready(void)
+{
+    static double ns[WAYS][TURNS], over[WAYS][TURNS];
+    double *ns_of[WAYS], *over_of[WAYS];
+    tj_context *context = open_context("", NULL, TJ_FIRST_CALL_WAIT);
+    tj_workbench *bench = place_operands(context);
+    tj_problem problem = TJ_PROBLEM_INIT(32, 32, 32, TJ_F32);
+    ready r = {.context = context, .problem = &problem, .x = tj_workbench_operands(bench)};
+    tj_error err;
+
+    must(tj_plan_prepare(context, &problem, NULL, &r.plan, &err), &err);
+    r.b = load_bare(r.plan);
+    r.g = geometry_of(r.plan, problem.j.extent);
+    must(tj_matmul(context, &problem, r.x, NULL, &err), &err);
+    must(tj_plan_prepare(context, &problem, NULL, &r.plan, &err), &err);
+    must(tj_stream_create(context, &r.stream, &err), &err);
+    for (int way = 0; way < WAYS; way++) {
+        ns_of[way] = ns[way];
+        over_of[way] = over[way];
+    }
+    time_launches(&r, ns_of, over_of);
+    print_row("ready: bare cuLaunchKernel", ns[BARE], TURNS, "ns");
+    print_row("ready: tj_matmul", ns[MATMUL], TURNS, "ns");
+    print_row("ready: tj_plan_launch", ns[PLAN], TURNS, "ns");
+    print_row("ready: tj_matmul above bare, paired", over[MATMUL], TURNS, "ns");
+    print_row("ready: tj_plan_launch above bare, paired", over[PLAN], TURNS, "ns");
+    print_row("ready: tj_matmul in a stream above bare", over[STREAM], TURNS, "ns");
+    tj_stream_destroy(context, r.stream);
     tj_workbench_free(bench);
     tj_context_free(context);
 }
@@ -297,7 +341,7 @@ int main(int argc, char **argv)
     ssize_t length;
 
     if (argc == 4 && strcmp(argv[1], "--child") == 0)
-        return child(argv[2], *argv[3] ? argv[3] : NULL);
+        return strcmp(argv[3], "quick") == 0 ? child(argv[2], NULL, true) : child(argv[2], *argv[3] ? argv[3] : NULL, false);
     length = readlink("/proc/self/exe", self, sizeof self - 1);
     if (length < 0 || !mkdtemp(store))
         return perror("latency"), 1;
@@ -310,6 +354,7 @@ int main(int argc, char **argv)
     (void)snprintf(pack, sizeof pack, "%s/app.tjpack", store);
     write_pack(pack);
     measure_new_process(self, "", pack);
+    measure_new_process(self, "", "quick");
     measure_ready();
     return 0;
 }

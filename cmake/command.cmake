@@ -64,3 +64,17 @@ add_custom_command(
     DEPENDS ${printer_needs}
     VERBATIM)
 add_custom_target(tilejit_texts ALL DEPENDS ${man_page})
+
+# What a first call launches that must not wait (docs/first-call.md), as far as the NVRTC of this machine knows its targets.
+if(TILEJIT_TEXTBOOK)
+    set(textbook ${PROJECT_BINARY_DIR}/textbook.tjpack)
+    add_custom_command(
+        OUTPUT ${textbook}.stamp
+        COMMAND ${CMAKE_COMMAND} -D COMMAND=$<IF:$<STREQUAL:${printer},tilejit_cli>,$<TARGET_FILE:tilejit_cli>,${printer}> -D OUTPUT=${textbook}
+                -D NEEDED=${TILEJIT_TEXTBOOK} -P ${PROJECT_SOURCE_DIR}/cmake/textbook.cmake
+        COMMAND ${CMAKE_COMMAND} -E touch ${textbook}.stamp
+        DEPENDS ${printer_needs} ${PROJECT_SOURCE_DIR}/cmake/textbook.cmake ${PROJECT_SOURCE_DIR}/cmake/textbook.csv
+        COMMENT "Compiling the textbook's kernels for all shapes"
+        VERBATIM)
+    add_custom_target(tilejit_textbook ALL DEPENDS ${textbook}.stamp)
+endif()

@@ -6,6 +6,8 @@
 #define TJ_PROBLEM_CANONICAL_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
 
 #include <tilejit/problem.h>
 
@@ -173,5 +175,19 @@ tj_problem tj_problem_even(const tj_problem *problem);
 
 /** Is an operand an array of pointers? Of a canonical problem. */
 bool tj_problem_points(const tj_problem *problem);
+
+/** How many of its bytes count: without an expression, which takes most of them, a problem ends ahead of that. */
+static inline size_t tj_problem_bytes(const tj_problem *problem)
+{
+    _Static_assert(offsetof(tj_expression, nodes) == 0, "what says whether there is one counts too");
+    return problem->epilogue.expression.nodes == 0 ? offsetof(tj_problem, epilogue.expression) + sizeof(int32_t)
+                                                   : sizeof *problem;
+}
+
+/** Are two problems the same, as they were given? Neither is made canonical. */
+static inline bool tj_problem_is_same(const tj_problem *a, const tj_problem *b)
+{
+    return memcmp(a, b, tj_problem_bytes(a)) == 0;
+}
 
 #endif

@@ -14,6 +14,7 @@ rm -rf "$bundle"
 mkdir -p "$bundle"
 cp build/release/tilejit build/release/bench_* build/release/examples_* build/release/tests/gpu_* build/release/tests/stress_* "$bundle"
 cp -L build/release/libtilejit.so.0 build/release/libcuda_emulator.so build/release/libtilejit_fleet.so "$bundle" # what a GPU computes is compared with the emulator's
+cp build/release/textbook.tjpack "$bundle"
 ldd "$bundle/tilejit" "$bundle/libtilejit_fleet.so" | awk '/libjansson|libxxhash|libhiredis|libsodium/ { print $3 }' | sort -u | xargs -I{} cp -L {} "$bundle"
 cp tests/gpu/*.py tests/gpu/run_all.sh "$bundle"
 cp -r bench/shapes "$bundle"

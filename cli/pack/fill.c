@@ -15,7 +15,8 @@ typedef struct filling {
     tj_pack *pack;
     const cli_shapes *shapes;
     const pack_targets *targets;
-    atomic_size_t next; /* all shapes for the first target, then for the second */
+    const tj_config *config; /* NULL: the library's choice */
+    atomic_size_t next;      /* all shapes for the first target, then for the second */
     atomic_bool has_failed;
     pthread_mutex_t lock;
     /* Under the lock: */
@@ -54,7 +55,7 @@ static void *work(void *payload)
         const cli_shape *shape = &f->shapes->item[index % f->shapes->count];
         const char *target = f->targets->item[index / f->shapes->count];
         tj_error why;
-        const tj_status status = tj_pack_add(f->pack, &shape->problem, NULL, target, &why);
+        const tj_status status = tj_pack_add(f->pack, &shape->problem, f->config, target, &why);
 
         if (status != TJ_OK)
             note_failure(f, index, status, &why);
@@ -64,10 +65,11 @@ static void *work(void *payload)
     return NULL;
 }
 
-tj_status pack_fill(const cli_call *call, tj_pack *pack, const cli_shapes *shapes, const pack_targets *targets, int threads,
-                    tj_error *err)
+tj_status pack_fill(const cli_call *call, tj_pack *pack, const cli_shapes *shapes, const pack_targets *targets,
+                    const tj_config *config, int threads, tj_error *err)
 {
-    filling f = {.call = call, .pack = pack, .shapes = shapes, .targets = targets, .lock = PTHREAD_MUTEX_INITIALIZER};
+    filling f = {
+        .call = call, .pack = pack, .shapes = shapes, .targets = targets, .config = config, .lock = PTHREAD_MUTEX_INITIALIZER};
     pthread_t thread[MOST_THREADS];
     int started = 0;
 

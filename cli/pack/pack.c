@@ -10,7 +10,7 @@
 typedef struct pack_options {
     cli_request_options request;
     cli_machine_options machine;
-    const char *output, *shapes, *targets, *records, *c_array;
+    const char *output, *shapes, *targets, *records, *config, *family, *c_array;
     int64_t threads;
 } pack_options;
 
@@ -25,6 +25,9 @@ static const cli_option own[] = {
     {"shapes", CLI_TEXT, AT(shapes), CLI_SHAPES_SUMMARY, "file.csv"},
     {"records", CLI_TEXT, AT(records),
      "Take the tuning records of these files, separated by commas; default: those of the store.", "files"},
+    {"config", CLI_TEXT, AT(config), "Take this config for every shape, in one line, and no record.", "text"},
+    {"family", CLI_TEXT, AT(family), "Take the default config of this family for every shape.", "name",
+     .offered = cli_family_at},
     {"c-array", CLI_TEXT, AT(c_array),
      "Write a C source that defines the bytes under this name, and their number as NAME_size, for a program that carries its "
      "pack inside.",
@@ -50,9 +53,12 @@ static tj_status read_targets(const char *list, pack_targets *targets, tj_error 
     return TJ_OK;
 }
 
-static tj_status check_words(const cli_call *call, pack_targets *targets, tj_error *err)
+static tj_status check_words(const cli_call *call, pack_targets *targets, tj_config *config, tj_error *err)
 {
     const pack_options *options = call->options;
+    const char *text = options->config ? options->config : options->family;
+
+    *config = (tj_config)TJ_CONFIG_INIT;
 
     if (!options->output)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "where to? add -o app.tjpack");
@@ -62,6 +68,10 @@ static tj_status check_words(const cli_call *call, pack_targets *targets, tj_err
     if (options->machine.arch)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "a pack may be for several: write --target %.40s in place of --arch",
                        options->machine.arch);
+    if (options->config && options->family)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--config and --family both say how to compute: give one");
+    if (text && tj_config_parse(text, config, err) != TJ_OK)
+        return err->status;
     if (options->c_array && !pack_is_c_name(options->c_array))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--c-array is \"%.60s\": use a name that C takes, such as app_pack",
                        options->c_array);
@@ -109,7 +119,7 @@ static tj_status write_pack(cli_call *call, tj_pack *pack, const cli_shapes *sha
     return TJ_OK;
 }
 
-static tj_status make(cli_call *call, const cli_shapes *shapes, pack_targets *targets, tj_error *err)
+static tj_status make(cli_call *call, const cli_shapes *shapes, pack_targets *targets, const tj_config *config, tj_error *err)
 {
     const pack_options *options = call->options;
     tj_records *records = options->records ? tj_records_create() : NULL;
@@ -128,7 +138,7 @@ static tj_status make(cli_call *call, const cli_shapes *shapes, pack_targets *ta
     if (status == TJ_OK)
         status = tj_pack_create(call->context, records, &pack, err);
     if (status == TJ_OK)
-        status = pack_fill(call, pack, shapes, targets, (int)options->threads, err);
+        status = pack_fill(call, pack, shapes, targets, config, (int)options->threads, err);
     if (status == TJ_OK)
         status = write_pack(call, pack, shapes, err);
     tj_pack_free(pack);
@@ -141,12 +151,13 @@ static cli_exit pack(cli_call *call, tj_error *err)
     const pack_options *options = call->options;
     cli_shapes shapes = {NULL, 0};
     pack_targets targets;
+    tj_config config;
     cli_exit code;
 
-    if (check_words(call, &targets, err) != TJ_OK)
+    if (check_words(call, &targets, &config, err) != TJ_OK)
         return CLI_WORDS;
     code = cli_read_shapes(call, &options->request, options->shapes, &shapes, err);
-    if (code == CLI_DONE && make(call, &shapes, &targets, err) != TJ_OK)
+    if (code == CLI_DONE && make(call, &shapes, &targets, config.family ? &config : NULL, err) != TJ_OK)
         code = CLI_FAILED;
     free(shapes.item);
     return code;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "nvrtc_card.h"
 
-#include <dlfcn.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,18 +57,18 @@ static bool describe_file(const char *path, char out[100])
     return true;
 }
 
+static int is_nvrtc(struct dl_phdr_info *object, size_t size, void *payload)
+{
+    const char *slash = strrchr(object->dlpi_name, '/');
+
+    (void)size, (void)payload;
+    return strncmp(slash ? slash + 1 : object->dlpi_name, "libnvrtc.so", strlen("libnvrtc.so")) == 0;
+}
+
+/* Told by what is loaded: the loader, asked for a name that is not, looks through a hundred folders first. */
 static bool is_loaded_already(void)
 {
-    static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2"};
-
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        void *handle = dlopen(names[i], RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
-        if (handle) {
-            dlclose(handle); /* the count that this look raised */
-            return true;
-        }
-    }
-    return false;
+    return dl_iterate_phdr(is_nvrtc, NULL) != 0;
 }
 
 /* ---- writing ------------------------------------------------------------------------------------------------------ */

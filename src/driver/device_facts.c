@@ -42,7 +42,7 @@ static void format_uuid(const CUuuid *uuid, char *out)
     *out = '\0';
 }
 
-static tj_status all_attributes(const tj_driver *driver, CUdevice device, tj_device_facts *facts, tj_error *err)
+static tj_status read_limits(const tj_driver *driver, CUdevice device, tj_device_facts *facts, tj_error *err)
 {
     int shared = 0, shared_optin = 0, shared_sm = 0, shared_reserved = 0, l2 = 0;
     const struct {
@@ -65,8 +65,6 @@ static tj_status all_attributes(const tj_driver *driver, CUdevice device, tj_dev
         {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, &shared_sm},
         {CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK, &shared_reserved},
         {CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, &l2},
-        {CU_DEVICE_ATTRIBUTE_CLOCK_RATE, &facts->clock_khz},
-        {CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, &facts->memory_clock_khz},
         {CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, &facts->memory_bus_bits},
     };
 
@@ -81,6 +79,14 @@ static tj_status all_attributes(const tj_driver *driver, CUdevice device, tj_dev
     facts->reserved_shared_per_block = shared_reserved;
     facts->l2_bytes = l2;
     return TJ_OK;
+}
+
+static tj_status read_clocks(const tj_driver *driver, CUdevice device, tj_device_facts *facts, tj_error *err)
+{
+    const tj_status status = attribute(driver, device, CU_DEVICE_ATTRIBUTE_CLOCK_RATE, &facts->clock_khz, err);
+
+    return status == TJ_OK ? attribute(driver, device, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, &facts->memory_clock_khz, err)
+                           : status;
 }
 
 tj_status tj_gpu_count_devices(tj_gpu *gpu, int *count, tj_error *err)
@@ -98,7 +104,7 @@ tj_status tj_gpu_count_devices(tj_gpu *gpu, int *count, tj_error *err)
     return TJ_OK;
 }
 
-tj_status tj_gpu_device_facts(tj_gpu *gpu, int ordinal, tj_device_facts *facts, tj_error *err)
+static tj_status read_facts(tj_gpu *gpu, int ordinal, bool wants_clocks, tj_device_facts *facts, tj_error *err)
 {
     const tj_driver *driver = NULL;
     CUdevice device = 0;
@@ -129,7 +135,9 @@ tj_status tj_gpu_device_facts(tj_gpu *gpu, int ordinal, tj_device_facts *facts, 
     if (result != CUDA_SUCCESS)
         status = tj_driver_fail(driver, result, err, "cannot ask for the facts of device %d", ordinal);
     else
-        status = all_attributes(driver, device, facts, err);
+        status = read_limits(driver, device, facts, err);
+    if (status == TJ_OK && wants_clocks)
+        status = read_clocks(driver, device, facts, err);
     facts->name[sizeof facts->name - 1] = '\0';
     facts->ordinal = ordinal;
     facts->memory_bytes = (int64_t)memory;
@@ -137,6 +145,16 @@ tj_status tj_gpu_device_facts(tj_gpu *gpu, int ordinal, tj_device_facts *facts, 
     if (status != TJ_OK)
         memset(facts, 0, sizeof *facts);
     return status;
+}
+
+tj_status tj_gpu_device_facts(tj_gpu *gpu, int ordinal, tj_device_facts *facts, tj_error *err)
+{
+    return read_facts(gpu, ordinal, true, facts, err);
+}
+
+tj_status tj_gpu_device_limits(tj_gpu *gpu, int ordinal, tj_device_facts *facts, tj_error *err)
+{
+    return read_facts(gpu, ordinal, false, facts, err);
 }
 
 tj_status tj_gpu_current_device(tj_gpu *gpu, tj_device_facts *facts, tj_error *err)

@@ -41,4 +41,7 @@ tj_status tj_gpu_count_devices(tj_gpu *gpu, int *count, tj_error *err);
 tj_status tj_gpu_device_facts(tj_gpu *gpu, int ordinal, tj_device_facts *facts, tj_error *err);
 tj_status tj_gpu_current_device(tj_gpu *gpu, tj_device_facts *facts, tj_error *err);
 
+/** The same without its clocks, which are 0: a driver takes half a millisecond for each of the two, and only the model needs them. */
+tj_status tj_gpu_device_limits(tj_gpu *gpu, int ordinal, tj_device_facts *facts, tj_error *err);
+
 #endif

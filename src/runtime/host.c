@@ -24,6 +24,7 @@ void tj_host_end(tj_host *host)
 {
     tj_disk_store_free(host->store);
     tj_packs_free(host->packs);
+    tj_packs_free(host->textbook);
     if (!host->is_scratch)
         tj_remote_free(host->remote);
     tj_gpu_end(&host->gpu);

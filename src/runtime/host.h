@@ -22,11 +22,12 @@ typedef struct tj_host {
     char *nvrtc_path, *dump_dir; /* NULL: default, none */
     bool has_lines;              /* code says which lines of the stored text it came from */
     tj_disk_store *store;
-    tj_packs *packs;                        /* looked at before the store; NULL: none */
-    tj_remote *remote;                      /* asked after both; NULL: none */
-    bool is_scratch;                        /* it only reads the remote, which is another host's */
-    atomic_bool is_remote_refused;          /* the driver refused an image from there */
-    pthread_mutex_t opening;                /* held while NVRTC is opened, never on a hit */
+    tj_packs *packs;               /* looked at before the store; NULL: none */
+    tj_packs *textbook;            /* for all shapes, from beside the library; after those, for images alone; NULL: none */
+    tj_remote *remote;             /* asked after both; NULL: none */
+    bool is_scratch;               /* it only reads the remote, which is another host's */
+    atomic_bool is_remote_refused; /* the driver refused an image from there */
+    pthread_mutex_t opening;       /* held while NVRTC is opened, never on a hit */
     _Atomic(const struct tj_nvrtc *) nvrtc; /* NULL until first needed */
     atomic_bool has_card;                   /* of that NVRTC, in the store */
     atomic_bool has_warned_of_dump;

@@ -477,7 +477,7 @@ static tj_status load(tj_kernel *kernel, const tj_scope *scope, const tj_code *c
     if (status == TJ_OK)
         status = tj_scope_handle(scope, &kernel->handle, err);
     if (status == TJ_OK)
-        status = tj_gpu_device_facts(kernel->gpu, kernel->device, &device, err);
+        status = tj_gpu_device_limits(kernel->gpu, kernel->device, &device, err);
     if (status != TJ_OK)
         return status;
     if (!parse_target(code->target, &target))

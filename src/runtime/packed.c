@@ -147,6 +147,15 @@ static tj_image_body *find_image(tj_packs *packs, const tj_source *source, tj_pa
     return NULL;
 }
 
+/* In the packs that the program named, then in the one that lies beside the library. */
+static tj_image_body *find_anywhere(tj_host *host, const tj_source *source, tj_pack_rank *rank, const void *payload,
+                                    tj_image_key_text *text, tj_key *key)
+{
+    tj_image_body *body = host->packs ? find_image(host->packs, source, rank, payload, text, key) : NULL;
+
+    return body || !host->textbook ? body : find_image(host->textbook, source, rank, payload, text, key);
+}
+
 static int is_target(const char *target, const void *payload)
 {
     return strcmp(target, payload) == 0;
@@ -174,7 +183,7 @@ bool tj_packed_target(tj_host *host, const tj_source *source, const tj_packed_as
     tj_image_body *body;
     tj_key key;
 
-    if (!host->packs || !(body = find_image(host->packs, source, tj_packed_serves, asker, &text, &key)))
+    if (!(body = find_anywhere(host, source, tj_packed_serves, asker, &text, &key)))
         return false;
     memcpy(target, text.own_target, sizeof text.own_target);
     tj_image_body_release(body);
@@ -184,7 +193,7 @@ bool tj_packed_target(tj_host *host, const tj_source *source, const tj_packed_as
 bool tj_packed_key(tj_host *host, const tj_source *source, const char *target, tj_image_key_text *text, tj_key *key)
 {
     tj_pack_rank *rank = tj_gpu_is_emulated(&host->gpu) ? has_number : is_target;
-    tj_image_body *body = host->packs ? find_image(host->packs, source, rank, target, text, key) : NULL;
+    tj_image_body *body = find_anywhere(host, source, rank, target, text, key);
 
     tj_image_body_release(body);
     return body != NULL;
@@ -196,7 +205,7 @@ static tj_image_body *find_key(tj_host *host, const tj_source *source, const tj_
     tj_image_body *body;
     tj_key found;
 
-    if (!host->packs || !(body = find_image(host->packs, source, is_target, key_value(key, "target"), &text, &found)))
+    if (!(body = find_anywhere(host, source, is_target, key_value(key, "target"), &text, &found)))
         return NULL;
     if (strcmp(found.hex, key->hex) == 0)
         return body;
@@ -249,9 +258,10 @@ tj_image_body *tj_packed_read(const void *bytes, size_t size, const tj_source *s
 
 void tj_packed_reject(tj_host *host, const tj_key *key, const char *reason)
 {
-    if (host->packs)
-        tj_packs_reject(host->packs, TJ_PACKED_IMAGE, tj_packed_image_request(key_value(key, "source")),
-                        key_value(key, "target"), reason);
+    const tj_hash128 request = tj_packed_image_request(key_value(key, "source"));
+
+    tj_packs_reject(host->packs, TJ_PACKED_IMAGE, request, key_value(key, "target"), reason);
+    tj_packs_reject(host->textbook, TJ_PACKED_IMAGE, request, key_value(key, "target"), reason);
 }
 
 /* ---- made --------------------------------------------------------------------------------------------------------- */

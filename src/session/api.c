@@ -342,7 +342,7 @@ tj_status tj_context_choose_config(tj_context *context, const tj_problem *proble
 {
     if (TJ_HAS_NULL(err, context, problem, device, config))
         return TJ_ERR_INVALID_ARGUMENT;
-    return tj_context_choose(context, device, problem, NULL, 0, config, chosen_by, err);
+    return tj_context_choose(context, TJ_CHOOSE_FOR, device, problem, NULL, 0, config, chosen_by, err);
 }
 
 /* Other machines may use what was found here. */

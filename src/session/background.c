@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "canonical.h"
 #include "ending.h"
 
 typedef enum work_kind { TO_IMPROVE, TO_PROVE, TO_TUNE, KINDS } work_kind; /* in the order in which they are served */
@@ -153,7 +154,7 @@ void tj_background_free(struct tj_background *b)
 
 static bool is_same(const request *a, const request *b)
 {
-    return a->kind == b->kind && a->has_config == b->has_config && memcmp(&a->problem, &b->problem, sizeof a->problem) == 0 &&
+    return a->kind == b->kind && a->has_config == b->has_config && tj_problem_is_same(&a->problem, &b->problem) &&
            memcmp(&a->config, &b->config, sizeof a->config) == 0;
 }
 

@@ -118,9 +118,9 @@ void tj_capture_free(struct tj_capture *capture)
 
 static noted *slot_of(noted *slot, size_t capacity, const tj_problem *problem)
 {
-    size_t at = tj_hash_bytes64(problem, sizeof *problem) & (capacity - 1);
+    size_t at = tj_hash_bytes64(problem, tj_problem_bytes(problem)) & (capacity - 1);
 
-    while (slot[at].is_taken && memcmp(&slot[at].problem, problem, sizeof *problem) != 0)
+    while (slot[at].is_taken && !tj_problem_is_same(&slot[at].problem, problem))
         at = (at + 1) & (capacity - 1);
     return &slot[at];
 }

@@ -13,6 +13,7 @@
 #include "canonical.h"
 #include "choices.h"
 #include "choose.h"
+#include "error.h"
 #include "packed.h"
 #include "record.h"
 
@@ -234,10 +235,11 @@ void tj_context_remember_choice(tj_context *context, const tj_device_facts *devi
 
 /* ---- all of them -------------------------------------------------------------------------------------------------- */
 
-tj_status tj_context_choose(tj_context *context, const tj_device_facts *device, const tj_problem *problem,
+tj_status tj_context_choose(tj_context *context, tj_choosing how, const tj_device_facts *device, const tj_problem *problem,
                             const tj_config *refused, size_t refused_count, tj_config *config, tj_chosen_by *chosen_by,
                             tj_error *err)
 {
+    tj_device_facts whole = *device;
     tj_chosen_by by = 0;
     tj_status status = TJ_OK;
 
@@ -245,7 +247,7 @@ tj_status tj_context_choose(tj_context *context, const tj_device_facts *device, 
 
     pthread_mutex_lock(&context->chooser->lock);
     read_records(context, device);
-    if (context->host.remote && may_look && !tj_gpu_is_emulated(&context->host.gpu) &&
+    if (context->host.remote && may_look && how != TJ_CHOOSE_KNOWN && !tj_gpu_is_emulated(&context->host.gpu) &&
         !tj_remote_generation(context->host.remote) && !tj_records_find(context->chooser->records, problem, device)) {
         pthread_mutex_unlock(&context->chooser->lock); /* nobody waits while a server is asked */
         if (!has_packed_record(context, device, problem))
@@ -262,8 +264,12 @@ tj_status tj_context_choose(tj_context *context, const tj_device_facts *device, 
         by = 0;
     if (by && chosen_by)
         *chosen_by = by;
-    if (!by)
-        status = tj_choose_another(context->chooser->records, problem, device, refused, refused_count, config, chosen_by, err);
+    if (!by && how == TJ_CHOOSE_KNOWN)
+        status = tj_fail(err, TJ_ERR_NOT_FOUND, "no record or earlier choice of this problem is here");
+    if (!by && how == TJ_CHOOSE_HERE)
+        status = tj_gpu_device_facts(&context->host.gpu, device->ordinal, &whole, err);
+    if (!by && status == TJ_OK)
+        status = tj_choose_another(context->chooser->records, problem, &whole, refused, refused_count, config, chosen_by, err);
     pthread_mutex_unlock(&context->chooser->lock);
     return status;
 }

@@ -12,12 +12,20 @@
 struct tj_chooser *tj_chooser_create(void);
 void tj_chooser_free(struct tj_chooser *chooser);
 
+/** What a choice may take. */
+typedef enum tj_choosing {
+    TJ_CHOOSE_FOR,  /**< for a device of which everything is given; it need not be here */
+    TJ_CHOOSE_HERE, /**< for a device that is here: its clocks are asked for where the model needs them */
+    TJ_CHOOSE_KNOWN /**< for such a device, by what is written down here alone: neither the remote nor the model is asked */
+} tj_choosing;
+
 /**
  * The record of the context's store; else that of a pack, or of the remote; else what was chosen when a pack was made; else
- * tj_choose_another. Where a generation of records is pinned, that instead of store and remote. Makes no CUDA call; reads files only if
- * records may have changed in this process since the last time. Trouble with records is none of the caller's: the choice is then made without them.
+ * tj_choose_another. Where a generation of records is pinned, that instead of store and remote. Reads files only if
+ * records may have changed in this process since the last time. Trouble with records is none of the caller's: the choice is then made
+ * without them. Errors: those of tj_choose; TJ_ERR_NOT_FOUND: nothing is written down, and nothing else may be asked.
  */
-tj_status tj_context_choose(tj_context *context, const tj_device_facts *device, const tj_problem *problem,
+tj_status tj_context_choose(tj_context *context, tj_choosing how, const tj_device_facts *device, const tj_problem *problem,
                             const tj_config *refused, size_t refused_count, tj_config *config, tj_chosen_by *chosen_by,
                             tj_error *err);
 

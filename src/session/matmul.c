@@ -222,7 +222,7 @@ static tj_status launch_found(const tj_plan *plan, const tj_scope *scope, const 
 }
 
 /*
- * The hot path: one driver call for the context, one hash, one look-up, one launch. It does not even count itself: a counter that
+ * The hot path: one driver call for the context, one look-up (a comparison, where a thread launches the same again), one launch. It does not even count itself: a counter that
  * all threads write would cost them more than the look-up.
  */
 static tj_status matmul(tj_context *context, const tj_problem *problem, const tj_config *config, const tj_operands *operands,
@@ -237,7 +237,9 @@ static tj_status matmul(tj_context *context, const tj_problem *problem, const tj
     if (status != TJ_OK)
         return status;
     inside = tj_readers_enter(context->readers);
-    plan = tj_plan_find(context->plans, scope.context_id, problem, config, &look);
+    plan = config ? NULL : tj_plan_find_again(context->plans, scope.context_id, problem);
+    if (!plan)
+        plan = tj_plan_find(context->plans, scope.context_id, problem, config, &look);
     if (__builtin_expect(!plan, 0)) {
         tj_readers_leave(inside); /* so that plans can go while this one is made */
         status = make_ready(context, &scope, &look.key, stream, &held, err);

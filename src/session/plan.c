@@ -108,7 +108,7 @@ tj_status tj_plan_try(tj_context *context, const tj_plan *plan, const tj_problem
     tj_device_facts device;
     tj_problem any;
     tj_config config;
-    tj_status status = tj_gpu_device_facts(&host->gpu, plan->program.kernel->device, &device, err);
+    tj_status status = tj_gpu_device_limits(&host->gpu, plan->program.kernel->device, &device, err);
 
     if (status == TJ_OK && !again && tj_proof_recall(host, plan->program.image, &device, proof))
         return tj_proof_check(plan->program.source, &device, proof, err);
@@ -191,9 +191,11 @@ static tj_status make_chosen(tj_context *context, const tj_device_facts *device,
     tj_error why;
 
     for (size_t count = 0;;) {
-        tj_status status =
-            tj_context_choose(context, device, plan->key.problem, refused, count, &config, &plan->chosen_by, err);
+        tj_status status = tj_context_choose(context, may_compile ? TJ_CHOOSE_HERE : TJ_CHOOSE_KNOWN, device, plan->key.problem,
+                                             refused, count, &config, &plan->chosen_by, err);
 
+        if (status == TJ_ERR_NOT_FOUND && !may_compile)
+            return TJ_OK; /* what is not chosen yet is not at hand */
         if (status != TJ_OK)
             return status;
         status = make(context, device, &config, may_compile, plan, &why);
@@ -226,13 +228,16 @@ tj_status tj_plan_build(tj_context *context, const tj_scope *scope, const tj_pla
         return tj_fail_memory(err, "a plan");
     status = tj_scope_device(scope, &ordinal, err);
     if (status == TJ_OK)
-        status = tj_gpu_device_facts(&context->host.gpu, ordinal, &device, err);
+        status = tj_gpu_device_limits(&context->host.gpu, ordinal, &device, err);
     if (status == TJ_OK && !key->config) {
         status = make_chosen(context, &device, may_compile, plan, err);
     } else if (status == TJ_OK) {
         tj_config config = plan->config;
 
-        status = tj_config_adapt(&device, key->problem, &config, err);
+        if (!tj_has_any_extent(key->problem)) /* what was left open is weighed by the model, which needs the clocks too */
+            status = tj_gpu_device_facts(&context->host.gpu, ordinal, &device, err);
+        if (status == TJ_OK)
+            status = tj_config_adapt(&device, key->problem, &config, err);
         if (status == TJ_OK)
             status = make(context, &device, &config, may_compile, plan, err);
     }

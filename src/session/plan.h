@@ -38,9 +38,10 @@ _Static_assert(sizeof(tj_config) == 2 * sizeof(void *) + 4 * (TJ_CONFIG_MAX_PARA
 
 /** What a stand-in has in place of a kernel (stand_in.c). */
 typedef struct tj_loan {
-    const tj_plan *lender; /* held; a plan with a kernel, for a problem that leaves more to the launch. NULL: no stand-in */
-    tj_operands fill;      /* what the problem says and the lender's leaves to the launch */
-    atomic_uint launches;
+    const tj_plan *lender;   /* held; a plan with a kernel, for a problem that leaves more to the launch. NULL: no stand-in */
+    tj_operands fill;        /* what the problem says and the lender's leaves to the launch */
+    atomic_uint launches;    /* of a lender: those of all that borrow from it, counted by the score */
+    atomic_bool varies;      /* it is one of many extents of a dimension */
     atomic_bool is_asked;    /* the background thread knows */
     atomic_uint compared_at; /* the time of the table at which a better lender was last looked for */
 } tj_loan;
@@ -151,7 +152,13 @@ typedef struct tj_plan_look {
     tj_problem storage;
 } tj_plan_look;
 
-/** The plan of a problem and a config; NULL: there is none yet, and *look holds its key. Takes no lock; a thread that has entered. */
+/**
+ * The plan that this thread found last, if it is that of the problem by the library's choice and has not left the table since; NULL: look
+ * for it. A thread that has entered.
+ */
+const tj_plan *tj_plan_find_again(struct tj_plan_table *table, uint64_t context_id, const tj_problem *problem);
+
+/** The plan of a problem and a config, whose key is in *look then; NULL: there is none yet. Takes no lock; a thread that has entered. */
 const tj_plan *tj_plan_find(struct tj_plan_table *table, uint64_t context_id, const tj_problem *problem,
                             const tj_config *config, tj_plan_look *look);
 

@@ -5,6 +5,9 @@
  * A hit takes no lock: the table is an array of pointers to finished plans, each published once, last. When the array is half full,
  * or plans leave, another one replaces it.
  *
+ * Each thread remembers the plan that it found last, and the epoch of the table before it looked. A new epoch begins whenever a plan
+ * leaves, and no two tables ever have the same: so while the epoch is that one, the plan is still there.
+ *
  * A miss is built outside the lock by the first thread that asks; the others wait for it.
  *
  * Plans leave when there are more of them, or more bytes, than the table may hold, and when another takes their place. One that is
@@ -17,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "canonical.h"
 #include "error.h"
 #include "events.h"
 #include "hash.h"
@@ -42,6 +46,7 @@ typedef struct plan_build {
 
 struct tj_plan_table {
     _Atomic(plan_array *) array;
+    _Atomic uint64_t epoch;
     atomic_uint time;
     tj_readers *readers;
     const int64_t most_plans, most_bytes;
@@ -57,6 +62,17 @@ struct tj_plan_table {
 };
 
 enum { FIRST_CAPACITY = 64 };
+
+static _Atomic uint64_t epochs; /* of all tables of the process */
+static _Thread_local __attribute__((tls_model("initial-exec"))) struct {
+    uint64_t epoch; /* 0: none */
+    const tj_plan *plan;
+} last;
+
+static void begin_epoch(struct tj_plan_table *table)
+{
+    atomic_store(&table->epoch, atomic_fetch_add(&epochs, 1) + 1);
+}
 
 static plan_array *array_create(size_t capacity)
 {
@@ -83,6 +99,7 @@ struct tj_plan_table *tj_plan_table_create(int64_t most_plans, int64_t most_byte
     memcpy(table, &empty, sizeof empty);
     table->readers = readers;
     atomic_init(&table->array, array);
+    begin_epoch(table);
     pthread_mutex_init(&table->lock, NULL);
     pthread_cond_init(&table->done, NULL);
     return table;
@@ -151,7 +168,7 @@ unsigned tj_plan_table_time(const struct tj_plan_table *table)
 
 static bool key_is_equal(const tj_plan_key *a, const tj_plan_key *b)
 {
-    return a->hash == b->hash && a->context_id == b->context_id && memcmp(a->problem, b->problem, sizeof *a->problem) == 0 &&
+    return a->hash == b->hash && a->context_id == b->context_id && tj_problem_is_same(a->problem, b->problem) &&
            (a->config && b->config ? memcmp(a->config, b->config, sizeof *a->config) == 0 : a->config == b->config);
 }
 
@@ -168,15 +185,23 @@ static _Atomic(tj_plan *) *slot_of(plan_array *array, const tj_plan_key *key, tj
     }
 }
 
+/* Written at most once by each thread between two plans that come, so that threads do not pull the line from each other. */
+static inline void touch(const struct tj_plan_table *table, const tj_plan *found)
+{
+    atomic_uint *const used = (atomic_uint *)(uintptr_t)&found->used;
+    const unsigned now = tj_plan_table_time(table);
+
+    if (__builtin_expect(atomic_load_explicit(used, memory_order_relaxed) != now, 0))
+        atomic_store_explicit(used, now, memory_order_relaxed);
+}
+
 const tj_plan *tj_plan_table_find(struct tj_plan_table *table, const tj_plan_key *key)
 {
-    const unsigned now = tj_plan_table_time(table);
     tj_plan *plan;
 
     (void)slot_of(atomic_load(&table->array), key, &plan);
-    /* Written at most once by each thread between two plans that come, so that threads do not pull the line from each other. */
-    if (plan && __builtin_expect(atomic_load_explicit(&plan->used, memory_order_relaxed) != now, 0))
-        atomic_store_explicit(&plan->used, now, memory_order_relaxed);
+    if (plan)
+        touch(table, plan);
     return plan;
 }
 
@@ -184,6 +209,7 @@ const tj_plan *tj_plan_table_find(struct tj_plan_table *table, const tj_plan_key
 
 static void retire(struct tj_plan_table *table, tj_plan *plan)
 {
+    begin_epoch(table); /* ahead of the look for threads that may have found it */
     plan->grace = tj_grace_begin();
     plan->next_retired = table->retired;
     table->retired = plan;
@@ -586,17 +612,36 @@ static tj_plan_key make_key(uint64_t context_id, const tj_problem *problem, cons
         forget_extent(&storage->l);
         key.problem = storage;
     }
-    key.hash = tj_hash_bytes64(key.problem, sizeof *key.problem) + context_id * UINT64_C(0x9e3779b97f4a7c15);
+    key.hash = tj_hash_bytes64(key.problem, tj_problem_bytes(key.problem)) + context_id * UINT64_C(0x9e3779b97f4a7c15);
     if (config)
         key.hash ^= tj_hash_bytes64(config, sizeof *config);
     return key;
 }
 
+const tj_plan *tj_plan_find_again(struct tj_plan_table *table, uint64_t context_id, const tj_problem *problem)
+{
+    const tj_plan *plan = last.plan;
+
+    if (last.epoch != atomic_load(&table->epoch) || plan->key.context_id != context_id ||
+        !tj_problem_is_same(problem, plan->key.problem))
+        return NULL;
+    touch(table, plan);
+    return plan;
+}
+
 const tj_plan *tj_plan_find(struct tj_plan_table *table, uint64_t context_id, const tj_problem *problem,
                             const tj_config *config, tj_plan_look *look)
 {
+    const uint64_t epoch = atomic_load(&table->epoch); /* before the look */
+    const tj_plan *plan;
+
     look->key = make_key(context_id, problem, config, &look->storage);
-    return tj_plan_table_find(table, &look->key);
+    plan = tj_plan_table_find(table, &look->key);
+    if (plan && !config) {
+        last.epoch = epoch;
+        last.plan = plan;
+    }
+    return plan;
 }
 
 tj_status tj_plan_obtain(tj_context *context, const tj_scope *scope, const tj_problem *problem, const tj_config *config,

@@ -8,9 +8,10 @@
  *     a kernel for all extents       of a dimension that varies, once that was made behind the calls;
  *     the textbook's kernel          for all shapes of its types, which compiles in a fraction of the time, once for all of them.
  *
- * A stand-in is what the table holds meanwhile: it lends the kernel of another plan. Its own is asked for at once, behind the calls;
- * but if it differs from earlier problems in a dimension that varies, the kernel for all extents of that is asked for in its place, and
- * its own only when it has been launched often.
+ * A stand-in is what the table holds meanwhile: it lends the kernel of another plan. Its own is asked for, behind the calls, when it is
+ * launched again: what comes once costs no compile. But if it differs from earlier problems in a dimension that varies, the kernel for
+ * all extents of that is asked for in its place, and its own only when it has been launched often, and makes up a good part of the
+ * launches of that kernel.
  */
 #include "plan.h"
 
@@ -19,7 +20,7 @@
 #include "family.h"
 #include "varying.h"
 
-enum { OFTEN = 64 };
+enum { OFTEN = 64, SHARE = 16 };
 
 /* ---- what is lent -------------------------------------------------------------------------------------------------- */
 
@@ -153,12 +154,9 @@ tj_status tj_stand_in_build(tj_context *context, const tj_scope *scope, const tj
         *out = create(context, key, lender);
     if (!*out)
         return tj_plan_build(context, scope, key, true, out, err);
-    if (!varies || key->config) {
-        atomic_store(&(*out)->loan.is_asked, true);
-        tj_background_improve(context->background, key->problem, key->config);
-    } else if (!tj_plan_is_stand_in(*out) || (*out)->loan.lender->key.config) {
+    atomic_store(&(*out)->loan.varies, varies && !key->config);
+    if (varies && !key->config && (*out)->loan.lender->key.config)
         tj_background_improve(context->background, &general, NULL);
-    }
     return TJ_OK;
 }
 
@@ -174,7 +172,8 @@ static void look_for_better(tj_plan *plan, const tj_scope *scope)
     tj_problem general;
     bool varies;
 
-    if (plan->key.config || atomic_exchange_explicit(&plan->loan.compared_at, now, memory_order_relaxed) == now)
+    if (plan->key.config || atomic_load_explicit(&plan->loan.compared_at, memory_order_relaxed) == now ||
+        atomic_exchange_explicit(&plan->loan.compared_at, now, memory_order_relaxed) == now)
         return;
     better = find_general(context, scope, plan->key.problem, &varies, &general);
     if (!better && varies)
@@ -187,8 +186,30 @@ static void look_for_better(tj_plan *plan, const tj_scope *scope)
     if (!successor)
         return;
     atomic_store(&successor->loan.launches, atomic_load(&plan->loan.launches));
+    atomic_store(&successor->loan.varies, true);
     atomic_store(&successor->loan.is_asked, atomic_load(&plan->loan.is_asked));
     tj_plan_table_succeed(context->plans, plan, successor);
+}
+
+/*
+ * Is it time for a kernel of its own? The lender's count, which all threads share, is written once in SHARE launches. One of 32 batch
+ * sizes that come alike often never makes up a SHARE-th of them.
+ */
+static bool recurs(tj_plan *borrower, const tj_plan *lender, unsigned launches)
+{
+    atomic_uint *const of_all = (atomic_uint *)(uintptr_t)&lender->loan.launches;
+    tj_problem general;
+
+    if (!atomic_load_explicit(&borrower->loan.varies, memory_order_relaxed)) {
+        if (launches == 1)
+            return false;
+        if (borrower->key.config || !tj_varying_find(borrower->context->varying, borrower->key.problem, &general))
+            return true;
+        atomic_store(&borrower->loan.varies, true); /* others have come since */
+    }
+    if (launches % SHARE != 0)
+        return false;
+    return atomic_fetch_add_explicit(of_all, SHARE, memory_order_relaxed) + SHARE <= launches * SHARE && launches >= OFTEN;
 }
 
 tj_status tj_stand_in_lend(const tj_plan **plan, const tj_scope *scope, const tj_operands *given, tj_operands *x,
@@ -204,7 +225,8 @@ tj_status tj_stand_in_lend(const tj_plan **plan, const tj_scope *scope, const tj
     x->struct_size = sizeof *x;
     fill(borrower, lender, x);
     *plan = lender;
-    if (launches >= OFTEN && !atomic_exchange(&borrower->loan.is_asked, true))
+    if (!atomic_load_explicit(&borrower->loan.is_asked, memory_order_relaxed) && recurs(borrower, lender, launches) &&
+        !atomic_exchange(&borrower->loan.is_asked, true))
         tj_background_improve(borrower->context->background, borrower->key.problem, borrower->key.config);
     look_for_better(borrower, scope);
     if (!tj_kernel_suits(lender->program.kernel, x))
@@ -229,7 +251,8 @@ static bool is_not_wanted(tj_context *context, const tj_scope *scope, const tj_p
 
     if (present && !answer && !config && atomic_load(&present->loan.launches) < OFTEN &&
         tj_varying_find(context->varying, problem, &general)) {
-        atomic_store(&present->loan.is_asked, false); /* until it is launched often */
+        atomic_store(&present->loan.varies, true); /* until it is launched often */
+        atomic_store(&present->loan.is_asked, false);
         answer = true;
     }
     tj_readers_leave(inside);

@@ -49,9 +49,9 @@ void tj_varying_free(struct tj_varying *varying)
 /* Under the lock. */
 static like *slot_of(struct tj_varying *varying, const tj_problem *problem)
 {
-    size_t at = tj_hash_bytes64(problem, sizeof *problem) % (2 * MOST);
+    size_t at = tj_hash_bytes64(problem, tj_problem_bytes(problem)) % (2 * MOST);
 
-    while (varying->slot[at].count > 0 && memcmp(&varying->slot[at].problem, problem, sizeof *problem) != 0)
+    while (varying->slot[at].count > 0 && !tj_problem_is_same(&varying->slot[at].problem, problem))
         at = (at + 1) % (2 * MOST);
     return &varying->slot[at];
 }

@@ -18,15 +18,15 @@ enum { MOST_THREADS = 64, ROOM = 64 };
 
 static tj_config choice;
 
-tj_status __wrap_tj_context_choose(tj_context *in, const tj_device_facts *device, const tj_problem *problem,
+tj_status __wrap_tj_context_choose(tj_context *in, tj_choosing how, const tj_device_facts *device, const tj_problem *problem,
                                    const tj_config *refused, size_t refused_count, tj_config *config, tj_chosen_by *chosen_by,
                                    tj_error *error);
 
-tj_status __wrap_tj_context_choose(tj_context *in, const tj_device_facts *device, const tj_problem *problem,
+tj_status __wrap_tj_context_choose(tj_context *in, tj_choosing how, const tj_device_facts *device, const tj_problem *problem,
                                    const tj_config *refused, size_t refused_count, tj_config *config, tj_chosen_by *chosen_by,
                                    tj_error *error)
 {
-    (void)in, (void)device, (void)problem, (void)refused, (void)refused_count, (void)error;
+    (void)in, (void)how, (void)device, (void)problem, (void)refused, (void)refused_count, (void)error;
     *config = choice;
     *chosen_by = TJ_BY_MODEL;
     return TJ_OK;

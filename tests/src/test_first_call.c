@@ -172,8 +172,9 @@ Test(first_call, of_batches_that_vary_costs_a_few_compiles)
         sprintf(kernel, "tiled_f32_jx%dx%d", width[layer], width[layer + 1]);
         cr_expect(comes_to(context, 32 - layer, width[layer], width[layer + 1], kernel), "%s", kernel);
     }
-    /* One for all shapes, one for each layer, and those of the first two sizes, if they were made before a third one came. */
-    cr_expect(stats_of(context).compiles <= 1 + 3 + 3 * 2 + 1, "%d compiles", (int)stats_of(context).compiles);
+    /* One for all shapes, and one for each layer. Of two sizes at most it was not known yet that there would be more. */
+    cr_expect(stats_of(context).compiles >= 4 && stats_of(context).compiles <= 4 + 3 * 2, "%d compiles",
+              (int)stats_of(context).compiles);
     tj_context_free(context);
 }
 
@@ -189,6 +190,80 @@ Test(first_call, of_a_size_that_recurs_leads_to_its_own_kernel)
     multiply(context, 7, 64, 128);
     cr_expect(eq(str, (char *)last_kernel(), "tiled_f32_jx64x128"));
     tj_context_free(context);
+}
+
+/* However long a server runs: a size of 32 that come alike often is served as well by the kernel for all of them. */
+Test(first_call, of_sizes_that_come_alike_often_leads_to_no_more_kernels)
+{
+    tj_context *context = open_context(TJ_FIRST_CALL_QUICK, "", 0);
+    uint64_t compiles;
+
+    for (int batch = 1; batch <= 32; batch++)
+        multiply(context, batch, 64, 128);
+    cr_assert(comes_to(context, 1, 64, 128, "tiled_f32_jx64x128"));
+    compiles = stats_of(context).compiles;
+    for (int round = 0; round < 300; round++)
+        for (int batch = 1; batch <= 32; batch++)
+            multiply(context, batch, 64, 128);
+    /* One that comes far more often gets its own, and what had been asked for before it would have been made before. */
+    for (int i = 0; i < 2000; i++)
+        multiply(context, 24, 64, 128);
+    cr_expect(comes_to(context, 24, 64, 128, "tiled_f32_24x64x128"));
+    cr_expect(eq(u64, stats_of(context).compiles, compiles + 1));
+    tj_context_free(context);
+}
+
+Test(first_call, of_a_problem_that_comes_once_costs_no_compile_of_its_own)
+{
+    tj_context *context = open_context(TJ_FIRST_CALL_QUICK, "", 0);
+
+    multiply(context, 33, 20, 48);
+    multiply(context, 70, 90, 80);
+    multiply(context, 70, 90, 80);
+    cr_expect(comes_to(context, 70, 90, 80, "tiled_f32_70x90x80"));
+    cr_expect(eq(u64, stats_of(context).compiles, 2));
+    tj_context_free(context);
+}
+
+/* As the one that a build leaves beside the library: the kernel for all shapes, and nothing else. */
+Test(first_call, of_shapes_whose_textbook_kernel_is_packed_needs_no_nvrtc)
+{
+    const tj_problem any = {.struct_size = sizeof any,
+                            .j = {0, TJ_DIM_ANY, 0},
+                            .k = {0, TJ_DIM_ANY, 0},
+                            .l = {0, TJ_DIM_ANY, 0},
+                            .m = {.type = TJ_F32, .ld = TJ_ANY},
+                            .n = {.ld = TJ_ANY},
+                            .p = {.ld = TJ_ANY},
+                            .c = {.ld = TJ_ANY}};
+    tj_context *maker = open_context(TJ_FIRST_CALL_WAIT, "", 0), *context;
+    tj_context_options options = TJ_CONTEXT_OPTIONS_INIT;
+    tj_pack_bytes bytes[2] = {{NULL, 0}, {NULL, 0}};
+    tj_config config;
+    tj_pack *pack;
+    void *made;
+
+    cr_assert(eq(int, tj_config_parse("tiled", &config, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_pack_create(maker, NULL, &pack, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_pack_add(pack, &any, &config, "sm_90", &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_pack_print(pack, &made, &bytes[0].size, &err), TJ_OK), "%s", err.message);
+    bytes[0].bytes = made;
+    options.driver = FAKE_CUDA_PATH;
+    options.nvrtc = "/nowhere/libnvrtc.so.13";
+    options.cache_dir = "";
+    options.first_call = TJ_FIRST_CALL_QUICK;
+    options.pack_bytes = bytes;
+    cr_assert(eq(int, tj_context_create(&options, &context, &err), TJ_OK), "%s", err.message);
+    multiply(context, 33, 20, 48);
+    cr_expect(eq(str, (char *)last_kernel(), "tiled_f32_jxkxl"));
+    multiply(context, 70, 90, 80); /* and so do all others, as long as there is no compiler */
+    multiply(context, 70, 90, 80);
+    cr_expect(eq(str, (char *)last_kernel(), "tiled_f32_jxkxl"));
+    cr_expect(eq(u64, stats_of(context).compiles, 0));
+    tj_context_free(context);
+    tj_pack_free(pack);
+    tj_context_free(maker);
+    free(made);
 }
 
 /* Column-major P: its leading dimension goes with the extent that varies. */

@@ -163,3 +163,15 @@ def test_steady_calls_compile_nothing(random, context):
     for _ in range(3):
         tilejit.matmul(a, b)
     assert context.stats == before
+
+
+def test_plans_are_made_ahead_and_leave():
+    with tilejit.Context(max_plans=2, quick=True) as context:
+        problems = [tilejit.Problem(8 + i, 6, 4) for i in range(3)]
+        assert tilejit.warm_up(problems, threads=2, context=context) == 3
+        stats = context.stats
+        assert stats.compiles == 3 and stats.plans <= 2 and stats.evictions >= 1 and stats.plan_bytes > 0
+        context.trim()
+        assert context.stats.plans == 0
+        with pytest.raises(tilejit.InvalidArgument, match="threads is -1"):
+            tilejit.warm_up(problems, threads=-1, context=context)

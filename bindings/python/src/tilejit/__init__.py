@@ -33,7 +33,7 @@ from tilejit._errors import (
 )
 from tilejit._explain import Explanation, explain
 from tilejit._grouped import matmul_grouped
-from tilejit._matmul import matmul, prepare
+from tilejit._matmul import matmul, prepare, warm_up
 from tilejit._pack import pack
 from tilejit._problem import Epilogue, Problem
 from tilejit._tune import Progress, Tuning, tune
@@ -44,5 +44,5 @@ __all__ = [
     "Cancelled", "CaptureError", "CheckFailed", "CompileError", "Context", "Device", "DeviceArray", "DeviceLost", "DeviceMemory", "DriverError",
     "EmulatorWarning", "Epilogue", "Error", "Explanation", "FileError", "Finding", "Forked", "InternalError", "InvalidArgument", "NoCompiler",
     "NoDriver", "NotFound", "OutOfMemory", "Problem", "Progress", "Spills", "Stats", "Tuning", "Unsupported", "default_context", "explain", "matmul",
-    "matmul_grouped", "pack", "prepare", "tune",
+    "matmul_grouped", "pack", "prepare", "tune", "warm_up",
 ]

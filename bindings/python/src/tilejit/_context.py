@@ -49,10 +49,17 @@ class Stats:
     memory_hits: int
     pack_hits: int
     store_hits: int
+    remote_hits: int
     compiles: int
     failures: int
     loads: int
     plans: int
+    plan_bytes: int
+    misses: int
+    proofs: int
+    replaced: int
+    evictions: int
+    remote_troubles: int
 
 
 @dataclass(frozen=True)
@@ -87,6 +94,8 @@ class Context:
     capture: a list of shapes to which every problem is added when the context is closed.
     device: the ordinal of the device for threads without a current CUDA context. Default: $TILEJIT_DEVICE, then 0.
     any_shape: one kernel for all shapes of the same types and layouts, in place of one for each problem.
+    quick: a first call launches what is there, at worst a textbook kernel for all shapes, and the fast one comes behind the calls.
+    max_plans, max_plan_bytes: how many plans, and how many bytes of them, are kept in memory. 0: 4096, and 512 MiB.
     background_tuning_s: seconds to tune each new problem behind the calls; 0: off.
     log_level: "error", "warning", "info" or "debug": lines to stderr. Default: $TILEJIT_LOG, then none.
 
@@ -95,7 +104,8 @@ class Context:
 
     def __init__(self, *, driver: Optional[str] = None, nvrtc: Optional[Path_] = None, cache_dir: Optional[Path_] = None,
                  read_only_roots: Sequence[Path_] = (), packs: Sequence[Path_] = (), capture: Optional[Path_] = None,
-                 device: Optional[int] = None, any_shape: bool = False, background_tuning_s: int = 0,
+                 device: Optional[int] = None, any_shape: bool = False, quick: bool = False,
+                 max_plans: int = 0, max_plan_bytes: int = 0, background_tuning_s: int = 0,
                  log_level: Optional[str] = None) -> None:
         self._c: Any = None
         kept: List[Any] = []
@@ -125,6 +135,8 @@ class Context:
         options.read_only_roots, options.packs, options.capture = c_list(read_only_roots), c_list(packs), c_text(capture)
         options.device = 0 if device is None else device + 1
         options.specialize = 1 if any_shape else 0
+        options.first_call = 1 if quick else 0
+        options.max_plans, options.max_plan_bytes = max_plans, max_plan_bytes
         options.background_tuning_s = background_tuning_s
         options.log_level = levels[log_level]
         options.check_pointers = 1  # memory that was freed, or is another device's, is an exception, not the end of the CUDA context
@@ -172,6 +184,13 @@ class Context:
         numbers = ffi.new("tj_context_stats *")
         lib.tj_context_get_stats(self._open(), numbers)
         return Stats(*(int(getattr(numbers, name)) for name in Stats.__dataclass_fields__))
+
+    def trim(self, plans: int = 0, max_bytes: int = 0) -> None:
+        """Let plans leave memory until so many, and so many bytes of them, are left: those that were used longest ago first.
+
+        Those that a CUDA graph may launch stay. The others come back from the store when they are needed.
+        """
+        lib.tj_context_trim(self._open(), plans, max_bytes)
 
     def doctor(self) -> List[Finding]:
         """Examine NVRTC, the driver, the devices and the store: what was found, what is missing, how to get it."""

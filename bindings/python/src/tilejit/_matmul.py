@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, List, Optional, Tuple
+from typing import Any, List, Optional, Sequence, Tuple
 
 import numpy
 
@@ -216,6 +216,20 @@ def _as_jax(host: Any) -> Any:
     import jax
 
     return jax.numpy.asarray(host)
+
+
+def warm_up(problems: Sequence[Problem], *, threads: int = 0, context: Optional[Context] = None) -> int:
+    """Make the kernels of many problems at once, as prepare makes that of one. Returns how many there are now.
+
+    threads: that compile at a time; 0: as many as the process may use processors, at most 8. One that cannot be made raises what
+    prepare would, when the others are done.
+    """
+    context = context or default_context()
+    options, made, error = ffi.new("tj_warm_up_options *"), ffi.new("size_t *"), ffi.new("tj_error *")
+    options.struct_size, options.threads = ffi.sizeof("tj_warm_up_options"), threads
+    listed = ffi.new("tj_problem[]", [problem._c[0] for problem in problems])
+    check(lib.tj_warm_up(context._open(), listed, len(problems), options, made, error), error)
+    return int(made[0])
 
 
 def prepare(problem: Problem, *, context: Optional[Context] = None) -> None:

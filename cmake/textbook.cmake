@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+# Pack the textbook's kernels for all shapes of textbook.csv: cmake -D COMMAND=tilejit -D OUTPUT=FILE -D NEEDED=ON|AUTO -P textbook.cmake
+#
+# A build without NVRTC has no such pack (AUTO), or ends here (ON). An older NVRTC does not know the newest targets.
+set(lists sm_75,sm_80,sm_86,sm_89,sm_90,sm_100,sm_120 sm_75,sm_80,sm_86,sm_89,sm_90 sm_75,sm_80,sm_86)
+foreach(targets IN LISTS lists)
+    execute_process(COMMAND ${COMMAND} pack --shapes ${CMAKE_CURRENT_LIST_DIR}/textbook.csv --family tiled --target ${targets}
+                            --no-cache --output ${OUTPUT}
+                    RESULT_VARIABLE failed OUTPUT_QUIET ERROR_VARIABLE why)
+    if(NOT failed)
+        return()
+    endif()
+endforeach()
+if(NEEDED STREQUAL "AUTO")
+    file(REMOVE ${OUTPUT})
+    message("no textbook.tjpack: ${why}")
+else()
+    message(FATAL_ERROR "TILEJIT_TEXTBOOK is ON, and its kernels cannot be compiled: ${why}")
+endif()
