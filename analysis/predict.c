@@ -27,7 +27,7 @@ static const double SHARPNESS = 4; /* of the maximum of what overlaps: 1 adds, i
 
 /* Fitted to trials of tuners (trials_h200*.txt), whose operands come from memory. */
 static const double STORE_CYCLES = 500;      /* a phase's tiles, from registers to shared memory; all wait for the last */
-static const double EXCHANGE_CYCLES = 11;    /* for each partial sum that goes from thread to thread */
+static const double EXCHANGE_CYCLES = 20;    /* for each partial sum that goes from thread to thread */
 static const double PIECE_INSTRUCTIONS = 35; /* of a warp, for each piece of copies that are spread over a phase */
 static const double SPILL_REQUESTS = 0.5;    /* for each spilled register in each step */
 static const double FETCH_FREE = 1024;       /* multiply-adds of a phase whose unrolled text the instruction cache holds */
@@ -37,6 +37,7 @@ static const double MEMORY_EFFICIENCY = 0.9; /* of the bandwidth that clock and 
 typedef struct habits {
     double wait;         /* cycles until memory answers, while all multiprocessors ask it; 0: they ask the L2 (WAIT_CYCLES) */
     double shared_wait;  /* cycles from a load of shared memory to its use */
+    double request_wait; /* and for each request of a warp in a step beyond two, which come one after the other */
     double phase_cycles; /* that each phase of a block takes by itself */
     double phase_instructions; /* of a warp: addresses, copies' groups, the loop */
     double step_instructions;  /* and those of each step of a phase */
@@ -54,10 +55,11 @@ typedef struct habits {
     double next_kernel;       /* cycles from a kernel's end to the start of the one that adds splits up */
     double workspace_passes;  /* adding splits up keeps the L2 as busy as so many readings of them */
     /* of blocks that walk the tiles of P */
-    double walk_start; /* cycles from a block's start to its first product */
-    double walk_rate;  /* share of the tensor pipe's peak that products reach */
-    double walk_store; /* cycles from a tile's last product to the first of the next, where one part of a block does both */
-    double walk_l2;    /* times as fast as loads does the copy engine read the L2 */
+    double walk_start;  /* cycles from a block's start to its first product */
+    double walk_rate;   /* share of the tensor pipe's peak that products reach */
+    double walk_store;  /* cycles from a tile's last product to the first of the next, where one part of a block does both */
+    double walk_finish; /* cycles of all its lanes for each operation of the epilogue's expression */
+    double walk_l2;     /* times as fast as loads does the copy engine read the L2 */
 } habits;
 
 static const habits plain = {
@@ -70,6 +72,7 @@ static const habits streams = {
     /* simt, skinny, strip */
     .wait = 830,
     .shared_wait = 33,
+    .request_wait = 10,
     .phase_instructions = 47,
     .copy_instructions = 7.8,
     .issue = 1,
@@ -87,37 +90,38 @@ static const habits streams = {
 };
 /* mma: a product of tensor cores is one instruction for all its multiply-adds, which no instruction cache is too small for. */
 static const habits tensor = {
-    .wait = 530,
+    .wait = 1110,
     .shared_wait = 41,
-    .phase_cycles = 44,
-    .phase_instructions = 39,
-    .step_instructions = 1.9,
-    .copy_instructions = 5.9,
+    .phase_cycles = 38,
+    .phase_instructions = 1,
+    .step_instructions = 1.75,
+    .copy_instructions = 8.35,
     .issue = 1,
-    .lone_warp = 0.23,
-    .product_lone_warp = 0.5,
-    .barrier_loss = 0.18,
-    .shared_passes = 1,
+    .lone_warp = 1.51,
+    .product_lone_warp = 0.556,
+    .barrier_loss = 0.035,
+    .shared_passes = 1.025,
     .pipe_efficiency = 1,
-    .sharpness = 4.4,
-    .device_sharpness = 3.4,
-    .overlap_warps = 3,
-    .next_kernel = 1170,
-    .workspace_passes = 1.5,
+    .sharpness = 1.66,
+    .device_sharpness = 4.4,
+    .overlap_warps = 3.15,
+    .next_kernel = 2410,
+    .workspace_passes = 1.84,
 };
 
-/* wgmma: fitted to 196 kernels on an H100 (trials_h100_wgmma.txt), three of four within a tenth. */
+/* wgmma: fitted, with mma, to 374 kernels on an H100 (trials_h100_wgmma.txt) and what first choices took there; trials_h200_mma.txt too. */
 static const habits walks = {
-    .wait = 1300,
-    .sharpness = 6.4,
-    .device_sharpness = 1.67,
-    .overlap_warps = 0.42,
-    .next_kernel = 1170,
-    .workspace_passes = 1.5,
-    .walk_start = 5760,
-    .walk_rate = 0.91,
-    .walk_store = 92,
-    .walk_l2 = 4,
+    .wait = 1400,
+    .sharpness = 5.7,
+    .device_sharpness = 1.84,
+    .overlap_warps = 1.21,
+    .next_kernel = 2160,
+    .workspace_passes = 2.55,
+    .walk_start = 4140,
+    .walk_rate = 0.892,
+    .walk_store = 146,
+    .walk_finish = 1.5,
+    .walk_l2 = 4.1,
 };
 
 static const habits *habits_of(const tj_counts *c)
@@ -154,17 +158,20 @@ static double latency_of(const tj_device_facts *facts, const tj_counts *c, doubl
     const habits *h = habits_of(c);
     const double wait = h->wait > 0 ? h->wait : c->work[TJ_PIPE_MEMORY] > facts->l2_bytes ? MEMORY_WAIT_CYCLES : WAIT_CYCLES;
     const double chain = (double)c->chain, phases = (double)c->phases;
+    const double warps = (double)c->blocks * ceil(c->threads_per_block / 32.0);
+    const double requests = (double)c->shared_load.requests / fmax(1, warps * chain);
+    const double shared_wait = h->shared_wait + h->request_wait * fmax(0, requests - 2);
     double cycles = BLOCK_CYCLES + phases * h->phase_cycles + (double)c->waits * wait +
                     (double)c->barriers / (double)c->blocks * BARRIER_CYCLES;
 
     if (c->ahead == 0)
         return cycles + chain * STEP_CYCLES;
     /* Loads of phases to come, and of the next step, are on their way while this step is multiplied. */
-    cycles += chain * fmax(0, h->shared_wait - step_issue) + c->exchanged * EXCHANGE_CYCLES;
+    cycles += chain * fmax(0, shared_wait - step_issue) + c->exchanged * EXCHANGE_CYCLES;
     if (c->async_bytes == 0)
         cycles += phases * STORE_CYCLES;
     return cycles +
-           fmax(0, phases - c->ahead) * fmax(0, wait / c->ahead - chain / fmax(1, phases) * fmax(h->shared_wait, step_issue));
+           fmax(0, phases - c->ahead) * fmax(0, wait / c->ahead - chain / fmax(1, phases) * fmax(shared_wait, step_issue));
 }
 
 /*
@@ -262,23 +269,27 @@ static double walk_cycles(const tj_device_facts *facts, const tj_counts *c, cons
     const double in_turn = phases * fmax(h->phase_cycles + products / fmax(1, phases), h->wait / fmax(1, c->ahead));
     const double most = here * fmax(products + phases * h->phase_cycles, shared);
     const double tile = soft_maximum(most, in_turn, h->sharpness);
+    /* The epilogue's expression: the few warps of one part of a block leave half of the lanes unused. */
+    const double finish = h->walk_finish * here * (double)c->finish / tiles / (32 * TJ_SCHEDULERS);
+    const double exposed = c->alternates ? fmax(0, 2 * finish - tile) : h->walk_store + finish;
 
     memset(one, 0, sizeof *one);
     one->pipe[c->pipe] = here * products;
     one->pipe[TJ_PIPE_SHARED] = here * shared;
     one->latency = h->walk_start + h->walk_store;
-    return h->walk_start + turns * (tile + (c->alternates ? 0 : h->walk_store));
+    return h->walk_start + turns * (tile + exposed);
 }
 
-/* The kernel ahead, which copies operands to the workspace: from memory to the L2, through the L1 element by element, and, where it
- * transposes them, through shared memory, which is the same pipe; and the start of others that hardly move anything. */
+/* The kernel ahead, which copies operands to the workspace: from memory to the L2, through the L1, which has what is loaded twice, and,
+ * where it transposes them, through shared memory, which is the same pipe; and the start of others that hardly move anything. */
 static double pack_cycles(const tj_device_facts *facts, const tj_counts *c, const tj_peaks *peaks)
 {
     const int64_t shared = c->pack.shared_load.wavefronts + c->pack.shared_store.wavefronts;
     const double through_l1 =
         (double)(c->pack.load.merged + c->pack.store.merged + shared) / facts->sm_count / streams.pipe_efficiency;
-    const double moved = (double)(c->pack.load.bytes + c->pack.store.bytes) / (peaks->per_s[TJ_PIPE_MEMORY] / peaks->clock_hz);
-
+    const double stored = (double)c->pack.store.bytes, loaded = (double)c->pack.load.bytes;
+    const double moved =
+        ((c->pack.kernels > 0 ? loaded : fmin(loaded, stored)) + stored) / (peaks->per_s[TJ_PIPE_MEMORY] / peaks->clock_hz);
     const double starts = fmax(1, c->pack.kernels) * (streams.next_kernel + BLOCK_CYCLES);
 
     return c->pack.load.elements > 0 ? starts + streams.wait + fmax(through_l1, moved) : 0;

@@ -15,10 +15,12 @@
 #include "record.h"
 #include "space.h"
 
-static const double SIMILAR = 1.1; /* times the model's best: so far a neighbour's tuned config is trusted over the model */
-static const double NEAR = 1.6;    /* doublings of extents, all added up, within which two problems are alike */
-static const double SPREAD = 2;    /* standard deviations of a group's size, if each row chose its group for itself */
+/* So many times the model's best may a neighbour's tuned config take, or the last choice loosened, and still be preferred. */
+static const double SIMILAR = 1.1;
+static const double NEAR = 1.6; /* doublings of extents, all added up, within which two problems are alike */
+static const double SPREAD = 2; /* standard deviations of a group's size, if each row chose its group for itself */
 enum { NOMINAL = 1024 };
+enum { LOOSEN_ONLY = 3 }; /* refusals, from which on nothing but what was refused is loosened: that ends */
 
 tj_config tj_default_config(const tj_problem *problem)
 {
@@ -211,6 +213,14 @@ static bool relax_last(const tj_problem *problem, refusals refused, tj_config *c
     return false;
 }
 
+/* By far, says the model; what it has no opinion of is not. */
+static bool is_slower(const tj_problem *problem, const tj_device_facts *device, const tj_config *config, const tj_config *other)
+{
+    const tj_problem p = nominal(problem);
+
+    return tj_rank_predict(device, &p, config) > SIMILAR * tj_rank_predict(device, &p, other);
+}
+
 tj_status tj_choose(const tj_records *records, const tj_problem *problem, const tj_device_facts *device, tj_config *config,
                     tj_chosen_by *chosen_by, tj_error *err)
 {
@@ -229,6 +239,7 @@ tj_status tj_choose_another(const tj_records *records, const tj_problem *problem
         return tj_fail_null(err, __func__, "refused");
     const refusals out = {refused, refused_count};
     tj_config looser;
+    bool is_loosened = false;
     const tj_record *record = records ? tj_records_find(records, problem, device) : NULL;
     tj_config resolved = TJ_CONFIG_INIT;
     tj_chosen_by by = TJ_BY_RECORD;
@@ -236,7 +247,8 @@ tj_status tj_choose_another(const tj_records *records, const tj_problem *problem
 
     if (status != TJ_OK)
         return status;
-    if (refused_count > 0 && refused_count < TJ_MOST_REFUSED && relax_last(problem, out, &looser)) {
+    is_loosened = refused_count > 0 && refused_count < TJ_MOST_REFUSED && relax_last(problem, out, &looser);
+    if (is_loosened && refused_count >= LOOSEN_ONLY) {
         *config = looser;
         return TJ_OK; /* chosen by whatever chose the one before */
     }
@@ -246,6 +258,10 @@ tj_status tj_choose_another(const tj_records *records, const tj_problem *problem
     } else if (!read_config(record, problem, device, out, config)) {
         *config = tj_default_config(problem);
         by = choose_unseen(records, problem, device, out, config);
+    }
+    if (is_loosened && !is_slower(problem, device, &looser, config)) {
+        *config = looser;
+        return TJ_OK;
     }
     if (chosen_by)
         *chosen_by = by;

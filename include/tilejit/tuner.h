@@ -325,9 +325,10 @@ TJ_API TJ_MUST_CHECK tj_status tj_choose(const tj_records *records, const tj_pro
 
 /**
  * Choose again, because earlier choices were unfit (TJ_ERR_SPILLS, or a proof that failed). refused lists these in their order,
- * as tj_source_config gives them. The answer is the last of them with looser launch bounds; if that cannot be, what would be
- * chosen without all of them; and after TJ_MOST_REFUSED, since each may cost a compile, the safe default, which is never unfit.
- * If only launch bounds were loosened, *chosen_by is unchanged.
+ * as tj_source_config gives them. The answer is the last of them with looser launch bounds or a smaller tile, or what would be
+ * chosen without all of them, whichever the model says is faster; after some refusals the former, if there is one; and after
+ * TJ_MOST_REFUSED, since each may cost a compile, the safe default, which is never unfit. If the last one was loosened,
+ * *chosen_by is unchanged.
  * NULL: as tj_choose; refused may be NULL if refused_count is 0. Threads, Errors: as tj_choose.
  */
 enum { TJ_MOST_REFUSED = 8 };

@@ -2,7 +2,7 @@
 /*
  * space [PAIRS [SEED [TYPE] [small]]]: every config of every family's space compiles and is right: as many pairs of a config and a
  * problem as asked for, run and compared with the float64 reference (request.h). A type is drawn first (f32, f64, f16, bf16, tf32,
- * e4m3, e5m2, s8, u8; TYPE: this alone), and a family of those that serve it, all alike. A combination that a constraint refuses must
+ * e4m3, e5m2, s8, u8, f32_fp8, f32_split; TYPE: this alone), and a family of those that serve it, all alike. A combination that a constraint refuses must
  * be refused by the generator too, with a sentence.
  * space all JxKxL[xBATCH][:TYPE[:LAYOUTS]]...: nothing is drawn: for each of these problems every config that a tuning might try.
  * LAYOUTS are those of M, N and P, such as rcr; r: row-major, as they are without.
@@ -176,7 +176,7 @@ static int parse_problem(const char *text, tj_problem *problem)
     long long j = 0, k = 0, l = 0, batch = 0;
     const int count = sscanf(text, "%lldx%lldx%lldx%lld", &j, &k, &l, &batch);
     const char *colon = strchr(text, ':'), *layouts = colon ? strchr(colon + 1, ':') : NULL;
-    char type[8] = "f32";
+    char type[12] = "f32";
     int w;
 
     if (colon)

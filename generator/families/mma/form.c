@@ -28,7 +28,7 @@
 enum { WARP = 32, MOST_WARPS = 32, MOST_SUM_REGISTERS = 128, OTHER_REGISTERS = 28, MAX_SHARED = 227 * 1024 };
 enum { ASKED_BYTES = 16 };
 enum { SLICE_M = 1, SLICE_N = 2, WORTH_PACKING = 24 };
-enum { LEAST_COPY = 4, ADDRESS_REGISTERS = 2 };
+enum { LEAST_COPY = 4, ADDRESS_REGISTERS = 2, MOST_COPIES = 20 };
 
 static const char *const pack_choices[] = {"none", "m", "n", "both", NULL}, *const load_choices[] = {"ahead", "needed", NULL},
                          *const transpose_choices[] = {"no", "yes", NULL};
@@ -122,9 +122,9 @@ bool tj_mma_packs(const tj_mma_shape *s, bool is_m)
 /* Does no copy hang over the end of a line? */
 static bool ends_whole(const tj_problem *view, tj_which which, int32_t width)
 {
-    const tj_dim *const dim = tj_problem_lines(view, which).width;
+    const tj_dim dim = tj_problem_lines(view, which).width;
 
-    return (dim->mode == TJ_DIM_FIXED ? dim->extent : dim->multiple_of > 1 ? dim->multiple_of : 1) % width == 0;
+    return (dim.mode == TJ_DIM_FIXED ? dim.extent : dim.multiple_of > 1 ? dim.multiple_of : 1) % width == 0;
 }
 
 /* A copy past the registers may take less than all of its elements. A load takes all of them. */
@@ -250,7 +250,7 @@ int32_t tj_mma_copies_at_once(const tj_problem *view, const tj_mma_shape *s, boo
 int32_t tj_mma_p_vector(const tj_problem *view, const tj_mma_shape *s)
 {
     /* Columns of a thread that lie side by side: those of one product, or of two whose columns take turns. */
-    const int32_t run = tj_mma_tile_of(view, s, false).load == TJ_MMA_BYTES ? 4 : 2;
+    const int32_t run = (tj_mma_tile_of(view, s, false).load == TJ_MMA_BYTES ? 4 : 2) / tj_access_sums(view, s->splits);
 
     for (int32_t width = tj_least(run, s->vector); width > 1; width /= 2)
         if (s->splits > 1 ? tj_access_fits_workspace(view, width) : tj_access_fits_output(view, width))
@@ -503,13 +503,22 @@ static bool is_copy_worth_trying(const tj_problem *view, const tj_mma_shape *s)
     return (s->copy == TJ_COPY_ASYNC || has_async_copies(view, &async)) && (s->stages == 2 || has_async_copies(view, s));
 }
 
+/* Two warps with as many sums as a thread may have, and the copies of a long phase beside them: their addresses are spilled. */
+static bool is_likely_to_spill(const tj_problem *view, const tj_mma_shape *s)
+{
+    const tj_mma_tile m = tj_mma_tile_of(view, s, true), n = tj_mma_tile_of(view, s, false);
+    const int32_t copies = (m.pass == TJ_MMA_PAST ? m.goes : 0) + (n.pass == TJ_MMA_PAST ? n.goes : 0);
+
+    return tj_mma_registers(view, s) > MOST_SUM_REGISTERS * 4 / 3 && copies > MOST_COPIES;
+}
+
 static bool is_worth_trying(const tj_problem *view, const tj_config *config)
 {
     const tj_mma_shape s = tj_mma_shape_of(view, config);
     const int64_t rows = tj_ceil_div(view->j.extent, s.bm), cols = tj_ceil_div(view->l.extent, s.bn);
 
     return !is_hopeless(view, config, TJ_CONFIG_MAX_PARAMS) && (s.group == 1 || (rows > s.group && cols > s.group)) &&
-           (s.load == TJ_MMA_AHEAD || view->compute == TJ_COMPUTE_TF32) &&
+           (s.load == TJ_MMA_AHEAD || view->compute == TJ_COMPUTE_TF32) && !is_likely_to_spill(view, &s) &&
            (s.transpose == TJ_MMA_TRANSPOSE_NO || transposes(view, &s, true) || transposes(view, &s, false)) &&
            is_copy_worth_trying(view, &s) && is_pack_worth_trying(view, &s, true) && is_pack_worth_trying(view, &s, false);
 }
@@ -695,6 +704,7 @@ const tj_family tj_family_mma = {
     .constraint = constraints,
     .start = &tj_mma_start,
     .sums_in_registers = true,
+    .takes_pairs = true,
     .takes_groups = true,
     .checks_k = true,
     .widest = 256,
