@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "checked.h"
 #include "error.h"
 #include "family.h"
 #include "worth.h"
@@ -344,7 +345,8 @@ static tj_problem mean_view(const tj_config *config, const tj_problem *problem, 
 {
     tj_problem view = tj_family_view(config, problem, is_swapped);
 
-    view.j.extent = tj_problem_even(&view).j.extent;
+    if (view.groups.count > 0)
+        view.j.extent = tj_ceil_div(view.j.extent, view.groups.count);
     return view;
 }
 
