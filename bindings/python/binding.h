@@ -45,7 +45,8 @@ static inline const tj_error *tjpy_matmul(tj_context *context, const tj_problem 
 /** The same of a problem whose epilogue is an expression: the addresses of its operands, and those that are numbers. */
 static inline const tj_error *tjpy_matmul_with(tj_context *context, const tj_problem *problem, const tj_operands *prepared,
                                                size_t m, size_t n, size_t p, size_t c, size_t scale_m, size_t scale_n,
-                                               double alpha, double beta, const size_t *with, const double *number, size_t stream)
+                                               double alpha, double beta, const size_t *with, const double *number,
+                                               size_t stream)
 {
     tj_operands operands = *prepared;
 
