@@ -77,10 +77,12 @@ static void fill_frame(const tj_problem *view, const tj_launch_form *form, tj_co
     counts->threads_per_block = product->block_x * product->block_y;
     counts->shared_bytes = product->static_shared_bytes + product->dynamic_shared_bytes;
     counts->flop = (2 * k + tj_epilogue_flop(view)) * j * l * view->batch;
+    counts->finish =
+        view->epilogue.expression.nodes > 0 ? tj_epilogue_flop(view) * j * tj_problem_p_cols(view) * view->batch : 0;
     counts->pipe = (int32_t)pipe_of_sums(view);
     counts->work[TJ_PIPE_MEMORY] =
         counts->element_bytes * (j * k * matrices(view, view->m.stride) + k * l * matrices(view, view->n.stride)) +
-        p_bytes * j * l * (view->batch + (view->epilogue.has_beta ? matrices(view, view->c.stride) : 0));
+        p_bytes * j * tj_problem_p_cols(view) * (view->batch + (view->epilogue.has_beta ? matrices(view, view->c.stride) : 0));
 }
 
 /*
@@ -90,7 +92,7 @@ static void fill_frame(const tj_problem *view, const tj_launch_form *form, tj_co
 static void count_operands(const tj_problem *view, tj_counts *counts)
 {
     tj_traffic *const loads = counts->splits > 1 ? &counts->reduce.load_scales : &counts->load_scales;
-    const int64_t elements = view->j.extent * view->l.extent * view->batch;
+    const int64_t elements = view->j.extent * tj_problem_p_cols(view) * view->batch;
 
     for (int i = 0; i < view->epilogue.expression.operands; i++) {
         const uint8_t indexed = view->epilogue.expression.operand[i].indexed;
@@ -158,7 +160,7 @@ tj_status tj_count_resolved(const tj_problem *problem, const tj_config *resolved
     if (status != TJ_OK)
         return status;
     fill_frame(&view, form, counts);
-    if (is_estimate)
+    if (is_estimate || tj_epilogue_pairs(&view.epilogue)) /* families count P as if each sum became an element */
         estimate_all(counts);
     resolved->family->count(&view, resolved, counts);
     count_operands(&view, counts);

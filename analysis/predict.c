@@ -55,10 +55,11 @@ typedef struct habits {
     double next_kernel;       /* cycles from a kernel's end to the start of the one that adds splits up */
     double workspace_passes;  /* adding splits up keeps the L2 as busy as so many readings of them */
     /* of blocks that walk the tiles of P */
-    double walk_start; /* cycles from a block's start to its first product */
-    double walk_rate;  /* share of the tensor pipe's peak that products reach */
-    double walk_store; /* cycles from a tile's last product to the first of the next, where one part of a block does both */
-    double walk_l2;    /* times as fast as loads does the copy engine read the L2 */
+    double walk_start;  /* cycles from a block's start to its first product */
+    double walk_rate;   /* share of the tensor pipe's peak that products reach */
+    double walk_store;  /* cycles from a tile's last product to the first of the next, where one part of a block does both */
+    double walk_finish; /* cycles of all its lanes for each operation of the epilogue's expression */
+    double walk_l2;     /* times as fast as loads does the copy engine read the L2 */
 } habits;
 
 static const habits plain = {
@@ -119,6 +120,7 @@ static const habits walks = {
     .walk_start = 4140,
     .walk_rate = 0.892,
     .walk_store = 146,
+    .walk_finish = 1.5,
     .walk_l2 = 4.1,
 };
 
@@ -267,24 +269,26 @@ static double walk_cycles(const tj_device_facts *facts, const tj_counts *c, cons
     const double in_turn = phases * fmax(h->phase_cycles + products / fmax(1, phases), h->wait / fmax(1, c->ahead));
     const double most = here * fmax(products + phases * h->phase_cycles, shared);
     const double tile = soft_maximum(most, in_turn, h->sharpness);
+    /* The epilogue's expression: the few warps of one part of a block leave half of the lanes unused. */
+    const double finish = h->walk_finish * here * (double)c->finish / tiles / (32 * TJ_SCHEDULERS);
+    const double exposed = c->alternates ? fmax(0, 2 * finish - tile) : h->walk_store + finish;
 
     memset(one, 0, sizeof *one);
     one->pipe[c->pipe] = here * products;
     one->pipe[TJ_PIPE_SHARED] = here * shared;
     one->latency = h->walk_start + h->walk_store;
-    return h->walk_start + turns * (tile + (c->alternates ? 0 : h->walk_store));
+    return h->walk_start + turns * (tile + exposed);
 }
 
-/* The kernel ahead, which copies operands to the workspace: from memory to the L2, through the L1, which has what is loaded twice, and,
- * where it transposes them, through shared memory, which is the same pipe; and the start of others that hardly move anything. */
+/* The kernel ahead, which copies operands to the workspace: from memory to the L2, through the L1 element by element, and, where it
+ * transposes them, through shared memory, which is the same pipe; and the start of others that hardly move anything. */
 static double pack_cycles(const tj_device_facts *facts, const tj_counts *c, const tj_peaks *peaks)
 {
     const int64_t shared = c->pack.shared_load.wavefronts + c->pack.shared_store.wavefronts;
     const double through_l1 =
         (double)(c->pack.load.merged + c->pack.store.merged + shared) / facts->sm_count / streams.pipe_efficiency;
-    const double stored = (double)c->pack.store.bytes, loaded = (double)c->pack.load.bytes;
-    const double moved =
-        ((c->pack.kernels > 0 ? loaded : fmin(loaded, stored)) + stored) / (peaks->per_s[TJ_PIPE_MEMORY] / peaks->clock_hz);
+    const double moved = (double)(c->pack.load.bytes + c->pack.store.bytes) / (peaks->per_s[TJ_PIPE_MEMORY] / peaks->clock_hz);
+
     const double starts = fmax(1, c->pack.kernels) * (streams.next_kernel + BLOCK_CYCLES);
 
     return c->pack.load.elements > 0 ? starts + streams.wait + fmax(through_l1, moved) : 0;

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * epilogues [--cublas FOLDER] [JxKxL]: what does a fused epilogue cost, and a peer's?
+ * epilogues [--cublas FOLDER] [--gate] [--config TEXT] [JxKxL]: what does a fused epilogue cost, and a peer's?
  *
  *     product          P = M . N, TileJIT and cuBLASLt
  *     gelu(acc + bias) fused by TileJIT, and by cuBLASLt (CUBLASLT_EPILOGUE_GELU_BIAS, which is gelu by tanh)
+ *     --gate           silu(acc[2*col]) * acc[2*col+1] fused by TileJIT; and by cuBLASLt, whose product a second kernel then halves,
+ *                      eight elements a thread. That kernel is a family of this program's own (custom.h)
  *
  * bf16, row-major. Samples are CUDA graphs of launches that rotate over sets of operands larger than the L2, taken in turn; times are
- * medians. TileJIT takes the store's records where there are some (tilejit tune JxKxL --dtype bf16 --epilogue ...). Of cuBLASLt the
- * fastest of its heuristic's ideas. Every product is compared with the float64 reference.
+ * medians. TileJIT takes the config of --config for what it fuses, else the store's records where there are some (tilejit tune JxKxL
+ * --dtype bf16 --epilogue ...). Of cuBLASLt the fastest of its heuristic's ideas. Every product is compared with the float64 reference,
+ * of which rows are sampled; the second kernel is proven.
  */
+#include <math.h>
 #include <string.h>
 
 #include "matmul/clock.h"
@@ -18,6 +22,7 @@
 const char program[] = "epilogues";
 
 enum { ROUNDS = 21, SETS = 3, RUNNERS = 8, TRIED_IDEAS = 8 };
+static const double CHECKED_FLOP = 4e9;
 static const size_t WORKSPACE_BYTES = (size_t)64 << 20;
 
 /* Whoever computes it. */
@@ -27,6 +32,8 @@ typedef struct runner {
     const cublas_problem *peer; /* cuBLASLt's, the way of this idea */
     int idea;
     const tj_workbench *bench;
+    const tj_custom_kernel *second; /* halves what the first has stored, into P of: */
+    const tj_workbench *halves;
     samples samples;
     double us[ROUNDS];
     tj_check_report report;
@@ -37,7 +44,12 @@ static int queue(void *what, size_t set, struct CUstream_st *stream, tj_error *e
     const runner *r = what;
     const tj_operands *x = &tj_workbench_operands(r->bench)[set];
 
-    return r->plan ? tj_plan_launch(r->plan, x, stream, err) == TJ_OK : cublas_queue_idea(r->peer, r->idea, x, err);
+    if (r->plan ? tj_plan_launch(r->plan, x, stream, err) != TJ_OK : !cublas_queue_idea(r->peer, r->idea, x, err))
+        return 0;
+    if (!r->second)
+        return 1;
+    const tj_custom_value value[] = {{.address = x->p.address}, {.address = tj_workbench_operands(r->halves)[set].p.address}};
+    return tj_custom_launch(r->second, NULL, value, stream, err) == TJ_OK;
 }
 
 static tj_problem product_of(const int64_t extent[3], const char *epilogue)
@@ -62,13 +74,17 @@ static tj_workbench *place(tj_context *context, const tj_problem *problem)
     return bench;
 }
 
-static const tj_plan *prepare(tj_context *context, const tj_problem *problem, tj_workbench *bench)
+/* named: a config, or NULL. */
+static const tj_plan *prepare(tj_context *context, const tj_problem *problem, const char *named, tj_workbench *bench)
 {
     char config[TJ_CONFIG_TEXT_BYTES], text[TJ_EPILOGUE_TEXT_BYTES];
+    tj_config own = TJ_CONFIG_INIT;
     const tj_plan *plan;
     tj_error err;
 
-    must(tj_plan_prepare(context, problem, NULL, &plan, &err), &err);
+    if (named)
+        must(tj_config_parse(named, &own, &err), &err);
+    must(tj_plan_prepare(context, problem, named ? &own : NULL, &plan, &err), &err);
     must(tj_workbench_fit(bench, tj_plan_workspace_bytes(plan), &err), &err);
     tj_config_print(tj_source_config(tj_plan_source(plan)), config);
     tj_epilogue_print(&problem->epilogue, text);
@@ -110,7 +126,7 @@ static void verify(tj_context *context, bench_clock *clock, runner *r)
         die(1, "%s, %s: %s", r->what, r->who, err.message);
     must(tj_synchronize(context, clock_stream(clock), &err), &err);
     must(tj_workbench_read(r->bench, 0, p, &err), &err);
-    must(tj_workbench_check(r->bench, p, 0, 0, &r->report, &err), &err);
+    must(tj_workbench_check(r->bench, p, CHECKED_FLOP, 0, &r->report, &err), &err);
     free(p);
 }
 
@@ -126,74 +142,227 @@ static void print_runner(runner *r, const int64_t extent[3], double peer_us)
            r->report.max_error, r->report.max_ratio);
 }
 
-int main(int argc, char **argv)
+/* ---- the second kernel -------------------------------------------------------------------------------------------- */
+
+static const char gate_text[] =
+    "// P[i] = silu(X[2 * i]) * X[2 * i + 1]. A thread reads eight elements of bf16 at once and writes four.\n"
+    "constexpr int THREADS = 256;  //@ threads\n"
+    "struct __align__(16) eight_t {\n"
+    "    unsigned int pair[4];\n"
+    "};\n"
+    "struct __align__(8) four_t {\n"
+    "    unsigned short element[4];\n"
+    "};\n"
+    "\n"
+    "extern \"C\" __global__ void __launch_bounds__(THREADS)\n"
+    "gate(  //@ kernel for gate\n"
+    "    const eight_t *__restrict__ X,\n"
+    "    four_t *__restrict__ P)\n"
+    "{\n"
+    "    const long long i = static_cast<long long>(blockIdx.x) * THREADS + threadIdx.x;\n"
+    "    const eight_t x = X[i];\n"
+    "    four_t p;\n"
+    "#pragma unroll\n"
+    "    for (int e = 0; e < 4; ++e) {\n"
+    "        const float gate = __uint_as_float(x.pair[e] << 16), up = __uint_as_float(x.pair[e] & 0xffff0000);\n"
+    "        const float value = __fdividef(gate, 1 + __expf(-gate)) * up;\n"
+    "        asm(\"cvt.rn.bf16.f32 %0, %1;\" : \"=h\"(p.element[e]) : \"f\"(value));\n"
+    "    }\n"
+    "    P[i] = p;\n"
+    "}\n";
+
+static void gate_reference(const int64_t *extent, void *const *argument, void *payload)
+{
+    (void)payload;
+    for (int64_t i = 0; i < extent[0]; i++) {
+        float x[2], value;
+
+        tj_convert(TJ_F32, x, TJ_BF16, (const char *)argument[0] + 4 * i, 2);
+        value = x[0] / (1 + expf(-x[0])) * x[1];
+        tj_convert(TJ_BF16, (char *)argument[1] + 2 * i, TJ_F32, &value, 1);
+    }
+}
+
+/* For so many elements of P; proven. */
+static tj_custom_kernel *load_gate(tj_context *context, int64_t count)
+{
+    static const tj_custom_part part = {"gate.cu", gate_text};
+    static const char *const extents[] = {"count"}, *const constraints[] = {"count % (4 * threads) == 0", NULL};
+    static const int32_t threads_tried[] = {128, 256, 512, 0};
+    static const tj_param param = {"threads", "threads of a block", 32, 1024, 256, NULL, threads_tried};
+    static const tj_custom_argument arguments[] = {{"X", TJ_CUSTOM_IN, TJ_BF16, "2 * count", 16, 0, 0},
+                                                   {"P", TJ_CUSTOM_OUT, TJ_BF16, "count", 8, 0, 0}};
+    tj_custom_spec spec = TJ_CUSTOM_SPEC_INIT;
+    const int64_t few = 1 << 16;
+    tj_custom_kernel *kernel;
+    tj_family *family;
+    tj_proof proof;
+    tj_error err;
+
+    spec.name = "gate";
+    spec.part = &part;
+    spec.part_count = 1;
+    spec.extent = extents;
+    spec.extent_count = 1;
+    spec.param = &param;
+    spec.param_count = 1;
+    spec.constraint = constraints;
+    spec.grid[0] = "count / (4 * threads)";
+    spec.block[0] = "threads";
+    spec.argument = arguments;
+    spec.argument_count = 2;
+    spec.reference = gate_reference;
+    spec.absolute = 1e-6;
+    spec.relative = 0.01;
+    must(tj_family_create(&spec, &family, &err), &err);
+    must(tj_custom_prove(context, family, NULL, &few, 0, &proof, &err), &err);
+    must(tj_custom_load(context, family, NULL, &count, &kernel, &err), &err);
+    return kernel;
+}
+
+/* ---- the two races ------------------------------------------------------------------------------------------------ */
+
+typedef struct race {
+    tj_context *context;
+    cublas *peers; /* NULL: there are none */
+    const int64_t *extent;
+    const char *config; /* of what is fused; NULL: the library's */
+    runner *all;
+    int count;
+} race;
+
+static void add_peer(race *r, runner peer, const char *why)
+{
+    if (!peer.peer)
+        printf("# %s, %s: %s\n", peer.what, peer.who, why);
+    else
+        r->all[r->count++] = peer;
+}
+
+static void race_bias(race *r)
 {
     static const char gelu[] = "gelu_tanh(acc + bias:bf16[col])", exact[] = "gelu(acc + bias:bf16[col])";
+    const tj_problem plain = product_of(r->extent, NULL), fused = product_of(r->extent, gelu),
+                     by_erf = product_of(r->extent, exact);
+    const tj_problem canonical = tj_problem_canonical(&plain);
+    tj_workbench *plain_bench = place(r->context, &plain), *fused_bench = place(r->context, &fused),
+                 *erf_bench = place(r->context, &by_erf);
+    tj_error err = {TJ_OK, ""};
+
+    r->all[r->count++] =
+        (runner){"acc", "TileJIT", .plan = prepare(r->context, &plain, NULL, plain_bench), .bench = plain_bench};
+    r->all[r->count++] =
+        (runner){gelu, "TileJIT", .plan = prepare(r->context, &fused, r->config, fused_bench), .bench = fused_bench};
+    r->all[r->count++] =
+        (runner){exact, "TileJIT", .plan = prepare(r->context, &by_erf, r->config, erf_bench), .bench = erf_bench};
+    if (!r->peers)
+        return;
+    const void *bias = tj_workbench_operands(fused_bench)[0].with[0].address;
+
+    add_peer(r, (runner){"acc", "cuBLASLt", .peer = cublas_describe(r->peers, &canonical, &err), .bench = plain_bench},
+             err.message);
+    add_peer(
+        r,
+        (runner){gelu, "cuBLASLt", .peer = cublas_describe_gelu_bias(r->peers, &canonical, bias, &err), .bench = fused_bench},
+        err.message);
+}
+
+static void race_gate(race *r)
+{
+    static const char gate[] = "silu(acc[2*col]) * acc[2*col+1]";
+    const tj_problem plain = product_of(r->extent, NULL), fused = product_of(r->extent, gate);
+    const tj_problem canonical = tj_problem_canonical(&plain);
+    tj_workbench *plain_bench = place(r->context, &plain), *fused_bench = place(r->context, &fused);
+    const tj_custom_kernel *second = load_gate(r->context, r->extent[0] * r->extent[2] / 2);
+    const tj_plan *product = prepare(r->context, &plain, NULL, plain_bench);
+    tj_error err = {TJ_OK, ""};
+
+    r->all[r->count++] = (runner){"acc", "TileJIT", .plan = product, .bench = plain_bench};
+    r->all[r->count++] =
+        (runner){gate, "TileJIT", .plan = prepare(r->context, &fused, r->config, fused_bench), .bench = fused_bench};
+    r->all[r->count++] =
+        (runner){gate, "TileJIT, 2 kernels", .plan = product, .bench = plain_bench, .second = second, .halves = fused_bench};
+    if (!r->peers)
+        return;
+    const cublas_problem *peer = cublas_describe(r->peers, &canonical, &err);
+
+    add_peer(r, (runner){"acc", "cuBLASLt", .peer = peer, .bench = plain_bench}, err.message);
+    add_peer(r,
+             (runner){gate, "cuBLASLt, 2 kernels", .peer = peer, .bench = plain_bench, .second = second, .halves = fused_bench},
+             err.message);
+}
+
+/* That of the peer's who computes the same; 0: there is none. */
+static double peer_us(const race *r, const runner *own)
+{
+    const char *what = strncmp(own->what, "gelu(", 5) == 0 ? "gelu_tanh(acc + bias:bf16[col])" : own->what;
+
+    for (int i = 0; i < r->count && own->plan; i++)
+        if (r->all[i].peer && strcmp(r->all[i].what, what) == 0)
+            return median(r->all[i].us, ROUNDS);
+    return 0;
+}
+
+static void run(race *r, bench_clock *clock)
+{
+    tj_error err;
+
+    for (int i = 0; i < r->count; i++) {
+        runner *one = &r->all[i];
+
+        if (one->peer && (one->idea = pick_idea(clock, one->peer, one)) < 0)
+            die(1, "%s, %s: no idea works: %s", one->what, one->who, cublas_no_idea(one->peer));
+        if (!clock_try(clock, queue, one, &err) || !clock_capture(clock, queue, one, SETS, &one->samples, &err))
+            die(1, "%s, %s: %s", one->what, one->who, err.message);
+        verify(r->context, clock, one);
+    }
+    for (int round = 0; round < ROUNDS; round++)
+        for (int i = 0; i < r->count; i++) {
+            runner *one = &r->all[(i + round) % r->count];
+
+            if ((one->us[round] = clock_sample(clock, &one->samples, &err)) < 0)
+                die(1, "%s, %s: %s", one->what, one->who, err.message);
+        }
+    for (int i = 0; i < r->count; i++)
+        print_runner(&r->all[i], r->extent, peer_us(r, &r->all[i]));
+}
+
+int main(int argc, char **argv)
+{
     static runner all[RUNNERS];
     int64_t extent[3] = {4096, 4096, 4096};
     const char *folder = NULL;
-    tj_context *context;
+    race r = {.extent = extent, .all = all};
+    int is_gate = 0;
     tj_device_facts facts;
     bench_clock *clock;
     tj_buffer *workspace;
-    cublas *peers;
-    int count = 0;
     tj_error err;
 
     for (int i = 1; i < argc; i++)
         if (strcmp(argv[i], "--cublas") == 0 && i + 1 < argc)
             folder = argv[++i];
+        else if (strcmp(argv[i], "--config") == 0 && i + 1 < argc)
+            r.config = argv[++i];
+        else if (strcmp(argv[i], "--gate") == 0)
+            is_gate = 1;
         else if (sscanf(argv[i], "%ldx%ldx%ld", &extent[0], &extent[1], &extent[2]) != 3)
-            die(2, "write epilogues [--cublas FOLDER] [JxKxL]");
-    must(tj_context_create(NULL, &context, &err), &err);
-    clock = clock_open(context, &facts, &err);
+            die(2, "write epilogues [--cublas FOLDER] [--gate] [--config TEXT] [JxKxL]");
+    must(tj_context_create(NULL, &r.context, &err), &err);
+    clock = clock_open(r.context, &facts, &err);
     if (!clock)
         die(77, "%s", err.message);
-
-    const tj_problem plain = product_of(extent, NULL), fused = product_of(extent, gelu), by_erf = product_of(extent, exact);
-    tj_workbench *plain_bench = place(context, &plain), *fused_bench = place(context, &fused),
-                 *erf_bench = place(context, &by_erf);
-
-    printf("# device %s; P (%ld x %ld) of bf16, k %ld\n", facts.name, (long)extent[0], (long)extent[2], (long)extent[1]);
-    all[count++] = (runner){"acc", "TileJIT", .plan = prepare(context, &plain, plain_bench), .bench = plain_bench};
-    all[count++] = (runner){gelu, "TileJIT", .plan = prepare(context, &fused, fused_bench), .bench = fused_bench};
-    all[count++] = (runner){exact, "TileJIT", .plan = prepare(context, &by_erf, erf_bench), .bench = erf_bench};
-    must(tj_buffer_create(context, WORKSPACE_BYTES, &workspace, &err), &err);
-    peers = cublas_open(folder, clock_stream(clock), tj_buffer_address(workspace), WORKSPACE_BYTES, &err);
-    if (peers) {
-        const tj_problem canonical = tj_problem_canonical(&plain);
-        const void *bias = tj_workbench_operands(fused_bench)[0].with[0].address;
-
-        printf("# cuBLASLt %s\n", cublas_version(peers));
-        all[count] = (runner){"acc", "cuBLASLt", .peer = cublas_describe(peers, &canonical, &err), .bench = plain_bench};
-        count += all[count].peer != NULL;
-        all[count] =
-            (runner){gelu, "cuBLASLt", .peer = cublas_describe_gelu_bias(peers, &canonical, bias, &err), .bench = fused_bench};
-        count += all[count].peer != NULL;
-    } else {
+    printf("# device %s; M . N is %ld x %ld of bf16, k %ld\n", facts.name, (long)extent[0], (long)extent[2], (long)extent[1]);
+    must(tj_buffer_create(r.context, WORKSPACE_BYTES, &workspace, &err), &err);
+    r.peers = cublas_open(folder, clock_stream(clock), tj_buffer_address(workspace), WORKSPACE_BYTES, &err);
+    if (r.peers)
+        printf("# cuBLASLt %s\n", cublas_version(r.peers));
+    else
         printf("# %s\n", err.message);
-    }
-    for (int i = 0; i < count; i++) {
-        if (all[i].peer && (all[i].idea = pick_idea(clock, all[i].peer, &all[i])) < 0)
-            die(1, "%s, %s: no idea works: %s", all[i].what, all[i].who, cublas_no_idea(all[i].peer));
-        if (!clock_try(clock, queue, &all[i], &err) || !clock_capture(clock, queue, &all[i], SETS, &all[i].samples, &err))
-            die(1, "%s, %s: %s", all[i].what, all[i].who, err.message);
-        verify(context, clock, &all[i]);
-    }
-    for (int round = 0; round < ROUNDS; round++)
-        for (int i = 0; i < count; i++) {
-            runner *r = &all[(i + round) % count];
-
-            if ((r->us[round] = clock_sample(clock, &r->samples, &err)) < 0)
-                die(1, "%s, %s: %s", r->what, r->who, err.message);
-        }
-    for (int i = 0; i < count; i++) {
-        double peer_us = 0;
-
-        for (int other = 0; other < count && all[i].plan; other++)
-            if (all[other].peer && (strcmp(all[other].what, all[i].what) == 0 || (i == 2 && all[other].bench == fused_bench)))
-                peer_us = median(all[other].us, ROUNDS);
-        print_runner(&all[i], extent, peer_us);
-    }
+    if (is_gate)
+        race_gate(&r);
+    else
+        race_bias(&r);
+    run(&r, clock);
     return 0;
 }

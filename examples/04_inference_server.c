@@ -28,7 +28,7 @@ enum {
     FIRST_REQUESTS = 6,
     REQUESTS = 200,
     SETTLED_MS = 500,
-    MOST_WAIT_MS = 30000
+    MOST_WAIT_MS = 5000
 };
 
 static const int width[LAYERS + 1] = {64, 128, 128, 10};

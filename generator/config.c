@@ -272,6 +272,30 @@ static tj_status check_types(const tj_family *family, const tj_problem *view, bo
     return TJ_OK;
 }
 
+/* A pair of columns is finished by one thread, and columns are rows to a text of the transpose. */
+static tj_status check_pairs(const tj_family *family, const tj_problem *view, bool is_swapped, tj_error *err)
+{
+    if (!tj_epilogue_pairs(&view->epilogue) || (family->takes_pairs && !is_swapped))
+        return TJ_OK;
+    return tj_fail(
+        err, TJ_ERR_INVALID_ARGUMENT,
+        "the epilogue takes pairs of columns, and %s: use family %s, simt, mma or wgmma, or none, so that the library "
+        "chooses",
+        family->takes_pairs ? "this text would compute the transpose" : "this family has none in one thread",
+        TJ_SAFE_FAMILY->name);
+}
+
+/* Nor does one stand across two tiles. */
+static tj_status check_pairs_of_tile(const tj_problem *view, const tj_config *resolved, tj_error *err)
+{
+    const tj_tile tile = tj_epilogue_pairs(&view->epilogue) ? resolved->family->tile(view, resolved) : (tj_tile){0};
+
+    if (tile.cols % 2 == 0)
+        return TJ_OK;
+    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the epilogue takes pairs of columns, and %s is %d: make it even",
+                   tile.cols_name, tile.cols);
+}
+
 static tj_status check_groups(const tj_family *family, const tj_problem *view, tj_error *err)
 {
     if (view->groups.count == 0 || family->takes_groups)
@@ -303,9 +327,13 @@ tj_status tj_config_resolve(const tj_problem *problem, tj_config *config, tj_err
     view = tj_family_view(&resolved, problem, &is_swapped);
     status = check_types(resolved.family, &view, is_swapped, err);
     if (status == TJ_OK)
+        status = check_pairs(resolved.family, &view, is_swapped, err);
+    if (status == TJ_OK)
         status = check_groups(resolved.family, &view, err);
     if (status == TJ_OK)
         status = resolved.family->resolve(&view, is_swapped, &resolved, err);
+    if (status == TJ_OK)
+        status = check_pairs_of_tile(&view, &resolved, err);
     if (status == TJ_OK)
         *config = resolved;
     return status;

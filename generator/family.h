@@ -40,6 +40,7 @@ struct tj_family {
         *weighed;           /* the model says which is best on a device, where a config names none of them. NULL: none */
     uint32_t types;         /* that M, N and P may have, bits 1 << tj_type; 0: all */
     bool sums_in_registers; /* many of them: a kernel that spills is not launched */
+    bool takes_pairs;       /* of columns (tj_epilogue_pairs): a thread has both sums, or finds that of its neighbour */
     bool takes_groups;      /* tj_problem.groups */
     bool checks_k;          /* false: a thread walks all of k by itself, so k never needs a check */
     int32_t widest;         /* the longest edge that a tile may have; it decides whether indexes fit an int */

@@ -40,9 +40,9 @@ static bool fits_int(const tj_problem *view, int32_t tile, int32_t splits)
         const int64_t ld = tj_problem_matrix(view, which)->ld;
         int64_t last;
 
-        if (lines.width->mode == TJ_DIM_ANY || lines.count->mode == TJ_DIM_ANY || ld < 0)
+        if (lines.width.mode == TJ_DIM_ANY || lines.count.mode == TJ_DIM_ANY || ld < 0)
             return false;
-        if (!tj_mul(lines.count->extent + tile, ld, &last) || last + lines.width->extent + tile > INT32_MAX)
+        if (!tj_mul(lines.count.extent + tile, ld, &last) || last + lines.width.extent + tile > INT32_MAX)
             return false;
     }
     return view->k.extent + (int64_t)splits * tile <= INT32_MAX;
@@ -92,7 +92,7 @@ static bool set_matrix(tj_template_params *params, const tj_problem *view, tj_wh
     (void)snprintf(product, sizeof product, "%s * %s", ld, lines.count_name);
     set_number(params, ld, matrix->ld, is_used, lines.width_name);
     /* A tight fixed one reads better as the dimension's name than as its number. */
-    if (matrix->ld > 0 && lines.width->mode == TJ_DIM_FIXED && matrix->ld == lines.width->extent)
+    if (matrix->ld > 0 && lines.width.mode == TJ_DIM_FIXED && matrix->ld == lines.width.extent)
         memcpy(params->param[params->count - 1].value, lines.width_name, strlen(lines.width_name) + 1);
     set_number(params, stride, matrix->stride, has_stride, product);
     set_flag(params, letters[which], "array", tj_stride_is_pointers(matrix->stride));
@@ -185,7 +185,8 @@ static tj_status describe_epilogue(const tj_problem *view, const tj_launch_form 
                                    tj_expression_lines *lines, tj_error *err)
 {
     const bool is_wide = form->align[TJ_MATRIX_P] > 0, is_whole_products = tj_product_step(form)->grid == TJ_GRID_PRODUCTS;
-    const char *total = is_wide ? "sum[r][c + i]" : "Pvalue";
+    const bool pairs = tj_epilogue_pairs(&view->epilogue);
+    tj_expression_sums sums = {is_wide ? "sum[r][c + i]" : "Pvalue", is_wide ? "sum[r][c + 2 * i + 1]" : "beside", is_wide};
     bool has_map = false;  /* P is stored by the copy engine, from boxes in shared memory */
     bool converts = false; /* integers go on as floats, or as integers of 64 bits, where there is more to compute */
 
@@ -199,18 +200,32 @@ static tj_status describe_epilogue(const tj_problem *view, const tj_launch_form 
     tj_template_set_flag(params, "scales_rows", view->epilogue.scale_m == TJ_SCALE_EACH);
     tj_template_set_flag(params, "scales_cols", view->epilogue.scale_n == TJ_SCALE_EACH);
     tj_template_set_flag(params, "converts_sum", converts);
-    total = converts ? "total" : total;
-    tj_template_set(params, "total", total);
+    if (is_wide && pairs)
+        sums.first = "sum[r][c + 2 * i]";
+    tj_template_set(params, "first_sum", sums.first);
+    tj_template_set(params, "second_sum", sums.second);
+    if (converts)
+        sums = (tj_expression_sums){"total", "total_beside", is_wide};
+    tj_template_set(params, "total", sums.first);
+    tj_template_set(params, "total_beside", sums.second);
     tj_template_set_flag(params, "wide_p", is_wide);
+    tj_template_set_flag(params, "pairs", pairs);
+    tj_template_set(params, "elements", pairs ? "j * (l / 2)" : "j * l");
+    tj_template_set(params, "p_sums", pairs && tj_product_step(form)->splits <= 1 ? "2 * P_VECTOR" : "P_VECTOR");
     for (int i = 0; i < TJ_LAUNCH_MAX_MAPS; i++)
         has_map |= form->tensor_map[i].rank > 0 && form->tensor_map[i].lines == 0 && form->tensor_map[i].matrix == TJ_MATRIX_P;
     tj_template_set_flag(params, "p_map", has_map);
-    tj_template_set(params, "p_place", has_map ? "in_box(box, row, col)" : "P[Row * ld_p + Col]");
+    tj_template_set(params, "p_place",
+                    has_map && pairs ? "in_box(box, row, col / 2)"
+                    : has_map        ? "in_box(box, row, col)"
+                    : pairs          ? "P[Row * ld_p + Col / 2]"
+                                     : "P[Row * ld_p + Col]");
+    tj_template_set(params, "c_place", pairs ? "C[Row * ld_c + Col / 2]" : "C[Row * ld_c + Col]");
     tj_template_set_flag(params, "names_row",
                          view->epilogue.scale_m == TJ_SCALE_EACH || tj_expression_names(&view->epilogue.expression, TJ_BY_ROW));
     tj_template_set_flag(params, "names_col",
                          view->epilogue.scale_n == TJ_SCALE_EACH || tj_expression_names(&view->epilogue.expression, TJ_BY_COL));
-    return tj_expression_describe(view, total, is_wide, is_whole_products ? "product" : "blockIdx.z", params, lines, err);
+    return tj_expression_describe(view, &sums, is_whole_products ? "product" : "blockIdx.z", params, lines, err);
 }
 
 /* ---- the words around the kernel ---------------------------------------------------------------------------------- */
@@ -254,14 +269,22 @@ static void append_head(tj_text *out, const tj_problem *problem, const tj_proble
     const bool has_groups = view->groups.count > 0;
     const tj_dim open = {0, TJ_DIM_ANY, 0}, *const j = has_groups ? &open : &view->j;
     const char *const *const name = has_groups ? of_group : of_one;
-    const bool has_expression = view->epilogue.expression.nodes > 0;
+    const bool has_expression = view->epilogue.expression.nodes > 0, p_by_rows = view->p.layout == TJ_ROW_MAJOR;
+    const tj_lines p = tj_problem_lines(view, TJ_MATRIX_P);
     char line[TJ_PROBLEM_TEXT_BYTES];
 
     tj_problem_print(problem, line);
     tj_text_append(out, "// ");
     tj_text_append(out, line);
     tj_text_append(out, "\n//\n//     ");
-    append_extents(out, name[TJ_MATRIX_P], j, has_groups ? "j_g" : "j", &view->l, "l");
+    append_extents(out, name[TJ_MATRIX_P],
+                   has_groups  ? j
+                   : p_by_rows ? &p.count
+                               : &p.width,
+                   has_groups  ? "j_g"
+                   : p_by_rows ? p.count_name
+                               : p.width_name,
+                   p_by_rows ? &p.width : &p.count, p_by_rows ? p.width_name : p.count_name);
     tj_text_append(out, " = ");
     if (has_expression) {
         tj_epilogue_print(&view->epilogue, line);

@@ -8,11 +8,24 @@
 
 enum { PLACE_BYTES = 256 }; /* what an allocation of its own would be aligned to */
 
+/* Columns of P and C where the epilogue takes pairs. */
+static tj_dim half_of(tj_dim dim)
+{
+    return (tj_dim){dim.extent / 2, dim.mode, dim.multiple_of / 2};
+}
+
 tj_lines tj_problem_lines(const tj_problem *problem, tj_which which)
 {
     const bool has_k_rows = which == TJ_MATRIX_N, has_k_cols = which == TJ_MATRIX_M;
-    const tj_lines s = {has_k_rows ? &problem->k : &problem->j, has_k_cols ? &problem->k : &problem->l, has_k_rows ? "k" : "j",
-                        has_k_cols ? "k" : "l"};
+    const bool is_half = which >= TJ_MATRIX_P && tj_epilogue_pairs(&problem->epilogue);
+    const tj_lines s = {has_k_rows ? problem->k : problem->j,
+                        has_k_cols ? problem->k
+                        : is_half  ? half_of(problem->l)
+                                   : problem->l,
+                        has_k_rows ? "k" : "j",
+                        has_k_cols ? "k"
+                        : is_half  ? "l / 2"
+                                   : "l"};
 
     if (tj_problem_matrix(problem, which)->layout == TJ_ROW_MAJOR)
         return s;
@@ -25,12 +38,12 @@ static void spell_out(tj_problem *c, tj_which which)
     tj_matrix *m = tj_matrix_of(c, which);
     const tj_lines stored = tj_problem_lines(c, which);
 
-    if (m->ld == TJ_TIGHT && stored.width->mode == TJ_DIM_FIXED)
-        m->ld = stored.width->extent > 1 ? stored.width->extent : 1;
+    if (m->ld == TJ_TIGHT && stored.width.mode == TJ_DIM_FIXED)
+        m->ld = stored.width.extent > 1 ? stored.width.extent : 1;
     if (tj_matrix_count(c, which) == 1 && !tj_stride_is_pointers(m->stride))
         m->stride = TJ_TIGHT;
-    else if (m->stride == TJ_TIGHT && m->ld > 0 && stored.count->mode == TJ_DIM_FIXED &&
-             !tj_mul(m->ld, stored.count->extent, &m->stride))
+    else if (m->stride == TJ_TIGHT && m->ld > 0 && stored.count.mode == TJ_DIM_FIXED &&
+             !tj_mul(m->ld, stored.count.extent, &m->stride))
         m->stride = TJ_TIGHT; /* no problem that has passed its check */
 }
 
@@ -110,11 +123,11 @@ tj_problem tj_problem_known(const tj_problem *problem)
 static void make_strided(tj_problem *c, tj_which which)
 {
     tj_matrix *m = tj_matrix_of(c, which);
-    const tj_dim *lines = tj_problem_lines(c, which).count;
+    const tj_dim lines = tj_problem_lines(c, which).count;
     const int64_t size = (int64_t)tj_type_bytes((tj_type)m->type), place = size > 0 ? PLACE_BYTES / size : 1;
 
     if (tj_stride_is_pointers(m->stride))
-        m->stride = m->ld > 0 && lines->mode == TJ_DIM_FIXED ? (m->ld * lines->extent / place + 1) * place : TJ_TIGHT;
+        m->stride = m->ld > 0 && lines.mode == TJ_DIM_FIXED ? (m->ld * lines.extent / place + 1) * place : TJ_TIGHT;
 }
 
 tj_problem tj_problem_strided(const tj_problem *problem)
@@ -144,8 +157,8 @@ int64_t tj_problem_span(const tj_problem *problem, tj_which which)
         return 0;
     if (m->ld == TJ_ANY || m->stride == TJ_ANY || p.batch == TJ_ANY)
         return -1;
-    width = tj_problem_lines(&p, which).width->extent;
-    count = tj_problem_lines(&p, which).count->extent;
+    width = tj_problem_lines(&p, which).width.extent;
+    count = tj_problem_lines(&p, which).count.extent;
     if (width < 1 || count < 1)
         return 0;
     /* TJ_BROADCAST and pointers: of one. */

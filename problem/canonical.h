@@ -15,11 +15,17 @@ enum { TJ_PROBLEM_TEXT_BYTES = 512 + 16 + TJ_EPILOGUE_TEXT_BYTES };
 
 /** A matrix as it is stored: lines of neighbouring elements. A line is a row of a row-major matrix, a column of a column-major one. */
 typedef struct tj_lines {
-    const tj_dim *count, *width;         /* how many lines; the elements of a line */
-    const char *count_name, *width_name; /* "j", "k", "l" */
+    tj_dim count, width;                 /* how many lines; the elements of a line */
+    const char *count_name, *width_name; /* "j", "k", "l", "l / 2" */
 } tj_lines;
 
-/** Of one matrix. Borrows from problem. */
+/** Are two problems, epilogues or numbers equal to the last bit? None of them has padding. */
+static inline bool tj_same_bytes(const void *a, const void *b, size_t bytes)
+{
+    return memcmp(a, b, bytes) == 0;
+}
+
+/** Of one matrix. */
 tj_lines tj_problem_lines(const tj_problem *problem, tj_which which);
 
 /** One matrix of a problem, to be changed. */

@@ -265,7 +265,7 @@ tj_status tj_problem_check(const tj_problem *problem, tj_error *err)
         const tj_lines stored = tj_problem_lines(&words, which);
 
         status =
-            check_matrix(&(matrix){tj_which_letter(which), extent_or_unknown(stored.width), extent_or_unknown(stored.count),
+            check_matrix(&(matrix){tj_which_letter(which), extent_or_unknown(&stored.width), extent_or_unknown(&stored.count),
                                    m->ld, m->stride, tj_type_bytes((tj_type)m->type), which == TJ_MATRIX_P},
                          tj_matrix_count(p, which), err);
     }

@@ -19,6 +19,8 @@ enum { OR_BINDS = 1, AND_BINDS, COMPARISON_BINDS, SUM_BINDS, PRODUCT_BINDS, SIGN
 static const tj_op_facts facts[TJ_OPS] = {
     [TJ_OP_NONE] = {"", 0},
     [TJ_OP_ACC] = {"acc", 0},
+    [TJ_OP_ACC_EVEN] = {"acc[2*col]", 0},
+    [TJ_OP_ACC_ODD] = {"acc[2*col+1]", 0},
     [TJ_OP_ROW] = {"row", 0},
     [TJ_OP_COL] = {"col", 0},
     [TJ_OP_ALPHA] = {"alpha", 0},
@@ -88,6 +90,21 @@ uint32_t tj_expression_types(const tj_expression *e, int op)
     return types;
 }
 
+static bool is_coarse(int32_t type)
+{
+    return !tj_facts_of(type)->is_integer && tj_facts_of(type)->unit_roundoff >= 0x1p-9;
+}
+
+bool tj_expression_is_coarse(const tj_problem *problem)
+{
+    const tj_expression *e = &problem->epilogue.expression;
+
+    for (int32_t i = 0; i < e->operands; i++)
+        if (e->operand[i].is_output && !is_coarse((int32_t)tj_operand_type(problem, i)))
+            return false;
+    return is_coarse(problem->p.type);
+}
+
 /* ---- nodes -------------------------------------------------------------------------------------------------------- */
 
 /* Counts that a caller may have written are never trusted. */
@@ -120,7 +137,9 @@ static int rank_of(const tj_node *node, bool of_product)
     case TJ_OP_BETA:
         return of_product ? -1 : node->op;
     default:
-        return node->op == TJ_OP_ACC ? 0 : node->op >= TJ_OP_NEGATE ? node->op - TJ_OPS + 1000 : node->op + 2000;
+        return node->op <= TJ_OP_ACC_ODD  ? node->op - TJ_OP_ACC
+               : node->op >= TJ_OP_NEGATE ? node->op - TJ_OPS + 1000
+                                          : node->op + 2000;
     }
 }
 
@@ -153,7 +172,7 @@ int tj_expression_constant(tj_expression *e, double value)
     if (!e || !is_sound(e) || !isfinite(value))
         return -1;
     for (int32_t i = 0; i < e->constants; i++)
-        if (memcmp(&e->constant[i], &value, sizeof value) == 0)
+        if (tj_same_bytes(&e->constant[i], &value, sizeof value))
             return add(e, (tj_node){TJ_OP_CONSTANT, (uint8_t)i, 0, 0});
     if (e->constants == TJ_EPILOGUE_CONSTANTS)
         return -1;
@@ -343,6 +362,9 @@ tj_status tj_epilogue_finish(const tj_expression *expression, int value, tj_epil
     memset(number, 0xff, sizeof number);
     if (!copy_outputs(e, number, &made.expression) || (made.expression.value = copy(e, value, number, &made.expression)) < 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the expression holds an operand or a constant that cannot be");
+    if (tj_epilogue_pairs(&made) && tj_expression_has(&made.expression, TJ_OP_ACC))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "the expression names acc and a pair of columns: write acc[2*col] or acc[2*col+1] in place of acc");
     if (tj_expression_has(&made.expression, TJ_OP_BETA) && !tj_expression_has(&made.expression, TJ_OP_C))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "the expression names beta without c: use a number of your own, such as "
@@ -357,6 +379,13 @@ tj_status tj_epilogue_finish(const tj_expression *expression, int value, tj_epil
                        TJ_EPILOGUE_TEXT_BYTES - 1);
     *epilogue = made;
     return TJ_OK;
+}
+
+int tj_epilogue_pairs(const tj_epilogue *epilogue)
+{
+    return epilogue && is_sound(&epilogue->expression) &&
+           (tj_expression_has(&epilogue->expression, TJ_OP_ACC_EVEN) ||
+            tj_expression_has(&epilogue->expression, TJ_OP_ACC_ODD));
 }
 
 int tj_epilogue_find(const tj_epilogue *epilogue, const char *name)
@@ -400,6 +429,27 @@ static tj_status check_type(tj_type number, int32_t type, const char *what, cons
                    number == TJ_F64 ? "f64 or f32" : "f32 or a narrower type");
 }
 
+/* A pair of columns of M . N is one of P. */
+static tj_status check_pairs(const tj_problem *words, tj_error *err)
+{
+    const tj_dim *const l = &words->l;
+
+    if (!tj_epilogue_pairs(&words->epilogue))
+        return TJ_OK;
+    if (words->p.layout != TJ_ROW_MAJOR)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "the epilogue takes pairs of columns, and P is column-major: store P row-major");
+    if (l->mode == TJ_DIM_FIXED && l->extent % 2 != 0)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "the epilogue takes pairs of columns, and l is %lld: give N an even number of columns",
+                       (long long)l->extent);
+    if (l->mode == TJ_DIM_ANY && (l->multiple_of < 2 || l->multiple_of % 2 != 0))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "the epilogue takes pairs of columns, and l is known only at launch: promise that it is a multiple of 2 "
+                       "(multiple_of, --multiple-of l=2)");
+    return TJ_OK;
+}
+
 tj_status tj_expression_check(const tj_problem *words, tj_error *err)
 {
     const tj_epilogue *epilogue = &words->epilogue;
@@ -411,7 +461,7 @@ tj_status tj_expression_check(const tj_problem *words, tj_error *err)
     if (e->nodes == 0 && (e->constants | e->operands | e->value) == 0)
         return TJ_OK;
     if (e->nodes < 1 || !has_sound_nodes(e) || tj_epilogue_finish(e, e->value, &again, NULL) != TJ_OK ||
-        memcmp(&again, epilogue, sizeof again) != 0) {
+        !tj_same_bytes(&again, epilogue, sizeof again)) {
         const bool is_flag = e->nodes > 0 && has_sound_nodes(e) && tj_epilogue_finish(e, e->value, &again, NULL) == TJ_OK &&
                              (again.has_alpha != epilogue->has_alpha || again.has_beta != epilogue->has_beta);
 
@@ -424,6 +474,8 @@ tj_status tj_expression_check(const tj_problem *words, tj_error *err)
                    : tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                              "epilogue.expression is not what tj_epilogue_parse or tj_epilogue_finish made: use one of them");
     }
+    if ((status = check_pairs(words, err)) != TJ_OK)
+        return status;
     for (int32_t i = 0; i < e->operands && status == TJ_OK; i++)
         status = check_type(number, e->operand[i].type, "operand", e->operand[i].name, err);
     for (int32_t i = 0; i < e->nodes && status == TJ_OK; i++)

@@ -9,7 +9,8 @@
  *     sum         product { ( "+" | "-" ) product }
  *     product     signed { ( "*" | "/" ) signed }
  *     signed      ( "-" | "+" | "!" ) signed | value
- *     value       number | operand | function "(" condition { "," condition } ")" | "(" condition ")"
+ *     value       number | operand | pair | function "(" condition { "," condition } ")" | "(" condition ")"
+ *     pair        "acc" "[" "2" "*" "col" [ "+" "1" ] "]"
  *
  * What is not in this grammar is refused, whatever it might mean to a compiler. The depth is bounded, and so are all lengths.
  */
@@ -87,7 +88,7 @@ static int apply(parsing *p, const char *where, int op, int a, int b, int c)
 
     if (p->has_failed)
         return -1;
-    for (int i = 0; i < facts->arguments; i++) {
+    for (int i = 0; i < facts->arguments && i < 3; i++) {
         const bool wants = facts->takes_condition && (i == 0 || op == TJ_OP_AND || op == TJ_OP_OR);
 
         if (tj_node_is_condition(&p->e, given[i]) != wants)
@@ -239,6 +240,17 @@ static int parse_call(parsing *p, const char *start, const char *name)
     return apply(p, start, op, argument[0], op == TJ_OP_CONVERT ? (int)type : argument[1], argument[2]);
 }
 
+/* "[2*col]" or "[2*col+1]" behind acc: the first or the second of a pair of columns. */
+static int parse_pair(parsing *p)
+{
+    const char *start = p->at;
+    const bool is_even = take(p, "[") && take(p, "2") && take(p, "*") && take(p, "col"), is_odd = is_even && take(p, "+");
+
+    if (is_even && (!is_odd || take(p, "1")) && take(p, "]"))
+        return apply(p, start, is_odd ? TJ_OP_ACC_ODD : TJ_OP_ACC_EVEN, 0, 0, 0);
+    return fail(p, start, "acc stands alone, or is one of a pair of columns, acc[2*col] or acc[2*col+1]");
+}
+
 static int parse_word(parsing *p)
 {
     const char *start = p->at;
@@ -256,9 +268,9 @@ static int parse_word(parsing *p)
         return parse_call(p, start, name);
     for (int op = TJ_OP_ACC; op <= TJ_OP_C; op++)
         if (strcmp(name, tj_op_facts_of(op)->name) == 0)
-            return *p->at == '['
-                       ? fail(p, p->at, "%s is not indexed: write %s alone; there are no pairs of columns yet", name, name)
-                       : apply(p, start, op, 0, 0, 0);
+            return *p->at != '['     ? apply(p, start, op, 0, 0, 0)
+                   : op == TJ_OP_ACC ? parse_pair(p)
+                                     : fail(p, p->at, "%s is not indexed: write %s alone", name, name);
     return parse_operand(p, start, name);
 }
 

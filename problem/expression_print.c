@@ -91,7 +91,7 @@ static void append_node(printing *p, int at, int least)
         for (int i = 0; i < facts->arguments; i++) {
             if (i > 0)
                 append_comma(p);
-            append_node(p, tj_node_argument(node, i), facts->binds);
+            append_node(p, tj_node_argument(node, i), facts->binds + (node->op == TJ_OP_NEGATE)); /* --x is no operation */
         }
         append(p, facts->arguments > 0 && facts->binds == 0 ? ")" : "");
     }

@@ -60,6 +60,18 @@ static inline tj_type tj_operand_type(const tj_problem *problem, int operand)
     return type ? (tj_type)type : tj_scalar_type(problem);
 }
 
+/**
+ * Are P and all further outputs floats with so few bits (bf16, e4m3, e5m2) that gelu_tanh may take the device's own tanh, which has 11?
+ * Its result is off by 2^-12 of its argument at most.
+ */
+bool tj_expression_is_coarse(const tj_problem *problem);
+
+/** Columns of P: those of N, or half of them. Its extents are numbers. */
+static inline int64_t tj_problem_p_cols(const tj_problem *problem)
+{
+    return tj_epilogue_pairs(&problem->epilogue) ? problem->l.extent / 2 : problem->l.extent;
+}
+
 /** How many elements it has for one product; 0: it is a number. Extents are numbers; a matrix is tight. */
 static inline int64_t tj_operand_count(const tj_problem *problem, int operand)
 {
@@ -67,7 +79,7 @@ static inline int64_t tj_operand_count(const tj_problem *problem, int operand)
 
     return indexed == TJ_BY_NOTHING
                ? 0
-               : (indexed & TJ_BY_ROW ? problem->j.extent : 1) * (indexed & TJ_BY_COL ? problem->l.extent : 1);
+               : (indexed & TJ_BY_ROW ? problem->j.extent : 1) * (indexed & TJ_BY_COL ? tj_problem_p_cols(problem) : 1);
 }
 
 /** A number in as few digits as give it back, as f32 if is_f32, whatever the locale. Returns text. */

@@ -44,7 +44,8 @@ typedef struct resolved {
     bool is_whole;                  /* integers up to P: exact */
     long double roundings;          /* on the way from products to P's type */
     long double input_error;        /* of a product, in proportion to it: where M and N are rounded first, or parts cut off */
-    bool has_expression, writes;    /* writes: further outputs are stored and not judged */
+    bool has_expression, has_pairs; /* has_pairs: an element of P takes two columns of M . N */
+    bool writes;                    /* further outputs are stored and not judged */
     tj_evaluation evaluation;       /* where there is one */
     const tj_number_limits *sum_limits, *p_limits; /* of what is rounded on the way, of P */
     int threads;
@@ -157,6 +158,7 @@ static tj_status resolve(const tj_problem *problem, const tj_host_operands *oper
         request->beta = (double)(float)request->beta;
     }
     request->has_expression = c.epilogue.expression.nodes > 0;
+    request->has_pairs = tj_epilogue_pairs(&c.epilogue);
     request->reads_c = c.epilogue.has_beta && (request->beta != 0.0 || !tj_epilogue_weighs_c(&c.epilogue));
     request->scale_m = scale_of(&c, TJ_MATRIX_M, operands->scale_m);
     request->scale_n = scale_of(&c, TJ_MATRIX_N, operands->scale_n);
@@ -213,6 +215,18 @@ static tj_product product_of(const resolved *request, row_range of, int64_t row_
     };
 }
 
+/* Columns of M . N that an element of P takes. */
+static int columns_of(const resolved *request)
+{
+    return request->has_pairs ? 2 : 1;
+}
+
+/* The column of P that takes column c of a tile. */
+static int64_t p_col(const resolved *request, const tj_tile *tile, int c)
+{
+    return (tile->first_col + c) / columns_of(request);
+}
+
 /* One element of the reference, and of the magnitudes that its rounding errors are in proportion to. */
 typedef struct element {
     long double value;     /* alpha * scales * M . N + beta * C, within the limits of P's type */
@@ -230,7 +244,7 @@ typedef struct element {
 static double read_c(const resolved *request, const tj_tile *tile, int r, int c)
 {
     return tj_read_number(request->c.type, tj_view_base(&request->c, tile->batch),
-                          tj_view_index(&request->c, tile->batch, tile->rows[r], tile->first_col + c));
+                          tj_view_index(&request->c, tile->batch, tile->rows[r], p_col(request, tile, c)));
 }
 
 /* n * u bounds the error of n roundings; where it is no longer small, up to second order (Jeannerod, Rump, 2013). */
@@ -252,7 +266,7 @@ static bool may_overflow(const resolved *request, const element *e)
 /* A further output: judged, or written. */
 static void take_output(const resolved *request, const tj_tile *tile, int r, int c, int output, tj_bounded value, element *e)
 {
-    const int64_t row = tile->rows[r], col = tile->first_col + c;
+    const int64_t row = tile->rows[r], col = p_col(request, tile, c);
     double ratio;
 
     if (request->writes) {
@@ -264,15 +278,22 @@ static void take_output(const resolved *request, const tj_tile *tile, int r, int
     e->outputs = ratio > e->outputs ? ratio : e->outputs;
 }
 
-/* In place of the sum its value; what is said of magnitudes is then said of that and its error. */
-static void evaluate_expression(const resolved *request, const tj_tile *tile, int r, int c, element *e)
+/* What a kernel's sum may be. */
+static tj_bounded bounded_sum(const resolved *request, const element *e)
 {
     const bool is_lost = !e->is_special && may_overflow(request, e);
-    const tj_bounded acc = {e->value, e->is_special ? 0.0L : is_lost ? (long double)INFINITY : sum_error_of(request, e)};
+
+    return (tj_bounded){e->value, e->is_special ? 0.0L : is_lost ? (long double)INFINITY : sum_error_of(request, e)};
+}
+
+/* In place of the sum its value; what is said of magnitudes is then said of that and its error. odd: of a pair the second sum. */
+static void evaluate_expression(const resolved *request, const tj_tile *tile, int r, int c, element *e, const element *odd)
+{
+    const tj_bounded acc[2] = {bounded_sum(request, e), bounded_sum(request, odd)};
     const tj_expression *expression = &request->problem.epilogue.expression;
     tj_bounded x[TJ_EPILOGUE_NODES];
 
-    tj_evaluate(&request->evaluation, tile->batch, tile->rows[r], tile->first_col + c, acc,
+    tj_evaluate(&request->evaluation, tile->batch, tile->rows[r], p_col(request, tile, c), acc,
                 request->reads_c ? read_c(request, tile, r, c) : 0.0, x);
     for (int i = 0; i < expression->operands; i++)
         if (expression->operand[i].is_output && request->evaluation.operand[i].address)
@@ -282,40 +303,19 @@ static void evaluate_expression(const resolved *request, const tj_tile *tile, in
     e->magnitude = fabsl(e->value);
     e->inputs = 0.0L;
     e->underflow = 2.0L * e->bounded.error;
+    e->is_special |= odd->is_special;
 }
 
-/* What becomes of a sum, and of the magnitude that its rounding errors are in proportion to. */
-static void apply_epilogue(const resolved *request, const tj_tile *tile, int r, int c, element *e)
-{
-    const tj_epilogue *epilogue = &request->problem.epilogue;
-    const long double scale_m = scale_at(request->scale_m, epilogue->scale_m, tile->batch, tile->rows[r]);
-    const long double scale_n = scale_at(request->scale_n, epilogue->scale_n, tile->batch, tile->first_col + c);
-    const long double alpha = request->has_expression ? 1.0L : (long double)request->alpha, scale = scale_m * scale_n * alpha;
-
-    e->value *= scale;
-    e->magnitude = fabsl(scale) * e->partial;
-    e->inputs = request->input_error * e->magnitude;
-    e->underflow = request->roundings * request->sum_limits->smallest_subnormal * (1.0L + fabsl(alpha)) *
-                   (epilogue->scale_m ? 1.0L + fabsl(scale_m) : 1.0L) * (epilogue->scale_n ? 1.0L + fabsl(scale_n) : 1.0L);
-    e->partial *= fmaxl(1.0L, fabsl(scale_m) * fmaxl(1.0L, fabsl(scale_n)));
-    e->is_special |= !isfinite(scale);
-    if (request->has_expression) {
-        evaluate_expression(request, tile, r, c, e);
-    } else if (request->reads_c) {
-        const double old = read_c(request, tile, r, c);
-
-        e->value += (long double)request->beta * (long double)old;
-        e->magnitude += fabsl((long double)request->beta * (long double)old);
-        e->is_special |= !isfinite(old) || !isfinite(request->beta);
-    }
-    e->value = tj_saturate((tj_type)request->problem.p.type, e->value);
-}
-
-static element element_at(const resolved *request, const tj_tile *tile, int r, int c)
+/* A sum with its scales, and the magnitude that its rounding errors are in proportion to. */
+static element sum_at(const resolved *request, const tj_tile *tile, int r, int c)
 {
     const int at = r * TJ_TILE_COLS + c;
     const bool is_s32 = request->problem.compute == TJ_COMPUTE_S32; /* exact in float64, then modulo 2^32 */
     const double sum = is_s32 ? (double)(int32_t)(uint32_t)(int64_t)tile->sum[at] : tile->sum[at];
+    const tj_epilogue *epilogue = &request->problem.epilogue;
+    const long double scale_m = scale_at(request->scale_m, epilogue->scale_m, tile->batch, tile->rows[r]);
+    const long double scale_n = scale_at(request->scale_n, epilogue->scale_n, tile->batch, tile->first_col + c);
+    const long double alpha = request->has_expression ? 1.0L : (long double)request->alpha, scale = scale_m * scale_n * alpha;
     element e = {
         /* An infinite sum has a meaningless rest. */
         .value = tile->rest && isfinite(sum) ? (long double)sum + (long double)tile->rest[at] : (long double)sum,
@@ -325,7 +325,33 @@ static element element_at(const resolved *request, const tj_tile *tile, int r, i
         .is_special = tile->row_special[r] || tile->col_special[c],
     };
 
-    apply_epilogue(request, tile, r, c, &e);
+    e.value *= scale;
+    e.magnitude = fabsl(scale) * e.partial;
+    e.inputs = request->input_error * e.magnitude;
+    e.underflow = request->roundings * request->sum_limits->smallest_subnormal * (1.0L + fabsl(alpha)) *
+                  (epilogue->scale_m ? 1.0L + fabsl(scale_m) : 1.0L) * (epilogue->scale_n ? 1.0L + fabsl(scale_n) : 1.0L);
+    e.partial *= fmaxl(1.0L, fabsl(scale_m) * fmaxl(1.0L, fabsl(scale_n)));
+    e.is_special |= !isfinite(scale);
+    return e;
+}
+
+/* The element of P that column c of the tile begins. */
+static element element_at(const resolved *request, const tj_tile *tile, int r, int c)
+{
+    element e = sum_at(request, tile, r, c);
+
+    if (request->has_expression) {
+        const element odd = request->has_pairs ? sum_at(request, tile, r, c + 1) : e;
+
+        evaluate_expression(request, tile, r, c, &e, &odd);
+    } else if (request->reads_c) {
+        const double old = read_c(request, tile, r, c);
+
+        e.value += (long double)request->beta * (long double)old;
+        e.magnitude += fabsl((long double)request->beta * (long double)old);
+        e.is_special |= !isfinite(old) || !isfinite(request->beta);
+    }
+    e.value = tj_saturate((tj_type)request->problem.p.type, e.value);
     return e;
 }
 
@@ -433,8 +459,8 @@ static void check_tile(const tj_tile *tile, int worker, void *payload)
     tj_check_report *report = &f->report;
 
     for (int r = 0; r < tile->row_count; r++)
-        for (int c = 0; c < tile->col_count; c++) {
-            const int64_t row = tile->rows[r], col = tile->first_col + c;
+        for (int c = 0; c < tile->col_count; c += columns_of(request)) {
+            const int64_t row = tile->rows[r], col = p_col(request, tile, c);
             const element e = element_at(request, tile, r, c);
             const double p = tj_read_number(request->p.type, tj_view_base(&request->p, tile->batch),
                                             tj_view_index(&request->p, tile->batch, row, col));
@@ -624,7 +650,7 @@ tj_status tj_reference_check(const tj_problem *problem, const tj_host_operands *
         for (int i = 1; i < request.threads; i++)
             merge(&check.findings[0], &check.findings[i]);
         found = check.findings[0].report;
-        found.elements_total = count_rows(&request) * request.problem.l.extent;
+        found.elements_total = count_rows(&request) * tj_problem_p_cols(&request.problem);
         conclude(&request, &check.findings[0], &found);
         *report = found;
     }
@@ -646,8 +672,8 @@ static void write_tile(const tj_tile *tile, int worker, void *payload)
 
     (void)worker;
     for (int r = 0; r < tile->row_count; r++)
-        for (int c = 0; c < tile->col_count; c++)
-            tj_write_number(request->p.type, p, tj_view_index(&request->p, tile->batch, tile->rows[r], tile->first_col + c),
+        for (int c = 0; c < tile->col_count; c += columns_of(request))
+            tj_write_number(request->p.type, p, tj_view_index(&request->p, tile->batch, tile->rows[r], p_col(request, tile, c)),
                             element_at(request, tile, r, c).value);
 }
 

@@ -22,9 +22,9 @@ int64_t tj_compare_random_products(const tj_problem *problem, double alpha, cons
 double tj_allowed_error(const tj_problem *problem, double alpha);
 
 /**
- * tj_evaluate of such a product, from what another kernel summed. c: the element of C.
+ * tj_evaluate of such a product, from what another kernel summed: one number, or a pair. c: the element of C.
  */
-void tj_evaluate_again(const tj_evaluation *evaluation, int64_t product, int64_t row, int64_t col, double sum, double c,
-                       tj_bounded value[TJ_EPILOGUE_NODES]);
+void tj_evaluate_again(const tj_evaluation *evaluation, int64_t product, int64_t row, int64_t col, const double sum[2],
+                       double c, tj_bounded value[TJ_EPILOGUE_NODES]);
 
 #endif

@@ -27,12 +27,13 @@ tj_status tj_evaluation_prepare(const tj_problem *problem, const tj_host_operand
     const tj_number_limits *limits = tj_number_limits_of(type);
     const tj_expression *e = &problem->epilogue.expression;
     const bool by_rows = problem->p.layout == TJ_ROW_MAJOR;
-    const int64_t width = by_rows ? problem->l.extent : problem->j.extent,
-                  lines = by_rows ? problem->j.extent : problem->l.extent;
+    const int64_t width = by_rows ? tj_problem_p_cols(problem) : problem->j.extent,
+                  lines = by_rows ? problem->j.extent : tj_problem_p_cols(problem);
 
     *v = (tj_evaluation){.problem = problem,
                          .alpha = operands->alpha,
                          .beta = operands->beta,
+                         .is_coarse = tj_expression_is_coarse(problem),
                          .allowed = tj_allowed_error(problem, 1),
                          .unit_roundoff = limits->unit_roundoff,
                          .smallest = limits->smallest_subnormal,
@@ -100,10 +101,11 @@ static long double relu(long double x)
 }
 
 /* How a function is off. units: of roundoff, in proportion to the result; of_argument: to |x|, where terms cancel. slope: the steepest;
- * 0: the function is monotone, and its values at both ends are taken. */
+ * 0: the function is monotone, and its values at both ends are taken. of_both: units in proportion to the result and to |x|, which is
+ * rounded before it becomes a power. */
 typedef struct function {
     long double (*of)(long double);
-    long double units, of_argument, slope;
+    long double units, of_argument, slope, of_both;
 } function;
 
 static const function functions[TJ_OPS] = {
@@ -114,11 +116,11 @@ static const function functions[TJ_OPS] = {
     [TJ_OP_RSQRT] = {rsqrt_of, 5, 0, 0},
     [TJ_OP_TANH] = {tanhl, 5, 0, 0},
     [TJ_OP_ERF] = {erfl, 5, 0, 0},
-    [TJ_OP_SIGMOID] = {sigmoid, 16, 0, 0},
+    [TJ_OP_SIGMOID] = {sigmoid, 12, 0, 0, 3},
     [TJ_OP_RELU] = {relu, 0, 0, 1},
     [TJ_OP_GELU] = {gelu, 12, 8, 1.13L},
     [TJ_OP_GELU_TANH] = {gelu_tanh, 20, 8, 1.13L},
-    [TJ_OP_SILU] = {silu, 18, 0, 1.10L},
+    [TJ_OP_SILU] = {silu, 14, 0, 1.10L, 3},
 };
 
 /* ---- nodes -------------------------------------------------------------------------------------------------------- */
@@ -144,6 +146,7 @@ static tj_bounded apply_function(const tj_evaluation *v, int op, tj_bounded x)
 {
     const function *f = &functions[op];
     const long double value = f->of(x.value);
+    const long double size = isfinite(x.value) ? fabsl(x.value) + (isfinite(x.error) ? x.error : 0.0L) : 0.0L;
     long double brought = x.error * f->slope;
 
     if (x.error > 0 && f->slope == 0) {
@@ -153,10 +156,11 @@ static tj_bounded apply_function(const tj_evaluation *v, int op, tj_bounded x)
         brought = isnan(above) || isnan(below) ? (long double)INFINITY : brought;
     }
     if (isfinite(x.value))
-        brought += f->of_argument * v->unit_roundoff * (fabsl(x.value) + x.error);
+        brought += (op == TJ_OP_GELU_TANH && v->is_coarse ? 0x1p-12L / v->unit_roundoff + 16 : f->of_argument) *
+                   v->unit_roundoff * (fabsl(x.value) + x.error);
     if (op == TJ_OP_SILU || op == TJ_OP_SIGMOID || op == TJ_OP_GELU_TANH) /* 1 / (1 + exp(-x)) may become 0 below 2^-126 */
         brought += v->unit_roundoff > 0x1p-30L ? 0x1p-125L * (1.0L + fabsl(isfinite(x.value) ? x.value : 0.0L)) : 0.0L;
-    return rounded(v, value, brought, f->units);
+    return rounded(v, value, brought, f->units + f->of_both * size);
 }
 
 static tj_bounded multiply(const tj_evaluation *v, tj_bounded a, tj_bounded b)
@@ -274,7 +278,7 @@ double tj_judge_stored(tj_bounded x, tj_type type, int again, double p)
     return isfinite(p) ? (double)(fabsl((long double)p - value) / bound) : INFINITY;
 }
 
-void tj_evaluate(const tj_evaluation *v, int64_t batch, int64_t row, int64_t col, tj_bounded acc, double c,
+void tj_evaluate(const tj_evaluation *v, int64_t batch, int64_t row, int64_t col, const tj_bounded acc[2], double c,
                  tj_bounded x[TJ_EPILOGUE_NODES])
 {
     const tj_expression *e = &v->problem->epilogue.expression;
@@ -286,7 +290,9 @@ void tj_evaluate(const tj_evaluation *v, int64_t batch, int64_t row, int64_t col
 
         switch (node->op) {
         case TJ_OP_ACC:
-            x[at] = acc;
+        case TJ_OP_ACC_EVEN:
+        case TJ_OP_ACC_ODD:
+            x[at] = acc[node->op == TJ_OP_ACC_ODD];
             break;
         case TJ_OP_ROW:
         case TJ_OP_COL:

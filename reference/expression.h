@@ -26,6 +26,7 @@ typedef struct tj_evaluation {
         long double number; /* as a launch rounds it */
     } operand[TJ_EPILOGUE_OPERANDS];
     double allowed; /* of sums of random operands in different orders, as tj_compare_random_products allows it */
+    bool is_coarse; /* tj_expression_is_coarse */
     long double unit_roundoff, smallest, overflow; /* of the type that the expression computes in */
 } tj_evaluation;
 
@@ -33,8 +34,11 @@ typedef struct tj_evaluation {
 tj_status tj_evaluation_prepare(const tj_problem *problem, const tj_host_operands *operands, tj_evaluation *evaluation,
                                 tj_error *err);
 
-/** The value of each node for an element, not yet rounded to the type of P. acc: the sum with its scales; c: the element of C, exact. */
-void tj_evaluate(const tj_evaluation *evaluation, int64_t batch, int64_t row, int64_t col, tj_bounded acc, double c,
+/**
+ * The value of each node for an element, not yet rounded to the type of P. acc: the sum with its scales, or those of a pair of columns;
+ * c: the element of C, exact.
+ */
+void tj_evaluate(const tj_evaluation *evaluation, int64_t batch, int64_t row, int64_t col, const tj_bounded acc[2], double c,
                  tj_bounded value[TJ_EPILOGUE_NODES]);
 
 /** What a kernel stored in an output of the expression. */

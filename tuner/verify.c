@@ -14,6 +14,7 @@
 
 #include "compare.h"
 #include "error.h"
+#include "tree.h"
 
 static const double SAMPLED_FLOP = 2e9;
 
@@ -22,8 +23,8 @@ static bool compare(const tj_bench *bench, const void *anchor, char *why, size_t
     const tj_problem *known = &bench->known;
     const size_t size = tj_type_bytes((tj_type)known->p.type);
     const bool is_row_major = known->p.layout == TJ_ROW_MAJOR;
-    const int64_t lines = is_row_major ? known->j.extent : known->l.extent,
-                  width = is_row_major ? known->l.extent : known->j.extent;
+    const int64_t lines = is_row_major ? known->j.extent : tj_problem_p_cols(known),
+                  width = is_row_major ? tj_problem_p_cols(known) : known->j.extent;
 
     for (int64_t b = 0; b < known->batch; b++)
         for (int64_t line = 0; line < lines; line++) {

@@ -170,6 +170,12 @@ static tj_status check_shapes(const cli_call *call, const matrices *all, tj_erro
     return TJ_OK;
 }
 
+/* Those of N, or half of them. */
+static int64_t columns_of_p(const tj_problem *known)
+{
+    return tj_epilogue_pairs(&known->epilogue) ? known->l.extent / 2 : known->l.extent;
+}
+
 /* C must be as P will be: shape, batch and order. */
 static tj_status check_c(const cli_call *call, const matrices *all, const tj_problem *known, tj_error *err)
 {
@@ -178,10 +184,10 @@ static tj_status check_c(const cli_call *call, const matrices *all, const tj_pro
     char c[SHAPE_BYTES];
 
     format_shape(c, &all->c);
-    if (rows(&all->c) != known->j.extent || columns(&all->c) != known->l.extent ||
+    if (rows(&all->c) != known->j.extent || columns(&all->c) != columns_of_p(known) ||
         (all->c.rank == 3 && batch(&all->c) != wanted))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%.100s is %s, but P is %" PRId64 " x %" PRId64 "%s", options->c, c,
-                       known->j.extent, known->l.extent, wanted > 1 ? " for each product of the batch" : "");
+                       known->j.extent, columns_of_p(known), wanted > 1 ? " for each product of the batch" : "");
     if (options->order && (options->order == ORDER_F) != (all->c.is_fortran_order != 0))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%.100s is in %s order and --order asks for %s: leave --order out",
                        options->c, all->c.is_fortran_order ? "F" : "C", options->order == ORDER_F ? "F" : "C");
@@ -221,7 +227,7 @@ static int64_t wanted_along(const tj_problem *known, int operand, int index)
 {
     const int indexed = known->epilogue.expression.operand[operand].indexed;
 
-    return index == TJ_BY_ROW ? (indexed & TJ_BY_ROW ? known->j.extent : 1) : (indexed & TJ_BY_COL ? known->l.extent : 1);
+    return index == TJ_BY_ROW ? (indexed & TJ_BY_ROW ? known->j.extent : 1) : (indexed & TJ_BY_COL ? columns_of_p(known) : 1);
 }
 
 /* The same elements once more for each product of the batch. */
@@ -356,7 +362,7 @@ static tj_status make_p(const cli_request *request, matrices *all, tj_error *err
     p->rank = all->m.rank == 3 || all->n.rank == 3 ? 3 : 2;
     p->shape[0] = known.batch;
     p->shape[p->rank - 2] = known.j.extent;
-    p->shape[p->rank - 1] = known.l.extent;
+    p->shape[p->rank - 1] = columns_of_p(&known);
     p->is_fortran_order = known.p.layout == TJ_COL_MAJOR;
     p->bytes = (size_t)tj_problem_span(&known, TJ_MATRIX_P) * tj_type_bytes(p->dtype);
     p->data = malloc(p->bytes);

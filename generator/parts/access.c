@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "access.h"
 
-static int64_t multiple_of(const tj_dim *dim)
+static int64_t multiple_of(tj_dim dim)
 {
-    return dim->mode == TJ_DIM_FIXED ? dim->extent : dim->multiple_of > 1 ? dim->multiple_of : 1;
+    return dim.mode == TJ_DIM_FIXED ? dim.extent : dim.multiple_of > 1 ? dim.multiple_of : 1;
 }
 
 /*
@@ -46,5 +46,10 @@ bool tj_access_fits_output(const tj_problem *view, int32_t elements)
 
 bool tj_access_fits_workspace(const tj_problem *view, int32_t elements)
 {
-    return multiple_of(&view->l) % elements == 0;
+    return multiple_of(view->l) % elements == 0;
+}
+
+int32_t tj_access_sums(const tj_problem *view, int32_t splits)
+{
+    return splits <= 1 && tj_epilogue_pairs(&view->epilogue) ? 2 : 1;
 }

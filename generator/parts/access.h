@@ -19,6 +19,9 @@ bool tj_access_lines_begin_at(const tj_problem *view, tj_which which, int32_t el
 /** May P be written, and C read, so many elements at a time? A power of two. */
 bool tj_access_fits_output(const tj_problem *view, int32_t elements);
 
+/** Sums that an element of P takes where the kernel that multiplies stores it: 2 of a pair of columns. With splits it stores sums. */
+int32_t tj_access_sums(const tj_problem *view, int32_t splits);
+
 /** The same of the workspace that splits of k write to, which is row-major and tight. */
 bool tj_access_fits_workspace(const tj_problem *view, int32_t elements);
 

@@ -26,8 +26,9 @@ enum { ATOM = 100 };
 typedef struct printing {
     const tj_problem *view;
     const tj_expression *e;
-    const char *sum, *col;
-    bool by_vector, is_f64;
+    tj_expression_sums sums;
+    const char *col;
+    bool is_f64;
     int uses[TJ_EPILOGUE_NODES];
     term term[TJ_EPILOGUE_NODES];
     int names; /* x1 to this */
@@ -102,11 +103,11 @@ static void print_c(printing *p, int at)
 {
     char element[TERM_BYTES / 2];
 
-    if (p->by_vector)
+    if (p->sums.by_vector)
         (void)snprintf(element, sizeof element, "before.element[i]");
     else
         print_place(p, "C", "ld_c", element, sizeof element);
-    if (tj_epilogue_weighs_c(&p->view->epilogue) && !p->by_vector)
+    if (tj_epilogue_weighs_c(&p->view->epilogue) && !p->sums.by_vector)
         set(p, at, "(beta != 0 ? static_cast<%s>(%s) : 0)", real_name(p), element);
     else
         print_loaded(p, at, p->view->p.type, element);
@@ -217,8 +218,8 @@ static void print_node(printing *p, int at)
 {
     const int op = p->e->node[at].op;
 
-    if (op == TJ_OP_ACC)
-        set(p, at, "%s", p->sum);
+    if (op >= TJ_OP_ACC && op <= TJ_OP_ACC_ODD)
+        set(p, at, "%s", op == TJ_OP_ACC_ODD ? p->sums.second : p->sums.first);
     else if (op == TJ_OP_ROW || op == TJ_OP_COL)
         set(p, at, "static_cast<%s>(%s)", real_name(p), place_name(p, at));
     else if (op == TJ_OP_ALPHA || op == TJ_OP_BETA)
@@ -293,7 +294,7 @@ static void print_store(printing *p, tj_text *out)
     for (int i = 0; i < p->e->operands; i++)
         if (p->e->operand[i].is_output)
             print_output(p, i, out);
-    if (p->by_vector)
+    if (p->sums.by_vector)
         (void)snprintf(place, sizeof place, "value.element[i]");
     else
         print_place(p, "P", "ld_p", place, sizeof place);
@@ -336,22 +337,24 @@ static void print_around(const printing *p, const char *product, tj_text *parame
 static void set_functions(const printing *p, tj_template_params *fill)
 {
     const char *const f = p->is_f64 ? "" : "f";
+    const bool is_coarse = tj_expression_is_coarse(p->view);
     char name[16];
 
     tj_template_set_flag(fill, "uses_relu", tj_expression_has(p->e, TJ_OP_RELU));
     tj_template_set_flag(fill, "uses_gelu", tj_expression_has(p->e, TJ_OP_GELU));
     tj_template_set_flag(fill, "uses_gelu_tanh", tj_expression_has(p->e, TJ_OP_GELU_TANH));
     tj_template_set_flag(fill, "uses_silu", tj_expression_has(p->e, TJ_OP_SILU));
+    tj_template_set_flag(fill, "device_tanh", is_coarse);
     tj_template_set_flag(fill, "uses_sigmoid",
                          tj_expression_has(p->e, TJ_OP_SIGMOID) || tj_expression_has(p->e, TJ_OP_SILU) ||
-                             tj_expression_has(p->e, TJ_OP_GELU_TANH));
+                             (tj_expression_has(p->e, TJ_OP_GELU_TANH) && !is_coarse));
     tj_template_set_flag(fill, "real_f64", p->is_f64);
     tj_template_set(fill, "real_t", real_name(p));
     (void)snprintf(name, sizeof name, "erf%s", f);
     tj_template_set(fill, "erf", name);
 }
 
-tj_status tj_expression_describe(const tj_problem *view, const char *sum, bool by_vector, const char *product,
+tj_status tj_expression_describe(const tj_problem *view, const tj_expression_sums *sums, const char *product,
                                  tj_template_params *fill, tj_expression_lines *lines, tj_error *err)
 {
     const tj_expression *const e = &view->epilogue.expression;
@@ -369,9 +372,10 @@ tj_status tj_expression_describe(const tj_problem *view, const char *sum, bool b
             return tj_fail_memory(err, "the text of an expression");
         p->view = view;
         p->e = e;
-        p->sum = sum;
-        p->col = by_vector ? "Col + i" : "Col";
-        p->by_vector = by_vector;
+        p->sums = *sums;
+        p->col = tj_epilogue_pairs(&view->epilogue) ? (sums->by_vector ? "Col / 2 + i" : "Col / 2")
+                 : sums->by_vector                  ? "Col + i"
+                                                    : "Col";
         p->is_f64 = tj_scalar_type(view) == TJ_F64;
         set_functions(p, fill);
         print_store(p, &store);

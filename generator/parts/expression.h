@@ -19,12 +19,18 @@ typedef struct tj_expression_lines {
     char *store;      /* P receives the value */
 } tj_expression_lines;
 
+/** How the text names acc, or of a pair acc[2*col] and acc[2*col+1]. by_vector: columns are Col + i, and P is value.element[i]. */
+typedef struct tj_expression_sums {
+    const char *first, *second;
+    bool by_vector;
+} tj_expression_sums;
+
 /**
- * Print an expression, and set what templates/parts/epilogue.cuh and functions.cuh take. sum: the text's name of acc. by_vector:
- * columns are Col + i, and P is value.element[i]. product: what counts the products of the batch.
+ * Print an expression, and set what templates/parts/epilogue.cuh and functions.cuh take. product: what counts the products
+ * of the batch.
  * Errors: TJ_ERR_OUT_OF_MEMORY.
  */
-tj_status tj_expression_describe(const tj_problem *view, const char *sum, bool by_vector, const char *product,
+tj_status tj_expression_describe(const tj_problem *view, const tj_expression_sums *sums, const char *product,
                                  tj_template_params *fill, tj_expression_lines *lines, tj_error *err);
 
 void tj_expression_drop(tj_expression_lines *lines);

@@ -21,6 +21,24 @@ static scales scales_of(const tj_problem *view, bool is_m)
     return (scales){how, how == TJ_SCALE_EACH ? extent : 1, is_m};
 }
 
+/* Of the columns of P_VECTOR neighbours, and of pairs of columns the second. */
+static void describe_vector(const tj_problem *view, tj_scales_read here, tj_template_params *fill)
+{
+    const bool ahead = here == TJ_SCALES_AHEAD, pairs = tj_epilogue_pairs(&view->epilogue);
+    const char *const one = here == TJ_SCALES_BY_ELEMENT ? "*scale_n" : "n_scale";
+    const bool each = scales_of(view, false).how == TJ_SCALE_EACH;
+
+    if (each && pairs)
+        tj_template_set(fill, "n_scale_of_vector", ahead ? "col_scale[c + 2 * i]" : "scale_n[Col + 2 * i]");
+    else
+        tj_template_set(fill, "n_scale_of_vector", !each ? one : ahead ? "col_scale[c + i]" : "scale_n[Col + i]");
+    tj_template_set(fill, "n_scale_beside", !each ? one : ahead ? "col_scale[c + 1]" : "scale_n[Col + 1]");
+    tj_template_set(fill, "n_scale_beside_of_vector",
+                    !each   ? one
+                    : ahead ? "col_scale[c + 2 * i + 1]"
+                            : "scale_n[Col + 2 * i + 1]");
+}
+
 void tj_scales_describe(const tj_problem *view, tj_scales_read how, int32_t splits, tj_template_params *fill)
 {
     const tj_scales_read here = splits > 1 ? TJ_SCALES_BY_ELEMENT : how; /* the last kernel has one element a thread */
@@ -45,10 +63,7 @@ void tj_scales_describe(const tj_problem *view, tj_scales_read how, int32_t spli
                             : s.how == TJ_SCALE_EACH ? "scale_n[Col]"
                                                      : "*scale_n");
     }
-    if (scales_of(view, false).how == TJ_SCALE_EACH)
-        tj_template_set(fill, "n_scale_of_vector", here == TJ_SCALES_AHEAD ? "col_scale[c + i]" : "scale_n[Col + i]");
-    else
-        tj_template_set(fill, "n_scale_of_vector", here == TJ_SCALES_BY_ELEMENT ? "*scale_n" : "n_scale");
+    describe_vector(view, here, fill);
 }
 
 /* ---- counts ------------------------------------------------------------------------------------------------------- */

@@ -36,7 +36,7 @@ void tj_textbook_count_lines(const tj_problem *view, tj_which which, int32_t til
     const tj_lines lines = tj_problem_lines(view, which);
     const int64_t bytes = tj_facts_of(matrix->type)->bytes;
     tj_access access =
-        tj_tiled_access(tile_width, tile_width, lines.width->extent, lines.count->extent, bytes, matrix->ld * bytes);
+        tj_tiled_access(tile_width, tile_width, lines.width.extent, lines.count.extent, bytes, matrix->ld * bytes);
 
     access.element_bytes = (int32_t)bytes;
     access.axis[2] = tj_batch_axis(view->batch, matrix->stride, bytes);

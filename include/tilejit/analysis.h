@@ -97,8 +97,7 @@ typedef struct tj_phase_counts {
 } tj_phase_counts;
 
 /** What the first kernel moves where a family has one that copies operands to the workspace, or takes them apart; otherwise all
- * zero. The requests and sectors of its loads are an estimate; where lines begin anywhere, most is loaded twice. Operands that
- * it transposes pass through shared memory. */
+ * zero. The requests and sectors of its loads are an estimate. Operands that it transposes pass through shared memory. */
 typedef struct tj_pack_counts {
     int64_t barriers;
     tj_traffic load, store;
@@ -166,6 +165,7 @@ typedef struct tj_counts {
     int32_t ahead;     /**< phases whose loads are on their way while one is multiplied; 0: all wait (waits) */
     int32_t walkers; /**< blocks of a multiprocessor that stay, and walk the tiles of P; 0: each tile has a block of its own */
     int32_t alternates;      /**< 1: while one part of such a block stores its tile, another multiplies the next */
+    int64_t finish;          /**< operations of the epilogue's expression; 0: there is none */
     int32_t streams;         /**< 1: loops are unrolled, and who waits for a load waits for memory, not for the L2 */
     int32_t exchanged;       /**< partial sums that one thread hands to others in shared memory or takes from them */
     int32_t registers;       /**< per thread, before the compiler has been asked: an estimate */

@@ -43,6 +43,8 @@ typedef enum tj_op {
     TJ_OP_NONE = 0,
     /* leaves */
     TJ_OP_ACC,      /**< acc: the sum, scaled by scale_m and scale_n where the epilogue has them */
+    TJ_OP_ACC_EVEN, /**< acc[2*col]: of a pair of neighbouring columns of M . N, the sum in the first; see tj_epilogue_pairs */
+    TJ_OP_ACC_ODD,  /**< acc[2*col+1]: and that in the second */
     TJ_OP_ROW,      /**< row: the row of P, from 0 on */
     TJ_OP_COL,      /**< col: the column of P */
     TJ_OP_ALPHA,    /**< alpha, an argument of every launch */
@@ -51,21 +53,23 @@ typedef enum tj_op {
     TJ_OP_CONSTANT, /**< a number of the expression */
     TJ_OP_OPERAND,  /**< what the caller brings: bias[col], gain[row], residual[row,col], slope */
     /* of one argument */
-    TJ_OP_NEGATE,    /**< -x */
-    TJ_OP_NOT,       /**< !x, of a condition */
-    TJ_OP_ABS,       /**< abs(x) */
-    TJ_OP_EXP,       /**< exp(x) */
-    TJ_OP_LOG,       /**< log(x): the natural logarithm */
-    TJ_OP_SQRT,      /**< sqrt(x) */
-    TJ_OP_RSQRT,     /**< rsqrt(x): 1 / sqrt(x) */
-    TJ_OP_TANH,      /**< tanh(x) */
-    TJ_OP_ERF,       /**< erf(x) */
-    TJ_OP_SIGMOID,   /**< sigmoid(x): 1 / (1 + exp(-x)) */
-    TJ_OP_RELU,      /**< relu(x): x, or 0 where x is negative; a NaN stays a NaN */
-    TJ_OP_GELU,      /**< gelu(x): x / 2 * (1 + erf(x / sqrt(2))) */
-    TJ_OP_GELU_TANH, /**< gelu_tanh(x): x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))) */
-    TJ_OP_SILU,      /**< silu(x): x * sigmoid(x) */
-    TJ_OP_CONVERT,   /**< bf16(x), s8(x) and so on: x as that type would store it, saturated as P is (tj_epilogue) */
+    TJ_OP_NEGATE,  /**< -x */
+    TJ_OP_NOT,     /**< !x, of a condition */
+    TJ_OP_ABS,     /**< abs(x) */
+    TJ_OP_EXP,     /**< exp(x) */
+    TJ_OP_LOG,     /**< log(x): the natural logarithm */
+    TJ_OP_SQRT,    /**< sqrt(x) */
+    TJ_OP_RSQRT,   /**< rsqrt(x): 1 / sqrt(x) */
+    TJ_OP_TANH,    /**< tanh(x) */
+    TJ_OP_ERF,     /**< erf(x) */
+    TJ_OP_SIGMOID, /**< sigmoid(x): 1 / (1 + exp(-x)) */
+    TJ_OP_RELU,    /**< relu(x): x, or 0 where x is negative; a NaN stays a NaN */
+    TJ_OP_GELU,    /**< gelu(x): x / 2 * (1 + erf(x / sqrt(2))) */
+    /** gelu_tanh(x): x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))). Where P and all outputs are bf16, e4m3 or e5m2, tanh is
+     * the device's own, and the result off by 2^-12 * |x| at most, about half of what sets it apart from gelu. */
+    TJ_OP_GELU_TANH,
+    TJ_OP_SILU,    /**< silu(x): x * sigmoid(x) */
+    TJ_OP_CONVERT, /**< bf16(x), s8(x) and so on: x as that type would store it, saturated as P is (tj_epilogue) */
     /* of two */
     TJ_OP_ADD,
     TJ_OP_SUBTRACT,
@@ -168,6 +172,13 @@ TJ_API TJ_MUST_CHECK tj_status tj_epilogue_parse(const char *text, tj_epilogue *
  * its flags: "acc", "alpha * acc + beta * c". Scales are not in it. NULL: neither may be NULL. Threads: any; pure.
  */
 TJ_API void tj_epilogue_print(const tj_epilogue *epilogue, char text[TJ_EPILOGUE_TEXT_BYTES]);
+
+/**
+ * Does the expression take pairs of columns, acc[2*col] and acc[2*col+1]? Then M . N still is j x l, and l must be even (of a
+ * dimension that is an argument, multiple_of must be), but P, C and what is indexed by col have l / 2 columns, P is row-major,
+ * and acc alone has no meaning: silu(acc[2*col]) * acc[2*col+1] is a gate. NULL: answers 0. Threads: any; pure.
+ */
+TJ_API int tj_epilogue_pairs(const tj_epilogue *epilogue);
 
 /** The number of the operand or output of that name, -1 if there is none. NULL: answers -1. Threads: any; pure. */
 TJ_API int tj_epilogue_find(const tj_epilogue *epilogue, const char *name);

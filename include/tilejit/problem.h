@@ -5,7 +5,8 @@
  *     P (j x l) = alpha * scale_m * scale_n * M (j x k) . N (k x l) + beta * C (j x l)
  *
  * Other libraries call these dimensions m x k x n; here M and N are matrices. Scales are left out unless they are asked for, and an
- * expression may take the place of alpha and beta's formula (epilogue.h).
+ * expression may take the place of alpha and beta's formula (epilogue.h). Where it takes pairs of columns (tj_epilogue_pairs), P
+ * and C have l / 2 columns.
  *
  * A problem is plain data, without pointers to matrices and without a device. Equal problems generate equal text. Extents,
  * leading dimensions and strides count elements, never bytes.

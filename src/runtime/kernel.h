@@ -154,6 +154,7 @@ struct tj_kernel {
     bool has_more;        /* scales, or operands of an expression */
     bool has_numbers;     /* operands that are numbers */
     bool has_outputs;     /* beside P */
+    bool has_pairs;       /* an element of P takes two columns of M . N */
     bool weighs_c;        /* a beta of 0 reads no C */
     bool narrows_scalars; /* alpha or beta is an argument, and no double */
     tj_type scalar_type;  /* tj_scalar_type */

@@ -131,6 +131,12 @@ static bool resolve_span(tj_stored_shape *stored, int64_t batch, size_t element_
            tj_add(stored->span, stored->width, &stored->span) && tj_mul(stored->span, (int64_t)element_bytes, &bytes);
 }
 
+/* Columns of P: those of N, or half of them. */
+static int64_t p_cols(const tj_kernel *kernel, const tj_launch_shape *shape)
+{
+    return kernel->has_pairs ? shape->l / 2 : shape->l;
+}
+
 /* How many matrices an operand is. */
 static int64_t count_of(const tj_kernel *kernel, int which, const tj_launch_shape *shape)
 {
@@ -143,7 +149,9 @@ static tj_status resolve_matrix(const tj_kernel *kernel, int which, int64_t ld, 
                                 tj_error *err)
 {
     const tj_matrix *fixed = tj_problem_matrix(&kernel->problem, (tj_which)which);
-    const int64_t rows = which == TJ_MATRIX_N ? shape->k : shape->j, cols = which == TJ_MATRIX_M ? shape->k : shape->l;
+    const int64_t rows = which == TJ_MATRIX_N ? shape->k : shape->j, cols = which == TJ_MATRIX_M   ? shape->k
+                                                                            : which >= TJ_MATRIX_P ? p_cols(kernel, shape)
+                                                                                                   : shape->l;
     tj_stored_shape *stored = &shape->matrix[which];
     const bool is_row_major = fixed->layout == TJ_ROW_MAJOR;
     const int64_t count = count_of(kernel, which, shape);
@@ -238,7 +246,7 @@ static tj_status resolve_with(const tj_kernel *kernel, int which, const tj_opera
     if (operand->indexed == TJ_BY_BOTH)
         *stored = (tj_stored_shape){p->lines, p->width, given->ld ? given->ld : p->width, 0, 0};
     else
-        *stored = (tj_stored_shape){1, operand->indexed == TJ_BY_ROW ? shape->j : shape->l, 0, 0, 0};
+        *stored = (tj_stored_shape){1, operand->indexed == TJ_BY_ROW ? shape->j : p_cols(kernel, shape), 0, 0, 0};
     if (operand->indexed != TJ_BY_BOTH)
         stored->ld = stored->width;
     if (stored->ld < stored->width)
@@ -279,6 +287,9 @@ static tj_status check_tile_width(const tj_kernel *kernel, int32_t width, tj_err
     if (width < form->least_tile_width || width > form->most_tile_width)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "tile_width is %d: use %d to %d", width, form->least_tile_width,
                        form->most_tile_width);
+    if (kernel->has_pairs && width % 2 != 0)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "tile_width is %d, and the epilogue takes pairs of columns: use an even one", width);
     if (width * width > most_threads)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "tile_width %d needs blocks of %d threads, and device %d can run %d of this kernel: use a smaller one",
@@ -403,7 +414,8 @@ static tj_status resolve_elements(const tj_kernel *kernel, const tj_launch_step 
 {
     int64_t elements, blocks;
 
-    if (!tj_mul(shape->j, shape->l, &elements) || (blocks = tj_ceil_div(elements, step->block_cols)) > kernel->max_grid[0])
+    if (!tj_mul(shape->j, p_cols(kernel, shape), &elements) ||
+        (blocks = tj_ceil_div(elements, step->block_cols)) > kernel->max_grid[0])
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "P has %lld x %lld elements, more than one launch of %s takes: use a config that does not split k",
                        (long long)shape->j, (long long)shape->l, step->kernel);

@@ -49,6 +49,7 @@ typedef struct proving {
     double alpha, beta;
     tj_evaluation evaluation; /* of an expression */
     int64_t lines, width;     /* of one P, as stored */
+    int64_t sums;             /* in such a line: more than its elements where each takes a pair */
     run run[MOST_RUNS];
     int runs;
     int64_t longest; /* of the runs */
@@ -144,15 +145,15 @@ static bool outputs_agree(const proving *v, int64_t product, int64_t row, int64_
 /* The first element of a line that no order of summation explains, -1: none. p: as it lies; sums: the simple kernel's. */
 static int64_t compare_expression(const proving *v, int64_t product, int64_t line, const char *p, const char *sums)
 {
-    const bool by_rows = v->lies.p.layout == TJ_ROW_MAJOR;
+    const bool by_rows = v->lies.p.layout == TJ_ROW_MAJOR, pairs = v->sums > v->width;
     const tj_type type = (tj_type)v->lies.p.type;
     const tj_expression *e = &v->lies.epilogue.expression;
     tj_bounded x[TJ_EPILOGUE_NODES];
 
     for (int64_t i = 0; i < v->width; i++) {
-        double sum, value;
+        double sum[2] = {0, 0}, value;
 
-        tj_convert(TJ_F64, &sum, sum_type(&v->lies), sums + (size_t)i * simple_size_of(v), 1);
+        tj_convert(TJ_F64, sum, sum_type(&v->lies), sums + (size_t)(pairs ? 2 * i : i) * simple_size_of(v), pairs ? 2 : 1);
         tj_convert(TJ_F64, &value, type, p + (size_t)i * tj_type_bytes(type), 1);
         tj_evaluate_again(&v->evaluation, product, by_rows ? line : i, by_rows ? i : line, sum,
                           element_of_c(v, product, line, i), x);
@@ -217,7 +218,7 @@ static tj_status compute_lines(const proving *v, const run *r, int64_t n, int64_
     x.l = by_rows ? k->l.extent : r->lines;
     x.m.ld = k->m.ld;
     x.n.ld = k->n.ld;
-    x.p.ld = v->width;
+    x.p.ld = v->sums;
     x.c.ld = has_c ? k->c.ld : 0;
     return tj_kernel_launch(v->simple, &x, v->stream, err);
 }
@@ -252,7 +253,7 @@ static void draw_runs(proving *v, bool is_emulated)
 {
     const tj_problem *k = &v->lies;
     const int64_t total = v->lines * k->batch;
-    const double cost = 2.0 * (double)(k->k.extent + 1) * (double)v->width, line_bytes = (double)v->width * 8;
+    const double cost = 2.0 * (double)(k->k.extent + 1) * (double)v->sums, line_bytes = (double)v->sums * 8;
     const double paid = (is_emulated ? EMULATED_FLOP : FLOP) / cost, held = (double)MOST_BYTES / line_bytes;
     const double judged = has_expression(v) ? (is_emulated ? 2e5 : 2e6) / (double)v->width : held; /* on the host */
     const double least = paid < held ? paid : held;
@@ -306,7 +307,7 @@ static void check_all_of_p(proving *v)
 static tj_status compare_run(proving *v, const run *r, tj_error *err)
 {
     const size_t size = size_of(v, TJ_MATRIX_P), ld = (size_t)v->lies.p.ld * size, width = (size_t)v->width * size;
-    const size_t simple_width = (size_t)v->width * simple_size_of(v);
+    const size_t simple_width = (size_t)v->sums * simple_size_of(v);
     const size_t at = tj_workbench_offset(v->bench, TJ_MATRIX_P, r->product) + (size_t)r->line * ld;
     const char *p = v->has_all_of_p ? v->p + at : v->p;
     tj_status status = compute_simply(v, r, err);
@@ -335,7 +336,7 @@ static tj_status compare_run(proving *v, const run *r, tj_error *err)
 static tj_status make_room(proving *v, tj_error *err)
 {
     const size_t size = size_of(v, TJ_MATRIX_P);
-    const size_t line = (size_t)v->longest * (size_t)v->width * simple_size_of(v);
+    const size_t line = (size_t)v->longest * (size_t)v->sums * simple_size_of(v);
     const size_t lines_apart = (size_t)(v->longest - 1) * (size_t)v->lies.p.ld * size + (size_t)v->width * size;
     tj_status status = TJ_OK;
 
@@ -452,7 +453,7 @@ static tj_problem settle(const tj_problem *asked)
 tj_status tj_proof_simple(const tj_problem *problem, tj_problem *simple, tj_config *config, tj_error *err)
 {
     const tj_problem known = settle(problem);
-    const int64_t width = tj_problem_lines(&known, TJ_MATRIX_P).width->extent;
+    const int64_t width = tj_problem_lines(&known, TJ_MATRIX_P).width.extent;
     tj_status status;
 
     *simple = any_product(&known);
@@ -478,8 +479,9 @@ tj_status tj_program_prove(tj_host *host, const tj_program *program, const tj_ke
         return status;
     v.alpha = tj_trial_alpha(&v.lies);
     v.beta = tj_trial_beta(&v.lies);
-    v.lines = tj_problem_lines(&v.lies, TJ_MATRIX_P).count->extent;
-    v.width = tj_problem_lines(&v.lies, TJ_MATRIX_P).width->extent;
+    v.lines = tj_problem_lines(&v.lies, TJ_MATRIX_P).count.extent;
+    v.width = tj_problem_lines(&v.lies, TJ_MATRIX_P).width.extent;
+    v.sums = tj_epilogue_pairs(&v.lies.epilogue) ? 2 * v.width : v.width;
     *proof = (tj_proof){.passed = 1, .created_s = (int64_t)time(NULL)};
     proof->elements_total = v.lines * v.width * v.lies.batch;
     status = run_proof(&v, err);

@@ -565,14 +565,14 @@ static tj_status check_gaps(const tj_workbench *bench, const unsigned char *p, c
     const placed *m = &bench->matrix[TJ_MATRIX_P];
     const tj_matrix *lies = &bench->lies.p;
     const tj_lines stored = tj_problem_lines(&bench->lies, TJ_MATRIX_P);
-    const size_t size = tj_type_bytes(m->type), width = (size_t)stored.width->extent * size;
+    const size_t size = tj_type_bytes(m->type), width = (size_t)stored.width.extent * size;
     const unsigned char *before = m->host;
     unsigned char *is_element = calloc(1, m->bytes + 1);
 
     if (!is_element)
         return tj_fail_memory(err, "the operands of a workbench");
     for (int64_t b = 0; b < bench->lies.batch; b++)
-        for (int64_t line = 0; line < stored.count->extent; line++)
+        for (int64_t line = 0; line < stored.count.extent; line++)
             if (is_of_a_group(bench, line))
                 memset(is_element + (size_t)(b * lies->stride + line * lies->ld) * size, 1, width);
     for (size_t i = 0; i < m->bytes && !*reason; i++)

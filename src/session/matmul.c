@@ -116,6 +116,7 @@ void tj_generalize(tj_problem *problem, tj_operands *operands)
             *extent[i] = dim[i]->extent;
         *dim[i] = (tj_dim){0, TJ_DIM_ANY, 0};
     }
+    problem->l.multiple_of = tj_epilogue_pairs(&problem->epilogue) ? 2 : 0;
     move_to_launch(&problem->m.ld, &operands->m.ld);
     move_to_launch(&problem->n.ld, &operands->n.ld);
     move_to_launch(&problem->p.ld, &operands->p.ld);

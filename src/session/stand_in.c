@@ -185,8 +185,8 @@ static void look_for_better(tj_plan *plan, const tj_scope *scope)
     successor = create(context, &plan->key, better);
     if (!successor)
         return;
-    atomic_store(&successor->loan.launches, atomic_load(&plan->loan.launches));
-    atomic_store(&successor->loan.varies, true);
+    atomic_store(&successor->loan.varies,
+                 true); /* its launches count from 0, as those of all that borrow from the new one do */
     atomic_store(&successor->loan.is_asked, atomic_load(&plan->loan.is_asked));
     tj_plan_table_succeed(context->plans, plan, successor);
 }

@@ -59,8 +59,10 @@ static like *slot_of(struct tj_varying *varying, const tj_problem *problem)
 /* Is a dimension the length of lines, and so part of where each line begins? */
 static bool is_width(const tj_problem *problem, const tj_dim *dim)
 {
+    const char letter = dim == &problem->j ? 'j' : dim == &problem->k ? 'k' : 'l';
+
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_P; which++)
-        if (tj_problem_lines(problem, which).width == dim)
+        if (tj_problem_lines(problem, which).width_name[0] == letter)
             return true;
     return false;
 }
@@ -101,8 +103,10 @@ static bool leave_open(tj_problem *problem, int dimension)
     if (is_batch)
         problem->batch = TJ_ANY;
     else
-        *dim[dimension] =
-            (tj_dim){0, TJ_DIM_ANY, is_width(problem, dim[dimension]) && dim[dimension]->extent % PROMISE == 0 ? PROMISE : 0};
+        *dim[dimension] = (tj_dim){0, TJ_DIM_ANY,
+                                   is_width(problem, dim[dimension]) && dim[dimension]->extent % PROMISE == 0 ? PROMISE
+                                   : dim[dimension] == &problem->l && tj_epilogue_pairs(&problem->epilogue)   ? 2
+                                                                                                              : 0};
     return true;
 }
 

@@ -32,5 +32,6 @@ naive(  //@ kernel for naive
     //@|     Pvalue += M[i * ld_m + Row] * N[Col * ld_n + i];
     //@ end
 
+    #include "parts/beside.cuh"  //@ include
     #include "parts/epilogue.cuh"  //@ include
 }

@@ -57,6 +57,9 @@ reduce(  //@ reduce for reduce
     //@ end
 {
     __shared__ sum_t partial[REDUCE_GROUPS][REDUCE_ELEMENTS];
+    //@ if pairs
+    //@| __shared__ sum_t partial_beside[REDUCE_GROUPS][REDUCE_ELEMENTS];
+    //@ end
     const int group = threadIdx.x / REDUCE_ELEMENTS;
     const int place = threadIdx.x % REDUCE_ELEMENTS;
     const index_t element = static_cast<index_t>(blockIdx.x) * REDUCE_ELEMENTS + place;
@@ -98,21 +101,41 @@ reduce(  //@ reduce for reduce
     P += blockIdx.z * stride_p;
     //@ end
     sum_t Pvalue = 0;
+    //@ if pairs
+    //@| sum_t beside = 0;  // of the next column
+    //@| if (element < j * (l / 2)) {
+//@| #pragma unroll 8
+    //@|     for (int split = group; split < SPLITS; split += REDUCE_GROUPS) {
+    //@|         Pvalue += W[split * matrix + 2 * element];
+    //@|         beside += W[split * matrix + 2 * element + 1];
+    //@|     }
+    //@| }
+    //@| partial_beside[group][place] = beside;
+    //@ else
     if (element < j * l) {
 #pragma unroll 8
         for (int split = group; split < SPLITS; split += REDUCE_GROUPS)
             Pvalue += W[split * matrix + element];
     }
+    //@ end
     partial[group][place] = Pvalue;
     __syncthreads();
-    if (group > 0 || element >= j * l)
+    if (group > 0 || element >= j * l)  //@ elements for j * l
         return;
 #pragma unroll
     for (int other = 1; other < REDUCE_GROUPS; ++other)
         Pvalue += partial[other][place];
+    //@ if pairs
+//@| #pragma unroll
+    //@| for (int other = 1; other < REDUCE_GROUPS; ++other)
+    //@|     beside += partial_beside[other][place];
+    //@ end
 
     // W lies as P does.
-    //@ if p_row_major
+    //@ if pairs
+    //@| const index_t Row = element / (l / 2);
+    //@| const index_t Col = element % (l / 2) * 2;
+    //@ elif p_row_major
     const index_t Row = element / l;
     const index_t Col = element % l;
     //@ else

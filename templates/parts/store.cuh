@@ -19,7 +19,7 @@ for (int r = 0; r < TM; ++r) {
     //@|     continue;
     //@ end
 #pragma unroll
-    for (int c = 0; c < TN; c += P_VECTOR) {
+    for (int c = 0; c < TN; c += P_VECTOR) {  //@ p_sums for P_VECTOR
         const index_t Col = block_col + thread_col + c;  //@ col_of for c  //@ first_col for thread_col
         //@ if clips_cols
         if (Col >= l)  // all P_VECTOR of them, or none
@@ -40,6 +40,9 @@ for (int r = 0; r < TM; ++r) {
         //@ else
         //@ if not wide_p
         sum_t &Pvalue = sum[r][c];
+        //@ if pairs
+        //@| sum_t &beside = sum[r][c + 1];  // of the next column
+        //@ end
         //@ end
         #include "parts/epilogue.cuh"  //@ include
         //@ end

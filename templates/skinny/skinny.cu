@@ -232,10 +232,17 @@ skinny(  //@ kernel for skinny
                 shared.partial[e / OUTPUTS][e % OUTPUTS] += shared.partial[half + e / OUTPUTS][e % OUTPUTS];
             __syncthreads();
         }
+        //@ if pairs and not splits_k
+        //@| for (int e = 2 * thread; e < OUTPUTS; e += 2 * THREADS) {
+        //@ else
         for (int e = thread; e < OUTPUTS; e += THREADS) {
+        //@ end
             const index_t Row = block_row + top + e / BLOCK_COLS;
             const index_t Col = block_col + e % BLOCK_COLS;
             sum_t Pvalue = shared.partial[0][e];
+            //@ if pairs and not splits_k
+            //@| sum_t beside = shared.partial[0][e + 1];  // of the next column
+            //@ end
             //@ if check_j or check_l
             if (Row >= j || Col >= l)  //@ check_j || check_l
                 continue;

@@ -83,5 +83,6 @@ tiled_dynamic(  //@ kernel for tiled_dynamic
     if (Row >= j || Col >= l)  //@ check_j || check_l
         return;  // this thread only helped to load
     //@ end
+    #include "parts/beside.cuh"  //@ include
     #include "parts/epilogue.cuh"  //@ include
 }

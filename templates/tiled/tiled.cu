@@ -83,5 +83,6 @@ tiled(  //@ kernel for tiled
     if (Row >= j || Col >= l)  //@ check_j || check_l
         return;  // this thread only helped to load
     //@ end
+    #include "parts/beside.cuh"  //@ include
     #include "parts/epilogue.cuh"  //@ include
 }

@@ -4,7 +4,7 @@ const int group_row = (warpgroup - 1) * WM;  //@ group_row for (warpgroup - 1) *
 const int warp = threadIdx.x / 32 - 4;
 const int warp_row = group_row + warp % 4 * 16;
 //@ if p_map
-//@| output_t (&boxes)[BOXES][16 * SLICE] = shared->boxes[warp];
+//@| output_t (&boxes)[BOXES][16 * SLICE] = shared->boxes[warp];  //@ box_cols for SLICE
 //@| int next_box = 0;
 //@ else
 sum_t (&lines)[16][SLICE] = shared->lines[warp];

@@ -35,7 +35,7 @@
 //@|         publish_stores();
 //@|         __syncwarp();
 //@|         if (lane == 0)
-//@|             store_box(P_map, box, block_col + first * 4, block_row + warp_row + top * 32);  //@ p_product for block_row + warp_row + top * 32
+//@|             store_box(P_map, box, block_col + first * 4, block_row + warp_row + top * 32);  //@ box_first for block_col + first * 4  //@ p_product for block_row + warp_row + top * 32
 //@|         next_box = (next_box + 1) % BOXES;
 //@|     }
 //@ else
@@ -57,17 +57,17 @@ for (int top = 0; top < TM; top += 2)
 #pragma unroll
         for (int r = top; r < top + 2; ++r)
 #pragma unroll
-            for (int c = first; c < first + SLICE / 4; c += P_VECTOR) {
-                const int place = (r % 2 * (SLICE / 4) + c - first) * 32 + lane * P_VECTOR;
+            for (int c = first; c < first + SLICE / 4; c += P_VECTOR) {  //@ p_sums for P_VECTOR
+                const int place = (r % 2 * (SLICE / 4) + c - first) * 32 + lane * P_VECTOR;  //@ p_sums for P_VECTOR
                 const index_t Row = block_row + warp_row + top * 32 + place / SLICE;
                 const index_t Col = block_col + first * 4 + place % SLICE;
                 //@ if clips_rows or clips_cols
                 if (Row >= j || Col >= l)  // all P_VECTOR of them, or none  //@ clips_rows || clips_cols
                     continue;
                 //@ end
-                const vector_t<sum_t, P_VECTOR> taken = read<P_VECTOR>(&in_lines(lines, place / SLICE, place % SLICE));
+                const auto taken = read<P_VECTOR>(&in_lines(lines, place / SLICE, place % SLICE));  //@ p_sums for P_VECTOR
 #pragma unroll
-                for (int i = 0; i < P_VECTOR; ++i)
+                for (int i = 0; i < P_VECTOR; ++i)  //@ p_sums for P_VECTOR
                     sum[r][c + i] = taken.element[i];
                 //@ if splits_k and vector_p
                 //@| vector_t<sum_t, P_VECTOR> value;
@@ -80,6 +80,9 @@ for (int top = 0; top < TM; top += 2)
                 //@ else
                 //@ if not wide_p
                 sum_t &Pvalue = sum[r][c];
+                //@ if pairs
+                //@| sum_t &beside = sum[r][c + 1];  // of the next column
+                //@ end
                 //@ end
                 #include "parts/epilogue.cuh"  //@ include
                 //@ end

@@ -18,7 +18,7 @@ struct __align__(1024) phase_t {
 struct shared_t {
     phase_t phase[STAGES];
     //@ if p_map
-    //@| output_t boxes[4 * MULTIPLIERS][BOXES][16 * SLICE];  // what each warp stores of P
+    //@| output_t boxes[4 * MULTIPLIERS][BOXES][16 * SLICE];  // what each warp stores of P  //@ box_cols for SLICE
     //@ else
     sum_t lines[4 * MULTIPLIERS][16][SLICE];  // what each warp stores of P
     //@ end
@@ -52,8 +52,8 @@ __device__ __forceinline__ const void *n_place(const phase_t &phase, int kk)
 //@| // Where an element lies in a box: its 16-byte chunk has changed places with others of 128 bytes, so that lanes meet in no bank.
 //@| __device__ __forceinline__ output_t &in_box(output_t *box, int row, int col)
 //@| {
-//@|     constexpr int CHUNKS = SLICE * sizeof(output_t) / 16;  // of a row
-//@|     const int at = (row * SLICE + col) * sizeof(output_t);
+//@|     constexpr int CHUNKS = SLICE * sizeof(output_t) / 16;  // of a row  //@ box_cols for SLICE
+//@|     const int at = (row * SLICE + col) * sizeof(output_t);  //@ box_cols for SLICE
 //@|     return box[(at ^ at / 128 % CHUNKS * 16) / sizeof(output_t)];
 //@| }
 //@ else

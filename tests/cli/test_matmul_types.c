@@ -133,3 +133,68 @@ Test(matmul_types, that_do_not_go_together_are_told_in_words)
         cr_expect(strstr(errors, rows[i].words) != NULL, "%s: %s", rows[i].line, errors);
     }
 }
+
+/* ---- expressions as epilogues --------------------------------------------------------------------------------------- */
+
+/* M = {{1}, {2}} and N = {{1, -1}} of f32: M . N = {{1, -1}, {2, -2}}. bias = {{0.5, 0.5}}, gain = {{1}, {2}}. */
+#define REALS                                                                                  \
+    NPY "printf '\\000\\000\\200\\077\\000\\000\\000\\100' | tee gain | npy M.npy '<f4' 2 1; " \
+        "printf '\\000\\000\\200\\077\\000\\000\\200\\277' | npy N.npy '<f4' 1 2; "            \
+        "printf '\\000\\000\\000\\077\\000\\000\\000\\077' | npy bias.npy '<f4' 1 2; npy gain.npy '<f4' 2 1 <gain; "
+
+Test(matmul_types, epilogues_take_files_and_numbers)
+{
+    static const float biased[] = {1.5F, 0, 2.5F, 0}, leaky[] = {1, -0.5F, 4, -2}, gated[] = {-1, -4}, added[] = {2, -2, 4, -4};
+
+    if (!has_compiler())
+        return;
+    cr_assert(eq(int, shell(REALS "$T matmul M.npy N.npy -o P.npy --epilogue 'relu(acc + bias[col])' --with bias=bias.npy"), 0),
+              "%s", errors);
+    cr_expect(strstr(out, "check      passed") != NULL, "%s", out);
+    expect_bytes(biased, sizeof biased, "(2, 2)");
+    cr_assert(eq(int,
+                 shell("$T matmul M.npy N.npy -o P.npy --epilogue 'select(acc > 0, acc, slope * acc) * gain[row]' "
+                       "--with slope=0.5,gain=gain.npy"),
+                 0),
+              "%s", errors);
+    expect_bytes(leaky, sizeof leaky, "(2, 2)");
+    cr_assert(eq(int, shell("$T matmul M.npy N.npy -o P.npy --epilogue 'relu(acc[2*col]) * acc[2*col+1]'"), 0), "%s", errors);
+    expect_bytes(gated, sizeof gated, "(2, 1)");
+    cr_assert(eq(int,
+                 shell("$T matmul M.npy N.npy -o P.npy && mv P.npy C.npy && "
+                       "$T matmul M.npy N.npy -o P.npy --epilogue 'acc + c' --c C.npy"),
+                 0),
+              "%s", errors);
+    expect_bytes(added, sizeof added, "(2, 2)");
+}
+
+Test(matmul_types, epilogues_that_miss_something_say_what)
+{
+    static const struct {
+        const char *words, *said;
+    } rows[] = {
+        {"--epilogue 'acc + bias[col]'", "names bias: add --with bias=FILE.npy"},
+        {"--epilogue 'slope * acc'", "names slope: add --with slope=NUMBER"},
+        {"--epilogue 'acc + gain[row]' --with gain=bias.npy", "bias.npy is 1 x 2: operand gain is 2 x 1"},
+        {"--epilogue 'acc' --with bias=bias.npy", "bias"},
+        {"--epilogue 'acc + bias[col]' --with bias=missing.npy", "missing.npy"},
+        {"--epilogue 'acc + c'", "add --c C.npy"},
+        {"--epilogue 'relu(acc)' --c bias.npy", "does not name c"},
+        {"--epilogue 'pre[row, col] = acc; relu(acc)'", "leave that output out"},
+        {"--epilogue 'gelu(acc + 3x)'", "column 13: "},
+        {"--epilogue 'acc[2*col] * acc[2*col+1]' --transpose-n", "3 columns|do not meet|l is 1: give N an even number"},
+    };
+
+    cr_assert(eq(int, shell(REALS "true"), 0), "%s", errors);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const int code = shell("$T matmul M.npy N.npy -o P.npy %s", rows[i].words);
+        char *end, said[128];
+        bool is_said = false;
+
+        snprintf(said, sizeof said, "%s", rows[i].said);
+        for (char *one = strtok_r(said, "|", &end); one; one = strtok_r(NULL, "|", &end))
+            is_said |= strstr(errors, one) != NULL;
+        cr_expect(code == 1 || code == 2, "%s: %d", rows[i].words, code);
+        cr_expect(is_said, "%s: %s", rows[i].words, errors);
+    }
+}

@@ -188,6 +188,17 @@ Test(pack_command, packs_what_a_program_was_seen_to_use)
         "%s%s", out, errors);
 }
 
+Test(pack_command, takes_one_config_for_all_shapes)
+{
+    NEEDS_COMPILER();
+    cr_assert(
+        eq(int, shell("$T pack 16x16x16 --any all --family tiled --target sm_90 -o app.tjpack && $T pack list app.tjpack"), 0),
+        "%s", errors);
+    cr_expect(strstr(out, "tiled_f32_jxkxl") && strstr(out, "image ") && !strstr(out, "choice "), "%s", out);
+    cr_expect(eq(int, shell("$T pack 16x16x16 --family tiled --config naive --target sm_90 -o app.tjpack"), 2));
+    cr_expect(strstr(errors, "--config and --family both say how to compute") != NULL, "%s", errors);
+}
+
 Test(pack_command, refuses_words_that_are_wrong)
 {
     static const struct {

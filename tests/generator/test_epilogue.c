@@ -42,6 +42,7 @@ Test(epilogue, two_spellings_of_one_tree_are_equal_bytes)
         {"alpha*acc + beta*c", "c * beta + acc * alpha"},
         {"--1 * acc", NULL},
         {"-(-1) * acc", "acc * 1"},
+        {"silu(acc[2*col]) * acc[2*col+1]", "acc[ 2 * col + 1 ]*silu(acc[2 *col])"},
     };
 
     for (size_t i = 0; i < sizeof same / sizeof same[0]; i++) {
@@ -51,7 +52,7 @@ Test(epilogue, two_spellings_of_one_tree_are_equal_bytes)
             continue;
         a = parse(same[i][0]);
         b = parse(same[i][1]);
-        cr_expect(zero(int, memcmp(&a, &b, sizeof a)), "%s and %s differ", same[i][0], same[i][1]);
+        cr_expect(tj_same_bytes(&a, &b, sizeof a), "%s and %s differ", same[i][0], same[i][1]);
     }
 }
 
@@ -65,12 +66,13 @@ Test(epilogue, what_is_not_one_tree_differs)
         {"acc + bias[col]", "acc + shift[col]"},
         {"(acc + 1) + 2", "acc + (1 + 2)"}, /* sums round */
         {"gelu(acc)", "gelu_tanh(acc)"},
+        {"acc[2*col] - acc[2*col+1]", "acc[2*col+1] - acc[2*col]"},
     };
 
     for (size_t i = 0; i < sizeof other / sizeof other[0]; i++) {
         const tj_epilogue a = parse(other[i][0]), b = parse(other[i][1]);
 
-        cr_expect(memcmp(&a, &b, sizeof a) != 0, "%s and %s are equal", other[i][0], other[i][1]);
+        cr_expect(not(tj_same_bytes(&a, &b, sizeof a)), "%s and %s are equal", other[i][0], other[i][1]);
     }
 }
 
@@ -96,12 +98,14 @@ Test(epilogue, canonical_text_reads_back_as_the_same_bytes)
                                         "-(acc + 1)*-2.5",
                                         "exp(-acc)*log(2)*sqrt(3)*rsqrt(4)*tanh(5)*erf(6)*sigmoid(7)*silu(8)*abs(9)",
                                         "a - b - acc",
+                                        "-(-acc) - -(-(-a))",
                                         "a/(b/acc)",
                                         "a/b/acc",
                                         "1/0*acc",
                                         "0.1*acc + 1e300*slope",
                                         "pre:bf16[row,col] = acc + bias[col]; gelu(acc + bias[col])",
-                                        "a[row,col] = acc; b:f16[row,col] = 2*acc; acc"};
+                                        "a[row,col] = acc; b:f16[row,col] = 2*acc; acc",
+                                        "silu(acc[2*col] + a[col])*(acc[2*col+1] + b[col])"};
     char folder[] = "/tmp/tilejit-epilogue-XXXXXX", command[64];
 
     cr_assert(mkdtemp(folder) != NULL);
@@ -115,12 +119,12 @@ Test(epilogue, canonical_text_reads_back_as_the_same_bytes)
 
             tj_epilogue_print(&first, text);
             again = parse(text);
-            cr_expect(zero(int, memcmp(&first, &again, sizeof first)), "%s is printed as %s", texts[i], text);
+            cr_expect(tj_same_bytes(&first, &again, sizeof first), "%s is printed as %s", texts[i], text);
             tj_epilogue_print_as(&first, true, cell); /* a blank in place of each comma, and no other */
             for (char *at = cell; (at = strchr(at, ' ')) && first.expression.nodes > 0; at++)
                 *at = ',';
             again = parse(cell);
-            cr_expect(zero(int, memcmp(&first, &again, sizeof first)), "%s is a cell %s", texts[i], cell);
+            cr_expect(tj_same_bytes(&first, &again, sizeof first), "%s is a cell %s", texts[i], cell);
         }
     }
     (void)setlocale(LC_ALL, "C");
@@ -143,7 +147,7 @@ static void expect_refused(const char *text, int column, const char *words)
 
     cr_expect(eq(int, tj_epilogue_parse(text, &epilogue, &err), TJ_ERR_INVALID_ARGUMENT), "accepted: %.60s", text);
     cr_expect(strstr(err.message, words) != NULL, "%.60s: %s", text, err.message);
-    cr_expect(zero(int, memcmp(&epilogue, &before, sizeof before)), "a refused text changes the epilogue");
+    cr_expect(tj_same_bytes(&epilogue, &before, sizeof before), "a refused text changes the epilogue");
     for (const char *c = err.message; *c; c++)
         cr_assert(is_shown(*c), "%.60s: byte %d in the message", text, *c);
     if (column == 0)
@@ -192,11 +196,21 @@ Test(epilogue, hostile_texts_are_refused_in_words)
     expect_refused("&x", 1, "expected a number");
     expect_refused("x[0]", 3, "is indexed by");
     expect_refused("x[row+1]", 3, "is indexed by");
-    expect_refused("acc[0]", 4, "is not indexed");
+    expect_refused("acc[0]", 4, "acc[2*col] or acc[2*col+1]");
+    expect_refused("acc[2*row]", 4, "acc[2*col] or acc[2*col+1]");
+    expect_refused("acc[3*col]", 4, "acc[2*col] or acc[2*col+1]");
+    expect_refused("acc[2*col+2]", 4, "acc[2*col] or acc[2*col+1]");
+    expect_refused("acc[2*col", 4, "acc[2*col] or acc[2*col+1]");
+    expect_refused("alpha[2*col]", 6, "is not indexed");
+    expect_refused("bias[2*col] + acc", 6, "is indexed by");
+    expect_refused("acc + acc[2*col]", 1, "names acc and a pair of columns");
     expect_refused("({1;})", 2, "expected a number");
     expect_refused("[](){}()", 1, "expected a number");
     expect_refused("printf(\"%n\")", 1, "no function has this name");
     expect_refused("__trap()", 1, "no function has this name");
+    expect_refused("assert(0)", 1, "no function has this name");
+    expect_refused("__global__", 1, "cannot be the name");
+    expect_refused("int(acc)", 1, "no function has this name");
     expect_refused("malloc(1)", 1, "no function has this name");
     expect_refused("Bias[col]", 1, "cannot be the name");
     expect_refused("1e999", 1, "too large");
@@ -263,6 +277,9 @@ Test(epilogue, long_and_deep_texts_are_refused)
         {"acc", "+1", 100000, "", "more than 4096 bytes"},
         {"acc", "+acc*acc", 500, "", "more than 64 operations"},
         {"min(acc", ",", 4000, ")", "expected a number"},
+        {"min(acc", ",", 100000, ")", "more than 4096 bytes"},
+        {"", "acc<0?", 10000, "acc", "more than 4096 bytes"},
+        {"", "bf16(", 65, "acc", "nested more than 64 deep"},
     };
 
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
@@ -271,6 +288,21 @@ Test(epilogue, long_and_deep_texts_are_refused)
         expect_refused(text, 0, texts[i].words);
         free(text);
     }
+}
+
+/* What looks dangerous and is not: a word of C++, a name of the templates, infinities and NaN by arithmetic. */
+Test(epilogue, harmless_texts_are_taken)
+{
+    static const char *const texts[] = {"acc * float", "for + acc",      "acc + pvalue[col]",         "acc + sum[row] + k",
+                                        "1/0 * acc",   "sqrt(-1) + acc", "99999999999999999999 * acc"};
+    tj_epilogue epilogue = {0};
+    tj_error err;
+
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        cr_expect(eq(int, tj_epilogue_parse(texts[i], &epilogue, &err), TJ_OK), "%s: %s", texts[i], err.message);
+    cr_expect(eq(int, tj_epilogue_parse(NULL, &epilogue, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(eq(int, tj_epilogue_parse("acc", NULL, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(eq(int, tj_epilogue_parse("acc +", &epilogue, NULL), TJ_ERR_INVALID_ARGUMENT));
 }
 
 Test(epilogue, limits_of_operands_and_constants)
@@ -292,7 +324,7 @@ Test(epilogue, builders_make_what_the_parser_makes)
 
     cr_expect(tj_expression_apply(&e, TJ_OP_EXP, sum, 0, 0) >= 0); /* a node that P does not need is left out */
     cr_assert(eq(int, tj_epilogue_finish(&e, value, &built, &err), TJ_OK), "%s", err.message);
-    cr_expect(zero(int, memcmp(&built, &parsed, sizeof built)));
+    cr_expect(tj_same_bytes(&built, &parsed, sizeof built));
     cr_expect(eq(int, tj_epilogue_find(&built, "bias"), 0));
     cr_expect(eq(int, tj_epilogue_find(&built, "gain"), -1));
 }
@@ -372,6 +404,48 @@ Test(epilogue, types_are_checked)
     expect_problem_refused(&problem, "e4m3");
 }
 
+/* P has half as many columns as M . N. */
+Test(epilogue, pairs_of_columns_halve_p)
+{
+    tj_problem problem = TJ_PROBLEM_INIT(33, 20, 48, TJ_F32);
+
+    problem.epilogue = parse("silu(acc[2*col]) * acc[2*col+1]");
+    cr_expect(eq(int, tj_problem_check(&problem, NULL), TJ_OK));
+    cr_expect(tj_epilogue_pairs(&problem.epilogue) == 1 && tj_epilogue_pairs(NULL) == 0);
+    cr_expect(eq(i64, tj_problem_canonical(&problem).p.ld, 24));
+    cr_expect(eq(i64, tj_problem_span(&problem, TJ_MATRIX_P), 33 * 24));
+    cr_expect(eq(i64, tj_problem_span(&problem, TJ_MATRIX_N), 20 * 48));
+    problem.p.ld = 23;
+    expect_problem_refused(&problem, "ld_p is 23: it must be at least the 24 elements");
+    problem.p.ld = 0;
+    problem.l.extent = 47;
+    expect_problem_refused(&problem, "l is 47: give N an even number of columns");
+    problem.l = (tj_dim){48, TJ_DIM_ANY, 0};
+    expect_problem_refused(&problem, "multiple of 2");
+    problem.l.multiple_of = 2;
+    cr_expect(eq(int, tj_problem_check(&problem, NULL), TJ_OK));
+    problem.p.layout = TJ_COL_MAJOR;
+    expect_problem_refused(&problem, "store P row-major");
+}
+
+/* Whoever has no neighbouring columns in one thread, or none at all, says so. */
+Test(epilogue, families_that_have_no_pairs_say_so)
+{
+    static const char *const configs[] = {"strip", "small_batch", "skinny:stream=m", "naive:tile_width=5",
+                                          "skinny:lanes=1,tn=1"};
+    tj_problem problem = TJ_PROBLEM_INIT(16, 32, 16, TJ_F32);
+
+    problem.epilogue = parse("acc[2*col] * acc[2*col+1]");
+    for (size_t i = 0; i < sizeof configs / sizeof configs[0]; i++) {
+        tj_config config = TJ_CONFIG_INIT;
+        tj_error err = {TJ_OK, ""};
+
+        cr_assert(eq(int, tj_config_parse(configs[i], &config, &err), TJ_OK), "%s", err.message);
+        cr_expect(eq(int, tj_config_resolve(&problem, &config, &err), TJ_ERR_INVALID_ARGUMENT), "%s", configs[i]);
+        cr_expect(strstr(err.message, "pairs of columns") != NULL, "%s: %s", configs[i], err.message);
+    }
+}
+
 /* ---- the text ----------------------------------------------------------------------------------------------------- */
 
 static tj_source *generate(const char *epilogue, const char *config_text)
@@ -410,6 +484,8 @@ Test(epilogue, text_reads_like_the_expression)
                 "const float x1 = Pvalue + bias[Col];\n"
                 "    pre_[Row * ld_pre_ + Col] = static_cast<bfloat16>(x1);\n"
                 "    P[Row * ld_p + Col] = static_cast<output_t>(gelu(x1));\n");
+    expect_text("silu(acc[2*col] + bias[col])*acc[2*col+1]",
+                "P[Row * ld_p + Col / 2] = static_cast<output_t>(beside * silu(Pvalue + bias[Col / 2]));");
     expect_text("acc * float", "float float_,"); /* a word of C++ is no name in the text */
 }
 
@@ -424,6 +500,32 @@ Test(epilogue, functions_are_printed_where_they_are_used)
     cr_expect(strstr(tj_source_text(without), "silu") == NULL);
     tj_source_free(with);
     tj_source_free(without);
+}
+
+/* Where P holds few bits, gelu_tanh is the device's tanh; a further output of more bits forbids it. */
+Test(epilogue, gelu_tanh_is_as_exact_as_p)
+{
+    static const struct {
+        tj_type type;
+        const char *epilogue;
+        bool is_coarse;
+    } rows[] = {{TJ_BF16, "gelu_tanh(acc)", true},
+                {TJ_F16, "gelu_tanh(acc)", false},
+                {TJ_F32, "gelu_tanh(acc)", false},
+                {TJ_BF16, "pre:bf16[row, col] = acc; gelu_tanh(acc)", true},
+                {TJ_BF16, "pre[row, col] = acc; gelu_tanh(acc)", false},
+                {TJ_BF16, "silu(acc)", false}};
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tj_problem problem = TJ_PROBLEM_INIT(64, 64, 64, rows[i].type);
+        tj_source *source = NULL;
+
+        problem.epilogue = parse(rows[i].epilogue);
+        cr_assert(eq(int, tj_generate(&problem, NULL, &source, NULL), TJ_OK));
+        cr_expect(eq(int, strstr(tj_source_text(source), "tanh.approx") != NULL, rows[i].is_coarse), "%s %s",
+                  tj_type_name(rows[i].type), rows[i].epilogue);
+        tj_source_free(source);
+    }
 }
 
 static bool is_in_word(char c)

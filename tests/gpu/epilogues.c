@@ -29,6 +29,7 @@ static int below(int count)
 enum { TEXT_BYTES = 1024, DEEPEST = 4, TYPES = 6 };
 
 static int type_of_small, type_of_e; /* of operands, in this expression */
+static bool takes_pairs;             /* of columns */
 
 static void append(char *text, const char *more)
 {
@@ -45,7 +46,7 @@ static void add_leaf(char *text, bool is_f64)
     const char *leaf = leaves[below((int)(sizeof leaves / sizeof leaves[0]))], *star = strchr(leaf, '*');
 
     if (!star || star[1] != '[') {
-        append(text, leaf);
+        append(text, strcmp(leaf, "acc") != 0 || !takes_pairs ? leaf : below(2) ? "acc[2*col]" : "acc[2 * col + 1]");
         return;
     }
     /* One type for each name, or it would have two. */
@@ -117,10 +118,11 @@ static void add_condition(char *text, bool is_f64, int depth)
 }
 
 /* One that parses: a text may be too long, or have beta without c. */
-static void draw_epilogue(bool is_f64, tj_epilogue *epilogue)
+static void draw_epilogue(bool is_f64, bool pairs, tj_epilogue *epilogue)
 {
     char text[TEXT_BYTES];
 
+    takes_pairs = pairs;
     do {
         type_of_small = below(TYPES);
         type_of_e = below(TYPES);
@@ -133,7 +135,7 @@ static void draw_epilogue(bool is_f64, tj_epilogue *epilogue)
         add_value(text, is_f64, 0);
         *epilogue = (tj_epilogue){0};
     } while (!strstr(text, "acc") || strlen(text) > 400 || tj_epilogue_parse(text, epilogue, NULL) != TJ_OK ||
-             epilogue->expression.nodes == 0);
+             epilogue->expression.nodes == 0 || (tj_epilogue_pairs(epilogue) != 0) != pairs);
 }
 
 /* ---- requests ----------------------------------------------------------------------------------------------------- */
@@ -184,14 +186,18 @@ static int64_t draw_extent(int multiple, int longest, bool is_small)
 
 static void draw_problem(const struct form *form, bool is_small, tj_problem *problem)
 {
+    const char *const config = form->config ? form->config : "";
+    const bool pairs = below(3) == 0 && !strstr(config, "strip") && !strstr(config, "small_batch");
+
     *problem = (tj_problem)TJ_PROBLEM_INIT(
         draw_extent(form->multiple, strstr(form->config ? form->config : "", "small") ? 24 : 0, is_small),
         draw_extent(form->multiple, 0, is_small), draw_extent(form->multiple, form->longest, is_small), form->type);
     problem->compute = form->compute;
     problem->p.type = form->p_type;
-    problem->p.layout = (int16_t)(below(3) == 0 && !form->longest);
+    problem->p.layout = (int16_t)(below(3) == 0 && !form->longest && !pairs);
+    problem->l.extent += pairs && problem->l.extent % 2; /* of small_batch and strip none has two columns in a thread */
     problem->batch = below(4) == 0 ? 3 : 0;
-    draw_epilogue(form->type == TJ_F64, &problem->epilogue);
+    draw_epilogue(form->type == TJ_F64, pairs, &problem->epilogue);
     if (form->type == TJ_S8 || below(6) == 0)
         problem->epilogue.scale_m = form->type == TJ_F64 ? TJ_SCALE_NONE : form->type == TJ_S8 ? TJ_SCALE_ONE : below(3);
 }
@@ -248,13 +254,14 @@ static int run_case(tj_context *context, const struct form *form, const tj_probl
 
 int main(int argc, char **argv)
 {
-    const int cases = argc > 1 ? atoi(argv[1]) : 200;
+    const int cases = argc > 1 ? atoi(argv[1]) : 81; /* most of the time is NVRTC's: some 0.5 s each */
     const bool is_small = argc > 3 && strcmp(argv[3], "small") == 0;
     const int count = (int)(sizeof forms / sizeof forms[0]);
     int served[sizeof forms / sizeof forms[0]] = {0};
     tj_context *context = open_gpu("epilogues", "");
     double worst = 0;
 
+    setvbuf(stdout, NULL, _IOLBF, 0);
     random_state = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
     for (int i = 0; i < cases; i++) {
         const struct form *form = &forms[i % count];
@@ -265,6 +272,8 @@ int main(int argc, char **argv)
             draw_problem(form, is_small, &problem);
         while (!run_case(context, form, &problem, &worst) && ++tries < 8);
         served[i % count] += tries < 8;
+        if (i % count == count - 1)
+            printf("%d of %d\n", i + 1, cases);
     }
     for (int i = 0; i < count && cases >= count; i++)
         printf("%-22s type %d: %d\n", forms[i].config ? forms[i].config : "chosen", (int)forms[i].type, served[i]);

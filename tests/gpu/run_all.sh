@@ -71,7 +71,7 @@ run_program tilejit 30 '^OK' doctor
 run_program gpu_launching 60 '^gpu/'
 run_program gpu_fallback 60 '^gpu/'
 run_program gpu_rounding 60 '^gpu/'
-run_program gpu_epilogues 60 '^gpu/|^largest' "${EPILOGUES:-300}" "$seed"
+run_program gpu_epilogues 120 '^gpu/|^largest' "${EPILOGUES:-108}" "$seed"
 run_program gpu_grouped 90 '^gpu/' 100 "$seed"
 run_program gpu_f32_split 90 '^gpu/|4096x4096'
 run_program gpu_background 90 '^gpu/'

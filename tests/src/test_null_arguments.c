@@ -41,6 +41,7 @@ static int null_one; /* the number of the pointer that is NULL */
     REFUSES(tj_context_choose_config, (ARG(0), ARG(1), ARG(2), ARG(3), NULL, &err), "context", "problem", "device", "config") \
     REFUSES(tj_epilogue_parse, (ARG(0), ARG(1), &err), "text", "epilogue") \
     SURVIVES(tj_epilogue_print, (ARG(0), ARG(1)), 1) \
+    ANSWERS(tj_epilogue_pairs, (ARG(0)), 0, 0)         \
     ANSWERS(tj_epilogue_find, (ARG(0), ARG(1)), -1, 1) \
     REFUSES(tj_epilogue_finish, (ARG(0), 0, ARG(1), &err), "expression", "epilogue") \
     ANSWERS(tj_expression_constant, (ARG(0), 1), -1, 0) \

@@ -18,7 +18,7 @@ def test_blocks(page, tmp_path, monkeypatch):
     assert blocks
     names = {}
     for block in blocks:
-        block = block.replace("(512, 300)", "(32, 30)").replace("(300, 700)", "(30, 20)").replace("(512, 700)", "(32, 20)")
+        block = block.replace("(512, 300)", "(32, 30)").replace("(300, 700)", "(30, 20)").replace("(512, 700)", "(32, 20)").replace("ones(700", "ones(20")
         block = block.replace("seconds=8", "seconds=8, evaluations=1").replace("b[:200]", "b[:20]")
         code = compile(block, str(page), "exec")
         if "cuda" not in block:

@@ -47,8 +47,8 @@ static operand operand_of(const tj_problem *view, const tj_problem *packed, cons
     return (operand){
         .matrix = matrix,
         .tile = tj_mma_tile_of(packed, s, is_m),
-        .count = is_packed ? tj_pack_lines(view, pack, which) : lines.count->extent,
-        .width = is_packed ? matrix->ld : lines.width->extent,
+        .count = is_packed ? tj_pack_lines(view, pack, which) : lines.count.extent,
+        .width = is_packed ? matrix->ld : lines.width.extent,
         .batch = packed->batch,
         .repeat = is_m ? counts->col_blocks : counts->row_blocks,
         .bytes = s->element_bytes,

@@ -122,9 +122,9 @@ bool tj_mma_packs(const tj_mma_shape *s, bool is_m)
 /* Does no copy hang over the end of a line? */
 static bool ends_whole(const tj_problem *view, tj_which which, int32_t width)
 {
-    const tj_dim *const dim = tj_problem_lines(view, which).width;
+    const tj_dim dim = tj_problem_lines(view, which).width;
 
-    return (dim->mode == TJ_DIM_FIXED ? dim->extent : dim->multiple_of > 1 ? dim->multiple_of : 1) % width == 0;
+    return (dim.mode == TJ_DIM_FIXED ? dim.extent : dim.multiple_of > 1 ? dim.multiple_of : 1) % width == 0;
 }
 
 /* A copy past the registers may take less than all of its elements. A load takes all of them. */
@@ -250,7 +250,7 @@ int32_t tj_mma_copies_at_once(const tj_problem *view, const tj_mma_shape *s, boo
 int32_t tj_mma_p_vector(const tj_problem *view, const tj_mma_shape *s)
 {
     /* Columns of a thread that lie side by side: those of one product, or of two whose columns take turns. */
-    const int32_t run = tj_mma_tile_of(view, s, false).load == TJ_MMA_BYTES ? 4 : 2;
+    const int32_t run = (tj_mma_tile_of(view, s, false).load == TJ_MMA_BYTES ? 4 : 2) / tj_access_sums(view, s->splits);
 
     for (int32_t width = tj_least(run, s->vector); width > 1; width /= 2)
         if (s->splits > 1 ? tj_access_fits_workspace(view, width) : tj_access_fits_output(view, width))
@@ -704,6 +704,7 @@ const tj_family tj_family_mma = {
     .constraint = constraints,
     .start = &tj_mma_start,
     .sums_in_registers = true,
+    .takes_pairs = true,
     .takes_groups = true,
     .checks_k = true,
     .widest = 256,

@@ -73,6 +73,7 @@ const tj_family tj_family_naive = {
     .param = params,
     .param_count = sizeof params / sizeof params[0],
     .constraint = constraints,
+    .takes_pairs = true,
     .takes_groups = true,
     .checks_k = false,
     .widest = 32,

@@ -81,7 +81,7 @@ tj_planes_units tj_planes_units_of(const tj_planes_shape *s)
 
 int32_t tj_planes_p_vector(const tj_problem *view, const tj_planes_shape *s)
 {
-    return s->vector > 1 && tj_access_fits_output(view, 2) ? 2 : 1;
+    return s->vector > 1 && tj_access_sums(view, 1) == 1 && tj_access_fits_output(view, 2) ? 2 : 1;
 }
 
 int32_t tj_planes_registers(const tj_planes_shape *s)
@@ -279,6 +279,7 @@ const tj_family tj_family_planes = {
     .constraint = constraints,
     .start = &tj_planes_start,
     .sums_in_registers = true,
+    .takes_pairs = true,
     .checks_k = true,
     .widest = 256,
     .tile = tile,

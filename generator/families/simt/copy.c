@@ -127,16 +127,23 @@ int64_t tj_simt_shared_bytes(const tj_problem *view, const tj_simt_shape *s)
 
 /* ---- P ------------------------------------------------------------------------------------------------------------ */
 
+int32_t tj_simt_p_width(const tj_problem *view, const tj_simt_shape *s)
+{
+    return tj_simt_vec(view) / tj_access_sums(view, s->splits);
+}
+
 bool tj_simt_has_vector_p(const tj_problem *view, const tj_simt_shape *s)
 {
-    const int32_t width = tj_simt_vec(view);
+    const int32_t width = tj_simt_p_width(view, s);
 
-    return s->vector >= width && (s->splits > 1 ? tj_access_fits_workspace(view, width) : tj_access_fits_output(view, width));
+    return width > 1 && s->vector >= width &&
+           (s->splits > 1 ? tj_access_fits_workspace(view, width) : tj_access_fits_output(view, width));
 }
 
 int32_t tj_simt_col_run(const tj_problem *view, const tj_simt_shape *s)
 {
-    const bool may_spread = s->copy == TJ_COPY_ASYNC && view->n.layout == TJ_ROW_MAJOR;
+    const bool may_spread = s->copy == TJ_COPY_ASYNC && view->n.layout == TJ_ROW_MAJOR &&
+                            tj_access_sums(view, s->splits) == 1; /* the columns of a pair stay with one thread */
 
     return may_spread && !tj_simt_has_vector_p(view, s) ? tj_simt_copy_of(view, s, false).width : tj_simt_vec(view);
 }

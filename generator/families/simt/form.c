@@ -384,7 +384,7 @@ static void describe_alignment(const tj_problem *view, const tj_simt_shape *s, t
 {
     const int32_t in = tj_facts_of(view->m.type)->bytes;
     const bool writes_vectors = tj_simt_has_vector_p(view, s) && s->splits == 1;
-    const int32_t out = writes_vectors ? tj_simt_vec(view) * tj_facts_of(view->p.type)->bytes : 0;
+    const int32_t out = writes_vectors ? tj_simt_p_width(view, s) * tj_facts_of(view->p.type)->bytes : 0;
 
     form->align[form->is_swapped ? TJ_MATRIX_N : TJ_MATRIX_M] = in * tj_simt_copy_of(view, s, true).width;
     form->align[form->is_swapped ? TJ_MATRIX_M : TJ_MATRIX_N] = in * tj_simt_copy_of(view, s, false).width;
@@ -449,7 +449,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_template_set_flag(fill, "m_skews", m.skew > 0);
     tj_template_set_flag(fill, "n_skews", n.skew > 0);
     tj_template_set_flag(fill, "vector_p", tj_simt_has_vector_p(view, &s));
-    tj_template_set_int(fill, "p_vector", tj_simt_has_vector_p(view, &s) ? tj_simt_vec(view) : 1);
+    tj_template_set_int(fill, "p_vector", tj_simt_has_vector_p(view, &s) ? tj_simt_p_width(view, &s) : 1);
     tj_template_set_int(fill, "col_run", tj_simt_col_run(view, &s));
     tj_template_set_flag(fill, "spreads_cols", spreads_cols);
     tj_template_set(fill, "row_of", "r / VEC * (4 * VEC) + r % VEC");
@@ -482,6 +482,7 @@ const tj_family tj_family_simt = {
     .constraint = constraints,
     .start = &tj_simt_start,
     .sums_in_registers = true,
+    .takes_pairs = true,
     .takes_groups = true,
     .checks_k = true,
     .widest = 256,

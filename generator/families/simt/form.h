@@ -47,6 +47,9 @@ int64_t tj_simt_shared_bytes(const tj_problem *view, const tj_simt_shape *s);
 /** Those that the sums of a thread take, the operands of two steps, and what is on its way through registers. */
 int32_t tj_simt_registers(const tj_problem *view, const tj_simt_shape *s);
 
+/** Elements of P whose sums lie side by side in a thread. */
+int32_t tj_simt_p_width(const tj_problem *view, const tj_simt_shape *s);
+
 /** Are P and C written and read VEC elements at a time? */
 bool tj_simt_has_vector_p(const tj_problem *view, const tj_simt_shape *s);
 

@@ -399,6 +399,7 @@ const tj_family tj_family_skinny = {
     .constraint = constraints,
     .start = &tj_skinny_start,
     .sums_in_registers = true,
+    .takes_pairs = true,
     .checks_k = true,
     .widest = 8192,
     .is_swapped = is_swapped,

@@ -97,6 +97,7 @@ const tj_family tj_family_tiled = {
     .param = params,
     .param_count = sizeof params / sizeof params[0],
     .constraint = constraints,
+    .takes_pairs = true,
     .takes_groups = true,
     .checks_k = true,
     .widest = 32,

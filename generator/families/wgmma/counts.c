@@ -59,13 +59,13 @@ static void count_boxes(const tj_problem *view, const tj_wgmma_shape *s, bool is
     const tj_matrix *const x = tj_problem_matrix(view, which);
     const tj_lines lines = tj_problem_lines(view, which);
     const tj_wgmma_tile t = tj_wgmma_tile_of(view, s, is_m);
-    const int64_t bytes = s->element_bytes, width = lines.width->extent, box = (int64_t)t.blocks * t.line,
+    const int64_t bytes = s->element_bytes, width = lines.width.extent, box = (int64_t)t.blocks * t.line,
                   tile = t.along_k ? t.line
                          : is_m    ? s->bm
                                    : s->bn;
     const pieces repeated = pieces_of(is_m ? counts->col_blocks : counts->row_blocks, 0),
                  products = pieces_of(view->batch, x->stride > 0 ? x->stride * bytes : 0),
-                 all = combine(combine(repeated, products), pieces_of(lines.count->extent, x->ld * bytes));
+                 all = combine(combine(repeated, products), pieces_of(lines.count.extent, x->ld * bytes));
     const int64_t whole = width >= box ? (width - box) / tile + 1 : 0;
     tj_traffic *const traffic = is_m ? &counts->load_m : &counts->load_n;
 

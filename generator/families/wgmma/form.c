@@ -193,31 +193,33 @@ static bool has_boxes(const tj_problem *view, const tj_wgmma_shape *s)
 {
     return s->splits <= 1 && view->groups.count == 0 && !view->epilogue.has_beta && !tj_stride_is_pointers(view->p.stride) &&
            tj_access_lines_begin_at(view, TJ_MATRIX_P, CHUNK / tj_facts_of(view->p.type)->bytes) &&
-           tj_access_fits_output(view, 2);
+           tj_access_fits_output(view, 2) &&
+           (tj_access_sums(view, s->splits) == 1 || tj_facts_of(view->p.type)->bytes > 1); /* a line of a box has 16 bytes */
 }
 
 tj_wgmma_output tj_wgmma_output_of(const tj_problem *view, const tj_wgmma_shape *s)
 {
     const int32_t p_bytes = tj_facts_of(view->p.type)->bytes, warps = 4 * s->multipliers,
-                  sum_bytes = tj_facts_of((int32_t)tj_sum_type(view))->bytes;
+                  sum_bytes = tj_facts_of((int32_t)tj_sum_type(view))->bytes, sums = tj_access_sums(view, s->splits);
     tj_wgmma_output out = {.slice = 16};
     int32_t most = 64;
 
     if (s->store == TJ_WGMMA_BOXES || (s->store == 0 && has_boxes(view, s))) {
-        most = TJ_WGMMA_LINE / p_bytes;
+        most = TJ_WGMMA_LINE / p_bytes * sums;
         out.boxes = 1;
     }
     while (out.slice * 2 <= most && s->bn % (out.slice * 2) == 0)
         out.slice *= 2;
     out.vector = 1;
     if (out.boxes > 0)
-        out.vector = 2;
+        out.vector = 2 / sums;
     else if (s->store != TJ_WGMMA_ELEMENTS)
-        for (int32_t next = 2; next <= tj_least(out.slice / 4, 8) && next * (s->splits > 1 ? sum_bytes : p_bytes) <= CHUNK &&
-                               (s->splits > 1 ? tj_access_fits_workspace(view, next) : tj_access_fits_output(view, next));
+        for (int32_t next = 2;
+             next * sums <= tj_least(out.slice / 4, 8) && next * (s->splits > 1 ? sum_bytes : p_bytes) <= CHUNK &&
+             (s->splits > 1 ? tj_access_fits_workspace(view, next) : tj_access_fits_output(view, next));
              next *= 2)
             out.vector = next;
-    out.bytes = (int64_t)warps * TJ_WGMMA_SLICE_ROWS * out.slice * (out.boxes > 0 ? p_bytes : sum_bytes);
+    out.bytes = (int64_t)warps * TJ_WGMMA_SLICE_ROWS * (out.boxes > 0 ? out.slice / sums * p_bytes : out.slice * sum_bytes);
     while (out.boxes > 0 && out.boxes < MOST_BOXES &&
            all_shared(ring_bytes(view, s) + 2 * out.bytes) <= MAX_SHARED / s->blocks) {
         out.boxes *= 2; /* what room there is beside the stages */
@@ -538,15 +540,15 @@ static void describe_map(const tj_problem *view, const tj_wgmma_shape *s, const 
 static void describe_output(const tj_problem *view, const tj_wgmma_shape *s, tj_template_params *fill, tj_launch_form *form)
 {
     const tj_wgmma_output out = tj_wgmma_output_of(view, s);
-    const int32_t bytes = out.vector * tj_facts_of(view->p.type)->bytes;
+    const int32_t bytes = out.vector * tj_facts_of(view->p.type)->bytes, box = out.slice / tj_access_sums(view, s->splits);
 
     if (out.boxes > 0) {
         form->align[TJ_MATRIX_P] = CHUNK;
         form->tensor_map[MAP_P] = (tj_tensor_map){
             .matrix = TJ_MATRIX_P,
             .rank = view->batch == 1 ? 2 : 3,
-            .box = {out.slice, TJ_WGMMA_SLICE_ROWS, 1},
-            .swizzle = out.slice * tj_facts_of(view->p.type)->bytes,
+            .box = {box, TJ_WGMMA_SLICE_ROWS, 1},
+            .swizzle = box * tj_facts_of(view->p.type)->bytes,
         };
         if (form->tensor_map[MAP_P].swizzle < 32)
             form->tensor_map[MAP_P].swizzle = 0;
@@ -555,6 +557,8 @@ static void describe_output(const tj_problem *view, const tj_wgmma_shape *s, tj_
         form->align[TJ_MATRIX_C] = view->epilogue.has_beta ? bytes : 0;
     }
     tj_template_set_int(fill, "slice", out.slice);
+    tj_template_set(fill, "box_cols", box < out.slice ? "(SLICE / 2)" : "SLICE");
+    tj_template_set(fill, "box_first", box < out.slice ? "(block_col + first * 4) / 2" : "block_col + first * 4");
     tj_template_set_int(fill, "p_vector", out.vector);
     tj_template_set_int(fill, "boxes", out.boxes);
     tj_template_set_flag(fill, "vector_p", out.vector > 1);
@@ -649,6 +653,7 @@ const tj_family tj_family_wgmma = {
     .constraint = constraints,
     .start = &tj_wgmma_start,
     .sums_in_registers = true,
+    .takes_pairs = true,
     .takes_groups = true,
     .checks_k = true,
     .widest = 256,

@@ -92,7 +92,7 @@ int32_t tj_wplanes_sum_registers(const tj_wplanes_shape *s)
 
 int32_t tj_wplanes_p_vector(const tj_problem *view, const tj_wplanes_shape *s)
 {
-    return s->vector > 1 && tj_access_fits_output(view, 2) ? 2 : 1;
+    return s->vector > 1 && tj_access_sums(view, 1) == 1 && tj_access_fits_output(view, 2) ? 2 : 1;
 }
 
 /* ---- constraints -------------------------------------------------------------------------------------------------- */
@@ -321,6 +321,7 @@ const tj_family tj_family_wgmma_planes = {
     .constraint = constraints,
     .start = &tj_wplanes_start,
     .sums_in_registers = true,
+    .takes_pairs = true,
     .checks_k = true,
     .widest = 256,
     .tile = tile,

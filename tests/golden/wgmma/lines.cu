@@ -357,7 +357,7 @@ wgmma_f16_512x304x704(
                             const index_t Col = block_col + first * 4 + place % SLICE;
                             if (Col >= l)  // all P_VECTOR of them, or none
                                 continue;
-                            const vector_t<sum_t, P_VECTOR> taken = read<P_VECTOR>(&in_lines(lines, place / SLICE, place % SLICE));
+                            const auto taken = read<P_VECTOR>(&in_lines(lines, place / SLICE, place % SLICE));
 #pragma unroll
                             for (int i = 0; i < P_VECTOR; ++i)
                                 sum[r][c + i] = taken.element[i];

@@ -94,7 +94,7 @@ def _look_at_offsets(offsets: Any, groups: int, stream: Optional[int]) -> Tuple[
 def _request(a: View, b: View, out: Optional[View], width: int, on_host: bool, dtype: Any, compute: Optional[str]) -> Request:
     """That of a product of all rows with one matrix of b, and then with as many as there are groups."""
     one = View(b.kind, b.address, b.shape[1:], b.strides[1:], b.type, b.device, b.owner)
-    made = request(a, one, out, None, None, None, _PLAIN, dtype, compute)
+    made = request(a, one, out, None, None, None, (), _PLAIN, dtype, compute)
     if made.is_empty:
         return made
     groups, step = b.shape[0], b.strides[0]

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, List, Optional, Sequence, Tuple
+from typing import Any, List, Optional, Sequence, Tuple, Union
 
 import numpy
 
@@ -12,22 +12,22 @@ from tilejit._arrays import DeviceArray, View, current_stream, device_of, elemen
 from tilejit._binding import ffi, lib
 from tilejit._context import Context, default_context, host_context
 from tilejit._errors import InvalidArgument, check, failure, text
-from tilejit._problem import Epilogue, Problem, Request, look_at_epilogue, request
+from tilejit._problem import _PLAIN, Epilogue, Operand, Problem, Request, epilogue_of, look_at_epilogue, look_at_operands, request
 from tilejit._types import BYTES, numpy_dtype, torch_dtype
 
-_PLAIN = Epilogue()
 _MOST_CALLS = 65536  # prepared calls that a context remembers
 
 
-def matmul(a: Any, b: Any, out: Any = None, *, epilogue: Optional[Epilogue] = None, stream: Any = None, dtype: Any = None,
-           compute: Optional[str] = None, context: Optional[Context] = None) -> Any:
+def matmul(a: Any, b: Any, out: Any = None, *, epilogue: Union[Epilogue, str, None] = None, stream: Any = None, dtype: Any = None,
+           compute: Optional[str] = None, context: Optional[Context] = None, **operands: Any) -> Any:
     """Multiply two arrays by the rules of ``numpy.matmul``, with a CUDA kernel written for exactly this product.
 
     a, b: arrays of NumPy, PyTorch, CuPy or JAX, or others with ``__cuda_array_interface__`` or ``__dlpack__``, all in the same place.
         a is (..., j, k) and b (..., k, l), or vectors of k elements. The rows or the columns of each matrix must be contiguous, so
         transposed views and slices are taken as they lie. M and N have one type, or are e4m3 and e5m2, or s8 and u8.
     out: receives the product, (..., j, l); it must not overlap a or b. Default: a new array of a's kind.
-    epilogue: what becomes of a sum before it is stored: see ``Epilogue``.
+    epilogue: what becomes of a sum before it is stored: an expression, such as ``"gelu(acc + bias[col])"``, or an ``Epilogue``.
+    operands: what the expression names: ``bias=bias``, arrays and numbers; and ``alpha``, ``beta`` and ``c`` where it has them.
     stream: the stream to launch on, as PyTorch or CuPy hands it out, or its ``cudaStream_t``. Default: the current stream of the
         library whose array a, b or out is; the one that ``__cuda_array_interface__`` names; the legacy default stream.
     dtype: the type of the product where out is left out, such as ``"f32"`` or ``torch.float32``. Default: that of a, and s32 for
@@ -45,7 +45,7 @@ def matmul(a: Any, b: Any, out: Any = None, *, epilogue: Optional[Epilogue] = No
     TypeError (a type that is no array, or has no such elements), and the other kinds of ``Error``.
     """
     handle = stream_handle(stream)
-    epilogue = epilogue or _PLAIN
+    epilogue = epilogue_of(epilogue, operands)
     torch = sys.modules.get("torch")
     if (torch is not None and isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor) and (out is None or isinstance(out, torch.Tensor))
             and epilogue.is_plain and a.is_cuda):
@@ -85,15 +85,16 @@ def _multiply(a: Any, b: Any, out: Any, epilogue: Epilogue, handle: Optional[int
     va, vb = look(a, "a", handle), look(b, "b", handle)
     vo = None if out is None else look(out, "out", handle)
     vc, vm, vn = (None, None, None) if epilogue is _PLAIN else look_at_epilogue(epilogue, handle)
+    withs = look_at_operands(epilogue, handle) if epilogue.operands else ()
     if va.device is None and vb.device is None:
-        return _on_host(va, vb, out, vo, vc, vm, vn, epilogue, dtype, compute, context)
+        return _on_host(va, vb, out, vo, vc, vm, vn, withs, epilogue, dtype, compute, context)
     if context is None:
         context = next((each._context for each in (a, b, out) if isinstance(each, DeviceArray)), None) or default_context()
     key = (va.key(), vb.key(), vo and vo.key(), vc and vc.key(), vm and vm.key(), vn and vn.key(), epilogue.alpha != 1, epilogue.factor != 0, dtype,
-           compute)
+           compute, epilogue.expression, tuple(operand.key() for operand in withs))
     made = context._calls.get(key)
     if made is None:
-        made = request(va, vb, vo, vc, vm, vn, epilogue, dtype, compute)
+        made = request(va, vb, vo, vc, vm, vn, withs, epilogue, dtype, compute)
         if len(context._calls) >= _MOST_CALLS:
             context._calls.clear()
         context._calls[key] = made
@@ -105,17 +106,21 @@ def _multiply(a: Any, b: Any, out: Any, epilogue: Epilogue, handle: Optional[int
     if handle is None:
         handle = next((current_stream(view) for view in (va, vb, vo) if view.kind in ("torch", "cupy")), va.stream)
     with device_of(va):
-        _launch(context, made, va, vb, vo, vc, vm, vn, epilogue, handle)
+        _launch(context, made, va, vb, vo, vc, vm, vn, withs, epilogue, handle)
         if va.kind == "jax":
             context.synchronize(handle)
     return out, made
 
 
 def _launch(context: Context, made: Request, a: View, b: View, out: View, c: Optional[View], scale_m: Optional[View], scale_n: Optional[View],
-            epilogue: Epilogue, stream: int) -> None:
+            withs: Sequence[Operand], epilogue: Epilogue, stream: int) -> None:
     """Queue the launches of a request. Raises what the library says of it."""
     _must_live(a, b, out, c, scale_m, scale_n)
-    base = (c or out).address if epilogue.factor != 0 else 0
+    base = (c or out).address if made.has_c else 0
+    if epilogue.expression is not None:
+        _queue_with(context._open(), made, a.address, b.address, out.address, base, scale_m.address if scale_m else 0,
+                    scale_n.address if scale_n else 0, withs, epilogue, stream)
+        return
     _queue(context._open(), made, a.address, b.address, out.address, base, scale_m.address if scale_m else 0, scale_n.address if scale_n else 0, epilogue,
            stream)
 
@@ -135,13 +140,35 @@ def _queue(context: Any, made: Request, m: int, n: int, p: int, base: int, ones:
             raise failure(error.status, text(error.message))
 
 
-def _on_host(a: View, b: View, out: Any, vo: Optional[View], c: Optional[View], scale_m: Optional[View], scale_n: Optional[View], epilogue: Epilogue,
-             dtype: Any, compute: Optional[str], context: Optional[Context]) -> Tuple[Any, Request]:
+def _queue_with(context: Any, made: Request, m: int, n: int, p: int, base: int, ones: int, others: int, withs: Sequence[Operand],
+                epilogue: Epilogue, stream: int) -> None:
+    """The same with the operands of an expression."""
+    arrays = [operand for operand in withs if operand.view is not None]
+    addresses, numbers = ffi.new("size_t[]", lib.TJ_EPILOGUE_OPERANDS), ffi.new("double[]", lib.TJ_EPILOGUE_OPERANDS)
+    for operand in withs:
+        if operand.view is None:
+            numbers[lib.tj_epilogue_find(ffi.addressof(made.problem.epilogue), operand.name.encode())] = operand.number
+        elif operand.view.address == 0:
+            raise InvalidArgument(f"the operand {operand.name} has no memory: it was freed")
+    for to_m, to_n, to_p, to_c, *to_arrays in made.offsets:
+        for operand, offset in zip(arrays, to_arrays):
+            assert operand.view is not None
+            addresses[made.withs[operand.name]] = operand.view.address + offset
+        error = lib.tjpy_matmul_with(context, made.problem, made.operands, m + to_m, n + to_n, p + to_p, base + to_c if base else 0, ones, others,
+                                     epilogue.alpha, epilogue.factor, addresses, numbers, stream)
+        if error:
+            raise failure(error.status, text(error.message))
+
+
+def _on_host(a: View, b: View, out: Any, vo: Optional[View], c: Optional[View], scale_m: Optional[View], scale_n: Optional[View],
+             withs: Sequence[Operand], epilogue: Epilogue, dtype: Any, compute: Optional[str], context: Optional[Context]) -> Tuple[Any, Request]:
     """The product of host arrays: copied to the device, as it has them tight, and back. So out may overlap a and b."""
     _must_live(a, b, vo, c, scale_m, scale_n)
     tight_out = vo and View(vo.kind, vo.address, vo.shape, tight(vo.shape), vo.type, vo.device, vo.owner, vo.read_only)
     a, b, c, scale_m, scale_n = _compact(a), _compact(b), c and _compact(c), scale_m and _compact(scale_m), scale_n and _compact(scale_n)
-    made = request(a, b, tight_out, c, scale_m, scale_n, epilogue, dtype, compute)
+    stored = withs  # as the caller has them
+    withs = [Operand(each.name, each.view and _compact(each.view), each.number) for each in withs]
+    made = request(a, b, tight_out, c, scale_m, scale_n, withs, epilogue, dtype, compute)
     if vo is None:
         out = _new_host(a, made)
         vo = look(out, "out", None)
@@ -156,16 +183,24 @@ def _on_host(a: View, b: View, out: Any, vo: Optional[View], c: Optional[View], 
         try:
             product = DeviceArray(context, made.out_shape, made.out_type)
             copies.append(product)
-            if epilogue.factor != 0 and c is None:
+            if made.has_c and c is None:
                 _write(product, _compact(vo))
+            there = [Operand(each.name, each.view and moved(each.view), each.number) for each in withs]
             _launch(context, made, moved(a), moved(b), look(product, "out", None), c and moved(c), scale_m and moved(scale_m), scale_n and moved(scale_n),
-                    epilogue, 0)
+                    there, epilogue, 0)
             context.synchronize()
             _store(context, product, vo)
+            for before, after in zip(stored, there):
+                if before.view is not None and after.view is not None and _is_output(made, before.name):
+                    _store(context, after.view.owner, before.view)
         finally:
             for array in copies:
                 array.free()
     return _as_jax(out) if a.kind == "jax" else out, made
+
+
+def _is_output(made: Request, name: str) -> bool:
+    return bool(made.problem.epilogue.expression.operand[made.withs[name]].is_output)
 
 
 def _compact(view: View) -> View:

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, List, Optional, Sequence, Tuple
+from dataclasses import dataclass, field
+from numbers import Real
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from tilejit._arrays import View, elements, look, tight
 from tilejit._binding import ffi, lib
@@ -24,6 +25,13 @@ class Epilogue:
     c: an array of the shape and type of the product, or without its batch dimensions.
     beta: a number; 1 if there is a c, else 0. A beta without a c adds to ``out`` itself.
     scale_m, scale_n: f32 arrays on the device of a: one number, or one for each row of a and each column of b. Not with f64.
+    expression: what ``out`` receives in place of that formula, such as ``"gelu(acc + bias[col])"``, over ``acc`` (the scaled sum), ``row``,
+        ``col``, ``alpha``, ``beta``, ``c`` and operands of any other name (docs/epilogues.md). Pairs of columns,
+        ``"silu(acc[2*col]) * acc[2*col+1]"``, give ``out`` half as many columns.
+    operands: what the expression's operands are, by name: a number, or an array on the device of a. ``bias[col]`` is an array of as many
+        elements as ``out`` has columns, ``gain[row]`` as many as it has rows, ``residual[row, col]`` of the shape of ``out`` and stored as
+        it is; ahead of these may stand batch dimensions, as far as ``out`` has them. An operand whose type the expression leaves out has
+        that of its array. Further outputs are operands too, which are written.
     """
 
     alpha: float = 1.0
@@ -31,16 +39,60 @@ class Epilogue:
     beta: Optional[float] = None
     scale_m: Any = None
     scale_n: Any = None
+    expression: Optional[str] = None
+    operands: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def is_plain(self) -> bool:
         """Whether it needs no array."""
-        return self.c is None and self.scale_m is None and self.scale_n is None
+        return self.c is None and self.scale_m is None and self.scale_n is None and self.expression is None
 
     @property
     def factor(self) -> float:
         """beta, as it is used."""
         return self.beta if self.beta is not None else float(self.c is not None)
+
+
+def epilogue_of(epilogue: Any, operands: Mapping[str, Any]) -> Epilogue:
+    """What matmul was given: an Epilogue, or an expression with its operands. Raises TypeError for anything else."""
+    if isinstance(epilogue, str):
+        own = {name: value for name, value in operands.items() if name not in ("alpha", "beta", "c")}
+        return Epilogue(expression=epilogue, operands=own, **{name: value for name, value in operands.items() if name not in own})
+    if operands:
+        raise TypeError(f"matmul has no argument {next(iter(operands))}, unless an operand of its epilogue has that name: write "
+                        "epilogue='gelu(acc + bias[col])', bias=bias")
+    if epilogue is not None and not isinstance(epilogue, Epilogue):
+        raise TypeError(f"epilogue is a {type(epilogue).__qualname__}: pass an expression, such as 'relu(acc)', or an Epilogue")
+    return epilogue or _PLAIN
+
+
+_PLAIN = Epilogue()
+BY_COL, BY_ROW, BY_BOTH = 1, 2, 3
+
+
+@dataclass
+class Operand:
+    """One operand of an expression: an array, or a number."""
+
+    name: str
+    view: Optional[View]
+    number: float = 0.0
+
+    def key(self) -> Tuple[Any, ...]:
+        """What a call depends on but the address and the number."""
+        return (self.name, self.view and self.view.key())
+
+
+def look_at_operands(epilogue: Epilogue, stream: Optional[int]) -> Tuple[Operand, ...]:
+    """Those of its expression, in whatever order."""
+    return tuple(Operand(name, None, float(value)) if isinstance(value, Real) else Operand(name, look(value, f"the operand {name}", stream))
+                 for name, value in epilogue.operands.items())
+
+
+def parse_epilogue(expression: str, epilogue: Any) -> None:
+    """Fill in a tj_epilogue. Raises InvalidArgument, with the place, where the expression is none."""
+    error = ffi.new("tj_error *")
+    check(lib.tj_epilogue_parse(expression.encode("utf-8", "replace"), ffi.addressof(epilogue), error), error)
 
 
 class Problem:
@@ -53,12 +105,14 @@ class Problem:
     batch: how many such products, one behind the other.
     compute: "tf32", "f32_split" and the like, where sums are not to be those of the type.
     alpha, beta: True if the launch multiplies by alpha, and adds beta * C.
+    epilogue: an expression in place of both, such as ``"gelu(acc + bias:bf16[col])"``; operands without a type are f32 (f64 with f64).
 
     Raises InvalidArgument for what cannot be computed, TypeError for an unknown type.
     """
 
     def __init__(self, j: int, k: int, l: int, dtype: Any = "f32", *, n_dtype: Any = None, out_dtype: Any = None, layouts: str = "rrr",
-                 batch: int = 1, compute: Optional[str] = None, alpha: bool = False, beta: bool = False) -> None:
+                 batch: int = 1, compute: Optional[str] = None, alpha: bool = False, beta: bool = False,
+                 epilogue: Optional[str] = None) -> None:
         if len(layouts) != 3 or set(layouts) - set("rc"):
             raise InvalidArgument(f"layouts is {layouts!r}: write three letters for M, N and P, each r or c")
         c = new_problem()
@@ -70,14 +124,18 @@ class Problem:
         c.c.layout = c.p.layout
         c.compute = compute_number(compute)
         c.epilogue.has_alpha, c.epilogue.has_beta = int(alpha), int(beta)
+        if epilogue is not None:
+            if alpha or beta:
+                raise InvalidArgument("alpha and beta are named by the epilogue's expression: leave the arguments out")
+            parse_epilogue(epilogue, c.epilogue)
         self._c = checked(c)
 
     @classmethod
-    def of(cls, a: Any, b: Any, out: Any = None, *, epilogue: Optional[Epilogue] = None, dtype: Any = None,
-           compute: Optional[str] = None) -> "Problem":
+    def of(cls, a: Any, b: Any, out: Any = None, *, epilogue: Any = None, dtype: Any = None,
+           compute: Optional[str] = None, **operands: Any) -> "Problem":
         """The problem that ``matmul`` of the same arguments launches, with the strides of these arrays."""
         problem = cls.__new__(cls)
-        problem._c = request_of(a, b, out, epilogue or Epilogue(), dtype, compute, None).problem
+        problem._c = request_of(a, b, out, epilogue_of(epilogue, operands), dtype, compute, None).problem
         return problem
 
     @property
@@ -110,7 +168,12 @@ class Problem:
         words.append("".join("rc"[matrix.layout] for matrix in (c.m, c.n, c.p)))
         if self._c.compute:
             words.append(text(lib.tj_compute_name(self._c.compute)))
-        words += [word for word, has in (("alpha", c.epilogue.has_alpha), ("beta", c.epilogue.has_beta)) if has]
+        if c.epilogue.expression.nodes:
+            line = ffi.new("char[]", lib.TJ_EPILOGUE_TEXT_BYTES)
+            lib.tj_epilogue_print(ffi.addressof(c.epilogue), line)
+            words.append(text(line))
+        else:
+            words += [word for word, has in (("alpha", c.epilogue.has_alpha), ("beta", c.epilogue.has_beta)) if has]
         return " ".join(words)
 
     def __repr__(self) -> str:
@@ -134,21 +197,23 @@ def checked(problem: Any) -> Any:
 class Request:
     """What a call of matmul comes to, for arrays of given shapes and strides: a problem, and where each launch of it begins."""
 
-    __slots__ = ("problem", "operands", "out_shape", "out_type", "offsets", "is_empty")
+    __slots__ = ("problem", "operands", "out_shape", "out_type", "offsets", "is_empty", "withs", "has_c")
 
     def __init__(self, out_shape: Tuple[int, ...], out_type: int) -> None:
         self.problem: Any = None
         self.operands: Any = None
         self.out_shape = out_shape
         self.out_type = out_type
-        self.offsets: List[Tuple[int, ...]] = []  # bytes from the beginnings of a, b, out and c
+        self.offsets: List[Tuple[int, ...]] = []  # bytes from the beginnings of a, b, out and c, and of the arrays in withs
+        self.withs: Dict[str, int] = {}  # operands of the expression, and their numbers
+        self.has_c = False  # c, or out in its place, is read
         self.is_empty = 0 in out_shape
 
 
 def request_of(a: Any, b: Any, out: Any, epilogue: Epilogue, dtype: Any, compute: Optional[str], stream: Optional[int]) -> Request:
     """The request of arrays that are not looked at yet."""
     return request(look(a, "a", stream), look(b, "b", stream), None if out is None else look(out, "out", stream), *look_at_epilogue(epilogue, stream),
-                   epilogue, dtype, compute)
+                   look_at_operands(epilogue, stream), epilogue, dtype, compute)
 
 
 def look_at_epilogue(epilogue: Epilogue, stream: Optional[int]) -> Tuple[Optional[View], Optional[View], Optional[View]]:
@@ -158,13 +223,14 @@ def look_at_epilogue(epilogue: Epilogue, stream: Optional[int]) -> Tuple[Optiona
             None if epilogue.scale_n is None else look(epilogue.scale_n, "epilogue.scale_n", stream))
 
 
-def request(a: View, b: View, out: Optional[View], c: Optional[View], scale_m: Optional[View], scale_n: Optional[View], epilogue: Epilogue,
-            dtype: Any, compute: Optional[str]) -> Request:
+def request(a: View, b: View, out: Optional[View], c: Optional[View], scale_m: Optional[View], scale_n: Optional[View],
+            operands: Sequence[Operand], epilogue: Epilogue, dtype: Any, compute: Optional[str]) -> Request:
     """Turn arrays into a problem by the rules of numpy.matmul, without copying any. Raises InvalidArgument where strides do not allow it."""
     for view, name in ((a, "a"), (b, "b")):
         if not view.shape:
             raise InvalidArgument(f"{name} has no dimensions: multiply by a number with epilogue=tilejit.Epilogue(alpha=...)")
-    _same_place(((a, "a"), (b, "b"), (out, "out"), (c, "epilogue.c"), (scale_m, "epilogue.scale_m"), (scale_n, "epilogue.scale_n")))
+    _same_place(((a, "a"), (b, "b"), (out, "out"), (c, "epilogue.c"), (scale_m, "epilogue.scale_m"), (scale_n, "epilogue.scale_n"))
+                + tuple((operand.view, f"the operand {operand.name}") for operand in operands))
 
     # A vector is a matrix of one row, or of one column, whose dimension the product does not have.
     a_shape, a_strides = (a.shape, a.strides) if len(a.shape) > 1 else ((1,) + a.shape, (a.shape[0] * max(a.strides[0], 1),) + a.strides)
@@ -173,7 +239,6 @@ def request(a: View, b: View, out: Optional[View], c: Optional[View], scale_m: O
     if b_shape[-2] != k:
         raise InvalidArgument(f"a is {a.shape} and b is {b.shape}: a has {k} columns and b has {b_shape[-2]} rows, which must be as many")
     batch = _broadcast(a_shape[:-2], b_shape[:-2], a.shape, b.shape)
-    shown = batch + (() if len(a.shape) == 1 else (j,)) + (() if len(b.shape) == 1 else (l,))
 
     problem = new_problem()
     problem.m.type, problem.n.type = a.type, b.type
@@ -181,19 +246,28 @@ def request(a: View, b: View, out: Optional[View], c: Optional[View], scale_m: O
     problem.p.type = out.type if out is not None else 0 if dtype is None else number_of(dtype)
     if out is not None and dtype is not None and number_of(dtype) != out.type:
         raise InvalidArgument(f"dtype is {NAME[number_of(dtype)]} and out is of {NAME[out.type]}: leave one of them out")
-    problem.epilogue.has_alpha = int(epilogue.alpha != 1)
-    problem.epilogue.has_beta = int(epilogue.factor != 0)
-    if epilogue.factor != 0 and c is None and out is None:
-        raise InvalidArgument(f"beta is {epilogue.factor} and there is nothing to add: pass epilogue.c, or out, which is then added to")
-    problem.j.extent, problem.k.extent, problem.l.extent = max(j, 1), k, max(l, 1)
-    if 0 in shown:
+    if epilogue.expression is None:
+        problem.epilogue.has_alpha = int(epilogue.alpha != 1)
+        problem.epilogue.has_beta = int(epilogue.factor != 0)
+    else:
+        _declare(problem, epilogue.expression, operands)
+    if problem.epilogue.has_beta and c is None and out is None:
+        raise InvalidArgument(f"beta is {epilogue.factor} and there is nothing to add: pass epilogue.c, or out, which is then added to"
+                              if epilogue.expression is None else "the epilogue reads c, and there is none: pass c, or out, which is then read")
+    takes_pairs = bool(lib.tj_epilogue_pairs(ffi.addressof(problem.epilogue)))
+    if takes_pairs and l % 2:
+        raise InvalidArgument(f"the epilogue takes pairs of columns, and b has {l}: give it an even number")
+    columns = l // 2 if takes_pairs else l  # of the product, as it is stored
+    shown = batch + (() if len(a.shape) == 1 else (j,)) + (() if len(b.shape) == 1 else (columns,))
+    problem.j.extent, problem.k.extent, problem.l.extent = max(j, 1), k, max(l, 2 if takes_pairs else 1)
+    if 0 in shown and epilogue.expression is None:
         problem.epilogue.has_beta = 0
     checked(problem)  # the types go together
     made = Request(shown, lib.tj_problem_canonical(problem).p.type)
     if c is not None and c.type != made.out_type:
         raise InvalidArgument(f"epilogue.c is of {NAME[c.type]} and the product of {NAME[made.out_type]}: they must be of the same type")
 
-    full = batch + (j, l)
+    full = batch + (j, columns)
     if out is not None:
         if out.shape != shown:
             raise InvalidArgument(f"out is {out.shape} and the product is {shown}")
@@ -207,14 +281,14 @@ def request(a: View, b: View, out: Optional[View], c: Optional[View], scale_m: O
 
     # Matrices
     p_strides = tight(full) if out is None else _with_vectors(out.strides, full, a, b)
-    p_layout, p_ld = _lay("out", j, l, p_strides[-2], p_strides[-1], ROW)
+    p_layout, p_ld = _lay("out", j, columns, p_strides[-2], p_strides[-1], ROW)
     m_layout, m_ld = _lay("a", j, k, a_strides[-2], a_strides[-1], ROW)
     n_layout, n_ld = _lay("b", k, l, b_strides[-2], b_strides[-1], ROW)
     c_strides: Tuple[int, ...] = (0,) * len(full)
     c_ld = 0
-    if c is not None and epilogue.factor != 0:
+    if c is not None and problem.epilogue.has_beta:
         c_strides = _strides_of_c(c, shown, full, a, b)
-        c_layout, c_ld = _lay("epilogue.c", j, l, c_strides[-2], c_strides[-1], p_layout)
+        c_layout, c_ld = _lay("epilogue.c", j, columns, c_strides[-2], c_strides[-1], p_layout)
         if c_layout != p_layout:
             raise InvalidArgument("epilogue.c is " + ("column" if c_layout else "row") + "-major and out is not: both must be stored in the same "
                                   "layout; copy one of them")
@@ -223,15 +297,18 @@ def request(a: View, b: View, out: Optional[View], c: Optional[View], scale_m: O
 
     # The batch: one stride for each operand, and a launch for each product of the dimensions that one stride cannot express.
     steps = (_stretch(a_strides[:-2], a_shape[:-2], batch), _stretch(b_strides[:-2], b_shape[:-2], batch), p_strides[:-2], c_strides[:-2])
+    arrays = [operand for operand in operands if operand.view is not None]
+    steps += tuple(_lay_operand(made, operand, j, columns, batch, p_layout) for operand in arrays)
     dims = _merge(batch, steps)
     inner = max(range(len(dims)), key=lambda i: dims[i][0]) if dims else None
-    count, stride = dims.pop(inner) if inner is not None else (1, (0, 0, 0, 0))
+    count, stride = dims.pop(inner) if inner is not None else (1, (0,) * len(steps))
     if count > 1 and stride[2] == 0:
         raise InvalidArgument(f"out has strides of {out.strides if out else ()}: its products lie in the same memory")
-    has_c = bool(problem.epilogue.has_beta)
+    has_c = made.has_c = bool(problem.epilogue.has_beta)
     if (count > 1 and stride[1] == 0 and scale_m is None and m_layout == p_layout == ROW and stride[0] == j * m_ld and stride[2] == j * p_ld
-            and (not has_c or stride[3] == j * c_ld) and j * count <= MOST):
-        j, count, stride = j * count, 1, (0, 0, 0, 0)  # all share b: together they are one taller product
+            and (not has_c or stride[3] == j * c_ld) and j * count <= MOST and not _names_rows(problem)
+            and all(_goes_on(made, operand, stride[4 + i], j) for i, operand in enumerate(arrays))):
+        j, count, stride = j * count, 1, (0,) * len(steps)  # all share b: together they are one taller product
     problem.j.extent, problem.batch = j, count
     for matrix, layout, ld, step in ((problem.m, m_layout, m_ld, stride[0]), (problem.n, n_layout, n_ld, stride[1]),
                                      (problem.p, p_layout, p_ld, stride[2])):
@@ -241,14 +318,80 @@ def request(a: View, b: View, out: Optional[View], c: Optional[View], scale_m: O
     problem.epilogue.scale_m = _scale("epilogue.scale_m", scale_m, j, "a has rows")
     problem.epilogue.scale_n = _scale("epilogue.scale_n", scale_n, l, "b has columns")
     made.operands.scale_m.stride = made.operands.scale_n.stride = BROADCAST
+    for i, operand in enumerate(arrays):
+        getattr(made.operands, "with")[made.withs[operand.name]].stride = _stride(stride[4 + i], count)
     checked(problem)
 
-    sizes = (BYTES[a.type], BYTES[b.type], BYTES[made.out_type], BYTES[made.out_type])
-    starts: List[Tuple[int, ...]] = [(0, 0, 0, 0)]
+    sizes = (BYTES[a.type], BYTES[b.type], BYTES[made.out_type], BYTES[made.out_type]) + tuple(BYTES[operand.view.type] for operand in arrays
+                                                                                             if operand.view is not None)
+    starts: List[Tuple[int, ...]] = [(0,) * len(steps)]
     for extent, move in dims:
-        starts = [tuple(start[i] + index * move[i] for i in range(4)) for start in starts for index in range(extent)]
-    made.offsets = [tuple(start[i] * sizes[i] for i in range(4)) for start in starts]
+        starts = [tuple(start[i] + index * move[i] for i in range(len(steps))) for start in starts for index in range(extent)]
+    made.offsets = [tuple(start[i] * sizes[i] for i in range(len(steps))) for start in starts]
     return made
+
+
+def _declare(problem: Any, expression: str, operands: Sequence[Operand]) -> None:
+    """Parse an expression, and give operands whose type it leaves out that of their arrays."""
+    parse_epilogue(expression, problem.epilogue)
+    tree = problem.epilogue.expression
+    given = {operand.name: operand for operand in operands}
+    for i in range(tree.operands):
+        declared = tree.operand[i]
+        name = text(declared.name)
+        operand = given.pop(name, None)
+        if operand is None:
+            raise InvalidArgument(f"the epilogue names {name}, which is not there: pass {name}=...")
+        if (operand.view is None) != (declared.indexed == 0):
+            raise InvalidArgument(f"{name} is " + ("a number and the epilogue indexes it: pass an array" if operand.view is None else
+                                                   f"an array and the epilogue takes it for a number: pass one, or index it, such as {name}[col]"))
+        if operand.view is None:
+            continue
+        if declared.type == 0:
+            declared.type = operand.view.type
+        if declared.type != operand.view.type:
+            raise InvalidArgument(f"the operand {name} is of {NAME[operand.view.type]}, and the epilogue says {NAME[declared.type]}")
+        if declared.is_output and operand.view.read_only:
+            raise InvalidArgument(f"the output {name} is read-only")
+    if given:
+        raise InvalidArgument(f"the epilogue has no operand {next(iter(given))}: {expression}")
+
+
+def _lay_operand(made: Request, operand: Operand, j: int, columns: int, batch: Tuple[int, ...], p_layout: int) -> Tuple[int, ...]:
+    """Its steps over the batch; its leading dimension goes into the operands."""
+    tree, view, name = made.problem.epilogue.expression, operand.view, operand.name
+    assert view is not None
+    index = made.withs[name] = lib.tj_epilogue_find(ffi.addressof(made.problem.epilogue), name.encode())
+    indexed = tree.operand[index].indexed
+    own = {BY_COL: (columns,), BY_ROW: (j,), BY_BOTH: (j, columns)}[indexed]
+    lead = len(view.shape) - len(own)
+    if lead < 0 or lead > len(batch) or view.shape[lead:] != own or any(x not in (1, y) for x, y in zip(view.shape[:lead], batch[len(batch) - lead:])):
+        raise InvalidArgument(f"the operand {name} is {view.shape}, and the epilogue asks for {own}, with batch dimensions of {batch} ahead or without")
+    if indexed == BY_BOTH:
+        layout, ld = _lay(f"the operand {name}", j, columns, view.strides[-2], view.strides[-1], p_layout)
+        if layout != p_layout:
+            raise InvalidArgument(f"the operand {name} is " + ("column" if layout else "row") + "-major and out is not: both must be stored in the "
+                                  "same layout; copy one of them")
+        getattr(made.operands, "with")[index].ld = ld
+    elif own[0] > 1 and view.strides[-1] != 1:
+        raise InvalidArgument(f"the operand {name} has strides of {view.strides}: its elements must be contiguous; pass a copy")
+    if tree.operand[index].is_output and view.shape[:lead] != batch:
+        raise InvalidArgument(f"the output {name} is {view.shape}: it needs memory for every product of {batch}")
+    return _stretch(view.strides[:lead], view.shape[:lead], batch)
+
+
+def _names_rows(problem: Any) -> bool:
+    """Does what becomes of an element depend on its row within its product?"""
+    tree = problem.epilogue.expression
+    return any(tree.node[i].op == lib.TJ_OP_ROW for i in range(tree.nodes)) or any(tree.operand[i].indexed == BY_ROW for i in range(tree.operands))
+
+
+def _goes_on(made: Request, operand: Operand, step: int, j: int) -> bool:
+    """Where products follow each other as rows of a taller one, does the operand too?"""
+    index = made.withs[operand.name]
+    if made.problem.epilogue.expression.operand[index].indexed == BY_COL:
+        return step == 0
+    return bool(step == j * getattr(made.operands, "with")[index].ld)
 
 
 def _same_place(views: Sequence[Tuple[Optional[View], str]]) -> None:
