@@ -67,6 +67,7 @@ static void fill_frame(const tj_problem *view, const tj_launch_form *form, tj_co
 
     memset(counts, 0, sizeof *counts);
     counts->element_bytes = (int32_t)tj_type_bytes((tj_type)view->m.type);
+    counts->n_element_bytes = (int32_t)tj_type_bytes((tj_type)view->n.type);
     counts->sum_bytes = tj_sum_bytes(view);
     counts->block_rows = product->block_rows;
     counts->block_cols = product->block_cols;
@@ -81,7 +82,8 @@ static void fill_frame(const tj_problem *view, const tj_launch_form *form, tj_co
         view->epilogue.expression.nodes > 0 ? tj_epilogue_flop(view) * j * tj_problem_p_cols(view) * view->batch : 0;
     counts->pipe = (int32_t)pipe_of_sums(view);
     counts->work[TJ_PIPE_MEMORY] =
-        counts->element_bytes * (j * k * matrices(view, view->m.stride) + k * l * matrices(view, view->n.stride)) +
+        counts->element_bytes * j * k * matrices(view, view->m.stride) +
+        counts->n_element_bytes * k * l * matrices(view, view->n.stride) +
         p_bytes * j * tj_problem_p_cols(view) * (view->batch + (view->epilogue.has_beta ? matrices(view, view->c.stride) : 0));
 }
 
@@ -170,8 +172,12 @@ tj_status tj_count_resolved(const tj_problem *problem, const tj_config *resolved
     }
     if (is_swapped) { /* the text's M is the caller's N */
         const tj_traffic m = counts->load_n;
+        const int32_t bytes = counts->n_element_bytes;
+
         counts->load_n = counts->load_m;
         counts->load_m = m;
+        counts->n_element_bytes = counts->element_bytes;
+        counts->element_bytes = bytes;
     }
     counts->global_bytes = counts->load_m.bytes + counts->load_n.bytes + counts->load_c.bytes + counts->store_p.bytes +
                            counts->store_w.bytes + counts->load_w.bytes + counts->pack.load.bytes + counts->pack.store.bytes;
@@ -180,7 +186,8 @@ tj_status tj_count_resolved(const tj_problem *problem, const tj_config *resolved
     counts->global_bytes += counts->load_pointers.bytes + counts->reduce.load_pointers.bytes + counts->load_scales.bytes +
                             counts->reduce.load_scales.bytes;
     counts->intensity = ratio(counts->flop, counts->global_bytes);
-    counts->phase.intensity = ratio(counts->phase.flop, counts->phase.loads * counts->element_bytes);
+    counts->phase.intensity =
+        ratio(2 * counts->phase.flop, counts->phase.loads * (counts->element_bytes + counts->n_element_bytes));
     return TJ_OK;
 }
 

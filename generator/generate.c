@@ -114,6 +114,7 @@ static void set_types(tj_template_params *params, const tj_problem *view)
     int parts = 0;
 
     tj_template_set_flag(params, "mixed", is_mixed);
+    tj_template_set_flag(params, "widens_weights", tj_widens_weights(view->m.type, view->n.type));
     tj_template_set(params, "input_t", tj_facts_of(view->m.type)->cuda);
     tj_template_set(params, "m_t", is_mixed ? tj_facts_of(view->m.type)->cuda : "input_t");
     tj_template_set(params, "n_t", is_mixed ? tj_facts_of(view->n.type)->cuda : "input_t");
@@ -124,7 +125,7 @@ static void set_types(tj_template_params *params, const tj_problem *view)
                     : scalar == sum  ? "sum_t"
                                      : tj_type_get_facts(scalar)->cuda);
     tj_template_set_flag(params, "whole", scalar == TJ_S32);
-    tj_template_set_flag(params, "widens", view->m.type != (int32_t)sum);
+    tj_template_set_flag(params, "widens", view->m.type != (int32_t)sum || view->n.type != (int32_t)sum);
     for (int32_t type = 1; type <= tj_type_count(); type++) {
         const bool converts = conversions >> type & 1, writes = view->p.type == type || converts,
                    reads = view->m.type == type || view->n.type == type || (operands >> type & 1) || converts ||

@@ -61,8 +61,10 @@ tj_problem tj_problem_words(const tj_problem *problem)
         c.m.type = TJ_F32;
     if (c.n.type == TJ_TYPE_DEFAULT)
         c.n.type = c.m.type;
-    if (c.p.type == TJ_TYPE_DEFAULT && tj_facts_of(c.m.type))
-        c.p.type = tj_facts_of(c.m.type)->product;
+    const int32_t leading = tj_leading_type(c.m.type, c.n.type);
+
+    if (c.p.type == TJ_TYPE_DEFAULT && tj_facts_of(leading))
+        c.p.type = tj_facts_of(leading)->product;
     c.c.type = c.p.type;
     c.c.layout = c.p.layout;
     c.c.transposed = c.p.transposed;
@@ -72,8 +74,8 @@ tj_problem tj_problem_words(const tj_problem *problem)
         m->layout ^= m->transposed;
         m->transposed = 0;
     }
-    if (c.compute == TJ_COMPUTE_DEFAULT && tj_facts_of(c.m.type))
-        c.compute = tj_facts_of(c.m.type)->compute;
+    if (c.compute == TJ_COMPUTE_DEFAULT && tj_facts_of(leading))
+        c.compute = tj_facts_of(leading)->compute;
     return c;
 }
 

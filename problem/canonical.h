@@ -132,6 +132,24 @@ static inline tj_type tj_scalar_type(const tj_problem *problem)
     return sum == TJ_S32 && (is_real || !tj_facts_of(problem->p.type)->is_integer) ? TJ_F32 : sum;
 }
 
+/** Are elements of this type integers of 8 bits? */
+static inline bool tj_type_is_int8(int32_t type)
+{
+    return type == TJ_S8 || type == TJ_U8;
+}
+
+/** Do integers of 8 bits, the weights of one operand, meet floats, the activations of the other? Then they are widened on load. */
+static inline bool tj_widens_weights(int32_t m, int32_t n)
+{
+    return tj_type_is_int8(m) != tj_type_is_int8(n);
+}
+
+/** The type of M and N that decides how products are summed, and what P is by default: of weights and activations the latter's. */
+static inline int32_t tj_leading_type(int32_t m, int32_t n)
+{
+    return tj_widens_weights(m, n) && tj_type_is_int8(m) ? n : m;
+}
+
 /** Are elements of this type floats of 8 bits? */
 static inline bool tj_type_is_fp8(int32_t type)
 {

@@ -27,9 +27,14 @@ static tj_status check_dim(char name, const tj_dim *dim, int64_t minimum, tj_err
     return TJ_OK;
 }
 
-/* One type, or two of 8 bits that are summed alike. */
+/* One type, two of 8 bits that are summed alike, or weights of 8 bits and what is multiplied by them. */
 static bool go_together(int32_t m, int32_t n)
 {
+    if (tj_widens_weights(m, n)) {
+        const int32_t leading = tj_leading_type(m, n);
+
+        return leading == TJ_F32 || leading == TJ_F16 || leading == TJ_BF16;
+    }
     return m == n ||
            (tj_facts_of(m)->bytes == 1 && tj_facts_of(n)->bytes == 1 && tj_facts_of(m)->compute == tj_facts_of(n)->compute);
 }
@@ -46,8 +51,10 @@ static const char *name_inputs(int32_t m, int32_t n, char text[INPUTS_BYTES])
     return text;
 }
 
-static bool can_compute(int32_t m, int32_t compute)
+static bool can_compute(int32_t m, int32_t n, int32_t compute)
 {
+    if (tj_widens_weights(m, n))
+        return compute == TJ_COMPUTE_DEFAULT || compute == TJ_COMPUTE_F32;
     switch (compute) {
     case TJ_COMPUTE_TF32:
     case TJ_COMPUTE_F32_SPLIT:
@@ -61,20 +68,22 @@ static bool can_compute(int32_t m, int32_t compute)
 
 static tj_status check_compute(int32_t compute, const int32_t type[TJ_MATRICES], tj_error *err)
 {
-    const int32_t m = type[TJ_MATRIX_M], p = type[TJ_MATRIX_P], standard = tj_facts_of(m)->compute;
+    const int32_t m = type[TJ_MATRIX_M], n = type[TJ_MATRIX_N], p = type[TJ_MATRIX_P];
+    const int32_t standard = tj_facts_of(tj_leading_type(m, n))->compute;
     const tj_compute_facts *facts = tj_compute_facts_of(standard);
     char list[TJ_NAME_LIST_BYTES], inputs[INPUTS_BYTES];
 
-    (void)name_inputs(m, type[TJ_MATRIX_N], inputs);
+    (void)name_inputs(m, n, inputs);
     if (compute != TJ_COMPUTE_DEFAULT && !tj_compute_facts_of(compute))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "compute is %d: use TJ_COMPUTE_DEFAULT, %s", compute,
                        tj_compute_list(true, list));
-    if (!can_compute(m, compute))
+    if (!can_compute(m, n, compute))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "compute is %s but %s: use %s%s", tj_compute_name((tj_compute)compute),
                        inputs, facts->name,
-                       m == TJ_F32         ? ", tf32 or f32_split"
-                       : tj_type_is_fp8(m) ? " or f32_fp8"
-                                           : "");
+                       tj_widens_weights(m, n) ? ""
+                       : m == TJ_F32           ? ", tf32 or f32_split"
+                       : tj_type_is_fp8(m)     ? " or f32_fp8"
+                                               : "");
     if (!(facts->products >> p & 1))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s but P is %s: such a P may be %s", inputs, tj_type_name((tj_type)p),
                        tj_type_list(facts->products, false, list));
@@ -89,8 +98,8 @@ static tj_status check_types(const tj_problem *problem, tj_error *err)
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++) {
         const bool is_input = which <= TJ_MATRIX_N;
         const int32_t asked = tj_problem_matrix(problem, which)->type;
-        const int32_t like[] = {TJ_F32, type[TJ_MATRIX_M], which == TJ_MATRIX_P ? tj_facts_of(type[TJ_MATRIX_M])->product : 0,
-                                type[TJ_MATRIX_P]};
+        const int32_t leading = which == TJ_MATRIX_P ? tj_leading_type(type[TJ_MATRIX_M], type[TJ_MATRIX_N]) : TJ_F32;
+        const int32_t like[] = {TJ_F32, type[TJ_MATRIX_M], tj_facts_of(leading)->product, type[TJ_MATRIX_P]};
 
         type[which] = asked ? asked : like[which];
         if (!tj_facts_of(type[which]))
@@ -101,7 +110,9 @@ static tj_status check_types(const tj_problem *problem, tj_error *err)
                            tj_type_name((tj_type)type[which]), tj_type_list(tj_types_where(true), false, list));
     }
     if (!go_together(type[TJ_MATRIX_M], type[TJ_MATRIX_N]))
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "M is %s but N is %s: give both one type, e4m3 and e5m2, or s8 and u8",
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "M is %s but N is %s: give both one type, e4m3 and e5m2, s8 and u8, or one of them s8 or u8 and the "
+                       "other f32, f16 or bf16",
                        tj_type_name((tj_type)type[TJ_MATRIX_M]), tj_type_name((tj_type)type[TJ_MATRIX_N]));
     if (type[TJ_MATRIX_C] != type[TJ_MATRIX_P])
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "P is %s but C is %s: C has the type of P, leave its type 0",

@@ -80,7 +80,7 @@ void tj_problem_print(const tj_problem *problem, char out[TJ_PROBLEM_TEXT_BYTES]
             tj_text_append(&text, which == TJ_MATRIX_N ? " N:" : " P:");
             tj_text_append(&text, tj_type_name((tj_type)tj_problem_matrix(&c, which)->type));
         }
-    if (c.compute != tj_facts_of(c.m.type)->compute) {
+    if (c.compute != tj_facts_of(tj_leading_type(c.m.type, c.n.type))->compute) {
         tj_text_append(&text, " compute:");
         tj_text_append(&text, tj_compute_name((tj_compute)c.compute));
     }

@@ -23,7 +23,7 @@ double tj_allowed_error(const tj_problem *problem, double alpha)
 
         return 0x1p-20 * (k * tj_largest_product(&c) * a + (is_integer ? 65536 : 1)) + is_integer;
     }
-    return (4 * u * (k + 8) + 16 * compute->input_roundoff * sqrt(k)) * a + 8 * u;
+    return (4 * u * (k + 8) + 16 * compute->input_roundoff * sqrt(k)) * tj_largest_product(&c) * a + 8 * u;
 }
 
 int64_t tj_compare_random_products(const tj_problem *problem, double alpha, const void *p, const void *other, int64_t count)

@@ -52,7 +52,10 @@ void tj_textbook_count(const tj_problem *view, int32_t tile_width, tj_counts *co
     tj_scales_count_tiles(view, tile_width, tile_width, TJ_SCALES_BY_ELEMENT, counts);
     counts->registers = counts->registers_least = counts->registers_most = 32;
     counts->chain_fma = 1;
-    counts->work[TJ_PIPE_L2] = counts->element_bytes * view->batch * view->k.extent *
-                                   (view->j.extent * counts->col_blocks + view->l.extent * counts->row_blocks) +
+    if (tj_widens_weights(view->m.type, view->n.type)) /* each is converted by a subtraction where it is loaded */
+        counts->sums += tj_type_is_int8(view->m.type) ? counts->load_m.elements : counts->load_n.elements;
+    counts->work[TJ_PIPE_L2] = view->batch * view->k.extent *
+                                   (counts->element_bytes * view->j.extent * counts->col_blocks +
+                                    counts->n_element_bytes * view->l.extent * counts->row_blocks) +
                                counts->store_p.bytes + counts->load_c.bytes;
 }

@@ -139,7 +139,8 @@ typedef struct tj_counts {
     int32_t pipe; /**< tj_pipe: where the products are added up */
     int32_t threads_per_block;
     int32_t block_rows, block_cols; /**< of P, that one block computes */
-    int32_t element_bytes;          /**< of M and N */
+    int32_t element_bytes;          /**< of M */
+    int32_t n_element_bytes;        /**< of N */
     int32_t sum_bytes;              /**< of the type that is summed in, and of what lies in shared memory */
     int64_t phases;                 /**< per block at most: ceil(k / depth), its split's; 0 for a family without any */
     int64_t barriers;               /**< passed by whole blocks, all blocks together */

@@ -154,8 +154,10 @@ enum { TJ_GROUPS_MOST = 65535, TJ_GROUPS_MOST_HOST_BYTES = 3072 };
 /**
  * A problem. Start from TJ_PROBLEM_INIT; zero in any field means its default.
  *
- * M and N have the same type, or are e4m3 and e5m2, or s8 and u8. P may have another type, as tj_compute_facts.products says. C
- * has the type and the layout of P; its own may repeat them or be 0.
+ * M and N have the same type, or are e4m3 and e5m2, or s8 and u8; or one holds weights of s8 or u8, and the other f32, f16 or bf16:
+ * weights are widened where they are loaded, which is exact, and summed in f32; epilogue.scale_m or scale_n is what they stand for.
+ * P may have another type, as tj_compute_facts.products says: beside weights it is like the floats. C has the type and the layout
+ * of P; its own may repeat them or be 0.
  */
 typedef struct tj_problem {
     size_t struct_size; /**< set by TJ_PROBLEM_INIT, so that old programs work with new libraries */

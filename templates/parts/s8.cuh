@@ -19,7 +19,14 @@ struct s8 {
     //@| }
     //@ end
     //@ end
-    //@ if reads_s8
+    //@ if reads_s8 and widens_weights
+
+    //@| // 2^23 + 128 + value has it as its last bits, so one subtraction converts it: four times as fast as the instruction that does.
+    //@| __device__ operator float() const
+    //@| {
+    //@|     return __uint_as_float(0x4b000000u | (static_cast<unsigned char>(value) ^ 0x80u)) - 8388736.0f;
+    //@| }
+    //@ elif reads_s8
 
     __device__ operator int() const
     {

@@ -19,7 +19,14 @@ struct u8 {
     //@| }
     //@ end
     //@ end
-    //@ if reads_u8
+    //@ if reads_u8 and widens_weights
+
+    //@| // 2^23 + value has it as its last bits, so one subtraction converts it: four times as fast as the instruction that does.
+    //@| __device__ operator float() const
+    //@| {
+    //@|     return __uint_as_float(0x4b000000u | value) - 8388608.0f;
+    //@| }
+    //@ elif reads_u8
 
     __device__ operator int() const
     {

@@ -98,8 +98,8 @@ skinny(  //@ kernel for skinny
     //@| const auto col_of = [&](int c) { return c * LANES + lane; };
     //@ end
 
-    input_t m_next[M_SHARE];
-    input_t n_next[K_THREAD][TN];
+    input_t m_next[M_SHARE];  //@ m_t for input_t
+    input_t n_next[K_THREAD][TN];  //@ n_t for input_t
     const auto load = [&](index_t phase) {
         // This thread's share of N: nobody else needs it.
 #pragma unroll
@@ -119,7 +119,7 @@ skinny(  //@ kernel for skinny
             //@| const index_t at = col * ld_n + kk;
             //@ end
             //@ if check_k or check_l
-            vector_t<input_t, VECTOR> n = {};  // zero, which adds nothing, beyond the edge
+            vector_t<input_t, VECTOR> n = {};  // zero, which adds nothing, beyond the edge  //@ n_t for input_t
             if (kk < k && col < l)  //@ check_k && check_l  //@ k_end for k
                 n = read<VECTOR>(&N[at]);
             //@ else
@@ -150,7 +150,11 @@ skinny(  //@ kernel for skinny
             //@| if (e >= TM * PHASE)
             //@|     continue;
             //@ end
-            m_next[i] = row < j && kk < k ? M[at] : input_t{};  //@ check_j && check_k  //@ k_end for k
+            //@ if check_j or check_k
+            m_next[i] = row < j && kk < k ? M[at] : input_t{};  //@ m_t for input_t  //@ check_j && check_k  //@ k_end for k
+            //@ else
+            //@| m_next[i] = M[at];
+            //@ end
         }
     };
 

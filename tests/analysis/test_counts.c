@@ -189,6 +189,12 @@ static const row rows[] = {
     {"skinny:splits=1", 6, 70, 66, WITH(.m.type = TJ_F64)},
     {"skinny:splits=1", 6, 70, 64, WITH(.m.type = TJ_F16)},
     {"skinny:splits=1", 6, 72, 61, WITH(.m.type = TJ_BF16, .n.layout = TJ_COL_MAJOR, .p.type = TJ_F32)},
+    {"skinny:splits=1,lanes=4,slices=16,tn=8", 6, 128, 64,
+     WITH(.m.type = TJ_BF16, .n.type = TJ_S8, .epilogue.scale_n = TJ_SCALE_EACH)},
+    {"skinny:splits=3", 5, 480, 61, WITH(.m.type = TJ_F16, .n.type = TJ_U8, .n.layout = TJ_COL_MAJOR)},
+    {"skinny:splits=1", 66, 70, 6, WITH(.m.type = TJ_S8, .n.type = TJ_F32)},
+    {"tiled:tile_width=16", 40, 50, 60, WITH(.m.type = TJ_BF16, .n.type = TJ_S8)},
+    {"naive:tile_width=16", 40, 50, 60, WITH(.m.type = TJ_U8, .n.type = TJ_F16, .p.layout = TJ_COL_MAJOR)},
     {"skinny:splits=1,lanes=4,slices=16,tn=8", 6, 70, 64, PLAIN},
     {"skinny:splits=1,lanes=32,slices=8,tn=4,vector=1", 6, 70, 133, PLAIN},
     {"skinny:splits=4", 7, 1000, 72, PLAIN},
@@ -515,6 +521,7 @@ static tj_problem problem_of(const row *r)
 
     if (r->with.m.type)
         problem.m.type = r->with.m.type;
+    problem.n.type = r->with.n.type;
     problem.compute = r->with.compute;
     problem.p.type = r->with.p.type;
     problem.m.layout = r->with.m.layout;

@@ -82,7 +82,10 @@ static bool is_fp8(int dtype)
     return dtype == TJ_E4M3 || dtype == TJ_E5M2;
 }
 
-/* One request per target for each family and type, each with another mixture of the rest. */
+/*
+ * One request per target for each family and type, each with another mixture of the rest. A type has one or two of the three rows of tiled
+ * on a target, and the others on the next.
+ */
 Test(compile, every_family_and_type_for_every_target)
 {
     enum { COPIES_AS_STORED = 1, EXACT = 2, ANY_TYPE = 4 }; /* asynchronously, of f32 and f64; of known sizes, many products */
@@ -109,6 +112,8 @@ Test(compile, every_family_and_type_for_every_target)
                 const unsigned count = place + (unsigned)dtype - 1; /* a new type leaves those of the others as they are */
                 tj_problem problem = TJ_PROBLEM_INIT(61, 64, 101, TJ_F32);
                 char label[200];
+                if (c >= 1 && c <= 3 && (t + c + (size_t)dtype) % 2)
+                    continue;
                 if ((rows[c].wants & COPIES_AS_STORED) && (strcmp(targets[t], "sm_75") == 0 || dtype >= TJ_F16))
                     continue;
                 if (dtype > TJ_BF16 && !(rows[c].wants & ANY_TYPE))

@@ -927,9 +927,10 @@ Test(mutations, small_kernels_are_silent)
 {
     const tj_nvrtc *nvrtc = nvrtc_or_skip("emulator/mutations");
 
-    for (size_t i = 0; i < sizeof smalls / sizeof smalls[0]; i++)
+    for (size_t i = 0; i < sizeof smalls / sizeof smalls[0]; i++) {
+        char *ptx = compile_text(nvrtc, smalls[i].text, "sm_80", smalls[i].name);
+
         for (int seed = 0; seed < 8; seed++) {
-            char *ptx = compile_text(nvrtc, smalls[i].text, "sm_80", smalls[i].name);
             int result;
             findings f;
             cu.set_option(CUEMU_SEED, (uint64_t)seed);
@@ -937,8 +938,9 @@ Test(mutations, small_kernels_are_silent)
             cr_expect(eq(sz, f.count, 0), "%s, seed %d: %s: %s", smalls[i].name, seed, kind_names[f.first[0].kind],
                       f.first[0].text);
             cr_expect(eq(int, result, 0), "%s", smalls[i].name);
-            free(ptx);
         }
+        free(ptx);
+    }
 }
 
 Test(mutations, each_broken_small_kernel_is_caught_by_the_right_checker)

@@ -58,7 +58,22 @@ static void draw_gaps(tj_problem *p)
 }
 
 /* How products are multiplied: the type of M and how it is summed. N has the same type, or now and then that of mate. */
-typedef enum way { BY_F32, BY_F64, BY_F16, BY_BF16, BY_TF32, BY_E4M3, BY_E5M2, BY_S8, BY_U8, BY_FP8, BY_SPLIT, WAYS } way;
+typedef enum way {
+    BY_F32,
+    BY_F64,
+    BY_F16,
+    BY_BF16,
+    BY_TF32,
+    BY_E4M3,
+    BY_E5M2,
+    BY_S8,
+    BY_U8,
+    BY_FP8,
+    BY_SPLIT,
+    BY_BF16_S8,
+    BY_U8_F16,
+    WAYS
+} way;
 
 static const struct {
     const char *name;
@@ -75,11 +90,15 @@ static const struct {
     {"u8", TJ_U8, TJ_S8, TJ_COMPUTE_DEFAULT, TJ_COMPUTE_S32},
     {"f32_fp8", TJ_E4M3, TJ_E5M2, TJ_COMPUTE_F32_FP8, TJ_COMPUTE_F32_FP8},
     {"f32_split", TJ_F32, 0, TJ_COMPUTE_F32_SPLIT, TJ_COMPUTE_F32_SPLIT},
+    {"bf16_s8", TJ_BF16, TJ_S8, TJ_COMPUTE_DEFAULT, TJ_COMPUTE_F32}, /* weights: N is of mate always */
+    {"u8_f16", TJ_U8, TJ_F16, TJ_COMPUTE_DEFAULT, TJ_COMPUTE_F32},
 };
 
 static void set_way(tj_problem *p, int w)
 {
     p->m.type = ways[w].type;
+    if (w == BY_BF16_S8 || w == BY_U8_F16)
+        p->n.type = ways[w].mate;
     p->compute = ways[w].compute;
 }
 

@@ -30,7 +30,7 @@ npy() {
 }
 
 ran=0
-for page in getting-started epilogues packs build-time no-disk upgrades; do
+for page in getting-started epilogues packs build-time no-disk upgrades faq; do
     here=$work/$page
     mkdir "$here"
     [ "$page" = getting-started ] || cp "$work/getting-started/main" "$here/app" # an application

@@ -267,6 +267,9 @@ static const char *mma_type(const tj_problem *view, int32_t type)
 
 static tj_status check_type(const tj_problem *view, tj_error *err)
 {
+    if (tj_widens_weights(view->m.type, view->n.type))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "family mma multiplies no %s by %s: use the family skinny or tiled",
+                       tj_facts_of(view->m.type)->name, tj_facts_of(view->n.type)->name);
     if (view->m.type != TJ_F32 || view->compute == TJ_COMPUTE_TF32)
         return TJ_OK;
     return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,

@@ -54,7 +54,7 @@ static void count(const tj_problem *view, const tj_config *config, tj_counts *co
     counts->waits = (view->k.extent + loads_in_flight - 1) / loads_in_flight;
     if (view->k.extent > 0) {
         count_loads(view, tile_width, true, counts->element_bytes, &counts->load_m);
-        count_loads(view, tile_width, false, counts->element_bytes, &counts->load_n);
+        count_loads(view, tile_width, false, counts->n_element_bytes, &counts->load_n);
     }
     tj_textbook_count(view, tile_width, counts);
     /* Whoever hangs over the edge has left before. */

@@ -195,9 +195,11 @@ void tj_skinny_count(const tj_problem *view, const tj_config *config, tj_counts 
     estimate_registers(&s, view->n.layout == TJ_ROW_MAJOR, tj_config_get(config, "blocks"), counts);
     if (phases > 0) {
         count_m(&c, counts->element_bytes, counts->col_blocks, &counts->load_m);
-        count_n(&c, counts->element_bytes, counts->row_blocks, &counts->load_n);
+        count_n(&c, counts->n_element_bytes, counts->row_blocks, &counts->load_n);
         count_tile(&c, counts);
     }
+    if (tj_widens_weights(view->m.type, view->n.type)) /* by a subtraction each; the compiler may spare those beyond the edge */
+        counts->sums += c.block_phases * c.phase * (tj_type_is_int8(view->m.type) ? s.tm : c.block_cols);
     count_tree(&c, counts);
     count_sums(&c, view->batch * splits, &counts->shared_load);
     if (splits > 1) {

@@ -47,7 +47,7 @@ static const tj_param params[] = {
     {"tn", "columns of P that a thread computes (rows with stream=m)", 1, 16, 0, NULL, columns_tried},
     {"lanes", "threads side by side along the columns: a power of 2", 1, 256, 0, NULL, lanes_tried},
     {"slices", "threads that share the k of a column: a power of 2", 1, 1024, 0, NULL, slices_tried},
-    {"vector", "elements in one load, which must be aligned to it: 1, 2, 4 or 8", 1, 8, 0, NULL, NULL, TJ_PARAM_ORDER},
+    {"vector", "elements in one load, which must be aligned to it: 1, 2, 4, 8 or 16", 1, 16, 0, NULL, NULL, TJ_PARAM_ORDER},
     {"k_thread", "elements along k that a thread loads in a phase: a power of 2", 1, 16, 0, NULL, k_tried},
     TJ_SPLITS(0, NULL),
     TJ_BLOCKS(8, 1, blocks_tried, TJ_PARAM_ORDER),
@@ -55,7 +55,7 @@ static const tj_param params[] = {
 };
 
 static const char *const constraints[] = {
-    "M, N and P are f32, f64, f16 or bf16",
+    "M, N and P are f32, f64, f16 or bf16; one of M and N may hold weights of s8 or u8",
     "P has at most 64 rows, or at most 64 columns; or the one that stands for few is known only at launch",
     "LANES, SLICES, VECTOR and K_THREAD are powers of 2, and 32 <= LANES * SLICES <= 1024 threads",
     "VECTOR elements have at most 16 bytes; the streamed matrix's lines, leading dimension and stride are multiples of VECTOR",
@@ -96,9 +96,9 @@ static bool is_swapped(const tj_problem *problem, const tj_config *config)
     return problem->l.mode == TJ_DIM_FIXED && problem->l.extent <= MOST_ROWS;
 }
 
-static bool is_16_bit(const tj_problem *view)
+static bool is_narrow(const tj_problem *view)
 {
-    return tj_facts_of(view->m.type)->bytes == 2;
+    return tj_facts_of(view->n.type)->bytes <= 2;
 }
 
 /* How many elements of N one aligned load may take. */
@@ -179,7 +179,7 @@ static bool may_split(const tj_problem *view, int64_t blocks)
 /* Enough blocks for every SM, while each keeps a few phases; but a block that streams little is done before a second kernel begins. */
 static int32_t default_splits(const tj_problem *view, const tj_skinny_shape *s)
 {
-    const int64_t streamed = extent_or(&view->k, 4096) * s->lanes * s->tn * tj_facts_of(view->m.type)->bytes;
+    const int64_t streamed = extent_or(&view->k, 4096) * s->lanes * s->tn * tj_facts_of(view->n.type)->bytes;
     const int64_t blocks = blocks_of(view, s->tm, s->lanes * s->tn);
     const int64_t phases = tj_ceil_div(extent_or(&view->k, 4096), (int64_t)s->slices * s->k_thread);
 
@@ -216,8 +216,8 @@ static void settle_all(const tj_problem *view, tj_config *config)
     int32_t *const slices = &v[SLICES], *const vector = &v[VECTOR], *const k_thread = &v[K_THREAD];
     const bool along_l = view->n.layout == TJ_ROW_MAJOR, is_open = *slices == 0, is_k_open = *k_thread == 0;
     /* Beside the sums, registers hold the loads on their way: unpacked where 16-bit, TM x K_THREAD of M where along k. */
-    const int32_t most_sums = tj_sum_bytes(view) == 8 || !along_l ? 32 : is_16_bit(view) ? 64 : 128;
-    const int32_t size = tj_facts_of(view->m.type)->bytes;
+    const int32_t most_sums = tj_sum_bytes(view) == 8 || !along_l ? 32 : is_narrow(view) ? 64 : 128;
+    const int32_t size = tj_facts_of(view->n.type)->bytes;
     tj_skinny_shape s;
 
     settle(vector, widest_that_divides(along_l ? *tn : *k_thread, widest_vector(view)));
@@ -250,6 +250,9 @@ static void settle_all(const tj_problem *view, tj_config *config)
 
 static tj_status check_problem(const tj_problem *view, bool is_swapped, tj_error *err)
 {
+    if (tj_sum_type(view) == TJ_S32)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "family skinny takes integers as one of M and N, and not as both: use the family mma or tiled");
     if (view->j.mode == TJ_DIM_FIXED && view->j.extent > MOST_ROWS)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "%c is %lld, and family skinny is for %d at most: another family, or stream=%c if %c is short",
@@ -261,7 +264,7 @@ static tj_status check_problem(const tj_problem *view, bool is_swapped, tj_error
 static tj_status check_shape(const tj_problem *view, const tj_skinny_shape *s, tj_error *err)
 {
     const bool along_l = view->n.layout == TJ_ROW_MAJOR;
-    const int32_t size = tj_facts_of(view->m.type)->bytes, most_sums = MOST_SUM_BYTES / tj_sum_bytes(view);
+    const int32_t size = tj_facts_of(view->n.type)->bytes, most_sums = MOST_SUM_BYTES / tj_sum_bytes(view);
     const int64_t bytes = shared_bytes(s, tj_sum_bytes(view), along_l);
 
     if (!tj_is_power_of_2(s->lanes) || !tj_is_power_of_2(s->slices) || !tj_is_power_of_2(s->vector) ||
@@ -273,7 +276,7 @@ static tj_status check_shape(const tj_problem *view, const tj_skinny_shape *s, t
                        s->slices, s->lanes * s->slices);
     if (s->vector > LOAD_BYTES / size)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "vector is %d, and one load takes %d elements of %s: use that at most",
-                       s->vector, LOAD_BYTES / size, tj_facts_of(view->m.type)->name);
+                       s->vector, LOAD_BYTES / size, tj_facts_of(view->n.type)->name);
     if (s->vector > widest_vector(view))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "vector is %d, and the lines of the streamed matrix are aligned to %d elements only: use vector=%d",
@@ -324,7 +327,7 @@ int32_t tj_skinny_run(const tj_problem *view, const tj_skinny_shape *s)
 {
     if (view->n.layout == TJ_COL_MAJOR)
         return s->vector;
-    return s->lanes * s->vector * tj_facts_of(view->m.type)->bytes < 64 ? 1 : s->k_thread;
+    return s->lanes * s->vector * tj_facts_of(view->n.type)->bytes < 64 ? 1 : s->k_thread;
 }
 
 /* Elements of N that a thread takes in all its phases, where NVRTC unrolls these: one row leaves them short, and their number is known. */
@@ -341,13 +344,13 @@ static int64_t unrolled(const tj_problem *view, const tj_skinny_shape *s)
  */
 static bool must_loop(const tj_problem *view, const tj_skinny_shape *s)
 {
-    return unrolled(view, s) > (is_16_bit(view) ? 1024 : 2048);
+    return unrolled(view, s) > (is_narrow(view) ? 1024 : 2048);
 }
 
 static const char *describe(const tj_problem *view, const tj_config *config, tj_template_params *fill, tj_launch_form *form)
 {
     const tj_skinny_shape s = tj_skinny_shape_of(config);
-    const int32_t bytes = tj_sum_bytes(view), align = s.vector * tj_facts_of(view->m.type)->bytes;
+    const int32_t bytes = tj_sum_bytes(view), align = s.vector * tj_facts_of(view->n.type)->bytes;
 
     tj_template_set_int(fill, "tm", s.tm);
     tj_template_set_int(fill, "tn", s.tn);
@@ -387,13 +390,13 @@ static bool is_worth_trying(const tj_problem *view, const tj_config *config)
 
     return view->j.extent <= WORTH_ROWS && threads >= 64 && threads <= 512 && blocks * threads <= 1024 &&
            (blocks == 1 || tj_limits_registers(blocks, threads)) && (cols == s.tn || cols / 2 < view->l.extent) &&
-           (phase == s.k_thread || phase / 2 < view->k.extent) && (unrolled(view, &s) <= 1536 || is_16_bit(view));
+           (phase == s.k_thread || phase / 2 < view->k.extent) && (unrolled(view, &s) <= 1536 || is_narrow(view));
 }
 
 const tj_family tj_family_skinny = {
     .name = "skinny",
     .summary = "P has few rows or columns: the other operand is streamed once, its k shared out over the whole GPU",
-    .types = TJ_FLOAT_TYPES,
+    .types = TJ_FLOAT_TYPES | 1U << TJ_S8 | 1U << TJ_U8, /* the last two as weights alone */
     .param = params,
     .param_count = sizeof params / sizeof params[0],
     .constraint = constraints,

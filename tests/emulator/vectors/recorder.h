@@ -3,7 +3,7 @@
  * recorder: run short pieces of PTX through a libcuda and compare with what a GPU gave.
  *
  *     NAME record LIBCUDA GOLDEN     run all, write digests and samples of the outputs
- *     NAME check  LIBCUDA GOLDEN     run all, compare; exit 1 if an operation differs
+ *     NAME check  LIBCUDA GOLDEN [N] run all, compare; exit 1 if an operation differs; the first N of 32 stretches of its sets
  *     NAME show   LIBCUDA PATTERN    run what matches, print all inputs and outputs, for diff
  *     NAME print  PATTERN            print the PTX of what matches
  *     NAME list                      print the names
