@@ -280,16 +280,15 @@ static double walk_cycles(const tj_device_facts *facts, const tj_counts *c, cons
     return h->walk_start + turns * (tile + exposed);
 }
 
-/* The kernel ahead, which copies operands to the workspace: from memory to the L2, through the L1, which has what is loaded twice, and,
- * where it transposes them, through shared memory, which is the same pipe; and the start of others that hardly move anything. */
+/* The kernel ahead, which copies operands to the workspace: from memory to the L2, through the L1 element by element, and, where it
+ * transposes them, through shared memory, which is the same pipe; and the start of others that hardly move anything. */
 static double pack_cycles(const tj_device_facts *facts, const tj_counts *c, const tj_peaks *peaks)
 {
     const int64_t shared = c->pack.shared_load.wavefronts + c->pack.shared_store.wavefronts;
     const double through_l1 =
         (double)(c->pack.load.merged + c->pack.store.merged + shared) / facts->sm_count / streams.pipe_efficiency;
-    const double stored = (double)c->pack.store.bytes, loaded = (double)c->pack.load.bytes;
-    const double moved =
-        ((c->pack.kernels > 0 ? loaded : fmin(loaded, stored)) + stored) / (peaks->per_s[TJ_PIPE_MEMORY] / peaks->clock_hz);
+    const double moved = (double)(c->pack.load.bytes + c->pack.store.bytes) / (peaks->per_s[TJ_PIPE_MEMORY] / peaks->clock_hz);
+
     const double starts = fmax(1, c->pack.kernels) * (streams.next_kernel + BLOCK_CYCLES);
 
     return c->pack.load.elements > 0 ? starts + streams.wait + fmax(through_l1, moved) : 0;

@@ -156,15 +156,6 @@ static bool is_wide_somewhere(const tj_problem *view, const tj_pack *pack)
     return is_wide(view, pack, TJ_MATRIX_M) || is_wide(view, pack, TJ_MATRIX_N);
 }
 
-/* Is there an operand whose lines begin anywhere? */
-static bool is_skewed_somewhere(const tj_problem *view, const tj_pack *pack)
-{
-    for (int i = 0; i < 2; i++)
-        if (pack->operand[i].is_packed && !is_wide(view, pack, both[i]))
-            return true;
-    return false;
-}
-
 /* Does any operand, and does any that is packed not? */
 static bool is_any(const tj_pack *pack, bool transposes)
 {
@@ -265,11 +256,10 @@ void tj_pack_describe(const tj_problem *view, const tj_pack *pack, tj_template_p
     tj_template_set_flag(fill, "packs", tj_pack_is_any(pack));
     tj_template_set_flag(fill, "pack_rounds", tj_pack_is_any(pack) && view->compute == TJ_COMPUTE_TF32);
     tj_template_set_flag(fill, "pack_wide", is_wide_somewhere(view, pack));
-    tj_template_set_flag(fill, "pack_skews", is_skewed_somewhere(view, pack));
     tj_template_set_flag(fill, "pack_copies", is_any(pack, false));
     tj_template_set_flag(fill, "pack_transposes", is_any(pack, true));
     tj_template_set_flag(fill, "pack_bytes", tj_facts_of(view->m.type)->bytes == 1);
-    tj_template_set(fill, "fetch", is_wide_somewhere(view, pack) ? "fetch<WIDE>" : "fetch");
+    tj_template_set(fill, "load_chunk", is_wide_somewhere(view, pack) ? "load_chunk<WIDE>" : "load_chunk");
     for (int i = 0; i < 2; i++)
         describe_operand(view, pack, both[i], fill);
     if (!tj_pack_is_any(pack))
@@ -305,53 +295,24 @@ void tj_pack_map(const tj_problem *view, const tj_pack *pack, tj_which which, tj
 
 enum { CHUNKS = TILE_BYTES / CHUNK_BYTES, WORDS = TILE_BYTES / 4 }; /* of a line of a tile */
 
-/* Chunks of a line that begins so many elements after a multiple of 16 bytes which are loaded with the words around them. */
-static int64_t chunks_inside(int64_t elements, int32_t width, int64_t before)
-{
-    const int64_t most = elements >= 2 * width - before ? (elements - 2 * width + before) / width + 1 : 0;
-
-    return before > 0 && most > 0 ? most - 1 : most; /* the first would begin ahead of the line */
-}
-
-/* What fetch loads where lines begin anywhere: 32 bytes of each chunk inside, and of the others what there is of them. */
-static int64_t skewed_bytes(const tj_problem *view, tj_which which)
-{
-    const tj_matrix *const from = tj_problem_matrix(view, which);
-    const tj_lines lines = tj_problem_lines(view, which);
-    const int32_t width = chunk_of(view, which);
-    const int64_t bytes = CHUNK_BYTES / width, count = lines.count.extent, matrices = matrices_of(view, which, view->batch);
-    int64_t all = lines.width.extent * bytes * count * matrices;
-
-    for (int64_t i = 0; i < width && i < count; i++) /* every width-th line begins alike, and every width-th product */
-        for (int64_t p = 0; p < width && p < matrices; p++) {
-            const int64_t before = (i * (from->ld % width) + p * (from->stride > 0 ? from->stride % width : 0)) % width;
-
-            all += chunks_inside(lines.width.extent, width, before) * CHUNK_BYTES * tj_ceil_div(count - i, width) *
-                   tj_ceil_div(matrices - p, width);
-        }
-    return all;
-}
-
-/* fetch, by so many threads side by side, and lines that others have. */
+/* load_chunk, by so many threads side by side, and lines that others have. */
 static void count_loads(const tj_problem *view, const tj_pack *pack, tj_which which, int32_t x, int32_t y, tj_traffic *traffic)
 {
     const tj_matrix *const from = tj_problem_matrix(view, which);
     const tj_lines lines = tj_problem_lines(view, which);
-    const bool wide = is_wide(view, pack, which);
-    const int32_t width = chunk_of(view, which);
+    const int32_t width = chunk_of(view, which), at_once = is_wide(view, pack, which) ? width : 1;
     const int64_t bytes = CHUNK_BYTES / width, count = lines.count.extent, matrices = matrices_of(view, which, view->batch);
-    const int64_t chunks = tj_ceil_div(lines.width.extent, width);
-    const int64_t loaded = wide ? lines.width.extent * bytes * count * matrices : skewed_bytes(view, which);
+    const int64_t chunks = tj_ceil_div(lines.width.extent, width), elements = lines.width.extent * count * matrices;
     tj_traffic loads = {.is_estimate = 1}; /* whose requests go on from one line to the next */
-    tj_access access = tj_tiled_access(x, y, chunks, count, CHUNK_BYTES, from->ld / width * CHUNK_BYTES);
+    tj_access access = tj_tiled_access(x, y, chunks, count, CHUNK_BYTES, from->ld * bytes);
 
     access.element_bytes = (int32_t)bytes;
-    access.width = width;
-    access.axis[2] = tj_batch_axis(matrices, from->stride / width * width, bytes);
-    access.repeat = wide ? 1 : 2;
+    access.width = at_once;
+    access.axis[2] = tj_batch_axis(matrices, from->stride, bytes);
+    access.repeat = width / at_once;
     tj_traffic_add(&loads, &access);
-    traffic->elements += loaded / bytes;
-    traffic->bytes += loaded;
+    traffic->elements += elements;
+    traffic->bytes += elements * bytes;
     traffic->requests += y > 1 ? loads.requests : access.repeat * matrices * tj_ceil_div(count * chunks, TJ_WARP);
     traffic->wavefronts += loads.wavefronts;
     traffic->sectors += loads.sectors;

@@ -97,8 +97,7 @@ typedef struct tj_phase_counts {
 } tj_phase_counts;
 
 /** What the first kernel moves where a family has one that copies operands to the workspace, or takes them apart; otherwise all
- * zero. The requests and sectors of its loads are an estimate; where lines begin anywhere, most is loaded twice. Operands that
- * it transposes pass through shared memory. */
+ * zero. The requests and sectors of its loads are an estimate. Operands that it transposes pass through shared memory. */
 typedef struct tj_pack_counts {
     int64_t barriers;
     tj_traffic load, store;

@@ -41,10 +41,10 @@ __device__ __forceinline__ void transpose_lines(pack_tile_t &tile, const element
         const long long first_line = i / across * PACK_EDGE, first = i % across * PACK_EDGE;  // of the tile
 #pragma unroll
         for (int line = threadIdx.x / 8; line < PACK_EDGE; line += PACK_THREADS / 8) {
-            uint4 chunk = {};
+            vector_t<element_t, PACK_WIDTH> chunk = {};
             if (first_line + line < lines)
-                chunk = finish(fetch<WIDE>(&from[(first_line + line) * ld], first + threadIdx.x % 8 * PACK_WIDTH, elements));  //@ fetch for fetch<WIDE>
-            tile[line * 8 + line / PACK_WIDTH + threadIdx.x % 8] = chunk;
+                chunk = load_chunk<WIDE>(&from[(first_line + line) * ld], first + threadIdx.x % 8 * PACK_WIDTH, elements);  //@ load_chunk for load_chunk<WIDE>
+            tile[line * 8 + line / PACK_WIDTH + threadIdx.x % 8] = reinterpret_cast<const uint4 &>(chunk);
         }
         __syncthreads();  // the tile is there
 

@@ -200,63 +200,17 @@ __device__ __forceinline__ int n_place(int line, int element)
 // pack: operands are copied to the workspace, where every line begins at a multiple of 16 bytes, and where what is added to a line,
 // or beyond the last one, is zero.
 constexpr int PACK_THREADS = 256;
-constexpr int PACK_TURNS = 4;  // chunks of 16 bytes that a thread has on their way at once
 constexpr int PACK_WIDTH = 16 / sizeof(input_t);  // elements of 16 bytes
 
-// At once: left to itself, the compiler loads some words of them again.
-__device__ __forceinline__ uint4 load_words(const void *from)
-{
-    uint4 words;
-    asm volatile("ld.global.v4.b32 {%0, %1, %2, %3}, [%4];" : "=r"(words.x), "=r"(words.y), "=r"(words.z), "=r"(words.w) : "l"(from) : "memory");
-    return words;
-}
-
-// The 16 bytes that begin `skew` bytes after the first of 32.
-__device__ __forceinline__ uint4 shift_together(const uint4 &low, const uint4 &high, unsigned int skew)
-{
-    unsigned int word[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
-#pragma unroll
-    for (int i = 0; i < 6; ++i)
-        word[i] = skew & 8 ? word[i + 2] : word[i];
-#pragma unroll
-    for (int i = 0; i < 5; ++i)
-        word[i] = skew & 4 ? word[i + 1] : word[i];
-    const unsigned int bits = skew % 4 * 8;
-    return {__funnelshift_r(word[0], word[1], bits), __funnelshift_r(word[1], word[2], bits), __funnelshift_r(word[2], word[3], bits), __funnelshift_r(word[3], word[4], bits)};
-}
-
-// 16 bytes of a line on their way, from its element `first` on; zero, where they are not there.
-// A line may begin anywhere: of bytes in its middle the two aligned words of 16 around them are loaded, which finish() shifts together.
-struct fetched_t {
-    uint4 low, high;
-    unsigned int skew;
-};
-
+// 16 bytes of a line from its element `first` on; zero, where they are not there.
 template <typename element_t>
-__device__ __forceinline__ fetched_t fetch(const element_t *line, long long first, long long elements)
+__device__ __forceinline__ vector_t<element_t, PACK_WIDTH> load_chunk(const element_t *line, long long first, long long elements)
 {
-    fetched_t fetched = {};
-    auto &chunk = reinterpret_cast<vector_t<element_t, PACK_WIDTH> &>(fetched.low);
-    const unsigned int skew = reinterpret_cast<unsigned long long>(line) % 16;
-    const int before = skew / sizeof(element_t);
-    const bool is_inside = first >= before && first - before + 2 * PACK_WIDTH <= elements;  // all 32 bytes are the line's
-    if (is_inside) {
-        fetched.low = load_words(&line[first - before]);
-        fetched.high = load_words(&line[first - before + PACK_WIDTH]);
-        fetched.skew = skew;
-    } else {
+    vector_t<element_t, PACK_WIDTH> chunk = {};
 #pragma unroll
-        for (int e = 0; e < PACK_WIDTH; ++e)
-            if (first + e < elements)
-                chunk.element[e] = line[first + e];
-    }
-    return fetched;
-}
-
-__device__ __forceinline__ uint4 finish(const fetched_t &fetched)
-{
-    uint4 chunk = fetched.low;
-    chunk = shift_together(fetched.low, fetched.high, fetched.skew);
+    for (int e = 0; e < PACK_WIDTH; ++e)
+        if (first + e < elements)
+            chunk.element[e] = line[first + e];
     return chunk;
 }
 
@@ -270,20 +224,14 @@ __device__ __forceinline__ void store_chunk(void *to, uint4 chunk)
 template <typename element_t>
 __device__ __forceinline__ void pack_lines(const element_t *from, long long ld, element_t *to, long long ld_packed, long long lines_packed, long long lines, long long elements)
 {
-    const long long chunks = ld_packed / PACK_WIDTH, threads = gridDim.x * PACK_THREADS;
-#pragma unroll 1
-    for (long long i = blockIdx.x * PACK_THREADS + threadIdx.x; i < lines_packed * chunks; i += PACK_TURNS * threads) {
-        fetched_t fetched[PACK_TURNS] = {};
-#pragma unroll
-        for (int turn = 0; turn < PACK_TURNS; ++turn) {
-            const long long line = (i + turn * threads) / chunks, first = (i + turn * threads) % chunks * PACK_WIDTH;
-            if (line < lines)
-                fetched[turn] = fetch(&from[line * ld], first, elements);
-        }
-#pragma unroll
-        for (int turn = 0; turn < PACK_TURNS; ++turn)
-            if (i + turn * threads < lines_packed * chunks)
-                store_chunk(&to[(i + turn * threads) * PACK_WIDTH], finish(fetched[turn]));
+    const long long chunks = ld_packed / PACK_WIDTH;
+#pragma unroll 1  // several turns at once would not fit the registers of every target
+    for (long long i = blockIdx.x * PACK_THREADS + threadIdx.x; i < lines_packed * chunks; i += gridDim.x * PACK_THREADS) {
+        const long long line = i / chunks, first = i % chunks * PACK_WIDTH;
+        vector_t<element_t, PACK_WIDTH> chunk = {};
+        if (line < lines)
+            chunk = load_chunk(&from[line * ld], first, elements);
+        store_chunk(&to[line * ld_packed + first], reinterpret_cast<const uint4 &>(chunk));
     }
 }
 
