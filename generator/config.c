@@ -258,12 +258,13 @@ tj_status tj_config_check(const tj_config *config, tj_error *err)
 static tj_status check_types(const tj_family *family, const tj_problem *view, bool is_swapped, tj_error *err)
 {
     const tj_which callers[] = {is_swapped ? TJ_MATRIX_N : TJ_MATRIX_M, is_swapped ? TJ_MATRIX_M : TJ_MATRIX_N, TJ_MATRIX_P};
+    const bool takes_weights = family->takes_weights && tj_widens_weights(view->m.type, view->n.type);
     char list[TJ_NAME_LIST_BYTES];
 
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_P && family->types; which++) {
         const int32_t type = tj_problem_matrix(view, callers[which])->type;
 
-        if (!(family->types >> type & 1))
+        if (!(family->types >> type & 1) && !(takes_weights && tj_type_is_int8(type)))
             return tj_fail(
                 err, TJ_ERR_INVALID_ARGUMENT,
                 "family %s takes matrices of %s, and %c is %s: use the family %s, or none, so that the library chooses",

@@ -495,7 +495,8 @@ static tj_status hold_finals(tuning *t, tj_tune_result *result, tj_error *err)
         return tj_fail_memory(err, "the finalists of a tuning");
     }
     tell(t, NULL);
-    qsort(t->tried, t->count, sizeof *t->tried, by_time);
+    if (t->count > 0)
+        qsort(t->tried, t->count, sizeof *t->tried, by_time);
     for (size_t i = 0; i < t->count; i++) {
         trial[i] = t->tried[i].trial;
         result->refused += trial[i].state == TJ_TRIAL_REFUSED;

@@ -270,6 +270,41 @@ Test(types, that_a_family_lacks_are_refused_in_words)
             }
 }
 
+/* Weights of 8 bits beside floats: right where they are widened, refused in words elsewhere. */
+Test(types, of_weights_are_widened_or_refused)
+{
+    static const struct {
+        int32_t m, n;
+    } right[] = {{TJ_BF16, TJ_S8}, {TJ_F16, TJ_U8}, {TJ_S8, TJ_F32}},
+      wrong[] = {{TJ_F64, TJ_S8}, {TJ_E4M3, TJ_U8}, {TJ_S8, TJ_E5M2}};
+    static const char *const widen[] = {"naive", "tiled", "skinny"}, *const refuse[] = {"simt", "small_batch", "strip", "mma",
+                                                                                        "wgmma"};
+
+    open_context("sm_90", TJ_PROVE_NEVER);
+    for (size_t i = 0; i < 3; i++) {
+        tj_problem problem = TJ_PROBLEM_INIT(6, 70, 40, TJ_F32);
+        tj_config config = TJ_CONFIG_INIT;
+
+        problem.m.type = wrong[i].m;
+        problem.n.type = wrong[i].n;
+        cr_expect(eq(int, tj_problem_check(&problem, &err), TJ_ERR_INVALID_ARGUMENT));
+        cr_expect(says("one of them s8 or u8 and the other f32, f16 or bf16"), "%s", err.message);
+        problem.m.type = right[i].m;
+        problem.n.type = right[i].n;
+        problem.epilogue.scale_n = TJ_SCALE_EACH;
+        for (size_t f = 0; f < sizeof refuse / sizeof refuse[0]; f++) {
+            config.family = tj_family_find(refuse[f]);
+            cr_expect(eq(int, tj_config_resolve(&problem, &config, &err), TJ_ERR_INVALID_ARGUMENT), "%s", refuse[f]);
+            cr_expect(says(refuse[f]), "%s", err.message);
+        }
+        for (size_t f = 0; f < 3 && has_nvrtc(); f++)
+            expect_right_product(&problem, widen[f], NULL, widen[f]);
+        problem.compute = TJ_COMPUTE_TF32;
+        cr_expect(eq(int, tj_problem_check(&problem, &err), TJ_ERR_INVALID_ARGUMENT));
+        cr_expect(says("use f32"), "%s", err.message);
+    }
+}
+
 Test(types, of_fp8_need_a_target_that_has_them)
 {
     tj_problem problem = TJ_PROBLEM_INIT(64, 64, 64, TJ_E4M3);

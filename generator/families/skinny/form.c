@@ -250,9 +250,6 @@ static void settle_all(const tj_problem *view, tj_config *config)
 
 static tj_status check_problem(const tj_problem *view, bool is_swapped, tj_error *err)
 {
-    if (tj_sum_type(view) == TJ_S32)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "family skinny takes integers as one of M and N, and not as both: use the family mma or tiled");
     if (view->j.mode == TJ_DIM_FIXED && view->j.extent > MOST_ROWS)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "%c is %lld, and family skinny is for %d at most: another family, or stream=%c if %c is short",
@@ -396,7 +393,8 @@ static bool is_worth_trying(const tj_problem *view, const tj_config *config)
 const tj_family tj_family_skinny = {
     .name = "skinny",
     .summary = "P has few rows or columns: the other operand is streamed once, its k shared out over the whole GPU",
-    .types = TJ_FLOAT_TYPES | 1U << TJ_S8 | 1U << TJ_U8, /* the last two as weights alone */
+    .types = TJ_FLOAT_TYPES,
+    .takes_weights = true,
     .param = params,
     .param_count = sizeof params / sizeof params[0],
     .constraint = constraints,
