@@ -109,9 +109,9 @@ Test(matmul_types, that_do_not_go_together_are_told_in_words)
         {INTEGERS "$T matmul M.npy N.npy -o P.npy --compute f32", "compute is f32 but M is s8 and N is u8: use s32"},
         {INTEGERS "$T matmul M.npy N.npy -o P.npy --scale-m N.npy", "N.npy is 3 x 2: scales of M are 2 x 1, or 1 x 1"},
         {INTEGERS "$T matmul M.npy N.npy -o P.npy --scale-n N.npy", "N.npy is 3 x 2: scales of N are 1 x 2, or 1 x 1"},
-        {NPY "head -c 6 /dev/zero | npy M.npy '|i1' 2 3; head -c 24 /dev/zero | npy N.npy '<f4' 3 2; $T matmul M.npy N.npy -o "
+        {NPY "head -c 6 /dev/zero | npy M.npy '|i1' 2 3; head -c 48 /dev/zero | npy N.npy '<f8' 3 2; $T matmul M.npy N.npy -o "
              "P.npy",
-         "M.npy holds s8 and N.npy holds f32: add --dtype"},
+         "M.npy holds s8 and N.npy holds f64: add --dtype"},
         {NPY "head -c 24 /dev/zero | npy M.npy '<i4' 2 3; head -c 24 /dev/zero | npy N.npy '<i4' 3 2; $T matmul M.npy N.npy -o "
              "P.npy",
          "M is s32, which only P and C may be"},
@@ -119,7 +119,8 @@ Test(matmul_types, that_do_not_go_together_are_told_in_words)
         {"$T run 8x8x8 --dtype f16 --compute tf32", "compute is tf32 but M and N are f16: use f32"},
         {"$T run 8x8x8 --dtype bf16 --compute f32_split", "compute is f32_split but M and N are bf16: use f32"},
         {"$T run 8x8x8 --config planes", "family planes multiplies f32 with compute f32_split"},
-        {"$T run 8x8x8 --dtype e4m3 --n-dtype s8", "M is e4m3 but N is s8: give both one type, e4m3 and e5m2, or s8 and u8"},
+        {"$T run 8x8x8 --dtype e4m3 --n-dtype s8",
+         "M is e4m3 but N is s8: give both one type, e4m3 and e5m2, s8 and u8, or one of them s8"},
         {"$T run 8x8x8 --compute f17", "no way to compute is named \"f17\": use f32, f64, tf32, s32, f32_split or f32_fp8"},
         {"$T run 8x8x8 --scale-m all", "use one of one, each"},
         {"$T run 8x8x8 --dtype f64 --scale-m one", "scales are f32 and go with no f64"},
