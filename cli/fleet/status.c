@@ -122,6 +122,7 @@ static cli_exit status(cli_call *call, tj_error *err)
             if (words->watch && isatty(STDOUT_FILENO))
                 printf("\033[H\033[2J");
             print_all(root, words->poisoned);
+            (void)fflush(stdout); /* of a pipe each state is seen when it holds */
         }
         if (!words->watch)
             break;

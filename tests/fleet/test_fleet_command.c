@@ -170,6 +170,21 @@ Test(fleet_command, says_what_is_wrong)
     }
 }
 
+/* Every two seconds the state of then, until it is ended by a signal. */
+Test(fleet_command, watches_until_it_is_stopped)
+{
+    NEEDS_COMPILER();
+    need_server();
+    cr_assert(eq(int,
+                 shell("export TILEJIT_REMOTE=\"$R?sign=key\"; echo 16x16x16 >a.csv; echo 8x8x8 >b.csv; $T fleet submit a.csv "
+                       ">/dev/null; "
+                       "$T fleet status --watch >watched & watcher=$!; sleep 1; $T fleet submit b.csv >/dev/null; sleep 2; "
+                       "kill -TERM $watcher; wait $watcher; code=$?; cat watched; exit $code"),
+                 0),
+              "%s", errors);
+    cr_expect(strstr(out, "1 to go") && strstr(strstr(out, "1 to go"), "2 to go"), "%s", out);
+}
+
 Test(fleet_command, lets_one_worker_have_a_name)
 {
     NEEDS_COMPILER();
