@@ -154,7 +154,6 @@ static tj_status check_groups(const tj_problem *words, tj_error *err)
 {
     const tj_groups *groups = &words->groups;
     const int64_t bytes = groups->offset_bytes ? groups->offset_bytes : (int64_t)sizeof(int32_t);
-    const int64_t count = groups->count <= TJ_GROUPS_MOST ? groups->count : 0, all = (count + 1) * bytes;
 
     if (groups->count < 0 || groups->count > TJ_GROUPS_MOST)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "groups.count is %lld: use 1 to %d, or 0 for a problem without groups",
@@ -165,6 +164,8 @@ static tj_status check_groups(const tj_problem *words, tj_error *err)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "groups.offset_bytes is %d: use 4 or 8", groups->offset_bytes);
     if (groups->on_host != 0 && groups->on_host != 1)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "groups.on_host is %d: use 0 or 1", groups->on_host);
+    const int64_t all = (groups->count + 1) * bytes;
+
     if (groups->on_host && all > TJ_GROUPS_MOST_HOST_BYTES)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "%lld groups have %lld bytes of offsets, and a launch takes %d of them from the host: leave them on the "

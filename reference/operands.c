@@ -14,7 +14,7 @@ static bool is_scaled(const tj_problem *c)
 /* Sums of integers go where they hardly fit: to 8 bits, or to f16. */
 static bool needs_small_numbers(const tj_problem *c)
 {
-    return c->compute == TJ_COMPUTE_S32 && !is_scaled(c) && (c->p.type == TJ_S8 || c->p.type == TJ_U8 || c->p.type == TJ_F16);
+    return c->compute == TJ_COMPUTE_S32 && !is_scaled(c) && (tj_type_is_int8(c->p.type) || c->p.type == TJ_F16);
 }
 
 /* Times a scale from [-1, 1], a sum of integers becomes a number of about a hundred. */

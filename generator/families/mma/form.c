@@ -466,7 +466,7 @@ static bool has_async_copies(const tj_problem *view, const tj_mma_shape *s)
 /* Do tensor cores without asynchronous copies multiply this type? */
 static bool is_on_sm_75(int32_t type)
 {
-    return type == TJ_F16 || type == TJ_S8 || type == TJ_U8;
+    return type == TJ_F16 || tj_type_is_int8(type);
 }
 
 static bool is_hopeless(const tj_problem *view, const tj_config *config, size_t known)

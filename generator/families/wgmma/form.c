@@ -230,11 +230,6 @@ tj_wgmma_output tj_wgmma_output_of(const tj_problem *view, const tj_wgmma_shape 
 
 /* ---- constraints -------------------------------------------------------------------------------------------------- */
 
-static bool is_of_8_bits(int32_t type)
-{
-    return type == TJ_S8 || type == TJ_U8;
-}
-
 static tj_status check_types(const tj_problem *view, tj_error *err)
 {
     const int32_t m = view->m.type, n = view->n.type;
@@ -252,7 +247,7 @@ static tj_status check_types(const tj_problem *view, tj_error *err)
             "use another family");
     if ((m == TJ_F32 || m == TJ_F16 || m == TJ_BF16)
             ? m == n
-            : (is_of_8_bits(m) && is_of_8_bits(n)) || (tj_type_is_fp8(m) && tj_type_is_fp8(n)))
+            : (tj_type_is_int8(m) && tj_type_is_int8(n)) || (tj_type_is_fp8(m) && tj_type_is_fp8(n)))
         return TJ_OK;
     return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                    "family wgmma multiplies f16, bf16, e4m3, e5m2, s8, u8 and tf32, and M is of %s, N of %s: use family mma",

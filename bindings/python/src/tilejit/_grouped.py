@@ -12,7 +12,7 @@ from tilejit._arrays import DeviceArray, View, current_stream, device_of, elemen
 from tilejit._binding import ffi
 from tilejit._context import Context, default_context, host_context
 from tilejit._errors import InvalidArgument
-from tilejit._matmul import _MOST_CALLS, _as_jax, _compact, _must_live, _new_host, _queue, _store, _to_device, _write
+from tilejit._matmul import _as_jax, _compact, _must_live, _new_host, _queue, _remembered, _store, _to_device, _write
 from tilejit._problem import BROADCAST, Epilogue, Request, checked, request
 from tilejit._types import BYTES, NAME
 
@@ -49,12 +49,7 @@ def matmul_grouped(a: Any, b: Any, offsets: Any, out: Any = None, *, stream: Any
     if context is None:
         context = next((each._context for each in (a, b, out) if isinstance(each, DeviceArray)), None) or default_context()
     key = ("grouped", va.key(), vb.key(), vo and vo.key(), width, on_host, dtype, compute)
-    made = context._calls.get(key)
-    if made is None:
-        made = _request(va, vb, vo, width, on_host, dtype, compute)
-        if len(context._calls) >= _MOST_CALLS:
-            context._calls.clear()
-        context._calls[key] = made
+    made = _remembered(context, key, lambda: _request(va, vb, vo, width, on_host, dtype, compute))
     if vo is None:
         out = empty_like(va, made.out_shape, made.out_type, context)
         vo = look(out, "out", handle)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, List, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, List, Optional, Sequence, Tuple, Union
 
 import numpy
 
@@ -16,6 +16,17 @@ from tilejit._problem import _PLAIN, Epilogue, Operand, Problem, Request, epilog
 from tilejit._types import BYTES, numpy_dtype, torch_dtype
 
 _MOST_CALLS = 65536  # prepared calls that a context remembers
+
+
+def _remembered(context: Context, key: tuple, make: Callable[[], Request]) -> Request:
+    """The prepared call of a key, made once."""
+    made = context._calls.get(key)
+    if made is None:
+        made = make()
+        if len(context._calls) >= _MOST_CALLS:
+            context._calls.clear()
+        context._calls[key] = made
+    return made
 
 
 def matmul(a: Any, b: Any, out: Any = None, *, epilogue: Union[Epilogue, str, None] = None, stream: Any = None, dtype: Any = None,
@@ -92,12 +103,7 @@ def _multiply(a: Any, b: Any, out: Any, epilogue: Epilogue, handle: Optional[int
         context = next((each._context for each in (a, b, out) if isinstance(each, DeviceArray)), None) or default_context()
     key = (va.key(), vb.key(), vo and vo.key(), vc and vc.key(), vm and vm.key(), vn and vn.key(), epilogue.alpha != 1, epilogue.factor != 0, dtype,
            compute, epilogue.expression, tuple(operand.key() for operand in withs))
-    made = context._calls.get(key)
-    if made is None:
-        made = request(va, vb, vo, vc, vm, vn, withs, epilogue, dtype, compute)
-        if len(context._calls) >= _MOST_CALLS:
-            context._calls.clear()
-        context._calls[key] = made
+    made = _remembered(context, key, lambda: request(va, vb, vo, vc, vm, vn, withs, epilogue, dtype, compute))
     if vo is None:
         out = empty_like(va, made.out_shape, made.out_type, context)
         vo = look(out, "out", handle)
