@@ -16,6 +16,7 @@ library=$(dirname "$(find "$prefix" -name 'libtilejit.so')")
 export XDG_DATA_HOME=${XDG_DATA_HOME:-$HOME/.local/share} # where an NVRTC may be
 export HOME=$work/home XDG_CACHE_HOME=$work/cache TILEJIT_DRIVER=emulator
 export PATH=$prefix/bin:$PATH LD_LIBRARY_PATH=$library PKG_CONFIG_PATH=$library/pkgconfig
+unset TILEJIT_CACHE_DIR TILEJIT_PACKS TILEJIT_CAPTURE TILEJIT_REMOTE # as for a reader who has set none
 mkdir "$HOME"
 if ! tilejit compile 8x8x8 --arch sm_90 -o "$work/kernel.ptx" >"$work/output" 2>&1; then
     [ -z "${TILEJIT_REQUIRE_NVRTC:-}" ] || fail "$(cat "$work/output")"
