@@ -25,6 +25,7 @@ static struct {
     uint32_t first, insts;
 } counted;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t following = PTHREAD_MUTEX_INITIALIZER; /* held by the launch whose races are followed */
 static _Atomic(uint64_t) launches;
 
 static void keep_counters(const emu_launch *launch)
@@ -123,6 +124,22 @@ static uint32_t choose_workers(const emu_launch *launch)
     return (uint32_t)(workers > 256 ? 256 : workers);
 }
 
+/* What is remembered of global memory has room for one launch at a time, also where threads launch into streams of their own. */
+static void run(emu_launch *launch)
+{
+    const bool is_followed = launch->checks & CUEMU_CHECK_RACES;
+
+    if (is_followed)
+        pthread_mutex_lock(&following);
+    emu_memory_hold();
+    emu_progress_begin(launch->blocks);
+    emu_run(launch);
+    emu_progress_end();
+    emu_memory_release();
+    if (is_followed)
+        pthread_mutex_unlock(&following);
+}
+
 cuEmuKind emu_launch_kernel(const emu_device *device, const emu_module *module, const emu_function *function,
                             const emu_shape *shape, const uint8_t *parameters, uint64_t owner)
 {
@@ -167,11 +184,7 @@ cuEmuKind emu_launch_kernel(const emu_device *device, const emu_module *module, 
     if (launch.checks & CUEMU_CHECK_RACES && launch.blocks <= 1 << 24)
         launch.order = calloc(launch.blocks, sizeof *launch.order); /* without: no fence orders anything */
     launch.workers = choose_workers(&launch);
-    emu_memory_hold();
-    emu_progress_begin(launch.blocks);
-    emu_run(&launch);
-    emu_progress_end();
-    emu_memory_release();
+    run(&launch);
     free(launch.range);
     free(launch.order);
     if (launch.counts)

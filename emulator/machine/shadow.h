@@ -62,7 +62,7 @@ void emu_copy_has_read(emu_block *block, uint32_t offset, unsigned bytes);
 /** A product reads a chunk of its block: is what others stored there before, and did a proxy fence come between? */
 void emu_product_reads(emu_warp *warp, const emu_inst *inst, uint32_t offset);
 
-/** An access of bytes in an allocation, checked and remembered. Only one worker may run. */
+/** An access of bytes in an allocation, checked and remembered. Only one worker of one launch may run. */
 void emu_check_global(emu_warp *warp, const emu_inst *inst, int lane, emu_allocation *allocation, uint64_t address,
                       unsigned bytes, const uint8_t *value, bool is_write, bool is_atomic);
 
