@@ -9,7 +9,6 @@ import threading
 import warnings
 import weakref
 from dataclasses import dataclass
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Dict, List, Optional, Sequence, Tuple, Type, Union
 
@@ -18,6 +17,7 @@ import numpy
 from tilejit._arrays import DeviceArray, stream_handle
 from tilejit._binding import ffi, lib
 from tilejit._errors import InvalidArgument, NoDriver, check, text
+from tilejit._nvrtc import find_nvrtc
 from tilejit._types import number_of
 
 Path_ = Union[str, "os.PathLike[str]"]
@@ -70,18 +70,6 @@ class Finding:
     state: str
     text: str
     remedy: str
-
-
-def find_nvrtc() -> Optional[str]:
-    """The libnvrtc of the wheel nvidia-cuda-nvrtc in this Python, or None: the library then searches by itself."""
-    try:
-        import nvidia
-    except ImportError:
-        return None
-    found: List[Path] = []
-    for folder in nvidia.__path__:
-        found += [path for path in Path(folder).glob("*/lib/libnvrtc.so.*") if ".alt" not in path.name]
-    return str(max(found, key=lambda path: int(path.name.split(".")[2]))) if found else None
 
 
 class Context:
