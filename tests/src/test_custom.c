@@ -405,6 +405,12 @@ Test(custom, tuning_refuses_what_it_cannot_do)
     create();
     cr_expect(eq(int, tj_custom_tune(context, family, length, NULL, &result, &err), TJ_ERR_CHECK_FAILED));
     cr_expect(says("no config of 8 of family scale that were tried is right"), "%s", err.message);
+    tj_family_free(family);
+    spec = custom_spec_make(&made);
+    made.part[1].text = "y[i] = 1;\n//@ what\n";
+    create();
+    cr_expect(eq(int, tj_custom_tune(context, family, length, NULL, &result, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(says("store.cuh:2:") && says("^"), "%s", err.message);
 }
 
 static int gives_up(const int64_t *extent, void *const *argument, void *payload)

@@ -10,7 +10,7 @@ import warnings
 import weakref
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Dict, List, Optional, Sequence, Tuple, Type, Union
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Tuple, Type, Union
 
 import numpy
 
@@ -19,6 +19,9 @@ from tilejit._binding import ffi, lib
 from tilejit._errors import InvalidArgument, NoDriver, check, text
 from tilejit._nvrtc import find_nvrtc
 from tilejit._types import number_of
+
+if TYPE_CHECKING:
+    from tilejit._family import Kernel
 
 Path_ = Union[str, "os.PathLike[str]"]
 
@@ -133,6 +136,7 @@ class Context:
         self._c = made[0]
         self._calls: Dict[Any, Any] = {}  # the prepared calls of matmul
         self._arrays: "weakref.WeakSet[DeviceArray]" = weakref.WeakSet()
+        self._kernels: "weakref.WeakSet[Kernel]" = weakref.WeakSet()  # of families of the application's own
 
     def _open(self) -> Any:
         if self._c is None:
@@ -148,6 +152,8 @@ class Context:
             _wait_for_device()
             for array in list(self._arrays):
                 array.free()
+            for kernel in list(self._kernels):
+                kernel._free()
             context, self._c = self._c, None
             self._calls.clear()
             lib.tj_context_free(context)

@@ -119,7 +119,7 @@ def _on_host(a: View, b: View, out: Any, vo: Optional[View], offsets: int, width
     made = _request(a, b, tight_out, width, True, dtype, compute)
     is_new = vo is None
     if vo is None:
-        out = _new_host(a, made)
+        out = _new_host(a, made.out_shape, made.out_type)
         vo = look(out, "out", None)
     if made.is_empty:
         return out

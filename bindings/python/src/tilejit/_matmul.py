@@ -18,7 +18,7 @@ from tilejit._types import BYTES, numpy_dtype, torch_dtype
 _MOST_CALLS = 65536  # prepared calls that a context remembers
 
 
-def _remembered(context: Context, key: tuple, make: Callable[[], Request]) -> Request:
+def _remembered(context: Context, key: Tuple[Any, ...], make: Callable[[], Request]) -> Request:
     """The prepared call of a key, made once."""
     made = context._calls.get(key)
     if made is None:
@@ -176,7 +176,7 @@ def _on_host(a: View, b: View, out: Any, vo: Optional[View], c: Optional[View], 
     withs = [Operand(each.name, each.view and _compact(each.view), each.number) for each in withs]
     made = request(a, b, tight_out, c, scale_m, scale_n, withs, epilogue, dtype, compute)
     if vo is None:
-        out = _new_host(a, made)
+        out = _new_host(a, made.out_shape, made.out_type)
         vo = look(out, "out", None)
     if not made.is_empty:
         context = context or host_context()
@@ -231,11 +231,12 @@ def _write(array: DeviceArray, view: View) -> None:
     array._context._write_buffer(array._buffer, view.address, elements(view.shape) * BYTES[view.type])
 
 
-def _new_host(a: View, made: Request) -> Any:
+def _new_host(a: View, shape: Tuple[int, ...], number: int) -> Any:
+    """A new host array of the kind of a."""
     if a.kind == "torch":
         torch = sys.modules["torch"]
-        return torch.empty(made.out_shape, dtype=torch_dtype(torch, made.out_type))
-    return numpy.empty(made.out_shape, numpy_dtype(made.out_type))
+        return torch.empty(shape, dtype=torch_dtype(torch, number))
+    return numpy.empty(shape, numpy_dtype(number))
 
 
 def _store(context: Context, product: DeviceArray, out: View) -> None:
