@@ -171,7 +171,7 @@ static const char gate_text[] =
     "    P[i] = p;\n"
     "}\n";
 
-static void gate_reference(const int64_t *extent, void *const *argument, void *payload)
+static int gate_reference(const int64_t *extent, void *const *argument, void *payload)
 {
     (void)payload;
     for (int64_t i = 0; i < extent[0]; i++) {
@@ -181,6 +181,7 @@ static void gate_reference(const int64_t *extent, void *const *argument, void *p
         value = x[0] / (1 + expf(-x[0])) * x[1];
         tj_convert(TJ_BF16, (char *)argument[1] + 2 * i, TJ_F32, &value, 1);
     }
+    return 0;
 }
 
 /* For so many elements of P; proven. */

@@ -71,7 +71,7 @@ if(TILEJIT_TEXTBOOK)
     add_custom_command(
         OUTPUT ${textbook}.stamp
         COMMAND ${CMAKE_COMMAND} -D COMMAND=$<IF:$<STREQUAL:${printer},tilejit_cli>,$<TARGET_FILE:tilejit_cli>,${printer}> -D OUTPUT=${textbook}
-                -D NEEDED=${TILEJIT_TEXTBOOK} -P ${PROJECT_SOURCE_DIR}/cmake/textbook.cmake
+                -D NEEDED=${TILEJIT_TEXTBOOK} -D NVRTC=${TILEJIT_TEXTBOOK_NVRTC} -P ${PROJECT_SOURCE_DIR}/cmake/textbook.cmake
         COMMAND ${CMAKE_COMMAND} -E touch ${textbook}.stamp
         DEPENDS ${printer_needs} ${PROJECT_SOURCE_DIR}/cmake/textbook.cmake ${PROJECT_SOURCE_DIR}/cmake/textbook.csv
         COMMENT "Compiling the textbook's kernels for all shapes"

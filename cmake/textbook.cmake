@@ -1,7 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# Pack the textbook's kernels for all shapes of textbook.csv: cmake -D COMMAND=tilejit -D OUTPUT=FILE -D NEEDED=ON|AUTO -P textbook.cmake
+# Pack the textbook's kernels for all shapes of textbook.csv: cmake -D COMMAND=tilejit -D OUTPUT=FILE -D NEEDED=ON|AUTO [-D NVRTC=FILE] -P textbook.cmake
 #
 # A build without NVRTC has no such pack (AUTO), or ends here (ON). An older NVRTC does not know the newest targets.
+if(NVRTC)
+    set(ENV{TILEJIT_NVRTC} ${NVRTC})
+endif()
+get_filename_component(folder ${COMMAND} DIRECTORY)
+set(ENV{LD_LIBRARY_PATH} ${folder}) # the wheel's command looks for its library where that will be installed
 set(lists sm_75,sm_80,sm_86,sm_89,sm_90,sm_100,sm_120 sm_75,sm_80,sm_86,sm_89,sm_90 sm_75,sm_80,sm_86)
 foreach(targets IN LISTS lists)
     execute_process(COMMAND ${COMMAND} pack --shapes ${CMAKE_CURRENT_LIST_DIR}/textbook.csv --family tiled --target ${targets}
@@ -15,5 +20,6 @@ if(NEEDED STREQUAL "AUTO")
     file(REMOVE ${OUTPUT})
     message("no textbook.tjpack: ${why}")
 else()
-    message(FATAL_ERROR "TILEJIT_TEXTBOOK is ON, and its kernels cannot be compiled: ${why}")
+    message(FATAL_ERROR "TILEJIT_TEXTBOOK is ON, and its kernels cannot be compiled. Make NVRTC known (pip install "
+                        "nvidia-cuda-nvrtc, or TILEJIT_NVRTC), or build with TILEJIT_TEXTBOOK=OFF: ${why}")
 endif()

@@ -86,7 +86,7 @@ static const char convolution_text[] =
     "}\n";
 
 /* What the kernel should compute, on the host. */
-static void convolution_reference(const int64_t *extent, void *const *argument, void *payload)
+static int convolution_reference(const int64_t *extent, void *const *argument, void *payload)
 {
     const int64_t height = extent[0], width = extent[1], radius = extent[2], filter_width = 2 * radius + 1;
     const float *N = argument[0], *F = argument[1];
@@ -106,6 +106,7 @@ static void convolution_reference(const int64_t *extent, void *const *argument, 
                 }
             P[row * width + col] = (float)sum;
         }
+    return 0;
 }
 
 static tj_status create_convolution(tj_family **family, tj_error *err)

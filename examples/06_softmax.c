@@ -98,7 +98,7 @@ static const char softmax_text[] =
     "    }\n"
     "}\n";
 
-static void softmax_reference(const int64_t *extent, void *const *argument, void *payload)
+static int softmax_reference(const int64_t *extent, void *const *argument, void *payload)
 {
     const int64_t rows = extent[0], cols = extent[1];
     const double scale = (double)*(const float *)argument[3];
@@ -116,6 +116,7 @@ static void softmax_reference(const int64_t *extent, void *const *argument, void
         for (int64_t col = 0; col < cols; col++)
             P[col] = (float)(exp(scale * (double)N[col] - most) / total);
     }
+    return 0;
 }
 
 static tj_status create_softmax(tj_family **family, tj_error *err)

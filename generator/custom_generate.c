@@ -142,6 +142,24 @@ tj_status tj_custom_count(const tj_custom *c, size_t argument, const int64_t *ex
                    c->spec.name, a->name, a->count);
 }
 
+tj_status tj_custom_evaluate(const tj_family *family, const char *formula, const int64_t *extent, int64_t *value, tj_error *err)
+{
+    if (TJ_HAS_NULL(err, value, family, formula, extent))
+        return TJ_ERR_INVALID_ARGUMENT;
+    const tj_custom *custom;
+    tj_formula read;
+    int64_t result;
+    tj_status status = tj_custom_of(family, &custom, err);
+
+    if (status == TJ_OK)
+        status = tj_formula_read(formula, "formula", custom->name, custom->spec.extent_count, &read, err);
+    if (status == TJ_OK && !tj_formula_value(&read, extent, &result))
+        status = fail_formula(custom, formula, &read, extent, "divides by 0, or does not fit 64 bits", err);
+    if (status == TJ_OK)
+        *value = result;
+    return status;
+}
+
 void tj_custom_print_request(const tj_custom *c, const int64_t *extent, char *line, size_t bytes)
 {
     size_t length = (size_t)snprintf(line, bytes, "%s", c->spec.name);

@@ -15,13 +15,14 @@ typedef struct custom_spec {
     tj_custom_argument argument[3];
 } custom_spec;
 
-static void custom_spec_reference(const int64_t *extent, void *const *argument, void *payload)
+static int custom_spec_reference(const int64_t *extent, void *const *argument, void *payload)
 {
     const float factor = *(const float *)argument[2];
 
     (void)payload;
     for (int64_t i = 0; i < extent[0]; i++)
         ((float *)argument[1])[i] = factor * ((const float *)argument[0])[i];
+    return 0;
 }
 
 static tj_custom_spec *custom_spec_make(custom_spec *m)

@@ -582,7 +582,7 @@ tj_status tj_custom_tune_on(tj_host *host, const tj_custom *custom, const int64_
     tuning t = {.host = host, .custom = custom, .extent = extent, .options = standard, .start = tj_clock_s()};
     bool is_complete = false;
     tj_config config = TJ_CONFIG_INIT;
-    tj_custom_request request;
+    tj_source *source = NULL;
     tj_status status = check_options(custom, given ? given : &standard, err);
 
     memset(result, 0, sizeof *result);
@@ -592,8 +592,9 @@ tj_status tj_custom_tune_on(tj_host *host, const tj_custom *custom, const int64_
     settle_options(&t);
     config.family = &custom->family;
     status = tj_custom_resolve(&config, err);
-    if (status == TJ_OK) /* what the defaults do not admit, no tuning can be compared with */
-        status = tj_custom_settle(custom, &config, extent, &request, err);
+    if (status == TJ_OK) /* without the defaults, or with a fault in the template, no tuning can be compared */
+        status = tj_custom_generate(&config, extent, &source, err);
+    tj_source_free(source);
     if (status == TJ_OK)
         status = tj_custom_space_begin(custom, extent, &t.space, err);
     if (status != TJ_OK)

@@ -49,6 +49,8 @@ def main() -> None:
     binding.cdef("""
         extern "Python" int tjpy_is_cancelled(void *payload);
         extern "Python" void tjpy_progress(const tj_tune_progress *progress, void *payload);
+        extern "Python" int tjpy_reference(const int64_t *extent, void *const *argument, void *payload);
+        extern "Python" int tjpy_fill(const int64_t *extent, size_t argument, void *element, void *payload);
         extern "Python" void tjpy_finding(const tj_finding *finding, void *payload);
     """)
     binding.set_source("tilejit._binding", '#include "binding.h"', py_limited_api=True)

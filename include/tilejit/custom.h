@@ -65,14 +65,15 @@ typedef struct tj_custom_derived {
 } tj_custom_derived;
 
 /**
- * Compute on the host what the kernel should: once for each tuning or proof. argument[i] leads to the argument's elements, or
- * for scalars and extents to its value (float, double or int32_t), in the order of the spec. Write those of each TJ_CUSTOM_OUT,
- * and change those of each TJ_CUSTOM_INOUT.
+ * Compute on the host what the kernel should: once for each tuning or proof, in the thread that asked for it. argument[i] leads to
+ * the argument's elements, or for scalars and extents to its value (float, double or int32_t), in the order of the spec. Write
+ * those of each TJ_CUSTOM_OUT, and change those of each TJ_CUSTOM_INOUT. Return 0; anything else ends the tuning or the proof with
+ * TJ_ERR_CANCELLED, and nothing of it is kept.
  */
-typedef void (*tj_custom_reference)(const int64_t *extent, void *const *argument, void *payload);
+typedef int (*tj_custom_reference)(const int64_t *extent, void *const *argument, void *payload);
 
-/** Fill the elements of an argument, by its number, that tunings and proofs use. */
-typedef void (*tj_custom_fill)(const int64_t *extent, size_t argument, void *element, void *payload);
+/** Fill the elements of an argument, by its number, that tunings and proofs use. Returns as tj_custom_reference does. */
+typedef int (*tj_custom_fill)(const int64_t *extent, size_t argument, void *element, void *payload);
 
 /** What makes a family. Start from TJ_CUSTOM_SPEC_INIT; zero in any field means its default. */
 typedef struct tj_custom_spec {
@@ -122,6 +123,17 @@ typedef struct tj_custom_spec {
  *          On failure *family is NULL.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_family_create(const tj_custom_spec *spec, tj_family **family, tj_error *err);
+
+/**
+ * Compute a formula over the extents of a family, such as the count of an argument, which buffers are sized by.
+ * extent:  as many numbers as the family has extents, in their order.
+ * NULL:    only err may be NULL.
+ * Threads: any; pure.
+ * Errors:  TJ_ERR_INVALID_ARGUMENT: family is not of tj_family_create; the formula cannot be read (the message shows the place), or has
+ *          no value for these extents. *value is then unchanged.
+ */
+TJ_API TJ_MUST_CHECK tj_status tj_custom_evaluate(const tj_family *family, const char *formula, const int64_t *extent,
+                                                  int64_t *value, tj_error *err);
 
 /** Free a family, after its sources and kernels. One of the library's is left alone. NULL: accepted. */
 TJ_API void tj_family_free(tj_family *family);
@@ -211,7 +223,8 @@ TJ_API void tj_custom_kernel_free(tj_custom_kernel *kernel);
  * config: as for tj_custom_load.
  * NULL:    config and err may be NULL.
  * Threads: any. Not while the calling thread captures a stream.
- * Errors:  TJ_ERR_CHECK_FAILED: *proof says what is wrong. TJ_ERR_INVALID_ARGUMENT: the family has no reference. After those of
+ * Errors:  TJ_ERR_CHECK_FAILED: *proof says what is wrong. TJ_ERR_INVALID_ARGUMENT: the family has no reference.
+ *          TJ_ERR_CANCELLED: the reference or the filling said so. After those of
  *          tj_custom_load and of buffers nothing was proven, and *proof is all zero.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_custom_prove(tj_context *context, const tj_family *family, const tj_config *config,
@@ -230,7 +243,8 @@ TJ_API TJ_MUST_CHECK tj_status tj_custom_prove(tj_context *context, const tj_fam
  * options: those of tj_tune; family must be NULL or this one, check_flop is ignored.
  * NULL:    options and err may be NULL.
  * Threads: any; two tunings at once on one device would disturb each other.
- * Errors:  those of tj_tune; TJ_ERR_INVALID_ARGUMENT: the family has no reference, or its defaults do not hold for these extents.
+ * Errors:  those of tj_tune; TJ_ERR_INVALID_ARGUMENT: the family has no reference, or its defaults do not hold for these extents;
+ *          TJ_ERR_CANCELLED also: the reference or the filling said so.
  *          On failure *result is all zero.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_custom_tune(tj_context *context, const tj_family *family, const int64_t *extent,

@@ -198,14 +198,14 @@ static bool open_packs(tj_host *host, const named_paths *paths, const tj_pack_by
     return host->packs != NULL;
 }
 
-/* The textbook's kernels, which a build leaves beside the library where it has an NVRTC. False: out of memory. */
-static bool open_textbook(tj_host *host)
+bool tj_textbook_open(const tj_log *log, tj_packs **textbook)
 {
     static const char here = 0;
     char path[PATH_MAX];
     const char *const list[] = {path, NULL};
 
-    return !tj_component_find(&here, "textbook.tjpack", path) || (host->textbook = tj_packs_create(list, NULL, &host->log));
+    *textbook = NULL;
+    return !tj_component_find(&here, "textbook.tjpack", path) || (*textbook = tj_packs_create(list, NULL, log));
 }
 
 /* False: out of memory. */
@@ -313,7 +313,7 @@ tj_status tj_context_create(const tj_context_options *given, tj_context **out, t
         !tj_copy_text(&context->host.gpu.driver_path, option_or_environment(options.driver, "TILEJIT_DRIVER")) ||
         !tj_copy_text(&context->host.dump_dir, option_or_environment(options.dump_dir, "TILEJIT_DUMP")) ||
         !resolve_packs(&paths, &options) || !open_packs(&context->host, &paths, options.pack_bytes) ||
-        (options.first_call == TJ_FIRST_CALL_QUICK && !open_textbook(&context->host)) ||
+        (options.first_call == TJ_FIRST_CALL_QUICK && !tj_textbook_open(&context->host.log, &context->host.textbook)) ||
         !(context->host.store = tj_disk_store_create(
               root, paths.root, options.store_max_bytes ? options.store_max_bytes : DEFAULT_STORE_BYTES, &context->host.log)) ||
         !name_remote(&context->host, option_or_environment(options.remote, "TILEJIT_REMOTE")) ||

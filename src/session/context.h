@@ -37,6 +37,12 @@ struct tj_context {
     } stats;
 };
 
+/**
+ * The textbook's kernels for all shapes, in the pack that a build leaves beside the library where it has an NVRTC. *textbook belongs to the
+ * caller, tj_packs_free(); NULL: there is no such pack. False: out of memory.
+ */
+bool tj_textbook_open(const tj_log *log, tj_packs **textbook);
+
 /** most_bytes: of images; those that nobody uses leave when there are more. */
 struct tj_image_table *tj_image_table_create(int64_t most_bytes);
 void tj_image_table_free(struct tj_image_table *table);

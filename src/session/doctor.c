@@ -18,7 +18,7 @@
 #include "packed.h"
 #include "text.h"
 
-enum { FINDING_BYTES = 1024, TARGET_BYTES = 16 };
+enum { FINDING_BYTES = 1024, TARGET_BYTES = 16, MOST_TARGETS = 32 };
 
 static const char NVRTC_REMEDY[] = "pip install nvidia-cuda-nvrtc, or set TILEJIT_NVRTC to the path of a libnvrtc.so";
 static const char DRIVER_REMEDY[] =
@@ -211,6 +211,48 @@ static void look_at_store(const doctor *who)
         found(who, "store", TJ_FINDING_OK, "", "%s, limited to %lld bytes", path, (long long)tj_store_max_bytes(who->context));
 }
 
+/* Its items of a kind, and where list is not NULL their targets, each once, in the order of their numbers. */
+static int count_items(const tj_pack_file *pack, uint32_t kind, tj_text *list)
+{
+    const char *target[MOST_TARGETS];
+    int count = 0, targets = 0;
+
+    for (size_t i = 0; i < pack->count; i++) {
+        const char *const name = pack->row[i].target;
+        int at = 0;
+
+        if (pack->row[i].kind != kind)
+            continue;
+        count++;
+        while (at < targets && strverscmp(target[at], name) < 0)
+            at++;
+        if (targets == MOST_TARGETS || (at < targets && strcmp(target[at], name) == 0))
+            continue;
+        memmove(&target[at + 1], &target[at], (size_t)(targets++ - at) * sizeof *target);
+        target[at] = name;
+    }
+    for (int i = 0; list && i < targets; i++) {
+        tj_text_append(list, " ");
+        tj_text_append(list, target[i]);
+    }
+    return count;
+}
+
+static void tell_pack(const doctor *who, const char *topic, const char *name, const tj_pack_file *pack)
+{
+    const int records = count_items(pack, TJ_PACKED_RECORD, NULL);
+    tj_text list = TJ_TEXT_INIT(FINDING_BYTES / 2);
+    const int images = count_items(pack, TJ_PACKED_IMAGE, &list);
+    char *targets = NULL, counted[32] = "";
+
+    if (records)
+        (void)snprintf(counted, sizeof counted, ", and %d record%s", records, records == 1 ? "" : "s");
+    if (tj_text_take(&list, &targets, NULL) == TJ_OK)
+        found(who, topic, TJ_FINDING_OK, "", "%s: %d kernel%s for%s, which need%s no NVRTC%s", name, images,
+              images == 1 ? "" : "s", targets && *targets ? targets : " no target", images == 1 ? "s" : "", counted);
+    free(targets);
+}
+
 /* What is in a pack needs no NVRTC, so that a missing one may not matter. */
 static void look_at_packs(const doctor *who)
 {
@@ -220,19 +262,37 @@ static void look_at_packs(const doctor *who)
 
     for (size_t i = 0; (name = tj_packs_name(packs, i)); i++) {
         const char *trouble = tj_packs_trouble(packs, i, &pack);
-        int images = 0, records = 0;
 
-        if (trouble) {
+        if (trouble)
             found(who, "pack", TJ_FINDING_MISSING, "make it again with tilejit pack, or take it out of TILEJIT_PACKS", "%s: %s",
                   name, trouble);
-            continue;
-        }
-        for (size_t k = 0; k < pack->count; k++) {
-            images += pack->row[k].kind == TJ_PACKED_IMAGE;
-            records += pack->row[k].kind == TJ_PACKED_RECORD;
-        }
-        found(who, "pack", TJ_FINDING_OK, "", "%s: %d kernels, which need no NVRTC, and %d records", name, images, records);
+        else
+            tell_pack(who, "pack", name, pack);
     }
+}
+
+/* What a quick first call launches. A context that waits has not opened it. */
+static void look_at_textbook(const doctor *who)
+{
+    static const tj_log silent = {0};
+    const tj_packs *textbook = who->context->host.textbook;
+    const tj_pack_file *pack;
+    tj_packs *opened = NULL;
+    const char *trouble;
+
+    if (!textbook && tj_textbook_open(&silent, &opened))
+        textbook = opened;
+    if (!textbook)
+        found(who, "textbook", TJ_FINDING_NOTE,
+              "take a TileJIT that was built with TILEJIT_TEXTBOOK=ON, as the Python wheel is",
+              "no textbook.tjpack lies beside the library: a quick first call (first_call) compiles its kernel, if NVRTC is "
+              "there");
+    else if ((trouble = tj_packs_trouble(textbook, 0, &pack)))
+        found(who, "textbook", TJ_FINDING_NOTE, "install TileJIT again; until then a quick first call compiles its kernel",
+              "%s: %s", tj_packs_name(textbook, 0), trouble);
+    else
+        tell_pack(who, "textbook", tj_packs_name(textbook, 0), pack);
+    tj_packs_free(opened);
 }
 
 static void look_at_remote(const doctor *who)
@@ -278,6 +338,7 @@ tj_status tj_doctor(tj_context *context, tj_finding_visit visit, void *payload, 
     if (nvrtc)
         look_at_probe(&who, nvrtc, target);
     look_at_packs(&who);
+    look_at_textbook(&who);
     look_at_store(&who);
     look_at_remote(&who);
     return TJ_OK;

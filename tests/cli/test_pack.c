@@ -81,9 +81,23 @@ Test(pack_command, makes_what_runs_where_nvrtc_is_hidden)
     cr_expect(word(root, "key") && is_set(root, "hit") && is_set(root, "from_pack"), "%s", out);
     json_decref(root);
     (void)shell("TILEJIT_PACKS=app.tjpack $T doctor --device emulator:sm_90 $HIDDEN");
-    cr_expect(strstr(out, "app.tjpack: ") && strstr(out, "which need no NVRTC"), "%s", out);
+    cr_expect(strstr(out, "app.tjpack: ") && strstr(out, " kernels for sm_80 sm_90, which need no NVRTC"), "%s", out);
     (void)shell("printf x >text; TILEJIT_PACKS=text $T doctor --device emulator:sm_90 $HIDDEN");
     cr_expect(strstr(out, "text: it is not a pack") != NULL, "%s", out);
+}
+
+/* The pack of quick first calls lies beside the library. */
+Test(pack_command, the_doctor_looks_at_the_textbook)
+{
+    NEEDS_COMPILER();
+    (void)shell(
+        "mkdir lib && cp $(dirname $T)/libtilejit.so* lib && LD_LIBRARY_PATH=lib $T doctor --device emulator:sm_90 $HIDDEN");
+    cr_expect(strstr(out, "no textbook.tjpack lies beside the library") && strstr(out, "TILEJIT_TEXTBOOK=ON"), "%s", out);
+    cr_assert(eq(int, shell("$T pack 8x8x8 --family tiled --target sm_80,sm_100 -o lib/textbook.tjpack"), 0), "%s", errors);
+    (void)shell("LD_LIBRARY_PATH=lib $T doctor --device emulator:sm_90 $HIDDEN");
+    cr_expect(strstr(out, "lib/textbook.tjpack: 2 kernels for sm_80 sm_100, which need no NVRTC\n") != NULL, "%s", out);
+    (void)shell("printf x >lib/textbook.tjpack; LD_LIBRARY_PATH=lib $T doctor --device emulator:sm_90 $HIDDEN");
+    cr_expect(strstr(out, "note     textbook  ") && strstr(out, "lib/textbook.tjpack: it is not a pack"), "%s", out);
 }
 
 Test(pack_command, gives_the_same_bytes_for_the_same_input)

@@ -46,6 +46,25 @@ static char *generate(int64_t length, const char *name, const char *value)
     return text;
 }
 
+Test(custom, formulas_over_extents_have_a_value)
+{
+    const int64_t extent[] = {100};
+    int64_t value = -1;
+    tj_family *family;
+
+    cr_assert(eq(int, tj_family_create(spec, &family, &err), TJ_OK), "%s", err.message);
+    cr_expect(eq(int, tj_custom_evaluate(family, "2 * ceil_div(length, 64) + 1", extent, &value, &err), TJ_OK), "%s",
+              err.message);
+    cr_expect(eq(i64, value, 5));
+    cr_expect(eq(int, tj_custom_evaluate(family, "length / (length - 100)", extent, &value, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(strstr(err.message, "divides by 0") && strstr(err.message, "length"), "%s", err.message);
+    cr_expect(eq(int, tj_custom_evaluate(family, "length * threads", extent, &value, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(strstr(err.message, "threads") && strstr(err.message, "^"), "%s", err.message);
+    cr_expect(eq(i64, value, 5));
+    tj_family_free(family);
+    cr_expect(eq(int, tj_custom_evaluate(tj_family_find("tiled"), "1", extent, &value, &err), TJ_ERR_INVALID_ARGUMENT));
+}
+
 /* ---- specs -------------------------------------------------------------------------------------------------------- */
 
 Test(custom, a_family_has_the_data_of_its_spec)

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # wheel.sh: "pip wheel bindings/python" in two clean copies of the sources gives the same bytes; the wheel is installed into a fresh
-# environment and used there: a product on the emulator by the NVRTC that came with it, the command, its types checked strictly.
+# environment and used there: a product on the emulator by the NVRTC that came with it, a quick one where there is none, the command,
+# its types checked strictly.
 set -euo pipefail
 source=$(cd "$(dirname "$0")/../.." && pwd)
 cd "$source"
@@ -39,6 +40,19 @@ nvrtc = [finding.text for finding in tilejit.default_context().doctor() if findi
 assert "site-packages" in nvrtc[0], nvrtc' || fail "the first three lines do not work"
 user/bin/tilejit run 16x16x16 --device emulator >/dev/null || fail "the command of the wheel does not multiply"
 user/bin/python -m tilejit --version >/dev/null || fail "python -m tilejit does not start"
+TILEJIT_NVRTC=/nonexistent user/bin/python -c '
+import numpy, tilejit
+for first, second in (("f4", (33, 20, 47)), ("f2", (16, 300, 70)), ("f8", (1, 5, 9))):
+    with tilejit.Context(driver="emulator:sm_80", quick=True) as context:
+        j, k, l = second
+        a, b = context.to_device(numpy.ones((j, k), first)), context.to_device(numpy.full((k, l), 2, first))
+        p = tilejit.matmul(a, b).numpy()
+        assert p.shape == (j, l) and (p == 2 * k).all()
+        assert context.stats.compiles == 0 and context.stats.pack_hits >= 1, context.stats
+        textbook = [finding for finding in context.doctor() if finding.topic == "textbook"]
+        assert textbook[0].state == "ok" and "sm_75 sm_80 sm_86" in textbook[0].text, textbook
+        nvrtc = [finding.state for finding in context.doctor() if finding.topic == "nvrtc"]
+        assert nvrtc == ["missing"]' || fail "a quick first product needs NVRTC"
 find user -path '*tilejit-*.dist-info/licenses/NOTICE' | grep -q . || fail "the wheel has no licences"
 user/bin/python -m mypy --strict --config-file "$source/bindings/python/pyproject.toml" "$source/bindings/python/src/tilejit" >log ||
     fail "$(cat log)"

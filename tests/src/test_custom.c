@@ -405,6 +405,54 @@ Test(custom, tuning_refuses_what_it_cannot_do)
     create();
     cr_expect(eq(int, tj_custom_tune(context, family, length, NULL, &result, &err), TJ_ERR_CHECK_FAILED));
     cr_expect(says("no config of 8 of family scale that were tried is right"), "%s", err.message);
+    tj_family_free(family);
+    spec = custom_spec_make(&made);
+    made.part[1].text = "y[i] = 1;\n//@ what\n";
+    create();
+    cr_expect(eq(int, tj_custom_tune(context, family, length, NULL, &result, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(says("store.cuh:2:") && says("^"), "%s", err.message);
+}
+
+static int gives_up(const int64_t *extent, void *const *argument, void *payload)
+{
+    (void)extent;
+    (void)argument;
+    (void)payload;
+    return 1;
+}
+
+static int fills_nothing(const int64_t *extent, size_t argument, void *element, void *payload)
+{
+    (void)extent;
+    (void)argument;
+    (void)element;
+    (void)payload;
+    return 1;
+}
+
+/* Nothing is kept of what was not proven: the kernel is launched as before. */
+Test(custom, a_reference_that_gives_up_ends_what_asked_for_it)
+{
+    tj_custom_kernel *kernel = NULL;
+    tj_tune_result result;
+    tj_proof proof;
+
+    for (int turn = 0; turn < 2; turn++) {
+        if (turn == 0)
+            spec->reference = gives_up;
+        else
+            spec->fill = fills_nothing;
+        create();
+        cr_expect(eq(int, tj_custom_prove(context, family, NULL, length, 0, &proof, &err), TJ_ERR_CANCELLED));
+        cr_expect(says(turn == 0 ? "the reference of family scale gave up" : "spec.fill of family scale gave up at argument x"),
+                  "%s", err.message);
+        cr_expect(eq(int, tj_custom_tune(context, family, length, NULL, &result, &err), TJ_ERR_CANCELLED));
+        cr_expect(eq(int, tj_custom_load(context, family, NULL, length, &kernel, &err), TJ_OK), "%s", err.message);
+        tj_custom_kernel_free(kernel);
+        tj_family_free(family);
+        spec = custom_spec_make(&made);
+    }
+    create();
 }
 
 static void spoil_records(void)

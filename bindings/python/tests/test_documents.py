@@ -8,7 +8,8 @@ import sys
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-PAGES = [ROOT / page for page in ("README.md", "docs/getting-started.md", "docs/python.md", "bindings/python/README.md")]
+PAGES = [page for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "bindings/python/README.md")
+         if "\n```python\n" in page.read_text()]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -65,3 +65,56 @@ def test_arrays_that_do_not_go_together(random):
         tilejit.matmul_grouped(random(ROWS, K), random(K, L), [0, ROWS])
     with pytest.raises(tilejit.InvalidArgument, match="17 rows"):
         tilejit.matmul_grouped(random(ROWS, K), random(3, K + 1, L), LISTS[0])
+
+
+@pytest.fixture(params=["host", "device"])
+def place(request, context):
+    if request.param == "host":
+        return (lambda array: array), (lambda array: array)
+    return context.to_device, (lambda array: array.numpy())
+
+
+def test_epilogues(random, place):
+    """Every kind of operand, a further output, and columns in pairs; rows of no group stay."""
+    to, back = place
+    offsets, a, b = LISTS[2], random(ROWS, K), random(3, K, L)
+    bias, gain, residual, out = random(L), random(ROWS), random(ROWS, L), random(ROWS, L)
+    pre = to(out.copy())
+    sums = expected(a, b, offsets, numpy.zeros((ROWS, L), "f4"))
+    inside = slice(offsets[0], offsets[-1])
+    wanted = out.copy()
+    wanted[inside] = (numpy.maximum(sums + bias, 0) * gain[:, None] + 2 * residual)[inside]
+    p = tilejit.matmul_grouped(to(a), to(b), offsets, to(out.copy()), bias=to(bias), gain=to(gain), residual=to(residual), factor=2, pre=pre,
+                               epilogue="pre[row, col] = acc + bias[col]; relu(acc + bias[col]) * gain[row] + factor * residual[row, col]")
+    assert numpy.array_equal(back(p), wanted)
+    wanted = out.copy()
+    wanted[inside] = (sums + bias)[inside]
+    assert numpy.array_equal(back(pre), wanted)
+    p = back(tilejit.matmul_grouped(to(a), to(b), LISTS[0], epilogue="relu(acc[2*col]) * acc[2*col+1]"))
+    sums = expected(a, b, LISTS[0], numpy.zeros((ROWS, L), "f4"))
+    assert numpy.array_equal(p, numpy.maximum(sums[:, ::2], 0) * sums[:, 1::2])
+
+
+def test_alpha_beta_c_and_scales(random, place):
+    to, back = place
+    a, b, c = random(ROWS, K), random(3, K, L), random(ROWS, L)
+    sums = expected(a, b, LISTS[0], numpy.zeros((ROWS, L), "f4"))
+    p = tilejit.matmul_grouped(to(a), to(b), LISTS[0], epilogue=tilejit.Epilogue(alpha=2, beta=0.5, c=to(c)))
+    assert numpy.array_equal(back(p), 2 * sums + 0.5 * c)
+    p = tilejit.matmul_grouped(to(a), to(b), LISTS[0], to(c.copy()), epilogue="acc - c")
+    assert numpy.array_equal(back(p), sums - c)
+    group = numpy.searchsorted(LISTS[0][1:], numpy.arange(ROWS), side="right")
+    for scales in (random(3, L), random(3, 1)):
+        p = tilejit.matmul_grouped(to(a), to(b), LISTS[0], epilogue=tilejit.Epilogue(scale_n=to(scales)))
+        assert numpy.array_equal(back(p), sums * scales[group])
+    with pytest.raises(tilejit.InvalidArgument, match=r"scale_n is \(2, 24\).*pass one number, \(24,\) for all groups"):
+        tilejit.matmul_grouped(a, b, LISTS[0], epilogue=tilejit.Epilogue(scale_n=random(2, L)))
+
+
+@pytest.mark.parametrize("epilogue, operands, error, words", [
+    ("gelu(acc", {}, tilejit.InvalidArgument, "expected"), ("acc + bias[col]", {}, tilejit.InvalidArgument, "names bias, which is not there"),
+    ("acc + bias[col]", {"bias": numpy.zeros((3, L), "f4")}, tilejit.InvalidArgument, r"bias is \(3, 24\), and the epilogue asks for \(24,\)"),
+    (None, {"bias": 1.0}, TypeError, "no argument bias")])
+def test_epilogues_that_are_wrong(random, epilogue, operands, error, words):
+    with pytest.raises(error, match=words):
+        tilejit.matmul_grouped(random(ROWS, K), random(3, K, L), LISTS[0], epilogue=epilogue, **operands)

@@ -32,17 +32,20 @@ from tilejit._errors import (
     Unsupported,
 )
 from tilejit._explain import Explanation, explain
+from tilejit._family import Family, Kernel, Proof
 from tilejit._grouped import matmul_grouped
 from tilejit._matmul import matmul, prepare, warm_up
 from tilejit._pack import pack
 from tilejit._problem import Epilogue, Problem
+from tilejit._spec import Argument, Param
 from tilejit._tune import Progress, Tuning, tune
 
 __version__: str = _ffi.string(_lib.tj_version()).decode()
 
 __all__ = [
-    "Cancelled", "CaptureError", "CheckFailed", "CompileError", "Context", "Device", "DeviceArray", "DeviceLost", "DeviceMemory", "DriverError",
-    "EmulatorWarning", "Epilogue", "Error", "Explanation", "FileError", "Finding", "Forked", "InternalError", "InvalidArgument", "NoCompiler",
-    "NoDriver", "NotFound", "OutOfMemory", "Problem", "Progress", "Spills", "Stats", "Tuning", "Unsupported", "default_context", "explain", "matmul",
+    "Argument", "Cancelled", "CaptureError", "CheckFailed", "CompileError", "Context", "Device", "DeviceArray", "DeviceLost", "DeviceMemory", "DriverError",
+    "EmulatorWarning", "Epilogue", "Error", "Explanation", "Family", "FileError", "Finding", "Forked", "InternalError", "InvalidArgument", "Kernel",
+    "NoCompiler",
+    "NoDriver", "NotFound", "OutOfMemory", "Param", "Problem", "Progress", "Proof", "Spills", "Stats", "Tuning", "Unsupported", "default_context", "explain", "matmul",
     "matmul_grouped", "pack", "prepare", "tune", "warm_up",
 ]

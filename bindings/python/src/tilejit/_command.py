@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-from tilejit._context import find_nvrtc
+from tilejit._nvrtc import find_nvrtc
 
 
 def main() -> None:

@@ -9,16 +9,19 @@ import threading
 import warnings
 import weakref
 from dataclasses import dataclass
-from pathlib import Path
 from types import TracebackType
-from typing import Any, Dict, List, Optional, Sequence, Tuple, Type, Union
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Tuple, Type, Union
 
 import numpy
 
 from tilejit._arrays import DeviceArray, stream_handle
 from tilejit._binding import ffi, lib
 from tilejit._errors import InvalidArgument, NoDriver, check, text
+from tilejit._nvrtc import find_nvrtc
 from tilejit._types import number_of
+
+if TYPE_CHECKING:
+    from tilejit._family import Kernel
 
 Path_ = Union[str, "os.PathLike[str]"]
 
@@ -70,18 +73,6 @@ class Finding:
     state: str
     text: str
     remedy: str
-
-
-def find_nvrtc() -> Optional[str]:
-    """The libnvrtc of the wheel nvidia-cuda-nvrtc in this Python, or None: the library then searches by itself."""
-    try:
-        import nvidia
-    except ImportError:
-        return None
-    found: List[Path] = []
-    for folder in nvidia.__path__:
-        found += [path for path in Path(folder).glob("*/lib/libnvrtc.so.*") if ".alt" not in path.name]
-    return str(max(found, key=lambda path: int(path.name.split(".")[2]))) if found else None
 
 
 class Context:
@@ -145,6 +136,7 @@ class Context:
         self._c = made[0]
         self._calls: Dict[Any, Any] = {}  # the prepared calls of matmul
         self._arrays: "weakref.WeakSet[DeviceArray]" = weakref.WeakSet()
+        self._kernels: "weakref.WeakSet[Kernel]" = weakref.WeakSet()  # of families of the application's own
 
     def _open(self) -> Any:
         if self._c is None:
@@ -160,6 +152,8 @@ class Context:
             _wait_for_device()
             for array in list(self._arrays):
                 array.free()
+            for kernel in list(self._kernels):
+                kernel._free()
             context, self._c = self._c, None
             self._calls.clear()
             lib.tj_context_free(context)

@@ -3,24 +3,23 @@
 
 from __future__ import annotations
 
+import copy
 import sys
-from typing import Any, Optional, Tuple
+from typing import Any, Optional, Sequence, Tuple, Union
 
 import numpy
 
-from tilejit._arrays import DeviceArray, View, current_stream, device_of, elements, empty_like, look, stream_handle, tight
+from tilejit._arrays import DeviceArray, View, current_stream, device_of, empty_like, look, stream_handle, tight
 from tilejit._binding import ffi
-from tilejit._context import Context, default_context, host_context
+from tilejit._context import Context, default_context
 from tilejit._errors import InvalidArgument
-from tilejit._matmul import _as_jax, _compact, _must_live, _new_host, _queue, _remembered, _store, _to_device, _write
-from tilejit._problem import BROADCAST, Epilogue, Request, checked, request
-from tilejit._types import BYTES, NAME
-
-_PLAIN = Epilogue()
+from tilejit._matmul import _launch, _on_host, _remembered
+from tilejit._problem import BROADCAST, Epilogue, Operand, Request, checked, epilogue_of, look_at_epilogue, look_at_operands, request
+from tilejit._types import NAME
 
 
-def matmul_grouped(a: Any, b: Any, offsets: Any, out: Any = None, *, stream: Any = None, dtype: Any = None, compute: Optional[str] = None,
-                   context: Optional[Context] = None) -> Any:
+def matmul_grouped(a: Any, b: Any, offsets: Any, out: Any = None, *, epilogue: Union[Epilogue, str, None] = None, stream: Any = None,
+                   dtype: Any = None, compute: Optional[str] = None, context: Optional[Context] = None, **operands: Any) -> Any:
     """Multiply groups of rows of a, each by its own matrix of b: the experts of a mixture, in one launch.
 
     ``out[offsets[g]:offsets[g + 1]] = a[offsets[g]:offsets[g + 1]] @ b[g]`` for each group g.
@@ -31,25 +30,37 @@ def matmul_grouped(a: Any, b: Any, offsets: Any, out: Any = None, *, stream: Any
         the kernel runs: an earlier kernel of the stream may have written them, and each replay of a captured graph takes those that it
         finds. Wrong ones then lead nowhere outside of the arrays (docs/grouped.md). A list or a NumPy array, of 767 groups at most,
         travels with the launch and is checked.
-    out: receives the product, (rows, l). Rows that belong to no group stay as they are; in a new array on a device they hold anything.
+    out: receives the product, (rows, l). Rows that belong to no group stay as they are; in a new array they are 0 on the host, and hold
+        anything on a device.
+    epilogue, operands: as for ``matmul``: ``epilogue="gelu(acc + gain[row])", gain=gain``. ``row`` is the row of out, and what is indexed
+        by ``col`` is the same for all groups. ``Epilogue(scale_n=...)`` may be (groups, l) or (groups, 1): scales for each group.
     stream, dtype, compute, context: as for ``matmul``.
 
     Returns out, as ``matmul`` does, and raises what that raises.
     """
     handle = stream_handle(stream)
+    epilogue = epilogue_of(epilogue, operands)
     va, vb = look(a, "a", handle), look(b, "b", handle)
     vo = None if out is None else look(out, "out", handle)
+    vc, vm, vn = look_at_epilogue(epilogue, handle)
+    withs = look_at_operands(epilogue, handle)
     if len(va.shape) != 2 or len(vb.shape) != 3 or vb.shape[0] < 1:
         raise InvalidArgument(f"a is {va.shape} and b is {vb.shape}: a is (rows, k) and b is (groups, k, l), of one group or more")
     address, width, on_host, keep = _look_at_offsets(offsets, vb.shape[0], handle)
+
+    def make(a: View, b: View, out: Optional[View], c: Optional[View], scale_m: Optional[View], scale_n: Optional[View],
+             withs: Sequence[Operand]) -> Request:
+        return _request(a, b, out, c, scale_m, scale_n, withs, width, on_host, epilogue, dtype, compute)
+
     if va.device is None and vb.device is None:
         if not on_host:
             raise InvalidArgument("offsets are on a device, and a and b on the host: put all of them in one place")
-        return _on_host(va, vb, out, vo, address, width, dtype, compute, context)
+        return _on_host(va, vb, out, vo, vc, vm, vn, withs, epilogue, context, lambda *views: _from(address, make(*views)), True)[0]
     if context is None:
         context = next((each._context for each in (a, b, out) if isinstance(each, DeviceArray)), None) or default_context()
-    key = ("grouped", va.key(), vb.key(), vo and vo.key(), width, on_host, dtype, compute)
-    made = _remembered(context, key, lambda: _request(va, vb, vo, width, on_host, dtype, compute))
+    key = ("grouped", va.key(), vb.key(), vo and vo.key(), vc and vc.key(), vm and vm.key(), vn and vn.key(), epilogue.alpha != 1, epilogue.factor != 0,
+           width, on_host, dtype, compute, epilogue.expression, tuple(operand.key() for operand in withs))
+    made = _remembered(context, key, lambda: make(va, vb, vo, vc, vm, vn, withs))
     if vo is None:
         out = empty_like(va, made.out_shape, made.out_type, context)
         vo = look(out, "out", handle)
@@ -58,7 +69,7 @@ def matmul_grouped(a: Any, b: Any, offsets: Any, out: Any = None, *, stream: Any
     if handle is None:
         handle = next((current_stream(view) for view in (va, vb, vo) if view.kind in ("torch", "cupy")), va.stream)
     with device_of(va):
-        _launch(context, made, va, vb, vo, address, handle)
+        _launch(context, _from(address, made), va, vb, vo, vc, vm, vn, withs, epilogue, handle)
         if va.kind == "jax":
             context.synchronize(handle)
     del keep
@@ -86,55 +97,36 @@ def _look_at_offsets(offsets: Any, groups: int, stream: Optional[int]) -> Tuple[
     return view.address, width, view.device is None, offsets
 
 
-def _request(a: View, b: View, out: Optional[View], width: int, on_host: bool, dtype: Any, compute: Optional[str]) -> Request:
+def _request(a: View, b: View, out: Optional[View], c: Optional[View], scale_m: Optional[View], scale_n: Optional[View], withs: Sequence[Operand],
+             width: int, on_host: bool, epilogue: Epilogue, dtype: Any, compute: Optional[str]) -> Request:
     """That of a product of all rows with one matrix of b, and then with as many as there are groups."""
+    groups, step = b.shape[0], b.strides[0]
     one = View(b.kind, b.address, b.shape[1:], b.strides[1:], b.type, b.device, b.owner)
-    made = request(a, one, out, None, None, None, (), _PLAIN, dtype, compute)
+    of_each = scale_n is not None and len(scale_n.shape) == 2
+    first = scale_n
+    if scale_n is not None and of_each:
+        count = scale_n.shape[1]
+        if scale_n.shape[0] != groups or count not in (1, b.shape[2]) or scale_n.strides != tight(scale_n.shape):
+            raise InvalidArgument(f"epilogue.scale_n is {scale_n.shape} with strides of {scale_n.strides}, and b has {groups} groups of {b.shape[2]} columns: "
+                                  f"pass one number, ({b.shape[2]},) for all groups, or contiguous ({groups}, {b.shape[2]}) or ({groups}, 1)")
+        first = View(scale_n.kind, scale_n.address, (count,), (1,), scale_n.type, scale_n.device, scale_n.owner)
+    made = request(a, one, out, c, scale_m, first, withs, epilogue, dtype, compute)
     if made.is_empty:
         return made
-    groups, step = b.shape[0], b.strides[0]
     if groups > 1 and step < 0:
         raise InvalidArgument(f"b has strides of {b.strides}: its matrices follow each other backwards; pass a contiguous copy")
     made.problem.groups.count, made.problem.groups.offset_bytes, made.problem.groups.on_host = groups, width, int(on_host)
     made.problem.n.stride = 0 if groups == 1 else BROADCAST if step == 0 else step
+    if scale_n is not None and of_each:
+        made.operands.scale_n.stride = scale_n.shape[1]
     checked(made.problem)
     return made
 
 
-def _launch(context: Context, made: Request, a: View, b: View, out: View, offsets: int, stream: int) -> None:
-    _must_live(a, b, out)
-    this = Request(made.out_shape, made.out_type)
-    this.problem, this.offsets = made.problem, made.offsets
-    this.operands = ffi.new("tj_operands *", made.operands[0])  # a copy: other threads have offsets of their own
-    this.operands.offsets = ffi.cast("void *", offsets)
-    _queue(context._open(), this, a.address, b.address, out.address, 0, 0, 0, _PLAIN, stream)
-
-
-def _on_host(a: View, b: View, out: Any, vo: Optional[View], offsets: int, width: int, dtype: Any, compute: Optional[str],
-             context: Optional[Context]) -> Any:
-    """Host arrays are copied to the device, as it has them tight, and back."""
-    _must_live(a, b, vo)
-    tight_out = vo and View(vo.kind, vo.address, vo.shape, tight(vo.shape), vo.type, vo.device, vo.owner, vo.read_only)
-    a, b = _compact(a), _compact(b)
-    made = _request(a, b, tight_out, width, True, dtype, compute)
-    is_new = vo is None
-    if vo is None:
-        out = _new_host(a, made)
-        vo = look(out, "out", None)
-    if made.is_empty:
-        return out
-    if is_new:
-        size = elements(vo.shape) * BYTES[vo.type]
-        ffi.memmove(ffi.cast("void *", vo.address), bytes(size), size)  # rows that belong to no group
-    context = context or host_context()
-    arrays = [_to_device(context, a), _to_device(context, b), DeviceArray(context, made.out_shape, made.out_type)]
-    try:
-        views = [look(array, "a", None) for array in arrays]
-        _write(arrays[2], _compact(vo))  # rows that belong to no group stay
-        _launch(context, made, views[0], views[1], views[2], offsets, 0)
-        context.synchronize()
-        _store(context, arrays[2], vo)
-    finally:
-        for array in arrays:
-            array.free()
-    return _as_jax(out) if a.kind == "jax" else out
+def _from(offsets: int, made: Request) -> Request:
+    """The request with offsets of its own: other threads have others."""
+    this = copy.copy(made)
+    if made.operands:
+        this.operands = ffi.new("tj_operands *", made.operands[0])
+        this.operands.offsets = ffi.cast("void *", offsets)
+    return this

@@ -18,7 +18,7 @@ from tilejit._types import BYTES, numpy_dtype, torch_dtype
 _MOST_CALLS = 65536  # prepared calls that a context remembers
 
 
-def _remembered(context: Context, key: tuple, make: Callable[[], Request]) -> Request:
+def _remembered(context: Context, key: Tuple[Any, ...], make: Callable[[], Request]) -> Request:
     """The prepared call of a key, made once."""
     made = context._calls.get(key)
     if made is None:
@@ -98,7 +98,8 @@ def _multiply(a: Any, b: Any, out: Any, epilogue: Epilogue, handle: Optional[int
     vc, vm, vn = (None, None, None) if epilogue is _PLAIN else look_at_epilogue(epilogue, handle)
     withs = look_at_operands(epilogue, handle) if epilogue.operands else ()
     if va.device is None and vb.device is None:
-        return _on_host(va, vb, out, vo, vc, vm, vn, withs, epilogue, dtype, compute, context)
+        return _on_host(va, vb, out, vo, vc, vm, vn, withs, epilogue, context,
+                        lambda a, b, out, c, scale_m, scale_n, withs: request(a, b, out, c, scale_m, scale_n, withs, epilogue, dtype, compute))
     if context is None:
         context = next((each._context for each in (a, b, out) if isinstance(each, DeviceArray)), None) or default_context()
     key = (va.key(), vb.key(), vo and vo.key(), vc and vc.key(), vm and vm.key(), vn and vn.key(), epilogue.alpha != 1, epilogue.factor != 0, dtype,
@@ -167,16 +168,22 @@ def _queue_with(context: Any, made: Request, m: int, n: int, p: int, base: int, 
 
 
 def _on_host(a: View, b: View, out: Any, vo: Optional[View], c: Optional[View], scale_m: Optional[View], scale_n: Optional[View],
-             withs: Sequence[Operand], epilogue: Epilogue, dtype: Any, compute: Optional[str], context: Optional[Context]) -> Tuple[Any, Request]:
-    """The product of host arrays: copied to the device, as it has them tight, and back. So out may overlap a and b."""
+             withs: Sequence[Operand], epilogue: Epilogue, context: Optional[Context], make: Callable[..., Request],
+             keeps_rows: bool = False) -> Tuple[Any, Request]:
+    """The product of host arrays: copied to the device, as it has them tight, and back. So out may overlap a and b.
+
+    make: what the arrays come to. keeps_rows: some rows of out are not written, and stay; of a new one they are 0.
+    """
     _must_live(a, b, vo, c, scale_m, scale_n)
     tight_out = vo and View(vo.kind, vo.address, vo.shape, tight(vo.shape), vo.type, vo.device, vo.owner, vo.read_only)
     a, b, c, scale_m, scale_n = _compact(a), _compact(b), c and _compact(c), scale_m and _compact(scale_m), scale_n and _compact(scale_n)
     stored = withs  # as the caller has them
     withs = [Operand(each.name, each.view and _compact(each.view), each.number) for each in withs]
-    made = request(a, b, tight_out, c, scale_m, scale_n, withs, epilogue, dtype, compute)
+    made = make(a, b, tight_out, c, scale_m, scale_n, withs)
     if vo is None:
-        out = _new_host(a, made)
+        out = _new_host(a, made.out_shape, made.out_type)
+        if keeps_rows:
+            out[...] = 0
         vo = look(out, "out", None)
     if not made.is_empty:
         context = context or host_context()
@@ -189,7 +196,7 @@ def _on_host(a: View, b: View, out: Any, vo: Optional[View], c: Optional[View], 
         try:
             product = DeviceArray(context, made.out_shape, made.out_type)
             copies.append(product)
-            if made.has_c and c is None:
+            if keeps_rows or (made.has_c and c is None):
                 _write(product, _compact(vo))
             there = [Operand(each.name, each.view and moved(each.view), each.number) for each in withs]
             _launch(context, made, moved(a), moved(b), look(product, "out", None), c and moved(c), scale_m and moved(scale_m), scale_n and moved(scale_n),
@@ -231,11 +238,12 @@ def _write(array: DeviceArray, view: View) -> None:
     array._context._write_buffer(array._buffer, view.address, elements(view.shape) * BYTES[view.type])
 
 
-def _new_host(a: View, made: Request) -> Any:
+def _new_host(a: View, shape: Tuple[int, ...], number: int) -> Any:
+    """A new host array of the kind of a."""
     if a.kind == "torch":
         torch = sys.modules["torch"]
-        return torch.empty(made.out_shape, dtype=torch_dtype(torch, made.out_type))
-    return numpy.empty(made.out_shape, numpy_dtype(made.out_type))
+        return torch.empty(shape, dtype=torch_dtype(torch, number))
+    return numpy.empty(shape, numpy_dtype(number))
 
 
 def _store(context: Context, product: DeviceArray, out: View) -> None:

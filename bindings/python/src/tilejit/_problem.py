@@ -296,8 +296,9 @@ def request(a: View, b: View, out: Optional[View], c: Optional[View], scale_m: O
         c_strides, c_ld = p_strides, p_ld
 
     # The batch: one stride for each operand, and a launch for each product of the dimensions that one stride cannot express.
-    steps = (_stretch(a_strides[:-2], a_shape[:-2], batch), _stretch(b_strides[:-2], b_shape[:-2], batch), p_strides[:-2], c_strides[:-2])
     arrays = [operand for operand in operands if operand.view is not None]
+    steps: Tuple[Tuple[int, ...], ...] = (_stretch(a_strides[:-2], a_shape[:-2], batch), _stretch(b_strides[:-2], b_shape[:-2], batch),
+                                          p_strides[:-2], c_strides[:-2])
     steps += tuple(_lay_operand(made, operand, j, columns, batch, p_layout) for operand in arrays)
     dims = _merge(batch, steps)
     inner = max(range(len(dims)), key=lambda i: dims[i][0]) if dims else None

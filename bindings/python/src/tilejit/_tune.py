@@ -64,17 +64,25 @@ def tune(problem: Problem, *, seconds: float = 30.0, evaluations: int = 0, progr
     On the emulator configs are tried and no record is kept, because its times mean nothing.
     """
     context = context or default_context()
+    tuning = run_tuning(lambda options, result, error: lib.tj_tune(context._open(), problem._c, options, result, error), seconds, evaluations, progress,
+                        keep)
+    context._calls.clear()
+    return tuning
+
+
+def run_tuning(run: Callable[[Any, Any, Any], int], seconds: float, evaluations: int, progress: Optional[Callable[[Progress], object]],
+               keep: bool) -> Tuning:
+    """Call run with a tj_tune_options, a tj_tune_result and a tj_error. Raises what progress raised, or what the library says."""
     watch = _Watch(progress)
     handle = ffi.new_handle(watch)
     options, result, error = ffi.new("tj_tune_options *"), ffi.new("tj_tune_result *"), ffi.new("tj_error *")
     options.struct_size = ffi.sizeof("tj_tune_options")
     options.seconds, options.evaluations, options.no_record = seconds, evaluations, int(not keep)
     options.is_cancelled, options.progress, options.payload = lib.tjpy_is_cancelled, lib.tjpy_progress, handle
-    status = lib.tj_tune(context._open(), problem._c, options, result, error)
+    status = run(options, result, error)
     if watch.raised is not None:
         raise watch.raised
     check(status, error)
-    context._calls.clear()
     return Tuning(config_text(ffi.addressof(result, "config")), result.us, config_text(ffi.addressof(result, "default_config")), result.default_us,
                   result.evaluations, result.refused, result.wrong, result.seconds, bool(result.has_record), bool(result.is_complete),
                   bool(result.is_emulated))
