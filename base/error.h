@@ -17,8 +17,10 @@
 /**
  * Fill *err (NULL accepted) and return status. The message is cut at its size on a character boundary and made
  * printable ASCII. Formats: integers and strings only; floating point depends on the locale.
+ *
+ * Failures are cold: the compiler keeps what leads to them apart from the code that runs when all is well.
  */
-__attribute__((format(printf, 3, 4))) tj_status tj_fail(tj_error *err, tj_status status, const char *format, ...);
+__attribute__((cold, format(printf, 3, 4))) tj_status tj_fail(tj_error *err, tj_status status, const char *format, ...);
 
 /** tj_fail(TJ_ERR_INVALID_ARGUMENT) naming a public function and which of its arguments is NULL: if (!x) return tj_fail_null(err,
  * __func__, "x"); where the public header names it otherwise than the function itself, the header's name. */
@@ -31,7 +33,7 @@ tj_status tj_fail_null(tj_error *err, const char *function, const char *argument
                 sizeof((const void *const[]){__VA_ARGS__}) / sizeof(void *))
 
 /** For tj_has_null, of which one is. names: of the arguments, as "context, plan". The answer is true. */
-bool tj_name_null(tj_error *err, const char *function, const char *names, const void *const *argument);
+__attribute__((cold)) bool tj_name_null(tj_error *err, const char *function, const char *names, const void *const *argument);
 
 /** For TJ_HAS_NULL. A launch asks too, so it costs a comparison for each; names are looked at only where one is NULL. */
 static inline bool tj_has_null(tj_error *err, const char *function, const char *names, const void *const *argument,

@@ -153,11 +153,11 @@ const char *tj_driver_result_name(const tj_driver *driver, CUresult result);
  * result means: TJ_ERR_DEVICE_MEMORY, TJ_ERR_UNSUPPORTED (no image for this device), TJ_ERR_CAPTURE, TJ_ERR_DEVICE_LOST,
  * TJ_ERR_NO_DRIVER, TJ_ERR_DRIVER. A result that the device does not recover from marks the driver as lost for ever.
  */
-__attribute__((format(printf, 4, 5))) tj_status tj_driver_fail(const tj_driver *driver, CUresult result, tj_error *err,
-                                                               const char *format, ...);
+__attribute__((cold, format(printf, 4, 5))) tj_status tj_driver_fail(const tj_driver *driver, CUresult result, tj_error *err,
+                                                                     const char *format, ...);
 
 /** The slow half of tj_driver_check_alive. */
-tj_status tj_driver_report_death(const tj_driver *driver, tj_error *err);
+__attribute__((cold)) tj_status tj_driver_report_death(const tj_driver *driver, tj_error *err);
 
 /**
  * TJ_ERR_DEVICE_LOST with the first message once any call reported such an error; TJ_ERR_FORKED in a child of the

@@ -39,37 +39,45 @@ static tj_status primary_context(tj_gpu *gpu, const tj_driver *driver, CUcontext
     return TJ_OK;
 }
 
-/* false, and *result, if not even that works. */
-static bool current_context(const tj_driver *driver, CUcontext *current, CUresult *result)
-{
-    CUresult asked = driver->api.ctx_get_current(current);
-
-    if (asked != CUDA_SUCCESS)
-        *result = asked;
-    return asked == CUDA_SUCCESS;
-}
-
-/* cuCtxGetId(NULL) where there is one; the handle where not. 0: no context is current. */
-static CUresult current_id(const tj_driver *driver, uint64_t *id)
+/* A driver without cuCtxGetId. */
+__attribute__((noinline)) static CUresult handle_as_id(const tj_driver *driver, uint64_t *id)
 {
     CUcontext current = NULL;
+    const CUresult result = driver->api.ctx_get_current(&current);
+
+    *id = (uint64_t)(uintptr_t)current;
+    return result;
+}
+
+/* Which error of cuCtxGetId means that no context is current is not written down: ask. */
+__attribute__((noinline)) static CUresult why_no_id(const tj_driver *driver, CUresult failed)
+{
+    CUcontext current = NULL;
+    const CUresult result = driver->api.ctx_get_current(&current);
+
+    return result != CUDA_SUCCESS || !current ? result : failed;
+}
+
+/*
+ * cuCtxGetId(NULL) where there is one; the handle where not. 0: no context is current.
+ *
+ * The handle would be cheaper to ask for, and is not enough to know a context by. One that is made after another was destroyed may get
+ * the same: the primary context of a device after cudaDeviceReset does. The kernels that were loaded into the old one are gone then,
+ * and a launch of one may do anything. No call of the driver says that a context has been destroyed, so each launch has to ask.
+ */
+static inline CUresult current_id(const tj_driver *driver, uint64_t *id)
+{
+    unsigned long long number = 0;
     CUresult result;
 
-    *id = 0;
-    if (driver->api.ctx_get_id) {
-        unsigned long long number = 0;
-        result = driver->api.ctx_get_id(NULL, &number);
-        if (result == CUDA_SUCCESS) {
-            *id = number;
-            return result;
-        }
-        /* Which error means that none is current is not written down: ask. */
-        if (current_context(driver, &current, &result) && !current)
-            return CUDA_SUCCESS;
-        return result;
+    if (__builtin_expect(!driver->api.ctx_get_id, 0))
+        return handle_as_id(driver, id);
+    result = driver->api.ctx_get_id(NULL, &number);
+    if (__builtin_expect(result != CUDA_SUCCESS, 0)) {
+        number = 0;
+        result = why_no_id(driver, result);
     }
-    result = driver->api.ctx_get_current(&current);
-    *id = (uint64_t)(uintptr_t)current;
+    *id = number;
     return result;
 }
 
@@ -102,37 +110,31 @@ static tj_status push_primary(tj_gpu *gpu, tj_scope *scope, tj_error *err)
     }
 }
 
-tj_status tj_scope_enter(tj_gpu *gpu, tj_scope *scope, tj_error *err)
+/* No context is current, or it cannot be used. */
+__attribute__((noinline)) static tj_status enter_primary(tj_gpu *gpu, tj_scope *scope, CUresult asked, tj_error *err)
 {
-    const tj_driver *driver = atomic_load_explicit(&gpu->driver, memory_order_acquire);
-    CUresult result;
-    tj_status status;
-
-    if (!driver) {
-        status = tj_gpu_driver(gpu, &driver, err);
-        if (status != TJ_OK)
-            return status;
-    }
-    status = tj_driver_check_alive(driver, err);
-    if (status != TJ_OK)
-        return status;
-    scope->driver = driver;
-    scope->is_pushed = false;
-    result = current_id(driver, &scope->context_id);
-    if (result != CUDA_SUCCESS)
-        return tj_driver_fail(driver, result, err, "cannot use the current CUDA context");
-    if (scope->context_id != 0)
-        return TJ_OK;
+    if (asked != CUDA_SUCCESS)
+        return tj_driver_fail(scope->driver, asked, err, "cannot use the current CUDA context");
     return push_primary(gpu, scope, err);
 }
 
-void tj_scope_leave(tj_scope *scope)
+tj_status tj_scope_enter(tj_gpu *gpu, tj_scope *scope, tj_error *err)
 {
-    CUcontext popped = NULL;
+    CUresult result;
+    tj_status status = TJ_OK;
 
-    if (scope->is_pushed)
-        (void)scope->driver->api.ctx_pop(&popped);
+    scope->driver = atomic_load_explicit(&gpu->driver, memory_order_acquire);
     scope->is_pushed = false;
+    if (__builtin_expect(!scope->driver, 0))
+        status = tj_gpu_driver(gpu, &scope->driver, err);
+    if (status == TJ_OK)
+        status = tj_driver_check_alive(scope->driver, err);
+    if (status != TJ_OK)
+        return status;
+    result = current_id(scope->driver, &scope->context_id);
+    if (__builtin_expect(result == CUDA_SUCCESS && scope->context_id != 0, 1))
+        return TJ_OK;
+    return enter_primary(gpu, scope, result, err);
 }
 
 bool tj_scope_is_primary(tj_gpu *gpu, const tj_scope *scope)

@@ -24,7 +24,14 @@ typedef struct tj_scope {
 tj_status tj_scope_enter(tj_gpu *gpu, tj_scope *scope, tj_error *err);
 
 /** End: the context that was current before is current again. */
-void tj_scope_leave(tj_scope *scope);
+static inline void tj_scope_leave(tj_scope *scope)
+{
+    CUcontext popped = NULL;
+
+    if (scope->is_pushed)
+        (void)scope->driver->api.ctx_pop(&popped);
+    scope->is_pushed = false;
+}
 
 /** Is it the primary context of the gpu's device? For the slow paths. */
 bool tj_scope_is_primary(tj_gpu *gpu, const tj_scope *scope);

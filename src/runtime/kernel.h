@@ -42,6 +42,13 @@ tj_status tj_kernel_load_code(tj_host *host, const tj_launch_form *form, const t
 tj_status tj_kernel_launch_ready(const tj_kernel *kernel, const tj_operands *operands, CUstream stream, tj_error *err);
 
 /**
+ * Are the grid and constant arguments of a kernel ready, and the operands good as they stand? Then tj_kernel_suits says so too, and
+ * tj_kernel_queue_ready launches it, without another look at them, for a caller as of tj_kernel_launch_ready. Pure.
+ */
+bool tj_kernel_is_ready_for(const tj_kernel *kernel, const tj_operands *operands);
+tj_status tj_kernel_queue_ready(const tj_kernel *kernel, const tj_operands *operands, CUstream stream, tj_error *err);
+
+/**
  * Ask the driver what each pointer is: host addresses, freed ones, memory of a device that the kernel's cannot reach,
  * buffers shorter than the problem needs. Inside a scope as for tj_kernel_launch_ready. One driver
  * call per operand.
@@ -51,7 +58,7 @@ tj_status tj_kernel_check_pointers(const tj_kernel *kernel, const tj_operands *o
 
 /* ---- between kernel.c, launch*.c and pointers.c ------------------------------------------------------------------- */
 
-enum { TJ_WORKSPACE_ALIGNMENT = 16 };
+enum { TJ_WORKSPACE_ALIGNMENT = 16, TJ_FETCH_BYTES = 64 };
 
 _Static_assert(offsetof(tj_operands, n) == offsetof(tj_operands, m) + sizeof(tj_operand) &&
                    offsetof(tj_operands, with) == offsetof(tj_operands, m) + TJ_WITH * sizeof(tj_operand),
@@ -124,48 +131,63 @@ typedef struct tj_launch_extras {
 typedef struct tj_loaded_step {
     CUfunction function;
     int32_t parameters;
-    bool has_extras;
-    tj_parameter parameter[TJ_LAUNCH_MAX_ARGS];
     unsigned int attribute_count; /* 0: cuLaunchKernel will do */
+    bool has_extras;
+    bool takes_call; /* a parameter is in what a launch makes of its operands */
+    bool is_last;    /* of the form */
+    tj_parameter parameter[TJ_LAUNCH_MAX_ARGS];
     CUlaunchAttribute attribute[2];
     int64_t max_dynamic_shared; /* bytes that a launch may ask for */
     tj_kernel_facts facts;
 } tj_loaded_step;
 
+/** What a launch of M, N and P looks at comes first: it runs with what the driver leaves in the caches (tj_kernel_await). */
 struct tj_kernel {
     const tj_driver *driver;
-    tj_gpu *gpu;
     uint64_t context_id; /* of the CUDA context that it was loaded in, as tj_scope.context_id */
-    CUcontext handle;    /* of that context */
-    int device;          /* ordinal of the device that it was loaded on */
-    CUlibrary library;   /* one of library and module is set */
-    CUmodule module;
+    /* Ready: everything but pointers and scalars is known since the load. */
+    bool is_ready;
+    bool takes_more;                /* than M, N and P: a launch that is ready has more to look at */
+    size_t alignment[TJ_ADDRESSES]; /* of the operand, in bytes: an element, or as many as the text reads at once */
+    /* From the first byte of that operand, and from that of P, in which both may lie if the other begins there; for arrays of pointers
+     * 1, and for a C that is not read 0. */
+    struct {
+        uintptr_t of_operand, of_p;
+    } reach[TJ_ADDRESSES];
     tj_loaded_step step[TJ_LAUNCH_MAX_STEPS];
+
+    tj_gpu *gpu;
+    CUcontext handle;  /* of that context */
+    int device;        /* ordinal of the device that it was loaded on */
+    CUlibrary library; /* one of library and module is set */
+    CUmodule module;
     tj_launch_form form;
     tj_problem problem;
     int64_t max_grid[3];
     int32_t multiprocessors;
     bool is_array[TJ_ADDRESSES];        /* of pointers to the matrices of the batch */
     size_t element_bytes[TJ_ADDRESSES]; /* of the operand: of a matrix, or of an array of pointers */
-    size_t alignment[TJ_ADDRESSES];     /* of the operand, in bytes: an element, or as many as the text reads at once */
-
-    /* Ready: everything but pointers and scalars is known since the load. */
-    bool is_ready;
-    bool has_more;        /* scales, or operands of an expression */
-    bool has_numbers;     /* operands that are numbers */
-    bool has_outputs;     /* beside P */
-    bool has_pairs;       /* an element of P takes two columns of M . N */
-    bool weighs_c;        /* a beta of 0 reads no C */
-    bool narrows_scalars; /* alpha or beta is an argument, and no double */
-    tj_type scalar_type;  /* tj_scalar_type */
-    bool c_may_be_p;      /* C and P are stored alike, so c = NULL can mean p */
-    /* From the first byte of that operand, and from that of P, in which both may lie if the other begins there; for arrays of pointers
-     * 1, and for a C that is not read 0. */
-    struct {
-        uintptr_t of_operand, of_p;
-    } reach[TJ_ADDRESSES];
+    bool has_more;                      /* scales, or operands of an expression */
+    bool has_numbers;                   /* operands that are numbers */
+    bool has_outputs;                   /* beside P */
+    bool has_pairs;                     /* an element of P takes two columns of M . N */
+    bool weighs_c;                      /* a beta of 0 reads no C */
+    bool narrows_scalars;               /* alpha or beta is an argument, and no double */
+    tj_type scalar_type;                /* tj_scalar_type */
+    bool c_may_be_p;                    /* C and P are stored alike, so c = NULL can mean p */
     tj_launch_shape ready;
 };
+
+/** A launch of it is about to come: fetch what it looks at, while a driver call takes its time. Any address will do. */
+static inline void tj_kernel_await(const tj_kernel *kernel)
+{
+    const uintptr_t first = (uintptr_t)kernel;
+
+    for (size_t at = 0; at < offsetof(struct tj_kernel, reach) + 2 * sizeof kernel->reach[0]; at += TJ_FETCH_BYTES)
+        __builtin_prefetch((const void *)(first + at));
+    __builtin_prefetch((const void *)(first + offsetof(struct tj_kernel, step)));
+    __builtin_prefetch((const void *)(first + offsetof(struct tj_kernel, ready.geometry)));
+}
 
 /** Do the operands bring the workspace that the form asks for? One that is too small is none: the plan may have been replaced since it was made. */
 static inline bool tj_kernel_has_workspace(const tj_kernel *kernel, const tj_operands *x)

@@ -60,6 +60,24 @@ static inline tj_status queue_step(const tj_kernel *kernel, int index, const cha
                           geometry->block[0], geometry->block[1], geometry->shared_bytes);
 }
 
+/* What is no whole number belongs to a problem that does not take it. */
+static int64_t whole_or_0(double value)
+{
+    return tj_scalar_is_whole(value) ? (int64_t)value : 0;
+}
+
+/* What parameters point at besides the operands themselves. */
+static void make_call(const tj_kernel *kernel, const tj_operands *x, tj_launch_call *call)
+{
+    call->c = x->c.address ? x->c.address : x->p.address;
+    call->alpha.real = (float)x->alpha;
+    call->beta.real = (float)x->beta;
+    if (kernel->scalar_type == TJ_S32)
+        call->alpha.whole = whole_or_0(x->alpha), call->beta.whole = whole_or_0(x->beta);
+    for (int i = 0; kernel->has_numbers && i < TJ_EPILOGUE_OPERANDS; i++)
+        call->number[i] = (float)x->number[i];
+}
+
 /* Apart from the way of a plain step, whose stack it would fill. */
 __attribute__((noinline)) static tj_status queue_with_extras(const tj_kernel *kernel, int index, const tj_operands *x,
                                                              const tj_launch_call *call, const tj_launch_shape *shape,
@@ -73,29 +91,23 @@ __attribute__((noinline)) static tj_status queue_with_extras(const tj_kernel *ke
     return status == TJ_OK ? queue_step(kernel, index, place, shape, stream, err) : status;
 }
 
-/* What is no whole number belongs to a problem that does not take it. */
-static int64_t whole_or_0(double value)
-{
-    return tj_scalar_is_whole(value) ? (int64_t)value : 0;
-}
-
 static tj_status queue(const tj_kernel *kernel, const tj_operands *x, const tj_launch_shape *shape, CUstream stream,
                        tj_error *err)
 {
     tj_launch_call call;
     const char *const place[TJ_PLACES] = {(const char *)x, (const char *)shape, (const char *)&call, x->offsets};
-    tj_status status = TJ_OK;
+    const tj_loaded_step *step;
+    tj_status status;
+    int i = 0;
 
-    call.c = x->c.address ? x->c.address : x->p.address;
-    call.alpha.real = (float)x->alpha;
-    call.beta.real = (float)x->beta;
-    if (__builtin_expect(kernel->scalar_type == TJ_S32, 0))
-        call.alpha.whole = whole_or_0(x->alpha), call.beta.whole = whole_or_0(x->beta);
-    for (int i = 0; __builtin_expect(kernel->has_numbers, 0) && i < TJ_EPILOGUE_OPERANDS; i++)
-        call.number[i] = (float)x->number[i];
-    for (int i = 0; status == TJ_OK && i < kernel->form.steps; i++)
-        status = __builtin_expect(kernel->step[i].has_extras, 0) ? queue_with_extras(kernel, i, x, &call, shape, stream, err)
-                                                                 : queue_step(kernel, i, place, shape, stream, err);
+    do {
+        step = &kernel->step[i];
+        if (step->takes_call)
+            make_call(kernel, x, &call);
+        status = __builtin_expect(step->has_extras, 0) ? queue_with_extras(kernel, i, x, &call, shape, stream, err)
+                                                       : queue_step(kernel, i, place, shape, stream, err);
+        i++;
+    } while (status == TJ_OK && !step->is_last);
     return status;
 }
 
@@ -192,31 +204,35 @@ static bool more_is_plain(const tj_kernel *kernel, const tj_operands *x)
     return true;
 }
 
-/* Are the pointers of a ready kernel good as they stand? If not, the long way says what is wrong with them. */
-static inline bool pointers_are_plain(const tj_kernel *kernel, const tj_operands *x)
+/* What a launch of more than M, N and P has to look at. */
+static bool rest_is_plain(const tj_kernel *kernel, const tj_operands *x)
 {
-    uintptr_t m_mask = kernel->alignment[TJ_MATRIX_M] - 1, n_mask = kernel->alignment[TJ_MATRIX_N] - 1;
-    uintptr_t p_mask = kernel->alignment[TJ_MATRIX_P] - 1, c_mask = kernel->alignment[TJ_MATRIX_C] - 1;
-
-    if (!x->m.address || !x->n.address || !x->p.address)
-        return false;
-    if (!is_apart(kernel, TJ_MATRIX_M, x->m.address, x->p.address) ||
-        !is_apart(kernel, TJ_MATRIX_N, x->n.address, x->p.address))
-        return false;
     if (kernel->problem.epilogue.has_beta &&
         (!x->c.address || x->c.address == x->p.address ? !kernel->c_may_be_p
                                                        : !is_apart(kernel, TJ_MATRIX_C, x->c.address, x->p.address)))
         return false;
     if (kernel->form.workspace_bytes > 0 && (!tj_kernel_has_workspace(kernel, x) || !tj_workspace_is_aligned(x)))
         return false;
-    if (__builtin_expect(kernel->has_more, 0) && !more_is_plain(kernel, x))
+    if (kernel->has_more && !more_is_plain(kernel, x))
         return false;
-    if (__builtin_expect(kernel->problem.groups.count > 0, 0) &&
-        (!tj_launch_offsets_are_right(kernel, x, kernel->ready.j) ||
-         (uintptr_t)x->offsets - (uintptr_t)x->p.address < kernel->reach[TJ_MATRIX_P].of_p))
+    if (kernel->problem.groups.count > 0 && (!tj_launch_offsets_are_right(kernel, x, kernel->ready.j) ||
+                                             (uintptr_t)x->offsets - (uintptr_t)x->p.address < kernel->reach[TJ_MATRIX_P].of_p))
         return false;
-    return (((uintptr_t)x->m.address & m_mask) | ((uintptr_t)x->n.address & n_mask) | ((uintptr_t)x->p.address & p_mask) |
-            ((uintptr_t)x->c.address & c_mask)) == 0;
+    return scalars_fit(kernel, x);
+}
+
+/* Are the operands of a ready kernel good as they stand? If not, the long way says what is wrong with them. */
+static inline bool operands_are_plain(const tj_kernel *kernel, const tj_operands *x)
+{
+    uintptr_t m_mask = kernel->alignment[TJ_MATRIX_M] - 1, n_mask = kernel->alignment[TJ_MATRIX_N] - 1;
+    uintptr_t p_mask = kernel->alignment[TJ_MATRIX_P] - 1, c_mask = kernel->alignment[TJ_MATRIX_C] - 1;
+
+    return x->struct_size == sizeof *x && (x->reserved | x->tile_width) == 0 && x->m.address && x->n.address && x->p.address &&
+           is_apart(kernel, TJ_MATRIX_M, x->m.address, x->p.address) &&
+           is_apart(kernel, TJ_MATRIX_N, x->n.address, x->p.address) &&
+           (((uintptr_t)x->m.address & m_mask) | ((uintptr_t)x->n.address & n_mask) | ((uintptr_t)x->p.address & p_mask) |
+            ((uintptr_t)x->c.address & c_mask)) == 0 &&
+           (!kernel->takes_more || rest_is_plain(kernel, x));
 }
 
 static tj_status launch_the_long_way(const tj_kernel *kernel, const tj_operands *given, CUstream stream, tj_error *err)
@@ -274,15 +290,25 @@ void tj_launch_make_ready(tj_kernel *kernel)
         kernel->scalar_type != TJ_F64 && (kernel->problem.epilogue.has_alpha || kernel->problem.epilogue.has_beta);
     kernel->has_more = kernel->problem.epilogue.scale_m || kernel->problem.epilogue.scale_n ||
                        kernel->problem.epilogue.expression.operands > 0;
+    kernel->takes_more = kernel->problem.epilogue.has_beta || kernel->form.workspace_bytes > 0 || kernel->has_more ||
+                         kernel->problem.groups.count > 0 || kernel->narrows_scalars;
     kernel->is_ready = true;
+}
+
+bool tj_kernel_is_ready_for(const tj_kernel *kernel, const tj_operands *x)
+{
+    return kernel->is_ready && operands_are_plain(kernel, x);
+}
+
+tj_status tj_kernel_queue_ready(const tj_kernel *kernel, const tj_operands *x, CUstream stream, tj_error *err)
+{
+    return queue(kernel, x, &kernel->ready, stream, err);
 }
 
 tj_status tj_kernel_launch_ready(const tj_kernel *kernel, const tj_operands *x, CUstream stream, tj_error *err)
 {
-    if (__builtin_expect(kernel->is_ready && x->struct_size == sizeof *x && (x->reserved | x->tile_width) == 0, 1) &&
-        __builtin_expect(pointers_are_plain(kernel, x) && scalars_fit(kernel, x), 1))
-        return queue(kernel, x, &kernel->ready, stream, err);
-    return launch_the_long_way(kernel, x, stream, err);
+    return __builtin_expect(tj_kernel_is_ready_for(kernel, x), 1) ? queue(kernel, x, &kernel->ready, stream, err)
+                                                                  : launch_the_long_way(kernel, x, stream, err);
 }
 
 tj_status tj_kernel_launch(const tj_kernel *kernel, const tj_operands *operands, struct CUstream_st *stream, tj_error *err)

@@ -112,9 +112,11 @@ tj_status tj_step_prepare(tj_kernel *kernel, int index, uint32_t features, tj_er
     const int version = kernel->driver->version;
 
     step->parameters = form->arg_count;
+    step->is_last = index + 1 == kernel->form.steps;
     for (int i = 0; i < form->arg_count; i++) {
         step->parameter[i] = find_parameter(kernel, &form->arg[i]);
         step->has_extras = step->has_extras || step->parameter[i].place == TJ_IN_EXTRAS;
+        step->takes_call = step->takes_call || step->parameter[i].place == TJ_IN_CALL;
         if (form->arg[i].kind == TJ_ARG_TENSOR_MAP && !kernel->driver->api.tensor_map_encode)
             return tj_fail(
                 err, TJ_ERR_UNSUPPORTED,

@@ -222,35 +222,59 @@ static tj_status launch_found(const tj_plan *plan, const tj_scope *scope, const 
     return tj_kernel_launch_ready(plan->program.kernel, operands, stream, err);
 }
 
-/*
- * The hot path: one driver call for the context, one look-up (a comparison, where a thread launches the same again), one launch. It does not even count itself: a counter that
- * all threads write would cost them more than the look-up.
- */
-static tj_status matmul(tj_context *context, const tj_problem *problem, const tj_config *config, const tj_operands *operands,
-                        struct CUstream_st *stream, tj_error *err)
+/* A call whose plan, which may be known, is not launched as it stands. Inside a scope and entered; leaves the latter. */
+__attribute__((noinline)) static tj_status matmul_at_length(tj_context *context, const tj_scope *scope, atomic_int *inside,
+                                                            const tj_plan *plan, const tj_problem *problem,
+                                                            const tj_config *config, const tj_operands *operands,
+                                                            struct CUstream_st *stream, tj_error *err)
 {
-    const tj_plan *plan, *held = NULL;
-    atomic_int *inside;
+    const tj_plan *held = NULL;
+    tj_status status = TJ_OK;
     tj_plan_look look;
-    tj_scope scope;
-    tj_status status = tj_scope_enter(&context->host.gpu, &scope, err);
 
-    if (status != TJ_OK)
-        return status;
-    inside = tj_readers_enter(context->readers);
-    plan = config ? NULL : tj_plan_find_again(context->plans, scope.context_id, problem);
     if (!plan)
-        plan = tj_plan_find(context->plans, scope.context_id, problem, config, &look);
+        plan = tj_plan_find(context->plans, scope->context_id, problem, config, &look);
     if (__builtin_expect(!plan, 0)) {
         tj_readers_leave(inside); /* so that plans can go while this one is made */
-        status = make_ready(context, &scope, &look.key, stream, &held, err);
+        status = make_ready(context, scope, &look.key, stream, &held, err);
         inside = tj_readers_enter(context->readers);
         plan = held;
     }
     if (status == TJ_OK)
-        status = launch_found(plan, &scope, operands, held != NULL, stream, err);
+        status = launch_found(plan, scope, operands, held != NULL, stream, err);
     tj_readers_leave(inside);
     tj_plan_release(held);
+    return status;
+}
+
+/*
+ * The hot path, where a thread launches the same again: one driver call for the context, a comparison, the launch. A stream of the
+ * program's own is asked whether it is being captured. It does not even count itself: a counter that all threads write would cost
+ * them more than all the rest.
+ *
+ * Of what it looks at, the driver leaves little in the caches from one launch to the next, so it is fetched ahead.
+ */
+static tj_status matmul(tj_context *context, const tj_problem *problem, const tj_config *config, const tj_operands *operands,
+                        struct CUstream_st *stream, tj_error *err)
+{
+    const tj_plan *plan;
+    atomic_int *inside;
+    tj_scope scope;
+    tj_status status;
+
+    tj_plan_await_again();
+    status = tj_scope_enter(&context->host.gpu, &scope, err);
+    if (status != TJ_OK)
+        return status;
+    inside = tj_readers_enter(context->readers);
+    plan = config ? NULL : tj_plan_find_again(context->plans, scope.context_id, problem);
+    if (__builtin_expect(plan && !context->check_pointers && tj_kernel_is_ready_for(plan->program.kernel, operands), 1)) {
+        mark_captured(plan, &scope, stream);
+        status = tj_kernel_queue_ready(plan->program.kernel, operands, stream, err);
+        tj_readers_leave(inside);
+    } else {
+        status = matmul_at_length(context, &scope, inside, plan, problem, config, operands, stream, err);
+    }
     tj_scope_leave(&scope);
     return status;
 }
@@ -272,32 +296,39 @@ static void fill_extents(const tj_problem *problem, tj_operands *operands)
         operands->l = problem->l.extent;
 }
 
-static tj_status multiply(tj_context *context, const tj_problem *problem, const tj_operands *operands,
-                          struct CUstream_st *stream, tj_error *err)
+/* What the problem says of extents, and more where shapes are not specialised for, moves to the launch. */
+__attribute__((noinline)) static tj_status multiply_generally(tj_context *context, const tj_problem *problem,
+                                                              const tj_operands *operands, struct CUstream_st *stream,
+                                                              tj_error *err)
 {
+    tj_operands moved = *operands;
     tj_problem general;
-    tj_operands moved;
     tj_config storage;
-    tj_status status = check_structs(problem, operands, err);
+    tj_status status;
 
-    if (status != TJ_OK)
-        return status;
     if (context->specialize == TJ_SPECIALIZE_SHAPES) {
-        if (!needs_extents(problem, operands))
-            return matmul(context, problem, NULL, operands, stream, err);
-        moved = *operands;
         fill_extents(problem, &moved);
         return matmul(context, problem, NULL, &moved, stream, err);
     }
-
     status = tj_problem_check(problem, err);
     if (status != TJ_OK)
         return status;
     general = *problem;
-    moved = *operands;
     fill_extents(problem, &moved);
     tj_generalize(&general, &moved);
     return matmul(context, &general, tj_config_for_tall(&general, &moved, &storage), &moved, stream, err);
+}
+
+static tj_status multiply(tj_context *context, const tj_problem *problem, const tj_operands *operands,
+                          struct CUstream_st *stream, tj_error *err)
+{
+    const tj_status status = check_structs(problem, operands, err);
+
+    if (status != TJ_OK)
+        return status;
+    if (__builtin_expect(context->specialize == TJ_SPECIALIZE_SHAPES && !needs_extents(problem, operands), 1))
+        return matmul(context, problem, NULL, operands, stream, err);
+    return multiply_generally(context, problem, operands, stream, err);
 }
 
 tj_status tj_matmul(tj_context *context, const tj_problem *problem, const tj_operands *operands, struct CUstream_st *stream,

@@ -46,26 +46,26 @@ typedef struct tj_loan {
     atomic_uint compared_at; /* the time of the table at which a better lender was last looked for */
 } tj_loan;
 
-/** Never changes once it is published, but for what is atomic here. */
+/** Never changes once it is published, but for what is atomic here. What a call looks at comes first. */
 struct tj_plan {
     tj_plan_key key; /* points at the two below */
+    tj_context *context;
+    tj_program program;      /* of a stand-in: empty */
+    atomic_uint used;        /* the time of the table at which it was last found */
+    atomic_bool is_captured; /* a graph may launch it, for as long as the context lives */
     tj_problem problem;
     tj_config config;
-    tj_context *context;
-    tj_program program;                /* of a stand-in: empty */
     tj_chosen_by chosen_by;            /* 0: its config was named */
     _Atomic(const tj_plan *) fallback; /* for operands that do not suit the kernel; NULL until it is first needed. Held; of the
                                           same table, never a stand-in */
     tj_loan loan;
 
-    /* Until when it stays: the business of plan_table.c. */
-    atomic_uint used;        /* the time of the table at which it was last found */
-    atomic_int holds;        /* who may launch it without having found it: callers of tj_plan_prepare, plans, threads */
-    atomic_bool is_captured; /* a graph may launch it, for as long as the context lives */
-    atomic_bool is_retired;  /* it is not found any more; freed when nobody can be using it */
-    bool is_evicted;         /* of a retired one: to make room */
-    int64_t bytes;           /* of host memory and code */
-    tj_grace grace;          /* of a retired one */
+    /* Until when it stays, as `used` and `is_captured` above: the business of plan_table.c. */
+    atomic_int holds;       /* who may launch it without having found it: callers of tj_plan_prepare, plans, threads */
+    atomic_bool is_retired; /* it is not found any more; freed when nobody can be using it */
+    bool is_evicted;        /* of a retired one: to make room */
+    int64_t bytes;          /* of host memory and code */
+    tj_grace grace;         /* of a retired one */
     tj_plan *next_retired;
 };
 
@@ -153,10 +153,13 @@ typedef struct tj_plan_look {
 } tj_plan_look;
 
 /**
- * The plan that this thread found last, if it is that of the problem by the library's choice and has not left the table since; NULL: look
- * for it. A thread that has entered.
+ * The plan that this thread found last, if it has a kernel of its own, is that of the problem by the library's choice and has not left
+ * the table since; NULL: look for it. A thread that has entered.
  */
 const tj_plan *tj_plan_find_again(struct tj_plan_table *table, uint64_t context_id, const tj_problem *problem);
+
+/** That plan is about to be asked for: fetch what that takes, and a launch. Asks nothing, and any thread may do it. */
+void tj_plan_await_again(void);
 
 /** The plan of a problem and a config, whose key is in *look then; NULL: there is none yet. Takes no lock; a thread that has entered. */
 const tj_plan *tj_plan_find(struct tj_plan_table *table, uint64_t context_id, const tj_problem *problem,

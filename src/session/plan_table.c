@@ -67,6 +67,7 @@ static _Atomic uint64_t epochs; /* of all tables of the process */
 static _Thread_local __attribute__((tls_model("initial-exec"))) struct {
     uint64_t epoch; /* 0: none */
     const tj_plan *plan;
+    const tj_kernel *kernel; /* its own */
 } last;
 
 static void begin_epoch(struct tj_plan_table *table)
@@ -618,12 +619,21 @@ static tj_plan_key make_key(uint64_t context_id, const tj_problem *problem, cons
     return key;
 }
 
+void tj_plan_await_again(void)
+{
+    const uintptr_t first = (uintptr_t)last.plan; /* which may be gone */
+
+    for (size_t at = 0; at < offsetof(tj_plan, problem.epilogue.expression); at += TJ_CACHE_LINE)
+        __builtin_prefetch((const void *)(first + at));
+    tj_kernel_await(last.kernel);
+}
+
 const tj_plan *tj_plan_find_again(struct tj_plan_table *table, uint64_t context_id, const tj_problem *problem)
 {
     const tj_plan *plan = last.plan;
 
     if (last.epoch != atomic_load(&table->epoch) || plan->key.context_id != context_id ||
-        !tj_problem_is_same(problem, plan->key.problem))
+        !tj_problem_is_same(problem, &plan->problem))
         return NULL;
     touch(table, plan);
     return plan;
@@ -637,9 +647,10 @@ const tj_plan *tj_plan_find(struct tj_plan_table *table, uint64_t context_id, co
 
     look->key = make_key(context_id, problem, config, &look->storage);
     plan = tj_plan_table_find(table, &look->key);
-    if (plan && !config) {
+    if (plan && !config && !tj_plan_is_stand_in(plan)) {
         last.epoch = epoch;
         last.plan = plan;
+        last.kernel = plan->program.kernel;
     }
     return plan;
 }
