@@ -282,7 +282,7 @@ static tj_status multiply(tj_context *context, const tj_problem *problem, const 
 
     if (status != TJ_OK)
         return status;
-    if (context->specialize == TJ_SPECIALIZE_SHAPES) {
+    if (context->specialize == TJ_SPECIALIZE_SHAPES || tj_epilogue_reduces(&problem->epilogue)) {
         if (!needs_extents(problem, operands))
             return matmul(context, problem, NULL, operands, stream, err);
         moved = *operands;
