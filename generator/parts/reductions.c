@@ -308,3 +308,40 @@ void tj_reductions_drop(tj_reduction_lines *lines)
     for (int i = 0; i < TJ_REDUCTION_LINES; i++)
         free(lines->text[i]);
 }
+
+/* ---- counts ------------------------------------------------------------------------------------------------------- */
+
+/* By whole warps, of neighbours. */
+static void count_in_order(int64_t elements, int64_t bytes, tj_traffic *traffic)
+{
+    const int64_t requests = tj_ceil_div(elements, 32);
+
+    traffic->elements += elements;
+    traffic->bytes += elements * bytes;
+    traffic->requests += requests;
+    traffic->wavefronts += requests;
+    traffic->merged += requests;
+    traffic->sectors += requests * bytes;
+    traffic->is_estimate = 1;
+}
+
+void tj_reductions_count(const tj_problem *view, const tj_launch_form *form, tj_counts *counts)
+{
+    const int64_t bytes = (int64_t)tj_type_bytes(tj_scalar_type(view));
+    int64_t end = form->workspace_bytes, outputs = 0, output_bytes = 0;
+
+    if (!tj_epilogue_reduces(&view->epilogue))
+        return;
+    for (int i = 0; i < TJ_LAUNCH_MAX_SLICES; i++) /* packed operands lie behind the results */
+        end = form->slice[i] > 0 && form->slice[i] < end ? form->slice[i] : end;
+    for (int i = 0; i < view->epilogue.expression.operands; i++)
+        if (view->epilogue.expression.operand[i].reduction != TJ_REDUCE_NOT) {
+            outputs += tj_operand_count(view, i) * view->batch;
+            output_bytes += tj_operand_count(view, i) * view->batch * (int64_t)tj_type_bytes(tj_operand_type(view, i));
+        }
+    end = end / bytes * tj_ceil_div(view->batch, TJ_GRID_LIMIT);
+    count_in_order(end, bytes, &counts->store_w);
+    count_in_order(end, bytes, &counts->load_w);
+    count_in_order(outputs, output_bytes / outputs, &counts->store_p);
+    counts->work[TJ_PIPE_MEMORY] += output_bytes;
+}
