@@ -101,8 +101,8 @@ void tj_reductions_describe(const tj_problem *view, const tj_reduction_slots *sl
 enum { STARTS, ROW_LANES, ROW_RESULTS, COL_LANES, COL_RESULTS, OF_BLOCK, PARAMETERS, OF_PRODUCT, ALL };
 
 static const char *const line_names[TJ_REDUCTION_LINES] = {
-    "reduction_starts", "row_lanes",         "row_results",        "col_lanes",   "col_results_of",
-    "block_results",    "result_parameters", "results_of_product", "all_results",
+    "reduction_starts", "row_combined",      "row_found",          "col_combined", "col_found",
+    "block_found",      "result_parameters", "results_of_product", "all_combined",
 };
 
 typedef struct printing {

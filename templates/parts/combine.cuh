@@ -16,5 +16,5 @@ combine(  //@ combine for combine
     W += blockIdx.z * RESULTS;
     //@ end
     //@ lines results_of_product
-    //@ lines all_results
+    //@ lines all_combined
 }

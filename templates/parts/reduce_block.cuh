@@ -18,4 +18,4 @@ float *const results = W + blockIdx.z * RESULTS;  //@ real_t for float
 //@ else
 float *const results = W;  //@ real_t for float
 //@ end
-//@ lines block_results
+//@ lines block_found

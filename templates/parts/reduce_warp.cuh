@@ -10,9 +10,9 @@ const long long row_slot = tile_x * (BN / WARP_COLS) + warp % (BN / WARP_COLS); 
 #pragma unroll
 for (int r = 0; r < TM; ++r) {
     const index_t Row = block_row + thread_row + r;  //@ row_of for r
-    //@ lines row_lanes
+    //@ lines row_combined
     if (lane % LANE_COLS == 0 && Row < j && Row >= own_row) {  //@ && clips_rows && moves_rows
-        //@ lines row_results
+        //@ lines row_found
     }
 }
 //@ end
@@ -21,9 +21,9 @@ const long long col_slot = tile_y * (BM / WARP_ROWS) + warp / (BN / WARP_COLS); 
 #pragma unroll
 for (int c = 0; c < TN; ++c) {  //@ next_col for ++c
     const index_t Col = block_col + thread_col + c;  //@ col_of for c  //@ first_col for thread_col
-    //@ lines col_lanes
+    //@ lines col_combined
     if (lane < LANE_COLS && Col < l && Col >= own_col) {  //@ && clips_cols && moves_cols
-        //@ lines col_results_of
+        //@ lines col_found
     }
 }
 //@ end
