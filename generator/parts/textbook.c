@@ -27,13 +27,14 @@ static tj_reduction_slots slots_of(const tj_problem *view, int32_t tile_width)
 void tj_textbook_describe(const tj_problem *view, const tj_config *config, tj_template_params *params, tj_launch_form *form)
 {
     const int32_t tile_width = tj_config_get(config, "tile_width");
+    const tj_checks checks = tj_checks_of(config, form->is_swapped);
     tj_launch_step *const product = tj_step_product(form);
 
     tj_template_set_int(params, "tile_width", tile_width);
     product->block_x = product->block_y = product->block_rows = product->block_cols = tile_width;
     tj_scales_describe(view, TJ_SCALES_BY_ELEMENT, 1, params);
     product->rows_on_x = tj_config_get(config, "rows") == TJ_ROWS_ON_X;
-    tj_template_set(params, "terms", tj_epilogue_reduces(&view->epilogue) ? "terms" : "k");
+    tj_template_set(params, "terms", tj_epilogue_reduces(&view->epilogue) && (checks.j || checks.l) ? "terms" : "k");
     if (tj_epilogue_reduces(&view->epilogue)) {
         const tj_reduction_slots slots = slots_of(view, tile_width);
 

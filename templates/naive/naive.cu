@@ -14,7 +14,7 @@ naive(  //@ kernel for naive
 {
     #include "parts/derived.cuh"  //@ include
     #include "parts/block.cuh"  //@ include
-    //@ if reduces
+    //@ if reduces and check_j or reduces and check_l
     //@| const index_t terms = Row < j && Col < l ? k : 0;  // none where this thread hangs over the edge of P  //@ check_j && check_l
     //@ elif check_j or check_l
     if (Row >= j || Col >= l)  //@ check_j || check_l
