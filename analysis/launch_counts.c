@@ -11,6 +11,7 @@
 #include "family.h"
 #include "canonical.h"
 #include "estimate.h"
+#include "parts/reductions.h"
 #include "tree.h"
 
 enum { WARP = 32 };
@@ -101,7 +102,7 @@ static void count_operands(const tj_problem *view, tj_counts *counts)
         tj_traffic *const traffic = view->epilogue.expression.operand[i].is_output ? &counts->store_p : loads;
         const int64_t bytes = (int64_t)tj_type_bytes(tj_operand_type(view, i)), requests = tj_ceil_div(elements, WARP);
 
-        if (indexed == TJ_BY_NOTHING)
+        if (indexed == TJ_BY_NOTHING || view->epilogue.expression.operand[i].reduction != TJ_REDUCE_NOT)
             continue;
         traffic->elements += elements;
         traffic->bytes += elements * bytes;
@@ -166,6 +167,7 @@ tj_status tj_count_resolved(const tj_problem *problem, const tj_config *resolved
         estimate_all(counts);
     resolved->family->count(&view, resolved, counts);
     count_operands(&view, counts);
+    tj_reductions_count(&view, form, counts);
     if (view.epilogue.has_beta && counts->splits == 1) { /* else beta is the second kernel's */
         counts->work[pipe_of_sums(&view)] += 2 * view.j.extent * view.l.extent * view.batch;
         counts->waits++;

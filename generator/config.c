@@ -298,6 +298,17 @@ static tj_status check_pairs_of_tile(const tj_problem *view, const tj_config *re
                    tile.cols_name, tile.cols);
 }
 
+static tj_status check_reductions(const tj_family *family, const tj_problem *view, tj_error *err)
+{
+    if (!tj_epilogue_reduces(&view->epilogue) || family->reduces)
+        return TJ_OK;
+    return tj_fail(
+        err, TJ_ERR_INVALID_ARGUMENT,
+        "the epilogue reduces rows or columns, and family %s does not: use family %s, simt, mma or wgmma, or none, so "
+        "that the library chooses",
+        family->name, TJ_SAFE_FAMILY->name);
+}
+
 static tj_status check_groups(const tj_family *family, const tj_problem *view, tj_error *err)
 {
     if (view->groups.count == 0 || family->takes_groups)
@@ -333,6 +344,8 @@ tj_status tj_config_resolve(const tj_problem *problem, tj_config *config, tj_err
     if (status == TJ_OK)
         status = check_groups(resolved.family, &view, err);
     if (status == TJ_OK)
+        status = check_reductions(resolved.family, &view, err);
+    if (status == TJ_OK)
         status = resolved.family->resolve(&view, is_swapped, &resolved, err);
     if (status == TJ_OK)
         status = check_pairs_of_tile(&view, &resolved, err);
@@ -364,7 +377,8 @@ bool tj_config_is_hopeless(const tj_problem *problem, const tj_config *config, s
     bool is_swapped;
     tj_problem view;
 
-    if (problem->groups.count > 0 && !config->family->takes_groups)
+    if ((problem->groups.count > 0 && !config->family->takes_groups) ||
+        (tj_epilogue_reduces(&problem->epilogue) && !config->family->reduces))
         return true;
     if (!config->family->is_hopeless)
         return false;

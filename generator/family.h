@@ -43,6 +43,7 @@ struct tj_family {
     bool sums_in_registers; /* many of them: a kernel that spills is not launched */
     bool takes_pairs;       /* of columns (tj_epilogue_pairs): a thread has both sums, or finds that of its neighbour */
     bool takes_groups;      /* tj_problem.groups */
+    bool reduces;           /* rows and columns (tj_epilogue_reduces): the text has templates/parts/combine.cuh */
     bool checks_k;          /* false: a thread walks all of k by itself, so k never needs a check */
     int32_t widest;         /* the longest edge that a tile may have; it decides whether indexes fit an int */
 

@@ -11,6 +11,7 @@
 #include "checked.h"
 #include "error.h"
 #include "parts/expression.h"
+#include "parts/reductions.h"
 #include "sources.h"
 #include "steps.h"
 #include "text.h"
@@ -187,7 +188,8 @@ static tj_status describe_epilogue(const tj_problem *view, const tj_launch_form 
 {
     const bool is_wide = form->align[TJ_MATRIX_P] > 0, is_whole_products = tj_product_step(form)->grid == TJ_GRID_PRODUCTS;
     const bool pairs = tj_epilogue_pairs(&view->epilogue);
-    tj_expression_sums sums = {is_wide ? "sum[r][c + i]" : "Pvalue", is_wide ? "sum[r][c + 2 * i + 1]" : "beside", is_wide};
+    tj_expression_sums sums = {is_wide ? "sum[r][c + i]" : "Pvalue", is_wide ? "sum[r][c + 2 * i + 1]" : "beside", is_wide,
+                               tj_product_step(form)->sums_in_registers};
     bool has_map = false;  /* P is stored by the copy engine, from boxes in shared memory */
     bool converts = false; /* integers go on as floats, or as integers of 64 bits, where there is more to compute */
 
@@ -205,8 +207,10 @@ static tj_status describe_epilogue(const tj_problem *view, const tj_launch_form 
         sums.first = "sum[r][c + 2 * i]";
     tj_template_set(params, "first_sum", sums.first);
     tj_template_set(params, "second_sum", sums.second);
-    if (converts)
-        sums = (tj_expression_sums){"total", "total_beside", is_wide};
+    if (converts) {
+        sums.first = "total";
+        sums.second = "total_beside";
+    }
     tj_template_set(params, "total", sums.first);
     tj_template_set(params, "total_beside", sums.second);
     tj_template_set_flag(params, "wide_p", is_wide);
@@ -223,9 +227,11 @@ static tj_status describe_epilogue(const tj_problem *view, const tj_launch_form 
                                      : "P[Row * ld_p + Col]");
     tj_template_set(params, "c_place", pairs ? "C[Row * ld_c + Col / 2]" : "C[Row * ld_c + Col]");
     tj_template_set_flag(params, "names_row",
-                         view->epilogue.scale_m == TJ_SCALE_EACH || tj_expression_names(&view->epilogue.expression, TJ_BY_ROW));
+                         view->epilogue.scale_m == TJ_SCALE_EACH || tj_epilogue_reduces(&view->epilogue) ||
+                             tj_expression_names(&view->epilogue.expression, TJ_BY_ROW));
     tj_template_set_flag(params, "names_col",
-                         view->epilogue.scale_n == TJ_SCALE_EACH || tj_expression_names(&view->epilogue.expression, TJ_BY_COL));
+                         view->epilogue.scale_n == TJ_SCALE_EACH || tj_epilogue_reduces(&view->epilogue) ||
+                             tj_expression_names(&view->epilogue.expression, TJ_BY_COL));
     return tj_expression_describe(view, &sums, is_whole_products ? "product" : "blockIdx.z", params, lines, err);
 }
 
@@ -408,6 +414,7 @@ tj_status tj_generate(const tj_problem *problem, const tj_config *config, tj_sou
     tj_template_params params = {0};
     tj_text body = TJ_TEXT_INIT(MAX_SOURCE_BYTES);
     tj_expression_lines lines;
+    tj_reduction_lines reductions = {{NULL}};
     tj_source *source = NULL;
     const tj_launch_step *product;
     const char *template_name;
@@ -429,6 +436,8 @@ tj_status tj_generate(const tj_problem *problem, const tj_config *config, tj_sou
     fill_common(&moved, &resolved, is_swapped, &params);
     template_name = describe(&view, is_swapped, &resolved, &params, &source->launch);
     status = describe_epilogue(&view, &source->launch, &params, &lines, err);
+    if (status == TJ_OK)
+        status = tj_reductions_print(&view, &source->launch, &params, &reductions, err);
     product = tj_product_step(&source->launch);
     tj_template_set_flag(&params, "int_fits", fits_int(&moved, resolved.family->widest, product->splits));
     tj_template_set_flag(&params, "splits_k", product->splits > 1);
@@ -447,6 +456,7 @@ tj_status tj_generate(const tj_problem *problem, const tj_config *config, tj_sou
     if (status == TJ_OK)
         status = tj_template_fill(template_name, &params, &body, err);
     tj_expression_drop(&lines);
+    tj_reductions_drop(&reductions);
     if (status == TJ_OK)
         status = tj_text_take(&body, &source->text, err);
     if (status == TJ_OK)

@@ -40,6 +40,8 @@ void tj_step_list_args(const tj_problem *view, bool is_swapped, bool reads, bool
     for (int i = 0; i < view->epilogue.expression.operands; i++) {
         const uint8_t indexed = view->epilogue.expression.operand[i].indexed;
 
+        if (view->epilogue.expression.operand[i].reduction != TJ_REDUCE_NOT)
+            continue; /* of the kernel behind (parts/reductions.h) */
         add_arg(step, writes && indexed == TJ_BY_NOTHING, TJ_ARG_WITH_NUMBER, i);
         add_arg(step, writes && indexed == TJ_BY_BOTH, TJ_ARG_WITH_LD, i);
         add_arg(step, writes && indexed && view->batch != 1, TJ_ARG_WITH_STRIDE, i);
@@ -48,7 +50,7 @@ void tj_step_list_args(const tj_problem *view, bool is_swapped, bool reads, bool
     add_arg(step, view->groups.count > 0, TJ_ARG_OFFSETS, view->groups.on_host);
     add_arg(step, reads, TJ_ARG_POINTER, callers[TJ_MATRIX_M]);
     add_arg(step, reads, TJ_ARG_POINTER, callers[TJ_MATRIX_N]);
-    add_arg(step, !reads || !writes, TJ_ARG_WORKSPACE, 0);
+    add_arg(step, !reads || !writes || tj_epilogue_reduces(&view->epilogue), TJ_ARG_WORKSPACE, 0);
     add_arg(step, has_c, TJ_ARG_POINTER, TJ_MATRIX_C);
     add_arg(step, writes, TJ_ARG_POINTER, TJ_MATRIX_P);
 }

@@ -342,7 +342,7 @@ static tj_status insert_lines(fill *f, const char *name)
         for (const char *line = f->params->lines[i].text; *line && is_live(f);) {
             const size_t length = strcspn(line, "\n") + 1;
 
-            for (size_t blank = 0; blank < indent; blank++)
+            for (size_t blank = 0; blank < indent && *line != '#'; blank++)
                 tj_text_append(f->out, " ");
             tj_text_append_bytes(f->out, line, length);
             line += length;

@@ -63,5 +63,7 @@ int32_t tj_epilogue_flop(const tj_problem *problem)
     for (int32_t i = 0; i < e->nodes; i++)
         flop += e->node[i].op == TJ_OP_GELU_TANH && tj_expression_is_coarse(problem) ? COARSE_GELU_FLOP
                                                                                      : tj_op_facts_of(e->node[i].op)->flop;
+    for (int32_t i = 0; i < e->operands; i++)
+        flop += e->operand[i].reduction != TJ_REDUCE_NOT;
     return flop;
 }

@@ -211,9 +211,13 @@ int tj_expression_operand(tj_expression *e, const char *name, int indexed, int t
     return add(e, (tj_node){TJ_OP_OPERAND, (uint8_t)e->operands++, 0, 0});
 }
 
-int tj_expression_output(tj_expression *e, const char *name, int type, int value)
+static int add_output(tj_expression *e, const char *name, int indexed, int type, int reduction, int value)
 {
-    tj_epilogue_operand output = {.indexed = TJ_BY_BOTH, .type = (uint8_t)type, .is_output = 1, .value = (uint8_t)value};
+    tj_epilogue_operand output = {.indexed = (uint8_t)indexed,
+                                  .type = (uint8_t)type,
+                                  .is_output = 1,
+                                  .value = (uint8_t)value,
+                                  .reduction = (uint8_t)reduction};
 
     if (!e || !name || !is_sound(e) || !is_name(name) || type < 0 || type > tj_type_count() || value < 0 || value >= e->nodes ||
         tj_node_is_condition(e, value) || e->operands == TJ_EPILOGUE_OPERANDS)
@@ -224,6 +228,18 @@ int tj_expression_output(tj_expression *e, const char *name, int type, int value
     strcpy(output.name, name);
     e->operand[e->operands] = output;
     return e->operands++;
+}
+
+int tj_expression_output(tj_expression *e, const char *name, int type, int value)
+{
+    return add_output(e, name, TJ_BY_BOTH, type, TJ_REDUCE_NOT, value);
+}
+
+int tj_expression_reduction(tj_expression *e, const char *name, int indexed, int type, int reduction, int value)
+{
+    if ((indexed != TJ_BY_ROW && indexed != TJ_BY_COL) || reduction < TJ_REDUCE_SUM || reduction > TJ_REDUCE_MAX)
+        return -1;
+    return add_output(e, name, indexed, type, reduction, value);
 }
 
 int tj_expression_apply(tj_expression *e, int op, int a, int b, int c)
@@ -283,9 +299,12 @@ static bool copy_outputs(const tj_expression *from, int *number, tj_expression *
 {
     for (int32_t i = 0; i < from->operands; i++) {
         const tj_epilogue_operand *output = &from->operand[i];
+        const int value = output->is_output ? copy(from, output->value, number, to) : -1;
 
         if (output->is_output &&
-            tj_expression_output(to, output->name, output->type, copy(from, output->value, number, to)) < 0)
+            (output->reduction == TJ_REDUCE_NOT
+                 ? tj_expression_output(to, output->name, output->type, value)
+                 : tj_expression_reduction(to, output->name, output->indexed, output->type, output->reduction, value)) < 0)
             return false;
     }
     return true;
@@ -388,6 +407,16 @@ int tj_epilogue_pairs(const tj_epilogue *epilogue)
             tj_expression_has(&epilogue->expression, TJ_OP_ACC_ODD));
 }
 
+int tj_epilogue_reduces(const tj_epilogue *epilogue)
+{
+    if (!epilogue || !is_sound(&epilogue->expression))
+        return 0;
+    for (int32_t i = 0; i < epilogue->expression.operands; i++)
+        if (epilogue->expression.operand[i].reduction != TJ_REDUCE_NOT)
+            return 1;
+    return 0;
+}
+
 int tj_epilogue_find(const tj_epilogue *epilogue, const char *name)
 {
     if (!epilogue || !name || !is_sound(&epilogue->expression))
@@ -450,6 +479,26 @@ static tj_status check_pairs(const tj_problem *words, tj_error *err)
     return TJ_OK;
 }
 
+/* Partial results pass through a workspace, whose size is said before a launch; and rows of no group would be in no result. */
+static tj_status check_reductions(const tj_problem *words, tj_error *err)
+{
+    const bool is_fixed = words->j.mode == TJ_DIM_FIXED && words->l.mode == TJ_DIM_FIXED;
+
+    if (!tj_epilogue_reduces(&words->epilogue))
+        return TJ_OK;
+    if (words->groups.count > 0)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "the epilogue reduces rows or columns, and the problem has groups: reduce P in a kernel of your own");
+    if (!is_fixed || words->batch == TJ_ANY)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "the epilogue reduces rows or columns, and %s is known only at launch: fix j, l and the batch, which "
+                       "make the size of the workspace",
+                       words->j.mode != TJ_DIM_FIXED   ? "j"
+                       : words->l.mode != TJ_DIM_FIXED ? "l"
+                                                       : "the batch");
+    return TJ_OK;
+}
+
 tj_status tj_expression_check(const tj_problem *words, tj_error *err)
 {
     const tj_epilogue *epilogue = &words->epilogue;
@@ -474,7 +523,7 @@ tj_status tj_expression_check(const tj_problem *words, tj_error *err)
                    : tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                              "epilogue.expression is not what tj_epilogue_parse or tj_epilogue_finish made: use one of them");
     }
-    if ((status = check_pairs(words, err)) != TJ_OK)
+    if ((status = check_pairs(words, err)) != TJ_OK || (status = check_reductions(words, err)) != TJ_OK)
         return status;
     for (int32_t i = 0; i < e->operands && status == TJ_OK; i++)
         status = check_type(number, e->operand[i].type, "operand", e->operand[i].name, err);

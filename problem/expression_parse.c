@@ -2,7 +2,8 @@
 /*
  * expression_parse: the text of an epilogue -> its tree.
  *
- *     epilogue    { name [ ":" type ] "[" index "]" "=" condition ";" } condition
+ *     epilogue    { name [ ":" type ] "[" index "]" "=" ( condition | reduction ) ";" } condition
+ *     reduction   ( "sum" | "max" ) "(" condition ")"
  *     condition   both { "||" both }                   number     digits [ "." digits ] [ ( "e" | "E" ) [ sign ] digits ]
  *     both        comparison { "&&" comparison }       operand    name [ ":" type ] [ "[" index "]" ]
  *     comparison  sum [ ( "<" | "<=" | ... ) sum ]     index      "row" | "col" | "row" "," "col"
@@ -214,6 +215,10 @@ static int parse_call(parsing *p, const char *start, const char *name)
         op = strcmp(name, tj_op_facts_of(i)->name) == 0 ? i : TJ_OP_NONE;
     if (op == TJ_OP_NONE && tj_type_parse(name, &type, NULL) == TJ_OK)
         op = TJ_OP_CONVERT;
+    if (op == TJ_OP_NONE && strcmp(name, "sum") == 0)
+        return fail(
+            p, start,
+            "a sum is all that an output for each row or column receives: name[row] = sum(...); or name[col] = sum(...);");
     if (op == TJ_OP_NONE && strcmp(name, "clamp") != 0)
         return fail(
             p, start,
@@ -411,14 +416,44 @@ static const char *past_assignment(const char *at)
     return *at == '=' && at[1] != '=' ? at + 1 : NULL;
 }
 
-/* "name:type[row, col] = value;" */
+/* "sum(value)" or "max(value)": all that an output for each row or column receives. Returns tj_reduction, or -1. */
+static int parse_reduction(parsing *p, const char *name, int indexed, int *value)
+{
+    const char *const index = indexed == TJ_BY_ROW ? "row" : "col";
+    const char *start;
+    int reduction = TJ_REDUCE_NOT;
+
+    skip(p);
+    start = p->at;
+    if (take(p, "sum"))
+        reduction = TJ_REDUCE_SUM;
+    else if (take(p, "max"))
+        reduction = TJ_REDUCE_MAX;
+    if (reduction == TJ_REDUCE_NOT || !take(p, "("))
+        return fail(
+            p, start,
+            "an output for each %s reduces it: write %s[%s] = sum(...); or %s[%s] = max(...); or index it by [row, col]",
+            indexed == TJ_BY_ROW ? "row" : "column", name, index, name, index);
+    if ((*value = parse_condition(p)) < 0)
+        return -1;
+    if (take(p, ","))
+        return fail(p, p->at - 1, "a reduction takes one value: write max(max(x, y)) for the largest of two in each element");
+    if (!take(p, ")"))
+        return fail(p, p->at, "expected \")\" behind the value that is reduced");
+    skip(p);
+    if (*p->at != ';' && *p->at != '\0')
+        return fail(p, p->at, "a reduction stands alone: expected \";\" behind it");
+    return reduction;
+}
+
+/* "name:type[row, col] = value;", "name:type[row] = sum(value);" */
 static int parse_output(parsing *p)
 {
     const char *start, *past = past_assignment(p->at);
     char name[WORD_BYTES] = "";
     size_t length = 0;
     tj_type type;
-    int indexed, value;
+    int indexed, value = -1, reduction = TJ_REDUCE_NOT, added;
 
     skip(p);
     start = p->at;
@@ -429,19 +464,21 @@ static int parse_output(parsing *p)
     skip(p);
     if ((indexed = parse_declaration(p, &type)) < 0)
         return -1;
-    if (indexed == TJ_BY_ROW || indexed == TJ_BY_COL)
-        return fail(p, start,
-                    "an output for each row or column would be a reduction, which there is none of yet: use [row, col]");
-    if (indexed != TJ_BY_BOTH || !take(p, "=") || p->at != past)
-        return fail(p, past - 1, "nothing is assigned here: an output is a matrix, name[row, col] = value;");
-    value = parse_condition(p);
-    if (value < 0)
+    if (indexed == TJ_BY_NOTHING || !take(p, "=") || p->at != past)
+        return fail(p, past - 1, "nothing is assigned here: an output is indexed, name[row, col] = value;");
+    if (indexed == TJ_BY_BOTH)
+        value = parse_condition(p);
+    else
+        reduction = parse_reduction(p, name, indexed, &value);
+    if (reduction < 0 || value < 0)
         return -1;
     if (tj_node_is_condition(&p->e, value))
         return fail(p, start, "an output holds numbers, and this is a condition: use select(condition, 1, 0)");
     if (!take(p, ";"))
         return fail(p, p->at, "expected \";\" behind the value of an output, and the value of P behind that");
-    if (tj_expression_output(&p->e, name, (int)type, value) >= 0)
+    added = indexed == TJ_BY_BOTH ? tj_expression_output(&p->e, name, (int)type, value)
+                                  : tj_expression_reduction(&p->e, name, indexed, (int)type, reduction, value);
+    if (added >= 0)
         return 0;
     return p->e.operands == TJ_EPILOGUE_OPERANDS
                ? fail(p, start, "the expression has more than %d operands and outputs", TJ_EPILOGUE_OPERANDS)

@@ -107,7 +107,11 @@ void tj_epilogue_print_as(const tj_epilogue *epilogue, bool is_cell, char text[T
         if (epilogue->expression.operand[i].is_output) {
             append_operand(&p, &epilogue->expression.operand[i]);
             append(&p, is_cell ? "=" : " = ");
+            append(&p, epilogue->expression.operand[i].reduction == TJ_REDUCE_SUM   ? "sum("
+                       : epilogue->expression.operand[i].reduction == TJ_REDUCE_MAX ? "max("
+                                                                                    : "");
             append_node(&p, epilogue->expression.operand[i].value, 0);
+            append(&p, epilogue->expression.operand[i].reduction != TJ_REDUCE_NOT ? ")" : "");
             append(&p, is_cell ? ";" : "; ");
         }
     if (epilogue->expression.nodes > 0)

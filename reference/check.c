@@ -26,6 +26,7 @@
 #include "number.h"
 #include "scalar.h"
 #include "product.h"
+#include "reductions.h"
 #include "tree.h"
 
 static const double default_max_flop = 2e11;
@@ -47,6 +48,7 @@ typedef struct resolved {
     bool has_expression, has_pairs; /* has_pairs: an element of P takes two columns of M . N */
     bool writes;                    /* further outputs are stored and not judged */
     tj_evaluation evaluation;       /* where there is one */
+    tj_reductions *reductions;      /* its outputs for rows and columns; NULL: none, or nobody asks */
     const tj_number_limits *sum_limits, *p_limits; /* of what is rounded on the way, of P */
     int threads;
 } resolved;
@@ -296,8 +298,10 @@ static void evaluate_expression(const resolved *request, const tj_tile *tile, in
     tj_evaluate(&request->evaluation, tile->batch, tile->rows[r], p_col(request, tile, c), acc,
                 request->reads_c ? read_c(request, tile, r, c) : 0.0, x);
     for (int i = 0; i < expression->operands; i++)
-        if (expression->operand[i].is_output && request->evaluation.operand[i].address)
+        if (expression->operand[i].is_output && expression->operand[i].reduction == TJ_REDUCE_NOT &&
+            request->evaluation.operand[i].address)
             take_output(request, tile, r, c, i, x[expression->operand[i].value], e);
+    tj_reductions_take(request->reductions, tile->batch, tile->rows[r], p_col(request, tile, c), x);
     e->bounded = x[expression->value];
     e->value = e->bounded.value;
     e->magnitude = fabsl(e->value);
@@ -623,6 +627,25 @@ static tj_status run_products(resolved *request, double max_flop, bool with_magn
     return status;
 }
 
+static tj_status gather_reductions(resolved *request, tj_error *err)
+{
+    return request->has_expression
+               ? tj_reductions_create(&request->evaluation, 0, request->problem.batch, &request->reductions, err)
+               : TJ_OK;
+}
+
+/* Of what was found wrong first is told. */
+static void conclude_reductions(const resolved *request, tj_check_report *report)
+{
+    char why[TJ_REDUCTION_WHY_BYTES];
+    const double ratio = tj_reductions_judge(request->reductions, 1, why);
+
+    report->max_ratio = ratio > report->max_ratio ? ratio : report->max_ratio;
+    if (ratio > 1.0 && report->passed)
+        (void)snprintf(report->reason, sizeof report->reason, "%s", why);
+    report->passed = report->passed && !(ratio > 1.0);
+}
+
 /* ---- public ------------------------------------------------------------------------------------------------------- */
 
 tj_status tj_reference_check(const tj_problem *problem, const tj_host_operands *operands, const void *p, double max_flop,
@@ -645,15 +668,19 @@ tj_status tj_reference_check(const tj_problem *problem, const tj_host_operands *
     check.findings = calloc((size_t)request.threads, sizeof *check.findings);
     if (!check.findings)
         return tj_fail_memory(err, "the findings of the check");
-    status = run_products(&request, max_flop, true, check_tile, &check, err);
+    status = gather_reductions(&request, err);
+    if (status == TJ_OK)
+        status = run_products(&request, max_flop, true, check_tile, &check, err);
     if (status == TJ_OK) {
         for (int i = 1; i < request.threads; i++)
             merge(&check.findings[0], &check.findings[i]);
         found = check.findings[0].report;
         found.elements_total = count_rows(&request) * tj_problem_p_cols(&request.problem);
         conclude(&request, &check.findings[0], &found);
+        conclude_reductions(&request, &found);
         *report = found;
     }
+    tj_reductions_free(request.reductions);
     free(check.findings);
     return status;
 }
@@ -683,8 +710,15 @@ tj_status tj_reference_product(const tj_problem *problem, const tj_host_operands
         return TJ_ERR_INVALID_ARGUMENT;
     resolved request;
     writing output = {.request = &request, .p = p};
-    const tj_status status = resolve(problem, operands, p, threads, &request, err);
+    tj_status status = resolve(problem, operands, p, threads, &request, err);
 
     request.writes = true;
-    return status == TJ_OK ? run_products(&request, INFINITY, false, write_tile, &output, err) : status;
+    if (status == TJ_OK)
+        status = gather_reductions(&request, err);
+    if (status == TJ_OK)
+        status = run_products(&request, INFINITY, false, write_tile, &output, err);
+    if (status == TJ_OK)
+        tj_reductions_store(request.reductions);
+    tj_reductions_free(request.reductions);
+    return status;
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "error.h"
+#include "reductions.h"
 #include "tree.h"
 
 enum { TERM_BYTES = 512, LONG_TERM = 88, NAME_BYTES = TJ_EPILOGUE_NAME_BYTES + 1, MOST_BYTES = 64 * 1024 };
@@ -37,7 +38,7 @@ typedef struct printing {
 /* Names that no template has: tests/generator/test_epilogue.c holds that. */
 static const char *const free_names[] = {"bias", "gain", "residual", "shift", "slope", "threshold", "mask", "temperature"};
 
-static const char *print_name(const char *name, char text[NAME_BYTES])
+const char *tj_expression_name(const char *name, char text[NAME_BYTES])
 {
     bool is_free = false;
 
@@ -86,7 +87,7 @@ static void print_operand(printing *p, int at)
     const tj_epilogue_operand *operand = &p->e->operand[number];
     char name[NAME_BYTES], ld[NAME_BYTES + 4], element[TERM_BYTES / 2];
 
-    (void)print_name(operand->name, name);
+    (void)tj_expression_name(operand->name, name);
     if (operand->indexed == TJ_BY_BOTH) {
         (void)snprintf(ld, sizeof ld, "ld_%s", name);
         print_place(p, name, ld, element, sizeof element);
@@ -266,11 +267,34 @@ static void print_assignment(const printing *p, const char *place, const char *t
     tj_text_append(out, ");\n");
 }
 
+/* What the thread has so far of a row or column is joined by this element's value. */
+static void print_reduced(const printing *p, const tj_epilogue_operand *output, tj_text *out)
+{
+    const bool pairs = tj_epilogue_pairs(&p->view->epilogue);
+    const char *const index = !p->sums.by_thread             ? ""
+                              : output->indexed == TJ_BY_ROW ? "[r]"
+                              : p->sums.by_vector            ? (pairs ? "[c / 2 + i]" : "[c + i]")
+                                                             : (pairs ? "[c / 2]" : "[c]");
+    char so_far[TJ_SO_FAR_BYTES], line[TERM_BYTES + 128];
+
+    (void)tj_reduction_so_far(output, so_far);
+    if (output->reduction == TJ_REDUCE_SUM)
+        (void)snprintf(line, sizeof line, "%s%s += %s;\n", so_far, index, p->term[output->value].text);
+    else
+        (void)snprintf(line, sizeof line, "%s%s = larger(%s%s, %s);\n", so_far, index, so_far, index,
+                       p->term[output->value].text);
+    tj_text_append(out, line);
+}
+
 static void print_output(const printing *p, int number, tj_text *out)
 {
     char name[NAME_BYTES], ld[NAME_BYTES + 4], place[TERM_BYTES / 2];
 
-    (void)print_name(p->e->operand[number].name, name);
+    if (p->e->operand[number].reduction != TJ_REDUCE_NOT) {
+        print_reduced(p, &p->e->operand[number], out);
+        return;
+    }
+    (void)tj_expression_name(p->e->operand[number].name, name);
     (void)snprintf(ld, sizeof ld, "ld_%s", name);
     print_place(p, name, ld, place, sizeof place);
     print_assignment(p, place, tj_type_get_facts(tj_operand_type(p->view, number))->cuda, p->e->operand[number].value, out);
@@ -312,7 +336,9 @@ static void print_around(const printing *p, const char *product, tj_text *parame
         const tj_type type = tj_operand_type(p->view, i);
         char name[NAME_BYTES], line[TERM_BYTES];
 
-        (void)print_name(p->e->operand[i].name, name);
+        if (p->e->operand[i].reduction != TJ_REDUCE_NOT)
+            continue; /* of the kernel behind */
+        (void)tj_expression_name(p->e->operand[i].name, name);
         if (indexed == TJ_BY_NOTHING) {
             (void)snprintf(line, sizeof line, "%s %s,\n", real_name(p), name);
             tj_text_append(parameters, line);

@@ -19,10 +19,13 @@ typedef struct tj_expression_lines {
     char *store;      /* P receives the value */
 } tj_expression_lines;
 
-/** How the text names acc, or of a pair acc[2*col] and acc[2*col+1]. by_vector: columns are Col + i, and P is value.element[i]. */
+/**
+ * How the text names acc, or of a pair acc[2*col] and acc[2*col+1]. by_vector: columns are Col + i, and P is value.element[i].
+ * by_thread: a thread has rows r and columns c of P, and what it knows of each in an array; else it has one element.
+ */
 typedef struct tj_expression_sums {
     const char *first, *second;
-    bool by_vector;
+    bool by_vector, by_thread;
 } tj_expression_sums;
 
 /**
@@ -32,6 +35,9 @@ typedef struct tj_expression_sums {
  */
 tj_status tj_expression_describe(const tj_problem *view, const tj_expression_sums *sums, const char *product,
                                  tj_template_params *fill, tj_expression_lines *lines, tj_error *err);
+
+/** What the text calls an operand or output: its name, with _ behind it unless no template has such a word. Returns text. */
+const char *tj_expression_name(const char *name, char text[TJ_EPILOGUE_NAME_BYTES + 1]);
 
 void tj_expression_drop(tj_expression_lines *lines);
 

@@ -13,7 +13,8 @@ const int32_t tj_splits_tried[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 33, 48, 66, 96,
 
 bool tj_split_is_possible(const tj_problem *view)
 {
-    return view->groups.count == 0 && view->j.mode == TJ_DIM_FIXED && view->l.mode == TJ_DIM_FIXED && view->batch > 0;
+    return view->groups.count == 0 && !tj_epilogue_reduces(&view->epilogue) && view->j.mode == TJ_DIM_FIXED &&
+           view->l.mode == TJ_DIM_FIXED && view->batch > 0;
 }
 
 /* Of one launch: a larger batch takes several, which use the same workspace one after the other. */
@@ -35,6 +36,9 @@ tj_status tj_split_check(const tj_problem *view, int32_t splits, tj_error *err)
     if (view->groups.count > 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "splits is %d, and rows of a problem with groups may belong to none of them: use splits=1", splits);
+    if (tj_epilogue_reduces(&view->epilogue))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "splits is %d, and the epilogue reduces rows or columns of sums that are whole: use splits=1", splits);
     if (!tj_split_is_possible(view))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "splits is %d, and the workspace it takes is known only for a fixed j, l and batch: fix them, or use "

@@ -2,6 +2,7 @@
 #include "textbook.h"
 
 #include "checked.h"
+#include "reductions.h"
 #include "scales.h"
 #include "steps.h"
 
@@ -17,15 +18,37 @@ tj_tile tj_textbook_tile(const tj_problem *problem, const tj_config *config)
     return (tj_tile){width, width, width, "TILE_WIDTH", "TILE_WIDTH", "TILE_WIDTH"};
 }
 
+static tj_reduction_slots slots_of(const tj_problem *view, int32_t tile_width)
+{
+    return (tj_reduction_slots){.of_row = tj_ceil_div(view->l.extent, tile_width),
+                                .of_col = tj_ceil_div(view->j.extent, tile_width)};
+}
+
 void tj_textbook_describe(const tj_problem *view, const tj_config *config, tj_template_params *params, tj_launch_form *form)
 {
     const int32_t tile_width = tj_config_get(config, "tile_width");
+    const tj_checks checks = tj_checks_of(config, form->is_swapped);
     tj_launch_step *const product = tj_step_product(form);
 
     tj_template_set_int(params, "tile_width", tile_width);
     product->block_x = product->block_y = product->block_rows = product->block_cols = tile_width;
     tj_scales_describe(view, TJ_SCALES_BY_ELEMENT, 1, params);
     product->rows_on_x = tj_config_get(config, "rows") == TJ_ROWS_ON_X;
+    tj_template_set(params, "terms", tj_epilogue_reduces(&view->epilogue) && (checks.j || checks.l) ? "terms" : "k");
+    if (tj_epilogue_reduces(&view->epilogue)) {
+        const tj_reduction_slots slots = slots_of(view, tile_width);
+
+        product->static_shared_bytes += (int64_t)tile_width * (tile_width + 1) * (int64_t)tj_type_bytes(tj_scalar_type(view));
+        tj_reductions_describe(view, &slots, params, form);
+    }
+}
+
+tj_status tj_textbook_resolve(const tj_problem *view, bool is_swapped, tj_config *config, tj_error *err)
+{
+    const tj_reduction_slots slots = slots_of(view, tj_config_get(config, "tile_width"));
+    const tj_status status = tj_reductions_check(view, &slots, err);
+
+    return status == TJ_OK ? tj_tile_resolve(view, is_swapped, config, err) : status;
 }
 
 /* ---- counts ------------------------------------------------------------------------------------------------------- */

@@ -20,7 +20,10 @@ extern const tj_family_values tj_textbook_widths;
 /** TILE_WIDTH in every direction. */
 tj_tile tj_textbook_tile(const tj_problem *problem, const tj_config *config);
 
-/** Fill in tile, block and axis. */
+/** tj_family.resolve of such a form. */
+tj_status tj_textbook_resolve(const tj_problem *view, bool is_swapped, tj_config *config, tj_error *err);
+
+/** Fill in tile, block and axis, and what the epilogue reduces. */
 void tj_textbook_describe(const tj_problem *view, const tj_config *config, tj_template_params *params, tj_launch_form *form);
 
 /** A matrix of which each thread takes an element of each tile, neighbours in memory along x; all of it `repeat` times. */

@@ -105,14 +105,22 @@ typedef enum tj_indexed {
     TJ_BY_BOTH = 3     /**< residual[row,col]: a matrix that is stored as P is, with a leading dimension of its own */
 } tj_indexed;
 
+/** What an output for each row or column of P makes of the values of all its elements. */
+typedef enum tj_reduction {
+    TJ_REDUCE_NOT = 0, /**< it has a value for each element */
+    TJ_REDUCE_SUM = 1, /**< sum(x): added up in the type that the expression computes in, in an order that is always the same */
+    TJ_REDUCE_MAX = 2  /**< max(x): the largest, and NaN where one of them is NaN; max(abs(x)) is the largest magnitude */
+} tj_reduction;
+
 /** What an expression takes from each launch besides the sum, or stores besides P. */
 typedef struct tj_epilogue_operand {
     char name[TJ_EPILOGUE_NAME_BYTES]; /**< a lower-case letter, then letters, digits and _; the rest is NUL */
     uint8_t indexed;                   /**< tj_indexed */
     uint8_t type;        /**< tj_type of its elements; 0: f32, for TJ_COMPUTE_F64 f64. Numbers have that type, and no other */
-    uint8_t is_output;   /**< 1: a matrix that receives the value of a node; it is never read */
+    uint8_t is_output;   /**< 1: it receives the value of a node, or what a reduction makes of it; it is never read */
     uint8_t value;       /**< the number of that node */
-    uint8_t reserved[4]; /**< must be 0 */
+    uint8_t reduction;   /**< tj_reduction, of an output */
+    uint8_t reserved[3]; /**< must be 0 */
 } tj_epilogue_operand;
 
 /** An expression as a tree in an array; equal subtrees are one node. Fill it by tj_epilogue_parse or by the builders below. */
@@ -154,9 +162,9 @@ typedef struct tj_epilogue {
 
 /**
  * Parse an expression, such as "gelu(acc + bias[col]) * gain[row]". Ahead of it may stand further outputs, each ended by a
- * semicolon: "pre:bf16[row, col] = acc + bias[col]; gelu(acc + bias[col])". *epilogue receives its canonical form, in which two spellings
- * of one tree are equal bytes; alpha * acc + beta * c and what is simpler become flags without an expression. The scales that
- * *epilogue has stay; all other members are replaced.
+ * semicolon: "pre:bf16[row, col] = acc + bias[col]; gelu(acc + bias[col])", or of each row or column, "peak[row] = max(abs(acc)); acc".
+ * *epilogue receives its canonical form, in which two spellings of one tree are equal bytes; alpha * acc + beta * c and what is simpler
+ * become flags without an expression. The scales that *epilogue has stay; all other members are replaced.
  *
  * NULL:    only err may be NULL.
  * Threads: any; pure.
@@ -180,6 +188,12 @@ TJ_API void tj_epilogue_print(const tj_epilogue *epilogue, char text[TJ_EPILOGUE
  */
 TJ_API int tj_epilogue_pairs(const tj_epilogue *epilogue);
 
+/**
+ * Has the expression an output for each row or column, which reduces them? A launch then needs a workspace. So j and l are fixed, the
+ * batch is a number, and the problem has no groups. NULL: answers 0. Threads: any; pure.
+ */
+TJ_API int tj_epilogue_reduces(const tj_epilogue *epilogue);
+
 /** The number of the operand or output of that name, -1 if there is none. NULL: answers -1. Threads: any; pure. */
 TJ_API int tj_epilogue_find(const tj_epilogue *epilogue, const char *name);
 
@@ -202,6 +216,9 @@ TJ_API int tj_expression_constant(tj_expression *expression, double value);
 TJ_API int tj_expression_operand(tj_expression *expression, const char *name, int indexed, int type);
 /** A further output, a matrix of that type (0: as an operand's) that is stored as P is and receives the value of a node. */
 TJ_API int tj_expression_output(tj_expression *expression, const char *name, int type, int value);
+/** A further output that reduces the value of a node: one element for each row (indexed: TJ_BY_ROW) or column (TJ_BY_COL) of P. */
+TJ_API int tj_expression_reduction(tj_expression *expression, const char *name, int indexed, int type, int reduction,
+                                   int value);
 /** op: neither a constant nor an operand. Arguments that it does not take are ignored; b of TJ_OP_CONVERT is a tj_type. */
 TJ_API int tj_expression_apply(tj_expression *expression, int op, int a, int b, int c);
 

@@ -77,6 +77,10 @@ typedef struct tj_check_report {
  * values at both ends of the interval, by the product rule; each operation adds its own rounding. Where a kernel may take the other
  * branch of a select, both are within the bound. Where nothing can be said, as of a quotient whose divisor may be 0, any P passes.
  *
+ * Outputs for rows or columns are judged where all of their elements were evaluated. A sum of n values v, each off by e, may be off by
+ * all e together and by gamma(n) * (|v| + e) summed up; a maximum lies between those of v - e and v + e, and is NaN where one v is.
+ * report->reason then names the output, and of P alone says worst_row and the like.
+ *
  * The bound grows with k: for f32 it exceeds the elements themselves from a k of about 10^5 on. Even so, a P that is zero
  * everywhere, or the same number everywhere, does not pass unless the product is like that.
  *

@@ -89,8 +89,9 @@ typedef enum tj_grid_rule {
     TJ_GRID_ELEMENTS, /**< (ceil(elements of P / block_cols), 1, products) */
     TJ_GRID_PRODUCTS, /**< (ceil(batch / block_products), 1, 1), in one launch whatever the batch */
     TJ_GRID_ONCE,     /**< (ceil(elements of P / block_cols), 1, 1): once for all products that are launched together */
-    TJ_GRID_WALK      /**< (blocks, 1, products * splits): as many as the device holds, resident on each multiprocessor, but no
+    TJ_GRID_WALK,     /**< (blocks, 1, products * splits): as many as the device holds, resident on each multiprocessor, but no
                            more than row_blocks * col_blocks and at least one. A block walks tiles of P, gridDim.x apart. */
+    TJ_GRID_LINES     /**< (ceil(rows or columns of P, whichever are more / block_cols), 1, products) */
 } tj_grid_rule;
 
 enum { TJ_LAUNCH_MAX_STEPS = 6, TJ_LAUNCH_MAX_ARGS = 48, TJ_LAUNCH_MAX_SLICES = 4, TJ_LAUNCH_MAX_MAPS = 4 };

@@ -432,6 +432,12 @@ static tj_status resolve_step(const tj_kernel *kernel, const tj_launch_step *ste
                               0};
     if (step->grid == TJ_GRID_TILES || step->grid == TJ_GRID_WALK)
         return resolve_tiles(kernel, step, shape, geometry, err);
+    if (step->grid == TJ_GRID_LINES) {
+        const int64_t rows = shape->j, cols = p_cols(kernel, shape);
+
+        geometry->grid[0] = in_clusters(step, 0, tj_ceil_div(rows > cols ? rows : cols, step->block_cols));
+        return TJ_OK;
+    }
     return step->grid == TJ_GRID_PRODUCTS ? TJ_OK : resolve_elements(kernel, step, shape, geometry, err);
 }
 

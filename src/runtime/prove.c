@@ -26,6 +26,7 @@
 #include "family.h"
 #include "kernel.h"
 #include "operands.h"
+#include "reductions.h"
 #include "workbench.h"
 
 enum { GUARD_BYTES = 4096, PERIOD = 262139, MOST_RUNS = 64, SAMPLED_RUNS = 8, LONG_K = 100000 };
@@ -47,9 +48,10 @@ typedef struct proving {
     tj_workbench *bench;
     tj_buffer *simple_p;
     double alpha, beta;
-    tj_evaluation evaluation; /* of an expression */
-    int64_t lines, width;     /* of one P, as stored */
-    int64_t sums;             /* in such a line: more than its elements where each takes a pair */
+    tj_evaluation evaluation;  /* of an expression */
+    tj_reductions *reductions; /* of the run that is compared; NULL: none */
+    int64_t lines, width;      /* of one P, as stored */
+    int64_t sums;              /* in such a line: more than its elements where each takes a pair */
     run run[MOST_RUNS];
     int runs;
     int64_t longest; /* of the runs */
@@ -136,8 +138,9 @@ static bool outputs_agree(const proving *v, int64_t product, int64_t row, int64_
     const tj_expression *e = &v->lies.epilogue.expression;
 
     for (int i = 0; i < e->operands; i++)
-        if (e->operand[i].is_output && tj_judge_stored(x[e->operand[i].value], v->evaluation.operand[i].type, 2,
-                                                       tj_read_stored(&v->evaluation, i, product, row, col)) > 1)
+        if (e->operand[i].is_output && e->operand[i].reduction == TJ_REDUCE_NOT &&
+            tj_judge_stored(x[e->operand[i].value], v->evaluation.operand[i].type, 2,
+                            tj_read_stored(&v->evaluation, i, product, row, col)) > 1)
             return false;
     return true;
 }
@@ -157,6 +160,7 @@ static int64_t compare_expression(const proving *v, int64_t product, int64_t lin
         tj_convert(TJ_F64, &value, type, p + (size_t)i * tj_type_bytes(type), 1);
         tj_evaluate_again(&v->evaluation, product, by_rows ? line : i, by_rows ? i : line, sum,
                           element_of_c(v, product, line, i), x);
+        tj_reductions_take(v->reductions, product, by_rows ? line : i, by_rows ? i : line, x);
         if (tj_judge_stored(x[e->value], type, 2, value) > 1 ||
             !outputs_agree(v, product, by_rows ? line : i, by_rows ? i : line, x))
             return i;
@@ -310,8 +314,11 @@ static tj_status compare_run(proving *v, const run *r, tj_error *err)
     const size_t simple_width = (size_t)v->sums * simple_size_of(v);
     const size_t at = tj_workbench_offset(v->bench, TJ_MATRIX_P, r->product) + (size_t)r->line * ld;
     const char *p = v->has_all_of_p ? v->p + at : v->p;
+    char why[TJ_REDUCTION_WHY_BYTES];
     tj_status status = compute_simply(v, r, err);
 
+    if (status == TJ_OK && has_expression(v))
+        status = tj_reductions_create(&v->evaluation, r->product, 1, &v->reductions, err);
     if (status == TJ_OK && !v->has_all_of_p)
         status = tj_workbench_read_part(v->bench, 0, at, (size_t)(r->lines - 1) * ld + width, v->p, err);
     if (status == TJ_OK)
@@ -327,6 +334,10 @@ static tj_status compare_run(proving *v, const run *r, tj_error *err)
             fail(v, "P[%lld][%lld] of product %lld is not what the family %s computes", (long long)(by_rows ? line : wrong),
                  (long long)(by_rows ? wrong : line), (long long)r->product, TJ_SIMPLE_FAMILY->name);
     }
+    if (status == TJ_OK && tj_reductions_judge(v->reductions, 2, why) > 1)
+        fail(v, "%s", why);
+    tj_reductions_free(v->reductions);
+    v->reductions = NULL;
     v->proof->elements += r->lines * v->width;
     return status;
 }

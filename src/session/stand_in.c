@@ -103,6 +103,8 @@ static tj_status obtain_textbook(tj_context *context, const tj_scope *scope, con
 
     if (status != TJ_OK)
         return status;
+    if (tj_epilogue_reduces(&problem->epilogue)) /* whose extents no launch brings */
+        return tj_plan_obtain(context, scope, problem, &tj_textbook_config, TJ_EFFORT_BEST, plan, err);
     tj_generalize(&general, &moved);
     config = tj_config_for_tall(&general, &moved, &storage);
     return tj_plan_obtain(context, scope, &general, config ? config : &tj_textbook_config, TJ_EFFORT_BEST, plan, err);

@@ -165,6 +165,8 @@ bool tj_varying_find(struct tj_varying *varying, const tj_problem *problem, tj_p
     const tj_problem known = loose(problem), open = all_open(problem);
     bool varies = false;
 
+    if (tj_epilogue_reduces(&problem->epilogue))
+        return false; /* the extents make the size of the workspace */
     pthread_mutex_lock(&varying->lock);
     for (int d = 0; varying->slot && !varies && d < DIMENSIONS; d++) {
         *general = known;

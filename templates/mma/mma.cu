@@ -127,3 +127,6 @@ mma(  //@ kernel for mma
 
 #include "parts/reduce.cuh"  //@ include
 //@ end
+//@ if reduces
+//@| #include "parts/combine.cuh"  //@ include
+//@ end

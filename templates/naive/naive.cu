@@ -14,14 +14,16 @@ naive(  //@ kernel for naive
 {
     #include "parts/derived.cuh"  //@ include
     #include "parts/block.cuh"  //@ include
-    //@ if check_j or check_l
+    //@ if reduces and check_j or reduces and check_l
+    //@| const index_t terms = Row < j && Col < l ? k : 0;  // none where this thread hangs over the edge of P  //@ check_j && check_l
+    //@ elif check_j or check_l
     if (Row >= j || Col >= l)  //@ check_j || check_l
         return;  // this thread hangs over the edge of P
     //@ end
 
     #include "parts/product.cuh"  //@ include
     sum_t Pvalue = 0;
-    for (index_t i = 0; i < k; ++i)
+    for (index_t i = 0; i < k; ++i)  //@ terms for k
     //@ if m_row_major and n_row_major
         Pvalue += M[Row * ld_m + i] * N[i * ld_n + Col];
     //@ elif m_row_major and not n_row_major
@@ -32,6 +34,13 @@ naive(  //@ kernel for naive
     //@|     Pvalue += M[i * ld_m + Row] * N[Col * ld_n + i];
     //@ end
 
+    //@ if reduces
+    //@| #include "parts/reduce_block.cuh"  //@ include
+    //@ else
     #include "parts/beside.cuh"  //@ include
     #include "parts/epilogue.cuh"  //@ include
+    //@ end
 }
+//@ if reduces
+//@| #include "parts/combine.cuh"  //@ include
+//@ end

@@ -69,3 +69,6 @@ constexpr long long stride_c = 512 * 700;  //@ stride_c
 //@ if expression
 //@| #include "parts/functions.cuh"  //@ include
 //@ end
+//@ if reduces
+//@| #include "parts/reduction.cuh"  //@ include
+//@ end

@@ -76,6 +76,9 @@ const input_t *__restrict__ N,  //@ n_t for input_t
 //@ if splits_k
 //@| sum_t *__restrict__ W)  // the partial sums: a j x l matrix for each split of each product
 //@ else
+//@ if reduces
+//@| float *__restrict__ W,  // what is found of rows and columns: see RESULTS  //@ real_t for float
+//@ end
 //@ if has_beta and c_array
 //@| const output_t *const *C_array,  // where the C of each product lies; each may be that product's P
 //@ elif has_beta

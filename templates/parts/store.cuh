@@ -7,6 +7,9 @@
 //@ else
 // store: the thread's sums, as elements of P.
 //@ end
+//@ if reduces
+//@ lines reduction_starts
+//@ end
 #pragma unroll
 for (int r = 0; r < TM; ++r) {
     const index_t Row = block_row + thread_row + r;  //@ row_of for r
@@ -48,3 +51,6 @@ for (int r = 0; r < TM; ++r) {
         //@ end
     }
 }
+//@ if reduces
+//@| #include "parts/reduce_warp.cuh"  //@ include
+//@ end

@@ -176,3 +176,6 @@ simt(  //@ kernel for simt
 
 #include "parts/reduce.cuh"  //@ include
 //@ end
+//@ if reduces
+//@| #include "parts/combine.cuh"  //@ include
+//@ end

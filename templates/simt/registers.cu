@@ -201,3 +201,6 @@ simt(  //@ kernel for simt
 
 #include "parts/reduce.cuh"  //@ include
 //@ end
+//@ if reduces
+//@| #include "parts/combine.cuh"  //@ include
+//@ end

@@ -79,10 +79,17 @@ tiled(  //@ kernel for tiled
         __syncthreads();  // write after read: everyone is done with them before the next phase overwrites them
     }
 
+    //@ if reduces
+    //@| #include "parts/reduce_block.cuh"  //@ include
+    //@ else
     //@ if check_j or check_l
     if (Row >= j || Col >= l)  //@ check_j || check_l
         return;  // this thread only helped to load
     //@ end
     #include "parts/beside.cuh"  //@ include
     #include "parts/epilogue.cuh"  //@ include
+    //@ end
 }
+//@ if reduces
+//@| #include "parts/combine.cuh"  //@ include
+//@ end

@@ -6,8 +6,12 @@ const int warp_row = group_row + warp % 4 * 16;
 //@ if p_map
 //@| output_t (&boxes)[BOXES][16 * SLICE] = shared->boxes[warp];  //@ box_cols for SLICE
 //@| int next_box = 0;
-//@ else
+//@ elif not reduces
 sum_t (&lines)[16][SLICE] = shared->lines[warp];
+//@ end
+//@ if reduces
+//@| // The first row and column of P that this thread computes, in the block's tile.
+//@| const int thread_row = warp_row + lane / 4, thread_col = lane % 4 * 2;
 //@ end
 //@ if scale_n and many_groups
 //@| const float *const all_scales_n = scale_n;

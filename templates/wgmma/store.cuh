@@ -1,3 +1,6 @@
+//@ if reduces
+//@ lines reduction_starts
+//@ end
 //@ if p_map
 //@| // store: a warp finishes its sums and lays them in a box of shared memory, 16 rows of SLICE columns at a time. The copy engine
 //@| // stores the boxes, without what lies outside P, while the warp goes on.
@@ -38,6 +41,31 @@
 //@|             store_box(P_map, box, block_col + first * 4, block_row + warp_row + top * 32);  //@ box_first for block_col + first * 4  //@ p_product for block_row + warp_row + top * 32
 //@|         next_box = (next_box + 1) % BOXES;
 //@|     }
+//@ elif reduces
+//@| // store: the thread's sums, as elements of P. What it has of a row stays together.
+//@| #pragma unroll
+//@| for (int r = 0; r < TM; ++r) {
+//@|     const index_t Row = block_row + thread_row + r;  //@ row_of for r
+//@ if clips_rows
+//@|     if (Row >= j)
+//@|         break;  // rows of a thread only grow
+//@ end
+//@| #pragma unroll
+//@|     for (int c = 0; c < TN; c += P_VECTOR) {  //@ p_sums for P_VECTOR
+//@|         const index_t Col = block_col + thread_col + c;  //@ col_of for c
+//@ if clips_cols
+//@|         if (Col >= l)  // all P_VECTOR of them, or none
+//@|             break;
+//@ end
+//@ if not wide_p
+//@|         sum_t &Pvalue = sum[r][c];
+//@ if pairs
+//@|         sum_t &beside = sum[r][c + 1];  // of the next column
+//@ end
+//@ end
+//@|         #include "parts/epilogue.cuh"  //@ include
+//@|     }
+//@| }
 //@ else
 // store: what a lane has, two columns of every eight in two rows, would make short stores. So a warp lays 16 rows of SLICE columns in
 // shared memory, and its lanes take up as many sums as they gave: P_VECTOR neighbours of a row each time.
@@ -88,4 +116,7 @@ for (int top = 0; top < TM; top += 2)
                 //@ end
             }
     }
+//@ end
+//@ if reduces
+//@| #include "parts/reduce_warp.cuh"  //@ include
 //@ end

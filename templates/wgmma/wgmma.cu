@@ -158,3 +158,6 @@ wgmma(  //@ kernel for wgmma
 
 #include "parts/reduce.cuh"  //@ include
 //@ end
+//@ if reduces
+//@| #include "parts/combine.cuh"  //@ include
+//@ end

@@ -43,6 +43,7 @@ Test(epilogue, two_spellings_of_one_tree_are_equal_bytes)
         {"--1 * acc", NULL},
         {"-(-1) * acc", "acc * 1"},
         {"silu(acc[2*col]) * acc[2*col+1]", "acc[ 2 * col + 1 ]*silu(acc[2 *col])"},
+        {"peak[row] = max(abs(acc + bias[col])); acc", "peak [ row ]=max ( (abs(bias[col]+acc)) ) ;acc"},
     };
 
     for (size_t i = 0; i < sizeof same / sizeof same[0]; i++) {
@@ -67,6 +68,9 @@ Test(epilogue, what_is_not_one_tree_differs)
         {"(acc + 1) + 2", "acc + (1 + 2)"}, /* sums round */
         {"gelu(acc)", "gelu_tanh(acc)"},
         {"acc[2*col] - acc[2*col+1]", "acc[2*col+1] - acc[2*col]"},
+        {"x[row] = sum(acc); acc", "x[row] = max(acc); acc"},
+        {"x[row] = sum(acc); acc", "x[col] = sum(acc); acc"},
+        {"x[row] = sum(acc); acc", "x:bf16[row] = sum(acc); acc"},
     };
 
     for (size_t i = 0; i < sizeof other / sizeof other[0]; i++) {
@@ -105,7 +109,9 @@ Test(epilogue, canonical_text_reads_back_as_the_same_bytes)
                                         "0.1*acc + 1e300*slope",
                                         "pre:bf16[row,col] = acc + bias[col]; gelu(acc + bias[col])",
                                         "a[row,col] = acc; b:f16[row,col] = 2*acc; acc",
-                                        "silu(acc[2*col] + a[col])*(acc[2*col+1] + b[col])"};
+                                        "silu(acc[2*col] + a[col])*(acc[2*col+1] + b[col])",
+                                        "peak[row] = max(abs(acc)); total:bf16[col] = sum(gelu(acc)); acc",
+                                        "sum[row] = sum(max(acc, sum2[col])); x[row,col] = acc; acc"};
     char folder[] = "/tmp/tilejit-epilogue-XXXXXX", command[64];
 
     cr_assert(mkdtemp(folder) != NULL);
@@ -235,8 +241,23 @@ Test(epilogue, hostile_texts_are_refused_in_words)
     expect_refused("x:float[row]", 3, "no element type");
     expect_refused("x:f16", 3, "has no element type");
     expect_refused("abcdefghijklmnop[row]", 1, "more than 15 letters");
-    expect_refused("pre[col] = acc; acc", 1, "reduction, which there is none of yet");
+    expect_refused("pre[col] = acc; acc", 12, "an output for each column reduces it: write pre[col] = sum(...);");
+    expect_refused("pre[row] = abs(acc); acc", 12, "an output for each row reduces it");
+    expect_refused("pre[row] = sum; acc", 12, "an output for each row reduces it");
+    expect_refused("pre[row] = max(acc, 0); acc", 19, "a reduction takes one value");
+    expect_refused("pre[row] = sum(acc) / 2; acc", 21, "a reduction stands alone");
+    expect_refused("pre[row] = sum(acc", 19, "expected \")\"");
+    expect_refused("pre[row] = sum(); acc", 16, "expected a number");
+    expect_refused("pre[row] = sum(acc)", 20, "expected \";\"");
+    expect_refused("pre[row] = max(acc < 0); acc", 1, "this is a condition");
+    expect_refused("pre[row] = max(acc); acc / pre[row]", 28, "is an output and is not read");
+    expect_refused("pre[row] = max(acc); pre[col] = max(acc); acc", 22, "names something else");
+    expect_refused("pre[row] = max(sum(acc)); acc", 16, "a sum is all that an output for each row or column receives");
+    expect_refused("pre[row, col] = sum(acc); acc", 17, "a sum is all that an output for each row or column receives");
+    expect_refused("sum(acc)", 1, "a sum is all that an output for each row or column receives");
+    expect_refused("max[row] = sum(acc); acc", 1, "cannot be the name of an output");
     expect_refused("pre = acc; acc", 5, "nothing is assigned here");
+    expect_refused("pre = sum(acc); acc", 5, "nothing is assigned here");
     expect_refused("pre[row,col] = acc", 19, "expected \";\"");
     expect_refused("pre[row,col] = acc; pre[row,col]", 21, "is an output and is not read");
     expect_refused("pre[row,col] = acc; pre[row,col] = acc; acc", 21, "names something else");
@@ -280,6 +301,8 @@ Test(epilogue, long_and_deep_texts_are_refused)
         {"min(acc", ",", 100000, ")", "more than 4096 bytes"},
         {"", "acc<0?", 10000, "acc", "more than 4096 bytes"},
         {"", "bf16(", 65, "acc", "nested more than 64 deep"},
+        {"a[row] = ", "sum(", 1000, "acc", "a sum is all"},
+        {"", "a[row] = max(acc); ", 20, "acc", "names something else"},
     };
 
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
@@ -308,6 +331,10 @@ Test(epilogue, harmless_texts_are_taken)
 Test(epilogue, limits_of_operands_and_constants)
 {
     expect_refused("acc+a[col]+b[col]+d[col]+e[col]+f[col]+g[col]+h[col]+i[col]+j[col]", 0, "more than 8 operands");
+    expect_refused(
+        "a[col]=sum(acc);b[col]=sum(acc);d[col]=sum(acc);e[row]=max(acc);f[row]=max(acc);g[row]=sum(acc);h[row]=sum(acc);"
+        "i[row]=sum(acc);x[row]=sum(acc);acc",
+        0, "more than 8 operands");
     expect_refused("acc*1+2*3+4*5+6*7+8*9+10*11+12*13+14*15+16*17", 0, "more than 16 constants");
 }
 
@@ -327,6 +354,29 @@ Test(epilogue, builders_make_what_the_parser_makes)
     cr_expect(tj_same_bytes(&built, &parsed, sizeof built));
     cr_expect(eq(int, tj_epilogue_find(&built, "bias"), 0));
     cr_expect(eq(int, tj_epilogue_find(&built, "gain"), -1));
+}
+
+Test(epilogue, builders_make_reductions)
+{
+    tj_epilogue built = {0}, parsed = parse("peak:bf16[row] = max(abs(acc)); total[col] = sum(acc); acc");
+    tj_expression e = {0};
+    tj_error err = {TJ_OK, ""};
+    const int acc = tj_expression_apply(&e, TJ_OP_ACC, 0, 0, 0), size = tj_expression_apply(&e, TJ_OP_ABS, acc, 0, 0);
+
+    cr_expect(eq(int, tj_expression_reduction(&e, "peak", TJ_BY_BOTH, 0, TJ_REDUCE_MAX, size), -1));
+    cr_expect(eq(int, tj_expression_reduction(&e, "peak", TJ_BY_NOTHING, 0, TJ_REDUCE_MAX, size), -1));
+    cr_expect(eq(int, tj_expression_reduction(&e, "peak", TJ_BY_ROW, 0, TJ_REDUCE_NOT, size), -1));
+    cr_expect(eq(int, tj_expression_reduction(&e, "peak", TJ_BY_ROW, 0, 3, size), -1));
+    cr_expect(eq(int, tj_expression_reduction(&e, "peak", TJ_BY_ROW, 99, TJ_REDUCE_MAX, size), -1));
+    cr_expect(eq(int, tj_expression_reduction(&e, "peak", TJ_BY_ROW, 0, TJ_REDUCE_MAX, 7), -1));
+    cr_expect(eq(int, tj_expression_reduction(&e, "abs", TJ_BY_ROW, 0, TJ_REDUCE_MAX, size), -1));
+    cr_expect(eq(int, tj_expression_reduction(&e, "peak", TJ_BY_ROW, TJ_BF16, TJ_REDUCE_MAX, size), 0));
+    cr_expect(eq(int, tj_expression_reduction(&e, "peak", TJ_BY_COL, 0, TJ_REDUCE_SUM, acc), -1));
+    cr_expect(eq(int, tj_expression_reduction(&e, "total", TJ_BY_COL, 0, TJ_REDUCE_SUM, acc), 1));
+    cr_assert(eq(int, tj_epilogue_finish(&e, acc, &built, &err), TJ_OK), "%s", err.message);
+    cr_expect(tj_same_bytes(&built, &parsed, sizeof built));
+    cr_expect(tj_epilogue_reduces(&built) == 1 && tj_epilogue_reduces(NULL) == 0);
+    cr_expect(eq(int, tj_epilogue_reduces(&(tj_epilogue){0}), 0));
 }
 
 Test(epilogue, builders_refuse_what_cannot_be)
@@ -402,6 +452,74 @@ Test(epilogue, types_are_checked)
     expect_problem_refused(&problem, "x is bf16, and the expression computes in f64");
     problem.epilogue = parse("e4m3(acc)");
     expect_problem_refused(&problem, "e4m3");
+}
+
+/* The workspace has a place for every result, so its size must be known. */
+Test(epilogue, reductions_take_fixed_extents)
+{
+    tj_problem problem = TJ_PROBLEM_INIT(33, 20, 48, TJ_F32);
+
+    problem.epilogue = parse("peak[row] = max(acc); acc");
+    cr_expect(eq(int, tj_problem_check(&problem, NULL), TJ_OK));
+    problem.k.mode = TJ_DIM_ANY;
+    cr_expect(eq(int, tj_problem_check(&problem, NULL), TJ_OK));
+    problem.j.mode = TJ_DIM_ANY;
+    expect_problem_refused(&problem, "j is known only at launch");
+    problem.j.mode = TJ_DIM_FIXED;
+    problem.batch = TJ_ANY;
+    expect_problem_refused(&problem, "the batch is known only at launch");
+    problem.batch = 1;
+    problem.groups = (tj_groups){4, 8, 0};
+    expect_problem_refused(&problem, "the problem has groups");
+    problem.groups = (tj_groups){0};
+    problem.epilogue.expression.operand[0].reduction = 9;
+    expect_problem_refused(&problem, "is not what");
+    problem.epilogue.expression.operand[0].reduction = TJ_REDUCE_MAX;
+    problem.epilogue.expression.operand[0].is_output = 0;
+    expect_problem_refused(&problem, "is not what");
+}
+
+/* Whoever has no kernel that combines results says so; so does a config whose blocks have not the whole sum. */
+Test(epilogue, families_that_do_not_reduce_say_so)
+{
+    static const char *const configs[][2] = {
+        {"strip", "family strip does not"},   {"small_batch", "family small_batch does not"},
+        {"skinny", "family skinny does not"}, {"tiled:shared=dynamic", "shared=static"},
+        {"simt:splits=2", "splits is 2"},     {"mma:splits=2", "splits is 2"},
+    };
+
+    for (size_t i = 0; i < sizeof configs / sizeof configs[0]; i++) {
+        tj_problem problem = TJ_PROBLEM_INIT(16, 32, 16, configs[i][0][0] == 'm' ? TJ_BF16 : TJ_F32);
+        tj_config config = TJ_CONFIG_INIT;
+        tj_error err = {TJ_OK, ""};
+
+        problem.epilogue = parse("peak[row] = max(acc); acc");
+        cr_assert(eq(int, tj_config_parse(configs[i][0], &config, &err), TJ_OK), "%s", err.message);
+        cr_expect(eq(int, tj_config_resolve(&problem, &config, &err), TJ_ERR_INVALID_ARGUMENT), "%s", configs[i][0]);
+        cr_expect(strstr(err.message, configs[i][1]) != NULL, "%s: %s", configs[i][0], err.message);
+    }
+}
+
+/* A workspace begins with the results, one of each warp (here 2 x 2 in a block of 64 x 64), and the last kernel combines them. */
+Test(epilogue, results_pass_through_the_workspace)
+{
+    tj_problem problem = TJ_PROBLEM_INIT(100, 32, 200, TJ_BF16);
+    tj_config config = TJ_CONFIG_INIT;
+    tj_source *source = NULL;
+    const tj_launch_form *form;
+    tj_error err;
+
+    problem.batch = 3;
+    problem.epilogue = parse("peak[row] = max(abs(acc)); total[col] = sum(acc); low[row] = max(-acc); acc");
+    cr_assert(eq(int, tj_config_parse("mma:bm=64,bn=64,wm=32,wn=32,pack=none", &config, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_generate(&problem, &config, &source, &err), TJ_OK), "%s", err.message);
+    form = tj_source_launch(source);
+    cr_assert(eq(int, form->steps, 2));
+    cr_expect(eq(i64, form->workspace_bytes, 3 * 4 * (2 * 8 * 100 + 4 * 200)));
+    cr_expect(eq(int, form->step[1].grid, TJ_GRID_LINES));
+    cr_expect(eq(int, form->step[1].arg_count, 7)); /* three outputs with their strides, and the workspace */
+    cr_expect(strncmp(form->step[1].kernel, "combine_", 8) == 0);
+    tj_source_free(source);
 }
 
 /* P has half as many columns as M . N. */
@@ -486,6 +604,9 @@ Test(epilogue, text_reads_like_the_expression)
                 "    P[Row * ld_p + Col] = static_cast<output_t>(gelu(x1));\n");
     expect_text("silu(acc[2*col] + bias[col])*acc[2*col+1]",
                 "P[Row * ld_p + Col / 2] = static_cast<output_t>(beside * silu(Pvalue + bias[Col / 2]));");
+    expect_text("peak[row] = max(abs(acc)); acc", "peak_so_far = larger(peak_so_far, fabsf(Pvalue));\n");
+    expect_text("bias[col] = sum(acc); acc", "    bias_so_far += Pvalue;\n");
+    expect_text("bias[col] = sum(acc); acc", "    bias[place] = static_cast<float>(bias_so_far);\n");
     expect_text("acc * float", "float float_,"); /* a word of C++ is no name in the text */
 }
 
@@ -550,6 +671,8 @@ Test(epilogue, names_of_operands_meet_none_of_the_templates)
                 cr_expect(strlen(free_names[n]) != (size_t)(text - word) ||
                               strncmp(word, free_names[n], (size_t)(text - word)) != 0,
                           "%s has %s", tj_template_files[i].name, free_names[n]);
+            cr_expect(text - word < 7 || strncmp(text - 7, "_so_far", 7) != 0, "%s has %.*s", tj_template_files[i].name,
+                      (int)(text - word), word);
             cr_expect(text == word || text[-1] != '_' || word[0] == '_', "%s has %.*s", tj_template_files[i].name,
                       (int)(text - word), word);
             text += text == word;

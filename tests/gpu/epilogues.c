@@ -117,8 +117,22 @@ static void add_condition(char *text, bool is_f64, int depth)
     }
 }
 
+/* An output for each row or column, or both. */
+static void add_reductions(char *text, bool is_f64)
+{
+    static const char *const starts[] = {"peak[row] = max(abs(", "total[col] = sum((", "most[col] = max((", "sums[row] = sum((",
+                                         "few:bf16[col] = max(abs("};
+    const int count = 1 + below(3), first = below(5);
+
+    for (int i = 0; i < count; i++) {
+        append(text, starts[is_f64 ? (first + i) % 4 : (first + i) % 5]);
+        add_value(text, is_f64, 2);
+        append(text, ")); ");
+    }
+}
+
 /* One that parses: a text may be too long, or have beta without c. */
-static void draw_epilogue(bool is_f64, bool pairs, tj_epilogue *epilogue)
+static void draw_epilogue(bool is_f64, bool pairs, bool reduces, tj_epilogue *epilogue)
 {
     char text[TEXT_BYTES];
 
@@ -132,10 +146,13 @@ static void draw_epilogue(bool is_f64, bool pairs, tj_epilogue *epilogue)
             add_value(text, is_f64, 2);
             append(text, "; ");
         }
+        if (reduces)
+            add_reductions(text, is_f64);
         add_value(text, is_f64, 0);
         *epilogue = (tj_epilogue){0};
     } while (!strstr(text, "acc") || strlen(text) > 400 || tj_epilogue_parse(text, epilogue, NULL) != TJ_OK ||
-             epilogue->expression.nodes == 0 || (tj_epilogue_pairs(epilogue) != 0) != pairs);
+             epilogue->expression.nodes == 0 || (tj_epilogue_pairs(epilogue) != 0) != pairs ||
+             (tj_epilogue_reduces(epilogue) != 0) != reduces);
 }
 
 /* ---- requests ----------------------------------------------------------------------------------------------------- */
@@ -188,6 +205,8 @@ static void draw_problem(const struct form *form, bool is_small, tj_problem *pro
 {
     const char *const config = form->config ? form->config : "";
     const bool pairs = below(3) == 0 && !strstr(config, "strip") && !strstr(config, "small_batch");
+    const bool may_reduce = !strstr(config, "strip") && !strstr(config, "small_batch") && !strstr(config, "skinny") &&
+                            !strstr(config, "planes") && !strstr(config, "splits") && !strstr(config, "dynamic");
 
     *problem = (tj_problem)TJ_PROBLEM_INIT(
         draw_extent(form->multiple, strstr(form->config ? form->config : "", "small") ? 24 : 0, is_small),
@@ -197,7 +216,7 @@ static void draw_problem(const struct form *form, bool is_small, tj_problem *pro
     problem->p.layout = (int16_t)(below(3) == 0 && !form->longest && !pairs);
     problem->l.extent += pairs && problem->l.extent % 2; /* of small_batch and strip none has two columns in a thread */
     problem->batch = below(4) == 0 ? 3 : 0;
-    draw_epilogue(form->type == TJ_F64, pairs, &problem->epilogue);
+    draw_epilogue(form->type == TJ_F64, pairs, may_reduce && below(3) == 0, &problem->epilogue);
     if (form->type == TJ_S8 || below(6) == 0)
         problem->epilogue.scale_m = form->type == TJ_F64 ? TJ_SCALE_NONE : form->type == TJ_S8 ? TJ_SCALE_ONE : below(3);
 }

@@ -72,6 +72,7 @@ run_program gpu_launching 60 '^gpu/'
 run_program gpu_fallback 60 '^gpu/'
 run_program gpu_rounding 60 '^gpu/'
 run_program gpu_epilogues 120 '^gpu/|^largest' "${EPILOGUES:-108}" "$seed"
+run_program gpu_reductions 60 '^gpu/'
 run_program gpu_grouped 90 '^gpu/' 100 "$seed"
 run_program gpu_f32_split 90 '^gpu/|4096x4096'
 run_program gpu_background 90 '^gpu/'

@@ -42,11 +42,13 @@ static int null_one; /* the number of the pointer that is NULL */
     REFUSES(tj_epilogue_parse, (ARG(0), ARG(1), &err), "text", "epilogue") \
     SURVIVES(tj_epilogue_print, (ARG(0), ARG(1)), 1) \
     ANSWERS(tj_epilogue_pairs, (ARG(0)), 0, 0)         \
+    ANSWERS(tj_epilogue_reduces, (ARG(0)), 0, 0)       \
     ANSWERS(tj_epilogue_find, (ARG(0), ARG(1)), -1, 1) \
     REFUSES(tj_epilogue_finish, (ARG(0), 0, ARG(1), &err), "expression", "epilogue") \
     ANSWERS(tj_expression_constant, (ARG(0), 1), -1, 0) \
     ANSWERS(tj_expression_operand, (ARG(0), ARG(1), 0, 0), -1, 1) \
     ANSWERS(tj_expression_output, (ARG(0), ARG(1), 0, 0), -1, 1) \
+    ANSWERS(tj_expression_reduction, (ARG(0), ARG(1), TJ_BY_ROW, 0, TJ_REDUCE_SUM, 0), -1, 1) \
     ANSWERS(tj_expression_apply, (ARG(0), TJ_OP_ACC, 0, 0, 0), -1, 0) \
     REFUSES(tj_image_from_bytes, (ARG(0), ARG(1), ARG(2), 1, ARG(3), &err), "source", "target", "bytes", "image") \
     REFUSES(tj_image_to_bytes, (ARG(0), ARG(1), ARG(2), ARG(3), &err), "source", "image", "bytes", "size") \

@@ -71,6 +71,38 @@ def test_further_outputs(random, place):
     assert numpy.array_equal(back(pre), a @ b + bias) and numpy.array_equal(p, relu(a @ b + bias))
 
 
+def test_reductions(random, place):
+    to, back = place
+    a, b, bias = random(33, 20), random(20, 47), random(47)
+    peak, total = to(numpy.zeros(33, "f4")), to(numpy.zeros(47, "f4"))
+    p = back(tilejit.matmul(to(a), to(b), epilogue="peak[row] = max(abs(acc + bias[col])); total[col] = sum(acc); relu(acc + bias[col])",
+                            bias=to(bias), peak=peak, total=total))
+    assert numpy.array_equal(p, relu(a @ b + bias))
+    assert numpy.array_equal(back(peak), abs(a @ b + bias).max(1)) and numpy.array_equal(back(total), (a @ b).sum(0))
+
+
+# All products of a batch share b, so that they might be taken for one of more rows: whose columns would have one sum.
+def test_reductions_of_batches(random, place):
+    to, back = place
+    a, b, sums, rows = random(3, 4, 5), random(5, 6), to(numpy.zeros((3, 6), ml_dtypes.bfloat16)), to(numpy.zeros((3, 4), "f4"))
+    tilejit.matmul(to(a), to(b), epilogue="sums[col] = sum(acc); acc", sums=sums)
+    assert numpy.array_equal(back(sums), (a @ b).sum(1).astype(ml_dtypes.bfloat16))
+    tilejit.matmul(to(a), to(b), epilogue="rows[row] = max(-acc); acc", rows=rows)
+    assert numpy.array_equal(back(rows), (-(a @ b)).max(2))
+
+
+def test_reductions_that_cannot_be(random):
+    a, b, peak = random(4, 5), random(5, 6), numpy.zeros(4, "f4")
+    with pytest.raises(tilejit.InvalidArgument, match=r"the operand peak is \(4,\), and the epilogue asks for \(6,\)"):
+        tilejit.matmul(a, b, epilogue="peak[col] = max(acc); acc", peak=peak)
+    with pytest.raises(tilejit.InvalidArgument, match="needs memory for every product"):
+        tilejit.matmul(random(3, 4, 5), b, epilogue="peak[row] = max(acc); acc", peak=peak)
+    with pytest.raises(tilejit.InvalidArgument, match=r"the product is \(4, 0\): it needs a row and a column"):
+        tilejit.matmul(a, b[:, :0], epilogue="peak[row] = max(acc); acc", peak=peak)
+    with pytest.raises(tilejit.InvalidArgument, match="column 13: an output for each row reduces it"):
+        tilejit.matmul(a, b, epilogue="peak[row] = acc; acc", peak=peak)
+
+
 # (a, b, operand, its index): what stands ahead of an operand's own dimensions is the batch, as far as there is one
 BATCHES = [((3, 4, 5), (5, 6), (6,), "[col]"), ((3, 4, 5), (5, 6), (4,), "[row]"), ((3, 4, 5), (5, 6), (3, 4, 6), "[row, col]"),
            ((3, 4, 5), (3, 5, 6), (4, 6), "[row, col]"), ((2, 3, 4, 5), (3, 5, 6), (3, 6), "[col]"), ((2, 1, 4, 5), (3, 5, 6), (2, 1, 4), "[row]"),

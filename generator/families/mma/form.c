@@ -19,6 +19,7 @@
 #include "error.h"
 #include "parts/access.h"
 #include "parts/copy.h"
+#include "parts/reductions.h"
 #include "parts/registers.h"
 #include "parts/scales.h"
 #include "parts/split.h"
@@ -385,6 +386,24 @@ static int32_t load_default(const tj_problem *view, const tj_mma_shape *s)
     return TJ_MMA_AHEAD;
 }
 
+static tj_reduction_slots slots_of(const tj_problem *view, const tj_mma_shape *s)
+{
+    return (tj_reduction_slots){
+        .of_row = tj_ceil_div(view->l.extent, s->bn) * (s->bn / s->wn),
+        .of_col = tj_ceil_div(view->j.extent, s->bm) * (s->bm / s->wm),
+        .lane_cols = 4,
+        .row_slot = "tile_x * (BN / WN) + warp % (BN / WN)",
+        .col_slot = "tile_y * (BM / WM) + warp / (BN / WN)",
+    };
+}
+
+static tj_status check_reductions(const tj_problem *view, const tj_mma_shape *s, tj_error *err)
+{
+    const tj_reduction_slots slots = slots_of(view, s);
+
+    return tj_reductions_check(view, &slots, err);
+}
+
 static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *config, tj_error *err)
 {
     int32_t *const v = config->value;
@@ -422,6 +441,8 @@ static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *con
         status = check_room(view, &s, err);
     if (status == TJ_OK)
         status = tj_split_check(view, s.splits, err);
+    if (status == TJ_OK)
+        status = check_reductions(view, &s, err);
     if (status == TJ_OK)
         status = tj_tile_resolve(view, is_swapped, config, err);
     if (status == TJ_OK && s.group > 1 && v[ROWS] == TJ_ROWS_ON_X)
@@ -667,6 +688,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
 {
     const tj_mma_shape s = tj_mma_shape_of(view, config);
     const tj_pack pack = tj_mma_pack_of(view, &s);
+    const tj_reduction_slots slots = slots_of(view, &s);
     const int32_t p_vector = tj_mma_p_vector(view, &s);
     tj_launch_step *const product = tj_step_product(form);
 
@@ -679,6 +701,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     form->needs |= needs_of(view, &s);
     describe_alignment(view, &s, form);
     tj_split_describe(view, s.splits, fill, form);
+    tj_reductions_describe(view, &slots, fill, form);
     tj_scales_describe(view, TJ_SCALES_AHEAD, s.splits, fill);
     tj_pack_describe(view, &pack, fill, form);
     if (!fill)
@@ -709,6 +732,7 @@ const tj_family tj_family_mma = {
     .sums_in_registers = true,
     .takes_pairs = true,
     .takes_groups = true,
+    .reduces = true,
     .checks_k = true,
     .widest = 256,
     .tile = tile,

@@ -13,6 +13,7 @@
 #include "checked.h"
 #include "error.h"
 #include "parts/copy.h"
+#include "parts/reductions.h"
 #include "parts/registers.h"
 #include "parts/scales.h"
 #include "parts/split.h"
@@ -260,6 +261,24 @@ static int32_t widest_asked(const tj_problem *view)
     return tj_facts_of(view->m.type)->bytes == 2 ? 8 : 4;
 }
 
+static tj_reduction_slots slots_of(const tj_problem *view, const tj_simt_shape *s)
+{
+    return (tj_reduction_slots){
+        .of_row = tj_ceil_div(view->l.extent, s->bn) * (s->bn / (TJ_SIMT_LANE_COLS * s->tn)),
+        .of_col = tj_ceil_div(view->j.extent, s->bm) * (s->bm / (TJ_SIMT_LANE_ROWS * s->tm)),
+        .lane_cols = TJ_SIMT_LANE_COLS,
+        .row_slot = "tile_x * (BN / WARP_COLS) + warp % (BN / WARP_COLS)",
+        .col_slot = "tile_y * (BM / WARP_ROWS) + warp / (BN / WARP_COLS)",
+    };
+}
+
+static tj_status check_reductions(const tj_problem *view, const tj_simt_shape *s, tj_error *err)
+{
+    const tj_reduction_slots slots = slots_of(view, s);
+
+    return tj_reductions_check(view, &slots, err);
+}
+
 static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *config, tj_error *err)
 {
     int32_t *const copy = &config->value[COPY], *const stages = &config->value[STAGES];
@@ -289,6 +308,8 @@ static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *con
         status = check_budget(view, &s, config->value[BLOCKS], err);
     if (status == TJ_OK)
         status = tj_split_check(view, config->value[SPLITS], err);
+    if (status == TJ_OK)
+        status = check_reductions(view, &s, err);
     if (status == TJ_OK)
         status = tj_tile_resolve(view, is_swapped, config, err);
     if (status == TJ_OK && config->value[GROUP] > 1 && config->value[ROWS] == TJ_ROWS_ON_X)
@@ -421,6 +442,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     const int32_t group = config->value[GROUP];
     const tj_simt_copy m = tj_simt_copy_of(view, &s, true), n = tj_simt_copy_of(view, &s, false);
     const bool spreads_cols = tj_simt_col_run(view, &s) != tj_simt_vec(view);
+    const tj_reduction_slots slots = slots_of(view, &s);
 
     tj_template_set_int(fill, "bm", s.bm);
     tj_template_set_int(fill, "bn", s.bn);
@@ -457,6 +479,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
                     spreads_cols ? "c / COL_RUN * (8 * COL_RUN) + c % COL_RUN" : "c / VEC * (8 * VEC) + c % VEC");
     tj_template_set(fill, "first_col", spreads_cols ? "first_col" : "thread_col");
     tj_split_describe(view, config->value[SPLITS], fill, form);
+    tj_reductions_describe(view, &slots, fill, form);
     tj_scales_describe(view, TJ_SCALES_AHEAD, s.splits, fill);
     form->step[0].block_x = s.threads;
     form->step[0].block_y = 1;
@@ -484,6 +507,7 @@ const tj_family tj_family_simt = {
     .sums_in_registers = true,
     .takes_pairs = true,
     .takes_groups = true,
+    .reduces = true,
     .checks_k = true,
     .widest = 256,
     .tile = tile,

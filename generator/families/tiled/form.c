@@ -3,6 +3,7 @@
  * tiled: a block shares its loads: tiles of M and N pass through shared memory, phase by phase.
  */
 #include "checked.h"
+#include "error.h"
 #include "parts/pointers.h"
 #include "parts/textbook.h"
 
@@ -24,6 +25,17 @@ static const char *const constraints[] = {
     NULL,
 };
 
+/* With the width, a launch would choose how many results each row has. */
+static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *config, tj_error *err)
+{
+    if (tj_epilogue_reduces(&view->epilogue) && tj_config_get(config, "shared") == SHARED_DYNAMIC)
+        return tj_fail(
+            err, TJ_ERR_INVALID_ARGUMENT,
+            "shared is dynamic, and the epilogue reduces rows or columns, for which the width of tiles is in the text: "
+            "use shared=static");
+    return tj_textbook_resolve(view, is_swapped, config, err);
+}
+
 static const char *describe(const tj_problem *view, const tj_config *config, tj_template_params *fill, tj_launch_form *form)
 {
     /* Tiles hold the type of the sum: 16-bit elements are converted once per load, not once per use. */
@@ -38,7 +50,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
         return "tiled/dynamic.cu";
     }
     /* A column-major N is transposed on its way in. Without padding its stores would all meet in one or two banks. */
-    form->step[0].static_shared_bytes = (2 * tile + (view->n.layout == TJ_COL_MAJOR ? tile_width : 0)) * element_bytes;
+    form->step[0].static_shared_bytes += (2 * tile + (view->n.layout == TJ_COL_MAJOR ? tile_width : 0)) * element_bytes;
     return "tiled/tiled.cu";
 }
 
@@ -99,11 +111,12 @@ const tj_family tj_family_tiled = {
     .constraint = constraints,
     .takes_pairs = true,
     .takes_groups = true,
+    .reduces = true,
     .checks_k = true,
     .widest = 32,
     .weighed = &tj_textbook_widths,
     .tile = tj_textbook_tile,
-    .resolve = tj_tile_resolve,
+    .resolve = resolve,
     .for_tall = tj_tile_for_tall,
     .describe = describe,
     .count = count,

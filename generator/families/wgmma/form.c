@@ -17,6 +17,7 @@
 #include "checked.h"
 #include "error.h"
 #include "parts/access.h"
+#include "parts/reductions.h"
 #include "parts/registers.h"
 #include "parts/scales.h"
 #include "parts/split.h"
@@ -214,9 +215,9 @@ tj_wgmma_output tj_wgmma_output_of(const tj_problem *view, const tj_wgmma_shape 
     if (out.boxes > 0)
         out.vector = 2 / sums;
     else if (s->store != TJ_WGMMA_ELEMENTS)
-        for (int32_t next = 2;
-             next * sums <= tj_least(out.slice / 4, 8) && next * (s->splits > 1 ? sum_bytes : p_bytes) <= CHUNK &&
-             (s->splits > 1 ? tj_access_fits_workspace(view, next) : tj_access_fits_output(view, next));
+        for (int32_t next = 2; next * sums <= (tj_epilogue_reduces(&view->epilogue) ? 2 : tj_least(out.slice / 4, 8)) &&
+                               next * (s->splits > 1 ? sum_bytes : p_bytes) <= CHUNK &&
+                               (s->splits > 1 ? tj_access_fits_workspace(view, next) : tj_access_fits_output(view, next));
              next *= 2)
             out.vector = next;
     out.bytes = (int64_t)warps * TJ_WGMMA_SLICE_ROWS * (out.boxes > 0 ? out.slice / sums * p_bytes : out.slice * sum_bytes);
@@ -381,6 +382,26 @@ static void settle_tile(const tj_problem *view, bool promotes, int32_t *v)
         v[RELEASE] = promotes ? TJ_WGMMA_NOW : TJ_WGMMA_LATE;
 }
 
+static tj_reduction_slots slots_of(const tj_problem *view, const tj_wgmma_shape *s)
+{
+    const bool in_turn = s->pingpong == TJ_WGMMA_PINGPONG;
+
+    return (tj_reduction_slots){
+        .of_row = tj_ceil_div(view->l.extent, s->bn),
+        .of_col = tj_ceil_div(view->j.extent, s->bm) * 4 * (in_turn ? 1 : s->multipliers), /* of each warp */
+        .lane_cols = 4,
+        .row_slot = "block_col / BN",
+        .col_slot = in_turn ? "block_row / BM * 4 + warp % 4" : "block_row / BM * (4 * MULTIPLIERS) + warp",
+    };
+}
+
+static tj_status check_reductions(const tj_problem *view, const tj_wgmma_shape *s, tj_error *err)
+{
+    const tj_reduction_slots slots = slots_of(view, s);
+
+    return tj_reductions_check(view, &slots, err);
+}
+
 static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *config, tj_error *err)
 {
     int32_t *const v = config->value;
@@ -416,6 +437,8 @@ static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *con
         status = check_room(view, &s, err);
     if (status == TJ_OK)
         status = tj_split_check(view, s.splits, err);
+    if (status == TJ_OK)
+        status = check_reductions(view, &s, err);
     return status == TJ_OK ? tj_tile_settle_checks(view, is_swapped, config, err) : status;
 }
 
@@ -593,6 +616,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     const tj_wgmma_shape s = tj_wgmma_shape_of(view, config);
     const tj_pack pack = tj_wgmma_pack_of(view, &s);
     const tj_checks checks = tj_checks_of(config, form->is_swapped);
+    const tj_reduction_slots slots = slots_of(view, &s);
     tj_launch_step *const product = tj_step_product(form);
 
     product->grid = TJ_GRID_WALK;
@@ -609,6 +633,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_scales_describe(view, TJ_SCALES_IN_TURN, s.splits, fill); /* all of them ahead would not fit the registers */
     describe_output(view, &s, fill, form);
     tj_split_describe(view, s.splits, fill, form);
+    tj_reductions_describe(view, &slots, fill, form);
     tj_pack_describe(view, &pack, fill, form);
     describe_map(view, &s, &pack, true, fill, form);
     describe_map(view, &s, &pack, false, fill, form);
@@ -633,6 +658,11 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_template_set_flag(fill, "tensor_2d", !is_batched(view, TJ_MATRIX_M) || !is_batched(view, TJ_MATRIX_N));
     tj_template_set_flag(fill, "tensor_3d", is_batched(view, TJ_MATRIX_M) || is_batched(view, TJ_MATRIX_N));
     tj_template_set(fill, "first_k", s.splits > 1 ? "k_begin + phase" : "phase");
+    tj_template_set_flag(fill, "moves_rows", false);
+    tj_template_set_flag(fill, "moves_cols", false);
+    tj_template_set(fill, "row_of", "r / 2 * 64 + r % 2 * 8");
+    tj_template_set(fill, "col_of", "c / 2 * 8 + c % 2");
+    tj_template_set(fill, "first_col", "thread_col");
     tj_template_set_flag(fill, "clips_rows", checks.j);
     tj_template_set_flag(fill, "clips_cols", checks.l);
     describe_product(view, &s, fill);
@@ -650,6 +680,7 @@ const tj_family tj_family_wgmma = {
     .sums_in_registers = true,
     .takes_pairs = true,
     .takes_groups = true,
+    .reduces = true,
     .checks_k = true,
     .widest = 256,
     .tile = tile,

@@ -276,6 +276,8 @@ def request(a: View, b: View, out: Optional[View], c: Optional[View], scale_m: O
     made.problem = problem
     made.operands = ffi.new("tj_operands *")
     made.operands.struct_size = ffi.sizeof("tj_operands")
+    if made.is_empty and lib.tj_epilogue_reduces(ffi.addressof(problem.epilogue)):
+        raise InvalidArgument(f"the epilogue reduces rows or columns, and the product is {shown}: it needs a row and a column")
     if made.is_empty:
         return made
 

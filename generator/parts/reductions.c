@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reductions.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "canonical.h"
+#include "checked.h"
+#include "error.h"
+#include "expression.h"
+#include "steps.h"
+#include "tree.h"
+
+enum { COMBINE_THREADS = 256, LINE_BYTES = 512, MOST_BYTES = 64 * 1024, NAME_BYTES = TJ_EPILOGUE_NAME_BYTES + 1 };
+
+static int count_of(const tj_problem *view, int indexed)
+{
+    const tj_expression *e = &view->epilogue.expression;
+    int count = 0;
+
+    for (int i = 0; i < e->operands; i++)
+        count += e->operand[i].reduction != TJ_REDUCE_NOT && e->operand[i].indexed == indexed;
+    return count;
+}
+
+/* Results of one product; -1: too many. */
+static int64_t results_of(const tj_problem *view, const tj_reduction_slots *slots)
+{
+    int64_t rows, cols, all;
+
+    return tj_mul(slots->of_row * count_of(view, TJ_BY_ROW), view->j.extent, &rows) &&
+                   tj_mul(slots->of_col * count_of(view, TJ_BY_COL), tj_problem_p_cols(view), &cols) && tj_add(rows, cols, &all)
+               ? all
+               : -1;
+}
+
+/* Of one launch: a larger batch takes several, which use the same workspace one after the other. */
+static int64_t workspace_bytes(const tj_problem *view, const tj_reduction_slots *slots)
+{
+    const int64_t results = results_of(view, slots);
+    int64_t bytes;
+
+    return results >= 0 && tj_mul(results, view->batch < TJ_GRID_LIMIT ? view->batch : TJ_GRID_LIMIT, &bytes) &&
+                   tj_mul(bytes, (int64_t)tj_type_bytes(tj_scalar_type(view)), &bytes)
+               ? bytes
+               : -1;
+}
+
+tj_status tj_reductions_check(const tj_problem *view, const tj_reduction_slots *slots, tj_error *err)
+{
+    if (!tj_epilogue_reduces(&view->epilogue) || workspace_bytes(view, slots) >= 0)
+        return TJ_OK;
+    return tj_fail(
+        err, TJ_ERR_INVALID_ARGUMENT,
+        "the results of %lld rows and %lld columns need more bytes of workspace than 63 bits count: use larger tiles",
+        (long long)view->j.extent, (long long)view->l.extent);
+}
+
+/* The kernel behind the product takes its outputs and the workspace. */
+static void list_arguments(const tj_problem *view, tj_launch_step *step)
+{
+    for (int i = 0; i < view->epilogue.expression.operands; i++)
+        if (view->epilogue.expression.operand[i].reduction != TJ_REDUCE_NOT) {
+            if (view->batch != 1)
+                step->arg[step->arg_count++] = (tj_argument){TJ_ARG_WITH_STRIDE, i};
+            step->arg[step->arg_count++] = (tj_argument){TJ_ARG_WITH, i};
+        }
+    step->arg[step->arg_count++] = (tj_argument){TJ_ARG_WORKSPACE, 0};
+}
+
+void tj_reductions_describe(const tj_problem *view, const tj_reduction_slots *slots, tj_template_params *fill,
+                            tj_launch_form *form)
+{
+    tj_launch_step *combine;
+
+    if (!tj_epilogue_reduces(&view->epilogue))
+        return;
+    form->workspace_bytes = workspace_bytes(view, slots);
+    combine = tj_step_add(view, "combine", false, fill, form);
+    combine->grid = TJ_GRID_LINES;
+    combine->block_x = combine->block_cols = COMBINE_THREADS;
+    combine->block_y = combine->block_rows = 1;
+    if (!fill)
+        return;
+    list_arguments(view, combine);
+    tj_template_set_int(fill, "row_slots", slots->of_row);
+    tj_template_set_int(fill, "col_slots", slots->of_col);
+    tj_template_set_int(fill, "col_results", slots->of_row * count_of(view, TJ_BY_ROW) * view->j.extent);
+    tj_template_set_int(fill, "results", results_of(view, slots));
+    tj_template_set_flag(fill, "reduces_by_warp", slots->lane_cols > 0);
+    if (slots->lane_cols == 0)
+        return;
+    tj_template_set_int(fill, "lane_cols", slots->lane_cols);
+    tj_template_set(fill, "row_slot", slots->row_slot);
+    tj_template_set(fill, "col_slot", slots->col_slot);
+}
+
+/* ---- text --------------------------------------------------------------------------------------------------------- */
+
+enum { STARTS, ROW_LANES, ROW_RESULTS, COL_LANES, COL_RESULTS, OF_BLOCK, PARAMETERS, OF_PRODUCT, ALL };
+
+static const char *const line_names[TJ_REDUCTION_LINES] = {
+    "reduction_starts", "row_combined",      "row_found",          "col_combined", "col_found",
+    "block_found",      "result_parameters", "results_of_product", "all_combined",
+};
+
+typedef struct printing {
+    const tj_problem *view;
+    const tj_epilogue_operand *output;
+    const char *real;      /* float, double */
+    char name[NAME_BYTES]; /* of the output */
+    char so_far[TJ_SO_FAR_BYTES];
+    int number; /* among the outputs for rows, or for columns */
+    bool by_rows, is_sum, pairs, is_batched, by_warp;
+    int operand;
+} printing;
+
+const char *tj_reduction_so_far(const tj_epilogue_operand *output, char text[TJ_SO_FAR_BYTES])
+{
+    (void)snprintf(text, TJ_SO_FAR_BYTES, "%s_so_far", output->name);
+    return text;
+}
+
+__attribute__((format(printf, 2, 3))) static void say(tj_text *out, const char *format, ...)
+{
+    char line[LINE_BYTES];
+    va_list values;
+
+    va_start(values, format);
+    (void)vsnprintf(line, sizeof line, format, values);
+    va_end(values);
+    tj_text_append(out, line);
+}
+
+/* so_far[r] += other; or so_far[r] = larger(so_far[r], other); */
+static void say_combine(const printing *p, const char *indent, const char *index, const char *other, tj_text *out)
+{
+    if (p->is_sum)
+        say(out, "%s%s%s += %s;\n", indent, p->so_far, index, other);
+    else
+        say(out, "%s%s%s = larger(%s%s, %s);\n", indent, p->so_far, index, p->so_far, index, other);
+}
+
+/* Where the result of a slot lies, of a row or column at that place. */
+static void place_result(const printing *p, const char *slot, const char *at, char text[LINE_BYTES])
+{
+    const char *const line = p->by_rows ? "j"
+                             : p->pairs ? "(l / 2)"
+                                        : "l",
+                      *const slots = p->by_rows ? "ROW_SLOTS" : "COL_SLOTS";
+    const char *const base = p->by_rows ? "" : "COL_RESULTS + ";
+
+    char times[TJ_NUMBER_BYTES] = "";
+
+    if (p->number > 1)
+        (void)snprintf(times, sizeof times, "%d * ", p->number);
+    if (slot[0] == '0' && p->number == 0)
+        (void)snprintf(text, LINE_BYTES, "%s%s", base, at);
+    else if (slot[0] == '0')
+        (void)snprintf(text, LINE_BYTES, "%s%s%s * %s + %s", base, times, slots, line, at);
+    else if (p->number == 0)
+        (void)snprintf(text, LINE_BYTES, "%s%s * %s + %s", base, slot, line, at);
+    else
+        (void)snprintf(text, LINE_BYTES, "%s(%s%s + %s) * %s + %s", base, times, slots, slot, line, at);
+}
+
+static const char *start_of(const printing *p)
+{
+    return p->is_sum ? "0" : "lowest()";
+}
+
+/* What a thread begins with. */
+static void print_start(const printing *p, tj_text *out)
+{
+    const char *const count = p->by_rows ? "TM" : p->pairs ? "TN / 2" : "TN";
+
+    if (!p->by_warp) {
+        say(out, "%s %s = %s;\n", p->real, p->so_far, start_of(p));
+        return;
+    }
+    say(out, "%s %s[%s]%s;\n", p->real, p->so_far, count, p->is_sum ? " = {}" : "");
+    if (!p->is_sum)
+        say(out, "#pragma unroll\nfor (%s &so_far : %s)\n    so_far = %s;\n", p->real, p->so_far, start_of(p));
+}
+
+/* What the lanes of a warp come to, and where it goes. */
+static void print_warp(const printing *p, tj_text *lanes, tj_text *results)
+{
+    const char *const index = p->by_rows ? "[r]" : p->pairs ? "[c / 2]" : "[c]";
+    char other[LINE_BYTES], place[LINE_BYTES];
+
+    say(lanes, "#pragma unroll\n");
+    say(lanes, "for (int step = %s; step < %s; step *= 2)\n", p->by_rows ? "1" : "LANE_COLS", p->by_rows ? "LANE_COLS" : "32");
+    (void)snprintf(other, sizeof other, "__shfl_xor_sync(~0u, %s%s, step)", p->so_far, index);
+    say_combine(p, "    ", index, other, lanes);
+    place_result(p, p->by_rows ? "row_slot" : "col_slot", p->by_rows ? "Row" : p->pairs ? "Col / 2" : "Col", place);
+    say(results, "results[%s] = %s%s;\n", place, p->so_far, index);
+}
+
+/* A block of TILE_WIDTH x TILE_WIDTH threads, whose first row of threads adds up. */
+static void print_block(const printing *p, bool is_first, tj_text *out)
+{
+    const char *const slot = p->by_rows ? "block_col / TILE_WIDTH" : "block_row / TILE_WIDTH";
+    const char *const at = p->by_rows ? "block_row + tx" : p->pairs ? "Col / 2" : "Col";
+    char place[LINE_BYTES], as_slot[LINE_BYTES];
+
+    say(out, "%svalues[ty][tx] = %s;\n__syncthreads();\n",
+        is_first ? "" : "__syncthreads();  // all are done with the last ones\n", p->so_far);
+    say(out, "if (ty == 0 && %s < %s%s) {\n", p->by_rows ? "block_row + tx" : "Col", p->by_rows ? "j" : "l",
+        !p->by_rows && p->pairs ? " && Col % 2 == 0" : "");
+    say(out, "    %s = values%s;\n", p->so_far, p->by_rows ? "[tx][0]" : "[0][tx]");
+    say(out, "    for (int i = 1; i < TILE_WIDTH; ++i)\n");
+    say_combine(p, "        ", "", p->by_rows ? "values[tx][i]" : "values[i][tx]", out);
+    (void)snprintf(as_slot, sizeof as_slot, "static_cast<long long>(%s)", slot);
+    place_result(p, p->number == 0 ? as_slot : slot, at, place);
+    say(out, "    results[%s] = %s;\n}\n", place, p->so_far);
+}
+
+/* All slots of a row or column, in their order. */
+static void print_all(const printing *p, tj_text *out)
+{
+    char first[LINE_BYTES], next[LINE_BYTES], other[LINE_BYTES + 4];
+
+    place_result(p, "0", "place", first);
+    place_result(p, "slot", "place", next);
+    (void)snprintf(other, sizeof other, "W[%s]", next);
+    say(out, "if (place < %s) {\n", p->by_rows ? "j" : p->pairs ? "l / 2" : "l");
+    say(out, "    %s %s = W[%s];\n#pragma unroll 8\n", p->real, p->so_far, first);
+    say(out, "    for (long long slot = 1; slot < %s; ++slot)\n", p->by_rows ? "ROW_SLOTS" : "COL_SLOTS");
+    say_combine(p, "        ", "", other, out);
+    say(out, "    %s[place] = static_cast<%s>(%s);\n}\n", p->name,
+        tj_type_get_facts(tj_operand_type(p->view, p->operand))->cuda, p->so_far);
+}
+
+static void print_parameters(const printing *p, tj_text *parameters, tj_text *of_product)
+{
+    if (p->is_batched) {
+        say(parameters, "long long stride_%s,\n", p->name);
+        say(of_product, "%s += blockIdx.z * stride_%s;\n", p->name, p->name);
+    }
+    say(parameters, "%s *__restrict__ %s,\n", tj_type_get_facts(tj_operand_type(p->view, p->operand))->cuda, p->name);
+}
+
+static void print_all_lines(const tj_problem *view, bool by_warp, tj_text out[TJ_REDUCTION_LINES])
+{
+    const tj_expression *e = &view->epilogue.expression;
+    int numbers[2] = {0, 0};
+
+    for (int i = 0; i < e->operands; i++) {
+        const bool by_rows = e->operand[i].indexed == TJ_BY_ROW;
+        printing p = {.view = view,
+                      .output = &e->operand[i],
+                      .real = tj_scalar_type(view) == TJ_F64 ? "double" : "float",
+                      .by_rows = by_rows,
+                      .is_sum = e->operand[i].reduction == TJ_REDUCE_SUM,
+                      .pairs = tj_epilogue_pairs(&view->epilogue),
+                      .is_batched = view->batch != 1,
+                      .by_warp = by_warp,
+                      .operand = i};
+
+        if (e->operand[i].reduction == TJ_REDUCE_NOT)
+            continue;
+        p.number = numbers[by_rows]++;
+        (void)tj_expression_name(p.output->name, p.name);
+        (void)tj_reduction_so_far(p.output, p.so_far);
+        print_start(&p, &out[STARTS]);
+        if (by_warp)
+            print_warp(&p, &out[by_rows ? ROW_LANES : COL_LANES], &out[by_rows ? ROW_RESULTS : COL_RESULTS]);
+        else
+            print_block(&p, out[OF_BLOCK].length == 0, &out[OF_BLOCK]);
+        print_parameters(&p, &out[PARAMETERS], &out[OF_PRODUCT]);
+        print_all(&p, &out[ALL]);
+    }
+}
+
+tj_status tj_reductions_print(const tj_problem *view, const tj_launch_form *form, tj_template_params *fill,
+                              tj_reduction_lines *lines, tj_error *err)
+{
+    const bool reduces = tj_epilogue_reduces(&view->epilogue);
+    tj_text out[TJ_REDUCTION_LINES];
+    bool has_max = false;
+    tj_status status = TJ_OK;
+
+    *lines = (tj_reduction_lines){{NULL}};
+    for (int i = 0; i < view->epilogue.expression.operands; i++)
+        has_max |= view->epilogue.expression.operand[i].reduction == TJ_REDUCE_MAX;
+    tj_template_set_flag(fill, "reduces", reduces);
+    tj_template_set(fill, "next_col", tj_epilogue_pairs(&view->epilogue) ? "c += 2" : "++c");
+    tj_template_set_flag(fill, "reduces_rows", count_of(view, TJ_BY_ROW) > 0);
+    tj_template_set_flag(fill, "reduces_cols", count_of(view, TJ_BY_COL) > 0);
+    tj_template_set_flag(fill, "uses_larger", has_max);
+    for (int i = 0; i < TJ_REDUCTION_LINES; i++)
+        out[i] = (tj_text)TJ_TEXT_INIT(MOST_BYTES);
+    if (reduces)
+        print_all_lines(view, tj_product_step(form)->sums_in_registers, out);
+    for (int i = 0; i < TJ_REDUCTION_LINES; i++) {
+        if (status == TJ_OK && out[i].length > 0)
+            status = tj_text_take(&out[i], &lines->text[i], err);
+        tj_text_drop(&out[i]);
+        tj_template_set_lines(fill, line_names[i], lines->text[i]);
+    }
+    return status;
+}
+
+void tj_reductions_drop(tj_reduction_lines *lines)
+{
+    for (int i = 0; i < TJ_REDUCTION_LINES; i++)
+        free(lines->text[i]);
+}
+
+/* ---- counts ------------------------------------------------------------------------------------------------------- */
+
+/* By whole warps, of neighbours. */
+static void count_in_order(int64_t elements, int64_t bytes, tj_traffic *traffic)
+{
+    const int64_t requests = tj_ceil_div(elements, 32);
+
+    traffic->elements += elements;
+    traffic->bytes += elements * bytes;
+    traffic->requests += requests;
+    traffic->wavefronts += requests;
+    traffic->merged += requests;
+    traffic->sectors += requests * bytes;
+    traffic->is_estimate = 1;
+}
+
+void tj_reductions_count(const tj_problem *view, const tj_launch_form *form, tj_counts *counts)
+{
+    const int64_t bytes = (int64_t)tj_type_bytes(tj_scalar_type(view));
+    int64_t end = form->workspace_bytes, outputs = 0, output_bytes = 0;
+
+    if (!tj_epilogue_reduces(&view->epilogue))
+        return;
+    for (int i = 0; i < TJ_LAUNCH_MAX_SLICES; i++) /* packed operands lie behind the results */
+        end = form->slice[i] > 0 && form->slice[i] < end ? form->slice[i] : end;
+    for (int i = 0; i < view->epilogue.expression.operands; i++)
+        if (view->epilogue.expression.operand[i].reduction != TJ_REDUCE_NOT) {
+            outputs += tj_operand_count(view, i) * view->batch;
+            output_bytes += tj_operand_count(view, i) * view->batch * (int64_t)tj_type_bytes(tj_operand_type(view, i));
+        }
+    end = end / bytes * tj_ceil_div(view->batch, TJ_GRID_LIMIT);
+    count_in_order(end, bytes, &counts->store_w);
+    count_in_order(end, bytes, &counts->load_w);
+    count_in_order(outputs, output_bytes / outputs, &counts->store_p);
+    counts->work[TJ_PIPE_MEMORY] += output_bytes;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * reductions: outputs of an epilogue for each row or column of P. What one warp (in the textbook's families: one block) finds of a row
+ * or a column goes into the workspace, in a slot of its own; a kernel behind the product (templates/parts/combine.cuh) combines the
+ * slots, always in the same order.
+ */
+#ifndef TJ_GENERATOR_REDUCTIONS_H
+#define TJ_GENERATOR_REDUCTIONS_H
+
+#include "family.h"
+#include "template.h"
+
+/** How a family's text divides rows and columns. */
+typedef struct tj_reduction_slots {
+    int64_t of_row, of_col; /* results that come together to that of a row, of a column */
+    int32_t lane_cols;      /* lanes of a warp that stand along a row; 0: a block combines its own, through shared memory */
+    const char *row_slot, *col_slot; /* the number of a warp's results, in the words of the text; NULL: those of a block */
+} tj_reduction_slots;
+
+/** Refuses a workspace that is larger than any. */
+tj_status tj_reductions_check(const tj_problem *view, const tj_reduction_slots *slots, tj_error *err);
+
+/**
+ * The template's parameters, the workspace, which begins with the results, and the step behind the product. Nothing where the epilogue
+ * reduces nothing.
+ */
+void tj_reductions_describe(const tj_problem *view, const tj_reduction_slots *slots, tj_template_params *fill,
+                            tj_launch_form *form);
+
+/** The lines that templates take; free each. */
+enum { TJ_REDUCTION_LINES = 9 };
+typedef struct tj_reduction_lines {
+    char *text[TJ_REDUCTION_LINES];
+} tj_reduction_lines;
+
+/** Print them, and set whether there are any: for every family. product: what counts the products of the batch. */
+tj_status tj_reductions_print(const tj_problem *view, const tj_launch_form *form, tj_template_params *fill,
+                              tj_reduction_lines *lines, tj_error *err);
+
+void tj_reductions_drop(tj_reduction_lines *lines);
+
+/** What a thread has of a reduction so far, as the text calls it: "peak_so_far". */
+enum { TJ_SO_FAR_BYTES = TJ_EPILOGUE_NAME_BYTES + 8 };
+const char *tj_reduction_so_far(const tj_epilogue_operand *output, char text[TJ_SO_FAR_BYTES]);
+
+/** Count what passes through the workspace: an estimate. */
+void tj_reductions_count(const tj_problem *view, const tj_launch_form *form, tj_counts *counts);
+
+#endif

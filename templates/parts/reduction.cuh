@@ -1,0 +1,28 @@
+
+// Outputs for each row or column of P. What is found of a row in one place of the grid goes to W, in one of ROW_SLOTS slots; what is
+// found of a column, in one of COL_SLOTS, behind those of all rows. The kernel behind this one combines the slots in their order.
+constexpr long long ROW_SLOTS = 6;  //@ row_slots
+constexpr long long COL_SLOTS = 4;  //@ col_slots
+constexpr long long COL_RESULTS = 6 * 512;  //@ col_results
+constexpr long long RESULTS = 6 * 512 + 4 * 700;  // of one product  //@ results
+//@ if reduces_by_warp
+constexpr int LANE_COLS = 8;  // lanes of a warp that have elements of one row  //@ lane_cols
+//@ end
+//@ if uses_larger
+
+// Of two numbers the larger. A NaN stays one.
+__device__ __forceinline__ float larger(float x, float y)  //@ real_t for float  //@ real_t for float  //@ real_t for float
+{
+    return x >= y || x != x ? x : y;
+}
+
+// The largest of none: infinity, below zero.
+__device__ __forceinline__ float lowest()  //@ real_t for float
+{
+    //@ if real_f64
+    //@| return __longlong_as_double(0xfff0000000000000);
+    //@ else
+    return __int_as_float(0xff800000);
+    //@ end
+}
+//@ end

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * reductions: outputs of an epilogue for each row or column, in every text that has them: what hangs over an edge leaves no trace, a NaN
+ * stays, the same call gives the same bytes, from a stream, a graph, a quick first call and a context of any shapes.
+ */
+#include "gpu_test.h"
+#include "host_program.h"
+
+#include <math.h>
+#include <stdint.h>
+
+enum { J = 72, K = 24, L = 88, BATCH = 2, OUTPUTS = 4 };
+
+/* All values of P are below 0, and all of acc + 1 beside it are far from it: a 0 that is taken for an element changes a result. */
+static const char expression[] =
+    "most[row] = max(acc); total[col] = sum(acc + 1); peak:bf16[col] = max(abs(acc)); rest[row] = sum(1 - acc); "
+    "acc";
+static const int by_rows[OUTPUTS] = {1, 0, 0, 1}, element_bytes[OUTPUTS] = {4, 4, 2, 4};
+
+static const struct text {
+    const char *config;
+    int type;
+    int32_t layout; /* of P */
+} texts[] = {
+    {"tiled", TJ_F32, TJ_ROW_MAJOR},
+    {"tiled:tile_width=5", TJ_F32, TJ_COL_MAJOR},
+    {"naive:tile_width=32", TJ_BF16, TJ_ROW_MAJOR},
+    {"simt", TJ_F32, TJ_ROW_MAJOR},
+    {"simt:copy=registers,bm=32,bn=64,tm=4,tn=8", TJ_F32, TJ_COL_MAJOR},
+    {"simt:slices=2,vector=1", TJ_F32, TJ_ROW_MAJOR},
+    {"mma:bm=64,bn=64,wm=32,wn=16,pack=both", TJ_BF16, TJ_ROW_MAJOR},
+    {"mma", TJ_BF16, TJ_COL_MAJOR},
+    {"wgmma:store=boxes,bn=64", TJ_BF16, TJ_ROW_MAJOR},
+    {"wgmma:store=lines,bm=64,bn=32", TJ_BF16, TJ_COL_MAJOR},
+    {"wgmma:store=elements,pingpong=yes", TJ_BF16, TJ_ROW_MAJOR},
+    {NULL, TJ_F32, TJ_ROW_MAJOR}, /* what the library chooses */
+};
+
+typedef struct product {
+    tj_problem problem;
+    void *m, *n, *p, *output[OUTPUTS];
+    tj_buffer *dm, *dn, *dp, *d[OUTPUTS];
+    tj_operands x;
+} product;
+
+static size_t output_bytes(int i)
+{
+    return (size_t)(by_rows[i] ? J : L) * BATCH * (size_t)element_bytes[i];
+}
+
+static void make_product(tj_context *context, const struct text *text, int k, int has_nan, product *q)
+{
+    const size_t size = tj_type_bytes((tj_type)text->type), m = (size_t)(BATCH * J * K), n = (size_t)(BATCH * K * L);
+    float *numbers = malloc((m > n ? m : n) * sizeof *numbers);
+    tj_error err = {TJ_OK, ""};
+    int made;
+
+    memset(q, 0, sizeof *q);
+    q->problem = (tj_problem)TJ_PROBLEM_INIT(J, k, L, text->type);
+    q->problem.batch = BATCH;
+    q->problem.p.layout = (int16_t)text->layout;
+    made = tj_epilogue_parse(expression, &q->problem.epilogue, &err) == TJ_OK;
+    q->m = malloc(m * size);
+    q->n = malloc(n * size);
+    q->p = malloc((size_t)(BATCH * J * L) * size);
+    tj_fill_random(TJ_F32, numbers, m, 3);
+    for (size_t i = 0; i < m; i++)
+        numbers[i] = -0.25F - fabsf(numbers[i]);
+    numbers[has_nan ? 3 * K : 0] = has_nan ? NAN : -1.0F; /* row 3 of the first product */
+    tj_convert((tj_type)text->type, q->m, TJ_F32, numbers, m);
+    tj_fill_random(TJ_F32, numbers, n, 4);
+    for (size_t i = 0; i < n; i++)
+        numbers[i] = 0.25F + fabsf(numbers[i]);
+    tj_convert((tj_type)text->type, q->n, TJ_F32, numbers, n);
+    q->x = (tj_operands)TJ_OPERANDS_INIT;
+    made = made && tj_buffer_create(context, m * size, &q->dm, &err) == TJ_OK &&
+           tj_buffer_create(context, n * size, &q->dn, &err) == TJ_OK &&
+           tj_buffer_create(context, (size_t)(BATCH * J * L) * size, &q->dp, &err) == TJ_OK &&
+           tj_buffer_write(q->dm, 0, q->m, m * size, &err) == TJ_OK && tj_buffer_write(q->dn, 0, q->n, n * size, &err) == TJ_OK;
+    for (int i = 0; i < OUTPUTS && made; i++) {
+        q->output[i] = malloc(output_bytes(i));
+        made = tj_buffer_create(context, output_bytes(i), &q->d[i], &err) == TJ_OK;
+        q->x.with[i].address = made ? tj_buffer_address(q->d[i]) : NULL;
+    }
+    expect(made, "a product: %s", err.message);
+    q->x.m.address = tj_buffer_address(q->dm);
+    q->x.n.address = tj_buffer_address(q->dn);
+    q->x.p.address = tj_buffer_address(q->dp);
+    free(numbers);
+}
+
+static void drop_product(product *q)
+{
+    tj_buffer_free(q->dm);
+    tj_buffer_free(q->dn);
+    tj_buffer_free(q->dp);
+    free(q->m);
+    free(q->n);
+    free(q->p);
+    for (int i = 0; i < OUTPUTS; i++) {
+        tj_buffer_free(q->d[i]);
+        free(q->output[i]);
+    }
+}
+
+static void clear(product *q)
+{
+    tj_error err;
+    int cleared = tj_buffer_fill(q->dp, 0xff, &err) == TJ_OK;
+
+    for (int i = 0; i < OUTPUTS; i++)
+        cleared = cleared && tj_buffer_fill(q->d[i], 0xff, &err) == TJ_OK;
+    expect(cleared, "clearing: %s", err.message);
+}
+
+/* Reads all that was stored, and compares it with the reference. */
+static void expect_right(product *q, const char *what)
+{
+    tj_host_operands host = {.m = q->m, .n = q->n, .alpha = 1};
+    tj_check_report report = {0};
+    tj_error err = {TJ_OK, ""};
+    tj_status status = tj_buffer_read(q->dp, 0, q->p, tj_buffer_bytes(q->dp), &err);
+
+    for (int i = 0; i < OUTPUTS && status == TJ_OK; i++) {
+        status = tj_buffer_read(q->d[i], 0, q->output[i], output_bytes(i), &err);
+        host.with[i].address = q->output[i];
+    }
+    if (status == TJ_OK)
+        status = tj_reference_check(&q->problem, &host, q->p, 0, 2, &report, &err);
+    expect(status == TJ_OK && report.passed, "%s: %s%s", what, status == TJ_OK ? "" : err.message, report.reason);
+}
+
+/* Twice, with the same bytes. */
+static void test_text(tj_context *context, const struct text *text, int k, int has_nan)
+{
+    const char *const name = text->config ? text->config : "chosen";
+    void *before[OUTPUTS];
+    tj_config config = TJ_CONFIG_INIT;
+    const tj_plan *plan = NULL;
+    tj_error err = {TJ_OK, ""};
+    product q;
+
+    make_product(context, text, k, has_nan, &q);
+    if (!expect((!text->config || tj_config_parse(text->config, &config, &err) == TJ_OK) &&
+                    tj_plan_prepare(context, &q.problem, text->config ? &config : NULL, &plan, &err) == TJ_OK,
+                "%s: %s", name, err.message)) {
+        drop_product(&q);
+        return;
+    }
+    for (int turn = 0; turn < 2; turn++) {
+        clear(&q);
+        expect(tj_plan_launch(plan, &q.x, NULL, &err) == TJ_OK && tj_synchronize(context, NULL, &err) == TJ_OK, "%s: %s", name,
+               err.message);
+        expect_right(&q, name);
+        for (int i = 0; i < OUTPUTS; i++) {
+            if (turn > 0)
+                expect(memcmp(before[i], q.output[i], output_bytes(i)) == 0, "%s: output %d differs from call to call", name,
+                       i);
+            else
+                before[i] = memcpy(malloc(output_bytes(i)), q.output[i], output_bytes(i));
+        }
+    }
+    if (has_nan)
+        expect(isnan(((float *)q.output[0])[3]) && !isnan(((float *)q.output[0])[2]) && isnan(((float *)q.output[1])[0]),
+               "%s: a NaN stays", name);
+    for (int i = 0; i < OUTPUTS; i++)
+        free(before[i]);
+    drop_product(&q);
+}
+
+/* A workspace that the operands leave out comes from the stream, in a graph too. */
+static void test_capture(tj_context *context)
+{
+    void *stream, *graph = NULL, *executable = NULL, *primary;
+    const tj_plan *plan;
+    tj_buffer *workspace = NULL;
+    tj_error err = {TJ_OK, ""};
+    product q;
+
+    make_product(context, &texts[3], K, 0, &q);
+    expect(tj_plan_prepare(context, &q.problem, NULL, &plan, &err) == TJ_OK, "prepare: %s", err.message);
+    expect(tj_plan_workspace_bytes(plan) > 0 &&
+               tj_buffer_create(context, tj_plan_workspace_bytes(plan), &workspace, &err) == TJ_OK,
+           "a workspace: %s", err.message);
+    q.x.workspace = tj_buffer_address(workspace);
+    q.x.workspace_bytes = tj_plan_workspace_bytes(plan);
+    expect(cu.primary_retain(&primary, 0) == 0 && cu.ctx_push(primary) == 0, "the context");
+    expect(cu.stream_create(&stream, 1) == 0 && cu.capture_begin(stream, 0) == 0, "capture begins");
+    expect(tj_matmul(context, &q.problem, &q.x, stream, &err) == TJ_OK, "captured: %s", err.message);
+    expect(cu.capture_end(stream, &graph) == 0 && graph && cu.graph_instantiate(&executable, graph, 0) == 0, "instantiate");
+    for (int i = 0; i < 2; i++) {
+        clear(&q);
+        expect(cu.graph_launch(executable, stream) == 0 && cu.stream_sync(stream) == 0, "replay %d", i);
+        expect_right(&q, "a replay");
+    }
+    cu.graph_exec_destroy(executable);
+    cu.graph_destroy(graph);
+    cu.stream_destroy(stream);
+    cu.ctx_pop(&primary);
+    tj_buffer_free(workspace);
+    drop_product(&q);
+}
+
+/* Contexts that would rather have a kernel for any shape. */
+static void test_context(const char *what, const tj_context_options *options)
+{
+    tj_context *context = NULL;
+    tj_error err = {TJ_OK, ""};
+    product q;
+
+    if (!expect(tj_context_create(options, &context, &err) == TJ_OK, "%s: %s", what, err.message))
+        return;
+    make_product(context, &texts[0], K, 0, &q);
+    for (int i = 0; i < 3; i++) { /* other extents of k, which count as one that varies */
+        q.problem.k.extent = K - i;
+        clear(&q);
+        expect(tj_matmul(context, &q.problem, &q.x, NULL, &err) == TJ_OK && tj_synchronize(context, NULL, &err) == TJ_OK,
+               "%s: %s", what, err.message);
+        expect_right(&q, what);
+    }
+    drop_product(&q);
+    tj_context_free(context);
+}
+
+int main(void)
+{
+    tj_context_options any = TJ_CONTEXT_OPTIONS_INIT, quick = TJ_CONTEXT_OPTIONS_INIT;
+    tj_context *context = open_gpu("reductions", "");
+
+    any.cache_dir = quick.cache_dir = "";
+    any.specialize = TJ_SPECIALIZE_TYPES;
+    quick.first_call = TJ_FIRST_CALL_QUICK;
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        test_text(context, &texts[i], K, i % 3 == 0);
+    test_text(context, &texts[0], 0, 0);
+    test_text(context, &texts[3], 0, 0);
+    if (expect(load_driver(), "the driver"))
+        test_capture(context);
+    tj_context_free(context);
+    test_context("any shapes", &any);
+    test_context("quick", &quick);
+    return finish("reductions");
+}
