@@ -57,13 +57,13 @@ const auto copy = [&](phase_t &into, index_t phase, int piece) {  //@ , checks_p
         //@| if (m_line + line >= M_LINES)
         //@|     break;  // there are more threads than copies
         //@ end
-        input_t *to = &into.M[m_place(m_line + line, m_first)];  //@ m_t for input_t
+        input_t *to = &into.M[m_place(m_line + line, m_first)];  //@ m_tile_t for input_t
         //@ if m_parts
         //@| copy_async_part<M_WIDTH>(to, &m_from[line * ld_m], m_left);  //@ m_copy_part for copy_async_part  //@ m_wanted for m_left
         //@ elif m_clips_lines or m_clips_ends
-        copy_async_or_zero<M_WIDTH * sizeof(input_t)>(to, &m_from[line * ld_m], line < m_lines_left && m_left > 0);  //@ copy_or_zero for copy_async_or_zero  //@ m_t for input_t  //@ m_clips_lines && m_clips_ends
+        copy_async_or_zero<M_WIDTH * sizeof(input_t)>(to, &m_from[line * ld_m], line < m_lines_left && m_left > 0);  //@ m_copy_or_zero for copy_async_or_zero  //@ m_t for input_t  //@ m_clips_lines && m_clips_ends
         //@ else
-        //@| copy_async<M_WIDTH * sizeof(input_t)>(to, &m_from[line * ld_m]);  //@ copy_whole for copy_async  //@ m_t for input_t
+        //@| copy_async<M_WIDTH * sizeof(input_t)>(to, &m_from[line * ld_m]);  //@ m_copy_whole for copy_async  //@ m_t for input_t
         //@ end
     }
 #pragma unroll  //@ n_unroll for unroll
@@ -72,13 +72,13 @@ const auto copy = [&](phase_t &into, index_t phase, int piece) {  //@ , checks_p
         //@| if (n_line + line >= N_LINES)
         //@|     break;  // there are more threads than copies
         //@ end
-        input_t *to = &into.N[n_place(n_line + line, n_first)];  //@ n_t for input_t
+        input_t *to = &into.N[n_place(n_line + line, n_first)];  //@ n_tile_t for input_t
         //@ if n_parts
         //@| copy_async_part<N_WIDTH>(to, &n_from[line * ld_n], n_left);  //@ n_copy_part for copy_async_part  //@ n_wanted for n_left
         //@ elif n_clips_lines or n_clips_ends
-        copy_async_or_zero<N_WIDTH * sizeof(input_t)>(to, &n_from[line * ld_n], line < n_lines_left && n_left > 0);  //@ copy_or_zero for copy_async_or_zero  //@ n_t for input_t  //@ n_clips_lines && n_clips_ends
+        copy_async_or_zero<N_WIDTH * sizeof(input_t)>(to, &n_from[line * ld_n], line < n_lines_left && n_left > 0);  //@ n_copy_or_zero for copy_async_or_zero  //@ n_t for input_t  //@ n_clips_lines && n_clips_ends
         //@ else
-        //@| copy_async<N_WIDTH * sizeof(input_t)>(to, &n_from[line * ld_n]);  //@ copy_whole for copy_async  //@ n_t for input_t
+        //@| copy_async<N_WIDTH * sizeof(input_t)>(to, &n_from[line * ld_n]);  //@ n_copy_whole for copy_async  //@ n_t for input_t
         //@ end
     }
     //@ if m_row_major

@@ -46,6 +46,9 @@ constexpr int SPLITS = 4;  //@ splits
 //@ if copies_plain
 //@| #include "parts/plain.cuh"  //@ include
 //@ end
+//@ if widens_words
+//@| #include "parts/widen.cuh"  //@ include
+//@ end
 #include "parts/mma.cuh"  //@ include
 //@ if swizzles
 #include "parts/swizzle.cuh"  //@ include

@@ -279,6 +279,7 @@ Test(types, of_weights_are_widened_or_refused)
       wrong[] = {{TJ_F64, TJ_S8}, {TJ_E4M3, TJ_U8}, {TJ_S8, TJ_E5M2}};
     static const char *const widen[] = {"naive", "tiled", "skinny"}, *const refuse[] = {"simt", "small_batch", "strip", "mma",
                                                                                         "wgmma"};
+    static const size_t tensor_cores = 3; /* of refuse: they widen to 16 bits */
 
     open_context("sm_90", TJ_PROVE_NEVER);
     for (size_t i = 0; i < 3; i++) {
@@ -293,15 +294,85 @@ Test(types, of_weights_are_widened_or_refused)
         problem.n.type = right[i].n;
         problem.epilogue.scale_n = TJ_SCALE_EACH;
         for (size_t f = 0; f < sizeof refuse / sizeof refuse[0]; f++) {
+            config = (tj_config)TJ_CONFIG_INIT;
             config.family = tj_family_find(refuse[f]);
+            if (f >= tensor_cores && right[i].n != TJ_F32)
+                continue;
             cr_expect(eq(int, tj_config_resolve(&problem, &config, &err), TJ_ERR_INVALID_ARGUMENT), "%s", refuse[f]);
             cr_expect(says(refuse[f]), "%s", err.message);
+            if (f >= tensor_cores)
+                cr_expect(says("multiplies weights of 8 bits by f16 or bf16, not by f32"), "%s", err.message);
         }
         for (size_t f = 0; f < 3 && has_nvrtc(); f++)
             expect_right_product(&problem, widen[f], NULL, widen[f]);
         problem.compute = TJ_COMPUTE_TF32;
         cr_expect(eq(int, tj_problem_check(&problem, &err), TJ_ERR_INVALID_ARGUMENT));
         cr_expect(says("use f32"), "%s", err.message);
+    }
+}
+
+/* In every layout, with lines that 8, 4 and no bytes at once divide, as M and as N, on the way to shared memory and in a step ahead. */
+Test(types, of_weights_are_widened_for_tensor_cores)
+{
+    static const struct {
+        const char *config;
+        tj_type m, n;
+        int32_t j, k, l, m_layout, n_layout, batch;
+    } row[] = {
+        {"mma:bm=32,bn=32,wm=16,wn=16", TJ_BF16, TJ_S8, 32, 64, 64, 0, 0, 1},
+        {"mma:bm=32,bn=32,wm=16,wn=16,pack=none", TJ_F16, TJ_U8, 33, 70, 44, 0, 0, 2},
+        {"mma:bm=32,bn=32,wm=16,wn=16,pack=none", TJ_F16, TJ_S8, 33, 70, 47, 1, 1, 1},
+        {"mma:bm=32,bn=32,wm=16,wn=16,pack=none", TJ_U8, TJ_BF16, 34, 72, 40, 1, 0, 1},
+        {"mma:bm=32,bn=32,wm=16,wn=16,steps=4,pack=n,splits=2", TJ_BF16, TJ_U8, 33, 171, 47, 0, 0, 1},
+        {"mma:bm=32,bn=32,wm=16,wn=16,pack=both", TJ_S8, TJ_F16, 33, 71, 47, 0, 1, 2},
+        {"mma:bm=32,bn=32,wm=16,wn=16,copy=registers,width=8", TJ_F16, TJ_S8, 40, 72, 40, 1, 1, 1},
+        {"mma:bm=32,bn=32,wm=16,wn=16,width=1", TJ_S8, TJ_BF16, 32, 64, 32, 0, 0, 1},
+        {"wgmma:bm=64,bn=32", TJ_BF16, TJ_S8, 65, 72, 48, 0, 0, 1},
+        {"wgmma:bm=64,bn=32", TJ_U8, TJ_F16, 65, 71, 47, 1, 1, 2},
+    };
+
+    open_context("sm_90", TJ_PROVE_NEVER);
+    for (size_t i = 0; i < sizeof row / sizeof row[0] && has_nvrtc(); i++) {
+        tj_problem problem = TJ_PROBLEM_INIT(row[i].j, row[i].k, row[i].l, row[i].m);
+        tj_workbench_options options = TJ_WORKBENCH_INIT;
+        char label[160];
+
+        problem.n.type = row[i].n;
+        problem.m.layout = (int16_t)row[i].m_layout;
+        problem.n.layout = (int16_t)row[i].n_layout;
+        problem.p.layout = (int16_t)(i % 3 == 2);
+        problem.batch = row[i].batch;
+        problem.epilogue.scale_m = row[i].m == TJ_S8 || row[i].m == TJ_U8 ? TJ_SCALE_EACH : TJ_SCALE_NONE;
+        problem.epilogue.scale_n = row[i].n == TJ_S8 || row[i].n == TJ_U8 ? TJ_SCALE_EACH : TJ_SCALE_NONE;
+        problem.p.type = TJ_F32;
+        options.guard_bytes = 256;
+        snprintf(label, sizeof label, "%s, variant %zu", row[i].config, i);
+        expect_right_product(&problem, row[i].config, &options, label);
+    }
+}
+
+/* Every weight that there is, times 1: a bound of f32 leaves no room for another one. */
+Test(types, of_weights_are_widened_exactly)
+{
+    static const tj_type weights[] = {TJ_S8, TJ_U8}, numbers[] = {TJ_F16, TJ_BF16};
+
+    open_context("sm_90", TJ_PROVE_NEVER);
+    for (size_t i = 0; i < 4 && has_nvrtc(); i++) {
+        tj_problem problem = TJ_PROBLEM_INIT(16, 16, 256, numbers[i % 2]);
+        tj_workbench_options options = TJ_WORKBENCH_INIT;
+        static uint8_t all[16 * 256];
+        static uint16_t one[16 * 16];
+        const double unit = 1;
+
+        problem.n.type = weights[i / 2];
+        problem.p.type = TJ_F32;
+        for (int e = 0; e < 16 * 256; e++)
+            all[e] = (unsigned char)(e + e / 256);
+        for (int e = 0; e < 16; e++)
+            tj_convert(numbers[i % 2], &one[16 * e + e], TJ_F64, &unit, 1);
+        options.host[TJ_MATRIX_M] = one;
+        options.host[TJ_MATRIX_N] = all;
+        expect_right_product(&problem, "mma:bm=16,bn=64,wm=16,wn=16", &options, tj_type_name(weights[i / 2]));
     }
 }
 

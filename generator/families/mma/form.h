@@ -61,6 +61,9 @@ int32_t tj_mma_copies_at_once(const tj_problem *view, const tj_mma_shape *s, boo
 /** Is the text's M, or its N, packed? */
 bool tj_mma_packs(const tj_mma_shape *s, bool is_m);
 
+/** Is the text's M, or its N, the weights, and widened where copies store it to shared memory? */
+bool tj_mma_widens(const tj_problem *view, const tj_mma_shape *s, bool is_m);
+
 /** How both are packed. */
 tj_pack tj_mma_pack_of(const tj_problem *view, const tj_mma_shape *s);
 
