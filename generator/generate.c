@@ -211,12 +211,15 @@ static tj_status describe_epilogue(const tj_problem *view, const tj_launch_form 
     for (size_t i = 0; i < tj_operation_count; i++) {
         const int32_t value = tj_operation_value(view, &tj_operations[i]);
 
-        tj_template_set_flag(params, tj_operations[i].name, value);
+        tj_template_set_flag(params, tj_operations[i].name, value && value != TJ_SCALE_ALONG_K);
         converts |= value && tj_sum_type(view) == TJ_S32;
     }
     converts |= view->epilogue.expression.nodes > 0 && tj_sum_type(view) == TJ_S32;
     tj_template_set_flag(params, "scales_rows", view->epilogue.scale_m == TJ_SCALE_EACH);
     tj_template_set_flag(params, "scales_cols", view->epilogue.scale_n == TJ_SCALE_EACH);
+    tj_template_set_flag(params, "m_scales_k", tj_scales_along_k(view, TJ_MATRIX_M));
+    tj_template_set_flag(params, "n_scales_k", tj_scales_along_k(view, TJ_MATRIX_N));
+    tj_template_set_int(params, "scale_k", view->scale_k);
     tj_template_set_flag(params, "converts_sum", converts);
     if (is_wide && pairs)
         sums.first = "sum[r][c + 2 * i]";
@@ -277,7 +280,7 @@ static bool is_in_formula(const tj_problem *view, size_t operation)
 {
     const tj_operation *o = &tj_operations[operation];
 
-    return tj_operation_value(view, o) && (view->epilogue.expression.nodes == 0 || o->most == TJ_SCALE_EACH);
+    return tj_operation_value(view, o) && (view->epilogue.expression.nodes == 0 || o->most > 1);
 }
 
 /* The request in one line, and the formula with this request's numbers. */

@@ -78,6 +78,10 @@ for (index_t phase = 0; phase < phases; ++phase) {
     //@|     __syncthreads();  // the next phase's tiles are complete, and nobody needs this phase's any more
     //@| }
     //@ end
+    //@ if adds_parts
+    //@| if ((phase * BK + BK) % SCALE_K == 0 || phase + 1 == phases)  //@ phase_k for phase * BK
+    //@|     add_part(phase);
+    //@ end
     free = current;
     current = next;
 }

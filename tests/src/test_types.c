@@ -351,6 +351,105 @@ Test(types, of_weights_are_widened_for_tensor_cores)
     }
 }
 
+/* In every family that takes them: parts that phases divide, a short last one, splits, batches, groups, and weights as M. */
+Test(types, scales_along_k_multiply_parts)
+{
+    static const struct {
+        const char *config;
+        tj_type m, n;
+        int32_t j, k, l, scale_k, m_layout, n_layout, batch, groups;
+    } row[] = {
+        {"naive", TJ_F32, TJ_S8, 5, 70, 18, 9, 0, 0, 1, 0},
+        {"naive", TJ_U8, TJ_BF16, 5, 70, 18, 100, 1, 1, 2, 0},
+        {"tiled", TJ_F16, TJ_U8, 21, 70, 18, 24, 0, 0, 2, 0},
+        {"tiled:shared=dynamic", TJ_S8, TJ_F32, 21, 70, 18, 1, 1, 1, 1, 0},
+        {"tiled", TJ_BF16, TJ_S8, 33, 64, 18, 16, 0, 1, 1, 3},
+        {"skinny", TJ_BF16, TJ_S8, 5, 200, 36, 64, 0, 0, 2, 0},
+        {"skinny:splits=2", TJ_F32, TJ_U8, 5, 200, 36, 32, 0, 1, 1, 0},
+        {"mma:bm=32,bn=32,wm=16,wn=16", TJ_BF16, TJ_S8, 33, 200, 47, 64, 0, 0, 1, 0},
+        {"mma:bm=32,bn=32,wm=16,wn=16,steps=4,splits=2", TJ_F16, TJ_U8, 33, 200, 48, 128, 1, 1, 2, 0},
+        {"mma:bm=32,bn=32,wm=16,wn=16,pack=m", TJ_S8, TJ_F16, 34, 100, 40, 32, 1, 0, 1, 0},
+        {"mma:bm=32,bn=32,wm=16,wn=16", TJ_BF16, TJ_U8, 70, 96, 32, 32, 0, 0, 1, 3},
+    };
+
+    open_context("sm_90", TJ_PROVE_NEVER);
+    for (size_t i = 0; i < sizeof row / sizeof row[0] && has_nvrtc(); i++) {
+        const bool is_m = row[i].m == TJ_S8 || row[i].m == TJ_U8;
+        tj_problem problem = TJ_PROBLEM_INIT(row[i].j, row[i].k, row[i].l, row[i].m);
+        tj_workbench_options options = TJ_WORKBENCH_INIT;
+        char label[160];
+
+        problem.n.type = row[i].n;
+        problem.m.layout = (int16_t)row[i].m_layout;
+        problem.n.layout = (int16_t)row[i].n_layout;
+        problem.p.layout = (int16_t)(row[i].groups == 0 && i % 4 == 3);
+        problem.batch = row[i].batch;
+        problem.groups.count = row[i].groups;
+        problem.epilogue.scale_m = is_m ? TJ_SCALE_ALONG_K : TJ_SCALE_EACH; /* those of a sum go on as they are */
+        problem.epilogue.scale_n = is_m ? TJ_SCALE_ONE : TJ_SCALE_ALONG_K;
+        problem.scale_k = row[i].scale_k;
+        problem.p.type = TJ_F32;
+        options.guard_bytes = 256;
+        snprintf(label, sizeof label, "%s, variant %zu", row[i].config, i);
+        expect_right_product(&problem, row[i].config, &options, label);
+    }
+}
+
+Test(types, scales_along_k_are_refused_in_words)
+{
+    static const struct {
+        const char *config, *words;
+        int32_t m, n, scale_k;
+    } row[] = {
+        {"tiled", "use TJ_SCALE_EACH", TJ_BF16, TJ_BF16, 32},
+        {"tiled", "use TJ_SCALE_EACH", TJ_S8, TJ_BF16, 32},
+        {"tiled", "such as 32, 64 or 128", TJ_BF16, TJ_S8, 0},
+        {"wgmma", "family wgmma takes no scales along k, and the problem has them for each 32 elements", TJ_BF16, TJ_S8, 32},
+        {"mma", "family mma takes scales along k for multiples of 32 elements", TJ_BF16, TJ_S8, 48},
+        {"mma:steps=4", "use steps=2", TJ_BF16, TJ_S8, 32},
+        {"mma:wm=64,wn=64", "a warp tile of 64 x 64 sums does not fit the registers: 2048 are the most", TJ_BF16, TJ_S8, 32},
+        {"skinny:stream=m", "N has scales along k", TJ_BF16, TJ_S8, 32},
+    };
+    tj_config config;
+
+    open_context("sm_90", TJ_PROVE_NEVER);
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        tj_problem problem = TJ_PROBLEM_INIT(16, 64, 16, row[i].m);
+
+        problem.n.type = row[i].n;
+        problem.epilogue.scale_n = TJ_SCALE_ALONG_K;
+        problem.scale_k = row[i].scale_k;
+        cr_assert(eq(int, tj_config_parse(row[i].config, &config, &err), TJ_OK));
+        cr_expect(eq(int, tj_config_resolve(&problem, &config, &err), TJ_ERR_INVALID_ARGUMENT), "%s", row[i].config);
+        cr_expect(says(row[i].words), "%s", err.message);
+    }
+}
+
+/* As a proof compares it, a part of whose columns the simple kernel computes at a time; and a record of it says so. */
+Test(types, scales_along_k_are_proven)
+{
+    tj_problem problem = TJ_PROBLEM_INIT(40, 100, 36, TJ_BF16);
+    tj_config config = TJ_CONFIG_INIT;
+    const tj_plan *plan;
+    tj_proof proof;
+    char *json;
+
+    problem.n.type = TJ_S8;
+    problem.epilogue.scale_n = TJ_SCALE_ALONG_K;
+    problem.scale_k = 32;
+    problem.p.layout = TJ_COL_MAJOR;
+    open_context("sm_90", TJ_PROVE_NEVER);
+    json = tj_problem_to_json(&problem);
+    cr_expect(strstr(json, "\"scale_k\":32") && strstr(json, "\"scale_n\":3"), "%s", json);
+    free(json);
+    if (!has_nvrtc())
+        return;
+    config.family = tj_family_find("mma");
+    cr_assert(eq(int, tj_plan_prepare(context, &problem, &config, &plan, &err), TJ_OK), "%s", err.message);
+    cr_expect(eq(int, tj_plan_prove(context, plan, &problem, 1, &proof, &err), TJ_OK), "%s", err.message);
+    cr_expect(proof.passed && proof.elements == 40 * 36, "%s", proof.reason);
+}
+
 /* Every weight that there is, times 1: a bound of f32 leaves no room for another one. */
 Test(types, of_weights_are_widened_exactly)
 {

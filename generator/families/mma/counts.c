@@ -365,6 +365,13 @@ void tj_mma_count(const tj_problem *view, const tj_config *config, tj_counts *co
             if (tj_mma_widens(view, &s, is_m))
                 tj_widen_count(view, block_phases * (is_m ? m : n).tile.lines * (is_m ? m : n).tile.line, counts);
     }
+    if (view->scale_k > 0) { /* add_part */
+        const int64_t parts = block_phases / (view->scale_k / s.bk) + 1;
+
+        counts->sums += 2 * parts * tile;
+        tj_scales_count_along_k(view, parts * s.threads * (tj_scales_along_k(view, TJ_MATRIX_M) ? s.wm / 8 : s.wn / 4),
+                                &counts->load_scales);
+    }
     tj_pack_count(view, &pack, counts);
     count_outputs(view, &s, &m, &n, counts);
     tj_pointers_count(view, NULL, counts);

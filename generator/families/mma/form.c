@@ -83,7 +83,9 @@ static const char *const constraints[] = {
     "BM, BN, WM and WN are powers of two; BM is a multiple of WM, BN of WN",
     "steps is even",
     "1 to 32 warps: one for each warp tile",
-    "a thread has registers for its sums, at most 128 of them, for the fragments of two steps (load=needed: one), and 28 more",
+    "scales along k are for a multiple of the BK elements of a phase each",
+    "a thread has registers for its sums (with scales along k twice), at most 128 of them, for the fragments of two steps "
+    "(load=needed: one), and 28 more",
     "all threads copy alike: a line of a tile is shared by a part of them, or by all",
     "copies take 16, 8 or 4 bytes (of weights 8 or 4), as many as every line of the operand begins at a multiple of; else "
     "elements "
@@ -234,9 +236,14 @@ int64_t tj_mma_shared_bytes(const tj_problem *view, const tj_mma_shape *s)
     return s->stages * ((phase + 127) / 128 * 128);
 }
 
+int32_t tj_mma_sums(const tj_problem *view, const tj_mma_shape *s)
+{
+    return s->wm * s->wn / WARP * (view->scale_k > 0 ? 2 : 1);
+}
+
 int32_t tj_mma_registers(const tj_problem *view, const tj_mma_shape *s)
 {
-    const int32_t sums = s->wm * s->wn / WARP * tj_sum_bytes(view) / 4;
+    const int32_t sums = tj_mma_sums(view, s) * tj_sum_bytes(view) / 4;
     const int32_t fragments = (s->wm / TJ_MMA_ROWS * 4 + s->wn / TJ_MMA_COLS * 2) * (s->element_bytes == 8 ? 2 : 1);
 
     return sums + (s->load == TJ_MMA_NEEDED ? 1 : 2) * fragments;
@@ -299,6 +306,28 @@ static tj_status check_type(const tj_problem *view, tj_error *err)
                    "another family");
 }
 
+/* Registers of a thread's sums: with scales along k twice as many, for those of a part are added to those of all. */
+static int32_t sum_registers(const tj_problem *view, const tj_mma_shape *s)
+{
+    return tj_mma_sums(view, s) * tj_sum_bytes(view) / 4;
+}
+
+/* A phase has one scale of each row, or column, of the weights. */
+static tj_status check_parts(const tj_problem *view, const tj_mma_shape *s, tj_error *err)
+{
+    const int32_t least = params[STEPS].minimum * s->k_step;
+
+    if (view->scale_k == 0 || view->scale_k % s->bk == 0)
+        return TJ_OK;
+    if (view->scale_k % least == 0)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "scale_k is %d, and a phase of %d elements of k would take more than one scale: use steps=%d",
+                       view->scale_k, s->bk, params[STEPS].minimum);
+    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                   "scale_k is %d, and family mma takes scales along k for multiples of %d elements: use family tiled",
+                   view->scale_k, least);
+}
+
 static tj_status check_tiles(const tj_problem *view, const tj_mma_shape *s, tj_error *err)
 {
     const struct {
@@ -319,10 +348,10 @@ static tj_status check_tiles(const tj_problem *view, const tj_mma_shape *s, tj_e
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "a block of %d x %d with warp tiles of %d x %d has %d warps: %d are the most", s->bm, s->bn, s->wm,
                        s->wn, s->threads / WARP, MOST_WARPS);
-    if (s->wm * s->wn / WARP * tj_sum_bytes(view) / 4 > MOST_SUM_REGISTERS)
+    if (sum_registers(view, s) > MOST_SUM_REGISTERS)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "a warp tile of %d x %d sums does not fit the registers: %d are the most",
-                       s->wm, s->wn, MOST_SUM_REGISTERS * WARP * 4 / tj_sum_bytes(view));
-    return TJ_OK;
+                       s->wm, s->wn, MOST_SUM_REGISTERS * WARP * 4 / tj_sum_bytes(view) / (view->scale_k > 0 ? 2 : 1));
+    return check_parts(view, s, err);
 }
 
 static tj_status check_pack(const tj_problem *view, const tj_mma_shape *s, tj_error *err)
@@ -421,7 +450,7 @@ static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *con
     if (v[WM] == 0)
         v[WM] = warp_edge(v[BM], tj_sum_bytes(view) == 8 ? 32 : 64);
     if (v[WN] == 0)
-        v[WN] = warp_edge(v[BN], tj_sum_bytes(view) == 8 ? 32 : 64);
+        v[WN] = warp_edge(v[BN], tj_sum_bytes(view) == 8 || view->scale_k > 0 ? 32 : 64);
     if (v[COPY] == 0)
         v[COPY] = TJ_COPY_ASYNC;
     s = tj_mma_shape_of(view, config);
@@ -714,6 +743,9 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     describe_alignment(view, &s, form);
     tj_split_describe(view, s.splits, fill, form);
     tj_scales_describe(view, TJ_SCALES_AHEAD, s.splits, fill);
+    tj_template_set_flag(fill, "adds_parts", view->scale_k > 0);
+    tj_template_set(fill, "products", view->scale_k > 0 ? "part" : "sum");
+    tj_template_set(fill, "phase_k", s.splits > 1 ? "(k_begin + phase * BK)" : "phase * BK");
     tj_pack_describe(view, &pack, fill, form);
     if (!fill)
         return NULL;
@@ -741,6 +773,7 @@ const tj_family tj_family_mma = {
     .constraint = constraints,
     .start = &tj_mma_start,
     .sums_in_registers = true,
+    .scales_along_k = true,
     .takes_pairs = true,
     .takes_groups = true,
     .checks_k = true,

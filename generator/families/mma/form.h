@@ -73,6 +73,9 @@ int32_t tj_mma_p_vector(const tj_problem *view, const tj_mma_shape *s);
 /** Of a block. */
 int64_t tj_mma_shared_bytes(const tj_problem *view, const tj_mma_shape *s);
 
+/** Sums of a thread; with scales along k those of a part of k count too. */
+int32_t tj_mma_sums(const tj_problem *view, const tj_mma_shape *s);
+
 /** Registers of a thread's sums, and of the fragments that it has at once. */
 int32_t tj_mma_registers(const tj_problem *view, const tj_mma_shape *s);
 
