@@ -157,8 +157,9 @@ typedef struct tj_counts {
     int64_t mma;                          /**< products of small matrices that warps ask of the tensor cores (mma.sync) */
     int64_t conversions; /**< instructions of warps that make what tensor cores take of what shared memory holds, or
                                   what it holds of weights */
-    int64_t
-        sums; /**< additions beside the multiply-adds: where several threads or blocks share a sum, or weights are widened in f32 */
+    /** Additions beside the multiply-adds, where several threads or blocks share a sum; and what widens weights in f32, or
+     * multiplies by scales along k. */
+    int64_t sums;
     int64_t
         async_bytes;   /**< of the loads, those that asynchronous copies bring to shared memory; no thread stores them there */
     int64_t waits;     /**< times that a block waits for global memory, one after the other: an estimate */

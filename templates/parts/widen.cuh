@@ -47,23 +47,23 @@ __device__ __forceinline__ vector_t<unsigned int, COUNT / 2> widen(const vector_
 }
 
 //@ if widens_whole
-// Copies from global to shared memory that widen: a thread loads COUNT weights, waits for them, and stores them.
+// COUNT weights that lie in so many bytes.
 template <int COUNT>
-__device__ __forceinline__ void copy_widened(void *to, const void *from)
+__device__ __forceinline__ vector_t<unsigned int, COUNT / 4> load_weights(const void *from)
 {
-    *static_cast<vector_t<unsigned int, COUNT / 2> *>(to) = widen<COUNT>(*static_cast<const vector_t<unsigned int, COUNT / 4> *>(from));
+    return *static_cast<const vector_t<unsigned int, COUNT / 4> *>(from);
 }
 
 //@ end
 //@ if widens_or_zero
-// What is not wanted becomes zero, and is not read.
+// COUNT weights. What is not wanted becomes zero, and is not read.
 template <int COUNT>
-__device__ __forceinline__ void copy_widened_or_zero(void *to, const void *from, bool is_wanted)
+__device__ __forceinline__ vector_t<unsigned int, COUNT / 4> load_weights_or_zero(const void *from, bool is_wanted)
 {
     vector_t<unsigned int, COUNT / 4> weights = {};
     if (is_wanted)
         weights = *static_cast<const vector_t<unsigned int, COUNT / 4> *>(from);
-    *static_cast<vector_t<unsigned int, COUNT / 2> *>(to) = widen<COUNT>(weights);
+    return weights;
 }
 
 //@ end
@@ -71,14 +71,23 @@ __device__ __forceinline__ void copy_widened_or_zero(void *to, const void *from,
 // COUNT weights that may begin anywhere are loaded one by one. So many are left to read, or more; what is beyond them becomes zero,
 // and is not read.
 template <int COUNT, typename weight_t>
-__device__ __forceinline__ void copy_widened_elements(void *to, const weight_t *from, index_t left)
+__device__ __forceinline__ vector_t<unsigned int, COUNT / 4> load_weights_one_by_one(const weight_t *from, index_t left)
 {
     vector_t<weight_t, COUNT> weights = {};
 #pragma unroll
     for (int e = 0; e < COUNT; ++e)
         if (e < left)
             weights.element[e] = from[e];
-    *static_cast<vector_t<unsigned int, COUNT / 2> *>(to) = widen<COUNT>(reinterpret_cast<const vector_t<unsigned int, COUNT / 4> &>(weights));
+    return reinterpret_cast<const vector_t<unsigned int, COUNT / 4> &>(weights);
+}
+
+//@ end
+//@ if widens_whole or widens_or_zero or widens_elements
+// They become COUNT numbers of a tile.
+template <int COUNT>
+__device__ __forceinline__ void store_widened(void *to, const vector_t<unsigned int, COUNT / 4> &weights)
+{
+    *static_cast<vector_t<unsigned int, COUNT / 2> *>(to) = widen<COUNT>(weights);
 }
 
 //@ end

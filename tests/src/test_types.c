@@ -425,6 +425,47 @@ Test(types, scales_along_k_are_refused_in_words)
     }
 }
 
+/* A launch says how far the scales of one part of k are from those of the next, and may not bring too few. */
+Test(types, scales_along_k_have_a_leading_dimension)
+{
+    static const float m[4] = {1, 2, 3, 4}, scale[] = {1, 10, 100, -1, -1, 2, 20, 200};
+    static const int8_t n[4 * 3] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+    static const float wanted[3] = {(1 + 2 * 4) * 1 + (3 * 7 + 4 * 10) * 2, (2 + 2 * 5) * 10 + (3 * 8 + 4 * 11) * 20,
+                                    (3 + 2 * 6) * 100 + (3 * 9 + 4 * 12) * 200};
+    tj_problem problem = TJ_PROBLEM_INIT(1, 4, 3, TJ_F32);
+    const void *const host[] = {m, n, scale, NULL};
+    const size_t bytes[] = {sizeof m, sizeof n, sizeof scale, sizeof wanted};
+    tj_operands x = TJ_OPERANDS_INIT;
+    tj_buffer *buffer[4];
+    float p[3];
+
+    open_context("sm_90", TJ_PROVE_NEVER);
+    if (!has_nvrtc())
+        return;
+    problem.n.type = TJ_S8;
+    problem.epilogue.scale_n = TJ_SCALE_ALONG_K;
+    problem.scale_k = 2;
+    for (int i = 0; i < 4; i++) {
+        cr_assert(eq(int, tj_buffer_create(context, bytes[i], &buffer[i], &err), TJ_OK), "%s", err.message);
+        if (host[i])
+            cr_assert(eq(int, tj_buffer_write(buffer[i], 0, host[i], bytes[i], &err), TJ_OK), "%s", err.message);
+    }
+    x.m.address = tj_buffer_address(buffer[0]);
+    x.n.address = tj_buffer_address(buffer[1]);
+    x.scale_n.address = tj_buffer_address(buffer[2]);
+    x.scale_n.ld = 5;
+    x.p.address = tj_buffer_address(buffer[3]);
+    cr_assert(eq(int, tj_matmul(context, &problem, &x, NULL, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_buffer_read(buffer[3], 0, p, sizeof p, &err), TJ_OK), "%s", err.message);
+    for (int i = 0; i < 3; i++)
+        cr_expect(eq(flt, p[i], wanted[i]));
+    x.scale_n.ld = 2;
+    cr_expect(eq(int, tj_matmul(context, &problem, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(says("scale_n.ld is 2, and the scales of one part of k are 3 numbers"), "%s", err.message);
+    for (int i = 0; i < 4; i++)
+        tj_buffer_free(buffer[i]);
+}
+
 /* As a proof compares it, a part of whose columns the simple kernel computes at a time; and a record of it says so. */
 Test(types, scales_along_k_are_proven)
 {

@@ -365,10 +365,10 @@ void tj_mma_count(const tj_problem *view, const tj_config *config, tj_counts *co
             if (tj_mma_widens(view, &s, is_m))
                 tj_widen_count(view, block_phases * (is_m ? m : n).tile.lines * (is_m ? m : n).tile.line, counts);
     }
-    if (view->scale_k > 0) { /* add_part */
+    if (view->scale_k > 0) { /* add_part: one multiply-add for each sum */
         const int64_t parts = block_phases / (view->scale_k / s.bk) + 1;
 
-        counts->sums += 2 * parts * tile;
+        counts->sums += parts * tile;
         tj_scales_count_along_k(view, parts * s.threads * (tj_scales_along_k(view, TJ_MATRIX_M) ? s.wm / 8 : s.wn / 4),
                                 &counts->load_scales);
     }

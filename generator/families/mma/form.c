@@ -579,17 +579,25 @@ static bool is_worth_trying(const tj_problem *view, const tj_config *config)
 
 /* ---- text --------------------------------------------------------------------------------------------------------- */
 
+/* waits: weights wait in registers, from the step that loads them to the last one, ahead of which they are stored. */
 static void describe_tile(const tj_mma_tile *t, char letter, bool clips_lines, bool clips_ends, bool is_partial, bool widens,
-                          bool is_async, int32_t at_once, tj_template_params *fill)
+                          int32_t at_once, tj_template_params *fill)
 {
+    const bool waits = widens && at_once == t->goes;
     const struct {
         const char *name;
         bool value;
     } flag[] = {
-        {"whole", t->load == TJ_MMA_WHOLE}, {"halves", t->load == TJ_MMA_HALVES},
-        {"bytes", t->load == TJ_MMA_BYTES}, {"swizzles", t->pitch == t->line},
-        {"spares", t->go > t->lines},       {"clips_lines", clips_lines},
-        {"clips_ends", clips_ends},         {"parts", is_partial || t->pass == TJ_MMA_GATHERED},
+        {"whole", t->load == TJ_MMA_WHOLE},
+        {"halves", t->load == TJ_MMA_HALVES},
+        {"bytes", t->load == TJ_MMA_BYTES},
+        {"swizzles", t->pitch == t->line},
+        {"widens", widens},
+        {"waits", waits},
+        {"spares", t->go > t->lines},
+        {"clips_lines", clips_lines},
+        {"clips_ends", clips_ends},
+        {"parts", is_partial || t->pass == TJ_MMA_GATHERED},
     };
     char name[TJ_TEMPLATE_NAME_BYTES], value[TJ_TEMPLATE_VALUE_BYTES];
 
@@ -602,14 +610,10 @@ static void describe_tile(const tj_mma_tile *t, char letter, bool clips_lines, b
     (void)snprintf(name, sizeof name, "%c_pitch", letter);
     tj_template_set_int(fill, name, t->pitch - t->line);
     (void)snprintf(name, sizeof name, "%c_copy_part", letter);
-    tj_template_set(fill, name,
-                    t->pass != TJ_MMA_GATHERED ? "copy_async_part"
-                    : widens                   ? "copy_widened_elements"
-                                               : "copy_elements");
-    (void)snprintf(name, sizeof name, "%c_copy_whole", letter);
-    tj_template_set(fill, name, widens ? "copy_widened" : is_async ? "copy_async" : "copy_plain");
-    (void)snprintf(name, sizeof name, "%c_copy_or_zero", letter);
-    tj_template_set(fill, name, widens ? "copy_widened_or_zero" : is_async ? "copy_async_or_zero" : "copy_plain_or_zero");
+    tj_template_set(fill, name, t->pass == TJ_MMA_GATHERED ? "copy_elements" : "copy_async_part");
+    (void)snprintf(name, sizeof name, "%c_loaded", letter);
+    (void)snprintf(value, sizeof value, "%c_weights[line / %c_GO]", letter, letter - 'a' + 'A');
+    tj_template_set(fill, name, waits ? value : "const auto weights");
     (void)snprintf(name, sizeof name, "%c_wanted", letter);
     if (clips_lines && clips_ends)
         (void)snprintf(value, sizeof value, "line < %c_lines_left ? %c_left : 0", letter, letter);
@@ -642,7 +646,7 @@ static void describe_tiles(const tj_problem *view, const tj_config *config, cons
     const bool m_zeroes = !m_gathers && !m_partial && (m_lines || m_ends),
                n_zeroes = !n_gathers && !n_partial && (n_lines || n_ends);
     const bool m_is_whole = !m_gathers && !m_lines && !m_ends, n_is_whole = !n_gathers && !n_lines && !n_ends;
-    const bool is_async = has_async_copies(view, s), asks_async = s->copy == TJ_COPY_ASYNC;
+    const bool is_async = has_async_copies(view, s);
     const bool m_widens = tj_mma_widens(view, s, true), n_widens = tj_mma_widens(view, s, false); /* not both */
     const bool m_plain = m.pass != TJ_MMA_PAST && !m_widens, n_plain = n.pass != TJ_MMA_PAST && !n_widens;
     const tj_widen_copies widened = {(m_widens && m_is_whole) || (n_widens && n_is_whole),
@@ -652,8 +656,8 @@ static void describe_tiles(const tj_problem *view, const tj_config *config, cons
     tj_widen_describe(view, widened, tj_widens_weights(view->m.type, view->n.type) && !m_widens && !n_widens, fill);
     tj_template_set_flag(fill, "m_rounds", view->compute == TJ_COMPUTE_TF32 && clips_m);
     tj_template_set_flag(fill, "n_rounds", view->compute == TJ_COMPUTE_TF32 && clips_n);
-    describe_tile(&m, 'm', m_lines, m_ends, m_partial, m_widens, asks_async, tj_mma_copies_at_once(view, s, true), fill);
-    describe_tile(&n, 'n', n_lines, n_ends, n_partial, n_widens, asks_async, tj_mma_copies_at_once(view, s, false), fill);
+    describe_tile(&m, 'm', m_lines, m_ends, m_partial, m_widens, tj_mma_copies_at_once(view, s, true), fill);
+    describe_tile(&n, 'n', n_lines, n_ends, n_partial, n_widens, tj_mma_copies_at_once(view, s, false), fill);
     tj_template_set_flag(fill, "copies_part", m_partial || n_partial);
     tj_template_set_flag(fill, "copies_or_zero", (m_zeroes && !m_widens) || (n_zeroes && !n_widens));
     tj_template_set_flag(fill, "copies_whole", (m_is_whole && !m_widens) || (n_is_whole && !n_widens));
@@ -661,6 +665,11 @@ static void describe_tiles(const tj_problem *view, const tj_config *config, cons
     tj_template_set_flag(fill, "copies_async", is_async);
     tj_template_set_flag(fill, "copies_plain", m_plain || n_plain);
     tj_template_set(fill, "past", is_async ? "past" : "through");
+    tj_template_set(fill, "copy_whole", s->copy == TJ_COPY_ASYNC ? "copy_async" : "copy_plain");
+    tj_template_set(fill, "copy_or_zero", s->copy == TJ_COPY_ASYNC ? "copy_async_or_zero" : "copy_plain_or_zero");
+    tj_template_set_flag(fill, "stores_weights",
+                         (m_widens && tj_mma_copies_at_once(view, s, true) == m.goes) ||
+                             (n_widens && tj_mma_copies_at_once(view, s, false) == n.goes));
     tj_template_set_flag(fill, "swizzles", m.pitch == m.line || n.pitch == n.line);
     tj_template_set_flag(fill, "loads_matrices", m.load == TJ_MMA_WHOLE || n.load == TJ_MMA_WHOLE);
     tj_template_set_flag(fill, "transposes_bytes", m.load == TJ_MMA_BYTES || n.load == TJ_MMA_BYTES);

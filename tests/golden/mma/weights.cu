@@ -146,13 +146,20 @@ __device__ __forceinline__ vector_t<unsigned int, COUNT / 2> widen(const vector_
     return numbers;
 }
 
-// What is not wanted becomes zero, and is not read.
+// COUNT weights. What is not wanted becomes zero, and is not read.
 template <int COUNT>
-__device__ __forceinline__ void copy_widened_or_zero(void *to, const void *from, bool is_wanted)
+__device__ __forceinline__ vector_t<unsigned int, COUNT / 4> load_weights_or_zero(const void *from, bool is_wanted)
 {
     vector_t<unsigned int, COUNT / 4> weights = {};
     if (is_wanted)
         weights = *static_cast<const vector_t<unsigned int, COUNT / 4> *>(from);
+    return weights;
+}
+
+// They become COUNT numbers of a tile.
+template <int COUNT>
+__device__ __forceinline__ void store_widened(void *to, const vector_t<unsigned int, COUNT / 4> &weights)
+{
     *static_cast<vector_t<unsigned int, COUNT / 2> *>(to) = widen<COUNT>(weights);
 }
 
@@ -278,6 +285,8 @@ mma_bf16_512x304x704(
     const s8 *n_from = &N[n_line * ld_n + block_col + n_first];
     const index_t n_left = l - block_col - n_first;  // elements inside N, from this thread's first on
 
+    vector_t<unsigned int, N_WIDTH / 4> n_weights[(N_LINES + N_GO - 1) / N_GO];  // of a phase, on their way from copy to store_weights
+
     // copy: the tiles of a phase. What lies outside M and N becomes zero, and is not read.
     const auto copy = [&](phase_t &into, index_t phase) {
         const index_t k_left = k - phase * BK;
@@ -290,11 +299,18 @@ mma_bf16_512x304x704(
         }
 #pragma unroll
         for (int line = 0; line < N_LINES; line += N_GO) {
-            bfloat16 *to = &into.N[n_place(n_line + line, n_first)];
-            copy_widened_or_zero<N_WIDTH * sizeof(s8)>(to, &n_from[line * ld_n], line < n_lines_left && n_left > 0);
+            n_weights[line / N_GO] = load_weights_or_zero<N_WIDTH>(&n_from[line * ld_n], line < n_lines_left && n_left > 0);
         }
         m_from += BK;
         n_from += BK * ld_n;
+    };
+
+    // store_weights: those that copy has loaded, some steps after it, into the same tile.
+    const auto store_weights = [&](phase_t &into) {
+#pragma unroll
+        for (int line = 0; line < N_LINES; line += N_GO) {
+            store_widened<N_WIDTH>(&into.N[n_place(n_line + line, n_first)], n_weights[line / N_GO]);
+        }
     };
 
     // load: the fragments of one step, for the rows and columns of this warp.
@@ -334,6 +350,7 @@ mma_bf16_512x304x704(
 #pragma unroll
     for (int s = 0; s < STAGES - 1; ++s) {
         copy(tiles[s], s);
+        store_weights(tiles[s]);
         commit_copies();
     }
     wait_for_copies<STAGES - 2>();
@@ -349,6 +366,8 @@ mma_bf16_512x304x704(
             if (step + 1 < STEPS) {
                 load(tiles[current], step + 1);
             } else if (phase + 1 < phases) {
+                if (phase + STAGES - 1 < phases)
+                    store_weights(tiles[free]);
                 wait_for_copies<STAGES - 2>();
                 __syncthreads();  // the next phase's tiles are complete, and nobody needs this phase's any more
                 load(tiles[next], 0);
