@@ -319,6 +319,17 @@ static tj_status check_groups(const tj_family *family, const tj_problem *view, t
         family->name, (long long)view->groups.count, TJ_SAFE_FAMILY->name);
 }
 
+static tj_status check_scales(const tj_family *family, const tj_problem *view, tj_error *err)
+{
+    if (view->scale_k == 0 || family->scales_along_k)
+        return TJ_OK;
+    return tj_fail(
+        err, TJ_ERR_INVALID_ARGUMENT,
+        "family %s takes no scales along k, and the problem has them for each %d elements: use the family %s, or none, so "
+        "that the library chooses",
+        family->name, view->scale_k, TJ_SAFE_FAMILY->name);
+}
+
 tj_status tj_config_resolve(const tj_problem *problem, tj_config *config, tj_error *err)
 {
     if (TJ_HAS_NULL(err, problem, config))
@@ -345,6 +356,8 @@ tj_status tj_config_resolve(const tj_problem *problem, tj_config *config, tj_err
         status = check_groups(resolved.family, &view, err);
     if (status == TJ_OK)
         status = check_reductions(resolved.family, &view, err);
+    if (status == TJ_OK)
+        status = check_scales(resolved.family, &view, err);
     if (status == TJ_OK)
         status = resolved.family->resolve(&view, is_swapped, &resolved, err);
     if (status == TJ_OK)

@@ -100,25 +100,41 @@ static bool set_matrix(tj_template_params *params, const tj_problem *view, tj_wh
     return (is_used && matrix->ld == TJ_TIGHT) || (has_stride && matrix->stride == TJ_TIGHT);
 }
 
+/* Where M and N differ, the text calls each type by its name; weights that meet wider numbers are such numbers in shared memory. */
+static void set_type_names(tj_template_params *params, const tj_problem *callers, const tj_problem *view)
+{
+    const bool is_mixed = view->m.type != view->n.type;
+    const char *const m = is_mixed ? tj_facts_of(view->m.type)->cuda : "input_t", *const n =
+                                                                                      is_mixed ? tj_facts_of(view->n.type)->cuda
+                                                                                               : "input_t";
+    const bool widens = tj_widens_weights(view->m.type, view->n.type);
+    const char *const leading = tj_facts_of(tj_leading_type(view->m.type, view->n.type))->cuda;
+
+    tj_template_set_flag(params, "mixed", is_mixed);
+    tj_template_set_flag(params, "widens_weights", tj_widens_weights(callers->m.type, callers->n.type));
+    tj_template_set(params, "input_t", tj_facts_of(view->m.type)->cuda);
+    tj_template_set(params, "m_t", m);
+    tj_template_set(params, "n_t", n);
+    tj_template_set(params, "m_tile_t", widens ? leading : m);
+    tj_template_set(params, "n_tile_t", widens ? leading : n);
+    tj_template_set(params, "m_from_t", callers->m.type != view->m.type ? tj_facts_of(callers->m.type)->cuda : m);
+    tj_template_set(params, "n_from_t", callers->n.type != view->n.type ? tj_facts_of(callers->n.type)->cuda : n);
+}
+
 /*
- * A type that CUDA does not have is declared by the part of its name, with the conversions that the text makes. Where M and N differ,
- * the text calls each type by its name. Integers that go to integers do so by 64 bits.
+ * A type that CUDA does not have is declared by the part of its name, with the conversions that the text makes. Integers that go to
+ * integers do so by 64 bits. view: as the kernel that multiplies reads the operands; callers: as they come.
  */
-static void set_types(tj_template_params *params, const tj_problem *view)
+static void set_types(tj_template_params *params, const tj_problem *callers, const tj_problem *view)
 {
     static const char *const part[] = {"first_part", "second_part", "third_part",  "fourth_part",
                                        "fifth_part", "sixth_part",  "seventh_part"};
     const uint32_t operands = tj_expression_types(&view->epilogue.expression, TJ_OP_OPERAND);
     const uint32_t conversions = tj_expression_types(&view->epilogue.expression, TJ_OP_CONVERT);
     const tj_type sum = tj_sum_type(view), scalar = tj_scalar_type(view);
-    const bool is_mixed = view->m.type != view->n.type;
     int parts = 0;
 
-    tj_template_set_flag(params, "mixed", is_mixed);
-    tj_template_set_flag(params, "widens_weights", tj_widens_weights(view->m.type, view->n.type));
-    tj_template_set(params, "input_t", tj_facts_of(view->m.type)->cuda);
-    tj_template_set(params, "m_t", is_mixed ? tj_facts_of(view->m.type)->cuda : "input_t");
-    tj_template_set(params, "n_t", is_mixed ? tj_facts_of(view->n.type)->cuda : "input_t");
+    set_type_names(params, callers, view);
     tj_template_set(params, "output_t", tj_facts_of(view->p.type)->cuda);
     tj_template_set(params, "sum_t", sum == TJ_S32 ? "int" : tj_type_get_facts(sum)->cuda);
     tj_template_set(params, "scalar_t",
@@ -129,8 +145,8 @@ static void set_types(tj_template_params *params, const tj_problem *view)
     tj_template_set_flag(params, "widens", view->m.type != (int32_t)sum || view->n.type != (int32_t)sum);
     for (int32_t type = 1; type <= tj_type_count(); type++) {
         const bool converts = conversions >> type & 1, writes = view->p.type == type || converts,
-                   reads = view->m.type == type || view->n.type == type || (operands >> type & 1) || converts ||
-                           (view->p.type == type && view->epilogue.has_beta);
+                   reads = view->m.type == type || view->n.type == type || callers->m.type == type || callers->n.type == type ||
+                           (operands >> type & 1) || converts || (view->p.type == type && view->epilogue.has_beta);
 
         if ((!reads && !writes) || type == TJ_F32 || type == TJ_F64)
             continue;
@@ -160,12 +176,13 @@ static void set_groups(tj_template_params *params, const tj_problem *view, bool 
     tj_template_set(params, "tile_height", by_warp ? "BM" : "TILE_WIDTH");
 }
 
-static void fill_common(const tj_problem *view, const tj_config *config, bool is_swapped, tj_template_params *params)
+static void fill_common(const tj_problem *callers, const tj_problem *view, const tj_config *config, bool is_swapped,
+                        tj_template_params *params)
 {
     const tj_checks checks = tj_checks_of(config, is_swapped);
     bool derives = false;
 
-    set_types(params, view);
+    set_types(params, callers, view);
     set_groups(params, view, config->family->sums_in_registers);
     set_dim(params, "k", &view->k);
     set_dim(params, "l", &view->l);
@@ -196,12 +213,15 @@ static tj_status describe_epilogue(const tj_problem *view, const tj_launch_form 
     for (size_t i = 0; i < tj_operation_count; i++) {
         const int32_t value = tj_operation_value(view, &tj_operations[i]);
 
-        tj_template_set_flag(params, tj_operations[i].name, value);
+        tj_template_set_flag(params, tj_operations[i].name, value && value != TJ_SCALE_ALONG_K);
         converts |= value && tj_sum_type(view) == TJ_S32;
     }
     converts |= view->epilogue.expression.nodes > 0 && tj_sum_type(view) == TJ_S32;
     tj_template_set_flag(params, "scales_rows", view->epilogue.scale_m == TJ_SCALE_EACH);
     tj_template_set_flag(params, "scales_cols", view->epilogue.scale_n == TJ_SCALE_EACH);
+    tj_template_set_flag(params, "m_scales_k", tj_scales_along_k(view, TJ_MATRIX_M));
+    tj_template_set_flag(params, "n_scales_k", tj_scales_along_k(view, TJ_MATRIX_N));
+    tj_template_set_int(params, "scale_k", view->scale_k);
     tj_template_set_flag(params, "converts_sum", converts);
     if (is_wide && pairs)
         sums.first = "sum[r][c + 2 * i]";
@@ -266,7 +286,7 @@ static bool is_in_formula(const tj_problem *view, size_t operation)
 {
     const tj_operation *o = &tj_operations[operation];
 
-    return tj_operation_value(view, o) && (view->epilogue.expression.nodes == 0 || o->most == TJ_SCALE_EACH);
+    return tj_operation_value(view, o) && (view->epilogue.expression.nodes == 0 || o->most > 1);
 }
 
 /* The request in one line, and the formula with this request's numbers. */
@@ -433,7 +453,7 @@ tj_status tj_generate(const tj_problem *problem, const tj_config *config, tj_sou
     source->config = resolved;
     view = tj_family_view(&resolved, problem, &is_swapped);
     moved = resolved.family->moved ? resolved.family->moved(&view, &resolved) : view;
-    fill_common(&moved, &resolved, is_swapped, &params);
+    fill_common(&view, &moved, &resolved, is_swapped, &params);
     template_name = describe(&view, is_swapped, &resolved, &params, &source->launch);
     status = describe_epilogue(&view, &source->launch, &params, &lines, err);
     if (status == TJ_OK)

@@ -70,7 +70,7 @@ typedef struct tj_operation {
     const char *name;           /* "has_alpha": in messages, records and templates */
     size_t offset;              /* of the member in tj_problem */
     int32_t most;               /* its largest value; 0: there is no such operation */
-    const char *word[2];        /* " alpha": in a problem's line, for the value 1 and for 2 */
+    const char *word[3];        /* " alpha": in a problem's line, for each value from 1 on */
     const char *before, *after; /* what the formula puts around M . N */
     int32_t flop;               /* for an element of P */
 } tj_operation;
@@ -100,12 +100,37 @@ enum {
     TJ_ADDRESSES = TJ_WITH + TJ_EPILOGUE_OPERANDS
 };
 
+/** The tj_scale of M or N. */
+static inline int32_t tj_scale_of(const tj_problem *problem, tj_which which)
+{
+    return which == TJ_MATRIX_M ? problem->epilogue.scale_m : problem->epilogue.scale_n;
+}
+
+/** Do the scales of M or N multiply parts of a sum, along k? */
+static inline bool tj_scales_along_k(const tj_problem *problem, tj_which which)
+{
+    return tj_scale_of(problem, which) == TJ_SCALE_ALONG_K;
+}
+
+/** The tj_scale of M or N that multiplies the whole sum. */
+static inline int32_t tj_scale_of_sum(const tj_problem *problem, tj_which which)
+{
+    return tj_scales_along_k(problem, which) ? TJ_SCALE_NONE : tj_scale_of(problem, which);
+}
+
+/** How many parts of a k of so many elements have scales of their own; 1 where they are not along k. */
+static inline int64_t tj_scale_parts(const tj_problem *problem, tj_which which, int64_t k)
+{
+    return tj_scales_along_k(problem, which) ? (k + problem->scale_k - 1) / problem->scale_k : 1;
+}
+
 /** How many numbers scale M or N of one product: 0 for none. Its extents are numbers. Canonical. */
 static inline int64_t tj_scale_count(const tj_problem *problem, tj_which which)
 {
-    const int32_t scale = which == TJ_MATRIX_M ? problem->epilogue.scale_m : problem->epilogue.scale_n;
+    const int32_t scale = tj_scale_of(problem, which);
+    const int64_t extent = which == TJ_MATRIX_M ? problem->j.extent : problem->l.extent;
 
-    return scale != TJ_SCALE_EACH ? scale : which == TJ_MATRIX_M ? problem->j.extent : problem->l.extent;
+    return scale < TJ_SCALE_EACH ? scale : extent * tj_scale_parts(problem, which, problem->k.extent);
 }
 
 /** Floating-point operations that the epilogue adds to each element of P. */

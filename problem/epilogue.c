@@ -15,13 +15,44 @@ enum { COARSE_GELU_FLOP = 9 }; /* by the device's tanh */
 
 /* In the order in which they run. */
 const tj_operation tj_operations[] = {
-    {MEMBER(scale_m), TJ_SCALE_EACH, {" scale_m", " scale_m:each"}, "scale_m * ", "", 1},
-    {MEMBER(scale_n), TJ_SCALE_EACH, {" scale_n", " scale_n:each"}, "", " * scale_n", 1},
-    {MEMBER(has_alpha), 1, {" alpha", NULL}, "alpha * ", "", 1},
-    {MEMBER(has_beta), 1, {" beta", NULL}, "", " + beta * C", 2},
+    {MEMBER(scale_m), TJ_SCALE_ALONG_K, {" scale_m", " scale_m:each", " scale_m:along_k"}, "scale_m * ", "", 1},
+    {MEMBER(scale_n), TJ_SCALE_ALONG_K, {" scale_n", " scale_n:each", " scale_n:along_k"}, "", " * scale_n", 1},
+    {MEMBER(has_alpha), 1, {" alpha"}, "alpha * ", "", 1},
+    {MEMBER(has_beta), 1, {" beta"}, "", " + beta * C", 2},
 };
 
 const size_t tj_operation_count = sizeof tj_operations / sizeof tj_operations[0];
+
+/* Scales along k are those of weights, and come with the number of elements that each is for. */
+static tj_status check_along_k(const tj_problem *words, tj_error *err)
+{
+    bool is_any = false;
+
+    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_N; which++) {
+        const int32_t type = tj_problem_matrix(words, which)->type;
+
+        if (!tj_scales_along_k(words, which))
+            continue;
+        is_any = true;
+        if (!tj_widens_weights(words->m.type, words->n.type) || !tj_type_is_int8(type))
+            return tj_fail(
+                err, TJ_ERR_INVALID_ARGUMENT,
+                "scale_%c is TJ_SCALE_ALONG_K, which is for weights of s8 or u8 beside f32, f16 or bf16, and M is %s, N %s: "
+                "use TJ_SCALE_EACH",
+                "mn"[which], tj_facts_of(words->m.type) -> name, tj_facts_of(words->n.type) -> name);
+    }
+    if (is_any && words->scale_k < 1)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "scale_k is %d: scales along k are for so many elements each, 1 or more, such as 32, 64 or 128",
+                       words->scale_k);
+    if (!is_any && words->scale_k != 0)
+        return tj_fail(
+            err, TJ_ERR_INVALID_ARGUMENT,
+            "scale_k is %d and there are no scales along k: give the weights' scale_m or scale_n TJ_SCALE_ALONG_K, or "
+            "leave scale_k 0",
+            words->scale_k);
+    return TJ_OK;
+}
 
 tj_status tj_epilogue_check(const tj_problem *problem, tj_error *err)
 {
@@ -30,15 +61,17 @@ tj_status tj_epilogue_check(const tj_problem *problem, tj_error *err)
 
         if (value < 0 || value > most)
             return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is %d: use %s", tj_operations[i].name, value,
-                           most == 1 ? "0 or 1" : "TJ_SCALE_NONE, TJ_SCALE_ONE or TJ_SCALE_EACH");
-        if (value && most == TJ_SCALE_EACH && tj_problem_words(problem).compute == TJ_COMPUTE_F64)
+                           most == 1 ? "0 or 1" : "TJ_SCALE_NONE, TJ_SCALE_ONE, TJ_SCALE_EACH or TJ_SCALE_ALONG_K");
+        if (value && most > 1 && tj_problem_words(problem).compute == TJ_COMPUTE_F64)
             return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                            "%s is %d, but scales are f32 and go with no f64: use TJ_SCALE_NONE, and alpha",
                            tj_operations[i].name, value);
     }
-    if (problem->reserved != 0)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "problem.reserved is %d: it must be 0", problem->reserved);
     const tj_problem words = tj_problem_words(problem);
+    const tj_status status = check_along_k(&words, err);
+
+    if (status != TJ_OK)
+        return status;
     return tj_expression_check(&words, err);
 }
 

@@ -50,8 +50,12 @@ void tj_problem_print_marks(const tj_problem *problem, char marks[TJ_PROBLEM_TEX
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_P; which++)
         strcat(marks, tj_problem_matrix(problem, which)->layout == TJ_COL_MAJOR ? col[which] : "");
     for (size_t i = 0; i < tj_operation_count; i++)
-        if (tj_operation_value(problem, &tj_operations[i]) && (!has_expression || tj_operations[i].most == TJ_SCALE_EACH))
+        if (tj_operation_value(problem, &tj_operations[i]) && (!has_expression || tj_operations[i].most > 1))
             strcat(marks, tj_operations[i].word[tj_operation_value(problem, &tj_operations[i]) - 1]);
+    if (problem->scale_k > 0) {
+        text[tj_format_int(text, problem->scale_k)] = '\0';
+        strcat(strcat(marks, " scale_k="), text);
+    }
     if (has_expression) {
         tj_epilogue_print(&problem->epilogue, text);
         strcat(strcat(marks, " epilogue="), text);

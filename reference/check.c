@@ -44,6 +44,7 @@ typedef struct resolved {
     const void *offsets;            /* of groups, which are computed one after the other: n and scale_n are then one group's */
     bool is_whole;                  /* integers up to P: exact */
     long double roundings;          /* on the way from products to P's type */
+    long double least_along_k;      /* of scales along k */
     long double input_error;        /* of a product, in proportion to it: where M and N are rounded first, or parts cut off */
     bool has_expression, has_pairs; /* has_pairs: an element of P takes two columns of M . N */
     bool writes;                    /* further outputs are stored and not judged */
@@ -101,10 +102,43 @@ static tj_host_scale scale_of(const tj_problem *c, tj_which which, tj_host_scale
     return count == 0 ? (tj_host_scale){NULL, 0} : (tj_host_scale){given.scale, stride};
 }
 
-/* Of row or column i. */
+/* Those along k, which multiply the weights; none of other kinds. */
+static tj_scales_view along_k(const resolved *request, tj_which which)
+{
+    const tj_problem *c = &request->problem;
+    const tj_host_scale scale = which == TJ_MATRIX_M ? request->scale_m : request->scale_n;
+
+    return (tj_scales_view){.scale = tj_scales_along_k(c, which) ? scale.scale : NULL,
+                            .ld = which == TJ_MATRIX_M ? c->j.extent : c->l.extent,
+                            .stride = scale.stride,
+                            .scale_k = c->scale_k};
+}
+
+/* The least of them: by so much more than the weights' products a part of a sum may reach before it is scaled. */
+static long double least_along_k(const resolved *request)
+{
+    long double least = 1.0L;
+
+    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_N; which++) {
+        const tj_scales_view scales = along_k(request, which);
+        const int64_t products = scales.stride > 0 ? tj_matrix_count(&request->problem, which) : 1;
+
+        for (int64_t product = 0; product < products && scales.scale; product++)
+            for (int64_t i = 0; i < tj_scale_count(&request->problem, which); i++) {
+                const long double scale = fabsl((long double)scales.scale[product * scales.stride + i]);
+
+                least = scale > 0.0L && scale < least ? scale : least;
+            }
+    }
+    return least;
+}
+
+/* Of row or column i; those along k are in the sum. */
 static long double scale_at(tj_host_scale scale, int32_t kind, int64_t batch, int64_t i)
 {
-    return kind == TJ_SCALE_NONE ? 1.0L : (long double)scale.scale[batch * scale.stride + (kind == TJ_SCALE_EACH ? i : 0)];
+    return kind == TJ_SCALE_NONE || kind == TJ_SCALE_ALONG_K
+               ? 1.0L
+               : (long double)scale.scale[batch * scale.stride + (kind == TJ_SCALE_EACH ? i : 0)];
 }
 
 /*
@@ -123,8 +157,9 @@ static void set_errors(resolved *request)
     /* Tensor cores cut off what f32 cannot hold: up to twice the error of rounding it. */
     const bool may_cut_off = compute->sum == TJ_F32 && (c->compute == TJ_COMPUTE_TF32 || tj_facts_of(c->m.type)->bytes < 4);
     /* Elements are taken apart, which costs some bits of each product, and tensor cores cut off within a few of them. */
-    const long double sums =
-        (long double)c->k.extent * (may_cut_off ? 2.0L : 1.0L) + (c->compute == TJ_COMPUTE_F32_SPLIT ? 126.0L : 0.0L);
+    const long double sums = (long double)c->k.extent * (may_cut_off ? 2.0L : 1.0L) +
+                             (c->compute == TJ_COMPUTE_F32_SPLIT ? 126.0L : 0.0L) +
+                             (c->scale_k > 0 ? 1.0L + (long double)tj_ceil_div(c->k.extent, c->scale_k) : 0.0L);
 
     request->is_whole = tj_scalar_type(c) == TJ_S32;
     request->roundings = is_s32 ? 6.0L : sums + 2.0L + (c->epilogue.scale_m != 0) + (c->epilogue.scale_n != 0);
@@ -170,15 +205,20 @@ static tj_status resolve(const tj_problem *problem, const tj_host_operands *oper
     if (c.groups.count > 0 && tj_groups_check(&c, 0, operands->offsets, err) != TJ_OK)
         return TJ_ERR_INVALID_ARGUMENT;
     set_errors(request);
+    request->least_along_k = 1.0L; /* until the scales are known to be there */
     if (!p || (c.k.extent > 0 && (!operands->m || !operands->n)) || (request->reads_c && !operands->c))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is NULL: the reference needs the matrix in host memory",
                        !p                               ? "P"
                        : c.k.extent > 0 && !operands->m ? "M"
                        : c.k.extent > 0 && !operands->n ? "N"
                                                         : "C");
-    if ((c.epilogue.scale_m && !operands->scale_m.scale) || (c.epilogue.scale_n && !operands->scale_n.scale))
+    const bool lacks_m = tj_scale_count(&c, TJ_MATRIX_M) > 0 && !operands->scale_m.scale,
+               lacks_n = tj_scale_count(&c, TJ_MATRIX_N) > 0 && !operands->scale_n.scale;
+
+    if (lacks_m || lacks_n)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is NULL: the reference needs the scales in host memory",
-                       c.epilogue.scale_m && !operands->scale_m.scale ? "scale_m" : "scale_n");
+                       lacks_m ? "scale_m" : "scale_n");
+    request->least_along_k = least_along_k(request);
     if (request->has_expression) {
         status = tj_evaluation_prepare(&request->problem, operands, &request->evaluation, err);
         request->evaluation.alpha = request->alpha;
@@ -204,6 +244,8 @@ static tj_product product_of(const resolved *request, row_range of, int64_t row_
     return (tj_product){
         .m = request->m,
         .n = request->n,
+        .m_scales = along_k(request, TJ_MATRIX_M),
+        .n_scales = along_k(request, TJ_MATRIX_N),
         .first_row = of.first,
         .j = of.count,
         .k = request->problem.k.extent,
@@ -334,7 +376,7 @@ static element sum_at(const resolved *request, const tj_tile *tile, int r, int c
     e.inputs = request->input_error * e.magnitude;
     e.underflow = request->roundings * request->sum_limits->smallest_subnormal * (1.0L + fabsl(alpha)) *
                   (epilogue->scale_m ? 1.0L + fabsl(scale_m) : 1.0L) * (epilogue->scale_n ? 1.0L + fabsl(scale_n) : 1.0L);
-    e.partial *= fmaxl(1.0L, fabsl(scale_m) * fmaxl(1.0L, fabsl(scale_n)));
+    e.partial *= fmaxl(1.0L, fabsl(scale_m) * fmaxl(1.0L, fabsl(scale_n))) / request->least_along_k;
     e.is_special |= !isfinite(scale);
     return e;
 }

@@ -35,6 +35,12 @@ static inline int64_t tj_view_index(const tj_matrix_view *view, int64_t batch, i
     return batch * view->stride + row * view->row_step + col * view->col_step;
 }
 
+/** Scales along k: number i of a row of M, or column of N, is scale[batch * stride + i / scale_k * ld + row or column]. */
+typedef struct tj_scales_view {
+    const float *scale; /* NULL: none */
+    int64_t ld, stride, scale_k;
+} tj_scales_view;
+
 /** Some rows and some columns of one product of the batch. Arrays are TJ_TILE_COLS wide. */
 typedef struct tj_tile {
     int64_t batch, first_col;
@@ -52,6 +58,7 @@ typedef void (*tj_tile_fn)(const tj_tile *tile, int worker, void *payload);
 
 typedef struct tj_product {
     tj_matrix_view m, n;
+    tj_scales_view m_scales, n_scales; /* which multiply M and N */
     int64_t j, k, l, batch;
     int64_t first_row; /* of M and P; j rows from there on belong to the product */
     int64_t row_count; /* rows of P to compute, batch included: all, or evenly spread ones */

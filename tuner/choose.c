@@ -48,7 +48,8 @@ static double difference(const tj_problem *given, const tj_problem *other)
     const bool is_same_kind = a.m.type == b.m.type && a.n.type == b.n.type && a.p.type == b.p.type && a.compute == b.compute &&
                               a.m.layout == b.m.layout && a.n.layout == b.n.layout && a.p.layout == b.p.layout &&
                               a.j.mode == b.j.mode && a.k.mode == b.k.mode && a.l.mode == b.l.mode &&
-                              (a.batch > 1) == (b.batch > 1) && (a.groups.count > 0) == (b.groups.count > 0);
+                              (a.batch > 1) == (b.batch > 1) && (a.groups.count > 0) == (b.groups.count > 0) &&
+                              a.scale_k == b.scale_k;
 
     if (!is_same_kind)
         return INFINITY;

@@ -58,7 +58,8 @@ static const number_field numbers[] = {FIELD("m_layout", m.layout),
                                        FIELD("stride_c", c.stride),
                                        LATER("groups", groups.count, TJ_GROUPS_MOST),
                                        LATER("offset_bytes", groups.offset_bytes, sizeof(int64_t)),
-                                       LATER("offsets_on_host", groups.on_host, 1)};
+                                       LATER("offsets_on_host", groups.on_host, 1),
+                                       LATER("scale_k", scale_k, INT32_MAX)};
 
 static const number_field dims[] = {FIELD("j", j), FIELD("k", k), FIELD("l", l)};
 

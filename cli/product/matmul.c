@@ -19,6 +19,7 @@ typedef struct matmul_options {
     cli_check_options check;
     cli_timing timing;
     const char *output, *c, *scale_m, *scale_n;
+    int64_t scale_k;
     int32_t order, keep, compile_only;
 } matmul_options;
 
@@ -30,7 +31,13 @@ static const cli_option own[] = {
     {"c", CLI_TEXT, AT(c), "The matrix that beta multiplies; without --beta, beta is 1.", "C.npy"},
     {"scale-m", CLI_TEXT, AT(scale_m), "Numbers that multiply the rows of M . N: an array of j x 1, or one of 1 x 1 for all.",
      "S.npy"},
-    {"scale-n", CLI_TEXT, AT(scale_n), "The same for its columns: 1 x l, or 1 x 1.", "S.npy"},
+    {"scale-n", CLI_TEXT, AT(scale_n),
+     "The same for its columns: 1 x l, or 1 x 1. Of weights the scales of either option may lie along k: so many rows as k has "
+     "parts, of "
+     "j or l numbers each.",
+     "S.npy"},
+    {"scale-k", CLI_INT, AT(scale_k), "Elements of k that each scale along k is for; default: k divided by the parts.",
+     "elements", 1, INT32_MAX},
     {"order", CLI_CHOICE, AT(order), "How P is written: C (row by row, the default unless C.npy is F) or F.", "order",
      .names = orders},
     {"keep", CLI_FLAG, AT(keep), "Write P even if it did not pass its check.", .low = 1},
@@ -194,20 +201,60 @@ static tj_status check_c(const cli_call *call, const matrices *all, const tj_pro
     return TJ_OK;
 }
 
-/* Numbers for rows or columns: brought to f32, and repeated for each product of the batch where there is one set of them. */
-static tj_status take_scales(const char *path, bool is_m, tj_npy *scales, const tj_problem *known, int32_t *kind, tj_error *err)
+static bool is_int8(int32_t type)
 {
+    return type == TJ_S8 || type == TJ_U8;
+}
+
+/* A matrix with a row for each part of k, of weights beside floats. */
+static bool are_along_k(bool is_m, const tj_npy *scales, const tj_problem *known, int64_t scale_k)
+{
+    return is_int8(is_m ? known->m.type : known->n.type) && !is_int8(is_m ? known->n.type : known->m.type) &&
+           columns(scales) == (is_m ? known->j.extent : known->l.extent) && (rows(scales) > 1 || scale_k > 0);
+}
+
+static tj_status take_along_k(const char *path, bool is_m, const tj_npy *scales, tj_problem *known, int64_t scale_k,
+                              tj_error *err)
+{
+    const int64_t parts = rows(scales), k = known->k.extent, each = scale_k > 0 ? scale_k : parts > 0 ? k / parts : 0;
+    char shape[SHAPE_BYTES];
+
+    format_shape(shape, scales);
+    if (each < 1 || (scale_k > 0 ? (k + each - 1) / each != parts : k % parts != 0))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "%.100s is %s, and k is %" PRId64
+                       ": scales along k have a row for every --scale-k elements of k, of which the "
+                       "last part may have fewer",
+                       path, shape, k);
+    *(is_m ? &known->epilogue.scale_m : &known->epilogue.scale_n) = TJ_SCALE_ALONG_K;
+    known->scale_k = (int32_t)each;
+    return TJ_OK;
+}
+
+/* Numbers for rows or columns: brought to f32, and repeated for each product of the batch where there is one set of them. */
+static tj_status take_scales(const char *path, bool is_m, tj_npy *scales, tj_problem *known, int64_t scale_k, tj_error *err)
+{
+    const bool along_k = are_along_k(is_m, scales, known, scale_k);
     const int64_t wanted = is_m ? known->j.extent : known->l.extent, products = known->batch > 1 ? known->batch : 1;
-    const int64_t count = is_m ? rows(scales) : columns(scales), other = is_m ? columns(scales) : rows(scales);
+    const int64_t count = along_k ? rows(scales) * columns(scales)
+                          : is_m  ? rows(scales)
+                                  : columns(scales),
+                  other = is_m ? columns(scales) : rows(scales);
     char shape[SHAPE_BYTES];
     float *repeated;
 
     format_shape(shape, scales);
-    if (other != 1 || (count != 1 && count != wanted) || (scales->rank == 3 && batch(scales) != products))
+    if (along_k && scales->is_fortran_order)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%.100s is in Fortran order: scales along k lie row after row", path);
+    if (along_k && (scales->rank != 3 || batch(scales) == products)) {
+        if (take_along_k(path, is_m, scales, known, scale_k, err) != TJ_OK)
+            return err->status;
+    } else if (other != 1 || (count != 1 && count != wanted) || (scales->rank == 3 && batch(scales) != products))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%.100s is %s: scales of %s are %s%" PRId64 "%s, or 1 x 1%s", path, shape,
                        is_m ? "M" : "N", is_m ? "" : "1 x ", wanted, is_m ? " x 1" : "",
                        products > 1 ? ", for all products or for each" : "");
-    *kind = count == 1 ? TJ_SCALE_ONE : TJ_SCALE_EACH;
+    else
+        *(is_m ? &known->epilogue.scale_m : &known->epilogue.scale_n) = count == 1 ? TJ_SCALE_ONE : TJ_SCALE_EACH;
     if (convert(scales, TJ_F32, err) != TJ_OK)
         return err->status;
     if (scales->rank == 3 || products == 1)
@@ -338,9 +385,9 @@ static tj_status make_request(const cli_call *call, matrices *all, cli_request *
     if (status == TJ_OK)
         status = cli_read_compute(options->request.compute, &known->compute, err);
     if (status == TJ_OK && options->scale_m)
-        status = take_scales(options->scale_m, true, &all->scale_m, known, &known->epilogue.scale_m, err);
+        status = take_scales(options->scale_m, true, &all->scale_m, known, options->scale_k, err);
     if (status == TJ_OK && options->scale_n)
-        status = take_scales(options->scale_n, false, &all->scale_n, known, &known->epilogue.scale_n, err);
+        status = take_scales(options->scale_n, false, &all->scale_n, known, options->scale_k, err);
     if (status == TJ_OK)
         status = take_operands(all, request, err);
     if (status == TJ_OK)

@@ -19,6 +19,7 @@ typedef struct cli_request_options {
     const char *dtype, *n_dtype, *p_dtype, *compute, *any, *multiple_of;
     cli_matrix_options m, n, p, c;
     int64_t batch, groups;
+    int64_t scale_k;
     int32_t offsets, scale_m, scale_n;
     cli_real alpha, beta;
     const char *epilogue, *with;

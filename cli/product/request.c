@@ -106,13 +106,18 @@ static const cli_option of_layout[] = {
     {NULL},
 };
 
-static const cli_name scales[] = {{"one", TJ_SCALE_ONE}, {"each", TJ_SCALE_EACH}, {NULL}};
+static const cli_name scales[] = {{"one", TJ_SCALE_ONE}, {"each", TJ_SCALE_EACH}, {"along-k", TJ_SCALE_ALONG_K}, {NULL}};
 
 static const cli_option of_scales[] = {
-    {"scale-m", CLI_CHOICE, AT(scale_m), "The product is multiplied by scales of M: one number, or one for each of its rows.",
+    {"scale-m", CLI_CHOICE, AT(scale_m),
+     "The product is multiplied by scales of M: one number, or one for each of its rows; of weights also along-k, one for each "
+     "row "
+     "and every --scale-k elements of it.",
      "how", .names = scales},
-    {"scale-n", CLI_CHOICE, AT(scale_n), "And by scales of N: one number, or one for each of its columns.", "how",
+    {"scale-n", CLI_CHOICE, AT(scale_n), "And by scales of N: one number, one for each of its columns, or along-k.", "how",
      .names = scales},
+    {"scale-k", CLI_INT, AT(scale_k), "Elements of k that each scale along k is for, such as 32, 64 or 128.", "elements", 1,
+     INT32_MAX},
     {NULL},
 };
 
@@ -381,6 +386,7 @@ tj_status cli_take_epilogue(const cli_request_options *options, cli_request *req
 {
     request->known.epilogue.scale_m = options->scale_m;
     request->known.epilogue.scale_n = options->scale_n;
+    request->known.scale_k = (int32_t)options->scale_k;
     request->known.epilogue.has_alpha = options->alpha.is_given;
     request->known.epilogue.has_beta = options->beta.is_given;
     request->alpha = options->alpha.is_given ? options->alpha.value : 1.0;
@@ -508,6 +514,8 @@ void cli_set_problem(json_t *answer, const tj_problem *problem)
     cli_set_text(object, "compute", tj_compute_name((tj_compute)known.compute));
     cli_set_text(object, "scale_m", known.epilogue.scale_m ? scales[known.epilogue.scale_m - 1].word : "none");
     cli_set_text(object, "scale_n", known.epilogue.scale_n ? scales[known.epilogue.scale_n - 1].word : "none");
+    if (known.scale_k > 0)
+        set_number(object, "scale_k", known.scale_k);
     cli_set_bool(object, "has_alpha", known.epilogue.has_alpha);
     cli_set_bool(object, "has_beta", known.epilogue.has_beta);
     tj_epilogue_print(&known.epilogue, epilogue);

@@ -9,6 +9,7 @@
 #include "lanes.h"
 #include "steps.h"
 #include "traffic.h"
+#include "widen.h"
 
 enum { THREADS = 256, CHUNK_BYTES = 16, TILE_BYTES = 128, SLICE_UNIT = 128 };
 enum { ELEMENTS_OF_P = 1024 }; /* for each block: large products have enough of them, and none has too many */
@@ -29,9 +30,16 @@ static int64_t whole_units(tj_dim dim, int32_t unit)
     return (dim.extent > 0 ? tj_ceil_div(dim.extent, unit) : 1) * unit;
 }
 
+/* Are its elements weights, which are packed as wider numbers? */
+static bool widens(const tj_problem *view, tj_which which)
+{
+    return tj_widened_type(view, which) != tj_problem_matrix(view, which)->type;
+}
+
+/* Elements of 16 bytes, as they are packed. */
 static int32_t chunk_of(const tj_problem *view, tj_which which)
 {
-    return CHUNK_BYTES / tj_facts_of(tj_problem_matrix(view, which)->type)->bytes;
+    return CHUNK_BYTES / tj_facts_of(tj_widened_type(view, which))->bytes;
 }
 
 /* Lines as they are packed. */
@@ -82,8 +90,7 @@ static bool packed_bytes(const tj_problem *view, const tj_pack *pack, tj_which w
     int64_t elements;
 
     return tj_mul(packed_ld(view, pack, which), tj_pack_lines(view, pack, which), &elements) &&
-           tj_mul(elements, tj_facts_of(tj_problem_matrix(view, which)->type)->bytes * matrices, bytes) &&
-           *bytes <= INT64_MAX / 4;
+           tj_mul(elements, tj_facts_of(tj_widened_type(view, which))->bytes * matrices, bytes) && *bytes <= INT64_MAX / 4;
 }
 
 static bool is_fixed(const tj_matrix *x, bool is_batched)
@@ -126,6 +133,7 @@ tj_problem tj_pack_moved(const tj_problem *view, const tj_pack *pack)
             continue;
         if (pack->operand[i].transposes)
             x->layout = x->layout == TJ_ROW_MAJOR ? TJ_COL_MAJOR : TJ_ROW_MAJOR;
+        x->type = tj_widened_type(view, both[i]);
         x->ld = packed_ld(view, pack, both[i]);
         if (!is_broadcast(view, both[i]))
             x->stride = x->ld * tj_pack_lines(view, pack, both[i]);
@@ -161,6 +169,14 @@ static bool is_any(const tj_pack *pack, bool transposes)
 {
     for (int i = 0; i < 2; i++)
         if (pack->operand[i].is_packed && pack->operand[i].transposes == transposes)
+            return true;
+    return false;
+}
+
+static bool packs_weights(const tj_problem *view, const tj_pack *pack)
+{
+    for (int i = 0; i < 2; i++)
+        if (pack->operand[i].is_packed && widens(view, both[i]))
             return true;
     return false;
 }
@@ -218,7 +234,8 @@ static void make_room(const tj_problem *view, const tj_pack *pack, tj_which whic
     form->slice[slice] = tj_ceil_div(form->workspace_bytes, SLICE_UNIT) * SLICE_UNIT;
     form->workspace_bytes = form->slice[slice] + bytes;
     if (is_wide(view, pack, which))
-        form->align[callers_of(form, which)] = CHUNK_BYTES;
+        form->align[callers_of(form, which)] = CHUNK_BYTES / tj_facts_of(tj_widened_type(view, which))->bytes *
+                                               tj_facts_of(tj_problem_matrix(view, which)->type)->bytes;
 }
 
 /* The text's M and N as arguments: the caller's, or where they were packed. */
@@ -258,6 +275,7 @@ void tj_pack_describe(const tj_problem *view, const tj_pack *pack, tj_template_p
     tj_template_set_flag(fill, "pack_wide", is_wide_somewhere(view, pack));
     tj_template_set_flag(fill, "pack_copies", is_any(pack, false));
     tj_template_set_flag(fill, "pack_transposes", is_any(pack, true));
+    tj_template_set_flag(fill, "pack_widens", packs_weights(view, pack));
     tj_template_set_flag(fill, "pack_bytes", tj_facts_of(view->m.type)->bytes == 1);
     tj_template_set(fill, "load_chunk", is_wide_somewhere(view, pack) ? "load_chunk<WIDE>" : "load_chunk");
     for (int i = 0; i < 2; i++)
@@ -285,7 +303,7 @@ void tj_pack_map(const tj_problem *view, const tj_pack *pack, tj_which which, tj
     const tj_lines lines = packed_lines(view, pack, which);
 
     map->matrix = pack->operand[which].slice;
-    map->type = tj_problem_matrix(view, which)->type;
+    map->type = tj_widened_type(view, which);
     map->lines = tj_pack_lines(view, pack, which);
     map->width = lines.width.extent > 0 ? lines.width.extent : 1;
     map->ld = packed_ld(view, pack, which);
@@ -301,10 +319,11 @@ static void count_loads(const tj_problem *view, const tj_pack *pack, tj_which wh
     const tj_matrix *const from = tj_problem_matrix(view, which);
     const tj_lines lines = tj_problem_lines(view, which);
     const int32_t width = chunk_of(view, which), at_once = is_wide(view, pack, which) ? width : 1;
-    const int64_t bytes = CHUNK_BYTES / width, count = lines.count.extent, matrices = matrices_of(view, which, view->batch);
+    const int64_t bytes = tj_facts_of(from->type)->bytes, count = lines.count.extent,
+                  matrices = matrices_of(view, which, view->batch);
     const int64_t chunks = tj_ceil_div(lines.width.extent, width), elements = lines.width.extent * count * matrices;
     tj_traffic loads = {.is_estimate = 1}; /* whose requests go on from one line to the next */
-    tj_access access = tj_tiled_access(x, y, chunks, count, CHUNK_BYTES, from->ld * bytes);
+    tj_access access = tj_tiled_access(x, y, chunks, count, width * bytes, from->ld * bytes);
 
     access.element_bytes = (int32_t)bytes;
     access.width = at_once;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * pack: a step ahead of the product (templates/parts/pack.cuh) that copies operands to the workspace, where every line begins at a
- * multiple of 16 bytes, where tiles are whole if the family wants them so, where lines may lie the other way, and where tf32 is rounded.
+ * multiple of 16 bytes, where tiles are whole if the family wants them so, where lines may lie the other way, where tf32 is rounded, and
+ * where weights (tj_widens_weights) become numbers of the type that they are multiplied by.
  *
  * A family says which operands in a tj_pack, and then:
  *
@@ -9,8 +10,8 @@
  *   moved     tj_pack_moved: the problem as the product reads it, with its layouts
  *   describe  tj_pack_describe, behind tj_split_describe and what sets form->align, whether or not anything is packed
  *   count     tj_pack_count
- *   template  parts/vector.cuh, with compute tf32 parts/tf32.cuh, and parts/pack.cuh where the text's `packs` says so; the product
- *             waits for the step ahead, by griddepcontrol.wait, before it reads M or N
+ *   template  parts/vector.cuh, with compute tf32 parts/tf32.cuh, with weights parts/widen.cuh, and parts/pack.cuh where the text's
+ *             `packs` says so; the product waits for the step ahead, by griddepcontrol.wait, before it reads M or N
  */
 #ifndef TJ_GENERATOR_PACK_H
 #define TJ_GENERATOR_PACK_H
@@ -45,7 +46,7 @@ static inline bool tj_pack_is_any(const tj_pack *pack)
 tj_status tj_pack_check(const tj_problem *view, const tj_pack *pack, int32_t splits, const char *asked, const char *remedy,
                         tj_error *err);
 
-/** The problem with the layouts, leading dimensions and strides of packed operands. */
+/** The problem with the types, layouts, leading dimensions and strides of packed operands. */
 tj_problem tj_pack_moved(const tj_problem *view, const tj_pack *pack);
 
 /** Lines of the packed operand, with those that were added. */

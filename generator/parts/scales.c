@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "scales.h"
 
+#include <stdio.h>
+
+#include "canonical.h"
 #include "checked.h"
 #include "lanes.h"
 
-enum { SCALE_BYTES = 4 };
+enum { SCALE_BYTES = 4, SECTOR = 32 };
 
 /* The scales of one operand. */
 typedef struct scales {
@@ -15,7 +18,7 @@ typedef struct scales {
 
 static scales scales_of(const tj_problem *view, bool is_m)
 {
-    const int32_t how = is_m ? view->epilogue.scale_m : view->epilogue.scale_n;
+    const int32_t how = tj_scale_of_sum(view, is_m ? TJ_MATRIX_M : TJ_MATRIX_N);
     const int64_t extent = is_m ? view->j.extent : view->l.extent;
 
     return (scales){how, how == TJ_SCALE_EACH ? extent : 1, is_m};
@@ -66,6 +69,19 @@ void tj_scales_describe(const tj_problem *view, tj_scales_read how, int32_t spli
     describe_vector(view, here, fill);
 }
 
+void tj_scales_describe_elements(const tj_problem *view, tj_scales_place m, tj_scales_place n, tj_template_params *fill)
+{
+    char value[TJ_TEMPLATE_VALUE_BYTES] = "M";
+
+    if (tj_scales_along_k(view, TJ_MATRIX_M))
+        (void)snprintf(value, sizeof value, "scale_m[%s / SCALE_K * ld_scale_m + %s] * M", m.k, m.other);
+    tj_template_set(fill, "m_element", value);
+    (void)snprintf(value, sizeof value, "N");
+    if (tj_scales_along_k(view, TJ_MATRIX_N))
+        (void)snprintf(value, sizeof value, "scale_n[%s / SCALE_K * ld_scale_n + %s] * N", n.k, n.other);
+    tj_template_set(fill, "n_element", value);
+}
+
 /* ---- counts ------------------------------------------------------------------------------------------------------- */
 
 /* One scale for all of M or N, by each of so many threads of whole warps. */
@@ -100,6 +116,19 @@ void tj_scales_count_tiles(const tj_problem *view, int32_t x, int32_t y, tj_scal
         else if (s.how != TJ_SCALE_NONE)
             tj_traffic_add(&counts->load_scales, &access);
     }
+}
+
+void tj_scales_count_along_k(const tj_problem *view, int64_t loads, tj_traffic *traffic)
+{
+    if (!tj_scales_along_k(view, TJ_MATRIX_M) && !tj_scales_along_k(view, TJ_MATRIX_N))
+        return;
+    traffic->elements += loads;
+    traffic->bytes += loads * SCALE_BYTES;
+    traffic->requests += tj_ceil_div(loads, TJ_WARP);
+    traffic->wavefronts += tj_ceil_div(loads, TJ_WARP);
+    traffic->sectors += tj_ceil_div(loads * SCALE_BYTES, SECTOR);
+    traffic->merged += tj_ceil_div(loads, TJ_WARP);
+    traffic->is_estimate = 1;
 }
 
 /* The warp whose first thread has element number `first` of the `elements` of P. */

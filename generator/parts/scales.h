@@ -18,6 +18,20 @@ typedef enum tj_scales_read {
 /** What the epilogue multiplies by. A product that splits k leaves scales to the last kernel. fill may be NULL. */
 void tj_scales_describe(const tj_problem *view, tj_scales_read how, int32_t splits, tj_template_params *fill);
 
+/** What the text calls the step of k, and the row of M or the column of N, of an element that a thread reads. */
+typedef struct tj_scales_place {
+    const char *k, *other;
+} tj_scales_place;
+
+/**
+ * The parameters m_element and n_element, with which a text reads elements of M and N: where scales are along k, each is multiplied by
+ * its own as it is read.
+ */
+void tj_scales_describe_elements(const tj_problem *view, tj_scales_place m, tj_scales_place n, tj_template_params *fill);
+
+/** Scales along k, of which threads of whole warps read so many: an estimate. */
+void tj_scales_count_along_k(const tj_problem *view, int64_t loads, tj_traffic *traffic);
+
 /** Blocks of x by y threads, or of turns, that stand on P as they do in the block. */
 void tj_scales_count_tiles(const tj_problem *view, int32_t x, int32_t y, tj_scales_read how, tj_counts *counts);
 

@@ -24,7 +24,8 @@ static tj_reduction_slots slots_of(const tj_problem *view, int32_t tile_width)
                                 .of_col = tj_ceil_div(view->j.extent, tile_width)};
 }
 
-void tj_textbook_describe(const tj_problem *view, const tj_config *config, tj_template_params *params, tj_launch_form *form)
+void tj_textbook_describe(const tj_problem *view, const tj_config *config, tj_scales_place m, tj_scales_place n,
+                          tj_template_params *params, tj_launch_form *form)
 {
     const int32_t tile_width = tj_config_get(config, "tile_width");
     const tj_checks checks = tj_checks_of(config, form->is_swapped);
@@ -33,6 +34,7 @@ void tj_textbook_describe(const tj_problem *view, const tj_config *config, tj_te
     tj_template_set_int(params, "tile_width", tile_width);
     product->block_x = product->block_y = product->block_rows = product->block_cols = tile_width;
     tj_scales_describe(view, TJ_SCALES_BY_ELEMENT, 1, params);
+    tj_scales_describe_elements(view, m, n, params);
     product->rows_on_x = tj_config_get(config, "rows") == TJ_ROWS_ON_X;
     tj_template_set(params, "terms", tj_epilogue_reduces(&view->epilogue) && (checks.j || checks.l) ? "terms" : "k");
     if (tj_epilogue_reduces(&view->epilogue)) {
@@ -69,6 +71,8 @@ void tj_textbook_count_lines(const tj_problem *view, tj_which which, int32_t til
 
 void tj_textbook_count(const tj_problem *view, int32_t tile_width, tj_counts *counts)
 {
+    const int64_t weights = tj_type_is_int8(view->m.type) ? counts->load_m.elements : counts->load_n.elements;
+
     tj_textbook_count_lines(view, TJ_MATRIX_P, tile_width, 1, &counts->store_p);
     if (view->epilogue.has_beta)
         tj_textbook_count_lines(view, TJ_MATRIX_C, tile_width, 1, &counts->load_c);
@@ -76,7 +80,11 @@ void tj_textbook_count(const tj_problem *view, int32_t tile_width, tj_counts *co
     counts->registers = counts->registers_least = counts->registers_most = 32;
     counts->chain_fma = 1;
     if (tj_widens_weights(view->m.type, view->n.type)) /* each is converted by a subtraction where it is loaded */
-        counts->sums += tj_type_is_int8(view->m.type) ? counts->load_m.elements : counts->load_n.elements;
+        counts->sums += weights;
+    if (tj_scales_along_k(view, TJ_MATRIX_M) || tj_scales_along_k(view, TJ_MATRIX_N)) { /* and multiplied by its scale */
+        counts->sums += weights;
+        tj_scales_count_along_k(view, weights, &counts->load_scales);
+    }
     counts->work[TJ_PIPE_L2] = view->batch * view->k.extent *
                                    (counts->element_bytes * view->j.extent * counts->col_blocks +
                                     counts->n_element_bytes * view->l.extent * counts->row_blocks) +

@@ -5,6 +5,7 @@
 #ifndef TJ_GENERATOR_TEXTBOOK_H
 #define TJ_GENERATOR_TEXTBOOK_H
 
+#include "scales.h"
 #include "traffic.h"
 #include "tile.h"
 
@@ -23,8 +24,9 @@ tj_tile tj_textbook_tile(const tj_problem *problem, const tj_config *config);
 /** tj_family.resolve of such a form. */
 tj_status tj_textbook_resolve(const tj_problem *view, bool is_swapped, tj_config *config, tj_error *err);
 
-/** Fill in tile, block and axis, and what the epilogue reduces. */
-void tj_textbook_describe(const tj_problem *view, const tj_config *config, tj_template_params *params, tj_launch_form *form);
+/** Fill in tile, block, axis, what the epilogue reduces, and how elements are read: m and n say where (tj_scales_describe_elements). */
+void tj_textbook_describe(const tj_problem *view, const tj_config *config, tj_scales_place m, tj_scales_place n,
+                          tj_template_params *params, tj_launch_form *form);
 
 /** A matrix of which each thread takes an element of each tile, neighbours in memory along x; all of it `repeat` times. */
 void tj_textbook_count_lines(const tj_problem *view, tj_which which, int32_t tile_width, int64_t repeat, tj_traffic *traffic);

@@ -155,8 +155,11 @@ typedef struct tj_counts {
     tj_traffic shared_load, shared_store; /**< shared memory */
     int64_t global_bytes;                 /**< those of global memory together */
     int64_t mma;                          /**< products of small matrices that warps ask of the tensor cores (mma.sync) */
-    int64_t conversions; /**< instructions of warps that make what tensor cores take of what shared memory holds */
-    int64_t sums;        /**< additions beside the multiply-adds, where several threads or blocks share a sum */
+    int64_t conversions; /**< instructions of warps that make what tensor cores take of what shared memory holds, or
+                                  what it holds of weights */
+    /** Additions beside the multiply-adds, where several threads or blocks share a sum; and what widens weights in f32, or
+     * multiplies by scales along k. */
+    int64_t sums;
     int64_t
         async_bytes;   /**< of the loads, those that asynchronous copies bring to shared memory; no thread stores them there */
     int64_t waits;     /**< times that a block waits for global memory, one after the other: an estimate */

@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-/** Scales of M or N in host memory, as tj_operands has them in device memory. */
+/** Scales of M or N in host memory, as tj_operands has them in device memory; those along k are tight. */
 typedef struct tj_host_scale {
     const float *scale;
     int64_t stride; /**< from one product of the batch to the next; 0: tight; TJ_BROADCAST */
@@ -63,7 +63,8 @@ typedef struct tj_check_report {
  * type: Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., sections 3.1 and 3.5. (Two small terms are added
  * that change nothing else: half a subnormal number for every rounding, and u_p of the first term.) In place of k + 2 it is
  * 2 k + 2 where tensor cores may add in f32, for M and N narrower than f32 and for tf32: they cut off what f32 cannot hold
- * instead of rounding it, and k + 128 with TJ_COMPUTE_F32_SPLIT (docs/f32-split.md). Scales multiply R and |M| . |N|, and each adds 1 to n. Where the operands force a zero (a zero factor, k = 0), only a zero passes. NaN and infinity
+ * instead of rounding it, and k + 128 with TJ_COMPUTE_F32_SPLIT (docs/f32-split.md). Scales multiply R and |M| . |N|, and each adds 1 to n;
+ * those along k multiply the weights, and add 2 and the number of parts of k. Where the operands force a zero (a zero factor, k = 0), only a zero passes. NaN and infinity
  * must be where the reference has them, with its sign. If the operands have none, an element whose sum may overflow on the way,
  * depending on its order, may also be infinite or NaN. What a type holds without infinity is compared with R within its limits.
  *

@@ -53,7 +53,8 @@ typedef enum tj_argument_kind {
     TJ_ARG_WITH,
     TJ_ARG_WITH_LD,     /**< */
     TJ_ARG_WITH_STRIDE, /**< */
-    TJ_ARG_WITH_NUMBER  /**< */
+    TJ_ARG_WITH_NUMBER, /**< */
+    TJ_ARG_SCALE_LD /**< long long: of scales along k, from those of one part of k to those of the next; index: tj_which, of M or N */
 } tj_argument_kind;
 
 typedef enum tj_extent { TJ_EXTENT_J, TJ_EXTENT_K, TJ_EXTENT_L } tj_extent;

@@ -195,7 +195,7 @@ static bool more_is_plain(const tj_kernel *kernel, const tj_operands *x)
 
         if (ready->span > 0 && (!operand->address || (uintptr_t)operand->address % kernel->alignment[which] != 0 ||
                                 !is_apart(kernel, which, operand->address, x->p.address) ||
-                                (which >= TJ_WITH && operand->ld != 0 && operand->ld != ready->ld)))
+                                ((which >= TJ_WITH || ready->lines > 1) && operand->ld != 0 && operand->ld != ready->ld)))
             return false;
     }
     for (int i = 0; kernel->has_numbers && i < TJ_EPILOGUE_OPERANDS; i++)

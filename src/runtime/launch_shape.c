@@ -212,18 +212,27 @@ static tj_status resolve_c(const tj_kernel *kernel, const tj_operands *operands,
 static tj_status resolve_scales(const tj_kernel *kernel, int which, const tj_operands *x, tj_launch_shape *shape, tj_error *err)
 {
     const bool is_m = which == TJ_SCALES_OF_M;
-    const int32_t kind = is_m ? kernel->problem.epilogue.scale_m : kernel->problem.epilogue.scale_n;
-    const int64_t count = kind == TJ_SCALE_EACH ? (is_m ? shape->j : shape->l) : 1, stride = tj_operand_at(x, which)->stride;
+    const tj_which of = is_m ? TJ_MATRIX_M : TJ_MATRIX_N;
+    const int32_t kind = tj_scale_of(&kernel->problem, of);
+    const tj_operand *const given = tj_operand_at(x, which);
+    const int64_t width = kind >= TJ_SCALE_EACH ? (is_m ? shape->j : shape->l) : 1,
+                  lines = tj_scale_parts(&kernel->problem, of, shape->k), stride = given->stride;
+    const int64_t ld = tj_scales_along_k(&kernel->problem, of) && given->ld != 0 ? given->ld : width, count = lines * ld;
     const int64_t products = count_of(kernel, which, shape);
     tj_stored_shape *stored = &shape->matrix[which];
 
     if (kind == TJ_SCALE_NONE)
         return TJ_OK;
+    if (ld < width || ld > INT64_MAX / (lines + 1))
+        return tj_fail(
+            err, TJ_ERR_INVALID_ARGUMENT,
+            "%s.ld is %lld, and the scales of one part of k are %lld numbers: it must be at least that, or 0 for tight",
+            lower_name[which], (long long)ld, (long long)width);
     if (products > 1 && stride < 0 && stride != TJ_BROADCAST)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "%s.stride is %lld: use scales from one product to the next, 0 for %lld, or TJ_BROADCAST",
                        lower_name[which], (long long)stride, (long long)count);
-    *stored = (tj_stored_shape){1, count, count, stride == TJ_BROADCAST ? 0 : stride == TJ_TIGHT ? count : stride, 0};
+    *stored = (tj_stored_shape){lines, width, ld, stride == TJ_BROADCAST ? 0 : stride == TJ_TIGHT ? count : stride, 0};
     if (products == 1)
         stored->stride = 0;
     if (!resolve_span(stored, products, kernel->element_bytes[which]))

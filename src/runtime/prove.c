@@ -211,8 +211,10 @@ static tj_status compute_lines(const proving *v, const run *r, int64_t n, int64_
 
     x.n.address = address(v, TJ_MATRIX_N, n) + (size_t)(col * (k->n.layout == TJ_ROW_MAJOR ? 1 : k->n.ld)) * n_size;
     x.p.address = (char *)tj_buffer_address(v->simple_p) + (size_t)(at * v->width) * simple_size_of(v);
-    x.scale_m.address = scales(v, TJ_MATRIX_M, r->product, k->epilogue.scale_m == TJ_SCALE_EACH ? row : 0);
-    x.scale_n.address = scales(v, TJ_MATRIX_N, n, k->epilogue.scale_n == TJ_SCALE_EACH ? col : 0);
+    x.scale_m.address = scales(v, TJ_MATRIX_M, r->product, k->epilogue.scale_m >= TJ_SCALE_EACH ? row : 0);
+    x.scale_n.address = scales(v, TJ_MATRIX_N, n, k->epilogue.scale_n >= TJ_SCALE_EACH ? col : 0);
+    x.scale_m.ld = tj_scales_along_k(k, TJ_MATRIX_M) ? k->j.extent : 0;
+    x.scale_n.ld = tj_scales_along_k(k, TJ_MATRIX_N) ? k->l.extent : 0;
     if (has_c)
         x.c.address = address(v, TJ_MATRIX_C, r->product) + (size_t)(r->line * k->c.ld) * out;
     x.alpha = v->alpha;

@@ -34,6 +34,9 @@ static tj_parameter find_parameter(const tj_kernel *kernel, const tj_argument *a
     case TJ_ARG_SCALE_STRIDE:
         return (tj_parameter){TJ_IN_SHAPE, (uint16_t)(offsetof(tj_launch_shape, matrix) + scales * sizeof(tj_stored_shape) +
                                                       offsetof(tj_stored_shape, stride))};
+    case TJ_ARG_SCALE_LD:
+        return (tj_parameter){TJ_IN_SHAPE, (uint16_t)(offsetof(tj_launch_shape, matrix) + scales * sizeof(tj_stored_shape) +
+                                                      offsetof(tj_stored_shape, ld))};
     case TJ_ARG_WITH:
         return (tj_parameter){TJ_IN_OPERANDS,
                               (uint16_t)(offsetof(tj_operands, with) + (size_t)arg->index * sizeof(tj_operand))};

@@ -36,7 +36,7 @@ enum { MOST_FILE_BYTES = 64 << 20, ROW_BYTES = TJ_PROBLEM_TEXT_BYTES + 512 + TJ_
 
 static const char HEADER[] = "count,j,k,l,batch,dtype,n-dtype,p-dtype,compute,layout-m,layout-n,layout-p,ld-m,ld-n,ld-p,ld-c,"
                              "stride-m,stride-n,stride-p,stride-c,any,multiple-of,scale-m,scale-n,alpha,beta,epilogue,groups,"
-                             "offsets\n";
+                             "offsets,scale-k\n";
 
 typedef struct noted {
     tj_problem problem; /* with the extents of the launch */
@@ -260,7 +260,7 @@ static const char *layout_word(int layout)
 
 static const char *scale_word(int32_t scale)
 {
-    return scale == TJ_SCALE_ONE ? "one" : scale == TJ_SCALE_EACH ? "each" : "";
+    return scale == TJ_SCALE_ONE ? "one" : scale == TJ_SCALE_EACH ? "each" : scale == TJ_SCALE_ALONG_K ? "along-k" : "";
 }
 
 /* How many leading dimensions (or strides) the launch brings; *all: how many it could. */
@@ -329,6 +329,7 @@ static void print_row(const tj_problem *problem, char row[ROW_BYTES])
     add_text(&text, c.epilogue.expression.nodes > 0 ? epilogue : "");
     add_number(&text, c.groups.count, c.groups.count > 0);
     add_text(&text, c.groups.count > 0 ? offsets_word[c.groups.on_host != 0][c.groups.offset_bytes == 8] : "");
+    add_number(&text, c.scale_k, c.scale_k > 0);
     row[0] = '\0';
     if (tj_text_take(&text, &line, NULL) == TJ_OK)
         strcpy(row, line);

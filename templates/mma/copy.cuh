@@ -32,6 +32,15 @@ const index_t n_left = l - block_col - n_first;  // elements inside N, from this
 //@ end
 //@ end
 
+//@ if m_waits
+//@| vector_t<unsigned int, M_WIDTH / 4> m_weights[(M_LINES + M_GO - 1) / M_GO];  // of a phase, on their way from copy to store_weights
+//@ end
+//@ if n_waits
+//@| vector_t<unsigned int, N_WIDTH / 4> n_weights[(N_LINES + N_GO - 1) / N_GO];  // of a phase, on their way from copy to store_weights
+//@ end
+//@ if m_waits or n_waits
+
+//@ end
 //@ if m_clips_lines or m_clips_ends or n_clips_lines or n_clips_ends
 // copy: the tiles of a phase. What lies outside M and N becomes zero, and is not read.
 //@ else
@@ -57,8 +66,20 @@ const auto copy = [&](phase_t &into, index_t phase, int piece) {  //@ , checks_p
         //@| if (m_line + line >= M_LINES)
         //@|     break;  // there are more threads than copies
         //@ end
+        //@ if m_widens and m_parts
+        //@| m_weights[line / M_GO] = load_weights_one_by_one<M_WIDTH>(&m_from[line * ld_m], m_left);  //@ m_loaded for m_weights[line / M_GO]  //@ m_wanted for m_left
+        //@ elif m_widens and m_clips_lines or m_widens and m_clips_ends
+        //@| m_weights[line / M_GO] = load_weights_or_zero<M_WIDTH>(&m_from[line * ld_m], line < m_lines_left && m_left > 0);  //@ m_loaded for m_weights[line / M_GO]  //@ m_clips_lines && m_clips_ends
+        //@ elif m_widens
+        //@| m_weights[line / M_GO] = load_weights<M_WIDTH>(&m_from[line * ld_m]);  //@ m_loaded for m_weights[line / M_GO]
+        //@ else
         input_t *to = &into.M[m_place(m_line + line, m_first)];  //@ m_t for input_t
-        //@ if m_parts
+        //@ end
+        //@ if m_widens and not m_waits
+        //@| store_widened<M_WIDTH>(&into.M[m_place(m_line + line, m_first)], weights);
+        //@ end
+        //@ if m_widens
+        //@ elif m_parts
         //@| copy_async_part<M_WIDTH>(to, &m_from[line * ld_m], m_left);  //@ m_copy_part for copy_async_part  //@ m_wanted for m_left
         //@ elif m_clips_lines or m_clips_ends
         copy_async_or_zero<M_WIDTH * sizeof(input_t)>(to, &m_from[line * ld_m], line < m_lines_left && m_left > 0);  //@ copy_or_zero for copy_async_or_zero  //@ m_t for input_t  //@ m_clips_lines && m_clips_ends
@@ -72,8 +93,20 @@ const auto copy = [&](phase_t &into, index_t phase, int piece) {  //@ , checks_p
         //@| if (n_line + line >= N_LINES)
         //@|     break;  // there are more threads than copies
         //@ end
+        //@ if n_widens and n_parts
+        //@| n_weights[line / N_GO] = load_weights_one_by_one<N_WIDTH>(&n_from[line * ld_n], n_left);  //@ n_loaded for n_weights[line / N_GO]  //@ n_wanted for n_left
+        //@ elif n_widens and n_clips_lines or n_widens and n_clips_ends
+        //@| n_weights[line / N_GO] = load_weights_or_zero<N_WIDTH>(&n_from[line * ld_n], line < n_lines_left && n_left > 0);  //@ n_loaded for n_weights[line / N_GO]  //@ n_clips_lines && n_clips_ends
+        //@ elif n_widens
+        //@| n_weights[line / N_GO] = load_weights<N_WIDTH>(&n_from[line * ld_n]);  //@ n_loaded for n_weights[line / N_GO]
+        //@ else
         input_t *to = &into.N[n_place(n_line + line, n_first)];  //@ n_t for input_t
-        //@ if n_parts
+        //@ end
+        //@ if n_widens and not n_waits
+        //@| store_widened<N_WIDTH>(&into.N[n_place(n_line + line, n_first)], weights);
+        //@ end
+        //@ if n_widens
+        //@ elif n_parts
         //@| copy_async_part<N_WIDTH>(to, &n_from[line * ld_n], n_left);  //@ n_copy_part for copy_async_part  //@ n_wanted for n_left
         //@ elif n_clips_lines or n_clips_ends
         copy_async_or_zero<N_WIDTH * sizeof(input_t)>(to, &n_from[line * ld_n], line < n_lines_left && n_left > 0);  //@ copy_or_zero for copy_async_or_zero  //@ n_t for input_t  //@ n_clips_lines && n_clips_ends
@@ -92,3 +125,31 @@ const auto copy = [&](phase_t &into, index_t phase, int piece) {  //@ , checks_p
     //@| n_from += BK;
     //@ end
 };
+//@ if m_waits
+
+//@| // store_weights: those that copy has loaded, some steps after it, into the same tile.
+//@| const auto store_weights = [&](phase_t &into) {
+//@| #pragma unroll
+//@|     for (int line = 0; line < M_LINES; line += M_GO) {
+//@ if m_spares
+//@|         if (m_line + line >= M_LINES)
+//@|             break;  // there are more threads than copies
+//@ end
+//@|         store_widened<M_WIDTH>(&into.M[m_place(m_line + line, m_first)], m_weights[line / M_GO]);
+//@|     }
+//@| };
+//@ end
+//@ if n_waits
+
+//@| // store_weights: those that copy has loaded, some steps after it, into the same tile.
+//@| const auto store_weights = [&](phase_t &into) {
+//@| #pragma unroll
+//@|     for (int line = 0; line < N_LINES; line += N_GO) {
+//@ if n_spares
+//@|         if (n_line + line >= N_LINES)
+//@|             break;  // there are more threads than copies
+//@ end
+//@|         store_widened<N_WIDTH>(&into.N[n_place(n_line + line, n_first)], n_weights[line / N_GO]);
+//@|     }
+//@| };
+//@ end

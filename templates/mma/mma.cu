@@ -46,6 +46,9 @@ constexpr int SPLITS = 4;  //@ splits
 //@ if copies_plain
 //@| #include "parts/plain.cuh"  //@ include
 //@ end
+//@ if widens_words
+//@| #include "parts/widen.cuh"  //@ include
+//@ end
 #include "parts/mma.cuh"  //@ include
 //@ if swizzles
 #include "parts/swizzle.cuh"  //@ include
@@ -99,6 +102,9 @@ mma(  //@ kernel for mma
 
     // multiply: one step's products, added to the thread's sums.
     sum_t sum[TM][TN] = {};
+    //@ if adds_parts
+    //@| sum_t part[TM][TN] = {};  // of the elements of k that have one scale
+    //@ end
     //@ if loads_ahead
     const auto multiply = [&](int step) {
     //@ else
@@ -115,10 +121,13 @@ mma(  //@ kernel for mma
                 //@ else
                 const int col = 2 * c, next = col + 1;
                 //@ end
-                multiply_add(m[step % 2][r], n[step % 2][c], sum[2 * r][col], sum[2 * r][next], sum[2 * r + 1][col], sum[2 * r + 1][next]);  //@ m_now for m[step % 2]  //@ n_now for n[step % 2]
+                multiply_add(m[step % 2][r], n[step % 2][c], sum[2 * r][col], sum[2 * r][next], sum[2 * r + 1][col], sum[2 * r + 1][next]);  //@ m_now for m[step % 2]  //@ n_now for n[step % 2]  //@ products for sum  //@ products for sum  //@ products for sum  //@ products for sum
             }
     };
 
+    //@ if adds_parts
+    //@| #include "mma/part.cuh"  //@ include
+    //@ end
     #include "parts/walk.cuh"  //@ include
 
     #include "parts/store.cuh"  //@ include

@@ -1,5 +1,5 @@
 // What one phase needs. The tiles lie as M and N do: a line holds neighbours in memory.
-constexpr int CHUNK = 16 / sizeof(input_t);  // elements of 16 bytes  //@ m_t for input_t
+constexpr int CHUNK = 16 / sizeof(input_t);  // elements of 16 bytes  //@ m_tile_t for input_t
 //@ if m_row_major
 constexpr int M_LINES = BM, M_LINE = BK;  // lines, and elements of a line
 //@ else
@@ -13,8 +13,8 @@ constexpr int N_LINES = BK, N_LINE = BN;
 constexpr int M_PITCH = M_LINE + 0;  // from one line to the next: so much more keeps lanes in different banks  //@ m_pitch for 0
 constexpr int N_PITCH = N_LINE + 0;  //@ n_pitch for 0
 struct __align__(128) phase_t {
-    input_t M[M_LINES * M_PITCH];  //@ m_t for input_t
-    input_t N[N_LINES * N_PITCH];  //@ n_t for input_t
+    input_t M[M_LINES * M_PITCH];  //@ m_tile_t for input_t
+    input_t N[N_LINES * N_PITCH];  //@ n_tile_t for input_t
 };
 
 // Where an element of a line lies in its tile.

@@ -23,8 +23,25 @@ naive(  //@ kernel for naive
 
     #include "parts/product.cuh"  //@ include
     sum_t Pvalue = 0;
+    //@ if m_scales_k or n_scales_k
+    //@| for (index_t i = 0; i < k; ++i) {  //@ terms for k
+    //@ if m_row_major
+    //@|     const sum_t m = M[Row * ld_m + i];  //@ m_element for M
+    //@ else
+    //@|     const sum_t m = M[i * ld_m + Row];  //@ m_element for M
+    //@ end
+    //@ if n_row_major
+    //@|     const sum_t n = N[i * ld_n + Col];  //@ n_element for N
+    //@ else
+    //@|     const sum_t n = N[Col * ld_n + i];  //@ n_element for N
+    //@ end
+    //@|     Pvalue += m * n;
+    //@| }
+    //@ else
     for (index_t i = 0; i < k; ++i)  //@ terms for k
-    //@ if m_row_major and n_row_major
+    //@ end
+    //@ if m_scales_k or n_scales_k
+    //@ elif m_row_major and n_row_major
         Pvalue += M[Row * ld_m + i] * N[i * ld_n + Col];
     //@ elif m_row_major and not n_row_major
     //@|     Pvalue += M[Row * ld_m + i] * N[Col * ld_n + i];

@@ -66,6 +66,9 @@ constexpr long long stride_p = 512 * 700;  //@ stride_p
 //@ if fixed_stride_c
 constexpr long long stride_c = 512 * 700;  //@ stride_c
 //@ end
+//@ if m_scales_k or n_scales_k
+//@| constexpr int SCALE_K = 64;  // elements of k that each scale of the weights is for  //@ scale_k
+//@ end
 //@ if expression
 //@| #include "parts/functions.cuh"  //@ include
 //@ end

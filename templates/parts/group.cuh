@@ -8,6 +8,6 @@ const index_t block_row = group.begin + static_cast<index_t>(tile_y - group.befo
 //@ elif many_groups
 N += group.number * stride_n;
 //@ end
-//@ if scale_n and many_groups
+//@ if scale_n and many_groups or n_scales_k and many_groups
 //@| scale_n += group.number * stride_scale_n;
 //@ end

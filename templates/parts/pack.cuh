@@ -9,9 +9,9 @@
 //@| // Here each element is rounded to tf32 once, and not each time that a warp loads it.
 //@ end
 constexpr int PACK_THREADS = 256;
-constexpr int PACK_WIDTH = 16 / sizeof(input_t);  // elements of 16 bytes  //@ m_t for input_t
+constexpr int PACK_WIDTH = 16 / sizeof(input_t);  // elements of 16 bytes  //@ m_tile_t for input_t
 //@ if pack_transposes
-constexpr int PACK_EDGE = 128 / sizeof(input_t);  // of 128 bytes  //@ m_t for input_t
+constexpr int PACK_EDGE = 128 / sizeof(input_t);  // of 128 bytes  //@ m_tile_t for input_t
 //@ end
 
 //@ if pack_wide
@@ -48,12 +48,23 @@ __device__ __forceinline__ void store_chunk(void *to, uint4 chunk)
 
 //@ if pack_copies
 // `lines` of so many elements, ld apart, become lines_packed lines, ld_packed apart. What is added is zero.
-//@ if pack_wide
+//@ if pack_widens
+//@| // Weights become numbers of the type that they are multiplied by.
+//@ end
+//@ if pack_wide and not pack_widens
 template <bool WIDE, typename element_t>
+//@ elif pack_wide
+//@| template <bool WIDE, typename element_t, typename packed_t>
+//@ elif pack_widens
+//@| template <typename element_t, typename packed_t>
 //@ else
 //@| template <typename element_t>
 //@ end
+//@ if pack_widens
+//@| __device__ __forceinline__ void pack_lines(const element_t *from, long long ld, packed_t *to, long long ld_packed, long long lines_packed, long long lines, long long elements)
+//@ else
 __device__ __forceinline__ void pack_lines(const element_t *from, long long ld, element_t *to, long long ld_packed, long long lines_packed, long long lines, long long elements)
+//@ end
 {
     const long long chunks = ld_packed / PACK_WIDTH;
 #pragma unroll 1  // several turns at once would not fit the registers of every target
@@ -62,7 +73,16 @@ __device__ __forceinline__ void pack_lines(const element_t *from, long long ld, 
         vector_t<element_t, PACK_WIDTH> chunk = {};
         if (line < lines)
             chunk = load_chunk<WIDE>(&from[line * ld], first, elements);  //@ load_chunk for load_chunk<WIDE>
+        //@ if pack_widens
+        //@| if constexpr (sizeof(element_t) < sizeof(packed_t)) {
+        //@|     const auto widened = widen<PACK_WIDTH>(reinterpret_cast<const vector_t<unsigned int, PACK_WIDTH / 4> &>(chunk));
+        //@|     store_chunk(&to[line * ld_packed + first], reinterpret_cast<const uint4 &>(widened));
+        //@| } else {
+        //@|     store_chunk(&to[line * ld_packed + first], reinterpret_cast<const uint4 &>(chunk));
+        //@| }
+        //@ else
         store_chunk(&to[line * ld_packed + first], reinterpret_cast<const uint4 &>(chunk));
+        //@ end
     }
 }
 
@@ -77,16 +97,16 @@ __device__ __forceinline__ void pack_lines(const element_t *from, long long ld, 
 extern "C" __global__ void __launch_bounds__(PACK_THREADS)
 pack(  //@ pack for pack
     //@ if packs_m and packs_n
-    const input_t *__restrict__ M,  //@ m_t for input_t
-    const input_t *__restrict__ N,  //@ n_t for input_t
-    input_t *M_packed,  //@ m_t for input_t
-    input_t *N_packed)  //@ n_t for input_t
+    const input_t *__restrict__ M,  //@ m_from_t for input_t
+    const input_t *__restrict__ N,  //@ n_from_t for input_t
+    input_t *M_packed,  //@ m_tile_t for input_t
+    input_t *N_packed)  //@ n_tile_t for input_t
     //@ elif packs_m
-    //@| const input_t *__restrict__ M,  //@ m_t for input_t
-    //@| input_t *M_packed)  //@ m_t for input_t
+    //@| const input_t *__restrict__ M,  //@ m_from_t for input_t
+    //@| input_t *M_packed)  //@ m_tile_t for input_t
     //@ else
-    //@| const input_t *__restrict__ N,  //@ n_t for input_t
-    //@| input_t *N_packed)  //@ n_t for input_t
+    //@| const input_t *__restrict__ N,  //@ n_from_t for input_t
+    //@| input_t *N_packed)  //@ n_tile_t for input_t
     //@ end
 {
     #include "parts/dependents.cuh"  //@ include

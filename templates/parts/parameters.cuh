@@ -34,10 +34,16 @@
 //@ if any_stride_c and not splits_k
 //@| long long stride_c,
 //@ end
-//@ if scale_m and batched and not splits_k
+//@ if m_scales_k
+//@| long long ld_scale_m,
+//@ end
+//@ if n_scales_k
+//@| long long ld_scale_n,
+//@ end
+//@ if scale_m and batched and not splits_k or m_scales_k and batched
 //@| long long stride_scale_m,
 //@ end
-//@ if scale_n and batched and not splits_k or scale_n and many_groups
+//@ if scale_n and batched and not splits_k or scale_n and many_groups or n_scales_k and batched or n_scales_k and many_groups
 //@| long long stride_scale_n,
 //@ end
 //@ if any_batch
@@ -49,10 +55,10 @@ sum_t alpha,  //@ scalar_t for sum_t
 //@ if has_beta and not always_c and not splits_k
 sum_t beta,  //@ scalar_t for sum_t
 //@ end
-//@ if scale_m and not splits_k
+//@ if scale_m and not splits_k or m_scales_k
 //@| const float *__restrict__ scale_m,
 //@ end
-//@ if scale_n and not splits_k
+//@ if scale_n and not splits_k or n_scales_k
 //@| const float *__restrict__ scale_n,
 //@ end
 //@ if operands and not splits_k

@@ -12,6 +12,12 @@
 //@ elif batched
 //@| N += blockIdx.z / SPLITS * stride_n;
 //@ end
+//@ if m_scales_k and batched
+//@| scale_m += blockIdx.z / SPLITS * stride_scale_m;
+//@ end
+//@ if n_scales_k and batched
+//@| scale_n += blockIdx.z / SPLITS * stride_scale_n;
+//@ end
 //@ if batched or points
 
 //@ end
@@ -28,6 +34,12 @@ M += blockIdx.z * stride_m;
 //@| const input_t *N = N_array[blockIdx.z];  //@ n_t for input_t
 //@ elif batched
 N += blockIdx.z * stride_n;
+//@ end
+//@ if m_scales_k and batched
+//@| scale_m += blockIdx.z * stride_scale_m;
+//@ end
+//@ if n_scales_k and batched
+//@| scale_n += blockIdx.z * stride_scale_n;
 //@ end
 #include "parts/output.cuh"  //@ include
 //@ if batched or points

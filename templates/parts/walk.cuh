@@ -15,6 +15,12 @@ for (int s = 0; s < STAGES - 1; ++s) {
     //@ else
     //@| copy(tiles[s], s);  //@ , checks_phases
     //@ end
+    //@ if stores_weights and may_be_short
+    //@| if (s < phases)
+    //@|     store_weights(tiles[s]);
+    //@ elif stores_weights
+    //@| store_weights(tiles[s]);
+    //@ end
     //@ if copies_async
     commit_copies();
     //@ end
@@ -40,6 +46,10 @@ for (index_t phase = 0; phase < phases; ++phase) {
         if (step + 1 < STEPS) {
             load(tiles[current], step + 1);
         } else if (phase + 1 < phases) {
+            //@ if stores_weights
+            //@| if (phase + STAGES - 1 < phases)
+            //@|     store_weights(tiles[free]);
+            //@ end
             //@ if copies_async
             wait_for_copies<STAGES - 2>();
             //@ end
@@ -72,11 +82,19 @@ for (index_t phase = 0; phase < phases; ++phase) {
     }
     //@ if not loads_ahead
     //@| if (phase + 1 < phases) {
+    //@ if stores_weights
+    //@|     if (phase + STAGES - 1 < phases)
+    //@|         store_weights(tiles[free]);
+    //@ end
     //@ if copies_async
     //@|     wait_for_copies<STAGES - 2>();
     //@ end
     //@|     __syncthreads();  // the next phase's tiles are complete, and nobody needs this phase's any more
     //@| }
+    //@ end
+    //@ if adds_parts
+    //@| if ((phase * BK + BK) % SCALE_K == 0 || phase + 1 == phases)  //@ phase_k for phase * BK
+    //@|     add_part(phase);
     //@ end
     free = current;
     current = next;

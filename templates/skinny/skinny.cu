@@ -100,6 +100,9 @@ skinny(  //@ kernel for skinny
 
     input_t m_next[M_SHARE];  //@ m_t for input_t
     input_t n_next[K_THREAD][TN];  //@ n_t for input_t
+    //@ if n_scales_k
+    //@| float n_scale_next[K_THREAD / RUN][TN];  // one for each run, of which SCALE_K is a multiple
+    //@ end
     const auto load = [&](index_t phase) {
         // This thread's share of N: nobody else needs it.
 #pragma unroll
@@ -133,6 +136,16 @@ skinny(  //@ kernel for skinny
             //@|     n_next[i + e][c] = n.element[e];
             //@ end
         }
+        //@ if n_scales_k
+//@| #pragma unroll
+        //@| for (int i = 0; i < K_THREAD; i += RUN)
+//@| #pragma unroll
+        //@|     for (int c = 0; c < TN; ++c) {
+        //@|         const index_t kk = phase + k_of(i);
+        //@|         const index_t col = block_col + col_of(c);
+        //@|         n_scale_next[i / RUN][c] = kk < k && col < l ? scale_n[kk / SCALE_K * ld_scale_n + col] : 0;  //@ check_k && check_l  //@ k_end for k
+        //@|     }
+        //@ end
         // Its share of M, for everyone.
 #pragma unroll
         for (int i = 0; i < M_SHARE; ++i) {
@@ -192,7 +205,11 @@ skinny(  //@ kernel for skinny
         for (int i = 0; i < K_THREAD; ++i)
 #pragma unroll
             for (int c = 0; c < TN; ++c)
+            //@ if n_scales_k
+            //@|     n[i][c] = n_scale_next[i / RUN][c] * n_next[i][c];
+            //@ else
                 n[i][c] = n_next[i][c];
+            //@ end
         __syncthreads();  // the tile of M is complete, and everyone is done with the last but one
 
         //@ if loops

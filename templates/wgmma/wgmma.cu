@@ -39,6 +39,9 @@ constexpr int SPLITS = 4;  //@ splits
 //@ end
 
 #include "parts/vector.cuh"  //@ include
+//@ if widens_words
+//@| #include "parts/widen.cuh"  //@ include
+//@ end
 #include "parts/barrier.cuh"  //@ include
 #include "parts/tensor.cuh"  //@ include
 #include "parts/wgmma.cuh"  //@ include

@@ -471,7 +471,7 @@ Test(command, completes_words_from_its_tables)
         {"run --dtype ''", "f32 f64 f16 bf16 e4m3 e5m2 s8 u8 "},
         {"run --p-dtype ''", "f32 f64 f16 bf16 e4m3 e5m2 s8 u8 s32 "},
         {"run --compute ''", "f32 f64 tf32 s32 f32_split f32_fp8 "},
-        {"run --scale-n ''", "one each "},
+        {"run --scale-n ''", "one each along-k "},
         {"matmul ''", ":files "},
         {"matmul -o ''", ":files "},
         {"run --cache-dir ''", ":files "},

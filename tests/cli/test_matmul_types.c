@@ -80,6 +80,26 @@ Test(matmul_types, of_integers_come_from_files_and_go_to_them)
     expect_bytes(scaled, sizeof scaled, "|i1");
 }
 
+/* The first two elements of k are scaled by 1 and 2, the third by 0.5 and 4. */
+Test(matmul_types, of_weights_have_scales_along_k)
+{
+    static const float scaled[] = {1.5F, 558, 126, -65280};
+
+    if (!has_compiler())
+        return;
+    cr_assert(
+        eq(int,
+           shell(INTEGERS "printf '\\000\\000\\200\\077\\000\\000\\000\\100\\000\\000\\000\\077\\000\\000\\200\\100' | npy "
+                          "S.npy '<f4' 2 2; $T matmul M.npy N.npy -o P.npy --dtype f16 --n-dtype u8 --p-dtype f32 --scale-n "
+                          "S.npy --scale-k 2"),
+           0),
+        "%s", errors);
+    expect_bytes(scaled, sizeof scaled, "<f4");
+    cr_expect(eq(int, shell("$T matmul M.npy N.npy -o P.npy --dtype f16 --n-dtype u8 --scale-n S.npy"), 1), "%s", errors);
+    cr_expect(strstr(errors, "S.npy is 2 x 2, and k is 3: scales along k have a row for every --scale-k elements") != NULL,
+              "%s", errors);
+}
+
 /* 1.5 * 2 in e4m3 and e5m2 (0x3c and 0x40), scaled by 0.5 and 4 as a whole, into e5m2: 6 is 0x46. */
 Test(matmul_types, of_8_bit_floats_may_differ)
 {
@@ -122,7 +142,9 @@ Test(matmul_types, that_do_not_go_together_are_told_in_words)
         {"$T run 8x8x8 --dtype e4m3 --n-dtype s8",
          "M is e4m3 but N is s8: give both one type, e4m3 and e5m2, s8 and u8, or one of them s8"},
         {"$T run 8x8x8 --compute f17", "no way to compute is named \"f17\": use f32, f64, tf32, s32, f32_split or f32_fp8"},
-        {"$T run 8x8x8 --scale-m all", "use one of one, each"},
+        {"$T run 8x8x8 --scale-m all", "use one of one, each, along-k"},
+        {"$T run 8x8x8 --scale-n along-k --scale-k 4", "which is for weights of s8 or u8"},
+        {"$T run 8x8x8 --dtype f16 --n-dtype s8 --scale-k 4", "scale_k is 4 and there are no scales along k"},
         {"$T run 8x8x8 --dtype f64 --scale-m one", "scales are f32 and go with no f64"},
         {"$T run 8x8x8 --dtype u8 --family simt", "family simt takes matrices of f32, f64, f16 or bf16, and M is u8"},
     };

@@ -101,6 +101,7 @@ static const golden rows[] = {
     {"mma/gathered", "mma:bm=64,bn=64", PROBLEM(ANY(0), ANY(0), FIXED(704), .m.type = TJ_S8)},
     {"mma/needed", "mma:bm=64,bn=128,wm=32,wn=64,steps=4,pack=none",
      PROBLEM(FIXED(1023), FIXED(1023), FIXED(1023), .m.type = TJ_F32, .compute = TJ_COMPUTE_TF32)},
+    {"mma/weights", "mma", PROBLEM(FIXED(512), FIXED(304), FIXED(704), .m.type = TJ_BF16, .n.type = TJ_S8)},
     {"mma/registers", "mma:stages=2,copy=registers", PROBLEM(FIXED(512), FIXED(304), FIXED(704), .m.type = TJ_F16)},
     {"mma/columns", "mma:bm=64,bn=64",
      PROBLEM(FIXED(512), FIXED(320), FIXED(704), .m.type = TJ_F16, .m.layout = 1, .n.layout = 1, .p.layout = 1,

@@ -118,6 +118,12 @@ static void draw_types(tj_problem *p, int w)
         p->epilogue.scale_m = (int32_t)PICK(TJ_SCALE_NONE, TJ_SCALE_ONE, TJ_SCALE_EACH);
         p->epilogue.scale_n = (int32_t)PICK(TJ_SCALE_NONE, TJ_SCALE_ONE, TJ_SCALE_EACH);
     }
+    const int n_is_int8 = p->n.type == TJ_S8 || p->n.type == TJ_U8, m_is_int8 = p->m.type == TJ_S8 || p->m.type == TJ_U8;
+
+    if (p->n.type != 0 && m_is_int8 != n_is_int8 && next() % 2 == 0) { /* of weights */
+        *(m_is_int8 ? &p->epilogue.scale_m : &p->epilogue.scale_n) = TJ_SCALE_ALONG_K;
+        p->scale_k = (int32_t)PICK(1, 7, 16, 32, 64, 128);
+    }
 }
 
 /* Groups in the place of a batch: M, P and C are one matrix each, and N is as many as there are groups. */
@@ -235,13 +241,13 @@ static void describe(request *r, const char *number)
     snprintf(r->label, sizeof r->label,
              "%s: %lldx%lldx%lldx%lld dtype %d n %d p %d compute %d layouts %d%d%d transposes %d%d any %d%d%d%d ld %lld %lld "
              "%lld %lld strides %lld "
-             "%lld %lld %lld scales %d%d alpha %d beta %d groups %lld of %d %s, %s",
+             "%lld %lld %lld scales %d%d of %d alpha %d beta %d groups %lld of %d %s, %s",
              number, (long long)k->j.extent, (long long)k->k.extent, (long long)k->l.extent, (long long)k->batch, p->m.type,
              p->n.type, p->p.type, p->compute, p->m.layout, p->n.layout, p->p.layout, p->m.transposed, p->n.transposed,
              p->j.mode, p->k.mode, p->l.mode, p->batch == TJ_ANY, (long long)p->m.ld, (long long)p->n.ld, (long long)p->p.ld,
              (long long)p->c.ld, (long long)p->m.stride, (long long)p->n.stride, (long long)p->p.stride, (long long)p->c.stride,
-             p->epilogue.scale_m, p->epilogue.scale_n, p->epilogue.has_alpha, p->epilogue.has_beta, (long long)p->groups.count,
-             p->groups.offset_bytes, p->groups.on_host ? "on the host" : "on the device", text);
+             p->epilogue.scale_m, p->epilogue.scale_n, p->scale_k, p->epilogue.has_alpha, p->epilogue.has_beta,
+             (long long)p->groups.count, p->groups.offset_bytes, p->groups.on_host ? "on the host" : "on the device", text);
 }
 
 /* ---- operands ----------------------------------------------------------------------------------------------------- */

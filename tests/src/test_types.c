@@ -279,6 +279,7 @@ Test(types, of_weights_are_widened_or_refused)
       wrong[] = {{TJ_F64, TJ_S8}, {TJ_E4M3, TJ_U8}, {TJ_S8, TJ_E5M2}};
     static const char *const widen[] = {"naive", "tiled", "skinny"}, *const refuse[] = {"simt", "small_batch", "strip", "mma",
                                                                                         "wgmma"};
+    static const size_t tensor_cores = 3; /* of refuse: they widen to 16 bits */
 
     open_context("sm_90", TJ_PROVE_NEVER);
     for (size_t i = 0; i < 3; i++) {
@@ -293,15 +294,225 @@ Test(types, of_weights_are_widened_or_refused)
         problem.n.type = right[i].n;
         problem.epilogue.scale_n = TJ_SCALE_EACH;
         for (size_t f = 0; f < sizeof refuse / sizeof refuse[0]; f++) {
+            config = (tj_config)TJ_CONFIG_INIT;
             config.family = tj_family_find(refuse[f]);
+            if (f >= tensor_cores && right[i].n != TJ_F32)
+                continue;
             cr_expect(eq(int, tj_config_resolve(&problem, &config, &err), TJ_ERR_INVALID_ARGUMENT), "%s", refuse[f]);
             cr_expect(says(refuse[f]), "%s", err.message);
+            if (f >= tensor_cores)
+                cr_expect(says("multiplies weights of 8 bits by f16 or bf16, not by f32"), "%s", err.message);
         }
         for (size_t f = 0; f < 3 && has_nvrtc(); f++)
             expect_right_product(&problem, widen[f], NULL, widen[f]);
         problem.compute = TJ_COMPUTE_TF32;
         cr_expect(eq(int, tj_problem_check(&problem, &err), TJ_ERR_INVALID_ARGUMENT));
         cr_expect(says("use f32"), "%s", err.message);
+    }
+}
+
+/* In every layout, with lines that 8, 4 and no bytes at once divide, as M and as N, on the way to shared memory and in a step ahead. */
+Test(types, of_weights_are_widened_for_tensor_cores)
+{
+    static const struct {
+        const char *config;
+        tj_type m, n;
+        int32_t j, k, l, m_layout, n_layout, batch;
+    } row[] = {
+        {"mma:bm=32,bn=32,wm=16,wn=16", TJ_BF16, TJ_S8, 32, 64, 64, 0, 0, 1},
+        {"mma:bm=32,bn=32,wm=16,wn=16,pack=none", TJ_F16, TJ_U8, 33, 70, 44, 0, 0, 2},
+        {"mma:bm=32,bn=32,wm=16,wn=16,pack=none", TJ_F16, TJ_S8, 33, 70, 47, 1, 1, 1},
+        {"mma:bm=32,bn=32,wm=16,wn=16,pack=none", TJ_U8, TJ_BF16, 34, 72, 40, 1, 0, 1},
+        {"mma:bm=32,bn=32,wm=16,wn=16,steps=4,pack=n,splits=2", TJ_BF16, TJ_U8, 33, 171, 47, 0, 0, 1},
+        {"mma:bm=32,bn=32,wm=16,wn=16,pack=both", TJ_S8, TJ_F16, 33, 71, 47, 0, 1, 2},
+        {"mma:bm=32,bn=32,wm=16,wn=16,copy=registers,width=8", TJ_F16, TJ_S8, 40, 72, 40, 1, 1, 1},
+        {"mma:bm=32,bn=32,wm=16,wn=16,width=1", TJ_S8, TJ_BF16, 32, 64, 32, 0, 0, 1},
+        {"wgmma:bm=64,bn=32", TJ_BF16, TJ_S8, 65, 72, 48, 0, 0, 1},
+        {"wgmma:bm=64,bn=32", TJ_U8, TJ_F16, 65, 71, 47, 1, 1, 2},
+    };
+
+    open_context("sm_90", TJ_PROVE_NEVER);
+    for (size_t i = 0; i < sizeof row / sizeof row[0] && has_nvrtc(); i++) {
+        tj_problem problem = TJ_PROBLEM_INIT(row[i].j, row[i].k, row[i].l, row[i].m);
+        tj_workbench_options options = TJ_WORKBENCH_INIT;
+        char label[160];
+
+        problem.n.type = row[i].n;
+        problem.m.layout = (int16_t)row[i].m_layout;
+        problem.n.layout = (int16_t)row[i].n_layout;
+        problem.p.layout = (int16_t)(i % 3 == 2);
+        problem.batch = row[i].batch;
+        problem.epilogue.scale_m = row[i].m == TJ_S8 || row[i].m == TJ_U8 ? TJ_SCALE_EACH : TJ_SCALE_NONE;
+        problem.epilogue.scale_n = row[i].n == TJ_S8 || row[i].n == TJ_U8 ? TJ_SCALE_EACH : TJ_SCALE_NONE;
+        problem.p.type = TJ_F32;
+        options.guard_bytes = 256;
+        snprintf(label, sizeof label, "%s, variant %zu", row[i].config, i);
+        expect_right_product(&problem, row[i].config, &options, label);
+    }
+}
+
+/* In every family that takes them: parts that phases divide, a short last one, splits, batches, groups, and weights as M. */
+Test(types, scales_along_k_multiply_parts)
+{
+    static const struct {
+        const char *config;
+        tj_type m, n;
+        int32_t j, k, l, scale_k, m_layout, n_layout, batch, groups;
+    } row[] = {
+        {"naive", TJ_F32, TJ_S8, 5, 70, 18, 9, 0, 0, 1, 0},
+        {"naive", TJ_U8, TJ_BF16, 5, 70, 18, 100, 1, 1, 2, 0},
+        {"tiled", TJ_F16, TJ_U8, 21, 70, 18, 24, 0, 0, 2, 0},
+        {"tiled:shared=dynamic", TJ_S8, TJ_F32, 21, 70, 18, 1, 1, 1, 1, 0},
+        {"tiled", TJ_BF16, TJ_S8, 33, 64, 18, 16, 0, 1, 1, 3},
+        {"skinny", TJ_BF16, TJ_S8, 5, 200, 36, 64, 0, 0, 2, 0},
+        {"skinny:splits=2", TJ_F32, TJ_U8, 5, 200, 36, 32, 0, 1, 1, 0},
+        {"mma:bm=32,bn=32,wm=16,wn=16", TJ_BF16, TJ_S8, 33, 200, 47, 64, 0, 0, 1, 0},
+        {"mma:bm=32,bn=32,wm=16,wn=16,steps=4,splits=2", TJ_F16, TJ_U8, 33, 200, 48, 128, 1, 1, 2, 0},
+        {"mma:bm=32,bn=32,wm=16,wn=16,pack=m", TJ_S8, TJ_F16, 34, 100, 40, 32, 1, 0, 1, 0},
+        {"mma:bm=32,bn=32,wm=16,wn=16", TJ_BF16, TJ_U8, 70, 96, 32, 32, 0, 0, 1, 3},
+    };
+
+    open_context("sm_90", TJ_PROVE_NEVER);
+    for (size_t i = 0; i < sizeof row / sizeof row[0] && has_nvrtc(); i++) {
+        const bool is_m = row[i].m == TJ_S8 || row[i].m == TJ_U8;
+        tj_problem problem = TJ_PROBLEM_INIT(row[i].j, row[i].k, row[i].l, row[i].m);
+        tj_workbench_options options = TJ_WORKBENCH_INIT;
+        char label[160];
+
+        problem.n.type = row[i].n;
+        problem.m.layout = (int16_t)row[i].m_layout;
+        problem.n.layout = (int16_t)row[i].n_layout;
+        problem.p.layout = (int16_t)(row[i].groups == 0 && i % 4 == 3);
+        problem.batch = row[i].batch;
+        problem.groups.count = row[i].groups;
+        problem.epilogue.scale_m = is_m ? TJ_SCALE_ALONG_K : TJ_SCALE_EACH; /* those of a sum go on as they are */
+        problem.epilogue.scale_n = is_m ? TJ_SCALE_ONE : TJ_SCALE_ALONG_K;
+        problem.scale_k = row[i].scale_k;
+        problem.p.type = TJ_F32;
+        options.guard_bytes = 256;
+        snprintf(label, sizeof label, "%s, variant %zu", row[i].config, i);
+        expect_right_product(&problem, row[i].config, &options, label);
+    }
+}
+
+Test(types, scales_along_k_are_refused_in_words)
+{
+    static const struct {
+        const char *config, *words;
+        int32_t m, n, scale_k;
+    } row[] = {
+        {"tiled", "use TJ_SCALE_EACH", TJ_BF16, TJ_BF16, 32},
+        {"tiled", "use TJ_SCALE_EACH", TJ_S8, TJ_BF16, 32},
+        {"tiled", "such as 32, 64 or 128", TJ_BF16, TJ_S8, 0},
+        {"wgmma", "family wgmma takes no scales along k, and the problem has them for each 32 elements", TJ_BF16, TJ_S8, 32},
+        {"mma", "family mma takes scales along k for multiples of 32 elements", TJ_BF16, TJ_S8, 48},
+        {"mma:steps=4", "use steps=2", TJ_BF16, TJ_S8, 32},
+        {"mma:wm=64,wn=64", "a warp tile of 64 x 64 sums does not fit the registers: 2048 are the most", TJ_BF16, TJ_S8, 32},
+        {"skinny:stream=m", "N has scales along k", TJ_BF16, TJ_S8, 32},
+    };
+    tj_config config;
+
+    open_context("sm_90", TJ_PROVE_NEVER);
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        tj_problem problem = TJ_PROBLEM_INIT(16, 64, 16, row[i].m);
+
+        problem.n.type = row[i].n;
+        problem.epilogue.scale_n = TJ_SCALE_ALONG_K;
+        problem.scale_k = row[i].scale_k;
+        cr_assert(eq(int, tj_config_parse(row[i].config, &config, &err), TJ_OK));
+        cr_expect(eq(int, tj_config_resolve(&problem, &config, &err), TJ_ERR_INVALID_ARGUMENT), "%s", row[i].config);
+        cr_expect(says(row[i].words), "%s", err.message);
+    }
+}
+
+/* A launch says how far the scales of one part of k are from those of the next, and may not bring too few. */
+Test(types, scales_along_k_have_a_leading_dimension)
+{
+    static const float m[4] = {1, 2, 3, 4}, scale[] = {1, 10, 100, -1, -1, 2, 20, 200};
+    static const int8_t n[4 * 3] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+    static const float wanted[3] = {(1 + 2 * 4) * 1 + (3 * 7 + 4 * 10) * 2, (2 + 2 * 5) * 10 + (3 * 8 + 4 * 11) * 20,
+                                    (3 + 2 * 6) * 100 + (3 * 9 + 4 * 12) * 200};
+    tj_problem problem = TJ_PROBLEM_INIT(1, 4, 3, TJ_F32);
+    const void *const host[] = {m, n, scale, NULL};
+    const size_t bytes[] = {sizeof m, sizeof n, sizeof scale, sizeof wanted};
+    tj_operands x = TJ_OPERANDS_INIT;
+    tj_buffer *buffer[4];
+    float p[3];
+
+    open_context("sm_90", TJ_PROVE_NEVER);
+    if (!has_nvrtc())
+        return;
+    problem.n.type = TJ_S8;
+    problem.epilogue.scale_n = TJ_SCALE_ALONG_K;
+    problem.scale_k = 2;
+    for (int i = 0; i < 4; i++) {
+        cr_assert(eq(int, tj_buffer_create(context, bytes[i], &buffer[i], &err), TJ_OK), "%s", err.message);
+        if (host[i])
+            cr_assert(eq(int, tj_buffer_write(buffer[i], 0, host[i], bytes[i], &err), TJ_OK), "%s", err.message);
+    }
+    x.m.address = tj_buffer_address(buffer[0]);
+    x.n.address = tj_buffer_address(buffer[1]);
+    x.scale_n.address = tj_buffer_address(buffer[2]);
+    x.scale_n.ld = 5;
+    x.p.address = tj_buffer_address(buffer[3]);
+    cr_assert(eq(int, tj_matmul(context, &problem, &x, NULL, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_buffer_read(buffer[3], 0, p, sizeof p, &err), TJ_OK), "%s", err.message);
+    for (int i = 0; i < 3; i++)
+        cr_expect(eq(flt, p[i], wanted[i]));
+    x.scale_n.ld = 2;
+    cr_expect(eq(int, tj_matmul(context, &problem, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(says("scale_n.ld is 2, and the scales of one part of k are 3 numbers"), "%s", err.message);
+    for (int i = 0; i < 4; i++)
+        tj_buffer_free(buffer[i]);
+}
+
+/* As a proof compares it, a part of whose columns the simple kernel computes at a time; and a record of it says so. */
+Test(types, scales_along_k_are_proven)
+{
+    tj_problem problem = TJ_PROBLEM_INIT(40, 100, 36, TJ_BF16);
+    tj_config config = TJ_CONFIG_INIT;
+    const tj_plan *plan;
+    tj_proof proof;
+    char *json;
+
+    problem.n.type = TJ_S8;
+    problem.epilogue.scale_n = TJ_SCALE_ALONG_K;
+    problem.scale_k = 32;
+    problem.p.layout = TJ_COL_MAJOR;
+    open_context("sm_90", TJ_PROVE_NEVER);
+    json = tj_problem_to_json(&problem);
+    cr_expect(strstr(json, "\"scale_k\":32") && strstr(json, "\"scale_n\":3"), "%s", json);
+    free(json);
+    if (!has_nvrtc())
+        return;
+    config.family = tj_family_find("mma");
+    cr_assert(eq(int, tj_plan_prepare(context, &problem, &config, &plan, &err), TJ_OK), "%s", err.message);
+    cr_expect(eq(int, tj_plan_prove(context, plan, &problem, 1, &proof, &err), TJ_OK), "%s", err.message);
+    cr_expect(proof.passed && proof.elements == 40 * 36, "%s", proof.reason);
+}
+
+/* Every weight that there is, times 1: a bound of f32 leaves no room for another one. */
+Test(types, of_weights_are_widened_exactly)
+{
+    static const tj_type weights[] = {TJ_S8, TJ_U8}, numbers[] = {TJ_F16, TJ_BF16};
+
+    open_context("sm_90", TJ_PROVE_NEVER);
+    for (size_t i = 0; i < 4 && has_nvrtc(); i++) {
+        tj_problem problem = TJ_PROBLEM_INIT(16, 16, 256, numbers[i % 2]);
+        tj_workbench_options options = TJ_WORKBENCH_INIT;
+        static uint8_t all[16 * 256];
+        static uint16_t one[16 * 16];
+        const double unit = 1;
+
+        problem.n.type = weights[i / 2];
+        problem.p.type = TJ_F32;
+        for (int e = 0; e < 16 * 256; e++)
+            all[e] = (unsigned char)(e + e / 256);
+        for (int e = 0; e < 16; e++)
+            tj_convert(numbers[i % 2], &one[16 * e + e], TJ_F64, &unit, 1);
+        options.host[TJ_MATRIX_M] = one;
+        options.host[TJ_MATRIX_N] = all;
+        expect_right_product(&problem, "mma:bm=16,bn=64,wm=16,wn=16", &options, tj_type_name(weights[i / 2]));
     }
 }
 

@@ -138,6 +138,23 @@ def test_scales(random):
         tilejit.matmul(a, b, epilogue=tilejit.Epilogue(scale_n=rows))
 
 
+@pytest.mark.parametrize("each", [None, 30])
+def test_scales_along_k(random, each):
+    a, b = random(5, 96), numpy.arange(96 * 7).reshape(96, 7).astype("i1")
+    parts = -(-96 // (each or 32))
+    scales = random(parts, 7) / 8
+    wide = b.astype("f4") * numpy.repeat(scales, each or 32, axis=0)[:96]
+    product = tilejit.matmul(a, b, epilogue=tilejit.Epilogue(scale_n=scales, scale_k=each))
+    assert numpy.allclose(product, a @ wide, rtol=1e-4, atol=1e-3)
+    assert numpy.allclose(tilejit.matmul(b.T, a.T, epilogue=tilejit.Epilogue(scale_m=scales, scale_k=each)), product.T, rtol=1e-4, atol=1e-3)
+    with pytest.raises(tilejit.InvalidArgument, match=f"scales of {parts} parts of k, which is 96, and scale_k is 7"):
+        tilejit.matmul(a, b, epilogue=tilejit.Epilogue(scale_n=scales, scale_k=7))
+    with pytest.raises(tilejit.InvalidArgument, match="scale_k is 32 and no scales lie along k"):
+        tilejit.matmul(a, b, epilogue=tilejit.Epilogue(scale_k=32))
+    with pytest.raises(tilejit.InvalidArgument, match="which is for weights of s8 or u8"):
+        tilejit.matmul(a, b.astype("f4"), epilogue=tilejit.Epilogue(scale_n=scales, scale_k=each))
+
+
 def test_threads_share_a_context(random, context):
     operands = [(random(n, 20), random(20, 9)) for n in range(1, 5)]
     wrong = []

@@ -12,6 +12,7 @@
 #include "parts/scales.h"
 #include "parts/split.h"
 #include "parts/traffic.h"
+#include "parts/widen.h"
 
 /* Of M or N that one ldmatrix brings; of P that lanes store side by side. */
 enum { FRAGMENT = 16, STORE_ROWS = 8, STORE_LANES = 4 };
@@ -20,10 +21,12 @@ int32_t tj_mma_pipe(const tj_problem *view)
 {
     static const int32_t by_bytes[] = {[1] = TJ_PIPE_TENSOR_S8, [4] = TJ_PIPE_TENSOR_TF32, [8] = TJ_PIPE_TENSOR_F64};
 
-    return view->m.type == TJ_F16         ? TJ_PIPE_TENSOR_F16
-           : view->m.type == TJ_BF16      ? TJ_PIPE_TENSOR_BF16
-           : tj_type_is_fp8(view->m.type) ? TJ_PIPE_TENSOR_FP8
-                                          : by_bytes[tj_facts_of(view->m.type)->bytes];
+    const int32_t type = tj_leading_type(view->m.type, view->n.type);
+
+    return type == TJ_F16         ? TJ_PIPE_TENSOR_F16
+           : type == TJ_BF16      ? TJ_PIPE_TENSOR_BF16
+           : tj_type_is_fp8(type) ? TJ_PIPE_TENSOR_FP8
+                                  : by_bytes[tj_facts_of(type)->bytes];
 }
 
 /* An operand as the text sees it. */
@@ -32,7 +35,8 @@ typedef struct operand {
     tj_mma_tile tile;
     int64_t count, width;  /* lines, and elements of one */
     int64_t batch, repeat; /* repeat: blocks that load the same tile */
-    int32_t bytes;         /* of an element */
+    int32_t bytes;         /* of an element in shared memory */
+    int32_t stored_bytes;  /* and where it comes from: less, where weights are widened */
     bool is_m, along_k;
 } operand;
 
@@ -52,6 +56,7 @@ static operand operand_of(const tj_problem *view, const tj_problem *packed, cons
         .batch = packed->batch,
         .repeat = is_m ? counts->col_blocks : counts->row_blocks,
         .bytes = s->element_bytes,
+        .stored_bytes = tj_facts_of(matrix->type)->bytes,
         .is_m = is_m,
         .along_k = is_m == (matrix->layout == TJ_ROW_MAJOR),
     };
@@ -62,12 +67,12 @@ static void count_loads(const operand *o, int32_t first, int32_t elements, tj_tr
 {
     const tj_mma_tile *const t = &o->tile;
     tj_access access = tj_tiled_access(t->line / t->width, tj_least(t->go, t->lines), tj_ceil_div(o->width - first, t->width),
-                                       o->count, (int64_t)t->width * o->bytes, o->matrix->ld * o->bytes);
+                                       o->count, (int64_t)t->width * o->stored_bytes, o->matrix->ld * o->stored_bytes);
 
-    access.base = (int64_t)first * o->bytes;
-    access.element_bytes = o->bytes;
+    access.base = (int64_t)first * o->stored_bytes;
+    access.element_bytes = o->stored_bytes;
     access.width = elements;
-    access.axis[2] = tj_batch_axis(o->batch, o->matrix->stride, o->bytes);
+    access.axis[2] = tj_batch_axis(o->batch, o->matrix->stride, o->stored_bytes);
     access.repeat = o->repeat;
     tj_traffic_add(traffic, &access);
 }
@@ -84,7 +89,7 @@ static void count_copies(const operand *o, tj_traffic *traffic)
         return;
     count_loads(o, 0, t->width, traffic);
     traffic->elements -= missing;
-    traffic->bytes -= missing * o->bytes;
+    traffic->bytes -= missing * o->stored_bytes;
 }
 
 /* ---- fragments ---------------------------------------------------------------------------------------------------- */
@@ -356,6 +361,16 @@ void tj_mma_count(const tj_problem *view, const tj_config *config, tj_counts *co
         count_fragments(&n, &s, n_times, &counts->shared_load);
         count_passing(&m, &s, block_phases, &counts->load_m, counts);
         count_passing(&n, &s, block_phases, &counts->load_n, counts);
+        for (int is_m = 0; is_m < 2; is_m++) /* all of a tile, zeros too */
+            if (tj_mma_widens(view, &s, is_m))
+                tj_widen_count(view, block_phases * (is_m ? m : n).tile.lines * (is_m ? m : n).tile.line, counts);
+    }
+    if (view->scale_k > 0) { /* add_part: one multiply-add for each sum */
+        const int64_t parts = block_phases / (view->scale_k / s.bk) + 1;
+
+        counts->sums += parts * tile;
+        tj_scales_count_along_k(view, parts * s.threads * (tj_scales_along_k(view, TJ_MATRIX_M) ? s.wm / 8 : s.wn / 4),
+                                &counts->load_scales);
     }
     tj_pack_count(view, &pack, counts);
     count_outputs(view, &s, &m, &n, counts);

@@ -8,6 +8,9 @@
  * loaded one by one. Operands whose lines do not begin at multiples of 16 bytes may be packed first, by a kernel of their own, which
  * may also transpose what lies across k.
  *
+ * Weights of 8 bits beside f16 or bf16 become such numbers on their way to shared memory, or are packed as such. All that follows sees
+ * 16 bits.
+ *
  * What cp.async cannot take passes through registers: lines that do not even begin at multiples of 4 bytes, element by element; and, with
  * copy=registers, all tiles, for sm_75 has no cp.async. Such a text multiplies there in the smaller products that sm_75 has.
  */
@@ -24,12 +27,13 @@
 #include "parts/scales.h"
 #include "parts/split.h"
 #include "parts/tile.h"
+#include "parts/widen.h"
 #include "steps.h"
 
 enum { WARP = 32, MOST_WARPS = 32, MOST_SUM_REGISTERS = 128, OTHER_REGISTERS = 28, MAX_SHARED = 227 * 1024 };
 enum { ASKED_BYTES = 16 };
 enum { SLICE_M = 1, SLICE_N = 2, WORTH_PACKING = 24 };
-enum { LEAST_COPY = 4, ADDRESS_REGISTERS = 2, MOST_COPIES = 20 };
+enum { LEAST_COPY = 4, LEAST_WEIGHTS = 4, ADDRESS_REGISTERS = 2, MOST_COPIES = 20 };
 
 static const char *const pack_choices[] = {"none", "m", "n", "both", NULL}, *const load_choices[] = {"ahead", "needed", NULL},
                          *const transpose_choices[] = {"no", "yes", NULL};
@@ -55,8 +59,8 @@ static const tj_param params[] = {
     TJ_BLOCKS(8, 1, blocks_tried, TJ_PARAM_HINT),
     TJ_COPY,
     {"pack",
-     "operands that are first copied to a workspace, where tiles are whole, lines begin at multiples of 16 bytes, and tf32 is "
-     "rounded",
+     "operands that are first copied to a workspace, where tiles are whole, lines begin at multiples of 16 bytes, tf32 is "
+     "rounded and weights are widened",
      1, 4, 0, pack_choices, packs_tried, TJ_PARAM_ORDER},
     {"load",
      "fragments: ahead, one step before they are multiplied, beside those that are; needed: in the step that multiplies them, "
@@ -76,13 +80,17 @@ static const tj_param params[] = {
 };
 
 static const char *const constraints[] = {
-    "f16, bf16, f64 and types of 8 bits; f32 with compute tf32",
+    "f16, bf16, f64 and types of 8 bits; weights of s8 or u8 with f16 or bf16; f32 with compute tf32",
     "BM, BN, WM and WN are powers of two; BM is a multiple of WM, BN of WN",
     "steps is even",
     "1 to 32 warps: one for each warp tile",
-    "a thread has registers for its sums, at most 128 of them, for the fragments of two steps (load=needed: one), and 28 more",
+    "scales along k are for a multiple of the BK elements of a phase each",
+    "a thread has registers for its sums (with scales along k twice), at most 128 of them, for the fragments of two steps "
+    "(load=needed: one), and 28 more",
     "all threads copy alike: a line of a tile is shared by a part of them, or by all",
-    "copies take 16, 8 or 4 bytes, as many as every line of the operand begins at a multiple of; else elements one by one",
+    "copies take 16, 8 or 4 bytes (of weights 8 or 4), as many as every line of the operand begins at a multiple of; else "
+    "elements "
+    "one by one",
     "copy=registers: f16, s8 and u8 on sm_75 too; copies take no more than what divides a line",
     "pack: j, k, l, leading dimensions, strides and the batch are fixed, and no operand is an array of pointers",
     "the stages fit the 227 KiB of shared memory that a block may have",
@@ -95,7 +103,7 @@ static const char *const constraints[] = {
 
 tj_mma_shape tj_mma_shape_of(const tj_problem *view, const tj_config *config)
 {
-    const int32_t *v = config->value, bytes = tj_facts_of(view->m.type)->bytes;
+    const int32_t *v = config->value, bytes = tj_facts_of(tj_leading_type(view->m.type, view->n.type))->bytes;
     tj_mma_shape s = {v[BM],   v[BN],   v[STEPS], v[WM],    v[WN],     v[SPLITS], v[STAGES], v[BLOCKS],
                       v[COPY], v[PACK], v[LOAD],  v[WIDTH], v[VECTOR], v[GROUP],  v[ROWS],   v[TRANSPOSE]};
 
@@ -118,6 +126,12 @@ bool tj_mma_packs(const tj_mma_shape *s, bool is_m)
     return s->pack == TJ_MMA_PACK_BOTH || s->pack == (is_m ? TJ_MMA_PACK_M : TJ_MMA_PACK_N);
 }
 
+bool tj_mma_widens(const tj_problem *view, const tj_mma_shape *s, bool is_m)
+{
+    return tj_widens_weights(view->m.type, view->n.type) && tj_type_is_int8(is_m ? view->m.type : view->n.type) &&
+           !tj_mma_packs(s, is_m);
+}
+
 /* ---- tiles -------------------------------------------------------------------------------------------------------- */
 
 /* Does no copy hang over the end of a line? */
@@ -134,17 +148,22 @@ static bool may_be_copied(const tj_problem *view, tj_which which, int32_t width,
     return width == 1 || (tj_access_lines_begin_at(view, which, width) && (is_async || ends_whole(view, which, width)));
 }
 
-/* The widest copy that every line of a stored matrix allows: 16, 8 or 4 bytes, or 4 of which each element is loaded alone. */
-static void choose_copy(const tj_problem *view, tj_which which, int32_t most, bool is_async, tj_mma_tile *t)
+/*
+ * The widest copy that every line of a stored matrix allows: 16, 8 or 4 bytes of a tile, or 4 of which each element is loaded alone. Of
+ * weights, which are widened word by word, 16 or 8.
+ */
+static void choose_copy(const tj_problem *view, const tj_mma_shape *s, bool is_m, tj_mma_tile *t)
 {
-    const int32_t bytes = tj_facts_of(tj_problem_matrix(view, which)->type)->bytes;
+    const tj_which which = is_m ? TJ_MATRIX_M : TJ_MATRIX_N;
+    const bool widens = tj_mma_widens(view, s, is_m), is_async = s->copy != TJ_COPY_REGISTERS && !widens;
+    const int32_t least = widens ? LEAST_WEIGHTS : LEAST_COPY / s->element_bytes;
 
     t->pass = is_async ? TJ_MMA_PAST : TJ_MMA_THROUGH;
-    for (t->width = tj_least(TJ_MMA_CHUNK / bytes, most); t->width * bytes >= LEAST_COPY; t->width /= 2)
+    for (t->width = tj_least(TJ_MMA_CHUNK / s->element_bytes, s->width); t->width > 0 && t->width >= least; t->width /= 2)
         if (may_be_copied(view, which, t->width, is_async))
             return;
     t->pass = TJ_MMA_GATHERED;
-    t->width = LEAST_COPY / bytes;
+    t->width = least;
 }
 
 static tj_mma_load load_of(int32_t bytes, bool along_k)
@@ -177,7 +196,7 @@ tj_mma_tile tj_mma_tile_of(const tj_problem *view, const tj_mma_shape *s, bool i
     t.load = load_of(s->element_bytes, along_k);
     /* Lanes that load elements stand 8 x 4 on lines, which padding moves apart by 8 banks. */
     t.pitch = t.line + (t.load == TJ_MMA_ELEMENTS ? (s->element_bytes == 8 ? 4 : 8) : 0);
-    choose_copy(view, is_m ? TJ_MATRIX_M : TJ_MATRIX_N, s->width, s->copy != TJ_COPY_REGISTERS, &t);
+    choose_copy(view, s, is_m, &t);
     if (tj_mma_packs(s, is_m)) {
         t.pass = s->copy == TJ_COPY_REGISTERS ? TJ_MMA_THROUGH : TJ_MMA_PAST;
         t.width = TJ_MMA_CHUNK / s->element_bytes;
@@ -218,9 +237,14 @@ int64_t tj_mma_shared_bytes(const tj_problem *view, const tj_mma_shape *s)
     return s->stages * ((phase + 127) / 128 * 128);
 }
 
+int32_t tj_mma_sums(const tj_problem *view, const tj_mma_shape *s)
+{
+    return s->wm * s->wn / WARP * (view->scale_k > 0 ? 2 : 1);
+}
+
 int32_t tj_mma_registers(const tj_problem *view, const tj_mma_shape *s)
 {
-    const int32_t sums = s->wm * s->wn / WARP * tj_sum_bytes(view) / 4;
+    const int32_t sums = tj_mma_sums(view, s) * tj_sum_bytes(view) / 4;
     const int32_t fragments = (s->wm / TJ_MMA_ROWS * 4 + s->wn / TJ_MMA_COLS * 2) * (s->element_bytes == 8 ? 2 : 1);
 
     return sums + (s->load == TJ_MMA_NEEDED ? 1 : 2) * fragments;
@@ -259,6 +283,12 @@ int32_t tj_mma_p_vector(const tj_problem *view, const tj_mma_shape *s)
     return 1;
 }
 
+/* Of an element where the caller has it. */
+static int32_t stored_bytes(const tj_problem *view, bool is_m)
+{
+    return tj_facts_of(is_m ? view->m.type : view->n.type)->bytes;
+}
+
 /* ---- constraints -------------------------------------------------------------------------------------------------- */
 
 static const char *mma_type(const tj_problem *view, int32_t type)
@@ -268,14 +298,35 @@ static const char *mma_type(const tj_problem *view, int32_t type)
 
 static tj_status check_type(const tj_problem *view, tj_error *err)
 {
-    if (tj_widens_weights(view->m.type, view->n.type))
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "family mma multiplies no %s by %s: use the family skinny or tiled",
-                       tj_facts_of(view->m.type)->name, tj_facts_of(view->n.type)->name);
-    if (view->m.type != TJ_F32 || view->compute == TJ_COMPUTE_TF32)
-        return TJ_OK;
+    const tj_status status = tj_widen_check(view, "mma", err);
+
+    if (status != TJ_OK || view->m.type != TJ_F32 || view->compute == TJ_COMPUTE_TF32)
+        return status;
     return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                    "family mma has no tensor cores for f32 as IEEE has it: ask for compute tf32, which rounds M and N, or use "
                    "another family");
+}
+
+/* Registers of a thread's sums: with scales along k twice as many, for those of a part are added to those of all. */
+static int32_t sum_registers(const tj_problem *view, const tj_mma_shape *s)
+{
+    return tj_mma_sums(view, s) * tj_sum_bytes(view) / 4;
+}
+
+/* A phase has one scale of each row, or column, of the weights. */
+static tj_status check_parts(const tj_problem *view, const tj_mma_shape *s, tj_error *err)
+{
+    const int32_t least = params[STEPS].minimum * s->k_step;
+
+    if (view->scale_k == 0 || view->scale_k % s->bk == 0)
+        return TJ_OK;
+    if (view->scale_k % least == 0)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "scale_k is %d, and a phase of %d elements of k would take more than one scale: use steps=%d",
+                       view->scale_k, s->bk, params[STEPS].minimum);
+    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                   "scale_k is %d, and family mma takes scales along k for multiples of %d elements: use family tiled",
+                   view->scale_k, least);
 }
 
 static tj_status check_tiles(const tj_problem *view, const tj_mma_shape *s, tj_error *err)
@@ -298,10 +349,10 @@ static tj_status check_tiles(const tj_problem *view, const tj_mma_shape *s, tj_e
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "a block of %d x %d with warp tiles of %d x %d has %d warps: %d are the most", s->bm, s->bn, s->wm,
                        s->wn, s->threads / WARP, MOST_WARPS);
-    if (s->wm * s->wn / WARP * tj_sum_bytes(view) / 4 > MOST_SUM_REGISTERS)
+    if (sum_registers(view, s) > MOST_SUM_REGISTERS)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "a warp tile of %d x %d sums does not fit the registers: %d are the most",
-                       s->wm, s->wn, MOST_SUM_REGISTERS * WARP * 4 / tj_sum_bytes(view));
-    return TJ_OK;
+                       s->wm, s->wn, MOST_SUM_REGISTERS * WARP * 4 / tj_sum_bytes(view) / (view->scale_k > 0 ? 2 : 1));
+    return check_parts(view, s, err);
 }
 
 static tj_status check_pack(const tj_problem *view, const tj_mma_shape *s, tj_error *err)
@@ -357,7 +408,7 @@ static int32_t warp_edge(int32_t block_edge, int32_t most)
 static bool is_worth_packing(const tj_problem *view, const tj_mma_shape *s, bool is_m)
 {
     const tj_mma_tile t = tj_mma_tile_of(view, s, is_m);
-    const int32_t bytes = (t.pass == TJ_MMA_GATHERED ? 1 : t.width) * s->element_bytes; /* of one load */
+    const int32_t bytes = (t.pass == TJ_MMA_GATHERED ? 1 : t.width) * stored_bytes(view, is_m); /* of one load */
     const int64_t times = is_m ? tj_ceil_div(view->l.extent, s->bn) : tj_ceil_div(view->j.extent, s->bm);
 
     return bytes < TJ_MMA_CHUNK && times * (TJ_MMA_CHUNK / bytes - 1) >= WORTH_PACKING;
@@ -418,7 +469,7 @@ static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *con
     if (v[WM] == 0)
         v[WM] = warp_edge(v[BM], tj_sum_bytes(view) == 8 ? 32 : 64);
     if (v[WN] == 0)
-        v[WN] = warp_edge(v[BN], tj_sum_bytes(view) == 8 ? 32 : 64);
+        v[WN] = warp_edge(v[BN], tj_sum_bytes(view) == 8 || view->scale_k > 0 ? 32 : 64);
     if (v[COPY] == 0)
         v[COPY] = TJ_COPY_ASYNC;
     s = tj_mma_shape_of(view, config);
@@ -501,10 +552,10 @@ static bool is_hopeless(const tj_problem *view, const tj_config *config, size_t 
            (known > WN && check_tiles(view, &s, NULL) != TJ_OK) ||
            (known > SPLITS && s.splits > 1 && (tiles * s.splits > FULL_GPU || view->k.extent < (int64_t)s.splits * 2 * s.bk)) ||
            (known > BLOCKS && check_room(view, &s, NULL) != TJ_OK) ||
-           (known > COPY && s.copy == TJ_COPY_REGISTERS && !is_on_sm_75(view->m.type));
+           (known > COPY && s.copy == TJ_COPY_REGISTERS && !is_on_sm_75(tj_widened_type(view, TJ_MATRIX_M)));
 }
 
-/* Of what would be gathered, or transposed, the model says whether packing pays; of the rest that is known. */
+/* Of what would be gathered, transposed or widened, the model says whether packing pays; of the rest that is known. */
 static bool is_pack_worth_trying(const tj_problem *view, const tj_mma_shape *s, bool is_m)
 {
     tj_mma_shape settled = *s;
@@ -512,7 +563,7 @@ static bool is_pack_worth_trying(const tj_problem *view, const tj_mma_shape *s, 
     if (transposes(view, s, is_m))
         return true;
     settled.pack = TJ_MMA_PACK_NONE;
-    if (tj_mma_tile_of(view, &settled, is_m).pass == TJ_MMA_GATHERED)
+    if (tj_mma_tile_of(view, &settled, is_m).pass == TJ_MMA_GATHERED || tj_mma_widens(view, &settled, is_m))
         return true;
     settled.pack = pack_default(view, settled);
     return tj_mma_packs(s, is_m) == tj_mma_packs(&settled, is_m);
@@ -549,17 +600,25 @@ static bool is_worth_trying(const tj_problem *view, const tj_config *config)
 
 /* ---- text --------------------------------------------------------------------------------------------------------- */
 
-static void describe_tile(const tj_mma_tile *t, char letter, bool clips_lines, bool clips_ends, bool is_partial,
+/* waits: weights wait in registers, from the step that loads them to the last one, ahead of which they are stored. */
+static void describe_tile(const tj_mma_tile *t, char letter, bool clips_lines, bool clips_ends, bool is_partial, bool widens,
                           int32_t at_once, tj_template_params *fill)
 {
+    const bool waits = widens && at_once == t->goes;
     const struct {
         const char *name;
         bool value;
     } flag[] = {
-        {"whole", t->load == TJ_MMA_WHOLE}, {"halves", t->load == TJ_MMA_HALVES},
-        {"bytes", t->load == TJ_MMA_BYTES}, {"swizzles", t->pitch == t->line},
-        {"spares", t->go > t->lines},       {"clips_lines", clips_lines},
-        {"clips_ends", clips_ends},         {"parts", is_partial || t->pass == TJ_MMA_GATHERED},
+        {"whole", t->load == TJ_MMA_WHOLE},
+        {"halves", t->load == TJ_MMA_HALVES},
+        {"bytes", t->load == TJ_MMA_BYTES},
+        {"swizzles", t->pitch == t->line},
+        {"widens", widens},
+        {"waits", waits},
+        {"spares", t->go > t->lines},
+        {"clips_lines", clips_lines},
+        {"clips_ends", clips_ends},
+        {"parts", is_partial || t->pass == TJ_MMA_GATHERED},
     };
     char name[TJ_TEMPLATE_NAME_BYTES], value[TJ_TEMPLATE_VALUE_BYTES];
 
@@ -573,6 +632,9 @@ static void describe_tile(const tj_mma_tile *t, char letter, bool clips_lines, b
     tj_template_set_int(fill, name, t->pitch - t->line);
     (void)snprintf(name, sizeof name, "%c_copy_part", letter);
     tj_template_set(fill, name, t->pass == TJ_MMA_GATHERED ? "copy_elements" : "copy_async_part");
+    (void)snprintf(name, sizeof name, "%c_loaded", letter);
+    (void)snprintf(value, sizeof value, "%c_weights[line / %c_GO]", letter, letter - 'a' + 'A');
+    tj_template_set(fill, name, waits ? value : "const auto weights");
     (void)snprintf(name, sizeof name, "%c_wanted", letter);
     if (clips_lines && clips_ends)
         (void)snprintf(value, sizeof value, "line < %c_lines_left ? %c_left : 0", letter, letter);
@@ -606,20 +668,29 @@ static void describe_tiles(const tj_problem *view, const tj_config *config, cons
                n_zeroes = !n_gathers && !n_partial && (n_lines || n_ends);
     const bool m_is_whole = !m_gathers && !m_lines && !m_ends, n_is_whole = !n_gathers && !n_lines && !n_ends;
     const bool is_async = has_async_copies(view, s);
+    const bool m_widens = tj_mma_widens(view, s, true), n_widens = tj_mma_widens(view, s, false); /* not both */
+    const bool m_plain = m.pass != TJ_MMA_PAST && !m_widens, n_plain = n.pass != TJ_MMA_PAST && !n_widens;
+    const tj_widen_copies widened = {(m_widens && m_is_whole) || (n_widens && n_is_whole),
+                                     (m_widens && m_zeroes) || (n_widens && n_zeroes),
+                                     (m_widens && m_gathers) || (n_widens && n_gathers)};
 
+    tj_widen_describe(view, widened, tj_widens_weights(view->m.type, view->n.type) && !m_widens && !n_widens, fill);
     tj_template_set_flag(fill, "m_rounds", view->compute == TJ_COMPUTE_TF32 && clips_m);
     tj_template_set_flag(fill, "n_rounds", view->compute == TJ_COMPUTE_TF32 && clips_n);
-    describe_tile(&m, 'm', m_lines, m_ends, m_partial, tj_mma_copies_at_once(view, s, true), fill);
-    describe_tile(&n, 'n', n_lines, n_ends, n_partial, tj_mma_copies_at_once(view, s, false), fill);
+    describe_tile(&m, 'm', m_lines, m_ends, m_partial, m_widens, tj_mma_copies_at_once(view, s, true), fill);
+    describe_tile(&n, 'n', n_lines, n_ends, n_partial, n_widens, tj_mma_copies_at_once(view, s, false), fill);
     tj_template_set_flag(fill, "copies_part", m_partial || n_partial);
-    tj_template_set_flag(fill, "copies_or_zero", m_zeroes || n_zeroes);
-    tj_template_set_flag(fill, "copies_whole", m_is_whole || n_is_whole);
-    tj_template_set_flag(fill, "copies_elements", m_gathers || n_gathers);
+    tj_template_set_flag(fill, "copies_or_zero", (m_zeroes && !m_widens) || (n_zeroes && !n_widens));
+    tj_template_set_flag(fill, "copies_whole", (m_is_whole && !m_widens) || (n_is_whole && !n_widens));
+    tj_template_set_flag(fill, "copies_elements", (m_gathers && !m_widens) || (n_gathers && !n_widens));
     tj_template_set_flag(fill, "copies_async", is_async);
-    tj_template_set_flag(fill, "copies_plain", m.pass != TJ_MMA_PAST || n.pass != TJ_MMA_PAST);
+    tj_template_set_flag(fill, "copies_plain", m_plain || n_plain);
     tj_template_set(fill, "past", is_async ? "past" : "through");
     tj_template_set(fill, "copy_whole", s->copy == TJ_COPY_ASYNC ? "copy_async" : "copy_plain");
     tj_template_set(fill, "copy_or_zero", s->copy == TJ_COPY_ASYNC ? "copy_async_or_zero" : "copy_plain_or_zero");
+    tj_template_set_flag(fill, "stores_weights",
+                         (m_widens && tj_mma_copies_at_once(view, s, true) == m.goes) ||
+                             (n_widens && tj_mma_copies_at_once(view, s, false) == n.goes));
     tj_template_set_flag(fill, "swizzles", m.pitch == m.line || n.pitch == n.line);
     tj_template_set_flag(fill, "loads_matrices", m.load == TJ_MMA_WHOLE || n.load == TJ_MMA_WHOLE);
     tj_template_set_flag(fill, "transposes_bytes", m.load == TJ_MMA_BYTES || n.load == TJ_MMA_BYTES);
@@ -643,12 +714,12 @@ static void describe_product(const tj_problem *view, const tj_mma_shape *s, tj_t
     const char *const sum = tj_type_get_facts(tj_sum_type(view))->name;
 
     tj_template_set(fill, "mma_shape", shape[s->element_bytes]);
-    tj_template_set(fill, "mma_m", mma_type(view, view->m.type));
-    tj_template_set(fill, "mma_n", mma_type(view, view->n.type));
+    tj_template_set(fill, "mma_m", mma_type(view, tj_widened_type(view, TJ_MATRIX_M)));
+    tj_template_set(fill, "mma_n", mma_type(view, tj_widened_type(view, TJ_MATRIX_N)));
     tj_template_set(fill, "mma_sum", sum);
     tj_template_set(fill, "sum_register", sum[0] == 's' ? "r" : "f");
     tj_template_set_flag(fill, "mma_f64", s->element_bytes == 8);
-    tj_template_set_flag(fill, "mma_by_chunks", is_on_sm_75(view->m.type) && !has_async_copies(view, s));
+    tj_template_set_flag(fill, "mma_by_chunks", is_on_sm_75(tj_widened_type(view, TJ_MATRIX_M)) && !has_async_copies(view, s));
     tj_template_set_flag(fill, "mma_integers", sum[0] == 's');
     tj_template_set_flag(fill, "loads_ahead", s->load == TJ_MMA_AHEAD);
     tj_template_set(fill, "m_now", s->load == TJ_MMA_AHEAD ? "m[step % 2]" : "m");
@@ -667,7 +738,7 @@ static void describe_alignment(const tj_problem *view, const tj_mma_shape *s, tj
         const tj_mma_tile t = tj_mma_tile_of(view, s, is_m);
 
         if (!tj_mma_packs(s, is_m) && t.pass != TJ_MMA_GATHERED && t.width > 1)
-            form->align[is_m != form->is_swapped ? TJ_MATRIX_M : TJ_MATRIX_N] = t.width * s->element_bytes;
+            form->align[is_m != form->is_swapped ? TJ_MATRIX_M : TJ_MATRIX_N] = t.width * stored_bytes(view, is_m);
     }
     form->align[TJ_MATRIX_P] = out;
     form->align[TJ_MATRIX_C] = view->epilogue.has_beta ? out : 0;
@@ -681,7 +752,8 @@ static uint32_t needs_of(const tj_problem *view, const tj_mma_shape *s)
         [TJ_S8] = TJ_FEATURE_MMA_S8,     [TJ_U8] = TJ_FEATURE_MMA_S8,
     };
 
-    return (has_async_copies(view, s) ? TJ_FEATURE_CP_ASYNC : 0) | TJ_FEATURE_LDMATRIX | by_type[view->m.type];
+    return (has_async_copies(view, s) ? TJ_FEATURE_CP_ASYNC : 0) | TJ_FEATURE_LDMATRIX |
+           by_type[tj_widened_type(view, TJ_MATRIX_M)];
 }
 
 static const char *describe(const tj_problem *view, const tj_config *config, tj_template_params *fill, tj_launch_form *form)
@@ -703,6 +775,9 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_split_describe(view, s.splits, fill, form);
     tj_reductions_describe(view, &slots, fill, form);
     tj_scales_describe(view, TJ_SCALES_AHEAD, s.splits, fill);
+    tj_template_set_flag(fill, "adds_parts", view->scale_k > 0);
+    tj_template_set(fill, "products", view->scale_k > 0 ? "part" : "sum");
+    tj_template_set(fill, "phase_k", s.splits > 1 ? "(k_begin + phase * BK)" : "phase * BK");
     tj_pack_describe(view, &pack, fill, form);
     if (!fill)
         return NULL;
@@ -730,6 +805,7 @@ const tj_family tj_family_mma = {
     .constraint = constraints,
     .start = &tj_mma_start,
     .sums_in_registers = true,
+    .scales_along_k = true,
     .takes_pairs = true,
     .takes_groups = true,
     .reduces = true,

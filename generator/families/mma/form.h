@@ -61,6 +61,9 @@ int32_t tj_mma_copies_at_once(const tj_problem *view, const tj_mma_shape *s, boo
 /** Is the text's M, or its N, packed? */
 bool tj_mma_packs(const tj_mma_shape *s, bool is_m);
 
+/** Is the text's M, or its N, the weights, and widened where copies store it to shared memory? */
+bool tj_mma_widens(const tj_problem *view, const tj_mma_shape *s, bool is_m);
+
 /** How both are packed. */
 tj_pack tj_mma_pack_of(const tj_problem *view, const tj_mma_shape *s);
 
@@ -69,6 +72,9 @@ int32_t tj_mma_p_vector(const tj_problem *view, const tj_mma_shape *s);
 
 /** Of a block. */
 int64_t tj_mma_shared_bytes(const tj_problem *view, const tj_mma_shape *s);
+
+/** Sums of a thread; with scales along k those of a part of k count too. */
+int32_t tj_mma_sums(const tj_problem *view, const tj_mma_shape *s);
 
 /** Registers of a thread's sums, and of the fragments that it has at once. */
 int32_t tj_mma_registers(const tj_problem *view, const tj_mma_shape *s);

@@ -15,7 +15,7 @@ static const char *const constraints[] = {
 
 static const char *describe(const tj_problem *view, const tj_config *config, tj_template_params *fill, tj_launch_form *form)
 {
-    tj_textbook_describe(view, config, fill, form);
+    tj_textbook_describe(view, config, (tj_scales_place){"i", "Row"}, (tj_scales_place){"i", "Col"}, fill, form);
     return "naive/naive.cu";
 }
 
@@ -73,6 +73,7 @@ const tj_family tj_family_naive = {
     .param = params,
     .param_count = sizeof params / sizeof params[0],
     .constraint = constraints,
+    .scales_along_k = true,
     .takes_pairs = true,
     .takes_groups = true,
     .reduces = true,

@@ -455,6 +455,8 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_split_describe_walk(&view->k, s.splits, s.bk, s.stages, fill);
     tj_template_set_flag(fill, "loads_ahead", true);
     tj_template_set(fill, "kk", s.slices > 1 ? "kk" : "step");
+    tj_template_set_flag(fill, "adds_parts", false);
+    tj_template_set_flag(fill, "stores_weights", false);
     tj_template_set_flag(fill, "spreads_copies", s.start == TJ_SIMT_SPREAD);
     tj_template_set_int(fill, "blocks", config->value[BLOCKS]);
     tj_template_set_int(fill, "group", group);

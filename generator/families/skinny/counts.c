@@ -200,6 +200,10 @@ void tj_skinny_count(const tj_problem *view, const tj_config *config, tj_counts 
     }
     if (tj_widens_weights(view->m.type, view->n.type)) /* by a subtraction each; the compiler may spare those beyond the edge */
         counts->sums += c.block_phases * c.phase * (tj_type_is_int8(view->m.type) ? s.tm : c.block_cols);
+    if (tj_scales_along_k(view, TJ_MATRIX_N)) {
+        counts->sums += c.block_phases * c.phase * c.block_cols;
+        tj_scales_count_along_k(view, tj_ceil_div(counts->load_n.elements, c.run), &counts->load_scales);
+    }
     count_tree(&c, counts);
     count_sums(&c, view->batch * splits, &counts->shared_load);
     if (splits > 1) {

@@ -255,6 +255,11 @@ static tj_status check_problem(const tj_problem *view, bool is_swapped, tj_error
                        "%c is %lld, and family skinny is for %d at most: another family, or stream=%c if %c is short",
                        is_swapped ? 'l' : 'j', (long long)view->j.extent, MOST_ROWS, is_swapped ? 'n' : 'm',
                        is_swapped ? 'j' : 'l');
+    if (tj_scales_along_k(view, TJ_MATRIX_M))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "%c has scales along k, and family skinny takes those of the matrix that it streams, which is %c: use "
+                       "stream=%c, or family tiled",
+                       is_swapped ? 'N' : 'M', is_swapped ? 'M' : 'N', is_swapped ? 'n' : 'm');
     return TJ_OK;
 }
 
@@ -284,6 +289,10 @@ static tj_status check_shape(const tj_problem *view, const tj_skinny_shape *s, t
     if (s->tm * s->tn > most_sums)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "tm %d x tn %d makes %d sums a thread: %d of %d bytes are the most", s->tm,
                        s->tn, s->tm * s->tn, most_sums, tj_sum_bytes(view));
+    if (tj_scales_along_k(view, TJ_MATRIX_N) && view->scale_k % tj_skinny_run(view, s) != 0)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "scale_k is %d, and a thread reads one scale for each run of %d elements: use %s=1, or family tiled",
+                       view->scale_k, tj_skinny_run(view, s), along_l ? "k_thread" : "vector");
     if (bytes > MAX_STATIC_SHARED)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "tm %d, slices %d and k_thread %d need %lld bytes of shared memory: 48 KiB is the most", s->tm,
@@ -400,6 +409,7 @@ const tj_family tj_family_skinny = {
     .constraint = constraints,
     .start = &tj_skinny_start,
     .sums_in_registers = true,
+    .scales_along_k = true,
     .takes_pairs = true,
     .checks_k = true,
     .widest = 8192,

@@ -42,7 +42,13 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     const int64_t element_bytes = tj_sum_bytes(view);
     const int64_t tile_width = tj_config_get(config, "tile_width"), tile = tile_width * tile_width;
 
-    tj_textbook_describe(view, config, fill, form);
+    /* The thread that loads an element of a tile. */
+    const tj_scales_place m =
+        view->m.layout == TJ_ROW_MAJOR ? (tj_scales_place){"k_tx", "Row"} : (tj_scales_place){"k_ty", "m_row"};
+    const tj_scales_place n =
+        view->n.layout == TJ_ROW_MAJOR ? (tj_scales_place){"k_ty", "Col"} : (tj_scales_place){"k_tx", "n_col"};
+
+    tj_textbook_describe(view, config, m, n, fill, form);
     if (tj_config_get(config, "shared") == SHARED_DYNAMIC) {
         form->least_tile_width = params[0].minimum;
         form->most_tile_width = params[0].maximum;
@@ -109,6 +115,7 @@ const tj_family tj_family_tiled = {
     .param = params,
     .param_count = sizeof params / sizeof params[0],
     .constraint = constraints,
+    .scales_along_k = true,
     .takes_pairs = true,
     .takes_groups = true,
     .reduces = true,

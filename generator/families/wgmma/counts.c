@@ -16,11 +16,13 @@ enum { SECTOR = 32, HALF_SECTOR = 16, CHUNK = 16, SCALE_BYTES = 4, WARPGROUP = 1
 
 static int32_t pipe_of(const tj_problem *view)
 {
-    return view->m.type == TJ_F16         ? TJ_PIPE_TENSOR_F16
-           : view->m.type == TJ_BF16      ? TJ_PIPE_TENSOR_BF16
-           : view->m.type == TJ_F32       ? TJ_PIPE_TENSOR_TF32
-           : tj_type_is_fp8(view->m.type) ? TJ_PIPE_TENSOR_FP8
-                                          : TJ_PIPE_TENSOR_S8;
+    const int32_t type = tj_leading_type(view->m.type, view->n.type);
+
+    return type == TJ_F16         ? TJ_PIPE_TENSOR_F16
+           : type == TJ_BF16      ? TJ_PIPE_TENSOR_BF16
+           : type == TJ_F32       ? TJ_PIPE_TENSOR_TF32
+           : tj_type_is_fp8(type) ? TJ_PIPE_TENSOR_FP8
+                                  : TJ_PIPE_TENSOR_S8;
 }
 
 /* ---- what the copy engine moves, line by line --------------------------------------------------------------------- */

@@ -6,7 +6,7 @@
  *
  * A line of a tile is 128 bytes, and the engine lays its chunks so that tensor cores read them without bank conflicts. Only elements of two
  * bytes may lie across k. An operand that lies otherwise, or whose lines do not begin at multiples of 16 bytes, is packed first, by a
- * kernel of its own.
+ * kernel of its own, which also widens weights of 8 bits to the 16 that they are multiplied by.
  *
  * Of 8-bit floats the tensor cores keep but 13 bits of a sum. So they add up one phase, and threads add its sums to theirs, in f32.
  */
@@ -22,6 +22,7 @@
 #include "parts/scales.h"
 #include "parts/split.h"
 #include "parts/tile.h"
+#include "parts/widen.h"
 #include "steps.h"
 
 enum { WARPGROUP = 128, MOST_MULTIPLIERS = 3, MAX_SHARED = 227 * 1024, CHUNK = 16, MAP_M = 0, MAP_N = 1, MAP_P = 2 };
@@ -71,14 +72,14 @@ static const tj_param params[] = {
     {"group", "rows of tiles that are walked together, column by column, to meet in the L2", 1, 16, 8, NULL, groups_tried,
      TJ_PARAM_HINT},
     {"pack",
-     "operands that are first copied to a workspace, where lines begin at multiples of 16 bytes, and types of 8 bits and tf32 "
-     "lie "
-     "along k",
+     "operands that are first copied to a workspace, where lines begin at multiples of 16 bytes, types of 8 bits and tf32 lie "
+     "along k, and weights are widened",
      1, 4, 0, pack_choices, packs_tried, TJ_PARAM_ORDER},
 };
 
 static const char *const constraints[] = {
-    "f16, bf16, s8, u8; f32 with compute tf32; e4m3 and e5m2 with compute f32_fp8; of 16 bits M and N have the same type",
+    "f16, bf16, s8, u8; f32 with compute tf32; e4m3 and e5m2 with compute f32_fp8; of 16 bits M and N have the same type, "
+    "or one is packed, of weights of s8 or u8",
     "sm_90a; what is not packed begins each line, and each product of a batch, at a multiple of 16 bytes",
     "types of 8 bits and tf32 lie along k, or are packed",
     "no operand is an array of pointers; pack: j, k, l, leading dimensions, strides and the batch are fixed",
@@ -94,7 +95,7 @@ static const char *const constraints[] = {
 
 tj_wgmma_shape tj_wgmma_shape_of(const tj_problem *view, const tj_config *config)
 {
-    const int32_t *v = config->value, bytes = tj_facts_of(view->m.type)->bytes;
+    const int32_t *v = config->value, bytes = tj_facts_of(tj_widened_type(view, TJ_MATRIX_M))->bytes;
     tj_wgmma_shape s = {v[BM],     v[BN],      v[MULTIPLIERS], v[PINGPONG], v[SPLITS], v[STAGES],
                         v[BLOCKS], v[RELEASE], v[STORE],       v[GROUP],    v[PACK],   .element_bytes = bytes};
 
@@ -233,8 +234,11 @@ tj_wgmma_output tj_wgmma_output_of(const tj_problem *view, const tj_wgmma_shape 
 
 static tj_status check_types(const tj_problem *view, tj_error *err)
 {
-    const int32_t m = view->m.type, n = view->n.type;
+    const int32_t m = tj_widened_type(view, TJ_MATRIX_M), n = tj_widened_type(view, TJ_MATRIX_N);
+    const tj_status status = tj_widen_check(view, "wgmma", err);
 
+    if (status != TJ_OK)
+        return status;
     if (tj_type_is_fp8(m) && view->compute != TJ_COMPUTE_F32_FP8)
         return tj_fail(
             err, TJ_ERR_INVALID_ARGUMENT,
@@ -260,7 +264,8 @@ static bool is_mapped(const tj_problem *view, const tj_wgmma_shape *s, bool is_m
 {
     const tj_which which = is_m ? TJ_MATRIX_M : TJ_MATRIX_N;
 
-    return (s->element_bytes == 2 || lies_along_k(view, is_m)) &&
+    return tj_widened_type(view, which) == tj_problem_matrix(view, which)->type &&
+           (s->element_bytes == 2 || lies_along_k(view, is_m)) &&
            !tj_stride_is_pointers(tj_problem_matrix(view, which)->stride) &&
            tj_access_lines_begin_at(view, which, CHUNK / s->element_bytes);
 }
@@ -276,6 +281,13 @@ static tj_status check_operand(const tj_problem *view, const tj_wgmma_shape *s, 
     if (tj_stride_is_pointers(tj_problem_matrix(view, which)->stride))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "family wgmma copies %c by a tensor map, which arrays of pointers do not have: use family mma", letter);
+    if (tj_widened_type(view, which) != tj_problem_matrix(view, which)->type)
+        return tj_fail(
+            err, TJ_ERR_INVALID_ARGUMENT,
+            "family wgmma multiplies %s, and %c holds weights of %s: pack it (pack=%c, which widens them and needs fixed "
+            "dimensions), or use family mma",
+            tj_facts_of(tj_widened_type(view, which))->name, letter, tj_facts_of(tj_problem_matrix(view, which)->type)->name,
+            is_m ? 'm' : 'n');
     if (s->element_bytes != 2 && !lies_along_k(view, is_m))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "family wgmma takes %s along k alone, and neighbours of %c in memory lie across it: give it %s, pack it "
@@ -507,7 +519,7 @@ static void describe_product(const tj_problem *view, const tj_wgmma_shape *s, tj
     char text[TJ_TEMPLATE_VALUE_BYTES];
 
     (void)snprintf(text, sizeof text, "wgmma.mma_async.sync.aligned.m64n%dk%d.%s.%s.%s", s->bn, s->k_step, sum,
-                   wgmma_type(view, view->m.type), wgmma_type(view, view->n.type));
+                   wgmma_type(view, tj_widened_type(view, TJ_MATRIX_M)), wgmma_type(view, tj_widened_type(view, TJ_MATRIX_N)));
     tj_template_set(fill, "wgmma", text);
     tj_template_set_int(fill, "m_operand", sums);
     tj_template_set_int(fill, "n_operand", sums + 1);
@@ -635,6 +647,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_split_describe(view, s.splits, fill, form);
     tj_reductions_describe(view, &slots, fill, form);
     tj_pack_describe(view, &pack, fill, form);
+    tj_widen_describe(view, (tj_widen_copies){0}, tj_widens_weights(view->m.type, view->n.type), fill);
     describe_map(view, &s, &pack, true, fill, form);
     describe_map(view, &s, &pack, false, fill, form);
     if (!fill)

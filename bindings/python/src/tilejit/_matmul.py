@@ -103,7 +103,7 @@ def _multiply(a: Any, b: Any, out: Any, epilogue: Epilogue, handle: Optional[int
     if context is None:
         context = next((each._context for each in (a, b, out) if isinstance(each, DeviceArray)), None) or default_context()
     key = (va.key(), vb.key(), vo and vo.key(), vc and vc.key(), vm and vm.key(), vn and vn.key(), epilogue.alpha != 1, epilogue.factor != 0, dtype,
-           compute, epilogue.expression, tuple(operand.key() for operand in withs))
+           compute, epilogue.expression, epilogue.scale_k, tuple(operand.key() for operand in withs))
     made = _remembered(context, key, lambda: request(va, vb, vo, vc, vm, vn, withs, epilogue, dtype, compute))
     if vo is None:
         out = empty_like(va, made.out_shape, made.out_type, context)

@@ -13,6 +13,7 @@ from tilejit._errors import InvalidArgument, check, text
 from tilejit._types import BYTES, NAME, compute_number, number_of
 
 ROW, COL = 0, 1
+ALONG_K = 3
 BROADCAST = -2
 MOST = 2**31 - 1
 
@@ -24,7 +25,9 @@ class Epilogue:
     alpha: a number. With integers and an integer result it is a whole number.
     c: an array of the shape and type of the product, or without its batch dimensions.
     beta: a number; 1 if there is a c, else 0. A beta without a c adds to ``out`` itself.
-    scale_m, scale_n: f32 arrays on the device of a: one number, or one for each row of a and each column of b. Not with f64.
+    scale_m, scale_n: f32 arrays on the device of a: one number, or one for each row of a and each column of b. Not with f64. Of weights
+        (int8 or uint8 beside floats) they may lie along k: an array of shape (parts, rows of a) or (parts, columns of b), whose first row
+        multiplies the weights' first ``scale_k`` elements along k, and so on; the last part may have fewer.
     expression: what ``out`` receives in place of that formula, such as ``"gelu(acc + bias[col])"``, over ``acc`` (the scaled sum), ``row``,
         ``col``, ``alpha``, ``beta``, ``c`` and operands of any other name (docs/epilogues.md). Pairs of columns,
         ``"silu(acc[2*col]) * acc[2*col+1]"``, give ``out`` half as many columns.
@@ -32,6 +35,7 @@ class Epilogue:
         elements as ``out`` has columns, ``gain[row]`` as many as it has rows, ``residual[row, col]`` of the shape of ``out`` and stored as
         it is; ahead of these may stand batch dimensions, as far as ``out`` has them. An operand whose type the expression leaves out has
         that of its array. Further outputs are operands too, which are written.
+    scale_k: how many elements of k each scale along k is for. By default k divided by the parts.
     """
 
     alpha: float = 1.0
@@ -41,11 +45,12 @@ class Epilogue:
     scale_n: Any = None
     expression: Optional[str] = None
     operands: Mapping[str, Any] = field(default_factory=dict)
+    scale_k: Optional[int] = None
 
     @property
     def is_plain(self) -> bool:
         """Whether it needs no array."""
-        return self.c is None and self.scale_m is None and self.scale_n is None and self.expression is None
+        return self.c is None and self.scale_m is None and self.scale_n is None and self.scale_k is None and self.expression is None
 
     @property
     def factor(self) -> float:
@@ -318,8 +323,15 @@ def request(a: View, b: View, out: Optional[View], c: Optional[View], scale_m: O
         matrix.layout, matrix.ld, matrix.stride = layout, ld, _stride(step, count)
     if has_c:
         problem.c.layout, problem.c.ld, problem.c.stride = p_layout, c_ld, _stride(stride[3], count)
-    problem.epilogue.scale_m = _scale("epilogue.scale_m", scale_m, j, "a has rows")
-    problem.epilogue.scale_n = _scale("epilogue.scale_n", scale_n, l, "b has columns")
+    problem.epilogue.scale_m = _scale("epilogue.scale_m", scale_m, j, "a has rows", epilogue.scale_k)
+    problem.epilogue.scale_n = _scale("epilogue.scale_n", scale_n, l, "b has columns", epilogue.scale_k)
+    for kind, view, operand in ((problem.epilogue.scale_m, scale_m, made.operands.scale_m), (problem.epilogue.scale_n, scale_n, made.operands.scale_n)):
+        if kind == ALONG_K:
+            assert view is not None
+            problem.scale_k = _scale_k(epilogue.scale_k, view.shape[0], k)
+            operand.ld = view.strides[0] if view.shape[0] > 1 else view.shape[1]
+    if epilogue.scale_k is not None and not problem.scale_k:
+        raise InvalidArgument(f"epilogue.scale_k is {epilogue.scale_k} and no scales lie along k: pass them as an array of shape (parts, columns of b)")
     made.operands.scale_m.stride = made.operands.scale_n.stride = BROADCAST
     for i, operand in enumerate(arrays):
         getattr(made.operands, "with")[made.withs[operand.name]].stride = _stride(stride[4 + i], count)
@@ -481,13 +493,25 @@ def _stride(step: int, count: int) -> int:
     return BROADCAST if step == 0 else step
 
 
-def _scale(name: str, view: Optional[View], extent: int, what: str) -> int:
+def _scale(name: str, view: Optional[View], extent: int, what: str, scale_k: Optional[int]) -> int:
     if view is None:
         return 0
     if NAME[view.type] != "f32":
         raise InvalidArgument(f"{name} is of {NAME[view.type]}: scales are f32")
+    if (len(view.shape) == 2 and view.shape[1] == extent and (extent == 1 or view.strides[1] == 1)
+            and (view.shape[0] == 1 or view.strides[0] >= extent) and (view.shape[0] > 1 or scale_k is not None)):
+        return ALONG_K
     if elements(view.shape) == 1:
         return 1
     if len(view.shape) != 1 or view.shape[0] != extent or view.strides != (1,):
         raise InvalidArgument(f"{name} is {view.shape} with strides of {view.strides}: pass one number, or {extent} contiguous ones, as many as {what}")
     return 2
+
+
+def _scale_k(given: Optional[int], parts: int, k: int) -> int:
+    """How many elements of k each of so many parts has."""
+    each = given if given is not None else k // parts if parts and k % parts == 0 else 0
+    if each < 1 or -(-k // each) != parts:
+        raise InvalidArgument(f"there are scales of {parts} parts of k, which is {k}" + (f", and scale_k is {given}" if given is not None else "")
+                              + ": pass one row of scales for every scale_k elements of k, of which the last part may have fewer")
+    return each

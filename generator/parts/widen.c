@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "widen.h"
+
+#include "error.h"
+
+static bool has_sign(const tj_problem *view)
+{
+    return view->m.type == TJ_S8 || view->n.type == TJ_S8;
+}
+
+tj_status tj_widen_check(const tj_problem *view, const char *family, tj_error *err)
+{
+    const int32_t leading = tj_leading_type(view->m.type, view->n.type);
+
+    if (!tj_widens_weights(view->m.type, view->n.type) || leading == TJ_F16 || leading == TJ_BF16)
+        return TJ_OK;
+    return tj_fail(
+        err, TJ_ERR_INVALID_ARGUMENT,
+        "family %s multiplies weights of 8 bits by f16 or bf16, not by %s: convert what is %s, or use the family skinny "
+        "or tiled",
+        family, tj_facts_of(leading)->name, tj_facts_of(leading)->name);
+}
+
+void tj_widen_describe(const tj_problem *view, tj_widen_copies copies, bool steps, tj_template_params *fill)
+{
+    tj_template_set_flag(fill, "widens_words", copies.whole || copies.or_zero || copies.elements || steps);
+    tj_template_set_flag(fill, "widens_whole", copies.whole);
+    tj_template_set_flag(fill, "widens_or_zero", copies.or_zero);
+    tj_template_set_flag(fill, "widens_elements", copies.elements);
+    tj_template_set_flag(fill, "widens_to_half", tj_leading_type(view->m.type, view->n.type) == TJ_F16);
+    tj_template_set_flag(fill, "weights_signed", has_sign(view));
+}
+
+/* widen: words of four weights, and two at once in widen_two, which subtracts for bf16 in f32. */
+void tj_widen_count(const tj_problem *view, int64_t weights, tj_counts *counts)
+{
+    enum { WARP = 32, WORD = 4 };
+    const bool is_f16 = tj_leading_type(view->m.type, view->n.type) == TJ_F16;
+
+    counts->conversions += weights / (WARP * WORD) * (2 * (is_f16 ? 2 : 3) + has_sign(view));
+    counts->sums += is_f16 ? 0 : weights;
+}

@@ -1,0 +1,37 @@
+// add_part: where the last phase of those that share a scale ends, their products times that scale are added to the sums.
+const auto add_part = [&](index_t phase) {
+    //@ if n_scales_k
+    const float *const scales = &scale_n[phase * BK / SCALE_K * ld_scale_n];  //@ phase_k for phase * BK
+#pragma unroll
+    for (int c = 0; c < TN; ++c) {
+        const index_t Col = block_col + thread_col + c;  //@ col_of for c
+        //@ if check_l
+        const float scale = Col < l ? scales[Col] : 0;
+        //@ else
+        //@| const float scale = scales[Col];
+        //@ end
+#pragma unroll
+        for (int r = 0; r < TM; ++r) {
+            sum[r][c] += scale * part[r][c];
+            part[r][c] = 0;
+        }
+    }
+    //@ else
+    //@| const float *const scales = &scale_m[phase * BK / SCALE_K * ld_scale_m];  //@ phase_k for phase * BK
+//@| #pragma unroll
+    //@| for (int r = 0; r < TM; ++r) {
+    //@|     const index_t Row = block_row + thread_row + r;  //@ row_of for r
+    //@ if check_j
+    //@|     const float scale = Row < j ? scales[Row] : 0;
+    //@ else
+    //@|     const float scale = scales[Row];
+    //@ end
+//@| #pragma unroll
+    //@|     for (int c = 0; c < TN; ++c) {
+    //@|         sum[r][c] += scale * part[r][c];
+    //@|         part[r][c] = 0;
+    //@|     }
+    //@| }
+    //@ end
+};
+
