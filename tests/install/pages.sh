@@ -1,28 +1,42 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# pages.sh BUILD_FOLDER: do what the pages tell a reader to do, with an installed copy of that build, on the emulator: build the whole
-# programs of a page and run its blocks of shell in their order, and build the project that it shows. A block of "sh gpu" runs on the GPU
-# that pretends, with one evaluation.
+# pages.sh BUILD_FOLDER [PAGE...]: do what the pages tell a reader to do, with an installed copy of that build: build the whole programs of a
+# page, run its blocks of shell one after the other in one shell, and build the project that it shows. scripts/check_blocks.sh says what the
+# marks of blocks mean:
+#
+#     sh          on the emulator
+#     sh gpu      on the GPU that pretends (tests/fake/fake_gpu.c)
+#     sh fleet    on that GPU, beside a redis-server, if there is one and the fleet's component was built
+#
+# tests/install/cheap.sh stands in for the commands that would take long: it makes shapes smaller and tunings short.
 set -euo pipefail
-build=$1
-root=$(cd "$(dirname "$0")/../.." && pwd)
+build=$(realpath "$1")
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(realpath "$here/../..")
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+stop() { [ ! -e "$work/redis.pid" ] || kill "$(cat "$work/redis.pid")" 2>/dev/null || true; rm -rf "$work"; }
+trap stop EXIT
 fail() { echo "pages: $*" >&2; exit 1; }
 
 prefix=$work/prefix
 cmake --install "$build" --prefix "$prefix" >/dev/null
 library=$(dirname "$(find "$prefix" -name 'libtilejit.so')")
 export XDG_DATA_HOME=${XDG_DATA_HOME:-$HOME/.local/share} # where an NVRTC may be
-export HOME=$work/home XDG_CACHE_HOME=$work/cache TILEJIT_DRIVER=emulator
+export HOME=$work/home XDG_CACHE_HOME=$work/cache TILEJIT_DRIVER=emulator TILEJIT_EMULATOR=$library/tilejit/libcuda_emulator.so
 export PATH=$prefix/bin:$PATH LD_LIBRARY_PATH=$library PKG_CONFIG_PATH=$library/pkgconfig
 unset TILEJIT_CACHE_DIR TILEJIT_PACKS TILEJIT_CAPTURE TILEJIT_REMOTE # as for a reader who has set none
-mkdir "$HOME"
+mkdir "$HOME" "$work/bin"
 if ! tilejit compile 8x8x8 --arch sm_90 -o "$work/kernel.ptx" >"$work/output" 2>&1; then
     [ -z "${TILEJIT_REQUIRE_NVRTC:-}" ] || fail "$(cat "$work/output")"
     echo "SKIPPED, not tested: $(cat "$work/output")"
     exit 0
 fi
+export CHEAP_TILEJIT=$prefix/bin/tilejit CHEAP_WORK=$work CHEAP_PORT=$((20000 + $$ % 20000))
+CHEAP_REDIS=$(command -v redis-server || true)
+export CHEAP_REDIS
+for command in tilejit redis-server srun; do ln -s "$here/cheap.sh" "$work/bin/$command"; done
+PATH=$work/bin:$PATH
+has_fleet=$([ -e "$library/tilejit/libtilejit_fleet.so" ] && [ -n "$CHEAP_REDIS" ] && "$CHEAP_REDIS" --version | grep -qE 'v=([7-9]|[1-9][0-9])\.' && echo 1 || true)
 
 # Small arrays for the pages that multiply files: npy SHAPE ELEMENTS.
 npy() {
@@ -30,34 +44,62 @@ npy() {
     head -c $((4 * $2)) /dev/zero
 }
 
+# A page as a script: each block behind the driver that it runs on. Names of a network and of a system become those of this test.
+script() {
+    awk -v emulator=emulator -v gpu="$build/tests/libfake_gpu.so" -v fleet="$has_fleet" '
+        /^ *```/ { inside = 0 }
+        /^ *```sh( gpu| fleet)?$/ {
+            block++
+            inside = $2 != "fleet" || fleet
+            if (inside) printf "block=%d\nexport TILEJIT_DRIVER=%s\n", block, $2 ? gpu : emulator
+            else print "echo fleet >>\"$CHEAP_WORK/skipped\""
+            next
+        }
+        inside { print }' "$1" |
+        sed -e "s#@head?#@127.0.0.1:$CHEAP_PORT?#; s#/etc/tilejit#$2/etc#; s#/usr/local/lib/#$library/#"
+}
+
+# The files that a reader has who reads this page.
+furnish() {
+    mkdir -p "$1/etc" "$1/parts"
+    [ ! -e "$work/app" ] || for name in app program your-program; do cp "$work/app" "$1/$name"; done
+    printf '#!/bin/sh\npython3 -c "import ctypes; assert ctypes.CDLL('\''libcuda.so.1'\'').cuInit(0) == 0"\n' >"$1/a-program-of-the-driver-api"
+    chmod +x "$1/a-program-of-the-driver-api"
+    awk '/^```csv$/ { inside = 1; next } /^```/ { inside = 0 } inside' "$2" >"$1/shapes.csv"
+    [ -s "$1/shapes.csv" ] || echo 16x16x16 >"$1/shapes.csv"
+    for name in records a b; do echo '{"tilejit_records": []}' >"$1/$name.json"; done
+    npy '12, 30' 360 >"$1/M.npy"
+    npy '30, 7' 210 >"$1/N.npy"
+    npy '7,' 7 >"$1/bias.npy"
+    npy '9, 1' 9 >"$1/column.npy"
+    npy '1, 1' 1 >"$1/one.npy"
+    ln -s "$root/fleet" "$1/fleet"
+    awk -v to="$1/" '
+        /^```c$/ { file = to "main.c" } /^```cpp$/ { file = to "main.cpp" } /^```cmake$/ { file = to "CMakeLists.txt" }
+        /^```$/ { file = "" } !/^```/ && file { print >file }' "$2"
+}
+
 ran=0
-for page in getting-started epilogues packs build-time no-disk upgrades faq; do
-    here=$work/$page
-    mkdir "$here"
-    [ "$page" = getting-started ] || cp "$work/getting-started/main" "$here/app" # an application
-    awk '/^```csv$/ { inside = 1; next } /^```/ { inside = 0 } inside' "$root/docs/$page.md" >"$here/shapes.csv"
-    echo '{"tilejit_records": []}' >"$here/records.json"
-    npy '12, 30' 360 >"$here/M.npy"
-    npy '30, 7' 210 >"$here/N.npy"
-    npy '7,' 7 >"$here/bias.npy"
-    awk -v here="$here/" '
-        /^```c$/ { file = here "main.c" } /^```cpp$/ { file = here "main.cpp" } /^```cmake$/ { file = here "CMakeLists.txt" }
-        /^```sh$/ { file = sprintf("%sblock%02d.sh", here, ++blocks) } /^```sh gpu$/ { file = sprintf("%sblock%02d.gpu", here, ++blocks) }
-        /^```$/ { file = "" } !/^```/ && file { print >file }' "$root/docs/$page.md"
-    for block in "$here"/block*; do
-        case $block in
-        *.gpu) driver=$build/tests/libfake_gpu.so && sed -i 's/tilejit tune --shapes/tilejit tune --evaluations 1 --budget 2s --shapes/' "$block" ;;
-        *) driver=$TILEJIT_DRIVER ;;
-        esac
-        (cd "$here" && TILEJIT_DRIVER=$driver bash -euo pipefail "$block") >"$work/output" 2>&1 ||
-            fail "$(basename "$block") of docs/$page.md fails: $(cat "$block" "$work/output")"
-        ran=$((ran + 1))
-    done
-    if [ -e "$here/CMakeLists.txt" ]; then
-        sed -i '1i cmake_minimum_required(VERSION 3.22)\nproject(page LANGUAGES C)' "$here/CMakeLists.txt"
-        { cmake -S "$here" -B "$here/build" -DCMAKE_PREFIX_PATH="$prefix" && cmake --build "$here/build"; } >"$work/output" 2>&1 ||
-            fail "the project of docs/$page.md fails: $(cat "$work/output")"
+cd "$root"
+for page in ${2:+"${@:2}"} $([ $# -gt 1 ] || printf "%s\n" docs/getting-started.md docs/fleet.md README.md CONTRIBUTING.md SECURITY.md docs/*.md bench/README.md bindings/python/README.md | awk '!seen[$0]++'); do
+    grep -qE '^ *```(sh( gpu| fleet)?|cpp|cmake)$' "$page" || continue
+    folder=$work/${page//\//-}
+    mkdir "$folder"
+    furnish "$folder" "$page"
+    { printf 'set -euo pipefail\nend() { [ $? = 0 ] || echo "block $block of %s fails"; kill $(jobs -p) 2>/dev/null || true; }\ntrap end EXIT\n' "$page" &&
+        script "$page" "$folder"; } >"$folder/page.sh"
+    (cd "$folder" && SLURM_ARRAY_TASK_ID=0 SCRATCH=$folder bash "$folder/page.sh") >"$work/output" 2>&1 </dev/null ||
+        fail "docs: $(cat "$work/output")"
+    ran=$((ran + $(grep -c '^block=' "$folder/page.sh" || true)))
+    [ "$page" != docs/getting-started.md ] || cp "$folder/main" "$work/app" # an application
+    if [ -e "$folder/CMakeLists.txt" ]; then
+        sed -i '1i cmake_minimum_required(VERSION 3.22)\nproject(page LANGUAGES C)' "$folder/CMakeLists.txt"
+        { cmake -S "$folder" -B "$folder/build" -DCMAKE_PREFIX_PATH="$prefix" && cmake --build "$folder/build"; } >"$work/output" 2>&1 ||
+            fail "the project of $page fails: $(cat "$work/output")"
         ran=$((ran + 1))
     fi
 done
-echo "pages: $ran blocks ran"
+skipped=0
+[ ! -e "$work/skipped" ] || skipped=$(wc -l <"$work/skipped")
+[ "$skipped" = 0 ] || [ -z "${TILEJIT_REQUIRE_REDIS:-}" ] || [ -n "$CHEAP_REDIS" ] || fail "there is no redis-server for $skipped blocks"
+echo "pages: $ran blocks ran$([ "$skipped" = 0 ] || echo "; $skipped of a fleet did not, for want of redis-server or of the component")"

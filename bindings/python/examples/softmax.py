@@ -3,7 +3,7 @@
 
     P[row][col] = exp(scale * N[row][col] - most) / sum over c of exp(scale * N[row][c] - most), with the row's largest scale * N for most
 
-Default: 33 200, which the emulator does in a second. The number of rows is an argument of the kernel, so one kernel serves every batch.
+Default: 33 200, which the emulator (TILEJIT_DRIVER=emulator) does in a second. The number of rows is an argument of the kernel, so one kernel serves every batch.
 """
 
 import sys
