@@ -10,6 +10,8 @@
  *     ready     a call for a plan in memory, beside a bare cuLaunchKernel of the same kernel in the same turns
  *
  * Prints a table. The product is tiny, so that the GPU never keeps the host waiting.
+ *
+ *     --ready CALLS   so many ready calls and nothing else, for whoever counts their instructions (bench/README.md)
  */
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -232,8 +234,8 @@ static geometry geometry_of(const tj_plan *plan, int64_t extent)
                       (unsigned)step->block_y, (unsigned)step->dynamic_shared_bytes};
 }
 
-/* What is launched: the bare kernel; the same by tj_matmul, by tj_plan_launch, and by tj_matmul in a stream of the program's own. */
-enum { BARE, MATMUL, PLAN, STREAM, WAYS };
+/* What is launched: the bare kernel; the same by tj_matmul and by tj_plan_launch; and two of them in a stream of the program's own. */
+enum { BARE, MATMUL, PLAN, BARE_STREAM, STREAM, WAYS };
 
 typedef struct ready {
     tj_context *context;
@@ -252,8 +254,9 @@ static tj_status launch(const ready *r, int way, tj_error *err)
 
     switch (way) {
     case BARE:
-        return r->b.launch(r->b.function, r->g.grid_x, r->g.grid_y, 1, r->g.block_x, r->g.block_y, 1, r->g.shared_bytes, NULL,
-                           arguments, NULL) == 0
+    case BARE_STREAM:
+        return r->b.launch(r->b.function, r->g.grid_x, r->g.grid_y, 1, r->g.block_x, r->g.block_y, 1, r->g.shared_bytes,
+                           way == BARE ? NULL : r->stream, arguments, NULL) == 0
                    ? TJ_OK
                    : TJ_ERR_DRIVER;
     case PLAN:
@@ -287,7 +290,7 @@ static void time_launches(const ready *r, double *ns_of[WAYS], double *over[WAYS
         }
         for (int way = 0; turn >= 0 && way < WAYS; way++) {
             ns_of[way][turn] = ns[way];
-            over[way][turn] = ns[way] - ns[BARE];
+            over[way][turn] = ns[way] - ns[way < BARE_STREAM ? BARE : BARE_STREAM];
         }
     }
 }
@@ -318,10 +321,28 @@ static void measure_ready(void)
     print_row("ready: tj_plan_launch", ns[PLAN], TURNS, "ns");
     print_row("ready: tj_matmul above bare, paired", over[MATMUL], TURNS, "ns");
     print_row("ready: tj_plan_launch above bare, paired", over[PLAN], TURNS, "ns");
-    print_row("ready: tj_matmul in a stream above bare", over[STREAM], TURNS, "ns");
+    print_row("ready: bare cuLaunchKernel in a stream", ns[BARE_STREAM], TURNS, "ns");
+    print_row("ready: tj_matmul above it, paired", over[STREAM], TURNS, "ns");
     tj_stream_destroy(context, r.stream);
     tj_workbench_free(bench);
     tj_context_free(context);
+}
+
+/* A driver that does nothing will do. */
+static int call_only(int calls)
+{
+    tj_context *context = open_context("", NULL, TJ_FIRST_CALL_WAIT);
+    tj_workbench *bench = place_operands(context);
+    const tj_problem problem = TJ_PROBLEM_INIT(32, 32, 32, TJ_F32);
+    const tj_plan *plan;
+    tj_error err;
+
+    must(tj_plan_prepare(context, &problem, NULL, &plan, &err), &err);
+    for (int i = 0; i < calls; i++)
+        must(tj_matmul(context, &problem, tj_workbench_operands(bench), NULL, &err), &err);
+    tj_workbench_free(bench);
+    tj_context_free(context);
+    return 0;
 }
 
 static char store[] = "/tmp/tilejit-latency-XXXXXX";
@@ -342,6 +363,8 @@ int main(int argc, char **argv)
 
     if (argc == 4 && strcmp(argv[1], "--child") == 0)
         return strcmp(argv[3], "quick") == 0 ? child(argv[2], NULL, true) : child(argv[2], *argv[3] ? argv[3] : NULL, false);
+    if (argc == 3 && strcmp(argv[1], "--ready") == 0)
+        return call_only(atoi(argv[2]));
     length = readlink("/proc/self/exe", self, sizeof self - 1);
     if (length < 0 || !mkdtemp(store))
         return perror("latency"), 1;

@@ -309,6 +309,61 @@ Test(plan, that_is_ready_neither_allocates_nor_locks_nor_formats)
     cr_expect(eq(ulong, fake.fake_launches(), launches + 3000));
 }
 
+/* The driver calls of one launch of a plan that is ready: by tj_matmul, or of the plan itself; in all, and of each name. */
+static void expect_calls(const tj_problem *problem, const tj_plan *plan, const tj_operands *x, CUstream stream,
+                         const char *const *name, size_t count, const char *where)
+{
+    unsigned long before[8], all = fake.fake_all_calls();
+    tj_status status;
+
+    for (size_t i = 0; i < count; i++)
+        before[i] = fake.fake_calls(name[i]);
+    status = plan ? tj_plan_launch(plan, x, stream, &err) : tj_matmul(context, problem, x, stream, &err);
+    cr_assert(eq(int, status, TJ_OK), "%s: %s", where, err.message);
+    cr_expect(eq(ulong, fake.fake_all_calls(), all + count), "%s", where);
+    for (size_t i = 0; i < count; i++) {
+        unsigned long expected = before[i];
+
+        for (size_t other = 0; other < count; other++)
+            expected += strcmp(name[other], name[i]) == 0;
+        cr_expect(eq(ulong, fake.fake_calls(name[i]), expected), "%s: %s", where, name[i]);
+    }
+}
+
+Test(plan, that_is_ready_costs_these_driver_calls_and_no_other)
+{
+    static const char *const own[] = {"cuCtxGetId", "cuStreamIsCapturing", "cuLaunchKernel"};
+    static const char *const usual[] = {"cuCtxGetId", "cuLaunchKernel"};
+    static const char *const pushed[] = {"cuCtxGetId", "cuCtxGetCurrent", "cuCtxPushCurrent",
+                                         "cuCtxGetId", "cuLaunchKernel",  "cuCtxPopCurrent"};
+    const CUstream stream = (CUstream)(uintptr_t)0x77, legacy = (CUstream)(uintptr_t)1;
+    tj_problem fixed = TJ_PROBLEM_INIT(33, 20, 48, TJ_F32), passed = TJ_PROBLEM_INIT(0, 20, 48, TJ_F32);
+    tj_operands x = some_operands(), y = x;
+    const tj_plan *plan;
+
+    passed.j.mode = TJ_DIM_ANY;
+    y.j = 77;
+    cr_assert(eq(int, tj_matmul(context, &passed, &y, NULL, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_plan_prepare(context, &fixed, NULL, &plan, &err), TJ_OK), "%s", err.message);
+    cr_expect(eq(int, fake.fake_context_depth(), 0));
+    expect_calls(&fixed, NULL, &x, NULL, pushed, 6, "no context is current");
+    fake.fake_context_create(0);
+    cr_assert(eq(int, tj_matmul(context, &passed, &y, NULL, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_plan_prepare(context, &fixed, NULL, &plan, &err), TJ_OK), "%s", err.message);
+    for (int turn = 0; turn < 3; turn++) { /* the first one is not the thread's last */
+        expect_calls(&fixed, NULL, &x, NULL, usual, 2, "the default stream");
+        expect_calls(&fixed, NULL, &x, legacy, usual, 2, "the default stream by its other name");
+        expect_calls(&fixed, NULL, &x, stream, own, 3, "a stream of the program's own");
+    }
+    expect_calls(&passed, NULL, &y, NULL, usual, 2, "another plan than the last one, with an extent of the launch");
+    expect_calls(NULL, plan, &x, NULL, usual, 2, "a plan in the default stream");
+    expect_calls(NULL, plan, &x, stream, usual, 2, "a plan that is held, which need not know of captures");
+    fake.fake_set_capture(stream, CU_STREAM_CAPTURE_STATUS_ACTIVE);
+    expect_calls(&fixed, NULL, &x, stream, own, 3, "a capture");
+    fake.fake_set_capture(NULL, CU_STREAM_CAPTURE_STATUS_NONE);
+    expect_calls(&fixed, NULL, &x, stream, usual, 2, "a plan that a graph has, which is not asked about again");
+}
+
 /* ---- memory runs out ---------------------------------------------------------------------------------------------- */
 
 /* A context, a product that is compiled and one that is stored: with the n-th allocation refused, then without. */
