@@ -104,9 +104,8 @@ static bool set_matrix(tj_template_params *params, const tj_problem *view, tj_wh
 static void set_type_names(tj_template_params *params, const tj_problem *callers, const tj_problem *view)
 {
     const bool is_mixed = view->m.type != view->n.type;
-    const char *const m = is_mixed ? tj_facts_of(view->m.type)->cuda : "input_t", *const n =
-                                                                                      is_mixed ? tj_facts_of(view->n.type)->cuda
-                                                                                               : "input_t";
+    const char *const m = is_mixed ? tj_facts_of(view->m.type)->cuda : "input_t";
+    const char *const n = is_mixed ? tj_facts_of(view->n.type)->cuda : "input_t";
     const bool widens = tj_widens_weights(view->m.type, view->n.type);
     const char *const leading = tj_facts_of(tj_leading_type(view->m.type, view->n.type))->cuda;
 

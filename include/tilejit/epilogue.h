@@ -140,9 +140,9 @@ typedef enum tj_scale {
     TJ_SCALE_ONE = 1,  /**< one for the matrix */
     TJ_SCALE_EACH = 2, /**< one for each row of M, for each column of N */
     /**
-     * Of the weights only, which meet wider numbers (tj_problem): for each of their rows (of M) or columns (of N) one for every
-     * scale_k elements of k, the last of which may be fewer. They multiply the products of their part of k before it is added to
-     * the sum. As an operand they are a row-major matrix of ceil(k / scale_k) rows: x j of M, x l of N.
+     * Only of weights (tj_problem): one for every scale_k elements of k of each of their rows (of M) or columns (of N); the last one
+     * may be for fewer. Each multiplies the products of its part of k, in f32, before they are added to the sum; acc is that sum. As
+     * an operand they are a row-major matrix with ceil(k / scale_k) rows, of j numbers for M and of l for N.
      */
     TJ_SCALE_ALONG_K = 3
 } tj_scale;

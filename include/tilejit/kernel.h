@@ -41,10 +41,10 @@ typedef struct tj_operands {
                        between their matrices the first matrices are compared. Matrices with different leading dimensions,
                        and what arrays of pointers lead to, are not compared */
     tj_operand c; /**< read if the problem adds beta * C and beta is not 0. Without an address it is P itself */
-    tj_operand scale_m,
-        scale_n; /**< read if the problem's epilogue has them: f32, one or as many as M has rows and N has columns; with TJ_SCALE_ALONG_K so many for each part of k,
-                       ld from one part to the next (0: tight).
-                                      stride: from those of a product to those of the next; 0: tight; TJ_BROADCAST. ld is ignored */
+    /** Read if the problem's epilogue has them: f32, one or as many as M has rows and N has columns. stride: from those of a product
+     * to those of the next; 0: tight; TJ_BROADCAST. ld is ignored but with TJ_SCALE_ALONG_K, where there are so many for each part of
+     * k: it leads from those of one part to those of the next; 0: tight. */
+    tj_operand scale_m, scale_n;
     /** What the epilogue's expression names, by the numbers of tj_epilogue_find. ld: of a matrix, from one stored row (column) to
      * the next; 0: tight. stride: from one product of the batch to the next; 0: tight; TJ_BROADCAST. None may overlap P. */
     tj_operand with[TJ_EPILOGUE_OPERANDS];

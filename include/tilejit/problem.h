@@ -156,7 +156,8 @@ enum { TJ_GROUPS_MOST = 65535, TJ_GROUPS_MOST_HOST_BYTES = 3072 };
  *
  * M and N have the same type, or are e4m3 and e5m2, or s8 and u8; or one holds weights of s8 or u8, and the other f32, f16 or bf16:
  * weights are widened where they are loaded, which is exact, and summed in f32; epilogue.scale_m or scale_n is what they stand for,
- * and with scale_k a part of k may have scales of its own (TJ_SCALE_ALONG_K).
+ * and with scale_k each part of k may have scales of its own (TJ_SCALE_ALONG_K).
+ *
  * P may have another type, as tj_compute_facts.products says: beside weights it is like the floats. C has the type and the layout
  * of P; its own may repeat them or be 0.
  */
