@@ -44,7 +44,12 @@ struct tj_family {
     bool sums_in_registers; /* many of them: a kernel that spills is not launched */
     bool takes_pairs;       /* of columns (tj_epilogue_pairs): a thread has both sums, or finds that of its neighbour */
     bool takes_groups;      /* tj_problem.groups */
-    bool reduces;           /* rows and columns (tj_epilogue_reduces): the text has templates/parts/combine.cuh */
+    enum {
+        TJ_REDUCES_NOT,
+        TJ_REDUCES_BY_WARP, /* a thread has rows r and columns c of P, and a warp combines what its lanes know of each */
+        TJ_REDUCES_BY_TILE, /* a thread has one element, and a block combines its tile of TILE_WIDTH x TILE_WIDTH */
+        TJ_REDUCES_BY_ROWS  /* a thread has one element after the other, and a block combines some rows of its tile at a time */
+    } reduces;              /* rows and columns (tj_epilogue_reduces): with a kernel behind, templates/parts/combine.cuh */
     bool checks_k;          /* false: a thread walks all of k by itself, so k never needs a check */
     int32_t widest;         /* the longest edge that a tile may have; it decides whether indexes fit an int */
 

@@ -199,13 +199,13 @@ static void fill_common(const tj_problem *callers, const tj_problem *view, const
 }
 
 /* What becomes of a sum: parts/epilogue.cuh, of neighbours at once where the form says what P is aligned to. */
-static tj_status describe_epilogue(const tj_problem *view, const tj_launch_form *form, tj_template_params *params,
-                                   tj_expression_lines *lines, tj_error *err)
+static tj_status describe_epilogue(const tj_problem *view, const tj_family *family, const tj_launch_form *form,
+                                   tj_template_params *params, tj_expression_lines *lines, tj_error *err)
 {
     const bool is_wide = form->align[TJ_MATRIX_P] > 0, is_whole_products = tj_product_step(form)->grid == TJ_GRID_PRODUCTS;
     const bool pairs = tj_epilogue_pairs(&view->epilogue);
     tj_expression_sums sums = {is_wide ? "sum[r][c + i]" : "Pvalue", is_wide ? "sum[r][c + 2 * i + 1]" : "beside", is_wide,
-                               tj_product_step(form)->sums_in_registers};
+                               family->reduces == TJ_REDUCES_BY_WARP};
     bool has_map = false;  /* P is stored by the copy engine, from boxes in shared memory */
     bool converts = false; /* integers go on as floats, or as integers of 64 bits, where there is more to compute */
 
@@ -454,9 +454,9 @@ tj_status tj_generate(const tj_problem *problem, const tj_config *config, tj_sou
     moved = resolved.family->moved ? resolved.family->moved(&view, &resolved) : view;
     fill_common(&view, &moved, &resolved, is_swapped, &params);
     template_name = describe(&view, is_swapped, &resolved, &params, &source->launch);
-    status = describe_epilogue(&view, &source->launch, &params, &lines, err);
+    status = describe_epilogue(&view, resolved.family, &source->launch, &params, &lines, err);
     if (status == TJ_OK)
-        status = tj_reductions_print(&view, &source->launch, &params, &reductions, err);
+        status = tj_reductions_print(&view, resolved.family, &params, &reductions, err);
     product = tj_product_step(&source->launch);
     tj_template_set_flag(&params, "int_fits", fits_int(&moved, resolved.family->widest, product->splits));
     tj_template_set_flag(&params, "splits_k", product->splits > 1);

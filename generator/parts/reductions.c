@@ -24,6 +24,11 @@ static int count_of(const tj_problem *view, int indexed)
     return count;
 }
 
+int tj_reductions_of(const tj_problem *view)
+{
+    return count_of(view, TJ_BY_ROW) + count_of(view, TJ_BY_COL);
+}
+
 /* Results of one product; -1: too many. */
 static int64_t results_of(const tj_problem *view, const tj_reduction_slots *slots)
 {
@@ -88,6 +93,7 @@ void tj_reductions_describe(const tj_problem *view, const tj_reduction_slots *sl
     tj_template_set_int(fill, "col_slots", slots->of_col);
     tj_template_set_int(fill, "col_results", slots->of_row * count_of(view, TJ_BY_ROW) * view->j.extent);
     tj_template_set_int(fill, "results", results_of(view, slots));
+    tj_template_set_int(fill, "reductions", tj_reductions_of(view));
     tj_template_set_flag(fill, "reduces_by_warp", slots->lane_cols > 0);
     if (slots->lane_cols == 0)
         return;
@@ -98,11 +104,11 @@ void tj_reductions_describe(const tj_problem *view, const tj_reduction_slots *sl
 
 /* ---- text --------------------------------------------------------------------------------------------------------- */
 
-enum { STARTS, ROW_LANES, ROW_RESULTS, COL_LANES, COL_RESULTS, OF_BLOCK, PARAMETERS, OF_PRODUCT, ALL };
+enum { STARTS, ROW_LANES, ROW_RESULTS, COL_LANES, COL_RESULTS, OF_BLOCK, KEPT, OF_ROWS, PARAMETERS, OF_PRODUCT, ALL };
 
 static const char *const line_names[TJ_REDUCTION_LINES] = {
-    "reduction_starts", "row_combined",      "row_found",          "col_combined", "col_found",
-    "block_found",      "result_parameters", "results_of_product", "all_combined",
+    "reduction_starts", "row_combined", "row_found",         "col_combined",       "col_found",    "block_found",
+    "element_kept",     "rows_found",   "result_parameters", "results_of_product", "all_combined",
 };
 
 typedef struct printing {
@@ -113,7 +119,7 @@ typedef struct printing {
     char so_far[TJ_SO_FAR_BYTES];
     int number; /* among the outputs for rows, or for columns */
     bool by_rows, is_sum, pairs, is_batched, by_warp;
-    int operand;
+    int operand, place; /* place: among all reductions */
 } printing;
 
 const char *tj_reduction_so_far(const tj_epilogue_operand *output, char text[TJ_SO_FAR_BYTES])
@@ -217,6 +223,35 @@ static void print_block(const printing *p, bool is_first, tj_text *out)
     say(out, "    results[%s] = %s;\n}\n", place, p->so_far);
 }
 
+/* What a block keeps of some rows of its tile: warps combine the rows, and threads the columns. */
+static void print_rows(const printing *p, tj_text *kept, tj_text *found)
+{
+    const char *const cols = p->pairs ? "(BLOCK_COLS / 2)" : "BLOCK_COLS";
+    const char *const col = p->pairs ? "block_col / 2 + c" : "block_col + c";
+    char place[LINE_BYTES], other[LINE_BYTES];
+
+    say(kept, "kept[%d][%s] = %s;\n", p->place, p->pairs ? "e / 2" : "e", p->so_far);
+    if (p->by_rows) {
+        say(found, "for (int r = thread / 32; r < ROWS_AT_ONCE; r += THREADS / 32) {\n");
+        say(found, "    %s %s = %s;\n", p->real, p->so_far, start_of(p));
+        say(found, "    for (int c = thread %% 32; c < %s; c += 32)\n", cols);
+        (void)snprintf(other, sizeof other, "kept[%d][r * %s + c]", p->place, cols);
+        say_combine(p, "        ", "", other, found);
+        say(found, "#pragma unroll\n    for (int step = 1; step < 32; step *= 2)\n");
+        (void)snprintf(other, sizeof other, "__shfl_xor_sync(~0u, %s, step)", p->so_far);
+        say_combine(p, "        ", "", other, found);
+        place_result(p, "row_slot", "block_row + top + r", place);
+        say(found, "    if (thread %% 32 == 0 && block_row + top + r < j)\n        results[%s] = %s;\n}\n", place, p->so_far);
+        return;
+    }
+    say(found, "for (int c = thread; c < %s; c += THREADS) {\n", cols);
+    say(found, "    %s %s = kept[%d][c];\n    for (int r = 1; r < ROWS_AT_ONCE; ++r)\n", p->real, p->so_far, p->place);
+    (void)snprintf(other, sizeof other, "kept[%d][r * %s + c]", p->place, cols);
+    say_combine(p, "        ", "", other, found);
+    place_result(p, "col_slot", col, place);
+    say(found, "    if (%s < %s)\n        results[%s] = %s;\n}\n", col, p->pairs ? "l / 2" : "l", place, p->so_far);
+}
+
 /* All slots of a row or column, in their order. */
 static void print_all(const printing *p, tj_text *out)
 {
@@ -242,7 +277,7 @@ static void print_parameters(const printing *p, tj_text *parameters, tj_text *of
     say(parameters, "%s *__restrict__ %s,\n", tj_type_get_facts(tj_operand_type(p->view, p->operand))->cuda, p->name);
 }
 
-static void print_all_lines(const tj_problem *view, bool by_warp, tj_text out[TJ_REDUCTION_LINES])
+static void print_all_lines(const tj_problem *view, const tj_family *family, tj_text out[TJ_REDUCTION_LINES])
 {
     const tj_expression *e = &view->epilogue.expression;
     int numbers[2] = {0, 0};
@@ -256,17 +291,20 @@ static void print_all_lines(const tj_problem *view, bool by_warp, tj_text out[TJ
                       .is_sum = e->operand[i].reduction == TJ_REDUCE_SUM,
                       .pairs = tj_epilogue_pairs(&view->epilogue),
                       .is_batched = view->batch != 1,
-                      .by_warp = by_warp,
+                      .by_warp = family->reduces == TJ_REDUCES_BY_WARP,
                       .operand = i};
 
         if (e->operand[i].reduction == TJ_REDUCE_NOT)
             continue;
+        p.place = numbers[0] + numbers[1];
         p.number = numbers[by_rows]++;
         (void)tj_expression_name(p.output->name, p.name);
         (void)tj_reduction_so_far(p.output, p.so_far);
         print_start(&p, &out[STARTS]);
-        if (by_warp)
+        if (p.by_warp)
             print_warp(&p, &out[by_rows ? ROW_LANES : COL_LANES], &out[by_rows ? ROW_RESULTS : COL_RESULTS]);
+        else if (family->reduces == TJ_REDUCES_BY_ROWS)
+            print_rows(&p, &out[KEPT], &out[OF_ROWS]);
         else
             print_block(&p, out[OF_BLOCK].length == 0, &out[OF_BLOCK]);
         print_parameters(&p, &out[PARAMETERS], &out[OF_PRODUCT]);
@@ -274,7 +312,7 @@ static void print_all_lines(const tj_problem *view, bool by_warp, tj_text out[TJ
     }
 }
 
-tj_status tj_reductions_print(const tj_problem *view, const tj_launch_form *form, tj_template_params *fill,
+tj_status tj_reductions_print(const tj_problem *view, const tj_family *family, tj_template_params *fill,
                               tj_reduction_lines *lines, tj_error *err)
 {
     const bool reduces = tj_epilogue_reduces(&view->epilogue);
@@ -289,11 +327,12 @@ tj_status tj_reductions_print(const tj_problem *view, const tj_launch_form *form
     tj_template_set(fill, "next_col", tj_epilogue_pairs(&view->epilogue) ? "c += 2" : "++c");
     tj_template_set_flag(fill, "reduces_rows", count_of(view, TJ_BY_ROW) > 0);
     tj_template_set_flag(fill, "reduces_cols", count_of(view, TJ_BY_COL) > 0);
+    tj_template_set_flag(fill, "reduces_by_rows", family->reduces == TJ_REDUCES_BY_ROWS);
     tj_template_set_flag(fill, "uses_larger", has_max);
     for (int i = 0; i < TJ_REDUCTION_LINES; i++)
         out[i] = (tj_text)TJ_TEXT_INIT(MOST_BYTES);
     if (reduces)
-        print_all_lines(view, tj_product_step(form)->sums_in_registers, out);
+        print_all_lines(view, family, out);
     for (int i = 0; i < TJ_REDUCTION_LINES; i++) {
         if (status == TJ_OK && out[i].length > 0)
             status = tj_text_take(&out[i], &lines->text[i], err);

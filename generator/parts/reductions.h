@@ -12,10 +12,13 @@
 
 /** How a family's text divides rows and columns. */
 typedef struct tj_reduction_slots {
-    int64_t of_row, of_col; /* results that come together to that of a row, of a column */
-    int32_t lane_cols;      /* lanes of a warp that stand along a row; 0: a block combines its own, through shared memory */
-    const char *row_slot, *col_slot; /* the number of a warp's results, in the words of the text; NULL: those of a block */
+    int64_t of_row, of_col;          /* results that come together to that of a row, of a column */
+    int32_t lane_cols;               /* TJ_REDUCES_BY_WARP: lanes of a warp that stand along a row */
+    const char *row_slot, *col_slot; /* and the numbers of its results, in the words of the text */
 } tj_reduction_slots;
+
+/** How many outputs reduce rows or columns. */
+int tj_reductions_of(const tj_problem *view);
 
 /** Refuses a workspace that is larger than any. */
 tj_status tj_reductions_check(const tj_problem *view, const tj_reduction_slots *slots, tj_error *err);
@@ -28,13 +31,13 @@ void tj_reductions_describe(const tj_problem *view, const tj_reduction_slots *sl
                             tj_launch_form *form);
 
 /** The lines that templates take; free each. */
-enum { TJ_REDUCTION_LINES = 9 };
+enum { TJ_REDUCTION_LINES = 11 };
 typedef struct tj_reduction_lines {
     char *text[TJ_REDUCTION_LINES];
 } tj_reduction_lines;
 
 /** Print them, and set whether there are any: for every family. product: what counts the products of the batch. */
-tj_status tj_reductions_print(const tj_problem *view, const tj_launch_form *form, tj_template_params *fill,
+tj_status tj_reductions_print(const tj_problem *view, const tj_family *family, tj_template_params *fill,
                               tj_reduction_lines *lines, tj_error *err);
 
 void tj_reductions_drop(tj_reduction_lines *lines);

@@ -8,6 +8,9 @@ constexpr long long RESULTS = 6 * 512 + 4 * 700;  // of one product  //@ results
 //@ if reduces_by_warp
 constexpr int LANE_COLS = 8;  // lanes of a warp that have elements of one row  //@ lane_cols
 //@ end
+//@ if reduces_by_rows
+//@| constexpr int REDUCTIONS = 2;  //@ reductions
+//@ end
 //@ if uses_larger
 
 // Of two numbers the larger. A NaN stays one.

@@ -60,6 +60,9 @@ skinny(  //@ kernel for skinny
     #include "parts/parameters.cuh"  //@ include
 {
     __shared__ __align__(16) shared_t shared;
+    //@ if reduces
+    //@| __shared__ float kept[REDUCTIONS][OUTPUTS];  // what the epilogue makes of the rows that are finished at once  //@ real_t for float
+    //@ end
 
     #include "parts/derived.cuh"  //@ include
     #include "parts/product.cuh"  //@ include
@@ -239,6 +242,11 @@ skinny(  //@ kernel for skinny
     //@| W += static_cast<long long>(blockIdx.z) * j * l;
     //@ end
     #include "parts/scale.cuh"  //@ include
+    //@ if reduces and batched
+    //@| float *const results = W + blockIdx.z * RESULTS;  //@ real_t for float
+    //@ elif reduces
+    //@| float *const results = W;  //@ real_t for float
+    //@ end
 #pragma unroll
     for (int top = 0; top < TM; top += ROWS_AT_ONCE) {
         __syncthreads();  // everyone is done with what lies there
@@ -264,11 +272,22 @@ skinny(  //@ kernel for skinny
             //@ if pairs and not splits_k
             //@| sum_t beside = shared.partial[0][e + 1];  // of the next column
             //@ end
+            //@ if reduces
+            //@ lines reduction_starts
             //@ if check_j or check_l
+            //@| if (Row < j && Col < l) {  //@ check_j && check_l
+            //@ else
+            //@| {
+            //@ end
+            //@|     #include "parts/epilogue.cuh"  //@ include
+            //@| }
+            //@ lines element_kept
+            //@ elif check_j or check_l
             if (Row >= j || Col >= l)  //@ check_j || check_l
                 continue;
             //@ end
-            //@ if splits_k and p_row_major
+            //@ if reduces
+            //@ elif splits_k and p_row_major
             //@| W[Row * l + Col] = Pvalue;
             //@ elif splits_k
             //@| W[Col * j + Row] = Pvalue;
@@ -276,9 +295,23 @@ skinny(  //@ kernel for skinny
             #include "parts/epilogue.cuh"  //@ include
             //@ end
         }
+        //@ if reduces
+        //@| // reduce: of these rows, warps combine what is kept of each, and threads what is kept of each column.
+        //@| __syncthreads();
+        //@ if reduces_rows
+        //@| const long long row_slot = block_col / BLOCK_COLS;
+        //@ end
+        //@ if reduces_cols
+        //@| const long long col_slot = (block_row + top) / ROWS_AT_ONCE;
+        //@ end
+        //@ lines rows_found
+        //@ end
     }
 }
 //@ if splits_k
 
 #include "parts/reduce.cuh"  //@ include
+//@ end
+//@ if reduces
+//@| #include "parts/combine.cuh"  //@ include
 //@ end

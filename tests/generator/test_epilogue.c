@@ -483,9 +483,9 @@ Test(epilogue, reductions_take_fixed_extents)
 Test(epilogue, families_that_do_not_reduce_say_so)
 {
     static const char *const configs[][2] = {
-        {"strip", "family strip does not"},   {"small_batch", "family small_batch does not"},
-        {"skinny", "family skinny does not"}, {"tiled:shared=dynamic", "shared=static"},
-        {"simt:splits=2", "splits is 2"},     {"mma:splits=2", "splits is 2"},
+        {"strip", "family strip does not"}, {"small_batch", "family small_batch does not"},
+        {"skinny:splits=2", "splits is 2"}, {"tiled:shared=dynamic", "shared=static"},
+        {"simt:splits=2", "splits is 2"},   {"mma:splits=2", "splits is 2"},
     };
 
     for (size_t i = 0; i < sizeof configs / sizeof configs[0]; i++) {

@@ -205,8 +205,8 @@ static void draw_problem(const struct form *form, bool is_small, tj_problem *pro
 {
     const char *const config = form->config ? form->config : "";
     const bool pairs = below(3) == 0 && !strstr(config, "strip") && !strstr(config, "small_batch");
-    const bool may_reduce = !strstr(config, "strip") && !strstr(config, "small_batch") && !strstr(config, "skinny") &&
-                            !strstr(config, "planes") && !strstr(config, "splits") && !strstr(config, "dynamic");
+    const bool may_reduce = !strstr(config, "strip") && !strstr(config, "small_batch") && !strstr(config, "planes") &&
+                            !strstr(config, "splits") && !strstr(config, "dynamic");
 
     *problem = (tj_problem)TJ_PROBLEM_INIT(
         draw_extent(form->multiple, strstr(form->config ? form->config : "", "small") ? 24 : 0, is_small),

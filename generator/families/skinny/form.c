@@ -10,6 +10,7 @@
 #include "error.h"
 #include "parts/access.h"
 #include "parts/registers.h"
+#include "parts/reductions.h"
 #include "parts/scales.h"
 #include "parts/split.h"
 #include "parts/tile.h"
@@ -144,6 +145,24 @@ static int64_t shared_bytes(const tj_skinny_shape *s, int32_t bytes, bool n_row_
     return tj_ceil_div(tiles > sums ? tiles : sums, LOAD_BYTES) * LOAD_BYTES;
 }
 
+/* With what the epilogue makes of the rows that are finished at once, where it reduces them. */
+static int64_t all_shared_bytes(const tj_problem *view, const tj_skinny_shape *s)
+{
+    const int32_t bytes = tj_sum_bytes(view);
+    const int64_t outputs = (int64_t)tj_skinny_rows_at_once(s, bytes) * s->lanes * s->tn;
+
+    return shared_bytes(s, bytes, view->n.layout == TJ_ROW_MAJOR) +
+           tj_reductions_of(view) * outputs * (int64_t)tj_type_bytes(tj_scalar_type(view));
+}
+
+static tj_reduction_slots slots_of(const tj_problem *view, const tj_skinny_shape *s)
+{
+    return (tj_reduction_slots){
+        .of_row = tj_ceil_div(view->l.extent, (int64_t)s->lanes * s->tn),
+        .of_col = tj_ceil_div(view->j.extent, s->tm) * (s->tm / tj_skinny_rows_at_once(s, tj_sum_bytes(view))),
+    };
+}
+
 /* ---- what is settled by the problem ------------------------------------------------------------------------------- */
 
 static void settle(int32_t *value, int32_t choice)
@@ -235,11 +254,9 @@ static void settle_all(const tj_problem *view, tj_config *config)
         settle(slices, power_of_2_for((*tm == 1 ? GOOD_THREADS / 2 : GOOD_THREADS) / *lanes, MAX_THREADS));
     }
     s = tj_skinny_shape_of(config);
-    while (is_open && s.slices > 1 && s.slices * s.lanes > WARP &&
-           shared_bytes(&s, tj_sum_bytes(view), along_l) > MAX_STATIC_SHARED)
+    while (is_open && s.slices > 1 && s.slices * s.lanes > WARP && all_shared_bytes(view, &s) > MAX_STATIC_SHARED)
         s.slices /= 2;
-    while (is_k_open && s.k_thread > (along_l ? 1 : s.vector) &&
-           shared_bytes(&s, tj_sum_bytes(view), along_l) > MAX_STATIC_SHARED)
+    while (is_k_open && s.k_thread > (along_l ? 1 : s.vector) && all_shared_bytes(view, &s) > MAX_STATIC_SHARED)
         s.k_thread /= 2;
     *slices = s.slices;
     *k_thread = s.k_thread;
@@ -267,7 +284,9 @@ static tj_status check_shape(const tj_problem *view, const tj_skinny_shape *s, t
 {
     const bool along_l = view->n.layout == TJ_ROW_MAJOR;
     const int32_t size = tj_facts_of(view->n.type)->bytes, most_sums = MOST_SUM_BYTES / tj_sum_bytes(view);
-    const int64_t bytes = shared_bytes(s, tj_sum_bytes(view), along_l);
+    const int64_t bytes = all_shared_bytes(view, s);
+    const tj_reduction_slots slots = slots_of(view, s);
+    tj_status status;
 
     if (!tj_is_power_of_2(s->lanes) || !tj_is_power_of_2(s->slices) || !tj_is_power_of_2(s->vector) ||
         !tj_is_power_of_2(s->k_thread))
@@ -297,7 +316,8 @@ static tj_status check_shape(const tj_problem *view, const tj_skinny_shape *s, t
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "tm %d, slices %d and k_thread %d need %lld bytes of shared memory: 48 KiB is the most", s->tm,
                        s->slices, s->k_thread, (long long)bytes);
-    return tj_split_check(view, s->splits, err);
+    status = tj_split_check(view, s->splits, err);
+    return status == TJ_OK ? tj_reductions_check(view, &slots, err) : status;
 }
 
 static tj_status resolve(const tj_problem *view, bool is_text_swapped, tj_config *config, tj_error *err)
@@ -356,6 +376,7 @@ static bool must_loop(const tj_problem *view, const tj_skinny_shape *s)
 static const char *describe(const tj_problem *view, const tj_config *config, tj_template_params *fill, tj_launch_form *form)
 {
     const tj_skinny_shape s = tj_skinny_shape_of(config);
+    const tj_reduction_slots slots = slots_of(view, &s);
     const int32_t bytes = tj_sum_bytes(view), align = s.vector * tj_facts_of(view->n.type)->bytes;
 
     tj_template_set_int(fill, "tm", s.tm);
@@ -373,13 +394,14 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_template_set(fill, "k_end", s.splits > 1 ? "k_end" : "k");
     tj_template_set_flag(fill, "may_be_empty", s.splits > 1 || view->k.mode == TJ_DIM_ANY || view->k.extent == 0);
     tj_split_describe(view, s.splits, fill, form);
+    tj_reductions_describe(view, &slots, fill, form);
     tj_scales_describe(view, TJ_SCALES_IN_TURN, s.splits, fill);
     form->step[0].block_x = s.lanes * s.slices;
     form->step[0].block_y = 1;
     form->step[0].block_rows = s.tm;
     form->step[0].block_cols = s.lanes * s.tn;
     form->step[0].rows_on_x = config->value[ROWS] == TJ_ROWS_ON_X;
-    form->step[0].static_shared_bytes = shared_bytes(&s, bytes, view->n.layout == TJ_ROW_MAJOR);
+    form->step[0].static_shared_bytes = all_shared_bytes(view, &s);
     form->align[form->is_swapped ? TJ_MATRIX_M : TJ_MATRIX_N] = align;
     return "skinny/skinny.cu";
 }
@@ -411,6 +433,7 @@ const tj_family tj_family_skinny = {
     .sums_in_registers = true,
     .scales_along_k = true,
     .takes_pairs = true,
+    .reduces = TJ_REDUCES_BY_ROWS,
     .checks_k = true,
     .widest = 8192,
     .is_swapped = is_swapped,
