@@ -2,6 +2,8 @@
 """explain, tune, pack, contexts, and arrays of DLPack."""
 
 import os
+import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -120,3 +122,28 @@ def test_without_a_gpu_a_warning_says_who_computes():
 def _has_gpu(environment):
     code = "import tilejit\ntry:\n    tilejit.default_context().device\nexcept tilejit.Error:\n    raise SystemExit(1)\n"
     return subprocess.run([sys.executable, "-c", code], env=environment, check=False).returncode == 0
+
+
+def test_a_quick_first_product_needs_no_nvrtc(tmp_path):
+    """Beside the library lies a pack of textbook kernels, as in the wheel, and NVRTC is nowhere."""
+    build = pathlib.Path(tilejit.__file__).parents[2]
+    library = next(iter(sorted(build.glob("libtilejit.so.*"))), None)
+    if library is None:
+        pytest.skip("this package is not of a build tree")
+    lines = (pathlib.Path(__file__).resolve().parents[3] / "cmake" / "textbook.csv").read_text().splitlines()
+    (tmp_path / "one.csv").write_text("\n".join(lines[:2]) + "\n")
+    shutil.copy(library, tmp_path / "libtilejit.so.0")
+    subprocess.run([build / "tilejit", "pack", "--shapes", tmp_path / "one.csv", "--family", "tiled", "--target", "sm_90", "-o",
+                    tmp_path / "textbook.tjpack"], check=True, capture_output=True)
+    code = """
+import numpy, tilejit
+with tilejit.Context(driver="emulator:sm_90", quick=True) as context:
+    a, b = context.to_device(numpy.ones((33, 20), "f4")), context.to_device(numpy.full((20, 47), 2, "f4"))
+    assert (tilejit.matmul(a, b).numpy() == 40).all()
+    assert context.stats.compiles == 0 and context.stats.pack_hits == 1, context.stats
+    assert any(finding.topic == "textbook" and "1 kernel for sm_90" in finding.text for finding in context.doctor())
+"""
+    emulator = os.environ.get("TILEJIT_EMULATOR", str(build / "libcuda_emulator.so"))
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env={
+        **os.environ, "LD_LIBRARY_PATH": str(tmp_path), "TILEJIT_NVRTC": "/nonexistent", "TILEJIT_EMULATOR": emulator})
+    assert done.returncode == 0, done.stderr
