@@ -19,12 +19,12 @@ __device__ __forceinline__ unsigned int widen_two(unsigned int bytes, unsigned i
 //@| __device__ __forceinline__ unsigned int widen_two(unsigned int bytes, unsigned int which)
 //@| {
 //@ if weights_signed
-//@|     const float offset = 8388736.0f;  // 2^23 + 128
+//@|     const float excess = 8388736.0f;  // 2^23 + 128
 //@ else
-//@|     const float offset = 8388608.0f;
+//@|     const float excess = 8388608.0f;
 //@ end
-//@|     const float first = __uint_as_float(__byte_perm(bytes, 0x4b000000u, 0x7540 | (which & 0xf))) - offset;
-//@|     const float second = __uint_as_float(__byte_perm(bytes, 0x4b000000u, 0x7540 | (which >> 8 & 0xf))) - offset;
+//@|     const float first = __uint_as_float(__byte_perm(bytes, 0x4b000000u, 0x7540 | (which & 0xf))) - excess;
+//@|     const float second = __uint_as_float(__byte_perm(bytes, 0x4b000000u, 0x7540 | (which >> 8 & 0xf))) - excess;
 //@|     return __byte_perm(__float_as_uint(first), __float_as_uint(second), 0x7632);
 //@| }
 //@ end
