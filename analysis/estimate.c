@@ -4,6 +4,7 @@
  */
 #include "error.h"
 #include "estimate.h"
+#include "family.h"
 
 /* The target, and the static part of shared memory, are no matter of occupancy. */
 static bool can_run(const tj_device_facts *facts, const tj_launch_form *form)
@@ -30,23 +31,18 @@ static double us_with(const scene *s, int32_t registers, int32_t known_blocks, d
     return tj_predict(s->facts, s->counts, &occupancy, s->peaks).us;
 }
 
-tj_status tj_estimate(const tj_device_facts *facts, const tj_problem *problem, const tj_config *config, double *us,
-                      tj_error *err)
+tj_status tj_estimate_resolved(const tj_device_facts *facts, const tj_problem *view, bool is_swapped, const tj_config *resolved,
+                               double *us, tj_error *err)
 {
-    if (TJ_HAS_NULL(err, facts, problem, config, us))
-        return TJ_ERR_INVALID_ARGUMENT;
     tj_device_facts cold = *facts; /* its L2 holds nothing of the operands yet */
-    tj_config resolved = *config;
     tj_launch_form form;
     tj_counts counts;
     tj_occupancy occupancy;
     tj_peaks peaks;
     const scene s = {&cold, &counts, &peaks};
-    tj_status status = tj_config_resolve(problem, &resolved, err);
+    tj_status status = tj_count_resolved(view, is_swapped, resolved, true, &form, &counts, err);
 
     *us = 0;
-    if (status == TJ_OK)
-        status = tj_count_resolved(problem, &resolved, true, &form, &counts, err);
     if (status == TJ_OK) {
         const tj_block_needs needs = {counts.threads_per_block, counts.registers, counts.shared_bytes};
 
@@ -66,4 +62,22 @@ tj_status tj_estimate(const tj_device_facts *facts, const tj_problem *problem, c
            us_with(&s, counts.registers_most, occupancy.blocks_per_sm, *us)) /
           4;
     return TJ_OK;
+}
+
+tj_status tj_estimate(const tj_device_facts *facts, const tj_problem *problem, const tj_config *config, double *us,
+                      tj_error *err)
+{
+    if (TJ_HAS_NULL(err, facts, problem, config, us))
+        return TJ_ERR_INVALID_ARGUMENT;
+    tj_config resolved = *config;
+    tj_problem counted, view;
+    bool is_swapped;
+    const tj_status status = tj_config_resolve(problem, &resolved, err);
+
+    *us = 0;
+    if (status != TJ_OK)
+        return status;
+    counted = tj_problem_counted(problem);
+    view = tj_family_view(&resolved, &counted, &is_swapped);
+    return tj_estimate_resolved(facts, &view, is_swapped, &resolved, us, err);
 }

@@ -10,9 +10,19 @@
 #include <tilejit/analysis.h>
 #include <tilejit/source.h>
 
-/** tj_count of a config that is resolved; is_estimate: one warp of each loop stands for all. form: the launch, for its limits. */
-tj_status tj_count_resolved(const tj_problem *problem, const tj_config *resolved, bool is_estimate, tj_launch_form *form,
-                            tj_counts *counts, tj_error *err);
+/** The problem whose launch is counted: everything is known of it, and groups are products of the mean size. */
+tj_problem tj_problem_counted(const tj_problem *problem);
+
+/**
+ * tj_count of a config that is resolved; is_estimate: one warp of each loop stands for all. view, is_swapped: what tj_family_view says
+ * of tj_problem_counted. form: the launch, for its limits.
+ */
+tj_status tj_count_resolved(const tj_problem *view, bool is_swapped, const tj_config *resolved, bool is_estimate,
+                            tj_launch_form *form, tj_counts *counts, tj_error *err);
+
+/** tj_estimate of a config that is resolved, by such a view. */
+tj_status tj_estimate_resolved(const tj_device_facts *facts, const tj_problem *view, bool is_swapped, const tj_config *resolved,
+                               double *us, tj_error *err);
 
 /** tj_occupy without the sentence. */
 tj_status tj_occupy_silently(const tj_device_facts *facts, const tj_block_needs *needs, int64_t blocks, tj_occupancy *occupancy,

@@ -146,30 +146,32 @@ static void estimate_all(tj_counts *counts)
         traffic[i]->is_estimate = 1;
 }
 
-tj_status tj_count_resolved(const tj_problem *problem, const tj_config *resolved, bool is_estimate, tj_launch_form *form,
-                            tj_counts *counts, tj_error *err)
+tj_problem tj_problem_counted(const tj_problem *problem)
 {
-    tj_problem known, view;
-    bool is_swapped;
+    const tj_problem known = tj_problem_known(problem);
+
+    return tj_problem_even(&known);
+}
+
+tj_status tj_count_resolved(const tj_problem *view, bool is_swapped, const tj_config *resolved, bool is_estimate,
+                            tj_launch_form *form, tj_counts *counts, tj_error *err)
+{
     tj_status status;
 
     if (!resolved->family->count)
         return tj_fail(err, TJ_ERR_UNSUPPORTED, "family %s states no counts", resolved->family->name);
-    known = tj_problem_known(problem);
-    known = tj_problem_even(&known);
-    view = tj_family_view(resolved, &known, &is_swapped);
-    tj_family_launch(&view, is_swapped, resolved, form);
-    status = check_size(&view, form, err);
+    tj_family_launch(view, is_swapped, resolved, form);
+    status = check_size(view, form, err);
     if (status != TJ_OK)
         return status;
-    fill_frame(&view, form, counts);
-    if (is_estimate || tj_epilogue_pairs(&view.epilogue)) /* families count P as if each sum became an element */
+    fill_frame(view, form, counts);
+    if (is_estimate || tj_epilogue_pairs(&view->epilogue)) /* families count P as if each sum became an element */
         estimate_all(counts);
-    resolved->family->count(&view, resolved, counts);
-    count_operands(&view, counts);
-    tj_reductions_count(&view, form, counts);
-    if (view.epilogue.has_beta && counts->splits == 1) { /* else beta is the second kernel's */
-        counts->work[pipe_of_sums(&view)] += 2 * view.j.extent * view.l.extent * view.batch;
+    resolved->family->count(view, resolved, counts);
+    count_operands(view, counts);
+    tj_reductions_count(view, form, counts);
+    if (view->epilogue.has_beta && counts->splits == 1) { /* else beta is the second kernel's */
+        counts->work[pipe_of_sums(view)] += 2 * view->j.extent * view->l.extent * view->batch;
         counts->waits++;
     }
     if (is_swapped) { /* the text's M is the caller's N */
@@ -199,10 +201,14 @@ tj_status tj_count(const tj_problem *problem, const tj_config *config, tj_counts
         return TJ_ERR_INVALID_ARGUMENT;
     tj_config resolved = *config;
     tj_launch_form form;
-    tj_status status = tj_config_resolve(problem, &resolved, err);
+    tj_problem counted, view;
+    bool is_swapped;
+    const tj_status status = tj_config_resolve(problem, &resolved, err);
 
     memset(counts, 0, sizeof *counts);
-    if (status == TJ_OK)
-        status = tj_count_resolved(problem, &resolved, false, &form, counts, err);
-    return status;
+    if (status != TJ_OK)
+        return status;
+    counted = tj_problem_counted(problem);
+    view = tj_family_view(&resolved, &counted, &is_swapped);
+    return tj_count_resolved(&view, is_swapped, &resolved, false, &form, counts, err);
 }

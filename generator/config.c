@@ -10,6 +10,7 @@
 #include "checked.h"
 #include "error.h"
 #include "family.h"
+#include "views.h"
 #include "worth.h"
 #include "text.h"
 
@@ -330,11 +331,46 @@ static tj_status check_scales(const tj_family *family, const tj_problem *view, t
         family->name, view->scale_k, TJ_SAFE_FAMILY->name);
 }
 
+/* With the family and its values that do not depend on the problem. */
+static tj_config begin(const tj_config *config)
+{
+    tj_config resolved = *config;
+
+    if (!resolved.family)
+        resolved.family = TJ_SAFE_FAMILY;
+    for (size_t i = 0; i < resolved.family->param_count; i++)
+        if (resolved.value[i] == 0)
+            resolved.value[i] = resolved.family->param[i].standard;
+    return resolved;
+}
+
+/* What began becomes the config. */
+static tj_status settle(const tj_problem *view, bool is_swapped, tj_config *begun, tj_config *config, tj_error *err)
+{
+    tj_status status = check_types(begun->family, view, is_swapped, err);
+
+    if (status == TJ_OK)
+        status = check_pairs(begun->family, view, is_swapped, err);
+    if (status == TJ_OK)
+        status = check_groups(begun->family, view, err);
+    if (status == TJ_OK)
+        status = check_reductions(begun->family, view, err);
+    if (status == TJ_OK)
+        status = check_scales(begun->family, view, err);
+    if (status == TJ_OK)
+        status = begun->family->resolve(view, is_swapped, begun, err);
+    if (status == TJ_OK)
+        status = check_pairs_of_tile(view, begun, err);
+    if (status == TJ_OK)
+        *config = *begun;
+    return status;
+}
+
 tj_status tj_config_resolve(const tj_problem *problem, tj_config *config, tj_error *err)
 {
     if (TJ_HAS_NULL(err, problem, config))
         return TJ_ERR_INVALID_ARGUMENT;
-    tj_config resolved = *config;
+    tj_config resolved;
     tj_problem view;
     bool is_swapped;
     tj_status status = tj_problem_check(problem, err);
@@ -343,60 +379,74 @@ tj_status tj_config_resolve(const tj_problem *problem, tj_config *config, tj_err
         status = tj_config_check(config, err);
     if (status != TJ_OK)
         return status;
-    if (!resolved.family)
-        resolved.family = TJ_SAFE_FAMILY;
-    for (size_t i = 0; i < resolved.family->param_count; i++)
-        if (resolved.value[i] == 0)
-            resolved.value[i] = resolved.family->param[i].standard;
+    resolved = begin(config);
     view = tj_family_view(&resolved, problem, &is_swapped);
-    status = check_types(resolved.family, &view, is_swapped, err);
-    if (status == TJ_OK)
-        status = check_pairs(resolved.family, &view, is_swapped, err);
-    if (status == TJ_OK)
-        status = check_groups(resolved.family, &view, err);
-    if (status == TJ_OK)
-        status = check_reductions(resolved.family, &view, err);
-    if (status == TJ_OK)
-        status = check_scales(resolved.family, &view, err);
-    if (status == TJ_OK)
-        status = resolved.family->resolve(&view, is_swapped, &resolved, err);
-    if (status == TJ_OK)
-        status = check_pairs_of_tile(&view, &resolved, err);
-    if (status == TJ_OK)
-        *config = resolved;
-    return status;
+    return settle(&view, is_swapped, &resolved, config, err);
 }
 
-/* Of groups forms weigh one of the mean size. */
-static tj_problem mean_view(const tj_config *config, const tj_problem *problem, bool *is_swapped)
+tj_status tj_views_resolve(const tj_views *views, tj_config *config, tj_error *err)
 {
-    tj_problem view = tj_family_view(config, problem, is_swapped);
+    const tj_status status = tj_config_check(config, err);
+    tj_config resolved;
+    const tj_problem *view;
+    bool is_swapped;
 
-    if (view.groups.count > 0)
-        view.j.extent = tj_ceil_div(view.j.extent, view.groups.count);
-    return view;
+    if (status != TJ_OK)
+        return status;
+    resolved = begin(config);
+    view = tj_views_at(views, &resolved, &is_swapped);
+    return settle(view, is_swapped, &resolved, config, err);
+}
+
+tj_status tj_views_preview(const tj_views *views, tj_config *config, tj_launch_form *form, tj_error *err)
+{
+    const tj_status status = tj_views_resolve(views, config, err);
+    const tj_problem *view;
+    bool is_swapped;
+
+    memset(form, 0, sizeof *form);
+    if (status != TJ_OK)
+        return status;
+    view = tj_views_at(views, config, &is_swapped);
+    tj_family_launch(view, is_swapped, config, form);
+    return TJ_OK;
+}
+
+/* ---- worth a trial? ------------------------------------------------------------------------------------------------ */
+
+static bool is_worth(const tj_problem *mean, const tj_config *config)
+{
+    return !config->family->is_worth_trying || config->family->is_worth_trying(mean, config);
+}
+
+bool tj_views_worth_trying(const tj_views *views, const tj_config *config)
+{
+    bool is_swapped;
+
+    (void)tj_views_at(views, config, &is_swapped);
+    return is_worth(&views->mean[is_swapped], config);
 }
 
 bool tj_config_is_worth_trying(const tj_problem *problem, const tj_config *config)
 {
     bool is_swapped;
-    const tj_problem view = mean_view(config, problem, &is_swapped);
+    const tj_problem mean = tj_mean_of_groups(tj_family_view(config, problem, &is_swapped));
 
-    return !config->family->is_worth_trying || config->family->is_worth_trying(&view, config);
+    return is_worth(&mean, config);
 }
 
-bool tj_config_is_hopeless(const tj_problem *problem, const tj_config *config, size_t known)
+bool tj_views_hopeless(const tj_views *views, const tj_config *config, size_t known)
 {
     bool is_swapped;
-    tj_problem view;
 
-    if ((problem->groups.count > 0 && !config->family->takes_groups) ||
-        (tj_epilogue_reduces(&problem->epilogue) && !config->family->reduces))
+    if ((views->problem[0].groups.count > 0 && !config->family->takes_groups) ||
+        (views->problem[0].scale_k > 0 && !config->family->scales_along_k) ||
+        (tj_epilogue_reduces(&views->problem[0].epilogue) && !config->family->reduces))
         return true;
     if (!config->family->is_hopeless)
         return false;
-    view = mean_view(config, problem, &is_swapped);
-    return config->family->is_hopeless(&view, config, known);
+    (void)tj_views_at(views, config, &is_swapped);
+    return config->family->is_hopeless(&views->mean[is_swapped], config, known);
 }
 
 int tj_config_relax(const tj_problem *problem, tj_config *config)

@@ -9,6 +9,7 @@
 #include <tilejit/source.h>
 
 #include "canonical.h"
+#include "checked.h"
 #include "template.h"
 
 enum { TJ_FAMILY_START_PARAMS = 11 };
@@ -111,7 +112,7 @@ struct tj_family {
     /** Can a resolved config be the fastest for this problem on any device? What a tuner leaves out. NULL: each can. */
     bool (*is_worth_trying)(const tj_problem *view, const tj_config *config);
 
-    /** The same, before all parameters are known (tj_config_is_hopeless). NULL: nothing is known before. */
+    /** The same, before all parameters are known (tj_views_hopeless). NULL: nothing is known before. */
     bool (*is_hopeless)(const tj_problem *view, const tj_config *config, size_t known);
 };
 
@@ -134,6 +135,14 @@ static inline tj_checks tj_checks_of(const tj_config *config, bool is_swapped)
 
 /** The view that a text of the config's family has of a problem: canonical, and transposed where is_swapped says so. */
 tj_problem tj_family_view(const tj_config *config, const tj_problem *problem, bool *is_swapped);
+
+/** The view with groups of the mean size, which forms weigh; without groups as it is. */
+static inline tj_problem tj_mean_of_groups(tj_problem view)
+{
+    if (view.groups.count > 0)
+        view.j.extent = tj_ceil_div(view.j.extent, view.groups.count);
+    return view;
+}
 
 /**
  * The launch form of a resolved config, as tj_generate would fill it in, but for the kernel's name and arguments. view and

@@ -19,10 +19,4 @@ bool tj_family_start(const tj_family *family, size_t index, tj_config *config);
  */
 bool tj_config_is_worth_trying(const tj_problem *problem, const tj_config *config);
 
-/**
- * With the first `known` parameters of the family as config has them: does its form know that no values of the others make a config
- * worth trying? Lets a walk over the space pass over whole stretches of it; config need not be resolved.
- */
-bool tj_config_is_hopeless(const tj_problem *problem, const tj_config *config, size_t known);
-
 #endif

@@ -101,8 +101,7 @@ static inline uint16_t narrow_from_double(double value, narrow_format format)
     quotient = significand >> shift;
     rest = significand & ((1ull << shift) - 1);
     half = 1ull << (shift - 1);
-    if (rest > half || (rest == half && (quotient & 1)))
-        quotient++;
+    quotient += (rest > half) | ((rest == half) & quotient & 1); /* of random numbers no branch would be foreseen */
 
     /* A carry out of the fraction runs into the exponent: that is rounding up to the next binade, or to infinity. */
     if (exponent >= 1 - format.bias)

@@ -16,6 +16,8 @@
 #include "hash.h"
 #include "rank.h"
 #include "space.h"
+#include "estimate.h"
+#include "views.h"
 #include "worth.h"
 
 enum { MOST_STARTS = 96, CLIMBS = 2 };
@@ -39,7 +41,7 @@ typedef struct scored_config {
 
 /* The way up in one family: too much for a caller's small stack. */
 typedef struct climb {
-    const tj_problem *problem;
+    tj_views views, counted; /* of the problem, and of what a launch of it is counted as */
     const tj_device_facts *device;
     const tj_config *refused;
     size_t refused_count;
@@ -54,10 +56,10 @@ static double ask(const climb *c, const tj_config *config)
     tj_config resolved = *config;
     double seconds;
 
-    if (tj_config_resolve(c->problem, &resolved, NULL) != TJ_OK || tj_is_refused(&resolved, c->refused, c->refused_count))
+    if (tj_views_resolve(&c->views, &resolved, NULL) != TJ_OK || tj_is_refused(&resolved, c->refused, c->refused_count))
         return 0;
-    seconds = tj_rank_predict(c->device, c->problem, &resolved);
-    return tj_config_is_worth_trying(c->problem, &resolved) ? seconds : 2 * seconds;
+    seconds = tj_rank_resolved(c->device, &c->counted, &resolved);
+    return tj_views_worth_trying(&c->views, &resolved) ? seconds : 2 * seconds;
 }
 
 static double seconds_of(climb *c, const tj_config *config)
@@ -140,7 +142,7 @@ static int rank_starts(climb *c, const tj_family *family)
     for (size_t i = 0; count < MOST_STARTS && tj_family_start(family, i, &config); i++) {
         double seconds;
 
-        if (i == 0 && tj_config_resolve(c->problem, &config, NULL) == TJ_OK)
+        if (i == 0 && tj_views_resolve(&c->views, &config, NULL) == TJ_OK)
             tj_axes_leave_open(&c->axes, &config);
         tj_config_spell_out(&config);
         seconds = seconds_of(c, &config);
@@ -197,9 +199,16 @@ double tj_climb(const tj_problem *problem, const tj_device_facts *device, const 
     climb *c = calloc(1, sizeof *c);
     scored_config found = {.seconds = 0};
 
+    tj_problem counted;
+
     if (!c)
         return 0;
-    c->problem = problem;
+    if (tj_views_of(problem, &c->views, NULL) != TJ_OK) {
+        free(c);
+        return 0;
+    }
+    counted = tj_problem_counted(problem);
+    tj_views_spell_out(&counted, &c->counted);
     c->device = device;
     c->refused = refused;
     c->refused_count = refused_count;

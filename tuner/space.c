@@ -6,7 +6,7 @@
  * is no second opinion here on what fits.
  */
 #include "space.h"
-#include "worth.h"
+#include "views.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +49,7 @@ void tj_axes_leave_open(const tj_axes *axes, tj_config *config)
 }
 
 struct tj_space {
-    tj_problem problem;
+    tj_views views; /* of the problem */
     tj_device_facts device;
     bool has_device;
     const tj_family *only;   /* NULL: all */
@@ -78,15 +78,16 @@ tj_status tj_space_create(const tj_problem *problem, const tj_device_facts *devi
     *out = NULL;
     if (!problem)
         return tj_fail_null(err, __func__, "problem");
-    tj_status status = tj_problem_check(problem, err);
-    tj_space *space;
+    tj_space *space = calloc(1, sizeof *space);
+    tj_status status;
 
-    if (status != TJ_OK)
-        return status;
-    space = calloc(1, sizeof *space);
     if (!space)
         return tj_fail_memory(err, "a space of configs");
-    space->problem = *problem;
+    status = tj_views_of(problem, &space->views, err);
+    if (status != TJ_OK) {
+        free(space);
+        return status;
+    }
     space->has_device = device != NULL;
     if (device)
         space->device = *device;
@@ -127,20 +128,20 @@ bool tj_device_can_run(const tj_device_facts *device, const tj_launch_form *form
 }
 
 /* Do form, problem and device (NULL: any) let a combination of values on the axes into the space? */
-static bool admits(const tj_problem *problem, const tj_device_facts *device, const tj_config *config)
+static bool admits(const tj_views *views, const tj_device_facts *device, const tj_config *config)
 {
     tj_config resolved = *config;
     tj_launch_form form;
 
-    return tj_preview_launch(problem, &resolved, &form, NULL) == TJ_OK && (!device || tj_device_can_run(device, &form)) &&
-           tj_config_is_worth_trying(problem, &resolved);
+    return tj_views_preview(views, &resolved, &form, NULL) == TJ_OK && (!device || tj_device_can_run(device, &form)) &&
+           tj_views_worth_trying(views, &resolved);
 }
 
 /* How many of the first digits are hopeless, whatever comes after them; 0: none that is seen from here. */
 static size_t hopeless_digits(tj_space *space, const tj_config *config)
 {
     for (; space->sound + 1 < space->axes.count; space->sound++)
-        if (tj_config_is_hopeless(&space->problem, config, space->sound + 1))
+        if (tj_views_hopeless(&space->views, config, space->sound + 1))
             return space->sound + 1;
     return 0;
 }
@@ -179,7 +180,7 @@ int tj_space_next(tj_space *space, tj_config *config)
         }
         advance(space, space->axes.count);
         space->seen++;
-        if (admits(&space->problem, space->has_device ? &space->device : NULL, config))
+        if (admits(&space->views, space->has_device ? &space->device : NULL, config))
             return 1;
         space->refused++;
     }

@@ -22,11 +22,8 @@ typedef struct work_options {
 static const cli_option own[] = {
     {"strategy", CLI_CHOICE, AT(strategy), "How to search, as for tilejit tune: search (default), model or exhaustive.", "name",
      .names = tune_strategies},
-    {"budget", CLI_TEXT, AT(budget),
-     "Time for all that is done for each shape, such as 30s (the default), 5m, 1h; exhaustive: no limit.", "time"},
-    {"evaluations", CLI_INT, AT(evaluations),
-     "Configs to try for each shape; default: 48 to 240, until none promises more; model: 80; exhaustive: all.", "count", 1,
-     INT64_C(1) << 40},
+    {"budget", CLI_TEXT, AT(budget), TUNE_BUDGET_SUMMARY, "time"},
+    {"evaluations", CLI_INT, AT(evaluations), TUNE_EVALUATIONS_SUMMARY, "count", 1, INT64_C(1) << 40},
     {"family", CLI_TEXT, AT(family), "Look in this family alone; default: in all. See tilejit families.", "name",
      .offered = cli_family_at},
     {"threads", CLI_INT, AT(threads), "Threads that compile; default: a thread for each processor.", "count", 1, 64},

@@ -65,6 +65,11 @@ tj_status tune_write_found(const tj_output *out, const tune_jobs *all, tj_error 
 /** The values of --strategy. */
 extern const cli_name tune_strategies[];
 
+/** What --help says of --budget and --evaluations. */
+#define TUNE_BUDGET_SUMMARY "Time for all that is done for each shape, such as 30s (the default), 5m, 1h; exhaustive: no limit."
+#define TUNE_EVALUATIONS_SUMMARY \
+    "Configs to try for each shape; default: 48 to 240, until none promises more; model: 80; exhaustive: all."
+
 /** --budget: "30", "30s", "2m", "1h". text NULL: nothing changes. */
 tj_status tune_read_budget(const char *text, double *seconds, tj_error *err);
 
