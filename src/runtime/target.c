@@ -41,12 +41,13 @@ tj_status tj_host_target(tj_host *host, int cc_major, int cc_minor, char *target
 {
     const tj_nvrtc *nvrtc;
     const char *const *list, *below = NULL;
-    int wanted = 10 * cc_major + cc_minor;
     tj_status status;
+    int wanted;
 
     target[0] = '\0';
     if (cc_major < 1 || cc_major > 99 || cc_minor < 0 || cc_minor > 9)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%d.%d is no compute capability: use one such as 9.0", cc_major, cc_minor);
+    wanted = 10 * cc_major + cc_minor;
     status = tj_host_nvrtc(host, &nvrtc, err);
     if (status == TJ_ERR_NO_COMPILER) { /* what is stored for the device itself can run all the same */
         snprintf(target, TARGET_BYTES, tj_gpu_is_emulated(&host->gpu) ? "compute_%d" : "sm_%d", wanted);
