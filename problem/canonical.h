@@ -169,6 +169,12 @@ static inline bool tj_type_is_pair(int32_t type)
     return type == TJ_S4;
 }
 
+/** How many numbers a stored element holds. */
+static inline int32_t tj_type_numbers(int32_t type)
+{
+    return tj_type_is_pair(type) ? 2 : 1;
+}
+
 /** May elements of this type be weights beside floats? */
 static inline bool tj_type_is_weights(int32_t type)
 {

@@ -54,15 +54,9 @@ typedef struct resolved {
     int threads;
 } resolved;
 
-/* How many numbers a stored element holds. */
-static int64_t numbers_of(int32_t type)
-{
-    return tj_type_is_pair(type) ? 2 : 1;
-}
-
 static tj_matrix_view view_of(const tj_matrix *matrix, const void *base)
 {
-    const int64_t numbers = numbers_of(matrix->type);
+    const int64_t numbers = tj_type_numbers(matrix->type);
 
     return (tj_matrix_view){
         .base = base,
@@ -648,7 +642,7 @@ static int64_t count_rows(const resolved *request)
 static void take_group(const resolved *all, int64_t group, resolved *one)
 {
     const size_t step =
-        all->n.is_array ? sizeof(void *) : (size_t)(all->n.stride / numbers_of(all->n.type)) * tj_type_bytes(all->n.type);
+        all->n.is_array ? sizeof(void *) : (size_t)(all->n.stride / tj_type_numbers(all->n.type)) * tj_type_bytes(all->n.type);
 
     one->n.base = all->n.base ? (const char *)all->n.base + (size_t)group * step : NULL;
     if (all->scale_n.scale)

@@ -79,8 +79,13 @@ tj_status tj_textbook_resolve(const tj_problem *view, bool is_swapped, tj_config
 void tj_textbook_count_lines(const tj_problem *view, tj_which which, int32_t tile_width, int64_t repeat, tj_traffic *traffic)
 {
     const tj_matrix *const matrix = tj_problem_matrix(view, which);
-    const tj_lines lines = tj_problem_lines(view, which);
+    const bool is_pair = tj_type_is_pair(matrix->type);
     const int64_t bytes = tj_facts_of(matrix->type)->bytes;
+    tj_problem by_numbers = *view;
+
+    if (is_pair) /* each thread loads the byte that holds its number: as if it had one of its own, which is more sectors */
+        tj_matrix_of(&by_numbers, which)->type = TJ_U8;
+    const tj_lines lines = tj_problem_lines(&by_numbers, which);
     tj_access access =
         tj_tiled_access(tile_width, tile_width, lines.width.extent, lines.count.extent, bytes, matrix->ld * bytes);
 
@@ -88,11 +93,12 @@ void tj_textbook_count_lines(const tj_problem *view, tj_which which, int32_t til
     access.axis[2] = tj_batch_axis(view->batch, matrix->stride, bytes);
     access.repeat = repeat;
     tj_traffic_add(traffic, &access);
+    traffic->is_estimate |= is_pair;
 }
 
 void tj_textbook_count(const tj_problem *view, int32_t tile_width, tj_counts *counts)
 {
-    const int64_t weights = tj_type_is_int8(view->m.type) ? counts->load_m.elements : counts->load_n.elements;
+    const int64_t weights = tj_type_is_weights(view->m.type) ? counts->load_m.elements : counts->load_n.elements;
 
     tj_textbook_count_lines(view, TJ_MATRIX_P, tile_width, 1, &counts->store_p);
     if (view->epilogue.has_beta)

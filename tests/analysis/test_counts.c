@@ -193,6 +193,8 @@ static const row rows[] = {
      WITH(.m.type = TJ_BF16, .n.type = TJ_S8, .epilogue.scale_n = TJ_SCALE_EACH)},
     {"skinny:splits=3", 5, 480, 61, WITH(.m.type = TJ_F16, .n.type = TJ_U8, .n.layout = TJ_COL_MAJOR)},
     {"skinny:splits=1", 66, 70, 6, WITH(.m.type = TJ_S8, .n.type = TJ_F32)},
+    {"skinny:splits=2", 5, 481, 62, WITH(.m.type = TJ_BF16, .n.type = TJ_S4, .epilogue.scale_n = TJ_SCALE_EACH)},
+    {"skinny:splits=1", 3, 481, 61, WITH(.m.type = TJ_F16, .n.type = TJ_S4, .n.layout = TJ_COL_MAJOR)},
     {"tiled:tile_width=16", 40, 50, 60, WITH(.m.type = TJ_BF16, .n.type = TJ_S8)},
     {"naive:tile_width=16", 40, 50, 60, WITH(.m.type = TJ_U8, .n.type = TJ_F16, .p.layout = TJ_COL_MAJOR)},
     {"skinny:splits=1,lanes=4,slices=16,tn=8", 6, 70, 64, PLAIN},

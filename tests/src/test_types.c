@@ -590,6 +590,13 @@ Test(types, of_4_bits_are_widened)
         {"tiled:shared=dynamic", TJ_S4, TJ_BF16, 21, 70, 19, 0, 0, 0, 0, 1, 0},
         {"tiled:shared=dynamic", TJ_F32, TJ_S4, 21, 71, 19, 16, 0, 0, 1, 1, 0},
         {"tiled", TJ_BF16, TJ_S4, 33, 64, 19, 16, 0, 1, 0, 1, 3},
+        {"skinny", TJ_BF16, TJ_S4, 5, 201, 70, 0, 0, 0, 0, 2, 0},
+        {"skinny:splits=2", TJ_F16, TJ_S4, 5, 201, 71, 0, 1, 1, 0, 1, 0},
+        {"skinny", TJ_F32, TJ_S4, 2, 200, 64, 64, 0, 0, 1, 1, 0},
+        {"skinny:splits=3", TJ_BF16, TJ_S4, 5, 200, 37, 32, 0, 1, 0, 2, 0},
+        {"skinny:stream=m", TJ_S4, TJ_F16, 70, 201, 3, 67, 1, 0, 0, 1, 0},
+        {"skinny:vector=1", TJ_BF16, TJ_S4, 1, 256, 128, 0, 0, 1, 0, 1, 0},
+        {"skinny:stream=m", TJ_S4, TJ_BF16, 71, 200, 3, 16, 0, 0, 1, 1, 0},
     };
 
     open_context("sm_90", TJ_PROVE_NEVER);
@@ -612,7 +619,7 @@ Test(types, of_4_bits_are_widened)
             *(is_m ? &problem.epilogue.scale_m : &problem.epilogue.scale_n) = TJ_SCALE_EACH;
         }
         problem.p.type = i % 3 == 1 ? TJ_BF16 : TJ_F32;
-        if (i % 4 == 3)
+        if (i % 4 == 3 && !strstr(row[i].config, "splits"))
             problem.j.mode = problem.k.mode = problem.l.mode = TJ_DIM_ANY;
         options.guard_bytes = 256;
         snprintf(label, sizeof label, "%s, variant %zu", row[i].config, i);
@@ -662,6 +669,17 @@ Test(types, of_4_bits_are_refused_in_words)
         cr_expect(says(f == 1 ? "family strip takes matrices of f32 or f64" : "takes no weights of 4 bits, and N is s4"), "%s",
                   err.message);
     }
+    problem.epilogue.scale_n = TJ_SCALE_ALONG_K;
+    problem.scale_k = 32;
+    problem.n.layout = TJ_COL_MAJOR;
+    cr_assert(eq(int, tj_config_parse("skinny:stream=n", &config, &err), TJ_OK));
+    cr_expect(eq(int, tj_config_resolve(&problem, &config, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(says("k may be odd, and half of a line's last byte would be multiplied by a scale"), "%s", err.message);
+    cr_assert(eq(int, tj_config_parse("skinny:stream=m", &config, &err), TJ_OK));
+    cr_expect(eq(int, tj_config_resolve(&problem, &config, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(says("N is s4, and family skinny takes that of the matrix that it streams, which is M"), "%s", err.message);
+    problem.epilogue.scale_n = TJ_SCALE_EACH;
+    problem.scale_k = 0;
     for (int i = 0; i < 4 && has_nvrtc(); i++) { /* the library's choice, right and proven */
         problem.n.layout = (int16_t)(i % 2);
         problem.p.layout = (int16_t)(i / 2);
