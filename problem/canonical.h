@@ -28,6 +28,9 @@ static inline bool tj_same_bytes(const void *a, const void *b, size_t bytes)
 /** Of one matrix. */
 tj_lines tj_problem_lines(const tj_problem *problem, tj_which which);
 
+/** The same counted in numbers, of which a stored element may hold two. */
+tj_lines tj_problem_number_lines(const tj_problem *problem, tj_which which);
+
 /** One matrix of a problem, to be changed. */
 static inline tj_matrix *tj_matrix_of(tj_problem *problem, tj_which which)
 {

@@ -81,11 +81,8 @@ void tj_textbook_count_lines(const tj_problem *view, tj_which which, int32_t til
     const tj_matrix *const matrix = tj_problem_matrix(view, which);
     const bool is_pair = tj_type_is_pair(matrix->type);
     const int64_t bytes = tj_facts_of(matrix->type)->bytes;
-    tj_problem by_numbers = *view;
-
-    if (is_pair) /* each thread loads the byte that holds its number: as if it had one of its own, which is more sectors */
-        tj_matrix_of(&by_numbers, which)->type = TJ_U8;
-    const tj_lines lines = tj_problem_lines(&by_numbers, which);
+    /* Each thread loads the byte that holds its number: as if it had one of its own, which is more sectors. */
+    const tj_lines lines = tj_problem_number_lines(view, which);
     tj_access access =
         tj_tiled_access(tile_width, tile_width, lines.width.extent, lines.count.extent, bytes, matrix->ld * bytes);
 

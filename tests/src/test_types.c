@@ -301,7 +301,7 @@ Test(types, of_weights_are_widened_or_refused)
             cr_expect(eq(int, tj_config_resolve(&problem, &config, &err), TJ_ERR_INVALID_ARGUMENT), "%s", refuse[f]);
             cr_expect(says(refuse[f]), "%s", err.message);
             if (f >= tensor_cores)
-                cr_expect(says("multiplies weights of 8 bits by f16 or bf16, not by f32"), "%s", err.message);
+                cr_expect(says("multiplies weights by f16 or bf16, not by f32"), "%s", err.message);
         }
         for (size_t f = 0; f < 3 && has_nvrtc(); f++)
             expect_right_product(&problem, widen[f], NULL, widen[f]);
@@ -494,10 +494,10 @@ Test(types, scales_along_k_are_proven)
 /* Every weight that there is, times 1: a bound of f32 leaves no room for another one. */
 Test(types, of_weights_are_widened_exactly)
 {
-    static const tj_type weights[] = {TJ_S8, TJ_U8}, numbers[] = {TJ_F16, TJ_BF16};
+    static const tj_type weights[] = {TJ_S8, TJ_U8, TJ_S4}, numbers[] = {TJ_F16, TJ_BF16};
 
     open_context("sm_90", TJ_PROVE_NEVER);
-    for (size_t i = 0; i < 4 && has_nvrtc(); i++) {
+    for (size_t i = 0; i < 6 && has_nvrtc(); i++) {
         tj_problem problem = TJ_PROBLEM_INIT(16, 16, 256, numbers[i % 2]);
         tj_workbench_options options = TJ_WORKBENCH_INIT;
         static uint8_t all[16 * 256];
@@ -597,6 +597,13 @@ Test(types, of_4_bits_are_widened)
         {"skinny:stream=m", TJ_S4, TJ_F16, 70, 201, 3, 67, 1, 0, 0, 1, 0},
         {"skinny:vector=1", TJ_BF16, TJ_S4, 1, 256, 128, 0, 0, 1, 0, 1, 0},
         {"skinny:stream=m", TJ_S4, TJ_BF16, 71, 200, 3, 16, 0, 0, 1, 1, 0},
+        {"mma:bm=32,bn=32,wm=16,wn=16", TJ_BF16, TJ_S4, 33, 64, 64, 64, 0, 0, 0, 2, 0},
+        {"mma:bm=32,bn=32,wm=16,wn=16", TJ_F16, TJ_S4, 33, 71, 47, 32, 1, 1, 0, 1, 0},
+        {"mma:bm=32,bn=32,wm=16,wn=16,pack=both,splits=2", TJ_S4, TJ_F16, 35, 171, 40, 0, 1, 0, 0, 2, 0},
+        {"mma:bm=32,bn=32,wm=16,wn=16", TJ_S4, TJ_BF16, 33, 72, 40, 0, 0, 0, 1, 1, 0},
+        {"wgmma:bm=64,bn=32", TJ_BF16, TJ_S4, 65, 71, 49, 0, 0, 0, 0, 2, 0},
+        {"wgmma:bm=64,bn=32", TJ_F16, TJ_S4, 65, 72, 48, 0, 0, 1, 0, 1, 0},
+        {"wgmma:bm=64,bn=32", TJ_S4, TJ_F16, 65, 71, 48, 0, 1, 1, 1, 1, 0},
     };
 
     open_context("sm_90", TJ_PROVE_NEVER);
@@ -619,7 +626,7 @@ Test(types, of_4_bits_are_widened)
             *(is_m ? &problem.epilogue.scale_m : &problem.epilogue.scale_n) = TJ_SCALE_EACH;
         }
         problem.p.type = i % 3 == 1 ? TJ_BF16 : TJ_F32;
-        if (i % 4 == 3 && !strstr(row[i].config, "splits"))
+        if (i % 4 == 3 && !strstr(row[i].config, "splits") && !strstr(row[i].config, "mma"))
             problem.j.mode = problem.k.mode = problem.l.mode = TJ_DIM_ANY;
         options.guard_bytes = 256;
         snprintf(label, sizeof label, "%s, variant %zu", row[i].config, i);
@@ -640,7 +647,7 @@ Test(types, of_4_bits_are_refused_in_words)
         {TJ_F64, TJ_S4, 0, "M is f64 but N is s4"},
         {TJ_BF16, TJ_S4, TJ_S4, "M is bf16 and N is s4 but P is s4: such a P may be f32, f16, bf16, e4m3 or e5m2"},
     };
-    static const char *const families[] = {"simt", "strip", "small_batch", "mma", "wgmma", "planes", "wgmma_planes"};
+    static const char *const families[] = {"simt", "strip", "small_batch", "planes", "wgmma_planes"};
     tj_problem problem = TJ_PROBLEM_INIT(16, 64, 32, TJ_BF16);
     const tj_plan *plan;
     tj_epilogue epilogue = {0};
@@ -669,6 +676,12 @@ Test(types, of_4_bits_are_refused_in_words)
         cr_expect(says(f == 1 ? "family strip takes matrices of f32 or f64" : "takes no weights of 4 bits, and N is s4"), "%s",
                   err.message);
     }
+    cr_assert(eq(int, tj_config_parse("mma:pack=m", &config, &err), TJ_OK));
+    cr_expect(eq(int, tj_config_resolve(&problem, &config, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(says("N is s4, which family mma widens ahead of the product: use pack=n"), "%s", err.message);
+    cr_assert(eq(int, tj_config_parse("wgmma:pack=none", &config, &err), TJ_OK));
+    cr_expect(eq(int, tj_config_resolve(&problem, &config, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(says("pack it (pack="), "%s", err.message);
     problem.epilogue.scale_n = TJ_SCALE_ALONG_K;
     problem.scale_k = 32;
     problem.n.layout = TJ_COL_MAJOR;
