@@ -288,6 +288,20 @@ static bool is_in_formula(const tj_problem *view, size_t operation)
     return tj_operation_value(view, o) && (view->epilogue.expression.nodes == 0 || o->most > 1);
 }
 
+/* What an expression stores beside P, a line each. The rest of its text, in room, is what P receives. */
+static const char *append_outputs(tj_text *out, const tj_epilogue *epilogue, char room[TJ_EPILOGUE_TEXT_BYTES])
+{
+    char *rest = room;
+
+    tj_epilogue_print(epilogue, room);
+    for (char *end; (end = strstr(rest, "; ")) != NULL; rest = end + 2) {
+        *end = '\0';
+        tj_text_append(out, rest);
+        tj_text_append(out, "\n//     ");
+    }
+    return rest;
+}
+
 /* The request in one line, and the formula with this request's numbers. */
 static void append_head(tj_text *out, const tj_problem *problem, const tj_problem *view, bool is_swapped)
 {
@@ -298,11 +312,13 @@ static void append_head(tj_text *out, const tj_problem *problem, const tj_proble
     const bool has_expression = view->epilogue.expression.nodes > 0, p_by_rows = view->p.layout == TJ_ROW_MAJOR;
     const tj_lines p = tj_problem_lines(view, TJ_MATRIX_P);
     char line[TJ_PROBLEM_TEXT_BYTES];
+    const char *value;
 
     tj_problem_print(problem, line);
     tj_text_append(out, "// ");
     tj_text_append(out, line);
     tj_text_append(out, "\n//\n//     ");
+    value = has_expression ? append_outputs(out, &view->epilogue, line) : NULL;
     append_extents(out, name[TJ_MATRIX_P],
                    has_groups  ? j
                    : p_by_rows ? &p.count
@@ -313,8 +329,7 @@ static void append_head(tj_text *out, const tj_problem *problem, const tj_proble
                    p_by_rows ? &p.width : &p.count, p_by_rows ? p.width_name : p.count_name);
     tj_text_append(out, " = ");
     if (has_expression) {
-        tj_epilogue_print(&view->epilogue, line);
-        tj_text_append(out, line);
+        tj_text_append(out, value);
         tj_text_append(out, ", where acc = ");
     }
     for (size_t i = tj_operation_count; i-- > 0;)

@@ -607,6 +607,8 @@ Test(epilogue, text_reads_like_the_expression)
     expect_text("peak[row] = max(abs(acc)); acc", "peak_so_far = larger(peak_so_far, fabsf(Pvalue));\n");
     expect_text("bias[col] = sum(acc); acc", "    bias_so_far += Pvalue;\n");
     expect_text("bias[col] = sum(acc); acc", "    bias[place] = static_cast<float>(bias_so_far);\n");
+    expect_text("peak[row] = max(abs(acc)); acc", "//     peak[row] = max(abs(acc))\n"
+                                                  "//     P (64 x 64) = acc, where acc = M (64 x 64) . N (64 x 64)\n");
     expect_text("acc * float", "float float_,"); /* a word of C++ is no name in the text */
 }
 

@@ -85,11 +85,9 @@ static const char *const constraints[] = {
     "steps is even",
     "1 to 32 warps: one for each warp tile",
     "scales along k are for a multiple of the BK elements of a phase each",
-    "a thread has registers for its sums (with scales along k twice), at most 128 of them, for the fragments of two steps "
-    "(load=needed: one), and 28 more",
+    "a thread has registers for at most 128 sums (with scales along k twice), for fragments of two steps, and 28 more",
     "all threads copy alike: a line of a tile is shared by a part of them, or by all",
-    "copies take 16, 8 or 4 bytes, of weights 8 or 4, as many as every line of the operand begins at a multiple of; else "
-    "elements one by one",
+    "copies take 16, 8 or 4 bytes (weights: 8 or 4) if each line begins at a multiple of them, else elements one by one",
     "copy=registers: f16, s8 and u8 on sm_75 too; copies take no more than what divides a line",
     "pack: j, k, l, leading dimensions, strides and the batch are fixed, and no operand is an array of pointers",
     "the stages fit the 227 KiB of shared memory that a block may have",
