@@ -348,6 +348,8 @@ static const row rows[] = {
     {"mma:bm=64,bn=64", 72, 160, 96, BF16(.n.type = TJ_S8)},
     {"mma:bm=64,bn=32,wm=32,wn=16,pack=none", 72, 100, 92, WITH(.m.type = TJ_U8, .n.type = TJ_F16, .m.layout = TJ_COL_MAJOR)},
     {"mma:bm=32,bn=64,wm=16,wn=32,pack=none", 65, 101, 77, BF16(.n.type = TJ_U8, .n.layout = TJ_COL_MAJOR)},
+    {"mma:bm=64,bn=64", 72, 160, 96, BF16(.n.type = TJ_S4)},
+    {"mma:bm=64,bn=64,pack=n", 72, 101, 77, BF16(.n.type = TJ_S4, .n.layout = TJ_COL_MAJOR)},
     {"mma:bm=64,bn=64,pack=n", 72, 100, 77, BF16(.n.type = TJ_S8, .epilogue.scale_n = TJ_SCALE_EACH)},
     {"mma:bm=64,bn=64,pack=both", 65, 101, 80, WITH(.m.type = TJ_S8, .n.type = TJ_F16, .batch = 2)},
     {"mma:bm=64,bn=64", 72, 60, 96, WITH(.compute = TJ_COMPUTE_TF32)},
