@@ -83,8 +83,8 @@ static void fill_frame(const tj_problem *view, const tj_launch_form *form, tj_co
         view->epilogue.expression.nodes > 0 ? tj_epilogue_flop(view) * j * tj_problem_p_cols(view) * view->batch : 0;
     counts->pipe = (int32_t)pipe_of_sums(view);
     counts->work[TJ_PIPE_MEMORY] =
-        counts->element_bytes * j * k * matrices(view, view->m.stride) +
-        counts->n_element_bytes * k * l * matrices(view, view->n.stride) +
+        counts->element_bytes * j * k / tj_type_numbers(view->m.type) * matrices(view, view->m.stride) +
+        counts->n_element_bytes * k * l / tj_type_numbers(view->n.type) * matrices(view, view->n.stride) +
         p_bytes * j * tj_problem_p_cols(view) * (view->batch + (view->epilogue.has_beta ? matrices(view, view->c.stride) : 0));
 }
 

@@ -262,10 +262,18 @@ static tj_status check_types(const tj_family *family, const tj_problem *view, bo
     const bool takes_weights = family->takes_weights && tj_widens_weights(view->m.type, view->n.type);
     char list[TJ_NAME_LIST_BYTES];
 
-    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_P && family->types; which++) {
+    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_P; which++) {
         const int32_t type = tj_problem_matrix(view, callers[which])->type;
 
-        if (!(family->types >> type & 1) && !(takes_weights && tj_type_is_int8(type)))
+        if (tj_type_is_pair(type) && !family->takes_s4)
+            return tj_fail(
+                err, TJ_ERR_INVALID_ARGUMENT,
+                "family %s takes no weights of 4 bits, and %c is %s: use the family %s, or none, so that the library "
+                "chooses",
+                family->name, tj_which_letter(which), tj_type_name((tj_type)type), TJ_SAFE_FAMILY->name);
+        if (!family->types)
+            continue;
+        if (!(family->types >> type & 1) && !(takes_weights && tj_type_is_weights(type)))
             return tj_fail(
                 err, TJ_ERR_INVALID_ARGUMENT,
                 "family %s takes matrices of %s, and %c is %s: use the family %s, or none, so that the library chooses",

@@ -345,7 +345,7 @@ static void take_argument(making *m, tj_custom_argument *a, int index)
         return;
     a->name = copy_text(m, a->name);
     if (tj_custom_has_elements(a)) {
-        check_range(m, "argument", index, "type", a->type, 1, tj_type_count());
+        check_range(m, "argument", index, "type", a->type, 1, TJ_S32); /* the last that is no pair */
         if (a->align < 0 || (a->align & (a->align - 1)) != 0)
             complain(m, "argument", index, "align", "is no power of two");
         a->count = read_formula(m, "argument", index, "count", a->count, c->spec.extent_count, &c->count[index]);

@@ -41,6 +41,7 @@ struct tj_family {
         *weighed;           /* the model says which is best on a device, where a config names none of them. NULL: none */
     uint32_t types;         /* that M, N and P may have, bits 1 << tj_type; 0: all */
     bool takes_weights;     /* one of M and N may be of 8 bits beside floats, whatever `types` says */
+    bool takes_s4;          /* one of them may be s4 beside floats: two in a byte */
     bool scales_along_k;    /* TJ_SCALE_ALONG_K */
     bool sums_in_registers; /* many of them: a kernel that spills is not launched */
     bool takes_pairs;       /* of columns (tj_epilogue_pairs): a thread has both sums, or finds that of its neighbour */

@@ -14,7 +14,13 @@ static tj_dim half_of(tj_dim dim)
     return (tj_dim){dim.extent / 2, dim.mode, dim.multiple_of / 2};
 }
 
-tj_lines tj_problem_lines(const tj_problem *problem, tj_which which)
+/* Stored elements of a line that each hold two numbers. */
+static tj_dim pairs_of(tj_dim dim)
+{
+    return (tj_dim){dim.extent / 2 + dim.extent % 2, dim.mode, dim.multiple_of % 2 == 0 ? dim.multiple_of / 2 : 1};
+}
+
+tj_lines tj_problem_number_lines(const tj_problem *problem, tj_which which)
 {
     const bool has_k_rows = which == TJ_MATRIX_N, has_k_cols = which == TJ_MATRIX_M;
     const bool is_half = which >= TJ_MATRIX_P && tj_epilogue_pairs(&problem->epilogue);
@@ -30,6 +36,17 @@ tj_lines tj_problem_lines(const tj_problem *problem, tj_which which)
     if (tj_problem_matrix(problem, which)->layout == TJ_ROW_MAJOR)
         return s;
     return (tj_lines){s.width, s.count, s.width_name, s.count_name};
+}
+
+tj_lines tj_problem_lines(const tj_problem *problem, tj_which which)
+{
+    tj_lines lines = tj_problem_number_lines(problem, which);
+
+    if (tj_type_is_pair(tj_problem_matrix(problem, which)->type)) {
+        lines.width = pairs_of(lines.width);
+        lines.width_name = *lines.width_name == 'k' ? "(k + 1) / 2" : *lines.width_name == 'j' ? "(j + 1) / 2" : "(l + 1) / 2";
+    }
+    return lines;
 }
 
 /* Tight numbers where what they derive from is fixed. */

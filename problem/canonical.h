@@ -15,8 +15,8 @@ enum { TJ_PROBLEM_TEXT_BYTES = 512 + 16 + TJ_EPILOGUE_TEXT_BYTES };
 
 /** A matrix as it is stored: lines of neighbouring elements. A line is a row of a row-major matrix, a column of a column-major one. */
 typedef struct tj_lines {
-    tj_dim count, width;                 /* how many lines; the elements of a line */
-    const char *count_name, *width_name; /* "j", "k", "l", "l / 2" */
+    tj_dim count, width;                 /* how many lines; the elements of a line as they are stored */
+    const char *count_name, *width_name; /* "j", "k", "l", "l / 2", "(k + 1) / 2" */
 } tj_lines;
 
 /** Are two problems, epilogues or numbers equal to the last bit? None of them has padding. */
@@ -27,6 +27,9 @@ static inline bool tj_same_bytes(const void *a, const void *b, size_t bytes)
 
 /** Of one matrix. */
 tj_lines tj_problem_lines(const tj_problem *problem, tj_which which);
+
+/** The same counted in numbers, of which a stored element may hold two. */
+tj_lines tj_problem_number_lines(const tj_problem *problem, tj_which which);
 
 /** One matrix of a problem, to be changed. */
 static inline tj_matrix *tj_matrix_of(tj_problem *problem, tj_which which)
@@ -163,16 +166,40 @@ static inline bool tj_type_is_int8(int32_t type)
     return type == TJ_S8 || type == TJ_U8;
 }
 
-/** Do integers of 8 bits, the weights of one operand, meet floats, the activations of the other? Then they are widened on load. */
+/** Does a stored element hold two numbers, neighbours of a line? */
+static inline bool tj_type_is_pair(int32_t type)
+{
+    return type == TJ_S4;
+}
+
+/** How many numbers a stored element holds. */
+static inline int32_t tj_type_numbers(int32_t type)
+{
+    return tj_type_is_pair(type) ? 2 : 1;
+}
+
+/** May elements of this type be weights beside floats? */
+static inline bool tj_type_is_weights(int32_t type)
+{
+    return tj_type_is_int8(type) || type == TJ_S4;
+}
+
+/** Do integers of 8 or 4 bits, the weights of one operand, meet floats, the activations of the other? Then they are widened on load. */
 static inline bool tj_widens_weights(int32_t m, int32_t n)
 {
-    return tj_type_is_int8(m) != tj_type_is_int8(n);
+    return tj_type_is_weights(m) != tj_type_is_weights(n);
 }
 
 /** The type of M and N that decides how products are summed, and what P is by default: of weights and activations the latter's. */
 static inline int32_t tj_leading_type(int32_t m, int32_t n)
 {
-    return tj_widens_weights(m, n) && tj_type_is_int8(m) ? n : m;
+    return tj_widens_weights(m, n) && tj_type_is_weights(m) ? n : m;
+}
+
+/** tj_type_parse for what is stored one number an element: the types of operands of an expression, and of conversions in it. */
+static inline bool tj_type_parse_whole(const char *name, tj_type *type)
+{
+    return tj_type_parse(name, type, NULL) == TJ_OK && !tj_type_is_pair((int32_t)*type);
 }
 
 /** Are elements of this type floats of 8 bits? */
@@ -195,7 +222,7 @@ const char *tj_type_list(uint32_t which, bool as_constants, char text[TJ_NAME_LI
 /** The same of all ways to compute: "TJ_COMPUTE_F32, ... or TJ_COMPUTE_S32". */
 const char *tj_compute_list(bool as_constants, char text[TJ_NAME_LIST_BYTES]);
 
-/** Bits of all types, or of those that M and N may have. */
+/** Bits of the types that M and N may have, or P and C. */
 uint32_t tj_types_where(bool are_inputs);
 
 /** The problem with types, layouts and compute spelled out and transposes folded; no number is touched, so any will do. */

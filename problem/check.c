@@ -27,7 +27,7 @@ static tj_status check_dim(char name, const tj_dim *dim, int64_t minimum, tj_err
     return TJ_OK;
 }
 
-/* One type, two of 8 bits that are summed alike, or weights of 8 bits and what is multiplied by them. */
+/* One type, two of 8 bits that are summed alike, or weights and what is multiplied by them. Pairs are weights and nothing else. */
 static bool go_together(int32_t m, int32_t n)
 {
     if (tj_widens_weights(m, n)) {
@@ -35,6 +35,8 @@ static bool go_together(int32_t m, int32_t n)
 
         return leading == TJ_F32 || leading == TJ_F16 || leading == TJ_BF16;
     }
+    if (tj_type_is_pair(m) || tj_type_is_pair(n))
+        return false;
     return m == n ||
            (tj_facts_of(m)->bytes == 1 && tj_facts_of(n)->bytes == 1 && tj_facts_of(m)->compute == tj_facts_of(n)->compute);
 }
@@ -111,7 +113,7 @@ static tj_status check_types(const tj_problem *problem, tj_error *err)
     }
     if (!go_together(type[TJ_MATRIX_M], type[TJ_MATRIX_N]))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "M is %s but N is %s: give both one type, e4m3 and e5m2, s8 and u8, or one of them s8 or u8 and the "
+                       "M is %s but N is %s: give both one type, e4m3 and e5m2, s8 and u8, or one of them s8, u8 or s4 and the "
                        "other f32, f16 or bf16",
                        tj_type_name((tj_type)type[TJ_MATRIX_M]), tj_type_name((tj_type)type[TJ_MATRIX_N]));
     if (type[TJ_MATRIX_C] != type[TJ_MATRIX_P])

@@ -34,12 +34,12 @@ static tj_status check_along_k(const tj_problem *words, tj_error *err)
         if (!tj_scales_along_k(words, which))
             continue;
         is_any = true;
-        if (!tj_widens_weights(words->m.type, words->n.type) || !tj_type_is_int8(type))
-            return tj_fail(
-                err, TJ_ERR_INVALID_ARGUMENT,
-                "scale_%c is TJ_SCALE_ALONG_K, which is for weights of s8 or u8 beside f32, f16 or bf16, and M is %s, N %s: "
-                "use TJ_SCALE_EACH",
-                "mn"[which], tj_facts_of(words->m.type) -> name, tj_facts_of(words->n.type) -> name);
+        if (!tj_widens_weights(words->m.type, words->n.type) || !tj_type_is_weights(type))
+            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                           "scale_%c is TJ_SCALE_ALONG_K, which is for weights of s8, u8 or s4 beside f32, f16 or bf16, and M "
+                           "is %s, N %s: "
+                           "use TJ_SCALE_EACH",
+                           "mn"[which], tj_facts_of(words->m.type) -> name, tj_facts_of(words->n.type) -> name);
     }
     if (is_any && words->scale_k < 1)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,

@@ -107,6 +107,12 @@ bool tj_expression_is_coarse(const tj_problem *problem)
 
 /* ---- nodes -------------------------------------------------------------------------------------------------------- */
 
+/* The number of a type, or 0 where `least` is; no pair, which only weights are. */
+static bool may_be_type(int type, int least)
+{
+    return type >= least && type <= tj_type_count() && !tj_type_is_pair(type);
+}
+
 /* Counts that a caller may have written are never trusted. */
 static bool is_sound(const tj_expression *e)
 {
@@ -190,15 +196,15 @@ static bool is_name(const char *name)
     for (int op = 0; op < TJ_OPS; op++)
         if (strcmp(name, facts[op].name) == 0)
             return false;
-    return tj_type_parse(name, &(tj_type){TJ_TYPE_DEFAULT}, NULL) != TJ_OK;
+    return !tj_type_parse_whole(name, &(tj_type){TJ_TYPE_DEFAULT});
 }
 
 int tj_expression_operand(tj_expression *e, const char *name, int indexed, int type)
 {
     tj_epilogue_operand operand = {.indexed = (uint8_t)indexed, .type = (uint8_t)type};
 
-    if (!e || !name || !is_sound(e) || !is_name(name) || indexed < TJ_BY_NOTHING || indexed > TJ_BY_BOTH || type < 0 ||
-        type > tj_type_count() || (indexed == TJ_BY_NOTHING && type != 0))
+    if (!e || !name || !is_sound(e) || !is_name(name) || indexed < TJ_BY_NOTHING || indexed > TJ_BY_BOTH ||
+        !may_be_type(type, 0) || (indexed == TJ_BY_NOTHING && type != 0))
         return -1;
     strcpy(operand.name, name);
     for (int32_t i = 0; i < e->operands; i++)
@@ -219,7 +225,7 @@ static int add_output(tj_expression *e, const char *name, int indexed, int type,
                                   .value = (uint8_t)value,
                                   .reduction = (uint8_t)reduction};
 
-    if (!e || !name || !is_sound(e) || !is_name(name) || type < 0 || type > tj_type_count() || value < 0 || value >= e->nodes ||
+    if (!e || !name || !is_sound(e) || !is_name(name) || !may_be_type(type, 0) || value < 0 || value >= e->nodes ||
         tj_node_is_condition(e, value) || e->operands == TJ_EPILOGUE_OPERANDS)
         return -1;
     for (int32_t i = 0; i < e->operands; i++)
@@ -257,7 +263,7 @@ int tj_expression_apply(tj_expression *e, int op, int a, int b, int c)
         *(i == 0 ? &node.a : i == 1 ? &node.b : &node.c) = (uint8_t)given[i];
     }
     if (op == TJ_OP_CONVERT) {
-        if (b < 1 || b > tj_type_count())
+        if (!may_be_type(b, 1))
             return -1;
         node.b = (uint8_t)b;
     }
@@ -347,8 +353,7 @@ static bool has_sound_nodes(const tj_expression *e)
         const tj_node *node = &e->node[i];
 
         if (node->op < TJ_OP_ACC || node->op >= TJ_OPS || (node->op == TJ_OP_CONSTANT && node->a >= e->constants) ||
-            (node->op == TJ_OP_OPERAND && node->a >= e->operands) ||
-            (node->op == TJ_OP_CONVERT && (node->b < 1 || node->b > tj_type_count())))
+            (node->op == TJ_OP_OPERAND && node->a >= e->operands) || (node->op == TJ_OP_CONVERT && !may_be_type(node->b, 1)))
             return false;
         for (int argument = 0; argument < facts[node->op].arguments; argument++)
             if (tj_node_argument(node, argument) >= i)
@@ -446,7 +451,7 @@ void tj_expression_transpose(tj_expression *e)
 /* May such a type be read from memory, or converted to, where numbers are of the type `number`? */
 static bool goes_with(tj_type number, int32_t type)
 {
-    return number == TJ_F64 ? type == TJ_F64 || type == TJ_F32 : type != TJ_F64;
+    return number == TJ_F64 ? type == TJ_F64 || type == TJ_F32 : type != TJ_F64 && !tj_type_is_pair(type);
 }
 
 static tj_status check_type(tj_type number, int32_t type, const char *what, const char *name, tj_error *err)

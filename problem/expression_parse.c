@@ -161,7 +161,7 @@ static int parse_declaration(parsing *p, tj_type *type)
         skip(p);
         length = strspn(p->at, "abcdefghijklmnopqrstuvwxyz0123456789");
         memcpy(word, p->at, length < sizeof word ? length : sizeof word - 1);
-        if (tj_type_parse(word, type, NULL) != TJ_OK)
+        if (!tj_type_parse_whole(word, type))
             return fail(p, p->at, "no element type has this name: use f32, f16, bf16 and so on");
         p->at += length;
     }
@@ -213,7 +213,7 @@ static int parse_call(parsing *p, const char *start, const char *name)
 
     for (int i = TJ_OP_NEGATE; i < TJ_OPS && op == TJ_OP_NONE; i++)
         op = strcmp(name, tj_op_facts_of(i)->name) == 0 ? i : TJ_OP_NONE;
-    if (op == TJ_OP_NONE && tj_type_parse(name, &type, NULL) == TJ_OK)
+    if (op == TJ_OP_NONE && tj_type_parse_whole(name, &type))
         op = TJ_OP_CONVERT;
     if (op == TJ_OP_NONE && strcmp(name, "sum") == 0)
         return fail(

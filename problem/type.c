@@ -22,6 +22,7 @@ static const tj_type_facts types[] = {
     {"s8", "s8", "|i1", 1, TJ_COMPUTE_S32, TJ_S32, 1, 0},
     {"u8", "u8", "|u1", 1, TJ_COMPUTE_S32, TJ_S32, 1, 0},
     {"s32", "s32", "<i4", 4, TJ_COMPUTE_DEFAULT, TJ_S32, 1, 0},
+    {"s4", "s4x2", "|u1", 1, TJ_COMPUTE_S32, TJ_S32, 1, 0}, /* a byte holds two; in files it is one of u8, for want of a code */
 };
 
 #define BIT(type) (UINT32_C(1) << (type))
@@ -134,7 +135,7 @@ uint32_t tj_types_where(bool are_inputs)
     uint32_t which = 0;
 
     for (int i = 0; i < COUNT(types); i++)
-        which |= !are_inputs || types[i].compute ? BIT(i + 1) : 0;
+        which |= (are_inputs ? types[i].compute != 0 : !tj_type_is_pair(i + 1)) ? BIT(i + 1) : 0;
     return which;
 }
 
@@ -150,7 +151,7 @@ tj_status tj_type_parse(const char *name, tj_type *type, tj_error *err)
             return TJ_OK;
         }
     return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "no element type is named \"%.40s\": use %s", name,
-                   tj_type_list(tj_types_where(false), false, list));
+                   tj_type_list(BIT(COUNT(types) + 1) - BIT(1), false, list));
 }
 
 tj_status tj_compute_parse(const char *name, tj_compute *compute, tj_error *err)

@@ -56,12 +56,14 @@ typedef struct resolved {
 
 static tj_matrix_view view_of(const tj_matrix *matrix, const void *base)
 {
+    const int64_t numbers = tj_type_numbers(matrix->type);
+
     return (tj_matrix_view){
         .base = base,
         .type = (tj_type)matrix->type,
-        .row_step = matrix->layout == TJ_ROW_MAJOR ? matrix->ld : 1,
-        .col_step = matrix->layout == TJ_ROW_MAJOR ? 1 : matrix->ld,
-        .stride = matrix->stride < 0 ? 0 : matrix->stride, /* TJ_BROADCAST, and pointers */
+        .row_step = matrix->layout == TJ_ROW_MAJOR ? numbers * matrix->ld : 1,
+        .col_step = matrix->layout == TJ_ROW_MAJOR ? 1 : numbers * matrix->ld,
+        .stride = matrix->stride < 0 ? 0 : numbers * matrix->stride, /* TJ_BROADCAST, and pointers */
         .is_array = tj_stride_is_pointers(matrix->stride),
     };
 }
@@ -639,7 +641,8 @@ static int64_t count_rows(const resolved *request)
 /* The N of a group in the place of all. */
 static void take_group(const resolved *all, int64_t group, resolved *one)
 {
-    const size_t step = all->n.is_array ? sizeof(void *) : (size_t)all->n.stride * tj_type_bytes(all->n.type);
+    const size_t step =
+        all->n.is_array ? sizeof(void *) : (size_t)(all->n.stride / tj_type_numbers(all->n.type)) * tj_type_bytes(all->n.type);
 
     one->n.base = all->n.base ? (const char *)all->n.base + (size_t)group * step : NULL;
     if (all->scale_n.scale)

@@ -23,6 +23,8 @@
 
 #include <tilejit/reference.h>
 
+#include "canonical.h"
+
 typedef struct narrow_format {
     int bias, fraction_bits;
     int most_exponent; /* of a number */
@@ -41,6 +43,7 @@ static const tj_number_limits limits[] = {
     [TJ_S8] = {0.0L, 1.0L, INT8_MAX, INFINITY, INT8_MIN},
     [TJ_U8] = {0.0L, 1.0L, UINT8_MAX, INFINITY, 0.0L},
     [TJ_S32] = {0.0L, 1.0L, INT32_MAX, INFINITY, INT32_MIN},
+    [TJ_S4] = {0.0L, 1.0L, 7.0L, INFINITY, -8.0L},
 };
 
 const tj_number_limits *tj_number_limits_of(tj_type dtype)
@@ -158,6 +161,17 @@ void tj_read_numbers(tj_type dtype, const void *base, int64_t first, int64_t ste
             out[i * out_step] = in[i * step];
         break;
     }
+    case TJ_S4: {
+        const uint8_t *in = base;
+
+        for (int64_t i = 0; i < count; i++) {
+            const int64_t at = first + i * step;
+
+            out[i * out_step] =
+                (int)(((unsigned)in[at / 2] >> (at % 2 * 4) & 0xf) ^ 8) - 8; /* the lower half is the first of the two */
+        }
+        break;
+    }
     case TJ_S32: {
         const int32_t *in = (const int32_t *)base + first;
 
@@ -217,12 +231,19 @@ static inline void write_narrow(tj_type dtype, void *base, int64_t index, double
     }
 }
 
+static void write_half(uint8_t *pair, int half, unsigned bits)
+{
+    *pair = (uint8_t)(half ? (*pair & 0x0f) | bits << 4 : (*pair & 0xf0) | bits);
+}
+
 static inline void write_integer(tj_type dtype, void *base, int64_t index, long double value)
 {
     const int64_t whole = isnan(value) ? 0 : (int64_t)tj_saturate(dtype, nearbyintl(value));
 
     if (dtype == TJ_S32)
         ((int32_t *)base)[index] = (int32_t)whole;
+    else if (dtype == TJ_S4)
+        write_half((uint8_t *)base + index / 2, (int)(index % 2), (unsigned)whole & 0xf);
     else
         ((uint8_t *)base)[index] = (uint8_t)whole; /* of both signs */
 }
@@ -245,7 +266,10 @@ void tj_convert(tj_type to, void *destination, tj_type from, const void *source,
 {
     if (count == 0 || !destination || !source || !tj_type_get_facts(to) || !tj_type_get_facts(from))
         return;
-    if (to == from)
+    if (to == from && tj_type_is_pair(to))
+        for (size_t i = 0; i < count; i++)
+            write_half((uint8_t *)destination + i / 2, (int)(i % 2), ((const uint8_t *)source)[i / 2] >> (i % 2 * 4) & 0xf);
+    else if (to == from)
         memcpy(destination, source, count * tj_type_bytes(to));
     else if (to == TJ_F64) /* exact, and by far the most asked for */
         tj_read_numbers(from, source, 0, 1, (int64_t)count, destination, 1);
@@ -287,7 +311,7 @@ void tj_fill_random(tj_type dtype, void *destination, size_t count, uint64_t see
     else if (dtype == TJ_S32)
         for (size_t i = 0; i < count; i++)
             ((int32_t *)destination)[i] = (int32_t)(next_random(&state) >> 47) - (1 << 16);
-    else if (dtype == TJ_S8 || dtype == TJ_U8)
+    else if (dtype == TJ_S8 || dtype == TJ_U8 || dtype == TJ_S4)
         for (size_t i = 0; i < count; i++)
             ((uint8_t *)destination)[i] = (uint8_t)(next_random(&state) >> 56);
     else

@@ -81,6 +81,12 @@ static int is_stdin(const char *path)
     return path && strcmp(path, "-") == 0;
 }
 
+/* The axis along which neighbours lie. */
+static int64_t *pairs_of(tj_npy *array)
+{
+    return &array->shape[array->rank - (array->is_fortran_order ? 2 : 1)];
+}
+
 /* What the words alone can get wrong. */
 static tj_status check_words(const cli_call *call, tj_error *err)
 {
@@ -101,14 +107,25 @@ static tj_status check_words(const cli_call *call, tj_error *err)
     return cli_check_request(&options->request, err);
 }
 
-/* Bring an array to a type; nothing happens if it has it. */
-static tj_status convert(tj_npy *array, tj_type dtype, tj_error *err)
+/* Bring an array to a type; nothing happens if it has it. Bytes are taken as pairs of s4 as they lie, whose line is twice as long. */
+static tj_status convert(const char *path, tj_npy *array, tj_type dtype, tj_error *err)
 {
     size_t count = array->bytes / tj_type_bytes(array->dtype);
     void *data;
 
     if (array->dtype == dtype)
         return TJ_OK;
+    if (dtype == TJ_S4 && array->dtype != TJ_U8)
+        return tj_fail(
+            err, TJ_ERR_INVALID_ARGUMENT,
+            "%.200s holds %s: a file of s4 holds u8, of which each has two neighbours of a line, the first in its lower "
+            "half",
+            path, tj_type_name(array->dtype));
+    if (dtype == TJ_S4) {
+        array->dtype = dtype;
+        *pairs_of(array) *= 2;
+        return TJ_OK;
+    }
     data = malloc(count ? count * tj_type_bytes(dtype) : 1);
     if (!data)
         return tj_fail(err, TJ_ERR_OUT_OF_MEMORY, "out of memory for a matrix of %zu elements", count);
@@ -129,6 +146,12 @@ static bool go_together(tj_type m, tj_type n)
     return tj_problem_check(&problem, NULL) == TJ_OK;
 }
 
+/* Of lines along k the other matrix says whether the last half byte counts. */
+static void drop_half(int64_t *inner, int64_t other)
+{
+    *inner -= *inner == other + 1;
+}
+
 static tj_status load(const cli_call *call, matrices *all, tj_error *err)
 {
     const matmul_options *options = call->options;
@@ -142,9 +165,13 @@ static tj_status load(const cli_call *call, matrices *all, tj_error *err)
         return err->status;
     n = m;
     if (cli_read_dtype(options->request.n_dtype, &n, err) != TJ_OK ||
-        convert(&all->m, m ? (tj_type)m : all->m.dtype, err) != TJ_OK ||
-        convert(&all->n, n ? (tj_type)n : all->n.dtype, err) != TJ_OK)
+        convert(call->operand[0], &all->m, m ? (tj_type)m : all->m.dtype, err) != TJ_OK ||
+        convert(call->operand[1], &all->n, n ? (tj_type)n : all->n.dtype, err) != TJ_OK)
         return err->status;
+    if (all->m.dtype == TJ_S4 && all->m.is_fortran_order == options->request.m.transposed)
+        drop_half(pairs_of(&all->m), options->request.n.transposed ? columns(&all->n) : rows(&all->n));
+    if (all->n.dtype == TJ_S4 && all->n.is_fortran_order != options->request.n.transposed)
+        drop_half(pairs_of(&all->n), options->request.m.transposed ? rows(&all->m) : columns(&all->m));
     if (!m && all->m.dtype != all->n.dtype && !go_together(all->m.dtype, all->n.dtype))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "%s holds %s and %s holds %s: add --dtype and a type, to which both are converted", call->operand[0],
@@ -255,7 +282,7 @@ static tj_status take_scales(const char *path, bool is_m, tj_npy *scales, tj_pro
                        products > 1 ? ", for all products or for each" : "");
     else
         *(is_m ? &known->epilogue.scale_m : &known->epilogue.scale_n) = count == 1 ? TJ_SCALE_ONE : TJ_SCALE_EACH;
-    if (convert(scales, TJ_F32, err) != TJ_OK)
+    if (convert(path, scales, TJ_F32, err) != TJ_OK)
         return err->status;
     if (scales->rank == 3 || products == 1)
         return TJ_OK;
@@ -322,7 +349,7 @@ static tj_status take_operand(int operand, const char *path, tj_npy *array, tj_p
         declared->type = is_f64                   ? (array->dtype == TJ_F32 ? TJ_F32 : TJ_F64)
                          : array->dtype == TJ_F64 ? TJ_F32
                                                   : (uint8_t)array->dtype;
-    status = convert(array, (tj_type)declared->type, err);
+    status = convert(path, array, (tj_type)declared->type, err);
     return status == TJ_OK && products > 1 && array->rank != 3 ? repeat(array, products, err) : status;
 }
 
@@ -396,7 +423,8 @@ static tj_status make_request(const cli_call *call, matrices *all, cli_request *
         status = check_c(call, all, known, err);
     if (status == TJ_OK)
         status = cli_settle_request(&options->request, request, err);
-    return status == TJ_OK && options->c ? convert(&all->c, (tj_type)tj_problem_canonical(known).p.type, err) : status;
+    return status == TJ_OK && options->c ? convert(options->c, &all->c, (tj_type)tj_problem_canonical(known).p.type, err)
+                                         : status;
 }
 
 /* An array for P, as it will be written. */

@@ -22,11 +22,15 @@ static const char *stride_of_p_at(size_t index)
     return strides[1 + index].word;
 }
 
+/* Those that P may have. */
 static const char *type_at(size_t index)
 {
-    const tj_type_facts *facts = tj_type_get_facts((tj_type)(TJ_F32 + index));
+    const tj_type_facts *facts;
 
-    return facts ? facts->name : NULL;
+    for (tj_type type = TJ_F32; (facts = tj_type_get_facts(type)); type++)
+        if (type != TJ_S4 && index-- == 0)
+            return facts->name;
+    return NULL;
 }
 
 /* Those that M and N may have. */
@@ -55,7 +59,7 @@ const char *cli_family_at(size_t index)
 static const cli_option of_problem[] = {
     {"dtype", CLI_TEXT, AT(dtype), "Element type of M and N:", "type", .offered = input_type_at},
     {"n-dtype", CLI_TEXT, AT(n_dtype),
-     "That of N alone: e4m3 goes with e5m2, s8 with u8, and weights of s8 or u8 with f32, f16 and bf16.", "type",
+     "That of N alone: e4m3 goes with e5m2, s8 with u8, and weights of s8, u8 or s4 with f32, f16 and bf16.", "type",
      .offered = input_type_at},
     {"p-dtype", CLI_TEXT, AT(p_dtype),
      "Element type of P and C; default: that of M and N, f32 for e4m3 and e5m2, s32 for s8 and u8.", "type",

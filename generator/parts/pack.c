@@ -42,10 +42,15 @@ static int32_t chunk_of(const tj_problem *view, tj_which which)
     return CHUNK_BYTES / tj_facts_of(tj_widened_type(view, which))->bytes;
 }
 
+static int32_t numbers_of(const tj_problem *view, tj_which which)
+{
+    return tj_type_numbers(tj_problem_matrix(view, which)->type);
+}
+
 /* Lines as they are packed. */
 static tj_lines packed_lines(const tj_problem *view, const tj_pack *pack, tj_which which)
 {
-    const tj_lines from = tj_problem_lines(view, which);
+    const tj_lines from = tj_problem_number_lines(view, which);
 
     return pack->operand[which].transposes ? (tj_lines){from.width, from.count, from.width_name, from.count_name} : from;
 }
@@ -153,10 +158,12 @@ static const char *name_of(const char *what, tj_which which, char name[TJ_TEMPLA
 /* Are 16 bytes of every line there together, so that they are read at once? */
 static bool is_wide(const tj_problem *view, const tj_pack *pack, tj_which which)
 {
-    const int32_t chunk = chunk_of(view, which);
+    const int32_t chunk = chunk_of(view, which), stored = chunk / numbers_of(view, which);
 
     return pack->operand[which].is_packed && pack->operand[which].asks_to_align &&
-           tj_access_widest(view, which, chunk) == chunk;
+           tj_access_widest(view, which, stored) == stored &&
+           (stored == chunk ||
+            tj_problem_number_lines(view, which).width.extent % chunk == 0); /* all of the last byte counts */
 }
 
 static bool is_wide_somewhere(const tj_problem *view, const tj_pack *pack)
@@ -164,11 +171,19 @@ static bool is_wide_somewhere(const tj_problem *view, const tj_pack *pack)
     return is_wide(view, pack, TJ_MATRIX_M) || is_wide(view, pack, TJ_MATRIX_N);
 }
 
-/* Does any operand, and does any that is packed not? */
-static bool is_any(const tj_pack *pack, bool transposes)
+/* Does any operand, and does any that is packed not? Pairs have a function of their own. */
+static bool is_any(const tj_problem *view, const tj_pack *pack, bool transposes)
 {
     for (int i = 0; i < 2; i++)
-        if (pack->operand[i].is_packed && pack->operand[i].transposes == transposes)
+        if (pack->operand[i].is_packed && pack->operand[i].transposes == transposes && numbers_of(view, both[i]) == 1)
+            return true;
+    return false;
+}
+
+static bool packs_pairs(const tj_problem *view, const tj_pack *pack)
+{
+    for (int i = 0; i < 2; i++)
+        if (pack->operand[i].is_packed && numbers_of(view, both[i]) > 1)
             return true;
     return false;
 }
@@ -184,17 +199,18 @@ static bool packs_weights(const tj_problem *view, const tj_pack *pack)
 /* The function of pack.cuh, or transpose.cuh. */
 static const char *function_of(const tj_problem *view, const tj_pack *pack, tj_which which)
 {
-    static const char *const name[2][3] = {{"pack_lines", "pack_lines<false>", "pack_lines<true>"},
-                                           {"transpose_lines", "transpose_lines<false>", "transpose_lines<true>"}};
+    static const char *const name[3][3] = {{"pack_lines", "pack_lines<false>", "pack_lines<true>"},
+                                           {"transpose_lines", "transpose_lines<false>", "transpose_lines<true>"},
+                                           {"pack_pairs", "pack_pairs<false>", "pack_pairs<true>"}};
     const int wide = is_wide_somewhere(view, pack) ? 1 + is_wide(view, pack, which) : 0;
 
-    return name[pack->operand[which].transposes][wide];
+    return name[numbers_of(view, which) > 1 ? 2 : pack->operand[which].transposes][wide];
 }
 
 static void describe_operand(const tj_problem *view, const tj_pack *pack, tj_which which, tj_template_params *fill)
 {
     const tj_matrix *const from = tj_problem_matrix(view, which);
-    const tj_lines lines = tj_problem_lines(view, which);
+    const tj_lines lines = tj_problem_number_lines(view, which);
     char name[TJ_TEMPLATE_NAME_BYTES];
 
     tj_template_set_flag(fill, name_of("packs", which, name), pack->operand[which].is_packed);
@@ -234,7 +250,8 @@ static void make_room(const tj_problem *view, const tj_pack *pack, tj_which whic
     form->slice[slice] = tj_ceil_div(form->workspace_bytes, SLICE_UNIT) * SLICE_UNIT;
     form->workspace_bytes = form->slice[slice] + bytes;
     if (is_wide(view, pack, which))
-        form->align[callers_of(form, which)] = CHUNK_BYTES / tj_facts_of(tj_widened_type(view, which))->bytes *
+        form->align[callers_of(form, which)] = CHUNK_BYTES / tj_facts_of(tj_widened_type(view, which))->bytes /
+                                               numbers_of(view, which) *
                                                tj_facts_of(tj_problem_matrix(view, which)->type)->bytes;
 }
 
@@ -273,9 +290,12 @@ void tj_pack_describe(const tj_problem *view, const tj_pack *pack, tj_template_p
     tj_template_set_flag(fill, "packs", tj_pack_is_any(pack));
     tj_template_set_flag(fill, "pack_rounds", tj_pack_is_any(pack) && view->compute == TJ_COMPUTE_TF32);
     tj_template_set_flag(fill, "pack_wide", is_wide_somewhere(view, pack));
-    tj_template_set_flag(fill, "pack_copies", is_any(pack, false));
-    tj_template_set_flag(fill, "pack_transposes", is_any(pack, true));
+    tj_template_set_flag(fill, "pack_copies", is_any(view, pack, false));
+    tj_template_set_flag(fill, "pack_transposes", is_any(view, pack, true));
     tj_template_set_flag(fill, "pack_widens", packs_weights(view, pack));
+    tj_template_set_flag(fill, "pack_chunks", is_any(view, pack, false) || is_any(view, pack, true));
+    tj_template_set_flag(fill, "pack_pairs", packs_pairs(view, pack));
+    tj_template_set(fill, "load_pairs", is_wide_somewhere(view, pack) ? "load_pairs<WIDE>" : "load_pairs");
     tj_template_set_flag(fill, "pack_bytes", tj_facts_of(view->m.type)->bytes == 1);
     tj_template_set(fill, "load_chunk", is_wide_somewhere(view, pack) ? "load_chunk<WIDE>" : "load_chunk");
     for (int i = 0; i < 2; i++)
@@ -290,7 +310,7 @@ void tj_pack_describe(const tj_problem *view, const tj_pack *pack, tj_template_p
     step->block_x = THREADS;
     step->block_y = step->block_rows = 1;
     step->block_cols = (int32_t)(blocks < INT32_MAX ? blocks : INT32_MAX);
-    if (is_any(pack, true))
+    if (is_any(view, pack, true))
         step->static_shared_bytes = TILE_BYTES * (tile_edge(view) + 1);
     tj_step_product(form)->overlaps = 1;
     if (fill)
@@ -317,18 +337,21 @@ enum { CHUNKS = TILE_BYTES / CHUNK_BYTES, WORDS = TILE_BYTES / 4 }; /* of a line
 static void count_loads(const tj_problem *view, const tj_pack *pack, tj_which which, int32_t x, int32_t y, tj_traffic *traffic)
 {
     const tj_matrix *const from = tj_problem_matrix(view, which);
-    const tj_lines lines = tj_problem_lines(view, which);
-    const int32_t width = chunk_of(view, which), at_once = is_wide(view, pack, which) ? width : 1;
+    const tj_lines lines = tj_problem_number_lines(view, which);
+    const int32_t width = chunk_of(view, which), numbers = numbers_of(view, which);
+    const int32_t at_once =
+        is_wide(view, pack, which) ? width / numbers : 1; /* a byte alone is loaded for each of its numbers */
     const int64_t bytes = tj_facts_of(from->type)->bytes, count = lines.count.extent,
                   matrices = matrices_of(view, which, view->batch);
-    const int64_t chunks = tj_ceil_div(lines.width.extent, width), elements = lines.width.extent * count * matrices;
+    const int64_t chunks = tj_ceil_div(lines.width.extent, width),
+                  elements = lines.width.extent / (at_once > 1 ? numbers : 1) * count * matrices;
     tj_traffic loads = {.is_estimate = 1}; /* whose requests go on from one line to the next */
-    tj_access access = tj_tiled_access(x, y, chunks, count, width * bytes, from->ld * bytes);
+    tj_access access = tj_tiled_access(x, y, chunks, count, width / numbers * bytes, from->ld * bytes);
 
     access.element_bytes = (int32_t)bytes;
     access.width = at_once;
     access.axis[2] = tj_batch_axis(matrices, from->stride, bytes);
-    access.repeat = width / at_once;
+    access.repeat = at_once > 1 ? width / numbers / at_once : width;
     tj_traffic_add(&loads, &access);
     traffic->elements += elements;
     traffic->bytes += elements * bytes;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "textbook.h"
 
+#include <stdio.h>
+
 #include "checked.h"
 #include "reductions.h"
 #include "scales.h"
@@ -24,6 +26,22 @@ static tj_reduction_slots slots_of(const tj_problem *view, int32_t tile_width)
                                 .of_col = tj_ceil_div(view->j.extent, tile_width)};
 }
 
+/* "+ Col]", as the template has it; of two in a byte "+ Col / 2][Col % 2]". */
+static void describe_in_line(const tj_problem *view, tj_which which, tj_scales_place at, const char *name,
+                             tj_template_params *params)
+{
+    const tj_matrix *const matrix = tj_problem_matrix(view, which);
+    const bool along_k = (matrix->layout == TJ_ROW_MAJOR) == (which == TJ_MATRIX_M);
+    const char *const index = along_k ? at.k : at.other;
+    char value[TJ_TEMPLATE_VALUE_BYTES];
+
+    if (tj_type_is_pair(matrix->type))
+        (void)snprintf(value, sizeof value, "+ %s / 2][%s %% 2]", index, index);
+    else
+        (void)snprintf(value, sizeof value, "+ %s]", index);
+    tj_template_set(params, name, value);
+}
+
 void tj_textbook_describe(const tj_problem *view, const tj_config *config, tj_scales_place m, tj_scales_place n,
                           tj_template_params *params, tj_launch_form *form)
 {
@@ -35,6 +53,9 @@ void tj_textbook_describe(const tj_problem *view, const tj_config *config, tj_sc
     product->block_x = product->block_y = product->block_rows = product->block_cols = tile_width;
     tj_scales_describe(view, TJ_SCALES_BY_ELEMENT, 1, params);
     tj_scales_describe_elements(view, m, n, params);
+    describe_in_line(view, TJ_MATRIX_M, m, "m_in_line", params);
+    describe_in_line(view, TJ_MATRIX_N, n, "n_in_line", params);
+    tj_template_set_flag(params, "pairs_of_4", tj_type_is_pair(view->m.type) || tj_type_is_pair(view->n.type));
     product->rows_on_x = tj_config_get(config, "rows") == TJ_ROWS_ON_X;
     tj_template_set(params, "terms", tj_epilogue_reduces(&view->epilogue) && (checks.j || checks.l) ? "terms" : "k");
     if (tj_epilogue_reduces(&view->epilogue)) {
@@ -58,8 +79,10 @@ tj_status tj_textbook_resolve(const tj_problem *view, bool is_swapped, tj_config
 void tj_textbook_count_lines(const tj_problem *view, tj_which which, int32_t tile_width, int64_t repeat, tj_traffic *traffic)
 {
     const tj_matrix *const matrix = tj_problem_matrix(view, which);
-    const tj_lines lines = tj_problem_lines(view, which);
+    const bool is_pair = tj_type_is_pair(matrix->type);
     const int64_t bytes = tj_facts_of(matrix->type)->bytes;
+    /* Each thread loads the byte that holds its number: as if it had one of its own, which is more sectors. */
+    const tj_lines lines = tj_problem_number_lines(view, which);
     tj_access access =
         tj_tiled_access(tile_width, tile_width, lines.width.extent, lines.count.extent, bytes, matrix->ld * bytes);
 
@@ -67,11 +90,12 @@ void tj_textbook_count_lines(const tj_problem *view, tj_which which, int32_t til
     access.axis[2] = tj_batch_axis(view->batch, matrix->stride, bytes);
     access.repeat = repeat;
     tj_traffic_add(traffic, &access);
+    traffic->is_estimate |= is_pair;
 }
 
 void tj_textbook_count(const tj_problem *view, int32_t tile_width, tj_counts *counts)
 {
-    const int64_t weights = tj_type_is_int8(view->m.type) ? counts->load_m.elements : counts->load_n.elements;
+    const int64_t weights = tj_type_is_weights(view->m.type) ? counts->load_m.elements : counts->load_n.elements;
 
     tj_textbook_count_lines(view, TJ_MATRIX_P, tile_width, 1, &counts->store_p);
     if (view->epilogue.has_beta)

@@ -5,7 +5,7 @@
 
 static bool has_sign(const tj_problem *view)
 {
-    return view->m.type == TJ_S8 || view->n.type == TJ_S8;
+    return view->m.type != TJ_U8 && view->n.type != TJ_U8;
 }
 
 tj_status tj_widen_check(const tj_problem *view, const char *family, tj_error *err)
@@ -16,7 +16,7 @@ tj_status tj_widen_check(const tj_problem *view, const char *family, tj_error *e
         return TJ_OK;
     return tj_fail(
         err, TJ_ERR_INVALID_ARGUMENT,
-        "family %s multiplies weights of 8 bits by f16 or bf16, not by %s: convert what is %s, or use the family skinny "
+        "family %s multiplies weights by f16 or bf16, not by %s: convert what is %s, or use the family skinny "
         "or tiled",
         family, tj_facts_of(leading)->name, tj_facts_of(leading)->name);
 }
@@ -28,6 +28,7 @@ void tj_widen_describe(const tj_problem *view, tj_widen_copies copies, bool step
     tj_template_set_flag(fill, "widens_or_zero", copies.or_zero);
     tj_template_set_flag(fill, "widens_elements", copies.elements);
     tj_template_set_flag(fill, "widens_to_half", tj_leading_type(view->m.type, view->n.type) == TJ_F16);
+    tj_template_set_flag(fill, "widens_pairs", steps && (tj_type_is_pair(view->m.type) || tj_type_is_pair(view->n.type)));
     tj_template_set_flag(fill, "weights_signed", has_sign(view));
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * widen: weights of 8 bits become numbers of the 16 bits that they are multiplied by, before tensor cores take them
+ * widen: weights of 8 and 4 bits become numbers of the 16 bits that they are multiplied by, before tensor cores take them
  * (templates/parts/widen.cuh): where a copy stores them to shared memory, or in a step ahead (pack.h).
  */
 #ifndef TJ_GENERATOR_WIDEN_H

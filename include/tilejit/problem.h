@@ -9,7 +9,7 @@
  * and C have l / 2 columns.
  *
  * A problem is plain data, without pointers to matrices and without a device. Equal problems generate equal text. Extents,
- * leading dimensions and strides count elements, never bytes.
+ * leading dimensions and strides count elements, never bytes; of s4 an element of those two is a pair (TJ_S4).
  */
 #ifndef TILEJIT_PROBLEM_H
 #define TILEJIT_PROBLEM_H
@@ -35,7 +35,14 @@ typedef enum tj_type {
     TJ_E5M2 = 6, /**< 8 bits: 5 of exponent, 2 of fraction. It has NaN and infinity; 57 344 is its largest number */
     TJ_S8 = 7,
     TJ_U8 = 8,
-    TJ_S32 = 9 /**< of P and C only */
+    TJ_S32 = 9, /**< of P and C only */
+    /**
+     * Weights of 4 bits, -8 to 7, two in a byte: of M or N only, beside f32, f16 or bf16. Neighbours of a line (a row of a row-major
+     * matrix, a column of a column-major one) share a byte: that with the even index has its lower half. A line begins at a byte,
+     * and where its length is odd the upper half of its last byte means nothing. What counts stored elements counts such bytes:
+     * leading dimensions, strides, tj_problem_span, tj_type_bytes.
+     */
+    TJ_S4 = 10
 } tj_type;
 
 /** How the products of elements are summed. The library never sums in another type than the caller's. */
@@ -154,8 +161,8 @@ enum { TJ_GROUPS_MOST = 65535, TJ_GROUPS_MOST_HOST_BYTES = 3072 };
 /**
  * A problem. Start from TJ_PROBLEM_INIT; zero in any field means its default.
  *
- * M and N have the same type, or are e4m3 and e5m2, or s8 and u8; or one holds weights of s8 or u8, and the other f32, f16 or bf16:
- * weights are widened where they are loaded, which is exact, and summed in f32; epilogue.scale_m or scale_n is what they stand for,
+ * M and N have the same type, or are e4m3 and e5m2, or s8 and u8; or one holds weights of s8, u8 or s4, and the other f32, f16 or
+ * bf16: weights are widened where they are loaded, which is exact, and summed in f32; epilogue.scale_m or scale_n is what they stand for,
  * and with scale_k each part of k may have scales of its own (TJ_SCALE_ALONG_K).
  *
  * P may have another type, as tj_compute_facts.products says: beside weights it is like the floats. C has the type and the layout

@@ -107,13 +107,14 @@ TJ_API TJ_MUST_CHECK tj_status tj_reference_product(const tj_problem *problem, c
 
 /**
  * Convert count elements from one type to another as a product is stored in P (tj_epilogue): rounded once, to nearest even. If
- * the types are the same they are copied bit for bit. NULL: neither may be NULL unless count is 0.
+ * the types are the same they are copied bit for bit. Numbers of s4 lie two in a byte, the first in its lower half; of a last byte
+ * that holds one, the other half stays as it is. NULL: neither may be NULL unless count is 0.
  */
 TJ_API void tj_convert(tj_type to, void *destination, tj_type from, const void *source, size_t count);
 
 /**
  * Fill with reproducible values from a seed (splitmix64): floats uniform in [-1, 1], s8 and u8 in all that they hold, s32 in
- * [-2^16, 2^16).
+ * [-2^16, 2^16). Of s4 count is of bytes, as tj_problem_span counts them.
  */
 TJ_API void tj_fill_random(tj_type dtype, void *destination, size_t count, uint64_t seed);
 

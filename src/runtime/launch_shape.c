@@ -159,6 +159,8 @@ static tj_status resolve_matrix(const tj_kernel *kernel, int which, int64_t ld, 
 
     stored->lines = is_row_major ? rows : cols;
     stored->width = is_row_major ? cols : rows;
+    if (tj_type_is_pair(fixed->type))
+        stored->width = stored->width / 2 + stored->width % 2;
     status = resolve_ld(which, fixed->ld, ld, stored, err);
     if (status == TJ_OK && count > 1 && !kernel->is_array[which])
         status = resolve_stride(which, fixed->stride, stride, stored, err);

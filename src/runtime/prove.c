@@ -188,6 +188,15 @@ static tj_problem any_product(const tj_problem *lies)
     return simple;
 }
 
+/* Runs whose lines begin in a line of pairs, which have no address of their own each: an even line has. */
+static bool needs_even_lines(const tj_problem *k)
+{
+    const bool by_rows = k->p.layout == TJ_ROW_MAJOR;
+    const tj_matrix *const cut = by_rows ? &k->m : &k->n;
+
+    return tj_type_is_pair(cut->type) && cut->layout == (by_rows ? TJ_COL_MAJOR : TJ_ROW_MAJOR);
+}
+
 /* Those of a product, from one on; NULL if there are none. */
 static const float *scales(const proving *v, tj_which which, int64_t product, int64_t first)
 {
@@ -195,6 +204,12 @@ static const float *scales(const proving *v, tj_which which, int64_t product, in
     const tj_operand *scale = which == TJ_MATRIX_M ? &x->scale_m : &x->scale_n;
 
     return scale->address ? (const float *)scale->address + product * scale->stride + first : NULL;
+}
+
+/* The stored element of a line that holds this number of it. */
+static int64_t in_line(const tj_matrix *matrix, int64_t number)
+{
+    return tj_type_is_pair(matrix->type) ? number / 2 : number;
 }
 
 /* Lines of a run, of the product with that number: it is said in which N, and in which scales of N. */
@@ -206,10 +221,12 @@ static tj_status compute_lines(const proving *v, const run *r, int64_t n, int64_
     const int64_t row = by_rows ? r->line : 0, col = by_rows ? 0 : r->line;
     tj_operands x = TJ_OPERANDS_INIT;
 
-    x.m.address = address(v, TJ_MATRIX_M, r->product) + (size_t)(row * (k->m.layout == TJ_ROW_MAJOR ? k->m.ld : 1)) * m_size;
+    x.m.address = address(v, TJ_MATRIX_M, r->product) +
+                  (size_t)(k->m.layout == TJ_ROW_MAJOR ? row * k->m.ld : in_line(&k->m, row)) * m_size;
     const bool has_c = k->epilogue.has_beta && !has_expression(v);
 
-    x.n.address = address(v, TJ_MATRIX_N, n) + (size_t)(col * (k->n.layout == TJ_ROW_MAJOR ? 1 : k->n.ld)) * n_size;
+    x.n.address =
+        address(v, TJ_MATRIX_N, n) + (size_t)(k->n.layout == TJ_ROW_MAJOR ? in_line(&k->n, col) : col * k->n.ld) * n_size;
     x.p.address = (char *)tj_buffer_address(v->simple_p) + (size_t)(at * v->width) * simple_size_of(v);
     x.scale_m.address = scales(v, TJ_MATRIX_M, r->product, k->epilogue.scale_m >= TJ_SCALE_EACH ? row : 0);
     x.scale_n.address = scales(v, TJ_MATRIX_N, n, k->epilogue.scale_n >= TJ_SCALE_EACH ? col : 0);
@@ -287,6 +304,8 @@ static void draw_runs(proving *v, bool is_emulated)
             at += (int64_t)((random >> 20) % (uint64_t)spare);
         left = v->lines - at % v->lines; /* of that product */
         v->run[v->runs] = (run){at / v->lines, at % v->lines, v->longest < left ? v->longest : left};
+        if (needs_even_lines(k))
+            v->run[v->runs].line -= v->run[v->runs].line % 2;
     }
 }
 

@@ -23,24 +23,24 @@ naive(  //@ kernel for naive
 
     #include "parts/product.cuh"  //@ include
     sum_t Pvalue = 0;
-    //@ if m_scales_k or n_scales_k
+    //@ if m_scales_k or n_scales_k or pairs_of_4
     //@| for (index_t i = 0; i < k; ++i) {  //@ terms for k
     //@ if m_row_major
-    //@|     const sum_t m = M[Row * ld_m + i];  //@ m_element for M
+    //@|     const sum_t m = M[Row * ld_m + i];  //@ m_element for M  //@ m_in_line for + i]
     //@ else
-    //@|     const sum_t m = M[i * ld_m + Row];  //@ m_element for M
+    //@|     const sum_t m = M[i * ld_m + Row];  //@ m_element for M  //@ m_in_line for + Row]
     //@ end
     //@ if n_row_major
-    //@|     const sum_t n = N[i * ld_n + Col];  //@ n_element for N
+    //@|     const sum_t n = N[i * ld_n + Col];  //@ n_element for N  //@ n_in_line for + Col]
     //@ else
-    //@|     const sum_t n = N[Col * ld_n + i];  //@ n_element for N
+    //@|     const sum_t n = N[Col * ld_n + i];  //@ n_element for N  //@ n_in_line for + i]
     //@ end
     //@|     Pvalue += m * n;
     //@| }
     //@ else
     for (index_t i = 0; i < k; ++i)  //@ terms for k
     //@ end
-    //@ if m_scales_k or n_scales_k
+    //@ if m_scales_k or n_scales_k or pairs_of_4
     //@ elif m_row_major and n_row_major
         Pvalue += M[Row * ld_m + i] * N[i * ld_n + Col];
     //@ elif m_row_major and not n_row_major

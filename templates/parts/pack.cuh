@@ -14,6 +14,7 @@ constexpr int PACK_WIDTH = 16 / sizeof(input_t);  // elements of 16 bytes  //@ m
 constexpr int PACK_EDGE = 128 / sizeof(input_t);  // of 128 bytes  //@ m_tile_t for input_t
 //@ end
 
+//@ if pack_chunks
 //@ if pack_wide
 // 16 bytes of a line from its element `first` on; zero, where they are not there. WIDE: all of them are, or none, and at once.
 template <bool WIDE, typename element_t>
@@ -40,6 +41,7 @@ __device__ __forceinline__ vector_t<element_t, PACK_WIDTH> load_chunk(const elem
     return chunk;
 }
 
+//@ end
 // At once: left to itself, the compiler stores what it has loaded piece by piece.
 __device__ __forceinline__ void store_chunk(void *to, uint4 chunk)
 {
@@ -85,6 +87,46 @@ __device__ __forceinline__ void pack_lines(const element_t *from, long long ld, 
         //@ end
     }
 }
+
+//@ end
+//@ if pack_pairs
+//@| // Eight weights of a line from number `first` on, two in a byte; zero, where they are not there. A half byte behind the line is not.
+//@ if pack_wide
+//@| template <bool WIDE>
+//@ end
+//@| __device__ __forceinline__ unsigned int load_pairs(const s4x2 *line, long long first, long long elements)
+//@| {
+//@|     unsigned int pairs = 0;
+//@ if pack_wide
+//@|     if (WIDE && first < elements)
+//@|         pairs = *reinterpret_cast<const unsigned int *>(&line[first / 2]);
+//@ end
+//@| #pragma unroll
+//@|     for (int e = 0; e < PACK_WIDTH; ++e)
+//@|         if (!WIDE && first + e < elements)  //@ pack_wide &&
+//@|             pairs |= (line[(first + e) / 2].bits >> e % 2 * 4 & 0xfu) << 4 * e;
+//@|     return pairs;
+//@| }
+
+//@| // As pack_lines. Weights become numbers of the type that they are multiplied by.
+//@ if pack_wide
+//@| template <bool WIDE, typename packed_t>
+//@ else
+//@| template <typename packed_t>
+//@ end
+//@| __device__ __forceinline__ void pack_pairs(const s4x2 *from, long long ld, packed_t *to, long long ld_packed, long long lines_packed, long long lines, long long elements)
+//@| {
+//@|     const long long chunks = ld_packed / PACK_WIDTH;
+//@| #pragma unroll 1  // several turns at once would not fit the registers of every target
+//@|     for (long long i = blockIdx.x * PACK_THREADS + threadIdx.x; i < lines_packed * chunks; i += gridDim.x * PACK_THREADS) {
+//@|         const long long line = i / chunks, first = i % chunks * PACK_WIDTH;
+//@|         unsigned int pairs = 0;
+//@|         if (line < lines)
+//@|             pairs = load_pairs<WIDE>(&from[line * ld], first, elements);  //@ load_pairs for load_pairs<WIDE>
+//@|         const auto widened = widen<PACK_WIDTH>(unpack(pairs));
+//@|         store_chunk(&to[line * ld_packed + first], reinterpret_cast<const uint4 &>(widened));
+//@|     }
+//@| }
 
 //@ end
 //@ if pack_transposes

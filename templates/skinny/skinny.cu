@@ -102,7 +102,7 @@ skinny(  //@ kernel for skinny
     //@ end
 
     input_t m_next[M_SHARE];  //@ m_t for input_t
-    input_t n_next[K_THREAD][TN];  //@ n_t for input_t
+    input_t n_next[K_THREAD][TN];  //@ n_t for input_t  //@ n_loaded for n_next[K_THREAD][TN]
     //@ if n_scales_k
     //@| float n_scale_next[K_THREAD / RUN][TN];  // one for each run, of which SCALE_K is a multiple
     //@ end
@@ -120,23 +120,23 @@ skinny(  //@ kernel for skinny
             const index_t kk = phase + k_of(i);
             const index_t col = block_col + col_of(c);
             //@ if n_row_major
-            const index_t at = kk * ld_n + col;
+            const index_t at = kk * ld_n + col;  //@ n_from for + col
             //@ else
-            //@| const index_t at = col * ld_n + kk;
+            //@| const index_t at = col * ld_n + kk;  //@ n_from for + kk
             //@ end
             //@ if check_k or check_l
-            vector_t<input_t, VECTOR> n = {};  // zero, which adds nothing, beyond the edge  //@ n_t for input_t
+            vector_t<input_t, VECTOR> n = {};  // zero, which adds nothing, beyond the edge  //@ n_t for input_t  //@ vector_loaded for VECTOR
             if (kk < k && col < l)  //@ check_k && check_l  //@ k_end for k
-                n = read<VECTOR>(&N[at]);
+                n = read<VECTOR>(&N[at]);  //@ vector_loaded for VECTOR
             //@ else
-            //@| const auto n = read<VECTOR>(&N[at]);
+            //@| const auto n = read<VECTOR>(&N[at]);  //@ vector_loaded for VECTOR
             //@ end
 #pragma unroll
-            for (int e = 0; e < VECTOR; ++e)
+            for (int e = 0; e < VECTOR; ++e)  //@ vector_loaded for VECTOR
             //@ if n_row_major
-                n_next[i][c + e] = n.element[e];
+                n_next[i][c + e] = n.element[e];  //@ n_to for c + e
             //@ else
-            //@|     n_next[i + e][c] = n.element[e];
+            //@|     n_next[i + e][c] = n.element[e];  //@ n_to for i + e
             //@ end
         }
         //@ if n_scales_k
@@ -209,9 +209,9 @@ skinny(  //@ kernel for skinny
 #pragma unroll
             for (int c = 0; c < TN; ++c)
             //@ if n_scales_k
-            //@|     n[i][c] = n_scale_next[i / RUN][c] * n_next[i][c];
+            //@|     n[i][c] = n_scale_next[i / RUN][c] * n_next[i][c];  //@ n_number for n_next[i][c]
             //@ else
-                n[i][c] = n_next[i][c];
+                n[i][c] = n_next[i][c];  //@ n_number for n_next[i][c]
             //@ end
         __syncthreads();  // the tile of M is complete, and everyone is done with the last but one
 

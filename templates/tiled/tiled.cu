@@ -59,14 +59,14 @@ tiled(  //@ kernel for tiled
         const index_t k_ty = phase * TILE_WIDTH + ty;
         //@ end
         //@ if m_row_major
-        Mds[ty][tx] = Row < j && k_tx < k ? M[Row * ld_m + k_tx] : sum_t{0};  //@ check_j && check_k  //@ m_element for M
+        Mds[ty][tx] = Row < j && k_tx < k ? M[Row * ld_m + k_tx] : sum_t{0};  //@ check_j && check_k  //@ m_element for M  //@ m_in_line for + k_tx]
         //@ else
-        //@| Mds[ty][tx] = m_row < j && k_ty < k ? M[k_ty * ld_m + m_row] : sum_t{0};  //@ check_j && check_k  //@ m_element for M
+        //@| Mds[ty][tx] = m_row < j && k_ty < k ? M[k_ty * ld_m + m_row] : sum_t{0};  //@ check_j && check_k  //@ m_element for M  //@ m_in_line for + m_row]
         //@ end
         //@ if n_row_major
-        Nds[ty][tx] = k_ty < k && Col < l ? N[k_ty * ld_n + Col] : sum_t{0};  //@ check_k && check_l  //@ n_element for N
+        Nds[ty][tx] = k_ty < k && Col < l ? N[k_ty * ld_n + Col] : sum_t{0};  //@ check_k && check_l  //@ n_element for N  //@ n_in_line for + Col]
         //@ else
-        //@| Nds[tx][ty] = k_tx < k && n_col < l ? N[n_col * ld_n + k_tx] : sum_t{0};  //@ check_k && check_l  //@ n_element for N
+        //@| Nds[tx][ty] = k_tx < k && n_col < l ? N[n_col * ld_n + k_tx] : sum_t{0};  //@ check_k && check_l  //@ n_element for N  //@ n_in_line for + k_tx]
         //@ end
         __syncthreads();  // read after write: both tiles are complete before anyone reads them
 

@@ -100,6 +100,27 @@ Test(matmul_types, of_weights_have_scales_along_k)
               "%s", errors);
 }
 
+/* Bytes of two: along the columns, where they make an even number of them, and along k, where M says how many count. */
+Test(matmul_types, of_weights_of_4_bits_are_files_of_bytes)
+{
+    static const float by_rows[] = {-409, -228, 523, -656}, by_cols[] = {-409, -228, 523};
+
+    if (!has_compiler())
+        return;
+    cr_assert(
+        eq(int,
+           shell(NPY "printf '\\001\\012\\144' | npy M.npy '|i1' 1 3; printf '\\041\\243\\177\\130\\334\\226' | npy N.npy "
+                     "'|u1' 3 2; printf '\\361\\254\\162\\235\\203\\126' | npy T.npy '|u1' 3 2; "
+                     "$T matmul M.npy N.npy -o P.npy --dtype f32 --n-dtype s4"),
+           0),
+        "%s", errors);
+    expect_bytes(by_rows, sizeof by_rows, "<f4");
+    cr_assert(eq(int, shell("$T matmul M.npy T.npy -o P.npy --dtype f32 --n-dtype s4 --transpose-n"), 0), "%s", errors);
+    expect_bytes(by_cols, sizeof by_cols, "<f4");
+    cr_expect(eq(int, shell("$T matmul N.npy M.npy -o P.npy --dtype f32 --n-dtype s4"), 1));
+    cr_expect(strstr(errors, "M.npy holds s8: a file of s4 holds u8, of which each has two") != NULL, "%s", errors);
+}
+
 /* 1.5 * 2 in e4m3 and e5m2 (0x3c and 0x40), scaled by 0.5 and 4 as a whole, into e5m2: 6 is 0x46. */
 Test(matmul_types, of_8_bit_floats_may_differ)
 {
@@ -143,7 +164,7 @@ Test(matmul_types, that_do_not_go_together_are_told_in_words)
          "M is e4m3 but N is s8: give both one type, e4m3 and e5m2, s8 and u8, or one of them s8"},
         {"$T run 8x8x8 --compute f17", "no way to compute is named \"f17\": use f32, f64, tf32, s32, f32_split or f32_fp8"},
         {"$T run 8x8x8 --scale-m all", "use one of one, each, along-k"},
-        {"$T run 8x8x8 --scale-n along-k --scale-k 4", "which is for weights of s8 or u8"},
+        {"$T run 8x8x8 --scale-n along-k --scale-k 4", "which is for weights of s8, u8 or s4"},
         {"$T run 8x8x8 --dtype f16 --n-dtype s8 --scale-k 4", "scale_k is 4 and there are no scales along k"},
         {"$T run 8x8x8 --dtype f64 --scale-m one", "scales are f32 and go with no f64"},
         {"$T run 8x8x8 --dtype u8 --family simt", "family simt takes matrices of f32, f64, f16 or bf16, and M is u8"},

@@ -48,7 +48,7 @@ enum { TRIES = 500 }; /* to draw a config that suits; there may be none */
 static int draw_way(void)
 {
     if (next() % 6 == 0)
-        return (int)PICK(BY_E4M3, BY_E5M2, BY_S8, BY_U8, BY_BF16_S8, BY_U8_F16);
+        return (int)PICK(BY_E4M3, BY_E5M2, BY_S8, BY_U8, BY_BF16_S8, BY_U8_F16, BY_BF16_S4);
     return (int)PICK(BY_F32, BY_F32, BY_F32, BY_TF32, BY_F64, BY_F64, BY_F16, BY_F16, BY_BF16, BY_BF16);
 }
 

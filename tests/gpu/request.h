@@ -72,6 +72,7 @@ typedef enum way {
     BY_SPLIT,
     BY_BF16_S8,
     BY_U8_F16,
+    BY_BF16_S4,
     WAYS
 } way;
 
@@ -92,12 +93,13 @@ static const struct {
     {"f32_split", TJ_F32, 0, TJ_COMPUTE_F32_SPLIT, TJ_COMPUTE_F32_SPLIT},
     {"bf16_s8", TJ_BF16, TJ_S8, TJ_COMPUTE_DEFAULT, TJ_COMPUTE_F32}, /* weights: N is of mate always */
     {"u8_f16", TJ_U8, TJ_F16, TJ_COMPUTE_DEFAULT, TJ_COMPUTE_F32},
+    {"bf16_s4", TJ_BF16, TJ_S4, TJ_COMPUTE_DEFAULT, TJ_COMPUTE_F32},
 };
 
 static void set_way(tj_problem *p, int w)
 {
     p->m.type = ways[w].type;
-    if (w == BY_BF16_S8 || w == BY_U8_F16)
+    if (w >= BY_BF16_S8)
         p->n.type = ways[w].mate;
     p->compute = ways[w].compute;
 }
@@ -118,10 +120,10 @@ static void draw_types(tj_problem *p, int w)
         p->epilogue.scale_m = (int32_t)PICK(TJ_SCALE_NONE, TJ_SCALE_ONE, TJ_SCALE_EACH);
         p->epilogue.scale_n = (int32_t)PICK(TJ_SCALE_NONE, TJ_SCALE_ONE, TJ_SCALE_EACH);
     }
-    const int n_is_int8 = p->n.type == TJ_S8 || p->n.type == TJ_U8, m_is_int8 = p->m.type == TJ_S8 || p->m.type == TJ_U8;
+    const int n_is_weights = p->n.type == TJ_S8 || p->n.type == TJ_U8 || p->n.type == TJ_S4, m_is_weights = p->m.type == TJ_S8 || p->m.type == TJ_U8;
 
-    if (p->n.type != 0 && m_is_int8 != n_is_int8 && next() % 2 == 0) { /* of weights */
-        *(m_is_int8 ? &p->epilogue.scale_m : &p->epilogue.scale_n) = TJ_SCALE_ALONG_K;
+    if (p->n.type != 0 && m_is_weights != n_is_weights && next() % 2 == 0) { /* of weights */
+        *(m_is_weights ? &p->epilogue.scale_m : &p->epilogue.scale_n) = TJ_SCALE_ALONG_K;
         p->scale_k = (int32_t)PICK(1, 7, 16, 32, 64, 128);
     }
 }

@@ -83,6 +83,29 @@ Test(fp8, rounds_to_nearest_even_and_saturates)
     }
 }
 
+/* ---- pairs of 4 bits ---------------------------------------------------------------------------------------------- */
+
+/* The first of two in the lower half of a byte; the half beside what is written stays. */
+Test(pairs, are_read_and_written_by_halves)
+{
+    static const double numbers[5] = {-8, 7, -1, 100, -2.5};
+    uint8_t byte[3] = {0x55, 0x55, 0x55}, copy[3] = {0xee, 0xee, 0xee};
+    double back[5];
+
+    tj_convert(TJ_S4, byte, TJ_F64, numbers, 5);
+    cr_expect(byte[0] == 0x78 && byte[1] == 0x7f && byte[2] == 0x5e, "%02x %02x %02x", byte[0], byte[1], byte[2]);
+    tj_convert(TJ_F64, back, TJ_S4, byte, 5);
+    cr_expect(back[0] == -8 && back[1] == 7 && back[2] == -1 && back[3] == 7 && back[4] == -2);
+    tj_convert(TJ_S4, copy, TJ_S4, byte, 5);
+    cr_expect(copy[0] == 0x78 && copy[1] == 0x7f && copy[2] == 0xee, "%02x %02x %02x", copy[0], copy[1], copy[2]);
+    for (int pattern = 0; pattern < 16; pattern++) {
+        const uint8_t pair = (uint8_t)(pattern << 4 | (15 - pattern));
+
+        cr_expect(eq(dbl, tj_read_number(TJ_S4, &pair, 1), pattern < 8 ? pattern : pattern - 16));
+        cr_expect(eq(dbl, tj_read_number(TJ_S4, &pair, 0), 15 - pattern < 8 ? 15 - pattern : -1 - pattern));
+    }
+}
+
 /* ---- integers ----------------------------------------------------------------------------------------------------- */
 
 Test(integers, are_rounded_to_nearest_even_and_saturate)

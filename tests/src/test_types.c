@@ -289,7 +289,7 @@ Test(types, of_weights_are_widened_or_refused)
         problem.m.type = wrong[i].m;
         problem.n.type = wrong[i].n;
         cr_expect(eq(int, tj_problem_check(&problem, &err), TJ_ERR_INVALID_ARGUMENT));
-        cr_expect(says("one of them s8 or u8 and the other f32, f16 or bf16"), "%s", err.message);
+        cr_expect(says("one of them s8, u8 or s4 and the other f32, f16 or bf16"), "%s", err.message);
         problem.m.type = right[i].m;
         problem.n.type = right[i].n;
         problem.epilogue.scale_n = TJ_SCALE_EACH;
@@ -301,7 +301,7 @@ Test(types, of_weights_are_widened_or_refused)
             cr_expect(eq(int, tj_config_resolve(&problem, &config, &err), TJ_ERR_INVALID_ARGUMENT), "%s", refuse[f]);
             cr_expect(says(refuse[f]), "%s", err.message);
             if (f >= tensor_cores)
-                cr_expect(says("multiplies weights of 8 bits by f16 or bf16, not by f32"), "%s", err.message);
+                cr_expect(says("multiplies weights by f16 or bf16, not by f32"), "%s", err.message);
         }
         for (size_t f = 0; f < 3 && has_nvrtc(); f++)
             expect_right_product(&problem, widen[f], NULL, widen[f]);
@@ -494,10 +494,10 @@ Test(types, scales_along_k_are_proven)
 /* Every weight that there is, times 1: a bound of f32 leaves no room for another one. */
 Test(types, of_weights_are_widened_exactly)
 {
-    static const tj_type weights[] = {TJ_S8, TJ_U8}, numbers[] = {TJ_F16, TJ_BF16};
+    static const tj_type weights[] = {TJ_S8, TJ_U8, TJ_S4}, numbers[] = {TJ_F16, TJ_BF16};
 
     open_context("sm_90", TJ_PROVE_NEVER);
-    for (size_t i = 0; i < 4 && has_nvrtc(); i++) {
+    for (size_t i = 0; i < 6 && has_nvrtc(); i++) {
         tj_problem problem = TJ_PROBLEM_INIT(16, 16, 256, numbers[i % 2]);
         tj_workbench_options options = TJ_WORKBENCH_INIT;
         static uint8_t all[16 * 256];
@@ -513,6 +513,193 @@ Test(types, of_weights_are_widened_exactly)
         options.host[TJ_MATRIX_M] = one;
         options.host[TJ_MATRIX_N] = all;
         expect_right_product(&problem, "mma:bm=16,bn=64,wm=16,wn=16", &options, tj_type_name(weights[i / 2]));
+    }
+}
+
+/* ---- weights of 4 bits -------------------------------------------------------------------------------------------- */
+
+/* Two in a byte, the first in its lower half, lines at a byte; the half that an odd line leaves is full of other bits. By hand. */
+Test(types, of_4_bits_lie_as_they_are_said_to)
+{
+    static const float m[3] = {1, 10, 100};
+    static const uint8_t by_rows[3 * 3] = {0x21, 0xa3, 0xee, 0x7f, 0x58, 0xee, 0xdc, 0x96, 0xee}, /* 3 lines of 4, ld 3 */
+        by_cols[3 * 2] = {0xf1, 0xac, 0x72, 0x9d, 0x83, 0x56};                                    /* 3 lines of 3 */
+    static const float wanted[3] = {1 + 10 * -1 + 100 * -4, 2 + 10 * 7 + 100 * -3, 3 + 10 * -8 + 100 * 6};
+
+    open_context("sm_90", TJ_PROVE_NEVER);
+    for (int i = 0; i < 4 && has_nvrtc(); i++) {
+        const bool is_by_rows = i % 2 == 0;
+        tj_problem problem = TJ_PROBLEM_INIT(1, 3, 3, TJ_F32);
+        const void *const host[] = {m, is_by_rows ? by_rows : by_cols, NULL};
+        const size_t bytes[] = {sizeof m, is_by_rows ? sizeof by_rows : sizeof by_cols, sizeof wanted};
+        tj_operands x = TJ_OPERANDS_INIT;
+        tj_host_operands known = {.m = m, .n = host[1]};
+        tj_buffer *buffer[3];
+        float p[3];
+
+        problem.n.type = TJ_S4;
+        problem.n.layout = is_by_rows ? TJ_ROW_MAJOR : TJ_COL_MAJOR;
+        problem.n.ld = is_by_rows ? 3 : 0;
+        if (i >= 2) {
+            problem.k.mode = problem.l.mode = TJ_DIM_ANY;
+            problem.n.ld = TJ_ANY;
+            x.n.ld = is_by_rows ? 3 : 2;
+        }
+        for (int b = 0; b < 3; b++) {
+            cr_assert(eq(int, tj_buffer_create(context, bytes[b], &buffer[b], &err), TJ_OK), "%s", err.message);
+            if (host[b])
+                cr_assert(eq(int, tj_buffer_write(buffer[b], 0, host[b], bytes[b], &err), TJ_OK), "%s", err.message);
+        }
+        x.m.address = tj_buffer_address(buffer[0]);
+        x.n.address = tj_buffer_address(buffer[1]);
+        x.p.address = tj_buffer_address(buffer[2]);
+        x.k = x.l = 3;
+        cr_assert(eq(int, tj_matmul(context, &problem, &x, NULL, &err), TJ_OK), "%s", err.message);
+        cr_assert(eq(int, tj_buffer_read(buffer[2], 0, p, sizeof p, &err), TJ_OK), "%s", err.message);
+        for (int e = 0; e < 3; e++)
+            cr_expect(eq(flt, p[e], wanted[e]), "variant %d, element %d", i, e);
+        if (i < 2) {
+            cr_assert(eq(int, tj_reference_product(&problem, &known, p, 1, &err), TJ_OK), "%s", err.message);
+            for (int e = 0; e < 3; e++)
+                cr_expect(eq(flt, p[e], wanted[e]), "the reference, variant %d, element %d", i, e);
+        } else {
+            x.n.ld = 1;
+            cr_expect(eq(int, tj_matmul(context, &problem, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
+            cr_expect(says("ld_n is 1"), "%s", err.message);
+        }
+        for (int b = 0; b < 3; b++)
+            tj_buffer_free(buffer[b]);
+    }
+}
+
+/* In every layout, of odd and even lines, as M and as N, with scales of each kind, batches, groups, and extents of the launch. */
+Test(types, of_4_bits_are_widened)
+{
+    static const struct {
+        const char *config;
+        tj_type m, n;
+        int32_t j, k, l, scale_k, m_layout, n_layout, p_layout, batch, groups;
+    } row[] = {
+        {"naive", TJ_F32, TJ_S4, 5, 71, 19, 0, 0, 0, 0, 1, 0},
+        {"naive", TJ_BF16, TJ_S4, 5, 71, 19, 9, 1, 1, 0, 2, 0},
+        {"naive", TJ_S4, TJ_F16, 19, 70, 5, 0, 1, 0, 1, 2, 0},
+        {"naive", TJ_S4, TJ_BF16, 19, 71, 5, 30, 0, 1, 0, 1, 0},
+        {"tiled", TJ_F16, TJ_S4, 21, 71, 19, 24, 0, 0, 0, 2, 0},
+        {"tiled", TJ_BF16, TJ_S4, 21, 71, 19, 0, 0, 1, 1, 1, 0},
+        {"tiled", TJ_S4, TJ_F32, 21, 71, 19, 1, 1, 1, 0, 2, 0},
+        {"tiled:shared=dynamic", TJ_S4, TJ_BF16, 21, 70, 19, 0, 0, 0, 0, 1, 0},
+        {"tiled:shared=dynamic", TJ_F32, TJ_S4, 21, 71, 19, 16, 0, 0, 1, 1, 0},
+        {"tiled", TJ_BF16, TJ_S4, 33, 64, 19, 16, 0, 1, 0, 1, 3},
+        {"skinny", TJ_BF16, TJ_S4, 5, 201, 70, 0, 0, 0, 0, 2, 0},
+        {"skinny:splits=2", TJ_F16, TJ_S4, 5, 201, 71, 0, 1, 1, 0, 1, 0},
+        {"skinny", TJ_F32, TJ_S4, 2, 200, 64, 64, 0, 0, 1, 1, 0},
+        {"skinny:splits=3", TJ_BF16, TJ_S4, 5, 200, 37, 32, 0, 1, 0, 2, 0},
+        {"skinny:stream=m", TJ_S4, TJ_F16, 70, 201, 3, 67, 1, 0, 0, 1, 0},
+        {"skinny:vector=1", TJ_BF16, TJ_S4, 1, 256, 128, 0, 0, 1, 0, 1, 0},
+        {"skinny:stream=m", TJ_S4, TJ_BF16, 71, 200, 3, 16, 0, 0, 1, 1, 0},
+        {"mma:bm=32,bn=32,wm=16,wn=16", TJ_BF16, TJ_S4, 33, 64, 64, 64, 0, 0, 0, 2, 0},
+        {"mma:bm=32,bn=32,wm=16,wn=16", TJ_F16, TJ_S4, 33, 71, 47, 32, 1, 1, 0, 1, 0},
+        {"mma:bm=32,bn=32,wm=16,wn=16,pack=both,splits=2", TJ_S4, TJ_F16, 35, 171, 40, 0, 1, 0, 0, 2, 0},
+        {"mma:bm=32,bn=32,wm=16,wn=16", TJ_S4, TJ_BF16, 33, 72, 40, 0, 0, 0, 1, 1, 0},
+        {"wgmma:bm=64,bn=32", TJ_BF16, TJ_S4, 65, 71, 49, 0, 0, 0, 0, 2, 0},
+        {"wgmma:bm=64,bn=32", TJ_F16, TJ_S4, 65, 72, 48, 0, 0, 1, 0, 1, 0},
+        {"wgmma:bm=64,bn=32", TJ_S4, TJ_F16, 65, 71, 48, 0, 1, 1, 1, 1, 0},
+    };
+
+    open_context("sm_90", TJ_PROVE_NEVER);
+    for (size_t i = 0; i < sizeof row / sizeof row[0] && has_nvrtc(); i++) {
+        const bool is_m = row[i].m == TJ_S4;
+        tj_problem problem = TJ_PROBLEM_INIT(row[i].j, row[i].k, row[i].l, row[i].m);
+        tj_workbench_options options = TJ_WORKBENCH_INIT;
+        char label[160];
+
+        problem.n.type = row[i].n;
+        problem.m.layout = (int16_t)row[i].m_layout;
+        problem.n.layout = (int16_t)row[i].n_layout;
+        problem.p.layout = (int16_t)row[i].p_layout;
+        problem.batch = row[i].batch;
+        problem.groups.count = row[i].groups;
+        if (row[i].scale_k) {
+            *(is_m ? &problem.epilogue.scale_m : &problem.epilogue.scale_n) = TJ_SCALE_ALONG_K;
+            problem.scale_k = row[i].scale_k;
+        } else {
+            *(is_m ? &problem.epilogue.scale_m : &problem.epilogue.scale_n) = TJ_SCALE_EACH;
+        }
+        problem.p.type = i % 3 == 1 ? TJ_BF16 : TJ_F32;
+        if (i % 4 == 3 && !strstr(row[i].config, "splits") && !strstr(row[i].config, "mma"))
+            problem.j.mode = problem.k.mode = problem.l.mode = TJ_DIM_ANY;
+        options.guard_bytes = 256;
+        snprintf(label, sizeof label, "%s, variant %zu", row[i].config, i);
+        expect_right_product(&problem, row[i].config, &options, label);
+    }
+}
+
+/* They are weights and nothing else, and of the families that take them none is chosen but those. */
+Test(types, of_4_bits_are_refused_in_words)
+{
+    static const struct {
+        int32_t m, n, p;
+        const char *words;
+    } row[] = {
+        {TJ_S4, 0, 0, "M is s4 but N is s4: give both one type"},
+        {TJ_S4, TJ_S8, 0, "one of them s8, u8 or s4 and the other f32, f16 or bf16"},
+        {TJ_E4M3, TJ_S4, 0, "M is e4m3 but N is s4"},
+        {TJ_F64, TJ_S4, 0, "M is f64 but N is s4"},
+        {TJ_BF16, TJ_S4, TJ_S4, "M is bf16 and N is s4 but P is s4: such a P may be f32, f16, bf16, e4m3 or e5m2"},
+    };
+    static const char *const families[] = {"simt", "strip", "small_batch", "planes", "wgmma_planes"};
+    tj_problem problem = TJ_PROBLEM_INIT(16, 64, 32, TJ_BF16);
+    const tj_plan *plan;
+    tj_epilogue epilogue = {0};
+    tj_config config;
+    tj_proof proof;
+
+    open_context("sm_90", TJ_PROVE_NEVER);
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        problem.m.type = row[i].m;
+        problem.n.type = row[i].n;
+        problem.p.type = row[i].p;
+        cr_expect(eq(int, tj_problem_check(&problem, &err), TJ_ERR_INVALID_ARGUMENT));
+        cr_expect(says(row[i].words), "%s", err.message);
+    }
+    cr_expect(eq(int, tj_epilogue_parse("acc + x:s4[row, col]", &epilogue, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(says("no element type has this name"), "%s", err.message);
+    cr_expect(eq(int, tj_epilogue_parse("acc * s4[col]", &epilogue, &err), TJ_OK), "a name that operands had before");
+    problem = (tj_problem)TJ_PROBLEM_INIT(40, 101, 37, TJ_BF16);
+    problem.n.type = TJ_S4;
+    problem.epilogue.scale_n = TJ_SCALE_EACH;
+    for (size_t f = 0; f < sizeof families / sizeof families[0]; f++) {
+        config = (tj_config)TJ_CONFIG_INIT;
+        config.family = tj_family_find(families[f]);
+        cr_assert(config.family != NULL);
+        cr_expect(eq(int, tj_config_resolve(&problem, &config, &err), TJ_ERR_INVALID_ARGUMENT), "%s", families[f]);
+        cr_expect(says(f == 1 ? "family strip takes matrices of f32 or f64" : "takes no weights of 4 bits, and N is s4"), "%s",
+                  err.message);
+    }
+    cr_assert(eq(int, tj_config_parse("mma:pack=m", &config, &err), TJ_OK));
+    cr_expect(eq(int, tj_config_resolve(&problem, &config, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(says("N is s4, which family mma widens ahead of the product: use pack=n"), "%s", err.message);
+    cr_assert(eq(int, tj_config_parse("wgmma:pack=none", &config, &err), TJ_OK));
+    cr_expect(eq(int, tj_config_resolve(&problem, &config, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(says("pack it (pack="), "%s", err.message);
+    problem.epilogue.scale_n = TJ_SCALE_ALONG_K;
+    problem.scale_k = 32;
+    problem.n.layout = TJ_COL_MAJOR;
+    cr_assert(eq(int, tj_config_parse("skinny:stream=n", &config, &err), TJ_OK));
+    cr_expect(eq(int, tj_config_resolve(&problem, &config, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(says("k may be odd, and half of a line's last byte would be multiplied by a scale"), "%s", err.message);
+    cr_assert(eq(int, tj_config_parse("skinny:stream=m", &config, &err), TJ_OK));
+    cr_expect(eq(int, tj_config_resolve(&problem, &config, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(says("N is s4, and family skinny takes that of the matrix that it streams, which is M"), "%s", err.message);
+    problem.epilogue.scale_n = TJ_SCALE_EACH;
+    problem.scale_k = 0;
+    for (int i = 0; i < 4 && has_nvrtc(); i++) { /* the library's choice, right and proven */
+        problem.n.layout = (int16_t)(i % 2);
+        problem.p.layout = (int16_t)(i / 2);
+        expect_right_product(&problem, NULL, NULL, "the library's choice");
+        cr_assert(eq(int, tj_plan_prepare(context, &problem, NULL, &plan, &err), TJ_OK), "%s", err.message);
+        cr_expect(eq(int, tj_plan_prove(context, plan, &problem, 1, &proof, &err), TJ_OK), "%s", err.message);
+        cr_expect(proof.passed && proof.elements == 40 * 37, "%s", proof.reason);
     }
 }
 

@@ -151,8 +151,34 @@ def test_scales_along_k(random, each):
         tilejit.matmul(a, b, epilogue=tilejit.Epilogue(scale_n=scales, scale_k=7))
     with pytest.raises(tilejit.InvalidArgument, match="scale_k is 32 and no scales lie along k"):
         tilejit.matmul(a, b, epilogue=tilejit.Epilogue(scale_k=32))
-    with pytest.raises(tilejit.InvalidArgument, match="which is for weights of s8 or u8"):
+    with pytest.raises(tilejit.InvalidArgument, match="which is for weights of s8, u8 or s4"):
         tilejit.matmul(a, b.astype("f4"), epilogue=tilejit.Epilogue(scale_n=scales, scale_k=each))
+
+
+@pytest.mark.parametrize("k", [64, 65])
+def test_weights_of_4_bits(random, context, k):
+    a, weights = random(5, k), (numpy.arange(k * 6).reshape(k, 6) * 7 % 16 - 8)
+    nibbles = (weights & 15).astype("u1")
+    by_rows = nibbles[:, 0::2] | nibbles[:, 1::2] << 4
+    columns = numpy.vstack([nibbles, numpy.full((k % 2, 6), 9, "u1")]).T
+    by_columns = numpy.ascontiguousarray(columns[:, 0::2] | columns[:, 1::2] << 4)  # (l, half of k)
+    scales = random(1, 6)[0]
+    for b in (by_rows, by_columns.T):
+        assert numpy.allclose(tilejit.matmul(a, b, n_dtype="s4"), a @ weights, rtol=1e-4, atol=1e-3)
+        assert numpy.allclose(tilejit.matmul(a, b, n_dtype="s4", epilogue=tilejit.Epilogue(scale_n=scales)), a @ weights * scales, rtol=1e-4, atol=1e-3)
+    there = context.to_device(by_rows)
+    assert numpy.allclose(tilejit.matmul(context.to_device(a), there, n_dtype="s4").numpy(), a @ weights, rtol=1e-4, atol=1e-3)
+    with pytest.raises(tilejit.InvalidArgument, match="columns must be contiguous"):
+        tilejit.matmul(a, numpy.ascontiguousarray(by_columns.T), n_dtype="s4")
+    with pytest.raises(tilejit.InvalidArgument, match="matrices of s4 are arrays of uint8"):
+        tilejit.matmul(a, weights.astype("i1"), n_dtype="s4")
+    with pytest.raises(tilejit.InvalidArgument, match="leave it out, b says its type"):
+        tilejit.matmul(a, by_rows, n_dtype="u8")
+    with pytest.raises(tilejit.InvalidArgument, match="a has .* columns and b has"):
+        tilejit.matmul(a, by_rows[:9], n_dtype="s4")
+    with pytest.raises(TypeError, match="an array has no elements of s4"):
+        context.empty((4, 4), "s4")
+    assert str(tilejit.Problem(4, k, 6, "bf16", n_dtype="s4")) == f"4x{k}x6 bf16*s4 rrr"
 
 
 def test_threads_share_a_context(random, context):

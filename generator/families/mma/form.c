@@ -8,8 +8,8 @@
  * loaded one by one. Operands whose lines do not begin at multiples of 16 bytes may be packed first, by a kernel of their own, which
  * may also transpose what lies across k.
  *
- * Weights of 8 bits beside f16 or bf16 become such numbers on their way to shared memory, or are packed as such. All that follows sees
- * 16 bits.
+ * Weights of 8 bits beside f16 or bf16 become such numbers on their way to shared memory, or are packed as such. Those of 4 bits are
+ * packed. All that follows sees 16 bits.
  *
  * What cp.async cannot take passes through registers: lines that do not even begin at multiples of 4 bytes, element by element; and, with
  * copy=registers, all tiles, for sm_75 has no cp.async. Such a text multiplies there in the smaller products that sm_75 has.
@@ -80,7 +80,7 @@ static const tj_param params[] = {
 };
 
 static const char *const constraints[] = {
-    "f16, bf16, f64 and types of 8 bits; weights of s8 or u8 with f16 or bf16; f32 with compute tf32",
+    "f16, bf16, f64 and types of 8 bits; weights of s8 or u8, or s4 packed, with f16 or bf16; f32 with compute tf32",
     "BM, BN, WM and WN are powers of two; BM is a multiple of WM, BN of WN",
     "steps is even",
     "1 to 32 warps: one for each warp tile",
@@ -398,6 +398,23 @@ static int32_t warp_edge(int32_t block_edge, int32_t most)
     return tj_least(half, most);
 }
 
+static bool holds_pairs(const tj_problem *view, bool is_m)
+{
+    return tj_type_is_pair(is_m ? view->m.type : view->n.type);
+}
+
+/* Errors: TJ_ERR_INVALID_ARGUMENT: weights of 4 bits would come to shared memory as they are. */
+static tj_status check_pairs(const tj_problem *view, const tj_mma_shape *s, tj_error *err)
+{
+    for (int is_m = 0; is_m < 2; is_m++)
+        if (holds_pairs(view, is_m) && !tj_mma_packs(s, is_m))
+            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                           "%c is s4, which family mma widens ahead of the product: use pack=%c, which needs fixed dimensions "
+                           "and no groups, or the family skinny or tiled",
+                           is_m ? 'M' : 'N', is_m ? 'm' : 'n');
+    return TJ_OK;
+}
+
 /*
  * Narrow loads take more instructions each time that a tile is read, which packing, at the price of one more pass over the operand,
  * makes good from so many times on. Measured on an H200 in f64.
@@ -408,6 +425,8 @@ static bool is_worth_packing(const tj_problem *view, const tj_mma_shape *s, bool
     const int32_t bytes = (t.pass == TJ_MMA_GATHERED ? 1 : t.width) * stored_bytes(view, is_m); /* of one load */
     const int64_t times = is_m ? tj_ceil_div(view->l.extent, s->bn) : tj_ceil_div(view->j.extent, s->bm);
 
+    if (holds_pairs(view, is_m)) /* which no copy to shared memory widens */
+        return true;
     return bytes < TJ_MMA_CHUNK && times * (TJ_MMA_CHUNK / bytes - 1) >= WORTH_PACKING;
 }
 
@@ -479,6 +498,8 @@ static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *con
     if (v[LOAD] == 0)
         v[LOAD] = s.load = load_default(view, &s);
     status = check_tiles(view, &s, err);
+    if (status == TJ_OK)
+        status = check_pairs(view, &s, err);
     if (status == TJ_OK)
         status = check_pack(view, &s, err);
     if (status == TJ_OK)
@@ -797,6 +818,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
 const tj_family tj_family_mma = {
     .name = "mma",
     .summary = "tensor cores multiply; a warp computes a tile of P, tiles of M and N pass through shared memory, phases ahead",
+    .takes_s4 = true,
     .param = params,
     .param_count = sizeof params / sizeof params[0],
     .constraint = constraints,

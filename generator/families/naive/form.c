@@ -74,6 +74,7 @@ const tj_family tj_family_naive = {
     .param_count = sizeof params / sizeof params[0],
     .constraint = constraints,
     .scales_along_k = true,
+    .takes_s4 = true,
     .takes_pairs = true,
     .takes_groups = true,
     .reduces = TJ_REDUCES_BY_TILE,

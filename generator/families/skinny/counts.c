@@ -25,8 +25,9 @@ typedef struct scene {
 static void count_n(const scene *c, int64_t element_bytes, int64_t repeat, tj_traffic *traffic)
 {
     const tj_problem *t = c->view;
-    const int32_t vector = c->s.vector, lanes = c->s.lanes, slices = c->s.slices;
+    const int32_t vector = c->s.vector / tj_type_numbers(t->n.type), lanes = c->s.lanes, slices = c->s.slices;
     const int64_t line = t->n.ld * element_bytes, along = vector * element_bytes;
+    const int64_t loads = tj_problem_lines(t, TJ_MATRIX_N).width.extent / vector;
     tj_access access = {.element_bytes = (int32_t)element_bytes, .width = vector, .repeat = repeat};
 
     access.axis[2] = tj_batch_axis(t->batch, t->n.stride, element_bytes);
@@ -35,7 +36,7 @@ static void count_n(const scene *c, int64_t element_bytes, int64_t repeat, tj_tr
         access.threads_y = lanes;
         access.step_x = along;
         access.step_y = line;
-        access.axis[0] = tj_tile_axis(t->k.extent / vector, slices, slices * along);
+        access.axis[0] = tj_tile_axis(loads, slices, slices * along);
         access.axis[1] = tj_tile_axis(t->l.extent, lanes, lanes * line);
         tj_traffic_add(traffic, &access);
         return;
@@ -44,7 +45,7 @@ static void count_n(const scene *c, int64_t element_bytes, int64_t repeat, tj_tr
     access.threads_y = slices;
     access.step_x = along;
     access.step_y = c->run * line;
-    access.axis[0] = tj_tile_axis(t->l.extent / vector, lanes, lanes * along);
+    access.axis[0] = tj_tile_axis(loads, lanes, lanes * along);
     if (traffic->is_estimate) { /* the first element of a run for all */
         access.repeat *= c->run;
         access.axis[1] = tj_tile_axis(tj_ceil_div(t->k.extent, c->run), slices, slices * c->run * line);
@@ -164,7 +165,7 @@ static void estimate_registers(const tj_skinny_shape *s, bool n_row_major, int32
 
 void tj_skinny_count(const tj_problem *view, const tj_config *config, tj_counts *counts)
 {
-    const tj_skinny_shape s = tj_skinny_shape_of(config);
+    const tj_skinny_shape s = tj_skinny_shape_of(view, config);
     const int32_t threads = s.lanes * s.slices, splits = (int32_t)counts->splits;
     const bool p_rows = view->p.layout == TJ_ROW_MAJOR;
     const int64_t p_bytes = tj_facts_of(view->p.type)->bytes;
@@ -199,10 +200,11 @@ void tj_skinny_count(const tj_problem *view, const tj_config *config, tj_counts 
         count_tile(&c, counts);
     }
     if (tj_widens_weights(view->m.type, view->n.type)) /* by a subtraction each; the compiler may spare those beyond the edge */
-        counts->sums += c.block_phases * c.phase * (tj_type_is_int8(view->m.type) ? s.tm : c.block_cols);
+        counts->sums += c.block_phases * c.phase * (tj_type_is_weights(view->m.type) ? s.tm : c.block_cols);
     if (tj_scales_along_k(view, TJ_MATRIX_N)) {
         counts->sums += c.block_phases * c.phase * c.block_cols;
-        tj_scales_count_along_k(view, tj_ceil_div(counts->load_n.elements, c.run), &counts->load_scales);
+        tj_scales_count_along_k(view, tj_ceil_div(counts->load_n.elements * tj_type_numbers(view->n.type), c.run),
+                                &counts->load_scales);
     }
     count_tree(&c, counts);
     count_sums(&c, view->batch * splits, &counts->shared_load);

@@ -48,7 +48,8 @@ static const tj_param params[] = {
     {"tn", "columns of P that a thread computes (rows with stream=m)", 1, 16, 0, NULL, columns_tried},
     {"lanes", "threads side by side along the columns: a power of 2", 1, 256, 0, NULL, lanes_tried},
     {"slices", "threads that share the k of a column: a power of 2", 1, 1024, 0, NULL, slices_tried},
-    {"vector", "elements in one load, which must be aligned to it: 1, 2, 4, 8 or 16", 1, 16, 0, NULL, NULL, TJ_PARAM_ORDER},
+    {"vector", "elements (of s4 pairs) in one load, which must be aligned to it: 1, 2, 4, 8 or 16", 1, 16, 0, NULL, NULL,
+     TJ_PARAM_ORDER},
     {"k_thread", "elements along k that a thread loads in a phase: a power of 2", 1, 16, 0, NULL, k_tried},
     TJ_SPLITS(0, NULL),
     TJ_BLOCKS(8, 1, blocks_tried, TJ_PARAM_ORDER),
@@ -56,7 +57,7 @@ static const tj_param params[] = {
 };
 
 static const char *const constraints[] = {
-    "M, N and P are f32, f64, f16 or bf16; one of M and N may hold weights of s8 or u8",
+    "M, N and P are f32, f64, f16 or bf16; one of M and N may hold weights of s8 or u8, the streamed one of s4",
     "P has at most 64 rows, or at most 64 columns; or the one that stands for few is known only at launch",
     "LANES, SLICES, VECTOR and K_THREAD are powers of 2, and 32 <= LANES * SLICES <= 1024 threads",
     "VECTOR elements have at most 16 bytes; the streamed matrix's lines, leading dimension and stride are multiples of VECTOR",
@@ -77,10 +78,10 @@ static int32_t power_of_2_for(int64_t value, int32_t limit)
     return power;
 }
 
-/* The widest vector up to a limit that divides a parameter; 0 is not settled yet and takes any. */
-static int32_t widest_that_divides(int32_t value, int32_t limit)
+/* The widest vector up to a limit whose numbers divide a parameter; 0 is not settled yet and takes any. */
+static int32_t widest_that_divides(int32_t value, int32_t limit, int32_t numbers)
 {
-    while (value % limit != 0)
+    while (limit > 1 && value % (limit * numbers) != 0)
         limit /= 2;
     return limit;
 }
@@ -102,26 +103,32 @@ static bool is_narrow(const tj_problem *view)
     return tj_facts_of(view->n.type)->bytes <= 2;
 }
 
-/* How many elements of N one aligned load may take. */
+/* How many stored elements of N one load may take: not so many pairs that their numbers crowd the registers. */
+static int32_t most_of_load(const tj_problem *view)
+{
+    return LOAD_BYTES / tj_facts_of(view->n.type)->bytes / tj_type_numbers(view->n.type);
+}
+
+/* The same of an aligned one. */
 static int32_t widest_vector(const tj_problem *view)
 {
-    return tj_access_widest(view, TJ_MATRIX_N, LOAD_BYTES / tj_facts_of(view->n.type)->bytes);
+    return tj_access_widest(view, TJ_MATRIX_N, most_of_load(view));
 }
 
 /* ---- geometry ----------------------------------------------------------------------------------------------------- */
 
-tj_skinny_shape tj_skinny_shape_of(const tj_config *config)
+tj_skinny_shape tj_skinny_shape_of(const tj_problem *view, const tj_config *config)
 {
     const int32_t *v = config->value;
 
-    return (tj_skinny_shape){v[TM], v[TN], v[LANES], v[SLICES], v[VECTOR], v[K_THREAD], v[SPLITS]};
+    return (tj_skinny_shape){v[TM],       v[TN],    v[LANES], v[SLICES], v[VECTOR] * tj_type_numbers(view->n.type),
+                             v[K_THREAD], v[SPLITS]};
 }
 
 static tj_tile tile(const tj_problem *problem, const tj_config *config)
 {
-    const tj_skinny_shape s = tj_skinny_shape_of(config);
+    const tj_skinny_shape s = tj_skinny_shape_of(problem, config);
 
-    (void)problem;
     return (tj_tile){s.tm, s.slices * s.k_thread, s.lanes * s.tn, "TM", "PHASE", "BLOCK_COLS"};
 }
 
@@ -198,7 +205,8 @@ static bool may_split(const tj_problem *view, int64_t blocks)
 /* Enough blocks for every SM, while each keeps a few phases; but a block that streams little is done before a second kernel begins. */
 static int32_t default_splits(const tj_problem *view, const tj_skinny_shape *s)
 {
-    const int64_t streamed = extent_or(&view->k, 4096) * s->lanes * s->tn * tj_facts_of(view->n.type)->bytes;
+    const int64_t streamed =
+        extent_or(&view->k, 4096) * s->lanes * s->tn * tj_facts_of(view->n.type)->bytes / tj_type_numbers(view->n.type);
     const int64_t blocks = blocks_of(view, s->tm, s->lanes * s->tn);
     const int64_t phases = tj_ceil_div(extent_or(&view->k, 4096), (int64_t)s->slices * s->k_thread);
 
@@ -239,9 +247,11 @@ static void settle_all(const tj_problem *view, tj_config *config)
     const int32_t size = tj_facts_of(view->n.type)->bytes;
     tj_skinny_shape s;
 
-    settle(vector, widest_that_divides(along_l ? *tn : *k_thread, widest_vector(view)));
+    settle(vector, widest_that_divides(along_l ? *tn : *k_thread, widest_vector(view), tj_type_numbers(view->n.type)));
+    const int32_t numbers = *vector * tj_type_numbers(view->n.type);
+
     if (along_l) {
-        settle(tn, *vector > 4 ? *vector : extent_or(&view->l, 64) < 32 ? *vector : tj_least(4, most_sums / 16));
+        settle(tn, numbers > 4 ? numbers : extent_or(&view->l, 64) < 32 ? numbers : tj_least(4, most_sums / 16));
         settle(tm, default_tm(view, tj_least(32, most_sums / *tn)));
         settle(k_thread, *tm * *tn * tj_sum_bytes(view) <= 32 * 4 ? 8 : 4);
         settle(lanes, lanes_along_l(view, *tm, *tn, LINE_BYTES / (*vector * size)));
@@ -249,11 +259,11 @@ static void settle_all(const tj_problem *view, tj_config *config)
     } else {
         settle(tn, (int32_t)(extent_or(&view->l, 64) < 4 ? extent_or(&view->l, 64) : 4));
         settle(tm, default_tm(view, tj_least(32, most_sums / *tn)));
-        settle(k_thread, *vector > 4 ? *vector : 4);
+        settle(k_thread, numbers > 4 ? numbers : 4);
         settle(lanes, lanes_along_k(view, *tm, *tn));
         settle(slices, power_of_2_for((*tm == 1 ? GOOD_THREADS / 2 : GOOD_THREADS) / *lanes, MAX_THREADS));
     }
-    s = tj_skinny_shape_of(config);
+    s = tj_skinny_shape_of(view, config);
     while (is_open && s.slices > 1 && s.slices * s.lanes > WARP && all_shared_bytes(view, &s) > MAX_STATIC_SHARED)
         s.slices /= 2;
     while (is_k_open && s.k_thread > (along_l ? 1 : s.vector) && all_shared_bytes(view, &s) > MAX_STATIC_SHARED)
@@ -272,6 +282,11 @@ static tj_status check_problem(const tj_problem *view, bool is_swapped, tj_error
                        "%c is %lld, and family skinny is for %d at most: another family, or stream=%c if %c is short",
                        is_swapped ? 'l' : 'j', (long long)view->j.extent, MOST_ROWS, is_swapped ? 'n' : 'm',
                        is_swapped ? 'j' : 'l');
+    if (tj_type_is_pair(view->m.type))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "%c is %s, and family skinny takes that of the matrix that it streams, which is %c: use stream=%c, or "
+                       "family tiled",
+                       is_swapped ? 'N' : 'M', tj_facts_of(view->m.type)->name, is_swapped ? 'M' : 'N', is_swapped ? 'n' : 'm');
     if (tj_scales_along_k(view, TJ_MATRIX_M))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "%c has scales along k, and family skinny takes those of the matrix that it streams, which is %c: use "
@@ -280,10 +295,18 @@ static tj_status check_problem(const tj_problem *view, bool is_swapped, tj_error
     return TJ_OK;
 }
 
+/* Or may it be at some launch? */
+static bool is_odd(const tj_dim *dim)
+{
+    return (dim->mode == TJ_DIM_FIXED ? dim->extent : dim->multiple_of) % 2 != 0 ||
+           (dim->mode == TJ_DIM_ANY && dim->multiple_of < 2);
+}
+
 static tj_status check_shape(const tj_problem *view, const tj_skinny_shape *s, tj_error *err)
 {
     const bool along_l = view->n.layout == TJ_ROW_MAJOR;
-    const int32_t size = tj_facts_of(view->n.type)->bytes, most_sums = MOST_SUM_BYTES / tj_sum_bytes(view);
+    const int32_t numbers = tj_type_numbers(view->n.type), vector = s->vector / numbers;
+    const int32_t most_sums = MOST_SUM_BYTES / tj_sum_bytes(view);
     const int64_t bytes = all_shared_bytes(view, s);
     const tj_reduction_slots slots = slots_of(view, s);
     tj_status status;
@@ -295,19 +318,24 @@ static tj_status check_shape(const tj_problem *view, const tj_skinny_shape *s, t
     if (s->lanes * s->slices < 32 || s->lanes * s->slices > MAX_THREADS)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "lanes %d x slices %d makes %d threads: use 32 to 1024", s->lanes,
                        s->slices, s->lanes * s->slices);
-    if (s->vector > LOAD_BYTES / size)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "vector is %d, and one load takes %d elements of %s: use that at most",
-                       s->vector, LOAD_BYTES / size, tj_facts_of(view->n.type)->name);
-    if (s->vector > widest_vector(view))
+    if (vector > most_of_load(view))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "vector is %d, and one load takes %d %s of %s: use that at most", vector,
+                       most_of_load(view), numbers > 1 ? "pairs" : "elements", tj_facts_of(view->n.type)->name);
+    if (vector > widest_vector(view))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "vector is %d, and the lines of the streamed matrix are aligned to %d elements only: use vector=%d",
-                       s->vector, widest_vector(view), widest_vector(view));
+                       vector, widest_vector(view), widest_vector(view));
     if ((along_l ? s->tn : s->k_thread) % s->vector != 0)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is %d: it must be a multiple of vector %d",
-                       along_l ? "tn" : "k_thread", along_l ? s->tn : s->k_thread, s->vector);
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is %d: it must be a multiple of %s %d", along_l ? "tn" : "k_thread",
+                       along_l ? s->tn : s->k_thread, numbers > 1 ? "the numbers in one load," : "vector", s->vector);
     if (s->tm * s->tn > most_sums)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "tm %d x tn %d makes %d sums a thread: %d of %d bytes are the most", s->tm,
                        s->tn, s->tm * s->tn, most_sums, tj_sum_bytes(view));
+    if (numbers > 1 && !along_l && tj_scales_along_k(view, TJ_MATRIX_N) && is_odd(&view->k))
+        return tj_fail(
+            err, TJ_ERR_INVALID_ARGUMENT,
+            "k may be odd, and half of a line's last byte would be multiplied by a scale: use family tiled, or promise "
+            "a multiple of 2");
     if (tj_scales_along_k(view, TJ_MATRIX_N) && view->scale_k % tj_skinny_run(view, s) != 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "scale_k is %d, and a thread reads one scale for each run of %d elements: use %s=1, or family tiled",
@@ -330,7 +358,7 @@ static tj_status resolve(const tj_problem *view, bool is_text_swapped, tj_config
         return status;
     config->value[STREAM] = is_text_swapped ? STREAM_M : STREAM_N;
     settle_all(view, config);
-    s = tj_skinny_shape_of(config);
+    s = tj_skinny_shape_of(view, config);
     status = check_shape(view, &s, err);
     if (status != TJ_OK)
         return status;
@@ -353,7 +381,7 @@ int32_t tj_skinny_run(const tj_problem *view, const tj_skinny_shape *s)
 {
     if (view->n.layout == TJ_COL_MAJOR)
         return s->vector;
-    return s->lanes * s->vector * tj_facts_of(view->n.type)->bytes < 64 ? 1 : s->k_thread;
+    return s->lanes * s->vector * tj_facts_of(view->n.type)->bytes / tj_type_numbers(view->n.type) < 64 ? 1 : s->k_thread;
 }
 
 /* Elements of N that a thread takes in all its phases, where NVRTC unrolls these: one row leaves them short, and their number is known. */
@@ -373,17 +401,37 @@ static bool must_loop(const tj_problem *view, const tj_skinny_shape *s)
     return unrolled(view, s) > (is_narrow(view) ? 1024 : 2048);
 }
 
+/* How the text names what is loaded of N: by numbers, or by pairs of them along a line. */
+static void describe_pairs(const tj_problem *view, tj_template_params *fill)
+{
+    const bool is_pair = tj_type_is_pair(view->n.type), along_l = view->n.layout == TJ_ROW_MAJOR;
+
+    tj_template_set(fill, "vector_loaded", is_pair ? "VECTOR / 2" : "VECTOR");
+    tj_template_set(fill, "n_loaded",
+                    !is_pair  ? "n_next[K_THREAD][TN]"
+                    : along_l ? "n_next[K_THREAD][TN / 2]"
+                              : "n_next[K_THREAD / 2][TN]");
+    tj_template_set(fill, "n_from", !is_pair ? (along_l ? "+ col" : "+ kk") : along_l ? "+ col / 2" : "+ kk / 2");
+    tj_template_set(fill, "n_to", !is_pair ? (along_l ? "c + e" : "i + e") : along_l ? "c / 2 + e" : "i / 2 + e");
+    tj_template_set(fill, "n_number",
+                    !is_pair  ? "n_next[i][c]"
+                    : along_l ? "n_next[i][c / 2][c % 2]"
+                              : "n_next[i / 2][c][i % 2]");
+}
+
 static const char *describe(const tj_problem *view, const tj_config *config, tj_template_params *fill, tj_launch_form *form)
 {
-    const tj_skinny_shape s = tj_skinny_shape_of(config);
+    const tj_skinny_shape s = tj_skinny_shape_of(view, config);
     const tj_reduction_slots slots = slots_of(view, &s);
-    const int32_t bytes = tj_sum_bytes(view), align = s.vector * tj_facts_of(view->n.type)->bytes;
+    const int32_t bytes = tj_sum_bytes(view),
+                  align = s.vector / tj_type_numbers(view->n.type) * tj_facts_of(view->n.type)->bytes;
 
     tj_template_set_int(fill, "tm", s.tm);
     tj_template_set_int(fill, "tn", s.tn);
     tj_template_set_int(fill, "lanes", s.lanes);
     tj_template_set_int(fill, "slices", s.slices);
     tj_template_set_int(fill, "vector", s.vector);
+    describe_pairs(view, fill);
     tj_template_set_int(fill, "run", tj_skinny_run(view, &s));
     tj_template_set_int(fill, "k_thread", s.k_thread);
     tj_template_set_int(fill, "blocks", config->value[BLOCKS]);
@@ -412,7 +460,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
  */
 static bool is_worth_trying(const tj_problem *view, const tj_config *config)
 {
-    const tj_skinny_shape s = tj_skinny_shape_of(config);
+    const tj_skinny_shape s = tj_skinny_shape_of(view, config);
     const int64_t cols = (int64_t)s.lanes * s.tn, phase = (int64_t)s.slices * s.k_thread;
     const int32_t threads = s.lanes * s.slices, blocks = config->value[BLOCKS];
 
@@ -426,6 +474,7 @@ const tj_family tj_family_skinny = {
     .summary = "P has few rows or columns: the other operand is streamed once, its k shared out over the whole GPU",
     .types = TJ_FLOAT_TYPES,
     .takes_weights = true,
+    .takes_s4 = true,
     .param = params,
     .param_count = sizeof params / sizeof params[0],
     .constraint = constraints,

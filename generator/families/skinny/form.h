@@ -11,10 +11,10 @@ enum { TJ_SKINNY_PADDING = 4 }; /* elements, of a row of the tile of M */
 
 /** The parameters by name. */
 typedef struct tj_skinny_shape {
-    int32_t tm, tn, lanes, slices, vector, k_thread, splits;
+    int32_t tm, tn, lanes, slices, vector, k_thread, splits; /* vector: numbers, of which a stored element may hold two */
 } tj_skinny_shape;
 
-tj_skinny_shape tj_skinny_shape_of(const tj_config *config);
+tj_skinny_shape tj_skinny_shape_of(const tj_problem *view, const tj_config *config);
 
 /** Rows of the tile whose slices' sums lie in shared memory at once; bytes: of a sum. */
 int32_t tj_skinny_rows_at_once(const tj_skinny_shape *s, int32_t bytes);

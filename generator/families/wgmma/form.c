@@ -79,7 +79,7 @@ static const tj_param params[] = {
 
 static const char *const constraints[] = {
     "f16, bf16, s8, u8; f32 with compute tf32; e4m3 and e5m2 with compute f32_fp8",
-    "M and N of 16 bits have the same type, or one is packed, of weights of s8 or u8",
+    "M and N of 16 bits have the same type, or one is packed, of weights of s8, u8 or s4",
     "sm_90a; what is not packed begins each line, and each product of a batch, at a multiple of 16 bytes",
     "types of 8 bits and tf32 lie along k, or are packed",
     "no operand is an array of pointers; pack: j, k, l, leading dimensions, strides and the batch are fixed",
@@ -686,6 +686,7 @@ const tj_family tj_family_wgmma = {
     .name = "wgmma",
     .summary =
         "Hopper's tensor cores multiply tiles of shared memory, which the copy engine brings; blocks walk the tiles of P",
+    .takes_s4 = true,
     .param = params,
     .param_count = sizeof params / sizeof params[0],
     .constraint = constraints,

@@ -18,7 +18,7 @@ from tilejit._arrays import DeviceArray, stream_handle
 from tilejit._binding import ffi, lib
 from tilejit._errors import InvalidArgument, NoDriver, check, text
 from tilejit._nvrtc import find_nvrtc
-from tilejit._types import number_of
+from tilejit._types import NAME, number_of
 
 if TYPE_CHECKING:
     from tilejit._family import Kernel
@@ -200,7 +200,10 @@ class Context:
 
     def empty(self, shape: Union[int, Tuple[int, ...]], dtype: Any = "f32") -> DeviceArray:
         """An array in device memory, or in that of the emulator, whose elements are not set. Raises DeviceMemory."""
-        return DeviceArray(self, (shape,) if isinstance(shape, int) else tuple(shape), number_of(dtype))
+        number = number_of(dtype)
+        if NAME[number] == "s4":
+            raise TypeError("an array has no elements of s4: make one of uint8, each of which holds two numbers, and pass n_dtype=\"s4\" to matmul")
+        return DeviceArray(self, (shape,) if isinstance(shape, int) else tuple(shape), number)
 
     def to_device(self, array: "numpy.ndarray[Any, Any]") -> DeviceArray:
         """A copy of a NumPy array in device memory. Raises DeviceMemory, and TypeError for a type that TileJIT does not multiply."""

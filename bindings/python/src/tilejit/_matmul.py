@@ -12,8 +12,8 @@ from tilejit._arrays import DeviceArray, View, current_stream, device_of, elemen
 from tilejit._binding import ffi, lib
 from tilejit._context import Context, default_context, host_context
 from tilejit._errors import InvalidArgument, check, failure, text
-from tilejit._problem import _PLAIN, Epilogue, Operand, Problem, Request, epilogue_of, look_at_epilogue, look_at_operands, request
-from tilejit._types import BYTES, numpy_dtype, torch_dtype
+from tilejit._problem import _PLAIN, Epilogue, Operand, Problem, Request, epilogue_of, look_at_epilogue, look_at_operands, request, take_as
+from tilejit._types import BYTES, NAME, numpy_dtype, torch_dtype
 
 _MOST_CALLS = 65536  # prepared calls that a context remembers
 
@@ -30,7 +30,7 @@ def _remembered(context: Context, key: Tuple[Any, ...], make: Callable[[], Reque
 
 
 def matmul(a: Any, b: Any, out: Any = None, *, epilogue: Union[Epilogue, str, None] = None, stream: Any = None, dtype: Any = None,
-           compute: Optional[str] = None, context: Optional[Context] = None, **operands: Any) -> Any:
+           compute: Optional[str] = None, context: Optional[Context] = None, n_dtype: Any = None, **operands: Any) -> Any:
     """Multiply two arrays by the rules of ``numpy.matmul``, with a CUDA kernel written for exactly this product.
 
     a, b: arrays of NumPy, PyTorch, CuPy or JAX, or others with ``__cuda_array_interface__`` or ``__dlpack__``, all in the same place.
@@ -45,6 +45,8 @@ def matmul(a: Any, b: Any, out: Any = None, *, epilogue: Union[Epilogue, str, No
         integers.
     compute: how products are summed, such as ``"tf32"`` or ``"f32_split"``. Default: as exactly as the types allow.
     context: default: ``default_context()``.
+    n_dtype: ``"s4"`` where b is an array of uint8, each of whose bytes holds two weights of 4 bits: neighbours of a row, if b has k rows,
+        or neighbours of a column, if it has half as many; the first in the lower half of the byte. They must be contiguous.
 
     Returns out. On a device nothing is copied, and the call returns as soon as the kernel is queued; the arrays must live until it has
     run. The exception is JAX, which shares no stream: the call waits for a and b, and for the product. Host arrays are copied to the
@@ -59,9 +61,9 @@ def matmul(a: Any, b: Any, out: Any = None, *, epilogue: Union[Epilogue, str, No
     epilogue = epilogue_of(epilogue, operands)
     torch = sys.modules.get("torch")
     if (torch is not None and isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor) and (out is None or isinstance(out, torch.Tensor))
-            and epilogue.is_plain and a.is_cuda):
+            and epilogue.is_plain and a.is_cuda and n_dtype is None):
         return _with_torch(torch, a, b, out, epilogue, handle, dtype, compute, context or default_context())
-    return _multiply(a, b, out, epilogue, handle, dtype, compute, context)[0]
+    return _multiply(a, b, out, epilogue, handle, dtype, compute, context, n_dtype)[0]
 
 
 def _with_torch(torch: Any, a: Any, b: Any, out: Any, epilogue: Epilogue, handle: Optional[int], dtype: Any, compute: Optional[str],
@@ -91,9 +93,11 @@ def _with_torch(torch: Any, a: Any, b: Any, out: Any, epilogue: Epilogue, handle
 
 
 def _multiply(a: Any, b: Any, out: Any, epilogue: Epilogue, handle: Optional[int], dtype: Any, compute: Optional[str],
-              context: Optional[Context]) -> Tuple[Any, Request]:
+              context: Optional[Context], n_dtype: Any = None) -> Tuple[Any, Request]:
     """matmul for whatever arrays; also what their shapes and strides came to."""
     va, vb = look(a, "a", handle), look(b, "b", handle)
+    if n_dtype is not None:
+        take_as(vb, n_dtype)
     vo = None if out is None else look(out, "out", handle)
     vc, vm, vn = (None, None, None) if epilogue is _PLAIN else look_at_epilogue(epilogue, handle)
     withs = look_at_operands(epilogue, handle) if epilogue.operands else ()
@@ -218,6 +222,8 @@ def _is_output(made: Request, name: str) -> bool:
 
 def _compact(view: View) -> View:
     """A host array without gaps: itself, or a copy."""
+    if NAME[view.type] == "s4":  # pairs stay neighbours
+        return _compact_pairs(view)
     if view.strides == tight(view.shape) or elements(view.shape) == 0:
         return View(view.kind, view.address, view.shape, tight(view.shape), view.type, None, view.owner, view.read_only)
     if view.kind == "torch":
@@ -226,6 +232,15 @@ def _compact(view: View) -> View:
         copy = numpy.ascontiguousarray(view.owner)
         return View(view.kind, copy.ctypes.data, copy.shape, tight(copy.shape), view.type, None, copy)
     raise InvalidArgument(f"a host array of DLPack has strides of {view.strides}: pass a contiguous copy")
+
+
+def _compact_pairs(view: View) -> View:
+    """The same of bytes of two numbers, which lie along the axis that is contiguous."""
+    swapped = View(view.kind, view.address, view.shape[:-2] + (view.shape[-1], view.shape[-2]), view.strides[:-2] + (view.strides[-1], view.strides[-2]),
+                   view.type, None, view.owner, view.read_only)
+    if tight(view.shape) == view.strides or tight(swapped.shape) == swapped.strides or elements(view.shape) == 0:
+        return view
+    raise InvalidArgument(f"b has strides of {view.strides}: on the host an array of s4 must be contiguous, by rows or by columns; pass a copy")
 
 
 def _to_device(context: Context, view: View) -> DeviceArray:

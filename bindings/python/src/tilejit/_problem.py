@@ -104,7 +104,7 @@ class Problem:
     """The product P (j x l) = M (j x k) . N (k x l), its types and how its matrices are stored: no data, and no device.
 
     j, k, l: extents in elements, from 1 on (k may be 0).
-    dtype: the type of M and N; n_dtype: of N, where it is another (e4m3 with e5m2, s8 with u8).
+    dtype: the type of M and N; n_dtype: of N, where it is another (e4m3 with e5m2, s8 with u8, weights of s8, u8 or s4 with f32, f16 and bf16).
     out_dtype: the type of P. Default: f32 for sums in f32 of 8-bit floats, s32 for integers, else that of M.
     layouts: three letters for M, N and P: r is row-major, c column-major.
     batch: how many such products, one behind the other.
@@ -221,6 +221,15 @@ def request_of(a: Any, b: Any, out: Any, epilogue: Epilogue, dtype: Any, compute
                    look_at_operands(epilogue, stream), epilogue, dtype, compute)
 
 
+def take_as(b: View, n_dtype: Any) -> None:
+    """Let the bytes of b be pairs of s4. Raises InvalidArgument where b or n_dtype is something else."""
+    if NAME[number_of(n_dtype, "n_dtype")] != "s4":
+        raise InvalidArgument(f"n_dtype is {n_dtype!r}: leave it out, b says its type, but for \"s4\"")
+    if NAME[b.type] != "u8" or len(b.shape) < 2:
+        raise InvalidArgument(f"b is {b.shape} of {NAME[b.type]}: matrices of s4 are arrays of uint8, of which each holds two numbers")
+    b.type = number_of("s4")
+
+
 def look_at_epilogue(epilogue: Epilogue, stream: Optional[int]) -> Tuple[Optional[View], Optional[View], Optional[View]]:
     """Its arrays: c and the scales."""
     return (None if epilogue.c is None else look(epilogue.c, "epilogue.c", stream),
@@ -241,7 +250,11 @@ def request(a: View, b: View, out: Optional[View], c: Optional[View], scale_m: O
     a_shape, a_strides = (a.shape, a.strides) if len(a.shape) > 1 else ((1,) + a.shape, (a.shape[0] * max(a.strides[0], 1),) + a.strides)
     b_shape, b_strides = (b.shape, b.strides) if len(b.shape) > 1 else (b.shape + (1,), b.strides + (1,))
     j, k, l = a_shape[-2], a_shape[-1], b_shape[-1]
-    if b_shape[-2] != k:
+    has_pairs = NAME[b.type] == "s4"
+    along_k = has_pairs and b_shape[-2] != k  # pairs are neighbours of a column
+    if has_pairs:
+        l = l if along_k else 2 * l
+    if b_shape[-2] != k and not (along_k and b_shape[-2] == (k + 1) // 2):
         raise InvalidArgument(f"a is {a.shape} and b is {b.shape}: a has {k} columns and b has {b_shape[-2]} rows, which must be as many")
     batch = _broadcast(a_shape[:-2], b_shape[:-2], a.shape, b.shape)
 
@@ -290,7 +303,10 @@ def request(a: View, b: View, out: Optional[View], c: Optional[View], scale_m: O
     p_strides = tight(full) if out is None else _with_vectors(out.strides, full, a, b)
     p_layout, p_ld = _lay("out", j, columns, p_strides[-2], p_strides[-1], ROW)
     m_layout, m_ld = _lay("a", j, k, a_strides[-2], a_strides[-1], ROW)
-    n_layout, n_ld = _lay("b", k, l, b_strides[-2], b_strides[-1], ROW)
+    n_layout, n_ld = _lay("b", b_shape[-2], b_shape[-1], b_strides[-2], b_strides[-1], COL if along_k else ROW)
+    if has_pairs and (n_layout == COL) != along_k:
+        raise InvalidArgument(f"b is {b.shape} with strides of {b.strides} and a has {k} columns: two weights in a byte are neighbours of a "
+                              + ("column, so columns" if along_k else "row, so rows") + " must be contiguous")
     c_strides: Tuple[int, ...] = (0,) * len(full)
     c_ld = 0
     if c is not None and problem.epilogue.has_beta:

@@ -57,6 +57,8 @@ def number_of(dtype: Any, name: str = "dtype") -> int:
 
 def numpy_dtype(number: int) -> "numpy.dtype[Any]":
     """The dtype of NumPy, or of ml_dtypes. Raises TypeError where ml_dtypes is needed and missing."""
+    if NAME[number] not in _FOREIGN:
+        raise TypeError(f"NumPy has no {NAME[number]}")
     foreign = _FOREIGN[NAME[number]]
     try:
         return numpy.dtype(foreign)

@@ -1,0 +1,230 @@
+// j4 k4096 l1000 bf16 N:s4 N:col scale_n:along_k scale_k=64
+//
+//     P (4 x 1000) = M (4 x 4096) . N (4096 x 1000) * scale_n
+//
+// P has few rows, so an element of N serves few multiply-adds, and the time is that of reading N once.
+// Every element of N goes from global memory straight into the registers of the one thread that needs
+// it; enough loads are under way at any time to keep the memory busy. Only the few rows of M, which
+// all columns need, pass through shared memory.
+//
+//                     BLOCK_COLS columns
+//                 lane 0  lane 1  ...        A block has LANES * SLICES threads. A thread computes
+//               +-------+-------+----+       TM rows by TN columns of P, over its slice of k. The
+//       slice 0 |       |       |    |       slices stand side by side within a phase of PHASE
+//               +-------+-------+----+       elements, so that neighbouring threads load
+//       slice 1 |       |       |    |       neighbouring elements.
+//               +-------+-------+----+
+//         ...   |       |  N    |    |  k    In the end the slices' sums are added up, as a tree, in
+//               +-------+-------+----+       shared memory.
+
+// bfloat16 for storage: the upper 16 bits of a float.
+struct bfloat16 {
+    unsigned short bits;
+
+    bfloat16() = default;
+
+    // Round to nearest, ties to even. A NaN stays a NaN.
+    __device__ explicit bfloat16(float value)
+    {
+#if __CUDA_ARCH__ >= 800
+        unsigned int pair;  // value is its lower half
+        asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(0.0f), "f"(value));
+        bits = static_cast<unsigned short>(pair);
+#else
+        const unsigned int word = __float_as_uint(value);
+        if ((word & 0x7fffffffu) > 0x7f800000u)
+            bits = static_cast<unsigned short>((word >> 16) | 0x0040u);
+        else
+            bits = static_cast<unsigned short>((word + 0x7fffu + ((word >> 16) & 1u)) >> 16);
+#endif
+    }
+
+    // As halves of a register: shifted as an integer, the compiler keeps what is yet to be converted in registers of 32 bits.
+    __device__ operator float() const
+    {
+        float value;
+        asm("mov.b32 %0, {%1, %2};" : "=f"(value) : "h"(static_cast<unsigned short>(0)), "h"(bits));
+        return value;
+    }
+};
+
+// Two signed integers of 4 bits for storage, neighbours of a line: the first in the lower half of a byte.
+struct s4x2 {
+    unsigned char bits;
+
+    // 2^23 + 8 + value has it as its last bits, so one subtraction converts it.
+    __device__ float operator[](int half) const
+    {
+        return __uint_as_float(0x4b000000u | (((bits >> 4 * half) & 0xfu) ^ 8u)) - 8388616.0f;
+    }
+};
+
+using output_t = bfloat16;
+using sum_t = float;
+using index_t = int;
+
+constexpr index_t j = 4;
+constexpr index_t k = 4096;
+constexpr index_t l = 1000;
+constexpr index_t ld_m = k;
+constexpr index_t ld_n = (k + 1) / 2;
+constexpr index_t ld_p = l;
+constexpr int SCALE_K = 64;  // elements of k that each scale of the weights is for
+constexpr int TM = 4;
+constexpr int TN = 4;
+constexpr int LANES = 8;
+constexpr int SLICES = 32;
+constexpr int VECTOR = 16;
+constexpr int RUN = 16;
+constexpr int K_THREAD = 16;
+constexpr int SPLITS = 1;
+constexpr int BLOCKS = 1;
+constexpr int THREADS = LANES * SLICES;
+constexpr int BLOCK_COLS = LANES * TN;
+constexpr int PHASE = SLICES * K_THREAD;
+constexpr int M_SHARE = (TM * PHASE + THREADS - 1) / THREADS;  // of a phase's tile of M, for each thread to load
+constexpr int PADDING = 4;  // of a row of that tile, which keeps the runs aligned
+constexpr int ROWS_AT_ONCE = 4;
+constexpr int OUTPUTS = ROWS_AT_ONCE * BLOCK_COLS;
+
+// Neighbouring elements, as one instruction takes them.
+template <typename element_t, int COUNT>
+struct alignas(COUNT * sizeof(element_t)) vector_t {
+    element_t element[COUNT];
+};
+
+template <int COUNT, typename element_t>
+__device__ __forceinline__ vector_t<element_t, COUNT> read(const element_t *from)
+{
+    return *reinterpret_cast<const vector_t<element_t, COUNT> *>(from);
+}
+
+// The tiles of M, this phase's and the next one's; when they are done with, the slices' sums.
+union shared_t {
+    sum_t Mds[2][TM][PHASE + PADDING];
+    sum_t partial[SLICES][OUTPUTS + 1];  // + 1: neighbouring threads are neighbouring slices, and store into other banks
+};
+
+// Launch: THREADS threads in a block,
+//         (ceil(j / TM), ceil(l / BLOCK_COLS)) blocks in the grid.
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
+skinny_bf16_4x4096x1000(
+    long long ld_scale_n,
+    const float *__restrict__ scale_n,
+    const bfloat16 *__restrict__ M,
+    const s4x2 *__restrict__ N,
+    output_t *P)
+{
+    __shared__ __align__(16) shared_t shared;
+
+    // This block's part of P begins here.
+    const index_t block_row = static_cast<index_t>(blockIdx.x) * TM;
+    const index_t block_col = static_cast<index_t>(blockIdx.y) * BLOCK_COLS;
+
+    const int thread = threadIdx.x;
+    const int lane = thread / SLICES;
+    const int slice = thread % SLICES;  // neighbouring threads stand along k, which N's columns lie along
+
+    // Element i of this thread's share of a phase: its slice holds runs of RUN, SLICES * RUN apart.
+    const auto k_of = [&](int i) { return i / RUN * (SLICES * RUN) + slice * RUN + i % RUN; };
+    // Column c of this thread, of the BLOCK_COLS.
+    const auto col_of = [&](int c) { return c * LANES + lane; };
+
+    bfloat16 m_next[M_SHARE];
+    s4x2 n_next[K_THREAD / 2][TN];
+    float n_scale_next[K_THREAD / RUN][TN];  // one for each run, of which SCALE_K is a multiple
+    const auto load = [&](index_t phase) {
+        // This thread's share of N: nobody else needs it.
+#pragma unroll
+        for (int v = 0; v < K_THREAD * TN / VECTOR; ++v) {
+            const int i = v % (K_THREAD / VECTOR) * VECTOR;
+            const int c = v / (K_THREAD / VECTOR);
+            const index_t kk = phase + k_of(i);
+            const index_t col = block_col + col_of(c);
+            const index_t at = col * ld_n + kk / 2;
+            vector_t<s4x2, VECTOR / 2> n = {};  // zero, which adds nothing, beyond the edge
+            if (col < l)
+                n = read<VECTOR / 2>(&N[at]);
+#pragma unroll
+            for (int e = 0; e < VECTOR / 2; ++e)
+                n_next[i / 2 + e][c] = n.element[e];
+        }
+#pragma unroll
+        for (int i = 0; i < K_THREAD; i += RUN)
+#pragma unroll
+            for (int c = 0; c < TN; ++c) {
+                const index_t kk = phase + k_of(i);
+                const index_t col = block_col + col_of(c);
+                n_scale_next[i / RUN][c] = col < l ? scale_n[kk / SCALE_K * ld_scale_n + col] : 0;
+            }
+        // Its share of M, for everyone.
+#pragma unroll
+        for (int i = 0; i < M_SHARE; ++i) {
+            const int e = thread + i * THREADS;
+            const index_t row = block_row + e / PHASE;
+            const index_t kk = phase + e % PHASE;
+            const index_t at = row * ld_m + kk;
+            m_next[i] = M[at];
+        }
+    };
+
+    sum_t sum[TM][TN] = {};
+    int stage = 0;
+    load(0);
+    for (index_t phase = 0; phase < k; phase += PHASE) {
+        // What was loaded is this phase's now. The other half of shared memory is still being read.
+        stage = 1 - stage;
+#pragma unroll
+        for (int i = 0; i < M_SHARE; ++i) {
+            const int e = thread + i * THREADS;
+            shared.Mds[stage][e / PHASE][e % PHASE] = m_next[i];
+        }
+        sum_t n[K_THREAD][TN];
+#pragma unroll
+        for (int i = 0; i < K_THREAD; ++i)
+#pragma unroll
+            for (int c = 0; c < TN; ++c)
+                n[i][c] = n_scale_next[i / RUN][c] * n_next[i / 2][c][i % 2];
+        __syncthreads();  // the tile of M is complete, and everyone is done with the last but one
+
+        if (phase + PHASE < k)
+            load(phase + PHASE);
+#pragma unroll
+        for (int r = 0; r < TM; ++r) {
+            sum_t m[K_THREAD];
+#pragma unroll
+            for (int i = 0; i < K_THREAD; ++i)
+                m[i] = shared.Mds[stage][r][k_of(i)];
+#pragma unroll
+            for (int i = 0; i < K_THREAD; ++i)
+#pragma unroll
+                for (int c = 0; c < TN; ++c)
+                    sum[r][c] += m[i] * n[i][c];
+        }
+    }
+
+    // The slices' sums become one, ROWS_AT_ONCE rows at a time.
+#pragma unroll
+    for (int top = 0; top < TM; top += ROWS_AT_ONCE) {
+        __syncthreads();  // everyone is done with what lies there
+#pragma unroll
+        for (int r = 0; r < ROWS_AT_ONCE; ++r)
+#pragma unroll
+            for (int c = 0; c < TN; ++c)
+                shared.partial[slice][r * BLOCK_COLS + col_of(c)] = sum[top + r][c];
+        __syncthreads();
+        for (int half = SLICES / 2; half > 0; half /= 2) {
+            for (int e = thread; e < half * OUTPUTS; e += THREADS)
+                shared.partial[e / OUTPUTS][e % OUTPUTS] += shared.partial[half + e / OUTPUTS][e % OUTPUTS];
+            __syncthreads();
+        }
+        for (int e = thread; e < OUTPUTS; e += THREADS) {
+            const index_t Row = block_row + top + e / BLOCK_COLS;
+            const index_t Col = block_col + e % BLOCK_COLS;
+            sum_t Pvalue = shared.partial[0][e];
+            if (Col >= l)
+                continue;
+            P[Row * ld_p + Col] = static_cast<output_t>(Pvalue);
+        }
+    }
+}
