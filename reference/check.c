@@ -641,8 +641,9 @@ static int64_t count_rows(const resolved *request)
 /* The N of a group in the place of all. */
 static void take_group(const resolved *all, int64_t group, resolved *one)
 {
-    const size_t step =
-        all->n.is_array ? sizeof(void *) : (size_t)(all->n.stride / tj_type_numbers(all->n.type)) * tj_type_bytes(all->n.type);
+    const size_t step = all->n.is_array
+                            ? sizeof(void *)
+                            : (size_t)(all->n.stride / tj_type_numbers((int32_t)all->n.type)) * tj_type_bytes(all->n.type);
 
     one->n.base = all->n.base ? (const char *)all->n.base + (size_t)group * step : NULL;
     if (all->scale_n.scale)

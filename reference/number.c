@@ -266,7 +266,7 @@ void tj_convert(tj_type to, void *destination, tj_type from, const void *source,
 {
     if (count == 0 || !destination || !source || !tj_type_get_facts(to) || !tj_type_get_facts(from))
         return;
-    if (to == from && tj_type_is_pair(to))
+    if (to == from && tj_type_is_pair((int32_t)to))
         for (size_t i = 0; i < count; i++)
             write_half((uint8_t *)destination + i / 2, (int)(i % 2), ((const uint8_t *)source)[i / 2] >> (i % 2 * 4) & 0xf);
     else if (to == from)

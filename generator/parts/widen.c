@@ -14,11 +14,10 @@ tj_status tj_widen_check(const tj_problem *view, const char *family, tj_error *e
 
     if (!tj_widens_weights(view->m.type, view->n.type) || leading == TJ_F16 || leading == TJ_BF16)
         return TJ_OK;
-    return tj_fail(
-        err, TJ_ERR_INVALID_ARGUMENT,
-        "family %s multiplies weights by f16 or bf16, not by %s: convert what is %s, or use the family skinny "
-        "or tiled",
-        family, tj_facts_of(leading)->name, tj_facts_of(leading)->name);
+    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                   "family %s multiplies weights by f16 or bf16, not by %s: convert what is %s, or use the family skinny "
+                   "or tiled",
+                   family, tj_facts_of(leading)->name, tj_facts_of(leading)->name);
 }
 
 void tj_widen_describe(const tj_problem *view, tj_widen_copies copies, bool steps, tj_template_params *fill)

@@ -120,7 +120,8 @@ static void draw_types(tj_problem *p, int w)
         p->epilogue.scale_m = (int32_t)PICK(TJ_SCALE_NONE, TJ_SCALE_ONE, TJ_SCALE_EACH);
         p->epilogue.scale_n = (int32_t)PICK(TJ_SCALE_NONE, TJ_SCALE_ONE, TJ_SCALE_EACH);
     }
-    const int n_is_weights = p->n.type == TJ_S8 || p->n.type == TJ_U8 || p->n.type == TJ_S4, m_is_weights = p->m.type == TJ_S8 || p->m.type == TJ_U8;
+    const int n_is_weights = p->n.type == TJ_S8 || p->n.type == TJ_U8 || p->n.type == TJ_S4,
+              m_is_weights = p->m.type == TJ_S8 || p->m.type == TJ_U8;
 
     if (p->n.type != 0 && m_is_weights != n_is_weights && next() % 2 == 0) { /* of weights */
         *(m_is_weights ? &p->epilogue.scale_m : &p->epilogue.scale_n) = TJ_SCALE_ALONG_K;
