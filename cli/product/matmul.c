@@ -33,8 +33,7 @@ static const cli_option own[] = {
      "S.npy"},
     {"scale-n", CLI_TEXT, AT(scale_n),
      "The same for its columns: 1 x l, or 1 x 1. Of weights the scales of either option may lie along k: so many rows as k has "
-     "parts, of "
-     "j or l numbers each.",
+     "parts, of j or l numbers each.",
      "S.npy"},
     {"scale-k", CLI_INT, AT(scale_k), "Elements of k that each scale along k is for; default: k divided by the parts.",
      "elements", 1, INT32_MAX},
@@ -228,15 +227,15 @@ static tj_status check_c(const cli_call *call, const matrices *all, const tj_pro
     return TJ_OK;
 }
 
-static bool is_int8(int32_t type)
+static bool is_weights(int32_t type)
 {
-    return type == TJ_S8 || type == TJ_U8;
+    return type == TJ_S8 || type == TJ_U8 || type == TJ_S4;
 }
 
 /* A matrix with a row for each part of k, of weights beside floats. */
 static bool are_along_k(bool is_m, const tj_npy *scales, const tj_problem *known, int64_t scale_k)
 {
-    return is_int8(is_m ? known->m.type : known->n.type) && !is_int8(is_m ? known->n.type : known->m.type) &&
+    return is_weights(is_m ? known->m.type : known->n.type) && !is_weights(is_m ? known->n.type : known->m.type) &&
            columns(scales) == (is_m ? known->j.extent : known->l.extent) && (rows(scales) > 1 || scale_k > 0);
 }
 

@@ -104,6 +104,7 @@ Test(matmul_types, of_weights_have_scales_along_k)
 Test(matmul_types, of_weights_of_4_bits_are_files_of_bytes)
 {
     static const float by_rows[] = {-409, -228, 523, -656}, by_cols[] = {-409, -228, 523};
+    static const float along_k[] = {-209, -78, 223, -306};
 
     if (!has_compiler())
         return;
@@ -117,6 +118,15 @@ Test(matmul_types, of_weights_of_4_bits_are_files_of_bytes)
     expect_bytes(by_rows, sizeof by_rows, "<f4");
     cr_assert(eq(int, shell("$T matmul M.npy T.npy -o P.npy --dtype f32 --n-dtype s4 --transpose-n"), 0), "%s", errors);
     expect_bytes(by_cols, sizeof by_cols, "<f4");
+    /* the first two elements of k scaled by 1, the third by 0.5 */
+    cr_assert(
+        eq(int,
+           shell(NPY "printf '\\000\\000\\200\\077\\000\\000\\200\\077\\000\\000\\200\\077\\000\\000\\200\\077"
+                     "\\000\\000\\000\\077\\000\\000\\000\\077\\000\\000\\000\\077\\000\\000\\000\\077' | npy S.npy '<f4' 2 4; "
+                     "$T matmul M.npy N.npy -o P.npy --dtype f32 --n-dtype s4 --scale-n S.npy --scale-k 2"),
+           0),
+        "%s", errors);
+    expect_bytes(along_k, sizeof along_k, "<f4");
     cr_expect(eq(int, shell("$T matmul N.npy M.npy -o P.npy --dtype f32 --n-dtype s4"), 1));
     cr_expect(strstr(errors, "M.npy holds s8: a file of s4 holds u8, of which each has two") != NULL, "%s", errors);
 }
