@@ -339,6 +339,16 @@ static tj_status check_scales(const tj_family *family, const tj_problem *view, t
         family->name, view->scale_k, TJ_SAFE_FAMILY->name);
 }
 
+/* What a family's text can do or not, whatever the values of its parameters are. */
+static tj_status check_abilities(const tj_family *family, const tj_problem *view, tj_error *err)
+{
+    tj_status status = check_groups(family, view, err);
+
+    if (status == TJ_OK)
+        status = check_reductions(family, view, err);
+    return status == TJ_OK ? check_scales(family, view, err) : status;
+}
+
 /* With the family and its values that do not depend on the problem. */
 static tj_config begin(const tj_config *config)
 {
@@ -360,11 +370,7 @@ static tj_status settle(const tj_problem *view, bool is_swapped, tj_config *begu
     if (status == TJ_OK)
         status = check_pairs(begun->family, view, is_swapped, err);
     if (status == TJ_OK)
-        status = check_groups(begun->family, view, err);
-    if (status == TJ_OK)
-        status = check_reductions(begun->family, view, err);
-    if (status == TJ_OK)
-        status = check_scales(begun->family, view, err);
+        status = check_abilities(begun->family, view, err);
     if (status == TJ_OK)
         status = begun->family->resolve(view, is_swapped, begun, err);
     if (status == TJ_OK)
@@ -447,9 +453,7 @@ bool tj_views_hopeless(const tj_views *views, const tj_config *config, size_t kn
 {
     bool is_swapped;
 
-    if ((views->problem[0].groups.count > 0 && !config->family->takes_groups) ||
-        (views->problem[0].scale_k > 0 && !config->family->scales_along_k) ||
-        (tj_epilogue_reduces(&views->problem[0].epilogue) && !config->family->reduces))
+    if (check_abilities(config->family, &views->problem[0], NULL) != TJ_OK)
         return true;
     if (!config->family->is_hopeless)
         return false;
