@@ -275,15 +275,8 @@ static void print_reduced(const printing *p, const tj_epilogue_operand *output, 
                               : output->indexed == TJ_BY_ROW ? "[r]"
                               : p->sums.by_vector            ? (pairs ? "[c / 2 + i]" : "[c + i]")
                                                              : (pairs ? "[c / 2]" : "[c]");
-    char so_far[TJ_SO_FAR_BYTES], line[TERM_BYTES + 128];
 
-    (void)tj_reduction_so_far(output, so_far);
-    if (output->reduction == TJ_REDUCE_SUM)
-        (void)snprintf(line, sizeof line, "%s%s += %s;\n", so_far, index, p->term[output->value].text);
-    else
-        (void)snprintf(line, sizeof line, "%s%s = larger(%s%s, %s);\n", so_far, index, so_far, index,
-                       p->term[output->value].text);
-    tj_text_append(out, line);
+    tj_reduction_print_step(output, index, p->term[output->value].text, out);
 }
 
 static void print_output(const printing *p, int number, tj_text *out)

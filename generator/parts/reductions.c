@@ -116,17 +116,11 @@ typedef struct printing {
     const tj_epilogue_operand *output;
     const char *real;      /* float, double */
     char name[NAME_BYTES]; /* of the output */
-    char so_far[TJ_SO_FAR_BYTES];
+    char so_far[NAME_BYTES + 8];
     int number; /* among the outputs for rows, or for columns */
     bool by_rows, is_sum, pairs, is_batched, by_warp;
     int operand, place; /* place: among all reductions */
 } printing;
-
-const char *tj_reduction_so_far(const tj_epilogue_operand *output, char text[TJ_SO_FAR_BYTES])
-{
-    (void)snprintf(text, TJ_SO_FAR_BYTES, "%s_so_far", output->name);
-    return text;
-}
 
 __attribute__((format(printf, 2, 3))) static void say(tj_text *out, const char *format, ...)
 {
@@ -139,13 +133,23 @@ __attribute__((format(printf, 2, 3))) static void say(tj_text *out, const char *
     tj_text_append(out, line);
 }
 
-/* so_far[r] += other; or so_far[r] = larger(so_far[r], other); */
-static void say_combine(const printing *p, const char *indent, const char *index, const char *other, tj_text *out)
+void tj_reduction_print_step(const tj_epilogue_operand *output, const char *index, const char *value, tj_text *out)
 {
-    if (p->is_sum)
-        say(out, "%s%s%s += %s;\n", indent, p->so_far, index, other);
+    const bool is_sum = output->reduction == TJ_REDUCE_SUM;
+
+    say(out, "%s_so_far%s", output->name, index);
+    if (is_sum)
+        tj_text_append(out, " += ");
     else
-        say(out, "%s%s%s = larger(%s%s, %s);\n", indent, p->so_far, index, p->so_far, index, other);
+        say(out, " = larger(%s_so_far%s, ", output->name, index);
+    tj_text_append(out, value);
+    tj_text_append(out, is_sum ? ";\n" : ");\n");
+}
+
+static void say_step(const printing *p, const char *indent, const char *index, const char *value, tj_text *out)
+{
+    tj_text_append(out, indent);
+    tj_reduction_print_step(p->output, index, value, out);
 }
 
 /* Where the result of a slot lies, of a row or column at that place. */
@@ -199,7 +203,7 @@ static void print_warp(const printing *p, tj_text *lanes, tj_text *results)
     say(lanes, "#pragma unroll\n");
     say(lanes, "for (int step = %s; step < %s; step *= 2)\n", p->by_rows ? "1" : "LANE_COLS", p->by_rows ? "LANE_COLS" : "32");
     (void)snprintf(other, sizeof other, "__shfl_xor_sync(~0u, %s%s, step)", p->so_far, index);
-    say_combine(p, "    ", index, other, lanes);
+    say_step(p, "    ", index, other, lanes);
     place_result(p, p->by_rows ? "row_slot" : "col_slot", p->by_rows ? "Row" : p->pairs ? "Col / 2" : "Col", place);
     say(results, "results[%s] = %s%s;\n", place, p->so_far, index);
 }
@@ -217,7 +221,7 @@ static void print_block(const printing *p, bool is_first, tj_text *out)
         !p->by_rows && p->pairs ? " && Col % 2 == 0" : "");
     say(out, "    %s = values%s;\n", p->so_far, p->by_rows ? "[tx][0]" : "[0][tx]");
     say(out, "    for (int i = 1; i < TILE_WIDTH; ++i)\n");
-    say_combine(p, "        ", "", p->by_rows ? "values[tx][i]" : "values[i][tx]", out);
+    say_step(p, "        ", "", p->by_rows ? "values[tx][i]" : "values[i][tx]", out);
     (void)snprintf(as_slot, sizeof as_slot, "static_cast<long long>(%s)", slot);
     place_result(p, p->number == 0 ? as_slot : slot, at, place);
     say(out, "    results[%s] = %s;\n}\n", place, p->so_far);
@@ -236,10 +240,10 @@ static void print_rows(const printing *p, tj_text *kept, tj_text *found)
         say(found, "    %s %s = %s;\n", p->real, p->so_far, start_of(p));
         say(found, "    for (int c = thread %% 32; c < %s; c += 32)\n", cols);
         (void)snprintf(other, sizeof other, "kept[%d][r * %s + c]", p->place, cols);
-        say_combine(p, "        ", "", other, found);
+        say_step(p, "        ", "", other, found);
         say(found, "#pragma unroll\n    for (int step = 1; step < 32; step *= 2)\n");
         (void)snprintf(other, sizeof other, "__shfl_xor_sync(~0u, %s, step)", p->so_far);
-        say_combine(p, "        ", "", other, found);
+        say_step(p, "        ", "", other, found);
         place_result(p, "row_slot", "block_row + top + r", place);
         say(found, "    if (thread %% 32 == 0 && block_row + top + r < j)\n        results[%s] = %s;\n}\n", place, p->so_far);
         return;
@@ -247,7 +251,7 @@ static void print_rows(const printing *p, tj_text *kept, tj_text *found)
     say(found, "for (int c = thread; c < %s; c += THREADS) {\n", cols);
     say(found, "    %s %s = kept[%d][c];\n    for (int r = 1; r < ROWS_AT_ONCE; ++r)\n", p->real, p->so_far, p->place);
     (void)snprintf(other, sizeof other, "kept[%d][r * %s + c]", p->place, cols);
-    say_combine(p, "        ", "", other, found);
+    say_step(p, "        ", "", other, found);
     place_result(p, "col_slot", col, place);
     say(found, "    if (%s < %s)\n        results[%s] = %s;\n}\n", col, p->pairs ? "l / 2" : "l", place, p->so_far);
 }
@@ -263,7 +267,7 @@ static void print_all(const printing *p, tj_text *out)
     say(out, "if (place < %s) {\n", p->by_rows ? "j" : p->pairs ? "l / 2" : "l");
     say(out, "    %s %s = W[%s];\n#pragma unroll 8\n", p->real, p->so_far, first);
     say(out, "    for (long long slot = 1; slot < %s; ++slot)\n", p->by_rows ? "ROW_SLOTS" : "COL_SLOTS");
-    say_combine(p, "        ", "", other, out);
+    say_step(p, "        ", "", other, out);
     say(out, "    %s[place] = static_cast<%s>(%s);\n}\n", p->name,
         tj_type_get_facts(tj_operand_type(p->view, p->operand))->cuda, p->so_far);
 }
@@ -299,7 +303,7 @@ static void print_all_lines(const tj_problem *view, const tj_family *family, tj_
         p.place = numbers[0] + numbers[1];
         p.number = numbers[by_rows]++;
         (void)tj_expression_name(p.output->name, p.name);
-        (void)tj_reduction_so_far(p.output, p.so_far);
+        (void)snprintf(p.so_far, sizeof p.so_far, "%s_so_far", p.output->name);
         print_start(&p, &out[STARTS]);
         if (p.by_warp)
             print_warp(&p, &out[by_rows ? ROW_LANES : COL_LANES], &out[by_rows ? ROW_RESULTS : COL_RESULTS]);

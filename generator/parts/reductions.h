@@ -9,6 +9,7 @@
 
 #include "family.h"
 #include "template.h"
+#include "text.h"
 
 /** How a family's text divides rows and columns. */
 typedef struct tj_reduction_slots {
@@ -36,15 +37,14 @@ typedef struct tj_reduction_lines {
     char *text[TJ_REDUCTION_LINES];
 } tj_reduction_lines;
 
-/** Print them, and set whether there are any: for every family. product: what counts the products of the batch. */
+/** Print them, and set whether there are any: for every family. */
 tj_status tj_reductions_print(const tj_problem *view, const tj_family *family, tj_template_params *fill,
                               tj_reduction_lines *lines, tj_error *err);
 
 void tj_reductions_drop(tj_reduction_lines *lines);
 
-/** What a thread has of a reduction so far, as the text calls it: "peak_so_far". */
-enum { TJ_SO_FAR_BYTES = TJ_EPILOGUE_NAME_BYTES + 8 };
-const char *tj_reduction_so_far(const tj_epilogue_operand *output, char text[TJ_SO_FAR_BYTES]);
+/** What is found so far of a reduction takes one more value in: "peak_so_far[r] = larger(peak_so_far[r], value);\n". */
+void tj_reduction_print_step(const tj_epilogue_operand *output, const char *index, const char *value, tj_text *out);
 
 /** Count what passes through the workspace: an estimate. */
 void tj_reductions_count(const tj_problem *view, const tj_launch_form *form, tj_counts *counts);
