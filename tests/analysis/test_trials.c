@@ -116,6 +116,15 @@ static void read_walks(void)
     cr_assert(count == 38, "%d", count);
 }
 
+/* Of f64 on that device. */
+static void read_f64(void)
+{
+    begin_reading();
+    h200.memory_clock_khz = (int32_t)(h200.memory_clock_khz * 0.7);
+    read_file(TJ_SOURCE_DIR "/tests/analysis/trials_h100_f64.txt");
+    cr_assert(count == 10, "%d", count);
+}
+
 static double predict(const shape *s, const trial *t)
 {
     tj_config config;
@@ -182,6 +191,11 @@ Test(trials, the_first_choice_is_nearly_the_best_without_the_launch_too, .init =
 Test(trials, the_first_choice_for_tensor_cores_is_not_far_from_the_best, .init = read_tensor_cores)
 {
     expect_small_regret(1.09, 1.45, 12);
+}
+
+Test(trials, the_first_choice_in_f64_is_nearly_the_best, .init = read_f64)
+{
+    expect_small_regret(1.06, 1.2, 1);
 }
 
 /* But for 16x4096x4096, of which one bad config was measured and is taken for as good as the best; the choice there is mma. */
