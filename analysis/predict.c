@@ -55,6 +55,7 @@ typedef struct habits {
     double fetch_loss;        /* of the issue slots, for a text far longer than FETCH_FREE */
     double shared_passes;     /* of a merged wavefront, where a warp's lanes share what they read */
     double pipe_efficiency;   /* of the one pipe for shared memory and L1 */
+    double pipe_sharpness;    /* of products and shared memory within a block; 0: infinity */
     double sharpness;         /* of resident blocks: those that copy ahead run in step, and wait together */
     double device_sharpness;  /* of blocks and memory */
     double overlap_blocks;    /* of a multiprocessor, below which nothing of one block hides behind another */
@@ -133,6 +134,30 @@ static const habits tensor = {
     .workspace_passes = 7.6,
 };
 
+/* Of f64, whose products keep the pipe busy for 32 cycles each, so that few warps do: fitted to 10 shapes on an H100 (trials_h100_f64.txt)
+ * and the 30 of trials_h200_mma.txt. */
+static const habits tensor_f64 = {
+    .start = 157,
+    .wait = 1200,
+    .shared_wait = 91,
+    .phase_cycles = 6.6,
+    .phase_instructions = 1,
+    .step_instructions = 3.4,
+    .copy_instructions = 2.35,
+    .issue = 1,
+    .lone_warp = 0.2,
+    .product_lone_warp = 0.172,
+    .barrier_loss = 0.095,
+    .shared_passes = 0.664,
+    .pipe_efficiency = 1,
+    .pipe_sharpness = 3.85,
+    .sharpness = 1.42,
+    .device_sharpness = 8.9,
+    .overlap_blocks = 2,
+    .next_kernel = 1500,
+    .workspace_passes = 2.5,
+};
+
 /* wgmma: fitted, with mma, to 6 900 kernels of an H100 and an H200 (docs/analysis.md). */
 static const habits walks = {
     .wait = 2870,
@@ -151,6 +176,8 @@ static const habits walks = {
 
 static const habits *habits_of(const tj_counts *c)
 {
+    if (c->mma > 0 && c->pipe == TJ_PIPE_TENSOR_F64)
+        return &tensor_f64;
     return c->walkers > 0 ? &walks : c->mma > 0 ? &tensor : c->streams ? &streams : &plain;
 }
 
@@ -266,6 +293,8 @@ static block_cycles of_block(const tj_device_facts *facts, const tj_counts *c, c
     one.pipe[TJ_PIPE_START] = h->start + h->warp_start * warps;
     one.fetch = h->fetch_cycles * instructions / warps / fmax(1, (double)c->phases);
     one.longest = one.pipe[TJ_PIPE_SHARED] + one.pipe[TJ_PIPE_L1]; /* they take turns */
+    if (h->pipe_sharpness > 0)
+        one.longest = soft_maximum(one.longest, one.pipe[c->pipe], h->pipe_sharpness);
     for (int p = 0; p < TJ_PIPE_SHARED; p++)
         one.longest = fmax(one.longest, one.pipe[p]);
     one.alone = fmax(one.longest, chain * step_issue / h->issue / taking_turns(warps, h->product_lone_warp));

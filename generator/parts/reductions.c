@@ -12,7 +12,13 @@
 #include "steps.h"
 #include "tree.h"
 
-enum { COMBINE_THREADS = 256, LINE_BYTES = 512, MOST_BYTES = 64 * 1024, NAME_BYTES = TJ_EPILOGUE_NAME_BYTES + 1 };
+enum {
+    COMBINE_THREADS = 256,
+    COMBINE_LANES = 32,
+    LINE_BYTES = 512,
+    MOST_BYTES = 64 * 1024,
+    NAME_BYTES = TJ_EPILOGUE_NAME_BYTES + 1
+};
 
 static int count_of(const tj_problem *view, int indexed)
 {
@@ -84,8 +90,10 @@ void tj_reductions_describe(const tj_problem *view, const tj_reduction_slots *sl
     form->workspace_bytes = workspace_bytes(view, slots);
     combine = tj_step_add(view, "combine", false, fill, form);
     combine->grid = TJ_GRID_LINES;
-    combine->block_x = combine->block_cols = COMBINE_THREADS;
+    combine->block_x = COMBINE_THREADS;
+    combine->block_cols = COMBINE_LANES;
     combine->block_y = combine->block_rows = 1;
+    combine->overlaps = 1;
     if (!fill)
         return;
     list_arguments(view, combine);
@@ -256,18 +264,22 @@ static void print_rows(const printing *p, tj_text *kept, tj_text *found)
     say(found, "    if (%s < %s)\n        results[%s] = %s;\n}\n", col, p->pairs ? "l / 2" : "l", place, p->so_far);
 }
 
-/* All slots of a row or column, in their order. */
-static void print_all(const printing *p, tj_text *out)
+/* Each group of threads combines some slots of a row or column, and the first one what the groups have found. */
+static void print_all(const printing *p, bool is_first, tj_text *out)
 {
-    char first[LINE_BYTES], next[LINE_BYTES], other[LINE_BYTES + 4];
+    const char *const lines = p->by_rows ? "j" : p->pairs ? "l / 2" : "l";
+    char place[LINE_BYTES], other[LINE_BYTES + 4];
 
-    place_result(p, "0", "place", first);
-    place_result(p, "slot", "place", next);
-    (void)snprintf(other, sizeof other, "W[%s]", next);
-    say(out, "if (place < %s) {\n", p->by_rows ? "j" : p->pairs ? "l / 2" : "l");
-    say(out, "    %s %s = W[%s];\n#pragma unroll 8\n", p->real, p->so_far, first);
-    say(out, "    for (long long slot = 1; slot < %s; ++slot)\n", p->by_rows ? "ROW_SLOTS" : "COL_SLOTS");
+    place_result(p, "slot", "place", place);
+    (void)snprintf(other, sizeof other, "W[%s]", place);
+    say(out, "%s %s = %s;\n", p->real, p->so_far, start_of(p));
+    say(out, "if (place < %s) {\n#pragma unroll 4\n", lines);
+    say(out, "    for (long long slot = group; slot < %s; slot += COMBINE_GROUPS)\n", p->by_rows ? "ROW_SLOTS" : "COL_SLOTS");
     say_step(p, "        ", "", other, out);
+    say(out, "}\n%sfound[group][lane] = %s;\n__syncthreads();\n",
+        is_first ? "" : "__syncthreads();  // all are done with the last ones\n", p->so_far);
+    say(out, "if (group == 0 && place < %s) {\n    for (int g = 1; g < COMBINE_GROUPS; ++g)\n", lines);
+    say_step(p, "        ", "", "found[g][lane]", out);
     say(out, "    %s[place] = static_cast<%s>(%s);\n}\n", p->name,
         tj_type_get_facts(tj_operand_type(p->view, p->operand))->cuda, p->so_far);
 }
@@ -312,7 +324,7 @@ static void print_all_lines(const tj_problem *view, const tj_family *family, tj_
         else
             print_block(&p, out[OF_BLOCK].length == 0, &out[OF_BLOCK]);
         print_parameters(&p, &out[PARAMETERS], &out[OF_PRODUCT]);
-        print_all(&p, &out[ALL]);
+        print_all(&p, out[ALL].length == 0, &out[ALL]);
     }
 }
 

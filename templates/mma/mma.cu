@@ -75,7 +75,7 @@ mma(  //@ kernel for mma
     //@ end
     #include "parts/derived.cuh"  //@ include
     #include "parts/product.cuh"  //@ include
-    //@ if splits_k
+    //@ if splits_k or reduces
     //@| #include "parts/dependents.cuh"  //@ include
     //@ end
     #include "parts/blocks.cuh"  //@ include

@@ -34,7 +34,7 @@ simt(  //@ kernel for simt
 {
     #include "parts/derived.cuh"  //@ include
     #include "parts/product.cuh"  //@ include
-    //@ if splits_k
+    //@ if splits_k or reduces
     //@| #include "parts/dependents.cuh"  //@ include
     //@ end
     #include "simt/block.cuh"  //@ include

@@ -66,7 +66,7 @@ skinny(  //@ kernel for skinny
 
     #include "parts/derived.cuh"  //@ include
     #include "parts/product.cuh"  //@ include
-    //@ if splits_k
+    //@ if splits_k or reduces
     //@| #include "parts/dependents.cuh"  //@ include
     //@ end
     // This block's part of P begins here.

@@ -79,6 +79,9 @@ wgmma(  //@ kernel for wgmma
     //@ else
     #include "parts/output.cuh"  //@ include
     //@ end
+    //@ if reduces
+    //@| #include "parts/dependents.cuh"  //@ include
+    //@ end
     if (threadIdx.x == 0) {
         for (int stage = 0; stage < STAGES; ++stage) {
             make_barrier(full[stage], 1);

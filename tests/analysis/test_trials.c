@@ -126,6 +126,15 @@ static void read_drawn(void)
     cr_assert(count >= 150, "%d", count);
 }
 
+/* Of f64 on that device. */
+static void read_f64(void)
+{
+    begin_reading();
+    h200.memory_clock_khz = (int32_t)(h200.memory_clock_khz * 0.7);
+    read_file(TJ_SOURCE_DIR "/tests/analysis/trials_h100_f64.txt");
+    cr_assert(count == 10, "%d", count);
+}
+
 static double predict(const shape *s, const trial *t)
 {
     tj_config config;
@@ -197,6 +206,11 @@ Test(trials, the_first_choice_for_tensor_cores_is_not_far_from_the_best, .init =
 Test(trials, the_first_choice_for_drawn_shapes_of_bf16_is_not_far_from_the_best, .init = read_drawn)
 {
     expect_small_regret(1.08, 1.55, 26);
+}
+
+Test(trials, the_first_choice_in_f64_is_nearly_the_best, .init = read_f64)
+{
+    expect_small_regret(1.06, 1.2, 1);
 }
 
 /* But for 16x4096x4096, of which one bad config was measured and is taken for as good as the best; the choice there is mma. */

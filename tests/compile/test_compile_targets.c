@@ -221,7 +221,7 @@ Test(compile, skinny_in_every_form)
     }
 }
 
-/* strip: every place of the lanes that a tuner tries, both types, either side short, with and without splits. */
+/* strip: every place of the lanes that a tuner tries, all types, either side short, with and without splits. */
 Test(compile, strip_in_every_form)
 {
     static const char *const configs[] = {"strip:splits=1", "strip:splits=3,blocks=2", "strip:tm=4,row_lanes=2,steps=2,warps=2",
@@ -230,9 +230,10 @@ Test(compile, strip_in_every_form)
     targets_or_skip();
     for (int variant = 0; variant < 32; variant++) {
         static const int64_t columns[] = {16, 13, 8, 1};
-        tj_problem problem = TJ_PROBLEM_INIT(301, variant & 16 ? 512 : 1004, columns[variant / 2 % 4], TJ_F32);
+        static const int32_t types[] = {TJ_F32, TJ_F64, TJ_F16, TJ_F32, TJ_BF16};
+        tj_problem problem = TJ_PROBLEM_INIT(301, variant & 16 ? 512 : 1008, columns[variant / 2 % 4], TJ_F32);
         char label[200];
-        problem.m.type = variant & 1 ? TJ_F64 : TJ_F32;
+        problem.m.type = types[variant % 5];
         if (variant % 3 == 0) {
             problem.j.extent = problem.l.extent, problem.l.extent = 301;
             problem.m.layout = problem.n.layout = TJ_COL_MAJOR;
@@ -241,7 +242,7 @@ Test(compile, strip_in_every_form)
         problem.epilogue.has_alpha = problem.epilogue.has_beta = variant % 3 == 0;
         problem.batch = variant % 5 == 0 ? 3 : 1;
         if (variant % 7 == 0)
-            problem.k.mode = TJ_DIM_ANY, problem.k.multiple_of = 4;
+            problem.k.mode = TJ_DIM_ANY, problem.k.multiple_of = 8;
         snprintf(label, sizeof label, "%s, variant %d", configs[variant / 4 % 4], variant);
         compile(&problem, configs[variant / 4 % 4], variant % 2 ? "sm_90" : "sm_80", label);
     }

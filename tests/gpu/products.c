@@ -106,7 +106,7 @@ static void make_strip(request *r)
     int tries = 0;
 
     r->known.k.extent *= 4;
-    draw_strip(&r->known, (int)PICK(BY_F32, BY_F32, BY_F64));
+    draw_strip(&r->known, (int)PICK(BY_F32, BY_F64, BY_F16, BY_BF16));
     do {
         snprintf(splits, sizeof splits, ",splits=%d", (int)PICK(1, 1, 2, 3, 8));
         snprintf(text, sizeof text, "strip:boundary=%s%s%s", next() % 4 ? "auto" : "all", next() % 6 ? splits : "",

@@ -184,7 +184,7 @@ __attribute__((unused)) static void draw_strip(tj_problem *p, int w)
 {
     const int is_flat = next() % 2;
 
-    *p = (tj_problem)TJ_PROBLEM_INIT(p->j.extent, (p->k.extent + 3) / 4 * 4, p->l.extent, TJ_F32);
+    *p = (tj_problem)TJ_PROBLEM_INIT(p->j.extent, (p->k.extent + 7) / 8 * 8, p->l.extent, TJ_F32);
     if (is_flat)
         p->j.extent = 1 + p->j.extent % 16;
     else

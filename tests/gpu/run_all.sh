@@ -97,6 +97,11 @@ else
     failed=$((failed + 1))
     echo "FAILED: matmul_with_numpy: no numpy for python3"
 fi
+if python3 -c 'import torch, tilejit' 2>/dev/null; then
+    run arrays_of_torch 120 '^gpu/|^SKIPPED' env TILEJIT_EXAMPLES="$here/../../bindings/python/examples" python3 "$here/arrays_of_torch.py"
+else
+    echo "SKIPPED: arrays_of_torch: python3 has no torch, or no tilejit (pip wheel bindings/python)"
+fi
 run_program stress_cold_start 60 '^round|killed|faults' 2 40
 run_program bench_latency 60 '.'
 echo "run_all: $passed passed, $failed failed, in $SECONDS s"

@@ -673,8 +673,7 @@ Test(types, of_4_bits_are_refused_in_words)
         config.family = tj_family_find(families[f]);
         cr_assert(config.family != NULL);
         cr_expect(eq(int, tj_config_resolve(&problem, &config, &err), TJ_ERR_INVALID_ARGUMENT), "%s", families[f]);
-        cr_expect(says(f == 1 ? "family strip takes matrices of f32 or f64" : "takes no weights of 4 bits, and N is s4"), "%s",
-                  err.message);
+        cr_expect(says("takes no weights of 4 bits, and N is s4"), "%s", err.message);
     }
     cr_assert(eq(int, tj_config_parse("mma:pack=m", &config, &err), TJ_OK));
     cr_expect(eq(int, tj_config_resolve(&problem, &config, &err), TJ_ERR_INVALID_ARGUMENT));

@@ -45,7 +45,7 @@ static const tj_param params[] = {
 };
 
 static const char *const constraints[] = {
-    "M, N and P are f32 or f64",
+    "M, N and P are f32, f64, f16 or bf16",
     "P has at most 16 columns, M is row-major, and the rows of N follow each other without a gap",
     "or P has at most 16 rows, N is column-major, and the columns of M follow each other without a gap",
     "k is a multiple of 16 bytes, and so are the leading dimensions and strides that are not those of N (or M) alone",
@@ -60,7 +60,7 @@ static const char *const constraints[] = {
 
 static int32_t vector_of(const tj_problem *view)
 {
-    return TJ_STRIP_CHUNK / tj_sum_bytes(view);
+    return TJ_STRIP_CHUNK / tj_facts_of(view->m.type)->bytes;
 }
 
 /* ---- which problems ----------------------------------------------------------------------------------------------- */
@@ -148,13 +148,14 @@ tj_strip_shape tj_strip_shape_of(const tj_problem *view, const tj_config *config
     s.chunks = s.steps * s.k_lanes;
     s.pitch = s.cols | 1;
     s.share = s.k_lanes > 0 ? (s.tm * s.tn + s.k_lanes - 1) / s.k_lanes : 0;
+    s.sum_bytes = tj_sum_bytes(view);
     return s;
 }
 
 int64_t tj_strip_ring_bytes(const tj_strip_shape *s)
 {
     const int64_t tiles = (int64_t)s->stages * s->chunks * (s->rows + s->pitch);
-    const int64_t sums = tj_ceil_div((int64_t)s->share * (TJ_STRIP_WARP + 1), s->vector);
+    const int64_t sums = tj_ceil_div((int64_t)s->share * (TJ_STRIP_WARP + 1) * s->sum_bytes, TJ_STRIP_CHUNK);
 
     return (tiles > sums ? tiles : sums) * TJ_STRIP_CHUNK;
 }
@@ -210,7 +211,7 @@ static void settle_lanes(const tj_problem *view, int32_t *v)
     settle(&v[TN], l / v[COL_LANES] > 0 ? l / v[COL_LANES] : 1);
     settle(&v[ROW_LANES], has_few_rows(view) ? 2 : v[COL_LANES] > 2 ? 4 : 8);
     settle(&v[TM], has_few_rows(view) ? (int32_t)tj_ceil_div(view->j.extent, v[ROW_LANES])
-                                      : 5 * vector_of(view) / 4 + (v[TN] < 8 ? 2 : 0));
+                                      : 20 / tj_sum_bytes(view) + (v[TN] < 8 ? 2 : 0));
 }
 
 static tj_status check_lanes(const tj_problem *view, const int32_t *v, tj_error *err)
@@ -232,7 +233,7 @@ static tj_status check_lanes(const tj_problem *view, const int32_t *v, tj_error 
 
 static tj_status check_shape(const tj_problem *view, const tj_strip_shape *s, tj_error *err)
 {
-    const int32_t most_sums = MOST_SUM_BYTES / tj_sum_bytes(view), phase = s->chunks * s->vector;
+    const int32_t most_sums = MOST_SUM_BYTES / s->sum_bytes, phase = s->chunks * s->vector;
     const int64_t bytes = s->warps * tj_strip_ring_bytes(s), ahead = (int64_t)s->stages * s->warps * phase;
 
     if (!tj_is_power_of_2(s->steps) || s->chunks < LINE_CHUNKS)
@@ -241,7 +242,7 @@ static tj_status check_shape(const tj_problem *view, const tj_strip_shape *s, tj
                        s->k_lanes < LINE_CHUNKS ? LINE_CHUNKS / s->k_lanes : 1);
     if (s->tm * s->tn > most_sums)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "tm %d x tn %d makes %d sums a thread: %d of %d bytes are the most", s->tm,
-                       s->tn, s->tm * s->tn, most_sums, tj_sum_bytes(view));
+                       s->tn, s->tm * s->tn, most_sums, s->sum_bytes);
     if (bytes > MAX_SHARED)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "%d warps with %d stages each need %lld bytes of shared memory: %d are the most", s->warps, s->stages,
@@ -332,7 +333,7 @@ static bool is_worth_trying(const tj_problem *view, const tj_config *config)
 const tj_family tj_family_strip = {
     .name = "strip",
     .summary = "P has at most 16 columns or rows: each warp copies and multiplies its own part of the long operand",
-    .types = 1U << TJ_F32 | 1U << TJ_F64,
+    .types = TJ_FLOAT_TYPES,
     .param = params,
     .param_count = sizeof params / sizeof params[0],
     .constraint = constraints,

@@ -19,6 +19,7 @@ typedef struct tj_strip_shape {
     int32_t chunks;  /* of a row of M in a phase */
     int32_t pitch;   /* chunks from one group of rows of N to the next */
     int32_t share;   /* sums of a lane when the lanes along k have folded theirs */
+    int32_t sum_bytes;
 } tj_strip_shape;
 
 tj_strip_shape tj_strip_shape_of(const tj_problem *view, const tj_config *config);

@@ -38,7 +38,7 @@ constexpr int SPLITS = 1;
 constexpr int BLOCKS = 1;
 constexpr int WARP = 32;
 constexpr int THREADS = WARPS * WARP;
-constexpr int VECTOR = 16 / sizeof(sum_t);
+constexpr int VECTOR = 16 / sizeof(input_t);
 constexpr int K_LANES = WARP / (ROW_LANES * COL_LANES);
 constexpr int BLOCK_ROWS = ROW_LANES * TM;
 constexpr int COLS = COL_LANES * TN;  // = l
@@ -83,7 +83,7 @@ __device__ __forceinline__ void wait_for_copies()
     asm volatile("cp.async.wait_group %0;" ::"n"(GROUPS));
 }
 
-using chunk_t = vector_t<sum_t, VECTOR>;
+using chunk_t = vector_t<input_t, VECTOR>;
 
 // What a warp has in shared memory: the tiles of STAGES phases and, when they are done with, its sums.
 struct phase_t {
@@ -168,15 +168,23 @@ strip_f32_1760x1760x16(
 #pragma unroll
             for (int r = 0; r < TM; ++r)
                 m[r] = tile.M[r * ROW_LANES + row_lane][place_of(row_lane, chunk)];
+            sum_t m_now[TM];  // elements of one column of M
 #pragma unroll
             for (int q = 0; q < TN; ++q) {  // of the chunks that hold the thread's columns of VECTOR rows
                 constexpr int WIDE = TN / VECTOR;  // chunks of one row
                 const chunk_t n = tile.N[chunk][q / WIDE * (COLS / VECTOR) + col_lane * WIDE + q % WIDE];
 #pragma unroll
-                for (int e = 0; e < VECTOR; ++e)
+                for (int e = 0; e < VECTOR; ++e) {
+                    const int col = (q * VECTOR + e) % TN, kk = (q * VECTOR + e) / TN;
+                    if (col == 0)
+#pragma unroll
+                        for (int r = 0; r < TM; ++r)
+                            m_now[r] = m[r].element[kk];
+                    const sum_t n_now = n.element[e];
 #pragma unroll
                     for (int r = 0; r < TM; ++r)
-                        sum[r * TN + (q * VECTOR + e) % TN] += m[r].element[(q * VECTOR + e) / TN] * n.element[e];
+                        sum[r * TN + col] += m_now[r] * n_now;
+                }
             }
         }
     };
