@@ -193,11 +193,12 @@ static trial_round next_round(search *s, proposer *propose, size_t under_way)
 }
 
 /* Rounds until the limit is reached or nothing is left to propose. What seems so while a round is under way may not when it is known. */
-static tj_status run_rounds(search *s, proposer *propose, tj_error *err)
+static tj_status run_rounds(search *s, proposer *propose, trial_round next, tj_error *err)
 {
-    trial_round next = next_round(s, propose, 0);
     tj_status status = TJ_OK;
 
+    if (next.count == 0)
+        next = next_round(s, propose, 0);
     while (status == TJ_OK && next.count > 0 && !is_over(s)) {
         const trial_round now = next;
 
@@ -297,6 +298,8 @@ tj_status tj_search(const tj_problem *problem, const tj_tune_options *given, con
     const tj_tune_options standard = TJ_TUNE_OPTIONS_INIT;
     const tj_tune_options *options = given ? given : &standard;
     search s = {.problem = problem, .options = options, .measurer = measurer, .best_trial = -1};
+    proposer *propose;
+    trial_round ahead = {.count = 0};
     tj_status status;
 
     memset(result, 0, sizeof *result);
@@ -305,6 +308,7 @@ tj_status tj_search(const tj_problem *problem, const tj_tune_options *given, con
         return status;
     s.limit = options->evaluations > 0 ? options->evaluations : usual_limit[options->strategy];
     s.seconds = tj_tune_budget(options);
+    propose = options->strategy == TJ_MODEL ? tj_propose_ranked : tj_propose_improving;
     s.families = tj_family_count();
     if (s.families > TJ_SEARCH_MAX_FAMILIES)
         s.families = TJ_SEARCH_MAX_FAMILIES;
@@ -319,12 +323,13 @@ tj_status tj_search(const tj_problem *problem, const tj_tune_options *given, con
     for (size_t i = 0; i < first_count; i++)
         announce(&s, &first[i]);
     status = tj_points_take_up(&s, err);
+    /* The first round is chosen before the first configs are tried, so that both compile at the same time. */
+    if (status == TJ_OK && options->strategy != TJ_EXHAUSTIVE)
+        ahead = next_round(&s, propose, first_count);
     if (status == TJ_OK)
         status = run_first(&s, first, first_count, err);
     if (status == TJ_OK)
-        status = options->strategy == TJ_EXHAUSTIVE
-                     ? run_exhaustive(&s, err)
-                     : run_rounds(&s, options->strategy == TJ_MODEL ? tj_propose_ranked : tj_propose_improving, err);
+        status = options->strategy == TJ_EXHAUSTIVE ? run_exhaustive(&s, err) : run_rounds(&s, propose, ahead, err);
     if (status == TJ_OK) {
         result->is_complete = tried_all(&s);
         result->was_cancelled = s.was_cancelled;

@@ -116,6 +116,16 @@ static void read_walks(void)
     cr_assert(count == 38, "%d", count);
 }
 
+/* Of shapes of bf16 that were drawn from seeds, most of them small, narrow or of odd lines. */
+static void read_drawn(void)
+{
+    begin_reading();
+    h200.memory_clock_khz = 2619000; /* an H100 */
+    h200.memory_bus_bits = 5120;
+    read_file(TJ_SOURCE_DIR "/tests/analysis/trials_h100_drawn.txt");
+    cr_assert(count >= 150, "%d", count);
+}
+
 /* Of f64 on that device. */
 static void read_f64(void)
 {
@@ -191,6 +201,11 @@ Test(trials, the_first_choice_is_nearly_the_best_without_the_launch_too, .init =
 Test(trials, the_first_choice_for_tensor_cores_is_not_far_from_the_best, .init = read_tensor_cores)
 {
     expect_small_regret(1.09, 1.45, 12);
+}
+
+Test(trials, the_first_choice_for_drawn_shapes_of_bf16_is_not_far_from_the_best, .init = read_drawn)
+{
+    expect_small_regret(1.08, 1.55, 26);
 }
 
 Test(trials, the_first_choice_in_f64_is_nearly_the_best, .init = read_f64)
