@@ -16,7 +16,6 @@
 #include "architectures.h"
 
 /* Cycles, fitted to times of an H200 and rounded: naive and tiled (times_h200.txt), operands in the L2 as far as they fit it. */
-static const double START_CYCLES = 157;       /* a multiprocessor takes a new block this often at most */
 static const double BLOCK_CYCLES = 700;       /* from a block's start to its first load, and from its last store to its end */
 static const double WAIT_CYCLES = 215;        /* global memory, from the L2 */
 static const double MEMORY_WAIT_CYCLES = 600; /* from memory itself, where the matrices do not fit the L2 */
@@ -26,22 +25,29 @@ static const double LAUNCH_US = 2.6;
 static const double SHARPNESS = 4; /* of the maximum of what overlaps: 1 adds, infinity takes the larger */
 
 /* Fitted to trials of tuners (trials_h200*.txt), whose operands come from memory. */
+static const double PACK_CYCLES = 3300;      /* a kernel ahead of the product begins and ends */
+static const double PACK_NEXT_CYCLES = 2000; /* and so much later the next product of a batch */
 static const double STORE_CYCLES = 500;      /* a phase's tiles, from registers to shared memory; all wait for the last */
 static const double EXCHANGE_CYCLES = 20;    /* for each partial sum that goes from thread to thread */
 static const double PIECE_INSTRUCTIONS = 35; /* of a warp, for each piece of copies that are spread over a phase */
 static const double SPILL_REQUESTS = 0.5;    /* for each spilled register in each step */
 static const double FETCH_FREE = 1024;       /* multiply-adds of a phase whose unrolled text the instruction cache holds */
+static const double SECTOR_STORE = 80;       /* bytes of the L2's time, for each sector that a store touches in part or whole */
 static const double MEMORY_EFFICIENCY = 0.9; /* of the bandwidth that clock and bus give */
 
 /* What differs between kinds of kernels. */
 typedef struct habits {
+    double start;        /* a multiprocessor takes a new block this often at most, */
+    double warp_start;   /* and so much later for each of its warps */
     double wait;         /* cycles until memory answers, while all multiprocessors ask it; 0: they ask the L2 (WAIT_CYCLES) */
     double shared_wait;  /* cycles from a load of shared memory to its use */
     double request_wait; /* and for each request of a warp in a step beyond two, which come one after the other */
     double phase_cycles; /* that each phase of a block takes by itself */
-    double phase_instructions; /* of a warp: addresses, copies' groups, the loop */
-    double step_instructions;  /* and those of each step of a phase */
-    double copy_instructions;  /* beside each load or copy of a phase: its address, its edge, its turn */
+    double fetch_cycles; /* from the L2, for each instruction of the text of a phase: once, by the first blocks of a launch */
+    double phase_instructions;  /* of a warp: addresses, copies' groups, the loop */
+    double step_instructions;   /* and those of each step of a phase */
+    double copy_instructions;   /* beside each load or copy of a phase: its address, its edge, its turn */
+    double gather_instructions; /* and of one that brings an element alone: it is put beside others */
     double issue;             /* share of a scheduler's turns that many warps can use: unrolled loops have nearly always work */
     double lone_warp;         /* share of a turn that a scheduler with one warp loses */
     double product_lone_warp; /* the same where products are asked of their pipe */
@@ -52,25 +58,39 @@ typedef struct habits {
     double pipe_sharpness;    /* of products and shared memory within a block; 0: infinity */
     double sharpness;         /* of resident blocks: those that copy ahead run in step, and wait together */
     double device_sharpness;  /* of blocks and memory */
-    double overlap_warps;     /* of a scheduler, below which nothing of one block hides behind another */
+    double overlap_blocks;    /* of a multiprocessor, below which nothing of one block hides behind another */
     double next_kernel;       /* cycles from a kernel's end to the start of the one that adds splits up */
     double workspace_passes;  /* adding splits up keeps the L2 as busy as so many readings of them */
     /* of blocks that walk the tiles of P */
     double walk_start;  /* cycles from a block's start to its first product */
     double walk_rate;   /* share of the tensor pipe's peak that products reach */
     double walk_store;  /* cycles from a tile's last product to the first of the next, where one part of a block does both */
+    double walk_round;  /* operations that rounding and storing a sum counts as */
     double walk_finish; /* cycles of all its lanes for each operation of the epilogue's expression */
-    double walk_l2;     /* times as fast as loads does the copy engine read the L2 */
+    double walk_line;   /* cycles of a multiprocessor for each line of the L2 that its copy engine touches */
 } habits;
 
 static const habits plain = {
     /* naive, tiled, small_batch */
-    .shared_wait = 33,   .phase_instructions = 47, .issue = 0.9,   .lone_warp = 0.25,     .product_lone_warp = 0.25,
-    .shared_passes = 1,  .pipe_efficiency = 0.88,  .sharpness = 4, .device_sharpness = 4, .overlap_warps = 2,
-    .next_kernel = 3000, .workspace_passes = 2.4,
+    .start = 157,
+    .shared_wait = 33,
+    .phase_instructions = 47,
+    .issue = 0.9,
+    .lone_warp = 0.25,
+    .product_lone_warp = 0.25,
+    .shared_passes = 1,
+    .pipe_efficiency = 0.88,
+    .sharpness = 4,
+    .device_sharpness = 4,
+    .overlap_blocks = 2,
+    .next_kernel = 3000,
+    .workspace_passes = 2.4,
 };
 static const habits streams = {
     /* simt, skinny, strip */
+    .start = 157,
+    .warp_start = 0,
+    .fetch_cycles = 1.15,
     .wait = 830,
     .shared_wait = 33,
     .request_wait = 10,
@@ -85,34 +105,39 @@ static const habits streams = {
     .pipe_efficiency = 0.88,
     .sharpness = 1.19,
     .device_sharpness = 4,
-    .overlap_warps = 2,
+    .overlap_blocks = 4,
     .next_kernel = 3000,
     .workspace_passes = 2.4,
 };
 /* mma: a product of tensor cores is one instruction for all its multiply-adds, which no instruction cache is too small for. */
 static const habits tensor = {
-    .wait = 1110,
-    .shared_wait = 41,
-    .phase_cycles = 38,
+    .start = 370,
+    .warp_start = 43,
+    .wait = 550,
+    .shared_wait = 13,
+    .phase_cycles = 25,
+    .fetch_cycles = 5.8,
     .phase_instructions = 1,
-    .step_instructions = 1.75,
-    .copy_instructions = 8.35,
+    .step_instructions = 1.8,
+    .copy_instructions = 3.7,
+    .gather_instructions = 2.2,
     .issue = 1,
-    .lone_warp = 1.51,
-    .product_lone_warp = 0.556,
+    .lone_warp = 1.3,
+    .product_lone_warp = 1.45,
     .barrier_loss = 0.035,
-    .shared_passes = 1.025,
+    .shared_passes = 2.4,
     .pipe_efficiency = 1,
-    .sharpness = 1.66,
-    .device_sharpness = 4.4,
-    .overlap_warps = 3.15,
-    .next_kernel = 2410,
-    .workspace_passes = 1.84,
+    .sharpness = 1.72,
+    .device_sharpness = 6.1,
+    .overlap_blocks = 2.1,
+    .next_kernel = 1700,
+    .workspace_passes = 7.6,
 };
 
 /* Of f64, whose products keep the pipe busy for 32 cycles each, so that few warps do: fitted to 10 shapes on an H100 (trials_h100_f64.txt)
  * and the 30 of trials_h200_mma.txt. */
 static const habits tensor_f64 = {
+    .start = 157,
     .wait = 1200,
     .shared_wait = 91,
     .phase_cycles = 6.6,
@@ -128,24 +153,25 @@ static const habits tensor_f64 = {
     .pipe_sharpness = 3.85,
     .sharpness = 1.42,
     .device_sharpness = 8.9,
-    .overlap_warps = 2,
+    .overlap_blocks = 2,
     .next_kernel = 1500,
     .workspace_passes = 2.5,
 };
 
-/* wgmma: fitted, with mma, to 374 kernels on an H100 (trials_h100_wgmma.txt) and what first choices took there; trials_h200_mma.txt too. */
+/* wgmma: fitted, with mma, to 6 900 kernels of an H100 and an H200 (docs/analysis.md). */
 static const habits walks = {
-    .wait = 1400,
-    .sharpness = 5.7,
-    .device_sharpness = 1.84,
-    .overlap_warps = 1.21,
-    .next_kernel = 2160,
-    .workspace_passes = 2.55,
-    .walk_start = 4140,
+    .wait = 2870,
+    .sharpness = 7.4,
+    .device_sharpness = 2.4,
+    .overlap_blocks = 1.07,
+    .next_kernel = 6700,
+    .workspace_passes = 13,
+    .walk_start = 2040,
     .walk_rate = 0.892,
-    .walk_store = 146,
+    .walk_store = 130,
+    .walk_round = 0.37,
     .walk_finish = 1.5,
-    .walk_l2 = 4.1,
+    .walk_line = 2.8,
 };
 
 static const habits *habits_of(const tj_counts *c)
@@ -167,6 +193,7 @@ static double soft_maximum(double a, double b, double sharpness)
 typedef struct block_cycles {
     double pipe[TJ_PIPE_L2];
     double longest, alone, latency, sharpness;
+    double fetch; /* of the first blocks alone */
 } block_cycles;
 
 static double sum(const tj_traffic *const *traffic, size_t count, bool is_merged)
@@ -237,7 +264,7 @@ static block_cycles of_block(const tj_device_facts *facts, const tj_counts *c, c
     const tj_traffic *const shared[] = {&c->shared_load, &c->shared_store};
     const double blocks = (double)c->blocks, warps = ceil(c->threads_per_block / 32.0), chain = (double)c->chain;
     const double spilled = SPILL_REQUESTS * c->spilled * warps * chain;
-    const double copies = h->copy_instructions * sum(global, 2, false);
+    const double copies = h->copy_instructions * sum(global, 2, false) + h->gather_instructions * (double)c->gathered;
     const double lanes = warps * 32 / c->threads_per_block; /* for each thread: those without one take their turn too */
     /* Tensor cores do many at one instruction. */
     const int64_t fma = (c->work[TJ_PIPE_F32] + c->work[TJ_PIPE_F64] + c->work[TJ_PIPE_F16]) / 2;
@@ -260,10 +287,11 @@ static block_cycles of_block(const tj_device_facts *facts, const tj_counts *c, c
         if (c->work[p] > 0)
             one.pipe[p] = lanes * (double)c->work[p] / blocks /
                           (p == c->pipe ? product_rate(facts, c, peaks) * of_products : peaks->per_s[p] / clocks * efficiency);
-    one.pipe[TJ_PIPE_ISSUE] = instructions / TJ_SCHEDULERS / efficiency;
+    one.pipe[TJ_PIPE_ISSUE] = instructions / fmin(TJ_SCHEDULERS, warps * resident) / efficiency;
     one.pipe[TJ_PIPE_SHARED] = (passes + (double)c->work[TJ_PIPE_SHARED]) / blocks / h->pipe_efficiency;
     one.pipe[TJ_PIPE_L1] = (sum(global, globals, true) / blocks + spilled) / h->pipe_efficiency;
-    one.pipe[TJ_PIPE_START] = START_CYCLES;
+    one.pipe[TJ_PIPE_START] = h->start + h->warp_start * warps;
+    one.fetch = h->fetch_cycles * instructions / warps / fmax(1, (double)c->phases);
     one.longest = one.pipe[TJ_PIPE_SHARED] + one.pipe[TJ_PIPE_L1]; /* they take turns */
     if (h->pipe_sharpness > 0)
         one.longest = soft_maximum(one.longest, one.pipe[c->pipe], h->pipe_sharpness);
@@ -276,7 +304,7 @@ static block_cycles of_block(const tj_device_facts *facts, const tj_counts *c, c
 /* Cycles of a multiprocessor that has so many blocks at once. While one waits, or its few warps leave schedulers idle, others work. */
 static double cycles_of(const block_cycles *one, double resident)
 {
-    return one->longest + soft_maximum((resident - 1) * fmax(one->longest, START_CYCLES),
+    return one->longest + soft_maximum((resident - 1) * fmax(one->longest, one->pipe[TJ_PIPE_START]),
                                        one->latency + one->alone - one->longest, one->sharpness);
 }
 
@@ -294,16 +322,19 @@ static double walk_cycles(const tj_device_facts *facts, const tj_counts *c, cons
     const double laid = (double)(c->shared_load.wavefronts + c->shared_store.wavefronts) / tiles;
     const double products = (double)c->work[c->pipe] / tiles / product_rate(facts, c, peaks) / h->walk_rate;
     const double shared = (double)c->work[TJ_PIPE_SHARED] / tiles + laid;
+    const double lines = h->walk_line * (double)(c->load_m.merged + c->load_n.merged) / tiles;
     const double in_turn = phases * fmax(h->phase_cycles + products / fmax(1, phases), h->wait / fmax(1, c->ahead));
-    const double most = here * fmax(products + phases * h->phase_cycles, shared);
+    const double most = here * fmax(fmax(products + phases * h->phase_cycles, shared), lines);
     const double tile = soft_maximum(most, in_turn, h->sharpness);
     /* The epilogue's expression: the few warps of one part of a block leave half of the lanes unused. */
-    const double finish = h->walk_finish * here * (double)c->finish / tiles / (32 * TJ_SCHEDULERS);
+    const double elements = (double)c->block_rows * c->block_cols;
+    const double finish = h->walk_finish * here * (h->walk_round * elements + (double)c->finish / tiles) / (32 * TJ_SCHEDULERS);
     const double exposed = c->alternates ? fmax(0, 2 * finish - tile) : h->walk_store + finish;
 
     memset(one, 0, sizeof *one);
     one->pipe[c->pipe] = here * products;
     one->pipe[TJ_PIPE_SHARED] = here * shared;
+    one->pipe[TJ_PIPE_L1] = here * lines;
     one->latency = h->walk_start + h->walk_store;
     return h->walk_start + turns * (tile + exposed);
 }
@@ -317,7 +348,8 @@ static double pack_cycles(const tj_device_facts *facts, const tj_counts *c, cons
         (double)(c->pack.load.merged + c->pack.store.merged + shared) / facts->sm_count / streams.pipe_efficiency;
     const double moved = (double)(c->pack.load.bytes + c->pack.store.bytes) / (peaks->per_s[TJ_PIPE_MEMORY] / peaks->clock_hz);
 
-    const double starts = fmax(1, c->pack.kernels) * (streams.next_kernel + BLOCK_CYCLES);
+    const double products = (double)c->blocks / (double)(c->row_blocks * c->col_blocks * c->splits);
+    const double starts = fmax(1, c->pack.kernels) * PACK_CYCLES + (products - 1) * PACK_NEXT_CYCLES;
 
     return c->pack.load.elements > 0 ? starts + streams.wait + fmax(through_l1, moved) : 0;
 }
@@ -331,7 +363,7 @@ static double reduce_cycles(const tj_device_facts *facts, const tj_counts *c, co
 
     if (c->splits <= 1)
         return 0;
-    return h->next_kernel + BLOCK_CYCLES + WAIT_CYCLES + ceil(blocks / facts->sm_count) * START_CYCLES +
+    return h->next_kernel + BLOCK_CYCLES + WAIT_CYCLES + ceil(blocks / facts->sm_count) * plain.start +
            moved / (peaks->per_s[TJ_PIPE_L2] / peaks->clock_hz);
 }
 
@@ -342,9 +374,10 @@ static double reduce_cycles(const tj_device_facts *facts, const tj_counts *c, co
 static double exposed_share(const tj_device_facts *facts, const tj_counts *c, double resident)
 {
     const double blocks = fmin(resident, ceil((double)c->blocks / facts->sm_count));
-    const double warps = blocks * ceil(c->threads_per_block / 32.0);
 
-    return fmin(1, habits_of(c)->overlap_warps * TJ_SCHEDULERS / warps) / fmax(1, (double)c->phases);
+    const double waves = habits_of(c) == &streams ? (double)c->blocks / (facts->sm_count * blocks) : 1;
+
+    return fmin(1, habits_of(c)->overlap_blocks / blocks) / fmax(1, (double)c->phases) / fmax(1, waves);
 }
 
 static const char *longest(const double *term_us)
@@ -366,7 +399,7 @@ tj_prediction tj_predict(const tj_device_facts *facts, const tj_counts *counts, 
     tj_prediction p;
     double *const us = p.term_us;
     block_cycles one;
-    double full_waves, last, turns, busy, device;
+    double full_waves, last, turns, busy, device, l2_bytes;
 
     memset(&p, 0, sizeof p);
     p.bound = "?";
@@ -386,12 +419,14 @@ tj_prediction tj_predict(const tj_device_facts *facts, const tj_counts *counts, 
         busy = walk_cycles(facts, counts, peaks, resident, &one);
     } else {
         one = of_block(facts, counts, peaks, full_waves > 0 ? resident : last);
-        busy = full_waves * cycles_of(&one, resident) + (last > 0 ? cycles_of(&one, last) : 0);
+        busy = one.fetch + full_waves * cycles_of(&one, resident) + (last > 0 ? cycles_of(&one, last) : 0);
     }
     for (int pipe = 0; pipe < TJ_PIPE_L2; pipe++)
         us[pipe] = turns * one.pipe[pipe] / per_us;
-    us[TJ_PIPE_L2] = (double)counts->work[TJ_PIPE_L2] / (peaks->per_s[TJ_PIPE_L2] / peaks->clock_hz) / per_us /
-                     (counts->walkers > 0 ? walks.walk_l2 : 1);
+    /* The copy engine asks for whole lines, which is quicker than loads: what a multiprocessor receives bounds it already. */
+    l2_bytes = (counts->walkers > 0 ? 0 : (double)(counts->work[TJ_PIPE_L2] - counts->store_p.bytes)) +
+               fmax(SECTOR_STORE * (double)counts->store_p.sectors, (double)counts->store_p.bytes);
+    us[TJ_PIPE_L2] = l2_bytes / (peaks->per_s[TJ_PIPE_L2] / peaks->clock_hz) / per_us;
     us[TJ_PIPE_MEMORY] = (double)counts->work[TJ_PIPE_MEMORY] / peaks->per_s[TJ_PIPE_MEMORY] /
                          (peaks->is_measured ? 1 : MEMORY_EFFICIENCY) * 1e6;
     us[TJ_TERM_LATENCY] = (full_waves + (last > 0)) * one.latency / per_us;

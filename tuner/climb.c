@@ -92,7 +92,7 @@ static void climb_up(climb *c, scored_config *best)
         for (size_t axis = 0; axis < c->axes.count; axis++) {
             tj_config next = best->config;
 
-            for (size_t i = 0; next.value[axis] != 0 && i < c->axes.length[axis]; i++) {
+            for (size_t i = 0; i < c->axes.length[axis]; i++) {
                 next.value[axis] = c->axes.value[axis][i];
                 goes_on |= improve(c, &next, best);
             }

@@ -5,11 +5,13 @@
 #include "search.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "error.h"
 #include "hash.h"
+#include "parallel.h"
 
 enum { MAX_POINTS = 200000 /* of a larger space every n-th is taken up */, LOOKS_AT_CLOCK = 1024 /* configs between two */ };
 
@@ -96,38 +98,129 @@ double tj_search_predicted(search *s, tj_point *p)
     return p->predicted;
 }
 
-/* Intern every stride-th config of the space, at most `most` of them; *total: how many configs it has, as far as the time goes. */
-static tj_status walk(search *s, int64_t stride, int64_t most, int64_t *total, tj_error *err)
-{
-    tj_space *space = NULL;
-    tj_config config;
-    tj_status status = tj_space_create(s->problem, s->measurer->device, s->options->family, &space, err);
+/* ---- the walk ----------------------------------------------------------------------------------------------------- */
 
-    for (*total = 0; status == TJ_OK && tj_space_next(space, &config); ++*total)
-        if (*total % LOOKS_AT_CLOCK == 0 && tj_search_is_late(s)) {
-            s->is_sampled = true;
-            break;
-        } else if (*total % stride == 0 && *total / stride < most && tj_points_intern(s, &config) < 0)
-            status = tj_fail_memory(err, "the configs of a search");
-    tj_space_free(space);
-    return status;
+typedef struct placed_config {
+    int64_t place;
+    tj_config config;
+} placed_config;
+
+/* What one thread found of the space. */
+typedef struct found_share {
+    placed_config *item;
+    size_t count, capacity;
+    tj_status status;
+    tj_error err;
+} found_share;
+
+/* Walking takes 10 us for each config that is found, as does the model: so all processors share the space. */
+typedef struct shared_walk {
+    search *s;
+    int parts;
+    _Atomic bool is_over; /* the time, or memory: as the first part sees */
+    found_share share[TJ_MOST_THREADS];
+} shared_walk;
+
+static bool keep(found_share *share, const tj_space *space, const tj_config *config)
+{
+    if (share->count == share->capacity) {
+        const size_t capacity = share->capacity ? 2 * share->capacity : 1024;
+        placed_config *larger = realloc(share->item, capacity * sizeof *larger);
+
+        if (!larger)
+            return false;
+        share->item = larger;
+        share->capacity = capacity;
+    }
+    share->item[share->count++] = (placed_config){tj_space_place(space), *config};
+    return true;
 }
 
-static void forget(search *s)
+static void walk_share(void *payload, int part)
 {
-    s->count = 0;
-    memset(s->slot, 0xff, s->slots * sizeof *s->slot);
+    shared_walk *walk = payload;
+    const search *s = walk->s;
+    found_share *share = &walk->share[part];
+    const size_t between = LOOKS_AT_CLOCK / (size_t)walk->parts;
+    tj_space *space = NULL;
+    tj_config config;
+
+    share->status = tj_space_create(s->problem, s->measurer->device, s->options->family, &space, &share->err);
+    if (share->status == TJ_OK)
+        tj_space_share(space, part, walk->parts);
+    while (share->status == TJ_OK && !walk->is_over && tj_space_next(space, &config)) {
+        if (part == 0 && share->count % between == 0 && tj_search_is_late(s))
+            walk->is_over = true;
+        else if (!keep(share, space, &config))
+            share->status = tj_fail_memory(&share->err, "the configs of a search");
+    }
+    tj_space_free(space);
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const int64_t x = ((const placed_config *)a)->place, y = ((const placed_config *)b)->place;
+
+    return (x > y) - (x < y);
+}
+
+/* All that was found, in the order of one walk; *count: how many. NULL when memory ran out. */
+static placed_config *gather(const shared_walk *walk, size_t *count)
+{
+    placed_config *all;
+
+    *count = 0;
+    for (int i = 0; i < walk->parts; i++)
+        *count += walk->share[i].count;
+    all = malloc((*count + 1) * sizeof *all);
+    for (size_t i = 0, at = 0; all && i < (size_t)walk->parts; at += walk->share[i++].count)
+        if (walk->share[i].count > 0)
+            memcpy(all + at, walk->share[i].item, walk->share[i].count * sizeof *all);
+    if (all)
+        qsort(all, *count, sizeof *all, by_place);
+    return all;
+}
+
+/* ---- what the model says ------------------------------------------------------------------------------------------ */
+
+static void predict_share(void *payload, int part)
+{
+    shared_walk *walk = payload;
+    search *s = walk->s;
+
+    for (size_t i = (size_t)part; i < s->count; i += (size_t)walk->parts)
+        (void)tj_search_predicted(s, &s->point[i]);
 }
 
 tj_status tj_points_take_up(search *s, tj_error *err)
 {
-    const int64_t most = s->options->strategy == TJ_EXHAUSTIVE ? INT64_MAX : MAX_POINTS;
-    int64_t total;
-    tj_status status = walk(s, 1, most, &total, err);
+    const size_t most = s->options->strategy == TJ_EXHAUSTIVE ? SIZE_MAX : MAX_POINTS;
+    shared_walk *walk = calloc(1, sizeof *walk);
+    placed_config *all = NULL;
+    tj_status status = TJ_OK;
+    size_t count = 0;
 
-    if (status != TJ_OK || total <= most)
-        return status;
-    s->is_sampled = true;
-    forget(s);
-    return walk(s, total / most + 1, most, &total, err);
+    if (!walk)
+        return tj_fail_memory(err, "the configs of a search");
+    walk->s = s;
+    walk->parts = tj_thread_count(s->options->threads);
+    tj_in_parallel(walk->parts, walk_share, walk);
+    for (int i = 0; i < walk->parts && status == TJ_OK; i++) {
+        status = walk->share[i].status;
+        if (status != TJ_OK && err)
+            *err = walk->share[i].err;
+    }
+    if (status == TJ_OK && !(all = gather(walk, &count)))
+        status = tj_fail_memory(err, "the configs of a search");
+    s->is_sampled = walk->is_over || count > most;
+    for (size_t i = 0, stride = count > most ? count / most + 1 : 1; i < count && status == TJ_OK; i += stride)
+        if (tj_points_intern(s, &all[i].config) < 0)
+            status = tj_fail_memory(err, "the configs of a search");
+    if (status == TJ_OK && !walk->is_over)
+        tj_in_parallel(walk->parts, predict_share, walk);
+    for (int i = 0; i < walk->parts; i++)
+        free(walk->share[i].item);
+    free(all);
+    free(walk);
+    return status;
 }

@@ -12,16 +12,15 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <tilejit/analysis.h>
 
 #include "clock.h"
 #include "error.h"
+#include "parallel.h"
 #include "proof.h"
 
 enum { WAITING, BUSY, DONE };
-enum { MAX_THREADS = 64 };
 
 typedef struct job {
     struct job *next;
@@ -41,7 +40,7 @@ struct tj_pool {
     job *first, *last; /* all jobs, in the order they were announced */
     bool is_ending;
     int threads;
-    pthread_t thread[MAX_THREADS];
+    pthread_t thread[TJ_MOST_THREADS];
 };
 
 static void compile(const tj_pool *pool, const tj_config *given, tj_candidate *made)
@@ -97,7 +96,6 @@ tj_pool *tj_pool_create(tj_host *host, const tj_problem *problem, const tj_devic
                         int threads)
 {
     tj_pool *pool = calloc(1, sizeof *pool);
-    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
 
     if (!pool)
         return NULL;
@@ -108,10 +106,7 @@ tj_pool *tj_pool_create(tj_host *host, const tj_problem *problem, const tj_devic
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->has_work, NULL);
     pthread_cond_init(&pool->has_result, NULL);
-    if (threads <= 0)
-        threads = processors > 1 ? (int)processors : 1;
-    if (threads > MAX_THREADS)
-        threads = MAX_THREADS;
+    threads = tj_thread_count(threads);
     /* Fewer threads, down to none, are slower and nothing worse. */
     while (pool->threads < threads && pthread_create(&pool->thread[pool->threads], NULL, work, pool) == 0)
         pool->threads++;

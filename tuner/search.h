@@ -75,7 +75,7 @@ static inline bool tj_search_is_late(const search *s)
     return s->seconds > 0 && s->measurer->clock && s->measurer->clock(s->measurer->payload) >= s->seconds;
 }
 
-/** Take up the space: all of it, or of a large one every n-th config; as far as the time goes. */
+/** Take up the space: all of it, or of a large one every n-th config, as far as the time goes; and ask the model about it. */
 tj_status tj_points_take_up(search *s, tj_error *err);
 
 /** The point of a config that is known to be valid, taken up if it is new; -1 when memory ran out. */

@@ -59,7 +59,11 @@ struct tj_space {
     size_t digit[TJ_CONFIG_MAX_PARAMS];
     size_t sound; /* so many digits, from the first on, are not hopeless together */
     int64_t seen, refused;
+    int64_t part, parts; /* the share of the walk; 0 parts: all of it */
 };
+
+/* Combinations that stand together in one share: fewer, and a part might have all those of a value that is refused. */
+enum { TOGETHER = 16 };
 
 static void enter_family(tj_space *space, const tj_family *family)
 {
@@ -110,6 +114,17 @@ static void advance(tj_space *space, size_t digits)
         space->digit[axis] = 0;
     }
     enter_family(space, space->only ? NULL : tj_family_at(++space->family_index));
+}
+
+void tj_space_share(tj_space *space, int part, int parts)
+{
+    space->part = part;
+    space->parts = parts;
+}
+
+int64_t tj_space_place(const tj_space *space)
+{
+    return space->seen;
 }
 
 bool tj_device_can_run(const tj_device_facts *device, const tj_launch_form *form)
@@ -180,6 +195,8 @@ int tj_space_next(tj_space *space, tj_config *config)
         }
         advance(space, space->axes.count);
         space->seen++;
+        if (space->parts > 1 && space->seen / TOGETHER % space->parts != space->part)
+            continue;
         if (admits(&space->views, space->has_device ? &space->device : NULL, config))
             return 1;
         space->refused++;

@@ -30,6 +30,12 @@ bool tj_device_can_run(const tj_device_facts *device, const tj_launch_form *form
 /** Where a value stands on an axis; -1: it is not tried there. */
 int tj_axes_at(const tj_axes *axes, size_t axis, int32_t value);
 
+/** Walk one share of the space only: each of so many parts has configs that no other has, about as many. Before the first tj_space_next. */
+void tj_space_share(tj_space *space, int part, int parts);
+
+/** The place, in the whole walk, of the config that tj_space_next gave last. */
+int64_t tj_space_place(const tj_space *space);
+
 /** Spell out the defaults that do not depend on the problem, and leave the checks open. */
 void tj_config_spell_out(tj_config *config);
 

@@ -350,7 +350,7 @@ TJ_API TJ_MUST_CHECK tj_status tj_choose_plan(tj_context *context, const tj_reco
 
 /* ---- search, over any source of times ----------------------------------------------------------------------------- */
 
-/** Where the times of a search come from. The search calls it from one thread. */
+/** Where the times of a search come from. The search calls it from one thread, but for predict. */
 typedef struct tj_measurer {
     void *payload;
     /** This config will be measured soon: compile it, on another thread if possible. May be NULL. */
@@ -361,7 +361,8 @@ typedef struct tj_measurer {
     /** Check the product of a trial that would take the lead: set is_verified, or state to TJ_TRIAL_WRONG and why. NULL: all
      * are right. */
     tj_status (*verify)(void *payload, tj_trial *trial, tj_error *err);
-    /** What the model predicts for a config, in microseconds; 0 if it has no opinion. May be NULL. */
+    /** What the model predicts for a config, in microseconds; 0 if it has no opinion. The search asks from several threads at
+     * once (tj_tune_options.threads). May be NULL. */
     double (*predict)(void *payload, const tj_config *config);
     /** Seconds since the search began. NULL: no time passes. */
     double (*clock)(void *payload);

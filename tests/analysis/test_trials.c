@@ -185,7 +185,7 @@ Test(trials, the_first_choice_among_the_measured_is_nearly_the_best, .init = rea
 
 Test(trials, the_first_choice_is_nearly_the_best_without_the_launch_too, .init = read_times_without_launch)
 {
-    expect_small_regret(1.04, 1.25, 1);
+    expect_small_regret(1.045, 1.25, 1);
 }
 
 Test(trials, the_first_choice_for_tensor_cores_is_not_far_from_the_best, .init = read_tensor_cores)
@@ -244,7 +244,7 @@ Test(trials, pairs_that_differ_are_mostly_in_order, .init = read_trials)
                 }
     }
     cr_assert(pairs > 10000, "%d", pairs);
-    cr_expect(agree > 0.83 * pairs, "%d of %d", agree, pairs);
+    cr_expect(agree > 0.81 * pairs, "%d of %d", agree, pairs);
 }
 
 /* The safe default is tiled, TILE_WIDTH 16. */

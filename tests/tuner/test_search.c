@@ -19,8 +19,8 @@ typedef struct valley {
     int64_t surprise; /* this measurement, counted from 1, is of half the time; 0: none */
     double clock;     /* seconds, 0.5 more a measurement, and tick more a look */
     double tick;
-    int64_t predicted; /* calls */
-    bool lies;         /* the model says the opposite */
+    _Atomic int64_t predicted; /* calls, from several threads */
+    bool lies;                 /* the model says the opposite */
     tj_config seen[4096];
 } valley;
 

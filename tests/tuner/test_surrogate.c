@@ -214,11 +214,12 @@ Test(surrogate, is_not_upset_by_a_hopeless_trial)
 {
     made_up *m = make();
     const int32_t far = point_of(
-                      m, "simt:bm=256,bn=256,bk=8,tm=8,tn=8,slices=1,splits=1,stages=2,copy=async,blocks=1,group=1,vector=4,"
+                      m, "simt:bm=128,bn=256,bk=8,tm=8,tn=8,slices=1,splits=1,stages=2,copy=async,blocks=1,group=1,vector=4,"
                          "start=together"),
                   point = point_of(m, TILE ",blocks=1");
     tj_surrogate *g;
 
+    cr_assert(expected(m, far) > 0, "the model has an opinion of it");
     try_some(m, 301, 1, 0);
     try_it(m, far, expected(m, far) + log(1000));
     g = tj_surrogate_learn(&m->s);

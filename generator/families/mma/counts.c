@@ -78,15 +78,17 @@ static void count_loads(const operand *o, int32_t first, int32_t elements, tj_tr
 }
 
 /* copy: the last one of a line reads what is there of it. */
-static void count_copies(const operand *o, tj_traffic *traffic)
+static void count_copies(const operand *o, tj_traffic *traffic, int64_t *gathered)
 {
     const tj_mma_tile *const t = &o->tile;
     const int64_t missing = (tj_ceil_div(o->width, t->width) * t->width - o->width) * o->count * o->batch * o->repeat;
 
     for (int32_t e = 0; t->pass == TJ_MMA_GATHERED && e < t->width && e < o->width; e++)
         count_loads(o, e, 1, traffic);
-    if (t->pass == TJ_MMA_GATHERED)
+    if (t->pass == TJ_MMA_GATHERED) {
+        *gathered += traffic->requests;
         return;
+    }
     count_loads(o, 0, t->width, traffic);
     traffic->elements -= missing;
     traffic->bytes -= missing * o->stored_bytes;
@@ -355,8 +357,8 @@ void tj_mma_count(const tj_problem *view, const tj_config *config, tj_counts *co
     counts->waits = is_async + share.most * waits_of_phase(view, &s, &m, &n);
     estimate_registers(view, &s, &m, &n, counts);
     if (phases > 0) {
-        count_copies(&m, &counts->load_m);
-        count_copies(&n, &counts->load_n);
+        count_copies(&m, &counts->load_m, &counts->gathered);
+        count_copies(&n, &counts->load_n, &counts->gathered);
         count_fragments(&m, &s, m_times, &counts->shared_load);
         count_fragments(&n, &s, n_times, &counts->shared_load);
         count_passing(&m, &s, block_phases, &counts->load_m, counts);

@@ -55,6 +55,10 @@ static const int32_t rows[][TJ_FAMILY_START_PARAMS] = {
     {128, 16, 2, 32, 16, 8, 6, 2},
     {128, 16, 4, 16, 16, 1, 5, 2},
     {64, 16, 4, 32, 16, 6, 5, 2},
+    {32, 16, 4, 16, 16, 24, 4, 1},
+    /* and a k that is far longer than both */
+    {16, 64, 8, 16, 16, 264, 5, 3},
+    {32, 16, 4, 16, 16, 264, 6, 1},
     /* tf32, whose fragments leave room for tiles that would spill if they were loaded ahead: not measured yet */
     {128, 128, 4, 64, 64, 1, 3, 2, 0, 0, TJ_MMA_NEEDED},
     {64, 128, 4, 32, 64, 1, 4, 2, 0, 0, TJ_MMA_NEEDED},

@@ -27,20 +27,32 @@ static int32_t pipe_of(const tj_problem *view)
 
 /* ---- what the copy engine moves, line by line --------------------------------------------------------------------- */
 
-/* Pieces of lines, all of them as long. They begin at multiples of 16 bytes, so many of them in the middle of a sector. */
+/*
+ * Pieces of lines, all of them as long. They begin at multiples of 16 bytes, so many of them in the middle of a sector, and at multiples
+ * of `step` within the 128 bytes of a line of the cache.
+ */
 typedef struct pieces {
-    int64_t count, in_middle;
+    int64_t count, in_middle, step;
 } pieces;
 
 static pieces pieces_of(int64_t count, int64_t step)
 {
-    return (pieces){count, step / HALF_SECTOR % 2 != 0 ? count / 2 : 0};
+    const int64_t within = step % TJ_LINE;
+
+    return (pieces){count, step / HALF_SECTOR % 2 != 0 ? count / 2 : 0, within ? within & -within : TJ_LINE};
 }
 
 /* All of one at each of the other. */
 static pieces combine(pieces a, pieces b)
 {
-    return (pieces){a.count * b.count, a.in_middle * (b.count - b.in_middle) + (a.count - a.in_middle) * b.in_middle};
+    return (pieces){a.count * b.count, a.in_middle * (b.count - b.in_middle) + (a.count - a.in_middle) * b.in_middle,
+                    a.step < b.step ? a.step : b.step};
+}
+
+/* Of the cache's lines a piece touches one more than it is long, unless it begins where one ends: so many in the mean. */
+static int64_t lines_of(pieces p, int64_t bytes)
+{
+    return p.count * (tj_ceil_div(bytes, p.step) * p.step + TJ_LINE - p.step) / TJ_LINE;
 }
 
 static void add_pieces(pieces p, int64_t bytes, int64_t element_bytes, tj_traffic *traffic)
@@ -51,7 +63,7 @@ static void add_pieces(pieces p, int64_t bytes, int64_t element_bytes, tj_traffi
     traffic->sectors +=
         (p.count - p.in_middle) * tj_ceil_div(bytes, SECTOR) + p.in_middle * tj_ceil_div(bytes + HALF_SECTOR, SECTOR);
     traffic->wavefronts += p.count;
-    traffic->merged += p.count;
+    traffic->merged += lines_of(p, bytes);
 }
 
 /* What lies outside the matrix is filled with zeros, and moves nothing. */
@@ -68,14 +80,15 @@ static void count_boxes(const tj_problem *view, const tj_wgmma_shape *s, bool is
     const pieces repeated = pieces_of(is_m ? counts->col_blocks : counts->row_blocks, 0),
                  products = pieces_of(view->batch, x->stride > 0 ? x->stride * bytes : 0),
                  all = combine(combine(repeated, products), pieces_of(lines.count.extent, x->ld * bytes));
-    const int64_t whole = width >= box ? (width - box) / tile + 1 : 0;
+    const int64_t whole = width >= box ? (width - box) / tile + 1 : 0, step = t.along_k ? 0 : tile * bytes;
     tj_traffic *const traffic = is_m ? &counts->load_m : &counts->load_n;
 
     /* Tiles begin at whole sectors of a line, and the boxes of one may reach into the next. */
-    add_pieces(combine(all, pieces_of(whole * t.blocks, 0)), TJ_WGMMA_LINE, bytes, traffic);
+    add_pieces(combine(all, pieces_of(whole * t.blocks, step)), TJ_WGMMA_LINE, bytes, traffic);
     for (int64_t first = whole * tile; first < width; first += tile)
         for (int64_t begin = first; begin < first + box && begin < width; begin += t.line)
-            add_pieces(all, (width - begin < t.line ? width - begin : t.line) * bytes, bytes, traffic);
+            add_pieces(combine(all, pieces_of(1, step)), (width - begin < t.line ? width - begin : t.line) * bytes, bytes,
+                       traffic);
     counts->async_bytes += traffic->bytes;
 }
 

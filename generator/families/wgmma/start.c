@@ -15,6 +15,8 @@ static const int32_t rows[][TJ_FAMILY_START_PARAMS] = {
     {192, 160, 3, 1, 1},
     {128, 160, 2, 1, 1},
     {128, 128, 2, 1, 1},
+    /* lines of N that begin anywhere: the fewer times it is read the better */
+    {256, 192, 2, 1, 1},
     /* fewer tiles than multiprocessors */
     {128, 128, 2, 1, 2},
     {128, 96, 2, 1, 1},
@@ -30,6 +32,8 @@ static const int32_t rows[][TJ_FAMILY_START_PARAMS] = {
     {64, 32, 1, 1, 4, 0, 2},
     {64, 16, 1, 1, 4, 0, 2},
     {64, 256, 1, 1, 1},
+    {64, 128, 2, 2, 1},
+    {64, 64, 2, 2, 1},
 };
 
 const tj_family_values tj_wgmma_start = {sizeof rows / sizeof rows[0], rows};
