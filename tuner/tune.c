@@ -518,6 +518,7 @@ static void keep_record(const tuning *t, const tj_record *before, tj_tune_result
 static tj_status open(tuning *t, tj_error *err)
 {
     tj_gpu *const gpu = &t->host->gpu;
+    tj_config likely;
     tj_status status = tj_gpu_check_process(gpu, err);
 
     if (status == TJ_OK)
@@ -531,6 +532,9 @@ static tj_status open(tuning *t, tj_error *err)
     t->pool = tj_pool_create(&t->scratch, t->problem, &t->device, t->target, t->options.threads);
     if (!t->pool)
         return tj_fail_memory(err, "the threads of a tuning");
+    /* The first config compiles while operands are placed, which takes as long where they are large. */
+    if (tj_choose(NULL, t->problem, &t->device, &likely, NULL, NULL) == TJ_OK)
+        tj_pool_announce(t->pool, &likely);
     status = tj_gpu_create_stream(gpu, &t->stream, err);
     if (status == TJ_OK)
         status = tj_bench_place(gpu, t->stream, t->problem, &t->device, (uint64_t)t->options.seed, t->options.is_warm,
