@@ -267,7 +267,7 @@ static block_cycles of_block(const tj_device_facts *facts, const tj_counts *c, c
     const double copies = h->copy_instructions * sum(global, 2, false) + h->gather_instructions * (double)c->gathered;
     const double lanes = warps * 32 / c->threads_per_block; /* for each thread: those without one take their turn too */
     /* Tensor cores do many at one instruction. */
-    const int64_t fma = (c->work[TJ_PIPE_F32] + c->work[TJ_PIPE_F64] + c->work[TJ_PIPE_F16]) / 2;
+    const int64_t fma = (c->work[TJ_PIPE_F32] + c->work[TJ_PIPE_F64]) / 2 + c->work[TJ_PIPE_F16] / 4; /* packed: two at once */
     const double instructions = lanes * (double)(fma + c->sums) / 32 / blocks + (double)(c->mma + c->conversions) / blocks +
                                 (sum(global, globals, false) + copies + sum(shared, 2, false)) / blocks + spilled +
                                 (h->phase_instructions + PIECE_INSTRUCTIONS * c->pieces) * warps * (double)c->phases +

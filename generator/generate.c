@@ -116,6 +116,8 @@ static void set_type_names(tj_template_params *params, const tj_problem *callers
     tj_template_set(params, "n_t", n);
     tj_template_set(params, "m_tile_t", widens ? leading : m);
     tj_template_set(params, "n_tile_t", widens ? leading : n);
+    tj_template_set(params, "m_begin", tj_type_is_pair(view->m.type) ? "k_begin / 2" : "k_begin"); /* in stored elements */
+    tj_template_set(params, "n_begin", tj_type_is_pair(view->n.type) ? "k_begin / 2" : "k_begin");
     tj_template_set(params, "m_from_t", callers->m.type != view->m.type ? tj_facts_of(callers->m.type)->cuda : m);
     tj_template_set(params, "n_from_t", callers->n.type != view->n.type ? tj_facts_of(callers->n.type)->cuda : n);
 }

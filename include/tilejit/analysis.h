@@ -35,7 +35,7 @@ typedef enum tj_pipe {
     /* arithmetic of a multiprocessor: multiply-add units by the type of the sum, tensor cores by that of the operands */
     TJ_PIPE_F32,
     TJ_PIPE_F64,
-    TJ_PIPE_F16, /**< packed halves: no family sums in them */
+    TJ_PIPE_F16, /**< packed halves: no family sums in them, but mma widens weights */
     TJ_PIPE_TENSOR_F16,
     TJ_PIPE_TENSOR_BF16,
     TJ_PIPE_TENSOR_TF32,

@@ -6,14 +6,14 @@ const int m_first = threadIdx.x % (M_LINE / M_WIDTH) * M_WIDTH;
 //@ if m_row_major
 const input_t *m_from = &M[(block_row + m_line) * ld_m + m_first];  //@ m_t for input_t
 //@ else
-//@| const input_t *m_from = &M[m_line * ld_m + block_row + m_first];  //@ m_t for input_t
+//@| const input_t *m_from = &M[m_line * ld_m + block_row + m_first];  //@ m_t for input_t  //@ m_block for block_row
 //@ end
 constexpr int N_WIDTH = 4;  //@ n_width
 constexpr int N_GO = THREADS * N_WIDTH / N_LINE;
 const int n_line = threadIdx.x / (N_LINE / N_WIDTH);
 const int n_first = threadIdx.x % (N_LINE / N_WIDTH) * N_WIDTH;
 //@ if n_row_major
-const input_t *n_from = &N[n_line * ld_n + block_col + n_first];  //@ n_t for input_t
+const input_t *n_from = &N[n_line * ld_n + block_col + n_first];  //@ n_t for input_t  //@ n_block for block_col
 //@ else
 //@| const input_t *n_from = &N[(block_col + n_line) * ld_n + n_first];  //@ n_t for input_t
 //@ end
@@ -21,12 +21,12 @@ const input_t *n_from = &N[n_line * ld_n + block_col + n_first];  //@ n_t for in
 //@ if m_row_major
 const index_t m_lines_left = j - block_row - m_line;  // inside M, from this thread's first on
 //@ else
-//@| const index_t m_left = j - block_row - m_first;  // elements inside M, from this thread's first on
+//@| const index_t m_left = j - block_row - m_first;  // elements inside M, from this thread's first on  //@ m_inside for j - block_row
 //@ end
 //@ end
 //@ if check_l and not packs_n
 //@ if n_row_major
-const index_t n_left = l - block_col - n_first;  // elements inside N, from this thread's first on
+const index_t n_left = l - block_col - n_first;  // elements inside N, from this thread's first on  //@ n_inside for l - block_col
 //@ else
 //@| const index_t n_lines_left = l - block_col - n_line;  // inside N, from this thread's first on
 //@ end
@@ -50,14 +50,14 @@ const auto copy = [&](phase_t &into, index_t phase, int piece) {  //@ , checks_p
     //@ if checks_phases
     const index_t k_left = k - phase * BK;  //@ k_steps for k
     //@ if m_row_major and not packs_m
-    const index_t m_left = k_left - m_first;
+    const index_t m_left = k_left - m_first;  //@ m_k_left for k_left
     //@ elif not packs_m
     //@| const index_t m_lines_left = k_left - m_line;
     //@ end
     //@ if n_row_major and not packs_n
     const index_t n_lines_left = k_left - n_line;
     //@ elif not packs_n
-    //@| const index_t n_left = k_left - n_first;
+    //@| const index_t n_left = k_left - n_first;  //@ n_k_left for k_left
     //@ end
     //@ end
 #pragma unroll  //@ m_unroll for unroll
@@ -115,14 +115,14 @@ const auto copy = [&](phase_t &into, index_t phase, int piece) {  //@ , checks_p
         //@ end
     }
     //@ if m_row_major
-    m_from += BK;
+    m_from += BK;  //@ m_along for BK
     //@ else
     //@| m_from += BK * ld_m;
     //@ end
     //@ if n_row_major
     n_from += BK * ld_n;
     //@ else
-    //@| n_from += BK;
+    //@| n_from += BK;  //@ n_along for BK
     //@ end
 };
 //@ if m_waits

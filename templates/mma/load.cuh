@@ -5,6 +5,26 @@ fragment_t m[2][WM / 16][4], n[2][WN / 8][2];
 //@| fragment_t m[WM / 16][4], n[WN / 8][2];
 //@ end
 const auto load = [&](const phase_t &from, int step) {
+    //@ if m_units
+//@| #pragma unroll
+    //@| for (int r = 0; r < WM / 16; ++r)
+//@| #pragma unroll
+    //@|     for (int i = 0; i < 4; ++i) {
+    //@|         const int row = warp_row + 16 * r + lane / 4 + i % 2 * 8, kk = step * K_STEP + i / 2 * 8 + lane % 4 * 2;
+    //@|         m[step % 2][r][i] = widen_unit(*reinterpret_cast<const unsigned short *>(&from.M[m_place(row, kk)]));  //@ m_now for m[step % 2]  //@ weights_unit for unsigned short  //@ unit_k for kk
+    //@|     }
+    //@ elif m_stored
+//@| #pragma unroll
+    //@| for (int r = 0; r < WM / 16; r += NEIGHBOURS / 2) {
+    //@|     fragment_t units[2];
+    //@|     load_weights(units, &from.M[m_place(step * K_STEP + lane % 16, (warp_row + 16 * r) / (NEIGHBOURS / 2))]);
+//@| #pragma unroll
+    //@|     for (int i = 0; i < NEIGHBOURS; ++i)
+//@| #pragma unroll
+    //@|         for (int chunk = 0; chunk < 2; ++chunk)
+    //@|             m[step % 2][r + i / 2][i % 2 + 2 * chunk] = widen_neighbour(units[chunk], i);  //@ m_now for m[step % 2]
+    //@| }
+    //@ else
 #pragma unroll
     for (int r = 0; r < WM / 16; ++r) {
         const int row = warp_row + 16 * r;
@@ -37,6 +57,27 @@ const auto load = [&](const phase_t &from, int step) {
         //@|     fragment[i] = round_to_tf32(fragment[i]);
         //@ end
     }
+    //@ end
+    //@ if n_units
+//@| #pragma unroll
+    //@| for (int c = 0; c < WN / 8; ++c)
+//@| #pragma unroll
+    //@|     for (int chunk = 0; chunk < 2; ++chunk) {
+    //@|         const int col = warp_col + 8 * c + lane / 4, kk = step * K_STEP + chunk * 8 + lane % 4 * 2;
+    //@|         n[step % 2][c][chunk] = widen_unit(*reinterpret_cast<const unsigned short *>(&from.N[n_place(col, kk)]));  //@ n_now for n[step % 2]  //@ weights_unit for unsigned short  //@ unit_k for kk
+    //@|     }
+    //@ elif n_stored
+//@| #pragma unroll
+    //@| for (int c = 0; c < WN / 8; c += NEIGHBOURS) {
+    //@|     fragment_t units[2];
+    //@|     load_weights(units, &from.N[n_place(step * K_STEP + lane % 16, (warp_col + 8 * c) / (NEIGHBOURS / 2))]);
+//@| #pragma unroll
+    //@|     for (int i = 0; i < NEIGHBOURS; ++i)
+//@| #pragma unroll
+    //@|         for (int chunk = 0; chunk < 2; ++chunk)
+    //@|             n[step % 2][c + i][chunk] = widen_neighbour(units[chunk], i);  //@ n_now for n[step % 2]
+    //@| }
+    //@ else
 #pragma unroll
     for (int c = 0; c < WN / 8; c += 2) {
         const int col = warp_col + 8 * c;
@@ -73,4 +114,5 @@ const auto load = [&](const phase_t &from, int step) {
             n[step % 2][c + i / 2][i % 2] = fragment[i];  //@ n_now for n[step % 2]
             //@ end
     }
+    //@ end
 };

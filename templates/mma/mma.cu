@@ -50,6 +50,9 @@ constexpr int SPLITS = 4;  //@ splits
 //@| #include "parts/widen.cuh"  //@ include
 //@ end
 #include "parts/mma.cuh"  //@ include
+//@ if m_stored or n_stored
+//@| #include "parts/weights.cuh"  //@ include
+//@ end
 //@ if swizzles
 #include "parts/swizzle.cuh"  //@ include
 //@ end
@@ -87,11 +90,15 @@ mma(  //@ kernel for mma
     const int warp_col = warp % (BN / WN) * WN;
     //@ if m_bytes
     //@| const int thread_row = warp_row + lane / 4 * 2;  // in pairs, because of load_bytes
+    //@ elif m_stored and not m_units
+    //@| const int thread_row = warp_row + lane / 4 * NEIGHBOURS;  // side by side, because of load_weights
     //@ else
     const int thread_row = warp_row + lane / 4;
     //@ end
     //@ if n_bytes
     //@| const int thread_col = warp_col + lane % 4 * 4;  // 4 side by side, because of load_bytes
+    //@ elif n_stored and not n_units
+    //@| const int thread_col = warp_col + lane % 4 * 2 * NEIGHBOURS;  // so many side by side, because of load_weights
     //@ else
     const int thread_col = warp_col + lane % 4 * 2;
     //@ end
@@ -118,6 +125,8 @@ mma(  //@ kernel for mma
                 const int c = r % 2 == 0 ? i : WN / 8 - 1 - i;
                 //@ if n_bytes
                 //@| const int col = c / 2 * 4 + c % 2, next = col + 2;  // products 2 n and 2 n + 1 have every other column
+                //@ elif n_stored and not n_units
+                //@| const int col = c / NEIGHBOURS * 2 * NEIGHBOURS + c % NEIGHBOURS, next = col + NEIGHBOURS;  // NEIGHBOURS products take turns
                 //@ else
                 const int col = 2 * c, next = col + 1;
                 //@ end

@@ -1,20 +1,32 @@
 // What one phase needs. The tiles lie as M and N do: a line holds neighbours in memory.
-constexpr int CHUNK = 16 / sizeof(input_t);  // elements of 16 bytes  //@ m_tile_t for input_t
-//@ if m_row_major
-constexpr int M_LINES = BM, M_LINE = BK;  // lines, and elements of a line
+//@ if m_stored
+//@| constexpr int CHUNK = 16 / sizeof(input_t);  // elements of 16 bytes  //@ n_tile_t for input_t
 //@ else
-//@| constexpr int M_LINES = BK, M_LINE = BM;  // lines, and elements of a line
+constexpr int CHUNK = 16 / sizeof(input_t);  // elements of 16 bytes  //@ m_tile_t for input_t
+//@ end
+//@ if m_row_major
+constexpr int M_LINES = BM, M_LINE = BK;  // lines, and elements of a line  //@ m_along for BK
+//@ else
+//@| constexpr int M_LINES = BK, M_LINE = BM;  // lines, and elements of a line  //@ m_across for BM
 //@ end
 //@ if n_row_major
-constexpr int N_LINES = BK, N_LINE = BN;
+constexpr int N_LINES = BK, N_LINE = BN;  //@ n_across for BN
 //@ else
-//@| constexpr int N_LINES = BN, N_LINE = BK;
+//@| constexpr int N_LINES = BN, N_LINE = BK;  //@ n_along for BK
 //@ end
 constexpr int M_PITCH = M_LINE + 0;  // from one line to the next: so much more keeps lanes in different banks  //@ m_pitch for 0
 constexpr int N_PITCH = N_LINE + 0;  //@ n_pitch for 0
 struct __align__(128) phase_t {
+    //@ if m_stored
+    //@| input_t M[M_LINES * M_PITCH];  //@ m_t for input_t
+    //@ else
     input_t M[M_LINES * M_PITCH];  //@ m_tile_t for input_t
+    //@ end
+    //@ if n_stored
+    //@| input_t N[N_LINES * N_PITCH];  //@ n_t for input_t
+    //@ else
     input_t N[N_LINES * N_PITCH];  //@ n_tile_t for input_t
+    //@ end
 };
 
 // Where an element of a line lies in its tile.
@@ -23,6 +35,8 @@ __device__ __forceinline__ int m_place(int line, int element)
     //@ if m_bytes
     //@| const int reader = line % 2 + line / 4 % 4 * 2;  // ldmatrix reads lines in the order of line_of_bytes
     //@| return swizzle<M_LINE / CHUNK>(line, element / CHUNK, reader) * CHUNK + element % CHUNK;
+    //@ elif m_stored
+    //@| return swizzle<M_LINE / WEIGHTS_CHUNK>(line, element / WEIGHTS_CHUNK, line % 8) * WEIGHTS_CHUNK + element % WEIGHTS_CHUNK;
     //@ elif m_swizzles
     return swizzle<M_LINE / CHUNK>(line, element / CHUNK, line % 8) * CHUNK + element % CHUNK;
     //@ else
@@ -35,6 +49,8 @@ __device__ __forceinline__ int n_place(int line, int element)
     //@ if n_bytes
     //@| const int reader = line % 2 + line / 4 % 4 * 2;  // ldmatrix reads lines in the order of line_of_bytes
     //@| return swizzle<N_LINE / CHUNK>(line, element / CHUNK, reader) * CHUNK + element % CHUNK;
+    //@ elif n_stored
+    //@| return swizzle<N_LINE / WEIGHTS_CHUNK>(line, element / WEIGHTS_CHUNK, line % 8) * WEIGHTS_CHUNK + element % WEIGHTS_CHUNK;
     //@ elif n_swizzles
     return swizzle<N_LINE / CHUNK>(line, element / CHUNK, line % 8) * CHUNK + element % CHUNK;
     //@ else

@@ -43,14 +43,14 @@ const index_t block_col = static_cast<index_t>(tile_x) * BN;
 //@| const index_t k_steps = min(split, k - k_begin);
 //@| const index_t phases = (k_steps + BK - 1) / BK;
 //@ if m_row_major
-//@| M += k_begin;
+//@| M += k_begin;  //@ m_begin for k_begin
 //@ else
 //@| M += k_begin * ld_m;
 //@ end
 //@ if n_row_major
 //@| N += k_begin * ld_n;
 //@ else
-//@| N += k_begin;
+//@| N += k_begin;  //@ n_begin for k_begin
 //@ end
 //@ elif any_k
 //@| const index_t phases = (static_cast<index_t>(k) + BK - 1) / BK;

@@ -352,6 +352,13 @@ static const row rows[] = {
     {"mma:bm=64,bn=32,wm=32,wn=16,pack=none", 72, 100, 92, WITH(.m.type = TJ_U8, .n.type = TJ_F16, .m.layout = TJ_COL_MAJOR)},
     {"mma:bm=32,bn=64,wm=16,wn=32,pack=none", 65, 101, 77, BF16(.n.type = TJ_U8, .n.layout = TJ_COL_MAJOR)},
     {"mma:bm=64,bn=64", 72, 160, 96, BF16(.n.type = TJ_S4)},
+    {"mma:bm=16,bn=128,wn=32", 9, 161, 184, WITH(.m.type = TJ_F16, .n.type = TJ_S4, .epilogue.scale_n = TJ_SCALE_EACH)},
+    {"mma:bm=16,bn=64,wn=16,splits=3", 9, 161, 88, WITH(.m.type = TJ_F16, .n.type = TJ_S8)},
+    {"mma:bm=16,bn=64,wn=64", 9, 161, 88, BF16(.n.type = TJ_U8, .batch = 2)},
+    {"mma:bm=128,bn=16,wm=32", 200, 96, 16, WITH(.m.type = TJ_S4, .n.type = TJ_BF16, .m.layout = TJ_COL_MAJOR)},
+    {"mma:bm=16,bn=64,wn=32,splits=2,pack=none", 9, 312, 77, BF16(.n.type = TJ_S4, .n.layout = TJ_COL_MAJOR)},
+    {"mma:bm=16,bn=64,wn=32,pack=none", 9, 100, 77, WITH(.m.type = TJ_F16, .n.type = TJ_S8, .n.layout = TJ_COL_MAJOR)},
+    {"mma:bm=64,bn=16,wm=32", 88, 303, 16, WITH(.m.type = TJ_S4, .n.type = TJ_BF16)},
     {"mma:bm=64,bn=64,pack=n", 72, 101, 77, BF16(.n.type = TJ_S4, .n.layout = TJ_COL_MAJOR)},
     {"mma:bm=64,bn=64,pack=n", 72, 100, 77, BF16(.n.type = TJ_S8, .epilogue.scale_n = TJ_SCALE_EACH)},
     {"mma:bm=64,bn=64,pack=both", 65, 101, 80, WITH(.m.type = TJ_S8, .n.type = TJ_F16, .batch = 2)},
@@ -769,7 +776,7 @@ Test(counts, are_those_of_the_emulator)
             expect(r, "products by tensor cores", c.work[c.pipe], counted.mma_flops);
         if (problem.m.type == TJ_S8 || problem.m.type == TJ_U8)
             continue; /* the emulator counts no multiply-adds of integers */
-        fma = c.work[TJ_PIPE_F32] + c.work[TJ_PIPE_F64];
+        fma = c.work[TJ_PIPE_F32] + c.work[TJ_PIPE_F64] + c.work[TJ_PIPE_F16];
         expect(r, "fused multiply-adds", fma / 2, counted.fma);
         expect(r, "flop", fma + c.sums + (c.splits == 1 ? factors_of(&problem) * c.store_p.elements : 0), counted.flops);
     }

@@ -35,7 +35,7 @@ typedef struct operand {
     tj_mma_tile tile;
     int64_t count, width;  /* lines, and elements of one */
     int64_t batch, repeat; /* repeat: blocks that load the same tile */
-    int32_t bytes;         /* of an element in shared memory */
+    int32_t bytes;         /* of an element in shared memory, where one of two weights counts as such */
     int32_t stored_bytes;  /* and where it comes from: less, where weights are widened */
     bool is_m, along_k;
 } operand;
@@ -55,7 +55,7 @@ static operand operand_of(const tj_problem *view, const tj_problem *packed, cons
         .width = is_packed ? matrix->ld : lines.width.extent,
         .batch = packed->batch,
         .repeat = is_m ? counts->col_blocks : counts->row_blocks,
-        .bytes = s->element_bytes,
+        .bytes = tj_mma_tile_of(packed, s, is_m).bytes,
         .stored_bytes = tj_facts_of(matrix->type)->bytes,
         .is_m = is_m,
         .along_k = is_m == (matrix->layout == TJ_ROW_MAJOR),
@@ -148,7 +148,7 @@ static void count_passing(const operand *o, const tj_mma_shape *s, int64_t times
         return;
     }
     counts->async_bytes += loads->bytes;
-    counts->work[TJ_PIPE_SHARED] += loads->requests * o->tile.width * s->element_bytes / 4;
+    counts->work[TJ_PIPE_SHARED] += loads->requests * o->tile.width * o->bytes / 4;
 }
 
 /* Of 16 rows of M or columns of N the one that a lane asks for, and the k of a step. */
@@ -165,6 +165,11 @@ static element element_of(const operand *o, int32_t lane, int32_t part)
         return o->is_m ? (element){lane % 16, lane / 16 * chunk} : (element){lane / 16 * 8 + lane % 8, lane / 8 % 2 * chunk};
     case TJ_MMA_HALVES:
         return o->is_m ? (element){lane / 8 % 2 * 8, lane / 16 * 8 + lane % 8} : (element){lane / 16 * 8, lane % 16};
+    case TJ_MMA_WEIGHTS: /* 16 lines */
+        return (element){0, lane % 16};
+    case TJ_MMA_UNITS: /* k in stored elements */
+        return (element){lane / 4 + (o->is_m ? part % 2 : part / 2) * 8,
+                         (lane % 4 * 2 + (o->is_m ? part / 2 : part % 2) * 8) / tj_type_numbers(o->matrix->type)};
     case TJ_MMA_BYTES: /* line_of_bytes */
         return (element){0, lane / 16 * 16 + lane / 8 % 2 * 2 + lane % 8 / 2 * 4 + lane % 2};
     default:
@@ -173,18 +178,21 @@ static element element_of(const operand *o, int32_t lane, int32_t part)
     }
 }
 
-/* load: what one warp reads for 16 rows of M, or columns of N, in one step. */
+/* load: what one warp reads for 16 rows of M, or columns of N, in one step; in pairs for 32. */
 static void count_fragment(const operand *o, int32_t first_across, int32_t first_k, int64_t times, tj_traffic *traffic)
 {
-    const bool by_element = o->tile.load == TJ_MMA_ELEMENTS;
+    const bool is_unit = o->tile.load == TJ_MMA_UNITS, by_element = o->tile.load == TJ_MMA_ELEMENTS || is_unit;
+    const int32_t numbers = tj_type_numbers(o->matrix->type);
     /* ldmatrix knows units of 2 bytes alone. */
-    tj_lanes lanes = {.count = TJ_WARP,
-                      .element_bytes = by_element ? o->bytes : 2,
+    tj_lanes lanes = {.count = o->tile.load == TJ_MMA_WEIGHTS ? TJ_WARP / 2 : TJ_WARP,
+                      .element_bytes = is_unit      ? 2 / numbers
+                                       : by_element ? o->bytes
+                                                    : 2,
                       .width = by_element ? 1 : TJ_MMA_CHUNK / 2,
                       .is_shared = true};
 
     for (int32_t part = 0; part < (by_element ? 4 : 1); part++) {
-        for (int32_t lane = 0; lane < TJ_WARP; lane++) {
+        for (int32_t lane = 0; lane < lanes.count; lane++) {
             const element e = element_of(o, lane, part);
             const int32_t across = first_across + e.across, k = first_k + e.k;
 
@@ -199,7 +207,7 @@ static void count_fragment(const operand *o, int32_t first_across, int32_t first
 /* All of a tile, `times` times: by so many phases of blocks, and warps that need the same rows or columns. */
 static void count_fragments(const operand *o, const tj_mma_shape *s, int64_t times, tj_traffic *traffic)
 {
-    const int32_t across = o->is_m ? s->bm : s->bn;
+    const int32_t across = o->along_k ? o->tile.lines : o->tile.line; /* in stored elements */
 
     if (traffic->is_estimate) { /* the first for all */
         count_fragment(o, 0, 0, times * (across / FRAGMENT) * s->steps, traffic);
@@ -207,15 +215,43 @@ static void count_fragments(const operand *o, const tj_mma_shape *s, int64_t tim
     }
     for (int32_t first = 0; first < across; first += FRAGMENT)
         for (int32_t step = 0; step < s->steps; step++)
-            count_fragment(o, first, step * s->k_step, times, traffic);
+            count_fragment(o, first, step * s->k_step / (o->along_k ? tj_type_numbers(o->matrix->type) : 1), times, traffic);
 }
 
-/* What a warp does with fragments before they are multiplied: it parts neighbours of one byte, or rounds to tf32. */
-static int64_t conversions_of(const operand *o, const tj_mma_shape *s, bool is_tf32, int64_t times)
+/*
+ * weights.cuh: instructions that part the neighbours in the two registers which load_weights brings, beside the multiply-adds that make
+ * numbers of them, or spread units along k. The first neighbour is not shifted; both bytes of f16 have their signs turned round together.
+ */
+static int32_t widening_of(const tj_problem *view, const tj_mma_tile *tile)
 {
-    const int32_t registers = is_tf32 || o->tile.load == TJ_MMA_BYTES ? 4 : 0;
+    const bool is_pair = tj_type_is_pair(view->m.type) || tj_type_is_pair(view->n.type);
+    const bool is_f16 = tj_leading_type(view->m.type, view->n.type) == TJ_F16,
+               has_sign = view->m.type != TJ_U8 && view->n.type != TJ_U8;
 
-    return registers * times * ((o->is_m ? s->bm : s->bn) / FRAGMENT) * s->steps;
+    if (tile->load == TJ_MMA_UNITS) /* four, each spread and parted */
+        return 4 * (is_f16 && !is_pair ? 2 + has_sign : is_f16 || is_pair ? 2 : 3);
+    if (is_pair)
+        return 2 * (4 + 3);
+    return 2 * (is_f16 ? 2 + has_sign : 2 * 2 + 1);
+}
+
+/* weights.cuh: multiply-adds, of which bfloat16 of u8 takes two for each weight. */
+static int64_t widened_of(const tj_problem *view, const operand *o, const tj_mma_shape *s, int64_t times)
+{
+    const bool is_long = tj_leading_type(view->m.type, view->n.type) == TJ_BF16 &&
+                         tj_problem_matrix(view, o->is_m ? TJ_MATRIX_M : TJ_MATRIX_N)->type == TJ_U8;
+
+    return tj_mma_keeps_weights(&o->tile) ? times * (o->is_m ? s->bm : s->bn) * s->bk * (is_long ? 2 : 1) : 0;
+}
+
+/* What a warp does with fragments before they are multiplied: it parts neighbours of one byte, rounds to tf32, or widens weights. */
+static int64_t conversions_of(const tj_problem *view, const operand *o, const tj_mma_shape *s, bool is_tf32, int64_t times)
+{
+    const int32_t instructions = tj_mma_keeps_weights(&o->tile)            ? widening_of(view, &o->tile)
+                                 : is_tf32 || o->tile.load == TJ_MMA_BYTES ? 4
+                                                                           : 0;
+
+    return instructions * times * ((o->along_k ? o->tile.lines : o->tile.line) / FRAGMENT) * s->steps;
 }
 
 /* ---- P and C ------------------------------------------------------------------------------------------------------ */
@@ -256,9 +292,7 @@ static void count_scales(const tj_problem *view, const tj_mma_shape *s, const ou
 
 static void count_outputs(const tj_problem *view, const tj_mma_shape *s, const operand *m, const operand *n, tj_counts *counts)
 {
-    output o = {.vector = tj_mma_p_vector(view, s),
-                .rows = m->tile.load == TJ_MMA_BYTES ? 2 : 1,
-                .cols = n->tile.load == TJ_MMA_BYTES ? 4 : 2};
+    output o = {.vector = tj_mma_p_vector(view, s), .rows = m->tile.neighbours, .cols = 2 * n->tile.neighbours};
 
     if (s->splits > 1) {
         o.bytes = counts->sum_bytes;
@@ -348,8 +382,9 @@ void tj_mma_count(const tj_problem *view, const tj_config *config, tj_counts *co
     counts->barriers = counts->blocks + tiles * (phases - share.splits);
     counts->work[counts->pipe] = 2 * block_phases * tile * s.bk;
     counts->mma = block_phases * tile / (TJ_MMA_ROWS * TJ_MMA_COLS) * s.steps;
-    counts->conversions = conversions_of(&m, &s, is_tf32 && !tj_mma_packs(&s, true), m_times) +
-                          conversions_of(&n, &s, is_tf32 && !tj_mma_packs(&s, false), n_times);
+    counts->conversions = conversions_of(view, &m, &s, is_tf32 && !tj_mma_packs(&s, true), m_times) +
+                          conversions_of(view, &n, &s, is_tf32 && !tj_mma_packs(&s, false), n_times);
+    counts->work[TJ_PIPE_F16] = 2 * (widened_of(view, &m, &s, m_times) + widened_of(view, &n, &s, n_times));
     counts->chain = share.most * s.steps;
     counts->chain_fma = s.wm * s.wn * s.k_step / TJ_WARP;
     counts->streams = 1;
@@ -364,7 +399,7 @@ void tj_mma_count(const tj_problem *view, const tj_config *config, tj_counts *co
         count_passing(&m, &s, block_phases, &counts->load_m, counts);
         count_passing(&n, &s, block_phases, &counts->load_n, counts);
         for (int is_m = 0; is_m < 2; is_m++) /* all of a tile, zeros too */
-            if (tj_mma_widens(view, &s, is_m))
+            if (tj_mma_widens_copies(view, &s, &(is_m ? &m : &n)->tile, is_m))
                 tj_widen_count(view, block_phases * (is_m ? m : n).tile.lines * (is_m ? m : n).tile.line, counts);
     }
     if (view->scale_k > 0) { /* add_part: one multiply-add for each sum */

@@ -8,8 +8,9 @@
  * loaded one by one. Operands whose lines do not begin at multiples of 16 bytes may be packed first, by a kernel of their own, which
  * may also transpose what lies across k.
  *
- * Weights of 8 bits beside f16 or bf16 become such numbers on their way to shared memory, or are packed as such. Those of 4 bits are
- * packed. All that follows sees 16 bits.
+ * Weights of 8 or 4 bits beside f16 or bf16 become such numbers. Asynchronous copies bring them to shared memory as they are, and warps
+ * widen what they load from there (templates/parts/weights.cuh). Where lines do not begin at multiples of 4 bytes, those of 8 bits are
+ * widened on their way to shared memory, those of 4 bits are packed. All that follows sees 16 bits.
  *
  * What cp.async cannot take passes through registers: lines that do not even begin at multiples of 4 bytes, element by element; and, with
  * copy=registers, all tiles, for sm_75 has no cp.async. Such a text multiplies there in the smaller products that sm_75 has.
@@ -125,7 +126,7 @@ bool tj_mma_packs(const tj_mma_shape *s, bool is_m)
 
 bool tj_mma_widens(const tj_problem *view, const tj_mma_shape *s, bool is_m)
 {
-    return tj_widens_weights(view->m.type, view->n.type) && tj_type_is_int8(is_m ? view->m.type : view->n.type) &&
+    return tj_widens_weights(view->m.type, view->n.type) && tj_type_is_weights(is_m ? view->m.type : view->n.type) &&
            !tj_mma_packs(s, is_m);
 }
 
@@ -147,16 +148,16 @@ static bool may_be_copied(const tj_problem *view, tj_which which, int32_t width,
 
 /*
  * The widest copy that every line of a stored matrix allows: 16, 8 or 4 bytes of a tile, or 4 of which each element is loaded alone. Of
- * weights, which are widened word by word, 16 or 8.
+ * weights that are widened word by word on their way, 16 or 8.
  */
 static void choose_copy(const tj_problem *view, const tj_mma_shape *s, bool is_m, tj_mma_tile *t)
 {
     const tj_which which = is_m ? TJ_MATRIX_M : TJ_MATRIX_N;
-    const bool widens = tj_mma_widens(view, s, is_m), is_async = s->copy != TJ_COPY_REGISTERS && !widens;
-    const int32_t least = widens ? LEAST_WEIGHTS : LEAST_COPY / s->element_bytes;
+    const bool widens = tj_mma_widens_copies(view, s, t, is_m), is_async = s->copy != TJ_COPY_REGISTERS && !widens;
+    const int32_t least = widens ? LEAST_WEIGHTS : LEAST_COPY / t->bytes;
 
     t->pass = is_async ? TJ_MMA_PAST : TJ_MMA_THROUGH;
-    for (t->width = tj_least(TJ_MMA_CHUNK / s->element_bytes, s->width); t->width > 0 && t->width >= least; t->width /= 2)
+    for (t->width = tj_least(TJ_MMA_CHUNK / t->bytes, s->width); t->width > 0 && t->width >= least; t->width /= 2)
         if (may_be_copied(view, which, t->width, is_async))
             return;
     t->pass = TJ_MMA_GATHERED;
@@ -184,13 +185,36 @@ static bool transposes(const tj_problem *view, const tj_mma_shape *s, bool is_m)
            (s->element_bytes == 1 || s->element_bytes == 4);
 }
 
+/* Weights that cp.async brings as they are: lines that begin at multiples of 4 bytes; those across k have units of 2 bytes that fill a warp's tile. */
+static bool keeps_weights(const tj_problem *view, const tj_mma_shape *s, bool is_m)
+{
+    const tj_which which = is_m ? TJ_MATRIX_M : TJ_MATRIX_N;
+    const int32_t numbers = tj_type_numbers(tj_problem_matrix(view, which)->type);
+
+    return tj_mma_widens(view, s, is_m) && s->copy != TJ_COPY_REGISTERS && s->width >= LEAST_COPY &&
+           tj_access_lines_begin_at(view, which, LEAST_COPY) &&
+           (lies_along_k(view, is_m) || (is_m ? s->wm : s->wn) % (TJ_MMA_CHUNK * numbers) == 0);
+}
+
 tj_mma_tile tj_mma_tile_of(const tj_problem *view, const tj_mma_shape *s, bool is_m)
 {
     const bool along_k = lies_along_k(view, is_m) || transposes(view, s, is_m);
     const int32_t across = is_m ? s->bm : s->bn;
-    tj_mma_tile t = {.lines = along_k ? across : s->bk, .line = along_k ? s->bk : across};
+    tj_mma_tile t = {.lines = along_k ? across : s->bk,
+                     .line = along_k ? s->bk : across,
+                     .bytes = s->element_bytes,
+                     .load = load_of(s->element_bytes, along_k)};
 
-    t.load = load_of(s->element_bytes, along_k);
+    if (keeps_weights(view, s, is_m)) {
+        const int32_t numbers = tj_type_numbers(tj_problem_matrix(view, is_m ? TJ_MATRIX_M : TJ_MATRIX_N)->type);
+
+        t.load = along_k ? TJ_MMA_UNITS : TJ_MMA_WEIGHTS;
+        t.bytes = 1;
+        t.line /= numbers;
+        t.neighbours = along_k ? 1 : 2 * numbers;
+    } else {
+        t.neighbours = t.load == TJ_MMA_BYTES ? 2 : 1;
+    }
     /* Lanes that load elements stand 8 x 4 on lines, which padding moves apart by 8 banks. */
     t.pitch = t.line + (t.load == TJ_MMA_ELEMENTS ? (s->element_bytes == 8 ? 4 : 8) : 0);
     choose_copy(view, s, is_m, &t);
@@ -229,7 +253,7 @@ static tj_problem moved(const tj_problem *view, const tj_config *config)
 int64_t tj_mma_shared_bytes(const tj_problem *view, const tj_mma_shape *s)
 {
     const tj_mma_tile m = tj_mma_tile_of(view, s, true), n = tj_mma_tile_of(view, s, false);
-    const int64_t phase = (int64_t)(m.lines * m.pitch + n.lines * n.pitch) * s->element_bytes;
+    const int64_t phase = (int64_t)m.lines * m.pitch * m.bytes + (int64_t)n.lines * n.pitch * n.bytes;
 
     return s->stages * ((phase + 127) / 128 * 128);
 }
@@ -271,8 +295,8 @@ int32_t tj_mma_copies_at_once(const tj_problem *view, const tj_mma_shape *s, boo
 
 int32_t tj_mma_p_vector(const tj_problem *view, const tj_mma_shape *s)
 {
-    /* Columns of a thread that lie side by side: those of one product, or of two whose columns take turns. */
-    const int32_t run = (tj_mma_tile_of(view, s, false).load == TJ_MMA_BYTES ? 4 : 2) / tj_access_sums(view, s->splits);
+    /* Columns of a thread that lie side by side: those of one product, or of two or four whose columns take turns. */
+    const int32_t run = 2 * tj_mma_tile_of(view, s, false).neighbours / tj_access_sums(view, s->splits);
 
     for (int32_t width = tj_least(run, s->vector); width > 1; width /= 2)
         if (s->splits > 1 ? tj_access_fits_workspace(view, width) : tj_access_fits_output(view, width))
@@ -403,15 +427,24 @@ static bool holds_pairs(const tj_problem *view, bool is_m)
     return tj_type_is_pair(is_m ? view->m.type : view->n.type);
 }
 
-/* Errors: TJ_ERR_INVALID_ARGUMENT: weights of 4 bits would come to shared memory as they are. */
+static bool is_widened_on_its_way(const tj_problem *view, const tj_mma_shape *s, bool is_m)
+{
+    const tj_mma_tile t = tj_mma_tile_of(view, s, is_m);
+
+    return holds_pairs(view, is_m) && tj_mma_widens_copies(view, s, &t, is_m);
+}
+
+/* Errors: TJ_ERR_INVALID_ARGUMENT: weights of 4 bits would be widened on their way to shared memory. */
 static tj_status check_pairs(const tj_problem *view, const tj_mma_shape *s, tj_error *err)
 {
     for (int is_m = 0; is_m < 2; is_m++)
-        if (holds_pairs(view, is_m) && !tj_mma_packs(s, is_m))
-            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                           "%c is s4, which family mma widens ahead of the product: use pack=%c, which needs fixed dimensions "
-                           "and no groups, or the family skinny or tiled",
-                           is_m ? 'M' : 'N', is_m ? 'm' : 'n');
+        if (is_widened_on_its_way(view, s, is_m))
+            return tj_fail(
+                err, TJ_ERR_INVALID_ARGUMENT,
+                "%c is s4, and family mma takes lines of it that begin at multiples of 4 bytes, with copy=async and, "
+                "across k, %s=32 and more: use pack=%c, which needs fixed dimensions and no groups, or the family "
+                "skinny or tiled",
+                is_m ? 'M' : 'N', is_m ? "wm" : "wn", is_m ? 'm' : 'n');
     return TJ_OK;
 }
 
@@ -425,7 +458,7 @@ static bool is_worth_packing(const tj_problem *view, const tj_mma_shape *s, bool
     const int32_t bytes = (t.pass == TJ_MMA_GATHERED ? 1 : t.width) * stored_bytes(view, is_m); /* of one load */
     const int64_t times = is_m ? tj_ceil_div(view->l.extent, s->bn) : tj_ceil_div(view->j.extent, s->bm);
 
-    if (holds_pairs(view, is_m)) /* which no copy to shared memory widens */
+    if (holds_pairs(view, is_m) && !tj_mma_keeps_weights(&t)) /* which no copy to shared memory widens */
         return true;
     return bytes < TJ_MMA_CHUNK && times * (TJ_MMA_CHUNK / bytes - 1) >= WORTH_PACKING;
 }
@@ -630,6 +663,8 @@ static void describe_tile(const tj_mma_tile *t, char letter, bool clips_lines, b
         {"whole", t->load == TJ_MMA_WHOLE},
         {"halves", t->load == TJ_MMA_HALVES},
         {"bytes", t->load == TJ_MMA_BYTES},
+        {"stored", tj_mma_keeps_weights(t)},
+        {"units", t->load == TJ_MMA_UNITS},
         {"swizzles", t->pitch == t->line},
         {"widens", widens},
         {"waits", waits},
@@ -668,6 +703,29 @@ static void describe_tile(const tj_mma_tile *t, char letter, bool clips_lines, b
     tj_template_set(fill, name, at_once < t->goes ? value : "unroll");
 }
 
+/* Weights that lie in shared memory as they come: of 4 bits two in an element. */
+static void describe_stored(const tj_problem *view, const tj_mma_tile *m, const tj_mma_tile *n, tj_template_params *fill)
+{
+    const bool m_pairs = tj_mma_keeps_weights(m) && tj_type_is_pair(view->m.type),
+               n_pairs = tj_mma_keeps_weights(n) && tj_type_is_pair(view->n.type);
+
+    tj_template_set(fill, "m_across", m_pairs ? "BM / 2" : "BM");
+    tj_template_set(fill, "n_across", n_pairs ? "BN / 2" : "BN");
+    tj_template_set(fill, "m_along", m_pairs ? "BK / 2" : "BK");
+    tj_template_set(fill, "n_along", n_pairs ? "BK / 2" : "BK");
+    tj_template_set(fill, "unit_k", m_pairs || n_pairs ? "kk / 2" : "kk");
+    tj_template_set(fill, "weights_unit", m_pairs || n_pairs ? "unsigned char" : "unsigned short");
+    tj_template_set(fill, "m_k_left", m_pairs ? "(k_left + 1) / 2" : "k_left");
+    tj_template_set(fill, "n_k_left", n_pairs ? "(k_left + 1) / 2" : "k_left");
+    tj_template_set_flag(fill, "weights_along_k", m->load == TJ_MMA_UNITS || n->load == TJ_MMA_UNITS);
+    tj_template_set(fill, "m_block", m_pairs ? "block_row / 2" : "block_row");
+    tj_template_set(fill, "n_block", n_pairs ? "block_col / 2" : "block_col");
+    tj_template_set(fill, "m_inside", m_pairs ? "(j + 1) / 2 - block_row / 2" : "j - block_row");
+    tj_template_set(fill, "n_inside", n_pairs ? "(l + 1) / 2 - block_col / 2" : "l - block_col");
+    tj_template_set_flag(fill, "weights_of_4", m_pairs || n_pairs);
+    tj_template_set_int(fill, "neighbours", m_pairs || n_pairs ? 4 : 2);
+}
+
 /* Whatever of a tile lies outside: lines that are not there, and what hangs over the end of a line. */
 static void describe_tiles(const tj_problem *view, const tj_config *config, const tj_mma_shape *s, bool is_swapped,
                            tj_template_params *fill)
@@ -686,13 +744,16 @@ static void describe_tiles(const tj_problem *view, const tj_config *config, cons
                n_zeroes = !n_gathers && !n_partial && (n_lines || n_ends);
     const bool m_is_whole = !m_gathers && !m_lines && !m_ends, n_is_whole = !n_gathers && !n_lines && !n_ends;
     const bool is_async = has_async_copies(view, s);
-    const bool m_widens = tj_mma_widens(view, s, true), n_widens = tj_mma_widens(view, s, false); /* not both */
+    const bool m_stored = tj_mma_keeps_weights(&m), n_stored = tj_mma_keeps_weights(&n); /* not both */
+    const bool m_widens = tj_mma_widens_copies(view, s, &m, true), n_widens = tj_mma_widens_copies(view, s, &n, false);
     const bool m_plain = m.pass != TJ_MMA_PAST && !m_widens, n_plain = n.pass != TJ_MMA_PAST && !n_widens;
     const tj_widen_copies widened = {(m_widens && m_is_whole) || (n_widens && n_is_whole),
                                      (m_widens && m_zeroes) || (n_widens && n_zeroes),
                                      (m_widens && m_gathers) || (n_widens && n_gathers)};
 
-    tj_widen_describe(view, widened, tj_widens_weights(view->m.type, view->n.type) && !m_widens && !n_widens, fill);
+    tj_widen_describe(view, widened,
+                      tj_widens_weights(view->m.type, view->n.type) && !m_widens && !n_widens && !m_stored && !n_stored, fill);
+    describe_stored(view, &m, &n, fill);
     tj_template_set_flag(fill, "m_rounds", view->compute == TJ_COMPUTE_TF32 && clips_m);
     tj_template_set_flag(fill, "n_rounds", view->compute == TJ_COMPUTE_TF32 && clips_n);
     describe_tile(&m, 'm', m_lines, m_ends, m_partial, m_widens, tj_mma_copies_at_once(view, s, true), fill);
@@ -721,8 +782,14 @@ static void describe_tiles(const tj_problem *view, const tj_config *config, cons
     tj_template_set_flag(fill, "clips_cols", checks.l);
     tj_template_set_flag(fill, "moves_rows", false);
     tj_template_set_flag(fill, "moves_cols", false);
-    tj_template_set(fill, "row_of", m.load == TJ_MMA_BYTES ? "r / 2 * 16 + r % 2" : "r * 8");
-    tj_template_set(fill, "col_of", n.load == TJ_MMA_BYTES ? "c / 4 * 16 + c % 4" : "c / 2 * 8 + c % 2");
+    tj_template_set(fill, "row_of",
+                    m.neighbours == 4   ? "r / 4 * 32 + r % 4"
+                    : m.neighbours == 2 ? "r / 2 * 16 + r % 2"
+                                        : "r * 8");
+    tj_template_set(fill, "col_of",
+                    n.neighbours == 4   ? "c / 8 * 32 + c % 8"
+                    : n.neighbours == 2 ? "c / 4 * 16 + c % 4"
+                                        : "c / 2 * 8 + c % 2");
     tj_template_set(fill, "first_col", "thread_col");
 }
 

@@ -32,6 +32,8 @@ typedef enum tj_mma_load {
     TJ_MMA_WHOLE,   /* ldmatrix, as lines lie along k */
     TJ_MMA_HALVES,  /* ldmatrix transposes elements of 2 bytes */
     TJ_MMA_BYTES,   /* it transposes pairs of elements of 1 byte, which are parted after that */
+    TJ_MMA_WEIGHTS, /* so it does weights of 8 or 4 bits, 2 or 4 at once, which are widened after that */
+    TJ_MMA_UNITS,   /* weights that lie along k come two by two, and are widened after that */
     TJ_MMA_ELEMENTS /* one by one */
 } tj_mma_load;
 
@@ -44,8 +46,10 @@ typedef enum tj_mma_pass {
 
 /** How a tile lies in shared memory, and how the threads copy it. The text's M, or its N. */
 typedef struct tj_mma_tile {
-    int32_t lines, line; /* lines, and elements of one */
+    int32_t lines, line; /* lines, and stored elements of one */
     int32_t pitch;       /* elements from one line to the next */
+    int32_t bytes;       /* of an element */
+    int32_t neighbours;  /* rows of M, or columns of N, that a lane has side by side where others have one */
     int32_t width;       /* elements of one copy */
     int32_t go;          /* lines that the block copies in one go; 0: the threads cannot share a line alike */
     int32_t goes;        /* copies of a thread, in a phase */
@@ -61,8 +65,20 @@ int32_t tj_mma_copies_at_once(const tj_problem *view, const tj_mma_shape *s, boo
 /** Is the text's M, or its N, packed? */
 bool tj_mma_packs(const tj_mma_shape *s, bool is_m);
 
-/** Is the text's M, or its N, the weights, and widened where copies store it to shared memory? */
+/** Is the text's M, or its N, the weights, and widened by the product itself? */
 bool tj_mma_widens(const tj_problem *view, const tj_mma_shape *s, bool is_m);
+
+/** Do they lie in shared memory as they come? */
+static inline bool tj_mma_keeps_weights(const tj_mma_tile *t)
+{
+    return t->load == TJ_MMA_WEIGHTS || t->load == TJ_MMA_UNITS;
+}
+
+/** Are they widened where copies store them to shared memory? */
+static inline bool tj_mma_widens_copies(const tj_problem *view, const tj_mma_shape *s, const tj_mma_tile *t, bool is_m)
+{
+    return tj_mma_widens(view, s, is_m) && !tj_mma_keeps_weights(t);
+}
 
 /** How both are packed. */
 tj_pack tj_mma_pack_of(const tj_problem *view, const tj_mma_shape *s);

@@ -80,7 +80,7 @@ constexpr int TN = WN / 4;  // and in a row
 constexpr int THREADS = 32 * (BM / WM) * (BN / WN);
 constexpr int STAGES = 3;
 constexpr int BLOCKS = 1;
-constexpr int P_VECTOR = 2;  // elements that one instruction stores
+constexpr int P_VECTOR = 4;  // elements that one instruction stores
 
 // Neighbouring elements, as one instruction takes them.
 template <typename element_t, int COUNT>
@@ -121,48 +121,6 @@ __device__ __forceinline__ void wait_for_copies()
     asm volatile("cp.async.wait_group %0;" ::"n"(GROUPS));
 }
 
-// widen: integers of 8 bits, the weights, as numbers of the 16 bits that they are multiplied by. Those have every such integer, so
-// it is exact.
-// Two of the bytes of a word, those that `which` selects, as two numbers of bfloat16. 2^23 + byte has the byte as its last bits, so
-// one subtraction converts it to a float, of which the upper half has all that there is.
-__device__ __forceinline__ unsigned int widen_two(unsigned int bytes, unsigned int which)
-{
-    const float excess = 8388736.0f;  // 2^23 + 128
-    const float first = __uint_as_float(__byte_perm(bytes, 0x4b000000u, 0x7540 | (which & 0xf))) - excess;
-    const float second = __uint_as_float(__byte_perm(bytes, 0x4b000000u, 0x7540 | (which >> 8 & 0xf))) - excess;
-    return __byte_perm(__float_as_uint(first), __float_as_uint(second), 0x7632);
-}
-
-template <int COUNT>
-__device__ __forceinline__ vector_t<unsigned int, COUNT / 2> widen(const vector_t<unsigned int, COUNT / 4> &weights)
-{
-    vector_t<unsigned int, COUNT / 2> numbers;
-#pragma unroll
-    for (int word = 0; word < COUNT / 4; ++word) {
-        const unsigned int bytes = weights.element[word] ^ 0x80808080u;  // each 128 more
-        numbers.element[2 * word] = widen_two(bytes, 0x4140);
-        numbers.element[2 * word + 1] = widen_two(bytes, 0x4342);
-    }
-    return numbers;
-}
-
-// COUNT weights. What is not wanted becomes zero, and is not read.
-template <int COUNT>
-__device__ __forceinline__ vector_t<unsigned int, COUNT / 4> load_weights_or_zero(const void *from, bool is_wanted)
-{
-    vector_t<unsigned int, COUNT / 4> weights = {};
-    if (is_wanted)
-        weights = *static_cast<const vector_t<unsigned int, COUNT / 4> *>(from);
-    return weights;
-}
-
-// They become COUNT numbers of a tile.
-template <int COUNT>
-__device__ __forceinline__ void store_widened(void *to, const vector_t<unsigned int, COUNT / 4> &weights)
-{
-    *static_cast<vector_t<unsigned int, COUNT / 2> *>(to) = widen<COUNT>(weights);
-}
-
 // Products of small matrices by the tensor cores: a warp multiplies 16 rows of M by 8 columns of N, K_STEP elements deep, and adds
 // the product to 16 x 8 sums. Each lane holds a part of each of the three, a fragment. Of lane 4 g + t:
 //
@@ -191,15 +149,6 @@ __device__ __forceinline__ void load_matrices(fragment_t (&to)[4], const void *l
                  : "r"(shared));
 }
 
-// The same, transposed in units of 2 bytes: lane 4 g + t receives those numbered g of lines 2 t and 2 t + 1.
-__device__ __forceinline__ void load_transposed(fragment_t (&to)[4], const void *line)
-{
-    const unsigned int shared = static_cast<unsigned int>(__cvta_generic_to_shared(line));
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
-                 : "r"(shared));
-}
-
 __device__ __forceinline__ void multiply_add(const fragment_t (&m)[4], const fragment_t (&n)[2], sum_t &sum0, sum_t &sum1, sum_t &sum2, sum_t &sum3)
 {
     asm volatile("mma.sync.aligned.m16n8k16.row.col"
@@ -213,6 +162,43 @@ __device__ __forceinline__ void multiply_add(const fragment_t (&m)[4], const fra
                    "+f"(sum2),
                    "+f"(sum3)
                  : "r"(m[0]), "r"(m[1]), "r"(m[2]), "r"(m[3]), "r"(n[0]), "r"(n[1]));
+}
+
+// Weights that are neighbours across k, as they lie: a unit of 2 bytes holds 2 of 8 bits, or 4 of 4 bits. Of 16 lines, one for each
+// element of k, load_weights brings 8 units each, transposed. So lane 4 g + t receives unit g of lines 2 t and 2 t + 1 of both chunks,
+// in which each neighbour has just those elements of k that this lane holds of a fragment. A few instructions part one neighbour's two
+// from the rest, and make numbers of 16 bits of them, exactly:
+//
+//                unit g of line 2 t + 1      unit g of line 2 t
+//              +-------------+-------------+-------------+-------------+
+//              |      1      |      0      |      1      |      0      |   neighbours, of 8 bits each
+//              +-------------+-------------+-------------+-------------+
+//                     |                           |
+//              +------v--------------------+------v--------------------+
+//  neighbour 1 |      of line 2 t + 1      |       of line 2 t         |   16 bits each
+//              +---------------------------+---------------------------+
+constexpr int NEIGHBOURS = 2;  // weights of a unit
+constexpr int WEIGHTS_CHUNK = 16;  // stored elements of 16 bytes
+
+// Lane i says where line i begins; those beyond 15 are not asked.
+__device__ __forceinline__ void load_weights(unsigned int (&units)[2], const void *line)
+{
+    const unsigned int shared = static_cast<unsigned int>(__cvta_generic_to_shared(line));
+    asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];" : "=r"(units[0]), "=r"(units[1]) : "r"(shared));
+}
+
+// Two numbers and two others: 1 * two + more, for both types have this instruction from sm_80 on.
+__device__ __forceinline__ unsigned int add_both(unsigned int two, unsigned int more)
+{
+    asm("fma.rn.bf16x2 %0, %0, %1, %2;" : "+r"(two) : "r"(0x3f803f80u), "r"(more));
+    return two;
+}
+
+// 128 + n has n as its last 7 bits, of which bfloat16 has no more. What the eighth is worth goes to what is subtracted.
+__device__ __forceinline__ unsigned int widen_neighbour(unsigned int units, int neighbour)
+{
+    const unsigned int weights = units >> 8 * neighbour, last = (weights & 0x007f007fu) | 0x43004300u;
+    return add_both(last, (weights & 0x00800080u) | 0xc300c300u);  // -128, or -256 for a negative weight
 }
 
 // Tiles in shared memory whose lines ldmatrix reads, 8 lines at once, 16 bytes of each. In plain order these would lie in the same
@@ -232,7 +218,7 @@ constexpr int M_PITCH = M_LINE + 0;  // from one line to the next: so much more 
 constexpr int N_PITCH = N_LINE + 0;
 struct __align__(128) phase_t {
     bfloat16 M[M_LINES * M_PITCH];
-    bfloat16 N[N_LINES * N_PITCH];
+    s8 N[N_LINES * N_PITCH];
 };
 
 // Where an element of a line lies in its tile.
@@ -243,7 +229,7 @@ __device__ __forceinline__ int m_place(int line, int element)
 
 __device__ __forceinline__ int n_place(int line, int element)
 {
-    return swizzle<N_LINE / CHUNK>(line, element / CHUNK, line % 8) * CHUNK + element % CHUNK;
+    return swizzle<N_LINE / WEIGHTS_CHUNK>(line, element / WEIGHTS_CHUNK, line % 8) * WEIGHTS_CHUNK + element % WEIGHTS_CHUNK;
 }
 
 // Launch: THREADS threads in a block, at least BLOCKS blocks on a multiprocessor,
@@ -270,7 +256,7 @@ mma_bf16_512x304x704(
     const int warp_row = warp / (BN / WN) * WM;
     const int warp_col = warp % (BN / WN) * WN;
     const int thread_row = warp_row + lane / 4;
-    const int thread_col = warp_col + lane % 4 * 2;
+    const int thread_col = warp_col + lane % 4 * 2 * NEIGHBOURS;  // so many side by side, because of load_weights
 
     // This thread's share of the copies: its first elements in each tile, and how many lines the block comes further in one go.
     constexpr int M_WIDTH = 8;  // elements of one copy
@@ -278,14 +264,12 @@ mma_bf16_512x304x704(
     const int m_line = threadIdx.x / (M_LINE / M_WIDTH);
     const int m_first = threadIdx.x % (M_LINE / M_WIDTH) * M_WIDTH;
     const bfloat16 *m_from = &M[(block_row + m_line) * ld_m + m_first];
-    constexpr int N_WIDTH = 8;
+    constexpr int N_WIDTH = 16;
     constexpr int N_GO = THREADS * N_WIDTH / N_LINE;
     const int n_line = threadIdx.x / (N_LINE / N_WIDTH);
     const int n_first = threadIdx.x % (N_LINE / N_WIDTH) * N_WIDTH;
     const s8 *n_from = &N[n_line * ld_n + block_col + n_first];
     const index_t n_left = l - block_col - n_first;  // elements inside N, from this thread's first on
-
-    vector_t<unsigned int, N_WIDTH / 4> n_weights[(N_LINES + N_GO - 1) / N_GO];  // of a phase, on their way from copy to store_weights
 
     // copy: the tiles of a phase. What lies outside M and N becomes zero, and is not read.
     const auto copy = [&](phase_t &into, index_t phase) {
@@ -299,18 +283,11 @@ mma_bf16_512x304x704(
         }
 #pragma unroll
         for (int line = 0; line < N_LINES; line += N_GO) {
-            n_weights[line / N_GO] = load_weights_or_zero<N_WIDTH>(&n_from[line * ld_n], line < n_lines_left && n_left > 0);
+            s8 *to = &into.N[n_place(n_line + line, n_first)];
+            copy_async_or_zero<N_WIDTH * sizeof(s8)>(to, &n_from[line * ld_n], line < n_lines_left && n_left > 0);
         }
         m_from += BK;
         n_from += BK * ld_n;
-    };
-
-    // store_weights: those that copy has loaded, some steps after it, into the same tile.
-    const auto store_weights = [&](phase_t &into) {
-#pragma unroll
-        for (int line = 0; line < N_LINES; line += N_GO) {
-            store_widened<N_WIDTH>(&into.N[n_place(n_line + line, n_first)], n_weights[line / N_GO]);
-        }
     };
 
     // load: the fragments of one step, for the rows and columns of this warp.
@@ -323,13 +300,14 @@ mma_bf16_512x304x704(
             load_matrices(fragment, &from.M[m_place(row + lane % 16, step * K_STEP + lane / 16 * CHUNK)]);
         }
 #pragma unroll
-        for (int c = 0; c < WN / 8; c += 2) {
-            const int col = warp_col + 8 * c;
-            fragment_t fragment[4];  // of two products: columns 0 to 7 and 8 to 15
-            load_transposed(fragment, &from.N[n_place(step * K_STEP + lane % 16, col + lane / 16 * 8)]);
+        for (int c = 0; c < WN / 8; c += NEIGHBOURS) {
+            fragment_t units[2];
+            load_weights(units, &from.N[n_place(step * K_STEP + lane % 16, (warp_col + 8 * c) / (NEIGHBOURS / 2))]);
 #pragma unroll
-            for (int i = 0; i < 4; ++i)
-                n[step % 2][c + i / 2][i % 2] = fragment[i];
+            for (int i = 0; i < NEIGHBOURS; ++i)
+#pragma unroll
+                for (int chunk = 0; chunk < 2; ++chunk)
+                    n[step % 2][c + i][chunk] = widen_neighbour(units[chunk], i);
         }
     };
 
@@ -342,7 +320,7 @@ mma_bf16_512x304x704(
             for (int i = 0; i < WN / 8; ++i) {
                 // To and fro, so that a fragment in two neighbouring products is read once.
                 const int c = r % 2 == 0 ? i : WN / 8 - 1 - i;
-                const int col = 2 * c, next = col + 1;
+                const int col = c / NEIGHBOURS * 2 * NEIGHBOURS + c % NEIGHBOURS, next = col + NEIGHBOURS;  // NEIGHBOURS products take turns
                 multiply_add(m[step % 2][r], n[step % 2][c], sum[2 * r][col], sum[2 * r][next], sum[2 * r + 1][col], sum[2 * r + 1][next]);
             }
     };
@@ -350,7 +328,6 @@ mma_bf16_512x304x704(
 #pragma unroll
     for (int s = 0; s < STAGES - 1; ++s) {
         copy(tiles[s], s);
-        store_weights(tiles[s]);
         commit_copies();
     }
     wait_for_copies<STAGES - 2>();
@@ -366,8 +343,6 @@ mma_bf16_512x304x704(
             if (step + 1 < STEPS) {
                 load(tiles[current], step + 1);
             } else if (phase + 1 < phases) {
-                if (phase + STAGES - 1 < phases)
-                    store_weights(tiles[free]);
                 wait_for_copies<STAGES - 2>();
                 __syncthreads();  // the next phase's tiles are complete, and nobody needs this phase's any more
                 load(tiles[next], 0);
@@ -389,7 +364,7 @@ mma_bf16_512x304x704(
         const index_t Row = block_row + thread_row + r * 8;
 #pragma unroll
         for (int c = 0; c < TN; c += P_VECTOR) {
-            const index_t Col = block_col + thread_col + c / 2 * 8 + c % 2;
+            const index_t Col = block_col + thread_col + c / 4 * 16 + c % 4;
             if (Col >= l)  // all P_VECTOR of them, or none
                 break;
             vector_t<output_t, P_VECTOR> value;
