@@ -234,6 +234,23 @@ static tj_status run_exhaustive(search *s, tj_error *err)
     return status;
 }
 
+/* A config that is tried first is no round's to choose. */
+static tj_status set_first(search *s, const tj_config *first, size_t count, bool is_chosen, tj_error *err)
+{
+    for (size_t i = 0; i < count; i++) {
+        tj_config resolved = first[i];
+        int32_t index;
+
+        if (tj_config_resolve(s->problem, &resolved, NULL) != TJ_OK || tj_search_family(s, first[i].family) < 0)
+            continue;
+        index = tj_points_intern(s, &first[i]);
+        if (index < 0)
+            return tj_fail_memory(err, "the configs of a search");
+        s->point[index].is_chosen = is_chosen;
+    }
+    return TJ_OK;
+}
+
 /* The default and what records say come before all else. */
 static tj_status run_first(search *s, const tj_config *first, size_t count, tj_error *err)
 {
@@ -324,8 +341,12 @@ tj_status tj_search(const tj_problem *problem, const tj_tune_options *given, con
         announce(&s, &first[i]);
     status = tj_points_take_up(&s, err);
     /* The first round is chosen before the first configs are tried, so that both compile at the same time. */
-    if (status == TJ_OK && options->strategy != TJ_EXHAUSTIVE)
-        ahead = next_round(&s, propose, first_count);
+    if (status == TJ_OK && options->strategy != TJ_EXHAUSTIVE) {
+        status = set_first(&s, first, first_count, true, err);
+        ahead = status == TJ_OK ? next_round(&s, propose, first_count) : ahead;
+    }
+    if (status == TJ_OK)
+        status = set_first(&s, first, first_count, false, err);
     if (status == TJ_OK)
         status = run_first(&s, first, first_count, err);
     if (status == TJ_OK)
