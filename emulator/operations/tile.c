@@ -88,6 +88,17 @@ static void land_load(const emu_arrival *a)
     emu_bulk_complete(a);
 }
 
+/* What a store writes of a line: a GPU stores chunks of 16 bytes, the last one whole, also where the tensor ends within it (H100). */
+static emu_tile_line stored_line(const emu_arrival *a, uint32_t n)
+{
+    emu_tile_line line = emu_tile_line_at(&a->tensor, a->coordinate, n);
+    const uint32_t elements = CHUNK / emu_element_bytes((emu_element)a->tensor.element);
+
+    if (line.is_inside)
+        line.count += (elements - (line.first + line.count) % elements) % elements;
+    return line;
+}
+
 static void land_lines(const emu_arrival *a, void (*put)(const emu_arrival *, const emu_place *, const emu_place *, uint32_t))
 {
     const emu_tensor *t = &a->tensor;
@@ -96,7 +107,7 @@ static void land_lines(const emu_arrival *a, void (*put)(const emu_arrival *, co
     uint8_t line[MOST_LINE], known[MOST_LINE];
 
     for (uint32_t n = 0; n < lines; n++) {
-        const emu_tile_line where = emu_tile_line_at(t, a->coordinate, n);
+        const emu_tile_line where = stored_line(a, n);
         const uint32_t first = where.first * size, length = where.count * size;
         const emu_place from = {line + first, NULL, 0, S_GENERIC, NULL};
         emu_place to;

@@ -53,6 +53,7 @@ Test(wgmma, says_which_constraint_does_not_hold)
         {CUBES(256, .m.type = TJ_BF16, .epilogue.has_beta = 1), "wgmma:store=boxes", "store=boxes writes P by a tensor map"},
         {CUBES(256, .m.type = TJ_BF16), "wgmma:store=boxes,splits=2", "without beta and without splits"},
         {BF16(256, 256, 256, .p.ld = 260), "wgmma:store=boxes", "begin at multiples of 16 bytes"},
+        {BF16(256, 256, 180, .p.ld = 192), "wgmma:store=boxes", "columns are whole 16 bytes"},
         {CUBES(256, .m.type = TJ_BF16), "wgmma:bn=256,stages=5", "5 stages of tiles of 128 x 64 and 64 x 256 need "},
     };
 

@@ -84,7 +84,7 @@ static const char *const constraints[] = {
     "types of 8 bits and tf32 lie along k, or are packed",
     "no operand is an array of pointers; pack: j, k, l, leading dimensions, strides and the batch are fixed",
     "release=late is not for e4m3 and e5m2, whose sums of a phase are waited for",
-    "store=boxes: so it is with P, which has an even number of columns; no beta, no splits, no groups",
+    "store=boxes: so it is with P, whose columns are whole 16 bytes; no beta, no splits, no groups",
     "BM is a multiple of 64 times multipliers, with pingpong=yes of 64; BN of 16",
     "a thread that multiplies has registers for its sums and 32 more: block tiles of at most 128 x 256, 256 x 192 or 192 x 192",
     "pingpong=yes: block tiles of at most 64 x 256, 128 x 192 or 192 x 128",
@@ -194,8 +194,8 @@ int32_t tj_wgmma_sum_registers(const tj_wgmma_shape *s)
 static bool has_boxes(const tj_problem *view, const tj_wgmma_shape *s)
 {
     return s->splits <= 1 && view->groups.count == 0 && !view->epilogue.has_beta && !tj_stride_is_pointers(view->p.stride) &&
-           tj_access_lines_begin_at(view, TJ_MATRIX_P, CHUNK / tj_facts_of(view->p.type)->bytes) &&
-           tj_access_fits_output(view, 2) &&
+           tj_access_fits_output(view,
+                                 CHUNK / tj_facts_of(view->p.type)->bytes) && /* the last chunk of a line is stored whole */
            (tj_access_sums(view, s->splits) == 1 || tj_facts_of(view->p.type)->bytes > 1); /* a line of a box has 16 bytes */
 }
 
@@ -366,10 +366,10 @@ static tj_status check_store(const tj_problem *view, const tj_wgmma_shape *s, tj
 {
     if (s->store != TJ_WGMMA_BOXES || has_boxes(view, s))
         return TJ_OK;
-    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                   "store=boxes writes P by a tensor map: without beta and without splits or groups, where its lines and the "
-                   "products of a "
-                   "batch begin at multiples of 16 bytes and its columns are even in number: use store=lines");
+    return tj_fail(
+        err, TJ_ERR_INVALID_ARGUMENT,
+        "store=boxes writes P by a tensor map: without beta and without splits or groups, where its lines and the "
+        "products of a batch begin at multiples of 16 bytes and a line's columns are whole 16 bytes: use store=lines");
 }
 
 static int32_t stages_that_fit(const tj_problem *view, tj_wgmma_shape s)
