@@ -328,6 +328,38 @@ static void maps_of_tiled(uint64_t in, uint64_t out, void **parameters)
     parameters[1] = &to;
 }
 
+/* A tensor of 6 elements: the last 16 bytes of its line are stored whole, and two elements behind it are lost. */
+static const char whole_chunks[] =
+    PRELUDE "extern \"C\" __global__ void kernel(const float *in, float *out, const __grid_constant__ Map to)\n"
+            "{\n"
+            "    __shared__ __align__(128) float line[32];\n"
+            "    line[threadIdx.x] = 2 * in[threadIdx.x];\n"
+            "    asm volatile(\"fence.proxy.async.shared::cta;\" ::: \"memory\");\n"
+            "    __syncthreads();\n"
+            "    if (threadIdx.x == 0) {\n"
+            "        asm volatile(\"cp.async.bulk.tensor.1d.global.shared::cta.bulk_group [%0, {%1}], "
+            "[%2];\\ncp.async.bulk.commit_group;\"\n"
+            "                     :: \"l\"(&to), \"r\"(0), \"r\"(address(line)) : \"memory\");\n"
+            "        asm volatile(\"cp.async.bulk.wait_group.read 0;\" ::: \"memory\");\n"
+            "    }\n"
+            "}\n";
+
+static float wanted_of_whole_chunks(int i, const float *in)
+{
+    return 2 * in[i];
+}
+
+static void maps_of_whole_chunks(uint64_t in, uint64_t out, void **parameters)
+{
+    static map to;
+    const uint64_t extent[1] = {6}, none[1] = {0};
+    const unsigned box[1] = {32}, step[1] = {1};
+
+    (void)in;
+    cr_assert(eq(int, cu.encode(&to, F32, 1, out, extent, none, box, step, 0, PLAIN, 0, 0), 0));
+    parameters[0] = &to;
+}
+
 /* Each block of a cluster brings half of a tile to both, and both add theirs up in global memory. */
 static const char shared_tiles[] = PRELUDE
     "extern \"C\" __global__ void __cluster_dims__(2, 1, 1) kernel(const float *in, float *out, const __grid_constant__ Map "
@@ -478,11 +510,12 @@ static const program programs[] = {
     {"tiled", tiled, "sm_90", wanted_of_tiled, {1, 1, 1}, 64, 1924, .prepare = maps_of_tiled},
     {"shared tiles", shared_tiles, "sm_90", wanted_of_shared_tiles, {2, 1, 1}, 32, 32, .prepare = maps_of_shared_tiles},
     {"product", product_text, "sm_90", wanted_of_product, {2, 1, 1}, 160, 4096, .prepare = maps_of_product},
+    {"whole chunks", whole_chunks, "sm_90", wanted_of_whole_chunks, {1, 1, 1}, 32, 8, .prepare = maps_of_whole_chunks},
     {"beyond", tiled, "sm_90", wanted_of_tiled, {1, 1, 1}, 64, 0, .prepare = maps_beyond}};
 
 Test(tile, programs_are_right_and_silent)
 {
-    expect_right_and_silent(nvrtc_or_skip("emulator/tile"), programs, 3);
+    expect_right_and_silent(nvrtc_or_skip("emulator/tile"), programs, 4);
 }
 
 #define TILED &programs[0]
@@ -553,7 +586,7 @@ static const broken mutations[] = {
      {"&to", "wait_group"},
      0,
      "never written"},
-    {&programs[3],
+    {&programs[4],
      "beyond the memory",
      "2 * v + 1",
      "2 * v + 2",
