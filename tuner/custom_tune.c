@@ -9,11 +9,9 @@
 #include "custom_tune.h"
 
 #include <math.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "clock.h"
 #include "custom_bench.h"
@@ -22,10 +20,11 @@
 #include "error.h"
 #include "image.h"
 #include "measure.h"
+#include "parallel.h"
 #include "search.h"
 #include "winner.h"
 
-enum { MOST_THREADS = 64, MOST_LISTED = 1 << 20, MOST_DRAWS = 1 << 16, TURNS = 20, SAMPLE_SHARE = 3 };
+enum { MOST_LISTED = 1 << 20, MOST_DRAWS = 1 << 16, TURNS = 20, SAMPLE_SHARE = 3 };
 
 static const double FINAL_BAND = 1.08;                     /* times the best: what stays loaded for the finals */
 static const double FINAL_SECONDS = 8, FINAL_SHARE = 0.25; /* at most, and of the budget */
@@ -120,28 +119,21 @@ static void build(tuning *t, candidate *c)
         c->trial.compile_ms = 1e3 * (tj_clock_s() - start);
 }
 
-static void *work(void *payload)
+static void take_jobs(void *payload, int part)
 {
     batch *b = payload;
 
+    (void)part;
     for (size_t i; (i = atomic_fetch_add(&b->next, 1)) < b->jobs;)
         build(b->of, &b->job[i]);
-    return NULL;
 }
 
-/* Threads that cannot be had are done without: the caller works too. */
 static void build_all(tuning *t, candidate *job, size_t jobs)
 {
     batch b = {.of = t, .job = job, .jobs = jobs};
-    pthread_t thread[MOST_THREADS];
-    size_t threads = 0;
+    const size_t threads = (size_t)t->options.threads;
 
-    while (threads + 1 < jobs && threads + 1 < (size_t)t->options.threads &&
-           pthread_create(&thread[threads], NULL, work, &b) == 0)
-        threads++;
-    (void)work(&b);
-    while (threads > 0)
-        (void)pthread_join(thread[--threads], NULL);
+    tj_in_parallel((int)(jobs < threads ? jobs : threads), take_jobs, &b);
 }
 
 static void release(candidate *c)
@@ -538,10 +530,7 @@ static tj_status check_options(const tj_custom *custom, const tj_tune_options *o
 
 static void settle_options(tuning *t)
 {
-    long processors = sysconf(_SC_NPROCESSORS_ONLN);
-
-    processors = t->options.threads > 0 ? t->options.threads : processors;
-    t->options.threads = processors < 1 ? 1 : processors > MOST_THREADS ? MOST_THREADS : (int32_t)processors;
+    t->options.threads = tj_thread_count(t->options.threads);
     t->budget = tj_tune_budget(&t->options) > 0 ? tj_tune_budget(&t->options) : (double)INFINITY;
     t->limit = t->options.evaluations > 0             ? t->options.evaluations
                : t->options.strategy == TJ_EXHAUSTIVE ? INT64_MAX

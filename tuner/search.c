@@ -234,38 +234,41 @@ static tj_status run_exhaustive(search *s, tj_error *err)
     return status;
 }
 
-/* A config that is tried first is no round's to choose. */
-static tj_status set_first(search *s, const tj_config *first, size_t count, bool is_chosen, tj_error *err)
+/* *index: the point of a config that is to be tried before all others; -1: it does not suit the problem or the search. */
+static tj_status find_first(search *s, const tj_config *first, int32_t *index, tj_error *err)
 {
-    for (size_t i = 0; i < count; i++) {
-        tj_config resolved = first[i];
-        int32_t index;
+    tj_config resolved = *first;
 
-        if (tj_config_resolve(s->problem, &resolved, NULL) != TJ_OK || tj_search_family(s, first[i].family) < 0)
-            continue;
-        index = tj_points_intern(s, &first[i]);
-        if (index < 0)
-            return tj_fail_memory(err, "the configs of a search");
-        s->point[index].is_chosen = is_chosen;
+    *index = -1;
+    if (tj_config_resolve(s->problem, &resolved, NULL) != TJ_OK || tj_search_family(s, first->family) < 0)
+        return TJ_OK;
+    *index = tj_points_intern(s, first);
+    return *index < 0 ? tj_fail_memory(err, "the configs of a search") : TJ_OK;
+}
+
+/* What is tried first is no round's to choose. */
+static tj_status mark_first(search *s, const tj_config *first, size_t count, tj_error *err)
+{
+    tj_status status = TJ_OK;
+    int32_t index;
+
+    for (size_t i = 0; i < count && status == TJ_OK; i++) {
+        status = find_first(s, &first[i], &index, err);
+        if (index >= 0)
+            s->point[index].is_chosen = true;
     }
-    return TJ_OK;
+    return status;
 }
 
 /* The default and what records say come before all else. */
 static tj_status run_first(search *s, const tj_config *first, size_t count, tj_error *err)
 {
     tj_status status = TJ_OK;
+    int32_t index;
 
     for (size_t i = 0; i < count && status == TJ_OK && !is_over(s); i++) {
-        tj_config resolved = first[i];
-        int32_t index;
-
-        if (tj_config_resolve(s->problem, &resolved, NULL) != TJ_OK || tj_search_family(s, first[i].family) < 0)
-            continue;
-        index = tj_points_intern(s, &first[i]);
-        if (index < 0)
-            return tj_fail_memory(err, "the configs of a search");
-        if (s->point[index].trial == TJ_NO_TRIAL)
+        status = find_first(s, &first[i], &index, err);
+        if (index >= 0 && s->point[index].trial == TJ_NO_TRIAL)
             status = try_point(s, index, err);
     }
     return status;
@@ -342,11 +345,10 @@ tj_status tj_search(const tj_problem *problem, const tj_tune_options *given, con
     status = tj_points_take_up(&s, err);
     /* The first round is chosen before the first configs are tried, so that both compile at the same time. */
     if (status == TJ_OK && options->strategy != TJ_EXHAUSTIVE) {
-        status = set_first(&s, first, first_count, true, err);
-        ahead = status == TJ_OK ? next_round(&s, propose, first_count) : ahead;
+        status = mark_first(&s, first, first_count, err);
+        if (status == TJ_OK)
+            ahead = next_round(&s, propose, first_count);
     }
-    if (status == TJ_OK)
-        status = set_first(&s, first, first_count, false, err);
     if (status == TJ_OK)
         status = run_first(&s, first, first_count, err);
     if (status == TJ_OK)
