@@ -89,7 +89,6 @@ static const habits plain = {
 static const habits streams = {
     /* simt, skinny, strip */
     .start = 157,
-    .warp_start = 0,
     .fetch_cycles = 1.15,
     .wait = 830,
     .shared_wait = 33,
@@ -374,7 +373,6 @@ static double reduce_cycles(const tj_device_facts *facts, const tj_counts *c, co
 static double exposed_share(const tj_device_facts *facts, const tj_counts *c, double resident)
 {
     const double blocks = fmin(resident, ceil((double)c->blocks / facts->sm_count));
-
     const double waves = habits_of(c) == &streams ? (double)c->blocks / (facts->sm_count * blocks) : 1;
 
     return fmin(1, habits_of(c)->overlap_blocks / blocks) / fmax(1, (double)c->phases) / fmax(1, waves);

@@ -35,8 +35,7 @@ typedef struct operand {
     tj_mma_tile tile;
     int64_t count, width;  /* lines, and elements of one */
     int64_t batch, repeat; /* repeat: blocks that load the same tile */
-    int32_t bytes;         /* of an element in shared memory, where one of two weights counts as such */
-    int32_t stored_bytes;  /* and where it comes from: less, where weights are widened */
+    int32_t stored_bytes;  /* of an element where it comes from: less, where copies widen weights */
     bool is_m, along_k;
 } operand;
 
@@ -55,7 +54,6 @@ static operand operand_of(const tj_problem *view, const tj_problem *packed, cons
         .width = is_packed ? matrix->ld : lines.width.extent,
         .batch = packed->batch,
         .repeat = is_m ? counts->col_blocks : counts->row_blocks,
-        .bytes = tj_mma_tile_of(packed, s, is_m).bytes,
         .stored_bytes = tj_facts_of(matrix->type)->bytes,
         .is_m = is_m,
         .along_k = is_m == (matrix->layout == TJ_ROW_MAJOR),
@@ -113,7 +111,7 @@ static void count_tile_stores(const operand *o, const tj_mma_shape *s, int64_t t
     enum { WORD = 4 };
     const tj_mma_tile *const t = &o->tile;
     const int32_t x = t->line / t->width, threads = tj_least(s->threads, x * t->lines);
-    tj_lanes lanes = {.element_bytes = WORD, .width = t->width * o->bytes / WORD, .is_shared = true};
+    tj_lanes lanes = {.element_bytes = WORD, .width = t->width * t->bytes / WORD, .is_shared = true};
     const int32_t warps = threads / TJ_WARP * t->goes;
 
     for (int32_t go = 0; go < (traffic->is_estimate ? 1 : t->goes); go++)
@@ -122,7 +120,7 @@ static void count_tile_stores(const operand *o, const tj_mma_shape *s, int64_t t
                 const int32_t thread = first + lanes.count;
 
                 lanes.lane[lanes.count] = lanes.count;
-                lanes.address[lanes.count] = place_of(t, o->bytes, go * t->go + thread / x, thread % x * t->width);
+                lanes.address[lanes.count] = place_of(t, t->bytes, go * t->go + thread / x, thread % x * t->width);
             }
             tj_lanes_add(traffic, &lanes, 0, traffic->is_estimate ? times * warps : times);
         }
@@ -148,7 +146,7 @@ static void count_passing(const operand *o, const tj_mma_shape *s, int64_t times
         return;
     }
     counts->async_bytes += loads->bytes;
-    counts->work[TJ_PIPE_SHARED] += loads->requests * o->tile.width * o->bytes / 4;
+    counts->work[TJ_PIPE_SHARED] += loads->requests * o->tile.width * o->tile.bytes / 4;
 }
 
 /* Of 16 rows of M or columns of N the one that a lane asks for, and the k of a step. */
@@ -158,7 +156,7 @@ typedef struct element {
 
 static element element_of(const operand *o, int32_t lane, int32_t part)
 {
-    const int32_t chunk = TJ_MMA_CHUNK / o->bytes;
+    const int32_t chunk = TJ_MMA_CHUNK / o->tile.bytes;
 
     switch (o->tile.load) {
     case TJ_MMA_WHOLE:
@@ -186,7 +184,7 @@ static void count_fragment(const operand *o, int32_t first_across, int32_t first
     /* ldmatrix knows units of 2 bytes alone. */
     tj_lanes lanes = {.count = o->tile.load == TJ_MMA_WEIGHTS ? TJ_WARP / 2 : TJ_WARP,
                       .element_bytes = is_unit      ? 2 / numbers
-                                       : by_element ? o->bytes
+                                       : by_element ? o->tile.bytes
                                                     : 2,
                       .width = by_element ? 1 : TJ_MMA_CHUNK / 2,
                       .is_shared = true};
@@ -198,7 +196,7 @@ static void count_fragment(const operand *o, int32_t first_across, int32_t first
 
             lanes.lane[lane] = lane;
             lanes.address[lane] =
-                o->along_k ? place_of(&o->tile, o->bytes, across, k) : place_of(&o->tile, o->bytes, k, across);
+                o->along_k ? place_of(&o->tile, o->tile.bytes, across, k) : place_of(&o->tile, o->tile.bytes, k, across);
         }
         tj_lanes_add(traffic, &lanes, 0, times);
     }
@@ -338,7 +336,7 @@ static int32_t registers_of_copies(const tj_problem *view, const tj_mma_shape *s
         if (t->pass == TJ_MMA_PAST)
             copies += t->lines * t->line / t->width;
         else
-            loaded += t->pass == TJ_MMA_THROUGH ? elements * both[i]->bytes / 8 : elements;
+            loaded += t->pass == TJ_MMA_THROUGH ? elements * both[i]->tile.bytes / 8 : elements;
     }
     return copies / s->threads * (view->compute == TJ_COMPUTE_TF32 ? 10 : 13) / 10 + loaded;
 }

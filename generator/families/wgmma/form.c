@@ -191,12 +191,13 @@ int32_t tj_wgmma_sum_registers(const tj_wgmma_shape *s)
     return s->wm * s->bn / WARPGROUP * (s->promotes ? 2 : 1);
 }
 
+/* A line of a box has 16 bytes, and the last 16 of a line of P are stored whole. */
 static bool has_boxes(const tj_problem *view, const tj_wgmma_shape *s)
 {
+    const int32_t bytes = tj_facts_of(view->p.type)->bytes;
+
     return s->splits <= 1 && view->groups.count == 0 && !view->epilogue.has_beta && !tj_stride_is_pointers(view->p.stride) &&
-           tj_access_fits_output(view,
-                                 CHUNK / tj_facts_of(view->p.type)->bytes) && /* the last chunk of a line is stored whole */
-           (tj_access_sums(view, s->splits) == 1 || tj_facts_of(view->p.type)->bytes > 1); /* a line of a box has 16 bytes */
+           tj_access_fits_output(view, CHUNK / bytes) && (tj_access_sums(view, s->splits) == 1 || bytes > 1);
 }
 
 tj_wgmma_output tj_wgmma_output_of(const tj_problem *view, const tj_wgmma_shape *s)
