@@ -67,23 +67,27 @@ run_program() {
     fi
 }
 
+# Most of a case is compiling it, on one core: eight runs, each with a seed of its own, share the cases.
+run_drawn() {
+    local name=$1 seconds=$2 kept=$3 cases=$4 program
+    if program=$(find_program "$name"); then
+        run "$name" "$seconds" "$kept" xargs -P "$(nproc)" -I{} "$program" "$((cases / 8))" {} < <(seq "$seed" "$((seed + 7))")
+    else
+        report_missing "$name"
+    fi
+}
+
 run_program tilejit 30 '^OK' doctor
 run_program gpu_launching 60 '^gpu/'
 run_program gpu_fallback 60 '^gpu/'
 run_program gpu_rounding 60 '^gpu/'
-run_program gpu_epilogues 120 '^gpu/|^largest' "${EPILOGUES:-108}" "$seed"
 run_program gpu_reductions 60 '^gpu/'
 run_program gpu_grouped 90 '^gpu/' 100 "$seed"
 run_program gpu_f32_split 90 '^gpu/|4096x4096'
 run_program gpu_background 90 '^gpu/'
 run_program gpu_proving 60 '^gpu/|proof says'
-# Most of a case is compiling it, on one core: eight runs, each with a seed of its own, beside one another.
-if products=$(find_program gpu_products); then
-    run gpu_products 300 '^gpu/' xargs -P "$(nproc)" -I{} "$products" "$((${CASES:-800} / 8))" {} \
-        < <(seq "$seed" "$((seed + 7))")
-else
-    report_missing gpu_products
-fi
+run_drawn gpu_epilogues 240 '^gpu/|^largest' "${EPILOGUES:-224}"
+run_drawn gpu_products 300 '^gpu/' "${CASES:-800}"
 run_program gpu_space 240 '^gpu/' "${PAIRS:-5000}" "$seed"
 if space=$(find_program gpu_space); then
     run gpu_space_all 240 '^gpu/' "$space" all 33x40x35 33x17x35x2:f16 17x33x9:f64
