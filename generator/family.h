@@ -49,6 +49,7 @@ struct tj_family {
     enum {
         TJ_REDUCES_NOT,
         TJ_REDUCES_BY_WARP, /* a thread has rows r and columns c of P, and a warp combines what its lanes know of each */
+        TJ_REDUCES_BY_PATH, /* the same, in whichever of several kernels the device chooses: each has tiles of its own */
         TJ_REDUCES_BY_TILE, /* a thread has one element, and a block combines its tile of TILE_WIDTH x TILE_WIDTH */
         TJ_REDUCES_BY_ROWS  /* a thread has one element after the other, and a block combines some rows of its tile at a time */
     } reduces;              /* rows and columns (tj_epilogue_reduces): with a kernel behind, templates/parts/combine.cuh */
@@ -116,6 +117,12 @@ struct tj_family {
     /** The same, before all parameters are known (tj_views_hopeless). NULL: nothing is known before. */
     bool (*is_hopeless)(const tj_problem *view, const tj_config *config, size_t known);
 };
+
+/** Does a thread keep what it has found of each of its rows and columns until all of them are stored? */
+static inline bool tj_reduces_by_thread(const tj_family *family)
+{
+    return family->reduces == TJ_REDUCES_BY_WARP || family->reduces == TJ_REDUCES_BY_PATH;
+}
 
 /** f32, f64, f16 and bf16: of a family whose sums are floats, converted one by one. */
 #define TJ_FLOAT_TYPES (1U << TJ_F32 | 1U << TJ_F64 | 1U << TJ_F16 | 1U << TJ_BF16)

@@ -207,7 +207,7 @@ static tj_status describe_epilogue(const tj_problem *view, const tj_family *fami
     const bool is_wide = form->align[TJ_MATRIX_P] > 0, is_whole_products = tj_product_step(form)->grid == TJ_GRID_PRODUCTS;
     const bool pairs = tj_epilogue_pairs(&view->epilogue);
     tj_expression_sums sums = {is_wide ? "sum[r][c + i]" : "Pvalue", is_wide ? "sum[r][c + 2 * i + 1]" : "beside", is_wide,
-                               family->reduces == TJ_REDUCES_BY_WARP};
+                               tj_reduces_by_thread(family)};
     bool has_map = false;  /* P is stored by the copy engine, from boxes in shared memory */
     bool converts = false; /* integers go on as floats, or as integers of 64 bits, where there is more to compute */
 

@@ -46,8 +46,7 @@ static int64_t results_of(const tj_problem *view, const tj_reduction_slots *slot
                : -1;
 }
 
-/* Of one launch: a larger batch takes several, which use the same workspace one after the other. */
-static int64_t workspace_bytes(const tj_problem *view, const tj_reduction_slots *slots)
+int64_t tj_reductions_bytes(const tj_problem *view, const tj_reduction_slots *slots)
 {
     const int64_t results = results_of(view, slots);
     int64_t bytes;
@@ -60,7 +59,7 @@ static int64_t workspace_bytes(const tj_problem *view, const tj_reduction_slots 
 
 tj_status tj_reductions_check(const tj_problem *view, const tj_reduction_slots *slots, tj_error *err)
 {
-    if (!tj_epilogue_reduces(&view->epilogue) || workspace_bytes(view, slots) >= 0)
+    if (!tj_epilogue_reduces(&view->epilogue) || tj_reductions_bytes(view, slots) >= 0)
         return TJ_OK;
     return tj_fail(
         err, TJ_ERR_INVALID_ARGUMENT,
@@ -68,8 +67,8 @@ tj_status tj_reductions_check(const tj_problem *view, const tj_reduction_slots *
         (long long)view->j.extent, (long long)view->l.extent);
 }
 
-/* The kernel behind the product takes its outputs and the workspace. */
-static void list_arguments(const tj_problem *view, tj_launch_step *step)
+/* The kernel behind the product takes its outputs and the results. */
+static void list_arguments(const tj_problem *view, const tj_reduction_slots *slots, tj_launch_step *step)
 {
     for (int i = 0; i < view->epilogue.expression.operands; i++)
         if (view->epilogue.expression.operand[i].reduction != TJ_REDUCE_NOT) {
@@ -77,7 +76,23 @@ static void list_arguments(const tj_problem *view, tj_launch_step *step)
                 step->arg[step->arg_count++] = (tj_argument){TJ_ARG_WITH_STRIDE, i};
             step->arg[step->arg_count++] = (tj_argument){TJ_ARG_WITH, i};
         }
-    step->arg[step->arg_count++] = (tj_argument){TJ_ARG_WORKSPACE, 0};
+    if (slots->of_row_by_path[0] > 0)
+        step->arg[step->arg_count++] = (tj_argument){TJ_ARG_WORKSPACE, slots->path_slice};
+    step->arg[step->arg_count++] = (tj_argument){TJ_ARG_WORKSPACE, slots->slice};
+}
+
+/* How many slots the kernel of each path fills. */
+static void describe_paths(const tj_reduction_slots *slots, tj_template_params *fill)
+{
+    static const char *const row_slots[] = {"f16_row_slots", "bf16_row_slots", "f32_row_slots"}, *const col_slots[] = {
+                                                                                                     "f16_col_slots",
+                                                                                                     "bf16_col_slots",
+                                                                                                     "f32_col_slots"};
+
+    for (int path = 0; path < TJ_REDUCTION_PATHS; path++) {
+        tj_template_set_int(fill, row_slots[path], slots->of_row_by_path[path]);
+        tj_template_set_int(fill, col_slots[path], slots->of_col_by_path[path]);
+    }
 }
 
 void tj_reductions_describe(const tj_problem *view, const tj_reduction_slots *slots, tj_template_params *fill,
@@ -87,7 +102,9 @@ void tj_reductions_describe(const tj_problem *view, const tj_reduction_slots *sl
 
     if (!tj_epilogue_reduces(&view->epilogue))
         return;
-    form->workspace_bytes = workspace_bytes(view, slots);
+    form->result_bytes = tj_reductions_bytes(view, slots);
+    if (form->workspace_bytes == 0)
+        form->workspace_bytes = form->result_bytes;
     combine = tj_step_add(view, "combine", false, fill, form);
     combine->grid = TJ_GRID_LINES;
     combine->block_x = COMBINE_THREADS;
@@ -96,12 +113,14 @@ void tj_reductions_describe(const tj_problem *view, const tj_reduction_slots *sl
     combine->overlaps = 1;
     if (!fill)
         return;
-    list_arguments(view, combine);
+    list_arguments(view, slots, combine);
     tj_template_set_int(fill, "row_slots", slots->of_row);
     tj_template_set_int(fill, "col_slots", slots->of_col);
     tj_template_set_int(fill, "col_results", slots->of_row * count_of(view, TJ_BY_ROW) * view->j.extent);
     tj_template_set_int(fill, "results", results_of(view, slots));
     tj_template_set_int(fill, "reductions", tj_reductions_of(view));
+    if (slots->of_row_by_path[0] > 0)
+        describe_paths(slots, fill);
     tj_template_set_flag(fill, "reduces_by_warp", slots->lane_cols > 0);
     if (slots->lane_cols == 0)
         return;
@@ -126,7 +145,7 @@ typedef struct printing {
     char name[NAME_BYTES]; /* of the output */
     char so_far[NAME_BYTES + 8];
     int number; /* among the outputs for rows, or for columns */
-    bool by_rows, is_sum, pairs, is_batched, by_warp;
+    bool by_rows, is_sum, pairs, is_batched, by_warp, by_path;
     int operand, place; /* place: among all reductions */
 } printing;
 
@@ -274,7 +293,10 @@ static void print_all(const printing *p, bool is_first, tj_text *out)
     (void)snprintf(other, sizeof other, "W[%s]", place);
     say(out, "%s %s = %s;\n", p->real, p->so_far, start_of(p));
     say(out, "if (place < %s) {\n#pragma unroll 4\n", lines);
-    say(out, "    for (long long slot = group; slot < %s; slot += COMBINE_GROUPS)\n", p->by_rows ? "ROW_SLOTS" : "COL_SLOTS");
+    say(out, "    for (long long slot = group; slot < %s; slot += COMBINE_GROUPS)\n",
+        p->by_path   ? (p->by_rows ? "row_slots" : "col_slots")
+        : p->by_rows ? "ROW_SLOTS"
+                     : "COL_SLOTS");
     say_step(p, "        ", "", other, out);
     say(out, "}\n%sfound[group][lane] = %s;\n__syncthreads();\n",
         is_first ? "" : "__syncthreads();  // all are done with the last ones\n", p->so_far);
@@ -307,7 +329,8 @@ static void print_all_lines(const tj_problem *view, const tj_family *family, tj_
                       .is_sum = e->operand[i].reduction == TJ_REDUCE_SUM,
                       .pairs = tj_epilogue_pairs(&view->epilogue),
                       .is_batched = view->batch != 1,
-                      .by_warp = family->reduces == TJ_REDUCES_BY_WARP,
+                      .by_warp = tj_reduces_by_thread(family),
+                      .by_path = family->reduces == TJ_REDUCES_BY_PATH,
                       .operand = i};
 
         if (e->operand[i].reduction == TJ_REDUCE_NOT)
@@ -344,6 +367,7 @@ tj_status tj_reductions_print(const tj_problem *view, const tj_family *family, t
     tj_template_set_flag(fill, "reduces_rows", count_of(view, TJ_BY_ROW) > 0);
     tj_template_set_flag(fill, "reduces_cols", count_of(view, TJ_BY_COL) > 0);
     tj_template_set_flag(fill, "reduces_by_rows", family->reduces == TJ_REDUCES_BY_ROWS);
+    tj_template_set_flag(fill, "reduces_by_path", family->reduces == TJ_REDUCES_BY_PATH);
     tj_template_set_flag(fill, "uses_larger", has_max);
     for (int i = 0; i < TJ_REDUCTION_LINES; i++)
         out[i] = (tj_text)TJ_TEXT_INIT(MOST_BYTES);
@@ -383,20 +407,18 @@ static void count_in_order(int64_t elements, int64_t bytes, tj_traffic *traffic)
 void tj_reductions_count(const tj_problem *view, const tj_launch_form *form, tj_counts *counts)
 {
     const int64_t bytes = (int64_t)tj_type_bytes(tj_scalar_type(view));
-    int64_t end = form->workspace_bytes, outputs = 0, output_bytes = 0;
+    int64_t outputs = 0, output_bytes = 0, results;
 
     if (!tj_epilogue_reduces(&view->epilogue))
         return;
-    for (int i = 0; i < TJ_LAUNCH_MAX_SLICES; i++) /* packed operands lie behind the results */
-        end = form->slice[i] > 0 && form->slice[i] < end ? form->slice[i] : end;
     for (int i = 0; i < view->epilogue.expression.operands; i++)
         if (view->epilogue.expression.operand[i].reduction != TJ_REDUCE_NOT) {
             outputs += tj_operand_count(view, i) * view->batch;
             output_bytes += tj_operand_count(view, i) * view->batch * (int64_t)tj_type_bytes(tj_operand_type(view, i));
         }
-    end = end / bytes * tj_ceil_div(view->batch, TJ_GRID_LIMIT);
-    count_in_order(end, bytes, &counts->store_w);
-    count_in_order(end, bytes, &counts->load_w);
+    results = form->result_bytes / bytes * tj_ceil_div(view->batch, TJ_GRID_LIMIT);
+    count_in_order(results, bytes, &counts->store_w);
+    count_in_order(results, bytes, &counts->load_w);
     count_in_order(outputs, output_bytes / outputs, &counts->store_p);
     counts->work[TJ_PIPE_MEMORY] += output_bytes;
 }

@@ -95,7 +95,7 @@ typedef enum tj_grid_rule {
     TJ_GRID_LINES     /**< (ceil(rows or columns of P, whichever are more / block_cols), 1, products) */
 } tj_grid_rule;
 
-enum { TJ_LAUNCH_MAX_STEPS = 6, TJ_LAUNCH_MAX_ARGS = 48, TJ_LAUNCH_MAX_SLICES = 4, TJ_LAUNCH_MAX_MAPS = 4 };
+enum { TJ_LAUNCH_MAX_STEPS = 7, TJ_LAUNCH_MAX_ARGS = 48, TJ_LAUNCH_MAX_SLICES = 5, TJ_LAUNCH_MAX_MAPS = 4 };
 enum { TJ_KERNEL_NAME_BYTES = 64 };
 
 /** One kernel of a launch. */
@@ -141,6 +141,7 @@ typedef struct tj_launch_form {
     int32_t align[TJ_MATRICES];
     int32_t most_k;          /**< the longest k that a launch may bring; 0: any */
     int64_t workspace_bytes; /**< of device memory, aligned to 16, that one launch needs */
+    int64_t result_bytes;    /**< of them, for what blocks find of rows and columns that an epilogue reduces */
     int32_t paths;           /**< the workspace begins with so many tj_path, one for each product of a launch; 0: none */
     int64_t slice[TJ_LAUNCH_MAX_SLICES]; /**< where the workspace's parts begin, in bytes, at multiples of 16 */
     tj_tensor_map tensor_map[TJ_LAUNCH_MAX_MAPS];

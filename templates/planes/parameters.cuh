@@ -19,6 +19,9 @@ sum_t beta,
 //@ if operands
 //@ lines operand_parameters
 //@ end
+//@ if reduces
+//@| float *W,
+//@ end
 //@ if has_beta
 const output_t *C,  // may be P itself
 //@ end

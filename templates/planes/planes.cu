@@ -77,3 +77,6 @@ wide(  //@ wide for wide
 }
 
 #include "planes/plain.cuh"  //@ include
+//@ if reduces
+//@| #include "parts/combine.cuh"  //@ include
+//@ end

@@ -91,6 +91,14 @@ int32_t tj_planes_registers(const tj_planes_shape *s)
     return s->wm * s->wn / WARP + s->wn / 8 * 4 + fragments;
 }
 
+/* Kernels wide and plain have tiles and warps alike. */
+static tj_reduction_slots slots_of(const tj_problem *view, const tj_planes_shape *s)
+{
+    const tj_planes_tile other = {WIDE_EDGE, WIDE_EDGE, TJ_PLANES_PLAIN_WARP_EDGE, TJ_PLANES_PLAIN_WARP_EDGE};
+
+    return tj_planes_slots(view, (tj_planes_tile[]){{s->bm, s->bn, s->wm, s->wn}, other, other});
+}
+
 static int64_t shared_bytes(int32_t bm, int32_t bn, int32_t bk, int32_t planes, int32_t stages)
 {
     return (int64_t)(bm + bn) * bk * planes * stages * TJ_PLANES_BYTES;
@@ -136,6 +144,13 @@ static tj_status check_room(const tj_planes_shape *s, tj_error *err)
                    s->blocks, s->threads, left, s->wm, s->wn, needed);
 }
 
+static tj_status check_reductions(const tj_problem *view, const tj_planes_shape *s, tj_error *err)
+{
+    const tj_reduction_slots slots = slots_of(view, s);
+
+    return tj_reductions_check(view, &slots, err);
+}
+
 static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *config, tj_error *err)
 {
     int32_t *const v = config->value;
@@ -149,6 +164,8 @@ static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *con
         status = check_tiles(&s, err);
     if (status == TJ_OK)
         status = check_room(&s, err);
+    if (status == TJ_OK)
+        status = check_reductions(view, &s, err);
     if (status == TJ_OK)
         status = tj_tile_resolve(view, is_swapped, config, err);
     if (status == TJ_OK && s.group > 1 && v[ROWS] == TJ_ROWS_ON_X)
@@ -236,6 +253,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
 {
     const tj_planes_shape s = tj_planes_shape_of(config);
     const int32_t p_vector = tj_planes_p_vector(view, &s), p_bytes = tj_facts_of(view->p.type)->bytes;
+    const tj_reduction_slots slots = slots_of(view, &s);
     tj_launch_step *const product = tj_step_product(form), *wide;
 
     describe_product(view, form, fill != NULL, product);
@@ -248,7 +266,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     form->align[TJ_MATRIX_P] = p_vector > 1 ? p_vector * p_bytes : 0;
     form->align[TJ_MATRIX_C] = view->epilogue.has_beta ? form->align[TJ_MATRIX_P] : 0;
     tj_scales_describe(view, TJ_SCALES_AHEAD, 1, fill);
-    wide = tj_planes_describe(view, config, tj_planes_units_of(&s), s.vector, fill, form);
+    wide = tj_planes_describe(view, config, tj_planes_units_of(&s), &slots, s.vector, fill, form);
     describe_product(view, form, fill != NULL, wide);
     wide->rows_on_x = s.rows == TJ_ROWS_ON_X;
     wide->block_x = WIDE_THREADS;
@@ -280,6 +298,7 @@ const tj_family tj_family_planes = {
     .start = &tj_planes_start,
     .sums_in_registers = true,
     .takes_pairs = true,
+    .reduces = TJ_REDUCES_BY_PATH,
     .checks_k = true,
     .widest = 256,
     .tile = tile,

@@ -7,6 +7,7 @@
 #define TJ_GENERATOR_PLANES_H
 
 #include "family.h"
+#include "parts/reductions.h"
 
 enum { TJ_PLANES_CHUNK = 16 };  /* bytes that ldmatrix reads of a line */
 enum { TJ_PLANES_K_STEP = 16 }; /* elements along k of one product of the tensor cores */
@@ -14,10 +15,10 @@ enum { TJ_PLANES_BYTES = 2 };   /* of an element of a plane */
 enum { TJ_PLANES_OF_F16 = 2 };  /* which the product reads */
 enum { TJ_PLANES_MOST = 3 };    /* which the workspace has room for: those of bf16 */
 enum { TJ_PLANES_STORE_ROWS = 8, TJ_PLANES_STORE_LANES = 4, TJ_PLANES_STORE_COLS = 2 }; /* of P that lanes store side by side */
-enum { TJ_PLANES_PLAIN_EDGE = 64 };                                                     /* of the tiles of plain */
-enum { TJ_PLANES_LINE_BYTES = 16 }; /* line_t: what is known of a line, beside its exponent */
-enum { TJ_PLANES_LINE_GROUP = 8 };  /* lines that a block takes apart */
-enum { TJ_PLANES_K_GROUP = 64 };    /* elements of a line that a warp takes apart; lines are filled up to a multiple */
+enum { TJ_PLANES_PLAIN_EDGE = 64, TJ_PLANES_PLAIN_WARP_EDGE = 32 }; /* of the tiles of plain, and of a warp in them */
+enum { TJ_PLANES_LINE_BYTES = 16 };                                 /* line_t: what is known of a line, beside its exponent */
+enum { TJ_PLANES_LINE_GROUP = 8 };                                  /* lines that a block takes apart */
+enum { TJ_PLANES_K_GROUP = 64 }; /* elements of a line that a warp takes apart; lines are filled up to a multiple */
 enum { TJ_PLANES_LINE_THREADS = 512 };
 
 /** The parameters by name, and what follows from them. */
@@ -46,16 +47,29 @@ int64_t tj_planes_products(const tj_problem *view);
 /** May the problem be taken apart by this family? Errors: TJ_ERR_INVALID_ARGUMENT: other types, open extents, too large a workspace. */
 tj_status tj_planes_check(const tj_problem *view, tj_planes_units units, const char *family, tj_error *err);
 
-/** The slices of the workspace: the path of each product, what is known of lines, the planes of M and of N. */
-enum { TJ_PLANES_WORDS, TJ_PLANES_LINES, TJ_PLANES_OF_M, TJ_PLANES_OF_N };
+/**
+ * The slices of the workspace: the path of each product, what is known of lines, the planes of M and of N, and what is found of rows and
+ * columns that the epilogue reduces.
+ */
+enum { TJ_PLANES_WORDS, TJ_PLANES_LINES, TJ_PLANES_OF_M, TJ_PLANES_OF_N, TJ_PLANES_RESULTS };
+
+/** A tile of P, and what a warp has of it. */
+typedef struct tj_planes_tile {
+    int32_t rows, cols, warp_rows, warp_cols;
+} tj_planes_tile;
+
+/** Slots for reductions, by the tiles of the kernel of each path (tj_path - 1). */
+tj_reduction_slots tj_planes_slots(const tj_problem *view, const tj_planes_tile tile[TJ_REDUCTION_PATHS]);
 
 /**
  * The workspace, and the steps ahead of the one that multiplies planes of f16: one takes the operands apart, one decides. Then those
- * behind it: widen takes them apart into bf16, wide multiplies that, plain multiplies in f32. What is returned is the step of wide, of
- * which grid, block and shared memory are left to the caller. vector: 1 asks for no alignment of M and N. fill may be NULL.
+ * behind it: widen takes them apart into bf16, wide multiplies that, plain multiplies in f32, and what the epilogue reduces is combined.
+ * What is returned is the step of wide, of which grid, block and shared memory are left to the caller. vector: 1 asks for no alignment of
+ * M and N. fill may be NULL.
  */
-tj_launch_step *tj_planes_describe(const tj_problem *view, const tj_config *config, tj_planes_units units, int32_t vector,
-                                   tj_template_params *fill, tj_launch_form *form);
+tj_launch_step *tj_planes_describe(const tj_problem *view, const tj_config *config, tj_planes_units units,
+                                   const tj_reduction_slots *slots, int32_t vector, tj_template_params *fill,
+                                   tj_launch_form *form);
 
 /** An argument more. */
 static inline void tj_planes_add_arg(tj_launch_step *step, tj_argument_kind kind, int32_t index)

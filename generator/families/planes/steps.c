@@ -10,6 +10,7 @@
 #include "parts/access.h"
 #include "parts/traffic.h"
 #include "steps.h"
+#include "tree.h"
 
 enum { WARP = 32, SLICE_UNIT = 128, VECTOR = 4 };
 enum { PLAIN_BK = 16, PLAIN_THREADS = 128, DECIDE_THREADS = 256, OTHER_KERNELS = 5 };
@@ -63,6 +64,32 @@ static bool lay_out(const tj_problem *view, tj_planes_units units, int64_t slice
     return *end <= INT64_MAX / 2;
 }
 
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+tj_reduction_slots tj_planes_slots(const tj_problem *view, const tj_planes_tile tile[TJ_REDUCTION_PATHS])
+{
+    tj_reduction_slots slots = {
+        .lane_cols = TJ_PLANES_STORE_LANES,
+        .row_slot = "tile_x * (BN / WN) + warp % (BN / WN)",
+        .col_slot = "tile_y * (BM / WM) + warp / (BN / WN)",
+        .slice = TJ_PLANES_RESULTS,
+        .path_slice = TJ_PLANES_WORDS,
+    };
+
+    for (int path = 0; path < TJ_REDUCTION_PATHS; path++) {
+        const tj_planes_tile *const t = &tile[path];
+
+        slots.of_row_by_path[path] = tj_ceil_div(view->l.extent, t->cols) * (t->cols / t->warp_cols);
+        slots.of_col_by_path[path] = tj_ceil_div(view->j.extent, t->rows) * (t->rows / t->warp_rows);
+        slots.of_row = larger(slots.of_row, slots.of_row_by_path[path]);
+        slots.of_col = larger(slots.of_col, slots.of_col_by_path[path]);
+    }
+    return slots;
+}
+
 /* ---- what can be taken apart -------------------------------------------------------------------------------------- */
 
 static bool is_fixed(const tj_matrix *x, bool is_batched)
@@ -109,15 +136,20 @@ static void add_planes(tj_launch_step *step)
     tj_planes_add_arg(step, TJ_ARG_WORKSPACE, TJ_PLANES_OF_N);
 }
 
-/* All that writes P takes, but for a workspace. */
+/* All that writes P takes; of the workspace the results of what the epilogue reduces. */
 void tj_planes_add_parameters(const tj_problem *view, bool is_swapped, tj_launch_step *step)
 {
     int32_t count = step->arg_count;
 
     tj_step_list_args(view, is_swapped, false, true, step);
-    for (int32_t i = count; i < step->arg_count; i++)
-        if (step->arg[i].kind != TJ_ARG_WORKSPACE)
-            step->arg[count++] = step->arg[i];
+    for (int32_t i = count; i < step->arg_count; i++) {
+        if (step->arg[i].kind == TJ_ARG_WORKSPACE && !tj_epilogue_reduces(&view->epilogue))
+            continue;
+        step->arg[count] = step->arg[i];
+        if (step->arg[count].kind == TJ_ARG_WORKSPACE)
+            step->arg[count].index = TJ_PLANES_RESULTS;
+        count++;
+    }
     step->arg_count = count;
 }
 
@@ -194,16 +226,22 @@ static int32_t load_vector(const tj_problem *view, bool is_m, int32_t vector, tj
     return VECTOR;
 }
 
-tj_launch_step *tj_planes_describe(const tj_problem *view, const tj_config *config, tj_planes_units units, int32_t vector,
-                                   tj_template_params *fill, tj_launch_form *form)
+tj_launch_step *tj_planes_describe(const tj_problem *view, const tj_config *config, tj_planes_units units,
+                                   const tj_reduction_slots *slots, int32_t vector, tj_template_params *fill,
+                                   tj_launch_form *form)
 {
     const tj_checks checks = tj_checks_of(config, form->is_swapped);
     const int64_t products = tj_planes_products(view);
 
     (void)lay_out(view, units, form->slice, &form->workspace_bytes); /* there is room: tj_planes_check has looked */
     form->paths = (int32_t)products;
+    if (tj_epilogue_reduces(&view->epilogue)) {
+        form->slice[TJ_PLANES_RESULTS] = form->workspace_bytes;
+        form->workspace_bytes += round_up(tj_reductions_bytes(view, slots), SLICE_UNIT);
+    }
     describe_ahead(view, fill, form);
     describe_behind(view, fill, form);
+    tj_reductions_describe(view, slots, fill, form);
     tj_template_set_int(fill, "k_line", tj_planes_k_line(view));
     tj_template_set_int(fill, "m_lines", tj_planes_lines(view, units, true));
     tj_template_set_int(fill, "n_lines", tj_planes_lines(view, units, false));

@@ -15,7 +15,7 @@
 #include "parts/tile.h"
 #include "steps.h"
 
-enum { WARPGROUP = 128, MOST_MULTIPLIERS = 3, MAX_SHARED = 227 * 1024, MAP_M = 0, MAP_N = 1 };
+enum { WARPGROUP = 128, WARP_ROWS = 16, MOST_MULTIPLIERS = 3, MAX_SHARED = 227 * 1024, MAP_M = 0, MAP_N = 1 };
 enum {
     OTHER_REGISTERS = 40,
     INSTRUCTION_REGISTERS = 26,
@@ -125,6 +125,24 @@ static tj_status check_room(const tj_wplanes_shape *s, int32_t planes, int32_t s
                    MAX_SHARED / s->blocks);
 }
 
+/* A warp has 16 rows of its tile, and all columns. */
+static tj_reduction_slots slots_of(const tj_problem *view, const tj_wplanes_shape *s)
+{
+    const tj_planes_tile tile = {s->bm, s->bn, WARP_ROWS, s->bn};
+
+    return tj_planes_slots(
+        view,
+        (tj_planes_tile[]){
+            tile, tile, {TJ_PLANES_PLAIN_EDGE, TJ_PLANES_PLAIN_EDGE, TJ_PLANES_PLAIN_WARP_EDGE, TJ_PLANES_PLAIN_WARP_EDGE}});
+}
+
+static tj_status check_reductions(const tj_problem *view, const tj_wplanes_shape *s, tj_error *err)
+{
+    const tj_reduction_slots slots = slots_of(view, s);
+
+    return tj_reductions_check(view, &slots, err);
+}
+
 static int32_t stages_that_fit(const tj_wplanes_shape *s, int32_t planes)
 {
     int32_t stages = MOST_STAGES;
@@ -172,6 +190,8 @@ static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *con
         status = check_room(&s, TJ_PLANES_OF_F16, s.stages, err);
     if (status == TJ_OK)
         status = check_lines(view, &s, err);
+    if (status == TJ_OK)
+        status = check_reductions(view, &s, err);
     return status == TJ_OK ? tj_tile_settle_checks(view, is_swapped, config, err) : status;
 }
 
@@ -284,6 +304,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     const tj_wplanes_shape s = tj_wplanes_shape_of(config);
     const int32_t p_vector = tj_wplanes_p_vector(view, &s), p_bytes = tj_facts_of(view->p.type)->bytes;
     const int32_t wide_stages = stages_that_fit(&s, TJ_PLANES_MOST);
+    const tj_reduction_slots slots = slots_of(view, &s);
     tj_launch_step *const product = tj_step_product(form), *wide;
 
     describe_product(view, &s, form, TJ_PLANES_OF_F16, s.stages, fill != NULL, product);
@@ -294,7 +315,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     form->tensor_map[MAP_M] = map_of(view, &s, true);
     form->tensor_map[MAP_N] = map_of(view, &s, false);
     tj_scales_describe(view, TJ_SCALES_AHEAD, 1, fill);
-    wide = tj_planes_describe(view, config, tj_wplanes_units_of(&s), s.vector, fill, form);
+    wide = tj_planes_describe(view, config, tj_wplanes_units_of(&s), &slots, s.vector, fill, form);
     describe_product(view, &s, form, TJ_PLANES_MOST, wide_stages, fill != NULL, wide);
     if (!fill)
         return NULL;
@@ -322,6 +343,7 @@ const tj_family tj_family_wgmma_planes = {
     .start = &tj_wplanes_start,
     .sums_in_registers = true,
     .takes_pairs = true,
+    .reduces = TJ_REDUCES_BY_PATH,
     .checks_k = true,
     .widest = 256,
     .tile = tile,
