@@ -10,6 +10,7 @@
 #include "checked.h"
 #include "error.h"
 #include "parts/access.h"
+#include "parts/reductions.h"
 #include "parts/registers.h"
 #include "parts/scales.h"
 #include "parts/split.h"
@@ -174,6 +175,18 @@ static tj_tile tile(const tj_problem *problem, const tj_config *config)
     return (tj_tile){s.rows, s.chunks * s.vector, s.cols, "BLOCK_ROWS", "PHASE", "COLS"};
 }
 
+/* What the epilogue makes of a block's elements lies behind the rings, where it reduces them. */
+static int64_t shared_bytes(const tj_problem *view, const tj_strip_shape *s)
+{
+    return s->warps * tj_strip_ring_bytes(s) +
+           (int64_t)tj_reductions_of(view) * s->rows * s->cols * (int64_t)tj_type_bytes(tj_scalar_type(view));
+}
+
+static tj_reduction_slots slots_of(const tj_problem *view, const tj_strip_shape *s)
+{
+    return (tj_reduction_slots){.of_row = 1, .of_col = tj_ceil_div(view->j.extent, s->rows)};
+}
+
 /* ---- what is settled by the problem ------------------------------------------------------------------------------- */
 
 static void settle(int32_t *value, int32_t choice)
@@ -234,7 +247,9 @@ static tj_status check_lanes(const tj_problem *view, const int32_t *v, tj_error 
 static tj_status check_shape(const tj_problem *view, const tj_strip_shape *s, tj_error *err)
 {
     const int32_t most_sums = MOST_SUM_BYTES / s->sum_bytes, phase = s->chunks * s->vector;
-    const int64_t bytes = s->warps * tj_strip_ring_bytes(s), ahead = (int64_t)s->stages * s->warps * phase;
+    const tj_reduction_slots slots = slots_of(view, s);
+    const int64_t bytes = shared_bytes(view, s), ahead = (int64_t)s->stages * s->warps * phase;
+    tj_status status;
 
     if (!tj_is_power_of_2(s->steps) || s->chunks < LINE_CHUNKS)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
@@ -251,7 +266,8 @@ static tj_status check_shape(const tj_problem *view, const tj_strip_shape *s, tj
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "%d warps with %d stages of %d elements reach over %lld along k: %d are the most", s->warps, s->stages,
                        phase, (long long)ahead, MOST_AHEAD);
-    return tj_split_check(view, s->splits, err);
+    status = tj_reductions_check(view, &slots, err);
+    return status == TJ_OK ? tj_split_check(view, s->splits, err) : status;
 }
 
 static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *config, tj_error *err)
@@ -290,6 +306,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
 {
     const tj_strip_shape s = tj_strip_shape_of(view, config);
     const tj_checks checks = tj_checks_of(config, form->is_swapped);
+    const tj_reduction_slots slots = slots_of(view, &s);
 
     tj_template_set_int(fill, "tm", s.tm);
     tj_template_set_int(fill, "tn", s.tn);
@@ -313,8 +330,9 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     form->step[0].block_rows = s.rows;
     form->step[0].block_cols = s.cols;
     form->step[0].rows_on_x = config->value[ROWS] == TJ_ROWS_ON_X;
-    form->step[0].dynamic_shared_bytes = s.warps * tj_strip_ring_bytes(&s);
-    form->needs = TJ_FEATURE_CP_ASYNC;
+    form->step[0].dynamic_shared_bytes = shared_bytes(view, &s);
+    tj_reductions_describe(view, &slots, fill, form);
+    form->needs |= TJ_FEATURE_CP_ASYNC;
     form->align[TJ_MATRIX_M] = form->align[TJ_MATRIX_N] = TJ_STRIP_CHUNK;
     return "strip/strip.cu";
 }
@@ -339,6 +357,8 @@ const tj_family tj_family_strip = {
     .constraint = constraints,
     .start = &tj_strip_start,
     .sums_in_registers = true,
+    .takes_pairs = true,
+    .reduces = TJ_REDUCES_BY_ROWS,
     .checks_k = true,
     .widest = MOST_AHEAD,
     .is_swapped = is_swapped,
