@@ -286,14 +286,12 @@ static tj_status check_types(const tj_family *family, const tj_problem *view, bo
 /* A pair of columns is finished by one thread, and columns are rows to a text of the transpose. */
 static tj_status check_pairs(const tj_family *family, const tj_problem *view, bool is_swapped, tj_error *err)
 {
-    if (!tj_epilogue_pairs(&view->epilogue) || (family->takes_pairs && !is_swapped))
+    if (!tj_epilogue_pairs(&view->epilogue) || !is_swapped)
         return TJ_OK;
-    return tj_fail(
-        err, TJ_ERR_INVALID_ARGUMENT,
-        "the epilogue takes pairs of columns, and %s: use family %s, simt, mma or wgmma, or none, so that the library "
-        "chooses",
-        family->takes_pairs ? "this text would compute the transpose" : "this family has none in one thread",
-        TJ_SAFE_FAMILY->name);
+    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                   "the epilogue takes pairs of columns, and this text of family %s would compute the transpose: use family "
+                   "%s, or none, so that the library chooses",
+                   family->name, TJ_SAFE_FAMILY->name);
 }
 
 /* Nor does one stand across two tiles. */
@@ -305,17 +303,6 @@ static tj_status check_pairs_of_tile(const tj_problem *view, const tj_config *re
         return TJ_OK;
     return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the epilogue takes pairs of columns, and %s is %d: make it even",
                    tile.cols_name, tile.cols);
-}
-
-static tj_status check_reductions(const tj_family *family, const tj_problem *view, tj_error *err)
-{
-    if (!tj_epilogue_reduces(&view->epilogue) || family->reduces)
-        return TJ_OK;
-    return tj_fail(
-        err, TJ_ERR_INVALID_ARGUMENT,
-        "the epilogue reduces rows or columns, and family %s does not: use family %s, simt, mma or wgmma, or none, so "
-        "that the library chooses",
-        family->name, TJ_SAFE_FAMILY->name);
 }
 
 static tj_status check_groups(const tj_family *family, const tj_problem *view, tj_error *err)
@@ -342,10 +329,8 @@ static tj_status check_scales(const tj_family *family, const tj_problem *view, t
 /* What a family's text can do or not, whatever the values of its parameters are. */
 static tj_status check_abilities(const tj_family *family, const tj_problem *view, tj_error *err)
 {
-    tj_status status = check_groups(family, view, err);
+    const tj_status status = check_groups(family, view, err);
 
-    if (status == TJ_OK)
-        status = check_reductions(family, view, err);
     return status == TJ_OK ? check_scales(family, view, err) : status;
 }
 

@@ -44,14 +44,13 @@ struct tj_family {
     bool takes_s4;          /* one of them may be s4 beside floats: two in a byte */
     bool scales_along_k;    /* TJ_SCALE_ALONG_K */
     bool sums_in_registers; /* many of them: a kernel that spills is not launched */
-    bool takes_pairs;       /* of columns (tj_epilogue_pairs): a thread has both sums, or finds that of its neighbour */
     bool takes_groups;      /* tj_problem.groups */
     enum {
-        TJ_REDUCES_NOT,
-        TJ_REDUCES_BY_WARP, /* a thread has rows r and columns c of P, and a warp combines what its lanes know of each */
-        TJ_REDUCES_BY_PATH, /* the same, in whichever of several kernels the device chooses: each has tiles of its own */
-        TJ_REDUCES_BY_TILE, /* a thread has one element, and a block combines its tile of TILE_WIDTH x TILE_WIDTH */
-        TJ_REDUCES_BY_ROWS  /* a thread has one element after the other, and a block combines some rows of its tile at a time */
+        TJ_REDUCES_BY_WARP = 1, /* a thread has rows r and columns c of P, and a warp combines what its lanes know of each */
+        TJ_REDUCES_BY_PATH,     /* the same, in whichever of several kernels the device chooses: each has tiles of its own */
+        TJ_REDUCES_BY_TILE,     /* a thread has one element, and a block combines its tile of TILE_WIDTH x TILE_WIDTH */
+        TJ_REDUCES_BY_ROWS, /* a thread has one element after the other, and a block combines some rows of its tile at a time */
+        TJ_REDUCES_BY_TEAM  /* as by warp, and a team of threads has all of P: there is no kernel behind */
     } reduces;              /* rows and columns (tj_epilogue_reduces): with a kernel behind, templates/parts/combine.cuh */
     bool checks_k;          /* false: a thread walks all of k by itself, so k never needs a check */
     int32_t widest;         /* the longest edge that a tile may have; it decides whether indexes fit an int */
@@ -121,7 +120,8 @@ struct tj_family {
 /** Does a thread keep what it has found of each of its rows and columns until all of them are stored? */
 static inline bool tj_reduces_by_thread(const tj_family *family)
 {
-    return family->reduces == TJ_REDUCES_BY_WARP || family->reduces == TJ_REDUCES_BY_PATH;
+    return family->reduces == TJ_REDUCES_BY_WARP || family->reduces == TJ_REDUCES_BY_PATH ||
+           family->reduces == TJ_REDUCES_BY_TEAM;
 }
 
 /** f32, f64, f16 and bf16: of a family whose sums are floats, converted one by one. */

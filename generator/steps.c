@@ -12,10 +12,20 @@ static void add_arg(tj_launch_step *step, bool is_present, tj_argument_kind kind
         step->arg[step->arg_count++] = (tj_argument){(int32_t)kind, index};
 }
 
+void tj_step_list_results(const tj_problem *view, tj_launch_step *step)
+{
+    for (int i = 0; i < view->epilogue.expression.operands; i++) {
+        const bool is_result = view->epilogue.expression.operand[i].reduction != TJ_REDUCE_NOT;
+
+        add_arg(step, is_result && view->batch != 1, TJ_ARG_WITH_STRIDE, i);
+        add_arg(step, is_result, TJ_ARG_WITH, i);
+    }
+}
+
 /* In the order of templates/parts/parameters.cuh. The text's M is the caller's N when the two have changed places. */
 void tj_step_list_args(const tj_problem *view, bool is_swapped, bool reads, bool writes, tj_launch_step *step)
 {
-    const bool has_c = writes && view->epilogue.has_beta;
+    const bool has_c = writes && view->epilogue.has_beta, is_whole = step->grid == TJ_GRID_PRODUCTS;
     const tj_dim *const dim[] = {&view->j, &view->k, &view->l};
     const bool is_there[TJ_MATRICES] = {reads, reads, writes, has_c};
     const int callers[TJ_MATRICES] = {is_swapped ? TJ_MATRIX_N : TJ_MATRIX_M, is_swapped ? TJ_MATRIX_M : TJ_MATRIX_N,
@@ -36,7 +46,7 @@ void tj_step_list_args(const tj_problem *view, bool is_swapped, bool reads, bool
         add_arg(step, along_k[i], TJ_ARG_SCALE_LD, callers[i]);
     for (int i = 0; i < 2; i++)
         add_arg(step, tj_matrix_count(view, (tj_which)i) != 1 && scales[i], TJ_ARG_SCALE_STRIDE, callers[i]);
-    add_arg(step, step->grid == TJ_GRID_PRODUCTS && view->batch == TJ_ANY, TJ_ARG_BATCH, 0);
+    add_arg(step, is_whole && view->batch == TJ_ANY, TJ_ARG_BATCH, 0);
     add_arg(step, writes && view->epilogue.has_alpha, TJ_ARG_ALPHA, 0);
     add_arg(step, has_c && tj_epilogue_weighs_c(&view->epilogue), TJ_ARG_BETA, 0);
     for (int i = 0; i < 2; i++)
@@ -45,16 +55,18 @@ void tj_step_list_args(const tj_problem *view, bool is_swapped, bool reads, bool
         const uint8_t indexed = view->epilogue.expression.operand[i].indexed;
 
         if (view->epilogue.expression.operand[i].reduction != TJ_REDUCE_NOT)
-            continue; /* of the kernel behind (parts/reductions.h) */
+            continue; /* tj_step_list_results */
         add_arg(step, writes && indexed == TJ_BY_NOTHING, TJ_ARG_WITH_NUMBER, i);
         add_arg(step, writes && indexed == TJ_BY_BOTH, TJ_ARG_WITH_LD, i);
         add_arg(step, writes && indexed && view->batch != 1, TJ_ARG_WITH_STRIDE, i);
         add_arg(step, writes && indexed, TJ_ARG_WITH, i);
     }
+    if (is_whole)
+        tj_step_list_results(view, step);
     add_arg(step, view->groups.count > 0, TJ_ARG_OFFSETS, view->groups.on_host);
     add_arg(step, reads, TJ_ARG_POINTER, callers[TJ_MATRIX_M]);
     add_arg(step, reads, TJ_ARG_POINTER, callers[TJ_MATRIX_N]);
-    add_arg(step, !reads || !writes || tj_epilogue_reduces(&view->epilogue), TJ_ARG_WORKSPACE, 0);
+    add_arg(step, !reads || !writes || (tj_epilogue_reduces(&view->epilogue) && !is_whole), TJ_ARG_WORKSPACE, 0);
     add_arg(step, has_c, TJ_ARG_POINTER, TJ_MATRIX_C);
     add_arg(step, writes, TJ_ARG_POINTER, TJ_MATRIX_P);
 }

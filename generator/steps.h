@@ -30,4 +30,7 @@ void tj_step_name(const tj_problem *view, const char *what, const char *param, t
  */
 void tj_step_list_args(const tj_problem *view, bool is_swapped, bool reads, bool writes, tj_launch_step *step);
 
+/** The outputs that the epilogue reduces rows or columns to, for the step that finishes them. */
+void tj_step_list_results(const tj_problem *view, tj_launch_step *step);
+
 #endif

@@ -70,12 +70,7 @@ tj_status tj_reductions_check(const tj_problem *view, const tj_reduction_slots *
 /* The kernel behind the product takes its outputs and the results. */
 static void list_arguments(const tj_problem *view, const tj_reduction_slots *slots, tj_launch_step *step)
 {
-    for (int i = 0; i < view->epilogue.expression.operands; i++)
-        if (view->epilogue.expression.operand[i].reduction != TJ_REDUCE_NOT) {
-            if (view->batch != 1)
-                step->arg[step->arg_count++] = (tj_argument){TJ_ARG_WITH_STRIDE, i};
-            step->arg[step->arg_count++] = (tj_argument){TJ_ARG_WITH, i};
-        }
+    tj_step_list_results(view, step);
     if (slots->of_row_by_path[0] > 0)
         step->arg[step->arg_count++] = (tj_argument){TJ_ARG_WORKSPACE, slots->path_slice};
     step->arg[step->arg_count++] = (tj_argument){TJ_ARG_WORKSPACE, slots->slice};
@@ -121,7 +116,6 @@ void tj_reductions_describe(const tj_problem *view, const tj_reduction_slots *sl
     tj_template_set_int(fill, "reductions", tj_reductions_of(view));
     if (slots->of_row_by_path[0] > 0)
         describe_paths(slots, fill);
-    tj_template_set_flag(fill, "reduces_by_warp", slots->lane_cols > 0);
     if (slots->lane_cols == 0)
         return;
     tj_template_set_int(fill, "lane_cols", slots->lane_cols);
@@ -131,11 +125,25 @@ void tj_reductions_describe(const tj_problem *view, const tj_reduction_slots *sl
 
 /* ---- text --------------------------------------------------------------------------------------------------------- */
 
-enum { STARTS, ROW_LANES, ROW_RESULTS, COL_LANES, COL_RESULTS, OF_BLOCK, KEPT, OF_ROWS, PARAMETERS, OF_PRODUCT, ALL };
+enum {
+    STARTS,
+    ROW_LANES,
+    ROW_RESULTS,
+    COL_LANES,
+    COL_RESULTS,
+    OF_BLOCK,
+    KEPT,
+    OF_ROWS,
+    OF_THREAD,
+    OF_TEAM,
+    PARAMETERS,
+    OF_PRODUCT,
+    ALL
+};
 
 static const char *const line_names[TJ_REDUCTION_LINES] = {
-    "reduction_starts", "row_combined", "row_found",         "col_combined",       "col_found",    "block_found",
-    "element_kept",     "rows_found",   "result_parameters", "results_of_product", "all_combined",
+    "reduction_starts", "row_combined", "row_found",  "col_combined",      "col_found",          "block_found",  "element_kept",
+    "rows_found",       "thread_kept",  "team_found", "result_parameters", "results_of_product", "all_combined",
 };
 
 typedef struct printing {
@@ -283,6 +291,31 @@ static void print_rows(const printing *p, tj_text *kept, tj_text *found)
     say(found, "    if (%s < %s)\n        results[%s] = %s;\n}\n", col, p->pairs ? "l / 2" : "l", place, p->so_far);
 }
 
+/* Threads keep what each has found of its rows and columns, and those of a team combine that of its product. */
+static void print_team(const printing *p, tj_text *kept, tj_text *found)
+{
+    const char *const lines = p->by_rows ? "j" : p->pairs ? "l / 2" : "l";
+    const char *const pitch = p->by_rows ? "TEAM_ROWS * TM" : p->pairs ? "TEAM_COLS * TN / 2" : "TEAM_COLS * TN";
+    const char *const at = p->by_rows ? "row_of(r)" : p->pairs ? "col_of(c) / 2" : "col_of(c)";
+    char other[LINE_BYTES];
+
+    say(kept, "#pragma unroll\nfor (int %s)\n",
+        p->by_rows ? "r = 0; r < TM; ++r"
+        : p->pairs ? "c = 0; c < TN; c += 2"
+                   : "c = 0; c < TN; ++c");
+    say(kept, "    own.kept[%d][%s * (%s) + %s] = %s%s;\n", p->place, p->by_rows ? "col" : "row", pitch, at, p->so_far,
+        p->by_rows ? "[r]"
+        : p->pairs ? "[c / 2]"
+                   : "[c]");
+    say(found, "for (int line = thread; line < %s; line += TEAM) {\n", lines);
+    say(found, "    %s %s = own.kept[%d][line];\n", p->real, p->so_far, p->place);
+    say(found, "    for (int other = 1; other < %s; ++other)\n", p->by_rows ? "TEAM_COLS" : "TEAM_ROWS");
+    (void)snprintf(other, sizeof other, "own.kept[%d][other * (%s) + line]", p->place, pitch);
+    say_step(p, "        ", "", other, found);
+    say(found, "    %s[line] = static_cast<%s>(%s);\n}\n", p->name,
+        tj_type_get_facts(tj_operand_type(p->view, p->operand))->cuda, p->so_far);
+}
+
 /* Each group of threads combines some slots of a row or column, and the first one what the groups have found. */
 static void print_all(const printing *p, bool is_first, tj_text *out)
 {
@@ -306,11 +339,11 @@ static void print_all(const printing *p, bool is_first, tj_text *out)
         tj_type_get_facts(tj_operand_type(p->view, p->operand))->cuda, p->so_far);
 }
 
-static void print_parameters(const printing *p, tj_text *parameters, tj_text *of_product)
+static void print_parameters(const printing *p, const char *product, tj_text *parameters, tj_text *of_product)
 {
     if (p->is_batched) {
         say(parameters, "long long stride_%s,\n", p->name);
-        say(of_product, "%s += blockIdx.z * stride_%s;\n", p->name, p->name);
+        say(of_product, "%s += %s * stride_%s;\n", p->name, product, p->name);
     }
     say(parameters, "%s *__restrict__ %s,\n", tj_type_get_facts(tj_operand_type(p->view, p->operand))->cuda, p->name);
 }
@@ -340,13 +373,18 @@ static void print_all_lines(const tj_problem *view, const tj_family *family, tj_
         (void)tj_expression_name(p.output->name, p.name);
         (void)snprintf(p.so_far, sizeof p.so_far, "%s_so_far", p.output->name);
         print_start(&p, &out[STARTS]);
+        print_parameters(&p, family->reduces == TJ_REDUCES_BY_TEAM ? "product" : "blockIdx.z", &out[PARAMETERS],
+                         &out[OF_PRODUCT]);
+        if (family->reduces == TJ_REDUCES_BY_TEAM) {
+            print_team(&p, &out[OF_THREAD], &out[OF_TEAM]);
+            continue;
+        }
         if (p.by_warp)
             print_warp(&p, &out[by_rows ? ROW_LANES : COL_LANES], &out[by_rows ? ROW_RESULTS : COL_RESULTS]);
         else if (family->reduces == TJ_REDUCES_BY_ROWS)
             print_rows(&p, &out[KEPT], &out[OF_ROWS]);
         else
             print_block(&p, out[OF_BLOCK].length == 0, &out[OF_BLOCK]);
-        print_parameters(&p, &out[PARAMETERS], &out[OF_PRODUCT]);
         print_all(&p, out[ALL].length == 0, &out[ALL]);
     }
 }
@@ -366,7 +404,10 @@ tj_status tj_reductions_print(const tj_problem *view, const tj_family *family, t
     tj_template_set(fill, "next_col", tj_epilogue_pairs(&view->epilogue) ? "c += 2" : "++c");
     tj_template_set_flag(fill, "reduces_rows", count_of(view, TJ_BY_ROW) > 0);
     tj_template_set_flag(fill, "reduces_cols", count_of(view, TJ_BY_COL) > 0);
+    tj_template_set_flag(fill, "reduces_by_warp",
+                         family->reduces == TJ_REDUCES_BY_WARP || family->reduces == TJ_REDUCES_BY_PATH);
     tj_template_set_flag(fill, "reduces_by_rows", family->reduces == TJ_REDUCES_BY_ROWS);
+    tj_template_set_flag(fill, "reduces_by_team", reduces && family->reduces == TJ_REDUCES_BY_TEAM);
     tj_template_set_flag(fill, "reduces_by_path", family->reduces == TJ_REDUCES_BY_PATH);
     tj_template_set_flag(fill, "uses_larger", has_max);
     for (int i = 0; i < TJ_REDUCTION_LINES; i++)

@@ -42,7 +42,7 @@ void tj_reductions_describe(const tj_problem *view, const tj_reduction_slots *sl
                             tj_launch_form *form);
 
 /** The lines that templates take; free each. */
-enum { TJ_REDUCTION_LINES = 11 };
+enum { TJ_REDUCTION_LINES = 13 };
 typedef struct tj_reduction_lines {
     char *text[TJ_REDUCTION_LINES];
 } tj_reduction_lines;

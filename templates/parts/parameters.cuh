@@ -64,6 +64,9 @@ sum_t beta,  //@ scalar_t for sum_t
 //@ if operands and not splits_k
 //@ lines operand_parameters
 //@ end
+//@ if reduces_by_team
+//@ lines result_parameters
+//@ end
 //@ if has_groups and offsets_by_value
 //@| const __grid_constant__ offsets_t offsets,
 //@ elif has_groups
@@ -82,7 +85,7 @@ const input_t *__restrict__ N,  //@ n_t for input_t
 //@ if splits_k
 //@| sum_t *__restrict__ W)  // the partial sums: a j x l matrix for each split of each product
 //@ else
-//@ if reduces
+//@ if reduces and not reduces_by_team
 //@| float *__restrict__ W,  // what is found of rows and columns: see RESULTS  //@ real_t for float
 //@ end
 //@ if has_beta and c_array

@@ -1,4 +1,5 @@
 
+//@ if not reduces_by_team
 // Outputs for each row or column of P. What is found of a row in one place of the grid goes to W, in one of ROW_SLOTS slots; what is
 // found of a column, in one of COL_SLOTS, behind those of all rows. The kernel behind this one combines the slots in their order.
 constexpr long long ROW_SLOTS = 6;  //@ row_slots
@@ -8,7 +9,8 @@ constexpr long long RESULTS = 6 * 512 + 4 * 700;  // of one product  //@ results
 //@ if reduces_by_warp
 constexpr int LANE_COLS = 8;  // lanes of a warp that have elements of one row  //@ lane_cols
 //@ end
-//@ if reduces_by_rows
+//@ end
+//@ if reduces_by_rows or reduces_by_team
 //@| constexpr int REDUCTIONS = 2;  //@ reductions
 //@ end
 //@ if uses_larger

@@ -48,6 +48,9 @@ struct __align__(16) operands_t {
     //@ else
     //@| sum_t N[l][N_PITCH];
     //@ end
+    //@ if reduces
+    //@| sum_t kept[REDUCTIONS][TEAM * (TM > TN ? TM : TN)];  // what each thread has found of its rows, or columns
+    //@ end
 };
 
 #include "parts/vector.cuh"  //@ include
@@ -103,6 +106,9 @@ small_batch(  //@ kernel for small_batch
     //@ end
     //@ if operands and batched
     //@ lines operands_of_product
+    //@ end
+    //@ if reduces and batched
+    //@ lines results_of_product
     //@ end
     //@ if batched and has_beta and not c_array
     C += product * stride_c;
@@ -299,6 +305,9 @@ small_batch(  //@ kernel for small_batch
     //@|     col_scale[c] = scale_n[col_of(c)];
     //@ end
     //@ end
+    //@ if reduces
+    //@ lines reduction_starts
+    //@ end
 #pragma unroll
     for (int r = 0; r < TM; ++r) {
         const index_t Row = row_of(r);
@@ -307,7 +316,7 @@ small_batch(  //@ kernel for small_batch
             break;
         //@ end
 #pragma unroll
-        for (int c = 0; c < TN; c += P_VECTOR) {
+        for (int c = 0; c < TN; c += P_VECTOR) {  //@ p_sums for P_VECTOR
             const index_t Col = col_of(c);
             //@ if ragged_l
             if (Col >= l)
@@ -316,4 +325,16 @@ small_batch(  //@ kernel for small_batch
             //@| #include "parts/epilogue.cuh"  //@ include
         }
     }
+    //@ if reduces
+
+    //@| // reduce: threads of the team combine what those of one row of the team have found of a row of P, and those of one
+    //@| // column of a column.
+    //@ lines thread_kept
+    //@ if team_in_warp
+    //@| __syncwarp();
+    //@ else
+    //@| __syncthreads();
+    //@ end
+    //@ lines team_found
+    //@ end
 }

@@ -479,13 +479,12 @@ Test(epilogue, reductions_take_fixed_extents)
     expect_problem_refused(&problem, "is not what");
 }
 
-/* Whoever has no kernel that combines results says so; so does a config whose blocks have not the whole sum. */
-Test(epilogue, families_that_do_not_reduce_say_so)
+/* A config whose blocks have not the whole sum says so. */
+Test(epilogue, configs_that_do_not_reduce_say_so)
 {
     static const char *const configs[][2] = {
-        {"strip", "family strip does not"}, {"small_batch", "family small_batch does not"},
-        {"skinny:splits=2", "splits is 2"}, {"tiled:shared=dynamic", "shared=static"},
-        {"simt:splits=2", "splits is 2"},   {"mma:splits=2", "splits is 2"},
+        {"skinny:splits=2", "splits is 2"}, {"tiled:shared=dynamic", "shared=static"}, {"simt:splits=2", "splits is 2"},
+        {"strip:splits=2", "splits is 2"},  {"mma:splits=2", "splits is 2"},
     };
 
     for (size_t i = 0; i < sizeof configs / sizeof configs[0]; i++) {
@@ -522,6 +521,31 @@ Test(epilogue, results_pass_through_the_workspace)
     tj_source_free(source);
 }
 
+/* Every family does, in a step behind the product that takes the results; whoever has whole products takes no workspace. */
+Test(epilogue, every_family_reduces)
+{
+    static const char *const configs[] = {"naive", "tiled", "simt",   "skinny",      "strip",
+                                          "mma",   "wgmma", "planes", "wgmma_planes"};
+    tj_problem problem = TJ_PROBLEM_INIT(16, 32, 16, TJ_F32);
+    tj_source *source = NULL;
+    tj_error err;
+
+    problem.epilogue = parse("peak[row] = max(abs(acc)); total[col] = sum(acc); acc");
+    for (size_t i = 0; i < sizeof configs / sizeof configs[0]; i++) {
+        const bool is_split = strstr(configs[i], "planes") != NULL, is_wide = strstr(configs[i], "mma") != NULL && !is_split;
+        tj_config config = TJ_CONFIG_INIT;
+        const tj_launch_form *form;
+
+        problem.compute = is_split ? TJ_COMPUTE_F32_SPLIT : is_wide ? TJ_COMPUTE_TF32 : TJ_COMPUTE_DEFAULT;
+        cr_assert(eq(int, tj_config_parse(configs[i], &config, &err), TJ_OK), "%s", err.message);
+        cr_assert(eq(int, tj_generate(&problem, &config, &source, &err), TJ_OK), "%s: %s", configs[i], err.message);
+        form = tj_source_launch(source);
+        cr_expect(strncmp(form->step[form->steps - 1].kernel, "combine_", 8) == 0, "%s", configs[i]);
+        cr_expect(form->result_bytes > 0 && form->result_bytes <= form->workspace_bytes, "%s", configs[i]);
+        tj_source_free(source);
+    }
+}
+
 /* P has half as many columns as M . N. */
 Test(epilogue, pairs_of_columns_halve_p)
 {
@@ -547,9 +571,9 @@ Test(epilogue, pairs_of_columns_halve_p)
 }
 
 /* Whoever has no neighbouring columns in one thread, or none at all, says so. */
-Test(epilogue, families_that_have_no_pairs_say_so)
+Test(epilogue, configs_that_have_no_pairs_say_so)
 {
-    static const char *const configs[] = {"strip", "small_batch", "skinny:stream=m", "naive:tile_width=5",
+    static const char *const configs[] = {"small_batch:tn=3", "small_batch:tn=1", "skinny:stream=m", "naive:tile_width=5",
                                           "skinny:lanes=1,tn=1"};
     tj_problem problem = TJ_PROBLEM_INIT(16, 32, 16, TJ_F32);
 

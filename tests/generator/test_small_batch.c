@@ -82,3 +82,24 @@ Test(small_batch, takes_several_elements_at_once_where_lines_let_it)
 
     expect_alignments(rows, sizeof rows / sizeof rows[0]);
 }
+
+/* A team finishes its product: no workspace, no kernel behind. What its threads find of rows and columns lies beside the operands. */
+Test(small_batch, reduces_by_itself)
+{
+    tj_problem problem = TJ_PROBLEM_INIT(16, 8, 16, TJ_F32);
+    tj_config config = TJ_CONFIG_INIT;
+    tj_launch_form plain, reducing;
+    tj_error err;
+
+    problem.batch = 100;
+    cr_assert(eq(int, tj_config_parse("small_batch:tm=2,tn=4,products=2", &config, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_preview_launch(&problem, &config, &plain, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_epilogue_parse("peak[row] = max(acc); total[col] = sum(acc); acc", &problem.epilogue, &err), TJ_OK),
+              "%s", err.message);
+    cr_assert(eq(int, tj_preview_launch(&problem, &config, &reducing, &err), TJ_OK), "%s", err.message);
+    cr_expect(eq(int, reducing.steps, 1));
+    cr_expect(eq(i64, reducing.workspace_bytes, 0));
+    cr_expect(
+        eq(i64, tj_product_step(&reducing)->dynamic_shared_bytes,
+           tj_product_step(&plain)->dynamic_shared_bytes + 2 * (2 * 32 * 4) * 4)); /* products, outputs, threads, TN, bytes */
+}

@@ -205,9 +205,7 @@ static int64_t draw_extent(int multiple, int longest, bool is_small)
 static void draw_problem(const struct form *form, bool is_small, tj_problem *problem)
 {
     const char *const config = form->config ? form->config : "";
-    const bool pairs = below(3) == 0 && !strstr(config, "strip") && !strstr(config, "small_batch");
-    const bool may_reduce = !strstr(config, "strip") && !strstr(config, "small_batch") && !strstr(config, "planes") &&
-                            !strstr(config, "splits") && !strstr(config, "dynamic");
+    const bool pairs = below(3) == 0, may_reduce = !strstr(config, "splits") && !strstr(config, "dynamic");
 
     *problem = (tj_problem)TJ_PROBLEM_INIT(
         draw_extent(form->multiple, strstr(form->config ? form->config : "", "small") ? 24 : 0, is_small),
@@ -215,7 +213,7 @@ static void draw_problem(const struct form *form, bool is_small, tj_problem *pro
     problem->compute = form->compute;
     problem->p.type = form->p_type;
     problem->p.layout = (int16_t)(below(3) == 0 && !form->longest && !pairs);
-    problem->l.extent += pairs && problem->l.extent % 2; /* of small_batch and strip none has two columns in a thread */
+    problem->l.extent += pairs && problem->l.extent % 2;
     problem->batch = below(4) == 0 ? 3 : 0;
     draw_epilogue(form->type == TJ_F64, pairs, may_reduce && below(3) == 0, &problem->epilogue);
     if (form->type == TJ_S8 || below(6) == 0)

@@ -892,7 +892,6 @@ const tj_family tj_family_mma = {
     .start = &tj_mma_start,
     .sums_in_registers = true,
     .scales_along_k = true,
-    .takes_pairs = true,
     .takes_groups = true,
     .reduces = TJ_REDUCES_BY_WARP,
     .checks_k = true,

@@ -75,7 +75,6 @@ const tj_family tj_family_naive = {
     .constraint = constraints,
     .scales_along_k = true,
     .takes_s4 = true,
-    .takes_pairs = true,
     .takes_groups = true,
     .reduces = TJ_REDUCES_BY_TILE,
     .checks_k = false,

@@ -507,7 +507,6 @@ const tj_family tj_family_simt = {
     .constraint = constraints,
     .start = &tj_simt_start,
     .sums_in_registers = true,
-    .takes_pairs = true,
     .takes_groups = true,
     .reduces = TJ_REDUCES_BY_WARP,
     .checks_k = true,

@@ -8,8 +8,10 @@
 #include "error.h"
 #include "parts/access.h"
 #include "parts/copy.h"
+#include "parts/reductions.h"
 #include "parts/registers.h"
 #include "parts/scales.h"
+#include "tree.h"
 
 enum {
     MOST = 128,        /* of j, k and l: larger ones are worth more than one block */
@@ -84,16 +86,16 @@ tj_small_batch_shape tj_small_batch_shape_of(const tj_problem *view, const tj_co
         s.team_rows = (j + s.tm - 1) / s.tm;
         s.team_cols = (l + s.tn - 1) / s.tn;
         s.team = s.team_rows * s.team_cols;
+        s.bytes += round_up(tj_reductions_of(view) * s.team * (s.tm > s.tn ? s.tm : s.tn), s.vec) * tj_sum_bytes(view);
     }
     return s;
 }
 
-/* Nobody asks: products are whole. */
+/* Products are whole: what may be even or odd is a thread's part. */
 static tj_tile tile(const tj_problem *problem, const tj_config *config)
 {
     (void)problem;
-    (void)config;
-    return (tj_tile){1, 1, 1, "1", "1", "1"};
+    return (tj_tile){config->value[TM], 1, config->value[TN], "TM", "1", "TN"};
 }
 
 /* ---- what is settled by the problem ------------------------------------------------------------------------------- */
@@ -111,8 +113,11 @@ static void settle_tile(const tj_problem *view, int32_t *tm, int32_t *tn)
 
     if (*tm == 0)
         *tm = part_of(view->j.extent, rows);
-    if (*tn == 0)
-        *tn = part_of(view->l.extent, 4);
+    if (*tn != 0)
+        return;
+    *tn = part_of(view->l.extent, 4);
+    if (*tn % 2 != 0 && tj_epilogue_pairs(&view->epilogue)) /* one thread has both columns */
+        *tn = part_of(view->l.extent, 2);
 }
 
 static int32_t default_products(const tj_problem *view, const tj_small_batch_shape *s)
@@ -128,7 +133,8 @@ static int32_t default_products(const tj_problem *view, const tj_small_batch_sha
     return products > 1 ? (int32_t)products : 1;
 }
 
-/* As many as find room for 80 registers a thread: what ptxas makes do with where N is read along l and nothing hangs over. */
+/* As many as find room for 80 registers a thread: what ptxas makes do with where N is read along l, nothing hangs over and a thread
+ * has nothing to find of its rows and columns. */
 static int32_t default_blocks(const tj_problem *view, const tj_small_batch_shape *s)
 {
     const int32_t threads = s->products * s->team;
@@ -137,7 +143,8 @@ static int32_t default_blocks(const tj_problem *view, const tj_small_batch_shape
     const int32_t blocks = by_registers < by_shared ? by_registers : by_shared;
     const bool is_even = view->j.extent % s->tm == 0 && view->l.extent % s->tn == 0 && view->k.extent % s->vec == 0;
 
-    if (tj_sum_bytes(view) == 8 || view->n.layout != TJ_ROW_MAJOR || !is_even || s->tm * s->tn > 32 || blocks < 1)
+    if (tj_epilogue_reduces(&view->epilogue) || tj_sum_bytes(view) == 8 || view->n.layout != TJ_ROW_MAJOR || !is_even ||
+        s->tm * s->tn > 32 || blocks < 1)
         return 1;
     return blocks < 16 ? blocks : 16;
 }
@@ -244,7 +251,7 @@ static int32_t common(int64_t extent, int32_t part, int32_t limit)
 tj_small_batch_widths tj_small_batch_widths_of(const tj_problem *view, const tj_config *config)
 {
     const tj_small_batch_shape s = tj_small_batch_shape_of(view, config);
-    const int32_t asked = config->value[VECTOR], limit = asked < s.vec ? asked : s.vec;
+    const int32_t asked = config->value[VECTOR], limit = asked < s.vec ? asked : s.vec, sums = tj_access_sums(view, 1);
     tj_small_batch_widths w = {
         .m = tj_access_widest(view, TJ_MATRIX_M, limit),
         .n = tj_access_widest(view, TJ_MATRIX_N, limit),
@@ -252,7 +259,9 @@ tj_small_batch_widths tj_small_batch_widths_of(const tj_problem *view, const tj_
         .cols = view->n.layout == TJ_ROW_MAJOR ? common(view->l.extent, s.tn, s.vec) : 1,
     };
 
-    w.p = w.cols <= limit && tj_access_fits_output(view, w.cols) ? w.cols : 1;
+    if (w.cols < sums) /* a pair of columns is neighbours */
+        w.cols = sums;
+    w.p = w.cols / sums <= limit && tj_access_fits_output(view, w.cols / sums) ? w.cols / sums : 1;
     return w;
 }
 
@@ -277,6 +286,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_template_set_int(fill, "batch", view->batch);
     tj_template_set_int(fill, "m_vector", w.m);
     tj_template_set_int(fill, "n_vector", w.n);
+    tj_template_set_int(fill, "reductions", tj_reductions_of(view));
     tj_template_set_int(fill, "p_vector", w.p);
     tj_template_set_int(fill, "vector_rows", w.rows);
     tj_template_set_int(fill, "vector_cols", w.cols);
@@ -348,6 +358,7 @@ const tj_family tj_family_small_batch = {
     .constraint = constraints,
     .start = &tj_small_batch_start,
     .sums_in_registers = true,
+    .reduces = TJ_REDUCES_BY_TEAM,
     .checks_k = true,
     .widest = MOST,
     .tile = tile,

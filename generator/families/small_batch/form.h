@@ -12,7 +12,7 @@ typedef struct tj_small_batch_shape {
     int32_t vec;              /* elements of a 16-byte access to shared memory */
     int32_t k_padded;         /* a multiple of vec */
     int32_t m_pitch, n_pitch; /* of a line in shared memory */
-    int64_t m_bytes, bytes;   /* of shared memory, for M and for both operands of one product */
+    int64_t m_bytes, bytes;   /* of shared memory, for M, and for all that a product needs */
     int32_t team_rows, team_cols, team;
 } tj_small_batch_shape;
 

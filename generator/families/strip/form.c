@@ -357,7 +357,6 @@ const tj_family tj_family_strip = {
     .constraint = constraints,
     .start = &tj_strip_start,
     .sums_in_registers = true,
-    .takes_pairs = true,
     .reduces = TJ_REDUCES_BY_ROWS,
     .checks_k = true,
     .widest = MOST_AHEAD,

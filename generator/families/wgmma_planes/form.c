@@ -342,7 +342,6 @@ const tj_family tj_family_wgmma_planes = {
     .constraint = constraints,
     .start = &tj_wplanes_start,
     .sums_in_registers = true,
-    .takes_pairs = true,
     .reduces = TJ_REDUCES_BY_PATH,
     .checks_k = true,
     .widest = 256,

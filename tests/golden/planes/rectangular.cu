@@ -845,7 +845,7 @@ plain_f32_512x300x700(
     const input_t *__restrict__ N,
     output_t *P)
 {
-    constexpr int BM = 64, BN = 64, BK = 16, TM = 4, TN = 8, THREADS = 128;
+    constexpr int BM = 64, BN = 64, BK = 16, WM = 32, WN = 32, TM = 4, TN = 8, THREADS = 128;
     __shared__ sum_t Mds[BK][BM + 1];
     __shared__ sum_t Nds[BK][BN + 1];
     // This kernel may have started beside the one ahead, whose results it needs.
@@ -863,8 +863,8 @@ plain_f32_512x300x700(
     const index_t phases = (k + BK - 1) / BK;
     const int lane = threadIdx.x % 32;
     const int warp = threadIdx.x / 32;
-    const int thread_row = warp / 2 * 32 + lane / 4;
-    const int thread_col = warp % 2 * 32 + lane % 4 * 2;
+    const int thread_row = warp / (BN / WN) * WM + lane / 4;
+    const int thread_col = warp % (BN / WN) * WN + lane % 4 * 2;
 
     sum_t sum[TM][TN] = {};
     for (index_t phase = 0; phase < phases; ++phase) {

@@ -237,21 +237,23 @@ strip_f64_7x5000x300(
     __syncthreads();
 
     W += static_cast<long long>(blockIdx.z) * j * l;
-#pragma unroll 1
-    for (int e = threadIdx.x; e < BLOCK_ROWS * COLS; e += THREADS) {
-        const int row = e / COLS;
-        const int col = e % COLS;
-        const index_t Row = block_row + row;
-        const index_t Col = col;
-        if (Row >= j)
-            break;
-        // The share it is in, and the lane that has this share.
+    // What all warps have of an element of the block: it is in one share, which one lane has.
+    const auto total_of = [&](int row, int col) {
         const int place = row / ROW_LANES * TN + col % TN;
         const int owner = (col / TN * ROW_LANES + row % ROW_LANES) * K_LANES + place / SHARE;
-        sum_t Pvalue = rings[0].sum[place % SHARE][owner];
+        sum_t total = rings[0].sum[place % SHARE][owner];
 #pragma unroll
         for (int other = 1; other < WARPS; ++other)
-            Pvalue += rings[other].sum[place % SHARE][owner];
+            total += rings[other].sum[place % SHARE][owner];
+        return total;
+    };
+#pragma unroll 1
+    for (int e = threadIdx.x; e < BLOCK_ROWS * COLS; e += THREADS) {
+        const index_t Row = block_row + e / COLS;
+        const index_t Col = e % COLS;
+        if (Row >= j)
+            break;
+        sum_t Pvalue = total_of(e / COLS, e % COLS);
         W[Col * j + Row] = Pvalue;
     }
 }

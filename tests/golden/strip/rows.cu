@@ -218,19 +218,21 @@ strip_f32_1760x1760x16(
         ring.sum[i][lane] = sum[i];
     __syncthreads();
 
-#pragma unroll 1
-    for (int e = threadIdx.x; e < BLOCK_ROWS * COLS; e += THREADS) {
-        const int row = e / COLS;
-        const int col = e % COLS;
-        const index_t Row = block_row + row;
-        const index_t Col = col;
-        // The share it is in, and the lane that has this share.
+    // What all warps have of an element of the block: it is in one share, which one lane has.
+    const auto total_of = [&](int row, int col) {
         const int place = row / ROW_LANES * TN + col % TN;
         const int owner = (col / TN * ROW_LANES + row % ROW_LANES) * K_LANES + place / SHARE;
-        sum_t Pvalue = rings[0].sum[place % SHARE][owner];
+        sum_t total = rings[0].sum[place % SHARE][owner];
 #pragma unroll
         for (int other = 1; other < WARPS; ++other)
-            Pvalue += rings[other].sum[place % SHARE][owner];
+            total += rings[other].sum[place % SHARE][owner];
+        return total;
+    };
+#pragma unroll 1
+    for (int e = threadIdx.x; e < BLOCK_ROWS * COLS; e += THREADS) {
+        const index_t Row = block_row + e / COLS;
+        const index_t Col = e % COLS;
+        sum_t Pvalue = total_of(e / COLS, e % COLS);
         P[Row * ld_p + Col] = static_cast<output_t>(Pvalue);
     }
 }
