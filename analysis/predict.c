@@ -152,7 +152,7 @@ static const habits tensor_f64 = {
     .pipe_sharpness = 3.85,
     .sharpness = 1.42,
     .device_sharpness = 8.9,
-    .overlap_blocks = 2,
+    .overlap_blocks = 1,
     .next_kernel = 1500,
     .workspace_passes = 2.5,
 };
@@ -368,12 +368,13 @@ static double reduce_cycles(const tj_device_facts *facts, const tj_counts *c, co
 
 /*
  * Of the shorter one of computing and moving, the share that does not hide behind the longer one: a block's first phase and its last
- * store hide only behind other blocks. So a block of many phases has little of it, a multiprocessor of many warps as well.
+ * store hide only behind other blocks. So a block of many phases has little of it, a multiprocessor of many warps as well. Waves of
+ * blocks run into one another only where a multiprocessor holds two.
  */
 static double exposed_share(const tj_device_facts *facts, const tj_counts *c, double resident)
 {
     const double blocks = fmin(resident, ceil((double)c->blocks / facts->sm_count));
-    const double waves = habits_of(c) == &streams ? (double)c->blocks / (facts->sm_count * blocks) : 1;
+    const double waves = habits_of(c) == &streams && blocks > 1 ? (double)c->blocks / (facts->sm_count * blocks) : 1;
 
     return fmin(1, habits_of(c)->overlap_blocks / blocks) / fmax(1, (double)c->phases) / fmax(1, waves);
 }

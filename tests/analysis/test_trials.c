@@ -132,7 +132,7 @@ static void read_f64(void)
     begin_reading();
     h200.memory_clock_khz = (int32_t)(h200.memory_clock_khz * 0.7);
     read_file(TJ_SOURCE_DIR "/tests/analysis/trials_h100_f64.txt");
-    cr_assert(count == 10, "%d", count);
+    cr_assert(count == 14, "%d", count);
 }
 
 static double predict(const shape *s, const trial *t)
