@@ -589,12 +589,12 @@ static void describe_output(const tj_problem *view, const tj_wgmma_shape *s, tj_
     }
     tj_template_set_int(fill, "slice", out.slice);
     tj_template_set(fill, "box_cols", box < out.slice ? "(SLICE / 2)" : "SLICE");
-    tj_template_set(fill, "box_first", box < out.slice ? "(block_col + first * 4) / 2" : "block_col + first * 4");
+    tj_template_set(fill, "box_first", box < out.slice ? "box_col / 2" : "box_col");
     tj_template_set_int(fill, "p_vector", out.vector);
     tj_template_set_int(fill, "boxes", out.boxes);
     tj_template_set_flag(fill, "vector_p", out.vector > 1);
-    tj_template_set(fill, "p_product",
-                    view->batch == 1 ? "block_row + warp_row + top * 32" : "block_row + warp_row + top * 32, blockIdx.z");
+    tj_template_set(fill, "row_end", view->j.mode == TJ_DIM_FIXED ? "j" : "static_cast<index_t>(j)");
+    tj_template_set(fill, "col_end", view->l.mode == TJ_DIM_FIXED ? "l" : "static_cast<index_t>(l)");
 }
 
 /*
