@@ -309,7 +309,8 @@ static double cycles_of(const block_cycles *one, double resident)
 
 /*
  * Blocks that stay and walk the tiles: the copies for one tile follow those for the last without a gap, so a block waits for memory once,
- * and then as long as its ring of stages does not cover. Storing comes on top, unless another part of the block multiplies meanwhile.
+ * and then as long as its ring of stages does not cover. Storing comes on top, unless another part of the block multiplies meanwhile;
+ * an epilogue's expression does in any case.
  */
 static double walk_cycles(const tj_device_facts *facts, const tj_counts *c, const tj_peaks *peaks, double resident,
                           block_cycles *one)
@@ -325,10 +326,10 @@ static double walk_cycles(const tj_device_facts *facts, const tj_counts *c, cons
     const double in_turn = phases * fmax(h->phase_cycles + products / fmax(1, phases), h->wait / fmax(1, c->ahead));
     const double most = here * fmax(fmax(products + phases * h->phase_cycles, shared), lines);
     const double tile = soft_maximum(most, in_turn, h->sharpness);
-    /* The epilogue's expression: the few warps of one part of a block leave half of the lanes unused. */
-    const double elements = (double)c->block_rows * c->block_cols;
-    const double finish = h->walk_finish * here * (h->walk_round * elements + (double)c->finish / tiles) / (32 * TJ_SCHEDULERS);
-    const double exposed = c->alternates ? fmax(0, 2 * finish - tile) : h->walk_store + finish;
+    /* The few warps of one part of a block leave half of the lanes unused. What an expression takes does not hide behind products. */
+    const double elements = (double)c->block_rows * c->block_cols, operation = h->walk_finish * here / (32 * TJ_SCHEDULERS);
+    const double expression = operation * (double)c->finish / tiles, finish = operation * h->walk_round * elements + expression;
+    const double exposed = c->alternates ? fmax(expression, 2 * finish - tile) : h->walk_store + finish;
 
     memset(one, 0, sizeof *one);
     one->pipe[c->pipe] = here * products;

@@ -14,20 +14,20 @@
 //@|             wait_until_stored<BOXES - 1>();  // the box's last content
 //@|         __syncwarp();
 //@| #pragma unroll
-//@|         for (int r = top; r < top + 2; ++r) {
-//@|             const int row = r % 2 * 8 + lane / 4;  // in the box
-//@ if names_row and clips_rows
-//@|             const index_t Row = min(box_row + row, j - 1);  // what lies outside P is computed as its last row is  //@ row_end for j
-//@ elif names_row
-//@|             const index_t Row = box_row + row;
+//@|         for (int c = first; c < first + SLICE / 4; c += 2) {
+//@|             const int col = (c - first) * 4 + lane % 4 * 2;  // in the box
+//@ if names_col and clips_cols
+//@|             const index_t Col = min(box_col + col, l - 2);  // what lies outside P is computed as its last columns are  //@ col_end for l
+//@ elif names_col
+//@|             const index_t Col = box_col + col;
 //@ end
 //@| #pragma unroll
-//@|             for (int c = first; c < first + SLICE / 4; c += 2) {
-//@|                 const int col = (c - first) * 4 + lane % 4 * 2;
-//@ if names_col and clips_cols
-//@|                 const index_t Col = min(box_col + col, l - 2);  // or its last two columns  //@ col_end for l
-//@ elif names_col
-//@|                 const index_t Col = box_col + col;
+//@|             for (int r = top; r < top + 2; ++r) {
+//@|                 const int row = r % 2 * 8 + lane / 4;
+//@ if names_row and clips_rows
+//@|                 const index_t Row = min(box_row + row, j - 1);  // or its last row  //@ row_end for j
+//@ elif names_row
+//@|                 const index_t Row = box_row + row;
 //@ end
 //@ if guards_outputs
 //@|                 const bool inside = box_row + row < j && box_col + col < l;  //@ clips_rows && clips_cols

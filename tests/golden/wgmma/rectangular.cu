@@ -381,11 +381,11 @@ wgmma_bf16_512x304x704(
                         wait_until_stored<BOXES - 1>();  // the box's last content
                     __syncwarp();
 #pragma unroll
-                    for (int r = top; r < top + 2; ++r) {
-                        const int row = r % 2 * 8 + lane / 4;  // in the box
+                    for (int c = first; c < first + SLICE / 4; c += 2) {
+                        const int col = (c - first) * 4 + lane % 4 * 2;  // in the box
 #pragma unroll
-                        for (int c = first; c < first + SLICE / 4; c += 2) {
-                            const int col = (c - first) * 4 + lane % 4 * 2;
+                        for (int r = top; r < top + 2; ++r) {
+                            const int row = r % 2 * 8 + lane / 4;
                             vector_t<output_t, P_VECTOR> value;
 #pragma unroll
                             for (int i = 0; i < P_VECTOR; ++i) {
