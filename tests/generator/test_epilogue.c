@@ -616,23 +616,28 @@ Test(epilogue, text_reads_like_the_expression)
 Test(epilogue, boxes_that_hang_over_are_computed_without_a_branch)
 {
     static const struct {
+        int64_t extent; /* of rows and columns */
         const char *epilogue, *config, *line;
         bool is_there;
     } rows[] = {
-        {"gelu(acc + bias[col])", "wgmma:bm=64,bn=48", "const index_t Col = min(box_col + col, l - 2);", true},
-        {"gelu(acc + bias[col])", "wgmma:bm=64,bn=48", "break", false},
-        {"gelu(acc + bias[col])", "wgmma:bm=64,bn=48", "Row", false},
-        {"gelu(acc + bias[col])", "wgmma:bm=64,bn=64", "const index_t Col = box_col + col;", true},
-        {"acc * gain[row]", "wgmma:bm=192,bn=64", "const index_t Row = min(box_row + row, j - 1);", true},
-        {"acc * gain[row]", "wgmma:bm=192,bn=64", "inside", false},
-        {"top[col] = max(acc); acc", "wgmma:bm=192,bn=48", "const bool inside = box_row + row < j && box_col + col < l;", true},
-        {"top[col] = max(acc); acc", "wgmma:bm=64,bn=48", "if (inside)\n", true},
-        {"top[col] = max(acc); acc", "wgmma:bm=64,bn=48", "const bool inside = box_col + col < l;", true},
-        {"top[col] = max(acc); acc", "wgmma:bm=64,bn=64", "inside", false},
+        {64, "gelu(acc + bias[col])", "wgmma:bm=64,bn=48", "const index_t read_col = min(box_col, l - SLICE);", true},
+        {64, "gelu(acc + bias[col])", "wgmma:bm=64,bn=48", "break", false},
+        {64, "gelu(acc + bias[col])", "wgmma:bm=64,bn=48", "Row", false},
+        {64, "gelu(acc + bias[col])", "wgmma:bm=64,bn=64", "const index_t Col = box_col + col;", true},
+        {64, "acc * gain[row]", "wgmma:bm=192,bn=64", "const index_t read_row = min(box_row, j - 16);", true},
+        {64, "acc * gain[row]", "wgmma:bm=192,bn=64", "bool inside", false},
+        {64, "top[col] = max(acc); acc", "wgmma:bm=192,bn=48", "const bool inside = box_row < j && box_col < l;", true},
+        {64, "top[col] = max(acc); acc", "wgmma:bm=64,bn=48", "if (inside)\n", true},
+        {64, "top[col] = max(acc); acc", "wgmma:bm=64,bn=48", "const bool inside = box_col < l;", true},
+        {64, "top[col] = max(acc); acc", "wgmma:bm=64,bn=64", "bool inside", false},
+        {72, "gelu(acc + bias[col])", "wgmma:bm=64,bn=48", "const index_t Col = min(box_col + col, l - 2);", true},
+        {72, "gelu(acc + bias[col])", "wgmma:bm=64,bn=48", "read_col", false},
+        {72, "acc * gain[row]", "wgmma:bm=192,bn=64", "const index_t Row = min(box_row + row, j - 1);", true},
+        {72, "top[col] = max(acc); acc", "wgmma:bm=64,bn=48", "= box_row + row < j && box_col + col < l;", true},
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        tj_problem problem = TJ_PROBLEM_INIT(64, 64, 64, TJ_BF16);
+        tj_problem problem = TJ_PROBLEM_INIT(rows[i].extent, 64, rows[i].extent, TJ_BF16);
         tj_config config = TJ_CONFIG_INIT;
         tj_source *source = NULL;
         tj_error err = {TJ_OK, ""};
