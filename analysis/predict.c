@@ -66,7 +66,9 @@ typedef struct habits {
     double walk_rate;   /* share of the tensor pipe's peak that products reach */
     double walk_store;  /* cycles from a tile's last product to the first of the next, where one part of a block does both */
     double walk_round;  /* operations that rounding and storing a sum counts as */
-    double walk_finish; /* cycles of all its lanes for each operation of the epilogue's expression */
+    double walk_finish; /* cycles of all its lanes for each operation of the epilogue's expression, */
+    double walk_alone;  /* and where one warpgroup finishes while another multiplies, */
+    double walk_hidden; /* whose products so many operations of each sum hide behind */
     double walk_line;   /* cycles of a multiprocessor for each line of the L2 that its copy engine touches */
 } habits;
 
@@ -170,6 +172,8 @@ static const habits walks = {
     .walk_store = 130,
     .walk_round = 0.37,
     .walk_finish = 1.5,
+    .walk_alone = 1.8,
+    .walk_hidden = 7,
     .walk_line = 2.8,
 };
 
@@ -309,7 +313,8 @@ static double cycles_of(const block_cycles *one, double resident)
 
 /*
  * Blocks that stay and walk the tiles: the copies for one tile follow those for the last without a gap, so a block waits for memory once,
- * and then as long as its ring of stages does not cover. Storing comes on top, unless another part of the block multiplies meanwhile.
+ * and then as long as its ring of stages does not cover. Storing comes on top, unless another part of the block multiplies meanwhile,
+ * behind which a short expression hides too.
  */
 static double walk_cycles(const tj_device_facts *facts, const tj_counts *c, const tj_peaks *peaks, double resident,
                           block_cycles *one)
@@ -325,10 +330,12 @@ static double walk_cycles(const tj_device_facts *facts, const tj_counts *c, cons
     const double in_turn = phases * fmax(h->phase_cycles + products / fmax(1, phases), h->wait / fmax(1, c->ahead));
     const double most = here * fmax(fmax(products + phases * h->phase_cycles, shared), lines);
     const double tile = soft_maximum(most, in_turn, h->sharpness);
-    /* The epilogue's expression: the few warps of one part of a block leave half of the lanes unused. */
-    const double elements = (double)c->block_rows * c->block_cols;
-    const double finish = h->walk_finish * here * (h->walk_round * elements + (double)c->finish / tiles) / (32 * TJ_SCHEDULERS);
-    const double exposed = c->alternates ? fmax(0, 2 * finish - tile) : h->walk_store + finish;
+    /* The epilogue's expression: the few warps of one part of a block leave half of the lanes unused, and those of one warpgroup more. */
+    const double elements = (double)c->block_rows * c->block_cols, lanes = 32 * TJ_SCHEDULERS;
+    const double operations = (double)c->finish / tiles;
+    const double finish = h->walk_finish * here * (h->walk_round * elements + operations) / lanes;
+    const double alone = h->walk_alone * here * (operations - h->walk_hidden * elements) / lanes;
+    const double exposed = c->alternates ? fmax(0, fmax(alone, 2 * finish - tile)) : h->walk_store + finish;
 
     memset(one, 0, sizeof *one);
     one->pipe[c->pipe] = here * products;

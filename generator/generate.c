@@ -200,14 +200,24 @@ static void fill_common(const tj_problem *callers, const tj_problem *view, const
     tj_template_set_flag(params, "check_l", checks.l);
 }
 
+/* Does it give more than P? */
+static bool has_outputs(const tj_expression *e)
+{
+    for (int32_t i = 0; i < e->operands; i++)
+        if (e->operand[i].is_output)
+            return true;
+    return false;
+}
+
 /* What becomes of a sum: parts/epilogue.cuh, of neighbours at once where the form says what P is aligned to. */
-static tj_status describe_epilogue(const tj_problem *view, const tj_family *family, const tj_launch_form *form,
+static tj_status describe_epilogue(const tj_problem *view, const tj_config *config, const tj_launch_form *form,
                                    tj_template_params *params, tj_expression_lines *lines, tj_error *err)
 {
     const bool is_wide = form->align[TJ_MATRIX_P] > 0, is_whole_products = tj_product_step(form)->grid == TJ_GRID_PRODUCTS;
     const bool pairs = tj_epilogue_pairs(&view->epilogue);
+    const tj_checks checks = tj_checks_of(config, form->is_swapped);
     tj_expression_sums sums = {is_wide ? "sum[r][c + i]" : "Pvalue", is_wide ? "sum[r][c + 2 * i + 1]" : "beside", is_wide,
-                               tj_reduces_by_thread(family)};
+                               tj_reduces_by_thread(config->family), false};
     bool has_map = false;  /* P is stored by the copy engine, from boxes in shared memory */
     bool converts = false; /* integers go on as floats, or as integers of 64 bits, where there is more to compute */
 
@@ -240,7 +250,9 @@ static tj_status describe_epilogue(const tj_problem *view, const tj_family *fami
     tj_template_set(params, "p_sums", pairs && tj_product_step(form)->splits <= 1 ? "2 * P_VECTOR" : "P_VECTOR");
     for (int i = 0; i < TJ_LAUNCH_MAX_MAPS; i++)
         has_map |= form->tensor_map[i].rank > 0 && form->tensor_map[i].lines == 0 && form->tensor_map[i].matrix == TJ_MATRIX_P;
+    sums.may_be_outside = has_map && (checks.j || checks.l) && has_outputs(&view->epilogue.expression);
     tj_template_set_flag(params, "p_map", has_map);
+    tj_template_set_flag(params, "guards_outputs", sums.may_be_outside);
     tj_template_set(params, "p_place",
                     has_map && pairs ? "in_box(box, row, col / 2)"
                     : has_map        ? "in_box(box, row, col)"
@@ -471,7 +483,7 @@ tj_status tj_generate(const tj_problem *problem, const tj_config *config, tj_sou
     moved = resolved.family->moved ? resolved.family->moved(&view, &resolved) : view;
     fill_common(&view, &moved, &resolved, is_swapped, &params);
     template_name = describe(&view, is_swapped, &resolved, &params, &source->launch);
-    status = describe_epilogue(&view, resolved.family, &source->launch, &params, &lines, err);
+    status = describe_epilogue(&view, &resolved, &source->launch, &params, &lines, err);
     if (status == TJ_OK)
         status = tj_reductions_print(&view, resolved.family, &params, &reductions, err);
     product = tj_product_step(&source->launch);

@@ -283,6 +283,7 @@ static void print_output(const printing *p, int number, tj_text *out)
 {
     char name[NAME_BYTES], ld[NAME_BYTES + 4], place[TERM_BYTES / 2];
 
+    tj_text_append(out, p->sums.may_be_outside ? "if (inside)\n    " : "");
     if (p->e->operand[number].reduction != TJ_REDUCE_NOT) {
         print_reduced(p, &p->e->operand[number], out);
         return;

@@ -22,10 +22,11 @@ typedef struct tj_expression_lines {
 /**
  * How the text names acc, or of a pair acc[2*col] and acc[2*col+1]. by_vector: columns are Col + i, and P is value.element[i].
  * by_thread: a thread has rows r and columns c of P, and what it knows of each in an array; else it has one element.
+ * may_be_outside: the element may lie outside P, unless `inside` holds; it is computed all the same, and no output receives it.
  */
 typedef struct tj_expression_sums {
     const char *first, *second;
-    bool by_vector, by_thread;
+    bool by_vector, by_thread, may_be_outside;
 } tj_expression_sums;
 
 /**

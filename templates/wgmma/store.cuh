@@ -8,29 +8,35 @@
 //@| for (int top = 0; top < TM; top += 2)
 //@| #pragma unroll
 //@|     for (int first = 0; first < TN; first += SLICE / 4) {
+//@|         const index_t box_row = block_row + warp_row + top * 32, box_col = block_col + first * 4;
+//@ if names_row and clips_boxes_of_rows
+//@|         const index_t read_row = min(box_row, j - 16);  // a box outside P takes the operands of the last one inside  //@ row_end for j
+//@ end
+//@ if names_col and clips_boxes_of_cols
+//@|         const index_t read_col = min(box_col, l - SLICE);  // a box outside P takes the operands of the last one inside  //@ col_end for l
+//@ end
 //@|         output_t *const box = boxes[next_box];
 //@|         if (lane == 0)
 //@|             wait_until_stored<BOXES - 1>();  // the box's last content
 //@|         __syncwarp();
 //@| #pragma unroll
-//@|         for (int r = top; r < top + 2; ++r) {
-//@|             const int row = r % 2 * 8 + lane / 4;  // in the box
-//@ if names_row
-//@|             const index_t Row = block_row + warp_row + top * 32 + row;
-//@ if clips_rows
-//@|             if (Row >= j)
-//@|                 break;
-//@ end
+//@|         for (int c = first; c < first + SLICE / 4; c += 2) {
+//@|             const int col = (c - first) * 4 + lane % 4 * 2;  // in the box
+//@ if names_col and clips_pairs
+//@|             const index_t Col = min(box_col + col, l - 2);  // what lies outside P takes the operands of its last columns  //@ col_end for l
+//@ elif names_col
+//@|             const index_t Col = box_col + col;  //@ read_col for box_col
 //@ end
 //@| #pragma unroll
-//@|             for (int c = first; c < first + SLICE / 4; c += 2) {
-//@|                 const int col = (c - first) * 4 + lane % 4 * 2;
-//@ if names_col
-//@|                 const index_t Col = block_col + first * 4 + col;
-//@ if clips_cols
-//@|                 if (Col >= l)
-//@|                     break;
+//@|             for (int r = top; r < top + 2; ++r) {
+//@|                 const int row = r % 2 * 8 + lane / 4;
+//@ if names_row and clips_each_row
+//@|                 const index_t Row = min(box_row + row, j - 1);  // what lies outside P takes the operands of its last row  //@ row_end for j
+//@ elif names_row
+//@|                 const index_t Row = box_row + row;  //@ read_row for box_row
 //@ end
+//@ if guards_outputs
+//@|                 const bool inside = box_row + row < j && box_col + col < l;  //@ clips_rows && clips_cols  //@ inside_row for box_row + row  //@ inside_col for box_col + col
 //@ end
 //@|                 #include "parts/epilogue.cuh"  //@ include
 //@|             }
@@ -38,7 +44,7 @@
 //@|         publish_stores();
 //@|         __syncwarp();
 //@|         if (lane == 0)
-//@|             store_box(P_map, box, block_col + first * 4, block_row + warp_row + top * 32);  //@ box_first for block_col + first * 4  //@ p_product for block_row + warp_row + top * 32
+//@|             store_box(P_map, box, box_col, box_row, blockIdx.z);  //@ box_first for box_col  //@ , , , , batched
 //@|         next_box = (next_box + 1) % BOXES;
 //@|     }
 //@ elif reduces

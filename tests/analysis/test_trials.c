@@ -240,6 +240,41 @@ Test(trials, hoppers_tensor_cores_are_chosen_where_there_is_work_for_them, .init
     }
 }
 
+/* On an H100 gelu adds 16 to 22 us to 4096^3 in bf16, gelu_tanh 4 to 8, with two warpgroups that take turns as well as without; and the
+ * tiles that are best without an epilogue, 128 x 256, are so with one. */
+Test(trials, an_expression_does_not_hide_behind_products, .init = read_walks)
+{
+    static const char *const configs[] = {"wgmma:bm=128,bn=128", "wgmma:bm=128,bn=192", "wgmma:bm=128,bn=128,pingpong=yes",
+                                          "wgmma:bm=128,bn=192,pingpong=yes", "wgmma:bm=192,bn=128,pingpong=yes"};
+    static const struct {
+        const char *epilogue;
+        double least_us, most_us;
+    } rows[] = {{"gelu(acc + bias:bf16[col])", 14, 26}, {"gelu_tanh(acc + bias:bf16[col])", 2.5, 10}};
+    shape plain = {.problem = TJ_PROBLEM_INIT(4096, 4096, 4096, TJ_BF16), .name = "4096"};
+    tj_error err;
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        shape fused = plain;
+        tj_config chosen = TJ_CONFIG_INIT;
+        char text[TJ_CONFIG_TEXT_BYTES];
+
+        cr_assert(tj_epilogue_parse(rows[i].epilogue, &fused.problem.epilogue, &err) == TJ_OK, "%s", err.message);
+        for (size_t c = 0; c < sizeof configs / sizeof configs[0]; c++) {
+            trial t = {.us = 0};
+            double more;
+
+            (void)snprintf(t.config, sizeof t.config, "%s", configs[c]);
+            more = predict(&fused, &t) - predict(&plain, &t);
+            cr_expect(more > rows[i].least_us && more < rows[i].most_us, "%s %s: %g us more", rows[i].epilogue, configs[c],
+                      more);
+        }
+        cr_assert(tj_choose(NULL, &fused.problem, &h200, &chosen, NULL, &err) == TJ_OK, "%s", err.message);
+        cr_assert(tj_config_resolve(&fused.problem, &chosen, &err) == TJ_OK, "%s", err.message);
+        tj_config_print(&chosen, text);
+        cr_expect(strncmp(text, "wgmma:bm=128,bn=256,", 20) == 0, "%s: %s", rows[i].epilogue, text);
+    }
+}
+
 /* What is close to the truth also orders it: of each two trials of a shape that differ by a tenth, in which is the model right? */
 Test(trials, pairs_that_differ_are_mostly_in_order, .init = read_trials)
 {

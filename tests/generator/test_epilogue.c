@@ -636,6 +636,48 @@ Test(epilogue, text_reads_like_the_expression)
     expect_text("acc * float", "float float_,"); /* a word of C++ is no name in the text */
 }
 
+/* Boxes are stored without what lies outside P. So a branch keeps only other outputs inside, and operands are read within P. */
+Test(epilogue, boxes_that_hang_over_are_computed_without_a_branch)
+{
+    static const struct {
+        int64_t extent; /* of rows and columns */
+        const char *epilogue, *config, *line;
+        bool is_there;
+    } rows[] = {
+        {64, "gelu(acc + bias[col])", "wgmma:bm=64,bn=48", "const index_t read_col = min(box_col, l - SLICE);", true},
+        {64, "gelu(acc + bias[col])", "wgmma:bm=64,bn=48", "break", false},
+        {64, "gelu(acc + bias[col])", "wgmma:bm=64,bn=48", "Row", false},
+        {64, "gelu(acc + bias[col])", "wgmma:bm=64,bn=64", "const index_t Col = box_col + col;", true},
+        {64, "acc * gain[row]", "wgmma:bm=192,bn=64", "const index_t read_row = min(box_row, j - 16);", true},
+        {64, "acc * gain[row]", "wgmma:bm=192,bn=64", "bool inside", false},
+        {64, "top[col] = max(acc); acc", "wgmma:bm=192,bn=48", "const bool inside = box_row < j && box_col < l;", true},
+        {64, "top[col] = max(acc); acc", "wgmma:bm=64,bn=48", "if (inside)\n", true},
+        {64, "top[col] = max(acc); acc", "wgmma:bm=64,bn=48", "const bool inside = box_col < l;", true},
+        {64, "top[col] = max(acc); acc", "wgmma:bm=64,bn=64", "bool inside", false},
+        {72, "gelu(acc + bias[col])", "wgmma:bm=64,bn=48", "const index_t Col = min(box_col + col, l - 2);", true},
+        {72, "gelu(acc + bias[col])", "wgmma:bm=64,bn=48", "read_col", false},
+        {72, "acc * gain[row]", "wgmma:bm=192,bn=64", "const index_t Row = min(box_row + row, j - 1);", true},
+        {72, "top[col] = max(acc); acc", "wgmma:bm=64,bn=48", "= box_row + row < j && box_col + col < l;", true},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tj_problem problem = TJ_PROBLEM_INIT(rows[i].extent, 64, rows[i].extent, TJ_BF16);
+        tj_config config = TJ_CONFIG_INIT;
+        tj_source *source = NULL;
+        tj_error err = {TJ_OK, ""};
+        const char *store;
+
+        problem.epilogue = parse(rows[i].epilogue);
+        cr_assert(eq(int, tj_config_parse(rows[i].config, &config, &err), TJ_OK), "%s", err.message);
+        cr_assert(eq(int, tj_generate(&problem, &config, &source, &err), TJ_OK), "%s", err.message);
+        store = strstr(tj_source_text(source), "// store: a warp");
+        cr_assert(ne(ptr, (void *)store, NULL));
+        cr_expect(eq(int, strstr(store, rows[i].line) != NULL, rows[i].is_there), "%s %s: %s in\n%s", rows[i].config,
+                  rows[i].epilogue, rows[i].line, store);
+        tj_source_free(source);
+    }
+}
+
 /* Functions are there where they are used, and nowhere else. */
 Test(epilogue, functions_are_printed_where_they_are_used)
 {

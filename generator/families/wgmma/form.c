@@ -568,6 +568,35 @@ static void describe_map(const tj_problem *view, const tj_wgmma_shape *s, const 
                                              : "blockIdx.z, full");
 }
 
+/* Is every value that the extent can take? */
+static bool is_multiple(const tj_dim *dim, int32_t of)
+{
+    return (dim->mode == TJ_DIM_FIXED ? dim->extent : dim->multiple_of > 1 ? dim->multiple_of : 1) % of == 0;
+}
+
+/*
+ * How what hangs over the edge reads operands within P. Where boxes lie inside or outside as a whole, what is added to their first row and
+ * column is fixed: a place for each pair of columns would take registers that large tiles do not have.
+ */
+static void describe_edges(const tj_problem *view, tj_checks checks, int32_t slice, tj_template_params *fill)
+{
+    const bool whole_rows = checks.j && is_multiple(&view->j, TJ_WGMMA_SLICE_ROWS),
+               whole_cols = checks.l && is_multiple(&view->l, slice);
+
+    tj_template_set_flag(fill, "clips_rows", checks.j);
+    tj_template_set_flag(fill, "clips_cols", checks.l);
+    tj_template_set_flag(fill, "clips_boxes_of_rows", whole_rows);
+    tj_template_set_flag(fill, "clips_boxes_of_cols", whole_cols);
+    tj_template_set_flag(fill, "clips_each_row", checks.j && !whole_rows);
+    tj_template_set_flag(fill, "clips_pairs", checks.l && !whole_cols);
+    tj_template_set(fill, "read_row", whole_rows ? "read_row" : "box_row");
+    tj_template_set(fill, "read_col", whole_cols ? "read_col" : "box_col");
+    tj_template_set(fill, "inside_row", whole_rows ? "box_row" : "box_row + row");
+    tj_template_set(fill, "inside_col", whole_cols ? "box_col" : "box_col + col");
+    tj_template_set(fill, "row_end", view->j.mode == TJ_DIM_FIXED ? "j" : "static_cast<index_t>(j)");
+    tj_template_set(fill, "col_end", view->l.mode == TJ_DIM_FIXED ? "l" : "static_cast<index_t>(l)");
+}
+
 static void describe_output(const tj_problem *view, const tj_wgmma_shape *s, tj_template_params *fill, tj_launch_form *form)
 {
     const tj_wgmma_output out = tj_wgmma_output_of(view, s);
@@ -589,12 +618,10 @@ static void describe_output(const tj_problem *view, const tj_wgmma_shape *s, tj_
     }
     tj_template_set_int(fill, "slice", out.slice);
     tj_template_set(fill, "box_cols", box < out.slice ? "(SLICE / 2)" : "SLICE");
-    tj_template_set(fill, "box_first", box < out.slice ? "(block_col + first * 4) / 2" : "block_col + first * 4");
+    tj_template_set(fill, "box_first", box < out.slice ? "box_col / 2" : "box_col");
     tj_template_set_int(fill, "p_vector", out.vector);
     tj_template_set_int(fill, "boxes", out.boxes);
     tj_template_set_flag(fill, "vector_p", out.vector > 1);
-    tj_template_set(fill, "p_product",
-                    view->batch == 1 ? "block_row + warp_row + top * 32" : "block_row + warp_row + top * 32, blockIdx.z");
 }
 
 /*
@@ -677,8 +704,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_template_set(fill, "row_of", "r / 2 * 64 + r % 2 * 8");
     tj_template_set(fill, "col_of", "c / 2 * 8 + c % 2");
     tj_template_set(fill, "first_col", "thread_col");
-    tj_template_set_flag(fill, "clips_rows", checks.j);
-    tj_template_set_flag(fill, "clips_cols", checks.l);
+    describe_edges(view, checks, tj_wgmma_output_of(view, &s).slice, fill);
     describe_product(view, &s, fill);
     return "wgmma/wgmma.cu";
 }

@@ -375,16 +375,17 @@ wgmma_bf16_512x304x704(
             for (int top = 0; top < TM; top += 2)
 #pragma unroll
                 for (int first = 0; first < TN; first += SLICE / 4) {
+                    const index_t box_row = block_row + warp_row + top * 32, box_col = block_col + first * 4;
                     output_t *const box = boxes[next_box];
                     if (lane == 0)
                         wait_until_stored<BOXES - 1>();  // the box's last content
                     __syncwarp();
 #pragma unroll
-                    for (int r = top; r < top + 2; ++r) {
-                        const int row = r % 2 * 8 + lane / 4;  // in the box
+                    for (int c = first; c < first + SLICE / 4; c += 2) {
+                        const int col = (c - first) * 4 + lane % 4 * 2;  // in the box
 #pragma unroll
-                        for (int c = first; c < first + SLICE / 4; c += 2) {
-                            const int col = (c - first) * 4 + lane % 4 * 2;
+                        for (int r = top; r < top + 2; ++r) {
+                            const int row = r % 2 * 8 + lane / 4;
                             vector_t<output_t, P_VECTOR> value;
 #pragma unroll
                             for (int i = 0; i < P_VECTOR; ++i) {
@@ -396,7 +397,7 @@ wgmma_bf16_512x304x704(
                     publish_stores();
                     __syncwarp();
                     if (lane == 0)
-                        store_box(P_map, box, block_col + first * 4, block_row + warp_row + top * 32);
+                        store_box(P_map, box, box_col, box_row);
                     next_box = (next_box + 1) % BOXES;
                 }
         }
