@@ -4,6 +4,8 @@
 #include "checked.h"
 #include "error.h"
 
+enum { LARGE_N = 32 << 20, GROUP_OF_LARGE_N = 8 }; /* bytes that an L2 of 40 to 60 MB does not keep beside all else; rows */
+
 const char *const tj_row_choices[] = {"y", "x", NULL};
 
 /* Does the last block hang over the edge of this dimension? */
@@ -91,4 +93,36 @@ tj_status tj_tile_resolve(const tj_problem *view, bool is_swapped, tj_config *co
                                                                                 : "use rows=y, raise",
                        tile.rows_name);
     return tj_tile_settle_checks(view, is_swapped, config, err);
+}
+
+/* Is a split's part of N more than an L2 keeps until the next row of blocks reads it? */
+static bool has_large_n(const tj_problem *view, int32_t splits)
+{
+    int64_t elements;
+
+    return view->k.mode == TJ_DIM_FIXED && view->l.mode == TJ_DIM_FIXED &&
+           (!tj_mul(view->k.extent, view->l.extent, &elements) ||
+            elements / splits > LARGE_N / tj_facts_of(view->n.type)->bytes);
+}
+
+/*
+ * Each group of rows of blocks reads all of N. What the L2 does not hold until the next group comes from memory again: 8 rows together
+ * are 0.5 to 3 % faster from 35 MB of N on (simt, tests/analysis/trials_h200_graph.txt), and 3 to 8 % in f64 from 100 MB on.
+ */
+tj_status tj_tile_settle_group(const tj_problem *view, int32_t bm, int32_t splits, int32_t rows, int32_t *group, tj_error *err)
+{
+    if (*group == 0)
+        *group = rows == TJ_ROWS_ON_Y && view->j.mode == TJ_DIM_FIXED && view->j.extent > bm && view->groups.count == 0 &&
+                         has_large_n(view, splits)
+                     ? GROUP_OF_LARGE_N
+                     : 1;
+    if (*group == 1 || rows != TJ_ROWS_ON_X)
+        return TJ_OK;
+    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "group is %d, which walks rows of blocks on y: use group=1 with rows=x",
+                   *group);
+}
+
+bool tj_tile_group_matters(const tj_problem *view, int32_t splits, int32_t group, int64_t rows, int64_t cols)
+{
+    return group == 1 || (rows > group && cols > group) || (group == GROUP_OF_LARGE_N && rows > 1 && has_large_n(view, splits));
 }

@@ -27,6 +27,20 @@ static inline bool tj_tile_is_oversized(int32_t edge, int32_t smallest, int64_t 
     return edge > smallest && extent > 0 && edge / 2 >= extent;
 }
 
+/* A parameter of forms whose blocks may be walked in groups of rows. */
+#define TJ_TILE_GROUP(tried)                                                                                                  \
+    {                                                                                                                         \
+        "group",                                                                                                              \
+            "rows of blocks that are walked together, column by column, to meet in the L2; by default 8 where N is large", 1, \
+            16, 0, NULL, tried, TJ_PARAM_HINT                                                                                 \
+    }
+
+/** Settle a group of 0 when rows are settled, and refuse one that has no rows on y. bm: of the block tile. */
+tj_status tj_tile_settle_group(const tj_problem *view, int32_t bm, int32_t splits, int32_t rows, int32_t *group, tj_error *err);
+
+/** Does a group make another order of so many blocks, and one that a tuner should try? */
+bool tj_tile_group_matters(const tj_problem *view, int32_t splits, int32_t group, int64_t rows, int64_t cols);
+
 /** Settle the checks for the family's tile. */
 tj_status tj_tile_settle_checks(const tj_problem *view, bool is_swapped, tj_config *config, tj_error *err);
 

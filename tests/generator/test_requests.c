@@ -669,3 +669,28 @@ Test(generate, one_dynamic_text_serves_all_widths)
     tj_source_free(a);
     tj_source_free(b);
 }
+
+/* Rows of blocks are walked together where each of them would fetch all of a large N from memory again. */
+Test(requests, blocks_meet_in_the_l2_where_n_is_large)
+{
+    static const struct {
+        const char *config;
+        int type;
+        int32_t j, k, l, group;
+    } rows[] = {
+        {"simt", TJ_F32, 4096, 4096, 4096, 8},         {"simt", TJ_F32, 512, 512, 512, 1},
+        {"simt:bm=64", TJ_F32, 64, 4096, 8192, 1},     {"simt:splits=64", TJ_F32, 256, 60000, 256, 1},
+        {"simt:group=1", TJ_F32, 4096, 4096, 4096, 1}, {"simt:rows=x", TJ_F32, 4096, 4096, 4096, 1},
+        {"mma", TJ_F64, 256, 3584, 18944, 8},          {"mma", TJ_BF16, 2048, 2048, 2048, 1},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const tj_problem problem = TJ_PROBLEM_INIT(rows[i].j, rows[i].k, rows[i].l, rows[i].type);
+        tj_config config = TJ_CONFIG_INIT;
+        tj_error err;
+
+        cr_assert(eq(int, tj_config_parse(rows[i].config, &config, &err), TJ_OK), "%s", err.message);
+        cr_assert(eq(int, tj_config_resolve(&problem, &config, &err), TJ_OK), "%s", err.message);
+        cr_expect(eq(int, tj_config_get(&config, "group"), rows[i].group), "row %zu", i);
+    }
+}

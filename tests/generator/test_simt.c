@@ -37,7 +37,7 @@ Test(simt, says_which_constraint_does_not_hold)
         {CUBES(256), "simt:bm=256,bn=128,bk=8,tm=8,tn=4,blocks=2", "1024 threads leave each 64 registers"},
         {CUBES(256), "simt:bm=128,bn=128,bk=8,tm=8,tn=4,start=spread", NULL},
         {CUBES(256), "simt:copy=registers,bk=32", "bytes of shared memory: 49152 are the most"},
-        {CUBES(256), "simt:group=4,rows=x", "group is 4, and rows=x has no groups: use group=1"},
+        {CUBES(256), "simt:group=4,rows=x", "group is 4, which walks rows of blocks on y: use group=1 with rows=x"},
     };
 
     expect_answers(rows, sizeof rows / sizeof rows[0]);

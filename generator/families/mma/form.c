@@ -72,8 +72,7 @@ static const tj_param params[] = {
      NULL, widths_tried, TJ_PARAM_ORDER},
     {"vector", "most elements of P that one store takes; 1 asks for no alignment of P", 1, 4, 4, NULL, vectors_tried,
      TJ_PARAM_HINT},
-    {"group", "rows of blocks that are walked together, column by column, to meet in the L2", 1, 16, 1, NULL, groups_tried,
-     TJ_PARAM_HINT},
+    TJ_TILE_GROUP(groups_tried),
     TJ_TILE_ROWS,
     {"transpose",
      "yes: a packed operand of tf32 or 8 bits whose lines lie across k is transposed, so that ldmatrix takes it as it is", 1, 2,
@@ -547,10 +546,7 @@ static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *con
         status = check_reductions(view, &s, err);
     if (status == TJ_OK)
         status = tj_tile_resolve(view, is_swapped, config, err);
-    if (status == TJ_OK && s.group > 1 && v[ROWS] == TJ_ROWS_ON_X)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "group is %d, which walks rows of blocks on y: use group=1 with rows=x",
-                       s.group);
-    return status;
+    return status == TJ_OK ? tj_tile_settle_group(view, s.bm, s.splits, v[ROWS], &v[GROUP], err) : status;
 }
 
 /* Half as many blocks, or, where there is but one, half of the longer side of a warp's tile and of the block's. */
@@ -643,7 +639,7 @@ static bool is_worth_trying(const tj_problem *view, const tj_config *config)
     const tj_mma_shape s = tj_mma_shape_of(view, config);
     const int64_t rows = tj_ceil_div(view->j.extent, s.bm), cols = tj_ceil_div(view->l.extent, s.bn);
 
-    return !is_hopeless(view, config, TJ_CONFIG_MAX_PARAMS) && (s.group == 1 || (rows > s.group && cols > s.group)) &&
+    return !is_hopeless(view, config, TJ_CONFIG_MAX_PARAMS) && tj_tile_group_matters(view, s.splits, s.group, rows, cols) &&
            (s.load == TJ_MMA_AHEAD || view->compute == TJ_COMPUTE_TF32) && !is_likely_to_spill(view, &s) &&
            (s.transpose == TJ_MMA_TRANSPOSE_NO || transposes(view, &s, true) || transposes(view, &s, false)) &&
            is_copy_worth_trying(view, &s) && is_pack_worth_trying(view, &s, true) && is_pack_worth_trying(view, &s, false);

@@ -47,8 +47,7 @@ static const tj_param params[] = {
     {"stages", "phases whose tiles shared memory holds", 2, 6, 0, NULL, stages_tried, TJ_PARAM_ORDER},
     TJ_COPY,
     TJ_BLOCKS(8, 0, blocks_tried, TJ_PARAM_HINT),
-    {"group", "rows of blocks that are walked together, column by column, to meet in the L2", 1, 16, 1, NULL, groups_tried,
-     TJ_PARAM_HINT},
+    TJ_TILE_GROUP(groups_tried),
     {"vector", "most elements of one access to global memory, as far as 16 bytes go; 1 asks for no alignment", 1, 8, 0, NULL,
      vectors_tried, TJ_PARAM_ORDER},
     {"start", "together: a phase's copies are started as one; spread: a piece every second step, for few warps on an SM", 1, 2,
@@ -312,10 +311,9 @@ static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *con
         status = check_reductions(view, &s, err);
     if (status == TJ_OK)
         status = tj_tile_resolve(view, is_swapped, config, err);
-    if (status == TJ_OK && config->value[GROUP] > 1 && config->value[ROWS] == TJ_ROWS_ON_X)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "group is %d, and rows=x has no groups: use group=1",
-                       config->value[GROUP]);
-    return status;
+    return status == TJ_OK ? tj_tile_settle_group(view, config->value[BM], config->value[SPLITS], config->value[ROWS],
+                                                  &config->value[GROUP], err)
+                           : status;
 }
 
 static bool for_any_operands(bool has_workspace, tj_config *config)
@@ -394,8 +392,9 @@ static bool is_worth_trying(const tj_problem *view, const tj_config *config)
     const int64_t rows = tj_ceil_div(view->j.extent, s.bm), cols = tj_ceil_div(view->l.extent, s.bn);
     const int32_t group = config->value[GROUP];
 
-    return !is_hopeless(view, config, TJ_CONFIG_MAX_PARAMS) && (group == 1 || (rows > group && cols > group)) &&
-           vector_matters(view, &s) && start_matters(&s);
+    return !is_hopeless(view, config, TJ_CONFIG_MAX_PARAMS) &&
+           tj_tile_group_matters(view, config->value[SPLITS], group, rows, cols) && vector_matters(view, &s) &&
+           start_matters(&s);
 }
 
 /* ---- text --------------------------------------------------------------------------------------------------------- */
