@@ -92,9 +92,9 @@ static const habits streams = {
     /* simt, skinny, strip */
     .start = 157,
     .fetch_cycles = 1.15,
-    .wait = 830,
-    .shared_wait = 33,
-    .request_wait = 10,
+    .wait = 1000,
+    .shared_wait = 23,
+    .request_wait = 25,
     .phase_instructions = 47,
     .copy_instructions = 7.8,
     .issue = 1,
@@ -107,8 +107,8 @@ static const habits streams = {
     .sharpness = 1.19,
     .device_sharpness = 4,
     .overlap_blocks = 4,
-    .next_kernel = 3000,
-    .workspace_passes = 2.4,
+    .next_kernel = 2100,
+    .workspace_passes = 3.6,
 };
 /* mma: a product of tensor cores is one instruction for all its multiply-adds, which no instruction cache is too small for. */
 static const habits tensor = {
@@ -376,12 +376,12 @@ static double reduce_cycles(const tj_device_facts *facts, const tj_counts *c, co
 /*
  * Of the shorter one of computing and moving, the share that does not hide behind the longer one: a block's first phase and its last
  * store hide only behind other blocks. So a block of many phases has little of it, a multiprocessor of many warps as well. Waves of
- * blocks run into one another only where a multiprocessor holds two.
+ * blocks run into one another only where a multiprocessor holds more than two.
  */
 static double exposed_share(const tj_device_facts *facts, const tj_counts *c, double resident)
 {
     const double blocks = fmin(resident, ceil((double)c->blocks / facts->sm_count));
-    const double waves = habits_of(c) == &streams && blocks > 1 ? (double)c->blocks / (facts->sm_count * blocks) : 1;
+    const double waves = habits_of(c) == &streams && blocks > 2 ? (double)c->blocks / (facts->sm_count * blocks) : 1;
 
     return fmin(1, habits_of(c)->overlap_blocks / blocks) / fmax(1, (double)c->phases) / fmax(1, waves);
 }
