@@ -40,6 +40,7 @@ typedef struct habits {
     double start;        /* a multiprocessor takes a new block this often at most, */
     double warp_start;   /* and so much later for each of its warps */
     double wait;         /* cycles until memory answers, while all multiprocessors ask it; 0: they ask the L2 (WAIT_CYCLES) */
+    double gather_wait;  /* the same of elements that are brought one by one, where nothing else is on its way; 0: no longer */
     double shared_wait;  /* cycles from a load of shared memory to its use */
     double request_wait; /* and for each request of a warp in a step beyond two, which come one after the other */
     double phase_cycles; /* that each phase of a block takes by itself */
@@ -115,6 +116,7 @@ static const habits tensor = {
     .start = 315,
     .warp_start = 43,
     .wait = 550,
+    .gather_wait = 1000,
     .shared_wait = 13,
     .phase_cycles = 25,
     .fetch_cycles = 5.8,
@@ -213,11 +215,12 @@ static double latency_of(const tj_device_facts *facts, const tj_counts *c, doubl
 {
     const habits *h = habits_of(c);
     const double wait = h->wait > 0 ? h->wait : c->work[TJ_PIPE_MEMORY] > facts->l2_bytes ? MEMORY_WAIT_CYCLES : WAIT_CYCLES;
+    const double first_wait = c->gathered > 0 && c->ahead == 0 ? fmax(wait, h->gather_wait) : wait;
     const double chain = (double)c->chain, phases = (double)c->phases;
     const double warps = (double)c->blocks * ceil(c->threads_per_block / 32.0);
     const double requests = (double)c->shared_load.requests / fmax(1, warps * chain);
     const double shared_wait = h->shared_wait + h->request_wait * fmax(0, requests - 2);
-    double cycles = BLOCK_CYCLES + phases * h->phase_cycles + (double)c->waits * wait +
+    double cycles = BLOCK_CYCLES + phases * h->phase_cycles + (double)c->waits * first_wait +
                     (double)c->barriers / (double)c->blocks * BARRIER_CYCLES;
 
     if (c->ahead == 0)
