@@ -27,6 +27,7 @@ static const double SHARPNESS = 4; /* of the maximum of what overlaps: 1 adds, i
 /* Fitted to trials of tuners (trials_h200*.txt), whose operands come from memory. */
 static const double PACK_CYCLES = 3300;      /* a kernel ahead of the product begins and ends */
 static const double PACK_NEXT_CYCLES = 2000; /* and so much later the next product of a batch */
+static const double TURN_CYCLES = 1500;      /* and later where it turns a tile around in shared memory */
 static const double STORE_CYCLES = 500;      /* a phase's tiles, from registers to shared memory; all wait for the last */
 static const double EXCHANGE_CYCLES = 20;    /* for each partial sum that goes from thread to thread */
 static const double PIECE_INSTRUCTIONS = 35; /* of a warp, for each piece of copies that are spread over a phase */
@@ -45,10 +46,9 @@ typedef struct habits {
     double request_wait; /* and for each request of a warp in a step beyond two, which come one after the other */
     double phase_cycles; /* that each phase of a block takes by itself */
     double fetch_cycles; /* from the L2, for each instruction of the text of a phase: once, by the first blocks of a launch */
-    double phase_instructions;  /* of a warp: addresses, copies' groups, the loop */
-    double step_instructions;   /* and those of each step of a phase */
-    double copy_instructions;   /* beside each load or copy of a phase: its address, its edge, its turn */
-    double gather_instructions; /* and of one that brings an element alone: it is put beside others */
+    double phase_instructions; /* of a warp: addresses, copies' groups, the loop */
+    double step_instructions;  /* and those of each step of a phase */
+    double copy_instructions;  /* beside each load or copy of a phase: its address, its edge, its turn */
     double issue;             /* share of a scheduler's turns that many warps can use: unrolled loops have nearly always work */
     double lone_warp;         /* share of a turn that a scheduler with one warp loses */
     double product_lone_warp; /* the same where products are asked of their pipe */
@@ -123,7 +123,6 @@ static const habits tensor = {
     .phase_instructions = 1,
     .step_instructions = 1.8,
     .copy_instructions = 3.7,
-    .gather_instructions = 2.2,
     .issue = 0.93,
     .lone_warp = 1.3,
     .product_lone_warp = 1.45,
@@ -141,7 +140,7 @@ static const habits tensor = {
  * and the 30 of trials_h200_mma.txt. */
 static const habits tensor_f64 = {
     .start = 157,
-    .wait = 1200,
+    .wait = 900,
     .shared_wait = 91,
     .phase_cycles = 6.6,
     .phase_instructions = 1,
@@ -270,7 +269,7 @@ static block_cycles of_block(const tj_device_facts *facts, const tj_counts *c, c
     const tj_traffic *const shared[] = {&c->shared_load, &c->shared_store};
     const double blocks = (double)c->blocks, warps = ceil(c->threads_per_block / 32.0), chain = (double)c->chain;
     const double spilled = SPILL_REQUESTS * c->spilled * warps * chain;
-    const double copies = h->copy_instructions * sum(global, 2, false) + h->gather_instructions * (double)c->gathered;
+    const double copies = h->copy_instructions * sum(global, 2, false);
     const double lanes = warps * 32 / c->threads_per_block; /* for each thread: those without one take their turn too */
     /* Tensor cores do many at one instruction. */
     const int64_t fma = (c->work[TJ_PIPE_F32] + c->work[TJ_PIPE_F64]) / 2 + c->work[TJ_PIPE_F16] / 4; /* packed: two at once */
@@ -358,7 +357,8 @@ static double pack_cycles(const tj_device_facts *facts, const tj_counts *c, cons
     const double moved = (double)(c->pack.load.bytes + c->pack.store.bytes) / (peaks->per_s[TJ_PIPE_MEMORY] / peaks->clock_hz);
 
     const double products = (double)c->blocks / (double)(c->row_blocks * c->col_blocks * c->splits);
-    const double starts = fmax(1, c->pack.kernels) * PACK_CYCLES + (products - 1) * PACK_NEXT_CYCLES;
+    const double starts =
+        fmax(1, c->pack.kernels) * PACK_CYCLES + (shared > 0) * TURN_CYCLES + (products - 1) * PACK_NEXT_CYCLES;
 
     return c->pack.load.elements > 0 ? starts + streams.wait + fmax(through_l1, moved) : 0;
 }
