@@ -460,6 +460,7 @@ void tj_reductions_count(const tj_problem *view, const tj_launch_form *form, tj_
     results = form->result_bytes / bytes * tj_ceil_div(view->batch, TJ_GRID_LIMIT);
     count_in_order(results, bytes, &counts->store_w);
     count_in_order(results, bytes, &counts->load_w);
-    count_in_order(outputs, output_bytes / outputs, &counts->store_p);
+    if (outputs > 0)
+        count_in_order(outputs, output_bytes / outputs, &counts->store_p);
     counts->work[TJ_PIPE_MEMORY] += output_bytes;
 }
