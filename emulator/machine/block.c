@@ -143,8 +143,8 @@ void emu_block_start(emu_block *block)
     if (block->reads)
         memset(block->reads, 0, (launch->shared_bytes / EMU_CHUNK + 1) * sizeof *block->reads);
     block->registers = 0;
-    if (block->byte)
-        memset(block->byte, 0, launch->shared_bytes * sizeof *block->byte);
+    if (block->state)
+        memset(block->state, 0, emu_words_in(launch->shared_bytes) * sizeof *block->state);
     for (uint32_t w = 0; w < launch->warps; w++)
         start_warp(&block->warp[w], launch, w);
 }
@@ -174,7 +174,7 @@ void emu_block_free(emu_block *block)
     free(block->warp);
     free(block->shared);
     free(block->shared_defined);
-    free(block->byte);
+    free(block->state);
     free(block->reads);
     free(block->line);
 }
@@ -183,7 +183,8 @@ void emu_block_free(emu_block *block)
 static bool make_pasts(emu_block *block)
 {
     const uint32_t slots = block->cluster->slots;
-    bool is_whole = (block->byte = malloc((block->launch->shared_bytes + 1) * sizeof *block->byte)) != NULL;
+    const size_t words = emu_words_in(block->launch->shared_bytes);
+    bool is_whole = (block->state = malloc((words + words * EMU_WORD) * sizeof *block->state)) != NULL;
 
     for (int i = 0; i < EMU_BARRIERS; i++)
         is_whole = is_whole && emu_past_make(&block->gathering[i], slots);

@@ -17,17 +17,18 @@ static emu_place place_of(const emu_warp *warp, const emu_copy *copy, bool is_ta
 }
 
 /* The target is written when a copy is issued and when it lands; in between nobody may touch it. */
-static void check_target(emu_warp *warp, const emu_copy *copy, int delta)
+static void check_target(emu_warp *warp, const emu_copy *copy, bool has_landed)
 {
     const emu_inst *inst = &warp->block->launch->module->inst[copy->inst];
     const emu_place to = place_of(warp, copy, true);
-    emu_shared_byte *byte = to.allocation ? NULL : warp->block->byte + to.address;
 
-    for (unsigned b = 0; byte && b < copy->bytes && delta < 0; b++)
-        byte[b].in_flight = (uint8_t)(byte[b].in_flight - (byte[b].in_flight > 0)); /* a finding has set it to 0 */
+    if (!to.allocation && !has_landed) {
+        emu_copy_departs(warp, inst, copy->lane, warp->block, (uint32_t)to.address, copy->bytes, false);
+        return;
+    }
+    if (!to.allocation)
+        emu_copy_lands(warp->block, (uint32_t)to.address, copy->bytes);
     emu_check_access(warp, inst, copy->lane, &to, copy->bytes, NULL, true, false);
-    for (unsigned b = 0; byte && b < copy->bytes && delta > 0; b++)
-        byte[b].in_flight++;
 }
 
 bool emu_depart(emu_warp *warp, const emu_copy *copy)
@@ -46,8 +47,8 @@ bool emu_depart(emu_warp *warp, const emu_copy *copy)
         flight->capacity = capacity;
     }
     flight->copy[flight->copies++] = *copy;
-    if (warp->block->byte)
-        check_target(warp, copy, 1);
+    if (warp->block->state)
+        check_target(warp, copy, false);
     return true;
 }
 
@@ -55,16 +56,12 @@ void emu_complete(emu_warp *warp, const emu_copy *copy)
 {
     const uint32_t bytes = copy->bytes - copy->missing;
 
-    if (warp->block->byte)
-        check_target(warp, copy, -1);
+    if (warp->block->state)
+        check_target(warp, copy, true);
     if (copy->missing)
         memset(copy->to + bytes, 0, copy->missing);
-    if (bytes == 16) /* the usual lengths, which need no call */
-        memcpy(copy->to, copy->from, 16);
-    else if (bytes == 4)
-        memcpy(copy->to, copy->from, 4);
-    else if (bytes)
-        memcpy(copy->to, copy->from, bytes);
+    if (bytes)
+        emu_copy_bytes(copy->to, copy->from, bytes);
     if (warp->block->launch->checks) {
         const emu_place to = place_of(warp, copy, true), from = place_of(warp, copy, false);
         uint8_t *defined = emu_defined_bytes(warp, copy->lane, &to), *known = emu_defined_bytes(warp, copy->lane, &from);

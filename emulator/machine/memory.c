@@ -78,10 +78,10 @@ static void drop_content(emu_allocation *one)
     if (one->kind != M_REGISTERED)
         free(one->host);
     free(one->defined);
-    free(one->access);
+    free(one->state);
     one->host = NULL;
     one->defined = NULL;
-    one->access = NULL;
+    one->state = NULL;
     if (one->watch) {
         free((void *)one->watch->writes);
         free(one->watch);

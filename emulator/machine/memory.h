@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "ptx.h"
 
@@ -38,7 +39,7 @@ typedef struct emu_allocation {
     uint64_t base, size;
     uint8_t *host;
     uint8_t *defined;               /* one byte a byte, or NULL: everything counts as defined */
-    struct emu_global_byte *access; /* who touched each byte, made at the first access that is checked for races */
+    struct emu_global_state *state; /* who touched it, made at the first access that is checked for races */
     emu_watch *watch;
     emu_memory_kind kind;
     int device;     /* ordinal */
@@ -56,6 +57,31 @@ typedef struct emu_place {
     emu_space space;
     struct emu_block *block; /* whose shared memory it is; NULL: the warp's own */
 } emu_place;
+
+/** memcpy, with no call for the usual lengths. */
+static inline void emu_copy_bytes(void *to, const void *from, size_t bytes)
+{
+    switch (bytes) {
+    case 1:
+        memcpy(to, from, 1);
+        break;
+    case 2:
+        memcpy(to, from, 2);
+        break;
+    case 4:
+        memcpy(to, from, 4);
+        break;
+    case 8:
+        memcpy(to, from, 8);
+        break;
+    case 16:
+        memcpy(to, from, 16);
+        break;
+    default:
+        memcpy(to, from, bytes);
+        break;
+    }
+}
 
 static inline bool emu_is_pinned(const emu_allocation *one)
 {

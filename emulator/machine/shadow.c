@@ -18,8 +18,65 @@ void emu_check_defined(emu_warp *warp, const emu_inst *inst, const emu_operand *
     emu_set_defined(warp, operand, UINT32_MAX, undefined); /* once is enough */
 }
 
+/* The states of a memory, by their first byte, which says whether a word is split: words of them, then one of each byte. */
+typedef struct states {
+    uint8_t *first;
+    size_t words, size;
+} states;
+
+static inline states shared_states(const emu_block *block)
+{
+    return (states){(uint8_t *)block->state, emu_words_in(block->launch->shared_bytes), sizeof *block->state};
+}
+
+static inline states global_states(const emu_allocation *allocation)
+{
+    return (states){(uint8_t *)allocation->state, emu_words_in(allocation->size), sizeof *allocation->state};
+}
+
+static inline uint8_t *byte_state(states s, uint64_t offset)
+{
+    return s.first + (s.words + offset) * s.size;
+}
+
+/* Give each byte of the word at an offset the word's state. Returns that of the byte at the offset. */
+static inline void *split(states s, uint64_t offset)
+{
+    const uint64_t word = offset / EMU_WORD;
+
+    for (uint64_t b = 0; b < EMU_WORD; b++)
+        memcpy(byte_state(s, word * EMU_WORD + b), s.first + word * s.size, s.size);
+    s.first[word * s.size] = true;
+    return byte_state(s, offset);
+}
+
+/* A word that is split joins if all its bytes are in one state again. */
+static inline void try_to_join(states s, uint64_t word)
+{
+    const uint8_t *byte = byte_state(s, word * EMU_WORD);
+
+    for (uint64_t b = 1; b < EMU_WORD; b++)
+        if (memcmp(byte, byte + b * s.size, s.size) != 0)
+            return;
+    memcpy(s.first + word * s.size, byte, s.size);
+}
+
+/* The state of the bytes from an offset up to *next: of a word if it lies before end and its bytes are alike, else of one byte. */
+static inline void *state_at(states s, uint64_t offset, uint64_t end, uint64_t *next)
+{
+    const bool is_whole = offset % EMU_WORD == 0 && end - offset >= EMU_WORD;
+    uint8_t *word = s.first + offset / EMU_WORD * s.size;
+
+    if (is_whole && *word)
+        try_to_join(s, offset / EMU_WORD);
+    *next = offset + (is_whole && !*word ? EMU_WORD : 1);
+    if (is_whole && !*word)
+        return word;
+    return *word ? byte_state(s, offset) : split(s, offset);
+}
+
 /* Are all of those who touched a byte then, ordered before an access by this lane? */
-static bool is_before(const emu_warp *warp, int lane, uint16_t others, uint32_t time, uint32_t step)
+static inline bool is_before(const emu_warp *warp, int lane, uint16_t others, uint32_t time, uint32_t step)
 {
     const bool is_copy = others >= EMU_COPY, is_many = !is_copy && others >= EMU_MANY;
     const uint32_t number = others, slot = is_copy ? number - EMU_COPY : is_many ? number - EMU_MANY : (number - 1) / 32;
@@ -63,65 +120,97 @@ static void report_shared(emu_warp *warp, const emu_inst *inst, int lane, const 
 }
 
 /* Readers of other warps than the last one's that are not known to come before a write; their warp, or 0. */
-static uint16_t find_early_reader(const emu_warp *warp, const emu_block *block, const emu_shared_byte *byte)
+static uint16_t find_early_reader(const emu_warp *warp, const emu_block *block, const emu_shared_state *state)
 {
-    for (uint32_t left = byte->readers; left; left &= left - 1) {
+    for (uint32_t left = state->readers; left; left &= left - 1) {
         const uint32_t slot = block->rank * EMU_BLOCK_SLOTS + (uint32_t)__builtin_ctz(left);
-        if (slot != warp->slot && warp->past.seen[slot] < byte->first_read)
+        if (slot != warp->slot && warp->past.seen[slot] < state->first_read)
             return (uint16_t)(EMU_MANY + slot);
     }
     return 0;
 }
 
-static void remember_read(const emu_warp *warp, const emu_block *block, emu_shared_byte *byte, uint16_t thread, uint32_t now)
+static void remember_read(const emu_warp *warp, const emu_block *block, emu_shared_state *state, uint16_t thread, uint32_t now)
 {
-    const bool is_synced_since = warp->past.seen[warp->slot] >= byte->read_time;
+    const bool is_synced_since = warp->past.seen[warp->slot] >= state->read_time;
 
-    byte->reader = is_synced_since ? thread : join_readers(byte->reader, thread);
-    byte->read_time = now;
-    byte->read_step = warp->step;
+    state->reader = is_synced_since ? thread : join_readers(state->reader, thread);
+    state->read_time = now;
+    state->read_step = warp->step;
     if (warp->block == block) {
-        if (!byte->readers)
-            byte->first_read = now;
-        byte->readers |= 1u << warp->slot % EMU_BLOCK_SLOTS;
+        if (!state->readers)
+            state->first_read = now;
+        state->readers |= 1u << warp->slot % EMU_BLOCK_SLOTS;
     }
 }
 
-/* A byte is accessed: whom does that disturb? */
-static void find_conflicts(emu_warp *warp, const emu_inst *inst, int lane, emu_block *block, uint32_t offset,
-                           const uint8_t *value, bool is_write, bool is_atomic)
+/* Whom may an access disturb? */
+typedef struct conflicts {
+    bool is_in_flight, is_being_read;
+    bool is_written; /* which a write of the same value does not */
+    uint16_t reader; /* or 0 */
+} conflicts;
+
+static inline conflicts conflicts_of(const emu_warp *warp, int lane, const emu_block *block, const emu_shared_state *state,
+                                     bool is_write, bool is_atomic)
 {
     const uint32_t checks = block->launch->checks;
     const uint16_t thread = emu_thread_in(warp->slot, lane);
-    emu_shared_byte *byte = &block->byte[offset];
+    const bool are_atomic = is_atomic && state->is_atomic;
+    conflicts found = {
+        .is_in_flight = state->in_flight && checks & CUEMU_CHECK_ASYNC && !are_atomic,
+        .is_being_read = state->being_read && is_write && checks & CUEMU_CHECK_ASYNC,
+        .is_written = checks & CUEMU_CHECK_RACES && state->writer && state->writer != thread && !are_atomic &&
+                      !is_before(warp, lane, state->writer, state->write_time, state->write_step),
+    };
 
-    if (byte->in_flight && checks & CUEMU_CHECK_ASYNC && !(is_atomic && byte->is_atomic)) {
+    if (checks & CUEMU_CHECK_RACES && is_write && state->reader && !is_atomic) {
+        found.reader = state->reader;
+        if (found.reader == thread || is_before(warp, lane, found.reader, state->read_time, state->read_step))
+            found.reader = find_early_reader(warp, block, state);
+    }
+    return found;
+}
+
+static void report(emu_warp *warp, const emu_inst *inst, int lane, emu_block *block, uint32_t offset, const conflicts *found,
+                   const uint8_t *value, bool is_write, emu_shared_state *byte)
+{
+    if (found->is_in_flight) {
         emu_find(warp, inst, CUEMU_ASYNC_IN_FLIGHT, lane, offset,
                  "touches shared offset 0x%x, where an asynchronous copy is on its way", offset);
         byte->in_flight = 0;
     }
-    if (byte->being_read && is_write && checks & CUEMU_CHECK_ASYNC) {
+    if (found->is_being_read) {
         emu_find(warp, inst, CUEMU_ASYNC_IN_FLIGHT, lane, offset,
                  "writes shared offset 0x%x, which an asynchronous copy still reads", offset);
         byte->being_read = 0;
     }
-    if (checks & CUEMU_CHECK_RACES && byte->writer && byte->writer != thread && !(is_atomic && byte->is_atomic) &&
-        !is_before(warp, lane, byte->writer, byte->write_time, byte->write_step)) {
-        const bool is_same_value = is_write && value && block->shared[offset] == *value;
-        if (!is_same_value) {
-            report_shared(warp, inst, lane, block, offset, byte->writer, is_write ? "ww" : "r");
-            byte->writer = 0;
-        }
+    if (found->is_written && !(is_write && value && block->shared[offset] == *value)) {
+        report_shared(warp, inst, lane, block, offset, byte->writer, is_write ? "ww" : "r");
+        byte->writer = 0;
     }
-    if (checks & CUEMU_CHECK_RACES && is_write && byte->reader && !is_atomic) {
-        uint16_t early = byte->reader;
-        if (early == thread || is_before(warp, lane, early, byte->read_time, byte->read_step))
-            early = find_early_reader(warp, block, byte);
-        if (early) {
-            report_shared(warp, inst, lane, block, offset, early, "w");
-            byte->reader = 0;
-        }
+    if (found->reader) {
+        report_shared(warp, inst, lane, block, offset, found->reader, "w");
+        byte->reader = 0;
     }
+}
+
+/* Bytes from an offset up to *next, which is at most end, are accessed: whom does that disturb? Returns their state. */
+static inline emu_shared_state *find_conflicts(emu_warp *warp, const emu_inst *inst, int lane, emu_block *block,
+                                               uint32_t offset, uint32_t end, const uint8_t *value, bool is_write,
+                                               bool is_atomic, uint64_t *next)
+{
+    emu_shared_state *state = state_at(shared_states(block), offset, end, next);
+    const conflicts found = conflicts_of(warp, lane, block, state, is_write, is_atomic);
+
+    if (!found.is_in_flight && !found.is_being_read && !found.is_written && !found.reader)
+        return state;
+    if (*next > offset + 1) { /* findings are of bytes */
+        state = split(shared_states(block), offset);
+        *next = offset + 1;
+    }
+    report(warp, inst, lane, block, offset, &found, value, is_write, state);
+    return state;
 }
 
 /* Bytes are written: do all products that read them come before? */
@@ -145,23 +234,23 @@ static void find_products(emu_warp *warp, const emu_inst *inst, int lane, emu_bl
 void emu_check_shared(emu_warp *warp, const emu_inst *inst, int lane, emu_block *block, uint32_t offset, unsigned bytes,
                       const uint8_t *value, bool is_write, bool is_atomic)
 {
-    const uint32_t now = block->cluster->now;
+    const uint32_t now = block->cluster->now, end = offset + bytes;
     const uint16_t thread = emu_thread_in(warp->slot, lane);
 
     if (is_write && block->reads)
         find_products(warp, inst, lane, block, offset, bytes);
-    for (unsigned b = 0; b < bytes; b++) {
-        emu_shared_byte *byte = &block->byte[offset + b];
-        find_conflicts(warp, inst, lane, block, offset + b, value ? value + b : NULL, is_write, is_atomic);
+    for (uint64_t at = offset, next; at < end; at = next) {
+        emu_shared_state *state = find_conflicts(warp, inst, lane, block, (uint32_t)at, end,
+                                                 value ? value + (at - offset) : NULL, is_write, is_atomic, &next);
         if (is_write) {
-            byte->writer = thread;
-            byte->write_time = now;
-            byte->write_step = warp->step;
-            byte->is_atomic = is_atomic;
-            byte->reader = is_atomic ? byte->reader : 0;
-            byte->readers = is_atomic ? byte->readers : 0;
+            state->writer = thread;
+            state->write_time = now;
+            state->write_step = warp->step;
+            state->is_atomic = is_atomic;
+            state->reader = is_atomic ? state->reader : 0;
+            state->readers = is_atomic ? state->readers : 0;
         } else {
-            remember_read(warp, block, byte, thread, now);
+            remember_read(warp, block, state, thread, now);
         }
     }
 }
@@ -170,14 +259,16 @@ void emu_check_shared(emu_warp *warp, const emu_inst *inst, int lane, emu_block 
 static void find_missing_fence(emu_warp *warp, const emu_inst *inst, int lane, const emu_block *block, uint32_t offset,
                                unsigned bytes)
 {
-    for (unsigned b = 0; b < bytes && block->launch->checks & CUEMU_CHECK_ASYNC; b++) {
-        const emu_shared_byte *byte = &block->byte[offset + b];
-        if (!byte->writer || byte->writer >= EMU_COPY || warp->past.fenced[(byte->writer - 1) / 32] >= byte->write_time)
+    const uint32_t end = block->launch->checks & CUEMU_CHECK_ASYNC ? offset + bytes : offset;
+
+    for (uint64_t at = offset, next; at < end; at = next) {
+        const emu_shared_state *state = state_at(shared_states(block), at, end, &next);
+        if (!state->writer || state->writer >= EMU_COPY || warp->past.fenced[(state->writer - 1) / 32] >= state->write_time)
             continue;
         emu_find(
-            warp, inst, CUEMU_PROXY_FENCE, lane, offset + b,
+            warp, inst, CUEMU_PROXY_FENCE, lane, at,
             "reads shared offset 0x%x by the async proxy, where thread %u of a block stored with no fence.proxy.async since",
-            offset + b, (byte->writer - 1u) % (EMU_BLOCK_SLOTS * 32));
+            (uint32_t)at, (state->writer - 1u) % (EMU_BLOCK_SLOTS * 32));
         return; /* once is enough */
     }
 }
@@ -185,10 +276,11 @@ static void find_missing_fence(emu_warp *warp, const emu_inst *inst, int lane, c
 void emu_product_reads(emu_warp *warp, const emu_inst *inst, uint32_t offset)
 {
     emu_block *block = warp->block;
+    const uint32_t end = block->state ? offset + EMU_CHUNK : offset;
 
-    for (unsigned b = 0; block->byte && b < EMU_CHUNK; b++)
-        find_conflicts(warp, inst, 0, block, offset + b, NULL, false, false);
-    if (block->byte)
+    for (uint64_t at = offset, next; at < end; at = next)
+        find_conflicts(warp, inst, 0, block, (uint32_t)at, end, NULL, false, false, &next);
+    if (block->state)
         find_missing_fence(warp, inst, 0, block, offset, EMU_CHUNK);
     if (block->reads)
         block->reads[offset / EMU_CHUNK][warp->number / EMU_GROUP] = block->cluster->now;
@@ -197,39 +289,57 @@ void emu_product_reads(emu_warp *warp, const emu_inst *inst, uint32_t offset)
 void emu_copy_departs(emu_warp *warp, const emu_inst *inst, int lane, emu_block *block, uint32_t offset, unsigned bytes,
                       bool is_atomic)
 {
-    if (!block->byte)
-        return;
-    emu_check_shared(warp, inst, lane, block, offset, bytes, NULL, true, is_atomic);
-    for (unsigned b = 0; b < bytes; b++)
-        block->byte[offset + b].in_flight++;
+    const uint32_t end = block->state ? offset + bytes : offset;
+
+    if (block->state)
+        emu_check_shared(warp, inst, lane, block, offset, bytes, NULL, true, is_atomic);
+    for (uint64_t at = offset, next; at < end; at = next)
+        ((emu_shared_state *)state_at(shared_states(block), at, end, &next))->in_flight++;
+}
+
+void emu_copy_lands(const emu_block *block, uint32_t offset, unsigned bytes)
+{
+    const uint32_t end = block->state ? offset + bytes : offset;
+
+    for (uint64_t at = offset, next; at < end; at = next) {
+        emu_shared_state *state = state_at(shared_states(block), at, end, &next);
+        state->in_flight = (uint8_t)(state->in_flight - (state->in_flight > 0)); /* a finding has set it to 0 */
+    }
 }
 
 void emu_copy_arrives(emu_block *block, uint32_t offset, unsigned bytes, uint32_t slot, bool is_atomic)
 {
-    for (unsigned b = 0; block->byte && b < bytes; b++) {
-        emu_shared_byte *byte = &block->byte[offset + b];
-        byte->in_flight = (uint8_t)(byte->in_flight - (byte->in_flight > 0)); /* a finding has set it to 0 */
-        byte->writer = (uint16_t)(EMU_COPY + slot);
-        byte->write_time = block->cluster->now;
-        byte->is_atomic = is_atomic;
+    const uint32_t end = block->state ? offset + bytes : offset;
+
+    emu_copy_lands(block, offset, bytes);
+    for (uint64_t at = offset, next; at < end; at = next) {
+        emu_shared_state *state = state_at(shared_states(block), at, end, &next);
+        state->writer = (uint16_t)(EMU_COPY + slot);
+        state->write_time = block->cluster->now;
+        state->is_atomic = is_atomic;
     }
 }
 
 void emu_copy_reads(emu_warp *warp, const emu_inst *inst, int lane, emu_block *block, uint32_t offset, unsigned bytes)
 {
-    if (!block->byte)
-        return;
-    emu_check_shared(warp, inst, lane, block, offset, bytes, NULL, false, false);
-    find_missing_fence(warp, inst, lane, block, offset, bytes);
-    for (unsigned b = 0; b < bytes; b++)
-        block->byte[offset + b].being_read++;
+    const uint32_t end = block->state ? offset + bytes : offset;
+
+    if (block->state) {
+        emu_check_shared(warp, inst, lane, block, offset, bytes, NULL, false, false);
+        find_missing_fence(warp, inst, lane, block, offset, bytes);
+    }
+    for (uint64_t at = offset, next; at < end; at = next)
+        ((emu_shared_state *)state_at(shared_states(block), at, end, &next))->being_read++;
 }
 
 void emu_copy_has_read(emu_block *block, uint32_t offset, unsigned bytes)
 {
-    for (unsigned b = 0; block->byte && b < bytes; b++)
-        block->byte[offset + b].being_read =
-            (uint8_t)(block->byte[offset + b].being_read - (block->byte[offset + b].being_read > 0));
+    const uint32_t end = block->state ? offset + bytes : offset;
+
+    for (uint64_t at = offset, next; at < end; at = next) {
+        emu_shared_state *state = state_at(shared_states(block), at, end, &next);
+        state->being_read = (uint8_t)(state->being_read - (state->being_read > 0));
+    }
 }
 
 /* Did two threads of a block, if they are of one warp, synchronise with others of it since? */
@@ -241,9 +351,9 @@ static bool is_synced(const emu_warp *warp, uint16_t other, uint32_t step, uint1
 
 static bool prepare(emu_allocation *allocation)
 {
-    if (!allocation->access)
-        allocation->access = calloc(allocation->size ? allocation->size : 1, sizeof *allocation->access);
-    return allocation->access != NULL;
+    if (!allocation->state)
+        allocation->state = calloc(emu_words_in(allocation->size) * (1 + EMU_WORD), sizeof *allocation->state);
+    return allocation->state != NULL;
 }
 
 /* What another block did is ordered before now if it passed a fence since; within a block barriers order. */
@@ -258,12 +368,12 @@ static bool is_ordered(const emu_block *block, uint32_t other_block, uint32_t ep
  * The same of a read, before a write: a block may run long before another, which it cannot tell that it has read, unless both run at
  * once and meet somewhere.
  */
-static bool is_read_ordered(const emu_block *block, const emu_global_byte *byte)
+static bool is_read_ordered(const emu_block *block, const emu_global_state *state)
 {
     const bool may_meet = block->launch->is_held || block->cluster->blocks > 1;
 
-    return (byte->read_block == (uint32_t)block->number || may_meet) &&
-           is_ordered(block, byte->read_block, byte->read_epoch, byte->read_fences);
+    return (state->read_block == (uint32_t)block->number || may_meet) &&
+           is_ordered(block, state->read_block, state->read_epoch, state->read_fences);
 }
 
 /* An atomic that gives a value back: whoever shares its address learns how far this block is. */
@@ -282,12 +392,12 @@ static void take_ticket(emu_block *block, uint64_t address)
  * Does this block rely on an order that there is not? Volatile and relaxed accesses of one place are no race, but they order no other:
  * the writer took a ticket after its write, with no fence between, and this block took one at the same address before it reads.
  */
-static bool lacks_fence(const emu_block *block, const emu_global_byte *byte)
+static bool lacks_fence(const emu_block *block, const emu_global_state *state)
 {
-    const emu_order *writer = block->launch->order ? &block->launch->order[byte->write_block] : NULL;
+    const emu_order *writer = block->launch->order ? &block->launch->order[state->write_block] : NULL;
     const size_t most = sizeof block->ticket / sizeof block->ticket[0];
 
-    if (!writer || writer->fences != byte->write_fences || writer->tickets == byte->write_tickets)
+    if (!writer || writer->fences != state->write_fences || writer->tickets == state->write_tickets)
         return false;
     for (size_t i = 0; i < most && i < block->tickets; i++)
         if (block->ticket[i] == writer->ticket)
@@ -295,64 +405,100 @@ static bool lacks_fence(const emu_block *block, const emu_global_byte *byte)
     return false;
 }
 
+/* What an access of global memory finds wrong; the first that holds is said. */
+typedef struct global_conflicts {
+    bool is_written; /* which is right for a write of the same value */
+    bool lacks_fence, is_read;
+} global_conflicts;
+
+static global_conflicts global_conflicts_of(const emu_warp *warp, const emu_global_state *state, uint16_t thread, bool is_write,
+                                            bool is_atomic)
+{
+    const emu_block *block = warp->block;
+    const uint32_t launch = (uint32_t)block->launch->number, number = (uint32_t)block->number;
+    const bool was_written = state->writer && state->write_launch == launch;
+    const bool was_read = state->reader && state->read_launch == launch;
+    const bool wrote_itself = state->writer == thread && state->write_block == number;
+    const bool read_itself = state->reader == thread && state->read_block == number;
+
+    return (global_conflicts){
+        .is_written = was_written && !wrote_itself && !(is_atomic && state->is_atomic) &&
+                      !is_ordered(block, state->write_block, state->write_epoch, state->write_fences) &&
+                      !(state->write_block == number && is_synced(warp, state->writer, state->write_step, thread)),
+        .lacks_fence = was_written && !is_write && is_atomic && state->is_atomic && state->write_block != number &&
+                       lacks_fence(block, state),
+        .is_read = is_write && was_read && !read_itself && !is_atomic && !is_read_ordered(block, state) &&
+                   !(state->read_block == number && is_synced(warp, state->reader, state->read_step, thread)),
+    };
+}
+
+static void report_global(emu_warp *warp, const emu_inst *inst, int lane, uint64_t address, const global_conflicts *found,
+                          bool is_write, bool is_same_value, emu_global_state *byte)
+{
+    if (found->is_written && !is_same_value) {
+        emu_find(warp, inst, CUEMU_RACE_GLOBAL, lane, address, "%s 0x%llx, which thread %u of block %u wrote in this launch",
+                 is_write ? "writes" : "reads", (unsigned long long)address, byte->writer - 1, byte->write_block);
+        byte->writer = 0;
+    } else if (found->lacks_fence) {
+        emu_find(warp, inst, CUEMU_RACE_GLOBAL, lane, address,
+                 "reads 0x%llx, which thread %u of block %u wrote with no fence before its atomic at 0x%llx, which tells this "
+                 "block of it",
+                 (unsigned long long)address, byte->writer - 1, byte->write_block,
+                 (unsigned long long)warp->block->launch->order[byte->write_block].ticket);
+        byte->writer = 0;
+    } else if (found->is_read) {
+        emu_find(warp, inst, CUEMU_RACE_GLOBAL, lane, address, "writes 0x%llx, which thread %u of block %u read in this launch",
+                 (unsigned long long)address, byte->reader - 1, byte->read_block);
+        byte->reader = 0;
+    }
+}
+
+static void remember_global(const emu_block *block, emu_global_state *state, uint16_t thread, uint32_t step, bool is_write,
+                            bool is_atomic)
+{
+    const uint32_t launch = (uint32_t)block->launch->number, number = (uint32_t)block->number;
+    const emu_order *order = block->launch->order ? &block->launch->order[number] : NULL;
+
+    if (is_write) {
+        state->writer = thread;
+        state->write_launch = launch;
+        state->write_block = number;
+        state->write_epoch = block->epoch;
+        state->write_step = step;
+        state->write_fences = order ? order->fences : 0;
+        state->write_tickets = order ? order->tickets : 0;
+        state->is_atomic = is_atomic;
+    } else if (!state->reader || state->read_launch != launch || state->read_block == number) {
+        state->reader = thread;
+        state->read_launch = launch;
+        state->read_block = number;
+        state->read_step = step;
+        state->read_epoch = block->epoch;
+        state->read_fences = order ? order->fences : 0;
+    }
+}
+
 void emu_check_global(emu_warp *warp, const emu_inst *inst, int lane, emu_allocation *allocation, uint64_t address,
                       unsigned bytes, const uint8_t *value, bool is_write, bool is_atomic)
 {
-    emu_block *block = warp->block;
-    const uint32_t launch = (uint32_t)block->launch->number, number = (uint32_t)block->number;
     const uint16_t thread = (uint16_t)(warp->number * 32 + (uint32_t)lane + 1);
-    const uint64_t start = address - allocation->base;
+    const uint64_t start = address - allocation->base, end = start + bytes;
 
     if (!prepare(allocation))
         return;
     if (is_write && is_atomic && !value && inst->outputs)
-        take_ticket(block, address);
-    for (unsigned b = 0; b < bytes; b++) {
-        emu_global_byte *byte = &allocation->access[start + b];
-        const bool was_written = byte->writer && byte->write_launch == launch;
-        const bool was_read = byte->reader && byte->read_launch == launch;
-        const bool wrote_itself = byte->writer == thread && byte->write_block == number;
-        const bool read_itself = byte->reader == thread && byte->read_block == number;
-        const bool is_same_value = is_write && value && allocation->host[start + b] == value[b];
-        if (was_written && !wrote_itself && !(is_atomic && byte->is_atomic) && !is_same_value &&
-            !is_ordered(block, byte->write_block, byte->write_epoch, byte->write_fences) &&
-            !(byte->write_block == number && is_synced(warp, byte->writer, byte->write_step, thread))) {
-            emu_find(warp, inst, CUEMU_RACE_GLOBAL, lane, address + b,
-                     "%s 0x%llx, which thread %u of block %u wrote in this launch", is_write ? "writes" : "reads",
-                     (unsigned long long)address + b, byte->writer - 1, byte->write_block);
-            byte->writer = 0;
-        } else if (was_written && !is_write && is_atomic && byte->is_atomic && byte->write_block != number &&
-                   lacks_fence(block, byte)) {
-            emu_find(
-                warp, inst, CUEMU_RACE_GLOBAL, lane, address + b,
-                "reads 0x%llx, which thread %u of block %u wrote with no fence before its atomic at 0x%llx, which tells this "
-                "block of it",
-                (unsigned long long)address + b, byte->writer - 1, byte->write_block,
-                (unsigned long long)block->launch->order[byte->write_block].ticket);
-            byte->writer = 0;
-        } else if (is_write && was_read && !read_itself && !is_atomic && !is_read_ordered(block, byte) &&
-                   !(byte->read_block == number && is_synced(warp, byte->reader, byte->read_step, thread))) {
-            emu_find(warp, inst, CUEMU_RACE_GLOBAL, lane, address + b,
-                     "writes 0x%llx, which thread %u of block %u read in this launch", (unsigned long long)address + b,
-                     byte->reader - 1, byte->read_block);
-            byte->reader = 0;
+        take_ticket(warp->block, address);
+    for (uint64_t at = start, next; at < end; at = next) {
+        emu_global_state *state = state_at(global_states(allocation), at, end, &next);
+        const global_conflicts found = global_conflicts_of(warp, state, thread, is_write, is_atomic);
+        if (found.is_written || found.lacks_fence || found.is_read) {
+            if (next > at + 1) { /* findings are of bytes */
+                state = split(global_states(allocation), at);
+                next = at + 1;
+            }
+            report_global(warp, inst, lane, allocation->base + at, &found, is_write,
+                          is_write && value && allocation->host[at] == value[at - start], state);
         }
-        if (is_write) {
-            byte->writer = thread;
-            byte->write_launch = launch;
-            byte->write_block = number;
-            byte->write_epoch = block->epoch;
-            byte->write_step = warp->step;
-            byte->write_fences = block->launch->order ? block->launch->order[number].fences : 0;
-            byte->write_tickets = block->launch->order ? block->launch->order[number].tickets : 0;
-            byte->is_atomic = is_atomic;
-        } else if (!was_read || read_itself || byte->read_block == number) {
-            byte->reader = thread;
-            byte->read_launch = launch;
-            byte->read_block = number;
-            byte->read_step = warp->step;
-            byte->read_epoch = block->epoch;
-            byte->read_fences = block->launch->order ? block->launch->order[number].fences : 0;
-        }
+        remember_global(warp->block, state, thread, warp->step, is_write, is_atomic);
     }
 }

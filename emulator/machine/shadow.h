@@ -2,32 +2,35 @@
 /*
  * shadow: what the checks remember of memory.
  *
- * A byte of shared memory remembers who wrote and who read it, and when, by the time of the cluster (past.h). A byte of global memory
- * remembers the same across blocks, which only fences and atomics order; within a block by the barriers that it has passed.
+ * Shared memory remembers who wrote and who read it, and when, by the time of the cluster (past.h). Global memory remembers the same
+ * across blocks, which only fences and atomics order; within a block by the barriers that it has passed.
+ *
+ * There is a state for each word, and behind those of all words one for each byte, which counts where the word is split: something
+ * touched a part of it, or was found about a byte.
  */
 #ifndef EMU_SHADOW_H
 #define EMU_SHADOW_H
 
 #include "warp.h"
 
-/** A byte of shared memory: who touched it last, and when. Threads of the cluster count from 1; 0: nobody. */
-typedef struct emu_shared_byte {
-    uint16_t writer, reader; /* writer: EMU_COPY + the slot of a copy; reader: EMU_MANY + a warp's slot */
+/** A word of shared memory, or a byte: who touched it last, and when. Threads of the cluster count from 1; 0: nobody. */
+typedef struct emu_shared_state {
+    bool is_split, is_atomic;
+    uint8_t in_flight, being_read; /* copies that will write it, and that may read it still */
+    uint16_t writer, reader;       /* writer: EMU_COPY + the slot of a copy; reader: EMU_MANY + a warp's slot */
     uint32_t write_time, read_time;
     uint32_t write_step, read_step; /* warp synchronisations passed by that warp */
     uint32_t readers, first_read;   /* warps of the block that read it since it was written, and when the first of them did */
-    uint8_t is_atomic;
-    uint8_t in_flight, being_read; /* copies that will write it, and that may read it still */
-} emu_shared_byte;
+} emu_shared_state;
 
-/** The same for a byte of global memory, in one launch. */
-typedef struct emu_global_byte {
+/** The same of global memory, in one launch. */
+typedef struct emu_global_state {
+    bool is_split, is_atomic;
+    uint16_t writer, reader;
     uint32_t write_launch, write_block, write_epoch, write_fences, write_tickets;
     uint32_t read_launch, read_block, read_epoch, read_fences;
     uint32_t write_step, read_step; /* warp synchronisations, within a block */
-    uint16_t writer, reader;
-    uint8_t is_atomic;
-} emu_global_byte;
+} emu_global_state;
 
 /** What a block has done that orders its writes for other blocks. */
 typedef struct emu_order {
@@ -38,6 +41,13 @@ typedef struct emu_order {
 
 enum { EMU_MANY = 0x8000, EMU_COPY = 0xc000 };
 enum { EMU_CHUNK = 16 /* bytes that a product reads at once */ };
+enum { EMU_WORD = 4 };
+
+/** Words that have a state each, of so many bytes of memory. */
+static inline size_t emu_words_in(size_t bytes)
+{
+    return bytes / EMU_WORD + 1;
+}
 
 /** A thread of a cluster, by the slot of its warp. */
 static inline uint16_t emu_thread_in(uint32_t slot, int lane)
@@ -50,11 +60,12 @@ void emu_check_shared(emu_warp *warp, const emu_inst *inst, int lane, emu_block 
                       const uint8_t *value, bool is_write, bool is_atomic);
 
 /**
- * What asynchronous copies do to a block's shared memory: one that a lane issues will write bytes, has written them, reads them from
- * now on, or does so no longer. is_atomic: it combines them with what is there, as others may do at once.
+ * What asynchronous copies do to a block's shared memory: one that a lane issues will write bytes, is about to write them, has written
+ * them, reads them from now on, or does so no longer. is_atomic: it combines them with what is there, as others may do at once.
  */
 void emu_copy_departs(emu_warp *warp, const emu_inst *inst, int lane, emu_block *block, uint32_t offset, unsigned bytes,
                       bool is_atomic);
+void emu_copy_lands(const emu_block *block, uint32_t offset, unsigned bytes);
 void emu_copy_arrives(emu_block *block, uint32_t offset, unsigned bytes, uint32_t slot, bool is_atomic);
 void emu_copy_reads(emu_warp *warp, const emu_inst *inst, int lane, emu_block *block, uint32_t offset, unsigned bytes);
 void emu_copy_has_read(emu_block *block, uint32_t offset, unsigned bytes);

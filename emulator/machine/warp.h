@@ -74,7 +74,7 @@ typedef struct emu_block {
     bool has_ended;
     uint8_t *shared;
     uint8_t *shared_defined;
-    struct emu_shared_byte *byte; /* NULL: races are not looked for */
+    struct emu_shared_state *state; /* NULL: races are not looked for */
     struct emu_mbarrier **mbarrier;
     uint32_t mbarriers;
     uint32_t (*reads)[EMU_PRODUCT_SLOTS]; /* when products of each warpgroup read each 16 bytes last; NULL: there are none */

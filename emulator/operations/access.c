@@ -16,27 +16,54 @@ static void load_element(emu_warp *warp, const emu_inst *inst, const emu_request
     const bool is_signed = emu_type_is_signed(inst->type[0]);
     uint8_t *to = emu_lanes(warp, d);
 
-    if (d->bytes == 4 && bytes == 4) {
+    if (d->bytes == bytes) {
         EMU_EACH_LANE (i, mask)
-            memcpy(to + (size_t)i * 4, r->place[i].at + (size_t)n * 4, 4);
-    } else if (d->bytes == bytes) {
-        EMU_EACH_LANE (i, mask)
-            memcpy(to + (size_t)i * bytes, r->place[i].at + (size_t)n * bytes, bytes);
+            emu_copy_bytes(to + (size_t)i * bytes, r->place[i].at + (size_t)n * bytes, bytes);
     } else {
         EMU_EACH_LANE (i, mask) {
-            uint64_t value = 0;
-            memcpy(&value, r->place[i].at + (size_t)n * bytes, bytes);
-            if (is_signed && value >> (8 * bytes - 1) & 1)
-                value |= UINT64_MAX << (8 * bytes - 1);
-            emu_set_unsigned(warp, d, i, value);
+            uint64_t value[2] = {0};
+            emu_copy_bytes(value, r->place[i].at + (size_t)n * bytes, bytes);
+            if (is_signed && value[0] >> (8 * bytes - 1) & 1)
+                value[0] |= UINT64_MAX << (8 * bytes - 1);
+            emu_set_unsigned(warp, d, i, value[0]);
         }
     }
+}
+
+static bool are_defined(const uint8_t *known, unsigned bytes)
+{
+    static const uint8_t ones[8] = {1, 1, 1, 1, 1, 1, 1, 1};
+
+    switch (bytes) {
+    case 2:
+        return memcmp(known, ones, 2) == 0;
+    case 4:
+        return memcmp(known, ones, 4) == 0;
+    case 8:
+        return memcmp(known, ones, 8) == 0;
+    default:
+        return !memchr(known, 0, bytes);
+    }
+}
+
+/* Lanes of mask that find bytes from at on defined. */
+static uint32_t find_defined(const emu_warp *warp, const emu_request *r, unsigned at, unsigned bytes, uint32_t mask)
+{
+    uint32_t defined = mask;
+
+    EMU_EACH_LANE (i, mask) {
+        const uint8_t *known = emu_defined_bytes(warp, i, &r->place[i]);
+        if (known && !are_defined(known + at, bytes))
+            defined &= ~(1u << i);
+    }
+    return defined;
 }
 
 static void load(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
     const unsigned bytes = emu_type_bytes(inst->type[0]) * inst->vector, size = bytes / inst->vector;
     const uint32_t checks = warp->block->launch->checks;
+    uint32_t whole;
     emu_request r;
 
     if (!emu_resolve(warp, inst, inst->space, mask, &inst->operand[inst->vector], bytes, &r))
@@ -49,16 +76,9 @@ static void load(emu_warp *warp, const emu_inst *inst, uint32_t mask)
         load_element(warp, inst, &r, n, mask);
     if (!(checks & CUEMU_CHECK_UNINITIALISED))
         return;
-    for (unsigned n = 0; n < inst->vector; n++) {
-        uint32_t defined = mask;
-        EMU_EACH_LANE (i, mask) {
-            const uint8_t *known = emu_defined_bytes(warp, i, &r.place[i]);
-            for (unsigned b = n * size; known && b < (n + 1) * size; b++)
-                if (!known[b])
-                    defined &= ~(1u << i);
-        }
-        emu_set_defined(warp, &inst->operand[n], defined, mask);
-    }
+    whole = find_defined(warp, &r, 0, bytes, mask);
+    for (unsigned n = 0; n < inst->vector; n++)
+        emu_set_defined(warp, &inst->operand[n], whole | find_defined(warp, &r, n * size, size, mask & ~whole), mask);
 }
 
 static void store(emu_warp *warp, const emu_inst *inst, uint32_t mask)
@@ -76,11 +96,11 @@ static void store(emu_warp *warp, const emu_inst *inst, uint32_t mask)
         uint8_t value[64];
         for (unsigned n = 0; n < inst->vector; n++) {
             const emu_operand *from = &inst->operand[1 + n];
-            memcpy(value + n * size, (const uint8_t *)emu_lanes(warp, from) + (size_t)i * from->bytes, size);
+            emu_copy_bytes(value + n * size, (const uint8_t *)emu_lanes(warp, from) + (size_t)i * from->bytes, size);
         }
         if (checks)
             emu_check_access(warp, inst, i, &r.place[i], r.bytes, value, true, is_ordered(inst));
-        memcpy(r.place[i].at, value, bytes);
+        emu_copy_bytes(r.place[i].at, value, bytes);
         emu_note_write(&r, i);
     }
     if (!(checks & CUEMU_CHECK_UNINITIALISED))

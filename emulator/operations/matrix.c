@@ -15,7 +15,7 @@ static bool resolve_rows(emu_warp *warp, const emu_inst *inst, const emu_operand
         return false;
     if (line)
         emu_count_shared(line, r->place, mask, 16, 8, is_write);
-    if (warp->block->byte)
+    if (warp->block->state)
         EMU_EACH_LANE (i, mask)
             emu_check_access(warp, inst, i, &r->place[i], 16, NULL, is_write, false);
     return true;

@@ -695,6 +695,21 @@ static const char choices[] = "__device__ int depth(int n) { return n; }\n"
                               "    out[blockIdx.x * 64 + t] = sum;\n"
                               "}\n";
 
+/* Words that are written by halves, each by a thread, and read whole. */
+static const char halves[] = "extern \"C\" __global__ void kernel(const float *in, float *out)\n"
+                             "{\n"
+                             "    __shared__ unsigned words[32];\n"
+                             "    unsigned short *half = (unsigned short *)words;\n"
+                             "    const int t = threadIdx.x;\n"
+                             "    half[t] = (unsigned short)in[t];\n"
+                             "    __syncthreads();  // written\n"
+                             "    const unsigned whole = words[t % 32];\n"
+                             "    __syncthreads();  // read\n"
+                             "    half[63 - t] = (unsigned short)(whole >> 3);\n"
+                             "    __syncthreads();\n"
+                             "    out[blockIdx.x * 64 + t] = (float)words[t % 32];\n"
+                             "}\n";
+
 static const struct small {
     const char *name, *text;
 } smalls[] = {{"cp.async pipeline", pipeline},
@@ -708,7 +723,8 @@ static const struct small {
               {"look back", look_back},
               {"tally", tally},
               {"producer and consumer", parties},
-              {"choices", choices}};
+              {"choices", choices},
+              {"halves of words", halves}};
 
 static const struct small_mutation {
     const char *text, *what, *piece, *instead;
@@ -757,6 +773,15 @@ static const struct small_mutation {
     {pipeline, "source beyond the matrix", "in + 256 * n", "in + 2048 * n", CUEMU_OUT_OF_BOUNDS, {"cp.async.cg"}, 0},
     {pipeline, "target misaligned", "&stage[n % 3][4 * t]", "&stage[n % 3][4 * t + 1]", CUEMU_MISALIGNED, {"cp.async.cg"}, 0},
     {pipeline, "source misaligned", "in + 256 * n + 4 * t", "in + 256 * n + 4 * t + 2", CUEMU_MISALIGNED, {"cp.async.cg"}, 0},
+    {halves, "barrier after the halves missing", "__syncthreads();  // written", "", CUEMU_RACE_SHARED, {"whole = words"}, 0},
+    {halves, "barrier before the halves missing", "__syncthreads();  // read", "", CUEMU_RACE_SHARED, {"half[63 - t] ="}, 0},
+    {halves,
+     "one byte written beside a whole word",
+     "const unsigned whole = words[t % 32];",
+     "if (t == 40) ((unsigned char *)words)[6] = 1;\n    const unsigned whole = words[t % 32];",
+     CUEMU_RACE_SHARED,
+     {"whole = words", "[6] = 1"},
+     0},
     {tail, "tail of the source not clipped", "left > 0 ? 4 * left : 0", "16", CUEMU_OUT_OF_BOUNDS, {"cp.async.ca"}, 0},
     {tail, "wait missing", "cp.async.wait_all;", "", CUEMU_ASYNC_IN_FLIGHT, {"out["}, 0},
     {tail, "barrier missing", "__syncthreads();", "", CUEMU_RACE_SHARED, {"out[", "cp.async.ca"}, CUEMU_UNINITIALISED},
