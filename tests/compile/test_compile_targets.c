@@ -363,7 +363,7 @@ Test(compile, wgmma_in_every_form)
 {
     static const char *const configs[] = {"wgmma:bm=128,bn=256",          "wgmma:bm=256,bn=128,release=now",
                                           "wgmma:bm=192,bn=192,splits=3", "wgmma:bm=64,bn=16,blocks=2,store=elements",
-                                          "wgmma:bm=128,bn=96,group=1",   "wgmma:bm=128,bn=192,pingpong=yes"};
+                                          "wgmma:bm=128,bn=96,group=1",   "wgmma:bm=128,bn=160,pingpong=yes"};
     static const int types[] = {TJ_BF16, TJ_F16, TJ_S8, TJ_U8, TJ_F32};
     const char *const *targets = targets_or_skip();
     bool has_it = false;
