@@ -70,6 +70,7 @@ typedef struct habits {
     double walk_finish; /* cycles of all its lanes for each operation of the epilogue's expression, */
     double walk_alone;  /* and where one warpgroup finishes while another multiplies, */
     double walk_hidden; /* whose products so many operations of each sum hide behind */
+    double walk_lanes;  /* cycles for each request of lanes that take P from shared memory and store it */
     double walk_line;   /* cycles of a multiprocessor for each line of the L2 that its copy engine touches */
 } habits;
 
@@ -175,6 +176,7 @@ static const habits walks = {
     .walk_finish = 1.5,
     .walk_alone = 1.8,
     .walk_hidden = 7,
+    .walk_lanes = 2.4,
     .walk_line = 2.8,
 };
 
@@ -337,7 +339,10 @@ static double walk_cycles(const tj_device_facts *facts, const tj_counts *c, cons
     const double operations = (double)c->finish / tiles;
     const double finish = h->walk_finish * here * (h->walk_round * elements + operations) / lanes;
     const double alone = h->walk_alone * here * (operations - h->walk_hidden * elements) / lanes;
-    const double exposed = c->alternates ? fmax(0, fmax(alone, 2 * finish - tile)) : h->walk_store + finish;
+    /* Lanes take sums from shared memory, and store them, unless the copy engine stores P. */
+    const double requests = (double)c->shared_load.requests + (double)(c->splits > 1 ? c->store_w : c->store_p).requests;
+    const double stored = c->shared_load.requests > 0 ? h->walk_lanes * here * requests / tiles : 0;
+    const double exposed = c->alternates ? fmax(0, fmax(alone, 2 * finish + stored - tile)) : h->walk_store + finish + stored;
 
     memset(one, 0, sizeof *one);
     one->pipe[c->pipe] = here * products;

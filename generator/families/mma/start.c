@@ -71,6 +71,7 @@ static const int32_t rows[][TJ_FAMILY_START_PARAMS] = {
     {64, 64, 4, 32, 32, 1, 2, 2, 0, TJ_MMA_PACK_NONE},
     {32, 64, 4, 16, 32, 1, 2, 3, 0, TJ_MMA_PACK_NONE},
     {32, 32, 4, 16, 16, 1, 2, 4, 0, TJ_MMA_PACK_NONE},
+    {32, 32, 8, 16, 16, 1, 2, 1, 0, TJ_MMA_PACK_NONE},
     {32, 16, 8, 16, 16, 1, 2, 4, 0, TJ_MMA_PACK_NONE},
     {32, 32, 4, 16, 16, 16, 2, 4, 0, TJ_MMA_PACK_NONE},
     {16, 64, 4, 16, 16, 8, 2, 3, 0, TJ_MMA_PACK_NONE},
