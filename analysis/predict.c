@@ -71,6 +71,7 @@ typedef struct habits {
     double walk_alone;  /* and where one warpgroup finishes while another multiplies, */
     double walk_hidden; /* whose products so many operations of each sum hide behind */
     double walk_line;   /* cycles of a multiprocessor for each line of the L2 that its copy engine touches */
+    double walk_laid; /* cycles of shared memory for each wavefront of its threads, beside the tensor cores' and the copies' */
 } habits;
 
 static const habits plain = {
@@ -176,6 +177,7 @@ static const habits walks = {
     .walk_alone = 1.8,
     .walk_hidden = 7,
     .walk_line = 2.8,
+    .walk_laid = 1.5,
 };
 
 static const habits *habits_of(const tj_counts *c)
@@ -327,7 +329,7 @@ static double walk_cycles(const tj_device_facts *facts, const tj_counts *c, cons
                  turns = ceil(tiles / blocks);
     const double laid = (double)(c->shared_load.wavefronts + c->shared_store.wavefronts) / tiles;
     const double products = (double)c->work[c->pipe] / tiles / product_rate(facts, c, peaks) / h->walk_rate;
-    const double shared = (double)c->work[TJ_PIPE_SHARED] / tiles + laid;
+    const double shared = (double)c->work[TJ_PIPE_SHARED] / tiles + h->walk_laid * laid;
     const double lines = h->walk_line * (double)(c->load_m.merged + c->load_n.merged) / tiles;
     const double in_turn = phases * fmax(h->phase_cycles + products / fmax(1, phases), h->wait / fmax(1, c->ahead));
     const double most = here * fmax(fmax(products + phases * h->phase_cycles, shared), lines);

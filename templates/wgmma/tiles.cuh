@@ -35,40 +35,7 @@ struct shared_t {
 };
 
 //@ if squares
-//@| __device__ __forceinline__ uint4 take_chunk(unsigned at)
-//@| {
-//@|     uint4 chunk;
-//@|     asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];" : "=r"(chunk.x), "=r"(chunk.y), "=r"(chunk.z), "=r"(chunk.w) : "r"(at) : "memory");
-//@|     return chunk;
-//@| }
-
-//@| __device__ __forceinline__ void put_chunk(unsigned at, uint4 chunk)
-//@| {
-//@|     asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(at), "r"(chunk.x), "r"(chunk.y), "r"(chunk.z), "r"(chunk.w) : "memory");
-//@| }
-
-//@| // Tiles that are transposed come in squares, LINE lines of LINE elements. A line has eight chunks of four elements, of which chunk c of
-//@| // line i lies at place c ^ i % 8. A lane takes chunk c of four lines, from 4 * a on, and puts the same elements as chunk a of the lines
-//@| // from 4 * c on. Eight lanes side by side have the same a ^ c: together they put chunks where they took them, and meet in no bank.
-//@| __device__ __forceinline__ void transpose_square(void *square, int lane)
-//@| {
-//@|     // Chunk `chunk` of line 4 * group. The same one of the line n further is an exclusive or away: its line's number, and its place there.
-//@|     const auto place = [&](int group, int chunk) { return shared_address(square) + group * 512 + (chunk ^ group % 2 * 4) * 16; };
-//@|     constexpr unsigned NEXT = 128 + 16;
-//@|     const int a = lane % 8;
-//@| #pragma unroll
-//@|     for (int half = 0; half < 2; ++half) {
-//@|         const int c = a ^ (lane / 8 + half * 4);
-//@|         const unsigned from = place(a, c), to = place(c, a);
-//@|         const uint4 line0 = take_chunk(from), line1 = take_chunk(from ^ NEXT), line2 = take_chunk(from ^ 2 * NEXT), line3 = take_chunk(from ^ 3 * NEXT);
-//@|         __syncwarp();  // all have taken theirs
-//@|         put_chunk(to, {line0.x, line1.x, line2.x, line3.x});
-//@|         put_chunk(to ^ NEXT, {line0.y, line1.y, line2.y, line3.y});
-//@|         put_chunk(to ^ 2 * NEXT, {line0.z, line1.z, line2.z, line3.z});
-//@|         put_chunk(to ^ 3 * NEXT, {line0.w, line1.w, line2.w, line3.w});
-//@|     }
-//@| }
-
+//@| #include "wgmma/squares.cuh"  //@ include
 //@ end
 // Where the descriptors of a product begin: so many rows (columns) from the tile's first, and so many elements along k.
 __device__ __forceinline__ const void *m_place(const phase_t &phase, int row, int kk)

@@ -5,12 +5,12 @@ if (threadIdx.x >= 32) {
         for (int phase = 0; phase < phases; ++phase) {
             wait(came[stage], turn);
             //@ if m_squares
-            for (int row = transposer * LINE; row < BM; row += TRANSPOSERS * LINE)
-                transpose_square(&tiles[stage].M[0][row], lane);
+            for (int half = transposer; half < 2 * BM / LINE; half += TRANSPOSERS)
+                transpose_half(&tiles[stage].M[0][half / 2 * LINE], half % 2, lane);
             //@ end
             //@ if n_squares
-            for (int col = transposer * LINE; col < BN; col += TRANSPOSERS * LINE)
-                transpose_square(&tiles[stage].N[0][col], lane);
+            for (int half = transposer; half < 2 * BN / LINE; half += TRANSPOSERS)
+                transpose_half(&tiles[stage].N[0][half / 2 * LINE], half % 2, lane);
             //@ end
             publish_stores();
             __syncwarp();

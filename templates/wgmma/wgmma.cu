@@ -13,8 +13,8 @@
 // the next are on their way.
 //@ if squares
 //@|
-//@| // Tensor cores take tf32 along k alone. Tiles of what lies across k are transposed between the two, where they lie: by the warps beside the
-//@| // one that starts the copies, which wait until the tiles have come, and then hand them on as full.
+//@| // Tensor cores take such elements along k alone. Tiles of what lies across k are transposed between the two, where they lie: by the
+//@| // warps beside the one that starts the copies, which wait until the tiles have come, and then hand them on as full.
 //@ end
 //@ if pingpong
 //@|

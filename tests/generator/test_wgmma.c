@@ -30,7 +30,7 @@ Test(wgmma, says_which_constraint_does_not_hold)
         {CUBES(256, .m.type = TJ_E4M3, .compute = TJ_COMPUTE_F32_FP8), "wgmma:release=late", "are waited for"},
         {CUBES(256, .m.type = TJ_E4M3, .compute = TJ_COMPUTE_F32_FP8), "wgmma:bm=128,bn=256",
          "take 288, with the sums of a phase beside those of all"},
-        {CUBES(256, .m.type = TJ_S8), "wgmma:pack=none",
+        {CUBES(256, .m.type = TJ_S8), "wgmma:pack=none,transpose=none",
          "takes elements of 8 bits along k alone, and neighbours of N in memory lie across it"},
         {PROBLEM(.j = {.mode = TJ_DIM_ANY}, .k = {FIXED(256)}, .l = {FIXED(256)}, .m.type = TJ_S8), "wgmma:pack=n",
          "pack=n needs a workspace and strides that are known"},
@@ -41,7 +41,10 @@ Test(wgmma, says_which_constraint_does_not_hold)
         {CUBES(256, .compute = TJ_COMPUTE_TF32), "wgmma:bn=48", NULL}, /* packed: 48 columns are no whole squares */
         {CUBES(256, .compute = TJ_COMPUTE_TF32), "wgmma:transpose=both", "lie across k, and M does not"},
         {CUBES(256, .m.type = TJ_BF16), "wgmma:transpose=n", "transpose=n is for operands of tf32"},
-        {CUBES(256, .m.type = TJ_S8), "wgmma:transpose=n", "transpose=n is for operands of tf32"},
+        {CUBES(256, .m.type = TJ_S8, ALONG_K), "wgmma:transpose=n", "transpose=n is for operands of tf32 or 8 bits"},
+        {CUBES(256, .m.type = TJ_S8, .m.layout = TJ_COL_MAJOR), "wgmma:bm=128,bn=256,transpose=both", NULL},
+        {CUBES(256, .m.type = TJ_S8), "wgmma:bn=64,transpose=n", "squares of 128 x 128: use a multiple of 128, or pack=n"},
+        {CUBES(256, .m.type = TJ_E4M3, .compute = TJ_COMPUTE_F32_FP8), "wgmma:bm=64,bn=128,blocks=2", NULL}, /* packed */
         {CUBES(256, .compute = TJ_COMPUTE_TF32), "wgmma:pack=n,transpose=n", "pack=n and transpose=n both name N"},
         {CUBES(256, .compute = TJ_COMPUTE_TF32), "wgmma:bn=48,transpose=n", "use a multiple of 32, or pack=n"},
         {PROBLEM(.j = {FIXED(256)}, .k = {FIXED(256)}, .l = {FIXED(255)}, .compute = TJ_COMPUTE_TF32), "wgmma:transpose=n",

@@ -92,16 +92,17 @@ static void count_boxes(const tj_problem *view, const tj_wgmma_shape *s, bool is
     counts->async_bytes += traffic->bytes;
 }
 
-/* transpose_square() of templates/wgmma/tiles.cuh: a warp takes each chunk of a square from its line, and puts it into another. */
-static void count_squares(int64_t squares, tj_counts *counts)
+/* templates/wgmma/squares.cuh: a warp takes each chunk of half a square from its line, and puts one into another. */
+static void count_squares(int64_t squares, int32_t element_bytes, tj_counts *counts)
 {
+    const int32_t chunk = CHUNK / element_bytes;
     tj_lanes lanes = {.count = TJ_WARP, .element_bytes = CHUNK / 4, .width = 4, .is_shared = true};
 
     for (int32_t half = 0; half < 2; half++)
-        for (int32_t i = 0; i < 4; i++)
+        for (int32_t i = 0; i < chunk; i++)
             for (int put = 0; put < 2; put++) {
                 for (int lane = 0; lane < TJ_WARP; lane++) {
-                    const int32_t a = lane % 8, c = a ^ (lane / 8 + half * 4), line = 4 * (put ? c : a) + i;
+                    const int32_t a = lane % 8, c = a ^ (lane / 8 + half * 4), line = chunk * (put ? c : a) + i;
 
                     lanes.lane[lane] = lane;
                     lanes.address[lane] = line * TJ_WGMMA_LINE + ((put ? a : c) ^ line % 8) * CHUNK;
@@ -276,7 +277,8 @@ void tj_wgmma_count(const tj_problem *view, const tj_config *config, tj_counts *
     if (phases > 0) {
         count_boxes(&packed, &s, true, counts);
         count_boxes(&packed, &s, false, counts);
-        count_squares(tile_phases * ((m.squares ? s.bm / m.line : 0) + (n.squares ? s.bn / n.line : 0)), counts);
+        count_squares(tile_phases * ((m.squares ? s.bm / m.line : 0) + (n.squares ? s.bn / n.line : 0)), s.element_bytes,
+                      counts);
     }
     tj_pack_count(view, &pack, counts);
     count_outputs(view, &s, counts);

@@ -5,9 +5,9 @@
  * and walk the tiles of P.
  *
  * A line of a tile is 128 bytes, and the engine lays its chunks so that tensor cores read them without bank conflicts. Only elements of two
- * bytes may lie across k. tf32 that lies otherwise comes in squares, which idle warps of the first warpgroup transpose in shared memory; or it
- * is packed first, by a kernel of its own. So is what lies across k in elements of one byte, what has lines that do not begin at multiples
- * of 16 bytes, and what holds weights of 8 bits, which are widened to the 16 that they are multiplied by.
+ * bytes may lie across k. What lies otherwise comes in squares, which idle warps of the first warpgroup transpose in shared memory; or it is
+ * packed first, by a kernel of its own. So is what has lines that do not begin at multiples of 16 bytes, and what holds weights of 8
+ * bits, which are widened to the 16 that they are multiplied by.
  *
  * Of 8-bit floats the tensor cores keep but 13 bits of a sum. So they add up one phase, and threads add its sums to theirs, in f32.
  */
@@ -35,7 +35,8 @@ enum {
     MOST_BOXES = 4,
     BARRIER_BYTES = 8,
     BARRIERS_BYTES = 2 * BARRIER_BYTES, /* of a stage */
-    TRANSPOSER_REGISTERS = 56
+    TRANSPOSER_REGISTERS = 56,
+    BYTE_TRANSPOSER_REGISTERS = 104 /* which has 16 chunks in hand, and not 4 */
 };
 
 static const char *const release_choices[] = {"now", "late", NULL}, *const operand_choices[] = {"none", "m", "n", "both", NULL};
@@ -78,7 +79,8 @@ static const tj_param params[] = {
      "along k, and weights are widened",
      1, 4, 0, operand_choices, operands_tried, TJ_PARAM_ORDER},
     {"transpose",
-     "operands of tf32 that lie across k, and are transposed in shared memory: by default those that can be and are not packed",
+     "operands of tf32 and 8 bits that lie across k, and are transposed in shared memory: by default those that can be and are "
+     "not packed",
      1, 4, 0, operand_choices, operands_tried, TJ_PARAM_ORDER},
 };
 
@@ -86,7 +88,7 @@ static const char *const constraints[] = {
     "f16, bf16, s8, u8; f32 with compute tf32; e4m3 and e5m2 with compute f32_fp8",
     "M and N of 16 bits have the same type, or one is packed, of weights of s8, u8 or s4",
     "sm_90a; what is not packed begins each line, and each product of a batch, at a multiple of 16 bytes",
-    "types of 8 bits and tf32 lie along k, or are packed; or, of tf32, transposed: BN is a multiple of 32 then where it is N",
+    "types of 8 bits and tf32 lie along k, or are packed, or transposed: the tile's side is a multiple of BK then",
     "no operand is an array of pointers; pack: j, k, l, leading dimensions, strides and the batch are fixed",
     "release=late is not for e4m3 and e5m2, whose sums of a phase are waited for",
     "store=boxes: so it is with P, whose columns are whole 16 bytes; no beta, no splits, no groups",
@@ -205,9 +207,14 @@ static int64_t ring_bytes(const tj_problem *view, const tj_wgmma_shape *s)
     return s->stages * (tj_wgmma_phase_bytes(view, s) + barriers) + s->multipliers * BARRIER_BYTES;
 }
 
+static int32_t transposer_registers(const tj_wgmma_shape *s)
+{
+    return s->element_bytes == 1 ? BYTE_TRANSPOSER_REGISTERS : TRANSPOSER_REGISTERS;
+}
+
 static int32_t bringer_registers(const tj_wgmma_shape *s)
 {
-    return transposes_any(s) ? TRANSPOSER_REGISTERS : TJ_BRINGER_REGISTERS;
+    return transposes_any(s) ? transposer_registers(s) : TJ_BRINGER_REGISTERS;
 }
 
 static int64_t all_shared(int64_t bytes)
@@ -310,14 +317,14 @@ static bool is_mapped(const tj_problem *view, const tj_wgmma_shape *s, bool is_m
     return has_map(view, s, is_m) && (s->element_bytes == 2 || lies_along_k(view, is_m) || transposes(s, is_m));
 }
 
-static bool lies_across_in_tf32(const tj_problem *view, const tj_wgmma_shape *s, bool is_m)
+static bool lies_wrong(const tj_problem *view, const tj_wgmma_shape *s, bool is_m)
 {
-    return s->element_bytes == 4 && !lies_along_k(view, is_m);
+    return s->element_bytes != 2 && !lies_along_k(view, is_m);
 }
 
 static bool has_squares(const tj_wgmma_shape *s, bool is_m)
 {
-    return (is_m ? s->bm : s->bn) % (TJ_WGMMA_LINE / s->element_bytes) == 0;
+    return (is_m ? s->bm : s->bn) % s->bk == 0;
 }
 
 static tj_status check_transpose(const tj_problem *view, const tj_wgmma_shape *s, bool is_m, tj_error *err)
@@ -326,9 +333,9 @@ static tj_status check_transpose(const tj_problem *view, const tj_wgmma_shape *s
 
     if (!transposes(s, is_m))
         return TJ_OK;
-    if (!lies_across_in_tf32(view, s, is_m))
+    if (!lies_wrong(view, s, is_m))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "transpose=%s is for operands of tf32 that lie across k, and %c does not: leave it out",
+                       "transpose=%s is for operands of tf32 or 8 bits that lie across k, and %c does not: leave it out",
                        operand_choices[s->transpose - 1], letter);
     if (packs(s, is_m))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
@@ -336,13 +343,16 @@ static tj_status check_transpose(const tj_problem *view, const tj_wgmma_shape *s
                        operand_choices[s->pack - 1], operand_choices[s->transpose - 1], letter);
     if (!has_squares(s, is_m))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "bn is %d, and tiles of N are transposed in squares of 32 x 32: use a multiple of 32, or pack=n", s->bn);
+                       "%s is %d, and tiles of %c are transposed in squares of %d x %d: use a multiple of %d, or pack=%s",
+                       is_m ? "bm" : "bn", is_m ? s->bm : s->bn, letter, s->bk, s->bk, s->bk, is_m ? "m" : "n");
     return TJ_OK;
 }
 
 static bool can_transpose(const tj_problem *view, const tj_wgmma_shape *s, bool is_m)
 {
-    return lies_across_in_tf32(view, s, is_m) && has_map(view, s, is_m) && has_squares(s, is_m) && !packs(s, is_m);
+    return lies_wrong(view, s, is_m) && has_map(view, s, is_m) && has_squares(s, is_m) && !packs(s, is_m) &&
+           tj_wgmma_sum_registers(s) + OTHER_REGISTERS <=
+               tj_multiplier_registers(s->blocks, s->multipliers, transposer_registers(s));
 }
 
 static int32_t transpose_default(const tj_problem *view, const tj_wgmma_shape *s)
@@ -373,10 +383,7 @@ static tj_status check_operand(const tj_problem *view, const tj_wgmma_shape *s, 
                        "family wgmma takes %s along k alone, and neighbours of %c in memory lie across it: give it %s, pack it "
                        "(pack=%c, which needs fixed dimensions), %sor use family mma",
                        s->element_bytes == 4 ? "tf32" : "elements of 8 bits", letter, is_m ? "row-major" : "column-major",
-                       is_m ? 'm' : 'n',
-                       s->element_bytes == 1 ? ""
-                       : is_m                ? "transpose it (transpose=m), "
-                                             : "transpose it (transpose=n), ");
+                       is_m ? 'm' : 'n', is_m ? "transpose it (transpose=m), " : "transpose it (transpose=n), ");
     return tj_fail(
         err, TJ_ERR_INVALID_ARGUMENT,
         "family wgmma copies %c by a tensor map, so its lines and the products of a batch must begin at multiples of "
@@ -545,12 +552,13 @@ static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *con
 static bool relax(tj_config *config)
 {
     int32_t *const v = config->value;
-    const int32_t unit = names(v[TRANSPOSE], false) ? 32 : 16;
 
     if (tj_relax_blocks(config))
         return true;
-    if (v[BN] >= 2 * unit) {
-        v[BN] = (v[BN] / 2 + unit - 1) / unit * unit;
+    if (v[BN] >= 32) {
+        v[BN] = (v[BN] / 2 + 15) / 16 * 16;
+        if (names(v[TRANSPOSE], false))
+            v[PACK] = v[TRANSPOSE] = 0; /* it may have no whole squares now */
         return true;
     }
     return false;
@@ -793,6 +801,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_template_set_int(fill, "blocks", s.blocks);
     tj_template_set_int(fill, "group", s.group);
     tj_template_set_flag(fill, "squares", transposes_any(&s));
+    tj_template_set_flag(fill, "square_bytes", transposes_any(&s) && s.element_bytes == 1);
     tj_template_set_int(fill, "bringer_registers", bringer_registers(&s));
     tj_template_set_flag(fill, "moves_registers", tj_moves_registers(s.blocks, s.multipliers));
     tj_template_set_int(fill, "multiplier_registers", tj_multiplier_registers(s.blocks, s.multipliers, bringer_registers(&s)));
