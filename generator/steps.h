@@ -30,6 +30,12 @@ void tj_step_name(const tj_problem *view, const char *what, const char *param, t
  */
 void tj_step_list_args(const tj_problem *view, bool is_swapped, bool reads, bool writes, tj_launch_step *step);
 
+/**
+ * Where the product is the first kernel, and so short that launching it takes as long as what it does: let it start beside whatever is
+ * ahead in the stream. Its text waits for that before it touches an operand, and lets the next kernel start (`starts_early`).
+ */
+void tj_step_start_early(const tj_problem *view, tj_template_params *fill, tj_launch_form *form);
+
 /** The outputs that the epilogue reduces rows or columns to, for the step that finishes them. */
 void tj_step_list_results(const tj_problem *view, tj_launch_step *step);
 

@@ -14,7 +14,8 @@
  *
  * The error of a sum of k terms from [-1, 1] stays below u * k in any order, and far below for most elements. Four times that
  * leaves room for both products, and is still much less than one term. For tf32, of which one product may make nothing, it is sixteen
- * deviations of what rounding M and N does to a sum of random terms.
+ * deviations of what rounding M and N does to a sum of random terms; for f32_fp8, whose other product may have all bits of f32, as many of
+ * what cutting off does.
  */
 int64_t tj_compare_random_products(const tj_problem *problem, double alpha, const void *p, const void *other, int64_t count);
 

@@ -119,6 +119,7 @@ typedef struct emu_work {
     uint32_t grid[3], block[3], shared_bytes;
     uint32_t cluster[3]; /* 0: as the kernel says */
     bool is_cooperative;
+    bool starts_early; /* beside the work ahead, if that is a kernel */
     uint8_t *parameters;
     size_t parameter_bytes;
     uint64_t to, from;                          /* device or host addresses */

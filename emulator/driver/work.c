@@ -84,7 +84,8 @@ static CUresult run_kernel(CUcontext handle, const emu_work *work)
     emu_kernel_function *function;
     const emu_function *code;
     const emu_device *device;
-    emu_shape shape = {.dynamic_shared = work->shared_bytes, .is_cooperative = work->is_cooperative};
+    emu_shape shape = {
+        .dynamic_shared = work->shared_bytes, .is_cooperative = work->is_cooperative, .starts_early = work->starts_early};
     emu_loaded *module;
     CUresult result;
     uint64_t owner;

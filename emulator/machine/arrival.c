@@ -12,6 +12,10 @@ bool emu_await(const emu_arrival *arrival)
 {
     emu_cluster *cluster = arrival->warp->block->cluster;
 
+    if (emu_is_early(arrival->warp)) { /* at once, which it may do: later it would not be seen that it was too early */
+        arrival->land(arrival);
+        return true;
+    }
     if (cluster->arrivals == cluster->arrival_capacity) {
         const uint32_t capacity = cluster->arrival_capacity * 2 + 64;
         emu_arrival *larger = realloc(cluster->arrival, capacity * sizeof *larger);

@@ -99,6 +99,7 @@ static void start_warp(emu_warp *warp, const emu_launch *launch, uint32_t number
     emu_past_clear(&warp->past, warp->block->cluster->slots);
     warp->slot = warp->block->rank * EMU_BLOCK_SLOTS + number;
     warp->waiting = warp->has_arrived = warp->may_pass = 0;
+    warp->has_waited = false;
     warp->events = 0;
     warp->gives_up = 0;
     warp->waits_for = NULL;

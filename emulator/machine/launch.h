@@ -15,6 +15,7 @@ typedef struct emu_shape {
     uint32_t cluster[3]; /* 0: as the kernel says, or each block for itself */
     uint32_t dynamic_shared;
     bool is_cooperative; /* all blocks run at once */
+    bool starts_early;   /* beside the launch ahead of it */
 } emu_shape;
 
 /**

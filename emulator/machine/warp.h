@@ -36,6 +36,7 @@ typedef struct emu_launch {
     uint32_t grid[3], block[3], cluster[3];
     bool has_clusters;       /* the launch or the kernel said so */
     bool is_held;            /* all blocks at once: a cooperative launch */
+    bool starts_early;       /* on a device it may run beside the launch ahead of it, until griddepcontrol.wait */
     uint32_t threads, warps; /* of a block */
     uint64_t blocks, clusters;
     const uint8_t *parameters;
@@ -118,6 +119,7 @@ typedef struct emu_warp {
     uint64_t events;                      /* of the cluster, when it tried last */
     uint32_t carry;                       /* condition code of add.cc, a bit a lane */
     uint32_t registers;                   /* of each lane, as setmaxnreg counts them */
+    bool has_waited;                      /* for the launch ahead */
     uint32_t barrier_threads;             /* UINT32_MAX: where it waits was not counted yet */
     uint64_t executed;
 } emu_warp;
@@ -211,6 +213,12 @@ static inline uint32_t emu_popcount(uint32_t mask)
 static inline bool emu_has_failed(const emu_warp *warp)
 {
     return atomic_load_explicit(&warp->block->launch->failed, memory_order_relaxed) != 0;
+}
+
+/** Has it not waited yet for the launch ahead, beside which it was started? */
+static inline bool emu_is_early(const emu_warp *warp)
+{
+    return warp->block->launch->starts_early && !warp->has_waited;
 }
 
 /** The next number of a block's own sequence, which the seed begins. */

@@ -29,6 +29,15 @@ static void fence_proxy(emu_warp *warp, const emu_inst *inst, uint32_t mask)
         emu_fence_proxy(warp);
 }
 
+/* Grids run one after the other, so what there is to wait for has come. */
+static void await_grid(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    enum { WAIT = 2 };
+
+    (void)mask;
+    warp->has_waited |= inst->choice[0] == WAIT;
+}
+
 static void change_nothing(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
     (void)warp, (void)inst, (void)mask; /* that a program could see */
@@ -65,7 +74,7 @@ const emu_form emu_order_forms[] = {
     {"applypriority{.global}.L2::evict_normal", "@ N", change_nothing, NULL, 0, D_OWN, 0, 0},
     {"prefetch{.const,.param}.tensormap", "@", change_nothing, NULL, 0, D_OWN, 0, 0},
     {"prefetchu.L1", "@", change_nothing, NULL, 0, D_OWN, 0, 0},
-    {"griddepcontrol{*.launch_dependents,.wait}", "", change_nothing, NULL, 0, D_OWN, 0, 0}, /* grids run one after the other */
+    {"griddepcontrol{*.launch_dependents,.wait}", "", await_grid, NULL, 0, D_OWN, 0, 0},
     {"prefetch{.global,.local}{*.L1,.L2,.L2::evict_last,.L2::evict_normal}", "@", change_nothing, NULL, 0, D_OWN, 0, 0},
     {0},
 };

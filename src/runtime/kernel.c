@@ -396,8 +396,7 @@ static bool is_good_step(const tj_kernel *kernel, int index)
         (step->grid == TJ_GRID_WALK && step->resident < 1) ||
         !is_within(step->splits, 0,
                    (step->grid == TJ_GRID_TILES || step->grid == TJ_GRID_WALK) && kernel->form.workspace_bytes > 0 ? UINT16_MAX
-                                                                                                                   : 1) ||
-        (step->overlaps && index == 0))
+                                                                                                                   : 1))
         return false;
     for (int axis = 0; axis < 3; axis++)
         if (!is_within(step->cluster[axis], 0, MAX_CLUSTER))

@@ -70,15 +70,12 @@ mma(  //@ kernel for mma
 {
     extern __shared__ phase_t tiles[];
 
-    //@ if packs
-    // The packed operands are ready when the kernel ahead is.
-#if __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.wait;" ::: "memory");
-#endif
+    //@ if packs or starts_early
+    #include "parts/awaits.cuh"  //@ include
     //@ end
     #include "parts/derived.cuh"  //@ include
     #include "parts/product.cuh"  //@ include
-    //@ if splits_k or reduces
+    //@ if splits_k or reduces or starts_early
     //@| #include "parts/dependents.cuh"  //@ include
     //@ end
     #include "parts/blocks.cuh"  //@ include

@@ -110,11 +110,11 @@ wgmma(  //@ kernel for wgmma
         publish_barriers();
     }
     __syncthreads();
-    //@ if packs
-    // The packed operands are ready when the kernel ahead is.
-#if __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.wait;" ::: "memory");
-#endif
+    //@ if packs or starts_early
+    #include "parts/awaits.cuh"  //@ include
+    //@ end
+    //@ if starts_early
+    //@| #include "parts/dependents.cuh"  //@ include
     //@ end
 
     //@ if splits_k

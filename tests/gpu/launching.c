@@ -152,6 +152,92 @@ static void test_capture_beside_load(tj_context *context)
     cu.stream_destroy(stream);
 }
 
+/*
+ * Short products start beside the one ahead. Here each needs what that one writes, and writes where that one reads: M moves the rows of N
+ * on by one, so every number stays as it is, and a read that comes too early leaves a number of another product.
+ */
+static void test_chain(tj_context *context, const char *name, int compute)
+{
+    enum { SIDE = 128, COLS = 16, LINKS = 64 };
+    static float numbers[SIDE * COLS], found[SIDE * COLS], moves[SIDE * SIDE];
+    const int layout = strncmp(name, "wgmma", 5) == 0 ? TJ_COL_MAJOR : TJ_ROW_MAJOR; /* of tf32 it packs an N by rows */
+    const int row_ld = layout == TJ_COL_MAJOR ? 1 : COLS, col_ld = layout == TJ_COL_MAJOR ? SIDE : 1;
+    tj_config config = TJ_CONFIG_INIT;
+    tj_buffer *buffer[2] = {0}, *m = NULL;
+    tj_operands x = TJ_OPERANDS_INIT;
+    tj_problem problem = TJ_PROBLEM_INIT(SIDE, SIDE, COLS, TJ_F32);
+    const tj_plan *plan = NULL;
+    void *stream = NULL, *graph = NULL, *executable = NULL;
+    tj_error err;
+
+    problem.compute = compute;
+    problem.n.layout = problem.p.layout = layout;
+    memset(moves, 0, sizeof moves);
+    for (int i = 0; i < SIDE; i++)
+        moves[(i + 1) % SIDE * SIDE + i] = 1;
+    for (int i = 0; i < SIDE * COLS; i++)
+        numbers[i] = (float)(i % 1009);
+    expect(tj_config_parse(name, &config, &err) == TJ_OK && tj_plan_prepare(context, &problem, &config, &plan, &err) == TJ_OK,
+           "%s: %s", name, err.message);
+    expect(tj_buffer_create(context, sizeof numbers, &buffer[0], &err) == TJ_OK &&
+               tj_buffer_create(context, sizeof numbers, &buffer[1], &err) == TJ_OK &&
+               tj_buffer_create(context, sizeof moves, &m, &err) == TJ_OK &&
+               tj_buffer_write(m, 0, moves, sizeof moves, &err) == TJ_OK,
+           "buffers: %s", err.message);
+    expect(cu.stream_create(&stream, 1) == 0, "a stream");
+    x.m.address = tj_buffer_address(m);
+    for (int captured = 0; captured < 2 && plan; captured++) {
+        int wrong = 0;
+
+        expect(tj_buffer_write(buffer[0], 0, numbers, sizeof numbers, &err) == TJ_OK, "numbers: %s", err.message);
+        expect(!captured || cu.capture_begin(stream, 0) == 0, "capture begins");
+        for (int i = 0; i < LINKS; i++) {
+            x.n.address = tj_buffer_address(buffer[i % 2]);
+            x.p.address = tj_buffer_address(buffer[(i + 1) % 2]);
+            if (tj_plan_launch(plan, &x, stream, &err) != TJ_OK)
+                expect(0, "%s, link %d: %s", name, i, err.message);
+        }
+        if (captured)
+            expect(cu.capture_end(stream, &graph) == 0 && cu.graph_instantiate(&executable, graph, 0) == 0 &&
+                       cu.graph_launch(executable, stream) == 0,
+                   "%s: the chain as a graph", name);
+        expect(cu.stream_sync(stream) == 0 && tj_buffer_read(buffer[LINKS % 2], 0, found, sizeof found, &err) == TJ_OK,
+               "%s: the end of the chain", name);
+        for (int row = 0; row < SIDE; row++)
+            for (int col = 0; col < COLS; col++)
+                wrong += found[(row + LINKS) % SIDE * row_ld + col * col_ld] != numbers[row * row_ld + col * col_ld];
+        expect(wrong == 0, "%s: %d numbers of a chain of %d products are wrong", name, wrong, LINKS);
+    }
+    cu.graph_exec_destroy(executable);
+    cu.graph_destroy(graph);
+    cu.stream_destroy(stream);
+    tj_buffer_free(buffer[0]);
+    tj_buffer_free(buffer[1]);
+    tj_buffer_free(m);
+}
+
+static void test_chains(tj_context *context)
+{
+    static const char *const names[] = {"simt:bm=16,bn=32,bk=32,tm=4,tn=4",
+                                        "simt:bm=16,bn=32,bk=32,tm=4,tn=4,splits=2",
+                                        "simt:bm=16,bn=32,bk=32,tm=4,tn=4,copy=registers",
+                                        "skinny",
+                                        "skinny:splits=3",
+                                        "strip",
+                                        "strip:splits=2"};
+    tj_device_facts facts;
+    tj_error err;
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        test_chain(context, names[i], TJ_COMPUTE_DEFAULT);
+    if (tj_device_current(context, &facts, &err) != TJ_OK)
+        return (void)expect(0, "device: %s", err.message);
+    if (facts.cc_major >= 8)
+        test_chain(context, "mma:bm=32,bn=16,wm=16,wn=16", TJ_COMPUTE_TF32);
+    if (facts.cc_major == 9)
+        test_chain(context, "wgmma:bm=64,bn=16,multipliers=1", TJ_COMPUTE_TF32);
+}
+
 /* Launches that are timed as a graph compute every product, and a capture of the program's that is under way stays whole. */
 static void test_timing(tj_context *context)
 {
@@ -513,6 +599,7 @@ int main(int argc, char **argv)
         expect(cu.primary_retain(&primary, 0) == 0 && cu.ctx_push(primary) == 0, "the primary context");
         test_streams(context);
         test_capture(context);
+        test_chains(context);
         test_capture_beside_load(context);
         test_timing(context);
         test_threads_in_order(context);

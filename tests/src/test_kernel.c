@@ -1477,6 +1477,15 @@ Test(launch, of_splits_overlaps_only_where_the_text_waits)
         cr_expect(not(first.overlaps), "row %zu", i);
         cr_expect(eq(int, second.overlaps != 0, rows[i].overlaps), "row %zu", i);
         tj_kernel_free(kernel);
+
+        form.step[0].overlaps = 1; /* its text waits, too */
+        cr_assert(eq(int, tj_kernel_load_code(&context->host, &form, &problem, &code, &kernel, &err), TJ_OK), "%s",
+                  err.message);
+        before = fake.fake_launches();
+        cr_assert(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_OK), "%s", err.message);
+        cr_assert(fake.fake_get_launch(before, &first));
+        cr_expect(eq(int, first.overlaps != 0, rows[i].overlaps), "row %zu", i);
+        tj_kernel_free(kernel);
     }
 }
 
@@ -2007,7 +2016,6 @@ Test(kernel, with_an_impossible_form_is_an_internal_error)
     rows[count] = plain, rows[count++].step[0].grid = 0;
     rows[count] = plain, rows[count++].step[0].grid = TJ_GRID_PRODUCTS; /* of no products */
     rows[count] = plain, rows[count++].step[0].cluster[1] = 17;
-    rows[count] = plain, rows[count++].step[0].overlaps = 1; /* with what? */
     rows[count] = plain, rows[count++].step[0].arg[0].kind = TJ_ARG_SCALE_STRIDE + 1;
     rows[count] = plain, rows[count++].step[0].arg[0].index = TJ_MATRICES;
     rows[count] = plain, rows[count++].step[0].arg[0] = (tj_argument){TJ_ARG_EXTENT, 3};

@@ -14,6 +14,7 @@
 
 #include <tilejit/tilejit.h>
 
+#include "compare.h"
 #include "context.h"
 #include "image.h"
 #include "proof.h"
@@ -125,6 +126,21 @@ Test(prove, right_kernels_pass_however_their_matrices_lie)
             cr_expect(proof.elements == proof.elements_total && proof.elements >= 19 * 37, "%s, storage %d", configs[i],
                       storage);
         }
+    tj_context_free(context);
+}
+
+/* f32_fp8: tensor cores keep 13 bits of a sum, the simple kernel all of them. What the proof allows for that is far less than one term. */
+Test(prove, sums_of_thirteen_bits_pass)
+{
+    tj_context *context = open_context("", TJ_PROVE_NEVER);
+    tj_problem problem = TJ_PROBLEM_INIT(64, 2048, 64, TJ_E4M3);
+    tj_proof proof;
+
+    problem.n.layout = TJ_COL_MAJOR;
+    problem.compute = TJ_COMPUTE_F32_FP8;
+    cr_expect(eq(int, prove(context, &problem, "wgmma", 0, &proof), TJ_OK), "%s", err.message);
+    cr_expect(proof.passed == 1 && proof.elements >= 512, "%lld elements", (long long)proof.elements);
+    cr_expect(tj_allowed_error(&problem, 1) < 0.1, "%g", tj_allowed_error(&problem, 1));
     tj_context_free(context);
 }
 

@@ -18,6 +18,7 @@
 #include "parts/scales.h"
 #include "parts/split.h"
 #include "parts/tile.h"
+#include "steps.h"
 
 enum { OTHER_REGISTERS = 30, FEWEST_OTHERS = 16, REGISTER_UNIT = 8, PARTS = 4, MOST_BLOCKS = 8 };
 enum { QUAD = 4, WARP = 32, MOST_SUM_BYTES = 512, MAX_STATIC_SHARED = 48 * 1024, MAX_SHARED = 227 * 1024 };
@@ -481,6 +482,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_template_set(fill, "first_col", spreads_cols ? "first_col" : "thread_col");
     tj_split_describe(view, config->value[SPLITS], fill, form);
     tj_reductions_describe(view, &slots, fill, form);
+    tj_step_start_early(view, fill, form);
     tj_scales_describe(view, TJ_SCALES_AHEAD, s.splits, fill);
     form->step[0].block_x = s.threads;
     form->step[0].block_y = 1;

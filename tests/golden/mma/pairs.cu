@@ -305,7 +305,7 @@ mma_f16_512x300x701(
 {
     extern __shared__ phase_t tiles[];
 
-    // The packed operands are ready when the kernel ahead is.
+    // This kernel may have started beside the one ahead, whose results it needs.
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif

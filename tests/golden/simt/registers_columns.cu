@@ -91,6 +91,15 @@ simt_bf16_128x96x192(
     const input_t *__restrict__ N,
     output_t *P)
 {
+    // This kernel may have started beside the one ahead, whose results it needs.
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+    // The kernel behind this one may get ready from now on, where the device can do that; it waits for what this one stores.
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+#endif
+
     const int tile_y = blockIdx.y;
     const int tile_x = blockIdx.x;
     // This block's tile of P begins here.

@@ -78,6 +78,10 @@ skinny_f32_512x5000x7(
 {
     __shared__ __align__(16) shared_t shared;
 
+    // This kernel may have started beside the one ahead, whose results it needs.
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
     // The kernel behind this one may get ready from now on, where the device can do that; it waits for what this one stores.
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;");

@@ -117,6 +117,15 @@ skinny_bf16_4x4096x1000(
 {
     __shared__ __align__(16) shared_t shared;
 
+    // This kernel may have started beside the one ahead, whose results it needs.
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+    // The kernel behind this one may get ready from now on, where the device can do that; it waits for what this one stores.
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+#endif
+
     // This block's part of P begins here.
     const index_t block_row = static_cast<index_t>(blockIdx.x) * TM;
     const index_t block_col = static_cast<index_t>(blockIdx.y) * BLOCK_COLS;

@@ -137,6 +137,10 @@ strip_f64_7x5000x300(
 {
     extern __shared__ ring_t rings[];
 
+    // This kernel may have started beside the one ahead, whose results it needs.
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
     // The kernel behind this one may get ready from now on, where the device can do that; it waits for what this one stores.
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;");

@@ -130,6 +130,15 @@ strip_f32_1760x1760x16(
 {
     extern __shared__ ring_t rings[];
 
+    // This kernel may have started beside the one ahead, whose results it needs.
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+    // The kernel behind this one may get ready from now on, where the device can do that; it waits for what this one stores.
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+#endif
+
     const index_t block_row = static_cast<index_t>(blockIdx.x) * BLOCK_ROWS;
     const int lane = threadIdx.x % WARP;
     const int warp = threadIdx.x / WARP;

@@ -293,6 +293,14 @@ wgmma_bf16_512x304x704(
         publish_barriers();
     }
     __syncthreads();
+    // This kernel may have started beside the one ahead, whose results it needs.
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+    // The kernel behind this one may get ready from now on, where the device can do that; it waits for what this one stores.
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+#endif
 
     const int phases = (k + BK - 1) / BK;
     // Tiles that are multiplied at the same time should find their rows of M and columns of N in the L2: GROUP rows of tiles are walked
@@ -365,7 +373,16 @@ wgmma_bf16_512x304x704(
                     arrive(empty[stage > 0 ? stage - 1 : STAGES - 1]);
                 pass(1);
             }
-            wait_for_products<0>();
+            // Until the last products are there. A tile's number is never negative, so this waits once. But it is a loop, across which ptxas
+            // moves nothing: ahead of a plain second wait it may convert sums that tensor cores have yet to add to.
+            asm volatile(
+                "{\n"
+                ".reg .pred again;\n"
+                "last:\n"
+                "wgmma.wait_group.sync.aligned 0;\n"
+                "setp.lt.s32 again, %0, 0;\n"
+                "@again bra last;\n"
+                "}" ::"r"(tile) : "memory");
             if (phases > 0 && lane == 0)
                 arrive(empty[stage > 0 ? stage - 1 : STAGES - 1]);
             settle(sum);

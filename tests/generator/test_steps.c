@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * steps: which products may start beside the kernel ahead, and that their texts wait for it.
+ */
+#include "family.h"
+#include "generator_test.h"
+
+#define SHORT PROBLEM(.j = {FIXED(16)}, .k = {FIXED(256)}, .l = {FIXED(512)})
+
+static bool starts_early(const tj_problem *problem, const char *name)
+{
+    tj_config config = TJ_CONFIG_INIT;
+    tj_source *source = NULL;
+    tj_error err;
+    const tj_launch_step *first;
+    const char *wait, *body;
+    bool is_early;
+
+    cr_assert(eq(int, tj_config_parse(name, &config, &err), TJ_OK), "%s: %s", name, err.message);
+    cr_assert(eq(int, tj_generate(problem, &config, &source, &err), TJ_OK), "%s: %s", name, err.message);
+    first = &tj_source_launch(source)->step[0];
+    body = strstr(tj_source_text(source), first->kernel);
+    cr_assert(body != NULL, "%s", name);
+    wait = strstr(body, "griddepcontrol.wait");
+    is_early = first->overlaps != 0;
+    if (is_early)
+        cr_expect(wait && strstr(wait, "griddepcontrol.launch_dependents"), "%s waits, and lets the next start", name);
+    tj_source_free(source);
+    return is_early;
+}
+
+Test(steps, short_products_start_early)
+{
+    const struct {
+        const char *config;
+        tj_problem problem;
+    } rows[] = {
+        {"simt:bm=16,bn=32,bk=32,tm=4,tn=4", SHORT},
+        {"simt:bm=16,bn=32,bk=32,tm=4,tn=4,copy=registers", SHORT},
+        {"simt:bm=16,bn=32,bk=32,tm=4,tn=4,splits=2", SHORT},
+        {"skinny", SHORT},
+        {"strip", PROBLEM(.j = {FIXED(512)}, .k = {FIXED(256)}, .l = {FIXED(16)})},
+        {"mma", PROBLEM(.j = {FIXED(16)}, .k = {FIXED(256)}, .l = {FIXED(512)}, .m.type = TJ_BF16)},
+        {"wgmma", PROBLEM(.j = {FIXED(64)}, .k = {FIXED(256)}, .l = {FIXED(512)}, .m.type = TJ_BF16)},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        cr_expect(starts_early(&rows[i].problem, rows[i].config), "%s", rows[i].config);
+}
+
+Test(steps, others_start_behind_the_kernel_ahead)
+{
+    const struct {
+        const char *what, *config;
+        tj_problem problem;
+    } rows[] = {
+        {"long", "simt", PROBLEM(.j = {FIXED(1024)}, .k = {FIXED(1024)}, .l = {FIXED(1024)})},
+        {"a large N", "skinny", PROBLEM(.j = {FIXED(1)}, .k = {FIXED(4096)}, .l = {FIXED(4096)})},
+        {"a large P", "simt", PROBLEM(.j = {FIXED(1024)}, .k = {FIXED(8)}, .l = {FIXED(1024)})},
+        {"a batch", "simt", PROBLEM(.j = {FIXED(16)}, .k = {FIXED(16)}, .l = {FIXED(16)}, .batch = 2)},
+        {"an extent that the launch says", "simt", PROBLEM(.j = {FIXED(16)}, .k = {.mode = TJ_DIM_ANY}, .l = {FIXED(16)})},
+        {"operands that are packed ahead", "mma:pack=both",
+         PROBLEM(.j = {FIXED(63)}, .k = {FIXED(255)}, .l = {FIXED(511)}, .m.type = TJ_BF16)},
+        {"a textbook's kernel", "tiled", SHORT},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        cr_expect(not(starts_early(&rows[i].problem, rows[i].config)), "%s", rows[i].what);
+}
