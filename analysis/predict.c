@@ -177,7 +177,7 @@ static const habits walks = {
     .walk_alone = 1.8,
     .walk_hidden = 7,
     .walk_line = 2.8,
-    .walk_laid = 1.5,
+    .walk_laid = 1.8,
 };
 
 static const habits *habits_of(const tj_counts *c)

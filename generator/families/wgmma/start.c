@@ -13,6 +13,7 @@ static const int32_t rows[][TJ_FAMILY_START_PARAMS] = {
     {128, 192, 2, 1, 1},
     {192, 192, 3, 1, 1},
     {192, 160, 3, 1, 1},
+    {256, 96, 2, 1, 1},
     {128, 160, 2, 1, 1},
     {128, 128, 2, 1, 1},
     /* lines of N that begin anywhere: the fewer times it is read the better */

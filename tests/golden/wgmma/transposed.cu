@@ -16,8 +16,8 @@
 // A block computes one tile of P after the other, as long as there are any: while the last sums of one are stored, the first phases of
 // the next are on their way.
 
-// Tensor cores take tf32 along k alone. Tiles of what lies across k are transposed between the two, where they lie: by the warps beside the
-// one that starts the copies, which wait until the tiles have come, and then hand them on as full.
+// Tensor cores take such elements along k alone. Tiles of what lies across k are transposed between the two, where they lie: by the
+// warps beside the one that starts the copies, which wait until the tiles have come, and then hand them on as full.
 
 using input_t = float;
 using output_t = float;
@@ -231,37 +231,41 @@ struct shared_t {
     barrier_t empty[STAGES];  // nobody needs them any more
 };
 
-__device__ __forceinline__ uint4 take_chunk(unsigned at)
+// Tiles that are transposed come in squares, LINE lines of LINE elements. A line has eight chunks of 16 bytes, of which chunk c of line i
+// lies at place c ^ i % 8. CHUNK lines are a group: as many as a chunk has elements. A lane takes chunk c of each line of group a, and
+// puts the same elements as chunk a of each line of group c. Eight lanes side by side have the same a ^ c: together they put chunks
+// where they took them, and meet in no bank. Half of the eight values of a ^ c keep a warp busy.
+constexpr int CHUNK = 16 / sizeof(input_t);
+using chunk_t = vector_t<unsigned int, 4>;
+
+__device__ __forceinline__ chunk_t take_chunk(unsigned at)
 {
-    uint4 chunk;
-    asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];" : "=r"(chunk.x), "=r"(chunk.y), "=r"(chunk.z), "=r"(chunk.w) : "r"(at) : "memory");
+    chunk_t chunk;
+    asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(chunk.element[0]), "=r"(chunk.element[1]), "=r"(chunk.element[2]), "=r"(chunk.element[3]) : "r"(at) : "memory");
     return chunk;
 }
 
-__device__ __forceinline__ void put_chunk(unsigned at, uint4 chunk)
+__device__ __forceinline__ void put_chunk(unsigned at, unsigned w0, unsigned w1, unsigned w2, unsigned w3)
 {
-    asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(at), "r"(chunk.x), "r"(chunk.y), "r"(chunk.z), "r"(chunk.w) : "memory");
+    asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(at), "r"(w0), "r"(w1), "r"(w2), "r"(w3) : "memory");
 }
 
-// Tiles that are transposed come in squares, LINE lines of LINE elements. A line has eight chunks of four elements, of which chunk c of
-// line i lies at place c ^ i % 8. A lane takes chunk c of four lines, from 4 * a on, and puts the same elements as chunk a of the lines
-// from 4 * c on. Eight lanes side by side have the same a ^ c: together they put chunks where they took them, and meet in no bank.
-__device__ __forceinline__ void transpose_square(void *square, int lane)
+__device__ __forceinline__ void transpose_half(void *square, int half, int lane)
 {
-    // Chunk `chunk` of line 4 * group. The same one of the line n further is an exclusive or away: its line's number, and its place there.
-    const auto place = [&](int group, int chunk) { return shared_address(square) + group * 512 + (chunk ^ group % 2 * 4) * 16; };
-    constexpr unsigned NEXT = 128 + 16;
-    const int a = lane % 8;
+    // Of eight lines in a row, each differs from the first by an exclusive or: of its number, in its address and in the chunk's place.
+    const auto first = [&](int group, int chunk) { return shared_address(square) + group * CHUNK * 128 + (chunk ^ group * CHUNK % 8) * 16; };
+    const auto line = [](unsigned first, int i) { return (first + i / 8 * 1024) ^ i % 8 * (128 + 16); };
+    const int a = lane % 8, c = a ^ (half * 4 + lane / 8);
+    const unsigned from = first(a, c), to = first(c, a);
+    chunk_t taken[CHUNK];
 #pragma unroll
-    for (int half = 0; half < 2; ++half) {
-        const int c = a ^ (lane / 8 + half * 4);
-        const unsigned from = place(a, c), to = place(c, a);
-        const uint4 line0 = take_chunk(from), line1 = take_chunk(from ^ NEXT), line2 = take_chunk(from ^ 2 * NEXT), line3 = take_chunk(from ^ 3 * NEXT);
-        __syncwarp();  // all have taken theirs
-        put_chunk(to, {line0.x, line1.x, line2.x, line3.x});
-        put_chunk(to ^ NEXT, {line0.y, line1.y, line2.y, line3.y});
-        put_chunk(to ^ 2 * NEXT, {line0.z, line1.z, line2.z, line3.z});
-        put_chunk(to ^ 3 * NEXT, {line0.w, line1.w, line2.w, line3.w});
+    for (int i = 0; i < CHUNK; ++i)
+        taken[i] = take_chunk(line(from, i));
+    __syncwarp();  // all have taken theirs
+#pragma unroll
+    for (int w = 0; w < 4; ++w) {  // word w of each chunk
+        put_chunk(line(to, w), taken[0].element[w], taken[1].element[w], taken[2].element[w], taken[3].element[w]);
     }
 }
 
@@ -352,8 +356,8 @@ wgmma_f32_256x3584x18944(
             for (int tile = blockIdx.x; tile < rows * cols; tile += gridDim.x)
                 for (int phase = 0; phase < phases; ++phase) {
                     wait(came[stage], turn);
-                    for (int col = transposer * LINE; col < BN; col += TRANSPOSERS * LINE)
-                        transpose_square(&tiles[stage].N[0][col], lane);
+                    for (int half = transposer; half < 2 * BN / LINE; half += TRANSPOSERS)
+                        transpose_half(&tiles[stage].N[0][half / 2 * LINE], half % 2, lane);
                     publish_stores();
                     __syncwarp();
                     if (lane == 0)
@@ -392,7 +396,16 @@ wgmma_f32_256x3584x18944(
                     arrive(empty[stage > 0 ? stage - 1 : STAGES - 1]);
                 pass(1);
             }
-            wait_for_products<0>();
+            // Until the last products are there. A tile's number is never negative, so this waits once. But it is a loop, across which ptxas
+            // moves nothing: ahead of a plain second wait it may convert sums that tensor cores have yet to add to.
+            asm volatile(
+                "{\n"
+                ".reg .pred again;\n"
+                "last:\n"
+                "wgmma.wait_group.sync.aligned 0;\n"
+                "setp.lt.s32 again, %0, 0;\n"
+                "@again bra last;\n"
+                "}" ::"r"(tile) : "memory");
             if (phases > 0 && lane == 0)
                 arrive(empty[stage > 0 ? stage - 1 : STAGES - 1]);
             settle(sum);
