@@ -5,6 +5,21 @@ fragment_t m[2][WM / 16][4], n[2][WN / 8][2];
 //@| fragment_t m[WM / 16][4], n[WN / 8][2];
 //@ end
 const auto load = [&](const phase_t &from, int step) {
+    //@ if mma_f64
+    //@| // This lane's first elements, counted from the first tile of all: the others lie whole lines and groups of 16 further, or in other
+    //@| // groups of 4 or 8 of the 16, whose numbers the swizzle changes bit by bit. Only two places stay in registers from phase to phase.
+    //@| const input_t *const all = tiles->M;
+    //@ if m_row_major
+    //@| const int m_at = static_cast<int>(from.M - all) + m_place(warp_row + lane / 4, lane % 4);
+    //@ else
+    //@| const int m_at = static_cast<int>(from.M - all) + m_place(lane % 4, warp_row + lane / 4);
+    //@ end
+    //@ if n_row_major
+    //@| const int n_at = static_cast<int>(from.N - all) + n_place(lane % 4, warp_col + lane / 4);
+    //@ else
+    //@| const int n_at = static_cast<int>(from.N - all) + n_place(warp_col + lane / 4, lane % 4);
+    //@ end
+    //@ end
     //@ if m_units
 //@| #pragma unroll
     //@| for (int r = 0; r < WM / 16; ++r)
@@ -27,7 +42,9 @@ const auto load = [&](const phase_t &from, int step) {
     //@ else
 #pragma unroll
     for (int r = 0; r < WM / 16; ++r) {
+        //@ if not mma_f64
         const int row = warp_row + 16 * r;
+        //@ end
         fragment_t (&fragment)[4] = m[step % 2][r];  //@ m_now for m[step % 2]
         //@ if m_whole
         load_matrices(fragment, &from.M[m_place(row + lane % 16, step * K_STEP + lane / 16 * CHUNK)]);
@@ -35,19 +52,22 @@ const auto load = [&](const phase_t &from, int step) {
         //@| load_transposed(fragment, &from.M[m_place(step * K_STEP + lane / 16 * 8 + lane % 8, row + lane / 8 % 2 * 8)]);
         //@ elif m_bytes
         //@| load_bytes(fragment, &from.M[m_place(step * K_STEP + line_of_bytes(lane), row)]);
+        //@ elif mma_f64
+//@| #pragma unroll
+        //@| for (int i = 0; i < 4; ++i)
+        //@ if m_row_major
+        //@|     fragment[i] = all[(16 * r + i % 2 * 8) * M_LINE + step / 2 * 16 + (m_at ^ step % 2 * 8 + i / 2 * 4)];
+        //@ else
+        //@|     fragment[i] = all[(step * K_STEP + i / 2 * 4) * M_LINE + 16 * r + (m_at ^ i % 2 * 8)];
+        //@ end
         //@ else
 //@| #pragma unroll
         //@| for (int i = 0; i < 4; ++i) {
         //@|     const int of_row = row + lane / 4 + i % 2 * 8, kk = step * K_STEP + lane % 4 + i / 2 * 4;
         //@ if m_row_major
-        //@|     const input_t element = from.M[m_place(of_row, kk)];
+        //@|     fragment[i] = __float_as_uint(from.M[m_place(of_row, kk)]);
         //@ else
-        //@|     const input_t element = from.M[m_place(kk, of_row)];
-        //@ end
-        //@ if mma_f64
-        //@|     fragment[i] = element;
-        //@ else
-        //@|     fragment[i] = __float_as_uint(element);
+        //@|     fragment[i] = __float_as_uint(from.M[m_place(kk, of_row)]);
         //@ end
         //@| }
         //@ end
@@ -80,7 +100,9 @@ const auto load = [&](const phase_t &from, int step) {
     //@ else
 #pragma unroll
     for (int c = 0; c < WN / 8; c += 2) {
+        //@ if not mma_f64
         const int col = warp_col + 8 * c;
+        //@ end
         fragment_t fragment[4];  // of two products: columns 0 to 7 and 8 to 15
         //@ if n_whole
         //@| load_matrices(fragment, &from.N[n_place(col + lane / 16 * 8 + lane % 8, step * K_STEP + lane / 8 % 2 * CHUNK)]);
@@ -90,19 +112,22 @@ const auto load = [&](const phase_t &from, int step) {
         //@| fragment_t pairs[4];
         //@| load_bytes(pairs, &from.N[n_place(step * K_STEP + line_of_bytes(lane), col)]);
         //@| fragment[0] = pairs[0], fragment[1] = pairs[2], fragment[2] = pairs[1], fragment[3] = pairs[3];
+        //@ elif mma_f64
+//@| #pragma unroll
+        //@| for (int i = 0; i < 4; ++i)
+        //@ if n_row_major
+        //@|     fragment[i] = all[(step * K_STEP + i % 2 * 4) * N_LINE + 8 * c + (n_at ^ i / 2 * 8)];
+        //@ else
+        //@|     fragment[i] = all[(8 * c + i / 2 * 8) * N_LINE + step / 2 * 16 + (n_at ^ step % 2 * 8 + i % 2 * 4)];
+        //@ end
         //@ else
 //@| #pragma unroll
         //@| for (int i = 0; i < 4; ++i) {
         //@|     const int of_col = col + lane / 4 + i / 2 * 8, kk = step * K_STEP + lane % 4 + i % 2 * 4;
         //@ if n_row_major
-        //@|     const input_t element = from.N[n_place(kk, of_col)];
+        //@|     fragment[i] = __float_as_uint(from.N[n_place(kk, of_col)]);
         //@ else
-        //@|     const input_t element = from.N[n_place(of_col, kk)];
-        //@ end
-        //@ if mma_f64
-        //@|     fragment[i] = element;
-        //@ else
-        //@|     fragment[i] = __float_as_uint(element);
+        //@|     fragment[i] = __float_as_uint(from.N[n_place(of_col, kk)]);
         //@ end
         //@| }
         //@ end

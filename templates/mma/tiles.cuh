@@ -29,7 +29,12 @@ struct __align__(128) phase_t {
     //@ end
 };
 
+//@ if mma_f64
+//@| // Where an element of a line lies in its tile. In plain order lanes that load together would find their elements in the same banks. So
+//@| // groups of 4 elements, 32 bytes, change places in a line, in another way in each of 4 lines that follow each other.
+//@ else
 // Where an element of a line lies in its tile.
+//@ end
 __device__ __forceinline__ int m_place(int line, int element)
 {
     //@ if m_bytes
@@ -37,6 +42,8 @@ __device__ __forceinline__ int m_place(int line, int element)
     //@| return swizzle<M_LINE / CHUNK>(line, element / CHUNK, reader) * CHUNK + element % CHUNK;
     //@ elif m_stored
     //@| return swizzle<M_LINE / WEIGHTS_CHUNK>(line, element / WEIGHTS_CHUNK, line % 8) * WEIGHTS_CHUNK + element % WEIGHTS_CHUNK;
+    //@ elif mma_f64
+    //@| return line * M_LINE + (element ^ line % 4 * 4);
     //@ elif m_swizzles
     return swizzle<M_LINE / CHUNK>(line, element / CHUNK, line % 8) * CHUNK + element % CHUNK;
     //@ else
@@ -51,6 +58,8 @@ __device__ __forceinline__ int n_place(int line, int element)
     //@| return swizzle<N_LINE / CHUNK>(line, element / CHUNK, reader) * CHUNK + element % CHUNK;
     //@ elif n_stored
     //@| return swizzle<N_LINE / WEIGHTS_CHUNK>(line, element / WEIGHTS_CHUNK, line % 8) * WEIGHTS_CHUNK + element % WEIGHTS_CHUNK;
+    //@ elif mma_f64
+    //@| return line * N_LINE + (element ^ line % 4 * 4);
     //@ elif n_swizzles
     return swizzle<N_LINE / CHUNK>(line, element / CHUNK, line % 8) * CHUNK + element % CHUNK;
     //@ else

@@ -25,12 +25,12 @@ template <bool WIDE, typename element_t>
 //@ else
 //@| template <typename element_t>
 //@ end
-__device__ __forceinline__ void transpose_lines(pack_tile_t &tile, const element_t *from, long long ld, element_t *to, long long ld_packed, long long lines_packed, long long lines, long long elements)
+__device__ __forceinline__ void transpose_lines(pack_tile_t &tile, const element_t *from, long long ld, element_t *to, long long ld_packed, long long lines_packed, long long lines, long long elements, long long block)
 {
     constexpr int WORD = 4 / sizeof(element_t);  // elements of a word
     const int group = threadIdx.x % 8, word = threadIdx.x / 8;
     const long long across = (lines_packed + PACK_EDGE - 1) / PACK_EDGE, along = (ld_packed + PACK_EDGE - 1) / PACK_EDGE;
-    for (long long i = blockIdx.x; i < across * along; i += gridDim.x) {
+    for (long long i = block; i < across * along; i += gridDim.x) {
         const long long first_line = i / across * PACK_EDGE, first = i % across * PACK_EDGE;  // of the tile
 #pragma unroll
         for (int line = threadIdx.x / 8; line < PACK_EDGE; line += PACK_THREADS / 8) {

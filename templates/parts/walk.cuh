@@ -39,13 +39,22 @@ int free = STAGES - 1;  // the one that was multiplied before: it takes the next
 load(tiles[0], 0);
 //@ end
 for (index_t phase = 0; phase < phases; ++phase) {
+    //@ if walks_evenly
+    //@| // The last phase goes on to load what it began with, which nobody multiplies: a branch around that would take longer.
+    //@| const int next = phase + 1 == phases ? current : current + 1 < STAGES ? current + 1 : 0;
+    //@ else
     const int next = current + 1 < STAGES ? current + 1 : 0;
+    //@ end
 #pragma unroll
     for (int step = 0; step < STEPS; ++step) {
         //@ if loads_ahead
         if (step + 1 < STEPS) {
             load(tiles[current], step + 1);
+        //@ if walks_evenly
+        //@| } else {
+        //@ else
         } else if (phase + 1 < phases) {
+        //@ end
             //@ if stores_weights
             //@| if (phase + STAGES - 1 < phases)
             //@|     store_weights(tiles[free]);

@@ -101,7 +101,7 @@ static int64_t place_of(const tj_mma_tile *t, int32_t bytes, int32_t line, int32
     const int32_t reader = t->load == TJ_MMA_BYTES ? line % 2 + line / 4 % 4 * 2 : line % 8;
 
     if (t->load == TJ_MMA_ELEMENTS)
-        return (int64_t)(line * t->pitch + element) * bytes;
+        return (int64_t)(line * t->pitch + (bytes == 8 ? element ^ line % 4 * 4 : element)) * bytes;
     return (int64_t)(line * chunks + (element / chunk ^ reader / (8 / turns) % turns)) * TJ_MMA_CHUNK + element % chunk * bytes;
 }
 
@@ -202,17 +202,17 @@ static void count_fragment(const operand *o, int32_t first_across, int32_t first
     }
 }
 
-/* All of a tile, `times` times: by so many phases of blocks, and warps that need the same rows or columns. */
-static void count_fragments(const operand *o, const tj_mma_shape *s, int64_t times, tj_traffic *traffic)
+/* All steps of a tile, or the first, `times` times: by so many phases of blocks, and warps that need the same rows or columns. */
+static void count_fragments(const operand *o, const tj_mma_shape *s, int32_t steps, int64_t times, tj_traffic *traffic)
 {
     const int32_t across = o->along_k ? o->tile.lines : o->tile.line; /* in stored elements */
 
     if (traffic->is_estimate) { /* the first for all */
-        count_fragment(o, 0, 0, times * (across / FRAGMENT) * s->steps, traffic);
+        count_fragment(o, 0, 0, times * (across / FRAGMENT) * steps, traffic);
         return;
     }
     for (int32_t first = 0; first < across; first += FRAGMENT)
-        for (int32_t step = 0; step < s->steps; step++)
+        for (int32_t step = 0; step < steps; step++)
             count_fragment(o, first, step * s->k_step / (o->along_k ? tj_type_numbers(o->matrix->type) : 1), times, traffic);
 }
 
@@ -376,8 +376,8 @@ void tj_mma_count(const tj_problem *view, const tj_config *config, tj_counts *co
                           .flop = 2 * tile * s.bk,
                           .shared_loads = (int64_t)s.bk * ((int64_t)s.bm * (s.bn / s.wn) + (int64_t)s.bn * (s.bm / s.wm))};
     counts->phases = share.most;
-    /* None before the first phase of a split, but one before any. */
-    counts->barriers = counts->blocks + tiles * (phases - share.splits);
+    /* None before the first phase of a split, but one before any; where the last phase is like the others one behind it. */
+    counts->barriers = counts->blocks + tiles * (phases - (tj_mma_walks_evenly(&s) ? 0 : share.splits));
     counts->work[counts->pipe] = 2 * block_phases * tile * s.bk;
     counts->mma = block_phases * tile / (TJ_MMA_ROWS * TJ_MMA_COLS) * s.steps;
     counts->conversions = conversions_of(view, &m, &s, is_tf32 && !tj_mma_packs(&s, true), m_times) +
@@ -392,8 +392,12 @@ void tj_mma_count(const tj_problem *view, const tj_config *config, tj_counts *co
     if (phases > 0) {
         count_copies(&m, &counts->load_m, &counts->gathered);
         count_copies(&n, &counts->load_n, &counts->gathered);
-        count_fragments(&m, &s, m_times, &counts->shared_load);
-        count_fragments(&n, &s, n_times, &counts->shared_load);
+        count_fragments(&m, &s, s.steps, m_times, &counts->shared_load);
+        count_fragments(&n, &s, s.steps, n_times, &counts->shared_load);
+        if (tj_mma_walks_evenly(&s)) {
+            count_fragments(&m, &s, 1, tiles * share.splits * (s.bn / s.wn), &counts->shared_load);
+            count_fragments(&n, &s, 1, tiles * share.splits * (s.bm / s.wm), &counts->shared_load);
+        }
         count_passing(&m, &s, block_phases, &counts->load_m, counts);
         count_passing(&n, &s, block_phases, &counts->load_n, counts);
         for (int is_m = 0; is_m < 2; is_m++) /* all of a tile, zeros too */

@@ -214,8 +214,8 @@ tj_mma_tile tj_mma_tile_of(const tj_problem *view, const tj_mma_shape *s, bool i
     } else {
         t.neighbours = t.load == TJ_MMA_BYTES ? 2 : 1;
     }
-    /* Lanes that load elements stand 8 x 4 on lines, which padding moves apart by 8 banks. */
-    t.pitch = t.line + (t.load == TJ_MMA_ELEMENTS ? (s->element_bytes == 8 ? 4 : 8) : 0);
+    /* Lanes that load elements of 4 bytes stand 8 x 4 on lines, which padding moves apart by 8 banks. */
+    t.pitch = t.line + (t.load == TJ_MMA_ELEMENTS && s->element_bytes == 4 ? 8 : 0);
     choose_copy(view, s, is_m, &t);
     if (tj_mma_packs(s, is_m)) {
         t.pass = s->copy == TJ_COPY_REGISTERS ? TJ_MMA_THROUGH : TJ_MMA_PAST;
@@ -647,6 +647,12 @@ static bool is_worth_trying(const tj_problem *view, const tj_config *config)
 
 /* ---- text --------------------------------------------------------------------------------------------------------- */
 
+/* As parts/swizzle.cuh does it. Elements of 8 bytes change places by fours, as mma/tiles.cuh says; those of 4 stay. */
+static bool swizzles_chunks(const tj_mma_tile *t)
+{
+    return t->load != TJ_MMA_ELEMENTS;
+}
+
 /* waits: weights wait in registers, from the step that loads them to the last one, ahead of which they are stored. */
 static void describe_tile(const tj_mma_tile *t, char letter, bool clips_lines, bool clips_ends, bool is_partial, bool widens,
                           int32_t at_once, tj_template_params *fill)
@@ -661,7 +667,7 @@ static void describe_tile(const tj_mma_tile *t, char letter, bool clips_lines, b
         {"bytes", t->load == TJ_MMA_BYTES},
         {"stored", tj_mma_keeps_weights(t)},
         {"units", t->load == TJ_MMA_UNITS},
-        {"swizzles", t->pitch == t->line},
+        {"swizzles", swizzles_chunks(t)},
         {"widens", widens},
         {"waits", waits},
         {"spares", t->go > t->lines},
@@ -766,7 +772,7 @@ static void describe_tiles(const tj_problem *view, const tj_config *config, cons
     tj_template_set_flag(fill, "stores_weights",
                          (m_widens && tj_mma_copies_at_once(view, s, true) == m.goes) ||
                              (n_widens && tj_mma_copies_at_once(view, s, false) == n.goes));
-    tj_template_set_flag(fill, "swizzles", m.pitch == m.line || n.pitch == n.line);
+    tj_template_set_flag(fill, "swizzles", swizzles_chunks(&m) || swizzles_chunks(&n));
     tj_template_set_flag(fill, "loads_matrices", m.load == TJ_MMA_WHOLE || n.load == TJ_MMA_WHOLE);
     tj_template_set_flag(fill, "square_bytes", false);
     tj_template_set_flag(fill, "transposes_bytes", m.load == TJ_MMA_BYTES || n.load == TJ_MMA_BYTES);
@@ -804,6 +810,7 @@ static void describe_product(const tj_problem *view, const tj_mma_shape *s, tj_t
     tj_template_set_flag(fill, "mma_by_chunks", is_on_sm_75(tj_widened_type(view, TJ_MATRIX_M)) && !has_async_copies(view, s));
     tj_template_set_flag(fill, "mma_integers", sum[0] == 's');
     tj_template_set_flag(fill, "loads_ahead", s->load == TJ_MMA_AHEAD);
+    tj_template_set_flag(fill, "walks_evenly", tj_mma_walks_evenly(s));
     tj_template_set(fill, "m_now", s->load == TJ_MMA_AHEAD ? "m[step % 2]" : "m");
     tj_template_set(fill, "n_now", s->load == TJ_MMA_AHEAD ? "n[step % 2]" : "n");
     tj_template_set_flag(fill, "mma_planes", false);

@@ -101,6 +101,15 @@ int32_t tj_mma_pipe(const tj_problem *view);
 /** Where a search begins (tj_family). */
 extern const tj_family_values tj_mma_start;
 
+/**
+ * Does the last phase wait and load as the others do? In f64, where ptxas puts a condition's barrier and loads behind the loop, and no
+ * product beside them.
+ */
+static inline bool tj_mma_walks_evenly(const tj_mma_shape *s)
+{
+    return s->element_bytes == 8 && s->load == TJ_MMA_AHEAD;
+}
+
 /** The family's count (tj_family). */
 void tj_mma_count(const tj_problem *view, const tj_config *config, tj_counts *counts);
 

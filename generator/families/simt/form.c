@@ -454,6 +454,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_template_set_int(fill, "stages", s.stages);
     tj_split_describe_walk(&view->k, s.splits, s.bk, s.stages, fill);
     tj_template_set_flag(fill, "loads_ahead", true);
+    tj_template_set_flag(fill, "walks_evenly", false);
     tj_template_set(fill, "kk", s.slices > 1 ? "kk" : "step");
     tj_template_set_flag(fill, "adds_parts", false);
     tj_template_set_flag(fill, "stores_weights", false);

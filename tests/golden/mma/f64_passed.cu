@@ -115,22 +115,23 @@ __device__ __forceinline__ void multiply_add(const double (&m)[4], const double 
 constexpr int CHUNK = 16 / sizeof(input_t);  // elements of 16 bytes
 constexpr int M_LINES = BM, M_LINE = BK;  // lines, and elements of a line
 constexpr int N_LINES = BK, N_LINE = BN;
-constexpr int M_PITCH = M_LINE + 4;  // from one line to the next: so much more keeps lanes in different banks
-constexpr int N_PITCH = N_LINE + 4;
+constexpr int M_PITCH = M_LINE + 0;  // from one line to the next: so much more keeps lanes in different banks
+constexpr int N_PITCH = N_LINE + 0;
 struct __align__(128) phase_t {
     input_t M[M_LINES * M_PITCH];
     input_t N[N_LINES * N_PITCH];
 };
 
-// Where an element of a line lies in its tile.
+// Where an element of a line lies in its tile. In plain order lanes that load together would find their elements in the same banks. So
+// groups of 4 elements, 32 bytes, change places in a line, in another way in each of 4 lines that follow each other.
 __device__ __forceinline__ int m_place(int line, int element)
 {
-    return line * M_PITCH + element;
+    return line * M_LINE + (element ^ line % 4 * 4);
 }
 
 __device__ __forceinline__ int n_place(int line, int element)
 {
-    return line * N_PITCH + element;
+    return line * N_LINE + (element ^ line % 4 * 4);
 }
 
 // Launch: THREADS threads in a block, at least BLOCKS blocks on a multiprocessor,
@@ -217,27 +218,24 @@ mma_f64_jxkxl(
     // load: the fragments of one step, for the rows and columns of this warp.
     fragment_t m[2][WM / 16][4], n[2][WN / 8][2];
     const auto load = [&](const phase_t &from, int step) {
+        // This lane's first elements, counted from the first tile of all: the others lie whole lines and groups of 16 further, or in other
+        // groups of 4 or 8 of the 16, whose numbers the swizzle changes bit by bit. Only two places stay in registers from phase to phase.
+        const input_t *const all = tiles->M;
+        const int m_at = static_cast<int>(from.M - all) + m_place(warp_row + lane / 4, lane % 4);
+        const int n_at = static_cast<int>(from.N - all) + n_place(lane % 4, warp_col + lane / 4);
 #pragma unroll
         for (int r = 0; r < WM / 16; ++r) {
-            const int row = warp_row + 16 * r;
             fragment_t (&fragment)[4] = m[step % 2][r];
 #pragma unroll
-            for (int i = 0; i < 4; ++i) {
-                const int of_row = row + lane / 4 + i % 2 * 8, kk = step * K_STEP + lane % 4 + i / 2 * 4;
-                const input_t element = from.M[m_place(of_row, kk)];
-                fragment[i] = element;
-            }
+            for (int i = 0; i < 4; ++i)
+                fragment[i] = all[(16 * r + i % 2 * 8) * M_LINE + step / 2 * 16 + (m_at ^ step % 2 * 8 + i / 2 * 4)];
         }
 #pragma unroll
         for (int c = 0; c < WN / 8; c += 2) {
-            const int col = warp_col + 8 * c;
             fragment_t fragment[4];  // of two products: columns 0 to 7 and 8 to 15
 #pragma unroll
-            for (int i = 0; i < 4; ++i) {
-                const int of_col = col + lane / 4 + i / 2 * 8, kk = step * K_STEP + lane % 4 + i % 2 * 4;
-                const input_t element = from.N[n_place(kk, of_col)];
-                fragment[i] = element;
-            }
+            for (int i = 0; i < 4; ++i)
+                fragment[i] = all[(step * K_STEP + i % 2 * 4) * N_LINE + 8 * c + (n_at ^ i / 2 * 8)];
 #pragma unroll
             for (int i = 0; i < 4; ++i)
                 n[step % 2][c + i / 2][i % 2] = fragment[i];
@@ -272,12 +270,13 @@ mma_f64_jxkxl(
     if (phases > 0)
         load(tiles[0], 0);
     for (index_t phase = 0; phase < phases; ++phase) {
-        const int next = current + 1 < STAGES ? current + 1 : 0;
+        // The last phase goes on to load what it began with, which nobody multiplies: a branch around that would take longer.
+        const int next = phase + 1 == phases ? current : current + 1 < STAGES ? current + 1 : 0;
 #pragma unroll
         for (int step = 0; step < STEPS; ++step) {
             if (step + 1 < STEPS) {
                 load(tiles[current], step + 1);
-            } else if (phase + 1 < phases) {
+            } else {
                 wait_for_copies<STAGES - 2>();
                 __syncthreads();  // the next phase's tiles are complete, and nobody needs this phase's any more
                 load(tiles[next], 0);

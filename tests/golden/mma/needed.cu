@@ -240,8 +240,7 @@ mma_f32_1023x1023x1023(
 #pragma unroll
             for (int i = 0; i < 4; ++i) {
                 const int of_col = col + lane / 4 + i / 2 * 8, kk = step * K_STEP + lane % 4 + i % 2 * 4;
-                const input_t element = from.N[n_place(kk, of_col)];
-                fragment[i] = __float_as_uint(element);
+                fragment[i] = __float_as_uint(from.N[n_place(kk, of_col)]);
             }
 #pragma unroll
             for (int i = 0; i < 4; ++i)
