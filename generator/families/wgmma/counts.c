@@ -98,6 +98,7 @@ static void count_squares(int64_t squares, int32_t element_bytes, tj_counts *cou
     const int32_t chunk = CHUNK / element_bytes;
     tj_lanes lanes = {.count = TJ_WARP, .element_bytes = CHUNK / 4, .width = 4, .is_shared = true};
 
+    counts->transposed = 2 * chunk * squares;
     for (int32_t half = 0; half < 2; half++)
         for (int32_t i = 0; i < chunk; i++)
             for (int put = 0; put < 2; put++) {
