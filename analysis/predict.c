@@ -73,6 +73,8 @@ typedef struct habits {
     double walk_hidden;  /* whose products so many operations of each sum hide behind */
     double walk_lanes;   /* cycles for each request of lanes that take P from shared memory and store it */
     double walk_line;    /* cycles of a multiprocessor for each line of the L2 that its copy engine touches */
+    double walk_flight;  /* bytes of all blocks that may be on their way at once where more than six stages are, */
+    double walk_crowd;   /* and the share of a tile's time that as much again costs */
     double walk_squares; /* cycles of shared memory for each wavefront of the lanes that transpose tiles */
 } habits;
 
@@ -181,6 +183,8 @@ static const habits walks = {
     .walk_hidden = 7,
     .walk_lanes = 2.4,
     .walk_line = 2.8,
+    .walk_flight = 18e6,
+    .walk_crowd = 0.1,
     .walk_squares = 1.8,
 };
 
@@ -339,7 +343,9 @@ static double walk_cycles(const tj_device_facts *facts, const tj_counts *c, cons
     const double wait = c->pack.load.elements > 0 ? h->walk_wait : h->wait;
     const double in_turn = phases * fmax(h->phase_cycles + products / fmax(1, phases), wait / fmax(1, c->ahead));
     const double most = here * fmax(fmax(products + phases * h->phase_cycles, shared), lines);
-    const double tile = soft_maximum(most, in_turn, h->sharpness);
+    const double flight = c->ahead > 5 ? blocks * c->ahead * (double)c->phase.loads * c->element_bytes : 0;
+    const double crowd = 1 + h->walk_crowd * fmax(0, flight / h->walk_flight - 1);
+    const double tile = soft_maximum(most, in_turn, h->sharpness) * crowd;
     /* The epilogue's expression: the few warps of one part of a block leave half of the lanes unused, and those of one warpgroup more. */
     const double elements = (double)c->block_rows * c->block_cols, lanes = 32 * TJ_SCHEDULERS;
     const double operations = (double)c->finish / tiles;
