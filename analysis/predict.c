@@ -63,6 +63,7 @@ typedef struct habits {
     double next_kernel;       /* cycles from a kernel's end to the start of the one that adds splits up */
     double workspace_passes;  /* adding splits up keeps the L2 as busy as so many readings of them */
     /* of blocks that walk the tiles of P */
+    double walk_wait;    /* cycles until the L2 answers: `wait`, of what a kernel ahead has just packed */
     double walk_start;   /* cycles from a block's start to its first product */
     double walk_rate;    /* share of the tensor pipe's peak that products reach */
     double walk_store;   /* cycles from a tile's last product to the first of the next, where one part of a block does both */
@@ -170,6 +171,7 @@ static const habits walks = {
     .overlap_blocks = 1.07,
     .next_kernel = 6700,
     .workspace_passes = 13,
+    .walk_wait = 1200,
     .walk_start = 2040,
     .walk_rate = 0.892,
     .walk_store = 130,
@@ -334,7 +336,8 @@ static double walk_cycles(const tj_device_facts *facts, const tj_counts *c, cons
     const double transposed = 8 * (double)c->transposed / tiles; /* wavefronts: four of a load, and of a store */
     const double shared = (double)c->work[TJ_PIPE_SHARED] / tiles + laid + (h->walk_squares - 1) * transposed;
     const double lines = h->walk_line * (double)(c->load_m.merged + c->load_n.merged) / tiles;
-    const double in_turn = phases * fmax(h->phase_cycles + products / fmax(1, phases), h->wait / fmax(1, c->ahead));
+    const double wait = c->pack.load.elements > 0 ? h->walk_wait : h->wait;
+    const double in_turn = phases * fmax(h->phase_cycles + products / fmax(1, phases), wait / fmax(1, c->ahead));
     const double most = here * fmax(fmax(products + phases * h->phase_cycles, shared), lines);
     const double tile = soft_maximum(most, in_turn, h->sharpness);
     /* The epilogue's expression: the few warps of one part of a block leave half of the lanes unused, and those of one warpgroup more. */

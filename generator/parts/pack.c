@@ -285,12 +285,13 @@ static void list_args(const tj_problem *view, const tj_pack *pack, tj_launch_for
 static int32_t elements_of_block(const tj_problem *view, const tj_pack *pack)
 {
     const int64_t elements = view->j.extent * view->l.extent;
-    int64_t chunks = 0, each;
+    int64_t chunks = 0, blocks, each;
 
     for (int i = 0; i < 2; i++)
         if (pack->operand[i].is_packed)
             chunks += tj_pack_lines(view, pack, both[i]) * (packed_ld(view, pack, both[i]) / chunk_of(view, both[i]));
-    each = elements / tj_ceil_div(chunks, THREADS);
+    blocks = tj_ceil_div(chunks, THREADS);
+    each = blocks > 0 ? elements / blocks : 0;
     return each < 1 ? 1 : each < INT32_MAX ? (int32_t)each : INT32_MAX;
 }
 
