@@ -25,7 +25,7 @@ static const double LAUNCH_US = 2.6;
 static const double SHARPNESS = 4; /* of the maximum of what overlaps: 1 adds, infinity takes the larger */
 
 /* Fitted to trials of tuners (trials_h200*.txt), whose operands come from memory. */
-static const double PACK_CYCLES = 3300;      /* a kernel ahead of the product begins and ends */
+static const double PACK_CYCLES = 2600;      /* a kernel ahead of the product begins and ends */
 static const double PACK_NEXT_CYCLES = 2000; /* and so much later the next product of a batch */
 static const double TURN_CYCLES = 1500;      /* and later where it turns a tile around in shared memory */
 static const double STORE_CYCLES = 500;      /* a phase's tiles, from registers to shared memory; all wait for the last */
@@ -118,27 +118,27 @@ static const habits streams = {
 };
 /* mma: a product of tensor cores is one instruction for all its multiply-adds, which no instruction cache is too small for. */
 static const habits tensor = {
-    .start = 315,
-    .warp_start = 45,
-    .wait = 550,
-    .gather_wait = 1050,
-    .shared_wait = 21,
+    .start = 630,
+    .warp_start = 22,
+    .wait = 770,
+    .gather_wait = 1100,
+    .shared_wait = 10.5,
     .phase_cycles = 25,
     .fetch_cycles = 5.8,
     .phase_instructions = 1,
     .step_instructions = 1.8,
-    .copy_instructions = 3.7,
-    .issue = 0.74,
-    .lone_warp = 0.78,
-    .product_lone_warp = 1.45,
+    .copy_instructions = 1.85,
+    .issue = 0.52,
+    .lone_warp = 0.39,
+    .product_lone_warp = 1.67,
     .barrier_loss = 0.035,
     .shared_passes = 2.4,
     .pipe_efficiency = 1,
-    .sharpness = 1.72,
+    .sharpness = 1.2,
     .device_sharpness = 8.8,
     .overlap_blocks = 2,
     .next_kernel = 1000,
-    .workspace_passes = 7.6,
+    .workspace_passes = 17,
 };
 
 /* Of f64, whose products keep the pipe busy for 32 cycles each, so that few warps do: fitted to 10 shapes on an H100 (trials_h100_f64.txt)
