@@ -11,6 +11,7 @@
 #include "traffic.h"
 #include "widen.h"
 
+enum { MOST_BLOCKS = 1 << 22 /* twice as many still have threads that an int counts */ };
 enum { THREADS = 256, CHUNK_BYTES = 16, TILE_BYTES = 128, SLICE_UNIT = 128 };
 
 static const tj_which both[] = {TJ_MATRIX_M, TJ_MATRIX_N};
@@ -291,6 +292,8 @@ static int32_t elements_of_block(const tj_problem *view, const tj_pack *pack)
         if (pack->operand[i].is_packed)
             chunks += tj_pack_lines(view, pack, both[i]) * (packed_ld(view, pack, both[i]) / chunk_of(view, both[i]));
     blocks = tj_ceil_div(chunks, THREADS);
+    if (blocks > MOST_BLOCKS)
+        blocks = MOST_BLOCKS; /* a thread takes the next 16 bytes, as far on as there are threads */
     each = blocks > 0 ? elements / blocks : 0;
     return each < 1 ? 1 : each < INT32_MAX ? (int32_t)each : INT32_MAX;
 }

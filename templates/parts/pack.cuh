@@ -64,9 +64,9 @@ template <bool WIDE, typename element_t>
 //@| template <typename element_t>
 //@ end
 //@ if pack_widens
-//@| __device__ __forceinline__ void pack_lines(const element_t *from, long long ld, packed_t *to, long long ld_packed, long long lines_packed, long long lines, long long elements, long long block)
+//@| __device__ __forceinline__ void pack_lines(const element_t *from, long long ld, packed_t *to, long long ld_packed, long long lines_packed, long long lines, long long elements, int block)
 //@ else
-__device__ __forceinline__ void pack_lines(const element_t *from, long long ld, element_t *to, long long ld_packed, long long lines_packed, long long lines, long long elements, long long block)
+__device__ __forceinline__ void pack_lines(const element_t *from, long long ld, element_t *to, long long ld_packed, long long lines_packed, long long lines, long long elements, int block)
 //@ end
 {
     const long long chunks = ld_packed / PACK_WIDTH;
@@ -115,7 +115,7 @@ __device__ __forceinline__ void pack_lines(const element_t *from, long long ld, 
 //@ else
 //@| template <typename packed_t>
 //@ end
-//@| __device__ __forceinline__ void pack_pairs(const s4x2 *from, long long ld, packed_t *to, long long ld_packed, long long lines_packed, long long lines, long long elements, long long block)
+//@| __device__ __forceinline__ void pack_pairs(const s4x2 *from, long long ld, packed_t *to, long long ld_packed, long long lines_packed, long long lines, long long elements, int block)
 //@| {
 //@|     const long long chunks = ld_packed / PACK_WIDTH;
 //@| #pragma unroll 1  // several turns at once would not fit the registers of every target

@@ -25,7 +25,7 @@ template <bool WIDE, typename element_t>
 //@ else
 //@| template <typename element_t>
 //@ end
-__device__ __forceinline__ void transpose_lines(pack_tile_t &tile, const element_t *from, long long ld, element_t *to, long long ld_packed, long long lines_packed, long long lines, long long elements, long long block)
+__device__ __forceinline__ void transpose_lines(pack_tile_t &tile, const element_t *from, long long ld, element_t *to, long long ld_packed, long long lines_packed, long long lines, long long elements, int block)
 {
     constexpr int WORD = 4 / sizeof(element_t);  // elements of a word
     const int group = threadIdx.x % 8, word = threadIdx.x / 8;

@@ -264,7 +264,7 @@ __device__ __forceinline__ unsigned int load_pairs(const s4x2 *line, long long f
 
 // As pack_lines. Weights become numbers of the type that they are multiplied by.
 template <typename packed_t>
-__device__ __forceinline__ void pack_pairs(const s4x2 *from, long long ld, packed_t *to, long long ld_packed, long long lines_packed, long long lines, long long elements, long long block)
+__device__ __forceinline__ void pack_pairs(const s4x2 *from, long long ld, packed_t *to, long long ld_packed, long long lines_packed, long long lines, long long elements, int block)
 {
     const long long chunks = ld_packed / PACK_WIDTH;
 #pragma unroll 1  // several turns at once would not fit the registers of every target

@@ -193,7 +193,7 @@ __device__ __forceinline__ void store_chunk(void *to, uint4 chunk)
 // `lines` of so many elements, ld apart, become lines_packed lines, ld_packed apart. What is added is zero. block: the number of this
 // one, where it matters that M and N, if both are packed, keep different blocks busy.
 template <bool WIDE, typename element_t>
-__device__ __forceinline__ void pack_lines(const element_t *from, long long ld, element_t *to, long long ld_packed, long long lines_packed, long long lines, long long elements, long long block)
+__device__ __forceinline__ void pack_lines(const element_t *from, long long ld, element_t *to, long long ld_packed, long long lines_packed, long long lines, long long elements, int block)
 {
     const long long chunks = ld_packed / PACK_WIDTH;
 #pragma unroll 1  // several turns at once would not fit the registers of every target
@@ -234,7 +234,7 @@ __device__ __forceinline__ uint4 transpose_bytes(unsigned int w0, unsigned int w
 // Of `lines` of so many elements, ld apart, the elements at the same place become lines_packed lines, ld_packed apart. What is added
 // is zero.
 template <bool WIDE, typename element_t>
-__device__ __forceinline__ void transpose_lines(pack_tile_t &tile, const element_t *from, long long ld, element_t *to, long long ld_packed, long long lines_packed, long long lines, long long elements, long long block)
+__device__ __forceinline__ void transpose_lines(pack_tile_t &tile, const element_t *from, long long ld, element_t *to, long long ld_packed, long long lines_packed, long long lines, long long elements, int block)
 {
     constexpr int WORD = 4 / sizeof(element_t);  // elements of a word
     const int group = threadIdx.x % 8, word = threadIdx.x / 8;
