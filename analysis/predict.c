@@ -63,14 +63,16 @@ typedef struct habits {
     double next_kernel;       /* cycles from a kernel's end to the start of the one that adds splits up */
     double workspace_passes;  /* adding splits up keeps the L2 as busy as so many readings of them */
     /* of blocks that walk the tiles of P */
-    double walk_start;  /* cycles from a block's start to its first product */
-    double walk_rate;   /* share of the tensor pipe's peak that products reach */
-    double walk_store;  /* cycles from a tile's last product to the first of the next, where one part of a block does both */
-    double walk_round;  /* operations that rounding and storing a sum counts as */
-    double walk_finish; /* cycles of all its lanes for each operation of the epilogue's expression, */
-    double walk_alone;  /* and where one warpgroup finishes while another multiplies, */
-    double walk_hidden; /* whose products so many operations of each sum hide behind */
-    double walk_line;   /* cycles of a multiprocessor for each line of the L2 that its copy engine touches */
+    double walk_start;   /* cycles from a block's start to its first product */
+    double walk_rate;    /* share of the tensor pipe's peak that products reach */
+    double walk_store;   /* cycles from a tile's last product to the first of the next, where one part of a block does both */
+    double walk_round;   /* operations that rounding and storing a sum counts as */
+    double walk_finish;  /* cycles of all its lanes for each operation of the epilogue's expression, */
+    double walk_alone;   /* and where one warpgroup finishes while another multiplies, */
+    double walk_hidden;  /* whose products so many operations of each sum hide behind */
+    double walk_lanes;   /* cycles for each request of lanes that take P from shared memory and store it */
+    double walk_line;    /* cycles of a multiprocessor for each line of the L2 that its copy engine touches */
+    double walk_squares; /* cycles of shared memory for each wavefront of the lanes that transpose tiles */
 } habits;
 
 static const habits plain = {
@@ -114,25 +116,25 @@ static const habits streams = {
 /* mma: a product of tensor cores is one instruction for all its multiply-adds, which no instruction cache is too small for. */
 static const habits tensor = {
     .start = 315,
-    .warp_start = 43,
+    .warp_start = 45,
     .wait = 550,
-    .gather_wait = 1000,
-    .shared_wait = 13,
+    .gather_wait = 1050,
+    .shared_wait = 21,
     .phase_cycles = 25,
     .fetch_cycles = 5.8,
     .phase_instructions = 1,
     .step_instructions = 1.8,
     .copy_instructions = 3.7,
-    .issue = 0.93,
-    .lone_warp = 1.3,
+    .issue = 0.74,
+    .lone_warp = 0.78,
     .product_lone_warp = 1.45,
     .barrier_loss = 0.035,
     .shared_passes = 2.4,
     .pipe_efficiency = 1,
     .sharpness = 1.72,
-    .device_sharpness = 6.1,
-    .overlap_blocks = 2.1,
-    .next_kernel = 1700,
+    .device_sharpness = 8.8,
+    .overlap_blocks = 2,
+    .next_kernel = 1000,
     .workspace_passes = 7.6,
 };
 
@@ -176,7 +178,9 @@ static const habits walks = {
     .walk_finish = 1.5,
     .walk_alone = 1.8,
     .walk_hidden = 7,
+    .walk_lanes = 2.4,
     .walk_line = 2.8,
+    .walk_squares = 1.8,
 };
 
 static const habits *habits_of(const tj_counts *c)
@@ -328,7 +332,8 @@ static double walk_cycles(const tj_device_facts *facts, const tj_counts *c, cons
                  turns = ceil(tiles / blocks);
     const double laid = (double)(c->shared_load.wavefronts + c->shared_store.wavefronts) / tiles;
     const double products = (double)c->work[c->pipe] / tiles / product_rate(facts, c, peaks) / h->walk_rate;
-    const double shared = (double)c->work[TJ_PIPE_SHARED] / tiles + laid;
+    const double transposed = 8 * (double)c->transposed / tiles; /* wavefronts: four of a load, and of a store */
+    const double shared = (double)c->work[TJ_PIPE_SHARED] / tiles + laid + (h->walk_squares - 1) * transposed;
     const double lines = h->walk_line * (double)(c->load_m.merged + c->load_n.merged) / tiles;
     const double in_turn = phases * fmax(h->phase_cycles + products / fmax(1, phases), h->wait / fmax(1, c->ahead));
     const double most = here * fmax(fmax(products + phases * h->phase_cycles, shared), lines);
@@ -338,7 +343,11 @@ static double walk_cycles(const tj_device_facts *facts, const tj_counts *c, cons
     const double operations = (double)c->finish / tiles;
     const double finish = h->walk_finish * here * (h->walk_round * elements + operations) / lanes;
     const double alone = h->walk_alone * here * (operations - h->walk_hidden * elements) / lanes;
-    const double exposed = c->alternates ? fmax(0, fmax(alone, 2 * finish - tile)) : h->walk_store + finish;
+    /* Lanes take sums from shared memory, and store them, unless the copy engine stores P. */
+    const double taken = (double)(c->shared_load.requests - c->transposed);
+    const double requests = taken + (double)(c->splits > 1 ? c->store_w : c->store_p).requests;
+    const double stored = taken > 0 ? h->walk_lanes * here * requests / tiles : 0;
+    const double exposed = c->alternates ? fmax(0, fmax(alone, 2 * finish + stored - tile)) : h->walk_store + finish + stored;
 
     memset(one, 0, sizeof *one);
     one->pipe[c->pipe] = here * products;

@@ -12,7 +12,7 @@
 #include "checked.h"
 #include "template.h"
 
-enum { TJ_FAMILY_START_PARAMS = 11 };
+enum { TJ_FAMILY_START_PARAMS = 12 };
 enum { TJ_GRID_LIMIT = 65535 }; /* blocks on grid.y, and on grid.z */
 
 /** The tile of P that a block computes, and the length of a phase, each with the name that the text gives it. */

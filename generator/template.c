@@ -20,7 +20,7 @@
 
 #include "error.h"
 
-enum { MAX_DEPTH = 16, MAX_INCLUDES = 4, MAX_LINE = 512, MAX_TERMS = 8 };
+enum { MAX_DEPTH = 16, MAX_INCLUDES = 4, MAX_LINE = 512, MAX_TERMS = 10 };
 
 /* The signs whose numbers count on from one turn of a //@ repeat to the next: operands of assembly, and places of an array. */
 static const char counted[] = "%[";

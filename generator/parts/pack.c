@@ -12,7 +12,6 @@
 #include "widen.h"
 
 enum { THREADS = 256, CHUNK_BYTES = 16, TILE_BYTES = 128, SLICE_UNIT = 128 };
-enum { ELEMENTS_OF_P = 1024 }; /* for each block: large products have enough of them, and none has too many */
 
 static const tj_which both[] = {TJ_MATRIX_M, TJ_MATRIX_N};
 
@@ -282,9 +281,21 @@ static void list_args(const tj_problem *view, const tj_pack *pack, tj_launch_for
             step->arg[step->arg_count++] = (tj_argument){TJ_ARG_WORKSPACE, pack->operand[i].slice};
 }
 
+/* So many that each thread has 16 bytes to write, as far as the elements of P, which the grid is made of, can be shared out so. */
+static int32_t elements_of_block(const tj_problem *view, const tj_pack *pack)
+{
+    const int64_t elements = view->j.extent * view->l.extent;
+    int64_t chunks = 0, each;
+
+    for (int i = 0; i < 2; i++)
+        if (pack->operand[i].is_packed)
+            chunks += tj_pack_lines(view, pack, both[i]) * (packed_ld(view, pack, both[i]) / chunk_of(view, both[i]));
+    each = elements / tj_ceil_div(chunks, THREADS);
+    return each < 1 ? 1 : each < INT32_MAX ? (int32_t)each : INT32_MAX;
+}
+
 void tj_pack_describe(const tj_problem *view, const tj_pack *pack, tj_template_params *fill, tj_launch_form *form)
 {
-    const int64_t blocks = tj_ceil_div(view->j.extent * view->l.extent, ELEMENTS_OF_P);
     tj_launch_step *step;
 
     tj_template_set_flag(fill, "packs", tj_pack_is_any(pack));
@@ -296,6 +307,7 @@ void tj_pack_describe(const tj_problem *view, const tj_pack *pack, tj_template_p
     tj_template_set_flag(fill, "pack_chunks", is_any(view, pack, false) || is_any(view, pack, true));
     tj_template_set_flag(fill, "pack_pairs", packs_pairs(view, pack));
     tj_template_set(fill, "load_pairs", is_wide_somewhere(view, pack) ? "load_pairs<WIDE>" : "load_pairs");
+    tj_template_set(fill, "first_of_n", pack->operand[TJ_MATRIX_M].is_packed ? "gridDim.x - 1 - blockIdx.x" : "blockIdx.x");
     tj_template_set_flag(fill, "pack_bytes", tj_facts_of(view->m.type)->bytes == 1);
     tj_template_set(fill, "load_chunk", is_wide_somewhere(view, pack) ? "load_chunk<WIDE>" : "load_chunk");
     for (int i = 0; i < 2; i++)
@@ -309,7 +321,7 @@ void tj_pack_describe(const tj_problem *view, const tj_pack *pack, tj_template_p
     step->grid = is_packed_once(view, pack) ? TJ_GRID_ONCE : TJ_GRID_ELEMENTS;
     step->block_x = THREADS;
     step->block_y = step->block_rows = 1;
-    step->block_cols = (int32_t)(blocks < INT32_MAX ? blocks : INT32_MAX);
+    step->block_cols = elements_of_block(view, pack);
     if (is_any(view, pack, true))
         step->static_shared_bytes = TILE_BYTES * (tile_edge(view) + 1);
     tj_step_product(form)->overlaps = 1;

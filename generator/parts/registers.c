@@ -36,18 +36,18 @@ bool tj_limits_registers(int32_t blocks, int32_t threads)
     return tj_registers_left(blocks, threads) < THREAD_REGISTERS;
 }
 
-enum { WARPGROUP = 128, BRINGER_REGISTERS = 40, MOST_MULTIPLIER_REGISTERS = 240 };
+enum { WARPGROUP = 128, MOST_MULTIPLIER_REGISTERS = 240 };
 
 bool tj_moves_registers(int32_t blocks, int32_t multipliers)
 {
     return multipliers > 1 || blocks > 1;
 }
 
-int32_t tj_multiplier_registers(int32_t blocks, int32_t multipliers)
+int32_t tj_multiplier_registers(int32_t blocks, int32_t multipliers, int32_t bringer_registers)
 {
     const int32_t each = tj_registers_left(blocks, WARPGROUP * (1 + multipliers));
 
     if (!tj_moves_registers(blocks, multipliers))
         return each;
-    return tj_least((each * (multipliers + 1) - BRINGER_REGISTERS) / multipliers / 8 * 8, MOST_MULTIPLIER_REGISTERS);
+    return tj_least((each * (multipliers + 1) - bringer_registers) / multipliers / 8 * 8, MOST_MULTIPLIER_REGISTERS);
 }

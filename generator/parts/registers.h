@@ -33,8 +33,10 @@ int32_t tj_registers_left(int32_t blocks, int32_t threads);
  */
 bool tj_moves_registers(int32_t blocks, int32_t multipliers);
 
-/** And how many a thread that multiplies has then. */
-int32_t tj_multiplier_registers(int32_t blocks, int32_t multipliers);
+enum { TJ_BRINGER_REGISTERS = 40 }; /* what a thread that only starts copies is left with */
+
+/** And how many a thread that multiplies has then, where one that brings tiles is left with so many. */
+int32_t tj_multiplier_registers(int32_t blocks, int32_t multipliers, int32_t bringer_registers);
 
 /** tj_family.relax of a form with TJ_BLOCKS: half as many blocks. */
 bool tj_relax_blocks(tj_config *config);

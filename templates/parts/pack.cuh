@@ -49,7 +49,8 @@ __device__ __forceinline__ void store_chunk(void *to, uint4 chunk)
 }
 
 //@ if pack_copies
-// `lines` of so many elements, ld apart, become lines_packed lines, ld_packed apart. What is added is zero.
+// `lines` of so many elements, ld apart, become lines_packed lines, ld_packed apart. What is added is zero. block: the number of this
+// one, where it matters that M and N, if both are packed, keep different blocks busy.
 //@ if pack_widens
 //@| // Weights become numbers of the type that they are multiplied by.
 //@ end
@@ -63,14 +64,14 @@ template <bool WIDE, typename element_t>
 //@| template <typename element_t>
 //@ end
 //@ if pack_widens
-//@| __device__ __forceinline__ void pack_lines(const element_t *from, long long ld, packed_t *to, long long ld_packed, long long lines_packed, long long lines, long long elements)
+//@| __device__ __forceinline__ void pack_lines(const element_t *from, long long ld, packed_t *to, long long ld_packed, long long lines_packed, long long lines, long long elements, long long block)
 //@ else
-__device__ __forceinline__ void pack_lines(const element_t *from, long long ld, element_t *to, long long ld_packed, long long lines_packed, long long lines, long long elements)
+__device__ __forceinline__ void pack_lines(const element_t *from, long long ld, element_t *to, long long ld_packed, long long lines_packed, long long lines, long long elements, long long block)
 //@ end
 {
     const long long chunks = ld_packed / PACK_WIDTH;
 #pragma unroll 1  // several turns at once would not fit the registers of every target
-    for (long long i = blockIdx.x * PACK_THREADS + threadIdx.x; i < lines_packed * chunks; i += gridDim.x * PACK_THREADS) {
+    for (long long i = block * PACK_THREADS + threadIdx.x; i < lines_packed * chunks; i += gridDim.x * PACK_THREADS) {
         const long long line = i / chunks, first = i % chunks * PACK_WIDTH;
         vector_t<element_t, PACK_WIDTH> chunk = {};
         if (line < lines)
@@ -114,11 +115,11 @@ __device__ __forceinline__ void pack_lines(const element_t *from, long long ld, 
 //@ else
 //@| template <typename packed_t>
 //@ end
-//@| __device__ __forceinline__ void pack_pairs(const s4x2 *from, long long ld, packed_t *to, long long ld_packed, long long lines_packed, long long lines, long long elements)
+//@| __device__ __forceinline__ void pack_pairs(const s4x2 *from, long long ld, packed_t *to, long long ld_packed, long long lines_packed, long long lines, long long elements, long long block)
 //@| {
 //@|     const long long chunks = ld_packed / PACK_WIDTH;
 //@| #pragma unroll 1  // several turns at once would not fit the registers of every target
-//@|     for (long long i = blockIdx.x * PACK_THREADS + threadIdx.x; i < lines_packed * chunks; i += gridDim.x * PACK_THREADS) {
+//@|     for (long long i = block * PACK_THREADS + threadIdx.x; i < lines_packed * chunks; i += gridDim.x * PACK_THREADS) {
 //@|         const long long line = i / chunks, first = i % chunks * PACK_WIDTH;
 //@|         unsigned int pairs = 0;
 //@|         if (line < lines)
@@ -160,10 +161,10 @@ pack(  //@ pack for pack
     constexpr long long m_lines = 512;  // of the packed M  //@ packed_lines_m
     //@ if shares_m
     //@| if (blockIdx.z == 0)  // the products share one M
-    //@|     pack_lines(tile, M, from_ld_m, M_packed, ld_m, m_lines, j, k);  //@ pack_m for pack_lines  //@ transposes_m,,,,,,,  //@ from_lines_m for j  //@ from_line_m for k
+    //@|     pack_lines(tile, M, from_ld_m, M_packed, ld_m, m_lines, j, k, blockIdx.x);  //@ pack_m for pack_lines  //@ transposes_m,,,,,,,,  //@ from_lines_m for j  //@ from_line_m for k
     //@ else
     constexpr long long from_stride_m = 0;  //@ from_stride_m
-    transpose_lines<true>(tile, M + blockIdx.z * from_stride_m, from_ld_m, M_packed + blockIdx.z * (m_lines * ld_m), ld_m, m_lines, j, k);  //@ pack_m for transpose_lines<true>  //@ transposes_m,,,,,,,  //@ from_lines_m for j  //@ from_line_m for k
+    transpose_lines<true>(tile, M + blockIdx.z * from_stride_m, from_ld_m, M_packed + blockIdx.z * (m_lines * ld_m), ld_m, m_lines, j, k, blockIdx.x);  //@ pack_m for transpose_lines<true>  //@ transposes_m,,,,,,,,  //@ from_lines_m for j  //@ from_line_m for k
     //@ end
     //@ end
     //@ if packs_n
@@ -171,10 +172,10 @@ pack(  //@ pack for pack
     constexpr long long n_lines = 704;  // of the packed N  //@ packed_lines_n
     //@ if shares_n
     //@| if (blockIdx.z == 0)  // the products share one N
-    //@|     pack_lines(tile, N, from_ld_n, N_packed, ld_n, n_lines, k, l);  //@ pack_n for pack_lines  //@ transposes_n,,,,,,,  //@ from_lines_n for k  //@ from_line_n for l
+    //@|     pack_lines(tile, N, from_ld_n, N_packed, ld_n, n_lines, k, l, blockIdx.x);  //@ first_of_n for blockIdx.x  //@ pack_n for pack_lines  //@ transposes_n,,,,,,,,  //@ from_lines_n for k  //@ from_line_n for l
     //@ else
     constexpr long long from_stride_n = 0;  //@ from_stride_n
-    transpose_lines<true>(tile, N + blockIdx.z * from_stride_n, from_ld_n, N_packed + blockIdx.z * (n_lines * ld_n), ld_n, n_lines, k, l);  //@ pack_n for transpose_lines<true>  //@ transposes_n,,,,,,,  //@ from_lines_n for k  //@ from_line_n for l
+    transpose_lines<true>(tile, N + blockIdx.z * from_stride_n, from_ld_n, N_packed + blockIdx.z * (n_lines * ld_n), ld_n, n_lines, k, l, gridDim.x - 1 - blockIdx.x);  //@ first_of_n for gridDim.x - 1 - blockIdx.x  //@ pack_n for transpose_lines<true>  //@ transposes_n,,,,,,,,  //@ from_lines_n for k  //@ from_line_n for l
     //@ end
     //@ end
 }

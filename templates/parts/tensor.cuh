@@ -43,7 +43,9 @@ __device__ __forceinline__ void copy_box(void *to, const tensor_map_t &from, int
 //@|     asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(LEFT) : "memory");
 //@| }
 //@|
-//@| // What this thread has written to shared memory is there for the copy engine too.
+//@ end
+//@ if p_map or squares
+//@| // What this thread has written to shared memory is there for the copy engine, and for the tensor cores, too.
 //@| __device__ __forceinline__ void publish_stores()
 //@| {
 //@|     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");

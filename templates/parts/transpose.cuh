@@ -15,15 +15,8 @@
 // it would, so that the lanes of a warp take words of 32 different banks.
 using pack_tile_t = uint4[8 * (PACK_EDGE + 1)];
 
-//@ if pack_bytes
-//@| // Byte i of word w becomes byte w of word i.
-//@| __device__ __forceinline__ uint4 transpose_bytes(unsigned int w0, unsigned int w1, unsigned int w2, unsigned int w3)
-//@| {
-//@|     const unsigned int low01 = __byte_perm(w0, w1, 0x5140), low23 = __byte_perm(w2, w3, 0x5140);  // bytes 0 and 1 of both
-//@|     const unsigned int high01 = __byte_perm(w0, w1, 0x7362), high23 = __byte_perm(w2, w3, 0x7362);  // bytes 2 and 3
-//@|     return {__byte_perm(low01, low23, 0x5410), __byte_perm(low01, low23, 0x7632), __byte_perm(high01, high23, 0x5410), __byte_perm(high01, high23, 0x7632)};
-//@| }
-
+//@ if pack_bytes and not square_bytes
+//@| #include "parts/transpose_bytes.cuh"  //@ include
 //@ end
 // Of `lines` of so many elements, ld apart, the elements at the same place become lines_packed lines, ld_packed apart. What is added
 // is zero.
@@ -32,12 +25,12 @@ template <bool WIDE, typename element_t>
 //@ else
 //@| template <typename element_t>
 //@ end
-__device__ __forceinline__ void transpose_lines(pack_tile_t &tile, const element_t *from, long long ld, element_t *to, long long ld_packed, long long lines_packed, long long lines, long long elements)
+__device__ __forceinline__ void transpose_lines(pack_tile_t &tile, const element_t *from, long long ld, element_t *to, long long ld_packed, long long lines_packed, long long lines, long long elements, long long block)
 {
     constexpr int WORD = 4 / sizeof(element_t);  // elements of a word
     const int group = threadIdx.x % 8, word = threadIdx.x / 8;
     const long long across = (lines_packed + PACK_EDGE - 1) / PACK_EDGE, along = (ld_packed + PACK_EDGE - 1) / PACK_EDGE;
-    for (long long i = blockIdx.x; i < across * along; i += gridDim.x) {
+    for (long long i = block; i < across * along; i += gridDim.x) {
         const long long first_line = i / across * PACK_EDGE, first = i % across * PACK_EDGE;  // of the tile
 #pragma unroll
         for (int line = threadIdx.x / 8; line < PACK_EDGE; line += PACK_THREADS / 8) {

@@ -22,13 +22,21 @@ struct shared_t {
     //@ else
     sum_t lines[4 * MULTIPLIERS][16][SLICE];  // what each warp stores of P
     //@ end
+    //@ if squares
+    //@| barrier_t came[STAGES];   // its tiles have come
+    //@| barrier_t full[STAGES];   // and can be multiplied
+    //@ else
     barrier_t full[STAGES];   // its tiles have come
+    //@ end
     barrier_t empty[STAGES];  // nobody needs them any more
     //@ if pingpong
     //@| barrier_t begins[MULTIPLIERS];  // it is that warpgroup's turn to multiply
     //@ end
 };
 
+//@ if squares
+//@| #include "wgmma/squares.cuh"  //@ include
+//@ end
 // Where the descriptors of a product begin: so many rows (columns) from the tile's first, and so many elements along k.
 __device__ __forceinline__ const void *m_place(const phase_t &phase, int row, int kk)
 {

@@ -11,6 +11,11 @@
 //
 // A block computes one tile of P after the other, as long as there are any: while the last sums of one are stored, the first phases of
 // the next are on their way.
+//@ if squares
+//@|
+//@| // Tensor cores take such elements along k alone. Tiles of what lies across k are transposed between the two, where they lie: by the
+//@| // warps beside the one that starts the copies, which wait until the tiles have come, and then hand them on as full.
+//@ end
 //@ if pingpong
 //@|
 //@| // Ping-pong: each multiplying warpgroup has tiles of its own, and they take turns. While one stores its tile, another multiplies.
@@ -27,6 +32,9 @@ constexpr int TM = WM / 32;  // elements of a thread in a column of P
 constexpr int TN = BN / 4;  // and in a row
 constexpr int THREADS = 128 * (1 + MULTIPLIERS);
 constexpr int STAGES = 4;  //@ stages
+//@ if squares
+//@| constexpr int TRANSPOSERS = 3;  // warps
+//@ end
 constexpr int BLOCKS = 1;  //@ blocks
 constexpr int GROUP = 8;  //@ group
 constexpr int SLICE = 64;  // columns of P that a warp stores at once, 16 rows high  //@ slice
@@ -68,6 +76,9 @@ wgmma(  //@ kernel for wgmma
     extern __shared__ shared_t shared[];
     phase_t (&tiles)[STAGES] = shared->phase;
     barrier_t (&full)[STAGES] = shared->full, (&empty)[STAGES] = shared->empty;
+    //@ if squares
+    //@| barrier_t (&came)[STAGES] = shared->came;
+    //@ end
     //@ if pingpong
     //@| barrier_t (&begins)[MULTIPLIERS] = shared->begins;
     //@ end
@@ -84,7 +95,12 @@ wgmma(  //@ kernel for wgmma
     //@ end
     if (threadIdx.x == 0) {
         for (int stage = 0; stage < STAGES; ++stage) {
+            //@ if squares
+            //@| make_barrier(came[stage], 1);
+            //@| make_barrier(full[stage], TRANSPOSERS);  // a lane of each arrives
+            //@ else
             make_barrier(full[stage], 1);
+            //@ end
             make_barrier(empty[stage], 4 * MULTIPLIERS);  // a lane of each warp arrives  //@ releases for 4 * MULTIPLIERS
         }
         //@ if pingpong
@@ -150,9 +166,12 @@ wgmma(  //@ kernel for wgmma
 
     if (warpgroup == 0) {
         //@ if moves_registers
-        asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");  //@ bringer_registers for 40
         //@ end
         #include "wgmma/bring.cuh"  //@ include
+        //@ if squares
+        //@| #include "wgmma/transpose.cuh"  //@ include
+        //@ end
     } else {
         //@ if moves_registers
         asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");  //@ multiplier_registers for 232

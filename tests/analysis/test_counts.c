@@ -456,7 +456,10 @@ static const row rows[] = {
     {"wgmma:bm=64,bn=64", 100, 75, 133, BF16(.batch = 2)}, /* packed */
     {"wgmma:bm=64,bn=64", 100, 75, 136, BF16(.batch = 3, .m.stride = TJ_BROADCAST)},
     {"wgmma:bm=64,bn=64", 72, 160, 97, WITH(.m.type = TJ_S8)},
-    {"wgmma:bm=64,bn=64", 72, 60, 96, WITH(.compute = TJ_COMPUTE_TF32)},
+    {"wgmma:bm=64,bn=64,pack=n", 72, 60, 96, WITH(.compute = TJ_COMPUTE_TF32)},
+    {"wgmma:bm=64,bn=64", 72, 60, 96, WITH(.compute = TJ_COMPUTE_TF32)}, /* transposed */
+    {"wgmma:bm=128,bn=128", 136, 272, 144, WITH(.m.type = TJ_S8, .m.layout = TJ_COL_MAJOR, .batch = 2)},
+    {"wgmma:bm=64,bn=96,splits=2", 72, 100, 128, WITH(.compute = TJ_COMPUTE_TF32, .m.layout = TJ_COL_MAJOR, .batch = 3)},
     {"wgmma:bm=64,bn=64", 72, 160, 96, WITH(.m.type = TJ_E4M3, .compute = TJ_COMPUTE_F32_FP8)},
     /* elements taken apart: tiles that divide and that do not, layouts, stores one by one, batches, operands that products share */
     {"planes", 128, 64, 256, SPLIT()},

@@ -145,6 +145,16 @@ static void read_drawn_f32(void)
     cr_assert(count == 120, "%d", count);
 }
 
+/* Of odd lines, which are packed, and whose P the lanes store. */
+static void read_odd(void)
+{
+    begin_reading();
+    h200.memory_clock_khz = 2619000; /* an H100 */
+    h200.memory_bus_bits = 5120;
+    read_file(TJ_SOURCE_DIR "/tests/analysis/trials_h100_odd.txt");
+    cr_assert(count == 6, "%d", count);
+}
+
 static double predict(const shape *s, const trial *t)
 {
     tj_config config;
@@ -221,6 +231,11 @@ Test(trials, the_first_choice_for_drawn_shapes_of_bf16_is_not_far_from_the_best,
 Test(trials, the_first_choice_for_drawn_shapes_of_f32_is_nearly_the_best, .init = read_drawn_f32)
 {
     expect_small_regret(1.045, 1.45, 10);
+}
+
+Test(trials, the_first_choice_for_odd_lines_is_nearly_the_best, .init = read_odd)
+{
+    expect_small_regret(1.035, 1.07, 0);
 }
 
 Test(trials, the_first_choice_in_f64_is_nearly_the_best, .init = read_f64)

@@ -378,7 +378,7 @@ Test(compile, wgmma_in_every_form)
         char label[200];
         problem.m.type = types[variant / 5 % 5];
         problem.compute = problem.m.type == TJ_F32 ? TJ_COMPUTE_TF32 : 0;
-        problem.n.layout = problem.m.type == TJ_F16 || problem.m.type == TJ_BF16 ? variant & 1 : TJ_COL_MAJOR;
+        problem.n.layout = variant & 1;
         problem.epilogue.has_alpha = problem.epilogue.has_beta = variant % 3 == 0;
         problem.epilogue.scale_m = variant % 3;
         problem.epilogue.scale_n = variant / 3 % 3;

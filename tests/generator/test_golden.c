@@ -87,6 +87,8 @@ static const golden rows[] = {
      PROBLEM(FIXED(512), FIXED(300), FIXED(700), .m.type = TJ_F32, .compute = TJ_COMPUTE_F32_SPLIT)},
     {"wgmma/rectangular", "wgmma", PROBLEM(FIXED(512), FIXED(304), FIXED(704), .m.type = TJ_BF16)},
     {"wgmma/pingpong", "wgmma:bm=128,bn=192,pingpong=yes", PROBLEM(FIXED(8192), FIXED(8192), FIXED(8192), .m.type = TJ_BF16)},
+    {"wgmma/transposed", "wgmma:bm=256,bn=160",
+     PROBLEM(FIXED(256), FIXED(3584), FIXED(18944), .m.type = TJ_F32, .compute = TJ_COMPUTE_TF32)},
     {"wgmma/lines", "wgmma:bm=64,bn=96,blocks=2,release=now",
      PROBLEM(FIXED(512), FIXED(304), FIXED(704), .m.type = TJ_F16, .n.layout = 1, .epilogue.has_beta = 1, .batch = 3)},
     {"mma/rectangular", "mma", PROBLEM(FIXED(512), FIXED(304), FIXED(704), .m.type = TJ_BF16)},

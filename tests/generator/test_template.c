@@ -125,7 +125,7 @@ Test(template, names_file_line_and_fault)
         {"x = a && b ? c : d  //@ no && no\n", "test.cu:1", "do not end on this line"},
         {"if (a && b)  //@ yes && maybe\n", "test.cu:1", "no parameter"},
         {"if (a && b)  //@ yes && no no\n", "test.cu:1", "expected \"and\""},
-        {"f(a, b, c, d, e, f, g, h, i);  //@ , , , , , , , ,\n", "test.cu:1", "too many terms"},
+        {"f(a, b, c, d, e, f, g, h, i, j, k);  //@ , , , , , , , , , ,\n", "test.cu:1", "too many terms"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         tj_error err = {0};

@@ -774,6 +774,7 @@ static void describe_tiles(const tj_problem *view, const tj_config *config, cons
                              (n_widens && tj_mma_copies_at_once(view, s, false) == n.goes));
     tj_template_set_flag(fill, "swizzles", swizzles_chunks(&m) || swizzles_chunks(&n));
     tj_template_set_flag(fill, "loads_matrices", m.load == TJ_MMA_WHOLE || n.load == TJ_MMA_WHOLE);
+    tj_template_set_flag(fill, "square_bytes", false);
     tj_template_set_flag(fill, "transposes_bytes", m.load == TJ_MMA_BYTES || n.load == TJ_MMA_BYTES);
     tj_template_set_flag(fill, "transposes_matrices",
                          m.load == TJ_MMA_HALVES || n.load == TJ_MMA_HALVES || m.load == TJ_MMA_BYTES ||

@@ -70,14 +70,22 @@ static const int32_t rows[][TJ_FAMILY_START_PARAMS] = {
     {64, 128, 4, 32, 64, 1, 4, 2, 0, TJ_MMA_PACK_NONE, TJ_MMA_NEEDED},
     {64, 64, 4, 32, 32, 1, 4, 3, 0, TJ_MMA_PACK_NONE, TJ_MMA_NEEDED},
     {64, 64, 4, 32, 32, 4, 4, 3, 0, TJ_MMA_PACK_NONE, TJ_MMA_NEEDED},
-    /* lines that begin anywhere, where packing is not worth a kernel of its own: not measured yet */
+    /* lines that begin anywhere, where packing is not worth a kernel of its own */
     {64, 64, 4, 32, 32, 1, 2, 2, 0, TJ_MMA_PACK_NONE},
     {32, 64, 4, 16, 32, 1, 2, 3, 0, TJ_MMA_PACK_NONE},
     {32, 32, 4, 16, 16, 1, 2, 4, 0, TJ_MMA_PACK_NONE},
+    {32, 32, 8, 16, 16, 1, 2, 1, 0, TJ_MMA_PACK_NONE},
     {32, 16, 8, 16, 16, 1, 2, 4, 0, TJ_MMA_PACK_NONE},
     {32, 32, 4, 16, 16, 16, 2, 4, 0, TJ_MMA_PACK_NONE},
     {16, 64, 4, 16, 16, 8, 2, 3, 0, TJ_MMA_PACK_NONE},
     {64, 16, 4, 16, 16, 8, 2, 3, 0, TJ_MMA_PACK_NONE},
+    {16, 64, 2, 16, 16, 1, 2, 4, 0, TJ_MMA_PACK_NONE},
+    {32, 32, 2, 16, 16, 1, 2, 4, 0, TJ_MMA_PACK_NONE},
+    {16, 16, 4, 16, 16, 1, 2, 2, 0, TJ_MMA_PACK_NONE},
+    {64, 16, 4, 16, 16, 1, 3, 1, 0, TJ_MMA_PACK_NONE},
+    {32, 16, 2, 16, 16, 24, 2, 4, 0, TJ_MMA_PACK_NONE},
+    {16, 32, 2, 16, 16, 12, 2, 4, 0, TJ_MMA_PACK_NONE},
+    {16, 16, 2, 16, 16, 132, 2, 2, 0, TJ_MMA_PACK_NONE},
     /* without asynchronous copies: not measured, for there was no such device */
     {128, 128, 2, 64, 64, 1, 2, 1, TJ_COPY_REGISTERS},
     {128, 64, 2, 64, 32, 1, 2, 2, TJ_COPY_REGISTERS},

@@ -73,23 +73,43 @@ static void count_boxes(const tj_problem *view, const tj_wgmma_shape *s, bool is
     const tj_matrix *const x = tj_problem_matrix(view, which);
     const tj_lines lines = tj_problem_lines(view, which);
     const tj_wgmma_tile t = tj_wgmma_tile_of(view, s, is_m);
-    const int64_t bytes = s->element_bytes, width = lines.width.extent, box = (int64_t)t.blocks * t.line,
-                  tile = t.along_k ? t.line
-                         : is_m    ? s->bm
-                                   : s->bn;
+    const int32_t across = is_m ? s->bm : s->bn, blocks = t.squares ? across / t.line : t.blocks;
+    const bool comes_along_k = t.along_k && !t.squares;
+    const int64_t bytes = s->element_bytes, width = lines.width.extent, box = (int64_t)blocks * t.line,
+                  tile = comes_along_k ? t.line : across;
     const pieces repeated = pieces_of(is_m ? counts->col_blocks : counts->row_blocks, 0),
                  products = pieces_of(view->batch, x->stride > 0 ? x->stride * bytes : 0),
                  all = combine(combine(repeated, products), pieces_of(lines.count.extent, x->ld * bytes));
-    const int64_t whole = width >= box ? (width - box) / tile + 1 : 0, step = t.along_k ? 0 : tile * bytes;
+    const int64_t whole = width >= box ? (width - box) / tile + 1 : 0, step = comes_along_k ? 0 : tile * bytes;
     tj_traffic *const traffic = is_m ? &counts->load_m : &counts->load_n;
 
     /* Tiles begin at whole sectors of a line, and the boxes of one may reach into the next. */
-    add_pieces(combine(all, pieces_of(whole * t.blocks, step)), TJ_WGMMA_LINE, bytes, traffic);
+    add_pieces(combine(all, pieces_of(whole * blocks, step)), TJ_WGMMA_LINE, bytes, traffic);
     for (int64_t first = whole * tile; first < width; first += tile)
         for (int64_t begin = first; begin < first + box && begin < width; begin += t.line)
             add_pieces(combine(all, pieces_of(1, step)), (width - begin < t.line ? width - begin : t.line) * bytes, bytes,
                        traffic);
     counts->async_bytes += traffic->bytes;
+}
+
+/* templates/wgmma/squares.cuh: a warp takes each chunk of half a square from its line, and puts one into another. */
+static void count_squares(int64_t squares, int32_t element_bytes, tj_counts *counts)
+{
+    const int32_t chunk = CHUNK / element_bytes;
+    tj_lanes lanes = {.count = TJ_WARP, .element_bytes = CHUNK / 4, .width = 4, .is_shared = true};
+
+    counts->transposed = 2 * chunk * squares;
+    for (int32_t half = 0; half < 2; half++)
+        for (int32_t i = 0; i < chunk; i++)
+            for (int put = 0; put < 2; put++) {
+                for (int lane = 0; lane < TJ_WARP; lane++) {
+                    const int32_t a = lane % 8, c = a ^ (lane / 8 + half * 4), line = chunk * (put ? c : a) + i;
+
+                    lanes.lane[lane] = lane;
+                    lanes.address[lane] = line * TJ_WGMMA_LINE + ((put ? a : c) ^ line % 8) * CHUNK;
+                }
+                tj_lanes_add(put ? &counts->shared_store : &counts->shared_load, &lanes, 0, squares);
+            }
 }
 
 /* The boxes in which P leaves. */
@@ -239,6 +259,7 @@ void tj_wgmma_count(const tj_problem *view, const tj_config *config, tj_counts *
     const int64_t phases = tj_ceil_div(view->k.extent, s.bk), tiles = counts->blocks / s.splits, tile_phases = tiles * phases;
     const tj_split_phases share = tj_split_share(phases, s.splits);
     const int64_t tile = (int64_t)s.bm * s.bn;
+    const tj_wgmma_tile m = tj_wgmma_tile_of(view, &s, true), n = tj_wgmma_tile_of(view, &s, false);
     const int32_t wanted = tj_registers_left(s.blocks, s.threads);
 
     counts->pipe = pipe_of(view);
@@ -257,6 +278,8 @@ void tj_wgmma_count(const tj_problem *view, const tj_config *config, tj_counts *
     if (phases > 0) {
         count_boxes(&packed, &s, true, counts);
         count_boxes(&packed, &s, false, counts);
+        count_squares(tile_phases * ((m.squares ? s.bm / m.line : 0) + (n.squares ? s.bn / n.line : 0)), s.element_bytes,
+                      counts);
     }
     tj_pack_count(view, &pack, counts);
     count_outputs(view, &s, counts);

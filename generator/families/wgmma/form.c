@@ -5,8 +5,9 @@
  * and walk the tiles of P.
  *
  * A line of a tile is 128 bytes, and the engine lays its chunks so that tensor cores read them without bank conflicts. Only elements of two
- * bytes may lie across k. An operand that lies otherwise, or whose lines do not begin at multiples of 16 bytes, is packed first, by a
- * kernel of its own, which also widens weights of 8 bits to the 16 that they are multiplied by.
+ * bytes may lie across k. What lies otherwise comes in squares, which idle warps of the first warpgroup transpose in shared memory; or it is
+ * packed first, by a kernel of its own. So is what has lines that do not begin at multiples of 16 bytes, and what holds weights of 8
+ * bits, which are widened to the 16 that they are multiplied by.
  *
  * Of 8-bit floats the tensor cores keep but 13 bits of a sum. So they add up one phase, and threads add its sums to theirs, in f32.
  */
@@ -33,10 +34,12 @@ enum {
     MOST_STAGES = 8,
     MOST_BOXES = 4,
     BARRIER_BYTES = 8,
-    BARRIERS_BYTES = 2 * BARRIER_BYTES /* of a stage */
+    BARRIERS_BYTES = 2 * BARRIER_BYTES, /* of a stage */
+    TRANSPOSER_REGISTERS = 56,
+    BYTE_TRANSPOSER_REGISTERS = 104 /* which has 16 chunks in hand, and not 4 */
 };
 
-static const char *const release_choices[] = {"now", "late", NULL}, *const pack_choices[] = {"none", "m", "n", "both", NULL};
+static const char *const release_choices[] = {"now", "late", NULL}, *const operand_choices[] = {"none", "m", "n", "both", NULL};
 static const char *const pingpong_choices[] = {"no", "yes", NULL};
 static const char *const store_choices[] = {"boxes", "lines", "elements", NULL};
 
@@ -46,9 +49,9 @@ static const int32_t rows_tried[] = {64, 128, 192, 256, 0}, cols_tried[] = {16, 
                      splits_tried[] = {1, 2, 3, 4, 6, 8, 12, 16, 0}, stages_tried[] = {3, 4, 6, 8, 0},
                      blocks_tried[] = {1, 2, 0}, groups_tried[] = {4, 8, 16, 0},
                      stores_tried[] = {TJ_WGMMA_BOXES, TJ_WGMMA_LINES, 0},
-                     packs_tried[] = {TJ_WGMMA_PACK_NONE, TJ_WGMMA_PACK_M, TJ_WGMMA_PACK_N, TJ_WGMMA_PACK_BOTH, 0};
+                     operands_tried[] = {TJ_WGMMA_NONE, TJ_WGMMA_M, TJ_WGMMA_N, TJ_WGMMA_BOTH, 0};
 
-enum { BM, BN, MULTIPLIERS, PINGPONG, SPLITS, STAGES, BLOCKS, RELEASE, STORE, GROUP, PACK }; /* in this order: */
+enum { BM, BN, MULTIPLIERS, PINGPONG, SPLITS, STAGES, BLOCKS, RELEASE, STORE, GROUP, PACK, TRANSPOSE }; /* in this order: */
 
 static const tj_param params[] = {
     {"bm", "rows of the block tile of P", 64, 256, 0, NULL, rows_tried},
@@ -74,14 +77,18 @@ static const tj_param params[] = {
     {"pack",
      "operands that are first copied to a workspace, where lines begin at multiples of 16 bytes, types of 8 bits and tf32 lie "
      "along k, and weights are widened",
-     1, 4, 0, pack_choices, packs_tried, TJ_PARAM_ORDER},
+     1, 4, 0, operand_choices, operands_tried, TJ_PARAM_ORDER},
+    {"transpose",
+     "operands of tf32 and 8 bits that lie across k, and are transposed in shared memory: by default those that can be and are "
+     "not packed",
+     1, 4, 0, operand_choices, operands_tried, TJ_PARAM_ORDER},
 };
 
 static const char *const constraints[] = {
     "f16, bf16, s8, u8; f32 with compute tf32; e4m3 and e5m2 with compute f32_fp8",
     "M and N of 16 bits have the same type, or one is packed, of weights of s8, u8 or s4",
     "sm_90a; what is not packed begins each line, and each product of a batch, at a multiple of 16 bytes",
-    "types of 8 bits and tf32 lie along k, or are packed",
+    "types of 8 bits and tf32 lie along k, or are packed, or transposed: the tile's side is a multiple of BK then",
     "no operand is an array of pointers; pack: j, k, l, leading dimensions, strides and the batch are fixed",
     "release=late is not for e4m3 and e5m2, whose sums of a phase are waited for",
     "store=boxes: so it is with P, whose columns are whole 16 bytes; no beta, no splits, no groups",
@@ -96,8 +103,9 @@ static const char *const constraints[] = {
 tj_wgmma_shape tj_wgmma_shape_of(const tj_problem *view, const tj_config *config)
 {
     const int32_t *v = config->value, bytes = tj_facts_of(tj_widened_type(view, TJ_MATRIX_M))->bytes;
-    tj_wgmma_shape s = {v[BM],     v[BN],      v[MULTIPLIERS], v[PINGPONG], v[SPLITS], v[STAGES],
-                        v[BLOCKS], v[RELEASE], v[STORE],       v[GROUP],    v[PACK],   .element_bytes = bytes};
+    tj_wgmma_shape s = {
+        v[BM],    v[BN],   v[MULTIPLIERS], v[PINGPONG],           v[SPLITS], v[STAGES], v[BLOCKS], v[RELEASE], v[STORE],
+        v[GROUP], v[PACK], v[TRANSPOSE],   .element_bytes = bytes};
 
     s.promotes = view->compute == TJ_COMPUTE_F32_FP8;
     s.k_step = 32 / bytes;
@@ -114,9 +122,30 @@ static tj_tile tile(const tj_problem *problem, const tj_config *config)
     return (tj_tile){s.bm, s.bk, s.bn, "BM", "BK", "BN"};
 }
 
+static bool names(int32_t operands, bool is_m)
+{
+    return operands == TJ_WGMMA_BOTH || operands == (is_m ? TJ_WGMMA_M : TJ_WGMMA_N);
+}
+
+static int32_t name(bool m, bool n)
+{
+    return m && n ? TJ_WGMMA_BOTH : m ? TJ_WGMMA_M : n ? TJ_WGMMA_N : TJ_WGMMA_NONE;
+}
+
 static bool packs(const tj_wgmma_shape *s, bool is_m)
 {
-    return s->pack == TJ_WGMMA_PACK_BOTH || s->pack == (is_m ? TJ_WGMMA_PACK_M : TJ_WGMMA_PACK_N);
+    return names(s->pack, is_m);
+}
+
+/* In shared memory. */
+static bool transposes(const tj_wgmma_shape *s, bool is_m)
+{
+    return names(s->transpose, is_m);
+}
+
+static bool transposes_any(const tj_wgmma_shape *s)
+{
+    return transposes(s, true) || transposes(s, false);
 }
 
 static bool lies_along_k(const tj_problem *view, bool is_m)
@@ -125,7 +154,7 @@ static bool lies_along_k(const tj_problem *view, bool is_m)
 }
 
 /* On its way to the workspace. */
-static bool transposes(const tj_problem *view, const tj_wgmma_shape *s, bool is_m)
+static bool packs_transposed(const tj_problem *view, const tj_wgmma_shape *s, bool is_m)
 {
     return packs(s, is_m) && s->element_bytes != 2 && !lies_along_k(view, is_m);
 }
@@ -133,10 +162,10 @@ static bool transposes(const tj_problem *view, const tj_wgmma_shape *s, bool is_
 tj_wgmma_tile tj_wgmma_tile_of(const tj_problem *view, const tj_wgmma_shape *s, bool is_m)
 {
     const int32_t across = is_m ? s->bm : s->bn, line = TJ_WGMMA_LINE / s->element_bytes;
-    const bool along_k = lies_along_k(view, is_m) || transposes(view, s, is_m);
+    const bool along_k = lies_along_k(view, is_m) || packs_transposed(view, s, is_m) || transposes(s, is_m);
 
-    return along_k ? (tj_wgmma_tile){1, across, line, true}
-                   : (tj_wgmma_tile){(int32_t)tj_ceil_div(across, line), s->bk, line, false};
+    return along_k ? (tj_wgmma_tile){1, across, line, true, transposes(s, is_m)}
+                   : (tj_wgmma_tile){(int32_t)tj_ceil_div(across, line), s->bk, line, false, false};
 }
 
 /* Lines begin at whole lines of the L2. What lies beyond the last one, tensor maps add. */
@@ -145,8 +174,8 @@ tj_pack tj_wgmma_pack_of(const tj_problem *view, const tj_wgmma_shape *s)
     const int32_t line = TJ_WGMMA_LINE / s->element_bytes;
 
     return (tj_pack){{
-        [TJ_MATRIX_M] = {packs(s, true), transposes(view, s, true), true, 1, line, SLICE_M},
-        [TJ_MATRIX_N] = {packs(s, false), transposes(view, s, false), true, 1, line, SLICE_N},
+        [TJ_MATRIX_M] = {packs(s, true), packs_transposed(view, s, true), true, 1, line, SLICE_M},
+        [TJ_MATRIX_N] = {packs(s, false), packs_transposed(view, s, false), true, 1, line, SLICE_N},
     }};
 }
 
@@ -173,7 +202,19 @@ int64_t tj_wgmma_phase_bytes(const tj_problem *view, const tj_wgmma_shape *s)
 /* With the barriers. */
 static int64_t ring_bytes(const tj_problem *view, const tj_wgmma_shape *s)
 {
-    return s->stages * (tj_wgmma_phase_bytes(view, s) + BARRIERS_BYTES) + s->multipliers * BARRIER_BYTES;
+    const int32_t barriers = BARRIERS_BYTES + transposes_any(s) * BARRIER_BYTES;
+
+    return s->stages * (tj_wgmma_phase_bytes(view, s) + barriers) + s->multipliers * BARRIER_BYTES;
+}
+
+static int32_t transposer_registers(const tj_wgmma_shape *s)
+{
+    return s->element_bytes == 1 ? BYTE_TRANSPOSER_REGISTERS : TRANSPOSER_REGISTERS;
+}
+
+static int32_t bringer_registers(const tj_wgmma_shape *s)
+{
+    return transposes_any(s) ? transposer_registers(s) : TJ_BRINGER_REGISTERS;
 }
 
 static int64_t all_shared(int64_t bytes)
@@ -260,15 +301,63 @@ static tj_status check_types(const tj_problem *view, tj_error *err)
                    tj_facts_of(m)->name, tj_facts_of(n)->name);
 }
 
-/* Does a tensor map describe the operand as the caller has it, in a form that the tensor cores take? */
-static bool is_mapped(const tj_problem *view, const tj_wgmma_shape *s, bool is_m)
+/* Does a tensor map describe the operand as the caller has it? */
+static bool has_map(const tj_problem *view, const tj_wgmma_shape *s, bool is_m)
 {
     const tj_which which = is_m ? TJ_MATRIX_M : TJ_MATRIX_N;
 
     return tj_widened_type(view, which) == tj_problem_matrix(view, which)->type &&
-           (s->element_bytes == 2 || lies_along_k(view, is_m)) &&
            !tj_stride_is_pointers(tj_problem_matrix(view, which)->stride) &&
            tj_access_lines_begin_at(view, which, CHUNK / s->element_bytes);
+}
+
+/* And does it come in a form that the tensor cores take? */
+static bool is_mapped(const tj_problem *view, const tj_wgmma_shape *s, bool is_m)
+{
+    return has_map(view, s, is_m) && (s->element_bytes == 2 || lies_along_k(view, is_m) || transposes(s, is_m));
+}
+
+static bool lies_wrong(const tj_problem *view, const tj_wgmma_shape *s, bool is_m)
+{
+    return s->element_bytes != 2 && !lies_along_k(view, is_m);
+}
+
+static bool has_squares(const tj_wgmma_shape *s, bool is_m)
+{
+    return (is_m ? s->bm : s->bn) % s->bk == 0;
+}
+
+static tj_status check_transpose(const tj_problem *view, const tj_wgmma_shape *s, bool is_m, tj_error *err)
+{
+    const char letter = tj_which_letter(is_m ? TJ_MATRIX_M : TJ_MATRIX_N);
+
+    if (!transposes(s, is_m))
+        return TJ_OK;
+    if (!lies_wrong(view, s, is_m))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "transpose=%s is for operands of tf32 or 8 bits that lie across k, and %c does not: leave it out",
+                       operand_choices[s->transpose - 1], letter);
+    if (packs(s, is_m))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "pack=%s and transpose=%s both name %c: what is packed lies along k already, so name it once",
+                       operand_choices[s->pack - 1], operand_choices[s->transpose - 1], letter);
+    if (!has_squares(s, is_m))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "%s is %d, and tiles of %c are transposed in squares of %d x %d: use a multiple of %d, or pack=%s",
+                       is_m ? "bm" : "bn", is_m ? s->bm : s->bn, letter, s->bk, s->bk, s->bk, is_m ? "m" : "n");
+    return TJ_OK;
+}
+
+static bool can_transpose(const tj_problem *view, const tj_wgmma_shape *s, bool is_m)
+{
+    return lies_wrong(view, s, is_m) && has_map(view, s, is_m) && has_squares(s, is_m) && !packs(s, is_m) &&
+           tj_wgmma_sum_registers(s) + OTHER_REGISTERS <=
+               tj_multiplier_registers(s->blocks, s->multipliers, transposer_registers(s));
+}
+
+static int32_t transpose_default(const tj_problem *view, const tj_wgmma_shape *s)
+{
+    return name(can_transpose(view, s, true), can_transpose(view, s, false));
 }
 
 /* A tensor map needs lines, and products of a batch, that begin at multiples of 16 bytes. */
@@ -289,12 +378,12 @@ static tj_status check_operand(const tj_problem *view, const tj_wgmma_shape *s, 
             "dimensions), or use family mma",
             tj_facts_of(tj_widened_type(view, which))->name, letter, tj_facts_of(tj_problem_matrix(view, which)->type)->name,
             is_m ? 'm' : 'n');
-    if (s->element_bytes != 2 && !lies_along_k(view, is_m))
+    if (s->element_bytes != 2 && !lies_along_k(view, is_m) && !transposes(s, is_m))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "family wgmma takes %s along k alone, and neighbours of %c in memory lie across it: give it %s, pack it "
-                       "(pack=%c, which needs fixed dimensions), or use family mma",
+                       "(pack=%c, which needs fixed dimensions), %sor use family mma",
                        s->element_bytes == 4 ? "tf32" : "elements of 8 bits", letter, is_m ? "row-major" : "column-major",
-                       is_m ? 'm' : 'n');
+                       is_m ? 'm' : 'n', is_m ? "transpose it (transpose=m), " : "transpose it (transpose=n), ");
     return tj_fail(
         err, TJ_ERR_INVALID_ARGUMENT,
         "family wgmma copies %c by a tensor map, so its lines and the products of a batch must begin at multiples of "
@@ -309,22 +398,20 @@ static tj_status check_pack(const tj_problem *view, const tj_wgmma_shape *s, tj_
     const tj_pack pack = tj_wgmma_pack_of(view, s);
     char asked[ASKED_BYTES];
 
-    (void)snprintf(asked, sizeof asked, "pack=%s", pack_choices[s->pack - 1]);
+    (void)snprintf(asked, sizeof asked, "pack=%s", operand_choices[s->pack - 1]);
     return tj_pack_check(view, &pack, s->splits, asked, "pack=none", err);
 }
 
 /* What needs it, where that can be. */
 static int32_t pack_default(const tj_problem *view, tj_wgmma_shape s)
 {
-    const bool m = !is_mapped(view, &s, true), n = !is_mapped(view, &s, false);
-
-    s.pack = m && n ? TJ_WGMMA_PACK_BOTH : m ? TJ_WGMMA_PACK_M : n ? TJ_WGMMA_PACK_N : TJ_WGMMA_PACK_NONE;
-    return check_pack(view, &s, NULL) == TJ_OK ? s.pack : TJ_WGMMA_PACK_NONE;
+    s.pack = name(!transposes(&s, true) && !is_mapped(view, &s, true), !transposes(&s, false) && !is_mapped(view, &s, false));
+    return check_pack(view, &s, NULL) == TJ_OK ? s.pack : TJ_WGMMA_NONE;
 }
 
 static tj_status check_tiles(const tj_wgmma_shape *s, tj_error *err)
 {
-    const int32_t left = tj_multiplier_registers(s->blocks, s->multipliers),
+    const int32_t left = tj_multiplier_registers(s->blocks, s->multipliers, bringer_registers(s)),
                   needed = tj_wgmma_sum_registers(s) + OTHER_REGISTERS, each = tj_registers_left(s->blocks, s->threads);
 
     if (s->pingpong == TJ_WGMMA_PINGPONG && s->multipliers < 2)
@@ -425,6 +512,8 @@ static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *con
         return status;
     settle_tile(view, view->compute == TJ_COMPUTE_F32_FP8, v);
     s = tj_wgmma_shape_of(view, config);
+    if (v[TRANSPOSE] == 0)
+        v[TRANSPOSE] = s.transpose = transpose_default(view, &s);
     if (v[PACK] == 0)
         v[PACK] = s.pack = pack_default(view, s);
     status = check_tiles(&s, err);
@@ -440,6 +529,10 @@ static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *con
         v[STORE] = s.store = has_boxes(view, &s) ? TJ_WGMMA_BOXES : TJ_WGMMA_LINES;
     if (status == TJ_OK && v[STAGES] == 0)
         v[STAGES] = s.stages = stages_that_fit(view, s);
+    if (status == TJ_OK)
+        status = check_transpose(view, &s, true, err);
+    if (status == TJ_OK)
+        status = check_transpose(view, &s, false, err);
     if (status == TJ_OK)
         status = check_operand(view, &s, true, err);
     if (status == TJ_OK)
@@ -464,6 +557,8 @@ static bool relax(tj_config *config)
         return true;
     if (v[BN] >= 32) {
         v[BN] = (v[BN] / 2 + 15) / 16 * 16;
+        if (names(v[TRANSPOSE], false))
+            v[PACK] = v[TRANSPOSE] = 0; /* it may have no whole squares now */
         return true;
     }
     return false;
@@ -472,7 +567,8 @@ static bool relax(tj_config *config)
 static bool for_any_operands(bool has_workspace, tj_config *config)
 {
     config->value[STORE] = TJ_WGMMA_ELEMENTS;
-    config->value[PACK] = TJ_WGMMA_PACK_BOTH;
+    config->value[PACK] = TJ_WGMMA_BOTH;
+    config->value[TRANSPOSE] = TJ_WGMMA_NONE;
     return has_workspace; /* a tensor map takes nothing but multiples of 16 bytes: without a place to pack, nothing helps */
 }
 
@@ -486,9 +582,14 @@ static bool is_hopeless(const tj_problem *view, const tj_config *config, size_t 
     const int64_t tiles =
         tj_ceil_div(view->j.extent, s.bm) * tj_ceil_div(view->l.extent, s.bn) * (view->batch > 1 ? view->batch : 1);
 
-    if (known <= PACK || s.pack == 0)
+    if (known <= PACK)
+        s.pack = 0;
+    if (known <= TRANSPOSE || s.transpose == 0)
+        s.transpose = transpose_default(view, &s);
+    if (s.pack == 0)
         s.pack = pack_default(view, s);
-    return check_types(view, NULL) != TJ_OK || check_operand(view, &s, true, NULL) != TJ_OK ||
+    return check_types(view, NULL) != TJ_OK || check_transpose(view, &s, true, NULL) != TJ_OK ||
+           check_transpose(view, &s, false, NULL) != TJ_OK || check_operand(view, &s, true, NULL) != TJ_OK ||
            check_operand(view, &s, false, NULL) != TJ_OK || (known > BM && s.bm > 64 && s.bm - 64 >= view->j.extent) ||
            (known > BN && s.bn > 16 && s.bn / 2 >= view->l.extent) ||
            (known > BLOCKS && s.pingpong == TJ_WGMMA_PINGPONG && (s.multipliers != 2 || s.blocks > 1)) ||
@@ -548,24 +649,30 @@ static void describe_map(const tj_problem *view, const tj_wgmma_shape *s, const 
     const tj_which which = is_m ? TJ_MATRIX_M : TJ_MATRIX_N;
     const tj_wgmma_tile t = tj_wgmma_tile_of(view, s, is_m);
     const bool has_products = is_batched(view, which);
+    const char *const came = transposes_any(s) ? "came" : "full";
+    char product[TJ_TEMPLATE_VALUE_BYTES];
 
     tj_tensor_map *const map = &form->tensor_map[is_m ? MAP_M : MAP_N];
 
     *map = (tj_tensor_map){
         .matrix = is_m != form->is_swapped ? TJ_MATRIX_M : TJ_MATRIX_N,
         .rank = has_products ? 3 : 2,
-        .box = {t.line, t.lines, 1},
+        .box = {t.line, t.squares ? t.line : t.lines, 1},
         .swizzle = TJ_WGMMA_LINE,
         .rounds = view->compute == TJ_COMPUTE_TF32,
     };
     if (packs(s, is_m))
         tj_pack_map(view, pack, which, map);
     tj_template_set_flag(fill, is_m ? "m_along_k" : "n_along_k", t.along_k);
-    tj_template_set(fill, is_m ? "m_product" : "n_product",
-                    !has_products            ? "full"
-                    : view->groups.count > 0 ? "group.number, full"
-                    : s->splits > 1          ? "blockIdx.z / SPLITS, full"
-                                             : "blockIdx.z, full");
+    tj_template_set_flag(fill, is_m ? "m_squares" : "n_squares", t.squares);
+    (void)snprintf(product, sizeof product, "%s%s",
+                   !has_products            ? ""
+                   : view->groups.count > 0 ? "group.number, "
+                   : s->splits > 1          ? "blockIdx.z / SPLITS, "
+                                            : "blockIdx.z, ",
+                   came);
+    tj_template_set(fill, is_m ? "m_product" : "n_product", product);
+    tj_template_set(fill, "came", came);
 }
 
 /* Is every value that the extent can take? */
@@ -694,8 +801,11 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_template_set_int(fill, "stages", s.stages);
     tj_template_set_int(fill, "blocks", s.blocks);
     tj_template_set_int(fill, "group", s.group);
+    tj_template_set_flag(fill, "squares", transposes_any(&s));
+    tj_template_set_flag(fill, "square_bytes", transposes_any(&s) && s.element_bytes == 1);
+    tj_template_set_int(fill, "bringer_registers", bringer_registers(&s));
     tj_template_set_flag(fill, "moves_registers", tj_moves_registers(s.blocks, s.multipliers));
-    tj_template_set_int(fill, "multiplier_registers", tj_multiplier_registers(s.blocks, s.multipliers));
+    tj_template_set_int(fill, "multiplier_registers", tj_multiplier_registers(s.blocks, s.multipliers, bringer_registers(&s)));
     tj_template_set_flag(fill, "releases_late", s.release == TJ_WGMMA_LATE);
     tj_template_set_flag(fill, "tensor_2d", !is_batched(view, TJ_MATRIX_M) || !is_batched(view, TJ_MATRIX_N));
     tj_template_set_flag(fill, "tensor_3d", is_batched(view, TJ_MATRIX_M) || is_batched(view, TJ_MATRIX_N));

@@ -13,12 +13,12 @@ enum { TJ_WGMMA_ROWS = 64 };  /* of one product of a warpgroup */
 enum { TJ_WGMMA_NOW = 1, TJ_WGMMA_LATE = 2 };
 enum { TJ_WGMMA_TOGETHER = 1, TJ_WGMMA_PINGPONG = 2 };
 enum { TJ_WGMMA_BOXES = 1, TJ_WGMMA_LINES = 2, TJ_WGMMA_ELEMENTS = 3 };
-enum { TJ_WGMMA_PACK_NONE = 1, TJ_WGMMA_PACK_M, TJ_WGMMA_PACK_N, TJ_WGMMA_PACK_BOTH };
-enum { TJ_WGMMA_SLICE_ROWS = 16 }; /* that a warp stores at once */
+enum { TJ_WGMMA_NONE = 1, TJ_WGMMA_M, TJ_WGMMA_N, TJ_WGMMA_BOTH }; /* operands: what pack and transpose say */
+enum { TJ_WGMMA_SLICE_ROWS = 16 };                                 /* that a warp stores at once */
 
 /** The parameters by name, and what follows from them and the type of M and N. */
 typedef struct tj_wgmma_shape {
-    int32_t bm, bn, multipliers, pingpong, splits, stages, blocks, release, store, group, pack;
+    int32_t bm, bn, multipliers, pingpong, splits, stages, blocks, release, store, group, pack, transpose;
     int32_t element_bytes, k_step, bk, threads, wm; /* wm: rows of a warpgroup */
     bool promotes; /* the tensor cores add up one phase; its sums are added to those of a thread in f32 */
 } tj_wgmma_shape;
@@ -29,7 +29,8 @@ tj_wgmma_shape tj_wgmma_shape_of(const tj_problem *view, const tj_config *config
 typedef struct tj_wgmma_tile {
     int32_t blocks, lines;
     int32_t line; /* elements */
-    bool along_k; /* a line lies along k, at the latest when it was packed */
+    bool along_k; /* a line lies along k, at the latest when it was packed or transposed */
+    bool squares; /* it comes in squares of `line` lines, which are transposed in shared memory */
 } tj_wgmma_tile;
 
 tj_wgmma_tile tj_wgmma_tile_of(const tj_problem *view, const tj_wgmma_shape *s, bool is_m);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * start: where a search begins. BM, BN, MULTIPLIERS, PINGPONG, SPLITS, STAGES, BLOCKS, RELEASE.
+ * start: where a search begins. BM, BN, MULTIPLIERS, PINGPONG, SPLITS, STAGES, BLOCKS, RELEASE, STORE, GROUP, PACK, TRANSPOSE.
  */
 #include "form.h"
 
@@ -13,15 +13,21 @@ static const int32_t rows[][TJ_FAMILY_START_PARAMS] = {
     {128, 192, 2, 1, 1},
     {192, 192, 3, 1, 1},
     {192, 160, 3, 1, 1},
+    {256, 96, 2, 1, 1},
     {128, 160, 2, 1, 1},
     {128, 128, 2, 1, 1},
     /* lines of N that begin anywhere: the fewer times it is read the better */
     {256, 192, 2, 1, 1},
+    /* large products whose tf32 lies across k: packed once, not transposed by each block */
+    {128, 256, 2, 1, 1, 0, 0, 0, 0, 0, 0, TJ_WGMMA_NONE},
+    {256, 128, 2, 1, 1, 0, 0, 0, 0, 0, 0, TJ_WGMMA_NONE},
+    {192, 192, 3, 1, 1, 0, 0, 0, 0, 0, 0, TJ_WGMMA_NONE},
     /* fewer tiles than multiprocessors */
     {128, 128, 2, 1, 2},
     {128, 96, 2, 1, 1},
     {128, 64, 2, 1, 1},
     {128, 64, 2, 1, 4},
+    {128, 64, 2, 1, 16},
     {64, 128, 1, 1, 1, 0, 2},
     {64, 128, 1, 1, 4},
     {64, 64, 1, 1, 1, 0, 2},

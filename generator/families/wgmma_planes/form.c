@@ -99,7 +99,7 @@ int32_t tj_wplanes_p_vector(const tj_problem *view, const tj_wplanes_shape *s)
 
 static tj_status check_tiles(const tj_wplanes_shape *s, tj_error *err)
 {
-    const int32_t left = tj_multiplier_registers(s->blocks, s->multipliers),
+    const int32_t left = tj_multiplier_registers(s->blocks, s->multipliers, TJ_BRINGER_REGISTERS),
                   needed = tj_wplanes_sum_registers(s) + OTHER_REGISTERS, each = tj_registers_left(s->blocks, s->threads);
 
     if (s->bn % 16 != 0)
@@ -328,8 +328,9 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_template_set_flag(fill, "grouped", false);
     tj_template_set_int(fill, "p_vector", p_vector);
     tj_template_set_flag(fill, "vector_p", p_vector > 1);
+    tj_template_set_flag(fill, "squares", false);
     tj_template_set_flag(fill, "moves_registers", tj_moves_registers(s.blocks, s.multipliers));
-    tj_template_set_int(fill, "multiplier_registers", tj_multiplier_registers(s.blocks, s.multipliers));
+    tj_template_set_int(fill, "multiplier_registers", tj_multiplier_registers(s.blocks, s.multipliers, TJ_BRINGER_REGISTERS));
     describe_parts(&s, fill);
     return "wgmma_planes/wgmma_planes.cu";
 }

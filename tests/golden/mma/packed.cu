@@ -220,13 +220,14 @@ __device__ __forceinline__ void store_chunk(void *to, uint4 chunk)
     asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(chunk.x), "r"(chunk.y), "r"(chunk.z), "r"(chunk.w) : "memory");
 }
 
-// `lines` of so many elements, ld apart, become lines_packed lines, ld_packed apart. What is added is zero.
+// `lines` of so many elements, ld apart, become lines_packed lines, ld_packed apart. What is added is zero. block: the number of this
+// one, where it matters that M and N, if both are packed, keep different blocks busy.
 template <typename element_t>
-__device__ __forceinline__ void pack_lines(const element_t *from, long long ld, element_t *to, long long ld_packed, long long lines_packed, long long lines, long long elements)
+__device__ __forceinline__ void pack_lines(const element_t *from, long long ld, element_t *to, long long ld_packed, long long lines_packed, long long lines, long long elements, long long block)
 {
     const long long chunks = ld_packed / PACK_WIDTH;
 #pragma unroll 1  // several turns at once would not fit the registers of every target
-    for (long long i = blockIdx.x * PACK_THREADS + threadIdx.x; i < lines_packed * chunks; i += gridDim.x * PACK_THREADS) {
+    for (long long i = block * PACK_THREADS + threadIdx.x; i < lines_packed * chunks; i += gridDim.x * PACK_THREADS) {
         const long long line = i / chunks, first = i % chunks * PACK_WIDTH;
         vector_t<element_t, PACK_WIDTH> chunk = {};
         if (line < lines)
@@ -252,11 +253,11 @@ pack_bf16_1001x999x1003(
     constexpr long long from_ld_m = 999;
     constexpr long long m_lines = 1024;  // of the packed M
     constexpr long long from_stride_m = 999999;
-    pack_lines(M + blockIdx.z * from_stride_m, from_ld_m, M_packed + blockIdx.z * (m_lines * ld_m), ld_m, m_lines, j, k);
+    pack_lines(M + blockIdx.z * from_stride_m, from_ld_m, M_packed + blockIdx.z * (m_lines * ld_m), ld_m, m_lines, j, k, blockIdx.x);
     constexpr long long from_ld_n = 1003;
     constexpr long long n_lines = 1024;  // of the packed N
     if (blockIdx.z == 0)  // the products share one N
-        pack_lines(N, from_ld_n, N_packed, ld_n, n_lines, k, l);
+        pack_lines(N, from_ld_n, N_packed, ld_n, n_lines, k, l, gridDim.x - 1 - blockIdx.x);
 }
 
 // Launch: THREADS threads in a block, at least BLOCKS blocks on a multiprocessor,

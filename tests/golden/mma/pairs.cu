@@ -264,11 +264,11 @@ __device__ __forceinline__ unsigned int load_pairs(const s4x2 *line, long long f
 
 // As pack_lines. Weights become numbers of the type that they are multiplied by.
 template <typename packed_t>
-__device__ __forceinline__ void pack_pairs(const s4x2 *from, long long ld, packed_t *to, long long ld_packed, long long lines_packed, long long lines, long long elements)
+__device__ __forceinline__ void pack_pairs(const s4x2 *from, long long ld, packed_t *to, long long ld_packed, long long lines_packed, long long lines, long long elements, long long block)
 {
     const long long chunks = ld_packed / PACK_WIDTH;
 #pragma unroll 1  // several turns at once would not fit the registers of every target
-    for (long long i = blockIdx.x * PACK_THREADS + threadIdx.x; i < lines_packed * chunks; i += gridDim.x * PACK_THREADS) {
+    for (long long i = block * PACK_THREADS + threadIdx.x; i < lines_packed * chunks; i += gridDim.x * PACK_THREADS) {
         const long long line = i / chunks, first = i % chunks * PACK_WIDTH;
         unsigned int pairs = 0;
         if (line < lines)
@@ -292,7 +292,7 @@ pack_f16_512x300x701(
     constexpr long long from_ld_n = 351;
     constexpr long long n_lines = 320;  // of the packed N
     constexpr long long from_stride_n = 0;
-    pack_pairs(N + blockIdx.z * from_stride_n, from_ld_n, N_packed + blockIdx.z * (n_lines * ld_n), ld_n, n_lines, k, l);
+    pack_pairs(N + blockIdx.z * from_stride_n, from_ld_n, N_packed + blockIdx.z * (n_lines * ld_n), ld_n, n_lines, k, l, blockIdx.x);
 }
 
 // Launch: THREADS threads in a block, at least BLOCKS blocks on a multiprocessor,

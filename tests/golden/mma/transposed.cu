@@ -190,13 +190,14 @@ __device__ __forceinline__ void store_chunk(void *to, uint4 chunk)
     asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(chunk.x), "r"(chunk.y), "r"(chunk.z), "r"(chunk.w) : "memory");
 }
 
-// `lines` of so many elements, ld apart, become lines_packed lines, ld_packed apart. What is added is zero.
+// `lines` of so many elements, ld apart, become lines_packed lines, ld_packed apart. What is added is zero. block: the number of this
+// one, where it matters that M and N, if both are packed, keep different blocks busy.
 template <bool WIDE, typename element_t>
-__device__ __forceinline__ void pack_lines(const element_t *from, long long ld, element_t *to, long long ld_packed, long long lines_packed, long long lines, long long elements)
+__device__ __forceinline__ void pack_lines(const element_t *from, long long ld, element_t *to, long long ld_packed, long long lines_packed, long long lines, long long elements, long long block)
 {
     const long long chunks = ld_packed / PACK_WIDTH;
 #pragma unroll 1  // several turns at once would not fit the registers of every target
-    for (long long i = blockIdx.x * PACK_THREADS + threadIdx.x; i < lines_packed * chunks; i += gridDim.x * PACK_THREADS) {
+    for (long long i = block * PACK_THREADS + threadIdx.x; i < lines_packed * chunks; i += gridDim.x * PACK_THREADS) {
         const long long line = i / chunks, first = i % chunks * PACK_WIDTH;
         vector_t<element_t, PACK_WIDTH> chunk = {};
         if (line < lines)
@@ -233,12 +234,12 @@ __device__ __forceinline__ uint4 transpose_bytes(unsigned int w0, unsigned int w
 // Of `lines` of so many elements, ld apart, the elements at the same place become lines_packed lines, ld_packed apart. What is added
 // is zero.
 template <bool WIDE, typename element_t>
-__device__ __forceinline__ void transpose_lines(pack_tile_t &tile, const element_t *from, long long ld, element_t *to, long long ld_packed, long long lines_packed, long long lines, long long elements)
+__device__ __forceinline__ void transpose_lines(pack_tile_t &tile, const element_t *from, long long ld, element_t *to, long long ld_packed, long long lines_packed, long long lines, long long elements, long long block)
 {
     constexpr int WORD = 4 / sizeof(element_t);  // elements of a word
     const int group = threadIdx.x % 8, word = threadIdx.x / 8;
     const long long across = (lines_packed + PACK_EDGE - 1) / PACK_EDGE, along = (ld_packed + PACK_EDGE - 1) / PACK_EDGE;
-    for (long long i = blockIdx.x; i < across * along; i += gridDim.x) {
+    for (long long i = block; i < across * along; i += gridDim.x) {
         const long long first_line = i / across * PACK_EDGE, first = i % across * PACK_EDGE;  // of the tile
 #pragma unroll
         for (int line = threadIdx.x / 8; line < PACK_EDGE; line += PACK_THREADS / 8) {
@@ -285,11 +286,11 @@ pack_s8_1000x999x1008(
     constexpr long long from_ld_m = 999;
     constexpr long long m_lines = 1024;  // of the packed M
     constexpr long long from_stride_m = 0;
-    pack_lines<false>(M + blockIdx.z * from_stride_m, from_ld_m, M_packed + blockIdx.z * (m_lines * ld_m), ld_m, m_lines, j, k);
+    pack_lines<false>(M + blockIdx.z * from_stride_m, from_ld_m, M_packed + blockIdx.z * (m_lines * ld_m), ld_m, m_lines, j, k, blockIdx.x);
     constexpr long long from_ld_n = 1008;
     constexpr long long n_lines = 1024;  // of the packed N
     constexpr long long from_stride_n = 0;
-    transpose_lines<true>(tile, N + blockIdx.z * from_stride_n, from_ld_n, N_packed + blockIdx.z * (n_lines * ld_n), ld_n, n_lines, k, l);
+    transpose_lines<true>(tile, N + blockIdx.z * from_stride_n, from_ld_n, N_packed + blockIdx.z * (n_lines * ld_n), ld_n, n_lines, k, l, gridDim.x - 1 - blockIdx.x);
 }
 
 // Launch: THREADS threads in a block, at least BLOCKS blocks on a multiprocessor,

@@ -158,7 +158,7 @@ __device__ __forceinline__ void wait_until_stored()
     asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(LEFT) : "memory");
 }
 
-// What this thread has written to shared memory is there for the copy engine too.
+// What this thread has written to shared memory is there for the copy engine, and for the tensor cores, too.
 __device__ __forceinline__ void publish_stores()
 {
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");

@@ -1,0 +1,52 @@
+// Tiles that are transposed come in squares, LINE lines of LINE elements. A line has eight chunks of 16 bytes, of which chunk c of line i
+// lies at place c ^ i % 8. CHUNK lines are a group: as many as a chunk has elements. A lane takes chunk c of each line of group a, and
+// puts the same elements as chunk a of each line of group c. Eight lanes side by side have the same a ^ c: together they put chunks
+// where they took them, and meet in no bank. Half of the eight values of a ^ c keep a warp busy.
+constexpr int CHUNK = 16 / sizeof(input_t);  //@ m_t for input_t
+using chunk_t = vector_t<unsigned int, 4>;
+
+__device__ __forceinline__ chunk_t take_chunk(unsigned at)
+{
+    chunk_t chunk;
+    asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(chunk.element[0]), "=r"(chunk.element[1]), "=r"(chunk.element[2]), "=r"(chunk.element[3]) : "r"(at) : "memory");
+    return chunk;
+}
+
+__device__ __forceinline__ void put_chunk(unsigned at, unsigned w0, unsigned w1, unsigned w2, unsigned w3)
+{
+    asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(at), "r"(w0), "r"(w1), "r"(w2), "r"(w3) : "memory");
+}
+
+//@ if square_bytes
+//@| #include "parts/transpose_bytes.cuh"  //@ include
+//@ end
+__device__ __forceinline__ void transpose_half(void *square, int half, int lane)
+{
+    // Of eight lines in a row, each differs from the first by an exclusive or: of its number, in its address and in the chunk's place.
+    const auto first = [&](int group, int chunk) { return shared_address(square) + group * CHUNK * 128 + (chunk ^ group * CHUNK % 8) * 16; };
+    const auto line = [](unsigned first, int i) { return (first + i / 8 * 1024) ^ i % 8 * (128 + 16); };
+    const int a = lane % 8, c = a ^ (half * 4 + lane / 8);
+    const unsigned from = first(a, c), to = first(c, a);
+    chunk_t taken[CHUNK];
+#pragma unroll
+    for (int i = 0; i < CHUNK; ++i)
+        taken[i] = take_chunk(line(from, i));
+    __syncwarp();  // all have taken theirs
+#pragma unroll
+    for (int w = 0; w < 4; ++w) {  // word w of each chunk
+        //@ if square_bytes
+        //@| uint4 column[4];  // of four of them each: their first bytes, their second ones, and so on
+//@| #pragma unroll
+        //@| for (int i = 0; i < 4; ++i)
+        //@|     column[i] = transpose_bytes(taken[4 * i].element[w], taken[4 * i + 1].element[w], taken[4 * i + 2].element[w], taken[4 * i + 3].element[w]);
+        //@| put_chunk(line(to, 4 * w), column[0].x, column[1].x, column[2].x, column[3].x);
+        //@| put_chunk(line(to, 4 * w + 1), column[0].y, column[1].y, column[2].y, column[3].y);
+        //@| put_chunk(line(to, 4 * w + 2), column[0].z, column[1].z, column[2].z, column[3].z);
+        //@| put_chunk(line(to, 4 * w + 3), column[0].w, column[1].w, column[2].w, column[3].w);
+        //@ else
+        put_chunk(line(to, w), taken[0].element[w], taken[1].element[w], taken[2].element[w], taken[3].element[w]);
+        //@ end
+    }
+}
+

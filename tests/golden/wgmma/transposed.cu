@@ -1,0 +1,447 @@
+// j256 k3584 l18944 f32 compute:tf32
+//
+//     P (256 x 18944) = M (256 x 3584) . N (3584 x 18944)
+//
+// Tensor cores multiply whole tiles of shared memory, and copies of whole tiles bring them there: both go on beside the threads, which
+// only say when. The warpgroups of a block, of 128 threads each, divide the work. The first one brings the tiles of M and N, a phase
+// of BK after the other, into a ring of STAGES; the MULTIPLIERS that follow multiply them, each WM rows of the block's
+// tile of P. Two barriers for each place of the ring keep them together:
+//
+//                 brings                            multiplies
+//        wait      empty: all have multiplied        full: the tiles are there
+//                  what was there before
+//        do        copy the tiles of a phase         multiply them
+//        arrive    full, with the last byte          empty
+//
+// A block computes one tile of P after the other, as long as there are any: while the last sums of one are stored, the first phases of
+// the next are on their way.
+
+// Tensor cores take such elements along k alone. Tiles of what lies across k are transposed between the two, where they lie: by the
+// warps beside the one that starts the copies, which wait until the tiles have come, and then hand them on as full.
+
+using input_t = float;
+using output_t = float;
+using sum_t = float;
+using index_t = int;
+
+constexpr index_t j = 256;
+constexpr index_t k = 3584;
+constexpr index_t l = 18944;
+constexpr index_t ld_m = k;
+constexpr index_t ld_n = l;
+constexpr index_t ld_p = l;
+constexpr int BM = 256;
+constexpr int BN = 160;
+constexpr int BK = 32;  // 128 bytes of elements
+constexpr int K_STEP = 8;  // elements along k of one product of the tensor cores
+constexpr int MULTIPLIERS = 2;
+constexpr int WM = BM / MULTIPLIERS;  // rows of a warpgroup
+constexpr int TM = WM / 32;  // elements of a thread in a column of P
+constexpr int TN = BN / 4;  // and in a row
+constexpr int THREADS = 128 * (1 + MULTIPLIERS);
+constexpr int STAGES = 4;
+constexpr int TRANSPOSERS = 3;  // warps
+constexpr int BLOCKS = 1;
+constexpr int GROUP = 8;
+constexpr int SLICE = 32;  // columns of P that a warp stores at once, 16 rows high
+constexpr int P_VECTOR = 2;  // neighbours that a lane stores at once
+constexpr int BOXES = 1;  // of a warp: one is filled while another is stored
+
+// Neighbouring elements, as one instruction takes them.
+template <typename element_t, int COUNT>
+struct alignas(COUNT * sizeof(element_t)) vector_t {
+    element_t element[COUNT];
+};
+
+template <int COUNT, typename element_t>
+__device__ __forceinline__ vector_t<element_t, COUNT> read(const element_t *from)
+{
+    return *reinterpret_cast<const vector_t<element_t, COUNT> *>(from);
+}
+
+// Barriers in shared memory (mbarrier). A phase of one ends when as many have arrived as it was made for, and all bytes are there that
+// were announced. Phases take turns as 0 and 1: who waits says which one is to end.
+using barrier_t = unsigned long long;
+
+__device__ __forceinline__ unsigned shared_address(const void *at)
+{
+    return static_cast<unsigned>(__cvta_generic_to_shared(at));
+}
+
+__device__ __forceinline__ void make_barrier(barrier_t &barrier, int arrivals)
+{
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(&barrier)), "r"(arrivals) : "memory");
+}
+
+// What was made is there for the copy engine too.
+__device__ __forceinline__ void publish_barriers()
+{
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+__device__ __forceinline__ void arrive(barrier_t &barrier)
+{
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(&barrier)) : "memory");
+}
+
+// Arrive, and announce so many bytes that copies will bring.
+__device__ __forceinline__ void arrive_and_expect(barrier_t &barrier, int bytes)
+{
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(&barrier)), "r"(bytes) : "memory");
+}
+
+__device__ __forceinline__ void wait(barrier_t &barrier, int phase)
+{
+    asm volatile(
+        "{\n"
+        ".reg .pred is_over;\n"
+        "again:\n"
+        "mbarrier.try_wait.parity.shared::cta.b64 is_over, [%0], %1;\n"
+        "@!is_over bra again;\n"
+        "}" ::"r"(shared_address(&barrier)), "r"(phase) : "memory");
+}
+
+// Copies of boxes out of a matrix that a tensor map describes, past the registers and threads (TMA). What lies outside the matrix
+// becomes zero. The bytes that arrive are counted by a barrier.
+struct alignas(128) tensor_map_t {
+    unsigned char bytes[128];
+};
+
+__device__ __forceinline__ void copy_box(void *to, const tensor_map_t &from, int element, int line, barrier_t &barrier)
+{
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
+                 ::"r"(shared_address(to)), "l"(&from), "r"(element), "r"(line), "r"(shared_address(&barrier)) : "memory");
+}
+
+// The other way, from shared memory. Nothing of a box may change until the engine has read it.
+__device__ __forceinline__ void store_box(const tensor_map_t &to, const void *from, int element, int line)
+{
+    asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];"
+                 ::"l"(&to), "r"(element), "r"(line), "r"(shared_address(from)) : "memory");
+    asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+
+// Until no more than so many of the boxes that this thread has stored are still to be read.
+template <int LEFT>
+__device__ __forceinline__ void wait_until_stored()
+{
+    asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(LEFT) : "memory");
+}
+
+// What this thread has written to shared memory is there for the copy engine, and for the tensor cores, too.
+__device__ __forceinline__ void publish_stores()
+{
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+// The tensor cores of Hopper: the four warps of a warpgroup multiply 64 x K_STEP elements of M by K_STEP x BN of N, both read from
+// shared memory, and add the products to their sums. It goes on beside the threads, until they wait for it.
+//
+// A warp has 16 of the 64 rows; its lanes have two columns of every 8, in two rows:
+//
+//              columns 0 1   2 3   4 5   6 7   8 9 ...
+//     row 0    lane    0     1     2     3     0
+//     row 1            4     5     6     7     4         upper
+//       :              :
+//     row 8            0     1     2     3     0         lower
+//       :
+//
+// Tiles lie in lines of 128 bytes, whose 16-byte chunks have changed places as the copies made them: the pattern repeats every 8
+// lines. A descriptor says where a tile begins, and how far apart its parts are.
+__device__ __forceinline__ unsigned long long descriptor(const void *tile, int from_block_to_block)
+{
+    constexpr unsigned long long SWIZZLED_BY_128 = 1ULL << 62;
+    constexpr unsigned long long EIGHT_LINES = 8 * 128 / 16;
+    return SWIZZLED_BY_128 | EIGHT_LINES << 32 | static_cast<unsigned long long>(from_block_to_block / 16) << 16 | (shared_address(tile) & 0x3ffff) / 16;
+}
+
+// Sums, and what shared memory holds, are the tensor cores' from here on.
+__device__ __forceinline__ void begin_products()
+{
+    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+}
+
+__device__ __forceinline__ void commit_products()
+{
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+
+// Until no more than so many groups of products are still on their way.
+template <int LEFT>
+__device__ __forceinline__ void wait_for_products()
+{
+    asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(LEFT) : "memory");
+}
+
+// What is done with the sums on one side of this may not be moved to the other.
+__device__ __forceinline__ void settle(sum_t (&sum)[TM][TN])
+{
+#pragma unroll
+    for (int r = 0; r < TM; ++r)
+#pragma unroll
+        for (int c = 0; c < TN; ++c)
+            asm volatile("" : "+f"(sum[r][c])::"memory");
+}
+
+__device__ __forceinline__ void multiply_add(unsigned long long m, unsigned long long n, sum_t (&upper)[TN], sum_t (&lower)[TN])
+{
+    asm volatile(
+        "wgmma.mma_async.sync.aligned.m64n160k8.f32.tf32.tf32 "
+        "{%0, %1, %2, %3, %4, %5, %6, %7"
+        ", %8, %9, %10, %11, %12, %13, %14, %15"
+        ", %16, %17, %18, %19, %20, %21, %22, %23"
+        ", %24, %25, %26, %27, %28, %29, %30, %31"
+        ", %32, %33, %34, %35, %36, %37, %38, %39"
+        ", %40, %41, %42, %43, %44, %45, %46, %47"
+        ", %48, %49, %50, %51, %52, %53, %54, %55"
+        ", %56, %57, %58, %59, %60, %61, %62, %63"
+        ", %64, %65, %66, %67, %68, %69, %70, %71"
+        ", %72, %73, %74, %75, %76, %77, %78, %79"
+        "}, %80, %81, 1"  // 1: added to the sums
+        ", 1, 1"  // neither factor is negated
+        ";"
+        : "+f"(upper[0]), "+f"(upper[1]), "+f"(lower[0]), "+f"(lower[1]), "+f"(upper[2]), "+f"(upper[3]), "+f"(lower[2]), "+f"(lower[3])
+        , "+f"(upper[4]), "+f"(upper[5]), "+f"(lower[4]), "+f"(lower[5]), "+f"(upper[6]), "+f"(upper[7]), "+f"(lower[6]), "+f"(lower[7])
+        , "+f"(upper[8]), "+f"(upper[9]), "+f"(lower[8]), "+f"(lower[9]), "+f"(upper[10]), "+f"(upper[11]), "+f"(lower[10]), "+f"(lower[11])
+        , "+f"(upper[12]), "+f"(upper[13]), "+f"(lower[12]), "+f"(lower[13]), "+f"(upper[14]), "+f"(upper[15]), "+f"(lower[14]), "+f"(lower[15])
+        , "+f"(upper[16]), "+f"(upper[17]), "+f"(lower[16]), "+f"(lower[17]), "+f"(upper[18]), "+f"(upper[19]), "+f"(lower[18]), "+f"(lower[19])
+        , "+f"(upper[20]), "+f"(upper[21]), "+f"(lower[20]), "+f"(lower[21]), "+f"(upper[22]), "+f"(upper[23]), "+f"(lower[22]), "+f"(lower[23])
+        , "+f"(upper[24]), "+f"(upper[25]), "+f"(lower[24]), "+f"(lower[25]), "+f"(upper[26]), "+f"(upper[27]), "+f"(lower[26]), "+f"(lower[27])
+        , "+f"(upper[28]), "+f"(upper[29]), "+f"(lower[28]), "+f"(lower[29]), "+f"(upper[30]), "+f"(upper[31]), "+f"(lower[30]), "+f"(lower[31])
+        , "+f"(upper[32]), "+f"(upper[33]), "+f"(lower[32]), "+f"(lower[33]), "+f"(upper[34]), "+f"(upper[35]), "+f"(lower[34]), "+f"(lower[35])
+        , "+f"(upper[36]), "+f"(upper[37]), "+f"(lower[36]), "+f"(lower[37]), "+f"(upper[38]), "+f"(upper[39]), "+f"(lower[38]), "+f"(lower[39])
+        : "l"(m), "l"(n));
+}
+
+// What one phase needs, in blocks of lines of 128 bytes: BK elements along k or, where neighbours in memory lie across k, as many
+// elements across it.
+constexpr int LINE = 128 / sizeof(input_t);
+constexpr int M_BLOCKS = 1, M_LINES = BM;  // one block, whose lines are rows of M
+constexpr int N_BLOCKS = 1, N_LINES = BN;  // one block, whose lines are columns of N
+struct __align__(1024) phase_t {
+    input_t M[M_BLOCKS][M_LINES][LINE];
+    input_t N[N_BLOCKS][N_LINES][LINE];
+};
+struct shared_t {
+    phase_t phase[STAGES];
+    output_t boxes[4 * MULTIPLIERS][BOXES][16 * SLICE];  // what each warp stores of P
+    barrier_t came[STAGES];   // its tiles have come
+    barrier_t full[STAGES];   // and can be multiplied
+    barrier_t empty[STAGES];  // nobody needs them any more
+};
+
+// Tiles that are transposed come in squares, LINE lines of LINE elements. A line has eight chunks of 16 bytes, of which chunk c of line i
+// lies at place c ^ i % 8. CHUNK lines are a group: as many as a chunk has elements. A lane takes chunk c of each line of group a, and
+// puts the same elements as chunk a of each line of group c. Eight lanes side by side have the same a ^ c: together they put chunks
+// where they took them, and meet in no bank. Half of the eight values of a ^ c keep a warp busy.
+constexpr int CHUNK = 16 / sizeof(input_t);
+using chunk_t = vector_t<unsigned int, 4>;
+
+__device__ __forceinline__ chunk_t take_chunk(unsigned at)
+{
+    chunk_t chunk;
+    asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(chunk.element[0]), "=r"(chunk.element[1]), "=r"(chunk.element[2]), "=r"(chunk.element[3]) : "r"(at) : "memory");
+    return chunk;
+}
+
+__device__ __forceinline__ void put_chunk(unsigned at, unsigned w0, unsigned w1, unsigned w2, unsigned w3)
+{
+    asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(at), "r"(w0), "r"(w1), "r"(w2), "r"(w3) : "memory");
+}
+
+__device__ __forceinline__ void transpose_half(void *square, int half, int lane)
+{
+    // Of eight lines in a row, each differs from the first by an exclusive or: of its number, in its address and in the chunk's place.
+    const auto first = [&](int group, int chunk) { return shared_address(square) + group * CHUNK * 128 + (chunk ^ group * CHUNK % 8) * 16; };
+    const auto line = [](unsigned first, int i) { return (first + i / 8 * 1024) ^ i % 8 * (128 + 16); };
+    const int a = lane % 8, c = a ^ (half * 4 + lane / 8);
+    const unsigned from = first(a, c), to = first(c, a);
+    chunk_t taken[CHUNK];
+#pragma unroll
+    for (int i = 0; i < CHUNK; ++i)
+        taken[i] = take_chunk(line(from, i));
+    __syncwarp();  // all have taken theirs
+#pragma unroll
+    for (int w = 0; w < 4; ++w) {  // word w of each chunk
+        put_chunk(line(to, w), taken[0].element[w], taken[1].element[w], taken[2].element[w], taken[3].element[w]);
+    }
+}
+
+// Where the descriptors of a product begin: so many rows (columns) from the tile's first, and so many elements along k.
+__device__ __forceinline__ const void *m_place(const phase_t &phase, int row, int kk)
+{
+    return &phase.M[0][row][kk];
+}
+
+__device__ __forceinline__ const void *n_place(const phase_t &phase, int kk)
+{
+    return &phase.N[0][0][kk];
+}
+
+// Where an element lies in a box: its 16-byte chunk has changed places with others of 128 bytes, so that lanes meet in no bank.
+__device__ __forceinline__ output_t &in_box(output_t *box, int row, int col)
+{
+    constexpr int CHUNKS = SLICE * sizeof(output_t) / 16;  // of a row
+    const int at = (row * SLICE + col) * sizeof(output_t);
+    return box[(at ^ at / 128 % CHUNKS * 16) / sizeof(output_t)];
+}
+
+// Launch: THREADS threads in a block, and as many blocks as multiprocessors hold, or as there are tiles of P.
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
+wgmma_f32_256x3584x18944(
+    const __grid_constant__ tensor_map_t M_map,
+    const __grid_constant__ tensor_map_t N_map,
+    const __grid_constant__ tensor_map_t P_map)
+{
+    extern __shared__ shared_t shared[];
+    phase_t (&tiles)[STAGES] = shared->phase;
+    barrier_t (&full)[STAGES] = shared->full, (&empty)[STAGES] = shared->empty;
+    barrier_t (&came)[STAGES] = shared->came;
+
+    if (threadIdx.x == 0) {
+        for (int stage = 0; stage < STAGES; ++stage) {
+            make_barrier(came[stage], 1);
+            make_barrier(full[stage], TRANSPOSERS);  // a lane of each arrives
+            make_barrier(empty[stage], 4 * MULTIPLIERS);  // a lane of each warp arrives
+        }
+        publish_barriers();
+    }
+    __syncthreads();
+
+    const int phases = (k + BK - 1) / BK;
+    // Tiles that are multiplied at the same time should find their rows of M and columns of N in the L2: GROUP rows of tiles are walked
+    // together, column by column.
+    const int rows = (j + BM - 1) / BM, cols = (l + BN - 1) / BN;
+    const auto place_of = [&](int tile, index_t &block_row, index_t &block_col) {
+        const int first = tile / (GROUP * cols) * GROUP;
+        const int height = min(GROUP, rows - first);
+        block_row = static_cast<index_t>(first + tile % (GROUP * cols) % height) * BM;
+        block_col = static_cast<index_t>(tile % (GROUP * cols) / height) * BN;
+    };
+    const int warpgroup = threadIdx.x / 128;
+    int stage = 0;  // the place in the ring,
+    int turn = 0;   // and how often it was passed: 0, 1, 0, 1 ...
+    const auto pass = [&](int places) {
+        stage += places;
+        if (stage >= STAGES) {
+            stage -= STAGES;
+            turn ^= 1;
+        }
+    };
+
+    if (warpgroup == 0) {
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 56;");
+        // One thread starts all copies.
+        if (threadIdx.x == 0) {
+            for (int tile = blockIdx.x; tile < rows * cols; tile += gridDim.x) {
+                index_t block_row, block_col;
+                place_of(tile, block_row, block_col);
+                for (int phase = 0; phase < phases; ++phase) {
+                    const int kk = phase * BK;
+                    wait(empty[stage], turn ^ 1);  // what is new counts as empty
+                    arrive_and_expect(came[stage], sizeof(phase_t));
+                    copy_box(&tiles[stage].M, M_map, kk, block_row, came[stage]);
+#pragma unroll
+                    for (int col = 0; col < BN; col += LINE)
+                        copy_box(&tiles[stage].N[0][col], N_map, block_col + col, kk, came[stage]);
+                    pass(1);
+                }
+            }
+        }
+        // The other warps transpose what has come.
+        if (threadIdx.x >= 32) {
+            const int lane = threadIdx.x % 32, transposer = threadIdx.x / 32 - 1;
+            for (int tile = blockIdx.x; tile < rows * cols; tile += gridDim.x)
+                for (int phase = 0; phase < phases; ++phase) {
+                    wait(came[stage], turn);
+                    for (int half = transposer; half < 2 * BN / LINE; half += TRANSPOSERS)
+                        transpose_half(&tiles[stage].N[0][half / 2 * LINE], half % 2, lane);
+                    publish_stores();
+                    __syncwarp();
+                    if (lane == 0)
+                        arrive(full[stage]);
+                    pass(1);
+                }
+        }
+    } else {
+        asm volatile("setmaxnreg.inc.sync.aligned.u32 224;");
+        // The first rows of P that this warpgroup and this warp compute, in the block's tile.
+        const int lane = threadIdx.x % 32;
+        const int group_row = (warpgroup - 1) * WM;
+        const int warp = threadIdx.x / 32 - 4;
+        const int warp_row = group_row + warp % 4 * 16;
+        output_t (&boxes)[BOXES][16 * SLICE] = shared->boxes[warp];
+        int next_box = 0;
+
+        for (int tile = blockIdx.x; tile < rows * cols; tile += gridDim.x) {
+            index_t block_row, block_col;
+            place_of(tile, block_row, block_col);
+            sum_t sum[TM][TN] = {};
+            settle(sum);
+            for (int phase = 0; phase < phases; ++phase) {
+                wait(full[stage], turn);
+                begin_products();
+#pragma unroll
+                for (int kk = 0; kk < BK; kk += K_STEP)
+#pragma unroll
+                    for (int r = 0; r < TM; r += 2)
+                        multiply_add(descriptor(m_place(tiles[stage], group_row + r * 32, kk), sizeof(tiles[stage].M[0])),
+                                     descriptor(n_place(tiles[stage], kk), sizeof(tiles[stage].N[0])), sum[r], sum[r + 1]);
+                commit_products();
+                // The products of the phase before are there, while those of this one are made: its place is free.
+                wait_for_products<1>();
+                if (phase > 0 && lane == 0)
+                    arrive(empty[stage > 0 ? stage - 1 : STAGES - 1]);
+                pass(1);
+            }
+            // Until the last products are there. A tile's number is never negative, so this waits once. But it is a loop, across which ptxas
+            // moves nothing: ahead of a plain second wait it may convert sums that tensor cores have yet to add to.
+            asm volatile(
+                "{\n"
+                ".reg .pred again;\n"
+                "last:\n"
+                "wgmma.wait_group.sync.aligned 0;\n"
+                "setp.lt.s32 again, %0, 0;\n"
+                "@again bra last;\n"
+                "}" ::"r"(tile) : "memory");
+            if (phases > 0 && lane == 0)
+                arrive(empty[stage > 0 ? stage - 1 : STAGES - 1]);
+            settle(sum);
+            // store: a warp finishes its sums and lays them in a box of shared memory, 16 rows of SLICE columns at a time. The copy engine
+            // stores the boxes, without what lies outside P, while the warp goes on.
+#pragma unroll
+            for (int top = 0; top < TM; top += 2)
+#pragma unroll
+                for (int first = 0; first < TN; first += SLICE / 4) {
+                    const index_t box_row = block_row + warp_row + top * 32, box_col = block_col + first * 4;
+                    output_t *const box = boxes[next_box];
+                    if (lane == 0)
+                        wait_until_stored<BOXES - 1>();  // the box's last content
+                    __syncwarp();
+#pragma unroll
+                    for (int c = first; c < first + SLICE / 4; c += 2) {
+                        const int col = (c - first) * 4 + lane % 4 * 2;  // in the box
+#pragma unroll
+                        for (int r = top; r < top + 2; ++r) {
+                            const int row = r % 2 * 8 + lane / 4;
+                            vector_t<output_t, P_VECTOR> value;
+#pragma unroll
+                            for (int i = 0; i < P_VECTOR; ++i) {
+                                value.element[i] = static_cast<output_t>(sum[r][c + i]);
+                            }
+                            reinterpret_cast<vector_t<output_t, P_VECTOR> &>(in_box(box, row, col)) = value;
+                        }
+                    }
+                    publish_stores();
+                    __syncwarp();
+                    if (lane == 0)
+                        store_box(P_map, box, box_col, box_row);
+                    next_box = (next_box + 1) % BOXES;
+                }
+        }
+        if (lane == 0)
+            wait_until_stored<0>();
+    }
+}
