@@ -132,7 +132,7 @@ static void read_f64(void)
     begin_reading();
     h200.memory_clock_khz = (int32_t)(h200.memory_clock_khz * 0.7);
     read_file(TJ_SOURCE_DIR "/tests/analysis/trials_h100_f64.txt");
-    cr_assert(count == 14, "%d", count);
+    cr_assert(count == 39, "%d", count);
 }
 
 /* Of shapes of f32 that were drawn from seeds; the last two of four were drawn after the fit. */
@@ -240,7 +240,7 @@ Test(trials, the_first_choice_for_odd_lines_is_nearly_the_best, .init = read_odd
 
 Test(trials, the_first_choice_in_f64_is_nearly_the_best, .init = read_f64)
 {
-    expect_small_regret(1.06, 1.2, 1);
+    expect_small_regret(1.035, 1.25, 1);
 }
 
 /* But for 16x4096x4096, of which one bad config was measured and is taken for as good as the best; the choice there is mma. */
