@@ -75,6 +75,7 @@ typedef struct habits {
     double walk_line;    /* cycles of a multiprocessor for each line of the L2 that its copy engine touches */
     double walk_flight;  /* bytes of all blocks that may be on their way at once where more than six stages are, */
     double walk_crowd;   /* and the share of a tile's time that as much again costs */
+    double walk_turn;    /* cycles from a tile's arrival to the end of its transposing, */
     double walk_squares; /* cycles of shared memory for each wavefront of the lanes that transpose tiles */
 } habits;
 
@@ -186,6 +187,7 @@ static const habits walks = {
     .walk_line = 2.8,
     .walk_flight = 18e6,
     .walk_crowd = 0.1,
+    .walk_turn = 1000,
     .walk_squares = 1.8,
 };
 
@@ -341,7 +343,7 @@ static double walk_cycles(const tj_device_facts *facts, const tj_counts *c, cons
     const double transposed = 8 * (double)c->transposed / tiles; /* wavefronts: four of a load, and of a store */
     const double shared = (double)c->work[TJ_PIPE_SHARED] / tiles + laid + (h->walk_squares - 1) * transposed;
     const double lines = h->walk_line * (double)(c->load_m.merged + c->load_n.merged) / tiles;
-    const double wait = c->pack.load.elements > 0 ? h->walk_wait : h->wait;
+    const double wait = (c->pack.load.elements > 0 ? h->walk_wait : h->wait) + (c->transposed > 0 ? h->walk_turn : 0);
     const double in_turn = phases * fmax(h->phase_cycles + products / fmax(1, phases), wait / fmax(1, c->ahead));
     const double most = here * fmax(fmax(products + phases * h->phase_cycles, shared), lines);
     const double flight = c->ahead > 5 ? blocks * c->ahead * (double)c->phase.loads * c->element_bytes : 0;
