@@ -26,6 +26,7 @@ static const struct text {
     int32_t layout; /* of P */
     int numbers, compute;
     int32_t l; /* 0: L */
+    int32_t j; /* 0: J */
 } texts[] = {
     {"tiled", TJ_F32, TJ_ROW_MAJOR, HAS_NAN},
     {"tiled:tile_width=5", TJ_F32, TJ_COL_MAJOR},
@@ -38,6 +39,8 @@ static const struct text {
     {"wgmma:store=boxes,bn=64", TJ_BF16, TJ_ROW_MAJOR},
     {"wgmma:store=lines,bm=64,bn=32", TJ_BF16, TJ_COL_MAJOR, HAS_NAN},
     {"wgmma:store=elements,pingpong=yes", TJ_BF16, TJ_ROW_MAJOR},
+    /* tiles that divide P: nothing stands between the last products and what is made of them */
+    {"wgmma:bm=64,bn=128,multipliers=2,pingpong=yes,store=lines", TJ_BF16, TJ_ROW_MAJOR, USUAL, 0, 128, 128},
     {"planes:bm=64,bn=128", TJ_F32, TJ_ROW_MAJOR, USUAL, TJ_COMPUTE_F32_SPLIT},
     {"planes", TJ_F32, TJ_COL_MAJOR, SPANS, TJ_COMPUTE_F32_SPLIT},
     {"planes", TJ_F32, TJ_ROW_MAJOR, HAS_NAN, TJ_COMPUTE_F32_SPLIT},
@@ -70,21 +73,21 @@ static size_t element_bytes(const struct text *text, int i)
 
 static void make_product(tj_context *context, const struct text *text, int k, product *q)
 {
-    const int32_t l = text->l ? text->l : L;
-    const size_t size = tj_type_bytes((tj_type)text->type), m = (size_t)(BATCH * J * K), n = (size_t)(BATCH * K * l);
+    const int32_t j = text->j ? text->j : J, l = text->l ? text->l : L;
+    const size_t size = tj_type_bytes((tj_type)text->type), m = (size_t)(BATCH * j * K), n = (size_t)(BATCH * K * l);
     float *numbers = malloc((m > n ? m : n) * sizeof *numbers);
     tj_error err = {TJ_OK, ""};
     int made;
 
     memset(q, 0, sizeof *q);
-    q->problem = (tj_problem)TJ_PROBLEM_INIT(J, k, l, text->type);
+    q->problem = (tj_problem)TJ_PROBLEM_INIT(j, k, l, text->type);
     q->problem.compute = (int16_t)text->compute;
     q->problem.batch = BATCH;
     q->problem.p.layout = (int16_t)text->layout;
     made = tj_epilogue_parse(text->type == TJ_F64 ? expression_of_f64 : expression, &q->problem.epilogue, &err) == TJ_OK;
     q->m = malloc(m * size);
     q->n = malloc(n * size);
-    q->p = malloc((size_t)(BATCH * J * l) * size);
+    q->p = malloc((size_t)(BATCH * j * l) * size);
     tj_fill_random(TJ_F32, numbers, m, 3);
     for (size_t i = 0; i < m; i++)
         numbers[i] = (-0.25F - fabsf(numbers[i])) * (text->numbers == SPANS && i % 2 == 0 ? 0x1p-40F : 1);
@@ -98,10 +101,10 @@ static void make_product(tj_context *context, const struct text *text, int k, pr
     q->x = (tj_operands)TJ_OPERANDS_INIT;
     made = made && tj_buffer_create(context, m * size, &q->dm, &err) == TJ_OK &&
            tj_buffer_create(context, n * size, &q->dn, &err) == TJ_OK &&
-           tj_buffer_create(context, (size_t)(BATCH * J * l) * size, &q->dp, &err) == TJ_OK &&
+           tj_buffer_create(context, (size_t)(BATCH * j * l) * size, &q->dp, &err) == TJ_OK &&
            tj_buffer_write(q->dm, 0, q->m, m * size, &err) == TJ_OK && tj_buffer_write(q->dn, 0, q->n, n * size, &err) == TJ_OK;
     for (int i = 0; i < OUTPUTS && made; i++) {
-        q->bytes[i] = (size_t)(by_rows[i] ? J : l) * BATCH * element_bytes(text, i);
+        q->bytes[i] = (size_t)(by_rows[i] ? j : l) * BATCH * element_bytes(text, i);
         q->output[i] = malloc(q->bytes[i]);
         made = tj_buffer_create(context, q->bytes[i], &q->d[i], &err) == TJ_OK;
         q->x.with[i].address = made ? tj_buffer_address(q->d[i]) : NULL;
