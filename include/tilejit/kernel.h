@@ -107,6 +107,9 @@ TJ_API TJ_MUST_CHECK tj_status tj_kernel_load(tj_context *context, const tj_sour
  * nothing except a workspace that operands leave out. k = 0 gives beta * C, and then m and n need no address unless they are
  * arrays of pointers; j and l are at least 1. The stream must exist: the driver itself does not survive a destroyed one.
  *
+ * Work behind it in the stream begins when P is there, with one exception that CUDA makes: a kernel that is itself launched with
+ * programmatic stream serialization may begin earlier, and has to wait (cudaGridDependencySynchronize) before it reads P.
+ *
  * NULL:    stream (the legacy default stream) and err may be NULL.
  * Threads: any, several at once.
  * Errors:  TJ_ERR_INVALID_ARGUMENT: a NULL or misaligned pointer, an alpha or beta that the product cannot take, an extent that breaks a promise or for which the kernel lacks
