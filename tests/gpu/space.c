@@ -24,7 +24,7 @@
 
 #include <tilejit/tuner.h>
 
-enum { CHUNK = 96, MAX_THREADS = 32, DRAWS = 2000 };
+enum { CHUNK = 96, MAX_THREADS = 32, DRAWS = 20000 };
 
 static const char NAME[] = "space";
 static int is_small, asked_way = WAYS; /* WAYS: draw one */
