@@ -407,19 +407,10 @@ static bool lacks_fence(const emu_block *block, const emu_global_state *state)
 
 /* What an access of global memory finds wrong; the first that holds is said. */
 typedef struct global_conflicts {
-    bool is_early;   /* the launch ahead may not have come to it yet */
-    bool is_written; /* which is right for a write of the same value */
+    bool is_written_ahead, is_read_ahead; /* by the launch ahead, which may not have come to it yet */
+    bool is_written;                      /* which is right for a write of the same value */
     bool lacks_fence, is_read;
 } global_conflicts;
-
-/* Does the launch ahead write what this warp, which has not waited for it, accesses, or read what it writes? */
-static bool is_early(const emu_warp *warp, const emu_global_state *state, bool is_write)
-{
-    const uint32_t ahead = (uint32_t)warp->block->launch->number - 1;
-
-    return emu_is_early(warp) &&
-           ((state->writer && state->write_launch == ahead) || (is_write && state->reader && state->read_launch == ahead));
-}
 
 static global_conflicts global_conflicts_of(const emu_warp *warp, const emu_global_state *state, uint16_t thread, bool is_write,
                                             bool is_atomic)
@@ -430,9 +421,11 @@ static global_conflicts global_conflicts_of(const emu_warp *warp, const emu_glob
     const bool was_read = state->reader && state->read_launch == launch;
     const bool wrote_itself = state->writer == thread && state->write_block == number;
     const bool read_itself = state->reader == thread && state->read_block == number;
+    const bool is_early = emu_is_early(warp);
 
     return (global_conflicts){
-        .is_early = is_early(warp, state, is_write),
+        .is_written_ahead = is_early && state->writer && state->write_launch == launch - 1,
+        .is_read_ahead = is_early && is_write && state->reader && state->read_launch == launch - 1,
         .is_written = was_written && !wrote_itself && !(is_atomic && state->is_atomic) &&
                       !is_ordered(block, state->write_block, state->write_epoch, state->write_fences) &&
                       !(state->write_block == number && is_synced(warp, state->writer, state->write_step, thread)),
@@ -446,11 +439,10 @@ static global_conflicts global_conflicts_of(const emu_warp *warp, const emu_glob
 static void report_global(emu_warp *warp, const emu_inst *inst, int lane, uint64_t address, const global_conflicts *found,
                           bool is_write, bool is_same_value, emu_global_state *byte)
 {
-    if (found->is_early) {
+    if (found->is_written_ahead || found->is_read_ahead) {
         emu_find(warp, inst, CUEMU_RACE_GLOBAL, lane, address,
                  "%s 0x%llx before griddepcontrol.wait: the launch ahead, beside which this one was started, %s it",
-                 is_write ? "writes" : "reads", (unsigned long long)address,
-                 byte->writer && byte->write_launch + 1 == (uint32_t)warp->block->launch->number ? "writes" : "reads");
+                 is_write ? "writes" : "reads", (unsigned long long)address, found->is_written_ahead ? "writes" : "reads");
         byte->writer = byte->reader = 0;
     } else if (found->is_written && !is_same_value) {
         emu_find(warp, inst, CUEMU_RACE_GLOBAL, lane, address, "%s 0x%llx, which thread %u of block %u wrote in this launch",
@@ -508,7 +500,7 @@ void emu_check_global(emu_warp *warp, const emu_inst *inst, int lane, emu_alloca
     for (uint64_t at = start, next; at < end; at = next) {
         emu_global_state *state = state_at(global_states(allocation), at, end, &next);
         const global_conflicts found = global_conflicts_of(warp, state, thread, is_write, is_atomic);
-        if (found.is_early || found.is_written || found.lacks_fence || found.is_read) {
+        if (found.is_written_ahead || found.is_read_ahead || found.is_written || found.lacks_fence || found.is_read) {
             if (next > at + 1) { /* findings are of bytes */
                 state = split(global_states(allocation), at);
                 next = at + 1;
