@@ -119,18 +119,18 @@ static bool is_short(const tj_problem *view)
 {
     const double j = (double)view->j.extent, k = (double)view->k.extent, l = (double)view->l.extent;
     const double m_bytes = j * k * tj_facts_of(view->m.type)->bytes, n_bytes = k * l * tj_facts_of(view->n.type)->bytes;
-    const bool is_one = view->batch == 1 && view->groups.count == 0,
-               is_fixed = view->j.mode == TJ_DIM_FIXED && view->k.mode == TJ_DIM_FIXED && view->l.mode == TJ_DIM_FIXED;
+    const bool is_one = view->batch == 1 && view->groups.count == 0;
 
-    return is_one && is_fixed && 2 * j * k * l <= SHORT_FLOP && m_bytes + n_bytes <= SHORT_BYTES &&
+    return is_one && tj_has_fixed_extents(view) && 2 * j * k * l <= SHORT_FLOP && m_bytes + n_bytes <= SHORT_BYTES &&
            j * l * tj_facts_of(view->p.type)->bytes <= SHORT_P_BYTES;
 }
 
-void tj_step_start_early(const tj_problem *view, tj_template_params *fill, tj_launch_form *form)
+void tj_step_describe_order(const tj_problem *view, tj_template_params *fill, tj_launch_form *form)
 {
     const bool is_early = form->product == 0 && is_short(view);
 
-    tj_template_set_flag(fill, "starts_early", is_early);
     if (is_early)
         tj_step_product(form)->overlaps = 1;
+    tj_template_set_flag(fill, "awaits", is_early || form->product > 0);
+    tj_template_set_flag(fill, "has_dependents", is_early || form->product + 1 < form->steps);
 }

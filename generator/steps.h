@@ -31,10 +31,11 @@ void tj_step_name(const tj_problem *view, const char *what, const char *param, t
 void tj_step_list_args(const tj_problem *view, bool is_swapped, bool reads, bool writes, tj_launch_step *step);
 
 /**
- * Where the product is the first kernel, and so short that launching it takes as long as what it does: let it start beside whatever is
- * ahead in the stream. Its text waits for that before it touches an operand, and lets the next kernel start (`starts_early`).
+ * Say, when all steps are there, whether the product waits for a kernel ahead before it touches an operand (`awaits`), and then lets one
+ * behind start (`has_dependents`). A short product that is the first kernel does both: it may start beside whatever is ahead in the
+ * stream.
  */
-void tj_step_start_early(const tj_problem *view, tj_template_params *fill, tj_launch_form *form);
+void tj_step_describe_order(const tj_problem *view, tj_template_params *fill, tj_launch_form *form);
 
 /** The outputs that the epilogue reduces rows or columns to, for the step that finishes them. */
 void tj_step_list_results(const tj_problem *view, tj_launch_step *step);

@@ -31,6 +31,12 @@ tj_lines tj_problem_lines(const tj_problem *problem, tj_which which);
 /** The same counted in numbers, of which a stored element may hold two. */
 tj_lines tj_problem_number_lines(const tj_problem *problem, tj_which which);
 
+/** Are j, k and l known when the text is made? */
+static inline bool tj_has_fixed_extents(const tj_problem *problem)
+{
+    return problem->j.mode == TJ_DIM_FIXED && problem->k.mode == TJ_DIM_FIXED && problem->l.mode == TJ_DIM_FIXED;
+}
+
 /** One matrix of a problem, to be changed. */
 static inline tj_matrix *tj_matrix_of(tj_problem *problem, tj_which which)
 {

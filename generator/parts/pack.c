@@ -106,8 +106,8 @@ static bool is_fixed(const tj_matrix *x, bool is_batched)
 tj_status tj_pack_check(const tj_problem *view, const tj_pack *pack, int32_t splits, const char *asked, const char *remedy,
                         tj_error *err)
 {
-    const bool are_fixed = view->j.mode == TJ_DIM_FIXED && view->k.mode == TJ_DIM_FIXED && view->l.mode == TJ_DIM_FIXED &&
-                           view->batch > 0 && is_fixed(&view->m, view->batch > 1) && is_fixed(&view->n, view->batch > 1);
+    const bool are_fixed = tj_has_fixed_extents(view) && view->batch > 0 && is_fixed(&view->m, view->batch > 1) &&
+                           is_fixed(&view->n, view->batch > 1);
     int64_t bytes;
 
     if (!tj_pack_is_any(pack))

@@ -112,7 +112,7 @@ typedef struct tj_launch_step {
     int32_t splits;     /**< TJ_GRID_TILES, TJ_GRID_WALK: blocks that share the k of a tile of P; 0 and 1: one has all of it */
     int32_t cluster[3]; /**< blocks of a cluster along x, y, z, 0 and 1: one. The grid is rounded up to whole clusters */
     int32_t overlaps;   /**< 1: where its target lets it (TJ_FEATURE_DEPENDENTS), the text itself waits for
-                                     the step ahead, so that this step may be launched beside it */
+                                     the kernel ahead in the stream, so that this step may be launched beside it */
     int32_t sums_in_registers;    /**< 1: a thread keeps many sums in registers. A kernel for which the compiler found too few
                                              of them is never launched (TJ_ERR_SPILLS) */
     int64_t static_shared_bytes;  /**< declared in the text */

@@ -70,12 +70,12 @@ mma(  //@ kernel for mma
 {
     extern __shared__ phase_t tiles[];
 
-    //@ if packs or starts_early
+    //@ if awaits
     #include "parts/awaits.cuh"  //@ include
     //@ end
     #include "parts/derived.cuh"  //@ include
     #include "parts/product.cuh"  //@ include
-    //@ if splits_k or reduces or starts_early
+    //@ if has_dependents
     //@| #include "parts/dependents.cuh"  //@ include
     //@ end
     #include "parts/blocks.cuh"  //@ include

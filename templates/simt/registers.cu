@@ -32,12 +32,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 simt(  //@ kernel for simt
     #include "parts/parameters.cuh"  //@ include
 {
-    //@ if starts_early
+    //@ if awaits
     //@| #include "parts/awaits.cuh"  //@ include
     //@ end
     #include "parts/derived.cuh"  //@ include
     #include "parts/product.cuh"  //@ include
-    //@ if splits_k or reduces or starts_early
+    //@ if has_dependents
     //@| #include "parts/dependents.cuh"  //@ include
     //@ end
     #include "simt/block.cuh"  //@ include

@@ -64,12 +64,12 @@ skinny(  //@ kernel for skinny
     //@| __shared__ float kept[REDUCTIONS][OUTPUTS];  // what the epilogue makes of the rows that are finished at once  //@ real_t for float
     //@ end
 
-    //@ if starts_early
+    //@ if awaits
     //@| #include "parts/awaits.cuh"  //@ include
     //@ end
     #include "parts/derived.cuh"  //@ include
     #include "parts/product.cuh"  //@ include
-    //@ if splits_k or reduces or starts_early
+    //@ if has_dependents
     //@| #include "parts/dependents.cuh"  //@ include
     //@ end
     // This block's part of P begins here.

@@ -90,12 +90,12 @@ strip(  //@ kernel for strip
 {
     extern __shared__ ring_t rings[];
 
-    //@ if starts_early
+    //@ if awaits
     //@| #include "parts/awaits.cuh"  //@ include
     //@ end
     #include "parts/derived.cuh"  //@ include
     #include "parts/product.cuh"  //@ include
-    //@ if splits_k or starts_early
+    //@ if has_dependents
     //@| #include "parts/dependents.cuh"  //@ include
     //@ end
     //@ if rows_on_y

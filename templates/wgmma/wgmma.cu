@@ -86,12 +86,8 @@ wgmma(  //@ kernel for wgmma
     #include "parts/derived.cuh"  //@ include
     //@ if splits_k
     //@| W += static_cast<long long>(blockIdx.z) * j * l;
-    //@| #include "parts/dependents.cuh"  //@ include
     //@ else
     #include "parts/output.cuh"  //@ include
-    //@ end
-    //@ if reduces
-    //@| #include "parts/dependents.cuh"  //@ include
     //@ end
     if (threadIdx.x == 0) {
         for (int stage = 0; stage < STAGES; ++stage) {
@@ -110,10 +106,10 @@ wgmma(  //@ kernel for wgmma
         publish_barriers();
     }
     __syncthreads();
-    //@ if packs or starts_early
+    //@ if awaits
     #include "parts/awaits.cuh"  //@ include
     //@ end
-    //@ if starts_early
+    //@ if has_dependents
     //@| #include "parts/dependents.cuh"  //@ include
     //@ end
 

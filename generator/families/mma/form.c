@@ -868,7 +868,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_template_set(fill, "products", view->scale_k > 0 ? "part" : "sum");
     tj_template_set(fill, "phase_k", s.splits > 1 ? "(k_begin + phase * BK)" : "phase * BK");
     tj_pack_describe(view, &pack, fill, form);
-    tj_step_start_early(view, fill, form);
+    tj_step_describe_order(view, fill, form);
     if (!fill)
         return NULL;
     tj_template_set_int(fill, "bm", s.bm);

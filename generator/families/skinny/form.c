@@ -444,7 +444,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_template_set_flag(fill, "may_be_empty", s.splits > 1 || view->k.mode == TJ_DIM_ANY || view->k.extent == 0);
     tj_split_describe(view, s.splits, fill, form);
     tj_reductions_describe(view, &slots, fill, form);
-    tj_step_start_early(view, fill, form);
+    tj_step_describe_order(view, fill, form);
     tj_scales_describe(view, TJ_SCALES_IN_TURN, s.splits, fill);
     form->step[0].block_x = s.lanes * s.slices;
     form->step[0].block_y = 1;

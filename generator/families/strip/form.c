@@ -333,7 +333,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     form->step[0].rows_on_x = config->value[ROWS] == TJ_ROWS_ON_X;
     form->step[0].dynamic_shared_bytes = shared_bytes(view, &s);
     tj_reductions_describe(view, &slots, fill, form);
-    tj_step_start_early(view, fill, form);
+    tj_step_describe_order(view, fill, form);
     form->needs |= TJ_FEATURE_CP_ASYNC;
     form->align[TJ_MATRIX_M] = form->align[TJ_MATRIX_N] = TJ_STRIP_CHUNK;
     return "strip/strip.cu";

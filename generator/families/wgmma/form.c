@@ -153,10 +153,16 @@ static bool lies_along_k(const tj_problem *view, bool is_m)
     return is_m ? view->m.layout == TJ_ROW_MAJOR : view->n.layout == TJ_COL_MAJOR;
 }
 
+/* Across k, where tensor cores take elements of that size along it alone. */
+static bool lies_wrong(const tj_problem *view, const tj_wgmma_shape *s, bool is_m)
+{
+    return s->element_bytes != 2 && !lies_along_k(view, is_m);
+}
+
 /* On its way to the workspace. */
 static bool packs_transposed(const tj_problem *view, const tj_wgmma_shape *s, bool is_m)
 {
-    return packs(s, is_m) && s->element_bytes != 2 && !lies_along_k(view, is_m);
+    return packs(s, is_m) && lies_wrong(view, s, is_m);
 }
 
 tj_wgmma_tile tj_wgmma_tile_of(const tj_problem *view, const tj_wgmma_shape *s, bool is_m)
@@ -314,12 +320,7 @@ static bool has_map(const tj_problem *view, const tj_wgmma_shape *s, bool is_m)
 /* And does it come in a form that the tensor cores take? */
 static bool is_mapped(const tj_problem *view, const tj_wgmma_shape *s, bool is_m)
 {
-    return has_map(view, s, is_m) && (s->element_bytes == 2 || lies_along_k(view, is_m) || transposes(s, is_m));
-}
-
-static bool lies_wrong(const tj_problem *view, const tj_wgmma_shape *s, bool is_m)
-{
-    return s->element_bytes != 2 && !lies_along_k(view, is_m);
+    return has_map(view, s, is_m) && (transposes(s, is_m) || !lies_wrong(view, s, is_m));
 }
 
 static bool has_squares(const tj_wgmma_shape *s, bool is_m)
@@ -378,12 +379,12 @@ static tj_status check_operand(const tj_problem *view, const tj_wgmma_shape *s, 
             "dimensions), or use family mma",
             tj_facts_of(tj_widened_type(view, which))->name, letter, tj_facts_of(tj_problem_matrix(view, which)->type)->name,
             is_m ? 'm' : 'n');
-    if (s->element_bytes != 2 && !lies_along_k(view, is_m) && !transposes(s, is_m))
+    if (lies_wrong(view, s, is_m) && !transposes(s, is_m))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "family wgmma takes %s along k alone, and neighbours of %c in memory lie across it: give it %s, pack it "
-                       "(pack=%c, which needs fixed dimensions), %sor use family mma",
+                       "(pack=%c, which needs fixed dimensions), transpose it (transpose=%c), or use family mma",
                        s->element_bytes == 4 ? "tf32" : "elements of 8 bits", letter, is_m ? "row-major" : "column-major",
-                       is_m ? 'm' : 'n', is_m ? "transpose it (transpose=m), " : "transpose it (transpose=n), ");
+                       is_m ? 'm' : 'n', is_m ? 'm' : 'n');
     return tj_fail(
         err, TJ_ERR_INVALID_ARGUMENT,
         "family wgmma copies %c by a tensor map, so its lines and the products of a batch must begin at multiples of "
@@ -672,7 +673,6 @@ static void describe_map(const tj_problem *view, const tj_wgmma_shape *s, const 
                                             : "blockIdx.z, ",
                    came);
     tj_template_set(fill, is_m ? "m_product" : "n_product", product);
-    tj_template_set(fill, "came", came);
 }
 
 /* Is every value that the extent can take? */
@@ -782,7 +782,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_split_describe(view, s.splits, fill, form);
     tj_reductions_describe(view, &slots, fill, form);
     tj_pack_describe(view, &pack, fill, form);
-    tj_step_start_early(view, fill, form);
+    tj_step_describe_order(view, fill, form);
     tj_widen_describe(view, (tj_widen_copies){0}, tj_widens_weights(view->m.type, view->n.type), fill);
     describe_map(view, &s, &pack, true, fill, form);
     describe_map(view, &s, &pack, false, fill, form);
@@ -802,6 +802,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_template_set_int(fill, "blocks", s.blocks);
     tj_template_set_int(fill, "group", s.group);
     tj_template_set_flag(fill, "squares", transposes_any(&s));
+    tj_template_set(fill, "came", transposes_any(&s) ? "came" : "full");
     tj_template_set_flag(fill, "square_bytes", transposes_any(&s) && s.element_bytes == 1);
     tj_template_set_int(fill, "bringer_registers", bringer_registers(&s));
     tj_template_set_flag(fill, "moves_registers", tj_moves_registers(s.blocks, s.multipliers));
