@@ -46,6 +46,8 @@ Test(wgmma, says_which_constraint_does_not_hold)
         {CUBES(256, .m.type = TJ_S8), "wgmma:bn=64,transpose=n", "squares of 128 x 128: use a multiple of 128, or pack=n"},
         {CUBES(256, .m.type = TJ_E4M3, .compute = TJ_COMPUTE_F32_FP8), "wgmma:bm=64,bn=128,blocks=2", NULL}, /* packed */
         {CUBES(256, .compute = TJ_COMPUTE_TF32), "wgmma:pack=n,transpose=n", "pack=n and transpose=n both name N"},
+        {CUBES(256, .m.type = TJ_S8, .m.layout = TJ_COL_MAJOR), "wgmma:bm=256,bn=16,blocks=2,pack=n,transpose=m",
+         "2 blocks with 2 multipliers leave a thread 80 registers, and one that transposes takes 104: use fewer blocks"},
         {CUBES(256, .compute = TJ_COMPUTE_TF32), "wgmma:bn=48,transpose=n", "use a multiple of 32, or pack=n"},
         {PROBLEM(.j = {FIXED(256)}, .k = {FIXED(256)}, .l = {FIXED(255)}, .compute = TJ_COMPUTE_TF32), "wgmma:transpose=n",
          "copies N by a tensor map"},

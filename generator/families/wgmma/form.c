@@ -94,6 +94,7 @@ static const char *const constraints[] = {
     "store=boxes: so it is with P, whose columns are whole 16 bytes; no beta, no splits, no groups",
     "BM is a multiple of 64 times multipliers, with pingpong=yes of 64; BN of 16",
     "a thread that multiplies has registers for its sums and 32 more: block tiles of at most 128 x 256, 256 x 192 or 192 x 192",
+    "a thread that transposes has 56 registers in tf32, 104 in types of 8 bits",
     "pingpong=yes: block tiles of at most 64 x 256, 128 x 192 or 192 x 128",
     "the stages fit the 227 KiB of shared memory that a multiprocessor has for its blocks",
     TJ_SPLITS_CONSTRAINT,
@@ -352,6 +353,7 @@ static tj_status check_transpose(const tj_problem *view, const tj_wgmma_shape *s
 static bool can_transpose(const tj_problem *view, const tj_wgmma_shape *s, bool is_m)
 {
     return lies_wrong(view, s, is_m) && has_map(view, s, is_m) && has_squares(s, is_m) && !packs(s, is_m) &&
+           transposer_registers(s) <= tj_registers_left(s->blocks, s->threads) &&
            tj_wgmma_sum_registers(s) + OTHER_REGISTERS <=
                tj_multiplier_registers(s->blocks, s->multipliers, transposer_registers(s));
 }
@@ -430,6 +432,11 @@ static tj_status check_tiles(const tj_wgmma_shape *s, tj_error *err)
             "bn is %d, and the %d sums of one product do not fit the %d registers with which the threads of %d blocks "
             "begin: use at most %d",
             s->bn, s->bn / 2, each, s->blocks, (each - INSTRUCTION_REGISTERS) * 2 / 16 * 16);
+    if (bringer_registers(s) > each) /* it can only give registers back */
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "%d blocks with %d multipliers leave a thread %d registers, and one that transposes takes %d: use fewer "
+                       "blocks, fewer multipliers, or pack",
+                       s->blocks, s->multipliers, each, bringer_registers(s));
     if (needed <= left)
         return TJ_OK;
     return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
