@@ -65,14 +65,18 @@ typedef struct habits {
     /* of blocks that walk the tiles of P */
     double walk_wait;    /* cycles until the L2 answers: `wait`, of what a kernel ahead has just packed */
     double walk_start;   /* cycles from a block's start to its first product */
-    double walk_rate;    /* share of the tensor pipe's peak that products reach */
+    double walk_rate;    /* share of the tensor pipe's peak that products reach, */
+    double walk_heat;    /* and so much longer they take where power bounds the clock: in a launch that goes on for long, */
+    double walk_warm;    /* of which so many cycles of products are half the way there */
+    double walk_add;     /* cycles of a phase whose sums are waited for, and added to those of all of them */
     double walk_store;   /* cycles from a tile's last product to the first of the next, where one part of a block does both */
     double walk_round;   /* operations that rounding and storing a sum counts as */
     double walk_finish;  /* cycles of all its lanes for each operation of the epilogue's expression, */
     double walk_alone;   /* and where one warpgroup finishes while another multiplies, */
     double walk_hidden;  /* whose products so many operations of each sum hide behind */
     double walk_lanes;   /* cycles for each request of lanes that take P from shared memory and store it */
-    double walk_line;    /* cycles of a multiprocessor for each line of the L2 that its copy engine touches */
+    double walk_line;    /* cycles of a multiprocessor for each line of the L2 that its copy engine touches, */
+    double walk_packed;  /* and so many times as many where a kernel ahead has just written it */
     double walk_flight;  /* bytes of all blocks that may be on their way at once where more than six stages are, */
     double walk_crowd;   /* and the share of a tile's time that as much again costs */
     double walk_turn;    /* cycles from a tile's arrival to the end of its transposing, */
@@ -178,16 +182,20 @@ static const habits walks = {
     .walk_wait = 1200,
     .walk_start = 2040,
     .walk_rate = 0.892,
+    .walk_heat = 0.2,
+    .walk_warm = 20000,
+    .walk_add = 200,
     .walk_store = 130,
     .walk_round = 0.37,
     .walk_finish = 1.5,
     .walk_alone = 1.8,
     .walk_hidden = 7,
     .walk_lanes = 2.4,
-    .walk_line = 2.8,
+    .walk_line = 2.5,
+    .walk_packed = 1.35,
     .walk_flight = 18e6,
     .walk_crowd = 0.1,
-    .walk_turn = 1000,
+    .walk_turn = 2000,
     .walk_squares = 1.8,
 };
 
@@ -339,13 +347,17 @@ static double walk_cycles(const tj_device_facts *facts, const tj_counts *c, cons
     const double blocks = fmin(tiles, sms * fmin(resident, c->walkers)), here = ceil(blocks / sms),
                  turns = ceil(tiles / blocks);
     const double laid = (double)(c->shared_load.wavefronts + c->shared_store.wavefronts) / tiles;
-    const double products = (double)c->work[c->pipe] / tiles / product_rate(facts, c, peaks) / h->walk_rate;
+    const double cool = (double)c->work[c->pipe] / tiles / product_rate(facts, c, peaks) / h->walk_rate;
+    const double products = cool * (1 + h->walk_heat * turns * cool / (turns * cool + h->walk_warm));
     const double transposed = 8 * (double)c->transposed / tiles; /* wavefronts: four of a load, and of a store */
     const double shared = (double)c->work[TJ_PIPE_SHARED] / tiles + laid + (h->walk_squares - 1) * transposed;
-    const double lines = h->walk_line * (double)(c->load_m.merged + c->load_n.merged) / tiles;
-    const double wait = (c->pack.load.elements > 0 ? h->walk_wait : h->wait) + (c->transposed > 0 ? h->walk_turn : 0);
-    const double in_turn = phases * fmax(h->phase_cycles + products / fmax(1, phases), wait / fmax(1, c->ahead));
-    const double most = here * fmax(fmax(products + phases * h->phase_cycles, shared), lines);
+    const bool is_packed = c->pack.load.elements > 0;
+    const double line = is_packed ? h->walk_line * h->walk_packed : h->walk_line;
+    const double lines = line * (double)(c->load_m.merged + c->load_n.merged) / tiles;
+    const double wait = (is_packed ? h->walk_wait : h->wait) + (c->transposed > 0 ? h->walk_turn : 0);
+    const double made = products + phases * (h->phase_cycles + (c->sums > 0 ? h->walk_add : 0));
+    const double in_turn = fmax(made, phases * wait / fmax(1, c->ahead));
+    const double most = here * fmax(fmax(made, shared), lines);
     const double flight = c->ahead > 5 ? blocks * c->ahead * (double)c->phase.loads * c->element_bytes : 0;
     const double crowd = 1 + h->walk_crowd * fmax(0, flight / h->walk_flight - 1);
     const double tile = soft_maximum(most, in_turn, h->sharpness) * crowd;

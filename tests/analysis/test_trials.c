@@ -270,8 +270,8 @@ Test(trials, hoppers_tensor_cores_are_chosen_where_there_is_work_for_them, .init
     }
 }
 
-/* On an H100 gelu adds 16 to 22 us to 4096^3 in bf16, gelu_tanh 4 to 8, with two warpgroups that take turns as well as without; and the
- * tiles that are best without an epilogue, 128 x 256, are so with one. */
+/* On an H100 gelu adds 16 to 22 us to 4096^3 in bf16, gelu_tanh 4 to 8, with two warpgroups that take turns as well as without; and on an
+ * H200 the tiles that are best without an epilogue, 128 x 128 in turns, are so with gelu_tanh, and as good as any with gelu. */
 Test(trials, an_expression_does_not_hide_behind_products, .init = read_walks)
 {
     static const char *const configs[] = {"wgmma:bm=128,bn=128", "wgmma:bm=128,bn=192", "wgmma:bm=128,bn=128,pingpong=yes",
@@ -301,7 +301,7 @@ Test(trials, an_expression_does_not_hide_behind_products, .init = read_walks)
         cr_assert(tj_choose(NULL, &fused.problem, &h200, &chosen, NULL, &err) == TJ_OK, "%s", err.message);
         cr_assert(tj_config_resolve(&fused.problem, &chosen, &err) == TJ_OK, "%s", err.message);
         tj_config_print(&chosen, text);
-        cr_expect(strncmp(text, "wgmma:bm=128,bn=256,", 20) == 0, "%s: %s", rows[i].epilogue, text);
+        cr_expect(strncmp(text, "wgmma:bm=128,bn=128,multipliers=2,pingpong=yes,", 47) == 0, "%s: %s", rows[i].epilogue, text);
     }
 }
 
