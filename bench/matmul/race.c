@@ -86,6 +86,29 @@ static int start(const bench *b, runner *r, tj_error *err)
     return clock_try(b->clock, queue, r, err) && clock_capture(b->clock, queue, r, r->x->sets, &r->samples, err);
 }
 
+/* The clock of a device at its power limit falls by a tenth in the middle of a race. What slows a whole round down is no contender's
+ * doing, and a median of so few rounds would fall before that for one of them and behind it for another: so each round's times are
+ * scaled to the pace of the usual round, their geometric mean. */
+static void even_out(runner *const *order, int count, int rounds)
+{
+    double pace[MOST_ROUNDS], sorted[MOST_ROUNDS], usual;
+
+    for (int round = 0; round < rounds; round++) {
+        double logs = 0;
+
+        for (int i = 0; i < count; i++) {
+            if (order[i]->us[round] <= 0)
+                return;
+            logs += log(order[i]->us[round]);
+        }
+        sorted[round] = pace[round] = exp(logs / count);
+    }
+    usual = median(sorted, (size_t)rounds);
+    for (int round = 0; round < rounds; round++)
+        for (int i = 0; i < count; i++)
+            order[i]->us[round] *= usual / pace[round];
+}
+
 /* Rounds over the runners, each going first in its turn. The round before the first is not kept. */
 static int run_rounds(const bench *b, runner *const *order, int count, int rounds, tj_error *err)
 {
@@ -99,6 +122,8 @@ static int run_rounds(const bench *b, runner *const *order, int count, int round
             if (round >= 0)
                 r->us[round] = us;
         }
+    if (count > 0)
+        even_out(order, count, rounds);
     return 1;
 }
 

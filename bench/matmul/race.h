@@ -4,7 +4,7 @@
  *
  * Every contender computes over the same operands: sets of M, N and P in device memory, together larger than three L2 caches, that
  * launches take in turn, so that each finds the L2 cold. The rounds go through the contenders in an order that rotates; a time is the
- * median over the rounds.
+ * median over the rounds, of which what slows all contenders of a round down is taken out.
  */
 #ifndef BENCH_RACE_H
 #define BENCH_RACE_H
