@@ -8,6 +8,8 @@
  * LAYOUTS are those of M, N and P, such as rcr; r: row-major, as they are without.
  * space texts ...: the same, but of all the configs whose texts are alike the first alone. What the text's first line says of the
  * request does not count, nor does BLOCKS, which PTX holds in a directive to ptxas alone (tests/compile/test_compile_targets.c).
+ * Nor does how far a number is past what the problem has: STAGES of more phases than k has and one, of which the rest stays empty,
+ * and GROUP of more blocks than P has along either side.
  *
  * On the emulator tests/CMakeLists.txt walks the texts of small problems, whole, for each type and each layout of M and N; those of
  * f16 and of 8 bits with either P. Their tiles are small: of mma 16 wide, by rows in s8 and e4m3 up to 32. Larger ones are drawn.
@@ -196,14 +198,49 @@ static int parse_problem(const char *text, tj_problem *problem)
     return 1;
 }
 
-/* Of a text without its first line and the one that says BLOCKS. */
-static uint64_t digest_text(const char *text)
+/* Of "constexpr int NAME = value;", where the text has it. */
+static char *find_constant(char *text, const char *name, int64_t *value)
 {
-    const char *const first = strchr(text, '\n'), *const blocks = strstr(text, "\nconstexpr int BLOCKS = ");
+    char begin[40], *line;
 
-    if (!blocks)
-        return digest(first, strlen(first));
-    return digest(first, (size_t)(blocks - first)) * 31 + digest(strchr(blocks + 1, '\n'), strlen(strchr(blocks + 1, '\n')));
+    snprintf(begin, sizeof begin, "\nconstexpr int %s = ", name);
+    line = strstr(text, begin);
+    *value = line ? strtoll(line + strlen(begin), NULL, 10) : 0;
+    return line ? line + 1 : NULL;
+}
+
+static void leave_out(char *line)
+{
+    memset(line, ' ', strcspn(line, "\n"));
+}
+
+static int64_t parts_of(int64_t extent, int64_t part)
+{
+    return part > 0 ? (extent + part - 1) / part : extent;
+}
+
+/* Of a text without what it has in common with others that do the same. */
+static uint64_t digest_text(const char *generated, const tj_problem *p)
+{
+    char *const text = strdup(strchr(generated, '\n')), *blocks, *stages, *group;
+    int64_t value, most_stages, most_rows, bm, bn, bk;
+    uint64_t of_text;
+
+    find_constant(text, "BM", &bm);
+    find_constant(text, "BN", &bn);
+    find_constant(text, "BK", &bk);
+    blocks = find_constant(text, "BLOCKS", &value);
+    stages = find_constant(text, "STAGES", &most_stages);
+    group = find_constant(text, "GROUP", &most_rows);
+    if (blocks)
+        leave_out(blocks);
+    if (stages && most_stages > parts_of(p->k.extent, bk) + 1)
+        leave_out(stages);
+    if (group && most_rows > parts_of(p->j.extent, bm) && most_rows > parts_of(p->l.extent, bn))
+        leave_out(group);
+    of_text = digest(text, strlen(text));
+    free(text);
+    return of_text;
 }
 
 static int is_new_text(const request *one)
@@ -214,7 +251,7 @@ static int is_new_text(const request *one)
 
     if (!expect(tj_generate(&one->asked, &one->config, &source, &err) == TJ_OK, "%s: %s", one->label, err.message))
         return 0;
-    new_one = digest_text(tj_source_text(source));
+    new_one = digest_text(tj_source_text(source), &one->asked);
     tj_source_free(source);
     for (size_t i = 0; i < text_count; i++)
         if (texts[i] == new_one)
