@@ -145,6 +145,14 @@ static void read_drawn_f32(void)
     cr_assert(count == 120, "%d", count);
 }
 
+/* Of f32 products with few columns or rows, which strip computes. */
+static void read_strips(void)
+{
+    begin_reading();
+    read_file(TJ_SOURCE_DIR "/tests/analysis/trials_h200_strip.txt");
+    cr_assert(count == 3, "%d", count);
+}
+
 /* Of odd lines, which are packed, and whose P the lanes store. */
 static void read_odd(void)
 {
@@ -231,6 +239,11 @@ Test(trials, the_first_choice_for_drawn_shapes_of_bf16_is_not_far_from_the_best,
 Test(trials, the_first_choice_for_drawn_shapes_of_f32_is_nearly_the_best, .init = read_drawn_f32)
 {
     expect_small_regret(1.045, 1.45, 10);
+}
+
+Test(trials, the_first_choice_for_strips_is_nearly_the_best, .init = read_strips)
+{
+    expect_small_regret(1.02, 1.03, 0);
 }
 
 Test(trials, the_first_choice_for_odd_lines_is_nearly_the_best, .init = read_odd)

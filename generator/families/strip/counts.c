@@ -161,6 +161,7 @@ void tj_strip_count(const tj_problem *view, const tj_config *config, tj_counts *
     counts->chain_fma = s.tm * s.tn * s.vector;
     counts->waits = 1;
     counts->streams = 1;
+    counts->warps_alone = 1;
     counts->ahead = s.stages - 1;
     estimate_registers(&s, tj_config_get(config, "blocks"), counts);
     if (phases > 0) {
