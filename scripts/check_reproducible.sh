@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# check_reproducible.sh [BUILD_TYPE]: the sources, built for release in two places and installed into two prefixes, give the same bytes, file
-# by file.
+# check_reproducible.sh [BUILD_TYPE [CMAKE_OPTION...]]: the sources, built for release in two places and installed into two prefixes, give
+# the same bytes, file by file.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/common.sh
@@ -12,7 +12,7 @@ for place in here somewhere/further/away; do
     copy_sources "$work/$place/source"
     build=$work/$place/source/build/release
     [ $place = here ] || build=$work/$place/b # within the sources, and beside them
-    cmake -G Ninja -S "$work/$place/source" -B "$build" -DCMAKE_BUILD_TYPE="${1:-Release}" -DTILEJIT_TESTS=OFF -DTILEJIT_GPU_TESTS=ON >/dev/null
+    cmake -G Ninja -S "$work/$place/source" -B "$build" -DCMAKE_BUILD_TYPE="${1:-Release}" -DTILEJIT_TESTS=OFF -DTILEJIT_GPU_TESTS=ON "${@:2}" >/dev/null
     installed=(tilejit tilejit_static tilejit_installed tilejit_emulator tilejit_texts)
     ! grep -q '^build tilejit_fleet:' "$build/build.ninja" || installed+=(tilejit_fleet)
     CCACHE_DISABLE=1 cmake --build "$build" --target "${installed[@]}" >/dev/null
