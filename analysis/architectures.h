@@ -5,6 +5,8 @@
 #ifndef TJ_ANALYSIS_ARCHITECTURES_H
 #define TJ_ANALYSIS_ARCHITECTURES_H
 
+#include <stdbool.h>
+
 #include <tilejit/analysis.h>
 #include <tilejit/source.h>
 
@@ -18,6 +20,7 @@ typedef struct tj_architecture {
     int32_t shared_unit;          /* bytes: shared memory is handed out in pieces of this */
     int32_t fma[TJ_PIPE_ISSUE];   /* multiply-adds a clock, by the pipes of arithmetic; 0: none, or not published */
     double mma_sync;        /* the share of its tensor cores' multiply-adds, but for those of f64, that mma.sync reaches */
+    bool halves;            /* mma.sync multiplies 8-bit floats as halves, so at the rate of these */
     uint32_t features, own; /* tj_feature bits; own: of this capability alone, for code that has its "a" target */
     struct {                /* that has it */
         const char *name;

@@ -48,10 +48,12 @@ typedef struct habits {
     double fetch_cycles; /* from the L2, for each instruction of the text of a phase: once, by the first blocks of a launch */
     double phase_instructions; /* of a warp: addresses, copies' groups, the loop */
     double step_instructions;  /* and those of each step of a phase */
-    double copy_instructions;  /* beside each load or copy of a phase: its address, its edge, its turn */
+    double half_drain; /* cycles that a phase waits for the last products of 8-bit floats, two of halves and an addition each */
+    double copy_instructions; /* beside each load or copy of a phase: its address, its edge, its turn */
     double issue;             /* share of a scheduler's turns that many warps can use: unrolled loops have nearly always work */
     double lone_warp;         /* share of a turn that a scheduler with one warp loses */
     double product_lone_warp; /* the same where products are asked of their pipe */
+    double product_latency;   /* and so many cycles a step more, in which a warp of few products waits for their sums */
     double barrier_loss;      /* of the issue slots, if the only block of a multiprocessor waits for its last warp */
     double fetch_loss;        /* of the issue slots, for a text far longer than FETCH_FREE */
     double shared_passes;     /* of a merged wavefront, where a warp's lanes share what they read */
@@ -146,6 +148,35 @@ static const habits strips = {
 };
 /* mma: a product of tensor cores is one instruction for all its multiply-adds, which no instruction cache is too small for. */
 static const habits tensor = {
+    .start = 560,
+    .warp_start = 22,
+    .wait = 900,
+    .gather_wait = 1250,
+    .half_drain = 150,
+    .shared_wait = 10.5,
+    .phase_cycles = 25,
+    .fetch_cycles = 1.5,
+    .phase_instructions = 1,
+    .step_instructions = 5,
+    .copy_instructions = 0.4,
+    .issue = 0.37,
+    .lone_warp = 0.5,
+    .product_lone_warp = 0.1,
+    .product_latency = 5,
+    .barrier_loss = 0.09,
+    .shared_passes = 1,
+    .pipe_efficiency = 1,
+    .pipe_sharpness = 5,
+    .sharpness = 1.06,
+    .device_sharpness = 8.8,
+    .overlap_blocks = 1.5,
+    .next_kernel = 1400,
+    .workspace_passes = 20,
+};
+
+/* Of tf32, of which no trials were there to fit it anew: an earlier fit to bf16, e4m3, s8 and f16, which first choices of tf32 were
+ * measured to be better with (docs/optimisation-log.md). */
+static const habits tensor_tf32 = {
     .start = 630,
     .warp_start = 22,
     .wait = 770,
@@ -226,6 +257,8 @@ static const habits *habits_of(const tj_counts *c)
 {
     if (c->mma > 0 && c->pipe == TJ_PIPE_TENSOR_F64)
         return &tensor_f64;
+    if (c->mma > 0 && c->pipe == TJ_PIPE_TENSOR_TF32)
+        return &tensor_tf32;
     return c->walkers > 0 ? &walks : c->mma > 0 ? &tensor : c->warps_alone ? &strips : c->streams ? &streams : &plain;
 }
 
@@ -253,6 +286,14 @@ static double sum(const tj_traffic *const *traffic, size_t count, bool is_merged
     return total;
 }
 
+/* Whether mma.sync multiplies 8-bit floats as halves. */
+static bool is_halves(const tj_device_facts *facts, const tj_counts *c)
+{
+    const tj_architecture *architecture = tj_architecture_of(facts);
+
+    return c->halves > 0 && architecture && architecture->halves;
+}
+
 /* What a block waits for where nothing else is there to do. */
 static double latency_of(const tj_device_facts *facts, const tj_counts *c, double step_issue)
 {
@@ -262,8 +303,9 @@ static double latency_of(const tj_device_facts *facts, const tj_counts *c, doubl
     const double chain = (double)c->chain, phases = (double)c->phases;
     const double warps = (double)c->blocks * ceil(c->threads_per_block / 32.0);
     const double requests = (double)c->shared_load.requests / fmax(1, warps * chain);
+    const double drain = is_halves(facts, c) ? h->half_drain : 0;
     const double shared_wait = h->shared_wait + h->request_wait * fmax(0, requests - 2);
-    double cycles = BLOCK_CYCLES + phases * h->phase_cycles + (double)c->waits * first_wait +
+    double cycles = BLOCK_CYCLES + phases * (h->phase_cycles + drain) + (double)c->waits * first_wait +
                     (double)c->barriers / (double)c->blocks * BARRIER_CYCLES;
 
     if (c->ahead == 0)
@@ -301,8 +343,9 @@ static double product_rate(const tj_device_facts *facts, const tj_counts *c, con
 {
     const tj_architecture *architecture = tj_architecture_of(facts);
     const double share = c->mma > 0 && c->pipe != TJ_PIPE_TENSOR_F64 && architecture ? architecture->mma_sync : 1;
+    const tj_pipe pipe = is_halves(facts, c) ? TJ_PIPE_TENSOR_F16 : c->pipe;
 
-    return share * peaks->per_s[c->pipe] / (facts->sm_count * peaks->clock_hz);
+    return share * peaks->per_s[pipe] / (facts->sm_count * peaks->clock_hz);
 }
 
 static block_cycles of_block(const tj_device_facts *facts, const tj_counts *c, const tj_peaks *peaks, double resident)
@@ -314,22 +357,25 @@ static block_cycles of_block(const tj_device_facts *facts, const tj_counts *c, c
     const double blocks = (double)c->blocks, warps = ceil(c->threads_per_block / 32.0), chain = (double)c->chain;
     const double spilled = SPILL_REQUESTS * c->spilled * warps * chain;
     const double copies = h->copy_instructions * sum(global, 2, false);
+    const double halves = is_halves(facts, c) ? (double)c->halves : 0;
     const double lanes = warps * 32 / c->threads_per_block; /* for each thread: those without one take their turn too */
     /* Tensor cores do many at one instruction. */
     const int64_t fma = (c->work[TJ_PIPE_F32] + c->work[TJ_PIPE_F64]) / 2 + c->work[TJ_PIPE_F16] / 4; /* packed: two at once */
-    const double instructions = lanes * (double)(fma + c->sums) / 32 / blocks + (double)(c->mma + c->conversions) / blocks +
+    const double instructions = lanes * (double)(fma + c->sums) / 32 / blocks +
+                                ((double)(c->mma + c->conversions) + halves) / blocks +
                                 (sum(global, globals, false) + copies + sum(shared, 2, false)) / blocks + spilled +
                                 (h->phase_instructions + PIECE_INSTRUCTIONS * c->pieces) * warps * (double)c->phases +
                                 h->step_instructions * warps * chain;
     const double passes = h->shared_passes * (double)c->shared_load.merged + (double)c->shared_store.merged;
     const double clocks = facts->sm_count * peaks->clock_hz; /* of all multiprocessors, in a second */
-    /* A step's multiply-adds of the warps on the busiest of the schedulers. */
-    const double step_issue =
-        c->chain_fma * ceil(warps / TJ_SCHEDULERS) * 2 * 32 * TJ_SCHEDULERS / product_rate(facts, c, peaks);
+    /* A step's multiply-adds of one warp, and of the warps on the busiest of the schedulers. */
+    const double step_products = c->chain_fma * 2 * 32 * TJ_SCHEDULERS / product_rate(facts, c, peaks);
+    const double step_issue = step_products * ceil(warps / TJ_SCHEDULERS);
+    const double product_lone_warp = h->product_lone_warp + h->product_latency / step_products;
     const double in_step = c->pieces == 0 ? 1 - h->barrier_loss / resident : 1;
     const double slots = h->issue / fetch_slowdown(c) * in_step;
     const double efficiency = slots * taking_turns(warps * resident, h->lone_warp);
-    const double of_products = slots * taking_turns(warps * resident, h->product_lone_warp);
+    const double of_products = slots * taking_turns(warps * resident, product_lone_warp);
     block_cycles one = {.latency = latency_of(facts, c, step_issue), .sharpness = h->sharpness};
 
     for (int p = 0; p < TJ_PIPE_ISSUE; p++)
@@ -346,7 +392,7 @@ static block_cycles of_block(const tj_device_facts *facts, const tj_counts *c, c
         one.longest = soft_maximum(one.longest, one.pipe[c->pipe], h->pipe_sharpness);
     for (int p = 0; p < TJ_PIPE_SHARED; p++)
         one.longest = fmax(one.longest, one.pipe[p]);
-    one.alone = fmax(one.longest, chain * step_issue / h->issue / taking_turns(warps, h->product_lone_warp));
+    one.alone = fmax(one.longest, chain * step_issue / h->issue / taking_turns(warps, product_lone_warp));
     return one;
 }
 

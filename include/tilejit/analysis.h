@@ -157,6 +157,7 @@ typedef struct tj_counts {
     int64_t mma;                          /**< products of small matrices that warps ask of the tensor cores (mma.sync) */
     int64_t conversions; /**< instructions of warps that make what tensor cores take of what shared memory holds, or
                                   what it holds of weights */
+    int64_t halves;      /**< instructions of warps beside the products where mma.sync multiplies 8-bit floats as halves */
     int64_t transposed;  /**< requests of shared_load, and as many of shared_store, that transpose tiles */
     int64_t gathered; /**< requests that bring one element a lane, of which several make what shared memory is given at once */
     /** Additions beside the multiply-adds, where several threads or blocks share a sum; and what widens weights in f32, or

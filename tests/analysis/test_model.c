@@ -203,6 +203,32 @@ Test(model, never_predicts_less_than_a_roof_allows)
     }
 }
 
+static double term_of(const char *target, int32_t type, int32_t term)
+{
+    const tj_device_facts facts = named(target);
+    tj_problem problem = TJ_PROBLEM_INIT(2048, 2048, 2048, type);
+    tj_config config;
+    tj_analysis a;
+    tj_error err;
+
+    problem.n.layout = TJ_COL_MAJOR; /* which is loaded alike in all types */
+    cr_assert(tj_config_parse("mma:bm=128,bn=64,steps=4,wm=32,wn=32,splits=1,stages=3", &config, &err) == TJ_OK);
+    cr_assert(tj_analyze(&facts, &problem, &config, 0, 0, &a, &err) == TJ_OK, "%s", err.message);
+    return a.predicted.term_us[term];
+}
+
+/* Integers of 8 bits beside them: as fast where both are multiplied as they are. What a lone warp loses differs a little too. */
+Test(model, takes_8_bit_floats_for_halves_where_mma_sync_does)
+{
+    const double there = term_of("sm_90", TJ_E4M3, TJ_PIPE_TENSOR_FP8) / term_of("sm_90", TJ_S8, TJ_PIPE_TENSOR_S8),
+                 issued = term_of("sm_90", TJ_E4M3, TJ_PIPE_ISSUE) / term_of("sm_90", TJ_S8, TJ_PIPE_ISSUE);
+
+    cr_expect(there > 1.8 && there < 2.3, "%g", there);
+    cr_expect(issued > 2, "%g", issued);
+    cr_expect(fabs(term_of("sm_89", TJ_E4M3, TJ_PIPE_TENSOR_FP8) / term_of("sm_89", TJ_S8, TJ_PIPE_TENSOR_S8) - 1) < 0.01);
+    cr_expect(fabs(term_of("sm_89", TJ_E4M3, TJ_PIPE_ISSUE) / term_of("sm_89", TJ_S8, TJ_PIPE_ISSUE) - 1) < 0.01);
+}
+
 Test(tile, is_chosen_by_the_model_where_the_config_leaves_it_open)
 {
     const tj_device_facts facts = named("sm_90");

@@ -163,6 +163,24 @@ static void read_odd(void)
     cr_assert(count == 6, "%d", count);
 }
 
+/* Of drawn shapes in e4m3, whose N lies by columns. */
+static void read_e4m3(void)
+{
+    begin_reading();
+    read_file(TJ_SOURCE_DIR "/tests/analysis/trials_h200_e4m3.txt");
+    cr_assert(count == 24, "%d", count);
+    for (int i = 0; i < count; i++)
+        shapes[i].problem.n.layout = TJ_COL_MAJOR;
+}
+
+/* Of products with few rows of bf16, as in decoding. */
+static void read_decode(void)
+{
+    begin_reading();
+    read_file(TJ_SOURCE_DIR "/tests/analysis/trials_h200_decode.txt");
+    cr_assert(count == 16, "%d", count);
+}
+
 static double predict(const shape *s, const trial *t)
 {
     tj_config config;
@@ -234,6 +252,16 @@ Test(trials, the_first_choice_for_tensor_cores_is_not_far_from_the_best, .init =
 Test(trials, the_first_choice_for_drawn_shapes_of_bf16_is_not_far_from_the_best, .init = read_drawn)
 {
     expect_small_regret(1.08, 1.8, 26);
+}
+
+Test(trials, the_first_choice_for_drawn_shapes_of_e4m3_is_nearly_the_best, .init = read_e4m3)
+{
+    expect_small_regret(1.045, 1.3, 2);
+}
+
+Test(trials, the_first_choice_for_few_rows_is_nearly_the_best, .init = read_decode)
+{
+    expect_small_regret(1.035, 1.15, 0);
 }
 
 Test(trials, the_first_choice_for_drawn_shapes_of_f32_is_nearly_the_best, .init = read_drawn_f32)

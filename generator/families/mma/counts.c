@@ -252,6 +252,15 @@ static int64_t conversions_of(const tj_problem *view, const operand *o, const tj
     return instructions * times * ((o->along_k ? o->tile.lines : o->tile.line) / FRAGMENT) * s->steps;
 }
 
+/*
+ * sm_90 multiplies 8-bit floats as halves, as ptxas writes it out: two instructions turn each register of a fragment into two, and each lane
+ * adds the four sums of two products, which begin at zero, to its own.
+ */
+static int64_t halves_of(const operand *o, const tj_mma_shape *s, int64_t times)
+{
+    return 2 * 4 * times * ((o->along_k ? o->tile.lines : o->tile.line) / FRAGMENT) * s->steps;
+}
+
 /* ---- P and C ------------------------------------------------------------------------------------------------------ */
 
 /* Where P, C or the workspace lies, in bytes, and a lane's rows and columns that lie side by side. */
@@ -382,6 +391,8 @@ void tj_mma_count(const tj_problem *view, const tj_config *config, tj_counts *co
     counts->mma = block_phases * tile / (TJ_MMA_ROWS * TJ_MMA_COLS) * s.steps;
     counts->conversions = conversions_of(view, &m, &s, is_tf32 && !tj_mma_packs(&s, true), m_times) +
                           conversions_of(view, &n, &s, is_tf32 && !tj_mma_packs(&s, false), n_times);
+    if (counts->pipe == TJ_PIPE_TENSOR_FP8)
+        counts->halves = halves_of(&m, &s, m_times) + halves_of(&n, &s, n_times) + 4 * counts->mma;
     counts->work[TJ_PIPE_F16] = 2 * (widened_of(view, &m, &s, m_times) + widened_of(view, &n, &s, n_times));
     counts->chain = share.most * s.steps;
     counts->chain_fma = s.wm * s.wn * s.k_step / TJ_WARP;
