@@ -343,7 +343,7 @@ static double product_rate(const tj_device_facts *facts, const tj_counts *c, con
 {
     const tj_architecture *architecture = tj_architecture_of(facts);
     const double share = c->mma > 0 && c->pipe != TJ_PIPE_TENSOR_F64 && architecture ? architecture->mma_sync : 1;
-    const tj_pipe pipe = is_halves(facts, c) ? TJ_PIPE_TENSOR_F16 : c->pipe;
+    const int32_t pipe = is_halves(facts, c) ? TJ_PIPE_TENSOR_F16 : c->pipe;
 
     return share * peaks->per_s[pipe] / (facts->sm_count * peaks->clock_hz);
 }
