@@ -9,7 +9,7 @@
  * space texts ...: the same, but of all the configs whose texts are alike the first alone. What the text's first line says of the
  * request does not count, nor does BLOCKS, which PTX holds in a directive to ptxas alone (tests/compile/test_compile_targets.c).
  * Nor does how far a number is past what the problem has: STAGES of more phases than k has and one, of which the rest stays empty,
- * and GROUP of more blocks than P has along either side.
+ * and GROUP of more blocks than P has along either side. That holds where a block computes one tile, so walk small problems alone.
  *
  * On the emulator tests/CMakeLists.txt walks the texts of small problems, whole, for each type and each layout of M and N; those of
  * f16 and of 8 bits with either P. Their tiles are small: of mma 16 wide, by rows in s8 and e4m3 up to 32. Larger ones are drawn.
