@@ -19,6 +19,19 @@ __device__ __forceinline__ unsigned long long descriptor(const void *tile, int f
     return SWIZZLED_BY_128 | EIGHT_LINES << 32 | static_cast<unsigned long long>(from_block_to_block / 16) << 16 | (shared_address(tile) & 0x3ffff) / 16;
 }
 
+// The descriptor of what begins so many bytes later.
+__device__ __forceinline__ unsigned long long moved(unsigned long long descriptor, unsigned bytes)
+{
+    return descriptor + bytes / 16;
+}
+
+// What all lanes of a warp have the same of, from one of them: so the compiler computes descriptors once for the warp, and not in each
+// thread.
+__device__ __forceinline__ int of_warp(int value)
+{
+    return __shfl_sync(0xffffffff, value, 0);
+}
+
 // Sums, and what shared memory holds, are the tensor cores' from here on.
 __device__ __forceinline__ void begin_products()
 {

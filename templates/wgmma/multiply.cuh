@@ -3,6 +3,9 @@ const int lane = threadIdx.x % 32;
 const int group_row = (warpgroup - 1) * WM;  //@ group_row for (warpgroup - 1) * WM
 const int warp = threadIdx.x / 32 - 4;
 const int warp_row = group_row + warp % 4 * 16;
+// What this warpgroup multiplies at the ring's first place; all else lies so many bytes further on.
+const auto m_first = moved(descriptor(&tiles[0].M, sizeof(tiles[0].M[0])), m_offset(group_row, 0));
+const auto n_first = descriptor(&tiles[0].N, sizeof(tiles[0].N[0]));
 //@ if p_map
 //@| output_t (&boxes)[BOXES][16 * SLICE] = shared->boxes[warp];  //@ box_cols for SLICE
 //@| int next_box = 0;
@@ -51,14 +54,14 @@ for (int tile = blockIdx.x; tile < rows * cols; tile += gridDim.x) {
     //@| round ^= 1;
     //@ end
     for (int phase = 0; phase < phases; ++phase) {
+        const auto m = moved(m_first, stage * sizeof(phase_t)), n = moved(n_first, stage * sizeof(phase_t));
         wait(full[stage], turn);
         begin_products();
 #pragma unroll
         for (int kk = 0; kk < BK; kk += K_STEP)
 #pragma unroll
             for (int r = 0; r < TM; r += 2)
-                multiply_add(descriptor(m_place(tiles[stage], group_row + r * 32, kk), sizeof(tiles[stage].M[0])),
-                             descriptor(n_place(tiles[stage], kk), sizeof(tiles[stage].N[0])), sum[r], sum[r + 1]);  //@ upper_sums for sum[r]  //@ lower_sums for sum[r + 1]
+                multiply_add(moved(m, m_offset(r * 32, kk)), moved(n, n_offset(kk)), sum[r], sum[r + 1]);  //@ upper_sums for sum[r]  //@ lower_sums for sum[r + 1]
         commit_products();
         //@ if releases_late
         // The products of the phase before are there, while those of this one are made: its place is free.

@@ -37,22 +37,22 @@ struct shared_t {
 //@ if squares
 //@| #include "wgmma/squares.cuh"  //@ include
 //@ end
-// Where the descriptors of a product begin: so many rows (columns) from the tile's first, and so many elements along k.
-__device__ __forceinline__ const void *m_place(const phase_t &phase, int row, int kk)
+// Where a product's elements begin in a tile, in bytes: so many rows (columns) from the tile's first, and so many elements along k.
+__device__ constexpr int m_offset(int row, int kk)
 {
     //@ if m_along_k
-    return &phase.M[0][row][kk];
+    return (row * LINE + kk) * sizeof(input_t);  //@ m_t for input_t
     //@ else
-    //@| return &phase.M[row / LINE][kk][0];
+    //@| return (row / LINE * M_LINES + kk) * 128;
     //@ end
 }
 
-__device__ __forceinline__ const void *n_place(const phase_t &phase, int kk)
+__device__ constexpr int n_offset(int kk)
 {
     //@ if n_along_k
-    //@| return &phase.N[0][0][kk];
+    //@| return kk * sizeof(input_t);  //@ n_t for input_t
     //@ else
-    return &phase.N[0][kk][0];
+    return kk * 128;
     //@ end
 }
 

@@ -143,7 +143,7 @@ wgmma(  //@ kernel for wgmma
     //@ end
         block_col = static_cast<index_t>(tile % (GROUP * cols) / height) * BN;
     };
-    const int warpgroup = threadIdx.x / 128;
+    const int warpgroup = of_warp(threadIdx.x / 128);
     int stage = 0;  // the place in the ring,
     int turn = 0;   // and how often it was passed: 0, 1, 0, 1 ...
     //@ if pingpong

@@ -84,9 +84,12 @@ if (threadIdx.x < 128) {
     //@ end
     // The first row and column of P that this thread computes, in the block's tile.
     const int lane = threadIdx.x % 32;
-    const int group_row = (threadIdx.x / 128 - 1) * 64;
+    const int group_row = (of_warp(threadIdx.x / 128) - 1) * 64;
     const int thread_row = group_row + threadIdx.x % 128 / 32 * 16 + lane / 4;
     const int thread_col = lane % 4 * 2;
+    // What this warpgroup multiplies first at the ring's first place; all else lies so many bytes further on.
+    const auto m_first = descriptor(&ring.phase[0].M[0][group_row], sizeof(ring.phase[0].M[0]));
+    const auto n_first = descriptor(&ring.phase[0].N[0], sizeof(ring.phase[0].N[0]));
 
     for (int tile = blockIdx.x; tile < rows * cols; tile += gridDim.x) {
         index_t block_row, block_col;
@@ -95,6 +98,7 @@ if (threadIdx.x < 128) {
         // made in FP32, which rounds.
         sum_t sum[TM][TN] = {}, part[TM][TN] = {};
         for (int phase = 0; phase < phases; ++phase) {
+            const auto m_now = moved(m_first, stage * sizeof(phase_t)), n_now = moved(n_first, stage * sizeof(phase_t));
             wait(ring.full[stage], turn);
             settle(part);
             begin_products();
@@ -104,8 +108,8 @@ if (threadIdx.x < 128) {
                 for (int plane = 0; plane <= order; ++plane)
 #pragma unroll
                     for (int kk = 0; kk < BK; kk += K_STEP) {
-                        const auto m = descriptor(&ring.phase[stage].M[plane][group_row][kk], sizeof(ring.phase[stage].M[plane]));
-                        const auto n = descriptor(&ring.phase[stage].N[order - plane][0][kk], sizeof(ring.phase[stage].N[plane]));
+                        const auto m = moved(m_now, plane * sizeof(ring.phase[0].M[0]) + kk * sizeof(plane_t));
+                        const auto n = moved(n_now, (order - plane) * sizeof(ring.phase[0].N[0]) + kk * sizeof(plane_t));
                         const bool adds = order < PLANES - 1 || plane > 0 || kk > 0;
                         if constexpr (PLANES == 2)
                             multiply_add(m, n, part[0], part[1]);  //@ lower_sums for part[1]

@@ -151,6 +151,19 @@ __device__ __forceinline__ unsigned long long descriptor(const void *tile, int f
     return SWIZZLED_BY_128 | EIGHT_LINES << 32 | static_cast<unsigned long long>(from_block_to_block / 16) << 16 | (shared_address(tile) & 0x3ffff) / 16;
 }
 
+// The descriptor of what begins so many bytes later.
+__device__ __forceinline__ unsigned long long moved(unsigned long long descriptor, unsigned bytes)
+{
+    return descriptor + bytes / 16;
+}
+
+// What all lanes of a warp have the same of, from one of them: so the compiler computes descriptors once for the warp, and not in each
+// thread.
+__device__ __forceinline__ int of_warp(int value)
+{
+    return __shfl_sync(0xffffffff, value, 0);
+}
+
 // Sums, and what shared memory holds, are the tensor cores' from here on.
 __device__ __forceinline__ void begin_products()
 {
@@ -226,15 +239,15 @@ struct shared_t {
     barrier_t empty[STAGES];  // nobody needs them any more
 };
 
-// Where the descriptors of a product begin: so many rows (columns) from the tile's first, and so many elements along k.
-__device__ __forceinline__ const void *m_place(const phase_t &phase, int row, int kk)
+// Where a product's elements begin in a tile, in bytes: so many rows (columns) from the tile's first, and so many elements along k.
+__device__ constexpr int m_offset(int row, int kk)
 {
-    return &phase.M[0][row][kk];
+    return (row * LINE + kk) * sizeof(input_t);
 }
 
-__device__ __forceinline__ const void *n_place(const phase_t &phase, int kk)
+__device__ constexpr int n_offset(int kk)
 {
-    return &phase.N[0][0][kk];
+    return kk * sizeof(input_t);
 }
 
 // Where a sum lies: groups of 8 have changed places, so that lanes meet in no bank.
@@ -362,7 +375,7 @@ wgmma_e4m3_1024x4096x14336(
         block_row = group.begin + static_cast<index_t>(first + tile % (GROUP * cols) % height) * BM;
         block_col = static_cast<index_t>(tile % (GROUP * cols) / height) * BN;
     };
-    const int warpgroup = threadIdx.x / 128;
+    const int warpgroup = of_warp(threadIdx.x / 128);
     int stage = 0;  // the place in the ring,
     int turn = 0;   // and how often it was passed: 0, 1, 0, 1 ...
     const auto pass = [&](int places) {
@@ -400,6 +413,9 @@ wgmma_e4m3_1024x4096x14336(
         const int group_row = (warpgroup - 1) * WM;
         const int warp = threadIdx.x / 32 - 4;
         const int warp_row = group_row + warp % 4 * 16;
+        // What this warpgroup multiplies at the ring's first place; all else lies so many bytes further on.
+        const auto m_first = moved(descriptor(&tiles[0].M, sizeof(tiles[0].M[0])), m_offset(group_row, 0));
+        const auto n_first = descriptor(&tiles[0].N, sizeof(tiles[0].N[0]));
         sum_t (&lines)[16][SLICE] = shared->lines[warp];
         const float *const all_scales_n = scale_n;
 
@@ -412,28 +428,49 @@ wgmma_e4m3_1024x4096x14336(
             // One scale for all of N: a thread reads it once.
             const float n_scale = *scale_n;
             sum_t sum[TM][TN] = {};
-            sum_t part[TM][TN];  // of one phase: tensor cores keep 13 bits of it, so that all phases are added up by the thread
             settle(sum);
-            for (int phase = 0; phase < phases; ++phase) {
+            // Tensor cores keep 13 bits of a sum of such products. So they add up one phase alone, and the threads all phases.
+            sum_t part[TM][TN];  // of one phase
+            sum_t other[TM][TN];  // and of the next: while it is made, the first is added up
+            const auto multiply = [&](sum_t (&made)[TM][TN]) {
+                const auto m = moved(m_first, stage * sizeof(phase_t)), n = moved(n_first, stage * sizeof(phase_t));
                 wait(full[stage], turn);
                 begin_products();
 #pragma unroll
                 for (int kk = 0; kk < BK; kk += K_STEP)
 #pragma unroll
                     for (int r = 0; r < TM; r += 2)
-                        multiply_add(descriptor(m_place(tiles[stage], group_row + r * 32, kk), sizeof(tiles[stage].M[0])),
-                                     descriptor(n_place(tiles[stage], kk), sizeof(tiles[stage].N[0])), part[r], part[r + 1], kk > 0);
+                        multiply_add(moved(m, m_offset(r * 32, kk)), moved(n, n_offset(kk)), made[r], made[r + 1], kk > 0);
                 commit_products();
-                wait_for_products<0>();
+                pass(1);
+            };
+            const auto add = [&](sum_t (&made)[TM][TN], int place) {
                 if (lane == 0)
-                    arrive(empty[stage]);
-                settle(part);
+                    arrive(empty[place]);
+                settle(made);
 #pragma unroll
                 for (int r = 0; r < TM; ++r)
 #pragma unroll
                     for (int c = 0; c < TN; ++c)
-                        sum[r][c] += part[r][c];
-                pass(1);
+                        sum[r][c] += made[r][c];
+            };
+            int phase = 0;
+            if (phases % 2 > 0) {
+                const int place = stage;
+                multiply(part);
+                wait_for_products<0>();
+                add(part, place);
+                ++phase;
+            }
+            for (; phase < phases; phase += 2) {
+                const int place = stage;
+                multiply(part);
+                const int other_place = stage;
+                multiply(other);
+                wait_for_products<1>();
+                add(part, place);
+                wait_for_products<0>();
+                add(other, other_place);
             }
             settle(sum);
             // store: what a lane has, two columns of every eight in two rows, would make short stores. So a warp lays 16 rows of SLICE columns in

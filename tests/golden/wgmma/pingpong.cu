@@ -185,6 +185,19 @@ __device__ __forceinline__ unsigned long long descriptor(const void *tile, int f
     return SWIZZLED_BY_128 | EIGHT_LINES << 32 | static_cast<unsigned long long>(from_block_to_block / 16) << 16 | (shared_address(tile) & 0x3ffff) / 16;
 }
 
+// The descriptor of what begins so many bytes later.
+__device__ __forceinline__ unsigned long long moved(unsigned long long descriptor, unsigned bytes)
+{
+    return descriptor + bytes / 16;
+}
+
+// What all lanes of a warp have the same of, from one of them: so the compiler computes descriptors once for the warp, and not in each
+// thread.
+__device__ __forceinline__ int of_warp(int value)
+{
+    return __shfl_sync(0xffffffff, value, 0);
+}
+
 // Sums, and what shared memory holds, are the tensor cores' from here on.
 __device__ __forceinline__ void begin_products()
 {
@@ -266,15 +279,15 @@ struct shared_t {
     barrier_t begins[MULTIPLIERS];  // it is that warpgroup's turn to multiply
 };
 
-// Where the descriptors of a product begin: so many rows (columns) from the tile's first, and so many elements along k.
-__device__ __forceinline__ const void *m_place(const phase_t &phase, int row, int kk)
+// Where a product's elements begin in a tile, in bytes: so many rows (columns) from the tile's first, and so many elements along k.
+__device__ constexpr int m_offset(int row, int kk)
 {
-    return &phase.M[0][row][kk];
+    return (row * LINE + kk) * sizeof(input_t);
 }
 
-__device__ __forceinline__ const void *n_place(const phase_t &phase, int kk)
+__device__ constexpr int n_offset(int kk)
 {
-    return &phase.N[0][kk][0];
+    return kk * 128;
 }
 
 // Where an element lies in a box: its 16-byte chunk has changed places with others of 128 bytes, so that lanes meet in no bank.
@@ -318,7 +331,7 @@ wgmma_bf16_8192x8192x8192(
         block_row = static_cast<index_t>(first + tile % (GROUP * cols) % height) * BM;
         block_col = static_cast<index_t>(tile % (GROUP * cols) / height) * BN;
     };
-    const int warpgroup = threadIdx.x / 128;
+    const int warpgroup = of_warp(threadIdx.x / 128);
     int stage = 0;  // the place in the ring,
     int turn = 0;   // and how often it was passed: 0, 1, 0, 1 ...
     const auto pass = [&](long long places) {
@@ -356,6 +369,9 @@ wgmma_bf16_8192x8192x8192(
         const int group_row = 0;
         const int warp = threadIdx.x / 32 - 4;
         const int warp_row = group_row + warp % 4 * 16;
+        // What this warpgroup multiplies at the ring's first place; all else lies so many bytes further on.
+        const auto m_first = moved(descriptor(&tiles[0].M, sizeof(tiles[0].M[0])), m_offset(group_row, 0));
+        const auto n_first = descriptor(&tiles[0].N, sizeof(tiles[0].N[0]));
         output_t (&boxes)[BOXES][16 * SLICE] = shared->boxes[warp];
         int next_box = 0;
 
@@ -369,14 +385,14 @@ wgmma_bf16_8192x8192x8192(
             wait(begins[warpgroup - 1], round);
             round ^= 1;
             for (int phase = 0; phase < phases; ++phase) {
+                const auto m = moved(m_first, stage * sizeof(phase_t)), n = moved(n_first, stage * sizeof(phase_t));
                 wait(full[stage], turn);
                 begin_products();
 #pragma unroll
                 for (int kk = 0; kk < BK; kk += K_STEP)
 #pragma unroll
                     for (int r = 0; r < TM; r += 2)
-                        multiply_add(descriptor(m_place(tiles[stage], group_row + r * 32, kk), sizeof(tiles[stage].M[0])),
-                                     descriptor(n_place(tiles[stage], kk), sizeof(tiles[stage].N[0])), sum[r], sum[r + 1]);
+                        multiply_add(moved(m, m_offset(r * 32, kk)), moved(n, n_offset(kk)), sum[r], sum[r + 1]);
                 commit_products();
                 // The products of the phase before are there, while those of this one are made: its place is free.
                 wait_for_products<1>();
