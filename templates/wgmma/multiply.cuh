@@ -45,14 +45,14 @@ for (int tile = blockIdx.x; tile < rows * cols; tile += gridDim.x) {
     //@| #include "parts/scale.cuh"  //@ include
     //@ end
     sum_t sum[TM][TN] = {};
-    //@ if promotes
-    //@| sum_t part[TM][TN];  // of one phase: tensor cores keep 13 bits of it, so that all phases are added up by the thread
-    //@ end
     settle(sum);
     //@ if pingpong
     //@| wait(begins[warpgroup - 1], round);
     //@| round ^= 1;
     //@ end
+    //@ if promotes
+    //@| #include "wgmma/promote.cuh"  //@ include
+    //@ else
     for (int phase = 0; phase < phases; ++phase) {
         const auto m = moved(m_first, stage * sizeof(phase_t)), n = moved(n_first, stage * sizeof(phase_t));
         wait(full[stage], turn);
@@ -61,7 +61,7 @@ for (int tile = blockIdx.x; tile < rows * cols; tile += gridDim.x) {
         for (int kk = 0; kk < BK; kk += K_STEP)
 #pragma unroll
             for (int r = 0; r < TM; r += 2)
-                multiply_add(moved(m, m_offset(r * 32, kk)), moved(n, n_offset(kk)), sum[r], sum[r + 1]);  //@ upper_sums for sum[r]  //@ lower_sums for sum[r + 1]
+                multiply_add(moved(m, m_offset(r * 32, kk)), moved(n, n_offset(kk)), sum[r], sum[r + 1]);
         commit_products();
         //@ if releases_late
         // The products of the phase before are there, while those of this one are made: its place is free.
@@ -73,16 +73,9 @@ for (int tile = blockIdx.x; tile < rows * cols; tile += gridDim.x) {
         //@| if (lane == 0)
         //@|     arrive(empty[stage]);
         //@ end
-        //@ if promotes
-        //@| settle(part);
-//@| #pragma unroll
-        //@| for (int r = 0; r < TM; ++r)
-//@| #pragma unroll
-        //@|     for (int c = 0; c < TN; ++c)
-        //@|         sum[r][c] += part[r][c];
-        //@ end
         pass(1);
     }
+    //@ end
     //@ if pingpong
     //@| if (lane == 0)
     //@|     arrive(begins[warpgroup % MULTIPLIERS]);

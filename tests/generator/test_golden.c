@@ -91,6 +91,8 @@ static const golden rows[] = {
      PROBLEM(FIXED(256), FIXED(3584), FIXED(18944), .m.type = TJ_F32, .compute = TJ_COMPUTE_TF32)},
     {"wgmma/lines", "wgmma:bm=64,bn=96,blocks=2,release=now",
      PROBLEM(FIXED(512), FIXED(304), FIXED(704), .m.type = TJ_F16, .n.layout = 1, .epilogue.has_beta = 1, .batch = 3)},
+    {"wgmma/promoted", "wgmma:bm=128,bn=128",
+     PROBLEM(FIXED(512), ANY(16), FIXED(704), .m.type = TJ_E4M3, .n.layout = 1, .compute = TJ_COMPUTE_F32_FP8)},
     {"mma/rectangular", "mma", PROBLEM(FIXED(512), FIXED(304), FIXED(704), .m.type = TJ_BF16)},
     {"mma/f64_passed", "mma:bm=64,bn=64,wm=32,wn=32,stages=4",
      PROBLEM(ANY(0), ANY(2), ANY(2), .m.type = TJ_F64, .epilogue.has_alpha = 1, .epilogue.has_beta = 1, .batch = 3)},

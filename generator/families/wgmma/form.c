@@ -239,6 +239,13 @@ int32_t tj_wgmma_sum_registers(const tj_wgmma_shape *s)
     return s->wm * s->bn / WARPGROUP * (s->promotes ? 2 : 1);
 }
 
+/* Are there registers for the sums of two phases, so that one is added up while the other is made? */
+static bool has_two_parts(const tj_wgmma_shape *s)
+{
+    return s->promotes && tj_wgmma_sum_registers(s) / 2 * 3 + OTHER_REGISTERS <=
+                              tj_multiplier_registers(s->blocks, s->multipliers, bringer_registers(s));
+}
+
 /* A line of a box has 16 bytes, and the last 16 of a line of P are stored whole. */
 static bool has_boxes(const tj_problem *view, const tj_wgmma_shape *s)
 {
@@ -639,8 +646,7 @@ static void describe_product(const tj_problem *view, const tj_wgmma_shape *s, tj
     tj_template_set_int(fill, "more_sums", sums / 8 - 1);
     tj_template_set_flag(fill, "mma_integers", sum[0] == 's');
     tj_template_set_flag(fill, "promotes", s->promotes);
-    tj_template_set(fill, "upper_sums", s->promotes ? "part[r]" : "sum[r]");
-    tj_template_set(fill, "lower_sums", s->promotes ? "part[r + 1], kk > 0" : "sum[r + 1]");
+    tj_template_set_flag(fill, "two_parts", has_two_parts(s));
     tj_template_set_int(fill, "adds_operand", sums + 2);
     tj_template_set(fill, "sum_constraint", sum[0] == 's' ? "\"+r\"" : "\"+f\"");
 }

@@ -454,15 +454,13 @@ wgmma_e4m3_1024x4096x14336(
                     for (int c = 0; c < TN; ++c)
                         sum[r][c] += made[r][c];
             };
-            int phase = 0;
             if (phases % 2 > 0) {
                 const int place = stage;
                 multiply(part);
                 wait_for_products<0>();
                 add(part, place);
-                ++phase;
             }
-            for (; phase < phases; phase += 2) {
+            for (int phase = phases % 2; phase < phases; phase += 2) {
                 const int place = stage;
                 multiply(part);
                 const int other_place = stage;

@@ -1,0 +1,427 @@
+// j512 k=any*16 l704 e4m3 P:f32 compute:f32_fp8 N:col
+//
+//     P (512 x 704) = M (512 x k) . N (k x 704)
+//
+// Tensor cores multiply whole tiles of shared memory, and copies of whole tiles bring them there: both go on beside the threads, which
+// only say when. The warpgroups of a block, of 128 threads each, divide the work. The first one brings the tiles of M and N, a phase
+// of BK after the other, into a ring of STAGES; the MULTIPLIERS that follow multiply them, each WM rows of the block's
+// tile of P. Two barriers for each place of the ring keep them together:
+//
+//                 brings                            multiplies
+//        wait      empty: all have multiplied        full: the tiles are there
+//                  what was there before
+//        do        copy the tiles of a phase         multiply them
+//        arrive    full, with the last byte          empty
+//
+// A block computes one tile of P after the other, as long as there are any: while the last sums of one are stored, the first phases of
+// the next are on their way.
+
+// A float of 8 bits for storage: 4 bits of exponent, 3 of fraction, no infinity (sm_89 and newer).
+struct e4m3 {
+    unsigned char bits;
+
+    __device__ operator float() const
+    {
+        unsigned int pair;  // of halves
+        asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(pair) : "h"(static_cast<unsigned short>(bits)));
+        float value;
+        asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(static_cast<unsigned short>(pair)));
+        return value;
+    }
+};
+
+using input_t = e4m3;
+using output_t = float;
+using sum_t = float;
+using index_t = long long;  // an offset may pass the largest int
+
+constexpr index_t j = 512;
+constexpr index_t l = 704;
+constexpr index_t ld_p = l;
+constexpr int BM = 128;
+constexpr int BN = 128;
+constexpr int BK = 128;  // 128 bytes of elements
+constexpr int K_STEP = 32;  // elements along k of one product of the tensor cores
+constexpr int MULTIPLIERS = 2;
+constexpr int WM = BM / MULTIPLIERS;  // rows of a warpgroup
+constexpr int TM = WM / 32;  // elements of a thread in a column of P
+constexpr int TN = BN / 4;  // and in a row
+constexpr int THREADS = 128 * (1 + MULTIPLIERS);
+constexpr int STAGES = 6;
+constexpr int BLOCKS = 1;
+constexpr int GROUP = 8;
+constexpr int SLICE = 32;  // columns of P that a warp stores at once, 16 rows high
+constexpr int P_VECTOR = 2;  // neighbours that a lane stores at once
+constexpr int BOXES = 2;  // of a warp: one is filled while another is stored
+
+// Neighbouring elements, as one instruction takes them.
+template <typename element_t, int COUNT>
+struct alignas(COUNT * sizeof(element_t)) vector_t {
+    element_t element[COUNT];
+};
+
+template <int COUNT, typename element_t>
+__device__ __forceinline__ vector_t<element_t, COUNT> read(const element_t *from)
+{
+    return *reinterpret_cast<const vector_t<element_t, COUNT> *>(from);
+}
+
+// Barriers in shared memory (mbarrier). A phase of one ends when as many have arrived as it was made for, and all bytes are there that
+// were announced. Phases take turns as 0 and 1: who waits says which one is to end.
+using barrier_t = unsigned long long;
+
+__device__ __forceinline__ unsigned shared_address(const void *at)
+{
+    return static_cast<unsigned>(__cvta_generic_to_shared(at));
+}
+
+__device__ __forceinline__ void make_barrier(barrier_t &barrier, int arrivals)
+{
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(&barrier)), "r"(arrivals) : "memory");
+}
+
+// What was made is there for the copy engine too.
+__device__ __forceinline__ void publish_barriers()
+{
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+__device__ __forceinline__ void arrive(barrier_t &barrier)
+{
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(&barrier)) : "memory");
+}
+
+// Arrive, and announce so many bytes that copies will bring.
+__device__ __forceinline__ void arrive_and_expect(barrier_t &barrier, int bytes)
+{
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(&barrier)), "r"(bytes) : "memory");
+}
+
+__device__ __forceinline__ void wait(barrier_t &barrier, int phase)
+{
+    asm volatile(
+        "{\n"
+        ".reg .pred is_over;\n"
+        "again:\n"
+        "mbarrier.try_wait.parity.shared::cta.b64 is_over, [%0], %1;\n"
+        "@!is_over bra again;\n"
+        "}" ::"r"(shared_address(&barrier)), "r"(phase) : "memory");
+}
+
+// Copies of boxes out of a matrix that a tensor map describes, past the registers and threads (TMA). What lies outside the matrix
+// becomes zero. The bytes that arrive are counted by a barrier.
+struct alignas(128) tensor_map_t {
+    unsigned char bytes[128];
+};
+
+__device__ __forceinline__ void copy_box(void *to, const tensor_map_t &from, int element, int line, barrier_t &barrier)
+{
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
+                 ::"r"(shared_address(to)), "l"(&from), "r"(element), "r"(line), "r"(shared_address(&barrier)) : "memory");
+}
+
+// The other way, from shared memory. Nothing of a box may change until the engine has read it.
+__device__ __forceinline__ void store_box(const tensor_map_t &to, const void *from, int element, int line)
+{
+    asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];"
+                 ::"l"(&to), "r"(element), "r"(line), "r"(shared_address(from)) : "memory");
+    asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+
+// Until no more than so many of the boxes that this thread has stored are still to be read.
+template <int LEFT>
+__device__ __forceinline__ void wait_until_stored()
+{
+    asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(LEFT) : "memory");
+}
+
+// What this thread has written to shared memory is there for the copy engine, and for the tensor cores, too.
+__device__ __forceinline__ void publish_stores()
+{
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+// The tensor cores of Hopper: the four warps of a warpgroup multiply 64 x K_STEP elements of M by K_STEP x BN of N, both read from
+// shared memory, and add the products to their sums. It goes on beside the threads, until they wait for it.
+//
+// A warp has 16 of the 64 rows; its lanes have two columns of every 8, in two rows:
+//
+//              columns 0 1   2 3   4 5   6 7   8 9 ...
+//     row 0    lane    0     1     2     3     0
+//     row 1            4     5     6     7     4         upper
+//       :              :
+//     row 8            0     1     2     3     0         lower
+//       :
+//
+// Tiles lie in lines of 128 bytes, whose 16-byte chunks have changed places as the copies made them: the pattern repeats every 8
+// lines. A descriptor says where a tile begins, and how far apart its parts are.
+__device__ __forceinline__ unsigned long long descriptor(const void *tile, int from_block_to_block)
+{
+    constexpr unsigned long long SWIZZLED_BY_128 = 1ULL << 62;
+    constexpr unsigned long long EIGHT_LINES = 8 * 128 / 16;
+    return SWIZZLED_BY_128 | EIGHT_LINES << 32 | static_cast<unsigned long long>(from_block_to_block / 16) << 16 | (shared_address(tile) & 0x3ffff) / 16;
+}
+
+// The descriptor of what begins so many bytes later.
+__device__ __forceinline__ unsigned long long moved(unsigned long long descriptor, unsigned bytes)
+{
+    return descriptor + bytes / 16;
+}
+
+// What all lanes of a warp have the same of, from one of them: so the compiler computes descriptors once for the warp, and not in each
+// thread.
+__device__ __forceinline__ int of_warp(int value)
+{
+    return __shfl_sync(0xffffffff, value, 0);
+}
+
+// Sums, and what shared memory holds, are the tensor cores' from here on.
+__device__ __forceinline__ void begin_products()
+{
+    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+}
+
+__device__ __forceinline__ void commit_products()
+{
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+
+// Until no more than so many groups of products are still on their way.
+template <int LEFT>
+__device__ __forceinline__ void wait_for_products()
+{
+    asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(LEFT) : "memory");
+}
+
+// What is done with the sums on one side of this may not be moved to the other.
+__device__ __forceinline__ void settle(sum_t (&sum)[TM][TN])
+{
+#pragma unroll
+    for (int r = 0; r < TM; ++r)
+#pragma unroll
+        for (int c = 0; c < TN; ++c)
+            asm volatile("" : "+f"(sum[r][c])::"memory");
+}
+
+// adds: to the sums; otherwise the products take their place.
+__device__ __forceinline__ void multiply_add(unsigned long long m, unsigned long long n, sum_t (&upper)[TN], sum_t (&lower)[TN], bool adds)
+{
+    asm volatile(
+        "{\n"
+        ".reg .pred adds;\n"
+        "setp.ne.b32 adds, %66, 0;\n"
+        "wgmma.mma_async.sync.aligned.m64n128k32.f32.e4m3.e4m3 "
+        "{%0, %1, %2, %3, %4, %5, %6, %7"
+        ", %8, %9, %10, %11, %12, %13, %14, %15"
+        ", %16, %17, %18, %19, %20, %21, %22, %23"
+        ", %24, %25, %26, %27, %28, %29, %30, %31"
+        ", %32, %33, %34, %35, %36, %37, %38, %39"
+        ", %40, %41, %42, %43, %44, %45, %46, %47"
+        ", %48, %49, %50, %51, %52, %53, %54, %55"
+        ", %56, %57, %58, %59, %60, %61, %62, %63"
+        "}, %64, %65, adds"
+        ", 1, 1"  // neither factor is negated
+        ";\n"
+        "}"
+        : "+f"(upper[0]), "+f"(upper[1]), "+f"(lower[0]), "+f"(lower[1]), "+f"(upper[2]), "+f"(upper[3]), "+f"(lower[2]), "+f"(lower[3])
+        , "+f"(upper[4]), "+f"(upper[5]), "+f"(lower[4]), "+f"(lower[5]), "+f"(upper[6]), "+f"(upper[7]), "+f"(lower[6]), "+f"(lower[7])
+        , "+f"(upper[8]), "+f"(upper[9]), "+f"(lower[8]), "+f"(lower[9]), "+f"(upper[10]), "+f"(upper[11]), "+f"(lower[10]), "+f"(lower[11])
+        , "+f"(upper[12]), "+f"(upper[13]), "+f"(lower[12]), "+f"(lower[13]), "+f"(upper[14]), "+f"(upper[15]), "+f"(lower[14]), "+f"(lower[15])
+        , "+f"(upper[16]), "+f"(upper[17]), "+f"(lower[16]), "+f"(lower[17]), "+f"(upper[18]), "+f"(upper[19]), "+f"(lower[18]), "+f"(lower[19])
+        , "+f"(upper[20]), "+f"(upper[21]), "+f"(lower[20]), "+f"(lower[21]), "+f"(upper[22]), "+f"(upper[23]), "+f"(lower[22]), "+f"(lower[23])
+        , "+f"(upper[24]), "+f"(upper[25]), "+f"(lower[24]), "+f"(lower[25]), "+f"(upper[26]), "+f"(upper[27]), "+f"(lower[26]), "+f"(lower[27])
+        , "+f"(upper[28]), "+f"(upper[29]), "+f"(lower[28]), "+f"(lower[29]), "+f"(upper[30]), "+f"(upper[31]), "+f"(lower[30]), "+f"(lower[31])
+        : "l"(m), "l"(n), "r"(static_cast<int>(adds)));
+}
+
+// What one phase needs, in blocks of lines of 128 bytes: BK elements along k or, where neighbours in memory lie across k, as many
+// elements across it.
+constexpr int LINE = 128 / sizeof(input_t);
+constexpr int M_BLOCKS = 1, M_LINES = BM;  // one block, whose lines are rows of M
+constexpr int N_BLOCKS = 1, N_LINES = BN;  // one block, whose lines are columns of N
+struct __align__(1024) phase_t {
+    input_t M[M_BLOCKS][M_LINES][LINE];
+    input_t N[N_BLOCKS][N_LINES][LINE];
+};
+struct shared_t {
+    phase_t phase[STAGES];
+    output_t boxes[4 * MULTIPLIERS][BOXES][16 * SLICE];  // what each warp stores of P
+    barrier_t full[STAGES];   // its tiles have come
+    barrier_t empty[STAGES];  // nobody needs them any more
+};
+
+// Where a product's elements begin in a tile, in bytes: so many rows (columns) from the tile's first, and so many elements along k.
+__device__ constexpr int m_offset(int row, int kk)
+{
+    return (row * LINE + kk) * sizeof(input_t);
+}
+
+__device__ constexpr int n_offset(int kk)
+{
+    return kk * sizeof(input_t);
+}
+
+// Where an element lies in a box: its 16-byte chunk has changed places with others of 128 bytes, so that lanes meet in no bank.
+__device__ __forceinline__ output_t &in_box(output_t *box, int row, int col)
+{
+    constexpr int CHUNKS = SLICE * sizeof(output_t) / 16;  // of a row
+    const int at = (row * SLICE + col) * sizeof(output_t);
+    return box[(at ^ at / 128 % CHUNKS * 16) / sizeof(output_t)];
+}
+
+// Launch: THREADS threads in a block, and as many blocks as multiprocessors hold, or as there are tiles of P.
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
+wgmma_e4m3_512xkx704(
+    const __grid_constant__ tensor_map_t M_map,
+    const __grid_constant__ tensor_map_t N_map,
+    int k,
+    const __grid_constant__ tensor_map_t P_map)
+{
+    extern __shared__ shared_t shared[];
+    phase_t (&tiles)[STAGES] = shared->phase;
+    barrier_t (&full)[STAGES] = shared->full, (&empty)[STAGES] = shared->empty;
+
+    if (threadIdx.x == 0) {
+        for (int stage = 0; stage < STAGES; ++stage) {
+            make_barrier(full[stage], 1);
+            make_barrier(empty[stage], 4 * MULTIPLIERS);  // a lane of each warp arrives
+        }
+        publish_barriers();
+    }
+    __syncthreads();
+
+    const int phases = (static_cast<index_t>(k) + BK - 1) / BK;
+    // Tiles that are multiplied at the same time should find their rows of M and columns of N in the L2: GROUP rows of tiles are walked
+    // together, column by column.
+    const int rows = (j + BM - 1) / BM, cols = (l + BN - 1) / BN;
+    const auto place_of = [&](int tile, index_t &block_row, index_t &block_col) {
+        const int first = tile / (GROUP * cols) * GROUP;
+        const int height = min(GROUP, rows - first);
+        block_row = static_cast<index_t>(first + tile % (GROUP * cols) % height) * BM;
+        block_col = static_cast<index_t>(tile % (GROUP * cols) / height) * BN;
+    };
+    const int warpgroup = of_warp(threadIdx.x / 128);
+    int stage = 0;  // the place in the ring,
+    int turn = 0;   // and how often it was passed: 0, 1, 0, 1 ...
+    const auto pass = [&](int places) {
+        stage += places;
+        if (stage >= STAGES) {
+            stage -= STAGES;
+            turn ^= 1;
+        }
+    };
+
+    if (warpgroup == 0) {
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+        // One thread starts all copies.
+        if (threadIdx.x == 0) {
+            for (int tile = blockIdx.x; tile < rows * cols; tile += gridDim.x) {
+                index_t block_row, block_col;
+                place_of(tile, block_row, block_col);
+                for (int phase = 0; phase < phases; ++phase) {
+                    const int kk = phase * BK;
+                    wait(empty[stage], turn ^ 1);  // what is new counts as empty
+                    arrive_and_expect(full[stage], sizeof(phase_t));
+                    copy_box(&tiles[stage].M, M_map, kk, block_row, full[stage]);
+                    copy_box(&tiles[stage].N, N_map, kk, block_col, full[stage]);
+                    pass(1);
+                }
+            }
+        }
+    } else {
+        asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
+        // The first rows of P that this warpgroup and this warp compute, in the block's tile.
+        const int lane = threadIdx.x % 32;
+        const int group_row = (warpgroup - 1) * WM;
+        const int warp = threadIdx.x / 32 - 4;
+        const int warp_row = group_row + warp % 4 * 16;
+        // What this warpgroup multiplies at the ring's first place; all else lies so many bytes further on.
+        const auto m_first = moved(descriptor(&tiles[0].M, sizeof(tiles[0].M[0])), m_offset(group_row, 0));
+        const auto n_first = descriptor(&tiles[0].N, sizeof(tiles[0].N[0]));
+        output_t (&boxes)[BOXES][16 * SLICE] = shared->boxes[warp];
+        int next_box = 0;
+
+        for (int tile = blockIdx.x; tile < rows * cols; tile += gridDim.x) {
+            index_t block_row, block_col;
+            place_of(tile, block_row, block_col);
+            sum_t sum[TM][TN] = {};
+            settle(sum);
+            // Tensor cores keep 13 bits of a sum of such products. So they add up one phase alone, and the threads all phases.
+            sum_t part[TM][TN];  // of one phase
+            sum_t other[TM][TN];  // and of the next: while it is made, the first is added up
+            const auto multiply = [&](sum_t (&made)[TM][TN]) {
+                const auto m = moved(m_first, stage * sizeof(phase_t)), n = moved(n_first, stage * sizeof(phase_t));
+                wait(full[stage], turn);
+                begin_products();
+#pragma unroll
+                for (int kk = 0; kk < BK; kk += K_STEP)
+#pragma unroll
+                    for (int r = 0; r < TM; r += 2)
+                        multiply_add(moved(m, m_offset(r * 32, kk)), moved(n, n_offset(kk)), made[r], made[r + 1], kk > 0);
+                commit_products();
+                pass(1);
+            };
+            const auto add = [&](sum_t (&made)[TM][TN], int place) {
+                if (lane == 0)
+                    arrive(empty[place]);
+                settle(made);
+#pragma unroll
+                for (int r = 0; r < TM; ++r)
+#pragma unroll
+                    for (int c = 0; c < TN; ++c)
+                        sum[r][c] += made[r][c];
+            };
+            if (phases % 2 > 0) {
+                const int place = stage;
+                multiply(part);
+                wait_for_products<0>();
+                add(part, place);
+            }
+            for (int phase = phases % 2; phase < phases; phase += 2) {
+                const int place = stage;
+                multiply(part);
+                const int other_place = stage;
+                multiply(other);
+                wait_for_products<1>();
+                add(part, place);
+                wait_for_products<0>();
+                add(other, other_place);
+            }
+            settle(sum);
+            // store: a warp finishes its sums and lays them in a box of shared memory, 16 rows of SLICE columns at a time. The copy engine
+            // stores the boxes, without what lies outside P, while the warp goes on.
+#pragma unroll
+            for (int top = 0; top < TM; top += 2)
+#pragma unroll
+                for (int first = 0; first < TN; first += SLICE / 4) {
+                    const index_t box_row = block_row + warp_row + top * 32, box_col = block_col + first * 4;
+                    output_t *const box = boxes[next_box];
+                    if (lane == 0)
+                        wait_until_stored<BOXES - 1>();  // the box's last content
+                    __syncwarp();
+#pragma unroll
+                    for (int c = first; c < first + SLICE / 4; c += 2) {
+                        const int col = (c - first) * 4 + lane % 4 * 2;  // in the box
+#pragma unroll
+                        for (int r = top; r < top + 2; ++r) {
+                            const int row = r % 2 * 8 + lane / 4;
+                            vector_t<output_t, P_VECTOR> value;
+#pragma unroll
+                            for (int i = 0; i < P_VECTOR; ++i) {
+                                value.element[i] = static_cast<output_t>(sum[r][c + i]);
+                            }
+                            reinterpret_cast<vector_t<output_t, P_VECTOR> &>(in_box(box, row, col)) = value;
+                        }
+                    }
+                    publish_stores();
+                    __syncwarp();
+                    if (lane == 0)
+                        store_box(P_map, box, box_col, box_row);
+                    next_box = (next_box + 1) % BOXES;
+                }
+        }
+        if (lane == 0)
+            wait_until_stored<0>();
+    }
+}
