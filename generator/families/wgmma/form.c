@@ -44,8 +44,9 @@ static const char *const pingpong_choices[] = {"no", "yes", NULL};
 static const char *const store_choices[] = {"boxes", "lines", "elements", NULL};
 
 /* What a tuner tries. */
-static const int32_t rows_tried[] = {64, 128, 192, 256, 0}, cols_tried[] = {16, 32, 64, 96, 112, 128, 160, 192, 224, 256, 0},
-                     multipliers_tried[] = {1, 2, 3, 0}, pingpongs_tried[] = {TJ_WGMMA_TOGETHER, TJ_WGMMA_PINGPONG, 0},
+static const int32_t rows_tried[] = {64, 128, 192, 256, 0},
+                     cols_tried[] = {16, 32, 64, 96, 112, 128, 144, 160, 192, 224, 256, 0}, multipliers_tried[] = {1, 2, 3, 0},
+                     pingpongs_tried[] = {TJ_WGMMA_TOGETHER, TJ_WGMMA_PINGPONG, 0},
                      splits_tried[] = {1, 2, 3, 4, 6, 8, 12, 16, 0}, stages_tried[] = {3, 4, 6, 8, 0},
                      blocks_tried[] = {1, 2, 0}, groups_tried[] = {4, 8, 16, 0},
                      stores_tried[] = {TJ_WGMMA_BOXES, TJ_WGMMA_LINES, 0},
