@@ -19,20 +19,22 @@
 static const double BLOCK_CYCLES = 700;       /* from a block's start to its first load, and from its last store to its end */
 static const double WAIT_CYCLES = 215;        /* global memory, from the L2 */
 static const double MEMORY_WAIT_CYCLES = 600; /* from memory itself, where the matrices do not fit the L2 */
+static const double COLD_WAIT_CYCLES = 1200;  /* likewise where all of them are yet to come, as in an estimate */
 static const double STEP_CYCLES = 4;          /* a multiply-add that waits for the one before */
 static const double BARRIER_CYCLES = 17;      /* and its part of the way through shared memory */
 static const double LAUNCH_US = 2.6;
 static const double SHARPNESS = 4; /* of the maximum of what overlaps: 1 adds, infinity takes the larger */
 
 /* Fitted to trials of tuners (trials_h200*.txt), whose operands come from memory. */
-static const double PACK_CYCLES = 2600;      /* a kernel ahead of the product begins and ends */
+static const double PACK_CYCLES = 1700;      /* a kernel ahead of the product begins and ends */
 static const double PACK_NEXT_CYCLES = 2000; /* and so much later the next product of a batch */
-static const double TURN_CYCLES = 1500;      /* and later where it turns a tile around in shared memory */
+static const double TURN_CYCLES = 500;       /* and later where it turns a tile around in shared memory */
 static const double STORE_CYCLES = 500;      /* a phase's tiles, from registers to shared memory; all wait for the last */
 static const double EXCHANGE_CYCLES = 20;    /* for each partial sum that goes from thread to thread */
 static const double PIECE_INSTRUCTIONS = 35; /* of a warp, for each piece of copies that are spread over a phase */
 static const double SPILL_REQUESTS = 0.5;    /* for each spilled register in each step */
 static const double FETCH_FREE = 1024;       /* multiply-adds of a phase whose unrolled text the instruction cache holds */
+static const double L2_LINE = 128;           /* bytes */
 static const double SECTOR_STORE = 80;       /* bytes of the L2's time, for each sector that a store touches in part or whole */
 static const double MEMORY_EFFICIENCY = 0.9; /* of the bandwidth that clock and bus give */
 
@@ -61,9 +63,12 @@ typedef struct habits {
     double pipe_sharpness;    /* of products and shared memory within a block; 0: infinity */
     double sharpness;         /* of resident blocks: those that copy ahead run in step, and wait together */
     double device_sharpness;  /* of blocks and memory */
-    double overlap_blocks;    /* of a multiprocessor, below which nothing of one block hides behind another */
-    double next_kernel;       /* cycles from a kernel's end to the start of the one that adds splits up */
-    double workspace_passes;  /* adding splits up keeps the L2 as busy as so many readings of them */
+    double
+        shared_sector; /* cycles of a line of the L2 for each of its sectors that a block asks for: those that share it, in turn */
+    double narrow_passes;    /* of the L1, for each request of asynchronous copies that are narrower than 16 bytes */
+    double overlap_blocks;   /* of a multiprocessor, below which nothing of one block hides behind another */
+    double next_kernel;      /* cycles from a kernel's end to the start of the one that adds splits up */
+    double workspace_passes; /* adding splits up keeps the L2 as busy as so many readings of them */
     /* of blocks that walk the tiles of P */
     double walk_wait;    /* cycles until the L2 answers: `wait`, of what a kernel ahead has just packed */
     double walk_start;   /* cycles from a block's start to its first product */
@@ -148,56 +153,32 @@ static const habits strips = {
 };
 /* mma: a product of tensor cores is one instruction for all its multiply-adds, which no instruction cache is too small for. */
 static const habits tensor = {
-    .start = 560,
+    .start = 380,
     .warp_start = 22,
-    .wait = 900,
-    .gather_wait = 1250,
+    .wait = 630,
+    .gather_wait = 920,
     .half_drain = 150,
     .shared_wait = 10.5,
     .phase_cycles = 25,
-    .fetch_cycles = 1.5,
+    .fetch_cycles = 0.9,
     .phase_instructions = 1,
-    .step_instructions = 5,
+    .step_instructions = 3.4,
     .copy_instructions = 0.4,
-    .issue = 0.37,
-    .lone_warp = 0.5,
+    .issue = 0.32,
+    .lone_warp = 0.44,
     .product_lone_warp = 0.1,
     .product_latency = 5,
     .barrier_loss = 0.09,
-    .shared_passes = 1,
+    .shared_passes = 1.05,
     .pipe_efficiency = 1,
-    .pipe_sharpness = 5,
-    .sharpness = 1.06,
+    .pipe_sharpness = 3,
+    .sharpness = 0.97,
     .device_sharpness = 8.8,
-    .overlap_blocks = 1.5,
-    .next_kernel = 1400,
-    .workspace_passes = 20,
-};
-
-/* Of tf32, of which no trials were there to fit it anew: an earlier fit to bf16, e4m3, s8 and f16, which first choices of tf32 were
- * measured to be better with (docs/optimisation-log.md). */
-static const habits tensor_tf32 = {
-    .start = 630,
-    .warp_start = 22,
-    .wait = 770,
-    .gather_wait = 1100,
-    .shared_wait = 10.5,
-    .phase_cycles = 25,
-    .fetch_cycles = 5.8,
-    .phase_instructions = 1,
-    .step_instructions = 1.8,
-    .copy_instructions = 1.85,
-    .issue = 0.52,
-    .lone_warp = 0.39,
-    .product_lone_warp = 1.67,
-    .barrier_loss = 0.035,
-    .shared_passes = 2.4,
-    .pipe_efficiency = 1,
-    .sharpness = 1.2,
-    .device_sharpness = 8.8,
+    .shared_sector = 0.16,
+    .narrow_passes = 5,
     .overlap_blocks = 2,
-    .next_kernel = 1000,
-    .workspace_passes = 17,
+    .next_kernel = 2100,
+    .workspace_passes = 8.6,
 };
 
 /* Of f64, whose products keep the pipe busy for 32 cycles each, so that few warps do: fitted to 39 shapes on an H100 (trials_h100_f64.txt)
@@ -257,8 +238,6 @@ static const habits *habits_of(const tj_counts *c)
 {
     if (c->mma > 0 && c->pipe == TJ_PIPE_TENSOR_F64)
         return &tensor_f64;
-    if (c->mma > 0 && c->pipe == TJ_PIPE_TENSOR_TF32)
-        return &tensor_tf32;
     return c->walkers > 0 ? &walks : c->mma > 0 ? &tensor : c->warps_alone ? &strips : c->streams ? &streams : &plain;
 }
 
@@ -298,7 +277,8 @@ static bool is_halves(const tj_device_facts *facts, const tj_counts *c)
 static double latency_of(const tj_device_facts *facts, const tj_counts *c, double step_issue)
 {
     const habits *h = habits_of(c);
-    const double wait = h->wait > 0 ? h->wait : c->work[TJ_PIPE_MEMORY] > facts->l2_bytes ? MEMORY_WAIT_CYCLES : WAIT_CYCLES;
+    const double from_memory = facts->l2_bytes > 0 ? MEMORY_WAIT_CYCLES : COLD_WAIT_CYCLES;
+    const double wait = h->wait > 0 ? h->wait : c->work[TJ_PIPE_MEMORY] > facts->l2_bytes ? from_memory : WAIT_CYCLES;
     const double first_wait = c->gathered > 0 && c->ahead == 0 ? fmax(wait, h->gather_wait) : wait;
     const double chain = (double)c->chain, phases = (double)c->phases;
     const double warps = (double)c->blocks * ceil(c->threads_per_block / 32.0);
@@ -384,7 +364,8 @@ static block_cycles of_block(const tj_device_facts *facts, const tj_counts *c, c
                           (p == c->pipe ? product_rate(facts, c, peaks) * of_products : peaks->per_s[p] / clocks * efficiency);
     one.pipe[TJ_PIPE_ISSUE] = instructions / fmin(TJ_SCHEDULERS, warps * resident) / efficiency;
     one.pipe[TJ_PIPE_SHARED] = (passes + (double)c->work[TJ_PIPE_SHARED]) / blocks / h->pipe_efficiency;
-    one.pipe[TJ_PIPE_L1] = (sum(global, globals, true) / blocks + spilled) / h->pipe_efficiency;
+    one.pipe[TJ_PIPE_L1] =
+        ((sum(global, globals, true) + h->narrow_passes * (double)c->narrow) / blocks + spilled) / h->pipe_efficiency;
     one.pipe[TJ_PIPE_START] = h->start + h->warp_start * warps;
     one.fetch = h->fetch_cycles * instructions / warps / fmax(1, (double)c->phases);
     one.longest = one.pipe[TJ_PIPE_SHARED] + one.pipe[TJ_PIPE_L1]; /* they take turns */
@@ -454,15 +435,18 @@ static double walk_cycles(const tj_device_facts *facts, const tj_counts *c, cons
 static double pack_cycles(const tj_device_facts *facts, const tj_counts *c, const tj_peaks *peaks)
 {
     const int64_t shared = c->pack.shared_load.wavefronts + c->pack.shared_store.wavefronts;
-    const double through_l1 =
-        (double)(c->pack.load.merged + c->pack.store.merged + shared) / facts->sm_count / streams.pipe_efficiency;
+    const double blocks = c->pack.blocks > 0 ? (double)c->pack.blocks : facts->sm_count;
+    const double fullest = ceil(blocks / facts->sm_count) / blocks; /* the share of the multiprocessor that has the most */
+    const double through_l1 = fullest * (double)(c->pack.load.merged + c->pack.store.merged + shared) / streams.pipe_efficiency;
     const double moved = (double)(c->pack.load.bytes + c->pack.store.bytes) / (peaks->per_s[TJ_PIPE_MEMORY] / peaks->clock_hz);
 
     const double products = (double)c->blocks / (double)(c->row_blocks * c->col_blocks * c->splits);
     const double starts =
         fmax(1, c->pack.kernels) * PACK_CYCLES + (shared > 0) * TURN_CYCLES + (products - 1) * PACK_NEXT_CYCLES;
+    /* Of a tile that is transposed, 128 bytes square, a thread has four chunks if an element has one byte, and waits for each. */
+    const double waits = shared > 0 ? fmax(1, 4.0 / c->element_bytes) : 1;
 
-    return c->pack.load.elements > 0 ? starts + streams.wait + fmax(through_l1, moved) : 0;
+    return c->pack.load.elements > 0 ? starts + waits * streams.wait + fmax(through_l1, moved) : 0;
 }
 
 /* The second kernel of split k: it begins when the first has ended, and reads what that has left in the L2. */
@@ -490,6 +474,21 @@ static double exposed_share(const tj_device_facts *facts, const tj_counts *c, do
     const double waves = runs_on && blocks > 2 ? (double)c->blocks / (facts->sm_count * blocks) : 1;
 
     return fmin(1, habits_of(c)->overlap_blocks / blocks) / fmax(1, (double)c->phases) / fmax(1, waves);
+}
+
+static double sectors_of_line(const tj_traffic *loads)
+{
+    return loads->bytes > 0 ? L2_LINE * (double)loads->sectors / (double)loads->bytes : 0;
+}
+
+/*
+ * All blocks of a row of tiles ask for the same lines of M in the same phase, all of a column for the same of N, and a line of the L2
+ * answers one after the other. Where a phase has few lines, as of an N with few columns, that is what the device waits for.
+ */
+static double shared_sectors(const tj_counts *c)
+{
+    return (double)c->phases *
+           fmax((double)c->row_blocks * sectors_of_line(&c->load_n), (double)c->col_blocks * sectors_of_line(&c->load_m));
 }
 
 static const char *longest(const double *term_us)
@@ -545,7 +544,8 @@ tj_prediction tj_predict(const tj_device_facts *facts, const tj_counts *counts, 
     us[TJ_TERM_PACK] = pack_cycles(facts, counts, peaks) / per_us;
     us[TJ_TERM_REDUCE] = reduce_cycles(facts, counts, peaks) / per_us;
     us[TJ_TERM_LAUNCH] = LAUNCH_US;
-    device = soft_maximum(us[TJ_PIPE_L2], us[TJ_PIPE_MEMORY], SHARPNESS);
+    device = soft_maximum(us[TJ_PIPE_L2], us[TJ_PIPE_MEMORY], SHARPNESS) +
+             habits_of(counts)->shared_sector * shared_sectors(counts) / per_us;
     p.us = LAUNCH_US + soft_maximum(busy / per_us, device, habits_of(counts)->device_sharpness) +
            exposed_share(facts, counts, resident) * fmin(busy / per_us, device) + us[TJ_TERM_PACK] + us[TJ_TERM_REDUCE];
     p.flop_per_s = (double)counts->flop / p.us * 1e6;

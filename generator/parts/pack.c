@@ -382,14 +382,16 @@ static void count_loads(const tj_problem *view, const tj_pack *pack, tj_which wh
 static void count_lines(const tj_problem *view, const tj_pack *pack, tj_which which, tj_pack_counts *counts)
 {
     const int32_t width = chunk_of(view, which), bytes = CHUNK_BYTES / width;
-    const int64_t elements = packed_ld(view, pack, which) * tj_pack_lines(view, pack, which);
+    const int64_t elements = packed_ld(view, pack, which) * tj_pack_lines(view, pack, which),
+                  matrices = matrices_of(view, which, view->batch);
     tj_access access = tj_tiled_access(THREADS, 1, elements / width, 1, CHUNK_BYTES, 0);
 
     count_loads(view, pack, which, THREADS, 1, &counts->load);
     access.element_bytes = bytes;
     access.width = width;
-    access.axis[2] = tj_batch_axis(matrices_of(view, which, view->batch), elements, bytes);
+    access.axis[2] = tj_batch_axis(matrices, elements, bytes);
     tj_traffic_add(&counts->store, &access);
+    counts->blocks += tj_ceil_div(elements / width, THREADS) * matrices;
 }
 
 /* transpose_lines: chunks come to a tile, words of as many lines as a chunk has elements leave it. */
@@ -417,6 +419,7 @@ static void count_transpose(const tj_problem *view, const tj_pack *pack, tj_whic
         tj_traffic_add(&counts->store, &access);
     }
     counts->barriers += 2 * tiles;
+    counts->blocks += tiles;
 }
 
 void tj_pack_count(const tj_problem *view, const tj_pack *pack, tj_counts *counts)

@@ -99,6 +99,7 @@ typedef struct tj_phase_counts {
 /** What the first kernel moves where a family has one that copies operands to the workspace, or takes them apart; otherwise all
  * zero. The requests and sectors of its loads are an estimate. Operands that it transposes pass through shared memory. */
 typedef struct tj_pack_counts {
+    int64_t blocks; /**< that have something to copy; not counted of a kernel that takes operands apart */
     int64_t barriers;
     tj_traffic load, store;
     tj_traffic shared_load, shared_store; /**< not counted of a kernel that takes operands apart */
@@ -159,6 +160,7 @@ typedef struct tj_counts {
                                   what it holds of weights */
     int64_t halves;      /**< instructions of warps beside the products where mma.sync multiplies 8-bit floats as halves */
     int64_t transposed;  /**< requests of shared_load, and as many of shared_store, that transpose tiles */
+    int64_t narrow;      /**< requests of asynchronous copies of less than 16 bytes, which pass through the L1: of mma */
     int64_t gathered; /**< requests that bring one element a lane, of which several make what shared memory is given at once */
     /** Additions beside the multiply-adds, where several threads or blocks share a sum; and what widens weights in f32, or
      * multiplies by scales along k. */

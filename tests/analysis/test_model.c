@@ -404,3 +404,36 @@ Test(analysis, counts_what_is_known_at_launch_as_it_will_be_launched)
     cr_assert(tj_count(&fixed, &config, &a, &err) == TJ_OK && tj_count(&any, &config, &b, &err) == TJ_OK);
     cr_expect(memcmp(&a, &b, sizeof a) == 0);
 }
+
+static tj_counts counts_of(const tj_problem *problem, const char *text)
+{
+    tj_config config;
+    tj_counts counts;
+    tj_error err;
+
+    cr_assert(tj_config_parse(text, &config, &err) == TJ_OK, "%s", err.message);
+    cr_assert(tj_count(problem, &config, &counts, &err) == TJ_OK, "%s: %s", text, err.message);
+    return counts;
+}
+
+/* Lines of M begin at multiples of 8 bytes, those of N at multiples of 16. */
+Test(analysis, counts_copies_that_are_narrower_than_a_chunk)
+{
+    tj_problem problem = TJ_PROBLEM_INIT(64, 102, 64, TJ_F32);
+    tj_counts c;
+
+    problem.compute = TJ_COMPUTE_TF32;
+    c = counts_of(&problem, "mma:bm=32,bn=32,steps=2,wm=16,wn=16,pack=none");
+    cr_expect(c.narrow == c.load_m.requests && c.narrow > 0, "%lld of %lld", (long long)c.narrow, (long long)c.load_m.requests);
+}
+
+/* A tile of 128 x 128 bytes each where they transpose, and otherwise 256 chunks of 16 bytes. */
+Test(analysis, counts_blocks_that_have_something_to_pack)
+{
+    const tj_problem problem = TJ_PROBLEM_INIT(300, 500, 200, TJ_S8);
+    const tj_counts turned = counts_of(&problem, "mma:bm=64,bn=64,steps=2,wm=32,wn=32,pack=n,transpose=yes"),
+                    plain = counts_of(&problem, "mma:bm=64,bn=64,steps=2,wm=32,wn=32,pack=m");
+
+    cr_expect(turned.pack.blocks == (500 + 127) / 128 * ((200 + 127) / 128), "%lld", (long long)turned.pack.blocks);
+    cr_expect(plain.pack.blocks == (plain.pack.store.requests + 7) / 8, "%lld", (long long)plain.pack.blocks);
+}

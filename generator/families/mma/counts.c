@@ -146,6 +146,8 @@ static void count_passing(const operand *o, const tj_mma_shape *s, int64_t times
         return;
     }
     counts->async_bytes += loads->bytes;
+    if (o->tile.width * o->stored_bytes < TJ_MMA_CHUNK)
+        counts->narrow += loads->requests;
     counts->work[TJ_PIPE_SHARED] += loads->requests * o->tile.width * o->tile.bytes / 4;
 }
 
