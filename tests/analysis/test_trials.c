@@ -390,6 +390,16 @@ Test(trials, few_columns_that_many_blocks_share_take_longer, .init = read_drawn)
     cr_expect(predict(&s, &of_16) > 1.3 * predict(&s, &of_256), "%g, %g", predict(&s, &of_16), predict(&s, &of_256));
 }
 
+/* On an H100 52 us, and 12: a thread of 64 elements, whose lines lie far apart, loads them in parts. */
+Test(trials, long_phases_of_halves_are_not_read_ahead, .init = read_drawn)
+{
+    const shape s = {.problem = TJ_PROBLEM_INIT(25907, 330, 1, TJ_F16), .name = "25907x330x1"};
+    const trial is_long = {.config = "skinny:tn=8,lanes=8,slices=8,k_thread=8,blocks=1"},
+                is_short = {.config = "skinny:tn=4,lanes=16,slices=8,k_thread=8,blocks=4"};
+
+    cr_expect(predict(&s, &is_long) > predict(&s, &is_short), "%g, %g", predict(&s, &is_long), predict(&s, &is_short));
+}
+
 /* What is close to the truth also orders it: of each two trials of a shape that differ by a tenth, in which is the model right? */
 Test(trials, pairs_that_differ_are_mostly_in_order, .init = read_trials)
 {

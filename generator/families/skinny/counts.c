@@ -149,6 +149,8 @@ static void count_output(const scene *c, int64_t bytes, int64_t ld, int64_t stri
     tj_traffic_add(traffic, &access);
 }
 
+enum { LONG_PHASE = 64 }; /* elements of N in a thread's registers */
+
 /* Fitted to what ptxas gave 1 540 configs for sm_90, and off by 20 % of 3 023, for it moves loads ahead as it likes: the sums, a phase
  * of N, and this thread's share of the next M, which lies apart where the runs of N go along its rows. Bounds by `blocks` make it hold
  * one phase and no more; below that it spills. */
@@ -159,7 +161,11 @@ static void estimate_registers(const tj_skinny_shape *s, bool n_row_major, int32
     const int32_t wanted = n_row_major ? sums * 4 / 5 + phase * 3 / 4 + 4 * share + 58 : sums + phase * 3 / 2 + 70;
     const int32_t most = tj_guess_registers(counts, wanted, 20, sums + phase + 32, blocks, s->lanes * s->slices);
 
-    if (wanted > most) /* what is ahead of the phase has no place: its loads wait for this one */
+    /* What is ahead of the phase has no place: its loads wait for this one. Of elements that are widened, a long phase of lines far apart
+     * comes in parts. */
+    const bool in_parts = counts->n_element_bytes < counts->sum_bytes && s->lanes >= 4 && s->k_thread * s->tn >= LONG_PHASE;
+
+    if (wanted > most || in_parts)
         counts->waits += counts->phases;
 }
 
