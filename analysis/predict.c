@@ -151,6 +151,27 @@ static const habits strips = {
     .next_kernel = 2100,
     .workspace_passes = 3.6,
 };
+/* strip, whose boxes the copy engine brings: fitted */
+static const habits boxes = {
+    .start = 157,
+    .fetch_cycles = 1.15,
+    .wait = 1000,
+    .shared_wait = 23,
+    .request_wait = 20,
+    .phase_instructions = 30,
+    .issue = 1,
+    .lone_warp = 0.25,
+    .product_lone_warp = 0.25,
+    .barrier_loss = 0.18,
+    .fetch_loss = 0.25,
+    .shared_passes = 0.6,
+    .pipe_efficiency = 0.88,
+    .sharpness = 1.19,
+    .device_sharpness = 2.5,
+    .overlap_blocks = 2,
+    .next_kernel = 2100,
+    .workspace_passes = 3.6,
+};
 /* mma: a product of tensor cores is one instruction for all its multiply-adds, which no instruction cache is too small for. */
 static const habits tensor = {
     .start = 380,
@@ -238,7 +259,12 @@ static const habits *habits_of(const tj_counts *c)
 {
     if (c->mma > 0 && c->pipe == TJ_PIPE_TENSOR_F64)
         return &tensor_f64;
-    return c->walkers > 0 ? &walks : c->mma > 0 ? &tensor : c->warps_alone ? &strips : c->streams ? &streams : &plain;
+    return c->walkers > 0    ? &walks
+           : c->mma > 0      ? &tensor
+           : c->bringers > 0 ? &boxes
+           : c->warps_alone  ? &strips
+           : c->streams      ? &streams
+                             : &plain;
 }
 
 static double soft_maximum(double a, double b, double sharpness)
@@ -273,6 +299,12 @@ static bool is_halves(const tj_device_facts *facts, const tj_counts *c)
     return c->halves > 0 && architecture && architecture->halves;
 }
 
+/* Of a block, without those that only bring tiles. */
+static double warps_of(const tj_counts *c)
+{
+    return ceil(c->threads_per_block / 32.0) - c->bringers;
+}
+
 /* What a block waits for where nothing else is there to do. */
 static double latency_of(const tj_device_facts *facts, const tj_counts *c, double step_issue)
 {
@@ -281,7 +313,7 @@ static double latency_of(const tj_device_facts *facts, const tj_counts *c, doubl
     const double wait = h->wait > 0 ? h->wait : c->work[TJ_PIPE_MEMORY] > facts->l2_bytes ? from_memory : WAIT_CYCLES;
     const double first_wait = c->gathered > 0 && c->ahead == 0 ? fmax(wait, h->gather_wait) : wait;
     const double chain = (double)c->chain, phases = (double)c->phases;
-    const double warps = (double)c->blocks * ceil(c->threads_per_block / 32.0);
+    const double warps = (double)c->blocks * warps_of(c);
     const double requests = (double)c->shared_load.requests / fmax(1, warps * chain);
     const double drain = is_halves(facts, c) ? h->half_drain : 0;
     const double shared_wait = h->shared_wait + h->request_wait * fmax(0, requests - 2);
@@ -334,11 +366,12 @@ static block_cycles of_block(const tj_device_facts *facts, const tj_counts *c, c
     const tj_traffic *const global[] = {&c->load_m, &c->load_n, c->splits > 1 ? &c->store_w : &c->store_p, &c->load_c};
     const size_t globals = c->splits > 1 ? 3 : 4; /* C is the second kernel's then */
     const tj_traffic *const shared[] = {&c->shared_load, &c->shared_store};
-    const double blocks = (double)c->blocks, warps = ceil(c->threads_per_block / 32.0), chain = (double)c->chain;
+    const double blocks = (double)c->blocks, warps = warps_of(c), chain = (double)c->chain;
     const double spilled = SPILL_REQUESTS * c->spilled * warps * chain;
     const double copies = h->copy_instructions * sum(global, 2, false);
     const double halves = is_halves(facts, c) ? (double)c->halves : 0;
-    const double lanes = warps * 32 / c->threads_per_block; /* for each thread: those without one take their turn too */
+    const double lanes =
+        (warps + c->bringers) * 32 / c->threads_per_block; /* for each thread: those without one take their turn too */
     /* Tensor cores do many at one instruction. */
     const int64_t fma = (c->work[TJ_PIPE_F32] + c->work[TJ_PIPE_F64]) / 2 + c->work[TJ_PIPE_F16] / 4; /* packed: two at once */
     const double instructions = lanes * (double)(fma + c->sums) / 32 / blocks +
@@ -470,7 +503,7 @@ static double reduce_cycles(const tj_device_facts *facts, const tj_counts *c, co
 static double exposed_share(const tj_device_facts *facts, const tj_counts *c, double resident)
 {
     const double blocks = fmin(resident, ceil((double)c->blocks / facts->sm_count));
-    const bool runs_on = habits_of(c) == &streams || habits_of(c) == &strips;
+    const bool runs_on = habits_of(c) == &streams || habits_of(c) == &strips || habits_of(c) == &boxes;
     const double waves = runs_on && blocks > 2 ? (double)c->blocks / (facts->sm_count * blocks) : 1;
 
     return fmin(1, habits_of(c)->overlap_blocks / blocks) / fmax(1, (double)c->phases) / fmax(1, waves);

@@ -177,6 +177,7 @@ typedef struct tj_counts {
     int64_t finish;          /**< operations of the epilogue's expression; 0: there is none */
     int32_t streams;         /**< 1: loops are unrolled, and who waits for a load waits for memory, not for the L2 */
     int32_t warps_alone;     /**< 1: each warp copies for itself, and no barrier stands in the loop */
+    int32_t bringers;        /**< warps of a block that have the copy engine bring tiles to the others, where no block walks */
     int32_t exchanged;       /**< partial sums that one thread hands to others in shared memory or takes from them */
     int32_t registers;       /**< per thread, before the compiler has been asked: an estimate */
     int32_t registers_least; /**< which they may well turn out to be; the same where they are known */

@@ -190,14 +190,15 @@ static tj_mapped find_of_caller(const tj_kernel *kernel, const tj_tensor_map *ma
     const void *const pointer[TJ_MATRICES] = {x->m.address, x->n.address, x->p.address,
                                               x->c.address ? x->c.address : x->p.address};
     const tj_stored_shape *m = &shape->matrix[map->matrix];
+    const uint64_t joins = map->joins > 1 ? (uint64_t)map->joins : 1;
     const uint64_t bytes = kernel->element_bytes[map->matrix], line = (uint64_t)m->ld * bytes;
     const bool has_products = products_of(kernel, map, shape) > 1;
 
     return (tj_mapped){(uintptr_t)pointer[map->matrix],
                        map->type ? map->type : tj_problem_matrix(&kernel->problem, (tj_which)map->matrix)->type,
-                       (uint64_t)m->width,
-                       m->span == 0 ? 0 : (uint64_t)m->lines, /* k is 0, and nothing is copied */
-                       line,
+                       (uint64_t)m->width * joins,
+                       m->span == 0 ? 0 : (uint64_t)m->lines / joins, /* k is 0, and nothing is copied */
+                       line * joins,
                        has_products ? (uint64_t)m->stride * bytes : (uint64_t)m->lines * line,
                        {tj_which_letter((tj_which)map->matrix), '\0'}};
 }

@@ -238,11 +238,15 @@ Test(compile, skinny_in_every_form)
 /* strip: every place of the lanes that a tuner tries, all types, either side short, with and without splits. */
 Test(compile, strip_in_every_form)
 {
-    static const char *const configs[] = {"strip:splits=1", "strip:splits=3,blocks=2", "strip:tm=4,row_lanes=2,steps=2,warps=2",
-                                          "strip:tm=5,row_lanes=4,stages=5,warps=1"};
+    static const char *const configs[] = {"strip:splits=1",
+                                          "strip:splits=3,blocks=2",
+                                          "strip:tm=4,row_lanes=2,steps=2,warps=2",
+                                          "strip:tm=5,row_lanes=4,stages=5,warps=1",
+                                          "strip:copies=boxes",
+                                          "strip:copies=boxes,tm=5,row_lanes=1,warps=1,splits=3"};
 
     targets_or_skip();
-    for (int variant = 0; variant < 32; variant++) {
+    for (int variant = 0; variant < 48; variant++) {
         static const int64_t columns[] = {16, 13, 8, 1};
         static const int32_t types[] = {TJ_F32, TJ_F64, TJ_F16, TJ_F32, TJ_BF16};
         tj_problem problem = TJ_PROBLEM_INIT(301, variant & 16 ? 512 : 1008, columns[variant / 2 % 4], TJ_F32);
@@ -260,8 +264,8 @@ Test(compile, strip_in_every_form)
         problem.batch = variant % 5 == 0 ? 3 : 1;
         if (variant % 7 == 0)
             problem.k.mode = TJ_DIM_ANY, problem.k.multiple_of = 8;
-        snprintf(label, sizeof label, "%s, variant %d", configs[variant / 4 % 4], variant);
-        compile(&problem, configs[variant / 4 % 4], variant % 2 ? "sm_90" : "sm_80", label);
+        snprintf(label, sizeof label, "%s, variant %d", configs[variant / 4 % 6], variant);
+        compile(&problem, configs[variant / 4 % 6], variant % 2 || variant / 4 % 6 > 3 ? "sm_90" : "sm_80", label);
     }
 }
 

@@ -69,6 +69,7 @@ static const golden rows[] = {
      PROBLEM(FIXED(512), FIXED(5000), FIXED(7), .m.type = TJ_F32, .epilogue.has_alpha = 1, .epilogue.has_beta = 1)},
     {"skinny/odd", "skinny", PROBLEM(FIXED(3), ANY(0), FIXED(101), .m.type = TJ_BF16, .p.type = TJ_F32, .batch = 5)},
     {"strip/rows", "strip:splits=1", PROBLEM(FIXED(1760), FIXED(1760), FIXED(16), .m.type = TJ_F32)},
+    {"strip/boxes", "strip:splits=1,copies=boxes", PROBLEM(FIXED(2560), FIXED(2560), FIXED(16), .m.type = TJ_F32)},
     {"strip/columns_split", "strip",
      PROBLEM(FIXED(7), FIXED(5000), FIXED(300), .m.type = TJ_F64, .m.layout = 1, .n.layout = 1, .epilogue.has_alpha = 1,
              .epilogue.has_beta = 1)},

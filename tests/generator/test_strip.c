@@ -61,6 +61,23 @@ Test(strip, says_which_constraint_does_not_hold)
         {STRIP(.m.type = TJ_F64), "strip:tm=9", "72 sums a thread: 64 of 8 bytes are the most"},
         {STRIP(), "strip:warps=8,stages=5",
          "8 warps with 5 stages each need 291840 bytes of shared memory: 232448 are the most"},
+        {STRIP(), "strip:copies=boxes", NULL},
+        {FLAT(.m.layout = TJ_COL_MAJOR), "strip:copies=boxes", NULL},
+        {STRIP(.batch = 2, .n.stride = TJ_BROADCAST), "strip:copies=boxes", NULL},
+        {STRIP(.batch = 2, .m.stride = TJ_POINTERS_16, .n.stride = TJ_BROADCAST), "strip:copies=boxes",
+         "copies=boxes takes M by a tensor map, which arrays of pointers do not have: use copies=lanes"},
+        {FLAT(.m.layout = TJ_COL_MAJOR, .batch = 2, .m.stride = TJ_POINTERS_16), "strip:copies=boxes",
+         "copies=boxes takes M by a tensor map"},
+        {STRIP(), "strip:copies=boxes,row_lanes=4,col_lanes=2",
+         "row_lanes is 4 and col_lanes 2, and with copies=boxes their product is 4 at most: the lanes along k read 128 bytes"},
+        {STRIP(), "strip:copies=boxes,warps=8,steps=2",
+         "8 warps of 2 steps multiply 512 elements along k in a phase, and a box has at most 256: use fewer warps or steps"},
+        {STRIP(.m.type = TJ_F64), "strip:copies=boxes,warps=8,steps=2", NULL},
+        {PROBLEM(.j = {FIXED(400)}, .k = {FIXED(512)}, .l = {FIXED(1)}), "strip:copies=boxes,tm=32,row_lanes=16",
+         "row_lanes is 16 and col_lanes 1"},
+        {STRIP(), "strip:copies=boxes,tm=10,stages=6,steps=2", NULL},
+        {STRIP(), "strip:copies=boxes,tm=16,stages=8,steps=2",
+         "4 warps with 8 stages need 402432 bytes of shared memory: 232448 are the most"},
         {STRIP(), "strip:boundary=none,tm=7", "the boundary check of j is switched off"},
     };
 
@@ -74,10 +91,10 @@ Test(strip, settles_where_lanes_stand_and_how_far_to_split)
         int64_t j, k, l;
         const char *config;
     } rows[] = {
-        {1760, 1760, 16, "strip:tm=5,tn=8,row_lanes=8,col_lanes=2,steps=4,warps=4,stages=3,splits=3,blocks=1"},
-        {7, 300000, 13, "strip:tm=4,tn=13,row_lanes=2,col_lanes=1,steps=1,warps=4,stages=3,splits=132,blocks=1"},
-        {100000, 64, 16, "strip:tm=5,tn=8,row_lanes=8,col_lanes=2,steps=4,warps=4,stages=3,splits=1,blocks=1"},
-        {400, 128, 3, "strip:tm=7,tn=3,row_lanes=8,col_lanes=1,steps=2,warps=4,stages=3,splits=1,blocks=1"},
+        {1760, 1760, 16, "strip:tm=5,tn=8,row_lanes=8,col_lanes=2,steps=4,warps=4,stages=3,splits=3,blocks=1,copies=lanes"},
+        {7, 300000, 13, "strip:tm=4,tn=13,row_lanes=2,col_lanes=1,steps=1,warps=4,stages=3,splits=132,blocks=1,copies=lanes"},
+        {100000, 64, 16, "strip:tm=5,tn=8,row_lanes=8,col_lanes=2,steps=4,warps=4,stages=3,splits=1,blocks=1,copies=lanes"},
+        {400, 128, 3, "strip:tm=7,tn=3,row_lanes=8,col_lanes=1,steps=2,warps=4,stages=3,splits=1,blocks=1,copies=lanes"},
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
@@ -117,6 +134,47 @@ Test(strip, says_what_a_launch_needs)
     cr_expect(eq(i64, product->dynamic_shared_bytes, 4 * 3 * 8 * (40 + 17) * 16), "40 rows of M, and 16 | 1 chunks of N");
     cr_expect(product->sums_in_registers);
     tj_source_free(source);
+}
+
+/* The map of N has lines of as many rows as a chunk has elements. */
+Test(strip, says_what_boxes_need)
+{
+    const tj_problem problem = FLAT(.m.layout = TJ_COL_MAJOR, .batch = 3, .m.stride = TJ_BROADCAST);
+    const tj_config config = parse("strip:copies=boxes,splits=1,tm=10,stages=5");
+    const tj_tensor_map *m, *n;
+    const tj_launch_form *form;
+    tj_source *source = NULL;
+
+    cr_assert(eq(int, tj_generate(&problem, &config, &source, NULL), TJ_OK));
+    form = tj_source_launch(source);
+    m = &form->tensor_map[0], n = &form->tensor_map[1]; /* the text's, whose M is the caller's N */
+    cr_expect(eq(int, form->needs, TJ_FEATURE_TMA));
+    cr_expect(eq(int, tj_product_step(form)->block_x, 160), "four warps, and one that brings");
+    cr_expect(eq(i64, tj_product_step(form)->dynamic_shared_bytes,
+                 (5 * ((20 + 16) * 512 + 16) + 4 * 10 * 33 * 4 + 1023) / 1024 * 1024));
+    cr_expect(m->matrix == TJ_MATRIX_N && m->rank == 3 && m->box[0] == 128 && m->box[1] == 20 && m->swizzle == 0);
+    cr_expect(n->matrix == TJ_MATRIX_M && n->rank == 2 && n->box[0] == 32 && n->box[1] == 32 && n->swizzle == 128);
+    cr_expect(eq(int, m->joins, 0));
+    cr_expect(eq(int, n->joins, 4));
+    tj_source_free(source);
+}
+
+/* Blocks that make whole waves of a large GPU, in phases of 128 elements, with as many stages as there is room for. */
+Test(strip, settles_the_rows_of_boxes)
+{
+    static const struct {
+        int64_t j, l;
+        int32_t tm, stages;
+    } rows[] = {{1760, 16, 7, 7}, {2560, 16, 10, 5}, {8192, 16, 11, 5}, {100, 16, 1, 8}, {2560, 13, 5, 6}};
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const tj_problem problem = TJ_PROBLEM_INIT(rows[i].j, 2048, rows[i].l, TJ_F32);
+        tj_config config = parse("strip:copies=boxes");
+
+        cr_assert(eq(int, tj_config_resolve(&problem, &config, NULL), TJ_OK), "row %zu", i);
+        cr_expect(eq(int, tj_config_get(&config, "tm"), rows[i].tm), "row %zu", i);
+        cr_expect(eq(int, tj_config_get(&config, "stages"), rows[i].stages), "row %zu", i);
+    }
 }
 
 /* Operands that are aligned to less make the library take another family, for this one cannot do without. */

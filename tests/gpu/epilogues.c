@@ -174,6 +174,7 @@ static const struct form {
     {"skinny:splits=2", TJ_F32, 0, 0, 4, 16},
     {"strip", TJ_F32, 0, 0, 4, 12},
     {"strip", TJ_BF16, 0, TJ_F32, 8, 12},
+    {"strip:copies=boxes", TJ_F32, 0, 0, 4, 12},
     {"small_batch", TJ_F32, 0, 0, 1, 24},
     {"small_batch", TJ_F16, 0, TJ_F32, 4, 24},
     {"mma", TJ_BF16, 0, 0, 8, 0},

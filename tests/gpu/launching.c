@@ -232,6 +232,8 @@ static void test_chains(tj_context *context)
         test_chain(context, names[i], TJ_COMPUTE_DEFAULT);
     if (tj_device_current(context, &facts, &err) != TJ_OK)
         return (void)expect(0, "device: %s", err.message);
+    if (facts.cc_major >= 9)
+        test_chain(context, "strip:copies=boxes", TJ_COMPUTE_DEFAULT);
     if (facts.cc_major >= 8)
         test_chain(context, "mma:bm=32,bn=16,wm=16,wn=16", TJ_COMPUTE_TF32);
     if (facts.cc_major == 9)

@@ -101,7 +101,9 @@ static void make_strip(request *r)
                                          ",tm=4,row_lanes=2,warps=2",
                                          ",tm=5,row_lanes=4,stages=5,warps=1",
                                          ",tm=2,row_lanes=16,steps=8,stages=2",
-                                         ",col_lanes=1,blocks=2"};
+                                         ",col_lanes=1,blocks=2",
+                                         ",copies=boxes",
+                                         ",copies=boxes,tm=5,row_lanes=1,warps=2,stages=2"};
     char text[128], splits[16];
     int tries = 0;
 
@@ -110,7 +112,7 @@ static void make_strip(request *r)
     do {
         snprintf(splits, sizeof splits, ",splits=%d", (int)PICK(1, 1, 2, 3, 8));
         snprintf(text, sizeof text, "strip:boundary=%s%s%s", next() % 4 ? "auto" : "all", next() % 6 ? splits : "",
-                 places[next() % 6]);
+                 places[next() % 8]);
     } while (!take(r, text) && ++tries < TRIES);
 }
 

@@ -50,6 +50,7 @@ static const struct text {
     {"skinny:stream=m", TJ_F32, TJ_ROW_MAJOR, HAS_NAN, 0, 20},
     {"strip", TJ_F32, TJ_ROW_MAJOR, HAS_NAN, 0, 16},
     {"strip:tm=5", TJ_BF16, TJ_COL_MAJOR, USUAL, 0, 8},
+    {"strip:copies=boxes", TJ_F32, TJ_COL_MAJOR, HAS_NAN, 0, 12},
     {"strip:tn=7", TJ_F64, TJ_ROW_MAJOR, HAS_NAN, 0, 7},
     {"small_batch", TJ_F32, TJ_ROW_MAJOR, HAS_NAN},
     {"small_batch:products=2", TJ_BF16, TJ_COL_MAJOR, USUAL, 0, 10},

@@ -1817,6 +1817,34 @@ Test(steps, map_matrices_in_the_workspace)
     tj_kernel_free(kernel);
 }
 
+/* Four rows of N are a line of the map, which they can be where nothing lies between them. */
+Test(steps, map_several_lines_as_one)
+{
+    tj_problem problem = TJ_PROBLEM_INIT(100, 48, 70, TJ_F32);
+    tj_launch_form form;
+    const tj_operands x = aligned_operands();
+    fake_tensor_map map;
+    fake_launch launch;
+    tj_kernel *kernel;
+
+    problem.batch = 3;
+    problem.epilogue.has_alpha = 1;
+    problem = canonical(problem);
+    form = three_steps(&problem);
+    form.tensor_map[2].joins = 4;
+    kernel = load_form(&form, &problem);
+    cr_assert(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_OK), "%s", err.message);
+    fake.fake_get_launch(1, &launch);
+    map = map_at(&launch, 384);
+    cr_expect(map.extent[0] == 4 * 70 && map.extent[1] == 12 && map.extent[2] == 3);
+    cr_expect(map.stride[0] == 4 * 70 * 4 && map.stride[1] == 48 * 70 * 4);
+    tj_kernel_free(kernel);
+
+    problem.n.ld = 72;
+    cr_expect(eq(int, tj_kernel_load_code(&context->host, &form, &problem, &sm_90, &kernel, &err), TJ_ERR_INTERNAL));
+    cr_expect(says("launch form of"), "%s", err.message);
+}
+
 /* Of a batch that takes several launches, the maps of each begin at its own first product and end with its last. */
 Test(steps, of_a_large_batch_map_their_part_of_it)
 {

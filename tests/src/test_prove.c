@@ -152,13 +152,15 @@ Test(prove, strips_pass_wherever_lanes_stand)
                                          "row_lanes=2,tm=4,warps=2",
                                          "row_lanes=4,tm=2,stages=2",
                                          "row_lanes=8,tm=1,warps=1,stages=5",
-                                         "row_lanes=16,tm=3,steps=8,warps=3"};
+                                         "row_lanes=16,tm=3,steps=8,warps=3",
+                                         "copies=boxes",
+                                         "copies=boxes,row_lanes=1,tm=3,warps=2,stages=2"};
     static const int64_t columns[] = {1, 4, 13, 16}, depths[] = {0, 4, 128, 300};
     tj_context *context = open_context("", TJ_PROVE_NEVER);
     int proven = 0;
 
-    for (int variant = 0; variant < 6 * 4 * 4; variant++) {
-        tj_problem problem = TJ_PROBLEM_INIT(37, depths[variant / 24 % 4], columns[variant / 6 % 4], TJ_F32);
+    for (int variant = 0; variant < 8 * 4 * 4; variant++) {
+        tj_problem problem = TJ_PROBLEM_INIT(37, depths[variant / 32 % 4], columns[variant / 8 % 4], TJ_F32);
         char config[100];
         tj_proof proof;
 
@@ -172,13 +174,13 @@ Test(prove, strips_pass_wherever_lanes_stand)
         problem.epilogue.has_alpha = problem.epilogue.has_beta = variant / 4 % 2;
         if (variant % 7 == 0)
             problem.batch = 2, problem.p.stride = 37 * 16 + 5;
-        snprintf(config, sizeof config, "strip:%s,splits=%d", places[variant % 6], (variant / 6 + variant / 24) % 2 ? 3 : 1);
+        snprintf(config, sizeof config, "strip:%s,splits=%d", places[variant % 8], (variant / 8 + variant / 32) % 2 ? 3 : 1);
         cr_assert(eq(int, prove(context, &problem, config, 0, &proof), TJ_OK), "%s, variant %d: %s", config, variant,
                   err.message);
         cr_expect(proof.passed == 1 && proof.elements == proof.elements_total, "%s, variant %d", config, variant);
         proven++;
     }
-    cr_expect(eq(int, proven, 96));
+    cr_expect(eq(int, proven, 128));
     tj_context_free(context);
 }
 

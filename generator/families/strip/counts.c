@@ -6,6 +6,7 @@
 #include "form.h"
 
 #include "checked.h"
+#include "parts/boxes.h"
 #include "parts/lanes.h"
 #include "parts/pointers.h"
 #include "parts/registers.h"
@@ -26,6 +27,27 @@ static void count_copies(const tj_problem *view, const tj_strip_shape *s, bool i
     access.axis[2] = tj_batch_axis(view->batch, matrix->stride, bytes);
     access.repeat = repeat;
     tj_traffic_add(traffic, &access);
+}
+
+/* The copy engine brings boxes, of N in lines of as many rows as a chunk has elements. What they hang over moves nothing. */
+static void count_boxes(const tj_problem *view, const tj_strip_shape *s, bool is_m, int64_t repeat, tj_traffic *traffic)
+{
+    const tj_matrix *const matrix = is_m ? &view->m : &view->n;
+    const int64_t line = (int64_t)s->cols * s->vector;
+    const tj_boxes boxes = {
+        .element_bytes = TJ_STRIP_CHUNK / s->vector,
+        .width = is_m ? view->k.extent : line,
+        .lines = is_m ? view->j.extent : view->k.extent / s->vector,
+        .ld = is_m ? matrix->ld : line,
+        .products = view->batch,
+        .stride = matrix->stride,
+        .repeat = repeat,
+        .tile = is_m ? s->turn : line,
+        .boxes = is_m ? 1 : s->boxes,
+        .box = is_m ? s->turn : TJ_STRIP_LINE_CHUNKS * s->vector,
+    };
+
+    tj_boxes_count(&boxes, traffic);
 }
 
 /* Where a lane stands in its warp. */
@@ -72,7 +94,7 @@ static void count_columns(const tj_strip_shape *s, int32_t step, int32_t q, int6
         const int32_t chunk = s->col_lanes == 1 ? q : q / wide * (s->cols / s->vector) + at.col * wide + q % wide;
 
         lanes.lane[lane] = lane;
-        lanes.address[lane] = (int64_t)((step * s->k_lanes + at.k) * s->pitch + chunk) * TJ_STRIP_CHUNK;
+        lanes.address[lane] = tj_strip_n_place(s, step * s->k_lanes + at.k, chunk) * TJ_STRIP_CHUNK;
     }
     tj_lanes_add(traffic, &lanes, 0, times);
 }
@@ -134,42 +156,53 @@ static void estimate_registers(const tj_strip_shape *s, int32_t blocks, tj_count
     const int32_t words = counts->sum_bytes / 4, sums = words * s->tm * s->tn, rows = s->tm * TJ_STRIP_CHUNK / 4;
     const int32_t copies = s->rows * s->chunks / TJ_WARP;
     const bool converts = s->vector * s->sum_bytes > TJ_STRIP_CHUNK;
-    const int32_t wanted = converts ? 44 + sums * 5 / 2 + copies : 56 + sums * 6 / 5 + 5 * copies;
+    const int32_t wanted = s->boxes > 0 ? 32 + sums * 3 / 2 + s->tm
+                           : converts   ? 44 + sums * 5 / 2 + copies
+                                        : 56 + sums * 6 / 5 + 5 * copies;
 
-    (void)tj_guess_registers(counts, wanted, 11, sums + rows + 32, blocks, s->warps * TJ_WARP);
+    (void)tj_guess_registers(counts, wanted, 11, sums + rows + 32, blocks, s->threads);
 }
 
 void tj_strip_count(const tj_problem *view, const tj_config *config, tj_counts *counts)
 {
     const tj_strip_shape s = tj_strip_shape_of(view, config);
-    const int32_t phase = s.chunks * s.vector, turn = s.warps * phase, bytes = counts->sum_bytes;
+    const int32_t own = s.turn / s.warps, bytes = counts->sum_bytes; /* own: a warp's part of a turn */
     const bool p_rows = view->p.layout == TJ_ROW_MAJOR;
-    const int64_t phases = tj_ceil_div(view->k.extent, phase), strips = counts->blocks / s.splits,
-                  warp_phases = strips * phases;
+    const int64_t turns = tj_ceil_div(view->k.extent, s.turn), strips = counts->blocks / s.splits,
+                  phases = s.boxes > 0 ? turns : tj_ceil_div(view->k.extent, own),
+                  warp_phases = strips * (s.boxes > 0 ? turns * s.warps : phases);
     const int64_t p_bytes = tj_facts_of(view->p.type)->bytes, last = view->j.extent % s.rows;
     const int64_t bottoms = last > 0 ? counts->blocks / counts->row_blocks : 0; /* blocks that hang over the last row */
     tj_access store;
 
-    counts->phase = (tj_phase_counts){.depth = turn,
-                                      .loads = (int64_t)(s.rows + s.cols) * turn,
-                                      .flop = (int64_t)2 * s.rows * s.cols * turn,
+    counts->phase = (tj_phase_counts){.depth = s.turn,
+                                      .loads = (int64_t)(s.rows + s.cols) * s.turn,
+                                      .flop = (int64_t)2 * s.rows * s.cols * s.turn,
                                       .shared_loads = (int64_t)(s.tm + s.tn) * s.steps * s.vector * s.warps * TJ_WARP};
-    counts->phases = tj_ceil_div(tj_split_share(phases, s.splits).most, s.warps);
-    counts->barriers = counts->blocks;
+    counts->phases = tj_split_share(phases, s.splits).most;
+    counts->phases = s.boxes > 0 ? counts->phases : tj_ceil_div(counts->phases, s.warps);
+    counts->barriers = counts->blocks * (s.boxes > 0 ? 2 : 1);
     counts->work[counts->pipe] = 2 * warp_phases * TJ_WARP * s.steps * s.vector * s.tm * s.tn;
     counts->chain = counts->phases * s.steps;
     counts->chain_fma = s.tm * s.tn * s.vector;
     counts->waits = 1;
     counts->streams = 1;
-    counts->warps_alone = 1;
+    counts->warps_alone = s.boxes == 0;
+    counts->bringers = s.boxes > 0;
     counts->ahead = s.stages - 1;
     estimate_registers(&s, tj_config_get(config, "blocks"), counts);
     if (phases > 0) {
-        count_copies(view, &s, true, 1, &counts->load_m);
-        count_copies(view, &s, false, counts->row_blocks, &counts->load_n);
+        if (s.boxes > 0) {
+            count_boxes(view, &s, true, 1, &counts->load_m);
+            count_boxes(view, &s, false, counts->row_blocks, &counts->load_n);
+        } else {
+            count_copies(view, &s, true, 1, &counts->load_m);
+            count_copies(view, &s, false, counts->row_blocks, &counts->load_n);
+        }
         count_loads(&s, warp_phases, &counts->shared_load);
         counts->async_bytes = counts->load_m.bytes + counts->load_n.bytes;
-        counts->work[TJ_PIPE_SHARED] = (counts->load_m.requests + counts->load_n.requests) * (TJ_STRIP_CHUNK / 4);
+        counts->work[TJ_PIPE_SHARED] = s.boxes > 0 ? counts->async_bytes / TJ_LINE
+                                                   : (counts->load_m.requests + counts->load_n.requests) * (TJ_STRIP_CHUNK / 4);
     }
     /* Of the fold, and of the warps' sums. */
     counts->sums = counts->blocks * s.warps * TJ_WARP * (s.k_lanes - 1) * s.share +

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * strip: P has at most 16 columns (or rows), so its time is that of reading M (or N) once. Each warp copies and multiplies its own part
- * of that matrix by itself.
+ * of that matrix by itself, or one warp has the copy engine bring boxes of it (TMA) to the others.
  *
  * The text always has few columns: where P has few rows it computes the transpose. Its M is the matrix that is long.
  */
@@ -10,6 +10,7 @@
 #include "checked.h"
 #include "error.h"
 #include "parts/access.h"
+#include "parts/maps.h"
 #include "parts/reductions.h"
 #include "parts/registers.h"
 #include "parts/scales.h"
@@ -19,19 +20,28 @@
 
 enum {
     MOST_COLS = 16,
-    LINE_CHUNKS = 8,      /* of 128 bytes: fewer of a row of M would leave banks idle, and lines of memory in parts */
-    MOST_SUM_BYTES = 512, /* of a thread: they stay in registers */
+    MOST_SUM_BYTES = 512,  /* of a thread: they stay in registers */
+    BOXES_SUM_BYTES = 384, /* of which the default takes no more */
     MAX_SHARED = 227 * 1024,
-    MOST_AHEAD = 8192, /* elements along k that a block's warps are ahead */
-    SMS = 132,         /* of a large GPU: as many blocks as it holds at once */
-    SM_WARPS = 16      /* of such threads, with 128 registers each */
+    MULTIPROCESSOR_SHARED = 228 * 1024,
+    RESERVED_SHARED = 1024, /* of each block, for CUDA */
+    MOST_AHEAD = 8192,      /* elements along k that a block's warps are ahead */
+    SMS = 132,              /* of a large GPU: as many blocks as it holds at once */
+    SM_WARPS = 16,          /* of such threads, with 128 registers each */
+    BOX_SIDE = 256,         /* the most elements of a box */
+    MOST_STAGES = 8,
+    BOXES_LANES = TJ_STRIP_WARP / TJ_STRIP_LINE_CHUNKS, /* beside those along k, which read 128 bytes of a row at once */
+    BOX_ALIGNMENT = 1024,                               /* of what is swizzled */
+    BARRIER_BYTES = 8
 };
 
 static const int32_t rows_tried[] = {4, 5, 7, 8, 10, 0}, row_lanes_tried[] = {1, 2, 4, 8, 0}, col_lanes_tried[] = {1, 2, 4, 0},
-                     steps_tried[] = {1, 2, 4, 0}, warps_tried[] = {1, 2, 4, 8, 0}, stages_tried[] = {2, 3, 4, 5, 0},
+                     steps_tried[] = {1, 2, 4, 0}, warps_tried[] = {1, 2, 4, 8, 0}, stages_tried[] = {2, 3, 4, 5, 6, 8, 0},
                      blocks_tried[] = {1, 2, 4, 0};
 
-enum { TM, TN, ROW_LANES, COL_LANES, STEPS, WARPS, STAGES, SPLITS, BLOCKS, ROWS }; /* in this order: */
+static const char *const copies_choices[] = {"lanes", "boxes", NULL};
+
+enum { TM, TN, ROW_LANES, COL_LANES, STEPS, WARPS, STAGES, SPLITS, BLOCKS, COPIES, ROWS }; /* in this order: */
 
 static const tj_param params[] = {
     {"tm", "rows of P that a thread computes (columns, where P has few rows)", 1, 32, 0, NULL, rows_tried},
@@ -39,10 +49,16 @@ static const tj_param params[] = {
     {"row_lanes", "lanes of a warp along the rows that TM counts: a power of 2", 1, 32, 0, NULL, row_lanes_tried},
     {"col_lanes", "lanes of a warp along the columns that TN counts: a power of 2", 1, 8, 0, NULL, col_lanes_tried},
     {"steps", "loads of 16 bytes along k of a lane in a phase: a power of 2", 1, 16, 0, NULL, steps_tried},
-    {"warps", "warps of a block, each with phases of its own", 1, 16, 4, NULL, warps_tried},
-    {"stages", "phases of a warp whose tiles shared memory holds", 2, 8, 3, NULL, stages_tried, TJ_PARAM_ORDER},
+    {"warps", "warps of a block that multiply", 1, 16, 4, NULL, warps_tried},
+    {"stages", "phases whose tiles shared memory holds: by default 3, of boxes as many as fit half of a multiprocessor's", 2,
+     MOST_STAGES, 0, NULL, stages_tried, TJ_PARAM_ORDER},
     TJ_SPLITS(0, NULL),
     TJ_BLOCKS(8, 1, blocks_tried, TJ_PARAM_ORDER),
+    {"copies",
+     "what brings M and N: lanes, those of each warp for phases of its own; or the copy engine, boxes for all warps of a "
+     "block, "
+     "of which there is one more then",
+     1, 2, TJ_STRIP_LANES, copies_choices},
     TJ_TILE_ROWS,
 };
 
@@ -56,6 +72,8 @@ static const char *const constraints[] = {
     "a phase has at least 128 bytes of a row: STEPS * 32 / (ROW_LANES * COL_LANES) >= 8",
     "TM * TN <= 128 sums of 4 bytes, or 64 of 8: they stay in registers",
     "the stages of all warps fit 227 KiB of shared memory, and are at most 8 192 elements along k",
+    "copies=boxes: sm_90; M and N are no arrays of pointers; a phase is at most 256 elements, and so is a block's rows",
+    "copies=boxes: ROW_LANES * COL_LANES <= 4: lanes along k read 128 bytes of a row",
     TJ_SPLITS_CONSTRAINT,
     NULL,
 };
@@ -142,31 +160,57 @@ static tj_status check_problem(const tj_problem *view, bool is_swapped, tj_error
 tj_strip_shape tj_strip_shape_of(const tj_problem *view, const tj_config *config)
 {
     const int32_t *const v = config->value;
+    const bool boxes = v[COPIES] == TJ_STRIP_BOXES;
     tj_strip_shape s = {v[TM],    v[TN],     v[ROW_LANES], v[COL_LANES],    v[STEPS],
                         v[WARPS], v[STAGES], v[SPLITS],    vector_of(view), TJ_STRIP_WARP / (v[ROW_LANES] * v[COL_LANES])};
 
     s.rows = s.row_lanes * s.tm;
     s.cols = s.col_lanes * s.tn;
-    s.chunks = s.steps * s.k_lanes;
+    s.chunks = s.steps * s.k_lanes * (boxes ? s.warps : 1);
+    s.turn = s.steps * s.k_lanes * s.warps * s.vector;
     s.pitch = s.cols | 1;
+    s.boxes = boxes ? (int32_t)tj_ceil_div(s.cols, TJ_STRIP_LINE_CHUNKS) : 0;
+    s.threads = (s.warps + boxes) * TJ_STRIP_WARP;
     s.share = s.k_lanes > 0 ? (s.tm * s.tn + s.k_lanes - 1) / s.k_lanes : 0;
     s.sum_bytes = tj_sum_bytes(view);
     return s;
 }
 
-int64_t tj_strip_ring_bytes(const tj_strip_shape *s)
+static int64_t round_up(int64_t bytes, int64_t to)
 {
-    const int64_t tiles = (int64_t)s->stages * s->chunks * (s->rows + s->pitch);
-    const int64_t sums = tj_ceil_div((int64_t)s->share * (TJ_STRIP_WARP + 1) * s->sum_bytes, TJ_STRIP_CHUNK);
+    return tj_ceil_div(bytes, to) * to;
+}
 
-    return (tiles > sums ? tiles : sums) * TJ_STRIP_CHUNK;
+/* shared_t of boxes.cu. */
+static int64_t shared_of_boxes(const tj_strip_shape *s, int64_t sums)
+{
+    const int64_t lines = s->rows + s->boxes * TJ_STRIP_LINE_CHUNKS, phase = lines * s->chunks * TJ_STRIP_CHUNK;
+
+    return round_up(s->stages * (round_up(phase, BOX_ALIGNMENT) + 2 * BARRIER_BYTES) + s->warps * sums, BOX_ALIGNMENT);
+}
+
+int64_t tj_strip_rings_bytes(const tj_strip_shape *s)
+{
+    const int64_t tiles = (int64_t)s->stages * s->chunks * (s->rows + s->pitch) * TJ_STRIP_CHUNK;
+    const int64_t sums = (int64_t)s->share * (TJ_STRIP_WARP + 1) * s->sum_bytes;
+
+    if (s->boxes > 0)
+        return shared_of_boxes(s, sums);
+    return s->warps * (tiles > sums ? tiles : round_up(sums, TJ_STRIP_CHUNK));
 }
 
 int32_t tj_strip_place_of(const tj_strip_shape *s, int32_t row, int32_t chunk)
 {
-    const int32_t together = s->k_lanes < LINE_CHUNKS ? LINE_CHUNKS / s->k_lanes : 1;
+    const int32_t together = s->k_lanes < TJ_STRIP_LINE_CHUNKS ? TJ_STRIP_LINE_CHUNKS / s->k_lanes : 1;
 
     return chunk ^ row % s->row_lanes % together * s->k_lanes;
+}
+
+int64_t tj_strip_n_place(const tj_strip_shape *s, int32_t line, int32_t chunk)
+{
+    const int32_t box = chunk / TJ_STRIP_LINE_CHUNKS, place = chunk % TJ_STRIP_LINE_CHUNKS ^ line % TJ_STRIP_LINE_CHUNKS;
+
+    return s->boxes > 0 ? (int64_t)(box * s->chunks + line) * TJ_STRIP_LINE_CHUNKS + place : (int64_t)line * s->pitch + chunk;
 }
 
 static tj_tile tile(const tj_problem *problem, const tj_config *config)
@@ -179,7 +223,7 @@ static tj_tile tile(const tj_problem *problem, const tj_config *config)
 /* What the epilogue makes of a block's elements lies behind the rings, where it reduces them. */
 static int64_t shared_bytes(const tj_problem *view, const tj_strip_shape *s)
 {
-    return s->warps * tj_strip_ring_bytes(s) +
+    return tj_strip_rings_bytes(s) +
            (int64_t)tj_reductions_of(view) * s->rows * s->cols * (int64_t)tj_type_bytes(tj_scalar_type(view));
 }
 
@@ -200,7 +244,7 @@ static void settle(int32_t *value, int32_t choice)
 static int32_t default_splits(const tj_problem *view, const tj_strip_shape *s, int32_t blocks)
 {
     const int64_t k = view->k.mode == TJ_DIM_FIXED ? view->k.extent : 4096;
-    const int64_t turns = tj_ceil_div(k, (int64_t)s->warps * s->chunks * s->vector);
+    const int64_t turns = tj_ceil_div(k, s->turn);
     int64_t splits;
 
     if (!tj_split_is_possible(view))
@@ -215,17 +259,42 @@ static bool has_few_rows(const tj_problem *view)
     return view->j.mode == TJ_DIM_FIXED && view->j.extent <= MOST_COLS;
 }
 
+static int32_t default_col_lanes(const tj_problem *view, const int32_t *v)
+{
+    const int32_t l = (int32_t)view->l.extent;
+
+    return v[TN] > 0 && l % v[TN] == 0 ? l / v[TN] : v[TN] == 0 && l % (2 * vector_of(view)) == 0 ? 2 : 1;
+}
+
 /* Where the lanes stand; a config that leaves all open gets what was fastest for long strips of 16 columns, and for a tiny P. */
 static void settle_lanes(const tj_problem *view, int32_t *v)
 {
     const int32_t l = (int32_t)view->l.extent;
 
-    if (v[COL_LANES] == 0)
-        v[COL_LANES] = v[TN] > 0 && l % v[TN] == 0 ? l / v[TN] : v[TN] == 0 && l % (2 * vector_of(view)) == 0 ? 2 : 1;
+    settle(&v[COL_LANES], default_col_lanes(view, v));
     settle(&v[TN], l / v[COL_LANES] > 0 ? l / v[COL_LANES] : 1);
     settle(&v[ROW_LANES], has_few_rows(view) ? 2 : v[COL_LANES] > 2 ? 4 : 8);
     settle(&v[TM], has_few_rows(view) ? (int32_t)tj_ceil_div(view->j.extent, v[ROW_LANES])
                                       : 20 / tj_sum_bytes(view) + (v[TN] < 8 ? 2 : 0));
+}
+
+/* With boxes a block is alone on its multiprocessor: as many rows as make whole waves of blocks. */
+static void settle_boxes(const tj_problem *view, int32_t *v)
+{
+    const int32_t l = (int32_t)view->l.extent;
+    int32_t most;
+
+    settle(&v[COL_LANES], default_col_lanes(view, v));
+    settle(&v[TN], l / v[COL_LANES] > 0 ? l / v[COL_LANES] : 1);
+    settle(&v[ROW_LANES], v[COL_LANES] < BOXES_LANES ? BOXES_LANES / v[COL_LANES] : 1);
+    most = BOXES_SUM_BYTES / tj_sum_bytes(view) / v[TN];
+    if (v[TM] == 0 && view->j.mode == TJ_DIM_FIXED && view->j.extent > 0) {
+        const int64_t sets = tj_ceil_div(view->j.extent, v[ROW_LANES]), /* of rows of all row_lanes */
+            waves = tj_ceil_div(sets, (int64_t)SMS * (most > 0 ? most : 1));
+
+        v[TM] = (int32_t)(has_few_rows(view) ? tj_least((int32_t)sets, most) : tj_ceil_div(sets, SMS * waves));
+    }
+    settle(&v[TM], most > 0 ? most : 1);
 }
 
 static tj_status check_lanes(const tj_problem *view, const int32_t *v, tj_error *err)
@@ -245,30 +314,68 @@ static tj_status check_lanes(const tj_problem *view, const int32_t *v, tj_error 
     return TJ_OK;
 }
 
+/* What tensor maps and their boxes can be. */
+static tj_status check_boxes(const tj_problem *view, bool is_swapped, const tj_strip_shape *s, tj_error *err)
+{
+    for (int i = 0; i < 2; i++)
+        if (tj_stride_is_pointers(tj_problem_matrix(view, i == 0 ? TJ_MATRIX_M : TJ_MATRIX_N)->stride))
+            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                           "copies=boxes takes %c by a tensor map, which arrays of pointers do not have: use copies=lanes",
+                           (i == 0) != is_swapped ? 'M' : 'N');
+    if (s->row_lanes * s->col_lanes > BOXES_LANES)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "row_lanes is %d and col_lanes %d, and with copies=boxes their product is %d at most: the lanes along k "
+                       "read %d bytes of a row at once",
+                       s->row_lanes, s->col_lanes, TJ_STRIP_WARP / TJ_STRIP_LINE_CHUNKS, TJ_STRIP_LINE_CHUNKS * TJ_STRIP_CHUNK);
+    if (s->turn > BOX_SIDE)
+        return tj_fail(
+            err, TJ_ERR_INVALID_ARGUMENT,
+            "%d warps of %d steps multiply %d elements along k in a phase, and a box has at most %d: use fewer warps "
+            "or steps",
+            s->warps, s->steps, s->turn, BOX_SIDE);
+    if (s->rows > BOX_SIDE)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "tm %d x row_lanes %d makes %d rows, and a box has at most %d: use a lower tm", s->tm, s->row_lanes,
+                       s->rows, BOX_SIDE);
+    return TJ_OK;
+}
+
 static tj_status check_shape(const tj_problem *view, const tj_strip_shape *s, tj_error *err)
 {
-    const int32_t most_sums = MOST_SUM_BYTES / s->sum_bytes, phase = s->chunks * s->vector;
+    const int32_t most_sums = MOST_SUM_BYTES / s->sum_bytes;
     const tj_reduction_slots slots = slots_of(view, s);
-    const int64_t bytes = shared_bytes(view, s), ahead = (int64_t)s->stages * s->warps * phase;
+    const int64_t bytes = shared_bytes(view, s), ahead = (int64_t)s->stages * s->turn;
     tj_status status;
 
-    if (!tj_is_power_of_2(s->steps) || s->chunks < LINE_CHUNKS)
+    if (!tj_is_power_of_2(s->steps) || s->chunks < TJ_STRIP_LINE_CHUNKS)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "steps is %d: it must be a power of 2, and with %d lanes along k at least %d", s->steps, s->k_lanes,
-                       s->k_lanes < LINE_CHUNKS ? LINE_CHUNKS / s->k_lanes : 1);
+                       s->k_lanes < TJ_STRIP_LINE_CHUNKS ? TJ_STRIP_LINE_CHUNKS / s->k_lanes : 1);
     if (s->tm * s->tn > most_sums)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "tm %d x tn %d makes %d sums a thread: %d of %d bytes are the most", s->tm,
                        s->tn, s->tm * s->tn, most_sums, s->sum_bytes);
     if (bytes > MAX_SHARED)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "%d warps with %d stages each need %lld bytes of shared memory: %d are the most", s->warps, s->stages,
-                       (long long)bytes, MAX_SHARED);
+                       "%d warps with %d stages%s need %lld bytes of shared memory: %d are the most", s->warps, s->stages,
+                       s->boxes > 0 ? "" : " each", (long long)bytes, MAX_SHARED);
     if (ahead > MOST_AHEAD)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "%d warps with %d stages of %d elements reach over %lld along k: %d are the most", s->warps, s->stages,
-                       phase, (long long)ahead, MOST_AHEAD);
+                       s->turn / s->warps, (long long)ahead, MOST_AHEAD);
     status = tj_reductions_check(view, &slots, err);
     return status == TJ_OK ? tj_split_check(view, s->splits, err) : status;
+}
+
+/* As many as leave room for another block, which may be one of the next kernel. */
+static int32_t stages_of_boxes(const tj_problem *view, const tj_config *config)
+{
+    const int32_t blocks = config->value[BLOCKS] > 1 ? config->value[BLOCKS] : 2;
+    tj_strip_shape s = tj_strip_shape_of(view, config);
+
+    for (s.stages = MOST_STAGES; s.stages > 2; s.stages--)
+        if (shared_bytes(view, &s) + RESERVED_SHARED <= MULTIPROCESSOR_SHARED / blocks)
+            break;
+    return s.stages;
 }
 
 static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *config, tj_error *err)
@@ -279,16 +386,22 @@ static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *con
 
     if (status != TJ_OK)
         return status;
-    settle_lanes(view, v);
+    if (v[COPIES] == TJ_STRIP_BOXES)
+        settle_boxes(view, v);
+    else
+        settle_lanes(view, v);
     status = check_lanes(view, v, err);
     if (status != TJ_OK)
         return status;
-    settle(&v[STEPS], tj_least(LINE_CHUNKS, v[ROW_LANES] * v[COL_LANES] / (TJ_STRIP_WARP / LINE_CHUNKS)));
+    settle(&v[STEPS], tj_least(TJ_STRIP_LINE_CHUNKS, v[ROW_LANES] * v[COL_LANES] / (TJ_STRIP_WARP / TJ_STRIP_LINE_CHUNKS)));
     settle(&v[STEPS], 1);
+    settle(&v[STAGES], v[COPIES] == TJ_STRIP_BOXES ? stages_of_boxes(view, config) : 3);
     s = tj_strip_shape_of(view, config);
     settle(&v[SPLITS], default_splits(view, &s, v[BLOCKS]));
     s.splits = v[SPLITS];
-    status = check_shape(view, &s, err);
+    status = s.boxes > 0 ? check_boxes(view, is_swapped, &s, err) : TJ_OK;
+    if (status == TJ_OK)
+        status = check_shape(view, &s, err);
     if (status != TJ_OK)
         return status;
     settle(&v[ROWS], TJ_ROWS_ON_X); /* there is one block along the columns */
@@ -303,11 +416,55 @@ static bool for_any_operands(bool has_workspace, tj_config *config)
     return false;
 }
 
+/* Lanes copy M and N themselves. */
+static void describe_lanes(const tj_strip_shape *s, tj_checks checks, tj_template_params *fill, tj_launch_form *form)
+{
+    tj_template_set_flag(fill, "ragged_m", s->rows * s->chunks % TJ_STRIP_WARP != 0);
+    tj_template_set_flag(fill, "ragged_n", s->chunks * s->cols % TJ_STRIP_WARP != 0);
+    tj_template_set_flag(fill, "copies_whole", !checks.j && !checks.k);
+    tj_template_set_flag(fill, "copies_or_zero", checks.j || checks.k);
+    tj_template_set_flag(fill, "copies_part", false);
+    tj_template_set(fill, "k_step", "step");
+    tj_template_set(fill, "n_chunk", "tile.N[chunk][place]");
+    tj_template_set(fill, "first_sums", "rings[0].sum");
+    tj_template_set(fill, "other_sums", "rings[other].sum");
+    tj_template_set(fill, "behind", "rings[WARPS]");
+    form->needs |= TJ_FEATURE_CP_ASYNC;
+}
+
+/* The copy engine brings them: of M all rows of a phase, of N lines of as many rows as a chunk has elements, 128 bytes wide. */
+static void describe_boxes(const tj_problem *view, const tj_strip_shape *s, tj_template_params *fill, tj_launch_form *form)
+{
+    form->tensor_map[TJ_MAP_M] = (tj_tensor_map){
+        .matrix = form->is_swapped ? TJ_MATRIX_N : TJ_MATRIX_M,
+        .rank = tj_map_has_products(view, TJ_MATRIX_M) ? 3 : 2,
+        .box = {s->turn, s->rows, 1},
+    };
+    form->tensor_map[TJ_MAP_N] = (tj_tensor_map){
+        .matrix = form->is_swapped ? TJ_MATRIX_M : TJ_MATRIX_N,
+        .rank = tj_map_has_products(view, TJ_MATRIX_N) ? 3 : 2,
+        .box = {TJ_STRIP_LINE_CHUNKS * s->vector, s->chunks, 1},
+        .swizzle = TJ_STRIP_LINE_CHUNKS * TJ_STRIP_CHUNK,
+        .joins = s->vector,
+    };
+    tj_template_set(fill, "k_step", "(step * WARPS + warp)");
+    tj_template_set(fill, "n_chunk", "n_of(tile, chunk, place)");
+    tj_template_set(fill, "first_sums", "shared->sum[0]");
+    tj_template_set(fill, "other_sums", "shared->sum[other]");
+    tj_template_set(fill, "behind", "shared[1]");
+    tj_template_set(fill, "first_k", s->splits > 1 ? "k_begin + phase" : "phase");
+    tj_template_set_flag(fill, "squares", false);
+    tj_maps_describe(view, s->splits, "full", fill);
+    if (fill)
+        tj_maps_list_args(view, form->is_swapped, s->splits <= 1, -1, tj_step_product(form));
+    form->needs |= TJ_FEATURE_TMA;
+}
+
 static const char *describe(const tj_problem *view, const tj_config *config, tj_template_params *fill, tj_launch_form *form)
 {
     const tj_strip_shape s = tj_strip_shape_of(view, config);
-    const tj_checks checks = tj_checks_of(config, form->is_swapped);
     const tj_reduction_slots slots = slots_of(view, &s);
+    tj_launch_step *product;
 
     tj_template_set_int(fill, "tm", s.tm);
     tj_template_set_int(fill, "tn", s.tn);
@@ -317,37 +474,37 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_template_set_int(fill, "warps", s.warps);
     tj_template_set_int(fill, "stages", s.stages);
     tj_template_set_int(fill, "blocks", config->value[BLOCKS]);
+    tj_template_set_flag(fill, "boxes", s.boxes > 0);
     tj_template_set_flag(fill, "one_col_lane", s.col_lanes == 1);
-    tj_template_set_flag(fill, "ragged_m", s.rows * s.chunks % TJ_STRIP_WARP != 0);
-    tj_template_set_flag(fill, "ragged_n", s.chunks * s.cols % TJ_STRIP_WARP != 0);
-    tj_template_set_flag(fill, "copies_whole", !checks.j && !checks.k);
-    tj_template_set_flag(fill, "copies_or_zero", checks.j || checks.k);
-    tj_template_set_flag(fill, "copies_part", false);
     tj_template_set(fill, "k_end", s.splits > 1 ? "k_end" : "k");
     tj_split_describe(view, s.splits, fill, form);
     tj_scales_describe(view, TJ_SCALES_IN_TURN, s.splits, fill);
-    form->step[0].block_x = s.warps * TJ_STRIP_WARP;
-    form->step[0].block_y = 1;
-    form->step[0].block_rows = s.rows;
-    form->step[0].block_cols = s.cols;
-    form->step[0].rows_on_x = config->value[ROWS] == TJ_ROWS_ON_X;
-    form->step[0].dynamic_shared_bytes = shared_bytes(view, &s);
+    product = tj_step_product(form);
+    product->block_x = s.threads;
+    product->block_y = 1;
+    product->block_rows = s.rows;
+    product->block_cols = s.cols;
+    product->rows_on_x = config->value[ROWS] == TJ_ROWS_ON_X;
+    product->dynamic_shared_bytes = shared_bytes(view, &s);
     tj_reductions_describe(view, &slots, fill, form);
     tj_step_describe_order(view, fill, form);
-    form->needs |= TJ_FEATURE_CP_ASYNC;
     form->align[TJ_MATRIX_M] = form->align[TJ_MATRIX_N] = TJ_STRIP_CHUNK;
-    return "strip/strip.cu";
+    if (s.boxes > 0)
+        describe_boxes(view, &s, fill, form);
+    else
+        describe_lanes(&s, tj_checks_of(config, form->is_swapped), fill, form);
+    return s.boxes > 0 ? "strip/boxes.cu" : "strip/strip.cu";
 }
 
 /* Blocks no taller than P, whose warps all have phases, and some of them at once on a multiprocessor. */
 static bool is_worth_trying(const tj_problem *view, const tj_config *config)
 {
     const tj_strip_shape s = tj_strip_shape_of(view, config);
-    const int32_t blocks = config->value[BLOCKS], threads = s.warps * TJ_STRIP_WARP;
+    const int32_t blocks = config->value[BLOCKS];
 
-    return blocks * s.warps >= 4 && blocks * s.warps <= SM_WARPS && (blocks == 1 || tj_limits_registers(blocks, threads)) &&
-           (s.rows <= MOST_COLS || s.rows / 2 < view->j.extent) && (int64_t)s.warps * s.chunks * s.vector <= view->k.extent &&
-           blocks * s.warps * tj_strip_ring_bytes(&s) <= MAX_SHARED;
+    return blocks * s.warps >= 4 && blocks * s.warps <= SM_WARPS && (blocks == 1 || tj_limits_registers(blocks, s.threads)) &&
+           (s.rows <= MOST_COLS || s.rows / 2 < view->j.extent) && s.turn <= view->k.extent &&
+           blocks * tj_strip_rings_bytes(&s) <= MAX_SHARED;
 }
 
 const tj_family tj_family_strip = {

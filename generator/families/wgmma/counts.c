@@ -6,13 +6,14 @@
 #include "form.h"
 
 #include "checked.h"
+#include "parts/boxes.h"
 #include "parts/lanes.h"
 #include "parts/registers.h"
 #include "parts/scales.h"
 #include "parts/split.h"
 #include "parts/traffic.h"
 
-enum { SECTOR = 32, HALF_SECTOR = 16, CHUNK = 16, SCALE_BYTES = 4, WARPGROUP = 128 };
+enum { CHUNK = 16, SCALE_BYTES = 4, WARPGROUP = 128 };
 
 static int32_t pipe_of(const tj_problem *view)
 {
@@ -25,70 +26,30 @@ static int32_t pipe_of(const tj_problem *view)
                                   : TJ_PIPE_TENSOR_S8;
 }
 
-/* ---- what the copy engine moves, line by line --------------------------------------------------------------------- */
+/* ---- what the copy engine moves ----------------------------------------------------------------------------------- */
 
-/*
- * Pieces of lines, all of them as long. They begin at multiples of 16 bytes, so many of them in the middle of a sector, and at multiples
- * of `step` within the 128 bytes of a line of the cache.
- */
-typedef struct pieces {
-    int64_t count, in_middle, step;
-} pieces;
-
-static pieces pieces_of(int64_t count, int64_t step)
-{
-    const int64_t within = step % TJ_LINE;
-
-    return (pieces){count, step / HALF_SECTOR % 2 != 0 ? count / 2 : 0, within ? within & -within : TJ_LINE};
-}
-
-/* All of one at each of the other. */
-static pieces combine(pieces a, pieces b)
-{
-    return (pieces){a.count * b.count, a.in_middle * (b.count - b.in_middle) + (a.count - a.in_middle) * b.in_middle,
-                    a.step < b.step ? a.step : b.step};
-}
-
-/* Of the cache's lines a piece touches one more than it is long, unless it begins where one ends: so many in the mean. */
-static int64_t lines_of(pieces p, int64_t bytes)
-{
-    return p.count * (tj_ceil_div(bytes, p.step) * p.step + TJ_LINE - p.step) / TJ_LINE;
-}
-
-static void add_pieces(pieces p, int64_t bytes, int64_t element_bytes, tj_traffic *traffic)
-{
-    traffic->elements += p.count * bytes / element_bytes;
-    traffic->bytes += p.count * bytes;
-    traffic->requests += p.count;
-    traffic->sectors +=
-        (p.count - p.in_middle) * tj_ceil_div(bytes, SECTOR) + p.in_middle * tj_ceil_div(bytes + HALF_SECTOR, SECTOR);
-    traffic->wavefronts += p.count;
-    traffic->merged += lines_of(p, bytes);
-}
-
-/* What lies outside the matrix is filled with zeros, and moves nothing. */
 static void count_boxes(const tj_problem *view, const tj_wgmma_shape *s, bool is_m, tj_counts *counts)
 {
     const tj_which which = is_m ? TJ_MATRIX_M : TJ_MATRIX_N;
     const tj_matrix *const x = tj_problem_matrix(view, which);
     const tj_lines lines = tj_problem_lines(view, which);
     const tj_wgmma_tile t = tj_wgmma_tile_of(view, s, is_m);
-    const int32_t across = is_m ? s->bm : s->bn, blocks = t.squares ? across / t.line : t.blocks;
-    const bool comes_along_k = t.along_k && !t.squares;
-    const int64_t bytes = s->element_bytes, width = lines.width.extent, box = (int64_t)blocks * t.line,
-                  tile = comes_along_k ? t.line : across;
-    const pieces repeated = pieces_of(is_m ? counts->col_blocks : counts->row_blocks, 0),
-                 products = pieces_of(view->batch, x->stride > 0 ? x->stride * bytes : 0),
-                 all = combine(combine(repeated, products), pieces_of(lines.count.extent, x->ld * bytes));
-    const int64_t whole = width >= box ? (width - box) / tile + 1 : 0, step = comes_along_k ? 0 : tile * bytes;
+    const int32_t across = is_m ? s->bm : s->bn;
+    const tj_boxes boxes = {
+        .element_bytes = s->element_bytes,
+        .width = lines.width.extent,
+        .lines = lines.count.extent,
+        .ld = x->ld,
+        .products = view->batch,
+        .stride = x->stride,
+        .repeat = is_m ? counts->col_blocks : counts->row_blocks,
+        .tile = t.along_k && !t.squares ? t.line : across,
+        .boxes = t.squares ? across / t.line : t.blocks,
+        .box = t.line,
+    };
     tj_traffic *const traffic = is_m ? &counts->load_m : &counts->load_n;
 
-    /* Tiles begin at whole sectors of a line, and the boxes of one may reach into the next. */
-    add_pieces(combine(all, pieces_of(whole * blocks, step)), TJ_WGMMA_LINE, bytes, traffic);
-    for (int64_t first = whole * tile; first < width; first += tile)
-        for (int64_t begin = first; begin < first + box && begin < width; begin += t.line)
-            add_pieces(combine(all, pieces_of(1, step)), (width - begin < t.line ? width - begin : t.line) * bytes, bytes,
-                       traffic);
+    tj_boxes_count(&boxes, traffic);
     counts->async_bytes += traffic->bytes;
 }
 
@@ -115,13 +76,20 @@ static void count_squares(int64_t squares, int32_t element_bytes, tj_counts *cou
 /* The boxes in which P leaves. */
 static void count_stored_boxes(const tj_problem *view, const tj_wgmma_output *out, tj_traffic *traffic)
 {
-    const int64_t bytes = tj_facts_of(view->p.type)->bytes, slice = out->slice * bytes,
-                  rest = view->l.extent % out->slice * bytes;
-    const pieces all = combine(pieces_of(view->j.extent, view->p.ld * bytes), pieces_of(view->batch, view->p.stride * bytes));
+    const tj_boxes boxes = {
+        .element_bytes = tj_facts_of(view->p.type)->bytes,
+        .width = view->l.extent,
+        .lines = view->j.extent,
+        .ld = view->p.ld,
+        .products = view->batch,
+        .stride = view->p.stride,
+        .repeat = 1,
+        .tile = out->slice,
+        .boxes = 1,
+        .box = out->slice,
+    };
 
-    add_pieces(combine(all, pieces_of(view->l.extent / out->slice, slice)), slice, bytes, traffic);
-    if (rest > 0)
-        add_pieces(all, rest, bytes, traffic);
+    tj_boxes_count(&boxes, traffic);
 }
 
 /* ---- what threads move -------------------------------------------------------------------------------------------- */

@@ -18,6 +18,7 @@
 #include "checked.h"
 #include "error.h"
 #include "parts/access.h"
+#include "parts/maps.h"
 #include "parts/reductions.h"
 #include "parts/registers.h"
 #include "parts/scales.h"
@@ -26,7 +27,7 @@
 #include "parts/widen.h"
 #include "steps.h"
 
-enum { WARPGROUP = 128, MOST_MULTIPLIERS = 3, MAX_SHARED = 227 * 1024, CHUNK = 16, MAP_M = 0, MAP_N = 1, MAP_P = 2 };
+enum { WARPGROUP = 128, MOST_MULTIPLIERS = 3, MAX_SHARED = 227 * 1024, CHUNK = 16, MAP_P = 2 };
 enum { SLICE_M = 1, SLICE_N = 2, ASKED_BYTES = 16 };
 enum {
     OTHER_REGISTERS = 32,
@@ -652,26 +653,17 @@ static void describe_product(const tj_problem *view, const tj_wgmma_shape *s, tj
     tj_template_set(fill, "sum_constraint", sum[0] == 's' ? "\"+r\"" : "\"+f\"");
 }
 
-static bool is_batched(const tj_problem *view, tj_which which)
-{
-    return tj_matrix_count(view, which) != 1 && tj_problem_matrix(view, which)->stride != TJ_BROADCAST;
-}
-
-/* The tensor map of one operand, and how the text names its product of the batch. */
+/* The tensor map of one operand. */
 static void describe_map(const tj_problem *view, const tj_wgmma_shape *s, const tj_pack *pack, bool is_m,
                          tj_template_params *fill, tj_launch_form *form)
 {
     const tj_which which = is_m ? TJ_MATRIX_M : TJ_MATRIX_N;
     const tj_wgmma_tile t = tj_wgmma_tile_of(view, s, is_m);
-    const bool has_products = is_batched(view, which);
-    const char *const came = transposes_any(s) ? "came" : "full";
-    char product[TJ_TEMPLATE_VALUE_BYTES];
-
-    tj_tensor_map *const map = &form->tensor_map[is_m ? MAP_M : MAP_N];
+    tj_tensor_map *const map = &form->tensor_map[is_m ? TJ_MAP_M : TJ_MAP_N];
 
     *map = (tj_tensor_map){
         .matrix = is_m != form->is_swapped ? TJ_MATRIX_M : TJ_MATRIX_N,
-        .rank = has_products ? 3 : 2,
+        .rank = tj_map_has_products(view, which) ? 3 : 2,
         .box = {t.line, t.squares ? t.line : t.lines, 1},
         .swizzle = TJ_WGMMA_LINE,
         .rounds = view->compute == TJ_COMPUTE_TF32,
@@ -680,13 +672,6 @@ static void describe_map(const tj_problem *view, const tj_wgmma_shape *s, const 
         tj_pack_map(view, pack, which, map);
     tj_template_set_flag(fill, is_m ? "m_along_k" : "n_along_k", t.along_k);
     tj_template_set_flag(fill, is_m ? "m_squares" : "n_squares", t.squares);
-    (void)snprintf(product, sizeof product, "%s%s",
-                   !has_products            ? ""
-                   : view->groups.count > 0 ? "group.number, "
-                   : s->splits > 1          ? "blockIdx.z / SPLITS, "
-                                            : "blockIdx.z, ",
-                   came);
-    tj_template_set(fill, is_m ? "m_product" : "n_product", product);
 }
 
 /* Is every value that the extent can take? */
@@ -745,33 +730,6 @@ static void describe_output(const tj_problem *view, const tj_wgmma_shape *s, tj_
     tj_template_set_flag(fill, "vector_p", out.vector > 1);
 }
 
-/*
- * The tensor maps, and then those of templates/parts/parameters.cuh without the matrices that have one, their leading dimensions and
- * strides. That of P comes last, as P itself would.
- */
-static void list_arguments(const tj_problem *view, const tj_wgmma_shape *s, tj_launch_form *form)
-{
-    const bool has_p_map = form->tensor_map[MAP_P].rank > 0;
-    tj_launch_step *const product = tj_step_product(form);
-    tj_problem mapped = *view;
-    int32_t count = 0;
-
-    mapped.m.ld = mapped.n.ld = mapped.m.stride = mapped.n.stride = TJ_TIGHT;
-    if (has_p_map)
-        mapped.p.ld = mapped.p.stride = TJ_TIGHT;
-    product->arg[count++] = (tj_argument){TJ_ARG_TENSOR_MAP, MAP_M};
-    product->arg[count++] = (tj_argument){TJ_ARG_TENSOR_MAP, MAP_N};
-    product->arg_count = count;
-    tj_step_list_args(&mapped, form->is_swapped, true, s->splits <= 1, product);
-    for (int i = count; i < product->arg_count; i++)
-        if (product->arg[i].kind != TJ_ARG_POINTER ||
-            (product->arg[i].index != TJ_MATRIX_M && product->arg[i].index != TJ_MATRIX_N))
-            product->arg[count++] = has_p_map && product->arg[i].kind == TJ_ARG_POINTER && product->arg[i].index == TJ_MATRIX_P
-                                        ? (tj_argument){TJ_ARG_TENSOR_MAP, MAP_P}
-                                        : product->arg[i];
-    product->arg_count = count;
-}
-
 static const char *describe(const tj_problem *view, const tj_config *config, tj_template_params *fill, tj_launch_form *form)
 {
     const tj_wgmma_shape s = tj_wgmma_shape_of(view, config);
@@ -802,7 +760,9 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     describe_map(view, &s, &pack, false, fill, form);
     if (!fill)
         return NULL;
-    list_arguments(view, &s, form);
+    tj_maps_describe(view, s.splits, transposes_any(&s) ? "came" : "full", fill);
+    tj_maps_list_args(view, form->is_swapped, s.splits <= 1, form->tensor_map[MAP_P].rank > 0 ? MAP_P : -1,
+                      tj_step_product(form));
     tj_template_set_int(fill, "bm", s.bm);
     tj_template_set_int(fill, "bn", s.bn);
     tj_template_set_int(fill, "bk", s.bk);
@@ -822,8 +782,6 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_template_set_flag(fill, "moves_registers", tj_moves_registers(s.blocks, s.multipliers));
     tj_template_set_int(fill, "multiplier_registers", tj_multiplier_registers(s.blocks, s.multipliers, bringer_registers(&s)));
     tj_template_set_flag(fill, "releases_late", s.release == TJ_WGMMA_LATE);
-    tj_template_set_flag(fill, "tensor_2d", !is_batched(view, TJ_MATRIX_M) || !is_batched(view, TJ_MATRIX_N));
-    tj_template_set_flag(fill, "tensor_3d", is_batched(view, TJ_MATRIX_M) || is_batched(view, TJ_MATRIX_N));
     tj_template_set(fill, "first_k", s.splits > 1 ? "k_begin + phase" : "phase");
     tj_template_set_flag(fill, "moves_rows", false);
     tj_template_set_flag(fill, "moves_cols", false);

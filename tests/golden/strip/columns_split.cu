@@ -194,7 +194,8 @@ strip_f64_7x5000x300(
             sum_t m_now[TM];  // elements of one column of M
 #pragma unroll
             for (int q = 0; q < TN; ++q) {  // of the chunks that hold the thread's columns of VECTOR rows
-                const chunk_t n = tile.N[chunk][q];
+                const int place = q;
+                const chunk_t n = tile.N[chunk][place];
 #pragma unroll
                 for (int e = 0; e < VECTOR; ++e) {
                     const int col = (q * VECTOR + e) % TN, kk = (q * VECTOR + e) / TN;

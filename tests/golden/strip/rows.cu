@@ -181,7 +181,8 @@ strip_f32_1760x1760x16(
 #pragma unroll
             for (int q = 0; q < TN; ++q) {  // of the chunks that hold the thread's columns of VECTOR rows
                 constexpr int WIDE = TN / VECTOR;  // chunks of one row
-                const chunk_t n = tile.N[chunk][q / WIDE * (COLS / VECTOR) + col_lane * WIDE + q % WIDE];
+                const int place = q / WIDE * (COLS / VECTOR) + col_lane * WIDE + q % WIDE;
+                const chunk_t n = tile.N[chunk][place];
 #pragma unroll
                 for (int e = 0; e < VECTOR; ++e) {
                     const int col = (q * VECTOR + e) % TN, kk = (q * VECTOR + e) / TN;

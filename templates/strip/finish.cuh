@@ -1,0 +1,72 @@
+//@ if splits_k
+//@| W += static_cast<long long>(blockIdx.z) * j * l;
+//@ end
+#include "parts/scale.cuh"  //@ include
+// What all warps have of an element of the block: it is in one share, which one lane has.
+const auto total_of = [&](int row, int col) {
+    const int place = row / ROW_LANES * TN + col % TN;
+    const int owner = (col / TN * ROW_LANES + row % ROW_LANES) * K_LANES + place / SHARE;
+    sum_t total = rings[0].sum[place % SHARE][owner];  //@ first_sums for rings[0].sum
+#pragma unroll
+    for (int other = 1; other < WARPS; ++other)
+        total += rings[other].sum[place % SHARE][owner];  //@ other_sums for rings[other].sum
+    return total;
+};
+//@ if reduces
+//@| // The rows of the block are finished at once. What the epilogue makes of them is kept behind all else.
+//@| constexpr int ROWS_AT_ONCE = BLOCK_ROWS, BLOCK_COLS = COLS, top = 0;
+//@| constexpr index_t block_col = 0;
+//@| const int thread = threadIdx.x;
+//@| using kept_t = float[REDUCTIONS][BLOCK_ROWS * COLS];  //@ real_t for float
+//@| kept_t &kept = reinterpret_cast<kept_t &>(rings[WARPS]);  //@ behind for rings[WARPS]
+//@ if batched
+//@| float *const results = W + blockIdx.z * RESULTS;  //@ real_t for float
+//@ else
+//@| float *const results = W;  //@ real_t for float
+//@ end
+//@ end
+#pragma unroll 1
+//@ if pairs and not splits_k
+//@| for (int e = 2 * threadIdx.x; e < BLOCK_ROWS * COLS; e += 2 * THREADS) {
+//@ else
+for (int e = threadIdx.x; e < BLOCK_ROWS * COLS; e += THREADS) {
+//@ end
+    const index_t Row = block_row + e / COLS;
+    const index_t Col = e % COLS;
+    //@ if check_j and not reduces
+    if (Row >= j)
+        break;
+    //@ end
+    sum_t Pvalue = total_of(e / COLS, e % COLS);
+    //@ if pairs and not splits_k
+    //@| sum_t beside = total_of(e / COLS, e % COLS + 1);  // of the next column
+    //@ end
+    //@ if reduces
+    //@ lines reduction_starts
+    //@ if check_j
+    //@| if (Row < j) {
+    //@ else
+    //@| {
+    //@ end
+    //@|     #include "parts/epilogue.cuh"  //@ include
+    //@| }
+    //@ lines element_kept
+    //@ elif splits_k and p_row_major
+    //@| W[Row * l + Col] = Pvalue;
+    //@ elif splits_k
+    //@| W[Col * j + Row] = Pvalue;
+    //@ else
+    #include "parts/epilogue.cuh"  //@ include
+    //@ end
+}
+//@ if reduces
+//@| // reduce: warps combine what is kept of each row, and threads what is kept of each column.
+//@| __syncthreads();
+//@ if reduces_rows
+//@| constexpr long long row_slot = 0;  // a block has all of a row
+//@ end
+//@ if reduces_cols
+//@| const long long col_slot = block_row / BLOCK_ROWS;
+//@ end
+//@ lines rows_found
+//@ end

@@ -1,0 +1,38 @@
+sum_t sum[K_LANES * SHARE] = {};  // [r * TN + c], and as many more as make whole shares
+const auto multiply = [&](const phase_t &tile) {
+#pragma unroll
+    for (int step = 0; step < STEPS; ++step) {
+        const int chunk = step * K_LANES + k_lane;  //@ k_step for step
+        chunk_t m[TM];
+#pragma unroll
+        for (int r = 0; r < TM; ++r)
+            //@ if boxes
+            //@| m[r] = tile.M[r * ROW_LANES + row_lane][chunk];
+            //@ else
+            m[r] = tile.M[r * ROW_LANES + row_lane][place_of(row_lane, chunk)];
+            //@ end
+        sum_t m_now[TM];  // elements of one column of M
+#pragma unroll
+        for (int q = 0; q < TN; ++q) {  // of the chunks that hold the thread's columns of VECTOR rows
+            //@ if one_col_lane
+            //@| const int place = q;
+            //@ else
+            constexpr int WIDE = TN / VECTOR;  // chunks of one row
+            const int place = q / WIDE * (COLS / VECTOR) + col_lane * WIDE + q % WIDE;
+            //@ end
+            const chunk_t n = tile.N[chunk][place];  //@ n_chunk for tile.N[chunk][place]
+#pragma unroll
+            for (int e = 0; e < VECTOR; ++e) {
+                const int col = (q * VECTOR + e) % TN, kk = (q * VECTOR + e) / TN;
+                if (col == 0)
+#pragma unroll
+                    for (int r = 0; r < TM; ++r)
+                        m_now[r] = m[r].element[kk];
+                const sum_t n_now = n.element[e];
+#pragma unroll
+                for (int r = 0; r < TM; ++r)
+                    sum[r * TN + col] += m_now[r] * n_now;
+            }
+        }
+    }
+};
