@@ -3,11 +3,14 @@
 
 #include "checked.h"
 
-enum { THREAD_REGISTERS = 255, UNIT = 8 };
+enum { THREAD_REGISTERS = 255, UNIT = 8, QUARTER = 128 }; /* QUARTER: a warp for each quarter of the multiprocessor */
 
+/* A quarter that has a warp more than another decides. */
 int32_t tj_registers_left(int32_t blocks, int32_t threads)
 {
-    return tj_least(TJ_SM_REGISTERS / (blocks * threads) / UNIT * UNIT, THREAD_REGISTERS);
+    const int32_t all = (int32_t)tj_ceil_div((int64_t)blocks * threads, QUARTER) * QUARTER;
+
+    return tj_least(TJ_SM_REGISTERS / all / UNIT * UNIT, THREAD_REGISTERS);
 }
 
 int32_t tj_guess_registers(tj_counts *counts, int32_t wanted, int32_t percent, int32_t needed, int32_t blocks, int32_t threads)

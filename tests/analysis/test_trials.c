@@ -156,6 +156,16 @@ static void read_strips(void)
     cr_assert(count == 3, "%d", count);
 }
 
+/* And on a device whose memory is slower, where the copy engine may bring boxes: of all types. */
+static void read_boxes(void)
+{
+    begin_reading();
+    h200.memory_clock_khz = 2619000; /* an H100 */
+    h200.memory_bus_bits = 5120;
+    read_file(TJ_SOURCE_DIR "/tests/analysis/trials_h100_boxes.txt");
+    cr_assert(count == 14, "%d", count);
+}
+
 /* Of odd lines, which are packed, and whose P the lanes store. */
 static void read_odd(void)
 {
@@ -304,6 +314,12 @@ Test(trials, the_first_choice_for_drawn_shapes_of_f32_is_nearly_the_best, .init 
 Test(trials, the_first_choice_for_strips_is_nearly_the_best, .init = read_strips)
 {
     expect_small_regret(1.02, 1.03, 0);
+}
+
+/* But for 700x2000x16 and 100000x256x16, where it expects too much of a config whose lanes copy. */
+Test(trials, the_first_choice_for_strips_of_boxes_is_nearly_the_best, .init = read_boxes)
+{
+    expect_small_regret(1.045, 1.35, 2);
 }
 
 Test(trials, the_first_choice_for_odd_lines_is_nearly_the_best, .init = read_odd)
