@@ -42,7 +42,12 @@ struct shared_t {
     sum_t sum[WARPS][SHARE][WARP + 1];  // of each warp in the end; + 1: a lane's sums lie in different banks
 };
 
-// A chunk of a line of N. In each of eight lines the engine has put it elsewhere: the lanes along k, which read it at once, meet in no bank.
+__device__ __forceinline__ chunk_t m_of(const phase_t &tile, int r, int row_lane, int chunk)
+{
+    return tile.M[r * ROW_LANES + row_lane][chunk];
+}
+
+// In each of eight lines the engine has put a chunk elsewhere: the lanes along k, which read it at once, meet in no bank.
 __device__ __forceinline__ chunk_t n_of(const phase_t &tile, int line, int chunk)
 {
     return tile.N[chunk / LINE][line][chunk % LINE ^ line % LINE];
@@ -135,6 +140,7 @@ strip(  //@ kernel for strip
     }
     __syncthreads();
 
+    const auto sum_of = [&](int of_warp, int i, int owner) { return shared->sum[of_warp][i][owner]; };
     #include "strip/finish.cuh"  //@ include
 }
 //@ if splits_k

@@ -6,10 +6,10 @@
 const auto total_of = [&](int row, int col) {
     const int place = row / ROW_LANES * TN + col % TN;
     const int owner = (col / TN * ROW_LANES + row % ROW_LANES) * K_LANES + place / SHARE;
-    sum_t total = rings[0].sum[place % SHARE][owner];  //@ first_sums for rings[0].sum
+    sum_t total = sum_of(0, place % SHARE, owner);
 #pragma unroll
     for (int other = 1; other < WARPS; ++other)
-        total += rings[other].sum[place % SHARE][owner];  //@ other_sums for rings[other].sum
+        total += sum_of(other, place % SHARE, owner);
     return total;
 };
 //@ if reduces

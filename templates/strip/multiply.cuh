@@ -6,11 +6,7 @@ const auto multiply = [&](const phase_t &tile) {
         chunk_t m[TM];
 #pragma unroll
         for (int r = 0; r < TM; ++r)
-            //@ if boxes
-            //@| m[r] = tile.M[r * ROW_LANES + row_lane][chunk];
-            //@ else
-            m[r] = tile.M[r * ROW_LANES + row_lane][place_of(row_lane, chunk)];
-            //@ end
+            m[r] = m_of(tile, r, row_lane, chunk);
         sum_t m_now[TM];  // elements of one column of M
 #pragma unroll
         for (int q = 0; q < TN; ++q) {  // of the chunks that hold the thread's columns of VECTOR rows
@@ -20,7 +16,7 @@ const auto multiply = [&](const phase_t &tile) {
             constexpr int WIDE = TN / VECTOR;  // chunks of one row
             const int place = q / WIDE * (COLS / VECTOR) + col_lane * WIDE + q % WIDE;
             //@ end
-            const chunk_t n = tile.N[chunk][place];  //@ n_chunk for tile.N[chunk][place]
+            const chunk_t n = n_of(tile, chunk, place);
 #pragma unroll
             for (int e = 0; e < VECTOR; ++e) {
                 const int col = (q * VECTOR + e) % TN, kk = (q * VECTOR + e) / TN;

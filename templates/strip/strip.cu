@@ -36,6 +36,16 @@ __device__ __forceinline__ int place_of(int row, int chunk)
     return chunk ^ row % ROW_LANES % TOGETHER * K_LANES;
 }
 
+__device__ __forceinline__ chunk_t m_of(const phase_t &tile, int r, int row_lane, int chunk)
+{
+    return tile.M[r * ROW_LANES + row_lane][place_of(row_lane, chunk)];
+}
+
+__device__ __forceinline__ chunk_t n_of(const phase_t &tile, int line, int chunk)
+{
+    return tile.N[line][chunk];
+}
+
 #include "strip/fold.cuh"  //@ include
 
 #include "strip/launch.cuh"  //@ include
@@ -132,6 +142,7 @@ strip(  //@ kernel for strip
         ring.sum[i][lane] = sum[i];
     __syncthreads();
 
+    const auto sum_of = [&](int of_warp, int i, int owner) { return rings[of_warp].sum[i][owner]; };
     #include "strip/finish.cuh"  //@ include
 }
 //@ if splits_k

@@ -425,9 +425,6 @@ static void describe_lanes(const tj_strip_shape *s, tj_checks checks, tj_templat
     tj_template_set_flag(fill, "copies_or_zero", checks.j || checks.k);
     tj_template_set_flag(fill, "copies_part", false);
     tj_template_set(fill, "k_step", "step");
-    tj_template_set(fill, "n_chunk", "tile.N[chunk][place]");
-    tj_template_set(fill, "first_sums", "rings[0].sum");
-    tj_template_set(fill, "other_sums", "rings[other].sum");
     tj_template_set(fill, "behind", "rings[WARPS]");
     form->needs |= TJ_FEATURE_CP_ASYNC;
 }
@@ -448,9 +445,6 @@ static void describe_boxes(const tj_problem *view, const tj_strip_shape *s, tj_t
         .joins = s->vector,
     };
     tj_template_set(fill, "k_step", "(step * WARPS + warp)");
-    tj_template_set(fill, "n_chunk", "n_of(tile, chunk, place)");
-    tj_template_set(fill, "first_sums", "shared->sum[0]");
-    tj_template_set(fill, "other_sums", "shared->sum[other]");
     tj_template_set(fill, "behind", "shared[1]");
     tj_template_set(fill, "first_k", s->splits > 1 ? "k_begin + phase" : "phase");
     tj_template_set_flag(fill, "squares", false);

@@ -137,7 +137,12 @@ struct shared_t {
     sum_t sum[WARPS][SHARE][WARP + 1];  // of each warp in the end; + 1: a lane's sums lie in different banks
 };
 
-// A chunk of a line of N. In each of eight lines the engine has put it elsewhere: the lanes along k, which read it at once, meet in no bank.
+__device__ __forceinline__ chunk_t m_of(const phase_t &tile, int row, int chunk)
+{
+    return tile.M[row][chunk];
+}
+
+// In each of eight lines the engine has put a chunk elsewhere: the lanes along k, which read it at once, meet in no bank.
 __device__ __forceinline__ chunk_t n_of(const phase_t &tile, int line, int chunk)
 {
     return tile.N[chunk / LINE][line][chunk % LINE ^ line % LINE];
@@ -235,7 +240,7 @@ strip_f32_2560x2560x16(
                 chunk_t m[TM];
 #pragma unroll
                 for (int r = 0; r < TM; ++r)
-                    m[r] = tile.M[r * ROW_LANES + row_lane][chunk];
+                    m[r] = m_of(tile, r * ROW_LANES + row_lane, chunk);
                 sum_t m_now[TM];  // elements of one column of M
 #pragma unroll
                 for (int q = 0; q < TN; ++q) {  // of the chunks that hold the thread's columns of VECTOR rows
@@ -274,14 +279,15 @@ strip_f32_2560x2560x16(
     }
     __syncthreads();
 
+    const auto sum_of = [&](int of_warp, int i, int owner) { return shared->sum[of_warp][i][owner]; };
     // What all warps have of an element of the block: it is in one share, which one lane has.
     const auto total_of = [&](int row, int col) {
         const int place = row / ROW_LANES * TN + col % TN;
         const int owner = (col / TN * ROW_LANES + row % ROW_LANES) * K_LANES + place / SHARE;
-        sum_t total = shared->sum[0][place % SHARE][owner];
+        sum_t total = sum_of(0, place % SHARE, owner);
 #pragma unroll
         for (int other = 1; other < WARPS; ++other)
-            total += shared->sum[other][place % SHARE][owner];
+            total += sum_of(other, place % SHARE, owner);
         return total;
     };
 #pragma unroll 1

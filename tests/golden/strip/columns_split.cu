@@ -108,6 +108,16 @@ __device__ __forceinline__ int place_of(int row, int chunk)
     return chunk ^ row % ROW_LANES % TOGETHER * K_LANES;
 }
 
+__device__ __forceinline__ chunk_t m_of(const phase_t &tile, int row, int chunk)
+{
+    return tile.M[row][place_of(row, chunk)];
+}
+
+__device__ __forceinline__ chunk_t n_of(const phase_t &tile, int line, int chunk)
+{
+    return tile.N[line][chunk];
+}
+
 // The lanes along k fold their sums: each keeps one half of them, and gives the other to the lane that keeps that; and so on
 // with the half. A template, because a loop whose length depends on another's is not unrolled, and the sums would leave the
 // registers.
@@ -190,12 +200,12 @@ strip_f64_7x5000x300(
             chunk_t m[TM];
 #pragma unroll
             for (int r = 0; r < TM; ++r)
-                m[r] = tile.M[r * ROW_LANES + row_lane][place_of(row_lane, chunk)];
+                m[r] = m_of(tile, r * ROW_LANES + row_lane, chunk);
             sum_t m_now[TM];  // elements of one column of M
 #pragma unroll
             for (int q = 0; q < TN; ++q) {  // of the chunks that hold the thread's columns of VECTOR rows
                 const int place = q;
-                const chunk_t n = tile.N[chunk][place];
+                const chunk_t n = n_of(tile, chunk, place);
 #pragma unroll
                 for (int e = 0; e < VECTOR; ++e) {
                     const int col = (q * VECTOR + e) % TN, kk = (q * VECTOR + e) / TN;
@@ -241,15 +251,16 @@ strip_f64_7x5000x300(
         ring.sum[i][lane] = sum[i];
     __syncthreads();
 
+    const auto sum_of = [&](int of_warp, int i, int owner) { return rings[of_warp].sum[i][owner]; };
     W += static_cast<long long>(blockIdx.z) * j * l;
     // What all warps have of an element of the block: it is in one share, which one lane has.
     const auto total_of = [&](int row, int col) {
         const int place = row / ROW_LANES * TN + col % TN;
         const int owner = (col / TN * ROW_LANES + row % ROW_LANES) * K_LANES + place / SHARE;
-        sum_t total = rings[0].sum[place % SHARE][owner];
+        sum_t total = sum_of(0, place % SHARE, owner);
 #pragma unroll
         for (int other = 1; other < WARPS; ++other)
-            total += rings[other].sum[place % SHARE][owner];
+            total += sum_of(other, place % SHARE, owner);
         return total;
     };
 #pragma unroll 1
