@@ -177,6 +177,21 @@ Test(strip, settles_the_rows_of_boxes)
     }
 }
 
+/* Where the compiler has too few registers, or takes the stack: fewer blocks, then lanes copy, and nothing is left to do. */
+Test(strip, gives_way_to_lanes)
+{
+    const tj_problem problem = STRIP();
+    tj_config config = parse("strip:copies=boxes,blocks=2,tm=16");
+
+    cr_expect(tj_config_relax(&problem, &config) && tj_config_get(&config, "blocks") == 1);
+    cr_expect(eq(int, tj_config_get(&config, "tm"), 16));
+    cr_expect(tj_config_relax(&problem, &config));
+    cr_assert(eq(int, tj_config_resolve(&problem, &config, NULL), TJ_OK));
+    cr_expect(tj_config_get(&config, "copies") == 1 && tj_config_get(&config, "tm") == 5 &&
+              tj_config_get(&config, "stages") == 3);
+    cr_expect(not(tj_config_relax(&problem, &config)));
+}
+
 /* Operands that are aligned to less make the library take another family, for this one cannot do without. */
 Test(strip, cannot_do_without_alignment)
 {

@@ -408,6 +408,21 @@ static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *con
     return tj_tile_resolve(view, is_swapped, config, err);
 }
 
+/* For sm_120 ptxas takes the stack for copies of boxes, so that none of them is launched there: lanes copy then. */
+static bool relax(tj_config *config)
+{
+    int32_t *const v = config->value;
+
+    if (tj_relax_blocks(config))
+        return true;
+    if (v[COPIES] != TJ_STRIP_BOXES)
+        return false;
+    for (int i = TM; i < BLOCKS; i++)
+        v[i] = 0;
+    v[COPIES] = TJ_STRIP_LANES;
+    return true;
+}
+
 /* Copies are of 16 bytes, whatever the operands are. */
 static bool for_any_operands(bool has_workspace, tj_config *config)
 {
@@ -516,7 +531,7 @@ const tj_family tj_family_strip = {
     .is_swapped = is_swapped,
     .tile = tile,
     .resolve = resolve,
-    .relax = tj_relax_blocks,
+    .relax = relax,
     .for_tall = tj_tile_for_tall,
     .for_any_operands = for_any_operands,
     .describe = describe,
