@@ -137,9 +137,9 @@ struct shared_t {
     sum_t sum[WARPS][SHARE][WARP + 1];  // of each warp in the end; + 1: a lane's sums lie in different banks
 };
 
-__device__ __forceinline__ chunk_t m_of(const phase_t &tile, int row, int chunk)
+__device__ __forceinline__ chunk_t m_of(const phase_t &tile, int r, int row_lane, int chunk)
 {
-    return tile.M[row][chunk];
+    return tile.M[r * ROW_LANES + row_lane][chunk];
 }
 
 // In each of eight lines the engine has put a chunk elsewhere: the lanes along k, which read it at once, meet in no bank.
@@ -240,7 +240,7 @@ strip_f32_2560x2560x16(
                 chunk_t m[TM];
 #pragma unroll
                 for (int r = 0; r < TM; ++r)
-                    m[r] = m_of(tile, r * ROW_LANES + row_lane, chunk);
+                    m[r] = m_of(tile, r, row_lane, chunk);
                 sum_t m_now[TM];  // elements of one column of M
 #pragma unroll
                 for (int q = 0; q < TN; ++q) {  // of the chunks that hold the thread's columns of VECTOR rows

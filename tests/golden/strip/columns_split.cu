@@ -108,9 +108,9 @@ __device__ __forceinline__ int place_of(int row, int chunk)
     return chunk ^ row % ROW_LANES % TOGETHER * K_LANES;
 }
 
-__device__ __forceinline__ chunk_t m_of(const phase_t &tile, int row, int chunk)
+__device__ __forceinline__ chunk_t m_of(const phase_t &tile, int r, int row_lane, int chunk)
 {
-    return tile.M[row][place_of(row, chunk)];
+    return tile.M[r * ROW_LANES + row_lane][place_of(row_lane, chunk)];
 }
 
 __device__ __forceinline__ chunk_t n_of(const phase_t &tile, int line, int chunk)
@@ -200,7 +200,7 @@ strip_f64_7x5000x300(
             chunk_t m[TM];
 #pragma unroll
             for (int r = 0; r < TM; ++r)
-                m[r] = m_of(tile, r * ROW_LANES + row_lane, chunk);
+                m[r] = m_of(tile, r, row_lane, chunk);
             sum_t m_now[TM];  // elements of one column of M
 #pragma unroll
             for (int q = 0; q < TN; ++q) {  // of the chunks that hold the thread's columns of VECTOR rows
