@@ -72,7 +72,8 @@ static const char *const constraints[] = {
     "a phase has at least 128 bytes of a row: STEPS * 32 / (ROW_LANES * COL_LANES) >= 8",
     "TM * TN <= 128 sums of 4 bytes, or 64 of 8: they stay in registers",
     "the stages of all warps fit 227 KiB of shared memory, and are at most 8 192 elements along k",
-    "copies=boxes: sm_90; M and N are no arrays of pointers; a phase is at most 256 elements, and so is a block's rows",
+    "copies=boxes: sm_90; M and N are no arrays of pointers, and the number of columns is even",
+    "copies=boxes: a phase has at most 256 elements, and a block 256 rows",
     "copies=boxes: ROW_LANES * COL_LANES <= 4: lanes along k read 128 bytes of a row",
     TJ_SPLITS_CONSTRAINT,
     NULL,
@@ -317,11 +318,27 @@ static tj_status check_lanes(const tj_problem *view, const int32_t *v, tj_error 
 /* What tensor maps and their boxes can be. */
 static tj_status check_boxes(const tj_problem *view, bool is_swapped, const tj_strip_shape *s, tj_error *err)
 {
-    for (int i = 0; i < 2; i++)
-        if (tj_stride_is_pointers(tj_problem_matrix(view, i == 0 ? TJ_MATRIX_M : TJ_MATRIX_N)->stride))
+    for (int i = 0; i < 2; i++) {
+        const tj_matrix *const x = i == 0 ? &view->m : &view->n;
+        const char letter = (i == 0) != is_swapped ? 'M' : 'N';
+
+        if (tj_stride_is_pointers(x->stride))
             return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                            "copies=boxes takes %c by a tensor map, which arrays of pointers do not have: use copies=lanes",
-                           (i == 0) != is_swapped ? 'M' : 'N');
+                           letter);
+        if (x->ld == TJ_ANY || (view->batch != 1 && x->stride == TJ_ANY)) /* only where k is 0: else its lines begin anywhere */
+            return tj_fail(
+                err, TJ_ERR_INVALID_ARGUMENT,
+                "copies=boxes takes %c by a tensor map, and its leading dimension or stride is left to the launch: fix "
+                "it, or use copies=lanes",
+                letter);
+    }
+    if (s->cols % 2 != 0)
+        return tj_fail(
+            err, TJ_ERR_INVALID_ARGUMENT,
+            "%c is %d, and copies=boxes takes an even one: else every other line of a box of %c begins within a sector "
+            "of memory, which is slow; use copies=lanes",
+            is_swapped ? 'j' : 'l', s->cols, is_swapped ? 'M' : 'N');
     if (s->row_lanes * s->col_lanes > BOXES_LANES)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "row_lanes is %d and col_lanes %d, and with copies=boxes their product is %d at most: the lanes along k "

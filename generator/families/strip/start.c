@@ -15,8 +15,6 @@ static const int32_t rows[][TJ_FAMILY_START_PARAMS] = {
     {4, 0, 2, 1, 1, 4, 4, 0, 1},
     {7, 0, 1, 1, 1, 4, 3, 0, 1},
     {0, 0, 0, 0, 1, 4, 0, 0, 1, TJ_STRIP_BOXES},
-    {0, 0, 0, 0, 2, 4, 0, 0, 1, TJ_STRIP_BOXES},
-    {0, 0, 0, 0, 1, 8, 0, 0, 1, TJ_STRIP_BOXES},
 };
 
 const tj_family_values tj_strip_start = {sizeof rows / sizeof rows[0], rows};
