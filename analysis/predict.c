@@ -185,7 +185,7 @@ static const habits tensor = {
     .phase_instructions = 1,
     .step_instructions = 3.4,
     .copy_instructions = 0.4,
-    .issue = 0.32,
+    .issue = 0.36,
     .lone_warp = 0.44,
     .product_lone_warp = 0.1,
     .product_latency = 5,
@@ -198,7 +198,7 @@ static const habits tensor = {
     .shared_sector = 0.16,
     .narrow_passes = 5,
     .overlap_blocks = 2,
-    .next_kernel = 2100,
+    .next_kernel = 2900,
     .workspace_passes = 8.6,
 };
 

@@ -593,6 +593,14 @@ static bool for_any_operands(bool has_workspace, tj_config *config)
 
 enum { FULL_GPU = 264 }; /* blocks that keep any GPU busy */
 
+/* Do whole lines bring more than a quarter beside the columns of a wide tile? */
+static bool brings_too_much(const tj_problem *view, const tj_wgmma_shape *s)
+{
+    const tj_wgmma_tile n = tj_wgmma_tile_of(view, s, false);
+
+    return s->bn > 128 && !n.along_k && n.blocks * n.line * 4 > s->bn * 5;
+}
+
 static bool is_hopeless(const tj_problem *view, const tj_config *config, size_t known)
 {
     tj_wgmma_shape s = tj_wgmma_shape_of(view, config);
@@ -608,7 +616,7 @@ static bool is_hopeless(const tj_problem *view, const tj_config *config, size_t 
     return check_types(view, NULL) != TJ_OK || check_transpose(view, &s, true, NULL) != TJ_OK ||
            check_transpose(view, &s, false, NULL) != TJ_OK || check_operand(view, &s, true, NULL) != TJ_OK ||
            check_operand(view, &s, false, NULL) != TJ_OK || (known > BM && s.bm > 64 && s.bm - 64 >= view->j.extent) ||
-           (known > BN && s.bn > 16 && s.bn / 2 >= view->l.extent) ||
+           (known > BN && s.bn > 16 && s.bn / 2 >= view->l.extent) || (known > BN && brings_too_much(view, &s)) ||
            (known > BLOCKS && s.pingpong == TJ_WGMMA_PINGPONG && (s.multipliers != 2 || s.blocks > 1)) ||
            (known > SPLITS && s.splits > 1 && (tiles * s.splits > FULL_GPU || view->k.extent < (int64_t)s.splits * 4 * s.bk)) ||
            (known > BLOCKS && (check_tiles(&s, NULL) != TJ_OK || (s.stages > 0 && check_room(view, &s, NULL) != TJ_OK)));
