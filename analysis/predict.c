@@ -63,12 +63,11 @@ typedef struct habits {
     double pipe_sharpness;    /* of products and shared memory within a block; 0: infinity */
     double sharpness;         /* of resident blocks: those that copy ahead run in step, and wait together */
     double device_sharpness;  /* of blocks and memory */
-    double
-        shared_sector; /* cycles of a line of the L2 for each of its sectors that a block asks for: those that share it, in turn */
-    double narrow_passes;    /* of the L1, for each request of asynchronous copies that are narrower than 16 bytes */
-    double overlap_blocks;   /* of a multiprocessor, below which nothing of one block hides behind another */
-    double next_kernel;      /* cycles from a kernel's end to the start of the one that adds splits up */
-    double workspace_passes; /* adding splits up keeps the L2 as busy as so many readings of them */
+    double shared_sector;     /* cycles of a line of the L2, for each sector that one of the blocks that share it asks for */
+    double narrow_passes;     /* of the L1, for each request of asynchronous copies that are narrower than 16 bytes */
+    double overlap_blocks;    /* of a multiprocessor, below which nothing of one block hides behind another */
+    double next_kernel;       /* cycles from a kernel's end to the start of the one that adds splits up */
+    double workspace_passes;  /* adding splits up keeps the L2 as busy as so many readings of them */
     /* of blocks that walk the tiles of P */
     double walk_wait;    /* cycles until the L2 answers: `wait`, of what a kernel ahead has just packed */
     double walk_start;   /* cycles from a block's start to its first product */
@@ -370,8 +369,8 @@ static block_cycles of_block(const tj_device_facts *facts, const tj_counts *c, c
     const double spilled = SPILL_REQUESTS * c->spilled * warps * chain;
     const double copies = h->copy_instructions * sum(global, 2, false);
     const double halves = is_halves(facts, c) ? (double)c->halves : 0;
-    const double lanes =
-        (warps + c->bringers) * 32 / c->threads_per_block; /* for each thread: those without one take their turn too */
+    /* For each thread: those without one take their turn too. */
+    const double lanes = (warps + c->bringers) * 32 / c->threads_per_block;
     /* Tensor cores do many at one instruction. */
     const int64_t fma = (c->work[TJ_PIPE_F32] + c->work[TJ_PIPE_F64]) / 2 + c->work[TJ_PIPE_F16] / 4; /* packed: two at once */
     const double instructions = lanes * (double)(fma + c->sums) / 32 / blocks +

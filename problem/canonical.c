@@ -49,6 +49,14 @@ tj_lines tj_problem_lines(const tj_problem *problem, tj_which which)
     return lines;
 }
 
+bool tj_matrix_has_no_gaps(const tj_problem *problem, tj_which which)
+{
+    const int64_t ld = tj_problem_matrix(problem, which)->ld;
+    const tj_dim width = tj_problem_lines(problem, which).width;
+
+    return ld == TJ_TIGHT || (width.mode == TJ_DIM_FIXED && ld == width.extent);
+}
+
 /* Tight numbers where what they derive from is fixed. */
 static void spell_out(tj_problem *c, tj_which which)
 {

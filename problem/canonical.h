@@ -28,6 +28,9 @@ static inline bool tj_same_bytes(const void *a, const void *b, size_t bytes)
 /** Of one matrix. */
 tj_lines tj_problem_lines(const tj_problem *problem, tj_which which);
 
+/** Do they follow each other in memory without a gap? */
+bool tj_matrix_has_no_gaps(const tj_problem *problem, tj_which which);
+
 /** The same counted in numbers, of which a stored element may hold two. */
 tj_lines tj_problem_number_lines(const tj_problem *problem, tj_which which);
 

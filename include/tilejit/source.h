@@ -76,8 +76,7 @@ typedef struct tj_tensor_map {
     int32_t box[3];  /**< elements of one copy, first along a line; 1 to 256 each */
     int32_t swizzle; /**< bytes of the pattern in shared memory: 0 (none), 32, 64, 128 */
     int32_t rounds;  /**< 1: elements of f32 are rounded to tf32 on their way */
-    int32_t
-        joins; /**< so many lines of the caller's matrix, which follow each other without a gap, are a line of the map; 0: one */
+    int32_t joins;   /**< so many lines of the caller's matrix are one of the map, for no gap is between them; 0: one */
     /** A matrix in the workspace has this many lines, of so many elements, which begin ld elements apart; with rank 3, the
      * products follow each other lines * ld elements apart. 0 lines: it is the caller's, who says all that. */
     int64_t lines, width, ld;

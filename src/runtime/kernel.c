@@ -328,18 +328,10 @@ static bool is_good_slice(const tj_kernel *kernel, int32_t index)
            form->slice[index] % TJ_WORKSPACE_ALIGNMENT == 0;
 }
 
-static bool is_without_gaps(const tj_kernel *kernel, int32_t which)
-{
-    const tj_matrix *const matrix = tj_problem_matrix(&kernel->problem, (tj_which)which);
-    const tj_dim width = tj_problem_lines(&kernel->problem, (tj_which)which).width;
-
-    return matrix->ld == TJ_TIGHT || (width.mode == TJ_DIM_FIXED && matrix->ld == width.extent);
-}
-
 static bool is_of_caller(const tj_kernel *kernel, const tj_tensor_map *map)
 {
     return is_within(map->matrix, TJ_MATRIX_M, TJ_MATRIX_C) && !kernel->is_array[map->matrix] &&
-           (map->joins <= 1 || is_without_gaps(kernel, map->matrix)) &&
+           (map->joins <= 1 || tj_matrix_has_no_gaps(&kernel->problem, (tj_which)map->matrix)) &&
            (!map->type || tj_type_bytes((tj_type)map->type) == kernel->element_bytes[map->matrix]);
 }
 

@@ -93,7 +93,7 @@ static bool has_few_columns(const tj_problem *view)
 
 static bool is_without_gaps(const tj_problem *view)
 {
-    return view->n.layout == TJ_ROW_MAJOR && (view->n.ld == TJ_TIGHT || view->n.ld == view->l.extent);
+    return view->n.layout == TJ_ROW_MAJOR && tj_matrix_has_no_gaps(view, TJ_MATRIX_N);
 }
 
 static bool fits(const tj_problem *view)
