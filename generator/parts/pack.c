@@ -361,13 +361,16 @@ static void count_loads(const tj_problem *view, const tj_pack *pack, tj_which wh
                   matrices = matrices_of(view, which, view->batch);
     const int64_t chunks = tj_ceil_div(lines.width.extent, width),
                   elements = lines.width.extent / (at_once > 1 ? numbers : 1) * count * matrices;
-    tj_traffic loads = {.is_estimate = 1}; /* whose requests go on from one line to the next */
-    tj_access access = tj_tiled_access(x, y, chunks, count, width / numbers * bytes, from->ld * bytes);
+    const int64_t each = chunks > 0 ? tj_ceil_div(lines.width.extent, chunks) : 0;
+    const bool goes_on = y == 1 && chunks > 0 && chunks < TJ_WARP; /* from one line to the next, within a warp */
+    const int32_t side = goes_on ? (int32_t)chunks : x;
+    tj_traffic loads = {.is_estimate = 1};
+    tj_access access = tj_tiled_access(side, goes_on ? x / side : y, chunks, count, width / numbers * bytes, from->ld * bytes);
 
     access.element_bytes = (int32_t)bytes;
     access.width = at_once;
     access.axis[2] = tj_batch_axis(matrices, from->stride, bytes);
-    access.repeat = at_once > 1 ? width / numbers / at_once : width;
+    access.repeat = at_once > 1 ? width / numbers / at_once : each; /* what lies beyond the line's end is not loaded */
     tj_traffic_add(&loads, &access);
     traffic->elements += elements;
     traffic->bytes += elements * bytes;

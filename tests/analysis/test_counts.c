@@ -399,6 +399,9 @@ static const row rows[] = {
     {"mma:bm=64,bn=64,pack=both,splits=3", 65, 301, 77, BF16(.m.ld = 305, .epilogue.has_beta = 1)},
     {"mma:bm=64,bn=64,pack=both", 65, 33, 77, WITH(.m.type = TJ_F64)},
     {"mma:pack=both", 64, 3, 5, WITH(.m.type = TJ_F16)},
+    {"mma:bm=64,bn=16,pack=n", 72, 600, 7, BF16()}, /* lanes of a warp go on from one line to the next */
+    {"mma:bm=64,bn=16,pack=n", 72, 600, 19, WITH(.m.type = TJ_S8)},
+    {"mma:bm=64,bn=16,pack=n", 72, 0, 7, BF16()},
     /* and transposed on the way: words and bytes, at once and one by one, of either operand, of a batch, of one that it shares */
     {"mma:bm=64,bn=64,pack=n,transpose=yes", 64, 64, 128, WITH(.compute = TJ_COMPUTE_TF32)},
     {"mma:bm=64,bn=64,pack=both,transpose=yes", 67, 61, 99, WITH(.compute = TJ_COMPUTE_TF32)},
@@ -711,6 +714,11 @@ static void expect_pack(tj_context *context, const row *r, const tj_counts *c)
     expect(r, "sectors of them", c->pack.store.sectors, counted.global_store_sectors);
     if (c->pack.kernels > 0)
         return; /* of operands that are taken apart, what passes through shared memory is not counted */
+    if (counted.global_load_sectors > 0) {
+        const double sectors = (double)c->pack.load.sectors / (double)counted.global_load_sectors;
+
+        cr_expect(sectors > 0.6 && sectors < 1.7, "%s: sectors to pack: %g times those counted", r->config, sectors);
+    }
     expect(r, "words of tiles to transpose", c->pack.shared_store.elements, counted.shared_stores);
     expect(r, "requests that store them", c->pack.shared_store.requests, counted.shared_store_requests);
     expect(r, "passes that store them", c->pack.shared_store.wavefronts, counted.shared_store_wavefronts);
