@@ -16,7 +16,6 @@
 #include "architectures.h"
 
 /* Cycles, fitted to times of an H200 and rounded: naive and tiled (times_h200.txt), operands in the L2 as far as they fit it. */
-static const double BLOCK_CYCLES = 700;       /* from a block's start to its first load, and from its last store to its end */
 static const double WAIT_CYCLES = 215;        /* global memory, from the L2 */
 static const double MEMORY_WAIT_CYCLES = 600; /* from memory itself, where the matrices do not fit the L2 */
 static const double COLD_WAIT_CYCLES = 1200;  /* likewise where all of them are yet to come, as in an estimate */
@@ -26,9 +25,9 @@ static const double LAUNCH_US = 2.6;
 static const double SHARPNESS = 4; /* of the maximum of what overlaps: 1 adds, infinity takes the larger */
 
 /* Fitted to trials of tuners (trials_h200*.txt), whose operands come from memory. */
-static const double PACK_CYCLES = 1700;      /* a kernel ahead of the product begins and ends */
+static const double PACK_CYCLES = 2130;      /* a kernel ahead of the product begins and ends */
 static const double PACK_NEXT_CYCLES = 2000; /* and so much later the next product of a batch */
-static const double TURN_CYCLES = 500;       /* and later where it turns a tile around in shared memory */
+static const double TURN_CYCLES = 456;       /* and later where it turns a tile around in shared memory */
 static const double STORE_CYCLES = 500;      /* a phase's tiles, from registers to shared memory; all wait for the last */
 static const double EXCHANGE_CYCLES = 20;    /* for each partial sum that goes from thread to thread */
 static const double PIECE_INSTRUCTIONS = 35; /* of a warp, for each piece of copies that are spread over a phase */
@@ -42,6 +41,7 @@ static const double MEMORY_EFFICIENCY = 0.9; /* of the bandwidth that clock and 
 typedef struct habits {
     double start;        /* a multiprocessor takes a new block this often at most, */
     double warp_start;   /* and so much later for each of its warps */
+    double ends;         /* cycles from a block's start to its first load, and from its last store to its end */
     double wait;         /* cycles until memory answers, while all multiprocessors ask it; 0: they ask the L2 (WAIT_CYCLES) */
     double gather_wait;  /* the same of elements that are brought one by one, where nothing else is on its way; 0: no longer */
     double shared_wait;  /* cycles from a load of shared memory to its use */
@@ -92,6 +92,7 @@ typedef struct habits {
 static const habits plain = {
     /* naive, tiled, small_batch */
     .start = 157,
+    .ends = 700,
     .shared_wait = 33,
     .phase_instructions = 47,
     .issue = 0.9,
@@ -106,105 +107,132 @@ static const habits plain = {
     .workspace_passes = 2.4,
 };
 static const habits streams = {
-    /* simt, skinny */
+    /* simt */
     .start = 157,
-    .fetch_cycles = 1.15,
-    .wait = 1000,
+    .ends = 122,
+    .fetch_cycles = 0.283,
+    .wait = 787,
+    .shared_wait = 6.69,
+    .request_wait = 23.2,
+    .phase_instructions = 26.3,
+    .copy_instructions = 2.3,
+    .issue = 0.987,
+    .lone_warp = 0.161,
+    .product_lone_warp = 0.308,
+    .barrier_loss = 0.279,
+    .fetch_loss = 0.454,
+    .shared_passes = 1.73,
+    .pipe_efficiency = 0.846,
+    .sharpness = 1.24,
+    .device_sharpness = 10.2,
+    .overlap_blocks = 2,
+    .next_kernel = 2860,
+    .workspace_passes = 4.28,
+};
+static const habits dots = {
+    /* skinny */
+    .start = 193,
+    .ends = 292,
+    .fetch_cycles = 3.69,
+    .wait = 804,
     .shared_wait = 23,
     .request_wait = 25,
-    .phase_instructions = 47,
-    .copy_instructions = 7.8,
-    .issue = 1,
-    .lone_warp = 0.25,
+    .phase_instructions = 22.1,
+    .copy_instructions = 4.92,
+    .issue = 0.855,
+    .lone_warp = 0.375,
     .product_lone_warp = 0.25,
-    .barrier_loss = 0.18,
+    .barrier_loss = 0.149,
     .fetch_loss = 0.25,
-    .shared_passes = 1.5,
-    .pipe_efficiency = 0.88,
-    .sharpness = 1.19,
-    .device_sharpness = 4,
-    .overlap_blocks = 4,
-    .next_kernel = 2100,
-    .workspace_passes = 3.6,
+    .shared_passes = 0.415,
+    .pipe_efficiency = 0.658,
+    .sharpness = 1.42,
+    .device_sharpness = 4.13,
+    .overlap_blocks = 0.752,
+    .next_kernel = 2940,
+    .workspace_passes = 3.92,
 };
-/* strip, fitted to 390 kernels of f32 on an H200 and an H100: what lanes share costs little, and copying in small pieces, beside the
- * sums, leaves some of the bandwidth unused. Beside the other families it stands where it stood. */
+/* strip: what lanes share costs little, and copying in small pieces, beside the sums, leaves some of the bandwidth unused. */
 static const habits strips = {
     .start = 157,
-    .fetch_cycles = 1.15,
-    .wait = 1000,
-    .shared_wait = 23,
-    .request_wait = 20,
-    .phase_instructions = 47,
-    .copy_instructions = 7.8,
+    .ends = 656,
+    .fetch_cycles = 2.11,
+    .wait = 804,
+    .shared_wait = 20.8,
+    .request_wait = 17.5,
+    .phase_instructions = 36.8,
+    .copy_instructions = 10.1,
     .issue = 1,
-    .lone_warp = 0.25,
+    .lone_warp = 0.36,
     .product_lone_warp = 0.25,
-    .barrier_loss = 0.18,
+    .barrier_loss = 0.186,
     .fetch_loss = 0.25,
-    .shared_passes = 0.6,
-    .pipe_efficiency = 0.88,
-    .sharpness = 1.19,
-    .device_sharpness = 2.5,
-    .overlap_blocks = 2,
-    .next_kernel = 2100,
-    .workspace_passes = 3.6,
+    .shared_passes = 0.627,
+    .pipe_efficiency = 0.975,
+    .sharpness = 0.514,
+    .device_sharpness = 2.53,
+    .overlap_blocks = 1.88,
+    .next_kernel = 1570,
+    .workspace_passes = 3.8,
 };
-/* strip, whose boxes the copy engine brings, fitted to 1 900 kernels on an H100: warps wait for no barrier and for little else, but few
- * of them do not keep the units of the products busy. */
+/* strip, whose boxes the copy engine brings: warps wait for little, but few of them do not keep the units of the products busy. */
 static const habits boxes = {
     .start = 157,
-    .fetch_cycles = 0.3,
-    .wait = 800,
+    .ends = 687,
+    .fetch_cycles = 0.29,
+    .wait = 1060,
     .shared_wait = 23,
-    .request_wait = 10,
-    .phase_instructions = 15,
+    .request_wait = 9.19,
+    .phase_instructions = 14.7,
     .issue = 1,
-    .lone_warp = 0.43,
-    .product_lone_warp = 0.69,
+    .lone_warp = 0.395,
+    .product_lone_warp = 0.574,
+    .barrier_loss = 0.213,
     .fetch_loss = 0.25,
-    .shared_passes = 0.6,
-    .pipe_efficiency = 0.88,
-    .sharpness = 1,
-    .device_sharpness = 5.6,
-    .overlap_blocks = 3,
-    .next_kernel = 4000,
+    .shared_passes = 0.651,
+    .pipe_efficiency = 0.86,
+    .sharpness = 0.739,
+    .device_sharpness = 8.06,
+    .overlap_blocks = 3.17,
+    .next_kernel = 4870,
     .workspace_passes = 3.6,
 };
 /* mma: a product of tensor cores is one instruction for all its multiply-adds, which no instruction cache is too small for. */
 static const habits tensor = {
-    .start = 380,
-    .warp_start = 22,
-    .wait = 630,
-    .gather_wait = 920,
-    .half_drain = 150,
+    .start = 452,
+    .ends = 214,
+    .warp_start = 20.2,
+    .wait = 716,
+    .gather_wait = 990,
+    .half_drain = 185,
     .shared_wait = 10.5,
-    .phase_cycles = 25,
-    .fetch_cycles = 0.9,
-    .phase_instructions = 1,
-    .step_instructions = 3.4,
-    .copy_instructions = 0.4,
-    .issue = 0.36,
-    .lone_warp = 0.44,
-    .product_lone_warp = 0.1,
-    .product_latency = 5,
-    .barrier_loss = 0.09,
-    .shared_passes = 1.05,
-    .pipe_efficiency = 1,
-    .pipe_sharpness = 3,
-    .sharpness = 0.97,
-    .device_sharpness = 8.8,
-    .shared_sector = 0.16,
-    .narrow_passes = 5,
+    .phase_cycles = 24.6,
+    .fetch_cycles = 0.824,
+    .phase_instructions = 0.931,
+    .step_instructions = 1.93,
+    .copy_instructions = 1.66,
+    .issue = 0.397,
+    .lone_warp = 0.454,
+    .product_lone_warp = 0.119,
+    .product_latency = 7.95,
+    .barrier_loss = 0.104,
+    .shared_passes = 1.36,
+    .pipe_efficiency = 0.986,
+    .pipe_sharpness = 3.38,
+    .sharpness = 1.07,
+    .device_sharpness = 19.8,
+    .shared_sector = 0.139,
+    .narrow_passes = 5.03,
     .overlap_blocks = 2,
-    .next_kernel = 2900,
-    .workspace_passes = 8.6,
+    .next_kernel = 2660,
+    .workspace_passes = 4.2,
 };
 
 /* Of f64, whose products keep the pipe busy for 32 cycles each, so that few warps do: fitted to 39 shapes on an H100 (trials_h100_f64.txt)
  * and, with less weight, the 30 of trials_h200_mma.txt. */
 static const habits tensor_f64 = {
     .start = 153,
+    .ends = 700,
     .wait = 1340,
     .shared_wait = 74,
     .fetch_cycles = 0.4,
@@ -226,32 +254,32 @@ static const habits tensor_f64 = {
     .workspace_passes = 2.75,
 };
 
-/* wgmma: fitted, with mma, to 6 900 kernels of an H100 and an H200 (docs/analysis.md). */
+/* wgmma: fitted with mma (docs/analysis.md). */
 static const habits walks = {
-    .wait = 2870,
-    .sharpness = 7.4,
-    .device_sharpness = 2.4,
-    .overlap_blocks = 1.07,
-    .next_kernel = 6700,
-    .workspace_passes = 13,
-    .walk_wait = 1200,
-    .walk_start = 2040,
+    .wait = 2100,
+    .sharpness = 6.35,
+    .device_sharpness = 1.68,
+    .overlap_blocks = 0.984,
+    .next_kernel = 3080,
+    .workspace_passes = 22.2,
+    .walk_wait = 1500,
+    .walk_start = 1200,
     .walk_rate = 0.892,
-    .walk_heat = 0.2,
-    .walk_warm = 20000,
+    .walk_heat = 0.18,
+    .walk_warm = 19000,
     .walk_add = 200,
-    .walk_store = 130,
+    .walk_store = 102,
     .walk_round = 0.37,
     .walk_finish = 1.5,
     .walk_alone = 1.8,
     .walk_hidden = 7,
-    .walk_lanes = 2.4,
-    .walk_line = 2.5,
-    .walk_packed = 1.35,
+    .walk_lanes = 1.45,
+    .walk_line = 2.42,
+    .walk_packed = 1.42,
     .walk_flight = 18e6,
     .walk_crowd = 0.1,
-    .walk_turn = 2000,
-    .walk_squares = 1.8,
+    .walk_turn = 1380,
+    .walk_squares = 1.96,
 };
 
 static const habits *habits_of(const tj_counts *c)
@@ -262,6 +290,7 @@ static const habits *habits_of(const tj_counts *c)
            : c->mma > 0      ? &tensor
            : c->bringers > 0 ? &boxes
            : c->warps_alone  ? &strips
+           : c->streams > 1  ? &dots
            : c->streams      ? &streams
                              : &plain;
 }
@@ -316,13 +345,13 @@ static double latency_of(const tj_device_facts *facts, const tj_counts *c, doubl
     const double requests = (double)c->shared_load.requests / fmax(1, warps * chain);
     const double drain = is_halves(facts, c) ? h->half_drain : 0;
     const double shared_wait = h->shared_wait + h->request_wait * fmax(0, requests - 2);
-    double cycles = BLOCK_CYCLES + phases * (h->phase_cycles + drain) + (double)c->waits * first_wait +
-                    (double)c->barriers / (double)c->blocks * BARRIER_CYCLES;
+    double cycles = h->ends + phases * (h->phase_cycles + drain) + (double)c->waits * first_wait +
+                    (double)c->barriers / (double)c->blocks * BARRIER_CYCLES + c->exchanged * EXCHANGE_CYCLES;
 
     if (c->ahead == 0)
         return cycles + chain * STEP_CYCLES;
     /* Loads of phases to come, and of the next step, are on their way while this step is multiplied. */
-    cycles += chain * fmax(0, shared_wait - step_issue) + c->exchanged * EXCHANGE_CYCLES;
+    cycles += chain * fmax(0, shared_wait - step_issue);
     if (c->async_bytes == 0)
         cycles += phases * STORE_CYCLES;
     return cycles +
@@ -490,7 +519,7 @@ static double reduce_cycles(const tj_device_facts *facts, const tj_counts *c, co
 
     if (c->splits <= 1)
         return 0;
-    return h->next_kernel + BLOCK_CYCLES + WAIT_CYCLES + ceil(blocks / facts->sm_count) * plain.start +
+    return h->next_kernel + plain.ends + WAIT_CYCLES + ceil(blocks / facts->sm_count) * plain.start +
            moved / (peaks->per_s[TJ_PIPE_L2] / peaks->clock_hz);
 }
 
@@ -502,10 +531,11 @@ static double reduce_cycles(const tj_device_facts *facts, const tj_counts *c, co
 static double exposed_share(const tj_device_facts *facts, const tj_counts *c, double resident)
 {
     const double blocks = fmin(resident, ceil((double)c->blocks / facts->sm_count));
-    const bool runs_on = habits_of(c) == &streams || habits_of(c) == &strips || habits_of(c) == &boxes;
+    const habits *h = habits_of(c);
+    const bool runs_on = h == &streams || h == &dots || h == &strips || h == &boxes;
     const double waves = runs_on && blocks > 2 ? (double)c->blocks / (facts->sm_count * blocks) : 1;
 
-    return fmin(1, habits_of(c)->overlap_blocks / blocks) / fmax(1, (double)c->phases) / fmax(1, waves);
+    return fmin(1, h->overlap_blocks / blocks) / fmax(1, (double)c->phases) / fmax(1, waves);
 }
 
 static double sectors_of_line(const tj_traffic *loads)

@@ -175,7 +175,8 @@ typedef struct tj_counts {
     int32_t walkers; /**< blocks of a multiprocessor that stay, and walk the tiles of P; 0: each tile has a block of its own */
     int32_t alternates;      /**< 1: while one part of such a block stores its tile, another multiplies the next */
     int64_t finish;          /**< operations of the epilogue's expression; 0: there is none */
-    int32_t streams;         /**< 1: loops are unrolled, and who waits for a load waits for memory, not for the L2 */
+    int32_t streams;         /**< 1: loops are unrolled, and who waits for a load waits for memory, not for the L2; 2: likewise,
+                                  and each thread loads what it multiplies of one operand to its own registers */
     int32_t warps_alone;     /**< 1: each warp copies for itself, and no barrier stands in the loop */
     int32_t bringers;        /**< warps of a block that have the copy engine bring tiles to the others, where no block walks */
     int32_t exchanged;       /**< partial sums that one thread hands to others in shared memory or takes from them */

@@ -99,12 +99,15 @@ static void count_tile(const scene *c, tj_counts *counts)
         count_shared(c, c->s.slices, c->s.lanes, c->run, 0, wide, reads, &counts->shared_load);
 }
 
+enum { EXCHANGES_OF_LEVEL = 4 }; /* a thread waits for a barrier, for two sums of others, and for its own to be stored */
+
 /* The slices' sums become one, ROWS_AT_ONCE rows at a time, as a tree. */
 static void count_tree(const scene *c, tj_counts *counts)
 {
     const int64_t tops = counts->blocks * (c->s.tm / c->rows_at_once), pitch = c->outputs + !c->n_rows;
     const int32_t wide = c->n_rows ? tj_least(c->s.vector, 16 / c->bytes) : 1;
     const int64_t stores = tops * c->rows_at_once * (c->s.tn / wide);
+    int32_t levels = 0;
 
     if (c->n_rows)
         /* A thread's VECTOR neighbours; where they take several stores, the next lane's begin VECTOR further. */
@@ -116,8 +119,10 @@ static void count_tree(const scene *c, tj_counts *counts)
         count_shared(c, c->outputs, half, 1, pitch, 1, tops, &counts->shared_store);
         counts->sums += tops * half * c->outputs;
         counts->barriers += tops;
+        levels++;
     }
     counts->barriers += 2 * tops;
+    counts->exchanged = (int32_t)(c->s.tm / c->rows_at_once) * levels * EXCHANGES_OF_LEVEL;
 }
 
 /* A thread for each output reads its sum, if its element of P exists. */
@@ -198,7 +203,7 @@ void tj_skinny_count(const tj_problem *view, const tj_config *config, tj_counts 
     counts->chain_fma = s.tn;
     /* The next phase's loads are under way while this one is multiplied, yet little of that shows in the times. */
     counts->waits = counts->phases + 1;
-    counts->streams = 1;
+    counts->streams = 2;
     estimate_registers(&s, view->n.layout == TJ_ROW_MAJOR, tj_config_get(config, "blocks"), counts);
     if (phases > 0) {
         count_m(&c, counts->element_bytes, counts->col_blocks, &counts->load_m);
