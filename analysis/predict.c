@@ -273,7 +273,7 @@ static const habits walks = {
     .walk_finish = 1.5,
     .walk_alone = 1.8,
     .walk_hidden = 7,
-    .walk_lanes = 1.45,
+    .walk_lanes = 3,
     .walk_line = 2.42,
     .walk_packed = 1.42,
     .walk_flight = 18e6,
@@ -480,15 +480,18 @@ static double walk_cycles(const tj_device_facts *facts, const tj_counts *c, cons
     /* Lanes take sums from shared memory, and store them, unless the copy engine stores P. */
     const double taken = (double)(c->shared_load.requests - c->transposed);
     const double requests = taken + (double)(c->splits > 1 ? c->store_w : c->store_p).requests;
-    const double stored = taken > 0 ? h->walk_lanes * here * requests / tiles : 0;
-    const double exposed = c->alternates ? fmax(0, fmax(alone, 2 * finish + stored - tile)) : h->walk_store + finish + stored;
+    const double storing =
+        c->alternates ? 1 : fmax(1, c->threads_per_block / 128 - 1); /* warpgroups that share a tile's lines */
+    const double stored = taken > 0 ? h->walk_lanes * here * requests / tiles / storing : 0;
+    const double last = h->walk_store + finish + stored;
+    const double exposed = c->alternates ? fmax(0, fmax(alone, 2 * finish + stored - tile)) : last;
 
     memset(one, 0, sizeof *one);
     one->pipe[c->pipe] = here * products;
     one->pipe[TJ_PIPE_SHARED] = here * shared;
     one->pipe[TJ_PIPE_L1] = here * lines;
     one->latency = h->walk_start + h->walk_store;
-    return h->walk_start + turns * (tile + exposed);
+    return h->walk_start + turns * tile + (turns - 1) * exposed + last; /* behind the last tile nothing is left to multiply */
 }
 
 /* The kernel ahead, which copies operands to the workspace: from memory to the L2, through the L1 element by element, and, where it
