@@ -89,8 +89,8 @@ static bool is_fp8(int dtype)
 }
 
 /*
- * One request for each row and type, each with another mixture of the rest, for the oldest and the newest target and for a third of
- * those between them, so that each has every family. A type has one or two of the three rows of tiled on a target, others on the next.
+ * One request for each row and type, each with another mixture of the rest, for the oldest and the newest target and for a quarter
+ * of those between them, so that each has every family. A type has one or two of the three rows of tiled on a target, others on the next.
  */
 Test(compile, every_family_and_type_for_every_target)
 {
@@ -121,7 +121,7 @@ Test(compile, every_family_and_type_for_every_target)
                 const unsigned count = place + (unsigned)dtype - 1; /* a new type leaves those of the others as they are */
                 tj_problem problem = TJ_PROBLEM_INIT(61, 64, 101, TJ_F32);
                 char label[200];
-                if (t > 0 && t + 1 < count_of_targets && (t + c + (size_t)dtype) % 3)
+                if (t > 0 && t + 1 < count_of_targets && (t + c + (size_t)dtype) % 4)
                     continue;
                 if (c >= 1 && c <= 3 && (t + c + (size_t)dtype) % 2)
                     continue;
@@ -381,6 +381,9 @@ Test(compile, wgmma_in_every_form)
         tj_problem problem = TJ_PROBLEM_INIT(variant & 1 ? 256 : 264, variant & 2 ? 128 : 144, variant & 4 ? 256 : 272, TJ_F32);
         const char *const config = configs[variant % (sizeof configs / sizeof configs[0])];
         char label[200];
+
+        if (is_left_out(variant))
+            continue;
         problem.m.type = types[variant / 5 % 5];
         problem.compute = problem.m.type == TJ_F32 ? TJ_COMPUTE_TF32 : 0;
         problem.n.layout = variant & 1;
@@ -579,6 +582,9 @@ Test(compile, splits_with_leading_dimensions_that_are_passed)
     for (int variant = 0; variant < 16; variant++) {
         tj_problem problem = TJ_PROBLEM_INIT(33, 700, 50, TJ_F32);
         char label[64];
+
+        if (is_left_out(variant))
+            continue;
         problem.p.layout = variant & 1;
         problem.epilogue.has_beta = variant >> 1 & 1;
         problem.batch = variant >> 2 & 1 ? 3 : 1;
