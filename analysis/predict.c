@@ -480,8 +480,8 @@ static double walk_cycles(const tj_device_facts *facts, const tj_counts *c, cons
     /* Lanes take sums from shared memory, and store them, unless the copy engine stores P. */
     const double taken = (double)(c->shared_load.requests - c->transposed);
     const double requests = taken + (double)(c->splits > 1 ? c->store_w : c->store_p).requests;
-    const double storing =
-        c->alternates ? 1 : fmax(1, c->threads_per_block / 128 - 1); /* warpgroups that share a tile's lines */
+    /* Warpgroups that share a tile's lines, beside the one that brings tiles. */
+    const double storing = c->alternates ? 1 : fmax(1, c->threads_per_block / 128.0 - 1);
     const double stored = taken > 0 ? h->walk_lanes * here * requests / tiles / storing : 0;
     const double last = h->walk_store + finish + stored;
     const double exposed = c->alternates ? fmax(0, fmax(alone, 2 * finish + stored - tile)) : last;
