@@ -179,7 +179,8 @@ typedef struct tj_counts {
                                   and each thread loads what it multiplies of one operand to its own registers */
     int32_t warps_alone;     /**< 1: each warp copies for itself, and no barrier stands in the loop */
     int32_t bringers;        /**< warps of a block that have the copy engine bring tiles to the others, where no block walks */
-    int32_t exchanged;       /**< partial sums that one thread hands to others in shared memory or takes from them */
+    int32_t exchanged;       /**< partial sums that one thread hands to others in shared memory or takes from them; each
+                                  level of a tree of sums counts as four */
     int32_t registers;       /**< per thread, before the compiler has been asked: an estimate */
     int32_t registers_least; /**< which they may well turn out to be; the same where they are known */
     int32_t registers_most;  /**< likewise */
