@@ -602,7 +602,10 @@ static bool is_hopeless(const tj_problem *view, const tj_config *config, size_t 
            (known > COPY && s.copy == TJ_COPY_REGISTERS && !is_on_sm_75(tj_widened_type(view, TJ_MATRIX_M)));
 }
 
-/* Of what would be gathered, transposed or widened, the model says whether packing pays; of the rest that is known. */
+/*
+ * Of what would be gathered, transposed or widened, the model says whether packing pays. So it does where narrow loads are many: what
+ * they cost may be less than one more kernel. Where they are few, packing does not pay.
+ */
 static bool is_pack_worth_trying(const tj_problem *view, const tj_mma_shape *s, bool is_m)
 {
     tj_mma_shape settled = *s;
@@ -613,7 +616,7 @@ static bool is_pack_worth_trying(const tj_problem *view, const tj_mma_shape *s, 
     if (tj_mma_tile_of(view, &settled, is_m).pass == TJ_MMA_GATHERED || tj_mma_widens(view, &settled, is_m))
         return true;
     settled.pack = pack_default(view, settled);
-    return tj_mma_packs(s, is_m) == tj_mma_packs(&settled, is_m);
+    return !tj_mma_packs(s, is_m) || tj_mma_packs(&settled, is_m);
 }
 
 /* Where all is gathered, copy changes nothing; where no copy is asynchronous, nothing is on its way to a third stage. */
