@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * launching: streams, captures, contexts, threads, wrong pointers, and a lost device, beside a program that speaks to the driver itself.
+ * launching [threads]: streams, captures, contexts, threads, wrong pointers, and a lost device, beside a program that speaks to the
+ * driver itself; threads: without what one thread does alone.
  */
 #include "gpu_test.h"
 #include "host_program.h"
@@ -597,6 +598,7 @@ int main(int argc, char **argv)
 {
     char self[512];
     const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    const int has_threads_alone = argc > 1 && strcmp(argv[1], "threads") == 0;
     tj_context *context;
 
     if (argc > 1 && strcmp(argv[1], "--lose-device") == 0)
@@ -616,17 +618,21 @@ int main(int argc, char **argv)
         expect(cu.primary_retain(&primary, 0) == 0 && cu.ctx_push(primary) == 0, "the primary context");
         test_streams(context);
         test_capture(context);
-        test_chains(context);
         test_capture_beside_load(context);
-        test_timing(context);
         test_threads_in_order(context);
+        if (!has_threads_alone) {
+            test_chains(context);
+            test_timing(context);
+        }
         cu.ctx_pop(&primary);
     }
     test_contexts(context);
-    test_pointers(context);
     test_threads(context);
-    test_widths(context);
-    test_types();
+    if (!has_threads_alone) {
+        test_pointers(context);
+        test_widths(context);
+        test_types();
+    }
     tj_context_free(context);
     return finish("launching");
 }

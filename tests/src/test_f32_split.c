@@ -320,12 +320,13 @@ Test(f32_split, decides_for_each_product_of_a_batch)
 }
 
 /* Tiles, edges, paddings, types of P, the epilogue, no k. */
-static void multiply_shapes(const char *const configs[4], unsigned apart)
+static void multiply_shapes(const char *const configs[4], unsigned count)
 {
     static const int64_t extents[][3] = {{128, 64, 128}, {1, 1, 1}, {65, 33, 130}, {200, 17, 3}, {63, 0, 64}, {5, 129, 66}};
     static const int32_t types[] = {TJ_F32, TJ_F16, TJ_BF16, TJ_F32};
 
-    for (unsigned i = 0; i < 24; i += apart) {
+    for (unsigned n = 0; n < count; n++) {
+        const unsigned i = 5 * n % 24; /* of as many variants, in an order that soon has each value of each */
         const int64_t *extent = extents[i % 6];
         tj_problem problem = TJ_PROBLEM_INIT(extent[0], extent[1], extent[2], TJ_F32);
         const struct kind *const kind = &kinds[i % 3];
@@ -343,7 +344,7 @@ static void multiply_shapes(const char *const configs[4], unsigned apart)
         problem.epilogue.has_alpha = i % 3 != 1;
         problem.epilogue.has_beta = i % 4 == 1;
         snprintf(label, sizeof label, "variant %u: %s", i, kind->name);
-        multiply(&problem, configs[i / apart % 4], &kind->element, &path, label);
+        multiply(&problem, configs[n % 4], &kind->element, &path, label);
     }
 }
 
@@ -355,7 +356,7 @@ Test(f32_split, takes_every_shape_and_epilogue)
 
     open_context("sm_80", TJ_PROVE_NEVER);
     if (has_nvrtc())
-        multiply_shapes(configs, 1);
+        multiply_shapes(configs, 12);
 }
 
 Test(f32_split, takes_every_shape_and_epilogue_by_wgmma)

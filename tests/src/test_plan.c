@@ -438,7 +438,7 @@ Test(plan, is_not_made_without_a_thread_for_the_compiler)
     cr_expect(eq(int, matmul_of(context, 2, &x), TJ_OK), "%s", err.message);
 }
 
-#ifdef __SANITIZE_ADDRESS__
+#ifdef UNDER_SANITIZER
 enum { SMALL_STACK = 512 * 1024 }; /* whose frames are several times larger */
 #else
 enum { SMALL_STACK = 64 * 1024 };
