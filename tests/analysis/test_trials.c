@@ -220,6 +220,14 @@ static void read_new(void)
     cr_assert(count == 136, "%d", count);
 }
 
+/* Likewise, and none of them was fitted to. */
+static void read_unseen(void)
+{
+    begin_reading();
+    read_file(TJ_SOURCE_DIR "/tests/analysis/trials_h200_unseen.txt");
+    cr_assert(count == 122, "%d", count);
+}
+
 /* Of products with few rows of bf16, as in decoding. */
 static void read_decode(void)
 {
@@ -334,6 +342,34 @@ Test(trials, the_first_choice_for_new_shapes_of_f32_is_nearly_the_best, .init = 
 Test(trials, the_first_choice_for_new_shapes_of_other_types_is_not_far_from_the_best, .init = read_new)
 {
     expect_small_regret(1.075, 1.65, 22);
+}
+
+Test(trials, the_first_choice_for_unseen_shapes_is_not_far_from_the_best, .init = read_unseen)
+{
+    expect_small_regret(1.058, 1.36, 12);
+}
+
+/* The search for a first choice asks about some hundreds of configs: of what the model would rank first it misses little. */
+Test(trials, what_the_model_ranks_first_is_found, .init = read_unseen)
+{
+    enum { EVERY = 4 };
+    int behind = 0;
+
+    for (int i = 0; i < count; i += EVERY) {
+        const shape *s = &shapes[i];
+        double least = INFINITY, chosen = 0;
+        tj_config config;
+        tj_chosen_by by;
+        tj_error err;
+
+        for (int k = 0; k < s->trials; k++)
+            least = fmin(least, predict(s, &s->trial[k]));
+        cr_assert(tj_choose(NULL, &s->problem, &h200, &config, &by, &err) == TJ_OK, "%s: %s", s->name, err.message);
+        cr_assert(tj_estimate(&h200, &s->problem, &config, &chosen, &err) == TJ_OK, "%s: %s", s->name, err.message);
+        behind += chosen > 1.02 * least;
+        cr_expect(chosen < 1.1 * least, "%s: %g us, and a recorded config %g", s->name, chosen, least);
+    }
+    cr_expect(behind <= 2, "%d", behind);
 }
 
 Test(trials, the_first_choice_for_strips_is_nearly_the_best, .init = read_strips)
