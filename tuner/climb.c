@@ -6,8 +6,8 @@
  * them to the best value of one axis after the other, until no value is better. From the best of all, a step on each of two axes
  * as well, and another word on one with any value on another: constraints tie axes together in pairs, so pairs get past them.
  *
- * It does not look further. The model is surer of what lies near configs that were measured fast: of f32 on an H200, choices became
- * slower with twice as many ways up.
+ * It does not look further. The model is surer of what lies near configs that were measured fast: on an H200, choices for f32 became
+ * slower with more ways up.
  */
 #include "climb.h"
 
@@ -28,8 +28,8 @@ enum { MOST_STARTS = 96, CLIMBS = 4 };
 /* What the model said before, for ways meet. A later config takes the place of an earlier one that falls on it. */
 enum { KNOWN = 512 };
 
-/* Times the best so far: a family that begins there does not catch up, nor does one that has come so far by another word. */
-static const double BEHIND = 3, NEAR = 1.1;
+static const double BEHIND = 3; /* times the best so far: a family that begins there does not catch up, */
+static const double NEAR = 1.1; /* and one that ends behind this is not helped by another word */
 
 typedef struct known_config {
     int32_t value[TJ_CONFIG_MAX_PARAMS];
@@ -88,19 +88,25 @@ static bool improve(climb *c, const tj_config *config, scored_config *best)
     return true;
 }
 
+/* A config with each value of one axis. */
+static bool improve_along(climb *c, tj_config config, size_t axis, scored_config *best)
+{
+    bool is_better = false;
+
+    for (size_t i = 0; i < c->axes.length[axis]; i++) {
+        config.value[axis] = c->axes.value[axis][i];
+        is_better |= improve(c, &config, best);
+    }
+    return is_better;
+}
+
 /* Along the whole of one axis after the other, until a round brings nothing. */
 static void climb_up(climb *c, scored_config *best)
 {
     for (bool goes_on = true; goes_on;) {
         goes_on = false;
-        for (size_t axis = 0; axis < c->axes.count; axis++) {
-            tj_config next = best->config;
-
-            for (size_t i = 0; i < c->axes.length[axis]; i++) {
-                next.value[axis] = c->axes.value[axis][i];
-                goes_on |= improve(c, &next, best);
-            }
-        }
+        for (size_t axis = 0; axis < c->axes.count; axis++)
+            goes_on |= improve_along(c, best->config, axis, best);
     }
 }
 
@@ -145,12 +151,8 @@ static bool change_words(climb *c, const tj_family *family, scored_config *best)
 
             one.value[axis] = c->axes.value[axis][w];
             for (size_t other = 0; one.value[axis] != here.value[axis] && other < c->axes.count; other++)
-                for (size_t i = 0; other != axis && i < c->axes.length[other]; i++) {
-                    tj_config two = one;
-
-                    two.value[other] = c->axes.value[other][i];
-                    is_better |= improve(c, &two, best);
-                }
+                if (other != axis)
+                    is_better |= improve_along(c, one, other, best);
         }
     return is_better;
 }
