@@ -193,13 +193,13 @@ static void rewrite(const char *path, const char *bytes, size_t size)
     cr_assert(eq(int, fclose(file), 0));
 }
 
-/* Each byte of each file flipped, and each file cut at each length: a miss, or the same bytes; a wrong byte never. */
 #ifdef UNDER_SANITIZER
 enum { APART = 1 };
 #else
 enum { APART = 3 }; /* bytes: a sanitizer, to which such damage may show more, sees them all */
 #endif
 
+/* Bytes of each file flipped, and each file cut at as many lengths: a miss, or the same bytes; a wrong byte never. */
 Test(disk_store, survives_every_byte_flipped_and_every_length_cut)
 {
     static const char *const files[] = {"kernel.ptx", "kernel.cubin", "build.log", "manifest.json"};
