@@ -5,7 +5,11 @@ function(emulator_room name)
     add_library(tj_emu_${name} OBJECT ${sources})
     target_include_directories(tj_emu_${name} PUBLIC ${PROJECT_SOURCE_DIR}/emulator/${name} ${PROJECT_SOURCE_DIR}/emulator/include)
     # Results are those of PTX, operation by operation: nothing may be fused or reordered, and rounding modes change.
-    target_compile_options(tj_emu_${name} PRIVATE -O3 -ffp-contract=off $<$<C_COMPILER_ID:GNU>:-frounding-math>)
+    target_compile_options(tj_emu_${name} PRIVATE -ffp-contract=off $<$<C_COMPILER_ID:GNU>:-frounding-math>)
+    # A debug build's emulator is fast too. With a sanitizer it would take a fifth of the time of the build, and gain a twentieth.
+    if(NOT TILEJIT_SANITIZE AND NOT CMAKE_BUILD_TYPE STREQUAL "Release")
+        target_compile_options(tj_emu_${name} PRIVATE -O3)
+    endif()
     target_link_libraries(tj_emu_${name} PUBLIC tj_options Threads::Threads ${ARGN} PRIVATE tj_warnings)
 endfunction()
 

@@ -201,15 +201,13 @@ Test(search, comes_near_the_optimum_within_eighty_evaluations)
             cr_expect(v->optimum / found.trial[0].us >= 0.95, "%d^3, seed %d: %.3f of the optimum", (int)edges[i], seed,
                       v->optimum / found.trial[0].us);
             free(found.trial);
-            if (seed > 1) {
-                free(v);
-                continue;
+            if (i == 0 && seed == 1) {
+                options.evaluations = 400;
+                found = search_with(v, &options, false, false);
+                cr_expect(v->optimum / found.trial[0].us >= 0.8, "%d^3, no model: %.3f of the optimum", (int)edges[i],
+                          v->optimum / found.trial[0].us);
+                free(found.trial);
             }
-            options.evaluations = 400;
-            found = search_with(v, &options, false, false);
-            cr_expect(v->optimum / found.trial[0].us >= 0.8, "%d^3, seed %d, no model: %.3f of the optimum", (int)edges[i],
-                      seed, v->optimum / found.trial[0].us);
-            free(found.trial);
             free(v);
         }
 }
