@@ -12,9 +12,9 @@
  * and GROUP of more blocks than P has along either side. That holds where a block computes one tile, so walk small problems alone.
  * space third ...: the same of a third of these texts, those whose digests three divides, so that no parameter's turn decides.
  *
- * On the emulator tests/CMakeLists.txt walks the texts of small problems, whole, for each type and each layout of M and N; those of
- * f16 and of 8 bits with either P; of f16, e5m2 and u8, which are bf16, e4m3 and s8 but for the names of types and instructions, it
- * walks a third. Their tiles are small: of mma 16 wide, by rows in s8 and e4m3 up to 32. Larger ones are drawn.
+ * On the emulator tests/CMakeLists.txt walks the texts of small problems, whole, for each type and each layout of M and N; of f16,
+ * e5m2 and u8, which are bf16, e4m3 and s8 but for the names of types and instructions, it walks a third. Their tiles are small: of
+ * mma 16 wide, by rows in s8 and e4m3 up to 32. Larger ones are drawn.
  *
  * Threads compile ahead, so that 5000 pairs take minutes on a GPU; "small" keeps products tiny, for the emulator, whose checks
  * must then be silent.
