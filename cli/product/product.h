@@ -222,6 +222,7 @@ cli_exit cli_multiply(const cli_call *call, const cli_machine_options *machine, 
 typedef struct cli_shape {
     char text[CLI_SHAPE_BYTES];
     tj_problem problem;
+    int64_t launches; /* as a column named count says; 0: nothing does */
 } cli_shape;
 
 typedef struct cli_shapes {
@@ -229,14 +230,18 @@ typedef struct cli_shapes {
     size_t count;
 } cli_shapes;
 
-/** The shapes of the operands, then those of a file; path may be NULL. all->item belongs to the caller; free(), after a failure too. */
+/**
+ * The shapes of the operands, then those of a file; path may be NULL. Lines that share a plan, because they differ only in what the launch
+ * brings, are one shape: that of the line with the most launches. all->item belongs to the caller; free(), after a failure too.
+ */
 cli_exit cli_read_shapes(const cli_call *call, const cli_request_options *options, const char *path, cli_shapes *all,
                          tj_error *err);
 
 /** What --help says of --shapes. */
-#define CLI_SHAPES_SUMMARY                                                                                                  \
-    "The shapes of a file too (- is stdin), more than the 64 of a command line: lines of category,j,k,l,batch or j,k,l or " \
-    "jxkxl; or a header that names columns, j, k, l and options such as dtype, as TILEJIT_CAPTURE writes it."
+#define CLI_SHAPES_SUMMARY                                                                                                    \
+    "The shapes of a file too (- is stdin), more than the 64 of a command line: lines of category,j,k,l,batch or j,k,l or "   \
+    "jxkxl; or a header that names columns, j, k, l and options such as dtype, as TILEJIT_CAPTURE writes it. Lines that one " \
+    "kernel serves, because the launch brings what they differ in, are one shape."
 
 /**
  * Add the records of the files of a comma-separated list to a set; of a folder among them, its *.json. problem and device are for T4 files that do not say theirs; both

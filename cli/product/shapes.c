@@ -13,8 +13,9 @@
 
 enum { MOST_SHAPES_BYTES = 64 << 20, /* some two million shapes */ MOST_COLUMNS = 48 };
 
-/* batch: 0: as the words say. */
-static tj_status add_shape(const cli_request_options *options, const char *text, int64_t batch, cli_shapes *all, tj_error *err)
+/* batch, launches: 0: as the words say, and nothing says. */
+static tj_status add_shape(const cli_request_options *options, const char *text, int64_t batch, int64_t launches,
+                           cli_shapes *all, tj_error *err)
 {
     const bool is_full = (all->count & (all->count - 1)) == 0; /* at powers of 2 */
     cli_shape *larger = is_full ? realloc(all->item, (all->count ? 2 * all->count : 1) * sizeof *larger) : all->item, *added;
@@ -32,6 +33,7 @@ static tj_status add_shape(const cli_request_options *options, const char *text,
         return status;
     added = &larger[all->count++];
     added->problem = request.problem;
+    added->launches = launches;
     cli_print_shape(&request.known, added->text);
     return TJ_OK;
 }
@@ -78,9 +80,10 @@ static char *next_line(char **rest)
 
 /* ---- columns ------------------------------------------------------------------------------------------------------ */
 
-/* What a column says: an extent, an option of the request, or nothing that matters here. */
+/* What a column says: an extent, how often the problem was launched, an option of the request, or nothing that matters here. */
 typedef struct column {
     int extent; /* 1 to 3: j, k, l */
+    bool is_count;
     const cli_option *option;
 } column;
 
@@ -126,9 +129,10 @@ static tj_status read_header(char *const *field, size_t count, columns *all, tj_
 {
     for (size_t i = 0; i < count; i++) {
         const bool is_extent = field[i][0] >= 'j' && field[i][0] <= 'l' && !field[i][1];
+        const bool is_count = strcmp(field[i], "count") == 0;
 
-        all->item[i] = (column){is_extent ? field[i][0] - 'j' + 1 : 0, find_option(field[i])};
-        if (!is_extent && !all->item[i].option && strcmp(field[i], "category") != 0 && strcmp(field[i], "count") != 0)
+        all->item[i] = (column){is_extent ? field[i][0] - 'j' + 1 : 0, is_count, find_option(field[i])};
+        if (!is_extent && !is_count && !all->item[i].option && strcmp(field[i], "category") != 0)
             return tj_fail(
                 err, TJ_ERR_INVALID_ARGUMENT,
                 "no column is named \"%.60s\": use j, k, l, batch, count, category, and options of a request such as "
@@ -160,6 +164,7 @@ static tj_status add_cells(const cli_request_options *options, const columns *al
 {
     cli_request_options own = *options;
     const char *extent[3] = {"", "", ""};
+    int64_t launches = 0;
     tj_status status = TJ_OK;
     char *text;
 
@@ -168,12 +173,14 @@ static tj_status add_cells(const cli_request_options *options, const columns *al
     for (size_t i = 0; status == TJ_OK && i < count; i++)
         if (all_columns->item[i].extent)
             extent[all_columns->item[i].extent - 1] = field[i];
+        else if (all_columns->item[i].is_count && *field[i])
+            status = cli_parse_int("count", field[i], 0, INT64_MAX, &launches, err);
         else if (all_columns->item[i].option && *field[i])
             status = apply_cell(all_columns->item[i].option, field[i], &own, err);
     if (status == TJ_OK && asprintf(&text, "%sx%sx%s", extent[0], extent[1], extent[2]) < 0)
         return tj_fail_memory(err, "a list of shapes");
     if (status == TJ_OK) {
-        status = add_shape(&own, text, 0, all, err);
+        status = add_shape(&own, text, 0, launches, all, err);
         free(text);
     }
     return status;
@@ -198,7 +205,7 @@ static tj_status add_fields(const cli_request_options *options, char *const *fie
         return err->status;
     if (asprintf(&text, "%sx%sx%s", field[first], field[first + 1], field[first + 2]) < 0)
         return tj_fail_memory(err, "a list of shapes");
-    status = add_shape(options, text, batch, all, err);
+    status = add_shape(options, text, batch, 0, all, err);
     free(text);
     return status;
 }
@@ -222,7 +229,7 @@ static tj_status add_line(const cli_request_options *options, char *line, bool m
         return is_plain(field, count) ? TJ_OK : read_header(field, count, all_columns, err);
     if (all_columns->count > 0)
         return add_cells(options, all_columns, field, count, all, err);
-    return count == 1 ? add_shape(options, field[0], 0, all, err) : add_fields(options, field, count, all, err);
+    return count == 1 ? add_shape(options, field[0], 0, 0, all, err) : add_fields(options, field, count, all, err);
 }
 
 static tj_status read_file(const char *path, const cli_request_options *options, cli_shapes *all, tj_error *err)
@@ -248,11 +255,61 @@ static tj_status read_file(const char *path, const cli_request_options *options,
     return status;
 }
 
+/* ---- one for each plan -------------------------------------------------------------------------------------------- */
+
+/* Its id is a hash. */
+static size_t number_of(const char id[TJ_PROBLEM_ID_BYTES])
+{
+    char digits[17];
+
+    (void)snprintf(digits, sizeof digits, "%.16s", id);
+    return (size_t)strtoull(digits, NULL, 16);
+}
+
+static void fold_into(cli_shape *kept, const cli_shape *other)
+{
+    if (other->launches > kept->launches)
+        *kept = *other;
+}
+
+/* The first of each plan keeps its place, and the extents that are launched most often take it. */
+static tj_status fold(cli_shapes *all, tj_error *err)
+{
+    const size_t count = all->count;
+    size_t capacity = 2, *slot; /* one more than the index of a shape that stays; 0: none */
+    char(*id)[TJ_PROBLEM_ID_BYTES] = malloc((count + 1) * sizeof *id); /* of those that stay */
+
+    while (capacity < 2 * count)
+        capacity *= 2;
+    slot = calloc(capacity, sizeof *slot);
+    all->count = 0;
+    for (size_t i = 0; slot && id && i < count; i++) {
+        char *const own = id[all->count];
+        size_t at;
+
+        tj_problem_id(&all->item[i].problem, own);
+        at = number_of(own) % capacity;
+        while (slot[at] && strcmp(id[slot[at] - 1], own) != 0)
+            at = (at + 1) % capacity;
+        if (slot[at]) {
+            fold_into(&all->item[slot[at] - 1], &all->item[i]);
+        } else {
+            all->item[all->count] = all->item[i];
+            slot[at] = ++all->count;
+        }
+    }
+    free(slot);
+    free(id);
+    return all->count > 0 || count == 0 ? TJ_OK : tj_fail_memory(err, "a list of shapes");
+}
+
 cli_exit cli_read_shapes(const cli_call *call, const cli_request_options *options, const char *path, cli_shapes *all,
                          tj_error *err)
 {
     for (size_t i = 0; i < call->operand_count; i++)
-        if (add_shape(options, call->operand[i], 0, all, err) != TJ_OK)
+        if (add_shape(options, call->operand[i], 0, 0, all, err) != TJ_OK)
             return CLI_WORDS;
-    return path && read_file(path, options, all, err) != TJ_OK ? CLI_FAILED : CLI_DONE;
+    if (path && read_file(path, options, all, err) != TJ_OK)
+        return CLI_FAILED;
+    return fold(all, err) == TJ_OK ? CLI_DONE : CLI_FAILED;
 }

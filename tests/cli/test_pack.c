@@ -202,6 +202,37 @@ Test(pack_command, packs_what_a_program_was_seen_to_use)
         "%s%s", out, errors);
 }
 
+/* Lines that differ in what the launch brings are one plan, and so one shape to pack, to tune and to warm up: the most frequent one. */
+Test(pack_command, folds_lines_that_one_kernel_serves)
+{
+    json_t *root;
+
+    NEEDS_COMPILER();
+    cr_assert(
+        eq(int,
+           shell(
+               "printf 'count,j,k,l,any\\n3,10,16,24,j\\n1,9,16,24,\\n7,12,16,24,j\\n,11,16,24,j\\n1,9,16,24,\\n' >shapes.csv; "
+               "$T pack --shapes shapes.csv --target sm_90 -o app.tjpack --json"),
+           0),
+        "%s", errors);
+    root = answer();
+    cr_expect(number(root, "shapes") == 2 && number(root, "choices") == 2 && number(root, "images") == 4, "%s", out);
+    json_decref(root);
+    cr_expect(eq(int, shell("$T warm-up --shapes shapes.csv --device emulator:sm_90 --json"), 0), "%s", errors);
+    root = answer();
+    cr_expect(number(root, "shapes") == 2 && number(root, "ready") == 2, "%s", out);
+    json_decref(root);
+    cr_assert(eq(int, shell("$T tune --shapes shapes.csv --device emulator:sm_90 --family naive --evaluations 1 --json"), 0),
+              "%s", errors);
+    root = answer();
+    cr_expect(eq(sz, json_array_size(json_object_get(root, "shapes")), 2), "%s", out);
+    cr_expect(eq(str, (char *)word(json_array_get(json_object_get(root, "shapes"), 0), "shape"), "12x16x24"));
+    cr_expect(eq(str, (char *)word(json_array_get(json_object_get(root, "shapes"), 1), "shape"), "9x16x24"));
+    json_decref(root);
+    cr_expect(eq(int, shell("printf 'count,j,k,l\\nmany,10,16,24\\n' >bad.csv; $T pack --shapes bad.csv -o a"), 1));
+    cr_expect(strstr(errors, "bad.csv, line 2: count is \"many\"") != NULL, "%s", errors);
+}
+
 Test(pack_command, takes_one_config_for_all_shapes)
 {
     NEEDS_COMPILER();
