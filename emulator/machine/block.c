@@ -97,6 +97,7 @@ static void start_warp(emu_warp *warp, const emu_launch *launch, uint32_t number
     memset(warp->group, 0, sizeof warp->group);
     memset(warp->bulk_group, 0, sizeof warp->bulk_group);
     emu_past_clear(&warp->past, warp->block->cluster->slots);
+    emu_past_clear(&warp->fenced, warp->block->cluster->slots);
     warp->slot = warp->block->rank * EMU_BLOCK_SLOTS + number;
     warp->waiting = warp->has_arrived = warp->may_pass = 0;
     warp->has_waited = false;
@@ -160,6 +161,7 @@ void emu_block_free(emu_block *block)
         free(block->warp[w].frame);
         free(block->warp[w].flight.copy);
         emu_past_free(&block->warp[w].past);
+        emu_past_free(&block->warp[w].fenced);
         emu_sums_free(&block->warp[w]);
     }
     for (int i = 0; i < EMU_BARRIERS; i++)
@@ -190,7 +192,7 @@ static bool make_pasts(emu_block *block)
     for (int i = 0; i < EMU_BARRIERS; i++)
         is_whole = is_whole && emu_past_make(&block->gathering[i], slots);
     for (uint32_t w = 0; w < block->launch->warps; w++)
-        is_whole = is_whole && emu_past_make(&block->warp[w].past, slots);
+        is_whole = is_whole && emu_past_make(&block->warp[w].past, slots) && emu_past_make(&block->warp[w].fenced, slots);
     is_whole = is_whole && (block->touched = calloc(slots, sizeof *block->touched)) != NULL;
     return is_whole && (block->touched_by = calloc(slots, sizeof *block->touched_by)) != NULL;
 }

@@ -17,7 +17,7 @@ bool emu_cluster_make(emu_cluster *cluster, emu_launch *launch)
     const bool is_checked = launch->checks & (CUEMU_CHECK_RACES | CUEMU_CHECK_ASYNC);
     bool is_whole;
 
-    *cluster = (emu_cluster){.launch = launch, .slots = blocks * (EMU_BLOCK_SLOTS + EMU_PRODUCT_SLOTS) + EMU_COPY_SLOTS};
+    *cluster = (emu_cluster){.launch = launch, .slots = blocks * (EMU_BLOCK_SLOTS + EMU_PRODUCT_SLOTS) + EMU_COPY_SLOTS + 1};
     cluster->block = calloc(blocks, sizeof *cluster->block);
     is_whole = cluster->block != NULL;
     for (uint32_t i = 0; is_whole && i < blocks; i++) {
@@ -50,7 +50,7 @@ void emu_cluster_start(emu_cluster *cluster, uint64_t number)
     cluster->index[0] = (uint32_t)(number % in_grid[0]);
     cluster->index[1] = (uint32_t)(number / in_grid[0] % in_grid[1]);
     cluster->index[2] = (uint32_t)(number / in_grid[0] / in_grid[1]);
-    cluster->now = 1;
+    cluster->now = EMU_BEGUN + 1;
     cluster->phase = 0;
     cluster->events = 0;
     cluster->since = 0;
@@ -110,6 +110,9 @@ void emu_cluster_arrive(emu_warp *warp, const emu_inst *inst, uint32_t mask, boo
     if (releases) {
         emu_fence(warp);
         emu_release(warp, &warp->block->cluster->gathering);
+    } else {
+        emu_release_fenced(warp, &warp->block->cluster->gathering);
+        emu_mbarriers_publish(warp, &warp->block->cluster->gathering);
     }
     warp->has_arrived |= mask;
     try_to_pass(warp->block->cluster);
@@ -137,15 +140,14 @@ static void check_end(emu_block *block)
 {
     const emu_cluster *cluster = block->cluster;
 
-    for (uint32_t slot = 0; block->touched && slot < cluster->blocks * EMU_BLOCK_SLOTS; slot++) {
-        const uint32_t other = slot / EMU_BLOCK_SLOTS;
+    for (uint32_t slot = 0; block->touched && slot < cluster->slots; slot++) {
         uint32_t seen = 0;
         for (uint32_t w = 0; w < block->launch->warps; w++)
             seen = block->warp[w].past.seen[slot] > seen ? block->warp[w].past.seen[slot] : seen;
         if (!block->touched[slot] || seen >= block->touched[slot])
             continue;
         emu_find(
-            &cluster->block[other].warp[slot % EMU_BLOCK_SLOTS], block->touched_by[slot], CUEMU_RACE_SHARED, 0, 0,
+            block->touched_by[slot].warp, block->touched_by[slot].inst, CUEMU_RACE_SHARED, 0, 0,
             "touches shared memory of block (%u, %u, %u), which may have ended by then: it waits for no barrier that comes "
             "after this",
             block->index[0], block->index[1], block->index[2]);
@@ -178,6 +180,14 @@ static bool has_met(const emu_warp *warp, const emu_block *other)
     return false;
 }
 
+void emu_note_visit(emu_block *block, uint32_t slot, const emu_warp *warp, const emu_inst *inst)
+{
+    if (!block->touched)
+        return;
+    block->touched[slot] = block->cluster->now;
+    block->touched_by[slot] = (emu_visit){warp, inst};
+}
+
 emu_block *emu_peer(emu_warp *warp, const emu_inst *inst, int lane, uint64_t *address)
 {
     emu_cluster *cluster = warp->block->cluster;
@@ -208,8 +218,8 @@ emu_block *emu_peer(emu_warp *warp, const emu_inst *inst, int lane, uint64_t *ad
                      "touches shared memory of block (%u, %u, %u), which may not have begun: no barrier of the cluster comes "
                      "before",
                      other->index[0], other->index[1], other->index[2]);
-        other->touched[warp->slot] = cluster->now;
-        other->touched_by[warp->slot] = inst;
+        if (!inst->is_async) /* what a copy touches is its own matter, when it comes */
+            emu_note_visit(other, warp->slot, warp, inst);
     }
     return other;
 }

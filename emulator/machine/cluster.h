@@ -45,6 +45,9 @@ void emu_cluster_leave(emu_block *block);
  */
 emu_block *emu_peer(emu_warp *warp, const emu_inst *inst, int lane, uint64_t *address);
 
+/** An instruction of another block's warp touches shared memory of a block, in the time of a slot: that of the warp, or of a copy. */
+void emu_note_visit(emu_block *block, uint32_t slot, const emu_warp *warp, const emu_inst *inst);
+
 /** The slot, in a past, of copies that complete on the mbarrier at an offset. */
 static inline uint32_t emu_copy_slot(const emu_cluster *cluster, uint32_t mbarrier)
 {
@@ -55,6 +58,12 @@ static inline uint32_t emu_copy_slot(const emu_cluster *cluster, uint32_t mbarri
 static inline uint32_t emu_product_slot(const emu_cluster *cluster, uint32_t rank, uint32_t group)
 {
     return cluster->blocks * EMU_BLOCK_SLOTS + EMU_COPY_SLOTS + rank * EMU_PRODUCT_SLOTS + group;
+}
+
+/** The slot of mbarriers that were initialised and fenced, for those who wait at the barrier of the cluster. */
+static inline uint32_t emu_init_slot(const emu_cluster *cluster)
+{
+    return cluster->slots - 1;
 }
 
 /** The address in shared::cluster of an offset in a block's shared memory. */

@@ -126,12 +126,37 @@ emu_mbarrier *emu_mbarrier_at(const emu_warp *warp, const emu_inst *inst, int la
     return m;
 }
 
+void emu_mbarriers_publish(emu_warp *warp, emu_past *to)
+{
+    emu_block *block = warp->block;
+    emu_cluster *cluster = block->cluster;
+
+    for (uint32_t i = 0; to->seen && i < block->mbarriers; i++) {
+        emu_mbarrier *m = block->mbarrier[i];
+        if (m->is_valid && m->is_fenced && m->writer == warp->slot && !m->published)
+            m->published = to->seen[emu_init_slot(cluster)] = cluster->now++;
+    }
+}
+
+/* An access by somebody who may have learned that it was initialised, and of nothing else that its warp did. */
+static void check_use(emu_warp *warp, const emu_inst *inst, int lane, const emu_mbarrier *m)
+{
+    uint32_t *seen = warp->past.seen ? &warp->past.seen[m->writer] : NULL;
+    const uint32_t before = seen ? *seen : 0;
+
+    if (m->published && warp->past.seen[emu_init_slot(m->block->cluster)] >= m->published && before < m->time)
+        *seen = m->time;
+    check_bytes(warp, inst, lane, m->block, m->offset, false);
+    if (seen)
+        *seen = before;
+}
+
 emu_mbarrier *emu_mbarrier_use(emu_warp *warp, const emu_inst *inst, int lane, emu_block *block, uint32_t offset)
 {
     emu_mbarrier *m = emu_mbarrier_at(warp, inst, lane, block, offset);
 
     if (m)
-        check_bytes(warp, inst, lane, block, offset, false);
+        check_use(warp, inst, lane, m);
     return m;
 }
 

@@ -18,6 +18,7 @@ typedef struct emu_mbarrier {
     uint32_t phase;             /* completed ones */
     uint32_t writer, time;      /* the slot of the warp that initialised it, and when */
     bool is_fenced;             /* copies may use it */
+    uint32_t published;         /* when its warp arrived at the barrier of the cluster after the fence, or 0 */
     bool is_valid;
     uint64_t bits;              /* what the 8 bytes hold */
     emu_past gathering, done;   /* of those who arrived in this phase, and in all before */
@@ -35,6 +36,9 @@ emu_mbarrier *emu_mbarrier_at(const emu_warp *warp, const emu_inst *inst, int la
 
 /** The same for a lane that uses it, which others may do at once, but not initialise it. */
 emu_mbarrier *emu_mbarrier_use(emu_warp *warp, const emu_inst *inst, int lane, emu_block *block, uint32_t offset);
+
+/** A relaxed arrival at the barrier of the cluster hands on what the warp has initialised and fenced, and nothing else. */
+void emu_mbarriers_publish(emu_warp *warp, emu_past *to);
 
 /** It is one no longer. */
 void emu_mbarrier_end(emu_warp *warp, const emu_inst *inst, int lane, emu_mbarrier *m);

@@ -29,6 +29,15 @@ void emu_release(emu_warp *warp, emu_past *to)
     cluster->now++;
 }
 
+void emu_release_fenced(emu_warp *warp, emu_past *to)
+{
+    if (!to->seen)
+        return;
+    emu_past_join(to, &warp->fenced, warp->block->cluster->slots);
+    if (to->seen[warp->slot] < EMU_BEGUN)
+        to->seen[warp->slot] = EMU_BEGUN;
+}
+
 void emu_acquire(emu_warp *warp, const emu_past *from)
 {
     if (from->seen)

@@ -45,6 +45,12 @@ static bool is_copy(const emu_inst *inst)
     return memcmp(inst->text, "mov.", 4) == 0 && inst->operands == 2 && inst->operand[1].reg;
 }
 
+/* ptxas puts a constant in place where it likes, so that is no access before a fence. */
+static bool is_constant(const emu_inst *inst)
+{
+    return memcmp(inst->text, "mov.", 4) == 0 && inst->operands == 2 && !inst->operand[1].reg;
+}
+
 void emu_sums_touch(emu_warp *warp, const emu_inst *inst)
 {
     emu_sums *s = warp->sums;
@@ -65,7 +71,7 @@ void emu_sums_touch(emu_warp *warp, const emu_inst *inst)
         if (is_copy(inst))
             *reg = s->reg[inst->operand[1].reg];
         else
-            reg->touched = s->fences;
+            reg->touched = is_constant(inst) ? 0 : s->fences;
     }
 }
 

@@ -5,7 +5,7 @@
  * The emulator computes a product when it is issued. What a device may do later is kept to by checks: until its wait nobody may touch
  * its sums, change its factors in registers, or write the shared memory that it reads; and a wgmma.fence must stand between an access
  * to one of its registers and it. Products of one shape may follow each other on the same sums. A mov is no access: ptxas gives both
- * names one register, so the copy is on its way too.
+ * names one register, so the copy is on its way too, and puts a constant in place where it likes.
  *
  * Each warp keeps this for itself, and waits for its own registers. Shared memory has been read for all four warps when one of them has
  * waited, which the others learn like all that comes before (past.h). This is kept only if async is checked.

@@ -65,6 +65,12 @@ typedef struct emu_split {
     uint32_t call_from[EMU_MAX_DEPTH];
 } emu_split;
 
+/** An access to shared memory of another block: whose, and by which instruction. */
+typedef struct emu_visit {
+    const struct emu_warp *warp;
+    const emu_inst *inst;
+} emu_visit;
+
 typedef struct emu_block {
     emu_launch *launch;
     struct emu_cluster *cluster;
@@ -84,10 +90,10 @@ typedef struct emu_block {
     uint32_t epoch;                 /* barriers passed */
     uint32_t arrived[EMU_BARRIERS]; /* warps waiting, or threads for barriers with a count */
     emu_past gathering[EMU_BARRIERS];
-    uint32_t *touched;           /* when each warp of the cluster was here last, by its slot, if it is of another block; */
-    const emu_inst **touched_by; /* and at which instruction */
-    uint32_t registers;          /* that no warpgroup has */
-    bool is_held;                /* what a warpgroup was to execute has to wait */
+    uint32_t *touched;     /* when warps of other blocks, and their copies, were here last, by their slots; */
+    emu_visit *touched_by; /* and how */
+    uint32_t registers;    /* that no warpgroup has */
+    bool is_held;          /* what a warpgroup was to execute has to wait */
     emu_patience patience;
     uint64_t random;
     emu_allocation *last[8]; /* allocations hit last */
@@ -109,9 +115,9 @@ typedef struct emu_warp {
     emu_flight flight;
     uint32_t group[EMU_LANES], bulk_group[EMU_LANES]; /* committed groups of each lane */
     struct emu_sums *sums;                            /* NULL: nothing can be on its way that is checked */
-    emu_past past;
-    uint32_t slot;                        /* its own in a past */
-    uint32_t waiting;                     /* lanes that an instruction of F_WAIT has left waiting */
+    emu_past past, fenced;                            /* fenced: at its last fence of the cluster or more */
+    uint32_t slot;                                    /* its own in a past */
+    uint32_t waiting;                                 /* lanes that an instruction of F_WAIT has left waiting */
     uint32_t has_arrived, may_pass;       /* lanes: at the barrier of the cluster, and not waited yet for one that was passed */
     uint32_t gives_up;                    /* lanes that are told so instead of waiting on */
     const struct emu_mbarrier *waits_for; /* the last one, of those that wait */

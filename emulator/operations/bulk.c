@@ -24,6 +24,8 @@ void emu_bulk_complete(const emu_arrival *a)
         return;
     if (m->gathering.seen)
         m->gathering.seen[emu_copy_slot(cluster, a->mbarrier)] = cluster->now;
+    if (a->block != a->warp->block)
+        emu_note_visit(a->block, emu_copy_slot(cluster, a->mbarrier), a->warp, a->inst);
     cluster->now++;
     emu_mbarrier_count(a->warp, a->inst, a->lane, m, -(int64_t)a->bytes);
     emu_mbarrier_try(m);

@@ -4,10 +4,26 @@
 #include "mbarrier.h"
 #include "shadow.h"
 
-static void fence(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+/* One lane after the other: all is in order already. Races are told by the count, and by what a relaxed arrival hands on. */
+static void fence_memory(emu_warp *warp, const emu_inst *inst, uint32_t mask, bool is_of_cluster)
 {
-    (void)inst, (void)mask; /* one lane after the other: all is in order already; races are told by the count */
+    (void)inst, (void)mask;
     emu_fence(warp);
+    if (is_of_cluster)
+        emu_release(warp, &warp->fenced);
+}
+
+EMU_SETTLED(fence_block, fence_memory, false)
+EMU_SETTLED(fence_wide, fence_memory, true)
+
+static emu_exec choose_fence(const emu_inst *inst)
+{
+    enum { CTA = 1, ACQUIRE = 3 };
+    const bool is_membar = inst->text[0] == 'm';
+
+    if (is_membar)
+        return inst->choice[0] == CTA ? fence_block : fence_wide;
+    return inst->choice[1] == CTA || inst->choice[0] == ACQUIRE ? fence_block : fence_wide;
 }
 
 /* What the warp has initialised may be used by asynchronous copies, and by other blocks. */
@@ -56,8 +72,8 @@ static void make_policy(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 #define RESTRICTIONS "{*.acquire.sync_restrict::shared::cluster,.release.sync_restrict::shared::cta}.cluster"
 
 const emu_form emu_order_forms[] = {
-    {"membar{*.cta,.gl,.sys}", "", fence, NULL, 0, D_OWN, 0, 0},
-    {"fence{.sc,.acq_rel,.acquire,.release}{.cta,.cluster,.gpu,.sys}", "", fence, NULL, 0, D_OWN, 0, 0},
+    {"membar{*.cta,.gl,.sys}", "", NULL, choose_fence, 0, D_OWN, 0, 0},
+    {"fence{.sc,.acq_rel,.acquire,.release}{.cta,.cluster,.gpu,.sys}", "", NULL, choose_fence, 0, D_OWN, 0, 0},
     /* Proxies are ways to the same memory that a device does not keep in order: those of copies and of loads and stores. */
     {"fence.proxy.async{.global,.shared::cta,.shared::cluster}", "", fence_proxy, NULL, 0, D_OWN, 0, 0},
     {"membar.proxy.async{.global,.shared::cta,.shared::cluster}", "", fence_proxy, NULL, 0, D_OWN, 0, 0},

@@ -189,7 +189,7 @@ static void collect(emu_inst *inst, const emu_mnemonic *m)
     inst->vector = 1;
     inst->type_count = 0;
     inst->space = S_GENERIC;
-    inst->has_hint = false;
+    inst->has_hint = inst->is_async = false;
     for (unsigned k = 0; k < m->modifiers; k++) {
         const char *at = m->modifier[k].text;
         const size_t n = m->modifier[k].length;
@@ -198,6 +198,7 @@ static void collect(emu_inst *inst, const emu_mnemonic *m)
         if (n == 2 && at[0] == 'v' && (at[1] == '2' || at[1] == '4' || at[1] == '8'))
             inst->vector = (uint8_t)(at[1] - '0');
         read_shape(&m->modifier[k], inst->shape);
+        inst->is_async |= n == 5 && memcmp(at, "async", n) == 0;
         inst->has_hint |= n == 14 && memcmp(at, "L2::cache_hint", n) == 0;
         for (size_t i = 0; i < sizeof spaces / sizeof spaces[0]; i++)
             if (inst->space == S_GENERIC && strlen(spaces[i].name) == n && memcmp(spaces[i].name, at, n) == 0)

@@ -64,7 +64,7 @@ void emu_split_mnemonic(const char *text, size_t length, emu_mnemonic *mnemonic)
 
 bool emu_form_has_opcode(const emu_form *form, const emu_mnemonic *mnemonic);
 
-/** Does mnemonic, which has the opcode, have this form? Fills in choice, type, type_count, space, vector and has_hint. */
+/** Does mnemonic, which has the opcode, have this form? Fills in choice, type, type_count, space, vector, has_hint and is_async. */
 bool emu_form_matches(const emu_form *form, const emu_mnemonic *mnemonic, emu_inst *inst);
 
 #endif

@@ -125,6 +125,7 @@ typedef struct emu_inst {
     bool is_guarded, guard_negated;
     bool is_block_start; /* lanes that meet here may join */
     bool has_hint;       /* .L2::cache_hint */
+    bool is_async;       /* .async */
     bool meets_sums;     /* it has registers that a wgmma has too, or copies of them */
     bool orders_floats;  /* an atomic whose result depends on the order of blocks */
     emu_operand guard;

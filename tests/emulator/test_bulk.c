@@ -100,6 +100,34 @@ static const char multicast[] =
             "    }\n"
             "}\n";
 
+/*
+ * Each block brings half of one tile to both, as soon as all mbarriers are there, which a relaxed arrival says after the fence of
+ * mbarriers. Neither waits for the other in the end: all that is done in a block comes before what its own mbarrier waits for.
+ */
+static const char once[] =
+    PRELUDE "extern \"C\" __global__ void __cluster_dims__(2, 1, 1) kernel(const float *in, float *out)\n"
+            "{\n"
+            "    __shared__ __align__(128) float stage[128];\n"
+            "    __shared__ u64 full;\n"
+            "    const int t = threadIdx.x, rank = blockIdx.x % 2;\n"
+            "    if (t == 0) {\n"
+            "        init(&full);\n"
+            "        asm volatile(\"fence.mbarrier_init.release.cluster;\" ::: \"memory\");\n"
+            "    }\n"
+            "    asm volatile(\"barrier.cluster.arrive.relaxed;\" ::: \"memory\");\n"
+            "    __syncthreads();\n"
+            "    if (t == 0) expect(&full, 512);  // its own, which it knows\n"
+            "    asm volatile(\"barrier.cluster.wait;\" ::: \"memory\");  // all are there\n"
+            "    if (t == 0)\n"
+            "        asm volatile(\"cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], "
+            "[%1], %2, [%3], %4;\"\n"
+            "                     :: \"r\"(address(stage + 64 * rank)), \"l\"(in + 64 * rank), \"r\"(256), "
+            "\"r\"(address(&full)), \"h\"((unsigned short)3) : \"memory\");\n"
+            "    wait(&full, 0);  // both halves\n"
+            "    out[384 * rank + t] = stage[127 - t];\n"
+            "    out[384 * rank + 64 + t] = stage[63 - t];\n"
+            "}\n";
+
 static float wanted_of_multicast(int i, const float *in)
 {
     return in[i % 384 / 128 * 128 + 127 - i % 128];
@@ -182,6 +210,7 @@ static float wanted_of_together(int i, const float *in)
 
 static const program programs[] = {{"stream", stream, "sm_90", wanted_of_stream, {1, 1, 1}, 64, 1536},
                                    {"multicast", multicast, "sm_90", wanted_of_multicast, {2, 1, 1}, 64, 768},
+                                   {"once", once, "sm_90", wanted_of_multicast, {2, 1, 1}, 64, 128},
                                    {"onward", onward, "sm_90", wanted_of_onward, {2, 1, 1}, 64, 64},
                                    {"together", together, "sm_90", wanted_of_together, {2, 1, 1}, 64, 64}};
 
@@ -192,8 +221,9 @@ Test(bulk, programs_are_right_and_silent)
 
 #define STREAM &programs[0]
 #define MULTICAST &programs[1]
-#define ONWARD &programs[2]
-#define TOGETHER &programs[3]
+#define ONCE &programs[2]
+#define ONWARD &programs[3]
+#define TOGETHER &programs[4]
 
 static const broken mutations[] = {
     {STREAM, "read before its barrier", "wait(&full[n % 2], n / 2 & 1);", "", CUEMU_ASYNC_IN_FLIGHT, {"stage[n % 2]"}, 0},
@@ -326,6 +356,36 @@ static const broken mutations[] = {
      CUEMU_RACE_SHARED,
      {"stage + 64"},
      0},
+    {ONCE,
+     "no fence of mbarriers",
+     "fence.mbarrier_init.release.cluster;",
+     "",
+     CUEMU_PROXY_FENCE,
+     {"stage + 64"},
+     CUEMU_RACE_SHARED},
+    {ONCE,
+     "an arrival and nobody who waits",
+     "asm volatile(\"barrier.cluster.wait;\" ::: \"memory\");",
+     "",
+     CUEMU_RACE_SHARED,
+     {"stage + 64"},
+     0},
+    {ONCE,
+     "stored ahead of an arrival that does not order it",
+     "    asm volatile(\"barrier.cluster.arrive.relaxed;\" ::: \"memory\");\n",
+     "    stage[t] = in[t];\n"
+     "    asm volatile(\"barrier.cluster.arrive.relaxed;\" ::: \"memory\");\n",
+     CUEMU_RACE_SHARED,
+     {"stage + 64"},
+     0},
+    {ONCE,
+     "ended while a copy is on its way to it",
+     "wait(&full, 0);  // both halves",
+     "if (rank == 1) return; wait(&full, 0);",
+     CUEMU_ASYNC_IN_FLIGHT,
+     {"stage + 64"},
+     CUEMU_UNINITIALISED,
+     "ends while this copy"},
     {TOGETHER, "read before all sums are there", "wait(&full, 0);", "", CUEMU_ASYNC_IN_FLIGHT, {"sum[t]"}, 0},
     {TOGETHER,
      "stored while others add",

@@ -234,6 +234,30 @@ static float wanted_of_histogram(int i, const float *in)
     return (float)(i == 7 ? 256 : count);
 }
 
+/* The same with a fence of its own ahead of an arrival that orders nothing. */
+static const char fenced_reduction[] =
+    PRELUDE "extern \"C\" __global__ void __cluster_dims__(4, 1, 1) kernel(const float *in, float *out)\n"
+            "{\n"
+            "    __shared__ float sum;\n"
+            "    const int t = threadIdx.x;\n"
+            "    if (t == 0) {\n"
+            "        sum = 0;\n"
+            "        for (int i = 0; i < 64; ++i) sum += in[blockIdx.x * 64 + i];\n"
+            "    }\n"
+            "    asm volatile(\"fence.acq_rel.cluster;\" ::: \"memory\");\n"
+            "    asm volatile(\"barrier.cluster.arrive.relaxed.aligned;\" ::: \"memory\");\n"
+            "    wait();  // all sums are there\n"
+            "    float total = 0;\n"
+            "    for (u32 b = 0; b < 4; ++b) {\n"
+            "        float one;\n"
+            "        asm volatile(\"ld.shared::cluster.f32 %0, [%1];\" : \"=f\"(one) : \"r\"(mapa(shared_address(&sum), b)));\n"
+            "        total += one;\n"
+            "    }\n"
+            "    out[blockIdx.x * 64 + t] = total;\n"
+            "    arrive();\n"
+            "    wait();\n"
+            "}\n";
+
 /* A barrier of the grid by an atomic; then each block reads what the next one wrote. */
 static const char grid_barrier[] =
     "__device__ unsigned int arrived;\n"
@@ -288,7 +312,8 @@ static const program programs[] = {
     {"reduction in two clusters", reduction, "sm_90", wanted_of_reduction, {8, 1, 1}, 64, 512},
     {"histogram", histogram, "sm_90", wanted_of_histogram, {2, 2, 1}, 64, 256},
     {"barrier of the grid", grid_barrier, "sm_90", wanted_of_grid_barrier, {4, 1, 1}, 64, 256, .is_cooperative = true},
-    {"spin", spin, "sm_90", wanted_of_spin, {1, 1, 1}, 96, 96}};
+    {"spin", spin, "sm_90", wanted_of_spin, {1, 1, 1}, 96, 96},
+    {"reduction with a fence", fenced_reduction, "sm_90", wanted_of_reduction, {4, 1, 1}, 64, 256}};
 
 Test(cluster, programs_are_right_and_silent)
 {
@@ -314,6 +339,15 @@ static const broken mutations[] = {
      "a barrier that releases nothing",
      "arrive();\n    wait();  // all",
      "asm volatile(\"barrier.cluster.arrive.relaxed.aligned;\"); wait();  //",
+     CUEMU_RACE_SHARED,
+     {"ld.shared::cluster"},
+     0},
+    {&programs[5], "no fence", "fence.acq_rel.cluster;", "", CUEMU_RACE_SHARED, {"ld.shared::cluster"}, 0},
+    {&programs[5], "a fence of the block", "acq_rel.cluster", "acq_rel.cta", CUEMU_RACE_SHARED, {"ld.shared::cluster"}, 0},
+    {&programs[5],
+     "a fence of mbarriers",
+     "fence.acq_rel.cluster;",
+     "fence.mbarrier_init.release.cluster;",
      CUEMU_RACE_SHARED,
      {"ld.shared::cluster"},
      0},

@@ -220,7 +220,14 @@ static const broken mutations[] = {
      {0},
      0,
      "which has returned"},
-    {programs, "ended while the other gives back", "cluster_sync();  // end", "", CUEMU_RACE_SHARED, {0}, CUEMU_OUT_OF_BOUNDS},
+    {programs,
+     "ended while the other gives back",
+     "cluster_sync();  // end",
+     "",
+     CUEMU_OUT_OF_BOUNDS,
+     {0},
+     CUEMU_RACE_SHARED,
+     "which has ended"},
 };
 
 Test(pipeline, each_broken_program_is_caught_by_the_right_checker)
