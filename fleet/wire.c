@@ -96,7 +96,7 @@ tj_status fleet_wire_ask(fleet_wire *wire, int64_t until_ms, int count, const ch
                          redisReply **reply, tj_error *err)
 {
     char *command = NULL;
-    int size;
+    long long size; /* hiredis before 1.0 says int */
     tj_status status;
 
     *reply = NULL;
