@@ -13,6 +13,8 @@ set -euo pipefail
 build=$(realpath "$1")
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(realpath "$here/../..")
+CMAKE_GENERATOR=$(sed -n 's/^CMAKE_GENERATOR:INTERNAL=//p' "$build/CMakeCache.txt") # CMake's own default may not be here
+export CMAKE_GENERATOR
 work=$(mktemp -d)
 stop() { [ ! -e "$work/redis.pid" ] || kill "$(cat "$work/redis.pid")" 2>/dev/null || true; rm -rf "$work"; }
 trap stop EXIT
