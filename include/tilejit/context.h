@@ -89,10 +89,12 @@ typedef struct tj_context_options {
                                           copied, the bytes are not: they must stay as long as the context */
     const char
         *capture; /**< a list of shapes to which each problem that is launched or prepared is added, with the number of its
-                              launches by tj_matmul and tj_plan_launch: every ten seconds, when exit() is called, and when the
-                              context is freed; a process that is killed loses the last seconds. Each time the file is replaced as
-                              a whole. Contexts and processes may share it, and counts add up. tilejit tune, prove, pack and warm-up
-                              read it. A file of another kind stays as it is, with a warning; default: $TILEJIT_CAPTURE */
+                              launches by tj_matmul and tj_plan_launch; where one kernel came to serve all extents of a
+                              dimension, the problem that leaves it open, with these extents. It is written every ten seconds,
+                              when exit() is called, and when the context is freed; a process that is killed loses the last
+                              seconds. Each time the file is replaced as a whole. Contexts and processes may share it, and
+                              counts add up. tilejit tune, prove, pack and warm-up read it. A file of another kind stays as it
+                              is, with a warning; default: $TILEJIT_CAPTURE */
     const char *remote; /**< redis://host?trust=FILE and the like (docs/fleet.md): a server that is asked for images and records
                              when packs and stores have none, before one is compiled; "": none. It is asked for 100 ms at most,
                              and trouble with it is a miss and a warning. Default: $TILEJIT_REMOTE, then none, and then no socket

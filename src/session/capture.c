@@ -9,6 +9,9 @@
  * What was noted is written by a thread of the capture's own now and then while there is something new; when exit() is
  * called; and in the end. What was written is forgotten in memory, so that nothing is counted twice. A process that is killed loses
  * what it noted since.
+ *
+ * A line says what a kernel is made for. Where the library went over to a kernel for all extents of a dimension, it is the problem that
+ * leaves that dimension open, with the extents of the launch: a line for each of them, which readers fold.
  */
 #include "capture.h"
 
@@ -31,6 +34,7 @@
 #include "output.h"
 #include "text.h"
 #include "tree.h"
+#include "varying.h"
 
 enum { MOST_FILE_BYTES = 64 << 20, ROW_BYTES = TJ_PROBLEM_TEXT_BYTES + 512 + TJ_EPILOGUE_TEXT_BYTES, TRIES = 100 };
 
@@ -40,8 +44,10 @@ static const char HEADER[] = "count,j,k,l,batch,dtype,n-dtype,p-dtype,compute,la
 
 typedef struct noted {
     tj_problem problem; /* with the extents of the launch */
-    uint64_t count;
+    int64_t batch;      /* of the launch */
+    bool is_makeshift;
     bool is_taken;
+    uint64_t count;
 } noted;
 
 typedef struct notes {
@@ -52,6 +58,7 @@ typedef struct notes {
 struct tj_capture {
     char *path;
     pid_t pid; /* a forked child must not write what its parent counted */
+    struct tj_varying *varying;
     const tj_log *log;
     int write_s;
     tj_ending_call at_exit;
@@ -73,7 +80,7 @@ static void write_at_exit(void *payload)
     tj_capture_write(payload, &(const tj_log){0});
 }
 
-struct tj_capture *tj_capture_create(const char *path, int write_s, const tj_log *log)
+struct tj_capture *tj_capture_create(const char *path, int write_s, struct tj_varying *varying, const tj_log *log)
 {
     struct tj_capture *capture = calloc(1, sizeof *capture);
     char *here = path[0] == '/' ? NULL : getcwd(NULL, 0); /* where the program is now, wherever it goes */
@@ -85,6 +92,7 @@ struct tj_capture *tj_capture_create(const char *path, int write_s, const tj_log
     }
     free(here);
     capture->pid = getpid();
+    capture->varying = varying;
     capture->log = log;
     capture->write_s = write_s;
     pthread_mutex_init(&capture->writing, NULL);
@@ -116,11 +124,16 @@ void tj_capture_free(struct tj_capture *capture)
     free(capture);
 }
 
-static noted *slot_of(noted *slot, size_t capacity, const tj_problem *problem)
+static bool is_same(const noted *a, const noted *b)
 {
-    size_t at = tj_hash_bytes64(problem, tj_problem_bytes(problem)) & (capacity - 1);
+    return a->batch == b->batch && a->is_makeshift == b->is_makeshift && tj_problem_is_same(&a->problem, &b->problem);
+}
 
-    while (slot[at].is_taken && !tj_problem_is_same(&slot[at].problem, problem))
+static noted *slot_of(noted *slot, size_t capacity, const noted *one)
+{
+    size_t at = tj_hash_bytes64(&one->problem, tj_problem_bytes(&one->problem)) & (capacity - 1);
+
+    while (slot[at].is_taken && !is_same(&slot[at], one))
         at = (at + 1) & (capacity - 1);
     return &slot[at];
 }
@@ -134,7 +147,7 @@ static bool grow(notes *all)
         return false;
     for (size_t i = 0; i < all->capacity; i++)
         if (all->slot[i].is_taken)
-            *slot_of(larger, capacity, &all->slot[i].problem) = all->slot[i];
+            *slot_of(larger, capacity, &all->slot[i]) = all->slot[i];
     free(all->slot);
     all->slot = larger;
     all->capacity = capacity;
@@ -142,18 +155,20 @@ static bool grow(notes *all)
 }
 
 /* False: out of memory. */
-static bool add_note(notes *all, const tj_problem *problem, uint64_t count)
+static bool add_note(notes *all, const noted *one)
 {
     noted *slot;
 
     if (2 * (all->count + 1) > all->capacity && !grow(all))
         return false;
-    slot = slot_of(all->slot, all->capacity, problem);
-    if (!slot->is_taken) {
-        *slot = (noted){*problem, 0, true};
-        all->count++;
+    slot = slot_of(all->slot, all->capacity, one);
+    if (slot->is_taken) {
+        slot->count += one->count;
+        return true;
     }
-    slot->count += count;
+    *slot = *one;
+    slot->is_taken = true;
+    all->count++;
     return true;
 }
 
@@ -178,23 +193,36 @@ static void *write_now_and_then(void *payload)
     return NULL;
 }
 
-static void fill(tj_dim *dim, int64_t extent)
+/* An open dimension with the extent that it was launched with: by the call's problem, or the launch's operands. */
+static void fill(tj_dim *dim, const tj_dim *asked, int64_t extent)
 {
-    if (dim->mode == TJ_DIM_ANY && extent > 0)
-        dim->extent = extent;
+    if (dim->mode == TJ_DIM_ANY)
+        dim->extent = extent > 0 ? extent : asked->extent;
 }
 
-void tj_capture_note(struct tj_capture *capture, const tj_problem *problem, const tj_operands *operands)
+static noted note_of(const tj_captured *launch)
 {
-    tj_problem launched = *problem;
+    static const tj_operands none = TJ_OPERANDS_INIT;
+    const tj_operands *x = launch->operands ? launch->operands : &none;
+    noted one = {.problem = *launch->served,
+                 .batch = launch->asked->batch,
+                 .is_makeshift = launch->is_makeshift,
+                 .count = launch->operands != NULL};
 
-    if (operands) {
-        fill(&launched.j, operands->j);
-        fill(&launched.k, operands->k);
-        fill(&launched.l, operands->l);
-    }
+    fill(&one.problem.j, &launch->asked->j, x->j);
+    fill(&one.problem.k, &launch->asked->k, x->k);
+    fill(&one.problem.l, &launch->asked->l, x->l);
+    if (one.batch == TJ_ANY)
+        one.batch = x->batch;
+    return one;
+}
+
+void tj_capture_note(struct tj_capture *capture, const tj_captured *launch)
+{
+    const noted one = note_of(launch);
+
     pthread_mutex_lock(&capture->lock);
-    if (!add_note(&capture->noted, &launched, operands != NULL))
+    if (!add_note(&capture->noted, &one))
         capture->is_full = true;
     if (!capture->has_thread && capture->pid == getpid())
         capture->has_thread = pthread_create(&capture->thread, NULL, write_now_and_then, capture) == 0;
@@ -281,8 +309,8 @@ static int count_any(const tj_problem *c, bool of_strides, int *all)
     return any;
 }
 
-/* What stands behind the count; what no line of a list can say becomes a comment. */
-static void print_row(const tj_problem *problem, char row[ROW_BYTES])
+/* What stands behind the count; what no line of a list can say becomes a comment. batch: of the launch. */
+static void print_row(const tj_problem *problem, int64_t batch, char row[ROW_BYTES])
 {
     const tj_problem c = tj_problem_canonical(problem);
     tj_problem bare = c; /* with tight leading dimensions and strides: what need not be said */
@@ -301,7 +329,7 @@ static void print_row(const tj_problem *problem, char row[ROW_BYTES])
     add_number(&text, c.j.extent, true);
     add_number(&text, c.k.extent, true);
     add_number(&text, c.l.extent, true);
-    add_number(&text, c.batch, c.batch > 1);
+    add_number(&text, batch, batch > 1);
     add_text(&text, tj_type_name((tj_type)c.m.type));
     add_text(&text, c.n.type != c.m.type ? tj_type_name((tj_type)c.n.type) : "");
     add_text(&text, c.p.type != tj_facts_of(c.m.type)->product ? tj_type_name((tj_type)c.p.type) : "");
@@ -450,13 +478,28 @@ static int lock_file(const char *path)
     return -1;
 }
 
-static bool add_noted(const notes *taken, rows *all)
+/* By now it may be known that a dimension varies, so that one kernel for all its extents is what such a launch waits for. */
+static tj_problem settled(const struct tj_capture *capture, const noted *one)
+{
+    tj_problem general;
+
+    if (!one->is_makeshift || !capture->varying || !tj_varying_find(capture->varying, &one->problem, &general))
+        return one->problem;
+    fill(&general.j, &one->problem.j, 0);
+    fill(&general.k, &one->problem.k, 0);
+    fill(&general.l, &one->problem.l, 0);
+    return general;
+}
+
+static bool add_noted(const struct tj_capture *capture, const notes *taken, rows *all)
 {
     char row[ROW_BYTES];
 
     for (size_t i = 0; i < taken->capacity; i++)
         if (taken->slot[i].is_taken) {
-            print_row(&taken->slot[i].problem, row);
+            const tj_problem problem = settled(capture, &taken->slot[i]);
+
+            print_row(&problem, taken->slot[i].batch, row);
             if (!add_row(all, false, row, strlen(row), taken->slot[i].count))
                 return false;
         }
@@ -475,7 +518,7 @@ static const char *merge(const struct tj_capture *capture, const notes *taken, t
     if (tj_input_read_whole(capture->path, MOST_FILE_BYTES, &before, &size, err) != TJ_OK)
         return err->message;
     why = read_rows(before, &all);
-    if (!why && (!add_noted(taken, &all) || !(after = print_rows(&all, &size))))
+    if (!why && (!add_noted(capture, taken, &all) || !(after = print_rows(&all, &size))))
         why = "out of memory";
     if (!why) {
         const struct iovec piece = {after, size};
@@ -495,7 +538,7 @@ static void put_back(struct tj_capture *capture, const notes *taken)
 {
     pthread_mutex_lock(&capture->lock);
     for (size_t i = 0; i < taken->capacity; i++)
-        if (taken->slot[i].is_taken && !add_note(&capture->noted, &taken->slot[i].problem, taken->slot[i].count))
+        if (taken->slot[i].is_taken && !add_note(&capture->noted, &taken->slot[i]))
             capture->is_full = true;
     pthread_mutex_unlock(&capture->lock);
 }

@@ -212,7 +212,7 @@ bool tj_textbook_open(const tj_log *log, tj_packs **textbook)
 static bool begin_capture(tj_context *context, const char *path)
 {
     if (path)
-        context->capture = tj_capture_create(path, CAPTURE_WRITE_S, &context->host.log);
+        context->capture = tj_capture_create(path, CAPTURE_WRITE_S, context->varying, &context->host.log);
     return !path || context->capture;
 }
 

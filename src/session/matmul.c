@@ -82,8 +82,23 @@ static tj_status launch_plan(const tj_plan *plan, const tj_operands *operands, s
 static tj_status note(const tj_context *context, const tj_problem *problem, const tj_operands *operands, tj_status status)
 {
     if (status == TJ_OK)
-        tj_capture_note(context->capture, problem, operands);
+        tj_capture_note(context->capture, &(const tj_captured){problem, problem, operands, false});
     return status;
+}
+
+/* A stand-in was served by the kernel of its lender: the textbook's, or one for all extents. Inside a scope. */
+static void note_launch(tj_context *context, const tj_scope *scope, const tj_problem *problem, const tj_config *config,
+                        const tj_operands *operands)
+{
+    atomic_int *const inside = tj_readers_enter(context->readers);
+    tj_plan_look look;
+    const tj_plan *plan = tj_plan_find(context->plans, scope->context_id, problem, config, &look);
+    const tj_plan *lender = plan ? plan->loan.lender : NULL;
+    const bool is_general = lender && !lender->key.config;
+
+    tj_capture_note(context->capture,
+                    &(const tj_captured){problem, is_general ? lender->key.problem : problem, operands, lender && !is_general});
+    tj_readers_leave(inside);
 }
 
 tj_status tj_plan_launch(const tj_plan *plan, const tj_operands *operands, struct CUstream_st *stream, tj_error *err)
@@ -275,6 +290,8 @@ static tj_status matmul(tj_context *context, const tj_problem *problem, const tj
     } else {
         status = matmul_at_length(context, &scope, inside, plan, problem, config, operands, stream, err);
     }
+    if (__builtin_expect(context->capture != NULL, 0) && status == TJ_OK)
+        note_launch(context, &scope, problem, config, operands);
     tj_scope_leave(&scope);
     return status;
 }
@@ -336,7 +353,5 @@ tj_status tj_matmul(tj_context *context, const tj_problem *problem, const tj_ope
 {
     if (TJ_HAS_NULL(err, context, problem, operands))
         return TJ_ERR_INVALID_ARGUMENT;
-    const tj_status status = multiply(context, problem, operands, stream, err);
-
-    return __builtin_expect(context->capture != NULL, 0) ? note(context, problem, operands, status) : status;
+    return multiply(context, problem, operands, stream, err);
 }

@@ -48,6 +48,11 @@ static void stop(void)
 
 TestSuite(capture, .init = start, .fini = stop);
 
+static void note(struct tj_capture *capture, const tj_problem *problem, const tj_operands *operands)
+{
+    tj_capture_note(capture, &(const tj_captured){problem, problem, operands, false});
+}
+
 /* The file without its header. */
 static const char *read_lines(void)
 {
@@ -72,13 +77,13 @@ static void write_and_free(struct tj_capture *capture)
 
 Test(capture, writes_each_problem_once_as_a_command_line_would_say_it)
 {
-    struct tj_capture *capture = tj_capture_create(path, 600, &heard);
+    struct tj_capture *capture = tj_capture_create(path, 600, NULL, &heard);
     tj_problem plain = TJ_PROBLEM_INIT(16, 20, 24, TJ_F32), rich = TJ_PROBLEM_INIT(8, 9, 10, TJ_BF16), some;
     tj_operands extents = launch;
 
-    tj_capture_note(capture, &plain, NULL);
-    tj_capture_note(capture, &plain, &launch);
-    tj_capture_note(capture, &plain, &launch);
+    note(capture, &plain, NULL);
+    note(capture, &plain, &launch);
+    note(capture, &plain, &launch);
     rich.batch = 5;
     rich.n.layout = TJ_COL_MAJOR;
     rich.m.ld = 12;
@@ -87,22 +92,22 @@ Test(capture, writes_each_problem_once_as_a_command_line_would_say_it)
     rich.j = (tj_dim){0, TJ_DIM_ANY, 4};
     rich.epilogue.has_beta = 1;
     extents.j = 32;
-    tj_capture_note(capture, &rich, &extents);
+    note(capture, &rich, &extents);
     some = plain;
     cr_assert(tj_epilogue_parse("max(acc + bias:bf16[col], 0.5)", &some.epilogue, NULL) == TJ_OK);
-    tj_capture_note(capture, &some, &launch);
+    note(capture, &some, &launch);
     some = plain;
     some.groups = (tj_groups){8, 8, 1};
     some.n.stride = TJ_POINTERS;
-    tj_capture_note(capture, &some, &launch);
+    note(capture, &some, &launch);
     some = plain;
     some.n.type = TJ_S8;
     some.epilogue.scale_n = TJ_SCALE_ALONG_K;
     some.scale_k = 64;
-    tj_capture_note(capture, &some, &launch);
+    note(capture, &some, &launch);
     some = plain;
     some.m.ld = TJ_ANY;
-    tj_capture_note(capture, &some, &launch);
+    note(capture, &some, &launch);
     write_and_free(capture);
     cr_expect(eq(str, warning, ""));
     read_lines();
@@ -120,7 +125,7 @@ static void *count_calls(void *payload)
 
     for (int i = 0; i < CALLS; i++) {
         problem.j.extent = 16 + i % 2;
-        tj_capture_note(payload, &problem, &launch);
+        note(payload, &problem, &launch);
     }
     return NULL;
 }
@@ -135,13 +140,13 @@ static void quiet_exit(void)
 
 Test(capture, adds_what_threads_and_processes_count)
 {
-    struct tj_capture *capture = tj_capture_create(path, 600, &heard);
+    struct tj_capture *capture = tj_capture_create(path, 600, NULL, &heard);
     pthread_t thread[THREADS];
     char wanted[160];
 
     for (int i = 0; i < THREADS; i++)
         if (fork() == 0) {
-            struct tj_capture *own = tj_capture_create(path, 600, &heard);
+            struct tj_capture *own = tj_capture_create(path, 600, NULL, &heard);
 
             count_calls(own);
             tj_capture_write(capture, &heard); /* its parent's: not written here */
@@ -163,14 +168,14 @@ Test(capture, adds_what_threads_and_processes_count)
 
 Test(capture, leaves_what_is_no_capture_as_it_is)
 {
-    struct tj_capture *capture = tj_capture_create(path, 600, &heard);
+    struct tj_capture *capture = tj_capture_create(path, 600, NULL, &heard);
     const tj_problem problem = TJ_PROBLEM_INIT(16, 20, 24, TJ_F32);
     FILE *file = fopen(path, "w");
 
     cr_assert(file != NULL);
     fputs("j,k,l\n1,2,3\n", file);
     fclose(file);
-    tj_capture_note(capture, &problem, &launch);
+    note(capture, &problem, &launch);
     write_and_free(capture);
     cr_expect(strstr(warning, path) && strstr(warning, "name another"), "%s", warning);
     file = fopen(path, "r");
@@ -189,16 +194,16 @@ Test(capture, is_written_by_a_process_that_exits_or_is_killed)
     pid_t child = fork();
 
     if (child == 0) {
-        struct tj_capture *own = tj_capture_create(path, 600, &heard);
+        struct tj_capture *own = tj_capture_create(path, 600, NULL, &heard);
 
-        tj_capture_note(own, &problem, &launch);
+        note(own, &problem, &launch);
         quiet_exit();
     }
     cr_assert(child > 0 && waitpid(child, &state, 0) == child && WIFEXITED(state));
     cr_expect(eq(str, (char *)read_lines(), "1,16,20,24,,f32,,,,,,,,,,,,,,,,,,,,,,,,\n"));
     child = fork();
     if (child == 0) {
-        tj_capture_note(tj_capture_create(path, 1, &heard), &problem, &launch);
+        note(tj_capture_create(path, 1, NULL, &heard), &problem, &launch);
         pause();
     }
     cr_assert(child > 0);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <tilejit/tilejit.h>
 
@@ -299,6 +300,89 @@ Test(first_call, notices_what_varies_where_leading_dimensions_go_with_it)
     }
     cr_expect(strchr(launch.kernel, 'j') != NULL && strstr(launch.kernel, "32") != NULL, "%s", launch.kernel);
     tj_context_free(context);
+}
+
+/* The lines of a capture whose cell of a column is this one; *others: the rest. */
+static int count_lines(const char *path, int column, const char *wanted, int *others)
+{
+    FILE *file = fopen(path, "r");
+    char line[1024];
+    int count = 0;
+
+    cr_assert(file != NULL);
+    *others = -1; /* the header */
+    while (fgets(line, sizeof line, file)) {
+        char *rest = line, *cell = NULL;
+
+        for (int i = 0; i <= column; i++)
+            cell = strsep(&rest, ",");
+        if (cell && strcmp(cell, wanted) == 0)
+            count++;
+        else
+            ++*others;
+    }
+    fclose(file);
+    return count;
+}
+
+/* What is captured is what the library made kernels for: packed, a list of 32 sizes is a kernel or two for each layer. */
+Test(first_call, of_batches_that_vary_is_captured_as_problems_that_leave_j_open)
+{
+    enum { ANY = 20 };
+    char path[96];
+    tj_context *context;
+    int lines, others;
+
+    snprintf(path, sizeof path, "%s/shapes.csv", folder);
+    setenv("TILEJIT_CAPTURE", path, 1);
+    context = open_context(TJ_FIRST_CALL_QUICK, "", 0);
+    for (int batch = 1; batch <= 32; batch++) {
+        multiply(context, batch, 64, 128);
+        multiply(context, batch, 128, 10);
+    }
+    tj_context_free(context);
+    lines = count_lines(path, ANY, "j", &others);
+    cr_expect(lines == 2 * 32 && others == 0, "%d of %d", lines, others); /* also the first two, which only came to vary */
+
+    cr_assert(eq(int, unlink(path), 0));
+    context = open_context(TJ_FIRST_CALL_QUICK, "", 0);
+    for (int batch = 1; batch <= 8; batch++)
+        multiply(context, batch, 64, 128);
+    cr_expect(comes_to(context, 8, 64, 128, "tiled_f32_8x64x128")); /* it recurs, and has its own */
+    tj_context_free(context);
+    lines = count_lines(path, ANY, "j", &others);
+    cr_expect(lines == 8 && others == 1, "%d of %d", lines, others);
+
+    cr_assert(eq(int, unlink(path), 0));
+    context = open_context(TJ_FIRST_CALL_WAIT, "", 0); /* whose shapes are kernels of their own */
+    for (int batch = 1; batch <= 32; batch++)
+        multiply(context, batch, 64, 128);
+    tj_context_free(context);
+    lines = count_lines(path, ANY, "", &others);
+    cr_expect(lines == 32 && others == 0, "%d of %d", lines, others);
+    unsetenv("TILEJIT_CAPTURE");
+}
+
+/* With TJ_SPECIALIZE_TYPES all calls of a type share a kernel, and the capture says which. */
+Test(first_call, that_leaves_everything_to_the_launch_is_captured_so)
+{
+    tj_context_options options = TJ_CONTEXT_OPTIONS_INIT;
+    char path[96];
+    tj_context *context;
+    int lines, others;
+
+    snprintf(path, sizeof path, "%s/shapes.csv", folder);
+    options.driver = FAKE_CUDA_PATH;
+    options.nvrtc = FAKE_NVRTC_PATH;
+    options.cache_dir = "";
+    options.specialize = TJ_SPECIALIZE_TYPES;
+    options.capture = path;
+    cr_assert(eq(int, tj_context_create(&options, &context, &err), TJ_OK), "%s", err.message);
+    for (int batch = 1; batch <= 4; batch++)
+        multiply(context, batch, 64, 128);
+    tj_context_free(context);
+    lines = count_lines(path, 20, "j k l ld", &others);
+    cr_expect(lines == 4 && others == 0, "%d of %d", lines, others);
 }
 
 Test(first_call, that_cannot_be_is_an_error)
