@@ -37,6 +37,7 @@ static const char *kind_name(cuEmuKind kind)
         [CUEMU_RACE_GLOBAL] = "race in global memory",
         [CUEMU_ASYNC_IN_FLIGHT] = "touched in flight",
         [CUEMU_PROXY_FENCE] = "missing proxy fence",
+        [CUEMU_INIT_FENCE] = "missing fence of an mbarrier",
         [CUEMU_EXITED_BARRIER] = "barrier after exit",
         [CUEMU_WRITTEN_TWICE] = "written twice",
         [CUEMU_NEVER_WRITTEN] = "never written",
@@ -58,12 +59,13 @@ static void say(const cuEmuFinding *f)
     fprintf(stderr, "%s%s\n", f->kernel[0] ? " of " : "", f->kernel);
 }
 
-/* A new finding, or the one that this is another case of; NULL: too many. */
+/* A new finding, or the one that this is another case of, in this launch or, of warnings, in any; NULL: too many. */
 static kept *place_for(cuEmuKind kind, const emu_inst *inst, uint64_t launch, bool *is_new)
 {
     *is_new = false;
     for (size_t i = 0; i < count; i++)
-        if (inst && findings[i].found.kind == kind && findings[i].inst == inst && findings[i].launch == launch)
+        if (inst && findings[i].found.kind == kind && findings[i].inst == inst &&
+            (findings[i].launch == launch || emu_is_warning(kind)))
             return &findings[i];
     if (count == MAX_FINDINGS)
         return NULL;
@@ -126,6 +128,15 @@ void emu_find_in_memory(cuEmuKind kind, uint64_t address, uint64_t times, const 
         snprintf(one->found.text, sizeof one->found.text, "%s", text);
         say(&one->found);
     }
+    pthread_mutex_unlock(&lock);
+}
+
+void emu_findings_forget(const emu_module *module)
+{
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < count; i++)
+        if (findings[i].inst >= module->inst && findings[i].inst < module->inst + module->insts)
+            findings[i].inst = NULL;
     pthread_mutex_unlock(&lock);
 }
 

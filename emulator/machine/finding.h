@@ -18,8 +18,11 @@ void emu_find_in_memory(cuEmuKind kind, uint64_t address, uint64_t times, const 
 /** Is a finding of that kind no failure of the launch? */
 static inline bool emu_is_warning(cuEmuKind kind)
 {
-    return kind == CUEMU_EXITED_BARRIER;
+    return kind == CUEMU_EXITED_BARRIER || kind == CUEMU_INIT_FENCE;
 }
+
+/** A module goes: what comes to lie where its instructions were is another finding. */
+void emu_findings_forget(const emu_module *module);
 
 size_t emu_finding_count(void);
 bool emu_finding_get(size_t index, cuEmuFinding *finding);

@@ -81,6 +81,7 @@ int emu_counted_line(size_t index, uint32_t *ptx_line, uint32_t *cuda_line, char
 
 void emu_forget_launches(const emu_module *module)
 {
+    emu_findings_forget(module);
     pthread_mutex_lock(&lock);
     if (counted.module == module)
         counted.module = NULL;

@@ -52,6 +52,7 @@ typedef struct emu_launch {
     uint32_t workers;
     _Atomic(uint64_t) next_cluster;
     atomic_int failed;   /* cuEmuKind that ended it, or 0 */
+    atomic_bool lacks_init_fence; /* a CUEMU_INIT_FENCE was said */
     cuEmuCounters *line; /* one for each instruction, merged at the end */
 } emu_launch;
 

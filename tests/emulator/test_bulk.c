@@ -219,6 +219,23 @@ Test(bulk, programs_are_right_and_silent)
     expect_right_and_silent(nvrtc_or_skip("emulator/bulk"), programs, sizeof programs / sizeof programs[0]);
 }
 
+/* In a block of no cluster a missing fence of mbarriers is said once, and the program goes on. */
+Test(bulk, a_missing_fence_of_mbarriers_is_one_warning)
+{
+    char *text = mutate(stream, "fence.mbarrier_init.release.cluster;", "");
+    char *ptx = compile_text(nvrtc_or_skip("emulator/bulk"), text, "sm_90", "no fence of mbarriers");
+    const answer *a = run_program(&programs[0], ptx);
+
+    cr_assert(eq(sz, a->found.count, 1), "%zu", a->found.count);
+    cr_expect(a->found.first[0].kind == CUEMU_INIT_FENCE && strstr(a->found.first[0].text, "neither fence.mbarrier_init nor"),
+              "%s", a->found.first[0].text);
+    cr_expect(eq(int, a->result, 0));
+    for (int i = 0; i < 1536; i++)
+        cr_assert(eq(flt, a->out[i], wanted_of_stream(i, a->in)), "element %d", i);
+    free(ptx);
+    free(text);
+}
+
 #define STREAM &programs[0]
 #define MULTICAST &programs[1]
 #define ONCE &programs[2]
@@ -305,14 +322,6 @@ static const broken mutations[] = {
      CUEMU_RACE_SHARED,
      {"stage[k % 2]", "result[i] =", "stage[n % 2]"},
      0},
-    {STREAM,
-     "barriers that no fence follows",
-     "asm volatile(\"fence.mbarrier_init.release.cluster;\" ::: \"memory\");",
-     "",
-     CUEMU_PROXY_FENCE,
-     {"stage[k % 2]"},
-     0,
-     "fence.mbarrier_init"},
     {STREAM,
      "a length of no 16 bytes",
      "\"r\"(1024), \"r\"(address(&full",
