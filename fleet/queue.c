@@ -13,7 +13,15 @@
 #include "names.h"
 #include "text.h"
 
-enum { MOST_WORDS = 3 * FLEET_BATCH + 16, OLDEST_VERSION = 7, RATE_SECONDS = 60, SLOT_SECONDS = 10 };
+#define PAGE "500" /* fields of a scan */
+
+enum {
+    MOST_WORDS = 3 * FLEET_BATCH + 16,
+    MOST_PAGES = 64 << 10, /* 32 million records */
+    OLDEST_VERSION = 7,
+    RATE_SECONDS = 60,
+    SLOT_SECONDS = 10
+};
 
 /* ---- connections -------------------------------------------------------------------------------------------------- */
 
@@ -40,7 +48,7 @@ tj_status fleet_begin(fleet *connection, const char *url, bool needs_key, tj_err
 {
     tj_status status = fleet_place_parse(url, &connection->place, err);
 
-    connection->wire = (fleet_wire){&connection->place, NULL, FLEET_MOST_GENERATION_BYTES};
+    connection->wire = (fleet_wire){.place = &connection->place};
     if (status == TJ_OK)
         status = fleet_trust_load(&connection->place, &connection->trust, err);
     if (status == TJ_OK && needs_key && !connection->trust.signs)
@@ -104,20 +112,21 @@ tj_status fleet_run(fleet_wire *wire, const char *of, const fleet_script *script
         word[words++] = argument[i];
     for (int i = 0; i < words; i++)
         bytes[i] = strlen(word[i]);
-    status = fleet_wire_ask(wire, fleet_now_ms() + FLEET_COMMAND_MS, words, word, bytes, reply, err);
+    status = fleet_wire_ask(wire, fleet_now_ms() + FLEET_COMMAND_MS, FLEET_A_VALUE, words, word, bytes, reply, err);
     free(word);
     free(bytes);
     return status;
 }
 
-/* The wire asks for at most 16 words of text; a key is one of them. */
+/* command: HLEN or HGETALL, so that the answer is a list at most. */
 static tj_status ask(fleet *connection, redisReply **reply, tj_error *err, const char *command, const char *of,
                      const char *part)
 {
     char key[FLEET_NAME_BYTES];
 
     (void)snprintf(key, sizeof key, of ? FLEET_PREFIX "{%s}:%s" : FLEET_PREFIX "%.0s%s", of ? of : "", part);
-    return fleet_wire_say(&connection->wire, fleet_now_ms() + FLEET_COMMAND_MS, reply, err, command, key, NULL);
+    return fleet_wire_ask(&connection->wire, fleet_now_ms() + FLEET_COMMAND_MS, FLEET_A_LIST, 2,
+                          (const char *const[]){command, key}, (const size_t[]){strlen(command), strlen(key)}, reply, err);
 }
 
 /* ---- submit ------------------------------------------------------------------------------------------------------- */
@@ -176,7 +185,8 @@ static tj_status judge_records(fleet *connection, const char *of, const fleet_sh
         word[2 + i] = shape[i].id;
     for (size_t i = 0; i < 2 + count; i++)
         bytes[i] = strlen(word[i]);
-    status = fleet_wire_ask(&connection->wire, fleet_now_ms() + FLEET_COMMAND_MS, (int)(2 + count), word, bytes, &reply, err);
+    status = fleet_wire_ask(&connection->wire, fleet_now_ms() + FLEET_COMMAND_MS, FLEET_A_LIST, (int)(2 + count), word, bytes,
+                            &reply, err);
     if (status != TJ_OK)
         return status;
     for (size_t i = 0; i < count && reply->type == REDIS_REPLY_ARRAY && i < reply->elements; i++)
@@ -363,7 +373,8 @@ static tj_status server_time(fleet *connection, long long *now_ms, tj_error *err
     *now_ms = 0;
     if (status != TJ_OK)
         return status;
-    if (reply->type == REDIS_REPLY_ARRAY && reply->elements == 2)
+    if (reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 && reply->element[0]->type == REDIS_REPLY_STRING &&
+        reply->element[1]->type == REDIS_REPLY_STRING)
         *now_ms = strtoll(reply->element[0]->str, NULL, 10) * 1000 + strtoll(reply->element[1]->str, NULL, 10) / 1000;
     freeReplyObject(reply);
     return TJ_OK;
@@ -382,7 +393,8 @@ tj_status fleet_status(fleet *connection, char **json, tj_error *err)
     if (status == TJ_OK)
         status = ask(connection, &reply, err, "HGETALL", NULL, "classes");
     for (size_t i = 0; status == TJ_OK && reply->type == REDIS_REPLY_ARRAY && i + 1 < reply->elements; i += 2)
-        status = class_status(connection, reply->element[i]->str, reply->element[i + 1]->str, now_ms, list, err);
+        if (reply->element[i]->type == REDIS_REPLY_STRING && reply->element[i + 1]->type == REDIS_REPLY_STRING)
+            status = class_status(connection, reply->element[i]->str, reply->element[i + 1]->str, now_ms, list, err);
     if (reply)
         freeReplyObject(reply);
     if (status == TJ_OK && !(*json = json_dumps(root, JSON_COMPACT | JSON_SORT_KEYS)))
@@ -423,10 +435,9 @@ static void visit_one(const fleet *connection, const char *of, const redisReply 
     size_t size;
 
     if (id->type == REDIS_REPLY_STRING && sealed->type == REDIS_REPLY_STRING)
-        trouble = sealed->len > FLEET_MOST_RECORD_BYTES + 1024
-                      ? "it is larger than any record should be"
-                      : fleet_unseal(&connection->trust, FLEET_RECORD, of, id->str, sealed->str, (size_t)sealed->len, &content,
-                                     &size);
+        trouble = sealed->len > FLEET_MOST_SEALED_BYTES ? "it is larger than any record should be"
+                                                        : fleet_unseal(&connection->trust, FLEET_RECORD, of, id->str,
+                                                                       sealed->str, (size_t)sealed->len, &content, &size);
     if (trouble) {
         ++*ignored;
         *why = trouble;
@@ -443,24 +454,27 @@ tj_status fleet_each_record(fleet *connection, const char *of, fleet_visit *visi
     *ignored = 0;
     *why = NULL;
     (void)snprintf(key, sizeof key, FLEET_PREFIX "{%s}:records", of);
-    do {
+    for (int page = 0; page == 0 || strcmp(cursor, "0") != 0; page++) {
+        const char *const word[] = {"HSCAN", key, cursor, "COUNT", PAGE};
         redisReply *reply;
         const redisReply *list;
-        tj_status status = fleet_wire_say(&connection->wire, fleet_now_ms() + FLEET_COMMAND_MS, &reply, err, "HSCAN", key,
-                                          cursor, "COUNT", "500", NULL);
+        tj_status status = fleet_wire_ask(&connection->wire, fleet_now_ms() + FLEET_COMMAND_MS, FLEET_A_LIST, 5, word,
+                                          (const size_t[]){5, strlen(key), strlen(cursor), 5, strlen(PAGE)}, &reply, err);
 
         if (status != TJ_OK)
             return status;
-        if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 2 || reply->element[0]->type != REDIS_REPLY_STRING) {
+        if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 2 || reply->element[0]->type != REDIS_REPLY_STRING ||
+            page == MOST_PAGES) {
             freeReplyObject(reply);
-            return tj_fail(err, TJ_ERR_IO, "%.200s does not answer as a Redis server does", connection->place.shown);
+            return tj_fail(err, TJ_ERR_IO, "%.200s does not answer as a Redis server does: %s", connection->place.shown,
+                           page == MOST_PAGES ? "its list of records has no end" : "its list of records is none");
         }
         list = reply->element[1];
         for (size_t i = 0; i + 1 < list->elements; i += 2)
             visit_one(connection, of, list->element[i], list->element[i + 1], visit, payload, ignored, why);
         (void)snprintf(cursor, sizeof cursor, "%s", reply->element[0]->str);
         freeReplyObject(reply);
-    } while (strcmp(cursor, "0") != 0);
+    }
     return TJ_OK;
 }
 
@@ -478,7 +492,7 @@ tj_status fleet_keep_generation(fleet *connection, const char *of, const char *n
         return tj_fail_memory(err, "a generation of records");
     const char *const word[] = {"SET", key, sealed, "NX"};
 
-    status = fleet_wire_ask(&connection->wire, fleet_now_ms() + 6LL * FLEET_COMMAND_MS, 4, word,
+    status = fleet_wire_ask(&connection->wire, fleet_now_ms() + 6LL * FLEET_COMMAND_MS, FLEET_A_VALUE, 4, word,
                             (const size_t[]){3, strlen(key), size, 2}, &reply, err);
     is_new = status == TJ_OK && reply->type == REDIS_REPLY_STATUS;
     if (reply)

@@ -8,14 +8,16 @@
 #include "error.h"
 #include "names.h"
 
-enum { MOST_TRIES = 64, KEYS = 7 };
+enum { MOST_TRIES = 64, KEYS = 7, ARGUMENTS = 5, WORDS = 3 + KEYS + ARGUMENTS };
 
 /*
  * KEYS: records queued queue compile failures counts rate. ARGV: shape, the record that was read, the one to write ("": none),
- * finishes. The answer: 0: another one was written meanwhile; 1: kept; 2: kept, and the shape was queued. One script is one step, in the
+ * finishes, how long a record is at most: a longer one counts as none. The answer: 0: another one was written meanwhile; 1: kept; 2: kept, and the shape was queued. One script is one step, in the
  * append-only file too, so a shape is never done without its record.
  */
-static const char SCRIPT[] = "if (redis.call('HGET', KEYS[1], ARGV[1]) or '') ~= ARGV[2] then return 0 end "
+static const char SCRIPT[] = "local present = redis.call('HGET', KEYS[1], ARGV[1]) or '' "
+                             "if #present > tonumber(ARGV[5]) then present = '' end "
+                             "if present ~= ARGV[2] then return 0 end "
                              "if ARGV[3] ~= '' then redis.call('HSET', KEYS[1], ARGV[1], ARGV[3]) end "
                              "if ARGV[4] == '0' then return 1 end "
                              "redis.call('HDEL', KEYS[5], ARGV[1]) "
@@ -33,11 +35,16 @@ static const char SCRIPT[] = "if (redis.call('HGET', KEYS[1], ARGV[1]) or '') ~=
                              "redis.call('EXPIRE', KEYS[7], 300) "
                              "return 2";
 
-static tj_status read_present(fleet_wire *wire, const char *key, const char *id, int deadline_ms, char **present, size_t *size,
-                              tj_error *err)
+/* KEYS: records. ARGV: shape, how long a record is at most. */
+static const char READ_SCRIPT[] = "local present = redis.call('HGET', KEYS[1], ARGV[1]) "
+                                  "return present and #present <= tonumber(ARGV[2]) and present";
+
+static tj_status read_present(fleet_wire *wire, const char *key, const char *id, const char *most, int deadline_ms,
+                              char **present, size_t *size, tj_error *err)
 {
     redisReply *reply;
-    tj_status status = fleet_wire_say(wire, fleet_now_ms() + deadline_ms, &reply, err, "HGET", key, id, NULL);
+    tj_status status =
+        fleet_wire_say(wire, fleet_now_ms() + deadline_ms, &reply, err, "EVAL", READ_SCRIPT, "1", key, id, most, NULL);
 
     *present = NULL;
     *size = 0;
@@ -87,14 +94,16 @@ tj_status fleet_keep_record(fleet_wire *wire, const fleet_trust *trust, const ch
 {
     static const char *const part[KEYS] = {"records", "queued", "queue", "compile", "failures", "counts", "rate"};
     char key[KEYS][FLEET_NAME_BYTES];
-    const char *word[3 + KEYS + 4] = {"EVAL", SCRIPT, "7"};
-    size_t bytes[3 + KEYS + 4];
+    const char *word[WORDS] = {"EVAL", SCRIPT, "7"};
+    size_t bytes[WORDS];
+    char most[24];
     tj_status status = TJ_OK;
     long long answer = 0;
 
     if (strlen(record) > FLEET_MOST_RECORD_BYTES)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "a record of %zu bytes is larger than any should be (%d)", strlen(record),
                        FLEET_MOST_RECORD_BYTES);
+    (void)snprintf(most, sizeof most, "%d", FLEET_MOST_SEALED_BYTES);
     for (int i = 0; i < KEYS; i++) {
         (void)snprintf(key[i], sizeof key[i], FLEET_PREFIX "{%s}:%s", of, part[i]);
         word[3 + i] = key[i];
@@ -104,7 +113,7 @@ tj_status fleet_keep_record(fleet_wire *wire, const fleet_trust *trust, const ch
         size_t present_size, sealed_size = 0;
         redisReply *reply = NULL;
 
-        status = read_present(wire, key[0], id, deadline_ms, &present, &present_size, err);
+        status = read_present(wire, key[0], id, most, deadline_ms, &present, &present_size, err);
         if (status == TJ_OK)
             status = choose(trust, of, id, present, present_size, record, merge, payload, &sealed, &sealed_size, kept, err);
         for (int k = 0; k < 3 + KEYS; k++)
@@ -117,8 +126,10 @@ tj_status fleet_keep_record(fleet_wire *wire, const fleet_trust *trust, const ch
         bytes[5 + KEYS] = sealed_size;
         word[6 + KEYS] = finishes ? "1" : "0";
         bytes[6 + KEYS] = 1;
+        word[7 + KEYS] = most;
+        bytes[7 + KEYS] = strlen(most);
         if (status == TJ_OK)
-            status = fleet_wire_ask(wire, fleet_now_ms() + deadline_ms, 7 + KEYS, word, bytes, &reply, err);
+            status = fleet_wire_ask(wire, fleet_now_ms() + deadline_ms, FLEET_A_VALUE, WORDS, word, bytes, &reply, err);
         if (status == TJ_OK)
             answer = reply->integer;
         if (reply)

@@ -127,9 +127,10 @@ static void drop(job *one)
 
 /* ---- what the thread does ----------------------------------------------------------------------------------------- */
 
-static tj_status run(fleet_share *share, int64_t until, redisReply **reply, tj_error *err, const char *word, const char *key)
+static tj_status get(fleet_share *share, int64_t until, fleet_answer answer, const char *key, redisReply **reply, tj_error *err)
 {
-    return fleet_wire_say(&share->wire, until, reply, err, word, key, NULL);
+    return fleet_wire_ask(&share->wire, until, answer, 2, (const char *const[]){"GET", key}, (const size_t[]){3, strlen(key)},
+                          reply, err);
 }
 
 static void name_key(char key[FLEET_NAME_BYTES], const char *what, const char *name)
@@ -169,7 +170,7 @@ static tj_status fetch_bytes(fleet_share *share, job *one, int64_t until, const 
     free(one->bytes);
     one->bytes = NULL;
     name_key(key, "bytes", wanted);
-    status = run(share, until, &reply, err, "GET", key);
+    status = get(share, until, FLEET_AN_IMAGE, key, &reply, err);
     if (status == TJ_OK && reply->type == REDIS_REPLY_STRING) {
         fleet_digest(reply->str, (size_t)reply->len, digest);
         *why = strcmp(digest, wanted) == 0 ? NULL : "its bytes do not fit their digest";
@@ -199,8 +200,7 @@ static tj_status do_fetch(fleet_share *share, job *one, tj_error *err)
             name_key(key, "image", one->name);
         else
             (void)snprintf(key, sizeof key, FLEET_PREFIX "{%s}:generation:%s", one->of, one->name);
-        share->wire.most_bytes = one->kind == FLEET_IMAGE ? FLEET_MOST_IMAGE_BYTES : FLEET_MOST_GENERATION_BYTES;
-        status = run(share, until, &reply, err, "GET", key);
+        status = get(share, until, one->kind == FLEET_IMAGE ? FLEET_A_VALUE : FLEET_A_GENERATION, key, &reply, err);
     }
     if (status != TJ_OK)
         return status;
@@ -210,7 +210,6 @@ static tj_status do_fetch(fleet_share *share, job *one, tj_error *err)
             status = fetch_bytes(share, one, until, &why, err);
     }
     freeReplyObject(reply);
-    share->wire.most_bytes = FLEET_MOST_IMAGE_BYTES;
     one->is_found = status == TJ_OK && !why && one->bytes;
     if (why) {
         char what[160];
@@ -231,7 +230,7 @@ static tj_status exists(fleet_share *share, int64_t until, const char *what, con
     tj_status status;
 
     name_key(key, what, name);
-    status = run(share, until, &reply, err, "EXISTS", key);
+    status = fleet_wire_say(&share->wire, until, &reply, err, "EXISTS", key, NULL);
     *is_there = status == TJ_OK && reply->integer > 0;
     if (status == TJ_OK)
         freeReplyObject(reply);
@@ -344,8 +343,8 @@ static tj_status set(fleet_share *share, int64_t until, const char *key, const v
     tj_status status;
 
     (void)snprintf(seconds, sizeof seconds, "%lld", 86400LL * share->place.image_days);
-    status =
-        fleet_wire_ask(&share->wire, until, 5, word, (const size_t[]){3, strlen(key), size, 2, strlen(seconds)}, &reply, err);
+    status = fleet_wire_ask(&share->wire, until, FLEET_A_VALUE, 5, word,
+                            (const size_t[]){3, strlen(key), size, 2, strlen(seconds)}, &reply, err);
     if (reply)
         freeReplyObject(reply);
     return status;
@@ -612,26 +611,38 @@ static job *job_create(ask what, fleet_kind kind, const char *of, const char *na
     return one;
 }
 
+/* What the thread has had of a processor; 0 where nobody can tell. */
+static int64_t worked_us(const fleet_share *share)
+{
+    struct timespec worked = {0, 0};
+    clockid_t clock;
+
+    if (pthread_getcpuclockid(share->thread, &clock) != 0 || clock_gettime(clock, &worked) != 0)
+        return 0;
+    return (int64_t)worked.tv_sec * 1000000 + worked.tv_nsec / 1000;
+}
+
 /*
  * Under the lock: wait for the answer until the deadline, which is the server's. What counts is the time in which the thread waits for the
- * server, in slices of which each counts as no more than it should have taken: not the time in which threads of a busy machine wait for a
- * processor, where a compile would wait longer still.
+ * server, and that in which it is at work, in slices of which each counts as no more than it should have taken: not the time in which
+ * threads of a busy machine wait for a processor, where a compile would wait longer still.
  */
 static void wait_for_answer(fleet_share *share, const job *one, int deadline_ms)
 {
     const int64_t most = fleet_now_ms() + (int64_t)MOST_STRETCH * deadline_ms;
-    int64_t left = deadline_ms, now = fleet_now_ms();
+    int64_t left_us = 1000LL * deadline_ms, now = fleet_now_ms(), worked = worked_us(share);
 
-    while (!one->is_done && left > 0 && now < most) {
-        const int64_t slice = left < SLICE_MS ? left : SLICE_MS, until = now + slice;
+    while (!one->is_done && left_us > 0 && now < most) {
+        const int64_t left = left_us / 1000 + 1, slice = left < SLICE_MS ? left : SLICE_MS, until = now + slice,
+                      before = worked;
         const struct timespec end = {(time_t)(until / 1000), (long)(until % 1000) * 1000000};
         int64_t took;
 
         (void)pthread_cond_timedwait(&share->has_answer, &share->lock, &end);
         took = fleet_now_ms() - now;
         now += took;
-        if (atomic_load(&share->wire.is_waiting))
-            left -= took < slice ? took : slice;
+        worked = worked_us(share);
+        left_us -= atomic_load(&share->wire.is_waiting) ? 1000 * (took < slice ? took : slice) : worked - before;
     }
 }
 
@@ -840,7 +851,7 @@ bool fleet_share_writes(const fleet_share *share)
 
 tj_status fleet_share_ping(fleet_share *share, const char **shown, tj_error *err)
 {
-    fleet_wire wire = {&share->place, NULL, FLEET_MOST_IMAGE_BYTES};
+    fleet_wire wire = {.place = &share->place};
     const tj_status status = fleet_wire_open(&wire, fleet_now_ms() + CONNECT_MS, err);
 
     if (shown)
@@ -882,7 +893,7 @@ tj_status fleet_share_create(const char *url, fleet_merge *merge, const tj_log *
     share->log = *log;
     share->pid = getpid();
     share->pause_ms = LEAST_PAUSE_MS;
-    share->wire = (fleet_wire){&share->place, NULL, FLEET_MOST_IMAGE_BYTES};
+    share->wire = (fleet_wire){.place = &share->place};
     tj_fs_unique_name(share->token);
     pthread_mutex_init(&share->lock, NULL);
     pthread_condattr_init(&monotonic);

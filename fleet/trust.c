@@ -15,12 +15,7 @@
 
 static const char MARK[] = "tilejit 1 ", PUBLIC[] = "tilejit-key ", SECRET[] = "tilejit-secret-key ";
 
-enum {
-    KEY_HEX = 2 * FLEET_KEY_BYTES,
-    SIGNATURE_HEX = 2 * crypto_sign_BYTES,
-    MOST_FILE_BYTES = 64 << 10,
-    MOST_HEAD_BYTES = 256
-};
+enum { KEY_HEX = 2 * FLEET_KEY_BYTES, SIGNATURE_HEX = 2 * crypto_sign_BYTES, MOST_FILE_BYTES = 64 << 10 };
 
 static const char *const kinds[] = {[FLEET_RECORD] = "record", [FLEET_IMAGE] = "image", [FLEET_GENERATION] = "generation"};
 
@@ -207,10 +202,10 @@ char *fleet_seal(const fleet_trust *trust, fleet_kind kind, const char *of, cons
     (void)crypto_sign_ed25519_sk_to_pk(key, trust->secret);
     sodium_bin2hex(key_hex, sizeof key_hex, key, sizeof key);
     sodium_bin2hex(signature_hex, sizeof signature_hex, signature, sizeof signature);
-    out = malloc(MOST_HEAD_BYTES + size + 1);
+    out = malloc(FLEET_SEAL_BYTES + size + 1);
     if (!out)
         return NULL;
-    head = snprintf(out, MOST_HEAD_BYTES, "%s%s %s %s\n", MARK, kinds[kind], key_hex, signature_hex);
+    head = snprintf(out, FLEET_SEAL_BYTES, "%s%s %s %s\n", MARK, kinds[kind], key_hex, signature_hex);
     if (size > 0)
         memcpy(out + head, content, size);
     *sealed = (size_t)head + size;
@@ -221,7 +216,7 @@ char *fleet_seal(const fleet_trust *trust, fleet_kind kind, const char *of, cons
 const char *fleet_unseal(const fleet_trust *trust, fleet_kind kind, const char *of, const char *name, const char *sealed,
                          size_t sealed_size, const char **content, size_t *size)
 {
-    const char *end = memchr(sealed, '\n', sealed_size < MOST_HEAD_BYTES ? sealed_size : MOST_HEAD_BYTES);
+    const char *end = memchr(sealed, '\n', sealed_size < FLEET_SEAL_BYTES ? sealed_size : FLEET_SEAL_BYTES);
     const size_t mark = strlen(MARK), word = strlen(kinds[kind]);
     unsigned char key[FLEET_KEY_BYTES], signature[crypto_sign_BYTES], *message;
     size_t length;

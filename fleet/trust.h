@@ -11,7 +11,14 @@
 #include "fleet.h"
 #include "place.h"
 
-enum { FLEET_MOST_KEYS = 64, FLEET_KEY_BYTES = 32, FLEET_SECRET_BYTES = 64, FLEET_DIGEST_BYTES = 65 };
+enum {
+    FLEET_MOST_KEYS = 64,
+    FLEET_KEY_BYTES = 32,
+    FLEET_SECRET_BYTES = 64,
+    FLEET_DIGEST_BYTES = 65,
+    FLEET_SEAL_BYTES = 256, /* at most, ahead of the content */
+    FLEET_MOST_SEALED_BYTES = FLEET_MOST_RECORD_BYTES + FLEET_SEAL_BYTES
+};
 
 typedef struct fleet_trust {
     unsigned char key[FLEET_MOST_KEYS][FLEET_KEY_BYTES];

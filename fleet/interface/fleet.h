@@ -6,6 +6,7 @@
  *     place.c    redis://... as parts
  *     trust.c    keys, signatures, what is believed
  *     wire.c     one connection: a command and its answer, by a deadline
+ *     reply.c    how large that answer may be
  *     share.c    sharing at run time: records and images, never in the way of a request
  *     queue.c    shapes to be tuned, and their records: submit, status, cancel, export
  *     work.c     a worker: one shape after the other, whatever becomes of the server

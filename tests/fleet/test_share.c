@@ -18,8 +18,10 @@
 #include "fleet.h"
 #include "place.h"
 #include "queue.h"
+#include "records.h"
 #include "share.h"
 #include "trust.h"
+#include "wire.h"
 
 static char root[] = "/tmp/tilejit-share-XXXXXX";
 static char socket_path[64], key_path[64], other_key[64];
@@ -47,14 +49,39 @@ static void remove_root(void)
 
 TestSuite(share, .init = make_root, .fini = remove_root, .timeout = 60);
 
-/* ---- a server that answers everything with the same bytes ---------------------------------------------------------- */
+/* ---- a server that answers without listening ------------------------------------------------------------------------ */
 
 typedef struct liar {
-    const char *answer; /* NULL: nothing, for ever; "": it closes the connection */
+    const char *answers; /* to one question after the other, with | between them; NULL: nothing, for ever; "": it closes */
+    const char *flood;   /* after the last one, again and again until nobody takes it; NULL: it closes */
+    useconds_t pause_us; /* after each */
     int listener;
     atomic_int connections;
+    atomic_size_t sent; /* of floods */
     pthread_t thread;
 } liar;
+
+static void flood(liar *l, int file)
+{
+    ssize_t sent;
+
+    while ((sent = send(file, l->flood, strlen(l->flood), MSG_NOSIGNAL)) > 0) {
+        atomic_fetch_add(&l->sent, (size_t)sent);
+        if (l->pause_us > 0)
+            usleep(l->pause_us);
+    }
+}
+
+static void answer(liar *l, int file)
+{
+    char asked[4096];
+
+    for (const char *next = l->answers; next; next = strchr(next, '|') ? strchr(next, '|') + 1 : NULL)
+        if (read(file, asked, sizeof asked) <= 0 || send(file, next, strcspn(next, "|"), MSG_NOSIGNAL) < 0)
+            return;
+    if (l->flood)
+        flood(l, file);
+}
 
 static void *lie(void *payload)
 {
@@ -62,12 +89,9 @@ static void *lie(void *payload)
     int open_ones[16], count = 0, file;
 
     while ((file = accept(l->listener, NULL, NULL)) >= 0) {
-        char asked[4096];
-
         atomic_fetch_add(&l->connections, 1);
-        if (l->answer && read(file, asked, sizeof asked) > 0)
-            (void)!write(file, l->answer, strlen(l->answer));
-        if (!l->answer && count < 16)
+        answer(l, file);
+        if (!l->answers && count < 16)
             open_ones[count++] = file;
         else
             close(file);
@@ -77,16 +101,21 @@ static void *lie(void *payload)
     return NULL;
 }
 
-static void begin_lies(liar *l, const char *answer)
+static void begin_flood(liar *l, const char *answers, const char *text, useconds_t pause_us)
 {
     struct sockaddr_un place = {.sun_family = AF_UNIX};
 
-    *l = (liar){.answer = answer};
+    *l = (liar){.answers = answers, .flood = text, .pause_us = pause_us};
     l->listener = socket(AF_UNIX, SOCK_STREAM, 0);
     strcpy(place.sun_path, socket_path);
     unlink(socket_path);
     cr_assert(bind(l->listener, (struct sockaddr *)&place, sizeof place) == 0 && listen(l->listener, 16) == 0);
     cr_assert(pthread_create(&l->thread, NULL, lie, l) == 0);
+}
+
+static void begin_lies(liar *l, const char *answers)
+{
+    begin_flood(l, answers, NULL, 0);
 }
 
 static void end_lies(liar *l)
@@ -141,6 +170,98 @@ Test(share, takes_no_harm_from_servers_that_are_none)
         cr_expect(atomic_load(&l.connections) <= 3, "answer %zu: asked %d times", i, atomic_load(&l.connections));
         end_lies(&l);
     }
+}
+
+/* What ends where, and what says so. Each of them was once read for as long as it came. */
+static const struct {
+    const char *answers, *flood;
+    useconds_t pause_us;
+    const char *complaint;
+} floods[] = {
+    {"+", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", 0, "more than was asked for"},
+    {"*100000000\r\n", ":1\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n", 0, "more than was asked for"},
+    {"+PONG\r\n|", "*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n", 0, "more than was asked for"},
+    {"+PONG\r\n|*16\r\n", "$32\r\naaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\r\n", 0, "more than was asked for"},
+    {"+PONG\r\n|$100000000\r\n", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", 0, "more than was asked for"},
+    {"+PONG\r\n|$60000\r\n", "a", 1000, "no answer by the deadline"},
+    {"+", "a", 1000, "no answer by the deadline"},
+};
+
+enum { MOST_TAKEN = 2 << 20 }; /* that is, a chunk and what the sockets hold */
+
+Test(share, reads_no_answer_beyond_its_bound_or_its_deadline)
+{
+    for (size_t i = 0; i < sizeof floods / sizeof floods[0]; i++) {
+        redisReply *reply = NULL;
+        fleet_place place;
+        tj_status status;
+        fleet_wire wire;
+        char url[128];
+        int64_t began;
+        tj_error err;
+        liar l;
+
+        snprintf(url, sizeof url, "redis+unix://%s", socket_path);
+        cr_assert(fleet_place_parse(url, &place, &err) == TJ_OK);
+        wire = (fleet_wire){.place = &place};
+        begin_flood(&l, floods[i].answers, floods[i].flood, floods[i].pause_us);
+        began = fleet_now_ms();
+        status = fleet_wire_open(&wire, began + 300, &err);
+        if (status == TJ_OK)
+            status = fleet_wire_say(&wire, fleet_now_ms() + 300, &reply, &err, "GET", "key", NULL);
+        cr_expect(status == TJ_ERR_IO && !reply && !wire.link, "flood %zu", i);
+        cr_expect(strstr(err.message, floods[i].complaint) != NULL, "flood %zu: %s", i, err.message);
+        cr_expect(fleet_now_ms() - began < 20000, "flood %zu took %d ms", i, (int)(fleet_now_ms() - began));
+        end_lies(&l);
+        cr_expect(atomic_load(&l.sent) < MOST_TAKEN, "flood %zu: %zu bytes", i, atomic_load(&l.sent));
+    }
+}
+
+Test(share, goes_on_without_a_server_that_floods)
+{
+    for (size_t i = 0; i < sizeof floods / sizeof floods[0]; i++) {
+        fleet_share *share;
+        int64_t began;
+        size_t size;
+        void *bytes;
+        liar l;
+
+        begin_flood(&l, floods[i].answers, floods[i].flood, floods[i].pause_us);
+        share = open_share("&deadline=50&wait=50");
+        began = fleet_now_ms();
+        for (int k = 0; k < 20; k++)
+            cr_expect(fleet_share_fetch(share, FLEET_RECORD, "class", "key", &bytes, &size) == false, "flood %zu", i);
+        cr_expect(fleet_now_ms() - began < 20000, "flood %zu took %d ms", i, (int)(fleet_now_ms() - began));
+        fleet_share_free(share);
+        end_lies(&l);
+        cr_expect(atomic_load(&l.connections) <= 3, "flood %zu: asked %d times", i, atomic_load(&l.connections));
+        cr_expect(atomic_load(&l.sent) < 3 * MOST_TAKEN, "flood %zu: %zu bytes", i, atomic_load(&l.sent));
+    }
+}
+
+/* Numbers where Redis has text, and lists that have no end. */
+Test(share, takes_no_harm_from_answers_of_other_types)
+{
+    int64_t ignored;
+    fleet *connection;
+    const char *why;
+    char url[128], *json;
+    tj_error err;
+    liar l;
+
+    snprintf(url, sizeof url, "redis+unix://%s", socket_path);
+    begin_lies(&l, "+PONG\r\n|$-1\r\n|*2\r\n:1\r\n:2\r\n|*2\r\n:1\r\n:2\r\n");
+    cr_assert(fleet_open(url, false, &connection, &err) == TJ_OK, "%s", err.message);
+    cr_expect(fleet_status(connection, &json, &err) == TJ_OK && strstr(json, "\"classes\":[]"), "%s", err.message);
+    free(json);
+    fleet_close(connection);
+    end_lies(&l);
+    begin_lies(&l, "+PONG\r\n|$-1\r\n|*2\r\n$1\r\n7\r\n*2\r\n:1\r\n:2\r\n|*2\r\n$1\r\n0\r\n:5\r\n");
+    cr_assert(fleet_open(url, false, &connection, &err) == TJ_OK, "%s", err.message);
+    cr_expect(fleet_each_record(connection, "class", NULL, NULL, &ignored, &why, &err) == TJ_OK && ignored == 1, "%s",
+              err.message);
+    fleet_close(connection);
+    end_lies(&l);
 }
 
 Test(share, says_what_a_server_is_not)
@@ -259,6 +380,39 @@ Test(share, waits_for_a_process_that_compiles_for_all)
     free(second.bytes);
     fleet_share_free(first.share);
     fleet_share_free(second.share);
+    end_redis();
+}
+
+static tj_status prefer_present(void *payload, const char *present, const char *found, char **better, tj_error *err)
+{
+    (void)payload, (void)present, (void)found, (void)err;
+    *better = NULL;
+    return TJ_OK;
+}
+
+/* What no answer may hold is no record: it gives way to one, and is in nobody's way. */
+Test(share, replaces_what_is_too_large_to_be_a_record)
+{
+    static const char *const records[] = {"first", "second"};
+    char parameters[128], url[256];
+    fleet_kept kept;
+    fleet *connection;
+    bool was_queued;
+    tj_error err;
+
+    need_redis();
+    snprintf(parameters, sizeof parameters, "sign=%s", key_path);
+    snprintf(url, sizeof url, "redis+unix://%s?%s", socket_path, parameters);
+    cr_assert(
+        command("head -c 20000000 /dev/zero | redis-cli -s %s/socket -x hset 'tilejit:1:{class}:records' id >/dev/null") == 0);
+    cr_assert(fleet_open(url, true, &connection, &err) == TJ_OK, "%s", err.message);
+    for (int i = 0; i < 2; i++) {
+        cr_expect(fleet_keep_record(&connection->wire, &connection->trust, "class", "id", records[i], prefer_present, NULL,
+                                    true, 5000, &kept, &was_queued, &err) == TJ_OK,
+                  "%s", err.message);
+        cr_expect(kept == (i == 0 ? FLEET_IS_NEW : FLEET_PRESENT_STAYS), "record %d", i);
+    }
+    fleet_close(connection);
     end_redis();
 }
 
