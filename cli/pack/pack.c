@@ -10,18 +10,13 @@
 typedef struct pack_options {
     cli_request_options request;
     cli_machine_options machine;
-    const char *output, *shapes, *targets, *records, *config, *family, *c_array;
+    const char *output, *shapes, *records, *config, *family, *c_array;
     int64_t threads;
 } pack_options;
 
 #define AT(field) offsetof(pack_options, field)
 
 static const cli_option own[] = {
-    {"target", CLI_TEXT, AT(targets),
-     "What to compile for, separated by commas: sm_80,sm_90; compute_90 is PTX for newer devices. Default: the device, or "
-     "sm_90 "
-     "without one.",
-     "list"},
     {"shapes", CLI_TEXT, AT(shapes), CLI_SHAPES_SUMMARY, "file.csv"},
     {"records", CLI_TEXT, AT(records),
      "Take the tuning records of these files, separated by commas; default: those of the store.", "files"},
@@ -45,7 +40,7 @@ static tj_status read_targets(const char *list, pack_targets *targets, tj_error 
         const size_t length = strcspn(list, ",");
 
         if (length == 0 || length >= PACK_TARGET_BYTES || targets->count == PACK_MOST_TARGETS)
-            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--target is \"%.60s\": write at most %d targets, such as sm_80,sm_90",
+            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--arch is \"%.60s\": write at most %d targets, such as sm_80,sm_90",
                            list, PACK_MOST_TARGETS);
         (void)snprintf(targets->item[targets->count++], PACK_TARGET_BYTES, "%.*s", (int)length, list);
         list += length + (list[length] != '\0');
@@ -65,9 +60,6 @@ static tj_status check_words(const cli_call *call, pack_targets *targets, tj_con
     if (call->operand_count == 0 && !options->shapes)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "pack what? write a shape such as 512x300x700, or --shapes with a file of them");
-    if (options->machine.arch)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "a pack may be for several: write --target %.40s in place of --arch",
-                       options->machine.arch);
     if (options->config && options->family)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--config and --family both say how to compute: give one");
     if (text && tj_config_parse(text, config, err) != TJ_OK)
@@ -77,7 +69,7 @@ static tj_status check_words(const cli_call *call, pack_targets *targets, tj_con
                        options->c_array);
     if (cli_check_stdout(call, "-o", options->output, err) != TJ_OK)
         return err->status;
-    return read_targets(options->targets, targets, err);
+    return read_targets(options->machine.arch, targets, err);
 }
 
 static int count_item(const tj_pack_entry *entry, void *payload)
@@ -172,8 +164,8 @@ const cli_command cli_pack = {
             "for operands that it cannot take. Needs NVRTC and no GPU. The same input gives the same bytes.\n\n"
             "A program finds the file by TILEJIT_PACKS, or by the option packs of its context: what is inside is taken before "
             "the store is looked at, and NVRTC is not even opened for it.",
-    .example = "tilejit pack 512x300x700 --target sm_80,sm_90 -o app.tjpack\n"
-               "tilejit pack --shapes shapes.csv --dtype bf16 --target sm_90 --records records.json -o app.tjpack\n"
+    .example = "tilejit pack 512x300x700 --arch sm_80,sm_90 -o app.tjpack\n"
+               "tilejit pack --shapes shapes.csv --dtype bf16 --arch sm_90 --records records.json -o app.tjpack\n"
                "tilejit pack 64x64x64 --c-array app_pack -o app_pack.c",
     .takes = {{&(const cli_group){"pack", own}},
               {&cli_output_group, AT(output)},

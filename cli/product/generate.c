@@ -8,6 +8,7 @@
 
 typedef struct generate_options {
     cli_request_options request;
+    cli_machine_options machine;
     const char *output;
 } generate_options;
 
@@ -27,15 +28,14 @@ static void set_launch(json_t *answer, const tj_launch_form *form)
     cli_set_int(object, "arguments", launch->arg_count);
 }
 
-/* A choice is one for a device: the one here, or, without a driver, an H200. */
-static tj_status choose(cli_call *call, cli_request *request, tj_error *err)
+/* A choice is one for a device: that of --arch, the one here, or, without a driver, an H200. */
+static tj_status choose(cli_call *call, const cli_machine_options *machine, cli_request *request, tj_error *err)
 {
-    const cli_machine_options any = {NULL};
     char target[16];
 
-    if (cli_open(call, &any, false, err) != TJ_OK || cli_target(call, &any, target, err) != TJ_OK)
+    if (cli_open(call, machine, false, err) != TJ_OK || cli_target(call, machine, target, err) != TJ_OK)
         return err->status;
-    return cli_adapt(call, &any, target, request, err);
+    return cli_adapt(call, machine, target, request, err);
 }
 
 static cli_exit generate(cli_call *call, tj_error *err)
@@ -49,7 +49,8 @@ static cli_exit generate(cli_call *call, tj_error *err)
     if (cli_check_stdout(call, "-o", options->output, err) != TJ_OK ||
         cli_read_request(&options->request, call->operand[0], &request, err) != TJ_OK)
         return CLI_WORDS;
-    if (cli_open_output(call, options->output, err) != TJ_OK || (!request.has_config && choose(call, &request, err) != TJ_OK) ||
+    if (cli_open_output(call, options->output, err) != TJ_OK ||
+        (!request.has_config && choose(call, &options->machine, &request, err) != TJ_OK) ||
         tj_generate(&request.problem, &request.config, &source, err) != TJ_OK)
         return CLI_FAILED;
     text = tj_source_text(source);
@@ -72,12 +73,14 @@ const cli_command cli_generate = {
     .operands = "<jxkxl>",
     .operand_count = {1, 1},
     .summary = "print the CUDA source of a request",
-    .text =
-        "The text is what the compiler gets: one kernel, with this request's numbers in it. Needs neither compiler nor GPU.",
+    .text = "The text is what the compiler gets: one kernel, with this request's numbers in it. Without a config it is the one "
+            "that the library chooses for the device, or for that of --arch. Needs neither compiler nor GPU.",
     .example = "tilejit generate 512x300x700\n"
+               "tilejit generate 512x300x700 --arch sm_80\n"
                "tilejit generate 512x300x700 --any k --tile-width 8 -o kernel.cu",
     .takes = {{&cli_output_group, offsetof(generate_options, output)},
-              {cli_request_groups, offsetof(generate_options, request), CLI_CONFIG}},
+              {cli_request_groups, offsetof(generate_options, request), CLI_CONFIG},
+              {&cli_machine_group, offsetof(generate_options, machine)}},
     .option_bytes = sizeof(generate_options),
     .run = generate,
 };

@@ -19,7 +19,10 @@ static const char DEFAULT_TARGET[] = "sm_90";
 
 static const cli_option own[] = {
     {"arch", CLI_TEXT, AT(arch),
-     "Compile for sm_90, sm_80 ...; compute_90 gives PTX alone. Default: the device, or sm_90 without one.", "target"},
+     "Choose and compile for sm_90, sm_80 ...; compute_90 gives PTX alone, for newer devices; pack takes several, separated by "
+     "commas. Default: the device, or sm_90 without one.",
+     "target"},
+    {"target", CLI_TEXT, AT(arch), "The same as --arch.", "target"},
     {"device", CLI_TEXT, AT(device),
      "auto (default): a GPU if there is one, else the emulator; a CUDA device, counted from 0; emulator, or emulator:sm_80: "
      "compute on the CPU.",

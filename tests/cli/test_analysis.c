@@ -328,6 +328,31 @@ Test(analysis, a_request_without_a_config_shows_what_the_library_chooses)
     cr_expect(has(out, "tiled_f32_512x300x700") && !has(errors, "chosen by"), "%s", errors);
 }
 
+/* The choice for a device that is not here, whichever command and whichever name of the option asks for it. */
+Test(analysis, arch_means_the_same_to_every_command)
+{
+    static const char *const commands[] = {"generate", "compile", "explain", "report"};
+    char *config;
+
+    NEEDS_COMPILER();
+    cr_assert(eq(int, shell("$T generate 512x4096x4096 --dtype bf16 --arch sm_80 --json"), 0), "%s", errors);
+    config = strstr(out, "\"mma:");
+    cr_assert(config != NULL, "%s", out);
+    config = strndup(config + 1, strcspn(config + 1, "\""));
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
+        for (int is_target = 0; is_target < 2; is_target++) {
+            cr_assert(eq(int,
+                         shell("$T %s 512x4096x4096 --dtype bf16 --%s sm_80 --json%s", commands[i],
+                               is_target ? "target" : "arch", i == 3 ? " -o page.html && cat page.html" : ""),
+                         0),
+                      "%s: %s", commands[i], errors);
+            cr_expect(has(out, config), "%s: %s is not in\n%s", commands[i], config, out);
+        }
+    cr_assert(eq(int, shell("$T generate 512x4096x4096 --dtype bf16 --device emulator:sm_90 --json"), 0), "%s", errors);
+    cr_expect(has(out, "\"wgmma:"), "%s", out);
+    free(config);
+}
+
 Test(analysis, report_writes_to_stdout_and_whole_files)
 {
     cr_assert(eq(int, shell("$T report 64x64x64 > page.html"), 0), "%s", errors);

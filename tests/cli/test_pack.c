@@ -53,7 +53,7 @@ Test(pack_command, makes_what_runs_where_nvrtc_is_hidden)
     NEEDS_COMPILER();
     cr_assert(eq(int,
                  shell("printf 'count,j,k,l,batch,dtype,layout-n,any,beta\\n5,24,16,32,,f16,col,,\\n1,20,10,30,2,,,,1\\n' "
-                       ">shapes.csv; $T pack 16x16x16 --shapes shapes.csv --target sm_80,sm_90 -o app.tjpack --json"),
+                       ">shapes.csv; $T pack 16x16x16 --shapes shapes.csv --arch sm_80,sm_90 -o app.tjpack --json"),
                  0),
               "%s", errors);
     root = answer();
@@ -92,8 +92,8 @@ Test(pack_command, the_doctor_looks_at_the_textbook)
     NEEDS_COMPILER();
     (void)shell(
         "mkdir lib && cp $(dirname $T)/libtilejit.so* lib && LD_LIBRARY_PATH=lib $T doctor --device emulator:sm_90 $HIDDEN");
-    cr_expect(strstr(out, "no textbook.tjpack lies beside the library") && strstr(out, "TILEJIT_TEXTBOOK=ON"), "%s", out);
-    cr_assert(eq(int, shell("$T pack 8x8x8 --family tiled --target sm_80,sm_100 -o lib/textbook.tjpack"), 0), "%s", errors);
+    cr_expect(strstr(out, "no textbook.tjpack lies beside the library") && strstr(out, "TILEJIT_BUILD_TEXTBOOK=ON"), "%s", out);
+    cr_assert(eq(int, shell("$T pack 8x8x8 --family tiled --arch sm_80,sm_100 -o lib/textbook.tjpack"), 0), "%s", errors);
     (void)shell("LD_LIBRARY_PATH=lib $T doctor --device emulator:sm_90 $HIDDEN");
     cr_expect(strstr(out, "lib/textbook.tjpack: 2 kernels for sm_80 sm_100, which need no NVRTC\n") != NULL, "%s", out);
     (void)shell("printf x >lib/textbook.tjpack; LD_LIBRARY_PATH=lib $T doctor --device emulator:sm_90 $HIDDEN");
@@ -104,8 +104,8 @@ Test(pack_command, gives_the_same_bytes_for_the_same_input)
 {
     NEEDS_COMPILER();
     cr_assert(eq(int,
-                 shell("$T pack 16x16x16 20x10x30 --target sm_80 -o a.tjpack && cp -r store other && "
-                       "$T pack 20x10x30 16x16x16 --target sm_80 --no-cache -o b.tjpack && cmp a.tjpack b.tjpack"),
+                 shell("$T pack 16x16x16 20x10x30 --arch sm_80 -o a.tjpack && cp -r store other && "
+                       "$T pack 20x10x30 16x16x16 --arch sm_80 --no-cache -o b.tjpack && cmp a.tjpack b.tjpack"),
                  0),
               "%s%s", out, errors);
     cr_expect(eq(int, shell("$T pack diff a.tjpack b.tjpack"), 0), "%s", errors);
@@ -119,7 +119,7 @@ Test(pack_command, lists_verifies_and_unpacks)
     json_t *root;
 
     NEEDS_COMPILER();
-    cr_assert(eq(int, shell("$T pack 16x16x16 --target sm_90 -o app.tjpack"), 0), "%s", errors);
+    cr_assert(eq(int, shell("$T pack 16x16x16 --arch sm_90 -o app.tjpack"), 0), "%s", errors);
     cr_expect(eq(int, shell("$T pack list app.tjpack"), 0), "%s", errors);
     cr_expect(strstr(out, "image ") && strstr(out, "choice ") && strstr(out, "sm_90"), "%s", out);
     cr_expect(eq(int, shell("$T pack list app.tjpack --json"), 0), "%s", errors);
@@ -145,8 +145,8 @@ Test(pack_command, travels_inside_a_program)
 {
     NEEDS_COMPILER();
     cr_assert(eq(int,
-                 shell("$T pack 16x16x16 --target sm_90 -o app.tjpack && "
-                       "$T pack 16x16x16 --target sm_90 --c-array app_pack -o app_pack.c"),
+                 shell("$T pack 16x16x16 --arch sm_90 -o app.tjpack && "
+                       "$T pack 16x16x16 --arch sm_90 --c-array app_pack -o app_pack.c"),
                  0),
               "%s", errors);
     cr_assert(eq(int,
@@ -169,7 +169,7 @@ Test(pack_command, takes_records_of_files)
                  0),
               "%s", errors);
     cr_assert(
-        eq(int, shell("$T pack 16x16x16 --target sm_80,compute_90 --records records.json --no-cache -o app.tjpack --json"), 0),
+        eq(int, shell("$T pack 16x16x16 --arch sm_80,compute_90 --records records.json --no-cache -o app.tjpack --json"), 0),
         "%s", errors);
     root = answer();
     cr_expect(eq(int, (int)number(root, "records"), 1), "%s", out);
@@ -192,7 +192,7 @@ Test(pack_command, packs_what_a_program_was_seen_to_use)
                  "$T run 20x10x30 --device emulator:sm_90 --batch 3 --any j --beta 1"),
            0),
         "%s%s", out, errors);
-    cr_assert(eq(int, shell("$T pack --shapes shapes.csv --target sm_90 -o app.tjpack && cat shapes.csv"), 0), "%s", errors);
+    cr_assert(eq(int, shell("$T pack --shapes shapes.csv --arch sm_90 -o app.tjpack && cat shapes.csv"), 0), "%s", errors);
     cr_expect(strstr(out, "\n2,16,16,16,,f16,") != NULL, "%s", out);
     cr_expect(
         eq(int,
@@ -237,10 +237,10 @@ Test(pack_command, takes_one_config_for_all_shapes)
 {
     NEEDS_COMPILER();
     cr_assert(
-        eq(int, shell("$T pack 16x16x16 --any all --family tiled --target sm_90 -o app.tjpack && $T pack list app.tjpack"), 0),
+        eq(int, shell("$T pack 16x16x16 --any all --family tiled --arch sm_90 -o app.tjpack && $T pack list app.tjpack"), 0),
         "%s", errors);
     cr_expect(strstr(out, "tiled_f32_jxkxl") && strstr(out, "image ") && !strstr(out, "choice "), "%s", out);
-    cr_expect(eq(int, shell("$T pack 16x16x16 --family tiled --config naive --target sm_90 -o app.tjpack"), 2));
+    cr_expect(eq(int, shell("$T pack 16x16x16 --family tiled --config naive --arch sm_90 -o app.tjpack"), 2));
     cr_expect(strstr(errors, "--config and --family both say how to compute") != NULL, "%s", errors);
 }
 
@@ -252,10 +252,9 @@ Test(pack_command, refuses_words_that_are_wrong)
     } rows[] = {
         {"pack 16x16x16", "add -o app.tjpack", 2},
         {"pack -o a", "pack what?", 2},
-        {"pack 16x16x16 --target , -o a", "--target is", 2},
-        {"pack 16x16x16 --arch sm_90 -o a", "--target sm_90", 2},
+        {"pack 16x16x16 --arch , -o a", "--arch is", 2},
         {"pack 16x16x16 --c-array 4x -o a", "a name that C takes", 2},
-        {"pack 16x16x16 --target sm_1 -o a", "sm_1", 1},
+        {"pack 16x16x16 --arch sm_1 -o a", "sm_1", 1},
         {"pack --shapes bad.csv -o a", "no column is named \"dtpe\"", 1},
         {"pack --shapes short.csv -o a", "short.csv, line 2: there are 3 fields, and 4 columns", 1},
         {"pack --shapes type.csv -o a", "type.csv, line 2", 1},
