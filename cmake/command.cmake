@@ -43,7 +43,7 @@ elseif(CMAKE_CROSSCOMPILING AND NOT CMAKE_CROSSCOMPILING_EMULATOR)
     add_custom_command(
         OUTPUT ${printer}
         COMMAND ${CMAKE_COMMAND} -E env ${forget} ${CMAKE_COMMAND} -G ${CMAKE_GENERATOR} -S ${PROJECT_SOURCE_DIR} -B ${host}
-                -DBUILD_SHARED_LIBS=OFF -DTILEJIT_EMULATOR=OFF -DTILEJIT_INSTALL=OFF -DTILEJIT_TESTS=OFF -DTILEJIT_GPU_TESTS=OFF
+                -DBUILD_SHARED_LIBS=OFF -DTILEJIT_BUILD_EMULATOR=OFF -DTILEJIT_INSTALL=OFF -DTILEJIT_BUILD_TESTS=OFF -DTILEJIT_BUILD_GPU_TESTS=OFF
         COMMAND ${CMAKE_COMMAND} --build ${host} --target tilejit_cli
         DEPENDS tilejit_cli
         COMMENT "Building a tilejit for this machine, which prints the man page"
@@ -66,12 +66,12 @@ add_custom_command(
 add_custom_target(tilejit_texts ALL DEPENDS ${man_page})
 
 # What a first call launches that must not wait (docs/first-call.md), as far as the NVRTC of this machine knows its targets.
-if(TILEJIT_TEXTBOOK)
+if(TILEJIT_BUILD_TEXTBOOK)
     set(textbook ${PROJECT_BINARY_DIR}/textbook.tjpack)
     add_custom_command(
         OUTPUT ${textbook}.stamp
         COMMAND ${CMAKE_COMMAND} -D COMMAND=$<IF:$<STREQUAL:${printer},tilejit_cli>,$<TARGET_FILE:tilejit_cli>,${printer}> -D OUTPUT=${textbook}
-                -D NEEDED=${TILEJIT_TEXTBOOK} -D NVRTC=${TILEJIT_TEXTBOOK_NVRTC} -P ${PROJECT_SOURCE_DIR}/cmake/textbook.cmake
+                -D NEEDED=${TILEJIT_BUILD_TEXTBOOK} -D NVRTC=${TILEJIT_TEXTBOOK_NVRTC} -P ${PROJECT_SOURCE_DIR}/cmake/textbook.cmake
         COMMAND ${CMAKE_COMMAND} -E touch ${textbook}.stamp
         DEPENDS ${printer_needs} ${PROJECT_SOURCE_DIR}/cmake/textbook.cmake ${PROJECT_SOURCE_DIR}/cmake/textbook.csv
         COMMENT "Compiling the textbook's kernels for all shapes"

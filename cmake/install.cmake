@@ -32,12 +32,12 @@ if(TILEJIT_BUNDLE_JANSSON)
     set_target_properties(${libraries} PROPERTIES INSTALL_RPATH "$ORIGIN" INSTALL_RPATH_USE_LINK_PATH OFF)
 endif()
 
-if(TILEJIT_EMULATOR)
+if(TILEJIT_BUILD_EMULATOR)
     set_target_properties(tilejit_emulator PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH_USE_LINK_PATH ON)
     install(TARGETS tilejit_emulator LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/tilejit)
 endif()
 
-if(TILEJIT_COMMAND)
+if(TILEJIT_BUILD_COMMAND)
     # CMake would end the RUNPATH of the build tree in a colon, to have room for the installed one, and to the loader the empty element
     # behind it is the current folder. So the command is linked twice: for either place.
     add_executable(tilejit_installed $<TARGET_OBJECTS:tilejit_cli> ${cli_objects})
@@ -49,7 +49,7 @@ if(TILEJIT_COMMAND)
         set_target_properties(tilejit_installed PROPERTIES INSTALL_RPATH_USE_LINK_PATH OFF)
     endif()
     install(TARGETS tilejit_installed)
-    if(TILEJIT_TEXTBOOK)
+    if(TILEJIT_BUILD_TEXTBOOK)
         install(FILES ${textbook} DESTINATION ${CMAKE_INSTALL_LIBDIR}/tilejit OPTIONAL)
     endif()
     install(FILES ${man_page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)

@@ -23,6 +23,6 @@ if(NEEDED STREQUAL "AUTO")
     file(REMOVE ${OUTPUT})
     message("no textbook.tjpack: ${why}")
 else()
-    message(FATAL_ERROR "TILEJIT_TEXTBOOK is ON, and its kernels cannot be compiled. Make NVRTC known (pip install "
-                        "nvidia-cuda-nvrtc, or TILEJIT_NVRTC), or build with TILEJIT_TEXTBOOK=OFF: ${why}")
+    message(FATAL_ERROR "TILEJIT_BUILD_TEXTBOOK is ON, and its kernels cannot be compiled. Make NVRTC known (pip install "
+                        "nvidia-cuda-nvrtc, or TILEJIT_NVRTC), or build with TILEJIT_BUILD_TEXTBOOK=OFF: ${why}")
 endif()

@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 . scripts/common.sh
 
 need_build_tools
-cmake --preset release -DTILEJIT_GPU_TESTS=ON >/dev/null
+cmake --preset release -DTILEJIT_BUILD_GPU_TESTS=ON >/dev/null
 cmake --build --preset release
 bundle=build/gpu-bundle
 rm -rf "$bundle"

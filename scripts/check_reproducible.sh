@@ -12,7 +12,7 @@ for place in here somewhere/further/away; do
     copy_sources "$work/$place/source"
     build=$work/$place/source/build/release
     [ $place = here ] || build=$work/$place/b # within the sources, and beside them
-    cmake -G Ninja -S "$work/$place/source" -B "$build" -DCMAKE_BUILD_TYPE="${1:-Release}" -DTILEJIT_TESTS=OFF -DTILEJIT_GPU_TESTS=ON "${@:2}" >/dev/null
+    cmake -G Ninja -S "$work/$place/source" -B "$build" -DCMAKE_BUILD_TYPE="${1:-Release}" -DTILEJIT_BUILD_TESTS=OFF -DTILEJIT_BUILD_GPU_TESTS=ON "${@:2}" >/dev/null
     installed=(tilejit tilejit_static tilejit_installed tilejit_emulator tilejit_texts)
     ! grep -q '^build tilejit_fleet:' "$build/build.ninja" || installed+=(tilejit_fleet)
     CCACHE_DISABLE=1 cmake --build "$build" --target "${installed[@]}" >/dev/null

@@ -42,9 +42,11 @@ tj_status tj_emulator_find(char path[PATH_MAX], tj_error *err)
             access(path, R_OK) == 0)
             return TJ_OK;
     }
-    return tj_fail(err, TJ_ERR_NO_DRIVER,
-                   "no libcuda_emulator.so in %.*s or its tilejit folder: set TILEJIT_EMULATOR to its path",
-                   (int)(slash - here.dli_fname), here.dli_fname);
+    return tj_fail(
+        err, TJ_ERR_NO_DRIVER,
+        "no libcuda_emulator.so in %.*s or its tilejit folder: build TileJIT with -DTILEJIT_BUILD_EMULATOR=ON, or set "
+        "TILEJIT_EMULATOR to the path of one",
+        (int)(slash - here.dli_fname), here.dli_fname);
 }
 
 static bool find_symbol(void *library, const char *symbol, void *function)

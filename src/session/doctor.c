@@ -284,7 +284,7 @@ static void look_at_textbook(const doctor *who)
         textbook = opened;
     if (!textbook)
         found(who, "textbook", TJ_FINDING_NOTE,
-              "take a TileJIT that was built with TILEJIT_TEXTBOOK=ON, as the Python wheel is",
+              "take a TileJIT that was built with TILEJIT_BUILD_TEXTBOOK=ON, as the Python wheel is",
               "no textbook.tjpack lies beside the library: a quick first call (first_call) compiles its kernel, if NVRTC is "
               "there");
     else if ((trouble = tj_packs_trouble(textbook, 0, &pack)))

@@ -33,7 +33,7 @@ END
 # build NAME OPTION ...
 build() {
     { cmake -G Ninja -S "$source" -B "$work/$1" -DCMAKE_TOOLCHAIN_FILE="$work/toolchain.cmake" -DCMAKE_BUILD_TYPE=Release \
-        -DTILEJIT_TESTS=OFF -DTILEJIT_GPU_TESTS=OFF -DTILEJIT_BUNDLE_JANSSON=ON "${@:2}" && cmake --build "$work/$1" &&
+        -DTILEJIT_BUILD_TESTS=OFF -DTILEJIT_BUILD_GPU_TESTS=OFF -DTILEJIT_BUNDLE_JANSSON=ON "${@:2}" && cmake --build "$work/$1" &&
         cmake --install "$work/$1" --prefix "$work/$1.prefix"; } >"$work/log" 2>&1 || fail "$1 is not built: $(tail -n 30 "$work/log")"
 }
 

@@ -13,7 +13,7 @@ export SOURCE_DATE_EPOCH=1700000000
 
 for place in here somewhere/further/away; do
     copy_sources "$work/$place/source"
-    { cmake -G Ninja -S "$work/$place/source" -B "$work/$place/build" -DCMAKE_BUILD_TYPE=Release -DTILEJIT_TESTS=OFF -DTILEJIT_GPU_TESTS=OFF \
+    { cmake -G Ninja -S "$work/$place/source" -B "$work/$place/build" -DCMAKE_BUILD_TYPE=Release -DTILEJIT_BUILD_TESTS=OFF -DTILEJIT_BUILD_GPU_TESTS=OFF \
         -DCMAKE_INSTALL_PREFIX=/usr && cmake --build "$work/$place/build" && cd "$work/$place/build" && cpack; } >"$work/log" 2>&1 ||
         fail "no packages: $(tail -n 30 "$work/log")"
     cd "$source"

@@ -34,7 +34,7 @@ expect() {
 expect plain "tilejit tilejit_static " -DHOW=add_subdirectory
 expect static "tilejit_static " -DHOW=add_subdirectory -DBUILD_SHARED_LIBS=OFF
 expect exported "tilejit tilejit_cli tilejit_emulator tilejit_installed tilejit_texts " -DHOW=FetchContent -DBUILD_SHARED_LIBS=ON \
-    -DTILEJIT_INSTALL=ON -DTILEJIT_COMMAND=ON -DTILEJIT_EMULATOR=ON
+    -DTILEJIT_INSTALL=ON -DTILEJIT_BUILD_COMMAND=ON -DTILEJIT_BUILD_EMULATOR=ON
 # The projects of docs/embedding.md, as a reader would copy them.
 awk -v folder="$work" '/^```cmake/ { number++; inside = 1; next } /^```/ { inside = 0 } inside { print > (folder "/block" number) }' "$source/docs/embedding.md"
 for number in 2 3; do
@@ -45,7 +45,14 @@ for number in 2 3; do
     cmake -G Ninja -S "$work/page$number" -B "$work/page$number.build" -DFETCHCONTENT_SOURCE_DIR_TILEJIT="$source" >"$work/log" 2>&1 ||
         fail "the project number $number of docs/embedding.md is not configured: $(cat "$work/log")"
 done
-configure tests -DHOW=add_subdirectory -DTILEJIT_TESTS=ON && fail "tests of TileJIT within another project"
+# The second of them again, as it is used: from an archive, without a word of CMake about whose times its files get.
+mkdir "$work/tiny"
+printf 'add_library(tilejit INTERFACE)\nadd_library(tilejit::tilejit ALIAS tilejit)\n' >"$work/tiny/CMakeLists.txt"
+tar -C "$work" -cf "$work/tiny.tar" tiny
+cmake -G Ninja -S "$work/page3" -B "$work/archive.build" -DTILEJIT_URL="$work/tiny.tar" \
+    -DTILEJIT_SHA256="$(sha256sum "$work/tiny.tar" | cut -d ' ' -f 1)" >"$work/log" 2>&1 || fail "the archive is not used: $(cat "$work/log")"
+! grep -q CMP0135 "$work/log" || fail "docs/embedding.md: $(cat "$work/log")"
+configure tests -DHOW=add_subdirectory -DTILEJIT_BUILD_TESTS=ON && fail "tests of TileJIT within another project"
 grep -q "need a build of TileJIT" "$work/log" || fail "nothing says that the tests need a build of TileJIT alone: $(cat "$work/log")"
 [ "${1:-}" = build ] || { echo "subproject: add_subdirectory and FetchContent bring the library alone, under its own names"; exit 0; }
 
