@@ -65,10 +65,6 @@ static cli_exit dispatch(int count, char *const *word, cli_call *call, tj_error 
 {
     int used = 0;
 
-    if (count < 2) {
-        (void)tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "no command");
-        return CLI_WORDS;
-    }
     if (strcmp(word[1], "--help") == 0 || strcmp(word[1], "-h") == 0)
         call->command = &cli_help;
     else if (strcmp(word[1], "--version") == 0)
@@ -98,8 +94,10 @@ static void tell_failure(const cli_command *command, cli_exit code, const tj_err
 {
     (void)fflush(stdout); /* so that on a terminal the failure comes last; finish_output() looks after trouble */
     fprintf(stderr, "tilejit: %s\n", err->message);
-    if (code == CLI_WORDS)
-        fprintf(stderr, "try: tilejit help%s%s\n", command ? " " : "", command ? command->name : "");
+    if (code == CLI_WORDS && command && command != &cli_help)
+        fprintf(stderr, "try: tilejit help %s\n", command->name);
+    else if (code == CLI_WORDS)
+        fputs("try: tilejit help, which lists the commands\n", stderr);
 }
 
 /* Buffered output may fail as late as here: a full disk, a closed stdout. */
@@ -126,6 +124,10 @@ int main(int argc, char **argv)
     bool is_json;
 
     occupy_standard_files();
+    if (argc < 2) {
+        cli_print_overview(stderr, &table);
+        return CLI_WORDS;
+    }
     is_json = asks_for_json(argc, argv);
     cli_listen(is_json);
     call.answer = json_object();

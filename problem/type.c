@@ -139,6 +139,32 @@ uint32_t tj_types_where(bool are_inputs)
     return which;
 }
 
+/* The type that other libraries call so; NULL: none. */
+static const char *name_meant(const char *name)
+{
+    enum { MOST = 4 };
+    static const struct {
+        const char *ours, *others[MOST];
+    } meant[] = {
+        {"f32", {"float32", "float", "fp32", "single"}},
+        {"f64", {"float64", "double", "fp64"}},
+        {"f16", {"float16", "half", "fp16"}},
+        {"bf16", {"bfloat16"}},
+        {"e4m3", {"float8_e4m3fn", "fp8"}},
+        {"e5m2", {"float8_e5m2"}},
+        {"s8", {"int8", "i8"}},
+        {"u8", {"uint8"}},
+        {"s32", {"int32", "i32", "int"}},
+        {"s4", {"int4", "i4"}},
+    };
+
+    for (size_t i = 0; i < sizeof meant / sizeof meant[0]; i++)
+        for (int k = 0; k < MOST && meant[i].others[k]; k++)
+            if (strcmp(name, meant[i].others[k]) == 0)
+                return meant[i].ours;
+    return NULL;
+}
+
 tj_status tj_type_parse(const char *name, tj_type *type, tj_error *err)
 {
     if (TJ_HAS_NULL(err, name, type))
@@ -150,6 +176,9 @@ tj_status tj_type_parse(const char *name, tj_type *type, tj_error *err)
             *type = (tj_type)(i + 1);
             return TJ_OK;
         }
+    if (name_meant(name))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "no element type is named \"%s\": did you mean %s?", name,
+                       name_meant(name));
     return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "no element type is named \"%.40s\": use %s", name,
                    tj_type_list(BIT(COUNT(types) + 1) - BIT(1), false, list));
 }

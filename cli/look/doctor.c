@@ -39,8 +39,8 @@ static cli_exit doctor(cli_call *call, tj_error *err)
         return CLI_FAILED;
     if (to.missing == 0)
         return CLI_DONE;
-    (void)tj_fail(err, TJ_ERR_NOT_FOUND, "%d of the findings %s missing: the remedies are beside them", to.missing,
-                  to.missing == 1 ? "is" : "are");
+    (void)tj_fail(err, TJ_ERR_NOT_FOUND, "%d thing%s missing: each line that says so is followed by its remedy", to.missing,
+                  to.missing == 1 ? " is" : "s are");
     return CLI_FAILED;
 }
 

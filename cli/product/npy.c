@@ -202,21 +202,35 @@ static const char *read_dictionary(cursor *c, header *h)
 
 /* ---- what a header means ------------------------------------------------------------------------------------------ */
 
-/* NumPy's name of a type code, for messages; of a letter, of all codes that begin with it. */
-static const char *type_name(const char *code)
-{
-    static const struct {
-        const char *code, *name;
-    } names[] = {{"i2", "int16"},       {"i8", "int64"},       {"u2", "uint16"},      {"u4", "uint32"},
-                 {"u8", "uint64"},      {"b1", "bool"},        {"c8", "complex64"},   {"c16", "complex128"},
-                 {"c32", "complex256"}, {"f16", "longdouble"}, {"f12", "longdouble"}, {"O", "Python objects"},
-                 {"S", "text"},         {"U", "text"},         {"M", "times"},        {"m", "times"},
-                 {"V", "raw bytes"},    {"[", "structured"}};
+/* Types that are not taken: NumPy's code, or the letter that its codes begin with, its name, and what to do about it. */
+static const struct refused {
+    const char *code, *name, *remedy;
+} refused[] = {{"i2", "int16", "convert it with .astype('float32')"},
+               {"u2", "uint16", "convert it with .astype('float32')"},
+               {"i8", "int64", "convert it with .astype('float64')"},
+               {"u4", "uint32", "convert it with .astype('float64')"},
+               {"u8", "uint64", "convert it with .astype('float64')"},
+               {"b1", "bool", "convert it with .astype('uint8')"},
+               {"f16", "longdouble", "convert it with .astype('float64')"},
+               {"f12", "longdouble", "convert it with .astype('float64')"},
+               {"c8", "complex64", "save .real and .imag as arrays of their own, and add up four real products"},
+               {"c", "complex", "save .real and .imag as arrays of their own, and add up four real products"},
+               {"[", "structured", "save one of its fields"},
+               {"O", "Python objects", "save an array of numbers"},
+               {"S", "text", "save an array of numbers"},
+               {"U", "text", "save an array of numbers"},
+               {"M", "times", "save an array of numbers"},
+               {"m", "times", "save an array of numbers"},
+               {"V", "raw bytes", "save an array of numbers"},
+               {"", "not NumPy's", "save an array of numbers"}};
 
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (strcmp(code, names[i].code) == 0 || (!names[i].code[1] && code[0] == names[i].code[0]))
-            return names[i].name;
-    return "not a type of ours";
+static const struct refused *find_refused(const char *code)
+{
+    const struct refused *one = refused;
+
+    while (strcmp(code, one->code) != 0 && (strlen(one->code) > 1 || strncmp(code, one->code, strlen(one->code)) != 0))
+        one++;
+    return one;
 }
 
 static tj_status read_type(const char *name, const header *h, tj_npy *array, bool *is_swapped, tj_error *err)
@@ -232,8 +246,10 @@ static tj_status read_type(const char *name, const header *h, tj_npy *array, boo
             array->dtype = type;
             return TJ_OK;
         }
-    return tj_fail(err, TJ_ERR_UNSUPPORTED, "%s: element type '%s' (%s) is not supported: convert with M.astype('float32')",
-                   name, h->type, type_name(code));
+    return tj_fail(err, TJ_ERR_UNSUPPORTED,
+                   "%s: elements of type '%s' (%s) are not taken: %s; float32, float64, float16, bfloat16, float8_e4m3fn, "
+                   "float8_e5m2, int8, uint8 and int32 are",
+                   name, h->type, find_refused(code)->name, find_refused(code)->remedy);
 }
 
 /* Everything but the elements. */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * command: finding commands and options, and the nearest one where there is none of that name.
+ * command: finding commands and options, and the nearest command where there is none of that name.
  */
 #include <string.h>
 
+#include "nearest.h"
 #include "words.h"
 
 static const cli_name levels[] = {
@@ -73,51 +74,7 @@ tj_status cli_no_command(const cli_table *table, const char *first, const char *
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "\"%.127s\" comes before any command: write tilejit <command> [options]",
                        first);
     (void)snprintf(both, sizeof both, "%s%s%s", first, is_cache ? " " : "", is_cache ? second : "");
-    near = cli_nearest(both, name_at, table);
+    near = tj_nearest(both, name_at, table);
     return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "there is no command \"%s\"%s%s%s", both, near ? ": did you mean " : "",
                    near ? near : "", near ? "?" : "");
-}
-
-/* ---- nearest word ------------------------------------------------------------------------------------------------- */
-
-enum { LONGEST_WORD = 40 };
-
-/* Edits (insert, remove, replace, swap of neighbours is two) that turn one word into the other. */
-static size_t distance(const char *left, const char *right)
-{
-    size_t row[LONGEST_WORD + 1], width = strlen(right);
-
-    if (width > LONGEST_WORD || strlen(left) > LONGEST_WORD)
-        return LONGEST_WORD;
-    for (size_t i = 0; i <= width; i++)
-        row[i] = i;
-    for (; *left; left++) {
-        size_t diagonal = row[0];
-
-        row[0]++;
-        for (size_t i = 1; i <= width; i++) {
-            size_t above = row[i], best = diagonal + (*left != right[i - 1]);
-
-            best = row[i - 1] + 1 < best ? row[i - 1] + 1 : best;
-            row[i] = above + 1 < best ? above + 1 : best;
-            diagonal = above;
-        }
-    }
-    return row[width];
-}
-
-const char *cli_nearest(const char *word, const char *(*next)(size_t index, const void *payload), const void *payload)
-{
-    size_t least = strlen(word) / 3 + 2;
-    const char *near = NULL, *offered;
-
-    for (size_t i = 0; (offered = next(i, payload)); i++) {
-        size_t edits = distance(word, offered);
-
-        if (edits < least) {
-            least = edits;
-            near = offered;
-        }
-    }
-    return near;
 }

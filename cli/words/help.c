@@ -30,6 +30,7 @@ static const item variables[] = {
      "before NVRTC is opened."},
     {"TILEJIT_CAPTURE",
      "A list of shapes to which the problems of each context are added, with their counts, every ten seconds and in the end."},
+    {"TILEJIT_REMOTE", "Address of a server with which kernels and records are shared. The option --remote wins."},
     {"TILEJIT_NVRTC", "Path of libnvrtc. The option --nvrtc wins."},
     {"TILEJIT_DRIVER",
      "Path of libcuda; or emulator, emulator:sm_80: compute on the CPU. The options --driver and --device emulator win."},
@@ -114,7 +115,7 @@ static void print_option(FILE *out, const cli_option *option)
     print_wrapped(out, summary_of(option, summary), OPTION_COLUMN);
 }
 
-static void print_overview(FILE *out, const cli_table *table)
+void cli_print_overview(FILE *out, const cli_table *table)
 {
     fputs("tilejit computes P = M . N on a GPU with a kernel that it writes for exactly that product.\n\n"
           "usage: tilejit <command> [options] [operands]\n\n",
@@ -339,7 +340,7 @@ static cli_exit help(cli_call *call, tj_error *err)
     else if (command)
         cli_print_help(stdout, command);
     else
-        print_overview(stdout, call->table);
+        cli_print_overview(stdout, call->table);
     return CLI_DONE;
 }
 

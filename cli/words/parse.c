@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nearest.h"
 #include "words.h"
 
 static const char *option_name_at(size_t index, const void *payload)
@@ -40,7 +41,7 @@ static tj_status unknown_option(const cli_command *command, const char *word, tj
     const char *near;
 
     (void)snprintf(plain, sizeof plain, "%.*s", (int)strcspn(name, "="), name);
-    near = cli_nearest(plain, option_name_at, command);
+    near = tj_nearest(plain, option_name_at, command);
     if (near)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s has no option %s: did you mean --%s?", command->name, word, near);
     return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s has no option %s", command->name, word);

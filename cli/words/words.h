@@ -127,9 +127,6 @@ const cli_command *cli_find_command(const cli_table *table, const char *first, c
 /** Say so. */
 tj_status cli_no_command(const cli_table *table, const char *first, const char *second, tj_error *err);
 
-/** The nearest of the offered words, or NULL if none is near. next(i, payload) answers word i, NULL past the end. */
-const char *cli_nearest(const char *word, const char *(*next)(size_t index, const void *payload), const void *payload);
-
 /**
  * Read the words after the name of call->command into call. The last of a repeated option wins. call->options belongs to the
  * caller: free(), after a failure too.
@@ -140,6 +137,9 @@ tj_status cli_parse(int count, char *const *word, cli_call *call, tj_error *err)
 tj_status cli_apply_option(const cli_option *option, const char *value, void *field, tj_error *err);
 
 void cli_print_help(FILE *out, const cli_command *command);
+
+/** Usage, and every command with its summary. */
+void cli_print_overview(FILE *out, const cli_table *table);
 
 /* ---- answers ---------------------------------------------------------------------------------------------------- */
 

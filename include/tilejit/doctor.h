@@ -15,7 +15,7 @@ typedef enum tj_finding_state { TJ_FINDING_OK = 0, TJ_FINDING_NOTE = 1, TJ_FINDI
 
 /** One finding. Its text is valid during the visit only. */
 typedef struct tj_finding {
-    const char *topic; /**< "nvrtc", "spills", "builtins", "driver", "device", "match", "probe", "store" ... */
+    const char *topic; /**< "nvrtc", "spills", "builtins", "driver", "device", "match", "probe", "store", "variable" ... */
     tj_finding_state state;
     const char *text;   /**< what was found, where, which version; or each place that was tried */
     const char *remedy; /**< how to put it right; "" if nothing is wrong */
@@ -24,7 +24,8 @@ typedef struct tj_finding {
 typedef void (*tj_finding_visit)(const tj_finding *finding, void *payload);
 
 /**
- * Examine NVRTC and its builtins, the driver, every device, whether they fit together, and the store. Creates nothing.
+ * Examine NVRTC and its builtins, the driver, every device, whether they fit together, packs, the store, the server that is shared with,
+ * and variables TILEJIT_* that nothing reads. Creates nothing.
  * NULL: context and visit must not be NULL. Threads: any. Errors: TJ_ERR_FORKED only: other trouble is a finding.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_doctor(tj_context *context, tj_finding_visit visit, void *payload, tj_error *err);

@@ -10,9 +10,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "context.h"
 #include "error.h"
+#include "nearest.h"
 #include "nvrtc.h"
 #include "nvrtc_builds.h"
 #include "packed.h"
@@ -314,6 +316,40 @@ static void look_at_remote(const doctor *who)
           generation ? generation : "");
 }
 
+/* docs/environment.md says what they mean. */
+static const char *variable_at(size_t index, const void *unused)
+{
+    static const char *const names[] = {"CACHE_DIR", "PACKS",  "CAPTURE", "REMOTE",    "NVRTC", "DRIVER",
+                                        "EMULATOR",  "DEVICE", "LOG",     "LINE_INFO", "DUMP",  NULL};
+
+    (void)unused;
+    return names[index];
+}
+
+/* A variable that nothing reads is one that was spelled wrong. */
+static void look_at_environment(const doctor *who)
+{
+    static const char prefix[] = "TILEJIT_", letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
+
+    for (char **entry = environ; entry && *entry; entry++) {
+        char name[64], remedy[96] = "unset it";
+        const char *const own = name + sizeof prefix - 1, *value, *near;
+        size_t i = 0;
+
+        (void)snprintf(name, sizeof name, "%.*s", (int)strspn(*entry, letters), *entry);
+        value = secure_getenv(name); /* what a set-uid program and an empty variable say is not read */
+        if (strncmp(name, prefix, sizeof prefix - 1) != 0 || !value || !*value)
+            continue;
+        while (variable_at(i, NULL) && strcmp(variable_at(i, NULL), own) != 0)
+            i++;
+        if (variable_at(i, NULL))
+            continue;
+        if ((near = tj_nearest(own, variable_at, NULL)))
+            (void)snprintf(remedy, sizeof remedy, "did you mean %s%s?", prefix, near);
+        found(who, "variable", TJ_FINDING_NOTE, remedy, "%s is set, and nothing reads a variable of that name", name);
+    }
+}
+
 tj_status tj_doctor(tj_context *context, tj_finding_visit visit, void *payload, tj_error *err)
 {
     if (!context)
@@ -341,5 +377,6 @@ tj_status tj_doctor(tj_context *context, tj_finding_visit visit, void *payload, 
     look_at_textbook(&who);
     look_at_store(&who);
     look_at_remote(&who);
+    look_at_environment(&who);
     return TJ_OK;
 }

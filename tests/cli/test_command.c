@@ -87,6 +87,11 @@ Test(command, takes_the_emulator_where_there_is_no_gpu_and_says_so)
     cr_expect(eq(int, shell("TILEJIT_EMULATOR=/etc/passwd $T run 33x30x70 --device emulator"), 1));
     cr_expect(strstr(errors, "cannot load the emulator /etc/passwd: ") && strstr(errors, "set TILEJIT_EMULATOR"), "%s", errors);
     cr_expect(strstr(errors, "TILEJIT_DRIVER") == NULL, "no remedy that is in use: %s", errors);
+    cr_assert(eq(int, shell("mkdir alone && cp -L $T $(dirname $T)/libtilejit.so.0 alone"), 0), "%s", errors);
+    cr_expect(eq(int, shell("alone/tilejit devices --device emulator"), 1));
+    cr_expect(strstr(errors, "build TileJIT with -DTILEJIT_BUILD_EMULATOR=ON, or set TILEJIT_EMULATOR to the path of one") !=
+                  NULL,
+              "%s", errors);
     cr_expect(eq(int, shell("CUDA_EMULATOR_DEVICES= $T run 33x30x70 --device emulator"), 1));
     cr_expect(strstr(errors, "the emulator has no device, as CUDA_EMULATOR_DEVICES is empty: unset it") != NULL, "%s", errors);
 }
@@ -281,7 +286,6 @@ Test(command, names_what_is_wrong_with_the_words)
     static const struct {
         const char *words, *said;
     } rows[] = {
-        {"", "no command"},
         {"generat", "did you mean generate?"},
         {"cache", "cache what?"},
         {"cache lst", "did you mean cache list?"},
@@ -376,7 +380,9 @@ Test(command, names_what_is_wrong_with_the_words)
         {"matmul M.npy N.npy -o P.npy --order K", "use one of C, F"},
         {"run 5x3x2 --arch sm_80", "--arch goes with --compile-only"},
         {"matmul M.npy N.npy -o P.npy --arch sm_80", "--arch goes with --compile-only"},
-        {"help nonsense", "no command \"nonsense\""},
+        {"help nonsense", "no command \"nonsense\"\ntry: tilejit help, which lists the commands\n"},
+        {"help complie", "did you mean compile?"},
+        {"run 5x3x2 --dtype float16", "no element type is named \"float16\": did you mean f16?"},
     };
     static const char *const locales[] = {"C", "de_DE.UTF-8", "tr_TR.UTF-8"};
 
@@ -391,6 +397,8 @@ Test(command, names_what_is_wrong_with_the_words)
             cr_expect(strstr(rows[i].words, "--json") || !*out, "%s: %s", rows[i].words, out);
         }
     }
+    cr_expect(eq(int, shell("$T"), 2));
+    cr_expect(strstr(errors, "usage: tilejit <command>") && strstr(errors, "\n  generate ") && !*out, "%s", errors);
     cr_expect(not(exists("store")), "wrong words leave nothing behind");
     cr_expect(not(exists("P.npy")), "wrong words leave nothing behind");
 }
@@ -967,6 +975,25 @@ Test(command, names_the_missing_compiler_and_the_remedy)
     cr_expect(strstr(out, "missing  nvrtc") != NULL && strstr(out, "missing  driver") != NULL, "%s", out);
     cr_expect(strstr(out, "remedy: ") != NULL, "%s", out);
     cr_expect(eq(int, shell("$T generate 33x30x70"), 0), "generating needs neither: %s", errors);
+}
+
+/* Every variable that docs/environment.md lists is known, and no other. */
+Test(command, doctor_names_a_variable_that_nothing_reads)
+{
+    cr_assert(
+        eq(int,
+           shell("sed -n 's/^| `\\(TILEJIT_[A-Z_]*\\)`.*/\\1/p' " TJ_SOURCE_DIR "/docs/environment.md >names && "
+                 "unset $(env | sed -n 's/^\\(TILEJIT_[A-Z_]*\\)=.*/\\1/p'); "
+                 "TILEJIT_PACK=a TILEJIT_CACHEDIR=/b TILEJIT_DEVICES= $T doctor; for name in $(cat names); do echo $name; "
+                 "env $name=0 $T doctor | grep 'nothing reads'; done; wc -l <names"),
+           0),
+        "%s", errors);
+    cr_expect(strstr(out, "note     variable  TILEJIT_PACK is set, and nothing reads a variable of that name") &&
+                  strstr(out, "remedy: did you mean TILEJIT_PACKS?") && strstr(out, "did you mean TILEJIT_CACHE_DIR?"),
+              "%s", out);
+    cr_expect(strstr(out, "TILEJIT_DEVICES") == NULL, "an empty variable is none: %s", out);
+    cr_expect(strstr(strstr(out, "TILEJIT_CACHE_DIR\n"), "nothing reads") == NULL, "%s", out);
+    cr_expect(strstr(out, "\n11\n") != NULL, "%s", out);
 }
 
 Test(command, doctor_is_content_with_a_whole_machine)

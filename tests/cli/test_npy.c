@@ -181,10 +181,13 @@ Test(npy, refuses_bad_files_in_words_that_help)
         const char *word;
     } rows[] = {
         {1, "{'descr': '<i8', 'fortran_order': False, 'shape': (2, 3), }", 48, TJ_ERR_UNSUPPORTED,
-         "element type '<i8' (int64) is not supported: convert with M.astype('float32')"},
+         "elements of type '<i8' (int64) are not taken: convert it with .astype('float64'); float32, float64,"},
+        {1, "{'descr': '|b1', 'fortran_order': False, 'shape': (2, 3), }", 6, TJ_ERR_UNSUPPORTED, "(bool) are not taken"},
         {1, "{'descr': '|O', 'fortran_order': False, 'shape': (2, 3), }", 24, TJ_ERR_UNSUPPORTED, "Python objects"},
-        {1, "{'descr': '<c8', 'fortran_order': False, 'shape': (2, 3), }", 48, TJ_ERR_UNSUPPORTED, "complex64"},
+        {1, "{'descr': '<c8', 'fortran_order': False, 'shape': (2, 3), }", 48, TJ_ERR_UNSUPPORTED,
+         "(complex64) are not taken: save .real and .imag as arrays of their own"},
         {1, "{'descr': '<f16', 'fortran_order': False, 'shape': (2, 3), }", 96, TJ_ERR_UNSUPPORTED, "longdouble"},
+        {1, "{'descr': '<c32', 'fortran_order': False, 'shape': (2, 3), }", 192, TJ_ERR_UNSUPPORTED, "(complex) are not taken"},
         {1, "{'descr': '<U4', 'fortran_order': False, 'shape': (2, 3), }", 96, TJ_ERR_UNSUPPORTED, "text"},
         {1, "{'descr': '', 'fortran_order': False, 'shape': (2, 3), }", 24, TJ_ERR_UNSUPPORTED, "''"},
         {1, "{'descr': '\x01\xff', 'fortran_order': False, 'shape': (2, 3), }", 24, TJ_ERR_UNSUPPORTED,
