@@ -19,7 +19,7 @@
 #include "functions.h"
 #include "ptx.h"
 
-enum { EMU_MAX_DEVICES = 16, EMU_SHARED_DEFAULT = 49152 }; /* SHARED_DEFAULT: bytes of a block, unless it is allowed more */
+enum { EMU_MAX_DEVICES = 16 };
 
 typedef enum emu_object_kind {
     O_NONE,

@@ -158,11 +158,6 @@ static CUresult decode(const emu_device *device, const char *text, const emu_jit
         emu_jit_tell(log, "%s", message);
         return CUDA_ERROR_INVALID_PTX;
     }
-    for (size_t i = 0; i < (*ptx)->functions && !*message; i++)
-        if ((*ptx)->function[i].is_entry && (*ptx)->function[i].static_shared > EMU_SHARED_DEFAULT)
-            snprintf(message, sizeof message, "%.*s declares %u bytes of shared memory, and there are %d",
-                     (int)(*ptx)->function[i].name_length, (*ptx)->function[i].name, (*ptx)->function[i].static_shared,
-                     EMU_SHARED_DEFAULT);
     for (size_t i = 0; i < (*ptx)->symbols; i++)
         if ((*ptx)->symbol[i].space == S_CONST)
             constant_bytes += (*ptx)->symbol[i].bytes;

@@ -94,17 +94,15 @@ void emu_forget_launches(const emu_module *module)
 static bool set_ranges(emu_launch *launch)
 {
     const emu_module *m = launch->module;
-    const int entry = (int)(launch->function - m->function);
-    emu_shared_range *range = calloc(m->symbols + 1, sizeof *range);
+    const emu_function *f = launch->function;
+    emu_shared_range *range = calloc((size_t)f->shared_arrays + 1, sizeof *range);
 
     if (!range)
         return false;
     launch->range = range;
-    for (size_t i = 0; i < m->symbols; i++) {
-        const emu_symbol *s = &m->symbol[i];
-
-        if (s->space == S_SHARED && !s->is_extern && (s->entry == EVERY_ENTRY || s->entry == entry))
-            range[launch->ranges++] = (emu_shared_range){(uint32_t)s->address, (uint32_t)(s->address + s->bytes), s};
+    for (uint32_t i = 0; i < f->shared_arrays; i++) {
+        const emu_symbol *s = &m->symbol[f->shared[i]];
+        range[launch->ranges++] = (emu_shared_range){(uint32_t)s->address, (uint32_t)(s->address + s->bytes), s};
     }
     if (launch->dynamic_shared)
         range[launch->ranges++] = (emu_shared_range){m->shared_bytes, m->shared_bytes + launch->dynamic_shared, NULL};

@@ -51,9 +51,9 @@ typedef struct emu_launch {
     struct emu_order *order; /* of each block, if races are looked for */
     uint32_t workers;
     _Atomic(uint64_t) next_cluster;
-    atomic_int failed;   /* cuEmuKind that ended it, or 0 */
+    atomic_int failed;            /* cuEmuKind that ended it, or 0 */
     atomic_bool lacks_init_fence; /* a CUEMU_INIT_FENCE was said */
-    cuEmuCounters *line; /* one for each instruction, merged at the end */
+    cuEmuCounters *line;          /* one for each instruction, merged at the end */
 } emu_launch;
 
 typedef enum emu_state { R_RUN, R_WAIT, R_WARPGROUP, R_BARRIER, R_COLLECTIVE } emu_state;

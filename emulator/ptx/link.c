@@ -87,10 +87,81 @@ void emu_follow_calls(emu_parser *p)
 
 /* ---- addresses of variables ------------------------------------------------------------------------------------------ */
 
+enum { MOST_SHARED = 8 << 20 }; /* of a module, half of a window of addresses (memory.h) */
+
 /* What arrays take without red zones, and what the zones take. */
 typedef struct shared_room {
     uint64_t tight, zones;
 } shared_room;
+
+static bool is_static(const emu_symbol *s, int entry)
+{
+    return s->space == S_SHARED && !s->is_extern && s->entry == entry;
+}
+
+/* Mark the functions that run in an entry: itself, and what it calls. list: room for their numbers. */
+static void find_called(const emu_module *m, uint32_t entry, bool *is_called, uint32_t *list)
+{
+    uint32_t count = 1;
+
+    memset(is_called, 0, m->functions * sizeof *is_called);
+    list[0] = entry;
+    is_called[entry] = true;
+    for (uint32_t n = 0; n < count; n++) {
+        const emu_function *f = &m->function[list[n]];
+        for (uint32_t i = 0; i < f->insts; i++) {
+            const emu_inst *inst = &m->inst[f->first_inst + i];
+            const emu_function *to = inst->flow == F_CALL ? inst->call->callee : NULL;
+            if (to && !is_called[to - m->function]) {
+                is_called[to - m->function] = true;
+                list[count++] = (uint32_t)(to - m->function);
+            }
+        }
+    }
+}
+
+/* The arrays that blocks of an entry have: its own, and those of the module that it or what it calls names. */
+static void find_arrays(emu_module *m, uint32_t entry, const bool *is_called, bool *has)
+{
+    emu_function *f = &m->function[entry];
+
+    for (size_t i = 0; i < m->symbols; i++)
+        has[i] = is_static(&m->symbol[i], (int)entry);
+    for (size_t i = 0; i < m->fixups; i++)
+        if (is_called[m->fixup[i].function] && is_static(&m->symbol[m->fixup[i].symbol], EVERY_ENTRY))
+            has[m->fixup[i].symbol] = true;
+    for (size_t i = 0; i < m->symbols; i++)
+        if (has[i]) {
+            const emu_symbol *s = &m->symbol[i];
+            f->shared[f->shared_arrays++] = (uint32_t)i;
+            f->static_shared = (uint32_t)((f->static_shared + s->align - 1) / s->align * s->align + s->bytes);
+        }
+    f->static_shared = (f->static_shared + 15) / 16 * 16;
+}
+
+/* What an entry has; one that has more than there is cannot be run. */
+static void take_arrays(emu_parser *p, uint32_t entry, bool *is_called, uint32_t *called, bool *has)
+{
+    emu_module *m = p->module;
+    emu_function *f = &m->function[entry];
+    uint64_t bytes = 0;
+
+    find_called(m, entry, is_called, called);
+    f->shared = emu_take(p, m->symbols * sizeof *f->shared);
+    if (!f->shared)
+        return;
+    find_arrays(m, entry, is_called, has);
+    for (uint32_t i = 0; i < f->shared_arrays; i++)
+        bytes += m->symbol[f->shared[i]].bytes;
+    if (bytes > EMU_SHARED_DEFAULT || f->static_shared > EMU_SHARED_DEFAULT) {
+        snprintf(p->message, p->message_bytes, "its shared arrays have %llu bytes, and there are %d: larger ones are dynamic",
+                 (unsigned long long)(bytes > f->static_shared ? bytes : f->static_shared), EMU_SHARED_DEFAULT);
+        emu_refuse(p, f);
+        return;
+    }
+    for (uint32_t i = 0; i < f->shared_arrays; i++)
+        m->symbol[f->shared[i]].is_used = true;
+}
 
 /* Shared arrays of an entry: each behind a red zone, on the banks that it would have without. */
 static shared_room place_behind(emu_module *m, int entry, shared_room room)
@@ -98,7 +169,7 @@ static shared_room place_behind(emu_module *m, int entry, shared_room room)
     for (size_t i = 0; i < m->symbols; i++) {
         emu_symbol *s = &m->symbol[i];
 
-        if (s->space != S_SHARED || s->is_extern || s->entry != entry)
+        if (!is_static(s, entry) || !s->is_used)
             continue;
         room.tight = (room.tight + s->align - 1) / s->align * s->align;
         room.zones += EMU_RED_ZONE;
@@ -108,25 +179,33 @@ static shared_room place_behind(emu_module *m, int entry, shared_room room)
     return room;
 }
 
-/* A block has the arrays of its own kernel. The dynamic part, which has one address, begins behind the largest of these, aligned as
- * it is declared. */
+/*
+ * A block has the arrays of its own kernel. Those of the module have one address in all kernels; behind them each kernel has its own.
+ * The dynamic part, which has one address, begins behind the largest of these, aligned as it is declared.
+ */
 void emu_place_shared(emu_parser *p)
 {
     emu_module *m = p->module;
-    uint32_t align = 1;
-    const shared_room common = place_behind(m, EVERY_ENTRY, (shared_room){0, 0});
+    bool *is_called = emu_take(p, m->functions * sizeof *is_called), *has = emu_take(p, m->symbols * sizeof *has);
+    uint32_t *called = emu_take(p, m->functions * sizeof *called), align = 1;
+    shared_room common;
 
+    for (uint32_t i = 0; i < m->functions && !p->has_failed; i++)
+        if (m->function[i].is_entry && m->function[i].body && !m->function[i].refusal)
+            take_arrays(p, i, is_called, called, has);
+    if (p->has_failed)
+        return;
+    common = place_behind(m, EVERY_ENTRY, (shared_room){0, 0});
     m->shared_bytes = EMU_RED_ZONE;
     for (size_t i = 0; i < m->functions; i++) {
-        emu_function *f = &m->function[i];
-        const shared_room room = f->is_entry && !f->refusal ? place_behind(m, (int)i, common) : common;
+        const bool is_run = m->function[i].is_entry && !m->function[i].refusal;
+        const shared_room room = is_run ? place_behind(m, (int)i, common) : common;
         const uint64_t tight = (room.tight + 15) / 16 * 16, end = tight + room.zones + EMU_RED_ZONE;
 
-        if (tight > 1 << 20) {
-            emu_unknown(p, NULL, "%llu bytes of shared arrays", (unsigned long long)tight);
+        if (end > MOST_SHARED) {
+            emu_unknown(p, NULL, "%llu bytes of shared arrays in one module", (unsigned long long)tight);
             return;
         }
-        f->static_shared = (uint32_t)tight;
         if (end > m->shared_bytes)
             m->shared_bytes = (uint32_t)end;
     }

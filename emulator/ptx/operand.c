@@ -348,7 +348,8 @@ static bool address_of_name(emu_binding *b, const emu_raw *r, unsigned bytes, bo
         return false;
     *operand = emu_own_constant(p, bytes);
     p->module->fixup[p->module->fixups++] =
-        (emu_fixup){operand->offset, (uint8_t)bytes, symbol, is_access ? 0 : r->displacement};
+        (emu_fixup){operand->offset, (uint8_t)bytes, symbol, is_access ? 0 : r->displacement,
+                    (uint32_t)(p->function - p->module->function)};
     operand->displacement = is_access ? r->displacement : 0;
     return true;
 }

@@ -218,6 +218,7 @@ typedef struct emu_symbol {
     uint64_t bytes;
     uint32_t align;
     bool is_extern;      /* .extern .shared: the dynamic part */
+    bool is_used;        /* of .shared: by a kernel */
     const char *unknown; /* what it is, if no function that names it can be run; NULL: it can */
     int entry;           /* of .shared: the entry that declares it, whose blocks alone have it; EVERY_ENTRY */
     uint64_t address;    /* of .shared: the offset, settled by emu_ptx_load; of the others: settled by the loader */
@@ -236,6 +237,7 @@ typedef struct emu_fixup {
     uint8_t bytes;
     int symbol;
     int64_t displacement;
+    uint32_t function; /* that names it */
 } emu_fixup;
 
 typedef struct emu_function {
@@ -256,7 +258,8 @@ typedef struct emu_function {
     uint32_t max_cluster;                        /* blocks; 0: no limit of its own */
     bool has_clusters;                           /* .explicitcluster: it may be launched in nothing else */
     bool counts_clusters;                        /* .blocksareclusters: its grid is one of clusters */
-    uint32_t static_shared;                      /* bytes the kernel declares, without red zones */
+    uint32_t *shared, shared_arrays;             /* symbols of .shared that its blocks have, of an entry */
+    uint32_t static_shared;                      /* their bytes, without red zones */
     bool orders_floats;                          /* blocks must run one after the other for a repeatable result */
     const char *body;                            /* parsed later, when all names are known */
     const char *refusal;                         /* why it cannot be run, in the words of emu_ptx_load; NULL: it can */
@@ -283,6 +286,7 @@ typedef struct emu_module {
 } emu_module;
 
 enum { EMU_FRAMES_IN_LOCAL = 0x800000 }; /* where local addresses of a function's parameters begin */
+enum { EMU_SHARED_DEFAULT = 49152 };     /* bytes of a block, unless it is allowed more, which static arrays never are */
 enum { EMU_RED_ZONE = 4096 };            /* around shared arrays, a multiple of 128 so that banks stay the same */
 
 /**

@@ -1004,6 +1004,46 @@ Test(driver, reads_regular_files_and_pipes_that_somebody_writes, .init = cr_redi
     cr_expect(remove(pipe) == 0 && remove(large) == 0 && rmdir(folder) == 0);
 }
 
+/*
+ * Arrays of the module are those of the kernels that name them, or call what names them. A kernel with too many is refused, and no
+ * other.
+ */
+static const char arrays[] =
+    ".version 8.0\n.target sm_80\n.address_size 64\n"
+    ".shared .align 16 .b8 nobody[40000];\n.shared .align 16 .b8 big[32768];\n"
+    ".shared .align 4 .b32 called[16];\n.shared .align 16 .b8 huge[60000];\n"
+    ".func f() { st.shared.u32 [called+60], 1; ret; }\n"
+    ".visible .entry one() { st.shared.u32 [big+32764], 1; ret; }\n"
+    ".visible .entry two() { .shared .align 16 .b8 own[20000]; st.shared.u32 [own+19996], 1; call f; ret; "
+    "}\n"
+    ".visible .entry both() { .shared .align 16 .b8 own[20000]; st.shared.u32 [own], 1; "
+    "st.shared.u32 [big], 1; ret; }\n"
+    ".visible .entry three() { st.shared.u32 [huge], 1; ret; }\n"
+    ".visible .entry none() { ret; }\n";
+
+Test(driver, a_kernel_has_the_shared_arrays_that_it_uses)
+{
+    static const struct {
+        const char *kernel;
+        int bytes;
+    } rows[] = {{"one", 32768}, {"two", 20064}, {"none", 0}};
+    CUmodule loaded;
+    CUfunction function;
+    int value;
+
+    start();
+    OK(cuModuleLoadData, &loaded, arrays);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        OK(cuModuleGetFunction, &function, loaded, rows[i].kernel);
+        OK(cuFuncGetAttribute, &value, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function);
+        cr_expect(value == rows[i].bytes, "%s: %d", rows[i].kernel, value);
+        cr_expect(launch(function, 1, 32, NULL, NULL) == CUDA_SUCCESS, "%s", rows[i].kernel);
+    }
+    EXPECT(CUDA_ERROR_NOT_SUPPORTED, cuModuleGetFunction, &function, loaded, "both");
+    EXPECT(CUDA_ERROR_NOT_SUPPORTED, cuModuleGetFunction, &function, loaded, "three");
+    OK(cuModuleUnload, loaded);
+}
+
 Test(driver, refuses_a_kernel_that_it_cannot_run_and_no_other)
 {
     static const char text[] =
