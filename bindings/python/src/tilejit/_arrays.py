@@ -23,7 +23,7 @@ HostArray = numpy.ndarray[Any, Any]
 class View:
     """One array. Strides count elements. A device of None is the host."""
 
-    __slots__ = ("kind", "address", "shape", "strides", "type", "device", "read_only", "stream", "owner")
+    __slots__ = ("kind", "address", "shape", "strides", "type", "device", "read_only", "stream", "owner", "memory")
 
     def __init__(self, kind: str, address: int, shape: Tuple[int, ...], strides: Tuple[int, ...], type: int, device: Optional[str],
                  owner: Any, read_only: bool = False, stream: int = 0) -> None:
@@ -36,6 +36,7 @@ class View:
         self.read_only = read_only
         self.stream = stream  # what the array names
         self.owner = owner
+        self.memory: Any = None  # what must not be freed while a call has the address
 
     def key(self) -> Tuple[Any, ...]:
         """What a call depends on but the address."""
@@ -68,7 +69,7 @@ def look(array: Any, name: str, stream: Optional[int]) -> View:
         return View("numpy", array.ctypes.data, array.shape, _in_elements(array.strides, array.dtype.itemsize, name),
                     number_of(array.dtype, f"the type of {name}"), None, array, not array.flags.writeable)
     if isinstance(array, DeviceArray):
-        return View("tilejit", array.address, array.shape, tight(array.shape), array._type, array._place, array)
+        return array._view()
     cupy = sys.modules.get("cupy")
     if cupy is not None and isinstance(array, cupy.ndarray):
         return View("cupy", array.data.ptr, array.shape, _in_elements(array.strides, array.dtype.itemsize, name),
@@ -242,7 +243,7 @@ class DeviceArray:
         self._place = "cuda"
         self.shape = tuple(shape)
         self._buffer = context._create_buffer(elements(self.shape) * BYTES[number])
-        context._arrays.add(self)
+        context._add(self)
 
     @property
     def dtype(self) -> "numpy.dtype[Any]":
@@ -253,6 +254,12 @@ class DeviceArray:
     def address(self) -> int:
         """Where it begins in device memory; 0 after free()."""
         return self._context._buffer_address(self._buffer)
+
+    def _view(self) -> View:
+        memory = self._buffer
+        view = View("tilejit", self._context._buffer_address(memory), self.shape, tight(self.shape), self._type, self._place, self)
+        view.memory = memory
+        return view
 
     @property
     def __cuda_array_interface__(self) -> Any:
@@ -272,13 +279,8 @@ class DeviceArray:
         self._context._write_buffer(self._buffer, host.ctypes.data, host.nbytes)
 
     def free(self) -> None:
-        """Give the memory back now."""
-        buffer, self._buffer = self._buffer, None
-        self._context._free_buffer(buffer)
-
-    def __del__(self) -> None:
-        if self._buffer is not None:
-            self.free()
+        """Give the memory back now, or when the calls that use it have ended."""
+        self._buffer = None
 
     def __repr__(self) -> str:
         return f"<tilejit.DeviceArray {self.shape} {self.dtype}>"

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import atexit
 import os
+import sys
 import threading
 import warnings
 import weakref
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Tuple, Type, Union
+from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple, Type, Union
 
 import numpy
 
@@ -19,9 +20,6 @@ from tilejit._binding import ffi, lib
 from tilejit._errors import InvalidArgument, NoDriver, check, text
 from tilejit._nvrtc import find_nvrtc
 from tilejit._types import NAME, number_of
-
-if TYPE_CHECKING:
-    from tilejit._family import Kernel
 
 Path_ = Union[str, "os.PathLike[str]"]
 
@@ -75,14 +73,28 @@ class Finding:
     remedy: str
 
 
+def owned(pointer: Any, free: Callable[[Any], None], *kept: Any) -> Any:
+    """A pointer of the library that is freed when nothing refers to it any more. The arguments of a call that runs do, so no thread
+    frees what another one uses. kept lives until then. A process that ends frees nothing, nor does a forked child.
+    """
+    owner = os.getpid()
+
+    def end(pointer: Any, kept: Any = kept, is_finalizing: Any = sys.is_finalizing, getpid: Any = os.getpid) -> None:
+        if not is_finalizing() and getpid() == owner:
+            free(pointer)
+
+    return ffi.gc(pointer, end)
+
+
 class Context:
     """One instance of TileJIT. All threads may share it, and most programs need only the one that is made for them.
+    It is freed when nothing refers to it, or its arrays, any more; ``with`` and ``close()`` do so at once.
 
     driver: the path of libcuda, or ``"emulator"``, ``"emulator:sm_80"``. Default: $TILEJIT_DRIVER, then libcuda.so.1.
     nvrtc: the path of libnvrtc. Default: $TILEJIT_NVRTC, the wheel nvidia-cuda-nvrtc, what else the library finds.
     cache_dir: the store's folder; ``""`` keeps kernels in memory alone. Default: $TILEJIT_CACHE_DIR, ~/.cache/tilejit.
     read_only_roots, packs: stores and packs that are looked at and never written.
-    capture: a list of shapes to which every problem is added when the context is closed.
+    capture: a list of shapes to which every problem is added, every ten seconds and when the context is freed or the process ends.
     device: the ordinal of the device for threads without a current CUDA context. Default: $TILEJIT_DEVICE, then 0.
     any_shape: one kernel for all shapes of the same types and layouts, in place of one for each problem.
     quick: a first call launches what is there, at worst a textbook kernel for all shapes, and the fast one comes behind the calls.
@@ -133,10 +145,9 @@ class Context:
         options.check_pointers = 1  # memory that was freed, or is another device's, is an exception, not the end of the CUDA context
         made, error = ffi.new("tj_context **"), ffi.new("tj_error *")
         check(lib.tj_context_create(options, made, error), error)
-        self._c = made[0]
+        self._c = owned(made[0], _free_context)
         self._calls: Dict[Any, Any] = {}  # the prepared calls of matmul
-        self._arrays: "weakref.WeakSet[DeviceArray]" = weakref.WeakSet()
-        self._kernels: "weakref.WeakSet[Kernel]" = weakref.WeakSet()  # of families of the application's own
+        self._made: "Set[weakref.ref[Any]]" = set()  # arrays, and kernels of families of the application's own
 
     def _open(self) -> Any:
         if self._c is None:
@@ -144,19 +155,22 @@ class Context:
         return self._c
 
     def close(self) -> None:
-        """Wait for the device, and free the context, its kernels and its arrays. No other thread may be using it.
+        """Wait for the device, and free the context, its kernels and its arrays, which can be used no more.
 
+        Where other threads are using it, their calls end first, and the last of them frees it; their next ones raise InvalidArgument.
         A second call does nothing.
         """
-        if self._c is not None:
-            _wait_for_device()
-            for array in list(self._arrays):
-                array.free()
-            for kernel in list(self._kernels):
-                kernel._free()
-            context, self._c = self._c, None
+        context, self._c = self._c, None
+        if context is not None:
+            for reference in self._made.copy():
+                made = reference()
+                if made is not None:
+                    made.free()
             self._calls.clear()
-            lib.tj_context_free(context)
+
+    def _add(self, made: Any) -> None:
+        """An array or a kernel that close() frees."""
+        self._made.add(weakref.ref(made, self._made.discard))
 
     def __enter__(self) -> "Context":
         self._open()
@@ -215,8 +229,9 @@ class Context:
 
     def _create_buffer(self, size: int) -> Any:
         made, error = ffi.new("tj_buffer **"), ffi.new("tj_error *")
-        check(lib.tj_buffer_create(self._open(), size, made, error), error)
-        return made[0]
+        context = self._open()
+        check(lib.tj_buffer_create(context, size, made, error), error)
+        return owned(made[0], lib.tj_buffer_free, context)
 
     def _buffer_address(self, buffer: Any) -> int:
         return 0 if buffer is None or self._c is None else int(ffi.cast("size_t", lib.tj_buffer_address(buffer)))
@@ -230,10 +245,6 @@ class Context:
         self._need(buffer)
         error = ffi.new("tj_error *")
         check(lib.tj_buffer_write(buffer, 0, ffi.cast("const void *", host), size, error), error)
-
-    def _free_buffer(self, buffer: Any) -> None:
-        if buffer is not None and self._c is not None:
-            lib.tj_buffer_free(buffer)
 
     def _need(self, buffer: Any) -> None:
         self._open()
@@ -254,7 +265,12 @@ def tjpy_finding(finding: Any, payload: Any) -> None:
     ffi.from_handle(payload).append(Finding(text(finding.topic), state, text(finding.text), text(finding.remedy)))
 
 
-def _wait_for_device() -> None:
+def _free_context(context: Any) -> None:
+    wait_for_device()
+    lib.tj_context_free(context)
+
+
+def wait_for_device() -> None:
     """Wait for all work of the current CUDA context, if this process has a driver."""
     driver = _loaded_driver()
     if driver is not None:

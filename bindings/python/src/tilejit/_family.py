@@ -9,7 +9,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Set, 
 
 from tilejit._arrays import DeviceArray, View, current_stream, device_of, empty_like, look, stream_handle, tight
 from tilejit._binding import ffi, lib
-from tilejit._context import Context, default_context, host_context
+from tilejit._context import Context, default_context, host_context, owned, wait_for_device
 from tilejit._errors import InvalidArgument, check, text
 from tilejit._matmul import _as_jax, _compact, _new_host, _store, _to_device
 from tilejit._problem import _same_place
@@ -41,10 +41,10 @@ class Kernel:
         self._spec = spec
         self._extent = extent
         self._constants: Dict[int, View] = {}  # what they were set to: a host array stays until the stream has come so far
-        made, error = ffi.new("tj_custom_kernel **"), ffi.new("tj_error *")
-        check(lib.tj_custom_load(context._open(), spec.family, config, ffi.new("int64_t[]", extent), made, error), error)
-        self._c = made[0]
-        context._kernels.add(self)
+        made, error, opened = ffi.new("tj_custom_kernel **"), ffi.new("tj_error *"), context._open()
+        check(lib.tj_custom_load(opened, spec.family, config, ffi.new("int64_t[]", extent), made, error), error)
+        self._c = owned(made[0], _free_kernel, opened, spec)
+        context._add(self)
 
     @property
     def extents(self) -> Dict[str, int]:
@@ -89,17 +89,17 @@ class Kernel:
                 raise TypeError(f"{self._spec.name} has the constant {argument.name}, which was never set: pass {argument.name}=...")
         check(lib.tj_custom_launch(self._open(), ffi.new("int64_t[]", extent), values, ffi.cast("struct CUstream_st *", stream), error), error)
 
-    def _free(self) -> None:
-        kernel, self._c = self._c, None
-        if kernel is not None:
-            lib.tj_custom_kernel_free(kernel)
-
-    def __del__(self) -> None:
-        if self._c is not None and self._context._c is not None:
-            self._free()
+    def free(self) -> None:
+        """Unload it now, or when the calls that use it have ended."""
+        self._c = None
 
     def __repr__(self) -> str:
         return f"<tilejit.Kernel {self._spec.name} {self.extents}>"
+
+
+def _free_kernel(kernel: Any) -> None:
+    wait_for_device()
+    lib.tj_custom_kernel_free(kernel)
 
 
 class Family:
@@ -318,12 +318,12 @@ def _call(spec: Spec, given: Mapping[str, Any], named: Mapping[str, Any], stream
     return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
 
-def _values(spec: Spec, given: Mapping[str, Any], address: Mapping[str, int]) -> Any:
+def _values(spec: Spec, given: Mapping[str, Any], there: Mapping[str, View]) -> Any:
     """The tj_custom_value of each argument."""
     values = ffi.new("tj_custom_value[]", len(spec.arguments))
     for i, argument in enumerate(spec.arguments):
-        if argument.name in address:
-            values[i].address = ffi.cast("void *", address[argument.name])
+        if argument.name in there:
+            values[i].address = ffi.cast("void *", there[argument.name].address)
         elif argument.kind == "scalar":
             number, kind = given[argument.name], NAME[spec.types[i]]
             try:
@@ -333,9 +333,9 @@ def _values(spec: Spec, given: Mapping[str, Any], address: Mapping[str, int]) ->
     return values
 
 
-def _queue(spec: Spec, kernel: Kernel, given: Mapping[str, Any], views: Mapping[str, View], address: Mapping[str, int], extent: Tuple[int, ...],
+def _queue(spec: Spec, kernel: Kernel, given: Mapping[str, Any], views: Mapping[str, View], there: Mapping[str, View], extent: Tuple[int, ...],
            stream: int) -> None:
-    values = _values(spec, given, address)
+    values = _values(spec, given, there)
     for i, argument in enumerate(spec.arguments):
         if argument.kind == "constant" and argument.name in views:
             kernel._set_constant(i, views[argument.name], stream)
@@ -347,7 +347,7 @@ def _on_device(spec: Spec, given: Mapping[str, Any], views: Mapping[str, View], 
     """In place, on the stream of the caller or of the arrays."""
     if context is None:
         context = next((each._context for each in given.values() if isinstance(each, DeviceArray)), None) or default_context()
-    address: Dict[str, int] = {}
+    there: Dict[str, View] = {}
     outputs: List[Any] = []
     for i, argument in enumerate(spec.arguments):
         if not argument.is_array or argument.kind == "constant":
@@ -357,13 +357,13 @@ def _on_device(spec: Spec, given: Mapping[str, Any], views: Mapping[str, View], 
             if first.kind not in ("torch", "cupy", "jax", "tilejit"):
                 raise TypeError(f"nothing is known of the library that made the arrays, so it cannot be asked for the memory of {argument.name}: pass it")
             array = empty_like(first, shapes[i], spec.types[i], context)
-        address[argument.name] = views[argument.name].address if argument.name in views else look(array, argument.name, handle).address
+        there[argument.name] = views.get(argument.name) or look(array, argument.name, handle)
         if argument.is_output:
             outputs.append(array)
     if handle is None:
         handle = next((current_stream(view) for view in views.values() if view.kind in ("torch", "cupy")), first.stream)
     with device_of(first):
-        _queue(spec, find(context, extent, first.device), given, views, address, extent, handle)
+        _queue(spec, find(context, extent, first.device), given, views, there, extent, handle)
         if first.kind == "jax":
             context.synchronize(handle)
     return outputs
@@ -389,7 +389,7 @@ def _on_host(spec: Spec, given: Mapping[str, Any], views: Mapping[str, View], fi
             if argument.is_output:
                 outputs.append(array)
                 written.append((on_device[argument.name], view))
-        _queue(spec, find(context, extent, None), given, views, {name: array.address for name, array in on_device.items()}, extent, 0)
+        _queue(spec, find(context, extent, None), given, views, {name: array._view() for name, array in on_device.items()}, extent, 0)
         context.synchronize()
         for made, view in written:
             _store(context, made, view)

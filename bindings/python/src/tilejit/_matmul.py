@@ -195,7 +195,9 @@ def _on_host(a: View, b: View, out: Any, vo: Optional[View], c: Optional[View], 
 
         def moved(view: View) -> View:
             copies.append(_to_device(context, view))
-            return View("tilejit", copies[-1].address, view.shape, view.strides, view.type, "cuda", copies[-1])
+            there = copies[-1]._view()
+            there.strides = view.strides
+            return there
 
         try:
             product = DeviceArray(context, made.out_shape, made.out_type)
@@ -302,6 +304,6 @@ def prepare(problem: Problem, *, context: Optional[Context] = None) -> None:
     Call it before a stream is captured. Raises NoCompiler, NoDriver and the other kinds of ``Error``.
     """
     context = context or default_context()
-    plan, error = ffi.new("const tj_plan **"), ffi.new("tj_error *")
-    check(lib.tj_plan_prepare(context._open(), problem._c, ffi.NULL, plan, error), error)
+    plan, error, opened = ffi.new("const tj_plan **"), ffi.new("tj_error *"), context._open()
+    check(lib.tj_plan_prepare(opened, problem._c, ffi.NULL, plan, error), error)
     lib.tj_plan_release(plan[0])  # like the plans of matmul, it leaves when there is no room

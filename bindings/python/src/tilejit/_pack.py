@@ -23,8 +23,8 @@ def pack(problems: Iterable[Problem], targets: Union[str, Iterable[str]], path: 
     Raises NoCompiler, InvalidArgument for what is no target, and other kinds of ``Error``; OSError if the file cannot be written.
     """
     context = context or default_context()
-    made, error = ffi.new("tj_pack **"), ffi.new("tj_error *")
-    check(lib.tj_pack_create(context._open(), ffi.NULL, made, error), error)
+    made, error, opened = ffi.new("tj_pack **"), ffi.new("tj_error *"), context._open()  # which the pack uses until it is freed
+    check(lib.tj_pack_create(opened, ffi.NULL, made, error), error)
     try:
         names = [targets] if isinstance(targets, str) else list(targets)
         for problem in problems:
