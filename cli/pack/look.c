@@ -9,7 +9,7 @@
 #include "input.h"
 #include "pack.h"
 
-enum { MOST_PACK_BYTES = 1 << 30 };
+enum { MOST_PACK_BYTES = 1 << 30, KERNEL_BYTES = 192 };
 
 typedef struct bytes {
     char *at;
@@ -35,6 +35,22 @@ static const char *kind_word(tj_pack_kind kind)
     return kind == TJ_PACK_IMAGE ? "image" : kind == TJ_PACK_RECORD ? "record" : kind == TJ_PACK_CHOICE ? "choice" : "?";
 }
 
+/* Which of two kernels of one name it is. */
+static const char *kernel_word(const tj_pack_entry *entry, char word[KERNEL_BYTES])
+{
+    const char *stripped = entry->is_stripped ? ", stripped" : "";
+
+    if (entry->kind != TJ_PACK_IMAGE)
+        return entry->config;
+    if (entry->damage || entry->align < 0)
+        return entry->kernel;
+    if (entry->align == 0)
+        (void)snprintf(word, KERNEL_BYTES, "%s (any alignment%s)", entry->kernel, stripped);
+    else
+        (void)snprintf(word, KERNEL_BYTES, "%s (aligned to %d bytes%s)", entry->kernel, (int)entry->align, stripped);
+    return word;
+}
+
 /* ---- list, verify ------------------------------------------------------------------------------------------------- */
 
 typedef struct walk {
@@ -50,6 +66,9 @@ static void add_item(json_t *list, const tj_pack_entry *entry)
     cli_set_text(object, "kind", kind_word(entry->kind));
     cli_set_text(object, "target", entry->target);
     cli_set_text(object, "kernel", entry->kernel);
+    if (entry->align >= 0)
+        cli_set_int(object, "align", entry->align);
+    cli_set_bool(object, "is_stripped", entry->is_stripped);
     cli_set_text(object, "problem", entry->problem);
     cli_set_text(object, "config", entry->config);
     cli_set_text(object, "compiler", entry->compiler);
@@ -64,15 +83,15 @@ static void add_item(json_t *list, const tj_pack_entry *entry)
 static int list_item(const tj_pack_entry *entry, void *payload)
 {
     walk *to = payload;
-    const bool is_image = entry->kind == TJ_PACK_IMAGE;
+    char kernel[KERNEL_BYTES];
 
     if (to->items++ == 0)
         cli_say(to->call, "%-7s %-20s %10s  %-40s %s\n", "KIND", "FOR", "SIZE", "PROBLEM", "KERNEL OR CONFIG");
     to->damaged += entry->damage != NULL;
     add_item(to->list, entry);
     cli_say(to->call, "%-7s %-20s %10s  %-40s %s%s%s\n", kind_word(entry->kind), *entry->device ? entry->device : entry->target,
-            cli_bytes(entry->bytes).text, entry->problem, is_image ? entry->kernel : entry->config,
-            entry->damage ? "damaged: " : "", entry->damage ? entry->damage : "");
+            cli_bytes(entry->bytes).text, entry->problem, kernel_word(entry, kernel), entry->damage ? "damaged: " : "",
+            entry->damage ? entry->damage : "");
     return 0;
 }
 
@@ -142,6 +161,7 @@ typedef struct items {
 static int keep_item(const tj_pack_entry *entry, void *payload)
 {
     items *all = payload;
+    char kernel[KERNEL_BYTES];
     item *one;
 
     if (all->count == all->capacity) {
@@ -158,8 +178,7 @@ static int keep_item(const tj_pack_entry *entry, void *payload)
     (void)snprintf(one->name, sizeof one->name, "%d %s %s", (int)entry->kind, entry->request, entry->target);
     (void)snprintf(one->checksum, sizeof one->checksum, "%s", entry->checksum);
     (void)snprintf(one->line, sizeof one->line, "%s %s  %s  %s", kind_word(entry->kind),
-                   *entry->device ? entry->device : entry->target, entry->problem,
-                   entry->kind == TJ_PACK_IMAGE ? entry->kernel : entry->config);
+                   *entry->device ? entry->device : entry->target, entry->problem, kernel_word(entry, kernel));
     return 0;
 }
 

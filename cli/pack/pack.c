@@ -12,6 +12,7 @@ typedef struct pack_options {
     cli_machine_options machine;
     const char *output, *shapes, *records, *config, *family, *c_array;
     int64_t threads;
+    int32_t strip, aligned;
 } pack_options;
 
 #define AT(field) offsetof(pack_options, field)
@@ -23,6 +24,12 @@ static const cli_option own[] = {
     {"config", CLI_TEXT, AT(config), "Take this config for every shape, in one line, and no record.", "text"},
     {"family", CLI_TEXT, AT(family), "Take the default config of this family for every shape.", "name",
      .offered = cli_family_at},
+    {"strip", CLI_FLAG, AT(strip),
+     "Machine code alone, a quarter of the bytes: without text and PTX it serves neither newer devices nor the emulator.",
+     .low = 1},
+    {"aligned", CLI_FLAG, AT(aligned),
+     "Leave out the kernels for operands that are aligned to less than the chosen ones read at once; those then need NVRTC.",
+     .low = 1},
     {"c-array", CLI_TEXT, AT(c_array),
      "Write a C source that defines the bytes under this name, and their number as NAME_size, for a program that carries its "
      "pack inside.",
@@ -129,6 +136,8 @@ static tj_status make(cli_call *call, const cli_shapes *shapes, pack_targets *ta
     }
     if (status == TJ_OK)
         status = tj_pack_create(call->context, records, &pack, err);
+    if (status == TJ_OK)
+        status = tj_pack_set_form(pack, (options->strip ? TJ_PACK_STRIP : 0) | (options->aligned ? TJ_PACK_ALIGNED : 0), err);
     if (status == TJ_OK)
         status = pack_fill(call, pack, shapes, targets, config, (int)options->threads, err);
     if (status == TJ_OK)

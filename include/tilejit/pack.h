@@ -33,21 +33,45 @@ typedef struct tj_pack tj_pack;
  */
 TJ_API TJ_MUST_CHECK tj_status tj_pack_create(tj_context *context, const tj_records *records, tj_pack **pack, tj_error *err);
 
+/** How kernels are packed. These may be added up. */
+enum {
+    /**
+     * Machine code alone: without the text that it was made of, its PTX and NVRTC's log, which are three quarters of the bytes. It
+     * serves devices of the very compute capability of its target, and neither newer ones nor the emulator, which read PTX. Nobody
+     * can read the kernel's text; it is found by the 128-bit hash of that text, which is not compared. No store takes it.
+     */
+    TJ_PACK_STRIP = 1,
+    /**
+     * Without the kernels for operands that the chosen ones cannot take, such as pointers that are aligned to one element: with such
+     * operands a call is a miss, as without a pack, and fails where there is no NVRTC.
+     */
+    TJ_PACK_ALIGNED = 2
+};
+
+/**
+ * Say how what is added from then on is packed: 0, the default, or a sum of these.
+ * NULL:    only err may be NULL.
+ * Threads: one, while nobody adds to the pack.
+ * Errors:  TJ_ERR_INVALID_ARGUMENT: no such sum.
+ */
+TJ_API TJ_MUST_CHECK tj_status tj_pack_set_form(tj_pack *pack, int32_t form, tj_error *err);
+
 /** Free a pack that was being made. NULL: accepted. */
 TJ_API void tj_pack_free(tj_pack *pack);
 
 /**
  * Add what a problem needs on a target such as "sm_90", or "compute_90" for newer devices and for the emulator: the kernel that is
  * chosen for it, those that records of devices which the target serves name, and for each of them the one that serves operands
- * which it cannot take, such as pointers that are aligned to one element. What is inside already is not added twice.
+ * which it cannot take, such as pointers that are aligned to one element (tj_pack_set_form). What is inside already is not added
+ * twice.
  *
  * config: the one that the application names, and then its kernel alone is added. NULL: the library's choice: a record of the
  * product that the target stands for (tj_device_named), else one of another device that the target serves, else tj_choose for
  * that product. A config whose kernel spills gives way to another.
  * NULL:    config and err may be NULL.
  * Threads: any, several at once: then several kernels are compiled at a time, and the pack is the same.
- * Errors:  those of tj_generate and tj_image_obtain; TJ_ERR_INVALID_ARGUMENT also: not a target. The pack is as it was, or holds
- *          some of the kernels of this problem.
+ * Errors:  those of tj_generate and tj_image_obtain; TJ_ERR_INVALID_ARGUMENT also: not a target; TJ_ERR_UNSUPPORTED also: a target
+ *          whose kernels are PTX alone cannot be stripped. The pack is as it was, or holds some of the kernels of this problem.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_pack_add(tj_pack *pack, const tj_problem *problem, const tj_config *config,
                                            const char *target, tj_error *err);
@@ -79,6 +103,9 @@ typedef struct tj_pack_entry {
         *request; /**< 32 hex digits: what the item is found by, with its target; of two packs with the same item the same */
     const char *checksum; /**< 32 hex digits: two items of one request and target are equal if this is */
     const char *damage;   /**< what is wrong with it; NULL: nothing, every byte was read and compared */
+    int32_t align; /**< of an image: to how many bytes the operands must be aligned; 0: to their elements; -1: the pack, of
+                               an older version, does not say. So two kernels of one name are told apart */
+    int32_t is_stripped; /**< of an image: 1: it is machine code alone (TJ_PACK_STRIP) */
 } tj_pack_entry;
 
 /** Called for each item. Return 0 to go on, anything else to stop. */
@@ -98,7 +125,8 @@ TJ_API TJ_MUST_CHECK tj_status tj_pack_list(const void *bytes, size_t size, tj_p
  * are left out, with a warning to the log.
  * NULL:    unpacked (how many were put there) and err may be NULL.
  * Threads: any.
- * Errors:  as tj_pack_list; TJ_ERR_IO: the store could not take one of them; *unpacked counts those that it took.
+ * Errors:  as tj_pack_list; TJ_ERR_IO: the store could not take one of them; TJ_ERR_UNSUPPORTED: some are machine code alone
+ *          (TJ_PACK_STRIP), which no store takes; *unpacked counts those that it took.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_pack_unpack(tj_context *context, const void *bytes, size_t size, int64_t *unpacked,
                                               tj_error *err);

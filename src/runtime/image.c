@@ -420,7 +420,7 @@ static const tj_blob *find_file(const tj_stored *stored, const char *name)
 }
 
 /* What is wrong with a fetched entry; NULL: nothing, and body->resources are read. */
-static const char *read_stored(const tj_stored *stored, const tj_source *source, tj_image_body *body)
+static const char *read_stored(const tj_stored *stored, const tj_source *source, bool may_be_stripped, tj_image_body *body)
 {
     const char *kernel = tj_source_kernel(source);
     const char *stored_kernel = json_string_value(json_object_get(stored->facts, "kernel"));
@@ -435,25 +435,26 @@ static const char *read_stored(const tj_stored *stored, const tj_source *source,
             return "its facts are not those of an image";
         *(int32_t *)(void *)((char *)&body->resources + resource_facts[i].offset) = (int32_t)value;
     }
-    if (!ptx || strlen(ptx->bytes) != ptx->size || !has_entry(ptx->bytes, kernel))
+    if (ptx ? strlen(ptx->bytes) != ptx->size || !has_entry(ptx->bytes, kernel) : !may_be_stripped || !cubin)
         return "its PTX does not define the kernel";
     if (wants_cubin(body->target) && (!cubin || cubin->size == 0))
         return "it has no CUBIN";
     return NULL;
 }
 
-tj_image_body *tj_image_body_of(const tj_stored *stored, const tj_source *source, const tj_key *key, const char **trouble)
+tj_image_body *tj_image_body_of(const tj_stored *stored, const tj_source *source, const tj_key *key, bool may_be_stripped,
+                                const char **trouble)
 {
     tj_image_body *body = body_create(key);
     const tj_blob *ptx, *cubin, *log;
 
-    *trouble = body ? read_stored(stored, source, body) : NULL;
+    *trouble = body ? read_stored(stored, source, may_be_stripped, body) : NULL;
     if (body && !*trouble) {
         ptx = find_file(stored, "kernel.ptx");
         cubin = find_file(stored, "kernel.cubin");
         log = find_file(stored, "build.log");
-        body->ptx = copy_bytes(ptx->bytes, ptx->size);
-        body->ptx_bytes = ptx->size;
+        body->ptx = ptx ? copy_bytes(ptx->bytes, ptx->size) : copy_bytes("", 0);
+        body->ptx_bytes = ptx ? ptx->size : 0;
         body->log = log ? copy_bytes(log->bytes, log->size) : copy_bytes("", 0);
         if (wants_cubin(body->target)) {
             body->cubin = copy_bytes(cubin->bytes, cubin->size);
@@ -475,7 +476,7 @@ static tj_image_body *fetch(tj_host *host, const tj_source *source, const tj_key
 
     if (!tj_disk_store_fetch(host->store, key, &stored))
         return NULL;
-    body = tj_image_body_of(&stored, source, key, &trouble);
+    body = tj_image_body_of(&stored, source, key, false, &trouble);
     tj_stored_drop(&stored);
     if (trouble)
         tj_disk_store_reject(host->store, key, trouble);
@@ -542,6 +543,8 @@ void tj_image_reject(tj_host *host, const tj_image *image, const char *reason)
     if (atomic_exchange(&image->body->is_rejected, true))
         return;
     tj_packed_reject(host, &image->body->key, reason);
+    if (image->origin == TJ_FROM_PACK)
+        return;
     if (image->origin == TJ_FROM_REMOTE && !atomic_exchange(&host->is_remote_refused, true))
         tj_log_line(&host->log, TJ_LOG_WARNING, "no image is taken from the remote any more, for the driver refused one: %s",
                     reason);

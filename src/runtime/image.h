@@ -65,7 +65,7 @@ typedef struct tj_image_body {
     char *key_text;
     size_t key_bytes;
     const char *target, *compiler; /* of the key */
-    char *ptx;                     /* never NULL; "" in an image of a failed compile */
+    char *ptx;                     /* never NULL; "" in an image of a failed compile, and in a stripped one */
     size_t ptx_bytes;
     void *cubin; /* NULL: none */
     size_t cubin_bytes;
@@ -80,8 +80,18 @@ struct tj_image {
 
 void tj_image_body_release(tj_image_body *body);
 
-/** An image of what was stored under a key. NULL: *trouble says what is wrong with it, or is NULL for want of memory. */
-tj_image_body *tj_image_body_of(const tj_stored *stored, const tj_source *source, const tj_key *key, const char **trouble);
+/**
+ * An image of what was stored under a key; may_be_stripped: a CUBIN alone will do. NULL: *trouble says what is wrong with it, or is NULL for
+ * want of memory.
+ */
+tj_image_body *tj_image_body_of(const tj_stored *stored, const tj_source *source, const tj_key *key, bool may_be_stripped,
+                                const char **trouble);
+
+/** Is it a CUBIN alone, of a pack that was stripped? */
+static inline bool tj_image_is_stripped(const tj_image_body *body)
+{
+    return body->ptx_bytes == 0;
+}
 
 /** What is stored beside an image, for people, and what ptxas said: a new reference; NULL: out of memory. */
 json_t *tj_image_facts(const tj_source *source, const tj_image_body *body);

@@ -54,7 +54,7 @@ static const void *choose_code(const tj_code *code, const struct target *target,
     if (code->cubin && !target->is_virtual && target->cc == device_cc && !is_emulator)
         return code->cubin;
     *is_ptx = true;
-    return ptx_fits ? code->ptx : NULL;
+    return ptx_fits && *code->ptx ? code->ptx : NULL; /* a stripped image has none */
 }
 
 /* Of the text, in messages. */
@@ -485,6 +485,11 @@ static tj_status load(tj_kernel *kernel, const tj_scope *scope, const tj_code *c
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the image's target is \"%s\": it must be like sm_90 or compute_90",
                        code->target);
     bytes = choose_code(code, &target, 10 * device.cc_major + device.cc_minor, kernel->driver->is_emulator, &is_ptx);
+    if (!bytes && !*code->ptx)
+        return tj_fail(err, TJ_ERR_UNSUPPORTED,
+                       "the image of %s for %s comes from a stripped pack, whose machine code device %d (%s) cannot run: make "
+                       "the pack without --strip",
+                       name_of(kernel), code->target, kernel->device, device.name);
     if (!bytes)
         return tj_fail(err, TJ_ERR_UNSUPPORTED,
                        "%s was compiled for %s, and device %d (%s) is sm_%d%d: compile it for that target", name_of(kernel),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "packed.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,19 @@
 static const char *const key_fields[] = {"schema", "backend", "source", "options", "target", "compiler"};
 
 enum { KEY_FIELDS = sizeof key_fields / sizeof key_fields[0] };
+
+bool tj_packed_is_stripped(const tj_pack_item *item)
+{
+    return !tj_pack_item_part(item, "source") && !tj_pack_item_part(item, "kernel.ptx") &&
+           tj_pack_item_part(item, "kernel.cubin");
+}
+
+int tj_packed_alignment(const tj_pack_item *item)
+{
+    const char *text = tj_pack_item_text(item, "align");
+
+    return text ? atoi(text) : -1;
+}
 
 /* ---- requests ----------------------------------------------------------------------------------------------------- */
 
@@ -75,14 +89,15 @@ static bool copy(char *to, size_t size, const char *text)
     return true;
 }
 
-/* The hash finds, the text decides. */
+/* The hash finds, the text decides, where it was not stripped. */
 static bool read_key(const tj_pack_item *item, const tj_source *source, const char *target, tj_image_key_text *text,
                      tj_key *key)
 {
     const char *stored_source = tj_pack_item_text(item, "source"), *stored_target = tj_pack_item_text(item, "target");
+    const bool is_of_source = stored_source ? strcmp(stored_source, tj_source_text(source)) == 0 : tj_packed_is_stripped(item);
 
-    if (!stored_source || strcmp(stored_source, tj_source_text(source)) != 0 || !stored_target ||
-        strcmp(stored_target, target) != 0 || !copy(text->own_target, sizeof text->own_target, target) ||
+    if (!is_of_source || !stored_target || strcmp(stored_target, target) != 0 ||
+        !copy(text->own_target, sizeof text->own_target, target) ||
         !copy(text->options, sizeof text->options, tj_pack_item_text(item, "options")) ||
         !copy(text->compiler, sizeof text->compiler, tj_pack_item_text(item, "compiler")) ||
         !copy(text->backend, sizeof text->backend, tj_pack_item_text(item, "backend")))
@@ -115,29 +130,32 @@ static bool as_stored(const tj_pack_item *item, tj_stored *stored)
 }
 
 /* NULL: *trouble says what is wrong with it, or is NULL for want of memory. */
-static tj_image_body *read_image(const tj_pack_item *item, const tj_source *source, const char *target, tj_image_key_text *text,
-                                 tj_key *key, const char **trouble)
+static tj_image_body *read_image(const tj_pack_item *item, const tj_source *source, const char *target, bool needs_ptx,
+                                 tj_image_key_text *text, tj_key *key, const char **trouble)
 {
     tj_image_body *body = NULL;
     tj_stored stored = {.facts = NULL};
 
+    *trouble = "an image in it is machine code alone, which the emulator cannot run: make it without --strip";
+    if (needs_ptx && tj_packed_is_stripped(item))
+        return NULL;
     *trouble = "an image in it is not whole";
     if (read_key(item, source, target, text, key) && as_stored(item, &stored))
-        body = tj_image_body_of(&stored, source, key, trouble);
+        body = tj_image_body_of(&stored, source, key, true, trouble);
     json_decref(stored.facts);
     return body;
 }
 
 /* One that is not what it should be is not found again, so that the next best is looked at. */
 static tj_image_body *find_image(tj_packs *packs, const tj_source *source, tj_pack_rank *rank, const void *payload,
-                                 tj_image_key_text *text, tj_key *key)
+                                 bool needs_ptx, tj_image_key_text *text, tj_key *key)
 {
     const tj_hash128 request = tj_packed_image_request(tj_source_text(source));
     const char *target, *trouble;
     tj_pack_item item;
 
     while ((target = tj_packs_find(packs, TJ_PACKED_IMAGE, request, rank, payload, &item))) {
-        tj_image_body *body = read_image(&item, source, target, text, key, &trouble);
+        tj_image_body *body = read_image(&item, source, target, needs_ptx, text, key, &trouble);
 
         tj_pack_item_drop(&item);
         if (body || !trouble)
@@ -151,9 +169,10 @@ static tj_image_body *find_image(tj_packs *packs, const tj_source *source, tj_pa
 static tj_image_body *find_anywhere(tj_host *host, const tj_source *source, tj_pack_rank *rank, const void *payload,
                                     tj_image_key_text *text, tj_key *key)
 {
-    tj_image_body *body = host->packs ? find_image(host->packs, source, rank, payload, text, key) : NULL;
+    const bool needs_ptx = tj_gpu_is_emulated(&host->gpu);
+    tj_image_body *body = host->packs ? find_image(host->packs, source, rank, payload, needs_ptx, text, key) : NULL;
 
-    return body || !host->textbook ? body : find_image(host->textbook, source, rank, payload, text, key);
+    return body || !host->textbook ? body : find_image(host->textbook, source, rank, payload, needs_ptx, text, key);
 }
 
 static int is_target(const char *target, const void *payload)
@@ -161,7 +180,7 @@ static int is_target(const char *target, const void *payload)
     return strcmp(target, payload) == 0;
 }
 
-/* The emulator reads PTX alone, and every image has it: compute_90 is an sm_90 there. */
+/* The emulator reads PTX alone, and every image that was not stripped has it: compute_90 is an sm_90 there. */
 static int has_number(const char *target, const void *payload)
 {
     const char *number = strchr(payload, '_');
@@ -244,8 +263,8 @@ tj_image_body *tj_packed_read(const void *bytes, size_t size, const tj_source *s
 
     *trouble = packs ? tj_packs_trouble(packs, 0, &pack) : NULL;
     if (packs && !*trouble) {
-        body = find_image(packs, source, is_target, key_value(key, "target"), &text, &found);
-        if (!body || strcmp(found.hex, key->hex) != 0)
+        body = find_image(packs, source, is_target, key_value(key, "target"), false, &text, &found);
+        if (!body || strcmp(found.hex, key->hex) != 0 || tj_image_is_stripped(body))
             *trouble = "it is not the image that it is said to be";
     }
     if (*trouble) {
@@ -285,28 +304,63 @@ static char *log_without_times(const char *log)
     return copy;
 }
 
-tj_status tj_packed_add_image(tj_pack_draft *draft, const tj_source *source, const tj_image *image, tj_error *err)
+/* What tells a kernel from the one for operands that it cannot take, which has the same name. */
+static int alignment_of(const tj_source *source)
+{
+    int most = 0;
+
+    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++) {
+        const tj_matrix *matrix = tj_problem_matrix(tj_source_problem(source), which);
+        const int bytes = tj_source_launch(source)->align[which];
+
+        if (!tj_stride_is_pointers(matrix->stride) && bytes > (int)tj_type_bytes((tj_type)matrix->type) && bytes > most)
+            most = bytes;
+    }
+    return most;
+}
+
+static tj_status check_form(const tj_source *source, const tj_image_body *body, bool strip, tj_error *err)
+{
+    if (strcmp(key_value(&body->key, "source"), tj_source_text(source)) != 0)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the image was not compiled from this source (%s)",
+                       tj_source_kernel(source));
+    if (strip && !body->cubin)
+        return tj_fail(err, TJ_ERR_UNSUPPORTED,
+                       "an image for %s is PTX, which a stripped pack leaves out: name targets such as sm_90 alone, or do not "
+                       "strip",
+                       body->target);
+    if (!strip && tj_image_is_stripped(body))
+        return tj_fail(err, TJ_ERR_UNSUPPORTED,
+                       "the image of %s for %s was found in a pack that is stripped: strip this one too, or take that one out "
+                       "of TILEJIT_PACKS",
+                       tj_source_kernel(source), body->target);
+    return TJ_OK;
+}
+
+tj_status tj_packed_add_image(tj_pack_draft *draft, const tj_source *source, const tj_image *image, bool strip, tj_error *err)
 {
     const tj_image_body *body = image->body;
     tj_pack_part part[TJ_PACK_MAX_PARTS];
     size_t count = 0;
     json_t *json = tj_image_facts(source, body);
     char *facts = json ? json_dumps(json, JSON_COMPACT | JSON_SORT_KEYS) : NULL, *log = log_without_times(body->log);
-    tj_status status = TJ_OK;
+    char align[16];
+    tj_status status = check_form(source, body, strip, err);
 
-    if (strcmp(key_value(&body->key, "source"), tj_source_text(source)) != 0)
-        status =
-            tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the image was not compiled from this source (%s)", tj_source_kernel(source));
     for (size_t i = 0; i < body->key.count; i++)
-        part[count++] = (tj_pack_part){body->key.field[i].name, body->key.field[i].value, strlen(body->key.field[i].value)};
+        if (!strip || strcmp(body->key.field[i].name, "source") != 0)
+            part[count++] = (tj_pack_part){body->key.field[i].name, body->key.field[i].value, strlen(body->key.field[i].value)};
     if (!facts || !log) {
         status = tj_fail_memory(err, "a pack");
     } else if (status == TJ_OK) {
         part[count++] = (tj_pack_part){"facts", facts, strlen(facts)};
-        part[count++] = (tj_pack_part){"kernel.ptx", body->ptx, body->ptx_bytes};
+        part[count++] = (tj_pack_part){"align", align, (size_t)snprintf(align, sizeof align, "%d", alignment_of(source))};
+        if (!strip)
+            part[count++] = (tj_pack_part){"kernel.ptx", body->ptx, body->ptx_bytes};
         if (body->cubin)
             part[count++] = (tj_pack_part){"kernel.cubin", body->cubin, body->cubin_bytes};
-        part[count++] = (tj_pack_part){"build.log", log, strlen(log)};
+        if (!strip)
+            part[count++] = (tj_pack_part){"build.log", log, strlen(log)};
         status = tj_pack_draft_add(draft, TJ_PACKED_IMAGE, tj_packed_image_request(tj_source_text(source)), body->target, part,
                                    count, err);
     }
@@ -353,7 +407,8 @@ tj_status tj_image_to_bytes(const tj_source *source, const tj_image *image, void
     if (TJ_HAS_NULL(err, source, image, bytes, size))
         return TJ_ERR_INVALID_ARGUMENT;
     tj_pack_draft *draft = tj_pack_draft_create();
-    tj_status status = draft ? tj_packed_add_image(draft, source, image, err) : tj_fail_memory(err, "a pack");
+    tj_status status = draft ? tj_packed_add_image(draft, source, image, tj_image_is_stripped(image->body), err)
+                             : tj_fail_memory(err, "a pack");
 
     if (status == TJ_OK)
         status = tj_pack_draft_print(draft, bytes, size, err);
@@ -382,7 +437,7 @@ tj_status tj_image_from_bytes(const tj_source *source, const char *target, const
         return tj_fail_memory(err, "an image");
     why = tj_packs_trouble(packs, 0, &pack);
     if (!why)
-        body = find_image(packs, source, is_target, target, &text, &key);
+        body = find_image(packs, source, is_target, target, false, &text, &key);
     if (body)
         status = tj_image_wrap(body, TJ_FROM_PACK, image, err);
     else if (why)

@@ -67,7 +67,7 @@ void tj_shared_offer(tj_host *host, const tj_source *source, tj_image_body *body
     if (!is_shared(host) || host->is_scratch || !tj_remote_writes(host->remote))
         return;
     draft = tj_pack_draft_create();
-    if (draft && tj_packed_add_image(draft, source, &image, NULL) == TJ_OK &&
+    if (draft && tj_packed_add_image(draft, source, &image, false, NULL) == TJ_OK &&
         tj_pack_draft_print(draft, &bytes, &size, NULL) == TJ_OK)
         tj_remote_offer(host->remote, FLEET_IMAGE, "", body->key.hex, bytes, size, leads);
     else if (leads)

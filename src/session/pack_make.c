@@ -21,6 +21,7 @@
 struct tj_pack {
     tj_context *context;
     tj_records *records; /* not changed once they are there */
+    int32_t form;        /* of TJ_PACK_STRIP and so on */
     pthread_mutex_t lock;
     tj_pack_draft *draft; /* under the lock */
 };
@@ -67,6 +68,18 @@ tj_status tj_pack_create(tj_context *context, const tj_records *records, tj_pack
     return status;
 }
 
+tj_status tj_pack_set_form(tj_pack *pack, int32_t form, tj_error *err)
+{
+    static const int32_t known = TJ_PACK_STRIP | TJ_PACK_ALIGNED;
+
+    if (TJ_HAS_NULL(err, pack))
+        return TJ_ERR_INVALID_ARGUMENT;
+    if (form & ~known)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "form is %d: use 0, or a sum of TJ_PACK_STRIP and TJ_PACK_ALIGNED", form);
+    pack->form = form;
+    return TJ_OK;
+}
+
 void tj_pack_free(tj_pack *pack)
 {
     if (!pack)
@@ -100,7 +113,7 @@ static tj_status add_kernel(void *payload, const tj_config *config, tj_error *er
         status = tj_spills_check_image(to->source, image, err);
     if (status == TJ_OK) {
         pthread_mutex_lock(&to->pack->lock);
-        status = tj_packed_add_image(to->pack->draft, to->source, image, err);
+        status = tj_packed_add_image(to->pack->draft, to->source, image, to->pack->form & TJ_PACK_STRIP, err);
         pthread_mutex_unlock(&to->pack->lock);
     }
     tj_image_free(image);
@@ -111,7 +124,11 @@ static tj_status add_kernel(void *payload, const tj_config *config, tj_error *er
 static tj_status add_fallback(packing *to, tj_error *err)
 {
     tj_config config = tj_undemanding_config(to->problem, to->source, true);
-    tj_status status = add_kernel(to, &config, err);
+    tj_status status;
+
+    if (to->pack->form & TJ_PACK_ALIGNED)
+        return TJ_OK;
+    status = add_kernel(to, &config, err);
 
     while (tj_status_is_unfit(status) && tj_undemanding_next(to->problem, &config))
         status = add_kernel(to, &config, err);
@@ -267,6 +284,8 @@ static int show(tj_pack_entry *entry, const tj_pack_item *item, tj_pack_visit vi
         entry->problem = fact(facts, "problem");
         entry->config = fact(facts, "config");
         entry->compiler = fact(facts, "compiler");
+        entry->align = tj_packed_alignment(item);
+        entry->is_stripped = tj_packed_is_stripped(item);
     } else if (entry->kind == TJ_PACK_CHOICE) {
         entry->problem = text_or(tj_pack_item_text(item, "problem"));
         entry->config = text_or(tj_pack_item_text(item, "config"));
@@ -305,8 +324,17 @@ tj_status tj_pack_list(const void *bytes, size_t size, tj_pack_visit visit, void
     for (size_t i = 0; status == TJ_OK && i < pack.count; i++) {
         const tj_pack_row *row = &pack.row[i];
         char request[TJ_HASH_HEX_BYTES], checksum[TJ_HASH_HEX_BYTES];
-        tj_pack_entry entry = {(tj_pack_kind)row->kind, row->target, "",       "",  "", "", "",
-                               (int64_t)row->size,      request,     checksum, NULL};
+        tj_pack_entry entry = {.kind = (tj_pack_kind)row->kind,
+                               .target = row->target,
+                               .kernel = "",
+                               .problem = "",
+                               .config = "",
+                               .compiler = "",
+                               .device = "",
+                               .bytes = (int64_t)row->size,
+                               .request = request,
+                               .checksum = checksum,
+                               .align = -1};
         tj_pack_item item;
         int answer;
 
@@ -341,7 +369,7 @@ tj_status tj_pack_unpack(tj_context *context, const void *bytes, size_t size, in
         *unpacked = 0;
     if (TJ_HAS_NULL(err, context, bytes))
         return TJ_ERR_INVALID_ARGUMENT;
-    int64_t count = 0, refused = 0, kept = 0;
+    int64_t count = 0, refused = 0, stripped = 0, kept = 0;
     tj_records *records = tj_records_create();
     tj_pack_file pack;
     tj_status status = records ? open_bytes(bytes, size, &pack, err) : tj_fail_memory(err, "a set of records");
@@ -359,7 +387,9 @@ tj_status tj_pack_unpack(tj_context *context, const void *bytes, size_t size, in
             tj_log_line(&context->host.log, TJ_LOG_WARNING, "item %zu of the pack is left out: %s", i + 1, damage);
         if (damage || row->kind == TJ_PACKED_CHOICE)
             continue;
-        if (unpack(context, row, &item, records))
+        if (row->kind == TJ_PACKED_IMAGE && tj_packed_is_stripped(&item))
+            stripped++;
+        else if (unpack(context, row, &item, records))
             count += row->kind == TJ_PACKED_IMAGE;
         else
             refused++;
@@ -371,6 +401,11 @@ tj_status tj_pack_unpack(tj_context *context, const void *bytes, size_t size, in
     tj_records_free(records);
     if (unpacked)
         *unpacked = count + kept;
+    if (status == TJ_OK && stripped > 0)
+        status = tj_fail(err, TJ_ERR_UNSUPPORTED,
+                         "%lld of the pack's kernels are machine code alone, and a store keeps their text and PTX too: use the "
+                         "pack as it is (TILEJIT_PACKS), or make it without --strip",
+                         (long long)stripped);
     if (status == TJ_OK && refused > 0)
         status = tj_fail(err, TJ_ERR_IO, "%lld of the pack's items could not be put into the store %s", (long long)refused,
                          tj_store_path(context));

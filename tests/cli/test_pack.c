@@ -141,6 +141,24 @@ Test(pack_command, lists_verifies_and_unpacks)
     cr_expect(eq(int, shell("$T pack list missing"), 1));
 }
 
+Test(pack_command, leaves_out_what_it_is_told_to)
+{
+    NEEDS_COMPILER();
+    cr_assert(eq(int, shell("$T pack 16x16x16 --target sm_90 -o app.tjpack && $T pack list app.tjpack"), 0), "%s", errors);
+    cr_expect(strstr(out, "_16x16x16 (any alignment)") && strstr(out, "_16x16x16 (aligned to 16 bytes)"), "%s", out);
+    cr_assert(
+        eq(int, shell("$T pack 16x16x16 --target sm_90 --aligned --strip -o least.tjpack && $T pack list least.tjpack"), 0),
+        "%s", errors);
+    cr_expect(strstr(out, "(aligned to 16 bytes, stripped)") && !strstr(out, "any alignment"), "%s", out);
+    cr_expect(eq(int, shell("$T pack verify least.tjpack && test $(wc -c <least.tjpack) -lt $(($(wc -c <app.tjpack) / 4))"), 0),
+              "%s", errors);
+    cr_expect(eq(int, shell("$T pack unpack least.tjpack"), 1));
+    cr_expect(strstr(errors, "1 of the pack's kernels are machine code alone") != NULL, "%s", errors);
+    cr_expect(eq(int, shell("$T pack 16x16x16 --target sm_90,compute_90 --strip -o a"), 1));
+    cr_expect(strstr(errors, "16x16x16 for compute_90: an image for compute_90 is PTX") != NULL, "%s", errors);
+    cr_expect(eq(int, shell("test ! -e a"), 0));
+}
+
 Test(pack_command, travels_inside_a_program)
 {
     NEEDS_COMPILER();

@@ -57,6 +57,7 @@ static int null_one; /* the number of the pointer that is NULL */
     SURVIVES(tj_pack_free, (NULL), 0) \
     REFUSES(tj_pack_list, (ARG(0), 1, NULL, NULL, &err), "bytes", "visit") \
     REFUSES(tj_pack_print, (ARG(0), ARG(1), ARG(2), &err), "pack", "bytes", "size") \
+    REFUSES(tj_pack_set_form, (ARG(0), 0, &err), "pack") \
     REFUSES(tj_pack_unpack, (ARG(0), ARG(1), 1, NULL, &err), "context", "bytes") \
     REFUSES(tj_compile, (ARG(0), ARG(1), ARG(2), ARG(3), &err), "context", "source", "target", "image") \
     REFUSES(tj_custom_evaluate, (ARG(0), ARG(1), ARG(2), ARG(3), &err), "family", "formula", "extent", "value") \

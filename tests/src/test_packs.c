@@ -25,7 +25,7 @@
 static const char MISSING[] = "/nonexistent/libnvrtc.so";
 static const tj_problem problem = TJ_PROBLEM_INIT(33, 20, 47, TJ_F32);
 
-enum { J = 33, K = 20, L = 47, THREADS = 8 };
+enum { J = 33, K = 20, WIDE = 48, THREADS = 8 };
 
 static tj_error err;
 static char folder[64];
@@ -82,8 +82,8 @@ static tj_context *open_context(const char *driver, const char *nvrtc, const cha
     return context;
 }
 
-static tj_pack_bytes make_pack(const char *nvrtc, const tj_problem *all, size_t count, const char *config_text,
-                               const char *target)
+static tj_pack_bytes make_pack_of_form(int32_t form, const char *nvrtc, const tj_problem *all, size_t count,
+                                       const char *config_text, const char *target)
 {
     tj_context *context = open_context("/nonexistent/libcuda.so", nvrtc, NULL, NULL);
     tj_config config = TJ_CONFIG_INIT;
@@ -94,6 +94,7 @@ static tj_pack_bytes make_pack(const char *nvrtc, const tj_problem *all, size_t 
     if (config_text)
         cr_assert(eq(int, tj_config_parse(config_text, &config, &err), TJ_OK), "%s", err.message);
     cr_assert(eq(int, tj_pack_create(context, NULL, &pack, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_pack_set_form(pack, form, &err), TJ_OK), "%s", err.message);
     for (size_t i = 0; i < count; i++)
         cr_assert(eq(int, tj_pack_add(pack, &all[i], config_text ? &config : NULL, target, &err), TJ_OK), "%s", err.message);
     cr_assert(eq(int, tj_pack_print(pack, &bytes, &made.size, &err), TJ_OK), "%s", err.message);
@@ -101,6 +102,12 @@ static tj_pack_bytes make_pack(const char *nvrtc, const tj_problem *all, size_t 
     tj_pack_free(pack);
     tj_context_free(context);
     return made;
+}
+
+static tj_pack_bytes make_pack(const char *nvrtc, const tj_problem *all, size_t count, const char *config_text,
+                               const char *target)
+{
+    return make_pack_of_form(0, nvrtc, all, count, config_text, target);
 }
 
 static void write_file(const char *path, const void *bytes, size_t size, mode_t mode)
@@ -113,43 +120,49 @@ static void write_file(const char *path, const void *bytes, size_t size, mode_t 
     cr_assert(eq(int, chmod(path, mode), 0));
 }
 
-/* One product of small integers, so that it is exact; offset: elements by which M begins behind its buffer. */
-static tj_status multiply(tj_context *context, size_t offset, bool *is_right)
+/* One product of small integers, so that it is exact; offset: elements by which M and N begin after their buffers. */
+static tj_status multiply_as(const tj_problem *asked, tj_context *context, size_t offset, bool *is_right)
 {
-    float m[J * K], n[K * L], p[J * L];
+    const int width = (int)asked->l.extent;
+    float m[J * K], n[K * WIDE], p[J * WIDE];
     tj_buffer *buffer[3];
     tj_operands x = TJ_OPERANDS_INIT;
     tj_status status;
 
     for (int i = 0; i < J * K; i++)
         m[i] = (float)(i % 7 - 3);
-    for (int i = 0; i < K * L; i++)
+    for (int i = 0; i < K * width; i++)
         n[i] = (float)(i % 5 - 2);
     *is_right = false;
     cr_assert(eq(int, tj_buffer_create(context, sizeof m + 64, &buffer[0], &err), TJ_OK), "%s", err.message);
-    cr_assert(eq(int, tj_buffer_create(context, sizeof n, &buffer[1], &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_buffer_create(context, sizeof n + 64, &buffer[1], &err), TJ_OK), "%s", err.message);
     cr_assert(eq(int, tj_buffer_create(context, sizeof p, &buffer[2], &err), TJ_OK), "%s", err.message);
     cr_assert(eq(int, tj_buffer_write(buffer[0], offset * sizeof m[0], m, sizeof m, &err), TJ_OK));
-    cr_assert(eq(int, tj_buffer_write(buffer[1], 0, n, sizeof n, &err), TJ_OK));
+    cr_assert(eq(int, tj_buffer_write(buffer[1], offset * sizeof n[0], n, sizeof n, &err), TJ_OK));
     x.m.address = (char *)tj_buffer_address(buffer[0]) + offset * sizeof m[0];
-    x.n.address = tj_buffer_address(buffer[1]);
+    x.n.address = (char *)tj_buffer_address(buffer[1]) + offset * sizeof n[0];
     x.p.address = tj_buffer_address(buffer[2]);
-    status = tj_matmul(context, &problem, &x, NULL, &err);
+    status = tj_matmul(context, asked, &x, NULL, &err);
     if (status == TJ_OK) {
         cr_assert(eq(int, tj_buffer_read(buffer[2], 0, p, sizeof p, &err), TJ_OK));
         *is_right = true;
         for (int j = 0; j < J; j++)
-            for (int l = 0; l < L; l++) {
+            for (int l = 0; l < width; l++) {
                 float sum = 0;
 
                 for (int k = 0; k < K; k++)
-                    sum += m[j * K + k] * n[k * L + l];
-                *is_right = *is_right && p[j * L + l] == sum;
+                    sum += m[j * K + k] * n[k * width + l];
+                *is_right = *is_right && p[j * width + l] == sum;
             }
     }
     for (int i = 0; i < 3; i++)
         tj_buffer_free(buffer[i]);
     return status;
+}
+
+static tj_status multiply(tj_context *context, size_t offset, bool *is_right)
+{
+    return multiply_as(&problem, context, offset, is_right);
 }
 
 static tj_context_stats stats_of(tj_context *context)
@@ -256,6 +269,35 @@ static unsigned char *exact_copy(const void *bytes, size_t size)
     return copy;
 }
 
+/* What a list says of the images of a pack. */
+typedef struct images {
+    int count, any_alignment, aligned, stripped;
+    int64_t bytes;
+} images;
+
+static int look_at_image(const tj_pack_entry *entry, void *payload)
+{
+    images *all = payload;
+
+    cr_expect(entry->damage == NULL, "%s", entry->damage);
+    if (entry->kind == TJ_PACK_IMAGE) {
+        all->count++;
+        all->any_alignment += entry->align == 0;
+        all->aligned += entry->align > 0;
+        all->stripped += entry->is_stripped;
+        all->bytes += entry->bytes;
+    }
+    return 0;
+}
+
+static images images_of(const tj_pack_bytes *pack)
+{
+    images all = {0};
+
+    cr_assert(eq(int, tj_pack_list(pack->bytes, pack->size, look_at_image, &all, &err), TJ_OK), "%s", err.message);
+    return all;
+}
+
 static fake_cuda pretend(void)
 {
     fake_cuda fake = fake_open(FAKE_CUDA_PATH);
@@ -264,9 +306,9 @@ static fake_cuda pretend(void)
     return fake;
 }
 
-Test(packs, altered_at_any_byte_is_a_warning_and_a_miss)
+static void check_altered(int32_t form)
 {
-    const tj_pack_bytes made = make_pack(FAKE_NVRTC_PATH, &problem, 1, "naive", "sm_90");
+    const tj_pack_bytes made = make_pack_of_form(form, FAKE_NVRTC_PATH, &problem, 1, "naive", "sm_90");
     tj_pack_bytes altered = {exact_copy(made.bytes, made.size), made.size};
     unsigned char *byte = (unsigned char *)altered.bytes;
     tj_origin origin;
@@ -288,6 +330,16 @@ Test(packs, altered_at_any_byte_is_a_warning_and_a_miss)
     }
     free((void *)made.bytes);
     free(byte);
+}
+
+Test(packs, altered_at_any_byte_is_a_warning_and_a_miss)
+{
+    check_altered(0);
+}
+
+Test(packs, that_are_stripped_and_altered_at_any_byte_are_a_warning_and_a_miss)
+{
+    check_altered(TJ_PACK_STRIP);
 }
 
 Test(packs, cut_at_any_byte_is_a_warning_and_a_miss)
@@ -377,6 +429,89 @@ Test(packs, an_image_that_the_driver_refuses_is_compiled)
     fake.fake_fail("cuLibraryLoadData", 1, CUDA_ERROR_INVALID_IMAGE);
     cr_expect(eq(int, plan_with(&made, FAKE_NVRTC_PATH, &origin), TJ_OK), "%s", err.message);
     free((void *)made.bytes);
+}
+
+/* ---- forms -------------------------------------------------------------------------------------------------------- */
+
+/* vector=4 takes 16 bytes at once, and the kernel for other pointers has the same name. */
+static const tj_problem wide = TJ_PROBLEM_INIT(J, K, WIDE, TJ_F32);
+
+Test(packs, whose_kernels_have_one_name_say_which_is_which)
+{
+    const tj_pack_bytes made[] = {make_pack(NULL, &wide, 1, NULL, "sm_90"), {NULL, 0}};
+    const images all = images_of(&made[0]);
+    tj_context *context = open_context("emulator:sm_90", MISSING, NULL, made);
+    bool is_right;
+
+    for (size_t offset = 0; offset < 2; offset++) {
+        cr_expect(eq(int, multiply_as(&wide, context, offset, &is_right), TJ_OK), "%s", err.message);
+        cr_expect(is_right && stats_of(context).pack_hits == offset + 1);
+    }
+    tj_context_free(context);
+    cr_expect(all.count == 2 && all.any_alignment == 1 && all.aligned == 1 && all.stripped == 0, "%d %d %d", all.count,
+              all.any_alignment, all.aligned);
+    free((void *)made[0].bytes);
+}
+
+Test(packs, that_are_aligned_leave_other_operands_to_a_compiler)
+{
+    const tj_pack_bytes made[] = {make_pack_of_form(TJ_PACK_ALIGNED, NULL, &wide, 1, NULL, "sm_90"), {NULL, 0}};
+    tj_context *context = open_context("emulator:sm_90", MISSING, NULL, made);
+    bool is_right;
+
+    cr_expect(images_of(&made[0]).count == 1 && images_of(&made[0]).aligned == 1);
+    cr_expect(eq(int, multiply_as(&wide, context, 0, &is_right), TJ_OK), "%s", err.message);
+    cr_expect(is_right);
+    cr_expect(eq(int, multiply_as(&wide, context, 1, &is_right), TJ_ERR_NO_COMPILER), "%s", err.message);
+    tj_context_free(context);
+    context = open_context("emulator:sm_90", NULL, NULL, made);
+    cr_expect(eq(int, multiply_as(&wide, context, 1, &is_right), TJ_OK), "%s", err.message);
+    cr_expect(is_right && stats_of(context).compiles == 1 && stats_of(context).pack_hits == 1);
+    tj_context_free(context);
+    free((void *)made[0].bytes);
+}
+
+Test(packs, that_are_stripped_serve_the_device_and_nothing_else)
+{
+    const tj_pack_bytes whole = make_pack(FAKE_NVRTC_PATH, &problem, 1, "naive", "sm_90");
+    const tj_pack_bytes made[] = {make_pack_of_form(TJ_PACK_STRIP, FAKE_NVRTC_PATH, &problem, 1, "naive", "sm_90"), {NULL, 0}};
+    tj_context *context;
+    int64_t unpacked;
+    tj_origin origin;
+    bool is_right;
+    tj_pack *pack;
+
+    (void)pretend();
+    cr_expect(images_of(&made[0]).stripped == 1 && images_of(&made[0]).bytes < images_of(&whole).bytes);
+    cr_expect(eq(int, plan_with(&made[0], MISSING, &origin), TJ_OK), "%s", err.message);
+    cr_expect(eq(int, (int)origin, TJ_FROM_PACK));
+    cr_expect(eq(int, atomic_load(&heard.warnings), 0), "%s", heard.last);
+
+    context = open_context(FAKE_CUDA_PATH, FAKE_NVRTC_PATH, NULL, made);
+    cr_expect(eq(int, tj_pack_unpack(context, made[0].bytes, made[0].size, &unpacked, &err), TJ_ERR_UNSUPPORTED));
+    cr_expect(strstr(err.message, "--strip") != NULL, "%s", err.message);
+    cr_assert(eq(int, tj_pack_create(context, NULL, &pack, &err), TJ_OK), "%s", err.message);
+    cr_expect(eq(int, tj_pack_set_form(pack, 64, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(strstr(err.message, "form is 64") != NULL, "%s", err.message);
+    /* What is PTX alone has nothing left, and what is machine code alone cannot become whole again. */
+    cr_assert(eq(int, tj_pack_set_form(pack, TJ_PACK_STRIP, &err), TJ_OK), "%s", err.message);
+    cr_expect(eq(int, tj_pack_add(pack, &problem, NULL, "compute_80", &err), TJ_ERR_UNSUPPORTED), "%s", err.message);
+    cr_expect(strstr(err.message, "stripped pack leaves out") != NULL, "%s", err.message);
+    tj_pack_free(pack);
+    tj_context_free(context);
+    free((void *)whole.bytes);
+    free((void *)made[0].bytes);
+
+    /* The emulator reads PTX: such a pack is a miss there, and the log says why. */
+    const tj_pack_bytes real[] = {make_pack_of_form(TJ_PACK_STRIP, NULL, &problem, 1, NULL, "sm_90"), {NULL, 0}};
+
+    context = open_context("emulator:sm_90", NULL, NULL, real);
+    cr_expect(eq(int, multiply(context, 0, &is_right), TJ_OK), "%s", err.message);
+    cr_expect(is_right && stats_of(context).pack_hits == 0 && stats_of(context).compiles == 1);
+    cr_expect(eq(int, atomic_load(&heard.warnings), 1), "%s", heard.last);
+    cr_expect(strstr(heard.last, "machine code alone, which the emulator cannot run") != NULL, "%s", heard.last);
+    tj_context_free(context);
+    free((void *)real[0].bytes);
 }
 
 /* ---- many at once ------------------------------------------------------------------------------------------------- */
