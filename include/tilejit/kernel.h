@@ -112,9 +112,10 @@ TJ_API TJ_MUST_CHECK tj_status tj_kernel_load(tj_context *context, const tj_sour
  *
  * NULL:    stream (the legacy default stream) and err may be NULL.
  * Threads: any, several at once.
- * Errors:  TJ_ERR_INVALID_ARGUMENT: a NULL or misaligned pointer, an alpha or beta that the product cannot take, an extent that breaks a promise or for which the kernel lacks
- *          a check, more blocks than a grid holds (the message has the remedy), another current context, or, with a driver
- *          before CUDA 11.4, a missing workspace. TJ_ERR_DEVICE_MEMORY, TJ_ERR_UNSUPPORTED: no workspace can be had in the
+ * Errors:  TJ_ERR_INVALID_ARGUMENT: a NULL or misaligned pointer, an alpha or beta that the product cannot take, an extent that
+ *          breaks a promise or for which the kernel lacks a check, more blocks than a grid holds (the message has the remedy),
+ *          another current context, a stream of another context (the message names both devices), or, with a driver before
+ *          CUDA 11.4, a missing workspace. TJ_ERR_DEVICE_MEMORY, TJ_ERR_UNSUPPORTED: no workspace can be had in the
  *          stream. TJ_ERR_DRIVER. TJ_ERR_DEVICE_LOST, which every later call returns again.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_kernel_launch(const tj_kernel *kernel, const tj_operands *operands,

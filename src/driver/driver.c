@@ -443,3 +443,32 @@ tj_status tj_stream_is_capturing(const tj_driver *driver, CUstream stream, bool 
     *is_capturing = result != CUDA_SUCCESS || state != CU_STREAM_CAPTURE_STATUS_NONE;
     return TJ_OK;
 }
+
+/* The device of a CUDA context; negative: the driver does not say. */
+static int device_of(const tj_driver *driver, CUcontext context)
+{
+    CUcontext popped = NULL;
+    CUdevice device = -1;
+
+    if (driver->api.ctx_push(context) != CUDA_SUCCESS)
+        return -1;
+    if (driver->api.ctx_get_device(&device) != CUDA_SUCCESS)
+        device = -1;
+    (void)driver->api.ctx_pop(&popped);
+    return device;
+}
+
+tj_status tj_stream_fail(const tj_driver *driver, CUresult result, CUstream stream, const char *what, tj_error *err)
+{
+    CUcontext current = NULL, owner = NULL;
+
+    if (result == CUDA_ERROR_INVALID_HANDLE && stream && driver->api.stream_get_ctx &&
+        driver->api.ctx_get_current(&current) == CUDA_SUCCESS && driver->api.stream_get_ctx(stream, &owner) == CUDA_SUCCESS &&
+        owner != current)
+        return tj_fail(
+            err, TJ_ERR_INVALID_ARGUMENT,
+            "%s: the stream belongs to device %d, and the current CUDA context, which is another one, to device %d: make "
+            "the stream's context current, or give a stream of this one",
+            what, device_of(driver, owner), device_of(driver, current));
+    return tj_driver_fail(driver, result, err, "%s", what);
+}

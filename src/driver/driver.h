@@ -84,6 +84,7 @@ struct tj_log; /* log.h */
     X(pointer_get_attributes, cuPointerGetAttributes, cuPointerGetAttributes, 7000, true,                              \
       (unsigned int count, int *attribute, void **value, CUdeviceptr pointer))                                         \
     X(stream_is_capturing, cuStreamIsCapturing, cuStreamIsCapturing, 10000, false, (CUstream stream, int *status))     \
+    X(stream_get_ctx, cuStreamGetCtx, cuStreamGetCtx, 9020, false, (CUstream stream, CUcontext *context))               \
     X(stream_begin_capture, cuStreamBeginCapture, cuStreamBeginCapture_v2, 10010, false, (CUstream stream, int mode))  \
     X(stream_end_capture, cuStreamEndCapture, cuStreamEndCapture, 10000, false, (CUstream stream, CUgraph *graph))     \
     X(graph_instantiate, cuGraphInstantiateWithFlags, cuGraphInstantiateWithFlags, 11040, false,                       \
@@ -197,5 +198,12 @@ static inline bool tj_driver_has_stream_memory(const tj_driver *driver)
 
 /** Is the stream being captured, or out of use because another one is? Drivers without captures answer false. */
 tj_status tj_stream_is_capturing(const tj_driver *driver, CUstream stream, bool *is_capturing, tj_error *err);
+
+/**
+ * What a call in stream that failed with result comes to: the driver calls a stream of another CUDA context an invalid handle, and
+ * this says whose it is. what: what could not be done, for the message. Returns the error's status; err may be NULL.
+ */
+__attribute__((cold)) tj_status tj_stream_fail(const tj_driver *driver, CUresult result, CUstream stream, const char *what,
+                                               tj_error *err);
 
 #endif

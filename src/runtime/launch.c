@@ -9,6 +9,7 @@
  */
 #include "kernel.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "error.h"
@@ -35,6 +36,17 @@ static CUresult launch_with_attributes(const tj_driver *driver, const tj_loaded_
     return driver->api.launch_kernel_ex(&config, step->function, parameters, NULL);
 }
 
+__attribute__((cold, noinline)) static tj_status fail_to_launch(const tj_kernel *kernel, int index, const tj_geometry *geometry,
+                                                                CUstream stream, CUresult result, tj_error *err)
+{
+    char what[256];
+
+    snprintf(what, sizeof what, "cannot launch %s with grid (%u, %u, %u), block (%u, %u), %u bytes of dynamic shared memory",
+             kernel->form.step[index].kernel, geometry->grid[0], geometry->grid[1], geometry->grid[2], geometry->block[0],
+             geometry->block[1], geometry->shared_bytes);
+    return tj_stream_fail(kernel->driver, result, stream, what, err);
+}
+
 /* place: see tj_parameter. */
 static inline tj_status queue_step(const tj_kernel *kernel, int index, const char *const *place, const tj_launch_shape *shape,
                                    CUstream stream, tj_error *err)
@@ -54,10 +66,7 @@ static inline tj_status queue_step(const tj_kernel *kernel, int index, const cha
                                                    (void **)parameter, NULL);
     if (__builtin_expect(result == CUDA_SUCCESS, 1))
         return TJ_OK;
-    return tj_driver_fail(kernel->driver, result, err,
-                          "cannot launch %s with grid (%u, %u, %u), block (%u, %u), %u bytes of dynamic shared memory",
-                          kernel->form.step[index].kernel, geometry->grid[0], geometry->grid[1], geometry->grid[2],
-                          geometry->block[0], geometry->block[1], geometry->shared_bytes);
+    return fail_to_launch(kernel, index, geometry, stream, result, err);
 }
 
 /* What is no whole number belongs to a problem that does not take it. */

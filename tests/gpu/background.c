@@ -244,7 +244,7 @@ static void lacking(const char *folder)
 static void captured(const char *folder)
 {
     tj_context *context = open_tuning(folder, 2);
-    void *primary, *stream, *graph = NULL, *executable = NULL;
+    void *stream, *graph = NULL, *executable = NULL;
     int captures = 0, broken = 0;
     const tj_plan *plan = NULL;
     tj_buffer *all = NULL;
@@ -252,7 +252,7 @@ static void captured(const char *folder)
     const tj_problem problem = TJ_PROBLEM_INIT(J, K, L, TJ_F32);
     tj_error err;
 
-    if (!expect(load_driver() && cu.primary_retain(&primary, 0) == 0 && cu.ctx_push(primary) == 0, "the driver's functions"))
+    if (!expect(load_driver() && enter_primary(context), "the driver's functions"))
         return;
     expect(cu.stream_create(&stream, 0) == 0, "a stream");
     expect(tj_buffer_create(context, 3 * 65536, &all, &err) == TJ_OK && tj_buffer_fill(all, 0, &err) == TJ_OK, "buffers");
@@ -279,7 +279,7 @@ static void captured(const char *folder)
            "the last capture runs");
     cu.stream_destroy(stream);
     tj_buffer_free(all);
-    cu.ctx_pop(&primary);
+    leave_context();
     tj_context_free(context);
 }
 

@@ -302,9 +302,7 @@ int main(void)
 {
     tj_problem batch = TJ_PROBLEM_INIT(8, 16, 12, TJ_F64);
     tj_context *context = open_gpu("fallback", ""); /* or skip */
-    void *primary;
 
-    tj_context_free(context);
     if (!expect(load_driver(), "the driver's functions"))
         return finish("fallback");
     batch.batch = 3;
@@ -319,10 +317,10 @@ int main(void)
     batch.batch = 50;
     test_pointers("small_batch:products=3", batch);
     test_threads();
-    expect(cu.primary_retain(&primary, 0) == 0 && cu.ctx_push(primary) == 0,
-           "the primary context"); /* as with the CUDA runtime */
+    expect(enter_primary(context), "the primary context");
     test_workspace();
     test_replaced();
-    cu.ctx_pop(&primary);
+    leave_context();
+    tj_context_free(context);
     return finish("fallback");
 }

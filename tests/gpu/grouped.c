@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * grouped [CASES [SEED [small]]]: problems with groups of rows. Random ones as products.c draws them, with all that they can say; then
+ * grouped [CASES [SEED [small]]]: problems with groups of rows. Runs that share a store (TILEJIT_CACHE_DIR) compile a kernel once. Random ones as products.c draws them, with all that they can say; then
  * what only a launch can show: offsets in device memory that change between the replays of a captured graph, offsets on the host that
  * the graph keeps, and offsets in device memory that are no offsets.
  */
@@ -192,13 +192,12 @@ int main(int argc, char **argv)
     const int cases = argc > 1 ? atoi(argv[1]) : 200;
     const uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
     const int is_small = argc > 3 && strcmp(argv[3], "small") == 0;
-    tj_context *context = open_gpu("grouped", "");
-    void *primary = NULL; /* current, so that streams can be made in it */
+    tj_context *context = open_gpu("grouped", getenv("TILEJIT_CACHE_DIR") ? NULL : ""); /* NULL: the store that is named */
     tj_device_facts facts;
     tj_error err;
 
-    if (tj_emulator_get(context, &emulator, &err) != TJ_OK || tj_device_get(context, 0, &facts, &err) != TJ_OK ||
-        !expect(load_driver() && cu.primary_retain(&primary, 0) == 0 && cu.ctx_push(primary) == 0, "the driver"))
+    if (tj_emulator_get(context, &emulator, &err) != TJ_OK || tj_device_current(context, &facts, &err) != TJ_OK ||
+        !expect(load_driver() && enter_primary(context), "the driver"))
         return 1;
     random_state = seed;
     for (size_t i = 0; i < sizeof fast / sizeof fast[0]; i++) {
@@ -218,6 +217,7 @@ int main(int argc, char **argv)
         make_request(&r, is_small, number);
         run_request(context, &r, i % 4 == 0, NULL);
     }
+    leave_context();
     tj_context_free(context);
     return finish("grouped");
 }

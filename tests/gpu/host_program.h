@@ -10,13 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <tilejit/tilejit.h>
+
 static struct driver {
     int (*ctx_create)(void **, unsigned, int), (*ctx_destroy)(void *), (*ctx_push)(void *), (*ctx_pop)(void **);
     int (*stream_create)(void **, unsigned), (*stream_destroy)(void *), (*stream_sync)(void *);
     int (*capture_begin)(void *, int), (*capture_end)(void *, void **);
     int (*graph_instantiate)(void **, void *, unsigned long long), (*graph_launch)(void *, void *);
     int (*graph_exec_destroy)(void *), (*graph_destroy)(void *);
-    int (*primary_retain)(void **, int), (*mem_alloc)(uint64_t *, size_t), (*mem_free)(uint64_t);
+    int (*device_get)(int *, int), (*primary_retain)(void **, int), (*mem_alloc)(uint64_t *, size_t), (*mem_free)(uint64_t);
 } cu;
 
 static int look_up(void *library, const char *name, void *function)
@@ -43,9 +45,34 @@ static int load_driver(void)
            look_up(library, "cuGraphInstantiateWithFlags", &cu.graph_instantiate) &&
            look_up(library, "cuGraphLaunch", &cu.graph_launch) &&
            look_up(library, "cuGraphExecDestroy", &cu.graph_exec_destroy) &&
-           look_up(library, "cuGraphDestroy", &cu.graph_destroy) &&
+           look_up(library, "cuGraphDestroy", &cu.graph_destroy) && look_up(library, "cuDeviceGet", &cu.device_get) &&
            look_up(library, "cuDevicePrimaryCtxRetain", &cu.primary_retain) &&
            look_up(library, "cuMemAlloc_v2", &cu.mem_alloc) && look_up(library, "cuMemFree_v2", &cu.mem_free);
+}
+
+/* The driver's handle of the device that calls of context run on; negative: there is none. */
+static int find_device(tj_context *context)
+{
+    tj_device_facts facts;
+    int device = -1;
+
+    return tj_device_current(context, &facts, NULL) == TJ_OK && cu.device_get(&device, facts.ordinal) == 0 ? device : -1;
+}
+
+/* Make its primary context current, as in a program that uses the CUDA runtime, until leave_context. */
+static int enter_primary(tj_context *context)
+{
+    const int device = find_device(context);
+    void *primary;
+
+    return device >= 0 && cu.primary_retain(&primary, device) == 0 && cu.ctx_push(primary) == 0;
+}
+
+static void leave_context(void)
+{
+    void *popped;
+
+    cu.ctx_pop(&popped);
 }
 
 #endif

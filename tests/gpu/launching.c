@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * launching [threads]: streams, captures, contexts, threads, wrong pointers, and a lost device, beside a program that speaks to the
- * driver itself; threads: without what one thread does alone.
+ * launching [threads]: streams, captures, contexts, two devices, threads, wrong pointers, and a lost device, in a program that speaks
+ * to the driver itself; threads: without what one thread does alone.
  */
 #include "gpu_test.h"
 #include "host_program.h"
@@ -297,15 +297,16 @@ static void test_contexts(tj_context *context)
     tj_error err;
 
     for (int i = 0; i < 4; i++) {
-        void *own = NULL, *popped;
+        void *own = NULL;
         product inside, outside;
-        expect(cu.ctx_create(&own, 0, 0) == 0, "a CUDA context of our own"); /* its address may be that of the last one */
+        /* Its address may be that of the last one. */
+        expect(cu.ctx_create(&own, 0, find_device(context)) == 0, "a CUDA context of our own");
         make_product(context, &inside, J, K, L, 30);
         expect(tj_matmul(context, &inside.problem, &inside.x, NULL, &err) == TJ_OK &&
                    tj_synchronize(context, NULL, &err) == TJ_OK,
                "in a context of our own: %s", err.message);
         expect(is_right(&inside), "the product in a context of our own");
-        cu.ctx_pop(&popped);
+        leave_context();
         make_product(context, &outside, J, K, L, 31);
         expect(tj_matmul(context, &outside.problem, &outside.x, NULL, &err) == TJ_OK &&
                    tj_synchronize(context, NULL, &err) == TJ_OK,
@@ -314,9 +315,111 @@ static void test_contexts(tj_context *context)
         drop_product(&outside);
         cu.ctx_push(own);
         drop_product(&inside);
-        cu.ctx_pop(&popped);
+        leave_context();
         expect(cu.ctx_destroy(own) == 0, "destroying it");
     }
+}
+
+/* ---- several devices ------------------------------------------------------------------------------------------- */
+
+typedef struct on_device {
+    tj_context *context;
+    product q;
+    int failures;
+} on_device;
+
+static void *launch_there(void *argument)
+{
+    on_device *d = argument;
+    tj_error err;
+
+    for (int i = 0; i < launches; i++)
+        d->failures += tj_matmul(d->context, &d->q.problem, &d->q.x, NULL, &err) != TJ_OK;
+    d->failures += tj_synchronize(d->context, NULL, &err) != TJ_OK;
+    return NULL;
+}
+
+/* A TileJIT context for each of two devices, multiplying at once. */
+static void test_devices_at_once(on_device device[2])
+{
+    pthread_t thread[2];
+
+    for (int i = 0; i < 2; i++)
+        make_product(device[i].context, &device[i].q, J + 3, K, L, 110 + (uint64_t)i);
+    for (int i = 0; i < 2; i++)
+        pthread_create(&thread[i], NULL, launch_there, &device[i]);
+    for (int i = 0; i < 2; i++)
+        pthread_join(thread[i], NULL);
+    for (int i = 0; i < 2; i++) {
+        expect(device[i].failures == 0 && is_right(&device[i].q), "device %d multiplies while the other does", i);
+        drop_product(&device[i].q);
+    }
+}
+
+/* One TileJIT context follows the CUDA context that is current. */
+static void test_device_of_current(tj_context *context, const on_device device[2])
+{
+    tj_device_facts facts;
+    tj_error err;
+    product q;
+
+    for (int i = 0; i < 4; i++) {
+        expect(enter_primary(device[i % 2].context), "the primary context of device %d", i % 2);
+        expect(tj_device_current(context, &facts, &err) == TJ_OK && facts.ordinal == i % 2, "device %d, not %d", facts.ordinal,
+               i % 2);
+        make_product(context, &q, J, K + 3, L, 120);
+        expect(tj_matmul(context, &q.problem, &q.x, NULL, &err) == TJ_OK && tj_synchronize(context, NULL, &err) == TJ_OK,
+               "on device %d: %s", i % 2, err.message);
+        expect(is_right(&q), "the product on device %d", i % 2);
+        drop_product(&q);
+        leave_context();
+    }
+}
+
+static void test_stream_of_another_device(const on_device device[2])
+{
+    void *stream = NULL;
+    tj_error err;
+    product q;
+
+    expect(enter_primary(device[1].context) && cu.stream_create(&stream, 1) == 0, "a stream of device 1");
+    leave_context();
+    expect(enter_primary(device[0].context), "the primary context of device 0");
+    make_product(device[0].context, &q, J, K, L + 3, 130);
+    for (int ready = 0; ready < 2; ready++) {
+        expect(tj_matmul(device[0].context, &q.problem, &q.x, stream, &err) == TJ_ERR_INVALID_ARGUMENT &&
+                   strstr(err.message, "stream belongs to device 1"),
+               "a stream of another device: %s", err.message);
+        expect(tj_matmul(device[0].context, &q.problem, &q.x, NULL, &err) == TJ_OK &&
+                   tj_synchronize(device[0].context, NULL, &err) == TJ_OK && is_right(&q),
+               "afterwards: %s", err.message);
+    }
+    drop_product(&q);
+    leave_context();
+    cu.stream_destroy(stream);
+}
+
+static void test_devices(tj_context *context)
+{
+    tj_context_options options = TJ_CONTEXT_OPTIONS_INIT;
+    on_device device[2] = {0};
+    tj_error err;
+    int count = 0;
+
+    if (!expect(tj_device_count(context, &count, &err) == TJ_OK, "the devices: %s", err.message) || count < 2)
+        return;
+    options.cache_dir = "";
+    for (int i = 0; i < 2; i++) {
+        options.device = i + 1;
+        if (!expect(tj_context_create(&options, &device[i].context, &err) == TJ_OK, "a context: %s", err.message))
+            return;
+    }
+    test_devices_at_once(device);
+    test_device_of_current(context, device);
+    test_stream_of_another_device(device);
+    for (int i = 0; i < 2; i++)
+        tj_context_free(device[i].context);
+    printf("gpu/launching: two devices of %d\n", count);
 }
 
 /* ---- wrong pointers ----------------------------------------------------------------------------------------------- */
@@ -327,7 +430,6 @@ static void test_pointers(tj_context *context)
     product q;
     tj_operands x;
     tj_error err;
-    void *primary;
 
     make_product(context, &q, J + 2, K + 2, L + 2, 40);
     x = q.x, x.p.address = NULL;
@@ -339,7 +441,7 @@ static void test_pointers(tj_context *context)
     q.problem.epilogue.has_alpha = 1;
     x = q.x, x.m.address = q.m;
     expect(tj_matmul(context, &q.problem, &x, NULL, &err) == TJ_ERR_INVALID_ARGUMENT, "M is a host address: %s", err.message);
-    expect(cu.primary_retain(&primary, 0) == 0 && cu.ctx_push(primary) == 0, "the primary context");
+    expect(enter_primary(context), "the primary context");
     expect(cu.mem_alloc(&freed, 1 << 20) == 0 && cu.mem_free(freed) == 0 && cu.mem_alloc(&small, 256) == 0, "memory");
     q.problem.epilogue.has_alpha = 0, q.problem.epilogue.has_beta = 1;
     x = q.x, x.n.address = (const void *)(uintptr_t)freed;
@@ -348,7 +450,7 @@ static void test_pointers(tj_context *context)
     x = q.x, x.p.address = (void *)(uintptr_t)small;
     expect(tj_matmul(context, &q.problem, &x, NULL, &err) == TJ_ERR_INVALID_ARGUMENT, "P is too short: %s", err.message);
     cu.mem_free(small);
-    cu.ctx_pop(&primary);
+    leave_context();
 
     q.problem.epilogue.has_alpha = q.problem.epilogue.has_beta = 0;
     expect(tj_matmul(context, &q.problem, &q.x, NULL, &err) == TJ_OK && tj_synchronize(context, NULL, &err) == TJ_OK,
@@ -612,21 +714,18 @@ int main(int argc, char **argv)
     shorten_for_emulator(context);
     test_in_a_child(self, "--lose-device", "a lost device is reported for ever");
     test_in_a_child(self, "--break-promise", "pointers that are not aligned as promised end in an error");
-    {
-        /* A host program with the primary context current, as with the CUDA runtime. */
-        void *primary;
-        expect(cu.primary_retain(&primary, 0) == 0 && cu.ctx_push(primary) == 0, "the primary context");
-        test_streams(context);
-        test_capture(context);
-        test_capture_beside_load(context);
-        test_threads_in_order(context);
-        if (!has_threads_alone) {
-            test_chains(context);
-            test_timing(context);
-        }
-        cu.ctx_pop(&primary);
+    expect(enter_primary(context), "the primary context");
+    test_streams(context);
+    test_capture(context);
+    test_capture_beside_load(context);
+    test_threads_in_order(context);
+    if (!has_threads_alone) {
+        test_chains(context);
+        test_timing(context);
     }
+    leave_context();
     test_contexts(context);
+    test_devices(context);
     test_threads(context);
     if (!has_threads_alone) {
         test_pointers(context);

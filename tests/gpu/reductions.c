@@ -225,7 +225,7 @@ static void test_text(tj_context *context, const struct text *text, int k)
 /* A workspace that the operands leave out comes from the stream, in a graph too. */
 static void test_capture(tj_context *context)
 {
-    void *stream, *graph = NULL, *executable = NULL, *primary;
+    void *stream, *graph = NULL, *executable = NULL;
     const tj_plan *plan;
     tj_buffer *workspace = NULL;
     tj_error err = {TJ_OK, ""};
@@ -238,7 +238,7 @@ static void test_capture(tj_context *context)
            "a workspace: %s", err.message);
     q.x.workspace = tj_buffer_address(workspace);
     q.x.workspace_bytes = tj_plan_workspace_bytes(plan);
-    expect(cu.primary_retain(&primary, 0) == 0 && cu.ctx_push(primary) == 0, "the context");
+    expect(enter_primary(context), "the context");
     expect(cu.stream_create(&stream, 1) == 0 && cu.capture_begin(stream, 0) == 0, "capture begins");
     expect(tj_matmul(context, &q.problem, &q.x, stream, &err) == TJ_OK, "captured: %s", err.message);
     expect(cu.capture_end(stream, &graph) == 0 && graph && cu.graph_instantiate(&executable, graph, 0) == 0, "instantiate");
@@ -250,7 +250,7 @@ static void test_capture(tj_context *context)
     cu.graph_exec_destroy(executable);
     cu.graph_destroy(graph);
     cu.stream_destroy(stream);
-    cu.ctx_pop(&primary);
+    leave_context();
     tj_buffer_free(workspace);
     drop_product(&q);
 }
