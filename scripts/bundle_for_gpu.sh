@@ -17,6 +17,17 @@ cp -L build/release/libtilejit.so.0 build/release/libcuda_emulator.so build/rele
 cp build/release/textbook.tjpack "$bundle"
 ldd "$bundle/tilejit" "$bundle/libtilejit_fleet.so" | awk '/libjansson|libxxhash|libhiredis|libsodium/ { print $3 }' | sort -u | xargs -I{} cp -L {} "$bundle"
 cp tests/gpu/*.py tests/gpu/run_all.sh "$bundle"
+# The package of Python, for any Python from 3.9 on, with the cffi of each. The textbook's kernels are there already.
+private_python pip:pip
+wheels=$(mktemp -d)
+trap 'rm -rf "$wheels"' EXIT
+pip() { "$python" -m pip "$@" --quiet --disable-pip-version-check --no-deps; }
+pip wheel -C cmake.define.TILEJIT_TEXTBOOK=OFF -w "$wheels" bindings/python
+for minor in 9 10 11 12 13 14; do
+    pip download --only-binary=:all: --python-version 3.$minor -d "$wheels" cffi || echo "no cffi for Python 3.$minor"
+done
+for wheel in "$wheels"/*.whl; do "$python" -m zipfile -e "$wheel" "$bundle/python"; done
+cp -r bindings/python/examples "$bundle/python"
 cp -r bench/shapes "$bundle"
 scripts/check_runpath.sh "$bundle"
 echo "bundled: $(du -sh "$bundle" | cut -f1) in $bundle"

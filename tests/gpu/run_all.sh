@@ -77,12 +77,23 @@ run_drawn() {
     fi
 }
 
+# On the last device too, where there are several: nothing may take the first for granted.
+run_elsewhere() {
+    local count=$(nvidia-smi -L 2>/dev/null | wc -l) program
+    if [ "$count" -lt 2 ]; then
+        echo "SKIPPED: launching on a second device: there is one"
+    elif program=$(find_program gpu_launching); then
+        run gpu_launching_elsewhere 60 '^gpu/' env TILEJIT_DEVICE=$((count - 1)) "$program"
+    fi
+}
+
 run_program tilejit 30 '^OK' doctor
 run_program gpu_launching 60 '^gpu/'
+run_elsewhere
 run_program gpu_fallback 60 '^gpu/'
 run_program gpu_rounding 60 '^gpu/'
 run_program gpu_reductions 60 '^gpu/'
-run_program gpu_grouped 90 '^gpu/' 100 "$seed"
+run_drawn gpu_grouped 90 '^gpu/' "${GROUPED:-104}"
 run_program gpu_f32_split 90 '^gpu/|4096x4096'
 run_program gpu_background 90 '^gpu/'
 run_program gpu_proving 60 '^gpu/|proof says'
@@ -102,10 +113,16 @@ else
     failed=$((failed + 1))
     echo "FAILED: matmul_with_numpy: no numpy for python3"
 fi
-if python3 -c 'import torch, tilejit' 2>/dev/null; then
-    run arrays_of_torch 120 '^gpu/|^SKIPPED' env TILEJIT_EXAMPLES="$here/../../bindings/python/examples" python3 "$here/arrays_of_torch.py"
+[ -d "$directory/python/tilejit" ] && export PYTHONPATH=$directory/python${PYTHONPATH:+:$PYTHONPATH}
+if ! python3 -c 'import torch' 2>/dev/null; then
+    echo "SKIPPED: PyTorch: python3 has no torch"
+elif ! without=$(python3 -c 'import tilejit' 2>&1); then
+    echo "SKIPPED: PyTorch: no package tilejit (pip install bindings/python): $(tail -n 1 <<<"$without")"
 else
-    echo "SKIPPED: arrays_of_torch: python3 has no torch, or no tilejit (pip wheel bindings/python)"
+    examples=$directory/python/examples
+    [ -d "$examples" ] || examples=$here/../../bindings/python/examples
+    run arrays_of_torch 120 '^gpu/|^SKIPPED' env TILEJIT_EXAMPLES="$examples" python3 "$here/arrays_of_torch.py"
+    run torch_operator 120 '^tilejit::matmul on cuda' python3 "$examples/torch_operator.py"
 fi
 run_program stress_cold_start 60 '^round|killed|faults' 2 40
 run_program bench_latency 60 '.'
