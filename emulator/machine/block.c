@@ -67,14 +67,14 @@ static void set_specials(const emu_warp *warp, uint32_t lane)
     }
 }
 
-/* At most what ptxas gives each thread where setmaxnreg can change it: an equal part of the register file, by 8. */
+/* What ptxas gives each thread where setmaxnreg can change it: the most that it asks for, in an equal part of the register file. */
 static uint32_t registers_of(const emu_launch *launch)
 {
     const emu_function *f = launch->function;
     const uint32_t *most = f->reqntid[0] ? f->reqntid : f->maxntid;
     const uint64_t threads = most[0] ? (uint64_t)most[0] * most[1] * most[2] : launch->threads;
     const uint64_t part = 65536 / threads / (f->minnctapersm ? f->minnctapersm : 1) / 8 * 8;
-    const uint32_t limit = f->maxnreg && f->maxnreg < 256 ? f->maxnreg : 256;
+    const uint32_t limit = f->maxnreg && f->maxnreg < f->most_asked ? f->maxnreg : f->most_asked;
 
     return part < limit ? (uint32_t)part : limit;
 }

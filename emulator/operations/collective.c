@@ -183,8 +183,13 @@ static void setmaxnreg(emu_warp *first, const emu_inst *inst, uint32_t mask)
         return;
     }
     if (!increases && count > now) {
-        emu_find(first, inst, CUEMU_ILLEGAL, 0, 0, "gives registers back to have %u, where each thread has at most %u", count,
+        emu_find(first, inst, CUEMU_ILLEGAL, 0, 0, "gives registers back to have %u, where each thread has %u", count,
                  now);
+        return;
+    }
+    if (increases && count < now) {
+        emu_find(first, inst, CUEMU_ILLEGAL, 0, 0,
+                 "takes registers to have %u, where each thread has %u: setmaxnreg.dec gives them back", count, now);
         return;
     }
     if (count > now && (count - now) * EMU_GROUP * EMU_LANES > block->registers) {

@@ -139,14 +139,30 @@ static void find_arrays(emu_module *m, uint32_t entry, const bool *is_called, bo
     f->static_shared = (f->static_shared + 15) / 16 * 16;
 }
 
-/* What an entry has; one that has more than there is cannot be run. */
-static void take_arrays(emu_parser *p, uint32_t entry, bool *is_called, uint32_t *called, bool *has)
+static uint32_t find_most_asked(const emu_module *m, const bool *is_called)
+{
+    uint32_t most = 0, asked;
+
+    for (size_t f = 0; f < m->functions; f++)
+        for (uint32_t i = 0; is_called[f] && i < m->function[f].insts; i++) {
+            const emu_inst *inst = &m->inst[m->function[f].first_inst + i];
+            if (inst->flow != F_WARPGROUP || inst->outputs)
+                continue;
+            memcpy(&asked, m->constants + inst->operand[0].offset, sizeof asked);
+            most = asked > most ? asked : most;
+        }
+    return most;
+}
+
+/* What blocks of an entry have; one that has more shared memory than there is cannot be run. */
+static void settle_entry(emu_parser *p, uint32_t entry, bool *is_called, uint32_t *called, bool *has)
 {
     emu_module *m = p->module;
     emu_function *f = &m->function[entry];
     uint64_t bytes = 0;
 
     find_called(m, entry, is_called, called);
+    f->most_asked = find_most_asked(m, is_called);
     f->shared = emu_take(p, m->symbols * sizeof *f->shared);
     if (!f->shared)
         return;
@@ -192,7 +208,7 @@ void emu_place_shared(emu_parser *p)
 
     for (uint32_t i = 0; i < m->functions && !p->has_failed; i++)
         if (m->function[i].is_entry && m->function[i].body && !m->function[i].refusal)
-            take_arrays(p, i, is_called, called, has);
+            settle_entry(p, i, is_called, called, has);
     if (p->has_failed)
         return;
     common = place_behind(m, EVERY_ENTRY, (shared_room){0, 0});

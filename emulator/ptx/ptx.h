@@ -260,6 +260,7 @@ typedef struct emu_function {
     bool counts_clusters;                        /* .blocksareclusters: its grid is one of clusters */
     uint32_t *shared, shared_arrays;             /* symbols of .shared that its blocks have, of an entry */
     uint32_t static_shared;                      /* their bytes, without red zones */
+    uint32_t most_asked;                         /* registers that a setmaxnreg asks for, at most; 0: there is none */
     bool orders_floats;                          /* blocks must run one after the other for a repeatable result */
     const char *body;                            /* parsed later, when all names are known */
     const char *refusal;                         /* why it cannot be run, in the words of emu_ptx_load; NULL: it can */

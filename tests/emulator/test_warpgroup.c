@@ -211,7 +211,9 @@ Test(warpgroup, mistakes_are_found)
         {"//BEFORE\n", "setmaxnreg.inc.sync.aligned.u32 264;\n", CUEMU_ILLEGAL, "264 registers: a thread can have"},
         {"//BEFORE\n", "setmaxnreg.dec.sync.aligned.u32 100;\n", CUEMU_ILLEGAL, "100 registers: a thread can have"},
         {"//BEFORE\n", "setmaxnreg.dec.sync.aligned.u32 40;\nsetmaxnreg.dec.sync.aligned.u32 48;\n", CUEMU_ILLEGAL,
-         "gives registers back to have 48, where each thread has at most 40"},
+         "gives registers back to have 48, where each thread has 40"},
+        {"//BEFORE\n", "setmaxnreg.dec.sync.aligned.u32 64;\nsetmaxnreg.inc.sync.aligned.u32 48;\n", CUEMU_ILLEGAL,
+         "takes registers to have 48, where each thread has 64"},
     };
 
     for (size_t i = 0; i < sizeof mistakes / sizeof mistakes[0]; i++) {
