@@ -67,6 +67,16 @@ bool emu_land_first(emu_cluster *cluster)
     return false;
 }
 
+bool emu_is_due_at(const emu_block *block, uint32_t mbarrier)
+{
+    const emu_cluster *cluster = block->cluster;
+
+    for (uint32_t i = 0; i < cluster->arrivals; i++)
+        if (cluster->arrival[i].block == block && cluster->arrival[i].mbarrier == mbarrier)
+            return true;
+    return false;
+}
+
 void emu_land_groups(const emu_warp *warp, int lane, uint32_t newest)
 {
     emu_cluster *cluster = warp->block->cluster;

@@ -41,6 +41,9 @@ void emu_land_due(emu_cluster *cluster);
 /** What was issued first comes. false: nothing is on its way. */
 bool emu_land_first(emu_cluster *cluster);
 
+/** Is anything on its way that completes on the mbarrier at an offset of a block? */
+bool emu_is_due_at(const emu_block *block, uint32_t mbarrier);
+
 /** Copies of a lane's groups come but for the newest ones. */
 void emu_land_groups(const emu_warp *warp, int lane, uint32_t newest);
 

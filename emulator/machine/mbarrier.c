@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "arrival.h"
 #include "finding.h"
 #include "shadow.h"
 
@@ -86,6 +87,12 @@ void emu_mbarrier_begin(emu_warp *warp, const emu_inst *inst, int lane, uint32_t
     if (count == 0 || count > EMU_MBARRIER_COUNT) {
         emu_find(warp, inst, CUEMU_MBARRIER, lane, offset, "counts %u arrivals, where 1 to %d can be", count,
                  EMU_MBARRIER_COUNT);
+        return;
+    }
+    if (m && (m->transactions || emu_is_due_at(block, offset))) {
+        char text[160];
+        emu_find(warp, inst, CUEMU_MBARRIER, lane, offset, "initialises it again while a copy is on its way to it: %s",
+                 emu_mbarrier_describe(m, text, sizeof text));
         return;
     }
     check_bytes(warp, inst, lane, block, offset, true);
