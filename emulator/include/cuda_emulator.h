@@ -52,6 +52,7 @@ typedef enum cuEmuKind {
     CUEMU_ASYNC_IN_FLIGHT, /* bytes of an asynchronous copy touched before its wait, or what a wgmma reads or writes; a missing
                               wgmma.fence */
     CUEMU_PROXY_FENCE,     /* what was stored is read by an asynchronous copy or a wgmma, with no fence.proxy.async between */
+    CUEMU_SWIZZLE,         /* a wgmma reads a tile by another swizzle than that by which the copy laid it out */
     CUEMU_INIT_FENCE, /* an mbarrier that no fence.mbarrier_init follows, of a block in no cluster: a warning, said once for a
                               kernel, since it is due by PTX but widely left out; in a cluster it is a CUEMU_PROXY_FENCE */
     CUEMU_EXITED_BARRIER, /* a barrier that threads of the block never reach, as they have returned: a warning, since from sm_70

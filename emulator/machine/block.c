@@ -142,6 +142,8 @@ void emu_block_start(emu_block *block)
     memset(block->shared, 0xff, launch->shared_bytes);
     if (block->shared_defined)
         memset(block->shared_defined, 0, launch->shared_bytes);
+    if (block->swizzle)
+        memset(block->swizzle, 0, launch->shared_bytes / EMU_SWIZZLED + 1);
     if (block->reads)
         memset(block->reads, 0, (launch->shared_bytes / EMU_CHUNK + 1) * sizeof *block->reads);
     block->registers = 0;
@@ -179,6 +181,7 @@ void emu_block_free(emu_block *block)
     free(block->shared_defined);
     free(block->state);
     free(block->reads);
+    free(block->swizzle);
     free(block->line);
 }
 
@@ -211,8 +214,10 @@ bool emu_block_make(emu_block *block, emu_cluster *cluster, uint32_t rank)
         is_whole &= (block->shared_defined = malloc(launch->shared_bytes + 1)) != NULL;
     if (is_whole && launch->checks & (CUEMU_CHECK_RACES | CUEMU_CHECK_ASYNC))
         is_whole = make_pasts(block);
-    if (launch->checks & CUEMU_CHECK_ASYNC && launch->module->has_sums)
+    if (launch->checks & CUEMU_CHECK_ASYNC && launch->module->has_sums) {
         is_whole &= (block->reads = malloc((launch->shared_bytes / EMU_CHUNK + 1) * sizeof *block->reads)) != NULL;
+        is_whole &= (block->swizzle = malloc(launch->shared_bytes / EMU_SWIZZLED + 1)) != NULL;
+    }
     if (launch->counts)
         is_whole &= (block->line = calloc(launch->module->insts, sizeof *block->line)) != NULL;
     for (uint32_t w = 0; is_whole && w < launch->warps; w++) {

@@ -37,6 +37,7 @@ static const char *kind_name(cuEmuKind kind)
         [CUEMU_RACE_GLOBAL] = "race in global memory",
         [CUEMU_ASYNC_IN_FLIGHT] = "touched in flight",
         [CUEMU_PROXY_FENCE] = "missing proxy fence",
+        [CUEMU_SWIZZLE] = "another swizzle",
         [CUEMU_INIT_FENCE] = "missing fence of an mbarrier",
         [CUEMU_EXITED_BARRIER] = "barrier after exit",
         [CUEMU_WRITTEN_TWICE] = "written twice",

@@ -273,7 +273,30 @@ static void find_missing_fence(emu_warp *warp, const emu_inst *inst, int lane, c
     }
 }
 
-void emu_product_reads(emu_warp *warp, const emu_inst *inst, uint32_t offset)
+void emu_note_swizzle(emu_block *block, uint32_t offset, unsigned bytes, int swizzle)
+{
+    if (block->swizzle && bytes)
+        memset(block->swizzle + offset / EMU_SWIZZLED, swizzle + 1,
+               (offset + bytes - 1) / EMU_SWIZZLED - offset / EMU_SWIZZLED + 1);
+}
+
+/* What a program has stored since, it may have laid out as it liked. */
+static void find_other_swizzle(emu_warp *warp, const emu_inst *inst, const emu_block *block, uint32_t offset, int swizzle)
+{
+    static const char *const names[] = {"not swizzled", "swizzled in 32 bytes", "swizzled in 64 bytes",
+                                        "swizzled in 128 bytes"};
+    const int brought = block->swizzle[offset / EMU_SWIZZLED] - 1;
+    uint64_t next;
+    const emu_shared_state *state = state_at(shared_states(block), offset, offset + EMU_WORD, &next);
+
+    if (brought == EMU_LINEAR || brought == swizzle || state->writer < EMU_COPY)
+        return;
+    emu_find(warp, inst, CUEMU_SWIZZLE, 0, offset, "reads shared offset 0x%x as %s, where a copy of a tile that is %s has come",
+             offset, names[swizzle], names[brought]);
+    block->swizzle[offset / EMU_SWIZZLED] = EMU_LINEAR + 1; /* once is enough */
+}
+
+void emu_product_reads(emu_warp *warp, const emu_inst *inst, uint32_t offset, int swizzle)
 {
     emu_block *block = warp->block;
     const uint32_t end = block->state ? offset + EMU_CHUNK : offset;
@@ -282,6 +305,8 @@ void emu_product_reads(emu_warp *warp, const emu_inst *inst, uint32_t offset)
         find_conflicts(warp, inst, 0, block, (uint32_t)at, end, NULL, false, false, &next);
     if (block->state)
         find_missing_fence(warp, inst, 0, block, offset, EMU_CHUNK);
+    if (block->state && block->swizzle)
+        find_other_swizzle(warp, inst, block, offset, swizzle);
     if (block->reads)
         block->reads[offset / EMU_CHUNK][warp->number / EMU_GROUP] = block->cluster->now;
 }

@@ -40,7 +40,7 @@ typedef struct emu_order {
 } emu_order;
 
 enum { EMU_MANY = 0x8000, EMU_COPY = 0xc000 };
-enum { EMU_CHUNK = 16 /* bytes that a product reads at once */ };
+enum { EMU_CHUNK = 16 /* bytes that a product reads at once */, EMU_SWIZZLED = 128 /* a swizzle stays within as many */ };
 enum { EMU_WORD = 4 };
 
 /** Words that have a state each, of so many bytes of memory. */
@@ -70,8 +70,15 @@ void emu_copy_arrives(emu_block *block, uint32_t offset, unsigned bytes, uint32_
 void emu_copy_reads(emu_warp *warp, const emu_inst *inst, int lane, emu_block *block, uint32_t offset, unsigned bytes);
 void emu_copy_has_read(emu_block *block, uint32_t offset, unsigned bytes);
 
-/** A product reads a chunk of its block: is what others stored there before, and did a proxy fence come between? */
-void emu_product_reads(emu_warp *warp, const emu_inst *inst, uint32_t offset);
+/** A copy has laid out bytes by a swizzle (of emu_tensor), or, EMU_LINEAR, as they were. */
+enum { EMU_LINEAR = -1 };
+void emu_note_swizzle(emu_block *block, uint32_t offset, unsigned bytes, int swizzle);
+
+/**
+ * A product reads a chunk of its block by a swizzle: is what others stored there before, did a proxy fence come between, and did a copy
+ * lay it out like this?
+ */
+void emu_product_reads(emu_warp *warp, const emu_inst *inst, uint32_t offset, int swizzle);
 
 /** An access of bytes in an allocation, checked and remembered. Only one worker of one launch may run. */
 void emu_check_global(emu_warp *warp, const emu_inst *inst, int lane, emu_allocation *allocation, uint64_t address,

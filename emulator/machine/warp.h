@@ -86,6 +86,7 @@ typedef struct emu_block {
     struct emu_mbarrier **mbarrier;
     uint32_t mbarriers;
     uint32_t (*reads)[EMU_PRODUCT_SLOTS]; /* when products of each warpgroup read each 16 bytes last; NULL: there are none */
+    uint8_t *swizzle;                     /* by which copies of tiles laid out each EMU_SWIZZLED bytes, + 1; 0: none did */
     uint64_t ticket[8];                   /* addresses of the atomics that gave it a value back, the last ones */
     uint32_t tickets;
     uint32_t epoch;                 /* barriers passed */

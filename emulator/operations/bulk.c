@@ -11,10 +11,13 @@
 void emu_bulk_complete(const emu_arrival *a)
 {
     emu_cluster *cluster = a->warp->block->cluster;
+    const bool is_linear = a->tensor.rank < 2; /* bytes that may have been laid out before */
     emu_mbarrier *m;
 
-    if (a->writes)
+    if (a->writes) {
         emu_copy_arrives(a->writes, a->to, a->bytes, emu_copy_slot(cluster, a->mbarrier), a->how != 0);
+        emu_note_swizzle(a->writes, a->to, a->bytes, is_linear ? EMU_LINEAR : a->tensor.swizzle);
+    }
     if (a->reads)
         emu_copy_has_read(a->reads, a->from, a->bytes);
     if (!a->block || a->block->has_ended)

@@ -183,8 +183,7 @@ static void setmaxnreg(emu_warp *first, const emu_inst *inst, uint32_t mask)
         return;
     }
     if (!increases && count > now) {
-        emu_find(first, inst, CUEMU_ILLEGAL, 0, 0, "gives registers back to have %u, where each thread has %u", count,
-                 now);
+        emu_find(first, inst, CUEMU_ILLEGAL, 0, 0, "gives registers back to have %u, where each thread has %u", count, now);
         return;
     }
     if (increases && count < now) {

@@ -28,6 +28,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/** The swizzle as a tensor map has it: 0, or 1, 2, 3 for spans of 32, 64 and 128 bytes. */
+static inline int emu_swizzle_of(uint64_t descriptor)
+{
+    return (int)(4 - (descriptor >> 62)) % 4;
+}
+
 /** Shared offset of a chunk. number: along a line 0 or 1 of line; across lines number is the place in depth, line the first of 8. */
 uint32_t emu_chunk_offset(uint64_t descriptor, bool is_across, int line, int number);
 

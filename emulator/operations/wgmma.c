@@ -103,7 +103,7 @@ static bool fetch_lines(emu_warp *reader, const emu_inst *inst, uint64_t descrip
         for (int i = 0; i < count; i++) {
             const int chunk = done + i;
             const uint8_t *known = emu_defined_bytes(reader, 0, &r.place[i]);
-            emu_product_reads(reader, inst, (uint32_t)address[i]);
+            emu_product_reads(reader, inst, (uint32_t)address[i], emu_swizzle_of(descriptor));
             if (known && memchr(known, 0, 16)) {
                 emu_find(reader, inst, CUEMU_UNINITIALISED, 0, address[i],
                          "multiplies what was never written, of the 16 bytes at shared offset 0x%llx",

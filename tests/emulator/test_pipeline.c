@@ -97,6 +97,9 @@ static const char product_text[] =
     "    cluster_sync();  // end\n"
     "}\n";
 
+/* The swizzle of its maps, for those who break it. */
+static int swizzle = 1;
+
 typedef struct map {
     _Alignas(64) char bytes[128];
 } map;
@@ -115,15 +118,15 @@ static float wanted_of_product(int i, const float *in)
 
 static void maps_of_product(uint64_t in, uint64_t out, void **parameters)
 {
-    enum { F32 = 7, SWIZZLE_32 = 1 };
+    enum { F32 = 7 };
     static map left, right;
     const uint64_t extent[2][2] = {{32, 96}, {32, 32}}, stride[1] = {128};
     const unsigned box[2][2] = {{8, 64}, {8, 16}}, step[2] = {1, 1};
 
     (void)out;
-    cr_assert(eq(int, cu.encode(&left, F32, 2, in, extent[0], stride, box[0], step, 0, SWIZZLE_32, 0, 0), 0));
-    cr_assert(eq(
-        int, cu.encode(&right, F32, 2, in + OFFSET * sizeof(float), extent[1], stride, box[1], step, 0, SWIZZLE_32, 0, 0), 0));
+    cr_assert(eq(int, cu.encode(&left, F32, 2, in, extent[0], stride, box[0], step, 0, swizzle, 0, 0), 0));
+    cr_assert(
+        eq(int, cu.encode(&right, F32, 2, in + OFFSET * sizeof(float), extent[1], stride, box[1], step, 0, swizzle, 0, 0), 0));
     parameters[0] = &left;
     parameters[1] = &right;
 }
@@ -233,4 +236,21 @@ static const broken mutations[] = {
 Test(pipeline, each_broken_program_is_caught_by_the_right_checker)
 {
     expect_caught(nvrtc_or_skip("emulator/pipeline"), mutations, sizeof mutations / sizeof mutations[0]);
+}
+
+/* Tiles come by one swizzle and are read by another. */
+Test(pipeline, another_swizzle_is_found)
+{
+    char *ptx = compile_text(nvrtc_or_skip("emulator/pipeline"), product_text, "sm_90a", "another swizzle");
+
+    for (swizzle = 0; swizzle <= 3; swizzle++) {
+        static const char *const says[] = {"as swizzled in 32 bytes, where a copy of a tile that is not swizzled", NULL,
+                                           "a tile that is swizzled in 64 bytes", "a tile that is swizzled in 128 bytes"};
+        const answer *a = run_program(programs, ptx);
+        cr_assert(eq(int, a->result != 0, swizzle != 1), "%d", swizzle);
+        cr_expect(swizzle == 1 || (a->found.first[0].kind == CUEMU_SWIZZLE && strstr(a->found.first[0].text, says[swizzle])),
+                  "%s", a->found.first[0].text);
+    }
+    swizzle = 1;
+    free(ptx);
 }
