@@ -119,7 +119,7 @@ def _request(a: View, b: View, out: Optional[View], c: Optional[View], scale_m: 
     made.problem.n.stride = 0 if groups == 1 else BROADCAST if step == 0 else step
     if scale_n is not None and of_each:
         made.operands.scale_n.stride = scale_n.shape[1]
-    checked(made.problem)
+    made.problem = checked(made.problem)
     return made
 
 

@@ -12,10 +12,11 @@ from tilejit._errors import check
 from tilejit._problem import Problem
 
 
-def pack(problems: Iterable[Problem], targets: Union[str, Iterable[str]], path: Union[None, str, "os.PathLike[str]"] = None, *,
+def pack(problems: Union[Problem, Iterable[Problem]], targets: Union[str, Iterable[str]], path: Union[None, str, "os.PathLike[str]"] = None, *,
          context: Optional[Context] = None) -> bytes:
     """Make a pack: the kernels of problems, compiled for targets, in one file that needs neither NVRTC nor a cache where it is used.
 
+    problems: those, or one.
     targets: "sm_90", or several; "compute_90" serves newer devices and the emulator. No GPU is needed.
     path: the file to write, as a whole or not at all; None: only return the bytes. Give it to ``Context(packs=[path])``.
 
@@ -27,7 +28,7 @@ def pack(problems: Iterable[Problem], targets: Union[str, Iterable[str]], path: 
     check(lib.tj_pack_create(opened, ffi.NULL, made, error), error)
     try:
         names = [targets] if isinstance(targets, str) else list(targets)
-        for problem in problems:
+        for problem in [problems] if isinstance(problems, Problem) else problems:
             for name in names:
                 check(lib.tj_pack_add(made[0], problem._c, ffi.NULL, name.encode(), error), error)
         content, size = ffi.new("void **"), ffi.new("size_t *")

@@ -5,15 +5,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from numbers import Real
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
 
 from tilejit._arrays import View, elements, look, tight
 from tilejit._binding import ffi, lib
 from tilejit._errors import InvalidArgument, check, text
+from tilejit._spec import whole
 from tilejit._types import BYTES, NAME, compute_number, number_of
 
 ROW, COL = 0, 1
-ALONG_K = 3
+SCALES = {"one": 1, "each": 2, "along-k": 3}
+ALONG_K = SCALES["along-k"]
+OFFSETS = {"device": (4, 0), "device64": (8, 0), "host": (4, 1), "host64": (8, 1)}  # their bytes, and whether they are on the host
+ANY = -1
 BROADCAST = -2
 MOST = 2**31 - 1
 
@@ -103,25 +107,42 @@ def parse_epilogue(expression: str, epilogue: Any) -> None:
 class Problem:
     """The product P (j x l) = M (j x k) . N (k x l), its types and how its matrices are stored: no data, and no device.
 
+    Problems that ask for the same are equal; they may be keys of a dict, and are pickled.
+
     j, k, l: extents in elements, from 1 on (k may be 0).
     dtype: the type of M and N; n_dtype: of N, where it is another (e4m3 with e5m2, s8 with u8, weights of s8, u8 or s4 with f32, f16 and bf16).
     out_dtype: the type of P. Default: f32 for sums in f32 of 8-bit floats, s32 for integers, else that of M.
     layouts: three letters for M, N and P: r is row-major, c column-major.
-    batch: how many such products, one behind the other.
+    batch: how many such products, one after the other.
     compute: "tf32", "f32_split" and the like, where sums are not to be those of the type.
     alpha, beta: True if the launch multiplies by alpha, and adds beta * C.
-    epilogue: an expression in place of both, such as ``"gelu(acc + bias:bf16[col])"``; operands without a type are f32 (f64 with f64).
+    epilogue: an expression in place of both, such as ``"gelu(acc + bias:bf16[col])"``, whose operands without a type are f32 (f64 with f64);
+        or an ``Epilogue``, of whose arrays only types and shapes count.
+    any: what the kernel takes as an argument of each launch, in place of a constant of its text: of ``"j"``, ``"k"``, ``"l"``, ``"batch"``,
+        ``"ld"`` (leading dimensions), ``"stride"`` and ``"all"``, one (``any="j"``) or several (``any="j,batch"``, or a list). The extents
+        are then those to tune and to predict with.
+    multiple_of: what every extent of a dimension in ``any`` is a multiple of: ``{"j": 16}``.
+    groups: of how many products, each with an N of its own, M and P hold the rows, as ``matmul_grouped`` has them; j is all of the rows.
+    offsets: where the offsets of groups lie: "device" or "host", of 4 bytes each, or "device64" or "host64".
+    scale_m, scale_n: scales that the launch brings: "one"; "each" row of M or column of N; or, of weights, "along-k", each for scale_k
+        elements of k.
 
     Raises InvalidArgument for what cannot be computed, TypeError for an unknown type.
     """
 
+    __slots__ = ("_c",)
+
     def __init__(self, j: int, k: int, l: int, dtype: Any = "f32", *, n_dtype: Any = None, out_dtype: Any = None, layouts: str = "rrr",
                  batch: int = 1, compute: Optional[str] = None, alpha: bool = False, beta: bool = False,
-                 epilogue: Optional[str] = None) -> None:
-        if len(layouts) != 3 or set(layouts) - set("rc"):
+                 epilogue: Union[Epilogue, str, None] = None, any: Union[str, Iterable[str]] = (), multiple_of: Optional[Mapping[str, int]] = None,
+                 groups: Optional[int] = None, offsets: str = "device", scale_m: Optional[str] = None, scale_n: Optional[str] = None,
+                 scale_k: Optional[int] = None) -> None:
+        if not isinstance(layouts, str) or len(layouts) != 3 or set(layouts) - set("rc"):
             raise InvalidArgument(f"layouts is {layouts!r}: write three letters for M, N and P, each r or c")
         c = new_problem()
-        c.j.extent, c.k.extent, c.l.extent, c.batch = j, k, l, batch
+        c.j.extent, c.k.extent, c.l.extent, c.batch = (count(each, name, 0) for each, name in ((j, "j"), (k, "k"), (l, "l"), (batch, "batch")))
+        if c.batch < 1:
+            raise InvalidArgument("batch is 0: it is 1 or more")
         c.m.type = number_of(dtype)
         c.n.type = 0 if n_dtype is None else number_of(n_dtype, "n_dtype")
         c.p.type = 0 if out_dtype is None else number_of(out_dtype, "out_dtype")
@@ -131,17 +152,38 @@ class Problem:
         c.epilogue.has_alpha, c.epilogue.has_beta = int(alpha), int(beta)
         if epilogue is not None:
             if alpha or beta:
-                raise InvalidArgument("alpha and beta are named by the epilogue's expression: leave the arguments out")
-            parse_epilogue(epilogue, c.epilogue)
+                raise InvalidArgument("the epilogue says whether there are alpha and beta: leave the arguments out")
+            _take_epilogue(c, epilogue_of(epilogue, {}), scale_m, scale_n, scale_k)
+        for name, word in (("scale_m", scale_m), ("scale_n", scale_n)):
+            if word is not None:
+                setattr(c.epilogue, name, _one_of(SCALES, word, name))
+        if scale_k is not None:
+            c.scale_k = count(scale_k, "scale_k", 1, MOST)
+        if groups is not None:
+            c.groups.count = count(groups, "groups", 1)
+            c.groups.offset_bytes, c.groups.on_host = _one_of(OFFSETS, offsets, "offsets")
+        _leave_open(c, any.split(",") if isinstance(any, str) else any, multiple_of or {})
         self._c = checked(c)
 
     @classmethod
-    def of(cls, a: Any, b: Any, out: Any = None, *, epilogue: Any = None, dtype: Any = None,
-           compute: Optional[str] = None, **operands: Any) -> "Problem":
+    def of(cls, a: Any, b: Any, out: Any = None, *, epilogue: Union[Epilogue, str, None] = None, dtype: Any = None,
+           compute: Optional[str] = None, n_dtype: Any = None, **operands: Any) -> "Problem":
         """The problem that ``matmul`` of the same arguments launches, with the strides of these arrays."""
         problem = cls.__new__(cls)
-        problem._c = request_of(a, b, out, epilogue_of(epilogue, operands), dtype, compute, None).problem
+        problem._c = request_of(a, b, out, epilogue_of(epilogue, operands), dtype, compute, None, n_dtype).problem
         return problem
+
+    def _bytes(self) -> bytes:
+        return bytes(ffi.buffer(self._c))
+
+    def __eq__(self, other: object) -> bool:
+        return self._bytes() == other._bytes() if isinstance(other, Problem) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._bytes())
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        return (_unpickled, (self._bytes(),))
 
     @property
     def shape(self) -> Tuple[int, int, int]:
@@ -150,8 +192,21 @@ class Problem:
 
     @property
     def batch(self) -> int:
-        """How many products."""
+        """How many products; 1 where each launch says it."""
         return max(1, int(self._c.batch))
+
+    @property
+    def groups(self) -> int:
+        """How many groups; 0 where there are none."""
+        return int(self._c.groups.count)
+
+    @property
+    def any(self) -> Tuple[str, ...]:
+        """What is an argument of each launch, of "j", "k", "l", "batch", "ld" and "stride"."""
+        c, matrices = self._c, _matrices(self._c)
+        is_open = {"j": c.j.mode, "k": c.k.mode, "l": c.l.mode, "batch": c.batch == ANY, "ld": ANY in [matrix.ld for matrix in matrices],
+                   "stride": ANY in [matrix.stride for matrix in matrices]}
+        return tuple(name for name, found in is_open.items() if found)
 
     @property
     def dtype(self) -> str:
@@ -159,30 +214,109 @@ class Problem:
         return NAME[self._c.m.type]
 
     @property
+    def n_dtype(self) -> str:
+        """The type of N."""
+        return NAME[self._c.n.type]
+
+    @property
     def out_dtype(self) -> str:
         """The type of P."""
-        return NAME[lib.tj_problem_canonical(self._c).p.type]
+        return NAME[self._c.p.type]
 
     def __str__(self) -> str:
-        c = lib.tj_problem_canonical(self._c)
+        c, plain = self._c, ffi.new("tj_problem *", self._c[0])
+        plain.compute = 0
         words = ["x".join(str(extent) for extent in self.shape + ((self.batch,) if self.batch > 1 else ())), NAME[c.m.type]]
         if c.n.type != c.m.type:
             words[-1] += "*" + NAME[c.n.type]
         if c.p.type != c.m.type:
             words[-1] += "->" + NAME[c.p.type]
         words.append("".join("rc"[matrix.layout] for matrix in (c.m, c.n, c.p)))
-        if self._c.compute:
-            words.append(text(lib.tj_compute_name(self._c.compute)))
+        if c.compute != lib.tj_problem_canonical(plain).compute:
+            words.append(text(lib.tj_compute_name(c.compute)))
         if c.epilogue.expression.nodes:
             line = ffi.new("char[]", lib.TJ_EPILOGUE_TEXT_BYTES)
             lib.tj_epilogue_print(ffi.addressof(c.epilogue), line)
             words.append(text(line))
         else:
             words += [word for word, has in (("alpha", c.epilogue.has_alpha), ("beta", c.epilogue.has_beta)) if has]
+        for name in ("scale_m", "scale_n"):
+            words += [f"{name}={word}" for word, number in SCALES.items() if number == getattr(c.epilogue, name)]
+        if c.scale_k:
+            words.append(f"scale_k={c.scale_k}")
+        if c.groups.count:
+            words.append(f"groups={c.groups.count}")
+            words += [f"offsets={word}" for word, how in OFFSETS.items() if how == (c.groups.offset_bytes, c.groups.on_host) and word != "device"]
+        if self.any:
+            words.append("any=" + ",".join(self.any))
+        words += [f"{name}%{dim.multiple_of}" for name, dim in (("j", c.j), ("k", c.k), ("l", c.l)) if dim.multiple_of > 1]
         return " ".join(words)
 
     def __repr__(self) -> str:
         return f"<tilejit.Problem {self}>"
+
+
+def _unpickled(content: bytes) -> Problem:
+    problem, c = Problem.__new__(Problem), new_problem()
+    ffi.memmove(c, content, min(len(content), ffi.sizeof("tj_problem")))  # its size comes first: one of an older version is shorter
+    problem._c = checked(c)
+    return problem
+
+
+def count(value: Any, name: str, least: int, most: int = 2**63 - 1) -> int:
+    """A whole number in bounds. Raises InvalidArgument, and TypeError for what is no whole number."""
+    number = whole(value, name)
+    if not least <= number <= most:
+        raise InvalidArgument(f"{name} is {number}: it is " + (f"{least} or more" if number < least else f"{most} at most"))
+    return number
+
+
+def _one_of(known: Mapping[str, Any], word: Any, name: str) -> Any:
+    if word not in known:
+        raise InvalidArgument(f"{name} is {word!r}: use one of {', '.join(known)}")
+    return known[word]
+
+
+def _matrices(c: Any) -> Tuple[Any, ...]:
+    return (c.m, c.n, c.p, c.c) if c.epilogue.has_beta else (c.m, c.n, c.p)
+
+
+def _leave_open(c: Any, words: Iterable[str], promises: Mapping[str, int]) -> None:
+    """Make arguments of each launch of what is named, as the command's --any and --multiple-of do."""
+    dims = {"j": c.j, "k": c.k, "l": c.l}
+    for word in words:
+        is_all = word == "all"
+        if not is_all and word not in (*dims, "ld", "batch", "stride"):
+            raise InvalidArgument(f"any has {word!r}: use j, k, l, ld, batch, stride or all")
+        for name, dim in dims.items():
+            if is_all or word == name:
+                dim.mode = 1
+        if word == "batch" or (is_all and not c.groups.count):
+            c.batch = ANY
+        for matrix in _matrices(c):
+            if is_all or word == "ld":
+                matrix.ld = ANY
+            if is_all or word == "stride":
+                matrix.stride = ANY
+    for name, step in promises.items():
+        if name not in dims or not dims[name].mode:
+            raise InvalidArgument(f"multiple_of has {name!r}, which is no dimension in any: add it there")
+        dims[name].multiple_of = count(step, f"multiple_of {name}", 1, MOST)
+        if dims[name].extent % step:
+            raise InvalidArgument(f"multiple_of promises {name} % {step} == 0, and {name} is {dims[name].extent}")
+
+
+def _take_epilogue(c: Any, epilogue: Epilogue, scale_m: Any, scale_n: Any, scale_k: Any) -> None:
+    """That of a problem without arrays of its own."""
+    added, of_m, of_n = look_at_epilogue(epilogue, None)
+    if epilogue.expression is not None and not epilogue.operands:
+        parse_epilogue(epilogue.expression, c.epilogue)
+    else:
+        _set_epilogue(c, epilogue, look_at_operands(epilogue, None))
+    for name, view, word in (("scale_m", of_m, scale_m), ("scale_n", of_n, scale_n), ("scale_k", epilogue.scale_k, scale_k)):
+        if view is not None and word is not None:
+            raise InvalidArgument(f"{name} is {word!r}, and the epilogue has one too: leave one of them out")
+    _set_scales(c, None, of_m, of_n, epilogue.scale_k)
 
 
 def new_problem() -> Any:
@@ -193,10 +327,10 @@ def new_problem() -> Any:
 
 
 def checked(problem: Any) -> Any:
-    """A problem that can be computed. Raises what is wrong with it."""
+    """A problem that can be computed, in its canonical form: the library finds a plan by its bytes. Raises what is wrong with it."""
     error = ffi.new("tj_error *")
     check(lib.tj_problem_check(problem, error), error)
-    return problem
+    return ffi.new("tj_problem *", lib.tj_problem_canonical(problem))
 
 
 class Request:
@@ -215,10 +349,13 @@ class Request:
         self.is_empty = 0 in out_shape
 
 
-def request_of(a: Any, b: Any, out: Any, epilogue: Epilogue, dtype: Any, compute: Optional[str], stream: Optional[int]) -> Request:
+def request_of(a: Any, b: Any, out: Any, epilogue: Epilogue, dtype: Any, compute: Optional[str], stream: Optional[int], n_dtype: Any) -> Request:
     """The request of arrays that are not looked at yet."""
-    return request(look(a, "a", stream), look(b, "b", stream), None if out is None else look(out, "out", stream), *look_at_epilogue(epilogue, stream),
-                   look_at_operands(epilogue, stream), epilogue, dtype, compute)
+    va, vb = look(a, "a", stream), look(b, "b", stream)
+    if n_dtype is not None:
+        take_as(vb, n_dtype)
+    return request(va, vb, None if out is None else look(out, "out", stream), *look_at_epilogue(epilogue, stream), look_at_operands(epilogue, stream),
+                   epilogue, dtype, compute)
 
 
 def take_as(b: View, n_dtype: Any) -> None:
@@ -264,11 +401,7 @@ def request(a: View, b: View, out: Optional[View], c: Optional[View], scale_m: O
     problem.p.type = out.type if out is not None else 0 if dtype is None else number_of(dtype)
     if out is not None and dtype is not None and number_of(dtype) != out.type:
         raise InvalidArgument(f"dtype is {NAME[number_of(dtype)]} and out is of {NAME[out.type]}: leave one of them out")
-    if epilogue.expression is None:
-        problem.epilogue.has_alpha = int(epilogue.alpha != 1)
-        problem.epilogue.has_beta = int(epilogue.factor != 0)
-    else:
-        _declare(problem, epilogue.expression, operands)
+    _set_epilogue(problem, epilogue, operands)
     if problem.epilogue.has_beta and c is None and out is None:
         raise InvalidArgument(f"beta is {epilogue.factor} and there is nothing to add: pass epilogue.c, or out, which is then added to"
                               if epilogue.expression is None else "the epilogue reads c, and there is none: pass c, or out, which is then read")
@@ -280,8 +413,7 @@ def request(a: View, b: View, out: Optional[View], c: Optional[View], scale_m: O
     problem.j.extent, problem.k.extent, problem.l.extent = max(j, 1), k, max(l, 2 if takes_pairs else 1)
     if 0 in shown and epilogue.expression is None:
         problem.epilogue.has_beta = 0
-    checked(problem)  # the types go together
-    made = Request(shown, lib.tj_problem_canonical(problem).p.type)
+    made = Request(shown, checked(problem).p.type)  # the types go together
     if c is not None and c.type != made.out_type:
         raise InvalidArgument(f"epilogue.c is of {NAME[c.type]} and the product of {NAME[made.out_type]}: they must be of the same type")
 
@@ -297,6 +429,7 @@ def request(a: View, b: View, out: Optional[View], c: Optional[View], scale_m: O
     if made.is_empty and lib.tj_epilogue_reduces(ffi.addressof(problem.epilogue)):
         raise InvalidArgument(f"the epilogue reduces rows or columns, and the product is {shown}: it needs a row and a column")
     if made.is_empty:
+        made.problem = checked(problem)
         return made
 
     # Matrices
@@ -325,33 +458,25 @@ def request(a: View, b: View, out: Optional[View], c: Optional[View], scale_m: O
     steps += tuple(_lay_operand(made, operand, j, columns, batch, p_layout) for operand in arrays)
     dims = _merge(batch, steps)
     inner = max(range(len(dims)), key=lambda i: dims[i][0]) if dims else None
-    count, stride = dims.pop(inner) if inner is not None else (1, (0,) * len(steps))
-    if count > 1 and stride[2] == 0:
+    many, stride = dims.pop(inner) if inner is not None else (1, (0,) * len(steps))
+    if many > 1 and stride[2] == 0:
         raise InvalidArgument(f"out has strides of {out.strides if out else ()}: its products lie in the same memory")
     has_c = made.has_c = bool(problem.epilogue.has_beta)
-    if (count > 1 and stride[1] == 0 and scale_m is None and m_layout == p_layout == ROW and stride[0] == j * m_ld and stride[2] == j * p_ld
-            and (not has_c or stride[3] == j * c_ld) and j * count <= MOST and not _names_rows(problem)
+    if (many > 1 and stride[1] == 0 and scale_m is None and m_layout == p_layout == ROW and stride[0] == j * m_ld and stride[2] == j * p_ld
+            and (not has_c or stride[3] == j * c_ld) and j * many <= MOST and not _names_rows(problem)
             and all(_goes_on(made, operand, stride[4 + i], j) for i, operand in enumerate(arrays))):
-        j, count, stride = j * count, 1, (0,) * len(steps)  # all share b: together they are one taller product
-    problem.j.extent, problem.batch = j, count
+        j, many, stride = j * many, 1, (0,) * len(steps)  # all share b: together they are one taller product
+    problem.j.extent, problem.batch = j, many
     for matrix, layout, ld, step in ((problem.m, m_layout, m_ld, stride[0]), (problem.n, n_layout, n_ld, stride[1]),
                                      (problem.p, p_layout, p_ld, stride[2])):
-        matrix.layout, matrix.ld, matrix.stride = layout, ld, _stride(step, count)
+        matrix.layout, matrix.ld, matrix.stride = layout, ld, _stride(step, many)
     if has_c:
-        problem.c.layout, problem.c.ld, problem.c.stride = p_layout, c_ld, _stride(stride[3], count)
-    problem.epilogue.scale_m = _scale("epilogue.scale_m", scale_m, j, "a has rows", epilogue.scale_k)
-    problem.epilogue.scale_n = _scale("epilogue.scale_n", scale_n, l, "b has columns", epilogue.scale_k)
-    for kind, view, operand in ((problem.epilogue.scale_m, scale_m, made.operands.scale_m), (problem.epilogue.scale_n, scale_n, made.operands.scale_n)):
-        if kind == ALONG_K:
-            assert view is not None
-            problem.scale_k = _scale_k(epilogue.scale_k, view.shape[0], k)
-            operand.ld = view.strides[0] if view.shape[0] > 1 else view.shape[1]
-    if epilogue.scale_k is not None and not problem.scale_k:
-        raise InvalidArgument(f"epilogue.scale_k is {epilogue.scale_k} and no scales lie along k: pass them as an array of shape (parts, columns of b)")
+        problem.c.layout, problem.c.ld, problem.c.stride = p_layout, c_ld, _stride(stride[3], many)
+    _set_scales(problem, made.operands, scale_m, scale_n, epilogue.scale_k)
     made.operands.scale_m.stride = made.operands.scale_n.stride = BROADCAST
     for i, operand in enumerate(arrays):
-        getattr(made.operands, "with")[made.withs[operand.name]].stride = _stride(stride[4 + i], count)
-    checked(problem)
+        getattr(made.operands, "with")[made.withs[operand.name]].stride = _stride(stride[4 + i], many)
+    made.problem = checked(problem)
 
     sizes = (BYTES[a.type], BYTES[b.type], BYTES[made.out_type], BYTES[made.out_type]) + tuple(BYTES[operand.view.type] for operand in arrays
                                                                                              if operand.view is not None)
@@ -360,6 +485,28 @@ def request(a: View, b: View, out: Optional[View], c: Optional[View], scale_m: O
         starts = [tuple(start[i] + index * move[i] for i in range(len(steps))) for start in starts for index in range(extent)]
     made.offsets = [tuple(start[i] * sizes[i] for i in range(len(steps))) for start in starts]
     return made
+
+
+def _set_epilogue(problem: Any, epilogue: Epilogue, operands: Sequence[Operand]) -> None:
+    if epilogue.expression is None:
+        problem.epilogue.has_alpha = int(epilogue.alpha != 1)
+        problem.epilogue.has_beta = int(epilogue.factor != 0)
+    else:
+        _declare(problem, epilogue.expression, operands)
+
+
+def _set_scales(problem: Any, operands: Any, scale_m: Optional[View], scale_n: Optional[View], scale_k: Optional[int]) -> None:
+    """How many scales there are, of a problem that has its extents; and where they lie, if there are operands."""
+    for name, view, extent, what in (("scale_m", scale_m, problem.j.extent, "a has rows"), ("scale_n", scale_n, problem.l.extent, "b has columns")):
+        kind = _scale(f"epilogue.{name}", view, extent, what, scale_k)
+        setattr(problem.epilogue, name, kind)
+        if kind == ALONG_K:
+            assert view is not None
+            problem.scale_k = _scale_k(scale_k, view.shape[0], problem.k.extent)
+            if operands:
+                getattr(operands, name).ld = view.strides[0] if view.shape[0] > 1 else view.shape[1]
+    if scale_k is not None and not problem.scale_k:
+        raise InvalidArgument(f"epilogue.scale_k is {scale_k} and no scales lie along k: pass them as an array of shape (parts, columns of b)")
 
 
 def _declare(problem: Any, expression: str, operands: Sequence[Operand]) -> None:
