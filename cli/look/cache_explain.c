@@ -86,6 +86,19 @@ static void tell_field(const tj_store_field *field, void *payload)
     }
 }
 
+/* Read from the pack: nothing is compiled, and no NVRTC opened. */
+static void tell_pack(cli_call *call, const tj_source *source, const char *target)
+{
+    tj_image *image;
+
+    if (tj_image_obtain(call->context, source, target, &image, NULL) != TJ_OK)
+        return;
+    cli_set_text(call->answer, "pack", tj_image_pack(image));
+    cli_say(call, "note      %s has it, whose options and compiler these are: no NVRTC is needed for it\n",
+            tj_image_pack(image));
+    tj_image_free(image);
+}
+
 static cli_exit explain(cli_call *call, tj_error *err)
 {
     const explain_options *options = call->options;
@@ -105,9 +118,10 @@ static cli_exit explain(cli_call *call, tj_error *err)
         cli_make_source(call, &options->machine, &request, target, &source, err) != TJ_OK)
         return CLI_FAILED;
     status = tj_store_explain(call->context, source, target, key, &hit, tell_field, &to, err);
-    tj_source_free(source);
-    if (status != TJ_OK)
+    if (status != TJ_OK) {
+        tj_source_free(source);
         return CLI_FAILED;
+    }
     has_compiler = tj_targets(call->context, &targets, NULL) == TJ_OK;
     cli_set_text(call->answer, "key", key);
     cli_set_bool(call->answer, "hit", hit != TJ_HIT_NONE);
@@ -115,9 +129,10 @@ static cli_exit explain(cli_call *call, tj_error *err)
     cli_set_bool(call->answer, "has_compiler", has_compiler);
     cli_say(call, "key       %s: this request would %s\n", key, hit ? "hit" : "miss");
     if (hit == TJ_HIT_PACK)
-        cli_say(call, "note      a pack has it, whose options and compiler these are: no NVRTC is needed for it\n");
+        tell_pack(call, source, target);
     else if (!has_compiler)
         cli_say(call, "note      there is no NVRTC here, so options and compiler are those of the stored entry\n");
+    tj_source_free(source);
     return CLI_DONE;
 }
 

@@ -41,6 +41,8 @@ void cli_answer_kernel(json_t *answer, const tj_source *source, const tj_image *
         (void)tj_image_cubin(image, &cubin);
         cli_set_text(answer, "target", tj_image_target(image));
         cli_set_text(answer, "origin", cli_origin(tj_image_origin(image)));
+        if (tj_image_pack(image))
+            cli_set_text(answer, "pack", tj_image_pack(image));
         cli_set_text(answer, "key", tj_image_key(image));
         cli_set_text(answer, "compiler", tj_image_compiler(image));
         cli_set_int(answer, "ptx_bytes", (int64_t)ptx);
@@ -61,6 +63,7 @@ static void tell_kernel(const cli_call *call, const tj_source *source, const tj_
     const tj_launch_step *launch = tj_product_step(tj_source_launch(source));
     const tj_resources used = tj_image_resources(image);
     char config[TJ_CONFIG_TEXT_BYTES];
+    const char *pack = tj_image_pack(image);
     size_t ptx, cubin;
 
     cli_answer_kernel(call->answer, source, image);
@@ -70,7 +73,8 @@ static void tell_kernel(const cli_call *call, const tj_source *source, const tj_
     cli_say(call, "kernel     %s\nconfig     %s\nchecks     %s\n", tj_source_kernel(source), config,
             tj_source_checks_text(source));
     cli_say(call, "target     %s, by NVRTC %s\n", tj_image_target(image), tj_image_compiler(image));
-    cli_say(call, "origin     %s, key %s\n", cli_origin(tj_image_origin(image)), tj_image_key(image));
+    cli_say(call, "origin     %s%s%s, key %s\n", cli_origin(tj_image_origin(image)), pack ? " " : "", pack ? pack : "",
+            tj_image_key(image));
     cli_say(call, "image      %zu bytes of PTX, %zu bytes of CUBIN\n", ptx, cubin);
     if (used.registers >= 0)
         cli_say(call,

@@ -168,6 +168,15 @@ TJ_API void tj_context_trim(tj_context *context, int64_t plans, int64_t bytes);
 /** Get these numbers. NULL: neither may be NULL. Threads: any. */
 TJ_API void tj_context_get_stats(tj_context *context, tj_context_stats *stats);
 
+/**
+ * The packs of a context in the order in which they are looked at: the path of number index, or "pack in memory"; the last one is that of
+ * quick first calls, where they are asked for and it is there. NULL past the last one. Owned: borrowed from context. Threads: any.
+ */
+TJ_API const char *tj_context_pack_name(const tj_context *context, size_t index);
+
+/** How many of pack_hits were read from that pack. 0 past the last one. Threads: any. */
+TJ_API uint64_t tj_context_pack_hits(const tj_context *context, size_t index);
+
 #ifdef __cplusplus
 }
 #endif

@@ -89,13 +89,13 @@ TJ_API TJ_MUST_CHECK tj_status tj_image_from_bytes(const tj_source *source, cons
 /** Drop one reference. NULL: accepted. */
 TJ_API void tj_image_free(tj_image *image);
 
-/** The PTX text, NUL-terminated, and its length without the NUL. Owned: borrowed. NULL: bytes may be NULL. */
+/** The PTX text, NUL-terminated, and its length without the NUL; "" of a stripped pack (pack.h). Owned: borrowed. NULL: bytes may be NULL. */
 TJ_API const char *tj_image_ptx(const tj_image *image, size_t *bytes);
 
 /** The CUBIN; NULL for a "compute_" target. Owned: borrowed. NULL: bytes may be NULL. */
 TJ_API const void *tj_image_cubin(const tj_image *image, size_t *bytes);
 
-/** The compiler's log, possibly "". Owned: borrowed. */
+/** The compiler's log; "" where it said nothing, and of a stripped pack. Owned: borrowed. */
 TJ_API const char *tj_image_log(const tj_image *image);
 
 /** The target, such as "sm_90". Owned: borrowed. */
@@ -106,6 +106,9 @@ TJ_API const char *tj_image_key(const tj_image *image);
 
 /** The version and build of the NVRTC that made it, such as "13.0 V13.0.88". Owned: borrowed. */
 TJ_API const char *tj_image_compiler(const tj_image *image);
+
+/** The pack that it was read from: its path, or "pack in memory"; NULL: it is from elsewhere. Owned: borrowed. */
+TJ_API const char *tj_image_pack(const tj_image *image);
 
 TJ_API tj_origin tj_image_origin(const tj_image *image);
 TJ_API tj_resources tj_image_resources(const tj_image *image);

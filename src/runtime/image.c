@@ -41,6 +41,7 @@ void tj_image_body_release(tj_image_body *body)
     free(body->ptx);
     free(body->cubin);
     free(body->log);
+    free(body->pack);
     free(body);
 }
 
@@ -630,6 +631,11 @@ const char *tj_image_key(const tj_image *image)
 const char *tj_image_compiler(const tj_image *image)
 {
     return image ? image->body->compiler : NULL;
+}
+
+const char *tj_image_pack(const tj_image *image)
+{
+    return image ? image->body->pack : NULL;
 }
 
 tj_origin tj_image_origin(const tj_image *image)

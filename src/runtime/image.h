@@ -69,7 +69,8 @@ typedef struct tj_image_body {
     size_t ptx_bytes;
     void *cubin; /* NULL: none */
     size_t cubin_bytes;
-    char *log; /* never NULL */
+    char *log;  /* never NULL */
+    char *pack; /* that it was read from; NULL: from elsewhere */
     tj_resources resources;
 } tj_image_body;
 

@@ -148,13 +148,13 @@ static tj_image_body *read_image(const tj_pack_item *item, const tj_source *sour
 
 /* One that is not what it should be is not found again, so that the next best is looked at. */
 static tj_image_body *find_image(tj_packs *packs, const tj_source *source, tj_pack_rank *rank, const void *payload,
-                                 bool needs_ptx, tj_image_key_text *text, tj_key *key)
+                                 bool needs_ptx, tj_image_key_text *text, tj_key *key, tj_pack_place *place)
 {
     const tj_hash128 request = tj_packed_image_request(tj_source_text(source));
     const char *target, *trouble;
     tj_pack_item item;
 
-    while ((target = tj_packs_find(packs, TJ_PACKED_IMAGE, request, rank, payload, &item))) {
+    while ((target = tj_packs_find(packs, TJ_PACKED_IMAGE, request, rank, payload, &item, place))) {
         tj_image_body *body = read_image(&item, source, target, needs_ptx, text, key, &trouble);
 
         tj_pack_item_drop(&item);
@@ -167,12 +167,12 @@ static tj_image_body *find_image(tj_packs *packs, const tj_source *source, tj_pa
 
 /* In the packs that the program named, then in the one that lies beside the library. */
 static tj_image_body *find_anywhere(tj_host *host, const tj_source *source, tj_pack_rank *rank, const void *payload,
-                                    tj_image_key_text *text, tj_key *key)
+                                    tj_image_key_text *text, tj_key *key, tj_pack_place *place)
 {
     const bool needs_ptx = tj_gpu_is_emulated(&host->gpu);
-    tj_image_body *body = host->packs ? find_image(host->packs, source, rank, payload, needs_ptx, text, key) : NULL;
+    tj_image_body *body = host->packs ? find_image(host->packs, source, rank, payload, needs_ptx, text, key, place) : NULL;
 
-    return body || !host->textbook ? body : find_image(host->textbook, source, rank, payload, needs_ptx, text, key);
+    return body || !host->textbook ? body : find_image(host->textbook, source, rank, payload, needs_ptx, text, key, place);
 }
 
 static int is_target(const char *target, const void *payload)
@@ -202,7 +202,7 @@ bool tj_packed_target(tj_host *host, const tj_source *source, const tj_packed_as
     tj_image_body *body;
     tj_key key;
 
-    if (!(body = find_anywhere(host, source, tj_packed_serves, asker, &text, &key)))
+    if (!(body = find_anywhere(host, source, tj_packed_serves, asker, &text, &key, NULL)))
         return false;
     memcpy(target, text.own_target, sizeof text.own_target);
     tj_image_body_release(body);
@@ -212,19 +212,19 @@ bool tj_packed_target(tj_host *host, const tj_source *source, const tj_packed_as
 bool tj_packed_key(tj_host *host, const tj_source *source, const char *target, tj_image_key_text *text, tj_key *key)
 {
     tj_pack_rank *rank = tj_gpu_is_emulated(&host->gpu) ? has_number : is_target;
-    tj_image_body *body = find_anywhere(host, source, rank, target, text, key);
+    tj_image_body *body = find_anywhere(host, source, rank, target, text, key, NULL);
 
     tj_image_body_release(body);
     return body != NULL;
 }
 
-static tj_image_body *find_key(tj_host *host, const tj_source *source, const tj_key *key)
+static tj_image_body *find_key(tj_host *host, const tj_source *source, const tj_key *key, tj_pack_place *place)
 {
     tj_image_key_text text;
     tj_image_body *body;
     tj_key found;
 
-    if (!(body = find_anywhere(host, source, is_target, key_value(key, "target"), &text, &found)))
+    if (!(body = find_anywhere(host, source, is_target, key_value(key, "target"), &text, &found, place)))
         return NULL;
     if (strcmp(found.hex, key->hex) == 0)
         return body;
@@ -234,7 +234,7 @@ static tj_image_body *find_key(tj_host *host, const tj_source *source, const tj_
 
 bool tj_packed_has(tj_host *host, const tj_source *source, const tj_key *key)
 {
-    tj_image_body *body = find_key(host, source, key);
+    tj_image_body *body = find_key(host, source, key, NULL);
 
     tj_image_body_release(body);
     return body != NULL;
@@ -242,12 +242,16 @@ bool tj_packed_has(tj_host *host, const tj_source *source, const tj_key *key)
 
 tj_image_body *tj_packed_fetch(tj_host *host, const tj_source *source, const tj_key *key)
 {
-    tj_image_body *body = find_key(host, source, key);
+    tj_pack_place place;
+    tj_image_body *body = find_key(host, source, key, &place);
 
     if (!body)
         return NULL;
+    (void)tj_copy_text(&body->pack, tj_packs_name(place.packs, place.index));
+    tj_packs_count_hit(place);
     atomic_fetch_add_explicit(&host->stats.pack_hits, 1, memory_order_relaxed);
-    tj_log_line(&host->log, TJ_LOG_DEBUG, "%s for %s from a pack, key %s", tj_source_kernel(source), body->target, key->hex);
+    tj_log_line(&host->log, TJ_LOG_DEBUG, "%s for %s from %s, key %s", tj_source_kernel(source), body->target,
+                tj_packs_name(place.packs, place.index), key->hex);
     return body;
 }
 
@@ -263,7 +267,7 @@ tj_image_body *tj_packed_read(const void *bytes, size_t size, const tj_source *s
 
     *trouble = packs ? tj_packs_trouble(packs, 0, &pack) : NULL;
     if (packs && !*trouble) {
-        body = find_image(packs, source, is_target, key_value(key, "target"), false, &text, &found);
+        body = find_image(packs, source, is_target, key_value(key, "target"), false, &text, &found, NULL);
         if (!body || strcmp(found.hex, key->hex) != 0 || tj_image_is_stripped(body))
             *trouble = "it is not the image that it is said to be";
     }
@@ -437,7 +441,7 @@ tj_status tj_image_from_bytes(const tj_source *source, const char *target, const
         return tj_fail_memory(err, "an image");
     why = tj_packs_trouble(packs, 0, &pack);
     if (!why)
-        body = find_image(packs, source, is_target, target, false, &text, &key);
+        body = find_image(packs, source, is_target, target, false, &text, &key, NULL);
     if (body)
         status = tj_image_wrap(body, TJ_FROM_PACK, image, err);
     else if (why)

@@ -164,7 +164,7 @@ static bool choose_by_packed_record(tj_context *context, const tj_device_facts *
     bool is_chosen;
 
     tj_record_key(&kind, problem, key);
-    if (!tj_packs_find(context->host.packs, TJ_PACKED_RECORD, tj_packed_record_request(key), NULL, NULL, &item))
+    if (!tj_packs_find(context->host.packs, TJ_PACKED_RECORD, tj_packed_record_request(key), NULL, NULL, &item, NULL))
         return false;
     text = tj_pack_item_text(&item, "record");
     is_chosen = text && tj_record_parse(text, &record, NULL) == TJ_OK && strcmp(record->key, key) == 0 &&
@@ -192,7 +192,7 @@ bool tj_context_choose_packed(tj_context *context, const tj_device_facts *device
     if (!context->host.packs)
         return false;
     if (!tj_packs_find(context->host.packs, TJ_PACKED_CHOICE, tj_packed_choice_request(problem), tj_packed_serves, &asker,
-                       &item)) {
+                       &item, NULL)) {
         (void)snprintf(target, sizeof target, "sm_%d", asker.number);
         tj_packs_tell_foreign(context->host.packs, TJ_PACKED_IMAGE, tj_packed_serves, &asker, target);
         return false;

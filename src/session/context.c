@@ -374,3 +374,31 @@ void tj_context_get_stats(tj_context *context, tj_context_stats *stats)
     tj_plan_table_count(context->plans, &stats->plans, &stats->plan_bytes);
     stats->remote_troubles = tj_remote_troubles(context->host.remote);
 }
+
+/* Of those that were named, then of the textbook's. */
+static tj_pack_place pack_at(const tj_context *context, size_t index)
+{
+    size_t named = 0;
+
+    while (tj_packs_name(context->host.packs, named))
+        named++;
+    return index < named ? (tj_pack_place){context->host.packs, index} : (tj_pack_place){context->host.textbook, index - named};
+}
+
+const char *tj_context_pack_name(const tj_context *context, size_t index)
+{
+    if (!context)
+        return NULL;
+    const tj_pack_place place = pack_at(context, index);
+
+    return tj_packs_name(place.packs, place.index);
+}
+
+uint64_t tj_context_pack_hits(const tj_context *context, size_t index)
+{
+    if (!context)
+        return 0;
+    const tj_pack_place place = pack_at(context, index);
+
+    return tj_packs_hits(place.packs, place.index);
+}

@@ -13,6 +13,7 @@ typedef struct opened {
     char trouble[TROUBLE_BYTES]; /* "": none */
     atomic_bool *is_refused;     /* for each row */
     atomic_flag has_warned;
+    _Atomic uint64_t hits;
 } opened;
 
 struct tj_packs {
@@ -117,13 +118,26 @@ static const char *read_best(const tj_packs *packs, opened *pack, uint32_t kind,
 }
 
 const char *tj_packs_find(tj_packs *packs, uint32_t kind, tj_hash128 request, tj_pack_rank *rank, const void *payload,
-                          tj_pack_item *item)
+                          tj_pack_item *item, tj_pack_place *place)
 {
     const char *target = NULL;
 
-    for (size_t i = 0; packs && i < packs->count && !target; i++)
+    for (size_t i = 0; packs && i < packs->count && !target; i++) {
         target = read_best(packs, &packs->pack[i], kind, request, rank, payload, item);
+        if (place)
+            *place = (tj_pack_place){packs, i};
+    }
     return target;
+}
+
+void tj_packs_count_hit(tj_pack_place place)
+{
+    atomic_fetch_add_explicit(&place.packs->pack[place.index].hits, 1, memory_order_relaxed);
+}
+
+uint64_t tj_packs_hits(const tj_packs *packs, size_t index)
+{
+    return packs && index < packs->count ? atomic_load_explicit(&packs->pack[index].hits, memory_order_relaxed) : 0;
 }
 
 void tj_packs_reject(tj_packs *packs, uint32_t kind, tj_hash128 request, const char *target, const char *reason)

@@ -64,6 +64,7 @@ Test(pack_command, makes_what_runs_where_nvrtc_is_hidden)
     root = answer();
     cr_expect(eq(str, (char *)word(root, "origin"), "pack"));
     cr_expect(eq(str, (char *)word(root, "chosen_by"), "pack"));
+    cr_expect(eq(str, (char *)word(root, "pack"), "app.tjpack"));
     json_decref(root);
     cr_expect(
         eq(int,
@@ -79,6 +80,7 @@ Test(pack_command, makes_what_runs_where_nvrtc_is_hidden)
               "%s", errors);
     root = answer();
     cr_expect(word(root, "key") && is_set(root, "hit") && is_set(root, "from_pack"), "%s", out);
+    cr_expect(eq(str, (char *)word(root, "pack"), "app.tjpack"));
     json_decref(root);
     (void)shell("TILEJIT_PACKS=app.tjpack $T doctor --device emulator:sm_90 $HIDDEN");
     cr_expect(strstr(out, "app.tjpack: ") && strstr(out, " kernels for sm_80 sm_90, which need no NVRTC"), "%s", out);

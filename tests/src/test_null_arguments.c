@@ -80,6 +80,8 @@ static int null_one; /* the number of the pointer that is NULL */
     REFUSES(tj_config_set, (ARG(0), ARG(1), ARG(2), &err), "config", "name", "value") \
     REFUSES(tj_context_create, (NULL, ARG(0), &err), "context") \
     SURVIVES(tj_context_free, (NULL), 0) \
+    ANSWERS(tj_context_pack_hits, (ARG(0), 0), 0, 0) \
+    ANSWERS(tj_context_pack_name, (ARG(0), 0), 0, 0) \
     SURVIVES(tj_context_get_stats, (ARG(0), ARG(1)), 1) \
     SURVIVES(tj_context_trim, (ARG(0), 0, 0), 0) \
     SURVIVES(tj_convert, ((tj_type)1, ARG(0), (tj_type)1, ARG(1), 1), 1) \
@@ -120,6 +122,7 @@ static int null_one; /* the number of the pointer that is NULL */
     ANSWERS(tj_image_log, (ARG(0)), 0, 0) \
     REFUSES(tj_image_obtain, (ARG(0), ARG(1), ARG(2), ARG(3), &err), "context", "source", "target", "image") \
     ANSWERS(tj_image_origin, (ARG(0)), 0, 0) \
+    ANSWERS(tj_image_pack, (ARG(0)), 0, 0) \
     ANSWERS(tj_image_ptx, (ARG(0), NULL), 0, 0) \
     SURVIVES(tj_image_resources, (ARG(0)), 0) \
     ANSWERS(tj_image_target, (ARG(0)), 0, 0) \

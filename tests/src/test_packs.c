@@ -27,6 +27,9 @@ static const tj_problem problem = TJ_PROBLEM_INIT(33, 20, 47, TJ_F32);
 
 enum { J = 33, K = 20, WIDE = 48, THREADS = 8 };
 
+/* It is read by 16 bytes at once, and the kernel for other pointers has the same name. */
+static const tj_problem wide = TJ_PROBLEM_INIT(J, K, WIDE, TJ_F32);
+
 static tj_error err;
 static char folder[64];
 
@@ -242,6 +245,35 @@ Test(packs, the_same_input_gives_the_same_bytes)
     free((void *)second.bytes);
 }
 
+Test(packs, say_which_of_them_served)
+{
+    const tj_pack_bytes made = make_pack(NULL, &problem, 1, NULL, "sm_90"),
+                        other[] = {make_pack(NULL, &wide, 1, NULL, "sm_90"), {NULL, 0}};
+    char path[96];
+    const char *const packs[] = {"/nonexistent/app.tjpack", path, NULL};
+    tj_context *context;
+    const tj_plan *plan;
+    bool is_right;
+
+    snprintf(path, sizeof path, "%s/app.tjpack", folder);
+    write_file(path, made.bytes, made.size, 0444);
+    context = open_context("emulator:sm_90", MISSING, packs, other);
+    cr_expect(eq(int, multiply_as(&problem, context, 0, &is_right), TJ_OK), "%s", err.message);
+    cr_expect(eq(int, multiply_as(&wide, context, 0, &is_right), TJ_OK), "%s", err.message);
+    cr_expect(eq(int, multiply_as(&wide, context, 1, &is_right), TJ_OK), "%s", err.message);
+    cr_expect(eq(str, (char *)tj_context_pack_name(context, 0), "/nonexistent/app.tjpack"));
+    cr_expect(eq(str, (char *)tj_context_pack_name(context, 1), path));
+    cr_expect(eq(str, (char *)tj_context_pack_name(context, 2), "pack in memory"));
+    cr_expect(tj_context_pack_name(context, 3) == NULL && tj_context_pack_hits(context, 3) == 0);
+    cr_expect(tj_context_pack_hits(context, 0) == 0 && tj_context_pack_hits(context, 1) == 1 &&
+              tj_context_pack_hits(context, 2) == 2);
+    cr_assert(eq(int, tj_plan_prepare(context, &problem, NULL, &plan, &err), TJ_OK), "%s", err.message);
+    cr_expect(eq(str, (char *)tj_image_pack(tj_plan_image(plan)), path));
+    tj_context_free(context);
+    free((void *)made.bytes);
+    free((void *)other[0].bytes);
+}
+
 /* ---- not believed ------------------------------------------------------------------------------------------------- */
 
 /* A pack of one small image, and a context on drivers that pretend: what does the plan of its config come to? */
@@ -432,9 +464,6 @@ Test(packs, an_image_that_the_driver_refuses_is_compiled)
 }
 
 /* ---- forms -------------------------------------------------------------------------------------------------------- */
-
-/* vector=4 takes 16 bytes at once, and the kernel for other pointers has the same name. */
-static const tj_problem wide = TJ_PROBLEM_INIT(J, K, WIDE, TJ_F32);
 
 Test(packs, whose_kernels_have_one_name_say_which_is_which)
 {

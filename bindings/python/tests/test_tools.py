@@ -72,6 +72,7 @@ def test_pack(tmp_path, random):
     with tilejit.Context(driver="emulator", nvrtc="/nowhere/libnvrtc.so", packs=[path]) as context:
         assert numpy.array_equal(tilejit.matmul(a, b, context=context), a @ b)
         assert context.stats.pack_hits == 1 and context.stats.compiles == 0
+        assert context.pack_hits == {str(path): 1}
     with pytest.raises(tilejit.Error, match="sm_75"):
         tilejit.pack([tilejit.Problem(4, 4, 4)], "nine")
     with pytest.raises(OSError):

@@ -193,6 +193,15 @@ class Context:
         lib.tj_context_get_stats(self._open(), numbers)
         return Stats(*(int(getattr(numbers, name)) for name in Stats.__dataclass_fields__))
 
+    @property
+    def pack_hits(self) -> Dict[str, int]:
+        """The packs that this context looks at, in their order, and how many kernels were read from each."""
+        hits: Dict[str, int] = {}
+        context = self._open()
+        while (name := lib.tj_context_pack_name(context, len(hits))) != ffi.NULL:
+            hits[os.fsdecode(ffi.string(name))] = int(lib.tj_context_pack_hits(context, len(hits)))
+        return hits
+
     def trim(self, plans: int = 0, max_bytes: int = 0) -> None:
         """Let plans leave memory until so many, and so many bytes of them, are left: those that were used longest ago first.
 
