@@ -2,7 +2,7 @@
 /*
  * record: one tuning result as JSON.
  *
- * The same record is the same bytes everywhere: members sorted, numbers as jansson prints them in the C way. A checksum over
+ * The same record is the same bytes everywhere: members sorted, numbers as json.c prints them. A checksum over
  * all other members tells a damaged or edited file from a sound one.
  */
 #include "record.h"
@@ -119,42 +119,49 @@ static void set_number(tj_problem *p, const number_field *field, int64_t value)
         *(int64_t *)at = value;
 }
 
-static json_t *dim_to_json(const tj_dim *dim, bool with_extent)
+static void add_dim(tj_json *object, const char *name, const tj_dim *dim, bool with_extent)
 {
-    if (dim->mode == TJ_DIM_FIXED)
-        return json_integer(dim->extent);
-    return with_extent ? json_pack("{s:I, s:i}", "any", (json_int_t)dim->extent, "multiple_of", dim->multiple_of)
-                       : json_pack("{s:i}", "multiple_of", dim->multiple_of);
+    tj_json *any;
+
+    if (dim->mode == TJ_DIM_FIXED) {
+        tj_json_add_int(object, name, dim->extent);
+        return;
+    }
+    any = tj_json_add_object(object, name);
+    if (with_extent)
+        tj_json_add_int(any, "any", dim->extent);
+    tj_json_add_int(any, "multiple_of", dim->multiple_of);
 }
+
+/* What a problem's text has besides what the kernel depends on. */
+enum { ZEROS = 1, EXTENTS = 2 };
 
 /*
  * Without extents that the kernel does not know, it is what the kernel depends on: the key. What came later than the first records is
  * left out where it says nothing (the type of N, another compute, a choice that is 0), so that these keep their keys.
  */
-static json_t *problem_to_json(const tj_problem *p, bool with_extents)
+static void problem_to_json(const tj_problem *p, unsigned with, tj_json *object)
 {
-    json_t *object = json_object();
     char epilogue[TJ_EPILOGUE_TEXT_BYTES];
 
     for (size_t i = 0; i < COUNT(dims); i++)
-        (void)json_object_set_new(object, dims[i].name, dim_to_json(const_member(p, &dims[i]), with_extents));
-    (void)json_object_set_new(object, "dtype", json_string(tj_type_name((tj_type)p->m.type)));
-    (void)json_object_set_new(object, "p_dtype", json_string(tj_type_name((tj_type)p->p.type)));
+        add_dim(object, dims[i].name, const_member(p, &dims[i]), with & EXTENTS);
+    tj_json_add_text(object, "dtype", tj_type_name((tj_type)p->m.type));
+    tj_json_add_text(object, "p_dtype", tj_type_name((tj_type)p->p.type));
     if (p->n.type != p->m.type)
-        (void)json_object_set_new(object, "n_dtype", json_string(tj_type_name((tj_type)p->n.type)));
+        tj_json_add_text(object, "n_dtype", tj_type_name((tj_type)p->n.type));
     if (p->compute != tj_facts_of(p->m.type)->compute)
-        (void)json_object_set_new(object, "compute", json_string(tj_compute_name((tj_compute)p->compute)));
+        tj_json_add_text(object, "compute", tj_compute_name((tj_compute)p->compute));
     for (size_t i = 0; i < number_count(); i++) {
         const number_field field = number_at(i);
 
-        if (!field.is_later || get_number(p, &field))
-            (void)json_object_set_new(object, field.name, json_integer(get_number(p, &field)));
+        if (get_number(p, &field) || (!field.is_later && with & ZEROS))
+            tj_json_add_int(object, field.name, get_number(p, &field));
     }
     if (p->epilogue.expression.nodes > 0) {
         tj_epilogue_print(&p->epilogue, epilogue);
-        (void)json_object_set_new(object, "epilogue", json_string(epilogue));
+        tj_json_add_text(object, "epilogue", epilogue);
     }
-    return object;
 }
 
 char *tj_problem_to_json(const tj_problem *problem)
@@ -162,38 +169,32 @@ char *tj_problem_to_json(const tj_problem *problem)
     if (!problem)
         return NULL;
     const tj_problem canonical = tj_problem_canonical(problem);
-    json_t *object = problem_to_json(&canonical, true), *value;
-    const char *name;
+    tj_json *object = tj_json_new();
     char *text;
-    void *next;
 
-    json_object_foreach_safe(object, next, name, value)
-    {
-        if (json_is_integer(value) && json_integer_value(value) == 0 && strlen(name) > 1) /* extents stay */
-            (void)json_object_del(object, name);
-    }
-    text = json_dumps(object, JSON_COMPACT | JSON_SORT_KEYS);
-    json_decref(object);
+    problem_to_json(&canonical, EXTENTS, object);
+    text = tj_json_print(object);
+    tj_json_free(object);
     return text;
 }
 
-static bool dim_from_json(const json_t *value, tj_dim *dim)
+static bool dim_from_json(const tj_json *value, tj_dim *dim)
 {
-    if (json_is_integer(value)) {
-        *dim = (tj_dim){json_integer_value(value), TJ_DIM_FIXED, 0};
+    if (tj_json_kind_of(value) == TJ_JSON_INT) {
+        *dim = (tj_dim){tj_json_int(value), TJ_DIM_FIXED, 0};
         return true;
     }
-    if (!json_is_object(value))
+    if (tj_json_kind_of(value) != TJ_JSON_OBJECT)
         return false;
-    *dim = (tj_dim){json_integer_value(json_object_get(value, "any")), TJ_DIM_ANY,
-                    (int32_t)json_integer_value(json_object_get(value, "multiple_of"))};
+    *dim =
+        (tj_dim){tj_json_int(tj_json_get(value, "any")), TJ_DIM_ANY, (int32_t)tj_json_int(tj_json_get(value, "multiple_of"))};
     return true;
 }
 
 /* The word of a member, if it is there. */
-static tj_status read_word(const json_t *object, const char *name, int32_t *number, tj_error *err)
+static tj_status read_word(const tj_json *object, const char *name, int32_t *number, tj_error *err)
 {
-    const char *word = json_string_value(json_object_get(object, name));
+    const char *word = tj_json_text(tj_json_get(object, name));
     const bool is_compute = strcmp(name, "compute") == 0;
     tj_compute compute = TJ_COMPUTE_DEFAULT;
     tj_type type = TJ_TYPE_DEFAULT;
@@ -206,14 +207,14 @@ static tj_status read_word(const json_t *object, const char *name, int32_t *numb
     return status;
 }
 
-static tj_status problem_from_json(const json_t *object, tj_problem *p, tj_error *err)
+static tj_status problem_from_json(const tj_json *object, tj_problem *p, tj_error *err)
 {
-    const char *const epilogue = json_string_value(json_object_get(object, "epilogue"));
+    const char *const epilogue = tj_json_text(tj_json_get(object, "epilogue"));
     tj_status status;
 
     *p = (tj_problem)TJ_PROBLEM_INIT(0, 0, 0, TJ_TYPE_DEFAULT);
     for (size_t i = 0; i < COUNT(dims); i++)
-        if (!dim_from_json(json_object_get(object, dims[i].name), member(p, &dims[i])))
+        if (!dim_from_json(tj_json_get(object, dims[i].name), member(p, &dims[i])))
             return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the problem of a record has no extent %s", dims[i].name);
     if ((status = read_word(object, "dtype", &p->m.type, err)) != TJ_OK ||
         (status = read_word(object, "p_dtype", &p->p.type, err)) != TJ_OK ||
@@ -224,7 +225,7 @@ static tj_status problem_from_json(const json_t *object, tj_problem *p, tj_error
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the problem of a record has no dtype or p_dtype");
     for (size_t i = 0; i < number_count(); i++) {
         const number_field field = number_at(i);
-        const json_int_t value = json_integer_value(json_object_get(object, field.name));
+        const int64_t value = tj_json_int(tj_json_get(object, field.name));
 
         if (most_of(i) > 0 && (value < 0 || value > most_of(i)))
             return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s of a record's problem is %lld: it is 0 %s %lld", field.name,
@@ -243,15 +244,12 @@ tj_status tj_problem_from_json(const char *json, tj_problem *problem, tj_error *
 {
     if (TJ_HAS_NULL(err, json, problem))
         return TJ_ERR_INVALID_ARGUMENT;
-    json_error_t why;
-    json_t *object = json_loads(json, JSON_REJECT_DUPLICATES, &why);
-    tj_status status;
+    tj_json *object;
+    tj_status status = tj_json_read(json, strlen(json), &object, err);
 
-    if (!object)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "a problem is no JSON: line %d, column %d: %.120s", why.line, why.column,
-                       why.text);
-    status = problem_from_json(object, problem, err);
-    json_decref(object);
+    if (status == TJ_OK)
+        status = problem_from_json(object, problem, err);
+    tj_json_free(object);
     return status;
 }
 
@@ -306,34 +304,41 @@ bool tj_device_kind_is_equal(const tj_device_kind *a, const tj_device_kind *b)
            a->sm_count == b->sm_count && a->l2_bytes == b->l2_bytes;
 }
 
-static json_t *device_to_json(const tj_device_kind *d)
+void tj_device_kind_to_json(const tj_device_kind *kind, tj_json *to, const char *name)
 {
-    return json_pack("{s:s, s:i, s:i, s:i, s:I}", "name", d->name, "cc_major", d->cc_major, "cc_minor", d->cc_minor, "sm_count",
-                     d->sm_count, "l2_bytes", (json_int_t)d->l2_bytes);
+    tj_json *object = tj_json_add_object(to, name);
+
+    tj_json_add_text(object, "name", kind->name);
+    tj_json_add_int(object, "cc_major", kind->cc_major);
+    tj_json_add_int(object, "cc_minor", kind->cc_minor);
+    tj_json_add_int(object, "sm_count", kind->sm_count);
+    tj_json_add_int(object, "l2_bytes", kind->l2_bytes);
 }
 
 /* ---- key ---------------------------------------------------------------------------------------------------------- */
 
-/* 32 hex digits of a JSON value's compact text. */
-static void hash_json(const json_t *value, char hex[TJ_RECORD_KEY_BYTES])
+/* 32 hex digits of a JSON value's compact text; "", and false: out of memory. */
+static bool hash_json(const tj_json *value, char hex[TJ_RECORD_KEY_BYTES])
 {
-    char *text = json_dumps(value, JSON_COMPACT | JSON_SORT_KEYS);
+    char *text = tj_json_print(value);
+    const bool is_hashed = text != NULL;
 
     hex[0] = '\0';
-    if (text)
+    if (is_hashed)
         tj_hash_hex(tj_hash_bytes(text, strlen(text)), hex);
     free(text);
+    return is_hashed;
 }
 
 void tj_record_key(const tj_device_kind *device, const tj_problem *problem, char key[TJ_RECORD_KEY_BYTES])
 {
     const tj_problem canonical = tj_problem_canonical(problem);
-    json_t *object = json_object();
+    tj_json *object = tj_json_new();
 
-    (void)json_object_set_new(object, "device", device_to_json(device));
-    (void)json_object_set_new(object, "problem", problem_to_json(&canonical, false));
-    hash_json(object, key);
-    json_decref(object);
+    tj_device_kind_to_json(device, object, "device");
+    problem_to_json(&canonical, ZEROS, tj_json_add_object(object, "problem"));
+    (void)hash_json(object, key);
+    tj_json_free(object);
 }
 
 void tj_problem_id(const tj_problem *problem, char id[TJ_PROBLEM_ID_BYTES])
@@ -341,106 +346,112 @@ void tj_problem_id(const tj_problem *problem, char id[TJ_PROBLEM_ID_BYTES])
     if (!problem || !id)
         return;
     const tj_problem canonical = tj_problem_canonical(problem);
-    json_t *object = problem_to_json(&canonical, false);
+    tj_json *object = tj_json_new();
 
-    hash_json(object, id);
-    json_decref(object);
+    problem_to_json(&canonical, ZEROS, object);
+    (void)hash_json(object, id);
+    tj_json_free(object);
 }
 
 /* ---- record <-> JSON ---------------------------------------------------------------------------------------------- */
 
-static json_t *content_to_json(const tj_record *r)
+static void content_to_json(const tj_record *r, tj_json *object)
 {
-    json_t *object = json_object();
+    tj_json *const time = tj_json_add_object(object, "time"), *const standard = tj_json_add_object(object, "default"),
+                   *const second = tj_json_add_object(object, "second"), *const check = tj_json_add_object(object, "check"),
+                   *const found = tj_json_add_object(object, "search"), *const made = tj_json_add_object(object, "made_with");
 
-    (void)json_object_set_new(object, "schema", json_integer(TJ_RECORD_SCHEMA));
-    (void)json_object_set_new(object, "problem", problem_to_json(&r->problem, true));
-    (void)json_object_set_new(object, "device", device_to_json(&r->device));
-    (void)json_object_set_new(object, "config", json_string(r->config));
-    (void)json_object_set_new(
-        object, "time",
-        json_pack("{s:f, s:f, s:f, s:s}", "median_us", r->us, "spread", r->spread, "warm_us", r->warm_us, "policy", r->policy));
-    (void)json_object_set_new(object, "default",
-                              json_pack("{s:s, s:f}", "config", r->default_config, "median_us", r->default_us));
-    (void)json_object_set_new(object, "second", json_pack("{s:s, s:f}", "config", r->second_config, "median_us", r->second_us));
-    (void)json_object_set_new(
-        object, "check", json_pack("{s:f, s:I}", "largest_ratio", r->check_ratio, "elements", (json_int_t)r->check_elements));
-    (void)json_object_set_new(object, "search",
-                              json_pack("{s:s, s:I, s:b, s:b, s:f, s:I}", "strategy", r->strategy, "evaluations",
-                                        (json_int_t)r->evaluations, "is_complete", r->is_complete != 0, "was_cancelled",
-                                        r->was_cancelled != 0, "seconds", r->seconds, "seed", (json_int_t)r->seed));
+    tj_json_add_int(object, "schema", TJ_RECORD_SCHEMA);
+    problem_to_json(&r->problem, EXTENTS | ZEROS, tj_json_add_object(object, "problem"));
+    tj_device_kind_to_json(&r->device, object, "device");
+    tj_json_add_text(object, "config", r->config);
+    tj_json_add_real(time, "median_us", r->us);
+    tj_json_add_real(time, "spread", r->spread);
+    tj_json_add_real(time, "warm_us", r->warm_us);
+    tj_json_add_text(time, "policy", r->policy);
+    tj_json_add_text(standard, "config", r->default_config);
+    tj_json_add_real(standard, "median_us", r->default_us);
+    tj_json_add_text(second, "config", r->second_config);
+    tj_json_add_real(second, "median_us", r->second_us);
+    tj_json_add_real(check, "largest_ratio", r->check_ratio);
+    tj_json_add_int(check, "elements", r->check_elements);
+    tj_json_add_text(found, "strategy", r->strategy);
+    tj_json_add_int(found, "evaluations", r->evaluations);
+    tj_json_add_bool(found, "is_complete", r->is_complete);
+    tj_json_add_bool(found, "was_cancelled", r->was_cancelled);
+    tj_json_add_real(found, "seconds", r->seconds);
+    tj_json_add_int(found, "seed", r->seed);
     if (r->family[0])
-        (void)json_object_set_new(json_object_get(object, "search"), "family", json_string(r->family));
-    (void)json_object_set_new(object, "made_with",
-                              json_pack("{s:s, s:s, s:i, s:i, s:s}", "tilejit", r->version, "nvrtc", r->compiler, "driver",
-                                        r->driver_version, "clock_khz", r->clock_khz, "source", r->source_hash));
-    (void)json_object_set_new(object, "created_s", json_integer(r->created_s));
-    return object;
+        tj_json_add_text(found, "family", r->family);
+    tj_json_add_text(made, "tilejit", r->version);
+    tj_json_add_text(made, "nvrtc", r->compiler);
+    tj_json_add_int(made, "driver", r->driver_version);
+    tj_json_add_int(made, "clock_khz", r->clock_khz);
+    tj_json_add_text(made, "source", r->source_hash);
+    tj_json_add_int(object, "created_s", r->created_s);
 }
 
-json_t *tj_record_to_json(const tj_record *record)
+void tj_record_to_json(const tj_record *record, tj_json *object)
 {
-    json_t *object = content_to_json(record);
     char checksum[TJ_RECORD_KEY_BYTES];
 
-    hash_json(object, checksum);
-    (void)json_object_set_new(object, "checksum", json_string(checksum));
-    return object;
+    content_to_json(record, object);
+    tj_json_add_text(object, "checksum", hash_json(object, checksum) ? checksum : NULL);
 }
 
 /* What does not fit is left out whole: half of it would be another text, and perhaps half a character. */
-static void copy_text(char *out, size_t bytes, const json_t *object, const char *name)
+static void copy_text(char *out, size_t bytes, const tj_json *object, const char *name)
 {
-    const char *text = json_string_value(json_object_get(object, name));
+    const char *text = tj_json_text(tj_json_get(object, name));
 
     (void)snprintf(out, bytes, "%s", text && strlen(text) < bytes ? text : "");
 }
 
 /* How well a record is founded, it says itself: what cannot be is refused, for it would displace what is. No member: 0. */
-static tj_status check_count(const json_t *object, const char *name, int64_t most, tj_error *err)
+static tj_status check_count(const tj_json *object, const char *name, int64_t most, tj_error *err)
 {
-    const json_t *member = json_object_get(object, name);
-    const json_int_t value = json_integer_value(member);
+    const tj_json *member = tj_json_get(object, name);
+    const int64_t value = tj_json_int(member);
 
-    if ((!member || json_is_integer(member)) && value >= 0 && value <= most)
+    if ((!member || tj_json_kind_of(member) == TJ_JSON_INT) && value >= 0 && value <= most)
         return TJ_OK;
     return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s of the record is %s%lld: it is a whole number from 0 to %lld", name,
-                   json_is_integer(member) ? "" : "no integer, ", (long long)value, (long long)most);
+                   tj_json_kind_of(member) == TJ_JSON_INT ? "" : "no integer, ", (long long)value, (long long)most);
 }
 
-static tj_status check_counts(const json_t *object, tj_error *err)
+static tj_status check_counts(const tj_json *object, tj_error *err)
 {
-    const json_t *found = json_object_get(object, "search");
+    const tj_json *found = tj_json_get(object, "search");
     tj_status status = check_count(found, "evaluations", TJ_RECORD_MOST_EVALUATIONS, err);
 
     if (status == TJ_OK)
-        status = check_count(json_object_get(object, "check"), "elements", MOST_ELEMENTS, err);
+        status = check_count(tj_json_get(object, "check"), "elements", MOST_ELEMENTS, err);
     if (status == TJ_OK)
         status = check_count(object, "created_s", MOST_CREATED_S, err);
-    if (status == TJ_OK && json_number_value(json_object_get(found, "seconds")) < 0)
+    if (status == TJ_OK && tj_json_number(tj_json_get(found, "seconds")) < 0)
         status = tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "seconds of the record is negative");
     return status;
 }
 
-static double read_number(const json_t *object, const char *name)
+static double read_number(const tj_json *object, const char *name)
 {
-    const double value = json_number_value(json_object_get(object, name));
+    const double value = tj_json_number(tj_json_get(object, name));
 
     return isfinite(value) ? value : 0;
 }
 
-static void read_content(const json_t *object, tj_record *r)
+static void read_content(const tj_json *object, tj_record *r)
 {
-    const json_t *device = json_object_get(object, "device"), *time = json_object_get(object, "time"),
-                 *standard = json_object_get(object, "default"), *second = json_object_get(object, "second"),
-                 *check = json_object_get(object, "check"), *found = json_object_get(object, "search"),
-                 *made = json_object_get(object, "made_with");
+    const tj_json *device = tj_json_get(object, "device"), *time = tj_json_get(object, "time"),
+                  *standard = tj_json_get(object, "default"), *second = tj_json_get(object, "second"),
+                  *check = tj_json_get(object, "check"), *found = tj_json_get(object, "search"),
+                  *made = tj_json_get(object, "made_with");
 
     copy_text(r->device.name, sizeof r->device.name, device, "name");
-    r->device.cc_major = (int32_t)json_integer_value(json_object_get(device, "cc_major"));
-    r->device.cc_minor = (int32_t)json_integer_value(json_object_get(device, "cc_minor"));
-    r->device.sm_count = (int32_t)json_integer_value(json_object_get(device, "sm_count"));
-    r->device.l2_bytes = json_integer_value(json_object_get(device, "l2_bytes"));
+    r->device.cc_major = (int32_t)tj_json_int(tj_json_get(device, "cc_major"));
+    r->device.cc_minor = (int32_t)tj_json_int(tj_json_get(device, "cc_minor"));
+    r->device.sm_count = (int32_t)tj_json_int(tj_json_get(device, "sm_count"));
+    r->device.l2_bytes = tj_json_int(tj_json_get(device, "l2_bytes"));
     copy_text(r->config, sizeof r->config, object, "config");
     r->us = read_number(time, "median_us");
     r->spread = read_number(time, "spread");
@@ -451,52 +462,55 @@ static void read_content(const json_t *object, tj_record *r)
     copy_text(r->second_config, sizeof r->second_config, second, "config");
     r->second_us = read_number(second, "median_us");
     r->check_ratio = read_number(check, "largest_ratio");
-    r->check_elements = json_integer_value(json_object_get(check, "elements"));
+    r->check_elements = tj_json_int(tj_json_get(check, "elements"));
     copy_text(r->strategy, sizeof r->strategy, found, "strategy");
-    r->evaluations = json_integer_value(json_object_get(found, "evaluations"));
-    r->is_complete = json_is_true(json_object_get(found, "is_complete"));
+    r->evaluations = tj_json_int(tj_json_get(found, "evaluations"));
+    r->is_complete = tj_json_bool(tj_json_get(found, "is_complete"));
     copy_text(r->family, sizeof r->family, found, "family");
-    r->was_cancelled = json_is_true(json_object_get(found, "was_cancelled"));
+    r->was_cancelled = tj_json_bool(tj_json_get(found, "was_cancelled"));
     r->seconds = read_number(found, "seconds");
-    r->seed = json_integer_value(json_object_get(found, "seed"));
+    r->seed = tj_json_int(tj_json_get(found, "seed"));
     copy_text(r->version, sizeof r->version, made, "tilejit");
     copy_text(r->compiler, sizeof r->compiler, made, "nvrtc");
-    r->driver_version = (int32_t)json_integer_value(json_object_get(made, "driver"));
-    r->clock_khz = (int32_t)json_integer_value(json_object_get(made, "clock_khz"));
+    r->driver_version = (int32_t)tj_json_int(tj_json_get(made, "driver"));
+    r->clock_khz = (int32_t)tj_json_int(tj_json_get(made, "clock_khz"));
     copy_text(r->source_hash, sizeof r->source_hash, made, "source");
-    r->created_s = json_integer_value(json_object_get(object, "created_s"));
+    r->created_s = tj_json_int(tj_json_get(object, "created_s"));
 }
 
 /* Does the checksum fit? Over the object as it was read, so that members of later versions count too. */
-static bool checksum_fits(const json_t *object)
+static tj_status check_checksum(tj_json *object, tj_error *err)
 {
-    const char *stated = json_string_value(json_object_get(object, "checksum"));
+    const char *stated = tj_json_text(tj_json_get(object, "checksum"));
     char actual[TJ_RECORD_KEY_BYTES];
-    json_t *rest = json_copy((json_t *)object);
 
-    (void)json_object_del(rest, "checksum");
-    hash_json(rest, actual);
-    json_decref(rest);
-    return stated && strcmp(stated, actual) == 0;
+    tj_json_remove(object, "checksum");
+    if (!hash_json(object, actual))
+        return tj_fail_memory(err, "a record");
+    return stated && strcmp(stated, actual) == 0
+               ? TJ_OK
+               : tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                         "the record's checksum does not fit its content: it is damaged or edited");
 }
 
-tj_status tj_record_from_json(const json_t *object, tj_record **out, tj_error *err)
+tj_status tj_record_from_json(tj_json *object, tj_record **out, tj_error *err)
 {
     tj_record fields;
-    json_int_t schema;
+    int64_t schema;
     tj_status status;
 
     *out = NULL;
-    if (!json_is_object(object))
+    if (tj_json_kind_of(object) != TJ_JSON_OBJECT)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "a record is a JSON object, and this is not one");
-    schema = json_integer_value(json_object_get(object, "schema"));
+    schema = tj_json_int(tj_json_get(object, "schema"));
     if (schema != TJ_RECORD_SCHEMA)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the record has schema %lld, this version knows %d: %s", (long long)schema,
                        TJ_RECORD_SCHEMA, schema > TJ_RECORD_SCHEMA ? "use a newer TileJIT" : "tune again");
-    if (!checksum_fits(object))
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the record's checksum does not fit its content: it is damaged or edited");
+    status = check_checksum(object, err);
+    if (status != TJ_OK)
+        return status;
     memset(&fields, 0, sizeof fields);
-    status = problem_from_json(json_object_get(object, "problem"), &fields.problem, err);
+    status = problem_from_json(tj_json_get(object, "problem"), &fields.problem, err);
     if (status == TJ_OK)
         status = check_counts(object, err);
     if (status != TJ_OK)
@@ -533,7 +547,7 @@ static void round_times(tj_record *r)
 tj_record *tj_record_create(const tj_record *fields)
 {
     tj_record *record = malloc(sizeof *record);
-    json_t *object;
+    tj_json *object;
 
     if (!record)
         return NULL;
@@ -543,9 +557,10 @@ tj_record *tj_record_create(const tj_record *fields)
         record->evaluations = TJ_RECORD_MOST_EVALUATIONS;
     tj_record_key(&record->device, &record->problem, record->key);
     print_line(&record->problem, record->problem_text, sizeof record->problem_text);
-    object = tj_record_to_json(record);
-    record->json = json_dumps(object, TJ_RECORD_JSON_FLAGS);
-    json_decref(object);
+    object = tj_json_new();
+    tj_record_to_json(record, object);
+    record->json = tj_json_print_lines(object, TJ_RECORD_DIGITS);
+    tj_json_free(object);
     if (!record->json || !record->key[0]) {
         tj_record_free(record);
         return NULL;
@@ -565,14 +580,12 @@ tj_status tj_record_parse(const char *json, tj_record **record, tj_error *err)
     *record = NULL;
     if (!json)
         return tj_fail_null(err, __func__, "json");
-    json_error_t why;
-    json_t *object = json_loads(json, JSON_REJECT_DUPLICATES, &why);
-    tj_status status;
+    tj_json *object;
+    tj_status status = tj_json_read(json, strlen(json), &object, err);
 
-    if (!object)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "not JSON: line %d, column %d: %.120s", why.line, why.column, why.text);
-    status = tj_record_from_json(object, record, err);
-    json_decref(object);
+    if (status == TJ_OK)
+        status = tj_record_from_json(object, record, err);
+    tj_json_free(object);
     return status;
 }
 

@@ -10,20 +10,19 @@
 #ifndef TJ_TUNER_RECORD_H
 #define TJ_TUNER_RECORD_H
 
-#include <jansson.h>
 #include <stdbool.h>
 
 #include <tilejit/tuner.h>
 
 #include "disk_store.h"
+#include "json.h"
 
 enum {
     TJ_RECORD_SCHEMA = 1,
     TJ_RECORD_KEY_BYTES = 33,
     TJ_RECORD_NAME_BYTES = 64,
     TJ_RECORD_MOST_EVALUATIONS = 1 << 24, /* more than months of tuning make: a record that claims more is not believed */
-    /* For people. 15 digits give a record's numbers back as they are, for none has more (round_times). */
-    TJ_RECORD_JSON_FLAGS = JSON_INDENT(2) | JSON_SORT_KEYS | JSON_REAL_PRECISION(15)
+    TJ_RECORD_DIGITS = 15                 /* give a record's numbers back as they are, for none has more (round_times) */
 };
 
 /** The kind of a device: what its times depend on. Two cards of one model are alike, two MIG slices of it are not. */
@@ -53,6 +52,7 @@ struct tj_record {
 };
 
 tj_device_kind tj_device_kind_of(const tj_device_facts *facts);
+void tj_device_kind_to_json(const tj_device_kind *kind, tj_json *to, const char *name);
 bool tj_device_kind_is_equal(const tj_device_kind *a, const tj_device_kind *b);
 
 /** What a record is found by: 32 hex digits of device kind and problem. */
@@ -75,9 +75,9 @@ int tj_record_compare(const tj_record *a, const tj_record *b);
 /** The file name in the store: key, and a hash of the content, so that two records for one key do not overwrite each other. */
 void tj_record_name(const tj_record *record, char name[TJ_RECORD_NAME_BYTES]);
 
-/** From and to a JSON object. */
-json_t *tj_record_to_json(const tj_record *record);
-tj_status tj_record_from_json(const json_t *object, tj_record **record, tj_error *err);
+/** To an empty JSON object, and from one, of which the checksum is taken out. */
+void tj_record_to_json(const tj_record *record, tj_json *object);
+tj_status tj_record_from_json(tj_json *object, tj_record **record, tj_error *err);
 
 /** Add all records of one set to another. The first holds none afterwards, and is still to be freed. */
 tj_status tj_records_move(tj_records *from, tj_records *to, tj_error *err);
@@ -86,9 +86,9 @@ tj_status tj_records_move(tj_records *from, tj_records *to, tj_error *err);
 tj_status tj_records_read(tj_disk_store *store, tj_records *records, int64_t *passed_over, tj_error *err);
 tj_status tj_records_write(tj_disk_store *store, const tj_records *records, int64_t *kept, tj_error *err);
 
-/** T4: a whole text from records, and records from the results of one. */
-json_t *tj_t4_from_records(const tj_records *records);
-tj_status tj_t4_to_records(const json_t *root, const tj_problem *problem, const tj_device_facts *device, tj_records *records,
+/** T4: a whole text from records, into an empty object, and records from the results of one. */
+void tj_t4_from_records(const tj_records *records, tj_json *root);
+tj_status tj_t4_to_records(const tj_json *root, const tj_problem *problem, const tj_device_facts *device, tj_records *records,
                            tj_error *err);
 
 #endif

@@ -2,21 +2,24 @@
 /* records_text: sets of records as one text, in JSON of their own or in Kernel Tuner's T4. */
 #include "record.h"
 
+#include <string.h>
+
 #include "error.h"
 
-static tj_status parse_list(const json_t *list, tj_records *parsed, tj_error *err)
+static tj_status parse_list(const tj_json *list, tj_records *parsed, tj_error *err)
 {
     tj_status status = TJ_OK;
+    size_t number = 1;
 
-    if (!json_is_array(list))
+    if (tj_json_kind_of(list) != TJ_JSON_LIST)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "\"tilejit_records\" is no list");
-    for (size_t i = 0; i < json_array_size(list) && status == TJ_OK; i++) {
+    for (tj_json *one = tj_json_first(list); one && status == TJ_OK; one = tj_json_next(one), number++) {
         tj_record *record = NULL;
         tj_error why;
 
-        status = tj_record_from_json(json_array_get(list, i), &record, &why);
+        status = tj_record_from_json(one, &record, &why);
         if (status != TJ_OK)
-            (void)tj_fail(err, status, "record %zu of the file: %.300s", i + 1, why.message);
+            (void)tj_fail(err, status, "record %zu of the file: %.300s", number, why.message);
         else
             status = tj_records_add(parsed, record, err);
     }
@@ -26,20 +29,19 @@ static tj_status parse_list(const json_t *list, tj_records *parsed, tj_error *er
 static tj_status parse_text(const char *text, const tj_problem *problem, const tj_device_facts *device, tj_records *parsed,
                             tj_error *err)
 {
-    json_error_t why;
-    json_t *root = json_loads(text, 0, &why);
-    tj_status status;
+    tj_json *root;
+    tj_status status = tj_json_read(text, strlen(text), &root, err);
 
-    if (!root)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "not JSON: line %d, column %d: %.120s", why.line, why.column, why.text);
-    if (json_object_get(root, "tilejit_records"))
-        status = parse_list(json_object_get(root, "tilejit_records"), parsed, err);
-    else if (json_object_get(root, "results") && json_object_get(root, "schema_version"))
+    if (status != TJ_OK)
+        return status;
+    if (tj_json_get(root, "tilejit_records"))
+        status = parse_list(tj_json_get(root, "tilejit_records"), parsed, err);
+    else if (tj_json_get(root, "results") && tj_json_get(root, "schema_version"))
         status = tj_t4_to_records(root, problem, device, parsed, err);
     else
         status = tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                          "neither TileJIT's records (\"tilejit_records\") nor T4 results (\"results\", \"schema_version\")");
-    json_decref(root);
+    tj_json_free(root);
     return status;
 }
 
@@ -63,19 +65,17 @@ char *tj_records_print(const tj_records *records, int is_t4)
 {
     if (!records)
         return NULL;
-    json_t *root, *list;
+    tj_json *root = tj_json_new(), *list;
     char *text;
 
     if (is_t4) {
-        root = tj_t4_from_records(records);
+        tj_t4_from_records(records, root);
     } else {
-        root = json_object();
-        list = json_array();
+        list = tj_json_add_list(root, "tilejit_records");
         for (size_t i = 0; i < tj_records_count(records); i++)
-            (void)json_array_append_new(list, tj_record_to_json(tj_records_at(records, i)));
-        (void)json_object_set_new(root, "tilejit_records", list);
+            tj_record_to_json(tj_records_at(records, i), tj_json_add_object(list, NULL));
     }
-    text = json_dumps(root, TJ_RECORD_JSON_FLAGS);
-    json_decref(root);
+    text = tj_json_print_lines(root, TJ_RECORD_DIGITS);
+    tj_json_free(root);
     return text;
 }

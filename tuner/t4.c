@@ -19,9 +19,8 @@ static const char VERSION[] = "1.0.0";
 /* ---- out ---------------------------------------------------------------------------------------------------------- */
 
 /* "tiled:tile_width=16,shared=static" as an object: numbers where they are numbers. */
-static json_t *configuration(const char *config)
+static void add_configuration(tj_json *object, const char *config)
 {
-    json_t *object = json_object();
     char word[TJ_CONFIG_TEXT_BYTES];
     const char *rest = config;
 
@@ -35,38 +34,52 @@ static json_t *configuration(const char *config)
         rest += length + (rest[length] != '\0');
         value = strchr(word, '=');
         if (is_family || !value) {
-            (void)json_object_set_new(object, "family", json_string(word));
+            tj_json_add_text(object, "family", word);
             continue;
         }
         *value++ = '\0';
         number = strtol(value, &end, 10);
-        (void)json_object_set_new(object, word, *value && !*end ? json_integer(number) : json_string(value));
+        if (*value && !*end)
+            tj_json_add_int(object, word, number);
+        else
+            tj_json_add_text(object, word, value);
     }
-    return object;
 }
 
-static json_t *result_of(const tj_record *r)
+static void add_result(tj_json *object, const tj_record *r)
 {
+    tj_json *times = tj_json_add_object(object, "times"),
+            *measurement = tj_json_add_object(tj_json_add_list(object, "measurements"), NULL);
     char stamp[40] = "";
     const time_t created = (time_t)r->created_s;
     struct tm utc;
 
     if (gmtime_r(&created, &utc))
         (void)strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%S+00:00", &utc);
-    return json_pack("{s:s, s:o, s:{s:f, s:f, s:f, s:f, s:f, s:[f]}, s:s, s:i, s:[{s:s, s:f, s:s}], s:[s], s:o}", "timestamp",
-                     stamp, "configuration", configuration(r->config), "times", "compilation", 0.0, "benchmark", 0.0,
-                     "framework", 0.0, "search_algorithm", r->seconds * 1e3, "validation", 0.0, "runtimes", r->us / 1e3,
-                     "invalidity", "correct", "correctness", 1, "measurements", "name", "time", "value", r->us / 1e3, "unit",
-                     "ms", "objectives", "time", "tilejit", tj_record_to_json(r));
+    tj_json_add_text(object, "timestamp", stamp);
+    add_configuration(tj_json_add_object(object, "configuration"), r->config);
+    tj_json_add_real(times, "compilation", 0);
+    tj_json_add_real(times, "benchmark", 0);
+    tj_json_add_real(times, "framework", 0);
+    tj_json_add_real(times, "search_algorithm", r->seconds * 1e3);
+    tj_json_add_real(times, "validation", 0);
+    tj_json_add_real(tj_json_add_list(times, "runtimes"), NULL, r->us / 1e3);
+    tj_json_add_text(object, "invalidity", "correct");
+    tj_json_add_int(object, "correctness", 1);
+    tj_json_add_text(measurement, "name", "time");
+    tj_json_add_real(measurement, "value", r->us / 1e3);
+    tj_json_add_text(measurement, "unit", "ms");
+    tj_json_add_text(tj_json_add_list(object, "objectives"), NULL, "time");
+    tj_record_to_json(r, tj_json_add_object(object, "tilejit"));
 }
 
-json_t *tj_t4_from_records(const tj_records *records)
+void tj_t4_from_records(const tj_records *records, tj_json *root)
 {
-    json_t *list = json_array();
+    tj_json *results = tj_json_add_list(root, "results");
 
+    tj_json_add_text(root, "schema_version", VERSION);
     for (size_t i = 0; i < tj_records_count(records); i++)
-        (void)json_array_append_new(list, result_of(tj_records_at(records, i)));
-    return json_pack("{s:s, s:o}", "schema_version", VERSION, "results", list);
+        add_result(tj_json_add_object(results, NULL), tj_records_at(records, i));
 }
 
 /* ---- in ----------------------------------------------------------------------------------------------------------- */
@@ -86,19 +99,18 @@ static double unit_us(const char *unit)
 }
 
 /* The objective of a result in microseconds; 0 if it has none or is not correct. */
-static double time_of(const json_t *result)
+static double time_of(const tj_json *result)
 {
-    const char *invalidity = json_string_value(json_object_get(result, "invalidity"));
-    const json_t *measurements = json_object_get(result, "measurements");
-    const json_t *correctness = json_object_get(result, "correctness");
+    const char *invalidity = tj_json_text(tj_json_get(result, "invalidity"));
+    const tj_json *measurements = tj_json_get(result, "measurements");
+    const tj_json *correctness = tj_json_get(result, "correctness");
 
-    if ((invalidity && strcmp(invalidity, "correct") != 0) || (correctness && json_number_value(correctness) <= 0))
+    if ((invalidity && strcmp(invalidity, "correct") != 0) || (correctness && tj_json_number(correctness) <= 0))
         return 0;
-    for (size_t i = 0; i < json_array_size(measurements); i++) {
-        const json_t *one = json_array_get(measurements, i);
-        const char *name = json_string_value(json_object_get(one, "name"));
-        const char *unit = json_string_value(json_object_get(one, "unit"));
-        const double value = json_number_value(json_object_get(one, "value"));
+    for (const tj_json *one = tj_json_first(measurements); one; one = tj_json_next(one)) {
+        const char *name = tj_json_text(tj_json_get(one, "name"));
+        const char *unit = tj_json_text(tj_json_get(one, "unit"));
+        const double value = tj_json_number(tj_json_get(one, "value"));
 
         if (name && strcmp(name, "time") == 0 && isfinite(value) && value > 0)
             return unit_us(unit) * value;
@@ -107,21 +119,21 @@ static double time_of(const json_t *result)
 }
 
 /* Of a value of a configuration: text, or a whole number, which some programs write as 16.0. False: neither. */
-static bool read_value(const json_t *value, char *text, size_t bytes)
+static bool read_value(const tj_json *value, char *text, size_t bytes)
 {
-    const double number = json_number_value(value);
+    const double number = tj_json_number(value);
 
-    if (json_is_string(value))
-        return snprintf(text, bytes, "%s", json_string_value(value)) < (int)bytes;
-    return json_is_number(value) && number == nearbyint(number) && snprintf(text, bytes, "%.0f", number) < (int)bytes;
+    if (tj_json_text(value))
+        return snprintf(text, bytes, "%s", tj_json_text(value)) < (int)bytes;
+    return (tj_json_kind_of(value) == TJ_JSON_INT || tj_json_kind_of(value) == TJ_JSON_REAL) && number == nearbyint(number) &&
+           snprintf(text, bytes, "%.0f", number) < (int)bytes;
 }
 
 /* A configuration as a config of ours. */
-static tj_status read_configuration(const json_t *object, tj_config *config, tj_error *err)
+static tj_status read_configuration(const tj_json *object, tj_config *config, tj_error *err)
 {
-    const char *family = json_string_value(json_object_get(object, "family")), *name;
+    const char *family = tj_json_text(tj_json_get(object, "family"));
     tj_status status = TJ_OK;
-    json_t *value;
 
     *config = (tj_config)TJ_CONFIG_INIT;
     config->family = tj_family_find(family);
@@ -129,8 +141,8 @@ static tj_status read_configuration(const json_t *object, tj_config *config, tj_
         return tj_fail(err, TJ_ERR_NOT_FOUND,
                        "a T4 configuration names the family \"%.40s\": tilejit families lists those there are",
                        family ? family : "(none)");
-    json_object_foreach((json_t *)object, name, value)
-    {
+    for (const tj_json *value = tj_json_first(object); value; value = tj_json_next(value)) {
+        const char *name = tj_json_name(value);
         char text[32];
 
         if (status != TJ_OK || strcmp(name, "family") == 0)
@@ -144,19 +156,18 @@ static tj_status read_configuration(const json_t *object, tj_config *config, tj_
 }
 
 /* Results of another program: the fastest correct one, for the problem and device that the caller names. */
-static tj_status add_fastest(const json_t *results, const tj_problem *problem, const tj_device_facts *device,
+static tj_status add_fastest(const tj_json *results, const tj_problem *problem, const tj_device_facts *device,
                              tj_records *records, tj_error *err)
 {
-    const json_t *fastest = NULL;
+    const tj_json *fastest = NULL;
     tj_config config, resolved;
     tj_record fields;
     tj_record *record;
     double least = INFINITY;
     tj_status status;
 
-    for (size_t i = 0; i < json_array_size(results); i++) {
-        const json_t *one = json_array_get(results, i);
-        const double us = json_object_get(one, "tilejit") ? 0 : time_of(one);
+    for (const tj_json *one = tj_json_first(results); one; one = tj_json_next(one)) {
+        const double us = tj_json_get(one, "tilejit") ? 0 : time_of(one);
 
         if (tj_record_is_time(us) && us < least) {
             least = us;
@@ -168,7 +179,7 @@ static tj_status add_fastest(const json_t *results, const tj_problem *problem, c
     if (!problem || !device)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "these T4 results do not say for which problem and device they are: name the shape as well");
-    status = read_configuration(json_object_get(fastest, "configuration"), &config, err);
+    status = read_configuration(tj_json_get(fastest, "configuration"), &config, err);
     resolved = config;
     if (status == TJ_OK)
         status = tj_config_resolve(problem, &resolved, err);
@@ -189,18 +200,18 @@ static tj_status add_fastest(const json_t *results, const tj_problem *problem, c
     return tj_records_add(records, record, err);
 }
 
-tj_status tj_t4_to_records(const json_t *root, const tj_problem *problem, const tj_device_facts *device, tj_records *records,
+tj_status tj_t4_to_records(const tj_json *root, const tj_problem *problem, const tj_device_facts *device, tj_records *records,
                            tj_error *err)
 {
-    const char *version = json_string_value(json_object_get(root, "schema_version"));
-    const json_t *results = json_object_get(root, "results");
+    const char *version = tj_json_text(tj_json_get(root, "schema_version"));
+    const tj_json *results = tj_json_get(root, "results");
     tj_status status = TJ_OK;
 
-    if (!version || version[0] != '1' || version[1] != '.' || !json_is_array(results))
+    if (!version || version[0] != '1' || version[1] != '.' || tj_json_kind_of(results) != TJ_JSON_LIST)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "T4 of schema_version %.20s: this version reads 1.x",
                        version ? version : "(none)");
-    for (size_t i = 0; i < json_array_size(results) && status == TJ_OK; i++) {
-        const json_t *own = json_object_get(json_array_get(results, i), "tilejit");
+    for (const tj_json *one = tj_json_first(results); one && status == TJ_OK; one = tj_json_next(one)) {
+        tj_json *own = tj_json_get(one, "tilejit");
         tj_record *record = NULL;
 
         if (!own)

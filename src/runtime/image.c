@@ -165,7 +165,7 @@ static bool recall_compiler(tj_host *host, const tj_source *source, const char *
 {
     tj_key wanted = begin_key(host, source);
     const char *options, *compiler;
-    json_t *manifest;
+    tj_json *manifest;
     bool is_known;
 
     tj_key_add(&wanted, "target", target);
@@ -179,7 +179,7 @@ static bool recall_compiler(tj_host *host, const tj_source *source, const char *
         tj_log_line(&host->log, TJ_LOG_INFO, "there is no NVRTC: %s is the stored one of NVRTC %s", tj_source_kernel(source),
                     compiler);
     }
-    json_decref(manifest);
+    tj_json_free(manifest);
     return is_known;
 }
 
@@ -371,24 +371,21 @@ static const struct {
 
 enum { RESOURCE_FACTS = sizeof resource_facts / sizeof resource_facts[0] };
 
-json_t *tj_image_facts(const tj_source *source, const tj_image_body *body)
+tj_json *tj_image_facts(const tj_source *source, const tj_image_body *body)
 {
     char problem[TJ_PROBLEM_TEXT_BYTES], config[TJ_CONFIG_TEXT_BYTES];
-    json_t *facts;
-    int failures = 0;
+    tj_json *facts = tj_json_new();
 
     tj_source_print_request(source, problem, sizeof problem);
     tj_config_print(tj_source_config(source), config);
-    facts = json_pack("{s:s, s:s, s:s, s:s, s:s}", "kernel", tj_source_kernel(source), "problem", problem, "config", config,
-                      "target", body->target, "compiler", body->compiler);
-    for (int i = 0; facts && i < RESOURCE_FACTS; i++) {
-        const int32_t *value = (const int32_t *)(const void *)((const char *)&body->resources + resource_facts[i].offset);
-        failures += json_object_set_new(facts, resource_facts[i].name, json_integer(*value)) != 0;
-    }
-    if (failures > 0) {
-        json_decref(facts);
-        return NULL;
-    }
+    tj_json_add_text(facts, "kernel", tj_source_kernel(source));
+    tj_json_add_text(facts, "problem", problem);
+    tj_json_add_text(facts, "config", config);
+    tj_json_add_text(facts, "target", body->target);
+    tj_json_add_text(facts, "compiler", body->compiler);
+    for (int i = 0; i < RESOURCE_FACTS; i++)
+        tj_json_add_int(facts, resource_facts[i].name,
+                        *(const int32_t *)(const void *)((const char *)&body->resources + resource_facts[i].offset));
     return facts;
 }
 
@@ -396,20 +393,16 @@ void tj_image_publish(tj_host *host, const tj_source *source, const tj_image_bod
 {
     const char *text = tj_source_text(source);
     tj_blob file[TJ_STORE_MAX_FILES];
-    json_t *facts = tj_image_facts(source, body);
+    tj_json *facts = tj_image_facts(source, body);
     size_t count = 0;
 
-    if (!facts) {
-        tj_log_line(&host->log, TJ_LOG_WARNING, "not stored: out of memory for the facts of %s", body->key.hex);
-        return;
-    }
     file[count++] = (tj_blob){"kernel.cu", text, strlen(text)};
     file[count++] = (tj_blob){"kernel.ptx", body->ptx, body->ptx_bytes};
     if (body->cubin)
         file[count++] = (tj_blob){"kernel.cubin", body->cubin, body->cubin_bytes};
     file[count++] = (tj_blob){"build.log", body->log, strlen(body->log)};
     tj_disk_store_publish(host->store, &body->key, file, count, facts);
-    json_decref(facts);
+    tj_json_free(facts);
 }
 
 static const tj_blob *find_file(const tj_stored *stored, const char *name)
@@ -424,15 +417,16 @@ static const tj_blob *find_file(const tj_stored *stored, const char *name)
 static const char *read_stored(const tj_stored *stored, const tj_source *source, bool may_be_stripped, tj_image_body *body)
 {
     const char *kernel = tj_source_kernel(source);
-    const char *stored_kernel = json_string_value(json_object_get(stored->facts, "kernel"));
+    const char *stored_kernel = tj_json_text(tj_json_get(stored->facts, "kernel"));
     const tj_blob *ptx = find_file(stored, "kernel.ptx"), *cubin = find_file(stored, "kernel.cubin");
 
     if (!stored_kernel || strcmp(stored_kernel, kernel) != 0)
         return "its facts name another kernel";
     for (int i = 0; i < RESOURCE_FACTS; i++) {
-        const json_t *fact = json_object_get(stored->facts, resource_facts[i].name);
-        json_int_t value = json_integer_value(fact);
-        if (!json_is_integer(fact) || value < -1 || value > INT32_MAX)
+        const tj_json *fact = tj_json_get(stored->facts, resource_facts[i].name);
+        const int64_t value = tj_json_int(fact);
+
+        if (tj_json_kind_of(fact) != TJ_JSON_INT || value < -1 || value > INT32_MAX)
             return "its facts are not those of an image";
         *(int32_t *)(void *)((char *)&body->resources + resource_facts[i].offset) = (int32_t)value;
     }

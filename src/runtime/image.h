@@ -94,8 +94,8 @@ static inline bool tj_image_is_stripped(const tj_image_body *body)
     return body->ptx_bytes == 0;
 }
 
-/** What is stored beside an image, for people, and what ptxas said: a new reference; NULL: out of memory. */
-json_t *tj_image_facts(const tj_source *source, const tj_image_body *body);
+/** What is stored beside an image, for people, and what ptxas said: to be freed. */
+tj_json *tj_image_facts(const tj_source *source, const tj_image_body *body);
 
 /** Store a body that was compiled from source. Trouble is logged. */
 void tj_image_publish(tj_host *host, const tj_source *source, const tj_image_body *body);

@@ -119,14 +119,17 @@ static bool as_stored(const tj_pack_item *item, tj_stored *stored)
     static const char *const name[] = {"kernel.ptx", "kernel.cubin", "build.log"};
     const char *facts = tj_pack_item_text(item, "facts");
 
-    *stored = (tj_stored){.facts = facts ? json_loads(facts, JSON_REJECT_DUPLICATES, NULL) : NULL};
+    *stored = (tj_stored){.facts = NULL};
+    if (facts)
+        (void)tj_json_read(facts, strlen(facts), &stored->document, NULL);
+    stored->facts = stored->document;
     for (size_t i = 0; i < sizeof name / sizeof name[0]; i++) {
         const tj_pack_part *part = tj_pack_item_part(item, name[i]);
 
         if (part)
             stored->file[stored->count++] = (tj_blob){part->name, part->value, part->size};
     }
-    return json_is_object(stored->facts);
+    return tj_json_kind_of(stored->facts) == TJ_JSON_OBJECT;
 }
 
 /* NULL: *trouble says what is wrong with it, or is NULL for want of memory. */
@@ -142,7 +145,7 @@ static tj_image_body *read_image(const tj_pack_item *item, const tj_source *sour
     *trouble = "an image in it is not whole";
     if (read_key(item, source, target, text, key) && as_stored(item, &stored))
         body = tj_image_body_of(&stored, source, key, true, trouble);
-    json_decref(stored.facts);
+    tj_json_free(stored.document);
     return body;
 }
 
@@ -346,8 +349,8 @@ tj_status tj_packed_add_image(tj_pack_draft *draft, const tj_source *source, con
     const tj_image_body *body = image->body;
     tj_pack_part part[TJ_PACK_MAX_PARTS];
     size_t count = 0;
-    json_t *json = tj_image_facts(source, body);
-    char *facts = json ? json_dumps(json, JSON_COMPACT | JSON_SORT_KEYS) : NULL, *log = log_without_times(body->log);
+    tj_json *json = tj_image_facts(source, body);
+    char *facts = tj_json_print(json), *log = log_without_times(body->log);
     char align[16];
     tj_status status = check_form(source, body, strip, err);
 
@@ -368,7 +371,7 @@ tj_status tj_packed_add_image(tj_pack_draft *draft, const tj_source *source, con
         status = tj_pack_draft_add(draft, TJ_PACKED_IMAGE, tj_packed_image_request(tj_source_text(source)), body->target, part,
                                    count, err);
     }
-    json_decref(json);
+    tj_json_free(json);
     free(facts);
     free(log);
     return status;
@@ -398,7 +401,7 @@ bool tj_packed_unpack(tj_host *host, const tj_pack_item *item)
         if (is_there)
             tj_stored_drop(&found);
     }
-    json_decref(stored.facts);
+    tj_json_free(stored.document);
     return is_there;
 }
 

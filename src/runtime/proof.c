@@ -54,40 +54,70 @@ static bool find(const tj_image_body *body, uint64_t device, tj_proof *proof)
     return note != NULL;
 }
 
+/* What a stored proof and a case both say. */
+static void add_outcome(tj_json *object, const tj_device_facts *device, const tj_proof *proof)
+{
+    tj_json_add_text(object, "device", device->name);
+    tj_json_add_int(object, "driver", device->driver_version);
+    tj_json_add_bool(object, "passed", proof->passed);
+    tj_json_add_text(object, "reason", proof->reason);
+    tj_json_add_int(object, "elements", proof->elements);
+    tj_json_add_int(object, "elements_total", proof->elements_total);
+}
+
 /* ---- in the store ------------------------------------------------------------------------------------------------- */
 
 static char *print(const tj_image *image, const tj_device_facts *device, const tj_proof *proof)
 {
-    json_t *object = json_pack("{s:i, s:s, s:s, s:i, s:b, s:s, s:I, s:I, s:I}", "schema", SCHEMA, "image", tj_image_key(image),
-                               "device", device->name, "driver", (int)device->driver_version, "passed", (int)proof->passed,
-                               "reason", proof->reason, "elements", (json_int_t)proof->elements, "elements_total",
-                               (json_int_t)proof->elements_total, "created", (json_int_t)proof->created_s);
-    char *text = object ? json_dumps(object, JSON_INDENT(2) | JSON_SORT_KEYS) : NULL;
+    tj_json *object = tj_json_new();
+    char *text;
 
-    json_decref(object);
+    tj_json_add_int(object, "schema", SCHEMA);
+    tj_json_add_text(object, "image", tj_image_key(image));
+    add_outcome(object, device, proof);
+    tj_json_add_int(object, "created", proof->created_s);
+    text = tj_json_print_lines(object, TJ_JSON_EXACT);
+    tj_json_free(object);
     return text;
+}
+
+/* Is it a proof of this image here? Then all members are of their kinds. */
+static bool is_of(const tj_json *object, const tj_image *image, const tj_device_facts *device)
+{
+    static const struct {
+        const char *name;
+        tj_json_kind kind;
+    } member[] = {{"schema", TJ_JSON_INT},   {"image", TJ_JSON_TEXT},  {"device", TJ_JSON_TEXT},
+                  {"driver", TJ_JSON_INT},   {"passed", TJ_JSON_BOOL}, {"reason", TJ_JSON_TEXT},
+                  {"elements", TJ_JSON_INT}, {"created", TJ_JSON_INT}, {"elements_total", TJ_JSON_INT}};
+
+    for (size_t i = 0; i < sizeof member / sizeof member[0]; i++)
+        if (tj_json_kind_of(tj_json_get(object, member[i].name)) != member[i].kind)
+            return false;
+    return tj_json_int(tj_json_get(object, "schema")) == SCHEMA &&
+           strcmp(tj_json_text(tj_json_get(object, "image")), tj_image_key(image)) == 0 &&
+           strcmp(tj_json_text(tj_json_get(object, "device")), device->name) == 0 &&
+           tj_json_int(tj_json_get(object, "driver")) == device->driver_version;
 }
 
 /* What is not whole counts as not there. */
 static bool parse(const char *text, const tj_image *image, const tj_device_facts *device, tj_proof *proof)
 {
-    json_t *object = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
-    const char *key = NULL, *name = NULL, *reason = NULL;
-    int schema = 0, driver = 0, passed = 0;
-    json_int_t elements = 0, total = 0, created = 0;
-    const bool is_whole = object &&
-                          json_unpack(object, "{s:i, s:s, s:s, s:i, s:b, s:s, s:I, s:I, s:I}", "schema", &schema, "image", &key,
-                                      "device", &name, "driver", &driver, "passed", &passed, "reason", &reason, "elements",
-                                      &elements, "elements_total", &total, "created", &created) == 0 &&
-                          schema == SCHEMA && strcmp(key, tj_image_key(image)) == 0 && strcmp(name, device->name) == 0 &&
-                          driver == device->driver_version && (passed != 0) == (reason[0] == '\0');
+    tj_json *object;
+    const char *reason;
+    bool is_whole = false;
 
-    if (is_whole) {
-        *proof =
-            (tj_proof){.passed = passed, .was_known = 1, .elements = elements, .elements_total = total, .created_s = created};
+    if (tj_json_read(text, strlen(text), &object, NULL) == TJ_OK && is_of(object, image, device)) {
+        reason = tj_json_text(tj_json_get(object, "reason"));
+        *proof = (tj_proof){.passed = tj_json_bool(tj_json_get(object, "passed")),
+                            .was_known = 1,
+                            .elements = tj_json_int(tj_json_get(object, "elements")),
+                            .elements_total = tj_json_int(tj_json_get(object, "elements_total")),
+                            .created_s = tj_json_int(tj_json_get(object, "created"))};
         (void)snprintf(proof->reason, sizeof proof->reason, "%s", reason);
+        is_whole = (proof->passed != 0) == (reason[0] == '\0');
     }
-    json_decref(object);
+    tj_json_free(object);
     return is_whole;
 }
 
@@ -146,40 +176,56 @@ static const char *key_field(const tj_key *key, const char *name)
     return "";
 }
 
-static json_t *describe_case(const tj_program *program, const tj_device_facts *device, const tj_proof *proof)
+/* NULL: out of memory. */
+static char *describe_case(const tj_program *program, const tj_device_facts *device, const tj_proof *proof)
 {
     const tj_image_body *body = program->image->body;
-    char problem[TJ_PROBLEM_TEXT_BYTES], config[TJ_CONFIG_TEXT_BYTES];
+    tj_json *object = tj_json_new(), *resources = tj_json_add_object(object, "resources");
+    char problem[TJ_PROBLEM_TEXT_BYTES], config[TJ_CONFIG_TEXT_BYTES], *text;
 
     tj_problem_print(tj_source_problem(program->source), problem);
     tj_config_print(tj_source_config(program->source), config);
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:b, s:s, s:I, s:I, s:{s:i, s:i, s:i, s:i}}",
-                     "tilejit", tj_version(), "kernel", tj_source_kernel(program->source), "problem", problem, "config", config,
-                     "compiler", body->compiler, "options", key_field(&body->key, "options"), "target", body->target, "key",
-                     body->key.hex, "device", device->name, "driver", (int)device->driver_version, "passed", (int)proof->passed,
-                     "reason", proof->reason, "elements", (json_int_t)proof->elements, "elements_total",
-                     (json_int_t)proof->elements_total, "resources", "registers", (int)body->resources.registers, "stack_bytes",
-                     (int)body->resources.stack_bytes, "spill_stores", (int)body->resources.spill_stores, "spill_loads",
-                     (int)body->resources.spill_loads);
+    tj_json_add_text(object, "tilejit", tj_version());
+    tj_json_add_text(object, "kernel", tj_source_kernel(program->source));
+    tj_json_add_text(object, "problem", problem);
+    tj_json_add_text(object, "config", config);
+    tj_json_add_text(object, "compiler", body->compiler);
+    tj_json_add_text(object, "options", key_field(&body->key, "options"));
+    tj_json_add_text(object, "target", body->target);
+    tj_json_add_text(object, "key", body->key.hex);
+    add_outcome(object, device, proof);
+    tj_json_add_int(resources, "registers", body->resources.registers);
+    tj_json_add_int(resources, "stack_bytes", body->resources.stack_bytes);
+    tj_json_add_int(resources, "spill_stores", body->resources.spill_stores);
+    tj_json_add_int(resources, "spill_loads", body->resources.spill_loads);
+    text = tj_json_print_lines(object, TJ_JSON_EXACT);
+    tj_json_free(object);
+    return text;
 }
 
 tj_status tj_proof_write(const tj_program *program, const tj_device_facts *device, const tj_proof *proof, const char *folder,
                          tj_error *err)
 {
-    char trouble[512], path[PATH_MAX];
-    json_t *object;
+    char trouble[512], path[PATH_MAX], *text;
     tj_status status = TJ_OK;
+    FILE *file = NULL;
+    bool is_written;
 
     if (!tj_image_dump(folder, program->source, program->image->body, trouble, sizeof trouble))
         return tj_fail(err, TJ_ERR_IO, "the case is not written: %.400s", trouble);
-    object = describe_case(program, device, proof);
-    if (!object)
+    text = describe_case(program, device, proof);
+    if (!text)
         return tj_fail_memory(err, "the description of a case");
     if (snprintf(path, sizeof path, "%s/%s-%.8s.json", folder, tj_source_kernel(program->source),
                  program->image->body->key.hex) >= (int)sizeof path)
-        errno = ENAMETOOLONG, path[0] = '\0';
-    if (!path[0] || json_dump_file(object, path, JSON_INDENT(2) | JSON_SORT_KEYS) != 0)
+        errno = ENAMETOOLONG;
+    else
+        file = fopen(path, "we");
+    is_written = file && fputs(text, file) >= 0;
+    if (file && fclose(file) != 0)
+        is_written = false;
+    if (!is_written)
         status = tj_fail(err, TJ_ERR_IO, "the case is not written: cannot write to %.300s: %s", folder, strerror(errno));
-    json_decref(object);
+    free(text);
     return status;
 }

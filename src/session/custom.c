@@ -25,34 +25,31 @@ enum { RECORD_SCHEMA = 1, NAME_BYTES = TJ_HASH_HEX_BYTES + 8 };
 
 /* ---- records ------------------------------------------------------------------------------------------------------ */
 
-/* What a record is found by; NULL: out of memory. */
-static json_t *describe(const tj_custom *custom, const int64_t *extent, const tj_device_facts *device)
+/* What a record is found by. */
+static tj_json *describe(const tj_custom *custom, const int64_t *extent, const tj_device_facts *device)
 {
     const tj_device_kind kind = tj_device_kind_of(device);
-    json_t *extents = json_object(),
-           *object = json_pack("{s:i, s:s, s:s, s:{s:s, s:i, s:i, s:i, s:I}, s:o}", "schema", RECORD_SCHEMA, "family",
-                               custom->spec.name, "spec", custom->hash, "device", "name", kind.name, "cc_major", kind.cc_major,
-                               "cc_minor", kind.cc_minor, "sm_count", kind.sm_count, "l2_bytes", (json_int_t)kind.l2_bytes,
-                               "extents", extents);
+    tj_json *object = tj_json_new(), *extents = tj_json_add_object(object, "extents");
 
-    for (size_t i = 0; object && i < custom->spec.extent_count; i++)
-        if (json_object_set_new(extents, custom->name[i], json_integer(extent[i])) != 0) {
-            json_decref(object);
-            return NULL;
-        }
+    tj_json_add_int(object, "schema", RECORD_SCHEMA);
+    tj_json_add_text(object, "family", custom->spec.name);
+    tj_json_add_text(object, "spec", custom->hash);
+    tj_device_kind_to_json(&kind, object, "device");
+    for (size_t i = 0; i < custom->spec.extent_count; i++)
+        tj_json_add_int(extents, custom->name[i], extent[i]);
     return object;
 }
 
-static bool name_record(const json_t *found_by, char name[NAME_BYTES])
+/* Its text, and the name of the record's file, which is a hash of that. NULL: out of memory. */
+static char *name_record(const tj_json *found_by, char name[NAME_BYTES])
 {
-    char *text = json_dumps(found_by, JSON_COMPACT | JSON_SORT_KEYS), hex[TJ_HASH_HEX_BYTES];
+    char *text = tj_json_print(found_by), hex[TJ_HASH_HEX_BYTES];
 
-    if (!text)
-        return false;
-    tj_hash_hex(tj_hash_bytes(text, strlen(text)), hex);
-    free(text);
-    (void)snprintf(name, NAME_BYTES, "%s.json", hex);
-    return true;
+    if (text) {
+        tj_hash_hex(tj_hash_bytes(text, strlen(text)), hex);
+        (void)snprintf(name, NAME_BYTES, "%s.json", hex);
+    }
+    return text;
 }
 
 /* Set the parameters that a line like "convolution:tile_width=16,rows=4" names. */
@@ -79,7 +76,7 @@ static bool read_config(const tj_custom *custom, const char *line, tj_config *co
 typedef struct search {
     const tj_custom *custom;
     const int64_t *extent;
-    json_t *found_by;
+    char *found_by;
     char name[NAME_BYTES];
     tj_disk_store *store;
     tj_config *config;
@@ -96,15 +93,19 @@ static int is_wanted(const char *name, void *payload)
 static int visit(const char *name, const char *text, void *payload)
 {
     search *s = payload;
-    json_t *record = json_loads(text, JSON_REJECT_DUPLICATES, NULL), *of = record ? json_object_get(record, "of") : NULL;
     tj_custom_request request;
+    tj_json *record;
+    char *of;
 
-    s->is_found = of && json_equal(of, s->found_by) &&
-                  read_config(s->custom, json_string_value(json_object_get(record, "config")), s->config) &&
+    (void)tj_json_read(text, strlen(text), &record, NULL);
+    of = tj_json_print(tj_json_get(record, "of"));
+    s->is_found = of && strcmp(of, s->found_by) == 0 &&
+                  read_config(s->custom, tj_json_text(tj_json_get(record, "config")), s->config) &&
                   tj_custom_settle(s->custom, s->config, s->extent, &request, NULL) == TJ_OK;
+    free(of);
     if (!s->is_found)
         tj_disk_store_warn_text(s->store, name, "it is no record of what its name says");
-    json_decref(record);
+    tj_json_free(record);
     return s->is_found;
 }
 
@@ -113,36 +114,41 @@ static bool recall(tj_host *host, const tj_custom *custom, const int64_t *extent
                    tj_config *config)
 {
     search s = {.custom = custom, .extent = extent, .store = host->store, .config = config};
+    tj_json *found_by = describe(custom, extent, device);
     int64_t passed_over;
 
-    s.found_by = describe(custom, extent, device);
-    if (s.found_by && name_record(s.found_by, s.name))
+    s.found_by = name_record(found_by, s.name);
+    if (s.found_by)
         (void)tj_disk_store_each_text(host->store, RECORDS, is_wanted, visit, &s, &passed_over, NULL);
-    json_decref(s.found_by);
+    free(s.found_by);
+    tj_json_free(found_by);
     return s.is_found;
 }
 
 static void keep(tj_host *host, const tj_custom *custom, const int64_t *extent, const tj_device_facts *device,
                  tj_tune_result *result)
 {
-    json_t *found_by = describe(custom, extent, device), *record = NULL;
-    char config[TJ_CONFIG_TEXT_BYTES], name[NAME_BYTES], *text = NULL;
+    tj_json *found_by = describe(custom, extent, device), *record = tj_json_new();
+    char config[TJ_CONFIG_TEXT_BYTES], name[NAME_BYTES], *key = name_record(found_by, name), *text;
     tj_error why = {TJ_OK, "out of memory"};
 
     tj_config_print(&result->config, config);
-    if (found_by && name_record(found_by, name))
-        record = json_pack("{s:O, s:s, s:f, s:f, s:I, s:b, s:I}", "of", found_by, "config", config, "us", result->us,
-                           "default_us", result->default_us, "evaluations", (json_int_t)result->evaluations, "is_complete",
-                           (int)result->is_complete, "created", (json_int_t)time(NULL));
-    if (record)
-        text = json_dumps(record, TJ_RECORD_JSON_FLAGS);
+    tj_json_add_copy(record, "of", found_by);
+    tj_json_add_text(record, "config", config);
+    tj_json_add_real(record, "us", result->us);
+    tj_json_add_real(record, "default_us", result->default_us);
+    tj_json_add_int(record, "evaluations", result->evaluations);
+    tj_json_add_bool(record, "is_complete", result->is_complete);
+    tj_json_add_int(record, "created", (int64_t)time(NULL));
+    text = key ? tj_json_print_lines(record, TJ_RECORD_DIGITS) : NULL;
     result->has_record = text && tj_disk_store_put_text(host->store, RECORDS, name, text, &why) == TJ_OK;
     result->is_record_lost = !result->has_record;
     if (result->is_record_lost)
         tj_log_line(&host->log, TJ_LOG_WARNING, "the record of %s is lost: %s", config, why.message);
     free(text);
-    json_decref(record);
-    json_decref(found_by);
+    free(key);
+    tj_json_free(record);
+    tj_json_free(found_by);
 }
 
 /* ---- kernels ------------------------------------------------------------------------------------------------------ */

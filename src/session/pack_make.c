@@ -265,21 +265,23 @@ static const char *text_or(const char *text)
     return text ? text : "";
 }
 
-static const char *fact(const json_t *facts, const char *name)
+static const char *fact(const tj_json *facts, const char *name)
 {
-    return text_or(json_string_value(json_object_get(facts, name)));
+    return text_or(tj_json_text(tj_json_get(facts, name)));
 }
 
 /* An item that is sound, in words. */
 static int show(tj_pack_entry *entry, const tj_pack_item *item, tj_pack_visit visit, void *payload)
 {
     const char *facts_text = tj_pack_item_text(item, "facts"), *record_text = tj_pack_item_text(item, "record");
-    json_t *facts = facts_text ? json_loads(facts_text, 0, NULL) : NULL;
+    tj_json *facts = NULL;
     tj_record *record = NULL;
     tj_record_facts about = {0};
     int answer;
 
     if (entry->kind == TJ_PACK_IMAGE) {
+        if (facts_text)
+            (void)tj_json_read(facts_text, strlen(facts_text), &facts, NULL);
         entry->kernel = fact(facts, "kernel");
         entry->problem = fact(facts, "problem");
         entry->config = fact(facts, "config");
@@ -299,7 +301,7 @@ static int show(tj_pack_entry *entry, const tj_pack_item *item, tj_pack_visit vi
     }
     answer = visit(entry, payload);
     tj_record_free(record);
-    json_decref(facts);
+    tj_json_free(facts);
     return answer;
 }
 

@@ -42,11 +42,11 @@ static uint64_t hash_wanted(const tj_key *wanted)
     return hash;
 }
 
-static json_t *read_manifest(const tj_disk_store *store, size_t index, const char *hex)
+static tj_json *read_manifest(const tj_disk_store *store, size_t index, const char *hex)
 {
     const int entry = tj_disk_open_entry(store, index, hex);
     const char *damage;
-    json_t *manifest;
+    tj_json *manifest;
 
     if (entry < 0)
         return NULL;
@@ -56,7 +56,7 @@ static json_t *read_manifest(const tj_disk_store *store, size_t index, const cha
 }
 
 /* The hash of the same fields of a stored key; false: it lacks one. */
-static bool hash_stored(const json_t *manifest, const tj_key *wanted, uint64_t *hash)
+static bool hash_stored(const tj_json *manifest, const tj_key *wanted, uint64_t *hash)
 {
     *hash = 0;
     for (size_t i = 0; i < wanted->count; i++) {
@@ -69,7 +69,7 @@ static bool hash_stored(const json_t *manifest, const tj_key *wanted, uint64_t *
     return true;
 }
 
-static bool is_wanted(const json_t *manifest, const tj_key *wanted)
+static bool is_wanted(const tj_json *manifest, const tj_key *wanted)
 {
     for (size_t i = 0; i < wanted->count; i++) {
         const char *value = tj_entry_key_field(manifest, wanted->field[i].name);
@@ -100,14 +100,14 @@ static struct tj_disk_index *read_index(const tj_disk_store *store, const tj_key
     index = calloc(1, sizeof *index + all.count * sizeof index->entry[0]);
     for (size_t i = 0; index && i < all.count; i++) {
         indexed *one = &index->entry[index->count];
-        json_t *manifest = read_manifest(store, all.entry[i].root, all.entry[i].hex);
+        tj_json *manifest = read_manifest(store, all.entry[i].root, all.entry[i].hex);
 
         if (manifest && hash_stored(manifest, wanted, &one->hash)) {
             one->root = all.entry[i].root;
             memcpy(one->hex, all.entry[i].hex, sizeof one->hex);
             index->count++;
         }
-        json_decref(manifest);
+        tj_json_free(manifest);
     }
     if (index)
         index->read_at_s = now_s();
@@ -116,24 +116,24 @@ static struct tj_disk_index *read_index(const tj_disk_store *store, const tj_key
 }
 
 /* Under the lock. */
-static json_t *look_up(const tj_disk_store *store, const tj_key *wanted)
+static tj_json *look_up(const tj_disk_store *store, const tj_key *wanted)
 {
     const uint64_t hash = hash_wanted(wanted);
 
     for (size_t i = 0; store->index && i < store->index->count; i++) {
         const indexed *one = &store->index->entry[i];
-        json_t *manifest = one->hash == hash ? read_manifest(store, one->root, one->hex) : NULL;
+        tj_json *manifest = one->hash == hash ? read_manifest(store, one->root, one->hex) : NULL;
 
         if (manifest && is_wanted(manifest, wanted))
             return manifest;
-        json_decref(manifest);
+        tj_json_free(manifest);
     }
     return NULL;
 }
 
-json_t *tj_disk_store_find(tj_disk_store *store, const tj_key *wanted)
+tj_json *tj_disk_store_find(tj_disk_store *store, const tj_key *wanted)
 {
-    json_t *manifest;
+    tj_json *manifest;
 
     pthread_mutex_lock(&store->index_lock);
     manifest = look_up(store, wanted);

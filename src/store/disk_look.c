@@ -19,9 +19,9 @@ static int open_entry(const tj_disk_store *store, const tj_scanned *one)
     return tj_disk_open_entry(store, one->root, one->hex);
 }
 
-static const char *fact(const json_t *manifest, const char *name)
+static const char *fact(const tj_json *manifest, const char *name)
 {
-    const char *text = json_string_value(json_object_get(json_object_get(manifest, "facts"), name));
+    const char *text = tj_json_text(tj_json_get(tj_json_get(manifest, "facts"), name));
 
     return text ? text : "?";
 }
@@ -44,7 +44,7 @@ static int show(const tj_disk_store *store, const tj_scanned *one, bool verify, 
         .key = one->hex, .bytes = one->bytes, .hits = one->hits, .used_s = one->used_s, .is_read_only = one->root > 0};
     const char *damage = NULL;
     tj_stored stored;
-    json_t *manifest;
+    tj_json *manifest;
     char *path;
     int folder = open_entry(store, one), answer;
 
@@ -57,7 +57,7 @@ static int show(const tj_disk_store *store, const tj_scanned *one, bool verify, 
             tj_stored_drop(&stored);
     }
     if (damage && damage != tj_entry_unknown && !is_in_place(store, one, folder)) {
-        json_decref(manifest);
+        tj_json_free(manifest);
         close(folder);
         return -1;
     }
@@ -70,11 +70,11 @@ static int show(const tj_disk_store *store, const tj_scanned *one, bool verify, 
     shown.config = fact(manifest, "config");
     shown.target = fact(manifest, "target");
     shown.compiler = fact(manifest, "compiler");
-    shown.created_s = json_integer_value(json_object_get(manifest, "created"));
+    shown.created_s = tj_json_int(tj_json_get(manifest, "created"));
     shown.damage = damage;
     answer = visit(&shown, payload) != 0;
     free(path);
-    json_decref(manifest);
+    tj_json_free(manifest);
     return answer;
 }
 
@@ -168,7 +168,7 @@ tj_status tj_disk_store_clear(tj_disk_store *store, bool only_damaged, int64_t *
     return status;
 }
 
-static size_t shared_fields(const json_t *manifest, const tj_key *key)
+static size_t shared_fields(const tj_json *manifest, const tj_key *key)
 {
     size_t shared = 0;
 
@@ -202,7 +202,7 @@ tj_status tj_disk_store_explain(tj_disk_store *store, const tj_key *key, int *hi
                                 tj_error *err)
 {
     tj_scan all = {0};
-    json_t *nearest = NULL;
+    tj_json *nearest = NULL;
     size_t most = 0;
     const bool is_hit = is_stored(store, key);
     tj_status status = is_hit ? TJ_OK : scan_all(store, &all, err);
@@ -210,15 +210,16 @@ tj_status tj_disk_store_explain(tj_disk_store *store, const tj_key *key, int *hi
     for (size_t i = 0; status == TJ_OK && i < all.count && i < EXPLAIN_MAX; i++) {
         const int entry = open_entry(store, &all.entry[i]);
         const char *damage;
-        json_t *manifest = entry >= 0 ? tj_entry_manifest(entry, &damage) : NULL;
+        tj_json *manifest = entry >= 0 ? tj_entry_manifest(entry, &damage) : NULL;
         const size_t shared = manifest ? shared_fields(manifest, key) : 0;
 
         if (manifest && (!nearest || shared > most)) {
-            json_decref(nearest);
-            nearest = json_incref(manifest);
+            tj_json_free(nearest);
+            nearest = manifest;
+            manifest = NULL;
             most = shared;
         }
-        json_decref(manifest);
+        tj_json_free(manifest);
         if (entry >= 0)
             close(entry);
     }
@@ -235,6 +236,6 @@ tj_status tj_disk_store_explain(tj_disk_store *store, const tj_key *key, int *hi
         field.is_equal = field.found && strcmp(field.found, field.wanted) == 0;
         visit(&field, payload);
     }
-    json_decref(nearest);
+    tj_json_free(nearest);
     return TJ_OK;
 }

@@ -97,7 +97,7 @@ static void evict(tj_disk_store *store, int root)
     free(all.entry);
 }
 
-static bool publish(int root, const tj_key *key, const tj_blob *file, size_t count, const json_t *facts)
+static bool publish(int root, const tj_key *key, const tj_blob *file, size_t count, const tj_json *facts)
 {
     char temporary[80], parent[8], name[32];
     int folder, cause;
@@ -131,7 +131,7 @@ static bool publish(int root, const tj_key *key, const tj_blob *file, size_t cou
     return is_published;
 }
 
-void tj_disk_store_publish(tj_disk_store *store, const tj_key *key, const tj_blob *file, size_t count, const json_t *facts)
+void tj_disk_store_publish(tj_disk_store *store, const tj_key *key, const tj_blob *file, size_t count, const tj_json *facts)
 {
     const char *why = NULL;
     int64_t bytes = 0;

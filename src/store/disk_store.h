@@ -16,7 +16,6 @@
 #ifndef TJ_SRC_DISK_STORE_H
 #define TJ_SRC_DISK_STORE_H
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -24,6 +23,7 @@
 #include <tilejit/store.h>
 
 #include "hash.h"
+#include "json.h"
 #include "log.h"
 
 typedef struct tj_disk_store tj_disk_store;
@@ -59,7 +59,8 @@ typedef struct tj_blob {
 typedef struct tj_stored {
     tj_blob file[TJ_STORE_MAX_FILES];
     size_t count;
-    json_t *facts;
+    const tj_json *facts;
+    tj_json *document; /* which the facts are part of */
 } tj_stored;
 
 /**
@@ -77,7 +78,7 @@ bool tj_disk_store_fetch(tj_disk_store *store, const tj_key *key, tj_stored *sto
 void tj_stored_drop(tj_stored *stored);
 
 /** Publish an entry. facts is borrowed. Trouble is logged once and forgotten: the caller has the bytes anyway. */
-void tj_disk_store_publish(tj_disk_store *store, const tj_key *key, const tj_blob *file, size_t count, const json_t *facts);
+void tj_disk_store_publish(tj_disk_store *store, const tj_key *key, const tj_blob *file, size_t count, const tj_json *facts);
 
 /**
  * A small text in the folder of an entry, about it and gone with it, such as a proof; no part of what its manifest vouches for. attach:
@@ -91,10 +92,10 @@ char *tj_disk_store_read_attached(tj_disk_store *store, const tj_key *key, const
 void tj_disk_store_reject(tj_disk_store *store, const tj_key *key, const char *reason);
 
 /**
- * The manifest of the entry used last whose key has the fields of wanted, whatever its other fields: a new reference; NULL: there is none.
+ * The manifest of the entry used last whose key has the fields of wanted, whatever its other fields; NULL: there is none.
  * For callers that cannot know all of a key. All calls of a store want fields of the same names. The first one reads every manifest.
  */
-json_t *tj_disk_store_find(tj_disk_store *store, const tj_key *wanted);
+tj_json *tj_disk_store_find(tj_disk_store *store, const tj_key *wanted);
 
 /**
  * Advisory lock of one key across processes, so that one compiles while the others wait. Never needed for correctness:

@@ -56,156 +56,137 @@ static const char *blame(const char *sentence)
     return is_ours ? tj_entry_unknown : sentence;
 }
 
-/* Over the canonical dump of everything else in the manifest. */
-static bool manifest_checksum(const json_t *manifest, char hex[TJ_HASH_HEX_BYTES])
+/* Over what the manifest has but the checksum. */
+static bool manifest_checksum(const tj_json *manifest, char hex[TJ_HASH_HEX_BYTES])
 {
-    json_t *bare = json_copy((json_t *)manifest);
-    char *dump = NULL;
+    char *text = tj_json_print(manifest);
 
-    if (bare) {
-        json_object_del(bare, "checksum");
-        dump = json_dumps(bare, JSON_COMPACT | JSON_SORT_KEYS);
+    if (text)
+        checksum_of(text, strlen(text), hex);
+    free(text);
+    return text != NULL;
+}
+
+/* The text of a manifest; NULL: out of memory. */
+static char *print_manifest(const tj_key *key, const tj_blob *file, size_t count, const tj_json *facts)
+{
+    tj_json *manifest = tj_json_new(), *fields = tj_json_add_list(manifest, "key"),
+            *files = tj_json_add_object(manifest, "files");
+    char hex[TJ_HASH_HEX_BYTES], *text;
+
+    for (size_t i = 0; i < key->count; i++) {
+        tj_json *field = tj_json_add_list(fields, NULL);
+
+        tj_json_add_text(field, NULL, key->field[i].name);
+        tj_json_add_text(field, NULL, key->field[i].value);
     }
-    if (dump)
-        checksum_of(dump, strlen(dump), hex);
-    free(dump);
-    json_decref(bare);
-    return dump != NULL;
-}
+    for (size_t i = 0; i < count; i++) {
+        tj_json *about = tj_json_add_object(files, file[i].name);
 
-static json_t *key_as_json(const tj_key *key)
-{
-    json_t *array = json_array();
-
-    for (size_t i = 0; array && i < key->count; i++)
-        if (json_array_append_new(array, json_pack("[ss]", key->field[i].name, key->field[i].value)) != 0) {
-            json_decref(array);
-            array = NULL;
-        }
-    return array;
-}
-
-static json_t *make_manifest(const tj_key *key, const tj_blob *file, size_t count, const json_t *facts)
-{
-    json_t *files = json_object(), *manifest = NULL;
-    char hex[TJ_HASH_HEX_BYTES];
-
-    for (size_t i = 0; files && i < count; i++) {
         checksum_of(file[i].bytes, file[i].size, hex);
-        if (json_object_set_new(files, file[i].name, json_pack("{sIss}", "bytes", (json_int_t)file[i].size, "xxh3", hex)) !=
-            0) {
-            json_decref(files);
-            files = NULL;
-        }
+        tj_json_add_int(about, "bytes", (int64_t)file[i].size);
+        tj_json_add_text(about, "xxh3", hex);
     }
-    if (files)
-        manifest = json_pack("{si so so sO sI}", "schema", TJ_STORE_SCHEMA, "key", key_as_json(key), "files", files, "facts",
-                             facts, "created", (json_int_t)time(NULL));
-    if (!manifest || !manifest_checksum(manifest, hex) || json_object_set_new(manifest, "checksum", json_string(hex)) != 0) {
-        json_decref(manifest);
-        return NULL;
-    }
-    return manifest;
+    tj_json_add_int(manifest, "schema", TJ_STORE_SCHEMA);
+    tj_json_add_copy(manifest, "facts", facts);
+    tj_json_add_int(manifest, "created", (int64_t)time(NULL));
+    tj_json_add_text(manifest, "checksum", manifest_checksum(manifest, hex) ? hex : NULL);
+    text = tj_json_print_lines(manifest, TJ_JSON_EXACT);
+    tj_json_free(manifest);
+    return text;
 }
 
-json_t *tj_entry_manifest(int folder, const char **damage)
+tj_json *tj_entry_manifest(int folder, const char **damage)
 {
     char *text, hex[TJ_HASH_HEX_BYTES];
     const char *checksum;
-    json_t *manifest;
+    tj_json *manifest;
+    tj_status status;
     size_t size;
 
     if (!tj_fs_read(folder, "manifest.json", MAX_MANIFEST_BYTES, &text, &size)) {
         *damage = blame("manifest.json cannot be read");
         return NULL;
     }
-    manifest = json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL);
+    status = tj_json_read(text, size, &manifest, NULL);
     free(text);
-    *damage = "manifest.json is damaged";
-    checksum = json_string_value(json_object_get(manifest, "checksum"));
-    if (!checksum || !manifest_checksum(manifest, hex) || strcmp(checksum, hex) != 0) {
-        json_decref(manifest);
-        return NULL;
-    }
-    if (json_integer_value(json_object_get(manifest, "schema")) != TJ_STORE_SCHEMA) {
-        *damage = "manifest.json has a schema of another version";
-        json_decref(manifest);
-        return NULL;
-    }
+    checksum = tj_json_text(tj_json_get(manifest, "checksum"));
+    tj_json_remove(manifest, "checksum");
     *damage = NULL;
-    return manifest;
+    if (status == TJ_ERR_OUT_OF_MEMORY || (checksum && !manifest_checksum(manifest, hex)))
+        *damage = tj_entry_unknown;
+    else if (!checksum || strcmp(checksum, hex) != 0)
+        *damage = "manifest.json is damaged";
+    else if (tj_json_int(tj_json_get(manifest, "schema")) != TJ_STORE_SCHEMA)
+        *damage = "manifest.json has a schema of another version";
+    if (!*damage)
+        return manifest;
+    tj_json_free(manifest);
+    return NULL;
 }
 
-const char *tj_entry_key_field(const json_t *manifest, const char *name)
+const char *tj_entry_key_field(const tj_json *manifest, const char *name)
 {
-    const json_t *array = json_object_get(manifest, "key"), *field;
-    size_t i;
+    const tj_json *field = tj_json_first(tj_json_get(manifest, "key"));
 
-    json_array_foreach(array, i, field)
-    {
-        const char *found = json_string_value(json_array_get(field, 0));
-        if (found && strcmp(found, name) == 0)
-            return json_string_value(json_array_get(field, 1));
+    for (; field; field = tj_json_next(field)) {
+        const tj_json *found = tj_json_first(field);
+
+        if (tj_json_text(found) && strcmp(tj_json_text(found), name) == 0)
+            return tj_json_text(tj_json_next(found));
     }
     return NULL;
 }
 
-static bool key_is_equal(const json_t *manifest, const tj_key *key)
+static bool key_is_equal(const tj_json *manifest, const tj_key *key)
 {
-    const json_t *array = json_object_get(manifest, "key");
+    const tj_json *field = tj_json_first(tj_json_get(manifest, "key"));
 
-    if (json_array_size(array) != key->count)
-        return false;
-    for (size_t i = 0; i < key->count; i++) {
-        const json_t *field = json_array_get(array, i);
-        const char *name = json_string_value(json_array_get(field, 0));
-        const char *value = json_string_value(json_array_get(field, 1));
+    for (size_t i = 0; i < key->count; i++, field = tj_json_next(field)) {
+        const char *name = tj_json_text(tj_json_first(field)), *value = tj_json_text(tj_json_next(tj_json_first(field)));
+
         if (!name || !value || strcmp(name, key->field[i].name) != 0 || strcmp(value, key->field[i].value) != 0)
             return false;
     }
-    return true;
+    return !field;
 }
 
 /* ---- files -------------------------------------------------------------------------------------------------------- */
 
-bool tj_entry_write(int folder, const tj_key *key, const tj_blob *file, size_t count, const json_t *facts)
+bool tj_entry_write(int folder, const tj_key *key, const tj_blob *file, size_t count, const tj_json *facts)
 {
-    json_t *manifest = make_manifest(key, file, count, facts);
-    char *dump = manifest ? json_dumps(manifest, JSON_INDENT(2) | JSON_SORT_KEYS) : NULL;
-    bool is_written = dump != NULL;
+    char *manifest = print_manifest(key, file, count, facts);
+    bool is_written = manifest != NULL;
 
-    if (!dump)
+    if (!manifest)
         errno = ENOMEM;
     for (size_t i = 0; is_written && i < count; i++)
         is_written = tj_fs_write_new(folder, file[i].name, file[i].bytes, file[i].size);
     is_written = is_written && tj_fs_write_new(folder, "used", "", 0) &&
-                 tj_fs_write_new(folder, "manifest.json", dump, strlen(dump)) && fsync(folder) == 0;
-    free(dump);
-    json_decref(manifest);
+                 tj_fs_write_new(folder, "manifest.json", manifest, strlen(manifest)) && fsync(folder) == 0;
+    free(manifest);
     return is_written;
 }
 
-static const char *read_files(int folder, const json_t *manifest, tj_stored *stored)
+static const char *read_files(int folder, const tj_json *manifest, tj_stored *stored)
 {
-    json_t *files = json_object_get(manifest, "files"), *about;
-    const char *name;
+    const tj_json *files = tj_json_get(manifest, "files");
 
-    if (json_object_size(files) > TJ_STORE_MAX_FILES)
+    if (tj_json_count(files) > TJ_STORE_MAX_FILES)
         return "manifest.json lists too many files";
-    json_object_foreach(files, name, about)
-    {
-        const char *checksum = json_string_value(json_object_get(about, "xxh3"));
-        const json_int_t bytes = json_integer_value(json_object_get(about, "bytes"));
+    for (const tj_json *about = tj_json_first(files); about; about = tj_json_next(about)) {
+        const char *name = tj_json_name(about), *checksum = tj_json_text(tj_json_get(about, "xxh3"));
+        const int64_t bytes = tj_json_int(tj_json_get(about, "bytes"));
         char hex[TJ_HASH_HEX_BYTES], *content;
         size_t size;
 
-        if (strchr(name, '/') || !checksum)
+        if (!name || strchr(name, '/') || !checksum)
             return "manifest.json is damaged";
         if (!tj_fs_read(folder, name, MAX_FILE_BYTES, &content, &size))
             return blame("a file of the entry is missing or cannot be read");
         stored->file[stored->count++] = (tj_blob){strdup(name), content, size};
         checksum_of(content, size, hex);
-        if ((json_int_t)size != bytes || strcmp(hex, checksum) != 0)
+        if ((int64_t)size != bytes || strcmp(hex, checksum) != 0)
             return "a file of the entry has changed since it was written";
         if (!stored->file[stored->count - 1].name)
             return tj_entry_unknown;
@@ -230,7 +211,7 @@ static const char *check_owner(int folder)
 const char *tj_entry_read(int folder, const tj_key *key, tj_stored *stored)
 {
     const char *damage = check_owner(folder);
-    json_t *manifest;
+    tj_json *manifest;
 
     memset(stored, 0, sizeof *stored);
     if (damage)
@@ -242,9 +223,9 @@ const char *tj_entry_read(int folder, const tj_key *key, tj_stored *stored)
         damage = "it was stored for another key";
     else
         damage = read_files(folder, manifest, stored);
-    stored->facts = json_incref(json_object_get(manifest, "facts"));
-    json_decref(manifest);
-    if (!damage && !json_is_object(stored->facts))
+    stored->document = manifest;
+    stored->facts = tj_json_get(manifest, "facts");
+    if (!damage && tj_json_kind_of(stored->facts) != TJ_JSON_OBJECT)
         damage = "manifest.json holds no facts";
     if (damage)
         tj_stored_drop(stored);
@@ -257,6 +238,6 @@ void tj_stored_drop(tj_stored *stored)
         free((void *)stored->file[i].name);
         free((void *)stored->file[i].bytes);
     }
-    json_decref(stored->facts);
+    tj_json_free(stored->document);
     memset(stored, 0, sizeof *stored);
 }

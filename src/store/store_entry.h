@@ -13,7 +13,7 @@ enum { TJ_STORE_SCHEMA = 1 };
 extern const char tj_entry_unknown[];
 
 /** Write all files of an entry and its manifest into the open, empty folder, and fsync them. errno says why not. */
-bool tj_entry_write(int folder, const tj_key *key, const tj_blob *file, size_t count, const json_t *facts);
+bool tj_entry_write(int folder, const tj_key *key, const tj_blob *file, size_t count, const tj_json *facts);
 
 /**
  * Read and verify the entry in the open folder. key NULL: whatever key it has. NULL on success; else a sentence on what is wrong,
@@ -21,10 +21,10 @@ bool tj_entry_write(int folder, const tj_key *key, const tj_blob *file, size_t c
  */
 const char *tj_entry_read(int folder, const tj_key *key, tj_stored *stored);
 
-/** Read the manifest alone: new reference, or NULL with *damage set. */
-json_t *tj_entry_manifest(int folder, const char **damage);
+/** Read the manifest alone: to be freed; NULL with *damage set. The checksum, which fits, is taken out of it. */
+tj_json *tj_entry_manifest(int folder, const char **damage);
 
 /** The value of a key field in a manifest; NULL if it has none. Borrowed. */
-const char *tj_entry_key_field(const json_t *manifest, const char *name);
+const char *tj_entry_key_field(const tj_json *manifest, const char *name);
 
 #endif

@@ -75,10 +75,12 @@ static tj_key key_of(const char *source)
 static void put(tj_disk_store *store, const tj_key *key, const char *content)
 {
     const tj_blob files[] = {{"kernel.ptx", content, strlen(content)}, {"kernel.cubin", "\0\1\2", 3}, {"build.log", "", 0}};
-    json_t *facts = json_pack("{ss si}", "kernel", "tiled", "registers", 32);
+    tj_json *facts = tj_json_new();
 
+    tj_json_add_text(facts, "kernel", "tiled");
+    tj_json_add_int(facts, "registers", 32);
     tj_disk_store_publish(store, key, files, 3, facts);
-    json_decref(facts);
+    tj_json_free(facts);
 }
 
 /* 1: a hit with exactly these bytes; 0: a miss; -1: a hit with wrong bytes, which must never be. */
@@ -89,8 +91,8 @@ static int get(tj_disk_store *store, const tj_key *key, const char *content)
 
     if (!tj_disk_store_fetch(store, key, &stored))
         return 0;
-    if (stored.count != 3 || json_integer_value(json_object_get(stored.facts, "registers")) != 32 ||
-        strcmp(json_string_value(json_object_get(stored.facts, "kernel")), "tiled") != 0)
+    if (stored.count != 3 || tj_json_int(tj_json_get(stored.facts, "registers")) != 32 ||
+        strcmp(tj_json_text(tj_json_get(stored.facts, "kernel")), "tiled") != 0)
         answer = -1;
     for (size_t i = 0; i < stored.count; i++) {
         const tj_blob *file = &stored.file[i];
@@ -191,6 +193,71 @@ static void rewrite(const char *path, const char *bytes, size_t size)
     cr_assert(ne(ptr, file, NULL), "%s", path);
     cr_assert(eq(sz, fwrite(bytes, 1, size, file), size));
     cr_assert(eq(int, fclose(file), 0));
+}
+
+/* As builds wrote it that left JSON to jansson. */
+static const char earlier_manifest[] = "{\n"
+                                       "  \"checksum\": \"f972d082cf750d107652fdccde4fe40c\",\n"
+                                       "  \"created\": 1795893736,\n"
+                                       "  \"facts\": {\n"
+                                       "    \"kernel\": \"tiled\",\n"
+                                       "    \"registers\": 32\n"
+                                       "  },\n"
+                                       "  \"files\": {\n"
+                                       "    \"build.log\": {\n"
+                                       "      \"bytes\": 0,\n"
+                                       "      \"xxh3\": \"99aa06d3014798d86001c324468d497f\"\n"
+                                       "    },\n"
+                                       "    \"kernel.cubin\": {\n"
+                                       "      \"bytes\": 3,\n"
+                                       "      \"xxh3\": \"e3b55f57945a17cf5f4299fc161c9cbb\"\n"
+                                       "    },\n"
+                                       "    \"kernel.ptx\": {\n"
+                                       "      \"bytes\": 7,\n"
+                                       "      \"xxh3\": \"41f38887f7256c713b4e9835824644f6\"\n"
+                                       "    }\n"
+                                       "  },\n"
+                                       "  \"key\": [\n"
+                                       "    [\n"
+                                       "      \"schema\",\n"
+                                       "      \"1\"\n"
+                                       "    ],\n"
+                                       "    [\n"
+                                       "      \"source\",\n"
+                                       "      \"one\"\n"
+                                       "    ],\n"
+                                       "    [\n"
+                                       "      \"target\",\n"
+                                       "      \"sm_90\"\n"
+                                       "    ]\n"
+                                       "  ],\n"
+                                       "  \"schema\": 1\n"
+                                       "}";
+
+/* "  \"checksum\": ...\n  \"created\": ...\n" */
+static const char *after_the_time(const char *manifest)
+{
+    return strchr(strstr(manifest, "\"created\""), '\n');
+}
+
+Test(disk_store, reads_entries_of_earlier_builds_and_writes_the_same)
+{
+    tj_disk_store *store = open_store(1 << 20);
+    const tj_key key = key_of("one");
+    char path[256], text[2048];
+    FILE *file;
+
+    put(store, &key, "ptx one");
+    entry_path(&key, "manifest.json", path);
+    file = fopen(path, "r");
+    cr_assert(file != NULL);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    (void)fclose(file);
+    cr_expect(eq(str, (char *)after_the_time(text), (char *)after_the_time(earlier_manifest)));
+    rewrite(path, earlier_manifest, strlen(earlier_manifest));
+    cr_expect(eq(int, get(store, &key, "ptx one"), 1));
+    cr_expect(eq(int, warnings, 0));
+    tj_disk_store_free(store);
 }
 
 #ifdef UNDER_SANITIZER

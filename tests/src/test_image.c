@@ -438,7 +438,7 @@ Test(image_obtain, compiles_again_when_it_does_not_understand_the_stored_entry)
         tj_image_key_text text;
         tj_context *context;
         char store[64], json[512];
-        json_t *facts;
+        tj_json *facts;
         tj_key key;
         const char *at = strstr(rows[i], "%s");
 
@@ -448,11 +448,10 @@ Test(image_obtain, compiles_again_when_it_does_not_understand_the_stored_entry)
             snprintf(json, sizeof json, "%.*s%s%s", (int)(at - rows[i]), rows[i], tj_source_kernel(source), at + 2);
         else
             snprintf(json, sizeof json, "%s", rows[i]);
-        facts = json_loads(json, 0, NULL);
-        cr_assert(facts != NULL, "row %zu", i);
+        cr_assert(eq(int, tj_json_read(json, strlen(json), &facts, NULL), TJ_OK), "row %zu", i);
         cr_assert(eq(int, tj_image_make_key(&context->host, source, "sm_90", &text, &key, NULL), TJ_OK));
         tj_disk_store_publish(context->host.store, &key, file, 2, facts);
-        json_decref(facts);
+        tj_json_free(facts);
 
         obtain(context, source, "sm_90", TJ_FROM_COMPILER);
         cr_expect(eq(int, heard.warnings, 1), "row %zu: %s", i, heard.last_warning);

@@ -21,8 +21,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <jansson.h>
-
 #include <tilejit/tilejit.h>
 
 #include "chooser.h"
@@ -397,7 +395,6 @@ static void refuse_in_turn(bool onward)
     const tj_operands x = some_operands();
     int failed = 0, survived = 0;
 
-    json_set_alloc_funcs(__wrap_malloc, free);
     refuses_onward = onward;
     for (long n = 1;; n++) {
         tj_status status;

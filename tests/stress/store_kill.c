@@ -55,11 +55,12 @@ static void put(tj_disk_store *store, int number)
     char name[32], content[CONTENT];
     const tj_key key = make_key(number, name);
     const tj_blob file = {"kernel.ptx", content, CONTENT};
-    json_t *facts = json_pack("{ss}", "kernel", name);
+    tj_json *facts = tj_json_new();
 
     fill(content, number);
+    tj_json_add_text(facts, "kernel", name);
     tj_disk_store_publish(store, &key, &file, 1, facts);
-    json_decref(facts);
+    tj_json_free(facts);
 }
 
 static void write_for_ever(unsigned seed)

@@ -50,11 +50,13 @@ static void work_once(worker *me, int round)
         me->wrong += stored.count != 1 || stored.file[0].size != CONTENT || memcmp(stored.file[0].bytes, content, CONTENT) != 0;
         tj_stored_drop(&stored);
     } else {
-        json_t *facts = json_pack("{ss}", "kernel", name);
+        tj_json *facts = tj_json_new();
+
+        tj_json_add_text(facts, "kernel", name);
         lock = tj_disk_store_lock(me->store, &key, 20);
         tj_disk_store_publish(me->store, &key, &file, 1, facts);
         tj_disk_store_unlock(lock);
-        json_decref(facts);
+        tj_json_free(facts);
     }
     if (round % 4 == 0) {
         me->wrong += tj_disk_store_list(me->store, true, count_entry, &seen, NULL) != TJ_OK;
