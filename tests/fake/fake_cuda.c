@@ -719,6 +719,16 @@ EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction functi
     return end(result);
 }
 
+/* Every stream is the current context's. */
+EXPORT CUresult cuStreamGetCtx(CUstream stream, CUcontext *context)
+{
+    CUresult result = begin(CALL_stream_get_ctx);
+
+    (void)stream;
+    *context = current();
+    return end(result);
+}
+
 EXPORT CUresult cuStreamIsCapturing(CUstream stream, int *status)
 {
     CUresult result = begin(CALL_stream_is_capturing);
