@@ -20,6 +20,12 @@ typedef struct dl_tensor {
     uint64_t byte_offset;
 } dl_tensor;
 
+typedef struct dl_managed_tensor {
+    dl_tensor tensor;
+    void *manager;
+    void (*deleter)(struct dl_managed_tensor *self); /* called once, by whoever took the tensor */
+} dl_managed_tensor;
+
 /**
  * tj_matmul with operands that are a prepared set and the addresses of this call; 0: there is none. Returns NULL, or why it failed,
  * which is valid until the next call of this thread.

@@ -52,6 +52,7 @@ def main() -> None:
         extern "Python" int tjpy_reference(const int64_t *extent, void *const *argument, void *payload);
         extern "Python" int tjpy_fill(const int64_t *extent, size_t argument, void *element, void *payload);
         extern "Python" void tjpy_finding(const tj_finding *finding, void *payload);
+        extern "Python" void tjpy_dlpack_delete(dl_managed_tensor *tensor);
     """)
     binding.set_source("tilejit._binding", '#include "binding.h"', py_limited_api=True)
     binding.emit_c_code(out)

@@ -141,3 +141,50 @@ def test_a_forked_child_is_told(random, context):
             os._exit(0)
     os.waitpid(child, 0)
     assert os.read(reader, 64) == b"Forked"
+
+
+def test_contexts_that_are_none(random):
+    a = random(2, 2)
+    for call in (lambda: tilejit.matmul(a, a, context=5), lambda: tilejit.prepare(tilejit.Problem(2, 2, 2), context=5),
+                 lambda: tilejit.matmul_grouped(a, random(1, 2, 2), [0, 2], context=5)):
+        with pytest.raises(TypeError, match="context is 5: pass a tilejit.Context"):
+            call()
+
+
+class Interface:
+    """What says of itself what a test wants."""
+
+    def __init__(self, **members):
+        self.__dict__.update(members)
+
+
+@pytest.mark.parametrize("about", [None, 5, {}, {"data": 3}, {"data": (0, False), "typestr": "<f4", "shape": ("x",)}, {"data": (0, 0), "typestr": "?!", "shape": ()}])
+def test_interfaces_that_cannot_be_read(random, about):
+    with pytest.raises(TypeError, match="b.__cuda_array_interface__ is .*, which cannot be read"):
+        tilejit.matmul(random(2, 2), Interface(__cuda_array_interface__=about))
+
+
+@pytest.mark.parametrize("members", [{}, {"__dlpack_device__": lambda: ("x", None)}, {"__dlpack_device__": lambda: None}, {"__dlpack_device__": lambda: ()}])
+def test_devices_of_dlpack_that_cannot_be_read(random, members):
+    with pytest.raises(TypeError, match="b.__dlpack_device__.. does not return two numbers"):
+        tilejit.matmul(random(2, 2), Interface(__dlpack__=lambda **_: None, **members))
+
+
+def test_streams_that_cannot_be(random, context):
+    a = random(2, 2)
+    for stream in (-1, 2**64):
+        for array in (a, context.to_device(a)):
+            with pytest.raises(tilejit.InvalidArgument, match=f"stream is {stream}, which is no cudaStream_t"):
+                tilejit.matmul(array, array, stream=stream)
+    for call in (lambda: tilejit.matmul(a, a, stream=12345), lambda: tilejit.matmul_grouped(a, random(1, 2, 2), [0, 2], stream=12345)):
+        with pytest.raises(tilejit.InvalidArgument, match="stream is 12345, and the arrays are on the host"):
+            call()
+
+
+@pytest.mark.parametrize("strides", [(0, 4), (4, 4), (8, 4), (4, 0)])
+def test_host_out_that_overlaps_itself(random, strides):
+    memory = numpy.zeros(84, "f4")
+    out = numpy.lib.stride_tricks.as_strided(memory, (12, 7), strides)
+    with pytest.raises(tilejit.InvalidArgument, match="out is .12, 7. with strides of .*: its rows or columns share memory"):
+        tilejit.matmul(random(12, 5), random(5, 7), out)
+    assert not memory.any()

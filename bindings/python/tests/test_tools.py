@@ -43,6 +43,7 @@ def test_tune(context):
     seen = []
     found = tilejit.tune(tilejit.Problem(5, 4, 3), evaluations=2, seconds=20, progress=seen.append)
     assert found.is_emulated and not found.has_record and found.evaluations >= 1 and found.config
+    assert found.us is None and found.default_us is None and found.speedup is None
     assert seen and seen[-1].evaluations <= found.evaluations
 
     def stop(progress):
@@ -111,7 +112,8 @@ def test_without_a_gpu_a_warning_says_who_computes():
             "with warnings.catch_warnings(record=True) as said:\n"
             "    warnings.simplefilter('always')\n"
             "    p = tilejit.matmul(numpy.ones((2, 3), 'f4'), numpy.ones((3, 2), 'f4'))\n"
-            "assert (p == 3).all() and [w.category for w in said if w.category is tilejit.EmulatorWarning], said\n")
+            "assert (p == 3).all() and [w.category for w in said if w.category is tilejit.EmulatorWarning], said\n"
+            "assert tilejit.default_context().stats.compiles == 1\n")
     environment = {name: value for name, value in os.environ.items() if name != "TILEJIT_DRIVER"}
     environment["TILEJIT_DEVICE"] = ""
     environment["CUDA_VISIBLE_DEVICES"] = ""

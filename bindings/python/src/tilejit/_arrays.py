@@ -4,15 +4,16 @@
 from __future__ import annotations
 
 import ctypes
+import operator
 import sys
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any, ContextManager, Optional, Tuple
+from typing import TYPE_CHECKING, Any, ContextManager, Dict, NoReturn, Optional, Tuple
 
 import numpy
 
-from tilejit._binding import ffi
+from tilejit._binding import ffi, lib
 from tilejit._errors import InvalidArgument
-from tilejit._types import BYTES, NUMBER, number_of, numpy_dtype, torch_dtype
+from tilejit._types import BYTES, NAME, NUMBER, number_of, numpy_dtype, torch_dtype
 
 if TYPE_CHECKING:
     from tilejit._context import Context
@@ -129,29 +130,67 @@ def _look_jax(array: Any, name: str) -> View:
 
 def _look_cuda(array: Any, name: str) -> View:
     about = array.__cuda_array_interface__
-    if about.get("mask") is not None:
+    try:
+        address, read_only = about["data"]
+        dtype, mask = numpy.dtype(about["typestr"]), about.get("mask")
+        shape, strides = tuple(map(operator.index, about["shape"])), about.get("strides")
+        strides = None if strides is None else tuple(map(operator.index, strides))
+        address, stream = operator.index(address or 0), operator.index(about.get("stream") or 0)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise TypeError(f"{name}.__cuda_array_interface__ is {about!r}, which cannot be read: {error!r}") from None
+    if mask is not None:
         raise TypeError(f"{name} is masked: pass an array without a mask")
-    address, read_only = about["data"]
-    dtype = numpy.dtype(about["typestr"])
     if dtype.kind == "V":  # a type that the interface has no word for, such as bfloat16
         dtype = getattr(array, "dtype", dtype)
-    shape = tuple(about["shape"])
-    strides = about.get("strides")
-    return View("cuda", address or 0, shape, tight(shape) if strides is None else _in_elements(strides, dtype.itemsize, name),
-                number_of(dtype, f"the type of {name}"), "cuda", array, bool(read_only), about.get("stream") or 0)
+    return View("cuda", address, shape, tight(shape) if strides is None else _in_elements(strides, dtype.itemsize, name),
+                number_of(dtype, f"the type of {name}"), "cuda", array, bool(read_only), stream)
 
 
-_GET_POINTER = ctypes.pythonapi.PyCapsule_GetPointer
-_GET_POINTER.restype = ctypes.c_void_p
-_GET_POINTER.argtypes = [ctypes.py_object, ctypes.c_char_p]
+# A capsule is an object, or an address where it is being destroyed.
+_GET_POINTER = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_GetPointer", ctypes.pythonapi))
+_GET_DYING = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_GetPointer", ctypes.pythonapi))
+_IS_VALID = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_IsValid", ctypes.pythonapi))
+_DESTROY = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
+_NEW_CAPSULE = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, _DESTROY)(("PyCapsule_New", ctypes.pythonapi))
 
+_DLPACK_CUDA = 2
 # (code, bits) of DLPack's types
 _DLPACK_TYPES = {(2, 32): "f32", (2, 64): "f64", (2, 16): "f16", (4, 16): "bf16", (10, 8): "e4m3", (12, 8): "e5m2", (0, 8): "s8", (1, 8): "u8",
                  (0, 32): "s32"}
+_exported: Dict[int, Any] = {}  # tensors of DLPack that were handed out, by their addresses, and what they need
+
+
+@ffi.def_extern()  # type: ignore[untyped-decorator]
+def tjpy_dlpack_delete(tensor: Any) -> None:
+    """Called by whoever used a tensor, from any thread."""
+    _exported.pop(int(ffi.cast("size_t", tensor)), None)
+
+
+@_DESTROY  # type: ignore[untyped-decorator]
+def _drop_capsule(capsule: int) -> None:
+    if _IS_VALID(capsule, b"dltensor"):  # nobody used it: a user gives it another name
+        _exported.pop(_GET_DYING(capsule, b"dltensor"), None)
+
+
+def _hand_out(view: View, ordinal: int) -> Any:
+    """A capsule of DLPack, which keeps the memory of an array of TileJIT's own."""
+    shape = ffi.new("int64_t[]", view.shape or 1)
+    managed = ffi.new("dl_managed_tensor *")
+    tensor = managed.tensor
+    tensor.data, tensor.device_type, tensor.device_id = ffi.cast("void *", view.address), _DLPACK_CUDA, ordinal
+    tensor.dimensions, tensor.shape, tensor.type_lanes = len(view.shape), shape, 1
+    tensor.type_code, tensor.type_bits = next(code for code, word in _DLPACK_TYPES.items() if word == NAME[view.type])
+    managed.deleter = lib.tjpy_dlpack_delete
+    address = int(ffi.cast("size_t", managed))
+    _exported[address] = (managed, shape, view.memory)
+    return _NEW_CAPSULE(address, b"dltensor", _drop_capsule)
 
 
 def _look_dlpack(array: Any, name: str, stream: Optional[int]) -> View:
-    kind = int(array.__dlpack_device__()[0])
+    try:
+        kind = operator.index(array.__dlpack_device__()[0])
+    except (AttributeError, IndexError, TypeError) as error:
+        raise TypeError(f"{name}.__dlpack_device__() does not return two numbers, the type of a device and its ordinal: {error}") from None
     if kind not in (1, 2, 3, 13):  # CPU, CUDA, CUDA's host memory, CUDA's managed memory
         raise TypeError(f"{name} is on a device of DLPack's type {kind}: TileJIT takes arrays on the CPU (1) and on CUDA devices (2)")
     is_host = kind in (1, 3)
@@ -172,7 +211,11 @@ def _look_dlpack(array: Any, name: str, stream: Optional[int]) -> View:
 
 def stream_handle(stream: Any) -> Optional[int]:
     """The CUstream of a stream of PyTorch, CuPy or cuda.core, or of a number; None for None."""
-    if stream is None or isinstance(stream, int):
+    if stream is None:
+        return None
+    if isinstance(stream, int):
+        if not 0 <= stream < 2**64:
+            raise InvalidArgument(f"stream is {stream}, which is no cudaStream_t: that is an address")
         return stream
     for member in ("cuda_stream", "ptr"):  # torch.cuda.Stream, cupy.cuda.Stream
         handle = getattr(stream, member, None)
@@ -183,6 +226,12 @@ def stream_handle(stream: Any) -> Optional[int]:
         return int((protocol() if callable(protocol) else protocol)[1])
     raise TypeError(f"stream is a {type(stream).__qualname__}: pass a stream of PyTorch or CuPy, an object with __cuda_stream__, or its "
                     "cudaStream_t as a number")
+
+
+def host_stream(handle: Optional[int]) -> None:
+    """The stream of a call with host arrays. Raises InvalidArgument unless it is none."""
+    if handle:
+        raise InvalidArgument(f"stream is {handle}, and the arrays are on the host, for which the call waits: leave it out")
 
 
 def current_stream(view: View) -> int:
@@ -232,7 +281,8 @@ def empty_like(view: View, shape: Tuple[int, ...], number: int, context: "Contex
 class DeviceArray:
     """A row-major array in device memory of TileJIT's own, for programs without PyTorch, CuPy or JAX.
 
-    ``Context.empty`` and ``Context.to_device`` make one; ``numpy()`` copies it back. It lives on the emulator too.
+    ``Context.empty`` and ``Context.to_device`` make one; ``numpy()`` copies it back. It lives on the emulator too. Other libraries take it
+    by ``__cuda_array_interface__`` or DLPack, without a copy: ``torch.from_dlpack(array)``.
     Its memory is freed with it, or by ``free()``; products that use it must have been computed by then.
     """
 
@@ -264,6 +314,30 @@ class DeviceArray:
     @property
     def __cuda_array_interface__(self) -> Any:
         return {"version": 3, "shape": self.shape, "typestr": self.dtype.str, "data": (self.address, False), "strides": None, "stream": 1}
+
+    def __dlpack_device__(self) -> Tuple[int, int]:
+        return (_DLPACK_CUDA, self._context.device.ordinal)
+
+    def __dlpack__(self, *, stream: Optional[int] = None, max_version: Any = None, dl_device: Optional[Tuple[int, int]] = None,
+                   copy: Optional[bool] = None) -> Any:
+        """For other libraries; the memory stays until they are done with it. stream: what they will use it on, by DLPack's numbers."""
+        device = self.__dlpack_device__()
+        if copy or (dl_device is not None and tuple(dl_device) != device):
+            raise BufferError(f"this array is on DLPack's device {device}, and is handed out as it lies there: copy it with numpy()")
+        if stream not in (None, -1, 0, 1):  # work of the array is on the legacy default stream, for which theirs may not wait
+            self._context.synchronize()
+        view = self._view()
+        if view.memory is None:
+            raise BufferError("the memory of this array was freed")
+        return _hand_out(view, device[1])
+
+    def __array__(self, dtype: Any = None, copy: Optional[bool] = None) -> NoReturn:
+        raise TypeError("this array is in device memory, and becomes one of NumPy by a copy alone: call .numpy()")
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("an array without dimensions has no len()")
+        return self.shape[0]
 
     def numpy(self) -> HostArray:
         """A copy in host memory, made when all products on the default stream are computed."""

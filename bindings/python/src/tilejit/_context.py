@@ -147,6 +147,7 @@ class Context:
         check(lib.tj_context_create(options, made, error), error)
         self._c = owned(made[0], _free_context)
         self._calls: Dict[Any, Any] = {}  # the prepared calls of matmul
+        self._stand_in: Optional[Context] = None  # of the default context: where host arrays are multiplied, if there is no GPU
         self._made: "Set[weakref.ref[Any]]" = set()  # arrays, and kernels of families of the application's own
 
     def _open(self) -> Any:
@@ -167,6 +168,8 @@ class Context:
                 if made is not None:
                     made.free()
             self._calls.clear()
+        if self._stand_in is not None:
+            self._stand_in.close()
 
     def _add(self, made: Any) -> None:
         """An array or a kernel that close() frees."""
@@ -188,10 +191,11 @@ class Context:
 
     @property
     def stats(self) -> Stats:
-        """Hits, compiles and plans so far."""
+        """Hits, compiles and plans so far; of the default context, also those of host arrays that the emulator multiplied."""
         numbers = ffi.new("tj_context_stats *")
         lib.tj_context_get_stats(self._open(), numbers)
-        return Stats(*(int(getattr(numbers, name)) for name in Stats.__dataclass_fields__))
+        more = self._stand_in.stats if self._stand_in is not None else None
+        return Stats(*(int(getattr(numbers, name)) + getattr(more, name, 0) for name in Stats.__dataclass_fields__))
 
     @property
     def pack_hits(self) -> Dict[str, int]:
@@ -297,7 +301,7 @@ def _loaded_driver() -> Any:
 
 _lock = threading.Lock()
 _default: Optional[Context] = None
-_for_host: Optional[Context] = None
+_has_device = False  # where host arrays are multiplied is known
 
 
 def default_context() -> Context:
@@ -310,30 +314,38 @@ def default_context() -> Context:
     return _default
 
 
-def host_context() -> Context:
-    """The context for host arrays: the default one, or, where it has no device, one on the emulator, which a warning says."""
-    global _for_host
-    if _for_host is None:
-        chosen = default_context()
+def context_of(context: Optional[Context], *arrays: Any) -> Context:
+    """The one that a call is given, or that of an array of TileJIT's own, or the default one. Raises TypeError for what is none."""
+    if context is None:
+        return next((each._context for each in arrays if isinstance(each, DeviceArray)), None) or default_context()
+    if not isinstance(context, Context):
+        raise TypeError(f"context is {context!r}: pass a tilejit.Context")
+    return context
+
+
+def host_context(context: Optional[Context]) -> Context:
+    """The one that a call with host arrays is given, or the default one; where that has no device, one on the emulator, which a warning says."""
+    global _has_device
+    chosen = context_of(context)
+    if context is None and not _has_device:
         with _lock:
-            if _for_host is None:
+            if not _has_device and chosen._stand_in is None:
                 try:
                     count, error = ffi.new("int *"), ffi.new("tj_error *")
                     check(lib.tj_device_count(chosen._open(), count, error), error)
+                    _has_device = True
                 except NoDriver as none:
                     if os.environ.get("TILEJIT_DRIVER"):
                         raise
                     warnings.warn(f"computing on the emulator, which is slow: {none}", EmulatorWarning, stacklevel=5)
-                    chosen = Context(driver="emulator")
-                _for_host = chosen
-    return _for_host
+                    chosen._stand_in = Context(driver="emulator")
+    return chosen if context is not None else chosen._stand_in or chosen
 
 
 @atexit.register
-def _close_defaults() -> None:
+def _close_default() -> None:
     """A context writes its list of shapes ($TILEJIT_CAPTURE) when it is freed."""
-    global _default, _for_host
-    contexts = {id(context): context for context in (_default, _for_host) if context is not None}
-    _default = _for_host = None
-    for context in contexts.values():
+    global _default
+    context, _default = _default, None
+    if context is not None:
         context.close()

@@ -8,7 +8,7 @@ from html import escape
 from typing import Dict, Optional, Tuple
 
 from tilejit._binding import ffi, lib
-from tilejit._context import Context, default_context, device_from
+from tilejit._context import Context, context_of, device_from
 from tilejit._errors import NoDriver, check, text
 from tilejit._problem import Problem
 from tilejit._tune import config_text
@@ -77,7 +77,7 @@ def explain(problem: Problem, *, target: Optional[str] = None, context: Optional
 
     Raises NotFound for an unknown target, and Unsupported for a problem that no kernel serves.
     """
-    context = context or default_context()
+    context = context_of(context)
     error = ffi.new("tj_error *")
     facts, config, chosen_by = ffi.new("tj_device_facts *"), ffi.new("tj_config *"), ffi.new("tj_chosen_by *")
     if target is None:

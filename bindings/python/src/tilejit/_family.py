@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Set, Tuple, Union
 
-from tilejit._arrays import DeviceArray, View, current_stream, device_of, empty_like, look, stream_handle, tight
+from tilejit._arrays import DeviceArray, View, current_stream, device_of, empty_like, host_stream, look, stream_handle, tight
 from tilejit._binding import ffi, lib
-from tilejit._context import Context, default_context, host_context, owned, wait_for_device
+from tilejit._context import Context, context_of, host_context, owned, wait_for_device
 from tilejit._errors import InvalidArgument, check, text
-from tilejit._matmul import _as_jax, _compact, _new_host, _store, _to_device
+from tilejit._matmul import _as_jax, _compact, _new_host, _store, _to_device, must_not_overlap
 from tilejit._problem import _same_place
 from tilejit._spec import Argument, Config, Fill, Formula, Param, Reference, Spec, callbacks, declare, whole
 from tilejit._tune import Progress, Tuning, config_text, run_tuning
@@ -180,7 +180,7 @@ class Family:
 
         Call it before a stream is captured. config, and what is raised: as for a call.
         """
-        context = context or default_context()
+        context = context_of(context)
         return self._keep((context, None, self._extent(extents), self._config_key(config)), context, config, self._extent(extents))
 
     def generate(self, *, config: Config = None, **extents: int) -> str:
@@ -206,7 +206,7 @@ class Family:
         proof, error = ffi.new("tj_proof *"), ffi.new("tj_error *")
         numbers = ffi.new("int64_t[]", self._extent(extents))
         with callbacks():
-            check(lib.tj_custom_prove((context or default_context())._open(), self._spec.family, self._spec.config(config), numbers, int(again), proof,
+            check(lib.tj_custom_prove(context_of(context)._open(), self._spec.family, self._spec.config(config), numbers, int(again), proof,
                                       error), error)
         return Proof(int(proof.elements), float(proof.ms), bool(proof.was_known))
 
@@ -220,7 +220,7 @@ class Family:
         Raises CheckFailed (no config is right), InvalidArgument (no reference, or the defaults do not hold), what the reference or progress
         raises, and other kinds of ``Error``. On the emulator configs are tried and no record is kept.
         """
-        context = context or default_context()
+        context = context_of(context)
         numbers = ffi.new("int64_t[]", self._extent(extents))
         with callbacks():
             tuning = run_tuning(lambda options, result, error: lib.tj_custom_tune(context._open(), self._spec.family, numbers, options, result, error),
@@ -292,6 +292,8 @@ def _checked(spec: Spec, index: int, view: View, shape: Tuple[int, ...]) -> View
         raise InvalidArgument(f"{argument.name} has no memory: it was freed")
     if argument.is_output and view.read_only:
         raise InvalidArgument(f"{argument.name} is read-only, and {spec.name} writes it")
+    if argument.is_output and view.device is None:
+        must_not_overlap(view, argument.name)
     if view.device is not None and any(mine != its for mine, its, extent in zip(view.strides, tight(shape), shape) if extent > 1):
         raise InvalidArgument(f"{argument.name} has strides of {view.strides}: pass a contiguous copy")
     return view
@@ -345,8 +347,7 @@ def _queue(spec: Spec, kernel: Kernel, given: Mapping[str, Any], views: Mapping[
 def _on_device(spec: Spec, given: Mapping[str, Any], views: Mapping[str, View], first: View, extent: Tuple[int, ...], shapes: Sequence[Tuple[int, ...]],
                handle: Optional[int], context: Optional[Context], find: FindKernel) -> List[Any]:
     """In place, on the stream of the caller or of the arrays."""
-    if context is None:
-        context = next((each._context for each in given.values() if isinstance(each, DeviceArray)), None) or default_context()
+    context = context_of(context, *given.values())
     there: Dict[str, View] = {}
     outputs: List[Any] = []
     for i, argument in enumerate(spec.arguments):
@@ -372,7 +373,8 @@ def _on_device(spec: Spec, given: Mapping[str, Any], views: Mapping[str, View], 
 def _on_host(spec: Spec, given: Mapping[str, Any], views: Mapping[str, View], first: View, extent: Tuple[int, ...], shapes: Sequence[Tuple[int, ...]],
              handle: Optional[int], context: Optional[Context], find: FindKernel) -> List[Any]:
     """By copies to the device and back."""
-    context = context or host_context()
+    host_stream(handle)
+    context = host_context(context)
     on_device: Dict[str, DeviceArray] = {}
     outputs: List[Any] = []
     written: List[Tuple[DeviceArray, View]] = []

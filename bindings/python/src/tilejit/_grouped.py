@@ -9,9 +9,9 @@ from typing import Any, Optional, Sequence, Tuple, Union
 
 import numpy
 
-from tilejit._arrays import DeviceArray, View, current_stream, device_of, empty_like, look, stream_handle, tight
+from tilejit._arrays import View, current_stream, device_of, empty_like, host_stream, look, stream_handle, tight
 from tilejit._binding import ffi
-from tilejit._context import Context, default_context
+from tilejit._context import Context, context_of
 from tilejit._errors import InvalidArgument
 from tilejit._matmul import _launch, _on_host, _remembered
 from tilejit._problem import BROADCAST, Epilogue, Operand, Request, checked, epilogue_of, look_at_epilogue, look_at_operands, request
@@ -53,11 +53,11 @@ def matmul_grouped(a: Any, b: Any, offsets: Any, out: Any = None, *, epilogue: U
         return _request(a, b, out, c, scale_m, scale_n, withs, width, on_host, epilogue, dtype, compute)
 
     if va.device is None and vb.device is None:
+        host_stream(handle)
         if not on_host:
             raise InvalidArgument("offsets are on a device, and a and b on the host: put all of them in one place")
         return _on_host(va, vb, out, vo, vc, vm, vn, withs, epilogue, context, lambda *views: _from(address, make(*views)), True)[0]
-    if context is None:
-        context = next((each._context for each in (a, b, out) if isinstance(each, DeviceArray)), None) or default_context()
+    context = context_of(context, a, b, out)
     key = ("grouped", va.key(), vb.key(), vo and vo.key(), vc and vc.key(), vm and vm.key(), vn and vn.key(), epilogue.alpha != 1, epilogue.factor != 0,
            width, on_host, dtype, compute, epilogue.expression, tuple(operand.key() for operand in withs))
     made = _remembered(context, key, lambda: make(va, vb, vo, vc, vm, vn, withs))

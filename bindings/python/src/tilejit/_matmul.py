@@ -8,9 +8,9 @@ from typing import Any, Callable, List, Optional, Sequence, Tuple, Union
 
 import numpy
 
-from tilejit._arrays import DeviceArray, View, current_stream, device_of, elements, empty_like, look, stream_handle, tight, torch_stream
+from tilejit._arrays import DeviceArray, View, current_stream, device_of, elements, empty_like, host_stream, look, stream_handle, tight, torch_stream
 from tilejit._binding import ffi, lib
-from tilejit._context import Context, default_context, host_context
+from tilejit._context import Context, context_of, host_context
 from tilejit._errors import InvalidArgument, check, failure, text
 from tilejit._problem import _PLAIN, Epilogue, Operand, Problem, Request, epilogue_of, look_at_epilogue, look_at_operands, request, take_as
 from tilejit._types import BYTES, NAME, numpy_dtype, torch_dtype
@@ -62,7 +62,7 @@ def matmul(a: Any, b: Any, out: Any = None, *, epilogue: Union[Epilogue, str, No
     torch = sys.modules.get("torch")
     if (torch is not None and isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor) and (out is None or isinstance(out, torch.Tensor))
             and epilogue.is_plain and a.is_cuda and n_dtype is None):
-        return _with_torch(torch, a, b, out, epilogue, handle, dtype, compute, context or default_context())
+        return _with_torch(torch, a, b, out, epilogue, handle, dtype, compute, context_of(context))
     return _multiply(a, b, out, epilogue, handle, dtype, compute, context, n_dtype)[0]
 
 
@@ -102,10 +102,10 @@ def _multiply(a: Any, b: Any, out: Any, epilogue: Epilogue, handle: Optional[int
     vc, vm, vn = (None, None, None) if epilogue is _PLAIN else look_at_epilogue(epilogue, handle)
     withs = look_at_operands(epilogue, handle) if epilogue.operands else ()
     if va.device is None and vb.device is None:
+        host_stream(handle)
         return _on_host(va, vb, out, vo, vc, vm, vn, withs, epilogue, context,
                         lambda a, b, out, c, scale_m, scale_n, withs: request(a, b, out, c, scale_m, scale_n, withs, epilogue, dtype, compute))
-    if context is None:
-        context = next((each._context for each in (a, b, out) if isinstance(each, DeviceArray)), None) or default_context()
+    context = context_of(context, a, b, out)
     key = (va.key(), vb.key(), vo and vo.key(), vc and vc.key(), vm and vm.key(), vn and vn.key(), epilogue.alpha != 1, epilogue.factor != 0, dtype,
            compute, epilogue.expression, epilogue.scale_k, tuple(operand.key() for operand in withs))
     made = _remembered(context, key, lambda: request(va, vb, vo, vc, vm, vn, withs, epilogue, dtype, compute))
@@ -179,18 +179,23 @@ def _on_host(a: View, b: View, out: Any, vo: Optional[View], c: Optional[View], 
     make: what the arrays come to. keeps_rows: some rows of out are not written, and stay; of a new one they are 0.
     """
     _must_live(a, b, vo, c, scale_m, scale_n)
+    if vo is not None:
+        must_not_overlap(vo, "out")
     tight_out = vo and View(vo.kind, vo.address, vo.shape, tight(vo.shape), vo.type, vo.device, vo.owner, vo.read_only)
     a, b, c, scale_m, scale_n = _compact(a), _compact(b), c and _compact(c), scale_m and _compact(scale_m), scale_n and _compact(scale_n)
     stored = withs  # as the caller has them
     withs = [Operand(each.name, each.view and _compact(each.view), each.number) for each in withs]
     made = make(a, b, tight_out, c, scale_m, scale_n, withs)
+    for operand in stored:
+        if operand.view is not None and _is_output(made, operand.name):
+            must_not_overlap(operand.view, f"the output {operand.name}")
     if vo is None:
         out = _new_host(a, made.out_shape, made.out_type)
         if keeps_rows:
             out[...] = 0
         vo = look(out, "out", None)
     if not made.is_empty:
-        context = context or host_context()
+        context = host_context(context)
         copies: List[DeviceArray] = []
 
         def moved(view: View) -> View:
@@ -216,6 +221,18 @@ def _on_host(a: View, b: View, out: Any, vo: Optional[View], c: Optional[View], 
             for array in copies:
                 array.free()
     return _as_jax(out) if a.kind == "jax" else out, made
+
+
+def must_not_overlap(out: View, name: str) -> None:
+    """No two elements of what is written may share memory. Raises InvalidArgument, also for what only might."""
+    if 0 in out.shape:
+        return
+    reach = 0
+    for step, extent in sorted((abs(stride), extent) for stride, extent in zip(out.strides, out.shape) if extent > 1):
+        if step <= reach:
+            raise InvalidArgument(f"{name} is {out.shape} with strides of {out.strides}: its rows or columns share memory; pass one that has an element "
+                                  "for each of the product's")
+        reach += (extent - 1) * step
 
 
 def _is_output(made: Request, name: str) -> bool:
@@ -290,7 +307,7 @@ def warm_up(problems: Sequence[Problem], *, threads: int = 0, context: Optional[
     threads: that compile at a time; 0: as many as the process may use processors, at most 8. One that cannot be made raises what
     prepare would, when the others are done.
     """
-    context = context or default_context()
+    context = context_of(context)
     options, made, error = ffi.new("tj_warm_up_options *"), ffi.new("size_t *"), ffi.new("tj_error *")
     options.struct_size, options.threads = ffi.sizeof("tj_warm_up_options"), threads
     listed = ffi.new("tj_problem[]", [problem._c[0] for problem in problems])
@@ -303,7 +320,7 @@ def prepare(problem: Problem, *, context: Optional[Context] = None) -> None:
 
     Call it before a stream is captured. Raises NoCompiler, NoDriver and the other kinds of ``Error``.
     """
-    context = context or default_context()
+    context = context_of(context)
     plan, error, opened = ffi.new("const tj_plan **"), ffi.new("tj_error *"), context._open()
     check(lib.tj_plan_prepare(opened, problem._c, ffi.NULL, plan, error), error)
     lib.tj_plan_release(plan[0])  # like the plans of matmul, it leaves when there is no room

@@ -7,7 +7,7 @@ import os
 from typing import Any, Iterable, Optional, Union
 
 from tilejit._binding import ffi, lib
-from tilejit._context import Context, default_context
+from tilejit._context import Context, context_of
 from tilejit._errors import check
 from tilejit._problem import Problem
 
@@ -23,7 +23,7 @@ def pack(problems: Union[Problem, Iterable[Problem]], targets: Union[str, Iterab
     Returns the bytes, which are the same for the same problems, targets and records.
     Raises NoCompiler, InvalidArgument for what is no target, and other kinds of ``Error``; OSError if the file cannot be written.
     """
-    context = context or default_context()
+    context = context_of(context)
     made, error, opened = ffi.new("tj_pack **"), ffi.new("tj_error *"), context._open()  # which the pack uses until it is freed
     check(lib.tj_pack_create(opened, ffi.NULL, made, error), error)
     try:

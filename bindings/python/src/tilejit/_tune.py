@@ -7,19 +7,19 @@ from dataclasses import dataclass
 from typing import Any, Callable, Optional
 
 from tilejit._binding import ffi, lib
-from tilejit._context import Context, default_context
+from tilejit._context import Context, context_of
 from tilejit._errors import check, text
 from tilejit._problem import Problem
 
 
 @dataclass(frozen=True)
 class Tuning:
-    """What a tuning found. Times are medians in microseconds."""
+    """What a tuning found. Times are medians in microseconds, and None on the emulator, where they mean nothing."""
 
     config: str
-    us: float
+    us: Optional[float]
     default_config: str
-    default_us: float
+    default_us: Optional[float]
     evaluations: int
     refused: int
     wrong: int
@@ -29,14 +29,14 @@ class Tuning:
     is_emulated: bool
 
     @property
-    def speedup(self) -> float:
+    def speedup(self) -> Optional[float]:
         """How many times as fast as the library's own choice."""
-        return self.default_us / self.us if self.us > 0 else 1.0
+        return self.default_us / self.us if self.us and self.default_us else None
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a tuning has come; best_us is 0 until there is a time."""
+    """How far a tuning has come; best_us is 0 until there is a time, and of the emulator's it means nothing."""
 
     evaluations: int
     seconds: float
@@ -63,7 +63,7 @@ def tune(problem: Problem, *, seconds: float = 30.0, evaluations: int = 0, progr
     Raises NoDriver, NoCompiler, CheckFailed (no config computed the product), Cancelled, DeviceMemory and other kinds of ``Error``.
     On the emulator configs are tried and no record is kept, because its times mean nothing.
     """
-    context = context or default_context()
+    context = context_of(context)
     tuning = run_tuning(lambda options, result, error: lib.tj_tune(context._open(), problem._c, options, result, error), seconds, evaluations, progress,
                         keep)
     context._calls.clear()
@@ -83,7 +83,8 @@ def run_tuning(run: Callable[[Any, Any, Any], int], seconds: float, evaluations:
     if watch.raised is not None:
         raise watch.raised
     check(status, error)
-    return Tuning(config_text(ffi.addressof(result, "config")), result.us, config_text(ffi.addressof(result, "default_config")), result.default_us,
+    us, default_us = (None, None) if result.is_emulated else (result.us, result.default_us)
+    return Tuning(config_text(ffi.addressof(result, "config")), us, config_text(ffi.addressof(result, "default_config")), default_us,
                   result.evaluations, result.refused, result.wrong, result.seconds, bool(result.has_record), bool(result.is_complete),
                   bool(result.is_emulated))
 
