@@ -19,10 +19,12 @@ typedef struct tj_architecture {
     int64_t shared_kib, kept_kib; /* kept: of each block, by the system */
     int32_t shared_unit;          /* bytes: shared memory is handed out in pieces of this */
     int32_t fma[TJ_PIPE_ISSUE];   /* multiply-adds a clock, by the pipes of arithmetic; 0: none, or not published */
-    double mma_sync;        /* the share of its tensor cores' multiply-adds, but for those of f64, that mma.sync reaches */
-    bool halves;            /* mma.sync multiplies 8-bit floats as halves, so at the rate of these */
-    uint32_t features, own; /* tj_feature bits; own: of this capability alone, for code that has its "a" target */
-    struct {                /* that has it */
+    double mma_sync;   /* the share of its tensor cores' multiply-adds, but for those of f64, that mma.sync reaches */
+    bool halves;       /* mma.sync multiplies 8-bit floats as halves, so at the rate of these */
+    uint32_t features; /* tj_feature bits, which newer capabilities have too */
+    uint32_t own;      /* for code that has its "a" target; and so the "a" targets of newer ones */
+    uint32_t alone;    /* for code that has its "a" target, and no other */
+    struct {           /* that has it */
         const char *name;
         int32_t sm_count, clock_mhz, memory_clock_mhz, bus_bits;
         int64_t l2_mib, memory_bytes;

@@ -8,14 +8,16 @@
 
 #include "architectures.h"
 
-/* What a capability has alone, none that is newer has. */
+/* A capability without a row of its own has what the one before it has, but for what that has alone. */
 static uint32_t features_of(const tj_device_facts *facts, bool has_own)
 {
     const tj_architecture *a = tj_architecture_of(facts);
 
     if (!a)
         return 0;
-    return a->features | (has_own && a->capability == INT64_C(10) * facts->cc_major + facts->cc_minor ? a->own : 0);
+    if (!has_own)
+        return a->features;
+    return a->features | a->own | (a->capability == INT64_C(10) * facts->cc_major + facts->cc_minor ? a->alone : 0);
 }
 
 uint32_t tj_target_features(const char *target)
@@ -26,6 +28,15 @@ uint32_t tj_target_features(const char *target)
     const tj_device_facts facts = {.cc_major = capability / 10, .cc_minor = capability % 10};
 
     return *suffix == '\0' || strcmp(suffix, "a") == 0 || strcmp(suffix, "f") == 0 ? features_of(&facts, *suffix == 'a') : 0;
+}
+
+int tj_features_since(uint32_t features, const char *target)
+{
+    if (strncmp(target, "sm_", 3) != 0)
+        return 0;
+    if (features & TJ_FEATURE_FP8_SUMS)
+        return 1204;
+    return features & TJ_FEATURE_FP8 && atoi(target + 3) == 89 ? 1201 : 0;
 }
 
 uint32_t tj_device_features(const tj_device_facts *facts)
@@ -51,7 +62,7 @@ const char *tj_feature_homes(uint32_t features, char homes[TJ_HOMES_BYTES])
 
     homes[0] = '\0';
     for (size_t i = 0; (a = tj_architecture_at(i)) != NULL && !(a->features & first); i++)
-        if (a->own & first)
+        if ((a->own | a->alone) & first)
             length += (size_t)snprintf(homes + length, TJ_HOMES_BYTES - length, "%ssm_%da", length ? ", " : "", a->capability);
     if (a)
         (void)snprintf(homes, TJ_HOMES_BYTES, "sm_%d and newer", a->capability);

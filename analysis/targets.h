@@ -16,6 +16,12 @@ enum { TJ_HOMES_BYTES = 128 };
  */
 uint32_t tj_target_features(const char *target);
 
+/**
+ * The first NVRTC whose ptxas knows all of these features for a target that has them: 1204 for 12.4; 0: every NVRTC from 12.0 on
+ * does. A "compute_90" passes no ptxas.
+ */
+int tj_features_since(uint32_t features, const char *target);
+
 /** "cp_async": the first of some features; "" for none. Owned: static text. */
 const char *tj_feature_name(uint32_t features);
 

@@ -209,10 +209,11 @@ static void print_remedy(const tj_source *source, uint32_t features, char *remed
     }
 }
 
-/* ptxas would refuse as well, in words about PTX. */
-static tj_status check_needs(const tj_source *source, const char *target, tj_error *err)
+/* ptxas would refuse as well, in words about PTX. What code for this chip alone would have is not what is missing. */
+static tj_status check_needs(const tj_source *source, const char *target, const char *own_target, tj_error *err)
 {
-    const uint32_t features = tj_target_features(target), lacks = tj_source_launch(source)->needs & ~features;
+    const uint32_t features = tj_target_features(target);
+    const uint32_t lacks = tj_source_launch(source)->needs & ~features & ~tj_target_features(own_target);
     char remedy[TJ_CONFIG_TEXT_BYTES + 64], homes[TJ_HOMES_BYTES];
 
     if (lacks == 0)
@@ -220,6 +221,20 @@ static tj_status check_needs(const tj_source *source, const char *target, tj_err
     print_remedy(source, features, remedy, sizeof remedy);
     return tj_fail(err, TJ_ERR_UNSUPPORTED, "%s needs %s, which %s has and %s does not: %s", tj_source_kernel(source),
                    tj_feature_name(lacks), tj_feature_homes(lacks, homes), target, remedy);
+}
+
+/* Some instructions are newer than the oldest chip that has them. */
+static tj_status check_compiler(const tj_source *source, const char *target, const tj_nvrtc *nvrtc, tj_error *err)
+{
+    const uint32_t needs = tj_source_launch(source)->needs;
+    const int version = 100 * tj_nvrtc_major(nvrtc) + tj_nvrtc_minor(nvrtc), since = tj_features_since(needs, target);
+    const uint32_t unknown = needs & TJ_FEATURE_FP8_SUMS ? TJ_FEATURE_FP8_SUMS : TJ_FEATURE_FP8;
+
+    if (version >= since)
+        return TJ_OK;
+    return tj_fail(err, TJ_ERR_UNSUPPORTED, "%s needs %s, which NVRTC %d.%d does not know for %s: use NVRTC %d.%d or newer%s",
+                   tj_source_kernel(source), tj_feature_name(unknown), version / 100, version % 100, target, since / 100,
+                   since % 100, unknown == TJ_FEATURE_FP8_SUMS ? ", or the family tiled" : "");
 }
 
 /* Code for one chip alone only where the text needs what that chip alone has. */
@@ -249,10 +264,13 @@ tj_status tj_image_make_key(tj_host *host, const tj_source *source, const char *
         status = tj_nvrtc_identity(nvrtc, &identity, &why);
     if (status == TJ_ERR_NO_COMPILER && recall_compiler(host, source, target, text)) {
         identity = text->compiler;
+        nvrtc = NULL;
         status = TJ_OK;
     }
     if (status == TJ_OK)
-        status = check_needs(source, target, &why);
+        status = check_needs(source, target, text->own_target, &why);
+    if (status == TJ_OK && nvrtc)
+        status = check_compiler(source, target, nvrtc, &why);
     if (status != TJ_OK) {
         if (err)
             *err = why;

@@ -36,6 +36,7 @@ static void close_context(void)
 
 TestSuite(compile, .init = open_context, .fini = close_context);
 
+/* Those from sm_75 on: NVRTC 12 knows older ones too, for which the library promises nothing, and 12.9 warns of them. */
 static const char *const *targets_or_skip(void)
 {
     const char *const *targets;
@@ -46,7 +47,25 @@ static const char *const *targets_or_skip(void)
         cr_assert(eq(ptr, getenv("TILEJIT_REQUIRE_NVRTC"), NULL), "NVRTC is required");
         cr_skip_test("no NVRTC");
     }
+    while (*targets && tj_target_features(*targets) == 0)
+        targets++;
     return targets;
+}
+
+/* 1204 for NVRTC 12.4. */
+static int compiler_version(void)
+{
+    const tj_nvrtc *nvrtc;
+    tj_error err;
+
+    cr_assert(eq(int, tj_host_nvrtc(&context->host, &nvrtc, &err), TJ_OK), "%s", err.message);
+    return 100 * tj_nvrtc_major(nvrtc) + tj_nvrtc_minor(nvrtc);
+}
+
+/* A target has these features, and this NVRTC compiles them for it. */
+static bool has(const char *target, uint32_t features)
+{
+    return (tj_target_features(target) & features) == features && compiler_version() >= tj_features_since(features, target);
 }
 
 /* Compile one request; what is wrong is in the message. */
@@ -129,7 +148,7 @@ Test(compile, every_family_and_type_for_every_target)
                     continue;
                 if (dtype > TJ_BF16 && !(rows[c].wants & ANY_TYPE))
                     continue;
-                if (is_fp8(dtype) && !(tj_target_features(targets[t]) & TJ_FEATURE_FP8))
+                if (is_fp8(dtype) && !has(targets[t], TJ_FEATURE_FP8))
                     continue;
                 problem.m.type = dtype;
                 problem.m.layout = count % 2;
@@ -450,12 +469,12 @@ Test(compile, mma_that_transposes)
     for (size_t t = 0; targets[t]; t++)
         for (int variant = 0; variant < 12; variant++) {
             const bool is_even = variant & 1, is_broadcast = variant % 4 == 2;
-            const uint32_t features = tj_target_features(targets[t]),
-                           needed[] = {TJ_FEATURE_MMA_TF32, TJ_FEATURE_MMA_S8 | TJ_FEATURE_CP_ASYNC, TJ_FEATURE_FP8_SUMS};
+            static const uint32_t needed[] = {TJ_FEATURE_MMA_TF32, TJ_FEATURE_MMA_S8 | TJ_FEATURE_CP_ASYNC,
+                                              TJ_FEATURE_FP8_SUMS};
             tj_problem problem = TJ_PROBLEM_INIT(is_even ? 256 : 257, is_even ? 512 : 515, is_even ? 128 : 259, TJ_F32);
             char label[200];
 
-            if ((features & needed[variant % 3]) != needed[variant % 3] || (t + (size_t)variant) % 4)
+            if (!has(targets[t], needed[variant % 3]) || (t + (size_t)variant) % 4)
                 continue;
             problem.m.type = types[variant % 3];
             problem.compute = variant % 3 == 0 ? TJ_COMPUTE_TF32 : TJ_COMPUTE_DEFAULT;
@@ -702,6 +721,9 @@ Test(compile, has_the_features_that_the_table_of_targets_says)
                              "\"+d\"(e) : \"d\"(e));"},
         {TJ_FEATURE_FP8,
          "unsigned short h; asm volatile(\"cvt.rn.satfinite.e4m3x2.f32 %0, %1, %1;\" : \"=h\"(h) : \"f\"(f)); p[0] = h;"},
+        {TJ_FEATURE_FP8_SUMS,
+         "asm volatile(\"mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 {%0,%0,%0,%0}, {%1,%1,%1,%1}, "
+         "{%1,%1}, {%0,%0,%0,%0};\" : \"+f\"(f) : \"r\"(p[0]));"},
         {TJ_FEATURE_DEPENDENTS, "asm volatile(\"griddepcontrol.wait;\");"},
         {TJ_FEATURE_CLUSTER, "asm volatile(\"barrier.cluster.arrive.aligned;\");"},
         {TJ_FEATURE_TMA, "asm volatile(\"cp.async.bulk.commit_group;\");"},
@@ -716,11 +738,15 @@ Test(compile, has_the_features_that_the_table_of_targets_says)
     for (size_t t = 0; targets[t]; t++)
         for (int has_own = 0; has_own <= (atoi(targets[t] + 3) >= 90); has_own++) {
             char target[16];
-            uint32_t all = TJ_FEATURE_FP8_SUMS; /* which ptxas knows nothing of */
+            uint32_t features, all = 0;
 
             snprintf(target, sizeof target, "%s%s", targets[t], has_own ? "a" : "");
+            features = tj_target_features(target);
+            /* ptxas knows nothing of sums: those of sm_89 have fewer bits than the feature says. */
+            features |= features & TJ_FEATURE_FP8 ? TJ_FEATURE_FP8_SUMS : 0;
             for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-                const bool is_there = (tj_target_features(target) & rows[i].feature) != 0;
+                const bool is_there = (features & rows[i].feature) != 0 &&
+                                      compiler_version() >= tj_features_since((uint32_t)rows[i].feature, target);
 
                 all |= (uint32_t)rows[i].feature;
                 cr_expect(eq(int, takes(nvrtc, target, rows[i].body), is_there), "%s of %s", tj_feature_name(rows[i].feature),
@@ -728,4 +754,22 @@ Test(compile, has_the_features_that_the_table_of_targets_says)
             }
             cr_expect(eq(u32, tj_target_features(target) & ~all, 0), "%s has what nothing was asked of", target);
         }
+}
+
+static void keep_probe(const tj_finding *finding, void *payload)
+{
+    if (strcmp(finding->topic, "probe") == 0)
+        snprintf(payload, 200, "%s", finding->text);
+}
+
+/* Not the oldest of all, which NVRTC 12 lists and no kernel is for. */
+Test(compile, the_doctor_tries_a_target_that_kernels_are_for)
+{
+    char said[200] = "", expected[64];
+    const char *const *targets = targets_or_skip();
+    tj_error err;
+
+    cr_assert(eq(int, tj_doctor(context, keep_probe, said, &err), TJ_OK), "%s", err.message);
+    snprintf(expected, sizeof expected, "compiles for %s:", targets[0]);
+    cr_expect(ne(ptr, strstr(said, expected), NULL), "%s", said);
 }
