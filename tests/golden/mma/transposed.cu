@@ -257,13 +257,13 @@ __device__ __forceinline__ void transpose_lines(pack_tile_t &tile, const element
 #pragma unroll
             for (int w = 0; w < 4; ++w)
                 column[w] = transpose_bytes(words[128 * w], words[128 * w + 32], words[128 * w + 64], words[128 * w + 96]);
-            store_chunk(&to[line * ld_packed + at], {column[0].x, column[1].x, column[2].x, column[3].x});
+            store_chunk(&to[line * ld_packed + at], uint4{column[0].x, column[1].x, column[2].x, column[3].x});
             if (line + 1 < lines_packed)
-                store_chunk(&to[(line + 1) * ld_packed + at], {column[0].y, column[1].y, column[2].y, column[3].y});
+                store_chunk(&to[(line + 1) * ld_packed + at], uint4{column[0].y, column[1].y, column[2].y, column[3].y});
             if (line + 2 < lines_packed)
-                store_chunk(&to[(line + 2) * ld_packed + at], {column[0].z, column[1].z, column[2].z, column[3].z});
+                store_chunk(&to[(line + 2) * ld_packed + at], uint4{column[0].z, column[1].z, column[2].z, column[3].z});
             if (line + 3 < lines_packed)
-                store_chunk(&to[(line + 3) * ld_packed + at], {column[0].w, column[1].w, column[2].w, column[3].w});
+                store_chunk(&to[(line + 3) * ld_packed + at], uint4{column[0].w, column[1].w, column[2].w, column[3].w});
         }
         __syncthreads();  // everyone is done with it
     }
