@@ -4,18 +4,30 @@
  */
 #include <criterion/criterion.h>
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <tilejit/tilejit.h>
 
+#include "context.h"
+#include "nvrtc.h"
+
 /* One kernel: a shape, what differs from the plain problem, a config. */
 typedef struct row {
     const char *config;
     int64_t j, k, l;
     tj_problem with; /* types, layouts, paddings, batch: taken if not 0 */
+    bool is_parted;  /* PARTED */
 } row;
+
+/*
+ * The predictions are those of code that takes neighbouring words of shared memory in one instruction, as every NVRTC from 12.0 to
+ * 13.0 makes it. From 13.1 on some of the neighbours stay apart in the rows that say PARTED: as many words in more instructions.
+ * With such a compiler these rows say only that.
+ */
+#define PARTED .is_parted = true
 
 #define PLAIN \
     {         \
@@ -311,15 +323,16 @@ static const row rows[] = {
     {"simt:copy=registers,bm=32,bn=64,bk=16,tm=8,tn=8", 67, 33, 131, WITH(.n.layout = TJ_COL_MAJOR, .batch = 2)},
     {"simt:copy=registers,bm=32,bn=64,bk=16,tm=4,tn=4", 67, 33, 131, WITH(.m.type = TJ_F64, .p.layout = TJ_COL_MAJOR)},
     /* the same, several elements at a time: 16 bytes, 8, 4; transposed or not; with gaps in rows, without */
-    {"simt:copy=registers,bk=16", 128, 64, 256, WITH(.m.type = TJ_F16)},
+    {"simt:copy=registers,bk=16", 128, 64, 256, WITH(.m.type = TJ_F16), PARTED},
     {"simt:copy=registers,bk=16,vector=4", 136, 72, 264, WITH(.m.type = TJ_BF16)},
     {"simt:copy=registers,bk=16,vector=2", 134, 70, 262, WITH(.m.type = TJ_F16, .epilogue.has_beta = 1)},
     {"simt:copy=registers,bk=8", 136, 72, 264, WITH(.m.type = TJ_F16, .m.layout = TJ_COL_MAJOR, .n.layout = TJ_COL_MAJOR)},
     {"simt:copy=registers,bk=8,bm=64,bn=64,tm=4,tn=4", 136, 72, 264, WITH(.m.type = TJ_F16, .n.layout = TJ_COL_MAJOR)},
-    {"simt:copy=registers,bk=32,bm=64,bn=64,tm=16,tn=4", 72, 40, 136, WITH(.m.type = TJ_BF16, .m.layout = TJ_COL_MAJOR)},
-    {"simt:copy=registers,bk=32,bm=16,bn=64,tm=4,tn=4", 72, 40, 136, WITH(.m.type = TJ_F16, .m.layout = TJ_COL_MAJOR)},
-    {"simt:copy=registers,bk=16,bm=48,bn=64,tm=12,tn=8", 56, 40, 136, WITH(.m.type = TJ_F16, .m.layout = TJ_COL_MAJOR)},
-    {"simt:copy=registers,bk=16,splits=3,bm=32,bn=64,tm=4,tn=4", 68, 104, 136, WITH(.m.type = TJ_F16, .batch = 2)},
+    {"simt:copy=registers,bk=32,bm=64,bn=64,tm=16,tn=4", 72, 40, 136, WITH(.m.type = TJ_BF16, .m.layout = TJ_COL_MAJOR),
+     PARTED},
+    {"simt:copy=registers,bk=32,bm=16,bn=64,tm=4,tn=4", 72, 40, 136, WITH(.m.type = TJ_F16, .m.layout = TJ_COL_MAJOR), PARTED},
+    {"simt:copy=registers,bk=16,bm=48,bn=64,tm=12,tn=8", 56, 40, 136, WITH(.m.type = TJ_F16, .m.layout = TJ_COL_MAJOR), PARTED},
+    {"simt:copy=registers,bk=16,splits=3,bm=32,bn=64,tm=4,tn=4", 68, 104, 136, WITH(.m.type = TJ_F16, .batch = 2), PARTED},
     {"simt:copy=registers,bk=16,bm=32,bn=64,tm=8,tn=8", 68, 36, 132, WITH(.n.layout = TJ_COL_MAJOR, .batch = 2)},
     {"simt:copy=registers,bk=16,bm=64,bn=64,tm=8,tn=4", 68, 34, 132, WITH(.m.layout = TJ_COL_MAJOR, .epilogue.has_beta = 1)},
     {"simt:copy=registers,bk=16,bm=64,bn=64,tm=4,tn=4", 66, 34, 130, WITH(.m.type = TJ_F64)},
@@ -367,7 +380,7 @@ static const row rows[] = {
     {"mma:bm=64,bn=64", 72, 160, 96, WITH(.m.type = TJ_E4M3)},
     {"mma:bm=64,bn=64", 72, 160, 96, BF16(.n.type = TJ_S8)},
     {"mma:bm=64,bn=32,wm=32,wn=16,pack=none", 72, 100, 92, WITH(.m.type = TJ_U8, .n.type = TJ_F16, .m.layout = TJ_COL_MAJOR)},
-    {"mma:bm=32,bn=64,wm=16,wn=32,pack=none", 65, 101, 77, BF16(.n.type = TJ_U8, .n.layout = TJ_COL_MAJOR)},
+    {"mma:bm=32,bn=64,wm=16,wn=32,pack=none", 65, 101, 77, BF16(.n.type = TJ_U8, .n.layout = TJ_COL_MAJOR), PARTED},
     {"mma:bm=64,bn=64", 72, 160, 96, BF16(.n.type = TJ_S4)},
     {"mma:bm=16,bn=128,wn=32", 9, 161, 184, WITH(.m.type = TJ_F16, .n.type = TJ_S4, .epilogue.scale_n = TJ_SCALE_EACH)},
     {"mma:bm=16,bn=64,wn=16,splits=3", 9, 161, 88, WITH(.m.type = TJ_F16, .n.type = TJ_S8)},
@@ -672,6 +685,14 @@ static void expect(const row *r, const char *what, int64_t predicted, uint64_t c
               (long long)r->j, (long long)r->k, (long long)r->l, what, (long long)predicted, (long long)counted);
 }
 
+/* Requests to shared memory, or their passes: at least as many where the compiler takes neighbours apart. */
+static void expect_at_least(const row *r, bool compiler_parts, const char *what, int64_t predicted, uint64_t counted)
+{
+    if (r->is_parted && compiler_parts && (int64_t)counted > predicted)
+        return;
+    expect(r, what, predicted, counted);
+}
+
 /* Which every sum is multiplied by. */
 static int64_t factors_of(const tj_problem *problem)
 {
@@ -743,13 +764,17 @@ static bool stores_boxes(const tj_problem *problem, tj_config config)
 Test(counts, are_those_of_the_emulator)
 {
     tj_context_options options = TJ_CONTEXT_OPTIONS_INIT;
+    const tj_nvrtc *nvrtc;
     tj_context *context;
     tj_error err;
+    bool parts;
 
     cr_assert(setenv("TILEJIT_EMULATOR", EMULATOR_PATH, 1) == 0);
     options.driver = "emulator";
     options.cache_dir = "";
     cr_assert(tj_context_create(&options, &context, &err) == TJ_OK, "%s", err.message);
+    cr_assert(tj_host_nvrtc(&context->host, &nvrtc, &err) == TJ_OK, "%s", err.message);
+    parts = 100 * tj_nvrtc_major(nvrtc) + tj_nvrtc_minor(nvrtc) >= 1301;
     cr_assert(ROWS >= 310);
     for (size_t i = 0; i < ROWS; i++) {
         const row *const r = &rows[i];
@@ -796,10 +821,10 @@ Test(counts, are_those_of_the_emulator)
         /* Of two halves that were gathered, the compiler stores a word or a pair. */
         if (c.mma == 0 || c.element_bytes != 2)
             expect(r, "shared stores", c.shared_store.elements, counted.shared_stores);
-        expect(r, "shared store requests", c.shared_store.requests, counted.shared_store_requests);
-        expect(r, "shared store wavefronts", c.shared_store.wavefronts, counted.shared_store_wavefronts);
-        expect(r, "shared load requests", c.shared_load.requests, counted.shared_load_requests);
-        expect(r, "shared load wavefronts", c.shared_load.wavefronts, counted.shared_load_wavefronts);
+        expect_at_least(r, parts, "shared store requests", c.shared_store.requests, counted.shared_store_requests);
+        expect_at_least(r, parts, "shared store wavefronts", c.shared_store.wavefronts, counted.shared_store_wavefronts);
+        expect_at_least(r, parts, "shared load requests", c.shared_load.requests, counted.shared_load_requests);
+        expect_at_least(r, parts, "shared load wavefronts", c.shared_load.wavefronts, counted.shared_load_wavefronts);
         expect(r, "block barriers", c.barriers, counted.block_barriers);
         if (c.mma > 0)
             expect(r, "products by tensor cores", c.work[c.pipe], counted.mma_flops);
