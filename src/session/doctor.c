@@ -18,6 +18,7 @@
 #include "nvrtc.h"
 #include "nvrtc_builds.h"
 #include "packed.h"
+#include "targets.h"
 #include "text.h"
 
 enum { FINDING_BYTES = 1024, TARGET_BYTES = 16, MOST_TARGETS = 32 };
@@ -176,13 +177,19 @@ static void look_at_probe(const doctor *who, const tj_nvrtc *nvrtc, const char *
 {
     tj_problem problem = TJ_PROBLEM_INIT(16, 16, 16, TJ_F32);
     const char *const *known = tj_nvrtc_targets(nvrtc);
-    const char *target = *device_target ? device_target : known && known[0] ? known[0] : "sm_90";
+    const char *target = "sm_90";
     tj_source *source = NULL;
     tj_image *image = NULL;
     size_t bytes = 0;
     tj_error err;
     tj_status status = tj_generate(&problem, NULL, &source, &err);
 
+    while (known && *known && tj_target_features(*known) == 0) /* older than what kernels are written for */
+        known++;
+    if (*device_target)
+        target = device_target;
+    else if (known && *known)
+        target = *known;
     if (status == TJ_OK)
         status = tj_compile(who->context, source, target, &image, &err);
     if (status == TJ_OK) {
