@@ -24,7 +24,7 @@ def test_len(random, context):
 
 
 class Exported:
-    """What shows DLPack's side of an array alone."""
+    """Shows DLPack's side of an array alone."""
 
     def __init__(self, array):
         self.array = array
@@ -37,7 +37,7 @@ class Exported:
 
 
 def test_dlpack(random, context):
-    """What is handed out is read where it lies, and lives as long as somebody has it."""
+    """A tensor is read where it lies, and lives as long as somebody has it."""
     a, b = random(3, 4), random(4, 5)
     product = context.empty((3, 5))
     exported = Exported(context.to_device(a))

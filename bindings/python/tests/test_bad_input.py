@@ -152,7 +152,7 @@ def test_contexts_that_are_none(random):
 
 
 class Interface:
-    """What says of itself what a test wants."""
+    """Says of itself what a test wants."""
 
     def __init__(self, **members):
         self.__dict__.update(members)

@@ -69,7 +69,7 @@ def test_grouped_and_weights_are_tuned(context):
 
 
 def test_a_prepared_kernel_serves_the_product(context, random):
-    """What a call asks for is what was prepared: nothing more is compiled."""
+    """A call finds the kernel of an equal problem: nothing more is compiled or loaded."""
     a, b, nibbles = context.to_device(random(8, 6)), context.to_device(random(3, 6, 5)), context.to_device(numpy.zeros((6, 3), "u1"))
     tilejit.prepare(tilejit.Problem(8, 6, 5, groups=3, offsets="host"))
     tilejit.prepare(tilejit.Problem(8, 6, 6, n_dtype="s4"))

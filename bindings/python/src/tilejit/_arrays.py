@@ -7,7 +7,7 @@ import ctypes
 import operator
 import sys
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any, ContextManager, Dict, NoReturn, Optional, Tuple
+from typing import TYPE_CHECKING, Any, ContextManager, Dict, NoReturn, Optional, Protocol, Tuple, TypeVar, Union
 
 import numpy
 
@@ -19,6 +19,23 @@ if TYPE_CHECKING:
     from tilejit._context import Context
 
 HostArray = numpy.ndarray[Any, Any]
+
+
+class SupportsDLPack(Protocol):
+    """An array of PyTorch, CuPy, JAX and most others."""
+
+    def __dlpack__(self, *args: Any, **options: Any) -> Any: ...
+
+
+class SupportsCudaArray(Protocol):
+    """An array of Numba and others."""
+
+    @property
+    def __cuda_array_interface__(self) -> Any: ...
+
+
+AnyArray = Union[HostArray, SupportsDLPack, SupportsCudaArray]
+A = TypeVar("A", bound=AnyArray)  # the array that says of which kind the product is
 
 
 class View:

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import copy
 import sys
-from typing import Any, Optional, Sequence, Tuple, Union
+from typing import Any, Optional, Sequence, Tuple, Union, overload
 
 import numpy
 
-from tilejit._arrays import View, current_stream, device_of, empty_like, host_stream, look, stream_handle, tight
+from tilejit._arrays import A, AnyArray, HostArray, View, current_stream, device_of, empty_like, host_stream, look, stream_handle, tight
 from tilejit._binding import ffi
 from tilejit._context import Context, context_of
 from tilejit._errors import InvalidArgument
@@ -18,6 +18,24 @@ from tilejit._problem import BROADCAST, Epilogue, Operand, Request, checked, epi
 from tilejit._types import NAME
 
 
+@overload
+def matmul_grouped(a: HostArray, b: AnyArray, offsets: Union[AnyArray, Sequence[int]], out: None = ..., *, epilogue: Optional[Epilogue] = ..., stream: Any = ..., dtype: Any = ...,
+                   compute: Optional[str] = ..., context: Optional[Context] = ...) -> HostArray: ...
+@overload
+def matmul_grouped(a: HostArray, b: AnyArray, offsets: Union[AnyArray, Sequence[int]], out: None = ..., *, epilogue: str, stream: Any = ..., dtype: Any = ...,
+                   compute: Optional[str] = ..., context: Optional[Context] = ..., **operands: Union[AnyArray, float]) -> HostArray: ...
+@overload
+def matmul_grouped(a: A, b: AnyArray, offsets: Union[AnyArray, Sequence[int]], out: None = ..., *, epilogue: Optional[Epilogue] = ..., stream: Any = ..., dtype: Any = ...,
+                   compute: Optional[str] = ..., context: Optional[Context] = ...) -> A: ...
+@overload
+def matmul_grouped(a: A, b: AnyArray, offsets: Union[AnyArray, Sequence[int]], out: None = ..., *, epilogue: str, stream: Any = ..., dtype: Any = ...,
+                   compute: Optional[str] = ..., context: Optional[Context] = ..., **operands: Union[AnyArray, float]) -> A: ...
+@overload
+def matmul_grouped(a: AnyArray, b: AnyArray, offsets: Union[AnyArray, Sequence[int]], out: A, *, epilogue: Optional[Epilogue] = ..., stream: Any = ..., dtype: Any = ...,
+                   compute: Optional[str] = ..., context: Optional[Context] = ...) -> A: ...
+@overload
+def matmul_grouped(a: AnyArray, b: AnyArray, offsets: Union[AnyArray, Sequence[int]], out: A, *, epilogue: str, stream: Any = ..., dtype: Any = ...,
+                   compute: Optional[str] = ..., context: Optional[Context] = ..., **operands: Union[AnyArray, float]) -> A: ...
 def matmul_grouped(a: Any, b: Any, offsets: Any, out: Any = None, *, epilogue: Union[Epilogue, str, None] = None, stream: Any = None,
                    dtype: Any = None, compute: Optional[str] = None, context: Optional[Context] = None, **operands: Any) -> Any:
     """Multiply groups of rows of a, each by its own matrix of b: the experts of a mixture, in one launch.

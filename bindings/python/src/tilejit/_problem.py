@@ -282,7 +282,7 @@ def _matrices(c: Any) -> Tuple[Any, ...]:
 
 
 def _leave_open(c: Any, words: Iterable[str], promises: Mapping[str, int]) -> None:
-    """Make arguments of each launch of what is named, as the command's --any and --multiple-of do."""
+    """Let each launch bring what is named, as the command's --any and --multiple-of do."""
     dims = {"j": c.j, "k": c.k, "l": c.l}
     for word in words:
         is_all = word == "all"
