@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "printable.h"
+
 const char *tj_status_name(tj_status status)
 {
     switch (status) {
@@ -32,26 +34,19 @@ const char *tj_status_text(tj_status status)
     return "no such status";
 }
 
-/* Messages quote file names and compiler logs: whatever they hold must not reach a terminal raw. */
-static void make_printable(char *text)
-{
-    for (; *text; text++)
-        if ((unsigned char)*text < 0x20 || (unsigned char)*text > 0x7e)
-            *text = '?';
-}
-
 tj_status tj_fail(tj_error *err, tj_status status, const char *format, ...)
 {
+    char message[TJ_ERROR_MESSAGE_BYTES];
     va_list arguments;
 
     if (!err)
         return status;
     err->status = status;
     va_start(arguments, format);
-    if (vsnprintf(err->message, sizeof err->message, format, arguments) < 0)
-        snprintf(err->message, sizeof err->message, "%s", tj_status_text(status));
+    if (vsnprintf(message, sizeof message, format, arguments) < 0)
+        (void)snprintf(message, sizeof message, "%s", tj_status_text(status));
     va_end(arguments);
-    make_printable(err->message);
+    (void)tj_printable(err->message, sizeof err->message, message, "");
     return status;
 }
 
@@ -84,22 +79,37 @@ bool tj_name_null(tj_error *err, const char *function, const char *names, const 
 
 enum { SHOWN_BYTES = 72 };
 
+/* Columns of a terminal: a letter of UTF-8 takes one, whatever its bytes. */
+static size_t count_columns(const char *text)
+{
+    size_t columns = 0;
+
+    for (; *text; text++)
+        columns += (*text & 0xc0) != 0x80;
+    return columns;
+}
+
 tj_status tj_fail_with_caret(tj_error *err, tj_status status, const char *line, size_t at, const char *format, ...)
 {
-    const size_t start = at > SHOWN_BYTES / 2 ? at - SHOWN_BYTES / 2 : 0;
-    char what[TJ_ERROR_MESSAGE_BYTES - 2 * (SHOWN_BYTES + 8)], shown[SHOWN_BYTES + 1];
+    size_t start = at > SHOWN_BYTES / 2 ? at - SHOWN_BYTES / 2 : 0;
+    char message[TJ_ERROR_MESSAGE_BYTES - 2 * (SHOWN_BYTES + 8)], what[sizeof message], before[SHOWN_BYTES / 2 + 1],
+        left[SHOWN_BYTES + 1], right[SHOWN_BYTES + 1];
     va_list arguments;
 
     if (!err)
         return status;
+    while (start < at && (line[start] & 0xc0) == 0x80) /* not within a letter */
+        start++;
     va_start(arguments, format);
-    if (vsnprintf(what, sizeof what, format, arguments) < 0)
-        what[0] = '\0';
+    if (vsnprintf(message, sizeof message, format, arguments) < 0)
+        message[0] = '\0';
     va_end(arguments);
-    (void)snprintf(shown, sizeof shown, "%s", line + start);
-    make_printable(what);
-    make_printable(shown);
+    (void)snprintf(before, sizeof before, "%.*s", (int)(at - start), line + start);
+    (void)tj_printable(what, sizeof what, message, "");
+    (void)tj_printable(left, sizeof left, before, "");
+    (void)tj_printable(right, sizeof right - strlen(left), line + at, "");
     err->status = status;
-    (void)snprintf(err->message, sizeof err->message, "%s\n    %s\n    %*s", what, shown, (int)(at - start) + 1, "^");
+    (void)snprintf(err->message, sizeof err->message, "%s\n    %s%s\n    %*s", what, left, right, (int)count_columns(left) + 1,
+                   "^");
     return status;
 }

@@ -15,8 +15,7 @@
 #include <tilejit/status.h>
 
 /**
- * Fill *err (NULL accepted) and return status. The message is cut at its size on a character boundary and made
- * printable ASCII. Formats: integers and strings only; floating point depends on the locale.
+ * Fill *err (NULL accepted) and return status. The message is made printable (printable.h) and cut at its size. Formats: integers and strings only; floating point depends on the locale.
  *
  * Failures are cold: the compiler keeps what leads to them apart from the code that runs when all is well.
  */

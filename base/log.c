@@ -7,17 +7,20 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "printable.h"
+
 void tj_log_line(const tj_log *log, tj_log_level level, const char *format, ...)
 {
-    char line[1024];
+    char text[1024], line[sizeof text];
     va_list arguments;
 
     if (!log || !log->write || level > log->level)
         return;
     va_start(arguments, format);
-    if (vsnprintf(line, sizeof line, format, arguments) < 0)
-        line[0] = '\0';
+    if (vsnprintf(text, sizeof text, format, arguments) < 0)
+        text[0] = '\0';
     va_end(arguments);
+    (void)tj_printable(line, sizeof line, text, "");
     log->write(level, line, log->payload);
 }
 

@@ -93,9 +93,9 @@ static cli_exit dispatch(int count, char *const *word, cli_call *call, tj_error 
 static void tell_failure(const cli_command *command, cli_exit code, const tj_error *err)
 {
     (void)fflush(stdout); /* so that on a terminal the failure comes last; finish_output() looks after trouble */
-    fprintf(stderr, "tilejit: %s\n", err->message);
+    cli_print(stderr, "tilejit: %s\n", err->message);
     if (code == CLI_WORDS && command && command != &cli_help)
-        fprintf(stderr, "try: tilejit help %s\n", command->name);
+        cli_print(stderr, "try: tilejit help %s\n", command->name);
     else if (code == CLI_WORDS)
         fputs("try: tilejit help, which lists the commands\n", stderr);
 }
@@ -110,7 +110,7 @@ static cli_exit finish_output(cli_exit code)
     if (fclose(stdout) != 0 || had_error) {
         reason = errno;
         if (reason != EPIPE)
-            fprintf(stderr, "tilejit: cannot write to stdout: %s\n", reason ? strerror(reason) : "a write failed");
+            cli_print(stderr, "tilejit: cannot write to stdout: %s\n", reason ? strerror(reason) : "a write failed");
         return code == CLI_DONE ? CLI_FAILED : code;
     }
     return code;

@@ -18,7 +18,7 @@ cli_room(fleet tj_cli_tune)
 target_include_directories(tj_cli_fleet PRIVATE ${PROJECT_SOURCE_DIR}/fleet/interface)
 set(cli_objects $<TARGET_OBJECTS:tj_cli_words> $<TARGET_OBJECTS:tj_cli_product> $<TARGET_OBJECTS:tj_cli_look> $<TARGET_OBJECTS:tj_cli_tune> $<TARGET_OBJECTS:tj_cli_pack>
     $<TARGET_OBJECTS:tj_cli_fleet>)
-add_executable(tilejit_cli cli/main.c base/component.c base/error.c base/fs.c base/input.c base/nearest.c base/output.c base/text.c ${cli_objects})
+add_executable(tilejit_cli cli/main.c base/component.c base/error.c base/fs.c base/input.c base/nearest.c base/output.c base/printable.c base/text.c ${cli_objects})
 target_include_directories(tilejit_cli PRIVATE cli/words cli/product cli/look base)
 target_link_libraries(tilejit_cli PRIVATE tilejit::tilejit tj_options tj_warnings jansson::jansson Threads::Threads m)
 set_target_properties(tilejit_cli PROPERTIES OUTPUT_NAME tilejit)

@@ -17,6 +17,11 @@ forbid "$(find emulator -name '*.[ch]')" 'tilejit|xxhash|jansson'
 forbid "$(find base problem generator analysis reference src tuner emulator cli include -name '*.[ch]')" 'hiredis|sodium'
 forbid "$(find base problem generator analysis reference src tuner emulator cli fleet -name '*.[ch]')" '(cuda|nvrtc|cuda_runtime[a-z_]*)\.h>'
 
+# What the command prints goes through cli_print, which cleans it; files that it writes, and what it knows of itself, do not.
+hits=$(find cli -name '*.c' | grep -vE '/(answer|help|completion|report|page[a-z_]*)\.c$' |
+    xargs grep -nE '(^|[^a-z_])v?(printf|puts)\(|fprintf\((std|out)|fputs\([^",]*, *std' | grep -v 'generate.c.*fputs(text, stdout)' || true)
+[ -z "$hits" ] || complain "printed without cli_print:"$'\n'"$hits"
+
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 for header in include/tilejit/*.h; do

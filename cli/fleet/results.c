@@ -65,10 +65,10 @@ static tj_status collect_class(const cli_call *call, const fleet_table *table, f
         status = c->status;
     }
     if (status == TJ_OK && ignored + c->ignored > 0)
-        fprintf(stderr, "tilejit: class %s: records ignored: %" PRId64 "; the last: %s\n", class, ignored + c->ignored,
-                c->why ? c->why
-                : why  ? why
-                       : "?");
+        cli_print(stderr, "tilejit: class %s: records ignored: %" PRId64 "; the last: %s\n", class, ignored + c->ignored,
+                  c->why ? c->why
+                  : why  ? why
+                         : "?");
     cli_set_int(call->answer, "ignored", json_integer_value(json_object_get(call->answer, "ignored")) + ignored + c->ignored);
     return status;
 }

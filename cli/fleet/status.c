@@ -40,15 +40,15 @@ static const char *text(const json_t *object, const char *name)
 
 static void print_worker(const json_t *worker)
 {
-    printf("  %-4s %-44s %6" PRId64 " done", json_is_true(json_object_get(worker, "is_dead")) ? "DEAD" : "",
-           text(worker, "name"), number(worker, "done"));
+    cli_print(stdout, "  %-4s %-44s %6" PRId64 " done", json_is_true(json_object_get(worker, "is_dead")) ? "DEAD" : "",
+              text(worker, "name"), number(worker, "done"));
     if (number(worker, "failed"))
-        printf(", %" PRId64 " failed", number(worker, "failed"));
+        cli_print(stdout, ", %" PRId64 " failed", number(worker, "failed"));
     if (json_is_true(json_object_get(worker, "is_dead")))
-        printf(", silent for %s", cli_age((int64_t)real(worker, "silent_s")).text);
+        cli_print(stdout, ", silent for %s", cli_age((int64_t)real(worker, "silent_s")).text);
     else if (real(worker, "shape_s") > 0)
-        printf(", at one for %s", cli_age((int64_t)real(worker, "shape_s")).text);
-    printf("%s\n", strcmp(text(worker, "does"), "compile") == 0 ? ", compiles ahead" : "");
+        cli_print(stdout, ", at one for %s", cli_age((int64_t)real(worker, "shape_s")).text);
+    cli_print(stdout, "%s\n", strcmp(text(worker, "does"), "compile") == 0 ? ", compiles ahead" : "");
 }
 
 static void print_poisoned(const json_t *shape)
@@ -58,7 +58,8 @@ static void print_poisoned(const json_t *shape)
 
     if (json && tj_problem_from_json(json, &problem, NULL) == TJ_OK)
         cli_print_shape(&problem, words);
-    printf("  poisoned %s %s: %.200s\n", words, text(json_object_get(shape, "problem"), "dtype"), text(shape, "why"));
+    cli_print(stdout, "  poisoned %s %s: %.200s\n", words, text(json_object_get(shape, "problem"), "dtype"),
+              text(shape, "why"));
     free(json);
 }
 
@@ -69,17 +70,18 @@ static void print_class(const json_t *class, int64_t most_poisoned)
     size_t i, dead = 0;
 
     json_array_foreach(workers, i, one) dead += json_is_true(json_object_get(one, "is_dead"));
-    printf("class %s  %s\n", text(class, "class"), text(class, "text"));
-    printf("  %" PRId64 " of %" PRId64 " shapes done, %" PRId64 " to go, %" PRId64 " records in all", done, done + remaining,
-           remaining, number(class, "records"));
+    cli_print(stdout, "class %s  %s\n", text(class, "class"), text(class, "text"));
+    cli_print(stdout, "  %" PRId64 " of %" PRId64 " shapes done, %" PRId64 " to go, %" PRId64 " records in all", done,
+              done + remaining, remaining, number(class, "records"));
     if (real(class, "shapes_per_s") > 0 && remaining > 0)
-        printf(", %.2f shapes/s, %s left", real(class, "shapes_per_s"), cli_age((int64_t)real(class, "left_s") + 1).text);
-    printf("\n  workers: %zu alive", json_array_size(workers) - dead);
+        cli_print(stdout, ", %.2f shapes/s, %s left", real(class, "shapes_per_s"),
+                  cli_age((int64_t)real(class, "left_s") + 1).text);
+    cli_print(stdout, "\n  workers: %zu alive", json_array_size(workers) - dead);
     if (dead)
-        printf(", %zu dead", dead);
+        cli_print(stdout, ", %zu dead", dead);
     if (remaining > 0 && json_array_size(workers) == dead)
-        printf("; nobody works");
-    printf("; poisoned shapes: %zu\n", json_array_size(poisoned));
+        cli_print(stdout, "; nobody works");
+    cli_print(stdout, "; poisoned shapes: %zu\n", json_array_size(poisoned));
     json_array_foreach(workers, i, one) print_worker(one);
     json_array_foreach(poisoned, i, one)
     {
@@ -94,7 +96,7 @@ static void print_all(const json_t *root, int64_t most_poisoned)
     size_t i;
 
     if (json_array_size(classes) == 0)
-        printf("%s: no class of devices is known yet: submit shapes, or start a worker\n", text(root, "server"));
+        cli_print(stdout, "%s: no class of devices is known yet: submit shapes, or start a worker\n", text(root, "server"));
     json_array_foreach(classes, i, class) print_class(class, most_poisoned);
     (void)fflush(stdout);
 }
@@ -120,7 +122,7 @@ static cli_exit status(cli_call *call, tj_error *err)
         found = fleet_ask_status(table, connection, &root, err);
         if (found == TJ_OK && !call->is_json) {
             if (words->watch && isatty(STDOUT_FILENO))
-                printf("\033[H\033[2J");
+                (void)fputs("\033[H\033[2J", stdout);
             print_all(root, words->poisoned);
             (void)fflush(stdout); /* of a pipe each state is seen when it holds */
         }

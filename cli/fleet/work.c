@@ -71,7 +71,7 @@ static void tell(void *payload, const char *problem, const char *line)
 
     (void)payload;
     print_shape(problem, shape);
-    fprintf(stderr, "tilejit: %s%s%s\n", shape, *shape ? ": " : "", line);
+    cli_print(stderr, "tilejit: %s%s%s\n", shape, *shape ? ": " : "", line);
 }
 
 static tj_status merge(void *payload, const char *present, const char *found, char **better, tj_error *err)
@@ -140,7 +140,7 @@ static tj_status tune(void *payload, const char *json, char **record, tj_error *
         status = tj_fail(err, TJ_ERR_UNSUPPORTED, "no record came of it: the emulator measures no time");
     }
     if (status != TJ_OK && status != TJ_ERR_CANCELLED)
-        fprintf(stderr, "tilejit: %s: %s\n", shape, err->message);
+        cli_print(stderr, "tilejit: %s: %s\n", shape, err->message);
     tj_records_free(options.records);
     return status;
 }
@@ -353,7 +353,7 @@ static cli_exit work(cli_call *call, tj_error *err)
             .merge = merge,
             .tell = tell,
         };
-        fprintf(stderr, "tilejit: class %s: %s\n", how.of.id, words->compile ? "compiling for those that measure" : of.text);
+        cli_print(stderr, "tilejit: class %s: %s\n", how.of.id, words->compile ? "compiling for those that measure" : of.text);
         cli_note_signals();
         status = table->work(&how, &worked, err);
     }

@@ -152,7 +152,7 @@ static cli_exit list(cli_call *call, tj_error *err)
         print_record(call, tj_records_at(to.records, i), to.now);
     }
     if (to.passed_over > 0 && !call->is_json)
-        fprintf(stderr, "tilejit: records that are not used: %" PRId64 ", --log warning says why\n", to.passed_over);
+        cli_print(stderr, "tilejit: records that are not used: %" PRId64 ", --log warning says why\n", to.passed_over);
     cli_set_int(call->answer, "records_passed_over", to.passed_over);
     tj_records_free(to.records);
     return status == TJ_OK ? CLI_DONE : CLI_FAILED;

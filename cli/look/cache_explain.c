@@ -35,11 +35,11 @@ static bool is_long(const char *text)
 static void print_value(const char *label, const char *text)
 {
     if (!text)
-        printf("    %s  no entry\n", label);
+        cli_print(stdout, "    %s  no entry\n", label);
     else if (is_long(text))
-        printf("    %s  %zu bytes, fingerprint %08" PRIx32 "\n", label, strlen(text), fingerprint(text));
+        cli_print(stdout, "    %s  %zu bytes, fingerprint %08" PRIx32 "\n", label, strlen(text), fingerprint(text));
     else
-        printf("    %s  %s\n", label, text);
+        cli_print(stdout, "    %s  %s\n", label, text);
 }
 
 static size_t line_length(const char *text)
@@ -59,8 +59,8 @@ static void print_difference(const char *wanted, const char *found)
         found += *found == '\n';
         line++;
     }
-    printf("    line %d wanted  %.*s\n    line %d found   %.*s\n", line, (int)line_length(wanted), wanted, line,
-           (int)line_length(found), found);
+    cli_print(stdout, "    line %d wanted  %.*s\n    line %d found   %.*s\n", line, (int)line_length(wanted), wanted, line,
+              (int)line_length(found), found);
 }
 
 static void tell_field(const tj_store_field *field, void *payload)
@@ -77,7 +77,7 @@ static void tell_field(const tj_store_field *field, void *payload)
     cli_set_bool(object, "is_equal", field->is_equal);
     if (to->is_silent)
         return;
-    printf("%-9s %s\n", field->name, field->is_equal ? "equal" : "different");
+    cli_print(stdout, "%-9s %s\n", field->name, field->is_equal ? "equal" : "different");
     print_value("wanted", field->wanted);
     if (!field->is_equal) {
         print_value("found ", field->found);

@@ -44,10 +44,10 @@ void cli_print_compared(const cli_look *look)
     for (size_t i = 0; i < look->count; i++)
         fill(&look->cases[i], &column[i]);
     for (int r = 0; r < column[0].count; r++) {
-        printf("%-20s", column[0].row[r].name);
+        cli_print(stdout, "%-20s", column[0].row[r].name);
         for (size_t i = 0; i < look->count; i++)
-            printf(" %*s", look->count > 4 ? 15 : 18, column[i].row[r].text);
-        printf("\n");
+            cli_print(stdout, " %*s", look->count > 4 ? 15 : 18, column[i].row[r].text);
+        cli_print(stdout, "\n");
     }
-    printf("fastest by the model: %s\n", look->cases[cli_fastest(look)].text);
+    cli_print(stdout, "fastest by the model: %s\n", look->cases[cli_fastest(look)].text);
 }

@@ -55,16 +55,17 @@ static void print_device(const tj_device_facts *facts, double bytes_per_s)
     tj_error ignored;
     tj_peaks peaks;
 
-    printf("%d: %s, compute capability %d.%d, uuid %s\n", (int)facts->ordinal, facts->name, (int)facts->cc_major,
-           (int)facts->cc_minor, facts->uuid);
-    printf("   %d multiprocessors at %d MHz, %s of memory, %s of L2, %s of shared memory per block, driver for CUDA %d.%d\n",
-           (int)facts->sm_count, (int)facts->clock_khz / 1000, cli_bytes(facts->memory_bytes).text,
-           cli_bytes(facts->l2_bytes).text, cli_bytes(facts->shared_per_block_optin).text, (int)facts->driver_version / 1000,
-           (int)facts->driver_version % 1000 / 10);
+    cli_print(stdout, "%d: %s, compute capability %d.%d, uuid %s\n", (int)facts->ordinal, facts->name, (int)facts->cc_major,
+              (int)facts->cc_minor, facts->uuid);
+    cli_print(stdout,
+              "   %d multiprocessors at %d MHz, %s of memory, %s of L2, %s of shared memory per block, driver for CUDA %d.%d\n",
+              (int)facts->sm_count, (int)facts->clock_khz / 1000, cli_bytes(facts->memory_bytes).text,
+              cli_bytes(facts->l2_bytes).text, cli_bytes(facts->shared_per_block_optin).text, (int)facts->driver_version / 1000,
+              (int)facts->driver_version % 1000 / 10);
     if (tj_find_peaks(facts, bytes_per_s, &peaks, &ignored) != TJ_OK)
         return;
-    printf("   at most %s in f32, %s to memory (%s)\n", cli_rate(peaks.per_s[TJ_PIPE_F32], "FLOP/s").text,
-           cli_rate(peaks.per_s[TJ_PIPE_MEMORY], "B/s").text, peaks.is_measured ? "measured" : "by its clock and bus");
+    cli_print(stdout, "   at most %s in f32, %s to memory (%s)\n", cli_rate(peaks.per_s[TJ_PIPE_F32], "FLOP/s").text,
+              cli_rate(peaks.per_s[TJ_PIPE_MEMORY], "B/s").text, peaks.is_measured ? "measured" : "by its clock and bus");
 }
 
 /* The measured bandwidth: now, of the device in use, or as remembered. */

@@ -31,60 +31,62 @@ static void print_work(const cli_case *one, const tj_problem *known)
                             c->load_scales.sectors + c->store_p.sectors;
     const int64_t scales = c->load_scales.elements + c->reduce.load_scales.elements;
 
-    printf("work       %s FLOP; with zero fill %s multiply-adds are executed\n", cli_grouped(c->flop).text,
-           cli_grouped(cli_fma(one)).text);
-    printf("global     M %s loads (each element %.4g times), N %s (%.4g times)", cli_grouped(c->load_m.elements).text,
-           cli_ratio((double)c->load_m.elements, (double)(m * batch)), cli_grouped(c->load_n.elements).text,
-           cli_ratio((double)c->load_n.elements, (double)all_n));
+    cli_print(stdout, "work       %s FLOP; with zero fill %s multiply-adds are executed\n", cli_grouped(c->flop).text,
+              cli_grouped(cli_fma(one)).text);
+    cli_print(stdout, "global     M %s loads (each element %.4g times), N %s (%.4g times)",
+              cli_grouped(c->load_m.elements).text, cli_ratio((double)c->load_m.elements, (double)(m * batch)),
+              cli_grouped(c->load_n.elements).text, cli_ratio((double)c->load_n.elements, (double)all_n));
     if (c->load_c.elements)
-        printf(", C %s", cli_grouped(c->load_c.elements).text);
-    printf(", P %s stores\n", cli_grouped(c->store_p.elements).text);
+        cli_print(stdout, ", C %s", cli_grouped(c->load_c.elements).text);
+    cli_print(stdout, ", P %s stores\n", cli_grouped(c->store_p.elements).text);
     if (c->load_pointers.elements + c->reduce.load_pointers.elements)
-        printf("           %s loads of pointers to matrices\n",
-               cli_grouped(c->load_pointers.elements + c->reduce.load_pointers.elements).text);
+        cli_print(stdout, "           %s loads of pointers to matrices\n",
+                  cli_grouped(c->load_pointers.elements + c->reduce.load_pointers.elements).text);
     if (scales)
-        printf("           %s loads of %s\n", cli_grouped(scales).text,
-               known->epilogue.expression.operands ? "what the epilogue takes" : "scales");
+        cli_print(stdout, "           %s loads of %s\n", cli_grouped(scales).text,
+                  known->epilogue.expression.operands ? "what the epilogue takes" : "scales");
     if (c->pack.store.elements)
-        printf("           %s of operands copied to the workspace first, by a kernel of its own\n",
-               cli_bytes(c->pack.store.bytes).text);
+        cli_print(stdout, "           %s of operands copied to the workspace first, by a kernel of its own\n",
+                  cli_bytes(c->pack.store.bytes).text);
     if (c->splits > 1)
-        printf("           %d splits of k: %s partial sums stored and loaded again by a second kernel\n", (int)c->splits,
-               cli_grouped(c->store_w.elements).text);
-    printf("           %s in all, %.3g times the least (%s); %s requests, %s sectors of 32 bytes\n",
-           cli_bytes(c->global_bytes).text, cli_ratio((double)c->global_bytes, (double)c->work[TJ_PIPE_MEMORY]),
-           cli_bytes(c->work[TJ_PIPE_MEMORY]).text, cli_grouped(requests).text, cli_grouped(sectors).text);
+        cli_print(stdout, "           %d splits of k: %s partial sums stored and loaded again by a second kernel\n",
+                  (int)c->splits, cli_grouped(c->store_w.elements).text);
+    cli_print(stdout, "           %s in all, %.3g times the least (%s); %s requests, %s sectors of 32 bytes\n",
+              cli_bytes(c->global_bytes).text, cli_ratio((double)c->global_bytes, (double)c->work[TJ_PIPE_MEMORY]),
+              cli_bytes(c->work[TJ_PIPE_MEMORY]).text, cli_grouped(requests).text, cli_grouped(sectors).text);
     if (c->shared_bytes)
-        printf("shared     %s per block; %s loads, %s stores; %.3g wavefronts a request (least: %.3g)\n",
-               cli_bytes(c->shared_bytes).text, cli_grouped(c->shared_load.elements).text,
-               cli_grouped(c->shared_store.elements).text,
-               cli_ratio((double)(c->shared_load.wavefronts + c->shared_store.wavefronts),
-                         (double)(c->shared_load.requests + c->shared_store.requests)),
-               fmax(1, cli_ratio((double)(c->shared_load.bytes + c->shared_store.bytes),
-                                 128.0 * (double)(c->shared_load.requests + c->shared_store.requests))));
+        cli_print(stdout, "shared     %s per block; %s loads, %s stores; %.3g wavefronts a request (least: %.3g)\n",
+                  cli_bytes(c->shared_bytes).text, cli_grouped(c->shared_load.elements).text,
+                  cli_grouped(c->shared_store.elements).text,
+                  cli_ratio((double)(c->shared_load.wavefronts + c->shared_store.wavefronts),
+                            (double)(c->shared_load.requests + c->shared_store.requests)),
+                  fmax(1, cli_ratio((double)(c->shared_load.bytes + c->shared_store.bytes),
+                                    128.0 * (double)(c->shared_load.requests + c->shared_store.requests))));
     if (c->async_bytes)
-        printf("           %s of the loads are asynchronous copies to shared memory, %d phases ahead\n",
-               cli_bytes(c->async_bytes).text, (int)c->ahead);
+        cli_print(stdout, "           %s of the loads are asynchronous copies to shared memory, %d phases ahead\n",
+                  cli_bytes(c->async_bytes).text, (int)c->ahead);
     if (c->spilled)
-        printf("           %d registers a thread do not fit its launch bounds and would be spilled (an estimate)\n",
-               (int)c->spilled);
+        cli_print(stdout, "           %d registers a thread do not fit its launch bounds and would be spilled (an estimate)\n",
+                  (int)c->spilled);
     if (c->phases)
-        printf("phases     %s per block, %.3g barriers each; in a whole one %s loads for %s operations: %" PRId64 " per load\n",
-               cli_grouped(c->phases).text, cli_ratio((double)c->barriers, (double)c->blocks * (double)c->phases),
-               cli_grouped(c->phase.loads).text, cli_grouped(c->phase.flop).text, c->phase.flop / c->phase.loads);
+        cli_print(stdout,
+                  "phases     %s per block, %.3g barriers each; in a whole one %s loads for %s operations: %" PRId64
+                  " per load\n",
+                  cli_grouped(c->phases).text, cli_ratio((double)c->barriers, (double)c->blocks * (double)c->phases),
+                  cli_grouped(c->phase.loads).text, cli_grouped(c->phase.flop).text, c->phase.flop / c->phase.loads);
 }
 
 static void print_roofline(const cli_case *one)
 {
     const tj_analysis *a = &one->analysis;
 
-    printf("intensity  %.3g FLOP/B with edges and P; the textbook's figure for a whole %s is %.3g\n", a->roof.intensity,
-           a->counts.phases ? "phase" : "step", a->counts.phase.intensity);
-    printf("roofline   %s (%s) and %s: ridge at %.3g FLOP/B, so %s-bound\n", cli_rate(a->roof.bandwidth, "B/s").text,
-           a->peaks.is_measured ? "measured" : "by clock and bus", cli_rate(a->roof.peak, "FLOP/s").text, a->roof.ridge,
-           a->roof.is_memory_bound ? "memory" : "compute");
-    printf("           attainable %s, %.3g %% of the peak, if no cache helped\n", cli_rate(a->roof.attainable, "FLOP/s").text,
-           100 * a->roof.of_peak);
+    cli_print(stdout, "intensity  %.3g FLOP/B with edges and P; the textbook's figure for a whole %s is %.3g\n",
+              a->roof.intensity, a->counts.phases ? "phase" : "step", a->counts.phase.intensity);
+    cli_print(stdout, "roofline   %s (%s) and %s: ridge at %.3g FLOP/B, so %s-bound\n", cli_rate(a->roof.bandwidth, "B/s").text,
+              a->peaks.is_measured ? "measured" : "by clock and bus", cli_rate(a->roof.peak, "FLOP/s").text, a->roof.ridge,
+              a->roof.is_memory_bound ? "memory" : "compute");
+    cli_print(stdout, "           attainable %s, %.3g %% of the peak, if no cache helped\n",
+              cli_rate(a->roof.attainable, "FLOP/s").text, 100 * a->roof.of_peak);
 }
 
 static void print_occupancy(const cli_case *one)
@@ -92,17 +94,19 @@ static void print_occupancy(const cli_case *one)
     const tj_occupancy *o = &one->analysis.occupancy;
     const tj_counts *c = &one->analysis.counts;
 
-    printf("blocks     %s of %d threads, %d registers each%s\n", cli_grouped(c->blocks).text, (int)c->threads_per_block,
-           (int)one->analysis.needs.registers, one->registers ? "" : " (an estimate: no compiler was asked)");
+    cli_print(stdout, "blocks     %s of %d threads, %d registers each%s\n", cli_grouped(c->blocks).text,
+              (int)c->threads_per_block, (int)one->analysis.needs.registers,
+              one->registers ? "" : " (an estimate: no compiler was asked)");
     if (o->blocks_per_sm == 0) {
-        printf("occupancy  not one block fits: %s; needed: %s\n", tj_limit_name((tj_limit)o->limit), o->lift);
+        cli_print(stdout, "occupancy  not one block fits: %s; needed: %s\n", tj_limit_name((tj_limit)o->limit), o->lift);
         return;
     }
-    printf("occupancy  %d blocks on a multiprocessor, %.3g %% of its warps; the limit is %s\n", (int)o->blocks_per_sm,
-           100 * o->fraction, tj_limit_name((tj_limit)o->limit));
-    printf("           more by: %s\n", o->lift);
-    printf("waves      %s; the last has %s of %s blocks, and %.3g %% of all places stay empty\n", cli_grouped(o->waves).text,
-           cli_grouped(o->last_wave_blocks).text, cli_grouped(o->blocks_per_wave).text, 100 * o->tail);
+    cli_print(stdout, "occupancy  %d blocks on a multiprocessor, %.3g %% of its warps; the limit is %s\n",
+              (int)o->blocks_per_sm, 100 * o->fraction, tj_limit_name((tj_limit)o->limit));
+    cli_print(stdout, "           more by: %s\n", o->lift);
+    cli_print(stdout, "waves      %s; the last has %s of %s blocks, and %.3g %% of all places stay empty\n",
+              cli_grouped(o->waves).text, cli_grouped(o->last_wave_blocks).text, cli_grouped(o->blocks_per_wave).text,
+              100 * o->tail);
 }
 
 static void print_prediction(const cli_case *one)
@@ -110,18 +114,18 @@ static void print_prediction(const cli_case *one)
     const tj_prediction *p = &one->analysis.predicted;
     const char *comma = "";
 
-    printf("predicted  %s, %s; bound by %s\n          ", cli_duration(p->us).text, cli_rate(p->flop_per_s, "FLOP/s").text,
-           p->bound);
+    cli_print(stdout, "predicted  %s, %s; bound by %s\n          ", cli_duration(p->us).text,
+              cli_rate(p->flop_per_s, "FLOP/s").text, p->bound);
     for (int32_t t = 0; t < TJ_TERMS; t++) {
         if (!cli_shows_term(one, t) || t == TJ_TERM_REDUCE)
             continue;
-        printf("%s %s %s", comma, tj_term_at(t)->name, cli_duration(p->term_us[t]).text);
+        cli_print(stdout, "%s %s %s", comma, tj_term_at(t)->name, cli_duration(p->term_us[t]).text);
         comma = ",";
     }
-    printf("\n");
+    cli_print(stdout, "\n");
     if (one->is_measured)
-        printf("measured   %s, %s: predicted / measured is %.2f\n", cli_duration(one->median_us).text,
-               cli_rate(cli_measured_rate(one), "FLOP/s").text, cli_ratio(p->us, one->median_us));
+        cli_print(stdout, "measured   %s, %s: predicted / measured is %.2f\n", cli_duration(one->median_us).text,
+                  cli_rate(cli_measured_rate(one), "FLOP/s").text, cli_ratio(p->us, one->median_us));
 }
 
 /* Predicted and counted, and whether they are the same. */
@@ -158,12 +162,12 @@ static void print_counted(const cli_case *one)
         {"barriers of blocks", c->barriers + c->pack.barriers + c->reduce.barriers, e->block_barriers},
     };
 
-    printf("counted    %-20s %16s %16s\n", "", "predicted", "emulator");
+    cli_print(stdout, "counted    %-20s %16s %16s\n", "", "predicted", "emulator");
     for (size_t i = 0; i < sizeof row / sizeof row[0]; i++)
         if (row[i].name)
-            printf("           %-20s %16s %16s  %s\n", row[i].name, cli_grouped(row[i].predicted).text,
-                   cli_grouped((int64_t)row[i].counted).text,
-                   row[i].predicted == (int64_t)row[i].counted ? "equal" : "DIFFERENT");
+            cli_print(stdout, "           %-20s %16s %16s  %s\n", row[i].name, cli_grouped(row[i].predicted).text,
+                      cli_grouped((int64_t)row[i].counted).text,
+                      row[i].predicted == (int64_t)row[i].counted ? "equal" : "DIFFERENT");
 }
 
 static void print_case(const cli_look *look, const cli_case *one)
@@ -171,16 +175,16 @@ static void print_case(const cli_look *look, const cli_case *one)
     tj_tile_limits limits;
     tj_error ignored;
 
-    printf("config     %s\n", one->text);
+    cli_print(stdout, "config     %s\n", one->text);
     if (one->chosen_by != 0)
-        printf("chosen by  %s\n", cli_chosen_by(one->chosen_by));
+        cli_print(stdout, "chosen by  %s\n", cli_chosen_by(one->chosen_by));
     if (one->is_chosen)
-        printf("           the tile is the model's choice for this device and shape");
+        cli_print(stdout, "           the tile is the model's choice for this device and shape");
     if (one->is_chosen && tj_widest_tile(&look->machine.facts, one->analysis.counts.sum_bytes, one->analysis.needs.registers,
                                          &limits, &ignored) == TJ_OK)
-        printf("; the widest here: %d (threads %d, registers %d, shared memory alone %d)", (int)limits.widest,
-               (int)limits.by_threads, (int)limits.by_registers, (int)limits.by_shared);
-    printf("%schecks     %s\n", one->is_chosen ? "\n" : "", tj_source_checks_text(one->source));
+        cli_print(stdout, "; the widest here: %d (threads %d, registers %d, shared memory alone %d)", (int)limits.widest,
+                  (int)limits.by_threads, (int)limits.by_registers, (int)limits.by_shared);
+    cli_print(stdout, "%schecks     %s\n", one->is_chosen ? "\n" : "", tj_source_checks_text(one->source));
     print_work(one, &look->request.known);
     print_roofline(one);
     print_occupancy(one);
@@ -188,12 +192,12 @@ static void print_case(const cli_look *look, const cli_case *one)
     if (one->is_counted)
         print_counted(one);
     if (one->spills)
-        printf("note       the compiler spills registers of this kernel, so it is never launched: %s\n",
-               one->chosen_by != 0 ? "a run takes another config, which tilejit prove names" : "use looser launch bounds");
+        cli_print(stdout, "note       the compiler spills registers of this kernel, so it is never launched: %s\n",
+                  one->chosen_by != 0 ? "a run takes another config, which tilejit prove names" : "use looser launch bounds");
     if (one->hit >= 0)
-        printf("store      %s, key %s\n", one->hit ? "a hit" : "a miss: it would be compiled", one->key);
+        cli_print(stdout, "store      %s, key %s\n", one->hit ? "a hit" : "a miss: it would be compiled", one->key);
     else
-        printf("store      not known: %s\n", one->why);
+        cli_print(stdout, "store      not known: %s\n", one->why);
 }
 
 /* ---- command -------------------------------------------------------------------------------------------------------- */
@@ -202,10 +206,10 @@ static void print_look(const cli_look *look)
 {
     const tj_device_facts *facts = &look->machine.facts;
 
-    printf("problem    ");
+    cli_print(stdout, "problem    ");
     cli_print_formula(stdout, &look->request.known);
-    printf("\ndevice     %s, compute capability %d.%d: %s\n", facts->name, (int)facts->cc_major, (int)facts->cc_minor,
-           look->machine.origin);
+    cli_print(stdout, "\ndevice     %s, compute capability %d.%d: %s\n", facts->name, (int)facts->cc_major,
+              (int)facts->cc_minor, look->machine.origin);
     if (look->count == 1)
         print_case(look, &look->cases[0]);
     else

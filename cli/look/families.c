@@ -46,18 +46,19 @@ static void print_param(const tj_param *param)
     int32_t value[TJ_PARAM_MAX_TRIED];
     const size_t count = tj_param_values(param, value);
 
-    printf("    %-12s ", param->name);
+    cli_print(stdout, "    %-12s ", param->name);
     for (size_t i = 0; param->choice && param->choice[i]; i++)
-        printf("%s%s", i ? " | " : "", param->choice[i]);
+        cli_print(stdout, "%s%s", i ? " | " : "", param->choice[i]);
     if (param->choice) {
-        printf(" (default %s): %s\n", param->standard ? param->choice[param->standard - 1] : SETTLED, param->summary);
+        cli_print(stdout, " (default %s): %s\n", param->standard ? param->choice[param->standard - 1] : SETTLED,
+                  param->summary);
         return;
     }
-    printf("%d to %d (default %d): %s\n%18stuned over", (int)param->minimum, (int)param->maximum, (int)param->standard,
-           param->summary, "");
+    cli_print(stdout, "%d to %d (default %d): %s\n%18stuned over", (int)param->minimum, (int)param->maximum,
+              (int)param->standard, param->summary, "");
     for (size_t i = 0; i < count; i++)
-        printf(" %d", (int)value[i]);
-    printf("\n");
+        cli_print(stdout, " %d", (int)value[i]);
+    cli_print(stdout, "\n");
 }
 
 static cli_exit families(cli_call *call, tj_error *err)

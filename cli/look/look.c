@@ -284,18 +284,18 @@ void cli_print_formula(FILE *out, const tj_problem *p)
     const tj_problem c = tj_problem_canonical(p);
     const tj_type m = (tj_type)c.m.type, n = (tj_type)c.n.type;
 
-    fprintf(out, "P (%" PRId64 " x %" PRId64 ") = M (%" PRId64 " x %" PRId64 ") . N (%" PRId64 " x %" PRId64 "), %s", j, l, j,
-            k, k, l, tj_type_name(m));
+    cli_print(out, "P (%" PRId64 " x %" PRId64 ") = M (%" PRId64 " x %" PRId64 ") . N (%" PRId64 " x %" PRId64 "), %s", j, l, j,
+              k, k, l, tj_type_name(m));
     if (n != m)
-        fprintf(out, " and %s", tj_type_name(n));
+        cli_print(out, " and %s", tj_type_name(n));
     if (c.p.type != c.m.type)
-        fprintf(out, " into %s", tj_type_name((tj_type)c.p.type));
+        cli_print(out, " into %s", tj_type_name((tj_type)c.p.type));
     if (c.compute != tj_type_get_facts(m)->compute)
-        fprintf(out, ", compute %s", tj_compute_name((tj_compute)c.compute));
+        cli_print(out, ", compute %s", tj_compute_name((tj_compute)c.compute));
     if (p->batch > 1)
-        fprintf(out, ", %" PRId64 " of them", p->batch);
+        cli_print(out, ", %" PRId64 " of them", p->batch);
     if (p->groups.count > 0)
-        fprintf(out, ", rows in %" PRId64 " groups", p->groups.count);
+        cli_print(out, ", rows in %" PRId64 " groups", p->groups.count);
 }
 
 double cli_measured_rate(const cli_case *one)

@@ -58,26 +58,26 @@ void cli_print_plot(const cli_look *look)
         if (one->is_measured)
             put(&p, log10(one->analysis.roof.intensity), log10(cli_measured_rate(one)), (char)('A' + i));
     }
-    printf("\n");
+    cli_print(stdout, "\n");
     for (int line = 0; line < PLOT_HEIGHT; line++) {
         const double rate = pow(10, p.y_high - (p.y_high - p.y_low) * line / (PLOT_HEIGHT - 1));
 
-        printf("%*s |%s\n", PLOT_LEFT - 2, line % 5 == 0 ? cli_rate(rate, "").text : "", p.cell[line]);
+        cli_print(stdout, "%*s |%s\n", PLOT_LEFT - 2, line % 5 == 0 ? cli_rate(rate, "").text : "", p.cell[line]);
     }
-    printf("%*s +", PLOT_LEFT - 2, "FLOP/s");
+    cli_print(stdout, "%*s +", PLOT_LEFT - 2, "FLOP/s");
     for (int column = 0; column < PLOT_WIDTH; column++)
         putchar('-');
-    printf("\n%*s", PLOT_LEFT, "");
+    cli_print(stdout, "\n%*s", PLOT_LEFT, "");
     for (int power = (int)lround(p.x_low); power <= (int)lround(p.x_high); power++) {
         const double x = power;
         const int column = (int)lround((x - p.x_low) / (p.x_high - p.x_low) * (PLOT_WIDTH - 1));
         const int next = (int)lround((x + 1 - p.x_low) / (p.x_high - p.x_low) * (PLOT_WIDTH - 1));
 
-        printf("%-*g", x + 1 <= p.x_high + 1e-9 ? next - column : 1, pow(10, x));
+        cli_print(stdout, "%-*g", x + 1 <= p.x_high + 1e-9 ? next - column : 1, pow(10, x));
     }
-    printf(" FLOP/B\n");
+    cli_print(stdout, " FLOP/B\n");
     for (size_t i = 0; i < look->count; i++)
-        printf("%*s %c%s%c%s %s\n", PLOT_LEFT, "", (char)('a' + i), look->cases[i].is_measured ? " predicted, " : "",
-               look->cases[i].is_measured ? (char)('A' + i) : ' ',
-               look->cases[i].is_measured ? " measured:" : "predicted:", look->cases[i].text);
+        cli_print(stdout, "%*s %c%s%c%s %s\n", PLOT_LEFT, "", (char)('a' + i), look->cases[i].is_measured ? " predicted, " : "",
+                  look->cases[i].is_measured ? (char)('A' + i) : ' ',
+                  look->cases[i].is_measured ? " measured:" : "predicted:", look->cases[i].text);
 }

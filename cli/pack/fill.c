@@ -60,7 +60,7 @@ static void *work(void *payload)
         if (status != TJ_OK)
             note_failure(f, index, status, &why);
         else if (f->call->log_level >= TJ_LOG_INFO)
-            fprintf(stderr, "tilejit: %s for %s is packed\n", shape->text, target);
+            cli_print(stderr, "tilejit: %s for %s is packed\n", shape->text, target);
     }
     return NULL;
 }

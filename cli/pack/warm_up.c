@@ -35,10 +35,10 @@ static int tell(const tj_warm_up_step *step, void *payload)
     const char *shape = w->shapes->item[step->index].text;
 
     if (step->status != TJ_OK) {
-        fprintf(stderr, "tilejit: %s: %s\n", shape, step->message);
+        cli_print(stderr, "tilejit: %s: %s\n", shape, step->message);
         (void)json_array_append_new(w->failures, json_pack("{s:s, s:s}", "shape", shape, "message", step->message));
     } else if (w->call->log_level >= TJ_LOG_INFO) {
-        fprintf(stderr, "tilejit: %s is ready, %zu of %zu\n", shape, step->done, step->count);
+        cli_print(stderr, "tilejit: %s is ready, %zu of %zu\n", shape, step->done, step->count);
     }
     return 0;
 }

@@ -28,7 +28,7 @@ void cli_tell_chosen(const cli_call *call, FILE *out, tj_chosen_by by)
         return;
     cli_set_text(call->answer, "chosen_by", cli_chosen_word(by));
     if (!call->is_json)
-        fprintf(out, "chosen by  %s\n", cli_chosen_by(by));
+        cli_print(out, "chosen by  %s\n", cli_chosen_by(by));
 }
 
 tj_status cli_choose(const cli_call *call, const tj_device_facts *facts, const tj_problem *problem, tj_config *config,

@@ -84,7 +84,7 @@ static cli_exit compile(cli_call *call, tj_error *err)
     if (image && *tj_image_log(image))
         cli_set_text(call->answer, "log", tj_image_log(image));
     if (status != TJ_OK && image && !call->is_json)
-        fputs(tj_image_log(image), stderr);
+        cli_print(stderr, "%s", tj_image_log(image));
     if (status == TJ_OK && options->output)
         cli_set_text(call->answer, "output", options->output);
     if (status == TJ_OK && emit != EMIT_NOTHING)

@@ -87,28 +87,33 @@ json_t *cli_counters_json(const cuEmuCounters *c)
 
 static void print_total(const char *what, const cuEmuCounters *c)
 {
-    printf("%-10s %" PRIu64 " instructions of warps, %.1f of 32 lanes at work, %" PRIu64 " divergent branches\n", what,
-           c->instructions, cli_ratio((double)c->lane_instructions, (double)c->instructions), c->divergences);
-    printf("  compute  %" PRIu64 " FLOP, %" PRIu64 " FMA", c->flops + c->mma_flops, c->fma);
+    cli_print(stdout, "%-10s %" PRIu64 " instructions of warps, %.1f of 32 lanes at work, %" PRIu64 " divergent branches\n",
+              what, c->instructions, cli_ratio((double)c->lane_instructions, (double)c->instructions), c->divergences);
+    cli_print(stdout, "  compute  %" PRIu64 " FLOP, %" PRIu64 " FMA", c->flops + c->mma_flops, c->fma);
     if (c->mma_flops)
-        printf(", %" PRIu64 " FLOP of it by MMA", c->mma_flops);
-    printf("; %.3g FLOP/B asked of global memory\n", intensity(c));
-    printf("  global   %" PRIu64 " loads in %" PRIu64 " requests and %" PRIu64 " sectors, %" PRIu64 " stores in %" PRIu64
-           " requests and %" PRIu64 " sectors\n",
-           c->global_loads, c->global_load_requests, c->global_load_sectors, c->global_stores, c->global_store_requests,
-           c->global_store_sectors);
-    printf("           %" PRIu64 " bytes asked for, %.0f %% of a sector used%s\n", c->global_load_bytes + c->global_store_bytes,
-           100 * sector_efficiency(c), sector_efficiency(c) > 1 ? " (lanes share what they load)" : "");
-    printf("  shared   %" PRIu64 " loads in %" PRIu64 " wavefronts, %" PRIu64 " stores in %" PRIu64 " wavefronts, %" PRIu64
-           " bank conflicts\n",
-           c->shared_loads, c->shared_load_wavefronts, c->shared_stores, c->shared_store_wavefronts, c->bank_conflicts);
+        cli_print(stdout, ", %" PRIu64 " FLOP of it by MMA", c->mma_flops);
+    cli_print(stdout, "; %.3g FLOP/B asked of global memory\n", intensity(c));
+    cli_print(stdout,
+              "  global   %" PRIu64 " loads in %" PRIu64 " requests and %" PRIu64 " sectors, %" PRIu64 " stores in %" PRIu64
+              " requests and %" PRIu64 " sectors\n",
+              c->global_loads, c->global_load_requests, c->global_load_sectors, c->global_stores, c->global_store_requests,
+              c->global_store_sectors);
+    cli_print(stdout, "           %" PRIu64 " bytes asked for, %.0f %% of a sector used%s\n",
+              c->global_load_bytes + c->global_store_bytes, 100 * sector_efficiency(c),
+              sector_efficiency(c) > 1 ? " (lanes share what they load)" : "");
+    cli_print(stdout,
+              "  shared   %" PRIu64 " loads in %" PRIu64 " wavefronts, %" PRIu64 " stores in %" PRIu64 " wavefronts, %" PRIu64
+              " bank conflicts\n",
+              c->shared_loads, c->shared_load_wavefronts, c->shared_stores, c->shared_store_wavefronts, c->bank_conflicts);
     if (c->async_requests)
-        printf("           %" PRIu64 " bytes copied there asynchronously in %" PRIu64 " wavefronts, %" PRIu64
-               " bank conflicts\n",
-               c->async_bytes, c->async_wavefronts, c->async_conflicts);
-    printf("  barriers %" PRIu64 " of blocks, %" PRIu64 " arrivals of warps\n", c->block_barriers, c->barriers);
+        cli_print(stdout,
+                  "           %" PRIu64 " bytes copied there asynchronously in %" PRIu64 " wavefronts, %" PRIu64
+                  " bank conflicts\n",
+                  c->async_bytes, c->async_wavefronts, c->async_conflicts);
+    cli_print(stdout, "  barriers %" PRIu64 " of blocks, %" PRIu64 " arrivals of warps\n", c->block_barriers, c->barriers);
     if (c->atomics || c->local_requests)
-        printf("  others   %" PRIu64 " atomics, %" PRIu64 " requests to local memory\n", c->atomics, c->local_requests);
+        cli_print(stdout, "  others   %" PRIu64 " atomics, %" PRIu64 " requests to local memory\n", c->atomics,
+                  c->local_requests);
 }
 
 /* Instructions of one line of the CUDA text, added up. */
@@ -173,17 +178,18 @@ static tj_status tell_lines(const cli_call *call, const tj_emulator *emulator, s
     }
     qsort(line, count, sizeof *line, by_number);
     if (!call->is_json)
-        printf("line instructions         FLOP   gl. loads     sectors   sh. loads  wavefronts   conflicts\n");
+        cli_print(stdout, "line instructions         FLOP   gl. loads     sectors   sh. loads  wavefronts   conflicts\n");
     for (size_t i = 0; i < count && !call->is_json; i++) {
         const cuEmuCounters *c = &line[i].sum;
         int length;
         const char *words_of_line = line_text(source, line[i].number, &length);
-        printf("%4" PRIu32 " %12" PRIu64 " %12" PRIu64 " %11" PRIu64 " %11" PRIu64 " %11" PRIu64 " %11" PRIu64 " %11" PRIu64
-               "  %.*s\n",
-               line[i].number, c->instructions, c->flops + c->mma_flops, c->global_loads,
-               c->global_load_sectors + c->global_store_sectors, c->shared_loads,
-               c->shared_load_wavefronts + c->shared_store_wavefronts, c->bank_conflicts, length < 80 ? length : 80,
-               words_of_line);
+        cli_print(stdout,
+                  "%4" PRIu32 " %12" PRIu64 " %12" PRIu64 " %11" PRIu64 " %11" PRIu64 " %11" PRIu64 " %11" PRIu64 " %11" PRIu64
+                  "  %.*s\n",
+                  line[i].number, c->instructions, c->flops + c->mma_flops, c->global_loads,
+                  c->global_load_sectors + c->global_store_sectors, c->shared_loads,
+                  c->shared_load_wavefronts + c->shared_store_wavefronts, c->bank_conflicts, length < 80 ? length : 80,
+                  words_of_line);
     }
     free(line);
     return TJ_OK;

@@ -45,8 +45,9 @@ static void *show(void *payload)
     pthread_mutex_lock(&p->lock);
     for (int64_t ms = FIRST_MS; wait_ms(p, ms); ms = NEXT_MS)
         if (p->emulator->get_progress(&done, &blocks)) {
-            fprintf(stderr, "\r\033[Kemulator: %d %%, %" PRIu64 " of %" PRIu64 " blocks",
-                    (int)(100.0 * (double)done / (double)blocks), done, blocks);
+            fputs("\r\033[K", stderr);
+            cli_print(stderr, "emulator: %d %%, %" PRIu64 " of %" PRIu64 " blocks",
+                      (int)(100.0 * (double)done / (double)blocks), done, blocks);
             is_drawn = true;
         }
     if (is_drawn)

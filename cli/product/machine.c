@@ -143,7 +143,7 @@ tj_status cli_open(cli_call *call, const cli_machine_options *machine, bool to_r
     if (cli_context_create(call, &other, &emulated, NULL) != TJ_OK)
         return TJ_OK; /* whoever needs a device is told that there is none */
     if (tj_device_count(emulated, &count, &why) != TJ_OK) {
-        fprintf(stderr, "tilejit: no GPU here, nor the emulator: %s\n", why.message);
+        cli_print(stderr, "tilejit: no GPU here, nor the emulator: %s\n", why.message);
         tj_context_free(emulated);
         return TJ_OK; /* so too */
     }

@@ -94,7 +94,7 @@ static tj_status prove_plan(proofs *all, const cli_shape *shape, const tj_plan *
     if (proof.reason[0] == '\0' && !proof.passed)
         return status; /* nothing was proven */
     if (!proof.passed && tj_proof_write_case(all->call->context, plan, &proof, folder, &why) != TJ_OK) {
-        fprintf(stderr, "tilejit: %s\n", why.message);
+        cli_print(stderr, "tilejit: %s\n", why.message);
         folder = NULL;
     }
     tell(all, shape, plan, &proof, proof.passed ? NULL : folder);

@@ -192,7 +192,7 @@ static bool end_shape(worker *w, tune_job *s)
         s->is_taken = false;
         if (c->has_bar)
             tune_clear_bar();
-        fprintf(stderr, "tilejit: device %d is lost, another one takes %s: %s\n", w->ordinal, s->shape->text, s->err.message);
+        cli_print(stderr, "tilejit: device %d is lost, another one takes %s: %s\n", w->ordinal, s->shape->text, s->err.message);
     } else {
         show(c, s);
     }

@@ -34,11 +34,11 @@ void tune_draw_bar(const tune_job *job, const tj_tune_progress *p)
         (void)snprintf(best, sizeof best, "  best %.2f us, %.2fx", p->best_us, p->default_us / p->best_us);
     else if (p->best_us > 0)
         (void)snprintf(best, sizeof best, "  best %.2f us", p->best_us);
-    fprintf(stderr, "\r\033[K%s  [%s] %" PRId64 "%s  %.0f s%s%s", job->shape->text, bar, p->evaluations, limit, p->seconds,
-            best,
-            p->trial           ? ""
-            : job->is_emulated ? "  last check"
-                               : "  finals");
+    tune_clear_bar();
+    cli_print(stderr, "%s  [%s] %" PRId64 "%s  %.0f s%s%s", job->shape->text, bar, p->evaluations, limit, p->seconds, best,
+              p->trial           ? ""
+              : job->is_emulated ? "  last check"
+                                 : "  finals");
 }
 
 static const char *state_name(int32_t state)
@@ -79,9 +79,9 @@ void tune_log_trial(const tune_job *job, const tj_trial *trial)
 
     tj_config_print(&trial->config, config);
     if (is_tried_alone(job, trial))
-        fprintf(stderr, "%s tried %s\n", job->shape->text, config);
+        cli_print(stderr, "%s tried %s\n", job->shape->text, config);
     else
-        fprintf(stderr, "%s %s %s %.2f us %s\n", job->shape->text, state_name(trial->state), config, trial->us, trial->why);
+        cli_print(stderr, "%s %s %s %.2f us %s\n", job->shape->text, state_name(trial->state), config, trial->us, trial->why);
 }
 
 void tune_print_job(FILE *out, const tune_job *job, bool wants_record)
@@ -90,30 +90,30 @@ void tune_print_job(FILE *out, const tune_job *job, bool wants_record)
     const tj_tune_result *r = &job->result;
 
     if (job->is_skipped) {
-        fprintf(out, "%s: has a record already\n", job->shape->text);
+        cli_print(out, "%s: has a record already\n", job->shape->text);
         return;
     }
     if (job->status != TJ_OK) {
-        fprintf(out, "%s: FAILED: %s\n", job->shape->text, job->err.message);
+        cli_print(out, "%s: FAILED: %s\n", job->shape->text, job->err.message);
         return;
     }
     if (job->is_emulated) {
-        fprintf(out,
-                "%s: %" PRId64 " tried on the emulator, %" PRId64 " refused, %" PRId64 " wrong, %.1f s%s; no record kept\n",
-                job->shape->text, r->evaluations, r->refused, r->wrong, r->seconds, r->was_cancelled ? ", cancelled" : "");
+        cli_print(out,
+                  "%s: %" PRId64 " tried on the emulator, %" PRId64 " refused, %" PRId64 " wrong, %.1f s%s; no record kept\n",
+                  job->shape->text, r->evaluations, r->refused, r->wrong, r->seconds, r->was_cancelled ? ", cancelled" : "");
         return;
     }
     tj_config_print(&r->config, config);
-    fprintf(out, "%s: %.2f us", job->shape->text, r->us);
+    cli_print(out, "%s: %.2f us", job->shape->text, r->us);
     if (r->default_us > 0)
-        fprintf(out, ", %.2f times as fast as the default's %.2f us", r->default_us / r->us, r->default_us);
+        cli_print(out, ", %.2f times as fast as the default's %.2f us", r->default_us / r->us, r->default_us);
     if (r->before_us < r->default_us || r->before_us > r->default_us)
-        fprintf(out, ", %.3f times as fast as the earlier tuning's choice", r->before_us / r->us);
-    fprintf(out, ": %s (%" PRId64 " tried, %" PRId64 " refused, %" PRId64 " wrong, %.1f s%s%s)\n", config, r->evaluations,
-            r->refused, r->wrong, r->seconds, r->was_cancelled ? ", cancelled" : "",
-            r->has_record  ? ""
-            : wants_record ? ", no record kept: --log warning says why"
-                           : ", no record kept");
+        cli_print(out, ", %.3f times as fast as the earlier tuning's choice", r->before_us / r->us);
+    cli_print(out, ": %s (%" PRId64 " tried, %" PRId64 " refused, %" PRId64 " wrong, %.1f s%s%s)\n", config, r->evaluations,
+              r->refused, r->wrong, r->seconds, r->was_cancelled ? ", cancelled" : "",
+              r->has_record  ? ""
+              : wants_record ? ", no record kept: --log warning says why"
+                             : ", no record kept");
 }
 
 /* null on the emulator, whose times mean nothing. */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "printable.h"
 #include "words.h"
 
 /* A member that cannot be made for want of memory is left out: the exit code does not depend on it. */
@@ -71,6 +72,29 @@ void cli_set_error(json_t *object, tj_status status, const char *message)
     cli_set_text(error, "message", message);
 }
 
+/* Format text, and clean all of it: names that were not written here are among the arguments. */
+static void print(FILE *out, const char *format, va_list values)
+{
+    char *text, *clean;
+
+    if (vasprintf(&text, format, values) < 0)
+        return;
+    clean = tj_printable_copy(text, "\n\t");
+    if (clean)
+        (void)fputs(clean, out);
+    free(clean);
+    free(text);
+}
+
+void cli_print(FILE *out, const char *format, ...)
+{
+    va_list values;
+
+    va_start(values, format);
+    print(out, format, values);
+    va_end(values);
+}
+
 void cli_say(const cli_call *call, const char *format, ...)
 {
     va_list values;
@@ -78,6 +102,6 @@ void cli_say(const cli_call *call, const char *format, ...)
     if (call->is_json)
         return;
     va_start(values, format);
-    (void)vprintf(format, values);
+    print(stdout, format, values);
     va_end(values);
 }

@@ -157,7 +157,13 @@ json_t *cli_append_object(json_t *list);
 /** The member that a failure is told by. */
 void cli_set_error(json_t *object, tj_status status, const char *message);
 
-/** Print to stdout, unless that takes the object. */
+/**
+ * Print text for people, as a terminal may get it (printable.h): the command prints it in no other way (check_layers.sh). Without memory
+ * nothing is printed.
+ */
+__attribute__((format(printf, 2, 3))) void cli_print(FILE *out, const char *format, ...);
+
+/** The same to stdout, unless that takes the object. */
 __attribute__((format(printf, 2, 3))) void cli_say(const cli_call *call, const char *format, ...);
 
 /* ---- numbers ---------------------------------------------------------------------------------------------------- */

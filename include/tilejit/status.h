@@ -47,7 +47,8 @@ enum { TJ_ERROR_MESSAGE_BYTES = 480 };
  * Why a call failed. It may live on the stack, and needs neither initialising nor freeing.
  *
  * message is one NUL-terminated line that names the object, the value and the remedy. Where a text was parsed, two more lines
- * show the text around the fault and a caret under its column. It is ASCII: unprintable bytes of foreign text are shown as '?'.
+ * show the text around the fault and a caret under its column. It is UTF-8: of foreign text, what a terminal would obey, and
+ * bytes that are no UTF-8, are escapes such as \x1b.
  * A call that fails always writes it whole; a call that succeeds leaves the struct alone.
  */
 typedef struct tj_error {

@@ -21,13 +21,6 @@
 #include <stdio.h>
 #include <string.h>
 
-void tj_log_make_printable(char *log)
-{
-    for (; *log; log++)
-        if (((unsigned char)*log < 0x20 && *log != '\n' && *log != '\t') || (unsigned char)*log > 0x7e)
-            *log = '?';
-}
-
 /* First place of what in [from, end). */
 static const char *find(const char *from, const char *end, const char *what)
 {

@@ -10,9 +10,6 @@
 
 #include <tilejit/image.h>
 
-/** Replace what a terminal should not get: control characters but newline and tab, and everything that is not ASCII. */
-void tj_log_make_printable(char *log);
-
 /** Does any line report an error? */
 bool tj_log_reports_error(const char *log);
 

@@ -20,6 +20,7 @@
 #include "ending.h"
 #include "error.h"
 #include "nvrtc_table.h"
+#include "printable.h"
 
 #define VERBOSE "-Xptxas=-v" /* registers, spills, shared memory: in the log */
 
@@ -129,16 +130,20 @@ static void *allocate(compile_job *job, size_t size)
 static void read_log(compile_job *job, tj_nvrtc_program *program)
 {
     size_t size = 0;
+    char *log;
 
     if (job->nvrtc->call.log_bytes(program, &size) != NVRTC_DONE)
         size = 0;
-    job->compiled->log = allocate(job, size);
-    if (!job->compiled->log)
+    log = allocate(job, size);
+    if (!log)
         return;
-    if (size > 0 && job->nvrtc->call.log(program, job->compiled->log) != NVRTC_DONE)
+    if (size > 0 && job->nvrtc->call.log(program, log) != NVRTC_DONE)
         size = 0;
-    job->compiled->log[size] = '\0';
-    tj_log_make_printable(job->compiled->log);
+    log[size] = '\0';
+    job->compiled->log = tj_printable_copy(log, "\n\t");
+    if (!job->compiled->log)
+        job->is_out_of_memory = true;
+    free(log);
 }
 
 static void read_ptx(compile_job *job, tj_nvrtc_program *program)

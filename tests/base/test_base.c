@@ -21,6 +21,7 @@
 #include "fs.h"
 #include "hash.h"
 #include "log.h"
+#include "printable.h"
 #include "text.h"
 
 Test(error, keeps_one_printable_line_within_its_size)
@@ -34,8 +35,71 @@ Test(error, keeps_one_printable_line_within_its_size)
     cr_assert(eq(sz, strlen(err.message), TJ_ERROR_MESSAGE_BYTES - 1));
 
     tj_fail(&err, TJ_ERR_IO, "file \x1b[31m\n\xff.npy");
-    cr_assert(eq(str, err.message, "file ?[31m??.npy"));
+    cr_assert(eq(str, err.message, "file \\x1b[31m\\n\\xff.npy"));
     cr_assert(eq(int, tj_fail(NULL, TJ_ERR_IO, "nobody listens"), TJ_ERR_IO));
+}
+
+/* At every place where the message may be cut there is a whole letter. */
+Test(error, cuts_no_letter)
+{
+    for (int pad = 0; pad < 4; pad++) {
+        tj_error err;
+        char text[TJ_ERROR_MESSAGE_BYTES + 8] = "xxx";
+
+        for (size_t i = (size_t)pad; i + 3 < sizeof text; i += 3)
+            memcpy(text + i, "\xe2\x82\xac", 4);
+        tj_fail(&err, TJ_ERR_IO, "%s", text);
+        cr_expect(strlen(err.message) > TJ_ERROR_MESSAGE_BYTES - 8 && strncmp(err.message, text, strlen(err.message)) == 0 &&
+                      (strlen(err.message) - (size_t)pad) % 3 == 0,
+                  "%s", err.message);
+    }
+}
+
+Test(error, puts_the_caret_under_the_fault)
+{
+    tj_error err;
+
+    tj_fail_with_caret(&err, TJ_ERR_INVALID_ARGUMENT, "\xc3\xa4\x1b+b", 4, "column 5: no name");
+    cr_assert(eq(str, err.message, "column 5: no name\n    \xc3\xa4\\x1b+b\n          ^"), "%s", err.message);
+}
+
+Test(printable, keeps_letters_and_shows_what_a_terminal_obeys)
+{
+    static const struct {
+        const char *text, *shown;
+    } rows[] = {
+        {"plain ~ text", "plain ~ text"},
+        {"\x1b]0;owned\x07\x7f", "\\x1b]0;owned\\x07\\x7f"},
+        {"a\nb\tc\rd", "a\\nb\tc\\rd"},
+        {"\xc3\xa4 \xe2\x82\xac \xf0\x9f\x98\x80", "\xc3\xa4 \xe2\x82\xac \xf0\x9f\x98\x80"},
+        {"\xc2\x9b"
+         "31m",
+         "\\xc2\\x9b31m"}, /* C1: CSI */
+        {"\xe2\x80\xae"
+         "fdp",
+         "\\xe2\\x80\\xaefdp"},                                /* from right to left */
+        {"\xe2\x81\xa6\xd8\x9c", "\\xe2\\x81\\xa6\\xd8\\x9c"}, /* an isolate, a mark */
+        {"\x9b\xff", "\\x9b\\xff"},
+        {"\xc0\x9b", "\\xc0\\x9b"},          /* ESC, too long */
+        {"\xed\xa0\x80", "\\xed\\xa0\\x80"}, /* half of a pair */
+        {"\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80"},
+        {"\xe2\x82", "\\xe2\\x82"},
+    };
+    char shown[64];
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const size_t length = tj_printable(shown, sizeof shown, rows[i].text, "\t");
+        char *copy = tj_printable_copy(rows[i].text, "\t"), again[64];
+
+        cr_expect(strcmp(shown, rows[i].shown) == 0 && length == strlen(shown), "row %zu: %s", i, shown);
+        cr_expect(eq(str, copy, (char *)rows[i].shown), "row %zu", i);
+        cr_expect(tj_printable(again, sizeof again, shown, "\t") == length && strcmp(again, shown) == 0, "row %zu", i);
+        for (size_t size = 0; size <= length; size++) { /* what is cut is cut between pieces */
+            cr_expect(tj_printable(size ? shown : NULL, size, rows[i].text, "\t") == length, "row %zu", i);
+            cr_expect(size == 0 || (strlen(shown) < size && strncmp(shown, copy, strlen(shown)) == 0), "row %zu", i);
+        }
+        free(copy);
+    }
 }
 
 Test(error, knows_a_name_and_a_sentence_for_each_status)
@@ -291,5 +355,6 @@ Test(log, passes_on_what_is_asked_for_and_nothing_else)
     tj_log_line(&log, TJ_LOG_INFO, "not asked for");
     tj_log_line(&silent, TJ_LOG_ERROR, "nobody listens");
     tj_log_line(NULL, TJ_LOG_ERROR, "nobody at all");
-    cr_assert(eq(str, lines, "an error|1 warning|"));
+    tj_log_line(&log, TJ_LOG_ERROR, "%s", "\x1b[2J\ntilejit error: forged");
+    cr_assert(eq(str, lines, "an error|1 warning|\\x1b[2J\\ntilejit error: forged|"));
 }

@@ -12,6 +12,8 @@
 
 #include <jansson.h>
 
+#include "pack.h"
+#include "packed.h"
 #include "shell.h"
 
 static void assign_variables(char *assignments, size_t bytes)
@@ -262,6 +264,38 @@ Test(pack_command, takes_one_config_for_all_shapes)
     cr_expect(strstr(out, "tiled_f32_jxkxl") && strstr(out, "image ") && !strstr(out, "choice "), "%s", out);
     cr_expect(eq(int, shell("$T pack 16x16x16 --family tiled --config naive --arch sm_90 -o app.tjpack"), 2));
     cr_expect(strstr(errors, "--config and --family both say how to compute") != NULL, "%s", errors);
+}
+
+/* A stranger's pack is looked at before it is trusted: its words move no cursor. Nor do a path and a variable. */
+Test(pack_command, obeys_no_words_of_a_pack)
+{
+    tj_pack_draft *draft = tj_pack_draft_create();
+    const tj_pack_part part[] = {{"problem", "ten\x1b[31m red", 12}, {"config", "na\xe2\x80\xaeive\x07", 9}};
+    char path[sizeof folder + 16];
+    void *bytes;
+    size_t size;
+    FILE *file;
+    tj_error err;
+
+    cr_assert(tj_pack_draft_add(draft, TJ_PACKED_CHOICE, (tj_hash128){1, 2}, "sm_\x1b[2J", part, 2, &err) == TJ_OK, "%s",
+              err.message);
+    cr_assert(tj_pack_draft_print(draft, &bytes, &size, &err) == TJ_OK, "%s", err.message);
+    snprintf(path, sizeof path, "%s/a.tjpack", folder);
+    file = fopen(path, "wb");
+    cr_assert(file && fwrite(bytes, 1, size, file) == size && fclose(file) == 0);
+    cr_expect(eq(int, shell("$T pack list a.tjpack"), 0), "%s", errors);
+    cr_expect(strstr(out, "sm_\\x1b[2J") && strstr(out, "ten\\x1b[31m red") && strstr(out, "na\\xe2\\x80\\xaeive\\x07"), "%s",
+              out);
+    cr_expect(eq(int, shell("$T pack list a.tjpack --json"), 0), "%s", errors);
+    cr_expect(strstr(out, "ten\\u001B[31m red") != NULL, "%s", out);
+    cr_expect(eq(int,
+                 shell("TILEJIT_PACKS=$(printf '\\033]0;owned\\007') $T generate 8x8x8 --log warning >text; "
+                       "TILEJIT_PACKS=$(printf '\\033]0;owned\\007') $T run 8x8x8 --device emulator --log warning >text"),
+                 0),
+              "%s", errors);
+    cr_expect(strstr(errors, "\\x1b]0;owned\\x07") && !strchr(errors, 0x1b) && !strchr(errors, 0x07), "%s", errors);
+    free(bytes);
+    tj_pack_draft_free(draft);
 }
 
 Test(pack_command, refuses_words_that_are_wrong)

@@ -137,6 +137,26 @@ Test(fleet_command, poisons_what_fails_three_times)
     cr_expect(strstr(out, "1 poisoned shapes forgotten") && strstr(out, "\"poisoned\": []"), "%s", out);
 }
 
+/* Whoever may submit may write all of this, and those who look read it on a terminal. */
+Test(fleet_command, shows_what_a_terminal_would_obey)
+{
+    need_server();
+    cr_assert(
+        eq(int,
+           shell(
+               "R1='redis-cli -s socket'; $R1 hset tilejit:1:classes \"$(printf 'a\\033[2J')\" "
+               "'{\"text\":\"H\\u001b]0;owned\\u0007\"}' "
+               "&& $R1 hset \"$(printf 'tilejit:1:{a\\033[2J}:poison')\" x '{\"problem\":\"?\",\"why\":\"\\u009b2J\\u202e\"}' "
+               "&& $R1 hset \"$(printf 'tilejit:1:{a\\033[2J}:workers')\" \"$(printf 'w\\033[31m')\" '1000000000000000 t {}' "
+               ">&2 && "
+               "$T fleet status --remote $R"),
+           0),
+        "%s", errors);
+    cr_expect(strstr(out, "class a\\x1b[2J  H\\x1b]0;owned\\x07\n") && strstr(out, ": \\xc2\\x9b2J\\xe2\\x80\\xae\n") &&
+                  strstr(out, "w\\x1b[31m ") && !strchr(out, 0x1b),
+              "%s", out);
+}
+
 Test(fleet_command, says_what_is_wrong)
 {
     static const struct {

@@ -329,7 +329,7 @@ Test(custom, formulas_that_cannot_be_are_shown)
         {"9223372036854775808", "f, column 1: the number is too large"},
         {"((((((((((((((((((((((((((1))))))))))))))))))))))))))", "nested too deeply"},
         {"1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1", "too long"},
-        {"\x1b[2J", "f, column 1: expected a number, a name or (\n    ?[2J\n    ^"},
+        {"\x1b[2J", "f, column 1: expected a number, a name or (\n    \\x1b[2J\n    ^"},
     };
     static const char *const names[] = {"a", "b"}, *const no_value[] = {"1 / (a - a)",
                                                                         "1 % 0",

@@ -142,7 +142,7 @@ Test(epilogue, canonical_text_reads_back_as_the_same_bytes)
 
 static bool is_shown(char c)
 {
-    return c == '\n' || (c >= 32 && c < 127);
+    return c == '\n' || (unsigned char)c >= 0x80 || (c >= 32 && c < 127);
 }
 
 static void expect_refused(const char *text, int column, const char *words)
