@@ -32,11 +32,40 @@ need_packages() {
     $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
 
+# All that a build and the tests take from a system, beyond what every Debian has.
+build_tools=(cc:gcc /usr/include/stdio.h:libc6-dev cmake:cmake ninja:ninja-build pkg-config:pkg-config
+    /usr/include/jansson.h:libjansson-dev /usr/include/xxhash.h:libxxhash-dev python3:python3
+    /usr/include/hiredis/hiredis.h:libhiredis-dev /usr/include/sodium.h:libsodium-dev)
+test_tools=('/usr/include/criterion/criterion.h:libcriterion-dev' g++:g++ redis-server:redis-server)
+
 need_build_tools() {
-    need_packages cc:gcc /usr/include/stdio.h:libc6-dev cmake:cmake ninja:ninja-build pkg-config:pkg-config \
-        /usr/include/jansson.h:libjansson-dev /usr/include/xxhash.h:libxxhash-dev python3:python3 \
-        /usr/include/hiredis/hiredis.h:libhiredis-dev /usr/include/sodium.h:libsodium-dev
+    need_packages "${build_tools[@]}"
     need_cmake
+}
+
+# narrow_path FOLDER [PACKAGE ...]   PATH becomes a folder of links to the programs of what is declared above, of the packages, and of
+# what every Debian has: another program is not found then, as in a fresh system. Without dpkg PATH stays as it is, and the answer is 1.
+narrow_path() {
+    local folder=$1 packages programs=() file target tool linker=
+    command -v dpkg-query >/dev/null && command -v apt-cache >/dev/null || { echo "there is no dpkg here: PATH stays as it is" >&2; return 1; }
+    packages=("${@:2}")
+    for tool in "${build_tools[@]}" "${test_tools[@]}"; do packages+=("${tool#*:}"); done
+    packages+=($(dpkg-query -W -f '${db:Status-Abbrev}${Essential} ${Priority} ${Package}\n' | awk '/^ii/ && ($2 == "yes" || $3 == "required") { print $4 }'))
+    packages=($(apt-cache depends --recurse --installed --no-{recommends,suggests,conflicts,breaks,replaces,enhances} "${packages[@]}" | grep '^[a-z0-9]' | sort -u))
+    rm -rf "$folder"
+    mkdir -p "$folder"
+    for file in $(dpkg -L "${packages[@]}" 2>/dev/null | grep -E '^(/usr)?/s?bin/.'); do [ ! -x "$file" ] || programs+=("$file"); done
+    ln -sf "${programs[@]}" "$folder"
+    for file in /etc/alternatives/*; do # cc, awk: names that packages give to their programs
+        target=$(readlink -f "$file")
+        [[ ! $target =~ ^(/usr)?/s?bin/ || ! -e $folder/${target##*/} ]] || ln -sf "$file" "$folder"
+    done
+    # Those that this machine has from elsewhere; and the launcher and linker that the caller names for his compiler.
+    [[ ! ${LDFLAGS:-} =~ -fuse-ld=([a-z]+) ]] || linker=ld.${BASH_REMATCH[1]}
+    for tool in "${build_tools[@]%%:*}" "${test_tools[@]%%:*}" ctest ${CMAKE_C_COMPILER_LAUNCHER:-} $linker; do
+        [[ $tool == /* || -e $folder/$tool ]] || ln -sf "$(command -v "$tool")" "$folder"
+    done
+    PATH=$folder
 }
 
 # Where private copies of what the machine lacks go: NVRTC, NumPy, CMake. The library looks for NVRTC here too.

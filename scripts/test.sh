@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Install what the tests need, build, and run them all. GPU tests say that they were skipped where there is no GPU.
+# NARROW_PATH="PACKAGE ...": the tests find the programs of these packages, and of what scripts/common.sh declares, and no others.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/common.sh
 
 need_build_tools
-need_packages '/usr/include/criterion/criterion.h:libcriterion-dev' g++:g++ redis-server:redis-server
+need_packages "${test_tools[@]}"
 private_python numpy:numpy cffi:cffi ml_dtypes:ml_dtypes pytest:pytest mypy:mypy
 "$python" -c 'import os, sysconfig; os.stat(sysconfig.get_path("include") + "/Python.h")' 2>/dev/null || need_packages /nonexistent:python3-dev
 export TILEJIT_REQUIRE_REDIS=1
@@ -16,4 +17,5 @@ cmake --build --preset dev
 need_nvrtc "$PWD/build/dev/tilejit"
 
 say "testing"
+[ -z "${NARROW_PATH:-}" ] || narrow_path "$PWD/build/path" $NARROW_PATH || true
 ctest --preset dev "$@"
