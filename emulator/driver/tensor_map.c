@@ -6,12 +6,7 @@
 
 #include "tensor.h"
 
-enum { CAPABILITY = 90, MOST_STEPS = 8, UNIT = 16, TYPES = 16, SWIZZLES = 7, INTERLEAVES = 3, PROMOTIONS = 4 };
-#define MOST_EXTENT (UINT64_C(1) << 32)
-#define MOST_STRIDE (UINT64_C(1) << 40)
-
-/* What the first dimension of a box may span, by swizzle. */
-static const unsigned spans[] = {UINT32_MAX, 32, 64, 128};
+enum { CAPABILITY = 90, UNIT = 16, TYPES = 16, HAD_SWIZZLES = 4, SWIZZLES = 7, INTERLEAVES = 3, PROMOTIONS = 4 };
 
 /* 0, or the name of what the emulator does not have. */
 static const char *find_unsupported(int type, int interleave, int swizzle)
@@ -20,20 +15,7 @@ static const char *find_unsupported(int type, int interleave, int swizzle)
         return "packed types of 4 and 6 bits";
     if (interleave)
         return "interleaved layouts";
-    return swizzle >= (int)(sizeof spans / sizeof *spans) ? "swizzled chunks of other than 16 bytes" : NULL;
-}
-
-static bool is_right(const emu_tensor *t, unsigned rank)
-{
-    const unsigned bytes = emu_element_bytes((emu_element)t->element);
-    bool is_right = t->address % UNIT == 0;
-
-    for (unsigned i = 0; i < rank; i++) {
-        is_right &= t->extent[i] > 0 && t->extent[i] <= MOST_EXTENT && t->box[i] > 0 && t->box[i] <= EMU_MOST_OF_BOX;
-        is_right &= i == 0 || (t->step[i] > 0 && t->step[i] <= MOST_STEPS);
-        is_right &= i == 0 || (t->stride[i - 1] % UNIT == 0 && t->stride[i - 1] < MOST_STRIDE);
-    }
-    return is_right && t->box[0] * bytes % UNIT == 0 && t->box[0] * bytes <= spans[t->swizzle];
+    return swizzle >= HAD_SWIZZLES ? "swizzled chunks of other than 16 bytes" : NULL;
 }
 
 CUresult EMU_EXPORT cuTensorMapEncodeTiled(CUtensorMap *map, int type, uint32_t rank, void *address, const uint64_t *extent,
@@ -66,11 +48,11 @@ CUresult EMU_EXPORT cuTensorMapEncodeTiled(CUtensorMap *map, int type, uint32_t 
     for (unsigned i = 0; i < rank; i++) {
         t.extent[i] = extent[i];
         t.box[i] = box[i] > EMU_MOST_OF_BOX ? 0 : (uint16_t)box[i];
-        t.step[i] = step[i] > MOST_STEPS ? 0 : (uint8_t)step[i];
+        t.step[i] = step[i] > UINT8_MAX ? 0 : (uint8_t)step[i];
         if (i > 0)
             t.stride[i - 1] = stride[i - 1];
     }
-    if (!is_right(&t, rank) || (fill && !emu_element_is_float((emu_element)type)))
+    if (!emu_tensor_is_right(&t))
         return emu_leave(CUDA_ERROR_INVALID_VALUE);
     emu_tensor_seal(&t);
     memcpy(map, &t, sizeof t);

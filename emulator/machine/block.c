@@ -129,7 +129,8 @@ void emu_block_start(emu_block *block)
         block->index[0] + (uint64_t)launch->grid[0] * (block->index[1] + (uint64_t)launch->grid[1] * block->index[2]);
     block->has_ended = false;
     block->epoch = 1;
-    block->tickets = 0;
+    block->tickets = block->maps = 0;
+    memset(block->acquired, 0, sizeof block->acquired);
     emu_patience_begin(&block->patience);
     block->random = launch->seed * UINT64_C(0x9e3779b97f4a7c15) + block->number + 1;
     memset(block->arrived, 0, sizeof block->arrived);

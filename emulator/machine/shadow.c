@@ -381,6 +381,37 @@ static bool prepare(emu_allocation *allocation)
     return allocation->state != NULL;
 }
 
+bool emu_was_written(const emu_warp *warp, const emu_allocation *allocation, uint64_t address)
+{
+    const uint64_t offset = address - allocation->base;
+    const emu_global_state *state = allocation->state ? &allocation->state[offset / EMU_WORD] : NULL;
+
+    if (state && state->is_split)
+        state = (const emu_global_state *)(const void *)byte_state(global_states(allocation), offset);
+    return state && state->writer && state->write_launch == (uint32_t)warp->block->launch->number;
+}
+
+void emu_acquire_map(emu_block *block, uint64_t address)
+{
+    if (!emu_has_acquired(block, address))
+        block->acquired[block->maps++ % EMU_ACQUIRED] = address;
+}
+
+bool emu_has_acquired(const emu_block *block, uint64_t address)
+{
+    for (uint32_t i = 0; i < EMU_ACQUIRED; i++)
+        if (block->acquired[i] == address)
+            return true;
+    return false;
+}
+
+void emu_forget_map(emu_block *block, uint64_t address)
+{
+    for (uint32_t i = 0; i < EMU_ACQUIRED; i++)
+        if (block->acquired[i] == address)
+            block->acquired[i] = 0;
+}
+
 /* What another block did is ordered before now if it passed a fence since; within a block barriers order. */
 static bool is_ordered(const emu_block *block, uint32_t other_block, uint32_t epoch, uint32_t fences)
 {

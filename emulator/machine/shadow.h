@@ -84,6 +84,14 @@ void emu_product_reads(emu_warp *warp, const emu_inst *inst, uint32_t offset, in
 void emu_check_global(emu_warp *warp, const emu_inst *inst, int lane, emu_allocation *allocation, uint64_t address,
                       unsigned bytes, const uint8_t *value, bool is_write, bool is_atomic);
 
+/** Was the word at an address in an allocation written in this launch? Only known if races are looked for. */
+bool emu_was_written(const emu_warp *warp, const emu_allocation *allocation, uint64_t address);
+
+/** A thread of a block acquires a tensor map by a fence; is one acquired; and one is no longer, as it was written. */
+void emu_acquire_map(emu_block *block, uint64_t address);
+bool emu_has_acquired(const emu_block *block, uint64_t address);
+void emu_forget_map(emu_block *block, uint64_t address);
+
 /** Undefined lanes of an operand where its value matters. */
 void emu_check_defined(emu_warp *warp, const emu_inst *inst, const emu_operand *operand, uint32_t mask, const char *use);
 

@@ -44,6 +44,24 @@ uint64_t emu_element_outside(const emu_tensor *tensor)
     return tensor->fills_nan ? UINT64_MAX >> (64 - bits) >> 1 : 0;
 }
 
+bool emu_tensor_is_right(const emu_tensor *tensor)
+{
+    enum { UNIT = 16, MOST_STEPS = 8 };
+    static const unsigned spans[] = {UINT32_MAX, 32, 64, 128}; /* of the first dimension of a box, by swizzle */
+    const uint64_t most_extent = UINT64_C(1) << 32, most_stride = UINT64_C(1) << 40;
+    const unsigned line = tensor->box[0] * elements[tensor->element].bytes;
+    bool is_right = tensor->address && tensor->address % UNIT == 0 && tensor->rank > 0;
+
+    for (unsigned i = 0; i < tensor->rank; i++) {
+        is_right &= tensor->extent[i] > 0 && tensor->extent[i] <= most_extent;
+        is_right &= tensor->box[i] > 0 && tensor->box[i] <= EMU_MOST_OF_BOX;
+        is_right &= i == 0 || (tensor->step[i] > 0 && tensor->step[i] <= MOST_STEPS);
+        is_right &= i == 0 || (tensor->stride[i - 1] % UNIT == 0 && tensor->stride[i - 1] < most_stride);
+    }
+    return is_right && line % UNIT == 0 && line <= spans[tensor->swizzle] &&
+           (!tensor->fills_nan || elements[tensor->element].is_float);
+}
+
 static uint64_t checksum_of(const emu_tensor *tensor)
 {
     const uint8_t *at = (const uint8_t *)tensor;

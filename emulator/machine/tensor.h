@@ -54,6 +54,9 @@ uint64_t emu_element_converted(emu_element element, uint64_t bits);
 /** What stands for an element outside of the tensor. */
 uint64_t emu_element_outside(const emu_tensor *tensor);
 
+/** May a map be like this? Its type and swizzle are ones that there are. */
+bool emu_tensor_is_right(const emu_tensor *tensor);
+
 /** Seal a map that was just filled in; and whether one is sealed. */
 void emu_tensor_seal(emu_tensor *tensor);
 bool emu_tensor_is_sealed(const emu_tensor *tensor);

@@ -21,7 +21,7 @@
 #include "patience.h"
 #include "ptx.h"
 
-enum { EMU_LANES = 32, EMU_MAX_DEPTH = 32, EMU_BARRIERS = 16 };
+enum { EMU_LANES = 32, EMU_MAX_DEPTH = 32, EMU_BARRIERS = 16, EMU_ACQUIRED = 64 };
 
 /** A range of shared memory that may be accessed: one array. */
 typedef struct emu_shared_range {
@@ -87,6 +87,8 @@ typedef struct emu_block {
     uint32_t mbarriers;
     uint32_t (*reads)[EMU_PRODUCT_SLOTS]; /* when products of each warpgroup read each 16 bytes last; NULL: there are none */
     uint8_t *swizzle;                     /* by which copies of tiles laid out each EMU_SWIZZLED bytes, + 1; 0: none did */
+    uint64_t acquired[EMU_ACQUIRED];      /* tensor maps, the last ones; 0: none */
+    uint32_t maps;                        /* that were acquired */
     uint64_t ticket[8];                   /* addresses of the atomics that gave it a value back, the last ones */
     uint32_t tickets;
     uint32_t epoch;                 /* barriers passed */

@@ -79,8 +79,6 @@ const emu_form emu_order_forms[] = {
     {"membar.proxy.async{.global,.shared::cta,.shared::cluster}", "", fence_proxy, NULL, 0, D_OWN, 0, 0},
     {"fence.proxy.alias{.global,.shared::cta,.shared::cluster}", "", change_nothing, NULL, 0, D_OWN, 0, 0},
     {"membar.proxy.alias{.global,.shared::cta,.shared::cluster}", "", change_nothing, NULL, 0, D_OWN, 0, 0},
-    {"fence.proxy.tensormap::generic.release{*.cta,.cluster,.gpu,.sys}", "", change_nothing, NULL, 0, D_OWN, 0, 0},
-    {"fence.proxy.tensormap::generic.acquire{*.cta,.cluster,.gpu,.sys}", "@ N", change_nothing, NULL, 0, D_OWN, 0, 0},
     {"fence.proxy.async::generic" RESTRICTIONS, "", change_nothing, NULL, 0, D_OWN, 0, 0},
     {"fence" RESTRICTIONS, "", change_nothing, NULL, 0, D_OWN, 0, 0},
     {"fence.mbarrier_init.release.cluster", "", fence_init, NULL, 0, D_OWN, 0, 0},

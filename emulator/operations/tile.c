@@ -4,7 +4,7 @@
 #include "finding.h"
 #include "reduce.h"
 #include "request.h"
-#include "tensor.h"
+#include "tensormap.h"
 
 enum { TILE_ALIGNMENT = 128, CHUNK = 16, MOST_LINE = EMU_MOST_OF_BOX * 8 };
 
@@ -140,20 +140,13 @@ static void land_store(const emu_arrival *a)
 static bool take_map(emu_warp *warp, const emu_inst *inst, int lane, unsigned operand, emu_arrival *a)
 {
     const unsigned rank = inst->choice[0];
-    emu_operand half = inst->operand[operand];
-    emu_request r;
 
-    for (int i = 0; i < 2; i++, half.displacement += EMU_TENSOR_ALIGNMENT) {
-        if (!emu_resolve(warp, inst, S_GENERIC, 1u << lane, &half, EMU_TENSOR_ALIGNMENT, &r))
-            return false;
-        memcpy((uint8_t *)&a->tensor + (size_t)i * EMU_TENSOR_ALIGNMENT, r.place[lane].at, EMU_TENSOR_ALIGNMENT);
-    }
-    if (!emu_tensor_is_sealed(&a->tensor) || a->tensor.rank != rank) {
+    if (!emu_read_map(warp, inst, lane, S_GENERIC, &inst->operand[operand], &a->tensor) ||
+        !emu_check_map(warp, inst, lane, &inst->operand[operand], &a->tensor))
+        return false;
+    if (a->tensor.rank != rank) {
         emu_find(warp, inst, CUEMU_ILLEGAL, lane, emu_address_of(warp, &inst->operand[operand], lane),
-                 a->tensor.rank != rank && emu_tensor_is_sealed(&a->tensor)
-                     ? "the tensor map is one of %u dimensions"
-                     : "the 128 bytes there are no tensor map that cuTensorMapEncodeTiled has made",
-                 a->tensor.rank);
+                 "the tensor map is one of %u dimensions", a->tensor.rank);
         return false;
     }
     for (unsigned i = 0; i < rank; i++) {

@@ -506,21 +506,86 @@ static void maps_beyond(uint64_t in, uint64_t out, void **parameters)
     parameters[0] = &from;
 }
 
+/* A map that a kernel makes of zeros in shared memory, field by field, and puts where copies may use it; and then moves. */
+#define REPLACE(field, value) \
+    "        asm volatile(\"tensormap.replace.tile." field "; \" :: \"r\"(address(&map)), " value " : \"memory\");\n"
+
+static const char made[] = PRELUDE
+    "static __device__ void publish(void *to, Map *map)\n"
+    "{\n"
+    "    __syncwarp();\n"
+    "    asm volatile(\"tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%0], [%1], "
+    "128;\"\n"
+    "                 :: \"l\"(to), \"r\"(address(map)) : \"memory\");\n"
+    "    asm volatile(\"fence.proxy.tensormap::generic.acquire.gpu [%0], 128;\" :: \"l\"(to) : \"memory\");\n"
+    "}\n"
+    "static __device__ void bring(void *tile, u64 *full, void *map)\n"
+    "{\n"
+    "    expect(full, 1024);\n"
+    "    asm volatile(\"cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], "
+    "[%4];\"\n"
+    "                 :: \"r\"(address(tile)), \"l\"(map), \"r\"(32), \"r\"(8), \"r\"(address(full)) : \"memory\");\n"
+    "}\n"
+    "extern \"C\" __global__ void kernel(const float *in, float *out)\n"
+    "{\n"
+    "    __shared__ __align__(128) Map map;\n"
+    "    __shared__ __align__(128) float tile[256];\n"
+    "    __shared__ u64 full;\n"
+    "    Map *room = (Map *)(out + 2048);\n"
+    "    const int t = threadIdx.x;\n"
+    "    ((u32 *)&map)[t] = 0;  // begun\n"
+    "    __syncwarp();\n"
+    "    if (t == 0) {\n"
+    "        init(&full);\n" REPLACE("global_address.shared::cta.b1024.b64 [%0], %1", "\"l\"(in)") REPLACE(
+        "rank.shared::cta.b1024.b32 [%0], %1", "\"r\"(1)") REPLACE("box_dim.shared::cta.b1024.b32 [%0], 0, %1", "\"r\"(32)")
+        REPLACE("box_dim.shared::cta.b1024.b32 [%0], 1, %1", "\"r\"(8)") REPLACE("global_dim.shared::cta.b1024.b32 [%0], 0, %1",
+                                                                                 "\"r\"(64)")
+            REPLACE("global_dim.shared::cta.b1024.b32 [%0], 1, %1", "\"r\"(32)")
+                REPLACE("global_stride.shared::cta.b1024.b64 [%0], 0, %1", "\"l\"(256ll)")
+                    REPLACE("element_stride.shared::cta.b1024.b32 [%0], 0, %1", "\"r\"(1)")
+                        REPLACE("element_stride.shared::cta.b1024.b32 [%0], 1, %1", "\"r\"(1)")
+                            REPLACE("elemtype.shared::cta.b1024.b32 [%0], 7", "\"r\"(0)")
+                                REPLACE("interleave_layout.shared::cta.b1024.b32 [%0], 0", "\"r\"(0)")
+                                    REPLACE("swizzle_mode.shared::cta.b1024.b32 [%0], 0", "\"r\"(0)")
+                                        REPLACE("swizzle_atomicity.shared::cta.b1024.b32 [%0], 0", "\"r\"(0)") REPLACE(
+                                            "fill_mode.shared::cta.b1024.b32 [%0], 0",
+                                            "\"r\"(0)") "    }\n"
+                                                        "    publish(room, &map);  // made\n"
+                                                        "    if (t == 0) bring(tile, &full, room);\n"
+                                                        "    wait(&full, 0);\n"
+                                                        "    for (int i = 0; i < 8; ++i) out[32 * i + t] = tile[32 * i + t];\n"
+                                                        "    __syncwarp();\n"
+                                                        "    if (t == 0)\n" REPLACE(
+                                                            "global_address.shared::cta.b1024.b64 [%0], %1",
+                                                            "\"l\"(in + 512)") "    publish(room, &map);  // moved\n"
+                                                                               "    if (t == 0) bring(tile, &full, room);\n"
+                                                                               "    wait(&full, 1);\n"
+                                                                               "    for (int i = 0; i < 8; ++i) out[256 + 32 * "
+                                                                               "i + t] = tile[32 * i + t];\n"
+                                                                               "}\n";
+
+static float wanted_of_made(int i, const float *in)
+{
+    return in[i / 256 * 512 + (8 + i % 256 / 32) * 64 + 32 + i % 32];
+}
+
 static const program programs[] = {
     {"tiled", tiled, "sm_90", wanted_of_tiled, {1, 1, 1}, 64, 1924, .prepare = maps_of_tiled},
     {"shared tiles", shared_tiles, "sm_90", wanted_of_shared_tiles, {2, 1, 1}, 32, 32, .prepare = maps_of_shared_tiles},
     {"product", product_text, "sm_90", wanted_of_product, {2, 1, 1}, 160, 4096, .prepare = maps_of_product},
     {"whole chunks", whole_chunks, "sm_90", wanted_of_whole_chunks, {1, 1, 1}, 32, 8, .prepare = maps_of_whole_chunks},
+    {"made", made, "sm_90a", wanted_of_made, {1, 1, 1}, 32, 512},
     {"beyond", tiled, "sm_90", wanted_of_tiled, {1, 1, 1}, 64, 0, .prepare = maps_beyond}};
 
 Test(tile, programs_are_right_and_silent)
 {
-    expect_right_and_silent(nvrtc_or_skip("emulator/tile"), programs, 4);
+    expect_right_and_silent(nvrtc_or_skip("emulator/tile"), programs, 5);
 }
 
 #define TILED &programs[0]
 #define SHARED &programs[1]
 #define PRODUCT &programs[2]
+#define MADE &programs[4]
 
 static const broken mutations[] = {
     {TILED, "read before its barrier", "wait(&full[n % 2], n / 2 & 1);", "", CUEMU_ASYNC_IN_FLIGHT, {"stage[n % 2]"}, 0},
@@ -586,7 +651,7 @@ static const broken mutations[] = {
      {"&to", "wait_group"},
      0,
      "never written"},
-    {&programs[4],
+    {&programs[5],
      "beyond the memory",
      "2 * v + 1",
      "2 * v + 2",
@@ -594,6 +659,47 @@ static const broken mutations[] = {
      {"stage[k % 2]"},
      0,
      "a line of the tile"},
+    {MADE,
+     "a map that is not begun",
+     "((u32 *)&map)[t] = 0;  // begun",
+     "",
+     CUEMU_ILLEGAL,
+     {"global_address"},
+     0,
+     "neither a tensor map nor zeros"},
+    {MADE,
+     "a map that is not acquired",
+     "fence.proxy.tensormap::generic.acquire.gpu [%0], 128;",
+     "",
+     CUEMU_PROXY_FENCE,
+     {"\"l\"(map)"},
+     0,
+     "no fence.proxy.tensormap::generic.acquire"},
+    {MADE,
+     "a map that was acquired before it moved",
+     "publish(room, &map);  // moved",
+     "asm volatile(\"tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%0], [%1], 128;\" "
+     ":: \"l\"(room), \"r\"(address(&map)) : \"memory\");",
+     CUEMU_PROXY_FENCE,
+     {"\"l\"(map)"},
+     0,
+     "no fence.proxy.tensormap::generic.acquire"},
+    {MADE,
+     "a box of nothing",
+     "[%0], 1, %1; \" :: \"r\"(address(&map)), \"r\"(8)",
+     "[%0], 1, %1; \" :: \"r\"(address(&map)), \"r\"(0)",
+     CUEMU_ILLEGAL,
+     {"\"l\"(map)"},
+     0,
+     "would refuse"},
+    {MADE,
+     "swizzled chunks of 32 bytes",
+     "swizzle_atomicity.shared::cta.b1024.b32 [%0], 0",
+     "swizzle_atomicity.shared::cta.b1024.b32 [%0], 1",
+     CUEMU_ILLEGAL,
+     {"swizzle_atomicity"},
+     0,
+     "with 1 there"},
     {PRODUCT,
      "brought while others read",
      "wait(&empty[s], (n / 3 & 1) ^ 1);",
