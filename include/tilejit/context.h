@@ -69,7 +69,8 @@ typedef struct tj_context_options {
                                           CUDA context; default: $TILEJIT_DEVICE, then device 0 */
     int32_t specialize;                 /**< tj_specialize */
     int32_t check_pointers;             /**< 1: every launch asks the driver what each pointer is (about 100 ns each);
-                                          default: only the first launch of a plan does */
+                                          default: the first launch of a plan does, and the one after a refusal, unless
+                                          they are captured */
     int32_t log_level;                  /**< tj_log_level; default: $TILEJIT_LOG (error, warning, info, debug), then off */
     tj_log_fn log;                      /**< default: none, and lines of that level go to stderr */
     void *log_payload;

@@ -116,7 +116,9 @@ TJ_API TJ_MUST_CHECK tj_status tj_kernel_load(tj_context *context, const tj_sour
  *          breaks a promise or for which the kernel lacks a check, more blocks than a grid holds (the message has the remedy),
  *          another current context, a stream of another context (the message names both devices), or, with a driver before
  *          CUDA 11.4, a missing workspace. TJ_ERR_DEVICE_MEMORY, TJ_ERR_UNSUPPORTED: no workspace can be had in the
- *          stream. TJ_ERR_DRIVER. TJ_ERR_DEVICE_LOST, which every later call returns again.
+ *          stream. TJ_ERR_DRIVER. TJ_ERR_DEVICE_LOST, which every later call returns again unless it is told what is wrong with
+ *          its operands. What pointers point at is not asked here: tj_matmul and tj_plan_launch do that (check_pointers of
+ *          tj_context_options).
  */
 TJ_API TJ_MUST_CHECK tj_status tj_kernel_launch(const tj_kernel *kernel, const tj_operands *operands,
                                                 struct CUstream_st *stream, tj_error *err);

@@ -50,8 +50,9 @@ TJ_API TJ_MUST_CHECK tj_status tj_plan_prepare(tj_context *context, const tj_pro
  *
  * NULL:    stream (the legacy default stream) and err may be NULL.
  * Threads: any, several at once.
- * Errors:  those of tj_kernel_launch. If another config is needed also those of tj_plan_prepare, and TJ_ERR_CAPTURE: it is not
- *          ready, and the stream is being captured.
+ * Errors:  those of tj_kernel_launch, and TJ_ERR_INVALID_ARGUMENT: a pointer that the device cannot use, or a buffer that is too
+ *          short, where pointers are checked (check_pointers of the context). If another config is needed also those of
+ *          tj_plan_prepare, and TJ_ERR_CAPTURE: it is not ready, and the stream is being captured.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_plan_launch(const tj_plan *plan, const tj_operands *operands, struct CUstream_st *stream,
                                               tj_error *err);

@@ -61,9 +61,11 @@ tj_status tj_nvrtc_enter(tj_error *err)
     pthread_once(&watch_forks, watch);
     tj_ending_watch_thread();
     if (atomic_load(&was_forked_inside))
-        return tj_fail(err, TJ_ERR_FORKED,
-                       "this process was forked while its parent was compiling, which leaves NVRTC locked for ever: "
-                       "fork before the first compile, or start the child with exec");
+        return tj_fail(
+            err, TJ_ERR_FORKED,
+            "this process was forked while its parent was compiling, which leaves NVRTC locked for ever: "
+            "fork before the first compile, or start the child with exec (Python's multiprocessing: the start method "
+            "\"spawn\")");
     atomic_fetch_add(&inside, 1);
     return TJ_OK;
 }

@@ -58,7 +58,7 @@ struct result {
     const char *name, *text, *remedy; /* remedy NULL: none beyond the text */
 };
 
-static const char RESTART[] = "the device does not recover from this within the process: restart it";
+static const char RESTART[] = "the device does not recover from this: restart the process";
 static const char NO_CAPTURE[] = "make plans ready with tj_plan_prepare before the capture begins";
 
 static const struct result results[] = {
@@ -184,14 +184,19 @@ tj_status tj_driver_report_death(const tj_driver *driver, tj_error *err)
     char message[TJ_ERROR_MESSAGE_BYTES];
 
     if (atomic_load(driver->life) == TJ_DRIVER_FORKED)
-        return tj_fail(err, TJ_ERR_FORKED,
-                       "the driver %s was opened before this process was forked, and CUDA cannot be used in the child: "
-                       "start it with exec, or fork before the first CUDA call",
-                       driver->path);
+        return tj_fail(
+            err, TJ_ERR_FORKED,
+            "this process was forked after the driver %s was opened, and CUDA works in no such child: start it with exec "
+            "(Python's multiprocessing: the start method \"spawn\"), or fork before the first CUDA call",
+            driver->path);
     pthread_mutex_lock(&driver->story->lock);
     memcpy(message, driver->story->message, sizeof message);
     pthread_mutex_unlock(&driver->story->lock);
-    return tj_fail(err, TJ_ERR_DEVICE_LOST, "%s", message);
+    return tj_fail(
+        err, TJ_ERR_DEVICE_LOST,
+        "the device was lost in an earlier call, and no call of this process can use it any more: restart the process; "
+        "the first error was: %s",
+        message);
 }
 
 /* A GPU says that a kernel failed; the emulator knows where and why. */
@@ -203,7 +208,7 @@ static void explain_finding(const tj_driver *driver, CUresult number, const char
     if (count == 0 || !driver->emulator.get_finding(count - 1, &found))
         tj_fail(out, TJ_ERR_DEVICE_LOST, "%s: %s (%d)", what, name, number);
     else
-        tj_fail(out, TJ_ERR_DEVICE_LOST, "%s: %s (%d): %.300s; block (%u, %u, %u), thread (%u, %u, %u), CUDA line %u", what,
+        tj_fail(out, TJ_ERR_DEVICE_LOST, "%s: %s (%d): %.240s; block (%u, %u, %u), thread (%u, %u, %u), CUDA line %u", what,
                 name, number, found.text, found.block[0], found.block[1], found.block[2], found.thread[0], found.thread[1],
                 found.thread[2], found.cuda_line);
 }
@@ -217,6 +222,7 @@ tj_status tj_driver_fail(const tj_driver *driver, CUresult number, tj_error *err
     tj_status status = (tj_status)(known ? known->meaning : PLAIN);
     char what[256];
     va_list arguments;
+    size_t length;
     tj_error own;
 
     va_start(arguments, format);
@@ -225,9 +231,12 @@ tj_status tj_driver_fail(const tj_driver *driver, CUresult number, tj_error *err
     if (status == TJ_ERR_DEVICE_LOST && driver && driver->is_emulator)
         explain_finding(driver, number, name, what, &own);
     else
-        tj_fail(&own, status, "%s: %s (%d): %s%s%s", what, name, number, text, remedy ? "; " : "", remedy ? remedy : "");
+        tj_fail(&own, status, "%s: %s (%d): %s", what, name, number, text);
     if (status == TJ_ERR_DEVICE_LOST && driver)
         mark_lost(driver, &own);
+    length = strlen(own.message);
+    if (remedy)
+        (void)snprintf(own.message + length, sizeof own.message - length, "; %s", remedy);
     if (err)
         *err = own;
     return status;

@@ -28,10 +28,12 @@ tj_status tj_gpu_check_process(const tj_gpu *gpu, tj_error *err)
 {
     if (gpu->pid == getpid())
         return TJ_OK;
-    return tj_fail(err, TJ_ERR_FORKED,
-                   "this context was made in process %d and the process was forked: make a new context in the child "
-                   "before its parent's first CUDA call, or start the child with exec",
-                   (int)gpu->pid);
+    return tj_fail(
+        err, TJ_ERR_FORKED,
+        "this context was made in process %d, which was forked since: make a context in the child, which works if no CUDA "
+        "call came before the fork, or start the child with exec (Python's multiprocessing: the start method "
+        "\"spawn\")",
+        (int)gpu->pid);
 }
 
 tj_status tj_gpu_driver(tj_gpu *gpu, const tj_driver **driver, tj_error *err)

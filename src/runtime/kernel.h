@@ -230,6 +230,12 @@ tj_status tj_launch_settle(const tj_kernel *kernel, const tj_operands *given, tj
                            tj_error *err);
 
 /**
+ * What a launch answers where no scope could be entered: the status and *err of that, but where the device is lost and the operands are
+ * wrong, what is wrong with them.
+ */
+tj_status tj_launch_refuse(const tj_kernel *kernel, const tj_operands *given, tj_status status, tj_error *err);
+
+/**
  * Are there offsets, where they can be read, and, of those in host memory, is each right for so many rows? Only of a problem with
  * groups.
  */

@@ -320,6 +320,15 @@ tj_status tj_kernel_launch_ready(const tj_kernel *kernel, const tj_operands *x, 
                                                                   : launch_the_long_way(kernel, x, stream, err);
 }
 
+tj_status tj_launch_refuse(const tj_kernel *kernel, const tj_operands *given, tj_status status, tj_error *err)
+{
+    tj_launch_shape shape;
+    tj_operands x;
+    const tj_status invalid = status == TJ_ERR_DEVICE_LOST ? tj_launch_settle(kernel, given, &x, &shape, err) : TJ_OK;
+
+    return invalid != TJ_OK ? invalid : status;
+}
+
 tj_status tj_kernel_launch(const tj_kernel *kernel, const tj_operands *operands, struct CUstream_st *stream, tj_error *err)
 {
     if (TJ_HAS_NULL(err, kernel, operands))
@@ -328,7 +337,7 @@ tj_status tj_kernel_launch(const tj_kernel *kernel, const tj_operands *operands,
     tj_status status = tj_scope_enter(kernel->gpu, &scope, err);
 
     if (status != TJ_OK)
-        return status;
+        return tj_launch_refuse(kernel, operands, status, err);
     if (scope.context_id == kernel->context_id)
         status = tj_kernel_launch_ready(kernel, operands, stream, err);
     else

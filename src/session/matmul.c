@@ -20,6 +20,27 @@ static tj_status check_structs(const tj_problem *problem, const tj_operands *ope
     return TJ_OK;
 }
 
+/* A lost device serves no request, but one that is wrong is told so: by its problem, or by the operands that a plan of it takes. */
+__attribute__((cold, noinline)) static tj_status refuse(tj_context *context, const tj_problem *problem,
+                                                        const tj_operands *operands, tj_status status, tj_error *err)
+{
+    const tj_plan *plan;
+    atomic_int *inside;
+    tj_status invalid;
+
+    if (status != TJ_ERR_DEVICE_LOST)
+        return status;
+    invalid = tj_problem_check(problem, err);
+    if (invalid != TJ_OK || !operands)
+        return invalid != TJ_OK ? invalid : status;
+    inside = tj_readers_enter(context->readers);
+    plan = tj_plan_table_find_anywhere(context->plans, problem);
+    if (plan)
+        status = tj_launch_refuse(plan->program.kernel, operands, status, err);
+    tj_readers_leave(inside);
+    return status;
+}
+
 /* Takes it over. */
 static void replace(tj_context *context, tj_plan *built)
 {
@@ -62,22 +83,6 @@ tj_status tj_plan_refresh(tj_context *context, const tj_problem *problem, tj_err
     return status;
 }
 
-static tj_status launch_plan(const tj_plan *plan, const tj_operands *operands, struct CUstream_st *stream, tj_error *err)
-{
-    tj_scope scope;
-    tj_status status;
-
-    if (__builtin_expect(tj_kernel_suits(plan->program.kernel, operands) || plan->key.config, 1))
-        return tj_kernel_launch(plan->program.kernel, operands, stream, err);
-    status = tj_scope_enter(&plan->context->host.gpu, &scope, err);
-    if (status != TJ_OK)
-        return status;
-    if (scope.context_id == plan->key.context_id) /* otherwise the launch says that it is another's */
-        status = tj_plan_fit(&plan, &scope, operands, false, stream, err);
-    tj_scope_leave(&scope);
-    return status == TJ_OK ? tj_kernel_launch(plan->program.kernel, operands, stream, err) : status;
-}
-
 /* Only where a context captures: it costs a lock and a look-up. */
 static tj_status note(const tj_context *context, const tj_problem *problem, const tj_operands *operands, tj_status status)
 {
@@ -99,15 +104,6 @@ static void note_launch(tj_context *context, const tj_scope *scope, const tj_pro
     tj_capture_note(context->capture,
                     &(const tj_captured){problem, is_general ? lender->key.problem : problem, operands, lender && !is_general});
     tj_readers_leave(inside);
-}
-
-tj_status tj_plan_launch(const tj_plan *plan, const tj_operands *operands, struct CUstream_st *stream, tj_error *err)
-{
-    if (TJ_HAS_NULL(err, plan, operands))
-        return TJ_ERR_INVALID_ARGUMENT;
-    const tj_status status = launch_plan(plan, operands, stream, err);
-
-    return __builtin_expect(plan->context->capture != NULL, 0) ? note(plan->context, &plan->problem, operands, status) : status;
 }
 
 /* Move a number that the problem fixes into the launch. An array of pointers is no number. */
@@ -190,10 +186,11 @@ tj_status tj_plan_prepare(tj_context *context, const tj_problem *problem, const 
     tj_status status;
 
     status = check_structs(problem, NULL, err);
-    if (status == TJ_OK)
-        status = tj_scope_enter(&context->host.gpu, &scope, err);
     if (status != TJ_OK)
         return status;
+    status = tj_scope_enter(&context->host.gpu, &scope, err);
+    if (status != TJ_OK)
+        return refuse(context, problem, NULL, status, err);
     status = tj_plan_obtain(context, &scope, problem, config, TJ_EFFORT_BEST, plan, err);
     tj_scope_leave(&scope);
     return context->capture ? note(context, problem, NULL, status) : status;
@@ -215,27 +212,102 @@ static inline void mark_captured(const tj_plan *plan, const tj_scope *scope, str
         atomic_store((atomic_bool *)(uintptr_t)&plan->is_captured, true);
 }
 
+/* ---- pointers ----------------------------------------------------------------------------------------------------- */
+
+/*
+ * A wrong pointer loses the device, so the driver is asked before the first launch of a plan what each one is; and after a refusal, since
+ * the next operands may be wrong in another way. Not in a capture: nothing runs there, and the memory of a graph may not be mapped yet.
+ */
+static inline bool has_launched(const tj_plan *plan)
+{
+    return atomic_load_explicit(&plan->has_launched, memory_order_relaxed);
+}
+
+static void mark_launched(const tj_plan *plan, bool reached_device)
+{
+    const bool value = reached_device && !plan->context->check_pointers;
+
+    if (has_launched(plan) != value) /* otherwise threads would take the line from each other */
+        atomic_store_explicit((atomic_bool *)(uintptr_t)&plan->has_launched, value, memory_order_relaxed);
+}
+
+/* Of a plan whose launches are not known to be right. *is_known: what comes of this launch says so. */
+__attribute__((noinline)) static tj_status check_pointers(const tj_plan *plan, const tj_scope *scope,
+                                                          const tj_operands *operands, struct CUstream_st *stream,
+                                                          bool *is_known, tj_error *err)
+{
+    bool is_capturing = false;
+    tj_status status = TJ_OK;
+
+    if (!plan->context->check_pointers)
+        status = tj_stream_is_capturing(scope->driver, stream, &is_capturing, err);
+    *is_known = !is_capturing;
+    return status == TJ_OK && !is_capturing ? tj_kernel_check_pointers(plan->program.kernel, operands, err) : status;
+}
+
+/* ---- launches ----------------------------------------------------------------------------------------------------- */
+
 /* Inside a scope, with a plan that stays meanwhile. */
-static tj_status launch_found(const tj_plan *plan, const tj_scope *scope, const tj_operands *operands, bool is_new,
+static tj_status launch_found(const tj_plan *found, const tj_scope *scope, const tj_operands *operands, bool is_entered,
                               struct CUstream_st *stream, tj_error *err)
 {
+    const tj_plan *plan = found;
+    bool is_known = true;
     tj_operands lent;
     tj_status status = TJ_OK;
 
     if (__builtin_expect(!tj_plan_is_stand_in(plan) && !tj_kernel_suits(plan->program.kernel, operands), 0))
-        status = tj_plan_fit(&plan, scope, operands, true, stream, err);
+        status = tj_plan_fit(&plan, scope, operands, is_entered, stream, err);
     if (status == TJ_OK && __builtin_expect(tj_plan_is_stand_in(plan), 0)) {
         status = tj_stand_in_lend(&plan, scope, operands, &lent, stream, err);
         operands = &lent;
     }
-    /* What a pointer is costs a driver call to know: asked once a plan, or always if the context says so. */
-    if (status == TJ_OK && (is_new || plan->context->check_pointers))
-        status = tj_kernel_check_pointers(plan->program.kernel, operands, err);
-    if (status != TJ_OK)
-        return status;
-    mark_captured(plan, scope, stream);
-    return tj_kernel_launch_ready(plan->program.kernel, operands, stream, err);
+    if (status == TJ_OK && !(has_launched(found) && has_launched(plan)))
+        status = check_pointers(plan, scope, operands, stream, &is_known, err);
+    if (status == TJ_OK) {
+        if (is_entered)
+            mark_captured(plan, scope, stream);
+        status = tj_kernel_launch_ready(plan->program.kernel, operands, stream, err);
+    }
+    mark_launched(found, status == TJ_OK && is_known);
+    mark_launched(plan, status == TJ_OK && is_known);
+    return status;
 }
+
+/* A plan that the caller holds: a launch of one that has launched is left to the kernel. */
+static tj_status launch_held(const tj_plan *plan, const tj_operands *operands, struct CUstream_st *stream, tj_error *err)
+{
+    const tj_kernel *const kernel = plan->program.kernel;
+    tj_scope scope;
+    tj_status status;
+
+    if (__builtin_expect(has_launched(plan) && (tj_kernel_suits(kernel, operands) || plan->key.config), 1)) {
+        status = tj_kernel_launch(kernel, operands, stream, err);
+        if (__builtin_expect(status != TJ_OK, 0))
+            mark_launched(plan, false);
+        return status;
+    }
+    status = tj_scope_enter(&plan->context->host.gpu, &scope, err);
+    if (status != TJ_OK)
+        return tj_launch_refuse(kernel, operands, status, err);
+    if (scope.context_id == plan->key.context_id)
+        status = launch_found(plan, &scope, operands, false, stream, err);
+    else
+        status = tj_kernel_launch(kernel, operands, stream, err); /* says that it is another's */
+    tj_scope_leave(&scope);
+    return status;
+}
+
+tj_status tj_plan_launch(const tj_plan *plan, const tj_operands *operands, struct CUstream_st *stream, tj_error *err)
+{
+    if (TJ_HAS_NULL(err, plan, operands))
+        return TJ_ERR_INVALID_ARGUMENT;
+    const tj_status status = launch_held(plan, operands, stream, err);
+
+    return __builtin_expect(plan->context->capture != NULL, 0) ? note(plan->context, &plan->problem, operands, status) : status;
+}
+
+/* ---- calls -------------------------------------------------------------------------------------------------------- */
 
 /* A call whose plan, which may be known, is not launched as it stands. Inside a scope and entered; leaves the latter. */
 __attribute__((noinline)) static tj_status matmul_at_length(tj_context *context, const tj_scope *scope, atomic_int *inside,
@@ -256,7 +328,7 @@ __attribute__((noinline)) static tj_status matmul_at_length(tj_context *context,
         plan = held;
     }
     if (status == TJ_OK)
-        status = launch_found(plan, scope, operands, held != NULL, stream, err);
+        status = launch_found(plan, scope, operands, true, stream, err);
     tj_readers_leave(inside);
     tj_plan_release(held);
     return status;
@@ -279,13 +351,15 @@ static tj_status matmul(tj_context *context, const tj_problem *problem, const tj
 
     tj_plan_await_again();
     status = tj_scope_enter(&context->host.gpu, &scope, err);
-    if (status != TJ_OK)
-        return status;
+    if (__builtin_expect(status != TJ_OK, 0))
+        return refuse(context, problem, operands, status, err);
     inside = tj_readers_enter(context->readers);
     plan = config ? NULL : tj_plan_find_again(context->plans, scope.context_id, problem);
-    if (__builtin_expect(plan && !context->check_pointers && tj_kernel_is_ready_for(plan->program.kernel, operands), 1)) {
+    if (__builtin_expect(plan && has_launched(plan) && tj_kernel_is_ready_for(plan->program.kernel, operands), 1)) {
         mark_captured(plan, &scope, stream);
         status = tj_kernel_queue_ready(plan->program.kernel, operands, stream, err);
+        if (__builtin_expect(status != TJ_OK, 0))
+            mark_launched(plan, false);
         tj_readers_leave(inside);
     } else {
         status = matmul_at_length(context, &scope, inside, plan, problem, config, operands, stream, err);

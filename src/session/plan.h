@@ -53,6 +53,8 @@ struct tj_plan {
     tj_program program;      /* of a stand-in: empty */
     atomic_uint used;        /* the time of the table at which it was last found */
     atomic_bool is_captured; /* a graph may launch it, for as long as the context lives */
+    atomic_bool
+        has_launched; /* since its last refusal: its pointers need not be checked. Never, where each launch checks them */
     tj_problem problem;
     tj_config config;
     tj_chosen_by chosen_by;            /* 0: its config was named */
@@ -108,6 +110,9 @@ bool tj_plan_has_config_of(const tj_plan *a, const tj_plan *b);
  * holds it, before leaving.
  */
 const tj_plan *tj_plan_table_find(struct tj_plan_table *table, const tj_plan_key *key);
+
+/** A plan of a problem by the library's choice, with a kernel, in whichever CUDA context: looks at all. For who has entered. */
+const tj_plan *tj_plan_table_find_anywhere(struct tj_plan_table *table, const tj_problem *problem);
 
 /** How good must a plan be? */
 typedef enum tj_effort {

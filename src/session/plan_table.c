@@ -619,6 +619,21 @@ static tj_plan_key make_key(uint64_t context_id, const tj_problem *problem, cons
     return key;
 }
 
+const tj_plan *tj_plan_table_find_anywhere(struct tj_plan_table *table, const tj_problem *problem)
+{
+    plan_array *const array = atomic_load_explicit(&table->array, memory_order_acquire);
+    tj_problem storage;
+    const tj_plan_key key = make_key(0, problem, NULL, &storage);
+
+    for (size_t i = 0; i < array->capacity; i++) {
+        const tj_plan *plan = atomic_load_explicit(&array->slot[i], memory_order_acquire);
+
+        if (plan && !plan->key.config && !tj_plan_is_stand_in(plan) && tj_problem_is_same(plan->key.problem, key.problem))
+            return plan;
+    }
+    return NULL;
+}
+
 void tj_plan_await_again(void)
 {
     const uintptr_t first = (uintptr_t)last.plan; /* which may be gone */

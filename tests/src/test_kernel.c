@@ -481,10 +481,14 @@ Test(kernel, reports_a_lost_device_for_ever_and_leaves_it_alone)
     calls = fake.fake_all_calls();
     for (int i = 0; i < 3; i++) {
         cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_ERR_DEVICE_LOST));
-        cr_expect(says("cannot launch tiled") && says("restart"), "%s", err.message);
+        cr_expect(says("the device was lost in an earlier call") && says("restart the process") && says("cannot launch tiled"),
+                  "%s", err.message);
         cr_expect(eq(int, tj_kernel_load_code(&context->host, &form, &problem, &sm_90, &other, &err), TJ_ERR_DEVICE_LOST));
         cr_expect(eq(int, tj_device_get(context, 0, &facts, &err), TJ_ERR_DEVICE_LOST));
     }
+    x.p.address = NULL;
+    cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(says("p is NULL"), "%s", err.message);
     tj_kernel_free(kernel);
     cr_expect(eq(ulong, fake.fake_all_calls(), calls), "a lost device is not called again");
 }

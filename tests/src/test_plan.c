@@ -343,11 +343,13 @@ Test(plan, that_is_ready_costs_these_driver_calls_and_no_other)
     y.j = 77;
     cr_assert(eq(int, tj_matmul(context, &passed, &y, NULL, &err), TJ_OK), "%s", err.message);
     cr_assert(eq(int, tj_plan_prepare(context, &fixed, NULL, &plan, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_plan_launch(plan, &x, NULL, &err), TJ_OK), "the first launch asks about pointers: %s", err.message);
     cr_expect(eq(int, fake.fake_context_depth(), 0));
     expect_calls(&fixed, NULL, &x, NULL, pushed, 6, "no context is current");
     fake.fake_context_create(0);
     cr_assert(eq(int, tj_matmul(context, &passed, &y, NULL, &err), TJ_OK), "%s", err.message);
     cr_assert(eq(int, tj_plan_prepare(context, &fixed, NULL, &plan, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_plan_launch(plan, &x, NULL, &err), TJ_OK), "%s", err.message);
     for (int turn = 0; turn < 3; turn++) { /* the first one is not the thread's last */
         expect_calls(&fixed, NULL, &x, NULL, usual, 2, "the default stream");
         expect_calls(&fixed, NULL, &x, legacy, usual, 2, "the default stream by its other name");
@@ -916,6 +918,59 @@ Test(plan, checks_pointers_before_its_first_launch)
     cr_expect(eq(int, matmul_of(context, 5, &x), TJ_OK), "%s", err.message);
 }
 
+/* Not only where the call made the plan: it may have been prepared, warmed up, or made by a call that was refused. */
+Test(plan, checks_pointers_before_the_first_launch_whoever_made_it)
+{
+    tj_problem problem = TJ_PROBLEM_INIT(33, 5, 48, TJ_F32);
+    tj_operands good = some_operands(), on_host = good, is_short = good, is_null = good;
+    float host[33 * 5];
+
+    on_host.m.address = host;
+    is_short.p.address = (void *)fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, 64);
+    is_null.n.address = NULL;
+    for (int way = 0; way < 5; way++) {
+        static const char *const name[] = {"prepared", "warmed up", "refused", "launched, then refused",
+                                           "a plan of the caller's"};
+        const tj_operands *const wrong[] = {&on_host, &is_short, &on_host};
+        const tj_plan *plan = NULL;
+        const unsigned long launches = fake.fake_launches() + (way == 3);
+
+        problem.k.extent = 5 + way;
+        if (way == 0 || way == 4)
+            cr_assert(eq(int, tj_plan_prepare(context, &problem, NULL, &plan, &err), TJ_OK), "%s", err.message);
+        if (way == 1)
+            cr_assert(eq(int, tj_warm_up(context, &problem, 1, NULL, NULL, &err), TJ_OK), "%s", err.message);
+        if (way == 3)
+            cr_assert(eq(int, tj_matmul(context, &problem, &good, NULL, &err), TJ_OK), "%s", err.message);
+        if (way == 2 || way == 3)
+            cr_expect(eq(int, tj_matmul(context, &problem, &is_null, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
+        for (int i = 0; i < 3; i++) {
+            const tj_status status =
+                way == 4 ? tj_plan_launch(plan, wrong[i], NULL, &err) : tj_matmul(context, &problem, wrong[i], NULL, &err);
+
+            cr_expect(eq(int, status, TJ_ERR_INVALID_ARGUMENT), "%s, %d: %s", name[way], i, err.message);
+        }
+        cr_expect(eq(ulong, fake.fake_launches(), launches), "%s", name[way]);
+        cr_expect(eq(int, tj_matmul(context, &problem, &good, NULL, &err), TJ_OK), "%s: %s", name[way], err.message);
+    }
+}
+
+/* The memory of a graph may not be there yet, and nothing is launched: the first launch that is, is asked about. */
+Test(plan, checks_no_pointers_in_a_capture)
+{
+    const CUstream stream = (CUstream)(uintptr_t)0x77;
+    const tj_problem problem = TJ_PROBLEM_INIT(33, 5, 48, TJ_F32);
+    tj_operands x = some_operands();
+    const tj_plan *plan;
+
+    cr_assert(eq(int, tj_plan_prepare(context, &problem, NULL, &plan, &err), TJ_OK), "%s", err.message);
+    x.m.address = (const void *)(uintptr_t)0x1000;
+    fake.fake_set_capture(stream, CU_STREAM_CAPTURE_STATUS_ACTIVE);
+    cr_expect(eq(int, tj_matmul(context, &problem, &x, stream, &err), TJ_OK), "%s", err.message);
+    fake.fake_set_capture(NULL, CU_STREAM_CAPTURE_STATUS_NONE);
+    cr_expect(eq(int, tj_matmul(context, &problem, &x, stream, &err), TJ_ERR_INVALID_ARGUMENT));
+}
+
 /* Before each launch only where the context says so: it costs a driver call. */
 Test(plan, checks_pointers_before_every_launch_if_it_is_told_to)
 {
@@ -962,7 +1017,8 @@ Test(plan, is_out_of_use_in_a_forked_child)
     child = fork();
     if (child == 0) {
         unsigned long calls = fake.fake_all_calls();
-        bool is_right = matmul_of(context, 5, &x) == TJ_ERR_FORKED && matmul_of(context, 6, &x) == TJ_ERR_FORKED;
+        bool is_right = matmul_of(context, 5, &x) == TJ_ERR_FORKED && says("spawn") && says("exec") &&
+                        matmul_of(context, 6, &x) == TJ_ERR_FORKED && says("spawn");
         tj_context_free(context);
         _exit(is_right && fake.fake_all_calls() == calls ? 0 : 1);
     }
@@ -973,8 +1029,11 @@ Test(plan, is_out_of_use_in_a_forked_child)
 
 Test(stored_plan, of_a_lost_device_is_refused_for_ever_and_nothing_is_compiled)
 {
+    const tj_problem bad = TJ_PROBLEM_INIT(-1, 5, 48, TJ_F32);
     const tj_operands x = some_operands();
+    tj_operands wrong = x;
     tj_context *lost = open_context(folder, TJ_SPECIALIZE_SHAPES);
+    const tj_plan *plan;
 
     cr_assert(eq(int, matmul_of(lost, 5, &x), TJ_OK), "%s", err.message);
     fake.fake_fail("cuLaunchKernel", 1, 700);
@@ -982,8 +1041,16 @@ Test(stored_plan, of_a_lost_device_is_refused_for_ever_and_nothing_is_compiled)
     cr_expect(says("CUDA_ERROR_ILLEGAL_ADDRESS (700)"), "%s", err.message);
     for (int64_t k = 5; k < 8; k++) {
         cr_expect(eq(int, matmul_of(lost, k, &x), TJ_ERR_DEVICE_LOST));
-        cr_expect(says("700"), "%s", err.message);
+        cr_expect(says("the device was lost in an earlier call") && says("restart the process") && says("700"), "%s",
+                  err.message);
     }
+    wrong.m.address = NULL;
+    cr_expect(eq(int, matmul_of(lost, 5, &wrong), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(says("m is NULL"), "%s", err.message);
+    cr_expect(eq(int, matmul_of(lost, -5, &x), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(says("k is -5"), "%s", err.message);
+    cr_expect(eq(int, tj_plan_prepare(lost, &bad, NULL, &plan, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(says("j is -1"), "%s", err.message);
     cr_expect(eq(u64, stats_of(lost).compiles, 1));
     tj_context_free(lost);
     cr_expect(eq(ulong, fake.fake_calls_after_death(), 1), "one: the pop that balances the push of the launch");
