@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # try_fresh_root.sh [SUITE [MIRROR]]: both commands of the README in a system that has nothing, made by debootstrap: bookworm (the
-# default), jammy, or any suite that debootstrap knows and this machine has the keyring of. Each runs twice, since both may be
+# default), trixie, jammy, noble, or any suite that debootstrap knows. Each runs twice, since both may be
 # repeated. Takes root, debootstrap, the network and some 3 GB in $TMPDIR; KEEP=1 keeps the folder. Not part of .ci/run: it takes a
 # quarter of an hour and depends on mirrors.
 set -euo pipefail
@@ -23,9 +23,14 @@ trap clean EXIT
 say "a minimal $suite"
 # The mirror that this machine uses, if it has the suite; else the one that debootstrap knows.
 mirror=${2:-$(apt-get indextargets --format '$(RELEASE) $(REPO_URI)' 'Created-By: Packages' 2>/dev/null | sed -n "s/^$suite //p" | head -n 1)}
-components=main
-[ "$(basename "$(readlink -f "/usr/share/debootstrap/scripts/$suite")")" = gutsy ] && components=main,universe # Ubuntu
-debootstrap --variant=minbase --components=$components "$suite" "$root" $mirror >"$root.log" || { tail "$root.log" >&2; exit 1; }
+scripts=/usr/share/debootstrap/scripts
+script=$(readlink -f "$scripts/$suite") components=main
+[ -e "$script" ] || [ "$suite" != noble ] || script=$scripts/gutsy # younger than many a debootstrap, and made as every Ubuntu is
+if [ "$(basename "$script")" = gutsy ]; then
+    components=main,universe
+    mirror=${mirror:-$(sed -n 's/.*default_mirror \(http.*archive[.]ubuntu.*\)/\1/p' "$script" | head -n 1)}
+fi
+debootstrap --variant=minbase --components=$components "$suite" "$root" $mirror ${mirror:+"$script"} >"$root.log" || { tail "$root.log" >&2; exit 1; }
 rm "$root.log"
 
 # How this machine reaches mirrors and package indexes.
