@@ -59,7 +59,7 @@ def test_problems_of_arrays(random, context):
 def test_every_kind_is_made_ready(words, context):
     problem = EVERY_KIND[words]
     tilejit.prepare(problem)
-    assert "__global__" in tilejit.explain(problem, target="sm_90").source
+    assert "__global__" in tilejit.explain(problem, arch="sm_90").source
     assert tilejit.pack(problem, "compute_90")
 
 

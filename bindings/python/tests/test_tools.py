@@ -30,13 +30,16 @@ def test_problem():
 
 
 def test_explain():
-    found = tilejit.explain(tilejit.Problem(512, 300, 700), target="sm_80")
+    found = tilejit.explain(tilejit.Problem(512, 300, 700), arch="sm_80")
+    assert tilejit.explain(tilejit.Problem(512, 300, 700), target="sm_80") == found
     assert "A100" in found.device and "__global__" in found.source and found.flop == 2 * 512 * 300 * 700 and found.us > 0
     assert found.bound in str(found) and found.config in str(found)
     page = found._repr_html_()
     assert page.count("<table>") == 2 and "blockIdx" in page and "&lt;" in page
     with pytest.raises(tilejit.NotFound, match="sm_1"):
-        tilejit.explain(tilejit.Problem(4, 4, 4), target="sm_1")
+        tilejit.explain(tilejit.Problem(4, 4, 4), arch="sm_1")
+    with pytest.raises(TypeError, match="arch is 'sm_80' and target is 'sm_90', which mean the same"):
+        tilejit.explain(tilejit.Problem(4, 4, 4), arch="sm_80", target="sm_90")
 
 
 def test_tune(context):
@@ -68,7 +71,10 @@ def test_pack(tmp_path, random):
     a, b = random(9, 7), random(7, 5)
     path = tmp_path / "app.tjpack"
     content = tilejit.pack([tilejit.Problem.of(a, b)], "compute_90", path)
-    assert path.read_bytes() == content == tilejit.pack([tilejit.Problem.of(a, b)], ["compute_90"])
+    assert path.read_bytes() == content == tilejit.pack([tilejit.Problem.of(a, b)], targets=["compute_90"]) == tilejit.pack(
+        tilejit.Problem.of(a, b), arch="compute_90")
+    with pytest.raises(TypeError, match="pack needs arch"):
+        tilejit.pack(tilejit.Problem.of(a, b))
     assert os.listdir(tmp_path) == ["app.tjpack"]
     with tilejit.Context(driver="emulator", nvrtc="/nowhere/libnvrtc.so", packs=[path]) as context:
         assert numpy.array_equal(tilejit.matmul(a, b, context=context), a @ b)

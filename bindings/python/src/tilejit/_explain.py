@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from html import escape
-from typing import Dict, Optional, Tuple
+from typing import Any, Dict, Optional, Tuple
 
 from tilejit._binding import ffi, lib
 from tilejit._context import Context, context_of, device_from
@@ -69,24 +69,32 @@ class Explanation:
                 f"<details><summary>the kernel</summary><pre>{escape(self.source)}</pre></details>")
 
 
-def explain(problem: Problem, *, target: Optional[str] = None, context: Optional[Context] = None) -> Explanation:
+def arch_of(arch: Any, alias: Any, name: str) -> Any:
+    """The one that was given, of two names for the same. Raises TypeError for both."""
+    if arch is not None and alias is not None:
+        raise TypeError(f"arch is {arch!r} and {name} is {alias!r}, which mean the same: pass one of them")
+    return alias if arch is None else arch
+
+
+def explain(problem: Problem, *, arch: Optional[str] = None, target: Optional[str] = None, context: Optional[Context] = None) -> Explanation:
     """Say which kernel would compute a problem, what limits it, and how long it should take. Nothing is compiled or run.
 
-    target: a device that need not be here, by the name of its architecture: "sm_80" is an A100, "sm_90" an H200. Default: the device
-    of the context, or "sm_90" where there is none.
+    arch: a device that need not be here, by the name of its architecture: "sm_80" is an A100, "sm_90" an H200. Default: the device
+    of the context, or "sm_90" where there is none. target is the same.
 
-    Raises NotFound for an unknown target, and Unsupported for a problem that no kernel serves.
+    Raises NotFound for an unknown arch, and Unsupported for a problem that no kernel serves.
     """
     context = context_of(context)
     error = ffi.new("tj_error *")
     facts, config, chosen_by = ffi.new("tj_device_facts *"), ffi.new("tj_config *"), ffi.new("tj_chosen_by *")
-    if target is None:
+    arch = arch_of(arch, target, "target")
+    if arch is None:
         try:
             check(lib.tj_device_current(context._open(), facts, error), error)
         except NoDriver:
-            target = "sm_90"
-    if target is not None:
-        check(lib.tj_device_named(target.encode(), facts, error), error)
+            arch = "sm_90"
+    if arch is not None:
+        check(lib.tj_device_named(arch.encode(), facts, error), error)
     config.struct_size = ffi.sizeof("tj_config")
     check(lib.tj_context_choose_config(context._open(), problem._c, facts, config, chosen_by, error), error)
     source, found = ffi.new("tj_source **"), ffi.new("tj_analysis *")

@@ -9,25 +9,29 @@ from typing import Any, Iterable, Optional, Union
 from tilejit._binding import ffi, lib
 from tilejit._context import Context, context_of
 from tilejit._errors import check
+from tilejit._explain import arch_of
 from tilejit._problem import Problem
 
 
-def pack(problems: Union[Problem, Iterable[Problem]], targets: Union[str, Iterable[str]], path: Union[None, str, "os.PathLike[str]"] = None, *,
+def pack(problems: Union[Problem, Iterable[Problem]], arch: Union[str, Iterable[str], None] = None,
+         path: Union[None, str, "os.PathLike[str]"] = None, *, targets: Union[str, Iterable[str], None] = None,
          context: Optional[Context] = None) -> bytes:
-    """Make a pack: the kernels of problems, compiled for targets, in one file that needs neither NVRTC nor a cache where it is used.
+    """Make a pack: the kernels of problems, compiled for architectures, in one file that needs neither NVRTC nor a cache where it is used.
 
     problems: those, or one.
-    targets: "sm_90", or several; "compute_90" serves newer devices and the emulator. No GPU is needed.
+    arch: "sm_90", or several; "compute_90" serves newer devices and the emulator. No GPU is needed. targets is the same.
     path: the file to write, as a whole or not at all; None: only return the bytes. Give it to ``Context(packs=[path])``.
 
-    Returns the bytes, which are the same for the same problems, targets and records.
-    Raises NoCompiler, InvalidArgument for what is no target, and other kinds of ``Error``; OSError if the file cannot be written.
+    Returns the bytes, which are the same for the same problems, architectures and records.
+    Raises NoCompiler, InvalidArgument for what is no architecture, and other kinds of ``Error``; OSError if the file cannot be written.
     """
-    context = context_of(context)
+    context, arch = context_of(context), arch_of(arch, targets, "targets")
+    if arch is None:
+        raise TypeError("pack needs arch, for which to compile: pass \"sm_90\", or several")
+    names = [arch] if isinstance(arch, str) else list(arch)
     made, error, opened = ffi.new("tj_pack **"), ffi.new("tj_error *"), context._open()  # which the pack uses until it is freed
     check(lib.tj_pack_create(opened, ffi.NULL, made, error), error)
     try:
-        names = [targets] if isinstance(targets, str) else list(targets)
         for problem in [problems] if isinstance(problems, Problem) else problems:
             for name in names:
                 check(lib.tj_pack_add(made[0], problem._c, ffi.NULL, name.encode(), error), error)
