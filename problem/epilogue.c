@@ -36,9 +36,8 @@ static tj_status check_along_k(const tj_problem *words, tj_error *err)
         is_any = true;
         if (!tj_widens_weights(words->m.type, words->n.type) || !tj_type_is_weights(type))
             return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                           "scale_%c is TJ_SCALE_ALONG_K, which is for weights of s8, u8 or s4 beside f32, f16 or bf16, and M "
-                           "is %s, N %s: "
-                           "use TJ_SCALE_EACH",
+                           "scale_%c is along-k, which is for weights of s8, u8 or s4 beside f32, f16 or bf16, and M is %s, "
+                           "N %s: use each, one for a row or column",
                            "mn"[which], tj_facts_of(words->m.type) -> name, tj_facts_of(words->n.type) -> name);
     }
     if (is_any && words->scale_k < 1)
@@ -48,8 +47,8 @@ static tj_status check_along_k(const tj_problem *words, tj_error *err)
     if (!is_any && words->scale_k != 0)
         return tj_fail(
             err, TJ_ERR_INVALID_ARGUMENT,
-            "scale_k is %d and there are no scales along k: give the weights' scale_m or scale_n TJ_SCALE_ALONG_K, or "
-            "leave scale_k 0",
+            "scale_k is %d and there are no scales along k: make scale_m or scale_n, that of the weights, along-k, or leave "
+            "scale_k out",
             words->scale_k);
     return TJ_OK;
 }
@@ -61,10 +60,10 @@ tj_status tj_epilogue_check(const tj_problem *problem, tj_error *err)
 
         if (value < 0 || value > most)
             return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is %d: use %s", tj_operations[i].name, value,
-                           most == 1 ? "0 or 1" : "TJ_SCALE_NONE, TJ_SCALE_ONE, TJ_SCALE_EACH or TJ_SCALE_ALONG_K");
+                           most == 1 ? "0 or 1" : "one of tj_scale: none, one, each or along-k");
         if (value && most > 1 && tj_problem_words(problem).compute == TJ_COMPUTE_F64)
             return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                           "%s is %d, but scales are f32 and go with no f64: use TJ_SCALE_NONE, and alpha",
+                           "%s is %d, but scales are f32 and go with no f64: leave them out, and use alpha",
                            tj_operations[i].name, value);
     }
     const tj_problem words = tj_problem_words(problem);

@@ -401,8 +401,8 @@ Test(types, scales_along_k_are_refused_in_words)
         const char *config, *words;
         int32_t m, n, scale_k;
     } row[] = {
-        {"tiled", "use TJ_SCALE_EACH", TJ_BF16, TJ_BF16, 32},
-        {"tiled", "use TJ_SCALE_EACH", TJ_S8, TJ_BF16, 32},
+        {"tiled", "use each, one for a row or column", TJ_BF16, TJ_BF16, 32},
+        {"tiled", "use each, one for a row or column", TJ_S8, TJ_BF16, 32},
         {"tiled", "such as 32, 64 or 128", TJ_BF16, TJ_S8, 0},
         {"wgmma", "family wgmma takes no scales along k, and the problem has them for each 32 elements", TJ_BF16, TJ_S8, 32},
         {"mma", "family mma takes scales along k for multiples of 32 elements", TJ_BF16, TJ_S8, 48},

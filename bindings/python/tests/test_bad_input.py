@@ -3,6 +3,7 @@
 
 import os
 
+import ml_dtypes
 import numpy
 import pytest
 import tilejit
@@ -188,3 +189,57 @@ def test_host_out_that_overlaps_itself(random, strides):
     with pytest.raises(tilejit.InvalidArgument, match="out is .12, 7. with strides of .*: its rows or columns share memory"):
         tilejit.matmul(random(12, 5), random(5, 7), out)
     assert not memory.any()
+
+
+@pytest.mark.parametrize("dtype, words", [
+    ("i8", "int64, .*int8 or uint8, whose sums are exact in int32, or to float32"), ("i4", "int32, which only a product has: convert it to int8"),
+    ("c8", "complex64, .*real and imaginary parts"), ("U3", "text, "), ("f2,f4", "a struct, "), ("O", "of objects"),
+    (ml_dtypes.int4, 'int4.*pack it: .*arrays of uint8 with n_dtype="s4": two in a byte'), (ml_dtypes.uint4, "uint4.*subtract 8 and pack it"),
+    (ml_dtypes.float8_e4m3, "float8_e4m3, .*convert it to float8_e4m3fn or")])
+def test_types_and_the_remedy(dtype, words):
+    with pytest.raises(TypeError, match=f"the type of a is {words}"):
+        tilejit.matmul(numpy.zeros((2, 2), dtype), numpy.zeros((2, 2), dtype))
+
+
+def test_names_of_types(random):
+    for n_dtype, words in (("u4", "n_dtype is u4: subtract 8"), ("int4", "n_dtype is int4: pack it"), (ml_dtypes.int4, "n_dtype is int4")):
+        with pytest.raises(TypeError, match=words):
+            tilejit.matmul(random(2, 2), numpy.zeros((2, 1), "u1"), n_dtype=n_dtype)
+    for dtype, words in (("fp16", "did you mean f16"), (5, "5, which is no element type: use float32"), (None, "None, which is no element type")):
+        with pytest.raises(TypeError, match=words):
+            tilejit.Problem(2, 2, 2, dtype)
+
+
+def test_masked_arrays(random):
+    a = random(2, 2)
+    for masked in (numpy.ma.masked_array(a, a > 0), numpy.ma.masked_array(a)):
+        with pytest.raises(TypeError, match=r"b is masked: pass b.filled\(0\), or b.data"):
+            tilejit.matmul(a, masked)
+
+
+def test_messages_of_calls_name_their_arguments(random, context):
+    a = random(4, 4)
+    with pytest.raises(tilejit.InvalidArgument, match="^a is f32 but b is f16: "):
+        tilejit.matmul(a, a.astype("f2"))
+    with pytest.raises(tilejit.InvalidArgument, match="^a and b are f32 but out is s8: such an out may be"):
+        tilejit.matmul(a, a, a.astype("i1"))
+    there = context.to_device(a)
+    with pytest.raises(tilejit.InvalidArgument) as raised:
+        tilejit.matmul(there, there, there)
+    assert "out" in str(raised.value) and " P " not in f" {raised.value} "
+    for epilogue in (tilejit.Epilogue(scale_n=numpy.ones((2, 4), "f4")), tilejit.Epilogue(scale_n=numpy.ones(4, "f4"))):
+        with pytest.raises(tilejit.InvalidArgument) as raised:
+            tilejit.matmul(a.astype("f8"), a.astype("f8"), epilogue=epilogue)
+        assert "TJ_" not in str(raised.value)
+
+
+def test_operands_with_the_names_of_arguments(random):
+    a, b, v = random(4, 4), random(4, 4), random(4)
+    for name in ("out", "epilogue", "stream", "dtype", "compute", "context", "n_dtype"):
+        with pytest.raises(tilejit.InvalidArgument, match=f"the epilogue names {name}, which is an argument of the call"):
+            tilejit.matmul(a, b, **{"epilogue": f"acc + {name}[col]", **({} if name == "epilogue" else {name: v})})
+        epilogue = tilejit.Epilogue(expression=f"acc + {name}[col]", operands={name: v})
+        assert numpy.array_equal(tilejit.matmul(a, b, epilogue=epilogue), a @ b + v)
+    with pytest.raises(tilejit.InvalidArgument, match="the epilogue names offsets"):
+        tilejit.matmul_grouped(a, b[None], [0, 4], epilogue="acc + offsets[col]")
+    assert numpy.array_equal(tilejit.matmul(a, b, epilogue="acc + a[col] * b[col]", a=v, b=v), a @ b + v * v)

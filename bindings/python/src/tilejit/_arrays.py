@@ -13,7 +13,7 @@ import numpy
 
 from tilejit._binding import ffi, lib
 from tilejit._errors import InvalidArgument
-from tilejit._types import BYTES, NAME, NUMBER, number_of, numpy_dtype, torch_dtype
+from tilejit._types import BYTES, NAME, NUMBER, USUAL, number_of, numpy_dtype, torch_dtype
 
 if TYPE_CHECKING:
     from tilejit._context import Context
@@ -84,6 +84,8 @@ def look(array: Any, name: str, stream: Optional[int]) -> View:
     if torch is not None and isinstance(array, torch.Tensor):
         return _look_torch(torch, array, name)
     if isinstance(array, numpy.ndarray):
+        if type(array) is not numpy.ndarray and isinstance(array, numpy.ma.MaskedArray):
+            raise TypeError(f"{name} is masked: pass {name}.filled(0), or {name}.data, whose mask does not count")
         return View("numpy", array.ctypes.data, array.shape, _in_elements(array.strides, array.dtype.itemsize, name),
                     number_of(array.dtype, f"the type of {name}"), None, array, not array.flags.writeable)
     if isinstance(array, DeviceArray):
@@ -221,7 +223,7 @@ def _look_dlpack(array: Any, name: str, stream: Optional[int]) -> View:
     word = _DLPACK_TYPES.get((tensor.type_code, tensor.type_bits)) if tensor.type_lanes == 1 else None
     if word is None:
         raise TypeError(f"{name} has DLPack's type ({tensor.type_code}, {tensor.type_bits} bits, {tensor.type_lanes} lanes), which TileJIT "
-                        f"does not multiply: convert it to one of {', '.join(NUMBER)}")
+                        f"does not multiply: convert it to {USUAL}")
     address = int(ffi.cast("size_t", tensor.data)) + tensor.byte_offset
     return View("dlpack", address, shape, strides, NUMBER[word], None if is_host else f"cuda:{tensor.device_id}", (array, capsule))
 

@@ -19,24 +19,24 @@ from tilejit._types import NAME
 
 
 @overload
-def matmul_grouped(a: HostArray, b: AnyArray, offsets: Union[AnyArray, Sequence[int]], out: None = ..., *, epilogue: Optional[Epilogue] = ..., stream: Any = ..., dtype: Any = ...,
+def matmul_grouped(a: HostArray, b: AnyArray, /, offsets: Union[AnyArray, Sequence[int]], out: None = ..., *, epilogue: Optional[Epilogue] = ..., stream: Any = ..., dtype: Any = ...,
                    compute: Optional[str] = ..., context: Optional[Context] = ...) -> HostArray: ...
 @overload
-def matmul_grouped(a: HostArray, b: AnyArray, offsets: Union[AnyArray, Sequence[int]], out: None = ..., *, epilogue: str, stream: Any = ..., dtype: Any = ...,
+def matmul_grouped(a: HostArray, b: AnyArray, /, offsets: Union[AnyArray, Sequence[int]], out: None = ..., *, epilogue: str, stream: Any = ..., dtype: Any = ...,
                    compute: Optional[str] = ..., context: Optional[Context] = ..., **operands: Union[AnyArray, float]) -> HostArray: ...
 @overload
-def matmul_grouped(a: A, b: AnyArray, offsets: Union[AnyArray, Sequence[int]], out: None = ..., *, epilogue: Optional[Epilogue] = ..., stream: Any = ..., dtype: Any = ...,
+def matmul_grouped(a: A, b: AnyArray, /, offsets: Union[AnyArray, Sequence[int]], out: None = ..., *, epilogue: Optional[Epilogue] = ..., stream: Any = ..., dtype: Any = ...,
                    compute: Optional[str] = ..., context: Optional[Context] = ...) -> A: ...
 @overload
-def matmul_grouped(a: A, b: AnyArray, offsets: Union[AnyArray, Sequence[int]], out: None = ..., *, epilogue: str, stream: Any = ..., dtype: Any = ...,
+def matmul_grouped(a: A, b: AnyArray, /, offsets: Union[AnyArray, Sequence[int]], out: None = ..., *, epilogue: str, stream: Any = ..., dtype: Any = ...,
                    compute: Optional[str] = ..., context: Optional[Context] = ..., **operands: Union[AnyArray, float]) -> A: ...
 @overload
-def matmul_grouped(a: AnyArray, b: AnyArray, offsets: Union[AnyArray, Sequence[int]], out: A, *, epilogue: Optional[Epilogue] = ..., stream: Any = ..., dtype: Any = ...,
+def matmul_grouped(a: AnyArray, b: AnyArray, /, offsets: Union[AnyArray, Sequence[int]], out: A, *, epilogue: Optional[Epilogue] = ..., stream: Any = ..., dtype: Any = ...,
                    compute: Optional[str] = ..., context: Optional[Context] = ...) -> A: ...
 @overload
-def matmul_grouped(a: AnyArray, b: AnyArray, offsets: Union[AnyArray, Sequence[int]], out: A, *, epilogue: str, stream: Any = ..., dtype: Any = ...,
+def matmul_grouped(a: AnyArray, b: AnyArray, /, offsets: Union[AnyArray, Sequence[int]], out: A, *, epilogue: str, stream: Any = ..., dtype: Any = ...,
                    compute: Optional[str] = ..., context: Optional[Context] = ..., **operands: Union[AnyArray, float]) -> A: ...
-def matmul_grouped(a: Any, b: Any, offsets: Any, out: Any = None, *, epilogue: Union[Epilogue, str, None] = None, stream: Any = None,
+def matmul_grouped(a: Any, b: Any, /, offsets: Any, out: Any = None, *, epilogue: Union[Epilogue, str, None] = None, stream: Any = None,
                    dtype: Any = None, compute: Optional[str] = None, context: Optional[Context] = None, **operands: Any) -> Any:
     """Multiply groups of rows of a, each by its own matrix of b: the experts of a mixture, in one launch.
 
@@ -56,8 +56,8 @@ def matmul_grouped(a: Any, b: Any, offsets: Any, out: Any = None, *, epilogue: U
 
     Returns out, as ``matmul`` does, and raises what that raises.
     """
+    epilogue = epilogue_of(epilogue, operands, "offsets")
     handle = stream_handle(stream)
-    epilogue = epilogue_of(epilogue, operands)
     va, vb = look(a, "a", handle), look(b, "b", handle)
     vo = None if out is None else look(out, "out", handle)
     vc, vm, vn = look_at_epilogue(epilogue, handle)

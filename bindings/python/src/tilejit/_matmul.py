@@ -12,7 +12,7 @@ from tilejit._arrays import A, AnyArray, DeviceArray, HostArray, View, current_s
 from tilejit._binding import ffi, lib
 from tilejit._context import Context, context_of, host_context
 from tilejit._errors import InvalidArgument, check, failure, text
-from tilejit._problem import _PLAIN, Epilogue, Operand, Problem, Request, epilogue_of, look_at_epilogue, look_at_operands, request, take_as
+from tilejit._problem import _PLAIN, Epilogue, Operand, Problem, Request, epilogue_of, in_words_of_a_call, look_at_epilogue, look_at_operands, request, take_as
 from tilejit._types import BYTES, NAME, numpy_dtype, torch_dtype
 
 _MOST_CALLS = 65536  # prepared calls that a context remembers
@@ -30,24 +30,24 @@ def _remembered(context: Context, key: Tuple[Any, ...], make: Callable[[], Reque
 
 
 @overload
-def matmul(a: HostArray, b: AnyArray, out: None = ..., *, epilogue: Optional[Epilogue] = ..., stream: Any = ..., dtype: Any = ...,
+def matmul(a: HostArray, b: AnyArray, /, out: None = ..., *, epilogue: Optional[Epilogue] = ..., stream: Any = ..., dtype: Any = ...,
            compute: Optional[str] = ..., context: Optional[Context] = ..., n_dtype: Optional[str] = ...) -> HostArray: ...
 @overload
-def matmul(a: HostArray, b: AnyArray, out: None = ..., *, epilogue: str, stream: Any = ..., dtype: Any = ...,
+def matmul(a: HostArray, b: AnyArray, /, out: None = ..., *, epilogue: str, stream: Any = ..., dtype: Any = ...,
            compute: Optional[str] = ..., context: Optional[Context] = ..., n_dtype: Optional[str] = ..., **operands: Union[AnyArray, float]) -> HostArray: ...
 @overload
-def matmul(a: A, b: AnyArray, out: None = ..., *, epilogue: Optional[Epilogue] = ..., stream: Any = ..., dtype: Any = ...,
+def matmul(a: A, b: AnyArray, /, out: None = ..., *, epilogue: Optional[Epilogue] = ..., stream: Any = ..., dtype: Any = ...,
            compute: Optional[str] = ..., context: Optional[Context] = ..., n_dtype: Optional[str] = ...) -> A: ...
 @overload
-def matmul(a: A, b: AnyArray, out: None = ..., *, epilogue: str, stream: Any = ..., dtype: Any = ...,
+def matmul(a: A, b: AnyArray, /, out: None = ..., *, epilogue: str, stream: Any = ..., dtype: Any = ...,
            compute: Optional[str] = ..., context: Optional[Context] = ..., n_dtype: Optional[str] = ..., **operands: Union[AnyArray, float]) -> A: ...
 @overload
-def matmul(a: AnyArray, b: AnyArray, out: A, *, epilogue: Optional[Epilogue] = ..., stream: Any = ..., dtype: Any = ...,
+def matmul(a: AnyArray, b: AnyArray, /, out: A, *, epilogue: Optional[Epilogue] = ..., stream: Any = ..., dtype: Any = ...,
            compute: Optional[str] = ..., context: Optional[Context] = ..., n_dtype: Optional[str] = ...) -> A: ...
 @overload
-def matmul(a: AnyArray, b: AnyArray, out: A, *, epilogue: str, stream: Any = ..., dtype: Any = ...,
+def matmul(a: AnyArray, b: AnyArray, /, out: A, *, epilogue: str, stream: Any = ..., dtype: Any = ...,
            compute: Optional[str] = ..., context: Optional[Context] = ..., n_dtype: Optional[str] = ..., **operands: Union[AnyArray, float]) -> A: ...
-def matmul(a: Any, b: Any, out: Any = None, *, epilogue: Union[Epilogue, str, None] = None, stream: Any = None, dtype: Any = None,
+def matmul(a: Any, b: Any, /, out: Any = None, *, epilogue: Union[Epilogue, str, None] = None, stream: Any = None, dtype: Any = None,
            compute: Optional[str] = None, context: Optional[Context] = None, n_dtype: Any = None, **operands: Any) -> Any:
     """Multiply two arrays by the rules of ``numpy.matmul``, with a CUDA kernel written for exactly this product.
 
@@ -75,8 +75,8 @@ def matmul(a: Any, b: Any, out: Any = None, *, epilogue: Union[Epilogue, str, No
     Raises InvalidArgument (shapes, strides or places that do not go together, a read-only or overlapping out, memory that was freed),
     TypeError (a type that is no array, or has no such elements), and the other kinds of ``Error``.
     """
-    handle = stream_handle(stream)
     epilogue = epilogue_of(epilogue, operands)
+    handle = stream_handle(stream)
     torch = sys.modules.get("torch")
     if (torch is not None and isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor) and (out is None or isinstance(out, torch.Tensor))
             and epilogue.is_plain and a.is_cuda and n_dtype is None):
@@ -166,7 +166,13 @@ def _queue(context: Any, made: Request, m: int, n: int, p: int, base: int, ones:
         error = lib.tjpy_matmul(context, made.problem, made.operands, m + to_m, n + to_n, p + to_p, base + to_c if base else 0, ones, others,
                                 epilogue.alpha, epilogue.factor, stream)
         if error:
-            raise failure(error.status, text(error.message))
+            raise _failed(error)
+
+
+def _failed(error: Any) -> Exception:
+    """What the library says of a launch: of its operands, in the words of the call."""
+    message = text(error.message)
+    return failure(error.status, in_words_of_a_call(message) if error.status == lib.TJ_ERR_INVALID_ARGUMENT else message)
 
 
 def _queue_with(context: Any, made: Request, m: int, n: int, p: int, base: int, ones: int, others: int, withs: Sequence[Operand],
@@ -186,7 +192,7 @@ def _queue_with(context: Any, made: Request, m: int, n: int, p: int, base: int, 
         error = lib.tjpy_matmul_with(context, made.problem, made.operands, m + to_m, n + to_n, p + to_p, base + to_c if base else 0, ones, others,
                                      epilogue.alpha, epilogue.factor, addresses, numbers, stream)
         if error:
-            raise failure(error.status, text(error.message))
+            raise _failed(error)
 
 
 def _on_host(a: View, b: View, out: Any, vo: Optional[View], c: Optional[View], scale_m: Optional[View], scale_n: Optional[View],

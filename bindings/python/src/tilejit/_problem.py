@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from numbers import Real
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
 
@@ -11,7 +13,7 @@ from tilejit._arrays import View, elements, look, tight
 from tilejit._binding import ffi, lib
 from tilejit._errors import InvalidArgument, check, text
 from tilejit._spec import whole
-from tilejit._types import BYTES, NAME, compute_number, number_of
+from tilejit._types import BYTES, NAME, advice, compute_number, number_of
 
 ROW, COL = 0, 1
 SCALES = {"one": 1, "each": 2, "along-k": 3}
@@ -62,9 +64,23 @@ class Epilogue:
         return self.beta if self.beta is not None else float(self.c is not None)
 
 
-def epilogue_of(epilogue: Any, operands: Mapping[str, Any]) -> Epilogue:
-    """What matmul was given: an Epilogue, or an expression with its operands. Raises TypeError for anything else."""
+# What a call takes for itself: an operand of an expression cannot be passed under these names.
+_TAKEN = frozenset(("out", "epilogue", "stream", "dtype", "compute", "context", "n_dtype"))
+
+
+@lru_cache(maxsize=1024)
+def _taken(expression: str, more: Tuple[str, ...]) -> Tuple[str, ...]:
+    return tuple(word for word in re.findall(r"[A-Za-z_]\w*", expression) if word in _TAKEN or word in more)
+
+
+def epilogue_of(epilogue: Any, operands: Mapping[str, Any], *more: str) -> Epilogue:
+    """What matmul was given: an Epilogue, or an expression with its operands. more: arguments that matmul does not have. Raises TypeError
+    for anything else, and InvalidArgument for an operand with the name of an argument.
+    """
     if isinstance(epilogue, str):
+        for name in _taken(epilogue, more):
+            raise InvalidArgument(f"the epilogue names {name}, which is an argument of the call: give the operand another name, or pass "
+                                  f"epilogue=tilejit.Epilogue(expression=..., operands={{{name!r}: ...}})")
         own = {name: value for name, value in operands.items() if name not in ("alpha", "beta", "c")}
         return Epilogue(expression=epilogue, operands=own, **{name: value for name, value in operands.items() if name not in own})
     if operands:
@@ -166,7 +182,7 @@ class Problem:
         self._c = checked(c)
 
     @classmethod
-    def of(cls, a: Any, b: Any, out: Any = None, *, epilogue: Union[Epilogue, str, None] = None, dtype: Any = None,
+    def of(cls, a: Any, b: Any, /, out: Any = None, *, epilogue: Union[Epilogue, str, None] = None, dtype: Any = None,
            compute: Optional[str] = None, n_dtype: Any = None, **operands: Any) -> "Problem":
         """The problem that ``matmul`` of the same arguments launches, with the strides of these arrays."""
         problem = cls.__new__(cls)
@@ -333,6 +349,19 @@ def checked(problem: Any) -> Any:
     return ffi.new("tj_problem *", lib.tj_problem_canonical(problem))
 
 
+def _checked(problem: Any) -> Any:
+    """That of a call. Raises what is wrong in the call's words."""
+    try:
+        return checked(problem)
+    except InvalidArgument as error:
+        raise InvalidArgument(in_words_of_a_call(str(error))) from None
+
+
+def in_words_of_a_call(message: str) -> str:
+    """A message of the library about M, N and P, for who calls them a, b and out."""
+    return re.sub(r"\b[MNPC]\b", lambda found: {"M": "a", "N": "b", "P": "out", "C": "c"}[found[0]], message.replace("such a P", "such an out"))
+
+
 class Request:
     """What a call of matmul comes to, for arrays of given shapes and strides: a problem, and where each launch of it begins."""
 
@@ -378,6 +407,8 @@ def request(a: View, b: View, out: Optional[View], c: Optional[View], scale_m: O
             operands: Sequence[Operand], epilogue: Epilogue, dtype: Any, compute: Optional[str]) -> Request:
     """Turn arrays into a problem by the rules of numpy.matmul, without copying any. Raises InvalidArgument where strides do not allow it."""
     for view, name in ((a, "a"), (b, "b")):
+        if NAME[view.type] == "s32":
+            raise TypeError(f"the type of {name} is int32, which only a product has: {advice('int32')}")
         if not view.shape:
             raise InvalidArgument(f"{name} has no dimensions: multiply by a number with epilogue=tilejit.Epilogue(alpha=...)")
     _same_place(((a, "a"), (b, "b"), (out, "out"), (c, "epilogue.c"), (scale_m, "epilogue.scale_m"), (scale_n, "epilogue.scale_n"))
@@ -413,7 +444,7 @@ def request(a: View, b: View, out: Optional[View], c: Optional[View], scale_m: O
     problem.j.extent, problem.k.extent, problem.l.extent = max(j, 1), k, max(l, 2 if takes_pairs else 1)
     if 0 in shown and epilogue.expression is None:
         problem.epilogue.has_beta = 0
-    made = Request(shown, checked(problem).p.type)  # the types go together
+    made = Request(shown, _checked(problem).p.type)  # the types go together
     if c is not None and c.type != made.out_type:
         raise InvalidArgument(f"epilogue.c is of {NAME[c.type]} and the product of {NAME[made.out_type]}: they must be of the same type")
 
@@ -476,7 +507,7 @@ def request(a: View, b: View, out: Optional[View], c: Optional[View], scale_m: O
     made.operands.scale_m.stride = made.operands.scale_n.stride = BROADCAST
     for i, operand in enumerate(arrays):
         getattr(made.operands, "with")[made.withs[operand.name]].stride = _stride(stride[4 + i], many)
-    made.problem = checked(problem)
+    made.problem = _checked(problem)
 
     sizes = (BYTES[a.type], BYTES[b.type], BYTES[made.out_type], BYTES[made.out_type]) + tuple(BYTES[operand.view.type] for operand in arrays
                                                                                              if operand.view is not None)

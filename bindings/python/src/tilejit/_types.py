@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Dict, Optional
 
 import numpy
@@ -40,19 +41,47 @@ def number_of(dtype: Any, name: str = "dtype") -> int:
     word = str(dtype)
     if word.startswith("torch."):
         word = word[len("torch."):]
+    elif word in ("u4", "uint4", "int4"):  # not NumPy's "u4", which has 4 bytes
+        raise TypeError(f"{name} is {word}: {advice(word)}")
     elif word not in NUMBER:
         try:
-            numpy_type = numpy.dtype(dtype)
+            numpy_type = numpy.dtype(dtype if dtype is not None else "None")
         except TypeError:
-            raise TypeError(f"{name} is {dtype!r}, which is no element type: use one of {', '.join(NUMBER)}") from None
+            number, error = ffi.new("tj_type *"), ffi.new("tj_error *")
+            if isinstance(dtype, str) and lib.tj_type_parse(dtype.encode(), number, error):
+                raise TypeError(f"{name} is {dtype!r}: {text(error.message)}") from None
+            raise TypeError(f"{name} is {dtype!r}, which is no element type: use {USUAL}") from None
         if not numpy_type.isnative:
             raise TypeError(f"{name} is {numpy_type.str}, whose bytes are in the other order: convert it with astype({numpy_type.name!r})")
         word = numpy_type.name
     word = _NAMES.get(word, word)
     if word not in NUMBER:
-        raise TypeError(f"{name} is {word}, which TileJIT does not multiply: convert it to one of {', '.join(NUMBER)}")
+        raise TypeError(f"{name} is {_shown(word)}, which TileJIT does not multiply: {advice(word)}")
     _numbers[dtype] = NUMBER[word]
     return NUMBER[word]
+
+
+USUAL = "float32, float64, float16, bfloat16, float8_e4m3fn, float8_e5m2, int8 or uint8"
+_SHOWN = {"str": "text", "bytes": "text", "void": "a struct", "object": "of objects"}
+_PACK = "weights of 4 bits are arrays of uint8 with n_dtype=\"s4\": two in a byte, the first in its lower half"
+_ADVICE = (  # by how the name of a type begins
+    (r"complex", "multiply its real and imaginary parts, each an array of floats"),
+    (r"int4", f"pack it: {_PACK}"),
+    (r"u(int)?4$", f"subtract 8 and pack it: {_PACK}, and are -8 to 7"),
+    (r"u?int|bool", "convert it to int8 or uint8, whose sums are exact in int32, or to float32 or float64"),
+    (r"float8_e4m3|float8_e5m2", "convert it to float8_e4m3fn or float8_e5m2"),
+    (r"float(96|128)|longdouble", "convert it to float64"),
+    (r"str|bytes|void|object|datetime|timedelta", f"pass numbers, of {USUAL}"),
+)
+
+
+def advice(word: str) -> str:
+    """What to do about an array of a type that is not multiplied."""
+    return next((advice for start, advice in _ADVICE if re.match(start, word)), f"convert it to {USUAL}")
+
+
+def _shown(word: str) -> str:
+    return _SHOWN.get(word.rstrip("0123456789"), word)
 
 
 def numpy_dtype(number: int) -> "numpy.dtype[Any]":
