@@ -12,7 +12,7 @@ typedef struct pack_options {
     cli_machine_options machine;
     const char *output, *shapes, *records, *config, *family, *c_array;
     int64_t threads;
-    int32_t strip, aligned;
+    int32_t strip, aligned, compress;
 } pack_options;
 
 #define AT(field) offsetof(pack_options, field)
@@ -30,6 +30,8 @@ static const cli_option own[] = {
     {"aligned", CLI_FLAG, AT(aligned),
      "Leave out the kernels for operands that are aligned to less than the chosen ones read at once; those then need NVRTC.",
      .low = 1},
+    {"compress", CLI_FLAG, AT(compress),
+     "Compress by zlib, to a quarter of the bytes; who reads it needs zlib too (libz.so.1).", .low = 1},
     {"c-array", CLI_TEXT, AT(c_array),
      "Write a C source that defines the bytes under this name, and their number as NAME_size, for a program that carries its "
      "pack inside.",
@@ -137,7 +139,10 @@ static tj_status make(cli_call *call, const cli_shapes *shapes, pack_targets *ta
     if (status == TJ_OK)
         status = tj_pack_create(call->context, records, &pack, err);
     if (status == TJ_OK)
-        status = tj_pack_set_form(pack, (options->strip ? TJ_PACK_STRIP : 0) | (options->aligned ? TJ_PACK_ALIGNED : 0), err);
+        status = tj_pack_set_form(pack,
+                                  (options->strip ? TJ_PACK_STRIP : 0) | (options->aligned ? TJ_PACK_ALIGNED : 0) |
+                                      (options->compress ? TJ_PACK_COMPRESS : 0),
+                                  err);
     if (status == TJ_OK)
         status = pack_fill(call, pack, shapes, targets, config, (int)options->threads, err);
     if (status == TJ_OK)

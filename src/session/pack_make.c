@@ -11,6 +11,7 @@
 
 #include "canonical.h"
 #include "choose.h"
+#include "compress.h"
 #include "context.h"
 #include "error.h"
 #include "packed.h"
@@ -70,13 +71,21 @@ tj_status tj_pack_create(tj_context *context, const tj_records *records, tj_pack
 
 tj_status tj_pack_set_form(tj_pack *pack, int32_t form, tj_error *err)
 {
-    static const int32_t known = TJ_PACK_STRIP | TJ_PACK_ALIGNED;
+    static const int32_t known = TJ_PACK_STRIP | TJ_PACK_ALIGNED | TJ_PACK_COMPRESS;
 
     if (TJ_HAS_NULL(err, pack))
         return TJ_ERR_INVALID_ARGUMENT;
     if (form & ~known)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "form is %d: use 0, or a sum of TJ_PACK_STRIP and TJ_PACK_ALIGNED", form);
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "form is %d: use 0, or a sum of TJ_PACK_STRIP, TJ_PACK_ALIGNED and "
+                       "TJ_PACK_COMPRESS",
+                       form);
+    if ((form & TJ_PACK_COMPRESS) && !tj_compress_is_there())
+        return tj_fail(err, TJ_ERR_UNSUPPORTED,
+                       "zlib (libz.so.1), which compresses packs, is not on this machine: install it (zlib1g), or do not "
+                       "compress");
     pack->form = form;
+    tj_pack_draft_compress(pack->draft, form & TJ_PACK_COMPRESS);
     return TJ_OK;
 }
 

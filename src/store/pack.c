@@ -13,9 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "compress.h"
 #include "fs.h"
-
-enum { MAX_ITEM_BYTES = 256 << 20 };
 
 const char tj_pack_magic[8] = {'T', 'J', 'P', 'A', 'C', 'K', '\r', '\n'};
 
@@ -93,6 +92,7 @@ static bool read_at(const tj_pack_file *pack, uint64_t offset, void *to, size_t 
 static void read_row(const unsigned char *at, tj_pack_row *row)
 {
     row->kind = (uint32_t)get(at, 4);
+    row->whole = (uint32_t)get(at + 4, 4);
     row->request = get_hash(at + 8);
     memcpy(row->target, at + 24, TJ_PACK_TARGET_BYTES);
     row->offset = get(at + 40, 8);
@@ -108,8 +108,9 @@ static bool is_index(const tj_pack_file *pack)
     for (size_t i = 0; i < pack->count; i++) {
         const tj_pack_row *row = &pack->row[i];
 
-        if (row->offset != end || row->size > MAX_ITEM_BYTES || row->size > pack->size - end ||
-            row->target[TJ_PACK_TARGET_BYTES - 1] || (i > 0 && tj_pack_row_compare(row - 1, row, false) >= 0))
+        if (row->offset != end || row->size > TJ_PACK_MAX_ITEM_BYTES || row->size > pack->size - end ||
+            row->whole > TJ_PACK_MAX_ITEM_BYTES || row->target[TJ_PACK_TARGET_BYTES - 1] ||
+            (i > 0 && tj_pack_row_compare(row - 1, row, false) >= 0))
             return false;
         end += row->size;
     }
@@ -121,14 +122,19 @@ static const char *read_index(tj_pack_file *pack)
 {
     unsigned char header[TJ_PACK_HEADER_BYTES], *index;
     const char *why = NULL;
+    uint64_t version;
     size_t bytes;
 
     if (!read_at(pack, 0, header, sizeof header) || memcmp(header, tj_pack_magic, sizeof tj_pack_magic) != 0)
         return "it is not a pack";
-    if (get(header + 8, 4) != TJ_PACK_VERSION)
+    version = get(header + 8, 4);
+    if (version != TJ_PACK_VERSION && version != TJ_PACK_COMPRESSED_VERSION)
         return "it is a pack of another version: make it again with the tilejit that uses it";
     if (!is_same_hash(tj_hash_bytes(header, 40), get_hash(header + 40)))
         return "its header has changed since it was made";
+    if (version == TJ_PACK_COMPRESSED_VERSION && !tj_compress_is_there())
+        return "it is compressed, and zlib (libz.so.1) is not on this machine: install it (zlib1g), or make the pack without "
+               "--compress";
     pack->count = (size_t)get(header + 12, 4);
     bytes = pack->count * TJ_PACK_ROW_BYTES;
     if (get(header + 16, 8) != pack->size || pack->count > TJ_PACK_MAX_ITEMS || bytes > pack->size - sizeof header)
@@ -139,8 +145,11 @@ static const char *read_index(tj_pack_file *pack)
         why = NO_MEMORY;
     else if (!read_at(pack, sizeof header, index, bytes) || !is_same_hash(tj_hash_bytes(index, bytes), get_hash(header + 24)))
         why = "its index has changed since it was made";
-    for (size_t i = 0; !why && i < pack->count; i++)
+    for (size_t i = 0; !why && i < pack->count; i++) {
         read_row(index + i * TJ_PACK_ROW_BYTES, &pack->row[i]);
+        if (version == TJ_PACK_VERSION && pack->row[i].whole)
+            why = CUT;
+    }
     if (!why && !is_index(pack))
         why = CUT;
     free(index);
@@ -237,6 +246,22 @@ static bool take_apart(tj_pack_item *item, size_t size)
     return true;
 }
 
+/* The bytes of a compressed item, whose checksum was right, take the place of what was read. NULL: they do. */
+static const char *decompress(const tj_pack_row *row, tj_pack_item *item)
+{
+    char *whole = malloc((size_t)row->whole + 1);
+
+    if (!whole)
+        return NO_MEMORY;
+    if (!tj_decompress(item->bytes, (size_t)row->size, whole, row->whole)) {
+        free(whole);
+        return "an item in it cannot be decompressed to what it should be";
+    }
+    free(item->bytes);
+    item->bytes = whole;
+    return NULL;
+}
+
 const char *tj_pack_read(const tj_pack_file *pack, const tj_pack_row *row, tj_pack_item *item)
 {
     const size_t size = (size_t)row->size;
@@ -249,7 +274,9 @@ const char *tj_pack_read(const tj_pack_file *pack, const tj_pack_row *row, tj_pa
         why = CUT;
     else if (!is_same_hash(tj_hash_bytes(item->bytes, size), row->checksum))
         why = "an item in it has changed since it was made";
-    else if (!take_apart(item, size))
+    else if (row->whole)
+        why = decompress(row, item);
+    if (!why && !take_apart(item, row->whole ? row->whole : size))
         why = "an item in it is no list of parts";
     if (why)
         tj_pack_item_drop(item);

@@ -4,16 +4,20 @@
  *
  *     header   8 bytes "TJPACK\r\n", version (4), count of items (4), bytes of the file (8), checksum of the index (16),
  *              checksum of the header as far as here (16)
- *     index    for each item: kind (4), 0 (4), request (16), target (16), offset (8), bytes (8), checksum (16)
+ *     index    for each item: kind (4), its bytes if it is compressed, else 0 (4), request (16), target (16), offset (8), bytes in
+ *              the file (8), checksum of those (16)
  *     items    one behind the other, in the order of the index, without gaps
  *
  * Numbers are little-endian, checksums XXH3-128. The index is sorted by kind, request, target and checksum. An item is a list of
  * parts, each: bytes of its name (4), bytes of its value (8), name, NUL, value, NUL. So every byte is under a checksum, and nothing is
- * believed before its checksum was compared.
+ * believed before its checksum was compared; nor is anything decompressed before, nor into more bytes than the index says.
+ *
+ * A pack is of version 2 if it has a compressed item (compress.h), so that older readers refuse it as a whole, else of version 1.
  *
  *     pack.c        the bytes of a pack, read
  *     pack_write.c  the bytes of a pack, made
  *     packs.c       the packs of a context
+ *     compress.c    items made smaller
  *
  * Knows files; does not know what items mean.
  */
@@ -30,10 +34,12 @@
 
 enum {
     TJ_PACK_VERSION = 1,
+    TJ_PACK_COMPRESSED_VERSION = 2,
     TJ_PACK_HEADER_BYTES = 56,
     TJ_PACK_ROW_BYTES = 72, /* of the index, for an item */
     TJ_PACK_TARGET_BYTES = 16,
     TJ_PACK_MAX_ITEMS = 1 << 20,
+    TJ_PACK_MAX_ITEM_BYTES = 256 << 20,
     TJ_PACK_MAX_PARTS = 16
 };
 
@@ -44,7 +50,8 @@ typedef struct tj_pack_row {
     uint32_t kind;
     tj_hash128 request;
     char target[TJ_PACK_TARGET_BYTES]; /* "sm_90"; "" where none matters */
-    uint64_t offset, size;
+    uint32_t whole;                    /* bytes of a compressed item when it is read; 0: it is not compressed */
+    uint64_t offset, size;             /* in the file */
     tj_hash128 checksum;
 } tj_pack_row;
 
@@ -104,6 +111,10 @@ bool tj_pack_is_row(const tj_pack_file *pack, size_t index, uint32_t kind, tj_ha
 typedef struct tj_pack_draft tj_pack_draft;
 
 tj_pack_draft *tj_pack_draft_create(void);
+
+/** Compress what is added from now on, where that makes it smaller. It needs tj_compress_is_there. */
+void tj_pack_draft_compress(tj_pack_draft *draft, bool is_wanted);
+
 void tj_pack_draft_free(tj_pack_draft *draft);
 
 /** Add an item; one that is there already with the same kind, request and target stays. Everything is copied. */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compress.h"
 #include "error.h"
 #include "pack.h"
 
@@ -14,6 +15,7 @@ typedef struct draft_item {
 struct tj_pack_draft {
     draft_item *item; /* sorted */
     size_t count, capacity;
+    bool is_compressing;
 };
 
 static void put(unsigned char *at, uint64_t value, int bytes)
@@ -31,6 +33,11 @@ static void put_hash(unsigned char *at, tj_hash128 hash)
 tj_pack_draft *tj_pack_draft_create(void)
 {
     return calloc(1, sizeof(tj_pack_draft));
+}
+
+void tj_pack_draft_compress(tj_pack_draft *draft, bool is_wanted)
+{
+    draft->is_compressing = is_wanted;
 }
 
 void tj_pack_draft_free(tj_pack_draft *draft)
@@ -63,9 +70,21 @@ static bool make_item(const tj_pack_part *part, size_t count, draft_item *item)
         at = put_text(at + 12, part[i].name, strlen(part[i].name));
         at = put_text(at, part[i].value, part[i].size);
     }
-    if (at)
-        item->row.checksum = tj_hash_bytes(item->bytes, (size_t)item->row.size);
     return at != NULL;
+}
+
+/* What does not get smaller stays as it is. */
+static void compress_item(draft_item *item)
+{
+    size_t size;
+    void *smaller = item->row.size > TJ_PACK_MAX_ITEM_BYTES ? NULL : tj_compress(item->bytes, (size_t)item->row.size, &size);
+
+    if (!smaller)
+        return;
+    free(item->bytes);
+    item->bytes = smaller;
+    item->row.whole = (uint32_t)item->row.size;
+    item->row.size = size;
 }
 
 tj_status tj_pack_draft_add(tj_pack_draft *draft, uint32_t kind, tj_hash128 request, const char *target,
@@ -93,6 +112,9 @@ tj_status tj_pack_draft_add(tj_pack_draft *draft, uint32_t kind, tj_hash128 requ
     }
     if (!make_item(part, count, &made))
         return tj_fail_memory(err, "a pack");
+    if (draft->is_compressing)
+        compress_item(&made);
+    made.row.checksum = tj_hash_bytes(made.bytes, (size_t)made.row.size);
     memmove(&draft->item[at + 1], &draft->item[at], (draft->count - at) * sizeof made);
     draft->item[at] = made;
     draft->count++;
@@ -102,7 +124,7 @@ tj_status tj_pack_draft_add(tj_pack_draft *draft, uint32_t kind, tj_hash128 requ
 static void put_row(unsigned char *at, const tj_pack_row *row)
 {
     put(at, row->kind, 4);
-    put(at + 4, 0, 4);
+    put(at + 4, row->whole, 4);
     put_hash(at + 8, row->request);
     memcpy(at + 24, row->target, sizeof row->target);
     put(at + 40, row->offset, 8);
@@ -114,11 +136,14 @@ tj_status tj_pack_draft_print(tj_pack_draft *draft, void **bytes, size_t *size, 
 {
     const size_t index_bytes = draft->count * TJ_PACK_ROW_BYTES;
     size_t total = TJ_PACK_HEADER_BYTES + index_bytes;
+    int version = TJ_PACK_VERSION;
     unsigned char *at;
 
     for (size_t i = 0; i < draft->count; i++) {
         draft->item[i].row.offset = total;
         total += (size_t)draft->item[i].row.size;
+        if (draft->item[i].row.whole)
+            version = TJ_PACK_COMPRESSED_VERSION;
     }
     *bytes = at = malloc(total);
     *size = at ? total : 0;
@@ -131,7 +156,7 @@ tj_status tj_pack_draft_print(tj_pack_draft *draft, void **bytes, size_t *size, 
         memcpy(at + item->row.offset, item->bytes, (size_t)item->row.size);
     }
     memcpy(at, tj_pack_magic, sizeof tj_pack_magic);
-    put(at + 8, TJ_PACK_VERSION, 4);
+    put(at + 8, (uint64_t)version, 4);
     put(at + 12, draft->count, 4);
     put(at + 16, total, 8);
     put_hash(at + 24, tj_hash_bytes(at + TJ_PACK_HEADER_BYTES, index_bytes));

@@ -163,6 +163,27 @@ Test(pack_command, leaves_out_what_it_is_told_to)
     cr_expect(eq(int, shell("test ! -e a"), 0));
 }
 
+/* zlib is opened when it is needed, and is missed in words where it cannot be. */
+Test(pack_command, compresses_by_the_zlib_of_the_machine)
+{
+    NEEDS_COMPILER();
+    cr_assert(eq(int, shell("$T pack 16x16x16 --target sm_90 -o app.tjpack"), 0), "%s", errors);
+    if (shell("$T pack 16x16x16 --target sm_90 --compress -o small.tjpack") != 0) {
+        cr_expect(strstr(errors, "zlib (libz.so.1)") != NULL, "%s", errors);
+        cr_skip_test("no zlib here");
+    }
+    cr_expect(eq(int, shell("$T pack verify small.tjpack && test $(wc -c <small.tjpack) -lt $(($(wc -c <app.tjpack) / 3))"), 0),
+              "%s%s", out, errors);
+    cr_expect(eq(int, shell("$T pack unpack small.tjpack"), 0), "%s", errors);
+    cr_expect(eq(int, shell("mkdir none && echo none >none/libz.so.1 && LD_LIBRARY_PATH=none $T pack list small.tjpack"), 1));
+    cr_expect(strstr(errors, "it is compressed, and zlib (libz.so.1) is not on this machine: install it (zlib1g)") != NULL,
+              "%s", errors);
+    cr_expect(eq(int, shell("LD_LIBRARY_PATH=none $T pack list app.tjpack"), 0), "%s", errors);
+    cr_expect(eq(int, shell("LD_LIBRARY_PATH=none $T pack 16x16x16 --target sm_90 --compress -o a"), 1));
+    cr_expect(strstr(errors, "zlib (libz.so.1), which compresses packs, is not on this machine") != NULL, "%s", errors);
+    cr_expect(eq(int, shell("test ! -e a"), 0));
+}
+
 Test(pack_command, travels_inside_a_program)
 {
     NEEDS_COMPILER();

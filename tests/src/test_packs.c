@@ -19,6 +19,7 @@
 
 #include <tilejit/tilejit.h>
 
+#include "compress.h"
 #include "fake/fake_cuda.h"
 #include "pack.h"
 
@@ -32,6 +33,13 @@ static const tj_problem wide = TJ_PROBLEM_INIT(J, K, WIDE, TJ_F32);
 
 static tj_error err;
 static char folder[64];
+
+/* Every Debian has it. */
+#define NEEDS_ZLIB()                                  \
+    do {                                              \
+        if (!tj_compress_is_there())                  \
+            cr_skip_test("no zlib here (libz.so.1)"); \
+    } while (0)
 
 /* What the log was told, by level. */
 static struct {
@@ -374,6 +382,12 @@ Test(packs, that_are_stripped_and_altered_at_any_byte_are_a_warning_and_a_miss)
     check_altered(TJ_PACK_STRIP);
 }
 
+Test(packs, that_are_compressed_and_altered_at_any_byte_are_a_warning_and_a_miss)
+{
+    NEEDS_ZLIB();
+    check_altered(TJ_PACK_COMPRESS);
+}
+
 Test(packs, cut_at_any_byte_is_a_warning_and_a_miss)
 {
     const tj_pack_bytes made = make_pack(FAKE_NVRTC_PATH, &problem, 1, "naive", "sm_90");
@@ -436,7 +450,7 @@ Test(packs, that_cannot_be_used_are_named_and_why)
     write_file(writable, made.bytes, made.size, 0666);
     write_file(foreign_device, made.bytes, made.size, 0644);
     write_file(text, "not one\n", 8, 0644);
-    other[8]++;
+    other[8] = 3;
     write_file(foreign_version, other, made.size, 0644);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const char *const packs[] = {cases[i].path, NULL};
@@ -541,6 +555,122 @@ Test(packs, that_are_stripped_serve_the_device_and_nothing_else)
     cr_expect(strstr(heard.last, "machine code alone, which the emulator cannot run") != NULL, "%s", heard.last);
     tj_context_free(context);
     free((void *)real[0].bytes);
+}
+
+/* As a version without that part made them. */
+Test(packs, of_before_that_say_no_alignment_are_used_as_well)
+{
+    const tj_pack_bytes made = make_pack(FAKE_NVRTC_PATH, &problem, 1, "naive", "sm_90");
+    tj_pack_draft *draft = tj_pack_draft_create();
+    tj_pack_bytes before;
+    tj_pack_file pack;
+    tj_pack_item item;
+    tj_origin origin;
+    const char *why;
+    images all;
+    void *bytes;
+
+    (void)pretend();
+    cr_assert(draft && tj_pack_open_bytes(&pack, made.bytes, made.size, &why) && pack.count == 1);
+    cr_assert(tj_pack_read(&pack, &pack.row[0], &item) == NULL);
+    for (size_t i = 0; i < item.count; i++)
+        if (strcmp(item.part[i].name, "align") == 0)
+            item.part[i] = item.part[--item.count];
+    cr_assert(eq(
+        int, tj_pack_draft_add(draft, pack.row[0].kind, pack.row[0].request, pack.row[0].target, item.part, item.count, &err),
+        TJ_OK));
+    cr_assert(eq(int, tj_pack_draft_print(draft, &bytes, &before.size, &err), TJ_OK));
+    before.bytes = bytes;
+    all = images_of(&before);
+    cr_expect(all.count == 1 && all.any_alignment == 0 && all.aligned == 0);
+    cr_expect(eq(int, plan_with(&before, MISSING, &origin), TJ_OK), "%s", err.message);
+    cr_expect(eq(int, (int)origin, TJ_FROM_PACK));
+    tj_pack_item_drop(&item);
+    tj_pack_close(&pack);
+    tj_pack_draft_free(draft);
+    free(bytes);
+    free((void *)made.bytes);
+}
+
+Test(packs, that_are_compressed_give_the_same_kernels)
+{
+    NEEDS_ZLIB();
+    const tj_pack_bytes whole = make_pack(NULL, &wide, 1, NULL, "sm_90");
+    const tj_pack_bytes made[] = {make_pack_of_form(TJ_PACK_COMPRESS, NULL, &wide, 1, NULL, "sm_90"), {NULL, 0}};
+    const tj_pack_bytes again = make_pack_of_form(TJ_PACK_COMPRESS, NULL, &wide, 1, NULL, "sm_90");
+    tj_context *context = open_context("emulator:sm_90", MISSING, NULL, made);
+    bool is_right;
+
+    cr_expect(made[0].size < whole.size / 3, "%zu of %zu bytes", made[0].size, whole.size);
+    cr_expect(made[0].size == again.size && memcmp(made[0].bytes, again.bytes, again.size) == 0);
+    cr_expect(images_of(&made[0]).count == images_of(&whole).count);
+    for (size_t offset = 0; offset < 2; offset++) {
+        cr_expect(eq(int, multiply_as(&wide, context, offset, &is_right), TJ_OK), "%s", err.message);
+        cr_expect(is_right && stats_of(context).pack_hits == offset + 1);
+    }
+    tj_context_free(context);
+    free((void *)whole.bytes);
+    free((void *)made[0].bytes);
+    free((void *)again.bytes);
+}
+
+static void put(unsigned char *at, uint64_t value, int bytes)
+{
+    for (int i = 0; i < bytes; i++, value >>= 8)
+        at[i] = (unsigned char)value;
+}
+
+static void put_hash(unsigned char *at, tj_hash128 hash)
+{
+    put(at, hash.high, 8);
+    put(at + 8, hash.low, 8);
+}
+
+static int keep_damage(const tj_pack_entry *entry, void *payload)
+{
+    snprintf(payload, 128, "%s", entry->damage ? entry->damage : "");
+    return 0;
+}
+
+/* What lies on purpose, with checksums that are right. */
+static const char *lie(const tj_pack_bytes *pack, uint32_t version, uint32_t whole)
+{
+    static char damage[128];
+    unsigned char *bytes = exact_copy(pack->bytes, pack->size);
+
+    put(bytes + 8, version, 4);
+    put(bytes + TJ_PACK_HEADER_BYTES + 4, whole, 4);
+    put_hash(bytes + 24, tj_hash_bytes(bytes + TJ_PACK_HEADER_BYTES, TJ_PACK_ROW_BYTES));
+    put_hash(bytes + 40, tj_hash_bytes(bytes, 40));
+    if (tj_pack_list(bytes, pack->size, keep_damage, damage, &err) != TJ_OK)
+        snprintf(damage, sizeof damage, "%.100s", strstr(err.message, ": ") + 2);
+    free(bytes);
+    return damage;
+}
+
+Test(packs, that_lie_about_what_they_decompress_to_are_refused)
+{
+    static const char BAD[] = "an item in it cannot be decompressed to what it should be",
+                      CUT[] = "it is cut, or has changed since it was made";
+
+    NEEDS_ZLIB();
+    const tj_pack_bytes made = make_pack_of_form(TJ_PACK_COMPRESS, FAKE_NVRTC_PATH, &problem, 1, "naive", "sm_90");
+    const tj_pack_bytes plain = make_pack(FAKE_NVRTC_PATH, &problem, 1, "naive", "sm_90");
+    const uint32_t whole = (uint32_t)images_of(&plain).bytes;
+
+    cr_expect(eq(str, (char *)lie(&made, TJ_PACK_COMPRESSED_VERSION, whole), ""));
+    cr_expect(eq(str, (char *)lie(&made, TJ_PACK_COMPRESSED_VERSION, whole - 1), (char *)BAD));
+    cr_expect(eq(str, (char *)lie(&made, TJ_PACK_COMPRESSED_VERSION, whole + 1), (char *)BAD));
+    cr_expect(eq(str, (char *)lie(&made, TJ_PACK_COMPRESSED_VERSION, 1), (char *)BAD));
+    cr_expect(eq(str, (char *)lie(&made, TJ_PACK_COMPRESSED_VERSION, TJ_PACK_MAX_ITEM_BYTES), (char *)BAD));
+    cr_expect(eq(str, (char *)lie(&made, TJ_PACK_COMPRESSED_VERSION, TJ_PACK_MAX_ITEM_BYTES + 1), (char *)CUT));
+    cr_expect(eq(str, (char *)lie(&made, TJ_PACK_COMPRESSED_VERSION, UINT32_MAX), (char *)CUT));
+    cr_expect(eq(str, (char *)lie(&made, TJ_PACK_COMPRESSED_VERSION, 0), "an item in it is no list of parts"));
+    cr_expect(eq(str, (char *)lie(&made, TJ_PACK_VERSION, whole), (char *)CUT));
+    cr_expect(eq(str, (char *)lie(&plain, TJ_PACK_COMPRESSED_VERSION, whole), (char *)BAD));
+    cr_expect(eq(str, (char *)lie(&plain, TJ_PACK_COMPRESSED_VERSION, 0), "")); /* nothing got smaller */
+    free((void *)made.bytes);
+    free((void *)plain.bytes);
 }
 
 /* ---- many at once ------------------------------------------------------------------------------------------------- */
