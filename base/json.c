@@ -202,7 +202,7 @@ bool tj_json_is_text(const char *text)
     return true;
 }
 
-static const char *copy_text(document *of, const char *text)
+static char *copy_text(document *of, const char *text)
 {
     const size_t bytes = strlen(text) + 1;
     char *copy = take(of, bytes);
@@ -271,6 +271,19 @@ void tj_json_add_text(tj_json *to, const char *name, const char *text)
         to->of->has_failed = true;
 }
 
+void tj_json_add_foreign(tj_json *to, const char *name, const char *text)
+{
+    tj_json *value = add(to, name, TJ_JSON_TEXT);
+    char *copy = value ? copy_text(to->of, text) : NULL;
+
+    if (!copy)
+        return;
+    if (!tj_json_is_text(copy))
+        for (char *c = copy; *c; c++)
+            *c = (char)((unsigned char)*c > 0x7e ? '?' : *c);
+    value->text = copy;
+}
+
 void tj_json_add_int(tj_json *to, const char *name, int64_t number)
 {
     tj_json *value = add(to, name, TJ_JSON_INT);
@@ -303,17 +316,17 @@ void tj_json_add_null(tj_json *to, const char *name)
     (void)add(to, name, TJ_JSON_NULL);
 }
 
-void tj_json_add_copy(tj_json *to, const char *name, const tj_json *value)
+tj_json *tj_json_add_copy(tj_json *to, const char *name, const tj_json *value)
 {
     tj_json *copy = add(to, name, tj_json_kind_of(value));
 
     if (!copy)
-        return;
+        return NULL;
     if (!value || (is_container(value) && value->of->has_failed)) {
         to->of->has_failed = true;
     } else if (is_container(value)) {
         for (const tj_json *one = value->first; one; one = one->next)
-            tj_json_add_copy(copy, one->name, one);
+            (void)tj_json_add_copy(copy, one->name, one);
     } else if (value->kind == TJ_JSON_TEXT) {
         copy->text = copy_text(to->of, value->text);
     } else if (value->kind == TJ_JSON_REAL) {
@@ -323,6 +336,7 @@ void tj_json_add_copy(tj_json *to, const char *name, const tj_json *value)
     } else {
         copy->truth = value->truth;
     }
+    return copy;
 }
 
 void tj_json_remove(tj_json *object, const char *name)

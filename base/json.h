@@ -93,8 +93,11 @@ void tj_json_add_real(tj_json *to, const char *name, double value);
 void tj_json_add_bool(tj_json *to, const char *name, bool value);
 void tj_json_add_null(tj_json *to, const char *name);
 
+/** A text that somebody else made: where it is not UTF-8, '?' takes the place of every byte that is not ASCII. */
+void tj_json_add_foreign(tj_json *to, const char *name, const char *text);
+
 /** A copy of a value, perhaps of another document, and of all in it. */
-void tj_json_add_copy(tj_json *to, const char *name, const tj_json *value);
+tj_json *tj_json_add_copy(tj_json *to, const char *name, const tj_json *value);
 
 /** Take a member out, if there is one of that name. */
 void tj_json_remove(tj_json *object, const char *name);

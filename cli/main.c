@@ -130,7 +130,7 @@ int main(int argc, char **argv)
     }
     is_json = asks_for_json(argc, argv);
     cli_listen(is_json);
-    call.answer = json_object();
+    call.answer = tj_json_new();
     if (!call.answer) {
         fputs("tilejit: out of memory\n", stderr);
         return CLI_FAILED;
@@ -140,10 +140,12 @@ int main(int argc, char **argv)
     if (is_json && !(call.is_help && code == CLI_DONE)) {
         if (code != CLI_DONE)
             cli_set_error(call.answer, err.status, err.message);
-        (void)json_dumpf(call.answer, stdout, JSON_INDENT(2) | JSON_SORT_KEYS);
-        fputc('\n', stdout);
+        if (!cli_print_answer(call.answer) && code == CLI_DONE) {
+            (void)tj_fail_memory(&err, "an answer");
+            code = CLI_FAILED;
+        }
     }
-    json_decref(call.answer);
+    tj_json_free(call.answer);
     free(call.options);
     if (code != CLI_DONE)
         tell_failure(call.command, code, &err);

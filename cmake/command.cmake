@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # The command, and what is made of its tables: the man page and the completions.
 
-# Rooms that see those below them, the public headers, and base/ for files, numbers and errors.
+# Rooms that see those below them, the public headers, and base/ for files, JSON, numbers and errors.
 function(cli_room name)
     file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cli/${name}/*.c)
     add_library(tj_cli_${name} OBJECT ${sources})
     target_include_directories(tj_cli_${name} PUBLIC cli/${name} base)
-    target_link_libraries(tj_cli_${name} PUBLIC tj_public tj_options jansson::jansson Threads::Threads ${ARGN} PRIVATE tj_warnings)
+    target_link_libraries(tj_cli_${name} PUBLIC tj_public tj_options Threads::Threads ${ARGN} PRIVATE tj_warnings)
 endfunction()
 
 cli_room(words)
@@ -18,9 +18,9 @@ cli_room(fleet tj_cli_tune)
 target_include_directories(tj_cli_fleet PRIVATE ${PROJECT_SOURCE_DIR}/fleet/interface)
 set(cli_objects $<TARGET_OBJECTS:tj_cli_words> $<TARGET_OBJECTS:tj_cli_product> $<TARGET_OBJECTS:tj_cli_look> $<TARGET_OBJECTS:tj_cli_tune> $<TARGET_OBJECTS:tj_cli_pack>
     $<TARGET_OBJECTS:tj_cli_fleet>)
-add_executable(tilejit_cli cli/main.c base/component.c base/error.c base/fs.c base/input.c base/nearest.c base/output.c base/printable.c base/text.c ${cli_objects})
+add_executable(tilejit_cli cli/main.c base/component.c base/error.c base/fs.c base/input.c base/json.c base/nearest.c base/output.c base/printable.c base/text.c ${cli_objects})
 target_include_directories(tilejit_cli PRIVATE cli/words cli/product cli/look base)
-target_link_libraries(tilejit_cli PRIVATE tilejit::tilejit tj_options tj_warnings jansson::jansson Threads::Threads m)
+target_link_libraries(tilejit_cli PRIVATE tilejit::tilejit tj_options tj_warnings Threads::Threads m)
 set_target_properties(tilejit_cli PROPERTIES OUTPUT_NAME tilejit)
 
 # The man page, the completions and --help come from the same tables, so a tilejit that runs here prints them: the one that is built,

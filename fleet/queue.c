@@ -4,12 +4,12 @@
  */
 #include "queue.h"
 
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "error.h"
+#include "json.h"
 #include "names.h"
 #include "text.h"
 
@@ -235,7 +235,7 @@ tj_status fleet_submit(fleet *connection, const fleet_class *of, const fleet_sha
 
 /* ---- status ------------------------------------------------------------------------------------------------------- */
 
-static tj_status ask_count(fleet *connection, json_t *object, const char *name, const char *command, const char *of,
+static tj_status ask_count(fleet *connection, tj_json *object, const char *name, const char *command, const char *of,
                            const char *part, tj_error *err)
 {
     redisReply *reply;
@@ -243,15 +243,15 @@ static tj_status ask_count(fleet *connection, json_t *object, const char *name, 
 
     if (status != TJ_OK)
         return status;
-    (void)json_object_set_new(object, name, json_integer(reply->integer));
+    tj_json_add_int(object, name, reply->integer);
     freeReplyObject(reply);
     return TJ_OK;
 }
 
 /* The fields of a hash that people may see. add gets each. */
-typedef void add_field(json_t *to, const char *name, const char *value, long long now_ms);
+typedef void add_field(tj_json *to, const char *name, const char *value, long long now_ms);
 
-static tj_status each_field(fleet *connection, const char *of, const char *part, add_field *add, json_t *to, long long now_ms,
+static tj_status each_field(fleet *connection, const char *of, const char *part, add_field *add, tj_json *to, long long now_ms,
                             tj_error *err)
 {
     redisReply *reply;
@@ -266,78 +266,70 @@ static tj_status each_field(fleet *connection, const char *of, const char *part,
     return TJ_OK;
 }
 
-static void add_number(json_t *to, const char *name, const char *value, long long now_ms)
+static void add_number(tj_json *to, const char *name, const char *value, long long now_ms)
 {
     (void)now_ms;
-    (void)json_object_set_new(to, name, json_integer(strtoll(value, NULL, 10)));
+    if (tj_json_is_text(name))
+        tj_json_add_int(to, name, strtoll(value, NULL, 10));
+}
+
+/* An item of a list, with what a text of the server says, if it says an object. */
+static tj_json *add_said(tj_json *list, const char *text)
+{
+    tj_json *said = NULL, *added;
+
+    if (text)
+        (void)tj_json_read(text, strlen(text), &said, NULL);
+    added = tj_json_kind_of(said) == TJ_JSON_OBJECT ? tj_json_add_copy(list, NULL, said) : tj_json_add_object(list, NULL);
+    tj_json_free(said);
+    return added;
 }
 
 /* "<ms> <token> <JSON>" */
-static void add_worker(json_t *to, const char *name, const char *value, long long now_ms)
+static void add_worker(tj_json *to, const char *name, const char *value, long long now_ms)
 {
-    const char *json = strchr(value, ' ');
-    json_t *worker;
+    const char *token = strchr(value, ' '), *json = token ? strchr(token + 1, ' ') : NULL;
+    tj_json *worker = add_said(to, json ? json + 1 : NULL);
     long long silent_ms = now_ms - strtoll(value, NULL, 10);
 
-    json = json ? strchr(json + 1, ' ') : NULL;
-    worker = json ? json_loads(json + 1, JSON_REJECT_DUPLICATES, NULL) : NULL;
-    if (!json_is_object(worker)) {
-        json_decref(worker);
-        worker = json_object();
-    }
     silent_ms = silent_ms > 0 ? silent_ms : 0; /* the server's clock may have jumped */
-    (void)json_object_set_new(worker, "name", json_string(name));
-    (void)json_object_set_new(worker, "silent_s", json_real((double)silent_ms / 1e3));
-    (void)json_object_set_new(worker, "is_dead",
-                              json_boolean(silent_ms > json_integer_value(json_object_get(worker, "lease_ms"))));
-    (void)json_array_append_new(to, worker);
+    tj_json_add_foreign(worker, "name", name);
+    tj_json_add_real(worker, "silent_s", (double)silent_ms / 1e3);
+    tj_json_add_bool(worker, "is_dead", silent_ms > tj_json_int(tj_json_get(worker, "lease_ms")));
 }
 
-static void add_poison(json_t *to, const char *name, const char *value, long long now_ms)
+static void add_poison(tj_json *to, const char *name, const char *value, long long now_ms)
 {
-    json_t *shape = json_loads(value, JSON_REJECT_DUPLICATES, NULL);
-
     (void)now_ms;
-    if (!json_is_object(shape)) {
-        json_decref(shape);
-        shape = json_object();
-    }
-    (void)json_object_set_new(shape, "id", json_string(name));
-    (void)json_array_append_new(to, shape);
+    tj_json_add_foreign(add_said(to, value), "id", name);
 }
 
 /* The last full slots of ten seconds, and what of the present one is over. */
-static double rate_of(const json_t *slots, long long now_ms)
+static double rate_of(const tj_json *slots, long long now_ms)
 {
     const long long now = now_ms / 1000 / SLOT_SECONDS, first = now - RATE_SECONDS / SLOT_SECONDS;
     long long done = 0, oldest = now;
-    const char *slot;
-    json_t *count;
 
-    json_object_foreach((json_t *)slots, slot, count)
-    {
-        const long long at = strtoll(slot, NULL, 10);
+    for (const tj_json *slot = tj_json_first(slots); slot; slot = tj_json_next(slot)) {
+        const long long at = strtoll(tj_json_name(slot), NULL, 10);
 
         if (at < first || at > now)
             continue;
-        done += json_integer_value(count);
+        done += tj_json_int(slot);
         oldest = at < oldest ? at : oldest;
     }
     return done > 0 ? (double)done / ((double)(now_ms - oldest * SLOT_SECONDS * 1000) / 1e3 + 1e-3) : 0;
 }
 
-static tj_status class_status(fleet *connection, const char *of, const char *facts, long long now_ms, json_t *to, tj_error *err)
+static tj_status class_status(fleet *connection, const char *of, const char *facts, long long now_ms, tj_json *to,
+                              tj_error *err)
 {
-    json_t *object = json_loads(facts, JSON_REJECT_DUPLICATES, NULL), *counts = json_object(), *slots = json_object(),
-           *workers = json_array(), *poisoned = json_array();
+    tj_json *object = add_said(to, facts), *workers = tj_json_add_list(object, "workers"),
+            *poisoned = tj_json_add_list(object, "poisoned"), *counts = tj_json_new(), *slots = tj_json_new();
     double rate;
     tj_status status;
 
-    if (!json_is_object(object)) {
-        json_decref(object);
-        object = json_object();
-    }
-    (void)json_object_set_new(object, "class", json_string(of));
+    tj_json_add_foreign(object, "class", of);
     status = ask_count(connection, object, "remaining", "HLEN", of, "queued", err);
     if (status == TJ_OK)
         status = ask_count(connection, object, "records", "HLEN", of, "records", err);
@@ -350,18 +342,16 @@ static tj_status class_status(fleet *connection, const char *of, const char *fac
     if (status == TJ_OK)
         status = each_field(connection, of, "poison", add_poison, poisoned, now_ms, err);
     rate = rate_of(slots, now_ms);
-    (void)json_object_set_new(object, "submitted", json_integer(json_integer_value(json_object_get(counts, "submitted"))));
-    (void)json_object_set_new(object, "done", json_integer(json_integer_value(json_object_get(counts, "done"))));
-    (void)json_object_set_new(object, "failures", json_integer(json_integer_value(json_object_get(counts, "failed"))));
-    (void)json_object_set_new(object, "shapes_per_s", json_real(rate));
-    (void)json_object_set_new(object, "left_s",
-                              rate > 0 ? json_real((double)json_integer_value(json_object_get(object, "remaining")) / rate)
-                                       : json_null());
-    (void)json_object_set_new(object, "workers", workers);
-    (void)json_object_set_new(object, "poisoned", poisoned);
-    json_decref(counts);
-    json_decref(slots);
-    (void)json_array_append_new(to, object);
+    tj_json_add_int(object, "submitted", tj_json_int(tj_json_get(counts, "submitted")));
+    tj_json_add_int(object, "done", tj_json_int(tj_json_get(counts, "done")));
+    tj_json_add_int(object, "failures", tj_json_int(tj_json_get(counts, "failed")));
+    tj_json_add_real(object, "shapes_per_s", rate);
+    if (rate > 0)
+        tj_json_add_real(object, "left_s", (double)tj_json_int(tj_json_get(object, "remaining")) / rate);
+    else
+        tj_json_add_null(object, "left_s");
+    tj_json_free(counts);
+    tj_json_free(slots);
     return status;
 }
 
@@ -382,14 +372,13 @@ static tj_status server_time(fleet *connection, long long *now_ms, tj_error *err
 
 tj_status fleet_status(fleet *connection, char **json, tj_error *err)
 {
-    json_t *root = json_object(), *list = json_array();
+    tj_json *root = tj_json_new(), *list = tj_json_add_list(root, "classes");
     redisReply *reply = NULL;
     long long now_ms;
     tj_status status = server_time(connection, &now_ms, err);
 
     *json = NULL;
-    (void)json_object_set_new(root, "server", json_string(connection->place.shown));
-    (void)json_object_set_new(root, "classes", list);
+    tj_json_add_foreign(root, "server", connection->place.shown);
     if (status == TJ_OK)
         status = ask(connection, &reply, err, "HGETALL", NULL, "classes");
     for (size_t i = 0; status == TJ_OK && reply->type == REDIS_REPLY_ARRAY && i + 1 < reply->elements; i += 2)
@@ -397,9 +386,9 @@ tj_status fleet_status(fleet *connection, char **json, tj_error *err)
             status = class_status(connection, reply->element[i]->str, reply->element[i + 1]->str, now_ms, list, err);
     if (reply)
         freeReplyObject(reply);
-    if (status == TJ_OK && !(*json = json_dumps(root, JSON_COMPACT | JSON_SORT_KEYS)))
+    if (status == TJ_OK && !(*json = tj_json_print(root)))
         status = tj_fail_memory(err, "the status of a fleet");
-    json_decref(root);
+    tj_json_free(root);
     return status;
 }
 

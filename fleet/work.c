@@ -13,7 +13,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <jansson.h>
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
@@ -26,6 +25,7 @@
 
 #include "error.h"
 #include "fs.h"
+#include "json.h"
 #include "names.h"
 #include "records.h"
 
@@ -224,16 +224,20 @@ static void pause_for(const worker *w, int ms)
 static char *describe(worker *w)
 {
     char host[128] = "?";
-    json_t *object;
+    tj_json *object = tj_json_new();
     char *text;
 
     (void)gethostname(host, sizeof host - 1);
-    object = json_pack("{s:s, s:i, s:i, s:s, s:I, s:I, s:s, s:f}", "host", host, "pid", (int)getpid(), "lease_ms",
-                       w->work->lease_ms, "does", w->work->compiles ? "compile" : "measure", "done", (json_int_t)w->done,
-                       "failed", (json_int_t)w->failed, "shape", w->shape, "shape_s",
-                       w->entry[0] ? (double)(fleet_now_ms() - w->since_ms) / 1e3 : 0.0);
-    text = object ? json_dumps(object, JSON_COMPACT) : NULL;
-    json_decref(object);
+    tj_json_add_foreign(object, "host", host);
+    tj_json_add_int(object, "pid", getpid());
+    tj_json_add_int(object, "lease_ms", w->work->lease_ms);
+    tj_json_add_text(object, "does", w->work->compiles ? "compile" : "measure");
+    tj_json_add_int(object, "done", w->done);
+    tj_json_add_int(object, "failed", w->failed);
+    tj_json_add_foreign(object, "shape", w->shape);
+    tj_json_add_real(object, "shape_s", w->entry[0] ? (double)(fleet_now_ms() - w->since_ms) / 1e3 : 0.0);
+    text = tj_json_print(object);
+    tj_json_free(object);
     return text;
 }
 
@@ -499,11 +503,17 @@ static void hold(worker *w, const taken *t)
 /* Give a shape back: counted, where it was the shape's fault or may have been. */
 static tj_status give_back(worker *w, const taken *t, bool counts, const char *why, tj_error *err)
 {
-    json_t *problem = json_loads(t->problem, 0, NULL), *object = json_pack("{s:o?, s:s}", "problem", problem, "why", why);
-    char *json = object ? json_dumps(object, JSON_COMPACT) : NULL, most[24];
+    tj_json *object = tj_json_new(), *problem = NULL;
+    char *json, most[24];
     redisReply *reply = NULL;
     tj_status status = TJ_OK;
 
+    if (tj_json_read(t->problem, strlen(t->problem), &problem, NULL) == TJ_OK)
+        (void)tj_json_add_copy(object, "problem", problem);
+    tj_json_add_foreign(object, "why", why);
+    json = tj_json_print(object);
+    tj_json_free(problem);
+    tj_json_free(object);
     (void)snprintf(most, sizeof most, "%d", FLEET_MOST_FAILURES);
     status = fleet_run(&w->connection.wire, w->work->of.id, &fail_script, 6,
                        (const char *const[]){t->shape, t->entry, t->problem, counts ? "1" : "0", most, json ? json : "{}"},
@@ -513,7 +523,6 @@ static tj_status give_back(worker *w, const taken *t, bool counts, const char *w
     if (reply)
         freeReplyObject(reply);
     free(json);
-    json_decref(object);
     return status;
 }
 

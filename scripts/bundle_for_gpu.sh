@@ -15,14 +15,14 @@ mkdir -p "$bundle"
 cp build/release/tilejit build/release/bench_* build/release/examples_* build/release/tests/gpu_* build/release/tests/stress_* "$bundle"
 cp -L build/release/libtilejit.so.0 build/release/libcuda_emulator.so build/release/libtilejit_fleet.so "$bundle" # what a GPU computes is compared with the emulator's
 cp build/release/textbook.tjpack "$bundle"
-ldd "$bundle/tilejit" "$bundle/libtilejit_fleet.so" | awk '/libjansson|libxxhash|libhiredis|libsodium/ { print $3 }' | sort -u | xargs -I{} cp -L {} "$bundle"
+ldd "$bundle/tilejit" "$bundle/libtilejit_fleet.so" | awk '/libhiredis|libsodium/ { print $3 }' | sort -u | xargs -I{} cp -L {} "$bundle"
 cp tests/gpu/*.py tests/gpu/run_all.sh "$bundle"
 # The package of Python, for any Python from 3.9 on, with the cffi of each. The textbook's kernels are there already.
 private_python pip:pip
 wheels=$(mktemp -d)
 trap 'rm -rf "$wheels"' EXIT
 pip() { "$python" -m pip "$@" --quiet --disable-pip-version-check --no-deps; }
-pip wheel -C cmake.define.TILEJIT_TEXTBOOK=OFF -w "$wheels" bindings/python
+pip wheel -C cmake.define.TILEJIT_BUILD_TEXTBOOK=OFF -w "$wheels" bindings/python
 for minor in 9 10 11 12 13 14; do
     pip download --only-binary=:all: --python-version 3.$minor -d "$wheels" cffi || echo "no cffi for Python 3.$minor"
 done

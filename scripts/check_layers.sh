@@ -15,6 +15,7 @@ forbid() {
 }
 forbid "$(find emulator -name '*.[ch]')" 'tilejit|xxhash|jansson'
 forbid "$(find base problem generator analysis reference src tuner emulator cli include -name '*.[ch]')" 'hiredis|sodium'
+forbid "$(find base problem generator analysis reference src tuner cli fleet bench examples -name '*.[ch]')" 'jansson'
 forbid "$(find base problem generator analysis reference src tuner emulator cli fleet -name '*.[ch]')" '(cuda|nvrtc|cuda_runtime[a-z_]*)\.h>'
 
 # What the command prints goes through cli_print, which cleans it; files that it writes, and what it knows of itself, do not.

@@ -34,9 +34,9 @@ need_packages() {
 
 # All that a build and the tests take from a system, beyond what every Debian has.
 build_tools=(cc:gcc /usr/include/stdio.h:libc6-dev cmake:cmake ninja:ninja-build pkg-config:pkg-config
-    /usr/include/jansson.h:libjansson-dev /usr/include/xxhash.h:libxxhash-dev python3:python3
+    /usr/include/xxhash.h:libxxhash-dev python3:python3
     /usr/include/hiredis/hiredis.h:libhiredis-dev /usr/include/sodium.h:libsodium-dev)
-test_tools=('/usr/include/criterion/criterion.h:libcriterion-dev' g++:g++ redis-server:redis-server)
+test_tools=('/usr/include/criterion/criterion.h:libcriterion-dev' /usr/include/jansson.h:libjansson-dev g++:g++ redis-server:redis-server)
 
 need_build_tools() {
     need_packages "${build_tools[@]}"

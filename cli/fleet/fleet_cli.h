@@ -26,7 +26,7 @@ tj_status fleet_connect(const cli_machine_options *machine, bool needs_key, cons
                         tj_error *err);
 
 /** What the server says of itself: an object. Owned: the caller. */
-tj_status fleet_ask_status(const fleet_table *table, fleet *connection, json_t **status, tj_error *err);
+tj_status fleet_ask_status(const fleet_table *table, fleet *connection, tj_json **status, tj_error *err);
 
 enum { FLEET_MOST_CLASSES = 64 };
 
@@ -46,6 +46,6 @@ tj_status fleet_choose_classes(cli_call *call, const cli_machine_options *machin
 tj_status fleet_class_of(tj_context *context, const tj_device_facts *device, tj_tuning_class *of, char **facts, tj_error *err);
 
 /** A device from such facts. False: they lack something. */
-bool fleet_read_device(const json_t *facts, tj_device_facts *device);
+bool fleet_read_device(const tj_json *facts, tj_device_facts *device);
 
 #endif

@@ -69,7 +69,7 @@ static tj_status collect_class(const cli_call *call, const fleet_table *table, f
                   c->why ? c->why
                   : why  ? why
                          : "?");
-    cli_set_int(call->answer, "ignored", json_integer_value(json_object_get(call->answer, "ignored")) + ignored + c->ignored);
+    cli_set_int(call->answer, "ignored", tj_json_int(tj_json_get(call->answer, "ignored")) + ignored + c->ignored);
     return status;
 }
 
@@ -117,7 +117,7 @@ static cli_exit pin(cli_call *call, tj_error *err)
     const fleet_table *table;
     fleet *connection = NULL;
     fleet_chosen chosen = {.count = 0};
-    json_t *told = cli_add_list(call->answer, "classes");
+    tj_json *told = cli_add_list(call->answer, "classes");
     tj_status status;
 
     for (const char *at = name; *at; at++)
@@ -141,7 +141,7 @@ static cli_exit pin(cli_call *call, tj_error *err)
         if (status == TJ_OK)
             status = table->keep_generation(connection, chosen.id[i], name, text, err);
         if (status == TJ_OK) {
-            json_t *object = cli_append_object(told);
+            tj_json *object = cli_append_object(told);
 
             cli_set_text(object, "class", chosen.id[i]);
             cli_set_int(object, "records", (int64_t)tj_records_count(c.records));

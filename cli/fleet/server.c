@@ -50,7 +50,7 @@ tj_status fleet_connect(const cli_machine_options *machine, bool needs_key, cons
     return (*table)->open(address, needs_key, connection, err);
 }
 
-tj_status fleet_ask_status(const fleet_table *table, fleet *connection, json_t **root, tj_error *err)
+tj_status fleet_ask_status(const fleet_table *table, fleet *connection, tj_json **root, tj_error *err)
 {
     char *text;
     tj_status status = table->status(connection, &text, err);
@@ -58,9 +58,9 @@ tj_status fleet_ask_status(const fleet_table *table, fleet *connection, json_t *
     *root = NULL;
     if (status != TJ_OK)
         return status;
-    *root = json_loads(text, 0, NULL);
+    status = tj_json_read(text, strlen(text), root, err);
     free(text);
-    return *root ? TJ_OK : tj_fail(err, TJ_ERR_OUT_OF_MEMORY, "out of memory for the status of a fleet");
+    return status;
 }
 
 /* ---- classes ------------------------------------------------------------------------------------------------------ */
@@ -86,12 +86,12 @@ enum { FACTS = sizeof facts_of_device / sizeof facts_of_device[0] };
 tj_status fleet_class_of(tj_context *context, const tj_device_facts *device, tj_tuning_class *of, char **facts, tj_error *err)
 {
     const tj_status status = tj_tuning_class_of(context, device, of, err);
-    json_t *object, *numbers;
+    tj_json *object, *numbers;
 
     *facts = NULL;
     if (status != TJ_OK)
         return status;
-    object = json_object();
+    object = tj_json_new();
     cli_set_text(object, "text", of->text);
     numbers = cli_add_object(object, "device");
     cli_set_text(numbers, "name", device->name);
@@ -101,26 +101,27 @@ tj_status fleet_class_of(tj_context *context, const tj_device_facts *device, tj_
         cli_set_int(numbers, facts_of_device[i].name,
                     facts_of_device[i].bytes == sizeof(int32_t) ? *(const int32_t *)at : *(const int64_t *)at);
     }
-    *facts = json_dumps(object, JSON_COMPACT | JSON_SORT_KEYS);
-    json_decref(object);
+    *facts = tj_json_print(object);
+    tj_json_free(object);
     return *facts ? TJ_OK : tj_fail(err, TJ_ERR_OUT_OF_MEMORY, "out of memory for a class of devices");
 }
 
-bool fleet_read_device(const json_t *facts, tj_device_facts *device)
+bool fleet_read_device(const tj_json *facts, tj_device_facts *device)
 {
-    const json_t *numbers = json_object_get(facts, "device");
-    const char *name = json_string_value(json_object_get(numbers, "name"));
+    const tj_json *numbers = tj_json_get(facts, "device");
+    const char *name = tj_json_text(tj_json_get(numbers, "name"));
 
     memset(device, 0, sizeof *device);
     if (!name || strlen(name) >= sizeof device->name)
         return false;
     (void)strcpy(device->name, name);
     for (int i = 0; i < FACTS; i++) {
-        const json_t *number = json_object_get(numbers, facts_of_device[i].name);
-        const json_int_t value = json_integer_value(number);
+        const tj_json *number = tj_json_get(numbers, facts_of_device[i].name);
+        const int64_t value = tj_json_int(number);
         void *at = (char *)device + facts_of_device[i].offset;
 
-        if (!json_is_integer(number) || value < 0 || (facts_of_device[i].bytes == sizeof(int32_t) && value > INT32_MAX))
+        if (tj_json_kind_of(number) != TJ_JSON_INT || value < 0 ||
+            (facts_of_device[i].bytes == sizeof(int32_t) && value > INT32_MAX))
             return false;
         if (facts_of_device[i].bytes == sizeof(int32_t))
             *(int32_t *)at = (int32_t)value;
@@ -134,20 +135,18 @@ static tj_status choose_listed(const char *word, const fleet_table *table, fleet
                                tj_error *err)
 {
     const bool wants_all = strcmp(word, "all") == 0;
-    json_t *root, *class;
-    size_t i;
+    tj_json *root, *class;
     tj_status status = fleet_ask_status(table, connection, &root, err);
 
     if (status != TJ_OK)
         return status;
-    json_array_foreach(json_object_get(root, "classes"), i, class)
-    {
-        const char *id = json_string_value(json_object_get(class, "class"));
+    for (class = tj_json_first(tj_json_get(root, "classes")); class; class = tj_json_next(class)) {
+        const char *id = tj_json_text(tj_json_get(class, "class"));
 
         if (id && strlen(id) == 16 && (wants_all || strncmp(id, word, strlen(word)) == 0) && chosen->count < FLEET_MOST_CLASSES)
             (void)strcpy(chosen->id[chosen->count++], id);
     }
-    json_decref(root);
+    tj_json_free(root);
     if (chosen->count == 0)
         return tj_fail(
             err, TJ_ERR_NOT_FOUND,

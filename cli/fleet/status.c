@@ -21,83 +21,84 @@ static const cli_option own[] = {
     {NULL},
 };
 
-static int64_t number(const json_t *object, const char *name)
+static int64_t number(const tj_json *object, const char *name)
 {
-    return json_integer_value(json_object_get(object, name));
+    return tj_json_int(tj_json_get(object, name));
 }
 
-static double real(const json_t *object, const char *name)
+static double real(const tj_json *object, const char *name)
 {
-    return json_number_value(json_object_get(object, name));
+    return tj_json_number(tj_json_get(object, name));
 }
 
-static const char *text(const json_t *object, const char *name)
+static const char *text(const tj_json *object, const char *name)
 {
-    const char *value = json_string_value(json_object_get(object, name));
+    const char *value = tj_json_text(tj_json_get(object, name));
 
     return value ? value : "?";
 }
 
-static void print_worker(const json_t *worker)
+static void print_worker(const tj_json *worker)
 {
-    cli_print(stdout, "  %-4s %-44s %6" PRId64 " done", json_is_true(json_object_get(worker, "is_dead")) ? "DEAD" : "",
+    cli_print(stdout, "  %-4s %-44s %6" PRId64 " done", tj_json_bool(tj_json_get(worker, "is_dead")) ? "DEAD" : "",
               text(worker, "name"), number(worker, "done"));
     if (number(worker, "failed"))
         cli_print(stdout, ", %" PRId64 " failed", number(worker, "failed"));
-    if (json_is_true(json_object_get(worker, "is_dead")))
+    if (tj_json_bool(tj_json_get(worker, "is_dead")))
         cli_print(stdout, ", silent for %s", cli_age((int64_t)real(worker, "silent_s")).text);
     else if (real(worker, "shape_s") > 0)
         cli_print(stdout, ", at one for %s", cli_age((int64_t)real(worker, "shape_s")).text);
     cli_print(stdout, "%s\n", strcmp(text(worker, "does"), "compile") == 0 ? ", compiles ahead" : "");
 }
 
-static void print_poisoned(const json_t *shape)
+static void print_poisoned(const tj_json *shape)
 {
-    char *json = json_dumps(json_object_get(shape, "problem"), JSON_COMPACT), words[CLI_SHAPE_BYTES] = "?";
+    char *json = tj_json_print(tj_json_get(shape, "problem")), words[CLI_SHAPE_BYTES] = "?";
     tj_problem problem;
 
     if (json && tj_problem_from_json(json, &problem, NULL) == TJ_OK)
         cli_print_shape(&problem, words);
-    cli_print(stdout, "  poisoned %s %s: %.200s\n", words, text(json_object_get(shape, "problem"), "dtype"),
-              text(shape, "why"));
+    cli_print(stdout, "  poisoned %s %s: %.200s\n", words, text(tj_json_get(shape, "problem"), "dtype"), text(shape, "why"));
     free(json);
 }
 
-static void print_class(const json_t *class, int64_t most_poisoned)
+static void print_class(const tj_json *class, int64_t most_poisoned)
 {
-    const json_t *workers = json_object_get(class, "workers"), *poisoned = json_object_get(class, "poisoned"), *one;
+    const tj_json *workers = tj_json_get(class, "workers"), *poisoned = tj_json_get(class, "poisoned"), *one;
     const int64_t done = number(class, "done"), remaining = number(class, "remaining");
-    size_t i, dead = 0;
+    int64_t listed = 0;
+    size_t dead = 0;
 
-    json_array_foreach(workers, i, one) dead += json_is_true(json_object_get(one, "is_dead"));
+    for (one = tj_json_first(workers); one; one = tj_json_next(one))
+        dead += tj_json_bool(tj_json_get(one, "is_dead"));
     cli_print(stdout, "class %s  %s\n", text(class, "class"), text(class, "text"));
     cli_print(stdout, "  %" PRId64 " of %" PRId64 " shapes done, %" PRId64 " to go, %" PRId64 " records in all", done,
               done + remaining, remaining, number(class, "records"));
     if (real(class, "shapes_per_s") > 0 && remaining > 0)
         cli_print(stdout, ", %.2f shapes/s, %s left", real(class, "shapes_per_s"),
                   cli_age((int64_t)real(class, "left_s") + 1).text);
-    cli_print(stdout, "\n  workers: %zu alive", json_array_size(workers) - dead);
+    cli_print(stdout, "\n  workers: %zu alive", tj_json_count(workers) - dead);
     if (dead)
         cli_print(stdout, ", %zu dead", dead);
-    if (remaining > 0 && json_array_size(workers) == dead)
+    if (remaining > 0 && tj_json_count(workers) == dead)
         cli_print(stdout, "; nobody works");
-    cli_print(stdout, "; poisoned shapes: %zu\n", json_array_size(poisoned));
-    json_array_foreach(workers, i, one) print_worker(one);
-    json_array_foreach(poisoned, i, one)
-    {
-        if ((int64_t)i < most_poisoned)
+    cli_print(stdout, "; poisoned shapes: %zu\n", tj_json_count(poisoned));
+    for (one = tj_json_first(workers); one; one = tj_json_next(one))
+        print_worker(one);
+    for (one = tj_json_first(poisoned); one; one = tj_json_next(one)) {
+        if (listed++ < most_poisoned)
             print_poisoned(one);
     }
 }
 
-static void print_all(const json_t *root, int64_t most_poisoned)
+static void print_all(const tj_json *root, int64_t most_poisoned)
 {
-    const json_t *classes = json_object_get(root, "classes"), *class;
-    size_t i;
+    const tj_json *classes = tj_json_get(root, "classes"), *class;
 
-    if (json_array_size(classes) == 0)
+    if (tj_json_count(classes) == 0)
         cli_print(stdout, "%s: no class of devices is known yet: submit shapes, or start a worker\n", text(root, "server"));
-    json_array_foreach(classes, i, class) print_class(class, most_poisoned);
+    for (class = tj_json_first(classes); class; class = tj_json_next(class))
+        print_class(class, most_poisoned);
     (void)fflush(stdout);
 }
 
@@ -106,7 +107,7 @@ static cli_exit status(cli_call *call, tj_error *err)
     const status_options *words = call->options;
     const fleet_table *table;
     fleet *connection = NULL;
-    json_t *root = NULL;
+    tj_json *root = NULL;
     tj_status found;
 
     if (words->watch && call->is_json) {
@@ -117,7 +118,7 @@ static cli_exit status(cli_call *call, tj_error *err)
     if (found == TJ_OK && words->watch)
         cli_note_signals();
     while (found == TJ_OK) {
-        json_decref(root);
+        tj_json_free(root);
         root = NULL;
         found = fleet_ask_status(table, connection, &root, err);
         if (found == TJ_OK && !call->is_json) {
@@ -133,9 +134,9 @@ static cli_exit status(cli_call *call, tj_error *err)
         if (cli_noted_signal())
             break;
     }
-    if (root && found == TJ_OK)
-        (void)json_object_update(call->answer, root);
-    json_decref(root);
+    for (const tj_json *one = found == TJ_OK ? tj_json_first(root) : NULL; one; one = tj_json_next(one))
+        (void)tj_json_add_copy(call->answer, tj_json_name(one), one);
+    tj_json_free(root);
     if (connection)
         table->close(connection);
     return found == TJ_OK ? CLI_DONE : CLI_FAILED;

@@ -56,9 +56,9 @@ static tj_status describe_shapes(const cli_shapes *shapes, bool again, fleet_sha
     return *list ? TJ_OK : tj_fail(err, TJ_ERR_OUT_OF_MEMORY, "out of memory for %zu shapes", shapes->count);
 }
 
-static void tell_submitted(const cli_call *call, const char *class, const fleet_submitted *s, json_t *list)
+static void tell_submitted(const cli_call *call, const char *class, const fleet_submitted *s, tj_json *list)
 {
-    json_t *object = cli_append_object(list);
+    tj_json *object = cli_append_object(list);
 
     cli_set_text(object, "class", class);
     cli_set_int(object, "added", s->added);
@@ -85,7 +85,7 @@ static cli_exit submit(cli_call *call, tj_error *err)
     fleet_chosen chosen = {.count = 0};
     cli_shapes shapes = {NULL, 0};
     char *facts = NULL;
-    json_t *told = cli_add_list(call->answer, "classes");
+    tj_json *told = cli_add_list(call->answer, "classes");
     tj_status status;
     cli_exit code;
 
@@ -138,13 +138,13 @@ static cli_exit cancel(cli_call *call, tj_error *err)
     const fleet_table *table;
     fleet *connection;
     fleet_chosen chosen = {.count = 0};
-    json_t *told = cli_add_list(call->answer, "classes");
+    tj_json *told = cli_add_list(call->answer, "classes");
     tj_status status = fleet_connect(&words->machine, false, &table, &connection, err);
 
     if (status == TJ_OK)
         status = fleet_choose_classes(call, &words->machine, words->class, table, connection, &chosen, NULL, err);
     for (size_t i = 0; status == TJ_OK && i < chosen.count; i++) {
-        json_t *object;
+        tj_json *object;
         int64_t count;
 
         status = table->cancel(connection, chosen.id[i], words->poisoned, &count, err);

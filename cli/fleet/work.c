@@ -220,9 +220,8 @@ static tj_status choose_helped(doing *d, const char *word, const char *address, 
 {
     fleet *connection;
     tj_tuning_class here;
-    json_t *root = NULL, *class;
+    tj_json *root = NULL, *class;
     bool is_known = false;
-    size_t i;
     tj_status status = table->open(address, true, &connection, err);
 
     if (status != TJ_OK)
@@ -232,13 +231,12 @@ static tj_status choose_helped(doing *d, const char *word, const char *address, 
         status = tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--compile helps one class: name it by its digits");
     if (status == TJ_OK)
         status = fleet_ask_status(table, connection, &root, err);
-    json_array_foreach(json_object_get(root, "classes"), i, class)
-    {
-        const char *id = json_string_value(json_object_get(class, "class"));
+    for (class = tj_json_first(tj_json_get(root, "classes")); class; class = tj_json_next(class)) {
+        const char *id = tj_json_text(tj_json_get(class, "class"));
 
         is_known |= chosen->count == 1 && id && strcmp(id, chosen->id[0]) == 0 && fleet_read_device(class, &d->device);
     }
-    json_decref(root);
+    tj_json_free(root);
     table->close(connection);
     if (status == TJ_OK && !is_known)
         return tj_fail(err, TJ_ERR_NOT_FOUND,

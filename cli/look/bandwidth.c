@@ -22,9 +22,9 @@ static bool find_file(tj_context *context, char path[PATH_BYTES])
 }
 
 /* All that is remembered; NULL: nothing. The folder is the user's own, and yet a pipe in it must not be waited for. */
-static json_t *load(const char *path)
+static tj_json *load(const char *path)
 {
-    json_t *all = NULL;
+    tj_json *all = NULL;
     char *text;
     size_t size;
     tj_input in;
@@ -32,7 +32,7 @@ static json_t *load(const char *path)
 
     if (tj_input_open(path, &in, &ignored) == TJ_OK && in.size >= 0 &&
         tj_input_read_rest(&in, MOST_BYTES, &text, &size, &ignored) == TJ_OK) {
-        all = json_loadb(text, size, 0, NULL);
+        (void)tj_json_read(text, size, &all, NULL);
         free(text);
     }
     tj_input_close(&in);
@@ -43,12 +43,12 @@ double cli_read_bandwidth(tj_context *context, const tj_device_facts *facts)
 {
     char path[PATH_BYTES];
     double bytes_per_s = 0;
-    json_t *all;
+    tj_json *all;
 
     if (!facts->uuid[0] || !find_file(context, path) || !(all = load(path)))
         return 0;
-    bytes_per_s = json_number_value(json_object_get(json_object_get(all, facts->uuid), "bytes_per_s"));
-    json_decref(all);
+    bytes_per_s = tj_json_number(tj_json_get(tj_json_get(all, facts->uuid), "bytes_per_s"));
+    tj_json_free(all);
     return bytes_per_s > 1e9 && bytes_per_s < 1e15 ? bytes_per_s : 0; /* a file that someone edited is no measurement */
 }
 
@@ -56,7 +56,7 @@ double cli_read_bandwidth(tj_context *context, const tj_device_facts *facts)
 static void remember(tj_context *context, const tj_device_facts *facts, double bytes_per_s)
 {
     char path[PATH_BYTES];
-    json_t *all, *one;
+    tj_json *all, *one;
     tj_output file;
     tj_error ignored;
     char *text;
@@ -64,20 +64,19 @@ static void remember(tj_context *context, const tj_device_facts *facts, double b
     if (!facts->uuid[0] || !find_file(context, path))
         return;
     all = load(path);
-    if (!json_is_object(all)) {
-        json_decref(all);
-        all = json_object();
+    if (tj_json_kind_of(all) != TJ_JSON_OBJECT) {
+        tj_json_free(all);
+        all = tj_json_new();
     }
-    one = json_object();
+    one = cli_add_object(all, facts->uuid);
     cli_set_text(one, "name", facts->name);
     cli_set_real(one, "bytes_per_s", bytes_per_s);
-    (void)json_object_set_new(all, facts->uuid, one);
-    text = json_dumps(all, JSON_INDENT(2) | JSON_SORT_KEYS);
+    text = tj_json_print_lines(all, TJ_JSON_EXACT);
     if (tj_output_open(path, &file, &ignored) == TJ_OK && file.folder >= 0 && text) /* else it is no file */
         (void)cli_write_output(&file, text, strlen(text), &ignored);
     tj_output_close(&file);
     free(text);
-    json_decref(all);
+    tj_json_free(all);
 }
 
 /* P = beta * C with k = 0 reads one matrix and writes another: STREAM's "scale". The best rate is kept. */

@@ -20,15 +20,15 @@ static const cli_option of_clear[] = {
 
 typedef struct visit {
     const cli_call *call;
-    json_t *list;
+    tj_json *list;
     int64_t now, entries, bytes, hits, read_only, damaged;
     tj_records *records; /* of walk_all */
     int64_t passed_over; /* records that are not used */
 } visit;
 
-static void add_entry(json_t *list, const tj_store_entry *entry)
+static void add_entry(tj_json *list, const tj_store_entry *entry)
 {
-    json_t *object = cli_append_object(list);
+    tj_json *object = cli_append_object(list);
 
     cli_set_text(object, "key", entry->key);
     cli_set_text(object, "path", entry->path);
@@ -95,9 +95,9 @@ static tj_status walk(cli_call *call, const char *member, int with_verify, tj_st
 
 /* ---- tuning records ----------------------------------------------------------------------------------------------- */
 
-static void add_record(json_t *list, const tj_record *record)
+static void add_record(tj_json *list, const tj_record *record)
 {
-    json_t *object = cli_append_object(list);
+    tj_json *object = cli_append_object(list);
     tj_record_facts facts;
 
     tj_record_get_facts(record, &facts);
@@ -140,7 +140,7 @@ static tj_status walk_all(cli_call *call, const char *member, tj_store_visit eac
 
 static cli_exit list(cli_call *call, tj_error *err)
 {
-    json_t *all = cli_add_list(call->answer, "records");
+    tj_json *all = cli_add_list(call->answer, "records");
     visit to;
     const tj_status status = walk_all(call, "entries", list_entry, &to, err);
 

@@ -13,7 +13,7 @@ typedef struct explain_options {
 } explain_options;
 
 typedef struct visit {
-    json_t *list;
+    tj_json *list;
     bool is_silent;
 } visit;
 
@@ -66,14 +66,14 @@ static void print_difference(const char *wanted, const char *found)
 static void tell_field(const tj_store_field *field, void *payload)
 {
     visit *to = payload;
-    json_t *object = cli_append_object(to->list);
+    tj_json *object = cli_append_object(to->list);
 
     cli_set_text(object, "name", field->name);
     cli_set_text(object, "wanted", field->wanted);
     if (field->found)
         cli_set_text(object, "found", field->found);
     else
-        (void)json_object_set_new(object, "found", json_null());
+        tj_json_add_null(object, "found");
     cli_set_bool(object, "is_equal", field->is_equal);
     if (to->is_silent)
         return;

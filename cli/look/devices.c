@@ -16,7 +16,7 @@ static const cli_option own[] = {
     {NULL},
 };
 
-static void set_device(json_t *object, const tj_device_facts *facts)
+static void set_device(tj_json *object, const tj_device_facts *facts)
 {
     const struct {
         const char *name;
@@ -81,10 +81,10 @@ static tj_status find_bandwidth(const devices_options *options, tj_context *cont
 static cli_exit devices(cli_call *call, tj_error *err)
 {
     const devices_options *options = call->options;
-    json_t *list = cli_add_list(call->answer, "devices");
+    tj_json *list = cli_add_list(call->answer, "devices");
     tj_device_facts facts;
     double bytes_per_s = 0;
-    json_t *object;
+    tj_json *object;
     int count = 0;
 
     if (cli_open(call, &options->machine, true, err) != TJ_OK || tj_device_count(call->context, &count, err) != TJ_OK)

@@ -6,7 +6,7 @@
 
 typedef struct visit {
     const cli_call *call;
-    json_t *list;
+    tj_json *list;
     int missing;
 } visit;
 
@@ -15,7 +15,7 @@ static void tell_finding(const tj_finding *finding, void *payload)
     static const char *const states[] = {"OK", "note", "missing"};
     const char *state = states[finding->state];
     visit *to = payload;
-    json_t *object = cli_append_object(to->list);
+    tj_json *object = cli_append_object(to->list);
 
     to->missing += finding->state == TJ_FINDING_MISSING;
     cli_set_text(object, "topic", finding->topic);

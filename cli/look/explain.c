@@ -223,7 +223,7 @@ static cli_exit explain(cli_call *call, tj_error *err)
     const cli_exit code = cli_look_open(call, &options->look, NULL, &look, err);
 
     if (code == CLI_DONE) {
-        json_t *list = cli_add_list(call->answer, "configs");
+        tj_json *list = cli_add_list(call->answer, "configs");
 
         cli_answer_machine(call->answer, &look);
         for (size_t i = 0; i < look.count; i++)

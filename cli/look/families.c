@@ -8,30 +8,30 @@
 static const char SETTLED[] = "what the shape needs";
 
 /* What a tuner tries. Words are listed with the choice already. */
-static void set_tried(json_t *object, const tj_param *param)
+static void set_tried(tj_json *object, const tj_param *param)
 {
-    json_t *list = cli_add_list(object, "tried");
+    tj_json *list = cli_add_list(object, "tried");
     int32_t value[TJ_PARAM_MAX_TRIED];
     const size_t count = tj_param_values(param, value);
 
     for (size_t i = 0; i < count; i++)
         if (value[i] == 0)
-            (void)json_array_append_new(list, json_string(SETTLED));
+            tj_json_add_text(list, NULL, SETTLED);
         else if (param->choice)
-            (void)json_array_append_new(list, json_string(param->choice[value[i] - 1]));
+            tj_json_add_text(list, NULL, param->choice[value[i] - 1]);
         else
-            (void)json_array_append_new(list, json_integer(value[i]));
+            tj_json_add_int(list, NULL, value[i]);
 }
 
-static void set_param(json_t *object, const tj_param *param)
+static void set_param(tj_json *object, const tj_param *param)
 {
     cli_set_text(object, "name", param->name);
     cli_set_text(object, "summary", param->summary);
     if (param->choice) {
-        json_t *choice = cli_add_list(object, "choice");
+        tj_json *choice = cli_add_list(object, "choice");
 
         for (size_t i = 0; param->choice[i]; i++)
-            (void)json_array_append_new(choice, json_string(param->choice[i]));
+            tj_json_add_text(choice, NULL, param->choice[i]);
         cli_set_text(object, "default", param->standard ? param->choice[param->standard - 1] : SETTLED);
     } else {
         cli_set_int(object, "minimum", param->minimum);
@@ -63,13 +63,13 @@ static void print_param(const tj_param *param)
 
 static cli_exit families(cli_call *call, tj_error *err)
 {
-    json_t *list = cli_add_list(call->answer, "families");
+    tj_json *list = cli_add_list(call->answer, "families");
 
     (void)err;
     for (size_t f = 0; f < tj_family_count(); f++) {
         const tj_family *family = tj_family_at(f);
-        json_t *object = cli_append_object(list), *params = cli_add_list(object, "parameters");
-        json_t *constraints = cli_add_list(object, "constraints");
+        tj_json *object = cli_append_object(list), *params = cli_add_list(object, "parameters");
+        tj_json *constraints = cli_add_list(object, "constraints");
         const char *sentence;
 
         cli_say(call, "%s%s: %s\n", f ? "\n" : "", tj_family_name(family), tj_family_summary(family));
@@ -80,7 +80,7 @@ static cli_exit families(cli_call *call, tj_error *err)
         }
         for (size_t i = 0; (sentence = tj_family_constraint(family, i)); i++) {
             cli_say(call, "    must hold: %s\n", sentence);
-            (void)json_array_append_new(constraints, json_string(sentence));
+            tj_json_add_text(constraints, NULL, sentence);
         }
         cli_set_text(object, "name", tj_family_name(family));
         cli_set_text(object, "summary", tj_family_summary(family));

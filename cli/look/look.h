@@ -110,9 +110,9 @@ void cli_print_compared(const cli_look *look);
 void cli_print_plot(const cli_look *look);
 
 /** Everything about one config, as members of an object. */
-void cli_answer_case(json_t *object, const cli_case *one);
+void cli_answer_case(tj_json *object, const cli_case *one);
 
 /** The device's peaks and where its facts come from, as members of an object. */
-void cli_answer_machine(json_t *answer, const cli_look *look);
+void cli_answer_machine(tj_json *answer, const cli_look *look);
 
 #endif

@@ -4,9 +4,9 @@
  */
 #include "look.h"
 
-static void set_traffic(json_t *object, const char *name, const tj_traffic *traffic)
+static void set_traffic(tj_json *object, const char *name, const tj_traffic *traffic)
 {
-    json_t *one = cli_add_object(object, name);
+    tj_json *one = cli_add_object(object, name);
 
     cli_set_int(one, "elements", traffic->elements);
     cli_set_int(one, "bytes", traffic->bytes);
@@ -15,10 +15,10 @@ static void set_traffic(json_t *object, const char *name, const tj_traffic *traf
     cli_set_int(one, "sectors", traffic->sectors);
 }
 
-static void set_counts(json_t *answer, const cli_case *one)
+static void set_counts(tj_json *answer, const cli_case *one)
 {
     const tj_counts *c = &one->analysis.counts;
-    json_t *object = cli_add_object(answer, "counts"), *phase = cli_add_object(object, "phase");
+    tj_json *object = cli_add_object(answer, "counts"), *phase = cli_add_object(object, "phase");
 
     cli_set_int(object, "flop", c->flop);
     cli_set_int(object, "fma", cli_fma(one));
@@ -55,10 +55,10 @@ static void set_counts(json_t *answer, const cli_case *one)
     cli_set_real(phase, "intensity", c->phase.intensity);
 }
 
-static void set_occupancy(json_t *answer, const cli_case *one)
+static void set_occupancy(tj_json *answer, const cli_case *one)
 {
     const tj_occupancy *o = &one->analysis.occupancy;
-    json_t *object = cli_add_object(answer, "occupancy");
+    tj_json *object = cli_add_object(answer, "occupancy");
 
     cli_set_int(object, "blocks_per_sm", o->blocks_per_sm);
     cli_set_int(object, "by_threads", o->by_threads);
@@ -77,10 +77,10 @@ static void set_occupancy(json_t *answer, const cli_case *one)
     cli_set_bool(object, "spilled", one->spills);
 }
 
-static void set_predicted(json_t *answer, const cli_case *one)
+static void set_predicted(tj_json *answer, const cli_case *one)
 {
     const tj_prediction *p = &one->analysis.predicted;
-    json_t *object = cli_add_object(answer, "predicted");
+    tj_json *object = cli_add_object(answer, "predicted");
 
     cli_set_real(object, "us", p->us);
     cli_set_real(object, "flop_per_s", p->flop_per_s);
@@ -94,9 +94,9 @@ static void set_predicted(json_t *answer, const cli_case *one)
     }
 }
 
-void cli_answer_case(json_t *object, const cli_case *one)
+void cli_answer_case(tj_json *object, const cli_case *one)
 {
-    json_t *roof = cli_add_object(object, "roof");
+    tj_json *roof = cli_add_object(object, "roof");
 
     cli_set_text(object, "config", one->text);
     if (one->chosen_by != 0)
@@ -113,20 +113,20 @@ void cli_answer_case(json_t *object, const cli_case *one)
     if (one->hit >= 0)
         cli_set_bool(object, "hit", one->hit == 1);
     else
-        (void)json_object_set_new(object, "hit", json_null());
+        tj_json_add_null(object, "hit");
     if (one->key[0])
         cli_set_text(object, "key", one->key);
     if (one->is_measured) {
-        json_t *measured = cli_add_object(object, "measured");
+        tj_json *measured = cli_add_object(object, "measured");
 
         cli_set_real(measured, "median_us", one->median_us);
         cli_set_real(measured, "min_us", one->least_us);
     }
     if (one->is_counted)
-        (void)json_object_set_new(object, "counted", cli_counters_json(&one->counted));
+        cli_set_counters(cli_add_object(object, "counted"), &one->counted);
 }
 
-void cli_answer_machine(json_t *answer, const cli_look *look)
+void cli_answer_machine(tj_json *answer, const cli_look *look)
 {
     const tj_analysis *a = &look->cases[0].analysis;
 

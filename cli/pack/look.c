@@ -55,13 +55,13 @@ static const char *kernel_word(const tj_pack_entry *entry, char word[KERNEL_BYTE
 
 typedef struct walk {
     const cli_call *call;
-    json_t *list;
+    tj_json *list;
     int64_t items, damaged;
 } walk;
 
-static void add_item(json_t *list, const tj_pack_entry *entry)
+static void add_item(tj_json *list, const tj_pack_entry *entry)
 {
-    json_t *object = cli_append_object(list);
+    tj_json *object = cli_append_object(list);
 
     cli_set_text(object, "kind", kind_word(entry->kind));
     cli_set_text(object, "target", entry->target);
@@ -195,9 +195,9 @@ static tj_status read_items(const char *path, items *all, tj_error *err)
     return status;
 }
 
-static void tell(cli_call *call, json_t *to, char mark, const item *one)
+static void tell(cli_call *call, tj_json *to, char mark, const item *one)
 {
-    json_t *object = cli_append_object(to);
+    tj_json *object = cli_append_object(to);
     const char word[2] = {mark, '\0'};
 
     cli_set_text(object, "mark", word);
@@ -208,7 +208,7 @@ static void tell(cli_call *call, json_t *to, char mark, const item *one)
 /* Both are sorted. */
 static int64_t compare(cli_call *call, const items *a, const items *b)
 {
-    json_t *to = cli_add_list(call->answer, "differences");
+    tj_json *to = cli_add_list(call->answer, "differences");
     int64_t differences = 0;
     size_t i = 0, k = 0;
 

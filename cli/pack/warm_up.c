@@ -25,7 +25,7 @@ static const cli_option own[] = {
 typedef struct warming {
     const cli_call *call;
     const cli_shapes *shapes;
-    json_t *failures;
+    tj_json *failures;
 } warming;
 
 /* What fails is told at once; what is made, with --log-level info. */
@@ -33,10 +33,13 @@ static int tell(const tj_warm_up_step *step, void *payload)
 {
     const warming *w = payload;
     const char *shape = w->shapes->item[step->index].text;
+    tj_json *failure;
 
     if (step->status != TJ_OK) {
         cli_print(stderr, "tilejit: %s: %s\n", shape, step->message);
-        (void)json_array_append_new(w->failures, json_pack("{s:s, s:s}", "shape", shape, "message", step->message));
+        failure = cli_append_object(w->failures);
+        cli_set_text(failure, "shape", shape);
+        cli_set_text(failure, "message", step->message);
     } else if (w->call->log_level >= TJ_LOG_INFO) {
         cli_print(stderr, "tilejit: %s is ready, %zu of %zu\n", shape, step->done, step->count);
     }
@@ -46,13 +49,13 @@ static int tell(const tj_warm_up_step *step, void *payload)
 static tj_status run(cli_call *call, const cli_shapes *shapes, tj_error *err)
 {
     const warm_up_options *options = call->options;
-    warming w = {call, shapes, json_array()};
+    warming w = {call, shapes, NULL};
     tj_warm_up_options how = TJ_WARM_UP_OPTIONS_INIT;
     tj_problem *problem = calloc(shapes->count, sizeof *problem);
     tj_context_stats stats;
     size_t made = 0;
-    tj_status status = problem && w.failures ? cli_open(call, &options->machine, true, err)
-                                             : tj_fail(err, TJ_ERR_OUT_OF_MEMORY, "out of memory for a list of shapes");
+    tj_status status = problem ? cli_open(call, &options->machine, true, err)
+                               : tj_fail(err, TJ_ERR_OUT_OF_MEMORY, "out of memory for a list of shapes");
 
     for (size_t i = 0; problem && i < shapes->count; i++)
         problem[i] = shapes->item[i].problem;
@@ -60,16 +63,15 @@ static tj_status run(cli_call *call, const cli_shapes *shapes, tj_error *err)
     how.on_step = tell;
     how.payload = &w;
     if (status == TJ_OK) {
+        w.failures = cli_add_list(call->answer, "failures");
         status = tj_warm_up(call->context, problem, shapes->count, &how, &made, err);
         tj_context_get_stats(call->context, &stats);
         cli_set_int(call->answer, "shapes", (int64_t)shapes->count);
         cli_set_int(call->answer, "ready", (int64_t)made);
         cli_set_int(call->answer, "compiled", (int64_t)stats.compiles);
-        (void)json_object_set(call->answer, "failures", w.failures);
         cli_say(call, "%zu of %zu shapes are ready: %lld kernels compiled, %lld from the store, %lld from packs\n", made,
                 shapes->count, (long long)stats.compiles, (long long)stats.store_hits, (long long)stats.pack_hits);
     }
-    json_decref(w.failures);
     free(problem);
     return status;
 }

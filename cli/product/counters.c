@@ -76,13 +76,10 @@ static double sector_efficiency(const cuEmuCounters *c)
                      SECTOR_BYTES * (double)(c->global_load_sectors + c->global_store_sectors));
 }
 
-json_t *cli_counters_json(const cuEmuCounters *c)
+void cli_set_counters(tj_json *object, const cuEmuCounters *c)
 {
-    json_t *object = json_object();
-
     for (size_t i = 0; i < COUNTERS; i++)
         cli_set_int(object, counters[i].name, (int64_t)value_of(c, i));
-    return object;
 }
 
 static void print_total(const char *what, const cuEmuCounters *c)
@@ -155,7 +152,7 @@ static const char *line_text(const char *text, uint32_t number, int *length)
 }
 
 static tj_status tell_lines(const cli_call *call, const tj_emulator *emulator, size_t instructions, const char *source,
-                            json_t *list, tj_error *err)
+                            tj_json *list, tj_error *err)
 {
     text_line *line = malloc((instructions + 1) * sizeof *line);
     size_t count = 0;
@@ -166,15 +163,15 @@ static tj_status tell_lines(const cli_call *call, const tj_emulator *emulator, s
         uint32_t ptx_line = 0, cuda_line = 0;
         cuEmuCounters one;
         char text[160];
-        json_t *object;
+        tj_json *object;
         if (!emulator->get_line(i, &ptx_line, &cuda_line, text, sizeof text, &one) || one.instructions == 0)
             continue;
         cli_counters_add(&find_line(line, &count, cuda_line)->sum, &one);
-        object = cli_counters_json(&one);
+        object = cli_append_object(list);
+        cli_set_counters(object, &one);
         cli_set_int(object, "ptx_line", ptx_line);
         cli_set_int(object, "cuda_line", cuda_line);
         cli_set_text(object, "ptx", text);
-        (void)json_array_append_new(list, object);
     }
     qsort(line, count, sizeof *line, by_number);
     if (!call->is_json)
@@ -242,7 +239,7 @@ tj_status cli_count_begin(const cli_call *call, bool by_line, const tj_plan *pla
 
 /* lines: NULL: none are wanted. */
 static tj_status tell_kernel(const cli_call *call, const tj_emulator *emulator, const char *what, const tj_source *source,
-                             const cuEmuLaunch *launch, json_t *lines, tj_error *err)
+                             const cuEmuLaunch *launch, tj_json *lines, tj_error *err)
 {
     if (!call->is_json)
         print_total(what, &launch->total);
@@ -256,7 +253,7 @@ tj_status cli_count_end(const cli_call *call, bool by_line, const tj_plan *plan,
     const tj_emulator *emulator;
     cuEmuLaunch launch;
     cuEmuCounters sum;
-    json_t *object, *lines = by_line ? json_array() : NULL;
+    tj_json *object, *lines = by_line ? cli_add_list(call->answer, "lines") : NULL;
     tj_status status = tj_emulator_get(call->context, &emulator, err);
 
     if (status == TJ_OK)
@@ -276,14 +273,12 @@ tj_status cli_count_end(const cli_call *call, bool by_line, const tj_plan *plan,
         }
     }
     if (status != TJ_OK) {
-        json_decref(lines);
+        tj_json_remove(call->answer, "lines");
         return status;
     }
-    object = cli_counters_json(&sum);
+    object = cli_add_object(call->answer, "counters");
+    cli_set_counters(object, &sum);
     cli_set_real(object, "arithmetic_intensity", intensity(&sum));
     cli_set_real(object, "sector_efficiency", sector_efficiency(&sum));
-    (void)json_object_set_new(call->answer, "counters", object);
-    if (lines)
-        (void)json_object_set_new(call->answer, "lines", lines);
     return TJ_OK;
 }

@@ -12,13 +12,13 @@ typedef struct generate_options {
     const char *output;
 } generate_options;
 
-static void set_launch(json_t *answer, const tj_launch_form *form)
+static void set_launch(tj_json *answer, const tj_launch_form *form)
 {
     const tj_launch_step *launch = tj_product_step(form);
-    json_t *object = cli_add_object(answer, "launch"), *block = cli_add_list(object, "block");
+    tj_json *object = cli_add_object(answer, "launch"), *block = cli_add_list(object, "block");
 
-    (void)json_array_append_new(block, json_integer(launch->block_x));
-    (void)json_array_append_new(block, json_integer(launch->block_y));
+    tj_json_add_int(block, NULL, launch->block_x);
+    tj_json_add_int(block, NULL, launch->block_y);
     cli_set_int(object, "block_rows", launch->block_rows);
     cli_set_int(object, "block_cols", launch->block_cols);
     cli_set_bool(object, "rows_on_x", launch->rows_on_x);

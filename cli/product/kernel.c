@@ -23,7 +23,7 @@ bool cli_spills(const tj_source *source, const tj_image *image)
            (used.stack_bytes > 0 || used.spill_stores > 0 || used.spill_loads > 0);
 }
 
-void cli_answer_kernel(json_t *answer, const tj_source *source, const tj_image *image)
+void cli_answer_kernel(tj_json *answer, const tj_source *source, const tj_image *image)
 {
     char config[TJ_CONFIG_TEXT_BYTES];
 
@@ -34,7 +34,7 @@ void cli_answer_kernel(json_t *answer, const tj_source *source, const tj_image *
     cli_set_problem(answer, tj_source_problem(source));
     if (image) {
         const tj_resources used = tj_image_resources(image);
-        json_t *resources = cli_add_object(answer, "resources");
+        tj_json *resources = cli_add_object(answer, "resources");
         size_t ptx, cubin;
 
         (void)tj_image_ptx(image, &ptx);

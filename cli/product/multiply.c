@@ -3,6 +3,7 @@
  * multiply: one product on the device: computed, timed, checked, and told about. What matmul and run share.
  */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "product.h"
@@ -37,7 +38,7 @@ static void tell_time(const cli_call *call, const cli_product *product, double m
     tj_problem known = tj_problem_canonical(&product->request->known);
     double flop = 2.0 * (double)known.j.extent * (double)known.k.extent * (double)known.l.extent * (double)known.batch;
     double gflops = median > 0 ? flop / median / 1e3 : 0;
-    json_t *time = cli_add_object(call->answer, "time");
+    tj_json *time = cli_add_object(call->answer, "time");
 
     cli_set_real(time, "median_us", median);
     cli_set_real(time, "min_us", least);
@@ -51,7 +52,7 @@ static void tell_time(const cli_call *call, const cli_product *product, double m
 /* An answer member and a line about the comparison. */
 static void tell_check(const cli_call *call, const tj_check_report *report)
 {
-    json_t *check = cli_add_object(call->answer, "check");
+    tj_json *check = cli_add_object(call->answer, "check");
 
     cli_set_bool(check, "passed", report->passed);
     cli_set_int(check, "elements", report->elements);
@@ -116,7 +117,7 @@ static tj_status tell_paths(const cli_call *call, const tj_plan *plan, const tj_
     const int64_t count = tj_kernel_path_count(kernel);
     int64_t products[TJ_PATH_F32 + 1] = {0};
     tj_status status;
-    json_t *object;
+    tj_json *object;
     int32_t *paths;
 
     if (count == 0 || !x->workspace)

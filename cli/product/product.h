@@ -67,7 +67,7 @@ enum { CLI_SHAPE_BYTES = 96 };
 void cli_print_shape(const tj_problem *problem, char text[CLI_SHAPE_BYTES]);
 
 /** The problem as the member of that name. */
-void cli_set_problem(json_t *answer, const tj_problem *problem);
+void cli_set_problem(tj_json *answer, const tj_problem *problem);
 
 /** For options that name a family. */
 const char *cli_family_at(size_t index);
@@ -133,7 +133,7 @@ const char *cli_origin(tj_origin origin);
 bool cli_spills(const tj_source *source, const tj_image *image);
 
 /** Describe a source and an image (NULL: none) in an object. */
-void cli_answer_kernel(json_t *object, const tj_source *source, const tj_image *image);
+void cli_answer_kernel(tj_json *object, const tj_source *source, const tj_image *image);
 
 /** The text of a request, with the config that cli_adapt gives it for cli_target's target. */
 tj_status cli_make_source(const cli_call *call, const cli_machine_options *machine, cli_request *request, char target[16],
@@ -183,8 +183,8 @@ tj_status cli_count_end(const cli_call *call, bool by_line, const tj_plan *plan,
 /** Add one to sum, counter by counter. */
 void cli_counters_add(cuEmuCounters *sum, const cuEmuCounters *one);
 
-/** Every counter by its name. Owned: the caller. */
-json_t *cli_counters_json(const cuEmuCounters *counters);
+/** Every counter by its name. */
+void cli_set_counters(tj_json *object, const cuEmuCounters *counters);
 
 /* ---- product ---------------------------------------------------------------------------------------------------- */
 

@@ -53,14 +53,14 @@ typedef struct proofs {
     const prove_options *options;
     tj_config config; /* its family NULL: the library's choice */
     int64_t proven, failed, known;
-    json_t *list;
+    tj_json *list;
 } proofs;
 
 /* A member of "proofs", and a line. */
 static void tell(proofs *all, const cli_shape *shape, const tj_plan *plan, const tj_proof *proof, const char *folder)
 {
     char config[TJ_CONFIG_TEXT_BYTES];
-    json_t *one = cli_append_object(all->list);
+    tj_json *one = cli_append_object(all->list);
 
     tj_config_print(tj_source_config(tj_plan_source(plan)), config);
     cli_set_text(one, "shape", shape->text);

@@ -462,7 +462,7 @@ tj_status cli_read_request(const cli_request_options *options, const char *shape
     return cli_settle_request(options, request, err);
 }
 
-static void set_dim(json_t *object, const char *name, const tj_dim *dim)
+static void set_dim(tj_json *object, const char *name, const tj_dim *dim)
 {
     if (dim->mode == TJ_DIM_ANY)
         cli_set_text(object, name, "any");
@@ -477,7 +477,7 @@ static void set_dim(json_t *object, const char *name, const tj_dim *dim)
 }
 
 /* A leading dimension, a stride, a batch. */
-static void set_number(json_t *object, const char *name, int64_t value)
+static void set_number(tj_json *object, const char *name, int64_t value)
 {
     const cli_name *special = strides;
 
@@ -489,10 +489,10 @@ static void set_number(json_t *object, const char *name, int64_t value)
         cli_set_int(object, name, value);
 }
 
-void cli_set_problem(json_t *answer, const tj_problem *problem)
+void cli_set_problem(tj_json *answer, const tj_problem *problem)
 {
     const tj_problem known = tj_problem_canonical(problem);
-    json_t *object = cli_add_object(answer, "problem");
+    tj_json *object = cli_add_object(answer, "problem");
     char epilogue[TJ_EPILOGUE_TEXT_BYTES];
 
     set_dim(object, "j", &known.j);

@@ -117,12 +117,12 @@ void tune_print_job(FILE *out, const tune_job *job, bool wants_record)
 }
 
 /* null on the emulator, whose times mean nothing. */
-static void set_time(json_t *object, const char *name, const tune_job *job, double value)
+static void set_time(tj_json *object, const char *name, const tune_job *job, double value)
 {
     cli_set_real(object, name, job->is_emulated ? (double)NAN : value);
 }
 
-static void set_config(json_t *object, const char *name, const tj_config *config)
+static void set_config(tj_json *object, const char *name, const tj_config *config)
 {
     char text[TJ_CONFIG_TEXT_BYTES];
 
@@ -130,7 +130,7 @@ static void set_config(json_t *object, const char *name, const tj_config *config
     cli_set_text(object, name, text);
 }
 
-void tune_set_job(json_t *object, const tune_job *job)
+void tune_set_job(tj_json *object, const tune_job *job)
 {
     const tj_tune_result *r = &job->result;
 

@@ -167,7 +167,7 @@ static tj_status tell_lost_records(const tune_jobs *all, tj_error *err)
 /* status: of the devices; *err says why it failed. */
 static cli_exit sum_up(const cli_call *call, const tune_jobs *all, tj_status status, tj_error *err)
 {
-    json_t *list = cli_add_list(call->answer, "shapes");
+    tj_json *list = cli_add_list(call->answer, "shapes");
     size_t done = 0;
 
     for (size_t i = 0; i < all->count; i++) {

@@ -88,6 +88,6 @@ void tune_log_trial(const tune_job *job, const tj_trial *trial);
 
 /** What became of a shape: a line, and its object for --json. */
 void tune_print_job(FILE *out, const tune_job *job, bool wants_record);
-void tune_set_job(json_t *object, const tune_job *job);
+void tune_set_job(tj_json *object, const tune_job *job);
 
 #endif

@@ -4,72 +4,67 @@
  */
 #include <math.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "printable.h"
 #include "words.h"
 
-/* A member that cannot be made for want of memory is left out: the exit code does not depend on it. */
-static void set(json_t *object, const char *name, json_t *value)
+void cli_set_text(tj_json *object, const char *name, const char *text)
 {
-    (void)json_object_set_new(object, name, value);
+    tj_json_add_foreign(object, name, text);
 }
 
-void cli_set_text(json_t *object, const char *name, const char *text)
+void cli_set_int(tj_json *object, const char *name, int64_t value)
 {
-    json_t *value = json_string(text);
-    char *copy = value ? NULL : strdup(text);
-
-    for (char *c = copy; c && *c; c++)
-        if ((unsigned char)*c > 0x7e)
-            *c = '?';
-    set(object, name, value ? value : json_string(copy ? copy : "?"));
-    free(copy);
+    tj_json_add_int(object, name, value);
 }
 
-void cli_set_int(json_t *object, const char *name, int64_t value)
+void cli_set_real(tj_json *object, const char *name, double value)
 {
-    set(object, name, json_integer(value));
+    if (isfinite(value))
+        tj_json_add_real(object, name, value);
+    else
+        tj_json_add_null(object, name);
 }
 
-void cli_set_real(json_t *object, const char *name, double value)
+void cli_set_bool(tj_json *object, const char *name, bool value)
 {
-    set(object, name, isfinite(value) ? json_real(value) : json_null());
+    tj_json_add_bool(object, name, value);
 }
 
-void cli_set_bool(json_t *object, const char *name, bool value)
+tj_json *cli_add_object(tj_json *object, const char *name)
 {
-    set(object, name, json_boolean(value));
+    return tj_json_add_object(object, name);
 }
 
-json_t *cli_add_object(json_t *object, const char *name)
+tj_json *cli_add_list(tj_json *object, const char *name)
 {
-    json_t *added = json_object();
-
-    return json_object_set_new(object, name, added) == 0 ? added : NULL;
+    return tj_json_add_list(object, name);
 }
 
-json_t *cli_add_list(json_t *object, const char *name)
+tj_json *cli_append_object(tj_json *list)
 {
-    json_t *added = json_array();
-
-    return json_object_set_new(object, name, added) == 0 ? added : NULL;
+    return tj_json_add_object(list, NULL);
 }
 
-json_t *cli_append_object(json_t *list)
+void cli_set_error(tj_json *object, tj_status status, const char *message)
 {
-    json_t *added = json_object();
-
-    return json_array_append_new(list, added) == 0 ? added : NULL;
-}
-
-void cli_set_error(json_t *object, tj_status status, const char *message)
-{
-    json_t *error = cli_add_object(object, "error");
+    tj_json *error = cli_add_object(object, "error");
 
     cli_set_text(error, "status", tj_status_name(status));
     cli_set_text(error, "message", message);
+}
+
+bool cli_print_answer(const tj_json *answer)
+{
+    char *text = tj_json_print_lines(answer, TJ_JSON_EXACT);
+    const bool is_whole = text != NULL;
+
+    if (is_whole)
+        (void)puts(text);
+    free(text);
+    return is_whole;
 }
 
 /* Format text, and clean all of it: names that were not written here are among the arguments. */

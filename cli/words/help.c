@@ -306,10 +306,10 @@ static void print_man(FILE *out, const cli_table *table)
 
 /* ---- commands ----------------------------------------------------------------------------------------------------- */
 
-static void add_commands(json_t *list, const cli_table *table)
+static void add_commands(tj_json *list, const cli_table *table)
 {
     for (size_t i = 0; table->commands[i]; i++) {
-        json_t *object = cli_append_object(list);
+        tj_json *object = cli_append_object(list);
 
         cli_set_text(object, "name", table->commands[i]->name);
         cli_set_text(object, "operands", table->commands[i]->operands ? table->commands[i]->operands : "");

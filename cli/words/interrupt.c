@@ -27,7 +27,7 @@ static struct {
 
 static void tell(int number)
 {
-    json_t *answer = json_object();
+    tj_json *answer = tj_json_new();
     char message[64], *text;
 
     (void)snprintf(message, sizeof message, "ended by %s",
@@ -35,7 +35,7 @@ static void tell(int number)
                    : number == SIGTERM ? "SIGTERM"
                                        : "SIGHUP");
     cli_set_error(answer, TJ_ERR_CANCELLED, message);
-    text = self.is_json ? json_dumps(answer, JSON_INDENT(2) | JSON_SORT_KEYS) : NULL;
+    text = self.is_json ? tj_json_print_lines(answer, TJ_JSON_EXACT) : NULL;
     if (text) /* not through stdio, which another thread may hold */
         (void)dprintf(STDOUT_FILENO, "%s\n", text);
     (void)dprintf(STDERR_FILENO, "tilejit: %s\n", message);

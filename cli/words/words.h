@@ -8,7 +8,6 @@
 #ifndef TJ_CLI_WORDS_H
 #define TJ_CLI_WORDS_H
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -17,6 +16,7 @@
 #include <tilejit/tilejit.h>
 
 #include "error.h"
+#include "json.h"
 #include "output.h"
 
 /** What the process exits with. */
@@ -81,7 +81,7 @@ typedef struct cli_call {
     size_t operand_count;
     int32_t is_help, is_json, log_level; /* what every command takes */
     void *options;                       /* the command's own structure; what was not given is NULL, 0, or initial */
-    json_t *answer;                      /* an object to be filled: what --json prints */
+    tj_json *answer;                     /* an object to be filled: what --json prints */
     tj_context *context;                 /* what the command opens; main closes both */
     tj_output file;
 } cli_call;
@@ -144,18 +144,21 @@ void cli_print_overview(FILE *out, const cli_table *table);
 /* ---- answers ---------------------------------------------------------------------------------------------------- */
 
 /* Each sets one member; text that is not UTF-8 gets '?', numbers that JSON lacks become null. */
-void cli_set_text(json_t *object, const char *name, const char *text);
-void cli_set_int(json_t *object, const char *name, int64_t value);
-void cli_set_real(json_t *object, const char *name, double value);
-void cli_set_bool(json_t *object, const char *name, bool value);
+void cli_set_text(tj_json *object, const char *name, const char *text);
+void cli_set_int(tj_json *object, const char *name, int64_t value);
+void cli_set_real(tj_json *object, const char *name, double value);
+void cli_set_bool(tj_json *object, const char *name, bool value);
 
 /* Each adds an object or a list, to be filled. Borrowed; NULL for want of memory, which all of these take. */
-json_t *cli_add_object(json_t *object, const char *name);
-json_t *cli_add_list(json_t *object, const char *name);
-json_t *cli_append_object(json_t *list);
+tj_json *cli_add_object(tj_json *object, const char *name);
+tj_json *cli_add_list(tj_json *object, const char *name);
+tj_json *cli_append_object(tj_json *list);
+
+/** To stdout, for programs; false: memory ran out, now or while the answer was made, and nothing is printed. */
+bool cli_print_answer(const tj_json *answer);
 
 /** The member that a failure is told by. */
-void cli_set_error(json_t *object, tj_status status, const char *message);
+void cli_set_error(tj_json *object, tj_status status, const char *message);
 
 /**
  * Print text for people, as a terminal may get it (printable.h): the command prints it in no other way (check_layers.sh). Without memory

@@ -133,7 +133,7 @@ static void keep(tj_host *host, const tj_custom *custom, const int64_t *extent, 
     tj_error why = {TJ_OK, "out of memory"};
 
     tj_config_print(&result->config, config);
-    tj_json_add_copy(record, "of", found_by);
+    (void)tj_json_add_copy(record, "of", found_by);
     tj_json_add_text(record, "config", config);
     tj_json_add_real(record, "us", result->us);
     tj_json_add_real(record, "default_us", result->default_us);

@@ -88,7 +88,7 @@ static char *print_manifest(const tj_key *key, const tj_blob *file, size_t count
         tj_json_add_text(about, "xxh3", hex);
     }
     tj_json_add_int(manifest, "schema", TJ_STORE_SCHEMA);
-    tj_json_add_copy(manifest, "facts", facts);
+    (void)tj_json_add_copy(manifest, "facts", facts);
     tj_json_add_int(manifest, "created", (int64_t)time(NULL));
     tj_json_add_text(manifest, "checksum", manifest_checksum(manifest, hex) ? hex : NULL);
     text = tj_json_print_lines(manifest, TJ_JSON_EXACT);

@@ -402,7 +402,7 @@ Test(json, builds_what_it_reads)
               tj_json_kind_of(tj_json_get(root, "none")) == TJ_JSON_NONE);
 
     other = tj_json_new();
-    tj_json_add_copy(other, "copy", root);
+    (void)tj_json_add_copy(other, "copy", root);
     tj_json_remove(tj_json_get(other, "copy"), "bool"); /* the first */
     tj_json_remove(tj_json_get(other, "copy"), "text"); /* the last */
     tj_json_remove(tj_json_get(other, "copy"), "list");
@@ -411,6 +411,16 @@ Test(json, builds_what_it_reads)
     tj_json_free(root);
     expect_text(other, "{\"copy\":{\"int\":-9223372036854775808,\"null\":null,\"real\":1.0,\"z\":0}}");
     tj_json_free(other);
+}
+
+Test(json, takes_any_text_of_others)
+{
+    tj_json *root = tj_json_new();
+
+    tj_json_add_foreign(root, "a", "caf\xc3\xa9");
+    tj_json_add_foreign(root, "b", "caf\xe9 \x7f\n");
+    expect_text(root, "{\"a\":\"caf\xc3\xa9\",\"b\":\"caf? ?\\n\"}");
+    tj_json_free(root);
 }
 
 Test(json, prints_nothing_of_a_document_that_is_not_whole)
@@ -441,14 +451,14 @@ Test(json, prints_nothing_of_a_document_that_is_not_whole)
             tj_json_add_int(root, NULL, 1);
             break;
         default:
-            tj_json_add_copy(root, "copy", tj_json_get(root, "nothing"));
+            (void)tj_json_add_copy(root, "copy", tj_json_get(root, "nothing"));
         }
         cr_expect(eq(ptr, tj_json_print(root), NULL), "%d", what);
         cr_expect(eq(ptr, tj_json_print_lines(list, 17), NULL), "%d", what);
         tj_json_free(root);
     }
     tj_json_add_int(NULL, "a", 1);
-    tj_json_add_copy(NULL, "a", NULL);
+    (void)tj_json_add_copy(NULL, "a", NULL);
     tj_json_remove(NULL, "a");
     tj_json_free(NULL);
     cr_expect(eq(ptr, tj_json_add_list(NULL, "a"), NULL));
@@ -510,7 +520,7 @@ Test(json, survives_each_allocation_failing_in_turn)
         list = tj_json_add_list(root, "list");
         for (int i = 0; i < ITEMS; i++)
             tj_json_add_text(tj_json_add_object(list, NULL), "name", "some text");
-        tj_json_add_copy(root, "copy", list);
+        (void)tj_json_add_copy(root, "copy", list);
         text = tj_json_print(root);
         if (text)
             status = tj_json_read(text, strlen(text), &again, &err);

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# cross.sh: TileJIT for aarch64 by Debian's cross compiler and Debian's packages of jansson and xxHash for it, which are unpacked into a
+# cross.sh: TileJIT for aarch64 by Debian's cross compiler and Debian's package of xxHash for it, which is unpacked into a
 # sysroot: nothing is installed, and the machine's list of architectures stays as it is. Nothing of the target is run here.
 set -euo pipefail
 source=$(cd "$(dirname "$0")/../.." && pwd)
@@ -16,7 +16,7 @@ touch "$work/apt/status"
 apt=(-qq -o APT::Architecture=arm64 -o APT::Architectures=arm64 -o Dir::State::lists="$work/apt/lists" -o Dir::State::status="$work/apt/status"
      -o Dir::Cache="$work/apt/cache" -o APT::Sandbox::User=root)
 apt-get "${apt[@]}" update
-(cd "$work/apt/packages" && apt-get "${apt[@]}" download libjansson4 libjansson-dev libxxhash-dev)
+(cd "$work/apt/packages" && apt-get "${apt[@]}" download libxxhash-dev)
 for package in "$work"/apt/packages/*.deb; do dpkg-deb -x "$package" "$work/sysroot"; done
 
 cat >"$work/toolchain.cmake" <<END
@@ -33,13 +33,13 @@ END
 # build NAME OPTION ...
 build() {
     { cmake -G Ninja -S "$source" -B "$work/$1" -DCMAKE_TOOLCHAIN_FILE="$work/toolchain.cmake" -DCMAKE_BUILD_TYPE=Release \
-        -DTILEJIT_BUILD_TESTS=OFF -DTILEJIT_BUILD_GPU_TESTS=OFF -DTILEJIT_BUNDLE_JANSSON=ON "${@:2}" && cmake --build "$work/$1" &&
+        -DTILEJIT_BUILD_TESTS=OFF -DTILEJIT_BUILD_GPU_TESTS=OFF "${@:2}" && cmake --build "$work/$1" &&
         cmake --install "$work/$1" --prefix "$work/$1.prefix"; } >"$work/log" 2>&1 || fail "$1 is not built: $(tail -n 30 "$work/log")"
 }
 
 build first
 prefix=$work/first.prefix
-for file in bin/tilejit lib/libtilejit.so lib/tilejit/libcuda_emulator.so lib/libjansson.so.4; do
+for file in bin/tilejit lib/libtilejit.so lib/tilejit/libcuda_emulator.so; do
     readelf -h "$prefix/$file" | grep -q AArch64 || fail "$file is not for aarch64"
 done
 "$source/scripts/check_runpath.sh" "$prefix"

@@ -24,7 +24,7 @@ for package in "$work"/here/build/*.{deb,tar.gz}; do
 done
 
 deb=$(echo "$work"/here/build/*.deb)
-dpkg-deb -f "$deb" Depends | grep -q libjansson4 || fail "the .deb does not say that it needs libjansson4: $(dpkg-deb -f "$deb")"
+dpkg-deb -f "$deb" Depends | grep -q libc6 || fail "the .deb does not say that it needs libc6: $(dpkg-deb -f "$deb")"
 dpkg-deb -x "$deb" "$work/debian"
 mkdir "$work/unpacked"
 tar -C "$work/unpacked" --strip-components=1 -xf "$work"/here/build/*.tar.gz
