@@ -309,10 +309,11 @@ static CUresult ask(CUcontext handle, const void *answer, emu_context **context)
     return result == CUDA_SUCCESS && !answer ? emu_leave(CUDA_ERROR_INVALID_VALUE) : result;
 }
 
+/* Before CUDA 13 it had one argument, with which programs that look for names with _v2 call it still: then context is anything. */
 CUresult EMU_EXPORT cuCtxGetDevice_v2(CUdevice *device, CUcontext context)
 {
     emu_context *known;
-    const CUresult result = ask(context, device, &known);
+    const CUresult result = ask(emu_is_handle(context) ? context : NULL, device, &known);
 
     if (result != CUDA_SUCCESS)
         return result;

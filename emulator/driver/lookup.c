@@ -4,6 +4,7 @@
  */
 #include "driver.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "option.h"
@@ -158,11 +159,21 @@ EMU_DRIVER_FUNCTIONS(EMU_X, EMU_A, EMU_S, EMU_D)
 #undef EMU_S
 #undef EMU_D
 
-/* Tables between NVIDIA's own libraries, which ask for them and go on without: an answer as of a driver that has not this one. */
+/*
+ * Tables between NVIDIA's own libraries: an answer as of a driver that has not this one. Most libraries go on without. The CUDA runtime
+ * does not: it asks for six, the last of which is to prove that the driver is NVIDIA's, and that no other should claim.
+ */
 CUresult EMU_EXPORT cuGetExportTable(const void **table, const CUuuid *id)
 {
+    static const unsigned char of_runtime[] = {0x6b, 0xd5, 0xfb, 0x6c, 0x5b, 0xf4, 0xe7, 0x4a};
+    static atomic_bool is_said;
+
     if (table)
         *table = NULL;
+    if (id && memcmp(id->bytes, of_runtime, sizeof of_runtime) == 0 && !atomic_exchange(&is_said, true))
+        emu_driver_log(
+            "the CUDA runtime (cudart) works with NVIDIA's own driver alone: programs of <<<...>>> or cudaMalloc cannot "
+            "run here, those of the driver API can");
     if (id && emu_option(CUEMU_LOG) > 1)
         emu_driver_log("there is no export table %02x%02x%02x%02x-...", id->bytes[0], id->bytes[1], id->bytes[2], id->bytes[3]);
     return CUDA_ERROR_INVALID_VALUE;

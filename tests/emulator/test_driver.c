@@ -507,6 +507,24 @@ Test(driver, refuses_handles_that_are_none)
     EXPECT(CUDA_ERROR_INVALID_HANDLE, cuStreamDestroy_v2, stream);
 }
 
+/* Programs from before CUDA 13 give it no context, so that anything may stand in its place but what was a handle. */
+Test(driver, says_the_device_of_a_context_in_both_ways)
+{
+    const CUcontext first = start_with("sm_80 sm_90");
+    CUcontext second;
+    CUdevice device = -1;
+
+    OK(cuCtxGetDevice_v2, &device, NULL);
+    cr_expect(device == 0);
+    OK(cuCtxCreate_v2, &second, 0, 1);
+    OK(cuCtxGetDevice_v2, &device, first);
+    cr_expect(device == 0);
+    OK(cuCtxGetDevice_v2, &device, (CUcontext)(void *)&device);
+    cr_expect(device == 1);
+    OK(cuCtxDestroy_v2, second);
+    EXPECT(CUDA_ERROR_INVALID_CONTEXT, cuCtxGetDevice_v2, &device, second);
+}
+
 /* ---- memory ------------------------------------------------------------------------------------------------------- */
 
 Test(driver, copies_and_fills_memory)
