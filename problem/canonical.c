@@ -4,49 +4,38 @@
  */
 #include "checked.h"
 #include "canonical.h"
+#include "operand_table.h"
 #include "tree.h"
 
 enum { PLACE_BYTES = 256 }; /* what an allocation of its own would be aligned to */
 
-/* Columns of P and C where the epilogue takes pairs. */
-static tj_dim half_of(tj_dim dim)
+static const char *name_of(tj_extent_rule rule)
 {
-    return (tj_dim){dim.extent / 2, dim.mode, dim.multiple_of / 2};
+    static const char *const whole[] = {"j", "k", "l"}, *const halves[] = {"(j + 1) / 2", "(k + 1) / 2", "(l + 1) / 2"};
+
+    return rule.per == 1 ? whole[rule.of - 'j'] : rule.is_even ? "l / 2" : halves[rule.of - 'j'];
 }
 
-/* Stored elements of a line that each hold two numbers. */
-static tj_dim pairs_of(tj_dim dim)
+static tj_lines lines_of(const tj_problem *problem, const tj_operand_row *row)
 {
-    return (tj_dim){dim.extent / 2 + dim.extent % 2, dim.mode, dim.multiple_of % 2 == 0 ? dim.multiple_of / 2 : 1};
-}
-
-tj_lines tj_problem_number_lines(const tj_problem *problem, tj_which which)
-{
-    const bool has_k_rows = which == TJ_MATRIX_N, has_k_cols = which == TJ_MATRIX_M;
-    const bool is_half = which >= TJ_MATRIX_P && tj_epilogue_pairs(&problem->epilogue);
-    const tj_lines s = {has_k_rows ? problem->k : problem->j,
-                        has_k_cols ? problem->k
-                        : is_half  ? half_of(problem->l)
-                                   : problem->l,
-                        has_k_rows ? "k" : "j",
-                        has_k_cols ? "k"
-                        : is_half  ? "l / 2"
-                                   : "l"};
-
-    if (tj_problem_matrix(problem, which)->layout == TJ_ROW_MAJOR)
-        return s;
-    return (tj_lines){s.width, s.count, s.width_name, s.count_name};
+    return (tj_lines){tj_extent_dim(row->rows, problem), tj_extent_dim(row->width, problem), name_of(row->rows),
+                      name_of(row->width)};
 }
 
 tj_lines tj_problem_lines(const tj_problem *problem, tj_which which)
 {
-    tj_lines lines = tj_problem_number_lines(problem, which);
+    const tj_operand_row row = tj_operand_row_of(problem, (int)which);
 
-    if (tj_type_is_pair(tj_problem_matrix(problem, which)->type)) {
-        lines.width = pairs_of(lines.width);
-        lines.width_name = *lines.width_name == 'k' ? "(k + 1) / 2" : *lines.width_name == 'j' ? "(j + 1) / 2" : "(l + 1) / 2";
-    }
-    return lines;
+    return lines_of(problem, &row);
+}
+
+tj_lines tj_problem_number_lines(const tj_problem *problem, tj_which which)
+{
+    tj_operand_row row = tj_operand_row_of(problem, (int)which);
+
+    if (tj_type_is_pair((int32_t)row.type))
+        row.width = (tj_extent_rule){row.width.of, true, row.width.per / 2};
+    return lines_of(problem, &row);
 }
 
 bool tj_matrix_has_no_gaps(const tj_problem *problem, tj_which which)

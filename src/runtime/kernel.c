@@ -330,7 +330,7 @@ static bool is_good_slice(const tj_kernel *kernel, int32_t index)
 
 static bool is_of_caller(const tj_kernel *kernel, const tj_tensor_map *map)
 {
-    return is_within(map->matrix, TJ_MATRIX_M, TJ_MATRIX_C) && !kernel->is_array[map->matrix] &&
+    return is_within(map->matrix, TJ_MATRIX_M, TJ_MATRIX_C) && !kernel->operand[map->matrix].is_array &&
            (map->joins <= 1 || tj_matrix_has_no_gaps(&kernel->problem, (tj_which)map->matrix)) &&
            (!map->type || tj_type_bytes((tj_type)map->type) == kernel->element_bytes[map->matrix]);
 }
@@ -507,24 +507,17 @@ static tj_status load(tj_kernel *kernel, const tj_scope *scope, const tj_code *c
 }
 
 /* An array of pointers is an operand like any other: its elements are pointers, which the text reads one at a time. */
-static void set_elements(tj_kernel *kernel)
+static void set_operands(tj_kernel *kernel)
 {
-    const tj_launch_form *form = &kernel->form;
+    tj_operand_table(&kernel->problem, kernel->operand);
+    for (int which = 0; which < TJ_ADDRESSES; which++) {
+        const tj_operand_row *const row = &kernel->operand[which];
+        const size_t bytes = tj_operand_element_bytes(row);
+        const size_t asked = which < TJ_MATRICES && !row->is_array ? (size_t)kernel->form.align[which] : 0;
 
-    for (int which = 0; which < TJ_MATRICES; which++) {
-        const tj_matrix *matrix = tj_problem_matrix(&kernel->problem, (tj_which)which);
-        const bool is_array = tj_stride_is_pointers(matrix->stride);
-        const size_t element = is_array ? sizeof(CUdeviceptr) : tj_type_bytes((tj_type)matrix->type);
-
-        kernel->is_array[which] = is_array;
-        kernel->element_bytes[which] = element;
-        kernel->alignment[which] = !is_array && form->align[which] > (int32_t)element ? (size_t)form->align[which] : element;
+        kernel->element_bytes[which] = bytes;
+        kernel->alignment[which] = asked > bytes ? asked : bytes;
     }
-    for (int which = TJ_MATRICES; which < TJ_WITH; which++)
-        kernel->element_bytes[which] = kernel->alignment[which] = sizeof(float);
-    for (int which = TJ_WITH; which < TJ_ADDRESSES; which++)
-        kernel->element_bytes[which] = kernel->alignment[which] =
-            tj_type_bytes(tj_operand_type(&kernel->problem, which - TJ_WITH));
 }
 
 tj_status tj_kernel_load_code(tj_host *host, const tj_launch_form *form, const tj_problem *problem, const tj_code *code,
@@ -556,7 +549,7 @@ tj_status tj_kernel_load_code(tj_host *host, const tj_launch_form *form, const t
     for (int i = 0; i < problem->epilogue.expression.operands; i++)
         kernel->has_numbers |= problem->epilogue.expression.operand[i].indexed == TJ_BY_NOTHING,
             kernel->has_outputs |= problem->epilogue.expression.operand[i].is_output;
-    set_elements(kernel);
+    set_operands(kernel);
     status = load(kernel, &scope, code, err);
     if (status == TJ_OK) {
         tj_launch_make_ready(kernel);

@@ -19,6 +19,7 @@
 
 #include "canonical.h"
 #include "host.h"
+#include "operand_table.h"
 
 /** What a loader needs of an image. All borrowed, for the length of the call. */
 typedef struct tj_code {
@@ -91,10 +92,6 @@ typedef struct tj_geometry {
     int64_t tiles;                                /* TJ_GRID_WALK: of one product */
 } tj_geometry;
 
-/** What messages call an operand: "scale_m" and "the scales of M"; one of the expression by its name. */
-const char *tj_operand_lower_name(const tj_kernel *kernel, int which);
-const char *tj_operand_upper_name(const tj_kernel *kernel, int which);
-
 /** One launch, with every number known: all that it passes on besides addresses and scalars. */
 typedef struct tj_launch_shape {
     int64_t j, k, l, batch;
@@ -165,16 +162,16 @@ struct tj_kernel {
     tj_problem problem;
     int64_t max_grid[3];
     int32_t multiprocessors;
-    bool is_array[TJ_ADDRESSES];        /* of pointers to the matrices of the batch */
-    size_t element_bytes[TJ_ADDRESSES]; /* of the operand: of a matrix, or of an array of pointers */
-    bool has_more;                      /* scales, or operands of an expression */
-    bool has_numbers;                   /* operands that are numbers */
-    bool has_outputs;                   /* beside P */
-    bool has_pairs;                     /* an element of P takes two columns of M . N */
-    bool weighs_c;                      /* a beta of 0 reads no C */
-    bool narrows_scalars;               /* alpha or beta is an argument, and no double */
-    tj_type scalar_type;                /* tj_scalar_type */
-    bool c_may_be_p;                    /* C and P are stored alike, so c = NULL can mean p */
+    tj_operand_row operand[TJ_ADDRESSES]; /* of problem */
+    size_t element_bytes[TJ_ADDRESSES];   /* tj_operand_element_bytes */
+    bool has_more;                        /* scales, or operands of an expression */
+    bool has_numbers;                     /* operands that are numbers */
+    bool has_outputs;                     /* beside P */
+    bool has_pairs;                       /* an element of P takes two columns of M . N */
+    bool weighs_c;                        /* a beta of 0 reads no C */
+    bool narrows_scalars;                 /* alpha or beta is an argument, and no double */
+    tj_type scalar_type;                  /* tj_scalar_type */
+    bool c_may_be_p;                      /* C and P are stored alike, so c = NULL can mean p */
     tj_launch_shape ready;
 };
 

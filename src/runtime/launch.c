@@ -288,7 +288,7 @@ void tj_launch_make_ready(tj_kernel *kernel)
     x.beta = 1.0;
     kernel->ready = shape;
     for (int which = 0; which < TJ_ADDRESSES; which++) {
-        const bool has_array = kernel->is_array[which] || kernel->is_array[TJ_MATRIX_P];
+        const bool has_array = kernel->operand[which].is_array || kernel->operand[TJ_MATRIX_P].is_array;
 
         kernel->reach[which].of_operand = has_array ? 1 : (uintptr_t)shape.matrix[which].span * kernel->element_bytes[which];
         kernel->reach[which].of_p =

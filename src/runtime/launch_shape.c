@@ -5,6 +5,7 @@
 #include "kernel.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "canonical.h"
@@ -13,19 +14,6 @@
 #include "scalar.h"
 
 enum { CHECKS_J = 1, CHECKS_K = 2, CHECKS_L = 4 };
-
-static const char *const lower_name[TJ_WITH] = {"m", "n", "p", "c", "scale_m", "scale_n"};
-static const char *const upper_name[TJ_WITH] = {"M", "N", "P", "C", "the scales of M", "the scales of N"};
-
-const char *tj_operand_lower_name(const tj_kernel *kernel, int which)
-{
-    return which < TJ_WITH ? lower_name[which] : kernel->problem.epilogue.expression.operand[which - TJ_WITH].name;
-}
-
-const char *tj_operand_upper_name(const tj_kernel *kernel, int which)
-{
-    return which < TJ_WITH ? upper_name[which] : kernel->problem.epilogue.expression.operand[which - TJ_WITH].name;
-}
 
 /* ---- extents ------------------------------------------------------------------------------------------------------ */
 
@@ -61,16 +49,27 @@ static tj_status resolve_batch(const tj_problem *problem, int64_t operand, int64
 
 /* ---- matrices ----------------------------------------------------------------------------------------------------- */
 
-static tj_status resolve_ld(int which, int64_t fixed, int64_t operand, tj_stored_shape *stored, tj_error *err)
+enum { NUMBER_NAME_BYTES = TJ_EPILOGUE_NAME_BYTES + 8 };
+
+/* "ld_m", "scale_m.ld", "bias.ld": the member of the problem or of the operands that says it. */
+static const char *name_number(const tj_operand_row *row, int which, const char *number, char text[NUMBER_NAME_BYTES])
 {
-    if (fixed == TJ_ANY && operand != 0)
-        stored->ld = operand;
+    if (which < TJ_MATRICES)
+        snprintf(text, NUMBER_NAME_BYTES, "%s_%s", number, row->name);
     else
-        stored->ld = fixed > 0 ? fixed : stored->width;
+        snprintf(text, NUMBER_NAME_BYTES, "%s.%s", row->name, number);
+    return text;
+}
+
+static tj_status resolve_ld(const tj_operand_row *row, int which, int64_t given, tj_stored_shape *stored, tj_error *err)
+{
+    char name[NUMBER_NAME_BYTES];
+
+    stored->ld = row->ld == TJ_ANY && given != 0 ? given : row->ld > 0 ? row->ld : stored->width;
     if (stored->ld < stored->width)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "ld_%s is %lld, and a stored line of %c has %lld elements: it must be at least that", lower_name[which],
-                       (long long)stored->ld, tj_which_letter((tj_which)which), (long long)stored->width);
+                       "%s is %lld, and a stored row of %s has %lld elements: it must be at least that",
+                       name_number(row, which, "ld", name), (long long)stored->ld, row->title, (long long)stored->width);
     return TJ_OK;
 }
 
@@ -97,24 +96,28 @@ static bool products_are_apart(const tj_stored_shape *p, int64_t batch)
            tj_add(side_by_side, p->width, &side_by_side) && side_by_side <= p->ld;
 }
 
-static tj_status resolve_stride(int which, int64_t fixed, int64_t operand, tj_stored_shape *stored, tj_error *err)
+static tj_status fail_stride(const tj_operand_row *row, int which, const tj_stored_shape *stored, tj_error *err)
 {
-    bool may_broadcast = which != TJ_MATRIX_P;
+    char name[NUMBER_NAME_BYTES];
 
-    stored->stride = fixed == TJ_ANY ? operand : fixed;
-    if (stored->stride == TJ_TIGHT) {
+    (void)name_number(row, which, "stride", name);
+    if (tj_stride_is_pointers(stored->stride))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "%s is TJ_POINTERS, and the kernel was generated for a stride: generate with %s TJ_POINTERS", name,
+                       name);
+    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is %lld: use elements from one to the next, 0 for %lld%s", name,
+                   (long long)stored->stride, (long long)tight_stride(stored), row->is_written ? "" : ", or TJ_BROADCAST");
+}
+
+static tj_status resolve_stride(const tj_operand_row *row, int which, int64_t given, tj_stored_shape *stored, tj_error *err)
+{
+    stored->stride = row->stride == TJ_ANY ? given : row->stride;
+    if (stored->stride == TJ_TIGHT)
         stored->stride = tight_stride(stored);
-    } else if (stored->stride == TJ_BROADCAST && may_broadcast) {
+    else if (stored->stride == TJ_BROADCAST && !row->is_written)
         stored->stride = 0;
-    } else if (tj_stride_is_pointers(stored->stride)) {
-        return tj_fail(
-            err, TJ_ERR_INVALID_ARGUMENT,
-            "stride_%s is TJ_POINTERS, and the kernel was generated for a stride: generate with stride_%s TJ_POINTERS",
-            lower_name[which], lower_name[which]);
-    } else if (stored->stride < 0) {
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "stride_%s is %lld: use elements from one matrix to the next%s",
-                       lower_name[which], (long long)stored->stride, may_broadcast ? ", or TJ_BROADCAST" : "");
-    }
+    else if (stored->stride < 0)
+        return fail_stride(row, which, stored, err);
     return TJ_OK;
 }
 
@@ -131,55 +134,38 @@ static bool resolve_span(tj_stored_shape *stored, int64_t batch, size_t element_
            tj_add(stored->span, stored->width, &stored->span) && tj_mul(stored->span, (int64_t)element_bytes, &bytes);
 }
 
-/* Columns of P: those of N, or half of them. */
-static int64_t p_cols(const tj_kernel *kernel, const tj_launch_shape *shape)
+/* The numbers of an operand: those that the problem leaves open are given by the launch. */
+static tj_status resolve_operand(const tj_kernel *kernel, int which, int64_t ld, int64_t stride, tj_launch_shape *shape,
+                                 tj_error *err)
 {
-    return kernel->has_pairs ? shape->l / 2 : shape->l;
-}
-
-/* How many matrices an operand is. */
-static int64_t count_of(const tj_kernel *kernel, int which, const tj_launch_shape *shape)
-{
-    const bool is_of_n = which == TJ_MATRIX_N || which == TJ_SCALES_OF_N;
-
-    return is_of_n && kernel->problem.groups.count > 0 ? kernel->problem.groups.count : shape->batch;
-}
-
-static tj_status resolve_matrix(const tj_kernel *kernel, int which, int64_t ld, int64_t stride, tj_launch_shape *shape,
-                                tj_error *err)
-{
-    const tj_matrix *fixed = tj_problem_matrix(&kernel->problem, (tj_which)which);
-    const int64_t rows = which == TJ_MATRIX_N ? shape->k : shape->j, cols = which == TJ_MATRIX_M   ? shape->k
-                                                                            : which >= TJ_MATRIX_P ? p_cols(kernel, shape)
-                                                                                                   : shape->l;
-    tj_stored_shape *stored = &shape->matrix[which];
-    const bool is_row_major = fixed->layout == TJ_ROW_MAJOR;
-    const int64_t count = count_of(kernel, which, shape);
+    const tj_operand_row *const row = &kernel->operand[which];
+    const tj_extents extents = {shape->j, shape->k, shape->l};
+    const int64_t copies = tj_operand_copies(&kernel->problem, row, shape->batch);
+    tj_stored_shape *const stored = &shape->matrix[which];
+    char ld_name[NUMBER_NAME_BYTES], stride_name[NUMBER_NAME_BYTES];
     tj_status status;
 
-    stored->lines = is_row_major ? rows : cols;
-    stored->width = is_row_major ? cols : rows;
-    if (tj_type_is_pair(fixed->type))
-        stored->width = stored->width / 2 + stored->width % 2;
-    status = resolve_ld(which, fixed->ld, ld, stored, err);
-    if (status == TJ_OK && count > 1 && !kernel->is_array[which])
-        status = resolve_stride(which, fixed->stride, stride, stored, err);
+    stored->lines = tj_extent_at(row->rows, &extents);
+    stored->width = tj_extent_at(row->width, &extents);
+    status = resolve_ld(row, which, ld, stored, err);
+    if (status == TJ_OK && copies > 1 && !row->is_array)
+        status = resolve_stride(row, which, stride, stored, err);
     if (status != TJ_OK)
         return status;
-    if (!resolve_span(stored, count, kernel->element_bytes[which]))
+    if (!resolve_span(stored, copies, kernel->element_bytes[which]))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "%c spans more bytes than 63 bits count: ld_%s is %lld, stride_%s is %lld, and there are %lld of them",
-                       tj_which_letter((tj_which)which), lower_name[which], (long long)stored->ld, lower_name[which],
-                       (long long)stored->stride, (long long)count);
-    if (kernel->is_array[which]) {
+                       "%s: more bytes than 63 bits count; %s is %lld, %s is %lld, and there are %lld of them", row->title,
+                       name_number(row, which, "ld", ld_name), (long long)stored->ld,
+                       name_number(row, which, "stride", stride_name), (long long)stored->stride, (long long)copies);
+    if (row->is_array) {
         stored->stride = 1;
-        stored->span = count;
+        stored->span = copies;
         return TJ_OK;
     }
-    if (which == TJ_MATRIX_P && shape->batch > 1 && !products_are_apart(stored, shape->batch))
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "stride_p is %lld, and a product spans %lld elements: products of the batch would overlap",
-                       (long long)stored->stride, (long long)span_of_one(stored));
+    if (row->is_written && copies > 1 && !products_are_apart(stored, copies))
+        return tj_fail(
+            err, TJ_ERR_INVALID_ARGUMENT, "%s is %lld, and a product spans %lld elements: products of the batch would overlap",
+            name_number(row, which, "stride", stride_name), (long long)stored->stride, (long long)span_of_one(stored));
     return TJ_OK;
 }
 
@@ -192,13 +178,11 @@ static tj_status resolve_c(const tj_kernel *kernel, const tj_operands *operands,
     bool is_p = operands->c.address == NULL;
     tj_status status;
 
-    if (!kernel->problem.epilogue.has_beta)
-        return TJ_OK;
     status =
-        resolve_matrix(kernel, TJ_MATRIX_C, is_p ? p->ld : operands->c.ld, is_p ? p->stride : operands->c.stride, shape, err);
+        resolve_operand(kernel, TJ_MATRIX_C, is_p ? p->ld : operands->c.ld, is_p ? p->stride : operands->c.stride, shape, err);
     if (status != TJ_OK || !is_p || (kernel->weighs_c && operands->beta == 0.0))
         return status;
-    if (kernel->is_array[TJ_MATRIX_C] != kernel->is_array[TJ_MATRIX_P])
+    if (kernel->operand[TJ_MATRIX_C].is_array != kernel->operand[TJ_MATRIX_P].is_array)
         return tj_fail(
             err, TJ_ERR_INVALID_ARGUMENT,
             "c is NULL, which means P itself, but of C and P the kernel takes one as an array of pointers and the other "
@@ -208,78 +192,6 @@ static tj_status resolve_c(const tj_kernel *kernel, const tj_operands *operands,
                        "c is NULL, which means P itself, but the kernel was generated for a C of ld_c %lld, stride_c %lld "
                        "(P: %lld, %lld): give c, or generate with ld_c and stride_c like those of P",
                        (long long)c->ld, (long long)c->stride, (long long)p->ld, (long long)p->stride);
-    return TJ_OK;
-}
-
-static tj_status resolve_scales(const tj_kernel *kernel, int which, const tj_operands *x, tj_launch_shape *shape, tj_error *err)
-{
-    const bool is_m = which == TJ_SCALES_OF_M;
-    const tj_which of = is_m ? TJ_MATRIX_M : TJ_MATRIX_N;
-    const int32_t kind = tj_scale_of(&kernel->problem, of);
-    const tj_operand *const given = tj_operand_at(x, which);
-    const int64_t width = kind >= TJ_SCALE_EACH ? (is_m ? shape->j : shape->l) : 1,
-                  lines = tj_scale_parts(&kernel->problem, of, shape->k), stride = given->stride;
-    const int64_t ld = tj_scales_along_k(&kernel->problem, of) && given->ld != 0 ? given->ld : width, count = lines * ld;
-    const int64_t products = count_of(kernel, which, shape);
-    tj_stored_shape *stored = &shape->matrix[which];
-
-    if (kind == TJ_SCALE_NONE)
-        return TJ_OK;
-    if (ld < width || ld > INT64_MAX / (lines + 1))
-        return tj_fail(
-            err, TJ_ERR_INVALID_ARGUMENT,
-            "%s.ld is %lld, and the scales of one part of k are %lld numbers: it must be at least that, or 0 for tight",
-            lower_name[which], (long long)ld, (long long)width);
-    if (products > 1 && stride < 0 && stride != TJ_BROADCAST)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "%s.stride is %lld: use scales from one product to the next, 0 for %lld, or TJ_BROADCAST",
-                       lower_name[which], (long long)stride, (long long)count);
-    *stored = (tj_stored_shape){lines, width, ld, stride == TJ_BROADCAST ? 0 : stride == TJ_TIGHT ? count : stride, 0};
-    if (products == 1)
-        stored->stride = 0;
-    if (!resolve_span(stored, products, kernel->element_bytes[which]))
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "%s span more bytes than 63 bits count: their stride is %lld, and there are %lld of them",
-                       upper_name[which], (long long)stored->stride, (long long)products);
-    return TJ_OK;
-}
-
-/* An operand of the expression: a vector is one line, a matrix is stored as P is. */
-static tj_status resolve_with(const tj_kernel *kernel, int which, const tj_operands *x, tj_launch_shape *shape, tj_error *err)
-{
-    const tj_epilogue_operand *operand = &kernel->problem.epilogue.expression.operand[which - TJ_WITH];
-    const tj_operand *given = tj_operand_at(x, which);
-    const tj_stored_shape *p = &shape->matrix[TJ_MATRIX_P];
-    tj_stored_shape *stored = &shape->matrix[which];
-
-    if (which - TJ_WITH >= kernel->problem.epilogue.expression.operands || operand->indexed == TJ_BY_NOTHING)
-        return TJ_OK;
-    if (operand->indexed == TJ_BY_BOTH)
-        *stored = (tj_stored_shape){p->lines, p->width, given->ld ? given->ld : p->width, 0, 0};
-    else
-        *stored = (tj_stored_shape){1, operand->indexed == TJ_BY_ROW ? shape->j : p_cols(kernel, shape), 0, 0, 0};
-    if (operand->indexed != TJ_BY_BOTH)
-        stored->ld = stored->width;
-    if (stored->ld < stored->width)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "the ld of operand %s is %lld, and a stored line of P has %lld elements: it must be at least that",
-                       operand->name, (long long)stored->ld, (long long)stored->width);
-    if (shape->batch > 1 && given->stride < 0 && (given->stride != TJ_BROADCAST || operand->is_output))
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "the stride of operand %s is %lld: use elements from one product to the next, 0 for tight, or "
-                       "TJ_BROADCAST",
-                       operand->name, (long long)given->stride);
-    if (shape->batch > 1)
-        stored->stride = given->stride == TJ_BROADCAST ? 0 : given->stride == TJ_TIGHT ? tight_stride(stored) : given->stride;
-    if (operand->is_output && shape->batch > 1 && !products_are_apart(stored, shape->batch))
-        return tj_fail(
-            err, TJ_ERR_INVALID_ARGUMENT,
-            "the stride of output %s is %lld, and a product spans %lld elements: products of the batch would overlap",
-            operand->name, (long long)stored->stride, (long long)span_of_one(stored));
-    if (!resolve_span(stored, shape->batch, kernel->element_bytes[which]))
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "operand %s spans more bytes than 63 bits count: its ld is %lld, its stride %lld, batch is %lld",
-                       operand->name, (long long)stored->ld, (long long)stored->stride, (long long)shape->batch);
     return TJ_OK;
 }
 
@@ -423,10 +335,10 @@ static tj_status resolve_tiles(const tj_kernel *kernel, const tj_launch_step *st
 static tj_status resolve_elements(const tj_kernel *kernel, const tj_launch_step *step, const tj_launch_shape *shape,
                                   tj_geometry *geometry, tj_error *err)
 {
+    const tj_stored_shape *const p = &shape->matrix[TJ_MATRIX_P];
     int64_t elements, blocks;
 
-    if (!tj_mul(shape->j, p_cols(kernel, shape), &elements) ||
-        (blocks = tj_ceil_div(elements, step->block_cols)) > kernel->max_grid[0])
+    if (!tj_mul(p->lines, p->width, &elements) || (blocks = tj_ceil_div(elements, step->block_cols)) > kernel->max_grid[0])
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "P has %lld x %lld elements, more than one launch of %s takes: use a config that does not split k",
                        (long long)shape->j, (long long)shape->l, step->kernel);
@@ -444,9 +356,9 @@ static tj_status resolve_step(const tj_kernel *kernel, const tj_launch_step *ste
     if (step->grid == TJ_GRID_TILES || step->grid == TJ_GRID_WALK)
         return resolve_tiles(kernel, step, shape, geometry, err);
     if (step->grid == TJ_GRID_LINES) {
-        const int64_t rows = shape->j, cols = p_cols(kernel, shape);
+        const tj_stored_shape *const p = &shape->matrix[TJ_MATRIX_P];
 
-        geometry->grid[0] = in_clusters(step, 0, tj_ceil_div(rows > cols ? rows : cols, step->block_cols));
+        geometry->grid[0] = in_clusters(step, 0, tj_ceil_div(p->lines > p->width ? p->lines : p->width, step->block_cols));
         return TJ_OK;
     }
     return step->grid == TJ_GRID_PRODUCTS ? TJ_OK : resolve_elements(kernel, step, shape, geometry, err);
@@ -508,18 +420,11 @@ tj_status tj_launch_resolve(const tj_kernel *kernel, const tj_operands *x, tj_la
         status = resolve_extent('l', &problem->l, x->l, 1, INT32_MAX, &shape->l, err);
     if (status == TJ_OK)
         status = resolve_batch(problem, x->batch, &shape->batch, err);
-    if (status == TJ_OK)
-        status = resolve_matrix(kernel, TJ_MATRIX_M, x->m.ld, x->m.stride, shape, err);
-    if (status == TJ_OK)
-        status = resolve_matrix(kernel, TJ_MATRIX_N, x->n.ld, x->n.stride, shape, err);
-    if (status == TJ_OK)
-        status = resolve_matrix(kernel, TJ_MATRIX_P, x->p.ld, x->p.stride, shape, err);
-    if (status == TJ_OK)
-        status = resolve_c(kernel, x, shape, err);
-    for (int which = TJ_SCALES_OF_M; which < TJ_WITH && status == TJ_OK; which++)
-        status = resolve_scales(kernel, which, x, shape, err);
-    for (int which = TJ_WITH; which < TJ_ADDRESSES && status == TJ_OK; which++)
-        status = resolve_with(kernel, which, x, shape, err);
+    for (int which = 0; which < TJ_ADDRESSES && status == TJ_OK; which++)
+        if (kernel->operand[which].is_taken)
+            status = which == TJ_MATRIX_C ? resolve_c(kernel, x, shape, err)
+                                          : resolve_operand(kernel, which, tj_operand_at(x, which)->ld,
+                                                            tj_operand_at(x, which)->stride, shape, err);
     if (status == TJ_OK)
         status = resolve_geometry(kernel, x->tile_width, shape, err);
     shape->extent[TJ_EXTENT_J] = (int32_t)shape->j;
@@ -558,10 +463,10 @@ static lines lines_of(const tj_kernel *kernel, const tj_launch_shape *shape, int
 {
     const tj_stored_shape *m = &shape->matrix[which];
     const int64_t bytes = (int64_t)kernel->element_bytes[which];
-    const int64_t products = m->stride == 0 ? 1 : count_of(kernel, which, shape);
+    const int64_t products = m->stride == 0 ? 1 : tj_operand_copies(&kernel->problem, &kernel->operand[which], shape->batch);
     lines all = {(int64_t)(uintptr_t)pointer, m->lines, m->lines > 1 ? m->ld * bytes : 0, m->width * bytes};
 
-    if (kernel->is_array[which])
+    if (kernel->operand[which].is_array)
         return (lines){all.begin, 1, 1, 1}; /* where the matrices lie, only the device knows */
     if (all.count == 1) {
         all.count = products;
@@ -608,7 +513,7 @@ static tj_status check_c_in_place(const tj_kernel *kernel, const tj_launch_shape
 {
     const tj_stored_shape *c = &shape->matrix[TJ_MATRIX_C], *p = &shape->matrix[TJ_MATRIX_P];
 
-    if (kernel->is_array[TJ_MATRIX_C] == kernel->is_array[TJ_MATRIX_P] && (c->ld == p->ld || c->lines == 1) &&
+    if (kernel->operand[TJ_MATRIX_C].is_array == kernel->operand[TJ_MATRIX_P].is_array && (c->ld == p->ld || c->lines == 1) &&
         (c->stride == p->stride || shape->batch == 1))
         return TJ_OK;
     return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
@@ -629,19 +534,19 @@ static tj_status check_apart(const tj_kernel *kernel, const tj_launch_shape *sha
                              const void *p, tj_error *err)
 {
     const lines in = lines_of(kernel, shape, which, pointer), out = lines_of(kernel, shape, to, p);
-    const char *const written = tj_operand_upper_name(kernel, to);
+    const char *const written = kernel->operand[to].title;
 
     if (pointer == p && which == TJ_MATRIX_C && to == TJ_MATRIX_P)
         return check_c_in_place(kernel, shape, err);
     if (pointer == p)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "%s is at the address of %s: a product cannot overwrite what it reads; give %s memory of its own",
-                       written, tj_operand_upper_name(kernel, which), written);
-    if (kernel->is_array[which] || kernel->is_array[to] || !certainly_meet(&in, &out))
+                       written, kernel->operand[which].title, written);
+    if (kernel->operand[which].is_array || kernel->operand[to].is_array || !certainly_meet(&in, &out))
         return TJ_OK;
     return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                    "%s at 0x%llx and %s at 0x%llx overlap: a product cannot overwrite what it reads; give %s memory of its own",
-                   written, (unsigned long long)(uintptr_t)p, tj_operand_upper_name(kernel, which),
+                   written, (unsigned long long)(uintptr_t)p, kernel->operand[which].title,
                    (unsigned long long)(uintptr_t)pointer, written);
 }
 
@@ -725,16 +630,16 @@ static tj_status check_operands(const tj_kernel *kernel, const tj_operands *x, c
             continue;
         if (!pointer)
             return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is NULL: give the device address of %s%s",
-                           tj_operand_lower_name(kernel, which), kernel->is_array[which] ? "the array of pointers to " : "",
-                           tj_operand_upper_name(kernel, which));
+                           kernel->operand[which].name, kernel->operand[which].is_array ? "the array of pointers to " : "",
+                           kernel->operand[which].title);
         if ((uintptr_t)pointer % (uintptr_t)bytes != 0)
             return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is 0x%llx, which is not aligned to its elements of %d bytes",
-                           tj_operand_lower_name(kernel, which), (unsigned long long)(uintptr_t)pointer, bytes);
+                           kernel->operand[which].name, (unsigned long long)(uintptr_t)pointer, bytes);
         if ((uintptr_t)pointer % kernel->alignment[which] != 0)
             return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                            "%s is 0x%llx, and %s takes %d bytes of it at once: align it to that, or generate with vector=1, "
                            "store=elements or width=1, whichever the family has",
-                           tj_operand_lower_name(kernel, which), (unsigned long long)(uintptr_t)pointer,
+                           kernel->operand[which].name, (unsigned long long)(uintptr_t)pointer,
                            tj_product_step(&kernel->form)->kernel, (int)kernel->alignment[which]);
     }
     for (int which = 0; which < TJ_ADDRESSES; which++) {

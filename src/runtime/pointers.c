@@ -7,6 +7,8 @@
  */
 #include "kernel.h"
 
+#include <stdio.h>
+
 #include "error.h"
 
 struct place {
@@ -120,15 +122,15 @@ tj_status tj_kernel_check_pointers(const tj_kernel *kernel, const tj_operands *g
         return status;
 
     for (int which = 0; which < TJ_ADDRESSES; which++) {
-        static const char *const array_name[TJ_MATRICES] = {"the array of pointers to M", "the array of pointers to N",
-                                                            "the array of pointers to P", "the array of pointers to C"};
         const void *const pointer = tj_operand_at(&x, which)->address;
         const int64_t span = shape.matrix[which].span;
+        char title[64];
 
         if (!pointer || span == 0 || (which == TJ_MATRIX_C && kernel->weighs_c && x.beta == 0.0))
             continue;
-        status = check_place(kernel, kernel->is_array[which] ? array_name[which] : tj_operand_upper_name(kernel, which),
-                             pointer, span * (int64_t)kernel->element_bytes[which], err);
+        snprintf(title, sizeof title, "%s%s", kernel->operand[which].is_array ? "the array of pointers to " : "",
+                 kernel->operand[which].title);
+        status = check_place(kernel, title, pointer, span * (int64_t)kernel->element_bytes[which], err);
         if (status != TJ_OK)
             return status;
     }

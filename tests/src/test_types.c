@@ -461,7 +461,7 @@ Test(types, scales_along_k_have_a_leading_dimension)
         cr_expect(eq(flt, p[i], wanted[i]));
     x.scale_n.ld = 2;
     cr_expect(eq(int, tj_matmul(context, &problem, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
-    cr_expect(says("scale_n.ld is 2, and the scales of one part of k are 3 numbers"), "%s", err.message);
+    cr_expect(says("scale_n.ld is 2, and a stored row of the scales of N has 3 elements"), "%s", err.message);
     for (int i = 0; i < 4; i++)
         tj_buffer_free(buffer[i]);
 }
@@ -757,7 +757,7 @@ Test(types, refuse_scalars_and_scales_that_cannot_be)
         tj_operand scale;
     } rows[] = {{"scale_m is NULL: give the device address of the scales of M", {NULL, 0, 0}},
                 {"which is not aligned to its elements of 4 bytes", {(const char *)good.scale_m.address + 2, 0, 0}},
-                {"scale_m.stride is -7: use scales from one product to the next, 0 for 8, or TJ_BROADCAST",
+                {"scale_m.stride is -7: use elements from one to the next, 0 for 8, or TJ_BROADCAST",
                  {good.scale_m.address, 0, -7}},
                 {"P is at the address of the scales of M", {good.p.address, 0, 0}},
                 {"and the scales of M at", {(const char *)good.p.address + 4, 0, 0}}};

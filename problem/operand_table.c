@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * operand_table: problem -> a row for every address of a launch.
+ */
+#include "operand_table.h"
+
+#include "checked.h"
+#include "tree.h"
+
+static const tj_extent_rule ONE = {0, true, 1}, J = {'j', true, 1}, K = {'k', true, 1}, L = {'l', true, 1};
+
+/* An epilogue of pairs takes two columns of the sum for each column of P. */
+static tj_extent_rule p_cols(const tj_problem *problem)
+{
+    return (tj_extent_rule){'l', true, tj_epilogue_pairs(&problem->epilogue) ? 2 : 1};
+}
+
+static tj_operand_row matrix_row(const tj_problem *problem, tj_which which)
+{
+    static const char *const name[TJ_MATRICES] = {"m", "n", "p", "c"}, *const title[TJ_MATRICES] = {"M", "N", "P", "C"};
+    const tj_matrix *const m = tj_problem_matrix(problem, which);
+    const tj_extent_rule rows = which == TJ_MATRIX_N ? K : J, cols = which == TJ_MATRIX_M   ? K
+                                                                     : which == TJ_MATRIX_N ? L
+                                                                                            : p_cols(problem);
+    const bool is_row_major = m->layout == TJ_ROW_MAJOR;
+    tj_operand_row row = {.name = name[which],
+                          .title = title[which],
+                          .is_taken = which != TJ_MATRIX_C || problem->epilogue.has_beta,
+                          .is_written = which == TJ_MATRIX_P,
+                          .is_array = tj_stride_is_pointers(m->stride),
+                          .is_each_group = which == TJ_MATRIX_N && problem->groups.count > 0,
+                          .type = (tj_type)m->type,
+                          .rows = is_row_major ? rows : cols,
+                          .width = is_row_major ? cols : rows,
+                          .ld = m->ld,
+                          .stride = m->stride};
+
+    if (tj_type_is_pair(m->type)) /* two numbers in an element: the last of a row may hold one */
+        row.width.per *= 2, row.width.is_even = false;
+    return row;
+}
+
+/* Scales of f32: one number, a vector of them, or such a vector for every scale_k of k. */
+static tj_operand_row scale_row(const tj_problem *problem, tj_which of)
+{
+    const bool is_of_m = of == TJ_MATRIX_M, is_along_k = tj_scales_along_k(problem, of);
+
+    return (tj_operand_row){.name = is_of_m ? "scale_m" : "scale_n",
+                            .title = is_of_m ? "the scales of M" : "the scales of N",
+                            .is_taken = tj_scale_of(problem, of) != TJ_SCALE_NONE,
+                            .is_each_group = !is_of_m && problem->groups.count > 0,
+                            .type = TJ_F32,
+                            .rows = is_along_k ? (tj_extent_rule){'k', false, problem->scale_k} : ONE,
+                            .width = tj_scale_of(problem, of) < TJ_SCALE_EACH ? ONE
+                                     : is_of_m                                ? J
+                                                                              : L,
+                            .ld = is_along_k ? TJ_ANY : TJ_TIGHT,
+                            .stride = TJ_ANY};
+}
+
+/* An operand of the epilogue: a vector, or a matrix that is stored as P is. */
+static tj_operand_row with_row(const tj_problem *problem, int i)
+{
+    const tj_epilogue_operand *const operand = &problem->epilogue.expression.operand[i];
+
+    if (i >= problem->epilogue.expression.operands || operand->indexed == TJ_BY_NOTHING)
+        return (tj_operand_row){.name = operand->name, .title = operand->name};
+    tj_operand_row row = matrix_row(problem, TJ_MATRIX_P);
+
+    row.name = row.title = operand->name;
+    row.is_written = operand->is_output;
+    row.is_array = false;
+    row.type = tj_operand_type(problem, i);
+    row.ld = row.stride = TJ_ANY;
+    if (operand->indexed != TJ_BY_BOTH) {
+        row.rows = ONE;
+        row.width = operand->indexed == TJ_BY_ROW ? J : p_cols(problem);
+        row.ld = TJ_TIGHT;
+    }
+    return row;
+}
+
+tj_operand_row tj_operand_row_of(const tj_problem *problem, int which)
+{
+    return which < TJ_MATRICES ? matrix_row(problem, (tj_which)which)
+           : which < TJ_WITH   ? scale_row(problem, (tj_which)(which - TJ_SCALES_OF_M))
+                               : with_row(problem, which - TJ_WITH);
+}
+
+void tj_operand_table(const tj_problem *problem, tj_operand_row row[TJ_ADDRESSES])
+{
+    for (int which = 0; which < TJ_ADDRESSES; which++)
+        row[which] = tj_operand_row_of(problem, which);
+}
+
+int64_t tj_extent_at(tj_extent_rule rule, const tj_extents *extents)
+{
+    const int64_t extent = rule.of == 'j' ? extents->j : rule.of == 'k' ? extents->k : rule.of == 'l' ? extents->l : 1;
+
+    return rule.per == 1 ? extent : tj_ceil_div(extent, rule.per);
+}
+
+tj_dim tj_extent_dim(tj_extent_rule rule, const tj_problem *problem)
+{
+    tj_dim dim = rule.of == 'j'   ? problem->j
+                 : rule.of == 'k' ? problem->k
+                 : rule.of == 'l' ? problem->l
+                                  : (tj_dim){1, TJ_DIM_FIXED, 0};
+
+    if (rule.per == 1)
+        return dim;
+    dim.extent = tj_ceil_div(dim.extent, rule.per);
+    dim.multiple_of = dim.multiple_of % rule.per == 0 || rule.is_even ? dim.multiple_of / rule.per : 1;
+    return dim;
+}

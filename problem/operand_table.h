@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * operand_table: which operands a product has, how they lie and how large they are: a row for every address of a launch.
+ *
+ * A stored row is a run of neighbouring elements: a row of a row-major matrix, a column of a column-major one.
+ */
+#ifndef TJ_PROBLEM_OPERAND_TABLE_H
+#define TJ_PROBLEM_OPERAND_TABLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <tilejit/problem.h>
+
+#include "canonical.h"
+
+/** A number of rows or elements that follows from an extent of the product: ceil(extent / per). */
+typedef struct tj_extent_rule {
+    char of;      /* 'j', 'k' or 'l'; 0: the number is 1 */
+    bool is_even; /* per divides the extent */
+    int32_t per;
+} tj_extent_rule;
+
+/** j, k and l of one launch. */
+typedef struct tj_extents {
+    int64_t j, k, l;
+} tj_extents;
+
+/** One operand, as the problem has it. */
+typedef struct tj_operand_row {
+    const char *name;   /* "m", "scale_m", "bias": in messages about its numbers; lives as long as the problem */
+    const char *title;  /* "M", "the scales of M", "bias" */
+    bool is_taken;      /* a launch gives its address, unless it reads nothing of it */
+    bool is_written;    /* P, and outputs of the epilogue */
+    bool is_array;      /* the address is that of an array of pointers, one for each matrix */
+    bool is_each_group; /* there is one for each group of rows, else one for each product of the batch */
+    tj_type type;       /* of an element */
+    tj_extent_rule rows, width;
+    int64_t ld, stride; /* in elements; TJ_ANY: a launch says; TJ_TIGHT: they follow from rows and width */
+} tj_operand_row;
+
+/** The table of a canonical problem, which the rows point into. */
+void tj_operand_table(const tj_problem *problem, tj_operand_row row[TJ_ADDRESSES]);
+
+/** The row of one operand. The problem is canonical, or has passed tj_problem_words. */
+tj_operand_row tj_operand_row_of(const tj_problem *problem, int which);
+
+/** The number that a rule gives. */
+int64_t tj_extent_at(tj_extent_rule rule, const tj_extents *extents);
+
+/** The same of a problem, whose extents may be open. */
+tj_dim tj_extent_dim(tj_extent_rule rule, const tj_problem *problem);
+
+/** The extents of a problem that leaves none open. */
+static inline tj_extents tj_extents_of(const tj_problem *problem)
+{
+    return (tj_extents){problem->j.extent, problem->k.extent, problem->l.extent};
+}
+
+/** How many matrices or vectors an operand is, of a launch with so many products. */
+static inline int64_t tj_operand_copies(const tj_problem *problem, const tj_operand_row *row, int64_t batch)
+{
+    return row->is_each_group ? problem->groups.count : batch;
+}
+
+/** Bytes of what its address points to: elements, or pointers to them. */
+static inline size_t tj_operand_element_bytes(const tj_operand_row *row)
+{
+    return row->is_array ? sizeof(void *) : tj_type_bytes(row->type);
+}
+
+#endif
