@@ -162,26 +162,13 @@ int64_t tj_problem_span(const tj_problem *problem, tj_which which)
     if (!problem || which < TJ_MATRIX_M || which > TJ_MATRIX_C)
         return -1;
     tj_problem p = *problem;
-    int64_t width, count, products, lines, span;
-    const tj_matrix *m;
 
     /* An extent that is an argument is one that this launch knows. */
     p.j.mode = p.k.mode = p.l.mode = TJ_DIM_FIXED;
     p = tj_problem_canonical(&p);
-    m = tj_problem_matrix(&p, which);
-    if (which == TJ_MATRIX_C && !p.epilogue.has_beta)
-        return 0;
-    if (m->ld == TJ_ANY || m->stride == TJ_ANY || p.batch == TJ_ANY)
-        return -1;
-    width = tj_problem_lines(&p, which).width.extent;
-    count = tj_problem_lines(&p, which).count.extent;
-    if (width < 1 || count < 1)
-        return 0;
-    /* TJ_BROADCAST and pointers: of one. */
-    return tj_mul(tj_matrix_count(&p, which) - 1, m->stride < 0 ? 0 : m->stride, &products) &&
-                   tj_mul(count - 1, m->ld, &lines) && tj_add(products, lines, &span) && tj_add(span, width, &span)
-               ? span
-               : -1;
+    const tj_operand_row row = tj_operand_row_of(&p, (int)which);
+
+    return p.batch == TJ_ANY && row.is_taken ? -1 : tj_operand_span(&p, &row);
 }
 
 tj_problem tj_problem_even(const tj_problem *problem)

@@ -8,6 +8,7 @@
 #include "checked.h"
 #include "error.h"
 #include "canonical.h"
+#include "operand_table.h"
 
 static tj_status check_dim(char name, const tj_dim *dim, int64_t minimum, tj_error *err)
 {
@@ -197,64 +198,69 @@ static tj_status check_groups(const tj_problem *words, tj_error *err)
 
 /* ---- sizes -------------------------------------------------------------------------------------------------------- */
 
-/* One stored matrix: lines of `width` neighbouring elements, `ld` apart, `count` of them. -1: not known before launch. */
-typedef struct matrix {
-    char name;
-    int64_t width, count, ld, stride;
-    size_t element_bytes;
-    bool is_written;
-} matrix;
+/* What is known of a stored matrix before a launch: -1 for an extent that is not. */
+typedef struct stored {
+    int64_t rows, width, ld;
+} stored;
 
-static int64_t extent_or_unknown(const tj_dim *dim)
+static int64_t extent_or_unknown(tj_extent_rule rule, const tj_problem *problem)
 {
-    return dim->mode == TJ_DIM_FIXED ? dim->extent : -1;
+    const tj_dim dim = tj_extent_dim(rule, problem);
+
+    return dim.mode == TJ_DIM_FIXED ? dim.extent : -1;
 }
 
-/* Products of a batch share no element: each lies behind the other, or they stand side by side within their lines. */
-static bool are_apart(const matrix *m, int64_t ld, int64_t span, int64_t batch)
+/* Products of a batch share no element: they follow each other, or stand side by side within their rows. */
+static bool are_apart(const stored *s, int64_t stride, int64_t span, int64_t batch)
 {
     int64_t side_by_side;
 
-    if (m->count == 0 || m->stride >= span - (ld - m->width))
+    if (s->rows == 0 || stride >= span - (s->ld - s->width))
         return true;
-    return m->stride >= m->width && tj_mul(m->stride, batch - 1, &side_by_side) &&
-           tj_add(side_by_side, m->width, &side_by_side) && side_by_side <= ld;
+    return stride >= s->width && tj_mul(stride, batch - 1, &side_by_side) && tj_add(side_by_side, s->width, &side_by_side) &&
+           side_by_side <= s->ld;
 }
 
-static tj_status check_matrix(const matrix *m, int64_t batch, tj_error *err)
+static tj_status check_matrix(const tj_problem *problem, const tj_operand_row *row, tj_error *err)
 {
-    int64_t least = m->width > 1 ? m->width : 1, span, step, total, bytes;
+    const int64_t copies = tj_operand_copies(problem, row, problem->batch);
+    stored s = {extent_or_unknown(row->rows, problem), extent_or_unknown(row->width, problem), row->ld};
+    const int64_t least = s.width > 1 ? s.width : 1;
+    int64_t span, step, total, bytes;
 
-    if (m->ld < TJ_ANY || (m->ld > 0 && m->width >= 0 && m->ld < least))
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "ld_%c is %lld: it must be at least the %lld elements of one line of %c",
-                       m->name + ('a' - 'A'), (long long)m->ld, (long long)least, m->name);
-    if (m->stride < TJ_POINTERS_16)
+    if (row->ld < TJ_ANY || (row->ld > 0 && s.width >= 0 && row->ld < least))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "ld_%s is %lld: it must be at least the %lld elements of a stored row of %s", row->name,
+                       (long long)row->ld, (long long)least, row->title);
+    if (row->stride < TJ_POINTERS_16)
         return tj_fail(
             err, TJ_ERR_INVALID_ARGUMENT,
-            "stride_%c is %lld: use a count of elements, TJ_TIGHT, TJ_ANY, TJ_BROADCAST, TJ_POINTERS or TJ_POINTERS_16",
-            m->name + ('a' - 'A'), (long long)m->stride);
-    if (m->is_written && m->stride == TJ_BROADCAST)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "stride_p is TJ_BROADCAST: every product of a batch needs a P of its own");
-    if (m->count < 0 || m->ld == TJ_ANY || (m->width < 0 && m->ld == TJ_TIGHT))
+            "stride_%s is %lld: use a count of elements, TJ_TIGHT, TJ_ANY, TJ_BROADCAST, TJ_POINTERS or TJ_POINTERS_16",
+            row->name, (long long)row->stride);
+    if (row->is_written && row->stride == TJ_BROADCAST)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "stride_%s is TJ_BROADCAST: every product of a batch needs a %s of its own", row->name, row->title);
+    if (s.rows < 0 || row->ld == TJ_ANY || (s.width < 0 && row->ld == TJ_TIGHT))
         return TJ_OK; /* the rest is checked when it is launched */
 
     /* From the first element to the last, in elements and in bytes. */
-    if (!tj_mul(m->ld ? m->ld : least, m->count, &span))
+    s.ld = row->ld ? row->ld : least;
+    if (!tj_mul(s.ld, s.rows, &span))
         goto too_large;
-    if (m->is_written && m->width >= 0 && batch > 1 && m->stride > 0 && !are_apart(m, m->ld ? m->ld : least, span, batch))
+    if (row->is_written && s.width >= 0 && copies > 1 && row->stride > 0 && !are_apart(&s, row->stride, span, copies))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "stride_p is %lld: products of the batch would overlap, each P spans %lld elements",
-                       (long long)m->stride, (long long)(span - ((m->ld ? m->ld : least) - m->width)));
-    step = m->stride < 0 || batch < 2 ? 0 : m->stride == TJ_TIGHT ? span : m->stride;
-    if (!tj_mul(step, batch, &total) || !tj_add(total, span, &total) || !tj_mul(total, (int64_t)m->element_bytes, &bytes))
+                       "stride_%s is %lld: products of the batch would overlap, each %s spans %lld elements", row->name,
+                       (long long)row->stride, row->title, (long long)(span - (s.ld - s.width)));
+    step = row->stride < 0 || copies < 2 ? 0 : row->stride == TJ_TIGHT ? span : row->stride;
+    if (!tj_mul(step, copies, &total) || !tj_add(total, span, &total) ||
+        !tj_mul(total, (int64_t)tj_type_bytes(row->type), &bytes))
         goto too_large;
     return TJ_OK;
 
 too_large:
     return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                   "%c is too large: with ld_%c %lld, stride_%c %lld and batch %lld its size in bytes does not fit 63 bits",
-                   m->name, m->name + ('a' - 'A'), (long long)(m->ld ? m->ld : least), m->name + ('a' - 'A'),
-                   (long long)m->stride, (long long)batch);
+                   "%s is too large: with ld_%s %lld, stride_%s %lld and batch %lld its size in bytes does not fit 63 bits",
+                   row->title, row->name, (long long)s.ld, row->name, (long long)row->stride, (long long)copies);
 }
 
 tj_status tj_problem_check(const tj_problem *problem, tj_error *err)
@@ -276,13 +282,9 @@ tj_status tj_problem_check(const tj_problem *problem, tj_error *err)
     const tj_problem words = tj_problem_words(p);
     status = check_groups(&words, err);
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C && status == TJ_OK; which++) {
-        const tj_matrix *m = tj_problem_matrix(&words, which);
-        const tj_lines stored = tj_problem_lines(&words, which);
+        const tj_operand_row row = tj_operand_row_of(&words, (int)which);
 
-        status =
-            check_matrix(&(matrix){tj_which_letter(which), extent_or_unknown(&stored.width), extent_or_unknown(&stored.count),
-                                   m->ld, m->stride, tj_type_bytes((tj_type)m->type), which == TJ_MATRIX_P},
-                         tj_matrix_count(p, which), err);
+        status = check_matrix(&words, &row, err);
     }
     return status;
 }

@@ -113,3 +113,22 @@ tj_dim tj_extent_dim(tj_extent_rule rule, const tj_problem *problem)
     dim.multiple_of = dim.multiple_of % rule.per == 0 || rule.is_even ? dim.multiple_of / rule.per : 1;
     return dim;
 }
+
+int64_t tj_operand_span(const tj_problem *problem, const tj_operand_row *row)
+{
+    if (!row->is_taken)
+        return 0;
+    const tj_extents extents = tj_extents_of(problem);
+    const int64_t rows = tj_extent_at(row->rows, &extents), width = tj_extent_at(row->width, &extents);
+    const int64_t ld = row->ld == TJ_TIGHT ? width : row->ld, copies = tj_operand_copies(problem, row, problem->batch);
+    int64_t stride = row->stride < 0 ? 0 : row->stride, between, within, span;
+
+    if (rows < 1 || width < 1)
+        return 0;
+    if (row->ld == TJ_ANY || row->stride == TJ_ANY || (row->stride == TJ_TIGHT && !tj_mul(rows, ld, &stride)))
+        return -1;
+    return tj_mul(copies - 1, stride, &between) && tj_mul(rows - 1, ld, &within) && tj_add(between, within, &span) &&
+                   tj_add(span, width, &span)
+               ? span
+               : -1;
+}

@@ -63,6 +63,12 @@ static inline int64_t tj_operand_copies(const tj_problem *problem, const tj_oper
     return row->is_each_group ? problem->groups.count : batch;
 }
 
+/**
+ * From the first element of the first matrix to the last of the last, in elements: of one matrix where they lie anywhere or are shared.
+ * 0: there are none; -1: a number is open, or 63 bits do not count the elements. The problem leaves no extent and no batch open.
+ */
+int64_t tj_operand_span(const tj_problem *problem, const tj_operand_row *row);
+
 /** Bytes of what its address points to: elements, or pointers to them. */
 static inline size_t tj_operand_element_bytes(const tj_operand_row *row)
 {

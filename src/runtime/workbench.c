@@ -12,8 +12,8 @@
 #include "canonical.h"
 #include "checked.h"
 #include "error.h"
+#include "operand_table.h"
 #include "operands.h"
-#include "tree.h"
 
 enum { ALIGNMENT = 256, MOST_SETS = 4096 };
 
@@ -44,19 +44,15 @@ struct tj_workbench {
     tj_operands *set;
 };
 
-static size_t matrix_bytes(const tj_problem *lies, int i)
+static size_t operand_bytes(const tj_problem *lies, int which)
 {
-    const tj_which which = (tj_which)i, of = (tj_which)(i - TJ_SCALES_OF_M);
+    tj_operand_row row = tj_operand_row_of(lies, which);
 
-    if (i >= TJ_WITH)
-        return i - TJ_WITH < lies->epilogue.expression.operands ? (size_t)(tj_operand_count(lies, i - TJ_WITH) * lies->batch) *
-                                                                      tj_type_bytes(tj_operand_type(lies, i - TJ_WITH))
-                                                                : 0;
-    if (i >= TJ_MATRICES)
-        return (size_t)(tj_scale_count(lies, of) * tj_matrix_count(lies, of)) * sizeof(float);
-    const int64_t span = tj_problem_span(lies, which);
+    row.ld = row.ld == TJ_ANY ? TJ_TIGHT : row.ld; /* where a launch may say another number, ours says this one */
+    row.stride = row.stride == TJ_ANY ? TJ_TIGHT : row.stride;
+    const int64_t span = tj_operand_span(lies, &row);
 
-    return span > 0 ? (size_t)span * tj_type_bytes((tj_type)tj_problem_matrix(lies, which)->type) : 0;
+    return span > 0 ? (size_t)span * tj_type_bytes(row.type) : 0;
 }
 
 static size_t rounded(size_t bytes)
@@ -70,7 +66,7 @@ size_t tj_workbench_set_bytes(const tj_problem *problem)
     size_t bytes = 0;
 
     for (int i = 0; i < TJ_ADDRESSES; i++)
-        bytes += rounded(matrix_bytes(&lies, i));
+        bytes += rounded(operand_bytes(&lies, i));
     return bytes;
 }
 
@@ -302,11 +298,11 @@ tj_status tj_gpu_place(tj_gpu *gpu, const tj_problem *problem, const tj_workbenc
     for (int i = 0; i < TJ_ADDRESSES && status == TJ_OK; i++) {
         placed *m = &bench->matrix[i];
 
-        m->type = i < TJ_MATRICES ? (tj_type)tj_problem_matrix(&bench->lies, (tj_which)i)->type
-                  : i >= TJ_WITH  ? tj_operand_type(&bench->lies, i - TJ_WITH)
-                                  : TJ_F32;
-        m->bytes = matrix_bytes(&bench->lies, i);
-        if ((i == TJ_MATRIX_C && !bench->lies.epilogue.has_beta) || (i >= TJ_MATRICES && m->bytes == 0))
+        const tj_operand_row row = tj_operand_row_of(&bench->lies, i);
+
+        m->type = row.type;
+        m->bytes = operand_bytes(&bench->lies, i);
+        if (!row.is_taken || (i >= TJ_MATRICES && m->bytes == 0))
             continue;
         status = draw(bench, i, options, err);
         if (status == TJ_OK)
