@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The table of operands: a row for every address of a launch, with the numbers that follow from the extents.
+ */
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include <tilejit/tilejit.h>
+
+#include "operand_table.h"
+
+enum { J = 33, K = 100, L = 48 };
+
+/* An s4 of 33 x 100 by rows has 50 elements in a row; the epilogue takes pairs of columns, so P has 24. */
+static tj_problem rich(void)
+{
+    tj_problem problem = TJ_PROBLEM_INIT(J, K, L, TJ_BF16);
+    tj_error err = {0};
+
+    cr_assert(eq(int, TJ_OK,
+                 tj_epilogue_parse("aux[row,col] = acc[2*col]; (acc[2*col] + bias[col]) * acc[2*col+1] * s * w[row,col]",
+                                   &problem.epilogue, &err)),
+              "%s", err.message);
+    problem.n.type = TJ_S4;
+    problem.n.layout = TJ_COL_MAJOR;
+    problem.epilogue.scale_m = TJ_SCALE_EACH;
+    problem.epilogue.scale_n = TJ_SCALE_ALONG_K;
+    problem.scale_k = 32;
+    problem.batch = 3;
+    cr_assert(eq(int, TJ_OK, tj_problem_check(&problem, &err)), "%s", err.message);
+    return tj_problem_canonical(&problem);
+}
+
+Test(operand_table, has_a_row_for_every_address_of_a_launch)
+{
+    const tj_problem problem = rich();
+    const tj_extents extents = tj_extents_of(&problem);
+    tj_operand_row row[TJ_ADDRESSES];
+    static const struct {
+        const char *name;
+        int rows, width;
+        tj_type type;
+        bool is_written;
+    } expected[] = {{"m", J, K, TJ_BF16, false},
+                    {"n", L, K / 2, TJ_S4, false},
+                    {"p", J, L / 2, TJ_BF16, true},
+                    {"scale_m", 1, J, TJ_F32, false},
+                    {"scale_n", 4, L, TJ_F32, false}};
+    static const struct {
+        const char *name;
+        int rows, width;
+        bool is_taken, is_written;
+    } of_epilogue[] = {{"aux", J, L / 2, true, true},
+                       {"bias", 1, L / 2, true, false},
+                       {"s", 0, 0, false, false},
+                       {"w", J, L / 2, true, false}};
+    int met = 0;
+
+    tj_operand_table(&problem, row);
+    for (int which = 0, i = 0; which < TJ_WITH; which++) {
+        if (which == TJ_MATRIX_C) {
+            cr_expect(not(row[which].is_taken));
+            continue;
+        }
+        cr_expect(eq(str, (char *)row[which].name, (char *)expected[i].name));
+        cr_expect(row[which].is_taken);
+        cr_expect(eq(i64, tj_extent_at(row[which].rows, &extents), expected[i].rows), "%s", row[which].name);
+        cr_expect(eq(i64, tj_extent_at(row[which].width, &extents), expected[i].width), "%s", row[which].name);
+        cr_expect(eq(int, row[which].type, expected[i].type), "%s", row[which].name);
+        cr_expect(eq(int, row[which].is_written, expected[i].is_written), "%s", row[which].name);
+        i++;
+    }
+    for (int which = TJ_WITH; which < TJ_ADDRESSES; which++)
+        for (size_t i = 0; i < sizeof of_epilogue / sizeof of_epilogue[0]; i++) {
+            if (strcmp(row[which].name, of_epilogue[i].name) != 0)
+                continue;
+            met++;
+            cr_expect(eq(int, row[which].is_taken, of_epilogue[i].is_taken), "%s", row[which].name);
+            cr_expect(eq(int, row[which].is_written, of_epilogue[i].is_written), "%s", row[which].name);
+            if (!row[which].is_taken)
+                continue;
+            cr_expect(eq(i64, tj_extent_at(row[which].rows, &extents), of_epilogue[i].rows), "%s", row[which].name);
+            cr_expect(eq(i64, tj_extent_at(row[which].width, &extents), of_epilogue[i].width), "%s", row[which].name);
+        }
+    cr_expect(eq(int, met, 4), "operands of the epilogue");
+}
+
+Test(operand_table, counts_elements_with_the_batch_and_the_groups)
+{
+    tj_problem problem = rich();
+    tj_operand_row row = tj_operand_row_of(&problem, TJ_MATRIX_N);
+
+    cr_expect(eq(i64, tj_operand_span(&problem, &row), 3 * L * (K / 2)));
+    row.stride = TJ_BROADCAST;
+    cr_expect(eq(i64, tj_operand_span(&problem, &row), L * (K / 2)), "one for all");
+    row.stride = TJ_ANY;
+    cr_expect(eq(i64, tj_operand_span(&problem, &row), -1), "a launch says");
+    row = tj_operand_row_of(&problem, TJ_MATRIX_C);
+    cr_expect(eq(i64, tj_operand_span(&problem, &row), 0), "there is none");
+
+    problem = (tj_problem)TJ_PROBLEM_INIT(J, K, L, TJ_F16);
+    problem.groups.count = 5;
+    problem.epilogue.scale_n = TJ_SCALE_EACH;
+    problem = tj_problem_canonical(&problem);
+    row = tj_operand_row_of(&problem, TJ_MATRIX_N);
+    cr_expect(eq(i64, tj_operand_span(&problem, &row), 5 * K * L), "one for each group");
+    row = tj_operand_row_of(&problem, TJ_MATRIX_P);
+    cr_expect(eq(i64, tj_operand_span(&problem, &row), J * L), "and one P of all rows");
+    row = tj_operand_row_of(&problem, TJ_SCALES_OF_N);
+    row.stride = TJ_TIGHT;
+    cr_expect(eq(i64, tj_operand_span(&problem, &row), 5 * L));
+}
+
+Test(operand_table, knows_extents_that_are_open)
+{
+    tj_problem problem = rich();
+
+    problem.k = (tj_dim){0, TJ_DIM_ANY, 6};
+    const tj_operand_row n = tj_operand_row_of(&problem, TJ_MATRIX_N);
+    const tj_dim width = tj_extent_dim(n.width, &problem);
+
+    cr_expect(eq(int, width.mode, TJ_DIM_ANY));
+    cr_expect(eq(int, width.multiple_of, 3), "a multiple of 6 numbers, two in an element");
+    problem.k.multiple_of = 5;
+    cr_expect(eq(int, tj_extent_dim(n.width, &problem).multiple_of, 1));
+}
