@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * epilogues [--cublas FOLDER] [--gate] [--config TEXT] [JxKxL]: what does a fused epilogue cost, and a peer's?
+ * epilogues [--gate] [--config TEXT] [JxKxL]: what does a fused epilogue cost, and a peer's?
  *
  *     product          P = M . N, TileJIT and cuBLASLt
  *     gelu(acc + bias) fused by TileJIT, and by cuBLASLt (CUBLASLT_EPILOGUE_GELU_BIAS, which is gelu by tanh)
@@ -15,8 +15,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "matmul/clock.h"
-#include "matmul/cublas.h"
+#include "clock.h"
+#include "cublas.h"
 #include "program.h"
 
 const char program[] = "epilogues";
@@ -332,7 +332,6 @@ int main(int argc, char **argv)
 {
     static runner all[RUNNERS];
     int64_t extent[3] = {4096, 4096, 4096};
-    const char *folder = NULL;
     race r = {.extent = extent, .all = all};
     int is_gate = 0;
     tj_device_facts facts;
@@ -341,21 +340,20 @@ int main(int argc, char **argv)
     tj_error err;
 
     for (int i = 1; i < argc; i++)
-        if (strcmp(argv[i], "--cublas") == 0 && i + 1 < argc)
-            folder = argv[++i];
-        else if (strcmp(argv[i], "--config") == 0 && i + 1 < argc)
+        if (strcmp(argv[i], "--config") == 0 && i + 1 < argc)
             r.config = argv[++i];
         else if (strcmp(argv[i], "--gate") == 0)
             is_gate = 1;
         else if (sscanf(argv[i], "%ldx%ldx%ld", &extent[0], &extent[1], &extent[2]) != 3)
-            die(2, "write epilogues [--cublas FOLDER] [--gate] [--config TEXT] [JxKxL]");
+            die(2, "write epilogues [--gate] [--config TEXT] [JxKxL]");
     must(tj_context_create(NULL, &r.context, &err), &err);
-    clock = clock_open(r.context, &facts, &err);
+    must(tj_device_get(r.context, device_number(), &facts, &err), &err);
+    clock = clock_open(r.context, NULL, &facts, &err);
     if (!clock)
         die(77, "%s", err.message);
     printf("# device %s; M . N is %ld x %ld of bf16, k %ld\n", facts.name, (long)extent[0], (long)extent[2], (long)extent[1]);
     must(tj_buffer_create(r.context, WORKSPACE_BYTES, &workspace, &err), &err);
-    r.peers = cublas_open(folder, clock_stream(clock), tj_buffer_address(workspace), WORKSPACE_BYTES, &err);
+    r.peers = cublas_open(clock_stream(clock), tj_buffer_address(workspace), WORKSPACE_BYTES, &err);
     if (r.peers)
         printf("# cuBLASLt %s\n", cublas_version(r.peers));
     else

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * grouped [--cublas FOLDER] [--groups G] [--skew] [JxKxL] [CONFIG ...]: one call for many products of different j, beside a loop of
+ * grouped [--groups G] [--skew] [JxKxL] [CONFIG ...]: one call for many products of different j, beside a loop of
  * calls, one for each.
  *
  *     grouped      TileJIT: one launch, offsets in device memory; with the library's config, then with each CONFIG
@@ -12,8 +12,8 @@
  */
 #include <string.h>
 
-#include "matmul/clock.h"
-#include "matmul/cublas.h"
+#include "clock.h"
+#include "cublas.h"
 #include "program.h"
 
 const char program[] = "grouped";
@@ -243,7 +243,7 @@ int main(int argc, char **argv)
 {
     static int32_t offsets[MOST_GROUPS + 1];
     static runner all[MOST_RUNNERS];
-    const char *folder = NULL, *config[MOST_RUNNERS] = {NULL};
+    const char *config[MOST_RUNNERS] = {NULL};
     int64_t extent[3] = {1024, 4096, 14336}, groups = 8;
     tj_workbench_options options = TJ_WORKBENCH_INIT;
     int count = 0, configs = 1, is_skewed = 0; /* the first config is the library's */
@@ -256,20 +256,19 @@ int main(int argc, char **argv)
     tj_error err;
 
     for (int i = 1; i < argc; i++)
-        if (strcmp(argv[i], "--cublas") == 0 && i + 1 < argc)
-            folder = argv[++i];
-        else if (strcmp(argv[i], "--groups") == 0 && i + 1 < argc)
+        if (strcmp(argv[i], "--groups") == 0 && i + 1 < argc)
             groups = atol(argv[++i]);
         else if (strcmp(argv[i], "--skew") == 0)
             is_skewed = 1;
         else if (strchr(argv[i], ':') && configs < MOST_RUNNERS - 3)
             config[configs++] = argv[i];
         else if (sscanf(argv[i], "%ldx%ldx%ld", &extent[0], &extent[1], &extent[2]) != 3)
-            die(2, "write grouped [--cublas FOLDER] [--groups G] [--skew] [JxKxL] [CONFIG ...]");
+            die(2, "write grouped [--groups G] [--skew] [JxKxL] [CONFIG ...]");
     if (groups < 1 || groups > MOST_GROUPS)
         die(2, "--groups is %ld: use 1 to %d", (long)groups, MOST_GROUPS);
     must(tj_context_create(NULL, &context, &err), &err);
-    clock = clock_open(context, &facts, &err);
+    must(tj_device_get(context, device_number(), &facts, &err), &err);
+    clock = clock_open(context, NULL, &facts, &err);
     if (!clock)
         die(77, "%s", err.message);
 
@@ -288,7 +287,7 @@ int main(int argc, char **argv)
         all[count++] = grouped(context, &problem, config[i], bench);
     all[count++] = loop_of_plans(context, bench, offsets, groups);
     must(tj_buffer_create(context, WORKSPACE_BYTES, &workspace, &err), &err);
-    peers = cublas_open(folder, clock_stream(clock), tj_buffer_address(workspace), WORKSPACE_BYTES, &err);
+    peers = cublas_open(clock_stream(clock), tj_buffer_address(workspace), WORKSPACE_BYTES, &err);
     if (peers) {
         printf("# cuBLASLt %s\n", cublas_version(peers));
         all[count++] = loop_of_peers(clock, peers, bench, offsets, groups);

@@ -66,4 +66,12 @@ static inline void must(tj_status status, const tj_error *err)
         die(status == TJ_ERR_NO_DRIVER ? 77 : 1, "%s", err->message);
 }
 
+/** The number of the device that contexts use when none is current. */
+static inline int device_number(void)
+{
+    const char *named = getenv("TILEJIT_DEVICE");
+
+    return named ? atoi(named) : 0;
+}
+
 #endif

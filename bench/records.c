@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "matmul/clock.h"
+#include "clock.h"
 #include "program.h"
 
 const char program[] = "bench_records";
@@ -199,7 +199,8 @@ int main(int argc, char **argv)
     set[OF_A] = read_records(argv[1]);
     set[OF_B] = read_records(argv[2]);
     must(tj_context_create(NULL, &context, &err), &err);
-    clock = clock_open(context, &device, &err);
+    must(tj_device_get(context, device_number(), &device, &err), &err);
+    clock = clock_open(context, NULL, &device, &err);
     if (!clock)
         die(77, "%s", err.message);
     printf("%-28s %9s %9s %7s [quartiles]      %7s  configs\n", "problem", "A us", "B us", "B/A", "A/A");

@@ -12,15 +12,16 @@ endfunction()
 cli_room(words)
 cli_room(product tj_cli_words)
 cli_room(look tj_cli_product)
+cli_room(bench tj_cli_product ${CMAKE_DL_LIBS})
 cli_room(tune tj_cli_product)
 cli_room(pack tj_cli_product)
 cli_room(fleet tj_cli_tune)
 target_include_directories(tj_cli_fleet PRIVATE ${PROJECT_SOURCE_DIR}/fleet/interface)
-set(cli_objects $<TARGET_OBJECTS:tj_cli_words> $<TARGET_OBJECTS:tj_cli_product> $<TARGET_OBJECTS:tj_cli_look> $<TARGET_OBJECTS:tj_cli_tune> $<TARGET_OBJECTS:tj_cli_pack>
+set(cli_objects $<TARGET_OBJECTS:tj_cli_words> $<TARGET_OBJECTS:tj_cli_product> $<TARGET_OBJECTS:tj_cli_look> $<TARGET_OBJECTS:tj_cli_bench> $<TARGET_OBJECTS:tj_cli_tune> $<TARGET_OBJECTS:tj_cli_pack>
     $<TARGET_OBJECTS:tj_cli_fleet>)
 add_executable(tilejit_cli cli/main.c base/component.c base/error.c base/fs.c base/input.c base/json.c base/nearest.c base/output.c base/printable.c base/text.c ${cli_objects})
 target_include_directories(tilejit_cli PRIVATE cli/words cli/product cli/look base)
-target_link_libraries(tilejit_cli PRIVATE tilejit::tilejit tj_options tj_warnings Threads::Threads m)
+target_link_libraries(tilejit_cli PRIVATE tilejit::tilejit tj_options tj_warnings Threads::Threads m ${CMAKE_DL_LIBS})
 set_target_properties(tilejit_cli PROPERTIES OUTPUT_NAME tilejit)
 
 # The man page, the completions and --help come from the same tables, so a tilejit that runs here prints them: the one that is built,

@@ -73,12 +73,6 @@ tj_status cli_look_count(cli_look *look, tj_error *err);
 /** The config that the model takes for the fastest. */
 size_t cli_fastest(const cli_look *look);
 
-/** A bandwidth measured by tilejit devices --measure; 0 if there is none. */
-double cli_read_bandwidth(tj_context *context, const tj_device_facts *facts);
-
-/** Measure it, on the context's device, and remember it if there is a store. */
-tj_status cli_measure_bandwidth(tj_context *context, const tj_device_facts *facts, double *bytes_per_s, tj_error *err);
-
 /** "P (512 x 700) = M (512 x 300) . N (300 x 700), f32": its extents, type and batch. */
 void cli_print_formula(FILE *out, const tj_problem *known);
 

@@ -166,6 +166,12 @@ cli_timing cli_timing_or(cli_timing given, int64_t warmup, int64_t repeat);
 tj_status cli_time(tj_context *context, const tj_plan *plan, const tj_operands *operands, cli_timing timing, double *median_us,
                    double *least_us, tj_error *err);
 
+/** A bandwidth measured by tilejit devices --measure; 0 if there is none. */
+double cli_read_bandwidth(tj_context *context, const tj_device_facts *facts);
+
+/** Measure it, on the context's device, and remember it if there is a store. */
+tj_status cli_measure_bandwidth(tj_context *context, const tj_device_facts *facts, double *bytes_per_s, tj_error *err);
+
 /* ---- counters --------------------------------------------------------------------------------------------------- */
 
 /** Launch a plan and have one of its kernels counted: a step of its launch form. */
@@ -219,8 +225,11 @@ cli_exit cli_multiply(const cli_call *call, const cli_machine_options *machine, 
 
 /* ---- shapes ----------------------------------------------------------------------------------------------------- */
 
+enum { CLI_CATEGORY_BYTES = 32 };
+
 typedef struct cli_shape {
     char text[CLI_SHAPE_BYTES];
+    char category[CLI_CATEGORY_BYTES]; /* "": none was said */
     tj_problem problem;
     int64_t launches; /* as a column named count says; 0: nothing does */
 } cli_shape;

@@ -13,9 +13,13 @@
 
 enum { MOST_SHAPES_BYTES = 64 << 20, /* some two million shapes */ MOST_COLUMNS = 48 };
 
-/* batch, launches: 0: as the words say, and nothing says. */
-static tj_status add_shape(const cli_request_options *options, const char *text, int64_t batch, int64_t launches,
-                           cli_shapes *all, tj_error *err)
+/* What a line says of its shape besides options; 0 and NULL: nothing. */
+typedef struct said {
+    int64_t batch, launches;
+    const char *category;
+} said;
+
+static tj_status add_shape(const cli_request_options *options, const char *text, said also, cli_shapes *all, tj_error *err)
 {
     const bool is_full = (all->count & (all->count - 1)) == 0; /* at powers of 2 */
     cli_shape *larger = is_full ? realloc(all->item, (all->count ? 2 * all->count : 1) * sizeof *larger) : all->item, *added;
@@ -26,14 +30,18 @@ static tj_status add_shape(const cli_request_options *options, const char *text,
     if (!larger)
         return tj_fail_memory(err, "a list of shapes");
     all->item = larger;
-    if (batch > 0)
-        own.batch = batch;
+    if (also.category && strlen(also.category) >= CLI_CATEGORY_BYTES)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "category \"%.60s\" is longer than %d letters", also.category,
+                       CLI_CATEGORY_BYTES - 1);
+    if (also.batch > 0)
+        own.batch = also.batch;
     status = cli_read_request(&own, text, &request, err);
     if (status != TJ_OK)
         return status;
     added = &larger[all->count++];
     added->problem = request.problem;
-    added->launches = launches;
+    added->launches = also.launches;
+    (void)snprintf(added->category, sizeof added->category, "%s", also.category ? also.category : "");
     cli_print_shape(&request.known, added->text);
     return TJ_OK;
 }
@@ -78,12 +86,25 @@ static char *next_line(char **rest)
     return line;
 }
 
+/* Cuts the next cell off. A quoted one, which may hold commas, keeps its opening quote, so that it is told from others. NULL: past the last. */
+static char *next_cell(char **rest)
+{
+    char *cell = *rest ? *rest + strspn(*rest, " \t") : NULL, *end = cell && *cell == '"' ? strchr(cell + 1, '"') : NULL;
+
+    if (!end)
+        return cell ? trim(strsep(rest, ",")) : NULL;
+    *end++ = '\0';
+    end += strspn(end, " \t");
+    *rest = *end == ',' ? end + 1 : NULL;
+    return *end == ',' || *end == '\0' ? cell : end; /* what follows a quote is no cell of any column */
+}
+
 /* ---- columns ------------------------------------------------------------------------------------------------------ */
 
-/* What a column says: an extent, how often the problem was launched, an option of the request, or nothing that matters here. */
+/* What a column says: an extent, how often the problem was launched, what kind of shape it is, or an option of the request. */
 typedef struct column {
     int extent; /* 1 to 3: j, k, l */
-    bool is_count;
+    bool is_count, is_category;
     const cli_option *option;
 } column;
 
@@ -125,14 +146,49 @@ static bool is_plain(char *const *field, size_t count)
     return true;
 }
 
+/* What a column was called in the lists of a former bench program, whose header was a comment; NULL: no such name. */
+static const char *new_name(const char *name, size_t length)
+{
+    static const char *const names[][2] = {{"n_dtype", "n-dtype"},   {"p_dtype", "p-dtype"},   {"m_layout", "layout-m"},
+                                           {"n_layout", "layout-n"}, {"p_layout", "layout-p"}, {"dtype", "dtype"},
+                                           {"compute", "compute"},   {"epilogue", "epilogue"}};
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strncmp(name, names[i][0], length) == 0 && names[i][0][length] == '\0')
+            return names[i][1];
+    return NULL;
+}
+
+/* Taken for a comment, such a header would leave its columns out. */
+static tj_status refuse_old_header(const char *comment, tj_error *err)
+{
+    static const char plain[] = "category,j,k,l";
+    const char *at = comment + strspn(comment, "# \t");
+
+    if (*comment != '#' || strncmp(at, plain, sizeof plain - 1) != 0)
+        return TJ_OK;
+    for (at += sizeof plain - 1; *at == ','; at += strcspn(at, ", \t")) {
+        const size_t length = strcspn(++at, ", \t");
+        const char *name = new_name(at, length);
+
+        if (name)
+            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "a header stands without #, and \"%.*s\" in it is called %s",
+                           (int)length, at, name);
+    }
+    return TJ_OK;
+}
+
 static tj_status read_header(char *const *field, size_t count, columns *all, tj_error *err)
 {
     for (size_t i = 0; i < count; i++) {
         const bool is_extent = field[i][0] >= 'j' && field[i][0] <= 'l' && !field[i][1];
-        const bool is_count = strcmp(field[i], "count") == 0;
+        const bool is_count = strcmp(field[i], "count") == 0, is_category = strcmp(field[i], "category") == 0;
+        const char *const name = new_name(field[i], strlen(field[i]));
 
-        all->item[i] = (column){is_extent ? field[i][0] - 'j' + 1 : 0, is_count, find_option(field[i])};
-        if (!is_extent && !is_count && !all->item[i].option && strcmp(field[i], "category") != 0)
+        all->item[i] = (column){is_extent ? field[i][0] - 'j' + 1 : 0, is_count, is_category, find_option(field[i])};
+        if (!all->item[i].option && name)
+            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the column \"%s\" is called %s", field[i], name);
+        if (!is_extent && !is_count && !is_category && !all->item[i].option)
             return tj_fail(
                 err, TJ_ERR_INVALID_ARGUMENT,
                 "no column is named \"%.60s\": use j, k, l, batch, count, category, and options of a request such as "
@@ -143,18 +199,20 @@ static tj_status read_header(char *const *field, size_t count, columns *all, tj_
     return TJ_OK;
 }
 
-/* A cell as the value of an option. A list has blanks in it where the command line has commas. */
+/* A cell as the value of an option. Unless it is quoted, it has blanks where the command line has commas. */
 static tj_status apply_cell(const cli_option *option, char *cell, cli_request_options *own, tj_error *err)
 {
+    const bool is_quoted = cell[0] == '"';
     void *field = (char *)own + option->offset;
 
+    cell += is_quoted;
     if (option->kind == CLI_FLAG) {
         if (strcmp(cell, "0") != 0 && strcmp(cell, "1") != 0)
             return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is \"%.40s\": write 1 or 0", option->name, cell);
         *(int32_t *)field = cell[0] - '0';
         return TJ_OK;
     }
-    for (char *at = cell; option->kind == CLI_TEXT && (at = strchr(at, ' ')); at++)
+    for (char *at = cell; option->kind == CLI_TEXT && !is_quoted && (at = strchr(at, ' ')); at++)
         *at = ',';
     return cli_apply_option(option, cell, field, err);
 }
@@ -164,7 +222,7 @@ static tj_status add_cells(const cli_request_options *options, const columns *al
 {
     cli_request_options own = *options;
     const char *extent[3] = {"", "", ""};
-    int64_t launches = 0;
+    said also = {0};
     tj_status status = TJ_OK;
     char *text;
 
@@ -174,13 +232,15 @@ static tj_status add_cells(const cli_request_options *options, const columns *al
         if (all_columns->item[i].extent)
             extent[all_columns->item[i].extent - 1] = field[i];
         else if (all_columns->item[i].is_count && *field[i])
-            status = cli_parse_int("count", field[i], 0, INT64_MAX, &launches, err);
+            status = cli_parse_int("count", field[i], 0, INT64_MAX, &also.launches, err);
+        else if (all_columns->item[i].is_category)
+            also.category = field[i];
         else if (all_columns->item[i].option && *field[i])
             status = apply_cell(all_columns->item[i].option, field[i], &own, err);
     if (status == TJ_OK && asprintf(&text, "%sx%sx%s", extent[0], extent[1], extent[2]) < 0)
         return tj_fail_memory(err, "a list of shapes");
     if (status == TJ_OK) {
-        status = add_shape(&own, text, 0, launches, all, err);
+        status = add_shape(&own, text, also, all, err);
         free(text);
     }
     return status;
@@ -190,7 +250,7 @@ static tj_status add_fields(const cli_request_options *options, char *const *fie
                             tj_error *err)
 {
     const size_t first = strspn(field[0], "0123456789") == strlen(field[0]) ? 0 : 1;
-    int64_t batch = 0;
+    said also = {.category = first ? field[0] : NULL};
     char *text;
     tj_status status;
 
@@ -201,11 +261,11 @@ static tj_status add_fields(const cli_request_options *options, char *const *fie
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "\"%.80s\" after the batch: types and layouts are options, or columns that a header names",
                        field[first + 4]);
-    if (count > first + 3 && cli_parse_int("batch", field[first + 3], 1, INT32_MAX, &batch, err) != TJ_OK)
+    if (count > first + 3 && cli_parse_int("batch", field[first + 3], 1, INT32_MAX, &also.batch, err) != TJ_OK)
         return err->status;
     if (asprintf(&text, "%sx%sx%s", field[first], field[first + 1], field[first + 2]) < 0)
         return tj_fail_memory(err, "a list of shapes");
-    status = add_shape(options, text, batch, 0, all, err);
+    status = add_shape(options, text, also, all, err);
     free(text);
     return status;
 }
@@ -217,19 +277,21 @@ static tj_status add_line(const cli_request_options *options, char *line, bool m
     char *field[MOST_COLUMNS], *rest;
     size_t count = 0;
 
+    if (may_be_header && refuse_old_header(trim(line), err) != TJ_OK)
+        return err->status;
     line[strcspn(line, "#")] = '\0';
     rest = line = trim(line);
     if (!*line)
         return TJ_OK;
-    for (; count < MOST_COLUMNS && rest; count++)
-        field[count] = trim(strsep(&rest, ","));
+    while (count < MOST_COLUMNS && rest)
+        field[count++] = next_cell(&rest);
     if (rest)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "there are more than %d fields", MOST_COLUMNS);
     if (may_be_header && all_columns->count == 0 && is_header(field, count))
         return is_plain(field, count) ? TJ_OK : read_header(field, count, all_columns, err);
     if (all_columns->count > 0)
         return add_cells(options, all_columns, field, count, all, err);
-    return count == 1 ? add_shape(options, field[0], 0, 0, all, err) : add_fields(options, field, count, all, err);
+    return count == 1 ? add_shape(options, field[0], (said){0}, all, err) : add_fields(options, field, count, all, err);
 }
 
 static tj_status read_file(const char *path, const cli_request_options *options, cli_shapes *all, tj_error *err)
@@ -307,7 +369,7 @@ cli_exit cli_read_shapes(const cli_call *call, const cli_request_options *option
                          tj_error *err)
 {
     for (size_t i = 0; i < call->operand_count; i++)
-        if (add_shape(options, call->operand[i], 0, 0, all, err) != TJ_OK)
+        if (add_shape(options, call->operand[i], (said){0}, all, err) != TJ_OK)
             return CLI_WORDS;
     if (path && read_file(path, options, all, err) != TJ_OK)
         return CLI_FAILED;

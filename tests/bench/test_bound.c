@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What errors bench_matmul takes for rounding: right products, summed here as each kind of unit sums them, are within the bound, and not
+ * What errors tilejit bench takes for rounding: right products, summed here as each kind of unit sums them, are within the bound, and not
  * far within it; a product that lacks a term is outside, as far as the errors of such a unit let that be seen.
  */
 #include <criterion/criterion.h>

@@ -440,10 +440,10 @@ Test(command, treats_words_after_two_dashes_as_operands)
 
 Test(command, answers_help_for_every_command)
 {
-    static const char *const commands[] = {"matmul",      "run",         "generate",      "compile",     "families",
-                                           "devices",     "doctor",      "cache list",    "cache stats", "cache verify",
-                                           "cache clear", "cache path",  "cache explain", "pack",        "pack list",
-                                           "warm-up",     "pack verify", "pack diff",     "pack unpack", "completion"};
+    static const char *const commands[] = {
+        "matmul", "run",        "bench",       "generate",     "compile",     "families",    "devices",
+        "doctor", "cache list", "cache stats", "cache verify", "cache clear", "cache path",  "cache explain",
+        "pack",   "pack list",  "warm-up",     "pack verify",  "pack diff",   "pack unpack", "completion"};
 
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
         static char asked[OUTPUT_BYTES];
@@ -698,6 +698,7 @@ Test(command, answers_json_for_every_command)
         {"run 33x30x70 --no-check --driver " FAKE_CUDA_PATH, 0,
          "kernel config target origin key was_run device device_ordinal time gflops seed"},
         {"run 33x30x70 --driver " FAKE_CUDA_PATH, 3, "kernel was_run check error"},
+        {"bench 33x30x70 --driver /nonexistent/libcuda.so", 1, "error"},
         {"run 33x30x70 --driver /nonexistent/libcuda.so", 1, "kernel origin was_run error"},
         {"run 33x30x70 --count --driver " FAKE_CUDA_PATH, 1, "error"},
         {"devices --device emulator:sm_80,sm_90", 0, "devices"},

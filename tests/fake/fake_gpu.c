@@ -5,7 +5,7 @@
  *
  *     no cuEmu... function; a name as of a product
  *     compute capability 9.1, for which no NVRTC makes machine code: so it is given PTX, which is all the emulator reads
- *     a thousandfold time, so that few launches fill a look, and a small L2, so that few operands rotate
+ *     a thousandfold time, so that few launches fill a look, and a small L2, so that few operands rotate: FAKE_GPU_L2 bytes, or 64 KiB
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -56,11 +56,12 @@ static int own_name(char *name, int bytes, int device)
 static int own_attribute(int *value, int attribute, int device)
 {
     const int result = real_attribute(value, attribute, device);
+    const char *const l2 = getenv("FAKE_GPU_L2");
 
     if (result == 0 && attribute == MINOR)
         *value = 1;
     if (result == 0 && attribute == L2_BYTES)
-        *value = 1 << 16;
+        *value = l2 ? atoi(l2) : 1 << 16;
     return result;
 }
 

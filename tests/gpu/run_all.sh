@@ -106,6 +106,8 @@ if space=$(find_program gpu_space); then
 else
     report_missing gpu_space_all
 fi
+bench=(bench --shapes "$shapes/public.csv" --only odd,batched,512x512x512 --rounds 7 --csv "$logs/bench.csv")
+run bench 120 '^all|^not tuned' "$directory/tilejit" "${bench[@]}" --cublas
 run prove 120 'proven, ' "$directory/tilejit" prove --shapes "$shapes/public.csv" --cases "$logs/cases"
 if python3 -c 'import numpy' 2>/dev/null; then
     run matmul_with_numpy 150 '^gpu/' python3 "$here/matmul_with_numpy.py" "$directory/tilejit"

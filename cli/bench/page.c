@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * html: one page, nothing fetched: geometric means, the ratio of each shape, the roofline, all times. Light and dark follow the reader's
+ * page: one page of HTML, nothing fetched: geometric means, the ratio of each shape, the roofline, all times. Light and dark follow the reader's
  * setting; each mark says its numbers when pointed at, and the plots have a text for those who do not see them.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "report.h"
+#include "bench.h"
 
 static const char style[] =
     ":root{--ink:#1c2024;--faint:#767d84;--line:#d9dde1;--page:#ffffff;--ours:#0b6e4f;--first:#b25e00;--peer:#4a5fc1}\n"
@@ -78,7 +78,7 @@ static void ratio_mark(FILE *out, const axis *x, double y, const result *r, cont
                 fmax(fabs(at - one), 1));
     else
         fprintf(out, "<circle class=\"first\" cx=\"%.1f\" cy=\"%.1f\" r=\"3.5\">", at, y);
-    fprintf(out, "<title>%s, %s: %.2f us, cuBLASLt %.2f us, %.3f times</title></%s>\n", r->shape->name, contender_name[who],
+    fprintf(out, "<title>%s, %s: %.2f us, cuBLASLt %.2f us, %.3f times</title></%s>\n", r->name, contender_name[who],
             r->of[who].us, r->of[CUBLASLT].us, ratio, who == TUNED ? "rect" : "circle");
 }
 
@@ -114,9 +114,9 @@ static void ratio_plot(FILE *out, const result *r, size_t n)
         const double y = TOP + ROW * (double)i + ROW / 2.0;
         const int is_first = i == 0 || strcmp(r[i].shape->category, r[i - 1].shape->category) != 0;
 
-        fprintf(out,
-                "<text class=\"faint\" x=\"0\" y=\"%.1f\">%s</text><text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n",
-                y + 4, is_first ? r[i].shape->category : "", LEFT - 12, y + 4, r[i].shape->name);
+        fprintf(out, "<text class=\"faint\" x=\"0\" y=\"%.1f\">", y + 4);
+        escaped(out, is_first ? r[i].shape->category : "");
+        fprintf(out, "</text><text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n", LEFT - 12, y + 4, r[i].name);
         ratio_mark(out, &x, y, &r[i], TUNED);
         ratio_mark(out, &x, y, &r[i], ZERO_SHOT);
     }
@@ -132,25 +132,26 @@ static void roof_mark(FILE *out, const axis *x, const axis *y, const result *r, 
     fprintf(
         out,
         "<circle class=\"%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"4\"><title>%s, %s: %.2f TFLOP/s at %.1f FLOP/byte</title></circle>\n",
-        class, place(x, r->flop / r->bytes), place(y, rate), r->shape->name, contender_name[who], rate, r->flop / r->bytes);
+        class, place(x, r->flop / r->bytes), place(y, rate), r->name, contender_name[who], rate, r->flop / r->bytes);
 }
 
-static void roofline(FILE *out, const result *r, size_t n, const ceilings *most)
+static void roofline(FILE *out, const result *r, size_t n, const tj_peaks *most)
 {
-    const double peak = most->flop_per_us / 1e6, ridge = most->flop_per_us / most->bytes_per_us;
+    const double bytes_per_us = most->per_s[TJ_PIPE_MEMORY] / 1e6, peak = most->per_s[TJ_PIPE_F32] / 1e12,
+                 ridge = most->per_s[TJ_PIPE_F32] / most->per_s[TJ_PIPE_MEMORY];
     const axis x = {0.25, 4096, 60, 960}, y = {0.01, fmax(100, 2 * peak), 460, 20};
 
     fprintf(out,
             "<h2>Roofline</h2>\n<p>Dots: TileJIT's faster contender. Rings: cuBLASLt's best. Bytes count M, N and P once; the "
             "slope is %.0f "
             "GB/s, the flat part the device's %.1f TFLOP/s of f32 on CUDA cores. Other types may pass it.</p>\n",
-            most->bytes_per_us / 1e3, peak);
+            bytes_per_us / 1e3, peak);
     fprintf(out,
             "<div class=\"scroll\"><svg viewBox=\"0 0 %d 510\" role=\"img\" aria-label=\"Roofline: rate of each shape over its "
             "arithmetic intensity, "
             "under a "
             "slope of %.0f GB/s and a roof of %.1f TFLOP/s\">\n",
-            WIDTH, most->bytes_per_us / 1e3, peak);
+            WIDTH, bytes_per_us / 1e3, peak);
     for (int power = -2; power <= 12; power += 2) {
         const double v = ldexp(1, power);
 
@@ -172,7 +173,7 @@ static void roofline(FILE *out, const result *r, size_t n, const ceilings *most)
           "TFLOP/s</text>\n",
           out);
     fprintf(out, "<polyline class=\"roof\" points=\"%.1f,%.1f %.1f,%.1f %.1f,%.1f\"/>\n", place(&x, x.low),
-            place(&y, x.low * most->bytes_per_us / 1e6), place(&x, ridge), place(&y, peak), place(&x, x.high), place(&y, peak));
+            place(&y, x.low * bytes_per_us / 1e6), place(&x, ridge), place(&y, peak), place(&x, x.high), place(&y, peak));
     for (size_t i = 0; i < n; i++) {
         if (r[i].of[CUBLASLT].us > 0)
             roof_mark(out, &x, &y, &r[i], CUBLASLT, "peer");
@@ -190,7 +191,9 @@ static void mean_row(FILE *out, const char *name, const result *r, size_t n, con
 
     for (size_t i = 0; i < n; i++)
         count += !category || strcmp(r[i].shape->category, category) == 0;
-    fprintf(out, "<tr><td>%s</td><td>%zu</td>", name, count);
+    fputs("<tr><td>", out);
+    escaped(out, name);
+    fprintf(out, "</td><td>%zu</td>", count);
     cell(out, report_geomean(r, n, category, CUBLASLT, ZERO_SHOT, NULL, NULL), 3);
     cell(out, report_geomean(r, n, category, CUBLASLT, TUNED, NULL, NULL), 3);
     cell(out, report_geomean(r, n, category, TUNED, ZERO_SHOT, NULL, NULL), 3);
@@ -211,7 +214,7 @@ static void means(FILE *out, const result *r, size_t n)
     fputs("</table></div>\n", out);
 }
 
-static void times(FILE *out, const result *r, size_t n, const ceilings *most)
+static void times(FILE *out, const result *r, size_t n)
 {
     fputs("<h2>All times</h2>\n<div class=\"scroll\"><table><tr><th>shape</th><th>zero-shot, us</th><th>tuned, "
           "us</th><th>cuBLAS, us</th>"
@@ -220,11 +223,11 @@ static void times(FILE *out, const result *r, size_t n, const ceilings *most)
     for (size_t i = 0; i < n; i++) {
         const contender ours = report_ours(&r[i]);
 
-        fprintf(out, "<tr><td>%s</td>", r[i].shape->name);
+        fprintf(out, "<tr><td>%s</td>", r[i].name);
         for (int who = 0; who < CONTENDERS; who++)
             cell(out, r[i].of[who].us, 2);
         cell(out, ours < CONTENDERS ? r[i].flop / r[i].of[ours].us / 1e6 : 0, 2);
-        cell(out, 100 * report_floor_share(&r[i], most), 1);
+        cell(out, 100 * report_floor_share(&r[i]), 1);
         fputs("<td class=\"text\">", out);
         for (int who = 0; who < CONTENDERS; who++)
             if (r[i].of[who].is_wrong || r[i].of[who].is_broken) {
@@ -239,17 +242,19 @@ static void times(FILE *out, const result *r, size_t n, const ceilings *most)
     fputs("</table></div>\n", out);
 }
 
-void report_html(FILE *out, const char *title, const result *r, size_t n, const ceilings *most)
+void report_html(FILE *out, const char *title, const tj_peaks *most, const result *r, size_t n)
 {
-    int has_peers = 0;
+    bool has_peers = false, has_times = false;
 
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         has_peers |= r[i].of[CUBLASLT].us > 0;
+        has_times |= report_ours(&r[i]) < CONTENDERS;
+    }
     fprintf(out,
             "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
             "content=\"width=device-width\">"
-            "<meta name=\"color-scheme\" content=\"light dark\"><title>TileJIT: "
-            "bench_matmul</title>\n<style>%s</style></head><body>\n"
+            "<meta name=\"color-scheme\" content=\"light dark\"><title>TileJIT, "
+            "shape by shape</title>\n<style>%s</style></head><body>\n"
             "<h1>TileJIT, shape by shape</h1>\n<p>",
             style);
     escaped(out, title);
@@ -258,7 +263,8 @@ void report_html(FILE *out, const char *title, const result *r, size_t n, const 
         means(out, r, n);
         ratio_plot(out, r, n);
     }
-    roofline(out, r, n, most);
-    times(out, r, n, most);
+    if (has_times && most->per_s[TJ_PIPE_MEMORY] > 0)
+        roofline(out, r, n, most);
+    times(out, r, n);
     fputs("</body></html>\n", out);
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "race.h"
-#include "../program.h"
-#include "bound.h"
+#include "bench.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "bound.h"
+#include "error.h"
 
 static const double CACHES = 3;       /* times the L2: what the sets exceed */
 static const double SHAPE_US = 1.5e6; /* what the rounds of a shape take, about */
@@ -12,6 +14,19 @@ static const double CHECK_FLOP = 1e9; /* of the reference for one contender; mor
 enum { MAX_SETS = 1024, LEAST_ROUNDS = 7, MOST_ROUNDS = 41, PILOTS = 4, FINALISTS = 3 };
 
 const char *const contender_name[CONTENDERS] = {"zero-shot", "tuned", "cuBLAS", "cuBLASLt"};
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+double bench_median(double *value, size_t count)
+{
+    qsort(value, count, sizeof *value, by_value);
+    return (value[(count - 1) / 2] + value[count / 2]) / 2;
+}
 
 /* ---- operands -------------------------------------------------------------------------------------------------------- */
 
@@ -48,7 +63,7 @@ static int place(const bench *b, const tj_problem *problem, operands *x, size_t 
     if (tj_workbench_create(b->context, problem, &options, &x->bench, err) != TJ_OK)
         return 0;
     x->p = malloc(tj_workbench_bytes(x->bench, TJ_MATRIX_P));
-    return x->p ? tj_workbench_fit(x->bench, workspace_bytes, err) == TJ_OK : fail(err, "out of memory for the operands");
+    return x->p ? tj_workbench_fit(x->bench, workspace_bytes, err) == TJ_OK : tj_fail_memory(err, "the operands") == TJ_OK;
 }
 
 static void drop(operands *x)
@@ -103,7 +118,7 @@ static void even_out(runner *const *order, int count, int rounds)
         }
         sorted[round] = pace[round] = exp(logs / count);
     }
-    usual = median(sorted, (size_t)rounds);
+    usual = bench_median(sorted, (size_t)rounds);
     for (int round = 0; round < rounds; round++)
         for (int i = 0; i < count; i++)
             order[i]->us[round] *= usual / pace[round];
@@ -151,7 +166,7 @@ static int choose_finalists(const bench *b, const operands *x, const cublas_prob
     if (!run_rounds(b, order, count, PILOTS, err))
         return -1;
     for (int i = 0; i < count; i++)
-        (void)median(order[i]->us, PILOTS);
+        (void)bench_median(order[i]->us, PILOTS);
     qsort(order, (size_t)count, sizeof(runner *), by_median);
     for (int i = FINALISTS; i < count; i++)
         clock_drop(b->clock, &order[i]->samples);
@@ -173,10 +188,12 @@ static adder adder_of(const tj_problem *problem, const runner *r)
     return problem->m.type == TJ_F32 && problem->compute != TJ_COMPUTE_TF32 ? ADDER_FMA : ADDER_PEER;
 }
 
-/* Replay a sample over poisoned memory and look at the last set that it wrote. */
-static int verify(const bench *b, operands *x, const tj_problem *problem, runner *r, outcome *o, tj_error *err)
+/* Replay a sample over poisoned memory and look at the last set that it wrote. An epilogue makes of errors what it likes: then the check
+ * of each element, which knows the expression, is all. */
+static int verify(const bench *b, operands *x, runner *r, outcome *o, tj_error *err)
 {
-    const bound limit = bound_of(problem, adder_of(problem, r));
+    const tj_problem *problem = tj_workbench_problem(x->bench);
+    bound limit = bound_of(problem, adder_of(problem, r));
     double rms;
 
     if (tj_workbench_reset(x->bench, err) != TJ_OK || clock_sample(b->clock, &r->samples, err) < 0 ||
@@ -185,30 +202,40 @@ static int verify(const bench *b, operands *x, const tj_problem *problem, runner
         return 0;
     rms = o->check.norm / sqrt((double)o->check.elements);
     o->rms_error = rms > 0 ? o->check.max_error / rms : 0;
+    if (problem->epilogue.expression.nodes > 0)
+        limit.rms = INFINITY;
     o->is_wrong = !bound_is_kept(&limit, &o->check, o->rms_error, o->why);
     return 1;
 }
 
 /* ---- the race -------------------------------------------------------------------------------------------------------- */
 
-static void miss(outcome *o, int is_broken, const char *why)
+static void miss(outcome *o, bool is_broken, const char *why)
 {
     (void)snprintf(o->why, sizeof o->why, "%s", why);
     o->is_broken = is_broken;
 }
 
 /* Take a runner's time if its contender has no better one. */
-static int settle(outcome *o, runner *r, int rounds)
+static bool settle(outcome *o, runner *r, int rounds)
 {
-    const double us = median(r->us, (size_t)rounds);
+    const double us = bench_median(r->us, (size_t)rounds);
 
-    if (o->launches > 0 && o->us <= us)
-        return 0;
+    if (o->has_run && o->us <= us)
+        return false;
+    o->has_run = true;
     o->us = us;
     o->low_us = r->us[(rounds - 1) / 4];
     o->high_us = r->us[3 * (rounds - 1) / 4];
     o->launches = r->samples.launches;
-    return 1;
+    return true;
+}
+
+/* What the emulator's launches take is no measure of anything. */
+static void forget_times(result *out)
+{
+    for (int who = 0; who < CONTENDERS; who++)
+        out->of[who].us = out->of[who].low_us = out->of[who].high_us = 0;
 }
 
 /* config NULL: what is chosen without records, though there may be some. */
@@ -292,62 +319,66 @@ static int finish(const bench *b, field *f, operands *x, result *out, tj_error *
     if (best[CUBLASLT])
         (void)snprintf(out->of[CUBLASLT].how, sizeof out->of[CUBLASLT].how, "heuristic %d of %d", best[CUBLASLT]->idea + 1,
                        cublas_idea_count(best[CUBLASLT]->peer));
+    if (clock_is_emulated(b->clock))
+        forget_times(out);
     for (int who = 0; who < CONTENDERS; who++)
-        if (best[who] && !verify(b, x, &out->shape->problem, best[who], &out->of[who], err))
+        if (best[who] && !verify(b, x, best[who], &out->of[who], err))
             return 0;
     return 1;
 }
 
-static int hold(const bench *b, field *f, operands *x, const tj_plan *const *plan, const cublas_problem *peer, result *out,
+static int hold(const bench *b, field *f, operands *x, const tj_plan *const *plan, cublas_problem **peer, result *out,
                 tj_error *err)
 {
+    const tj_problem *settled;
     size_t workspace = 0;
+    tj_error why;
 
     for (int i = 0; i < 2; i++)
         if (plan[i] && tj_plan_workspace_bytes(plan[i]) > workspace)
             workspace = tj_plan_workspace_bytes(plan[i]);
     if (!place(b, &out->shape->problem, x, workspace, err))
         return 0;
+    settled = tj_workbench_problem(x->bench);
     out->sets = x->sets;
+    out->flop = 2 * (double)settled->batch * (double)settled->j.extent * (double)settled->k.extent * (double)settled->l.extent;
+    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++)
+        out->bytes += (double)tj_workbench_bytes(x->bench, which);
+    if (b->peaks.per_s[TJ_PIPE_MEMORY] > 0)
+        out->floor_us = out->bytes / b->peaks.per_s[TJ_PIPE_MEMORY] * 1e6;
     for (int i = 0; i < 2; i++)
         if (plan[i]) {
             f->ours[i] = (runner){.who = i ? TUNED : ZERO_SHOT, .x = x, .plan = plan[i]};
             enter(b, f, &f->ours[i], out);
         }
-    return (!peer || enter_peers(b, f, x, peer, out, err)) && finish(b, f, x, out, err);
+    if (b->peers && (!cublas_is_asked(&out->shape->problem, &why) || !(*peer = cublas_describe(b->peers, settled, &why))))
+        for (int who = CUBLAS; who <= CUBLASLT; who++)
+            miss(&out->of[who], why.status != TJ_ERR_UNSUPPORTED, why.message);
+    return (!*peer || enter_peers(b, f, x, *peer, out, err)) && finish(b, f, x, out, err);
 }
 
-int race_shape(const bench *b, const shape *what, const tj_config *config, const char *why_no_config, result *out,
-               tj_error *err)
+bool race_shape(const bench *b, const cli_shape *what, const tj_config *config, result *out, tj_error *err)
 {
-    const tj_problem *p = &what->problem;
-    const double products = (double)p->batch;
     const tj_plan *plan[2] = {NULL, NULL};
     cublas_problem *peer = NULL;
     field *f = calloc(1, sizeof *f);
     operands x = {0};
-    int is_held;
+    const tj_problem canonical = tj_problem_canonical(&what->problem);
+    bool is_held;
 
-    if (!f)
-        return fail(err, "out of memory");
     *out = (result){.shape = what};
-    out->flop = 2 * products * (double)p->j.extent * (double)p->k.extent * (double)p->l.extent;
-    out->bytes = products * ((double)p->j.extent * (double)p->k.extent + (double)p->k.extent * (double)p->l.extent) *
-                     (double)tj_type_bytes((tj_type)p->m.type) +
-                 products * (double)p->j.extent * (double)p->l.extent * (double)tj_type_bytes((tj_type)p->p.type);
-    if (b->with_zero_shot)
-        plan[0] = prepare(b, p, NULL, &out->of[ZERO_SHOT]);
+    out->has_config = config != NULL;
+    bench_name(&canonical, out->name);
+    if (!f)
+        return tj_fail_memory(err, "the contenders") == TJ_OK;
+    plan[0] = prepare(b, &what->problem, NULL, &out->of[ZERO_SHOT]);
+    if (config)
+        plan[1] = prepare(b, &what->problem, config, &out->of[TUNED]);
     else
-        miss(&out->of[ZERO_SHOT], 0, "not asked for");
-    if (b->with_tuned && config)
-        plan[1] = prepare(b, p, config, &out->of[TUNED]);
-    else
-        miss(&out->of[TUNED], 0, b->with_tuned ? why_no_config : "not asked for");
-    if (b->peers)
-        peer = cublas_describe(b->peers, p, err);
-    for (int who = CUBLAS; who <= CUBLASLT && !peer; who++)
-        miss(&out->of[who], b->peers != NULL, b->peers ? err->message : b->no_peers);
-    is_held = hold(b, f, &x, plan, peer, out, err);
+        miss(&out->of[TUNED], false, b->is_zero_shot_only ? "not asked for" : "no record: tilejit tune finds one");
+    for (int who = CUBLAS; who <= CUBLASLT && !b->peers; who++)
+        miss(&out->of[who], false, b->no_peers);
+    is_held = hold(b, f, &x, plan, &peer, out, err);
     for (int i = 0; i < 2; i++)
         clock_drop(b->clock, &f->ours[i].samples);
     clock_drop(b->clock, &f->blas.samples);

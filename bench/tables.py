@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""matmul_tables.py RESULTS.csv...: the tables of bench/results/matmul.md, as Markdown, from what bench_matmul --csv wrote.
+"""tables.py RESULTS.csv...: the tables of bench/results/matmul.md, as Markdown, from what tilejit bench --csv wrote.
 
 Of a shape that several files hold, the last one counts: ratios are never taken between runs.
 """
@@ -21,15 +21,15 @@ def read(paths):
             wanted = ["category", "shape", "flop", "floor_us", *(c + x for c in CONTENDERS for x in ("_us", "_state", "_how"))]
             missing = [name for name in wanted if name not in (table.fieldnames or ())]
             if missing:
-                sys.exit(f"{path}: no column {missing[0]}: bench_matmul --csv writes such a file")
+                sys.exit(f"{path}: no column {missing[0]}: tilejit bench --csv writes such a file")
             for row in table:
                 rows[row["shape"]] = row
     return list(rows.values())
 
 
 def time(row, who):
-    """Microseconds; None for what did not run or computed a wrong product."""
-    return float(row[who + "_us"]) if row[who + "_state"] == "ok" else None
+    """Microseconds; None for what did not run, was not measured, or computed a wrong product."""
+    return float(row[who + "_us"]) if row[who + "_state"] == "ok" and row[who + "_us"] else None
 
 
 def ratio(row, a, b):
@@ -43,6 +43,8 @@ def ours(row):
 
 
 def floor_share(row):
+    if not row["floor_us"]:
+        return None
     return 100 * float(row["floor_us"]) / time(row, ours(row))
 
 
@@ -61,7 +63,7 @@ def line(*cells):
 
 def print_means_of(name, rows):
     worst = min((r for r in (ratio(row, "cublaslt", "tuned") for row in rows) if r), default=None)
-    shares = [floor_share(row) for row in rows if ours(row)]
+    shares = [floor_share(row) for row in rows if ours(row) and row["floor_us"]]
     line(name, str(len(rows)), number(geomean(rows, "cublaslt", "zero_shot"), 3), number(geomean(rows, "cublaslt", "tuned"), 3),
          number(geomean(rows, "cublas", "tuned"), 3), number(geomean(rows, "tuned", "zero_shot"), 3), number(worst, 3),
          number(statistics.median(shares) if shares else None, 0))
@@ -90,7 +92,7 @@ def print_shapes(rows):
 
 def main():
     if len(sys.argv) < 2:
-        sys.exit("usage: matmul_tables.py RESULTS.csv...")
+        sys.exit("usage: tables.py RESULTS.csv...")
     try:
         rows = read(sys.argv[1:])
     except OSError as error:

@@ -7,8 +7,8 @@
  *     little;
  *   - over all, what rounding errors of random operands come to, by the root mean square of P.
  */
-#ifndef BENCH_BOUND_H
-#define BENCH_BOUND_H
+#ifndef TJ_CLI_BOUND_H
+#define TJ_CLI_BOUND_H
 
 #include <tilejit/tilejit.h>
 

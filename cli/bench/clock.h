@@ -6,8 +6,8 @@
  * 128 x 128 x 128 takes the device 4 us and cuBLAS's host code 20. Short samples replay the graph twice and time the second, which was
  * queued while the first ran.
  */
-#ifndef BENCH_CLOCK_H
-#define BENCH_CLOCK_H
+#ifndef TJ_CLI_CLOCK_H
+#define TJ_CLI_CLOCK_H
 
 #include <stdbool.h>
 
@@ -28,10 +28,10 @@ typedef struct samples {
 } samples;
 
 /**
- * Make the primary context of the device ($TILEJIT_DEVICE, or number 0) current in this thread, and a stream. NULL: err says why.
- * The context must outlive the clock.
+ * Make the primary context of a device current in this thread, and a stream. driver_path: of libcuda, as the context was told; NULL:
+ * $TILEJIT_DRIVER, then libcuda.so.1. The answer NULL: err says why. The context must outlive the clock.
  */
-bench_clock *clock_open(tj_context *context, tj_device_facts *device, tj_error *err);
+bench_clock *clock_open(tj_context *context, const char *driver_path, const tj_device_facts *device, tj_error *err);
 void clock_close(bench_clock *clock);
 
 struct CUstream_st *clock_stream(const bench_clock *clock);

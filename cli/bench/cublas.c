@@ -10,11 +10,14 @@
  * the flag. A column-major P is computed the right way round, and the flags swap their meaning.
  */
 #include "cublas.h"
-#include "../program.h"
 
 #include <dlfcn.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "error.h"
 
 /* ---- what cuBLAS's documentation says, no more than is used here ----------------------------------------------------- */
 
@@ -130,8 +133,8 @@ static int check(int result, const char *what, tj_error *err)
 {
     if (result == 0)
         return 1;
-    err->status = result == STATUS_NOT_SUPPORTED ? TJ_ERR_UNSUPPORTED : TJ_ERR_DRIVER;
-    return fail(err, "%s answers cublasStatus_t %d", what, result);
+    return tj_fail(err, result == STATUS_NOT_SUPPORTED ? TJ_ERR_UNSUPPORTED : TJ_ERR_DRIVER, "%s answers cublasStatus_t %d",
+                   what, result) == TJ_OK;
 }
 
 /* The answer to a product. Where elements have 8 bits, what is not offered is called an invalid value as well. */
@@ -163,32 +166,30 @@ static int open_pair(const char *folder, int major, void **lt, void **blas)
     return *blas != NULL;
 }
 
-static int open_libraries(const char *folder, void **lt, void **blas, tj_error *err)
+static int open_libraries(void **lt, void **blas, tj_error *err)
 {
-    const char *home = getenv("CUDA_HOME");
+    const char *home = secure_getenv("CUDA_HOME");
     char in_home[300];
-    const char *places[] = {folder ? folder : "", "/usr/local/cuda/lib64", in_home};
-    const size_t count = folder ? 1 : home && *home ? 3 : 2;
+    const char *places[] = {"", "/usr/local/cuda/lib64", in_home};
 
     (void)snprintf(in_home, sizeof in_home, "%s/lib64", home ? home : "");
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < (home && *home ? 3 : 2); i++)
         for (int major = 13; major >= 12; major--)
             if (open_pair(places[i], major, lt, blas))
                 return 1;
-    return fail(err, "no libcublas.so.13 or .12 %s%s: name its folder with --cublas",
-                folder ? "in " : "on the loader's path, in /usr/local/cuda/lib64 or $CUDA_HOME/lib64", folder ? folder : "");
+    return tj_fail(err, TJ_ERR_NOT_FOUND,
+                   "no libcublas.so.13 or .12, with its libcublasLt, on the loader's path, in /usr/local/cuda/lib64 or "
+                   "$CUDA_HOME/lib64: set LD_LIBRARY_PATH to its folder") == TJ_OK;
 }
 
 static int fill_table(cublas *library, void *lt, void *blas, tj_error *err)
 {
     void *home = blas, *symbol;
 
-#define MEMBER(member, name, arguments)                                       \
-    symbol = dlsym(home, #name);                                              \
-    if (!symbol) {                                                            \
-        fail(err, "cuBLAS has no " #name ": 12.0 is the oldest that serves"); \
-        return 0;                                                             \
-    }                                                                         \
+#define MEMBER(member, name, arguments)                                                                        \
+    symbol = dlsym(home, #name);                                                                               \
+    if (!symbol)                                                                                               \
+        return tj_fail(err, TJ_ERR_UNSUPPORTED, "cuBLAS has no " #name ": take 12.0 or a newer one") == TJ_OK; \
     memcpy(&library->member, &symbol, sizeof symbol);
     BLAS_FUNCTIONS(MEMBER)
     home = lt;
@@ -197,21 +198,21 @@ static int fill_table(cublas *library, void *lt, void *blas, tj_error *err)
     return 1;
 }
 
-cublas *cublas_open(const char *folder, struct CUstream_st *stream, void *workspace, size_t workspace_bytes, tj_error *err)
+cublas *cublas_open(struct CUstream_st *stream, void *workspace, size_t workspace_bytes, tj_error *err)
 {
     cublas *library = calloc(1, sizeof *library);
     void *lt = NULL, *blas = NULL;
     int version = 0;
 
     if (!library) {
-        fail(err, "out of memory");
+        (void)tj_fail_memory(err, "cuBLAS");
         return NULL;
     }
     library->stream = stream;
     library->workspace = workspace;
     library->workspace_bytes = workspace_bytes;
     /* Setting the stream forgets the workspace, so that comes after. */
-    if (open_libraries(folder, &lt, &blas, err) && fill_table(library, lt, blas, err) &&
+    if (open_libraries(&lt, &blas, err) && fill_table(library, lt, blas, err) &&
         check(library->create(&library->handle), "cublasCreate", err) &&
         check(library->get_version(library->handle, &version), "cublasGetVersion", err) &&
         check(library->set_stream(library->handle, stream), "cublasSetStream", err) &&
@@ -345,6 +346,30 @@ static int set_gelu_bias(const cublas_problem *p, const void *bias, tj_error *er
            check(p->library->desc_set(p->desc, DESC_BIAS_TYPE, &p->c.type, sizeof p->c.type), "setting the bias's type", err);
 }
 
+/* What a problem asks for beyond M . N; NULL: nothing. */
+static const char *find_beyond(const tj_problem *problem)
+{
+    const tj_epilogue *e = &problem->epilogue;
+
+    if (problem->groups.count > 0)
+        return "groups of rows";
+    if (e->has_alpha || e->has_beta || e->scale_m || e->scale_n || e->expression.nodes > 0)
+        return "an epilogue";
+    if (problem->m.type == TJ_S4 || problem->n.type == TJ_S4)
+        return "elements of 4 bits";
+    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_P; which++)
+        if (tj_stride_is_pointers(tj_problem_matrix(problem, which)->stride))
+            return "arrays of pointers";
+    return NULL;
+}
+
+bool cublas_is_asked(const tj_problem *problem, tj_error *err)
+{
+    const char *const beyond = find_beyond(problem);
+
+    return !beyond || tj_fail(err, TJ_ERR_UNSUPPORTED, "cuBLAS is not asked for products with %s", beyond) == TJ_OK;
+}
+
 cublas_problem *cublas_describe(cublas *library, const tj_problem *problem, tj_error *err)
 {
     return cublas_describe_gelu_bias(library, problem, NULL, err);
@@ -359,7 +384,7 @@ cublas_problem *cublas_describe_gelu_bias(cublas *library, const tj_problem *pro
     int scale_type;
 
     if (!p) {
-        fail(err, "out of memory");
+        (void)tj_fail_memory(err, "cuBLAS");
         return NULL;
     }
     m = read_operand(&problem->m, j, k, is_swapped);

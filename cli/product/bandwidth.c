@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "input.h"
-#include "look.h"
+#include "product.h"
 
 static const char FILE_NAME[] = "bandwidth.json";
 

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "clock.h"
-#include "../program.h"
 
 #include <dlfcn.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "error.h"
 
 static const double SAMPLE_US = 500;    /* at least: an event is felt for less than 2 us */
 static const double LEAD_IN_US = 20000; /* samples shorter than that replay once before */
-enum { MAX_LAUNCHES = 4096, CAPTURE_RELAXED = 2, STREAM_NON_BLOCKING = 1 };
+enum { MAX_LAUNCHES = 4096, CAPTURE_RELAXED = 2, STREAM_NON_BLOCKING = 1, ASKED_VERSION = 12000 };
 
 /* The driver's functions used here.   X(member, symbol, arguments) */
 #define DRIVER_FUNCTIONS(X)                                                                                       \
@@ -49,13 +52,12 @@ static int check(const bench_clock *clock, int result, const char *what, tj_erro
         return 1;
     if (clock->error_name(result, &name) != 0 || !name)
         name = "an unknown error";
-    return fail(err, "%s: the driver answers %s (%d)", what, name, result);
+    return tj_fail(err, TJ_ERR_DRIVER, "%s: the driver answers %s (%d)", what, name, result) == TJ_OK;
 }
 
 /* The library that the context computes with: the emulator is found by one of its functions. */
-static void *open_driver(tj_context *context, bool *is_emulated, tj_error *err)
+static void *open_driver(tj_context *context, const char *path, bool *is_emulated, tj_error *err)
 {
-    const char *path = getenv("TILEJIT_DRIVER");
     const tj_emulator *emulator;
     void *symbol, *driver;
     Dl_info home;
@@ -63,45 +65,57 @@ static void *open_driver(tj_context *context, bool *is_emulated, tj_error *err)
     if (tj_emulator_get(context, &emulator, err) != TJ_OK)
         return NULL;
     *is_emulated = emulator != NULL;
+    path = path ? path : secure_getenv("TILEJIT_DRIVER");
     if (emulator) {
         memcpy(&symbol, &emulator->clear, sizeof symbol);
         path = dladdr(symbol, &home) ? home.dli_fname : NULL;
     }
     driver = dlopen(path && *path ? path : "libcuda.so.1", RTLD_NOW);
     if (!driver)
-        fail(err, "cannot open the driver: %s", dlerror());
+        (void)tj_fail(err, TJ_ERR_NO_DRIVER, "cannot open the driver: %s", dlerror());
     return driver;
+}
+
+/* By its name in the library, or, as a driver may have none of these, by the one that every driver has. */
+static void *find_function(void *driver, const char *name)
+{
+    int (*ask)(const char *name, void **function, int version, uint64_t flags, int *status);
+    void *function = dlsym(driver, name), *symbol = dlsym(driver, "cuGetProcAddress_v2");
+    char base[64];
+
+    memcpy(&ask, &symbol, sizeof symbol);
+    (void)snprintf(base, sizeof base, "%.*s", (int)(strlen(name) - (strstr(name, "_v2") ? 3 : 0)), name);
+    if (!function && symbol && ask(base, &function, ASKED_VERSION, 0, NULL) != 0)
+        return NULL;
+    return function;
 }
 
 static int fill_table(bench_clock *clock, void *driver, tj_error *err)
 {
     void *symbol;
 
-#define MEMBER(member, name, arguments)                                         \
-    symbol = dlsym(driver, #name);                                              \
-    if (!symbol) {                                                              \
-        fail(err, "the driver has no " #name ": CUDA 11.4 or newer is needed"); \
-        return 0;                                                               \
-    }                                                                           \
+#define MEMBER(member, name, arguments)                                                                                    \
+    symbol = find_function(driver, #name);                                                                                 \
+    if (!symbol)                                                                                                           \
+        return tj_fail(err, TJ_ERR_UNSUPPORTED, "the driver has no " #name ": update it to one for CUDA 11.4 or newer") == \
+               TJ_OK;                                                                                                      \
     memcpy(&clock->member, &symbol, sizeof symbol);
     DRIVER_FUNCTIONS(MEMBER)
 #undef MEMBER
     return 1;
 }
 
-bench_clock *clock_open(tj_context *context, tj_device_facts *device, tj_error *err)
+bench_clock *clock_open(tj_context *context, const char *driver_path, const tj_device_facts *device, tj_error *err)
 {
-    const char *ordinal = getenv("TILEJIT_DEVICE");
     bench_clock *clock = calloc(1, sizeof *clock);
     void *driver;
 
     if (!clock) {
-        fail(err, "out of memory");
+        (void)tj_fail_memory(err, "a clock");
         return NULL;
     }
-    driver = open_driver(context, &clock->is_emulated, err);
-    /* Asking for a device also starts the driver. */
-    if (driver && fill_table(clock, driver, err) && tj_device_get(context, ordinal ? atoi(ordinal) : 0, device, err) == TJ_OK &&
+    driver = open_driver(context, driver_path, &clock->is_emulated, err);
+    if (driver && fill_table(clock, driver, err) &&
         check(clock, clock->device_get(&clock->device, device->ordinal), "finding the device", err) &&
         check(clock, clock->primary_retain(&clock->primary, clock->device), "making a context", err) &&
         check(clock, clock->set_current(clock->primary), "making the context current", err) &&

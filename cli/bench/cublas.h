@@ -5,8 +5,10 @@
  * They compute as the problem says. f32 is full FP32: no TF32, no emulation; tf32 only where the problem asks for it. Types of 16 and 8 bits
  * are summed in f32 to the end, splits of k included, and s8 in s32. What they do not offer is told in their own words.
  */
-#ifndef BENCH_CUBLAS_H
-#define BENCH_CUBLAS_H
+#ifndef TJ_CLI_CUBLAS_H
+#define TJ_CLI_CUBLAS_H
+
+#include <stdbool.h>
 
 #include <tilejit/tilejit.h>
 
@@ -18,16 +20,18 @@ typedef struct cublas_problem cublas_problem;
 enum { CUBLAS_IDEAS = 32 };
 
 /**
- * Open both libraries: in folder, or, if that is NULL, on the loader's path, then in $CUDA_HOME and /usr/local/cuda. Calls go to stream
- * and may use workspace, device memory that outlives the answer. NULL: there is none, and err says what was tried.
+ * Open both libraries: on the loader's path, in /usr/local/cuda, in $CUDA_HOME. Calls go to stream and may use workspace, device memory that outlives the answer. NULL: there is none, and err says what was tried.
  */
-cublas *cublas_open(const char *folder, struct CUstream_st *stream, void *workspace, size_t workspace_bytes, tj_error *err);
+cublas *cublas_open(struct CUstream_st *stream, void *workspace, size_t workspace_bytes, tj_error *err);
 void cublas_close(cublas *library);
 
 /** "13.1.0" */
 const char *cublas_version(const cublas *library);
 
-/** Describe a canonical problem without alpha and beta. NULL: err says why. */
+/** Is it M . N and no more: no epilogue, no groups, no arrays of pointers? If not, err says why, with TJ_ERR_UNSUPPORTED. */
+bool cublas_is_asked(const tj_problem *problem, tj_error *err);
+
+/** Describe such a problem, canonical. NULL: err says why. */
 cublas_problem *cublas_describe(cublas *library, const tj_problem *problem, tj_error *err);
 /** The same of a row-major P, with gelu (by tanh) of the sum and a bias for each column, in device memory, of P's type. */
 cublas_problem *cublas_describe_gelu_bias(cublas *library, const tj_problem *problem, const void *bias, tj_error *err);
