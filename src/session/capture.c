@@ -193,11 +193,14 @@ static void *write_now_and_then(void *payload)
     return NULL;
 }
 
-/* An open dimension with the extent that it was launched with: by the call's problem, or the launch's operands. */
+/*
+ * An open dimension with the extent that it was launched with: by the call's problem, or the launch's operands. Where a plan was prepared
+ * neither need say; a line has a number all the same.
+ */
 static void fill(tj_dim *dim, const tj_dim *asked, int64_t extent)
 {
     if (dim->mode == TJ_DIM_ANY)
-        dim->extent = extent > 0 ? extent : asked->extent;
+        dim->extent = extent > 0 ? extent : asked->extent > 0 ? asked->extent : 1;
 }
 
 static noted note_of(const tj_captured *launch)

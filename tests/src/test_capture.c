@@ -106,6 +106,9 @@ Test(capture, writes_each_problem_once_as_a_command_line_would_say_it)
     some.scale_k = 64;
     note(capture, &some, &launch);
     some = plain;
+    some.l = (tj_dim){0, TJ_DIM_ANY, 0}; /* prepared, and never launched */
+    note(capture, &some, NULL);
+    some = plain;
     some.m.ld = TJ_ANY;
     note(capture, &some, &launch);
     write_and_free(capture);
@@ -116,6 +119,7 @@ Test(capture, writes_each_problem_once_as_a_command_line_would_say_it)
     cr_expect(strstr(text, ",max(acc+bias:bf16[col] 0.5),,,\n") != NULL, "%s", text);
     cr_expect(strstr(text, ",pointers,,,,,,,,,,8,host64,\n") != NULL, "%s", text);
     cr_expect(strstr(text, ",f32,s8,,") && strstr(text, ",along-k,,,,,,64\n"), "%s", text);
+    cr_expect(strstr(text, "\n0,16,20,1,,f32,,,,,,,,,,,,,,,l,,,,,,,,,\n") != NULL, "%s", text);
     cr_expect(strstr(text, "\n#1,j16 k20 l24 f32 ld_m=any\n") != NULL, "%s", text);
 }
 
