@@ -114,14 +114,14 @@ static void say_lift(const tj_device_facts *facts, const tj_block_needs *needs, 
         if (needs->threads > facts->max_threads_per_block)
             snprintf(out, TJ_LIFT_BYTES, "blocks of at most %d threads", facts->max_threads_per_block);
         else if (o->warps_per_sm == o->max_warps_per_sm)
-            snprintf(out, TJ_LIFT_BYTES, "no change: every warp slot is taken");
+            snprintf(out, TJ_LIFT_BYTES, "every warp slot is taken");
         else
             snprintf(out, TJ_LIFT_BYTES, "blocks of %lld threads instead of %d: %d would fit",
                      (long long)warps_for_one_more * WARP, needs->threads, wanted);
         break;
     case TJ_LIMIT_BLOCKS:
         if (o->warps_per_sm == o->max_warps_per_sm)
-            snprintf(out, TJ_LIFT_BYTES, "no change: every warp slot is taken");
+            snprintf(out, TJ_LIFT_BYTES, "every warp slot is taken");
         else
             snprintf(out, TJ_LIFT_BYTES, "larger blocks: %d of %d threads fill %lld of %d warp slots", facts->max_blocks_per_sm,
                      needs->threads, (long long)warps * facts->max_blocks_per_sm, o->max_warps_per_sm);

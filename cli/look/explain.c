@@ -4,6 +4,7 @@
  */
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "look.h"
 
@@ -82,9 +83,8 @@ static void print_roofline(const cli_case *one)
 
     cli_print(stdout, "intensity  %.3g FLOP/B with edges and P; the textbook's figure for a whole %s is %.3g\n",
               a->roof.intensity, a->counts.phases ? "phase" : "step", a->counts.phase.intensity);
-    cli_print(stdout, "roofline   %s (%s) and %s: ridge at %.3g FLOP/B, so %s-bound\n", cli_rate(a->roof.bandwidth, "B/s").text,
-              a->peaks.is_measured ? "measured" : "by clock and bus", cli_rate(a->roof.peak, "FLOP/s").text, a->roof.ridge,
-              a->roof.is_memory_bound ? "memory" : "compute");
+    cli_print(stdout, "roofline   %s (%s) and %s: ridge at %.3g FLOP/B\n", cli_rate(a->roof.bandwidth, "B/s").text,
+              a->peaks.is_measured ? "measured" : "by clock and bus", cli_rate(a->roof.peak, "FLOP/s").text, a->roof.ridge);
     cli_print(stdout, "           attainable %s, %.3g %% of the peak, if no cache helped\n",
               cli_rate(a->roof.attainable, "FLOP/s").text, 100 * a->roof.of_peak);
 }
@@ -103,10 +103,27 @@ static void print_occupancy(const cli_case *one)
     }
     cli_print(stdout, "occupancy  %d blocks on a multiprocessor, %.3g %% of its warps; the limit is %s\n",
               (int)o->blocks_per_sm, 100 * o->fraction, tj_limit_name((tj_limit)o->limit));
-    cli_print(stdout, "           more by: %s\n", o->lift);
+    cli_print(stdout, "           %s%s\n", o->warps_per_sm < o->max_warps_per_sm ? "more by: " : "", o->lift);
     cli_print(stdout, "waves      %s; the last has %s of %s blocks, and %.3g %% of all places stay empty\n",
               cli_grouped(o->waves).text, cli_grouped(o->last_wave_blocks).text, cli_grouped(o->blocks_per_wave).text,
               100 * o->tail);
+}
+
+/* One verdict, that of the terms, and whether the roofline, which knows no caches and no pipes but two, says the same. */
+static void print_verdict(const cli_case *one)
+{
+    const tj_roof *roof = &one->analysis.roof;
+    const tj_prediction *p = &one->analysis.predicted;
+    const int32_t its_term = roof->is_memory_bound ? TJ_PIPE_MEMORY : one->analysis.counts.pipe;
+    const char *const its_name = tj_term_at(its_term)->name;
+    const bool agrees = strcmp(its_name, p->bound) == 0;
+
+    cli_print(stdout, "bound by   %s, the longest of these\n", p->bound);
+    cli_print(stdout, "           the roofline says %s%s: %.3g FLOP/B is %s its ridge%s", agrees ? "so too, " : "", its_name,
+              roof->intensity, roof->is_memory_bound ? "left of" : "right of", agrees ? "\n" : "; ");
+    if (!agrees)
+        cli_print(stdout, "%s %s takes %s\n", roof->is_memory_bound ? "with caches" : "alone", its_name,
+                  cli_duration(p->term_us[its_term]).text);
 }
 
 static void print_prediction(const cli_case *one)
@@ -114,8 +131,7 @@ static void print_prediction(const cli_case *one)
     const tj_prediction *p = &one->analysis.predicted;
     const char *comma = "";
 
-    cli_print(stdout, "predicted  %s, %s; bound by %s\n          ", cli_duration(p->us).text,
-              cli_rate(p->flop_per_s, "FLOP/s").text, p->bound);
+    cli_print(stdout, "predicted  %s, %s\n          ", cli_duration(p->us).text, cli_rate(p->flop_per_s, "FLOP/s").text);
     for (int32_t t = 0; t < TJ_TERMS; t++) {
         if (!cli_shows_term(one, t) || t == TJ_TERM_REDUCE)
             continue;
@@ -123,6 +139,7 @@ static void print_prediction(const cli_case *one)
         comma = ",";
     }
     cli_print(stdout, "\n");
+    print_verdict(one);
     if (one->is_measured)
         cli_print(stdout, "measured   %s, %s: predicted / measured is %.2f\n", cli_duration(one->median_us).text,
                   cli_rate(cli_measured_rate(one), "FLOP/s").text, cli_ratio(p->us, one->median_us));

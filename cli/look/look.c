@@ -113,15 +113,15 @@ static tj_status read_configs(const char *asked, const char *const *compare, cli
 {
     if (asked)
         return add_compared(asked, look, err);
-    if (!compare || look->request.has_config)
-        return add_config(look, &look->request.config, err);
-    for (; *compare; compare++) {
+    if (add_config(look, &look->request.config, err) != TJ_OK) /* left open: the library's choice */
+        return err->status;
+    for (; compare && !look->request.has_config && *compare; compare++) {
         tj_config config = TJ_CONFIG_INIT;
 
         if (tj_config_parse(*compare, &config, err) != TJ_OK || add_config(look, &config, err) != TJ_OK)
             return err->status;
     }
-    return add_config(look, &look->request.config, err); /* left open: the library's choice */
+    return TJ_OK;
 }
 
 /* Wrong words are found before anything is opened. */
@@ -201,19 +201,20 @@ static tj_status analyze_case(const cli_look *look, cli_case *one, tj_error *err
                       err);
 }
 
-/* The library may have chosen what stands there already. */
+/* The library may have chosen, first, one of those that stand there to compare with. */
 static void drop_twin(cli_look *look)
 {
-    cli_case *last = &look->cases[look->count - 1];
+    const cli_case *chosen = &look->cases[0];
+    size_t kept = 1;
 
-    for (size_t i = 0; i + 1 < look->count; i++)
-        if (last->chosen_by != 0 && strcmp(look->cases[i].text, last->text) == 0) {
-            look->cases[i].chosen_by = last->chosen_by;
-            tj_source_free(last->source);
-            last->source = NULL;
-            look->count--;
-            return;
+    for (size_t i = 1; i < look->count; i++)
+        if (chosen->chosen_by != 0 && strcmp(look->cases[i].text, chosen->text) == 0) {
+            tj_source_free(look->cases[i].source);
+            look->cases[i].source = NULL;
+        } else {
+            look->cases[kept++] = look->cases[i];
         }
+    look->count = kept;
 }
 
 /* ---- public --------------------------------------------------------------------------------------------------------- */

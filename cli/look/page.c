@@ -21,6 +21,21 @@ void cli_page_text(FILE *out, const char *text)
     }
 }
 
+void cli_page_config(FILE *out, const char *text)
+{
+    fputs("<code>", out);
+    while (*text) {
+        const size_t length = strcspn(text, ",") + (strchr(text, ',') != NULL);
+        char word[64];
+
+        (void)snprintf(word, sizeof word, "%.*s", (int)length, text);
+        cli_page_text(out, word);
+        fputs(text[length] ? "<wbr>" : "", out);
+        text += length;
+    }
+    fputs("</code>", out);
+}
+
 void cli_page_name(FILE *out, const cli_case *one)
 {
     char name[CLI_NAME_BYTES];

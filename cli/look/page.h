@@ -10,6 +10,9 @@
 /** Text from outside, such as a device's name, as HTML. */
 void cli_page_text(FILE *out, const char *text);
 
+/** A config's text as code, which a narrow page breaks after its commas alone. */
+void cli_page_config(FILE *out, const char *text);
+
 /** The config's name in a few words, as cli_name_case gives it. */
 void cli_page_name(FILE *out, const cli_case *one);
 

@@ -69,8 +69,11 @@ void cli_page_occupancy(FILE *out, const cli_look *look)
           "would be; the dashed line is all of them. The full bar is the limit.</figcaption>\n</figure>\n<ul>\n",
           out);
     for (size_t i = 0; i < look->count; i++) {
-        fprintf(out, "<li class=\"k%zu\"><span class=\"key\">%c</span> more by: ", i, (char)('A' + i));
-        cli_page_text(out, look->cases[i].analysis.occupancy.lift);
+        const tj_occupancy *o = &look->cases[i].analysis.occupancy;
+
+        fprintf(out, "<li class=\"k%zu\"><span class=\"key\">%c</span> %s", i, (char)('A' + i),
+                o->warps_per_sm < o->max_warps_per_sm ? "more by: " : "");
+        cli_page_text(out, o->lift);
         fputs("</li>\n", out);
     }
     fputs("</ul>\n", out);

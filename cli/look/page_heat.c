@@ -239,11 +239,11 @@ tj_status cli_page_heat(FILE *out, const cli_look *look, const tj_family *family
         tj_config_print(&map->best, text);
         fprintf(out,
                 "<figcaption>%" PRId64 " configs, %s; each cell is the fastest with its two values. The deepest colour is the "
-                "fastest of all, none is left at twice its time. %s Framed: <code>",
+                "fastest of all, none is left at twice its time. %s Framed: ",
                 map->configs, map->is_measured ? "as measured" : "by the model",
                 map->is_measured ? "A question mark: none was tried." : "A dash: no config worth a trial has both.");
-        cli_page_text(out, text);
-        fputs("</code>.</figcaption>\n</figure>\n", out);
+        cli_page_config(out, text);
+        fputs(".</figcaption>\n</figure>\n", out);
     }
     free(map);
     return status;

@@ -51,7 +51,7 @@ static const char STYLE[] =
     "thead th{border-bottom:2px solid var(--ink)}.win{background:var(--tint);font-weight:600}\n"
     "@media (max-width:48rem){body{padding:1rem}svg text{font-size:17px}th,td{padding:.25rem .5rem}"
     "th:first-child{white-space:normal;min-width:6rem;padding-left:0}}\n"
-    "code{font:.92em ui-monospace,monospace;background:var(--tint);padding:0 .2em;overflow-wrap:anywhere}\n"
+    "code{font:.92em ui-monospace,monospace;background:var(--tint);padding:0 .2em;white-space:nowrap}wbr{white-space:normal}\n"
     "dl{display:grid;grid-template-columns:max-content 1fr;gap:.15rem 1rem;margin:.5rem 0}dt{color:var(--soft)}dd{margin:0}\n"
     "@media print{.scroll{overflow:visible;background:none}table{font-size:.75rem}th,td{padding:.15rem "
     ".35rem;white-space:normal}}\n"
@@ -82,10 +82,10 @@ static void put_head(FILE *out, const cli_look *look)
             (int)look->machine.facts.cc_major, (int)look->machine.facts.cc_minor, look->machine.origin,
             cli_rate(best->analysis.roof.peak, "FLOP/s").text, cli_rate(best->analysis.roof.bandwidth, "B/s").text,
             best->analysis.peaks.is_measured ? "measured" : "by its clock and bus");
-    fprintf(out, "<dt>work</dt><dd>%s FLOP; the matrices hold %s</dd>\n</dl>\n<p>Fastest by the model: <code>",
+    fprintf(out, "<dt>work</dt><dd>%s FLOP; the matrices hold %s</dd>\n</dl>\n<p>Fastest by the model: ",
             cli_grouped(best->analysis.counts.flop).text, cli_bytes(best->analysis.counts.work[TJ_PIPE_MEMORY]).text);
-    cli_page_text(out, best->text);
-    fprintf(out, "</code>, %s, which is %s; what bounds it is %s. Its checks: ", cli_duration(best->analysis.predicted.us).text,
+    cli_page_config(out, best->text);
+    fprintf(out, ", %s, which is %s; what bounds it is %s. Its checks: ", cli_duration(best->analysis.predicted.us).text,
             cli_rate(best->analysis.predicted.flop_per_s, "FLOP/s").text, best->analysis.predicted.bound);
     cli_page_text(out, tj_source_checks_text(best->source));
     fputs(".</p>\n", out);
@@ -104,9 +104,9 @@ static tj_status put_page(FILE *out, const cli_look *look, const char *trials, t
     status = cli_page_heat(out, look, look->cases[cli_fastest(look)].config.family, trials, err);
     fputs("<h2>Configs</h2>\n<ul>\n", out);
     for (size_t i = 0; i < look->count; i++) {
-        fprintf(out, "<li class=\"k%zu\"><span class=\"key\">%c</span> <code>", i, (char)('A' + i));
-        cli_page_text(out, look->cases[i].text);
-        fputs("</code></li>\n", out);
+        fprintf(out, "<li class=\"k%zu\"><span class=\"key\">%c</span> ", i, (char)('A' + i));
+        cli_page_config(out, look->cases[i].text);
+        fputs("</li>\n", out);
     }
     fprintf(out, "</ul>\n</main>\n<footer><p>Made by TileJIT %s: <code>tilejit report</code>.</p></footer>\n</body>\n</html>\n",
             tj_version());

@@ -234,7 +234,7 @@ typedef struct tj_occupancy {
     int64_t waves;            /**< of the launch, the last one counted whole */
     int64_t last_wave_blocks; /**< blocks of the last wave */
     double tail;              /**< share of the block slots of all waves that stay empty: 0 is best */
-    char lift[TJ_LIFT_BYTES]; /**< one sentence: what would allow one more block */
+    char lift[TJ_LIFT_BYTES]; /**< what would allow one more block, or that every warp slot is taken */
 } tj_occupancy;
 
 /**
