@@ -38,7 +38,8 @@ typedef enum tj_specialize {
 typedef enum tj_first_call {
     TJ_FIRST_CALL_WAIT = 0, /**< it waits for the kernel that the library chooses; the same kernel from then on */
     /**
-     * It launches what is there: that kernel, if it is in memory, in a pack or in the store; else a textbook kernel that serves all
+     * It launches what is there: that kernel, if it is in memory, in a pack or in the store, or one of a pack that leaves dimensions to
+     * the launch; else a textbook kernel that serves all
      * shapes of its types and is compiled in a fraction of the time. The chosen one is made on a thread of the library's own and takes
      * its place, so that products of later calls may differ in their last bits. Where a dimension varies from problem to problem,
      * a kernel that takes it as an argument is made for all its extents, and of its own only for those that recur: a server with

@@ -86,6 +86,9 @@ TJ_API tj_chosen_by tj_plan_chosen_by(const tj_plan *plan);
  *     tj_operands x = TJ_OPERANDS(M, N, P);
  *     status = tj_matmul(context, &problem, &x, stream, &err);
  *
+ * Where no kernel of the problem can be compiled, one of a pack is launched that leaves dimensions of it to the launch, if there is one;
+ * so it is at a first call with TJ_FIRST_CALL_QUICK.
+ *
  * NULL:    stream (the legacy default stream) and err may be NULL.
  * Threads: any.
  * Errors:  those of tj_plan_prepare and tj_plan_launch, and TJ_ERR_CAPTURE: the stream is being captured and the plan, or the

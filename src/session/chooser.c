@@ -16,6 +16,7 @@
 #include "error.h"
 #include "packed.h"
 #include "record.h"
+#include "varying.h"
 
 struct tj_chooser {
     pthread_mutex_t lock;
@@ -181,28 +182,50 @@ static bool has_packed_record(tj_context *context, const tj_device_facts *device
     return context->host.packs && choose_by_packed_record(context, device, problem, &config);
 }
 
-bool tj_context_choose_packed(tj_context *context, const tj_device_facts *device, const tj_problem *problem, tj_config *config)
+static bool choose_packed(tj_context *context, const tj_device_facts *device, const tj_problem *problem, tj_config *config)
 {
     const tj_packed_asker asker = tj_packed_asker_of(&context->host, device);
-    char text[TJ_PROBLEM_TEXT_BYTES], target[16];
+    char text[TJ_PROBLEM_TEXT_BYTES];
     tj_pack_item item;
     const char *of, *written;
     bool is_chosen;
 
-    if (!context->host.packs)
-        return false;
     if (!tj_packs_find(context->host.packs, TJ_PACKED_CHOICE, tj_packed_choice_request(problem), tj_packed_serves, &asker,
-                       &item, NULL)) {
-        (void)snprintf(target, sizeof target, "sm_%d", asker.number);
-        tj_packs_tell_foreign(context->host.packs, TJ_PACKED_IMAGE, tj_packed_serves, &asker, target);
+                       &item, NULL))
         return false;
-    }
     tj_problem_print(problem, text);
     of = tj_pack_item_text(&item, "problem");
     written = tj_pack_item_text(&item, "config");
     is_chosen = of && strcmp(of, text) == 0 && written && tj_choose_written(written, problem, device, config);
     tj_pack_item_drop(&item);
     return is_chosen;
+}
+
+bool tj_context_choose_packed(tj_context *context, const tj_device_facts *device, const tj_problem *problem, tj_config *config)
+{
+    const tj_packed_asker asker = tj_packed_asker_of(&context->host, device);
+
+    if (!context->host.packs)
+        return false;
+    if (choose_packed(context, device, problem, config))
+        return true;
+    tj_packs_tell_foreign(context->host.packs, TJ_PACKED_IMAGE, tj_packed_serves, &asker, asker.number);
+    return false;
+}
+
+tj_in_packs tj_context_look_into_packs(tj_context *context, const tj_device_facts *device, const tj_problem *problem,
+                                       tj_problem *general)
+{
+    tj_config config;
+
+    if (!context->host.packs)
+        return TJ_IN_NO_PACK;
+    if (choose_packed(context, device, problem, &config) || choose_by_packed_record(context, device, problem, &config))
+        return TJ_IN_PACK;
+    for (int i = 0; i < TJ_OPENINGS; i++)
+        if (tj_varying_open(problem, i, general) && choose_packed(context, device, general, &config))
+            return TJ_IN_PACK_FOR_MORE;
+    return TJ_IN_NO_PACK;
 }
 
 /* ---- what the model chose before ------------------------------------------------------------------------------------ */

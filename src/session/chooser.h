@@ -33,6 +33,14 @@ tj_status tj_context_choose(tj_context *context, tj_choosing how, const tj_devic
 bool tj_context_choose_packed(tj_context *context, const tj_device_facts *device, const tj_problem *problem, tj_config *config);
 
 /**
+ * Was a kernel chosen for a problem when a pack of the context was made, or for one that leaves dimensions of it to the launch? Only the
+ * packs are asked. *general: that one.
+ */
+typedef enum tj_in_packs { TJ_IN_NO_PACK, TJ_IN_PACK, TJ_IN_PACK_FOR_MORE } tj_in_packs;
+tj_in_packs tj_context_look_into_packs(tj_context *context, const tj_device_facts *device, const tj_problem *problem,
+                                       tj_problem *general);
+
+/**
  * What tj_context_choose chose can be launched, and is written down in the store: the next process need not choose. Only what the model
  * chose, without a record or a pack.
  */

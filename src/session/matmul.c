@@ -160,7 +160,10 @@ const tj_config *tj_config_for_tall(const tj_problem *problem, const tj_operands
 static tj_status make_ready(tj_context *context, const tj_scope *scope, const tj_plan_key *key, struct CUstream_st *stream,
                             const tj_plan **plan, tj_error *err)
 {
-    const tj_effort effort = context->first_call == TJ_FIRST_CALL_QUICK && !key->config ? TJ_EFFORT_QUICK : TJ_EFFORT_BEST;
+    const tj_effort effort = key->config                                  ? TJ_EFFORT_BEST
+                             : context->first_call == TJ_FIRST_CALL_QUICK ? TJ_EFFORT_QUICK
+                             : context->host.packs                        ? TJ_EFFORT_LAUNCH
+                                                                          : TJ_EFFORT_BEST;
     bool is_capturing = false;
     tj_status status = tj_stream_is_capturing(scope->driver, stream, &is_capturing, err);
 

@@ -215,6 +215,22 @@ static tj_status make_chosen(tj_context *context, const tj_device_facts *device,
     }
 }
 
+/* There is no compiler, and no kernel either: say of what, and why the packs do not serve. */
+static void explain_missing(tj_context *context, const tj_device_facts *device, const tj_plan_key *key, tj_error *err)
+{
+    const tj_packed_asker asker = tj_packed_asker_of(&context->host, device);
+    char problem[TJ_PROBLEM_TEXT_BYTES], config[TJ_CONFIG_TEXT_BYTES], packs[200];
+    const tj_error why = *err;
+
+    tj_problem_print(key->problem, problem);
+    if (key->config)
+        tj_config_print(key->config, config);
+    tj_packs_say_why_not(context->host.packs, TJ_PACKED_IMAGE, tj_packed_serves, &asker, asker.number, packs, sizeof packs);
+    tj_fail(err, TJ_ERR_NO_COMPILER, "no kernel for %.100s%s%.60s: %s%s%s", problem, key->config ? ", " : "",
+            key->config ? config : "", packs, packs[0] ? ": add it with tilejit pack, or let NVRTC compile it: " : "",
+            why.message);
+}
+
 tj_status tj_plan_build(tj_context *context, const tj_scope *scope, const tj_plan_key *key, bool may_compile, tj_plan **out,
                         tj_error *err)
 {
@@ -241,6 +257,8 @@ tj_status tj_plan_build(tj_context *context, const tj_scope *scope, const tj_pla
         if (status == TJ_OK)
             status = make(context, &device, &config, may_compile, plan, err);
     }
+    if (status == TJ_ERR_NO_COMPILER && err)
+        explain_missing(context, &device, key, err);
     if (status != TJ_OK || !plan->program.image) {
         tj_plan_free(plan);
         return status;

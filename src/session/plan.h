@@ -116,8 +116,9 @@ const tj_plan *tj_plan_table_find_anywhere(struct tj_plan_table *table, const tj
 
 /** How good must a plan be? */
 typedef enum tj_effort {
-    TJ_EFFORT_BEST, /* one with a kernel of its own, whatever that takes */
-    TJ_EFFORT_QUICK /* one that can be launched soon: a stand-in will do */
+    TJ_EFFORT_BEST,   /* one with a kernel of its own, whatever that takes */
+    TJ_EFFORT_LAUNCH, /* such a one, or, where it cannot be compiled, a stand-in of a pack */
+    TJ_EFFORT_QUICK   /* one that can be launched soon: a stand-in will do */
 } tj_effort;
 
 /**
@@ -186,6 +187,9 @@ extern const tj_config tj_textbook_config;
  * tj_plan_build.
  */
 tj_status tj_stand_in_build(tj_context *context, const tj_scope *scope, const tj_plan_key *key, tj_plan **out, tj_error *err);
+
+/** One that borrows a kernel of a pack, which leaves dimensions of the problem to the launch. NULL: the packs hold none, or the problem's own. */
+tj_plan *tj_stand_in_of_pack(tj_context *context, const tj_scope *scope, const tj_plan_key *key);
 
 /**
  * What a launch of a stand-in is: *plan becomes the plan whose kernel is launched, *x the operands for it. Inside a scope. Errors:

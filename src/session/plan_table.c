@@ -450,7 +450,7 @@ void tj_plan_table_succeed(struct tj_plan_table *table, const tj_plan *expected,
 
 static bool will_do(const tj_plan *plan, tj_effort effort)
 {
-    return plan && (effort == TJ_EFFORT_QUICK || !tj_plan_is_stand_in(plan));
+    return plan && (effort != TJ_EFFORT_BEST || !tj_plan_is_stand_in(plan));
 }
 
 /* One that will give what is wanted: a stand-in in the making is of no use to who wants more. */
@@ -490,8 +490,12 @@ static tj_status wait_for(struct tj_plan_table *table, plan_build *other, const 
 static tj_status build(tj_context *context, const tj_scope *scope, const tj_plan_key *key, tj_effort effort, tj_plan **built,
                        tj_error *err)
 {
-    return effort == TJ_EFFORT_QUICK ? tj_stand_in_build(context, scope, key, built, err)
-                                     : tj_plan_build(context, scope, key, true, built, err);
+    const tj_status status = effort == TJ_EFFORT_QUICK ? tj_stand_in_build(context, scope, key, built, err)
+                                                       : tj_plan_build(context, scope, key, true, built, err);
+
+    if (status == TJ_ERR_NO_COMPILER && effort != TJ_EFFORT_BEST && (*built = tj_stand_in_of_pack(context, scope, key)))
+        return TJ_OK;
+    return status;
 }
 
 /*

@@ -4,7 +4,9 @@
  *
  * With TJ_FIRST_CALL_QUICK nobody waits for a fast kernel to be compiled. What comes first of these is launched:
  *
- *     its own kernel                 if it is in memory, in a pack or in the store;
+ *     its own kernel                 if it is in a pack;
+ *     a kernel for more extents      of a pack, which leaves dimensions of it open;
+ *     its own kernel                 if it is in memory or in the store;
  *     a kernel for all extents       of a dimension that varies, once that was made behind the calls;
  *     the textbook's kernel          for all shapes of its types, which compiles in a fraction of the time, once for all of them.
  *
@@ -16,6 +18,7 @@
 #include "plan.h"
 
 #include "background.h"
+#include "chooser.h"
 #include "error.h"
 #include "family.h"
 #include "varying.h"
@@ -119,6 +122,8 @@ static tj_plan *create(tj_context *context, const tj_plan_key *key, const tj_pla
     if (plan) {
         plan->loan.fill = (tj_operands)TJ_OPERANDS_INIT;
         tj_generalize(&general, &plan->loan.fill);
+        if (general.batch != TJ_ANY)
+            plan->loan.fill.batch = general.batch;
         plan->loan.compared_at = tj_plan_table_time(context->plans);
     }
     if (!plan || !can_lend(plan, lender)) {
@@ -130,10 +135,33 @@ static tj_plan *create(tj_context *context, const tj_plan_key *key, const tj_pla
     return plan;
 }
 
-tj_status tj_stand_in_build(tj_context *context, const tj_scope *scope, const tj_plan_key *key, tj_plan **out, tj_error *err)
+/* What the packs have for a problem without a config. Which device asks could not be known: nothing. */
+static tj_in_packs look_into_packs(tj_context *context, const tj_scope *scope, const tj_plan_key *key, tj_problem *general)
+{
+    tj_device_facts device;
+    int ordinal;
+
+    return !key->config && context->host.packs && tj_scope_device(scope, &ordinal, NULL) == TJ_OK &&
+                   tj_gpu_device_limits(&context->host.gpu, ordinal, &device, NULL) == TJ_OK
+               ? tj_context_look_into_packs(context, &device, key->problem, general)
+               : TJ_IN_NO_PACK;
+}
+
+tj_plan *tj_stand_in_of_pack(tj_context *context, const tj_scope *scope, const tj_plan_key *key)
 {
     const tj_plan *lender;
     tj_problem general;
+
+    if (look_into_packs(context, scope, key, &general) != TJ_IN_PACK_FOR_MORE ||
+        tj_plan_obtain(context, scope, &general, NULL, TJ_EFFORT_BEST, &lender, NULL) != TJ_OK)
+        return NULL;
+    return create(context, key, lender);
+}
+
+tj_status tj_stand_in_build(tj_context *context, const tj_scope *scope, const tj_plan_key *key, tj_plan **out, tj_error *err)
+{
+    const tj_plan *lender;
+    tj_problem general, packed;
     bool varies;
     tj_status status = TJ_OK;
 
@@ -143,7 +171,11 @@ tj_status tj_stand_in_build(tj_context *context, const tj_scope *scope, const tj
     if (!key->config)
         tj_varying_note(context->varying, key->problem);
     lender = find_general(context, scope, key->problem, &varies, &general);
-    if (!varies || key->config) {
+    if (!lender && (*out = tj_stand_in_of_pack(context, scope, key))) {
+        atomic_store(&(*out)->loan.varies, varies);
+        return TJ_OK;
+    }
+    if (!varies || key->config || (!lender && look_into_packs(context, scope, key, &packed) == TJ_IN_PACK)) {
         status = tj_plan_build(context, scope, key, false, out, err);
         if (*out || status != TJ_OK) {
             tj_plan_release(lender);

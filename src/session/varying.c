@@ -92,8 +92,8 @@ static void loosen(tj_problem *canonical)
     }
 }
 
-/* The problem without one dimension: j, l, k, batch. False: the launch brings it anyway. */
-static bool leave_open(tj_problem *problem, int dimension)
+/* The problem without one dimension: j, l, k, batch. promise: of a line's length that keeps it. False: the launch brings it anyway. */
+static bool leave_open(tj_problem *problem, int dimension, int promise)
 {
     tj_dim *const dim[] = {&problem->j, &problem->l, &problem->k};
     const bool is_batch = dimension == DIMENSIONS - 1;
@@ -103,10 +103,11 @@ static bool leave_open(tj_problem *problem, int dimension)
     if (is_batch)
         problem->batch = TJ_ANY;
     else
-        *dim[dimension] = (tj_dim){0, TJ_DIM_ANY,
-                                   is_width(problem, dim[dimension]) && dim[dimension]->extent % PROMISE == 0 ? PROMISE
-                                   : dim[dimension] == &problem->l && tj_epilogue_pairs(&problem->epilogue)   ? 2
-                                                                                                              : 0};
+        *dim[dimension] =
+            (tj_dim){0, TJ_DIM_ANY,
+                     promise && is_width(problem, dim[dimension]) && dim[dimension]->extent % promise == 0 ? promise
+                     : dim[dimension] == &problem->l && tj_epilogue_pairs(&problem->epilogue)              ? 2
+                                                                                                           : 0};
     return true;
 }
 
@@ -152,7 +153,7 @@ void tj_varying_note(struct tj_varying *varying, const tj_problem *problem)
     for (int d = 0; varying->slot && d < DIMENSIONS; d++) {
         tj_problem but_one = known;
 
-        if (leave_open(&but_one, d))
+        if (leave_open(&but_one, d, PROMISE))
             count_one(varying, &but_one);
     }
     if (varying->slot)
@@ -170,7 +171,7 @@ bool tj_varying_find(struct tj_varying *varying, const tj_problem *problem, tj_p
     pthread_mutex_lock(&varying->lock);
     for (int d = 0; varying->slot && !varies && d < DIMENSIONS; d++) {
         *general = known;
-        varies = leave_open(general, d) && slot_of(varying, general)->count >= FEW;
+        varies = leave_open(general, d, PROMISE) && slot_of(varying, general)->count >= FEW;
     }
     if (varying->slot && !varies && slot_of(varying, &open)->count >= MANY) {
         *general = open;
@@ -178,4 +179,35 @@ bool tj_varying_find(struct tj_varying *varying, const tj_problem *problem, tj_p
     }
     pthread_mutex_unlock(&varying->lock);
     return varies;
+}
+
+/* As `--any all` has it, of single products too. */
+static void open_batch(tj_problem *problem)
+{
+    problem->batch = TJ_ANY;
+    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++) {
+        int64_t *const stride = &tj_matrix_of(problem, which)->stride;
+
+        if (*stride != TJ_BROADCAST && !tj_stride_is_pointers(*stride) && (which < TJ_MATRIX_C || problem->epilogue.has_beta))
+            *stride = TJ_ANY;
+    }
+}
+
+bool tj_varying_open(const tj_problem *problem, int index, tj_problem *general)
+{
+    static const unsigned char dimensions[] = {1, 2, 4, 8, 3, 5, 9, 6, 10, 12, 7, 11, 13, 14, 15}; /* one, two, three, all */
+    const int all = 2 * (int)sizeof dimensions;
+
+    _Static_assert(TJ_OPENINGS == 2 * sizeof dimensions + 2, "with and without a promise, and all that a launch can bring");
+    if (tj_epilogue_reduces(&problem->epilogue))
+        return false;
+    *general = index >= all ? all_open(problem) : loose(problem);
+    if (index > all && (general->batch != 1 || general->groups.count > 0))
+        return false;
+    if (index > all)
+        open_batch(general);
+    for (int d = 0; index < all && d < DIMENSIONS; d++)
+        if ((dimensions[index / 2] & 1u << d) && !leave_open(general, d, index % 2 == 0 ? PROMISE : 0))
+            return false;
+    return true;
 }

@@ -26,4 +26,11 @@ void tj_varying_note(struct tj_varying *varying, const tj_problem *problem);
  */
 bool tj_varying_find(struct tj_varying *varying, const tj_problem *problem, tj_problem *general);
 
+/**
+ * The problem with some of its dimensions, and in the end all, left to the launch, those with fewest first: what a list of shapes names by
+ * --any. False: nothing new comes of that index.
+ */
+enum { TJ_OPENINGS = 32 };
+bool tj_varying_open(const tj_problem *problem, int index, tj_problem *general);
+
 #endif

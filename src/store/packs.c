@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "packs.h"
 
+#include <limits.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -153,22 +155,62 @@ void tj_packs_reject(tj_packs *packs, uint32_t kind, tj_hash128 request, const c
     }
 }
 
-void tj_packs_tell_foreign(tj_packs *packs, uint32_t kind, tj_pack_rank *rank, const void *payload, const char *device)
+/* A target of a pack that has items of this kind, and none whose target serves. NULL: it is not like that. */
+static const char *foreign_target(const opened *pack, uint32_t kind, tj_pack_rank *rank, const void *payload)
+{
+    const char *target = NULL;
+
+    for (size_t k = 0; k < pack->file.count; k++)
+        if (pack->file.row[k].kind == kind) {
+            target = pack->file.row[k].target;
+            if (rank(target, payload) > 0)
+                return NULL;
+        }
+    return target;
+}
+
+void tj_packs_tell_foreign(tj_packs *packs, uint32_t kind, tj_pack_rank *rank, const void *payload, int device)
 {
     for (size_t i = 0; packs && i < packs->count; i++) {
         opened *pack = &packs->pack[i];
-        const char *target = NULL;
-        bool serves = false;
+        const char *target = foreign_target(pack, kind, rank, payload);
 
-        for (size_t k = 0; k < pack->file.count && !serves; k++)
-            if (pack->file.row[k].kind == kind) {
-                target = pack->file.row[k].target;
-                serves = rank(target, payload) > 0;
-            }
-        if (target && !serves && !atomic_flag_test_and_set(&pack->has_warned))
-            tj_log_line(&packs->log, TJ_LOG_WARNING, "%s holds kernels for %s and none for %s: make it with --target %s too",
-                        pack->name, target, device, device);
+        if (target && !atomic_flag_test_and_set(&pack->has_warned))
+            tj_log_line(&packs->log, TJ_LOG_WARNING,
+                        "%s holds kernels for %s and none for sm_%d: make it with --target sm_%d too", pack->name, target,
+                        device, device);
     }
+}
+
+void tj_packs_say_why_not(const tj_packs *packs, uint32_t kind, tj_pack_rank *rank, const void *payload, int device, char *text,
+                          size_t size)
+{
+    size_t length = 0, left_out = 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; packs && i < packs->count; i++) {
+        const opened *pack = &packs->pack[i];
+        const char *target = pack->trouble[0] ? NULL : foreign_target(pack, kind, rank, payload);
+        char why[TROUBLE_BYTES + 32], item[PATH_MAX + sizeof why + 4];
+        int bytes;
+
+        if (pack->trouble[0])
+            (void)snprintf(why, sizeof why, "cannot be used: %s", pack->trouble);
+        else if (target)
+            (void)snprintf(why, sizeof why, "holds kernels for %s and none for sm_%d", target, device);
+        else
+            (void)snprintf(why, sizeof why, "does not hold it");
+        bytes = snprintf(item, sizeof item, "%s%s %s", length ? ", " : "", pack->name, why);
+        if (left_out == 0 && length + (size_t)bytes < size) {
+            memcpy(text + length, item, (size_t)bytes + 1);
+            length += (size_t)bytes;
+        } else {
+            left_out++;
+        }
+    }
+    if (left_out > 0)
+        (void)snprintf(text + length, size - length, length ? " and %zu more do not serve" : "%zu packs do not serve",
+                       left_out);
 }
 
 const char *tj_packs_name(const tj_packs *packs, size_t index)

@@ -39,8 +39,12 @@ void tj_packs_count_hit(tj_pack_place place);
 /** An item was found but turned out to be of no use: this context does not find it again. */
 void tj_packs_reject(tj_packs *packs, uint32_t kind, tj_hash128 request, const char *target, const char *reason);
 
-/** Warn, once for each pack, of those that have items of this kind, and none whose target serves. */
-void tj_packs_tell_foreign(tj_packs *packs, uint32_t kind, tj_pack_rank *rank, const void *payload, const char *device);
+/** Warn, once for each pack, of those that have items of this kind, and none whose target serves. device: 90 of sm_90. */
+void tj_packs_tell_foreign(tj_packs *packs, uint32_t kind, tj_pack_rank *rank, const void *payload, int device);
+
+/** What a miss says of each pack, "a.tjpack is not used: ..., b.tjpack does not hold it", as far as it fits. "": there is none. */
+void tj_packs_say_why_not(const tj_packs *packs, uint32_t kind, tj_pack_rank *rank, const void *payload, int device, char *text,
+                          size_t size);
 
 /** What a pack is called: its path, or "pack in memory"; NULL past the last one. */
 const char *tj_packs_name(const tj_packs *packs, size_t index);

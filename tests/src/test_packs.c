@@ -33,6 +33,7 @@ static const tj_problem wide = TJ_PROBLEM_INIT(J, K, WIDE, TJ_F32);
 
 static tj_error err;
 static char folder[64];
+static int32_t first_call; /* of the contexts that are opened */
 
 /* Every Debian has it. */
 #define NEEDS_ZLIB()                                  \
@@ -85,6 +86,7 @@ static tj_context *open_context(const char *driver, const char *nvrtc, const cha
     options.driver = driver;
     options.nvrtc = nvrtc;
     options.cache_dir = "";
+    options.first_call = first_call;
     options.packs = packs;
     options.pack_bytes = bytes;
     options.log_level = TJ_LOG_WARNING;
@@ -211,6 +213,50 @@ Test(packs, what_is_inside_runs_where_nvrtc_is_not)
     cr_expect(eq(int, atomic_load(&heard.warnings), 0), "%s", heard.last);
     tj_context_free(context);
     free((void *)made.bytes);
+}
+
+/* A program names extents, its pack was made for all of them. The textbook has no kernel of that expression. */
+Test(packs, that_leave_dimensions_open_serve_calls_that_name_them)
+{
+    static const struct {
+        bool j, k, l, batch;
+        int32_t multiple;
+    } open[] = {{.j = true},
+                {.k = true},
+                {.l = true},
+                {.l = true, .multiple = 16},
+                {.j = true, .k = true},
+                {true, true, true, true, 0}};
+    tj_problem asked = wide;
+
+    cr_assert(eq(int, tj_epilogue_parse("max(acc, -1000)", &asked.epilogue, &err), TJ_OK), "%s", err.message);
+    for (size_t i = 0; i < sizeof open / sizeof open[0]; i++) {
+        tj_problem general = asked;
+        tj_pack_bytes made[] = {{NULL, 0}, {NULL, 0}};
+
+        general.j.mode = open[i].j ? TJ_DIM_ANY : TJ_DIM_FIXED;
+        general.k.mode = open[i].k ? TJ_DIM_ANY : TJ_DIM_FIXED;
+        general.l.mode = open[i].l ? TJ_DIM_ANY : TJ_DIM_FIXED;
+        general.l.multiple_of = open[i].multiple;
+        if (open[i].batch) /* as --any all does */
+            general.batch = general.m.ld = general.n.ld = general.p.ld = general.m.stride = general.n.stride =
+                general.p.stride = TJ_ANY;
+        first_call = TJ_FIRST_CALL_WAIT;
+        made[0] = make_pack(NULL, &general, 1, NULL, "sm_90");
+        for (first_call = TJ_FIRST_CALL_WAIT; first_call <= TJ_FIRST_CALL_QUICK; first_call++) {
+            tj_context *context = open_context("emulator:sm_90", MISSING, NULL, made);
+            const tj_plan *plan;
+            bool is_right;
+
+            cr_expect(eq(int, multiply_as(&asked, context, 0, &is_right), TJ_OK), "%zu: %s", i, err.message);
+            cr_expect(is_right && stats_of(context).pack_hits == 1, "%zu", i);
+            cr_expect(eq(int, multiply_as(&asked, context, 0, &is_right), TJ_OK), "%zu: %s", i, err.message);
+            cr_expect(eq(int, tj_plan_prepare(context, &asked, NULL, &plan, &err), TJ_ERR_NO_COMPILER), "it is not handed out");
+            tj_context_free(context);
+        }
+        free((void *)made[0].bytes);
+    }
+    first_call = TJ_FIRST_CALL_WAIT;
 }
 
 Test(packs, in_memory_and_by_the_environment_are_found_too)
@@ -461,9 +507,38 @@ Test(packs, that_cannot_be_used_are_named_and_why)
         cr_expect(eq(int, atomic_load(&heard.warnings), 1), "%s: %s", cases[i].path, heard.last);
         cr_expect(strstr(heard.last, cases[i].words) && strstr(heard.last, cases[i].path), "%s", heard.last);
         tj_context_free(context);
+        context = open_context(FAKE_CUDA_PATH, MISSING, packs, NULL); /* and a call that fails says it too, the log or not */
+        cr_expect(eq(int, tj_plan_prepare(context, &problem, NULL, &plan, &err), TJ_ERR_NO_COMPILER));
+        cr_expect(strstr(err.message, "no kernel for j33 k20 l47 f32: ") && strstr(err.message, cases[i].path) &&
+                      strstr(err.message, cases[i].words) && strstr(err.message, "tilejit pack") &&
+                      strstr(err.message, "TILEJIT_NVRTC"),
+                  "%s", err.message);
+        tj_context_free(context);
     }
     free(other);
     free((void *)made.bytes);
+}
+
+/* What the caller named is launched as named, or refused. */
+Test(packs, that_leave_dimensions_open_do_not_serve_a_config_that_is_named)
+{
+    tj_problem general = problem;
+    tj_config config;
+    tj_context *context;
+    const tj_plan *plan;
+    tj_pack_bytes made[] = {{NULL, 0}, {NULL, 0}};
+
+    general.j.mode = TJ_DIM_ANY;
+    made[0] = make_pack(FAKE_NVRTC_PATH, &general, 1, "naive", "sm_90");
+    (void)pretend();
+    cr_assert(eq(int, tj_config_parse("naive", &config, &err), TJ_OK), "%s", err.message);
+    context = open_context(FAKE_CUDA_PATH, MISSING, NULL, made);
+    cr_expect(eq(int, tj_plan_prepare(context, &problem, &config, &plan, &err), TJ_ERR_NO_COMPILER));
+    cr_expect(strstr(err.message, "no kernel for j33 k20 l47 f32, naive:") &&
+                  strstr(err.message, "pack in memory does not hold it"),
+              "%s", err.message);
+    tj_context_free(context);
+    free((void *)made[0].bytes);
 }
 
 Test(packs, an_image_that_the_driver_refuses_is_compiled)
