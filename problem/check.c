@@ -190,7 +190,7 @@ static tj_status check_groups(const tj_problem *words, tj_error *err)
                            tj_which_letter(which));
         if (tj_stride_is_pointers(m->stride))
             return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                           "stride_%c is TJ_POINTERS, and with groups there is one %c: only N may be an array of pointers",
+                           "stride_%c is pointers, and with groups there is one %c: only N may be an array of pointers",
                            tj_which_letter(which) + ('a' - 'A'), tj_which_letter(which));
     }
     return TJ_OK;
@@ -239,7 +239,7 @@ static tj_status check_matrix(const tj_problem *problem, const tj_operand_row *r
             row->name, (long long)row->stride);
     if (row->is_written && row->stride == TJ_BROADCAST)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "stride_%s is TJ_BROADCAST: every product of a batch needs a %s of its own", row->name, row->title);
+                       "stride_%s is broadcast: every product of a batch needs a %s of its own", row->name, row->title);
     if (s.rows < 0 || row->ld == TJ_ANY || (s.width < 0 && row->ld == TJ_TIGHT))
         return TJ_OK; /* the rest is checked when it is launched */
 

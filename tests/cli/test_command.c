@@ -293,7 +293,7 @@ Test(command, names_what_is_wrong_with_the_words)
         {"--json", "comes before any command"},
         {"run", "run needs <jxkxl>"},
         {"run 5x3", "write jxkxl"},
-        {"run 5x3x2 --batch 3 --stride-p broadcast", "stride_p is TJ_BROADCAST"},
+        {"run 5x3x2 --batch 3 --stride-p broadcast", "stride_p is broadcast"},
         {"run 5x3x2 --batch 3 --stride-m pointer", "--stride-m is \"pointer\""},
         {"run 5x3x2 --batch 3 --stride-c pointers", "add --beta"},
         {"run 5x3x2x1", "write jxkxl"},
@@ -401,6 +401,44 @@ Test(command, names_what_is_wrong_with_the_words)
     cr_expect(strstr(errors, "usage: tilejit <command>") && strstr(errors, "\n  generate ") && !*out, "%s", errors);
     cr_expect(not(exists("store")), "wrong words leave nothing behind");
     cr_expect(not(exists("P.npy")), "wrong words leave nothing behind");
+}
+
+/* A row of docs/what-it-does-not-do.md: the request between the first pair of backticks, its answer between the next. */
+static bool next_refusal(char **page, char **request, char **answer)
+{
+    char *const line = strstr(*page, "| `tilejit "), *ends[2];
+
+    if (!line)
+        return false;
+    *request = line + strlen("| `tilejit ");
+    ends[0] = strstr(*request, "` | `");
+    ends[1] = ends[0] ? strstr(ends[0] + 5, "` | ") : NULL;
+    if (!ends[1])
+        return false;
+    *answer = ends[0] + 5;
+    *ends[0] = *ends[1] = '\0';
+    *page = ends[1] + 1;
+    return true;
+}
+
+Test(command, does_not_do_what_the_page_says_so_of)
+{
+    static char page[OUTPUT_BYTES];
+    char *rest = page, *request, *answer;
+    int count = 0;
+
+    NEEDS_COMPILER();
+    cr_assert(eq(int, shell("cat " TJ_SOURCE_DIR "/docs/what-it-does-not-do.md"), 0));
+    strcpy(page, out);
+    cr_assert(eq(int,
+                 shell("printf '\\223NUMPY\\1\\0\\106\\0%%-69s\\n' \"{'descr': '<f4', 'fortran_order': False, 'shape': "
+                       "(1, 1, 1, 1), }\" >R4.npy; printf 0000 >>R4.npy"),
+                 0));
+    for (; next_refusal(&rest, &request, &answer); count++) {
+        cr_expect(ne(int, shell("TILEJIT_DRIVER=emulator $T %s", request), 0), "%s is done after all", request);
+        cr_expect(strstr(errors, answer) != NULL, "%s: %s, not %s", request, errors, answer);
+    }
+    cr_expect(eq(int, count, 15), "rows of the table");
 }
 
 Test(command, reports_a_failure_as_json_too)

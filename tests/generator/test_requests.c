@@ -71,7 +71,7 @@ Test(problem, names_what_is_wrong_with_everything_else)
     rows[4].problem.p.type = TJ_F64, rows[4].words = "M and N are f32 but P is f64: such a P may be f32, f16, bf16";
     rows[5].problem.batch = -3, rows[5].words = "batch is -3";
     rows[6].problem.batch = 4, rows[6].problem.p.stride = 10, rows[6].words = "stride_p is 10";
-    rows[7].problem.batch = 4, rows[7].problem.p.stride = TJ_BROADCAST, rows[7].words = "stride_p is TJ_BROADCAST";
+    rows[7].problem.batch = 4, rows[7].problem.p.stride = TJ_BROADCAST, rows[7].words = "stride_p is broadcast";
     rows[8].problem.m.layout = 5, rows[8].words = "the layout of M is 5";
     rows[9].problem.m.ld = INT64_MAX / 8, rows[9].words = "M is too large";
     rows[10].problem.j.multiple_of = 16, rows[10].words = "j is 10, which breaks its promise";
