@@ -7,6 +7,7 @@
 
 #include "canonical.h"
 #include "error.h"
+#include "family.h"
 
 /* The fields of a key, in their order; source is one of them, so the text travels with its image. */
 static const char *const key_fields[] = {"schema", "backend", "source", "options", "target", "compiler"};
@@ -314,14 +315,14 @@ static char *log_without_times(const char *log)
 /* What tells a kernel from the one for operands that it cannot take, which has the same name. */
 static int alignment_of(const tj_source *source)
 {
+    const tj_problem *problem = tj_source_problem(source);
+    const tj_launch_form *form = tj_source_launch(source);
     int most = 0;
 
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++) {
-        const tj_matrix *matrix = tj_problem_matrix(tj_source_problem(source), which);
-        const int bytes = tj_source_launch(source)->align[which];
+        const int bytes = tj_asked_alignment(problem, form, which);
 
-        if (!tj_stride_is_pointers(matrix->stride) && bytes > (int)tj_type_bytes((tj_type)matrix->type) && bytes > most)
-            most = bytes;
+        most = bytes > most ? bytes : most;
     }
     return most;
 }

@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "canonical.h"
 #include "choose.h"
 #include "error.h"
 #include "family.h"
@@ -26,14 +27,25 @@ static bool elements_are_aligned(const tj_kernel *kernel, const tj_operands *x)
 
 const tj_config tj_textbook_config = {.struct_size = sizeof(tj_config), .family = TJ_SAFE_FAMILY};
 
+/* Whatever a family says, the form decides: an operand that is transposed on its way to the workspace is read by 16 bytes at once. */
+static bool takes_any_pointer(const tj_problem *problem, tj_config config)
+{
+    const tj_problem canonical = tj_problem_canonical(problem);
+    tj_launch_form form;
+    bool asks = tj_preview_launch(problem, &config, &form, NULL) != TJ_OK;
+
+    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++)
+        asks |= tj_asked_alignment(&canonical, &form, which) > 0;
+    return !asks;
+}
+
 tj_config tj_undemanding_config(const tj_problem *problem, const tj_source *chosen, bool has_workspace)
 {
-    tj_config config = *tj_source_config(chosen), resolved;
+    tj_config config = *tj_source_config(chosen);
 
     if (config.family->for_any_operands && !config.family->for_any_operands(has_workspace, &config))
         return tj_textbook_config;
-    resolved = config;
-    return tj_config_resolve(problem, &resolved, NULL) == TJ_OK ? config : tj_textbook_config;
+    return takes_any_pointer(problem, config) ? config : tj_textbook_config;
 }
 
 bool tj_undemanding_next(const tj_problem *problem, tj_config *config)

@@ -15,6 +15,8 @@
 
 #include "chooser.h"
 #include "fake/fake_cuda.h"
+#include "family.h"
+#include "plan.h"
 
 static fake_cuda fake;
 static tj_error err;
@@ -214,4 +216,37 @@ Test(fallback, belongs_to_the_context_of_its_plan)
     cr_expect(eq(u64, plans(), 4));
     fake.fake_context_set(NULL);
     (void)other;
+}
+
+/* The types and layouts that a family takes, in lines that can be read by 16 bytes at once and in others. */
+Test(fallback, of_every_family_takes_pointers_that_begin_at_any_element)
+{
+    static const tj_type types[] = {TJ_F32, TJ_F64, TJ_F16, TJ_BF16, TJ_S8, TJ_E4M3};
+    static const int64_t extents[][3] = {{256, 512, 384}, {64, 1024, 4096}, {100, 60, 36}};
+    int looked_at = 0;
+
+    for (size_t i = 0; i < 2 * 3 * 8 * sizeof types / sizeof types[0]; i++)
+        for (size_t number = 0; number < (size_t)tj_family_count(); number++) {
+            const int64_t *const extent = extents[i / 16 % 3];
+            tj_problem problem = TJ_PROBLEM_INIT(extent[0], extent[1], extent[2], types[i / 48]);
+            tj_config config = TJ_CONFIG_INIT;
+            tj_source *chosen, *other;
+
+            problem.m.layout = i & 1;
+            problem.n.layout = i >> 1 & 1;
+            problem.p.layout = i >> 2 & 1;
+            problem.compute = types[i / 48] == TJ_F32 && (i >> 3 & 1) ? TJ_COMPUTE_TF32 : 0;
+            config.family = tj_family_at(number);
+            if (tj_generate(&problem, &config, &chosen, NULL) != TJ_OK)
+                continue;
+            config = tj_undemanding_config(&problem, chosen, true);
+            cr_assert(eq(int, tj_generate(&problem, &config, &other, &err), TJ_OK), "%s", err.message);
+            for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++)
+                cr_expect(tj_asked_alignment(tj_source_problem(other), tj_source_launch(other), which) == 0, "%s of %s asks",
+                          tj_source_kernel(other), tj_source_kernel(chosen));
+            looked_at++;
+            tj_source_free(chosen);
+            tj_source_free(other);
+        }
+    cr_expect(looked_at > 500, "%d", looked_at);
 }

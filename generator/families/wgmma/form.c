@@ -177,14 +177,33 @@ tj_wgmma_tile tj_wgmma_tile_of(const tj_problem *view, const tj_wgmma_shape *s, 
                    : (tj_wgmma_tile){(int32_t)tj_ceil_div(across, line), s->bk, line, false, false};
 }
 
-/* Lines begin at whole lines of the L2. What lies beyond the last one, tensor maps add. */
+/* Does a tensor map describe the operand as the caller has it? */
+static bool has_map(const tj_problem *view, const tj_wgmma_shape *s, bool is_m)
+{
+    const tj_which which = is_m ? TJ_MATRIX_M : TJ_MATRIX_N;
+
+    return tj_widened_type(view, which) == tj_problem_matrix(view, which)->type &&
+           !tj_stride_is_pointers(tj_problem_matrix(view, which)->stride) &&
+           tj_access_lines_begin_at(view, which, CHUNK / s->element_bytes);
+}
+
+/* And does it come in a form that the tensor cores take? */
+static bool is_mapped(const tj_problem *view, const tj_wgmma_shape *s, bool is_m)
+{
+    return has_map(view, s, is_m) && (transposes(s, is_m) || !lies_wrong(view, s, is_m));
+}
+
+/*
+ * Lines begin at whole lines of the L2. What lies beyond the last one, tensor maps add. An operand that they could describe as it lies is
+ * packed for its pointer, which may begin at any element.
+ */
 tj_pack tj_wgmma_pack_of(const tj_problem *view, const tj_wgmma_shape *s)
 {
     const int32_t line = TJ_WGMMA_LINE / s->element_bytes;
 
     return (tj_pack){{
-        [TJ_MATRIX_M] = {packs(s, true), packs_transposed(view, s, true), true, 1, line, SLICE_M},
-        [TJ_MATRIX_N] = {packs(s, false), packs_transposed(view, s, false), true, 1, line, SLICE_N},
+        [TJ_MATRIX_M] = {packs(s, true), packs_transposed(view, s, true), !is_mapped(view, s, true), 1, line, SLICE_M},
+        [TJ_MATRIX_N] = {packs(s, false), packs_transposed(view, s, false), !is_mapped(view, s, false), 1, line, SLICE_N},
     }};
 }
 
@@ -315,22 +334,6 @@ static tj_status check_types(const tj_problem *view, tj_error *err)
     return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                    "family wgmma multiplies f16, bf16, e4m3, e5m2, s8, u8 and tf32, and M is of %s, N of %s: use family mma",
                    tj_facts_of(m)->name, tj_facts_of(n)->name);
-}
-
-/* Does a tensor map describe the operand as the caller has it? */
-static bool has_map(const tj_problem *view, const tj_wgmma_shape *s, bool is_m)
-{
-    const tj_which which = is_m ? TJ_MATRIX_M : TJ_MATRIX_N;
-
-    return tj_widened_type(view, which) == tj_problem_matrix(view, which)->type &&
-           !tj_stride_is_pointers(tj_problem_matrix(view, which)->stride) &&
-           tj_access_lines_begin_at(view, which, CHUNK / s->element_bytes);
-}
-
-/* And does it come in a form that the tensor cores take? */
-static bool is_mapped(const tj_problem *view, const tj_wgmma_shape *s, bool is_m)
-{
-    return has_map(view, s, is_m) && (transposes(s, is_m) || !lies_wrong(view, s, is_m));
 }
 
 static bool has_squares(const tj_wgmma_shape *s, bool is_m)
