@@ -80,6 +80,10 @@ def test_pack(tmp_path, random):
         assert numpy.array_equal(tilejit.matmul(a, b, context=context), a @ b)
         assert context.stats.pack_hits == 1 and context.stats.compiles == 0
         assert context.pack_hits == {str(path): 1}
+    small = tilejit.pack(tilejit.Problem.of(a, b), "sm_90", strip=True, aligned=True, compress=True)
+    assert len(small) < len(tilejit.pack(tilejit.Problem.of(a, b), "sm_90")) / 4
+    with pytest.raises(tilejit.Error, match="stripped pack leaves out"):
+        tilejit.pack(tilejit.Problem.of(a, b), "compute_90", strip=True)
     with pytest.raises(tilejit.Error, match="sm_75"):
         tilejit.pack([tilejit.Problem(4, 4, 4)], "nine")
     with pytest.raises(OSError):

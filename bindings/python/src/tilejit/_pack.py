@@ -15,12 +15,16 @@ from tilejit._problem import Problem
 
 def pack(problems: Union[Problem, Iterable[Problem]], arch: Union[str, Iterable[str], None] = None,
          path: Union[None, str, "os.PathLike[str]"] = None, *, targets: Union[str, Iterable[str], None] = None,
-         context: Optional[Context] = None) -> bytes:
+         strip: bool = False, aligned: bool = False, compress: bool = False, context: Optional[Context] = None) -> bytes:
     """Make a pack: the kernels of problems, compiled for architectures, in one file that needs neither NVRTC nor a cache where it is used.
 
     problems: those, or one.
     arch: "sm_90", or several; "compute_90" serves newer devices and the emulator. No GPU is needed. targets is the same.
     path: the file to write, as a whole or not at all; None: only return the bytes. Give it to ``Context(packs=[path])``.
+
+    strip: machine code alone, a quarter of the bytes, which serves neither newer devices nor the emulator.
+    aligned: without the kernels for operands that are aligned to less than the chosen ones read at once.
+    compress: by zlib, which the program that uses the pack then needs too.
 
     Returns the bytes, which are the same for the same problems, architectures and records.
     Raises NoCompiler, InvalidArgument for what is no architecture, and other kinds of ``Error``; OSError if the file cannot be written.
@@ -30,8 +34,10 @@ def pack(problems: Union[Problem, Iterable[Problem]], arch: Union[str, Iterable[
         raise TypeError("pack needs arch, for which to compile: pass \"sm_90\", or several")
     names = [arch] if isinstance(arch, str) else list(arch)
     made, error, opened = ffi.new("tj_pack **"), ffi.new("tj_error *"), context._open()  # which the pack uses until it is freed
+    form = (lib.TJ_PACK_STRIP if strip else 0) | (lib.TJ_PACK_ALIGNED if aligned else 0) | (lib.TJ_PACK_COMPRESS if compress else 0)
     check(lib.tj_pack_create(opened, ffi.NULL, made, error), error)
     try:
+        check(lib.tj_pack_set_form(made[0], form, error), error)
         for problem in [problems] if isinstance(problems, Problem) else problems:
             for name in names:
                 check(lib.tj_pack_add(made[0], problem._c, ffi.NULL, name.encode(), error), error)
