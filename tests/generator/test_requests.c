@@ -93,8 +93,7 @@ Test(problem, names_what_is_wrong_with_everything_else)
     rows[23].problem.m.type = TJ_U8, rows[23].problem.compute = TJ_COMPUTE_F32;
     rows[23].words = "compute is f32 but M and N are u8: use s32";
     rows[24].problem.p.type = TJ_S8, rows[24].words = "M and N are f32 but P is s8";
-    rows[25].problem.epilogue.scale_n = 4,
-    rows[25].words = "scale_n is 4: use one of tj_scale: none, one, each or along-k";
+    rows[25].problem.epilogue.scale_n = 4, rows[25].words = "scale_n is 4: use one of tj_scale: none, one, each or along-k";
     rows[26].problem.m.type = TJ_F64, rows[26].problem.epilogue.scale_m = TJ_SCALE_ONE;
     rows[26].words = "scale_m is 1, but scales are f32 and go with no f64";
     rows[27].problem.scale_k = 1, rows[27].words = "scale_k is 1 and there are no scales along k";
