@@ -329,7 +329,7 @@ static void take_geometry(making *m, const tj_custom_spec *spec)
 static void take_scalar(making *m, const tj_custom_argument *a, int index)
 {
     if (a->type != TJ_F32 && a->type != TJ_F64 && a->type != TJ_S32)
-        complain(m, "argument", index, "type", "is not that of a scalar: use TJ_F32, TJ_F64 or TJ_S32");
+        complain(m, "argument", index, "type", "is not that of a scalar: use f32, f64 or s32");
     else if (a->type == TJ_S32 && !(a->trial >= INT32_MIN && a->trial <= INT32_MAX && a->trial == (int32_t)a->trial))
         complain(m, "argument", index, "trial", "is no whole number of 32 bits");
 }
@@ -355,7 +355,7 @@ static void take_argument(making *m, tj_custom_argument *a, int index)
         const int extent = find_name(c, a->name);
 
         if (extent < 0 || extent >= (int)c->spec.extent_count)
-            complain(m, "argument", index, "name", "is that of no extent, and its kind is TJ_CUSTOM_EXTENT");
+            complain(m, "argument", index, "name", "is that of no extent, and its kind is extent");
         else
             c->is_passed[extent] = true;
     }
@@ -380,7 +380,7 @@ static void take_arguments(making *m, const tj_custom_spec *spec)
         has_output = has_output || argument[i].kind == TJ_CUSTOM_OUT || argument[i].kind == TJ_CUSTOM_INOUT;
     }
     if (is_good(m) && !has_output)
-        complain(m, "argument", -1, "", "has no TJ_CUSTOM_OUT or TJ_CUSTOM_INOUT: a kernel that writes nothing does nothing");
+        complain(m, "argument", -1, "", "has none of the kinds out and inout: a kernel that writes nothing does nothing");
     m->custom->spec.argument = argument;
 }
 

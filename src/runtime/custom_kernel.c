@@ -157,7 +157,7 @@ static tj_status settle(const tj_custom_kernel *kernel, const int64_t *extent, t
         if (!custom->is_passed[i] && extent[i] != kernel->request.value[i])
             return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                            "%s was made for %s %lld, and not for %lld: load another kernel, or pass %s "
-                           "as an argument (TJ_CUSTOM_EXTENT)",
+                           "as an argument, of the kind extent",
                            name_of(kernel), custom->name[i], (long long)kernel->request.value[i], (long long)extent[i],
                            custom->name[i]);
     status = tj_custom_settle(custom, tj_source_config(kernel->source), extent, request, err);

@@ -324,3 +324,12 @@ def test_threads(random, context):
     assert not wrong
     del family
     gc.collect()
+
+
+@pytest.mark.parametrize("arguments", [
+    [tilejit.Argument("x", "in", "f32", "n")], [tilejit.Argument("x", "out", "f32", "n"), tilejit.Argument("a", "scalar", "bf16")],
+    [tilejit.Argument("x", "out", "f32", "n"), tilejit.Argument("rows", "extent")]])
+def test_messages_have_no_names_of_c(arguments):
+    with pytest.raises(tilejit.InvalidArgument) as raised:
+        tilejit.Family("faulty", "", extents=["n"], arguments=arguments)
+    assert "argument" in str(raised.value) and "TJ_" not in str(raised.value)

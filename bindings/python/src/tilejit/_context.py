@@ -317,7 +317,10 @@ def default_context() -> Context:
 def context_of(context: Optional[Context], *arrays: Any) -> Context:
     """The one that a call is given, or that of an array of TileJIT's own, or the default one. Raises TypeError for what is none."""
     if context is None:
-        return next((each._context for each in arrays if isinstance(each, DeviceArray)), None) or default_context()
+        for each in arrays:
+            if isinstance(each, DeviceArray):
+                return each._context
+        return default_context()
     if not isinstance(context, Context):
         raise TypeError(f"context is {context!r}: pass a tilejit.Context")
     return context
