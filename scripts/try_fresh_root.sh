@@ -62,4 +62,5 @@ for command in demo.sh demo.sh test.sh "test.sh -L check"; do
     say "./scripts/$command in a fresh $suite"
     in_root /srv/tilejit/scripts/$command
 done
-say "both commands of the README ran twice in a fresh $suite"
+say "both commands of the README ran twice in a fresh $suite:"
+in_root /bin/sh -euc '. /etc/os-release && echo "$PRETTY_NAME ($(cat /etc/debian_version)), $(uname -m), GCC $(cc -dumpfullversion), $(cmake --version | head -n 1), hiredis $(pkg-config --modversion hiredis)"'
