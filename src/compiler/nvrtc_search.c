@@ -9,11 +9,14 @@
 
 #include <dirent.h>
 #include <limits.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "error.h"
+#include "hash.h"
 
 #ifdef __aarch64__
 #define TOOLKIT_TARGET "targets/sbsa-linux/lib"
@@ -298,4 +301,69 @@ void tj_nvrtc_places_drop(tj_nvrtc_places *places)
     }
     free(places->place);
     *places = (tj_nvrtc_places){0};
+}
+
+/* ---- stamps ------------------------------------------------------------------------------------------------------ */
+
+static void add_bytes(uint64_t *stamp, const void *bytes, size_t size)
+{
+    *stamp = *stamp * UINT64_C(0x9e3779b97f4a7c15) + tj_hash_bytes64(bytes, size);
+}
+
+static void add_file(uint64_t *stamp, const char *path)
+{
+    struct stat facts;
+    int64_t seen[5] = {0};
+
+    if (stat(path, &facts) == 0) {
+        seen[0] = (int64_t)facts.st_dev;
+        seen[1] = (int64_t)facts.st_ino;
+        seen[2] = (int64_t)facts.st_size;
+        seen[3] = (int64_t)facts.st_mtim.tv_sec;
+        seen[4] = (int64_t)facts.st_mtim.tv_nsec;
+    }
+    add_bytes(stamp, path, strlen(path));
+    add_bytes(stamp, seen, sizeof seen);
+}
+
+/* Where the loader looks for a name without a folder. */
+static void add_loader(uint64_t *stamp)
+{
+    const char *folders = secure_getenv("LD_LIBRARY_PATH");
+    char folder[PATH_MAX];
+
+    add_file(stamp, "/etc/ld.so.cache");
+    for (const char *at = folders; at && *at; at += strspn(at, ":;")) {
+        const size_t length = strcspn(at, ":;");
+
+        if (snprintf(folder, sizeof folder, "%.*s", (int)length, at) < (int)sizeof folder)
+            add_file(stamp, folder);
+        at += length;
+    }
+}
+
+static int take_loads(struct dl_phdr_info *info, size_t size, void *loads)
+{
+    if (size >= offsetof(struct dl_phdr_info, dlpi_adds) + sizeof info->dlpi_adds)
+        *(uint64_t *)loads = info->dlpi_adds;
+    return 1;
+}
+
+tj_nvrtc_stamp tj_nvrtc_search_stamp(const char *path)
+{
+    tj_nvrtc_stamp stamp = {1, 0};
+    tj_nvrtc_places places;
+
+    if (tj_nvrtc_places_list(path, &places, NULL) != TJ_OK)
+        return (tj_nvrtc_stamp){0};
+    for (size_t i = 0; i < places.count; i++) {
+        add_bytes(&stamp.files, places.place[i].where, strlen(places.place[i].where));
+        if (places.place[i].library && strchr(places.place[i].library, '/'))
+            add_file(&stamp.files, places.place[i].library);
+    }
+    if (!path || !strchr(path, '/'))
+        add_loader(&stamp.files);
+    tj_nvrtc_places_drop(&places);
+    dl_iterate_phdr(take_loads, &stamp.loads);
+    return stamp;
 }

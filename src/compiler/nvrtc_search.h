@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include <tilejit/status.h>
 
@@ -42,5 +43,15 @@ typedef struct tj_nvrtc_places {
  */
 tj_status tj_nvrtc_places_list(const char *path, tj_nvrtc_places *places, tj_error *err);
 void tj_nvrtc_places_drop(tj_nvrtc_places *places);
+
+/**
+ * What a search depends on: as long as a later one is equal, it would find what it found. files: those in these places, by name, size and
+ * time, with the variables and folders of the loader; loads: how many libraries the process has loaded. Zeros: out of memory.
+ */
+typedef struct tj_nvrtc_stamp {
+    uint64_t files, loads;
+} tj_nvrtc_stamp;
+
+tj_nvrtc_stamp tj_nvrtc_search_stamp(const char *path);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "error.h"
 #include "nvrtc_card.h"
+#include "nvrtc_search.h"
 
 bool tj_copy_text(char **copy, const char *text)
 {
@@ -71,6 +72,54 @@ static const tj_nvrtc *recall_nvrtc(tj_host *host, int driver_version)
     return nvrtc;
 }
 
+/* Under the lock: did a search find none, and has nothing changed that it looked at? */
+static bool is_missing(const tj_host *host)
+{
+    tj_nvrtc_stamp now;
+
+    if (host->missing.files == 0)
+        return false;
+    now = tj_nvrtc_search_stamp(host->nvrtc_path);
+    return now.files == host->missing.files && now.loads == host->missing.loads;
+}
+
+bool tj_host_lacks_nvrtc(tj_host *host)
+{
+    bool answer;
+
+    pthread_mutex_lock(&host->opening);
+    answer = is_missing(host);
+    pthread_mutex_unlock(&host->opening);
+    return answer;
+}
+
+/*
+ * Under the lock. The files are noted from before the search, so that none that comes meanwhile is missed; the libraries from after it,
+ * since one that is of no use may have loaded others.
+ */
+static tj_status search(tj_host *host, int driver_version, const tj_nvrtc **nvrtc, tj_error *err)
+{
+    tj_nvrtc_stamp before;
+    tj_status status = TJ_OK;
+
+    if (!is_missing(host)) {
+        host->missing.files = 0;
+        if ((*nvrtc = recall_nvrtc(host, driver_version)))
+            return TJ_OK;
+        before = tj_nvrtc_search_stamp(host->nvrtc_path);
+        status = tj_nvrtc_open(host->nvrtc_path, driver_version, &host->log, nvrtc, &host->missing.why);
+        if (status == TJ_ERR_NO_COMPILER) {
+            host->missing.files = before.files;
+            host->missing.loads = tj_nvrtc_search_stamp(host->nvrtc_path).loads;
+        }
+    } else {
+        status = host->missing.why.status;
+    }
+    if (status != TJ_OK && err)
+        *err = host->missing.why;
+    return status;
+}
+
 tj_status tj_host_nvrtc(tj_host *host, const tj_nvrtc **nvrtc, tj_error *err)
 {
     tj_status status = tj_gpu_check_process(&host->gpu, err);
@@ -83,9 +132,7 @@ tj_status tj_host_nvrtc(tj_host *host, const tj_nvrtc **nvrtc, tj_error *err)
     pthread_mutex_lock(&host->opening);
     *nvrtc = atomic_load_explicit(&host->nvrtc, memory_order_relaxed);
     if (!*nvrtc) {
-        *nvrtc = recall_nvrtc(host, driver_version);
-        if (!*nvrtc)
-            status = tj_nvrtc_open(host->nvrtc_path, driver_version, &host->log, nvrtc, err);
+        status = search(host, driver_version, nvrtc, err);
         if (status == TJ_OK)
             atomic_store_explicit(&host->nvrtc, *nvrtc, memory_order_release);
     }

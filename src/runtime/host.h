@@ -28,6 +28,10 @@ typedef struct tj_host {
     bool is_scratch;               /* it only reads the remote, which is another host's */
     atomic_bool is_remote_refused; /* the driver refused an image from there */
     pthread_mutex_t opening;       /* held while NVRTC is opened, never on a hit */
+    struct {
+        uint64_t files, loads; /* a tj_nvrtc_stamp (nvrtc_search.h) */
+        tj_error why;
+    } missing; /* under opening: what a search came to that found no NVRTC; zeros: there was none */
     _Atomic(const struct tj_nvrtc *) nvrtc; /* NULL until first needed */
     atomic_bool has_card;                   /* of that NVRTC, in the store */
     atomic_bool has_warned_of_dump;
@@ -48,8 +52,14 @@ void tj_host_end(tj_host *host);
  */
 tj_status tj_host_begin_scratch(tj_host *scratch, const tj_host *host, tj_error *err);
 
-/** NVRTC, opened on first use. A failure is not remembered: installing it and calling again works. */
+/**
+ * NVRTC, opened on first use. That there is none is remembered until something changes that the search looks at: installing it and
+ * calling again works.
+ */
 tj_status tj_host_nvrtc(tj_host *host, const struct tj_nvrtc **nvrtc, tj_error *err);
+
+/** Was there none at the last search, and would another find none either? Opens nothing. */
+bool tj_host_lacks_nvrtc(tj_host *host);
 
 /** Write down what is known of the NVRTC that just compiled, so that the next process need not open it for a stored kernel. */
 void tj_host_remember_nvrtc(tj_host *host);

@@ -17,6 +17,7 @@
 #include "chooser.h"
 #include "component.h"
 #include "error.h"
+#include "missing.h"
 #include "plan.h"
 #include "record.h"
 #include "text.h"
@@ -247,7 +248,8 @@ static bool has_tables(tj_context *context, int64_t most_plans, int64_t most_byt
         !(context->plans = tj_plan_table_create(most_plans, most_bytes)))
         return false;
     context->readers = tj_plan_table_readers(context->plans);
-    return (context->varying = tj_varying_create()) && (context->chooser = tj_chooser_create());
+    return (context->varying = tj_varying_create()) && (context->missing = tj_missing_create()) &&
+           (context->chooser = tj_chooser_create());
 }
 
 tj_status tj_context_create(const tj_context_options *given, tj_context **out, tj_error *err)
@@ -351,6 +353,7 @@ void tj_context_free(tj_context *context)
     tj_plan_table_free(context->plans);
     tj_image_table_free(context->images);
     tj_varying_free(context->varying);
+    tj_missing_free(context->missing);
     tj_chooser_free(context->chooser);
     tj_host_end(&context->host);
     free(context);

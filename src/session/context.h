@@ -11,6 +11,7 @@
 
 struct tj_image_table; /* image_table.c */
 struct tj_varying;     /* varying.c */
+struct tj_missing;     /* missing.c */
 struct tj_readers;     /* readers.h */
 struct tj_plan_table;  /* plan_table.c */
 struct tj_chooser;     /* chooser.c */
@@ -28,6 +29,7 @@ struct tj_context {
     struct tj_plan_table *plans;
     struct tj_readers *readers; /* of those plans */
     struct tj_varying *varying;
+    struct tj_missing *missing;
     tj_first_call first_call;
     struct tj_chooser *chooser;
     struct tj_background *background; /* NULL: not asked for */

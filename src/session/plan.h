@@ -3,6 +3,7 @@
  * plan: what a ready call runs. Each file calls those above it alone.
  *
  *     plan.c        a plan is built, tried, freed
+ *     missing.c     plans that cannot be made, for want of a compiler, remembered
  *     plan_table.c  a plan is found by its key, or built once; the least recently used ones leave
  *     stand_in.c    a plan that borrows the kernel of a more general one, until its own is there
  *     fallback.c    another plan, for operands that the first cannot take
@@ -26,6 +27,8 @@ typedef struct tj_plan_key {
     const tj_config *config;   /* as given; NULL: the library's choice */
     uint64_t hash;
 } tj_plan_key;
+
+bool tj_plan_key_is_equal(const tj_plan_key *a, const tj_plan_key *b);
 
 /* Hashed and compared as bytes. */
 _Static_assert(sizeof(tj_problem) == sizeof(size_t) + 3 * sizeof(tj_dim) + sizeof(int64_t) + TJ_MATRICES * sizeof(tj_matrix) +

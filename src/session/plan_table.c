@@ -24,6 +24,7 @@
 #include "error.h"
 #include "events.h"
 #include "hash.h"
+#include "missing.h"
 
 typedef struct plan_array {
     struct plan_array *next_retired;
@@ -167,12 +168,6 @@ unsigned tj_plan_table_time(const struct tj_plan_table *table)
 
 /* ---- look-ups ------------------------------------------------------------------------------------------------------ */
 
-static bool key_is_equal(const tj_plan_key *a, const tj_plan_key *b)
-{
-    return a->hash == b->hash && a->context_id == b->context_id && tj_problem_is_same(a->problem, b->problem) &&
-           (a->config && b->config ? memcmp(a->config, b->config, sizeof *a->config) == 0 : a->config == b->config);
-}
-
 /*
  * Where the plan of a key is, or the empty slot that it would take. *plan: what was found there, for a slot that was empty may have
  * been taken since, by any key.
@@ -181,7 +176,7 @@ static _Atomic(tj_plan *) *slot_of(plan_array *array, const tj_plan_key *key, tj
 {
     for (size_t i = key->hash & (array->capacity - 1);; i = (i + 1) & (array->capacity - 1)) {
         *plan = atomic_load(&array->slot[i]); /* in the order of all readers' steps: see readers.h */
-        if (!*plan || key_is_equal(&(*plan)->key, key))
+        if (!*plan || tj_plan_key_is_equal(&(*plan)->key, key))
             return &array->slot[i];
     }
 }
@@ -458,7 +453,7 @@ static plan_build *find_build(struct tj_plan_table *table, const tj_plan_key *ke
 {
     plan_build *found = table->builds;
 
-    while (found && !(key_is_equal(found->key, key) && found->effort == effort))
+    while (found && !(tj_plan_key_is_equal(found->key, key) && found->effort == effort))
         found = found->next;
     return found;
 }
@@ -533,6 +528,8 @@ tj_status tj_plan_table_obtain(tj_context *context, const tj_scope *scope, const
     tj_status status;
 
     *plan = NULL;
+    if (tj_missing_recall(context->missing, &context->host, key, effort, err))
+        return TJ_ERR_NO_COMPILER;
     pthread_mutex_lock(&table->lock);
     (void)slot_of(atomic_load(&table->array), key, &present);
     if (will_do(present, effort)) {
@@ -556,6 +553,8 @@ tj_status tj_plan_table_obtain(tj_context *context, const tj_scope *scope, const
         tj_host_tell_problem(&context->host, TJ_EVENT_MISS, key->problem);
     }
     mine.status = build(context, scope, key, effort, &built, &mine.error);
+    if (mine.status == TJ_ERR_NO_COMPILER)
+        tj_missing_note(context->missing, key, effort, &mine.error);
 
     pthread_mutex_lock(&table->lock);
     if (mine.status == TJ_OK)

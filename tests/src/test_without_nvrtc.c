@@ -127,6 +127,49 @@ Test(without_nvrtc, a_damaged_entry_is_a_miss)
     tj_context_free(context);
 }
 
+/* ---- that there is none is remembered ------------------------------------------------------------------------------ */
+
+static int opens; /* of libraries whose name says NVRTC */
+
+void *__real_dlopen(const char *name, int flags);
+void *__wrap_dlopen(const char *name, int flags);
+
+void *__wrap_dlopen(const char *name, int flags)
+{
+    opens += name && strstr(name, "nvrtc") != NULL;
+    return __real_dlopen(name, flags);
+}
+
+Test(without_nvrtc, it_is_looked_for_again_only_when_something_has_changed)
+{
+    tj_problem other = problem;
+    char path[64], line[256];
+    tj_context *context;
+    const tj_plan *made;
+    int first;
+
+    (void)snprintf(path, sizeof path, "%s/libnvrtc.so.13", store);
+    context = open_context(path);
+    other.j.extent = 101;
+    cr_expect(eq(int, plan(context, &other, &made), TJ_ERR_NO_COMPILER));
+    first = opens;
+    cr_expect(first > 0);
+    for (int i = 0; i < 100; i++) {
+        other.j.extent = 101 + i % 3; /* one that was asked for, and new ones */
+        cr_expect(eq(int, plan(context, &other, &made), TJ_ERR_NO_COMPILER));
+        cr_expect(strstr(err.message, path) && strstr(err.message, "no kernel for j10"), "%s", err.message);
+    }
+    cr_expect(eq(int, opens, first), "what was not there is not there");
+    (void)snprintf(line, sizeof line, "cp %s %s", "/etc/hostname", path);
+    cr_assert(eq(int, system(line), 0));
+    cr_expect(eq(int, plan(context, &other, &made), TJ_ERR_NO_COMPILER));
+    cr_expect(opens > first, "a file has come");
+    (void)snprintf(line, sizeof line, "cp %s %s", FAKE_NVRTC_PATH, path);
+    cr_assert(eq(int, system(line), 0));
+    cr_expect(eq(int, plan(context, &other, &made), TJ_OK), "it is installed while the program runs: %s", err.message);
+    tj_context_free(context);
+}
+
 static void count_equal(const tj_store_field *field, void *payload)
 {
     *(int *)payload += field->is_equal;
