@@ -248,7 +248,7 @@ Test(custom, every_wrong_field_is_named)
                                        "spec.argument[0].count is NULL",
                                        "spec.argument[0].count, column 1",
                                        "spec.argument[0].align",
-                                       "spec.argument has no TJ_CUSTOM_OUT",
+                                       "spec.argument has none of the kinds out and inout",
                                        "spec.argument[1].name is that of an earlier",
                                        "spec.argument[2].type is not that of a scalar",
                                        "spec.argument[2].name is that of no extent",
