@@ -16,6 +16,7 @@
  */
 #include "template.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "error.h"
@@ -41,16 +42,17 @@ typedef struct block {
     int step[COUNTED]; /* how far the numbers behind each of these signs count on */
 } block;
 
-/* Where parts are found: those of the library, or the application's. */
+/* Where parts are found: those of the library, or the application's. And what is common to the files that include each other. */
 typedef struct library {
     const tj_template_file *file;
     size_t count;
-    bool is_own; /* the application's: a fault is the caller's, and shown with a caret */
+    bool is_own;  /* the application's: a fault is the caller's, and shown with a caret */
+    size_t lines; /* that may still be taken: as many as the text may have bytes, whether or not they leave anything in it */
 } library;
 
 typedef struct fill {
     const char *name; /* of the file, for messages */
-    const library *from;
+    library *from;
     const tj_template_params *params;
     tj_text *out;
     tj_error *err;
@@ -181,7 +183,7 @@ static bool is_live(const fill *f)
     return f->depth == 0 || f->open[f->depth - 1].is_live;
 }
 
-static tj_status fill_file(const library *from, const tj_template_file *file, const tj_template_params *params, tj_text *out,
+static tj_status fill_file(library *from, const tj_template_file *file, const tj_template_params *params, tj_text *out,
                            int includes, size_t indent, tj_error *err);
 
 /* #include "parts/half.cuh"  //@ include */
@@ -245,14 +247,14 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* The number at *text, at most 9 digits of it, and past it. */
+/* The number at *text, and past it; -1: it has more than 9 digits. */
 static int read_number(const char **text)
 {
-    int number = 0;
+    int number = 0, digits = 0;
 
-    for (int digits = 0; is_digit(**text) && digits < 9; digits++, (*text)++)
-        number = number * 10 + (**text - '0');
-    return number;
+    for (; is_digit(**text); digits++, (*text)++)
+        number = digits < 9 ? number * 10 + (**text - '0') : number;
+    return digits > 9 ? -1 : number;
 }
 
 /* As many as the numbers span that follow the sign between here and the next //@ end. */
@@ -264,27 +266,40 @@ static int span_of_numbers(const char *text, const char *end, char sign)
         if (*text++ != sign || text == end || !is_digit(*text))
             continue;
         const int number = read_number(&text);
+        if (number < 0) /* count_on complains of it */
+            continue;
         least = number < least ? number : least;
         most = number > most ? number : most;
     }
     return most < 0 ? 0 : most - least + 1;
 }
 
+static tj_status complain_of_turns(const fill *f, const char *turns)
+{
+    char what[96];
+
+    (void)snprintf(what, sizeof what, "%.24s turns are more than a text has room for", turns);
+    return complain(f, what);
+}
+
 /* //@ repeat NAME */
 static tj_status open_repeat(fill *f, const char *name)
 {
     const char *value = find_param(f->params, name, word_length(name));
+    int64_t turns;
     block *b;
 
     if (f->depth == MAX_DEPTH)
         return complain(f, "blocks nested too deeply");
-    if (!value || !is_digit(*value))
+    if (!value || !tj_parse_int(value, &turns) || turns < 0)
         return complain(f, "expected a parameter that is a number");
+    if (is_live(f) && (uint64_t)turns > f->out->max_bytes)
+        return complain_of_turns(f, value);
     b = &f->open[f->depth];
     *b = (block){
         .line = f->line_number, .text = f->line_in_file, .length = strlen(f->line), .outer = is_live(f), .start = f->next};
     f->depth++;
-    b->turns = read_number(&value);
+    b->turns = (int)turns;
     b->is_live = b->outer && b->turns > 0;
     for (int i = 0; i < COUNTED; i++)
         b->step[i] = span_of_numbers(f->next, f->end, counted[i]);
@@ -306,7 +321,10 @@ static tj_status count_on(fill *f, const block *b)
         line[length++] = *text++;
         if (!sign || !is_digit(*text))
             continue;
-        tj_format_int(digits, read_number(&text) + (int64_t)b->turn * b->step[sign - counted]);
+        const int number = read_number(&text);
+        if (number < 0)
+            return complain(f, "a number that counts on has at most 9 digits");
+        tj_format_int(digits, number + (int64_t)b->turn * b->step[sign - counted]);
         for (const char *digit = digits; *digit != '\0'; digit++)
             line[length++] = *digit;
     }
@@ -618,7 +636,7 @@ static tj_status take_line(fill *f)
     return TJ_OK;
 }
 
-static tj_status fill_file(const library *from, const tj_template_file *file, const tj_template_params *params, tj_text *out,
+static tj_status fill_file(library *from, const tj_template_file *file, const tj_template_params *params, tj_text *out,
                            int includes, size_t indent, tj_error *err)
 {
     const char *const bytes = (const char *)file->bytes;
@@ -646,6 +664,9 @@ static tj_status fill_file(const library *from, const tj_template_file *file, co
         memcpy(f.line, f.next, length);
         f.line[length] = '\0';
         f.next += length + (newline != NULL);
+        if (from->lines == 0)
+            return complain(&f, "more lines are taken than a text has room for: is what //@ repeat repeats empty?");
+        from->lines--;
         status = take_line(&f);
         if (status != TJ_OK)
             return status;
@@ -665,13 +686,14 @@ tj_status tj_template_fill_text(const char *name, const char *bytes, size_t size
 {
     const tj_template_file file = {name, (const unsigned char *)bytes, size};
 
-    return fill_file(&(library){tj_template_files, tj_template_file_count, false}, &file, params, out, 0, 0, err);
+    return fill_file(&(library){tj_template_files, tj_template_file_count, false, out->max_bytes}, &file, params, out, 0, 0,
+                     err);
 }
 
 tj_status tj_template_fill_own(const tj_template_file *file, size_t count, const tj_template_params *params, tj_text *out,
                                tj_error *err)
 {
-    return fill_file(&(library){file, count, true}, file, params, out, 0, 0, err);
+    return fill_file(&(library){file, count, true, out->max_bytes}, file, params, out, 0, 0, err);
 }
 
 tj_status tj_template_fill(const char *name, const tj_template_params *params, tj_text *out, tj_error *err)

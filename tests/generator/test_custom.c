@@ -430,6 +430,7 @@ Test(custom, faults_of_templates_are_shown_with_a_caret)
 {
     static const struct {
         const char *text, *says;
+        int64_t length; /* 0: 100 */
     } rows[] = {
         {"a\n  //@ fi ragged\n", "scale.cu:2:7: unknown directive\n      //@ fi ragged\n          ^"},
         {"//@ if ragged\na\n", "scale.cu:1:1: this //@ if has no //@ end\n    //@ if ragged\n    ^"},
@@ -445,13 +446,22 @@ Test(custom, faults_of_templates_are_shown_with_a_caret)
         {"void other()\n", "scale.cu declares no kernel scale_100"},
         {"// scale_100 is what it is called\n", "scale.cu declares no kernel scale_100"},
         {"//@ repeat length\nlong\n//@ repeat length\nlong\n//@ repeat length\nlong\n//@ end\n//@ end\n//@ end\n",
-         "longer than"},
+         "longer than", 200000},
+        /* What leaves nothing in the text is bounded too. */
+        {"//@ repeat length\n//@ end\n", "2147483648 turns are more than", INT64_C(2147483648)},
+        {"//@ repeat length\n//@ repeat length\n//@ end\n//@ end\n", "is what //@ repeat repeats empty?", 200000},
+        {"//@ repeat length\n//@ repeat length\n\n\n//@ end\n//@ end\n", "is what //@ repeat repeats empty?", 200000},
+        {"//@ repeat length\n//@ if length\n//@ else\nx\n//@ end\n//@ end\n", "is what //@ repeat repeats empty?", 200000},
+        {"//@ repeat length\n#include \"store.cuh\"  //@ include\n//@ end\n", "is what //@ repeat repeats empty?", 200000},
+        {"//@ if ragged\n//@ else\n//@ repeat length\n//@ end\n//@ end\n", "declares no kernel", INT64_C(2147483649)},
+        {"//@ repeat length\nx[1234567890]\n//@ end\n", "at most 9 digits"},
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         spec = custom_spec_make(&made);
         made.part[0].text = rows[i].text;
-        cr_expect(eq(ptr, generate(i == sizeof rows / sizeof rows[0] - 1 ? 1000000 : 100, NULL, NULL), NULL), "row %zu", i);
+        made.part[1].text = "\n"; /* store.cuh */
+        cr_expect(eq(ptr, generate(rows[i].length ? rows[i].length : 100, NULL, NULL), NULL), "row %zu", i);
         cr_expect(ne(ptr, strstr(err.message, rows[i].says), NULL), "row %zu: %s", i, err.message);
     }
 }
