@@ -105,26 +105,74 @@ int tj_fs_make_path(const char *path)
     return tj_fs_make_folder(AT_FDCWD, part);
 }
 
+/* Why an open file is not believed; NULL: it is. */
+static const char *judge(int fd, bool is_secret, int64_t *size)
+{
+    struct stat facts;
+
+    if (fstat(fd, &facts) != 0)
+        return strerror(errno);
+    *size = facts.st_size;
+    errno = EINVAL;
+    if (!S_ISREG(facts.st_mode))
+        return "it is not a regular file";
+    if (facts.st_uid != geteuid() && facts.st_uid != 0)
+        return "it belongs to another user, who could change it: chown or copy it";
+    if (facts.st_mode & (S_IWGRP | S_IWOTH))
+        return "others can write to it: chmod go-w";
+    if (is_secret && (facts.st_mode & (S_IRGRP | S_IROTH)))
+        return "others can read it: chmod 600 it, or make another one";
+    return NULL;
+}
+
+/* Closes in. */
+static bool read_judged(tj_input *in, size_t max_bytes, char **bytes, size_t *size)
+{
+    const bool is_read = tj_input_read_rest(in, max_bytes, bytes, size, NULL) == TJ_OK;
+    const int cause = errno == EFBIG ? EINVAL : errno;
+
+    close(in->fd);
+    errno = cause;
+    return is_read;
+}
+
 bool tj_fs_read(int at, const char *name, size_t max_bytes, char **bytes, size_t *size)
 {
     tj_input in = {.name = name, .fd = open_file(at, name, O_RDONLY | O_NONBLOCK, 0)};
-    struct stat facts;
-    int cause = EINVAL;
-    bool is_read = false;
 
     if (in.fd < 0)
         return false;
-    if (fstat(in.fd, &facts) != 0) {
-        cause = errno;
-    } else if (S_ISREG(facts.st_mode) && (facts.st_uid == geteuid() || facts.st_uid == 0) &&
-               !(facts.st_mode & (S_IWGRP | S_IWOTH))) {
-        in.size = facts.st_size;
-        is_read = tj_input_read_rest(&in, max_bytes, bytes, size, NULL) == TJ_OK;
-        cause = errno == EFBIG ? EINVAL : errno;
+    if (judge(in.fd, false, &in.size)) {
+        const int cause = errno;
+
+        close(in.fd);
+        errno = cause;
+        return false;
     }
-    close(in.fd);
-    errno = cause;
-    return is_read;
+    return read_judged(&in, max_bytes, bytes, size);
+}
+
+int tj_fs_open_believed(const char *path, bool is_secret, int64_t *size, const char **why)
+{
+    const int fd = tj_fs_open_named(path);
+
+    *why = fd < 0 ? strerror(errno) : judge(fd, is_secret, size);
+    if (fd >= 0 && *why)
+        close(fd);
+    return *why ? -1 : fd;
+}
+
+bool tj_fs_read_believed(const char *path, bool is_secret, size_t max_bytes, char **bytes, size_t *size, const char **why)
+{
+    tj_input in = {.name = path};
+
+    in.fd = tj_fs_open_believed(path, is_secret, &in.size, why);
+    if (in.fd < 0)
+        return false;
+    if (read_judged(&in, max_bytes, bytes, size))
+        return true;
+    *why = errno == EINVAL ? "it is larger than such a file can be" : strerror(errno);
+    return false;
 }
 
 static bool write_all(int fd, const char *bytes, size_t size)

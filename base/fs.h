@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fs: files, below a folder that is already open. No call follows a link in its last step (tj_fs_open_named apart), leaks a
+ * fs: files, below a folder that is already open. No call follows a link in its last step (those for what a user names apart), leaks a
  * descriptor into a child, hands out descriptors 0 to 2, or blocks on a FIFO. Failures answer -1 (or false) with errno set.
  */
 #ifndef TJ_BASE_FS_H
@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /** Open a folder below at (AT_FDCWD allowed). */
@@ -33,6 +34,16 @@ int tj_fs_make_path(const char *path);
  * apart) or can write is refused.
  */
 bool tj_fs_read(int at, const char *name, size_t max_bytes, char **bytes, size_t *size);
+
+/**
+ * Open a file that a user names and that is believed. Links are followed, as Kubernetes mounts secrets by them; what they lead to is opened once
+ * and then judged: a regular file of this user or root that nobody else can write and, if it is_secret, nobody else can read. *size: of it.
+ * -1: *why says what is wrong, and the remedy.
+ */
+int tj_fs_open_believed(const char *path, bool is_secret, int64_t *size, const char **why);
+
+/** Read all of such a file, as tj_fs_read. */
+bool tj_fs_read_believed(const char *path, bool is_secret, size_t max_bytes, char **bytes, size_t *size, const char **why);
 
 /** Write all of it, or fail. SIGXFSZ does not reach the process. */
 bool tj_fs_write(int fd, const void *bytes, size_t size);

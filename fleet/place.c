@@ -2,7 +2,6 @@
 #include "place.h"
 
 #include <ctype.h>
-#include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,14 +84,12 @@ static const parameter parameters[] = {
 
 static tj_status read_password_file(const char *path, fleet_place *place, tj_error *err)
 {
+    const char *why;
     char *text;
     size_t size;
 
-    if (!tj_fs_read(AT_FDCWD, path, sizeof place->password, &text, &size))
-        return tj_fail(err, TJ_ERR_IO,
-                       "cannot read the password of the server from %.200s: it must be a file of this user's that nobody else "
-                       "can write, of less than 256 bytes",
-                       path);
+    if (!tj_fs_read_believed(path, false, sizeof place->password, &text, &size, &why))
+        return tj_fail(err, TJ_ERR_IO, "cannot read the password of the server from %.200s: %s", path, why);
     text[strcspn(text, "\r\n")] = '\0';
     (void)snprintf(place->password, sizeof place->password, "%s", text);
     free(text);

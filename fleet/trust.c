@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "error.h"
@@ -28,15 +27,14 @@ static bool read_hex(const char *text, size_t length, unsigned char *out, size_t
     return length == 2 * bytes && sodium_hex2bin(out, bytes, text, length, NULL, &got, NULL) == 0 && got == bytes;
 }
 
-static tj_status read_file(const char *path, const char *what, char **text, tj_error *err)
+static tj_status read_file(const char *path, const char *what, bool is_secret, char **text, tj_error *err)
 {
+    const char *why;
     size_t size;
 
-    if (tj_fs_read(AT_FDCWD, path, MOST_FILE_BYTES, text, &size))
-        return TJ_OK;
-    return tj_fail(err, TJ_ERR_IO,
-                   "cannot read %s from %.240s: %s; it must be a file of this user or root that nobody else can write", what,
-                   path, strerror(errno));
+    return tj_fs_read_believed(path, is_secret, MOST_FILE_BYTES, text, &size, &why)
+               ? TJ_OK
+               : tj_fail(err, TJ_ERR_IO, "cannot read %s from %.240s: %s", what, path, why);
 }
 
 static bool is_known(const fleet_trust *trust, const unsigned char *key)
@@ -50,7 +48,7 @@ static bool is_known(const fleet_trust *trust, const unsigned char *key)
 static tj_status load_trusted(const char *path, fleet_trust *trust, tj_error *err)
 {
     char *text, *rest, *line;
-    tj_status status = read_file(path, "the keys that are trusted", &text, err);
+    tj_status status = read_file(path, "the keys that are trusted", false, &text, err);
 
     if (status != TJ_OK)
         return status;
@@ -85,12 +83,8 @@ static tj_status load_secret(const char *path, fleet_trust *trust, tj_error *err
 {
     unsigned char key[FLEET_KEY_BYTES];
     char *text;
-    struct stat facts;
-    tj_status status;
+    tj_status status = read_file(path, "the key to sign with", true, &text, err);
 
-    if (stat(path, &facts) == 0 && (facts.st_mode & 077) != 0)
-        return tj_fail(err, TJ_ERR_IO, "others may read %.240s, the key to sign with: chmod 600 it, or make another one", path);
-    status = read_file(path, "the key to sign with", &text, err);
     if (status != TJ_OK)
         return status;
     text[strcspn(text, "\r\n")] = '\0';

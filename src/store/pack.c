@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "compress.h"
@@ -167,23 +166,13 @@ bool tj_pack_open_bytes(tj_pack_file *pack, const void *bytes, size_t size, cons
 
 bool tj_pack_open_path(tj_pack_file *pack, const char *path, const char **why)
 {
-    struct stat facts;
+    int64_t size;
 
-    *pack = (tj_pack_file){.fd = tj_fs_open_named(path)};
+    *pack = (tj_pack_file){.fd = tj_fs_open_believed(path, false, &size, why)};
     if (pack->fd < 0)
-        *why = strerror(errno);
-    else if (fstat(pack->fd, &facts) != 0)
-        *why = strerror(errno);
-    else if (!S_ISREG(facts.st_mode))
-        *why = "it is not a regular file";
-    else if (facts.st_uid != geteuid() && facts.st_uid != 0)
-        *why = "it belongs to another user, who could change the code in it";
-    else if (facts.st_mode & (S_IWGRP | S_IWOTH))
-        *why = "others can write to it: chmod go-w";
-    else {
-        pack->size = (uint64_t)facts.st_size;
-        *why = read_index(pack);
-    }
+        return false;
+    pack->size = (uint64_t)size;
+    *why = read_index(pack);
     if (*why)
         tj_pack_close(pack);
     return !*why;

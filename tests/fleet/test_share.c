@@ -518,16 +518,19 @@ Test(share, refuses_key_files_that_are_none)
         {"true", "trust=%s/none", "No such file"},
         {"echo hello >%s/bad", "trust=%s/bad", "line 1 is no key"},
         {"printf '# nothing\\n' >%s/bad", "trust=%s/bad", "names no key"},
-        {"cp %s/key.pub %s/open; chmod 666 %s/open", "trust=%s/open", "nobody else can write"},
+        {"cp %s/key.pub %s/open; chmod 666 %s/open", "trust=%s/open", "others can write to it: chmod go-w"},
         {"cp %s/key %s/open; chmod 644 %s/open", "sign=%s/open", "chmod 600"},
         {"true", "sign=%s/key.pub", "chmod 600"},
+        {"ln -s open %s/link", "sign=%s/link", "others can read it: chmod 600"},
+        {"rm -f %s/link; ln -s %s/pipe %s/link; mkfifo %s/pipe", "trust=%s/link", "not a regular file"},
+        {"rm -f %s/link; ln -s %s/link %s/link", "trust=%s/link", "Too many levels"},
         {"chmod 600 %s/key.pub", "sign=%s/key.pub", "is no key to sign with"},
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         char url[256];
 
-        snprintf(line, sizeof line, rows[i].make, root, root, root);
+        snprintf(line, sizeof line, rows[i].make, root, root, root, root);
         cr_assert(system(line) == 0);
         snprintf(parameters, sizeof parameters, rows[i].parameter, root);
         snprintf(url, sizeof url, "redis://h?%s", parameters);
@@ -536,6 +539,19 @@ Test(share, refuses_key_files_that_are_none)
         cr_expect(strstr(err.message, rows[i].complaint) != NULL, "%s: %s", url, err.message);
     }
     cr_expect(fleet_make_key(key_path, &err) == TJ_ERR_IO && strstr(err.message, "File exists"), "%s", err.message);
+}
+
+/* As Kubernetes mounts them: key -> ..data/key, ..data -> a folder with a date, which is exchanged as a whole. */
+Test(share, follows_links_to_key_files)
+{
+    char parameters[160];
+    fleet_trust trust;
+
+    cr_assert(command("cd %s && mkdir ..2026 && mv key key.pub ..2026 && ln -s ..2026 ..data && ln -s ..data/key key && "
+                      "ln -s ..data/key.pub key.pub") == 0);
+    snprintf(parameters, sizeof parameters, "sign=%s&trust=%s.pub", key_path, key_path);
+    trust = trust_of(parameters);
+    cr_expect(trust.signs && trust.count == 1);
 }
 
 /* ---- places ------------------------------------------------------------------------------------------------------- */
