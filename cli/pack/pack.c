@@ -44,15 +44,15 @@ static const cli_option own[] = {
 /* "sm_80,sm_90". */
 static tj_status read_targets(const char *list, pack_targets *targets, tj_error *err)
 {
-    targets->count = 0;
-    while (list && *list) {
-        const size_t length = strcspn(list, ",");
+    const char *item, *rest = list;
+    size_t length;
 
+    targets->count = 0;
+    while ((item = cli_next_item(&rest, &length))) {
         if (length == 0 || length >= PACK_TARGET_BYTES || targets->count == PACK_MOST_TARGETS)
             return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--arch is \"%.60s\": write at most %d targets, such as sm_80,sm_90",
                            list, PACK_MOST_TARGETS);
-        (void)snprintf(targets->item[targets->count++], PACK_TARGET_BYTES, "%.*s", (int)length, list);
-        list += length + (list[length] != '\0');
+        (void)snprintf(targets->item[targets->count++], PACK_TARGET_BYTES, "%.*s", (int)length, item);
     }
     return TJ_OK;
 }
@@ -74,7 +74,7 @@ static tj_status check_words(const cli_call *call, pack_targets *targets, tj_con
     if (text && tj_config_parse(text, config, err) != TJ_OK)
         return err->status;
     if (options->c_array && !pack_is_c_name(options->c_array))
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--c-array is \"%.60s\": use a name that C takes, such as app_pack",
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--c-array is \"%.60s\": use a name that C and C++ take, such as app_pack",
                        options->c_array);
     if (cli_check_stdout(call, "-o", options->output, err) != TJ_OK)
         return err->status;

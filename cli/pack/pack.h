@@ -24,7 +24,7 @@ typedef struct pack_targets {
 tj_status pack_fill(const cli_call *call, tj_pack *pack, const cli_shapes *shapes, const pack_targets *targets,
                     const tj_config *config, int threads, tj_error *err);
 
-/** Is it a name that C takes for an object? */
+/** Is it a name that C and C++ take for an object? Those that begin with _ are the compiler's. */
 bool pack_is_c_name(const char *name);
 
 /** A C source that defines the bytes as `name`, and their number as `name`_size. malloc'ed; NULL: out of memory. */

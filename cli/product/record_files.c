@@ -58,16 +58,16 @@ tj_status cli_read_records(const char *list, const tj_problem *problem, const tj
                            tj_error *err)
 {
     tj_status status = TJ_OK;
+    const char *item;
+    size_t length;
 
-    while (status == TJ_OK && *list) {
-        const size_t length = strcspn(list, ",");
+    while (status == TJ_OK && (item = cli_next_item(&list, &length))) {
         char path[PATH_MAX];
         struct stat facts;
 
         if (length >= sizeof path)
-            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%.60s... is longer than a path can be", list);
-        (void)snprintf(path, sizeof path, "%.*s", (int)length, list);
-        list += length + (list[length] != '\0');
+            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%.60s... is longer than a path can be", item);
+        (void)snprintf(path, sizeof path, "%.*s", (int)length, item);
         status =
             (stat(path, &facts) == 0 && S_ISDIR(facts.st_mode) ? read_folder : read_one)(path, problem, device, records, err);
     }

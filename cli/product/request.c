@@ -160,17 +160,14 @@ const cli_group cli_request_groups[] = {[CLI_PROBLEM] = {"What to compute", of_p
 
 /* ---- problem and config ------------------------------------------------------------------------------------------- */
 
-/* One item of a comma-separated list, cut out of *list; false at its end. */
+/* The next item of a list; false at its end. */
 static bool next_item(const char **list, char item[64])
 {
-    size_t length = strcspn(*list, ",");
+    size_t length;
+    const char *next = cli_next_item(list, &length);
 
-    if (!**list)
-        return false;
-    (void)snprintf(item, 64, "%.*s", (int)(length < 63 ? length : 63), *list);
-    *list += length;
-    *list += **list == ',';
-    return true;
+    (void)snprintf(item, 64, "%.*s", next ? (int)(length < 63 ? length : 63) : 0, next ? next : "");
+    return next != NULL;
 }
 
 static tj_dim *find_dim(tj_problem *problem, const char *name)
@@ -238,7 +235,7 @@ static tj_status read_promises(const char *list, tj_problem *problem, tj_error *
 {
     char item[64];
 
-    while (list && next_item(&list, item)) {
+    while (next_item(&list, item)) {
         char *equals = strchr(item, '=');
         char what[96];
         int64_t value = 0;
@@ -272,7 +269,7 @@ static tj_status read_any(const cli_request_options *options, tj_problem *proble
     tj_status status = TJ_OK;
     char item[64];
 
-    while (status == TJ_OK && list && next_item(&list, item))
+    while (status == TJ_OK && next_item(&list, item))
         status = make_any(problem, item, err);
     return status == TJ_OK ? read_promises(options->multiple_of, problem, err) : status;
 }
@@ -346,6 +343,8 @@ static tj_status take_operand(const char *item, size_t length, cli_request *requ
     number = tj_epilogue_find(&request->known.epilogue, name);
     if (number < 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--with names %s, which is no operand of --epilogue", name);
+    if (request->file[number][0] || (request->numbers_given & UINT64_C(1) << number))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--with says twice what %s is: give it one value", name);
     (void)snprintf(what, sizeof what, "--with %s", name);
     if (e->operand[number].indexed != TJ_BY_NOTHING) {
         strcpy(request->file[number], value);
@@ -358,13 +357,11 @@ static tj_status take_operand(const char *item, size_t length, cli_request *requ
 static tj_status take_operands(const char *list, cli_request *request, tj_error *err)
 {
     tj_status status = TJ_OK;
+    const char *item;
+    size_t length;
 
-    while (status == TJ_OK && list && *list) {
-        const size_t length = strcspn(list, ",");
-
-        status = take_operand(list, length, request, err);
-        list += length + (list[length] == ',');
-    }
+    while (status == TJ_OK && (item = cli_next_item(&list, &length)))
+        status = take_operand(item, length, request, err);
     return status;
 }
 

@@ -87,15 +87,15 @@ static tj_status read_tune_options(const tune_options *words, tj_tune_options *o
 static tj_status read_devices(const tune_options *words, tune_devices *devices, tj_error *err)
 {
     bool is_listed[1024] = {false};
-    const char *rest = words->devices;
+    const char *rest = words->devices, *item;
+    size_t length;
 
     devices->count = 0;
-    while (rest && *rest) {
-        const size_t length = strcspn(rest, ",");
+    while ((item = cli_next_item(&rest, &length))) {
         char number[16] = "";
         int64_t value = 0;
 
-        memcpy(number, rest, length < sizeof number ? length : 0);
+        memcpy(number, item, length < sizeof number ? length : 0);
         if (cli_parse_int("--devices", number, 0, 1023, &value, err) != TJ_OK || devices->count == TUNE_MAX_DEVICES ||
             is_listed[value])
             return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
@@ -103,7 +103,6 @@ static tj_status read_devices(const tune_options *words, tune_devices *devices, 
                            TUNE_MAX_DEVICES);
         is_listed[value] = true;
         devices->number[devices->count++] = (int)value;
-        rest += length + (rest[length] != '\0');
     }
     if (devices->count > 0 && words->machine.device)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--device and --devices both say where to run: give one");

@@ -192,3 +192,14 @@ tj_status cli_parse(int count, char *const *word, cli_call *call, tj_error *err)
             status = taken.group->check((const char *)call->options + taken.offset, err);
     return status;
 }
+
+const char *cli_next_item(const char **list, size_t *length)
+{
+    const char *item = *list;
+
+    if (item) {
+        *length = strcspn(item, ",");
+        *list = item[*length] ? item + *length + 1 : NULL;
+    }
+    return item;
+}

@@ -136,6 +136,12 @@ tj_status cli_parse(int count, char *const *word, cli_call *call, tj_error *err)
 /** Read one value into the field of an option, as the command line does. Text is borrowed. */
 tj_status cli_apply_option(const cli_option *option, const char *value, void *field, tj_error *err);
 
+/**
+ * The next item of a list with commas, which begins there and has *length bytes; *list moves on, and is NULL after the last. A comma at the end
+ * is followed by an empty item, for the caller to refuse. NULL: there is none.
+ */
+const char *cli_next_item(const char **list, size_t *length);
+
 void cli_print_help(FILE *out, const cli_command *command);
 
 /** Usage, and every command with its summary. */
