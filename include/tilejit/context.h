@@ -149,7 +149,8 @@ typedef struct tj_context_stats {
     uint64_t loads;           /**< images loaded into a device */
     uint64_t plans;           /**< plans in memory now */
     uint64_t plan_bytes;      /**< their bytes: text, images and loaded code */
-    uint64_t misses;          /**< problems for which there was no plan */
+    uint64_t misses;          /**< problems that a call came with and for which there was no plan; one that comes back after
+                                   its plan has left, or could not be made, counts again */
     uint64_t proofs;          /**< kernels that were proven on the device, or proven wrong */
     uint64_t replaced;        /**< plans that took another's place */
     uint64_t evictions;       /**< plans that left memory, to make room or by tj_context_trim */

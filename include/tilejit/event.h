@@ -16,7 +16,7 @@ extern "C" {
 #endif
 
 typedef enum tj_event_kind {
-    TJ_EVENT_MISS = 1,     /**< a problem has no plan yet, and one is made for it */
+    TJ_EVENT_MISS = 1,     /**< a problem that a call came with has no plan yet, and one is made for it */
     TJ_EVENT_HIT = 2,      /**< its image was found: in memory, in a pack, in a store or on a server */
     TJ_EVENT_COMPILED = 3, /**< its image was compiled by NVRTC, or could not be */
     TJ_EVENT_PROVEN = 4,   /**< a kernel was proven on the device (prove.h), or proven wrong */

@@ -194,7 +194,7 @@ tj_status tj_plan_prepare(tj_context *context, const tj_problem *problem, const 
     status = tj_scope_enter(&context->host.gpu, &scope, err);
     if (status != TJ_OK)
         return refuse(context, problem, NULL, status, err);
-    status = tj_plan_obtain(context, &scope, problem, config, TJ_EFFORT_BEST, plan, err);
+    status = tj_plan_obtain_for_caller(context, &scope, problem, config, plan, err);
     tj_scope_leave(&scope);
     return context->capture ? note(context, problem, NULL, status) : status;
 }
@@ -326,6 +326,7 @@ __attribute__((noinline)) static tj_status matmul_at_length(tj_context *context,
         plan = tj_plan_find(context->plans, scope->context_id, problem, config, &look);
     if (__builtin_expect(!plan, 0)) {
         tj_readers_leave(inside); /* so that plans can go while this one is made */
+        look.key.is_asked_for = true;
         status = make_ready(context, scope, &look.key, stream, &held, err);
         inside = tj_readers_enter(context->readers);
         plan = held;

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "background.h"
-#include "canonical.h"
 #include "choose.h"
 #include "chooser.h"
 #include "error.h"
@@ -33,12 +32,6 @@ bool tj_plan_has_config_of(const tj_plan *a, const tj_plan *b)
     if (tj_plan_is_stand_in(a) || tj_plan_is_stand_in(b))
         return false;
     return memcmp(tj_source_config(a->program.source), tj_source_config(b->program.source), sizeof(tj_config)) == 0;
-}
-
-bool tj_plan_key_is_equal(const tj_plan_key *a, const tj_plan_key *b)
-{
-    return a->hash == b->hash && a->context_id == b->context_id && tj_problem_is_same(a->problem, b->problem) &&
-           (a->config && b->config ? memcmp(a->config, b->config, sizeof *a->config) == 0 : a->config == b->config);
 }
 
 tj_plan *tj_plan_create(tj_context *context, const tj_plan_key *key)

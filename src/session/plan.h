@@ -13,6 +13,7 @@
 #define TJ_SRC_PLAN_H
 
 #include <stdatomic.h>
+#include <string.h>
 
 #include "context.h"
 #include "kernel.h"
@@ -26,9 +27,14 @@ typedef struct tj_plan_key {
     const tj_problem *problem; /* extents of TJ_DIM_ANY dimensions zeroed: they do not change the kernel */
     const tj_config *config;   /* as given; NULL: the library's choice */
     uint64_t hash;
+    bool is_asked_for; /* by a caller, and not for another plan: it is a miss where there is none */
 } tj_plan_key;
 
-bool tj_plan_key_is_equal(const tj_plan_key *a, const tj_plan_key *b);
+static inline bool tj_plan_key_is_equal(const tj_plan_key *a, const tj_plan_key *b)
+{
+    return a->hash == b->hash && a->context_id == b->context_id && tj_problem_is_same(a->problem, b->problem) &&
+           (a->config && b->config ? memcmp(a->config, b->config, sizeof *a->config) == 0 : a->config == b->config);
+}
 
 /* Hashed and compared as bytes. */
 _Static_assert(sizeof(tj_problem) == sizeof(size_t) + 3 * sizeof(tj_dim) + sizeof(int64_t) + TJ_MATRICES * sizeof(tj_matrix) +
@@ -177,6 +183,10 @@ const tj_plan *tj_plan_find(struct tj_plan_table *table, uint64_t context_id, co
 /** The same, found or built, and held for the caller. Inside a scope, outside a capture, not entered. */
 tj_status tj_plan_obtain(tj_context *context, const tj_scope *scope, const tj_problem *problem, const tj_config *config,
                          tj_effort effort, const tj_plan **plan, tj_error *err);
+
+/** So too, with a kernel of its own, for who asks the library for it: where there is none it is a miss. */
+tj_status tj_plan_obtain_for_caller(tj_context *context, const tj_scope *scope, const tj_problem *problem,
+                                    const tj_config *config, const tj_plan **plan, tj_error *err);
 
 /** Everything that varies between shapes moved from the problem into the launch. */
 void tj_generalize(tj_problem *problem, tj_operands *operands);

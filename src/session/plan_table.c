@@ -548,7 +548,7 @@ tj_status tj_plan_table_obtain(tj_context *context, const tj_scope *scope, const
     table->builds = &mine;
     pthread_mutex_unlock(&table->lock);
 
-    if (!present) {
+    if (!present && key->is_asked_for) {
         atomic_fetch_add_explicit(&context->stats.misses, 1, memory_order_relaxed);
         tj_host_tell_problem(&context->host, TJ_EVENT_MISS, key->problem);
     }
@@ -607,7 +607,7 @@ static void forget_extent(tj_dim *dim)
 /* The key borrows problem and config, or storage where an extent must be forgotten first. */
 static tj_plan_key make_key(uint64_t context_id, const tj_problem *problem, const tj_config *config, tj_problem *storage)
 {
-    tj_plan_key key = {context_id, problem, config, 0};
+    tj_plan_key key = {context_id, problem, config, 0, false};
 
     if (tj_has_any_extent(problem)) {
         *storage = *problem;
@@ -673,8 +673,8 @@ const tj_plan *tj_plan_find(struct tj_plan_table *table, uint64_t context_id, co
     return plan;
 }
 
-tj_status tj_plan_obtain(tj_context *context, const tj_scope *scope, const tj_problem *problem, const tj_config *config,
-                         tj_effort effort, const tj_plan **plan, tj_error *err)
+static tj_status obtain(tj_context *context, const tj_scope *scope, const tj_problem *problem, const tj_config *config,
+                        tj_effort effort, bool is_asked_for, const tj_plan **plan, tj_error *err)
 {
     atomic_int *const inside = tj_readers_enter(context->readers);
     tj_plan_look look;
@@ -685,5 +685,18 @@ tj_status tj_plan_obtain(tj_context *context, const tj_scope *scope, const tj_pr
     else
         *plan = NULL;
     tj_readers_leave(inside);
+    look.key.is_asked_for = is_asked_for;
     return *plan ? TJ_OK : tj_plan_table_obtain(context, scope, &look.key, effort, plan, err);
+}
+
+tj_status tj_plan_obtain(tj_context *context, const tj_scope *scope, const tj_problem *problem, const tj_config *config,
+                         tj_effort effort, const tj_plan **plan, tj_error *err)
+{
+    return obtain(context, scope, problem, config, effort, false, plan, err);
+}
+
+tj_status tj_plan_obtain_for_caller(tj_context *context, const tj_scope *scope, const tj_problem *problem,
+                                    const tj_config *config, const tj_plan **plan, tj_error *err)
+{
+    return obtain(context, scope, problem, config, TJ_EFFORT_BEST, true, plan, err);
 }

@@ -157,8 +157,10 @@ Test(first_call, is_waited_for_where_the_caller_prepares)
     const tj_plan *plan;
 
     multiply(context, 33, 20, 48);
+    cr_expect(eq(u64, stats_of(context).misses, 1), "the textbook's plan is not one that a call came with");
     cr_assert(eq(int, tj_plan_prepare(context, &problem, NULL, &plan, &err), TJ_OK), "%s", err.message);
     cr_expect(eq(str, (char *)tj_source_kernel(tj_plan_source(plan)), "tiled_f32_33x20x48"));
+    cr_expect(eq(u64, stats_of(context).misses, 1));
     multiply(context, 33, 20, 48);
     cr_expect(eq(str, (char *)last_kernel(), "tiled_f32_33x20x48"));
     tj_context_free(context);
@@ -183,6 +185,8 @@ Test(first_call, of_batches_that_vary_costs_a_few_compiles)
         sprintf(kernel, "tiled_f32_jx%dx%d", width[layer], width[layer + 1]);
         cr_expect(comes_to(context, 32 - layer, width[layer], width[layer + 1], kernel), "%s", kernel);
     }
+    cr_expect(stats_of(context).misses <= 96, "%d problems of 32 sizes and three layers, whatever was made for them",
+              (int)stats_of(context).misses);
     /* One for all shapes, and one for each layer. Of two sizes at most it was not known yet that there would be more. */
     cr_expect(stats_of(context).compiles >= 4 && stats_of(context).compiles <= 4 + 3 * 2, "%d compiles",
               (int)stats_of(context).compiles);

@@ -87,7 +87,7 @@ static void run(tj_first_call first_call)
     tj_context_get_stats(context, &stats);
     printf("%d misses, %d evicted, %d replaced, %d plans left\n", (int)stats.misses, (int)stats.evictions, (int)stats.replaced,
            (int)stats.plans);
-    expect(stats.evictions > 0 && stats.misses >= stats.evictions, "plans leave", NULL);
+    expect(stats.evictions > 0 && stats.misses > 0, "plans leave", NULL);
     if (first_call == TJ_FIRST_CALL_WAIT) { /* else the thread behind is still at work */
         tj_context_trim(context, 0, 0);
         tj_context_get_stats(context, &stats);
