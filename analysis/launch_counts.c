@@ -12,6 +12,7 @@
 #include "canonical.h"
 #include "estimate.h"
 #include "parts/reductions.h"
+#include "operand_table.h"
 #include "tree.h"
 
 enum { WARP = 32 };
@@ -111,7 +112,7 @@ static void count_operands(const tj_problem *view, tj_counts *counts)
         traffic->merged += requests;
         traffic->sectors += indexed == TJ_BY_ROW ? requests : requests * bytes;
         traffic->is_estimate = 1;
-        counts->work[TJ_PIPE_MEMORY] += tj_operand_count(view, i) * bytes * view->batch;
+        counts->work[TJ_PIPE_MEMORY] += tj_operand_elements(view, TJ_WITH + i) * bytes * view->batch;
         counts->waits += !view->epilogue.expression.operand[i].is_output;
     }
 }

@@ -130,21 +130,6 @@ static inline int32_t tj_scale_of_sum(const tj_problem *problem, tj_which which)
     return tj_scales_along_k(problem, which) ? TJ_SCALE_NONE : tj_scale_of(problem, which);
 }
 
-/** How many parts of a k of so many elements have scales of their own; 1 where they are not along k. */
-static inline int64_t tj_scale_parts(const tj_problem *problem, tj_which which, int64_t k)
-{
-    return tj_scales_along_k(problem, which) ? (k + problem->scale_k - 1) / problem->scale_k : 1;
-}
-
-/** How many numbers scale M or N of one product: 0 for none. Its extents are numbers. Canonical. */
-static inline int64_t tj_scale_count(const tj_problem *problem, tj_which which)
-{
-    const int32_t scale = tj_scale_of(problem, which);
-    const int64_t extent = which == TJ_MATRIX_M ? problem->j.extent : problem->l.extent;
-
-    return scale < TJ_SCALE_EACH ? scale : extent * tj_scale_parts(problem, which, problem->k.extent);
-}
-
 /** Floating-point operations that the epilogue adds to each element of P. */
 int32_t tj_epilogue_flop(const tj_problem *problem);
 

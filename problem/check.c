@@ -238,8 +238,8 @@ static tj_status check_matrix(const tj_problem *problem, const tj_operand_row *r
             "stride_%s is %lld: use a count of elements, TJ_TIGHT, TJ_ANY, TJ_BROADCAST, TJ_POINTERS or TJ_POINTERS_16",
             row->name, (long long)row->stride);
     if (row->is_written && row->stride == TJ_BROADCAST)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "stride_%s is broadcast: every product of a batch needs a %s of its own", row->name, row->title);
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "stride_%s is broadcast: every product of a batch needs a %s of its own",
+                       row->name, row->title);
     if (s.rows < 0 || row->ld == TJ_ANY || (s.width < 0 && row->ld == TJ_TIGHT))
         return TJ_OK; /* the rest is checked when it is launched */
 

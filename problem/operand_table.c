@@ -114,6 +114,14 @@ tj_dim tj_extent_dim(tj_extent_rule rule, const tj_problem *problem)
     return dim;
 }
 
+int64_t tj_operand_elements(const tj_problem *problem, int which)
+{
+    const tj_operand_row row = tj_operand_row_of(problem, which);
+    const tj_extents extents = tj_extents_of(problem);
+
+    return row.is_taken ? tj_extent_at(row.rows, &extents) * tj_extent_at(row.width, &extents) : 0;
+}
+
 int64_t tj_operand_span(const tj_problem *problem, const tj_operand_row *row)
 {
     if (!row->is_taken)

@@ -63,6 +63,9 @@ static inline int64_t tj_operand_copies(const tj_problem *problem, const tj_oper
     return row->is_each_group ? problem->groups.count : batch;
 }
 
+/** Elements of one matrix or vector without padding; 0: there is none. The problem leaves no extent open. */
+int64_t tj_operand_elements(const tj_problem *problem, int which);
+
 /**
  * From the first element of the first matrix to the last of the last, in elements: of one matrix where they lie anywhere or are shared.
  * 0: there are none; -1: a number is open, or 63 bits do not count the elements. The problem leaves no extent and no batch open.

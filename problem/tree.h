@@ -72,16 +72,6 @@ static inline int64_t tj_problem_p_cols(const tj_problem *problem)
     return tj_epilogue_pairs(&problem->epilogue) ? problem->l.extent / 2 : problem->l.extent;
 }
 
-/** How many elements it has for one product; 0: it is a number. Extents are numbers; a matrix is tight. */
-static inline int64_t tj_operand_count(const tj_problem *problem, int operand)
-{
-    const uint8_t indexed = problem->epilogue.expression.operand[operand].indexed;
-
-    return indexed == TJ_BY_NOTHING
-               ? 0
-               : (indexed & TJ_BY_ROW ? problem->j.extent : 1) * (indexed & TJ_BY_COL ? tj_problem_p_cols(problem) : 1);
-}
-
 /** A number in as few digits as give it back, as f32 if is_f32, whatever the locale. Returns text. */
 enum { TJ_NUMBER_BYTES = 32 };
 const char *tj_print_number(double value, bool is_f32, char text[TJ_NUMBER_BYTES]);

@@ -24,6 +24,7 @@
 #include "error.h"
 #include "expression.h"
 #include "number.h"
+#include "operand_table.h"
 #include "scalar.h"
 #include "product.h"
 #include "reductions.h"
@@ -97,9 +98,9 @@ static int default_threads(void)
 
 static tj_host_scale scale_of(const tj_problem *c, tj_which which, tj_host_scale given)
 {
-    const int64_t count = tj_scale_count(c, which), stride = given.stride == TJ_BROADCAST ? 0
-                                                             : given.stride               ? given.stride
-                                                                                          : count;
+    const int64_t count = tj_operand_elements(c, TJ_SCALES_OF_M + (int)which), stride = given.stride == TJ_BROADCAST ? 0
+                                                                                        : given.stride ? given.stride
+                                                                                                       : count;
 
     return count == 0 ? (tj_host_scale){NULL, 0} : (tj_host_scale){given.scale, stride};
 }
@@ -126,7 +127,7 @@ static long double least_along_k(const resolved *request)
         const int64_t products = scales.stride > 0 ? tj_matrix_count(&request->problem, which) : 1;
 
         for (int64_t product = 0; product < products && scales.scale; product++)
-            for (int64_t i = 0; i < tj_scale_count(&request->problem, which); i++) {
+            for (int64_t i = 0; i < tj_operand_elements(&request->problem, TJ_SCALES_OF_M + (int)which); i++) {
                 const long double scale = fabsl((long double)scales.scale[product * scales.stride + i]);
 
                 least = scale > 0.0L && scale < least ? scale : least;
@@ -214,8 +215,8 @@ static tj_status resolve(const tj_problem *problem, const tj_host_operands *oper
                        : c.k.extent > 0 && !operands->m ? "M"
                        : c.k.extent > 0 && !operands->n ? "N"
                                                         : "C");
-    const bool lacks_m = tj_scale_count(&c, TJ_MATRIX_M) > 0 && !operands->scale_m.scale,
-               lacks_n = tj_scale_count(&c, TJ_MATRIX_N) > 0 && !operands->scale_n.scale;
+    const bool lacks_m = tj_operand_elements(&c, TJ_SCALES_OF_M) > 0 && !operands->scale_m.scale,
+               lacks_n = tj_operand_elements(&c, TJ_SCALES_OF_N) > 0 && !operands->scale_n.scale;
 
     if (lacks_m || lacks_n)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is NULL: the reference needs the scales in host memory",

@@ -17,6 +17,7 @@
 #include "error.h"
 #include "number.h"
 #include "scalar.h"
+#include "operand_table.h"
 #include "tree.h"
 
 /* ---- operands ----------------------------------------------------------------------------------------------------- */
@@ -26,9 +27,10 @@ tj_status tj_evaluation_prepare(const tj_problem *problem, const tj_host_operand
     const tj_type type = tj_scalar_type(problem);
     const tj_number_limits *limits = tj_number_limits_of(type);
     const tj_expression *e = &problem->epilogue.expression;
+    const tj_operand_row p = tj_operand_row_of(problem, TJ_MATRIX_P);
+    const tj_extents extents = tj_extents_of(problem);
     const bool by_rows = problem->p.layout == TJ_ROW_MAJOR;
-    const int64_t width = by_rows ? tj_problem_p_cols(problem) : problem->j.extent,
-                  lines = by_rows ? problem->j.extent : tj_problem_p_cols(problem);
+    const int64_t width = tj_extent_at(p.width, &extents), rows = tj_extent_at(p.rows, &extents);
 
     *v = (tj_evaluation){.problem = problem,
                          .alpha = operands->alpha,
@@ -62,8 +64,8 @@ tj_status tj_evaluation_prepare(const tj_problem *problem, const tj_host_operand
         v->operand[i].col_step = indexed == TJ_BY_COL ? 1 : indexed == TJ_BY_ROW ? 0 : by_rows ? 1 : ld;
         v->operand[i].stride = given->stride == TJ_BROADCAST ? 0
                                : given->stride               ? given->stride
-                               : indexed == TJ_BY_BOTH       ? ld * lines
-                                                             : tj_operand_count(problem, i);
+                               : indexed == TJ_BY_BOTH       ? ld * rows
+                                                             : tj_operand_elements(problem, TJ_WITH + i);
     }
     return TJ_OK;
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "error.h"
+#include "operand_table.h"
 #include "tree.h"
 
 enum { LOCKS = 64 };
@@ -35,7 +36,7 @@ static const tj_epilogue_operand *output_at(const tj_reductions *r, int i)
 
 static int64_t count_of(const tj_reductions *r, int i)
 {
-    return tj_operand_count(r->evaluation->problem, i);
+    return tj_operand_elements(r->evaluation->problem, TJ_WITH + i);
 }
 
 /* Of how many elements a result is made. */

@@ -14,7 +14,7 @@
 
 #include "compare.h"
 #include "error.h"
-#include "tree.h"
+#include "operand_table.h"
 
 static const double SAMPLED_FLOP = 2e9;
 
@@ -23,11 +23,12 @@ static bool compare(const tj_bench *bench, const void *anchor, char *why, size_t
     const tj_problem *known = &bench->known;
     const size_t size = tj_type_bytes((tj_type)known->p.type);
     const bool is_row_major = known->p.layout == TJ_ROW_MAJOR;
-    const int64_t lines = is_row_major ? known->j.extent : tj_problem_p_cols(known),
-                  width = is_row_major ? tj_problem_p_cols(known) : known->j.extent;
+    const tj_operand_row p = tj_operand_row_of(known, TJ_MATRIX_P);
+    const tj_extents extents = tj_extents_of(known);
+    const int64_t rows = tj_extent_at(p.rows, &extents), width = tj_extent_at(p.width, &extents);
 
     for (int64_t b = 0; b < known->batch; b++)
-        for (int64_t line = 0; line < lines; line++) {
+        for (int64_t line = 0; line < rows; line++) {
             const size_t offset = (size_t)(b * known->p.stride + line * known->p.ld) * size;
             const int64_t at = tj_compare_random_products(known, bench->alpha, (const char *)bench->host_p + offset,
                                                           (const char *)anchor + offset, width);

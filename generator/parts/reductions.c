@@ -10,6 +10,7 @@
 #include "error.h"
 #include "expression.h"
 #include "steps.h"
+#include "operand_table.h"
 #include "tree.h"
 
 enum {
@@ -454,8 +455,9 @@ void tj_reductions_count(const tj_problem *view, const tj_launch_form *form, tj_
         return;
     for (int i = 0; i < view->epilogue.expression.operands; i++)
         if (view->epilogue.expression.operand[i].reduction != TJ_REDUCE_NOT) {
-            outputs += tj_operand_count(view, i) * view->batch;
-            output_bytes += tj_operand_count(view, i) * view->batch * (int64_t)tj_type_bytes(tj_operand_type(view, i));
+            outputs += tj_operand_elements(view, TJ_WITH + i) * view->batch;
+            output_bytes +=
+                tj_operand_elements(view, TJ_WITH + i) * view->batch * (int64_t)tj_type_bytes(tj_operand_type(view, i));
         }
     results = form->result_bytes / bytes * tj_ceil_div(view->batch, TJ_GRID_LIMIT);
     count_in_order(results, bytes, &counts->store_w);

@@ -183,7 +183,7 @@ static tj_operand describe(const tj_workbench *bench, size_t set, int which)
     if (which >= TJ_WITH) /* tight */
         return (tj_operand){m->elements ? address_of(bench, set, which) : NULL, 0, 0};
     if (which >= TJ_MATRICES)
-        return (tj_operand){address_of(bench, set, which), 0, tj_scale_count(&bench->lies, (tj_which)(which - TJ_SCALES_OF_M))};
+        return (tj_operand){address_of(bench, set, which), 0, tj_operand_elements(&bench->lies, which)};
 
     const tj_matrix *lies = tj_problem_matrix(&bench->lies, (tj_which)which);
     return (tj_operand){m->addresses ? (const char *)tj_buffer_address(m->addresses) + set * array
