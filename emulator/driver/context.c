@@ -309,12 +309,17 @@ static CUresult ask(CUcontext handle, const void *answer, emu_context **context)
     return result == CUDA_SUCCESS && !answer ? emu_leave(CUDA_ERROR_INVALID_VALUE) : result;
 }
 
-/* Before CUDA 13 it had one argument, with which programs that look for names with _v2 call it still: then context is anything. */
+/*
+ * Before CUDA 13 it had one argument, with which programs that look for names with _v2 still call it. Then context is anything, and
+ * unless that is a context, the current one is meant.
+ */
 CUresult EMU_EXPORT cuCtxGetDevice_v2(CUdevice *device, CUcontext context)
 {
     emu_context *known;
-    const CUresult result = ask(emu_is_handle(context) ? context : NULL, device, &known);
+    CUresult result = ask(context, device, &known);
 
+    if (result == CUDA_ERROR_INVALID_CONTEXT && context)
+        result = ask(NULL, device, &known);
     if (result != CUDA_SUCCESS)
         return result;
     *device = known->ordinal;

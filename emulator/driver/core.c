@@ -130,11 +130,6 @@ static size_t number_of(const void *handle)
     return value % 16 == 0 && value / 16 - 1 < object_count ? (size_t)(value / 16 - 1) : SIZE_MAX;
 }
 
-bool emu_is_handle(const void *handle)
-{
-    return (uint64_t)(uintptr_t)handle - HANDLE_BASE < UINT64_C(1) << 48;
-}
-
 void *emu_handle_get(emu_object_kind kind, const void *handle)
 {
     const size_t number = number_of(handle);

@@ -223,7 +223,6 @@ void emu_tell_work(void);
 
 /** Give an object a handle; false: out of memory. */
 bool emu_handle_new(emu_object *object, emu_object_kind kind);
-bool emu_is_handle(const void *handle); /* of anything that is, or was */
 void *emu_handle_get(emu_object_kind kind, const void *handle);
 void emu_handle_drop(emu_object *object);
 

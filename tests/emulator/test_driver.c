@@ -507,7 +507,7 @@ Test(driver, refuses_handles_that_are_none)
     EXPECT(CUDA_ERROR_INVALID_HANDLE, cuStreamDestroy_v2, stream);
 }
 
-/* Programs from before CUDA 13 give it no context, so that anything may stand in its place but what was a handle. */
+/* Programs from before CUDA 13 give it no context, so that anything may stand in its place. */
 Test(driver, says_the_device_of_a_context_in_both_ways)
 {
     const CUcontext first = start_with("sm_80 sm_90");
@@ -522,6 +522,10 @@ Test(driver, says_the_device_of_a_context_in_both_ways)
     OK(cuCtxGetDevice_v2, &device, (CUcontext)(void *)&device);
     cr_expect(device == 1);
     OK(cuCtxDestroy_v2, second);
+    OK(cuCtxSetCurrent, first);
+    OK(cuCtxGetDevice_v2, &device, second);
+    cr_expect(device == 0);
+    OK(cuCtxSetCurrent, NULL);
     EXPECT(CUDA_ERROR_INVALID_CONTEXT, cuCtxGetDevice_v2, &device, second);
 }
 
