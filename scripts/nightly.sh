@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# nightly.sh [PART ...]: what takes too long for .ci/run. Parts: compilers, fuzz, builds, roots; all of them without a word. Installs what
-# it needs, and uses the network for that. A part that fails stops no other; the log ends with a line for each.
+# nightly.sh [PART ...]: what takes too long for .ci/run. Parts: compilers, clients, fuzz, builds, roots; all of them without a word.
+# Installs what it needs, and uses the network for that. A part that fails stops no other; the log ends with a line for each.
 #
 #     compilers   the tests of kernels, counts, packs and the emulator with each release of NVRTC that docs/compilers.md names as run
+#     clients     other people's clients of the driver API on the emulator (tests/emulator/clients/run.sh)
 #     fuzz        every fuzzer for FUZZ_SECONDS (300)
 #     builds      scripts/check_builds.sh
 #     roots       scripts/try_fresh_root.sh for ROOTS ("bookworm trixie jammy noble"); needs root
@@ -27,6 +28,12 @@ compilers() {
     [ ${#failed[@]} -eq 0 ] || { echo "tests failed with NVRTC ${failed[*]}" >&2; return 1; }
 }
 
+clients() {
+    cmake --preset dev >/dev/null
+    cmake --build --preset dev --target tilejit_emulator
+    tests/emulator/clients/run.sh build/dev
+}
+
 fuzz() {
     need_packages clang:clang '/usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-x86_64.a:libclang-rt-dev'
     cmake --preset fuzz -B build/nightly_fuzz -DTILEJIT_FUZZ_SECONDS="${FUZZ_SECONDS:-300}" >/dev/null
@@ -43,9 +50,9 @@ roots() {
 
 need_build_tools
 results=() status=0
-for part in ${*:-compilers fuzz builds roots}; do
+for part in ${*:-compilers clients fuzz builds roots}; do
     case $part in
-        compilers | fuzz | builds | roots) ;;
+        compilers | clients | fuzz | builds | roots) ;;
         *) echo "nightly: no part is called $part" >&2; exit 2 ;;
     esac
     say "$part"

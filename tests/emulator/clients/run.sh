@@ -1,28 +1,48 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # run.sh BUILD [CLIENT ...]: other people's clients of the driver API on the emulator of a build folder, each in a virtual environment of
-# its own with what pip brings. A client that cannot be installed is skipped, with the reason. Needs the network, and for Numba a toolkit.
+# its own with what pip brings. What cannot be installed or found is skipped, with the reason. Needs the network, and the clients that
+# compile need the toolkit of CUDA_HOME (/usr/local/cuda).
 set -euo pipefail
 build=$(cd "$1" && pwd)
-cd "$(dirname "$0")/../../.."
-. scripts/common.sh
+cd "$(dirname "$0")"
+. ../../../scripts/common.sh
 
-# NAME: file, and what to install
+# NAME: a file, and what to install for it
 declare -A clients=(
-    [cuda-bindings]="cuda_bindings.py cuda-bindings numpy nvidia-cuda-nvrtc"
-    [cuda-core]="cuda_core.py cuda-core cuda-bindings numpy nvidia-cuda-nvrtc"
+    [cuda-bindings]="cuda_bindings.py cuda-bindings numpy"
+    [cuda-core]="cuda_core.py cuda-core cuda-bindings numpy"
     [pycuda]="py_cuda.py pycuda numpy"
-    [numba]="numba_jit.py numba==0.61.2 nvidia-cuda-nvcc-cu12 nvidia-cuda-runtime-cu12"
-    [numba-cuda]="numba_jit.py numba-cuda[cu13]"
+    [numba]="numba_jit.py numba==0.61.2"
     [cupy]="cupy_runtime.py cupy-cuda13x"
 )
+names=("${@:2}")
+[ ${#names[@]} -gt 0 ] || names=(cuda-bindings cuda-core pycuda numba cupy)
 
+export CUDA_HOME=${CUDA_HOME:-/usr/local/cuda} NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS=0 PYTHONWARNINGS=ignore
 here=$(mktemp -d)
 trap 'rm -rf "$here"' EXIT
 ln -s "$build/libcuda_emulator.so" "$here/libcuda.so.1"
-failed=()
-for name in ${*:2}; do [ -n "${clients[$name]:-}" ] || { echo "no client is called $name: ${!clients[*]}" >&2; exit 2; }; done
-for name in ${*:-x}; do :; done
-for name in $(printf '%s\n' "${@:2}"); do
+python3 -c 'import ensurepip, venv' 2>/dev/null || need_packages /nonexistent:python3-venv
+results=() status=0
+for name in "${names[@]}"; do
+    [ -n "${clients[$name]:-}" ] || { echo "no client is called $name: ${!clients[*]}" >&2; exit 2; }
     read -r file packages <<<"${clients[$name]}"
+    python=$tilejit_home/clients/$name/bin/python
+    say "$name"
+    [ -x "$python" ] || python3 -m venv "$tilejit_home/clients/$name"
+    if ! "$python" -m pip install --quiet --disable-pip-version-check $packages; then
+        results+=("$name: skipped, pip cannot install $packages")
+        continue
+    fi
+    code=0
+    LD_LIBRARY_PATH=$here:$CUDA_HOME/lib64 timeout 600 "$python" "$file" || code=$?
+    case $code in
+        0) results+=("$name: passed") ;;
+        77) results+=("$name: skipped") ;;
+        *) results+=("$name: FAILED ($code)") status=1 ;;
+    esac
 done
+say "clients"
+printf '%s\n' "${results[@]}"
+exit $status
