@@ -2,9 +2,10 @@
 /*
  * bench: shapes one after the other, each with all contenders in one interleaved run, and what is told of it.
  *
- * Every contender computes over the same operands: sets of M, N and P in device memory, together larger than three L2 caches, that
- * launches take in turn, so that each finds the L2 cold. The rounds go through the contenders in an order that rotates; a time is the
- * median over the rounds, of which what slows all contenders of a round down is taken out. bench/README.md says more.
+ * Every contender computes over the same operands: sets of M, N and P in device memory, together larger than three L2 caches,
+ * that launches take in turn, so that each finds the L2 cold. The rounds go through the contenders in an order that rotates;
+ * a time is the median over the rounds, of which what slows all contenders of a round down is taken out. bench/README.md says
+ * more.
  */
 #ifndef TJ_CLI_BENCH_H
 #define TJ_CLI_BENCH_H
@@ -33,11 +34,10 @@ enum { BENCH_NAME_BYTES = 128 };
 
 typedef struct result {
     const cli_shape *shape;
-    char name
-        [BENCH_NAME_BYTES]; /* 512x300x700, 64x64x64-tf32, 64x64x64b9-bf16-f32-rcr: types, compute and layouts where not plain */
-    double flop, bytes;     /* of one launch; bytes: M, N, P and C once */
-    double floor_us;        /* how long moving these bytes takes at least */
-    bool has_config;        /* of the tuned contender */
+    char name[BENCH_NAME_BYTES];
+    double flop, bytes; /* of one launch; bytes: M, N, P and C once */
+    double floor_us;    /* how long moving these bytes takes at least */
+    bool has_config;    /* of the tuned contender */
     size_t sets;
     int rounds;
     outcome of[CONTENDERS];
@@ -57,15 +57,18 @@ typedef struct bench {
 
 extern const char *const contender_name[CONTENDERS];
 
-/** The name of a canonical problem in the results. */
+/**
+ * The name of a canonical problem in the results: 512x300x700, 64x64x64-tf32, 64x64x64b9-bf16-f32-rcr: batch, groups, types,
+ * compute and layouts where they are not plain.
+ */
 void bench_name(const tj_problem *problem, char name[BENCH_NAME_BYTES]);
 
 /** The median; value is sorted. */
 double bench_median(double *value, size_t count);
 
 /**
- * Race one shape. config: of the tuned contender; NULL: it does not run, as there is no record. false: the race could not be held at
- * all, and err says why; a contender that fails is told in its outcome.
+ * Race one shape. config: of the tuned contender; NULL: it does not run, as there is no record. false: the race could not be
+ * held at all, and err says why; a contender that fails is told in its outcome.
  */
 bool race_shape(const bench *b, const cli_shape *what, const tj_config *config, result *out, tj_error *err);
 

@@ -3,8 +3,8 @@
  * bound: how large errors may be, by how a product was summed. What is larger is no rounding error: the product is wrong.
  *
  * Two marks, both of which a product must meet:
- *   - per element, the worst case of rounding error: the criterion of tj_reference_check. It grows with k, and beyond k of 10^5 says
- *     little;
+ *   - per element, the worst case of rounding error: the criterion of tj_reference_check. It grows with k, and beyond
+ *     k of 10^5 says little;
  *   - over all, what rounding errors of random operands come to, by the root mean square of P.
  */
 #ifndef TJ_CLI_BOUND_H
@@ -20,8 +20,8 @@ typedef enum adder {
 } adder;
 
 typedef struct bound {
-    double
-        elements; /* of tj_reference_check: the largest error / its bound. 1, but where a product is summed with fewer bits than that counts */
+    /* Of tj_reference_check: the largest error / its bound. More than 1 where fewer bits are summed than that counts. */
+    double elements;
     double rms; /* the largest error / the root mean square of P */
 } bound;
 

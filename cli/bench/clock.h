@@ -2,9 +2,9 @@
 /*
  * clock: device time of launches, whoever makes them.
  *
- * A sample is a CUDA graph of many launches, timed by two events around its replay. In a graph the host is out of the way: a product of
- * 128 x 128 x 128 takes the device 4 us and cuBLAS's host code 20. Short samples replay the graph twice and time the second, which was
- * queued while the first ran.
+ * A sample is a CUDA graph of many launches, timed by two events around its replay. In a graph the host is out of the way: a
+ * product of 128 x 128 x 128 takes the device 4 us and cuBLAS's host code 20. Short samples replay the graph twice and time
+ * the second, which was queued while the first ran.
  */
 #ifndef TJ_CLI_CLOCK_H
 #define TJ_CLI_CLOCK_H
@@ -28,8 +28,8 @@ typedef struct samples {
 } samples;
 
 /**
- * Make the primary context of a device current in this thread, and a stream. driver_path: of libcuda, as the context was told; NULL:
- * $TILEJIT_DRIVER, then libcuda.so.1. The answer NULL: err says why. The context must outlive the clock.
+ * Make the primary context of a device current in this thread, and a stream. driver_path: of libcuda, as the context was
+ * told; NULL: $TILEJIT_DRIVER, then libcuda.so.1. The answer NULL: err says why. The context must outlive the clock.
  */
 bench_clock *clock_open(tj_context *context, const char *driver_path, const tj_device_facts *device, tj_error *err);
 void clock_close(bench_clock *clock);

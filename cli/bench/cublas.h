@@ -2,8 +2,9 @@
 /*
  * cublas: the peers, opened at run time: a machine without them has none to compare with, and that is all.
  *
- * They compute as the problem says. f32 is full FP32: no TF32, no emulation; tf32 only where the problem asks for it. Types of 16 and 8 bits
- * are summed in f32 to the end, splits of k included, and s8 in s32. What they do not offer is told in their own words.
+ * They compute as the problem says. f32 is full FP32: no TF32, no emulation; tf32 only where the problem asks for it. Types
+ * of 16 and 8 bits are summed in f32 to the end, splits of k included, and s8 in s32. What they do not offer is told in their
+ * own words.
  */
 #ifndef TJ_CLI_CUBLAS_H
 #define TJ_CLI_CUBLAS_H
@@ -20,7 +21,8 @@ typedef struct cublas_problem cublas_problem;
 enum { CUBLAS_IDEAS = 32 };
 
 /**
- * Open both libraries: on the loader's path, in /usr/local/cuda, in $CUDA_HOME. Calls go to stream and may use workspace, device memory that outlives the answer. NULL: there is none, and err says what was tried.
+ * Open both libraries: on the loader's path, in /usr/local/cuda, in $CUDA_HOME. Calls go to stream and may use workspace,
+ * device memory that outlives the answer. NULL: there is none, and err says what was tried.
  */
 cublas *cublas_open(struct CUstream_st *stream, void *workspace, size_t workspace_bytes, tj_error *err);
 void cublas_close(cublas *library);
@@ -43,7 +45,10 @@ int cublas_idea_count(const cublas_problem *problem);
 /** Why there are none. Owned: the problem. */
 const char *cublas_no_idea(const cublas_problem *problem);
 
-/** A 0 from these has TJ_ERR_UNSUPPORTED in err->status where cuBLAS does not do such a product, and TJ_ERR_DRIVER for other trouble. */
+/**
+ * A 0 from these has TJ_ERR_UNSUPPORTED in err->status where cuBLAS does not do such a product, and TJ_ERR_DRIVER for other
+ * trouble.
+ */
 
 /** Queue the call that a user would make: cublasSgemm, cublasSgemmStridedBatched, cublasGemmEx, cublasGemmStridedBatchedEx. */
 int cublas_queue_default(const cublas_problem *problem, const tj_operands *x, tj_error *err);

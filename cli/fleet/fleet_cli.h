@@ -36,8 +36,8 @@ typedef struct fleet_chosen {
 } fleet_chosen;
 
 /**
- * The classes that --class means: one by the first digits of its id, all of them, or, where it is not given, that of this machine's device.
- * With has_device *own is that, and its facts are to be freed.
+ * The classes that --class means: one by the first digits of its id, all of them, or, where it is not given, that of this
+ * machine's device. With has_device *own is that, and its facts are to be freed.
  */
 tj_status fleet_choose_classes(cli_call *call, const cli_machine_options *machine, const char *word, const fleet_table *table,
                                fleet *connection, fleet_chosen *chosen, char **own_facts, tj_error *err);

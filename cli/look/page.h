@@ -19,7 +19,10 @@ void cli_page_name(FILE *out, const cli_case *one);
 /** Units of a drawing across, or a few more: so few that its text can be read where the page is 400 pixels wide. */
 enum { CLI_PAGE_WIDTH = 640 };
 
-/** A figure and its SVG, which is as wide as the page, with a title for those who do not see it; the caller adds <desc id="{id}-desc"> and closes both. */
+/**
+ * A figure and its SVG, which is as wide as the page, with a title for those who do not see it; the caller adds <desc
+ * id="{id}-desc"> and closes both.
+ */
 void cli_page_open_figure(FILE *out, const char *id, int width, int height, const char *title);
 
 void cli_page_roofline(FILE *out, const cli_look *look);

@@ -20,7 +20,10 @@ typedef struct pack_targets {
     size_t count;
 } pack_targets;
 
-/** Add each shape for each target. config NULL: what the library chooses. threads: that compile at once; 0: as many as there are processors, at most 8. */
+/**
+ * Add each shape for each target. config NULL: what the library chooses. threads: that compile at once; 0: as many as there
+ * are processors, at most 8.
+ */
 tj_status pack_fill(const cli_call *call, tj_pack *pack, const cli_shapes *shapes, const pack_targets *targets,
                     const tj_config *config, int threads, tj_error *err);
 

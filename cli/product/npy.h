@@ -2,8 +2,9 @@
 /*
  * npy: NumPy's .npy files, format 1.0 to 3.0.
  *
- * Types: '<f4', '<f8', '<f2', '|i1', '|u1', '<i4', the same big-endian, and what ml_dtypes writes: bfloat16 as two bytes of type V
- * ('|V2', '<V2') or the name 'bfloat16', float8_e4m3fn as one ('|V1', '<V1'), float8_e5m2 as '<f1'. Rank 2, or 3 for a batch in C order. Knows files; does not know products.
+ * Types: '<f4', '<f8', '<f2', '|i1', '|u1', '<i4', the same big-endian, and what ml_dtypes writes: bfloat16 as two bytes of
+ * type V ('|V2', '<V2') or the name 'bfloat16', float8_e4m3fn as one ('|V1', '<V1'), float8_e5m2 as '<f1'. Rank 2, or 3 for a
+ * batch in C order. Knows files; does not know products.
  */
 #ifndef TJ_CLI_NPY_H
 #define TJ_CLI_NPY_H
@@ -39,7 +40,9 @@ tj_status tj_npy_read_operand(const char *path, tj_npy *array, tj_error *err);
 /** The same from memory: what the fuzzer calls. name is for messages. */
 tj_status tj_npy_parse(const char *name, const unsigned char *bytes, size_t size, tj_npy *array, tj_error *err);
 
-/** Write as NumPy does: format 1.0, bf16 as '<V2'. Errors: TJ_ERR_IO, TJ_ERR_INVALID_ARGUMENT (an array that makes no sense). */
+/**
+ * Write as NumPy does: format 1.0, bf16 as '<V2'. Errors: TJ_ERR_IO, TJ_ERR_INVALID_ARGUMENT (an array that makes no sense).
+ */
 tj_status tj_npy_write(const tj_output *out, const tj_npy *array, tj_error *err);
 
 /** Release the data. Accepts an all-zero array. */

@@ -63,7 +63,10 @@ tj_status cli_read_compute(const char *text, int32_t *compute, tj_error *err);
 
 enum { CLI_SHAPE_BYTES = 96 };
 
-/** A problem's shape, its extents numbers: "16x32x48", of a batch "16x32x48 b5", of groups "16x32x48 g5". So files of --trials name it. */
+/**
+ * A problem's shape, its extents numbers: "16x32x48", of a batch "16x32x48 b5", of groups "16x32x48 g5". So files of --trials
+ * name it.
+ */
 void cli_print_shape(const tj_problem *problem, char text[CLI_SHAPE_BYTES]);
 
 /** The problem as the member of that name. */
@@ -88,8 +91,8 @@ tj_status cli_context_create(const cli_call *call, const cli_machine_options *ma
 bool cli_may_emulate(const cli_machine_options *machine);
 
 /**
- * Open the call's context. to_run: where the words leave open what computes, the emulator does if there is no GPU, which stderr is
- * told in a line.
+ * Open the call's context. to_run: where the words leave open what computes, the emulator does if there is no GPU, which
+ * stderr is told in a line.
  */
 tj_status cli_open(cli_call *call, const cli_machine_options *machine, bool to_run, tj_error *err);
 
@@ -112,9 +115,9 @@ tj_status cli_choose(const cli_call *call, const tj_device_facts *facts, const t
                      tj_chosen_by *by, tj_error *err);
 
 /**
- * The config, where the words name none, as the library would choose it (by record, else by model); else the tile width that they
- * leave open. For the device of the call's context, or with --arch, or without a driver, for the product that target stands for. A
- * target that stands for none changes nothing.
+ * The config, where the words name none, as the library would choose it (by record, else by model); else the tile width that
+ * they leave open. For the device of the call's context, or with --arch, or without a driver, for the product that target
+ * stands for. A target that stands for none changes nothing.
  */
 tj_status cli_adapt(const cli_call *call, const cli_machine_options *machine, const char *target, cli_request *request,
                     tj_error *err);
@@ -179,8 +182,9 @@ tj_status cli_count_kernel(tj_context *context, const tj_emulator *emulator, con
                            int32_t step, cuEmuLaunch *launch, tj_error *err);
 
 /**
- * What --count asks for: have the launch that follows counted, then tell, with by_line line by line of the CUDA text. Of several
- * kernels that counts the one that multiplies; each other one is counted by a launch of its own. In words each, in JSON their sum.
+ * What --count asks for: have the launch that follows counted, then tell, with by_line line by line of the CUDA text. Of
+ * several kernels that counts the one that multiplies; each other one is counted by a launch of its own. In words each, in
+ * JSON their sum.
  * Errors: TJ_ERR_UNSUPPORTED: the device is no emulator.
  */
 tj_status cli_count_begin(const cli_call *call, bool by_line, const tj_plan *plan, tj_error *err);
@@ -240,8 +244,9 @@ typedef struct cli_shapes {
 } cli_shapes;
 
 /**
- * The shapes of the operands, then those of a file; path may be NULL. Lines that share a plan, because they differ only in what the launch
- * brings, are one shape: that of the line with the most launches. all->item belongs to the caller; free(), after a failure too.
+ * The shapes of the operands, then those of a file; path may be NULL. Lines that share a plan, because they differ only in
+ * what the launch brings, are one shape: that of the line with the most launches. all->item belongs to the caller; free(),
+ * after a failure too.
  */
 cli_exit cli_read_shapes(const cli_call *call, const cli_request_options *options, const char *path, cli_shapes *all,
                          tj_error *err);
@@ -253,8 +258,8 @@ cli_exit cli_read_shapes(const cli_call *call, const cli_request_options *option
     "kernel serves, because the launch brings what they differ in, are one shape."
 
 /**
- * Add the records of the files of a comma-separated list to a set; of a folder among them, its *.json. problem and device are for T4 files that do not say theirs; both
- * may be NULL.
+ * Add the records of the files of a comma-separated list to a set; of a folder among them, its *.json. problem and device are
+ * for T4 files that do not say theirs; both may be NULL.
  */
 tj_status cli_read_records(const char *list, const tj_problem *problem, const tj_device_facts *device, tj_records *records,
                            tj_error *err);

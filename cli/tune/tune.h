@@ -50,8 +50,8 @@ typedef struct tune_devices {
 } tune_devices;
 
 /**
- * Tune all shapes: what became of each is in it. Errors: a device cannot be used, or the trials cannot be written (then no shape
- * was taken), no memory.
+ * Tune all shapes: what became of each is in it. Errors: a device cannot be used, or the trials cannot be written (then no
+ * shape was taken), no memory.
  */
 tj_status tune_on_devices(cli_call *call, const tune_devices *devices, const tj_tune_options *options, tune_jobs *all,
                           tj_error *err);

@@ -2,8 +2,8 @@
 /*
  * words: what the rooms of the command share.
  *
- * A command of tilejit is data: its name, the options it takes, what it does. The parser, --help, the man page and completion read
- * the same tables, and none of them knows a command or an option by name.
+ * A command of tilejit is data: its name, the options it takes, what it does. The parser, --help, the man page and completion
+ * read the same tables, and none of them knows a command or an option by name.
  */
 #ifndef TJ_CLI_WORDS_H
 #define TJ_CLI_WORDS_H
@@ -54,8 +54,8 @@ typedef struct cli_option {
     cli_kind kind;
     size_t offset;       /* of the field in the group's structure */
     const char *summary; /* one sentence, for --help and the man page; "Type of M:" goes on with what is offered */
-    const char
-        *argument; /* what --help calls the value, and file, path or folder in it what completion offers; NULL for flags */
+    /* What --help calls the value, and file, path or folder in it what completion offers; NULL for flags. */
+    const char *argument;
     int64_t low, high, initial;
     const cli_name *names;
     const char *(*offered)(size_t index); /* what completion offers where it is not the names; NULL past the end */
@@ -86,7 +86,9 @@ typedef struct cli_call {
     tj_output file;
 } cli_call;
 
-/** A group that a command takes, and where its structure lies in that of the command. The `more` groups behind it share both. */
+/**
+ * A group that a command takes, and where its structure lies in that of the command. The `more` groups behind it share both.
+ */
 typedef struct cli_taken {
     const cli_group *group;
     size_t offset, more;
@@ -167,8 +169,8 @@ bool cli_print_answer(const tj_json *answer);
 void cli_set_error(tj_json *object, tj_status status, const char *message);
 
 /**
- * Print text for people, as a terminal may get it (printable.h): the command prints it in no other way (check_layers.sh). Without memory
- * nothing is printed.
+ * Print text for people, as a terminal may get it (printable.h): the command prints it in no other way (check_layers.sh).
+ * Without memory nothing is printed.
  */
 __attribute__((format(printf, 2, 3))) void cli_print(FILE *out, const char *format, ...);
 
@@ -209,8 +211,8 @@ extern const cli_group cli_output_group;
 tj_status cli_check_stdout(const cli_call *call, const char *option, const char *path, tj_error *err);
 
 /**
- * tj_output_open call->file, for what is to be written in the end. Where that goes to stdout, what is printed from here on goes to
- * stderr. path may be NULL: nothing is opened.
+ * tj_output_open call->file, for what is to be written in the end. Where that goes to stdout, what is printed from here on
+ * goes to stderr. path may be NULL: nothing is opened.
  */
 tj_status cli_open_output(cli_call *call, const char *path, tj_error *err);
 
@@ -224,9 +226,9 @@ tj_status cli_write_output(const tj_output *out, const void *bytes, size_t size,
 /* ---- signals ---------------------------------------------------------------------------------------------------- */
 
 /**
- * From now on SIGINT, SIGTERM and, unless it was ignored, SIGHUP end the process in order: a line on stderr, with is_json an object
- * on stdout, exit code CLI_INTERRUPTED and the number. Before any thread is started: those that do not block the signals would take
- * them. Where no thread can be started they do what they did before.
+ * From now on SIGINT, SIGTERM and, unless it was ignored, SIGHUP end the process in order: a line on stderr, with is_json an
+ * object on stdout, exit code CLI_INTERRUPTED and the number. Before any thread is started: those that do not block the
+ * signals would take them. Where no thread can be started they do what they did before.
  */
 void cli_listen(bool is_json);
 

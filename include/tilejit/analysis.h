@@ -150,8 +150,10 @@ typedef struct tj_counts {
     tj_traffic load_m, load_n, load_c, store_p; /**< global memory */
     tj_traffic store_w, load_w;                 /**< the workspace of split k, in global memory */
     tj_traffic load_pointers;                   /**< from the arrays of pointers (TJ_POINTERS), in global memory */
-    /** From the scales of M and N, in global memory, and, as an estimate, from the operands of an expression; of planes also the word that says which kernel works, and the exponents of rows and
-     * columns. */
+    /**
+     * From the scales of M and N, in global memory, and, as an estimate, from the operands of an expression; of planes also
+     * the word that says which kernel works, and the exponents of rows and columns.
+     */
     tj_traffic load_scales;
     tj_traffic shared_load, shared_store; /**< shared memory */
     int64_t global_bytes;                 /**< those of global memory together */
@@ -165,13 +167,12 @@ typedef struct tj_counts {
     /** Additions beside the multiply-adds, where several threads or blocks share a sum; and what widens weights in f32, or
      * multiplies by scales along k. */
     int64_t sums;
-    int64_t
-        async_bytes;   /**< of the loads, those that asynchronous copies bring to shared memory; no thread stores them there */
-    int64_t waits;     /**< times that a block waits for global memory, one after the other: an estimate */
-    int64_t chain;     /**< multiply-adds of one thread that wait for one another */
-    int32_t chain_fma; /**< independent multiply-adds at each link of that chain: the thread tile; at least 1 */
-    int32_t pieces;    /**< in which the copies of a phase are started, some steps apart; 0: together */
-    int32_t ahead;     /**< phases whose loads are on their way while one is multiplied; 0: all wait (waits) */
+    int64_t async_bytes; /**< of the loads, those that asynchronous copies bring to shared memory, which no thread stores */
+    int64_t waits;       /**< times that a block waits for global memory, one after the other: an estimate */
+    int64_t chain;       /**< multiply-adds of one thread that wait for one another */
+    int32_t chain_fma;   /**< independent multiply-adds at each link of that chain: the thread tile; at least 1 */
+    int32_t pieces;      /**< in which the copies of a phase are started, some steps apart; 0: together */
+    int32_t ahead;       /**< phases whose loads are on their way while one is multiplied; 0: all wait (waits) */
     int32_t walkers; /**< blocks of a multiprocessor that stay, and walk the tiles of P; 0: each tile has a block of its own */
     int32_t alternates;      /**< 1: while one part of such a block stores its tile, another multiplies the next */
     int64_t finish;          /**< operations of the epilogue's expression; 0: there is none */
@@ -207,8 +208,7 @@ TJ_API TJ_MUST_CHECK tj_status tj_count(const tj_problem *problem, const tj_conf
 /** What one block needs of a multiprocessor. */
 typedef struct tj_block_needs {
     int32_t threads;
-    int32_t
-        registers; /**< per thread, as the compiler says (tj_image_resources, tj_kernel_get_facts); 0: not known, no limit */
+    int32_t registers;    /**< per thread, of tj_image_resources or tj_kernel_get_facts; 0: not known, no limit */
     int64_t shared_bytes; /**< static and dynamic together */
 } tj_block_needs;
 

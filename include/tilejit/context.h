@@ -38,13 +38,13 @@ typedef enum tj_specialize {
 typedef enum tj_first_call {
     TJ_FIRST_CALL_WAIT = 0, /**< it waits for the kernel that the library chooses; the same kernel from then on */
     /**
-     * It launches what is there: that kernel, if it is in memory, in a pack or in the store, or one of a pack that leaves dimensions to
-     * the launch; else a textbook kernel that serves all
-     * shapes of its types and is compiled in a fraction of the time. The chosen one is made on a thread of the library's own and takes
-     * its place, so that products of later calls may differ in their last bits. Where a dimension varies from problem to problem,
-     * a kernel that takes it as an argument is made for all its extents, and of its own only for those that recur: a server with
-     * batches of 1 to 32 compiles a few kernels rather than dozens. So it is in the primary CUDA context of the device; in another
-     * one, calls wait.
+     * It launches what is there: that kernel, if it is in memory, in a pack or in the store, or one of a pack that leaves
+     * dimensions to the launch; else a textbook kernel that serves all shapes of its types and is compiled in a fraction of
+     * the time. The chosen one is made on a thread of the library's own and takes its place, so that products of later calls
+     * may differ in their last bits. Where a dimension varies from problem to problem, a kernel that takes it as an argument
+     * is made for all its extents, and of its own only for those that recur: a server with batches of 1 to 32 compiles a few
+     * kernels rather than dozens. All this holds in the primary CUDA context of the device; calls in another CUDA context
+     * wait for their kernel.
      */
     TJ_FIRST_CALL_QUICK = 1
 } tj_first_call;
@@ -66,8 +66,9 @@ typedef struct tj_context_options {
                                           kernels and records are kept in memory alone */
     const char *const *read_only_roots; /**< up to 15 stores, searched after the own one, never written; NULL-terminated */
     int64_t store_max_bytes;            /**< beyond this size the least recently used entries are removed; default 1 GiB */
-    int32_t device;                     /**< the number plus one of the device to use when the calling thread has no current
-                                          CUDA context; default: $TILEJIT_DEVICE, then device 0 */
+    int32_t device;                     /**< the device to use when the calling thread has no current CUDA context, counted
+                                          from 1, so that 0 means the default: $TILEJIT_DEVICE, which counts from 0, then the
+                                          first one */
     int32_t specialize;                 /**< tj_specialize */
     int32_t check_pointers;             /**< 1: every launch asks the driver what each pointer is (about 100 ns each);
                                           default: the first launch of a plan does, and the one after a refusal, unless
@@ -89,28 +90,33 @@ typedef struct tj_context_options {
                                       One that cannot be used is named in a warning, and is otherwise as if it were not there */
     const tj_pack_bytes *pack_bytes; /**< packs in memory, looked at after those; the list ends with bytes of NULL. The list is
                                           copied, the bytes are not: they must stay as long as the context */
-    const char
-        *capture; /**< a list of shapes to which each problem that is launched or prepared is added, with the number of its
-                              launches by tj_matmul and tj_plan_launch; where one kernel came to serve all extents of a
-                              dimension, the problem that leaves it open, with these extents. It is written every ten seconds,
-                              when exit() is called, and when the context is freed; a process that is killed loses the last
-                              seconds. Each time the file is replaced as a whole. Contexts and processes may share it, and
-                              counts add up. tilejit tune, prove, pack and warm-up read it. A file of another kind stays as it
-                              is, with a warning; default: $TILEJIT_CAPTURE */
+    /**
+     * A list of shapes to which each problem that is launched or prepared is added, with the number of its launches by
+     * tj_matmul and tj_plan_launch; where one kernel came to serve all extents of a dimension, the problem that leaves it
+     * open, with these extents. It is written every ten seconds, when exit() is called, and when the context is freed; a
+     * process that is killed loses the last seconds. Each time the file is replaced as a whole. Contexts and processes may
+     * share it, and counts add up. tilejit tune, prove, pack and warm-up read it. A file of another kind stays as it is,
+     * with a warning; default: $TILEJIT_CAPTURE
+     */
+    const char *capture;
     const char *remote; /**< redis://host?trust=FILE and the like (docs/fleet.md): a server that is asked for images and records
                              when packs and stores have none, before one is compiled; "": none. It is asked for 100 ms at most,
-                             and trouble with it is a miss and a warning. Default: $TILEJIT_REMOTE, then none, and then no socket
-                             is opened */
+                             and trouble with it is a miss and a warning. Default: $TILEJIT_REMOTE, then none, and then
+                             no socket is opened */
     int32_t first_call; /**< tj_first_call. tj_plan_prepare always waits */
     int64_t max_plans;  /**< how many plans are kept in memory; default 4096 */
-    int64_t
-        max_plan_bytes; /**< and how many bytes of text, images and loaded code; default 512 MiB. Beyond either, the plans that
-                                 were used longest ago leave, and are made again from the store when they are needed. A plan that
-                                 tj_plan_prepare has handed out, or that a graph may launch, stays; see tj_context_trim */
-    int32_t
-        line_info; /**< 1: for profilers: code says which line of its text it came from, and the text is the file kernel.cu of
-                            its entry in the store, or that of dump_dir where there is no store. Such code is compiled and stored
-                            apart; packs, which name no file, are passed over. Default: $TILEJIT_LINE_INFO, which may be 1 */
+    /**
+     * How many bytes of text, images and loaded code plans may have; default 512 MiB. Beyond this or max_plans, the plans
+     * that were used longest ago leave, and are made again from the store when they are needed. A plan that tj_plan_prepare
+     * has handed out, or that a graph may launch, stays; see tj_context_trim
+     */
+    int64_t max_plan_bytes;
+    /**
+     * 1: for profilers: code says which line of its text it came from, and the text is the file kernel.cu of its entry in
+     * the store, or that of dump_dir where there is no store. Such code is compiled and stored apart; packs, which name no
+     * file, are passed over. Default: $TILEJIT_LINE_INFO, which may be 1
+     */
+    int32_t line_info;
     tj_event_fn on_event; /**< told of what happens (event.h); default: nobody */
     void *event_payload;
 } tj_context_options;
@@ -120,9 +126,9 @@ typedef struct tj_context_options {
 /* clang-format on */
 
 /**
- * Make a context. It opens no library, creates no file, and opens the packs that are named. It reads the environment now, except TILEJIT_EMULATOR, which is read
- * when the emulator is opened, and the variables that say where NVRTC may be (docs/environment.md), which are read when NVRTC
- * is first needed. In a set-uid program it reads none.
+ * Make a context. It opens the packs that are named, and no library; it creates no file. It reads the environment now, except
+ * TILEJIT_EMULATOR, which is read when the emulator is opened, and the variables that say where NVRTC may be
+ * (docs/environment.md), which are read when NVRTC is first needed. In a set-uid program it reads none.
  *
  * Owned:   *context belongs to the caller; tj_context_free().
  * NULL:    options (all defaults) and err may be NULL.
@@ -158,10 +164,11 @@ typedef struct tj_context_stats {
 } tj_context_stats;
 
 /**
- * Let plans leave memory, with their images and loaded code, until so many are left and so many bytes: those that were used longest
- * ago first. 0 and 0: all that can. They come back from the store when they are needed. Those that tj_plan_prepare has handed out
- * and tj_plan_release has not taken back stay, and those that a graph may launch, because tj_matmul was captured. What another thread
- * is launching at this moment is freed a little later, when a plan comes or goes. The driver may wait for the device to unload code.
+ * Let plans leave memory, with their images and loaded code, until so many are left and so many bytes: those that were used
+ * longest ago first. 0 and 0: all that can. They come back from the store when they are needed. Those that tj_plan_prepare
+ * has handed out and tj_plan_release has not taken back stay, and those that a graph may launch, because tj_matmul was
+ * captured. What another thread is launching at this moment is freed a little later, when a plan comes or goes. The driver
+ * may wait for the device to unload code.
  *
  * NULL:    context: does nothing.
  * Threads: any; others may be multiplying.
@@ -172,8 +179,9 @@ TJ_API void tj_context_trim(tj_context *context, int64_t plans, int64_t bytes);
 TJ_API void tj_context_get_stats(tj_context *context, tj_context_stats *stats);
 
 /**
- * The packs of a context in the order in which they are looked at: the path of number index, or "pack in memory"; the last one is that of
- * quick first calls, where they are asked for and it is there. NULL past the last one. Owned: borrowed from context. Threads: any.
+ * The packs of a context in the order in which they are looked at: the path of number index, or "pack in memory"; the last
+ * one is that of quick first calls, where they are asked for and it is there. NULL past the last one. Owned: borrowed from
+ * context. Threads: any.
  */
 TJ_API const char *tj_context_pack_name(const tj_context *context, size_t index);
 

@@ -65,10 +65,10 @@ typedef struct tj_custom_derived {
 } tj_custom_derived;
 
 /**
- * Compute on the host what the kernel should: once for each tuning or proof, in the thread that asked for it. argument[i] leads to
- * the argument's elements, or for scalars and extents to its value (float, double or int32_t), in the order of the spec. Write
- * those of each TJ_CUSTOM_OUT, and change those of each TJ_CUSTOM_INOUT. Return 0; anything else ends the tuning or the proof with
- * TJ_ERR_CANCELLED, and nothing of it is kept.
+ * Compute on the host what the kernel should: once for each tuning or proof, in the thread that asked for it. argument[i]
+ * leads to the argument's elements, or for scalars and extents to its value (float, double or int32_t), in the order of the
+ * spec. Write those of each TJ_CUSTOM_OUT, and change those of each TJ_CUSTOM_INOUT. Return 0; anything else ends the tuning
+ * or the proof with TJ_ERR_CANCELLED, and nothing of it is kept.
  */
 typedef int (*tj_custom_reference)(const int64_t *extent, void *const *argument, void *payload);
 
@@ -129,8 +129,8 @@ TJ_API TJ_MUST_CHECK tj_status tj_family_create(const tj_custom_spec *spec, tj_f
  * extent:  as many numbers as the family has extents, in their order.
  * NULL:    only err may be NULL.
  * Threads: any; pure.
- * Errors:  TJ_ERR_INVALID_ARGUMENT: family is not of tj_family_create; the formula cannot be read (the message shows the place), or has
- *          no value for these extents. *value is then unchanged.
+ * Errors:  TJ_ERR_INVALID_ARGUMENT: family is not of tj_family_create; the formula cannot be read (the message shows the
+ *          place), or has no value for these extents. *value is then unchanged.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_custom_evaluate(const tj_family *family, const char *formula, const int64_t *extent,
                                                   int64_t *value, tj_error *err);
@@ -146,9 +146,10 @@ TJ_API void tj_family_free(tj_family *family);
  * Owned:   *source belongs to the caller; tj_source_free(), before its family is freed.
  * NULL:    only err may be NULL.
  * Threads: any.
- * Errors:  TJ_ERR_INVALID_ARGUMENT: config.family is not of tj_family_create, an extent is below 1, a value is out of its range,
- *          a constraint does not hold (the message has its formula and the values), a geometry cannot be, or the template has a
- *          fault: then file, line, column, fault, and the line with a caret under the column. TJ_ERR_OUT_OF_MEMORY.
+ * Errors:  TJ_ERR_INVALID_ARGUMENT: config.family is not of tj_family_create, an extent is below 1, a value is out of its
+ *          range, a constraint does not hold (the message has its formula and the values), a geometry cannot be, or the
+ *          template has a fault: then file, line, column, fault, and the line with a caret under the column.
+ *          TJ_ERR_OUT_OF_MEMORY.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_custom_generate(const tj_config *config, const int64_t *extent, tj_source **source,
                                                   tj_error *err);
@@ -183,8 +184,8 @@ TJ_API TJ_MUST_CHECK tj_status tj_custom_load(tj_context *context, const tj_fami
  * and formats no text.
  *
  * value:   one for each argument of the spec, in its order; those of constants and extents are ignored.
- * extent:  NULL: those it was loaded for. Others may differ from them in what is passed as an argument (TJ_CUSTOM_EXTENT); grid and
- *          shared memory then follow.
+ * extent:  NULL: those it was loaded for. Others may differ from them in what is passed as an argument (TJ_CUSTOM_EXTENT);
+ *          grid and shared memory then follow.
  * NULL:    extent, stream (the legacy default stream) and err may be NULL.
  * Threads: any, several at once.
  * Errors:  TJ_ERR_INVALID_ARGUMENT: an address that is NULL or not aligned, an extent that the text fixes otherwise, a
@@ -243,9 +244,8 @@ TJ_API TJ_MUST_CHECK tj_status tj_custom_prove(tj_context *context, const tj_fam
  * options: those of tj_tune; family must be NULL or this one, check_flop is ignored.
  * NULL:    options and err may be NULL.
  * Threads: any; two tunings at once on one device would disturb each other.
- * Errors:  those of tj_tune; TJ_ERR_INVALID_ARGUMENT: the family has no reference, or its defaults do not hold for these extents;
- *          TJ_ERR_CANCELLED also: the reference or the filling said so.
- *          On failure *result is all zero.
+ * Errors:  those of tj_tune; TJ_ERR_INVALID_ARGUMENT: the family has no reference, or its defaults do not hold for these
+ *          extents; TJ_ERR_CANCELLED also: the reference or the filling said so. On failure *result is all zero.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_custom_tune(tj_context *context, const tj_family *family, const int64_t *extent,
                                               const tj_tune_options *options, tj_tune_result *result, tj_error *err);

@@ -24,8 +24,8 @@ typedef struct tj_finding {
 typedef void (*tj_finding_visit)(const tj_finding *finding, void *payload);
 
 /**
- * Examine NVRTC and its builtins, the driver, every device, whether they fit together, packs, the store, the server that is shared with,
- * and variables TILEJIT_* that nothing reads. Creates nothing.
+ * Examine NVRTC and its builtins, the driver, every device, whether they fit together, packs, the store, the server that is
+ * shared with, and variables TILEJIT_* that nothing reads. Creates nothing.
  * NULL: context and visit must not be NULL. Threads: any. Errors: TJ_ERR_FORKED only: other trouble is a finding.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_doctor(tj_context *context, tj_finding_visit visit, void *payload, tj_error *err);

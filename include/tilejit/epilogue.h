@@ -2,8 +2,9 @@
 /*
  * epilogue.h: what becomes of a sum before it is stored in P.
  *
- * The simple cases are numbers: scales of M and N, alpha, and beta times C. Anything else is an expression over the sum, such as
- * gelu(acc + bias[col]), which the kernel computes where the sum is still in a register. docs/epilogues.md has the language.
+ * The simple cases are numbers: scales of M and N, alpha, and beta times C. Anything else is an expression over the sum, such
+ * as gelu(acc + bias[col]), which the kernel computes where the sum is still in a register. docs/epilogues.md has the
+ * language.
  *
  *     tj_problem problem = TJ_PROBLEM_INIT(512, 300, 700, TJ_BF16);
  *     tj_epilogue_parse("gelu(acc + bias[col])", &problem.epilogue, &err);
@@ -11,8 +12,8 @@
  *     tj_operands x = TJ_OPERANDS(M, N, P);
  *     x.with[tj_epilogue_find(&problem.epilogue, "bias")].address = bias;
  *
- * An expression is data: it has no pointers, is copied with the problem, and needs no freeing. Nothing that a caller wrote reaches
- * the compiler: CUDA text is printed from the tree.
+ * An expression is data: it has no pointers, is copied with the problem, and needs no freeing. Nothing that a caller wrote
+ * reaches the compiler: CUDA text is printed from the tree.
  */
 #ifndef TILEJIT_EPILOGUE_H
 #define TILEJIT_EPILOGUE_H
@@ -65,8 +66,10 @@ typedef enum tj_op {
     TJ_OP_SIGMOID, /**< sigmoid(x): 1 / (1 + exp(-x)) */
     TJ_OP_RELU,    /**< relu(x): x, or 0 where x is negative; a NaN stays a NaN */
     TJ_OP_GELU,    /**< gelu(x): x / 2 * (1 + erf(x / sqrt(2))) */
-    /** gelu_tanh(x): x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))). Where P and all outputs are bf16, e4m3 or e5m2, tanh is
-     * the device's own, and the result off by 2^-12 * |x| at most, about half of what sets it apart from gelu. */
+    /**
+     * gelu_tanh(x): x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))). Where P and all outputs are bf16, e4m3 or e5m2,
+     * tanh is the device's own, and the result off by 2^-12 * |x| at most, about half of what sets it apart from gelu.
+     */
     TJ_OP_GELU_TANH,
     TJ_OP_SILU,    /**< silu(x): x * sigmoid(x) */
     TJ_OP_CONVERT, /**< bf16(x), s8(x) and so on: x as that type would store it, saturated as P is (tj_epilogue) */
@@ -140,9 +143,9 @@ typedef enum tj_scale {
     TJ_SCALE_ONE = 1,  /**< one for the matrix */
     TJ_SCALE_EACH = 2, /**< one for each row of M, for each column of N */
     /**
-     * Only of weights (tj_problem): one for every scale_k elements of k of each of their rows (of M) or columns (of N); the last one
-     * may be for fewer. Each multiplies the products of its part of k, in f32, before they are added to the sum; acc is that sum. As
-     * an operand they are a row-major matrix with ceil(k / scale_k) rows, of j numbers for M and of l for N.
+     * Only of weights (tj_problem): one for every scale_k elements of k of each of their rows (of M) or columns (of N); the
+     * last one may be for fewer. Each multiplies the products of its part of k, in f32, before they are added to the sum; acc
+     * is that sum. As an operand they are a row-major matrix with ceil(k / scale_k) rows, of j numbers for M and of l for N.
      */
     TJ_SCALE_ALONG_K = 3
 } tj_scale;
@@ -153,8 +156,8 @@ typedef enum tj_scale {
  * It is stored rounded to nearest, ties to even. In e4m3 and e5m2, and in integers, what lies beyond the largest number becomes
  * the largest number; NaN stays NaN in e4m3 and e5m2, and becomes 0 in integers.
  *
- * Where compute is TJ_COMPUTE_S32, P an integer, and neither a scale nor an expression is there, alpha and beta are integers of 32
- * bits, and the result is exact until it is stored.
+ * Where compute is TJ_COMPUTE_S32, P an integer, and neither a scale nor an expression is there, alpha and beta are integers
+ * of 32 bits, and the result is exact until it is stored.
  */
 typedef struct tj_epilogue {
     int32_t scale_m;   /**< tj_scale: it is multiplied by scales of M, an operand of every launch. Not with f64 */
@@ -168,22 +171,23 @@ typedef struct tj_epilogue {
 
 /**
  * Parse an expression, such as "gelu(acc + bias[col]) * gain[row]". Ahead of it may stand further outputs, each ended by a
- * semicolon: "pre:bf16[row, col] = acc + bias[col]; gelu(acc + bias[col])", or of each row or column, "peak[row] = max(abs(acc)); acc".
- * *epilogue receives its canonical form, in which two spellings of one tree are equal bytes; alpha * acc + beta * c and what is simpler
- * become flags without an expression. The scales that *epilogue has stay; all other members are replaced.
+ * semicolon: "pre:bf16[row, col] = acc + bias[col]; gelu(acc + bias[col])", or of each row or column, "peak[row] =
+ * max(abs(acc)); acc". *epilogue receives its canonical form, in which two spellings of one tree are equal bytes; alpha * acc
+ * + beta * c and what is simpler become flags without an expression. The scales that *epilogue has stay; all other members
+ * are replaced.
  *
  * NULL:    only err may be NULL.
  * Threads: any; pure.
- * Errors:  TJ_ERR_INVALID_ARGUMENT: the text is empty, longer than TJ_EPILOGUE_PARSED_BYTES or no expression; brackets or signs
- *          are nested more than 64 deep; a limit of tj_expression is exceeded; an operand is indexed in two ways. The message is
- *          followed by the text around the fault, with a caret under its column, each on a line of its own. On failure
- *          *epilogue stays as it is.
+ * Errors:  TJ_ERR_INVALID_ARGUMENT: the text is empty, longer than TJ_EPILOGUE_PARSED_BYTES or no expression; brackets or
+ *          signs are nested more than 64 deep; a limit of tj_expression is exceeded; an operand is indexed in two ways. The
+ *          message is followed by the text around the fault, with a caret under its column, each on a line of its own. On
+ *          failure *epilogue stays as it is.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_epilogue_parse(const char *text, tj_epilogue *epilogue, tj_error *err);
 
 /**
- * The canonical text of an expression, which parses to the same bytes. Of an epilogue without an expression it is the formula of
- * its flags: "acc", "alpha * acc + beta * c". Scales are not in it. NULL: neither may be NULL. Threads: any; pure.
+ * The canonical text of an expression, which parses to the same bytes. Of an epilogue without an expression it is the formula
+ * of its flags: "acc", "alpha * acc + beta * c". Scales are not in it. NULL: neither may be NULL. Threads: any; pure.
  */
 TJ_API void tj_epilogue_print(const tj_epilogue *epilogue, char text[TJ_EPILOGUE_TEXT_BYTES]);
 
@@ -195,8 +199,8 @@ TJ_API void tj_epilogue_print(const tj_epilogue *epilogue, char text[TJ_EPILOGUE
 TJ_API int tj_epilogue_pairs(const tj_epilogue *epilogue);
 
 /**
- * Has the expression an output for each row or column, which reduces them? A launch then needs a workspace. So j and l are fixed, the
- * batch is a number, and the problem has no groups. NULL: answers 0. Threads: any; pure.
+ * Has the expression an output for each row or column, which reduces them? A launch then needs a workspace. So j and l are
+ * fixed, the batch is a number, and the problem has no groups. NULL: answers 0. Threads: any; pure.
  */
 TJ_API int tj_epilogue_reduces(const tj_epilogue *epilogue);
 
@@ -207,8 +211,8 @@ TJ_API int tj_epilogue_find(const tj_epilogue *epilogue, const char *name);
 
 /**
  * Add to an expression that began all zero, and return the node's number. A node that is there already is found again. -1: a
- * limit is exceeded, an argument is no node, or the types do not go together; -1 as an argument gives -1, so that it is enough to
- * check the last call, tj_epilogue_finish.
+ * limit is exceeded, an argument is no node, or the types do not go together; -1 as an argument gives -1, so that it is
+ * enough to check the last call, tj_epilogue_finish.
  *
  *     tj_expression e = {0};
  *     int bias = tj_expression_operand(&e, "bias", TJ_BY_COL, TJ_BF16);
@@ -222,7 +226,10 @@ TJ_API int tj_expression_constant(tj_expression *expression, double value);
 TJ_API int tj_expression_operand(tj_expression *expression, const char *name, int indexed, int type);
 /** A further output, a matrix of that type (0: as an operand's) that is stored as P is and receives the value of a node. */
 TJ_API int tj_expression_output(tj_expression *expression, const char *name, int type, int value);
-/** A further output that reduces the value of a node: one element for each row (indexed: TJ_BY_ROW) or column (TJ_BY_COL) of P. */
+/**
+ * A further output that reduces the value of a node: one element for each row (indexed: TJ_BY_ROW) or column (TJ_BY_COL) of
+ * P.
+ */
 TJ_API int tj_expression_reduction(tj_expression *expression, const char *name, int indexed, int type, int reduction,
                                    int value);
 /** op: neither a constant nor an operand. Arguments that it does not take are ignored; b of TJ_OP_CONVERT is a tj_type. */

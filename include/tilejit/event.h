@@ -36,8 +36,8 @@ typedef struct tj_event {
 } tj_event;
 
 /**
- * Receives an event. It may be called from any thread, and from several at once. It must not call back into the same context, and
- * it must return, as a log callback must (context.h).
+ * Receives an event. It may be called from any thread, and from several at once. It must not call back into the same context,
+ * and it must return, as a log callback must (context.h).
  */
 typedef void (*tj_event_fn)(const tj_event *event, void *payload);
 

@@ -54,10 +54,10 @@ TJ_API TJ_MUST_CHECK tj_status tj_compile(tj_context *context, const tj_source *
                                           tj_error *err);
 
 /**
- * The same, but look in memory, in the packs and in the stores first. For what a pack holds NVRTC is not even opened. A key is compiled at most once per process, and at most once per store
- * if the store can be written. Trouble with a store never fails the call. Without an NVRTC, an image that any NVRTC stored for
- * the same source and target is taken.
- * Owned, NULL, Threads, Errors: as tj_compile. A thread that asks for a key which another one is compiling waits for it.
+ * The same, but look in memory, in the packs and in the stores first. For what a pack holds NVRTC is not even opened. A key
+ * is compiled at most once per process, and at most once per store if the store can be written. Trouble with a store never
+ * fails the call. Without an NVRTC, an image that any NVRTC stored for the same source and target is taken. Owned, NULL,
+ * Threads, Errors: as tj_compile. A thread that asks for a key which another one is compiling waits for it.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_image_obtain(tj_context *context, const tj_source *source, const char *target,
                                                tj_image **image, tj_error *err);
@@ -74,9 +74,9 @@ TJ_API TJ_MUST_CHECK tj_status tj_image_to_bytes(const tj_source *source, const 
                                                  tj_error *err);
 
 /**
- * And back: the image of this very source among bytes that tj_image_to_bytes or tilejit pack made, of the target named, such as
- * "sm_90"; of whichever NVRTC. Nothing is compiled, opened or stored. The bytes are verified, and not needed afterwards: what was
- * cut or altered is refused. They are code, so take them from where nobody else can write.
+ * And back: the image of this very source among bytes that tj_image_to_bytes or tilejit pack made, of the target named, such
+ * as "sm_90"; of whichever NVRTC. Nothing is compiled, opened or stored. The bytes are verified, and not needed afterwards:
+ * what was cut or altered is refused. They are code, so take them from where nobody else can write.
  * Owned:   *image belongs to the caller; tj_image_free().
  * NULL:    only err may be NULL.
  * Threads: any.
@@ -89,7 +89,10 @@ TJ_API TJ_MUST_CHECK tj_status tj_image_from_bytes(const tj_source *source, cons
 /** Drop one reference. NULL: accepted. */
 TJ_API void tj_image_free(tj_image *image);
 
-/** The PTX text, NUL-terminated, and its length without the NUL; "" of a stripped pack (pack.h). Owned: borrowed. NULL: bytes may be NULL. */
+/**
+ * The PTX text, NUL-terminated, and its length without the NUL; "" of a stripped pack (pack.h). Owned: borrowed. NULL: bytes
+ * may be NULL.
+ */
 TJ_API const char *tj_image_ptx(const tj_image *image, size_t *bytes);
 
 /** The CUBIN; NULL for a "compute_" target. Owned: borrowed. NULL: bytes may be NULL. */

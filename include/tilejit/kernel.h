@@ -41,17 +41,21 @@ typedef struct tj_operands {
                        between their matrices the first matrices are compared. Matrices with different leading dimensions,
                        and what arrays of pointers lead to, are not compared */
     tj_operand c; /**< read if the problem adds beta * C and beta is not 0. Without an address it is P itself */
-    /** Read if the problem's epilogue has them: f32, one or as many as M has rows and N has columns. stride: from those of a product
-     * to those of the next; 0: tight; TJ_BROADCAST. ld is ignored but with TJ_SCALE_ALONG_K, where there are so many for each part of
-     * k: it leads from those of one part to those of the next; 0: tight. */
+    /**
+     * Read if the problem's epilogue has them: f32, one or as many as M has rows and N has columns. stride: from those of a
+     * product to those of the next; 0: tight; TJ_BROADCAST. ld is ignored but with TJ_SCALE_ALONG_K, where there are so many
+     * for each part of k: it leads from those of one part to those of the next; 0: tight.
+     */
     tj_operand scale_m, scale_n;
-    /** What the epilogue's expression names, by the numbers of tj_epilogue_find. ld: of a matrix, from one stored row (column) to
-     * the next; 0: tight. stride: from one product of the batch to the next; 0: tight; TJ_BROADCAST. None may overlap P. */
+    /**
+     * What the epilogue's expression names, by the numbers of tj_epilogue_find. ld: of a matrix, from one stored row (column)
+     * to the next; 0: tight. stride: from one product of the batch to the next; 0: tight; TJ_BROADCAST. None may overlap P.
+     */
     tj_operand with[TJ_EPILOGUE_OPERANDS];
     double number[TJ_EPILOGUE_OPERANDS]; /**< its operands that are numbers; converted as alpha is */
     double alpha,
         beta;        /**< used if the problem's epilogue has them. f64 takes them as they are. A product of integers whose P is
-                             an integer, without scales, takes whole numbers from -(2^31 - 1) to 2^31 - 1, and another is an error.
+                             an integer, without scales, takes whole numbers from -(2^31 - 1) to 2^31 - 1; another is an error.
                              All others are converted to f32; one that would become infinite or 0 by that is an error */
     int64_t j, k, l; /**< used for TJ_DIM_ANY; 0: the extent in the problem */
     int64_t batch;   /**< used for TJ_ANY; 0: 1 */
@@ -61,10 +65,10 @@ typedef struct tj_operands {
      * Used if the problem has groups: where each begins, groups.count + 1 signed integers of groups.offset_bytes each, the last
      * one where the last group ends. They are numbers of rows, from 0 to j, and never fall.
      *
-     * In host memory (groups.on_host) they are read before the call returns, and a launch refuses those that break this rule. In
-     * device memory nobody looks at them before the kernel does, which follows the rule by itself: an offset below 0 counts as 0,
-     * one beyond j as j, and one below an earlier one as that one, so that its group has no rows. Nothing outside of M, N, P and C
-     * is read or written, whatever the offsets are. tj_groups_check says what is wrong with them.
+     * In host memory (groups.on_host) they are read before the call returns, and a launch refuses those that break this rule.
+     * In device memory nobody looks at them before the kernel does, which follows the rule by itself: an offset below 0
+     * counts as 0, one beyond j as j, and one below an earlier one as that one, so that its group has no rows. Nothing
+     * outside of M, N, P and C is read or written, whatever the offsets are. tj_groups_check says what is wrong with them.
      */
     const void *offsets;
     void *workspace; /**< device memory of tj_plan_workspace_bytes() bytes; launches that may run at the same time must not
@@ -107,8 +111,9 @@ TJ_API TJ_MUST_CHECK tj_status tj_kernel_load(tj_context *context, const tj_sour
  * nothing except a workspace that operands leave out. k = 0 gives beta * C, and then m and n need no address unless they are
  * arrays of pointers; j and l are at least 1. The stream must exist: the driver itself does not survive a destroyed one.
  *
- * Work behind it in the stream begins when P is there, with one exception that CUDA makes: a kernel that is itself launched with
- * programmatic stream serialization may begin earlier, and has to wait (cudaGridDependencySynchronize) before it reads P.
+ * Work behind it in the stream begins when P is there, with one exception that CUDA makes: a kernel that is itself launched
+ * with programmatic stream serialization may begin earlier, and has to wait (cudaGridDependencySynchronize) before it reads
+ * P.
  *
  * NULL:    stream (the legacy default stream) and err may be NULL.
  * Threads: any, several at once.

@@ -2,10 +2,10 @@
 /*
  * pack.h: kernels that an application takes along, in one read-only file.
  *
- * A pack holds images for given problems and targets, the tuning records that chose them, and which config was chosen for each
- * problem. A context that is given one (tj_context_options.packs, pack_bytes) looks there before the store and before it opens
- * NVRTC: what is inside needs no NVRTC at all, whichever build made it. The same input gives the same bytes: there is no date and
- * no path in it.
+ * A pack holds images for given problems and targets, the tuning records that chose them, and which config was chosen for
+ * each problem. A context that is given one (tj_context_options.packs, pack_bytes) looks there before the store and before it
+ * opens NVRTC: what is inside needs no NVRTC at all, whichever build made it. The same input gives the same bytes: there is
+ * no date and no path in it.
  *
  * tilejit pack makes one; these calls are what it is made of.
  */
@@ -36,19 +36,20 @@ TJ_API TJ_MUST_CHECK tj_status tj_pack_create(tj_context *context, const tj_reco
 /** How kernels are packed. These may be added up. */
 enum {
     /**
-     * Machine code alone: without the text that it was made of, its PTX and NVRTC's log, which are three quarters of the bytes. It
-     * serves devices of the very compute capability of its target, and neither newer ones nor the emulator, which read PTX. Nobody
-     * can read the kernel's text; it is found by the 128-bit hash of that text, which is not compared. No store takes it.
+     * Machine code alone: without the text that it was made of, its PTX and NVRTC's log, which are three quarters of the
+     * bytes. It serves devices of the very compute capability of its target, and neither newer ones nor the emulator, which
+     * read PTX. Nobody can read the kernel's text; it is found by the 128-bit hash of that text, which is not compared. No
+     * store takes it.
      */
     TJ_PACK_STRIP = 1,
     /**
-     * Without the kernels for operands that the chosen ones cannot take, such as pointers that are aligned to one element: with such
-     * operands a call is a miss, as without a pack, and fails where there is no NVRTC.
+     * Without the kernels for operands that the chosen ones cannot take, such as pointers that are aligned to one element:
+     * with such operands a call is a miss, as without a pack, and fails where there is no NVRTC.
      */
     TJ_PACK_ALIGNED = 2,
     /**
-     * Compressed by zlib, item by item, to a quarter of the bytes. libz.so.1 is opened to make one and to read one, and each kernel
-     * costs a fraction of a millisecond more when it is read. The bytes are the same for the same zlib.
+     * Compressed by zlib, item by item, to a quarter of the bytes. libz.so.1 is opened to make one and to read one, and each
+     * kernel costs a fraction of a millisecond more when it is read. The bytes are the same for the same zlib.
      */
     TJ_PACK_COMPRESS = 4
 };
@@ -65,25 +66,27 @@ TJ_API TJ_MUST_CHECK tj_status tj_pack_set_form(tj_pack *pack, int32_t form, tj_
 TJ_API void tj_pack_free(tj_pack *pack);
 
 /**
- * Add what a problem needs on a target such as "sm_90", or "compute_90" for newer devices and for the emulator: the kernel that is
- * chosen for it, those that records of devices which the target serves name, and for each of them the one that serves operands
- * which it cannot take, such as pointers that are aligned to one element (tj_pack_set_form). What is inside already is not added
- * twice.
+ * Add what a problem needs on a target such as "sm_90", or "compute_90" for newer devices and for the emulator: the kernel
+ * that is chosen for it, those that records of devices which the target serves name, and for each of them the one that serves
+ * operands which it cannot take, such as pointers that are aligned to one element (tj_pack_set_form). What is inside already
+ * is not added twice.
  *
  * config: the one that the application names, and then its kernel alone is added. NULL: the library's choice: a record of the
  * product that the target stands for (tj_device_named), else one of another device that the target serves, else tj_choose for
  * that product. A config whose kernel spills gives way to another.
  * NULL:    config and err may be NULL.
  * Threads: any, several at once: then several kernels are compiled at a time, and the pack is the same.
- * Errors:  those of tj_generate and tj_image_obtain; TJ_ERR_INVALID_ARGUMENT also: not a target; TJ_ERR_UNSUPPORTED also: a target
- *          whose kernels are PTX alone cannot be stripped. The pack is as it was, or holds some of the kernels of this problem.
+ * Errors:  those of tj_generate and tj_image_obtain; TJ_ERR_INVALID_ARGUMENT also: not a target; TJ_ERR_UNSUPPORTED also: a
+ *          target whose kernels are PTX alone cannot be stripped. The pack is as it was, or holds some of the kernels of this
+ *          problem.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_pack_add(tj_pack *pack, const tj_problem *problem, const tj_config *config,
                                            const char *target, tj_error *err);
 
 /**
  * The bytes of the pack as it is now. Write them to a file, or keep them in the program (tj_context_options.pack_bytes).
- * Owned: *bytes belongs to the caller; free(). NULL: only err may be NULL. Threads: as tj_pack_add. Errors: TJ_ERR_OUT_OF_MEMORY.
+ * Owned: *bytes belongs to the caller; free(). NULL: only err may be NULL. Threads: as tj_pack_add. Errors:
+ *        TJ_ERR_OUT_OF_MEMORY.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_pack_print(tj_pack *pack, void **bytes, size_t *size, tj_error *err);
 
@@ -104,8 +107,7 @@ typedef struct tj_pack_entry {
     const char *compiler; /**< of an image: version and build of NVRTC */
     const char *device;   /**< of a record */
     int64_t bytes;        /**< in the file */
-    const char
-        *request; /**< 32 hex digits: what the item is found by, with its target; of two packs with the same item the same */
+    const char *request;  /**< 32 hex digits: what the item is found by, with its target; equal in two packs of one item */
     const char *checksum; /**< 32 hex digits: two items of one request and target are equal if this is */
     const char *damage;   /**< what is wrong with it; NULL: nothing, every byte was read and compared */
     int32_t align; /**< of an image: to how many bytes the operands must be aligned; 0: to their elements; -1: the pack, of
@@ -120,8 +122,8 @@ typedef int (*tj_pack_visit)(const tj_pack_entry *entry, void *payload);
  * Visit every item of a pack, in its order. Each is read and verified.
  * NULL:    payload and err may be NULL.
  * Threads: any.
- * Errors:  TJ_ERR_INVALID_ARGUMENT: these bytes are no pack of this version, are compressed where there is no zlib, or are cut or
- *          altered where all items would be in doubt; the message says what is wrong. TJ_ERR_OUT_OF_MEMORY.
+ * Errors:  TJ_ERR_INVALID_ARGUMENT: these bytes are no pack of this version, are compressed where there is no zlib, or are
+ *          cut or altered where all items would be in doubt; the message says what is wrong. TJ_ERR_OUT_OF_MEMORY.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_pack_list(const void *bytes, size_t size, tj_pack_visit visit, void *payload, tj_error *err);
 

@@ -12,8 +12,9 @@ extern "C" {
 #endif
 
 /**
- * A kernel that is ready for a problem. It never changes, and any thread may launch it. What tj_plan_prepare hands out stays until it
- * has been released as often, or else as long as its tj_context, even where another plan takes its place for tj_matmul.
+ * A kernel that is ready for a problem. It never changes, and any thread may launch it. What tj_plan_prepare hands out stays
+ * until it has been released as often, or else as long as its tj_context, even where another plan takes its place for
+ * tj_matmul.
  */
 typedef struct tj_plan tj_plan;
 
@@ -50,17 +51,18 @@ TJ_API TJ_MUST_CHECK tj_status tj_plan_prepare(tj_context *context, const tj_pro
  *
  * NULL:    stream (the legacy default stream) and err may be NULL.
  * Threads: any, several at once.
- * Errors:  those of tj_kernel_launch, and TJ_ERR_INVALID_ARGUMENT: a pointer that the device cannot use, or a buffer that is too
- *          short, where pointers are checked (check_pointers of the context). If another config is needed also those of
+ * Errors:  those of tj_kernel_launch, and TJ_ERR_INVALID_ARGUMENT: a pointer that the device cannot use, or a buffer that is
+ *          too short, where pointers are checked (check_pointers of the context). If another config is needed also those of
  *          tj_plan_prepare, and TJ_ERR_CAPTURE: it is not ready, and the stream is being captured.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_plan_launch(const tj_plan *plan, const tj_operands *operands, struct CUstream_st *stream,
                                               tj_error *err);
 
 /**
- * Say that the caller no longer uses a plan that tj_plan_prepare handed out. Whoever never says so keeps it, which is right for the few
- * plans of a program, and not for thousands of shapes. Then it is like those that tj_matmul makes: it leaves memory when there is no
- * room (max_plans). Its launches may still be running, but no graph that captured one by tj_plan_launch may be launched from then on.
+ * Say that the caller no longer uses a plan that tj_plan_prepare handed out. Whoever never says so keeps it, which is right
+ * for the few plans of a program, and not for thousands of shapes. Then it is like those that tj_matmul makes: it leaves
+ * memory when there is no room (max_plans). Its launches may still be running, but no graph that captured one by
+ * tj_plan_launch may be launched from then on.
  *
  * NULL:    plan: does nothing.
  * Threads: any.
@@ -86,8 +88,8 @@ TJ_API tj_chosen_by tj_plan_chosen_by(const tj_plan *plan);
  *     tj_operands x = TJ_OPERANDS(M, N, P);
  *     status = tj_matmul(context, &problem, &x, stream, &err);
  *
- * Where no kernel of the problem can be compiled, one of a pack is launched that leaves dimensions of it to the launch, if there is one;
- * so it is at a first call with TJ_FIRST_CALL_QUICK.
+ * Where no kernel of the problem can be compiled, one of a pack is launched that leaves dimensions of it to the launch, if
+ * there is one; so it is at a first call with TJ_FIRST_CALL_QUICK.
  *
  * NULL:    stream (the legacy default stream) and err may be NULL.
  * Threads: any.

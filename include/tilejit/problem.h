@@ -4,9 +4,9 @@
  *
  *     P (j x l) = alpha * scale_m * scale_n * M (j x k) . N (k x l) + beta * C (j x l)
  *
- * Other libraries call these dimensions m x k x n; here M and N are matrices. Scales are left out unless they are asked for, and an
- * expression may take the place of alpha and beta's formula (epilogue.h). Where it takes pairs of columns (tj_epilogue_pairs), P
- * and C have l / 2 columns.
+ * Other libraries call these dimensions m x k x n; here M and N are matrices. Scales are left out unless they are asked for,
+ * and an expression may take the place of alpha and beta's formula (epilogue.h). Where it takes pairs of columns
+ * (tj_epilogue_pairs), P and C have l / 2 columns.
  *
  * A problem is plain data, without pointers to matrices and without a device. Equal problems generate equal text. Extents,
  * leading dimensions and strides count elements, never bytes; of s4 an element of those two is a pair (TJ_S4).
@@ -37,10 +37,10 @@ typedef enum tj_type {
     TJ_U8 = 8,
     TJ_S32 = 9, /**< of P and C only */
     /**
-     * Weights of 4 bits, -8 to 7, two in a byte: of M or N only, beside f32, f16 or bf16. Neighbours of a line (a row of a row-major
-     * matrix, a column of a column-major one) share a byte: that with the even index has its lower half. A line begins at a byte,
-     * and where its length is odd the upper half of its last byte means nothing. What counts stored elements counts such bytes:
-     * leading dimensions, strides, tj_problem_span, tj_type_bytes.
+     * Weights of 4 bits, -8 to 7, two in a byte: of M or N only, beside f32, f16 or bf16. Neighbours of a line (a row of a
+     * row-major matrix, a column of a column-major one) share a byte: that with the even index has its lower half. A line
+     * begins at a byte, and where its length is odd the upper half of its last byte means nothing. What counts stored
+     * elements counts such bytes: leading dimensions, strides, tj_problem_span, tj_type_bytes.
      */
     TJ_S4 = 10
 } tj_type;
@@ -55,26 +55,27 @@ typedef enum tj_compute {
     TJ_COMPUTE_F32 = 1,
     TJ_COMPUTE_F64 = 2, /**< IEEE f64, with fused multiply-add */
     /**
-     * For M and N of f32, and only by the caller's word: both may be rounded to tf32, which has the exponent of f32 and 10 bits
-     * of fraction, before they are multiplied. Sums are f32. What tensor cores do not compute is computed as with TJ_COMPUTE_F32.
+     * For M and N of f32, and only by the caller's word: both may be rounded to tf32, which has the exponent of f32 and 10
+     * bits of fraction, before they are multiplied. Sums are f32. What tensor cores do not compute is computed as with
+     * TJ_COMPUTE_F32.
      */
     TJ_COMPUTE_TF32 = 3,
     /**
-     * Integers, exactly. A sum wraps modulo 2^32; it cannot where k is at most 131 071, or 33 025 if M and N are u8. Unless P is
-     * an integer too and there are no scales, the sum is converted to f32 and goes on as such.
+     * Integers, exactly. A sum wraps modulo 2^32; it cannot where k is at most 131 071, or 33 025 if M and N are u8. Unless P
+     * is an integer too and there are no scales, the sum is converted to f32 and goes on as such.
      */
     TJ_COMPUTE_S32 = 4,
     /**
-     * As accurate as f32, and by the caller's word: tensor cores may multiply M and N of f32 as sums of narrower numbers, with a
-     * bound like that of f32 (reference.h). What they cannot compute so well is computed as with TJ_COMPUTE_F32, and the
-     * device finds out by itself (tj_kernel_copy_paths; docs/f32-split.md). Bits differ from those of TJ_COMPUTE_F32.
+     * As accurate as f32, and by the caller's word: tensor cores may multiply M and N of f32 as sums of narrower numbers,
+     * with a bound like that of f32 (reference.h). What they cannot compute so well is computed as with TJ_COMPUTE_F32, and
+     * the device finds out by itself (tj_kernel_copy_paths; docs/f32-split.md). Bits differ from those of TJ_COMPUTE_F32.
      */
     TJ_COMPUTE_F32_SPLIT = 5,
     /**
-     * For M and N of e4m3 and e5m2, and only by the caller's word: tensor cores may add up to 128 products with the 13 bits that
-     * those of Ada and Hopper have for 8-bit floats, which is several times as fast. Such parts are added up in f32. This is how
-     * cuBLAS sums without CUBLASLT_MATMUL_DESC_FAST_ACCUM. What tensor cores do not compute so is computed as with
-     * TJ_COMPUTE_F32.
+     * For M and N of e4m3 and e5m2, and only by the caller's word: tensor cores may add up to 128 products with the 13 bits
+     * that those of Ada and Hopper have for 8-bit floats, which is several times as fast. Such parts are added up in f32.
+     * This is how cuBLAS sums without CUBLASLT_MATMUL_DESC_FAST_ACCUM. What tensor cores do not compute so is computed as
+     * with TJ_COMPUTE_F32.
      */
     TJ_COMPUTE_F32_FP8 = 6
 } tj_compute;
@@ -152,8 +153,8 @@ typedef struct tj_groups {
     int64_t count;        /**< groups, 1 to TJ_GROUPS_MOST; 0: the problem has none, and what follows is ignored */
     int32_t offset_bytes; /**< of one offset, which is a signed integer: 4 (0 means that) or 8 */
     int32_t on_host;      /**< 1: the offsets of a launch lie in host memory. They travel with the launch, at most
-                               TJ_GROUPS_MOST_HOST_BYTES of them, and a CUDA graph keeps those that it was captured with. 0: they
-                               lie in device memory, where an earlier kernel of the stream may have put them */
+                               TJ_GROUPS_MOST_HOST_BYTES of them, and a CUDA graph keeps those that it was captured with. 0:
+                               they lie in device memory, where an earlier kernel of the stream may have put them */
 } tj_groups;
 
 enum { TJ_GROUPS_MOST = 65535, TJ_GROUPS_MOST_HOST_BYTES = 3072 };
@@ -161,12 +162,12 @@ enum { TJ_GROUPS_MOST = 65535, TJ_GROUPS_MOST_HOST_BYTES = 3072 };
 /**
  * A problem. Start from TJ_PROBLEM_INIT; zero in any field means its default.
  *
- * M and N have the same type, or are e4m3 and e5m2, or s8 and u8; or one holds weights of s8, u8 or s4, and the other f32, f16 or
- * bf16: weights are widened where they are loaded, which is exact, and summed in f32; epilogue.scale_m or scale_n is what they stand for,
- * and with scale_k each part of k may have scales of its own (TJ_SCALE_ALONG_K).
+ * M and N have the same type, or are e4m3 and e5m2, or s8 and u8; or one holds weights of s8, u8 or s4, and the other f32,
+ * f16 or bf16: weights are widened where they are loaded, which is exact, and summed in f32; epilogue.scale_m or scale_n is
+ * what they stand for, and with scale_k each part of k may have scales of its own (TJ_SCALE_ALONG_K).
  *
- * P may have another type, as tj_compute_facts.products says: beside weights it is like the floats. C has the type and the layout
- * of P; its own may repeat them or be 0.
+ * P may have another type, as tj_compute_facts.products says: beside weights it is like the floats. C has the type and the
+ * layout of P; its own may repeat them or be 0.
  */
 typedef struct tj_problem {
     size_t struct_size; /**< set by TJ_PROBLEM_INIT, so that old programs work with new libraries */
@@ -204,8 +205,9 @@ static inline const tj_matrix *tj_problem_matrix(const tj_problem *problem, tj_w
  * NULL:    only err may be NULL.
  * Threads: any; pure.
  * Errors:  TJ_ERR_INVALID_ARGUMENT: an extent below 1 (k below 0) or above 2^31 - 1, an unknown type or layout, types that do
- *          not go together, a compute or a scale that they do not have, a leading dimension shorter than its row, a size in bytes that does not fit 63 bits, a stride of P that makes products
- *          overlap, a promise that a fixed extent breaks, groups with a batch or with an M or P that is not row-major, or a struct that was not initialised.
+ *          not go together, a compute or a scale that they do not have, a leading dimension shorter than its row, a size in
+ *          bytes that does not fit 63 bits, a stride of P that makes products overlap, a promise that a fixed extent breaks,
+ *          groups with a batch or with an M or P that is not row-major, or a struct that was not initialised.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_problem_check(const tj_problem *problem, tj_error *err);
 
@@ -238,9 +240,9 @@ TJ_API tj_problem tj_problem_canonical(const tj_problem *problem);
 TJ_API tj_problem tj_problem_strided(const tj_problem *problem);
 
 /**
- * How many elements a buffer must hold for a matrix, from its first to its last, batch (of N: groups) included. (Where pointers lead to each
- * matrix: of one of them. See tj_problem_strided.) 0 for C where the problem adds none. A dimension that is an argument has the
- * extent to launch with. The problem must have passed tj_problem_check.
+ * How many elements a buffer must hold for a matrix, from its first to its last, batch (of N: groups) included. (Where
+ * pointers lead to each matrix: of one of them. See tj_problem_strided.) 0 for C where the problem adds none. A dimension
+ * that is an argument has the extent to launch with. The problem must have passed tj_problem_check.
  *
  * Returns -1 if the span depends on a leading dimension, a stride or a batch that is TJ_ANY, if it does not fit 63 bits, or if
  * which names no matrix. NULL: a problem of NULL answers -1. Threads: any; pure.

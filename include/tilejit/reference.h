@@ -61,26 +61,27 @@ typedef struct tj_check_report {
  *
  * with gamma(n) = n * u / (1 - n * u), u the unit roundoff of the accumulation (2^-24, for f64 2^-53) and u_p that of P's
  * type: Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., sections 3.1 and 3.5. (Two small terms are added
- * that change nothing else: half a subnormal number for every rounding, and u_p of the first term.) In place of k + 2 it is
- * 2 k + 2 where tensor cores may add in f32, for M and N narrower than f32 and for tf32: they cut off what f32 cannot hold
- * instead of rounding it, and k + 128 with TJ_COMPUTE_F32_SPLIT (docs/f32-split.md). Scales multiply R and |M| . |N|, and each adds 1 to n;
- * those along k multiply the weights, and add 2 and the number of parts of k. Where the operands force a zero (a zero factor, k = 0), only a zero passes. NaN and infinity
- * must be where the reference has them, with its sign. If the operands have none, an element whose sum may overflow on the way,
- * depending on its order, may also be infinite or NaN. What a type holds without infinity is compared with R within its limits.
+ * that change nothing else: half a subnormal number for every rounding, and u_p of the first term.) In place of k + 2 it is 2
+ * k + 2 where tensor cores may add in f32, for M and N narrower than f32 and for tf32: they cut off what f32 cannot hold
+ * instead of rounding it, and k + 128 with TJ_COMPUTE_F32_SPLIT (docs/f32-split.md). Scales multiply R and |M| . |N|, and
+ * each adds 1 to n; those along k multiply the weights, and add 2 and the number of parts of k. Where the operands force a
+ * zero (a zero factor, k = 0), only a zero passes. NaN and infinity must be where the reference has them, with its sign. If
+ * the operands have none, an element whose sum may overflow on the way, depending on its order, may also be infinite or NaN.
+ * What a type holds without infinity is compared with R within its limits.
  *
  * TJ_COMPUTE_TF32 adds (2 v + v^2) * |M| . |N| with v = 2^-11, for M and N that are rounded first. TJ_COMPUTE_F32_FP8 adds
- * 132 * 2^-13 * |M| . |N|: tensor cores cut off each of 32 products and the sum so far at 2^-13 of the largest of them, four times in
- * a part of 128. With TJ_COMPUTE_S32 sums are
- * exact, and wrap: if P is an integer and nothing scales, P must be exactly R, else n is 6, and a P of integers may be off by
- * 1/2 more, its last rounding.
+ * 132 * 2^-13 * |M| . |N|: tensor cores cut off each of 32 products and the sum so far at 2^-13 of the largest of them, four
+ * times in a part of 128. With TJ_COMPUTE_S32 sums are exact, and wrap: if P is an integer and nothing scales, P must be
+ * exactly R, else n is 6, and a P of integers may be off by 1/2 more, its last rounding.
  *
- * An expression is evaluated for R, and the bound of the sum is carried through its operations: by the slope of a function, by its
- * values at both ends of the interval, by the product rule; each operation adds its own rounding. Where a kernel may take the other
- * branch of a select, both are within the bound. Where nothing can be said, as of a quotient whose divisor may be 0, any P passes.
+ * An expression is evaluated for R, and the bound of the sum is carried through its operations: by the slope of a function,
+ * by its values at both ends of the interval, by the product rule; each operation adds its own rounding. Where a kernel may
+ * take the other branch of a select, both are within the bound. Where nothing can be said, as of a quotient whose divisor may
+ * be 0, any P passes.
  *
- * Outputs for rows or columns are judged where all of their elements were evaluated. A sum of n values v, each off by e, may be off by
- * all e together and by gamma(n) * (|v| + e) summed up; a maximum lies between those of v - e and v + e, and is NaN where one v is.
- * report->reason then names the output, and of P alone says worst_row and the like.
+ * Outputs for rows or columns are judged where all of their elements were evaluated. A sum of n values v, each off by e, may
+ * be off by all e together and by gamma(n) * (|v| + e) summed up; a maximum lies between those of v - e and v + e, and is NaN
+ * where one v is. report->reason then names the output, and of P alone says worst_row and the like.
  *
  * The bound grows with k: for f32 it exceeds the elements themselves from a k of about 10^5 on. Even so, a P that is zero
  * everywhere, or the same number everywhere, does not pass unless the product is like that.
@@ -106,9 +107,9 @@ TJ_API TJ_MUST_CHECK tj_status tj_reference_product(const tj_problem *problem, c
                                                     int threads, tj_error *err);
 
 /**
- * Convert count elements from one type to another as a product is stored in P (tj_epilogue): rounded once, to nearest even. If
- * the types are the same they are copied bit for bit. Numbers of s4 lie two in a byte, the first in its lower half; of a last byte
- * that holds one, the other half stays as it is. NULL: neither may be NULL unless count is 0.
+ * Convert count elements from one type to another as a product is stored in P (tj_epilogue): rounded once, to nearest even.
+ * If the types are the same they are copied bit for bit. Numbers of s4 lie two in a byte, the first in its lower half; of a
+ * last byte that holds one, the other half stays as it is. NULL: neither may be NULL unless count is 0.
  */
 TJ_API void tj_convert(tj_type to, void *destination, tj_type from, const void *source, size_t count);
 

@@ -48,13 +48,16 @@ typedef enum tj_argument_kind {
     TJ_ARG_SCALE_STRIDE, /**< long long: from the scales of one product of the batch to those of the next; index: tj_which */
     TJ_ARG_CUSTOM,       /**< of a family of the application's own (custom.h): 4 or 8 bytes; index: how many */
     TJ_ARG_OFFSETS,      /**< where groups begin; index 0: pointer to the offsets, 1: the offsets themselves, by value */
-    /** Of the operand with that index in the epilogue's expression: pointer to its elements, leading dimension (long long), from
-     * one product of the batch to the next (long long), and, of one that is a number, the number, as alpha is one. */
+    /**
+     * Of the operand with that index in the epilogue's expression: pointer to its elements, leading dimension (long long),
+     * from one product of the batch to the next (long long), and, of one that is a number, the number, as alpha is one.
+     */
     TJ_ARG_WITH,
     TJ_ARG_WITH_LD,     /**< */
     TJ_ARG_WITH_STRIDE, /**< */
     TJ_ARG_WITH_NUMBER, /**< */
-    TJ_ARG_SCALE_LD /**< long long: of scales along k, from those of one part of k to those of the next; index: tj_which, of M or N */
+    TJ_ARG_SCALE_LD /**< long long: of scales along k, from those of one part of k to those of the next; index: tj_which, of M
+                         or N */
 } tj_argument_kind;
 
 typedef enum tj_extent { TJ_EXTENT_J, TJ_EXTENT_K, TJ_EXTENT_L } tj_extent;
@@ -65,9 +68,9 @@ typedef struct tj_argument {
 } tj_argument;
 
 /**
- * A tensor map is encoded at each launch, for a matrix of the caller or for one that lies in the workspace. Its dimensions are the
- * elements of a line, the lines, and, with rank 3, the products of the batch. Elements outside are read as 0 and not written. The
- * matrix, its lines and its products must begin at multiples of 16 bytes.
+ * A tensor map is encoded at each launch, for a matrix of the caller or for one that lies in the workspace. Its dimensions
+ * are the elements of a line, the lines, and, with rank 3, the products of the batch. Elements outside are read as 0 and not
+ * written. The matrix, its lines and its products must begin at multiples of 16 bytes.
  */
 typedef struct tj_tensor_map {
     int32_t matrix;  /**< tj_which, of the caller, but not a matrix to which pointers lead; in the workspace: index of slice */
@@ -85,7 +88,8 @@ typedef struct tj_tensor_map {
 /** How many blocks a step launches. */
 typedef enum tj_grid_rule {
     /** (col_blocks, row_blocks, products * splits), or with rows_on_x (row_blocks, col_blocks, products * splits), where
-     * row_blocks = ceil(rows / block_rows), and one more for each group but the first, col_blocks = ceil(cols / block_cols), and rows and columns are those of the text's
+     * row_blocks = ceil(rows / block_rows), and one more for each group but the first, col_blocks = ceil(cols / block_cols),
+     * and rows and columns are those of the text's
      * P. Splits of one product are neighbours on z. */
     TJ_GRID_TILES = 1,
     TJ_GRID_ELEMENTS, /**< (ceil(elements of P / block_cols), 1, products) */

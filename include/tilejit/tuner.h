@@ -286,15 +286,16 @@ TJ_API char *tj_problem_to_json(const tj_problem *problem);
 
 /**
  * Read one. Members that this version does not know are ignored.
- * NULL: only err may be NULL. Threads: any; pure. Errors: TJ_ERR_INVALID_ARGUMENT: no JSON, or no problem that tj_problem_check takes.
+ * NULL: only err may be NULL. Threads: any; pure. Errors: TJ_ERR_INVALID_ARGUMENT: no JSON, or no problem that
+ *       tj_problem_check takes.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_problem_from_json(const char *json, tj_problem *problem, tj_error *err);
 
 enum { TJ_PROBLEM_ID_BYTES = 33 };
 
 /**
- * What a problem is found by among the records of one kind of device: 32 hex digits. Problems that share a record share it, so an
- * extent that is known only at launch is no part of it. NULL: neither may be NULL.
+ * What a problem is found by among the records of one kind of device: 32 hex digits. Problems that share a record share it,
+ * so an extent that is known only at launch is no part of it. NULL: neither may be NULL.
  */
 TJ_API void tj_problem_id(const tj_problem *problem, char id[TJ_PROBLEM_ID_BYTES]);
 

@@ -44,7 +44,7 @@ typedef struct tj_workbench_options {
     double number[TJ_EPILOGUE_OPERANDS]; /**< its operands that are numbers */
     uint64_t numbers_given;              /**< bits 1 << i of those that are given; the others change something */
     const void *offsets; /**< if the problem has groups: where they begin, as a launch would take them; borrowed for the call.
-                              Default: drawn from the seed, so that each row belongs to some group and some groups may be empty */
+                              Default: drawn from the seed, so that each row belongs to some group and some may be empty */
     const tj_problem *lies; /**< how the matrices lie, with every number known. Default: that of tj_problem_strided */
 } tj_workbench_options;
 
@@ -74,8 +74,10 @@ TJ_API const tj_problem *tj_workbench_problem(const tj_workbench *bench);
 /** The sets of operands: an array of options.sets elements. Owned: borrowed. NULL: bench must not be NULL. */
 TJ_API const tj_operands *tj_workbench_operands(const tj_workbench *bench);
 
-/** Where the groups begin, in host memory, as tj_groups_check has them; NULL if there are none. Owned: borrowed. NULL: bench must
- * not be NULL. */
+/**
+ * Where the groups begin, in host memory, as tj_groups_check has them; NULL if there are none. Owned: borrowed. NULL: bench
+ * must not be NULL.
+ */
 TJ_API const void *tj_workbench_offsets(const tj_workbench *bench);
 
 /** The bytes of a matrix with its whole batch, without guards; 0 if there is none. NULL: bench must not be NULL. */

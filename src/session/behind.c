@@ -43,7 +43,7 @@ static bool improve(tj_context *context, const tj_problem *problem, const tj_con
     const tj_status status = tj_plan_improve(context, problem, config, &why);
 
     if (status != TJ_OK && status != TJ_ERR_CANCELLED)
-        tj_log_line(&context->host.log, TJ_LOG_WARNING, "a stand-in stays in use: %s", why.message);
+        tj_log_line(&context->host.log, TJ_LOG_WARNING, "the textbook kernel stays in use: %s", why.message);
     return status == TJ_OK;
 }
 
