@@ -139,8 +139,8 @@ tj_status cli_parse(int count, char *const *word, cli_call *call, tj_error *err)
 tj_status cli_apply_option(const cli_option *option, const char *value, void *field, tj_error *err);
 
 /**
- * The next item of a list with commas, which begins there and has *length bytes; *list moves on, and is NULL after the last. A comma at the end
- * is followed by an empty item, for the caller to refuse. NULL: there is none.
+ * The next item of a list with commas, which begins there and has *length bytes; *list moves on, and is NULL after the last.
+ * A comma at the end is followed by an empty item, for the caller to refuse. NULL: there is none.
  */
 const char *cli_next_item(const char **list, size_t *length);
 
