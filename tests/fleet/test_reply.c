@@ -105,7 +105,7 @@ Test(reply, takes_what_is_kept_on_a_server)
         const int head = snprintf(text, 64, "$%zu\r\n", rows[i].most);
         size_t taken;
 
-        memcpy(text + head + rows[i].most, "\r\n", 2);
+        memcpy(text + head + rows[i].most, "\r\n", 3);
         cr_expect(measure(rows[i].answer, text, (size_t)head + rows[i].most + 2, 16 << 10, &taken) == FLEET_COMPLETE, "%zu", i);
         snprintf(text, 64, "$%zu\r\n", rows[i].most + 1024);
         cr_expect(measure(rows[i].answer, text, strlen(text), 64, &taken) == FLEET_TOO_MUCH, "%zu", i);
