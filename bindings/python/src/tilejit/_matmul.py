@@ -8,11 +8,17 @@ from typing import Any, Callable, List, Optional, Sequence, Tuple, Union, overlo
 
 import numpy
 
-from tilejit._arrays import A, AnyArray, DeviceArray, HostArray, View, current_stream, device_of, elements, empty_like, host_stream, look, stream_handle, tight, torch_stream
+from tilejit._arrays import (
+    A, AnyArray, DeviceArray, HostArray, View, current_stream, device_of, elements, empty_like,
+    host_stream, look, stream_handle, tight, torch_stream,
+)
 from tilejit._binding import ffi, lib
 from tilejit._context import Context, context_of, host_context
 from tilejit._errors import InvalidArgument, check, failure, text
-from tilejit._problem import _PLAIN, Epilogue, Operand, Problem, Request, epilogue_of, in_words_of_a_call, look_at_epilogue, look_at_operands, request, take_as
+from tilejit._problem import (
+    _PLAIN, Epilogue, Operand, Problem, Request, epilogue_of, in_words_of_a_call,
+    look_at_epilogue, look_at_operands, request, take_as,
+)
 from tilejit._types import BYTES, NAME, numpy_dtype, torch_dtype
 
 _MOST_CALLS = 65536  # prepared calls that a context remembers
@@ -34,19 +40,22 @@ def matmul(a: HostArray, b: AnyArray, /, out: None = ..., *, epilogue: Optional[
            compute: Optional[str] = ..., context: Optional[Context] = ..., n_dtype: Optional[str] = ...) -> HostArray: ...
 @overload
 def matmul(a: HostArray, b: AnyArray, /, out: None = ..., *, epilogue: str, stream: Any = ..., dtype: Any = ...,
-           compute: Optional[str] = ..., context: Optional[Context] = ..., n_dtype: Optional[str] = ..., **operands: Union[AnyArray, float]) -> HostArray: ...
+           compute: Optional[str] = ..., context: Optional[Context] = ..., n_dtype: Optional[str] = ...,
+           **operands: Union[AnyArray, float]) -> HostArray: ...
 @overload
 def matmul(a: A, b: AnyArray, /, out: None = ..., *, epilogue: Optional[Epilogue] = ..., stream: Any = ..., dtype: Any = ...,
            compute: Optional[str] = ..., context: Optional[Context] = ..., n_dtype: Optional[str] = ...) -> A: ...
 @overload
 def matmul(a: A, b: AnyArray, /, out: None = ..., *, epilogue: str, stream: Any = ..., dtype: Any = ...,
-           compute: Optional[str] = ..., context: Optional[Context] = ..., n_dtype: Optional[str] = ..., **operands: Union[AnyArray, float]) -> A: ...
+           compute: Optional[str] = ..., context: Optional[Context] = ..., n_dtype: Optional[str] = ...,
+           **operands: Union[AnyArray, float]) -> A: ...
 @overload
 def matmul(a: AnyArray, b: AnyArray, /, out: A, *, epilogue: Optional[Epilogue] = ..., stream: Any = ..., dtype: Any = ...,
            compute: Optional[str] = ..., context: Optional[Context] = ..., n_dtype: Optional[str] = ...) -> A: ...
 @overload
 def matmul(a: AnyArray, b: AnyArray, /, out: A, *, epilogue: str, stream: Any = ..., dtype: Any = ...,
-           compute: Optional[str] = ..., context: Optional[Context] = ..., n_dtype: Optional[str] = ..., **operands: Union[AnyArray, float]) -> A: ...
+           compute: Optional[str] = ..., context: Optional[Context] = ..., n_dtype: Optional[str] = ...,
+           **operands: Union[AnyArray, float]) -> A: ...
 def matmul(a: Any, b: Any, /, out: Any = None, *, epilogue: Union[Epilogue, str, None] = None, stream: Any = None, dtype: Any = None,
            compute: Optional[str] = None, context: Optional[Context] = None, n_dtype: Any = None, **operands: Any) -> Any:
     """Multiply two arrays by the rules of ``numpy.matmul``, with a CUDA kernel written for exactly this product.
