@@ -37,7 +37,7 @@ awk -v is="^     *([A-Z_]+=[^ ]* )*($commands)" '
 # ---- C
 
 compile() { # FILE WHERE COMPILER...
-    "${@:3}" -Wall -Wno-unused -fsyntax-only "$1" || fail "the block at $2 does not compile as it stands behind ${*:3:1}"
+    "${@:3}" -Wall -Wno-unused -Werror=unused-result -S -o /dev/null "$1" || fail "the block at $2 does not compile as it stands behind ${*:3:1}"
 }
 
 names='tj_context_options options = TJ_CONTEXT_OPTIONS_INIT; tj_context *context = NULL; tj_error err; const tj_plan *plan = NULL;

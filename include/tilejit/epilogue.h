@@ -7,10 +7,11 @@
  * language.
  *
  *     tj_problem problem = TJ_PROBLEM_INIT(512, 300, 700, TJ_BF16);
- *     tj_epilogue_parse("gelu(acc + bias[col])", &problem.epilogue, &err);
+ *     status = tj_epilogue_parse("gelu(acc + bias[col])", &problem.epilogue, &err);
  *
  *     tj_operands x = TJ_OPERANDS(M, N, P);
- *     x.with[tj_epilogue_find(&problem.epilogue, "bias")].address = bias;
+ *     if (status == TJ_OK)
+ *         status = tj_operands_set(&x, &problem, "bias", bias, &err);
  *
  * An expression is data: it has no pointers, is copied with the problem, and needs no freeing. Nothing that a caller wrote
  * reaches the compiler: CUDA text is printed from the tree.

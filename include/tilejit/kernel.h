@@ -48,8 +48,9 @@ typedef struct tj_operands {
      */
     tj_operand scale_m, scale_n;
     /**
-     * What the epilogue's expression names, by the numbers of tj_epilogue_find. ld: of a matrix, from one stored row (column)
-     * to the next; 0: tight. stride: from one product of the batch to the next; 0: tight; TJ_BROADCAST. None may overlap P.
+     * What the epilogue's expression names: tj_operands_set finds it by name, tj_epilogue_find gives its number. ld: of a
+     * matrix, from one stored row (column) to the next; 0: tight. stride: from one product of the batch to the next; 0: tight;
+     * TJ_BROADCAST. None may overlap P.
      */
     tj_operand with[TJ_EPILOGUE_OPERANDS];
     double number[TJ_EPILOGUE_OPERANDS]; /**< its operands that are numbers; converted as alpha is */
@@ -84,6 +85,23 @@ typedef struct tj_operands {
       { NULL, 0, 0 }, { { NULL, 0, 0 } }, { 0 }, 1.0, 0.0, 0, 0, 0, 0, 0, 0, NULL, NULL, 0 }
 #define TJ_OPERANDS_INIT TJ_OPERANDS(NULL, NULL, NULL)
 /* clang-format on */
+
+/**
+ * Set what the epilogue's expression names: the address of an operand or output that it indexes, or an operand that is a
+ * number. Its leading dimension and stride stay as they are.
+ *
+ *     tj_operands x = TJ_OPERANDS(M, N, P);
+ *     status = tj_operands_set(&x, &problem, "bias", bias, &err);
+ *
+ * NULL:    address (a launch then says that it is missing) and err may be NULL.
+ * Threads: any; pure.
+ * Errors:  TJ_ERR_INVALID_ARGUMENT: the expression names no such operand (those it names are listed), it is a number or is
+ *          not, or the operands are not initialised. Nothing is written then.
+ */
+TJ_API TJ_MUST_CHECK tj_status tj_operands_set(tj_operands *operands, const tj_problem *problem, const char *name,
+                                               const void *address, tj_error *err);
+TJ_API TJ_MUST_CHECK tj_status tj_operands_set_number(tj_operands *operands, const tj_problem *problem, const char *name,
+                                                      double number, tj_error *err);
 
 /** What the driver says about a loaded kernel. */
 typedef struct tj_kernel_facts {

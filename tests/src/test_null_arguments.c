@@ -132,6 +132,8 @@ static int null_one; /* the number of the pointer that is NULL */
     SURVIVES(tj_event_name, (TJ_EVENT_HIT), 0) \
     SURVIVES(tj_path_name, ((tj_path)1), 0) \
     REFUSES(tj_kernel_get_facts, (ARG(0), ARG(1), &err), "kernel", "facts") \
+    REFUSES(tj_operands_set, (ARG(0), ARG(1), ARG(2), NULL, &err), "operands", "problem", "name") \
+    REFUSES(tj_operands_set_number, (ARG(0), ARG(1), ARG(2), 1.0, &err), "operands", "problem", "name") \
     REFUSES(tj_kernel_launch, (ARG(0), ARG(1), NULL, &err), "kernel", "operands") \
     REFUSES(tj_kernel_load, (ARG(0), ARG(1), ARG(2), ARG(3), &err), "context", "source", "image", "kernel") \
     SURVIVES(tj_limit_name, ((tj_limit)1), 0) \

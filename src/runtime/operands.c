@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* operands: what an expression names, found by its name. A program that indexed the arrays itself would write past them at a typo. */
+#include <string.h>
+
+#include "error.h"
+#include "kernel.h"
+
+/* "bias, gain": all that the expression names. */
+static void list_names(const tj_expression *e, char list[TJ_EPILOGUE_OPERANDS * (TJ_EPILOGUE_NAME_BYTES + 2)])
+{
+    list[0] = '\0';
+    for (int32_t i = 0; i < e->operands; i++)
+        strncat(strcat(list, i > 0 ? ", " : ""), e->operand[i].name, TJ_EPILOGUE_NAME_BYTES);
+}
+
+/* *index: of the operand of that name, which is a number or is in memory, as wanted. */
+static tj_status find(const tj_operands *operands, const tj_problem *problem, const char *name, bool is_number, int *index,
+                      tj_error *err)
+{
+    const tj_expression *const e = &problem->epilogue.expression;
+    char names[TJ_EPILOGUE_OPERANDS * (TJ_EPILOGUE_NAME_BYTES + 2)];
+
+    if (operands->struct_size != sizeof *operands)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "operands.struct_size is %lld, not %d: start from TJ_OPERANDS_INIT",
+                       (long long)operands->struct_size, (int)sizeof *operands);
+    *index = tj_epilogue_find(&problem->epilogue, name);
+    if (*index < 0 && e->operands <= 0)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the epilogue names no operand, so there is none called %.40s", name);
+    if (*index < 0) {
+        list_names(e, names);
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the epilogue has no operand %.40s: it names %s", name, names);
+    }
+    if (is_number != (e->operand[*index].indexed == TJ_BY_NOTHING))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       is_number ? "%s is indexed in the epilogue, so it has an address: use tj_operands_set"
+                                 : "%s is a number, which the epilogue does not index: use tj_operands_set_number",
+                       e->operand[*index].name);
+    return TJ_OK;
+}
+
+tj_status tj_operands_set(tj_operands *operands, const tj_problem *problem, const char *name, const void *address,
+                          tj_error *err)
+{
+    if (TJ_HAS_NULL(err, operands, problem, name))
+        return TJ_ERR_INVALID_ARGUMENT;
+    int index;
+    const tj_status status = find(operands, problem, name, false, &index, err);
+
+    if (status == TJ_OK)
+        operands->with[index].address = address;
+    return status;
+}
+
+tj_status tj_operands_set_number(tj_operands *operands, const tj_problem *problem, const char *name, double number,
+                                 tj_error *err)
+{
+    if (TJ_HAS_NULL(err, operands, problem, name))
+        return TJ_ERR_INVALID_ARGUMENT;
+    int index;
+    const tj_status status = find(operands, problem, name, true, &index, err);
+
+    if (status == TJ_OK)
+        operands->number[index] = number;
+    return status;
+}
