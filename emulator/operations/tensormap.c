@@ -77,17 +77,25 @@ bool emu_check_map(emu_warp *warp, const emu_inst *inst, int lane, const emu_ope
 
 /* ---- fields ------------------------------------------------------------------------------------------------------------ */
 
+static bool is_zero(const emu_tensor *map)
+{
+    const uint8_t *at = (const uint8_t *)map;
+    uint8_t any = 0;
+
+    for (size_t i = 0; i < sizeof *map; i++)
+        any |= at[i];
+    return !any;
+}
+
 /* The map of a lane, to be changed. Zeros are one that is begun. false: the launch has failed. */
 static bool open_map(emu_warp *warp, const emu_inst *inst, int lane, emu_place half[HALVES], emu_tensor *map)
 {
-    static const emu_tensor zeros;
-
     for (unsigned n = 1; n < inst->operands && warp->block->launch->checks & CUEMU_CHECK_UNINITIALISED; n++)
         emu_check_defined(warp, inst, &inst->operand[n], 1u << lane, "in a tensor map");
     if (!find_map(warp, inst, lane, (emu_space)inst->space, &inst->operand[0], half) ||
         !emu_read_map(warp, inst, lane, (emu_space)inst->space, &inst->operand[0], map))
         return false;
-    if (emu_tensor_is_sealed(map) || memcmp(map, &zeros, sizeof zeros) == 0)
+    if (emu_tensor_is_sealed(map) || is_zero(map))
         return true;
     emu_find(warp, inst, CUEMU_ILLEGAL, lane, half[0].address, "the 128 bytes there are neither a tensor map nor zeros");
     return false;
