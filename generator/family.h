@@ -158,7 +158,10 @@ static inline tj_problem tj_mean_of_groups(tj_problem view)
  */
 void tj_family_launch(const tj_problem *view, bool is_swapped, const tj_config *config, tj_launch_form *form);
 
-/** To how many bytes a text of that form asks a matrix of a canonical problem to be aligned; 0: to an element, or to pointers to it. */
+/**
+ * To how many bytes a text of that form asks a matrix of a canonical problem to be aligned; 0: to an element, or to pointers to
+ * it.
+ */
 static inline int32_t tj_asked_alignment(const tj_problem *problem, const tj_launch_form *form, tj_which which)
 {
     const tj_matrix *matrix = tj_problem_matrix(problem, which);

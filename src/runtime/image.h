@@ -82,8 +82,8 @@ struct tj_image {
 void tj_image_body_release(tj_image_body *body);
 
 /**
- * An image of what was stored under a key; may_be_stripped: a CUBIN alone will do. NULL: *trouble says what is wrong with it, or is NULL for
- * want of memory.
+ * An image of what was stored under a key; may_be_stripped: a CUBIN alone will do. NULL: *trouble says what is wrong with it,
+ * or is NULL for want of memory.
  */
 tj_image_body *tj_image_body_of(const tj_stored *stored, const tj_source *source, const tj_key *key, bool may_be_stripped,
                                 const char **trouble);

@@ -2,8 +2,8 @@
 /*
  * packed: what the items of a pack mean.
  *
- *     image    found by its source, for a target; all fields of its key, its files and facts. A stripped one has neither its source
- *              nor its PTX: it is found by the hash of the one, and has a CUBIN
+ *     image    found by its source, for a target; all fields of its key, its files and facts. A stripped one has neither its
+ *              source nor its PTX: it is found by the hash of the one, and has a CUBIN
  *     record   found by the key of a tuning record
  *     choice   found by a problem, for a target: the config that was chosen when the pack was made
  */
@@ -52,8 +52,8 @@ tj_image_body *tj_packed_read(const void *bytes, size_t size, const tj_source *s
 void tj_packed_reject(tj_host *host, const tj_key *key, const char *reason);
 
 /**
- * Add an image; strip: its CUBIN alone. Errors: TJ_ERR_INVALID_ARGUMENT: it is not of that source; TJ_ERR_UNSUPPORTED: it has no CUBIN, or
- * is stripped already and should not be.
+ * Add an image; strip: its CUBIN alone. Errors: TJ_ERR_INVALID_ARGUMENT: it is not of that source; TJ_ERR_UNSUPPORTED: it has
+ * no CUBIN, or is stripped already and should not be.
  */
 tj_status tj_packed_add_image(tj_pack_draft *draft, const tj_source *source, const tj_image *image, bool strip, tj_error *err);
 
@@ -63,7 +63,10 @@ bool tj_packed_is_stripped(const tj_pack_item *item);
 /** To how many bytes operands of an image must be aligned; 0: to their elements. -1: the item does not say. */
 int tj_packed_alignment(const tj_pack_item *item);
 
-/** Put the image of an item into a store, where it is as if it had been compiled here. False: it cannot be written, or is stripped. */
+/**
+ * Put the image of an item into a store, where it is as if it had been compiled here. False: it cannot be written, or is
+ * stripped.
+ */
 bool tj_packed_unpack(tj_host *host, const tj_pack_item *item);
 
 #endif

@@ -10,8 +10,8 @@
  * called; and in the end. What was written is forgotten in memory, so that nothing is counted twice. A process that is killed loses
  * what it noted since.
  *
- * A line says what a kernel is made for. Where the library went over to a kernel for all extents of a dimension, it is the problem that
- * leaves that dimension open, with the extents of the launch: a line for each of them, which readers fold.
+ * A line says what a kernel is made for. Where the library went over to a kernel for all extents of a dimension, it is the
+ * problem that leaves that dimension open, with the extents of the launch: a line for each of them, which readers fold.
  */
 #include "capture.h"
 
@@ -194,8 +194,8 @@ static void *write_now_and_then(void *payload)
 }
 
 /*
- * An open dimension with the extent that it was launched with: by the call's problem, or the launch's operands. Where a plan was prepared
- * neither need say; a line has a number all the same.
+ * An open dimension with the extent that it was launched with: by the call's problem, or the launch's operands. Where a plan
+ * was prepared neither need say; a line has a number all the same.
  */
 static void fill(tj_dim *dim, const tj_dim *asked, int64_t extent)
 {

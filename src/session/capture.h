@@ -15,8 +15,8 @@ struct tj_capture;
 struct tj_varying; /* varying.h */
 
 /**
- * For a file, which is not opened yet. varying, which may be NULL, and log outlive it: which dimensions vary, and who hears of trouble while
- * it is written. NULL: out of memory.
+ * For a file, which is not opened yet. varying, which may be NULL, and log outlive it: which dimensions vary, and who hears of
+ * trouble while it is written. NULL: out of memory.
  */
 struct tj_capture *tj_capture_create(const char *path, int write_s, struct tj_varying *varying, const tj_log *log);
 

@@ -27,7 +27,10 @@ static bool elements_are_aligned(const tj_kernel *kernel, const tj_operands *x)
 
 const tj_config tj_textbook_config = {.struct_size = sizeof(tj_config), .family = TJ_SAFE_FAMILY};
 
-/* Whatever a family says, the form decides: an operand that is transposed on its way to the workspace is read by 16 bytes at once. */
+/*
+ * Whatever a family says, the form decides: an operand that is transposed on its way to the workspace is read by 16 bytes at
+ * once.
+ */
 static bool takes_any_pointer(const tj_problem *problem, tj_config config)
 {
     const tj_problem canonical = tj_problem_canonical(problem);

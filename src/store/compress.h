@@ -2,8 +2,9 @@
 /*
  * compress: bytes made smaller by zlib.
  *
- * libz.so.1 is on every system that has a package manager, and yet nothing here links it: it is opened when a pack is first compressed or
- * a compressed one opened, so that who embeds the library needs nothing of others, nor does a build. Its two functions are declared here.
+ * libz.so.1 is on every system that has a package manager, and yet nothing here links it: it is opened when a pack is first
+ * compressed or a compressed one opened, so that who embeds the library needs nothing of others, nor does a build. Its two
+ * functions are declared here.
  */
 #ifndef TJ_SRC_COMPRESS_H
 #define TJ_SRC_COMPRESS_H

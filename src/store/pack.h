@@ -4,15 +4,16 @@
  *
  *     header   8 bytes "TJPACK\r\n", version (4), count of items (4), bytes of the file (8), checksum of the index (16),
  *              checksum of the header as far as here (16)
- *     index    for each item: kind (4), its bytes if it is compressed, else 0 (4), request (16), target (16), offset (8), bytes in
- *              the file (8), checksum of those (16)
+ *     index    for each item: kind (4), its bytes if it is compressed, else 0 (4), request (16), target (16), offset (8), bytes
+ *              in the file (8), checksum of those (16)
  *     items    one behind the other, in the order of the index, without gaps
  *
  * Numbers are little-endian, checksums XXH3-128. The index is sorted by kind, request, target and checksum. An item is a list of
  * parts, each: bytes of its name (4), bytes of its value (8), name, NUL, value, NUL. So every byte is under a checksum, and nothing is
  * believed before its checksum was compared; nor is anything decompressed before, nor into more bytes than the index says.
  *
- * A pack is of version 2 if it has a compressed item (compress.h), so that older readers refuse it as a whole, else of version 1.
+ * A pack is of version 2 if it has a compressed item (compress.h), so that older readers refuse it as a whole, else of version
+ * 1.
  *
  *     pack.c        the bytes of a pack, read
  *     pack_write.c  the bytes of a pack, made

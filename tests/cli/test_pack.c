@@ -245,7 +245,10 @@ Test(pack_command, packs_what_a_program_was_seen_to_use)
         "%s%s", out, errors);
 }
 
-/* Lines that differ in what the launch brings are one plan, and so one shape to pack, to tune and to warm up: the most frequent one. */
+/*
+ * Lines that differ in what the launch brings are one plan, and so one shape to pack, to tune and to warm up: the most frequent
+ * one.
+ */
 Test(pack_command, folds_lines_that_one_kernel_serves)
 {
     json_t *root;

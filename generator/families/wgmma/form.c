@@ -194,8 +194,8 @@ static bool is_mapped(const tj_problem *view, const tj_wgmma_shape *s, bool is_m
 }
 
 /*
- * Lines begin at whole lines of the L2. What lies beyond the last one, tensor maps add. An operand that they could describe as it lies is
- * packed for its pointer, which may begin at any element.
+ * Lines begin at whole lines of the L2. What lies beyond the last one, tensor maps add. An operand that they could describe as
+ * it lies is packed for its pointer, which may begin at any element.
  */
 tj_pack tj_wgmma_pack_of(const tj_problem *view, const tj_wgmma_shape *s)
 {
