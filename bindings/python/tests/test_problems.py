@@ -79,6 +79,19 @@ def test_a_prepared_kernel_serves_the_product(context, random):
     assert (context.stats.compiles, context.stats.loads, context.stats.plans) == (before.compiles, before.loads, before.plans)
 
 
+def test_one_packed_kernel_serves_every_batch(tmp_path, random):
+    """A server without NVRTC, whose batches vary."""
+    path, b, bias = tmp_path / "layer.tjpack", random(16, 24), random(24)
+    tilejit.pack(tilejit.Problem(1, 16, 24, epilogue="relu(acc + bias[col])", any="j"), "compute_90", path)
+    for quick in (False, True):
+        with tilejit.Context(driver="emulator", nvrtc="/nowhere", packs=[path], quick=quick) as context:
+            for j in range(1, 6):
+                a = random(j, 16)
+                p = tilejit.matmul(a, b, epilogue="relu(acc + bias[col])", bias=bias, context=context)
+                assert numpy.array_equal(p, numpy.maximum(a @ b + bias, 0))
+            assert context.stats.compiles == 0 and context.stats.pack_hits == 1
+
+
 REFUSED = [
     (dict(batch=-1), tilejit.InvalidArgument, "batch is -1: it is 0 or more"),
     (dict(batch=0), tilejit.InvalidArgument, "batch is 0: it is 1 or more"),
