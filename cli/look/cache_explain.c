@@ -123,13 +123,18 @@ static cli_exit explain(cli_call *call, tj_error *err)
         return CLI_FAILED;
     }
     has_compiler = tj_targets(call->context, &targets, NULL) == TJ_OK;
-    cli_set_text(call->answer, "key", key);
+    if (*key)
+        cli_set_text(call->answer, "key", key);
+    else
+        tj_json_add_null(call->answer, "key");
     cli_set_bool(call->answer, "hit", hit != TJ_HIT_NONE);
     cli_set_bool(call->answer, "from_pack", hit == TJ_HIT_PACK);
     cli_set_bool(call->answer, "has_compiler", has_compiler);
-    cli_say(call, "key       %s: this request would %s\n", key, hit ? "hit" : "miss");
+    cli_say(call, "key       %s: this request would %s\n", *key ? key : "not known", hit ? "hit" : "miss");
     if (hit == TJ_HIT_PACK)
         tell_pack(call, source, target);
+    else if (!*key)
+        cli_say(call, "note      there is no NVRTC here, and nothing stored or packed for this source and target\n");
     else if (!has_compiler)
         cli_say(call, "note      there is no NVRTC here, so options and compiler are those of the stored entry\n");
     tj_source_free(source);

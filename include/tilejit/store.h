@@ -77,10 +77,11 @@ typedef void (*tj_store_explain_visit)(const tj_store_field *field, void *payloa
 /**
  * Would this request hit, and if not, why? Visits every field of the key and compares it with the entry that shares most
  * fields. Compiles nothing. The version of NVRTC is part of the key: without an NVRTC this answers for the image that
- * tj_image_obtain would take, and fails if there is none. key points to 33 bytes, which receive the key; *hit becomes one of
- * TJ_HIT_*; what a pack would give needs no NVRTC.
+ * tj_image_obtain would take. If there is none, it is a miss whose options and compiler are not known: key is "" then, and a
+ * field "packs" says of each pack of the context why it does not serve. key points to 33 bytes, which receive the key; *hit
+ * becomes one of TJ_HIT_*; what a pack would give needs no NVRTC.
  * NULL: only err may be NULL.
- * Errors: TJ_ERR_NO_COMPILER, TJ_ERR_IO.
+ * Errors: those of tj_target_for, TJ_ERR_UNSUPPORTED (the target lacks what the source needs), TJ_ERR_IO.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_store_explain(tj_context *context, const tj_source *source, const char *target, char *key,
                                                 int *hit, tj_store_explain_visit visit, void *payload, tj_error *err);

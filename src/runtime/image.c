@@ -284,6 +284,19 @@ tj_status tj_image_make_key(tj_host *host, const tj_source *source, const char *
     return TJ_OK;
 }
 
+void tj_image_make_key_without_compiler(const tj_host *host, const tj_source *source, const char *asked,
+                                        tj_image_key_text *text, tj_key *key)
+{
+    static const char unknown[] = "not known without an NVRTC";
+    const char *target = choose_target(source, asked, text);
+
+    *key = begin_key(host, source);
+    tj_key_add(key, "options", unknown);
+    tj_key_add(key, "target", target);
+    tj_key_add(key, "compiler", unknown);
+    tj_key_seal(key);
+}
+
 /* ---- compile ----------------------------------------------------------------------------------------------------- */
 
 static void dump(tj_host *host, const tj_source *source, const tj_image_body *body)

@@ -42,6 +42,10 @@ typedef struct tj_image_key_text {
 tj_status tj_image_make_key(tj_host *host, const tj_source *source, const char *target, tj_image_key_text *text, tj_key *key,
                             tj_error *err);
 
+/** For showing alone: the fields of a key that can be known where there is no NVRTC and nothing stored. It is no image's. */
+void tj_image_make_key_without_compiler(const tj_host *host, const tj_source *source, const char *target,
+                                        tj_image_key_text *text, tj_key *key);
+
 /** As tj_image_obtain, for an image that is not in memory; past_stores: as tj_compile. */
 tj_status tj_image_build(tj_host *host, const tj_source *source, const char *target, bool past_stores, tj_image **image,
                          tj_error *err);

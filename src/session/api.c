@@ -2,6 +2,7 @@
 /*
  * api: the public calls that a room below answers, which takes of a context only what it needs.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "buffer.h"
@@ -254,6 +255,26 @@ int64_t tj_store_max_bytes(const tj_context *context)
     return context ? tj_disk_store_max_bytes(context->host.store) : 0;
 }
 
+/* Neither a pack nor the store has the source for this target, whatever compiler made it. */
+static tj_status explain_without_compiler(tj_context *context, const tj_source *source, const char *target, char *key_hex,
+                                          int *hit, tj_store_explain_visit visit, void *payload, tj_error *err)
+{
+    const char *number = strchr(target, '_');
+    const tj_packed_asker asker = {number ? atoi(number + 1) : 0, tj_gpu_is_emulated(&context->host.gpu)};
+    tj_image_key_text text;
+    tj_status status;
+    char packs[1024];
+    tj_key key;
+
+    tj_image_make_key_without_compiler(&context->host, source, target, &text, &key);
+    status = tj_disk_store_explain(context->host.store, &key, hit, visit, payload, err);
+    key_hex[0] = '\0';
+    tj_packs_say_why_not(context->host.packs, TJ_PACKED_IMAGE, tj_packed_serves, &asker, asker.number, packs, sizeof packs);
+    if (status == TJ_OK && packs[0])
+        visit(&(tj_store_field){"packs", "a kernel of this source", packs, 0}, payload);
+    return status;
+}
+
 tj_status tj_store_explain(tj_context *context, const tj_source *source, const char *target, char *key_hex, int *hit,
                            tj_store_explain_visit visit, void *payload, tj_error *err)
 {
@@ -269,6 +290,8 @@ tj_status tj_store_explain(tj_context *context, const tj_source *source, const c
     tj_key key;
     tj_status status = tj_image_make_key(&context->host, source, target, &text, &key, err);
 
+    if (status == TJ_ERR_NO_COMPILER)
+        return explain_without_compiler(context, source, target, key_hex, hit, visit, payload, err);
     if (status != TJ_OK)
         return status;
     memcpy(key_hex, key.hex, sizeof key.hex);

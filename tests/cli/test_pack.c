@@ -77,6 +77,13 @@ Test(pack_command, makes_what_runs_where_nvrtc_is_hidden)
         "%s%s", out, errors);
     cr_expect(eq(int, shell("TILEJIT_PACKS=app.tjpack $T run 17x16x16 --device emulator:sm_90 $HIDDEN"), 1));
     cr_expect(strstr(errors, "/nonexistent/libnvrtc.so") != NULL, "%s", errors);
+    /* What is not inside is a miss, compared with what there is. */
+    cr_expect(
+        eq(int, shell("TILEJIT_PACKS=app.tjpack:typo.tjpack $T cache explain 17x16x16 --device emulator:sm_90 $HIDDEN"), 0),
+        "%s", errors);
+    cr_expect(strstr(out, "key       not known: this request would miss") != NULL, "%s", out);
+    cr_expect(strstr(out, "app.tjpack does not hold it, typo.tjpack cannot be used: No such file") != NULL, "%s", out);
+    cr_expect(strstr(out, "source    different") != NULL && strstr(out, "target    different") != NULL, "%s", out);
     /* What explains says so. */
     cr_expect(eq(int, shell("TILEJIT_PACKS=app.tjpack $T cache explain 16x16x16 --device emulator:sm_90 $HIDDEN --json"), 0),
               "%s", errors);
