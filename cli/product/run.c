@@ -141,6 +141,17 @@ static tj_status refuse_files(const cli_request *request, tj_error *err)
     return TJ_OK;
 }
 
+/* Whoever forgets the [col] of a bias gets a right product all the same, of one number. */
+static void tell_numbers(const cli_call *call, const cli_request *request)
+{
+    const tj_expression *e = &request->known.epilogue.expression;
+
+    for (int i = 0; i < e->operands; i++)
+        if (e->operand[i].indexed == TJ_BY_NOTHING && !e->operand[i].is_output && !(request->numbers_given >> i & 1))
+            cli_say(call, "note       %s is one random number: give it by --with %s=0.5, or index it, as %s[col]\n",
+                    e->operand[i].name, e->operand[i].name, e->operand[i].name);
+}
+
 static cli_exit run(cli_call *call, tj_error *err)
 {
     const run_options *options = call->options;
@@ -159,9 +170,12 @@ static cli_exit run(cli_call *call, tj_error *err)
         goto done;
     cli_set_int(call->answer, "seed", options->seed);
     code = CLI_FAILED;
-    if (cli_open(call, &options->machine, !options->compile_only, err) == TJ_OK)
+    if (cli_open(call, &options->machine, !options->compile_only, err) == TJ_OK) {
+        if (!options->compile_only)
+            tell_numbers(call, &request);
         code = options->compile_only ? cli_compile_only(call, &options->machine, &request, err)
                                      : multiply(call, &request, offsets, err);
+    }
 done:
     free(offsets);
     return code;

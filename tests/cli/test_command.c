@@ -239,6 +239,17 @@ Test(command, runs_batches_of_matrices_that_lie_anywhere)
     cr_expect(strstr(out, "const input_t *N = N_array[blockIdx.z];") != NULL, "%s", out);
 }
 
+Test(command, names_operands_that_it_takes_for_one_number)
+{
+    NEEDS_COMPILER();
+    cr_assert(eq(int, shell("TILEJIT_DRIVER=emulator $T run 5x3x2 --epilogue 'gelu(acc + bias)'"), 0), "%s", errors);
+    cr_expect(strstr(out, "note       bias is one random number: give it by --with bias=0.5, or index it, as bias[col]\n") !=
+                  NULL,
+              "%s", out);
+    cr_assert(eq(int, shell("TILEJIT_DRIVER=emulator $T run 5x3x2 --epilogue 'acc * s + b[col]' --with s=2"), 0), "%s", errors);
+    cr_expect(strstr(out, "random number") == NULL, "%s", out);
+}
+
 Test(command, runs_groups_of_rows)
 {
     static const struct {
