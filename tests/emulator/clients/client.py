@@ -2,6 +2,7 @@
 """What the clients share: a skip that says why, and kernels as text. A client prints what was right, or fails."""
 
 import importlib
+import os
 import sys
 
 SKIPPED = 77
@@ -38,6 +39,13 @@ def need(name):
         return importlib.import_module(name)
     except ImportError as error:
         print(f"skipped: {error}")
+        sys.exit(SKIPPED)
+
+
+def need_toolkit():
+    """A toolkit with NVVM, or the end of this client."""
+    if not os.path.isdir(os.path.join(os.environ.get("CUDA_HOME", "/usr/local/cuda"), "nvvm")):
+        print("skipped: no toolkit with NVVM in CUDA_HOME")
         sys.exit(SKIPPED)
 
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Numba, its own CUDA target or numba-cuda: a kernel, a product by shared memory, and a reduction."""
 
-from client import expect, need, operands
+from client import expect, need, need_toolkit, operands
 
 numpy = need("numpy")
 need("numba")
+need_toolkit()
 cuda = need("numba.cuda")
 float32 = need("numba").float32
 

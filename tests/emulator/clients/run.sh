@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # run.sh BUILD [CLIENT ...]: other people's clients of the driver API on the emulator of a build folder, each in a virtual environment of
-# its own with what pip brings. What cannot be installed or found is skipped, with the reason. Needs the network, and the clients that
-# compile need the toolkit of CUDA_HOME (/usr/local/cuda).
+# its own with what pip brings. What cannot be installed or found is skipped, with the reason. Needs the network, and for Numba the
+# toolkit of CUDA_HOME (/usr/local/cuda).
 set -euo pipefail
 build=$(cd "$1" && pwd)
 cd "$(dirname "$0")"
@@ -10,8 +10,8 @@ cd "$(dirname "$0")"
 
 # NAME: a file, and what to install for it
 declare -A clients=(
-    [cuda-bindings]="cuda_bindings.py cuda-bindings numpy"
-    [cuda-core]="cuda_core.py cuda-core cuda-bindings numpy"
+    [cuda-bindings]="cuda_bindings.py cuda-bindings nvidia-cuda-nvrtc numpy"
+    [cuda-core]="cuda_core.py cuda-core cuda-bindings nvidia-cuda-nvrtc numpy"
     [pycuda]="py_cuda.py pycuda numpy"
     [numba]="numba_jit.py numba==0.61.2"
     [cupy]="cupy_runtime.py cupy-cuda13x"
