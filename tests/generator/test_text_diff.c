@@ -22,6 +22,10 @@ Test(text_diff, is_as_short_as_can_be_and_gives_the_text_back)
         {"a\nb\n", "", "@@\n-a\n-b\n"},
         {"", "a\nb\n", "@@\n+a\n+b\n"},
         {"a1\n}\nb1\n", "a2\n}\nb2\n", "@@\n-a1\n-}\n-b1\n+a2\n+}\n+b2\n"}, /* a brace does not part what belongs together */
+        {"a\n// b\n  // c\nd\n", "a\nd\n", "@@\n-//...\n"},                 /* a removed comment is not quoted */
+        {"// a\nb\n// c\nd\n", "// a\nb\nd\n", "@@\n-//...\n d\n"},         /* nor taken for an earlier one */
+        {"a\n// b\n// c\nd\n", "a\n// b\nd\n", "@@\n-// c\n"},              /* unless a part of it is kept */
+        {"a\n// b\nc\n// d\ne\n", "a\nC\ne\n", "@@\n-//...\n-c\n-//...\n+C\n"},
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -44,6 +48,7 @@ Test(text_diff, refuses_what_does_not_apply)
         {"@@\n-x\n", "the base has no place for the hunk at line 1"},
         {"@@\n-b\n@@\n-a\n", "the base has no place for the hunk at line 3"}, /* hunks stand in the order of the base */
         {"@@\n a\n-c\n", "the base has no place for the hunk at line 1"},
+        {"@@\n-//...\n", "the base has no place for the hunk at line 1"},
         {"-a\n", "line 1 begins with none of \"@@\", ' ', '-' and '+'"},
     };
 

@@ -4,7 +4,8 @@
  *
  * The format is a unified diff without line numbers. "@@" opens a hunk. Its lines begin with '-' (the base has it), '+' (the
  * variant has it) or ' ' (both have it); an empty line stands for an empty line that both have. A hunk applies at the first place
- * after the previous hunk where its ' ' and '-' lines follow each other in the base. All other lines of the base are kept.
+ * after the previous hunk where its ' ' and '-' lines follow each other in the base. All other lines of the base are kept. A removed
+ * comment is not quoted: "-//..." stands for all lines of one, up to the next line of code.
  *
  * A ' ' line is written only where the hunk would not be found without it, and then rather code than a comment. So the diff stays
  * as it is when base and variant change, gain or lose any other line that they share.
@@ -67,18 +68,38 @@ static inline void text_line_append(tj_text *out, const char *sign, text_line li
     tj_text_append(out, "\n");
 }
 
-/** The first place from `from` on where these lines stand in the base, or base.count + 1. */
-static inline size_t text_lines_find(text_lines base, size_t from, const text_line *line, size_t count)
-{
-    for (size_t at = from; at + count <= base.count; at++) {
-        size_t same = 0;
+static const text_line text_any_comment = {"//...", 5};
 
-        while (same < count && text_line_equal(base.line[at + same], line[same]))
-            same++;
-        if (same == count)
-            return at;
+/** The end of the comment that begins at this line; `at` itself if none does. */
+static inline size_t text_comment_end(text_lines base, size_t at)
+{
+    if (at == 0 || !text_line_is_comment(base.line[at - 1]))
+        while (at < base.count && text_line_is_comment(base.line[at]))
+            at++;
+    return at;
+}
+
+/** The end of these quoted lines, if the base has them at `at`; otherwise 0. */
+static inline size_t text_lines_match(text_lines base, size_t at, const text_line *line, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const size_t end = text_line_equal(line[i], text_any_comment)                   ? text_comment_end(base, at)
+                           : at < base.count && text_line_equal(base.line[at], line[i]) ? at + 1
+                                                                                        : at;
+        if (end == at)
+            return 0;
+        at = end;
     }
-    return base.count + 1;
+    return at;
+}
+
+/** The first place from `from` on where the base has these quoted lines, or base.count + 1. *end: where they end there. */
+static inline size_t text_lines_find(text_lines base, size_t from, const text_line *line, size_t count, size_t *end)
+{
+    for (*end = from; count && from <= base.count; from++)
+        if ((*end = text_lines_match(base, from, line, count)))
+            break;
+    return from;
 }
 
 static inline char *text_taken(tj_text *text)
@@ -111,12 +132,12 @@ static inline char *text_diff_apply(const char *base_text, const char *diff_text
     fault[0] = '\0';
     while (next < diff.count) {
         const size_t head = next++;
-        size_t olds = 0, place, end = next;
+        size_t olds = 0, place, place_end, end = next;
 
         for (; end < diff.count && (!diff.line[end].length || strchr(" -+", *diff.line[end].start)); end++)
             if (!diff.line[end].length || *diff.line[end].start != '+')
                 old[olds++] = text_line_quoted(diff.line[end]);
-        place = text_lines_find(base, copied, old, olds);
+        place = text_lines_find(base, copied, old, olds, &place_end);
         if (!text_line_equal(diff.line[head], (text_line){"@@", 2}))
             (void)snprintf(fault, 128, "line %zu begins with none of \"@@\", ' ', '-' and '+'", head + 1);
         else if (place > base.count)
@@ -128,7 +149,7 @@ static inline char *text_diff_apply(const char *base_text, const char *diff_text
         for (; next < end; next++)
             if (!diff.line[next].length || *diff.line[next].start != '-')
                 text_line_append(&out, "", text_line_quoted(diff.line[next]));
-        copied += olds;
+        copied = place_end;
     }
     for (; copied < base.count; copied++)
         text_line_append(&out, "", base.line[copied]);
@@ -152,8 +173,8 @@ typedef struct text_hunk {
 enum { TEXT_HUNK_BYTES = 40, TEXT_MAX_ANCHORS = 12, TEXT_COMMENT_ANCHORS = 100 };
 
 /**
- * Find the hunks of the diff that quotes the fewest bytes; returns their number, at most base.count + 1. Each hunk is charged
- * TEXT_HUNK_BYTES, so a lone brace or empty line that both texts have does not split one in two.
+ * Find the hunks of the diff that quotes the fewest bytes, removed comments not counted; returns their number, at most
+ * base.count + 1. Each hunk is charged TEXT_HUNK_BYTES, so a lone brace or empty line that both texts have does not split one.
  */
 static inline size_t text_hunks(text_lines base, text_lines text, text_hunk *hunk)
 {
@@ -173,19 +194,22 @@ static inline size_t text_hunks(text_lines base, text_lines text, text_hunk *hun
             const bool has_base = i < base.count, has_text = j < text.count;
 
             for (int is_open = 0; is_open < 2 && (has_base || has_text); is_open++) {
-                const int more = is_open ? 2 : 2 + TEXT_HUNK_BYTES;
+                const int hunk_bytes = is_open ? 0 : TEXT_HUNK_BYTES;
+                const int less =
+                    has_base && !text_line_is_comment(base.line[i]) ? hunk_bytes + (int)base.line[i].length + 2 : hunk_bytes;
+                const int more = has_text ? hunk_bytes + (int)text.line[j].length + 2 : hunk_bytes;
 
                 here->bytes[is_open] = INT_MAX;
                 if (has_base && has_text && text_line_equal(base.line[i], text.line[j])) {
                     here->bytes[is_open] = here[down + 1].bytes[0];
                     here->step[is_open] = '=';
                 }
-                if (has_base && here[down].bytes[1] + (int)base.line[i].length + more < here->bytes[is_open]) {
-                    here->bytes[is_open] = here[down].bytes[1] + (int)base.line[i].length + more;
+                if (has_base && here[down].bytes[1] + less < here->bytes[is_open]) {
+                    here->bytes[is_open] = here[down].bytes[1] + less;
                     here->step[is_open] = '-';
                 }
-                if (has_text && here[1].bytes[1] + (int)text.line[j].length + more < here->bytes[is_open]) {
-                    here->bytes[is_open] = here[1].bytes[1] + (int)text.line[j].length + more;
+                if (has_text && here[1].bytes[1] + more < here->bytes[is_open]) {
+                    here->bytes[is_open] = here[1].bytes[1] + more;
                     here->step[is_open] = '+';
                 }
             }
@@ -205,6 +229,21 @@ static inline size_t text_hunks(text_lines base, text_lines text, text_hunk *hun
     return hunks;
 }
 
+/** Quote lines [first, end) of the base, of which the hunk removes [hunk.base, hunk.base_end). Returns how many `to` then has. */
+static inline size_t text_hunk_quote(text_lines base, text_hunk hunk, size_t first, size_t end, text_line *to)
+{
+    size_t count = 0;
+
+    for (size_t i = first; i < end;) {
+        const size_t comment_end = text_comment_end(base, i);
+        const bool is_removed_comment = i >= hunk.base && i < comment_end && comment_end <= hunk.base_end;
+
+        to[count++] = is_removed_comment ? text_any_comment : base.line[i];
+        i = is_removed_comment ? comment_end : i + 1;
+    }
+    return count;
+}
+
 /**
  * Widen a hunk by the fewest kept lines of [from, to) without which text_diff_apply would not find it from line `from` on; a
  * comment counts as TEXT_COMMENT_ANCHORS lines. Widened up to `from`, every hunk is found.
@@ -212,8 +251,11 @@ static inline size_t text_hunks(text_lines base, text_lines text, text_hunk *hun
 static inline text_hunk text_hunk_anchored(text_lines base, text_hunk hunk, size_t from, size_t to)
 {
     text_hunk best = {from, hunk.base_end, hunk.text - (hunk.base - from), hunk.text_end};
+    text_line *old = calloc(base.count + 1, sizeof *old);
     size_t least = SIZE_MAX;
 
+    if (!old)
+        abort();
     for (size_t above = 0, cost_above = 0; above <= hunk.base - from && above <= TEXT_MAX_ANCHORS; above++) {
         const size_t first = hunk.base - above;
 
@@ -221,15 +263,18 @@ static inline text_hunk text_hunk_anchored(text_lines base, text_hunk hunk, size
             cost_above += text_line_is_comment(base.line[first]) ? TEXT_COMMENT_ANCHORS : 1;
         for (size_t below = 0, cost = cost_above; below <= to - hunk.base_end && below <= TEXT_MAX_ANCHORS; below++) {
             const size_t end = hunk.base_end + below;
+            size_t found_end;
 
             if (below)
                 cost += text_line_is_comment(base.line[end - 1]) ? TEXT_COMMENT_ANCHORS : 1;
-            if (cost < least && text_lines_find(base, from, &base.line[first], end - first) == first) {
+            if (cost < least &&
+                text_lines_find(base, from, old, text_hunk_quote(base, hunk, first, end, old), &found_end) == first) {
                 best = (text_hunk){first, end, hunk.text - above, hunk.text_end + below};
                 least = cost;
             }
         }
     }
+    free(old);
     return best;
 }
 
@@ -238,19 +283,23 @@ static inline char *text_diff_make(const char *base_text, const char *text_text)
 {
     text_lines base = text_lines_of(base_text), text = text_lines_of(text_text);
     text_hunk *hunk = calloc(base.count + 2, sizeof *hunk);
-    const size_t hunks = hunk ? text_hunks(base, text, hunk) : 0;
+    text_line *old = calloc(base.count + 1, sizeof *old);
     tj_text out = TJ_TEXT_INIT(TEXT_MAX_BYTES);
-    size_t from = 0;
+    size_t hunks, from = 0;
 
+    if (!hunk || !old)
+        abort();
+    hunks = text_hunks(base, text, hunk);
     for (size_t h = 0; h < hunks; h++) {
         const text_hunk bare = hunk[h];
         const text_hunk wide = text_hunk_anchored(base, bare, from, h + 1 < hunks ? hunk[h + 1].base : base.count);
+        const size_t olds = text_hunk_quote(base, bare, bare.base, bare.base_end, old);
 
         tj_text_append(&out, "@@\n");
         for (size_t i = wide.base; i < bare.base; i++)
             text_line_append(&out, " ", base.line[i]);
-        for (size_t i = bare.base; i < bare.base_end; i++)
-            text_line_append(&out, "-", base.line[i]);
+        for (size_t i = 0; i < olds; i++)
+            text_line_append(&out, "-", old[i]);
         for (size_t j = bare.text; j < bare.text_end; j++)
             text_line_append(&out, "+", text.line[j]);
         for (size_t i = bare.base_end; i < wide.base_end; i++)
@@ -258,6 +307,7 @@ static inline char *text_diff_make(const char *base_text, const char *text_text)
         from = wide.base_end;
     }
     free(hunk);
+    free(old);
     free(base.line);
     free(text.line);
     return text_taken(&out);
