@@ -30,6 +30,8 @@ static tj_status add_shape(const cli_request_options *options, const char *text,
     if (!larger)
         return tj_fail_memory(err, "a list of shapes");
     all->item = larger;
+    if (also.category && also.category[0] == '"') /* a cell in quotes */
+        also.category++;
     if (also.category && strlen(also.category) >= CLI_CATEGORY_BYTES)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "category \"%.60s\" is longer than %d letters", also.category,
                        CLI_CATEGORY_BYTES - 1);

@@ -544,15 +544,16 @@ Test(bench, measures_no_time_on_the_emulator)
 Test(bench, times_epilogues_groups_and_open_dimensions)
 {
     NEEDS_COMPILER();
-    write_text("more.csv", "j,k,l,batch,dtype,epilogue,groups,any,stride-m,n-dtype\n"
-                           "16,32,16,,f32,\"gelu(select(row < 3, acc, acc + bias[col]))\",,,,\n"
-                           "32,16,24,,f32,,4,,,\n"
-                           "24,16,24,,f32,,,j k,,\n"
-                           "8,16,24,3,f32,,,,pointers,\n"
-                           "8,16,24,,f32,,,,,s4\n");
+    write_text("more.csv", "category,j,k,l,batch,dtype,epilogue,groups,any,stride-m,n-dtype\n"
+                           "\"a, b\",16,32,16,,f32,\"gelu(select(row < 3, acc, acc + bias[col]))\",,,,\n"
+                           ",32,16,24,,f32,,4,,,\n"
+                           ",24,16,24,,f32,,,j k,,\n"
+                           ",8,16,24,3,f32,,,,pointers,\n"
+                           ",8,16,24,,f32,,,,,s4\n");
     cr_assert(eq(int, shell("$B --shapes more.csv $P --zero-shot --csv out.csv"), 0), "%s%s", out, errors);
     read_csv("out.csv");
     cr_assert(eq(int, csv.rows, 5));
+    cr_expect(eq(str, (char *)field(0, NULL, "category"), "a, b"));
     for (int row = 0; row < 5; row++)
         expect_verified(row, "zero_shot");
     expect_absent(0, "cublaslt", "an epilogue");
