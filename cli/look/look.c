@@ -160,12 +160,15 @@ static void ask_compiler(const cli_look *look, cli_case *one)
 {
     const cli_machine *machine = &look->machine;
     tj_context *context = look->call->context;
+    const char *const *targets;
     tj_image *image = NULL;
     tj_error err = machine->no_target;
     tj_status status = err.status;
 
     if (status == TJ_OK)
         status = tj_store_explain(context, one->source, machine->target, one->key, &one->hit, no_field, NULL, &err);
+    if (status == TJ_OK && !*one->key) /* a miss without a compiler, whose key nobody knows: what a run would say */
+        status = tj_targets(context, &targets, &err);
     if (status != TJ_OK) {
         one->hit = -1;
         (void)snprintf(one->why, sizeof one->why, "%s", err.message);

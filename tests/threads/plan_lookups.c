@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "missing.h"
 #include "plan.h"
 
 enum { THREADS = 4, ROUNDS = 16000, LOOKS = 50 };
@@ -71,6 +72,7 @@ int main(void)
 {
     pthread_t thread[THREADS];
 
+    context.missing = tj_missing_create();
     pthread_barrier_init(&barrier, NULL, THREADS);
     for (size_t i = 0; i < THREADS; i++)
         if (pthread_create(&thread[i], NULL, look_and_make, (void *)(uintptr_t)i) != 0)
@@ -78,6 +80,7 @@ int main(void)
     for (size_t i = 0; i < THREADS; i++)
         pthread_join(thread[i], NULL);
     pthread_barrier_destroy(&barrier);
+    tj_missing_free(context.missing);
     expect(atomic_load(&found_early) == 0, "a plan was there before it was made");
     printf("%d rounds of %d threads, %d failures\n", ROUNDS, THREADS, atomic_load(&failures));
     return atomic_load(&failures) == 0 ? 0 : 1;
