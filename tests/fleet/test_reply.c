@@ -53,8 +53,13 @@ Test(reply, ends_where_hiredis_ends)
         redisReaderFeed(reader, answers[i], size - 1);
         cr_expect(redisReaderGetReply(reader, &got) == REDIS_OK && !got, "answer %zu", i);
         redisReaderFeed(reader, answers[i] + size - 1, 1);
-        cr_expect(redisReaderGetReply(reader, &got) == REDIS_OK && got, "answer %zu", i);
-        freeReplyObject(got);
+        /* hiredis 1 refuses a line with a carriage return in it. */
+        if (redisReaderGetReply(reader, &got) != REDIS_OK)
+            cr_expect(HIREDIS_MAJOR > 0 && strstr(answers[i], "\rb"), "answer %zu: %s", i, reader->errstr);
+        else
+            cr_expect(got != NULL, "answer %zu", i);
+        if (got)
+            freeReplyObject(got);
         redisReaderFree(reader);
     }
 }
