@@ -755,12 +755,12 @@ Test(types, refuse_scalars_and_scales_that_cannot_be)
     const struct {
         const char *words;
         tj_operand scale;
-    } rows[] = {{"scale_m is NULL: give the device address of the scales of M", {NULL, 0, 0}},
-                {"which is not aligned to its elements of 4 bytes", {(const char *)good.scale_m.address + 2, 0, 0}},
-                {"scale_m.stride is -7: use elements from one to the next, 0 for 8, or TJ_BROADCAST",
-                 {good.scale_m.address, 0, -7}},
-                {"P is at the address of the scales of M", {good.p.address, 0, 0}},
-                {"and the scales of M at", {(const char *)good.p.address + 4, 0, 0}}};
+    } rows[] = {
+        {"scale_m is NULL: give the device address of the scales of M", {NULL, 0, 0}},
+        {"which is not aligned to its elements of 4 bytes", {(const char *)good.scale_m.address + 2, 0, 0}},
+        {"scale_m.stride is -7: use elements from one to the next, 0 for 8, or TJ_BROADCAST", {good.scale_m.address, 0, -7}},
+        {"P is at the address of the scales of M", {good.p.address, 0, 0}},
+        {"and the scales of M at", {(const char *)good.p.address + 4, 0, 0}}};
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         x = good;
