@@ -110,8 +110,9 @@ tj_launch_step *tj_step_add(const tj_problem *view, const char *what, bool is_ah
 }
 
 /*
- * Up to here a start beside the kernel ahead gains, on an H100: a tenth of 3 us (docs/optimisation-log.md). Blocks that wait take what
- * places there are, not those that are best, so longer products, and those that store much, lose.
+ * Up to these limits a product gains by overlapping the previous kernel: a tenth of 3 us on an H100
+ * (bench/results/optimisation-log.md). Blocks that wait take the slots that are free, not the best ones, so longer products,
+ * and those that store much, lose.
  */
 static const double SHORT_FLOP = 1e9, SHORT_BYTES = 32 << 20, SHORT_P_BYTES = 2 << 20;
 

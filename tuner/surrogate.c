@@ -7,7 +7,7 @@
 
 enum { MOST_LEARNED = 256 };
 
-/* Standard deviations of what the model is wrong by, fitted to 198 recorded tunings of 64 shapes (docs/optimisation-log.md). */
+/* Standard deviations of the model's errors, fitted to 198 recorded tunings of 64 shapes (bench/results/optimisation-log.md). */
 static const double SHARED = 0.3;  /* for all configs */
 static const double FAMILY = 0.1;  /* for those of a family, beside that */
 static const double SLOPE = 0.4;   /* for each e-fold of the time it expects */
