@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * checked: arithmetic on sizes that says when it does not fit.
+ * checked: arithmetic on sizes that reports overflow.
  */
 #ifndef TJ_BASE_CHECKED_H
 #define TJ_BASE_CHECKED_H

@@ -12,7 +12,7 @@
 static const char *const places[] = {"", "tilejit/", "../", "../lib/", "../lib/tilejit/"};
 enum { PLACES = sizeof places / sizeof places[0] };
 
-/* Is there a file of that name in one of the places? */
+/* Does one of the places hold a file of that name? */
 static bool is_in(const char *place, const void *near, const char *name, char path[PATH_MAX])
 {
     const char *slash;
@@ -39,7 +39,7 @@ tj_status tj_component_open(const void *near, const char *name, void **library, 
     *library = NULL;
     for (size_t i = 0; !*library && i < PLACES; i++)
         if (is_in(places[i], near, name, path) && !(*library = dlopen(path, RTLD_NOW | RTLD_LOCAL)) && !why)
-            why = dlerror(); /* what it needs is missing */
+            why = dlerror(); /* a library that it needs is missing */
     if (!*library && !why && !(*library = dlopen(name, RTLD_NOW | RTLD_LOCAL)))
         why = dlerror();
     if (*library)

@@ -10,12 +10,12 @@
 
 #include <tilejit/status.h>
 
-/** The first file of that name that can be read there: beside the library of near, in tilejit/, .., ../lib or ../lib/tilejit. */
+/** Find the first readable file of that name next to the library of near, in tilejit/, .., ../lib or ../lib/tilejit. */
 bool tj_component_find(const void *near, const char *name, char path[PATH_MAX]);
 
 /**
- * Open the library name that lies beside the one that the address near belongs to, in tilejit/ there, in ../lib or ../lib/tilejit; else
- * where the loader looks. It stays open. Errors: TJ_ERR_NOT_FOUND: what was tried.
+ * Open the library name next to the library that contains the address near, in tilejit/ there, in ../lib or ../lib/tilejit;
+ * else where the loader searches. It stays open. Errors: TJ_ERR_NOT_FOUND, naming the places tried.
  */
 tj_status tj_component_open(const void *near, const char *name, void **library, tj_error *err);
 

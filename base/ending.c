@@ -12,12 +12,15 @@ enum { LONGEST_WAIT_MS = 10000 };
 
 static atomic_bool has_begun;
 static atomic_int inside, first_uses, ending_threads;
-static _Thread_local int own_inside, own_first_uses; /* who calls exit() in there does not wait for itself */
+static _Thread_local int own_inside, own_first_uses; /* a thread that calls exit() inside a library does not wait for itself */
 static _Thread_local bool is_watched;
 static pthread_mutex_t calls_lock = PTHREAD_MUTEX_INITIALIZER;
 static tj_ending_call *calls; /* under the lock */
 
-/* What runs the destructors of C++'s thread_local: a part of glibc. NULL elsewhere: then exit() does not wait for first uses. */
+/*
+ * The function of glibc that registers destructors of C++'s thread_local. NULL elsewhere: exit() then does not wait for first
+ * uses.
+ */
 extern int __cxa_thread_atexit_impl(void (*destroy)(void *), void *object, void *library) __attribute__((weak));
 extern void *__dso_handle __attribute__((visibility("hidden")));
 
@@ -57,11 +60,11 @@ static void in_child(void)
     atomic_store(&inside, own_inside);
     atomic_store(&first_uses, own_first_uses);
     atomic_store(&ending_threads, 0);
-    pthread_mutex_init(&calls_lock, NULL); /* another thread of the parent may have held it */
+    pthread_mutex_init(&calls_lock, NULL); /* another thread of the parent may have held the lock */
     calls = NULL;
 }
 
-/* Both registrations fail only without memory: then nothing waits. */
+/* Both registrations fail only when memory runs out: then exit() does not wait. */
 void tj_ending_watch_thread(void)
 {
     if (!is_watched && __cxa_thread_atexit_impl)
@@ -100,7 +103,7 @@ tj_status tj_ending_enter(bool is_first_use, tj_error *err)
 {
     if (is_first_use)
         wait_for_others(&ending_threads, 0);
-    /* Counted first: the handler says that it has begun before it looks at the count. */
+    /* Count before the look: the handler announces that it has begun before it reads the count. */
     count(1, is_first_use);
     if (!tj_ending_has_begun())
         return TJ_OK;

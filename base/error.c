@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * error: names and sentences of statuses, and the one way to report a failure.
+ * error: names and sentences of statuses, and the one function that reports a failure.
  */
 #include "error.h"
 
@@ -79,7 +79,7 @@ bool tj_name_null(tj_error *err, const char *function, const char *names, const 
 
 enum { SHOWN_BYTES = 72 };
 
-/* Columns of a terminal: a letter of UTF-8 takes one, whatever its bytes. */
+/* Count terminal columns: a UTF-8 character takes one, whatever its bytes. */
 static size_t count_columns(const char *text)
 {
     size_t columns = 0;
@@ -98,7 +98,7 @@ tj_status tj_fail_with_caret(tj_error *err, tj_status status, const char *line, 
 
     if (!err)
         return status;
-    while (start < at && (line[start] & 0xc0) == 0x80) /* not within a letter */
+    while (start < at && (line[start] & 0xc0) == 0x80) /* not within a character */
         start++;
     va_start(arguments, format);
     if (vsnprintf(message, sizeof message, format, arguments) < 0)

@@ -15,26 +15,31 @@
 #include <tilejit/status.h>
 
 /**
- * Fill *err (NULL accepted) and return status. The message is made printable (printable.h) and cut at its size. Formats: integers and strings only; floating point depends on the locale.
+ * Fill *err (NULL accepted) and return status. The message is made printable (printable.h) and cut at its size. Formats:
+ * integers and strings only; floating point depends on the locale.
  *
- * Failures are cold: the compiler keeps what leads to them apart from the code that runs when all is well.
+ * Failures are cold: the compiler moves the code that reports them away from the path that succeeds.
  */
 __attribute__((cold, format(printf, 3, 4))) tj_status tj_fail(tj_error *err, tj_status status, const char *format, ...);
 
-/** tj_fail(TJ_ERR_INVALID_ARGUMENT) naming a public function and which of its arguments is NULL: if (!x) return tj_fail_null(err,
- * __func__, "x"); where the public header names it otherwise than the function itself, the header's name. */
+/**
+ * Fail with TJ_ERR_INVALID_ARGUMENT, naming a public function and its argument that is NULL: if (!x) return tj_fail_null(err,
+ * __func__, "x"); If the public header gives the argument another name than the function does, pass the header's name.
+ */
 tj_status tj_fail_null(tj_error *err, const char *function, const char *argument);
 
-/** Is one of these arguments of a public function NULL? Then *err names the first, as tj_fail_null: the caller returns
- * TJ_ERR_INVALID_ARGUMENT. */
+/**
+ * Is one of these arguments of a public function NULL? Then *err names the first, as with tj_fail_null: the caller returns
+ * TJ_ERR_INVALID_ARGUMENT.
+ */
 #define TJ_HAS_NULL(err, ...)                                                    \
     tj_has_null(err, __func__, #__VA_ARGS__, (const void *const[]){__VA_ARGS__}, \
                 sizeof((const void *const[]){__VA_ARGS__}) / sizeof(void *))
 
-/** For tj_has_null, of which one is. names: of the arguments, as "context, plan". The answer is true. */
+/** Report the NULL that tj_has_null found. names: the arguments' names, as "context, plan". Always returns true. */
 __attribute__((cold)) bool tj_name_null(tj_error *err, const char *function, const char *names, const void *const *argument);
 
-/** For TJ_HAS_NULL. A launch asks too, so it costs a comparison for each; names are looked at only where one is NULL. */
+/** Implement TJ_HAS_NULL. Launches call it too, so it costs one comparison per argument; names are read only if one is NULL. */
 static inline bool tj_has_null(tj_error *err, const char *function, const char *names, const void *const *argument,
                                size_t count)
 {
@@ -44,11 +49,11 @@ static inline bool tj_has_null(tj_error *err, const char *function, const char *
     return false;
 }
 
-/** tj_fail for a fault in a line of text: two more lines show the text around byte number `at`, from 0, and a caret under it. */
+/** Call tj_fail for an error in a line of text: two more lines show the text around byte offset `at` and a caret under it. */
 __attribute__((format(printf, 5, 6))) tj_status tj_fail_with_caret(tj_error *err, tj_status status, const char *line, size_t at,
                                                                    const char *format, ...);
 
-/** tj_fail(TJ_ERR_OUT_OF_MEMORY) naming what was wanted. */
+/** Fail with TJ_ERR_OUT_OF_MEMORY, naming the object that could not be allocated. */
 tj_status tj_fail_memory(tj_error *err, const char *what);
 
 #endif

@@ -20,7 +20,7 @@
 
 static const uint64_t SPREAD = UINT64_C(0x9e3779b97f4a7c15); /* odd, so that different inputs stay different */
 
-/* A program started with closed standard streams must not have its next printf land in one of our files. */
+/* Keep descriptors above 2: a program started with closed standard streams must not printf into one of our files. */
 static int above_standard_streams(int fd)
 {
     int moved;
@@ -62,7 +62,7 @@ int tj_fs_open_lock(int at, const char *name)
     int fd = open_file(at, name, O_RDWR | O_CREAT | O_EXCL | O_NONBLOCK, 0600);
 
     if (fd >= 0)
-        fchmod(fd, 0600); /* the umask may have taken bits away */
+        fchmod(fd, 0600); /* the umask may have removed bits */
     else if (errno == EEXIST)
         fd = open_file(at, name, O_RDWR | O_NONBLOCK, 0);
     return fd;
@@ -80,7 +80,7 @@ int tj_fs_make_folder(int at, const char *name)
 {
     if (mkdirat(at, name, 0700) != 0)
         return errno == EEXIST ? 0 : -1;
-    return fchmodat(at, name, 0700, 0); /* the umask may have taken bits away */
+    return fchmodat(at, name, 0700, 0); /* the umask may have removed bits */
 }
 
 int tj_fs_make_path(const char *path)
@@ -105,7 +105,7 @@ int tj_fs_make_path(const char *path)
     return tj_fs_make_folder(AT_FDCWD, part);
 }
 
-/* Why an open file is not believed; NULL: it is. */
+/* Return why an open file is not trusted; NULL: it is. */
 static const char *judge(int fd, bool is_secret, int64_t *size)
 {
     struct stat facts;
@@ -125,7 +125,7 @@ static const char *judge(int fd, bool is_secret, int64_t *size)
     return NULL;
 }
 
-/* Closes in. */
+/* Read and close in. */
 static bool read_judged(tj_input *in, size_t max_bytes, char **bytes, size_t *size)
 {
     const bool is_read = tj_input_read_rest(in, max_bytes, bytes, size, NULL) == TJ_OK;
@@ -189,7 +189,7 @@ static bool write_all(int fd, const char *bytes, size_t size)
     return true;
 }
 
-/* A file-size limit is one more full disk, and no reason to end the process. */
+/* A file-size limit is handled as a full disk: SIGXFSZ must not end the process. */
 bool tj_fs_write(int fd, const void *bytes, size_t size)
 {
     static const struct timespec no_wait = {0, 0};
@@ -235,7 +235,7 @@ void tj_fs_append_byte(int at, const char *name)
 
     if (fd < 0)
         return;
-    /* Past a megabyte only the time still matters. */
+    /* Above a megabyte only the modification time matters. */
     if (fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode) && (facts.st_size >= 1 << 20 || !tj_fs_write(fd, ".", 1)))
         futimens(fd, NULL);
     close(fd);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hash: content hashes (XXH3). Not cryptographic: whoever uses one as an identity also compares the content.
+ * hash: content hashes (XXH3). Not cryptographic: a caller that uses one as an identity also compares the content.
  */
 #ifndef TJ_BASE_HASH_H
 #define TJ_BASE_HASH_H

@@ -23,7 +23,7 @@ static tj_status cannot_read(const tj_input *in, const char *why, tj_error *err)
     return TJ_ERR_IO;
 }
 
-/* Why it is not to be read; NULL: it is. */
+/* Return why it cannot be read; NULL: it can. */
 static const char *trouble_with(int fd, mode_t mode)
 {
     if (S_ISDIR(mode))
@@ -40,7 +40,7 @@ tj_status tj_input_open(const char *path, tj_input *in, tj_error *err)
     const char *why;
 
     *in = (tj_input){.name = is_stdin ? "standard input" : path, .fd = STDIN_FILENO, .size = -1};
-    if (!is_stdin) /* not waiting for a writer; reading then waits as far as there is one */
+    if (!is_stdin) /* open without waiting for a writer; reads then wait as long as there is one */
         in->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (in->fd < 0 || fstat(in->fd, &facts) != 0)
         return tj_fail(err, errno == ENOENT ? TJ_ERR_NOT_FOUND : TJ_ERR_IO, "cannot open %.300s: %s", in->name,
@@ -61,7 +61,7 @@ void tj_input_close(tj_input *in)
     in->fd = -1;
 }
 
-/* A pipe that ends before its first byte may be one whose writer is about to open it. */
+/* A pipe that ends before its first byte may have a writer that is about to open it. */
 static bool has_no_writer(const tj_input *in, void *out, size_t wanted, ssize_t *count)
 {
     struct pollfd one = {in->fd, POLLIN, 0};
@@ -84,7 +84,7 @@ tj_status tj_input_read(tj_input *in, void *out, size_t wanted, size_t *got, tj_
         if (count == 0)
             break;
         if (count < 0 && errno == EAGAIN) {
-            in->has_begun = true; /* somebody has it open */
+            in->has_begun = true; /* a writer has it open */
             (void)poll(&(struct pollfd){in->fd, POLLIN, 0}, 1, -1);
         } else if (count < 0 && errno != EINTR) {
             return cannot_read(in, strerror(errno), err);
@@ -112,7 +112,7 @@ tj_status tj_input_read_rest(tj_input *in, size_t max_bytes, char **bytes, size_
 
     if (in->size > 0 && (uint64_t)in->size > max_bytes)
         return too_large(in, max_bytes, err);
-    for (;; capacity *= 2) { /* until it ends before the room for it does */
+    for (;; capacity *= 2) { /* until the input ends before the buffer does */
         char *larger;
 
         capacity = capacity <= max_bytes ? capacity : max_bytes + 1;

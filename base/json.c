@@ -2,7 +2,7 @@
 /*
  * json: the arena and its trees, the reader, and the writer.
  *
- * Numbers pass through strtod and printf without their decimal point, the one thing in them that depends on the locale.
+ * Numbers pass through strtod and printf without a decimal point, the one part that depends on the locale.
  */
 #include "json.h"
 
@@ -29,8 +29,8 @@ typedef struct chunk {
 typedef struct document document;
 
 struct tj_json {
-    const char *name; /* of a member */
-    tj_json *next;    /* in the list or object around it */
+    const char *name; /* if it is a member */
+    tj_json *next;    /* in the enclosing list or object */
     tj_json_kind kind;
     union {
         bool truth;
@@ -45,7 +45,7 @@ struct tj_json {
 };
 
 struct document {
-    tj_json root; /* first: it is the handle of all */
+    tj_json root; /* must be first: its address is the handle of the document */
     chunk *chunks;
     bool has_failed;
 };
@@ -173,7 +173,7 @@ bool tj_json_bool(const tj_json *value)
 
 /* ---- building ----------------------------------------------------------------------------------------------------- */
 
-/* Bytes of the character that begins there; 0: it is not UTF-8. A NUL ends every sequence. */
+/* Return the bytes of the character at `at`; 0: not UTF-8. A NUL ends every sequence. */
 static size_t character_bytes(const char *at)
 {
     const unsigned char *byte = (const unsigned char *)at;
@@ -184,7 +184,7 @@ static size_t character_bytes(const char *at)
                          : byte[0] < 0xf5 ? 4
                                           : 0;
 
-    /* The second byte tells what could be written shorter, halves of surrogate pairs, and what Unicode ends before. */
+    /* The second byte reveals overlong forms, surrogate halves, and code points above Unicode's range. */
     if ((byte[0] == 0xe0 && byte[1] < 0xa0) || (byte[0] == 0xed && byte[1] > 0x9f) || (byte[0] == 0xf0 && byte[1] < 0x90) ||
         (byte[0] == 0xf4 && byte[1] > 0x8f))
         return 0;
@@ -216,7 +216,7 @@ static void append(tj_json *to, tj_json *value)
     to->last = value;
 }
 
-/* At its place among the sorted members, or in the place of one of its name. */
+/* Insert a member in order, or replace the member of the same name. */
 static void insert(tj_json *object, tj_json *member)
 {
     tj_json **at = &object->first;
@@ -356,9 +356,9 @@ void tj_json_remove(tj_json *object, const char *name)
 /* ---- reading ------------------------------------------------------------------------------------------------------ */
 
 typedef struct reader {
-    const char *at, *end; /* a NUL stands at the end, which no sequence runs over */
+    const char *at, *end; /* a NUL stands at the end, and no sequence runs over it */
     document *of;
-    const char *why; /* of a failure; NULL: memory ran out */
+    const char *why; /* of the failure; NULL: memory ran out */
 } reader;
 
 static bool refuse(reader *r, const char *why)
@@ -367,7 +367,7 @@ static bool refuse(reader *r, const char *why)
     return false;
 }
 
-/* What comes after white space. NUL at the end. */
+/* Return the next character after white space; NUL at the end. */
 static char next(reader *r)
 {
     r->at += strspn(r->at, " \t\r\n");
@@ -389,7 +389,7 @@ static bool read_word(reader *r, const char *word)
     return true;
 }
 
-/* The four digits after \u; -1: they are not. */
+/* Return the four hex digits after \u; -1: they are not hex digits. */
 static int32_t read_unit(const char *at)
 {
     int32_t unit = 0;
@@ -404,7 +404,7 @@ static int32_t read_unit(const char *at)
     return unit;
 }
 
-/* \u and what follows, of which two make a pair. */
+/* Read \u and its digits; two escapes make a surrogate pair. */
 static bool read_unicode(reader *r, char **to)
 {
     int32_t code = read_unit(r->at + 2), low;
@@ -449,7 +449,7 @@ static bool read_escape(reader *r, char **to)
     return true;
 }
 
-/* From quote to quote. What it stands for is never longer than how it is written. */
+/* Read from quote to quote. The decoded text is never longer than its source. */
 static bool read_text(reader *r, const char **text)
 {
     const char *end = r->at + 1;
@@ -483,7 +483,7 @@ static bool read_text(reader *r, const char **text)
     return true;
 }
 
-/* Its digits as a whole number, times a power of ten: without a point, strtod reads it alike in every locale. */
+/* Pass the digits to strtod as a whole number times a power of ten: without a point, every locale reads it alike. */
 static bool read_real(reader *r, const char *begin, const char *digits_end, int64_t exponent, double *real)
 {
     char plain[TJ_JSON_MAX_NUMBER + 32];
@@ -526,7 +526,7 @@ static bool read_number(reader *r, tj_json *value)
         if (!is_digit(*r->at))
             return refuse(r, "no digit follows the exponent's e");
         for (; is_digit(*r->at); r->at++)
-            power = power < 100000 ? 10 * power + (*r->at - '0') : power; /* beyond every double already */
+            power = power < 100000 ? 10 * power + (*r->at - '0') : power; /* already beyond every double */
         exponent = is_negative ? -power : power;
     }
     if (r->at - begin >= TJ_JSON_MAX_NUMBER)
@@ -553,7 +553,7 @@ static tj_json *merge(tj_json *a, tj_json *b)
     return first;
 }
 
-/* Merges lists of equal length, as a binary counter carries: n members take n log n comparisons, whoever wrote them. */
+/* Merges lists of equal length, as a binary counter carries: n members take n log n comparisons, in any order. */
 static bool sort_members(reader *r, tj_json *object)
 {
     tj_json *sorted[48] = {NULL}, *all = NULL, *rest = object->first;
@@ -625,7 +625,7 @@ static bool read_container(reader *r, tj_json *container, int depth)
     return !is_object || sort_members(r, container);
 }
 
-/* Calls itself by way of read_container, and no deeper than TJ_JSON_MAX_DEPTH. */
+/* Recurses through read_container, at most TJ_JSON_MAX_DEPTH deep. */
 static bool read_value(reader *r, tj_json *value, int depth)
 {
     switch (next(r)) {
@@ -718,7 +718,8 @@ static void print_text(tj_text *out, const char *text)
 }
 
 /*
- * As %.*g, with a point in any locale, and in any number, which tells it from a whole one; an exponent has neither + nor zeros ahead.
+ * Print as %.*g, with a point in every locale, and in every number, to mark it as a real; an exponent has neither + nor leading
+ * zeros.
  */
 static void print_real(tj_text *out, double value, int digits)
 {
@@ -767,7 +768,7 @@ static void print_line_end(tj_text *out, const style *how, int depth)
         tj_text_append(out, "  ");
 }
 
-/* Calls itself as deep as what was read and what was built around it. */
+/* Recurses as deep as the document that was read, and the values built around it. */
 static void print_value(tj_text *out, const tj_json *value, const style *how, int depth)
 {
     switch (value->kind) {

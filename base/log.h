@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * log: lines for whoever listens. A library does not pick its host's logger: it calls one function.
+ * log: lines for a listener. A library does not pick its host's logger: it calls one function.
  */
 #ifndef TJ_BASE_LOG_H
 #define TJ_BASE_LOG_H

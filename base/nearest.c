@@ -5,7 +5,7 @@
 
 enum { LONGEST_WORD = 40 };
 
-/* Edits (insert, remove, replace, swap of neighbours is two) that turn one word into the other. */
+/* Count the edits (insert, remove, replace; a swap of neighbours is two) that turn one word into the other. */
 static size_t distance(const char *left, const char *right)
 {
     size_t row[LONGEST_WORD + 1], width = strlen(right);

@@ -36,8 +36,8 @@ static bool is_part(const char *name)
 }
 
 /*
- * Whoever writes a part holds its lock until it has its name, and the kernel releases the locks of the dead: no process id need
- * be believed, which would mean another process in another container or on another host.
+ * The writer of a part holds its lock until the rename, and the kernel releases the locks of dead processes. So no process id
+ * has to be trusted, which would name another process in another container or on another host.
  */
 static void remove_if_dead(int folder, const char *name)
 {
@@ -69,7 +69,7 @@ static void sweep(int folder)
     closedir(list);
 }
 
-/* A new part, locked; -1 with errno. One that a sweep met before it was locked is given up for another. */
+/* Create a part and lock it; -1 with errno. If a sweep removed it before it was locked, create another. */
 static int create_part(const tj_output *out, char name[PART_BYTES])
 {
     for (;;) {
@@ -90,7 +90,7 @@ static int create_part(const tj_output *out, char name[PART_BYTES])
     }
 }
 
-/* As the file that it replaces. Who may not give it to the old group gives its own group no more than everybody has. */
+/* Copy mode and owner of the replaced file. If we cannot keep the old group, drop group permissions to those of others. */
 static bool take_over(const tj_output *out, int fd)
 {
     mode_t mode = out->mode & 0777;
@@ -108,7 +108,7 @@ static bool take_over(const tj_output *out, int fd)
 
 /* ---- where it goes ------------------------------------------------------------------------------------------------ */
 
-/* Does the open standard output lead there? /dev/null takes everything: what goes there meets nothing. */
+/* Is this the file of the open standard output? /dev/null never counts: outputs to it cannot collide. */
 static bool is_standard_output(const struct stat *facts)
 {
     struct stat open_one, null;
@@ -125,7 +125,10 @@ bool tj_output_is_stdout(const char *path)
     return strcmp(path, "-") == 0 || (stat(path, &facts) == 0 && is_standard_output(&facts));
 }
 
-/* Follow path through its links to a folder, opened, and a name in it. *is_magic: a link of /proc leads there, as /dev/fd does. */
+/*
+ * Follow path through its links to a folder, which is opened, and a name in it. *is_magic: the path passes a link of /proc, as
+ * /dev/fd does.
+ */
 static const char *find_place(tj_output *out, bool *is_magic)
 {
     char path[PATH_MAX], real[PATH_MAX], link[PATH_MAX];
@@ -168,7 +171,7 @@ static const char *find_place(tj_output *out, bool *is_magic)
     return strerror(ELOOP);
 }
 
-/* Why the file cannot be replaced; NULL: it can. */
+/* Return why the file cannot be replaced; NULL: it can. */
 static const char *find_trouble(tj_output *out)
 {
     struct stat facts;
@@ -177,7 +180,7 @@ static const char *find_trouble(tj_output *out)
         if (errno != ENOENT)
             return strerror(errno);
         out->is_new = true;
-    } else if ((facts.st_mode & 0222) == 0) { /* root, too, asks first */
+    } else if ((facts.st_mode & 0222) == 0) { /* also for root */
         return "it is read-only: chmod u+w, or name another file";
     } else if (faccessat(out->folder, out->name, W_OK, AT_EACCESS) != 0) {
         return strerror(errno);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * output: what a user names to be written.
+ * output: an output that a user names.
  *
- * A file is written under another name beside its own, tilejit-<pid>-<random>.part, and renamed: it is there whole or as it
- * was. One that exists keeps its mode and, where the process may give it, its owner; a read-only one is refused. Links stay,
- * and what they lead to is written, be it there or not. What is no regular file (a device, a pipe), standard output, and what
- * /dev/fd names are written as they are.
+ * A file is written under another name in the same folder, tilejit-<pid>-<random>.part, and renamed: readers see the old file
+ * or the whole new one. An existing file keeps its mode and, if the process may set it, its owner; a read-only one is refused.
+ * Links stay, and their target is written, whether it exists or not. A file that is not regular (a device, a pipe), standard
+ * output, and descriptors named by /dev/fd are written in place.
  */
 #ifndef TJ_BASE_OUTPUT_H
 #define TJ_BASE_OUTPUT_H
@@ -20,29 +20,31 @@
 
 typedef struct tj_output {
     const char *path; /* as named: borrowed */
-    int folder;       /* where the file is, links followed; -1: written as it is */
+    int folder;       /* of the file, links followed; -1: written in place */
     char name[NAME_MAX + 1];
     bool is_stdout, is_new;
-    int stream; /* of standard output; else -1 */
+    int stream; /* the descriptor of standard output; else -1 */
     mode_t mode;
     uid_t uid;
     gid_t gid;
 } tj_output;
 
-/** Is it standard output: "-", or another name of where that leads? Not so /dev/null, where nothing meets anything. */
+/** Is path standard output: "-", or another name of the same file? /dev/null is not: outputs to it cannot collide. */
 bool tj_output_is_stdout(const char *path);
 
 /**
- * Can path be written? Nothing is created yet, so that this may come long
- * before the bytes; parts that processes which are dead by now left in the file's folder are removed. Close with
- * tj_output_close, also after a failure. Errors: TJ_ERR_IO.
+ * Can path be written? Nothing is created yet, so this may be called long before the bytes exist; parts that dead processes
+ * left in the file's folder are removed. Close with tj_output_close, also after a failure. Errors: TJ_ERR_IO.
  */
 tj_status tj_output_open(const char *path, tj_output *out, tj_error *err);
 
-/** Write the pieces one behind the other, once. SIGXFSZ does not reach the process. Errors: TJ_ERR_IO. */
+/** Write the pieces one after the other, once. SIGXFSZ does not reach the process. Errors: TJ_ERR_IO. */
 tj_status tj_output_write(const tj_output *out, const struct iovec *piece, size_t count, tj_error *err);
 
-/** Instead of tj_output_write: a descriptor to write to little by little, of the file itself, emptied. The caller closes it. */
+/**
+ * Use instead of tj_output_write: get a descriptor of the file itself, truncated, for writing little by little. The caller
+ * closes it.
+ */
 tj_status tj_output_stream(const tj_output *out, int *fd, tj_error *err);
 
 void tj_output_close(tj_output *out);

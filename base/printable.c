@@ -9,7 +9,7 @@
 
 enum { PIECE_BYTES = 24 }; /* four escapes of four characters */
 
-/* The letter that text begins with: its bytes and number. 0: it is no UTF-8. */
+/* Decode the first UTF-8 character of text: its bytes and code point. 0: not UTF-8. */
 static size_t read_letter(const unsigned char *text, uint32_t *letter)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -29,7 +29,10 @@ static size_t read_letter(const unsigned char *text, uint32_t *letter)
     return *letter < least[bytes] || *letter > 0x10ffff || (*letter >= 0xd800 && *letter < 0xe000) ? 0 : bytes;
 }
 
-/* What a terminal obeys in place of showing it, and what nobody sees: controls, spaces of no width, line separators, directions. */
+/*
+ * Characters that a terminal obeys instead of showing, or that are invisible: controls, zero-width spaces, line separators,
+ * directions.
+ */
 static bool is_hidden(uint32_t letter)
 {
     static const uint32_t range[][2] = {{0x00, 0x1f},     {0x7f, 0x9f},     {0x61c, 0x61c},   {0x200b, 0x200b},
@@ -41,7 +44,7 @@ static bool is_hidden(uint32_t letter)
     return false;
 }
 
-/* The next letter or escape of what remains. */
+/* Take the next character or escape of the rest. */
 static size_t next_piece(const char **text, const char *kept, char piece[PIECE_BYTES])
 {
     static const char named[] = "\n\t\r", names[] = "ntr";

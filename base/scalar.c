@@ -8,7 +8,7 @@
 
 enum { SCALAR_BYTES = 24 };
 
-/* By digits: what printf makes of a double depends on the locale. */
+/* Print digit by digit: printf of a double depends on the locale. */
 static const char *print(double value, char text[SCALAR_BYTES])
 {
     const char *sign = value < 0 ? "-" : "";

@@ -110,7 +110,7 @@ bool tj_parse_int(const char *string, int64_t *value)
     for (; *string; string++) {
         if (*string < '0' || *string > '9')
             return false;
-        /* Gathered as a negative number, whose range is the larger one. */
+        /* Accumulate as a negative number: that range is one larger. */
         if (__builtin_mul_overflow(result, 10, &result) || __builtin_sub_overflow(result, *string - '0', &result))
             return false;
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * text: one growing buffer with a stated maximum. The first failure sticks; tj_text_take reports it.
+ * text: one growing buffer with a stated maximum. The first failure is sticky; tj_text_take reports it.
  *
  * Numbers never pass through printf: its output depends on the host program's locale.
  */

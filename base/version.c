@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * version: which library is loaded.
+ * version: the version of the loaded library.
  */
 #include <tilejit/version.h>
 

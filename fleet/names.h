@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * names: what is kept on a server, under which keys. All begin with "tilejit:1:", so that other programs may use the same database, and
- * what belongs to one class has its id in braces, so that it is on one node of a cluster.
+ * names: the keys on a server and their values. All begin with "tilejit:1:", so that other programs may use the same database,
+ * and the keys of one class have its id in braces, so that one node of a cluster holds them.
  *
  *     tilejit:1:classes                 hash: class -> JSON that describes it
  *     tilejit:1:{class}:queue           stream: shapes to be tuned; group "w"

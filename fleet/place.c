@@ -21,7 +21,7 @@ static int hex_digit(char c)
     return isdigit((unsigned char)c) ? c - '0' : isxdigit((unsigned char)c) ? tolower((unsigned char)c) - 'a' + 10 : -1;
 }
 
-/* "%41" is "A". False: it does not fit, or is wrong. */
+/* Decode: "%41" is "A". False: it does not fit, or is malformed. */
 static bool decode(const char *text, size_t length, char *out, size_t bytes)
 {
     size_t at = 0;
@@ -181,7 +181,7 @@ static tj_status read_address(const char *text, size_t length, fleet_place *plac
     return place->host[0] ? TJ_OK : wrong(err, "no host");
 }
 
-/* What follows a scheme; NULL: it is another. */
+/* Return the part after a scheme; NULL: the url has another scheme. */
 static const char *behind(const char *url, const char *scheme)
 {
     const size_t length = strlen(scheme);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * queue: what a command asks of the server. Each change of several keys is one script, so it happens whole or not at all.
+ * queue: the requests of a command to the server. Each change of several keys is one script, so it is atomic.
  */
 #include "queue.h"
 
@@ -25,7 +25,7 @@ enum {
 
 /* ---- connections -------------------------------------------------------------------------------------------------- */
 
-/* Streams that give dead entries back came with 6.2, scripts that may ask for the time before they write with 7. */
+/* XAUTOCLAIM, which returns dead entries, came with 6.2; scripts that may read the time before they write came with 7. */
 static tj_status check_version(fleet_wire *wire, tj_error *err)
 {
     redisReply *reply;
@@ -33,7 +33,7 @@ static tj_status check_version(fleet_wire *wire, tj_error *err)
     tj_status status = fleet_wire_say(wire, fleet_now_ms() + FLEET_COMMAND_MS, &reply, err, "INFO", "server", NULL);
 
     if (status == TJ_ERR_UNSUPPORTED)
-        return TJ_OK; /* a user who may not ask: what is missing shows later */
+        return TJ_OK; /* a user who may not ask: a missing feature shows later */
     if (status != TJ_OK)
         return status;
     at = reply->type == REDIS_REPLY_STRING ? strstr(reply->str, "redis_version:") : NULL;
@@ -165,7 +165,7 @@ tj_status fleet_name_class(fleet_wire *wire, const fleet_class *of, tj_error *er
     return status;
 }
 
-/* A record that is not believed here counts as none. Who trusts no key cannot judge. */
+/* A record that is not trusted here counts as missing. Without a trusted key there is no judgement. */
 static tj_status judge_records(fleet *connection, const char *of, const fleet_shape *shape, size_t count, bool *is_unbelieved,
                                tj_error *err)
 {
@@ -248,7 +248,7 @@ static tj_status ask_count(fleet *connection, tj_json *object, const char *name,
     return TJ_OK;
 }
 
-/* The fields of a hash that people may see. add gets each. */
+/* Visit the fields of a hash that people may see: add receives each. */
 typedef void add_field(tj_json *to, const char *name, const char *value, long long now_ms);
 
 static tj_status each_field(fleet *connection, const char *of, const char *part, add_field *add, tj_json *to, long long now_ms,
@@ -273,7 +273,7 @@ static void add_number(tj_json *to, const char *name, const char *value, long lo
         tj_json_add_int(to, name, strtoll(value, NULL, 10));
 }
 
-/* An item of a list, with what a text of the server says, if it says an object. */
+/* Add an item to a list, with the members of the server's text, if that is an object. */
 static tj_json *add_said(tj_json *list, const char *text)
 {
     tj_json *said = NULL, *added;
@@ -304,7 +304,7 @@ static void add_poison(tj_json *to, const char *name, const char *value, long lo
     tj_json_add_foreign(add_said(to, value), "id", name);
 }
 
-/* The last full slots of ten seconds, and what of the present one is over. */
+/* Rate over the last full slots of ten seconds and the elapsed part of the present one. */
 static double rate_of(const tj_json *slots, long long now_ms)
 {
     const long long now = now_ms / 1000 / SLOT_SECONDS, first = now - RATE_SECONDS / SLOT_SECONDS;

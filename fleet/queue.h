@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* queue: the shapes of a class that are to be tuned, on the server. What queue.c and work.c share. */
+/* queue: the shapes of a class that are to be tuned, on the server. Shared by queue.c and work.c. */
 #ifndef TJ_FLEET_QUEUE_H
 #define TJ_FLEET_QUEUE_H
 
@@ -15,18 +15,18 @@ struct fleet {
     fleet_wire wire;
 };
 
-/** A script, its keys and its arguments; keys are parts of the class's names. */
+/** A script, its keys and its arguments; the keys are parts of the class's key names. */
 typedef struct fleet_script {
     const char *text;
     const char *const *key;
     int keys;
 } fleet_script;
 
-/** As fleet_wire_ask. */
+/** Run a script, as fleet_wire_ask. */
 tj_status fleet_run(fleet_wire *wire, const char *of, const fleet_script *script, int count, const char *const *argument,
                     redisReply **reply, tj_error *err);
 
-/** Have a class listed. */
+/** Add a class to the list of classes. */
 tj_status fleet_name_class(fleet_wire *wire, const fleet_class *of, tj_error *err);
 
 /** Read a place and its keys. */

@@ -12,8 +12,9 @@ enum { MOST_TRIES = 64, KEYS = 7, ARGUMENTS = 5, WORDS = 3 + KEYS + ARGUMENTS };
 
 /*
  * KEYS: records queued queue compile failures counts rate. ARGV: shape, the record that was read, the one to write ("": none),
- * finishes, how long a record is at most: a longer one counts as none. The answer: 0: another one was written meanwhile; 1: kept; 2: kept, and the shape was queued. One script is one step, in the
- * append-only file too, so a shape is never done without its record.
+ * finishes, the maximum length of a record: a longer one counts as missing. Returns 0: another one was written meanwhile; 1:
+ * kept; 2: kept, and the shape was queued. One script is atomic, in the append-only file too, so a shape is never done without
+ * its record.
  */
 static const char SCRIPT[] = "local present = redis.call('HGET', KEYS[1], ARGV[1]) or '' "
                              "if #present > tonumber(ARGV[5]) then present = '' end "
@@ -35,7 +36,7 @@ static const char SCRIPT[] = "local present = redis.call('HGET', KEYS[1], ARGV[1
                              "redis.call('EXPIRE', KEYS[7], 300) "
                              "return 2";
 
-/* KEYS: records. ARGV: shape, how long a record is at most. */
+/* KEYS: records. ARGV: shape, the maximum length of a record. */
 static const char READ_SCRIPT[] = "local present = redis.call('HGET', KEYS[1], ARGV[1]) "
                                   "return present and #present <= tonumber(ARGV[2]) and present";
 
@@ -62,7 +63,7 @@ static tj_status read_present(fleet_wire *wire, const char *key, const char *id,
     return status;
 }
 
-/* What is to be written: sealed; NULL: nothing, for the present one stays. One that is not believed gives way. */
+/* Return the sealed record to write; NULL: none, the present one stays. A record that is not trusted is replaced. */
 static tj_status choose(const fleet_trust *trust, const char *of, const char *id, const char *present, size_t present_size,
                         const char *record, fleet_merge *merge, void *payload, char **sealed, size_t *sealed_size,
                         fleet_kept *kept, tj_error *err)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* records: a record on the server gives way to a better one only, whoever writes at the same time; and its shape is done in the same step. */
+/*
+ * records: only a better record replaces a record on the server, whoever writes at the same time; the shape becomes done in the
+ * same script.
+ */
 #ifndef TJ_FLEET_RECORDS_H
 #define TJ_FLEET_RECORDS_H
 

@@ -25,7 +25,7 @@ void fleet_reply_begin(fleet_reply *reply, fleet_answer answer)
     *reply = (fleet_reply){.bytes = most[answer].bytes, .elements = most[answer].elements, .values = {1}};
 }
 
-/* A value has ended, and with it perhaps the list that it is the last one of. */
+/* End a value, and its list too if it was the last one. */
 static void end_value(fleet_reply *reply)
 {
     while (--reply->values[reply->depth] == 0 && reply->depth > 0)
@@ -35,7 +35,7 @@ static void end_value(fleet_reply *reply)
 static fleet_extent end_head(fleet_reply *reply)
 {
     reply->line = 0;
-    if (strchr("+-:", reply->type) || reply->is_negative) { /* $-1 and *-1 are no value */
+    if (strchr("+-:", reply->type) || reply->is_negative) { /* $-1 and -1 are null */
         end_value(reply);
     } else if (reply->type == '$') {
         reply->string = reply->count + 2;
@@ -52,7 +52,7 @@ static fleet_extent end_head(fleet_reply *reply)
     return FLEET_PARTIAL;
 }
 
-/* The next byte of a head, which is a type, a number or a line, and a line end. */
+/* Take the next byte of a head: a type, a number or a line, and a line end. */
 static fleet_extent take(fleet_reply *reply, char byte)
 {
     const char last = reply->last;
@@ -74,7 +74,7 @@ static fleet_extent take(fleet_reply *reply, char byte)
         reply->count = reply->count * 10 + (size_t)(byte - '0');
     else if (byte != '\r' || last < '0' || last > '9')
         return FLEET_NONSENSE;
-    return reply->line < 20 ? FLEET_PARTIAL : FLEET_TOO_MUCH; /* no number that is longer fits a size_t */
+    return reply->line < 20 ? FLEET_PARTIAL : FLEET_TOO_MUCH; /* a longer number does not fit a size_t */
 }
 
 fleet_extent fleet_reply_measure(fleet_reply *reply, const char *bytes, size_t size)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * share: a thread of its own has the only connection, and all that can be slow happens there: finding the host, connecting, every command.
- * A caller leaves a question and waits for its answer until the deadline, no longer.
+ * share: a thread of its own owns the only connection and does everything that can be slow: resolving the host, connecting,
+ * every command. A caller queues a question and waits for its answer until the deadline, no longer.
  *
- * The circuit is closed while answers come in time. After one that is late nobody waits until it has come. Without a connection nobody
- * waits either: the thread tries to have one again, after 1 s, then 2, up to 30, as long as somebody would ask. Only the first question of
- * all waits for a connection, so a server that is gone costs a process its deadline once.
+ * The circuit is closed while answers come in time. After a late answer no caller waits until it has arrived. Without a
+ * connection no caller waits either: the thread reconnects after 1 s, then 2, up to 30, as long as there are questions. Only
+ * the first question of all waits for a connection, so a server that is gone costs a process its deadline once.
  *
- * Who compiles an image for all holds a lease, which the thread renews until the image is sent. A lease that lives is the sign of a process
- * that lives, so the others have nothing better to do than to wait for it; one that is not renewed is over in seconds, and another's.
+ * A process that compiles an image for all holds a lease, which the thread renews until the image is sent. A live lease proves
+ * a live process, so the others wait for it; a lease that is not renewed expires in seconds, and another process may take it.
  */
 #include "share.h"
 
@@ -31,15 +31,15 @@
 enum {
     MOST_OFFERS = 256,
     MOST_OFFERED_BYTES = 64 << 20,
-    CONNECT_MS = 2000, /* behind, where nobody waits for it */
+    CONNECT_MS = 2000, /* on the thread, where no caller waits for it */
     ANSWER_MS =
-        2000, /* so too: a question's deadline is its caller's, and what comes later still tells that the server lives */
-    GENERATION_MS = 5000,  /* large, and asked for once */
+        2000, /* likewise: a question's deadline is its caller's, and a later answer still shows that the server lives */
+    GENERATION_MS = 5000,  /* large, and requested once */
     FLUSH_MS = 1000,       /* at the end */
     LEAST_PAUSE_MS = 1000, /* between two attempts to connect */
     MOST_PAUSE_MS = 30000,
     SLICE_MS = 10,     /* of a deadline */
-    MOST_STRETCH = 20, /* of a deadline, on a machine that is busy */
+    MOST_STRETCH = 20, /* limit in deadlines, on a busy machine */
     LEASE_MS = 2000,
     BEAT_MS = LEASE_MS / 4,
     SILENCE_MS = LEASE_MS, /* of a server that has just said that another process compiles */
@@ -58,7 +58,7 @@ typedef struct job {
     bool is_led, is_done;
     int references; /* of a question: the caller and the thread; under the lock */
     int deadline_ms;
-    void *bytes; /* to be sent, or the answer */
+    void *bytes; /* to send, or the answer */
     size_t size;
     bool is_found;
     lead lead;
@@ -77,26 +77,26 @@ struct fleet_share {
     tj_log log;
     pid_t pid;
     char token[64];
-    pthread_mutex_t lock; /* of what follows */
+    pthread_mutex_t lock; /* guards the members below */
     pthread_cond_t has_work, has_answer;
     pthread_t thread;
     bool is_started, is_ending, is_abandoned, has_ended;
-    bool is_up, was_tried; /* a connection; the first attempt at one is over */
-    bool is_late;          /* an answer: nobody waits until it has come */
-    bool is_wanted;        /* somebody would have asked */
-    bool was_in_vain;      /* a wait for another process's image: there is no second one */
+    bool is_up, was_tried; /* connected; the first attempt to connect is over */
+    bool is_late;          /* an answer is late: no caller waits until it has arrived */
+    bool is_wanted;        /* a caller would have asked */
+    bool was_in_vain;      /* a wait for another process's image timed out: there is no second one */
     int64_t next_try_ms, flush_until_ms;
     int pause_ms;
-    job *question, *offer; /* two queues, first ones first */
+    job *question, *offer; /* two queues, oldest first */
     size_t offers, offered_bytes;
     bool has_warned_of_server, has_warned_of_seal, has_warned_of_offers;
     fleet_share_counts counts;
-    fleet_wire wire; /* these are the thread's alone */
+    fleet_wire wire; /* used by the thread alone */
     led *led;
     int64_t next_beat_ms;
 };
 
-/* Under the lock: after the share is abandoned its log may be gone. */
+/* Under the lock: once the share is abandoned, its log may be gone. */
 static void say(const fleet_share *share, tj_log_level level, const char *what, const char *why)
 {
     if (!share->is_abandoned)
@@ -138,7 +138,7 @@ static void name_key(char key[FLEET_NAME_BYTES], const char *what, const char *n
     (void)snprintf(key, FLEET_NAME_BYTES, FLEET_PREFIX "%s:%s", what, name);
 }
 
-/* Why what was found is not believed; NULL: it is, and the job has a copy. */
+/* Return why the found bytes are not trusted; NULL: they are, and the job has a copy. */
 static const char *take(const fleet_share *share, job *one, const char *sealed, size_t sealed_size)
 {
     const char *content,
@@ -155,7 +155,7 @@ static const char *take(const fleet_share *share, job *one, const char *sealed, 
     return NULL;
 }
 
-/* The bytes that a digest stands for; *why as above. */
+/* Fetch the bytes of a digest; *why as above. */
 static tj_status fetch_bytes(fleet_share *share, job *one, int64_t until, const char **why, tj_error *err)
 {
     char key[FLEET_NAME_BYTES], digest[FLEET_DIGEST_BYTES], wanted[FLEET_DIGEST_BYTES];
@@ -237,7 +237,7 @@ static tj_status exists(fleet_share *share, int64_t until, const char *what, con
     return status;
 }
 
-/* A lease that is ours: renewed, or given up. */
+/* Renew a lease of ours, or give it up. */
 static tj_status touch_lease(fleet_share *share, const char *name, const char *lease_ms, tj_error *err)
 {
     static const char renew[] = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], ARGV[2]) "
@@ -255,7 +255,7 @@ static tj_status touch_lease(fleet_share *share, const char *name, const char *l
     return status;
 }
 
-/* Without memory it is not renewed, and nothing worse. */
+/* Hold a lease. Without memory it is not renewed: no worse harm. */
 static void hold_lease(fleet_share *share, const char *name)
 {
     led *one = malloc(sizeof *one);
@@ -294,7 +294,7 @@ static tj_status renew_leases(fleet_share *share, tj_error *err)
     return status;
 }
 
-/* The image is looked for once more when the lease is ours: whoever had it before may have just made it. */
+/* Look for the image once more when the lease is ours: its last holder may have just stored it. */
 static tj_status ask_lead(fleet_share *share, job *one, tj_error *err)
 {
     const int64_t until = fleet_now_ms() + ANSWER_MS;
@@ -304,7 +304,7 @@ static tj_status ask_lead(fleet_share *share, job *one, tj_error *err)
     tj_status status;
 
     one->lead = LEAD_UNKNOWN;
-    if (!share->trust.signs) { /* it could not give away what it compiled */
+    if (!share->trust.signs) { /* this process could not share the compiled image */
         status = exists(share, until, "image", one->name, &is_made, err);
         if (status == TJ_OK && !is_made)
             status = exists(share, until, "lease", one->name, &is_leased, err);
@@ -327,7 +327,7 @@ static tj_status ask_lead(fleet_share *share, job *one, tj_error *err)
     return status;
 }
 
-/* What others made comes with the answer. */
+/* Get the lease; an image that others made comes with the answer. */
 static tj_status do_lead(fleet_share *share, job *one, tj_error *err)
 {
     const tj_status status = ask_lead(share, one, err);
@@ -379,7 +379,7 @@ static tj_status do_send(fleet_share *share, const job *one, tj_error *err)
 
     if (one->ask == SEND_YIELD)
         return give_up_lease(share, one->name, err);
-    if (one->ask == SEND_USED) { /* a reader may lack the right to */
+    if (one->ask == SEND_USED) { /* a reader may lack the right */
         char key[FLEET_NAME_BYTES], seconds[24];
         redisReply *reply = NULL;
         tj_error ignored;
@@ -408,7 +408,7 @@ static tj_status do_send(fleet_share *share, const job *one, tj_error *err)
 
 /* ---- the thread --------------------------------------------------------------------------------------------------- */
 
-/* Under the lock: nobody waits for an answer any more. */
+/* Under the lock: no caller waits for an answer any more. */
 static void refuse_questions(fleet_share *share)
 {
     job *one;
@@ -433,7 +433,7 @@ static void lose_link(fleet_share *share, const tj_error *why)
     refuse_questions(share);
 }
 
-/* Under the lock, which is let go meanwhile. */
+/* Under the lock, which is released meanwhile. */
 static void try_to_connect(fleet_share *share)
 {
     tj_error why;
@@ -452,13 +452,13 @@ static void try_to_connect(fleet_share *share)
     share->is_late = share->has_warned_of_server = false;
 }
 
-/* So too. An error that the server told is one of this job alone. */
+/* Under the lock, released meanwhile. An error reported by the server concerns this job alone. */
 static void do_job(fleet_share *share, job *one, bool is_question)
 {
     tj_error why;
     tj_status status;
 
-    if (is_question && one->references == 1) { /* its caller has gone on without */
+    if (is_question && one->references == 1) { /* its caller has gone on without it */
         share->is_late = false;
         drop(one);
         return;
@@ -471,7 +471,7 @@ static void do_job(fleet_share *share, job *one, bool is_question)
     share->is_late = false;
     if (status == TJ_OK)
         share->pause_ms = LEAST_PAUSE_MS;
-    if (status == TJ_OK && one->lead == LEAD_MINE && one->references == 1) { /* its caller compiles for himself by now */
+    if (status == TJ_OK && one->lead == LEAD_MINE && one->references == 1) { /* its caller compiles for itself by now */
         one->ask = SEND_YIELD;
         append(&share->offer, one);
         share->offers++;
@@ -503,7 +503,7 @@ static void wait_until(fleet_share *share, int64_t until_ms)
     (void)pthread_cond_timedwait(&share->has_work, &share->lock, &until);
 }
 
-/* So too. */
+/* Under the lock, released meanwhile. */
 static void beat(fleet_share *share)
 {
     tj_error why;
@@ -579,7 +579,7 @@ static void *serve(void *payload)
     return NULL;
 }
 
-/* Under the lock. Signals are the program's. */
+/* Under the lock. Start the thread with signals blocked: they belong to the program. */
 static bool is_running(fleet_share *share)
 {
     sigset_t all, before;
@@ -611,7 +611,7 @@ static job *job_create(ask what, fleet_kind kind, const char *of, const char *na
     return one;
 }
 
-/* What the thread has had of a processor; 0 where nobody can tell. */
+/* Processor time of the thread; 0 if unknown. */
 static int64_t worked_us(const fleet_share *share)
 {
     struct timespec worked = {0, 0};
@@ -623,9 +623,9 @@ static int64_t worked_us(const fleet_share *share)
 }
 
 /*
- * Under the lock: wait for the answer until the deadline, which is the server's. What counts is the time in which the thread waits for the
- * server, and that in which it is at work, in slices of which each counts as no more than it should have taken: not the time in which
- * threads of a busy machine wait for a processor, where a compile would wait longer still.
+ * Under the lock: wait for the answer until the deadline, which is the server's. The deadline counts the time in which the
+ * thread waits for the server or works, in slices that each count no more than their length. It does not count the time in
+ * which a busy machine's threads wait for a processor: a compile would wait even longer.
  */
 static void wait_for_answer(fleet_share *share, const job *one, int deadline_ms)
 {
@@ -646,13 +646,13 @@ static void wait_for_answer(fleet_share *share, const job *one, int deadline_ms)
     }
 }
 
-/* True: the job is done, and still the caller's to drop. False: there is no answer, and no job any more. */
+/* True: the job is done, and the caller must drop it. False: there is no answer, and the job is gone. */
 static bool ask_and_wait(fleet_share *share, job *one, int deadline_ms)
 {
     bool is_done;
 
     one->deadline_ms = deadline_ms;
-    if (share->pid != getpid()) { /* a forked child has no such thread */
+    if (share->pid != getpid()) { /* a forked child does not have the thread */
         free(one);
         return false;
     }
@@ -670,7 +670,7 @@ static bool ask_and_wait(fleet_share *share, job *one, int deadline_ms)
     pthread_cond_signal(&share->has_work);
     wait_for_answer(share, one, deadline_ms);
     is_done = one->is_done && (one->is_found || one->lead != LEAD_UNKNOWN);
-    if (!one->is_done) { /* this one has waited for all */
+    if (!one->is_done) { /* later questions do not wait as well */
         share->is_late = true;
         share->counts.troubles++;
     }
@@ -681,7 +681,7 @@ static bool ask_and_wait(fleet_share *share, job *one, int deadline_ms)
     return is_done;
 }
 
-/* Under the lock: what is not sent ends its lease all the same. */
+/* Under the lock: an image that is not sent ends its lease all the same. */
 static void refuse_offer(fleet_share *share, job *one)
 {
     share->counts.dropped += one->ask == SEND_BYTES;
@@ -719,7 +719,7 @@ static void leave(fleet_share *share, job *one)
     pthread_mutex_unlock(&share->lock);
 }
 
-/* The answer of a question is the caller's, and the question is no more. */
+/* Give the answer to the caller and drop the question. */
 static void take_answer(fleet_share *share, job *one, void **bytes, size_t *size)
 {
     *bytes = one->bytes;
@@ -730,7 +730,7 @@ static void take_answer(fleet_share *share, job *one, void **bytes, size_t *size
     pthread_mutex_unlock(&share->lock);
 }
 
-/* An image that was used stays longer. */
+/* An image in use expires later. */
 static void tell_used(fleet_share *share, const char *name, const void *bytes, size_t size)
 {
     char digest[FLEET_DIGEST_BYTES];
@@ -795,7 +795,7 @@ static bool has_link(fleet_share *share)
     return is_up;
 }
 
-/* How long others' images are waited for. One who was kept waiting in vain is not kept again. */
+/* How long to wait for others' images. A caller that waited in vain does not wait again. */
 static int patience(fleet_share *share, bool was_in_vain)
 {
     int wait_ms;
@@ -807,7 +807,10 @@ static int patience(fleet_share *share, bool was_in_vain)
     return wait_ms;
 }
 
-/* Once the server has said that somebody compiles it, an answer that is late is no reason to compile it too; a server that is gone is. */
+/*
+ * Once the server has said that another process compiles the image, a late answer is not a reason to compile it too; a lost
+ * server is.
+ */
 bool fleet_share_lead(fleet_share *share, const char *name, void **bytes, size_t *size)
 {
     const int64_t until = fleet_now_ms() + patience(share, false);
@@ -922,7 +925,7 @@ void fleet_share_free(fleet_share *share)
     while (share->is_started && !share->has_ended && pthread_cond_timedwait(&share->has_answer, &share->lock, &until) == 0)
         ;
     has_ended = !share->is_started || share->has_ended;
-    share->is_abandoned = !has_ended; /* it hangs in the search for a host, perhaps: it frees what is left when it comes back */
+    share->is_abandoned = !has_ended; /* perhaps it hangs while it resolves a host: it frees the share when it returns */
     pthread_mutex_unlock(&share->lock);
     if (!has_ended) {
         pthread_detach(share->thread);

@@ -160,7 +160,7 @@ tj_status fleet_make_key(const char *path, tj_error *err)
 
 /* ---- seals -------------------------------------------------------------------------------------------------------- */
 
-/* What is signed: kind, class and name, each ended by a NUL, and the content. */
+/* Build the signed message: kind, class and name, each followed by a NUL, and the content. */
 static unsigned char *message_of(fleet_kind kind, const char *of, const char *name, const void *content, size_t size,
                                  size_t *length)
 {

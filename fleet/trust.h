@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * trust: what of a server is believed. Whoever may write there may write anything, and what is fetched chooses what runs on the GPU, or runs
- * there itself. So everything is sealed: signed (Ed25519) together with what it is and the name that it stands under.
+ * trust: verify the data of a server. Any writer may store anything, and the fetched data chooses the code that runs on the
+ * GPU, or is that code. So everything is sealed: signed (Ed25519) together with its kind and name.
  *
  *     tilejit 1 record <key, 64 hex digits> <signature, 128 hex digits>\n<content>
  */
@@ -16,7 +16,7 @@ enum {
     FLEET_KEY_BYTES = 32,
     FLEET_SECRET_BYTES = 64,
     FLEET_DIGEST_BYTES = 65,
-    FLEET_SEAL_BYTES = 256, /* at most, ahead of the content */
+    FLEET_SEAL_BYTES = 256, /* limit, before the content */
     FLEET_MOST_SEALED_BYTES = FLEET_MOST_RECORD_BYTES + FLEET_SEAL_BYTES
 };
 
@@ -27,14 +27,14 @@ typedef struct fleet_trust {
     unsigned char secret[FLEET_SECRET_BYTES];
 } fleet_trust;
 
-/** Read the key files of a place. Its own key is trusted too. Errors: TJ_ERR_IO, TJ_ERR_INVALID_ARGUMENT: no key file. */
+/** Read the key files of a place. Its own key is trusted too. Errors: TJ_ERR_IO, TJ_ERR_INVALID_ARGUMENT: not a key file. */
 tj_status fleet_trust_load(const fleet_place *place, fleet_trust *trust, tj_error *err);
 
-/** malloc'ed, *sealed bytes; NULL: out of memory. The trust must sign. */
+/** Return *sealed bytes, malloc'ed; NULL: out of memory. The trust must have a key to sign with. */
 char *fleet_seal(const fleet_trust *trust, fleet_kind kind, const char *of, const char *name, const void *content, size_t size,
                  size_t *sealed);
 
-/** NULL: *content points to *size bytes within what was sealed; else a sentence that says why it is not believed. */
+/** NULL: *content points to *size bytes within sealed; else a sentence that says why it is not trusted. */
 const char *fleet_unseal(const fleet_trust *trust, fleet_kind kind, const char *of, const char *name, const char *sealed,
                          size_t sealed_size, const char **content, size_t *size);
 

@@ -32,14 +32,14 @@ void fleet_wire_close(fleet_wire *wire)
 
 static tj_status lose(fleet_wire *wire, tj_error *err, const char *why)
 {
-    char reason[160]; /* it may lie in what is freed */
+    char reason[160]; /* the reason may lie in memory that is freed */
 
     (void)snprintf(reason, sizeof reason, "%s", why);
     fleet_wire_close(wire);
     return tj_fail(err, TJ_ERR_IO, "%.160s: %s", wire->place->shown, reason);
 }
 
-/* 1: ready; 0: not by then; -1: the process is out of something. */
+/* 1: ready; 0: timed out; -1: the process lacks a resource. */
 static int wait_for(fleet_wire *wire, short events, int64_t until_ms)
 {
     struct pollfd file = {.fd = wire->link->fd, .events = events};
@@ -55,7 +55,7 @@ static int wait_for(fleet_wire *wire, short events, int64_t until_ms)
     return answer;
 }
 
-/* Not hiredis's own writing: SIGPIPE, where the server has gone, is not for the program that uses a library. */
+/* Not hiredis's own write: SIGPIPE, after the server is gone, must not reach the program that uses a library. */
 static tj_status send_all(fleet_wire *wire, const char *bytes, size_t size, int64_t until_ms, tj_error *err)
 {
     while (size > 0) {
@@ -72,7 +72,7 @@ static tj_status send_all(fleet_wire *wire, const char *bytes, size_t size, int6
     return TJ_OK;
 }
 
-/* The next bytes of an answer; hiredis gets what is measured. */
+/* Receive the next bytes of an answer; hiredis gets the measured bytes. */
 static tj_status receive_more(fleet_wire *wire, fleet_reply *measured, tj_error *err)
 {
     char bytes[CHUNK_BYTES];
@@ -94,7 +94,7 @@ static tj_status receive_more(fleet_wire *wire, fleet_reply *measured, tj_error 
     }
 }
 
-/* After the deadline there is one more look, for a thread that a busy machine kept from looking earlier, and no second one. */
+/* After the deadline look once more, for a thread that a busy machine delayed, and only once. */
 static tj_status receive(fleet_wire *wire, int64_t until_ms, fleet_answer answer, redisReply **reply, tj_error *err)
 {
     tj_status status = TJ_OK;
@@ -178,7 +178,7 @@ static tj_status connect_link(fleet_wire *wire, int64_t until_ms, tj_error *err)
     return TJ_OK;
 }
 
-/* A word that the server must take; its refusal ends the connection. */
+/* Send a command that the server must accept; its refusal ends the connection. */
 static tj_status expect(fleet_wire *wire, int64_t until_ms, const char *remedy, tj_error *err, const char *word,
                         const char *first, const char *second)
 {
@@ -192,7 +192,7 @@ static tj_status expect(fleet_wire *wire, int64_t until_ms, const char *remedy, 
     if (status == TJ_OK)
         return TJ_OK;
     fleet_wire_close(wire);
-    if (status == TJ_ERR_IO && fleet_now_ms() < until_ms) /* it ended the connection, or said what no Redis says */
+    if (status == TJ_ERR_IO && fleet_now_ms() < until_ms) /* the server closed the connection, or its answer is not Redis */
         return tj_fail(err, TJ_ERR_IO, "%.300s: is it a Redis server, and does it speak without TLS? If not, name another port",
                        why.message);
     return tj_fail(err, TJ_ERR_IO, "%.300s%s%s", why.message, status == TJ_ERR_UNSUPPORTED ? ": " : "",

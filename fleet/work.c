@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * work: one shape after the other. A second thread beats for the shape in hand; both have a connection of their own.
+ * work: tune one shape after the other. A second thread sends heartbeats for the shape in hand; each has its own connection.
  *
- * A record lies in the spool from the moment that it is found until the server has it, so neither this process nor the server is needed
- * for it to survive. An entry leaves the queue in the step that keeps its record.
+ * A record stays in the spool from the moment that it is found until the server has it, so it survives the death of this
+ * process or the server. An entry leaves the queue in the script that keeps its record.
  *
- * Nobody takes a shape from a silent worker before he was connected himself for as long as a lease lasts: after the server was down all
+ * A worker takes a shape from a silent one only after it was connected for a whole lease itself: after the server was down, all
  * workers look silent.
  */
 #include "queue.h"
@@ -33,15 +33,15 @@ enum { LEAST_PAUSE_MS = 200, MOST_PAUSE_MS = 10000, IDLE_MS = 250, TOLD_BYTES = 
 
 typedef struct worker {
     const fleet_work *work;
-    fleet connection; /* of the thread that works */
-    fleet beating;    /* of the one that beats */
+    fleet connection; /* of the working thread */
+    fleet beating;    /* of the heartbeat thread */
     char name[128], token[64];
-    int64_t connected_ms; /* since when, without a break */
+    int64_t connected_ms; /* start of the present unbroken connection */
     int pause_ms;
     bool was_told_of_server, was_told_of_spool;
     fleet_worked worked;
     pthread_t thread;
-    pthread_mutex_t lock; /* of what follows */
+    pthread_mutex_t lock; /* guards the members below */
     pthread_cond_t has_ended;
     bool is_ending, is_doubled;
     char entry[48]; /* in hand; "": none */
@@ -52,9 +52,9 @@ typedef struct worker {
 /* ---- scripts ------------------------------------------------------------------------------------------------------ */
 
 /*
- * All times are the server's. One that has jumped forward makes workers look silent, who are not when they beat again. One that has jumped
- * back makes the dead look alive until it has caught up: so their times, and those of what they hold, become the time after the jump.
- * KEYS: workers, clock, queue, compile.
+ * All times are the server's. A clock that has jumped forward makes workers look silent until their next heartbeat. A clock
+ * that has jumped back makes dead workers look alive until it has caught up: so their times, and those of their entries, become
+ * the time after the jump. KEYS: workers, clock, queue, compile.
  */
 #define TELL_TIME                                                                                                        \
     "local t = redis.call('TIME') local now = t[1] * 1000 + math.floor(t[2] / 1000) "                                    \
@@ -74,7 +74,7 @@ typedef struct worker {
     "end "                                                                                                               \
     "redis.call('SET', KEYS[2], string.format('%.0f', now)) "
 
-/* ARGV: name, token, JSON, lease. The answer: "" or what is known of another worker of that name who lives. */
+/* ARGV: name, token, JSON, lease. Returns "" or the entry of another live worker of that name. */
 static const char *const register_keys[] = {"workers", "clock", "queue", "compile"};
 static const fleet_script register_script = {
     TELL_TIME
@@ -88,7 +88,10 @@ static const fleet_script register_script = {
     "return ''",
     register_keys, 4};
 
-/* ARGV: name, token, JSON, entry. -1: another worker has this name. Else: is the entry still this worker's? Only then it is kept from others. */
+/*
+ * ARGV: name, token, JSON, entry. -1: another worker has this name. Else: is the entry still this worker's? Only then does the
+ * lease continue.
+ */
 static const char *const beat_keys[] = {"workers", "clock", "queue", "compile", "queue"};
 static const char *const beat_to_compile_keys[] = {"workers", "clock", "queue", "compile", "compile"};
 static const char BEAT_SCRIPT[] =
@@ -104,8 +107,8 @@ static const fleet_script beat_script = {BEAT_SCRIPT, beat_keys, 5},
                           beat_to_compile_script = {BEAT_SCRIPT, beat_to_compile_keys, 5};
 
 /*
- * ARGV: name, lease, may it claim, most failures, does it compile. First what was given to this worker by an answer that never came, then
- * what a dead one had, then what is new. The answer: entry, shape, problem; or how many entries there still are.
+ * ARGV: name, lease, may it claim, maximum failures, does it compile. Takes first an entry given to this worker by an answer
+ * that never arrived, then one of a dead worker, then a new one. Returns entry, shape, problem; or the number of entries left.
  */
 static const char *const take_keys[] = {"queue", "queued", "compile", "failures", "poison", "counts", "queue"};
 static const char *const take_to_compile_keys[] = {"compile", "queued", "compile", "failures", "poison", "counts", "queue"};
@@ -151,7 +154,10 @@ static const char *const take_to_compile_keys[] = {"compile", "queued", "compile
 static const fleet_script take_script = {TAKE_SCRIPT, take_keys, 7},
                           take_to_compile_script = {TAKE_SCRIPT, take_to_compile_keys, 7};
 
-/* ARGV: shape, entry, problem, does it count, most failures, JSON of why. The shape goes to the end of the queue, or to the poisoned ones. */
+/*
+ * ARGV: shape, entry, problem, does it count, maximum failures, JSON of why. The shape goes to the end of the queue, or becomes
+ * poisoned.
+ */
 static const char *const fail_keys[] = {"queue", "queued", "compile", "failures", "poison", "counts"};
 static const fleet_script fail_script = {
     "if redis.call('HGET', KEYS[2], ARGV[1]) ~= ARGV[2] then return 0 end "
@@ -169,7 +175,7 @@ static const fleet_script fail_script = {
     "return 1",
     fail_keys, 6};
 
-/* Done with what was to be compiled ahead. ARGV: entry. */
+/* Remove an entry that was compiled ahead. ARGV: entry. */
 static const char *const compiled_keys[] = {"compile"};
 static const fleet_script compiled_script = {
     "redis.pcall('XACK', KEYS[1], 'w', ARGV[1]) return redis.call('XDEL', KEYS[1], ARGV[1])", compiled_keys, 1};
@@ -207,7 +213,7 @@ static bool is_cancelled(const worker *w)
     return is_doubled || (w->work->is_cancelled && w->work->is_cancelled(w->work->payload));
 }
 
-/* Ends early when the worker is to end. */
+/* Sleep; end early when the worker must end. */
 static void pause_for(const worker *w, int ms)
 {
     const int64_t until = fleet_now_ms() + ms;
@@ -220,7 +226,7 @@ static void pause_for(const worker *w, int ms)
     }
 }
 
-/* What the server may show of a worker. Owned: the caller; NULL: out of memory. */
+/* Describe a worker for the server. The caller owns the text; NULL: out of memory. */
 static char *describe(worker *w)
 {
     char host[128] = "?";
@@ -254,7 +260,7 @@ static tj_status beat(worker *w, tj_error *err)
         status = fleet_wire_open(&c->wire, fleet_now_ms() + FLEET_COMMAND_MS, err);
     pthread_mutex_lock(&w->lock);
     text = describe(w);
-    /* What takes longer than any shape should is hung, and others may have it. */
+    /* a shape that takes longer than any should is hung, and others may take it */
     (void)snprintf(entry, sizeof entry, "%s", fleet_now_ms() - w->since_ms > w->work->patience_ms ? "" : w->entry);
     pthread_mutex_unlock(&w->lock);
     if (status == TJ_OK && text) {
@@ -323,7 +329,7 @@ static tj_status enrol(worker *w, tj_error *err)
     return status;
 }
 
-/* After trouble with the server: wait, longer each time, and connect again. False: the worker is to end. */
+/* After trouble with the server: wait, longer each time, and reconnect. False: the worker must end. */
 static bool is_back(worker *w, const tj_error *why)
 {
     tj_error again;
@@ -380,7 +386,7 @@ static tj_status spool_keep(const worker *w, const char *shape, const char *reco
     return is_kept ? TJ_OK : TJ_ERR_IO;
 }
 
-/* Send one; *is_server: the trouble is the server's, and the next one would meet it too. */
+/* Send one record; *is_server: the fault is the server's, and the next record would meet it too. */
 static tj_status send_record(worker *w, const char *shape, const char *record, tj_error *err)
 {
     fleet_kept kept;
@@ -410,7 +416,7 @@ static bool is_of_class(const worker *w, const char *name, char shape[33])
     return true;
 }
 
-/* What this worker and earlier ones could not send. */
+/* Send the records that this worker and earlier ones could not send. */
 static tj_status spool_send(worker *w, tj_error *err)
 {
     DIR *folder = opendir(w->work->spool);
@@ -448,7 +454,7 @@ static tj_status spool_send(worker *w, tj_error *err)
 /* ---- shapes ------------------------------------------------------------------------------------------------------- */
 
 typedef struct taken {
-    char entry[48], shape[33], *problem; /* problem NULL: there is none to be had */
+    char entry[48], shape[33], *problem; /* problem NULL: it cannot be had */
     int64_t queued;
 } taken;
 
@@ -500,7 +506,7 @@ static void hold(worker *w, const taken *t)
     pthread_mutex_unlock(&w->lock);
 }
 
-/* Give a shape back: counted, where it was the shape's fault or may have been. */
+/* Give a shape back; counts: the shape caused the failure, or may have. */
 static tj_status give_back(worker *w, const taken *t, bool counts, const char *why, tj_error *err)
 {
     tj_json *object = tj_json_new(), *problem = NULL;
@@ -540,7 +546,7 @@ static tj_status end_compile(worker *w, const taken *t, tj_error *err)
     return status;
 }
 
-/* *fatal: the worker is at its end, whatever the server says. */
+/* *fatal: the worker must end, whatever the server says. */
 static tj_status handle(worker *w, const taken *t, tj_error *fatal, tj_error *err)
 {
     const fleet_work *work = w->work;
@@ -557,7 +563,7 @@ static tj_status handle(worker *w, const taken *t, tj_error *fatal, tj_error *er
         status = spool_keep(w, t->shape, record, &why);
         if (status == TJ_OK)
             status = spool_send(w, err);
-        else if (!w->was_told_of_spool) /* it is sent all the same */
+        else if (!w->was_told_of_spool) /* the record is sent all the same */
             tell(w, NULL, "%s", why.message);
         if (why.status == TJ_ERR_IO) {
             w->was_told_of_spool = true;
@@ -574,7 +580,7 @@ static tj_status handle(worker *w, const taken *t, tj_error *fatal, tj_error *er
     return give_back(w, t, status != TJ_ERR_CANCELLED, status == TJ_OK ? "nothing was measured" : why.message, err);
 }
 
-/* What no waiting helps against: keys of another program under these names, a user who may not do this. */
+/* Is the error permanent? Keys of another program under these names, a user without the right. */
 static bool is_for_ever(const tj_error *why)
 {
     return why->status == TJ_ERR_UNSUPPORTED &&
@@ -585,7 +591,7 @@ static bool is_for_ever(const tj_error *why)
 static tj_status work_on(worker *w, tj_error *err)
 {
     tj_error why, fatal = {TJ_OK, ""};
-    bool is_spooled = true; /* is there something of earlier ones? */
+    bool is_spooled = true; /* are there records of earlier workers? */
 
     while (!is_cancelled(w)) {
         taken t = {.queued = 0};
@@ -638,7 +644,7 @@ static void choose_name(worker *w)
         (void)snprintf(w->name, sizeof w->name, "%.48s:%.48s", host, unique);
 }
 
-/* A worker that was killed may have left its name behind: once it is silent for a lease, the name is free. */
+/* A killed worker may have left its name: after a silent lease the name is free. */
 static tj_status enter(worker *w, tj_error *err)
 {
     const int64_t until = fleet_now_ms() + w->work->lease_ms + 500;
