@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The command, and what is made of its tables: the man page and the completions.
+# The command, and the man page and completions, which are generated from its tables.
 
 # Rooms that see those below them, the public headers, and base/ for files, JSON, numbers and errors.
 function(cli_room name)
@@ -24,8 +24,8 @@ target_include_directories(tilejit_cli PRIVATE cli/words cli/product cli/look ba
 target_link_libraries(tilejit_cli PRIVATE tilejit::tilejit tj_options tj_warnings Threads::Threads m ${CMAKE_DL_LIBS})
 set_target_properties(tilejit_cli PROPERTIES OUTPUT_NAME tilejit)
 
-# The man page, the completions and --help come from the same tables, so a tilejit that runs here prints them: the one that is built,
-# on an emulator of its processor if CMake knows one, or else, for another processor, one that is built for this machine beside it.
+# The man page, the completions and --help come from the same tables, so a tilejit that runs on this machine prints them: the one being
+# built, under CMAKE_CROSSCOMPILING_EMULATOR if that is set, or else, for another processor, a second one built for this machine.
 set(TILEJIT_HOST_COMMAND "" CACHE FILEPATH "If you cross-compile: a tilejit of the same version that runs here. Default: it is built")
 set(printer tilejit_cli)
 set(printer_needs tilejit_cli)
@@ -66,7 +66,7 @@ add_custom_command(
     VERBATIM)
 add_custom_target(tilejit_texts ALL DEPENDS ${man_page})
 
-# What a first call launches that must not wait (docs/first-call.md), as far as the NVRTC of this machine knows its targets.
+# The kernels that a quick first call launches (docs/first-call.md), for the targets that this machine's NVRTC knows.
 if(TILEJIT_BUILD_TEXTBOOK)
     set(textbook ${PROJECT_BINARY_DIR}/textbook.tjpack)
     add_custom_command(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# A stand-in libcuda that executes PTX on the CPU: rooms that see those below them. It knows nothing of the rest and links nothing of it.
+# A libcuda that executes PTX on the CPU, in rooms of which each sees those below it. It includes and links nothing else of the project.
 function(emulator_room name)
     file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/emulator/${name}/*.c)
     add_library(tj_emu_${name} OBJECT ${sources})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What is installed, how other builds find it, and the packages that CPack makes of it.
+# The installed files, the means by which other builds find them, and CPack's packages.
 
 # Relative, so that an installation may be moved.
 file(RELATIVE_PATH lib_from_bin ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
@@ -27,8 +27,8 @@ if(TILEJIT_BUILD_EMULATOR)
 endif()
 
 if(TILEJIT_BUILD_COMMAND)
-    # CMake would end the RUNPATH of the build tree in a colon, to have room for the installed one, and to the loader the empty element
-    # behind it is the current folder. So the command is linked twice: for either place.
+    # CMake would end the RUNPATH of the build tree in a colon, to reserve room for the installed one, and the loader takes the empty
+    # element after it for the current folder. So the command is linked twice, once for each place.
     add_executable(tilejit_installed $<TARGET_OBJECTS:tilejit_cli> ${cli_objects})
     target_link_libraries(tilejit_installed PRIVATE tilejit::tilejit tj_options Threads::Threads m)
     set_target_properties(tilejit_installed PROPERTIES OUTPUT_NAME tilejit RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/installed
@@ -48,7 +48,7 @@ install(FILES LICENSE NOTICE README.md CHANGELOG.md DESTINATION ${documents})
 install(DIRECTORY fleet/deploy DESTINATION ${documents}/fleet)
 install(DIRECTORY docs examples DESTINATION ${documents})
 install(FILES bench/README.md DESTINATION ${documents}/bench)
-install(DIRECTORY bench/shapes bench/results DESTINATION ${documents}/bench) # the data of what docs/ says
+install(DIRECTORY bench/shapes bench/results DESTINATION ${documents}/bench) # the measurements that docs/ cites
 
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/tilejit)
 foreach(library IN LISTS libraries)

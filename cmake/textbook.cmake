@@ -9,7 +9,7 @@ get_filename_component(folder ${COMMAND} DIRECTORY)
 if(NOT "$ENV{LD_LIBRARY_PATH}" STREQUAL "") # an empty element would be the current folder
     string(APPEND folder ":$ENV{LD_LIBRARY_PATH}")
 endif()
-set(ENV{LD_LIBRARY_PATH} "${folder}") # the wheel's command looks for its library where that will be installed
+set(ENV{LD_LIBRARY_PATH} "${folder}") # the wheel's command looks for its library in the folder where it will be installed
 set(lists sm_75,sm_80,sm_86,sm_89,sm_90,sm_100,sm_120 sm_75,sm_80,sm_86,sm_89,sm_90 sm_75,sm_80,sm_86)
 foreach(targets IN LISTS lists)
     execute_process(COMMAND ${COMMAND} pack --shapes ${CMAKE_CURRENT_LIST_DIR}/textbook.csv --family tiled --target ${targets}

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Collect what a GPU machine needs to prove a build, which need not have a compiler or any -dev package: the command, the GPU tests, the
-# bench programs with their shapes, and their libraries, in build/gpu-bundle. Over there: build/gpu-bundle/run_all.sh build/gpu-bundle
+# Collect the files that prove a build on a GPU machine, without a compiler or any -dev package there: the command, the GPU tests, the
+# bench programs with their shapes, and their libraries, in build/gpu-bundle. On that machine, run build/gpu-bundle/run_all.sh build/gpu-bundle
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/common.sh
@@ -13,11 +13,11 @@ bundle=build/gpu-bundle
 rm -rf "$bundle"
 mkdir -p "$bundle"
 cp build/release/tilejit build/release/bench_* build/release/examples_* build/release/tests/gpu_* build/release/tests/stress_* "$bundle"
-cp -L build/release/libtilejit.so.0 build/release/libcuda_emulator.so build/release/libtilejit_fleet.so "$bundle" # what a GPU computes is compared with the emulator's
+cp -L build/release/libtilejit.so.0 build/release/libcuda_emulator.so build/release/libtilejit_fleet.so "$bundle" # a GPU's results are compared with the emulator's
 cp build/release/textbook.tjpack "$bundle"
 ldd "$bundle/tilejit" "$bundle/libtilejit_fleet.so" | awk '/libhiredis|libsodium/ { print $3 }' | sort -u | xargs -I{} cp -L {} "$bundle"
 cp tests/gpu/*.py tests/gpu/run_all.sh "$bundle"
-# The package of Python, for any Python from 3.9 on, with the cffi of each. The textbook's kernels are there already.
+# The Python package, for any Python from 3.9 on, with the cffi of each. The textbook's kernels are there already.
 private_python pip:pip
 wheels=$(mktemp -d)
 trap 'rm -rf "$wheels"' EXIT

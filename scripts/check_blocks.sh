@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Every block of code in the pages is compiled or run by a test, or says why it is not. What stands behind the three backticks decides:
+# Every block of code in the pages is compiled or run by a test, or says why it is not. The mark after the three backticks decides:
 #
-#     c                 compiled here, as C and as C++, behind the names that a reader has by then; a whole program by tests/install/pages.sh
+#     c                 compiled here, as C and as C++, after the declarations that a reader has by then; a whole program by tests/install/pages.sh
 #     c inside          compiled here among the library's own sources, as a file, or as the body of a function of a family's form
-#     c of FILE         (or cuda of FILE) compared here: it stands in that file, but for its indentation
+#     c of FILE         (or cuda of FILE) compared here: the block stands in that file, except for its indentation
 #     python            run by bindings/python/tests/test_documents.py
 #     sh, cpp, cmake, csv; sh gpu, sh fleet      run and read by tests/install/pages.sh
-#     ANYTHING by FILE  that test or script does it
-#     ANYTHING unrun: REASON    nothing does; counted and listed at the end
-#     text              no code
+#     ANYTHING by FILE  compiled or run by that test or script
+#     ANYTHING unrun: REASON    neither; counted and listed at the end
+#     text              not code
 #
-# Any other mark, or none, is a fault, and so is a command in an indented block.
+# Any other mark, a missing mark and a command in an indented block are faults.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 folder=$(mktemp -d)
@@ -19,7 +19,7 @@ trap 'rm -rf "$folder"' EXIT
 fail() { echo "check_blocks: $*" >&2; exit 1; }
 pages=(README.md CONTRIBUTING.md SECURITY.md docs/*.md bench/README.md bindings/python/README.md)
 
-# ---- what there is: a file for each block, and a line "page:line mark"
+# ---- the blocks: a file for each, and a line "page:line mark"
 
 awk -v folder="$folder" '
     FNR == 1 { inside = 0 }
@@ -72,7 +72,7 @@ check_quote() { # FILE WHERE SOURCE
     case $(sed 's/^ *//' "$3") in *"$(sed 's/^ *//' "$1")"*) ;; *) fail "the block at $2 does not stand in $3 any more" ;; esac
 }
 
-# ---- one after the other
+# ---- each block in turn
 
 compiled=0 quoted=0 elsewhere=0 others=0
 while IFS=$'\t' read -r number where mark; do

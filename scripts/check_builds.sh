@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# check_builds.sh [PART ...]: what takes minutes of the ways to build and ship TileJIT (docs/embedding.md), each from a clean folder. Parts:
-# subproject, cross, packages, wheel. Installs what it needs, and uses the network for that alone.
+# check_builds.sh [PART ...]: build and ship TileJIT in the ways that take minutes (docs/embedding.md), each from a clean folder. Parts:
+# subproject, cross, packages, wheel. Installs missing packages, and uses the network only for that.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/common.sh

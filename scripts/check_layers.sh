@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The rules between files that include folders cannot enforce, and: every public header compiles alone, as C and as C++.
+# Check the rules between files that include folders cannot enforce, and that every public header compiles alone, as C and as C++.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -18,7 +18,7 @@ forbid "$(find base problem generator analysis reference src tuner emulator cli 
 forbid "$(find base problem generator analysis reference src tuner cli fleet bench examples -name '*.[ch]')" 'jansson'
 forbid "$(find base problem generator analysis reference src tuner emulator cli fleet -name '*.[ch]')" '(cuda|nvrtc|cuda_runtime[a-z_]*)\.h>'
 
-# What the command prints goes through cli_print, which cleans it; files that it writes, and what it knows of itself, do not.
+# The command's output goes through cli_print, which cleans it; files that it writes, and constant strings, do not.
 hits=$(find cli -name '*.c' | grep -vE '/(answer|help|completion|report|page[a-z_]*)\.c$' |
     xargs grep -nE '(^|[^a-z_])v?(printf|puts)\(|fprintf\((std|out)|fputs\([^",]*, *std' | grep -v 'generate.c.*fputs(text, stdout)' || true)
 [ -z "$hits" ] || complain "printed without cli_print:"$'\n'"$hits"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The PATH that scripts/common.sh makes for the tests of .ci/run: what is declared is found there and works, and what is not declared is
-# not found, even where this machine has it.
+# Check the PATH that scripts/common.sh makes for the tests of .ci/run: declared programs are found there and work, and others are not
+# found, even if this machine has them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/common.sh

@@ -11,7 +11,7 @@ trap 'rm -rf "$work"' EXIT
 for place in here somewhere/further/away; do
     copy_sources "$work/$place/source"
     build=$work/$place/source/build/release
-    [ $place = here ] || build=$work/$place/b # within the sources, and beside them
+    [ $place = here ] || build=$work/$place/b # within the sources, and next to them
     cmake -G Ninja -S "$work/$place/source" -B "$build" -DCMAKE_BUILD_TYPE="${1:-Release}" -DTILEJIT_BUILD_TESTS=OFF -DTILEJIT_BUILD_GPU_TESTS=ON "${@:2}" >/dev/null
     installed=(tilejit tilejit_static tilejit_installed tilejit_emulator tilejit_texts)
     ! grep -q '^build tilejit_fleet:' "$build/build.ninja" || installed+=(tilejit_fleet)

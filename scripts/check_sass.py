@@ -266,7 +266,7 @@ class Flow:
         starts |= {i + 1 for i, one in enumerate(self.code) if one.opcode.split(".")[0] in LEAVE}
         return sorted(i for i in starts if i < len(self.code))
 
-    # What an operand in the constant bank leads to; word: which of several that one instruction loads.
+    # The value of an operand in the constant bank; word: which of several that one instruction loads.
     def constant(self, operands, word=None):
         mask = 0
         for place in re.findall(r"c\[0x0\]\[(0x[0-9a-f]+)\]", operands):
@@ -511,7 +511,7 @@ def spilled(log):
     return any(int(n) for line in re.findall(r"(.*bytes stack frame.*)", log) for n in re.findall(r"(\d+) bytes", line))
 
 
-# One text of one build for one target. reports: [(kernel, message)]; trouble: why nothing can be said.
+# One source, one build, one target. reports: [(kernel, message)]; trouble: why nothing can be said.
 Row = namedtuple("Row", "build target name is_spilled reports trouble")
 
 

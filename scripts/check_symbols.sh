@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# check_symbols.sh LIBRARY: it exports tj_* and nothing else, and asks nothing of libcuda or libnvrtc.
+# check_symbols.sh LIBRARY: it exports tj_* and nothing else, and imports nothing from libcuda or libnvrtc.
 set -euo pipefail
 exported=$(nm -D --defined-only "$1" | awk '{ print $NF }')
 count=$(printf '%s\n' "$exported" | grep -c '^tj_' || true)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# Sourced by the other scripts: installing what is missing, finding NVRTC, copying the sources. Asks no questions and is safe to repeat.
+# Sourced by the other scripts: install missing packages, find NVRTC, copy the sources. Asks no questions and is safe to repeat.
 
 say() { printf '\n== %s\n' "$*"; }
 
-# copy_sources FOLDER   what git tracks or would, as it is now, without what was built.
+# copy_sources FOLDER   copies the files that git tracks or would track, as they are now, without build outputs.
 copy_sources() {
     mkdir -p "$1"
     git ls-files -z --cached --others --exclude-standard | tar --null -T - -cf - | tar -C "$1" -xf -
@@ -32,7 +32,7 @@ need_packages() {
     $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
 
-# All that a build and the tests take from a system, beyond what every Debian has.
+# The packages that a build and the tests need, beyond those that every Debian has.
 build_tools=(cc:gcc /usr/include/stdio.h:libc6-dev cmake:cmake ninja:ninja-build pkg-config:pkg-config
     /usr/include/xxhash.h:libxxhash-dev python3:python3
     /usr/include/hiredis/hiredis.h:libhiredis-dev /usr/include/sodium.h:libsodium-dev)
@@ -43,8 +43,8 @@ need_build_tools() {
     need_cmake
 }
 
-# narrow_path FOLDER [PACKAGE ...]   PATH becomes a folder of links to the programs of what is declared above, of the packages, and of
-# what every Debian has: another program is not found then, as in a fresh system. Without dpkg PATH stays as it is, and the answer is 1.
+# narrow_path FOLDER [PACKAGE ...]   sets PATH to a folder of links to the programs of the packages above, of those named, and of those
+# that every Debian has: other programs are not found then, as in a fresh system. Without dpkg PATH stays as it is, and 1 is returned.
 narrow_path() {
     local folder=$1 packages programs=() file target tool linker=
     command -v dpkg-query >/dev/null && command -v apt-cache >/dev/null || { echo "there is no dpkg here: PATH stays as it is" >&2; return 1; }
@@ -60,7 +60,7 @@ narrow_path() {
         target=$(readlink -f "$file")
         [[ ! $target =~ ^(/usr)?/s?bin/ || ! -e $folder/${target##*/} ]] || ln -sf "$file" "$folder"
     done
-    # Those that this machine has from elsewhere; and the launcher and linker that the caller names for his compiler.
+    # Programs that this machine has from elsewhere, and the launcher and linker that the caller names for the compiler.
     [[ ! ${LDFLAGS:-} =~ -fuse-ld=([a-z]+) ]] || linker=ld.${BASH_REMATCH[1]}
     for tool in "${build_tools[@]%%:*}" "${test_tools[@]%%:*}" ctest ${CMAKE_C_COMPILER_LAUNCHER:-} $linker; do
         [[ $tool == /* || -e $folder/$tool ]] || ln -sf "$(command -v "$tool")" "$folder"
@@ -68,7 +68,7 @@ narrow_path() {
     PATH=$folder
 }
 
-# Where private copies of what the machine lacks go: NVRTC, NumPy, CMake. The library looks for NVRTC here too.
+# The folder of private copies of missing packages: NVRTC, NumPy, CMake. The library looks for NVRTC here too.
 tilejit_home=${XDG_DATA_HOME:-$HOME/.local/share}/tilejit
 
 # fetch PACKAGE ...   installs Python packages into a virtual environment of our own.
@@ -80,7 +80,7 @@ fetch() {
     "$environment/bin/python" -m pip install --quiet --disable-pip-version-check "$@"
 }
 
-# The presets need a CMake of 3.22 or newer. An older one stays where it is: ours comes before it in PATH, for this run.
+# The presets need a CMake of 3.22 or newer. An older one stays installed: ours comes before it in PATH, for this run.
 need_cmake() {
     local needed=3.22 ours=$tilejit_home/cmake
     is_new_enough() { printf '%s\n' "$needed" "$("$1" --version | sed -n '1s/.* //p')" | sort -CV; }
@@ -94,7 +94,7 @@ need_cmake() {
     PATH=$ours:$PATH
 }
 
-# private_python MODULE:PACKAGE ...   a Python that has them; sets $python.
+# private_python MODULE:PACKAGE ...   sets $python to a Python that has the modules.
 private_python() {
     local pair missing
     for python in python3 "$tilejit_home/python/bin/python"; do
@@ -107,8 +107,8 @@ private_python() {
     fetch "${missing[@]}"
 }
 
-# need_nvrtc TILEJIT-COMMAND   makes sure that NVRTC can be found; fetches the wheel of it otherwise: of the release that the kernels
-# were measured with and the tests' counts are of. Others compile the same text to other instructions.
+# need_nvrtc TILEJIT-COMMAND   makes sure that NVRTC can be found; otherwise fetches its wheel, of the release with which the kernels
+# were measured and the tests' counts were made. Other releases compile the same source to other instructions.
 need_nvrtc() {
     "$1" compile 1x1x1 --arch sm_90 --no-cache --emit cubin -o /dev/null >/dev/null 2>&1 && return 0
     say "NVRTC is not on this machine"

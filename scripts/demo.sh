@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Install what is missing, build TileJIT, and multiply two real matrices with a kernel written for exactly that product.
+# Install missing packages, build TileJIT, and multiply two real matrices with a kernel written for exactly that product.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/common.sh

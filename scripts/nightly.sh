@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# nightly.sh [PART ...]: what takes too long for .ci/run. Parts: compilers, clients, fuzz, builds, roots; all of them without a word.
-# Installs what it needs, and uses the network for that. A part that fails stops no other; the log ends with a line for each.
+# nightly.sh [PART ...]: run the tests that take too long for .ci/run. Parts: compilers, clients, fuzz, builds, roots; by default all.
+# Installs missing packages, for which it uses the network. A part that fails stops no other; the log ends with a line for each.
 #
 #     compilers   the tests of kernels, counts, packs and the emulator with each release of NVRTC that docs/compilers.md names as run
 #     clients     other people's clients of the driver API on the emulator (tests/emulator/clients/run.sh)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Install what the tests need, build, and run them all. GPU tests say that they were skipped where there is no GPU.
-# NARROW_PATH="PACKAGE ...": the tests find the programs of these packages, and of what scripts/common.sh declares, and no others.
+# Install the packages that the tests need, build, and run all tests. Without a GPU, GPU tests report that they were skipped.
+# NARROW_PATH="PACKAGE ...": the tests find the programs of these packages, and of those that scripts/common.sh declares, and no others.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/common.sh

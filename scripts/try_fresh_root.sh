@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# try_fresh_root.sh [SUITE [MIRROR]]: both commands of the README in a system that has nothing, made by debootstrap: bookworm (the
+# try_fresh_root.sh [SUITE [MIRROR]]: run both commands of the README in a minimal system made by debootstrap: bookworm (the
 # default), trixie, jammy, noble, or any suite that debootstrap knows. Each runs twice, since both may be
 # repeated. Takes root, debootstrap, the network and some 3 GB in $TMPDIR; KEEP=1 keeps the folder. Not part of .ci/run: it takes a
 # quarter of an hour and depends on mirrors.
@@ -33,7 +33,7 @@ fi
 debootstrap --variant=minbase --components=$components "$suite" "$root" $mirror ${mirror:+"$script"} >"$root.log" || { tail "$root.log" >&2; exit 1; }
 rm "$root.log"
 
-# How this machine reaches mirrors and package indexes.
+# The proxies and indexes by which this machine reaches mirrors and packages.
 apt-config dump | grep '^Acquire::' >"$root/etc/apt/apt.conf.d/99machine" || true
 cp -L /etc/resolv.conf /etc/hosts "$root/etc"
 [ ! -e /etc/pip.conf ] || cp -L /etc/pip.conf "$root/etc"
