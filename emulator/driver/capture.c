@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* capture: the functions that begin and end captures, and that ask about them. */
+/* capture: begin, end and query captures. */
 #include "driver.h"
 
 #include <stdlib.h>
@@ -23,7 +23,7 @@ CUresult EMU_EXPORT cuStreamBeginCapture(CUstream stream)
     return cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL);
 }
 
-/* Is there work that the origin does not come after? */
+/* Has the capture work that the origin stream does not depend on? */
 static bool is_unjoined(const emu_capture *capture)
 {
     for (size_t i = 0; i < capture->graph->nodes; i++)
@@ -106,7 +106,7 @@ CUresult EMU_EXPORT cuStreamGetCaptureInfo_v3(CUstream stream, int *status, uint
                                               const CUgraphNode **node, const void **edge, size_t *nodes)
 {
     if (edge)
-        *edge = NULL; /* all are plain */
+        *edge = NULL; /* all dependencies have no edge data */
     return cuStreamGetCaptureInfo_v2(stream, status, id, graph, node, nodes);
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cluster: launches whose blocks run at once, in clusters or all of a grid, and how many of those a device holds. */
+/* cluster: launches whose blocks run at once (in clusters or cooperatively), and how many of these a device holds. */
 #include "driver.h"
 
 enum { PORTABLE_BLOCKS = 8, MOST_BLOCKS = 16, FIRST_CAPABILITY = 90, MOST_OF_GRID = 2147483647 };
 
-/* The cluster that a launch asks for or that its kernel requires; 0: none. */
+/* Find the cluster shape that the launch asks for or its kernel requires; 0: none. */
 static CUresult find_cluster(const emu_kernel_function *f, const uint32_t asked[3], uint32_t cluster[3])
 {
     const emu_function *code = f->function;
@@ -55,7 +55,7 @@ CUresult emu_check_cluster(const emu_kernel_function *f, const emu_work *work)
 
 /* ---- occupancy ---------------------------------------------------------------------------------------------------- */
 
-/* As if every processor could be in one cluster with every other. */
+/* Count clusters as if any processor could share a cluster with any other. */
 static CUresult count_clusters(const emu_kernel_function *f, const CUlaunchConfig *config, const uint32_t cluster[3],
                                int *clusters)
 {

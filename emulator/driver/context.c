@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* context: contexts, the primary ones of devices among them. */
+/* context: contexts, including the primary contexts of devices. */
 #include "driver.h"
 
 #include <stdlib.h>
@@ -37,7 +37,7 @@ static emu_context *make_context(int ordinal, unsigned flags)
     return context;
 }
 
-/* Take everything out of a context; the memory that it owned is freed by the caller, who holds no lock then. */
+/* Release everything in a context. The caller frees the memory that the context owned, after unlocking. */
 static void empty_context(emu_context *context)
 {
     emu_streams_close(context);
@@ -54,7 +54,7 @@ static void free_memory(uint64_t owner, int ordinal, const char *how)
                        left == 1 ? "" : "s");
 }
 
-/* Called locked, returns unlocked. */
+/* Call locked; returns unlocked. */
 static void destroy_context(emu_context *context)
 {
     const uint64_t owner = context->id;
@@ -68,7 +68,7 @@ static void destroy_context(emu_context *context)
     free_memory(owner, ordinal, "destroyed");
 }
 
-/* Lock, for a device that there is. */
+/* Lock if the device exists. */
 static CUresult enter_device(CUdevice device)
 {
     const CUresult result = emu_enter_driver();
@@ -123,7 +123,7 @@ CUresult EMU_EXPORT cuDevicePrimaryCtxReset_v2(CUdevice device)
     context = primary[device].context;
     if (!context)
         return emu_leave(CUDA_SUCCESS);
-    /* Those who retained it keep it: an empty one of another identity. */
+    /* Its retainers keep the handle; the context is empty now and has a new identity. */
     owner = context->id;
     empty_context(context);
     context->id = emu_next_id();
@@ -183,7 +183,7 @@ CUresult EMU_EXPORT cuCtxCreate_v2(CUcontext *context, unsigned flags, CUdevice 
     return emu_leave(CUDA_SUCCESS);
 }
 
-/* Some processors for a context are a service of MPS, which the emulator has as little as most drivers. */
+/* A context on a part of the processors needs MPS, which the emulator does not have, like most drivers. */
 CUresult EMU_EXPORT cuCtxCreate_v3(CUcontext *context, void *affinity, int affinities, unsigned flags, CUdevice device)
 {
     if (affinities < 0 || (affinities && !affinity))
@@ -219,7 +219,7 @@ CUresult EMU_EXPORT cuCtxAttach(CUcontext *context, unsigned flags)
     return emu_leave(CUDA_SUCCESS);
 }
 
-/* Give one use back; the last one destroys the context. */
+/* Drop one use; the last one destroys the context. */
 CUresult EMU_EXPORT cuCtxDetach(CUcontext context)
 {
     CUresult result;
@@ -297,7 +297,7 @@ CUresult EMU_EXPORT cuCtxGetCurrent(CUcontext *context)
     return emu_leave(CUDA_SUCCESS);
 }
 
-/* A context by handle, NULL being the current one, of which something is asked. Locked on success. */
+/* Find a context to query by its handle; NULL is the current one. Locked on success. */
 static CUresult ask(CUcontext handle, const void *answer, emu_context **context)
 {
     CUresult result;
@@ -310,8 +310,8 @@ static CUresult ask(CUcontext handle, const void *answer, emu_context **context)
 }
 
 /*
- * Before CUDA 13 it had one argument, with which programs that look for names with _v2 still call it. Then context is anything, and
- * unless that is a context, the current one is meant.
+ * Before CUDA 13 this function had one argument, and programs that look up names with _v2 still call it so. `context` is then
+ * garbage: unless it is a context, use the current one.
  */
 CUresult EMU_EXPORT cuCtxGetDevice_v2(CUdevice *device, CUcontext context)
 {
@@ -402,7 +402,7 @@ CUresult EMU_EXPORT cuCtxSetLimit(int limit, size_t value)
     return emu_leave(CUDA_SUCCESS);
 }
 
-/* Preferences that change no result are accepted, and not kept. */
+/* Accept preferences that change no result, but do not keep them. */
 
 CUresult EMU_EXPORT cuCtxGetCacheConfig(int *config)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * control: the functions of cuda_emulator.h. Findings, counters and options are kept elsewhere; watches are begun and ended
- * here.
+ * control: the functions of cuda_emulator.h. Watches begin and end here; findings, counters and options are kept elsewhere.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -15,7 +14,7 @@
 #include "option.h"
 #include "progress.h"
 
-/* Where a watch is, by number. */
+/* The place of a watch, by number. */
 typedef struct watched {
     int number;
     uint64_t address;
@@ -87,7 +86,7 @@ int EMU_EXPORT cuEmuGetProgress(uint64_t *done, uint64_t *blocks)
     return 1;
 }
 
-/* The bytes of a matrix, from its first to its last; 0: none, or too many to count. */
+/* Return the bytes from the first to the last byte of a matrix; 0: empty, or the count overflows. */
 static uint64_t extent(uint64_t rows, uint64_t row_bytes, uint64_t pitch)
 {
     if (!rows || !row_bytes || (rows > 1 && pitch < row_bytes) || (rows > 1 && pitch > (UINT64_MAX - row_bytes) / rows))
@@ -106,7 +105,7 @@ int EMU_EXPORT cuEmuWatch(uint64_t address, uint64_t rows, uint64_t row_bytes, u
     pthread_mutex_lock(&lock);
     emu_memory_hold();
     if (entry && watch && bytes && emu_memory_range(address, bytes, &one) && !one->watch) {
-        /* Writes are counted up to the end of the last line's pitch. */
+        /* Count writes up to the end of the last row's pitch. */
         *watch = (emu_watch){last_number + 1, address, rows, row_bytes, pitch, calloc(rows, pitch)};
         if (watch->writes) {
             number = ++last_number;
@@ -124,7 +123,7 @@ int EMU_EXPORT cuEmuWatch(uint64_t address, uint64_t rows, uint64_t row_bytes, u
     return number;
 }
 
-/* How often bytes were what they should not be, and where first. */
+/* How often bytes broke a rule, and where first. */
 typedef struct tally {
     uint64_t times, first;
 } tally;
@@ -187,7 +186,7 @@ int EMU_EXPORT cuEmuUnwatch(int number)
     if (entry) {
         emu_memory_hold();
         emu_allocation *one = emu_memory_find(entry->address);
-        if (one && one->watch && one->watch->number == number) { /* else it was freed, and the watch with it */
+        if (one && one->watch && one->watch->number == number) { /* otherwise the allocation was freed, and the watch with it */
             watch = one->watch;
             one->watch = NULL;
         }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* copy: the functions that copy and fill, in a stream or at once. */
+/* copy: copy and fill functions, in a stream or synchronous. */
 #include "driver.h"
 
 /* A copy in a stream. */
@@ -11,7 +11,7 @@ static CUresult submit(CUstream stream, emu_work work)
     return result == CUDA_SUCCESS ? emu_submit(context, stream, &work) : result;
 }
 
-/* A copy that waits: it is ordered with the legacy stream, and forbidden beside captures. */
+/* Submit a copy that waits: it is ordered with the legacy stream, and not allowed during captures. */
 static CUresult submit_now(emu_work work)
 {
     emu_context *context;
@@ -25,7 +25,7 @@ static CUresult submit_now(emu_work work)
     return result == CUDA_SUCCESS ? emu_submit(context, CU_STREAM_LEGACY, &work) : emu_leave(result);
 }
 
-/* to_device, from_device: what is no address of memory that the device reaches is an error. */
+/* to_device, from_device: an address outside the memory that the device reaches is an error. */
 static emu_work copy(uint64_t to, bool to_device, uint64_t from, bool from_device, size_t bytes)
 {
     return (emu_work){.kind = W_COPY,
@@ -114,7 +114,7 @@ CUresult EMU_EXPORT cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUde
     return are_contexts(to_context, from_context) ? cuMemcpyDtoDAsync_v2(to, from, bytes, stream) : CUDA_ERROR_INVALID_CONTEXT;
 }
 
-/* One side of a copy of a rectangle; false: not an address, such as an array, or none that can be. */
+/* Resolve one side of a rectangular copy; false: not an address (such as an array), or an impossible one. */
 static bool place(int type, const void *in_host, CUdeviceptr in_device, size_t x, size_t y, size_t width, size_t *pitch,
                   uint64_t *address, bool *is_device)
 {
@@ -170,7 +170,7 @@ CUresult EMU_EXPORT cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *asked, CUstream stre
     return result == CUDA_SUCCESS ? submit(stream, work) : result;
 }
 
-/* The fills of elements of so many bits: of a row or of a rectangle, at once or in a stream. */
+/* The fills of elements of `bits` bits: a row or a rectangle, synchronous or in a stream. */
 #define EMU_FILLS(bits, type)                                                                                           \
     CUresult EMU_EXPORT cuMemsetD##bits##_v2(CUdeviceptr to, type value, size_t count)                                  \
     {                                                                                                                   \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * core: starting, the devices, handles, and the calling thread's stack of contexts.
+ * core: initialisation, devices, handles, and the calling thread's stack of contexts.
  */
 #include "driver.h"
 
@@ -14,7 +14,7 @@
 
 #include "option.h"
 
-#define HANDLE_BASE UINT64_C(0x5e00000000000000) /* no address: a program that looks behind a handle faults */
+#define HANDLE_BASE UINT64_C(0x5e00000000000000) /* not an address: a program that dereferences a handle faults */
 
 enum { STACK_DEPTH = 256 };
 
@@ -268,7 +268,7 @@ void emu_forget_failures(void)
 
 /* ---- starting ----------------------------------------------------------------------------------------------------- */
 
-/* A child of fork has no threads of its parent, whose state may be half changed: as with the real driver, it can do nothing. */
+/* A child of fork lacks its parent's threads, and its state may be half changed. As with the real driver, it can do nothing. */
 static void become_child(void)
 {
     pthread_mutex_init(&lock, NULL);
@@ -315,7 +315,7 @@ static CUresult choose_devices(const char *list)
     return CUDA_SUCCESS;
 }
 
-/* What cuEmuSetDevices said; it wins over the environment. */
+/* The argument of cuEmuSetDevices; it takes precedence over the environment. */
 static char chosen[256];
 
 int EMU_EXPORT cuEmuSetDevices(const char *list)
@@ -325,7 +325,7 @@ int EMU_EXPORT cuEmuSetDevices(const char *list)
     if (!list || strlen(list) >= sizeof chosen)
         return 0;
     emu_lock();
-    if (is_started) { /* the same devices once more are welcome, others come too late */
+    if (is_started) { /* the same devices again are accepted, others come too late */
         const char *at = list;
         int same = 0;
         for (char *end; (at = strstr(at, "sm_")) != NULL; at = end, same++) {

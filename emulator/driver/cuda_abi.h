@@ -2,7 +2,7 @@
 /*
  * cuda_abi: the part of the CUDA Driver API's binary interface that the emulator serves.
  *
- * Names and numbers are facts of the interface of CUDA 13.0; nothing of a toolkit is needed to build.
+ * Names and numbers are facts of the interface of CUDA 13.0; building needs no toolkit.
  */
 #ifndef EMU_CUDA_ABI_H
 #define EMU_CUDA_ABI_H
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Newer minor versions of PTX add instructions: those that are not known are refused one by one, when they are met. */
+/* Newer minor versions of PTX add instructions. Unknown instructions are refused one by one, where they occur. */
 enum { EMU_DRIVER_VERSION = 13090, EMU_PTX_VERSION = 99 };
 
 typedef int CUresult;
@@ -215,14 +215,14 @@ typedef struct CUDA_GRAPH_INSTANTIATE_PARAMS_st {
     int result;
 } CUDA_GRAPH_INSTANTIATE_PARAMS;
 
-/* What cuCtxCreate_v4 takes. */
+/* Argument of cuCtxCreate_v4. */
 typedef struct CUctxCreateParams_st {
     void *affinity;
     int affinities;
     void *graphics;
 } CUctxCreateParams;
 
-/* What cuDeviceGetProperties fills. */
+/* Result of cuDeviceGetProperties. */
 typedef struct CUdevprop_st {
     int threads_per_block, block[3], grid[3], shared_per_block, constant_bytes, warp, pitch, registers, clock,
         texture_alignment;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* device: what a program asks of a device. */
+/* device: query a device. */
 #include "driver.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* What every question to a device begins with. Devices do not change once chosen, so no lock is kept. */
+/* Begin a query of a device. Devices do not change once chosen, so no lock is needed. */
 static CUresult ask(const void *out, CUdevice ordinal, const emu_device **device)
 {
     const CUresult result = emu_enter_driver();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* event: events. What was recorded has happened, but for events of a capture. */
+/* event: events. Recorded work has already run, except in captures. */
 #include "driver.h"
 
 #include <stdlib.h>
@@ -43,7 +43,7 @@ CUresult EMU_EXPORT cuEventCreate(CUevent *event, unsigned flags)
     return emu_leave(CUDA_SUCCESS);
 }
 
-/* An event by handle, of any context. Locked on success. */
+/* Find an event by handle, in any context. Locked on success. */
 static CUresult enter_event(CUevent handle, emu_event **event)
 {
     CUresult result;
@@ -103,7 +103,7 @@ CUresult EMU_EXPORT cuEventRecord(CUevent event, CUstream stream)
     return cuEventRecordWithFlags(event, stream, 0);
 }
 
-/* Everything that was recorded has happened. */
+/* Nothing to wait for: recorded work has already run. */
 CUresult EMU_EXPORT cuEventSynchronize(CUevent event)
 {
     emu_event *known;

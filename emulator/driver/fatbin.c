@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fatbin: the PTX in a fat binary.
+ * fatbin: find the PTX in a fat binary.
  *
- * What a program hands over is a wrapper that points to a container, or the container itself: a header, then one entry after the other,
- * each with a header and its content, which is PTX or the SASS of a device. Numbers are little-endian. Nothing of the format is
- * documented; this is what nvcc 13.0 and older versions write.
+ * A program passes a wrapper that points to a container, or the container itself: a header, then entries, each with its own
+ * header and content (PTX, or the SASS of a device). Numbers are little-endian. The format is not documented; this is what nvcc
+ * 13.0 and older versions write.
  */
 #include "driver.h"
 
@@ -30,7 +30,7 @@ bool emu_is_fatbin(const void *image, size_t bytes)
 {
     uint32_t magic = 0;
 
-    /* A text of less than four bytes ends in the NUL. */
+    /* A text shorter than four bytes ends at its NUL. */
     for (size_t i = 0; i < sizeof magic && i < bytes && (i == 0 || ((const char *)image)[i - 1]); i++)
         memcpy((char *)&magic + i, (const char *)image + i, 1);
     return magic == WRAPPER_MAGIC || magic == CONTAINER_MAGIC;
@@ -41,7 +41,7 @@ const void *emu_fatbin_container(const void *image, size_t *bytes)
     const uint8_t *at = image;
     uint64_t header, content;
 
-    if (*bytes == SIZE_MAX && number_at(at, 4) == WRAPPER_MAGIC) { /* version, address, and a name that nobody needs */
+    if (*bytes == SIZE_MAX && number_at(at, 4) == WRAPPER_MAGIC) { /* version, address, and an unused name */
         memcpy(&at, at + 8, sizeof at);
         if (!at)
             return NULL;
@@ -56,7 +56,7 @@ const void *emu_fatbin_container(const void *image, size_t *bytes)
     return at;
 }
 
-/* One entry, and where the next one begins. */
+/* One entry, and the start of the next. */
 typedef struct entry {
     const uint8_t *content;
     uint64_t kind, bytes, compressed, flags, text_bytes, capability;
@@ -102,7 +102,7 @@ static const struct compression {
 } compressions[] = {{0x2000, "LZ4", "liblz4.so.1", "LZ4_decompress_safe", inflate_lz4},
                     {0x8000, "zstd", "libzstd.so.1", "ZSTD_decompress", inflate_zstd}};
 
-/* Into a buffer of text_bytes. The libraries are looked for when they are needed: most programs never do. */
+/* Decompress into a buffer of text_bytes. Load the libraries on first use: most programs never need them. */
 static CUresult inflate(const struct compression *how, const entry *from, uint8_t *to, char *message, size_t message_bytes)
 {
     void *library = dlopen(how->library, RTLD_NOW | RTLD_LOCAL), *function = library ? dlsym(library, how->function) : NULL;
@@ -124,7 +124,7 @@ static CUresult inflate(const struct compression *how, const entry *from, uint8_
     return result;
 }
 
-/* The text of an entry of PTX, which the caller frees. */
+/* Return the PTX of an entry, which the caller frees. */
 static CUresult read_text(const entry *from, char **text, char *message, size_t message_bytes)
 {
     const struct compression *how = NULL;

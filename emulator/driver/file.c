@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* file: an image that a program names by its path. */
+/* file: read an image that a program names by its path. */
 #include "driver.h"
 
 #include <errno.h>
@@ -12,7 +12,10 @@
 
 enum { WRITER_MS = 1000, PADDING = 8, FIRST_BYTES = 1 << 16, MAX_BYTES = 1 << 30 };
 
-/* Up to wanted bytes, fewer only where the file ends; -1: errno. is_fresh: nothing was read yet, so a pipe may be waiting for a writer. */
+/*
+ * Read up to `wanted` bytes, fewer only at the end of the file; -1: errno. is_fresh: nothing was read yet, so a pipe may still
+ * lack its writer.
+ */
 static ssize_t read_some(int fd, char *to, size_t wanted, bool is_fresh)
 {
     size_t got = 0;
@@ -26,7 +29,7 @@ static ssize_t read_some(int fd, char *to, size_t wanted, bool is_fresh)
             (void)poll(&(struct pollfd){fd, POLLIN, 0}, 1, WRITER_MS);
         else if (count == 0)
             break;
-        else if (errno == EAGAIN) /* somebody has the pipe open */
+        else if (errno == EAGAIN) /* a writer has the pipe open */
             (void)poll(&(struct pollfd){fd, POLLIN, 0}, 1, -1);
         else if (errno != EINTR)
             return -1;
@@ -35,7 +38,7 @@ static ssize_t read_some(int fd, char *to, size_t wanted, bool is_fresh)
     return (ssize_t)got;
 }
 
-/* The whole content and PADDING zeros; NULL: *why, or no memory. */
+/* Read the whole content, followed by PADDING zeros; NULL: *why, or out of memory. */
 static char *read_all(int fd, const struct stat *facts, size_t *bytes, const char **why)
 {
     size_t room = S_ISREG(facts->st_mode) ? (size_t)facts->st_size + 1 : FIRST_BYTES, length = 0;
@@ -45,7 +48,7 @@ static char *read_all(int fd, const struct stat *facts, size_t *bytes, const cha
         *why = "it has more than 1 GiB";
         return NULL;
     }
-    for (;; room = room < MAX_BYTES / 2 ? room * 2 : MAX_BYTES + 1u) { /* until it ends before the room does */
+    for (;; room = room < MAX_BYTES / 2 ? room * 2 : MAX_BYTES + 1u) { /* read until the file ends */
         char *const larger = realloc(text, room + PADDING);
         ssize_t got;
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * function: what is asked of functions and kernels. How many registers one would use is not known without an assembler: 32 a
- * thread are taken, which is what occupancy is computed from.
+ * function: query functions and kernels. Register counts need an assembler, so occupancy assumes 32 registers per thread.
  */
 #include "driver.h"
 
@@ -9,7 +8,7 @@
 
 enum {
     REGISTERS = 32,
-    REGISTER_UNIT = 256, /* of a warp's registers */
+    REGISTER_UNIT = 256, /* unit in which a warp's registers are allocated */
     SHARED_UNIT = 128
 };
 
@@ -23,7 +22,7 @@ static CUresult get_attribute(int *value, int attribute, const emu_module *ptx, 
     for (size_t i = 0; i < ptx->symbols; i++)
         constant_bytes += ptx->symbol[i].space == S_CONST ? ptx->symbol[i].bytes : 0;
     *value = (const int[CU_FUNC_ATTRIBUTE_MAX]){
-        /* the others, of cache modes, are 0 */
+        /* the others, cache modes, are 0 */
         [CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK] = emu_function_threads(function),
         [CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES] = (int)function->static_shared,
         [CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES] = (int)constant_bytes,
@@ -66,7 +65,7 @@ static CUresult set_attribute(int attribute, int value, const emu_function *func
     }
 }
 
-/* A function or kernel in the current context. Locked on success. */
+/* Find a function or kernel in the current context. Locked on success. */
 static CUresult enter_function(CUfunction handle, emu_kernel_function **function)
 {
     emu_context *context;
@@ -279,7 +278,7 @@ CUresult EMU_EXPORT cuOccupancyMaxPotentialBlockSizeWithFlags(int *grid_size, in
                                                               CUoccupancyB2DSize dynamic_of, size_t dynamic_bytes, int limit,
                                                               unsigned flags)
 {
-    size_t dynamic[33]; /* of blocks of so many warps: the callback may call the driver, so it is asked first */
+    size_t dynamic[33]; /* by warps per block: the callback may call the driver, so it is called before locking */
     int best = 0, best_size = 0;
     emu_kernel_function *known;
     CUresult result;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* graph: the functions of graphs, which come from captures. */
+/* graph: the functions of graphs. Graphs come from captures. */
 #include "driver.h"
 
 #include <stdlib.h>
@@ -69,7 +69,7 @@ CUresult EMU_EXPORT cuGraphInstantiateWithParams(CUgraphExec *executable, CUgrap
     return result;
 }
 
-/* Record all of a graph in a stream that is captured. */
+/* Record a whole graph into a stream under capture. */
 static CUresult record_all(emu_stream *stream, const emu_executable *executable)
 {
     CUresult result = CUDA_SUCCESS;
@@ -170,7 +170,7 @@ CUresult EMU_EXPORT cuGraphDestroy(CUgraph graph)
     return emu_leave(CUDA_SUCCESS);
 }
 
-/* The node of a clone that stands where node stands in its graph. */
+/* Return the node of a clone that corresponds to a node of the original. */
 static emu_node *counterpart(const emu_graph *clone, const emu_node *node)
 {
     for (size_t i = 0; i < clone->nodes; i++)
@@ -211,7 +211,7 @@ CUresult EMU_EXPORT cuGraphClone(CUgraph *clone, CUgraph graph)
     return emu_leave(CUDA_SUCCESS);
 }
 
-/* Hand out nodes: as many as there is room for, the rest NULL; or only how many there are. */
+/* Fill an array of nodes: NULL past the last node; or return only their number. */
 static CUresult hand_out(emu_node *const *from, size_t count, bool only_roots, CUgraphNode *node, size_t *nodes)
 {
     size_t filled = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* image: what a program gives to be loaded: its PTX, and where messages about it go. */
+/* image: an image that a program loads: its PTX, and the destinations of messages about it. */
 #include "driver.h"
 
 #include <stdarg.h>
@@ -55,7 +55,7 @@ void emu_jit_tell(const emu_jit_log *log, const char *format, ...)
         *log->info_filled = NULL;
 }
 
-/* The kernels of a module that cannot be run, each with the reason, in the log that has room for what is no error. */
+/* List the kernels of a module that cannot run, each with the reason, in the log for information. */
 static void list_refused(const emu_jit_log *log, const emu_module *ptx)
 {
     const size_t bytes = log->info && log->info_filled ? log->info_bytes : 0;
@@ -72,7 +72,7 @@ static void list_refused(const emu_jit_log *log, const emu_module *ptx)
         *log->info_filled = (void *)(uintptr_t)filled;
 }
 
-/* The PTX of an image that is made of other things, for a device; NULL, with the reason. The caller frees it. */
+/* Extract the PTX for a device from an image of another kind; NULL, and the reason. The caller frees it. */
 static CUresult extract(const emu_device *device, const void *image, size_t bytes, char **text, char *message,
                         size_t message_bytes)
 {
@@ -92,7 +92,7 @@ static CUresult extract(const emu_device *device, const void *image, size_t byte
     if (emu_device_count() == 0)
         return CUDA_ERROR_NO_DEVICE;
     result = emu_fatbin_text(emu_device_at(0), image, bytes, text, message, message_bytes);
-    for (int i = 1; i < emu_device_count() && !*text; i++) { /* a message is that of the first device */
+    for (int i = 1; i < emu_device_count() && !*text; i++) { /* a message is about the first device */
         char unused[1];
         if (emu_fatbin_text(emu_device_at(i), image, bytes, text, unused, sizeof unused) == CUDA_SUCCESS)
             result = CUDA_SUCCESS;
@@ -119,7 +119,7 @@ void *emu_image_copy(const void *image, size_t *bytes)
     const void *from = emu_is_fatbin(image, *bytes) ? emu_fatbin_container(image, bytes) : image;
     char *made;
 
-    if (!from) /* found out already, by the first who read it */
+    if (!from) /* already known from an earlier reader */
         return NULL;
     if (!emu_is_fatbin(image, *bytes))
         *bytes = strnlen(image, *bytes);

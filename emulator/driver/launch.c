@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* launch: the functions that launch kernels, and their arguments. */
+/* launch: launch kernels, and collect their arguments. */
 #include "driver.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 enum { MAX_PARAMETER_BYTES = 32764 };
 
-/* A kernel's parameters from a buffer that "extra" describes. */
+/* Read a kernel's parameters from a buffer that "extra" describes. */
 static CUresult take_buffer(void **extra, uint8_t *buffer, size_t bytes)
 {
     const void *from = NULL;
@@ -43,7 +43,7 @@ static CUresult take_parameters(const emu_function *function, void **parameters,
     return CUDA_SUCCESS;
 }
 
-/* work: how it is launched. */
+/* Launch; `work` holds the shape and attributes. */
 static CUresult launch(emu_work work, CUstream stream, void **parameters, void **extra)
 {
     uint8_t small[4096] = {0}, *large = NULL;
@@ -80,7 +80,7 @@ CUresult EMU_EXPORT cuLaunchKernel(CUfunction function, unsigned grid_x, unsigne
                   stream, parameters, extra);
 }
 
-/* Clusters begin with compute capability 9.0: elsewhere those of one block may be asked for, and are none. */
+/* Clusters need compute capability 9.0. Earlier devices accept clusters of one block, which have no effect. */
 static CUresult take_attribute(const CUlaunchAttribute *attribute, emu_work *work)
 {
     switch (attribute->id) {
@@ -93,7 +93,7 @@ static CUresult take_attribute(const CUlaunchAttribute *attribute, emu_work *wor
     case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
     case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
         return CUDA_SUCCESS;
-    case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION: /* does not overlap, but it is seen if it must not */
+    case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION: /* no overlap, but a missing wait is a finding */
         work->starts_early = attribute->value.number != 0;
         return CUDA_SUCCESS;
     case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
@@ -106,7 +106,7 @@ static CUresult take_attribute(const CUlaunchAttribute *attribute, emu_work *wor
                 return CUDA_ERROR_INVALID_CLUSTER_SIZE;
         }
         return CUDA_SUCCESS;
-    case CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION: /* or the other: always that */
+    case CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION: /* ignored: the required size is used */
         return CUDA_SUCCESS;
     default:
         return attribute->id > 0 && attribute->id <= CU_LAUNCH_ATTRIBUTE_LAST ? CUDA_ERROR_NOT_SUPPORTED

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * legacy: launches as before CUDA 4.0, where the shape of a block, its shared memory and the parameters are set one by one and are
- * kept with the function.
+ * legacy: launches as before CUDA 4.0: block shape, shared memory and parameters are set one by one and kept with the function.
  */
 #include "driver.h"
 
@@ -10,7 +9,7 @@
 
 enum { MOST_PARAMETER_BYTES = 4096 };
 
-/* What is set for a function, in the current context. Locked on success. */
+/* Return the settings of a function in the current context. Locked on success. */
 static CUresult enter(CUfunction handle, emu_legacy **legacy)
 {
     emu_context *context;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* library: a library is an image; each context that uses it has a module of it. */
+/* library: a library is an image; each context that uses it loads its own module. */
 #include "driver.h"
 
 #include <stdlib.h>
@@ -81,7 +81,7 @@ static CUresult load(CUlibrary *library, const void *image, size_t bytes, int *j
 CUresult EMU_EXPORT cuLibraryLoadData(CUlibrary *library, const void *code, int *jit_option, void **jit_value,
                                       unsigned jit_options, int *option, void **value, unsigned options)
 {
-    (void)option, (void)value, (void)options; /* whether the code outlives the call: it is copied */
+    (void)option, (void)value, (void)options; /* options say whether the code outlives the call; it is copied in any case */
     return load(library, code, SIZE_MAX, jit_option, jit_value, jit_options);
 }
 
@@ -117,7 +117,7 @@ CUresult EMU_EXPORT cuLibraryUnload(CUlibrary library)
     return emu_leave(CUDA_SUCCESS);
 }
 
-/* A context's module of a library, loaded when first asked for. */
+/* Return a context's module of a library; load it on first use. */
 static CUresult library_module(emu_context *context, emu_library *library, emu_loaded **module)
 {
     static const emu_jit_log nowhere;
@@ -185,7 +185,7 @@ CUresult EMU_EXPORT cuLibraryEnumerateKernels(CUkernel *kernel, unsigned count, 
     return emu_leave(CUDA_SUCCESS);
 }
 
-/* The current context's module of a library. Locked on success. */
+/* Return the current context's module of a library. Locked on success. */
 static CUresult enter_library_module(CUlibrary handle, emu_loaded **module)
 {
     emu_context *context;
@@ -222,7 +222,7 @@ CUresult EMU_EXPORT cuLibraryGetGlobal(CUdeviceptr *address, size_t *bytes, CUli
     return emu_leave(name ? emu_module_global(known->ptx, name, address, bytes) : CUDA_ERROR_INVALID_VALUE);
 }
 
-/* The function of a kernel in a context. */
+/* Return the function of a kernel in a context. */
 static CUresult kernel_function(emu_context *context, const emu_kernel *kernel, emu_kernel_function **function)
 {
     const emu_function *known;
@@ -231,7 +231,7 @@ static CUresult kernel_function(emu_context *context, const emu_kernel *kernel, 
 
     if (result != CUDA_SUCCESS)
         return result;
-    known = emu_ptx_function(module->ptx, kernel->name); /* the PTX of another device may lack it, or have it elsewhere */
+    known = emu_ptx_function(module->ptx, kernel->name); /* the PTX for another device may lack or reorder it */
     if (!known)
         return CUDA_ERROR_NOT_FOUND;
     *function = emu_module_function(module, (size_t)(known - module->ptx->function));

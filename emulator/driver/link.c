@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* link: linking. What comes out is PTX again, which any function that loads an image takes. */
+/* link: linking. The result is PTX, which any function that loads an image accepts. */
 #include "driver.h"
 
 #include <stdlib.h>
@@ -11,9 +11,9 @@ enum { INPUT_CUBIN, INPUT_PTX, INPUT_FATBINARY, INPUT_OBJECT, INPUT_LIBRARY, INP
 typedef struct emu_link {
     emu_object object;
     const emu_device *device;
-    emu_jit_log log; /* buffers of the program, which outlive the link */
+    emu_jit_log log; /* the program's buffers, which outlive the link */
     char *text;      /* NULL: nothing yet */
-    char *name;      /* of what the text was */
+    char *name;      /* names of the inputs */
     bool is_complete;
 } emu_link;
 
@@ -52,7 +52,7 @@ CUresult EMU_EXPORT cuLinkDestroy(CUlinkState state)
     return emu_leave(CUDA_SUCCESS);
 }
 
-/* Is it something that the emulator can link? Messages say what it is instead. */
+/* Can the emulator link this input? Otherwise log what kind it is. */
 static CUresult check_type(const emu_link *link, int type, const char *name)
 {
     static const char *const what[INPUTS] = {"a CUBIN", "PTX", "a fat binary", "an object file", "a library", "NVVM IR"};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lookup: functions by name and version, functions for the calling thread's default stream, and the names of errors.
+ * lookup: functions by name and version, their variants for the calling thread's default stream, and the names of errors.
  */
 #include "driver.h"
 
@@ -116,7 +116,7 @@ static const struct error {
     {999, "CUDA_ERROR_UNKNOWN", "unknown error"},
 };
 
-/* NULL: no error has that number. */
+/* Find an error by number; NULL: unknown. */
 static const struct error *find_error(CUresult number)
 {
     for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
@@ -143,7 +143,7 @@ CUresult EMU_EXPORT cuGetErrorString(CUresult result, const char **text)
     return text && known ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* ---- what the list of functions defines --------------------------------------------------------------------------- */
+/* ---- definitions from the list of functions ----------------------------------------------------------------------- */
 
 #define EMU_X(name, symbol, version, arguments)
 #define EMU_A(name, symbol, version, arguments, call) \
@@ -160,8 +160,8 @@ EMU_DRIVER_FUNCTIONS(EMU_X, EMU_A, EMU_S, EMU_D)
 #undef EMU_D
 
 /*
- * Tables between NVIDIA's own libraries: an answer as of a driver that has not this one. Most libraries go on without. The CUDA runtime
- * does not: it asks for six, the last of which is to prove that the driver is NVIDIA's, and that no other should claim.
+ * Private tables of NVIDIA's libraries: answer like a driver that lacks the table. Most libraries go on without it. The CUDA
+ * runtime does not: it asks for six, and the last one proves that the driver is NVIDIA's, which no other driver should claim.
  */
 CUresult EMU_EXPORT cuGetExportTable(const void **table, const CUuuid *id)
 {
@@ -186,7 +186,7 @@ typedef void (*any_function)(void);
 typedef struct entry {
     const char *name;
     int version;
-    any_function function, own; /* own: the same for the calling thread's default stream, or NULL */
+    any_function function, own; /* own: the variant for the calling thread's default stream, or NULL */
 } entry;
 
 static const entry entries[] = {
@@ -195,7 +195,7 @@ static const entry entries[] = {
 #define EMU_S(name, symbol, version, arguments, call) {#name, version, (any_function)symbol, (any_function)symbol##_ptsz},
 #define EMU_D(name, symbol, version, arguments, call) {#name, version, (any_function)symbol, (any_function)symbol##_ptds},
     EMU_DRIVER_FUNCTIONS(EMU_X, EMU_A, EMU_S, EMU_D)
-    /* A header of CUDA 12 or newer means the other function by this name. */
+    /* Headers since CUDA 12 mean the other function by this name. */
     {"cuGraphInstantiate", 12000, (any_function)cuGraphInstantiateWithFlags, NULL},
 };
 

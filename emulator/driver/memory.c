@@ -15,7 +15,7 @@ enum { HOST_FLAGS = 7, REGISTER_FLAGS = 15, PITCH_ALIGNMENT = 512 };
 
 /* ---- device memory ------------------------------------------------------------------------------------------------ */
 
-/* Half of what the host has free: the shadow of initialised bytes and everybody else need the rest. */
+/* Half of the host's free memory: shadow memory and other processes need the rest. */
 static bool host_has(uint64_t bytes)
 {
     const long pages = sysconf(_SC_AVPHYS_PAGES), page = sysconf(_SC_PAGESIZE);
@@ -107,7 +107,7 @@ CUresult EMU_EXPORT cuMemAllocPitch_v2(CUdeviceptr *address, size_t *pitch, size
     return result;
 }
 
-/* Free memory, or forget what is registered. */
+/* Free an allocation, or unregister memory. */
 static CUresult release(uint64_t address, emu_memory_kind kind, CUresult unknown)
 {
     emu_context *context;
@@ -143,7 +143,7 @@ CUresult EMU_EXPORT cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *bytes, CU
 
 /* ---- host memory -------------------------------------------------------------------------------------------------- */
 
-/* Enter host memory of the current context as pinned. *begin NULL: allocate it. */
+/* Register host memory as pinned in the current context. *begin NULL: allocate it. */
 static CUresult pin(void **begin, size_t bytes, unsigned flags, emu_memory_kind kind)
 {
     emu_context *context;
@@ -199,7 +199,7 @@ CUresult EMU_EXPORT cuMemHostUnregister(void *host)
     return release((uint64_t)(uintptr_t)host, M_REGISTERED, CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
 }
 
-/* The flags of pinned host memory at an address; false: there is none. */
+/* Find the flags of pinned host memory at an address; false: not pinned. */
 static bool find_pinned(const void *host, unsigned *flags)
 {
     const emu_allocation *one;
@@ -238,7 +238,7 @@ CUresult EMU_EXPORT cuMemHostGetDevicePointer_v2(CUdeviceptr *address, void *hos
 
 /* ---- pointers ----------------------------------------------------------------------------------------------------- */
 
-/* What is known of an address. */
+/* Facts about an address. */
 typedef struct pointer {
     bool is_known, is_host;
     uint64_t base, bytes, owner, id;
@@ -266,7 +266,7 @@ static pointer describe(uint64_t address)
     return found;
 }
 
-/* One attribute; unknown pointers have zeros in all. */
+/* Return one attribute; all are 0 for an unknown pointer. */
 static CUresult pointer_attribute(const pointer *p, uint64_t address, int attribute, void *value)
 {
     const uint64_t number = attribute == CU_POINTER_ATTRIBUTE_RANGE_START_ADDR ? p->base

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* module: modules from PTX in a context. */
+/* module: load modules from PTX into a context. */
 #include "driver.h"
 
 #include <stdlib.h>
@@ -15,7 +15,7 @@ static void free_symbols(const emu_module *ptx)
             emu_memory_free(ptx->symbol[i].address, M_MODULE);
 }
 
-/* Give a module's variables their memory and first values. */
+/* Allocate and initialise the variables of a module. */
 static bool place_symbols(emu_module *ptx, int ordinal, uint64_t owner)
 {
     for (size_t i = 0; i < ptx->symbols; i++) {
@@ -135,7 +135,7 @@ static CUresult load(CUmodule *module, const void *image, size_t bytes, const em
         return result;
     emu_lock();
     context = emu_handle_get(O_CONTEXT, handle);
-    if (!context || context->id != id) { /* destroyed or reset in the meantime */
+    if (!context || context->id != id) { /* destroyed or reset meanwhile */
         emu_ptx_free(ptx);
         return emu_leave(CUDA_ERROR_CONTEXT_IS_DESTROYED);
     }
@@ -201,7 +201,7 @@ int emu_function_threads(const emu_function *function)
     return threads && threads < 1024 ? (int)threads : 1024;
 }
 
-/* The kernel of a name; NULL: there is none. */
+/* Find a kernel by name; NULL: not found. */
 static const emu_kernel *find_kernel(const emu_library *library, const char *name)
 {
     const emu_function *function = emu_ptx_function(library->ptx, name);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* move: copying and filling memory of hosts and devices. */
+/* move: copy and fill memory of hosts and devices. */
 #include "driver.h"
 
 #include <errno.h>
@@ -14,13 +14,13 @@ enum {
     BUS_BYTES_PER_NS = 25 /* between host and device, each way */
 };
 
-/* One side of a copy: rows of bytes in host memory, with what is known of their definedness. */
+/* One side of a copy: rows of bytes in host memory, with their definedness. */
 typedef struct side {
     uint8_t *at, *defined;
     bool is_device, is_reachable; /* reachable: by kernels and fills */
 } side;
 
-/* Is host memory there to be read or written? A program's wild address should be its error, not a crash in here. */
+/* Is host memory mapped? A wild address of a program should be its error, not a crash here. */
 static bool is_mapped(uint64_t address, uint64_t bytes)
 {
     const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), start = address / page * page;
@@ -28,7 +28,7 @@ static bool is_mapped(uint64_t address, uint64_t bytes)
 
     if (__builtin_add_overflow(address - start, bytes, &span) || start + span < start)
         return false;
-    /* It synchronises nothing, and fails for what no mapping has. */
+    /* MS_ASYNC synchronises nothing, and msync fails with ENOMEM for unmapped pages. */
     return msync((void *)(uintptr_t)start, span, MS_ASYNC) == 0 || errno != ENOMEM;
 }
 
@@ -46,7 +46,7 @@ static bool resolve(uint64_t address, bool is_typed, size_t pitch, size_t width,
     one->is_reachable = allocation;
     if (allocation || is_typed || address >= EMU_GLOBAL_BASE)
         return one->at;
-    for (size_t row = 0; row < height; row++) { /* what lies between the lines is none of ours */
+    for (size_t row = 0; row < height; row++) { /* the padding between rows is not ours */
         if (row == 0 && is_mapped(address, span))
             break;
         if (!is_mapped(address + row * pitch, width))
@@ -87,7 +87,7 @@ static void fill_rows(const emu_work *work, const side *to)
 CUresult emu_move(int ordinal, const emu_work *work, bool is_trial)
 {
     const emu_device *device = emu_device_at(ordinal);
-    /* two transfers a clock */
+    /* two transfers per clock */
     const double memory_speed = (double)device->memory_clock_khz * 2e3 * device->bus_bits / 8 / 1e9;
     const double bytes = (double)work->width * (double)work->height;
     side to = {0}, from = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nodes: what is to be done and in which order, as captures record it and graphs do it. */
+/* nodes: operations and their order, as captures record them and graphs run them. */
 #include "driver.h"
 
 #include <stdlib.h>
@@ -42,7 +42,7 @@ void emu_graph_memory_drop(emu_graph_memory *memory)
 {
     if (!memory || --memory->users)
         return;
-    (void)emu_memory_free(memory->address, M_DEVICE); /* a context that is gone took it along */
+    (void)emu_memory_free(memory->address, M_DEVICE); /* a destroyed context has freed it already */
     free(memory);
 }
 

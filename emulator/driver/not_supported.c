@@ -13,7 +13,7 @@
 
 /*
  * X(symbol, version): cuGetProcAddress answers it for its name without _v2 and the like from that CUDA version on.
- * S, D: beside it there is symbol_ptsz or symbol_ptds, which cuGetProcAddress does not know.
+ * S, D: there is also symbol_ptsz or symbol_ptds, which cuGetProcAddress does not know.
  */
 /* clang-format off */
 #define EMU_NOT_SUPPORTED(X, S, D)                                                                                             \
@@ -141,7 +141,7 @@ static CUresult refuse(const char *symbol, atomic_flag *was_said)
     return CUDA_ERROR_NOT_SUPPORTED;
 }
 
-/* Whatever the arguments are, the caller cleans them up. */
+/* Any arguments will do: the caller cleans them up. */
 #define EMU_X(symbol, version)                          \
     CUresult symbol(void);                              \
     CUresult EMU_EXPORT symbol(void)                    \
@@ -164,7 +164,7 @@ static const struct {
 #undef EMU_X
 };
 
-/* Is it that function, in whichever version: cuTexRefSetAddress2D, cuTexRefSetAddress2D_v2? */
+/* Is it that function in any version: cuTexRefSetAddress2D, cuTexRefSetAddress2D_v2? */
 static bool is_version_of(const char *symbol, const char *name)
 {
     const size_t length = strlen(name);

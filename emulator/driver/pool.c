@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pool: memory in the order of a stream, and pools of it. Pools have no state beyond their release threshold: memory is
- * allocated and freed at once, which is in stream order here.
+ * pool: stream-ordered allocation, and memory pools. Pools have no state but their release threshold: memory is allocated and
+ * freed at once, which is in stream order here.
  */
 #include "driver.h"
 
@@ -50,7 +50,7 @@ CUresult EMU_EXPORT cuDeviceSetMemPool(CUdevice device, CUmemoryPool pool)
     return result == CUDA_SUCCESS && known != pool ? CUDA_ERROR_INVALID_VALUE : result;
 }
 
-/* One attribute of a pool: read into value, or written from it. */
+/* Read or write one attribute of a pool. */
 static CUresult pool_attribute(CUmemoryPool handle, int attribute, void *value, bool is_set)
 {
     CUresult result;
@@ -61,7 +61,7 @@ static CUresult pool_attribute(CUmemoryPool handle, int attribute, void *value, 
 
     if (!pool)
         return result;
-    if (attribute >= 1 && attribute <= 3) { /* how memory is used again: of no effect */
+    if (attribute >= 1 && attribute <= 3) { /* reuse policies: no effect */
         place = &pool->reuse[attribute];
         bytes = sizeof(int);
     } else if (attribute == 4) { /* RELEASE_THRESHOLD */
@@ -93,7 +93,7 @@ CUresult EMU_EXPORT cuMemPoolTrimTo(CUmemoryPool pool, size_t bytes)
     return emu_enter_object(O_POOL, pool, &result) ? emu_leave(CUDA_SUCCESS) : result;
 }
 
-/* A stream in which memory may be allocated or freed now. Locked on success. */
+/* Enter a stream that may allocate or free memory now. Locked on success. */
 static CUresult enter_ordered(CUstream handle, emu_context **context, emu_stream **stream)
 {
     CUresult result = emu_enter(context);
@@ -108,7 +108,7 @@ static CUresult enter_ordered(CUstream handle, emu_context **context, emu_stream
     return result == CUDA_SUCCESS ? result : emu_leave(result);
 }
 
-/* Record an allocation in a capture, or that it is freed. Not locked. */
+/* Record an allocation or a free in a capture. Not locked. */
 static CUresult record_memory(bool is_allocation, emu_graph_memory *memory, CUstream stream)
 {
     emu_work work = {.memory = memory};
@@ -131,7 +131,7 @@ static CUresult allocate_in_graph(CUdeviceptr address, CUstream stream)
     *made = (emu_graph_memory){address, 1, false};
     result = record_memory(true, made, stream);
     emu_lock();
-    emu_graph_memory_drop(made); /* the node has its own use of it */
+    emu_graph_memory_drop(made); /* the node holds its own use */
     emu_unlock();
     return result;
 }
@@ -179,7 +179,7 @@ CUresult EMU_EXPORT cuMemFreeAsync(CUdeviceptr address, CUstream stream)
 
     if (result != CUDA_SUCCESS)
         return result;
-    if (known->capture) { /* a capture frees what its own graph allocates */
+    if (known->capture) { /* a capture may free memory that its own graph allocates */
         memory = emu_capture_memory(known->capture, address);
         if (!memory)
             return emu_leave(CUDA_ERROR_INVALID_VALUE);

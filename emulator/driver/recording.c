@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recording: streams being captured. Work is recorded instead of done, with what it depends on; a call that a capture does not allow
- * makes it invalid.
+ * recording: streams under capture. Work and its dependencies are recorded instead of run; a call that captures do not allow
+ * invalidates them.
  */
 #include "driver.h"
 
 #include <stdlib.h>
 
-static emu_capture *captures; /* under way, invalid ones included */
+static emu_capture *captures; /* under way, including invalid ones */
 
 emu_capture *emu_capture_find(uint64_t id)
 {
@@ -79,7 +79,7 @@ CUresult emu_allow_legacy(emu_context *context)
     return emu_is_legacy_blocked(context, true) ? CUDA_ERROR_STREAM_CAPTURE_IMPLICIT : CUDA_SUCCESS;
 }
 
-/* A context that is captured in cannot be waited for. */
+/* A context with a capture cannot be waited for. */
 CUresult emu_captures_break(const emu_context *context)
 {
     CUresult result = CUDA_SUCCESS;

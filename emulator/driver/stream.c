@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stream: streams. Work is done when it is submitted, by the calling thread, so a stream has nothing to wait for.
+ * stream: streams. The calling thread runs work when it submits it, so a stream never has pending work.
  */
 #include "driver.h"
 
@@ -13,9 +13,9 @@ enum { GREATEST_PRIORITY = -5 };
 /* ---- turns -------------------------------------------------------------------------------------------------------- */
 
 /*
- * Work is done by the thread that submits it. What several threads submit to one stream is done one after the other all the same,
- * and the legacy stream takes turns with the streams that wait for it. A host function takes no turn: it may wait for another
- * thread, which a real driver lets submit meanwhile.
+ * The submitting thread runs its work. Work that several threads submit to one stream still runs in sequence, and the legacy
+ * stream takes turns with the streams that wait for it. A host function takes no turn: it may wait for another thread, which a
+ * real driver lets submit meanwhile.
  */
 static bool is_blocking(const emu_stream *stream)
 {
@@ -81,7 +81,7 @@ static emu_stream *make_stream(emu_context *context, unsigned flags, int priorit
         return NULL;
     }
     made->context = context;
-    made->id = emu_next_id() + 16; /* the default streams have small ones */
+    made->id = emu_next_id() + 16; /* ids of the default streams are small */
     made->flags = flags;
     made->priority = priority > 0 ? 0 : priority < GREATEST_PRIORITY ? GREATEST_PRIORITY : priority;
     return made;
@@ -176,7 +176,7 @@ CUresult emu_submit(emu_context *context, CUstream handle, const emu_work *work)
     emu_unlock();
     result = emu_work_do(where, work, true);
     emu_lock();
-    context = emu_handle_get(O_CONTEXT, where); /* all may have changed */
+    context = emu_handle_get(O_CONTEXT, where); /* the context and stream may be gone */
     if (result == CUDA_SUCCESS)
         result = context ? emu_stream_get(context, handle, &stream) : CUDA_ERROR_CONTEXT_IS_DESTROYED;
     if (result == CUDA_SUCCESS)
@@ -228,7 +228,7 @@ CUresult EMU_EXPORT cuStreamDestroy_v2(CUstream stream)
     return emu_leave(result);
 }
 
-/* Waiting for a stream, or asking whether one need to: nothing of it is left to do, but captures forbid it. */
+/* Nothing is ever pending, but captures forbid waiting and querying. */
 CUresult EMU_EXPORT cuStreamSynchronize(CUstream handle)
 {
     emu_stream *stream;
@@ -271,7 +271,7 @@ CUresult EMU_EXPORT cuCtxSynchronize_v2(CUcontext context)
     return emu_leave(known->sticky ? known->sticky : emu_captures_break(known));
 }
 
-/* A stream by handle, of which something is asked. Locked on success. */
+/* Find a stream to query by its handle. Locked on success. */
 static CUresult ask(CUstream stream, const void *answer, emu_stream **known)
 {
     const CUresult result = emu_stream_enter(stream, known);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tensor_map: maps of tensors in global memory, of which kernels copy tiles. */
+/* tensor_map: encode maps of tensors in global memory, from which kernels copy tiles. */
 #include "driver.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 
 enum { CAPABILITY = 90, UNIT = 16, TYPES = 16, HAD_SWIZZLES = 4, SWIZZLES = 7, INTERLEAVES = 3, PROMOTIONS = 4 };
 
-/* 0, or the name of what the emulator does not have. */
+/* Return the name of an unsupported property, or 0. */
 static const char *find_unsupported(int type, int interleave, int swizzle)
 {
     if (type >= EL_COUNT)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* text: what a text of PTX says of itself before anything else, and how well it fits a device. */
+/* text: read the header of a PTX text, and rank how well it fits a device. */
 #include "driver.h"
 
 #include <stdio.h>
@@ -61,5 +61,5 @@ int emu_image_rank(const emu_device *device, const char *text)
 
     if (!head.target || !emu_is_runnable(&head, device))
         return -1;
-    return head.target * 4 + (head.suffix == 'a' ? 2 : head.suffix == 'f' ? 1 : 0); /* made for this device alone is best */
+    return head.target * 4 + (head.suffix == 'a' ? 2 : head.suffix == 'f' ? 1 : 0); /* suffixed targets rank highest */
 }

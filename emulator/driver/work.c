@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * work: what a stream or a graph does, done now; of kernels, up to what the context reports afterwards.
+ * work: run the work of a stream or graph; for kernels, up to the error that the context reports later.
  *
- * The modelled clock goes on by a launch's share of the device's bandwidth or arithmetic, whichever is more, if launches are
- * counted; else by the same for every launch. Multiply-adds of MMA instructions count as eight times as fast as others.
+ * A launch advances the modelled clock by its share of the device's bandwidth or arithmetic, the larger one, if launches are
+ * counted; otherwise by a constant. Multiply-adds of MMA instructions count as eight times as fast as others.
  */
 #include "driver.h"
 
@@ -14,7 +14,7 @@
 
 enum { LAUNCH_NS = 2000, UNCOUNTED_NS = 5000, LANES = 128, MMA_SPEED = 8, SECTOR = 32 };
 
-/* What a finding is to a program. */
+/* Map a finding to a driver error. */
 static CUresult result_of(cuEmuKind kind)
 {
     static const CUresult results[CUEMU_KINDS] = {[CUEMU_OUT_OF_BOUNDS] = CUDA_ERROR_ILLEGAL_ADDRESS,
@@ -42,7 +42,7 @@ static uint64_t duration(const emu_device *device)
     return LAUNCH_NS + (uint64_t)(1e9 * (by_memory > by_arithmetic ? by_memory : by_arithmetic));
 }
 
-/* The limits of the device and the function. */
+/* Check the limits of the device and the function. */
 static CUresult check_limits(const emu_kernel_function *f, const emu_work *work)
 {
     const emu_device *device = f->module->context->device;
@@ -131,7 +131,7 @@ CUresult emu_work_do(CUcontext handle, const emu_work *work, bool is_trial)
     int ordinal;
 
     if (work->kind == W_ALLOCATE || work->kind == W_FREE)
-        return CUDA_SUCCESS; /* the graph's memory is there already, and as long as the graph */
+        return CUDA_SUCCESS; /* the graph's memory exists already, and lives as long as the graph */
     if (work->kind == W_HOST) {
         if (!is_trial)
             work->call(work->data);

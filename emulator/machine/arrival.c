@@ -12,7 +12,7 @@ bool emu_await(const emu_arrival *arrival)
 {
     emu_cluster *cluster = arrival->warp->block->cluster;
 
-    if (emu_is_early(arrival->warp)) { /* at once, which it may do: later it would not be seen that it was too early */
+    if (emu_is_early(arrival->warp)) { /* at once, as a device may: a later copy would hide the missing wait */
         arrival->land(arrival);
         return true;
     }
@@ -31,7 +31,7 @@ bool emu_await(const emu_arrival *arrival)
     return true;
 }
 
-/* Number index comes. */
+/* Deliver arrival number index. */
 static void land(emu_cluster *cluster, uint32_t index)
 {
     const emu_arrival arrival = cluster->arrival[index];
@@ -109,7 +109,7 @@ void emu_land_last(emu_block *block)
     }
 }
 
-/* A copy of the lane, in a group that was not committed later. */
+/* Is it a copy of the lane in a group that was committed no later? */
 static bool comes_with(const emu_copy *copy, const void *what)
 {
     const emu_arrival *arrival = what;

@@ -5,7 +5,7 @@
 #include "counters.h"
 #include "finding.h"
 
-/* What a barrier instruction wants: its number, threads (0: all), and what it does. */
+/* Operands of a barrier instruction: its number, threads (0: all), and operation. */
 typedef struct barrier {
     const emu_inst *inst;
     uint32_t id, threads;
@@ -51,7 +51,7 @@ static bool is_aligned(const emu_inst *inst)
     return memcmp(inst->text, "barrier", 7) != 0 || memmem(inst->text, inst->text_length, ".aligned", 8) != NULL;
 }
 
-/* All lanes that live wait: do they stand at one barrier? */
+/* Do all live lanes wait at one barrier? */
 static bool meet_at_barrier(emu_warp *warp)
 {
     const barrier b = barrier_of(warp);
@@ -74,7 +74,7 @@ static bool meet_at_barrier(emu_warp *warp)
     return true;
 }
 
-/* Lanes that run, or wait for what is no barrier of the block, and will come later. */
+/* Lanes that run, or wait for something else than a block barrier, and will arrive later. */
 static bool has_lanes_elsewhere(const emu_warp *warp)
 {
     for (uint32_t i = 0; i < warp->splits; i++)
@@ -83,7 +83,7 @@ static bool has_lanes_elsewhere(const emu_warp *warp)
     return false;
 }
 
-/* Warps that came to a barrier since the last turn: those that only arrive go on. Returns whether any could. */
+/* Count the warps that arrived since the last turn; those that only arrive go on. Returns whether any could. */
 static bool enter_barriers(emu_block *block)
 {
     bool moved = false;
@@ -92,7 +92,7 @@ static bool enter_barriers(emu_block *block)
         emu_warp *warp = &block->warp[w];
         barrier b;
         if (warp->splits == 0 || warp->barrier_threads != UINT32_MAX || has_lanes_elsewhere(warp))
-            continue; /* done, or counted already, or not all there */
+            continue; /* done, counted already, or incomplete */
         if (!meet_at_barrier(warp))
             return false;
         b = barrier_of(warp);
@@ -115,7 +115,7 @@ static bool enter_barriers(emu_block *block)
     return moved;
 }
 
-/* bar.red: the same result for all threads. */
+/* bar.red: give all threads the same result. */
 static void give_result(emu_warp *warp, const barrier *b, uint32_t result)
 {
     const emu_operand *d = &b->inst->operand[0];
@@ -128,7 +128,7 @@ static void give_result(emu_warp *warp, const barrier *b, uint32_t result)
     emu_set_defined(warp, d, UINT32_MAX, warp->alive);
 }
 
-/* Let all warps go that wait at a barrier, the first of which is given. */
+/* Release all warps that wait at a barrier, starting with `first`. */
 static void release(emu_block *block, emu_warp *first)
 {
     const barrier at = barrier_of(first);
@@ -145,7 +145,7 @@ static void release(emu_block *block, emu_warp *first)
             sum += emu_popcount(yes);
         }
     }
-    /* A barrier that counts its threads does not wait for those of the whole block. */
+    /* A barrier with a thread count does not wait for the whole block. */
     if (exited && block->launch->checks & CUEMU_CHECK_BARRIERS && first->barrier_threads == 0)
         emu_find(first, at.inst, CUEMU_EXITED_BARRIER, __builtin_ctz(first->split[0].mask), 0,
                  "threads of the block have returned and never reach this barrier, which waits for the others only");
@@ -170,7 +170,7 @@ static void release(emu_block *block, emu_warp *first)
     emu_past_clear(&block->gathering[at.id], block->cluster->slots);
 }
 
-/* Let go all barriers that are complete; returns whether there was one. */
+/* Release all complete barriers; returns whether there was one. */
 static bool release_barriers(emu_block *block)
 {
     bool moved = false;

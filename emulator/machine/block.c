@@ -8,7 +8,7 @@
 #include "shadow.h"
 #include "sums.h"
 
-/* The special registers of a lane that stand still. */
+/* Set the special registers of a lane that never change. */
 static void set_specials(const emu_warp *warp, uint32_t lane)
 {
     const emu_block *block = warp->block;
@@ -67,7 +67,9 @@ static void set_specials(const emu_warp *warp, uint32_t lane)
     }
 }
 
-/* What ptxas gives each thread where setmaxnreg can change it: the most that it asks for, in an equal part of the register file. */
+/*
+ * Return the registers that ptxas gives each thread if setmaxnreg can change them: at most an equal share of the register file.
+ */
 static uint32_t registers_of(const emu_launch *launch)
 {
     const emu_function *f = launch->function;
@@ -186,7 +188,7 @@ void emu_block_free(emu_block *block)
     free(block->line);
 }
 
-/* What races are found by. */
+/* Allocate the state that finds races. */
 static bool make_pasts(emu_block *block)
 {
     const uint32_t slots = block->cluster->slots;

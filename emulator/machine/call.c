@@ -14,7 +14,7 @@ static void copy_frames(emu_warp *warp, uint32_t mask, uint32_t from, uint32_t t
         memcpy(warp->frame + (size_t)i * frame + to, warp->frame + (size_t)i * frame + from, bytes);
 }
 
-/* Text of the program at a generic address, for messages. */
+/* Read a string of the program at a generic address, for messages. */
 static void read_text(uint64_t address, char *text, size_t bytes)
 {
     const emu_allocation *one = emu_memory_find(address);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* call: functions that kernels call: those of the text, printf and assert. */
+/* call: functions that kernels call: those of the module, printf and assert. */
 #ifndef EMU_CALL_H
 #define EMU_CALL_H
 
 #include "warp.h"
 
-/** Take the lanes of a split into a function, or do what a built-in one does. false: too deep, as a finding says. */
+/** Move the lanes of a split into a function, or run a built-in. false: nested too deep, and a finding says so. */
 bool emu_enter_call(emu_warp *warp, emu_split *s, const emu_inst *inst);
 
-/** Take them back behind the call. */
+/** Return them to the instruction after the call. */
 void emu_leave_call(emu_warp *warp, emu_split *s);
 
 #endif

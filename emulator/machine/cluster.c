@@ -64,7 +64,7 @@ void emu_cluster_start(emu_cluster *cluster, uint64_t number)
 
 /* ---- the barrier ----------------------------------------------------------------------------------------------------- */
 
-/* Have all threads that live arrived? */
+/* Have all live threads arrived? */
 static bool is_complete(const emu_cluster *cluster)
 {
     bool is_any = false;
@@ -135,7 +135,7 @@ uint32_t emu_cluster_wait(emu_warp *warp, const emu_inst *inst, uint32_t mask, b
     return pass;
 }
 
-/* What other blocks did in the shared memory of a block that ends must come before its end. */
+/* Accesses by other blocks to the shared memory of an ending block must come before its end. */
 static void check_end(emu_block *block)
 {
     const emu_cluster *cluster = block->cluster;
@@ -171,7 +171,7 @@ void emu_cluster_leave(emu_block *block)
 
 /* ---- shared memory of others ----------------------------------------------------------------------------------------- */
 
-/* Does a warp know of anything that a block did? Then the block has begun. */
+/* Does a warp know of any access by that block? Then the block has begun. */
 static bool has_met(const emu_warp *warp, const emu_block *other)
 {
     for (uint32_t i = 0; i < EMU_BLOCK_SLOTS; i++)
@@ -218,7 +218,7 @@ emu_block *emu_peer(emu_warp *warp, const emu_inst *inst, int lane, uint64_t *ad
                      "touches shared memory of block (%u, %u, %u), which may not have begun: no barrier of the cluster comes "
                      "before",
                      other->index[0], other->index[1], other->index[2]);
-        if (!inst->is_async) /* what a copy touches is its own matter, when it comes */
+        if (!inst->is_async) /* a copy is checked when it completes */
             emu_note_visit(other, warp->slot, warp, inst);
     }
     return other;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "counters.h"
 
-/* Different values among n, which are few. */
+/* Count distinct values; n is small. */
 static unsigned distinct(const uint64_t *value, unsigned n)
 {
     unsigned count = 0;
@@ -38,7 +38,7 @@ void emu_count_global(cuEmuCounters *line, const emu_place *place, uint32_t mask
     }
 }
 
-/* Passes for lanes first to first + lanes - 1: the fullest bank decides. */
+/* Return the passes for lanes first to first + lanes - 1: the most loaded bank decides. */
 static unsigned passes(const emu_place *place, uint32_t mask, unsigned first, unsigned lanes, unsigned bytes)
 {
     const unsigned words = bytes <= 4 ? 1 : bytes / 4;
@@ -64,13 +64,13 @@ static unsigned passes(const emu_place *place, uint32_t mask, unsigned first, un
     return most;
 }
 
-/* Passes that a request needs; those above the least are added to the conflicts. */
+/* Return the passes of a request; those above the minimum are added to the conflicts. */
 static unsigned wavefronts_of(const emu_place *place, uint32_t mask, unsigned bytes, uint64_t *conflicts)
 {
     const unsigned parts = bytes <= 4 ? 1 : bytes / 4, lanes = EMU_LANES / parts;
     unsigned wavefronts = 0, least = 0;
 
-    /* 8 bytes a lane go in two halves of the warp, 16 in four quarters. */
+    /* 8 bytes per lane take two halves of the warp, 16 take four quarters. */
     for (unsigned first = 0; first < EMU_LANES; first += lanes) {
         const unsigned n = passes(place, mask, first, lanes, bytes);
         wavefronts += n;

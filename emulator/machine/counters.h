@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* counters: what a profiler would count of one request of a warp. */
+/* counters: counts that a profiler would report for a warp's request. */
 #ifndef EMU_COUNTERS_H
 #define EMU_COUNTERS_H
 
 #include "warp.h"
 
-/** A request of bytes from each lane of mask at place[lane]. elements: of each lane. */
+/** Count a request of bytes from each lane of mask at place[lane]. elements: per lane. */
 void emu_count_global(cuEmuCounters *line, const emu_place *place, uint32_t mask, unsigned bytes, unsigned elements,
                       bool is_write);
 void emu_count_shared(cuEmuCounters *line, const emu_place *place, uint32_t mask, unsigned bytes, unsigned elements,
                       bool is_write);
 
-/** Asynchronous copies by the lanes of mask to shared memory; those that are not in reads bring zeros. */
+/** Count asynchronous copies by the lanes of mask to shared memory; lanes outside `reads` fill zeros. */
 void emu_count_async(cuEmuCounters *line, const emu_place *target, uint32_t mask, uint32_t reads, unsigned bytes);
 
-/** Where the counters of an instruction are kept, or NULL if nothing is counted. */
+/** Return the counters of an instruction, or NULL if nothing is counted. */
 static inline cuEmuCounters *emu_line(const emu_warp *warp, const emu_inst *inst)
 {
     const emu_block *block = warp->block;

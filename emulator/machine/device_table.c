@@ -6,8 +6,8 @@
 enum { LAST_ATTRIBUTE = 147 }; /* of CUdevice_attribute in CUDA 13.0 */
 
 /*
- * The limits that a compute capability fixes are those of the CUDA programming guide's tables; memory, caches and clocks are
- * those of the named product. reserved_shared is what the system keeps of each block's shared memory.
+ * The limits of a compute capability come from the tables of the CUDA programming guide; memory, caches and clocks are those of
+ * the named product. reserved_shared is the part of each block's shared memory that the system keeps.
  */
 static const emu_device devices[] = {
     /* capability, like, processors, threads, blocks, registers, shared memory of a processor, opt-in, reserved, L2, bus bits,
@@ -43,7 +43,7 @@ static int double_ratio(int capability)
     return capability == 80 || capability == 90 || capability == 100 ? 2 : capability == 75 ? 32 : 64;
 }
 
-/* What is left out is 0: textures, surfaces and features that are not there, such as NUMA and ECC; PCI numbers. */
+/* Attributes not listed are 0: textures, surfaces, absent features such as NUMA and ECC, and PCI numbers. */
 int emu_device_attribute(const emu_device *device, int attribute)
 {
     const int values[LAST_ATTRIBUTE + 1] = {

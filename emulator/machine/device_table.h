@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* device: what the emulated GPUs are, with the limits of real ones. */
+/* device: the emulated GPUs, with the limits of real ones. */
 #ifndef EMU_DEVICE_TABLE_H
 #define EMU_DEVICE_TABLE_H
 
@@ -15,13 +15,13 @@ typedef struct emu_device {
     uint64_t memory_bytes;
 } emu_device;
 
-/** The device of that capability; NULL: not known. */
+/** Find the device of a capability; NULL: unknown. */
 const emu_device *emu_device_find(int capability);
 
 /** "sm_75, sm_80, ...": for messages. */
 const char *emu_device_names(void);
 
-/** A CUdevice_attribute; -1: not known. */
+/** Return a CUdevice_attribute; -1: unknown. */
 int emu_device_attribute(const emu_device *device, int attribute);
 
 #endif

@@ -60,7 +60,7 @@ static void say(const cuEmuFinding *f)
     fprintf(stderr, "%s%s\n", f->kernel[0] ? " of " : "", f->kernel);
 }
 
-/* A new finding, or the one that this is another case of, in this launch or, of warnings, in any; NULL: too many. */
+/* Return a new finding, or an equal one (of this launch; for warnings, of any launch); NULL: too many. */
 static kept *place_for(cuEmuKind kind, const emu_inst *inst, uint64_t launch, bool *is_new)
 {
     *is_new = false;
@@ -172,7 +172,7 @@ void emu_findings_clear(void)
 
 const char *emu_describe_address(uint64_t address, char *text, size_t bytes)
 {
-    enum { NEAR = 1 << 20 }; /* to pinned memory, among addresses of which the emulator knows nothing */
+    enum { NEAR = 1 << 20 }; /* pinned memory near an address of which the emulator knows nothing */
     bool is_outside;
     const emu_allocation *one = emu_memory_find_near(address, &is_outside);
     const uint64_t before = one ? one->base - address : 0, into = one ? address - one->base : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* finding: what was found to be wrong in a launch. */
+/* finding: errors found in a launch. */
 #ifndef EMU_FINDING_H
 #define EMU_FINDING_H
 
@@ -9,19 +9,19 @@
 __attribute__((format(printf, 6, 7))) void emu_find(const emu_warp *warp, const emu_inst *inst, cuEmuKind kind, int lane,
                                                     uint64_t address, const char *format, ...);
 
-/** "16 bytes behind the end of 4096 bytes allocated at 0x..": where an address lies. */
+/** Describe where an address lies: "16 bytes behind the end of 4096 bytes allocated at 0x..". */
 const char *emu_describe_address(uint64_t address, char *text, size_t bytes);
 
-/** A finding without a launch, such as those of a watch. */
+/** Add a finding without a launch, such as one of a watch. */
 void emu_find_in_memory(cuEmuKind kind, uint64_t address, uint64_t times, const char *text);
 
-/** Is a finding of that kind no failure of the launch? */
+/** Does a launch with a finding of that kind still succeed? */
 static inline bool emu_is_warning(cuEmuKind kind)
 {
     return kind == CUEMU_EXITED_BARRIER || kind == CUEMU_INIT_FENCE;
 }
 
-/** A module goes: what comes to lie where its instructions were is another finding. */
+/** Forget a module: an instruction that later takes the same address gives a new finding. */
 void emu_findings_forget(const emu_module *module);
 
 size_t emu_finding_count(void);

@@ -16,7 +16,7 @@ static emu_place place_of(const emu_warp *warp, const emu_copy *copy, bool is_ta
     return (emu_place){at, NULL, (uint64_t)(at - warp->block->shared), S_SHARED, NULL};
 }
 
-/* The target is written when a copy is issued and when it lands; in between nobody may touch it. */
+/* Check the target of a copy. It is written at issue and at completion; no other access may come in between. */
 static void check_target(emu_warp *warp, const emu_copy *copy, bool has_landed)
 {
     const emu_inst *inst = &warp->block->launch->module->inst[copy->inst];

@@ -2,8 +2,8 @@
 /*
  * flight: asynchronous copies, from the instruction that issues one to the one that waits for it.
  *
- * What a copy brings is seen when it lands. Its ticket says with what: the instruction that issues it and the one that waits agree on
- * what a ticket means. For cp.async it is the number of a group that its lane commits.
+ * The data of a copy is visible once it completes. The issuing and the waiting instruction agree on the meaning of its ticket;
+ * for cp.async it is the number of a group that the lane commits.
  */
 #ifndef EMU_FLIGHT_H
 #define EMU_FLIGHT_H
@@ -13,27 +13,27 @@
 
 #include "memory.h"
 
-/** A copy from and to the shared memory of a block, or, on one side, an allocation. */
+/** A copy between the shared memory of blocks, or between a block's shared memory and an allocation. */
 typedef struct emu_copy {
-    uint8_t *to, *from;         /* on the host */
+    uint8_t *to, *from;         /* host addresses */
     emu_allocation *allocation; /* or NULL */
     uint32_t inst;              /* its number */
     uint32_t bytes, ticket;
-    uint8_t missing; /* bytes at the end that are zero, as the source lacks them */
+    uint8_t missing; /* zero bytes at the end, past the end of the source */
     uint8_t lane;
-    bool is_store; /* the allocation is the target's */
+    bool is_store; /* the allocation is the target */
 } emu_copy;
 
-/** The copies of a warp that are on their way, in the order in which they were issued. */
+/** The pending copies of a warp, in order of issue. */
 typedef struct emu_flight {
     emu_copy *copy;
     uint32_t copies, capacity;
 } emu_flight;
 
-/** Issue a copy. false: out of memory, as a finding says. */
+/** Issue a copy. false: out of memory, and a finding says so. */
 bool emu_depart(struct emu_warp *warp, const emu_copy *copy);
 
-/** What a copy brings arrives. */
+/** Write the data of a copy. */
 void emu_complete(struct emu_warp *warp, const emu_copy *copy);
 
 /** Complete the copies that are due. */

@@ -14,9 +14,9 @@
 #include "schedule.h"
 #include "shadow.h"
 
-enum { COUNT_ALL = 1, COUNT_NEXT = 2 }; /* values of CUEMU_COUNT; those above mean so many launches later */
+enum { COUNT_ALL = 1, COUNT_NEXT = 2 }; /* values of CUEMU_COUNT; a larger value counts a later launch */
 
-/* ---- what was counted last ------------------------------------------------------------------------------------------- */
+/* ---- the launch counted last ----------------------------------------------------------------------------------------- */
 
 static struct {
     cuEmuLaunch launch;
@@ -25,7 +25,7 @@ static struct {
     uint32_t first, insts;
 } counted;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_mutex_t following = PTHREAD_MUTEX_INITIALIZER; /* held by the launch whose races are followed */
+static pthread_mutex_t following = PTHREAD_MUTEX_INITIALIZER; /* held by the launch that is checked for races */
 static _Atomic(uint64_t) launches;
 
 static void keep_counters(const emu_launch *launch)
@@ -90,7 +90,7 @@ void emu_forget_launches(const emu_module *module)
 
 /* ---- launching ------------------------------------------------------------------------------------------------------- */
 
-/* Where a block's shared arrays lie: those of its kernel. */
+/* Set the ranges of a block's shared arrays: those of its kernel. */
 static bool set_ranges(emu_launch *launch)
 {
     const emu_module *m = launch->module;
@@ -116,14 +116,14 @@ static uint32_t choose_workers(const emu_launch *launch)
     const long processors = sysconf(_SC_NPROCESSORS_ONLN);
     uint64_t workers = asked ? asked : processors > 0 ? (uint64_t)processors : 1;
 
-    /* Races are followed in the order of blocks, and so are sums of floats that are added by atomics. */
+    /* Race checks and atomic sums of floats need blocks in order. */
     if (launch->checks & CUEMU_CHECK_RACES || launch->function->orders_floats || launch->is_held)
         return 1;
     workers = workers > launch->clusters ? launch->clusters : workers;
     return (uint32_t)(workers > 256 ? 256 : workers);
 }
 
-/* What is remembered of global memory has room for one launch at a time, also where threads launch into streams of their own. */
+/* The race state of global memory serves one launch at a time, even if threads launch into streams of their own. */
 static void run(emu_launch *launch)
 {
     const bool is_followed = launch->checks & CUEMU_CHECK_RACES;
@@ -182,7 +182,7 @@ cuEmuKind emu_launch_kernel(const emu_device *device, const emu_module *module, 
         return CUEMU_ILLEGAL;
     }
     if (launch.checks & CUEMU_CHECK_RACES && launch.blocks <= 1 << 24)
-        launch.order = calloc(launch.blocks, sizeof *launch.order); /* without: no fence orders anything */
+        launch.order = calloc(launch.blocks, sizeof *launch.order); /* NULL: fences order nothing */
     launch.workers = choose_workers(&launch);
     run(&launch);
     free(launch.range);

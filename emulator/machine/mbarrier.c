@@ -8,7 +8,7 @@
 #include "finding.h"
 #include "shadow.h"
 
-/* ---- what is kept of them ---------------------------------------------------------------------------------------------- */
+/* ---- table of mbarriers ------------------------------------------------------------------------------------------------ */
 
 static emu_mbarrier *find(const emu_block *block, uint32_t offset)
 {
@@ -18,7 +18,7 @@ static emu_mbarrier *find(const emu_block *block, uint32_t offset)
     return NULL;
 }
 
-/* One that is not in use, or NULL: out of memory. */
+/* Return an unused one, or NULL: out of memory. */
 static emu_mbarrier *take(emu_block *block)
 {
     emu_mbarrier *made, **larger;
@@ -41,7 +41,7 @@ static emu_mbarrier *take(emu_block *block)
     return made;
 }
 
-/* The 8 bytes look like nothing in particular, and change with every change. */
+/* The 8 bytes are opaque, and change with every update of the mbarrier. */
 static void write_bits(emu_mbarrier *m)
 {
     m->bits = ((uint64_t)m->phase << 40 ^ (uint64_t)m->pending << 20 ^ (uint64_t)m->transactions ^ m->offset) *
@@ -76,7 +76,7 @@ const char *emu_mbarrier_describe(const emu_mbarrier *m, char *text, size_t byte
     return text;
 }
 
-/* ---- their life ---------------------------------------------------------------------------------------------------------- */
+/* ---- life cycle ---------------------------------------------------------------------------------------------------------- */
 
 void emu_mbarrier_begin(emu_warp *warp, const emu_inst *inst, int lane, uint32_t offset, uint32_t count)
 {
@@ -145,7 +145,7 @@ void emu_mbarriers_publish(emu_warp *warp, emu_past *to)
     }
 }
 
-/* An access by somebody who may have learned that it was initialised, and of nothing else that its warp did. */
+/* Check an access by a warp that may have learned only that the mbarrier was initialised. */
 static void check_use(emu_warp *warp, const emu_inst *inst, int lane, const emu_mbarrier *m)
 {
     uint32_t *seen = warp->past.seen ? &warp->past.seen[m->writer] : NULL;

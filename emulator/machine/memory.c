@@ -7,7 +7,7 @@
 
 enum { RED_ZONE = 1 << 16, QUARANTINE = 4096 };
 
-/* Sorted by base. That of device memory grows with time: a new one goes to the end. */
+/* Sorted by base. Addresses of device memory only grow: a new one goes to the end. */
 static emu_allocation **table;
 static size_t count, capacity, freed;
 static uint64_t next_base = EMU_GLOBAL_BASE + RED_ZONE;
@@ -24,7 +24,7 @@ void emu_memory_release(void)
     pthread_rwlock_unlock(&lock);
 }
 
-/* The last one that begins at or before address; count if there is none. */
+/* Find the last allocation that begins at or before address; count if there is none. */
 static size_t find_before(uint64_t address)
 {
     size_t low = 0, high = count;
@@ -89,7 +89,7 @@ static void drop_content(emu_allocation *one)
     }
 }
 
-/* For one more in the table; false: out of memory. */
+/* Reserve room for one more in the table; false: out of memory. */
 static bool has_room(void)
 {
     emu_allocation **larger;
@@ -123,7 +123,7 @@ emu_allocation *emu_memory_new(uint64_t bytes, emu_memory_kind kind, int device,
         free(one);
         return NULL;
     }
-    /* What is read before it is written should not look like an answer: NaN in every type. */
+    /* Memory read before it is written should not look like a result: NaN in every type. */
     memset(one->host, is_defined ? 0 : 0xff, bytes);
     pthread_rwlock_wrlock(&lock);
     if (!has_room()) {
@@ -167,7 +167,7 @@ int emu_memory_pin(const emu_allocation *like)
     return result;
 }
 
-/* Freed device memory is remembered, so that a use after free can be named; the oldest go. */
+/* Freed device memory is remembered to name a use after free; drop the oldest. */
 static void forget_oldest(void)
 {
     size_t kept = 0, dropped = 0;
@@ -186,7 +186,7 @@ static void forget_oldest(void)
     freed -= dropped;
 }
 
-/* Free number i of the table. Host memory leaves the table: its address may come back. */
+/* Free entry i of the table. Host memory leaves the table: its address may come back. */
 static void free_at(size_t i)
 {
     emu_allocation *one = table[i];

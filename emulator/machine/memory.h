@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * memory: the address space of all devices, and what is known of each byte in it.
+ * memory: the address space of all devices, and the state of each byte.
  *
- * Addresses of device memory lie outside what a host process can map, so a host dereference faults. Each allocation is followed by
- * unmapped addresses of at least its own size, and no address is given out twice: overruns and uses after free hit nothing. Pinned
- * host memory is in the same table under its host address, as kernels reach it there.
+ * Addresses of device memory lie outside the range that a host process can map, so a host dereference faults. Each allocation
+ * is followed by unmapped addresses of at least its own size, and no address is reused: overruns and uses after free hit no
+ * other allocation. Pinned host memory is in the same table under its host address, as kernels access it there.
  *
  * Threads: allocating and freeing wait until no launch holds the table (emu_memory_hold).
  */
@@ -19,7 +19,7 @@
 
 #include "ptx.h"
 
-#define EMU_GLOBAL_BASE UINT64_C(0x0001000000000000)   /* the first address above what a host maps */
+#define EMU_GLOBAL_BASE UINT64_C(0x0001000000000000)   /* first address above those that a host can map */
 #define EMU_SHARED_WINDOW UINT64_C(0x0001f00000000000) /* generic addresses of shared memory, */
 #define EMU_LOCAL_WINDOW UINT64_C(0x0001f10000000000)  /* of local memory, */
 #define EMU_PARAM_WINDOW UINT64_C(0x0001f20000000000)  /* and of a kernel's parameters, which are global memory too */
@@ -32,24 +32,24 @@ typedef enum emu_memory_kind { M_DEVICE, M_MODULE, M_PINNED, M_REGISTERED } emu_
 typedef struct emu_watch {
     int number;
     uint64_t address, rows, row_bytes, pitch;
-    _Atomic(uint8_t) *writes; /* one counter a byte, up to 255 */
+    _Atomic(uint8_t) *writes; /* one counter per byte, up to 255 */
 } emu_watch;
 
 typedef struct emu_allocation {
     uint64_t base, size;
     uint8_t *host;
-    uint8_t *defined;               /* one byte a byte, or NULL: everything counts as defined */
-    struct emu_global_state *state; /* who touched it, made at the first access that is checked for races */
+    uint8_t *defined;               /* one flag per byte, or NULL: all bytes count as defined */
+    struct emu_global_state *state; /* accesses; made at the first access that is checked for races */
     emu_watch *watch;
     emu_memory_kind kind;
     int device;     /* ordinal */
-    uint64_t owner; /* id of the context it was allocated in */
-    uint64_t id;    /* of host memory: never repeats, as its address may */
-    unsigned flags; /* of host memory, as the program gave them */
+    uint64_t owner; /* id of the context that allocated it */
+    uint64_t id;    /* of host memory: never reused, though its address may be */
+    unsigned flags; /* of host memory, as the program passed them */
     bool is_freed;
 } emu_allocation;
 
-/** A byte that a lane of a warp reaches, and those behind it. */
+/** The first byte that a lane of a warp accesses. */
 typedef struct emu_place {
     uint8_t *at;
     emu_allocation *allocation; /* of global and constant memory */
@@ -58,7 +58,7 @@ typedef struct emu_place {
     struct emu_block *block; /* whose shared memory it is; NULL: the warp's own */
 } emu_place;
 
-/** memcpy, with no call for the usual lengths. */
+/** memcpy, without a call for the usual sizes. */
 static inline void emu_copy_bytes(void *to, const void *from, size_t bytes)
 {
     switch (bytes) {
@@ -88,35 +88,35 @@ static inline bool emu_is_pinned(const emu_allocation *one)
     return one->kind == M_PINNED || one->kind == M_REGISTERED;
 }
 
-/** NULL: out of memory. is_defined: zeroed and initialised from the start. */
+/** Allocate; NULL: out of memory. is_defined: zeroed and initialised from the start. */
 emu_allocation *emu_memory_new(uint64_t bytes, emu_memory_kind kind, int device, uint64_t owner, bool track, bool is_defined);
 
 /**
- * Enter host memory as one: all of it counts as defined. Its id and flags are copied from like. 0: it overlaps what is there already;
- * below 0: out of memory.
+ * Add host memory as an allocation; all of it counts as defined. Its id and flags are copied from `like`. 0: it overlaps
+ * another allocation; below 0: out of memory.
  */
 int emu_memory_pin(const emu_allocation *like);
 
-/** Free the allocation of that kind that begins at address; false: none does. */
+/** Free the allocation of that kind that begins at address; false: there is none. */
 bool emu_memory_free(uint64_t address, emu_memory_kind kind);
 
-/** Free all that a context owns. Returns how many of M_DEVICE there were. */
+/** Free all allocations of a context. Returns the number of M_DEVICE ones. */
 size_t emu_memory_free_owner(uint64_t owner);
 
-/** The live allocation that holds address, or NULL. Call between hold and release; it stays valid until release. */
+/** Return the live allocation that holds address, or NULL. Call between hold and release; valid until release. */
 emu_allocation *emu_memory_find(uint64_t address);
 
-/** Like emu_memory_find, freed ones too, or the nearest live one: for messages. *is_near: address is outside. */
+/** Like emu_memory_find, but include freed ones, or the nearest live one: for messages. *is_near: address is outside. */
 emu_allocation *emu_memory_find_near(uint64_t address, bool *is_near);
 
-/** Keep the table as it is; calls may nest between threads, not within one. */
+/** Keep the table unchanged. Several threads may hold it; one thread may not nest holds. */
 void emu_memory_hold(void);
 void emu_memory_release(void);
 
-/** Bytes allocated on a device. */
+/** Return the bytes allocated on a device. */
 uint64_t emu_memory_used(int device);
 
-/** Host memory behind a range of device memory that lies in one allocation, or NULL. Held by the caller. */
+/** Return the host memory of a device range that lies in one allocation, or NULL. Call while the table is held. */
 uint8_t *emu_memory_range(uint64_t address, uint64_t bytes, emu_allocation **allocation);
 
 #endif

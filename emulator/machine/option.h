@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* option: what a user may choose; the environment is read when an option is first asked for. Threads: any. */
+/* option: user options; the environment is read when an option is first queried. Threads: any. */
 #ifndef EMU_OPTION_H
 #define EMU_OPTION_H
 

@@ -6,7 +6,7 @@
 #include "cluster.h"
 #include "finding.h"
 
-enum { LOOK = 1 << 16 }; /* instructions between two looks */
+enum { LOOK = 1 << 16 }; /* instructions between two checks */
 
 void emu_patience_begin(emu_patience *p)
 {
@@ -24,14 +24,14 @@ static uint64_t cpu_time(void)
 }
 
 /*
- * Has a warp of a block run on without an end? A long kernel gets on to other data, or has many blocks that each come to their end; what
- * does neither for long is taken for endless. CPU time tells the same on a busy host. A block of the usual length is not watched.
+ * Does a warp run without end? A long kernel moves on to other data, or has many blocks that each end; a block that does
+ * neither for long counts as endless. CPU time gives the same answer on a busy host. Short blocks are not watched.
  */
 void emu_check_endless(emu_warp *warp, uint64_t executed)
 {
     const emu_launch *launch = warp->block->launch;
     emu_patience *p = &warp->block->patience;
-    uint64_t *since = &warp->block->cluster->leader->since; /* who waits for other blocks gets on when they do */
+    uint64_t *since = &warp->block->cluster->leader->since; /* a block that waits for others makes progress when they do */
     const emu_inst *inst = &launch->module->inst[warp->split[0].pc];
     const int lane = __builtin_ctz(warp->split[0].mask);
     uint64_t now;

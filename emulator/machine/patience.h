@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* patience: does a block that runs for long get on, or is it in a loop without an end? */
+/* patience: does a long-running block make progress, or is it in an endless loop? */
 #ifndef EMU_PATIENCE_H
 #define EMU_PATIENCE_H
 
@@ -10,19 +10,19 @@
 struct emu_warp;
 
 /**
- * A block gets on if it touches global memory where it has not been before, or if threads of it end, or if one that runs at the same
- * time does. Where it has been is kept as hashes of lines, and forgotten when they become too many.
+ * A block makes progress if it touches global memory at a new place, if threads of it end, or if a block that runs at the same
+ * time makes progress. Places are kept as hashes of lines, and forgotten when they become too many.
  */
 typedef struct emu_patience {
-    uint64_t steps; /* new lines and ended threads */
-    uint64_t seen;  /* steps at the last look */
+    uint64_t steps; /* new memory lines and ended threads */
+    uint64_t seen;  /* steps at the last check */
     uint64_t executed, next_look;
     bool is_watched;
     uint32_t lines;
     uint64_t line[1024];
 } emu_patience;
 
-/** Global memory is accessed at an address. */
+/** Record an access to global memory. */
 static inline void emu_touch(emu_patience *p, uint64_t address)
 {
     enum { LINE_SHIFT = 7 };
@@ -38,10 +38,10 @@ static inline void emu_touch(emu_patience *p, uint64_t address)
     }
 }
 
-/** A block begins. */
+/** Begin a block. */
 void emu_patience_begin(emu_patience *p);
 
-/** A warp has executed so many instructions more; a finding says so if that is endless. */
+/** Count `executed` more instructions of a warp; an endless loop becomes a finding. */
 void emu_check_endless(struct emu_warp *warp, uint64_t executed);
 
 #endif

@@ -26,6 +26,6 @@ bool emu_progress_get(uint64_t *done, uint64_t *blocks)
     const uint64_t all = atomic_load(&blocks_in_all), some = atomic_load(&blocks_done);
 
     *blocks = all;
-    *done = some < all ? some : all; /* of launches of several streams at once, whose blocks are counted together */
+    *done = some < all ? some : all; /* with launches in several streams at once, their blocks are counted together */
     return all != 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* progress: how many of its blocks the launch that began last has done. */
+/* progress: how many blocks of the most recent launch are done. */
 #ifndef EMU_PROGRESS_H
 #define EMU_PROGRESS_H
 
@@ -10,7 +10,7 @@ void emu_progress_begin(uint64_t blocks);
 void emu_progress_step(void);
 void emu_progress_end(void);
 
-/** false: no launch is under way. */
+/** Return done and total blocks; false: no launch is under way. */
 bool emu_progress_get(uint64_t *done, uint64_t *blocks);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * schedule: clusters are shared out among host threads and run one after the other on each; all at once, and on one, if the launch is
- * cooperative. The warps of their blocks take turns; each runs until it waits.
+ * schedule: distribute clusters among host threads, each of which runs one after the other. A cooperative launch runs all
+ * clusters at once, on one thread. The warps of their blocks take turns; each runs until it waits.
  */
 #include "schedule.h"
 
@@ -19,16 +19,16 @@
 #include "step.h"
 #include "warpgroup.h"
 
-enum { QUANTUM = 1 << 16, QUANTUM_OF_MANY = 1 << 12 }; /* instructions of a turn; where blocks may wait for each other */
+enum { QUANTUM = 1 << 16, QUANTUM_OF_MANY = 1 << 12 }; /* per turn: usually; if blocks may wait for each other */
 enum { MOST_IDLE = 256 };
 
-/* Clusters that one host thread runs at once: one, or all of a cooperative launch. */
+/* The clusters that one host thread runs at once: one, or all of a cooperative launch. */
 typedef struct group {
     emu_launch *launch;
     emu_cluster *cluster;
     uint64_t clusters;
     uint64_t quantum;
-    uint64_t idle; /* rounds in which nobody went on but those that were told to give up */
+    uint64_t idle; /* rounds without progress except by lanes that were told to give up */
 } group;
 
 static emu_block *block_at(const group *all, uint64_t n)
@@ -53,7 +53,7 @@ static bool is_waiting(const emu_block *block)
     return true;
 }
 
-/* What a warp waits for that its place does not say; NULL: nothing. */
+/* Describe a wait that the warp's position does not show; NULL: none. */
 static const char *describe_wait(const emu_warp *warp, char *text, size_t bytes)
 {
     if (warp->split[0].state == R_WARPGROUP)
@@ -61,7 +61,10 @@ static const char *describe_wait(const emu_warp *warp, char *text, size_t bytes)
     return warp->waits_for ? emu_mbarrier_describe(warp->waits_for, text, bytes) : NULL;
 }
 
-/* Where the warps of all blocks stand, as a finding of the first: those who wait for their warpgroup, as others wait for them. */
+/*
+ * Report where the warps of all blocks stand, as a finding of the first warp. Warps that wait for their warpgroup come first,
+ * as others wait for them.
+ */
 static void report_deadlock(const group *all)
 {
     const emu_inst *insts = all->launch->module->inst;
@@ -89,7 +92,7 @@ static void report_deadlock(const group *all)
                  "no warp can go on:%s", text);
 }
 
-/* Each warp of a block has its turn; false: the launch has failed. */
+/* Give each warp of a block its turn; false: the launch has failed. */
 static bool take_turns(emu_block *block, uint64_t quantum)
 {
     emu_launch *launch = block->launch;
@@ -103,7 +106,7 @@ static bool take_turns(emu_block *block, uint64_t quantum)
         if (!emu_run_warp(warp, launch->seed ? 1 + emu_random(block) % 500 : quantum))
             return false;
         if (warp->executed > before)
-            warp->barrier_threads = UINT32_MAX; /* whatever it waits at, it came there now */
+            warp->barrier_threads = UINT32_MAX; /* a warp that waits has arrived there in this turn */
         if (warp->splits)
             emu_check_endless(warp, warp->executed - before);
         if (emu_has_failed(warp))
@@ -112,7 +115,7 @@ static bool take_turns(emu_block *block, uint64_t quantum)
     return true;
 }
 
-/* May lanes that wait try again, as something has happened since? */
+/* Has anything happened that lets waiting lanes try again? */
 static bool has_news(const emu_block *block)
 {
     for (uint32_t w = 0; w < block->launch->warps; w++)
@@ -121,7 +124,7 @@ static bool has_news(const emu_block *block)
     return false;
 }
 
-/* Something on its way comes. false: there is nothing. */
+/* Complete one pending arrival. false: there is none. */
 static bool land_first(const group *all)
 {
     for (uint64_t i = 0; i < all->clusters; i++)
@@ -130,7 +133,7 @@ static bool land_first(const group *all)
     return false;
 }
 
-/* Lanes that test a barrier, and could do something else, are told that it is not passed. false: there are none. */
+/* Answer "not passed" to lanes that test a barrier and could do something else. false: there are none. */
 static bool give_up(const group *all)
 {
     bool is_any = false;
@@ -148,7 +151,7 @@ static bool give_up(const group *all)
     return is_any;
 }
 
-/* Nobody can go on; false: nor does anything help. */
+/* Make progress when every warp waits; false: nothing helps. */
 static bool go_on(group *all)
 {
     if (land_first(all)) {
@@ -158,7 +161,7 @@ static bool go_on(group *all)
     return all->idle++ < MOST_IDLE && give_up(all);
 }
 
-/* One turn for all; false: they are done, or the launch has failed. */
+/* Run one turn of all blocks; false: they are done, or the launch has failed. */
 static bool run_round(group *all)
 {
     const uint64_t blocks = all->clusters * all->cluster->blocks;
@@ -189,7 +192,7 @@ static bool run_round(group *all)
 
 static pthread_mutex_t merging = PTHREAD_MUTEX_INITIALIZER;
 
-/* Clusters from first on; false: there are no more. */
+/* Run the next clusters from `first` on; false: there are no more. */
 static bool run_group(group *all, uint64_t first)
 {
     if (first >= all->launch->clusters)
@@ -249,7 +252,7 @@ void emu_run(emu_launch *launch)
 
     while (started + 1 < launch->workers && started < 256 && pthread_create(&thread[started], NULL, work, launch) == 0)
         started++;
-    work(launch); /* also if no thread could be started */
+    work(launch); /* works even if no thread could be started */
     for (uint32_t i = 0; i < started; i++)
         pthread_join(thread[i], NULL);
 }

@@ -15,10 +15,13 @@ void emu_check_defined(emu_warp *warp, const emu_inst *inst, const emu_operand *
     if (!undefined)
         return;
     emu_find(warp, inst, CUEMU_UNINITIALISED, __builtin_ctz(undefined), 0, "uses a value that was never written %s", use);
-    emu_set_defined(warp, operand, UINT32_MAX, undefined); /* once is enough */
+    emu_set_defined(warp, operand, UINT32_MAX, undefined); /* report once */
 }
 
-/* The states of a memory, by their first byte, which says whether a word is split: words of them, then one of each byte. */
+/*
+ * The states of a memory, by their first byte: states of whole words, then states of single bytes. `is_split` of a word's state
+ * says which of them counts.
+ */
 typedef struct states {
     uint8_t *first;
     size_t words, size;
@@ -39,7 +42,7 @@ static inline uint8_t *byte_state(states s, uint64_t offset)
     return s.first + (s.words + offset) * s.size;
 }
 
-/* Give each byte of the word at an offset the word's state. Returns that of the byte at the offset. */
+/* Split a word: give each of its bytes the word's state. Returns the state of the byte at the offset. */
 static inline void *split(states s, uint64_t offset)
 {
     const uint64_t word = offset / EMU_WORD;
@@ -50,7 +53,7 @@ static inline void *split(states s, uint64_t offset)
     return byte_state(s, offset);
 }
 
-/* A word that is split joins if all its bytes are in one state again. */
+/* Join a split word if the states of all its bytes are equal. */
 static inline void try_to_join(states s, uint64_t word)
 {
     const uint8_t *byte = byte_state(s, word * EMU_WORD);
@@ -61,7 +64,9 @@ static inline void try_to_join(states s, uint64_t word)
     memcpy(s.first + word * s.size, byte, s.size);
 }
 
-/* The state of the bytes from an offset up to *next: of a word if it lies before end and its bytes are alike, else of one byte. */
+/*
+ * Return the state of the bytes from an offset up to *next: a word's if it ends before `end` and is not split, else a byte's.
+ */
 static inline void *state_at(states s, uint64_t offset, uint64_t end, uint64_t *next)
 {
     const bool is_whole = offset % EMU_WORD == 0 && end - offset >= EMU_WORD;
@@ -75,7 +80,7 @@ static inline void *state_at(states s, uint64_t offset, uint64_t end, uint64_t *
     return *word ? byte_state(s, offset) : split(s, offset);
 }
 
-/* Are all of those who touched a byte then, ordered before an access by this lane? */
+/* Are all accesses by `others` at that time ordered before an access by this lane? */
 static inline bool is_before(const emu_warp *warp, int lane, uint16_t others, uint32_t time, uint32_t step)
 {
     const bool is_copy = others >= EMU_COPY, is_many = !is_copy && others >= EMU_MANY;
@@ -83,11 +88,11 @@ static inline bool is_before(const emu_warp *warp, int lane, uint16_t others, ui
 
     if (warp->past.seen[slot] >= time)
         return true;
-    /* Lanes of one warp are ordered if both synchronised with others of it since. */
+    /* Lanes of one warp are ordered if both took part in a warp synchronisation since. */
     return slot == warp->slot && warp->synced[lane] > step && (is_many || warp->synced[(others - 1) % 32] > step);
 }
 
-/* The last readers, joined with one more if he is of the same warp. */
+/* Return the last readers joined with one more; several threads of one warp become the warp. */
 static uint16_t join_readers(uint16_t readers, uint16_t thread)
 {
     const uint16_t many = (uint16_t)(EMU_MANY + (thread - 1) / 32);
@@ -119,7 +124,7 @@ static void report_shared(emu_warp *warp, const emu_inst *inst, int lane, const 
              what[0] == 'r' ? "reads" : "writes", offset, where, who, what[0] == 'r' || what[1] == 'w' ? "wrote" : "read");
 }
 
-/* Readers of other warps than the last one's that are not known to come before a write; their warp, or 0. */
+/* Find a reader of another warp than the last reader's that is not known to come before a write; its warp, or 0. */
 static uint16_t find_early_reader(const emu_warp *warp, const emu_block *block, const emu_shared_state *state)
 {
     for (uint32_t left = state->readers; left; left &= left - 1) {
@@ -144,10 +149,10 @@ static void remember_read(const emu_warp *warp, const emu_block *block, emu_shar
     }
 }
 
-/* Whom may an access disturb? */
+/* The earlier accesses that an access conflicts with. */
 typedef struct conflicts {
     bool is_in_flight, is_being_read;
-    bool is_written; /* which a write of the same value does not */
+    bool is_written; /* a write of the same value does not conflict */
     uint16_t reader; /* or 0 */
 } conflicts;
 
@@ -195,7 +200,7 @@ static void report(emu_warp *warp, const emu_inst *inst, int lane, emu_block *bl
     }
 }
 
-/* Bytes from an offset up to *next, which is at most end, are accessed: whom does that disturb? Returns their state. */
+/* Find the conflicts of an access to the bytes from an offset up to *next, at most `end`. Returns their state. */
 static inline emu_shared_state *find_conflicts(emu_warp *warp, const emu_inst *inst, int lane, emu_block *block,
                                                uint32_t offset, uint32_t end, const uint8_t *value, bool is_write,
                                                bool is_atomic, uint64_t *next)
@@ -205,7 +210,7 @@ static inline emu_shared_state *find_conflicts(emu_warp *warp, const emu_inst *i
 
     if (!found.is_in_flight && !found.is_being_read && !found.is_written && !found.reader)
         return state;
-    if (*next > offset + 1) { /* findings are of bytes */
+    if (*next > offset + 1) { /* findings are about single bytes */
         state = split(shared_states(block), offset);
         *next = offset + 1;
     }
@@ -213,7 +218,7 @@ static inline emu_shared_state *find_conflicts(emu_warp *warp, const emu_inst *i
     return state;
 }
 
-/* Bytes are written: do all products that read them come before? */
+/* Check a write: do all products that read these bytes come before? */
 static void find_products(emu_warp *warp, const emu_inst *inst, int lane, emu_block *block, uint32_t offset, unsigned bytes)
 {
     const uint32_t *seen = warp->past.seen + emu_product_slot(block->cluster, block->rank, 0);
@@ -255,7 +260,7 @@ void emu_check_shared(emu_warp *warp, const emu_inst *inst, int lane, emu_block 
     }
 }
 
-/* The async proxy reads bytes: did a proxy fence come between, if they were stored? */
+/* Check a read by the async proxy: if the bytes were stored, did a proxy fence come between? */
 static void find_missing_fence(emu_warp *warp, const emu_inst *inst, int lane, const emu_block *block, uint32_t offset,
                                unsigned bytes)
 {
@@ -269,7 +274,7 @@ static void find_missing_fence(emu_warp *warp, const emu_inst *inst, int lane, c
             warp, inst, CUEMU_PROXY_FENCE, lane, at,
             "reads shared offset 0x%x by the async proxy, where thread %u of a block stored with no fence.proxy.async since",
             (uint32_t)at, (state->writer - 1u) % (EMU_BLOCK_SLOTS * 32));
-        return; /* once is enough */
+        return; /* report once */
     }
 }
 
@@ -280,7 +285,7 @@ void emu_note_swizzle(emu_block *block, uint32_t offset, unsigned bytes, int swi
                (offset + bytes - 1) / EMU_SWIZZLED - offset / EMU_SWIZZLED + 1);
 }
 
-/* What a program has stored since, it may have laid out as it liked. */
+/* Check the swizzle of a tile that a product reads. Bytes that the program has stored since may have any layout. */
 static void find_other_swizzle(emu_warp *warp, const emu_inst *inst, const emu_block *block, uint32_t offset, int swizzle)
 {
     static const char *const names[] = {"not swizzled", "swizzled in 32 bytes", "swizzled in 64 bytes",
@@ -293,7 +298,7 @@ static void find_other_swizzle(emu_warp *warp, const emu_inst *inst, const emu_b
         return;
     emu_find(warp, inst, CUEMU_SWIZZLE, 0, offset, "reads shared offset 0x%x as %s, where a copy of a tile that is %s has come",
              offset, names[swizzle], names[brought]);
-    block->swizzle[offset / EMU_SWIZZLED] = EMU_LINEAR + 1; /* once is enough */
+    block->swizzle[offset / EMU_SWIZZLED] = EMU_LINEAR + 1; /* report once */
 }
 
 void emu_product_reads(emu_warp *warp, const emu_inst *inst, uint32_t offset, int swizzle)
@@ -328,7 +333,7 @@ void emu_copy_lands(const emu_block *block, uint32_t offset, unsigned bytes)
 
     for (uint64_t at = offset, next; at < end; at = next) {
         emu_shared_state *state = state_at(shared_states(block), at, end, &next);
-        state->in_flight = (uint8_t)(state->in_flight - (state->in_flight > 0)); /* a finding has set it to 0 */
+        state->in_flight = (uint8_t)(state->in_flight - (state->in_flight > 0)); /* a finding may have set it to 0 */
     }
 }
 
@@ -367,7 +372,7 @@ void emu_copy_has_read(emu_block *block, uint32_t offset, unsigned bytes)
     }
 }
 
-/* Did two threads of a block, if they are of one warp, synchronise with others of it since? */
+/* If two threads of a block are in one warp, did they synchronise since? */
 static bool is_synced(const emu_warp *warp, uint16_t other, uint32_t step, uint16_t thread)
 {
     return (other - 1) / 32 == (thread - 1) / 32 && warp->synced[(thread - 1) % 32] > step &&
@@ -412,7 +417,7 @@ void emu_forget_map(emu_block *block, uint64_t address)
             block->acquired[i] = 0;
 }
 
-/* What another block did is ordered before now if it passed a fence since; within a block barriers order. */
+/* An access by another block is ordered before now if it passed a fence since; within a block barriers order. */
 static bool is_ordered(const emu_block *block, uint32_t other_block, uint32_t epoch, uint32_t fences)
 {
     if (other_block == (uint32_t)block->number)
@@ -421,8 +426,8 @@ static bool is_ordered(const emu_block *block, uint32_t other_block, uint32_t ep
 }
 
 /*
- * The same of a read, before a write: a block may run long before another, which it cannot tell that it has read, unless both run at
- * once and meet somewhere.
+ * Like is_ordered, for a read before a write. A block that runs long before another cannot tell that it has been read, unless
+ * both run at once and meet somewhere.
  */
 static bool is_read_ordered(const emu_block *block, const emu_global_state *state)
 {
@@ -432,7 +437,7 @@ static bool is_read_ordered(const emu_block *block, const emu_global_state *stat
            is_ordered(block, state->read_block, state->read_epoch, state->read_fences);
 }
 
-/* An atomic that gives a value back: whoever shares its address learns how far this block is. */
+/* Take a ticket at an atomic that returns a value: other blocks at its address learn how far this block is. */
 static void take_ticket(emu_block *block, uint64_t address)
 {
     emu_order *own = block->launch->order ? &block->launch->order[block->number] : NULL;
@@ -445,8 +450,9 @@ static void take_ticket(emu_block *block, uint64_t address)
 }
 
 /*
- * Does this block rely on an order that there is not? Volatile and relaxed accesses of one place are no race, but they order no other:
- * the writer took a ticket after its write, with no fence between, and this block took one at the same address before it reads.
+ * Does this block rely on an order that does not exist? Volatile and relaxed accesses to one address do not race, but they do
+ * not order other accesses: the writer took a ticket after its write, with no fence between, and this block took one at the
+ * same address before it reads.
  */
 static bool lacks_fence(const emu_block *block, const emu_global_state *state)
 {
@@ -461,10 +467,10 @@ static bool lacks_fence(const emu_block *block, const emu_global_state *state)
     return false;
 }
 
-/* What an access of global memory finds wrong; the first that holds is said. */
+/* The conflicts of an access to global memory; the first that holds is reported. */
 typedef struct global_conflicts {
-    bool is_written_ahead, is_read_ahead; /* by the launch ahead, which may not have come to it yet */
-    bool is_written;                      /* which is right for a write of the same value */
+    bool is_written_ahead, is_read_ahead; /* by the preceding launch, which may not have got there yet */
+    bool is_written;                      /* a write of the same value does not conflict */
     bool lacks_fence, is_read;
 } global_conflicts;
 
@@ -557,7 +563,7 @@ void emu_check_global(emu_warp *warp, const emu_inst *inst, int lane, emu_alloca
         emu_global_state *state = state_at(global_states(allocation), at, end, &next);
         const global_conflicts found = global_conflicts_of(warp, state, thread, is_write, is_atomic);
         if (found.is_written_ahead || found.is_read_ahead || found.is_written || found.lacks_fence || found.is_read) {
-            if (next > at + 1) { /* findings are of bytes */
+            if (next > at + 1) { /* findings are about single bytes */
                 state = split(global_states(allocation), at);
                 next = at + 1;
             }

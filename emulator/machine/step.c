@@ -9,13 +9,13 @@
 #include "sums.h"
 #include "warpgroup.h"
 
-enum { STREAK = 20000 }; /* instructions after which another split has its turn */
+enum { STREAK = 20000 }; /* instructions before another split has its turn */
 
 /* ---- splits ---------------------------------------------------------------------------------------------------------- */
 
 static emu_split *add_split(emu_warp *warp, const emu_split *like, uint32_t pc, uint32_t mask)
 {
-    emu_split *s = &warp->split[warp->splits++]; /* at most one for each lane */
+    emu_split *s = &warp->split[warp->splits++]; /* at most one split per lane */
 
     *s = *like;
     s->pc = pc;
@@ -36,7 +36,7 @@ static bool may_join(const emu_split *a, const emu_split *b)
            memcmp(a->call_from, b->call_from, a->depth * sizeof a->call_from[0]) == 0;
 }
 
-/* Let all that stand where split index stands join it; whoever waited for them may try again. Returns its new index. */
+/* Join all splits at the place of split `index` with it; lanes that waited for them may try again. Returns its new index. */
 static uint32_t join(emu_warp *warp, uint32_t index)
 {
     for (uint32_t i = 0; i < warp->splits; i++) {
@@ -51,7 +51,7 @@ static uint32_t join(emu_warp *warp, uint32_t index)
     return index;
 }
 
-/* The split to run next, or splits if all wait. */
+/* Return the split to run next, or warp->splits if all wait. */
 static uint32_t pick(emu_warp *warp, bool is_turn_over)
 {
     const emu_inst *inst = warp->block->launch->module->inst;
@@ -66,7 +66,7 @@ static uint32_t pick(emu_warp *warp, bool is_turn_over)
     }
     if (n < 2)
         return best;
-    if (is_turn_over) /* whoever runs may be waiting for another: a lock, for example */
+    if (is_turn_over) /* the running split may wait for another: for a lock, for example */
         return runnable[warp->executed / STREAK % n];
     if (warp->block->launch->seed && emu_random(warp->block) % 4 == 0)
         return runnable[emu_random(warp->block) % n];
@@ -81,7 +81,7 @@ static void end_lanes(emu_warp *warp, uint32_t index, uint32_t mask)
     warp->split[index].mask &= ~mask;
     if (warp->split[index].mask == 0)
         remove_split(warp, index);
-    /* Members that returned are waited for no longer. */
+    /* Do not wait for members that returned. */
     for (uint32_t i = 0; i < warp->splits; i++)
         if (warp->split[i].state == R_COLLECTIVE)
             warp->split[i].state = R_RUN;
@@ -119,13 +119,13 @@ void emu_count_inst(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     line->mma_flops += mask ? inst->mma_flops : 0;
 }
 
-/* Members of a collective, seen from one lane. */
+/* Return the members of a collective, as one lane names them. */
 static uint32_t members(const emu_warp *warp, const emu_inst *inst, int lane)
 {
     return inst->flow >= F_WARP ? UINT32_MAX : (uint32_t)emu_unsigned(warp, &inst->operand[inst->operands - 1], lane);
 }
 
-/* The lanes of mask that want these members. */
+/* Return the lanes of mask that name these members. */
 static uint32_t members_alike(const emu_warp *warp, const emu_inst *inst, uint32_t mask, uint32_t wanted)
 {
     uint32_t alike = 0;
@@ -135,7 +135,7 @@ static uint32_t members_alike(const emu_warp *warp, const emu_inst *inst, uint32
     return alike;
 }
 
-/* Execute a collective for the lanes of mask, group by group; false: some of the members are elsewhere still. */
+/* Execute a collective for the lanes of mask, group by group; false: some members have not arrived. */
 static bool try_collective(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
     uint32_t left = mask, group;
@@ -163,7 +163,7 @@ static bool try_collective(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     return true;
 }
 
-/* Execute what each lane waits at for itself; false: some lanes do wait, in a split of theirs. */
+/* Execute an instruction that each lane waits at for itself; false: some lanes still wait, in a split of their own. */
 static bool try_to_go_on(emu_warp *warp, emu_split *s, const emu_inst *inst, uint32_t mask)
 {
     const uint32_t here = s->pc;
@@ -174,7 +174,7 @@ static bool try_to_go_on(emu_warp *warp, emu_split *s, const emu_inst *inst, uin
     if (mask)
         inst->exec(warp, inst, mask);
     waiting = warp->waiting & mask;
-    if (warp->block->line && mask != waiting) /* once, not at each try */
+    if (warp->block->line && mask != waiting) /* count once, not at each try */
         emu_count_inst(warp, inst, mask & ~waiting);
     if (waiting == s->mask) {
         s->state = R_WAIT;
@@ -188,7 +188,7 @@ static bool try_to_go_on(emu_warp *warp, emu_split *s, const emu_inst *inst, uin
     return false;
 }
 
-/* R_RUN: the lanes of mask executed it with all others that must. Else the state in which they wait for these. */
+/* Return R_RUN if the lanes of mask executed it with all others that must; otherwise the state in which they wait for these. */
 static emu_state try_together(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
     if (inst->flow == F_BARRIER)
@@ -198,7 +198,7 @@ static emu_state try_together(emu_warp *warp, const emu_inst *inst, uint32_t mas
     return try_collective(warp, inst, mask) ? R_RUN : R_COLLECTIVE;
 }
 
-/* brx.idx: a split for each target. */
+/* brx.idx: make a split for each target. */
 static void branch_by_table(emu_warp *warp, const emu_split *s, const emu_inst *inst, uint32_t mask)
 {
     const uint32_t *which = emu_lanes(warp, &inst->operand[0]);
@@ -217,7 +217,7 @@ static void branch_by_table(emu_warp *warp, const emu_split *s, const emu_inst *
     }
 }
 
-/* Run split index until it ends, waits, parts or comes to where others may join. Returns instructions executed. */
+/* Run split `index` until it ends, waits, diverges or reaches a place where others may join. Returns instructions executed. */
 static uint64_t run_split(emu_warp *warp, uint32_t index, uint64_t limit)
 {
     const emu_launch *launch = warp->block->launch;
@@ -327,7 +327,7 @@ static uint64_t run_split(emu_warp *warp, uint32_t index, uint64_t limit)
             }
             s->state = (uint8_t)try_together(warp, inst, mask);
             if (s->state == R_RUN) {
-                if (warp->block->line) /* once, not at each try */
+                if (warp->block->line) /* count once, not at each try */
                     emu_count_inst(warp, inst, mask);
                 s->pc++;
                 if (warp->splits > 1)
@@ -341,7 +341,7 @@ static uint64_t run_split(emu_warp *warp, uint32_t index, uint64_t limit)
 
 /* ---- warps ----------------------------------------------------------------------------------------------------------- */
 
-/* If something has happened that lanes may wait for, let them try again. */
+/* Let waiting lanes try again if anything happened that they may wait for. */
 static void wake(emu_warp *warp)
 {
     const uint64_t events = warp->block->cluster->events;

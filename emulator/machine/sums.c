@@ -32,7 +32,7 @@ void emu_sums_free(emu_warp *warp)
     free(warp->sums);
 }
 
-/* The product on its way that has a register; NULL: there is none. */
+/* Return the pending product that has a register; NULL: there is none. */
 static const emu_issue *owner_of(const emu_sums *s, const struct emu_sum_register *reg)
 {
     const uint32_t age = s->serial - reg->serial;
@@ -45,7 +45,7 @@ static bool is_copy(const emu_inst *inst)
     return memcmp(inst->text, "mov.", 4) == 0 && inst->operands == 2 && inst->operand[1].reg;
 }
 
-/* ptxas puts a constant in place where it likes, so that is no access before a fence. */
+/* ptxas moves constants freely, so moving one is not an access before a fence. */
 static bool is_constant(const emu_inst *inst)
 {
     return memcmp(inst->text, "mov.", 4) == 0 && inst->operands == 2 && !inst->operand[1].reg;
@@ -66,7 +66,7 @@ void emu_sums_touch(emu_warp *warp, const emu_inst *inst)
             emu_find(warp, inst, CUEMU_ASYNC_IN_FLIGHT, 0, 0,
                      "%s of the wgmma at line %u before a wgmma.wait_group that waits for it",
                      is_written ? reg->is_sum ? "writes a sum" : "writes a factor" : "reads a sum", owner->inst->line);
-            reg->serial = 0; /* once is enough */
+            reg->serial = 0; /* report once */
         }
         if (is_copy(inst))
             *reg = s->reg[inst->operand[1].reg];
@@ -80,7 +80,7 @@ static bool is_same_shape(const emu_inst *a, const emu_inst *b)
     return memcmp(a->shape, b->shape, sizeof a->shape) == 0 && memcmp(a->type, b->type, sizeof a->type) == 0;
 }
 
-/* A register of a product that is issued. */
+/* Record a register of a product that is issued. */
 static void take_register(emu_warp *warp, const emu_inst *inst, struct emu_sum_register *reg, bool is_sum)
 {
     const emu_sums *s = warp->sums;
@@ -125,7 +125,7 @@ void emu_sums_issue(emu_warp *warp, const emu_inst *inst)
 void emu_sums_commit(emu_warp *warp)
 {
     warp->sums->groups++;
-    warp->block->cluster->now++; /* what is read from now on is not waited for with it */
+    warp->block->cluster->now++; /* the wait does not cover later reads */
 }
 
 void emu_sums_wait(emu_warp *warp, uint32_t groups)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tensor: what a tensor map says, and where the elements of a tile of it lie in shared memory.
+ * tensor: the content of a tensor map, and the layout of a tile in shared memory.
  *
- * The 128 bytes of a map are opaque to programs. The emulator's hold what it was made of, and a checksum that tells whether some
- * 128 bytes are one.
+ * The 128 bytes of a map are opaque to programs. The emulator stores its arguments there, and a checksum that tells whether 128
+ * bytes are a map.
  */
 #ifndef EMU_TENSOR_H
 #define EMU_TENSOR_H
@@ -13,7 +13,7 @@
 
 enum { EMU_DIMENSIONS = 5, EMU_TENSOR_BYTES = 128, EMU_TENSOR_ALIGNMENT = 64, EMU_MOST_OF_BOX = 256 };
 
-/** CUtensorMapDataType, as far as the emulator has them. */
+/** CUtensorMapDataType, the supported ones. */
 typedef enum emu_element {
     EL_U8,
     EL_U16,
@@ -34,45 +34,45 @@ typedef enum emu_element {
 typedef struct emu_tensor {
     uint64_t address;
     uint64_t extent[EMU_DIMENSIONS];     /* in elements, the innermost first */
-    uint64_t stride[EMU_DIMENSIONS - 1]; /* in bytes, from the second dimension on */
+    uint64_t stride[EMU_DIMENSIONS - 1]; /* in bytes, from the second dimension */
     uint16_t box[EMU_DIMENSIONS];
     uint8_t step[EMU_DIMENSIONS];
     uint8_t rank, element; /* emu_element */
     uint8_t swizzle;       /* 0, or 1, 2, 3 for spans of 32, 64 and 128 bytes */
-    bool fills_nan;        /* outside of it */
+    bool fills_nan;        /* fill with NaN outside the tensor */
     uint64_t unused[2];
     uint64_t checksum;
 } emu_tensor;
 
-/** Of an element. */
+/** Return the bytes of an element. */
 unsigned emu_element_bytes(emu_element element);
 bool emu_element_is_float(emu_element element);
 
-/** What an element becomes on its way: subnormals may be flushed, and f32 rounded to tf32. */
+/** Convert an element as a copy does: subnormals may be flushed, and f32 rounded to tf32. */
 uint64_t emu_element_converted(emu_element element, uint64_t bits);
 
-/** What stands for an element outside of the tensor. */
+/** Return the value that fills elements outside the tensor. */
 uint64_t emu_element_outside(const emu_tensor *tensor);
 
-/** May a map be like this? Its type and swizzle are ones that there are. */
+/** Is the map valid? Checks its type and swizzle. */
 bool emu_tensor_is_right(const emu_tensor *tensor);
 
-/** Seal a map that was just filled in; and whether one is sealed. */
+/** Seal a map that was just filled in; check whether one is sealed. */
 void emu_tensor_seal(emu_tensor *tensor);
 bool emu_tensor_is_sealed(const emu_tensor *tensor);
 
-/** Elements of a tile along a dimension. */
+/** Return the elements of a tile along a dimension. */
 static inline uint32_t emu_tile_count(const emu_tensor *tensor, int dimension)
 {
-    const uint32_t step = dimension ? tensor->step[dimension] : 1; /* there is none along the innermost one */
+    const uint32_t step = dimension ? tensor->step[dimension] : 1; /* the innermost dimension has no step */
 
     return (tensor->box[dimension] + step - 1) / step;
 }
 
-/** Bytes of a tile in shared memory. */
+/** Return the bytes of a tile in shared memory. */
 uint32_t emu_tile_bytes(const emu_tensor *tensor);
 
-/** The address in shared memory where what would lie at address is, as 16-byte chunks are swizzled. */
+/** Return the swizzled address of data that would lie at `address` without swizzling; 16-byte chunks move. */
 static inline uint32_t emu_swizzled(const emu_tensor *tensor, uint32_t address)
 {
     const uint32_t mask = (1u << tensor->swizzle) - 1;
@@ -80,14 +80,14 @@ static inline uint32_t emu_swizzled(const emu_tensor *tensor, uint32_t address)
     return address ^ ((address >> 7 & mask) << 4);
 }
 
-/** A line of a tile: its elements of the innermost dimension. */
+/** A row of a tile: its elements along the innermost dimension. */
 typedef struct emu_tile_line {
-    bool is_inside;        /* but for its ends: */
-    uint32_t first, count; /* elements that lie in the tensor, from the first one of the line */
-    uint64_t address;      /* of those */
+    bool is_inside;        /* at least in part */
+    uint32_t first, count; /* elements inside the tensor, from the first one of the row */
+    uint64_t address;      /* of the first of them */
 } emu_tile_line;
 
-/** Line number n of the tile at some coordinates. */
+/** Return row n of the tile at some coordinates. */
 emu_tile_line emu_tile_line_at(const emu_tensor *tensor, const int32_t coordinate[EMU_DIMENSIONS], uint32_t n);
 
 #endif

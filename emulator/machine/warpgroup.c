@@ -11,7 +11,7 @@ static const emu_inst *place_of(const emu_warp *warp)
     return &warp->block->launch->module->inst[warp->split[0].pc];
 }
 
-/* Another warp of the group that is not at inst; NULL: all are. */
+/* Return another warp of the group that is not at inst; NULL: all are. */
 static const emu_warp *missing_warp(const emu_warp *warp, const emu_inst *inst)
 {
     const emu_warp *first = emu_group_of(warp);

@@ -3,7 +3,7 @@
 #include "finding.h"
 #include "request.h"
 
-/* Is an access ordered by itself: volatile, relaxed, acquire, release? choice[0] of the forms below. */
+/* Does an access order itself: volatile, relaxed, acquire, release? choice[0] of the forms below. */
 static bool is_ordered(const emu_inst *inst)
 {
     return inst->choice[0] != 0;
@@ -46,7 +46,7 @@ static bool are_defined(const uint8_t *known, unsigned bytes)
     }
 }
 
-/* Lanes of mask that find bytes from at on defined. */
+/* Return the lanes of mask whose bytes from `at` on are defined. */
 static uint32_t find_defined(const emu_warp *warp, const emu_request *r, unsigned at, unsigned bytes, uint32_t mask)
 {
     uint32_t defined = mask;
@@ -118,7 +118,7 @@ static void store(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     }
 }
 
-/* discard.L2 [a], 128: what lies there is as if it had never been written. */
+/* discard.L2 [a], 128: the bytes become undefined, as if never written. */
 static void discard(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
     emu_request r;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* atomic: read, combine and write in one. */
+/* atomic: atomic read-modify-write. */
 #include <pthread.h>
 
 #include "counters.h"
@@ -8,7 +8,7 @@
 #include "reduce.h"
 #include "request.h"
 
-/* One lane after the other; between blocks of one launch, and between launches, under this lock. */
+/* Lanes run one after the other; this lock orders atomics of different blocks and launches. */
 static pthread_mutex_t atomics = PTHREAD_MUTEX_INITIALIZER;
 
 enum { INC = EMU_MAX + 1, DEC, EXCH, CAS };
@@ -23,7 +23,7 @@ void emu_atomics_unlock(void)
     pthread_mutex_unlock(&atomics);
 }
 
-/* f32 in global memory: the L2 cache adds, and it flushes subnormals. */
+/* f32 in global memory: the L2 cache adds, and flushes subnormals. */
 static uint64_t combine_float(emu_type type, uint64_t old, uint64_t b, bool flushes)
 {
     const emu_format *f = type == T_F16 || type == T_F16X2 ? &emu_half : &emu_bfloat16;
@@ -60,7 +60,7 @@ uint64_t emu_combine_atomic(int how, emu_type type, uint64_t old, uint64_t b, ui
     }
 }
 
-/* What all atomics begin with; the address stands behind the results, and is followed by the values. */
+/* Begin an atomic; its operands are the results, the address, then the values. */
 static bool begin_atomic(emu_warp *warp, const emu_inst *inst, uint32_t mask, emu_request *r)
 {
     cuEmuCounters *line = emu_line(warp, inst);
@@ -81,16 +81,16 @@ static bool begin_atomic(emu_warp *warp, const emu_inst *inst, uint32_t mask, em
     return true;
 }
 
-/* What an atomic leaves is defined; what it found must have been, unless it is only exchanged. */
+/* The new value is defined; the old one must be, unless it is only exchanged. */
 static void define(emu_warp *warp, const emu_inst *inst, int lane, uint64_t address, uint8_t *defined, unsigned bytes,
                    bool is_exchange)
 {
     if (!is_exchange && memchr(defined, 0, bytes))
         emu_find(warp, inst, CUEMU_UNINITIALISED, lane, address, "combines a value with memory that was never written");
-    memset(defined, 1, bytes); /* once is enough */
+    memset(defined, 1, bytes); /* report once */
 }
 
-/* One element; a vector's are atomic each for itself. */
+/* Combine one element; the elements of a vector are atomic one by one. */
 static void combine_element(emu_warp *warp, const emu_inst *inst, const emu_request *r, int lane, unsigned n)
 {
     const unsigned bytes = emu_type_bytes(inst->type[0]), first = inst->outputs;
@@ -162,7 +162,7 @@ static void atom_128(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     pthread_mutex_unlock(&atomics);
 }
 
-/* f32 in vectors of up to 16 bytes, halves and pairs of halves in such of up to 16. */
+/* Vectors of up to 16 bytes: of f32, halves, or pairs of halves. */
 static emu_exec choose_vector(const emu_inst *inst)
 {
     const bool is_allowed = inst->space != S_SHARED && inst->space != S_CLUSTER &&

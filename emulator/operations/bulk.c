@@ -11,7 +11,7 @@
 void emu_bulk_complete(const emu_arrival *a)
 {
     emu_cluster *cluster = a->warp->block->cluster;
-    const bool is_linear = a->tensor.rank < 2; /* bytes that may have been laid out before */
+    const bool is_linear = a->tensor.rank < 2; /* the bytes may have been laid out earlier */
     emu_mbarrier *m;
 
     if (a->writes) {
@@ -122,8 +122,8 @@ static void land_value(const emu_arrival *a)
 /* ---- issuing ----------------------------------------------------------------------------------------------------------- */
 
 /*
- * A copy completes on an mbarrier that no fence made known to the async proxy. In a block of no cluster most programs leave it out, which
- * no device is known to punish: one warning tells them.
+ * Report a copy that completes on an mbarrier that no fence made visible to the async proxy. Without a cluster most programs
+ * omit the fence, and no device is known to fail then: one warning tells them.
  */
 static void find_missing_fence(emu_warp *warp, const emu_inst *inst, int lane, const emu_mbarrier *m)
 {
@@ -137,7 +137,7 @@ static void find_missing_fence(emu_warp *warp, const emu_inst *inst, int lane, c
              m->offset);
 }
 
-/* An mbarrier that a copy completes on. It must be known to the async proxy. */
+/* Find the mbarrier that a copy completes on. It must be visible to the async proxy. */
 static bool take_mbarrier(emu_warp *warp, int lane, const emu_place *place, emu_arrival *a)
 {
     emu_mbarrier *m;
@@ -210,7 +210,7 @@ void emu_bulk_count(emu_warp *warp, const emu_inst *inst, uint64_t address, uint
     *(is_write ? &line->global_store_bytes : &line->global_load_bytes) += bytes;
 }
 
-/* The bytes of a copy for a lane. */
+/* Return the bytes that a lane copies. */
 static uint32_t length_of(emu_warp *warp, const emu_inst *inst, int lane, unsigned operand)
 {
     if (warp->block->launch->checks & CUEMU_CHECK_UNINITIALISED)
@@ -250,7 +250,7 @@ static void load(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     }
 }
 
-/* [to], [from], size, from this block's shared memory: copied, or combined with what is there. */
+/* [to], [from], size, from this block's shared memory: copy, or combine with the target. */
 static bool leave(emu_warp *warp, const emu_inst *inst, int lane, emu_space space, emu_place *to, emu_arrival *a)
 {
     emu_place from;
@@ -270,7 +270,7 @@ static bool leave(emu_warp *warp, const emu_inst *inst, int lane, emu_space spac
     return true;
 }
 
-/* cp.async.bulk.shared::cluster.shared::cta [to], [from], size, [mbar]; and combined with what is there. */
+/* cp.async.bulk.shared::cluster.shared::cta [to], [from], size, [mbar]: copy, or combine with the target. */
 static void move(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
     EMU_EACH_LANE (i, mask) {
@@ -285,7 +285,7 @@ static void move(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     }
 }
 
-/* cp.async.bulk.global.shared::cta [to], [from], size; and combined with what is there. */
+/* cp.async.bulk.global.shared::cta [to], [from], size: copy, or combine with the target. */
 static void store(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
     EMU_EACH_LANE (i, mask) {
@@ -342,14 +342,14 @@ static void commit_group(emu_warp *warp, const emu_inst *inst, uint32_t mask)
         warp->bulk_group[i]++;
 }
 
-/* What was read may be written again, and what was written is there: the emulator does both at once. */
+/* Nothing to wait for: the emulator reads the source and writes the target at once. */
 static void wait_group(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
     EMU_EACH_LANE (i, mask)
         emu_land_groups(warp, i, (uint32_t)emu_unsigned(warp, &inst->operand[0], i));
 }
 
-/* The range must exist all the same. */
+/* No effect, but the range must exist. */
 static void prefetch(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
     emu_place place;
@@ -359,7 +359,7 @@ static void prefetch(emu_warp *warp, const emu_inst *inst, uint32_t mask)
             return;
 }
 
-/* Numbers of floating point are only added. */
+/* Floating-point types can only be added. */
 static emu_exec choose_reduction(const emu_inst *inst)
 {
     return emu_type_is_float((emu_type)inst->type[0]) && inst->choice[0] != EMU_ADD ? NULL : store;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * collective: what the lanes of a warp do together: shuffles, votes, matches, and the ends and joins of their ways.
+ * collective: operations of a warp's lanes together: shuffles, votes, matches, and the ends and joins of splits.
  *
- * A function of F_COLLECTIVE is executed (step.c) only when all lanes of its member mask, which is its last operand, stand at it.
+ * A function of F_COLLECTIVE is executed (step.c) only when all lanes of its member mask, which is its last operand, have
+ * reached it.
  */
 #include "finding.h"
 #include "lanes.h"
@@ -16,7 +17,7 @@ static void do_nothing(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     (void)warp, (void)inst, (void)mask;
 }
 
-/* The only one that orders memory: shuffles and votes wait for each other but say nothing of what was stored before. */
+/* The only collective that orders memory: shuffles and votes wait for the other members but order no earlier stores. */
 static void warp_sync(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
     (void)inst;
@@ -25,7 +26,7 @@ static void warp_sync(emu_warp *warp, const emu_inst *inst, uint32_t mask)
         warp->synced[i] = warp->step;
 }
 
-/* One result for all members. */
+/* Give all members one result. */
 static void answer(emu_warp *warp, const emu_inst *inst, uint32_t mask, uint32_t result)
 {
     uint32_t *d = emu_lanes(warp, &inst->operand[0]);
@@ -75,7 +76,7 @@ static void shfl(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 
 /* ---- votes ----------------------------------------------------------------------------------------------------------- */
 
-/* The members whose predicate is set. */
+/* Return the members whose predicate is set. */
 static uint32_t votes(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
     if (warp->block->launch->checks & CUEMU_CHECK_UNINITIALISED)
@@ -126,7 +127,7 @@ static void redux(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     answer(warp, inst, mask, (uint32_t)result);
 }
 
-/* Of f32: choice: min or max, abs, NaN. */
+/* redux of f32: choice: min or max, abs, NaN. */
 static void redux_f32(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
     const float *a = emu_lanes(warp, &inst->operand[1]);
@@ -135,7 +136,7 @@ static void redux_f32(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 
     EMU_EACH_LANE (i, mask) {
         const uint32_t bits = emu_f32_bits(a[i]) & (inst->choice[1] ? 0x7fffffffu : UINT32_MAX);
-        /* Whole numbers in the order of the floats, -0 below +0. */
+        /* Map floats to integers of the same order, -0 below +0. */
         const int32_t place = bits >> 31 ? (int32_t) ~(bits & 0x7fffffffu) : (int32_t)bits;
         const int32_t best = result >> 31 ? (int32_t) ~(result & 0x7fffffffu) : (int32_t)result;
         if (a[i] != a[i]) {
@@ -160,7 +161,7 @@ static void elect(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     answer_predicate(warp, &inst->operand[1], mask, mask & (0 - mask));
 }
 
-/* Who sleeps waits for another. */
+/* A lane that sleeps waits for another. */
 static void yield(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
     (void)inst, (void)mask;
@@ -169,7 +170,7 @@ static void yield(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 
 enum { INCREASE = 1, FEWEST_REGISTERS = 24, MOST_REGISTERS = 256 };
 
-/* A warpgroup gives registers back to its block, or waits until others have given back what it needs. */
+/* Return a warpgroup's registers to its block, or wait until other warpgroups have returned enough. */
 static void setmaxnreg(emu_warp *first, const emu_inst *inst, uint32_t mask)
 {
     const uint32_t now = first->registers, count = (uint32_t)emu_unsigned(first, &inst->operand[0], 0);

@@ -3,7 +3,7 @@
 
 bool emu_holds(int how, double a, double b)
 {
-    enum { E = 1, L = 2, G = 4, U = 8 }; /* equal, less, greater, unordered: one of them is what a and b are */
+    enum { E = 1, L = 2, G = 4, U = 8 }; /* equal, less, greater, unordered: one of them holds for a and b */
     static const uint8_t holds_if[] = {
         E,         L | G,     L,     L | E,     G,     G | E,     /* eq to ge */
         E | U,     L | G | U, L | U, L | E | U, G | U, G | E | U, /* equ to geu */

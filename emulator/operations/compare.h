@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compare: what setp and set, of any type, make of comparisons. Groups of their forms: the comparison, and or xor, ftz. */
+/* compare: results of comparisons for setp and set of any type. Groups of their forms: the comparison, and or xor, ftz. */
 #ifndef EMU_COMPARE_H
 #define EMU_COMPARE_H
 
@@ -7,13 +7,13 @@
 
 enum { EMU_EQ = 1, EMU_NE, EMU_LT, EMU_LE, EMU_GT, EMU_GE };
 
-/** Those of floats: of integers, then equ to geu, num and nan. */
+/** Comparisons of floats: those of integers, then equ to geu, num and nan. */
 #define EMU_FLOAT_COMPARISONS "{*.eq,.ne,.lt,.le,.gt,.ge,.equ,.neu,.ltu,.leu,.gtu,.geu,.num,.nan}{.and,.or,.xor}{.ftz}"
 
-/** Does one of them hold? */
+/** Does comparison `how` hold? */
 bool emu_holds(int how, double a, double b);
 
-/** and, or, xor; 0: bits alone. */
+/** Combine with and, or, xor; 0: return bits. */
 static inline uint32_t emu_combine(int how, uint32_t bits, uint32_t with)
 {
     return how == 1 ? bits & with : how == 2 ? bits | with : how == 3 ? bits ^ with : bits;

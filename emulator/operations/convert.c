@@ -6,7 +6,7 @@
 #include "lanes.h"
 #include "number.h"
 
-/* ---- the frequent ones ----------------------------------------------------------------------------------------------- */
+/* ---- frequent conversions -------------------------------------------------------------------------------------------- */
 
 static float of_half[65536];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -29,12 +29,12 @@ EMU_UNARY(f64_f32, double, float,
 EMU_UNARY(f32_f16, float, uint16_t, of_half[a[i]])
 EMU_UNARY(f32_bf16, uint32_t, uint16_t, (uint32_t)a[i] << 16)
 
-/* ---- any to any ------------------------------------------------------------------------------------------------------ */
+/* ---- all conversions ------------------------------------------------------------------------------------------------- */
 
 typedef struct number {
     bool is_float, is_negative;
     double real;
-    uint64_t size; /* of a whole number */
+    uint64_t size; /* of an integer */
 } number;
 
 static const emu_format *format_of(emu_type type)
@@ -99,7 +99,7 @@ static double to_integral(double value, emu_round round)
     }
 }
 
-/* To a whole number: saturates; NaN is 0, but the highest bit alone for 64 bits and from f64. */
+/* Convert to an integer, saturating; NaN becomes 0, or only the highest bit for 64 bits and from f64. */
 static uint64_t to_whole(double value, emu_type type, emu_round round, bool is_f64)
 {
     const unsigned width = 8 * emu_type_bytes(type);
@@ -116,7 +116,7 @@ static uint64_t to_whole(double value, emu_type type, emu_round round, bool is_f
     return is_signed ? (uint64_t)(int64_t)value : (uint64_t)value;
 }
 
-/* A whole number, rounded to odd in double if it has more than 53 bits. */
+/* Convert an integer to double, rounded to odd if it has more than 53 bits. */
 static double odd_double(number n)
 {
     double value = (double)(n.size >> 11 << 11);
@@ -144,7 +144,7 @@ static double whole_to_f64(number n, emu_round round)
     volatile uint64_t size = n.size;
     volatile double result;
 
-    if (n.size == 0) /* compilers may convert by a difference, which is -0 downwards */
+    if (n.size == 0) /* compilers may convert by a subtraction, which rounds to -0 downwards */
         return 0;
     fesetround(emu_fenv(n.is_negative && round >= ROUND_DOWN ? (round == ROUND_DOWN ? ROUND_UP : ROUND_DOWN) : round));
     result = (double)size;
@@ -169,7 +169,7 @@ static uint64_t convert_whole(number n, emu_type to, bool saturates)
     return n.is_negative ? 0 - n.size : n.size;
 }
 
-/* A NaN of f64 made quiet, and as much of its payload as there is room for. */
+/* Convert a NaN of f64 to a quiet one of `to`, with as much of its payload as fits. */
 static uint64_t narrow_nan(uint64_t bits, emu_type to)
 {
     const emu_format single = {8, 23, true, false}, *f = to == T_F32 ? &single : format_of(to);
@@ -215,7 +215,7 @@ static uint64_t convert(uint64_t bits, emu_type from, emu_type to, modes m)
     }
     if (m.clips && signbit(value) && value == value)
         value = 0;
-    if (to == T_TF32 && m.round == ROUND_AWAY && value != value) /* what adding half a place to an f32 leaves */
+    if (to == T_TF32 && m.round == ROUND_AWAY && value != value) /* the result of adding half a unit to an f32 */
         return (bits & 0xffffe000) - (m.is_finite ? 0x2000 : 0);
     result = emu_narrow(value, format_of(to), m.is_integral ? ROUND_NEAREST : m.round, m.is_finite);
     return to == T_TF32 ? result << 13 : result; /* tf32 is f32 with the lower 13 bits clear */
@@ -253,7 +253,7 @@ static void cvt(emu_warp *warp, const emu_inst *inst, uint32_t mask)
                       convert(emu_unsigned(warp, &inst->operand[1], i), inst->type[1], inst->type[0], m));
 }
 
-/* PTX wants a rounding where one may be needed, and no modifier that could not matter. */
+/* PTX requires a rounding where one may be needed, and forbids modifiers without effect. */
 static bool is_allowed(const emu_inst *inst, emu_type to, emu_type from)
 {
     const bool to_float = emu_type_is_float(to), from_float = emu_type_is_float(from);
@@ -315,13 +315,13 @@ static void cvt_narrow(emu_warp *warp, const emu_inst *inst, uint32_t mask)
                       convert(emu_unsigned(warp, &inst->operand[1], i), inst->type[1], inst->type[0], m));
 }
 
-/* From one element of a pair to the next: those of 6 bits have a byte, of 4 bits half of one. */
+/* Distance of a pair's elements in bits: a 6-bit element takes a byte, a 4-bit one half of one. */
 static unsigned pair_bits(emu_type type)
 {
     return 4 * emu_type_bytes(type);
 }
 
-/* Two f32 to a pair: the first is the upper half. */
+/* Convert two f32 to a pair: the first is the upper half. */
 static void cvt_pair(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
     static const emu_round rounds[] = {ROUND_NEAREST, ROUND_NEAREST, ROUND_ZERO};
@@ -334,7 +334,7 @@ static void cvt_pair(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     }
 }
 
-/* Pairs of less than 16 bits to f16x2 and back. */
+/* Convert pairs of less than 16 bits to f16x2 and back. */
 static void cvt_bytes(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
     const bool widens = inst->type[0] == T_F16X2;

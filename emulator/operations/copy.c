@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* copy: asynchronous copies, and waiting for them. */
+/* copy: asynchronous copies, and their waits. */
 #include "counters.h"
 #include "finding.h"
 #include "request.h"
 
-/* cp.async.cg.shared.global [to], [from], size{, from_size}: nothing is seen in shared memory before the wait. */
+/* cp.async.cg.shared.global [to], [from], size{, from_size}: shared memory does not change before the wait. */
 static void copy_async(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
     const unsigned bytes = ((const uint32_t *)emu_lanes(warp, &inst->operand[2]))[__builtin_ctz(mask)];
@@ -33,7 +33,7 @@ static void copy_async(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     }
     if (!emu_resolve(warp, inst, S_SHARED, mask, &inst->operand[0], bytes, &to))
         return;
-    /* The source may lie anywhere if nothing of it is read; of a lane that reads a part, the part must exist. */
+    /* Without a read, the source may be any address; a lane that reads a part needs only that part to exist. */
     EMU_EACH_LANE (i, parts) {
         const uint64_t address = emu_address_of(warp, &inst->operand[1], i);
         if (address & (bytes - 1)) {
@@ -50,7 +50,7 @@ static void copy_async(emu_warp *warp, const emu_inst *inst, uint32_t mask)
         emu_count_async(line, to.place, mask, reads, bytes);
         if (reads)
             emu_count_global(line, from.place, reads, bytes, bytes / 4, false);
-        line->async_bytes -= missing; /* of copies that read a part */
+        line->async_bytes -= missing; /* of copies with a partial source */
         line->global_load_bytes -= missing;
         line->global_loads -= missing / 4;
     }
@@ -80,7 +80,7 @@ static void commit_group(emu_warp *warp, const emu_inst *inst, uint32_t mask)
         warp->group[i]++;
 }
 
-/* Lanes wait until at most so many of the groups that each committed are on their way, or for every copy. */
+/* Let lanes wait until at most `groups` of their committed groups are pending, or for every copy. */
 typedef struct wait {
     const uint32_t *group; /* of each lane */
     uint32_t mask, groups;

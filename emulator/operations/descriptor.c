@@ -3,7 +3,7 @@
 
 enum { CHUNK = 16, CORE = 8 /* chunks of a core matrix */ };
 
-/* A field of 14 bits, in bytes. */
+/* Return a field of 14 bits, in bytes. */
 static uint32_t field(uint64_t descriptor, int first)
 {
     return (uint32_t)(descriptor >> first & 0x3fff) * CHUNK;

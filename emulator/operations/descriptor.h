@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * descriptor: the 64 bits by which wgmma is told where a factor lies in shared memory.
+ * descriptor: the 64 bits that tell wgmma the layout of a factor in shared memory.
  *
  *     bits 0 to 13    the address, 16 to 29 the leading and 32 to 45 the stride offset, each / 16
  *     bits 49 to 51   the base offset
  *     bits 62 and 63  how chunks of 16 bytes are swizzled: 0 not at all, 1 in 128 bytes, 2 in 64, 3 in 32
  *
- * A factor has lines (rows of A, columns of B), and an instruction takes 32 bytes of each. They are read by chunks of 16 bytes, which
- * lie along a line, or, if the factor is transposed, across 8 lines. Where they lie is told in the terms of a core matrix, 8 chunks
- * one after the other:
+ * A factor has lines (rows of A, columns of B), and an instruction reads 32 bytes of each, in chunks of 16 bytes. A chunk lies along
+ * a line, or, if the factor is transposed, across 8 lines. The layout is described in core matrices of 8 consecutive chunks:
  *
  *                       not swizzled                       swizzled in S bytes
  *     along a line      two core matrices, the leading     8 lines S bytes apart; the next 8 begin a stride further
@@ -28,13 +27,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** The swizzle as a tensor map has it: 0, or 1, 2, 3 for spans of 32, 64 and 128 bytes. */
+/** Return the swizzle as a tensor map encodes it: 0, or 1, 2, 3 for spans of 32, 64 and 128 bytes. */
 static inline int emu_swizzle_of(uint64_t descriptor)
 {
     return (int)(4 - (descriptor >> 62)) % 4;
 }
 
-/** Shared offset of a chunk. number: along a line 0 or 1 of line; across lines number is the place in depth, line the first of 8. */
+/** Shared offset of a chunk. number: 0 or 1 along `line`; across lines, the place in depth, and `line` is the first of 8. */
 uint32_t emu_chunk_offset(uint64_t descriptor, bool is_across, int line, int number);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* distributed: addresses in the shared memory of other blocks of a cluster, and the barrier at which those meet. */
+/* distributed: addresses in the shared memory of other blocks of a cluster, and the cluster barrier. */
 #include "cluster.h"
 #include "finding.h"
 #include "lanes.h"
 
-/* An address of shared::cluster without the window of generic addresses; -1: it is none. */
+/* Convert a generic address to an offset in shared::cluster; -1: not in the window. */
 static uint64_t in_cluster(const emu_inst *inst, uint64_t address)
 {
     if (inst->space == S_GENERIC)
@@ -12,7 +12,7 @@ static uint64_t in_cluster(const emu_inst *inst, uint64_t address)
     return address < EMU_CLUSTER_BYTES ? address : UINT64_MAX;
 }
 
-/* mapa{.shared::cluster}.type d, a, rank: what lies at a in this block, in another. */
+/* mapa{.shared::cluster}.type d, a, rank: map an address of this block to the same place in another. */
 static void map_address(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
     const uint64_t window = inst->space == S_GENERIC ? EMU_SHARED_WINDOW : 0;

@@ -2,8 +2,8 @@
 /*
  * float: f32 and f64.
  *
- * Rounding to nearest is the host's own; the directed modes set the host's and put it back. Approximations are computed in
- * double and rounded, so they lie within the documented bounds but need not have a device's bits.
+ * Rounding to nearest is the host's own; the directed modes set the host's mode and restore it. Approximations are computed in
+ * double and rounded: they lie within the documented bounds but need not have a device's bits.
  */
 #include <float.h>
 #include <math.h>
@@ -11,13 +11,13 @@
 #include "compare.h"
 #include "number.h"
 
-/* Modifiers of one instruction, whatever its form calls them. */
+/* Modifiers of one instruction, independent of its form. */
 typedef struct modes {
     emu_round round;
     bool flushes, saturates;
 } modes;
 
-/* Forms below have their groups in this order: rounding (rn rz rm rp), ftz, sat. */
+/* The forms below have their groups in this order: rounding (rn rz rm rp), ftz, sat. */
 static modes modes_of(const emu_inst *inst)
 {
     static const emu_round rounds[] = {ROUND_NEAREST, ROUND_NEAREST, ROUND_ZERO, ROUND_DOWN, ROUND_UP};
@@ -25,7 +25,7 @@ static modes modes_of(const emu_inst *inst)
     return (modes){rounds[inst->choice[0]], inst->choice[1] != 0, inst->choice[2] != 0};
 }
 
-/* ---- f32: the plain ones --------------------------------------------------------------------------------------------- */
+/* ---- f32: without modes ---------------------------------------------------------------------------------------------- */
 
 EMU_BINARY(add_f32, float, float, emu_canonical(a[i] + b[i]))
 EMU_BINARY(sub_f32, float, float, emu_canonical(a[i] - b[i]))
@@ -36,7 +36,7 @@ EMU_TERNARY(fma_f32, float, float, emu_canonical(fmaf(a[i], b[i], c[i])))
 
 typedef enum operation { ADD, SUB, MUL, FMA, DIV, RCP, SQRT } operation;
 
-/* The host's operation in a rounding mode; volatile keeps it where the mode is set. */
+/* Compute in a rounding mode of the host; volatile prevents the compiler from moving the operation out of the mode. */
 #define OPERATE(name, T, fma_of, sqrt_of)                         \
     static T name(operation what, T a, T b, T c, emu_round round) \
     {                                                             \
@@ -84,7 +84,7 @@ static float compute_f32(operation what, float a, float b, float c, modes m)
         c = emu_flush(c);
     }
     result = emu_canonical(operate_f32(what, a, b, c, m.round));
-    /* Devices flush what was too small before it was rounded. */
+    /* Devices flush results that were too small before rounding. */
     if (m.flushes && fabsf(result) == FLT_MIN)
         result = emu_canonical(operate_f32(what, a, b, c, ROUND_ZERO));
     if (m.flushes)
@@ -92,13 +92,13 @@ static float compute_f32(operation what, float a, float b, float c, modes m)
     return m.saturates ? emu_saturate(result) : result;
 }
 
-/* Input n of an instruction; of one that has fewer the last, which its operation does not look at. */
+/* Return input n of an instruction, or its last input if it has fewer, which the operation ignores. */
 static const void *input(const emu_warp *warp, const emu_inst *inst, unsigned n)
 {
     return emu_lanes(warp, &inst->operand[n < inst->operands ? n : inst->operands - 1u]);
 }
 
-/* One value in a lane, or two, each as it would be alone. */
+/* Compute one value per lane, or two independent ones. */
 static void compute_f32_lanes(emu_warp *warp, const emu_inst *inst, uint32_t mask, operation what)
 {
     const int values = inst->type[0] == T_F32X2 ? 2 : 1;
@@ -121,7 +121,7 @@ EMU_SETTLED(sqrt_f32, compute_f32_lanes, SQRT)
 
 /* ---- f64 ------------------------------------------------------------------------------------------------------------- */
 
-/* A NaN that goes in comes out, quiet; one that is made is 0xfff8000000000000. */
+/* Return a NaN input, made quiet; an invalid operation gives 0xfff8000000000000. */
 static double nan_of(double a, double b, double c)
 {
     const uint64_t quiet = UINT64_C(0x0008000000000000);
@@ -172,7 +172,7 @@ EMU_UNARY(neg_f32, float, float, emu_canonical(emu_f32(bits_of(a[i], inst->choic
 EMU_UNARY(abs_f64, uint64_t, uint64_t, a[i] & (UINT64_MAX >> 1))
 EMU_UNARY(neg_f64, uint64_t, uint64_t, a[i] ^ ~(UINT64_MAX >> 1))
 
-/* The number, if one is NaN; -0 is below +0. */
+/* Return the number if the other is NaN; -0 is below +0. */
 static double lesser(double a, double b)
 {
     if (a != a)
@@ -191,7 +191,7 @@ static double greater(double a, double b)
     return a > b || (a == b && !signbit(a)) ? a : b;
 }
 
-/* Of two or three. choice: ftz, NaN, xorsign.abs; of three, abs alone */
+/* Minimum or maximum of two or three. choice: ftz, NaN, xorsign.abs; for three, only abs. */
 static void min_max_f32(emu_warp *warp, const emu_inst *inst, uint32_t mask, bool is_max)
 {
     float *d = emu_lanes(warp, &inst->operand[0]);
@@ -315,7 +315,10 @@ static void div_approx(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     }
 }
 
-/* f64 approximations have only the upper word of a result: https://docs.nvidia.com/cuda/parallel-thread-execution, rcp.approx.ftz.f64 */
+/*
+ * f64 approximations fill only the upper word of a result: https://docs.nvidia.com/cuda/parallel-thread-execution,
+ * rcp.approx.ftz.f64
+ */
 static double upper_word(double value)
 {
     return emu_f64(emu_f64_bits(value) & UINT64_C(0xffffffff00000000));
@@ -354,7 +357,7 @@ static void rsqrt_approx_f64(emu_warp *warp, const emu_inst *inst, uint32_t mask
 #define ROUNDS "{.rn,.rz,.rm,.rp}"
 #define NEEDED_ROUNDS "{*.rn,.rz,.rm,.rp}"
 
-/* The first form that fits is taken: what has no modes before what has some. */
+/* The first matching form is used: forms without modes before forms with modes. */
 const emu_form emu_float_forms[] = {
     {"fma.rn.f32", "=T T T T", fma_f32, NULL, 0, 0, 2, 1},
     {"fma" NEEDED_ROUNDS "{.ftz}{.sat}.f32", "=T T T T", slow_fma_f32, NULL, 0, 0, 2, 1},

@@ -30,7 +30,7 @@ emu_sum emu_sum_of(const emu_inst *inst, emu_type type)
     return (emu_sum){inst->shape[0], inst->shape[1], bits_of(type), inst->shape[1] == 32};
 }
 
-/* The elements of a register of 32 bits in all lanes. */
+/* Fetch the elements of a 32-bit register in all lanes. */
 static inline void fetch_word(const uint32_t *word, const emu_factor *f, emu_spot block, int bits, uint64_t to[][EMU_DEPTH])
 {
     const uint32_t mask = bits == 32 ? UINT32_MAX : (1u << bits % 32) - 1;
@@ -148,7 +148,7 @@ void emu_run_product(emu_warp *warp, const emu_inst *inst, emu_arithmetic how, c
     if (is_mixed && type[3] == T_F16)
         convert_sums(&p, p.c, emu_f16_to_f32);
     switch (how) {
-    case OF_FLOATS: /* ptxas makes two instructions of a wmma of tf32 */
+    case OF_FLOATS: /* ptxas splits a wmma of tf32 into two instructions */
         emu_multiply_float(&p, warp->block->launch->device->capability, is_wmma && type[1] == T_TF32 ? 4 : p.k, false);
         break;
     case OF_DOUBLES:

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fragment: which element of a matrix lies in which lane and register, for the products of a whole warp.
+ * fragment: the lane and register of each matrix element, for the products of a whole warp.
  *
- * A factor has lines (rows of A, columns of B) of `depth` elements, as many in a register as fit. A block of 8 lines and 4 registers
- * of depth is one register of the warp:
+ * A factor has lines (rows of A, columns of B) of `depth` elements, packed into registers. A block of 8 lines and 4 registers of
+ * depth is one register of the warp:
  *
  *              depth  0        1        2        3       (registers)
  *     line 0       lane 0   lane 1   lane 2   lane 3
@@ -11,9 +11,9 @@
  *     ...
  *     line 7       lane 28  lane 29  lane 30  lane 31
  *
- * Registers count blocks along the depth first, but if a factor is paired, those of two neighbours in turn. A sum has two elements of
- * a row, or of a column if it lies transposed, in each lane of a block of 8 x 8; f16 packs them into one register. This is how mma
- * wants them. PTX leaves open how wmma holds its matrices; ptxas does it so from sm_80 on.
+ * Registers count blocks along the depth first; in a paired factor, the blocks of two neighbours alternate. Each lane holds two
+ * accumulators of a row (of a column if transposed) of a block of 8 x 8; f16 packs them into one register. mma defines this layout.
+ * PTX leaves the layout of wmma open; ptxas uses this one from sm_80 on.
  */
 #ifndef EMU_FRAGMENT_H
 #define EMU_FRAGMENT_H
@@ -22,7 +22,7 @@
 #include "warp.h"
 
 typedef struct emu_factor {
-    int lines, depth, bits; /* of an element */
+    int lines, depth, bits; /* bits: of an element */
     bool is_paired;
 } emu_factor;
 
@@ -31,16 +31,16 @@ typedef struct emu_sum {
     bool is_transposed;
 } emu_sum;
 
-/** Where the first element of a register, or an element of a sum, lies: line and depth, or row and column. */
+/** The position of the first element of a factor's register (line and depth), or of an accumulator element (row and column). */
 typedef struct emu_spot {
     int line, place;
 } emu_spot;
 
-/** What an instruction's shape makes of A or B, and of C or D, of a type. Single bits come by words of 32. */
+/** Return the layout of A or B, and of C or D, for an instruction's shape and a type. Single bits come in words of 32. */
 emu_factor emu_factor_of(const emu_inst *inst, bool is_b, emu_type type);
 emu_sum emu_sum_of(const emu_inst *inst, emu_type type);
 
-/** Elements in a register. */
+/** Return the elements in a register. */
 static inline int emu_packed(int bits)
 {
     return bits == 64 ? 1 : 32 / bits;
@@ -51,7 +51,7 @@ static inline int emu_factor_registers(const emu_factor *f)
     return f->lines * f->depth / emu_packed(f->bits) / 32;
 }
 
-/** The first of a register of lane 0. */
+/** Return the position of lane 0's first element in a register. */
 static inline emu_spot emu_factor_block(const emu_factor *f, int number)
 {
     const int along = f->depth / emu_packed(f->bits) / 4, n = number % emu_factor_registers(f);
@@ -71,7 +71,7 @@ static inline int emu_sum_elements(const emu_sum *s)
     return s->m * s->n / 32;
 }
 
-/** An element of lane 0. */
+/** Return the position of an element of lane 0. */
 static inline emu_spot emu_sum_block(const emu_sum *s, int element)
 {
     const int pair = element / 2, rows = s->m / 8;
@@ -93,22 +93,26 @@ static inline int emu_sum_registers(const emu_sum *s)
     return emu_sum_elements(s) / (s->bits == 16 ? 2 : 1);
 }
 
-/** Matrices from and to the registers of a warp, the first of which is operand. */
+/** Copy matrices from and to the registers of a warp, the first of which is `operand`. */
 void emu_fetch_factor(const emu_warp *warp, const emu_operand *operand, const emu_factor *f, uint64_t to[][EMU_DEPTH]);
 void emu_fetch_sum(const emu_warp *warp, const emu_operand *operand, const emu_sum *s, uint64_t to[][EMU_LINES]);
 void emu_put_sum(const emu_warp *warp, const emu_operand *operand, const emu_sum *s, uint64_t from[][EMU_LINES]);
 
-/** Are all 32 lanes there? A finding says if not. */
+/** Are all 32 lanes active? Otherwise a finding says so. */
 bool emu_is_whole(emu_warp *warp, const emu_inst *inst);
 
-/** Before a product of a whole warp: its inputs must be defined, and its results will be. false: a finding says why not. */
+/**
+ * Begin a product of a whole warp: check that its inputs are defined, and define its results. false: a finding says why not.
+ */
 bool emu_begin_product(emu_warp *warp, const emu_inst *inst, int m, int n, int k);
 
 typedef enum emu_arithmetic { OF_FLOATS, OF_DOUBLES, OF_WHOLES, OF_BITS } emu_arithmetic;
 
-enum { EMU_WMMA_HALVES = 8 }; /* registers of A and B in wmma, if they are f16: they repeat */
+enum { EMU_WMMA_HALVES = 8 }; /* registers of A and B in wmma of f16: they repeat */
 
-/** D = A . B + C. type: those of D, A, B and C. choice[0]: rounding of f64, satfinite of whole numbers, xor and and of bits. */
+/**
+ * Compute D = A . B + C. type: those of D, A, B and C. choice[0]: rounding of f64, satfinite of integers, xor or and of bits.
+ */
 void emu_run_product(emu_warp *warp, const emu_inst *inst, emu_arithmetic how, const emu_type type[4], bool is_wmma);
 
 #endif

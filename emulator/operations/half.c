@@ -2,7 +2,7 @@
 /*
  * half: f16, bf16 and pairs of them.
  *
- * Every operation is exact in double, or rounded there to odd, and then rounded once to the narrow type.
+ * Every operation is exact in double, or rounded to odd there, and then rounded once to the narrow type.
  */
 #include <math.h>
 
@@ -11,7 +11,7 @@
 
 typedef enum operation { ADD, SUB, MUL, FMA, MIN, MAX, NEG, ABS, EX2, TANH } operation;
 
-/* a * b + c, rounded to odd where it is not exact, so that a second rounding is right. */
+/* Compute a * b + c, rounded to odd if inexact, so that a second rounding is correct. */
 static double fma_odd(double a, double b, double c)
 {
     const double product = a * b, sum = product + c, part = sum - product;
@@ -33,7 +33,7 @@ static bool is_pair(emu_type type)
     return type == T_F16X2 || type == T_BF16X2;
 }
 
-/* Modifiers, by name: forms have them in different orders. */
+/* Modifiers by name: forms order them differently. */
 typedef struct modes {
     bool flushes, saturates, clips, nan, xorsign; /* ftz sat relu NaN xorsign.abs */
 } modes;
@@ -109,7 +109,7 @@ static uint32_t compute(operation what, uint32_t ra, uint32_t rb, uint32_t rc, c
             bits = (what == MIN) == (a < b) ? ra : rb;
         return bits | sign;
     }
-    if (m.flushes && fabs(result) < smallest_normal(f)) /* before it is rounded, as devices do */
+    if (m.flushes && fabs(result) < smallest_normal(f)) /* before rounding, as devices do */
         result = copysign(0, result);
     bits = emu_narrow(result, f, ROUND_NEAREST, false);
     if (m.saturates)
@@ -184,7 +184,7 @@ static void setp(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     emu_setp(warp, inst, mask, low, is_pair(inst->type[0]) ? high : ~low);
 }
 
-/* set: one of two values instead of a predicate: 1.0 for float results, else all ones */
+/* set: a value instead of a predicate: 1.0 for float results, else all ones */
 static void set(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
     const emu_type to = (emu_type)inst->type[0], type = (emu_type)inst->type[1];

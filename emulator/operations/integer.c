@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* integer: whole numbers, bits, predicates, selection and moves. */
+/* integer: integers, bits, predicates, selection and moves. */
 #include <string.h>
 
 #include "compare.h"
@@ -8,7 +8,7 @@
 __extension__ typedef __int128 wide_signed;
 __extension__ typedef unsigned __int128 wide_unsigned;
 
-/* ---- the frequent ones, by type -------------------------------------------------------------------------------------- */
+/* ---- frequent operations, by type ------------------------------------------------------------------------------------ */
 
 #define SHIFT(name, T, expression)                                                   \
     EMU_CLONED static void name(emu_warp *warp, const emu_inst *inst, uint32_t mask) \
@@ -218,9 +218,9 @@ static void slct(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     }
 }
 
-/* ---- the others: one lane at a time, on 64 bits ---------------------------------------------------------------------- */
+/* ---- other operations: one lane at a time, on 64 bits ---------------------------------------------------------------- */
 
-/* Operand n of a lane, extended as the first type says. */
+/* Return operand n of a lane, extended according to the first type. */
 static uint64_t input(const emu_warp *warp, const emu_inst *inst, unsigned n, int lane)
 {
     if (n >= inst->operands)
@@ -234,7 +234,7 @@ static unsigned width(const emu_inst *inst)
     return 8 * emu_type_bytes(inst->type[0]);
 }
 
-/* The head of a function of inst, a, b and c, which an instruction does for each lane. */
+/* Head of a function of inst, a, b and c that computes one lane. */
 #define UNUSED __attribute__((unused))
 #define SCALAR(name)                                                                                                      \
     static uint64_t name##_of(const emu_inst *inst, uint64_t a, uint64_t b, uint64_t c);                                  \
@@ -257,7 +257,7 @@ SCALAR(mad_hi)
 {
     const uint64_t sum = mul_hi_of(inst, a, b, 0) + c;
 
-    return inst->choice[0] && inst->type[0] == T_S32 ? saturate((int64_t)sum) : sum; /* .sat is for mad.hi.s32 alone */
+    return inst->choice[0] && inst->type[0] == T_S32 ? saturate((int64_t)sum) : sum; /* only mad.hi.s32 has .sat */
 }
 
 static int64_t low_24(const emu_inst *inst, uint64_t a)
@@ -287,7 +287,7 @@ SCALAR(sad)
     return c + (is_less ? b - a : a - b);
 }
 
-/* By zero: all ones, as devices do; PTX leaves it open. */
+/* Division by zero gives all ones, as on devices; PTX leaves it open. */
 SCALAR(div)
 {
     if (b == 0)
@@ -315,7 +315,7 @@ SCALAR(brev)
     return result;
 }
 
-/* Position of the highest bit that is no sign, or all ones. */
+/* Return the position of the highest bit that differs from the sign, or all ones. */
 SCALAR(bfind)
 {
     const unsigned bits = width(inst);
@@ -329,7 +329,7 @@ SCALAR(bfind)
     return inst->choice[0] ? bits - 1 - position : position; /* .shiftamt */
 }
 
-/* PTX takes positions and lengths modulo 256; of 64-bit fields, devices look at the whole register. */
+/* PTX takes positions and lengths modulo 256; for 64-bit fields, devices use the whole register. */
 static uint64_t field_mask(unsigned bits)
 {
     return bits == 64 ? UINT32_MAX : 0xff;
@@ -365,7 +365,7 @@ static void bfi(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     }
 }
 
-/* Position of the offset-th set bit from base on, upwards or downwards. */
+/* Return the position of the offset-th set bit from `base`, upwards or downwards. */
 SCALAR(fns)
 {
     int left = (int32_t)c;
@@ -405,7 +405,7 @@ SCALAR(szext)
     return a & ((UINT64_C(1) << n) - 1);
 }
 
-/* One byte of the eight in b:a; bit 3 of the selector replicates its sign. */
+/* Return one of the eight bytes of b:a; bit 3 of the selector replicates its sign. */
 static uint64_t pick_byte(uint64_t both, unsigned selector)
 {
     const uint64_t byte = both >> (selector & 7) * 8 & 0xff;
@@ -447,7 +447,7 @@ static void shf(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     }
 }
 
-/* lop3: the table's bit number abc is the result for bits a, b, c. */
+/* lop3: bit number abc of the table is the result for bits a, b, c. */
 static uint32_t look_up(uint32_t a, uint32_t b, uint32_t c, uint32_t table)
 {
     uint32_t result = 0;
@@ -476,7 +476,7 @@ static void lop3(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 
 /* ---- carries --------------------------------------------------------------------------------------------------------- */
 
-/* The condition code is the carry of a + ~b + 1, too: set where a subtraction does not borrow. takes: it is used; keeps: set. */
+/* The condition code is also the carry of a + ~b + 1: set if a subtraction does not borrow. takes: use it; keeps: set it. */
 static void add_carry(emu_warp *warp, const emu_inst *inst, uint32_t mask, bool is_sub, bool takes, bool keeps)
 {
     const unsigned bits = width(inst);
@@ -507,7 +507,7 @@ EMU_SETTLED(addc, add_carry, false, true, inst->choice[0])
 EMU_SETTLED(sub_cc, add_carry, true, false, true)
 EMU_SETTLED(subc, add_carry, true, true, inst->choice[0])
 
-/* mad{c}.{lo,hi}{.cc}: choice[0] lo or hi, choice[1] cc; takes: the carry is added. */
+/* mad{c}.{lo,hi}{.cc}: choice[0] lo or hi, choice[1] cc; takes: add the carry. */
 static void mad_carry(emu_warp *warp, const emu_inst *inst, uint32_t mask, bool takes)
 {
     const unsigned bits = width(inst);
@@ -539,7 +539,7 @@ static int32_t part_of(uint32_t word, unsigned bits, unsigned n, bool is_signed)
     return is_signed ? (int16_t)part : (int32_t)(part & 0xffff);
 }
 
-/* Of four bytes, or of two halves and the low or the high two bytes (choice[0]). */
+/* Dot product of four bytes, or of two halves and the low or high two bytes (choice[0]). */
 static void dot(emu_warp *warp, const emu_inst *inst, uint32_t mask, unsigned parts)
 {
     const uint32_t *a = emu_lanes(warp, &inst->operand[1]), *b = emu_lanes(warp, &inst->operand[2]);
@@ -583,7 +583,7 @@ EMU_SETTLED(add_pair, pair, EMU_ADD)
 EMU_SETTLED(min_pair, pair, EMU_MIN)
 EMU_SETTLED(max_pair, pair, EMU_MAX)
 
-/* vshr.d.a.u32{.sat}.mode{.add}: a scalar video shift of whole words. choice: d, a, b, sat, mode, add. */
+/* vshr.d.a.u32{.sat}.mode{.add}: a scalar video shift of 32-bit words. choice: d, a, b, sat, mode, add. */
 static void vshr(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
     EMU_EACH_LANE (i, mask) {
@@ -601,8 +601,9 @@ static void vshr(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 }
 
 /*
- * vadd4.d.a.b{.sat} and its like work on four bytes. PTX can choose the bytes by selectors behind the operands, and merge the
- * results into some bytes of c; neither is known here, so c matters with .add alone, which adds the results to it. Groups: sat, add.
+ * vadd4.d.a.b{.sat} and similar work on four bytes. PTX allows selectors after the operands that choose bytes and merge the
+ * results into some bytes of c; the emulator supports neither, so c matters only with .add, which adds the results to it.
+ * Groups: sat, add.
  */
 enum { V_SUBTRACT = EMU_MAX + 1, V_AVERAGE, V_DIFFERENCE };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lanes: how executing functions walk over the lanes of a warp. */
+/* lanes: loops of executing functions over the lanes of a warp. */
 #ifndef EMU_LANES_H
 #define EMU_LANES_H
 
@@ -7,8 +7,8 @@
 #include "warp.h"
 
 /*
- * A function that is built twice, once for processors with AVX2 and FMA; which one runs is settled when the library is loaded. The
- * results are the same bits: nothing is contracted, and fma is the processor's instead of the C library's.
+ * Build a function twice, once for processors with AVX2 and FMA; the loader of the library picks one. Results have the same
+ * bits: nothing is contracted, and fma is the processor's instead of the C library's.
  */
 #ifdef EMU_HAS_CLONES
 #define EMU_CLONED __attribute__((target_clones("arch=x86-64-v3", "default")))
@@ -16,7 +16,7 @@
 #define EMU_CLONED
 #endif
 
-/* The statement for each lane i of mask. Whole warps, the usual case, get a loop that compilers turn into vectors. */
+/* Run the statement for each lane i of mask. Full warps, the usual case, get a loop that compilers vectorise. */
 #define EMU_LANEWISE(mask, statement)           \
     do {                                        \
         if ((mask) == UINT32_MAX) {             \
@@ -29,7 +29,7 @@
         }                                       \
     } while (0)
 
-/* An executing function: one result of type T from operands a, b, c of type S. */
+/* Define an executing function: one result of type T from operands a, b, c of type S. */
 #define EMU_UNARY(name, T, S, expression)                                            \
     EMU_CLONED static void name(emu_warp *warp, const emu_inst *inst, uint32_t mask) \
     {                                                                                \
@@ -53,14 +53,14 @@
         EMU_LANEWISE(mask, d[i] = (T)(expression));                                               \
     }
 
-/* An executing function that is another one with something settled. */
+/* Define an executing function that calls another one with fixed arguments. */
 #define EMU_SETTLED(name, function, ...)                                  \
     static void name(emu_warp *warp, const emu_inst *inst, uint32_t mask) \
     {                                                                     \
         function(warp, inst, mask, __VA_ARGS__);                          \
     }
 
-/* Bits of an operand as a signed number of its width. */
+/* Return the bits of an operand as a signed number of its width. */
 static inline int64_t emu_signed(const emu_warp *warp, const emu_operand *operand, int lane)
 {
     const uint64_t bits = emu_unsigned(warp, operand, lane);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mbarrier: arriving at barriers in shared memory, and waiting for their phases. */
+/* mbarrier: arrive at mbarriers, and wait for their phases. */
 #include "mbarrier.h"
 #include "arrival.h"
 #include "finding.h"
@@ -7,7 +7,7 @@
 
 enum { DROP = 2, EXPECT_TX = 1, NO_COMPLETE = 2, RELAXED = 2, PARITY = 1, PENDING_BITS = 20 };
 
-/* Where each lane's barrier lies; false: the launch has failed. */
+/* Find each lane's mbarrier; false: the launch has failed. */
 static bool find_places(emu_warp *warp, const emu_inst *inst, uint32_t mask, const emu_operand *operand, emu_request *r)
 {
     if (!emu_resolve(warp, inst, inst->space, mask, operand, EMU_MBARRIER_BYTES, r))
@@ -61,7 +61,7 @@ static void inval(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 
 /* ---- arrivals -------------------------------------------------------------------------------------------------------------- */
 
-/* expect_tx and complete_tx, which are no arrivals. */
+/* expect_tx and complete_tx, which are not arrivals. */
 static void count_bytes(emu_warp *warp, const emu_inst *inst, uint32_t mask, int sign)
 {
     emu_request r;
@@ -101,7 +101,7 @@ static void arrive_lane(emu_warp *warp, const emu_inst *inst, int lane, emu_mbar
     emu_set_unsigned(warp, &inst->operand[0], lane, state);
 }
 
-/* mbarrier.arrive state, [a]{, count or bytes}. Who completes a phase lets those run who wait for it. */
+/* mbarrier.arrive state, [a]{, count or bytes}. Completing a phase wakes those who wait for it. */
 static void arrive(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
     const uint64_t events = warp->block->cluster->events;
@@ -129,7 +129,7 @@ static void arrive(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     warp->yields |= warp->block->cluster->events != events;
 }
 
-/* cp.async.mbarrier.arrive{.noinc} [a]: an arrival once the copies of the lane are there. */
+/* cp.async.mbarrier.arrive{.noinc} [a]: arrive once the copies of the lane have completed. */
 static void arrive_after_copies(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
     emu_request r;
@@ -155,8 +155,8 @@ static void arrive_after_copies(emu_warp *warp, const emu_inst *inst, uint32_t m
 /* ---- waiting ---------------------------------------------------------------------------------------------------------------- */
 
 /*
- * test_wait and try_wait p, [a], state or parity. Either may answer false, and does so only if nothing else can go on: who asks again
- * waits, and who does something else in between has been slow.
+ * test_wait and try_wait p, [a], state or parity. Both may answer false, and do so only if nothing else can go on: a lane that
+ * asks again waits, and one that does something else in between was slow.
  */
 static void wait(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {

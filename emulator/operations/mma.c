@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mma: mma.sync, D = A . B + C of one warp, and the transpose of a matrix that a warp holds. */
+/* mma: mma.sync, D = A . B + C of one warp, and the transpose of a matrix in a warp's registers. */
 #include "fragment.h"
 #include "lanes.h"
 
@@ -17,8 +17,8 @@ EMU_SETTLED(mma_whole, multiply, OF_WHOLES)
 EMU_SETTLED(mma_bits, multiply, OF_BITS)
 
 /*
- * m8n8k4 of f16 is four products, each of the lanes 4 q to 4 q + 3 and those 16 above. A lane holds 4 elements of a row of A and of a
- * column of B, or, as the layouts say, of a column and of a row.
+ * m8n8k4 of f16 is four products, one each for lanes 4 q to 4 q + 3 and the lanes 16 above. A lane holds 4 elements of a row of
+ * A and of a column of B, or of a column and of a row, as the layouts say.
  */
 static emu_spot quarter_factor(bool is_along, int element, int lane)
 {
@@ -27,7 +27,7 @@ static emu_spot quarter_factor(bool is_along, int element, int lane)
     return is_along ? (emu_spot){low + high, element} : (emu_spot){element + high, low};
 }
 
-/* Elements of C and D: f16 has a row in a lane, f32 two neighbours of two rows and of two groups of columns. */
+/* Elements of C and D: f16 has one row per lane; f32 has pairs of neighbours in two rows and two groups of columns. */
 static emu_spot quarter_sum(bool is_half, int element, int lane)
 {
     const int high = lane / 16 * 4;
@@ -37,7 +37,7 @@ static emu_spot quarter_sum(bool is_half, int element, int lane)
     return (emu_spot){(lane & 1) + (element & 2) + high, (element & 4) + (lane & 2) + (element & 1)};
 }
 
-/* One half of a register, or a register. */
+/* Return half of a register, or a register. */
 static uint64_t element_of(const emu_warp *warp, const emu_operand *operand, bool is_half, int element, int lane)
 {
     return is_half ? emu_unsigned(warp, &operand[element / 2], lane) >> 16 * (element % 2) & 0xffff

@@ -67,7 +67,7 @@ uint32_t emu_narrow(double value, const emu_format *f, emu_round round, bool sat
         whole /= 2;
         exponent++;
     }
-    if (exponent > top) /* far beyond: the shift below would not hold it */
+    if (exponent > top) /* out of range: the shift below would overflow */
         bits = UINT32_MAX;
     else if (whole < ldexp(1, f->fraction)) /* subnormal */
         bits = (uint32_t)whole;

@@ -56,7 +56,7 @@ static inline float emu_canonical(float value)
     return value == value ? value : emu_f32(0x7fffffffu);
 }
 
-/* 0 to 1; NaN becomes 0. */
+/* Clamp to 0..1; NaN becomes 0. */
 static inline float emu_saturate(float value)
 {
     return value > 0 ? value < 1 ? value : 1 : 0;
@@ -64,7 +64,7 @@ static inline float emu_saturate(float value)
 
 typedef enum emu_round { ROUND_NEAREST, ROUND_ZERO, ROUND_DOWN, ROUND_UP, ROUND_AWAY } emu_round;
 
-/** The mode of <fenv.h>. */
+/** Return the mode of <fenv.h>. */
 static inline int emu_fenv(emu_round round)
 {
     return round == ROUND_ZERO   ? FE_TOWARDZERO
@@ -76,16 +76,19 @@ static inline int emu_fenv(emu_round round)
 /** A narrow format: bits of exponent and of fraction; f16 is 5 and 10, bf16 8 and 7, e4m3 4 and 3, e5m2 5 and 2, tf32 8 and 10. */
 typedef struct emu_format {
     int exponent, fraction;
-    bool has_infinity; /* e4m3 has none, and one NaN; */
-    bool is_finite;    /* formats of 4 and 6 bits have neither: NaN becomes the largest number */
+    bool has_infinity; /* e4m3 has none, and only one NaN */
+    bool is_finite;    /* 4-bit and 6-bit formats have neither: NaN becomes the largest number */
 } emu_format;
 
 extern const emu_format emu_half, emu_bfloat16, emu_e4m3, emu_e5m2, emu_tf32, emu_e2m1, emu_e2m3, emu_e3m2;
 
-/** value exactly. */
+/** Return the value exactly. */
 double emu_widen(uint32_t bits, const emu_format *format);
 
-/** The nearest, or as round says. saturates: beyond the largest becomes the largest, not infinity. NaN becomes the canonical one. */
+/**
+ * Round to the nearest, or as `round` says. saturates: a value above the largest becomes the largest, not infinity. NaN becomes
+ * the canonical one.
+ */
 uint32_t emu_narrow(double value, const emu_format *format, emu_round round, bool saturates);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* operations: all instructions that the emulator has. Each list is one file's, and ends in a form without text. */
+/* operations: all instructions of the emulator. Each list comes from one file, and ends in a form without text. */
 #ifndef EMU_OPERATIONS_H
 #define EMU_OPERATIONS_H
 

@@ -4,7 +4,10 @@
 #include "mbarrier.h"
 #include "shadow.h"
 
-/* One lane after the other: all is in order already. Races are told by the count, and by what a relaxed arrival hands on. */
+/*
+ * Lanes run one after the other, so memory is in order already. The fence count, and the past that a relaxed arrival publishes,
+ * serve the race checks.
+ */
 static void fence_memory(emu_warp *warp, const emu_inst *inst, uint32_t mask, bool is_of_cluster)
 {
     (void)inst, (void)mask;
@@ -26,7 +29,7 @@ static emu_exec choose_fence(const emu_inst *inst)
     return inst->choice[1] == CTA || inst->choice[0] == ACQUIRE ? fence_block : fence_wide;
 }
 
-/* What the warp has initialised may be used by asynchronous copies, and by other blocks. */
+/* Asynchronous copies and other blocks may use the mbarriers that the warp has initialised. */
 static void fence_init(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
     const emu_block *block = warp->block;
@@ -45,7 +48,7 @@ static void fence_proxy(emu_warp *warp, const emu_inst *inst, uint32_t mask)
         emu_fence_proxy(warp);
 }
 
-/* Grids run one after the other, so what there is to wait for has come. */
+/* Grids run one after the other, so the preceding one has ended. */
 static void await_grid(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
     enum { WAIT = 2 };
@@ -56,10 +59,10 @@ static void await_grid(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 
 static void change_nothing(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
-    (void)warp, (void)inst, (void)mask; /* that a program could see */
+    (void)warp, (void)inst, (void)mask; /* no effect that a program could see */
 }
 
-/* A cache policy is opaque, and hints change nothing here. */
+/* A cache policy is opaque, and hints have no effect here. */
 static void make_policy(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
     EMU_EACH_LANE (i, mask)
@@ -74,7 +77,7 @@ static void make_policy(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 const emu_form emu_order_forms[] = {
     {"membar{*.cta,.gl,.sys}", "", NULL, choose_fence, 0, D_OWN, 0, 0},
     {"fence{.sc,.acq_rel,.acquire,.release}{.cta,.cluster,.gpu,.sys}", "", NULL, choose_fence, 0, D_OWN, 0, 0},
-    /* Proxies are ways to the same memory that a device does not keep in order: those of copies and of loads and stores. */
+    /* A proxy is a way to access memory; a device does not order accesses by different proxies, such as copies and loads. */
     {"fence.proxy.async{.global,.shared::cta,.shared::cluster}", "", fence_proxy, NULL, 0, D_OWN, 0, 0},
     {"membar.proxy.async{.global,.shared::cta,.shared::cluster}", "", fence_proxy, NULL, 0, D_OWN, 0, 0},
     {"fence.proxy.alias{.global,.shared::cta,.shared::cluster}", "", change_nothing, NULL, 0, D_OWN, 0, 0},

@@ -8,11 +8,11 @@
 /* ---- floating point -------------------------------------------------------------------------------------------------- */
 
 typedef struct model {
-    int bits;     /* kept below the largest exponent, */
-    int lowest;   /* which is at least this */
+    int bits;     /* bits kept below the largest exponent */
+    int lowest;   /* lower bound of the largest exponent */
     int step;     /* products added at once */
-    int fraction; /* bits of it that a step's sum keeps, if it is f32 */
-    bool widens;  /* 8 bits to f16, in two steps, and C is added behind them */
+    int fraction; /* bits that the sum of a step keeps, if it is f32 */
+    bool widens;  /* convert 8-bit types to f16, add in two steps, and add C last */
 } model;
 
 static bool is_fp8(emu_type type)
@@ -35,10 +35,10 @@ static model model_of(int capability, emu_type type, int k, bool is_group)
     return (model){24, -133, 8, 23, false};
 }
 
-/* Below the exponent of any other number; twice that can be subtracted from. */
+/* Below the exponent of any other number; doubling it does not overflow. */
 enum { NO_EXPONENT = -10000 };
 
-enum { GROUP = 8 }; /* columns that are computed at once */
+enum { GROUP = 8 }; /* columns computed at once */
 
 static const emu_format single = {8, 23, true, false};
 
@@ -70,7 +70,7 @@ static inline term read_term(uint32_t bits, const emu_format *f)
                   .is_finite = exponent != top || (!f->has_infinity && fraction != (1 << f->fraction) - 1)};
 }
 
-/* What is subnormal in e4m3 is normal in f16; e5m2 has the exponents of f16. */
+/* Subnormals of e4m3 are normal in f16; e5m2 has the exponents of f16. */
 static inline void normalise(term *t)
 {
     const int32_t size = t->significand < 0 ? -t->significand : t->significand;
@@ -82,17 +82,17 @@ static inline void normalise(term *t)
     }
 }
 
-/* A line as it is added. stride: from one term to the next. */
+/* A row of A or column of B in the order of addition. stride: from one term to the next. */
 typedef struct line {
     int32_t *significand, *exponent;
     int stride;
 } line;
 
-/* order: which element is added as the k-th. True: all are finite. */
+/* order: index of the k-th element to add. Returns whether all are finite. */
 static bool read_line(const uint64_t *from, int count, emu_type type, bool widens, const uint8_t *order, line to)
 {
     const emu_format format = *format_of(type);
-    const int drop = type == T_TF32 ? 13 : 0; /* the lower 13 bits are not looked at */
+    const int drop = type == T_TF32 ? 13 : 0; /* devices ignore the lower 13 bits */
     bool is_finite = true;
 
     for (int k = 0; k < count; k++) {
@@ -106,13 +106,13 @@ static bool read_line(const uint64_t *from, int count, emu_type type, bool widen
     return is_finite;
 }
 
-/* The value of an element. */
+/* Return the value of an element. */
 static double real_of(uint64_t bits, emu_type type)
 {
     return emu_widen((uint32_t)bits >> (type == T_TF32 ? 13 : 0), format_of(type));
 }
 
-/* A step of a sum in which something is not finite: NaN or an infinity, or 0: it is in another step. */
+/* Add a step of a sum that may have a non-finite element: NaN or an infinity, or 0: it is in another step. */
 static double add_infinite(const emu_product *p, int row, int column, const uint8_t *order, int count, double sum)
 {
     sum = isfinite(sum) ? 0 : sum;
@@ -126,8 +126,8 @@ static double add_infinite(const emu_product *p, int row, int column, const uint
 }
 
 /*
- * The sums of count products and c, in units of 2^(highest - bits). Significands of products lack product_shift bits of what is kept;
- * those of c lack c_shift bits, or have as many too much. What is kept has 27 bits at most.
+ * Return the sums of count products and c, in units of 2^(highest - bits). Shift the significands of products left by
+ * product_shift and those of c by c_shift bits (right if negative). At most 27 bits are kept.
  */
 static inline void add_terms(const int32_t *a, const int32_t *a_exponent, int32_t b[][GROUP], int32_t b_exponent[][GROUP],
                              int count, const term c[GROUP], model m, int product_shift, int c_shift, int64_t sum[GROUP],
@@ -156,7 +156,10 @@ static inline void add_terms(const int32_t *a, const int32_t *a_exponent, int32_
         }
 }
 
-/* sum * 2^exponent in a format of which so many bits of fraction are kept: cut, or rounded to the nearest. Zero has no sign. */
+/*
+ * Convert sum * 2^exponent to a format, keeping `fraction` bits of fraction: truncated, or rounded to nearest. Zero has no
+ * sign.
+ */
 static inline uint32_t pack(int64_t sum, int exponent, const emu_format *f, int fraction, bool to_nearest)
 {
     const int bias = (1 << (f->exponent - 1)) - 1;
@@ -180,7 +183,7 @@ static inline uint32_t pack(int64_t sum, int exponent, const emu_format *f, int 
     return (bits < infinity ? bits : infinity) | (sum < 0 ? 1u << (f->exponent + f->fraction) : 0);
 }
 
-/* The bits of a + c, one an f16 or an f32 as the other. */
+/* Return the bits of a + c, one of them f16 or f32 like the other. */
 static uint32_t add_rounded(uint32_t a, uint32_t c, bool is_half)
 {
     if (is_half)
@@ -210,7 +213,7 @@ EMU_CLONED void emu_multiply_float(emu_product *p, int capability, int most, boo
     bool is_finite_row[EMU_LINES], is_finite_column[GROUP];
     uint8_t order[EMU_DEPTH / 2];
 
-    for (int k = 0; k < p->k; k++) /* if 8 bits are widened, the lower halves of registers come first */
+    for (int k = 0; k < p->k; k++) /* if 8-bit types are widened, the lower halves of registers come first */
         order[k] = (uint8_t)(m.widens ? k % m.step / 2 * 4 + k / m.step * 2 + k % 2 : k);
     for (int r = 0; r < p->m; r++)
         is_finite_row[r] = read_line(p->a[r], p->k, p->a_type, m.widens, order, (line){a[r], a_exponent[r], 1});
@@ -264,9 +267,9 @@ EMU_CLONED void emu_multiply_single(emu_product *p)
         }
 }
 
-/* ---- double precision, whole numbers, bits ---------------------------------------------------------------------------- */
+/* ---- f64, integers, bits ---------------------------------------------------------------------------------------------- */
 
-/* Of several NaN that of b goes on, then the sum's; it is made quiet, and one that is made is 0xfff8000000000000. */
+/* The NaN of b takes precedence, then the sum's; it is made quiet. An invalid operation gives 0xfff8000000000000. */
 static inline double multiply_add(double a, double b, double sum)
 {
     const double result = fma(a, b, sum);
@@ -309,7 +312,7 @@ EMU_CLONED void emu_multiply_whole(emu_product *p, bool saturates)
     for (int r = 0; r < p->m; r++) {
         read_wholes(p->a[r], p->k, p->a_type, a);
         for (int c = 0; c < p->n; c++) {
-            int32_t products = 0; /* far from its ends */
+            int32_t products = 0; /* cannot overflow */
             int64_t sum;
             for (int k = 0; k < p->k; k++)
                 products += a[k] * b[c][k];

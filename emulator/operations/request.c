@@ -7,7 +7,7 @@
 #include "counters.h"
 #include "finding.h"
 
-/* The allocation that holds [low, low + bytes), or NULL; those hit last are tried first. */
+/* Return the allocation that holds [low, low + bytes), or NULL; try the most recent ones first. */
 static emu_allocation *find_allocation(emu_block *block, uint64_t low, uint64_t bytes)
 {
     emu_allocation *one;
@@ -137,11 +137,11 @@ static bool resolve_lane(emu_warp *warp, const emu_inst *inst, emu_place *place,
 bool emu_resolve_at(emu_warp *warp, const emu_inst *inst, emu_space space, uint32_t mask, const uint64_t address[EMU_LANES],
                     unsigned bytes, emu_request *r)
 {
-    const unsigned align = bytes & (0 - bytes); /* accesses have sizes that are powers of two */
+    const unsigned align = bytes & (0 - bytes); /* access sizes are powers of two */
     uint64_t low = UINT64_MAX, high = 0, bits = 0;
     emu_block *block = warp->block;
     emu_allocation *one = NULL;
-    uint64_t shift = 0; /* from addresses to the host's */
+    uint64_t shift = 0; /* from an address to its host address */
     bool is_resolved = false;
 
     r->mask = mask;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* request: one access of a warp to memory, every lane's address resolved to where it lies on the host. */
+/* request: one memory access of a warp, with the host address of each lane. */
 #ifndef EMU_REQUEST_H
 #define EMU_REQUEST_H
 
@@ -9,25 +9,25 @@
 typedef struct emu_request {
     emu_place place[EMU_LANES];
     uint32_t mask;
-    unsigned bytes; /* of each lane */
+    unsigned bytes; /* per lane */
 } emu_request;
 
 /** Resolve a request of bytes from each lane of mask; space: of the addresses. false: the launch has failed. */
 bool emu_resolve(emu_warp *warp, const emu_inst *inst, emu_space space, uint32_t mask, const emu_operand *operand,
                  unsigned bytes, emu_request *r);
 
-/** The same with addresses that no operand holds; those of lanes outside mask are not looked at. */
+/** Like emu_resolve, with given addresses; those of lanes outside mask are ignored. */
 bool emu_resolve_at(emu_warp *warp, const emu_inst *inst, emu_space space, uint32_t mask, const uint64_t address[EMU_LANES],
                     unsigned bytes, emu_request *r);
 
-/** Where bytes lie that one lane's address begins, a multiple of 16 of both. false: the launch has failed. */
+/** Find `bytes` bytes at one lane's address; size and address are multiples of 16. false: the launch has failed. */
 bool emu_resolve_span(emu_warp *warp, const emu_inst *inst, emu_space space, int lane, const emu_operand *operand,
                       uint32_t bytes, emu_place *place);
 
-/** Does a request write where programs may only read? A finding says so. */
+/** Does a request write read-only memory? A finding says so. */
 bool emu_is_forbidden(emu_warp *warp, const emu_inst *inst, const emu_request *r);
 
-/** elements: of each lane. */
+/** Count a request. elements: per lane. */
 void emu_count_request(const emu_warp *warp, const emu_inst *inst, const emu_request *r, unsigned elements, bool is_write);
 
 static inline uint64_t emu_address_of(const emu_warp *warp, const emu_operand *operand, int lane)
@@ -35,7 +35,7 @@ static inline uint64_t emu_address_of(const emu_warp *warp, const emu_operand *o
     return emu_unsigned(warp, operand, lane) + (uint64_t)operand->displacement;
 }
 
-/** Lanes of a request that are in one space. */
+/** Return the lanes of a request whose address is in a space. */
 static inline uint32_t emu_lanes_in(const emu_request *r, emu_space space)
 {
     uint32_t lanes = 0;
@@ -45,7 +45,7 @@ static inline uint32_t emu_lanes_in(const emu_request *r, emu_space space)
     return lanes;
 }
 
-/** A lane has written: tell the watch, if there is one. */
+/** Record a lane's write for the watch, if there is one. */
 static inline void emu_note_write(const emu_request *r, int lane)
 {
     const emu_place *place = &r->place[lane];
@@ -60,7 +60,7 @@ static inline void emu_note_write(const emu_request *r, int lane)
     }
 }
 
-/** What an access of release semantics orders is what a fence before it would. */
+/** An access with release semantics orders what a fence before it would. */
 static inline bool emu_releases(const emu_inst *inst)
 {
     return memmem(inst->text, inst->text_length, ".release", 8) || memmem(inst->text, inst->text_length, ".acq_rel", 8);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tensormap: kernels that change tensor maps, or make them from zeros, field by field; and the fences of the proxy by which copies
- * read maps.
+ * tensormap: kernels that change tensor maps, or build them from zeros, field by field; and fences of the proxy through which
+ * copies read maps.
  */
 #include "tensormap.h"
 
@@ -10,7 +10,7 @@
 
 enum { HALF = EMU_TENSOR_ALIGNMENT, HALVES = EMU_TENSOR_BYTES / HALF };
 
-/* ---- where maps lie ---------------------------------------------------------------------------------------------------- */
+/* ---- finding maps ------------------------------------------------------------------------------------------------------ */
 
 static bool find_map(emu_warp *warp, const emu_inst *inst, int lane, emu_space space, const emu_operand *operand,
                      emu_place half[HALVES])
@@ -37,7 +37,7 @@ bool emu_read_map(emu_warp *warp, const emu_inst *inst, int lane, emu_space spac
     return true;
 }
 
-/* What a thread writes there, copies read by another proxy. */
+/* Write a map; copies read it through another proxy. */
 static void write_map(emu_warp *warp, const emu_inst *inst, int lane, const emu_place half[HALVES], const emu_tensor *map)
 {
     for (int i = 0; i < HALVES; i++) {
@@ -87,7 +87,7 @@ static bool is_zero(const emu_tensor *map)
     return !any;
 }
 
-/* The map of a lane, to be changed. Zeros are one that is begun. false: the launch has failed. */
+/* Open a lane's map for changes. Zeros are a new map. false: the launch has failed. */
 static bool open_map(emu_warp *warp, const emu_inst *inst, int lane, emu_place half[HALVES], emu_tensor *map)
 {
     for (unsigned n = 1; n < inst->operands && warp->block->launch->checks & CUEMU_CHECK_UNINITIALISED; n++)
@@ -120,7 +120,7 @@ static void replace_address(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     }
 }
 
-/* The fields that are numbers of something. false: the emulator has not what the value means. */
+/* Set an enumerated field. false: the emulator does not support the value. */
 static bool set_property(emu_tensor *map, unsigned field, uint32_t value)
 {
     enum { RANK = 1, ELEMENT, INTERLEAVE, SWIZZLE, ATOMICITY, FILL };
@@ -128,7 +128,7 @@ static bool set_property(emu_tensor *map, unsigned field, uint32_t value)
                                            EL_F32, EL_F32_FTZ, EL_F64, EL_BF16, EL_TF32, EL_TF32_FTZ};
 
     switch (field) {
-    case RANK: /* counted from 0 */
+    case RANK: /* minus 1 */
         map->rank = (uint8_t)(value < EMU_DIMENSIONS ? value + 1 : 0);
         return value < EMU_DIMENSIONS;
     case ELEMENT:
@@ -141,7 +141,7 @@ static bool set_property(emu_tensor *map, unsigned field, uint32_t value)
     case FILL:
         map->fills_nan = value == 1;
         return value <= 1;
-    default: /* no interleaving, and swizzled chunks of 16 bytes */
+    default: /* no interleaving; 16-byte chunks are swizzled */
         return value == 0;
     }
 }
@@ -163,7 +163,7 @@ static void replace_property(emu_warp *warp, const emu_inst *inst, uint32_t mask
     }
 }
 
-/* [map], dimension, value. Strides are in bytes from PTX 8.5 on, before in 16 of them. */
+/* [map], dimension, value. Strides are in bytes since PTX 8.5, in units of 16 bytes before. */
 static void set_dimension(emu_warp *warp, const emu_inst *inst, uint32_t mask, bool is_stride)
 {
     enum { BOX = 1, EXTENT };
@@ -197,7 +197,7 @@ EMU_SETTLED(replace_stride, set_dimension, true)
 
 /* ---- copies and fences ------------------------------------------------------------------------------------------------- */
 
-/* tensormap.cp_fenceproxy [to], [from], 128: the lanes of a warp together, from shared to global memory, and released. */
+/* tensormap.cp_fenceproxy [to], [from], 128: the warp copies from shared to global memory, with release. */
 static void copy_map(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
     const int lane = __builtin_ctz(mask);

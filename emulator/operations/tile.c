@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tile: copies of tiles of a tensor, which a tensor map describes. */
+/* tile: copies of tiles of a tensor that a tensor map describes. */
 #include "bulk.h"
 #include "finding.h"
 #include "reduce.h"
@@ -15,7 +15,7 @@ static uint32_t lines_of(const emu_tensor *t)
     return emu_tile_bytes(t) / (t->box[0] * emu_element_bytes((emu_element)t->element));
 }
 
-/* Where the part of a line lies that is in the tensor. false: there is no memory, as a finding says. */
+/* Find the part of a row that lies in the tensor. false: no memory there, and a finding says so. */
 static bool find_line(const emu_arrival *a, const emu_tile_line *line, emu_place *place)
 {
     const uint64_t bytes = (uint64_t)line->count * emu_element_bytes((emu_element)a->tensor.element);
@@ -30,7 +30,7 @@ static bool find_line(const emu_arrival *a, const emu_tile_line *line, emu_place
     return place->at != NULL;
 }
 
-/* A line as it lies in shared memory, swizzled, to and from where its elements stand side by side. */
+/* Copy a row between its swizzled place in shared memory and contiguous elements. */
 static void scatter(const emu_tensor *t, uint8_t *shared, uint32_t at, const uint8_t *line, uint32_t bytes)
 {
     for (uint32_t n = 0; n < bytes; n += CHUNK)
@@ -88,7 +88,10 @@ static void land_load(const emu_arrival *a)
     emu_bulk_complete(a);
 }
 
-/* What a store writes of a line: a GPU stores chunks of 16 bytes, the last one whole, also where the tensor ends within it (H100). */
+/*
+ * Return the part of a row that a store writes: a GPU stores 16-byte chunks, the last one whole, even if the tensor ends within
+ * it (H100).
+ */
 static emu_tile_line stored_line(const emu_arrival *a, uint32_t n)
 {
     emu_tile_line line = emu_tile_line_at(&a->tensor, a->coordinate, n);
@@ -136,7 +139,7 @@ static void land_store(const emu_arrival *a)
 
 /* ---- issuing ----------------------------------------------------------------------------------------------------------- */
 
-/* The map that an operand names, and the coordinates in those behind it. false: the launch has failed. */
+/* Read the map that an operand names, and the coordinates in the operands after it. false: the launch has failed. */
 static bool take_map(emu_warp *warp, const emu_inst *inst, int lane, unsigned operand, emu_arrival *a)
 {
     const unsigned rank = inst->choice[0];
@@ -164,7 +167,7 @@ static bool take_map(emu_warp *warp, const emu_inst *inst, int lane, unsigned op
     return true;
 }
 
-/* Where a tile lies in shared memory. */
+/* Find a tile in shared memory. */
 static bool take_shared(emu_warp *warp, const emu_inst *inst, int lane, emu_space space, const emu_operand *operand,
                         uint32_t bytes, emu_place *place)
 {
@@ -179,7 +182,7 @@ static bool take_shared(emu_warp *warp, const emu_inst *inst, int lane, emu_spac
     return true;
 }
 
-/* The lines in global memory, for counters and for the watch over progress. */
+/* Count the rows in global memory, and note them as progress. */
 static void note_lines(emu_warp *warp, const emu_arrival *a, bool is_write)
 {
     const unsigned size = emu_element_bytes((emu_element)a->tensor.element);
@@ -239,7 +242,7 @@ static void issue_store(emu_warp *warp, const emu_inst *inst, uint32_t mask, voi
 
 EMU_SETTLED(store, issue_store, land_store)
 
-/* What the elements of a map are to a reduction; T_NONE: they have none. */
+/* Return the type in which a reduction combines a map's elements; T_NONE: none. */
 static emu_type type_of(const emu_tensor *t, int how)
 {
     static const emu_type types[EL_COUNT] = {[EL_U32] = T_U32, [EL_S32] = T_S32, [EL_U64] = T_U64, [EL_S64] = T_S64,

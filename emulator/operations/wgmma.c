@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wgmma: D = A . B + D of a warpgroup, with B, and A or not, in shared memory. */
+/* wgmma: D = A . B + D of a warpgroup, with B, and possibly A, in shared memory. */
 #include "counters.h"
 #include "descriptor.h"
 #include "finding.h"
@@ -10,7 +10,7 @@
 
 enum { ROWS = 16 /* of each warp */, SLICE = EMU_LINES /* columns that are computed at once */ };
 
-/* An instruction's operands, behind D. */
+/* An instruction's operands after D. */
 typedef struct statement {
     const emu_operand *a, *b, *scale;
     bool a_is_in_registers, a_is_across, b_is_across, negates_a, negates_b, ignores_c;
@@ -49,7 +49,7 @@ static statement read_statement(const emu_warp *warp, const emu_inst *inst)
     return s;
 }
 
-/* A register that all threads of the group must have alike. */
+/* Read a register that must be equal in all threads of the group. */
 static bool is_uniform(emu_warp *first, const emu_inst *inst, const emu_operand *operand, const char *what)
 {
     for (int w = 0; w < EMU_GROUP; w++)
@@ -73,7 +73,7 @@ static int bytes_of(emu_type type)
     return type == T_B1 ? 4 : (int)emu_type_bytes(type);
 }
 
-/* The elements of a chunk, from line and place on along a line, or across lines. */
+/* Unpack the elements of a chunk, along or across lines, to their line and place. */
 static void spread(const uint8_t *chunk, int bytes, bool is_across, uint64_t (*to)[EMU_DEPTH], int line, int place)
 {
     for (int i = 0; i < 16 / bytes; i++) {
@@ -83,7 +83,7 @@ static void spread(const uint8_t *chunk, int bytes, bool is_across, uint64_t (*t
     }
 }
 
-/* So many lines of a factor, from first on. */
+/* Fetch some lines of a factor, starting with `first`. */
 static bool fetch_lines(emu_warp *reader, const emu_inst *inst, uint64_t descriptor, bool is_across, int bytes, int first,
                         int lines, uint64_t (*to)[EMU_DEPTH])
 {
@@ -108,7 +108,7 @@ static bool fetch_lines(emu_warp *reader, const emu_inst *inst, uint64_t descrip
                 emu_find(reader, inst, CUEMU_UNINITIALISED, 0, address[i],
                          "multiplies what was never written, of the 16 bytes at shared offset 0x%llx",
                          (unsigned long long)address[i]);
-                memset(emu_defined_bytes(reader, 0, &r.place[i]), 1, 16); /* once is enough */
+                memset(emu_defined_bytes(reader, 0, &r.place[i]), 1, 16); /* report once */
             }
             if (is_across)
                 spread(r.place[i].at, bytes, true, to, chunk / 16 * 8, chunk % 16);

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wmma: products of larger matrices by a whole warp, which loads and stores them itself. */
+/* wmma: products of larger matrices by a whole warp, which also loads and stores them. */
 #include "finding.h"
 #include "fragment.h"
 #include "request.h"
 
 /* ---- loads and stores ------------------------------------------------------------------------------------------------ */
 
-/* A matrix in memory: lines at a distance, in elements; what is less than a byte comes by words. */
+/* A matrix in memory: lines at a stride in elements; types below a byte come in words. */
 typedef struct layout {
     const emu_operand *base;
     uint64_t stride;
-    bool is_by_line; /* neighbours along a line lie next to one another; else those across */
+    bool is_by_line; /* neighbours along a line are adjacent; otherwise those across lines */
     int bits;
 } layout;
 
-/* base, stride: numbers of operands; without the second, lines lie one behind the other. */
+/* base, stride: operand numbers; without a stride operand, lines are contiguous. */
 static layout layout_of(emu_warp *warp, const emu_inst *inst, unsigned base, unsigned stride, int bits, bool is_by_line,
                         int least)
 {
@@ -30,8 +30,8 @@ static layout layout_of(emu_warp *warp, const emu_inst *inst, unsigned base, uns
 }
 
 /*
- * Elements that lie together, from an element of each lane on: read into 32 lanes of values, or written from them; from: the register
- * that they are in, or NULL. Lanes that read what is not defined are taken out of *defined.
+ * Move contiguous elements, starting at one element per lane: read into 32 lanes of values, or write from them; from: the
+ * register that holds them, or NULL. Clear the lanes that read undefined bytes in *defined.
  */
 static bool move(emu_warp *warp, const emu_inst *inst, const layout *l, const emu_spot spot[EMU_LANES], int elements,
                  const emu_operand *from, uint64_t value[EMU_LANES], uint32_t *defined)
@@ -202,7 +202,7 @@ EMU_SETTLED(mma_bits, multiply, OF_BITS)
 #define STORE "wmma.store{*.row,.col}.d.sync.aligned"
 #define SIXTEEN "{*.m16n16k16,.m8n32k16,.m32n8k16}"
 #define MMA "wmma.mma"
-#define LAYOUTS ".sync.aligned{*.row,.col}{*.row,.col}" /* which, matters to the loads alone */
+#define LAYOUTS ".sync.aligned{*.row,.col}{*.row,.col}" /* only loads depend on the layouts */
 #define BYTES "{*.s8,.u8}"
 #define NIBBLES "{*.s4,.u4}"
 #define OF_BITS ".popc.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32"

@@ -8,7 +8,7 @@ static emu_type type_of_token(const emu_token *token)
     return token->kind == W_DIRECTIVE ? emu_type_of(token->text + 1, token->length - 1) : T_NONE;
 }
 
-/* Elements in [..][..], at least 1; *row: those of all dimensions but the first; *is_open: the first is empty. */
+/* Return the elements of [..][..], at least 1; *row: of all dimensions but the first; *is_open: the first is empty. */
 static uint64_t parse_dimensions(emu_parser *p, uint64_t *row, bool *is_open)
 {
     uint64_t elements = 1;
@@ -44,7 +44,7 @@ emu_variable emu_parse_variable(emu_parser *p)
             if (align == 0 || align > 4096 || (align & (align - 1)))
                 emu_fault(p, NULL, "alignment %llu is no power of two up to 4096", (unsigned long long)align);
             v.align = (uint32_t)align;
-        } else if (emu_accept(p, ".ptr")) { /* .ptr .global .align 1: a promise about what the parameter points at */
+        } else if (emu_accept(p, ".ptr")) { /* .ptr .global .align 1: a promise about the target of the parameter */
             while (emu_is(p, ".global") || emu_is(p, ".shared") || emu_is(p, ".const") || emu_is(p, ".local"))
                 emu_next(p);
             if (emu_accept(p, ".align"))
@@ -80,7 +80,7 @@ emu_variable emu_parse_variable(emu_parser *p)
     return v;
 }
 
-/* Up to the comma, brace or semicolon behind it. */
+/* Skip to the comma, brace or semicolon after an expression. */
 static void skip_expression(emu_parser *p)
 {
     while (!p->has_failed && p->token.kind != W_END && !emu_is_mark(&p->token, ",};"))
@@ -143,7 +143,7 @@ static void put_element(emu_parser *p, emu_symbol *s, const emu_variable *v, uin
     *at += v->element_bytes;
 }
 
-/* Values of an array whose first dimension is left open: as many rows as there are values, or braces, in the outer braces. */
+/* Count the values of an array with an open first dimension: the rows are the values, or braces, in the outer braces. */
 static uint64_t count_rows(emu_parser *p)
 {
     const emu_lexer before = p->lexer;
@@ -186,7 +186,7 @@ static void parse_initial(emu_parser *p, emu_symbol *s, const emu_variable *v)
             if (++depth > 2)
                 emu_unknown(p, NULL, "values in more than two braces inside each other");
         } else if (emu_accept(p, "}")) {
-            if (--depth == 1 && at % v->row_bytes) /* what is missing of a row is zero */
+            if (--depth == 1 && at % v->row_bytes) /* the rest of a row is zero */
                 at += v->row_bytes - at % v->row_bytes;
         } else if (!emu_accept(p, ",") && s->initial) {
             put_element(p, s, v, &at, &capacity);

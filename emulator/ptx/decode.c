@@ -19,7 +19,7 @@ static emu_inst *new_inst(emu_parser *p)
     return &m->inst[m->insts];
 }
 
-/* What PTX 9.0 has beside the opcodes of the forms. */
+/* Opcodes of PTX 9.0 that no form has. */
 static bool is_opcode_of_ptx(const emu_mnemonic *m)
 {
     static const char others[] =
@@ -35,7 +35,7 @@ static bool is_opcode_of_ptx(const emu_mnemonic *m)
 
 enum { MAX_CANDIDATES = 8 };
 
-/* The forms that a mnemonic has, which differ in their operands. */
+/* The forms of a mnemonic, which differ in their operands. */
 typedef struct candidates {
     struct {
         const emu_form *form;
@@ -44,7 +44,7 @@ typedef struct candidates {
     unsigned count;
 } candidates;
 
-/* The least target that has an instruction of this form, or EMU_ONLY and the one that has it. */
+/* Return the lowest target that has an instruction of this form, or EMU_ONLY and the only one. */
 static unsigned target_of(const emu_form *form, const emu_inst *inst)
 {
     unsigned target = inst->space == S_CLUSTER && form->target < 90 ? 90 : form->target;
@@ -65,7 +65,7 @@ static bool lacks(const emu_module *m, unsigned target)
 
 static void find_forms(emu_parser *p, const emu_token *mnemonic, const emu_inst *blank, candidates *found)
 {
-    unsigned target = 0; /* that a form needs and the text lacks */
+    unsigned target = 0; /* required by a form, above that of the text */
     bool is_opcode = false;
     emu_mnemonic m;
 
@@ -96,7 +96,7 @@ static void find_forms(emu_parser *p, const emu_token *mnemonic, const emu_inst 
         emu_fault(p, mnemonic, "no instruction is called %.*s", m.opcode_length < 60 ? (int)m.opcode_length : 60, m.text);
 }
 
-/* Bind operands to the first form that takes them. */
+/* Bind operands to the first form that accepts them. */
 static bool decode_by_form(emu_parser *p, const emu_token *mnemonic, const candidates *found, const emu_raw *const *list,
                            unsigned count, emu_inst *inst)
 {
@@ -140,7 +140,7 @@ static bool decode_by_form(emu_parser *p, const emu_token *mnemonic, const candi
     return false;
 }
 
-/* A parameter of a call; NULL: it is none, and a fault says so. */
+/* Find a parameter of a call; NULL: it is not one, and a fault says so. */
 static const place_decl *passed_place(emu_parser *p)
 {
     const place_decl *place = emu_names_find(p->own_names, N_PLACE, p->token.text, p->token.length);
@@ -154,7 +154,7 @@ static const place_decl *passed_place(emu_parser *p)
     return NULL;
 }
 
-/* call{.uni} (result), function, (inputs); what is passed lies in .param variables of the lanes' frames. */
+/* call{.uni} (result), function, (inputs); arguments lie in .param variables of the lanes' frames. */
 static void decode_call(emu_parser *p, emu_inst *inst)
 {
     emu_call *call = emu_take(p, sizeof *call);
@@ -217,7 +217,7 @@ static void decode_call(emu_parser *p, emu_inst *inst)
     if (call->kind != CALL_FUNCTION && (call->inputs < (call->kind == CALL_PRINTF ? 2 : 3) || call->input_bytes[0] != 8 ||
                                         call->input_bytes[1] != 8 || (call->kind == CALL_ASSERT && call->input_bytes[2] != 4)))
         emu_fault(p, &name, "a call with other parameters than this function has");
-    if (call->kind == CALL_FUNCTION && !f->refusal) { /* else the sizes may not be known, and the caller is refused too */
+    if (call->kind == CALL_FUNCTION && !f->refusal) { /* otherwise the sizes may be unknown, and the caller is refused too */
         if (call->inputs != call->callee->params || call->outputs != call->callee->results) {
             emu_fault(p, &name, "a call with other parameters than the function has");
             return;
@@ -241,7 +241,7 @@ static void decode_instruction(emu_parser *p, const emu_token *mnemonic, emu_ins
 {
     const emu_raw *list[EMU_MAX_RAW];
     unsigned count = 0;
-    candidates found; /* large, so only what is used of it is written */
+    candidates found; /* large, so only the used part is written */
 
     found.count = 0;
     find_forms(p, mnemonic, inst, &found);

@@ -7,16 +7,16 @@ enum { MAX_STEPS = 64 };
 
 static const uint32_t NONE = UINT32_MAX;
 
-/* A function's blocks, named by their first instruction; arrays are indexed by it too, or by number in preorder. */
+/* The blocks of a function, named by their first instruction. Arrays are indexed by it, or by number in preorder. */
 typedef struct graph {
     emu_inst *inst;
     uint32_t count, first;
-    uint32_t *last;                         /* instruction of a block */
-    uint32_t *next, *stack;                 /* of a walk: the successor to visit; blocks that are open */
-    uint32_t *number, *newest;              /* in preorder, and that of the newest descendant; NONE: not reached */
+    uint32_t *last;                         /* last instruction of a block */
+    uint32_t *next, *stack;                 /* of the walk: next successor to visit; stack of open blocks */
+    uint32_t *number, *newest;              /* number in preorder, and that of the newest descendant; NONE: not reached */
     uint32_t *block;                        /* by number */
     uint32_t *edge, *edge_from, *edge_next; /* edges into a block, as lists */
-    uint32_t *leader, *header; /* by number: the block that stands for it and those inside its loop; the loop around it */
+    uint32_t *leader, *header;              /* by number: the block that represents it and its loop; the loop around it */
     uint32_t blocks, edges;
     uint8_t *is_header; /* by number */
 } graph;
@@ -42,7 +42,7 @@ static void mark_starts(emu_inst *inst, uint32_t count, uint32_t first)
     }
 }
 
-/* Successor number n of the block that ends with this instruction; count: there is none. */
+/* Return successor n of the block that ends with this instruction; count: there is none. */
 static uint32_t successor(const emu_inst *inst, uint32_t at, uint32_t n, uint32_t count, uint32_t first)
 {
     const emu_inst *one = &inst[at];
@@ -60,7 +60,7 @@ static uint32_t successor(const emu_inst *inst, uint32_t at, uint32_t n, uint32_
     return count;
 }
 
-/* Blocks in preorder, their ends, and the edges between them. */
+/* Find blocks in preorder, their ends, and the edges between them. */
 static void walk(graph *g)
 {
     uint32_t depth = 0;
@@ -103,7 +103,7 @@ static bool is_ancestor(const graph *g, uint32_t a, uint32_t n)
     return a <= n && n <= g->newest[a];
 }
 
-/* The loop around each block: from the innermost outwards, each loop's blocks are joined into its header. */
+/* Find the loop around each block: from the innermost outwards, join each loop's blocks into its header. */
 static void find_loops(graph *g)
 {
     for (uint32_t w = g->blocks; w-- > 0;) {
@@ -123,7 +123,7 @@ static void find_loops(graph *g)
             const uint32_t x = g->stack[--waiting];
             for (uint32_t e = g->edge[g->block[x]]; e != NONE; e = g->edge_next[e]) {
                 const uint32_t from = leader_of(g, g->edge_from[e]);
-                if (from == w || !is_ancestor(g, w, from)) /* a second way into the loop is left alone */
+                if (from == w || !is_ancestor(g, w, from)) /* ignore a second entry into the loop */
                     continue;
                 g->header[from] = w;
                 g->leader[from] = w;
@@ -133,7 +133,7 @@ static void find_loops(graph *g)
     }
 }
 
-/* Does the way from one block to another stay in the innermost loop around the first? */
+/* Does an edge stay in the innermost loop around its source? */
 static bool stays(const graph *g, uint32_t from, uint32_t to)
 {
     const uint32_t n = g->number[from], loop = g->is_header[n] ? n : g->header[n];
@@ -145,7 +145,7 @@ static bool stays(const graph *g, uint32_t from, uint32_t to)
     return true;
 }
 
-/* Number the blocks; ways that leave a loop are walked first, so that they get the higher numbers. */
+/* Number the blocks; walk edges that leave a loop first, so that they get the higher numbers. */
 static void number_blocks(graph *g)
 {
     uint32_t depth = 0, number = g->count;

@@ -67,8 +67,8 @@ void emu_split_mnemonic(const char *text, size_t length, emu_mnemonic *m)
 }
 
 /*
- * Take a modifier, from *at on, out of those that are left; *at is moved behind it. Types have an order among themselves: only
- * the first that is left can be taken.
+ * Take a modifier, from *at on, of those that remain, and move *at past it. Types keep their order: only the first that remains
+ * can be taken.
  */
 static bool take(const emu_mnemonic *m, uint32_t *left, unsigned *at, const char *text, size_t length)
 {
@@ -90,7 +90,7 @@ static bool take(const emu_mnemonic *m, uint32_t *left, unsigned *at, const char
     return false;
 }
 
-/* Take all modifiers of ".relaxed.gpu", in this order or in any; how many, or 0. */
+/* Take all modifiers of ".relaxed.gpu", in this order or in any; return their number, or 0. */
 static unsigned take_all(const emu_mnemonic *m, uint32_t *left, const char *piece, size_t length, bool is_ordered)
 {
     const char *const end = piece + length;
@@ -109,7 +109,7 @@ static unsigned take_all(const emu_mnemonic *m, uint32_t *left, const char *piec
     return taken;
 }
 
-/* p is behind the {; *after is set behind the }. Of several alternatives the one with most modifiers stands. */
+/* p is after the {; set *after past the }. The alternative with the most modifiers is taken. */
 static bool match_group(const char *p, const emu_mnemonic *m, uint32_t *left, uint8_t *choice, const char **after)
 {
     const bool is_needed = *p == '*';
@@ -137,7 +137,7 @@ static bool match_group(const char *p, const emu_mnemonic *m, uint32_t *left, ui
     return best > 0 || !is_needed;
 }
 
-/* p is behind the opcode. */
+/* p is after the opcode. */
 static bool match_modifiers(const char *p, const emu_mnemonic *m, uint8_t *choice)
 {
     uint32_t left = m->modifiers < 32 ? (1u << m->modifiers) - 1 : UINT32_MAX;
@@ -158,7 +158,7 @@ static bool match_modifiers(const char *p, const emu_mnemonic *m, uint8_t *choic
     return left == 0 && !m->is_too_long;
 }
 
-/* m16n8k256: three letters, each with a number behind it. */
+/* m16n8k256: three letters, each followed by a number. */
 static void read_shape(const emu_modifier *one, uint16_t *shape)
 {
     uint16_t found[3] = {0};

@@ -66,7 +66,7 @@ static void lex_name(emu_lexer *x)
     }
 }
 
-/* Bits in hexadecimal behind 0f and 0d: exactly 8 and 16 digits. */
+/* Bits in hexadecimal after 0f and 0d: exactly 8 and 16 digits. */
 static bool lex_bits(emu_lexer *x, emu_token *token)
 {
     const int digits = (x->at[1] | 32) == 'f' ? 8 : 16;
@@ -97,7 +97,7 @@ static bool lex_decimal_float(emu_lexer *x, emu_token *token)
     }
     text[n] = '\0';
     value = strtod(text, &stop);
-    if (*stop == '.') { /* a locale whose point is a comma */
+    if (*stop == '.') { /* the locale's decimal point may be a comma */
         *stop = ',';
         value = strtod(text, &stop);
     }

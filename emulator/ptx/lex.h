@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lex: the words of PTX, as slices of its text. Knows no grammar.
+ * lex: split a PTX text into tokens, slices of the text. Knows no grammar.
  *
- * An opcode and its modifiers are one word (ld.global.nc.f32), as are special registers (%tid.x) and directives (.reg).
+ * An opcode with its modifiers is one token (ld.global.nc.f32), as are special registers (%tid.x) and directives (.reg).
  */
 #ifndef EMU_LEX_H
 #define EMU_LEX_H
@@ -35,10 +35,10 @@ typedef struct emu_lexer {
     uint32_t line;
 } emu_lexer;
 
-/** The next word. false: a character that no word begins with, or a number or string without an end; token shows where. */
+/** Read the next token. false: a character that begins no token, or an unterminated number or string; token shows where. */
 bool emu_lex(emu_lexer *lexer, emu_token *token);
 
-/** Is the token this text? */
+/** Is the token equal to this text? */
 bool emu_token_is(const emu_token *token, const char *text);
 
 #endif

@@ -7,7 +7,7 @@
 
 /* ---- calls ----------------------------------------------------------------------------------------------------------- */
 
-/* A function that calls one that cannot be run cannot be run either. */
+/* Refuse a function because it calls one that cannot run. */
 __attribute__((format(printf, 4, 5))) static void refuse_call(emu_parser *p, emu_function *f, const emu_inst *call,
                                                               const char *format, ...)
 {
@@ -26,7 +26,7 @@ __attribute__((format(printf, 4, 5))) static void refuse_call(emu_parser *p, emu
         emu_refuse(p, f);
 }
 
-/* The call in f to a function that cannot be run, or to one with calls that are still to be followed; NULL: there is none. */
+/* Find a call in f to a function that cannot run, or has calls still to be followed; NULL: there is none. */
 static const emu_inst *find_call(const emu_module *m, const emu_function *f, const uint32_t *calls)
 {
     for (uint32_t i = 0; i < f->insts; i++) {
@@ -39,13 +39,13 @@ static const emu_inst *find_call(const emu_module *m, const emu_function *f, con
 }
 
 /*
- * Follow calls from functions that call nothing upwards. A function has one set of registers and parameters: those that are never
- * reached call themselves, directly or through others, and cannot be run.
+ * Follow calls upwards from functions that call nothing. A function has one set of registers and parameters, so recursion
+ * cannot run; functions that are never reached are recursive, directly or through others.
  */
 void emu_follow_calls(emu_parser *p)
 {
     emu_module *m = p->module;
-    uint32_t *const calls = emu_take(p, m->functions * sizeof *calls); /* of each function: to those not followed yet */
+    uint32_t *const calls = emu_take(p, m->functions * sizeof *calls); /* per function: calls not followed yet */
     uint32_t *const ready = emu_take(p, m->functions * sizeof *ready), *first, *next, *from, edges = 0, waiting = 0;
 
     for (uint32_t i = 0; i < m->insts; i++)
@@ -87,9 +87,9 @@ void emu_follow_calls(emu_parser *p)
 
 /* ---- addresses of variables ------------------------------------------------------------------------------------------ */
 
-enum { MOST_SHARED = 8 << 20 }; /* of a module, half of a window of addresses (memory.h) */
+enum { MOST_SHARED = 8 << 20 }; /* per module: half of an address window (memory.h) */
 
-/* What arrays take without red zones, and what the zones take. */
+/* Bytes of arrays without red zones, and bytes of the zones. */
 typedef struct shared_room {
     uint64_t tight, zones;
 } shared_room;
@@ -99,7 +99,7 @@ static bool is_static(const emu_symbol *s, int entry)
     return s->space == S_SHARED && !s->is_extern && s->entry == entry;
 }
 
-/* Mark the functions that run in an entry: itself, and what it calls. list: room for their numbers. */
+/* Mark an entry and the functions that it calls. list: room for their numbers. */
 static void find_called(const emu_module *m, uint32_t entry, bool *is_called, uint32_t *list)
 {
     uint32_t count = 1;
@@ -120,7 +120,7 @@ static void find_called(const emu_module *m, uint32_t entry, bool *is_called, ui
     }
 }
 
-/* The arrays that blocks of an entry have: its own, and those of the module that it or what it calls names. */
+/* Find the arrays that blocks of an entry have: its own, and those of the module that it or a function it calls names. */
 static void find_arrays(emu_module *m, uint32_t entry, const bool *is_called, bool *has)
 {
     emu_function *f = &m->function[entry];
@@ -154,7 +154,7 @@ static uint32_t find_most_asked(const emu_module *m, const bool *is_called)
     return most;
 }
 
-/* What blocks of an entry have; one that has more shared memory than there is cannot be run. */
+/* Settle the shared memory of an entry; refuse the entry if it exceeds the limit. */
 static void settle_entry(emu_parser *p, uint32_t entry, bool *is_called, uint32_t *called, bool *has)
 {
     emu_module *m = p->module;
@@ -179,7 +179,7 @@ static void settle_entry(emu_parser *p, uint32_t entry, bool *is_called, uint32_
         m->symbol[f->shared[i]].is_used = true;
 }
 
-/* Shared arrays of an entry: each behind a red zone, on the banks that it would have without. */
+/* Place the shared arrays of an entry, each after a red zone that preserves its banks. */
 static shared_room place_behind(emu_module *m, int entry, shared_room room)
 {
     for (size_t i = 0; i < m->symbols; i++) {
@@ -196,8 +196,8 @@ static shared_room place_behind(emu_module *m, int entry, shared_room room)
 }
 
 /*
- * A block has the arrays of its own kernel. Those of the module have one address in all kernels; behind them each kernel has its own.
- * The dynamic part, which has one address, begins behind the largest of these, aligned as it is declared.
+ * A block has the arrays of its own kernel. Arrays of the module have one address in all kernels; after them come each kernel's
+ * own. The dynamic part has one address, after the largest of these, aligned as declared.
  */
 void emu_place_shared(emu_parser *p)
 {

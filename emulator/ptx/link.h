@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* link: what can be settled only when all functions of a module are known. */
+/* link: decisions that need all functions of a module. */
 #ifndef EMU_LINK_H
 #define EMU_LINK_H
 
 #include "parser.h"
 
-/** Refuse the functions that call one that cannot be run, and those that call themselves. */
+/** Refuse functions that call one that cannot run, and recursive functions. */
 void emu_follow_calls(emu_parser *p);
 
 /** Give shared arrays their offsets. */

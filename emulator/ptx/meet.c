@@ -9,7 +9,7 @@ static bool is_product(const emu_inst *inst)
     return inst->flow == F_WARPGROUP && inst->outputs > 0;
 }
 
-/* Registers that are copies of each other, or of others that are, have one root. */
+/* Registers connected by copies share one root. */
 static uint16_t root_of(uint16_t *parent, uint16_t reg)
 {
     while (parent[reg] != reg)
@@ -17,7 +17,7 @@ static uint16_t root_of(uint16_t *parent, uint16_t reg)
     return reg;
 }
 
-/* Sums, and factors in registers. */
+/* Return the registers of accumulators, and of factors in registers. */
 static unsigned registers_of(const emu_inst *product)
 {
     return product->outputs + (product->operand[product->outputs].bytes == 4 ? 4u : 0u);

@@ -11,7 +11,7 @@ typedef struct name {
     size_t length;
     uint64_t hash;
     void *what;
-    struct name *next, *before; /* in its bucket; of all */
+    struct name *next, *before; /* links: in its bucket; in order of all */
     uint8_t kind;
 } name;
 
@@ -43,7 +43,7 @@ emu_names *emu_names_new(emu_arena *arena)
     return names->bucket ? names : NULL;
 }
 
-/* Twice the buckets; in each, later names stay before earlier ones. */
+/* Double the buckets; keep later names before earlier ones in each. */
 static bool grow(emu_names *names)
 {
     const size_t buckets = names->buckets * 2;
@@ -107,7 +107,7 @@ void emu_names_forget(emu_names *names, const void *since)
     while (names->latest != since) {
         name *n = names->latest;
         names->latest = n->before;
-        names->bucket[n->hash % names->buckets] = n->next; /* nothing later is left in its bucket */
+        names->bucket[n->hash % names->buckets] = n->next; /* later names in its bucket are gone already */
         n->next = names->unused;
         names->unused = n;
         names->count--;

@@ -61,7 +61,7 @@ static unsigned special_bytes(emu_special_kind kind)
 
 static emu_raw *read_operand(emu_parser *p, int depth);
 
-/* Words of PTX that no table here has a place for: of profilers, of graphs. */
+/* Special registers of PTX that no table here has: of profilers, of graphs. */
 static bool is_unknown_special(const emu_token *token)
 {
     static const char *const names[] = {"%pm", "%aggr_smem_size", "%reserved_smem_offset", "%current_graph_exec",
@@ -73,7 +73,7 @@ static bool is_unknown_special(const emu_token *token)
     return false;
 }
 
-/* %envreg0 to %envreg31, which a driver may set; this one leaves them 0. */
+/* %envreg0 to %envreg31, which a driver may set; here they are 0. */
 static bool is_envreg(const emu_token *token)
 {
     static const char stem[] = "%envreg";
@@ -304,7 +304,7 @@ static emu_operand special_place(emu_parser *p, emu_special_kind kind)
     return place;
 }
 
-/* The address of a variable, as a constant that the loader fills in; or the place of a parameter. */
+/* Bind the address of a variable, as a constant that the loader fills in, or of a parameter. */
 static bool address_of_name(emu_binding *b, const emu_raw *r, unsigned bytes, bool is_access, emu_operand *operand)
 {
     emu_parser *p = b->p;
@@ -324,7 +324,7 @@ static bool address_of_name(emu_binding *b, const emu_raw *r, unsigned bytes, bo
         }
         if (space == S_FRAME && place)
             return refuse(b, "is a parameter of a call, which has no address", &r->token);
-        if (space == S_FRAME) /* those of a function have one in local memory */
+        if (space == S_FRAME) /* a parameter of a function has an address in local memory */
             address += EMU_FRAMES_IN_LOCAL;
         *operand = emu_constant(p, address + (uint64_t)r->displacement, bytes);
         return true;
@@ -400,7 +400,7 @@ static bool bind_predicate(emu_binding *b, const emu_raw *r, bool is_output)
         return add(b, (emu_operand){.is_sink = true});
     if (r->kind == RAW_SPECIAL && !is_output && special_bytes(r->special) == 0)
         return add(b, special_place(b->p, r->special));
-    if (r->kind == RAW_INTEGER && !is_output) /* 1 and -1 are both seen for true */
+    if (r->kind == RAW_INTEGER && !is_output) /* both 1 and -1 mean true */
         return add(b, emu_constant(b->p, r->bits != 0, 0));
     if (r->kind != RAW_REGISTER || r->type != T_PRED || (is_output && r->is_negated))
         return refuse(b, "should be a predicate", &r->token);
@@ -427,7 +427,7 @@ static bool bind_address(emu_binding *b, const emu_raw *r)
     return add(b, operand);
 }
 
-/* [address, {coordinates}]: as many as the mnemonic says dimensions. */
+/* [address, {coordinates}]: one coordinate for each dimension of the mnemonic. */
 static bool bind_coordinates(emu_binding *b, const emu_raw *r)
 {
     const emu_raw *base = r->kind == RAW_ADDRESS ? r->element : NULL, *list = r->second;
@@ -446,7 +446,7 @@ static bool bind_coordinates(emu_binding *b, const emu_raw *r)
     return true;
 }
 
-/* One operand of the signature; *spec is moved behind it. */
+/* Bind one operand of the signature; move *spec past it. */
 static bool bind_one(emu_binding *b, const char **spec, const emu_raw *r)
 {
     static const uint8_t bytes_of[128] = {['h'] = 2, ['w'] = 4, ['N'] = 4, ['d'] = 8, ['q'] = 16};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* operand: the operands of an instruction, as they are written and as its form (form.h) wants them. */
+/* operand: read the operands of an instruction, and bind them to its form (form.h). */
 #ifndef EMU_OPERAND_H
 #define EMU_OPERAND_H
 
@@ -16,7 +16,7 @@ typedef enum emu_raw_kind {
     RAW_ADDRESS
 } emu_raw_kind;
 
-/** An operand as it was written. */
+/** An operand as written. */
 typedef struct emu_raw {
     emu_raw_kind kind;
     emu_token token;
@@ -27,14 +27,14 @@ typedef struct emu_raw {
     bool is_negated; /* ! */
     bool is_minus;
     int64_t displacement;
-    struct emu_raw *element, *second; /* of a vector or address; behind |, or in an address behind a comma */
+    struct emu_raw *element, *second; /* of a vector or address; after |, or after the comma of an address */
     uint32_t elements;
 } emu_raw;
 
-/** An operand that is no address: the sum of a register and a number is none of those that are taken. NULL: a fault says why. */
+/** Read an operand that is not an address; expressions such as register + number are refused. NULL: a fault says why. */
 emu_raw *emu_read_value(emu_parser *p, int depth);
 
-/** Why operands do not fit a form, for the message if none fits; the rest of the parser's faults are final at once. */
+/** The reason why operands do not fit a form, for the message if none fits; other faults of the parser are final at once. */
 typedef struct emu_binding {
     emu_parser *p;
     emu_inst *inst;
@@ -45,7 +45,7 @@ typedef struct emu_binding {
     char why[160];
 } emu_binding;
 
-/** Put the operands of a list where a form's signature wants them. */
+/** Bind a list of operands to a form's signature. */
 bool emu_bind(emu_binding *b, const char *spec, const emu_raw *const *list, unsigned count);
 
 #endif

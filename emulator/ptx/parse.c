@@ -53,7 +53,7 @@ static void parse_three(emu_parser *p, uint32_t *three)
     }
 }
 
-/* What may stand in a module and in a body alike. */
+/* Accept a directive that both a module and a body may contain. */
 static bool accept_common(emu_parser *p, bool is_extern)
 {
     if (emu_accept(p, ".global")) {
@@ -100,7 +100,7 @@ static void parse_attributes(emu_parser *p, emu_function *f)
     }
 }
 
-/* (result) name (parameters) attributes; the name alone is read again where the rest holds what the emulator does not know. */
+/* (result) name (parameters) attributes; if the emulator does not support the rest, read only the name again. */
 static emu_function parse_head(emu_parser *p, bool is_entry)
 {
     const emu_lexer before = p->lexer;
@@ -133,7 +133,7 @@ static emu_function parse_head(emu_parser *p, bool is_entry)
     return f;
 }
 
-/* The text of a body is read later, once all names are known. */
+/* Bodies are read later, once all names are known. */
 static void parse_function(emu_parser *p, bool is_entry)
 {
     emu_module *m = p->module;
@@ -186,7 +186,7 @@ static void resolve_use(emu_parser *p, const label_use *use, const label *found)
     }
 }
 
-/* Labels are known in their scope and those inside it; what this one lacks may stand in the one around it. */
+/* Labels are visible in their scope and inner scopes; a use may refer to a label of an outer scope. */
 static void resolve_labels(emu_parser *p)
 {
     size_t left = p->begin[p->scope].uses;
@@ -285,7 +285,7 @@ static void parse_instruction(emu_parser *p)
         emu_decode(p, is_guarded, is_negated, &guard);
 }
 
-/* At the } of a body. Every function ends, also if its text forgets to. */
+/* End a body at its }. Every function ends, even if its text does not. */
 static void end_function(emu_parser *p)
 {
     const bool is_entry = p->function->is_entry;
@@ -330,7 +330,7 @@ static void parse_statement(emu_parser *p)
     } else if (p->token.kind == W_DIRECTIVE) {
         emu_unknown(p, NULL, "a directive");
     } else {
-        /* A label is a name with a colon behind it. */
+        /* A label is a name followed by a colon. */
         const emu_lexer before = p->lexer;
         const emu_token name = p->token;
         if (name.kind == W_NAME) {
@@ -349,7 +349,7 @@ static void parse_statement(emu_parser *p)
     }
 }
 
-/* Make a function's parameters known; of two of one name the first counts. */
+/* Add a function's parameters as names; of two equal names the first counts. */
 static void name_params(emu_parser *p, const emu_function *f)
 {
     for (int k = 0; k < 2; k++) {
@@ -359,7 +359,7 @@ static void name_params(emu_parser *p, const emu_function *f)
     }
 }
 
-/* Formal parameters lie in the lanes' frames; calls from anywhere need to know where. */
+/* Formal parameters lie in the lanes' frames; all callers need to know their places. */
 static void place_params(emu_parser *p, emu_function *f)
 {
     for (int k = 0; k < 2; k++) {
@@ -481,7 +481,7 @@ static void parse_top(emu_parser *p)
             emu_unknown(p, NULL, "addresses of other than 64 bits");
     } else if (emu_accept(p, ".file")) {
         parse_file(p);
-    } else if (emu_accept(p, ".alias")) { /* the name stays that of a function without a body */
+    } else if (emu_accept(p, ".alias")) { /* the alias remains a function without a body */
         while (!emu_accept(p, ";") && p->token.kind != W_END)
             emu_next(p);
     } else if (emu_accept(p, ".section")) {
@@ -502,12 +502,12 @@ static void parse_module(emu_parser *p)
         parse_top(p);
     if (!p->has_failed && (!m->ptx_version || !m->target))
         emu_fault(p, NULL, "no .version or no .target");
-    p->register_base = 32 * 16; /* what goes nowhere is written there */
+    p->register_base = 32 * 16; /* room for discarded results */
     p->register_first = 1;
     for (size_t i = 0; i < m->functions && !p->has_failed; i++)
         if (!m->function[i].is_entry && !m->function[i].refusal)
             place_params(p, &m->function[i]);
-    /* Functions first, so that an entry's file can hold what they need: each has places of its own. */
+    /* Functions first, so that an entry's register file can include theirs: each has its own places. */
     for (int entries = 0; entries < 2; entries++)
         for (size_t i = 0; i < m->functions && !p->has_failed; i++) {
             emu_function *f = &m->function[i];

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Report a fault, unless there was one before, and read no further. */
+/* Report a fault unless there was an earlier one, and stop reading. */
 __attribute__((format(printf, 4, 0))) static void report(emu_parser *p, const emu_token *at, const char *kind,
                                                          const char *format, va_list arguments)
 {
@@ -39,7 +39,7 @@ __attribute__((format(printf, 4, 0))) static void report(emu_parser *p, const em
     }
     PUT(snprintf(to, left, ": %s: ", kind));
     PUT(vsnprintf(to, left, format, arguments));
-    if (at->text >= p->module->text && at->text <= end) { /* else a word that we added */
+    if (at->text >= p->module->text && at->text <= end) { /* otherwise a token that we added */
         for (start = at->text; start > p->module->text && start[-1] != '\n' && start[-1] != ';'; start--)
             ;
         for (; start < at->text && (*start == ' ' || *start == '\t'); start++)
@@ -267,7 +267,7 @@ void emu_add_name(emu_parser *p, emu_name_kind kind, const char *name, size_t le
         emu_no_memory(p);
 }
 
-/* Constants grow as a whole, so they are named by offset. */
+/* Constants may move as they grow, so they are named by offset. */
 static uint32_t take_constant(emu_parser *p, unsigned bytes)
 {
     emu_module *m = p->module;

@@ -2,9 +2,9 @@
 /*
  * ptx: a module of PTX, decoded once when it is loaded, ready to be executed.
  *
- * Everything that can be known before a launch is settled here: operands are places in a warp's register file or in the
- * function's constants, labels are instruction numbers, each instruction points at the function that executes it. Does not know
- * of devices, memory or launches.
+ * Everything known before a launch is settled here: operands are places in a warp's register file or in the function's
+ * constants, labels are instruction numbers, and each instruction points at the function that executes it. Does not depend on
+ * devices, memory or launches.
  */
 #ifndef EMU_PTX_H
 #define EMU_PTX_H
@@ -53,7 +53,7 @@ typedef enum emu_type {
     T_COUNT
 } emu_type;
 
-/** Bytes of a value; 0 for predicates and T_NONE, and 1 for the types below a byte. */
+/** Return the bytes of a value; 0 for predicates and T_NONE, and 1 for the types below a byte. */
 unsigned emu_type_bytes(emu_type type);
 bool emu_type_is_float(emu_type type);
 bool emu_type_is_signed(emu_type type);
@@ -65,17 +65,17 @@ typedef enum emu_space {
     S_LOCAL,
     S_PARAM, /* of the kernel */
     S_CONST,
-    S_FRAME,  /* parameters between functions, kept for each lane */
+    S_FRAME,  /* parameters of functions, one copy per lane */
     S_CLUSTER /* shared memory of any block of the cluster */
 } emu_space;
 
-/** A place in one of two banks: the warp's registers, or constants that all warps share. 32 lanes side by side. */
+/** A place in one of two banks: the warp's registers, or constants shared by all warps. The values of 32 lanes are adjacent. */
 typedef struct emu_operand {
     uint32_t offset;      /* of lane 0, in bytes */
-    uint16_t reg;         /* number of the register, for its definedness; 0 is always defined */
+    uint16_t reg;         /* register number, for definedness; 0 is always defined */
     uint8_t bank;         /* 0 registers, 1 constants */
-    uint8_t bytes;        /* of one lane; 0: a predicate, one bit a lane */
-    bool is_sink;         /* written to nothing: _ */
+    uint8_t bytes;        /* per lane; 0: a predicate, one bit per lane */
+    bool is_sink;         /* discards writes: _ */
     bool is_negated;      /* !%p */
     int64_t displacement; /* of an address */
 } emu_operand;
@@ -86,24 +86,24 @@ struct emu_operations; /* form.h */
 typedef void (*emu_exec)(struct emu_warp *warp, const struct emu_inst *inst, uint32_t mask);
 
 typedef enum emu_flow {
-    F_NEXT,   /* go on behind */
+    F_NEXT,   /* continue with the next instruction */
     F_BRANCH, /* target, for lanes of the guard */
     F_BRANCH_TABLE,
     F_EXIT,
     F_CALL,
     F_RETURN,
-    F_WAIT,       /* of each lane for itself: its function leaves in emu_warp.waiting those that must try again */
-    F_BARRIER,    /* of the block; this and what follows wait for others */
-    F_COLLECTIVE, /* of a warp's lanes: waits for all in its member mask */
-    F_WARP,       /* of all 32 lanes: it has no member mask */
-    F_WARPGROUP   /* of four warps, executed once for all of them */
+    F_WAIT,       /* each lane waits for itself: the function leaves the lanes that must try again in emu_warp.waiting */
+    F_BARRIER,    /* whole block; this and the following wait for others */
+    F_COLLECTIVE, /* lanes of a warp: waits for all lanes in its member mask */
+    F_WARP,       /* all 32 lanes: it has no member mask */
+    F_WARPGROUP   /* four warps, executed once for all of them */
 } emu_flow;
 
 typedef enum emu_tracking {
     D_ALL,    /* a result is defined if all inputs are */
     D_SELECT, /* the chosen one */
-    D_OWN,    /* the executing function sees to it */
-    D_ATOMIC, /* likewise, and of floats the result depends on the order of blocks */
+    D_OWN,    /* the executing function sets it */
+    D_ATOMIC, /* likewise; for floats the result depends on the order of blocks */
     D_USE     /* no result; an undefined input is a finding */
 } emu_tracking;
 
@@ -117,16 +117,16 @@ typedef struct emu_inst {
     uint8_t type_count;
     uint8_t type[EMU_TYPES];     /* in the order of the mnemonic */
     uint16_t shape[3];           /* m, n and k of m16n8k256 */
-    uint8_t choice[EMU_CHOICES]; /* which alternative of each group of its form: ops.h */
-    uint8_t outputs, operands;   /* the first outputs of operand[] are written */
-    uint8_t flops, is_fma;       /* counted for each lane; */
-    uint32_t mma_flops;          /* or for the warp */
-    uint8_t tracking;            /* emu_tracking: how definedness passes through */
+    uint8_t choice[EMU_CHOICES]; /* the alternative of each group of its form: form.h */
+    uint8_t outputs, operands;   /* outputs come first in operand[] */
+    uint8_t flops, is_fma;       /* counted per lane */
+    uint32_t mma_flops;          /* counted per warp */
+    uint8_t tracking;            /* emu_tracking: propagation of definedness */
     bool is_guarded, guard_negated;
     bool is_block_start; /* lanes that meet here may join */
     bool has_hint;       /* .L2::cache_hint */
     bool is_async;       /* .async */
-    bool meets_sums;     /* it has registers that a wgmma has too, or copies of them */
+    bool meets_sums;     /* accesses registers of a wgmma, or copies of them */
     bool orders_floats;  /* an atomic whose result depends on the order of blocks */
     emu_operand guard;
     const emu_operand *operand;
@@ -219,9 +219,9 @@ typedef struct emu_symbol {
     uint32_t align;
     bool is_extern;      /* .extern .shared: the dynamic part */
     bool is_used;        /* of .shared: by a kernel */
-    const char *unknown; /* what it is, if no function that names it can be run; NULL: it can */
-    int entry;           /* of .shared: the entry that declares it, whose blocks alone have it; EVERY_ENTRY */
-    uint64_t address;    /* of .shared: the offset, settled by emu_ptx_load; of the others: settled by the loader */
+    const char *unknown; /* unsupported property, if functions that name it cannot run; NULL: none */
+    int entry;           /* of .shared: the only entry whose blocks have it; EVERY_ENTRY */
+    uint64_t address;    /* of .shared: the offset, set by emu_ptx_load; otherwise the address, set by the loader */
     uint8_t *initial;    /* NULL: zero */
     struct emu_initial_address {
         uint64_t at;
@@ -231,13 +231,13 @@ typedef struct emu_symbol {
     size_t address_count;
 } emu_symbol;
 
-/** A constant that is the address of a symbol, to be filled in by the loader: 32 lanes at constants + offset. */
+/** A constant with the address of a symbol, which the loader fills in: 32 lanes at constants + offset. */
 typedef struct emu_fixup {
     uint32_t offset;
     uint8_t bytes;
     int symbol;
     int64_t displacement;
-    uint32_t function; /* that names it */
+    uint32_t function; /* function that uses it */
 } emu_fixup;
 
 typedef struct emu_function {
@@ -248,30 +248,30 @@ typedef struct emu_function {
     size_t params, results;
     uint32_t param_bytes; /* of an entry's buffer */
     uint32_t first_inst, insts;
-    uint32_t register_bytes;           /* of the file of a warp that runs this entry, all functions it may call included */
-    uint32_t registers;                /* numbers in use, likewise */
-    uint32_t local_bytes, frame_bytes; /* for each lane, likewise */
+    uint32_t register_bytes;           /* of a warp's register file for this entry, including all functions that it may call */
+    uint32_t registers;                /* registers used, likewise */
+    uint32_t local_bytes, frame_bytes; /* per lane, likewise */
     emu_special *special;
     size_t specials;
     uint32_t maxntid[3], reqntid[3], cluster[3]; /* 0: none */
     uint32_t maxnreg, minnctapersm;              /* 0: none */
-    uint32_t max_cluster;                        /* blocks; 0: no limit of its own */
-    bool has_clusters;                           /* .explicitcluster: it may be launched in nothing else */
-    bool counts_clusters;                        /* .blocksareclusters: its grid is one of clusters */
-    uint32_t *shared, shared_arrays;             /* symbols of .shared that its blocks have, of an entry */
+    uint32_t max_cluster;                        /* blocks; 0: no limit */
+    bool has_clusters;                           /* .explicitcluster: launch only with a cluster */
+    bool counts_clusters;                        /* .blocksareclusters: the grid counts clusters */
+    uint32_t *shared, shared_arrays;             /* for an entry: symbols of .shared that its blocks have */
     uint32_t static_shared;                      /* their bytes, without red zones */
-    uint32_t most_asked;                         /* registers that a setmaxnreg asks for, at most; 0: there is none */
-    bool orders_floats;                          /* blocks must run one after the other for a repeatable result */
-    const char *body;                            /* parsed later, when all names are known */
-    const char *refusal;                         /* why it cannot be run, in the words of emu_ptx_load; NULL: it can */
+    uint32_t most_asked;                         /* the largest count of a setmaxnreg; 0: there is none */
+    bool orders_floats;                          /* blocks must run in sequence for a repeatable result */
+    const char *body;                            /* parsed later, once all names are known */
+    const char *refusal;                         /* why it cannot run, in the words of emu_ptx_load; NULL: it can */
 } emu_function;
 
 typedef struct emu_module {
     char *text;
     size_t text_bytes;
     int ptx_version, target; /* 90 for 9.0; 75 for sm_75 */
-    bool is_specific;        /* sm_90a: nothing else can run it */
-    bool has_sums;           /* a wgmma */
+    bool is_specific;        /* sm_90a: runs on no other target */
+    bool has_sums;           /* contains a wgmma */
     emu_inst *inst;
     uint32_t insts;
     emu_function *function;
@@ -282,26 +282,26 @@ typedef struct emu_module {
     size_t fixups;
     uint8_t *constants;
     uint32_t constant_bytes;
-    uint32_t shared_bytes;   /* of the static arrays, with red zones: where the dynamic one begins */
-    struct emu_arena *arena; /* all of the above */
+    uint32_t shared_bytes;   /* of the static arrays, with red zones: start of the dynamic array */
+    struct emu_arena *arena; /* owns all of the above */
 } emu_module;
 
-enum { EMU_FRAMES_IN_LOCAL = 0x800000 }; /* where local addresses of a function's parameters begin */
-enum { EMU_SHARED_DEFAULT = 49152 };     /* bytes of a block, unless it is allowed more, which static arrays never are */
-enum { EMU_RED_ZONE = 4096 };            /* around shared arrays, a multiple of 128 so that banks stay the same */
+enum { EMU_FRAMES_IN_LOCAL = 0x800000 }; /* start of a function's parameters in local addresses */
+enum { EMU_SHARED_DEFAULT = 49152 };     /* bytes per block without an opt-in; the limit of static arrays */
+enum { EMU_RED_ZONE = 4096 };            /* around shared arrays; a multiple of 128, so that banks do not change */
 
 /**
- * Decode a module. NULL if the text is wrong, and message says "line 12 (kernel k, a.cu:7): the PTX is wrong: ..." with the
- * statement. A function that has what operations do not know is refused alone: see emu_function. text need not end in NUL.
+ * Decode a module. NULL if the text is wrong; then message says "line 12 (kernel k, a.cu:7): the PTX is wrong: ..." with the
+ * statement. Unsupported PTX refuses only the function around it: see emu_function. text need not end in NUL.
  */
 emu_module *emu_ptx_load(const char *text, size_t bytes, const struct emu_operations *operations, char *message,
                          size_t message_bytes);
 void emu_ptx_free(emu_module *module);
 
-/** Write the constants that hold addresses of symbols: emu_symbol.address is set for all by now. Before the first launch. */
+/** Write the constants that hold addresses of symbols, once every emu_symbol.address is set. Call before the first launch. */
 void emu_apply_fixups(emu_module *module);
 
-/** The function of that name, or NULL. */
+/** Return the function of that name, or NULL. */
 const emu_function *emu_ptx_function(const emu_module *module, const char *name);
 
 #endif
