@@ -184,6 +184,31 @@ tj_problem tj_problem_even(const tj_problem *problem)
     return tj_problem_canonical(&even); /* whose M, P and C follow each other, as their rows do */
 }
 
+/* Leave a number to the launch. An array of pointers is not a number. */
+static void leave_open(int64_t *number)
+{
+    if (!tj_stride_is_pointers(*number))
+        *number = TJ_ANY;
+}
+
+tj_problem tj_problem_general(const tj_problem *problem)
+{
+    tj_problem general = *problem;
+
+    general.j = general.k = general.l = (tj_dim){0, TJ_DIM_ANY, 0};
+    general.l.multiple_of = tj_epilogue_pairs(&general.epilogue) ? 2 : 0;
+    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++)
+        leave_open(&tj_matrix_of(&general, which)->ld);
+    if (general.groups.count > 1)
+        leave_open(&general.n.stride);
+    if (general.batch == 1)
+        return general;
+    general.batch = TJ_ANY;
+    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++)
+        leave_open(&tj_matrix_of(&general, which)->stride);
+    return general;
+}
+
 bool tj_problem_points(const tj_problem *problem)
 {
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++)

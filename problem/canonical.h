@@ -243,6 +243,12 @@ tj_problem tj_problem_known(const tj_problem *problem);
  */
 tj_problem tj_problem_even(const tj_problem *problem);
 
+/**
+ * The problem that leaves to the launch all that varies between shapes: extents, leading dimensions, the batch if there is one, and
+ * strides. An array of pointers stays one. Canonical.
+ */
+tj_problem tj_problem_general(const tj_problem *problem);
+
 /** Is an operand an array of pointers? Of a canonical problem. */
 bool tj_problem_points(const tj_problem *problem);
 

@@ -4,6 +4,7 @@
  * <tilejit/kernel.h>.
  *
  *     kernel.c    load, facts, unload
+ *     operands.c  what operands take from an expression's names, and from a problem
  *     launch.c    operands -> extents, grid, arguments -> cuLaunchKernel
  *     steps.c     what a launch finds prepared for each of its kernels; tensor maps
  *     paths.c     what a launch chose on the device
@@ -56,6 +57,12 @@ tj_status tj_kernel_queue_ready(const tj_kernel *kernel, const tj_operands *oper
  * Errors: TJ_ERR_INVALID_ARGUMENT, and those of a launch that come before the driver.
  */
 tj_status tj_kernel_check_pointers(const tj_kernel *kernel, const tj_operands *operands, tj_error *err);
+
+/**
+ * Put into operands the numbers of a canonical problem that its general form (tj_problem_general) leaves to the launch. The other
+ * operands stay as they are.
+ */
+void tj_operands_take(tj_operands *operands, const tj_problem *problem, const tj_problem *general);
 
 /* ---- between kernel.c, launch*.c and pointers.c ------------------------------------------------------------------- */
 

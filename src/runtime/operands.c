@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* operands: what an expression names, found by its name. A program that indexed the arrays itself would write past them at a typo. */
+/*
+ * operands: what an expression names, found by its name, as a program that indexed the arrays itself would write past them at a
+ * typo; and the numbers that a launch must bring because the kernel's problem does not say them.
+ */
 #include <string.h>
 
 #include "error.h"
@@ -62,4 +65,32 @@ tj_status tj_operands_set_number(tj_operands *operands, const tj_problem *proble
     if (status == TJ_OK)
         operands->number[index] = number;
     return status;
+}
+
+static void take_number(int64_t of_problem, int64_t of_general, int64_t *x)
+{
+    if (of_general == TJ_ANY && of_problem != TJ_ANY)
+        *x = of_problem;
+}
+
+static void take_extent(const tj_dim *of_problem, int64_t *x)
+{
+    if (of_problem->mode == TJ_DIM_FIXED)
+        *x = of_problem->extent;
+}
+
+void tj_operands_take(tj_operands *operands, const tj_problem *problem, const tj_problem *general)
+{
+    tj_operand *const operand[] = {&operands->m, &operands->n, &operands->p, &operands->c};
+
+    take_extent(&problem->j, &operands->j);
+    take_extent(&problem->k, &operands->k);
+    take_extent(&problem->l, &operands->l);
+    take_number(problem->batch, general->batch, &operands->batch);
+    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++) {
+        const tj_matrix *const own = tj_problem_matrix(problem, which), *const open = tj_problem_matrix(general, which);
+
+        take_number(own->ld, open->ld, &operand[which]->ld);
+        take_number(own->stride, open->stride, &operand[which]->stride);
+    }
 }

@@ -106,43 +106,6 @@ static void note_launch(tj_context *context, const tj_scope *scope, const tj_pro
     tj_readers_leave(inside);
 }
 
-/* Move a number that the problem fixes into the launch. An array of pointers is no number. */
-static void move_to_launch(int64_t *in_problem, int64_t *in_operands)
-{
-    if (*in_problem == TJ_ANY || tj_stride_is_pointers(*in_problem))
-        return;
-    *in_operands = *in_problem;
-    *in_problem = TJ_ANY;
-}
-
-void tj_generalize(tj_problem *problem, tj_operands *operands)
-{
-    const tj_problem given = tj_problem_canonical(problem);
-    tj_dim *const dim[] = {&problem->j, &problem->k, &problem->l};
-    int64_t *const extent[] = {&operands->j, &operands->k, &operands->l};
-
-    *problem = given;
-    for (int i = 0; i < 3; i++) {
-        if (dim[i]->mode == TJ_DIM_FIXED)
-            *extent[i] = dim[i]->extent;
-        *dim[i] = (tj_dim){0, TJ_DIM_ANY, 0};
-    }
-    problem->l.multiple_of = tj_epilogue_pairs(&problem->epilogue) ? 2 : 0;
-    move_to_launch(&problem->m.ld, &operands->m.ld);
-    move_to_launch(&problem->n.ld, &operands->n.ld);
-    move_to_launch(&problem->p.ld, &operands->p.ld);
-    move_to_launch(&problem->c.ld, &operands->c.ld);
-    if (given.groups.count > 1)
-        move_to_launch(&problem->n.stride, &operands->n.stride);
-    if (given.batch == 1)
-        return;
-    move_to_launch(&problem->batch, &operands->batch);
-    move_to_launch(&problem->m.stride, &operands->m.stride);
-    move_to_launch(&problem->n.stride, &operands->n.stride);
-    move_to_launch(&problem->p.stride, &operands->p.stride);
-    move_to_launch(&problem->c.stride, &operands->c.stride);
-}
-
 /* Text for unknown extents may not hold as many rows as this P has, and another one does. */
 const tj_config *tj_config_for_tall(const tj_problem *problem, const tj_operands *operands, tj_config *storage)
 {
@@ -397,7 +360,7 @@ __attribute__((noinline)) static tj_status multiply_generally(tj_context *contex
                                                               tj_error *err)
 {
     tj_operands moved = *operands;
-    tj_problem general;
+    tj_problem known, general;
     tj_config storage;
     tj_status status;
 
@@ -408,9 +371,10 @@ __attribute__((noinline)) static tj_status multiply_generally(tj_context *contex
     status = tj_problem_check(problem, err);
     if (status != TJ_OK)
         return status;
-    general = *problem;
+    known = tj_problem_canonical(problem);
+    general = tj_problem_general(&known);
     fill_extents(problem, &moved);
-    tj_generalize(&general, &moved);
+    tj_operands_take(&moved, &known, &general);
     return matmul(context, &general, tj_config_for_tall(&general, &moved, &storage), &moved, stream, err);
 }
 

@@ -188,9 +188,6 @@ tj_status tj_plan_obtain(tj_context *context, const tj_scope *scope, const tj_pr
 tj_status tj_plan_obtain_for_caller(tj_context *context, const tj_scope *scope, const tj_problem *problem,
                                     const tj_config *config, const tj_plan **plan, tj_error *err);
 
-/** Everything that varies between shapes moved from the problem into the launch. */
-void tj_generalize(tj_problem *problem, tj_operands *operands);
-
 /** The textbook's config, for a text for unknown extents and so many rows of P; NULL: the library's choice will do. */
 const tj_config *tj_config_for_tall(const tj_problem *problem, const tj_operands *operands, tj_config *storage);
 extern const tj_config tj_textbook_config;

@@ -99,7 +99,7 @@ static tj_status obtain_textbook(tj_context *context, const tj_scope *scope, con
                                  tj_error *err)
 {
     tj_operands moved = TJ_OPERANDS_INIT;
-    tj_problem general = *problem;
+    tj_problem known, general;
     tj_config storage;
     const tj_config *config;
     tj_status status = tj_problem_check(problem, err);
@@ -108,7 +108,9 @@ static tj_status obtain_textbook(tj_context *context, const tj_scope *scope, con
         return status;
     if (tj_epilogue_reduces(&problem->epilogue)) /* whose extents no launch brings */
         return tj_plan_obtain(context, scope, problem, &tj_textbook_config, TJ_EFFORT_BEST, plan, err);
-    tj_generalize(&general, &moved);
+    known = tj_problem_canonical(problem);
+    general = tj_problem_general(&known);
+    tj_operands_take(&moved, &known, &general);
     config = tj_config_for_tall(&general, &moved, &storage);
     return tj_plan_obtain(context, scope, &general, config ? config : &tj_textbook_config, TJ_EFFORT_BEST, plan, err);
 }
@@ -116,12 +118,12 @@ static tj_status obtain_textbook(tj_context *context, const tj_scope *scope, con
 /* Takes over the hold. NULL: out of memory, or it cannot be lent, and is held no longer. */
 static tj_plan *create(tj_context *context, const tj_plan_key *key, const tj_plan *lender)
 {
-    tj_problem general = *key->problem;
+    const tj_problem known = tj_problem_canonical(key->problem), general = tj_problem_general(&known);
     tj_plan *plan = tj_plan_create(context, key);
 
     if (plan) {
         plan->loan.fill = (tj_operands)TJ_OPERANDS_INIT;
-        tj_generalize(&general, &plan->loan.fill);
+        tj_operands_take(&plan->loan.fill, &known, &general);
         if (general.batch != TJ_ANY)
             plan->loan.fill.batch = general.batch;
         plan->loan.compared_at = tj_plan_table_time(context->plans);

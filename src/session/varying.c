@@ -7,7 +7,6 @@
 
 #include "canonical.h"
 #include "hash.h"
-#include "plan.h"
 
 enum {
     FEW = 3,      /* extents of one dimension, from which on it varies */
@@ -113,11 +112,9 @@ static bool leave_open(tj_problem *problem, int dimension, int promise)
 
 static tj_problem all_open(const tj_problem *problem)
 {
-    tj_problem open = *problem;
-    tj_operands moved = TJ_OPERANDS_INIT;
+    const tj_problem canonical = tj_problem_canonical(problem);
 
-    tj_generalize(&open, &moved);
-    return open;
+    return tj_problem_general(&canonical);
 }
 
 static tj_problem loose(const tj_problem *problem)
