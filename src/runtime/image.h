@@ -2,9 +2,10 @@
 /*
  * image: what an image is and what it is found by. What the other files of this layer need beyond <tilejit/image.h>.
  *
- *     image.c        key, compile, store entry <-> image, accessors
+ *     image.c        in memory; store entry <-> image; accessors
  *     packed.c       images of packs
  *     shared.c       images of other machines
+ *     image_make.c   the key of a request; its image from packs, stores and the remote, or compiled
  *     image_dump.c   files for people
  *     target.c       which target fits a device
  */
@@ -83,7 +84,12 @@ struct tj_image {
     tj_origin origin;    /* of this handle: an image that was compiled for one caller comes from memory for the next */
 };
 
+/** An image of a key with nothing in it yet; copies the key. NULL: out of memory. */
+tj_image_body *tj_image_body_create(const tj_key *key);
 void tj_image_body_release(tj_image_body *body);
+
+/** Does PTX define this entry function? */
+bool tj_image_has_entry(const char *ptx, const char *kernel);
 
 /**
  * An image of what was stored under a key; may_be_stripped: a CUBIN alone will do. NULL: *trouble says what is wrong with it,
