@@ -397,20 +397,6 @@ tj_status tj_views_resolve(const tj_views *views, tj_config *config, tj_error *e
     return settle(view, is_swapped, &resolved, config, err);
 }
 
-tj_status tj_views_preview(const tj_views *views, tj_config *config, tj_launch_form *form, tj_error *err)
-{
-    const tj_status status = tj_views_resolve(views, config, err);
-    const tj_problem *view;
-    bool is_swapped;
-
-    memset(form, 0, sizeof *form);
-    if (status != TJ_OK)
-        return status;
-    view = tj_views_at(views, config, &is_swapped);
-    tj_family_launch(view, is_swapped, config, form);
-    return TJ_OK;
-}
-
 /* ---- worth a trial? ------------------------------------------------------------------------------------------------ */
 
 static bool is_worth(const tj_problem *mean, const tj_config *config)

@@ -16,6 +16,7 @@
 #include "steps.h"
 #include "text.h"
 #include "tree.h"
+#include "views.h"
 
 enum { MAX_SOURCE_BYTES = 256 * 1024, MAX_CHECKS_TEXT = 1024 };
 
@@ -533,6 +534,20 @@ tj_status tj_preview_launch(const tj_problem *problem, tj_config *config, tj_lau
         return status;
     view = tj_family_view(config, problem, &is_swapped);
     tj_family_launch(&view, is_swapped, config, form);
+    return TJ_OK;
+}
+
+tj_status tj_views_preview(const tj_views *views, tj_config *config, tj_launch_form *form, tj_error *err)
+{
+    const tj_status status = tj_views_resolve(views, config, err);
+    const tj_problem *view;
+    bool is_swapped;
+
+    memset(form, 0, sizeof *form);
+    if (status != TJ_OK)
+        return status;
+    view = tj_views_at(views, config, &is_swapped);
+    tj_family_launch(view, is_swapped, config, form);
     return TJ_OK;
 }
 

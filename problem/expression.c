@@ -14,55 +14,6 @@
 #include "canonical.h"
 #include "error.h"
 
-enum { OR_BINDS = 1, AND_BINDS, COMPARISON_BINDS, SUM_BINDS, PRODUCT_BINDS, SIGN_BINDS };
-
-static const tj_op_facts facts[TJ_OPS] = {
-    [TJ_OP_NONE] = {"", 0},
-    [TJ_OP_ACC] = {"acc", 0},
-    [TJ_OP_ACC_EVEN] = {"acc[2*col]", 0},
-    [TJ_OP_ACC_ODD] = {"acc[2*col+1]", 0},
-    [TJ_OP_ROW] = {"row", 0},
-    [TJ_OP_COL] = {"col", 0},
-    [TJ_OP_ALPHA] = {"alpha", 0},
-    [TJ_OP_BETA] = {"beta", 0},
-    [TJ_OP_C] = {"c", 0},
-    [TJ_OP_CONSTANT] = {"", 0},
-    [TJ_OP_OPERAND] = {"", 0},
-    [TJ_OP_NEGATE] = {"-", 1, SIGN_BINDS, .flop = 1},
-    [TJ_OP_NOT] = {"!", 1, SIGN_BINDS, .takes_condition = true, .is_condition = true},
-    [TJ_OP_ABS] = {"abs", 1, .flop = 1},
-    [TJ_OP_EXP] = {"exp", 1, .flop = 8},
-    [TJ_OP_LOG] = {"log", 1, .flop = 12},
-    [TJ_OP_SQRT] = {"sqrt", 1, .flop = 8},
-    [TJ_OP_RSQRT] = {"rsqrt", 1, .flop = 4},
-    [TJ_OP_TANH] = {"tanh", 1, .flop = 16},
-    [TJ_OP_ERF] = {"erf", 1, .flop = 24},
-    [TJ_OP_SIGMOID] = {"sigmoid", 1, .flop = 12},
-    [TJ_OP_RELU] = {"relu", 1, .flop = 1},
-    [TJ_OP_GELU] = {"gelu", 1, .flop = 28},
-    [TJ_OP_GELU_TANH] = {"gelu_tanh", 1, .flop = 20},
-    [TJ_OP_SILU] = {"silu", 1, .flop = 13},
-    [TJ_OP_CONVERT] = {"", 1, .flop = 2},
-    [TJ_OP_ADD] = {"+", 2, SUM_BINDS, .is_commutative = true, .flop = 1},
-    [TJ_OP_SUBTRACT] = {"-", 2, SUM_BINDS, .flop = 1},
-    [TJ_OP_MULTIPLY] = {"*", 2, PRODUCT_BINDS, .is_commutative = true, .flop = 1},
-    [TJ_OP_DIVIDE] = {"/", 2, PRODUCT_BINDS, .flop = 8},
-    [TJ_OP_MIN] = {"min", 2, .is_commutative = true, .flop = 1},
-    [TJ_OP_MAX] = {"max", 2, .is_commutative = true, .flop = 1},
-    [TJ_OP_LESS] = {"<", 2, COMPARISON_BINDS, .is_condition = true, .flop = 1},
-    [TJ_OP_LESS_EQUAL] = {"<=", 2, COMPARISON_BINDS, .is_condition = true, .flop = 1},
-    [TJ_OP_EQUAL] = {"==", 2, COMPARISON_BINDS, .is_condition = true, .is_commutative = true, .flop = 1},
-    [TJ_OP_NOT_EQUAL] = {"!=", 2, COMPARISON_BINDS, .is_condition = true, .is_commutative = true, .flop = 1},
-    [TJ_OP_AND] = {"&&", 2, AND_BINDS, .takes_condition = true, .is_condition = true, .is_commutative = true},
-    [TJ_OP_OR] = {"||", 2, OR_BINDS, .takes_condition = true, .is_condition = true, .is_commutative = true},
-    [TJ_OP_SELECT] = {"select", 3, .takes_condition = true, .flop = 1},
-};
-
-const tj_op_facts *tj_op_facts_of(int op)
-{
-    return &facts[op];
-}
-
 bool tj_expression_has(const tj_expression *e, int op)
 {
     for (int32_t i = 0; i < e->nodes; i++)
@@ -164,7 +115,7 @@ static int compare(const tj_expression *e, int x, int y, bool of_product)
 
         return first != second ? (first < second ? -1 : 1) : signbit(first) - signbit(second);
     }
-    for (int i = 0; i < facts[a->op].arguments; i++) {
+    for (int i = 0; i < tj_op_facts_of(a->op)->arguments; i++) {
         const int p = tj_node_argument(a, i), q = tj_node_argument(b, i);
 
         if (p != q)
@@ -194,7 +145,7 @@ static bool is_name(const char *name)
         strcmp(name, "clamp") == 0)
         return false;
     for (int op = 0; op < TJ_OPS; op++)
-        if (strcmp(name, facts[op].name) == 0)
+        if (strcmp(name, tj_op_facts_of(op)->name) == 0)
             return false;
     return !tj_type_parse_whole(name, &(tj_type){TJ_TYPE_DEFAULT});
 }
@@ -255,8 +206,8 @@ int tj_expression_apply(tj_expression *e, int op, int a, int b, int c)
 
     if (!e || !is_sound(e) || op < TJ_OP_ACC || op >= TJ_OPS || op == TJ_OP_CONSTANT || op == TJ_OP_OPERAND)
         return -1;
-    for (int i = 0; i < facts[op].arguments; i++) {
-        const bool wants_condition = facts[op].takes_condition && (i == 0 || op == TJ_OP_AND || op == TJ_OP_OR);
+    for (int i = 0; i < tj_op_facts_of(op)->arguments; i++) {
+        const bool wants_condition = tj_op_facts_of(op)->takes_condition && (i == 0 || op == TJ_OP_AND || op == TJ_OP_OR);
 
         if (given[i] < 0 || given[i] >= e->nodes || tj_node_is_condition(e, given[i]) != wants_condition)
             return -1;
@@ -269,7 +220,7 @@ int tj_expression_apply(tj_expression *e, int op, int a, int b, int c)
     }
     if (op == TJ_OP_NEGATE && e->node[a].op == TJ_OP_CONSTANT)
         return tj_expression_constant(e, -e->constant[e->node[a].a]);
-    if (facts[op].is_commutative && compare(e, node.a, node.b, op == TJ_OP_MULTIPLY) > 0) {
+    if (tj_op_facts_of(op)->is_commutative && compare(e, node.a, node.b, op == TJ_OP_MULTIPLY) > 0) {
         node.a = (uint8_t)given[1];
         node.b = (uint8_t)given[0];
     }
@@ -291,11 +242,11 @@ static int copy(const tj_expression *from, int at, int *number, tj_expression *t
         return number[at] = tj_expression_constant(to, from->constant[node.a]);
     if (node.op == TJ_OP_OPERAND)
         return number[at] = tj_expression_operand(to, operand->name, operand->indexed, operand->type);
-    if (facts[node.op].arguments > 0)
+    if (tj_op_facts_of(node.op)->arguments > 0)
         node.a = (uint8_t)copy(from, node.a, number, to);
-    if (facts[node.op].arguments > 1)
+    if (tj_op_facts_of(node.op)->arguments > 1)
         node.b = (uint8_t)copy(from, node.b, number, to);
-    if (facts[node.op].arguments > 2)
+    if (tj_op_facts_of(node.op)->arguments > 2)
         node.c = (uint8_t)copy(from, node.c, number, to);
     return number[at] = add(to, node);
 }
@@ -355,7 +306,7 @@ static bool has_sound_nodes(const tj_expression *e)
         if (node->op < TJ_OP_ACC || node->op >= TJ_OPS || (node->op == TJ_OP_CONSTANT && node->a >= e->constants) ||
             (node->op == TJ_OP_OPERAND && node->a >= e->operands) || (node->op == TJ_OP_CONVERT && !may_be_type(node->b, 1)))
             return false;
-        for (int argument = 0; argument < facts[node->op].arguments; argument++)
+        for (int argument = 0; argument < tj_op_facts_of(node->op)->arguments; argument++)
             if (tj_node_argument(node, argument) >= i)
                 return false;
     }

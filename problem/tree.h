@@ -22,7 +22,7 @@ typedef struct tj_op_facts {
     int32_t flop; /* for an element, as a multiple of an addition */
 } tj_op_facts;
 
-/** op must be one. */
+/** op must be one. operation.c. */
 const tj_op_facts *tj_op_facts_of(int op);
 
 /** Is the value of a node a condition? */

@@ -51,13 +51,3 @@ int64_t tj_compare_random_products(const tj_problem *problem, double alpha, cons
     }
     return -1;
 }
-
-void tj_evaluate_again(const tj_evaluation *v, int64_t product, int64_t row, int64_t col, const double sum[2], double c,
-                       tj_bounded value[TJ_EPILOGUE_NODES])
-{
-    tj_bounded acc[2];
-
-    for (int i = 0; i < 2; i++)
-        acc[i] = (tj_bounded){sum[i], isfinite(sum[i]) ? v->allowed + 4 * fabs(sum[i]) * (double)v->unit_roundoff : 0};
-    tj_evaluate(v, product, row, col, acc, c, value);
-}

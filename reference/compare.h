@@ -4,8 +4,9 @@
 #define TJ_REFERENCE_COMPARE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
-#include "expression.h"
+#include <tilejit/problem.h>
 
 /**
  * Compare count elements of two products, in P's type, that were computed from the same operands of tj_fill_operand but may have
@@ -21,11 +22,5 @@ int64_t tj_compare_random_products(const tj_problem *problem, double alpha, cons
 
 /** How far two such sums may be apart, times alpha; beyond rounding to P's type, that of products too. */
 double tj_allowed_error(const tj_problem *problem, double alpha);
-
-/**
- * tj_evaluate of such a product, from what another kernel summed: one number, or a pair. c: the element of C.
- */
-void tj_evaluate_again(const tj_evaluation *evaluation, int64_t product, int64_t row, int64_t col, const double sum[2],
-                       double c, tj_bounded value[TJ_EPILOGUE_NODES]);
 
 #endif

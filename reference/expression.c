@@ -363,3 +363,13 @@ void tj_evaluate(const tj_evaluation *v, int64_t batch, int64_t row, int64_t col
         }
     }
 }
+
+void tj_evaluate_again(const tj_evaluation *v, int64_t product, int64_t row, int64_t col, const double sum[2], double c,
+                       tj_bounded value[TJ_EPILOGUE_NODES])
+{
+    tj_bounded acc[2];
+
+    for (int i = 0; i < 2; i++)
+        acc[i] = (tj_bounded){sum[i], isfinite(sum[i]) ? v->allowed + 4 * fabs(sum[i]) * (double)v->unit_roundoff : 0};
+    tj_evaluate(v, product, row, col, acc, c, value);
+}

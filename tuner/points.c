@@ -25,6 +25,15 @@ static bool is_same(const tj_config *a, const tj_config *b)
     return a->family == b->family && memcmp(a->value, b->value, sizeof a->value) == 0;
 }
 
+int tj_by_score(const void *a, const void *b)
+{
+    const tj_ranked *x = a, *y = b;
+
+    if (x->score != y->score)
+        return x->score < y->score ? -1 : 1;
+    return x->point < y->point ? -1 : 1;
+}
+
 int tj_search_family(const search *s, const tj_family *family)
 {
     for (size_t i = 0; i < s->families; i++)

@@ -25,15 +25,6 @@ static const double PI = 3.14159265358979323846;
 /* Times the deviation: the fits behind it are of configs that looked good, and tighter than the rest is. */
 static const double BOLDNESS = 1.5;
 
-int tj_by_score(const void *a, const void *b)
-{
-    const tj_ranked *x = a, *y = b;
-
-    if (x->score != y->score)
-        return x->score < y->score ? -1 : 1;
-    return x->point < y->point ? -1 : 1;
-}
-
 /*
  * Points that are untried, by what the model makes of them. Among those that it holds to be equal, all of them if there is no
  * model, a hash of the index decides, so that they come from everywhere.

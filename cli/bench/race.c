@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bench.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,37 @@ double bench_median(double *value, size_t count)
 {
     qsort(value, count, sizeof *value, by_value);
     return (value[(count - 1) / 2] + value[count / 2]) / 2;
+}
+
+/* ---- names ----------------------------------------------------------------------------------------------------------- */
+
+/* "-bf16", "-e4m3xe5m2-f16", "-tf32": of M, of N where it is another, of P where it is not M's usual one; and how it is summed. */
+static void name_types(const tj_problem *p, char text[40])
+{
+    const tj_type_facts *m = tj_type_get_facts((tj_type)p->m.type);
+    const bool names_n = p->n.type != p->m.type, names_p = p->p.type != m->product, names_compute = p->compute != m->compute;
+    const bool names_m = p->m.type != TJ_F32 || names_n || names_p;
+
+    (void)snprintf(text, 40, "%s%s%s%s%s%s%s%s", names_m ? "-" : "", names_m ? m->name : "", names_n ? "x" : "",
+                   names_n ? tj_type_name((tj_type)p->n.type) : "", names_p ? "-" : "",
+                   names_p ? tj_type_name((tj_type)p->p.type) : "", names_compute ? "-" : "",
+                   names_compute ? tj_compute_name((tj_compute)p->compute) : "");
+}
+
+void bench_name(const tj_problem *p, char name[BENCH_NAME_BYTES])
+{
+    char batch[24] = "", groups[24] = "", types[40], layouts[8] = "";
+
+    if (p->batch > 1)
+        (void)snprintf(batch, sizeof batch, "b%" PRId64, p->batch);
+    if (p->groups.count > 0)
+        (void)snprintf(groups, sizeof groups, "g%" PRId64, p->groups.count);
+    name_types(p, types);
+    if (p->m.layout || p->n.layout || p->p.layout)
+        (void)snprintf(layouts, sizeof layouts, "-%c%c%c", p->m.layout ? 'c' : 'r', p->n.layout ? 'c' : 'r',
+                       p->p.layout ? 'c' : 'r');
+    (void)snprintf(name, BENCH_NAME_BYTES, "%" PRId64 "x%" PRId64 "x%" PRId64 "%s%s%s%s", p->j.extent, p->k.extent, p->l.extent,
+                   batch, groups, types, layouts);
 }
 
 /* ---- operands -------------------------------------------------------------------------------------------------------- */

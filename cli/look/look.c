@@ -273,15 +273,6 @@ bool cli_shows_term(const cli_case *one, int32_t term)
     return term >= TJ_PIPE_ISSUE || term == one->analysis.counts.pipe || one->analysis.counts.work[term] > 0;
 }
 
-int64_t cli_fma(const cli_case *one)
-{
-    int64_t flop = 0; /* of every pipe of arithmetic: beta's are not where tensor cores add up */
-
-    for (int p = 0; p < TJ_PIPE_ISSUE; p++)
-        flop += one->analysis.counts.work[p];
-    return flop / 2;
-}
-
 void cli_print_formula(FILE *out, const tj_problem *p)
 {
     const int64_t j = p->j.extent, k = p->k.extent, l = p->l.extent;

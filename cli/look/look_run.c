@@ -53,6 +53,15 @@ static tj_status run_cases(cli_look *look, const cli_timing *timing, tj_error *e
     return status;
 }
 
+int64_t cli_fma(const cli_case *one)
+{
+    int64_t flop = 0; /* of every pipe of arithmetic: beta's are not where tensor cores add up */
+
+    for (int p = 0; p < TJ_PIPE_ISSUE; p++)
+        flop += one->analysis.counts.work[p];
+    return flop / 2;
+}
+
 tj_status cli_look_count(cli_look *look, tj_error *err)
 {
     double fma = 0;

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "error.h"
-#include "reductions.h"
 #include "tree.h"
 
 enum { TERM_BYTES = 512, LONG_TERM = 88, NAME_BYTES = TJ_EPILOGUE_NAME_BYTES + 1, MOST_BYTES = 64 * 1024 };
@@ -265,6 +264,20 @@ static void print_assignment(const printing *p, const char *place, const char *t
     tj_text_append(out, ">(");
     tj_text_append(out, p->term[value].text);
     tj_text_append(out, ");\n");
+}
+
+void tj_reduction_print_step(const tj_epilogue_operand *output, const char *index, const char *value, tj_text *out)
+{
+    const bool is_sum = output->reduction == TJ_REDUCE_SUM;
+    char so_far[NAME_BYTES + 32];
+
+    (void)snprintf(so_far, sizeof so_far, "%s_so_far%s", output->name, index);
+    tj_text_append(out, so_far);
+    tj_text_append(out, is_sum ? " += " : " = larger(");
+    tj_text_append(out, is_sum ? "" : so_far);
+    tj_text_append(out, is_sum ? "" : ", ");
+    tj_text_append(out, value);
+    tj_text_append(out, is_sum ? ";\n" : ");\n");
 }
 
 /* What the thread has so far of a row or column is joined by this element's value. */

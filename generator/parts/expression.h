@@ -40,6 +40,9 @@ tj_status tj_expression_describe(const tj_problem *view, const tj_expression_sum
 /** What the text calls an operand or output: its name, with _ behind it unless no template has such a word. Returns text. */
 const char *tj_expression_name(const char *name, char text[TJ_EPILOGUE_NAME_BYTES + 1]);
 
+/** What is found so far of a reduction takes one more value in: "peak_so_far[r] = larger(peak_so_far[r], value);\n". */
+void tj_reduction_print_step(const tj_epilogue_operand *output, const char *index, const char *value, tj_text *out);
+
 void tj_expression_drop(tj_expression_lines *lines);
 
 #endif

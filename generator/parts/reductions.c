@@ -169,19 +169,6 @@ __attribute__((format(printf, 2, 3))) static void say(tj_text *out, const char *
     tj_text_append(out, line);
 }
 
-void tj_reduction_print_step(const tj_epilogue_operand *output, const char *index, const char *value, tj_text *out)
-{
-    const bool is_sum = output->reduction == TJ_REDUCE_SUM;
-
-    say(out, "%s_so_far%s", output->name, index);
-    if (is_sum)
-        tj_text_append(out, " += ");
-    else
-        say(out, " = larger(%s_so_far%s, ", output->name, index);
-    tj_text_append(out, value);
-    tj_text_append(out, is_sum ? ";\n" : ");\n");
-}
-
 static void say_step(const printing *p, const char *indent, const char *index, const char *value, tj_text *out)
 {
     tj_text_append(out, indent);

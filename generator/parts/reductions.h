@@ -53,9 +53,6 @@ tj_status tj_reductions_print(const tj_problem *view, const tj_family *family, t
 
 void tj_reductions_drop(tj_reduction_lines *lines);
 
-/** What is found so far of a reduction takes one more value in: "peak_so_far[r] = larger(peak_so_far[r], value);\n". */
-void tj_reduction_print_step(const tj_epilogue_operand *output, const char *index, const char *value, tj_text *out);
-
 /** Count what passes through the workspace: an estimate. */
 void tj_reductions_count(const tj_problem *view, const tj_launch_form *form, tj_counts *counts);
 
