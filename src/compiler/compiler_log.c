@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * compiler_log: finds the few things of interest in text that no standard describes.
+ * compiler_log: extract a few facts from output that no standard describes.
  *
  *     kernel.cu(12): error: identifier "x" is undefined
  *     ptxas error   : Entry function 'k' uses too much shared data (0x61a80 bytes, 0x38c00 max)
@@ -11,7 +11,7 @@
  *     ptxas         .     0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
  *     ptxas info    : Used 32 registers, used 1 barriers, 512 bytes smem, 400 bytes cmem[0]
  *
- * Wording and order differ between versions: every number is looked for by the words that follow it.
+ * Wording and order differ between versions: every number is found by the words that follow it.
  */
 #include "compiler_log.h"
 
@@ -21,7 +21,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* First place of what in [from, end). */
+/* Find the first occurrence of what in [from, end). */
 static const char *find(const char *from, const char *end, const char *what)
 {
     return memmem(from, (size_t)(end - from), what, strlen(what));
@@ -34,7 +34,7 @@ static const char *line_end(const char *line)
     return end ? end : line + strlen(line);
 }
 
-/* "error:", "error   :", "error #20:", "error #20-D:" as a word of its own. */
+/* Is there "error:", "error :", "error #20:" or "error #20-D:" as a word of its own? */
 static bool reports_error(const char *line, const char *end)
 {
     for (const char *at = line; (at = find(at, end, "error")) != NULL; at++) {
@@ -73,7 +73,7 @@ void tj_log_first_error(const char *log, char *out, size_t size)
         snprintf(out, size, "%s", "");
 }
 
-/* The number that stands before the words, somewhere in [from, end); -1: none. */
+/* Return the number before the words, somewhere in [from, end); -1: none. */
 static int32_t number_before(const char *from, const char *end, const char *words)
 {
     const char *at = find(from, end, words), *first;
@@ -88,7 +88,7 @@ static int32_t number_before(const char *from, const char *end, const char *word
     return first == at || value > INT32_MAX ? -1 : (int32_t)value;
 }
 
-/* The line that begins "... Function properties for <name of the entry function>", else NULL. */
+/* Return the line that begins "... Function properties for <name of the entry function>", or NULL. */
 static const char *entry_properties(const char *entry, const char *end)
 {
     const char *name = strchr(entry, '\'');
@@ -106,7 +106,7 @@ static const char *entry_properties(const char *entry, const char *end)
     return NULL;
 }
 
-/* What the log says of the entry function that begins there. */
+/* Read the report on the entry function that begins there. */
 static tj_resources entry_resources(const char *entry, const char *end)
 {
     tj_resources found = {-1, -1, -1, -1, -1, -1};
@@ -118,12 +118,12 @@ static tj_resources entry_resources(const char *entry, const char *end)
         found.registers = number_before(used, used_end, " registers");
         found.shared_bytes = number_before(used, used_end, " bytes smem");
         if (found.shared_bytes < 0 && found.registers >= 0)
-            found.shared_bytes = 0; /* ptxas names only what there is */
+            found.shared_bytes = 0; /* ptxas reports only what a kernel uses */
         found.constant_bytes = number_before(used, used_end, " bytes cmem[0]");
     }
     frame = entry_properties(entry, end);
     if (frame) {
-        /* On the next line, or on the same one. */
+        /* on the next line, or on the same one */
         const char *frame_end = line_end(frame);
         if (*frame_end)
             frame_end = line_end(frame_end + 1);

@@ -2,8 +2,8 @@
 /*
  * nvrtc: opens libnvrtc, once per library and process.
  *
- * The lists of opened libraries and of answered requests are the global state here: the dynamic loader is global too.
- * Knows which version fits a driver. Does not know what is compiled.
+ * The lists of opened libraries and of answered requests are the global state here: the dynamic loader is global too. Knows
+ * which version fits a driver. Does not know the source.
  */
 #include "nvrtc.h"
 
@@ -27,7 +27,7 @@ enum { OLDEST_MAJOR = 11, OLDEST_MINOR = 2 };
 static const char REMEDY[] =
     "install one with \"pip install nvidia-cuda-nvrtc\", or set TILEJIT_NVRTC to the path of libnvrtc.so.NN";
 
-/* A question that was answered: a path, or a search on behalf of a driver. */
+/* An answered request: a path, or a search on behalf of a driver. */
 struct request {
     char *path; /* NULL: a search */
     int driver_major;
@@ -36,8 +36,8 @@ struct request {
 };
 
 static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
-static tj_nvrtc *libraries;      /* under opening; never freed */
-static struct request *requests; /* under opening; never freed */
+static tj_nvrtc *libraries;      /* guarded by opening; never freed */
+static struct request *requests; /* guarded by opening; never freed */
 
 /* ---- fork -------------------------------------------------------------------------------------------------------- */
 
@@ -84,7 +84,7 @@ static const char *loader_error(void)
     return text ? text : "no reason given";
 }
 
-/* Where the loader found it. */
+/* Return the path where the loader found the library. */
 static char *library_path(void *handle, const char *asked)
 {
     struct link_map *map = NULL;
@@ -94,7 +94,7 @@ static char *library_path(void *handle, const char *asked)
     return strdup(asked);
 }
 
-/* Open folder-of(path)/name; its path, or NULL. */
+/* Open folder-of(path)/name; return its path, or NULL. */
 static char *open_beside(const char *path, const char *name)
 {
     const char *slash = strrchr(path, '/');
@@ -106,8 +106,8 @@ static char *open_beside(const char *path, const char *name)
 }
 
 /*
- * libnvrtc opens its builtins at the first compile, by their bare name, and has no run path: they are found only if the
- * loader knows their folder or they are loaded already. So they are loaded here.
+ * libnvrtc opens its builtins at the first compile, by their bare name, and has no run path: they are found only if the loader
+ * knows their folder or they are loaded already. So load them here.
  */
 static void open_builtins(tj_nvrtc *nvrtc)
 {
@@ -143,7 +143,7 @@ static tj_status read_targets(tj_nvrtc *nvrtc, tj_error *err)
         return tj_fail(err, TJ_ERR_NO_COMPILER, "NVRTC %s does not list its targets: it is damaged, install it anew",
                        nvrtc->path);
     number = calloc((size_t)count, sizeof *number);
-    /* One block: the pointers, then the text that they point to. */
+    /* one block: the pointers, then the names that they point to */
     nvrtc->target = calloc(1, ((size_t)count + 1) * sizeof *nvrtc->target + (size_t)count * TEXT_BYTES);
     if (!number || !nvrtc->target) {
         status = tj_fail_memory(err, "the targets of NVRTC");
@@ -181,7 +181,7 @@ static tj_status find_functions(tj_nvrtc *nvrtc, tj_error *err)
 {
     tj_status status = find_function(nvrtc->handle, nvrtc->path, "nvrtcVersion", &nvrtc->call.version, err);
 
-    /* The version first: an old library is better named old than short of a function. */
+    /* version first: an old library is better reported as old than as lacking a function */
     if (status != TJ_OK)
         return status;
     if (nvrtc->call.version(&nvrtc->major, &nvrtc->minor) != NVRTC_DONE)
@@ -228,7 +228,7 @@ void tj_nvrtc_free(tj_nvrtc *nvrtc)
     free(nvrtc);
 }
 
-/* The table of an opened library: the one there is, or a new one. */
+/* Return the table of an opened library: the existing one, or a new one. */
 static tj_status adopt(void *handle, const char *asked, const tj_nvrtc **out, tj_error *err)
 {
     tj_nvrtc *nvrtc = libraries;
@@ -261,7 +261,7 @@ static tj_status adopt(void *handle, const char *asked, const tj_nvrtc **out, tj
     return TJ_OK;
 }
 
-/* Never closed, not even a library that turned out to be of no use: others may have got hold of it. */
+/* A library is never closed, even if it turns out to be unusable: others may hold it. */
 static tj_status open_library(const char *library, bool only_if_loaded, const tj_nvrtc **nvrtc, tj_error *err)
 {
     tj_status status;
@@ -283,7 +283,7 @@ static tj_status open_library(const char *library, bool only_if_loaded, const tj
 
 /* ---- choosing ---------------------------------------------------------------------------------------------------- */
 
-/* Append to a text of fixed size, whole or not at all. */
+/* Append to a buffer of fixed size, whole or not at all. */
 static bool append(char *text, size_t size, const char *what)
 {
     size_t length = strlen(text), more = strlen(what);
@@ -294,7 +294,7 @@ static bool append(char *text, size_t size, const char *what)
     return true;
 }
 
-/* What was found and is of no use; else every place, in as far as it fits beside the count and the remedy. */
+/* Report the unusable libraries; else every place searched, as far as it fits next to the count and the remedy. */
 static tj_status report_places(const tj_nvrtc_places *places, const char *unusable, tj_error *err)
 {
     char list[TJ_ERROR_MESSAGE_BYTES - 200] = "", tail[32] = "";
@@ -330,7 +330,7 @@ static tj_status search_and_open(int driver_major, const tj_log *log, const tj_n
     if (status != TJ_OK)
         return status;
     *out = NULL;
-    /* First those whose major version the driver knows; a newer one only if there is no other. */
+    /* First those whose major version the driver supports; a newer one only if there is no other. */
     for (int round = 0; round < 2 && !*out; round++) {
         for (size_t i = 0; i < places.count && !*out; i++) {
             const tj_nvrtc_place *place = &places.place[i];
@@ -340,7 +340,7 @@ static tj_status search_and_open(int driver_major, const tj_log *log, const tj_n
             if (!place->library || looks_newer != (round == 1))
                 continue;
             if (open_library(place->library, place->only_if_loaded, &found, &why) != TJ_OK) {
-                /* A bare name that the loader does not know says nothing; a file that is there and fails does. */
+                /* A bare name that the loader does not know is not worth a report; a file that exists and fails is. */
                 if (place->library[0] == '/') {
                     tj_log_line(log, TJ_LOG_DEBUG, "%s: %s", place->where, why.message);
                     if (!unusable[0])
@@ -351,7 +351,7 @@ static tj_status search_and_open(int driver_major, const tj_log *log, const tj_n
             if (!found->builtins_path)
                 without_builtins = without_builtins ? without_builtins : found;
             else if (round == 0 && driver_major > 0 && found->major > driver_major)
-                newer = newer ? newer : found; /* its name did not tell */
+                newer = newer ? newer : found; /* its file name did not tell the version */
             else
                 *out = found;
         }
@@ -407,7 +407,7 @@ static tj_status answer(const char *path, int driver_major, const tj_log *log, c
     status = path ? open_library(path, false, nvrtc, err) : search_and_open(driver_major, log, nvrtc, err);
     if (status == TJ_OK)
         report_choice(*nvrtc, driver_major, log);
-    /* Without builtins it cannot compile: not the last word, they may be installed before the next call. */
+    /* Without builtins it cannot compile; do not remember that: they may be installed before the next call. */
     if (status != TJ_OK || !(*nvrtc)->builtins_path) {
         free(request->path);
         free(request);
@@ -462,7 +462,7 @@ static void visit_place(const tj_nvrtc_place *place, tj_nvrtc_visit visit, void 
         path = library_path(handle, place->library);
         visit(place->where, path ? path : place->library, payload);
         free(path);
-        dlclose(handle); /* gives back the reference that asking took */
+        dlclose(handle); /* release the reference of the dlopen */
     } else {
         snprintf(text, sizeof text, "%s is not loaded%s", place->library,
                  place->only_if_loaded ? "" : ": only opening tells whether the loader knows it");

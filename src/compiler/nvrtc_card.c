@@ -34,7 +34,7 @@ void tj_nvrtc_card_name(const char *path, int driver_version, char name[64])
         tj_text_append(&text, "\n");
         tj_text_append(&text, value ? value : "");
     }
-    if (!path && stat("/etc/ld.so.cache", &cache) == 0) { /* a newly installed NVRTC shows here */
+    if (!path && stat("/etc/ld.so.cache", &cache) == 0) { /* a newly installed NVRTC changes this file */
         tj_text_append(&text, "\n");
         tj_text_append_int(&text, cache.st_mtim.tv_sec);
     }
@@ -45,7 +45,7 @@ void tj_nvrtc_card_name(const char *path, int driver_version, char name[64])
     free(all);
 }
 
-/* "size time nanoseconds inode"; false if there is no such file. */
+/* Print "size time nanoseconds inode"; false if there is no such file. */
 static bool describe_file(const char *path, char out[100])
 {
     struct stat facts;
@@ -65,7 +65,7 @@ static int is_nvrtc(struct dl_phdr_info *object, size_t size, void *payload)
     return strncmp(slash ? slash + 1 : object->dlpi_name, "libnvrtc.so", strlen("libnvrtc.so")) == 0;
 }
 
-/* Told by what is loaded: the loader, asked for a name that is not, looks through a hundred folders first. */
+/* Look in the list of loaded libraries: dlopen of a name that is not loaded searches a hundred folders first. */
 static bool is_loaded_already(void)
 {
     return dl_iterate_phdr(is_nvrtc, NULL) != 0;
@@ -108,7 +108,7 @@ char *tj_nvrtc_card_write(const tj_nvrtc *nvrtc)
 
 /* ---- reading ------------------------------------------------------------------------------------------------------ */
 
-/* The next line, its newline cut off; NULL at the end. */
+/* Return the next line, without its newline; NULL at the end. */
 static char *next_line(char **rest)
 {
     char *line = *rest, *end = line ? strchr(line, '\n') : NULL;
@@ -127,7 +127,7 @@ static bool matches_file(const char *path, const char *described)
     return path && described && path[0] == '/' && describe_file(path, now) && strcmp(now, described) == 0;
 }
 
-/* The targets, up to "end". One block: the pointers, then the text they point to. */
+/* Read the targets, up to "end". One block: the pointers, then the names they point to. */
 static bool read_targets(char **rest, tj_nvrtc *nvrtc)
 {
     size_t count = 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nvrtc_compile: text in, PTX and CUBIN out, through an opened NVRTC.
+ * nvrtc_compile: compile a source into PTX and CUBIN with an opened NVRTC.
  *
- * NVRTC needs more stack than a thread of the host program may have, so every compile runs on a thread made for it. A
- * new thread costs microseconds, a compile milliseconds: no pool.
+ * NVRTC needs more stack than a thread of the host program may have, so every compile runs on a thread of its own. A new thread
+ * costs microseconds, a compile milliseconds: no pool.
  *
  * Knows options and results. Does not know kernels, keys or stores.
  */
@@ -29,9 +29,9 @@ enum { STACK_BYTES = 16 * 1024 * 1024, MAX_OPTIONS = 16, OPTIONS_BYTES = 512 };
 /* ---- signals ----------------------------------------------------------------------------------------------------- */
 
 /*
- * In its first compile NVRTC's front end takes these signals for itself: it ignores them first, which drops what is pending, then calls
- * exit() on them, and puts back what was there by signal(), which drops a handler's flags and mask. So the calling thread takes them
- * meanwhile, in as far as it would be the one to get them, and sends them again when what was there is back, whole.
+ * In its first compile NVRTC's front end handles these signals itself: it ignores them first, which drops pending ones, then
+ * calls exit() on them, and restores the old handlers by signal(), which drops their flags and masks. So the calling thread
+ * catches them meanwhile, those that would reach it, and sends them again once the old handlers are fully restored.
  */
 static const int taken[] = {SIGINT, SIGTERM, SIGXFSZ};
 enum { TAKEN = sizeof taken / sizeof taken[0] };
@@ -54,7 +54,7 @@ static void keep_signals(kept_signals *kept)
         sigaction(taken[i], NULL, &kept->action[i]);
 }
 
-/* Asleep in a wait, so that what comes is taken before NVRTC drops it. */
+/* Join, asleep in a wait for signals, so that they are taken before NVRTC drops them. */
 static void join_and_keep(pthread_t thread, kept_signals *kept)
 {
     const struct timespec moment = {0, 2000000};
@@ -71,7 +71,7 @@ static void join_and_keep(pthread_t thread, kept_signals *kept)
     }
 }
 
-/* A handler that the program has changed meanwhile stays as it is. */
+/* Leave a handler alone that the program has changed meanwhile. */
 static void put_signals_back(const kept_signals *kept)
 {
     for (int i = 0; i < TAKEN; i++) {
@@ -80,7 +80,7 @@ static void put_signals_back(const kept_signals *kept)
         sigaction(taken[i], NULL, &now);
         if (now.sa_handler == kept->action[i].sa_handler)
             sigaction(taken[i], &kept->action[i], NULL);
-        /* As it was, which Linux lets the first thread alone send; else again, by this process. */
+        /* With its original siginfo, which Linux lets the first thread alone send; else as a new signal of this process. */
         if (kept->came[i] && syscall(SYS_rt_sigqueueinfo, getpid(), taken[i], &kept->info[i]) != 0)
             kill(getpid(), taken[i]);
     }
@@ -91,17 +91,17 @@ static void put_signals_back(const kept_signals *kept)
 
 typedef struct compile_job {
     const tj_nvrtc *nvrtc;
-    kept_signals *kept; /* of the calling thread; NULL: they are not touched */
+    kept_signals *kept; /* of the calling thread; NULL: leave signals alone */
     const char *text, *name;
     const char *const *option;
     int option_count;
     bool wants_cubin;
     tj_compiled *compiled;
-    int result;              /* of NVRTC */
+    int result;              /* NVRTC's */
     const char *failed_call; /* NULL: none */
-    bool is_out_of_memory;   /* ours */
-    bool was_cancelled;      /* since the process is exiting, or might be */
-    bool is_first_use;       /* NVRTC makes static objects as it comes to need them */
+    bool is_out_of_memory;   /* our memory ran out */
+    bool was_cancelled;      /* because the process is exiting, or might be */
+    bool is_first_use;       /* NVRTC creates static objects on demand */
 } compile_job;
 
 /* Run one call of NVRTC unless an earlier one failed. */
@@ -126,7 +126,7 @@ static void *allocate(compile_job *job, size_t size)
     return bytes;
 }
 
-/* Of a failed compile as well, so its own failure is not the job's: then the log is empty. */
+/* A log is also read after a failed compile, so failing to read it does not fail the job: then the log is empty. */
 static void read_log(compile_job *job, tj_nvrtc_program *program)
 {
     size_t size = 0;
@@ -173,7 +173,7 @@ static int is_cancelled(void *payload, void *unused)
     compile_job *job = payload;
 
     (void)unused;
-    job->was_cancelled |= tj_ending_is_near(job->is_first_use); /* once and for all, as NVRTC wants it */
+    job->was_cancelled |= tj_ending_is_near(job->is_first_use); /* latched: NVRTC requires the answer to stay */
     return job->was_cancelled;
 }
 
@@ -185,7 +185,7 @@ static void compile_inside(compile_job *job)
     if (!succeeded(job, nvrtc->call.create_program(&program, job->text, job->name, 0, NULL, NULL), "nvrtcCreateProgram"))
         return;
     if (nvrtc->call.set_flow_callback)
-        (void)nvrtc->call.set_flow_callback(program, is_cancelled, job); /* without it the compile just takes its time */
+        (void)nvrtc->call.set_flow_callback(program, is_cancelled, job); /* without it the compile cannot be cancelled */
     succeeded(job, nvrtc->call.compile_program(program, job->option_count, job->option), "nvrtcCompileProgram");
     read_log(job, program);
     read_ptx(job, program);
@@ -193,7 +193,9 @@ static void compile_inside(compile_job *job)
     nvrtc->call.destroy_program(&program);
 }
 
-/* exit() waits for this thread, not for the one that waits for it too: that one's signal handler may be what calls exit(). */
+/*
+ * exit() waits for this thread, not for the one that joins it: the joining thread's signal handler may be the caller of exit().
+ */
 static void *run(void *payload)
 {
     compile_job *job = payload;
@@ -218,7 +220,7 @@ static tj_status run_on_own_thread(compile_job *job, tj_error *err)
     pthread_attr_init(&attributes);
     error = pthread_attr_setstacksize(&attributes, STACK_BYTES);
     if (error == 0) {
-        /* The host program's signals are for its own threads. */
+        /* The host program's signals belong to its own threads. */
         sigfillset(&all);
         pthread_sigmask(SIG_SETMASK, &all, &before);
         error = pthread_create(&thread, &attributes, run, job);
@@ -278,7 +280,7 @@ void tj_compiled_drop(tj_compiled *compiled)
     *compiled = (tj_compiled){0};
 }
 
-/* The options are one per line. Between tj_nvrtc_enter and _leave. */
+/* Compile with options, one per line. Call between tj_nvrtc_enter and _leave. */
 static tj_status compile(const tj_nvrtc *nvrtc, const char *text, const char *name, const char *target, const char *options,
                          kept_signals *kept, tj_compiled *compiled, tj_error *err)
 {
@@ -294,7 +296,7 @@ static tj_status compile(const tj_nvrtc *nvrtc, const char *text, const char *na
     job.wants_cubin = strncmp(target, "sm_", 3) == 0;
     *compiled = (tj_compiled){0};
     do {
-        /* Begun again, it may be the first no more: another is done. */
+        /* On a retry another thread may have finished the first compile. */
         job.is_first_use = !atomic_load(&nvrtc->probe->has_compiled);
         tj_compiled_drop(compiled);
         job.was_cancelled = job.is_out_of_memory = false;
@@ -306,7 +308,7 @@ static tj_status compile(const tj_nvrtc *nvrtc, const char *text, const char *na
     if (status == TJ_OK)
         status = report(&job, target, err);
     compiled->resources = tj_log_resources(compiled->log ? compiled->log : "");
-    /* What a failed compile leaves is no product; its log is. */
+    /* A failed compile returns no product, only its log. */
     if (status != TJ_OK) {
         char *log = status == TJ_ERR_COMPILE ? compiled->log : NULL;
         if (log)
@@ -319,7 +321,7 @@ static tj_status compile(const tj_nvrtc *nvrtc, const char *text, const char *na
 
 /* ---- probe ------------------------------------------------------------------------------------------------------- */
 
-/* "release 13.0, V13.0.88" in the PTX's head -> "13.0 V13.0.88" */
+/* Read the build: "release 13.0, V13.0.88" in the head of the PTX -> "13.0 V13.0.88" */
 static bool read_build(const tj_nvrtc *nvrtc, const char *ptx, char identity[64])
 {
     const char *release = strstr(ptx, "release "), *end = release ? strchr(release, '\n') : NULL;
@@ -340,14 +342,14 @@ static void name_by_file(const tj_nvrtc *nvrtc, char identity[64])
 {
     struct stat file = {0};
 
-    (void)stat(nvrtc->path, &file); /* all zeros still tells versions apart */
+    (void)stat(nvrtc->path, &file); /* even all zeros tell versions apart */
     snprintf(identity, 64, "%d.%d file %lld %lld", nvrtc->major, nvrtc->minor, (long long)file.st_size,
              (long long)file.st_mtime);
 }
 
 /*
- * Compile nothing, with every option that only newer versions know. A version that does not know one says so at once,
- * before compiling; the one that compiles also tells its build.
+ * Compile an empty source with each set of options that only newer versions know. A version rejects an unknown option at once,
+ * before it compiles; the set that compiles also reveals the build.
  */
 static tj_status probe_locked(const tj_nvrtc *nvrtc, kept_signals *kept, tj_error *err)
 {
@@ -355,8 +357,8 @@ static tj_status probe_locked(const tj_nvrtc *nvrtc, kept_signals *kept, tj_erro
         bool minimal, no_cache;
         const char *options;
     } tries[] = {
-        {true, true, "--minimal\n--no-cache\n"}, /* 12.9 on */
-        {true, false, "--minimal\n"},            /* 12.0 on */
+        {true, true, "--minimal\n--no-cache\n"}, /* from 12.9 */
+        {true, false, "--minimal\n"},            /* from 12.0 */
         {false, false, ""},
     };
     tj_nvrtc_probe *probe = nvrtc->probe;
@@ -389,7 +391,7 @@ static tj_status probe_locked(const tj_nvrtc *nvrtc, kept_signals *kept, tj_erro
     return status;
 }
 
-/* Once for each library; a failure is not remembered. Between tj_nvrtc_enter and _leave. */
+/* Probe each library once; a failure is not remembered. Call between tj_nvrtc_enter and _leave. */
 static tj_status probe_once(const tj_nvrtc *nvrtc, tj_error *err)
 {
     tj_nvrtc_probe *probe = nvrtc->probe;
@@ -434,8 +436,8 @@ static bool is_listed(const tj_nvrtc *nvrtc, const char *number, size_t digits)
 }
 
 /*
- * Code for one chip alone (a) exists from 90 on, for one family (f) from 100 on. NVRTC lists neither; what it does not
- * know after all, it refuses by name.
+ * Targets for one chip alone (a) exist from 90 on, for one family (f) from 100 on. NVRTC lists neither; it refuses an unknown
+ * one by name.
  */
 static bool is_target(const tj_nvrtc *nvrtc, const char *target)
 {
@@ -466,7 +468,7 @@ static tj_status fail_target(const tj_nvrtc *nvrtc, const char *target, tj_error
                    nvrtc->major, nvrtc->minor, list);
 }
 
-/* Between tj_nvrtc_enter and _leave. */
+/* Call between tj_nvrtc_enter and _leave. */
 static tj_status make_options(const tj_nvrtc *nvrtc, const char *target, unsigned wishes, char out[OPTIONS_BYTES],
                               tj_error *err)
 {
@@ -478,8 +480,8 @@ static tj_status make_options(const tj_nvrtc *nvrtc, const char *target, unsigne
     status = probe_once(nvrtc, err);
     if (status != TJ_OK)
         return status;
-    /* --no-cache: what NVRTC takes from a cache of its own comes without a log, so without registers and spills. */
-    /* 177: a dimension that this request's text never mentions is named on top all the same, for readers. */
+    /* --no-cache: a result from NVRTC's own cache has no log, so neither registers nor spills. */
+    /* 177: the dimensions are named at the top for readers, even if this request's source never uses them. */
     snprintf(out, OPTIONS_BYTES, "--gpu-architecture=%s\n-std=c++17\n--no-source-include\n--diag-suppress=177\n%s%s%s%s",
              target, wishes & TJ_NVRTC_LINES ? "--generate-line-info\n" : "", nvrtc->probe->has_minimal ? "--minimal\n" : "",
              nvrtc->probe->has_no_cache ? "--no-cache\n" : "", strncmp(target, "sm_", 3) == 0 ? VERBOSE "\n" : "");
@@ -500,7 +502,7 @@ tj_status tj_nvrtc_options(const tj_nvrtc *nvrtc, const char *target, unsigned w
 
 /* ---- compiling --------------------------------------------------------------------------------------------------- */
 
-/* NVRTC takes NUL for the end, and 0xFF too, in silence: what follows would be missing from the kernel. */
+/* NVRTC silently ends the source at NUL and at 0xFF: the rest would be missing from the kernel. */
 static tj_status check_text(const char *text, size_t text_bytes, tj_error *err)
 {
     int64_t line = 1;
@@ -516,8 +518,8 @@ static tj_status check_text(const char *text, size_t text_bytes, tj_error *err)
 }
 
 /*
- * With -v, ptxas (of 13.0) fails on too much shared memory without a word on why. Asked again without it, it says. Keep the
- * second answer only if it is the better one.
+ * With -v, ptxas (of 13.0) fails on too much shared memory without giving a reason; without -v it gives one. Keep the second
+ * log only if it is the better one.
  */
 static void ask_for_reason(const tj_nvrtc *nvrtc, const char *text, const char *name, const char *target, char *options,
                            tj_compiled *compiled, tj_error *err)
@@ -528,7 +530,7 @@ static void ask_for_reason(const tj_nvrtc *nvrtc, const char *text, const char *
 
     if (!verbose || tj_log_reports_error(compiled->log))
         return;
-    *verbose = '\0'; /* it is the last one */
+    *verbose = '\0'; /* it is the last option */
     if (compile(nvrtc, text, name, target, options, NULL, &again, &why) == TJ_ERR_COMPILE && tj_log_reports_error(again.log)) {
         tj_compiled_drop(compiled);
         *compiled = again;
@@ -539,7 +541,7 @@ static void ask_for_reason(const tj_nvrtc *nvrtc, const char *text, const char *
     tj_compiled_drop(&again);
 }
 
-/* A library known by its card is opened now; what it then says of itself must be what the card said. */
+/* Open a library known by its card; its own facts must then equal the card's. */
 static tj_status open_known(const tj_nvrtc **nvrtc, tj_error *err)
 {
     const tj_nvrtc *opened;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nvrtc_search: where libnvrtc may be, as a list.
+ * nvrtc_search: list the places where libnvrtc may be.
  *
- * Knows the layouts of toolkits, distributions, wheels and conda. Does not know how a library is opened, nor which
- * version is wanted.
+ * Knows the layouts of toolkits, distributions, wheels and conda. Does not know how to open a library, nor which version is
+ * wanted.
  */
 #include "nvrtc_search.h"
 
@@ -28,7 +28,7 @@
 
 #define LIBRARY_NAME "libnvrtc.so"
 
-/* 11.2 to 11.8 all carry the name of 11.2. */
+/* 11.2 to 11.8 all have the soname of 11.2. */
 static const struct {
     const char *name;
     int major;
@@ -58,7 +58,7 @@ static void add(tj_nvrtc_places *places, const char *where, const char *library,
     places->place[places->count++] = place;
 }
 
-/* false: does not fit, which no folder of an installation does. */
+/* Join folder and name; false: it does not fit, as no folder of an installation. */
 static bool join(char path[PATH_MAX], const char *folder, const char *name)
 {
     int length = snprintf(path, PATH_MAX, "%s/%s", folder, name);
@@ -68,7 +68,7 @@ static bool join(char path[PATH_MAX], const char *folder, const char *name)
 
 /* ---- one folder -------------------------------------------------------------------------------------------------- */
 
-/* "libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.13.0.88"; libnvrtc.alt.so.13 does not begin like that. */
+/* "libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.13.0.88"; libnvrtc.alt.so.13 does not match. */
 static int is_library(const struct dirent *entry)
 {
     const char *rest = entry->d_name + strlen(LIBRARY_NAME);
@@ -85,7 +85,7 @@ static int library_major(const char *name)
     return *rest == '.' ? atoi(rest + 1) : 0;
 }
 
-/* Newest major first; of one major the shortest name, which is the soname. */
+/* Newest major first; within a major the shortest name, which is the soname. */
 static int by_version(const struct dirent **a, const struct dirent **b)
 {
     int major_a = library_major((*a)->d_name), major_b = library_major((*b)->d_name);
@@ -98,7 +98,7 @@ static int by_version(const struct dirent **a, const struct dirent **b)
     return strcmp((*b)->d_name, (*a)->d_name);
 }
 
-/* Add one library of each major that the folder has; the count. */
+/* Add one library per major version in the folder; return their number. */
 static size_t add_folder(tj_nvrtc_places *places, const char *where, const char *folder)
 {
     char path[PATH_MAX];
@@ -109,7 +109,7 @@ static size_t add_folder(tj_nvrtc_places *places, const char *where, const char 
 
     for (int i = 0; i < count; i++) {
         int major = library_major(entry[i]->d_name);
-        /* The link without a version names one of the others; it counts only where it is alone. */
+        /* The link without a version names one of the others; it counts only if it is alone. */
         if (major != last_major && (major != 0 || added == 0) && join(path, folder, entry[i]->d_name)) {
             add(places, where, path, NULL, major, false);
             last_major = major;
@@ -150,14 +150,14 @@ static size_t add_toolkit(tj_nvrtc_places *places, const char *where, const char
     char path[PATH_MAX];
     size_t added = 0;
 
-    /* These are usually links to one another: the first that has anything is enough. */
+    /* These are usually links to one another: the first that has a library is enough. */
     for (size_t i = 0; i < sizeof folders / sizeof folders[0] && added == 0; i++)
         if (join(path, root, folders[i]))
             added = add_folder(places, where, path);
     return added;
 }
 
-/* <folder>/nvidia/cu13/lib (wheels of 13 on), <folder>/nvidia/cuda_nvrtc/lib (before) */
+/* <folder>/nvidia/cu13/lib (wheels from 13 on), <folder>/nvidia/cuda_nvrtc/lib (older) */
 static size_t add_wheels(tj_nvrtc_places *places, const char *where, const char *folder)
 {
     char root[PATH_MAX], wheel[PATH_MAX], path[PATH_MAX];
@@ -168,7 +168,7 @@ static size_t add_wheels(tj_nvrtc_places *places, const char *where, const char 
     if (!join(root, folder, "nvidia"))
         return 0;
     count = scandir(root, &entry, is_cuda_wheel, newest_first);
-    /* strverscmp sorts "cuda_nvrtc" as newest, while it is the oldest layout: it goes last. */
+    /* strverscmp sorts "cuda_nvrtc" as newest, but it is the oldest layout: put it last. */
     for (int old = 0; old <= 1; old++)
         for (int i = 0; i < count; i++)
             if ((strcmp(entry[i]->d_name, "cuda_nvrtc") == 0) == (old == 1) && join(wheel, root, entry[i]->d_name) &&
@@ -180,7 +180,7 @@ static size_t add_wheels(tj_nvrtc_places *places, const char *where, const char 
     return added;
 }
 
-/* An environment's own lib folder (conda), and its site-packages. */
+/* Add an environment's own lib folder (conda) and its site-packages. */
 static size_t add_environment(tj_nvrtc_places *places, const char *where, const char *root)
 {
     char lib[PATH_MAX], python[PATH_MAX], packages[PATH_MAX];
@@ -201,7 +201,7 @@ static size_t add_environment(tj_nvrtc_places *places, const char *where, const 
     return added;
 }
 
-/* TileJIT's own folder: python is the environment that scripts/demo.sh makes; nvrtc is for what a person puts there. */
+/* Add TileJIT's own folder: python is the environment of scripts/demo.sh; nvrtc is for libraries that a person puts there. */
 static size_t add_own_folder(tj_nvrtc_places *places, const char *where, const char *root)
 {
     char python[PATH_MAX], nvrtc[PATH_MAX];
@@ -326,7 +326,7 @@ static void add_file(uint64_t *stamp, const char *path)
     add_bytes(stamp, seen, sizeof seen);
 }
 
-/* Where the loader looks for a name without a folder. */
+/* Add the places where the loader looks up a bare name. */
 static void add_loader(uint64_t *stamp)
 {
     const char *folders = secure_getenv("LD_LIBRARY_PATH");

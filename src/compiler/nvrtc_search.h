@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nvrtc_search: where libnvrtc may be. Looks into folders; opens no library.
+ * nvrtc_search: the places where libnvrtc may be. Lists folders; opens no library.
  */
 #ifndef TJ_SRC_NVRTC_SEARCH_H
 #define TJ_SRC_NVRTC_SEARCH_H
@@ -11,13 +11,13 @@
 
 #include <tilejit/status.h>
 
-/** One thing to try, or one place that has nothing to try. */
+/** One library to try, or one place without a library. */
 typedef struct tj_nvrtc_place {
     char *where;         /* for people: "CUDA_HOME=/opt/cuda" */
-    char *library;       /* for dlopen: an absolute path or a soname; NULL: nothing there */
-    const char *note;    /* why there is nothing there; static text */
-    int major;           /* as the library's name has it; 0: not known */
-    bool only_if_loaded; /* look only among the libraries that the process has loaded */
+    char *library;       /* for dlopen: an absolute path or a soname; NULL: none */
+    const char *note;    /* why there is none; static text */
+    int major;           /* from the library's name; 0: unknown */
+    bool only_if_loaded; /* look only among the libraries loaded in the process */
 } tj_nvrtc_place;
 
 typedef struct tj_nvrtc_places {
@@ -45,8 +45,9 @@ tj_status tj_nvrtc_places_list(const char *path, tj_nvrtc_places *places, tj_err
 void tj_nvrtc_places_drop(tj_nvrtc_places *places);
 
 /**
- * What a search depends on: as long as a later one is equal, it would find what it found. files: those in these places, by name, size and
- * time, with the variables and folders of the loader; loads: how many libraries the process has loaded. Zeros: out of memory.
+ * All that a search depends on: if two stamps are equal, so are the results. files: the files in these places, by name, size
+ * and time, with the variables and folders of the loader; loads: the number of libraries that the process has loaded. Zeros:
+ * out of memory.
  */
 typedef struct tj_nvrtc_stamp {
     uint64_t files, loads;

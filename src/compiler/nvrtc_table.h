@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nvrtc_table: what nvrtc.c opens and nvrtc_compile.c calls. Nobody else includes this.
+ * nvrtc_table: the functions that nvrtc.c opens and nvrtc_compile.c calls. No other file includes this.
  */
 #ifndef TJ_SRC_NVRTC_TABLE_H
 #define TJ_SRC_NVRTC_TABLE_H
@@ -10,7 +10,7 @@
 
 #include "nvrtc.h"
 
-typedef struct tj_nvrtc_program tj_nvrtc_program; /* NVRTC's own; never looked into */
+typedef struct tj_nvrtc_program tj_nvrtc_program; /* NVRTC's own; opaque */
 
 /* X(member, exported symbol, result, arguments). All of them exist since 11.2. */
 /* clang-format off */
@@ -33,14 +33,14 @@ typedef struct tj_nvrtc_program tj_nvrtc_program; /* NVRTC's own; never looked i
     X(log, nvrtcGetProgramLog, int, (tj_nvrtc_program *program, char *log))
 /* clang-format on */
 
-/* The results that mean something of their own to us. */
+/* The results that we treat specially. */
 enum { NVRTC_DONE = 0, NVRTC_OUT_OF_MEMORY = 1, NVRTC_INVALID_OPTION = 5, NVRTC_BUILTINS = 7 };
 
-/* What only a compile tells: read off a probe, once. */
+/* Facts that only a compile reveals: found once, by a probe. */
 typedef struct tj_nvrtc_probe {
     pthread_mutex_t lock;
     atomic_bool is_done;
-    atomic_bool has_compiled; /* more than nothing, and so has made the last of its static objects */
+    atomic_bool has_compiled; /* more than an empty source, so its last static object exists */
     bool has_minimal, has_no_cache;
     char identity[64];
 } tj_nvrtc_probe;
@@ -50,7 +50,7 @@ struct tj_nvrtc {
 #define TJ_NVRTC_MEMBER(member, symbol, result, arguments) result(*member) arguments;
         TJ_NVRTC_FUNCTIONS(TJ_NVRTC_MEMBER)
 #undef TJ_NVRTC_MEMBER
-        /* NULL in older versions: asked now and then during a compile whether to give it up. */
+        /* NULL in older versions. The callback is asked now and then during a compile whether to give up. */
         int (*set_flow_callback)(tj_nvrtc_program *program, int (*is_cancelled)(void *payload, void *unused), void *payload);
     } call;
     void *handle; /* NULL: known by its card (nvrtc_card.h), not opened */
@@ -61,15 +61,15 @@ struct tj_nvrtc {
     struct tj_nvrtc *next;
 };
 
-/** An empty table with its probe; NULL: out of memory. */
+/** Return an empty table with its probe; NULL: out of memory. */
 tj_nvrtc *tj_nvrtc_new(void);
 
-/** Of a table that nobody else knows. NULL: accepted. */
+/** Free a table that no other thread knows. NULL: accepted. */
 void tj_nvrtc_free(tj_nvrtc *nvrtc);
 
 /**
- * Bracket every stay inside the loader or NVRTC. A child that is forked meanwhile inherits locks that nobody will release:
- * there, and for ever, enter answers TJ_ERR_FORKED.
+ * Bracket every call into the loader or NVRTC. A child forked meanwhile inherits locks that no thread will release: there enter
+ * answers TJ_ERR_FORKED for ever.
  */
 tj_status tj_nvrtc_enter(tj_error *err);
 void tj_nvrtc_leave(void);

@@ -2,8 +2,7 @@
 /*
  * buffer: device memory, copies and streams for programs without a CUDA runtime.
  *
- * A buffer remembers the CUDA context it was made in and makes it current for each call. The product itself allocates no
- * device memory; tuning and proofs do.
+ * A buffer remembers its CUDA context and makes it current for each call. A product allocates no buffers; tuning and proofs do.
  */
 #include "buffer.h"
 
@@ -18,10 +17,10 @@ struct tj_buffer {
     CUcontext home;
     CUdeviceptr address;
     size_t bytes;
-    CUstream stream; /* that copies go through; all of them wait until it is done with them */
+    CUstream stream; /* for copies; each waits until the stream has finished it */
 };
 
-/* As tj_visit_enter, in the buffer's own context. */
+/* Enter as tj_visit_enter does, in the buffer's own context. */
 static tj_status enter_home(const tj_buffer *buffer, tj_visit *v, tj_error *err)
 {
     tj_status status = tj_gpu_check_process(buffer->gpu, err);
@@ -96,7 +95,7 @@ size_t tj_buffer_bytes(const tj_buffer *buffer)
     return buffer ? buffer->bytes : 0;
 }
 
-/* Wait for what was queued, and leave the buffer's home. what, bytes, where: "copy" 16 "to", for the message. */
+/* Wait for the queued work, and leave the buffer's context. what, bytes, where: "copy" 16 "to", for the message. */
 static tj_status finish(const tj_buffer *buffer, tj_visit *v, CUresult result, const char *what, const char *where,
                         size_t bytes, tj_error *err)
 {
@@ -146,7 +145,7 @@ tj_status tj_buffer_read(const tj_buffer *buffer, size_t offset, void *host, siz
     return finish(buffer, &v, result, "copy", "from", bytes, err);
 }
 
-/* What is there, `written` bytes from offset on, doubles until it is `bytes` long. */
+/* Double the `written` bytes from offset on until they are `bytes` long. */
 static tj_status double_up(const tj_buffer *buffer, size_t offset, size_t written, size_t bytes, tj_error *err)
 {
     const CUdeviceptr start = buffer->address + offset;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * buffer: what this layer needs beyond <tilejit/buffer.h>.
+ * buffer: internal calls beyond <tilejit/buffer.h>.
  */
 #ifndef TJ_SRC_BUFFER_H
 #define TJ_SRC_BUFFER_H
@@ -17,7 +17,7 @@ tj_status tj_gpu_wait(tj_gpu *gpu, CUstream stream, tj_error *err);
 tj_status tj_gpu_memory(tj_gpu *gpu, size_t *free_bytes, size_t *total_bytes, tj_error *err);
 
 /**
- * Write `bytes` bytes from offset on: the `period` bytes of host over and over. What is copied from the host is one period; the device
+ * Write `bytes` bytes from offset on: the `period` bytes of host over and over. One period is copied from the host; the device
  * copies the rest. Errors: as tj_buffer_write.
  */
 tj_status tj_buffer_write_over_and_over(tj_buffer *buffer, size_t offset, const void *host, size_t period, size_t bytes,

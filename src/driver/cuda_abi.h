@@ -27,7 +27,7 @@ typedef struct CUuuid_st {
     unsigned char bytes[16];
 } CUuuid;
 
-/* CUresult: those that the library looks at by name. The whole table of names is in driver.c. */
+/* CUresult: the results that the library compares with. The whole table of names is in driver.c. */
 enum {
     CUDA_SUCCESS = 0,
     CUDA_ERROR_INVALID_VALUE = 1,
@@ -52,7 +52,7 @@ enum {
     CUDA_ERROR_STREAM_CAPTURE_IMPLICIT = 906
 };
 
-/* CUlaunchAttributeID, CUlaunchAttribute, CUlaunchConfig: what cuLaunchKernelEx takes. */
+/* CUlaunchAttributeID, CUlaunchAttribute, CUlaunchConfig: the arguments of cuLaunchKernelEx. */
 enum { CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION = 4, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION = 6 };
 
 typedef struct CUlaunchAttribute_st {
@@ -76,7 +76,7 @@ typedef struct CUlaunchConfig_st {
     unsigned int attribute_count;
 } CUlaunchConfig;
 
-/* CUtensorMap, and the numbers of CUtensorMapDataType, -Swizzle, -L2promotion that cuTensorMapEncodeTiled takes. */
+/* CUtensorMap, and the values of CUtensorMapDataType, -Swizzle, -L2promotion for cuTensorMapEncodeTiled. */
 typedef struct CUtensorMap_st {
     _Alignas(128) uint64_t opaque[16];
 } CUtensorMap;

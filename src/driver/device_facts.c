@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * device_facts: facts of a CUDA device, asked of the driver without making a context.
+ * device_facts: query facts of a CUDA device from the driver, without creating a context.
  */
 #include "gpu.h"
 
@@ -16,7 +16,7 @@ static tj_status usable_driver(tj_gpu *gpu, const tj_driver **driver, tj_error *
     return status == TJ_OK ? tj_driver_check_alive(*driver, err) : status;
 }
 
-/* An attribute that this driver does not know is a fact of 0; any other failure is one. */
+/* An attribute unknown to this driver is 0; any other failure is an error. */
 static tj_status attribute(const tj_driver *driver, CUdevice device, int number, int *value, tj_error *err)
 {
     CUresult result = driver->api.device_get_attribute(value, number, device);

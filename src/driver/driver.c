@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * driver: opens a driver library, once per path and process, and says what its results mean.
+ * driver: open a driver library, once per path and process, and explain its results.
  *
  * The list of opened drivers is the one piece of global state here: the dynamic loader and cuInit are global too. A child
  * of fork cannot use its parent's driver (CUDA leaves that undefined), so a fork marks every opened one.
@@ -22,7 +22,7 @@
 
 static const char DEFAULT_DRIVER[] = "libcuda.so.1";
 
-/* What happened when a driver was lost. The first loss is the one that explains; later ones only follow from it. */
+/* The loss of a driver. The first error explains it; later errors only follow from it. */
 struct tj_driver_story {
     pthread_mutex_t lock;
     char message[TJ_ERROR_MESSAGE_BYTES];
@@ -32,7 +32,7 @@ struct opened {
     tj_driver driver;
     atomic_int life;
     struct tj_driver_story story;
-    char *key; /* path as it was asked for */
+    char *key; /* path as requested */
     struct opened *next;
 };
 
@@ -42,7 +42,7 @@ static pthread_once_t watch_forks = PTHREAD_ONCE_INIT;
 
 /* ---- results ------------------------------------------------------------------------------------------------------ */
 
-/* Statuses, in words that leave a result on its line. */
+/* Statuses, by names short enough for the table. */
 enum meaning {
     PLAIN = TJ_ERR_DRIVER,
     NO_DRIVER = TJ_ERR_NO_DRIVER,
@@ -144,7 +144,7 @@ static const struct result *find_result(CUresult number)
     return NULL;
 }
 
-/* The driver's own word for a result that the table lacks. It is not asked once it is lost or not yet in working order. */
+/* Return the driver's own text for a result that the table lacks. A driver that is lost or not yet initialised is not asked. */
 static const char *ask_driver(const tj_driver *driver, CUresult number, bool for_name)
 {
     const char *answer = NULL;
@@ -199,7 +199,7 @@ tj_status tj_driver_report_death(const tj_driver *driver, tj_error *err)
         message);
 }
 
-/* A GPU says that a kernel failed; the emulator knows where and why. */
+/* A GPU reports only that a kernel failed; the emulator knows where and why. */
 static void explain_finding(const tj_driver *driver, CUresult number, const char *name, const char *what, tj_error *out)
 {
     const size_t count = driver->emulator.finding_count();
@@ -257,14 +257,14 @@ static void watch(void)
     pthread_atfork(NULL, NULL, mark_forked);
 }
 
-/* How functions are found: by cuGetProcAddress pinned to a version, or by plain symbol in drivers older than 11.3. */
+/* How to find functions: by cuGetProcAddress pinned to a version, or by plain symbol in drivers older than 11.3. */
 struct lookup {
     void *library;
     CUresult (*by_version)(const char *name, void **function, int version, uint64_t flags, int *status);
     CUresult (*by_version_11)(const char *name, void **function, int version, uint64_t flags);
 };
 
-/* dlsym gives an object pointer; POSIX promises that it can be copied into a function pointer. */
+/* dlsym returns an object pointer; POSIX promises that it can be copied into a function pointer. */
 static void find_symbol(void *library, const char *symbol, void *function)
 {
     void *address = dlsym(library, symbol);
@@ -283,7 +283,7 @@ static CUresult find_function(const struct lookup *lookup, const char *name, con
         result = lookup->by_version_11(name, &address, version, CU_GET_PROC_ADDRESS_LEGACY_STREAM);
     else
         find_symbol(lookup->library, symbol, &address);
-    /* A version newer than the driver is an INVALID_VALUE: to us, one more function that it lacks. */
+    /* A version newer than the driver is an INVALID_VALUE: for us, a function that it lacks. */
     if (result != CUDA_SUCCESS)
         address = NULL;
     memcpy(function, &address, sizeof address);
@@ -325,7 +325,7 @@ static tj_status start(tj_driver *driver, tj_error *err)
     if (result == CUDA_ERROR_NO_DEVICE && driver->is_emulator)
         return tj_fail(err, TJ_ERR_NO_DRIVER,
                        "the emulator has no device, as CUDA_EMULATOR_DEVICES is empty: unset it, or name one such as sm_90");
-    /* Whatever stops a driver from starting, there is none to use; and a start that failed is no loss for ever. */
+    /* Whatever the cause, the driver cannot be used; a failed start is not a permanent loss. */
     (void)tj_driver_fail(NULL, result, err, "cannot start the CUDA driver %s", driver->path);
     if (err)
         err->status = TJ_ERR_NO_DRIVER;
@@ -374,7 +374,7 @@ static tj_status open_library(const char *asked, struct opened **out, tj_error *
         return wants_emulator
                    ? no_emulator(path, "it is not a regular file", err)
                    : tj_fail(err, TJ_ERR_NO_DRIVER, "cannot load the CUDA driver %s: it is not a regular file", path);
-    /* Never closed, not even when it cannot be used: a driver may have started threads. */
+    /* Never closed, even if it cannot be used: a driver may have started threads. */
     library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library && wants_emulator)
         return no_emulator(path, dlerror(), err);
@@ -446,14 +446,14 @@ tj_status tj_stream_is_capturing(const tj_driver *driver, CUstream stream, bool 
     if (!driver->api.stream_is_capturing)
         return TJ_OK;
     result = driver->api.stream_is_capturing(stream, &state);
-    /* The legacy default stream cannot even be asked while another stream is captured. */
+    /* The legacy default stream cannot even be queried while another stream is captured. */
     if (result != CUDA_SUCCESS && result != CUDA_ERROR_STREAM_CAPTURE_IMPLICIT)
         return tj_driver_fail(driver, result, err, "cannot ask whether the stream is being captured");
     *is_capturing = result != CUDA_SUCCESS || state != CU_STREAM_CAPTURE_STATUS_NONE;
     return TJ_OK;
 }
 
-/* The device of a CUDA context; negative: the driver does not say. */
+/* Return the device of a CUDA context; negative: the driver does not say. */
 static int device_of(const tj_driver *driver, CUcontext context)
 {
     CUcontext popped = NULL;

@@ -2,8 +2,8 @@
 /*
  * driver: libcuda, opened at run time, as a table of functions.
  *
- * One list makes the table and the look-ups. The emulator, and the fake driver of the tests, are libraries with the same
- * names: code above this file cannot tell. Opened once per path and process and never closed.
+ * One list generates the table and the look-ups. The emulator, and the fake driver of the tests, are libraries that export the
+ * same names: code above this file cannot tell them apart. Opened once per path and process and never closed.
  *
  * Does not know what a kernel is.
  */
@@ -21,9 +21,9 @@
 struct tj_log; /* log.h */
 
 /*
- * X(member, name, exported symbol, version, needed, arguments): version is the CUDA version (1000 * major + 10 * minor)
- * whose binary interface the arguments are; cuGetProcAddress answers for that one and no other. A driver without a
- * needed function is refused; the others are NULL where it has none.
+ * X(member, name, exported symbol, version, needed, arguments): version is the CUDA version (1000 * major + 10 * minor) whose
+ * binary interface the arguments are; cuGetProcAddress answers for that one and no other. A driver without a needed function is
+ * refused; the others are NULL if it lacks them.
  */
 /* clang-format off */
 #define TJ_DRIVER_FUNCTIONS(X)                                                                                         \
@@ -130,29 +130,28 @@ enum { TJ_DRIVER_ALIVE = 0, TJ_DRIVER_LOST, TJ_DRIVER_FORKED };
 /** An opened driver: driver->api.launch_kernel(...) and so on. Lives as long as the process. */
 typedef struct tj_driver {
     tj_driver_api api;
-    int version; /* CUDA version that it serves: 13000 */
+    int version; /* CUDA version that it supports: 13000 */
     bool is_emulator;
     tj_emulator emulator;          /* if it is one */
     char *path;                    /* of the library, as the loader found it */
     atomic_int *life;              /* TJ_DRIVER_ALIVE, ... */
-    struct tj_driver_story *story; /* driver.c: what happened when it was lost */
+    struct tj_driver_story *story; /* driver.c: the first error if it was lost */
 } tj_driver;
 
 /**
- * Open a driver and call cuInit. path NULL: libcuda.so.1 from the loader's path. Once opened for a path, the same table
- * is returned for ever; a failure is not remembered.
- * NULL: path, log and err may be. Threads: any.
- * Errors: TJ_ERR_NO_DRIVER: what was tried, and the remedy; TJ_ERR_FORKED: opened by a parent of this process.
+ * Open a driver and call cuInit. path NULL: libcuda.so.1 from the loader's path. Once opened for a path, the same table is
+ * returned for ever; a failure is not remembered. path, log and err may be NULL. Threads: any. Errors: TJ_ERR_NO_DRIVER, with
+ * the places tried, and the remedy; TJ_ERR_FORKED: opened by a parent of this process.
  */
 tj_status tj_driver_open(const char *path, const struct tj_log *log, const tj_driver **driver, tj_error *err);
 
-/** "CUDA_ERROR_ILLEGAL_ADDRESS", from our own table first: a driver in trouble need not be asked. driver may be NULL. */
+/** Return "CUDA_ERROR_ILLEGAL_ADDRESS", from our own table first: a failing driver need not be asked. driver may be NULL. */
 const char *tj_driver_result_name(const tj_driver *driver, CUresult result);
 
 /**
- * Report a failed call: "<format>: CUDA_ERROR_ILLEGAL_ADDRESS (700): <text>; <remedy>", and answer the status that the
- * result means: TJ_ERR_DEVICE_MEMORY, TJ_ERR_UNSUPPORTED (no image for this device), TJ_ERR_CAPTURE, TJ_ERR_DEVICE_LOST,
- * TJ_ERR_NO_DRIVER, TJ_ERR_DRIVER. A result that the device does not recover from marks the driver as lost for ever.
+ * Report a failed call: "<format>: CUDA_ERROR_ILLEGAL_ADDRESS (700): <text>; <remedy>", and return the status of the result:
+ * TJ_ERR_DEVICE_MEMORY, TJ_ERR_UNSUPPORTED (no image for this device), TJ_ERR_CAPTURE, TJ_ERR_DEVICE_LOST, TJ_ERR_NO_DRIVER,
+ * TJ_ERR_DRIVER. A result from which the device does not recover marks the driver as lost for ever.
  */
 __attribute__((cold, format(printf, 4, 5))) tj_status tj_driver_fail(const tj_driver *driver, CUresult result, tj_error *err,
                                                                      const char *format, ...);
@@ -161,7 +160,7 @@ __attribute__((cold, format(printf, 4, 5))) tj_status tj_driver_fail(const tj_dr
 __attribute__((cold)) tj_status tj_driver_report_death(const tj_driver *driver, tj_error *err);
 
 /**
- * TJ_ERR_DEVICE_LOST with the first message once any call reported such an error; TJ_ERR_FORKED in a child of the
+ * Return TJ_ERR_DEVICE_LOST with the first message once any call reported such an error; TJ_ERR_FORKED in a child of the
  * process that opened the driver. One atomic load: it needs no system call.
  */
 static inline tj_status tj_driver_check_alive(const tj_driver *driver, tj_error *err)
@@ -172,8 +171,9 @@ static inline tj_status tj_driver_check_alive(const tj_driver *driver, tj_error 
 }
 
 /**
- * A capture in the global mode forbids all threads to load, allocate, copy or wait. Step out of it: *mode is what this thread was in,
- * for tj_driver_obey_captures, or -1 if nothing was changed: a driver that knows no modes, which is no error, or one that fails.
+ * A capture in the global mode forbids all threads to load, allocate, copy or wait. Leave that mode: *mode is what this thread
+ * was in, for tj_driver_obey_captures, or -1 if nothing was changed: a driver that knows no modes, which is no error, or one
+ * that fails.
  */
 static inline CUresult tj_driver_ignore_captures(const tj_driver *driver, int *mode)
 {
@@ -190,18 +190,18 @@ static inline CUresult tj_driver_obey_captures(const tj_driver *driver, int mode
     return mode >= 0 ? driver->api.thread_exchange_capture_mode(&mode) : CUDA_SUCCESS;
 }
 
-/** Can memory be taken and given back in a stream? Inside captures too, which drivers before CUDA 11.4 could not. */
+/** Can memory be allocated and freed in stream order? Also inside captures, which drivers before CUDA 11.4 could not. */
 static inline bool tj_driver_has_stream_memory(const tj_driver *driver)
 {
     return driver->api.mem_alloc_async && driver->api.mem_free_async && driver->version >= 11040;
 }
 
-/** Is the stream being captured, or out of use because another one is? Drivers without captures answer false. */
+/** Is the stream being captured, or unusable because another one is? Drivers without captures answer false. */
 tj_status tj_stream_is_capturing(const tj_driver *driver, CUstream stream, bool *is_capturing, tj_error *err);
 
 /**
- * What a call in stream that failed with result comes to: the driver calls a stream of another CUDA context an invalid handle, and
- * this says whose it is. what: what could not be done, for the message. Returns the error's status; err may be NULL.
+ * Explain a call in stream that failed with result: the driver calls a stream of another CUDA context an invalid handle, and
+ * this names its context. what: the failed action, for the message. Returns the error's status; err may be NULL.
  */
 __attribute__((cold)) tj_status tj_stream_fail(const tj_driver *driver, CUresult result, CUstream stream, const char *what,
                                                tj_error *err);

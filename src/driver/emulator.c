@@ -28,7 +28,7 @@ tj_status tj_emulator_find(char path[PATH_MAX], tj_error *err)
     Dl_info here;
 
     if (given && *given) {
-        if (strchr(given, '/') && access(given, R_OK) != 0) /* a bare name is the loader's to find */
+        if (strchr(given, '/') && access(given, R_OK) != 0) /* the loader finds a bare name */
             return tj_fail(err, TJ_ERR_NO_DRIVER, "TILEJIT_EMULATOR is \"%s\": %s; set it to the path of libcuda_emulator.so",
                            given, strerror(errno));
         snprintf(path, PATH_MAX, "%s", given);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * emulator: where the bundled emulator is, and its functions. It is a driver like any other; only driver.c asks.
+ * emulator: the path of the bundled emulator, and its functions. It is a driver like any other; only driver.c asks.
  */
 #ifndef TJ_SRC_EMULATOR_H
 #define TJ_SRC_EMULATOR_H
@@ -13,10 +13,10 @@
 /** Is this driver path "emulator" or "emulator:..."? */
 bool tj_emulator_is_asked(const char *driver_path);
 
-/** Its library. Errors: TJ_ERR_NO_DRIVER: where it was looked for. */
+/** Find its library. Errors: TJ_ERR_NO_DRIVER, with the places searched. */
 tj_status tj_emulator_find(char path[PATH_MAX], tj_error *err);
 
-/** Fill in the table from an opened library; false: it is no emulator. */
+/** Fill in the table from an opened library; false: it is not an emulator. */
 bool tj_emulator_fill(void *library, tj_emulator *table);
 
 /** Choose the devices that "emulator:sm_80,sm_90" names. Before cuInit. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * scope: enters the current CUDA context, or the primary one of the gpu's device.
+ * scope: enter the current CUDA context, or the primary one of the gpu's device.
  */
 #include "scope.h"
 
@@ -15,7 +15,7 @@ static tj_status no_such_device(const tj_driver *driver, int device, tj_error *e
                    count);
 }
 
-/* The primary context, retained at most once. A thread that loses the race gives its own count back. */
+/* The primary context, retained at most once. A thread that loses the race releases its own reference. */
 static tj_status primary_context(tj_gpu *gpu, const tj_driver *driver, CUcontext *primary, tj_error *err)
 {
     CUcontext none = NULL;
@@ -39,7 +39,7 @@ static tj_status primary_context(tj_gpu *gpu, const tj_driver *driver, CUcontext
     return TJ_OK;
 }
 
-/* A driver without cuCtxGetId. */
+/* For drivers without cuCtxGetId. */
 __attribute__((noinline)) static CUresult handle_as_id(const tj_driver *driver, uint64_t *id)
 {
     CUcontext current = NULL;
@@ -49,7 +49,7 @@ __attribute__((noinline)) static CUresult handle_as_id(const tj_driver *driver, 
     return result;
 }
 
-/* Which error of cuCtxGetId means that no context is current is not written down: ask. */
+/* The error of cuCtxGetId for "no context is current" is undocumented: ask the driver. */
 __attribute__((noinline)) static CUresult why_no_id(const tj_driver *driver, CUresult failed)
 {
     CUcontext current = NULL;
@@ -59,11 +59,11 @@ __attribute__((noinline)) static CUresult why_no_id(const tj_driver *driver, CUr
 }
 
 /*
- * cuCtxGetId(NULL) where there is one; the handle where not. 0: no context is current.
+ * Return cuCtxGetId(NULL), or the handle if the driver lacks it. 0: no context is current.
  *
- * The handle would be cheaper to ask for, and is not enough to know a context by. One that is made after another was destroyed may get
- * the same: the primary context of a device after cudaDeviceReset does. The kernels that were loaded into the old one are gone then,
- * and a launch of one may do anything. No call of the driver says that a context has been destroyed, so each launch has to ask.
+ * The handle is cheaper to get, but does not identify a context: a context created after another was destroyed may have the
+ * same handle, as the primary context of a device after cudaDeviceReset does. The kernels loaded into the old one are gone
+ * then, and launching one may do anything. No driver call reports that a context has been destroyed, so each launch has to ask.
  */
 static inline CUresult current_id(const tj_driver *driver, uint64_t *id)
 {
@@ -81,8 +81,10 @@ static inline CUresult current_id(const tj_driver *driver, uint64_t *id)
     return result;
 }
 
-/* Somebody may have reset the device since we retained its primary context: then the handle is dead, and a new retain
- * makes a living one. */
+/*
+ * The program may have reset the device since we retained its primary context: then the handle is dead, and a new retain
+ * creates a live one.
+ */
 static tj_status push_primary(tj_gpu *gpu, tj_scope *scope, tj_error *err)
 {
     const tj_driver *driver = scope->driver;

@@ -3,7 +3,7 @@
 
 #include "error.h"
 
-/* Every driver since CUDA 4 has these, so only a stand-in can lack one. */
+/* Every driver since CUDA 4 has these, so only an imitation can lack one. */
 static tj_status check_calls(const tj_driver *driver, tj_error *err)
 {
     const tj_driver_api *api = &driver->api;

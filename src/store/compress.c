@@ -15,7 +15,7 @@ static struct {
 
 static pthread_once_t opened = PTHREAD_ONCE_INIT;
 
-/* It stays open, as the driver and NVRTC do. */
+/* Never closed, like the driver and NVRTC. */
 static void open_zlib(void)
 {
     void *library = dlopen("libz.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -34,7 +34,7 @@ bool tj_compress_is_there(void)
 
 void *tj_compress(const void *bytes, size_t size, size_t *compressed)
 {
-    unsigned long length = size; /* no more room than would be of use */
+    unsigned long length = size; /* more room would not save space */
     void *made = tj_compress_is_there() ? malloc(size + 1) : NULL;
 
     if (made && zlib.compress2(made, &length, bytes, size, ZLIB_BEST) == ZLIB_OK && length < size) {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * disk_find: entries by a part of their key, for a caller that cannot know all of it.
+ * disk_find: find entries by a part of their key, for a caller that cannot know all of it.
  *
- * An entry is found by the hash of its whole key. Here every manifest is read once, and a table of what the wanted fields hash to is kept
- * in memory. What another process has stored since is found by reading them again, at most once a second.
+ * Entries are stored by the hash of the whole key. Here every manifest is read once, and a table of the hashes of the wanted
+ * fields is kept in memory. To find entries that other processes stored since, the manifests are read again, at most once a
+ * second.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +25,7 @@ typedef struct indexed {
 struct tj_disk_index {
     size_t count;
     int64_t read_at_s;
-    indexed entry[]; /* the most recently used first */
+    indexed entry[]; /* most recently used first */
 };
 
 static uint64_t hash_value(uint64_t hash, const char *name, const char *value)
@@ -55,7 +56,7 @@ static tj_json *read_manifest(const tj_disk_store *store, size_t index, const ch
     return manifest;
 }
 
-/* The hash of the same fields of a stored key; false: it lacks one. */
+/* Hash the same fields of a stored key; false: it lacks one. */
 static bool hash_stored(const tj_json *manifest, const tj_key *wanted, uint64_t *hash)
 {
     *hash = 0;
@@ -88,7 +89,7 @@ static int64_t now_s(void)
     return now.tv_sec;
 }
 
-/* NULL: out of memory. What cannot be listed or read has no entries. */
+/* NULL: out of memory. A root that cannot be listed or read counts as empty. */
 static struct tj_disk_index *read_index(const tj_disk_store *store, const tj_key *wanted)
 {
     struct tj_disk_index *index;
@@ -115,7 +116,7 @@ static struct tj_disk_index *read_index(const tj_disk_store *store, const tj_key
     return index;
 }
 
-/* Under the lock. */
+/* Call under the lock. */
 static tj_json *look_up(const tj_disk_store *store, const tj_key *wanted)
 {
     const uint64_t hash = hash_wanted(wanted);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* disk_look: what a person may ask of a store: its entries, whether they are sound, why a key misses; and clearing it. */
+/* disk_look: inspect a store for people: its entries, whether they are sound, why a key misses; and clear it. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static const char *fact(const tj_json *manifest, const char *name)
     return text ? text : "?";
 }
 
-/* Does the name of an entry still stand for the open folder? */
+/* Does the entry's name still refer to the open folder? */
 static bool is_in_place(const tj_disk_store *store, const tj_scanned *one, int entry)
 {
     const int now = open_entry(store, one);
@@ -37,7 +37,7 @@ static bool is_in_place(const tj_disk_store *store, const tj_scanned *one, int e
     return is_same;
 }
 
-/* -1: the entry went away meanwhile. */
+/* -1: the entry was removed meanwhile. */
 static int show(const tj_disk_store *store, const tj_scanned *one, bool verify, tj_store_visit visit, void *payload)
 {
     tj_store_entry shown = {
@@ -101,7 +101,7 @@ tj_status tj_disk_store_list(tj_disk_store *store, bool verify, tj_store_visit v
     return status;
 }
 
-/* Is it one that verification refuses, now? */
+/* Would verification refuse it now? */
 static bool is_damaged(const tj_disk_store *store, const tj_scanned *one)
 {
     const int entry = open_entry(store, one);
@@ -116,7 +116,7 @@ static bool is_damaged(const tj_disk_store *store, const tj_scanned *one)
     return is_refused;
 }
 
-/* What stayed, of which the first is named. */
+/* The entries that could not be removed; the first is named. */
 typedef struct staying {
     int64_t count;
     char first[TJ_HASH_HEX_BYTES + 8];
@@ -179,7 +179,7 @@ static size_t shared_fields(const tj_json *manifest, const tj_key *key)
     return shared;
 }
 
-/* Would a fetch hit? Whatever else is stored, and without counting as a use. */
+/* Would a fetch hit? Does not count as a use. */
 static bool is_stored(const tj_disk_store *store, const tj_key *key)
 {
     bool is_hit = false;

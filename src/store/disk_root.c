@@ -36,7 +36,7 @@ void tj_disk_temporary(char path[80])
 
 /* ---- trust -------------------------------------------------------------------------------------------------------- */
 
-/* CUBINs are code: a folder that others own or can write is refused, and so is a link, which others may turn. */
+/* CUBINs are code: a folder that others own or can write is refused, and so is a link, which others may redirect. */
 static const char *root_trouble(int root, bool is_own)
 {
     struct stat facts;
@@ -120,8 +120,8 @@ bool tj_disk_remove_entry(int root, const char *parent, const char *name)
 /* ---- the store ---------------------------------------------------------------------------------------------------- */
 
 /*
- * Also without slashes at the end, which would have a link followed. NULL with errno: ENOMEM, or what keeps the working folder from
- * being named: it was removed, say.
+ * Make path absolute, and drop trailing slashes, which would follow a link. NULL with errno: ENOMEM, or the error of getcwd:
+ * the working folder was removed, say.
  */
 static char *absolute(const char *path)
 {
@@ -217,7 +217,7 @@ void tj_disk_store_free(tj_disk_store *store)
     free(store);
 }
 
-/* Why a folder that does not exist cannot be made: asked of the nearest folder above it that does. */
+/* Return why a missing folder cannot be created, judged by its nearest existing parent. */
 static const char *parent_trouble(const char *path)
 {
     char part[PATH_MAX];
@@ -267,7 +267,7 @@ const char *tj_disk_store_trouble(tj_disk_store *store)
     strcat(reason, ": ");
     strncat(reason, why, 150);
     pthread_mutex_lock(&store->lock);
-    if (strcmp(store->trouble, reason) != 0) /* whoever has the text already may go on reading it */
+    if (strcmp(store->trouble, reason) != 0) /* another thread that has the text may go on reading it */
         memcpy(store->trouble, reason, sizeof reason);
     pthread_mutex_unlock(&store->lock);
     return store->trouble;

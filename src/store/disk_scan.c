@@ -15,7 +15,7 @@
 #include "error.h"
 #include "fs.h"
 
-enum { STALE_SECONDS = 3600 }; /* a temporary folder this old belongs to nobody who lives */
+enum { STALE_SECONDS = 3600 }; /* the creator of a temporary folder this old is dead */
 
 static bool is_hex(const char *name, size_t length)
 {
@@ -37,7 +37,7 @@ static bool scan_add(tj_scan *all, const tj_scanned *one)
     return true;
 }
 
-/* NULL: it is not there, or cannot be listed. */
+/* NULL: it does not exist, or cannot be listed. */
 static DIR *list_folder(int parent, const char *name)
 {
     const int fd = tj_fs_open_folder(parent, name);

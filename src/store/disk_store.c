@@ -36,7 +36,7 @@ static bool fetch_from(tj_disk_store *store, size_t index, const tj_key *key, tj
     damage = entry >= 0 ? tj_entry_read(entry, key, stored) : NULL;
     if (entry >= 0 && !damage && index == 0)
         tj_fs_append_byte(entry, "used");
-    /* An entry that another process removed under our hands is no damage, and what is there now may be sound. */
+    /* An entry that another process removed meanwhile is not damaged, and its replacement may be sound. */
     if (damage && damage != tj_entry_unknown && tj_fs_names(folder, name, entry)) {
         tj_disk_warn_once(store, "a stored kernel (%s) is not used and will be compiled again: %s", key->hex, damage);
         if (index == 0)
@@ -76,7 +76,7 @@ void tj_disk_store_reject(tj_disk_store *store, const tj_key *key, const char *r
 
 /* ---- publish ------------------------------------------------------------------------------------------------------ */
 
-/* Count what is there; beyond the limit, the least recently used go until a tenth of it is free. Under the lock. */
+/* Sum the entries; above the limit, evict the least recently used until a tenth of it is free. Call under the lock. */
 static void evict(tj_disk_store *store, int root)
 {
     tj_scan all = {0};
@@ -117,7 +117,7 @@ static bool publish(int root, const tj_key *key, const tj_blob *file, size_t cou
     if (is_published) {
         is_published = tj_fs_make_folder(root, parent) == 0 && (folder = tj_fs_open_folder(root, parent)) >= 0;
         if (is_published) {
-            /* Somebody else's entry under that name is as good as ours. */
+            /* Another process's entry of that name serves as well as ours. */
             is_published = renameat(root, temporary, folder, name) == 0 || errno == ENOTEMPTY || errno == EEXIST;
             cause = errno;
             fsync(folder);
@@ -126,7 +126,7 @@ static bool publish(int root, const tj_key *key, const tj_blob *file, size_t cou
         }
     }
     cause = errno;
-    tj_fs_remove_tree(root, temporary); /* the loser's copy, or what a failure left; nothing after a rename */
+    tj_fs_remove_tree(root, temporary); /* the loser's copy, or leftovers of a failure; nothing after a rename */
     errno = cause;
     return is_published;
 }
@@ -184,7 +184,10 @@ int tj_disk_store_lock(tj_disk_store *store, const tj_key *key, int wait_ms)
     root = store->root[0] ? tj_disk_make_root(store, &why) : -1;
     if (root < 0)
         return -1;
-    /* 256 files for all keys, made once and never unlinked: an unlinked lock file would let two in. */
+    /*
+     * 256 files for all keys, created once and never unlinked: two processes could hold an unlinked lock file and its
+     * successor.
+     */
     memcpy(name + 9, key->hex, 2);
     tj_fs_make_folder(root, "v1/locks");
     fd = tj_fs_open_lock(root, name);

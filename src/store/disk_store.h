@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * disk_store: files in, files out, by key.
+ * disk_store: store and fetch files by key.
  *
  * An entry is a folder named after its key, so that a person can open it:
  *
  *     <root>/v1/<2 hex>/<30 hex>/kernel.cu  kernel.ptx  kernel.cubin  build.log  manifest.json  used
  *
- * A folder is filled under <root>/v1/tmp, fsynced, and renamed into place: readers see all of it or none. Whoever
- * loses a race keeps his own bytes. Every read compares the full key and the checksums; anything wrong is a miss, and the
- * entry goes. `used` is the one file that changes: a byte is appended per hit, so its size is the number of hits and its
- * mtime the last one, which is what the byte-bounded LRU goes by.
+ * A folder is filled under <root>/v1/tmp, fsynced, and renamed into place: readers see all of it or none. The loser of a race
+ * keeps its own bytes. Every read compares the full key and the checksums; any mismatch is a miss, and removes the entry.
+ * `used` is the one file that changes: a byte is appended per hit, so its size is the number of hits and its mtime the last
+ * one, which the byte-bounded LRU uses.
  *
- * Nothing here can fail a request. Knows files; does not know CUDA, or what the bytes mean.
+ * Nothing here can fail a request. Knows files; does not know CUDA, or the meaning of the bytes.
  */
 #ifndef TJ_SRC_DISK_STORE_H
 #define TJ_SRC_DISK_STORE_H
@@ -55,25 +55,27 @@ typedef struct tj_blob {
     size_t size;
 } tj_blob;
 
-/** What a fetch gave: all files, each followed by a NUL that size does not count, and the facts stored with them. */
+/** The result of a fetch: all files, each followed by a NUL that size does not count, and the facts stored with them. */
 typedef struct tj_stored {
     tj_blob file[TJ_STORE_MAX_FILES];
     size_t count;
     const tj_json *facts;
-    tj_json *document; /* which the facts are part of */
+    tj_json *document; /* owns the facts */
 } tj_stored;
 
 /**
- * Look after root (NULL or "": no disk, all fetches miss) and the read-only roots (NULL-terminated, may be NULL).
+ * Open a store over root (NULL or "": no disk, all fetches miss) and the read-only roots (NULL-terminated, may be NULL).
  * Creates nothing yet. Text is copied. NULL only when out of memory.
  */
 tj_disk_store *tj_disk_store_create(const char *root, const char *const *read_only_roots, int64_t max_bytes, const tj_log *log);
 
-/** A store without a root of its own that reads all roots of another. It does not depend on the other. NULL only when out of memory. */
+/**
+ * A store without a root of its own that reads all roots of another. It may outlive the other. NULL only when out of memory.
+ */
 tj_disk_store *tj_disk_store_create_reader(const tj_disk_store *other);
 void tj_disk_store_free(tj_disk_store *store);
 
-/** true: *stored is filled, release it with tj_stored_drop. false: a miss, for whatever reason. */
+/** true: *stored is filled, release it with tj_stored_drop. false: a miss, whatever the reason. */
 bool tj_disk_store_fetch(tj_disk_store *store, const tj_key *key, tj_stored *stored);
 void tj_stored_drop(tj_stored *stored);
 
@@ -81,9 +83,9 @@ void tj_stored_drop(tj_stored *stored);
 void tj_disk_store_publish(tj_disk_store *store, const tj_key *key, const tj_blob *file, size_t count, const tj_json *facts);
 
 /**
- * A small text in the folder of an entry, about it and gone with it, such as a proof; no part of what its manifest vouches for. attach:
- * replaces in one step, in the own root; false: there is no such entry, or it cannot be written. read_attached: malloc'ed, of the first
- * root that has it; NULL: none.
+ * A small text in the folder of an entry, removed with it, such as a proof; the manifest's checksums do not cover it. attach:
+ * replaces atomically, in the own root; false: there is no such entry, or it cannot be written. read_attached: malloc'ed, of
+ * the first root that has it; NULL: none.
  */
 bool tj_disk_store_attach(tj_disk_store *store, const tj_key *key, const char *name, const char *text);
 char *tj_disk_store_read_attached(tj_disk_store *store, const tj_key *key, const char *name);
@@ -92,8 +94,9 @@ char *tj_disk_store_read_attached(tj_disk_store *store, const tj_key *key, const
 void tj_disk_store_reject(tj_disk_store *store, const tj_key *key, const char *reason);
 
 /**
- * The manifest of the entry used last whose key has the fields of wanted, whatever its other fields; NULL: there is none.
- * For callers that cannot know all of a key. All calls of a store want fields of the same names. The first one reads every manifest.
+ * Return the manifest of the most recently used entry whose key has the fields of wanted, whatever its other fields; NULL:
+ * there is none. For callers that cannot know all of a key. All calls on one store must want fields of the same names. The
+ * first one reads every manifest.
  */
 tj_json *tj_disk_store_find(tj_disk_store *store, const tj_key *wanted);
 
@@ -106,8 +109,8 @@ int tj_disk_store_lock(tj_disk_store *store, const tj_key *key, int wait_ms);
 void tj_disk_store_unlock(int lock);
 
 /**
- * Small texts beside the entries, such as what is known of a compiler: disposable like them, in the own root only. read: malloc'ed, NULL if
- * there is none or the root is not to be trusted. write: replaces in one step; trouble is forgotten.
+ * Small texts next to the entries, such as facts about a compiler: disposable like them, in the own root only. read: malloc'ed,
+ * NULL if there is none or the root is not to be trusted. write: replaces atomically; failures are ignored.
  */
 char *tj_disk_store_read_note(tj_disk_store *store, const char *name);
 void tj_disk_store_write_note(tj_disk_store *store, const char *name, const char *text);
@@ -115,31 +118,31 @@ void tj_disk_store_write_note(tj_disk_store *store, const char *name, const char
 /** Called for each text. Return 0 to go on, anything else to stop. Both are valid during the visit only. */
 typedef int (*tj_text_visit)(const char *name, const char *text, void *payload);
 
-/** Should the text of that name be read? Anything but 0: yes. */
+/** Should the text of that name be read? Return anything but 0 for yes. */
 typedef int (*tj_name_filter)(const char *name, void *payload);
 
 /**
- * Texts kept beside the entries, each a file v1/<folder>/<name>, whole or not there. Unlike entries and notes they are not
- * disposable: the LRU does not see them. put: replaces in one step; the reason is told where it cannot. each: of the own root
- * and the read-only ones, in no order; stops when visit answers non-zero; a file that cannot be trusted or read is passed over
- * with one warning, and counted; TJ_ERR_IO: a root cannot be used, the others were visited. remove: of the own root; missing is fine.
+ * Texts kept next to the entries, each a file v1/<folder>/<name>, complete or absent. Unlike entries and notes they are not
+ * disposable: the LRU does not see them. put: replaces atomically; on failure gives the reason. each: of the own root and the
+ * read-only ones, in no order; stops when visit answers non-zero; a file that cannot be trusted or read is skipped with one
+ * warning, and counted; TJ_ERR_IO: a root cannot be used, the others were visited. remove: of the own root; missing is fine.
  */
 tj_status tj_disk_store_put_text(tj_disk_store *store, const char *folder, const char *name, const char *text, tj_error *err);
 tj_status tj_disk_store_each_text(tj_disk_store *store, const char *folder, tj_name_filter filter, tj_text_visit visit,
                                   void *payload, int64_t *passed_over, tj_error *err);
 void tj_disk_store_remove_text(tj_disk_store *store, const char *folder, const char *name);
 
-/** One warning about a text that was read and is not what it should be. */
+/** Warn once about a text that was read and is malformed. */
 void tj_disk_store_warn_text(tj_disk_store *store, const char *name, const char *reason);
 
-/* What the public calls of <tilejit/store.h> are made of. */
+/* The implementation of the public calls of <tilejit/store.h>. */
 tj_status tj_disk_store_list(tj_disk_store *store, bool verify, tj_store_visit visit, void *payload, tj_error *err);
 tj_status tj_disk_store_clear(tj_disk_store *store, bool only_damaged, int64_t *removed, tj_error *err);
 const char *tj_disk_store_path(const tj_disk_store *store);
 const char *tj_disk_store_trouble(tj_disk_store *store);
 int64_t tj_disk_store_max_bytes(const tj_disk_store *store);
 
-/** Compare key with the stored entry that shares most fields (all: a hit). Visits every field. */
+/** Compare key with the stored entry that shares the most fields (all: a hit). Visits every field. */
 tj_status tj_disk_store_explain(tj_disk_store *store, const tj_key *key, int *hit, tj_store_explain_visit visit, void *payload,
                                 tj_error *err);
 

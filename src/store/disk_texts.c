@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* disk_texts: notes and texts, small files beside the entries. */
+/* disk_texts: notes and texts, small files next to the entries. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 
 enum { MAX_TEXT_BYTES = 64 * 1024, MAX_NOTE_BYTES = 256 << 20, MAX_TEXT_NAME = 96 };
 
-/* In one step: readers see the old file or the new one. errno says what went wrong. */
+/* Replace a file atomically: readers see the old file or the new one. On failure errno is set. */
 static bool replace_file(int root, const char *path, const char *text)
 {
     char temporary[80];
@@ -94,7 +94,10 @@ tj_status tj_disk_store_put_text(tj_disk_store *store, const char *folder, const
     return TJ_ERR_IO;
 }
 
-/* Why tj_fs_read refused a file, and what to do: path is the store's folder. cause: its errno; EINVAL says "not to be trusted". */
+/*
+ * Warn why tj_fs_read refused a file, with the remedy: path is the store's folder. cause: its errno; EINVAL says "not to be
+ * trusted".
+ */
 static void warn_refused(tj_disk_store *store, const char *path, int folder, const char *name, int cause)
 {
     char reason[PATH_MAX + 512];
@@ -112,7 +115,7 @@ static void warn_refused(tj_disk_store *store, const char *path, int folder, con
     tj_disk_store_warn_text(store, name, reason);
 }
 
-/* All texts of one folder; true to go on with the next root. */
+/* Visit all texts of one folder; true: go on with the next root. */
 static bool visit_texts(tj_disk_store *store, const char *path, int folder, tj_name_filter filter, tj_text_visit visit,
                         void *payload, int64_t *passed_over)
 {
@@ -144,7 +147,7 @@ static bool visit_texts(tj_disk_store *store, const char *path, int folder, tj_n
     return goes_on;
 }
 
-/* The folder of texts of one root; -1 without *why: there is none. */
+/* Open the folder of texts of one root; -1 without *why: there is none. */
 static int open_texts(const tj_disk_store *store, size_t index, const char *path, const char **why)
 {
     const int root = tj_disk_open_root(store, index, why);

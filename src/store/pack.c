@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pack: the bytes of a pack, read.
+ * pack: read the bytes of a pack.
  *
- * A file is read with pread and not mapped: one that is cut while it is in use would end a process that has it mapped, and here is a
- * miss.
+ * A file is read with pread and not mapped: truncating a mapped file would kill the process, while here it is a miss.
  */
 #include "pack.h"
 
@@ -99,7 +98,7 @@ static void read_row(const unsigned char *at, tj_pack_row *row)
     row->checksum = get_hash(at + 56);
 }
 
-/* Sorted, and items without gaps up to the end: what a writer of this version makes. */
+/* Is the index sorted, with items without gaps up to the end, as this version writes it? */
 static bool is_index(const tj_pack_file *pack)
 {
     uint64_t end = TJ_PACK_HEADER_BYTES + pack->count * (uint64_t)TJ_PACK_ROW_BYTES;
@@ -116,7 +115,7 @@ static bool is_index(const tj_pack_file *pack)
     return end == pack->size;
 }
 
-/* NULL: it is what its header says. */
+/* NULL: the file matches its header. */
 static const char *read_index(tj_pack_file *pack)
 {
     unsigned char header[TJ_PACK_HEADER_BYTES], *index;
@@ -209,7 +208,7 @@ const char *tj_pack_item_text(const tj_pack_item *item, const char *name)
     return part && strlen(part->value) == part->size ? part->value : NULL;
 }
 
-/* The checksum says that a writer made these bytes; that they stay within the item is looked at all the same. */
+/* The checksum proves that a writer made these bytes; the bounds are checked all the same. */
 static bool take_apart(tj_pack_item *item, size_t size)
 {
     const char *at = item->bytes, *const end = at + size;
@@ -235,7 +234,7 @@ static bool take_apart(tj_pack_item *item, size_t size)
     return true;
 }
 
-/* The bytes of a compressed item, whose checksum was right, take the place of what was read. NULL: they do. */
+/* Replace the bytes read, whose checksum was right, by the decompressed ones. NULL: done. */
 static const char *decompress(const tj_pack_row *row, tj_pack_item *item)
 {
     char *whole = malloc((size_t)row->whole + 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pack_write: the bytes of a pack, made of its items. */
+/* pack_write: write the bytes of a pack from its items. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,7 +73,7 @@ static bool make_item(const tj_pack_part *part, size_t count, draft_item *item)
     return at != NULL;
 }
 
-/* What does not get smaller stays as it is. */
+/* Keep an item as it is unless it gets smaller. */
 static void compress_item(draft_item *item)
 {
     size_t size;

@@ -13,7 +13,7 @@ typedef struct opened {
     char *name;
     tj_pack_file file;
     char trouble[TROUBLE_BYTES]; /* "": none */
-    atomic_bool *is_refused;     /* for each row */
+    atomic_bool *is_refused;     /* one per row */
     atomic_flag has_warned;
     _Atomic uint64_t hits;
 } opened;
@@ -84,7 +84,7 @@ void tj_packs_free(tj_packs *packs)
     free(packs);
 }
 
-/* The row of a request that serves best and was not refused; the count of rows: none. */
+/* Return the best row of a request that was not refused; the count of rows: none. */
 static size_t best_row(const opened *pack, uint32_t kind, tj_hash128 request, tj_pack_rank *rank, const void *payload)
 {
     size_t best = pack->file.count;
@@ -101,7 +101,7 @@ static size_t best_row(const opened *pack, uint32_t kind, tj_hash128 request, tj
     return best;
 }
 
-/* One that cannot be read is not tried again: a kernel is compiled in its place, and that is then in memory. */
+/* Read the best item. One that cannot be read is not tried again: a kernel compiled in its place is then in memory. */
 static const char *read_best(const tj_packs *packs, opened *pack, uint32_t kind, tj_hash128 request, tj_pack_rank *rank,
                              const void *payload, tj_pack_item *item)
 {
@@ -155,7 +155,7 @@ void tj_packs_reject(tj_packs *packs, uint32_t kind, tj_hash128 request, const c
     }
 }
 
-/* A target of a pack that has items of this kind, and none whose target serves. NULL: it is not like that. */
+/* Return a target of a pack that has items of this kind, but none whose target serves; else NULL. */
 static const char *foreign_target(const opened *pack, uint32_t kind, tj_pack_rank *rank, const void *payload)
 {
     const char *target = NULL;

@@ -15,9 +15,9 @@ struct tj_remote {
     fleet_merge *merge;
     tj_log log;
     pthread_mutex_t lock; /* held while the library is opened */
-    atomic_bool is_tried; /* after it what follows does not change */
+    atomic_bool is_tried; /* once set, the members below do not change */
     const fleet_table *table;
-    fleet_share *share; /* NULL: nothing can be asked */
+    fleet_share *share; /* NULL: no server can be asked */
     char trouble[TJ_ERROR_MESSAGE_BYTES];
 };
 
@@ -57,7 +57,7 @@ static tj_status open_share(tj_remote *remote, tj_error *err)
     return remote->table->share_create(remote->address, remote->merge, &remote->log, &remote->share, err);
 }
 
-/* NULL: there is nothing to ask. */
+/* NULL: there is no server to ask. */
 static fleet_share *share_of(tj_remote *remote)
 {
     tj_error why;

@@ -19,13 +19,13 @@ const char tj_entry_unknown[] = "it cannot be read now, for want of memory or de
 void tj_key_add(tj_key *key, const char *name, const char *value)
 {
     if (key->count == TJ_KEY_MAX_FIELDS)
-        abort(); /* the list of fields is in the source, not in the world */
+        abort(); /* the list of fields is fixed in the source, not input */
     key->field[key->count++] = (tj_key_field){name, value};
 }
 
 void tj_key_seal(tj_key *key)
 {
-    /* Length-prefixed by hashing each part on its own: no two lists of fields run together into the same bytes. */
+    /* Hash each part on its own, which prefixes its length: no two lists of fields concatenate to the same bytes. */
     uint64_t parts[4 * TJ_KEY_MAX_FIELDS];
     size_t count = 0;
 
@@ -48,7 +48,7 @@ static void checksum_of(const void *bytes, size_t size, char hex[TJ_HASH_HEX_BYT
     tj_hash_hex(tj_hash_bytes(bytes, size), hex);
 }
 
-/* After a failed read: is it the entry's fault (then the sentence), or ours? */
+/* After a failed read: is the entry at fault (return the sentence), or this process? */
 static const char *blame(const char *sentence)
 {
     const bool is_ours = errno == ENOMEM || errno == EMFILE || errno == ENFILE || errno == EINTR || errno == ESTALE;
@@ -56,7 +56,7 @@ static const char *blame(const char *sentence)
     return is_ours ? tj_entry_unknown : sentence;
 }
 
-/* Over what the manifest has but the checksum. */
+/* Checksum everything in the manifest except the checksum. */
 static bool manifest_checksum(const tj_json *manifest, char hex[TJ_HASH_HEX_BYTES])
 {
     char *text = tj_json_print(manifest);
@@ -67,7 +67,7 @@ static bool manifest_checksum(const tj_json *manifest, char hex[TJ_HASH_HEX_BYTE
     return text != NULL;
 }
 
-/* The text of a manifest; NULL: out of memory. */
+/* Print a manifest; NULL: out of memory. */
 static char *print_manifest(const tj_key *key, const tj_blob *file, size_t count, const tj_json *facts)
 {
     tj_json *manifest = tj_json_new(), *fields = tj_json_add_list(manifest, "key"),
@@ -194,7 +194,7 @@ static const char *read_files(int folder, const tj_json *manifest, tj_stored *st
     return NULL;
 }
 
-/* Code that another user can write is not ours to run. root may own what is shared read-only. */
+/* Never run code that another user can write. root may own shared read-only entries. */
 static const char *check_owner(int folder)
 {
     struct stat facts;
