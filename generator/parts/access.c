@@ -7,8 +7,8 @@ static int64_t multiple_of(tj_dim dim)
 }
 
 /*
- * Is every value this number can take a multiple? A tight one derives from a width that is an argument. Of pointers it is the
- * promise of 16 bytes, the widest access there is.
+ * Is every value of this number a multiple of `of`? A tight number derives from a width, which may be an argument. An array of
+ * pointers promises 16 bytes, the widest access.
  */
 static bool number_is_multiple(int64_t value, int64_t width_multiple, int32_t of)
 {

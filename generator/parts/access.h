@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * access: how many neighbouring elements of a matrix one instruction may take, by what is known of it when the text is made.
+ * access: how many neighbouring elements of a matrix one instruction may access, by what is known when the source is generated.
  */
 #ifndef TJ_GENERATOR_ACCESS_H
 #define TJ_GENERATOR_ACCESS_H
@@ -8,21 +8,22 @@
 #include "family.h"
 
 /**
- * The most elements, a power of two up to limit, that every line of a stored matrix begins at a multiple of and is a multiple of: its
- * width, leading dimension and, in a batch, stride. The pointer's alignment is for the launch form to ask for.
+ * Return the widest access to a stored matrix in elements, a power of two up to limit. Each line's beginning and width are
+ * multiples of it: the width, the leading dimension and, in a batch, the stride decide. The launch form asks for the pointer's
+ * alignment.
  */
 int32_t tj_access_widest(const tj_problem *view, tj_which which, int32_t limit);
 
-/** Does every line of a stored matrix begin at a multiple of so many elements, however long it is? */
+/** Does every line of a stored matrix begin at a multiple of `elements`, whatever its width? */
 bool tj_access_lines_begin_at(const tj_problem *view, tj_which which, int32_t elements);
 
-/** May P be written, and C read, so many elements at a time? A power of two. */
+/** May P be written, and C read, `elements` at a time? elements: a power of two. */
 bool tj_access_fits_output(const tj_problem *view, int32_t elements);
 
-/** Sums that an element of P takes where the kernel that multiplies stores it: 2 of a pair of columns. With splits it stores sums. */
+/** Accumulators per stored element: 2 for paired columns, otherwise 1. Split kernels store accumulators. */
 int32_t tj_access_sums(const tj_problem *view, int32_t splits);
 
-/** The same of the workspace that splits of k write to, which is row-major and tight. */
+/** As tj_access_fits_output, for the workspace of split k, which is row-major and tight. */
 bool tj_access_fits_workspace(const tj_problem *view, int32_t elements);
 
 #endif

@@ -7,8 +7,8 @@
 enum { SECTOR = 32, HALF_SECTOR = 16 };
 
 /*
- * Pieces of lines, all of them as long. They begin at multiples of 16 bytes, so many of them in the middle of a sector, and at multiples
- * of `step` within the 128 bytes of a line of the cache.
+ * Pieces of lines, all of one length. They begin at multiples of 16 bytes, `in_middle` of them in the middle of a sector, and
+ * at multiples of `step` within a cache line of 128 bytes.
  */
 typedef struct pieces {
     int64_t count, in_middle, step;
@@ -21,14 +21,14 @@ static pieces pieces_of(int64_t count, int64_t step)
     return (pieces){count, step / HALF_SECTOR % 2 != 0 ? count / 2 : 0, within ? within & -within : TJ_LINE};
 }
 
-/* All of one at each of the other. */
+/* Combine every piece of one set with every piece of the other. */
 static pieces combine(pieces a, pieces b)
 {
     return (pieces){a.count * b.count, a.in_middle * (b.count - b.in_middle) + (a.count - a.in_middle) * b.in_middle,
                     a.step < b.step ? a.step : b.step};
 }
 
-/* Of the cache's lines a piece touches one more than it is long, unless it begins where one ends: so many in the mean. */
+/* Return the mean number of cache lines: a piece touches one more line than it fills, unless it begins at a line. */
 static int64_t lines_of(pieces p, int64_t bytes)
 {
     return p.count * (tj_ceil_div(bytes, p.step) * p.step + TJ_LINE - p.step) / TJ_LINE;
@@ -45,7 +45,7 @@ static void add_pieces(pieces p, int64_t bytes, int64_t element_bytes, tj_traffi
     traffic->merged += lines_of(p, bytes);
 }
 
-/* What lies outside the matrix is filled with zeros, and moves nothing. */
+/* Elements outside the matrix are filled with zeros and move no bytes. */
 void tj_boxes_count(const tj_boxes *b, tj_traffic *traffic)
 {
     const int64_t bytes = b->element_bytes, reach = b->boxes * b->box;
@@ -54,7 +54,7 @@ void tj_boxes_count(const tj_boxes *b, tj_traffic *traffic)
     const int64_t whole = b->width >= reach ? (b->width - reach) / b->tile + 1 : 0;
     const int64_t step = b->tile * bytes;
 
-    /* Tiles begin at whole sectors of a line, and the boxes of one may reach into the next. */
+    /* Tiles begin at whole sectors of a line, and the boxes of one tile may reach into the next. */
     add_pieces(combine(all, pieces_of(whole * b->boxes, step)), b->box * bytes, bytes, traffic);
     for (int64_t first = whole * b->tile; first < b->width; first += b->tile)
         for (int64_t begin = first; begin < first + reach && begin < b->width; begin += b->box)

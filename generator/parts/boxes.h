@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * boxes: what the copy engine moves of a matrix, line by line of each box.
+ * boxes: the traffic of the copy engine, line by line of each box.
  */
 #ifndef TJ_GENERATOR_BOXES_H
 #define TJ_GENERATOR_BOXES_H
 
 #include <tilejit/analysis.h>
 
-/** All boxes of one matrix. Elements, if nothing else is said. */
+/** All boxes of one matrix, in elements unless stated otherwise. */
 typedef struct tj_boxes {
     int64_t element_bytes;
-    int64_t width, lines, ld; /* of the matrix, or of the map of it */
-    int64_t products, stride; /* how many lie so far apart; 0: at the same place */
-    int64_t repeat;           /* each box is copied so often */
-    int64_t tile;             /* from one tile to the next, along a line */
-    int64_t boxes, box;       /* each has so many boxes of that width, side by side */
+    int64_t width, lines, ld; /* of the matrix, or of its map */
+    int64_t products, stride; /* number of products, and their distance; 0: all at one address */
+    int64_t repeat;           /* copies of each box */
+    int64_t tile;             /* distance from one tile to the next, along a line */
+    int64_t boxes, box;       /* boxes of a tile, side by side, and the width of each */
 } tj_boxes;
 
-/** Add what they move. Lines and tiles begin at multiples of 16 bytes. */
+/** Add the traffic of the boxes. Lines and tiles begin at multiples of 16 bytes. */
 void tj_boxes_count(const tj_boxes *boxes, tj_traffic *traffic);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * copy: the two ways on which tiles come from global to shared memory.
+ * copy: the two ways to copy tiles from global to shared memory.
  */
 #ifndef TJ_GENERATOR_COPY_H
 #define TJ_GENERATOR_COPY_H
@@ -19,10 +19,10 @@ extern const int32_t tj_copies_tried[];
             tj_copies_tried, TJ_PARAM_ORDER                                                                       \
     }
 
-/** What a config that leaves it open gets: asynchronous copies, where elements are summed as they are stored. */
+/** Return the default: asynchronous copies where elements are summed in their stored type, else copies through registers. */
 int32_t tj_copy_default(const tj_problem *view);
 
-/** Can elements be copied so? */
+/** Check whether elements can be copied this way. */
 tj_status tj_copy_check(const tj_problem *view, int32_t copy, tj_error *err);
 
 /** tj_family.for_target of a form with TJ_COPY. */

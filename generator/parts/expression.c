@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * expression: nodes are printed in their order, arguments first. What is used twice, and what would make a line too long, becomes a
- * constant of its own, x1, x2 and so on; everything else stands where it is used.
+ * expression: print nodes in their order, arguments first. A node that is used twice, or that would make a line too long,
+ * becomes a constant x1, x2 and so on; every other node is printed where it is used.
  */
 #include "expression.h"
 
@@ -15,7 +15,7 @@
 
 enum { TERM_BYTES = 512, LONG_TERM = 88, NAME_BYTES = TJ_EPILOGUE_NAME_BYTES + 1, MOST_BYTES = 64 * 1024 };
 
-/* A node as it is printed where it is used. binds: as tj_op_facts; above all signs where it is a word or is called. */
+/* A node as it is printed at its use. binds: as tj_op_facts; a name or a call binds tighter than every operator. */
 typedef struct term {
     char text[TERM_BYTES];
     int binds;
@@ -31,10 +31,10 @@ typedef struct printing {
     bool is_f64;
     int uses[TJ_EPILOGUE_NODES];
     term term[TJ_EPILOGUE_NODES];
-    int names; /* x1 to this */
+    int names; /* constants so far: x1 to x<names> */
 } printing;
 
-/* Names that no template has: tests/generator/test_epilogue.c holds that. */
+/* Names that no template uses; tests/generator/test_epilogue.c checks that. */
 static const char *const free_names[] = {"bias", "gain", "residual", "shift", "slope", "threshold", "mask", "temperature"};
 
 const char *tj_expression_name(const char *name, char text[NAME_BYTES])
@@ -72,7 +72,7 @@ static void print_loaded(printing *p, int at, int32_t type, const char *element)
         set(p, at, "static_cast<%s>(%s)", real_name(p), element);
 }
 
-/* Where an element of P lies in a matrix that is stored as P is. */
+/* Print the index of an element of P in a matrix that is stored like P. */
 static void print_place(const printing *p, const char *matrix, const char *ld, char *out, size_t bytes)
 {
     const bool by_rows = p->view->p.layout == TJ_ROW_MAJOR;
@@ -122,7 +122,7 @@ static void print_constant(printing *p, int at)
     set(p, at, "%s%s%s", number, strpbrk(number, ".e") ? "" : ".0", p->is_f64 ? "" : "f");
 }
 
-/* row and col, and whole numbers, which are compared as integers. */
+/* Is it row or col? Their comparisons, with each other and with whole numbers, use integers. */
 static bool is_place(const tj_expression *e, int at)
 {
     return e->node[at].op == TJ_OP_ROW || e->node[at].op == TJ_OP_COL;
@@ -140,7 +140,7 @@ static const char *place_name(const printing *p, int at)
     return p->e->node[at].op == TJ_OP_ROW ? "Row" : p->col;
 }
 
-/* A side of a comparison of places. */
+/* Print one side of an integer comparison. */
 static void print_whole(const printing *p, int at, char text[TJ_NUMBER_BYTES])
 {
     if (is_place(p->e, at))
@@ -175,7 +175,7 @@ static void print_sign(printing *p, int at)
     p->term[at].binds = facts->binds;
 }
 
-/* What CUDA calls it, without the f of f32. NULL: as the expression does, with a function of templates/parts/functions.cuh. */
+/* Return the CUDA name, without the f of f32. NULL: the expression's own name, which templates/parts/functions.cuh defines. */
 static const char *function_of(int op)
 {
     switch (op) {
@@ -236,7 +236,7 @@ static void print_node(printing *p, int at)
         print_call(p, at);
 }
 
-/* Leaves that cost nothing to name again. */
+/* Is it a leaf, which costs nothing to repeat? */
 static bool is_word(const tj_expression *e, int at)
 {
     const tj_node *node = &e->node[at];
@@ -255,7 +255,7 @@ static void count_uses(printing *p)
     p->uses[p->e->value]++;
 }
 
-/* place = static_cast<type>(value); */
+/* Print "place = static_cast<type>(value);". */
 static void print_assignment(const printing *p, const char *place, const char *type, int value, tj_text *out)
 {
     tj_text_append(out, place);
@@ -280,7 +280,7 @@ void tj_reduction_print_step(const tj_epilogue_operand *output, const char *inde
     tj_text_append(out, is_sum ? ";\n" : ");\n");
 }
 
-/* What the thread has so far of a row or column is joined by this element's value. */
+/* Fold this element's value into the thread's partial reduction of the row or column. */
 static void print_reduced(const printing *p, const tj_epilogue_operand *output, tj_text *out)
 {
     const bool pairs = tj_epilogue_pairs(&p->view->epilogue);
@@ -332,7 +332,7 @@ static void print_store(printing *p, tj_text *out)
     print_assignment(p, place, "output_t", p->e->value, out);
 }
 
-/* ---- around it ---------------------------------------------------------------------------------------------------- */
+/* ---- parameters and pointers -------------------------------------------------------------------------------------- */
 
 static void print_around(const printing *p, const char *product, tj_text *parameters, tj_text *of_product)
 {
@@ -344,7 +344,7 @@ static void print_around(const printing *p, const char *product, tj_text *parame
         char name[NAME_BYTES], line[TERM_BYTES];
 
         if (p->e->operand[i].reduction != TJ_REDUCE_NOT)
-            continue; /* of the kernel behind */
+            continue; /* an argument of the combine kernel */
         (void)tj_expression_name(p->e->operand[i].name, name);
         if (indexed == TJ_BY_NOTHING) {
             (void)snprintf(line, sizeof line, "%s %s,\n", real_name(p), name);

@@ -5,16 +5,16 @@
 
 enum { SECTOR = 32, BANKS = 32, BANK_BYTES = 4 };
 
-/* Negative addresses would divide towards zero: every request begins this far on. */
+/* Added to every address, because negative addresses would divide towards zero. */
 static const int64_t FAR = INT64_C(1) << 62;
 
 /* ---- one request -------------------------------------------------------------------------------------------------- */
 
-/* The different numbers of one request, by the bank that each falls in. */
+/* The distinct numbers of one request, by bank. */
 typedef struct number_set {
     int64_t value[TJ_WARP];
-    uint8_t next[TJ_WARP], first[BANKS], in_bank[BANKS]; /* next, first: places in value, counted from 1; 0: none */
-    int count, most;                                     /* most: in one bank */
+    uint8_t next[TJ_WARP], first[BANKS], in_bank[BANKS]; /* next, first: indexes into value, counted from 1; 0: none */
+    int count, most;                                     /* most: the largest number of values in one bank */
 } number_set;
 
 static void clear(number_set *set)
@@ -38,7 +38,7 @@ static void add(number_set *set, int64_t value, int32_t banks)
     set->most = ++set->in_bank[bank] > set->most ? set->in_bank[bank] : set->most;
 }
 
-/* Of a power of two: a shift costs nothing, and there are very many addresses to divide. */
+/* Return the logarithm of a power of two, to replace the division of very many addresses by shifts. */
 static int log2_of(int32_t power)
 {
     int shift = 0;
@@ -49,12 +49,12 @@ static int log2_of(int32_t power)
 }
 
 /*
- * Lanes of one request, or of the part of one, whose addresses are looked at together: passes that they take, as many as different
- * words want the same bank. Global memory lies in the L1 in the same banks, which also looks two lines up at a time.
+ * Return the number of passes for lanes that are served together: the largest number of distinct words in one bank. Global
+ * memory lies in the L1 in the same banks; the L1 also looks up two lines at a time.
  */
 static int64_t count_passes(bool is_shared, int32_t bytes, const int64_t *address, int count)
 {
-    /* Wide accesses are aligned to all they take: each is as one wide word in one of fewer, wider banks. */
+    /* Wide accesses are aligned to their size: count each as one wide word in one of fewer, wider banks. */
     const int32_t word_bytes = bytes > BANK_BYTES ? bytes : BANK_BYTES, banks = BANKS * BANK_BYTES / word_bytes;
     const int word_shift = log2_of(word_bytes);
     number_set words, lines;
@@ -72,7 +72,7 @@ static int64_t count_passes(bool is_shared, int32_t bytes, const int64_t *addres
 void tj_lanes_add(tj_traffic *traffic, const tj_lanes *lanes, int64_t begin, int64_t times)
 {
     const int32_t width = lanes->width > 1 ? lanes->width : 1, bytes = lanes->element_bytes * width;
-    /* 8 bytes a lane go in two halves of the warp, 16 in four quarters. */
+    /* 8 bytes a lane are served in two halves of the warp, 16 bytes in four quarters. */
     const int part_shift = log2_of(bytes <= BANK_BYTES ? TJ_WARP : TJ_WARP * BANK_BYTES / bytes);
     int64_t address[TJ_WARP], wavefronts = 0;
     number_set sectors;
@@ -98,7 +98,7 @@ void tj_lanes_add(tj_traffic *traffic, const tj_lanes *lanes, int64_t begin, int
     traffic->merged += times * wavefronts / (lanes->merges > 1 ? lanes->merges : 1);
 }
 
-/* ---- many --------------------------------------------------------------------------------------------------------- */
+/* ---- many requests ------------------------------------------------------------------------------------------------- */
 
 int32_t tj_place_of(int64_t address)
 {
@@ -107,7 +107,7 @@ int32_t tj_place_of(int64_t address)
 
 tj_places tj_places_of(int64_t first, int64_t count, int64_t step)
 {
-    int64_t period = 1; /* so many steps lead back to where they began */
+    int64_t period = 1; /* number of steps that lead back to the first place */
     tj_places result;
 
     memset(&result, 0, sizeof result);

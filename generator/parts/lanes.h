@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lanes: what one request of one warp moves, lane by lane, and where in a line of 128 bytes such requests begin.
+ * lanes: the traffic of one request of one warp, lane by lane, and the places within a line of 128 bytes where such requests
+ * begin.
  */
 #ifndef TJ_GENERATOR_LANES_H
 #define TJ_GENERATOR_LANES_H
@@ -11,37 +12,37 @@
 
 enum { TJ_WARP = 32, TJ_LINE = 128 };
 
-/** The lanes at work, in ascending order, and where each of them begins. */
+/** The active lanes, in ascending order, and the address of each. */
 typedef struct tj_lanes {
     int count;
     int32_t lane[TJ_WARP];
-    int64_t address[TJ_WARP]; /* bytes, from anywhere; aligned to an access */
+    int64_t address[TJ_WARP]; /* bytes from an arbitrary origin; aligned to an access */
     int32_t element_bytes;
     int32_t width;  /* elements of one access; 0: as 1 */
-    int32_t merges; /* so many wavefronts become one when ptxas merges neighbours; 0: none */
-    bool is_shared; /* shared memory: banks decide; else global memory */
+    int32_t merges; /* wavefronts that become one when ptxas merges neighbouring accesses; 0: none */
+    bool is_shared; /* true: shared memory, served by banks; false: global memory */
 } tj_lanes;
 
-/** Add to *traffic what so many requests move that begin so many bytes further on. */
+/** Add to *traffic `times` requests of these lanes, each shifted by `begin` bytes. */
 void tj_lanes_add(tj_traffic *traffic, const tj_lanes *lanes, int64_t begin, int64_t times);
 
-/** How many begin at each place within a line: nothing else matters of where a request begins. */
+/** Number of requests by the place within a line at which they begin; traffic depends on nothing else of their addresses. */
 typedef struct tj_places {
     int64_t count[TJ_LINE];
 } tj_places;
 
 int32_t tj_place_of(int64_t address);
 
-/** `count` of them, `step` bytes apart, from number `first` on. */
+/** Return the places of `count` requests, `step` bytes apart, beginning at number `first`. */
 tj_places tj_places_of(int64_t first, int64_t count, int64_t step);
 
-/** All of one at each of the other. */
+/** Return the places of every request of a at every request of b. */
 tj_places tj_places_combine(const tj_places *a, const tj_places *b);
 
-/** tj_lanes_add at each of these places, `times` as often. */
+/** Call tj_lanes_add for each of these places, and count the traffic `times` times. */
 void tj_lanes_add_at(tj_traffic *traffic, const tj_lanes *lanes, const tj_places *places, int64_t times);
 
-/** The same lanes, seen from the first of them, in the same places? */
+/** Do both have the same lanes at the same addresses relative to the first lane? */
 bool tj_lanes_are_alike(const tj_lanes *a, const tj_lanes *b);
 
 #endif

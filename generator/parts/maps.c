@@ -35,8 +35,8 @@ void tj_maps_describe(const tj_problem *view, int32_t splits, const char *barrie
 }
 
 /*
- * Those of templates/parts/parameters.cuh without the matrices that have a map, their leading dimensions and strides. The map of P comes
- * last, as P itself would.
+ * List the arguments of templates/parts/parameters.cuh without the matrices that have a map, their leading dimensions and
+ * strides. The map of P comes last, where P itself would be.
  */
 void tj_maps_list_args(const tj_problem *view, bool is_swapped, bool writes, int32_t p_map, tj_launch_step *step)
 {

@@ -11,7 +11,7 @@
 #include "traffic.h"
 #include "widen.h"
 
-enum { MOST_BLOCKS = 1 << 22 /* twice as many still have threads that an int counts */ };
+enum { MOST_BLOCKS = 1 << 22 /* the thread index of twice this number of blocks still fits an int */ };
 enum { THREADS = 256, CHUNK_BYTES = 16, TILE_BYTES = 128, SLICE_UNIT = 128 };
 
 static const tj_which both[] = {TJ_MATRIX_M, TJ_MATRIX_N};
@@ -24,7 +24,7 @@ static int32_t tile_edge(const tj_problem *view)
     return TILE_BYTES / tj_facts_of(view->m.type)->bytes;
 }
 
-/* In whole units, at least one of them. */
+/* Round up to whole units, at least one. */
 static int64_t whole_units(tj_dim dim, int32_t unit)
 {
     return (dim.extent > 0 ? tj_ceil_div(dim.extent, unit) : 1) * unit;
@@ -36,7 +36,7 @@ static bool widens(const tj_problem *view, tj_which which)
     return tj_widened_type(view, which) != tj_problem_matrix(view, which)->type;
 }
 
-/* Elements of 16 bytes, as they are packed. */
+/* Elements in 16 bytes, in the packed type. */
 static int32_t chunk_of(const tj_problem *view, tj_which which)
 {
     return CHUNK_BYTES / tj_facts_of(tj_widened_type(view, which))->bytes;
@@ -47,7 +47,7 @@ static int32_t numbers_of(const tj_problem *view, tj_which which)
     return tj_type_numbers(tj_problem_matrix(view, which)->type);
 }
 
-/* Lines as they are packed. */
+/* The lines in their packed form. */
 static tj_lines packed_lines(const tj_problem *view, const tj_pack *pack, tj_which which)
 {
     const tj_lines from = tj_problem_number_lines(view, which);
@@ -74,13 +74,16 @@ static bool is_broadcast(const tj_problem *view, tj_which which)
     return view->batch > 1 && tj_problem_matrix(view, which)->stride == TJ_BROADCAST;
 }
 
-/* How many matrices are packed for a batch of so many products: of one that is broadcast, one. */
+/* Number of matrices to pack for a number of products: one if the operand is broadcast. */
 static int64_t matrices_of(const tj_problem *view, tj_which which, int64_t products)
 {
     return is_broadcast(view, which) ? 1 : products;
 }
 
-/* Products that one launch packs: a larger batch takes several, which use the same workspace one after the other. */
+/*
+ * Number of products that one launch packs. A larger batch takes several launches, which reuse the workspace one after the
+ * other.
+ */
 static int64_t products_at_once(const tj_problem *view, int32_t splits)
 {
     const int64_t most = TJ_GRID_LIMIT / (splits > 1 ? splits : 1);
@@ -88,7 +91,7 @@ static int64_t products_at_once(const tj_problem *view, int32_t splits)
     return view->batch < most ? view->batch : most;
 }
 
-/* Of the workspace, for a packed operand; false: more than 63 bits count with all else that is there. */
+/* Compute the bytes of the workspace for a packed operand. False: with the bytes already used, more than 63 bits count. */
 static bool packed_bytes(const tj_problem *view, const tj_pack *pack, tj_which which, int32_t splits, int64_t *bytes)
 {
     const int64_t matrices = matrices_of(view, which, products_at_once(view, splits));
@@ -148,14 +151,14 @@ tj_problem tj_pack_moved(const tj_problem *view, const tj_pack *pack)
 
 /* ---- the step ----------------------------------------------------------------------------------------------------- */
 
-/* The text's M and N, for a name: "from_ld_m". */
+/* Name a parameter after the source's M or N: "from_ld_m". */
 static const char *name_of(const char *what, tj_which which, char name[TJ_TEMPLATE_NAME_BYTES])
 {
     (void)snprintf(name, TJ_TEMPLATE_NAME_BYTES, "%s_%c", what, which == TJ_MATRIX_M ? 'm' : 'n');
     return name;
 }
 
-/* Are 16 bytes of every line there together, so that they are read at once? */
+/* Can 16 bytes of every line be read at once? */
 static bool is_wide(const tj_problem *view, const tj_pack *pack, tj_which which)
 {
     const int32_t chunk = chunk_of(view, which), stored = chunk / numbers_of(view, which);
@@ -163,7 +166,7 @@ static bool is_wide(const tj_problem *view, const tj_pack *pack, tj_which which)
     return pack->operand[which].is_packed && pack->operand[which].asks_to_align &&
            tj_access_widest(view, which, stored) == stored &&
            (stored == chunk ||
-            tj_problem_number_lines(view, which).width.extent % chunk == 0); /* all of the last byte counts */
+            tj_problem_number_lines(view, which).width.extent % chunk == 0); /* the last byte of a line must be full */
 }
 
 static bool is_wide_somewhere(const tj_problem *view, const tj_pack *pack)
@@ -171,7 +174,7 @@ static bool is_wide_somewhere(const tj_problem *view, const tj_pack *pack)
     return is_wide(view, pack, TJ_MATRIX_M) || is_wide(view, pack, TJ_MATRIX_N);
 }
 
-/* Does any operand, and does any that is packed not? Pairs have a function of their own. */
+/* Is an operand packed with (or without) transposing? Pairs have a function of their own. */
 static bool is_any(const tj_problem *view, const tj_pack *pack, bool transposes)
 {
     for (int i = 0; i < 2; i++)
@@ -196,7 +199,7 @@ static bool packs_weights(const tj_problem *view, const tj_pack *pack)
     return false;
 }
 
-/* The function of pack.cuh, or transpose.cuh. */
+/* Name the function of pack.cuh or transpose.cuh. */
 static const char *function_of(const tj_problem *view, const tj_pack *pack, tj_which which)
 {
     static const char *const name[3][3] = {{"pack_lines", "pack_lines<false>", "pack_lines<true>"},
@@ -226,7 +229,7 @@ static void describe_operand(const tj_problem *view, const tj_pack *pack, tj_whi
     tj_template_set_int(fill, name_of("packed_lines", which, name), tj_pack_lines(view, pack, which));
 }
 
-/* Is there nothing to pack but what all products share? */
+/* Are all packed operands shared by all products? */
 static bool is_packed_once(const tj_problem *view, const tj_pack *pack)
 {
     for (int i = 0; i < 2; i++)
@@ -240,13 +243,13 @@ static int32_t callers_of(const tj_launch_form *form, tj_which which)
     return form->is_swapped ? TJ_MATRIX_N - (int32_t)which : (int32_t)which;
 }
 
-/* Where the workspace has room for it, after all that is there. */
+/* Reserve a slice at the current end of the workspace. */
 static void make_room(const tj_problem *view, const tj_pack *pack, tj_which which, tj_launch_form *form)
 {
     const int32_t slice = pack->operand[which].slice;
     int64_t bytes = 0;
 
-    (void)packed_bytes(view, pack, which, tj_step_product(form)->splits, &bytes); /* there is: resolve has looked */
+    (void)packed_bytes(view, pack, which, tj_step_product(form)->splits, &bytes); /* cannot fail: resolve checked it */
     form->slice[slice] = tj_ceil_div(form->workspace_bytes, SLICE_UNIT) * SLICE_UNIT;
     form->workspace_bytes = form->slice[slice] + bytes;
     if (is_wide(view, pack, which))
@@ -255,7 +258,7 @@ static void make_room(const tj_problem *view, const tj_pack *pack, tj_which whic
                                                tj_facts_of(tj_problem_matrix(view, which)->type)->bytes;
 }
 
-/* The text's M and N as arguments: the caller's, or where they were packed. */
+/* Replace the source's M or N in the arguments by the packed copy in the workspace. */
 static void redirect(tj_launch_step *step, int32_t callers, int32_t slice)
 {
     for (int i = 0; i < step->arg_count; i++)
@@ -263,7 +266,7 @@ static void redirect(tj_launch_step *step, int32_t callers, int32_t slice)
             step->arg[i] = (tj_argument){TJ_ARG_WORKSPACE, slice};
 }
 
-/* From the caller's matrices to the workspace, from which the product reads them. */
+/* The pack kernel reads the caller's matrices and writes the workspace, from which the product reads. */
 static void list_args(const tj_problem *view, const tj_pack *pack, tj_launch_form *form, tj_launch_step *step)
 {
     tj_launch_step *const product = tj_step_product(form);
@@ -282,7 +285,10 @@ static void list_args(const tj_problem *view, const tj_pack *pack, tj_launch_for
             step->arg[step->arg_count++] = (tj_argument){TJ_ARG_WORKSPACE, pack->operand[i].slice};
 }
 
-/* So many that each thread has 16 bytes to write, as far as the elements of P, which the grid is made of, can be shared out so. */
+/*
+ * Choose the elements of P per block so that each thread writes 16 bytes, as far as the elements of P, from which the grid is
+ * computed, can be divided that way.
+ */
 static int32_t elements_of_block(const tj_problem *view, const tj_pack *pack)
 {
     const int64_t elements = view->j.extent * view->l.extent;
@@ -293,7 +299,7 @@ static int32_t elements_of_block(const tj_problem *view, const tj_pack *pack)
             chunks += tj_pack_lines(view, pack, both[i]) * (packed_ld(view, pack, both[i]) / chunk_of(view, both[i]));
     blocks = tj_ceil_div(chunks, THREADS);
     if (blocks > MOST_BLOCKS)
-        blocks = MOST_BLOCKS; /* a thread takes the next 16 bytes, as far on as there are threads */
+        blocks = MOST_BLOCKS; /* a thread then also writes the chunk one grid further on */
     each = blocks > 0 ? elements / blocks : 0;
     return each < 1 ? 1 : each < INT32_MAX ? (int32_t)each : INT32_MAX;
 }
@@ -333,7 +339,7 @@ void tj_pack_describe(const tj_problem *view, const tj_pack *pack, tj_template_p
         list_args(view, pack, form, step);
 }
 
-/* What was added to lines is zero, as all is that lies outside of a map. So the map leaves it out. */
+/* The padding of packed lines is zero, as is everything outside a map; so the map leaves it out. */
 void tj_pack_map(const tj_problem *view, const tj_pack *pack, tj_which which, tj_tensor_map *map)
 {
     const tj_lines lines = packed_lines(view, pack, which);
@@ -349,20 +355,20 @@ void tj_pack_map(const tj_problem *view, const tj_pack *pack, tj_which which, tj
 
 enum { CHUNKS = TILE_BYTES / CHUNK_BYTES, WORDS = TILE_BYTES / 4 }; /* of a line of a tile */
 
-/* load_chunk, by so many threads side by side, and lines that others have. */
+/* load_chunk by `x` neighbouring threads on a line and `y` lines. */
 static void count_loads(const tj_problem *view, const tj_pack *pack, tj_which which, int32_t x, int32_t y, tj_traffic *traffic)
 {
     const tj_matrix *const from = tj_problem_matrix(view, which);
     const tj_lines lines = tj_problem_number_lines(view, which);
     const int32_t width = chunk_of(view, which), numbers = numbers_of(view, which);
     const int32_t at_once =
-        is_wide(view, pack, which) ? width / numbers : 1; /* a byte alone is loaded for each of its numbers */
+        is_wide(view, pack, which) ? width / numbers : 1; /* else a byte is loaded once for each number in it */
     const int64_t bytes = tj_facts_of(from->type)->bytes, count = lines.count.extent,
                   matrices = matrices_of(view, which, view->batch);
     const int64_t chunks = tj_ceil_div(lines.width.extent, width),
                   elements = lines.width.extent / (at_once > 1 ? numbers : 1) * count * matrices;
     const int64_t each = chunks > 0 ? tj_ceil_div(lines.width.extent, chunks) : 0;
-    const bool goes_on = y == 1 && chunks > 0 && chunks < TJ_WARP; /* from one line to the next, within a warp */
+    const bool goes_on = y == 1 && chunks > 0 && chunks < TJ_WARP; /* a warp continues from one line to the next */
     const int32_t side = goes_on ? (int32_t)chunks : x;
     tj_traffic loads = {.is_estimate = 1};
     tj_access access = tj_tiled_access(side, goes_on ? x / side : y, chunks, count, width / numbers * bytes, from->ld * bytes);
@@ -370,7 +376,7 @@ static void count_loads(const tj_problem *view, const tj_pack *pack, tj_which wh
     access.element_bytes = (int32_t)bytes;
     access.width = at_once;
     access.axis[2] = tj_batch_axis(matrices, from->stride, bytes);
-    access.repeat = at_once > 1 ? width / numbers / at_once : each; /* what lies beyond the line's end is not loaded */
+    access.repeat = at_once > 1 ? width / numbers / at_once : each; /* nothing is loaded past the end of a line */
     tj_traffic_add(&loads, &access);
     traffic->elements += elements;
     traffic->bytes += elements * bytes;
@@ -381,7 +387,7 @@ static void count_loads(const tj_problem *view, const tj_pack *pack, tj_which wh
     traffic->is_estimate = 1;
 }
 
-/* pack_lines: one chunk after the other, with those that are added. */
+/* pack_lines: one chunk after the other, with the padding. */
 static void count_lines(const tj_problem *view, const tj_pack *pack, tj_which which, tj_pack_counts *counts)
 {
     const int32_t width = chunk_of(view, which), bytes = CHUNK_BYTES / width;
@@ -397,7 +403,10 @@ static void count_lines(const tj_problem *view, const tj_pack *pack, tj_which wh
     counts->blocks += tj_ceil_div(elements / width, THREADS) * matrices;
 }
 
-/* transpose_lines: chunks come to a tile, words of as many lines as a chunk has elements leave it. */
+/*
+ * transpose_lines: store chunks to a tile in shared memory, and load words of several lines, as many lines as a chunk has
+ * elements.
+ */
 static void count_transpose(const tj_problem *view, const tj_pack *pack, tj_which which, tj_pack_counts *counts)
 {
     const int32_t width = chunk_of(view, which), bytes = CHUNK_BYTES / width, edge = tile_edge(view), word = edge / WORDS;

@@ -36,7 +36,7 @@ int tj_reductions_of(const tj_problem *view)
     return count_of(view, TJ_BY_ROW) + count_of(view, TJ_BY_COL);
 }
 
-/* Results of one product; -1: too many. */
+/* Number of results of one product in the workspace; -1: too many. */
 static int64_t results_of(const tj_problem *view, const tj_reduction_slots *slots)
 {
     int64_t rows, cols, all;
@@ -68,7 +68,7 @@ tj_status tj_reductions_check(const tj_problem *view, const tj_reduction_slots *
         (long long)view->j.extent, (long long)view->l.extent);
 }
 
-/* The kernel behind the product takes its outputs and the results. */
+/* The combine kernel takes the outputs and the results of the product. */
 static void list_arguments(const tj_problem *view, const tj_reduction_slots *slots, tj_launch_step *step)
 {
     tj_step_list_results(view, step);
@@ -77,7 +77,7 @@ static void list_arguments(const tj_problem *view, const tj_reduction_slots *slo
     step->arg[step->arg_count++] = (tj_argument){TJ_ARG_WORKSPACE, slots->slice};
 }
 
-/* How many slots the kernel of each path fills. */
+/* Set the number of slots that the kernel of each path fills. */
 static void describe_paths(const tj_reduction_slots *slots, tj_template_params *fill)
 {
     static const char *const row_slots[] = {"f16_row_slots", "bf16_row_slots", "f32_row_slots"}, *const col_slots[] = {
@@ -124,7 +124,7 @@ void tj_reductions_describe(const tj_problem *view, const tj_reduction_slots *sl
     tj_template_set(fill, "col_slot", slots->col_slot);
 }
 
-/* ---- text --------------------------------------------------------------------------------------------------------- */
+/* ---- source ------------------------------------------------------------------------------------------------------- */
 
 enum {
     STARTS,
@@ -150,12 +150,12 @@ static const char *const line_names[TJ_REDUCTION_LINES] = {
 typedef struct printing {
     const tj_problem *view;
     const tj_epilogue_operand *output;
-    const char *real;      /* float, double */
-    char name[NAME_BYTES]; /* of the output */
+    const char *real;      /* float or double */
+    char name[NAME_BYTES]; /* the name of the output */
     char so_far[NAME_BYTES + 8];
-    int number; /* among the outputs for rows, or for columns */
+    int number; /* its number among the outputs for rows, or for columns */
     bool by_rows, is_sum, pairs, is_batched, by_warp, by_path;
-    int operand, place; /* place: among all reductions */
+    int operand, place; /* place: its number among all reductions */
 } printing;
 
 __attribute__((format(printf, 2, 3))) static void say(tj_text *out, const char *format, ...)
@@ -175,7 +175,7 @@ static void say_step(const printing *p, const char *indent, const char *index, c
     tj_reduction_print_step(p->output, index, value, out);
 }
 
-/* Where the result of a slot lies, of a row or column at that place. */
+/* Print the index of a slot's result for the row or column `at`. */
 static void place_result(const printing *p, const char *slot, const char *at, char text[LINE_BYTES])
 {
     const char *const line = p->by_rows ? "j"
@@ -203,7 +203,7 @@ static const char *start_of(const printing *p)
     return p->is_sum ? "0" : "lowest()";
 }
 
-/* What a thread begins with. */
+/* Declare a thread's partial reduction with its start value. */
 static void print_start(const printing *p, tj_text *out)
 {
     const char *const count = p->by_rows ? "TM" : p->pairs ? "TN / 2" : "TN";
@@ -217,7 +217,7 @@ static void print_start(const printing *p, tj_text *out)
         say(out, "#pragma unroll\nfor (%s &so_far : %s)\n    so_far = %s;\n", p->real, p->so_far, start_of(p));
 }
 
-/* What the lanes of a warp come to, and where it goes. */
+/* Combine the partial reductions of a warp's lanes, and store the result. */
 static void print_warp(const printing *p, tj_text *lanes, tj_text *results)
 {
     const char *const index = p->by_rows ? "[r]" : p->pairs ? "[c / 2]" : "[c]";
@@ -231,7 +231,7 @@ static void print_warp(const printing *p, tj_text *lanes, tj_text *results)
     say(results, "results[%s] = %s%s;\n", place, p->so_far, index);
 }
 
-/* A block of TILE_WIDTH x TILE_WIDTH threads, whose first row of threads adds up. */
+/* A block of TILE_WIDTH x TILE_WIDTH threads: the first row of threads combines the values. */
 static void print_block(const printing *p, bool is_first, tj_text *out)
 {
     const char *const slot = p->by_rows ? "block_col / TILE_WIDTH" : "block_row / TILE_WIDTH";
@@ -250,7 +250,7 @@ static void print_block(const printing *p, bool is_first, tj_text *out)
     say(out, "    results[%s] = %s;\n}\n", place, p->so_far);
 }
 
-/* What a block keeps of some rows of its tile: warps combine the rows, and threads the columns. */
+/* Store the values of some rows of the block's tile in shared memory: warps combine the rows, threads combine the columns. */
 static void print_rows(const printing *p, tj_text *kept, tj_text *found)
 {
     const char *const cols = p->pairs ? "(BLOCK_COLS / 2)" : "BLOCK_COLS";
@@ -279,7 +279,7 @@ static void print_rows(const printing *p, tj_text *kept, tj_text *found)
     say(found, "    if (%s < %s)\n        results[%s] = %s;\n}\n", col, p->pairs ? "l / 2" : "l", place, p->so_far);
 }
 
-/* Threads keep what each has found of its rows and columns, and those of a team combine that of its product. */
+/* Store each thread's partial reductions in shared memory; the team combines those of its product. */
 static void print_team(const printing *p, tj_text *kept, tj_text *found)
 {
     const char *const lines = p->by_rows ? "j" : p->pairs ? "l / 2" : "l";
@@ -304,7 +304,7 @@ static void print_team(const printing *p, tj_text *kept, tj_text *found)
         tj_type_get_facts(tj_operand_type(p->view, p->operand))->cuda, p->so_far);
 }
 
-/* Each group of threads combines some slots of a row or column, and the first one what the groups have found. */
+/* Each group of threads combines some slots of a row or column; the first group combines the groups' results. */
 static void print_all(const printing *p, bool is_first, tj_text *out)
 {
     const char *const lines = p->by_rows ? "j" : p->pairs ? "l / 2" : "l";
@@ -419,7 +419,7 @@ void tj_reductions_drop(tj_reduction_lines *lines)
 
 /* ---- counts ------------------------------------------------------------------------------------------------------- */
 
-/* By whole warps, of neighbours. */
+/* Whole warps access neighbouring elements. */
 static void count_in_order(int64_t elements, int64_t bytes, tj_traffic *traffic)
 {
     const int64_t requests = tj_ceil_div(elements, 32);

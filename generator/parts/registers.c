@@ -3,9 +3,9 @@
 
 #include "checked.h"
 
-enum { THREAD_REGISTERS = 255, UNIT = 8, QUARTER = 128 }; /* QUARTER: a warp for each quarter of the multiprocessor */
+enum { THREAD_REGISTERS = 255, UNIT = 8, QUARTER = 128 }; /* QUARTER: one warp in each quarter of the multiprocessor */
 
-/* A quarter that has a warp more than another decides. */
+/* The quarter with the most warps decides. */
 int32_t tj_registers_left(int32_t blocks, int32_t threads)
 {
     const int32_t all = (int32_t)tj_ceil_div((int64_t)blocks * threads, QUARTER) * QUARTER;

@@ -13,7 +13,7 @@ enum { SCALE_BYTES = 4, SECTOR = 32 };
 typedef struct scales {
     int32_t how;     /* tj_scale */
     int64_t count;   /* of one product */
-    bool is_by_rows; /* of P */
+    bool is_by_rows; /* one for each row of P, else for each column */
 } scales;
 
 static scales scales_of(const tj_problem *view, bool is_m)
@@ -24,7 +24,7 @@ static scales scales_of(const tj_problem *view, bool is_m)
     return (scales){how, how == TJ_SCALE_EACH ? extent : 1, is_m};
 }
 
-/* Of the columns of P_VECTOR neighbours, and of pairs of columns the second. */
+/* Describe the scales of P_VECTOR neighbouring columns, and for pairs of columns that of the second. */
 static void describe_vector(const tj_problem *view, tj_scales_read here, tj_template_params *fill)
 {
     const bool ahead = here == TJ_SCALES_AHEAD, pairs = tj_epilogue_pairs(&view->epilogue);
@@ -44,7 +44,7 @@ static void describe_vector(const tj_problem *view, tj_scales_read here, tj_temp
 
 void tj_scales_describe(const tj_problem *view, tj_scales_read how, int32_t splits, tj_template_params *fill)
 {
-    const tj_scales_read here = splits > 1 ? TJ_SCALES_BY_ELEMENT : how; /* the last kernel has one element a thread */
+    const tj_scales_read here = splits > 1 ? TJ_SCALES_BY_ELEMENT : how; /* the last kernel has one element per thread */
 
     for (int is_m = 0; is_m < 2; is_m++) {
         const scales s = scales_of(view, is_m);
@@ -84,7 +84,7 @@ void tj_scales_describe_elements(const tj_problem *view, tj_scales_place m, tj_s
 
 /* ---- counts ------------------------------------------------------------------------------------------------------- */
 
-/* One scale for all of M or N, by each of so many threads of whole warps. */
+/* Each of `threads` threads, in whole warps, reads the one scale of M or N. */
 static void count_one(int64_t threads, tj_traffic *traffic)
 {
     tj_access access = {.threads_x = TJ_WARP, .threads_y = 1, .element_bytes = SCALE_BYTES, .repeat = 1};
@@ -160,12 +160,12 @@ void tj_scales_count_in_order(const tj_problem *view, tj_traffic *traffic)
         for (int64_t warp = 0; warp < (traffic->is_estimate ? 1 : warps); warp++) {
             const tj_lanes lanes = warp_of(view, &s, warp * TJ_WARP, elements);
 
-            tj_lanes_add_at(traffic, &lanes, &products, traffic->is_estimate ? warps : 1); /* an estimate: the first for all */
+            tj_lanes_add_at(traffic, &lanes, &products, traffic->is_estimate ? warps : 1); /* first warp for all */
         }
     }
 }
 
-/* Scales of rows from `first` on: number e of each lane's run. Lanes stand along them by their side, and so often. */
+/* `side` maps lanes to scales from `first` on, number e of each lane's run; every access happens `side->again` times. */
 static void count_run(const tj_problem *view, const scales *s, const tj_scales_side *side, const tj_scales_side *other,
                       int64_t first, int64_t extent, tj_traffic *traffic)
 {

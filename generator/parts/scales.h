@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * scales: how the threads of a text read the scales of M and N, and what that moves. The scales of one product follow those of the one
- * before.
+ * scales: how the threads read the scales of M and N, and the traffic of that. The scales of a product directly follow those of
+ * the product before.
  */
 #ifndef TJ_GENERATOR_SCALES_H
 #define TJ_GENERATOR_SCALES_H
@@ -10,47 +10,47 @@
 #include "traffic.h"
 
 typedef enum tj_scales_read {
-    TJ_SCALES_BY_ELEMENT, /* for each element of P anew, of which a thread has one */
-    TJ_SCALES_IN_TURN,    /* so, for one element after the other; but one scale for all of M, or of N, ahead of them */
-    TJ_SCALES_AHEAD       /* those of all rows and columns of a thread, ahead of its elements (templates/parts/scales.cuh) */
+    TJ_SCALES_BY_ELEMENT, /* for each element of P, of which a thread has one */
+    TJ_SCALES_IN_TURN,    /* for one element after the other; but a single scale of all of M or N is read before the elements */
+    TJ_SCALES_AHEAD       /* all scales of a thread's rows and columns, before its elements (templates/parts/scales.cuh) */
 } tj_scales_read;
 
-/** What the epilogue multiplies by. A product that splits k leaves scales to the last kernel. fill may be NULL. */
+/** Describe the factors of the epilogue. A product that splits k leaves scales to the last kernel. fill may be NULL. */
 void tj_scales_describe(const tj_problem *view, tj_scales_read how, int32_t splits, tj_template_params *fill);
 
-/** What the text calls the step of k, and the row of M or the column of N, of an element that a thread reads. */
+/** The source's names for the k, and for the row of M or column of N, of an element that a thread reads. */
 typedef struct tj_scales_place {
     const char *k, *other;
 } tj_scales_place;
 
 /**
- * The parameters m_element and n_element, with which a text reads elements of M and N: where scales are along k, each is multiplied by
- * its own as it is read.
+ * Set the parameters m_element and n_element, with which the source reads elements of M and N. Where scales are along k, each
+ * element is multiplied by its scale as it is read.
  */
 void tj_scales_describe_elements(const tj_problem *view, tj_scales_place m, tj_scales_place n, tj_template_params *fill);
 
-/** Scales along k, of which threads of whole warps read so many: an estimate. */
+/** Count `loads` scales along k, read by threads of whole warps: an estimate. */
 void tj_scales_count_along_k(const tj_problem *view, int64_t loads, tj_traffic *traffic);
 
-/** Blocks of x by y threads, or of turns, that stand on P as they do in the block. */
+/** Count blocks of x by y threads (or turns of a loop) that map to rows and columns of P as the block does. */
 void tj_scales_count_tiles(const tj_problem *view, int32_t x, int32_t y, tj_scales_read how, tj_counts *counts);
 
-/** Whole warps, whose threads take the elements of P in turn, line after line. */
+/** Count whole warps, whose threads take the elements of P in order, line after line. */
 void tj_scales_count_in_order(const tj_problem *view, tj_traffic *traffic);
 
-/** One scale for all of M, or of N, which so many threads of whole warps read once. */
+/** Count one scale of all of M or N, which each of `threads` threads in whole warps reads once. */
 void tj_scales_count_one(const tj_problem *view, int64_t threads, tj_traffic *traffic);
 
 /** The rows, or the columns, of the threads that read scales ahead. */
 typedef struct tj_scales_side {
-    int32_t lanes; /* of a warp that stand along them */
-    int32_t run;   /* that a lane has side by side, before those of the next lane */
-    int32_t tile;  /* of a block */
-    bool moves;    /* the last tile is moved back to end where they end */
-    int64_t again; /* groups of lanes that stand along the other side, in all blocks, and so read the same */
+    int32_t lanes; /* lanes of a warp along this side */
+    int32_t run;   /* neighbouring rows or columns of one lane */
+    int32_t tile;  /* rows or columns of a block */
+    bool moves;    /* the last tile is moved back to end at the edge */
+    int64_t again; /* groups of lanes along the other side, in all blocks, which read the same scales */
 } tj_scales_side;
 
-/** TJ_SCALES_AHEAD. threads: of all blocks, those that store. */
+/** Count TJ_SCALES_AHEAD. threads: the threads of all blocks that store. */
 void tj_scales_count_ahead(const tj_problem *view, const tj_scales_side *rows, const tj_scales_side *cols, int64_t threads,
                            tj_traffic *traffic);
 

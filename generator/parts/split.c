@@ -17,7 +17,7 @@ bool tj_split_is_possible(const tj_problem *view)
            view->l.mode == TJ_DIM_FIXED && view->batch > 0;
 }
 
-/* Of one launch: a larger batch takes several, which use the same workspace one after the other. */
+/* Bytes for one launch. A larger batch takes several launches, which reuse the workspace one after the other. */
 static int64_t workspace_bytes(const tj_problem *view, int32_t splits)
 {
     const int64_t most = TJ_GRID_LIMIT / splits, products = view->batch < most ? view->batch : most;
@@ -51,7 +51,7 @@ tj_status tj_split_check(const tj_problem *view, int32_t splits, tj_error *err)
     return TJ_OK;
 }
 
-/* So many threads share an element that each adds up a few splits, and no more than a few. */
+/* Choose the number of threads per element so that each adds a few splits, up to MOST_GROUPS threads. */
 static int32_t groups_of(int32_t splits)
 {
     int32_t groups = 1;
@@ -100,8 +100,9 @@ tj_split_phases tj_split_share(int64_t phases, int32_t splits)
     return (tj_split_phases){most, most > 0 ? tj_ceil_div(phases, most) : 0};
 }
 
-/* A thread for each element of P in turn, line after line, as they lie in the workspace. Sectors of a padded P are those of one
- * that is not. */
+/*
+ * A thread for each element of P, line after line, as they lie in the workspace. A padded P counts the sectors of a tight one.
+ */
 static tj_access in_order(const tj_problem *view, int32_t block_elements, int64_t bytes, int64_t stride)
 {
     return (tj_access){
@@ -129,7 +130,7 @@ void tj_split_count(const tj_problem *view, int32_t splits, tj_counts *counts)
     counts->reduce.threads_per_block = REDUCE_THREADS;
     counts->reduce.barriers = counts->reduce.blocks;
     counts->reduce.sums = matrix * view->batch * (splits + groups - 1);
-    /* Group g adds up the splits g, g + groups and so on. */
+    /* Group g adds the splits g, g + groups and so on. */
     access = in_order(view, elements, bytes, matrix * splits);
     access.threads_y = groups;
     access.step_y = matrix * bytes;
@@ -139,7 +140,7 @@ void tj_split_count(const tj_problem *view, int32_t splits, tj_counts *counts)
     access.is_shared = true;
     access.axis[0] = (tj_axis){counts->reduce.blocks, 0, REDUCE_THREADS, REDUCE_THREADS};
     access.axis[2] = (tj_axis){0};
-    if (groups > 1) /* the compiler drops stores that nobody reads */
+    if (groups > 1) /* the compiler drops stores that are never read */
         tj_traffic_add(&counts->reduce.shared_store, &access);
     access = in_order(view, elements, bytes, 0);
     access.is_shared = true;

@@ -26,7 +26,7 @@ static tj_reduction_slots slots_of(const tj_problem *view, int32_t tile_width)
                                 .of_col = tj_ceil_div(view->j.extent, tile_width)};
 }
 
-/* "+ Col]", as the template has it; of two in a byte "+ Col / 2][Col % 2]". */
+/* Print the index within a line: "+ Col]", or for pairs "+ Col / 2][Col % 2". */
 static void describe_in_line(const tj_problem *view, tj_which which, tj_scales_place at, const char *name,
                              tj_template_params *params)
 {
@@ -81,7 +81,7 @@ void tj_textbook_count_lines(const tj_problem *view, tj_which which, int32_t til
     const tj_matrix *const matrix = tj_problem_matrix(view, which);
     const bool is_pair = tj_type_is_pair(matrix->type);
     const int64_t bytes = tj_facts_of(matrix->type)->bytes;
-    /* Each thread loads the byte that holds its number: as if it had one of its own, which is more sectors. */
+    /* Each thread loads the byte that holds its number. Counting a byte for each thread overestimates the sectors. */
     const tj_lines lines = tj_problem_number_lines(view, which);
     tj_access access =
         tj_tiled_access(tile_width, tile_width, lines.width.extent, lines.count.extent, bytes, matrix->ld * bytes);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * textbook: what the textbook's families share: square blocks of TILE_WIDTH x TILE_WIDTH threads, one element of P each.
+ * textbook: shared parts of the textbook's families: square blocks of TILE_WIDTH x TILE_WIDTH threads, one element of P each.
  */
 #ifndef TJ_GENERATOR_TEXTBOOK_H
 #define TJ_GENERATOR_TEXTBOOK_H
@@ -18,20 +18,26 @@
 /** tj_family.weighed of a form whose first parameter is TJ_TEXTBOOK_TILE_WIDTH. */
 extern const tj_family_values tj_textbook_widths;
 
-/** TILE_WIDTH in every direction. */
+/** Return TILE_WIDTH for every dimension. */
 tj_tile tj_textbook_tile(const tj_problem *problem, const tj_config *config);
 
 /** tj_family.resolve of such a form. */
 tj_status tj_textbook_resolve(const tj_problem *view, bool is_swapped, tj_config *config, tj_error *err);
 
-/** Fill in tile, block, axis, what the epilogue reduces, and how elements are read: m and n say where (tj_scales_describe_elements). */
+/**
+ * Describe tile, block, axis, the epilogue's reductions, and how elements are read: m and n locate them
+ * (tj_scales_describe_elements).
+ */
 void tj_textbook_describe(const tj_problem *view, const tj_config *config, tj_scales_place m, tj_scales_place n,
                           tj_template_params *params, tj_launch_form *form);
 
-/** A matrix of which each thread takes an element of each tile, neighbours in memory along x; all of it `repeat` times. */
+/**
+ * Count the loads of a matrix: each thread loads one element of each tile, along x neighbours in memory; all of it `repeat`
+ * times.
+ */
 void tj_textbook_count_lines(const tj_problem *view, tj_which which, int32_t tile_width, int64_t repeat, tj_traffic *traffic);
 
-/** Count the stores of P, the loads of C, and what every such kernel has. */
+/** Count the stores of P, the loads of C, and the other work that every such kernel has. */
 void tj_textbook_count(const tj_problem *view, int32_t tile_width, tj_counts *counts);
 
 #endif

@@ -4,11 +4,11 @@
 #include "checked.h"
 #include "error.h"
 
-enum { LARGE_N = 32 << 20, GROUP_OF_LARGE_N = 8 }; /* bytes that an L2 of 40 to 60 MB does not keep beside all else; rows */
+enum { LARGE_N = 32 << 20, GROUP_OF_LARGE_N = 8 }; /* bytes that an L2 of 40 to 60 MB evicts between rows of blocks; rows */
 
 const char *const tj_row_choices[] = {"y", "x", NULL};
 
-/* Does the last block hang over the edge of this dimension? */
+/* Does the last block reach beyond the edge of this dimension? */
 static bool needs_check(const tj_dim *dim, int32_t tile_width)
 {
     if (dim->mode == TJ_DIM_FIXED)
@@ -79,7 +79,7 @@ tj_status tj_tile_resolve(const tj_problem *view, bool is_swapped, tj_config *co
 {
     const tj_tile tile = config->family->tile(view, config);
     int32_t *const rows = rows_of(config);
-    const int64_t more = tj_row_tiles(view, 0, tile.rows); /* for groups, whose last tiles may be short */
+    const int64_t more = tj_row_tiles(view, 0, tile.rows); /* with groups, the last tile of each group may be short */
     const int64_t row_blocks = fixed_blocks(&view->j, tile.rows) + more, col_blocks = fixed_blocks(&view->l, tile.cols);
 
     if (*rows == 0)
@@ -95,7 +95,7 @@ tj_status tj_tile_resolve(const tj_problem *view, bool is_swapped, tj_config *co
     return tj_tile_settle_checks(view, is_swapped, config, err);
 }
 
-/* Is a split's part of N more than an L2 keeps until the next row of blocks reads it? */
+/* Is a split's part of N too large for the L2 to keep until the next row of blocks reads it? */
 static bool has_large_n(const tj_problem *view, int32_t splits)
 {
     int64_t elements;
@@ -106,8 +106,9 @@ static bool has_large_n(const tj_problem *view, int32_t splits)
 }
 
 /*
- * Each group of rows of blocks reads all of N. What the L2 does not hold until the next group comes from memory again: 8 rows together
- * are 0.5 to 3 % faster from 35 MB of N on (simt, tests/analysis/trials_h200_graph.txt), and 3 to 8 % in f64 from 100 MB on.
+ * Each group of rows of blocks reads all of N; the part that the L2 evicts before the next group comes from memory again.
+ * Groups of 8 rows are 0.5 to 3 % faster from 35 MB of N on (simt, tests/analysis/trials_h200_graph.txt), and 3 to 8 % in f64
+ * from 100 MB on.
  */
 tj_status tj_tile_settle_group(const tj_problem *view, int32_t bm, int32_t splits, int32_t rows, int32_t *group, tj_error *err)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tile: what all families of block tiles share: which dimensions need a boundary check, and which grid axis counts rows.
+ * tile: shared parts of all families of block tiles: boundary checks of each dimension, and the grid axis that counts rows.
  */
 #ifndef TJ_GENERATOR_TILE_H
 #define TJ_GENERATOR_TILE_H
@@ -18,10 +18,10 @@ extern const char *const tj_row_choices[];
 
 enum { TJ_ROWS_ON_Y = 1, TJ_ROWS_ON_X = 2 };
 
-/** tj_family.for_tall of a form with TJ_TILE_ROWS: grid.x counts the rows of blocks where grid.y could not. */
+/** tj_family.for_tall of a form with TJ_TILE_ROWS: count the rows of blocks on grid.x where they exceed the limit of grid.y. */
 bool tj_tile_for_tall(const tj_problem *problem, int64_t rows, tj_config *config);
 
-/** Would half of a tile's edge, of which `smallest` is the least, still cover the extent? An extent of 0 is not known. */
+/** Would half of a tile's edge, which is at least `smallest`, still cover the extent? An extent of 0 is not known. */
 static inline bool tj_tile_is_oversized(int32_t edge, int32_t smallest, int64_t extent)
 {
     return edge > smallest && extent > 0 && edge / 2 >= extent;
@@ -35,10 +35,10 @@ static inline bool tj_tile_is_oversized(int32_t edge, int32_t smallest, int64_t 
             16, 0, NULL, tried, TJ_PARAM_HINT                                                                                 \
     }
 
-/** Settle a group of 0 when rows are settled, and refuse one that has no rows on y. bm: of the block tile. */
+/** Settle a group of 0 once rows are settled, and refuse a group without rows on y. bm: height of the block tile. */
 tj_status tj_tile_settle_group(const tj_problem *view, int32_t bm, int32_t splits, int32_t rows, int32_t *group, tj_error *err);
 
-/** Does a group make another order of so many blocks, and one that a tuner should try? */
+/** Does a group change the order of these blocks, and should a tuner try it? */
 bool tj_tile_group_matters(const tj_problem *view, int32_t splits, int32_t group, int64_t rows, int64_t cols);
 
 /** Settle the checks for the family's tile. */

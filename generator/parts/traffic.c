@@ -12,7 +12,7 @@ static int64_t instances(const tj_axis *axis)
     return axis->count > 0 ? axis->count : 1;
 }
 
-/* An axis without (0) or with only (1) its last instance, if that one is clipped. */
+/* Set the instances of an axis without (0) or with only (1) the last, if that is clipped. */
 static bool part_of(const tj_axis *axis, int part, tj_places *at, int32_t *live)
 {
     const int64_t count = instances(axis);
@@ -56,9 +56,9 @@ tj_access tj_shared_access(int32_t x, int32_t y, int64_t step_x, int64_t step_y,
 
 enum { PATTERNS = 8 };
 
-/* Warps whose lanes are at work in the same places, and where they begin. */
+/* Warps whose active lanes have the same relative addresses, and the places where they begin. */
 typedef struct pattern {
-    tj_lanes lanes; /* seen from the first of them */
+    tj_lanes lanes; /* relative to the first lane */
     tj_places begin;
 } pattern;
 
@@ -72,7 +72,7 @@ static void count_patterns(const tj_access *access, const tj_places *at, const p
     *count = 0;
 }
 
-/* No lane yet. */
+/* Begin a list of lanes, empty. */
 static void begin_lanes(const tj_access *access, tj_lanes *lanes)
 {
     lanes->count = 0;
@@ -82,7 +82,7 @@ static void begin_lanes(const tj_access *access, tj_lanes *lanes)
     lanes->is_shared = access->is_shared;
 }
 
-/* One instance at each of these places: its threads come in warps of 32, x first. */
+/* Count one instance at each of these places. Its threads form warps of 32, x first. */
 static void count_instance(const tj_access *access, int32_t live_x, int32_t live_y, const tj_places *at, tj_traffic *out)
 {
     const int32_t threads = access->threads_x * access->threads_y;
@@ -122,7 +122,7 @@ static void count_instance(const tj_access *access, int32_t live_x, int32_t live
 
 /* ---- an estimate -------------------------------------------------------------------------------------------------- */
 
-/* Warps of one instance that have a thread at work. */
+/* Return the number of warps of one instance that have an active thread. */
 static int64_t warps_at_work(const tj_access *access, int32_t live_x, int32_t live_y)
 {
     if (access->threads_x % TJ_WARP == 0)
@@ -132,7 +132,7 @@ static int64_t warps_at_work(const tj_access *access, int32_t live_x, int32_t li
     return tj_ceil_div((int64_t)access->threads_x * live_y, TJ_WARP);
 }
 
-/* Where bases lie: at the start of a line if all of them do, else where the first that does not lies. */
+/* Return the place of the bases: 0 if all of them begin at a line, else the place of the first that does not. */
 static int64_t usual_place(const tj_access *access)
 {
     int64_t place = tj_place_of(access->base);
@@ -143,7 +143,7 @@ static int64_t usual_place(const tj_access *access)
     return place;
 }
 
-/* What the first warp of a whole instance does. */
+/* Count the first warp of a whole instance. */
 static int first_warp(const tj_access *access, tj_traffic *one)
 {
     const bool is_whole_x = access->axis[0].count > 1, is_whole_y = access->axis[1].count > 1;
@@ -200,7 +200,7 @@ static void estimate(tj_traffic *traffic, const tj_access *access)
         estimate_instances(access, &one, lanes, x->last, y->last, times, traffic);
 }
 
-/* ---- both --------------------------------------------------------------------------------------------------------- */
+/* ---- exact and estimated ------------------------------------------------------------------------------------------ */
 
 static void count_all(tj_traffic *traffic, const tj_access *access)
 {

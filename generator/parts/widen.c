@@ -31,7 +31,7 @@ void tj_widen_describe(const tj_problem *view, tj_widen_copies copies, bool step
     tj_template_set_flag(fill, "weights_signed", has_sign(view));
 }
 
-/* widen: words of four weights, and two at once in widen_two, which subtracts for bf16 in f32. */
+/* widen converts a word of four weights; widen_two converts two, and for bf16 subtracts in f32. */
 void tj_widen_count(const tj_problem *view, int64_t weights, tj_counts *counts)
 {
     enum { WARP = 32, WORD = 4 };

@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * widen: weights of 8 and 4 bits become numbers of the 16 bits that they are multiplied by, before tensor cores take them
- * (templates/parts/widen.cuh): where a copy stores them to shared memory, or in a step ahead (pack.h).
+ * widen: convert weights of 8 and 4 bits to the 16-bit type that they are multiplied by, before tensor cores read them
+ * (templates/parts/widen.cuh): where a copy stores them to shared memory, or in a kernel before the product (pack.h).
  */
 #ifndef TJ_GENERATOR_WIDEN_H
 #define TJ_GENERATOR_WIDEN_H
 
 #include "family.h"
 
-/** The copies of a text that widen: all that is loaded at once is there, or it is checked, or each element is loaded alone. */
+/** The copies that widen, by how they load: unchecked, checked, or each element alone. */
 typedef struct tj_widen_copies {
     bool whole, or_zero, elements;
 } tj_widen_copies;
 
-/** The type of M or N where tensor cores take it: of weights that of the numbers which they are multiplied by. */
+/** Return the type of M or N as tensor cores read it: for weights, the type of the other operand. */
 static inline int32_t tj_widened_type(const tj_problem *view, tj_which which)
 {
     return tj_widens_weights(view->m.type, view->n.type) ? tj_leading_type(view->m.type, view->n.type)
                                                          : tj_problem_matrix(view, which)->type;
 }
 
-/** Do tensor cores of 16 bits multiply M and N once weights are widened? Errors: TJ_ERR_INVALID_ARGUMENT: no. */
+/** Do tensor cores of 16 bits multiply M and N once weights are widened? Errors: TJ_ERR_INVALID_ARGUMENT: they do not. */
 tj_status tj_widen_check(const tj_problem *view, const char *family, tj_error *err);
 
-/** The template's parameters, whether or not view has weights. steps: some are widened ahead, in a step. */
+/** Set the template's parameters, whether or not view has weights. steps: a kernel before the product widens some of them. */
 void tj_widen_describe(const tj_problem *view, tj_widen_copies copies, bool steps, tj_template_params *fill);
 
-/** What a launch does that widens so many weights on their way to shared memory. */
+/** Count the work of widening `weights` weights on their way to shared memory. */
 void tj_widen_count(const tj_problem *view, int64_t weights, tj_counts *counts);
 
 #endif
