@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * counts: what a launch of family mma moves and computes. Every loop of the template is one access here; fragments are looked at lane
- * by lane, where they lie after swizzle.cuh.
+ * counts: the traffic and work of a launch of family mma. Each loop of the template is one access here. Fragments are counted
+ * lane by lane, at their places after swizzle.cuh.
  */
 #include "form.h"
 
@@ -14,7 +14,10 @@
 #include "parts/traffic.h"
 #include "parts/widen.h"
 
-/* Of M or N that one ldmatrix brings; of P that lanes store side by side. */
+/*
+ * FRAGMENT: rows of M or columns of N of one ldmatrix; STORE_ROWS, STORE_LANES: lanes of a warp along the rows and columns of P
+ * when it stores.
+ */
 enum { FRAGMENT = 16, STORE_ROWS = 8, STORE_LANES = 4 };
 
 int32_t tj_mma_pipe(const tj_problem *view)
@@ -29,13 +32,13 @@ int32_t tj_mma_pipe(const tj_problem *view)
                                   : by_bytes[tj_facts_of(type)->bytes];
 }
 
-/* An operand as the text sees it. */
+/* An operand of the source. */
 typedef struct operand {
     const tj_matrix *matrix;
     tj_mma_tile tile;
-    int64_t count, width;  /* lines, and elements of one */
+    int64_t count, width;  /* number of lines, and elements of one */
     int64_t batch, repeat; /* repeat: blocks that load the same tile */
-    int32_t stored_bytes;  /* of an element where it comes from: less, where copies widen weights */
+    int32_t stored_bytes;  /* of an element in global memory; smaller than in the tile where copies widen weights */
     bool is_m, along_k;
 } operand;
 
@@ -45,7 +48,7 @@ static operand operand_of(const tj_problem *view, const tj_problem *packed, cons
     const tj_which which = is_m ? TJ_MATRIX_M : TJ_MATRIX_N;
     const tj_matrix *const matrix = tj_problem_matrix(packed, which);
     const tj_lines lines = tj_problem_lines(packed, which);
-    const bool is_packed = pack->operand[which].is_packed; /* in whole tiles, which are copied as such */
+    const bool is_packed = pack->operand[which].is_packed; /* padded to whole tiles, and copied as such */
 
     return (operand){
         .matrix = matrix,
@@ -60,7 +63,7 @@ static operand operand_of(const tj_problem *view, const tj_problem *packed, cons
     };
 }
 
-/* So many elements of each copy, from its element number `first` on. */
+/* Count `elements` elements of each copy, beginning at its element number `first`. */
 static void count_loads(const operand *o, int32_t first, int32_t elements, tj_traffic *traffic)
 {
     const tj_mma_tile *const t = &o->tile;
@@ -75,7 +78,7 @@ static void count_loads(const operand *o, int32_t first, int32_t elements, tj_tr
     tj_traffic_add(traffic, &access);
 }
 
-/* copy: the last one of a line reads what is there of it. */
+/* copy: the last copy of a line reads only the elements that exist. */
 static void count_copies(const operand *o, tj_traffic *traffic, int64_t *gathered)
 {
     const tj_mma_tile *const t = &o->tile;
@@ -94,7 +97,7 @@ static void count_copies(const operand *o, tj_traffic *traffic, int64_t *gathere
 
 /* ---- fragments ---------------------------------------------------------------------------------------------------- */
 
-/* m_place, n_place: where an element of a line lies in its tile, in bytes. */
+/* m_place, n_place: return the offset of a line's element in its tile, in bytes. */
 static int64_t place_of(const tj_mma_tile *t, int32_t bytes, int32_t line, int32_t element)
 {
     const int32_t chunk = TJ_MMA_CHUNK / bytes, chunks = t->line / chunk, turns = tj_least(chunks, 8);
@@ -105,7 +108,7 @@ static int64_t place_of(const tj_mma_tile *t, int32_t bytes, int32_t line, int32
     return (int64_t)(line * chunks + (element / chunk ^ reader / (8 / turns) % turns)) * TJ_MMA_CHUNK + element % chunk * bytes;
 }
 
-/* copy, through registers: each copy of a tile is stored, whether or not it was wanted, as words of 4 bytes. */
+/* copy, through registers: every copy of a tile is stored as words of 4 bytes, whether or not it lies inside the matrix. */
 static void count_tile_stores(const operand *o, const tj_mma_shape *s, int64_t times, tj_traffic *traffic)
 {
     enum { WORD = 4 };
@@ -126,7 +129,10 @@ static void count_tile_stores(const operand *o, const tj_mma_shape *s, int64_t t
         }
 }
 
-/* A thread waits for what passes through its registers: once where all of a phase is on its way at once, else for each part of it. */
+/*
+ * Return how often a thread waits for loads to registers in a phase: once if all loads of the phase are in flight together,
+ * else once for each batch.
+ */
 static int64_t waits_of_phase(const tj_problem *view, const tj_mma_shape *s, const operand *m, const operand *n)
 {
     const int32_t m_once = tj_mma_copies_at_once(view, s, true), n_once = tj_mma_copies_at_once(view, s, false);
@@ -137,7 +143,7 @@ static int64_t waits_of_phase(const tj_problem *view, const tj_mma_shape *s, con
     return (m_waits ? tj_ceil_div(m->tile.goes, m_once) : 0) + (n_waits ? tj_ceil_div(n->tile.goes, n_once) : 0);
 }
 
-/* How the tiles of so many phases come to shared memory. */
+/* Count how the tiles of `times` phases get to shared memory. */
 static void count_passing(const operand *o, const tj_mma_shape *s, int64_t times, const tj_traffic *loads, tj_counts *counts)
 {
     if (o->tile.pass != TJ_MMA_PAST) {
@@ -151,7 +157,7 @@ static void count_passing(const operand *o, const tj_mma_shape *s, int64_t times
     counts->work[TJ_PIPE_SHARED] += loads->requests * o->tile.width * o->tile.bytes / 4;
 }
 
-/* Of 16 rows of M or columns of N the one that a lane asks for, and the k of a step. */
+/* The row of M or column of N that a lane asks for, among 16, and its k within a step. */
 typedef struct element {
     int32_t across, k;
 } element;
@@ -170,7 +176,7 @@ static element element_of(const operand *o, int32_t lane, int32_t part)
     case TJ_MMA_UNITS: /* k in stored elements */
         return (element){lane / 4 + (o->is_m ? part % 2 : part / 2) * 8,
                          (lane % 4 * 2 + (o->is_m ? part / 2 : part % 2) * 8) / tj_type_numbers(o->matrix->type)};
-    case TJ_MMA_BYTES: /* line_of_bytes */
+    case TJ_MMA_BYTES: /* as line_of_bytes of the template */
         return (element){0, lane / 16 * 16 + lane / 8 % 2 * 2 + lane % 8 / 2 * 4 + lane % 2};
     default:
         return o->is_m ? (element){lane / 4 + part % 2 * 8, lane % 4 + part / 2 * 4}
@@ -178,12 +184,12 @@ static element element_of(const operand *o, int32_t lane, int32_t part)
     }
 }
 
-/* load: what one warp reads for 16 rows of M, or columns of N, in one step; in pairs for 32. */
+/* load: one warp loads 16 rows of M or columns of N for one step; with neighbours in pairs, 32. */
 static void count_fragment(const operand *o, int32_t first_across, int32_t first_k, int64_t times, tj_traffic *traffic)
 {
     const bool is_unit = o->tile.load == TJ_MMA_UNITS, by_element = o->tile.load == TJ_MMA_ELEMENTS || is_unit;
     const int32_t numbers = tj_type_numbers(o->matrix->type);
-    /* ldmatrix knows units of 2 bytes alone. */
+    /* ldmatrix handles units of 2 bytes only. */
     tj_lanes lanes = {.count = o->tile.load == TJ_MMA_WEIGHTS ? TJ_WARP / 2 : TJ_WARP,
                       .element_bytes = is_unit      ? 2 / numbers
                                        : by_element ? o->tile.bytes
@@ -204,12 +210,15 @@ static void count_fragment(const operand *o, int32_t first_across, int32_t first
     }
 }
 
-/* All steps of a tile, or the first, `times` times: by so many phases of blocks, and warps that need the same rows or columns. */
+/*
+ * Count the fragments of the first `steps` steps of a tile. times: phases of all blocks, times warps that load the same rows or
+ * columns.
+ */
 static void count_fragments(const operand *o, const tj_mma_shape *s, int32_t steps, int64_t times, tj_traffic *traffic)
 {
     const int32_t across = o->along_k ? o->tile.lines : o->tile.line; /* in stored elements */
 
-    if (traffic->is_estimate) { /* the first for all */
+    if (traffic->is_estimate) { /* the first stands for all */
         count_fragment(o, 0, 0, times * (across / FRAGMENT) * steps, traffic);
         return;
     }
@@ -219,8 +228,9 @@ static void count_fragments(const operand *o, const tj_mma_shape *s, int32_t ste
 }
 
 /*
- * weights.cuh: instructions that part the neighbours in the two registers which load_weights brings, beside the multiply-adds that make
- * numbers of them, or spread units along k. The first neighbour is not shifted; both bytes of f16 have their signs turned round together.
+ * weights.cuh: instructions that separate the neighbours in the two registers of load_weights (or spread units along k),
+ * without the multiply-adds that make numbers of them. The first neighbour needs no shift; one instruction flips the signs of
+ * both bytes of f16.
  */
 static int32_t widening_of(const tj_problem *view, const tj_mma_tile *tile)
 {
@@ -228,14 +238,14 @@ static int32_t widening_of(const tj_problem *view, const tj_mma_tile *tile)
     const bool is_f16 = tj_leading_type(view->m.type, view->n.type) == TJ_F16,
                has_sign = view->m.type != TJ_U8 && view->n.type != TJ_U8;
 
-    if (tile->load == TJ_MMA_UNITS) /* four, each spread and parted */
+    if (tile->load == TJ_MMA_UNITS) /* four, each spread and separated */
         return 4 * (is_f16 && !is_pair ? 2 + has_sign : is_f16 || is_pair ? 2 : 3);
     if (is_pair)
         return 2 * (4 + 3);
     return 2 * (is_f16 ? 2 + has_sign : 2 * 2 + 1);
 }
 
-/* weights.cuh: multiply-adds, of which bfloat16 of u8 takes two for each weight. */
+/* weights.cuh: number of multiply-adds; bfloat16 takes two for each u8 weight. */
 static int64_t widened_of(const tj_problem *view, const operand *o, const tj_mma_shape *s, int64_t times)
 {
     const bool is_long = tj_leading_type(view->m.type, view->n.type) == TJ_BF16 &&
@@ -244,7 +254,7 @@ static int64_t widened_of(const tj_problem *view, const operand *o, const tj_mma
     return tj_mma_keeps_weights(&o->tile) ? times * (o->is_m ? s->bm : s->bn) * s->bk * (is_long ? 2 : 1) : 0;
 }
 
-/* What a warp does with fragments before they are multiplied: it parts neighbours of one byte, rounds to tf32, or widens weights. */
+/* Conversion instructions of a warp for its fragments: separate neighbours of one byte, round to tf32, or widen weights. */
 static int64_t conversions_of(const tj_problem *view, const operand *o, const tj_mma_shape *s, bool is_tf32, int64_t times)
 {
     const int32_t instructions = tj_mma_keeps_weights(&o->tile)            ? widening_of(view, &o->tile)
@@ -255,8 +265,8 @@ static int64_t conversions_of(const tj_problem *view, const operand *o, const tj
 }
 
 /*
- * sm_90 multiplies 8-bit floats as halves, as ptxas writes it out: two instructions turn each register of a fragment into two, and each lane
- * adds the four sums of two products, which begin at zero, to its own.
+ * On sm_90, ptxas multiplies 8-bit floats as halves: two instructions convert each register of a fragment to two, and each lane
+ * adds the four accumulators of two products, which begin at zero, to its own.
  */
 static int64_t halves_of(const operand *o, const tj_mma_shape *s, int64_t times)
 {
@@ -265,13 +275,13 @@ static int64_t halves_of(const operand *o, const tj_mma_shape *s, int64_t times)
 
 /* ---- P and C ------------------------------------------------------------------------------------------------------ */
 
-/* Where P, C or the workspace lies, in bytes, and a lane's rows and columns that lie side by side. */
+/* The place of P, C or the workspace, in bytes, and a lane's neighbouring rows and columns. */
 typedef struct output {
     int64_t bytes, ld, stride, matrices;
     int32_t vector, rows, cols;
 } output;
 
-/* store: 8 x 4 lanes; here are the elements in row r and column c of those that a lane has side by side. */
+/* store: 8 x 4 lanes, for row r and column c of a lane's neighbouring rows and columns. */
 static void count_output(const tj_problem *view, const output *o, tj_traffic *traffic)
 {
     const int32_t r_end = traffic->is_estimate ? 1 : o->rows, c_end = traffic->is_estimate ? o->vector : o->cols;
@@ -324,9 +334,12 @@ static void count_outputs(const tj_problem *view, const tj_mma_shape *s, const o
     count_scales(view, s, &o, counts);
 }
 
-/* ---- all of it ---------------------------------------------------------------------------------------------------- */
+/* ---- all counts --------------------------------------------------------------------------------------------------- */
 
-/* tf32 one by one takes addresses for the places of a step; on sm_90 8-bit floats are widened to halves, twice as many. */
+/*
+ * Registers beyond the general estimate: loading tf32 element by element keeps addresses of the steps; sm_90 widens 8-bit
+ * floats to halves, twice as many.
+ */
 static int32_t more_registers(const tj_problem *view, const tj_mma_shape *s, const operand *o)
 {
     if (tj_type_is_fp8(o->matrix->type))
@@ -334,7 +347,7 @@ static int32_t more_registers(const tj_problem *view, const tj_mma_shape *s, con
     return view->compute == TJ_COMPUTE_TF32 && o->tile.load == TJ_MMA_ELEMENTS ? 2 * s->steps : 0;
 }
 
-/* Addresses of those past the registers; of the others what they loaded, as long as it is on its way. */
+/* Registers of copies: addresses for cp.async; for copies through registers, the elements in flight. */
 static int32_t registers_of_copies(const tj_problem *view, const tj_mma_shape *s, const operand *m, const operand *n)
 {
     const operand *const both[] = {m, n};
@@ -353,13 +366,13 @@ static int32_t registers_of_copies(const tj_problem *view, const tj_mma_shape *s
 }
 
 /*
- * Fitted to what ptxas gave 64 configs for sm_90, and off by 5 % in the mean: it keeps addresses for each copy of a thread and each
- * step of a phase. In tf32 it is off by 9 % of 163 others.
+ * Fitted to the registers of 64 configs for sm_90, with a mean error of 5 %: ptxas keeps an address for each copy of a thread
+ * and each step of a phase. For tf32 the error is 9 % on 163 other configs.
  */
 static void estimate_registers(const tj_problem *view, const tj_mma_shape *s, const operand *m, const operand *n,
                                tj_counts *counts)
 {
-    const int32_t slack = 12; /* so much less ptxas makes do with */
+    const int32_t slack = 12; /* registers that ptxas can save before it spills */
     const int32_t wanted = tj_mma_registers(view, s) + 22 + 5 * s->steps + registers_of_copies(view, s, m, n) +
                            more_registers(view, s, m) + more_registers(view, s, n);
 
@@ -387,7 +400,10 @@ void tj_mma_count(const tj_problem *view, const tj_config *config, tj_counts *co
                           .flop = 2 * tile * s.bk,
                           .shared_loads = (int64_t)s.bk * ((int64_t)s.bm * (s.bn / s.wn) + (int64_t)s.bn * (s.bm / s.wm))};
     counts->phases = share.most;
-    /* None before the first phase of a split, but one before any; where the last phase is like the others one behind it. */
+    /*
+     * One barrier at the start of a block, and one before each phase except the first of a split; if the last phase is like the
+     * others, one more.
+     */
     counts->barriers = counts->blocks + tiles * (phases - (tj_mma_walks_evenly(&s) ? 0 : share.splits));
     counts->work[counts->pipe] = 2 * block_phases * tile * s.bk;
     counts->mma = block_phases * tile / (TJ_MMA_ROWS * TJ_MMA_COLS) * s.steps;
@@ -413,11 +429,11 @@ void tj_mma_count(const tj_problem *view, const tj_config *config, tj_counts *co
         }
         count_passing(&m, &s, block_phases, &counts->load_m, counts);
         count_passing(&n, &s, block_phases, &counts->load_n, counts);
-        for (int is_m = 0; is_m < 2; is_m++) /* all of a tile, zeros too */
+        for (int is_m = 0; is_m < 2; is_m++) /* the whole tile, zeros included */
             if (tj_mma_widens_copies(view, &s, &(is_m ? &m : &n)->tile, is_m))
                 tj_widen_count(view, block_phases * (is_m ? m : n).tile.lines * (is_m ? m : n).tile.line, counts);
     }
-    if (view->scale_k > 0) { /* add_part: one multiply-add for each sum */
+    if (view->scale_k > 0) { /* add_part: one multiply-add for each accumulator */
         const int64_t parts = block_phases / (view->scale_k / s.bk) + 1;
 
         counts->sums += parts * tile;

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mma: the tensor cores of sm_75 and newer multiply, by mma.sync. A warp computes WM x WN elements of P in products of 16 x 8, whose
- * fragments ldmatrix brings from shared memory; asynchronous copies bring them there, some phases ahead.
+ * mma: the tensor cores of sm_75 and newer multiply, by mma.sync. A warp computes WM x WN elements of P in products of 16 x 8.
+ * ldmatrix loads the fragments from shared memory; asynchronous copies fill shared memory some phases ahead.
  *
- * One text serves every type: the fragments of all of them are made of chunks of 16 bytes along k. Where neighbours in memory are
- * neighbours across k, elements of two bytes and of one are transposed on their way from shared memory to registers, and wider ones are
- * loaded one by one. Operands whose lines do not begin at multiples of 16 bytes may be packed first, by a kernel of their own, which
- * may also transpose what lies across k.
+ * One source serves every type: all fragments consist of chunks of 16 bytes along k. Where neighbours in memory are neighbours
+ * across k, elements of one or two bytes are transposed on the way from shared memory to registers, and wider ones are loaded
+ * one by one. A kernel before the product may pack operands whose lines do not begin at multiples of 16 bytes, and may also
+ * transpose lines across k.
  *
- * Weights of 8 or 4 bits beside f16 or bf16 become such numbers. Asynchronous copies bring them to shared memory as they are, and warps
- * widen what they load from there (templates/parts/weights.cuh). Where lines do not begin at multiples of 4 bytes, those of 8 bits are
- * widened on their way to shared memory, those of 4 bits are packed. All that follows sees 16 bits.
+ * Weights of 8 or 4 bits with f16 or bf16 activations are converted to the type of the activations. Asynchronous copies leave
+ * them as they are in shared memory, and warps widen what they load from there (templates/parts/weights.cuh). If lines do not
+ * begin at multiples of 4 bytes, weights of 8 bits are widened on the way to shared memory, and those of 4 bits are packed. All
+ * later code sees 16 bits.
  *
- * What cp.async cannot take passes through registers: lines that do not even begin at multiples of 4 bytes, element by element; and, with
- * copy=registers, all tiles, for sm_75 has no cp.async. Such a text multiplies there in the smaller products that sm_75 has.
+ * Copies that cp.async cannot make pass through registers: lines that do not begin at multiples of 4 bytes, element by element;
+ * and, with copy=registers, all tiles, because sm_75 has no cp.async. On sm_75 such a source uses the smaller products that
+ * sm_75 has.
  */
 #include "form.h"
 
@@ -39,13 +41,13 @@ enum { LEAST_COPY = 4, LEAST_WEIGHTS = 4, ADDRESS_REGISTERS = 2, MOST_COPIES = 2
 static const char *const pack_choices[] = {"none", "m", "n", "both", NULL}, *const load_choices[] = {"ahead", "needed", NULL},
                          *const transpose_choices[] = {"no", "yes", NULL};
 
-/* What a tuner tries, where the powers of two would be too many or too few. */
+/* The values that a tuner tries where powers of two would be too many or too few. */
 static const int32_t steps_tried[] = {2, 4, 8, 0}, stages_tried[] = {2, 3, 4, 5, 6, 0}, blocks_tried[] = {1, 2, 3, 4, 0},
                      groups_tried[] = {1, 8, 0}, widths_tried[] = {16, 0}, vectors_tried[] = {4, 0},
                      edges_tried[] = {16, 32, 64, 128, 256, 0}, warps_tried[] = {16, 32, 64, 0},
                      packs_tried[] = {TJ_MMA_PACK_NONE, TJ_MMA_PACK_M, TJ_MMA_PACK_N, TJ_MMA_PACK_BOTH, 0};
 
-/* In this order: */
+/* in this order: */
 enum { BM, BN, STEPS, WM, WN, SPLITS, STAGES, BLOCKS, COPY, PACK, LOAD, WIDTH, VECTOR, GROUP, ROWS, TRANSPOSE };
 
 static const tj_param params[] = {
@@ -131,7 +133,7 @@ bool tj_mma_widens(const tj_problem *view, const tj_mma_shape *s, bool is_m)
 
 /* ---- tiles -------------------------------------------------------------------------------------------------------- */
 
-/* Does no copy hang over the end of a line? */
+/* Does no copy reach beyond the end of a line? */
 static bool ends_whole(const tj_problem *view, tj_which which, int32_t width)
 {
     const tj_dim dim = tj_problem_lines(view, which).width;
@@ -139,15 +141,15 @@ static bool ends_whole(const tj_problem *view, tj_which which, int32_t width)
     return (dim.mode == TJ_DIM_FIXED ? dim.extent : dim.multiple_of > 1 ? dim.multiple_of : 1) % width == 0;
 }
 
-/* A copy past the registers may take less than all of its elements. A load takes all of them. */
+/* An asynchronous copy may copy fewer elements than its width; a load to registers always takes all of them. */
 static bool may_be_copied(const tj_problem *view, tj_which which, int32_t width, bool is_async)
 {
     return width == 1 || (tj_access_lines_begin_at(view, which, width) && (is_async || ends_whole(view, which, width)));
 }
 
 /*
- * The widest copy that every line of a stored matrix allows: 16, 8 or 4 bytes of a tile, or 4 of which each element is loaded alone. Of
- * weights that are widened word by word on their way, 16 or 8.
+ * Choose the widest copy that every line of a stored matrix allows: 16, 8 or 4 bytes of a tile, or 4 bytes that are loaded
+ * element by element. Weights that are widened word by word on their way take 16 or 8.
  */
 static void choose_copy(const tj_problem *view, const tj_mma_shape *s, bool is_m, tj_mma_tile *t)
 {
@@ -177,14 +179,20 @@ static bool lies_along_k(const tj_problem *view, bool is_m)
     return is_m ? view->m.layout == TJ_ROW_MAJOR : view->n.layout == TJ_COL_MAJOR;
 }
 
-/* On its way to the workspace: elements of two bytes ldmatrix transposes, those of eight it never takes. */
+/*
+ * Is it transposed on its way to the workspace? ldmatrix transposes elements of two bytes; elements of eight are never loaded
+ * with it.
+ */
 static bool transposes(const tj_problem *view, const tj_mma_shape *s, bool is_m)
 {
     return s->transpose == TJ_MMA_TRANSPOSE_YES && tj_mma_packs(s, is_m) && !lies_along_k(view, is_m) &&
            (s->element_bytes == 1 || s->element_bytes == 4);
 }
 
-/* Weights that cp.async brings as they are: lines that begin at multiples of 4 bytes; those across k have units of 2 bytes that fill a warp's tile. */
+/*
+ * Does cp.async copy the weights unchanged? Their lines begin at multiples of 4 bytes; lines across k need units of 2 bytes
+ * that fill a warp's tile.
+ */
 static bool keeps_weights(const tj_problem *view, const tj_mma_shape *s, bool is_m)
 {
     const tj_which which = is_m ? TJ_MATRIX_M : TJ_MATRIX_N;
@@ -214,7 +222,7 @@ tj_mma_tile tj_mma_tile_of(const tj_problem *view, const tj_mma_shape *s, bool i
     } else {
         t.neighbours = t.load == TJ_MMA_BYTES ? 2 : 1;
     }
-    /* Lanes that load elements of 4 bytes stand 8 x 4 on lines, which padding moves apart by 8 banks. */
+    /* Lanes that load elements of 4 bytes stand 8 x 4 on lines; the padding moves neighbouring lines apart by 8 banks. */
     t.pitch = t.line + (t.load == TJ_MMA_ELEMENTS && s->element_bytes == 4 ? 8 : 0);
     choose_copy(view, s, is_m, &t);
     if (tj_mma_packs(s, is_m)) {
@@ -229,7 +237,7 @@ tj_mma_tile tj_mma_tile_of(const tj_problem *view, const tj_mma_shape *s, bool i
     return t;
 }
 
-/* In whole tiles, so that no copy of the product needs a check. */
+/* Pack to whole tiles, so that the product's copies need no checks. */
 tj_pack tj_mma_pack_of(const tj_problem *view, const tj_mma_shape *s)
 {
     const tj_mma_tile m = tj_mma_tile_of(view, s, true), n = tj_mma_tile_of(view, s, false);
@@ -270,7 +278,7 @@ int32_t tj_mma_registers(const tj_problem *view, const tj_mma_shape *s)
     return sums + (s->load == TJ_MMA_NEEDED ? 1 : 2) * fragments;
 }
 
-/* What is loaded stays in registers, each element in one of its own where they are gathered, and so does an address. */
+/* Registers of a copy in flight: its elements, each in a register of its own if gathered, and its address. */
 static int32_t copy_registers(const tj_mma_tile *t, int32_t bytes)
 {
     return t->pass == TJ_MMA_PAST ? 0 : ADDRESS_REGISTERS + (t->pass == TJ_MMA_GATHERED ? t->width : t->width * bytes / 4);
@@ -287,14 +295,14 @@ int32_t tj_mma_copies_at_once(const tj_problem *view, const tj_mma_shape *s, boo
     if (each == 0 || m.goes * m_each + n.goes * n_each <= left)
         return goes;
     while (2 * at_once * each <= left &&
-           2 * at_once < goes) /* a loop, for otherwise ptxas begins the other tile's copies too */
+           2 * at_once < goes) /* a loop, because otherwise ptxas starts the other tile's copies too */
         at_once *= 2;
     return at_once;
 }
 
 int32_t tj_mma_p_vector(const tj_problem *view, const tj_mma_shape *s)
 {
-    /* Columns of a thread that lie side by side: those of one product, or of two or four whose columns take turns. */
+    /* Neighbouring columns of a thread: those of one product, or of two or four products whose columns alternate. */
     const int32_t run = 2 * tj_mma_tile_of(view, s, false).neighbours / tj_access_sums(view, s->splits);
 
     for (int32_t width = tj_least(run, s->vector); width > 1; width /= 2)
@@ -303,7 +311,7 @@ int32_t tj_mma_p_vector(const tj_problem *view, const tj_mma_shape *s)
     return 1;
 }
 
-/* Of an element where the caller has it. */
+/* Bytes of an element in the caller's matrix. */
 static int32_t stored_bytes(const tj_problem *view, bool is_m)
 {
     return tj_facts_of(is_m ? view->m.type : view->n.type)->bytes;
@@ -327,13 +335,16 @@ static tj_status check_type(const tj_problem *view, tj_error *err)
                    "another family");
 }
 
-/* Registers of a thread's sums: with scales along k twice as many, for those of a part are added to those of all. */
+/*
+ * Registers of a thread's accumulators: with scales along k twice as many, because those of a part are added to those of all
+ * parts.
+ */
 static int32_t sum_registers(const tj_problem *view, const tj_mma_shape *s)
 {
     return tj_mma_sums(view, s) * tj_sum_bytes(view) / 4;
 }
 
-/* A phase has one scale of each row, or column, of the weights. */
+/* A phase must have one scale for each row, or column, of the weights. */
 static tj_status check_parts(const tj_problem *view, const tj_mma_shape *s, tj_error *err)
 {
     const int32_t least = params[STEPS].minimum * s->k_step;
@@ -413,7 +424,7 @@ static tj_status check_room(const tj_problem *view, const tj_mma_shape *s, tj_er
                    s->blocks, s->threads, left, s->wm, s->wn, needed);
 }
 
-/* The widest tile of a warp that leaves a block at least four of them. */
+/* Return the widest tile of a warp that leaves a block at least four warps. */
 static int32_t warp_edge(int32_t block_edge, int32_t most)
 {
     const int32_t half = block_edge / 2 < TJ_MMA_ROWS ? TJ_MMA_ROWS : block_edge / 2;
@@ -433,7 +444,7 @@ static bool is_widened_on_its_way(const tj_problem *view, const tj_mma_shape *s,
     return holds_pairs(view, is_m) && tj_mma_widens_copies(view, s, &t, is_m);
 }
 
-/* Errors: TJ_ERR_INVALID_ARGUMENT: weights of 4 bits would be widened on their way to shared memory. */
+/* Refuse weights of 4 bits that copies would have to widen on the way to shared memory: TJ_ERR_INVALID_ARGUMENT. */
 static tj_status check_pairs(const tj_problem *view, const tj_mma_shape *s, tj_error *err)
 {
     for (int is_m = 0; is_m < 2; is_m++)
@@ -448,8 +459,8 @@ static tj_status check_pairs(const tj_problem *view, const tj_mma_shape *s, tj_e
 }
 
 /*
- * Narrow loads take more instructions each time that a tile is read, which packing, at the price of one more pass over the operand,
- * makes good from so many times on. Measured on an H200 in f64.
+ * Does packing pay? Narrow loads take more instructions each time that a tile is read; packing costs one more pass over the
+ * operand, so it pays from a number of reads on. Measured on an H200 in f64.
  */
 static bool is_worth_packing(const tj_problem *view, const tj_mma_shape *s, bool is_m)
 {
@@ -457,7 +468,7 @@ static bool is_worth_packing(const tj_problem *view, const tj_mma_shape *s, bool
     const int32_t bytes = (t.pass == TJ_MMA_GATHERED ? 1 : t.width) * stored_bytes(view, is_m); /* of one load */
     const int64_t times = is_m ? tj_ceil_div(view->l.extent, s->bn) : tj_ceil_div(view->j.extent, s->bm);
 
-    if (holds_pairs(view, is_m) && !tj_mma_keeps_weights(&t)) /* which no copy to shared memory widens */
+    if (holds_pairs(view, is_m) && !tj_mma_keeps_weights(&t)) /* copies to shared memory do not widen pairs */
         return true;
     return bytes < TJ_MMA_CHUNK && times * (TJ_MMA_CHUNK / bytes - 1) >= WORTH_PACKING;
 }
@@ -471,8 +482,8 @@ static int32_t pack_default(const tj_problem *view, tj_mma_shape s)
 }
 
 /*
- * Where warps round to tf32 what was copied by less than 16 bytes, instructions are short, and those that load ahead cost more than a
- * wait: 1.1 to 1.25 times on an H200. Elsewhere it is the other way round.
+ * Return the default of parameter load. If warps round to tf32 elements that were copied by less than 16 bytes, they issue more
+ * instructions, and loading ahead costs more than it hides: 1.1 to 1.25 times on an H200. Otherwise loading ahead is faster.
  */
 static int32_t load_default(const tj_problem *view, const tj_mma_shape *s)
 {
@@ -549,7 +560,7 @@ static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *con
     return status == TJ_OK ? tj_tile_settle_group(view, s.bm, s.splits, v[ROWS], &v[GROUP], err) : status;
 }
 
-/* Half as many blocks, or, where there is but one, half of the longer side of a warp's tile and of the block's. */
+/* Halve the number of blocks or, if it is one, the longer side of a warp's tile and the block's side. */
 static bool relax(tj_config *config)
 {
     int32_t *const v = config->value;
@@ -575,14 +586,14 @@ static bool for_any_operands(bool has_workspace, tj_config *config)
 
 /* ---- tuning ------------------------------------------------------------------------------------------------------- */
 
-enum { FULL_GPU = 1024 }; /* blocks that keep any GPU busy */
+enum { FULL_GPU = 1024 }; /* blocks that occupy any GPU */
 
 static bool has_async_copies(const tj_problem *view, const tj_mma_shape *s)
 {
     return tj_mma_tile_of(view, s, true).pass == TJ_MMA_PAST || tj_mma_tile_of(view, s, false).pass == TJ_MMA_PAST;
 }
 
-/* Do tensor cores without asynchronous copies multiply this type? */
+/* Do tensor cores of sm_75, which has no asynchronous copies, multiply this type? */
 static bool is_on_sm_75(int32_t type)
 {
     return type == TJ_F16 || tj_type_is_int8(type);
@@ -603,8 +614,9 @@ static bool is_hopeless(const tj_problem *view, const tj_config *config, size_t 
 }
 
 /*
- * Of what would be gathered, transposed or widened, the model says whether packing pays. So it does where narrow loads are many: what
- * they cost may be less than one more kernel. Where they are few, packing does not pay.
+ * Should a tuner try packing? If the operand would be gathered, transposed or widened otherwise, leave the decision to the
+ * model. The same holds where narrow loads are many, because they may cost less than one more kernel. Where they are few,
+ * packing does not pay.
  */
 static bool is_pack_worth_trying(const tj_problem *view, const tj_mma_shape *s, bool is_m)
 {
@@ -619,7 +631,7 @@ static bool is_pack_worth_trying(const tj_problem *view, const tj_mma_shape *s, 
     return !tj_mma_packs(s, is_m) || tj_mma_packs(&settled, is_m);
 }
 
-/* Where all is gathered, copy changes nothing; where no copy is asynchronous, nothing is on its way to a third stage. */
+/* If all copies are gathered, parameter copy changes nothing; if no copy is asynchronous, a third stage is useless. */
 static bool is_copy_worth_trying(const tj_problem *view, const tj_mma_shape *s)
 {
     tj_mma_shape async = *s;
@@ -628,7 +640,10 @@ static bool is_copy_worth_trying(const tj_problem *view, const tj_mma_shape *s)
     return (s->copy == TJ_COPY_ASYNC || has_async_copies(view, &async)) && (s->stages == 2 || has_async_copies(view, s));
 }
 
-/* Two warps with as many sums as a thread may have, and the copies of a long phase beside them: their addresses are spilled. */
+/*
+ * Is spilling likely? Two warps with the most accumulators that a thread may have, plus the addresses of a long phase's copies,
+ * exceed the registers.
+ */
 static bool is_likely_to_spill(const tj_problem *view, const tj_mma_shape *s)
 {
     const tj_mma_tile m = tj_mma_tile_of(view, s, true), n = tj_mma_tile_of(view, s, false);
@@ -648,15 +663,18 @@ static bool is_worth_trying(const tj_problem *view, const tj_config *config)
            is_copy_worth_trying(view, &s) && is_pack_worth_trying(view, &s, true) && is_pack_worth_trying(view, &s, false);
 }
 
-/* ---- text --------------------------------------------------------------------------------------------------------- */
+/* ---- source ------------------------------------------------------------------------------------------------------- */
 
-/* As parts/swizzle.cuh does it. Elements of 8 bytes change places by fours, as mma/tiles.cuh says; those of 4 stay. */
+/*
+ * Does parts/swizzle.cuh permute chunks? Elements of 8 bytes are permuted in groups of four (mma/tiles.cuh), those of 4 bytes
+ * not at all.
+ */
 static bool swizzles_chunks(const tj_mma_tile *t)
 {
     return t->load != TJ_MMA_ELEMENTS;
 }
 
-/* waits: weights wait in registers, from the step that loads them to the last one, ahead of which they are stored. */
+/* waits: weights stay in registers from the step that loads them to the last step, before which they are stored. */
 static void describe_tile(const tj_mma_tile *t, char letter, bool clips_lines, bool clips_ends, bool is_partial, bool widens,
                           int32_t at_once, tj_template_params *fill)
 {
@@ -708,7 +726,7 @@ static void describe_tile(const tj_mma_tile *t, char letter, bool clips_lines, b
     tj_template_set(fill, name, at_once < t->goes ? value : "unroll");
 }
 
-/* Weights that lie in shared memory as they come: of 4 bits two in an element. */
+/* Describe weights that lie unchanged in shared memory, with two numbers of 4 bits in an element. */
 static void describe_stored(const tj_problem *view, const tj_mma_tile *m, const tj_mma_tile *n, tj_template_params *fill)
 {
     const bool m_pairs = tj_mma_keeps_weights(m) && tj_type_is_pair(view->m.type),
@@ -731,14 +749,14 @@ static void describe_stored(const tj_problem *view, const tj_mma_tile *m, const 
     tj_template_set_int(fill, "neighbours", m_pairs || n_pairs ? 4 : 2);
 }
 
-/* Whatever of a tile lies outside: lines that are not there, and what hangs over the end of a line. */
+/* Describe how tiles are clipped: missing lines, and elements past the end of a line. */
 static void describe_tiles(const tj_problem *view, const tj_config *config, const tj_mma_shape *s, bool is_swapped,
                            tj_template_params *fill)
 {
     const tj_mma_tile m = tj_mma_tile_of(view, s, true), n = tj_mma_tile_of(view, s, false);
     const tj_checks checks = tj_checks_of(config, is_swapped);
     const bool m_rows = view->m.layout == TJ_ROW_MAJOR, n_rows = view->n.layout == TJ_ROW_MAJOR;
-    const bool clips_m = !tj_mma_packs(s, true), clips_n = !tj_mma_packs(s, false); /* packed ones are whole, and rounded */
+    const bool clips_m = !tj_mma_packs(s, true), clips_n = !tj_mma_packs(s, false); /* packed ones are whole and rounded */
     const bool m_lines = clips_m && (m_rows ? checks.j : checks.k), m_ends = clips_m && (m_rows ? checks.k : checks.j);
     const bool n_lines = clips_n && (n_rows ? checks.k : checks.l), n_ends = clips_n && (n_rows ? checks.l : checks.k);
 
@@ -749,7 +767,7 @@ static void describe_tiles(const tj_problem *view, const tj_config *config, cons
                n_zeroes = !n_gathers && !n_partial && (n_lines || n_ends);
     const bool m_is_whole = !m_gathers && !m_lines && !m_ends, n_is_whole = !n_gathers && !n_lines && !n_ends;
     const bool is_async = has_async_copies(view, s);
-    const bool m_stored = tj_mma_keeps_weights(&m), n_stored = tj_mma_keeps_weights(&n); /* not both */
+    const bool m_stored = tj_mma_keeps_weights(&m), n_stored = tj_mma_keeps_weights(&n); /* never both */
     const bool m_widens = tj_mma_widens_copies(view, s, &m, true), n_widens = tj_mma_widens_copies(view, s, &n, false);
     const bool m_plain = m.pass != TJ_MMA_PAST && !m_widens, n_plain = n.pass != TJ_MMA_PAST && !n_widens;
     const tj_widen_copies widened = {(m_widens && m_is_whole) || (n_widens && n_is_whole),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mma: what the form of the family (form.c) and its counts (counts.c) both know.
+ * mma: declarations that the form of the family (form.c) and its counts (counts.c) share.
  */
 #ifndef TJ_GENERATOR_MMA_H
 #define TJ_GENERATOR_MMA_H
@@ -8,18 +8,18 @@
 #include "parts/pack.h"
 
 enum { TJ_MMA_ROWS = 16, TJ_MMA_COLS = 8 }; /* of one product of the tensor cores */
-enum { TJ_MMA_CHUNK = 16 };                 /* bytes that ldmatrix reads of a line */
+enum { TJ_MMA_CHUNK = 16 };                 /* bytes of a line that ldmatrix reads at once */
 
-/** Values of parameter pack: which operands are copied to the workspace first. As bits, less 1: M, N. */
+/** Values of parameter pack: the operands that are copied to the workspace first. Minus 1, they are bits: M, N. */
 enum { TJ_MMA_PACK_NONE = 1, TJ_MMA_PACK_M = 2, TJ_MMA_PACK_N = 3, TJ_MMA_PACK_BOTH = 4 };
 
-/** Values of parameter load: when fragments are loaded. */
+/** Values of parameter load: whether fragments are loaded a step ahead or when needed. */
 enum { TJ_MMA_AHEAD = 1, TJ_MMA_NEEDED = 2 };
 
 /** Values of parameter transpose. */
 enum { TJ_MMA_TRANSPOSE_NO = 1, TJ_MMA_TRANSPOSE_YES = 2 };
 
-/** The parameters by name, and what follows from them and the type of M and N. */
+/** The parameters by name, and numbers derived from them and from the types of M and N. */
 typedef struct tj_mma_shape {
     int32_t bm, bn, steps, wm, wn, splits, stages, blocks, copy, pack, load, width, vector, group, rows, transpose;
     int32_t element_bytes, k_step, bk, threads;
@@ -27,83 +27,83 @@ typedef struct tj_mma_shape {
 
 tj_mma_shape tj_mma_shape_of(const tj_problem *view, const tj_config *config);
 
-/** How fragments of an operand come from shared memory. */
+/** How fragments of an operand are loaded from shared memory. */
 typedef enum tj_mma_load {
-    TJ_MMA_WHOLE,   /* ldmatrix, as lines lie along k */
+    TJ_MMA_WHOLE,   /* ldmatrix: lines lie along k */
     TJ_MMA_HALVES,  /* ldmatrix transposes elements of 2 bytes */
-    TJ_MMA_BYTES,   /* it transposes pairs of elements of 1 byte, which are parted after that */
-    TJ_MMA_WEIGHTS, /* so it does weights of 8 or 4 bits, 2 or 4 at once, which are widened after that */
-    TJ_MMA_UNITS,   /* weights that lie along k come two by two, and are widened after that */
-    TJ_MMA_ELEMENTS /* one by one */
+    TJ_MMA_BYTES,   /* ldmatrix transposes pairs of elements of 1 byte; the warp then separates them */
+    TJ_MMA_WEIGHTS, /* ldmatrix transposes 2 or 4 weights of 8 or 4 bits at once; the warp then widens them */
+    TJ_MMA_UNITS,   /* two weights along k at a time; the warp then widens them */
+    TJ_MMA_ELEMENTS /* one element at a time */
 } tj_mma_load;
 
-/** How the elements of one copy come to shared memory. */
+/** How the elements of one copy get to shared memory. */
 typedef enum tj_mma_pass {
-    TJ_MMA_PAST,    /* the registers: cp.async */
-    TJ_MMA_THROUGH, /* the registers, by one load */
-    TJ_MMA_GATHERED /* by a load for each element, where no wider one is aligned */
+    TJ_MMA_PAST,    /* past the registers: cp.async */
+    TJ_MMA_THROUGH, /* through registers, by one load */
+    TJ_MMA_GATHERED /* by a load for each element, where a wider one is not aligned */
 } tj_mma_pass;
 
-/** How a tile lies in shared memory, and how the threads copy it. The text's M, or its N. */
+/** How a tile of the source's M or N lies in shared memory, and how the threads copy it. */
 typedef struct tj_mma_tile {
-    int32_t lines, line; /* lines, and stored elements of one */
+    int32_t lines, line; /* number of lines, and stored elements of one */
     int32_t pitch;       /* elements from one line to the next */
     int32_t bytes;       /* of an element */
-    int32_t neighbours;  /* rows of M, or columns of N, that a lane has side by side where others have one */
+    int32_t neighbours;  /* neighbouring rows of M, or columns of N, of one lane */
     int32_t width;       /* elements of one copy */
-    int32_t go;          /* lines that the block copies in one go; 0: the threads cannot share a line alike */
-    int32_t goes;        /* copies of a thread, in a phase */
+    int32_t go;          /* lines that the block copies at once; 0: the threads do not divide a line evenly */
+    int32_t goes;        /* copies of a thread in a phase */
     tj_mma_load load;
     tj_mma_pass pass;
 } tj_mma_tile;
 
 tj_mma_tile tj_mma_tile_of(const tj_problem *view, const tj_mma_shape *s, bool is_m);
 
-/** Copies through registers that a thread has on their way at once, of those that it makes of a tile in a phase. */
+/** Return the number of a thread's copies through registers that are in flight at once, among those of a tile in a phase. */
 int32_t tj_mma_copies_at_once(const tj_problem *view, const tj_mma_shape *s, bool is_m);
 
-/** Is the text's M, or its N, packed? */
+/** Is the source's M, or its N, packed? */
 bool tj_mma_packs(const tj_mma_shape *s, bool is_m);
 
-/** Is the text's M, or its N, the weights, and widened by the product itself? */
+/** Is the source's M, or its N, weights that the product itself widens? */
 bool tj_mma_widens(const tj_problem *view, const tj_mma_shape *s, bool is_m);
 
-/** Do they lie in shared memory as they come? */
+/** Do the weights lie unchanged in shared memory? */
 static inline bool tj_mma_keeps_weights(const tj_mma_tile *t)
 {
     return t->load == TJ_MMA_WEIGHTS || t->load == TJ_MMA_UNITS;
 }
 
-/** Are they widened where copies store them to shared memory? */
+/** Do the copies to shared memory widen the weights? */
 static inline bool tj_mma_widens_copies(const tj_problem *view, const tj_mma_shape *s, const tj_mma_tile *t, bool is_m)
 {
     return tj_mma_widens(view, s, is_m) && !tj_mma_keeps_weights(t);
 }
 
-/** How both are packed. */
+/** Return how both operands are packed. */
 tj_pack tj_mma_pack_of(const tj_problem *view, const tj_mma_shape *s);
 
-/** Elements of P, or of the workspace, that one store writes. */
+/** Return the number of elements of P, or of the workspace, that one store writes. */
 int32_t tj_mma_p_vector(const tj_problem *view, const tj_mma_shape *s);
 
-/** Of a block. */
+/** Return the bytes of shared memory of a block. */
 int64_t tj_mma_shared_bytes(const tj_problem *view, const tj_mma_shape *s);
 
-/** Sums of a thread; with scales along k those of a part of k count too. */
+/** Return the number of a thread's accumulators; with scales along k, including those of a part of k. */
 int32_t tj_mma_sums(const tj_problem *view, const tj_mma_shape *s);
 
-/** Registers of a thread's sums, and of the fragments that it has at once. */
+/** Return the registers of a thread's accumulators and of the fragments that it holds at once. */
 int32_t tj_mma_registers(const tj_problem *view, const tj_mma_shape *s);
 
-/** tj_pipe: the tensor cores that multiply elements of this problem. */
+/** Return the tj_pipe of the tensor cores that multiply this problem's elements. */
 int32_t tj_mma_pipe(const tj_problem *view);
 
-/** Where a search begins (tj_family). */
+/** Configs from which a search begins (tj_family). */
 extern const tj_family_values tj_mma_start;
 
 /**
- * Does the last phase wait and load as the others do? In f64, where ptxas puts a condition's barrier and loads behind the loop, and no
- * product beside them.
+ * Does the last phase wait and load as the others do? It does in f64, where ptxas would move a conditional barrier and its
+ * loads after the loop, with no product to overlap them.
  */
 static inline bool tj_mma_walks_evenly(const tj_mma_shape *s)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * start: where a search begins: what was fastest, or nearly, for shapes that were measured on an H200. BM, BN, STEPS, WM, WN, SPLITS,
- * STAGES, BLOCKS, COPY, PACK, LOAD.
+ * start: the configs from which a search begins: the fastest, or nearly, for shapes that were measured on an H200. BM, BN,
+ * STEPS, WM, WN, SPLITS, STAGES, BLOCKS, COPY, PACK, LOAD.
  */
 #include "form.h"
 
 #include "parts/copy.h"
 
 static const int32_t rows[][TJ_FAMILY_START_PARAMS] = {
-    /* large products: of 16 and 8 bits, and of f64 */
+    /* large products in 16 bits, 8 bits and f64 */
     {128, 128, 4, 64, 64, 1, 3, 2},
     {128, 256, 4, 64, 64, 1, 3, 1},
     {128, 128, 2, 64, 64, 1, 4, 2},
@@ -36,7 +36,7 @@ static const int32_t rows[][TJ_FAMILY_START_PARAMS] = {
     {32, 32, 4, 16, 16, 66, 4, 2},
     /* batches of small products */
     {16, 16, 2, 16, 16, 1, 2, 4},
-    /* few rows, or few columns: memory is what takes time */
+    /* few rows or few columns: bound by memory */
     {16, 64, 8, 16, 16, 1, 4, 2},
     {16, 64, 4, 16, 16, 8, 4, 3},
     {16, 64, 2, 16, 16, 8, 4, 3},
@@ -59,10 +59,10 @@ static const int32_t rows[][TJ_FAMILY_START_PARAMS] = {
     {128, 16, 4, 16, 16, 1, 5, 2},
     {64, 16, 4, 32, 16, 6, 5, 2},
     {32, 16, 4, 16, 16, 24, 4, 1},
-    /* and a k that is far longer than both */
+    /* a k far longer than both */
     {16, 64, 8, 16, 16, 264, 5, 3},
     {32, 16, 4, 16, 16, 264, 6, 1},
-    /* tf32, whose fragments leave room for tiles that would spill if they were loaded ahead: not measured yet */
+    /* tf32, where loading fragments when needed leaves registers for tiles that would spill otherwise: not measured yet */
     {128, 128, 4, 64, 64, 1, 3, 2, 0, 0, TJ_MMA_NEEDED},
     {64, 128, 4, 32, 64, 1, 4, 2, 0, 0, TJ_MMA_NEEDED},
     {64, 64, 4, 32, 32, 1, 4, 4, 0, 0, TJ_MMA_NEEDED},
@@ -70,7 +70,7 @@ static const int32_t rows[][TJ_FAMILY_START_PARAMS] = {
     {64, 128, 4, 32, 64, 1, 4, 2, 0, TJ_MMA_PACK_NONE, TJ_MMA_NEEDED},
     {64, 64, 4, 32, 32, 1, 4, 3, 0, TJ_MMA_PACK_NONE, TJ_MMA_NEEDED},
     {64, 64, 4, 32, 32, 4, 4, 3, 0, TJ_MMA_PACK_NONE, TJ_MMA_NEEDED},
-    /* lines that begin anywhere, where packing is not worth a kernel of its own */
+    /* lines that begin anywhere, where packing does not pay for its kernel */
     {64, 64, 4, 32, 32, 1, 2, 2, 0, TJ_MMA_PACK_NONE},
     {32, 64, 4, 16, 32, 1, 2, 3, 0, TJ_MMA_PACK_NONE},
     {32, 32, 4, 16, 16, 1, 2, 4, 0, TJ_MMA_PACK_NONE},
@@ -93,7 +93,7 @@ static const int32_t rows[][TJ_FAMILY_START_PARAMS] = {
     {32, 16, 2, 16, 16, 24, 2, 4, 0, TJ_MMA_PACK_NONE},
     {16, 32, 2, 16, 16, 12, 2, 4, 0, TJ_MMA_PACK_NONE},
     {16, 16, 2, 16, 16, 132, 2, 2, 0, TJ_MMA_PACK_NONE},
-    /* without asynchronous copies: not measured, for there was no such device */
+    /* without asynchronous copies: not measured, for want of a device */
     {128, 128, 2, 64, 64, 1, 2, 1, TJ_COPY_REGISTERS},
     {128, 64, 2, 64, 32, 1, 2, 2, TJ_COPY_REGISTERS},
     {64, 64, 2, 32, 32, 1, 2, 3, TJ_COPY_REGISTERS},

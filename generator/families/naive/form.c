@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * naive: one thread per element of P, the sum over k straight from global memory.
+ * naive: one thread per element of P; it sums over k straight from global memory.
  */
 #include "parts/pointers.h"
 #include "parts/textbook.h"
@@ -19,11 +19,11 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     return "naive/naive.cu";
 }
 
-/* At every step of k, each thread whose element exists loads one element of M and one of N. */
+/* Each thread whose element exists loads one element of M and one of N at every step of k. */
 static void count_loads(const tj_problem *view, int32_t tile_width, bool is_m, int64_t element_bytes, tj_traffic *traffic)
 {
     const tj_matrix *const matrix = is_m ? &view->m : &view->n;
-    /* From one row of M (column of N) to the next, and from one step of k to the next. */
+    /* Bytes from one row of M (column of N) to the next, and from one step of k to the next. */
     const bool rows_of_k = matrix->layout == (is_m ? TJ_ROW_MAJOR : TJ_COL_MAJOR);
     const int64_t across = (rows_of_k ? matrix->ld : 1) * element_bytes, along = (rows_of_k ? 1 : matrix->ld) * element_bytes;
     const tj_access access = {
@@ -46,7 +46,7 @@ static void count(const tj_problem *view, const tj_config *config, tj_counts *co
 {
     const int32_t tile_width = tj_config_get(config, "tile_width");
     const int64_t threads = (int64_t)tile_width * tile_width;
-    const int64_t loads_in_flight = 6; /* steps of k: a loop unrolled by the compiler asks for that much before it waits */
+    const int64_t loads_in_flight = 6; /* steps of k whose loads the compiler's unrolled loop issues before it waits */
 
     counts->phase = (tj_phase_counts){.depth = 1, .loads = 2 * threads, .flop = 2 * threads};
     counts->work[counts->pipe] = 2 * view->j.extent * view->k.extent * view->l.extent * view->batch;
@@ -57,7 +57,7 @@ static void count(const tj_problem *view, const tj_config *config, tj_counts *co
         count_loads(view, tile_width, false, counts->n_element_bytes, &counts->load_n);
     }
     tj_textbook_count(view, tile_width, counts);
-    /* Whoever hangs over the edge has left before. */
+    /* Threads beyond the edge have returned before. */
     tj_pointers_count(view,
                       &(tj_access){.threads_x = tile_width,
                                    .threads_y = tile_width,

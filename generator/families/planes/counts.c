@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * counts: what a launch of family planes moves and computes where planes of f16 do, as they do for most matrices. The kernels that
- * do not get to work cost a start each.
+ * counts: the traffic and work of a launch of family planes on the path of f16, which most matrices take. Kernels of the other
+ * paths cost only their launch.
  */
 #include "form.h"
 
@@ -11,7 +11,7 @@
 #include "parts/scales.h"
 #include "parts/traffic.h"
 
-/* Of M or N that one ldmatrix brings; of P that lanes store side by side; products of planes for one of f32. */
+/* Rows of M or columns of N of one ldmatrix; lanes along P when a warp stores; products of planes for one product of f32. */
 enum {
     FRAGMENT = 16,
     STORE_ROWS = TJ_PLANES_STORE_ROWS,
@@ -38,7 +38,7 @@ static void count_copies(const tj_problem *view, const tj_planes_shape *s, bool 
     counts->work[TJ_PIPE_SHARED] += traffic->requests * TJ_PLANES_CHUNK / 4;
 }
 
-/* load: what one warp reads of one plane, 16 rows of M or columns of N, in one step. */
+/* load: one warp loads 16 rows of M or columns of N of one plane for one step. */
 static void count_fragment(const tj_planes_shape *s, bool is_m, int32_t first, int32_t step, int64_t times, tj_traffic *traffic)
 {
     const int32_t chunks = s->bk / CHUNK_ELEMENTS, lines = chunks < 8 ? 8 / chunks : 1; /* swizzle.cuh */
@@ -58,7 +58,7 @@ static void count_fragments(const tj_planes_shape *s, bool is_m, int64_t times, 
 {
     const int32_t across = is_m ? s->bm : s->bn;
 
-    if (traffic->is_estimate) { /* the first for all */
+    if (traffic->is_estimate) { /* the first stands for all */
         count_fragment(s, is_m, 0, 0, times * (across / FRAGMENT) * s->steps, traffic);
         return;
     }
@@ -67,7 +67,7 @@ static void count_fragments(const tj_planes_shape *s, bool is_m, int64_t times, 
             count_fragment(s, is_m, first, step, times, traffic);
 }
 
-/* store: 8 x 4 lanes, each with two columns side by side. */
+/* store: 8 x 4 lanes, each with two neighbouring columns. */
 void tj_planes_count_output(const tj_problem *view, int32_t vector, const tj_matrix *matrix, tj_traffic *traffic)
 {
     const int32_t bytes = tj_facts_of(view->p.type)->bytes;
@@ -110,7 +110,10 @@ void tj_planes_count(const tj_problem *view, const tj_config *config, tj_counts 
     counts->barriers = block_phases;
     counts->work[counts->pipe] = PRODUCTS * 2 * block_phases * tile * s.bk;
     counts->mma = PRODUCTS * block_phases * tile / (FRAGMENT * 8) * s.steps;
-    /* In each step the small products are scaled, and their sums added to those of all of k; at last the lines' scales are undone. */
+    /*
+     * Each step scales the small products and adds their accumulators to those of all of k; at the end the scales of the lines
+     * are undone.
+     */
     counts->sums = 2 * block_phases * tile * s.steps + 2 * tiles * tile;
     counts->chain = phases * s.steps;
     counts->chain_fma = PRODUCTS * s.wm * s.wn * TJ_PLANES_K_STEP / TJ_WARP;

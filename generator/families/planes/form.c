@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * planes: FP32-accurate products by tensor cores, for compute f32_split (docs/f32-split.md). A first kernel takes each element apart
- * into narrower numbers; these are multiplied in three products of f16 or six of bf16, or, where neither is accurate enough, M and N
- * are multiplied as they are. All of these kernels are launched, and a word on the device tells which of them works.
+ * planes: FP32-accurate products by tensor cores, for compute f32_split (docs/f32-split.md). A first kernel splits each element
+ * into narrower numbers. Three products of f16 or six of bf16 multiply these or, if neither is accurate enough, M and N are
+ * multiplied as they are. All of these kernels are launched; a word in device memory selects the one that works.
  *
- * The planes lie along k, in whole tiles, whatever the layout of M and N: one text of the product serves all of them.
+ * The planes lie along k, in whole tiles, whatever the layout of M and N: one source of the product serves all layouts.
  */
 #include "form.h"
 
@@ -91,7 +91,7 @@ int32_t tj_planes_registers(const tj_planes_shape *s)
     return s->wm * s->wn / WARP + s->wn / 8 * 4 + fragments;
 }
 
-/* Kernels wide and plain have tiles and warps alike. */
+/* Kernels wide and plain have the same tiles and warps. */
 static tj_reduction_slots slots_of(const tj_problem *view, const tj_planes_shape *s)
 {
     const tj_planes_tile other = {WIDE_EDGE, WIDE_EDGE, TJ_PLANES_PLAIN_WARP_EDGE, TJ_PLANES_PLAIN_WARP_EDGE};
@@ -174,7 +174,7 @@ static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *con
     return status;
 }
 
-/* Half as many blocks, or, where there is but one, half of the longer side of a warp's tile and of the block's. */
+/* Halve the number of blocks or, if it is one, the longer side of a warp's tile and the block's side. */
 static bool relax(tj_config *config)
 {
     int32_t *const v = config->value;
@@ -215,9 +215,9 @@ static bool is_worth_trying(const tj_problem *view, const tj_config *config)
     return !is_hopeless(view, config, TJ_CONFIG_MAX_PARAMS) && (s.group == 1 || (rows > s.group && cols > s.group));
 }
 
-/* ---- text --------------------------------------------------------------------------------------------------------- */
+/* ---- source ------------------------------------------------------------------------------------------------------- */
 
-/* A kernel over tiles of P, which is one of the three that may multiply. */
+/* Describe a kernel over tiles of P, one of the three that may multiply. */
 static void describe_product(const tj_problem *view, const tj_launch_form *form, bool wants_text, tj_launch_step *step)
 {
     step->grid = TJ_GRID_TILES;
@@ -233,7 +233,7 @@ static void describe_product(const tj_problem *view, const tj_launch_form *form,
     tj_planes_add_parameters(view, form->is_swapped, step);
 }
 
-/* Flags of the parts that the template includes. */
+/* Set the flags of the parts that the template includes. */
 static void describe_parts(const tj_problem *view, const tj_planes_shape *s, tj_template_params *fill)
 {
     static const char *const off[] = {"mma_f64",        "mma_tf32",    "mma_by_chunks",    "mma_integers",
@@ -245,7 +245,7 @@ static void describe_parts(const tj_problem *view, const tj_planes_shape *s, tj_
     for (size_t i = 0; i < sizeof on / sizeof on[0]; i++)
         tj_template_set_flag(fill, on[i], true);
     tj_template_set(fill, "multiply_planes", "multiply_add<PLANES == 3>");
-    /* For the phases of both kernels that walk planes. */
+    /* The deeper pipeline of the two kernels that walk planes decides. */
     tj_split_describe_walk(&view->k, 1, s->bk, s->stages > WIDE_STAGES ? s->stages : WIDE_STAGES, fill);
 }
 

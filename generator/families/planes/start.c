@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * start: where a search begins: what should be fast by the counts, for it was not measured yet. BM, BN, STEPS, WM, WN, STAGES, BLOCKS.
+ * start: the configs from which a search begins: fast by the counts, but not measured yet. BM, BN, STEPS, WM, WN, STAGES,
+ * BLOCKS.
  */
 #include "form.h"
 

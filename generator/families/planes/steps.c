@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * steps: the workspace of families that multiply planes, and the kernels around the one that multiplies. All are launched, and a word on
- * the device tells which of them works.
+ * steps: the workspace of families that multiply planes, and the kernels around the product. All are launched; a word in device
+ * memory selects those that work.
  */
 #include "form.h"
 
@@ -14,7 +14,7 @@
 
 enum { WARP = 32, SLICE_UNIT = 128, VECTOR = 4 };
 enum { PLAIN_BK = 16, PLAIN_THREADS = 128, DECIDE_THREADS = 256, OTHER_KERNELS = 5 };
-enum { LINE_BLOCKS = 2 /* of split, on a multiprocessor */, WALKS = 2 /* of a line */, CHUNK = 8, SECTOR = 32, LINE = 128 };
+enum { LINE_BLOCKS = 2 /* of split, per multiprocessor */, WALKS = 2 /* over a line */, CHUNK = 8, SECTOR = 32, LINE = 128 };
 
 /* ---- the workspace ------------------------------------------------------------------------------------------------ */
 
@@ -43,7 +43,7 @@ int64_t tj_planes_products(const tj_problem *view)
     return view->batch < TJ_GRID_LIMIT ? view->batch : TJ_GRID_LIMIT;
 }
 
-/* Where the slices begin, and their end; false: more than 61 bits count. */
+/* Lay out the slices, and return their end. False: more than 61 bits count. */
 static bool lay_out(const tj_problem *view, tj_planes_units units, int64_t slice[TJ_LAUNCH_MAX_SLICES], int64_t *end)
 {
     const int64_t products = tj_planes_products(view), k_line = tj_planes_k_line(view);
@@ -59,7 +59,7 @@ static bool lay_out(const tj_problem *view, tj_planes_units units, int64_t slice
         if (!tj_mul(tj_planes_lines(view, units, is_m) * tj_planes_matrices(view, is_m, products), k_line, &bytes) ||
             !tj_mul(bytes, TJ_PLANES_MOST * TJ_PLANES_BYTES, &bytes) || bytes > INT64_MAX / 4)
             return false;
-        *end += bytes; /* a multiple of 128: k_line is one of 64 */
+        *end += bytes; /* a multiple of 128, because k_line is a multiple of 64 */
     }
     return *end <= INT64_MAX / 2;
 }
@@ -90,7 +90,7 @@ tj_reduction_slots tj_planes_slots(const tj_problem *view, const tj_planes_tile 
     return slots;
 }
 
-/* ---- what can be taken apart -------------------------------------------------------------------------------------- */
+/* ---- which operands can be split ---------------------------------------------------------------------------------- */
 
 static bool is_fixed(const tj_matrix *x, bool is_batched)
 {
@@ -123,7 +123,7 @@ tj_status tj_planes_check(const tj_problem *view, tj_planes_units units, const c
 
 /* ---- the kernels -------------------------------------------------------------------------------------------------- */
 
-/* The text's M and N, as the caller has them. */
+/* Append the caller's matrices that are the source's M and N. */
 static void add_operands(const tj_launch_form *form, tj_launch_step *step)
 {
     tj_planes_add_arg(step, TJ_ARG_POINTER, form->is_swapped ? TJ_MATRIX_N : TJ_MATRIX_M);
@@ -136,7 +136,7 @@ static void add_planes(tj_launch_step *step)
     tj_planes_add_arg(step, TJ_ARG_WORKSPACE, TJ_PLANES_OF_N);
 }
 
-/* All that writes P takes; of the workspace the results of what the epilogue reduces. */
+/* Append all arguments of a kernel that writes P; for the epilogue's reductions, the slice of the results. */
 void tj_planes_add_parameters(const tj_problem *view, bool is_swapped, tj_launch_step *step)
 {
     int32_t count = step->arg_count;
@@ -153,7 +153,7 @@ void tj_planes_add_parameters(const tj_problem *view, bool is_swapped, tj_launch
     step->arg_count = count;
 }
 
-/* A kernel over the lines of M and N: no more blocks than there are groups of lines, but for what is very flat. */
+/* A kernel over the lines of M and N, with at most one block for each group of lines, except for very flat matrices. */
 static void describe_lines(tj_launch_step *step)
 {
     step->grid = TJ_GRID_WALK;
@@ -198,7 +198,7 @@ static void describe_behind(const tj_problem *view, tj_template_params *fill, tj
         add_operands(form, step);
         add_planes(step);
     }
-    (void)tj_step_add(view, "wide", false, fill, form); /* the family's to fill in */
+    (void)tj_step_add(view, "wide", false, fill, form); /* the caller fills in the rest */
     step = tj_step_add(view, "plain", false, fill, form);
     step->grid = TJ_GRID_TILES;
     step->rows_on_x = tj_step_product(form)->rows_on_x;
@@ -215,7 +215,7 @@ static void describe_behind(const tj_problem *view, tj_template_params *fill, tj
     }
 }
 
-/* Of a line that lies along k, so many elements are loaded at once; it is aligned then. */
+/* Return the number of elements that one load takes of a line along k; the launch form asks for their alignment. */
 static int32_t load_vector(const tj_problem *view, bool is_m, int32_t vector, tj_launch_form *form)
 {
     const bool along_k = is_m ? view->m.layout == TJ_ROW_MAJOR : view->n.layout == TJ_COL_MAJOR;
@@ -233,7 +233,7 @@ tj_launch_step *tj_planes_describe(const tj_problem *view, const tj_config *conf
     const tj_checks checks = tj_checks_of(config, form->is_swapped);
     const int64_t products = tj_planes_products(view);
 
-    (void)lay_out(view, units, form->slice, &form->workspace_bytes); /* there is room: tj_planes_check has looked */
+    (void)lay_out(view, units, form->slice, &form->workspace_bytes); /* cannot fail: tj_planes_check has checked the size */
     form->paths = (int32_t)products;
     if (tj_epilogue_reduces(&view->epilogue)) {
         form->slice[TJ_PLANES_RESULTS] = form->workspace_bytes;
@@ -263,7 +263,7 @@ tj_launch_step *tj_planes_describe(const tj_problem *view, const tj_config *conf
 
 /* ---- counts ------------------------------------------------------------------------------------------------------- */
 
-/* So many warps load or store so many elements of 4 bytes each; a lane's are neighbours. */
+/* `requests` warps load or store `elements` elements of 4 bytes per lane, at neighbouring addresses. */
 static void add_words(tj_traffic *traffic, int64_t requests, int32_t elements, int32_t sectors)
 {
     traffic->elements += requests * elements;
@@ -275,8 +275,8 @@ static void add_words(tj_traffic *traffic, int64_t requests, int32_t elements, i
 }
 
 /*
- * split: each element is loaded twice, and becomes half a word of each plane. Where lines lie along k, a warp stores 32 chunks of one;
- * where they lie across, 4 of each of a group.
+ * split: each element is loaded twice, and becomes two bytes of each plane. If lines lie along k, a warp stores 32 chunks of
+ * one line; if they lie across k, 4 chunks of each line of a group.
  */
 static void count_split(const tj_problem *view, tj_planes_units units, bool is_m, tj_counts *counts)
 {
