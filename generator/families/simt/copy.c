@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * copy: how the threads of a block share the copies of a tile, how many elements one copy takes, and where they come to lie in
- * shared memory.
+ * copy: how the threads of a block divide the copies of a tile, how many elements one copy takes, and where they lie in shared
+ * memory.
  */
 #include "form.h"
 
@@ -10,13 +10,13 @@
 
 enum { QUAD = 4, WARP = 32, LONG_RUN = 16 };
 
-/* Do the threads share a tile of `across` elements by bk steps alike, so many of them in one go? */
+/* Do the threads divide a tile of `across` elements by bk steps evenly, `elements` at a time? */
 static bool copies_evenly(const tj_simt_shape *s, int32_t elements, int32_t line, int32_t across)
 {
     return line > 0 && across % line == 0 && elements % line == 0 && s->bk % (elements / line) == 0;
 }
 
-/* The same where `run` threads copy neighbours along k. */
+/* As copies_evenly, with `run` threads that copy neighbours along k. */
 static bool runs_evenly(const tj_simt_shape *s, int32_t run, int32_t width, int32_t across)
 {
     const int32_t lines = s->threads / run < across ? s->threads / run : across;
@@ -25,8 +25,9 @@ static bool runs_evenly(const tj_simt_shape *s, int32_t run, int32_t width, int3
 }
 
 /*
- * 8 store without bank conflicts, which counts where slices share a tile; of asynchronous copies 16 share a line of global memory
- * better. Through registers the tile has gaps, which keep 8 groups of lanes apart, and a short phase takes fewer. 0: none will do.
+ * Return the number of threads that copy neighbours along k. 8 threads store without bank conflicts, which matters where slices
+ * share a tile; with asynchronous copies, 16 make better use of a line of global memory. Copies through registers leave gaps in
+ * the tile, which keep 8 groups of lanes apart; a short phase takes fewer threads. 0: none divides the tile evenly.
  */
 static int32_t run_of(const tj_simt_shape *s, int32_t width, int32_t across)
 {
@@ -39,7 +40,10 @@ static int32_t run_of(const tj_simt_shape *s, int32_t width, int32_t across)
     return 0;
 }
 
-/* Narrow copies are many: a warp takes a short line of a row, then its next copies are in reach of the same address. */
+/*
+ * Return the elements of a row that neighbouring threads copy. Narrow copies are many: let a warp take a short piece of a row,
+ * so that its next copies are reachable from one address.
+ */
 static int32_t line_of(const tj_simt_shape *s, int32_t width, int32_t across)
 {
     const int32_t elements = s->threads * width, most = elements < across ? elements : across, warp = WARP * width;
@@ -55,8 +59,8 @@ static int32_t line_of(const tj_simt_shape *s, int32_t width, int32_t across)
 }
 
 /*
- * A lane with more than 16 bytes of a row stores them in two goes, and only gaps after every 8 * VEC elements keep the lanes apart. The
- * template counts on a thread's rows, 4 * VEC apart, being as far apart in every warp.
+ * A lane with more than 16 bytes of a row stores them in two parts, and only gaps after every 8 * VEC elements keep the lanes
+ * apart. The template relies on a thread's rows, 4 * VEC apart, having the same distance in every warp.
  */
 static bool rows_take_gaps(const tj_simt_shape *s, bool is_m, int32_t vec)
 {
@@ -67,7 +71,7 @@ static bool rows_take_gaps(const tj_simt_shape *s, bool is_m, int32_t vec)
 
 static int32_t skew_of(const tj_simt_copy *c, int32_t vec)
 {
-    /* So many lanes fill the banks: `run` groups, whose lanes store to neighbours. */
+    /* `lanes` lanes fill the banks: `run` groups, whose lanes store to neighbouring places. */
     const int32_t lanes = WARP * vec / QUAD;
 
     if (!c->along_k)
@@ -83,7 +87,7 @@ static void share(const tj_simt_shape *s, int32_t width, tj_simt_copy *c)
     c->goes = c->run > 0 || c->line > 0 ? c->tile * s->bk / (s->threads * width) : 0;
 }
 
-/* What alignment allows. An asynchronous copy cannot transpose. */
+/* Return the widest copy that alignment allows. An asynchronous copy cannot transpose. */
 static int32_t widest(const tj_problem *view, const tj_simt_shape *s, bool is_m, bool along_k)
 {
     const int32_t most = 16 / tj_facts_of(view->m.type)->bytes, vec = tj_simt_vec(view);
@@ -107,7 +111,7 @@ tj_simt_copy tj_simt_copy_of(const tj_problem *view, const tj_simt_shape *s, boo
     return c;
 }
 
-/* Elements of a tile that passed through registers, and places that stay empty. */
+/* Return the places of a tile that is copied through registers: its elements and the gaps. */
 static int64_t tile_elements(const tj_simt_shape *s, const tj_simt_copy *c, int32_t vec)
 {
     return (int64_t)s->bk * c->tile + (c->along_k ? s->bk / c->width : s->bk * (c->tile / (8 * vec))) * c->skew;
@@ -143,7 +147,7 @@ bool tj_simt_has_vector_p(const tj_problem *view, const tj_simt_shape *s)
 int32_t tj_simt_col_run(const tj_problem *view, const tj_simt_shape *s)
 {
     const bool may_spread = s->copy == TJ_COPY_ASYNC && view->n.layout == TJ_ROW_MAJOR &&
-                            tj_access_sums(view, s->splits) == 1; /* the columns of a pair stay with one thread */
+                            tj_access_sums(view, s->splits) == 1; /* the columns of a pair belong to one thread */
 
     return may_spread && !tj_simt_has_vector_p(view, s) ? tj_simt_copy_of(view, s, false).width : tj_simt_vec(view);
 }

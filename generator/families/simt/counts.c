@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * counts: what a launch of family simt moves and computes. Every loop of the two templates is one access here; the names are
- * theirs.
+ * counts: the traffic and work of a launch of family simt. Each loop of the two templates is one access here, under the
+ * template's name.
  */
 #include "form.h"
 
@@ -13,7 +13,7 @@
 #include "parts/split.h"
 #include "parts/traffic.h"
 
-/* A matrix as the text sees it: elements `across` its block tile, along k, and how far apart they lie. */
+/* An operand of the source: its extent across (the block tile's dimension) and along k, and its strides. */
 typedef struct operand {
     tj_simt_copy copy;
     int64_t across, k;           /* extents */
@@ -21,8 +21,8 @@ typedef struct operand {
     int64_t batch, stride;       /* elements */
     int64_t repeat;              /* blocks that load the same tile */
     int32_t element_bytes;
-    bool moves;      /* the last tile is moved back to end where the matrix ends */
-    int64_t k_begin; /* of the last split, where copies begin with what is no multiple of BK; -1: they do not */
+    bool moves;      /* the last tile is moved back to end at the edge */
+    int64_t k_begin; /* of the last split, whose first copies are no whole BK; -1: none */
 } operand;
 
 /* A range of a dimension whose tiles are alike. */
@@ -30,7 +30,7 @@ typedef struct part {
     int64_t begin, extent;
 } part;
 
-/* Does the last tile move back? Where all are whole it makes no difference. */
+/* Is the last tile moved back? If all tiles are whole it makes no difference. */
 static bool is_moved(const tj_problem *view, int32_t tile, bool is_j)
 {
     const tj_dim *dim = is_j ? &view->j : &view->l;
@@ -60,7 +60,7 @@ static operand operand_of(const tj_problem *view, const tj_simt_shape *s, const 
     };
 }
 
-/* Across the block tiles, and along k. Each answers with how many parts there are, at most 2 and 3. */
+/* Divide the dimension across into at most 2 parts, and k into at most 3, and return the number of parts. */
 static int parts_across(const operand *o, part parts[2])
 {
     parts[0] = (part){0, o->across};
@@ -87,7 +87,7 @@ static int parts_along_k(const operand *o, int32_t bk, part parts[3])
     return count;
 }
 
-/* Threads x by y, x along what neighbours in memory are neighbours of; tiles of them cover a part of the matrix. */
+/* x by y threads, x along the direction of memory; their tiles cover a part of the matrix. */
 static void count_part(const operand *o, const part *across, const part *k, int32_t x, int32_t y, int32_t width,
                        tj_traffic *traffic)
 {
@@ -108,7 +108,7 @@ static void count_tiles(const operand *o, int32_t bk, int32_t x, int32_t y, int3
     part across[2], k[3];
     int across_count, k_count;
 
-    if (traffic->is_estimate) { /* as if nothing were moved: whole tiles where the last one is */
+    if (traffic->is_estimate) { /* as if no tile were moved: count the last one as whole */
         across[0] = (part){0, o->moves ? tj_ceil_div(o->across, o->copy.tile) * o->copy.tile : o->across};
         k[0] = (part){0, o->k};
         count_part(o, &across[0], &k[0], x, y, width, traffic);
@@ -122,7 +122,7 @@ static void count_tiles(const operand *o, int32_t bk, int32_t x, int32_t y, int3
             count_part(o, &across[a], &k[i], x, y, width, traffic);
 }
 
-/* The threads that copy, x along what neighbours in memory are neighbours of: in one go M_ROWS x M_STEPS elements (N_STEPS x N_COLS). */
+/* The threads that copy, x along the direction of memory: at once M_ROWS x M_STEPS elements (N_STEPS x N_COLS). */
 typedef struct threads {
     int32_t x, y;
 } threads;
@@ -144,7 +144,7 @@ static void count_copies(const operand *o, const tj_simt_shape *s, tj_traffic *t
 
 /* ---- shared memory ------------------------------------------------------------------------------------------------ */
 
-/* Threads x by y touch `width` elements each, so often. */
+/* x by y threads access `width` elements each, `repeat` times. */
 static void count_shared(int32_t x, int32_t y, int64_t step_x, int64_t step_y, int32_t width, int32_t bytes, int64_t repeat,
                          int32_t merges, tj_traffic *traffic)
 {
@@ -157,7 +157,7 @@ static void count_shared(int32_t x, int32_t y, int64_t step_x, int64_t step_y, i
 /* load: the lanes of a row read the same elements of M, those of a column the same of N, VEC at a time. */
 static void count_fragments(const tj_simt_shape *s, int32_t vec, int64_t warp_steps, tj_counts *counts)
 {
-    /* A request of 16 bytes a lane, of which so many are the same, takes half the passes that its bytes would. */
+    /* Lanes that read the same 16 bytes halve the passes of a request. */
     const int32_t merges = 2;
 
     count_shared(TJ_SIMT_LANE_COLS, TJ_SIMT_LANE_ROWS, 0, vec, vec, counts->sum_bytes, warp_steps * (s->tm / vec), merges,
@@ -166,11 +166,14 @@ static void count_fragments(const tj_simt_shape *s, int32_t vec, int64_t warp_st
                  &counts->shared_load);
 }
 
-/* store: neighbours in memory go to rows of the tile (along k), or to neighbours in a row, 16 bytes at most at a time. */
+/*
+ * store: neighbours in memory go to different rows of the tile (along k), or to neighbours in a row, at most 16 bytes at a
+ * time.
+ */
 static void count_tile_stores(const tj_simt_copy *c, const tj_simt_shape *s, int32_t vec, int32_t bytes, int64_t block_phases,
                               tj_traffic *traffic)
 {
-    const int32_t piece = c->width < vec ? c->width : vec, unbroken = 8 * vec / c->width; /* threads, where rows have gaps */
+    const int32_t piece = c->width < vec ? c->width : vec, unbroken = 8 * vec / c->width; /* threads between gaps */
     const threads t = threads_of(c, s);
     const int64_t goes = block_phases * c->goes;
 
@@ -183,7 +186,7 @@ static void count_tile_stores(const tj_simt_copy *c, const tj_simt_shape *s, int
         count_shared(t.x, t.y, c->width, c->tile, piece, bytes, goes * (c->width / piece), 0, traffic);
 }
 
-/* The sums of the other slices, each written by one slice and read by the first. */
+/* The accumulators of the other slices: each is written by one slice and read by the first. */
 static void count_partial_sums(const tj_simt_shape *s, tj_counts *counts)
 {
     const int64_t times = counts->blocks * (s->slices - 1) * s->tm * s->tn;
@@ -196,16 +199,16 @@ static void count_partial_sums(const tj_simt_shape *s, tj_counts *counts)
 
 /* ---- P and C ------------------------------------------------------------------------------------------------------ */
 
-/* Where P or C lies, in bytes. */
+/* The place of P or C, in bytes. */
 typedef struct output {
     int64_t bytes, ld, stride, matrices;
-    int32_t vec, run; /* a thread's rows and columns that lie side by side */
+    int32_t vec, run; /* neighbouring rows and columns of a thread */
     bool is_wide;
 } output;
 
 /*
- * Rows or columns that are stored: from the first one on, or, where the last tile is moved back, from the last one backwards, since
- * there it is the end that lies on the border of a tile.
+ * The stored rows or columns: from the first one on or, if the last tile is moved back, from the last one backwards, because
+ * that tile ends at the edge.
  */
 typedef struct stored {
     int64_t first, extent;
@@ -221,18 +224,18 @@ static int stored_parts(int64_t extent, int32_t tile, bool moves, stored parts[2
     return moves ? 2 : 1;
 }
 
-/* A thread's elements come VEC x COL_RUN at a time; here are the one in row r and column c of such a piece, or the row r of it. */
+/* A thread stores pieces of VEC x COL_RUN elements: count the element in row r and column c of a piece, or its row r. */
 static void count_output_part(const output *o, const stored *rows, const stored *cols, tj_traffic *traffic)
 {
     const int32_t vec = o->vec, run = o->run;
-    /* An estimate takes the first for all. */
+    /* In an estimate, the first stands for all. */
     const int32_t r_end = traffic->is_estimate ? 1 : vec, c_end = traffic->is_estimate || o->is_wide ? 1 : run;
     const int64_t alike = traffic->is_estimate ? (o->is_wide ? vec : (int64_t)vec * run) : 1;
 
     for (int32_t r = 0; r < r_end && r < rows->extent; r++)
         for (int32_t c = 0; c < c_end && c < cols->extent; c++) {
             const int64_t row = rows->first + rows->direction * r;
-            /* A wide access begins with its lowest column. */
+            /* The base of a wide access is its lowest column. */
             const int64_t col = cols->first + cols->direction * c - (o->is_wide && cols->direction < 0 ? vec - 1 : 0);
             const int64_t step_x = cols->direction * run * o->bytes, step_y = rows->direction * vec * o->ld * o->bytes;
             const tj_access access = {
@@ -265,7 +268,7 @@ static void count_output(const tj_problem *view, const tj_simt_shape *s, const o
             count_output_part(o, &rows[r], &cols[c], traffic);
 }
 
-/* What slices share a tile of P, one of them stores. */
+/* One of the slices that share a tile of P stores it. */
 static void count_scales(const tj_problem *view, const tj_simt_shape *s, tj_counts *counts)
 {
     const tj_scales_side rows = {TJ_SIMT_LANE_ROWS, tj_simt_vec(view), s->bm, is_moved(view, s->bm, true),
@@ -276,12 +279,15 @@ static void count_scales(const tj_problem *view, const tj_simt_shape *s, tj_coun
     tj_scales_count_ahead(view, &rows, &cols, counts->blocks * s->tile_threads, &counts->load_scales);
 }
 
-/* ---- all of it ---------------------------------------------------------------------------------------------------- */
+/* ---- all counts --------------------------------------------------------------------------------------------------- */
 
-/* Fitted to what ptxas gave 40 configs for sm_90; off by 6 % of most. A bound by `blocks` makes it spill what does not fit. */
+/*
+ * Fitted to the registers of 40 configs for sm_90, with an error below 6 % for most. A bound by `blocks` makes ptxas spill the
+ * excess.
+ */
 static void estimate_registers(const tj_problem *view, const tj_simt_shape *s, int32_t blocks, tj_counts *counts)
 {
-    const int32_t slack = 8; /* so much less ptxas makes do with */
+    const int32_t slack = 8; /* registers that ptxas can save before it spills */
     const int32_t wanted = tj_simt_registers(view, s) + 32;
 
     (void)tj_guess_registers(counts, wanted, 6, wanted - slack, blocks, s->threads);
@@ -305,7 +311,10 @@ void tj_simt_count(const tj_problem *view, const tj_config *config, tj_counts *c
                                       .shared_stores = is_async ? 0 : loads,
                                       .shared_loads = (int64_t)s.threads * (s.bk / s.slices) * (s.tm + s.tn)};
     counts->phases = share.most;
-    /* Asynchronous: none before the first phase of a split, one before any, two for each partial sum. */
+    /*
+     * Asynchronous copies: one barrier at the start of a block, one before each phase except the first of a split, two for each
+     * partial sum.
+     */
     counts->barriers = is_async ? counts->blocks * (2 * s.slices - 1) + tiles * (phases - share.splits) : tiles * phases;
     counts->work[counts->pipe] = 2 * block_phases * tile * s.bk;
     counts->sums = counts->blocks * (s.slices - 1) * tile;

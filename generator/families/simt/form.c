@@ -2,11 +2,12 @@
 /*
  * simt: a thread computes TM x TN elements in registers, so that one load from shared memory serves several multiply-adds.
  *
- * The lanes of a warp stand 4 x 8 and read 16 bytes at a time, which all lanes of a row or a column share. A warp so covers
- * 4 TM x 8 TN elements, and warps cover the block tile. Several slices of threads may share it, each with its part of every phase.
+ * The lanes of a warp stand 4 x 8. They load 16 bytes at a time, and all lanes of a row or column load the same bytes. A warp
+ * thus covers 4 TM x 8 TN elements, and warps cover the block tile. Several slices of threads may share a tile, each with its
+ * part of every phase.
  *
- * Two texts: one copies tiles past the registers (cp.async, sm_80 and newer), the other through them, which serves older devices
- * and 16-bit elements, converted on the way.
+ * There are two templates: one copies tiles past the registers (cp.async, sm_80 and newer); the other copies through registers,
+ * for older devices and for 16-bit elements, which it converts on the way.
  */
 #include "form.h"
 
@@ -25,13 +26,13 @@ enum { QUAD = 4, WARP = 32, MOST_SUM_BYTES = 512, MAX_STATIC_SHARED = 48 * 1024,
 
 static const char *const start_choices[] = {"together", "spread", NULL};
 
-/* What a tuner tries, where the powers of two would be too many or too few. */
+/* The values that a tuner tries where powers of two would be too many or too few. */
 static const int32_t phases_tried[] = {8, 16, 32, 64, 0}, stages_tried[] = {2, 3, 4, 0}, starts_tried[] = {1, 2, 0},
                      blocks_tried[] = {1, 2, 3, 4, 6, 8, 0}, groups_tried[] = {1, 8, 0}, vectors_tried[] = {4, 8, 0};
 
 /*
- * Tiles with a side of 16 are four times as long as wide, or of 128 elements, whose phases the instruction cache does not hold: 2 868 of
- * 15 257 trials of 165 tunings on an H200, and none won by one percent.
+ * Thread tiles with a side of 16 are four times as long as wide, or have 128 elements, whose phases exceed the instruction
+ * cache: in 2 868 of 15 257 trials of 165 tunings on an H200, none won by one percent.
  */
 static const int32_t thread_tile_tried[] = {4, 8, 0};
 
@@ -75,7 +76,7 @@ static const char *const constraints[] = {
     NULL,
 };
 
-/* By place, not by name: a tuner asks for the shapes of very many configs. */
+/* Read the values by index, not by name, because a tuner asks for very many configs. */
 tj_simt_shape tj_simt_shape_of(const tj_config *config)
 {
     const int32_t *v = config->value;
@@ -95,7 +96,7 @@ static tj_tile tile(const tj_problem *problem, const tj_config *config)
     return (tj_tile){s.bm, s.bk, s.bn, "BM", "BK", "BN"};
 }
 
-/* Elements of a 16-byte access to shared memory. */
+/* Return VEC, the elements of a 16-byte access to shared memory. */
 int32_t tj_simt_vec(const tj_problem *view)
 {
     return 16 / tj_sum_bytes(view);
@@ -188,7 +189,7 @@ static tj_status check_shared(const tj_problem *view, const tj_simt_shape *s, tj
                    s->bm, s->bk, s->bk, s->bn, (long long)bytes, (long long)most);
 }
 
-/* Registers that hold one operand's elements on their way: of 16 bits two share one, if they were loaded together. */
+/* Registers for one operand's elements in flight. Two elements of 16 bits share one if they were loaded together. */
 static int32_t next_words(const tj_problem *view, const tj_simt_shape *s, bool is_m)
 {
     const tj_simt_copy c = tj_simt_copy_of(view, s, is_m);
@@ -197,7 +198,7 @@ static int32_t next_words(const tj_problem *view, const tj_simt_shape *s, bool i
     return bytes == 2 && c.width == 1 ? elements : elements * bytes / 4;
 }
 
-/* Of all the copies that a thread has on their way. */
+/* Registers for all copies of a thread in flight. */
 static int32_t copy_words(const tj_problem *view, const tj_simt_shape *s)
 {
     return s->copy == TJ_COPY_ASYNC ? 0 : next_words(view, s, true) + next_words(view, s, false);
@@ -208,7 +209,10 @@ int32_t tj_simt_registers(const tj_problem *view, const tj_simt_shape *s)
     return tj_sum_bytes(view) / 4 * (s->tm * s->tn + 2 * (s->tm + s->tn)) + copy_words(view, s);
 }
 
-/* The fewest that ptxas makes do with, more or less: what stays for a step, and either the next step or the copies. */
+/*
+ * Return about the fewest registers with which ptxas does not spill: accumulators, one step, and either the next step or the
+ * copies.
+ */
 static int32_t fewest_registers(const tj_problem *view, const tj_simt_shape *s)
 {
     const int32_t words = tj_sum_bytes(view) / 4, step = words * (s->tm + s->tn), copies = copy_words(view, s);
@@ -217,13 +221,13 @@ static int32_t fewest_registers(const tj_problem *view, const tj_simt_shape *s)
 }
 
 /*
- * As many as leave a thread the registers that its tile takes. Asking for them pays even where they would fit anyway: ptxas then
- * uses what there is, and read fewer operands twice (5 % at 4096 cubed on an H200).
+ * Return the most blocks that leave a thread the registers of its tile. Asking for them pays even if they would fit anyway:
+ * ptxas then uses all registers, and reads fewer operands twice (5 % at 4096 cubed on an H200).
  */
 static int32_t blocks_for(const tj_problem *view, const tj_simt_shape *s)
 {
     const int32_t registers = (int32_t)tj_ceil_div(tj_simt_registers(view, s) + OTHER_REGISTERS, REGISTER_UNIT) * REGISTER_UNIT;
-    /* A warp has those of one of an SM's four parts. */
+    /* A warp takes its registers from one of the four partitions of a multiprocessor. */
     const int32_t warps = PARTS * (TJ_SM_REGISTERS / PARTS / (WARP * registers));
     const int32_t blocks = warps * WARP / s->threads;
 
@@ -231,8 +235,9 @@ static int32_t blocks_for(const tj_problem *view, const tj_simt_shape *s)
 }
 
 /*
- * With fewer registers ptxas spills sums and addresses to local memory, and such a kernel is never launched (src/runtime/spills.h). This guess
- * saves the compile of those that are certain to; ptxas's own word decides about the rest.
+ * With fewer registers ptxas spills accumulators and addresses to local memory, and such a kernel is never launched
+ * (src/runtime/spills.h). This estimate saves compiling configs that are certain to spill; the report of ptxas decides about
+ * the rest.
  */
 static tj_status check_budget(const tj_problem *view, const tj_simt_shape *s, int32_t blocks, tj_error *err)
 {
@@ -255,7 +260,7 @@ static tj_status check_budget(const tj_problem *view, const tj_simt_shape *s, in
                    blocks, s->threads, left, s->tm, s->tn, needed, most);
 }
 
-/* More would make no difference. */
+/* Return the widest vector parameter that makes a difference. */
 static int32_t widest_asked(const tj_problem *view)
 {
     return tj_facts_of(view->m.type)->bytes == 2 ? 8 : 4;
@@ -328,30 +333,30 @@ static bool for_any_operands(bool has_workspace, tj_config *config)
 /* ---- tuning ------------------------------------------------------------------------------------------------------- */
 
 enum {
-    FULL_GPU = 1024, /* blocks that keep any GPU busy */
-    FEW_TILES = 32   /* so few that both splits and slices are wanted */
+    FULL_GPU = 1024, /* blocks that occupy any GPU */
+    FEW_TILES = 32   /* with at most this many tiles, both splits and slices are useful */
 };
 
-/* Does asking for so many change anything? */
+/* Does this number of blocks change the kernel, and does it fit? */
 static bool blocks_matter(const tj_problem *view, const tj_simt_shape *s, int32_t blocks)
 {
     return blocks == 1 || (tj_limits_registers(blocks, s->threads) && blocks * tj_simt_shared_bytes(view, s) <= MAX_SHARED);
 }
 
-/* Does any access become as wide as this asks? */
+/* Does any copy become as wide as parameter vector allows? */
 static bool vector_matters(const tj_problem *view, const tj_simt_shape *s)
 {
     return s->vector <= QUAD || (s->vector <= widest_asked(view) && (tj_simt_copy_of(view, s, true).width == s->vector ||
                                                                      tj_simt_copy_of(view, s, false).width == s->vector));
 }
 
-/* An SM with small blocks has many of them, and what one waits for the others use. */
+/* With small blocks a multiprocessor has many of them, which hide each other's waits, so start makes no difference. */
 static bool start_matters(const tj_simt_shape *s)
 {
     return s->start == TJ_SIMT_TOGETHER || s->threads >= 256;
 }
 
-/* Where the tiles are too few for the device, and every part of k is some phases long. */
+/* Splits pay if the tiles are too few for the device, and every part of k has several phases. */
 static bool splits_matter(const tj_problem *view, const tj_simt_shape *s, int64_t tiles, int32_t splits)
 {
     return splits == 1 || (tiles * splits <= FULL_GPU && view->k.extent >= (int64_t)splits * 4 * s->bk &&
@@ -367,7 +372,7 @@ static bool is_hopeless(const tj_problem *view, const tj_config *config, size_t 
 {
     tj_simt_shape s;
     tj_config least = *config;
-    size_t last; /* of what shared memory depends on: tiles through registers have gaps by the width of an access */
+    size_t last; /* of those that decide shared memory: copies through registers have gaps by their width */
 
     if (known <= SLICES)
         least.value[SLICES] = 1;
@@ -398,9 +403,9 @@ static bool is_worth_trying(const tj_problem *view, const tj_config *config)
            start_matters(&s);
 }
 
-/* ---- text --------------------------------------------------------------------------------------------------------- */
+/* ---- source ------------------------------------------------------------------------------------------------------- */
 
-/* Bytes that the pointers must be aligned to. */
+/* Set the alignment of the pointers, in bytes. */
 static void describe_alignment(const tj_problem *view, const tj_simt_shape *s, tj_launch_form *form)
 {
     const int32_t in = tj_facts_of(view->m.type)->bytes;
@@ -414,8 +419,8 @@ static void describe_alignment(const tj_problem *view, const tj_simt_shape *s, t
 }
 
 /*
- * What becomes of tiles that reach beyond an edge: where the extent is known and holds a whole tile, they are moved back; else every
- * copy is clipped, and one that is not wanted brings zeros.
+ * Describe tiles that reach beyond an edge. If the extent is known and holds a whole tile, the last tile is moved back;
+ * otherwise every copy is clipped, and a copy outside the matrix stores zeros.
  */
 static void describe_edges(const tj_problem *view, const tj_config *config, const tj_simt_shape *s, bool is_swapped,
                            tj_template_params *fill)

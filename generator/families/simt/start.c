@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * start: where a search begins: one of these tiles was the fastest, or nearly, of each shape that a tuner measured on an H200.
- * BM, BN, BK, TM, TN, SLICES, SPLITS, STAGES, COPY, BLOCKS.
+ * start: the configs from which a search begins: for each shape that a tuner measured on an H200, one of these tiles was the
+ * fastest, or nearly. BM, BN, BK, TM, TN, SLICES, SPLITS, STAGES, COPY, BLOCKS.
  */
 #include "form.h"
 
@@ -63,7 +63,7 @@ static const int32_t rows[][TJ_FAMILY_START_PARAMS] = {
     {128, 32, 16, 8, 4, 1, 16, 3, 0, 1},
     {128, 64, 16, 8, 8, 1, 1, 2, 0, 1},
     {128, 64, 16, 8, 8, 1, 8, 2, 0, 1},
-    /* Through registers, for older devices and 16 bits: fastest on an H200, or by the model of a T4. */
+    /* Copies through registers, for older devices and 16-bit elements: fastest on an H200, or by the model of a T4. */
     {16, 64, 16, 4, 4, 1, 12, 2, 2, 1},
     {16, 128, 16, 4, 4, 1, 33, 2, 2, 1},
     {16, 128, 32, 4, 8, 1, 3, 2, 2, 1},

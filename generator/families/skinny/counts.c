@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * counts: what a launch of family skinny moves and computes. Every loop of the template is one access here; the names are
- * its own.
+ * counts: the traffic and work of a launch of family skinny. Each loop of the template is one access here, under the template's
+ * name.
  */
 #include "form.h"
 
@@ -12,16 +12,16 @@
 #include "parts/split.h"
 #include "parts/traffic.h"
 
-/* What the loops know. */
+/* Facts that the counts of all loops share. */
 typedef struct scene {
     const tj_problem *view;
     tj_skinny_shape s;
-    int32_t run, rows_at_once, block_cols, phase, outputs, bytes; /* bytes: of a sum */
+    int32_t run, rows_at_once, block_cols, phase, outputs, bytes; /* bytes: of an accumulator */
     int64_t block_phases;                                         /* phases of all blocks together */
     bool n_rows;
 } scene;
 
-/* load: a thread's share of N. A slice holds runs of RUN elements, SLICES * RUN apart. */
+/* load: a thread's share of N. A slice has runs of RUN elements, SLICES * RUN apart. */
 static void count_n(const scene *c, int64_t element_bytes, int64_t repeat, tj_traffic *traffic)
 {
     const tj_problem *t = c->view;
@@ -46,7 +46,7 @@ static void count_n(const scene *c, int64_t element_bytes, int64_t repeat, tj_tr
     access.step_x = along;
     access.step_y = c->run * line;
     access.axis[0] = tj_tile_axis(loads, lanes, lanes * along);
-    if (traffic->is_estimate) { /* the first element of a run for all */
+    if (traffic->is_estimate) { /* the first element of a run stands for all */
         access.repeat *= c->run;
         access.axis[1] = tj_tile_axis(tj_ceil_div(t->k.extent, c->run), slices, slices * c->run * line);
         tj_traffic_add(traffic, &access);
@@ -79,11 +79,11 @@ static void count_shared(const scene *c, int32_t x, int32_t y, int64_t step_x, i
 {
     tj_access access = tj_shared_access(x, y, step_x, step_y, c->bytes, width, repeat);
 
-    access.merges = width > 1 ? 2 : 0; /* lanes that read the same take half the passes that their bytes would */
+    access.merges = width > 1 ? 2 : 0; /* lanes that read the same bytes halve the passes */
     tj_traffic_add(traffic, &access);
 }
 
-/* The tile of M: written element by element, read by slices, a run at a time. */
+/* The tile of M: stored element by element, loaded by slices, a run at a time. */
 static void count_tile(const scene *c, tj_counts *counts)
 {
     const int32_t pitch = c->phase + TJ_SKINNY_PADDING, wide = tj_least(c->run, 16 / c->bytes);
@@ -99,9 +99,9 @@ static void count_tile(const scene *c, tj_counts *counts)
         count_shared(c, c->s.slices, c->s.lanes, c->run, 0, wide, reads, &counts->shared_load);
 }
 
-enum { EXCHANGES_OF_LEVEL = 4 }; /* a thread waits for a barrier, for two sums of others, and for its own to be stored */
+enum { EXCHANGES_OF_LEVEL = 4 }; /* waits for a barrier, for two accumulators of others, and for its own store */
 
-/* The slices' sums become one, ROWS_AT_ONCE rows at a time, as a tree. */
+/* Reduce the slices' accumulators as a tree, ROWS_AT_ONCE rows at a time. */
 static void count_tree(const scene *c, tj_counts *counts)
 {
     const int64_t tops = counts->blocks * (c->s.tm / c->rows_at_once), pitch = c->outputs + !c->n_rows;
@@ -110,7 +110,7 @@ static void count_tree(const scene *c, tj_counts *counts)
     int32_t levels = 0;
 
     if (c->n_rows)
-        /* A thread's VECTOR neighbours; where they take several stores, the next lane's begin VECTOR further. */
+        /* VECTOR neighbours of a thread; if they take several stores, those of the next lane begin VECTOR further on. */
         count_shared(c, c->s.lanes, c->s.slices, c->s.vector, pitch, wide, stores, &counts->shared_store);
     else
         count_shared(c, c->s.slices, c->s.lanes, pitch, 1, 1, stores, &counts->shared_store);
@@ -125,7 +125,7 @@ static void count_tree(const scene *c, tj_counts *counts)
     counts->exchanged = (int32_t)(c->s.tm / c->rows_at_once) * levels * EXCHANGES_OF_LEVEL;
 }
 
-/* A thread for each output reads its sum, if its element of P exists. */
+/* A thread for each output loads its accumulator, if the element of P exists. */
 static void count_sums(const scene *c, int64_t matrices, tj_traffic *traffic)
 {
     const tj_access access = {
@@ -156,9 +156,11 @@ static void count_output(const scene *c, int64_t bytes, int64_t ld, int64_t stri
 
 enum { LONG_PHASE = 64 }; /* elements of N in a thread's registers */
 
-/* Fitted to what ptxas gave 1 540 configs for sm_90, and off by 20 % of 3 023, for it moves loads ahead as it likes: the sums, a phase
- * of N, and this thread's share of the next M, which lies apart where the runs of N go along its rows. Bounds by `blocks` make it hold
- * one phase and no more; below that it spills. */
+/*
+ * Fitted to the registers of 1 540 configs for sm_90, with an error of 20 % on 3 023, because ptxas hoists loads as it likes:
+ * the accumulators, a phase of N, and the thread's share of the next tile of M, which is scattered if runs of N go along its
+ * rows. Bounds by `blocks` make ptxas hold one phase; with fewer registers it spills.
+ */
 static void estimate_registers(const tj_skinny_shape *s, bool n_row_major, int32_t blocks, tj_counts *counts)
 {
     const int32_t words = counts->sum_bytes / 4, sums = words * s->tm * s->tn, phase = words * s->k_thread * s->tn;
@@ -166,8 +168,10 @@ static void estimate_registers(const tj_skinny_shape *s, bool n_row_major, int32
     const int32_t wanted = n_row_major ? sums * 4 / 5 + phase * 3 / 4 + 4 * share + 58 : sums + phase * 3 / 2 + 70;
     const int32_t most = tj_guess_registers(counts, wanted, 20, sums + phase + 32, blocks, s->lanes * s->slices);
 
-    /* What is ahead of the phase has no place: its loads wait for this one. Of elements that are widened, a long phase of lines far apart
-     * comes in parts. */
+    /*
+     * The next phase has no registers, so its loads wait for this phase. If elements are widened, a long phase of distant lines
+     * is loaded in parts.
+     */
     const bool in_parts = counts->n_element_bytes < counts->sum_bytes && s->lanes >= 4 && s->k_thread * s->tn >= LONG_PHASE;
 
     if (wanted > most || in_parts)
@@ -198,10 +202,10 @@ void tj_skinny_count(const tj_problem *view, const tj_config *config, tj_counts 
     counts->phases = tj_split_share(phases, splits).most;
     counts->barriers = c.block_phases;
     counts->work[counts->pipe] = 2 * c.block_phases * threads * s.k_thread * s.tm * s.tn;
-    /* Row after row: registers hold one row's elements of M at a time. */
+    /* Rows are multiplied one after the other: registers hold the elements of one row of M at a time. */
     counts->chain = counts->phases * s.k_thread * s.tm;
     counts->chain_fma = s.tn;
-    /* The next phase's loads are under way while this one is multiplied, yet little of that shows in the times. */
+    /* The loads of the next phase overlap this phase, but the measured times show little of that. */
     counts->waits = counts->phases + 1;
     counts->streams = 2;
     estimate_registers(&s, view->n.layout == TJ_ROW_MAJOR, tj_config_get(config, "blocks"), counts);
@@ -210,7 +214,7 @@ void tj_skinny_count(const tj_problem *view, const tj_config *config, tj_counts 
         count_n(&c, counts->n_element_bytes, counts->row_blocks, &counts->load_n);
         count_tile(&c, counts);
     }
-    if (tj_widens_weights(view->m.type, view->n.type)) /* by a subtraction each; the compiler may spare those beyond the edge */
+    if (tj_widens_weights(view->m.type, view->n.type)) /* one subtraction each; the compiler may omit those beyond the edge */
         counts->sums += c.block_phases * c.phase * (tj_type_is_weights(view->m.type) ? s.tm : c.block_cols);
     if (tj_scales_along_k(view, TJ_MATRIX_N)) {
         counts->sums += c.block_phases * c.phase * c.block_cols;

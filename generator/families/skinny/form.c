@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * skinny: P has few rows (or few columns), so its time is that of reading the other operand once.
+ * skinny: P has few rows (or few columns), so the time is that of reading the other operand once.
  *
- * The text always has few rows: where P has few columns it computes the transpose. Its N is the matrix that is streamed.
+ * The source always has few rows: if P has few columns, it computes the transpose. Its N is the matrix that is streamed.
  */
 #include "form.h"
 
@@ -20,23 +20,23 @@ enum {
     STREAM_N = 1,
     STREAM_M = 2,
     LOAD_BYTES = 16,  /* the widest load */
-    LINE_BYTES = 128, /* what the threads side by side should read of a line of N */
-    MOST_ROWS = 64,   /* beyond, N is read too often from the L2, and a block tile serves better */
-    WORTH_ROWS = 32,  /* beyond, it serves better by up to 40 %, or loses 5 % */
+    LINE_BYTES = 128, /* bytes of a line of N that neighbouring threads should read */
+    MOST_ROWS = 64,   /* with more rows N is read too often from the L2, and block tiles are faster */
+    WORTH_ROWS = 32,  /* with more rows block tiles are up to 40 % faster, or 5 % slower */
     WARP = 32,
     MAX_THREADS = 1024,
     MAX_STATIC_SHARED = 48 * 1024,
     MOST_SUM_BYTES = 512,        /* of a thread: they stay in registers */
-    SUM_BYTES = 32 * 1024,       /* of shared memory for the slices' sums, where the tiles of M take less */
+    SUM_BYTES = 32 * 1024,       /* of shared memory for the slices' accumulators, if the tiles of M take less */
     WORTH_SPLITTING = 96 * 1024, /* bytes that a block streams: about 3 us, and a second kernel costs 2 */
-    FULL_GPU = 264,              /* blocks that keep a large GPU busy, two on each of 132 SMs */
+    FULL_GPU = 264,              /* blocks that occupy a large GPU, two on each of 132 SMs */
     GOOD_THREADS = 256,          /* of a block */
-    SM_THREADS = 512             /* with 128 registers each: enough of both for the loads under way */
+    SM_THREADS = 512             /* with 128 registers each: enough of both for the loads in flight */
 };
 
 static const char *const stream_choices[] = {"n", "m", NULL};
 
-/* What a tuner tries; the rows, the vector and the splits follow from these and the problem. */
+/* The values that a tuner tries; the rows, the vector and the splits follow from these and the problem. */
 static const int32_t columns_tried[] = {1, 2, 4, 8, 0}, lanes_tried[] = {1, 2, 4, 8, 16, 32, 64, 0},
                      slices_tried[] = {4, 8, 16, 32, 64, 128, 256, 0}, k_tried[] = {2, 4, 8, 16, 0},
                      blocks_tried[] = {1, 2, 4, 0};
@@ -69,7 +69,7 @@ static const char *const constraints[] = {
     NULL,
 };
 
-/* The smallest power of 2 that is no smaller, and at most the limit. */
+/* Return the smallest power of 2 that is at least the value, and at most the limit. */
 static int32_t power_of_2_for(int64_t value, int32_t limit)
 {
     int32_t power = 1;
@@ -79,7 +79,7 @@ static int32_t power_of_2_for(int64_t value, int32_t limit)
     return power;
 }
 
-/* The widest vector up to a limit whose numbers divide a parameter; 0 is not settled yet and takes any. */
+/* Return the widest vector up to a limit whose numbers divide a parameter; a parameter of 0 is not settled and allows any. */
 static int32_t widest_that_divides(int32_t value, int32_t limit, int32_t numbers)
 {
     while (limit > 1 && value % (limit * numbers) != 0)
@@ -93,7 +93,7 @@ static bool is_swapped(const tj_problem *problem, const tj_config *config)
         return config->value[STREAM] == STREAM_M;
     if (problem->j.mode == TJ_DIM_FIXED && problem->l.mode == TJ_DIM_FIXED)
         return problem->l.extent < problem->j.extent;
-    /* One that is known only at launch counts as long, unless the other is too long to be the short one. */
+    /* An extent that is known only at launch counts as long, unless the other is too long to be the short one. */
     if (problem->j.mode == TJ_DIM_FIXED)
         return problem->j.extent > MOST_ROWS;
     return problem->l.mode == TJ_DIM_FIXED && problem->l.extent <= MOST_ROWS;
@@ -104,13 +104,15 @@ static bool is_narrow(const tj_problem *view)
     return tj_facts_of(view->n.type)->bytes <= 2;
 }
 
-/* How many stored elements of N one load may take: not so many pairs that their numbers crowd the registers. */
+/*
+ * Return the most stored elements of N that one load may take: for pairs fewer, because their numbers would fill the registers.
+ */
 static int32_t most_of_load(const tj_problem *view)
 {
     return LOAD_BYTES / tj_facts_of(view->n.type)->bytes / tj_type_numbers(view->n.type);
 }
 
-/* The same of an aligned one. */
+/* Return the most stored elements of N that an aligned load may take. */
 static int32_t widest_vector(const tj_problem *view)
 {
     return tj_access_widest(view, TJ_MATRIX_N, most_of_load(view));
@@ -133,7 +135,7 @@ static tj_tile tile(const tj_problem *problem, const tj_config *config)
     return (tj_tile){s.tm, s.slices * s.k_thread, s.lanes * s.tn, "TM", "PHASE", "BLOCK_COLS"};
 }
 
-/* Rows of the tile whose slices' sums lie in shared memory at once: a divisor of TM. */
+/* Return the rows of the tile whose accumulators lie in shared memory at once, for all slices: a divisor of TM. */
 int32_t tj_skinny_rows_at_once(const tj_skinny_shape *s, int32_t bytes)
 {
     const int64_t row = (int64_t)s->slices * (s->lanes * s->tn + 1) * bytes;
@@ -153,7 +155,7 @@ static int64_t shared_bytes(const tj_skinny_shape *s, int32_t bytes, bool n_row_
     return tj_ceil_div(tiles > sums ? tiles : sums, LOAD_BYTES) * LOAD_BYTES;
 }
 
-/* With what the epilogue makes of the rows that are finished at once, where it reduces them. */
+/* Return the shared memory including the epilogue's values of the rows that are finished at once, if it reduces them. */
 static int64_t all_shared_bytes(const tj_problem *view, const tj_skinny_shape *s)
 {
     const int32_t bytes = tj_sum_bytes(view);
@@ -171,7 +173,7 @@ static tj_reduction_slots slots_of(const tj_problem *view, const tj_skinny_shape
     };
 }
 
-/* ---- what is settled by the problem ------------------------------------------------------------------------------- */
+/* ---- parameters settled by the problem ---------------------------------------------------------------------------- */
 
 static void settle(int32_t *value, int32_t choice)
 {
@@ -184,7 +186,7 @@ static int64_t extent_or(const tj_dim *dim, int64_t unknown)
     return dim->mode == TJ_DIM_FIXED ? dim->extent : unknown;
 }
 
-/* Equal parts of j, none larger than the most that registers hold. */
+/* Divide j into equal parts, none longer than the registers allow. */
 static int32_t default_tm(const tj_problem *view, int32_t most)
 {
     const int64_t j = extent_or(&view->j, 16);
@@ -197,13 +199,16 @@ static int64_t blocks_of(const tj_problem *view, int32_t tm, int32_t cols)
     return tj_ceil_div(extent_or(&view->j, tm), tm) * tj_ceil_div(extent_or(&view->l, 1), cols) * view->batch;
 }
 
-/* Few enough blocks for several splits to find room; else a second kernel costs more than a GPU that is half full. */
+/* Are the blocks few enough for several splits? Otherwise a second kernel costs more than a half-empty GPU does. */
 static bool may_split(const tj_problem *view, int64_t blocks)
 {
     return tj_split_is_possible(view) && blocks * 3 <= FULL_GPU;
 }
 
-/* Enough blocks for every SM, while each keeps a few phases; but a block that streams little is done before a second kernel begins. */
+/*
+ * Choose enough blocks for every SM, with a few phases each; but a block that streams little ends sooner than a second kernel
+ * begins.
+ */
 static int32_t default_splits(const tj_problem *view, const tj_skinny_shape *s)
 {
     const int64_t streamed =
@@ -217,8 +222,8 @@ static int32_t default_splits(const tj_problem *view, const tj_skinny_shape *s)
 }
 
 /*
- * Where N lies along P: enough to read whole lines of N, and for the columns of a block to outweigh its rows of M, which every block
- * reads. Half as many, where that would leave the GPU half empty with too little room for splits.
+ * N lies along the columns of P: choose enough lanes to read whole lines of N, and to make a block's columns of N outweigh its
+ * rows of M, which every block reads. Choose half as many if the GPU would be half empty, and splits could not fill it.
  */
 static int32_t lanes_along_l(const tj_problem *view, int32_t tm, int32_t tn, int32_t line)
 {
@@ -229,7 +234,10 @@ static int32_t lanes_along_l(const tj_problem *view, int32_t tm, int32_t tn, int
     return lanes > line && blocks < FULL_GPU / 2 && !may_split(view, blocks) ? lanes / 2 : lanes;
 }
 
-/* Where N lies along k, the slices read its lines. A single row of M weighs nothing; several do, where there are few blocks anyway. */
+/*
+ * N lies along k, so the slices read its lines. The traffic of one row of M is negligible; that of several rows matters where
+ * blocks are few anyway.
+ */
 static int32_t lanes_along_k(const tj_problem *view, int32_t tm, int32_t tn)
 {
     const int32_t few = tm == 1 ? 1 : 4;
@@ -243,7 +251,10 @@ static void settle_all(const tj_problem *view, tj_config *config)
     int32_t *const v = config->value, *const tm = &v[TM], *const tn = &v[TN], *const lanes = &v[LANES];
     int32_t *const slices = &v[SLICES], *const vector = &v[VECTOR], *const k_thread = &v[K_THREAD];
     const bool along_l = view->n.layout == TJ_ROW_MAJOR, is_open = *slices == 0, is_k_open = *k_thread == 0;
-    /* Beside the sums, registers hold the loads on their way: unpacked where 16-bit, TM x K_THREAD of M where along k. */
+    /*
+     * Besides the accumulators, registers hold the loads in flight: 16-bit elements unpacked and, along k, TM x K_THREAD
+     * elements of M.
+     */
     const int32_t most_sums = tj_sum_bytes(view) == 8 || !along_l ? 32 : is_narrow(view) ? 64 : 128;
     const int32_t size = tj_facts_of(view->n.type)->bytes;
     tj_skinny_shape s;
@@ -296,7 +307,7 @@ static tj_status check_problem(const tj_problem *view, bool is_swapped, tj_error
     return TJ_OK;
 }
 
-/* Or may it be at some launch? */
+/* Is the extent odd, or may it be at some launch? */
 static bool is_odd(const tj_dim *dim)
 {
     return (dim->mode == TJ_DIM_FIXED ? dim->extent : dim->multiple_of) % 2 != 0 ||
@@ -363,7 +374,7 @@ static tj_status resolve(const tj_problem *view, bool is_text_swapped, tj_config
     status = check_shape(view, &s, err);
     if (status != TJ_OK)
         return status;
-    /* Blocks that read the same columns of N follow each other, so that the second finds them in the L2. */
+    /* Let blocks that read the same columns of N follow each other, so that the second finds them in the L2. */
     if (*rows == 0 && view->l.mode == TJ_DIM_FIXED && tj_ceil_div(view->l.extent, (int64_t)s.lanes * s.tn) <= UINT16_MAX)
         *rows = TJ_ROWS_ON_X;
     return tj_tile_resolve(view, is_text_swapped, config, err);
@@ -377,7 +388,7 @@ static bool for_any_operands(bool has_workspace, tj_config *config)
     return true;
 }
 
-/* A slice's elements of k are neighbours, if the threads beside it fill a line of N without it. */
+/* A slice's elements of k are neighbours if the threads next to it fill a line of N without it. */
 int32_t tj_skinny_run(const tj_problem *view, const tj_skinny_shape *s)
 {
     if (view->n.layout == TJ_COL_MAJOR)
@@ -385,7 +396,10 @@ int32_t tj_skinny_run(const tj_problem *view, const tj_skinny_shape *s)
     return s->lanes * s->vector * tj_facts_of(view->n.type)->bytes / tj_type_numbers(view->n.type) < 64 ? 1 : s->k_thread;
 }
 
-/* Elements of N that a thread takes in all its phases, where NVRTC unrolls these: one row leaves them short, and their number is known. */
+/*
+ * Return the elements of N that a thread takes in all phases, if NVRTC unrolls the phases: it does for one row, because they
+ * are short, and their number is known.
+ */
 static int64_t unrolled(const tj_problem *view, const tj_skinny_shape *s)
 {
     const bool unrolls = s->tm == 1 && s->splits == 1 && view->k.mode == TJ_DIM_FIXED;
@@ -394,15 +408,15 @@ static int64_t unrolled(const tj_problem *view, const tj_skinny_shape *s)
 }
 
 /*
- * Unrolling pays, for loads of later phases pass those of the first. But beyond some thousand elements it takes many seconds, and
- * loads of 16-bit elements fall apart (1x4096x28672 in f16 on an H200: 91 us, and 58 as a loop).
+ * Unrolling pays because loads of later phases overtake those of the first. But beyond some thousand elements the compile takes
+ * many seconds, and loads of 16-bit elements are split (1x4096x28672 in f16 on an H200: 91 us, and 58 us as a loop).
  */
 static bool must_loop(const tj_problem *view, const tj_skinny_shape *s)
 {
     return unrolled(view, s) > (is_narrow(view) ? 1024 : 2048);
 }
 
-/* How the text names what is loaded of N: by numbers, or by pairs of them along a line. */
+/* Name the loaded elements of N in the source: numbers, or pairs of them along a line. */
 static void describe_pairs(const tj_problem *view, tj_template_params *fill)
 {
     const bool is_pair = tj_type_is_pair(view->n.type), along_l = view->n.layout == TJ_ROW_MAJOR;
@@ -457,8 +471,8 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
 }
 
 /*
- * Blocks of the usual sizes, no wider than P and no longer than k. No row of 32 bits and more so long that it may compile for seven
- * seconds, or loops, which is slower: more slices make it short.
+ * Accept blocks of the usual sizes, no wider than P and no longer than k. Refuse rows of 32 bits and more that are so long that
+ * they compile for seven seconds, or as a loop, which is slower: more slices shorten them.
  */
 static bool is_worth_trying(const tj_problem *view, const tj_config *config)
 {
