@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * counts: what a launch of family small_batch moves and computes.
+ * counts: the traffic and work of a launch of family small_batch.
  *
- * A warp may hold lanes of several teams, each with a product of its own, so every access is looked at lane by lane: a function
- * says where a thread of a team is in one step of a loop of the template. The names are its own.
+ * A warp may hold lanes of several teams, each with a product of its own, so every access is counted lane by lane: a function
+ * returns the address of a team's thread in a step of a loop of the template. Names are those of the template.
  */
 #include "form.h"
 
@@ -22,12 +22,14 @@ typedef struct scene {
 
 /* One access of the template. */
 typedef struct access {
-    /* Bytes from where the team's product begins, of that thread of the team in that step; negative: it has nothing to do. */
+    /*
+     * Return the address of a thread of the team in a step, in bytes from the team's product; negative: the thread is inactive.
+     */
     int64_t (*at)(const scene *c, const struct access *a, int32_t thread, int32_t step);
     int32_t steps, element_bytes, width;
     bool is_shared;
-    int64_t stride; /* bytes from team to team */
-    /* of the loops that copy and fill: lines of so many elements, of which the first `skip` are left out, `pitch` apart */
+    int64_t stride; /* bytes from one team to the next */
+    /* Of the loops that copy and fill: lines of `line` elements without the first `skip`, `pitch` elements apart. */
     int32_t lines, line, skip, pitch;
     int64_t base; /* bytes */
 } access;
@@ -39,13 +41,16 @@ static int64_t positive(int64_t stride)
 
 /* ---- warps -------------------------------------------------------------------------------------------------------- */
 
-/* Warps whose lanes stand alike, and where they begin. In shared memory that does not matter: all banks are alike. */
+/*
+ * Warps with the same relative addresses, and the places where they begin. In shared memory the place does not matter: all
+ * banks are alike.
+ */
 typedef struct pattern {
-    tj_lanes lanes; /* seen from the first */
+    tj_lanes lanes; /* relative to the first lane */
     tj_places begin;
 } pattern;
 
-/* Blocks follow each other `stride` bytes apart, from the first on. */
+/* Count `blocks` blocks, `stride` bytes apart. */
 static void count_pattern(const pattern *p, int64_t first, int64_t stride, int64_t blocks, tj_traffic *traffic)
 {
     const tj_places apart = tj_places_of(first, blocks, stride), begin = tj_places_combine(&p->begin, &apart);
@@ -53,7 +58,7 @@ static void count_pattern(const pattern *p, int64_t first, int64_t stride, int64
     tj_lanes_add_at(traffic, &p->lanes, &begin, 1);
 }
 
-/* The lanes of a warp in one step; the answer is where the first of them begins. */
+/* Fill in the lanes of a warp in one step, and return the address of the first. */
 static int64_t lanes_of(const scene *c, const access *a, int32_t warp, int32_t threads, int32_t step, tj_lanes *lanes)
 {
     int64_t begin = 0;
@@ -72,7 +77,7 @@ static int64_t lanes_of(const scene *c, const access *a, int32_t warp, int32_t t
     return begin;
 }
 
-/* A warp of such blocks in all steps: few of them differ. */
+/* Count a warp of these blocks in all steps, most of which are alike. */
 static void count_warp(const scene *c, const access *a, int32_t warp, int32_t threads, int64_t first, int64_t blocks,
                        tj_traffic *traffic)
 {
@@ -92,14 +97,14 @@ static void count_warp(const scene *c, const access *a, int32_t warp, int32_t th
     count_pattern(&seen, first, stride, blocks, traffic);
 }
 
-/* Blocks with so many teams at work. */
+/* Count blocks with `teams` active teams. */
 static void count_teams(const scene *c, const access *a, int32_t teams, int64_t first, int64_t blocks, tj_traffic *traffic)
 {
     for (int32_t warp = 0; warp < teams * c->s.team; warp += TJ_WARP)
         count_warp(c, a, warp, teams * c->s.team, first, blocks, traffic);
 }
 
-/* A warp in a few steps: they stand for all steps of so many warps. */
+/* Count a warp in a few steps, which stand for all steps of `warps` warps. */
 static void estimate_warps(const scene *c, const access *a, int32_t warp, int64_t warps, tj_traffic *traffic)
 {
     const int32_t threads = c->s.products * c->s.team, looked_at = a->steps < STEPS_LOOKED_AT ? a->steps : STEPS_LOOKED_AT;
@@ -113,7 +118,7 @@ static void estimate_warps(const scene *c, const access *a, int32_t warp, int64_
     }
 }
 
-/* The first warp stands for all that are full. */
+/* The first warp stands for all full warps. */
 static void estimate(const scene *c, const access *a, tj_traffic *traffic)
 {
     const int32_t threads = c->s.products * c->s.team, full = threads / TJ_WARP;
@@ -142,7 +147,7 @@ static void count(const scene *c, const access *a, tj_traffic *traffic)
 
 /* ---- bring_operands ----------------------------------------------------------------------------------------------- */
 
-/* Element e of a line after the other. */
+/* Return the address of one element after the other, line after line. */
 static int64_t in_lines(const scene *c, const access *a, int32_t thread, int32_t step)
 {
     const int32_t wide = (a->line - a->skip) / a->width, e = step * c->s.team + thread;
@@ -164,7 +169,10 @@ static access lines_of(const scene *c, int32_t lines, int32_t line, int32_t skip
                     .pitch = (int32_t)pitch};
 }
 
-/* One matrix: out of global memory, into shared memory unless past the registers, and zeros behind k. */
+/*
+ * Count one matrix: load it from global memory, store it to shared memory unless the copy bypasses registers, and store zeros
+ * after k.
+ */
 static void count_operand(const scene *c, bool is_m, bool is_async, tj_counts *counts)
 {
     const tj_problem *t = c->view;
@@ -209,13 +217,13 @@ static int32_t col_of(const scene *c, int32_t thread, int32_t i)
     return i / cols * (c->s.team_cols * cols) + thread % c->s.team_cols * cols + i % cols;
 }
 
-/* What hangs over the edge is read as the last that is there. */
+/* Elements beyond the edge are read from the last group inside. */
 static int32_t within(int32_t at, int64_t extent, int32_t i, int32_t together)
 {
     return at < extent ? at : (int32_t)extent - together + i % together;
 }
 
-/* Steps of one turn: rows of M, or groups of them in each line along j. */
+/* Steps of a turn: rows of M or, if lines lie along j, groups of rows in each line. */
 static int64_t m_read(const scene *c, const access *a, int32_t thread, int32_t step)
 {
     const int32_t groups = c->s.tm / a->line, r = step % groups * a->line, line = step / groups;
@@ -234,7 +242,7 @@ static int64_t n_read(const scene *c, const access *a, int32_t thread, int32_t s
            (c->view->n.layout == TJ_COL_MAJOR ? (int64_t)col * a->pitch : (int64_t)line * a->pitch + col) * a->element_bytes;
 }
 
-/* One turn of the loop over k, VEC steps; every turn is like it, VEC elements or lines further on. */
+/* Count one turn of the loop over k, VEC steps. All turns are alike, each VEC elements or lines further on. */
 static void count_turn(const scene *c, tj_counts *counts)
 {
     const bool m_along_k = c->view->m.layout == TJ_ROW_MAJOR, n_along_k = c->view->n.layout == TJ_COL_MAJOR;
@@ -300,14 +308,14 @@ static int64_t col_scale_at(const scene *c, const access *a, int32_t thread, int
     return col < c->view->l.extent ? (int64_t)col * a->element_bytes : -1;
 }
 
-/* What a whole team reads. */
+/* All threads of a team read the same. */
 static int64_t of_team(const scene *c, const access *a, int32_t thread, int32_t step)
 {
     (void)c, (void)a, (void)thread, (void)step;
     return 0;
 }
 
-/* Scales of a thread's rows, or of its columns, each once; or the one of all. */
+/* Count the scales of a thread's rows or columns, each once, or a single scale. */
 static void count_scales(const scene *c, bool is_m, int32_t how, tj_traffic *traffic)
 {
     const int64_t extent = is_m ? c->view->j.extent : c->view->l.extent;
@@ -324,7 +332,7 @@ static void count_scales(const scene *c, bool is_m, int32_t how, tj_traffic *tra
 
 /* ---- pointers ----------------------------------------------------------------------------------------------------- */
 
-/* Where matrices lie anywhere, each thread of a team reads the pointer of its product. */
+/* With arrays of pointers, each thread of a team reads the pointer of its product. */
 static void count_pointers(const scene *c, const tj_problem *t, tj_counts *counts)
 {
     const int64_t stride[] = {t->m.stride, t->n.stride, t->p.stride, t->epilogue.has_beta ? t->c.stride : TJ_TIGHT};
@@ -336,20 +344,23 @@ static void count_pointers(const scene *c, const tj_problem *t, tj_counts *count
     counts->waits += tj_stride_is_pointers(t->m.stride) || tj_stride_is_pointers(t->n.stride);
 }
 
-/* ---- all of it ---------------------------------------------------------------------------------------------------- */
+/* ---- all counts --------------------------------------------------------------------------------------------------- */
 
-/* Fitted to what ptxas gave 90 configs for sm_90; off by 10 % of 1 254. A bound by `blocks` makes it spill what does not fit. */
+/*
+ * Fitted to the registers of 90 configs for sm_90, with an error of 10 % on 1 254. A bound by `blocks` makes ptxas spill the
+ * excess.
+ */
 static void estimate_registers(const tj_small_batch_shape *s, int32_t blocks, tj_counts *counts)
 {
     const int32_t threads = s->products * s->team, slack = 8;
     const int32_t wanted = 48 + counts->sum_bytes / 4 * s->tm * s->tn * 5 / 4;
-    /* ptxas heeds no wish for more blocks than an SM has threads for. */
+    /* ptxas ignores a bound of more blocks than an SM has threads for. */
     const int32_t bound = blocks * threads <= SM_THREADS ? blocks : SM_THREADS / threads;
 
     (void)tj_guess_registers(counts, wanted, 10, wanted - slack, bound, threads);
 }
 
-/* Loads that are on their way together are those of an unrolled turn. */
+/* The loads of an unrolled turn are in flight together. */
 static int64_t waits_of(const scene *c)
 {
     const int64_t m = c->view->j.extent * c->view->k.extent / c->w.m, n = c->view->k.extent * c->view->l.extent / c->w.n;
@@ -359,7 +370,7 @@ static int64_t waits_of(const scene *c)
 
 void tj_small_batch_count(const tj_problem *view, const tj_config *config, tj_counts *counts)
 {
-    const tj_problem strided = tj_problem_strided(view); /* matrices that lie anywhere lie apart */
+    const tj_problem strided = tj_problem_strided(view); /* arrays of pointers count as strided matrices */
     const scene c = {&strided, tj_small_batch_shape_of(view, config), tj_small_batch_widths_of(view, config)};
     const tj_small_batch_shape *s = &c.s;
     const int64_t elements = (view->j.extent + view->l.extent) * view->k.extent * s->products;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * small_batch: many products of up to 128 x 128 x 128, each computed whole by a team of threads, in shared memory and registers.
+ * small_batch: many products of up to 128 x 128 x 128. A team of threads computes each product in shared memory and registers.
  */
 #include "form.h"
 
@@ -14,20 +14,20 @@
 #include "tree.h"
 
 enum {
-    MOST = 128,        /* of j, k and l: larger ones are worth more than one block */
+    MOST = 128,        /* of j, k and l: larger ones deserve more than one block */
     ACCESS_BYTES = 16, /* the widest access */
     MAX_THREADS = 1024,
     MAX_SHARED = 227 * 1024,
     WARP = 32,
-    GOOD_THREADS = 128,      /* of a block: several of them on a multiprocessor, so that some multiply while others wait */
+    GOOD_THREADS = 128,      /* of a block: several fit a multiprocessor, so that some multiply while others wait */
     GOOD_SHARED = 48 * 1024, /* of a block, for the same reason */
-    FULL_GPU = 264,          /* blocks that keep a large GPU busy */
+    FULL_GPU = 264,          /* blocks that occupy a large GPU */
     GOOD_REGISTERS = 80,     /* of a thread */
     MOST_SUM_BYTES = 256,    /* of a thread: they stay in registers */
-    SYSTEM_SHARED = 1024     /* that a block takes beside its own */
+    SYSTEM_SHARED = 1024     /* that the system takes of each block */
 };
 
-/* What a tuner tries: a tile that does not fit the shape exactly is refused. */
+/* The values that a tuner tries; resolve refuses a tile that does not fit the shape exactly. */
 static const int32_t tile_tried[] = {1, 2, 3, 4, 5, 6, 7, 8, 0}, products_tried[] = {1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 32, 0},
                      vectors_tried[] = {4, 0}, blocks_tried[] = {1, 4, 6, 8, 0};
 
@@ -62,7 +62,7 @@ static int32_t round_up(int32_t value, int32_t multiple)
     return (value + multiple - 1) / multiple * multiple;
 }
 
-/* Lines along k are read by threads side by side, 16 bytes of each: an odd number of these from line to line meets other banks. */
+/* Neighbouring threads read lines along k, 16 bytes each. An odd number of these per line makes them use different banks. */
 static int32_t pitch_along_k(int32_t k, int32_t vec)
 {
     const int32_t accesses = round_up(k, vec) / vec;
@@ -91,16 +91,16 @@ tj_small_batch_shape tj_small_batch_shape_of(const tj_problem *view, const tj_co
     return s;
 }
 
-/* Products are whole: what may be even or odd is a thread's part. */
+/* The tile is a thread's part: a product is computed whole, and only a thread's part may be uneven. */
 static tj_tile tile(const tj_problem *problem, const tj_config *config)
 {
     (void)problem;
     return (tj_tile){config->value[TM], 1, config->value[TN], "TM", "1", "TN"};
 }
 
-/* ---- what is settled by the problem ------------------------------------------------------------------------------- */
+/* ---- parameters settled by the problem ---------------------------------------------------------------------------- */
 
-/* Equal parts of an extent, none larger than wanted. */
+/* Divide an extent into equal parts, none longer than wanted. */
 static int32_t part_of(int64_t extent, int32_t wanted)
 {
     return (int32_t)tj_ceil_div(extent, tj_ceil_div(extent, wanted));
@@ -116,14 +116,14 @@ static void settle_tile(const tj_problem *view, int32_t *tm, int32_t *tn)
     if (*tn != 0)
         return;
     *tn = part_of(view->l.extent, 4);
-    if (*tn % 2 != 0 && tj_epilogue_pairs(&view->epilogue)) /* one thread has both columns */
+    if (*tn % 2 != 0 && tj_epilogue_pairs(&view->epilogue)) /* a thread needs both columns */
         *tn = part_of(view->l.extent, 2);
 }
 
 static int32_t default_products(const tj_problem *view, const tj_small_batch_shape *s)
 {
     const int64_t batch = view->batch > 0 ? view->batch : INT32_MAX;
-    const int64_t bytes = s->bytes > 0 ? s->bytes : 1; /* none where k is 0 */
+    const int64_t bytes = s->bytes > 0 ? s->bytes : 1; /* 0 if k is 0 */
     int64_t products = GOOD_THREADS / (s->team > 0 ? s->team : 1);
 
     if (products > GOOD_SHARED / bytes)
@@ -133,8 +133,10 @@ static int32_t default_products(const tj_problem *view, const tj_small_batch_sha
     return products > 1 ? (int32_t)products : 1;
 }
 
-/* As many as find room for 80 registers a thread: what ptxas makes do with where N is read along l, nothing hangs over and a thread
- * has nothing to find of its rows and columns. */
+/*
+ * Return the most blocks that leave a thread 80 registers. ptxas needs no more if N is read along l, no thread reaches beyond
+ * an edge, and the epilogue reduces nothing.
+ */
 static int32_t default_blocks(const tj_problem *view, const tj_small_batch_shape *s)
 {
     const int32_t threads = s->products * s->team;
@@ -234,13 +236,13 @@ static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *con
     if (*blocks == 0)
         *blocks = default_blocks(view, &s);
     config->check_j = config->check_k = config->check_l =
-        TJ_CHECK_OFF; /* products are whole: nothing hangs over an edge of them */
+        TJ_CHECK_OFF; /* products are whole: no thread checks an edge of one */
     return check_shape(view, is_swapped, config, err);
 }
 
-/* ---- text --------------------------------------------------------------------------------------------------------- */
+/* ---- source ------------------------------------------------------------------------------------------------------- */
 
-/* The most elements up to a limit, a power of two, that divide both. */
+/* Return the largest power of two, up to a limit, that divides both. */
 static int32_t common(int64_t extent, int32_t part, int32_t limit)
 {
     while (extent % limit != 0 || part % limit != 0)
@@ -259,13 +261,13 @@ tj_small_batch_widths tj_small_batch_widths_of(const tj_problem *view, const tj_
         .cols = view->n.layout == TJ_ROW_MAJOR ? common(view->l.extent, s.tn, s.vec) : 1,
     };
 
-    if (w.cols < sums) /* a pair of columns is neighbours */
+    if (w.cols < sums) /* the columns of a pair are neighbours */
         w.cols = sums;
     w.p = w.cols / sums <= limit && tj_access_fits_output(view, w.cols / sums) ? w.cols / sums : 1;
     return w;
 }
 
-/* A team that never reaches beyond its warp waits for the warp alone. */
+/* A team inside one warp waits for the warp only. */
 bool tj_small_batch_in_warp(const tj_small_batch_shape *s)
 {
     return s->team > 0 && WARP % s->team == 0 && s->products * s->team % WARP == 0;
@@ -321,14 +323,14 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
 
 static bool for_any_operands(bool has_workspace, tj_config *config)
 {
-    (void)has_workspace; /* it takes none */
+    (void)has_workspace; /* it uses none */
     config->value[VECTOR] = 1;
     return true;
 }
 
 /* ---- tuning ------------------------------------------------------------------------------------------------------- */
 
-/* Do so many blocks take registers away, and leave enough? And is there shared memory for them? */
+/* Does this number of blocks reduce the registers, leave enough of them, and fit the shared memory? */
 static bool blocks_matter(const tj_small_batch_shape *s, int32_t blocks)
 {
     const int32_t threads = s->products * s->team, sums = s->tm * s->tn,
@@ -338,7 +340,7 @@ static bool blocks_matter(const tj_small_batch_shape *s, int32_t blocks)
                            budget < 48 + sums * 5 / 4 && budget >= sums + s->tm + s->tn + 16);
 }
 
-/* Blocks of the usual sizes, and enough of them where they hold several products. */
+/* Accept blocks of the usual sizes, and enough blocks if they hold several products. */
 static bool is_worth_trying(const tj_problem *view, const tj_config *config)
 {
     const tj_small_batch_shape s = tj_small_batch_shape_of(view, config);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * start: where a search begins: one of these tiles was the fastest, or nearly, of each shape that a tuner measured on an H200.
- * TM, TN, PRODUCTS, COPY, VECTOR, BLOCKS.
+ * start: the configs from which a search begins: for each shape that a tuner measured on an H200, one of these tiles was the
+ * fastest, or nearly. TM, TN, PRODUCTS, COPY, VECTOR, BLOCKS.
  */
 #include "form.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * counts: what a launch of family strip moves and computes. Every loop of the template is one function here; what a warp reads of
- * shared memory is looked at lane by lane.
+ * counts: the traffic and work of a launch of family strip. Each loop of the template is one function here. Loads from shared
+ * memory are counted lane by lane.
  */
 #include "form.h"
 
@@ -14,7 +14,7 @@
 #include "parts/split.h"
 #include "parts/traffic.h"
 
-/* copy: the lanes take neighbouring chunks, `x` of a line. */
+/* copy: lanes copy neighbouring chunks, s->chunks of a line. */
 static void count_copies(const tj_problem *view, const tj_strip_shape *s, bool is_m, int64_t repeat, tj_traffic *traffic)
 {
     const tj_matrix *const matrix = is_m ? &view->m : &view->n;
@@ -29,7 +29,10 @@ static void count_copies(const tj_problem *view, const tj_strip_shape *s, bool i
     tj_traffic_add(traffic, &access);
 }
 
-/* The copy engine brings boxes, of N in lines of as many rows as a chunk has elements. What they hang over moves nothing. */
+/*
+ * The copy engine copies boxes; a line of a box of N has as many rows of N as a chunk has elements. Parts of a box beyond the
+ * edge move no bytes.
+ */
 static void count_boxes(const tj_problem *view, const tj_strip_shape *s, bool is_m, int64_t repeat, tj_traffic *traffic)
 {
     const tj_matrix *const matrix = is_m ? &view->m : &view->n;
@@ -50,7 +53,7 @@ static void count_boxes(const tj_problem *view, const tj_strip_shape *s, bool is
     tj_boxes_count(&boxes, traffic);
 }
 
-/* Where a lane stands in its warp. */
+/* The position of a lane in its warp. */
 typedef struct place {
     int32_t k, row, col;
 } place;
@@ -60,7 +63,7 @@ static place place_of(const tj_strip_shape *s, int32_t lane)
     return (place){lane % s->k_lanes, lane / s->k_lanes % s->row_lanes, lane / (s->k_lanes * s->row_lanes)};
 }
 
-/* A chunk for each lane. Elements of 16 bits come in words, two in each. */
+/* Each lane loads a chunk. Two elements of 16 bits are loaded as one word. */
 static tj_lanes chunks_of_a_warp(const tj_strip_shape *s)
 {
     const int32_t width = tj_least(s->vector, TJ_STRIP_CHUNK / 4);
@@ -68,7 +71,7 @@ static tj_lanes chunks_of_a_warp(const tj_strip_shape *s)
     return (tj_lanes){.count = TJ_WARP, .element_bytes = TJ_STRIP_CHUNK / width, .width = width, .is_shared = true};
 }
 
-/* multiply: the chunks of M of one step, of all TM rows, which lie whole lines apart. */
+/* multiply: load the chunks of M of one step, for all TM rows, which are whole lines apart. */
 static void count_rows(const tj_strip_shape *s, int32_t step, int64_t times, tj_traffic *traffic)
 {
     tj_lanes lanes = chunks_of_a_warp(s);
@@ -83,7 +86,7 @@ static void count_rows(const tj_strip_shape *s, int32_t step, int64_t times, tj_
     tj_lanes_add(traffic, &lanes, 0, times * s->tm);
 }
 
-/* multiply: chunk q of N of one step. */
+/* multiply: load chunk q of N of one step. */
 static void count_columns(const tj_strip_shape *s, int32_t step, int32_t q, int64_t times, tj_traffic *traffic)
 {
     const int32_t wide = s->tn / s->vector;
@@ -99,10 +102,10 @@ static void count_columns(const tj_strip_shape *s, int32_t step, int32_t q, int6
     tj_lanes_add(traffic, &lanes, 0, times);
 }
 
-/* What one warp reads in each of `times` phases. */
+/* Count the loads of one warp in each of `times` phases. */
 static void count_loads(const tj_strip_shape *s, int64_t times, tj_traffic *traffic)
 {
-    if (traffic->is_estimate) { /* the first for all */
+    if (traffic->is_estimate) { /* the first stands for all */
         count_rows(s, 0, times * s->steps, traffic);
         count_columns(s, 0, 0, times * s->steps * s->tn, traffic);
         return;
@@ -114,7 +117,7 @@ static void count_loads(const tj_strip_shape *s, int64_t times, tj_traffic *traf
     }
 }
 
-/* The block adds up the sums of its warps: `rows` rows of a block, `blocks` times. */
+/* A block adds the accumulators of its warps: `rows` rows of a block, `blocks` times. */
 static void count_sums(const tj_strip_shape *s, int64_t rows, int64_t blocks, tj_traffic *traffic)
 {
     const int32_t bytes = s->sum_bytes, elements = (int32_t)rows * s->cols;
@@ -149,9 +152,11 @@ static void count_output(const tj_problem *view, const tj_strip_shape *s, int64_
     tj_traffic_add(traffic, &access);
 }
 
-/* Fitted to what ptxas gave 70 configs for sm_90, and off by 11 %: beside the sums it keeps an address for each copy of M. Fitted to 46
- * configs of 16 bits, and off by 9 %: it converts elements ahead, for more registers than the sums take. With boxes fitted to 1 900
- * configs, and off by 12 %. */
+/*
+ * Fitted to the registers of 70 configs for sm_90, with an error of 11 %: ptxas keeps an address for each copy of M besides the
+ * accumulators. In 16 bits, fitted to 46 configs with an error of 9 %: ptxas converts elements ahead, which takes more
+ * registers than the accumulators. With boxes, fitted to 1 900 configs with an error of 12 %.
+ */
 static void estimate_registers(const tj_strip_shape *s, int32_t blocks, tj_counts *counts)
 {
     const int32_t words = counts->sum_bytes / 4, sums = words * s->tm * s->tn, rows = s->tm * TJ_STRIP_CHUNK / 4;
@@ -173,7 +178,7 @@ void tj_strip_count(const tj_problem *view, const tj_config *config, tj_counts *
                   phases = s.boxes > 0 ? turns : tj_ceil_div(view->k.extent, own),
                   warp_phases = strips * (s.boxes > 0 ? turns * s.warps : phases);
     const int64_t p_bytes = tj_facts_of(view->p.type)->bytes, last = view->j.extent % s.rows;
-    const int64_t bottoms = last > 0 ? counts->blocks / counts->row_blocks : 0; /* blocks that hang over the last row */
+    const int64_t bottoms = last > 0 ? counts->blocks / counts->row_blocks : 0; /* blocks that reach beyond the last row */
     tj_access store;
 
     counts->phase = (tj_phase_counts){.depth = s.turn,
@@ -205,7 +210,7 @@ void tj_strip_count(const tj_problem *view, const tj_config *config, tj_counts *
         counts->work[TJ_PIPE_SHARED] = s.boxes > 0 ? counts->async_bytes / TJ_LINE
                                                    : (counts->load_m.requests + counts->load_n.requests) * (TJ_STRIP_CHUNK / 4);
     }
-    /* Of the fold, and of the warps' sums. */
+    /* additions when lanes along k fold their accumulators, and when the block adds those of its warps */
     counts->sums = counts->blocks * s.warps * TJ_WARP * (s.k_lanes - 1) * s.share +
                    view->j.extent * s.cols * view->batch * s.splits * (s.warps - 1);
     counts->exchanged = (s.k_lanes - 1) * s.share;

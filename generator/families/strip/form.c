@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * strip: P has at most 16 columns (or rows), so its time is that of reading M (or N) once. Each warp copies and multiplies its own part
- * of that matrix by itself, or one warp has the copy engine bring boxes of it (TMA) to the others.
+ * strip: P has at most 16 columns (or rows), so the time is that of reading M (or N) once. Each warp copies and multiplies its
+ * own part of that matrix, or one warp has the copy engine (TMA) copy boxes of it for the others.
  *
- * The text always has few columns: where P has few rows it computes the transpose. Its M is the matrix that is long.
+ * The source always has few columns: if P has few rows, it computes the transpose. Its M is the long matrix.
  */
 #include "form.h"
 
@@ -21,17 +21,17 @@
 enum {
     MOST_COLS = 16,
     MOST_SUM_BYTES = 512,  /* of a thread: they stay in registers */
-    BOXES_SUM_BYTES = 384, /* of which the default takes no more */
+    BOXES_SUM_BYTES = 384, /* limit of the default */
     MAX_SHARED = 227 * 1024,
     MULTIPROCESSOR_SHARED = 228 * 1024,
-    RESERVED_SHARED = 1024, /* of each block, for CUDA */
-    MOST_AHEAD = 8192,      /* elements along k that a block's warps are ahead */
-    SMS = 132,              /* of a large GPU: as many blocks as it holds at once */
-    SM_WARPS = 16,          /* of such threads, with 128 registers each */
-    BOX_SIDE = 256,         /* the most elements of a box */
+    RESERVED_SHARED = 1024, /* reserved by CUDA in each block */
+    MOST_AHEAD = 8192,      /* elements along k that the pipeline of a block's warps covers */
+    SMS = 132,              /* of a large GPU, whose resident blocks the default fills */
+    SM_WARPS = 16,          /* that a multiprocessor holds, with 128 registers a thread */
+    BOX_SIDE = 256,         /* the largest side of a box, in elements */
     MOST_STAGES = 8,
-    BOXES_LANES = TJ_STRIP_WARP / TJ_STRIP_LINE_CHUNKS, /* beside those along k, which read 128 bytes of a row at once */
-    BOX_ALIGNMENT = 1024,                               /* of what is swizzled */
+    BOXES_LANES = TJ_STRIP_WARP / TJ_STRIP_LINE_CHUNKS, /* besides those along k, which read 128 bytes of a row at once */
+    BOX_ALIGNMENT = 1024,                               /* of swizzled tiles */
     BARRIER_BYTES = 8
 };
 
@@ -109,7 +109,7 @@ static bool is_swapped(const tj_problem *problem, const tj_config *config)
     return !fits(problem) && (fits(&other) || (!has_few_columns(problem) && has_few_columns(&other)));
 }
 
-/* Does every product's N begin at a multiple of 16 bytes? Its rows need not. */
+/* Does the N of every product begin at a multiple of 16 bytes? Its rows need not. */
 static bool begins_at_chunks(const tj_problem *view)
 {
     const int64_t stride = view->n.stride;
@@ -182,7 +182,7 @@ static int64_t round_up(int64_t bytes, int64_t to)
     return tj_ceil_div(bytes, to) * to;
 }
 
-/* shared_t of boxes.cu. */
+/* As shared_t of boxes.cu. */
 static int64_t shared_of_boxes(const tj_strip_shape *s, int64_t sums)
 {
     const int64_t lines = s->rows + s->boxes * TJ_STRIP_LINE_CHUNKS, phase = lines * s->chunks * TJ_STRIP_CHUNK;
@@ -221,7 +221,7 @@ static tj_tile tile(const tj_problem *problem, const tj_config *config)
     return (tj_tile){s.rows, s.chunks * s.vector, s.cols, "BLOCK_ROWS", "PHASE", "COLS"};
 }
 
-/* What the epilogue makes of a block's elements lies behind the rings, where it reduces them. */
+/* If the epilogue reduces P, its values of a block's elements follow the pipeline's stages. */
 static int64_t shared_bytes(const tj_problem *view, const tj_strip_shape *s)
 {
     return tj_strip_rings_bytes(s) +
@@ -233,7 +233,7 @@ static tj_reduction_slots slots_of(const tj_problem *view, const tj_strip_shape 
     return (tj_reduction_slots){.of_row = 1, .of_col = tj_ceil_div(view->j.extent, s->rows)};
 }
 
-/* ---- what is settled by the problem ------------------------------------------------------------------------------- */
+/* ---- parameters settled by the problem ---------------------------------------------------------------------------- */
 
 static void settle(int32_t *value, int32_t choice)
 {
@@ -241,7 +241,7 @@ static void settle(int32_t *value, int32_t choice)
         *value = choice;
 }
 
-/* As many blocks as a large GPU holds at once, as long as every warp of a split has a phase. */
+/* Fill a large GPU with resident blocks, as long as every warp of a split has a phase. */
 static int32_t default_splits(const tj_problem *view, const tj_strip_shape *s, int32_t blocks)
 {
     const int64_t k = view->k.mode == TJ_DIM_FIXED ? view->k.extent : 4096;
@@ -267,7 +267,10 @@ static int32_t default_col_lanes(const tj_problem *view, const int32_t *v)
     return v[TN] > 0 && l % v[TN] == 0 ? l / v[TN] : v[TN] == 0 && l % (2 * vector_of(view)) == 0 ? 2 : 1;
 }
 
-/* Where the lanes stand; a config that leaves all open gets what was fastest for long strips of 16 columns, and for a tiny P. */
+/*
+ * Settle the arrangement of lanes. A config that leaves everything open gets the fastest one for long strips of 16 columns, and
+ * for a tiny P.
+ */
 static void settle_lanes(const tj_problem *view, int32_t *v)
 {
     const int32_t l = (int32_t)view->l.extent;
@@ -279,7 +282,7 @@ static void settle_lanes(const tj_problem *view, int32_t *v)
                                       : 20 / tj_sum_bytes(view) + (v[TN] < 8 ? 2 : 0));
 }
 
-/* With boxes a block is alone on its multiprocessor: as many rows as make whole waves of blocks. */
+/* With boxes a block is alone on its multiprocessor: choose rows that make whole waves of blocks. */
 static void settle_boxes(const tj_problem *view, int32_t *v)
 {
     const int32_t l = (int32_t)view->l.extent;
@@ -315,7 +318,7 @@ static tj_status check_lanes(const tj_problem *view, const int32_t *v, tj_error 
     return TJ_OK;
 }
 
-/* What tensor maps and their boxes can be. */
+/* Check the limits of tensor maps and their boxes. */
 static tj_status check_boxes(const tj_problem *view, bool is_swapped, const tj_strip_shape *s, tj_error *err)
 {
     for (int i = 0; i < 2; i++) {
@@ -326,7 +329,7 @@ static tj_status check_boxes(const tj_problem *view, bool is_swapped, const tj_s
             return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                            "copies=boxes takes %c by a tensor map, which arrays of pointers do not have: use copies=lanes",
                            letter);
-        if (x->ld == TJ_ANY || (view->batch != 1 && x->stride == TJ_ANY)) /* only where k is 0: else its lines begin anywhere */
+        if (x->ld == TJ_ANY || (view->batch != 1 && x->stride == TJ_ANY)) /* only where k is 0: lines would begin anywhere */
             return tj_fail(
                 err, TJ_ERR_INVALID_ARGUMENT,
                 "copies=boxes takes %c by a tensor map, and its leading dimension or stride is left to the launch: fix "
@@ -383,7 +386,7 @@ static tj_status check_shape(const tj_problem *view, const tj_strip_shape *s, tj
     return status == TJ_OK ? tj_split_check(view, s->splits, err) : status;
 }
 
-/* As many as leave room for another block, which may be one of the next kernel. */
+/* Choose the most stages that leave room for another block, which may belong to the next kernel. */
 static int32_t stages_of_boxes(const tj_problem *view, const tj_config *config)
 {
     const int32_t blocks = config->value[BLOCKS] > 1 ? config->value[BLOCKS] : 2;
@@ -425,7 +428,7 @@ static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *con
     return tj_tile_resolve(view, is_swapped, config, err);
 }
 
-/* For sm_120 ptxas takes the stack for copies of boxes, so that none of them is launched there: lanes copy then. */
+/* For sm_120 ptxas uses the stack in kernels that copy boxes, so none of them is launched there; use copies by lanes. */
 static bool relax(tj_config *config)
 {
     int32_t *const v = config->value;
@@ -440,7 +443,7 @@ static bool relax(tj_config *config)
     return true;
 }
 
-/* Copies are of 16 bytes, whatever the operands are. */
+/* Copies always take 16 bytes, so the family cannot do without alignment. */
 static bool for_any_operands(bool has_workspace, tj_config *config)
 {
     (void)has_workspace;
@@ -448,7 +451,7 @@ static bool for_any_operands(bool has_workspace, tj_config *config)
     return false;
 }
 
-/* Lanes copy M and N themselves. */
+/* Describe copies of M and N by lanes. */
 static void describe_lanes(const tj_strip_shape *s, tj_checks checks, tj_template_params *fill, tj_launch_form *form)
 {
     tj_template_set_flag(fill, "ragged_m", s->rows * s->chunks % TJ_STRIP_WARP != 0);
@@ -461,7 +464,10 @@ static void describe_lanes(const tj_strip_shape *s, tj_checks checks, tj_templat
     form->needs |= TJ_FEATURE_CP_ASYNC;
 }
 
-/* The copy engine brings them: of M all rows of a phase, of N lines of as many rows as a chunk has elements, 128 bytes wide. */
+/*
+ * Describe copies by the copy engine: all rows of a phase of M; for N, boxes 128 bytes wide, whose lines have as many rows of N
+ * as a chunk has elements.
+ */
 static void describe_boxes(const tj_problem *view, const tj_strip_shape *s, tj_template_params *fill, tj_launch_form *form)
 {
     form->tensor_map[TJ_MAP_M] = (tj_tensor_map){
@@ -522,7 +528,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     return s.boxes > 0 ? "strip/boxes.cu" : "strip/strip.cu";
 }
 
-/* Blocks no taller than P, whose warps all have phases, and some of them at once on a multiprocessor. */
+/* Accept blocks no taller than P whose warps all have phases, and several of which fit a multiprocessor. */
 static bool is_worth_trying(const tj_problem *view, const tj_config *config)
 {
     const tj_strip_shape s = tj_strip_shape_of(view, config);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * start: where a search begins: of the fastest of 680 variants on three shapes that were measured on an H200, those that differ; and
- * boxes, with rows that make whole waves. TM, TN, ROW_LANES, COL_LANES, STEPS, WARPS, STAGES, SPLITS, BLOCKS, COPIES.
+ * start: the configs from which a search begins: the distinct ones among the fastest of 680 variants for three shapes that were
+ * measured on an H200; and boxes, with rows that make whole waves. TM, TN, ROW_LANES, COL_LANES, STEPS, WARPS, STAGES, SPLITS,
+ * BLOCKS, COPIES.
  */
 #include "form.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tiled: a block shares its loads: tiles of M and N pass through shared memory, phase by phase.
+ * tiled: the threads of a block share their loads: tiles of M and N pass through shared memory, phase by phase.
  */
 #include "checked.h"
 #include "error.h"
@@ -25,7 +25,7 @@ static const char *const constraints[] = {
     NULL,
 };
 
-/* With the width, a launch would choose how many results each row has. */
+/* Refuse an open width if the epilogue reduces P, because the launch would then choose the number of results. */
 static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *config, tj_error *err)
 {
     if (tj_epilogue_reduces(&view->epilogue) && tj_config_get(config, "shared") == SHARED_DYNAMIC)
@@ -38,7 +38,7 @@ static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *con
 
 static const char *describe(const tj_problem *view, const tj_config *config, tj_template_params *fill, tj_launch_form *form)
 {
-    /* Tiles hold the type of the sum: 16-bit elements are converted once per load, not once per use. */
+    /* Tiles hold the accumulator's type: 16-bit elements are converted once per load, not once per use. */
     const int64_t element_bytes = tj_sum_bytes(view);
     const int64_t tile_width = tj_config_get(config, "tile_width"), tile = tile_width * tile_width;
 
@@ -55,14 +55,17 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
         form->step[0].dynamic_shared_bytes = 2 * tile * element_bytes;
         return "tiled/dynamic.cu";
     }
-    /* A column-major N is transposed on its way in. Without padding its stores would all meet in one or two banks. */
+    /* A column-major N is transposed as it is stored. Without padding all stores would fall in one or two banks. */
     form->step[0].static_shared_bytes += (2 * tile + (view->n.layout == TJ_COL_MAJOR ? tile_width : 0)) * element_bytes;
     return "tiled/tiled.cu";
 }
 
 /* ---- counts ------------------------------------------------------------------------------------------------------- */
 
-/* Every thread of the block at its place of a tile, so often; along: the step of a loop of TILE_WIDTH turns, 0 for none. */
+/*
+ * Every thread of the block accesses its place of a tile, `repeat` times. along: the step of a loop of TILE_WIDTH turns; 0: no
+ * loop.
+ */
 static void count_shared(int32_t tile_width, int64_t bytes, int64_t step_x, int64_t step_y, int64_t along, int64_t repeat,
                          int32_t merges, tj_traffic *traffic)
 {
@@ -82,7 +85,7 @@ static void count(const tj_problem *view, const tj_config *config, tj_counts *co
     const int64_t width = tile_width, threads = width * width;
     const int64_t phases = tj_ceil_div(view->k.extent, width), block_phases = counts->blocks * phases;
     const int64_t pitch = is_static && !n_rows ? width + 1 : width; /* of Nds */
-    /* Four neighbours of a row of Mds (two of f64) are one wide load, which takes half as many passes. */
+    /* Four neighbours of a row of Mds (two in f64) are one wide load, which halves the passes. */
     const int32_t merges = is_static && m_rows && tile_width % 4 == 0 ? 2 : 0;
 
     counts->phase = (tj_phase_counts){.depth = width,

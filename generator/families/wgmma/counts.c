@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * counts: what a launch of family wgmma moves and computes. The copy engine moves M and N by whole boxes, of which one thread asks for
- * each; the tensor cores read shared memory themselves. Threads touch memory for P alone.
+ * counts: the traffic and work of a launch of family wgmma. The copy engine moves whole boxes of M and N; one thread asks for
+ * each. The tensor cores read shared memory themselves. Threads access memory for P only.
  */
 #include "form.h"
 
@@ -26,7 +26,7 @@ static int32_t pipe_of(const tj_problem *view)
                                   : TJ_PIPE_TENSOR_S8;
 }
 
-/* ---- what the copy engine moves ----------------------------------------------------------------------------------- */
+/* ---- traffic of the copy engine ----------------------------------------------------------------------------------- */
 
 static void count_boxes(const tj_problem *view, const tj_wgmma_shape *s, bool is_m, tj_counts *counts)
 {
@@ -53,7 +53,7 @@ static void count_boxes(const tj_problem *view, const tj_wgmma_shape *s, bool is
     counts->async_bytes += traffic->bytes;
 }
 
-/* templates/wgmma/squares.cuh: a warp takes each chunk of half a square from its line, and puts one into another. */
+/* templates/wgmma/squares.cuh: a warp loads each chunk of half a square from one line, and stores a chunk to another. */
 static void count_squares(int64_t squares, int32_t element_bytes, tj_counts *counts)
 {
     const int32_t chunk = CHUNK / element_bytes;
@@ -73,7 +73,7 @@ static void count_squares(int64_t squares, int32_t element_bytes, tj_counts *cou
             }
 }
 
-/* The boxes in which P leaves. */
+/* Count the boxes that store P. */
 static void count_stored_boxes(const tj_problem *view, const tj_wgmma_output *out, tj_traffic *traffic)
 {
     const tj_boxes boxes = {
@@ -92,9 +92,9 @@ static void count_stored_boxes(const tj_problem *view, const tj_wgmma_output *ou
     tj_boxes_count(&boxes, traffic);
 }
 
-/* ---- what threads move -------------------------------------------------------------------------------------------- */
+/* ---- traffic of threads ------------------------------------------------------------------------------------------- */
 
-/* The lanes of a warp store neighbours of a row, and then of the next, in slices of the tile. */
+/* The lanes of a warp store neighbours of a row, then of the next row, in slices of the tile. */
 static void count_lines(const tj_problem *view, const tj_wgmma_output *out, int64_t bytes, int64_t ld, int64_t stride,
                         int64_t matrices, tj_traffic *traffic)
 {
@@ -108,7 +108,7 @@ static void count_lines(const tj_problem *view, const tj_wgmma_output *out, int6
     tj_traffic_add(traffic, &access);
 }
 
-/* in_box() and in_lines() of templates/wgmma/tiles.cuh. */
+/* As in_box() and in_lines() of templates/wgmma/tiles.cuh. */
 static int64_t place_in(const tj_wgmma_output *out, int32_t bytes, int64_t row, int64_t col)
 {
     const int64_t at = (row * out->slice + col) * bytes;
@@ -117,7 +117,7 @@ static int64_t place_in(const tj_wgmma_output *out, int32_t bytes, int64_t row, 
                           : (row * out->slice + (col ^ row % (out->slice / 8) * 8)) * bytes;
 }
 
-/* Every lane lays its pairs in a slice in shared memory. */
+/* Every lane stores its pairs of a slice to shared memory. */
 static void count_laid(const tj_wgmma_output *out, int32_t bytes, int64_t slices, tj_traffic *traffic)
 {
     tj_lanes lanes = {.count = TJ_WARP, .element_bytes = bytes, .width = 2, .is_shared = true};
@@ -132,7 +132,10 @@ static void count_laid(const tj_wgmma_output *out, int32_t bytes, int64_t slices
         }
 }
 
-/* The lanes take neighbours from there, 16 bytes at most at once, as far as they lie in P: of so many slices these rows and columns. */
+/*
+ * The lanes load neighbours from there, at most 16 bytes at once, as far as they lie in P: `rows` x `cols` of each of `slices`
+ * slices.
+ */
 static void count_taken(const tj_wgmma_output *out, int32_t bytes, int64_t rows, int64_t cols, int64_t slices,
                         tj_traffic *traffic)
 {
@@ -154,7 +157,7 @@ static void count_taken(const tj_wgmma_output *out, int32_t bytes, int64_t rows,
         }
 }
 
-/* What passes through shared memory. Slices that lie outside P are laid, too. */
+/* Count the traffic through shared memory. Slices outside P are stored to it, too. */
 static void count_slices(const tj_problem *view, const tj_wgmma_shape *s, const tj_wgmma_output *out, int32_t bytes,
                          tj_counts *counts)
 {
@@ -172,8 +175,8 @@ static void count_slices(const tj_problem *view, const tj_wgmma_shape *s, const 
 }
 
 /*
- * Where a lane finishes neighbours of a row, it reads the scale of the row, and one after the other those of the columns. For a box
- * it finishes all its pairs in a row, and then those of another row in the same columns, whose scales it has.
+ * If a lane finishes neighbours of a row, it reads the scale of the row, and those of the columns one after the other. For
+ * boxes it finishes all its pairs of a row, and then those of another row in the same columns, whose scales it keeps.
  */
 static void count_scales(const tj_problem *view, const tj_wgmma_shape *s, const tj_wgmma_output *out, tj_counts *counts)
 {
@@ -234,7 +237,7 @@ void tj_wgmma_count(const tj_problem *view, const tj_config *config, tj_counts *
     counts->phase = (tj_phase_counts){.depth = s.bk, .loads = (int64_t)(s.bm + s.bn) * s.bk, .flop = 2 * tile * s.bk};
     counts->phases = share.most;
     counts->work[counts->pipe] = 2 * tile_phases * tile * s.bk;
-    counts->sums = s.promotes ? tile_phases * tile : 0; /* of phases, which are added to those of all of them */
+    counts->sums = s.promotes ? tile_phases * tile : 0; /* those of a phase, added to those of all phases */
     counts->chain = share.most;
     counts->chain_fma = s.wm * s.bn * s.bk / WARPGROUP;
     counts->streams = 1;
@@ -251,8 +254,8 @@ void tj_wgmma_count(const tj_problem *view, const tj_config *config, tj_counts *
     }
     tj_pack_count(view, &pack, counts);
     count_outputs(view, &s, counts);
-    /* The tensor cores read 64 rows of M, and all columns of N, for each instruction. */
+    /* For each instruction the tensor cores read 64 rows of M, and all columns of N. */
     counts->work[TJ_PIPE_SHARED] =
         (counts->async_bytes + tile_phases * (s.bm / TJ_WGMMA_ROWS) * (TJ_WGMMA_ROWS + s.bn) * TJ_WGMMA_LINE) / TJ_LINE;
-    counts->barriers = counts->blocks; /* where every tile has a block of its own */
+    counts->barriers = counts->blocks; /* as if every tile had its own block */
 }

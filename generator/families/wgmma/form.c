@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * wgmma: the tensor cores of Hopper multiply tiles of shared memory for a whole warpgroup (wgmma.mma_async), and the copy engine brings
- * the tiles there (TMA). One warpgroup of a block starts the copies, the others multiply, and mbarriers keep them together. Blocks stay,
- * and walk the tiles of P.
+ * wgmma: the tensor cores of Hopper multiply tiles of shared memory for a whole warpgroup (wgmma.mma_async), and the copy
+ * engine (TMA) copies the tiles there. One warpgroup of a block starts the copies, the others multiply, and mbarriers
+ * synchronise them. Blocks are persistent and walk the tiles of P.
  *
- * A line of a tile is 128 bytes, and the engine lays its chunks so that tensor cores read them without bank conflicts. Only elements of two
- * bytes may lie across k. What lies otherwise comes in squares, which idle warps of the first warpgroup transpose in shared memory; or it is
- * packed first, by a kernel of its own. So is what has lines that do not begin at multiples of 16 bytes, and what holds weights of 8
- * bits, which are widened to the 16 that they are multiplied by.
+ * A line of a tile has 128 bytes, which the engine swizzles so that tensor cores read it without bank conflicts. Only elements
+ * of two bytes may lie across k. Others are copied in squares, which idle warps of the first warpgroup transpose in shared
+ * memory, or are packed first, by a kernel of their own. Operands with lines that do not begin at multiples of 16 bytes are
+ * packed as well, and so are weights of 8 bits, which are widened to the 16-bit type that they are multiplied by.
  *
- * Of 8-bit floats the tensor cores keep but 13 bits of a sum. So they add up one phase, and threads add its sums to theirs, in f32.
+ * For 8-bit floats the tensor cores keep only 13 bits of a sum. So they sum one phase, and threads add its accumulators to
+ * theirs in f32.
  */
 #include "form.h"
 
@@ -37,14 +38,14 @@ enum {
     BARRIER_BYTES = 8,
     BARRIERS_BYTES = 2 * BARRIER_BYTES, /* of a stage */
     TRANSPOSER_REGISTERS = 56,
-    BYTE_TRANSPOSER_REGISTERS = 104 /* which has 16 chunks in hand, and not 4 */
+    BYTE_TRANSPOSER_REGISTERS = 104 /* because it holds 16 chunks instead of 4 */
 };
 
 static const char *const release_choices[] = {"now", "late", NULL}, *const operand_choices[] = {"none", "m", "n", "both", NULL};
 static const char *const pingpong_choices[] = {"no", "yes", NULL};
 static const char *const store_choices[] = {"boxes", "lines", "elements", NULL};
 
-/* What a tuner tries. */
+/* The values that a tuner tries. */
 static const int32_t rows_tried[] = {64, 128, 192, 256, 0},
                      cols_tried[] = {16, 32, 64, 96, 112, 128, 144, 160, 192, 224, 256, 0}, multipliers_tried[] = {1, 2, 3, 0},
                      pingpongs_tried[] = {TJ_WGMMA_TOGETHER, TJ_WGMMA_PINGPONG, 0},
@@ -140,7 +141,7 @@ static bool packs(const tj_wgmma_shape *s, bool is_m)
     return names(s->pack, is_m);
 }
 
-/* In shared memory. */
+/* Is it transposed in shared memory? */
 static bool transposes(const tj_wgmma_shape *s, bool is_m)
 {
     return names(s->transpose, is_m);
@@ -156,13 +157,13 @@ static bool lies_along_k(const tj_problem *view, bool is_m)
     return is_m ? view->m.layout == TJ_ROW_MAJOR : view->n.layout == TJ_COL_MAJOR;
 }
 
-/* Across k, where tensor cores take elements of that size along it alone. */
+/* Does it lie across k, with elements of a size that tensor cores take along k only? */
 static bool lies_wrong(const tj_problem *view, const tj_wgmma_shape *s, bool is_m)
 {
     return s->element_bytes != 2 && !lies_along_k(view, is_m);
 }
 
-/* On its way to the workspace. */
+/* Is it transposed on its way to the workspace? */
 static bool packs_transposed(const tj_problem *view, const tj_wgmma_shape *s, bool is_m)
 {
     return packs(s, is_m) && lies_wrong(view, s, is_m);
@@ -177,7 +178,7 @@ tj_wgmma_tile tj_wgmma_tile_of(const tj_problem *view, const tj_wgmma_shape *s, 
                    : (tj_wgmma_tile){(int32_t)tj_ceil_div(across, line), s->bk, line, false, false};
 }
 
-/* Does a tensor map describe the operand as the caller has it? */
+/* Can a tensor map describe the caller's matrix? */
 static bool has_map(const tj_problem *view, const tj_wgmma_shape *s, bool is_m)
 {
     const tj_which which = is_m ? TJ_MATRIX_M : TJ_MATRIX_N;
@@ -187,15 +188,15 @@ static bool has_map(const tj_problem *view, const tj_wgmma_shape *s, bool is_m)
            tj_access_lines_begin_at(view, which, CHUNK / s->element_bytes);
 }
 
-/* And does it come in a form that the tensor cores take? */
+/* Can the tensor cores read it through that map, after a transpose if needed? */
 static bool is_mapped(const tj_problem *view, const tj_wgmma_shape *s, bool is_m)
 {
     return has_map(view, s, is_m) && (transposes(s, is_m) || !lies_wrong(view, s, is_m));
 }
 
 /*
- * Lines begin at whole lines of the L2. What lies beyond the last one, tensor maps add. An operand that they could describe as
- * it lies is packed for its pointer, which may begin at any element.
+ * Packed lines begin at whole lines of the L2; tensor maps provide the padding after the last one. If a tensor map could
+ * describe the caller's matrix, it is packed only because its pointer may begin at any element, so no alignment is asked for.
  */
 tj_pack tj_wgmma_pack_of(const tj_problem *view, const tj_wgmma_shape *s)
 {
@@ -227,7 +228,7 @@ int64_t tj_wgmma_phase_bytes(const tj_problem *view, const tj_wgmma_shape *s)
     return tile_bytes(view, s, true) + tile_bytes(view, s, false);
 }
 
-/* With the barriers. */
+/* Stages and barriers. */
 static int64_t ring_bytes(const tj_problem *view, const tj_wgmma_shape *s)
 {
     const int32_t barriers = BARRIERS_BYTES + transposes_any(s) * BARRIER_BYTES;
@@ -260,14 +261,14 @@ int32_t tj_wgmma_sum_registers(const tj_wgmma_shape *s)
     return s->wm * s->bn / WARPGROUP * (s->promotes ? 2 : 1);
 }
 
-/* Are there registers for the sums of two phases, so that one is added up while the other is made? */
+/* Do the accumulators of two phases fit the registers, so that one is added while the other is computed? */
 static bool has_two_parts(const tj_wgmma_shape *s)
 {
     return s->promotes && tj_wgmma_sum_registers(s) / 2 * 3 + OTHER_REGISTERS <=
                               tj_multiplier_registers(s->blocks, s->multipliers, bringer_registers(s));
 }
 
-/* A line of a box has 16 bytes, and the last 16 of a line of P are stored whole. */
+/* A line of a box has 16 bytes, and the last 16 bytes of a line of P are stored whole. */
 static bool has_boxes(const tj_problem *view, const tj_wgmma_shape *s)
 {
     const int32_t bytes = tj_facts_of(view->p.type)->bytes;
@@ -301,7 +302,7 @@ tj_wgmma_output tj_wgmma_output_of(const tj_problem *view, const tj_wgmma_shape 
     out.bytes = (int64_t)warps * TJ_WGMMA_SLICE_ROWS * (out.boxes > 0 ? out.slice / sums * p_bytes : out.slice * sum_bytes);
     while (out.boxes > 0 && out.boxes < MOST_BOXES &&
            all_shared(ring_bytes(view, s) + 2 * out.bytes) <= MAX_SHARED / s->blocks) {
-        out.boxes *= 2; /* what room there is beside the stages */
+        out.boxes *= 2; /* use the room that the stages leave */
         out.bytes *= 2;
     }
     return out;
@@ -417,7 +418,7 @@ static tj_status check_pack(const tj_problem *view, const tj_wgmma_shape *s, tj_
     return tj_pack_check(view, &pack, s->splits, asked, "pack=none", err);
 }
 
-/* What needs it, where that can be. */
+/* Pack the operands that need it, if that is possible. */
 static int32_t pack_default(const tj_problem *view, tj_wgmma_shape s)
 {
     s.pack = name(!transposes(&s, true) && !is_mapped(view, &s, true), !transposes(&s, false) && !is_mapped(view, &s, false));
@@ -444,7 +445,7 @@ static tj_status check_tiles(const tj_wgmma_shape *s, tj_error *err)
             "bn is %d, and the %d sums of one product do not fit the %d registers with which the threads of %d blocks "
             "begin: use at most %d",
             s->bn, s->bn / 2, each, s->blocks, (each - INSTRUCTION_REGISTERS) * 2 / 16 * 16);
-    if (bringer_registers(s) > each) /* it can only give registers back */
+    if (bringer_registers(s) > each) /* it can only release registers */
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "%d blocks with %d multipliers leave a thread %d registers, and one that transposes takes %d: use fewer "
                        "blocks, fewer multipliers, or pack",
@@ -508,7 +509,7 @@ static tj_reduction_slots slots_of(const tj_problem *view, const tj_wgmma_shape 
 
     return (tj_reduction_slots){
         .of_row = tj_ceil_div(view->l.extent, s->bn),
-        .of_col = tj_ceil_div(view->j.extent, s->bm) * 4 * (in_turn ? 1 : s->multipliers), /* of each warp */
+        .of_col = tj_ceil_div(view->j.extent, s->bm) * 4 * (in_turn ? 1 : s->multipliers), /* one for each warp */
         .lane_cols = 4,
         .row_slot = "block_col / BN",
         .col_slot = in_turn ? "block_row / BM * 4 + warp % 4" : "block_row / BM * (4 * MULTIPLIERS) + warp",
@@ -568,7 +569,10 @@ static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *con
     return status == TJ_OK ? tj_tile_settle_checks(view, is_swapped, config, err) : status;
 }
 
-/* Half of the tile's longer side; of rows, less than one product of each multiplier cannot be. */
+/*
+ * Halve the number of blocks or, if it is one, the columns of the tile: the rows have a minimum of one product for each
+ * multiplier.
+ */
 static bool relax(tj_config *config)
 {
     int32_t *const v = config->value;
@@ -578,7 +582,7 @@ static bool relax(tj_config *config)
     if (v[BN] >= 32) {
         v[BN] = (v[BN] / 2 + 15) / 16 * 16;
         if (names(v[TRANSPOSE], false))
-            v[PACK] = v[TRANSPOSE] = 0; /* it may have no whole squares now */
+            v[PACK] = v[TRANSPOSE] = 0; /* it may not have whole squares now */
         return true;
     }
     return false;
@@ -589,14 +593,14 @@ static bool for_any_operands(bool has_workspace, tj_config *config)
     config->value[STORE] = TJ_WGMMA_ELEMENTS;
     config->value[PACK] = TJ_WGMMA_BOTH;
     config->value[TRANSPOSE] = TJ_WGMMA_NONE;
-    return has_workspace; /* a tensor map takes nothing but multiples of 16 bytes: without a place to pack, nothing helps */
+    return has_workspace; /* a tensor map needs multiples of 16 bytes: without a workspace to pack to, nothing helps */
 }
 
 /* ---- tuning ------------------------------------------------------------------------------------------------------- */
 
-enum { FULL_GPU = 264 }; /* blocks that keep any GPU busy */
+enum { FULL_GPU = 264 }; /* blocks that occupy any GPU */
 
-/* Do whole lines bring more than a quarter beside the columns of a wide tile? */
+/* Do whole lines copy over a quarter more than the columns of a wide tile? */
 static bool brings_too_much(const tj_problem *view, const tj_wgmma_shape *s)
 {
     const tj_wgmma_tile n = tj_wgmma_tile_of(view, s, false);
@@ -633,14 +637,14 @@ static bool is_worth_trying(const tj_problem *view, const tj_config *config)
            !(s.promotes && s.release == TJ_WGMMA_LATE);
 }
 
-/* ---- text --------------------------------------------------------------------------------------------------------- */
+/* ---- source ------------------------------------------------------------------------------------------------------- */
 
 static const char *wgmma_type(const tj_problem *view, int32_t type)
 {
     return view->compute == TJ_COMPUTE_TF32 ? "tf32" : tj_facts_of(type)->name;
 }
 
-/* The instruction; its operands behind the sums are the descriptors. */
+/* Describe the instruction; the operands after the accumulators are the descriptors. */
 static void describe_product(const tj_problem *view, const tj_wgmma_shape *s, tj_template_params *fill)
 {
     const char *const sum = tj_type_get_facts(tj_sum_type(view))->name;
@@ -664,7 +668,7 @@ static void describe_product(const tj_problem *view, const tj_wgmma_shape *s, tj
     tj_template_set(fill, "sum_constraint", sum[0] == 's' ? "\"+r\"" : "\"+f\"");
 }
 
-/* The tensor map of one operand. */
+/* Describe the tensor map of one operand. */
 static void describe_map(const tj_problem *view, const tj_wgmma_shape *s, const tj_pack *pack, bool is_m,
                          tj_template_params *fill, tj_launch_form *form)
 {
@@ -685,15 +689,15 @@ static void describe_map(const tj_problem *view, const tj_wgmma_shape *s, const 
     tj_template_set_flag(fill, is_m ? "m_squares" : "n_squares", t.squares);
 }
 
-/* Is every value that the extent can take? */
+/* Is every possible value of the extent a multiple? */
 static bool is_multiple(const tj_dim *dim, int32_t of)
 {
     return (dim->mode == TJ_DIM_FIXED ? dim->extent : dim->multiple_of > 1 ? dim->multiple_of : 1) % of == 0;
 }
 
 /*
- * How what hangs over the edge reads operands within P. Where boxes lie inside or outside as a whole, what is added to their first row and
- * column is fixed: a place for each pair of columns would take registers that large tiles do not have.
+ * Describe how boxes that cross the edge of P read epilogue operands. If boxes lie wholly inside or outside, the offset of
+ * their first row and column is fixed; a place for each pair of columns would take registers that large tiles do not have.
  */
 static void describe_edges(const tj_problem *view, tj_checks checks, int32_t slice, tj_template_params *fill)
 {
@@ -760,7 +764,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     for (int is_m = 0; is_m < 2; is_m++)
         if (!packs(&s, is_m))
             form->align[is_m != form->is_swapped ? TJ_MATRIX_M : TJ_MATRIX_N] = CHUNK;
-    tj_scales_describe(view, TJ_SCALES_IN_TURN, s.splits, fill); /* all of them ahead would not fit the registers */
+    tj_scales_describe(view, TJ_SCALES_IN_TURN, s.splits, fill); /* all of them at once would not fit the registers */
     describe_output(view, &s, fill, form);
     tj_split_describe(view, s.splits, fill, form);
     tj_reductions_describe(view, &slots, fill, form);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * wgmma: what the form of the family (form.c) and its counts (counts.c) both know.
+ * wgmma: declarations that the form of the family (form.c) and its counts (counts.c) share.
  */
 #ifndef TJ_GENERATOR_WGMMA_H
 #define TJ_GENERATOR_WGMMA_H
@@ -8,54 +8,56 @@
 #include "family.h"
 #include "parts/pack.h"
 
-enum { TJ_WGMMA_LINE = 128 }; /* bytes of a line of a tile in shared memory, which is what the widest swizzle takes */
+enum { TJ_WGMMA_LINE = 128 }; /* bytes of a line of a tile in shared memory: the widest swizzle */
 enum { TJ_WGMMA_ROWS = 64 };  /* of one product of a warpgroup */
 enum { TJ_WGMMA_NOW = 1, TJ_WGMMA_LATE = 2 };
 enum { TJ_WGMMA_TOGETHER = 1, TJ_WGMMA_PINGPONG = 2 };
 enum { TJ_WGMMA_BOXES = 1, TJ_WGMMA_LINES = 2, TJ_WGMMA_ELEMENTS = 3 };
-enum { TJ_WGMMA_NONE = 1, TJ_WGMMA_M, TJ_WGMMA_N, TJ_WGMMA_BOTH }; /* operands: what pack and transpose say */
-enum { TJ_WGMMA_SLICE_ROWS = 16 };                                 /* that a warp stores at once */
+enum { TJ_WGMMA_NONE = 1, TJ_WGMMA_M, TJ_WGMMA_N, TJ_WGMMA_BOTH }; /* the operands that pack and transpose name */
+enum { TJ_WGMMA_SLICE_ROWS = 16 };                                 /* rows that a warp stores at once */
 
-/** The parameters by name, and what follows from them and the type of M and N. */
+/** The parameters by name, and numbers derived from them and from the types of M and N. */
 typedef struct tj_wgmma_shape {
     int32_t bm, bn, multipliers, pingpong, splits, stages, blocks, release, store, group, pack, transpose;
     int32_t element_bytes, k_step, bk, threads, wm; /* wm: rows of a warpgroup */
-    bool promotes; /* the tensor cores add up one phase; its sums are added to those of a thread in f32 */
+    bool promotes;                                  /* tensor cores sum one phase; the thread adds its accumulators in f32 */
 } tj_wgmma_shape;
 
 tj_wgmma_shape tj_wgmma_shape_of(const tj_problem *view, const tj_config *config);
 
-/** How a tile lies in shared memory: blocks of lines of 128 bytes, each block copied at once. The text's M, or its N. */
+/** How a tile of the source's M or N lies in shared memory: blocks of lines of 128 bytes, each block copied at once. */
 typedef struct tj_wgmma_tile {
     int32_t blocks, lines;
     int32_t line; /* elements */
-    bool along_k; /* a line lies along k, at the latest when it was packed or transposed */
-    bool squares; /* it comes in squares of `line` lines, which are transposed in shared memory */
+    bool along_k; /* a line lies along k, perhaps after packing or transposing */
+    bool squares; /* it is copied in squares of `line` lines, and transposed in shared memory */
 } tj_wgmma_tile;
 
 tj_wgmma_tile tj_wgmma_tile_of(const tj_problem *view, const tj_wgmma_shape *s, bool is_m);
 
-/** What is packed first: what no tensor map can describe, or lies across k in elements of one byte or four. */
+/**
+ * Return the operands to pack: those that no tensor map can describe, or that lie across k with elements of one byte or four.
+ */
 tj_pack tj_wgmma_pack_of(const tj_problem *view, const tj_wgmma_shape *s);
 
-/** Bytes of a phase, and of all that a block keeps in shared memory. */
+/** Return the bytes of a phase, and those of all shared memory of a block. */
 int64_t tj_wgmma_phase_bytes(const tj_problem *view, const tj_wgmma_shape *s);
 int64_t tj_wgmma_shared_bytes(const tj_problem *view, const tj_wgmma_shape *s);
 
-/** Registers of a thread that multiplies: those of its sums. */
+/** Return the registers of a multiplying thread's accumulators. */
 int32_t tj_wgmma_sum_registers(const tj_wgmma_shape *s);
 
-/** How P, or the workspace, is written, through shared memory. */
+/** How P, or the workspace, is written through shared memory. */
 typedef struct tj_wgmma_output {
-    int32_t slice;  /* columns that a warp stores at once, of TJ_WGMMA_SLICE_ROWS rows */
+    int32_t slice;  /* columns that a warp stores at once, in TJ_WGMMA_SLICE_ROWS rows */
     int32_t vector; /* neighbours that a lane finishes at once, and stores if there are no boxes */
-    int32_t boxes;  /* slices of a warp that the copy engine may be storing; 0: its lanes store them */
-    int64_t bytes;  /* of shared memory that a block has for it */
+    int32_t boxes;  /* slices per warp for stores of the copy engine; 0: lanes store them */
+    int64_t bytes;  /* of shared memory of a block for this */
 } tj_wgmma_output;
 
 tj_wgmma_output tj_wgmma_output_of(const tj_problem *view, const tj_wgmma_shape *s);
 
-/** Where a search begins (tj_family). */
+/** Configs from which a search begins (tj_family). */
 extern const tj_family_values tj_wgmma_start;
 
 /** The family's count (tj_family). */

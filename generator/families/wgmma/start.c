@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * start: where a search begins. BM, BN, MULTIPLIERS, PINGPONG, SPLITS, STAGES, BLOCKS, RELEASE, STORE, GROUP, PACK, TRANSPOSE.
+ * start: the configs from which a search begins. BM, BN, MULTIPLIERS, PINGPONG, SPLITS, STAGES, BLOCKS, RELEASE, STORE, GROUP,
+ * PACK, TRANSPOSE.
  */
 #include "form.h"
 
@@ -16,9 +17,9 @@ static const int32_t rows[][TJ_FAMILY_START_PARAMS] = {
     {256, 96, 2, 1, 1},
     {128, 160, 2, 1, 1},
     {128, 128, 2, 1, 1},
-    /* lines of N that begin anywhere: the fewer times it is read the better */
+    /* lines of N that begin anywhere: a tall tile reads N fewer times */
     {256, 192, 2, 1, 1},
-    /* large products whose tf32 lies across k: packed once, not transposed by each block */
+    /* large products in tf32 across k: packed once, instead of transposed by each block */
     {128, 256, 2, 1, 1, 0, 0, 0, 0, 0, 0, TJ_WGMMA_NONE},
     {256, 128, 2, 1, 1, 0, 0, 0, 0, 0, 0, TJ_WGMMA_NONE},
     {192, 192, 3, 1, 1, 0, 0, 0, 0, 0, 0, TJ_WGMMA_NONE},

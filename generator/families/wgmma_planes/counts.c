@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * counts: what a launch of family wgmma_planes moves and computes where planes of f16 do, as they do for most matrices. The kernels that
- * do not get to work cost a start each.
+ * counts: the traffic and work of a launch of family wgmma_planes on the path of f16, which most matrices take. Kernels of the
+ * other paths cost only their launch.
  */
 #include "form.h"
 
@@ -11,7 +11,7 @@
 #include "parts/traffic.h"
 
 enum { STORE_ROWS = TJ_PLANES_STORE_ROWS, STORE_LANES = TJ_PLANES_STORE_LANES, STORE_COLS = TJ_PLANES_STORE_COLS };
-enum { PRODUCTS = 3 /* of planes for one of f32 */, LINE = 128, SECTOR = 32, K_STEP = TJ_WPLANES_K_STEP };
+enum { PRODUCTS = 3 /* for one of f32 */, LINE = 128, SECTOR = 32, K_STEP = TJ_WPLANES_K_STEP };
 
 /* Boxes of whole lines of both planes, none of which is clipped. */
 static void count_boxes(const tj_problem *view, const tj_wplanes_shape *s, bool is_m, int64_t phases, tj_counts *counts)
@@ -42,9 +42,12 @@ void tj_wplanes_count(const tj_problem *view, const tj_config *config, tj_counts
     counts->phase = (tj_phase_counts){
         .depth = TJ_WPLANES_BK, .loads = (int64_t)(s.bm + s.bn) * TJ_WPLANES_BK, .flop = 2 * tile * TJ_WPLANES_BK};
     counts->phases = phases;
-    counts->barriers = tiles; /* a block of each, or of several */
+    counts->barriers = tiles; /* as if every tile had its own block */
     counts->work[counts->pipe] = PRODUCTS * 2 * tile_phases * tile * TJ_WPLANES_BK;
-    /* In each phase the small products are scaled, and its sums added to those of all of k; at last the lines' scales are undone. */
+    /*
+     * Each phase scales the small products and adds their accumulators to those of all of k; at the end the scales of the lines
+     * are undone.
+     */
     counts->sums = 2 * tile_phases * tile + 2 * tiles * tile;
     counts->chain = phases;
     counts->chain_fma = PRODUCTS * TJ_WPLANES_ROWS * s.bn * TJ_WPLANES_BK / 128;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * wgmma_planes: FP32-accurate products by the tensor cores of Hopper, for compute f32_split (docs/f32-split.md). What family planes
- * multiplies by mma is multiplied by wgmma here, of tiles that the copy engine brings from the workspace; all else is that family's.
+ * wgmma_planes: FP32-accurate products by the tensor cores of Hopper, for compute f32_split (docs/f32-split.md). As family
+ * planes, but wgmma multiplies instead of mma, and the copy engine copies tiles from the workspace. The rest is shared with
+ * that family.
  */
 #include "form.h"
 
@@ -87,7 +88,7 @@ int64_t tj_wplanes_shared_bytes(const tj_wplanes_shape *s, int32_t planes, int32
 
 int32_t tj_wplanes_sum_registers(const tj_wplanes_shape *s)
 {
-    return s->bn; /* 64 x BN of them for 128 threads, twice */
+    return s->bn; /* 64 x BN for 128 threads, twice */
 }
 
 int32_t tj_wplanes_p_vector(const tj_problem *view, const tj_wplanes_shape *s)
@@ -152,7 +153,7 @@ static int32_t stages_that_fit(const tj_wplanes_shape *s, int32_t planes)
     return stages;
 }
 
-/* Lines of the planes of all matrices of one operand. */
+/* Return the lines of the planes of all matrices of one operand. */
 static int64_t lines_of(const tj_problem *view, const tj_wplanes_shape *s, bool is_m)
 {
     return TJ_PLANES_MOST * tj_planes_matrices(view, is_m, tj_planes_products(view)) *
@@ -231,9 +232,9 @@ static bool is_worth_trying(const tj_problem *view, const tj_config *config)
     return !is_hopeless(view, config, TJ_CONFIG_MAX_PARAMS);
 }
 
-/* ---- text --------------------------------------------------------------------------------------------------------- */
+/* ---- source ------------------------------------------------------------------------------------------------------- */
 
-/* The kernel of two planes, or of three. */
+/* Describe the kernel of two planes, or of three. */
 static void describe_product(const tj_problem *view, const tj_wplanes_shape *s, const tj_launch_form *form, int32_t planes,
                              int32_t stages, bool wants_text, tj_launch_step *step)
 {
@@ -259,7 +260,7 @@ static tj_tensor_map map_of(const tj_problem *view, const tj_wplanes_shape *s, b
 {
     return (tj_tensor_map){
         .matrix = is_m ? TJ_PLANES_OF_M : TJ_PLANES_OF_N,
-        .type = TJ_F16, /* or bf16, as the device decides: bits are copied */
+        .type = TJ_F16, /* or bf16, as the device decides: the copy does not interpret the bits */
         .rank = 2,
         .box = {TJ_WPLANES_BK, is_m ? s->bm : s->bn, 1},
         .swizzle = LINE,
@@ -277,7 +278,7 @@ static void describe_instruction(const tj_wplanes_shape *s, const char *param, c
     tj_template_set(fill, param, text);
 }
 
-/* What templates/parts/wgmma.cuh and tensor.cuh want to know. */
+/* Set the parameters of templates/parts/wgmma.cuh and tensor.cuh. */
 static void describe_parts(const tj_wplanes_shape *s, tj_template_params *fill)
 {
     const int32_t sums = s->bn / 2;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * start: where a search begins. MULTIPLIERS, BN, STAGES, BLOCKS.
+ * start: the configs from which a search begins. MULTIPLIERS, BN, STAGES, BLOCKS.
  */
 #include "form.h"
 
