@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * config: setting one, its one-line form, and settling what it leaves open.
+ * config: set a config, print and parse it as one line, and settle what it leaves open.
  */
 #include <tilejit/config.h>
 
@@ -56,7 +56,7 @@ static bool find_check_word(const char *value, int32_t *check)
     return false;
 }
 
-/* "auto", "all", "none", or the letters of the dimensions that are checked. */
+/* Parse "auto", "all", "none", or the letters of the dimensions to check. */
 static tj_status set_boundary(tj_config *config, const char *value, tj_error *err)
 {
     int32_t all, check[3] = {TJ_CHECK_OFF, TJ_CHECK_OFF, TJ_CHECK_OFF};
@@ -209,14 +209,14 @@ void tj_config_print(const tj_config *config, char *out)
         const int32_t value = config->value[i] ? config->value[i] : param->standard;
 
         if (value == 0)
-            continue; /* settled by the problem, and not yet */
+            continue; /* the problem settles it, and has not yet */
         tj_text_append(&text, text.length == strlen(family->name) ? ":" : ",");
         tj_text_append(&text, param->name);
         tj_text_append(&text, "=");
         if (param->choice && value >= param->minimum && value <= param->maximum)
             tj_text_append(&text, param->choice[value - 1]);
         else
-            tj_text_append_int(&text, value); /* for a choice: no such one, which tj_config_resolve will say */
+            tj_text_append_int(&text, value); /* not one of the choices; tj_config_resolve will say so */
     }
     if (!family->custom)
         print_boundary(&text, config);
@@ -283,7 +283,7 @@ static tj_status check_types(const tj_family *family, const tj_problem *view, bo
     return TJ_OK;
 }
 
-/* A pair of columns is finished by one thread, and columns are rows to a text of the transpose. */
+/* One thread finishes a pair of columns, and the source of the transpose has the columns of P as rows. */
 static tj_status check_pairs(const tj_family *family, const tj_problem *view, bool is_swapped, tj_error *err)
 {
     if (!tj_epilogue_pairs(&view->epilogue) || !is_swapped)
@@ -294,7 +294,7 @@ static tj_status check_pairs(const tj_family *family, const tj_problem *view, bo
                    family->name, TJ_SAFE_FAMILY->name);
 }
 
-/* Nor does one stand across two tiles. */
+/* A pair of columns must not span two tiles. */
 static tj_status check_pairs_of_tile(const tj_problem *view, const tj_config *resolved, tj_error *err)
 {
     const tj_tile tile = tj_epilogue_pairs(&view->epilogue) ? resolved->family->tile(view, resolved) : (tj_tile){0};
@@ -326,7 +326,7 @@ static tj_status check_scales(const tj_family *family, const tj_problem *view, t
         family->name, view->scale_k, TJ_SAFE_FAMILY->name);
 }
 
-/* What a family's text can do or not, whatever the values of its parameters are. */
+/* Check the abilities of a family that do not depend on its parameters. */
 static tj_status check_abilities(const tj_family *family, const tj_problem *view, tj_error *err)
 {
     const tj_status status = check_groups(family, view, err);
@@ -334,7 +334,7 @@ static tj_status check_abilities(const tj_family *family, const tj_problem *view
     return status == TJ_OK ? check_scales(family, view, err) : status;
 }
 
-/* With the family and its values that do not depend on the problem. */
+/* Set the family and the defaults that do not depend on the problem. */
 static tj_config begin(const tj_config *config)
 {
     tj_config resolved = *config;
@@ -347,7 +347,7 @@ static tj_config begin(const tj_config *config)
     return resolved;
 }
 
-/* What began becomes the config. */
+/* Settle the rest, and store the result in *config on success. */
 static tj_status settle(const tj_problem *view, bool is_swapped, tj_config *begun, tj_config *config, tj_error *err)
 {
     tj_status status = check_types(begun->family, view, is_swapped, err);

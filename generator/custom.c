@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * custom: checks a spec and copies it. What is wrong is named by its field: "spec.param[2].maximum".
+ * custom: check a spec and copy it. Messages name the field: "spec.param[2].maximum".
  */
 #include "custom.h"
 
@@ -14,13 +14,13 @@ enum { WHERE_BYTES = 64, MAX_SPEC_TEXT = 256 * 1024 };
 
 /* ---- copies ------------------------------------------------------------------------------------------------------- */
 
-/* A block of memory that goes with the family. */
+/* A block of memory that belongs to the family. */
 typedef struct tj_custom_copy {
     struct tj_custom_copy *next;
     max_align_t bytes[];
 } tj_custom_copy;
 
-/* What is being made: the first failure sticks. */
+/* A family under construction; it keeps the first failure. */
 typedef struct making {
     tj_custom *custom;
     tj_text hashed;
@@ -28,7 +28,7 @@ typedef struct making {
     tj_error *err;
 } making;
 
-/* NULL: out of memory, or an earlier failure. */
+/* Copy bytes, with a NUL after them. NULL: out of memory, or an earlier failure. */
 static void *copy(making *m, const void *bytes, size_t size)
 {
     tj_custom_copy *block = m->status == TJ_OK ? malloc(sizeof *block + size + 1) : NULL;
@@ -58,7 +58,7 @@ static bool is_good(const making *m)
     return m->status == TJ_OK;
 }
 
-/* Of spec.<field>[index].<member>; index below 0 and member "": there is none. */
+/* Print spec.<field>[index].<member>; omit the index if it is below 0, and the member if it is "". */
 static void where(char out[WHERE_BYTES], const char *field, int index, const char *member)
 {
     if (index < 0)
@@ -96,7 +96,7 @@ static bool is_name(const char *text)
            strlen(text) < TJ_CUSTOM_NAME_BYTES;
 }
 
-/* Words of templates, formulas and configs. */
+/* Names that templates, formulas and configs reserve. */
 static bool is_reserved(const char *name)
 {
     static const char *const words[] = {"kernel", "and",      "or",       "not",        "for",        "include", "min",
@@ -135,7 +135,7 @@ static int find_name(const tj_custom *c, const char *name)
     return -1;
 }
 
-/* A name that formulas and the template know, once. */
+/* Add a name for formulas and the template, which must be new. */
 static const char *add_name(making *m, const char *field, int index, const char *member, const char *name)
 {
     const char *kept;
@@ -166,7 +166,7 @@ static void hash_int(making *m, int64_t value)
     tj_text_append_bytes(&m->hashed, "", 1);
 }
 
-/* names: how many of those known so far it may use. */
+/* names: the formula may use the first `names` names. */
 static const char *read_formula(making *m, const char *field, int index, const char *member, const char *text, size_t names,
                                 tj_formula *out)
 {
@@ -222,7 +222,7 @@ static void take_extents(making *m, const tj_custom_spec *spec)
         hash_text(m, add_name(m, "extent", (int)i, "", spec->extent[i]));
 }
 
-/* The words of a choice: each is also the name of a condition, <parameter>_<word>. */
+/* Take the values of a choice: each is also the name of a condition, <parameter>_<value>. */
 static void take_words(making *m, const tj_param *from, int index, tj_param *to)
 {
     const char **words;
@@ -345,7 +345,7 @@ static void take_argument(making *m, tj_custom_argument *a, int index)
         return;
     a->name = copy_text(m, a->name);
     if (tj_custom_has_elements(a)) {
-        check_range(m, "argument", index, "type", a->type, 1, TJ_S32); /* the last that is no pair */
+        check_range(m, "argument", index, "type", a->type, 1, TJ_S32); /* the last type that is not a pair */
         if (a->align < 0 || (a->align & (a->align - 1)) != 0)
             complain(m, "argument", index, "align", "is no power of two");
         a->count = read_formula(m, "argument", index, "count", a->count, c->spec.extent_count, &c->count[index]);
@@ -384,7 +384,7 @@ static void take_arguments(making *m, const tj_custom_spec *spec)
     m->custom->spec.argument = argument;
 }
 
-/* The words that the template may use. */
+/* Check the number of names that the template may use. */
 static void check_parameters(making *m)
 {
     const tj_custom *c = m->custom;
@@ -431,10 +431,10 @@ static void take_all(making *m, const tj_custom_spec *spec)
     take_arguments(m, spec);
     if (is_good(m))
         check_parameters(m);
-    c->spec.part = NULL; /* c->file */
+    c->spec.part = NULL; /* replaced by c->file */
     c->spec.param = c->family.param;
     c->spec.extent = c->name;
-    c->spec.derived = NULL; /* c->name, c->derived */
+    c->spec.derived = NULL; /* replaced by c->name and c->derived */
     c->spec.constraint = c->family.constraint;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * custom_generate: a request for a family of the application's own -> its numbers, its geometry, its text. Pure.
+ * custom_generate: compute numbers, geometry and source of a request for a family of the application. Pure.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ tj_status tj_custom_resolve(tj_config *config, tj_error *err)
     return status;
 }
 
-/* " (tile_width is 64, radius is 3)": the values that a formula takes, of extents, parameters and what follows from them. */
+/* Print the values that a formula uses: " (tile_width is 64, radius is 3)". */
 static void list_values(const tj_custom *c, const tj_formula *formula, const int64_t *value, char *out, size_t bytes)
 {
     tj_text text = TJ_TEXT_INIT(bytes - 1);
@@ -66,7 +66,7 @@ static tj_status fail_formula(const tj_custom *c, const char *what, const tj_for
     return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "family %s: %.200s %s%s", c->spec.name, what, trouble, values);
 }
 
-/* One axis of the grid or of a block; name: "grid[0]". */
+/* Compute one axis of the grid or of a block. name: "grid[0]". */
 static tj_status measure(const tj_custom *c, const char *name, const tj_formula *formula, const int64_t *value, int64_t most,
                          unsigned int *out, tj_error *err)
 {
@@ -173,9 +173,9 @@ void tj_custom_print_request(const tj_custom *c, const int64_t *extent, char *li
     }
 }
 
-/* ---- text --------------------------------------------------------------------------------------------------------- */
+/* ---- source ------------------------------------------------------------------------------------------------------- */
 
-/* convolution_512x512x3: the extents that the text has numbers for, as far as a kernel's name goes. */
+/* Print the kernel's name, "convolution_512x512x3": the extents that are numbers in the source, up to the length of a name. */
 static void name_kernel(const tj_custom *c, const int64_t *extent, char name[TJ_KERNEL_NAME_BYTES])
 {
     size_t length = (size_t)snprintf(name, TJ_KERNEL_NAME_BYTES, "%s", c->spec.name);
@@ -221,7 +221,7 @@ static void set_parameters(const tj_custom *c, const tj_custom_request *r, const
     }
 }
 
-/* One kernel, whose blocks and grid are the request's, and of whose parameters only the sizes are told. */
+/* Describe the launch: one kernel with the request's blocks and grid, and the sizes of its parameters. */
 static void describe_launch(const tj_custom *c, const tj_custom_request *r, const char *kernel, tj_launch_form *form)
 {
     tj_launch_step *step = &form->step[0];
@@ -248,7 +248,7 @@ static bool is_in_word(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* Is there such a name followed by a bracket? A look, no parse. */
+/* Does the name occur with a bracket after it? A quick look, not a parse. */
 static bool declares(const char *text, const char *kernel)
 {
     const size_t length = strlen(kernel);

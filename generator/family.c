@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * family: the table of families, and what their forms say as data.
+ * family: the table of families, and lookups in the data of their forms.
  */
 #include "family.h"
 
@@ -53,7 +53,7 @@ const tj_param *tj_family_param(const tj_family *family, size_t index)
     return family && index < family->param_count ? &family->param[index] : NULL;
 }
 
-/* Keep the list ascending and without repetition. */
+/* Insert a value into an ascending list without duplicates. */
 static size_t insert_value(int32_t *value, size_t count, int32_t one)
 {
     size_t at = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * family: the form that every way to compute a product fills in. docs/adding-a-family.md walks through one.
+ * family: the form that describes each way to compute a product. docs/adding-a-family.md walks through one.
  */
 #ifndef TJ_GENERATOR_FAMILY_H
 #define TJ_GENERATOR_FAMILY_H
@@ -15,13 +15,15 @@
 enum { TJ_FAMILY_START_PARAMS = 12 };
 enum { TJ_GRID_LIMIT = 65535 }; /* blocks on grid.y, and on grid.z */
 
-/** The tile of P that a block computes, and the length of a phase, each with the name that the text gives it. */
+/** The tile of P that a block computes, and the length of a phase, each with its name in the source. */
 typedef struct tj_tile {
     int32_t rows, k, cols;
     const char *rows_name, *k_name, *cols_name;
 } tj_tile;
 
-/** Rows of the first parameters of a config, in the order of the form; 0, and what is behind them: left open. */
+/**
+ * Rows of values for the first parameters of a config, in the order of the form. 0, and parameters after the row, stay open.
+ */
 typedef struct tj_family_values {
     size_t count;
     const int32_t (*row)[TJ_FAMILY_START_PARAMS];
@@ -31,105 +33,113 @@ struct tj_custom; /* custom.h */
 
 struct tj_family {
     const struct tj_custom *
-        custom; /* of the application's own: of what follows only data and resolve, which refuses problems, are its; NULL: ours */
+        custom; /* of the application: of the members below it has only data, and a resolve that refuses all problems; NULL: ours */
     const char *name, *summary;
     const tj_param *param;
     size_t param_count;
     const char *const *constraint; /* sentences, NULL-terminated */
-    const tj_family_values *start; /* where a search begins, beside the default. NULL: nowhere else */
+    const tj_family_values *start; /* configs from which a search begins, besides the default. NULL: none */
     const tj_family_values
-        *weighed;           /* the model says which is best on a device, where a config names none of them. NULL: none */
-    uint32_t types;         /* that M, N and P may have, bits 1 << tj_type; 0: all */
-    bool takes_weights;     /* one of M and N may be of 8 bits beside floats, whatever `types` says */
-    bool takes_s4;          /* one of them may be s4 beside floats: two in a byte */
+        *weighed;           /* the model chooses among these for a device if the config sets none of them. NULL: none */
+    uint32_t types;         /* of M, N and P, bits 1 << tj_type; 0: all */
+    bool takes_weights;     /* M or N may have 8 bits if the other is a float, whatever `types` says */
+    bool takes_s4;          /* M or N may be s4, two numbers in a byte, if the other is a float */
     bool scales_along_k;    /* TJ_SCALE_ALONG_K */
-    bool sums_in_registers; /* many of them: a kernel that spills is not launched */
+    bool sums_in_registers; /* many accumulators: a kernel that spills is not launched */
     bool takes_groups;      /* tj_problem.groups */
     enum {
-        TJ_REDUCES_BY_WARP = 1, /* a thread has rows r and columns c of P, and a warp combines what its lanes know of each */
-        TJ_REDUCES_BY_PATH,     /* the same, in whichever of several kernels the device chooses: each has tiles of its own */
+        TJ_REDUCES_BY_WARP = 1, /* a thread has rows r and columns c of P, and a warp combines its lanes' partial results */
+        TJ_REDUCES_BY_PATH,     /* the same in several kernels, of which the device selects one; each has its own tiles */
         TJ_REDUCES_BY_TILE,     /* a thread has one element, and a block combines its tile of TILE_WIDTH x TILE_WIDTH */
         TJ_REDUCES_BY_ROWS, /* a thread has one element after the other, and a block combines some rows of its tile at a time */
-        TJ_REDUCES_BY_TEAM  /* as by warp, and a team of threads has all of P: there is no kernel behind */
-    } reduces;              /* rows and columns (tj_epilogue_reduces): with a kernel behind, templates/parts/combine.cuh */
-    bool checks_k;          /* false: a thread walks all of k by itself, so k never needs a check */
-    int32_t widest;         /* the longest edge that a tile may have; it decides whether indexes fit an int */
+        TJ_REDUCES_BY_TEAM  /* as by warp, but a team of threads has all of P: no kernel follows */
+    } reduces;              /* rows and columns (tj_epilogue_reduces), finished by the kernel of templates/parts/combine.cuh */
+    bool checks_k;          /* false: a thread walks all of k, so k never needs a check */
+    int32_t widest;         /* the longest edge that a tile may have; decides whether indexes fit an int */
 
     /**
-     * Does the text compute P^T = N^T . M^T (tj_problem_transpose)? NULL: exactly where P is column-major, so that the text's P
-     * is row-major. A family with a rule of its own has texts for both layouts of P.
+     * Does the source compute P^T = N^T . M^T (tj_problem_transpose)? NULL: exactly if P is column-major, so that the source's
+     * P is row-major. A family with its own rule has sources for both layouts of P.
      */
     bool (*is_swapped)(const tj_problem *problem, const tj_config *config);
 
-    /** The tile of a config whose parameters are settled, in the text's dimensions. Of problem only the types count. */
+    /**
+     * Return the tile of a config whose parameters are settled, in the source's dimensions. Depends on problem by its types
+     * only.
+     */
     tj_tile (*tile)(const tj_problem *problem, const tj_config *config);
 
     /**
-     * Settle the parameters that are still 0 and the checks that are still TJ_CHECK_AUTO, and test the constraints. Numbers are
-     * in range already. view is the problem as the text sees it (tj_family_view); config speaks of the caller's dimensions.
+     * Settle the parameters that are still 0 and the checks that are still TJ_CHECK_AUTO, and test the constraints. Values are
+     * in range already. view: the problem as the source sees it (tj_family_view); config is in the caller's dimensions.
      */
     tj_status (*resolve)(const tj_problem *view, bool is_swapped, tj_config *config, tj_error *err);
 
     /**
-     * Leave a thread more registers, by looser launch bounds or by smaller tiles. config is resolved. False: nothing is left to do. NULL:
-     * this family has no such bounds.
+     * Leave a thread more registers, by looser launch bounds or smaller tiles. config is resolved. False: nothing is left to
+     * do. NULL: the family has no such bounds.
      */
     bool (*relax)(tj_config *config);
 
-    /** Admit so many rows of the text's P. config is resolved. False: it does as it is, or nothing helps. NULL: nothing ever does. */
+    /**
+     * Change the config to admit `rows` rows of the source's P. config is resolved. False: it admits them already, or cannot.
+     * NULL: no config ever can.
+     */
     bool (*for_tall)(const tj_problem *problem, int64_t rows, tj_config *config);
 
     /**
-     * Ask nothing of the operands: no alignment but that of an element and, without a workspace, none. config is resolved. False:
-     * this family cannot do without. NULL: it never asks.
+     * Change the config so that operands need only the alignment of an element and, without has_workspace, no workspace. config
+     * is resolved. False: the family cannot do without. NULL: it never needs either.
      */
     bool (*for_any_operands)(bool has_workspace, tj_config *config);
 
-    /** Choose what a target with these features (tj_feature bits) has, where config leaves that open. NULL: every text does with none. */
+    /** Choose features of a target (tj_feature bits), where config leaves them open. NULL: no source needs any. */
     void (*for_target)(uint32_t features, tj_config *config);
 
     /**
-     * The operands as the kernel that multiplies reads them, where a step ahead of it has moved them: with other leading dimensions
-     * and strides. NULL: as they are.
+     * Return the operands as the product reads them after an earlier kernel has moved them, with their new leading dimensions
+     * and strides. NULL: not moved.
      */
     tj_problem (*moved)(const tj_problem *view, const tj_config *config);
 
     /**
-     * The template, its parameters beyond those every family has, and the launch form. The form comes with one step, which
-     * multiplies: a TJ_GRID_TILES. A step whose arguments are left out gets those of templates/parts/parameters.cuh if it is the one
-     * that multiplies; the name of any other is what it does ("reduce").
+     * Return the name of the template, set its parameters beyond those of every family, and fill in the launch form. The form
+     * begins with one step, the product, a TJ_GRID_TILES. A product without arguments gets those of
+     * templates/parts/parameters.cuh. Every other step is named after its purpose ("reduce").
      */
     const char *(*describe)(const tj_problem *view, const tj_config *config, tj_template_params *params, tj_launch_form *form);
 
     /**
-     * What a launch moves and computes (docs/analysis.md). Every extent, leading dimension and stride of view is a number. The
-     * caller has filled in blocks, threads, bytes of elements and of shared memory, flop, work of memory and the pipe of sums
-     * outside of tensor cores. It adds what beta costs a launch without splits, and derives global_bytes, the intensities and the
-     * work of the L2, unless the family states that the L1 serves some. The rest is the family's. May be NULL: then nothing can be
-     * said of the family's speed.
+     * Count the traffic and work of a launch (docs/analysis.md). Every extent, leading dimension and stride of view is a
+     * number. The caller has filled in blocks, threads, bytes of elements and of shared memory, flop, and the work of memory
+     * and of the pipe of sums outside tensor cores. Afterwards it adds the cost of beta to a launch without splits, and derives
+     * global_bytes, the intensities and the work of the L2, unless the family states that the L1 serves some. The family counts
+     * the rest. May be NULL: then the family's speed is unknown.
      */
     void (*count)(const tj_problem *view, const tj_config *config, tj_counts *counts);
 
-    /** Can a resolved config be the fastest for this problem on any device? What a tuner leaves out. NULL: each can. */
+    /**
+     * Can a resolved config be the fastest for this problem on any device? A tuner omits the others. NULL: every config can.
+     */
     bool (*is_worth_trying)(const tj_problem *view, const tj_config *config);
 
-    /** The same, before all parameters are known (tj_views_hopeless). NULL: nothing is known before. */
+    /** Decide the same from the first `known` parameters (tj_views_hopeless). NULL: undecided. */
     bool (*is_hopeless)(const tj_problem *view, const tj_config *config, size_t known);
 };
 
-/** Does a thread keep what it has found of each of its rows and columns until all of them are stored? */
+/** Does a thread keep the partial reductions of its rows and columns until all of them are stored? */
 static inline bool tj_reduces_by_thread(const tj_family *family)
 {
     return family->reduces == TJ_REDUCES_BY_WARP || family->reduces == TJ_REDUCES_BY_PATH ||
            family->reduces == TJ_REDUCES_BY_TEAM;
 }
 
-/** f32, f64, f16 and bf16: of a family whose sums are floats, converted one by one. */
+/** f32, f64, f16 and bf16: the types of a family with float accumulators, converted one by one. */
 #define TJ_FLOAT_TYPES (1U << TJ_F32 | 1U << TJ_F64 | 1U << TJ_F16 | 1U << TJ_BF16)
 
 #include "families/table.h"
 
-/** Which boundary checks a resolved config puts into the text, in the text's dimensions. */
+/** The boundary checks of a resolved config, in the source's dimensions. */
 typedef struct tj_checks {
     bool j, k, l;
 } tj_checks;
@@ -141,10 +151,10 @@ static inline tj_checks tj_checks_of(const tj_config *config, bool is_swapped)
     return (tj_checks){is_swapped ? l : j, config->check_k == TJ_CHECK_ON, is_swapped ? j : l};
 }
 
-/** The view that a text of the config's family has of a problem: canonical, and transposed where is_swapped says so. */
+/** Return the problem as the source of the config's family sees it: canonical, and transposed if *is_swapped. */
 tj_problem tj_family_view(const tj_config *config, const tj_problem *problem, bool *is_swapped);
 
-/** The view with groups of the mean size, which forms weigh; without groups as it is. */
+/** Return the view with groups of the mean size, which forms use for decisions; unchanged without groups. */
 static inline tj_problem tj_mean_of_groups(tj_problem view)
 {
     if (view.groups.count > 0)
@@ -153,14 +163,14 @@ static inline tj_problem tj_mean_of_groups(tj_problem view)
 }
 
 /**
- * The launch form of a resolved config, as tj_generate would fill it in, but for the kernel's name and arguments. view and
- * is_swapped: tj_family_view.
+ * Fill in the launch form of a resolved config as tj_generate would, without the kernel's name and arguments. view and
+ * is_swapped: those of tj_family_view.
  */
 void tj_family_launch(const tj_problem *view, bool is_swapped, const tj_config *config, tj_launch_form *form);
 
 /**
- * To how many bytes a text of that form asks a matrix of a canonical problem to be aligned; 0: to an element, or to pointers to
- * it.
+ * Return the alignment in bytes that the source asks of a matrix of a canonical problem; 0: that of an element or, with arrays
+ * of pointers, of a pointer.
  */
 static inline int32_t tj_asked_alignment(const tj_problem *problem, const tj_launch_form *form, tj_which which)
 {
@@ -170,10 +180,10 @@ static inline int32_t tj_asked_alignment(const tj_problem *problem, const tj_lau
     return !tj_stride_is_pointers(matrix->stride) && bytes > (int32_t)tj_type_bytes((tj_type)matrix->type) ? bytes : 0;
 }
 
-/** Is it a config, with values in the ranges of its family? Errors: TJ_ERR_INVALID_ARGUMENT. */
+/** Check a config, and that its values are in the ranges of its family. Errors: TJ_ERR_INVALID_ARGUMENT. */
 tj_status tj_config_check(const tj_config *config, tj_error *err);
 
-/** Where a parameter of that name stands in the family's form; -1 if it has none. */
+/** Return the index of the parameter with that name in the family's form; -1 if it has none. */
 int tj_family_param_index(const tj_family *family, const char *name);
 
 #endif

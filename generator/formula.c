@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * formula: reads an expression by recursive descent into postfix steps, and evaluates them on a small stack.
+ * formula: parse an expression by recursive descent to postfix steps, and evaluate these on a small stack.
  */
 #include "formula.h"
 
@@ -33,7 +33,7 @@ enum step_kind {
     S_CEIL_DIV
 };
 
-/* Binary operators, the longer of two that begin alike first. A higher level binds tighter. */
+/* Binary operators; of two with a common prefix, the longer first. A higher level binds tighter. */
 static const struct {
     const char *sign;
     uint8_t what, level;
@@ -101,7 +101,7 @@ static tj_status read_number(reader *r)
     return add(r, S_NUMBER, number);
 }
 
-/* (a, b) behind the name of a function. */
+/* Parse (a, b) after the name of a function. */
 static tj_status read_call(reader *r, uint8_t what)
 {
     tj_status status;
@@ -165,7 +165,7 @@ static int find_operator(reader *r, int level)
     return -1;
 }
 
-/* Operands of this level, and the operators between them, from left to right. */
+/* Parse the operands of this level and the operators between them, from left to right. */
 static tj_status read_level(reader *r, int level)
 {
     tj_status status;
@@ -262,7 +262,7 @@ static bool combine(uint8_t what, int64_t a, int64_t b, int64_t *result)
 bool tj_formula_value(const tj_formula *formula, const int64_t *value, int64_t *result)
 {
     int64_t stack[TJ_FORMULA_STEPS] = {0};
-    int top = 0; /* no formula that was read takes more from the stack than there is */
+    int top = 0; /* a parsed formula never takes more from the stack than it holds */
 
     for (int i = 0; i < formula->steps; i++) {
         const uint8_t what = formula->step[i].what;

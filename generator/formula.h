@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * formula: whole-number expressions over names, such as "ceil_div(width, tile_width)": text -> steps -> a number.
+ * formula: integer expressions over names, such as "ceil_div(width, tile_width)": text -> steps -> a number.
  *
- * Operators are those of C, with its precedence: || && == != < <= > >= + - * / % and the signs - and !; functions are min, max and
- * ceil_div. What compares answers 0 or 1. Numbers have 64 bits, and what does not fit is an error, as is a division by 0.
+ * Operators are those of C, with its precedence: || && == != < <= > >= + - * / % and the signs - and !; functions are min, max
+ * and ceil_div. Comparisons return 0 or 1. Numbers have 64 bits; overflow and division by 0 are errors.
  */
 #ifndef TJ_GENERATOR_FORMULA_H
 #define TJ_GENERATOR_FORMULA_H
@@ -16,27 +16,27 @@
 
 enum { TJ_FORMULA_STEPS = 64 };
 
-/** A formula that was read, in postfix order. It never changes, and needs no memory of its own. */
+/** A parsed formula, in postfix order. It never changes, and needs no memory of its own. */
 typedef struct tj_formula {
     struct {
         uint8_t what;
-        int64_t number; /* of a constant; of a name, where its value stands */
+        int64_t number; /* the value of a constant, or the index of a name's value */
     } step[TJ_FORMULA_STEPS];
     int32_t steps;
-    bool is_condition; /* its last operator compares, or joins what does */
+    bool is_condition; /* its last operator is a comparison, or joins conditions */
 } tj_formula;
 
 /**
- * Read a formula. name: what it may use, in the order of the values of tj_formula_value.
- * Errors: TJ_ERR_INVALID_ARGUMENT: what is wrong, behind the words of `whose`, and a caret under the place.
+ * Parse a formula. name: the names that it may use, in the order of the values of tj_formula_value.
+ * Errors: TJ_ERR_INVALID_ARGUMENT: the message begins with `whose`, says what is wrong, and has a caret under the place.
  */
 tj_status tj_formula_read(const char *text, const char *whose, const char *const *name, size_t names, tj_formula *formula,
                           tj_error *err);
 
-/** Its value; false: a division by 0, or a number that 64 bits do not hold. Allocates nothing. */
+/** Compute the value. False: a division by 0, or a number that 64 bits do not hold. Allocates nothing. */
 bool tj_formula_value(const tj_formula *formula, const int64_t *value, int64_t *result);
 
-/** Which name its step of that number takes; -1: none. */
+/** Return the index of the name that a step uses; -1: none. */
 int tj_formula_name_at(const tj_formula *formula, int step);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * generate: problem + config -> CUDA text. Pure: the same request gives the same bytes everywhere.
+ * generate: problem + config -> CUDA source. Pure: the same request gives the same bytes everywhere.
  */
 #include <tilejit/source.h>
 
@@ -26,14 +26,14 @@ struct tj_source {
     tj_launch_form launch;
     char *text;
     char *checks_text;
-    char *request; /* NULL: problem */
+    char *request; /* NULL: of the problem */
 };
 
-/* ---- what every family's template is filled with ------------------------------------------------------------------ */
+/* ---- parameters of every family's template ------------------------------------------------------------------------ */
 
 /*
- * int indexes are the readable default. They hold if even the last tile, hanging over the edge, stays below 2^31, and k rounded up to
- * whole phases of all its splits; what is known only at launch gets 64 bits.
+ * Do int indexes suffice? They are the readable default. They suffice if the last tile, including its part beyond the edge,
+ * stays below 2^31, and so does k rounded up to whole phases of all splits. Numbers that are known only at launch get 64 bits.
  */
 static bool fits_int(const tj_problem *view, int32_t tile, int32_t splits)
 {
@@ -50,7 +50,7 @@ static bool fits_int(const tj_problem *view, int32_t tile, int32_t splits)
     return view->k.extent + (int64_t)splits * tile <= INT32_MAX;
 }
 
-/* A flag whose name has two parts: "fixed_j". */
+/* Set a flag whose name has two parts: "fixed_j". */
 static void set_flag(tj_template_params *params, const char *what, const char *of, bool value)
 {
     char name[TJ_TEMPLATE_NAME_BYTES];
@@ -67,7 +67,7 @@ static void set_dim(tj_template_params *params, const char *name, const tj_dim *
         tj_template_set_int(params, name, dim->extent);
 }
 
-/* A leading dimension or a stride. */
+/* Set a leading dimension or a stride. */
 static void set_number(tj_template_params *params, const char *name, int64_t value, bool is_used, const char *tight)
 {
     set_flag(params, "fixed", name, is_used && (value > 0 || value == TJ_BROADCAST));
@@ -79,7 +79,7 @@ static void set_number(tj_template_params *params, const char *name, int64_t val
         tj_template_set_int(params, name, value == TJ_BROADCAST ? 0 : value);
 }
 
-/* Returns whether the text derives a number of the matrix from its extents. */
+/* Set the numbers of a matrix, and return whether the source derives one of them from its extents. */
 static bool set_matrix(tj_template_params *params, const tj_problem *view, tj_which which)
 {
     static const char *const letters[] = {"m", "n", "p", "c"};
@@ -93,7 +93,7 @@ static bool set_matrix(tj_template_params *params, const tj_problem *view, tj_wh
     (void)snprintf(stride, sizeof stride, "stride_%s", letters[which]);
     (void)snprintf(product, sizeof product, "%s * %s", ld, lines.count_name);
     set_number(params, ld, matrix->ld, is_used, lines.width_name);
-    /* A tight fixed one reads better as the dimension's name than as its number. */
+    /* A tight leading dimension that is fixed reads better by the dimension's name than by its number. */
     if (matrix->ld > 0 && lines.width.mode == TJ_DIM_FIXED && matrix->ld == lines.width.extent)
         memcpy(params->param[params->count - 1].value, lines.width_name, strlen(lines.width_name) + 1);
     set_number(params, stride, matrix->stride, has_stride, product);
@@ -101,7 +101,10 @@ static bool set_matrix(tj_template_params *params, const tj_problem *view, tj_wh
     return (is_used && matrix->ld == TJ_TIGHT) || (has_stride && matrix->stride == TJ_TIGHT);
 }
 
-/* Where M and N differ, the text calls each type by its name; weights that meet wider numbers are such numbers in shared memory. */
+/*
+ * If M and N differ, the source calls each type by its name. Weights that meet wider numbers have the wider type in shared
+ * memory.
+ */
 static void set_type_names(tj_template_params *params, const tj_problem *callers, const tj_problem *view)
 {
     const bool is_mixed = view->m.type != view->n.type;
@@ -124,8 +127,8 @@ static void set_type_names(tj_template_params *params, const tj_problem *callers
 }
 
 /*
- * A type that CUDA does not have is declared by the part of its name, with the conversions that the text makes. Integers that go to
- * integers do so by 64 bits. view: as the kernel that multiplies reads the operands; callers: as they come.
+ * A type that CUDA does not have is declared by the part with its name, with the conversions that the source uses. Integers
+ * convert to integers by way of 64 bits. view: operands as the product reads them; callers: as the caller has them.
  */
 static void set_types(tj_template_params *params, const tj_problem *callers, const tj_problem *view)
 {
@@ -160,7 +163,7 @@ static void set_types(tj_template_params *params, const tj_problem *callers, con
         tj_template_set(params, part[parts], "");
 }
 
-/* With groups the j of the text is where a block's group ends, and the rows of all of them are all_rows. */
+/* With groups, j is the end of a block's group in the source, and all_rows are the rows of all groups. */
 static void set_groups(tj_template_params *params, const tj_problem *view, bool by_warp)
 {
     const bool has_groups = view->groups.count > 0;
@@ -201,7 +204,7 @@ static void fill_common(const tj_problem *callers, const tj_problem *view, const
     tj_template_set_flag(params, "check_l", checks.l);
 }
 
-/* Does it give more than P? */
+/* Does the expression have outputs besides P? */
 static bool has_outputs(const tj_expression *e)
 {
     for (int32_t i = 0; i < e->operands; i++)
@@ -210,7 +213,7 @@ static bool has_outputs(const tj_expression *e)
     return false;
 }
 
-/* What becomes of a sum: parts/epilogue.cuh, of neighbours at once where the form says what P is aligned to. */
+/* Describe the epilogue, parts/epilogue.cuh, for neighbours at once if the form states an alignment of P. */
 static tj_status describe_epilogue(const tj_problem *view, const tj_config *config, const tj_launch_form *form,
                                    tj_template_params *params, tj_expression_lines *lines, tj_error *err)
 {
@@ -219,8 +222,8 @@ static tj_status describe_epilogue(const tj_problem *view, const tj_config *conf
     const tj_checks checks = tj_checks_of(config, form->is_swapped);
     tj_expression_sums sums = {is_wide ? "sum[r][c + i]" : "Pvalue", is_wide ? "sum[r][c + 2 * i + 1]" : "beside", is_wide,
                                tj_reduces_by_thread(config->family), false};
-    bool has_map = false;  /* P is stored by the copy engine, from boxes in shared memory */
-    bool converts = false; /* integers go on as floats, or as integers of 64 bits, where there is more to compute */
+    bool has_map = false;  /* the copy engine stores P, from boxes in shared memory */
+    bool converts = false; /* integers continue as floats, or as 64-bit integers, if there is more to compute */
 
     for (size_t i = 0; i < tj_operation_count; i++) {
         const int32_t value = tj_operation_value(view, &tj_operations[i]);
@@ -269,7 +272,7 @@ static tj_status describe_epilogue(const tj_problem *view, const tj_config *conf
     return tj_expression_describe(view, &sums, is_whole_products ? "product" : "blockIdx.z", params, lines, err);
 }
 
-/* ---- the words around the kernel ---------------------------------------------------------------------------------- */
+/* ---- comments around the kernel ----------------------------------------------------------------------------------- */
 
 static void append_extents(tj_text *out, const char *matrix, const tj_dim *rows, const char *r, const tj_dim *cols,
                            const char *c)
@@ -289,13 +292,13 @@ static void append_extents(tj_text *out, const char *matrix, const tj_dim *rows,
     tj_text_append(out, ")");
 }
 
-/* Where only one is known, that is the short one. */
+/* Is this dimension the longer one? If only one is known, that is the short one. */
 static bool is_longer(const tj_dim *dim, const tj_dim *other)
 {
     return other->mode == TJ_DIM_FIXED && (dim->mode != TJ_DIM_FIXED || dim->extent > other->extent);
 }
 
-/* Alpha and beta are not where an expression says what becomes of the sum. */
+/* Is the operation part of the printed formula? Alpha and beta are not, if there is an expression. */
 static bool is_in_formula(const tj_problem *view, size_t operation)
 {
     const tj_operation *o = &tj_operations[operation];
@@ -303,7 +306,7 @@ static bool is_in_formula(const tj_problem *view, size_t operation)
     return tj_operation_value(view, o) && (view->epilogue.expression.nodes == 0 || o->most > 1);
 }
 
-/* What an expression stores beside P, a line each. The rest of its text, in room, is what P receives. */
+/* Append the expression's outputs besides P, a line each. Return the rest of its text, which is the value of P, in room. */
 static const char *append_outputs(tj_text *out, const tj_epilogue *epilogue, char room[TJ_EPILOGUE_TEXT_BYTES])
 {
     char *rest = room;
@@ -317,7 +320,7 @@ static const char *append_outputs(tj_text *out, const tj_epilogue *epilogue, cha
     return rest;
 }
 
-/* The request in one line, and the formula with this request's numbers. */
+/* Append the request in one line, and the formula with its numbers. */
 static void append_head(tj_text *out, const tj_problem *problem, const tj_problem *view, bool is_swapped)
 {
     static const char *const of_one[] = {"M", "N", "P"}, *const of_group[] = {"M_g", "N_g", "P_g"};
@@ -386,7 +389,7 @@ static void append_check(tj_text *out, char letter, const tj_dim *dim, int32_t c
     }
 }
 
-/* In the caller's dimensions. */
+/* Describe the checks, in the caller's dimensions. */
 static tj_status describe_checks(const tj_source *source, bool is_swapped, char **out, tj_error *err)
 {
     const tj_problem *problem = &source->problem;
@@ -417,7 +420,7 @@ static tj_status describe_checks(const tj_source *source, bool is_swapped, char 
 
 /* ---- public ------------------------------------------------------------------------------------------------------- */
 
-/* params NULL: nobody wants the text. */
+/* params NULL: only the launch form is wanted. */
 static const char *describe(const tj_problem *view, bool is_swapped, const tj_config *config, tj_template_params *params,
                             tj_launch_form *form)
 {
@@ -439,7 +442,7 @@ static const char *describe(const tj_problem *view, bool is_swapped, const tj_co
         form->needs = TJ_FEATURE_FP8;
     name = config->family->describe(view, config, params, form);
     product = tj_step_product(form);
-    if (product->splits > 1) /* an int k is rounded up to whole phases of all of them */
+    if (product->splits > 1) /* an int k is rounded up to whole phases of all splits */
         form->most_k = INT32_MAX - product->splits * config->family->tile(view, config).k;
     if (params && product->arg_count == 0)
         tj_step_list_args(view, is_swapped, true, product->splits <= 1, product);

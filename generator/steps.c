@@ -22,7 +22,7 @@ void tj_step_list_results(const tj_problem *view, tj_launch_step *step)
     }
 }
 
-/* In the order of templates/parts/parameters.cuh. The text's M is the caller's N when the two have changed places. */
+/* In the order of templates/parts/parameters.cuh. If is_swapped, the source's M is the caller's N. */
 void tj_step_list_args(const tj_problem *view, bool is_swapped, bool reads, bool writes, tj_launch_step *step)
 {
     const bool has_c = writes && view->epilogue.has_beta, is_whole = step->grid == TJ_GRID_PRODUCTS;
@@ -55,7 +55,7 @@ void tj_step_list_args(const tj_problem *view, bool is_swapped, bool reads, bool
         const uint8_t indexed = view->epilogue.expression.operand[i].indexed;
 
         if (view->epilogue.expression.operand[i].reduction != TJ_REDUCE_NOT)
-            continue; /* tj_step_list_results */
+            continue; /* added by tj_step_list_results */
         add_arg(step, writes && indexed == TJ_BY_NOTHING, TJ_ARG_WITH_NUMBER, i);
         add_arg(step, writes && indexed == TJ_BY_BOTH, TJ_ARG_WITH_LD, i);
         add_arg(step, writes && indexed && view->batch != 1, TJ_ARG_WITH_STRIDE, i);

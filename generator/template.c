@@ -4,13 +4,13 @@
  *
  *     //@ if NAME [and|or [not] NAME ...]      keep or drop whole lines; "and" binds tighter than "or"
  *     //@ elif ... / //@ else / //@ end
- *     //@ lines NAME                           the lines that the parameter of that name holds, as deep as this line stands
- *     //@ repeat NAME / //@ end                the lines between, so many times; what follows % or [ in them counts on
- *     //@| line                                a line that only a filled template has: its branch excludes the one in plain sight
- *     #include "parts/half.cuh"  //@ include   the part, filled with the same parameters, as deep as this line stands
+ *     //@ lines NAME                           the lines of the parameter with that name, with the indentation of this line
+ *     //@ repeat NAME / //@ end                repeat the lines between, NAME times; numbers after % or [ count on
+ *     //@| line                                a line of the filled template only; its branch excludes the visible alternative
+ *     #include "parts/half.cuh"  //@ include   the part, filled with the same parameters, with the indentation of this line
  *     ... = X;  //@ NAME                       the text between = and ; becomes the parameter's value
  *     ... word( //@ NAME for word              that word becomes the parameter's value
- *     ... a && b ...  //@ NAME && NAME         of the terms, those whose condition holds; the same for || and ,
+ *     ... a && b ...  //@ NAME && NAME         keep the terms whose condition holds; the same for || and ,
  *
  * Knows text. Does not know CUDA, problems or families.
  */
@@ -23,31 +23,31 @@
 
 enum { MAX_DEPTH = 16, MAX_INCLUDES = 4, MAX_LINE = 512, MAX_TERMS = 10 };
 
-/* The signs whose numbers count on from one turn of a //@ repeat to the next: operands of assembly, and places of an array. */
+/* The signs before numbers that count on from one turn of a //@ repeat to the next: operands of assembly, and array indexes. */
 static const char counted[] = "%[";
 
 enum { COUNTED = sizeof counted - 1 };
 
 /* One open //@ if, or //@ repeat. */
 typedef struct block {
-    int line;         /* where it was opened, */
-    const char *text; /* and that line, for the message that it was never closed */
+    int line;         /* number of the line that opened it */
+    const char *text; /* that line, for the message that it was never closed */
     size_t length;
     bool is_live;  /* lines of the current branch are kept */
-    bool was_live; /* some branch was kept already */
+    bool was_live; /* an earlier branch was kept */
     bool outer;    /* the surrounding lines are kept */
     bool has_else;
-    int turns, turn;   /* of a //@ repeat; 0 turns: an //@ if */
-    const char *start; /* where its lines begin */
-    int step[COUNTED]; /* how far the numbers behind each of these signs count on */
+    int turns, turn;   /* of a //@ repeat; turns is 0 in an //@ if */
+    const char *start; /* the first of its lines */
+    int step[COUNTED]; /* increment per turn of the numbers after each of these signs */
 } block;
 
-/* Where parts are found: those of the library, or the application's. And what is common to the files that include each other. */
+/* The parts of the library or of the application, and the state that files share when they include each other. */
 typedef struct library {
     const tj_template_file *file;
     size_t count;
-    bool is_own;  /* the application's: a fault is the caller's, and shown with a caret */
-    size_t lines; /* that may still be taken: as many as the text may have bytes, whether or not they leave anything in it */
+    bool is_own;  /* of the application: a fault is the caller's, and is shown with a caret */
+    size_t lines; /* limit of further input lines: the bytes of the output's limit, whether or not a line leaves output */
 } library;
 
 typedef struct fill {
@@ -62,8 +62,8 @@ typedef struct fill {
     const char *next, *end; /* of the file */
     block open[MAX_DEPTH];
     int depth;
-    int includes;  /* how deep this file is included, */
-    size_t indent; /* and how far in */
+    int includes;  /* depth of includes */
+    size_t indent; /* and indentation of this file */
 } fill;
 
 void tj_template_set(tj_template_params *params, const char *name, const char *value)
@@ -74,7 +74,7 @@ void tj_template_set(tj_template_params *params, const char *name, const char *v
         return;
     length = strlen(value);
     if (params->count == TJ_TEMPLATE_MAX_PARAMS || length >= TJ_TEMPLATE_VALUE_BYTES || strlen(name) >= TJ_TEMPLATE_NAME_BYTES)
-        return; /* the template then names the parameter that is missing */
+        return; /* the template then reports the missing parameter */
     memcpy(params->param[params->count].name, name, strlen(name) + 1);
     memcpy(params->param[params->count].value, value, length + 1);
     params->count++;
@@ -111,7 +111,7 @@ static const char *find_param(const tj_template_params *params, const char *name
     return NULL;
 }
 
-/* at: in f->line, what is wrong. */
+/* at: the faulty place in f->line. */
 static tj_status complain_at(const fill *f, const char *at, const char *what)
 {
     const char *start = f->line + strspn(f->line, " \t");
@@ -143,7 +143,7 @@ static bool is_word(const char *text, const char *word)
     return word_length(text) == strlen(word) && strncmp(text, word, strlen(word)) == 0;
 }
 
-/* a and not b or c: a value of terms joined by "and", those joined by "or". */
+/* Evaluate "a and not b or c": terms joined by "and", and these joined by "or". */
 static tj_status evaluate(const fill *f, const char *text, bool *result)
 {
     bool any = false, all = true;
@@ -186,7 +186,7 @@ static bool is_live(const fill *f)
 static tj_status fill_file(library *from, const tj_template_file *file, const tj_template_params *params, tj_text *out,
                            int includes, size_t indent, tj_error *err);
 
-/* #include "parts/half.cuh"  //@ include */
+/* Include a file: #include "parts/half.cuh"  //@ include */
 static tj_status include(const fill *f, const char *marker)
 {
     const char *start = skip_blanks(f->line), *text = strchr(start, '"');
@@ -247,7 +247,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* The number at *text, and past it; -1: it has more than 9 digits. */
+/* Read the number at *text, and advance past it; -1: it has more than 9 digits. */
 static int read_number(const char **text)
 {
     int number = 0, digits = 0;
@@ -257,7 +257,7 @@ static int read_number(const char **text)
     return digits > 9 ? -1 : number;
 }
 
-/* As many as the numbers span that follow the sign between here and the next //@ end. */
+/* Return the span of the numbers after the sign, from here to the next //@ end. */
 static int span_of_numbers(const char *text, const char *end, char sign)
 {
     int least = INT32_MAX, most = -1;
@@ -266,7 +266,7 @@ static int span_of_numbers(const char *text, const char *end, char sign)
         if (*text++ != sign || text == end || !is_digit(*text))
             continue;
         const int number = read_number(&text);
-        if (number < 0) /* count_on complains of it */
+        if (number < 0) /* count_on reports it */
             continue;
         least = number < least ? number : least;
         most = number > most ? number : most;
@@ -282,7 +282,7 @@ static tj_status complain_of_turns(const fill *f, const char *turns)
     return complain(f, what);
 }
 
-/* //@ repeat NAME */
+/* Open a //@ repeat NAME. */
 static tj_status open_repeat(fill *f, const char *name)
 {
     const char *value = find_param(f->params, name, word_length(name));
@@ -306,7 +306,7 @@ static tj_status open_repeat(fill *f, const char *name)
     return TJ_OK;
 }
 
-/* The numbers of a line in this turn. */
+/* Advance the numbers of a line to this turn. */
 static tj_status count_on(fill *f, const block *b)
 {
     char line[MAX_LINE];
@@ -349,7 +349,7 @@ static tj_status close_block(fill *f)
     return TJ_OK;
 }
 
-/* //@ lines NAME */
+/* Insert //@ lines NAME. */
 static tj_status insert_lines(fill *f, const char *name)
 {
     const size_t indent = f->indent + (size_t)(skip_blanks(f->line) - f->line);
@@ -370,7 +370,7 @@ static tj_status insert_lines(fill *f, const char *name)
     return is_live(f) ? complain(f, "no such lines") : TJ_OK;
 }
 
-/* A line that is nothing but a directive. */
+/* Execute a line that consists of a directive. */
 static tj_status obey(fill *f, const char *text)
 {
     const char *rest = skip_blanks(text + word_length(text));
@@ -410,7 +410,7 @@ static span trimmed(const char *start, const char *end)
     return (span){start, end};
 }
 
-/* Put the value where [from, to) is, and take the directive off the line. */
+/* Replace [from, to) by the value, and remove the directive from the line. */
 static tj_status rewrite(fill *f, const char *from, const char *to, const char *value, const char *marker)
 {
     const size_t before = (size_t)(from - f->line), length = strlen(value);
@@ -428,7 +428,7 @@ static tj_status rewrite(fill *f, const char *from, const char *to, const char *
 
 static const char *const joints[] = {"&&", "||", ","};
 
-/* The bracket that closes the one at text, or the end. */
+/* Return the bracket that closes the one at text, or the end. */
 static const char *closing(const char *text)
 {
     for (int depth = 0; *text != '\0'; text++) {
@@ -439,7 +439,7 @@ static const char *closing(const char *text)
     return text;
 }
 
-/* Past one character; past all of what is bracketed, and of a comparison. */
+/* Skip one character, a comparison sign, or a whole bracket. */
 static const char *step(const char *text)
 {
     if (is_one_of(*text, "([{"))
@@ -449,7 +449,7 @@ static const char *step(const char *text)
     return text + (*text != '\0');
 }
 
-/* How many characters here part two terms, or terms from the rest. */
+/* Return the length of the sign here that separates two terms, or terms from the rest; 0: none. */
 static size_t parting(const char *text)
 {
     if (is_one_of(*text, "&|") && text[1] == *text)
@@ -464,7 +464,7 @@ static const char *term_end(const char *text)
     return text;
 }
 
-/* Where the first term begins, if the first sign that joins terms is at joint. */
+/* Return the beginning of the first term; joint: the first sign that joins terms. */
 static const char *terms_start(const char *line, const char *joint)
 {
     const char *start = line;
@@ -482,7 +482,10 @@ static bool is_bracketed(span term)
     return *term.start == '(' && closing(term.start) == term.end - 1;
 }
 
-/* code a && b //@ COND && COND: a term without a condition stays. Of "c ? a : b" without a term in c, a is left. */
+/*
+ * Keep terms of "code a && b //@ COND && COND"; a term without a condition stays. If no term of c is left in "c ? a : b", leave
+ * a.
+ */
 static tj_status keep_terms(fill *f, const char *marker, const char *op)
 {
     const char *condition = marker + 3, *text = strstr(f->line, op), *from, *to;
@@ -505,7 +508,7 @@ static tj_status keep_terms(fill *f, const char *marker, const char *op)
             return complain(f, "expected a condition for each term");
         if (count == MAX_TERMS)
             return complain(f, "too many terms");
-        *cut = '\0'; /* where it stands, so that a fault has its place on the line */
+        *cut = '\0'; /* cut in place, so that a fault has its position on the line */
         is_known = *skip_blanks(condition) == '\0' || evaluate(f, condition, &is_kept) == TJ_OK;
         *cut = behind;
         if (!is_known)
@@ -550,7 +553,7 @@ static const char *find_word(const char *line, const char *word)
     return NULL;
 }
 
-/* code //@ NAME            or            code //@ NAME for word */
+/* Substitute a parameter: "code //@ NAME" or "code //@ NAME for word". */
 static tj_status substitute(fill *f, const char *marker)
 {
     const char *name = skip_blanks(marker + 3), *rest = skip_blanks(name + word_length(name)), *from, *to;
@@ -578,7 +581,7 @@ static tj_status substitute(fill *f, const char *marker)
     return rewrite(f, from, to, value, marker);
 }
 
-/* An empty line after an empty line is what a dropped block leaves behind. */
+/* Is this an empty line after an empty line? A dropped block leaves these. */
 static bool is_second_blank(const fill *f)
 {
     const tj_text *out = f->out;
@@ -586,7 +589,7 @@ static bool is_second_blank(const fill *f)
     return f->line[0] == '\0' && out->length >= 2 && memcmp(out->data + out->length - 2, "\n\n", 2) == 0;
 }
 
-/* As deep as the #include of this file stands; preprocessor lines stay in the first column. */
+/* Emit a line with the indentation of the file's #include; preprocessor lines stay in the first column. */
 static void emit(const fill *f)
 {
     for (size_t i = 0; i < f->indent && *f->line != '#' && *f->line != '\0'; i++)
@@ -650,7 +653,7 @@ static tj_status fill_file(library *from, const tj_template_file *file, const tj
               .includes = includes,
               .indent = indent};
 
-    while (f.next < f.end && out->failure == TJ_OK) { /* what is too long already is not repeated to its end */
+    while (f.next < f.end && out->failure == TJ_OK) { /* stop repeating once the output is too long */
         const char *newline = memchr(f.next, '\n', (size_t)(f.end - f.next));
         size_t length = (size_t)((newline ? newline : f.end) - f.next);
         tj_status status;

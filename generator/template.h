@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * template: CUDA text with comment directives -> CUDA text. docs/templates.md is the manual.
+ * template: CUDA source with comment directives -> CUDA source. docs/templates.md is the manual.
  */
 #ifndef TJ_GENERATOR_TEMPLATE_H
 #define TJ_GENERATOR_TEMPLATE_H
 
 #include "text.h"
 
-/** One embedded file of templates/. Made by cmake/embed_templates.cmake. */
+/** One embedded file of templates/. cmake/embed_templates.cmake creates it. */
 typedef struct tj_template_file {
     const char *name; /* "tiled/tiled.cu", "parts/half.cuh" */
     const unsigned char *bytes;
@@ -19,41 +19,41 @@ extern const size_t tj_template_file_count;
 
 enum { TJ_TEMPLATE_MAX_PARAMS = 320, TJ_TEMPLATE_NAME_BYTES = 32, TJ_TEMPLATE_VALUE_BYTES = 64, TJ_TEMPLATE_MAX_LINES = 16 };
 
-/** What a template is filled with. A condition is a parameter too: "" is false, anything else true. */
+/** The parameters of a template. A condition is a parameter too: "" is false, anything else true. */
 typedef struct tj_template_params {
     size_t count;
     struct {
         char name[TJ_TEMPLATE_NAME_BYTES];
         char value[TJ_TEMPLATE_VALUE_BYTES];
     } param[TJ_TEMPLATE_MAX_PARAMS];
-    /* What a //@ lines is replaced by: whole lines, each with its end. Borrowed. */
+    /* Replacements of //@ lines: whole lines, each with its newline. Borrowed. */
     size_t lines_count;
     struct {
         const char *name, *text;
     } lines[TJ_TEMPLATE_MAX_LINES];
 } tj_template_params;
 
-/** NULL params: nobody wants the text, and nothing is set. */
+/** Set a parameter. params may be NULL if the source is not wanted: nothing is set. */
 void tj_template_set(tj_template_params *params, const char *name, const char *value);
 void tj_template_set_int(tj_template_params *params, const char *name, int64_t value);
 void tj_template_set_flag(tj_template_params *params, const char *name, bool value);
 
-/** name is static text; text must live until the template is filled. NULL: no lines. */
+/** Set the replacement of //@ lines. name is static text; text must live until the template is filled. text NULL: no lines. */
 void tj_template_set_lines(tj_template_params *params, const char *name, const char *text);
 
 /**
- * Fill the template of that name and append the result to out. Pure.
- * Errors: TJ_ERR_INTERNAL: no such template, an unknown directive or parameter, an unclosed block; the message gives file, line,
- * column and the line itself.
+ * Fill the template of that name, and append the result to out. Pure.
+ * Errors: TJ_ERR_INTERNAL: no such template, an unknown directive or parameter, an unclosed block; the message gives file,
+ * line, column and the line itself.
  */
 tj_status tj_template_fill(const char *name, const tj_template_params *params, tj_text *out, tj_error *err);
 
-/** The same for a text that is not embedded: for tests. size excludes any NUL. */
+/** As tj_template_fill, for a template that is not embedded: for tests. size excludes any NUL. */
 tj_status tj_template_fill_text(const char *name, const char *bytes, size_t size, const tj_template_params *params,
                                 tj_text *out, tj_error *err);
 
 /**
- * The same for files of the application's own: the first is filled, and all may be included.
+ * As tj_template_fill, for files of the application: fill the first; each may include the others.
  * Errors: TJ_ERR_INVALID_ARGUMENT: file, line, column and fault, then the line and a caret under the column.
  */
 tj_status tj_template_fill_own(const tj_template_file *file, size_t count, const tj_template_params *params, tj_text *out,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * table: the families, one row each, in the order in which they are shown.
+ * table: the families, one row each, in the order of lists.
  */
 #ifndef TJ_GENERATOR_FAMILIES_TABLE_H
 #define TJ_GENERATOR_FAMILIES_TABLE_H
