@@ -209,7 +209,7 @@ class State:
         return after
 
     def joined(self, other):
-        """What holds where two paths meet."""
+        """Join the states of two paths that meet."""
         after = State(facts=self.facts & other.facts)
         literals = self.facts ^ other.facts
         literals = literals | {negated(literal) for literal in literals}
@@ -337,7 +337,7 @@ class Flow:
             state.put(register, mask, one.guard)
 
     def step(self, state, one):
-        """One instruction, that is no branch."""
+        """Follow one instruction that is not a branch."""
         base = one.opcode.split(".")[0]
         registers = [r for r in one.writes if "P" not in r]
         if base == "STL":
@@ -597,7 +597,7 @@ def self_test():
 # ---- the command ------------------------------------------------------------------------------------------------------------
 
 def texts_of_requests(tilejit, lines):
-    """What tilejit generate makes of lines of its arguments."""
+    """Return the sources that tilejit generate makes of lines of its arguments."""
     texts = []
     for line in lines:
         words = shlex.split(line, comments=True)
