@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * compile: how long does one candidate of a tuning take to compile?
+ * compile: the compile time of one candidate of a tuning.
  *
  *     bench_compile [COUNT [SEED [TARGET]]]
  *
- * Of each family that multiplies by tensor cores, COUNT configs (60) are drawn from the spaces of eight problems, the same on every
- * machine, and compiled by one thread, one after the other: NVRTC's time for PTX and CUBIN, without a store. Needs no GPU.
+ * For each family on tensor cores, draw COUNT configs (60) from the spaces of eight problems, the same on every machine, and compile
+ * them one after the other in one thread: NVRTC's time for PTX and CUBIN, without a store. Needs no GPU.
  */
 #include <string.h>
 
@@ -35,7 +35,7 @@ static uint64_t next(void)
     return z ^ (z >> 31);
 }
 
-/* A config of the space, each as likely as the others; 0: it is empty. */
+/* Draw a config of the space with equal probability; 0: it is empty. */
 static int draw_config(const tj_problem *problem, const tj_device_facts *device, const tj_family *family, tj_config *drawn)
 {
     tj_space *space;
@@ -93,7 +93,7 @@ int main(int argc, char **argv)
 
             if (!draw_config(problem, &device, family, &config))
                 continue;
-            if (done == 0 && f == 0) /* the first opens NVRTC */
+            if (done == 0 && f == 0) /* the first compilation opens NVRTC */
                 (void)compile_ms(context, problem, &config, target);
             ms[done++] = compile_ms(context, problem, &config, target);
         }

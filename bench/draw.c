@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench_draw COUNT:SEED: print a list of shapes drawn from a seed, to judge a model by shapes that nobody fitted it to.
+ * bench_draw COUNT:SEED: print a list of shapes drawn from a seed, to judge a model on shapes that it was not fitted to.
  *
- * The list is the same on every machine: only whole numbers are computed with. The first 100 of 200 are the 100 of the same seed. Of 20 in a
- * row
+ * The list is the same on every machine, as only integers are used. The first 100 of 200 are the 100 of the same seed. Each run of 20
+ * shapes holds
  *
  *     5 square   extents within a factor of 2 of each other, 32 to 8192
  *     5 few      1 to 32 rows or columns
@@ -12,8 +12,9 @@
  *     3 odd      odd extents
  *     3 batch    2 to 4096 products, extents of 4 to 512
  *
- * Sizes are as many in each octave; of those that are not odd by name, half are rounded up to a multiple of 8 to 64. A shape has at most
- * 3e10 FLOP, and 300 MB of M, N and P in 4 bytes an element. No two are alike. Types and layouts are options of what reads the list.
+ * Each octave of sizes is equally likely; half of the sizes, except in category odd, are rounded up to a multiple of 8 to 64. A shape has
+ * at most 3e10 FLOP, and 300 MB of M, N and P at 4 bytes per element. No two are alike. Types and layouts are options of the program that
+ * reads the list.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -45,7 +46,7 @@ static uint64_t between(uint64_t *state, uint64_t low, uint64_t high)
     return low + next(state) % (high - low + 1);
 }
 
-/* From low to high, each octave above low as likely as another. */
+/* Draw from low to high, with equal probability for each octave above low. */
 static uint64_t draw_size(uint64_t *state, uint64_t low, uint64_t high)
 {
     uint64_t octaves = 1, from;
@@ -56,7 +57,7 @@ static uint64_t draw_size(uint64_t *state, uint64_t low, uint64_t high)
     return between(state, from, 2 * from < high ? 2 * from : high);
 }
 
-/* As they often are: a multiple of a vector or a tile. */
+/* Round to a multiple of a vector or a tile, as real sizes often are. */
 static void round_up(uint64_t *state, uint64_t *size)
 {
     const uint64_t multiple = UINT64_C(8) << between(state, 0, 3);
@@ -64,7 +65,7 @@ static void round_up(uint64_t *state, uint64_t *size)
     *size = (*size + multiple - 1) / multiple * multiple;
 }
 
-/* What is drawn in one expression comes in no order that C promises, so a size is a statement. */
+/* C does not order draws within one expression, so each size has its own statement. */
 static shape_drawn draw_square(uint64_t *state)
 {
     const uint64_t least = draw_size(state, 32, 4096);
@@ -111,7 +112,7 @@ static shape_drawn draw_batch(uint64_t *state)
 static const struct {
     const char *name;
     shape_drawn (*draw)(uint64_t *state);
-    uint64_t share, rounded; /* of 20; what is rounded is at least this */
+    uint64_t share, rounded; /* of 20; lower limit of rounded sizes */
 } category[] = {
     {"square", draw_square, 5, 1}, {"few", draw_few, 5, 33}, {"deep_k", draw_deep_k, 2, 33},
     {"outer", draw_outer, 2, 65},  {"odd", draw_odd, 3, 0},  {"batch", draw_batch, 3, 8},
@@ -149,7 +150,7 @@ static bool is_drawn(const shape_drawn *drawn, uint64_t count, const shape_drawn
     return false;
 }
 
-/* Which category number i has: they take turns by their shares. */
+/* Return the category of shape i: categories take turns by their shares. */
 static size_t category_of(uint64_t i)
 {
     size_t c = 0;

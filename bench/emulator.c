@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * emulator: how long the emulator takes for tiled f32 products, with its checks off, on, and counting. Wall-clock of the machine it
- * runs on, and CPU time of the process: the median of some launches, after one that is not counted.
+ * emulator: time the emulator on tiled f32 products, with its checks off, on, and counting: wall-clock time of the machine, and
+ * CPU time of the process; medians of several launches, after one warm-up.
  */
 #include <time.h>
 
@@ -24,7 +24,7 @@ static double cpu_us(void)
     return (double)now.tv_sec * 1e6 + (double)now.tv_nsec / 1e3;
 }
 
-/* The median launch of one product of n x n matrices. */
+/* Return the median launch of one product of n x n matrices. */
 static cost time_product(tj_context *context, int64_t n, int launches)
 {
     const tj_problem problem = TJ_PROBLEM_INIT(n, n, n, TJ_F32);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * epilogues [--gate] [--config TEXT] [JxKxL]: what does a fused epilogue cost, and a peer's?
+ * epilogues [--gate] [--config TEXT] [JxKxL]: the cost of a fused epilogue, and of a peer's.
  *
  *     product          P = M . N, TileJIT and cuBLASLt
  *     gelu(acc + bias) fused by TileJIT, and by cuBLASLt (CUBLASLT_EPILOGUE_GELU_BIAS, which is gelu by tanh)
  *     --gate           silu(acc[2*col]) * acc[2*col+1] fused by TileJIT; and by cuBLASLt, whose product a second kernel then halves,
- *                      eight elements a thread. That kernel is a family of this program's own (custom.h)
+ *                      eight elements per thread. That kernel is a family of this program's own (custom.h)
  *
  * bf16, row-major. Samples are CUDA graphs of launches that rotate over sets of operands larger than the L2, taken in turn; times are
- * medians. TileJIT takes the config of --config for what it fuses, else the store's records where there are some (tilejit tune JxKxL
- * --dtype bf16 --epilogue ...). Of cuBLASLt the fastest of its heuristic's ideas. Every product is compared with the float64 reference,
- * of which rows are sampled; the second kernel is proven.
+ * medians. TileJIT's fused kernel uses the config of --config, else the store's records if there are any (tilejit tune JxKxL
+ * --dtype bf16 --epilogue ...); cuBLASLt uses the fastest algorithm that its heuristic offers. Every product is compared with the
+ * float64 reference on sampled rows; the second kernel is proven.
  */
 #include <math.h>
 #include <string.h>
@@ -25,14 +25,14 @@ enum { ROUNDS = 21, SETS = 3, RUNNERS = 8, TRIED_IDEAS = 8 };
 static const double CHECKED_FLOP = 4e9;
 static const size_t WORKSPACE_BYTES = (size_t)64 << 20;
 
-/* Whoever computes it. */
+/* A contender. */
 typedef struct runner {
     const char *what, *who;
-    const tj_plan *plan;        /* TileJIT's, or */
-    const cublas_problem *peer; /* cuBLASLt's, the way of this idea */
+    const tj_plan *plan;        /* TileJIT's plan, or */
+    const cublas_problem *peer; /* cuBLASLt's problem and the algorithm number */
     int idea;
     const tj_workbench *bench;
-    const tj_custom_kernel *second; /* halves what the first has stored, into P of: */
+    const tj_custom_kernel *second; /* halves the result of the first, into P of: */
     const tj_workbench *halves;
     samples samples;
     double us[ROUNDS];
@@ -74,7 +74,7 @@ static tj_workbench *place(tj_context *context, const tj_problem *problem)
     return bench;
 }
 
-/* named: a config, or NULL. */
+/* config: given text, or NULL. */
 static const tj_plan *prepare(tj_context *context, const tj_problem *problem, const char *named, tj_workbench *bench)
 {
     char config[TJ_CONFIG_TEXT_BYTES], text[TJ_EPILOGUE_TEXT_BYTES];
@@ -92,7 +92,7 @@ static const tj_plan *prepare(tj_context *context, const tj_problem *problem, co
     return plan;
 }
 
-/* The fastest of its first ideas. */
+/* Choose the fastest of its first algorithms. */
 static int pick_idea(bench_clock *clock, const cublas_problem *peer, runner *r)
 {
     const int count = cublas_idea_count(peer) < TRIED_IDEAS ? cublas_idea_count(peer) : TRIED_IDEAS;
@@ -114,7 +114,7 @@ static int pick_idea(bench_clock *clock, const cublas_problem *peer, runner *r)
     return best;
 }
 
-/* P of the first set, against the reference of bench's problem. */
+/* Check P of the first set against the reference of bench's problem. */
 static void verify(tj_context *context, bench_clock *clock, runner *r)
 {
     void *p = malloc(tj_workbench_bytes(r->bench, TJ_MATRIX_P));
@@ -184,7 +184,7 @@ static int gate_reference(const int64_t *extent, void *const *argument, void *pa
     return 0;
 }
 
-/* For so many elements of P; proven. */
+/* Load it for `count` elements of P; proven. */
 static tj_custom_kernel *load_gate(tj_context *context, int64_t count)
 {
     static const tj_custom_part part = {"gate.cu", gate_text};
@@ -225,9 +225,9 @@ static tj_custom_kernel *load_gate(tj_context *context, int64_t count)
 
 typedef struct race {
     tj_context *context;
-    cublas *peers; /* NULL: there are none */
+    cublas *peers; /* NULL: not installed */
     const int64_t *extent;
-    const char *config; /* of what is fused; NULL: the library's */
+    const char *config; /* of the fused kernel; NULL: the library's */
     runner *all;
     int count;
 } race;
@@ -293,7 +293,7 @@ static void race_gate(race *r)
              err.message);
 }
 
-/* That of the peer's who computes the same; 0: there is none. */
+/* Return the time of the peer that computes the same; 0: there is none. */
 static double peer_us(const race *r, const runner *own)
 {
     const char *what = strncmp(own->what, "gelu(", 5) == 0 ? "gelu_tanh(acc + bias:bf16[col])" : own->what;

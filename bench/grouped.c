@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * grouped [--groups G] [--skew] [JxKxL] [CONFIG ...]: one call for many products of different j, beside a loop of
- * calls, one for each.
+ * grouped [--groups G] [--skew] [JxKxL] [CONFIG ...]: one call for many products of different j, next to a loop with a
+ * call for each.
  *
  *     grouped      TileJIT: one launch, offsets in device memory; with the library's config, then with each CONFIG
  *     loop         TileJIT: a plan for each j
- *     loop         cuBLASLt: the fastest of its heuristic's ideas for each j
+ *     loop         cuBLASLt: the fastest algorithm that its heuristic offers for each j
  *
- * bf16, row-major: J rows of tokens, each of which chose one of G experts at random, all alike or, with --skew, number e with a weight
- * of 1 / (1 + e). Samples are CUDA graphs, taken in turn; times are medians. Every P is compared with the float64 reference.
+ * bf16, row-major: J rows of tokens; each chose one of G experts at random, uniformly or, with --skew, expert e with a weight of
+ * 1 / (1 + e). Samples are CUDA graphs, taken in turn; times are medians. Every P is compared with the float64 reference.
  */
 #include <string.h>
 
@@ -22,7 +22,7 @@ enum { ROUNDS = 15, MOST_GROUPS = 512, MOST_RUNNERS = 16, TRIED_IDEAS = 6 };
 static const size_t WORKSPACE_BYTES = (size_t)64 << 20;
 static const double CHECKED_FLOP = 3e9;
 
-/* One group's product in a loop of them. */
+/* One group's product in the loop. */
 typedef struct one {
     const tj_plan *plan;
     cublas_problem *peer;
@@ -30,7 +30,7 @@ typedef struct one {
     tj_operands x;
 } one;
 
-/* Whoever computes it: one plan for all, or a loop. */
+/* A contender: one plan for all groups, or a loop. */
 typedef struct runner {
     const char *who;
     char how[TJ_CONFIG_TEXT_BYTES];
@@ -63,9 +63,9 @@ static int queue(void *what, size_t set, struct CUstream_st *stream, tj_error *e
     return is_queued;
 }
 
-/* ---- what is computed --------------------------------------------------------------------------------------------- */
+/* ---- the problem -------------------------------------------------------------------------------------------------- */
 
-/* Each row's choice. */
+/* Draw each row's expert. */
 static void draw(int64_t rows, int64_t groups, int is_skewed, int32_t *offsets)
 {
     int32_t count[MOST_GROUPS] = {0};
@@ -89,7 +89,7 @@ static void draw(int64_t rows, int64_t groups, int is_skewed, int32_t *offsets)
         offsets[e + 1] = offsets[e] + count[e];
 }
 
-/* The product of one group on its own, and where its matrices lie. */
+/* Return the product of one group alone, and the addresses of its matrices. */
 static tj_problem product_of(const tj_workbench *bench, const int32_t *offsets, int64_t g, tj_operands *x)
 {
     const tj_problem *all = tj_workbench_problem(bench);
@@ -108,7 +108,7 @@ static tj_problem product_of(const tj_workbench *bench, const int32_t *offsets, 
     return tj_problem_canonical(&problem);
 }
 
-/* ---- who computes it ---------------------------------------------------------------------------------------------- */
+/* ---- the contenders ----------------------------------------------------------------------------------------------- */
 
 static runner grouped(tj_context *context, const tj_problem *problem, const char *config, tj_workbench *bench)
 {
@@ -148,7 +148,7 @@ static runner loop_of_plans(tj_context *context, tj_workbench *bench, const int3
     return r;
 }
 
-/* The fastest of its first ideas. */
+/* Choose the fastest of its first algorithms. */
 static int pick_idea(bench_clock *clock, one *g)
 {
     const int count = cublas_idea_count(g->peer) < TRIED_IDEAS ? cublas_idea_count(g->peer) : TRIED_IDEAS;

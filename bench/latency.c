@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * latency: what does a product cost before it runs?
+ * latency: the cost of a product before it runs.
  *
  *     cold      a shape never seen: generate, compile, store, load, first launch, wait
  *     quick     the same with first_call = quick, in a context that has no kernel yet, and once it has one
  *     disk      a shape in the store, new process, driver started: read, load, first launch, wait
  *     pack      the same from a pack
  *     quick     the same with first_call = quick and nothing stored
- *     ready     a call for a plan in memory, beside a bare cuLaunchKernel of the same kernel in the same turns
+ *     ready     a call for a plan in memory, next to a bare cuLaunchKernel of the same kernel in the same turns
  *
  * Prints a table. The product is tiny, so that the GPU never keeps the host waiting.
  *
- *     --ready CALLS   so many ready calls and nothing else, for whoever counts their instructions (bench/README.md)
+ *     --ready CALLS   only CALLS ready calls, to count their instructions (bench/README.md)
  */
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -54,7 +54,7 @@ static tj_context *open_context(const char *store, const char *pack, tj_first_ca
     return context;
 }
 
-/* Large enough for every shape used here; placing them starts the driver and the primary context. */
+/* Place operands large enough for every shape here; this starts the driver and the primary context. */
 static tj_workbench *place_operands(tj_context *context)
 {
     const tj_problem problem = TJ_PROBLEM_INIT(LARGEST, LARGEST, LARGEST, TJ_F32);
@@ -65,7 +65,7 @@ static tj_workbench *place_operands(tj_context *context)
     return bench;
 }
 
-/* From the request to the completed first launch, in microseconds. */
+/* Return the microseconds from the request to the completed first launch. */
 static double first_launch(tj_context *context, const tj_workbench *bench, int64_t extent)
 {
     tj_problem problem = TJ_PROBLEM_INIT(extent, extent, extent, TJ_F32);
@@ -91,7 +91,7 @@ static void measure_cold(const char *store)
     tj_context_free(context);
 }
 
-/* Each context without a store begins without a kernel. NVRTC is open. */
+/* Each context without a store begins without kernels. NVRTC is open. */
 static void measure_quick(void)
 {
     double first[COLD_SHAPES], later[COLD_SHAPES];
@@ -109,7 +109,7 @@ static void measure_quick(void)
     print_row("cold with quick, later shapes", later, COLD_SHAPES, "ms");
 }
 
-/* Of the shape that a new process starts with, for this device. */
+/* Write a pack of the shape that a new process starts with, for this device. */
 static void write_pack(const char *path)
 {
     const tj_problem problem = TJ_PROBLEM_INIT(65, 65, 65, TJ_F32);
@@ -136,7 +136,7 @@ static void write_pack(const char *path)
     tj_context_free(context);
 }
 
-/* In a process of its own: prints two numbers, driver start and request to completed launch. */
+/* Run in a process of its own: print two numbers, driver start and request to completed launch. */
 static int child(const char *store, const char *pack, bool is_quick)
 {
     tj_context *context = open_context(store, pack, is_quick ? TJ_FIRST_CALL_QUICK : TJ_FIRST_CALL_WAIT);
@@ -152,7 +152,7 @@ static int child(const char *store, const char *pack, bool is_quick)
     return 0;
 }
 
-/* pack NULL: none; "quick": nothing is stored or packed, and the first call shall be quick. */
+/* pack: NULL: none; "quick": nothing is stored or packed, and first_call is quick. */
 static void measure_new_process(const char *self, const char *store, const char *pack)
 {
     const bool is_quick = pack && strcmp(pack, "quick") == 0;
@@ -176,7 +176,7 @@ static void measure_new_process(const char *self, const char *store, const char 
               launched, DISK_RUNS, "ms");
 }
 
-/* A bare cuLaunchKernel of the very same kernel: found in the PTX by its name, loaded by the driver itself. */
+/* A bare cuLaunchKernel of the same kernel: found in the PTX by its name, loaded through the driver directly. */
 typedef int (*launch_fn)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **,
                          void **);
 
@@ -185,7 +185,7 @@ typedef struct bare {
     void *function;
 } bare;
 
-/* ISO C has no conversion from an object pointer to a function pointer; POSIX promises that this works. */
+/* ISO C lacks a conversion from an object pointer to a function pointer; POSIX guarantees it. */
 static void look_up(void *library, const char *name, void *function)
 {
     void *symbol = dlsym(library, name);
@@ -193,7 +193,7 @@ static void look_up(void *library, const char *name, void *function)
     memcpy(function, &symbol, sizeof symbol);
 }
 
-/* In the driver and on the device that the contexts here take. */
+/* Use the driver and the device of the contexts here. */
 static bare load_bare(const tj_plan *plan)
 {
     const char *driver = getenv("TILEJIT_DRIVER"), *device = getenv("TILEJIT_DEVICE");
@@ -208,7 +208,7 @@ static bare load_bare(const tj_plan *plan)
     look_up(cuda, "cuDevicePrimaryCtxRetain", &retain);
     look_up(cuda, "cuCtxSetCurrent", &set);
     look_up(cuda, "cuLaunchKernel", &b.launch);
-    /* The primary context made current, as in a program that uses the CUDA runtime. */
+    /* Make the primary context current, as a program with the CUDA runtime does. */
     if (retain(&context, device ? atoi(device) : 0) != 0 || set(context) != 0 ||
         load(&module, tj_image_cubin(tj_plan_image(plan), NULL)) != 0 ||
         find(&b.function, module, tj_source_kernel(tj_plan_source(plan))) != 0)
@@ -220,7 +220,7 @@ typedef struct geometry {
     unsigned grid_x, grid_y, block_x, block_y, shared_bytes;
 } geometry;
 
-/* As the launch form says (include/tilejit/source.h), for one product that one kernel computes. */
+/* Follow the launch form (include/tilejit/source.h), for one product that one kernel computes. */
 static geometry geometry_of(const tj_plan *plan, int64_t extent)
 {
     const tj_launch_form *form = tj_source_launch(tj_plan_source(plan));
@@ -234,7 +234,10 @@ static geometry geometry_of(const tj_plan *plan, int64_t extent)
                       (unsigned)step->block_y, (unsigned)step->dynamic_shared_bytes};
 }
 
-/* What is launched: the bare kernel; the same by tj_matmul and by tj_plan_launch; and two of them in a stream of the program's own. */
+/*
+ * The ways to launch: the bare kernel; the same by tj_matmul and by tj_plan_launch; and two of them in a stream of the
+ * program's own.
+ */
 enum { BARE, MATMUL, PLAN, BARE_STREAM, STREAM, WAYS };
 
 typedef struct ready {
@@ -267,8 +270,8 @@ static tj_status launch(const ready *r, int way, tj_error *err)
 }
 
 /*
- * Call by call, each way in its turn, so that whatever else the machine does meets all of them alike. Each way goes first in its share
- * of the turns. The clock itself is in all of them.
+ * Time call by call, each way in turn, so that disturbances by the machine hit all of them equally. Each way goes first in its
+ * share of the turns. All times include the clock itself.
  */
 static void time_launches(const ready *r, double *ns_of[WAYS], double *over[WAYS])
 {
@@ -328,7 +331,7 @@ static void measure_ready(void)
     tj_context_free(context);
 }
 
-/* A driver that does nothing will do. */
+/* A driver that does nothing suffices. */
 static int call_only(int calls)
 {
     tj_context *context = open_context("", NULL, TJ_FIRST_CALL_WAIT);
@@ -368,7 +371,7 @@ int main(int argc, char **argv)
     length = readlink("/proc/self/exe", self, sizeof self - 1);
     if (length < 0 || !mkdtemp(store))
         return perror("latency"), 1;
-    (void)atexit(remove_store); /* however it ends */
+    (void)atexit(remove_store); /* at any exit */
     self[length] = '\0';
     printf("%-44s %10s %10s %10s\n", "", "least", "median", "most");
     measure_cold(store);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * model: how long do the textbook's kernels take, beside what the model says?
+ * model: the times of the textbook's kernels next to the model's predictions.
  *
  *     bench_model > recorded.txt             measure: 48 shapes, families naive and tiled, three widths; needs a GPU
- *     bench_model random 7 > recorded.txt    the same for 40 shapes drawn from a seed, which nobody has fitted anything to
+ *     bench_model random 7 > recorded.txt    the same for 40 shapes drawn from a seed, which nothing was fitted to
  *     bench_model registers > recorded.txt   configs of simt and skinny, splits among them, on 14 shapes
  *     bench_model recorded.txt               compare a recording with the model of this build; needs nothing
  *
- * A recording is text: one kernel a line, a '#' begins a comment. tests/analysis holds one of an H200.
+ * A recording is text: one kernel per line, a '#' begins a comment. tests/analysis holds one of an H200.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -84,7 +84,7 @@ static const shape chosen_shapes[] = {
 static const char *const configs[] = {"naive:tile_width=8", "naive:tile_width=16", "naive:tile_width=32",
                                       "tiled:tile_width=8", "tiled:tile_width=16", "tiled:tile_width=32"};
 
-/* Families that reuse registers: each config on each of the shapes, where it takes the shape. */
+/* Families that reuse registers: each config on each shape that it accepts. */
 static const shape register_shapes[] = {
     {256, 256, 256, TJ_F32},    {512, 512, 512, TJ_F32},    {1024, 1024, 1024, TJ_F32}, {1536, 1536, 1536, TJ_F32},
     {2048, 2048, 2048, TJ_F32}, {4096, 4096, 4096, TJ_F32}, {1021, 1021, 1021, TJ_F32}, {512, 300, 700, TJ_F32},
@@ -125,7 +125,7 @@ static double uniform(void)
     return (double)(state >> 11) / 0x1p53;
 }
 
-/* As many small extents as large ones. */
+/* Draw small and large extents with equal probability. */
 static int64_t random_extent(void)
 {
     return (int64_t)pow(LARGEST, 0.2 + 0.8 * uniform());
@@ -144,7 +144,7 @@ static void draw_shapes(uint64_t seed, shape *out, int count)
 
 /* ---- measuring ---------------------------------------------------------------------------------------------------- */
 
-/* Operands of a problem, for every config that takes it. */
+/* Place operands of a problem, for every config that accepts it. */
 static tj_workbench *place(tj_context *context, const tj_problem *problem)
 {
     tj_workbench_options options = TJ_WORKBENCH_INIT;
@@ -237,7 +237,7 @@ enum { MOST_ROWS = 1000, LINE_BYTES = 256 };
 
 typedef struct row {
     char shape[64], config[64];
-    size_t family; /* letters of its name in config */
+    size_t family; /* length of the family's name in config */
     double measured, predicted;
     double rank[2];
 } row;
@@ -273,7 +273,7 @@ static void read_row(const char *line, row *out)
            out->predicted / out->measured, a.predicted.bound);
 }
 
-/* Mean rank among count numbers; equal ones share theirs. */
+/* Rank count numbers; equal ones share their mean rank. */
 static void rank(row *all, int count, int which)
 {
     for (int i = 0; i < count; i++) {
@@ -288,7 +288,7 @@ static void rank(row *all, int count, int which)
     }
 }
 
-/* Spearman's rank correlation. */
+/* Return Spearman's rank correlation. */
 static double correlation(row *all, int count)
 {
     const double mean = (count + 1) / 2.0;
@@ -317,7 +317,7 @@ static void tell(const char *name, row *all, int count)
            correlation(all, count), 100 * error[count / 2], 100 * error[count * 9 / 10]);
 }
 
-/* Per shape: how much slower than the best config of all, or of tiled alone, is the one that the model chooses; and 16 always? */
+/* Report the slowdown per shape of the model's choice against the best config of all, or of one family, and of always 16. */
 static void tell_choice(const row *all, int count, const char *family)
 {
     static double loss[MOST_ROWS], standard_loss[MOST_ROWS];

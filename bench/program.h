@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* program.h: what the programs here share: the host's clock, numbers in order, failures in words. */
+/* program.h: helpers that the programs here share: the host's clock, sorted numbers, error messages. */
 #ifndef BENCH_PROGRAM_H
 #define BENCH_PROGRAM_H
 
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-/** What messages call the program, which defines it. */
+/** The name of the program in messages; the program defines it. */
 extern const char program[];
 
 static inline double now_us(void)
@@ -28,14 +28,14 @@ static inline int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/** The median; value is sorted. */
+/** Return the median; value is sorted. */
 static inline double median(double *value, size_t count)
 {
     qsort(value, count, sizeof *value, by_value);
     return (value[(count - 1) / 2] + value[count / 2]) / 2;
 }
 
-/** Say so; the answer is 0. */
+/** Set an error message; returns 0. */
 __attribute__((format(printf, 2, 3))) static inline int fail(tj_error *err, const char *format, ...)
 {
     va_list values;
@@ -46,7 +46,7 @@ __attribute__((format(printf, 2, 3))) static inline int fail(tj_error *err, cons
     return 0;
 }
 
-/** Say so on stderr, and end the program. */
+/** Print a message to stderr, and end the program. */
 __attribute__((format(printf, 2, 3), noreturn)) static inline void die(int code, const char *format, ...)
 {
     va_list values;
@@ -59,14 +59,14 @@ __attribute__((format(printf, 2, 3), noreturn)) static inline void die(int code,
     exit(code);
 }
 
-/** It succeeded, or the program ends. */
+/** End the program unless the call succeeded. */
 static inline void must(tj_status status, const tj_error *err)
 {
     if (status != TJ_OK)
         die(status == TJ_ERR_NO_DRIVER ? 77 : 1, "%s", err->message);
 }
 
-/** The number of the device that contexts use when none is current. */
+/** Return the number of the device that contexts use when none is current. */
 static inline int device_number(void)
 {
     const char *named = getenv("TILEJIT_DEVICE");

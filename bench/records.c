@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench_records A.json B.json: do two tunings find the same? Of each shape that both files have a record of, the two configs are timed in
- * turns, in one process, over the same operands in a cold L2. A third contender is A's config once more: how far a config is from itself
- * says what the distance of the two is worth. Where both chose one config there is nothing to time, unless --all is given.
+ * bench_records A.json B.json: compare two tunings. For each shape with a record in both files, time the two configs in turns, in one
+ * process, over the same operands in a cold L2. A third contender is A's config again: its distance to itself shows how much the distance
+ * of the two means. Shapes with the same config in both files are skipped, unless --all is given.
  */
 #include <math.h>
 #include <string.h>
@@ -12,12 +12,12 @@
 
 const char program[] = "bench_records";
 
-static const double CACHES = 3; /* times the L2: what the sets of operands exceed */
+static const double CACHES = 3; /* total size of the sets, in L2 caches */
 static const double BAND = 1.01;
 enum { ROUNDS = 81, MOST_SETS = 1024, MOST_FILE_BYTES = 256 << 20 };
 enum { OF_A, OF_B, AGAIN, CONTENDERS };
 
-/* A ratio of two contenders' times over all rounds. */
+/* The ratio of two contenders' times over all rounds. */
 typedef struct ratio {
     double low, middle, high; /* quartiles and median */
 } ratio;
@@ -102,7 +102,7 @@ static const tj_plan *prepare(tj_context *context, const tj_record *record)
     return plan;
 }
 
-/* Rounds over the contenders, each going first in its turn. The round before the first is not kept. */
+/* Run rounds over the contenders, each first in its turn. Drop the round before the first. */
 static void run_rounds(bench_clock *clock, contender *c)
 {
     tj_error err;
@@ -119,7 +119,7 @@ static void run_rounds(bench_clock *clock, contender *c)
         }
 }
 
-/* Of times that were taken in the same round: what disturbs one disturbs the other. */
+/* Compare times of the same round: a disturbance affects both. */
 static ratio compare(const contender *a, const contender *b)
 {
     double share[ROUNDS], middle;
@@ -159,9 +159,9 @@ static void race(tj_context *context, bench_clock *clock, const tj_device_facts 
     tj_workbench_free(bench);
 }
 
-/* ---- all ---------------------------------------------------------------------------------------------------------- */
+/* ---- totals ------------------------------------------------------------------------------------------------------- */
 
-/* What was seen of all that were timed. */
+/* Totals over all pairs that were timed. */
 typedef struct sum {
     size_t count, close;
     double least, most, log;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench_tuner FILE [SEEDS [EVALUATIONS [TARGET]]]: how many evaluations each strategy needs to reach 90, 95, 98 and 99 % of the optimum.
+ * bench_tuner FILE [SEEDS [EVALUATIONS [TARGET]]]: the number of evaluations that each strategy needs to reach 90, 95, 98 and 99 % of the optimum.
  *
- * FILE is what "tilejit tune SHAPE --strategy exhaustive --trials FILE" wrote on a GPU, for one shape or several: the search then runs
- * over those times, on any machine and as often as one likes. Each seed disturbs every time by up to 1 %, as a device would.
- * TARGET, such as sm_90, asks today's model about that device; without it the predictions are those of the recording.
- * "random" is what drawing configs blindly needs, the mark that a search has to beat.
+ * FILE is the output of "tilejit tune SHAPE --strategy exhaustive --trials FILE" on a GPU, for one shape or several: the search then
+ * runs over those times, on any machine and any number of times. Each seed disturbs every time by up to 1 %, as a device would.
+ * TARGET, such as sm_90, uses this build's predictions for that device; without it the predictions are those of the recording.
+ * "random" draws configs blindly: the mark that a search has to beat.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -35,7 +35,7 @@ typedef struct recorded {
 
 static recorded run[MAX_SHAPES];
 static size_t runs;
-static tj_device_facts device; /* cc_major 0: none was named */
+static tj_device_facts device; /* cc_major 0: none was given */
 
 /* ---- reading ------------------------------------------------------------------------------------------------------ */
 
@@ -76,7 +76,7 @@ static int read_line(char *line)
     if (!larger)
         return 0;
     r->item = larger;
-    /* As this version prints it: another may have had other parameters, or another order. */
+    /* Written by this version: another may have other parameters, or another order. */
     if (tj_config_parse(field[1], &config, NULL) != TJ_OK)
         return 0;
     tj_config_print(&config, one.config);
@@ -114,7 +114,7 @@ static void read_runs(const char *path)
 typedef struct replay {
     const recorded *run;
     uint64_t seed;
-    double least; /* undisturbed time of the best so far */
+    double least; /* undisturbed time of the best config so far */
     int64_t tried;
     double reached[MARKS]; /* evaluations; NEVER */
 } replay;
@@ -166,7 +166,7 @@ static double predict(void *payload, const tj_config *config)
     double us;
 
     if (!found)
-        return 1e12; /* not recorded: nothing is to be found there */
+        return 1e12; /* not recorded: never the best */
     if (device.cc_major == 0)
         return found->predicted_us;
     return tj_estimate(&device, &r->problem, config, &us, NULL) == TJ_OK ? us : 0;
@@ -208,7 +208,7 @@ static void replay_random(const recorded *r, uint64_t seed, int64_t evaluations,
         note(out, r->item[mix(out->seed + (uint64_t)i * UINT64_C(0x9e3779b97f4a7c15)) % r->count].us);
 }
 
-/* ---- telling ------------------------------------------------------------------------------------------------------ */
+/* ---- output ------------------------------------------------------------------------------------------------------- */
 
 static void print_number(double value)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tilejit: the command. The table of commands, and what is the same for all of them: finding the command, failing in one
- * line, and not losing output.
+ * tilejit: the command. The table of commands, and the common parts: finding the command, reporting a failure in one line, and
+ * not losing output.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -42,8 +42,8 @@ static const cli_table table = {commands, shared};
 /* ---- main --------------------------------------------------------------------------------------------------------- */
 
 /*
- * With stdin, stdout or stderr closed, the next file that anything opens would take its number, and a message would end up
- * in the store. The stand-ins fail when used, as the closed ones would.
+ * If stdin, stdout or stderr is closed, the next file that anything opens would take its number, and a message would end up in
+ * the store. The placeholders fail when used, as closed files would.
  */
 static void occupy_standard_files(void)
 {
@@ -88,10 +88,10 @@ static cli_exit dispatch(int count, char *const *word, cli_call *call, tj_error 
     return CLI_DONE;
 }
 
-/* One line about a failure, and for wrong words a second one with where to look. */
+/* Report a failure in one line, and for wrong options say in a second one where to look. */
 static void tell_failure(const cli_command *command, cli_exit code, const tj_error *err)
 {
-    (void)fflush(stdout); /* so that on a terminal the failure comes last; finish_output() looks after trouble */
+    (void)fflush(stdout); /* so that on a terminal the failure comes last; finish_output() reports errors */
     cli_print(stderr, "tilejit: %s\n", err->message);
     if (code == CLI_WORDS && command && command != &cli_help)
         cli_print(stderr, "try: tilejit help %s\n", command->name);

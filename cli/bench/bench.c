@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tilejit bench: time a list of shapes, tuned or not, next to cuBLAS and cuBLASLt where they are there. Every product is checked.
+ * tilejit bench: time a list of shapes, tuned or not, next to cuBLAS and cuBLASLt if they are installed. Every product is
+ * checked.
  */
 #include "bench.h"
 
@@ -41,7 +42,7 @@ static const cli_option own[] = {
 
 /* ---- shapes and configs -------------------------------------------------------------------------------------------- */
 
-/* Does the first word of a list with commas name this shape: by its name, with types or without, or by its category? */
+/* Does an item of a comma-separated list name this shape: by its name, with or without types, or by its category? */
 static bool is_named(const char *list, const cli_shape *shape)
 {
     const size_t length = strcspn(list, ",");
@@ -76,9 +77,9 @@ static tj_status select_shapes(const char *only, cli_shapes *all, tj_error *err)
     return TJ_OK;
 }
 
-/* What was tuned: the one config for all, or records of files or the store. */
+/* The tuned configs: one for all shapes, or records of files or the store. */
 typedef struct tuned {
-    tj_config config; /* family NULL: none was named */
+    tj_config config; /* family NULL: none was given */
     tj_records *records;
 } tuned;
 
@@ -92,7 +93,7 @@ static tj_status find_tuned(const bench *b, const bench_options *words, tuned *t
                           : tj_records_load(b->context, t->records, err);
 }
 
-/* Of one shape, into *config; NULL: it was not tuned. */
+/* Return the config of one shape, copied into *config; NULL: it was not tuned. */
 static const tj_config *tuned_config(const bench *b, const tuned *t, const cli_shape *shape, tj_config *config)
 {
     const tj_record *record = t->records ? tj_records_find(t->records, &shape->problem, &b->device) : NULL;
@@ -101,7 +102,7 @@ static const tj_config *tuned_config(const bench *b, const tuned *t, const cli_s
     *config = t->config;
     if (record) {
         tj_record_get_facts(record, &facts);
-        if (tj_config_parse(facts.config, config, NULL) != TJ_OK) /* of a library that knows more */
+        if (tj_config_parse(facts.config, config, NULL) != TJ_OK) /* written by a library with other parameters */
             return NULL;
     }
     return config->family ? config : NULL;
@@ -112,7 +113,7 @@ static const tj_config *tuned_config(const bench *b, const tuned *t, const cli_s
 static tj_status open_bench(cli_call *call, bench *b, tj_buffer **workspace, tj_error *err)
 {
     const bench_options *words = call->options;
-    static tj_error why; /* lives as long as what is told of it */
+    static tj_error why; /* lives as long as the results that refer to it */
 
     if (cli_open(call, &words->machine, true, err) != TJ_OK)
         return err->status;
@@ -143,7 +144,7 @@ static void print_title(const bench *b, char title[300])
                    b->peers ? "cuBLAS " : "no cuBLAS: ", b->peers ? cublas_version(b->peers) : b->no_peers);
 }
 
-/* Every shape, until a signal. What went wrong is told where it did; count of them. */
+/* Race every shape, until a signal. Failures are reported where they occur; returns their number. */
 static size_t race_all(const cli_call *call, const bench *b, const cli_shapes *shapes, const tuned *t, FILE *csv,
                        result *results, size_t *failed)
 {

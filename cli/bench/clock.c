@@ -9,8 +9,8 @@
 
 #include "error.h"
 
-static const double SAMPLE_US = 500;    /* at least: an event is felt for less than 2 us */
-static const double LEAD_IN_US = 20000; /* samples shorter than that replay once before */
+static const double SAMPLE_US = 500;    /* minimum: an event adds less than 2 us */
+static const double LEAD_IN_US = 20000; /* shorter samples replay once before */
 enum { MAX_LAUNCHES = 4096, CAPTURE_RELAXED = 2, STREAM_NON_BLOCKING = 1, ASKED_VERSION = 12000 };
 
 /* The driver's functions used here.   X(member, symbol, arguments) */
@@ -55,7 +55,7 @@ static int check(const bench_clock *clock, int result, const char *what, tj_erro
     return tj_fail(err, TJ_ERR_DRIVER, "%s: the driver answers %s (%d)", what, name, result) == TJ_OK;
 }
 
-/* The library that the context computes with: the emulator is found by one of its functions. */
+/* Open the driver that the context uses; one of its functions identifies the emulator. */
 static void *open_driver(tj_context *context, const char *path, bool *is_emulated, tj_error *err)
 {
     const tj_emulator *emulator;
@@ -76,7 +76,7 @@ static void *open_driver(tj_context *context, const char *path, bool *is_emulate
     return driver;
 }
 
-/* By its name in the library, or, as a driver may have none of these, by the one that every driver has. */
+/* Find a function by name; a driver that lacks the name is asked through a function that every driver has. */
 static void *find_function(void *driver, const char *name)
 {
     int (*ask)(const char *name, void **function, int version, uint64_t flags, int *status);
@@ -173,7 +173,7 @@ static int capture(bench_clock *clock, samples *s, tj_error *err)
     if (!check(clock, clock->begin_capture(clock->stream, CAPTURE_RELAXED), "beginning a capture", err))
         return 0;
     is_queued = queue_all(clock, s, err);
-    /* A capture must be ended, whatever happened in it. */
+    /* A capture must be ended, even after a failure in it. */
     is_made = clock->end_capture(clock->stream, &graph);
     if (is_queued)
         is_queued = check(clock, is_made, "capturing launches", err) &&

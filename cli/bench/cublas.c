@@ -6,8 +6,8 @@
  *
  *     P^T (l x j) = N^T (l x k) . M^T (k x j)
  *
- * with the same storage and no transposing: N is cuBLAS's A, M its B. An operand that is stored by columns already is the one that needs
- * the flag. A column-major P is computed the right way round, and the flags swap their meaning.
+ * with the same storage and no transposing: N is cuBLAS's A, M its B. Only an operand that is stored by columns already needs the flag
+ * to transpose. A column-major P is computed without the swap, and the flags swap their meaning.
  */
 #include "cublas.h"
 
@@ -19,7 +19,7 @@
 
 #include "error.h"
 
-/* ---- what cuBLAS's documentation says, no more than is used here ----------------------------------------------------- */
+/* ---- facts of cuBLAS's documentation, only those used here ----------------------------------------------------------- */
 
 enum { STATUS_INVALID_VALUE = 7, STATUS_NOT_SUPPORTED = 15 };              /* cublasStatus_t */
 enum { OP_N = 0, OP_T = 1 };                                               /* cublasOperation_t */
@@ -39,7 +39,7 @@ static const int data_type[] = {
     [TJ_F32] = R_32F, [TJ_F64] = R_64F,      [TJ_F16] = R_16F,      [TJ_BF16] = R_16BF, [TJ_S8] = R_8I,
     [TJ_U8] = R_8U,   [TJ_E4M3] = R_8F_E4M3, [TJ_E5M2] = R_8F_E5M2, [TJ_S32] = R_32I};
 
-/* cublasComputeType_t: CUBLAS_COMPUTE_32F, _64F, _32F_FAST_TF32, _32I; what is to be as accurate as f32 is raced by f32 */
+/* cublasComputeType_t: CUBLAS_COMPUTE_32F, _64F, _32F_FAST_TF32, _32I; compute types as accurate as f32 race against f32 */
 static const int compute_type[] = {[TJ_COMPUTE_F32] = 68, [TJ_COMPUTE_F64] = 70,       [TJ_COMPUTE_TF32] = 77,
                                    [TJ_COMPUTE_S32] = 72, [TJ_COMPUTE_F32_SPLIT] = 68, [TJ_COMPUTE_F32_FP8] = 68};
 
@@ -110,7 +110,7 @@ struct cublas {
     char version[24];
 };
 
-/* One operand in cuBLAS's words. rows and cols are those of the stored matrix, column-major. */
+/* One operand as cuBLAS describes it. rows and cols are those of the stored matrix, column-major. */
 typedef struct operand {
     int op, type;
     int64_t rows, cols, ld, stride;
@@ -120,9 +120,9 @@ typedef struct operand {
 struct cublas_problem {
     const cublas *library;
     int m, n, k, batch, compute, is_f32, is_swapped; /* is_swapped: A is N, B is M */
-    int is_narrow;                                   /* M and N have 8 bits */
-    const void *one, *zero;                          /* alpha and beta, in the type that a product is scaled in */
-    operand a, b, c, added;                          /* added: cuBLASLt's C, which a beta of 0 leaves unread; c: its D */
+    int is_narrow;                                   /* M and N have 8-bit elements */
+    const void *one, *zero;                          /* alpha and beta, in the type of the scalars */
+    operand a, b, c, added;                          /* added: cuBLASLt's C, not read with a beta of 0; c: its D */
     void *desc;
     lt_idea idea[CUBLAS_IDEAS];
     int ideas;
@@ -137,7 +137,7 @@ static int check(int result, const char *what, tj_error *err)
                    what, result) == TJ_OK;
 }
 
-/* The answer to a product. Where elements have 8 bits, what is not offered is called an invalid value as well. */
+/* Convert the status of a product. For 8-bit elements, cuBLAS reports an unsupported product as an invalid value. */
 static int check_product(const cublas_problem *p, int result, const char *what, tj_error *err)
 {
     const int is_done = check(result, what, err);
@@ -149,7 +149,7 @@ static int check_product(const cublas_problem *p, int result, const char *what, 
 
 /* ---- opening --------------------------------------------------------------------------------------------------------- */
 
-/* libcublas asks the loader for libcublasLt by its name, so that one comes first. */
+/* libcublas makes the loader find libcublasLt by its name, so open that first. */
 static int open_pair(const char *folder, int major, void **lt, void **blas)
 {
     char path[512];
@@ -211,7 +211,7 @@ cublas *cublas_open(struct CUstream_st *stream, void *workspace, size_t workspac
     library->stream = stream;
     library->workspace = workspace;
     library->workspace_bytes = workspace_bytes;
-    /* Setting the stream forgets the workspace, so that comes after. */
+    /* Setting the stream resets the workspace, so set the workspace after it. */
     if (open_libraries(&lt, &blas, err) && fill_table(library, lt, blas, err) &&
         check(library->create(&library->handle), "cublasCreate", err) &&
         check(library->get_version(library->handle, &version), "cublasGetVersion", err) &&
@@ -246,7 +246,7 @@ const char *cublas_version(const cublas *library)
 
 /* ---- a problem ------------------------------------------------------------------------------------------------------- */
 
-/* rows x cols as the product reads it; column-major storage holds it so, row-major its transpose. */
+/* The product reads rows x cols; column-major storage holds it so, row-major storage its transpose. */
 static operand read_operand(const tj_matrix *matrix, int64_t rows, int64_t cols, int is_swapped)
 {
     const int is_col = matrix->layout == TJ_COL_MAJOR;
@@ -270,7 +270,7 @@ static int make_layout(const cublas_problem *p, operand *x, tj_error *err)
              check(l->layout_set(x->layout, LAYOUT_BATCH_OFFSET, &x->stride, sizeof x->stride), "setting the stride", err)));
 }
 
-/* What cuBLASLt asks of a product of such elements, for those who wonder why it offers nothing. */
+/* Name the demands of cuBLASLt on a product of such elements, for users who wonder why it offers nothing. */
 static const char *demand_on(const tj_problem *problem)
 {
     switch (problem->m.type) {
@@ -288,8 +288,8 @@ static const char *demand_on(const tj_problem *problem)
 }
 
 /*
- * Sums of splits of k stay in the type that products are summed in. Where P is narrower that leaves out two ways to add them up: in P itself,
- * and in a workspace of P's type.
+ * Sums of splits of k stay in the type that products are summed in. With a narrower P that excludes two ways of reducing them:
+ * in P itself, and in a workspace of P's type.
  */
 static uint32_t reductions_for(const tj_problem *problem)
 {
@@ -322,7 +322,7 @@ static int ask_heuristic(cublas_problem *p, const tj_problem *problem, tj_error 
     return 1;
 }
 
-/* alpha and beta are of the type of the sum, but f32 where integers are summed and P is not the sum itself. */
+/* alpha and beta have the type of the sum, or f32 if integers are summed and P is not the sum itself. */
 static int settle_scalars(cublas_problem *p, const tj_problem *problem)
 {
     static const float f32[] = {0, 1};
@@ -336,7 +336,7 @@ static int settle_scalars(cublas_problem *p, const tj_problem *problem)
     return is_s32 ? R_32I : is_f64 ? R_64F : R_32F;
 }
 
-/* The bias is one for each row of the column-major product: of each column of a row-major P. */
+/* The bias is one value for each row of the column-major product: for each column of a row-major P. */
 static int set_gelu_bias(const cublas_problem *p, const void *bias, tj_error *err)
 {
     const int epilogue = EPILOGUE_GELU_BIAS;
@@ -346,7 +346,7 @@ static int set_gelu_bias(const cublas_problem *p, const void *bias, tj_error *er
            check(p->library->desc_set(p->desc, DESC_BIAS_TYPE, &p->c.type, sizeof p->c.type), "setting the bias's type", err);
 }
 
-/* What a problem asks for beyond M . N; NULL: nothing. */
+/* Name what a problem needs beyond M . N; NULL: nothing. */
 static const char *find_beyond(const tj_problem *problem)
 {
     const tj_epilogue *e = &problem->epilogue;
@@ -403,7 +403,7 @@ cublas_problem *cublas_describe_gelu_bias(cublas *library, const tj_problem *pro
     p->c = (operand){OP_N, data_type[problem->p.type], p->m, p->n, problem->p.ld, problem->p.stride, NULL};
     p->added = p->c;
     if (p->c.type == R_8F_E4M3 || p->c.type == R_8F_E5M2)
-        p->added.type = R_16BF; /* such a P has no C of its own type */
+        p->added.type = R_16BF; /* such a P cannot have a C of its own type */
     scale_type = settle_scalars(p, problem);
     if (check(library->desc_create(&p->desc, p->compute, scale_type), "cublasLtMatmulDescCreate", err) &&
         check(library->desc_set(p->desc, DESC_TRANSA, &p->a.op, sizeof p->a.op), "setting A's transpose", err) &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * page: one page of HTML, nothing fetched: geometric means, the ratio of each shape, the roofline, all times. Light and dark follow the reader's
- * setting; each mark says its numbers when pointed at, and the plots have a text for those who do not see them.
+ * page: one HTML page that fetches nothing: geometric means, the ratio of each shape, the roofline, all times. Light and dark
+ * follow the reader's setting; each mark shows its numbers on hover, and the plots have a text for readers who do not see them.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -53,7 +53,7 @@ static void cell(FILE *out, double value, int digits)
 
 typedef struct axis {
     double low, high; /* values at the ends */
-    double from, to;  /* where those are drawn */
+    double from, to;  /* positions where they are drawn */
 } axis;
 
 static double place(const axis *a, double value)

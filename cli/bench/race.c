@@ -9,9 +9,9 @@
 #include "bound.h"
 #include "error.h"
 
-static const double CACHES = 3;       /* times the L2: what the sets exceed */
-static const double SHAPE_US = 1.5e6; /* what the rounds of a shape take, about */
-static const double CHECK_FLOP = 1e9; /* of the reference for one contender; more, and it looks at some rows */
+static const double CACHES = 3;       /* total size of the sets, in L2 caches */
+static const double SHAPE_US = 1.5e6; /* approximate time for the rounds of a shape */
+static const double CHECK_FLOP = 1e9; /* of the reference per contender; a larger product is checked by sampled rows */
 enum { MAX_SETS = 1024, LEAST_ROUNDS = 7, MOST_ROUNDS = 41, PILOTS = 4, FINALISTS = 3 };
 
 const char *const contender_name[CONTENDERS] = {"zero-shot", "tuned", "cuBLAS", "cuBLASLt"};
@@ -80,7 +80,7 @@ static size_t count_sets(const bench *b, size_t set_bytes, size_t free_bytes)
     return (double)set_bytes >= CACHES * (double)b->device.l2_bytes || sets < 1 ? 1 : (size_t)sets;
 }
 
-/* With a workspace for what the hungriest plan wants. */
+/* Place operands, with a workspace for the plan that needs the most. */
 static int place(const bench *b, const tj_problem *problem, operands *x, size_t workspace_bytes, tj_error *err)
 {
     tj_workbench_options options = TJ_WORKBENCH_INIT;
@@ -133,9 +133,11 @@ static int start(const bench *b, runner *r, tj_error *err)
     return clock_try(b->clock, queue, r, err) && clock_capture(b->clock, queue, r, r->x->sets, &r->samples, err);
 }
 
-/* The clock of a device at its power limit falls by a tenth in the middle of a race. What slows a whole round down is no contender's
- * doing, and a median of so few rounds would fall before that for one of them and behind it for another: so each round's times are
- * scaled to the pace of the usual round, their geometric mean. */
+/*
+ * The clock of a device at its power limit drops by a tenth in the middle of a race. A slowdown of a whole round is not due to
+ * a contender, and with few rounds it would move one contender's median and not another's. So scale each round's times to the
+ * usual pace, the geometric mean of rounds.
+ */
 static void even_out(runner *const *order, int count, int rounds)
 {
     double pace[MOST_ROUNDS], sorted[MOST_ROUNDS], usual;
@@ -156,7 +158,7 @@ static void even_out(runner *const *order, int count, int rounds)
             order[i]->us[round] *= usual / pace[round];
 }
 
-/* Rounds over the runners, each going first in its turn. The round before the first is not kept. */
+/* Run rounds over the runners, each first in its turn. Drop the round before the first. */
 static int run_rounds(const bench *b, runner *const *order, int count, int rounds, tj_error *err)
 {
     for (int round = -1; round < rounds; round++)
@@ -181,7 +183,7 @@ static int by_median(const void *a, const void *b)
     return (x->us[PILOTS / 2] > y->us[PILOTS / 2]) - (x->us[PILOTS / 2] < y->us[PILOTS / 2]);
 }
 
-/* Time every idea of cuBLASLt; the fastest few go on to the rounds with the others. The answer is how many, or below 0. */
+/* Time every algorithm of cuBLASLt; the fastest few join the rounds. Returns their number, or below 0. */
 static int choose_finalists(const bench *b, const operands *x, const cublas_problem *peer, runner *idea, runner **finalist,
                             tj_error *err)
 {
@@ -191,7 +193,7 @@ static int choose_finalists(const bench *b, const operands *x, const cublas_prob
 
     for (int i = 0; i < cublas_idea_count(peer); i++) {
         idea[i] = (runner){.who = CUBLASLT, .x = x, .peer = peer, .idea = i};
-        /* An idea that the library then refuses is no contender. */
+        /* An algorithm that the library then refuses is not a contender. */
         if (start(b, &idea[i], &why))
             order[count++] = &idea[i];
     }
@@ -209,7 +211,10 @@ static int choose_finalists(const bench *b, const operands *x, const cublas_prob
 
 /* ---- checks ---------------------------------------------------------------------------------------------------------- */
 
-/* A text names the features that it needs, and only one for tensor cores loads fragments. Peers use them for all but f32. */
+/*
+ * The source names its features, and only kernels for tensor cores load fragments. Peers use tensor cores for all types but
+ * f32.
+ */
 static adder adder_of(const tj_problem *problem, const runner *r)
 {
     const uint32_t fragments = TJ_FEATURE_LDMATRIX | TJ_FEATURE_MMA_F16 | TJ_FEATURE_MMA_S8 | TJ_FEATURE_MMA_BF16 |
@@ -220,8 +225,10 @@ static adder adder_of(const tj_problem *problem, const runner *r)
     return problem->m.type == TJ_F32 && problem->compute != TJ_COMPUTE_TF32 ? ADDER_FMA : ADDER_PEER;
 }
 
-/* Replay a sample over poisoned memory and look at the last set that it wrote. An epilogue makes of errors what it likes: then the check
- * of each element, which knows the expression, is all. */
+/*
+ * Replay a sample over poisoned memory and check the last set that it wrote. An epilogue may amplify errors: then only the
+ * check of each element, which knows the expression, applies.
+ */
 static int verify(const bench *b, operands *x, runner *r, outcome *o, tj_error *err)
 {
     const tj_problem *problem = tj_workbench_problem(x->bench);
@@ -263,14 +270,14 @@ static bool settle(outcome *o, runner *r, int rounds)
     return true;
 }
 
-/* What the emulator's launches take is no measure of anything. */
+/* Times on the emulator do not measure anything. */
 static void forget_times(result *out)
 {
     for (int who = 0; who < CONTENDERS; who++)
         out->of[who].us = out->of[who].low_us = out->of[who].high_us = 0;
 }
 
-/* config NULL: what is chosen without records, though there may be some. */
+/* config NULL: choose without records, even if there are some. */
 static const tj_plan *prepare(const bench *b, const tj_problem *problem, const tj_config *config, outcome *o)
 {
     const tj_plan *plan;
@@ -280,7 +287,7 @@ static const tj_plan *prepare(const bench *b, const tj_problem *problem, const t
                                     : tj_choose_plan(b->context, NULL, problem, &b->device, &chosen, &plan, &why);
 
     if (status != TJ_OK) {
-        /* A config that was forced may be none for this shape. */
+        /* A forced config may be invalid for this shape. */
         miss(o, !(config && status == TJ_ERR_INVALID_ARGUMENT), why.message);
         return NULL;
     }
@@ -288,7 +295,7 @@ static const tj_plan *prepare(const bench *b, const tj_problem *problem, const t
     return plan;
 }
 
-/* All runners of a shape: TileJIT's two, cuBLAS's, and cuBLASLt's ideas, of which some b. */
+/* All runners of a shape: TileJIT's two, cuBLAS's, and some of cuBLASLt's algorithms. */
 typedef struct field {
     runner ours[2], blas, idea[CUBLAS_IDEAS];
     runner *racing[3 + FINALISTS];
@@ -334,7 +341,7 @@ static int count_rounds(const bench *b, const field *f)
     return (int)fmax(LEAST_ROUNDS, fmin(MOST_ROUNDS, SHAPE_US / us));
 }
 
-/* The winner of a contender, when it has several runners, is the one whose time was kept. */
+/* The winner among a contender's runners is the one whose time was kept. */
 static int finish(const bench *b, field *f, operands *x, result *out, tj_error *err)
 {
     runner *best[CONTENDERS] = {NULL};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * report: results as a table, as rows of CSV, and as an object.
+ * report: print results as a table, as CSV, and as a JSON object.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -189,7 +189,7 @@ static void quoted(FILE *file, const char *text)
     fputc('"', file);
 }
 
-/* Empty: there is none. */
+/* Empty: no time. */
 static void time_cell(FILE *file, double us)
 {
     fputc(',', file);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fleet_cli: what the files of tilejit fleet share.
+ * fleet_cli: interfaces that the files of tilejit fleet share.
  *
- *     server.c     the library that speaks to a server, classes
+ *     server.c     the client library, and classes
  *     submit.c     shapes to be tuned: submit, cancel
- *     work.c       a worker: what it does with a shape
- *     status.c     how far it is
+ *     work.c       a worker
+ *     status.c     progress
  *     results.c    export, pin; and key
  */
 #ifndef TJ_CLI_FLEET_H
@@ -21,11 +21,11 @@ tj_status fleet_table_open(const fleet_table **table, tj_error *err);
 /** The address of --remote, or else of $TILEJIT_REMOTE. */
 tj_status fleet_address(const cli_machine_options *machine, const char **address, tj_error *err);
 
-/** Both, and a connection; close it. */
+/** Get both, and open a connection; the caller closes it. */
 tj_status fleet_connect(const cli_machine_options *machine, bool needs_key, const fleet_table **table, fleet **connection,
                         tj_error *err);
 
-/** What the server says of itself: an object. Owned: the caller. */
+/** Get the server's status, an object. Owned: the caller. */
 tj_status fleet_ask_status(const fleet_table *table, fleet *connection, tj_json **status, tj_error *err);
 
 enum { FLEET_MOST_CLASSES = 64 };
@@ -36,16 +36,16 @@ typedef struct fleet_chosen {
 } fleet_chosen;
 
 /**
- * The classes that --class means: one by the first digits of its id, all of them, or, where it is not given, that of this
- * machine's device. With has_device *own is that, and its facts are to be freed.
+ * Find the classes of --class: one by the first digits of its id, all, or, without the option, that of this machine's device.
+ * With has_device *own is the device's class, and its facts are to be freed.
  */
 tj_status fleet_choose_classes(cli_call *call, const cli_machine_options *machine, const char *word, const fleet_table *table,
                                fleet *connection, fleet_chosen *chosen, char **own_facts, tj_error *err);
 
-/** The class of a device, and its facts as JSON, with which another machine can compile for it. Owned: the caller. */
+/** Return the class of a device, and its facts as JSON, with which another machine can compile for it. Owned: the caller. */
 tj_status fleet_class_of(tj_context *context, const tj_device_facts *device, tj_tuning_class *of, char **facts, tj_error *err);
 
-/** A device from such facts. False: they lack something. */
+/** Read a device from such facts. False: incomplete. */
 bool fleet_read_device(const tj_json *facts, tj_device_facts *device);
 
 #endif

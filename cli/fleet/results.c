@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tilejit fleet export, pin and key: what came of it, for others. */
+/* tilejit fleet export, pin and key: publish the results. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -48,7 +48,7 @@ static void collect(void *payload, const char *id, const char *text)
     }
 }
 
-/* Of one class, or several. Told: how many were ignored. */
+/* Collect the records of one or several classes, and report how many were ignored. */
 static tj_status collect_class(const cli_call *call, const fleet_table *table, fleet *connection, const char *class,
                                collecting *c, tj_error *err)
 {

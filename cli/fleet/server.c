@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* server: the library that speaks to one, and the classes that it knows. */
+/* server: load the fleet library, and find the server's classes. */
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 tj_status fleet_table_open(const fleet_table **table, tj_error *err)
 {
-    const char *(*near)(void) = tj_version; /* beside the library of the command */
+    const char *(*near)(void) = tj_version; /* next to the library of the command */
     const void *place;
     void *library, *address;
     fleet_entry *entry;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tilejit fleet status: how far it is, who works, what is poisoned. */
+/* tilejit fleet status: progress, workers, and poisoned shapes. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,7 +125,7 @@ static cli_exit status(cli_call *call, tj_error *err)
             if (words->watch && isatty(STDOUT_FILENO))
                 (void)fputs("\033[H\033[2J", stdout);
             print_all(root, words->poisoned);
-            (void)fflush(stdout); /* of a pipe each state is seen when it holds */
+            (void)fflush(stdout); /* a pipe should receive each state when it is current */
         }
         if (!words->watch)
             break;

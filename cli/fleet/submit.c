@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tilejit fleet submit and cancel: which shapes are to be tuned. */
+/* tilejit fleet submit and cancel: the shapes to be tuned. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static void drop_shapes(fleet_shape *shape, size_t count)
     free(shape);
 }
 
-/* A worker looks whether it has a record of its own before it tunes, but not where the shape says that it is to be tuned again. */
+/* A worker looks for its own record before it tunes, unless the shape asks to be tuned again. */
 static char *describe(const tj_problem *problem, bool again)
 {
     char *text = tj_problem_to_json(problem), *longer = NULL;
@@ -89,7 +89,7 @@ static cli_exit submit(cli_call *call, tj_error *err)
     tj_status status;
     cli_exit code;
 
-    call->operand_count = 0; /* it is a file */
+    call->operand_count = 0; /* the operand is a file */
     code = cli_read_shapes(call, &words->request, path, &shapes, err);
     if (code != CLI_DONE) {
         free(shapes.item);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tilejit fleet work: what a worker does with a shape. One that measures tunes it; a helper compiles what a tuning would begin with, and
- * leaves the images where those that measure look before they compile.
+ * tilejit fleet work: a worker. One with a GPU tunes a shape; a helper compiles the first kernels of a tuning and puts the
+ * images where workers look before they compile.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -46,7 +46,7 @@ typedef struct doing {
     const work_options *words;
     tj_tune_options options;
     tj_device_facts device;
-    tj_records *known; /* of the store when the worker began */
+    tj_records *known; /* records of the store when the worker began */
     char target[16];   /* of a helper */
 } doing;
 
@@ -128,7 +128,7 @@ static tj_status tune(void *payload, const char *json, char **record, tj_error *
     if (!options.records)
         return tj_fail(err, TJ_ERR_OUT_OF_MEMORY, "out of memory for a record");
     status = tj_tune(d->call->context, &problem, &options, &result, err);
-    if (status == TJ_OK && result.was_cancelled) /* what half a tuning found stays here; another does the whole */
+    if (status == TJ_OK && result.was_cancelled) /* results of an interrupted tuning stay here; another worker does the whole */
         status = tj_fail(err, TJ_ERR_CANCELLED, "the worker was ended");
     if (status == TJ_OK && tj_records_count(options.records) > 0) {
         *record = tj_record_print(tj_records_at(options.records, 0));
@@ -161,7 +161,7 @@ static double predict(void *payload, const tj_config *config)
     return tj_estimate(&a->d->device, a->problem, config, &us, NULL) == TJ_OK ? us : 0;
 }
 
-/* In place of a measurement: the image is made, which hands it to the server, and the time is the model's. */
+/* Instead of measuring, make the image, which sends it to the server; the time is the model's. */
 static tj_status compile_one(void *payload, double best_us, tj_trial *trial, tj_error *err)
 {
     ahead *a = payload;
@@ -214,7 +214,7 @@ static tj_status compile_ahead(void *payload, const char *json, char **record, t
     return status;
 }
 
-/* The class that is helped: same NVRTC, same texts, or nothing that is compiled here would be of use there. */
+/* Choose the class to help. It needs the same NVRTC and sources, or images compiled here would be useless there. */
 static tj_status choose_helped(doing *d, const char *word, const char *address, const fleet_table *table, fleet_chosen *chosen,
                                tj_error *err)
 {

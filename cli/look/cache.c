@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tilejit cache: look into the store, and look after it.
+ * tilejit cache: inspect and maintain the store.
  */
 #include <inttypes.h>
 #include <time.h>
@@ -23,7 +23,7 @@ typedef struct visit {
     tj_json *list;
     int64_t now, entries, bytes, hits, read_only, damaged;
     tj_records *records; /* of walk_all */
-    int64_t passed_over; /* records that are not used */
+    int64_t passed_over; /* records that were not used */
 } visit;
 
 static void add_entry(tj_json *list, const tj_store_entry *entry)
@@ -84,7 +84,7 @@ static int verify_entry(const tj_store_entry *entry, void *payload)
     return 0;
 }
 
-/* The walk that list, stats and verify share. member: of the answer, the list that each fills; NULL: none. */
+/* Walk the store for list, stats and verify. member: the list of the answer that each fills; NULL: none. */
 static tj_status walk(cli_call *call, const char *member, int with_verify, tj_store_visit each, visit *to, tj_error *err)
 {
     const tj_status status = cli_open(call, call->options, false, err);
@@ -124,7 +124,7 @@ static void print_record(const cli_call *call, const tj_record *record, int64_t 
             facts.evaluations, cli_age(now - facts.created_s).text, facts.config);
 }
 
-/* The walk, and the records: free them. */
+/* Walk the store and load the records: free them. */
 static tj_status walk_all(cli_call *call, const char *member, tj_store_visit each, visit *to, tj_error *err)
 {
     const tj_status status = walk(call, member, 0, each, to, err);

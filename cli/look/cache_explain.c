@@ -17,7 +17,7 @@ typedef struct visit {
     bool is_silent;
 } visit;
 
-/* For showing whether two long texts differ, no more: FNV-1a. */
+/* Show whether two long texts differ, no more: FNV-1a. */
 static uint32_t fingerprint(const char *text)
 {
     uint32_t hash = 2166136261u;
@@ -47,7 +47,7 @@ static size_t line_length(const char *text)
     return strcspn(text, "\n");
 }
 
-/* The first line in which two long texts differ. */
+/* Print the first line in which two long texts differ. */
 static void print_difference(const char *wanted, const char *found)
 {
     int line = 1;
@@ -86,7 +86,7 @@ static void tell_field(const tj_store_field *field, void *payload)
     }
 }
 
-/* Read from the pack: nothing is compiled, and no NVRTC opened. */
+/* The image is in the pack: compile nothing and do not open NVRTC. */
 static void tell_pack(cli_call *call, const tj_source *source, const char *target)
 {
     tj_image *image;

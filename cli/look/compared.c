@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * compared: several configs side by side, as explain --compare prints them.
+ * compared: print configs next to each other, for explain --compare.
  */
 #include <inttypes.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tilejit devices: what the driver says of each device, and the bandwidth of its memory.
+ * tilejit devices: print the driver's facts about each device, and the bandwidth of its memory.
  */
 #include "look.h"
 
@@ -68,7 +68,7 @@ static void print_device(const tj_device_facts *facts, double bytes_per_s)
               cli_rate(peaks.per_s[TJ_PIPE_MEMORY], "B/s").text, peaks.is_measured ? "measured" : "by its clock and bus");
 }
 
-/* The measured bandwidth: now, of the device in use, or as remembered. */
+/* Return the measured bandwidth: measure the device in use now, or read the remembered value. */
 static tj_status find_bandwidth(const devices_options *options, tj_context *context, const tj_device_facts *facts,
                                 double *bytes_per_s, tj_error *err)
 {

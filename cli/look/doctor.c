@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tilejit doctor: what was found on this machine, and what is missing.
+ * tilejit doctor: report the parts found on this machine, and those missing.
  */
 #include "product.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tilejit explain: what a kernel will move, what limits it, how long it should take; in words and numbers, on one screen.
+ * tilejit explain: the bytes that a kernel will move, its bottleneck, its expected time; in words and numbers, on one screen.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -109,7 +109,7 @@ static void print_occupancy(const cli_case *one)
               100 * o->tail);
 }
 
-/* One verdict, that of the terms, and whether the roofline, which knows no caches and no pipes but two, says the same. */
+/* Print the verdict of the time terms, and whether the roofline, which knows no caches and only two pipes, agrees. */
 static void print_verdict(const cli_case *one)
 {
     const tj_roof *roof = &one->analysis.roof;
@@ -145,7 +145,7 @@ static void print_prediction(const cli_case *one)
                   cli_rate(cli_measured_rate(one), "FLOP/s").text, cli_ratio(p->us, one->median_us));
 }
 
-/* Predicted and counted, and whether they are the same. */
+/* Print predicted and counted values, and whether they agree. */
 static void print_counted(const cli_case *one)
 {
     const tj_counts *c = &one->analysis.counts;
@@ -154,7 +154,7 @@ static void print_counted(const cli_case *one)
                           c->load_pointers.elements + c->reduce.load_pointers.elements + c->load_scales.elements +
                           c->reduce.load_scales.elements;
     const int64_t stored = c->store_p.bytes + c->store_w.bytes + c->pack.store.bytes;
-    /* Asynchronous copies, and a kernel that packs, move words of no type; of narrow elements the compiler makes words. */
+    /* Asynchronous copies and packing kernels move untyped words; the compiler merges narrow elements into words. */
     const bool in_words = c->async_bytes > 0 || c->element_bytes < 4;
     const struct {
         const char *name;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tilejit families: the ways to compute a product, with their parameters.
+ * tilejit families: list the families of kernels and their parameters.
  */
 #include "words.h"
 
 /* The default of a parameter that the form leaves open. */
 static const char SETTLED[] = "what the shape needs";
 
-/* What a tuner tries. Words are listed with the choice already. */
+/* List the values that a tuner tries. Named values are listed as choices already. */
 static void set_tried(tj_json *object, const tj_param *param)
 {
     tj_json *list = cli_add_list(object, "tried");

@@ -20,14 +20,16 @@ const cli_group cli_look_group = {"explain and report", own};
 
 /* ---- machine -------------------------------------------------------------------------------------------------------- */
 
-/* A product that need not be here: what is compiled for a target is looked at on it. */
+/*
+ * Take the product that stands for a target, which need not be installed: kernels compiled for the target are analysed on it.
+ */
 static tj_status take_product(const cli_call *call, const cli_machine_options *options, const char *origin,
                               cli_machine *machine, tj_error *err)
 {
     tj_status status = TJ_OK;
 
     machine->origin = origin;
-    if (options->arch) /* first: its words may be wrong */
+    if (options->arch) /* first: the options may be wrong */
         status = cli_device_of_target(options->arch, &machine->facts, err);
     if (status == TJ_OK)
         status = cli_target(call, options, machine->target, err);
@@ -56,7 +58,7 @@ static tj_status find_machine(cli_call *call, const cli_machine_options *options
     machine->origin = emulator ? "the emulator's facts" : "the driver's facts";
     machine->bytes_per_s = cli_read_bandwidth(call->context, &machine->facts);
     (void)snprintf(machine->chip, sizeof machine->chip, "sm_%d%d", (int)machine->facts.cc_major, (int)machine->facts.cc_minor);
-    /* The compiler settles it; the analysis does without one. */
+    /* The compiler decides; the analysis works without one. */
     if (cli_target(call, options, machine->target, &machine->no_target) != TJ_OK)
         memcpy(machine->target, machine->chip, sizeof machine->target);
     return TJ_OK;
@@ -64,7 +66,7 @@ static tj_status find_machine(cli_call *call, const cli_machine_options *options
 
 /* ---- configs -------------------------------------------------------------------------------------------------------- */
 
-/* One more config; the family's parameters from the words hold for it where it leaves them open. */
+/* Add a config; parameters given as options apply where it leaves them open. */
 static tj_status add_config(cli_look *look, const tj_config *config, tj_error *err)
 {
     cli_case *one = &look->cases[look->count];
@@ -124,7 +126,7 @@ static tj_status read_configs(const char *asked, const char *const *compare, cli
     return TJ_OK;
 }
 
-/* Wrong words are found before anything is opened. */
+/* Find wrong options before opening anything. */
 static tj_status check_configs(const cli_look *look, tj_error *err)
 {
     tj_status status = TJ_OK;
@@ -145,7 +147,7 @@ static void no_field(const tj_store_field *field, void *payload)
     (void)payload;
 }
 
-/* None of PTX alone. */
+/* PTX has no registers to report. */
 static void take_registers(cli_case *one, tj_image *image)
 {
     if (tj_image_resources(image).registers > 0) {
@@ -155,7 +157,7 @@ static void take_registers(cli_case *one, tj_image *image)
     tj_image_free(image);
 }
 
-/* The store's answer and the registers: from the stored image, or compiled aside, leaving the store as it is. */
+/* Ask for the store's answer and the registers: from the stored image, or compiled separately, leaving the store unchanged. */
 static void ask_compiler(const cli_look *look, cli_case *one)
 {
     const cli_machine *machine = &look->machine;
@@ -167,7 +169,7 @@ static void ask_compiler(const cli_look *look, cli_case *one)
 
     if (status == TJ_OK)
         status = tj_store_explain(context, one->source, machine->target, one->key, &one->hit, no_field, NULL, &err);
-    if (status == TJ_OK && !*one->key) /* a miss without a compiler, whose key nobody knows: what a run would say */
+    if (status == TJ_OK && !*one->key) /* a miss without a compiler, whose key is unknown: fail as a run would */
         status = tj_targets(context, &targets, &err);
     if (status != TJ_OK) {
         one->hit = -1;
@@ -199,12 +201,12 @@ static tj_status analyze_case(const cli_look *look, cli_case *one, tj_error *err
         return err->status;
     tj_config_print(&one->config, one->text);
     ask_compiler(look, one);
-    /* known: as problem, every extent a number; the checks are settled by now. */
+    /* known: as problem, with every extent a number; the checks are done by now. */
     return tj_analyze(&machine->facts, &look->request.known, &one->config, one->registers, machine->bytes_per_s, &one->analysis,
                       err);
 }
 
-/* The library may have chosen, first, one of those that stand there to compare with. */
+/* Drop the config that the library chose, listed first, if the comparison lists it too. */
 static void drop_twin(cli_look *look)
 {
     const cli_case *chosen = &look->cases[0];
@@ -298,7 +300,7 @@ double cli_measured_rate(const cli_case *one)
     return cli_ratio((double)one->analysis.counts.flop, one->median_us) * 1e6;
 }
 
-/* The tile, and each word that is not the default's. */
+/* Name the tile, and each parameter that is not the default. */
 void cli_name_case(const cli_case *one, char out[CLI_NAME_BYTES])
 {
     const tj_counts *c = &one->analysis.counts;

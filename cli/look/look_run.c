@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * look_run: the configs of a look run on the GPU for their times, or executed on the emulator for its counters.
+ * look_run: run the configs of a look on the GPU for their times, or execute them on the emulator for its counters.
  */
 #include "look.h"
 
-static const double MOST_FMA_TO_EXECUTE = 2e9; /* minutes on the emulator */
+static const double MOST_FMA_TO_EXECUTE = 2e9; /* takes minutes on the emulator */
 
-/* Each kernel is counted by a launch of its own. */
+/* Count each kernel by a launch of its own. */
 static tj_status count_case(tj_context *context, const tj_plan *plan, const tj_operands *x, cli_case *one, tj_error *err)
 {
     const int32_t kernels = tj_source_launch(tj_plan_source(plan))->steps;
@@ -23,7 +23,7 @@ static tj_status count_case(tj_context *context, const tj_plan *plan, const tj_o
     return status;
 }
 
-/* timing NULL: it is the emulator, and counts. */
+/* timing NULL: on the emulator, count. */
 static tj_status run_cases(cli_look *look, const cli_timing *timing, tj_error *err)
 {
     tj_context *context = look->call->context;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * page: what every part of the report needs.
+ * page: helpers of all parts of the report.
  */
 #include <string.h>
 

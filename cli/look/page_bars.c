@@ -10,14 +10,14 @@
 
 enum { BAR_WIDTH = CLI_PAGE_WIDTH, BAR_LEFT = 190, BAR_SPAN = 330, BAR_LINE = 22 };
 
-/* A config's heading, above its bars; what follows its name is the caller's, up to </text>. */
+/* Write a config's heading above its bars; the caller writes the rest after its name, up to </text>. */
 static void put_group(FILE *out, const cli_look *look, size_t i, int top)
 {
     fprintf(out, "<g class=\"k%zu\"><text x=\"4\" y=\"%d\"><tspan class=\"mark\">%c</tspan> ", i, top - 6, (char)('A' + i));
     cli_page_name(out, &look->cases[i]);
 }
 
-/* share: of the full width, and at least that many units are drawn. */
+/* share: of the full width; at least that many units are drawn. */
 static void put_bar(FILE *out, int y, const char *name, bool stands_out, double share, double least, const char *label)
 {
     fprintf(out, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\"%s>%s</text>", BAR_LEFT - 10, y + 14,
@@ -56,7 +56,7 @@ void cli_page_occupancy(FILE *out, const cli_look *look)
         fprintf(out, ": %d blocks of %d threads, %.3g %% of the warps</text>\n", (int)o->blocks_per_sm,
                 (int)one->analysis.needs.threads, 100 * o->fraction);
         for (int r = 0; r < 4; r++) {
-            /* By the share of all warps that so many blocks would be; more than fit run off the scale. */
+            /* As a share of all warps, if `let_in` blocks fitted; larger values run off the scale. */
             const double share = fmin(1.12, let_in[r] * warps / o->max_warps_per_sm);
 
             (void)snprintf(blocks, sizeof blocks, let_in[r] == INT32_MAX ? "no limit" : "%d", (int)let_in[r]);

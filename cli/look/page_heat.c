@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * page_heat: the tuning space of a family as a map over its first two parameters that leave a choice: each cell is the best over
- * all others, by the model, or, with --trials, as it was measured.
+ * page_heat: the tuning space of a family as a map over its first two parameters with a choice: each cell is the best over all
+ * other parameters, by the model, or, with --trials, as measured.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -15,7 +15,7 @@ enum { CELL_WIDTH = 74, CELL_HEIGHT = 34, MAP_LEFT = 100, MAP_TOP = 20, MAP_BELO
 
 /* One parameter along an edge of the map. */
 typedef struct axis {
-    int index; /* of the family's parameters; NO_AXIS: there is none */
+    int index; /* of the family's parameters; NO_AXIS: none */
     const tj_param *param;
     int32_t value[TJ_PARAM_MAX_TRIED];
     int count;
@@ -25,17 +25,17 @@ typedef struct heat_map {
     const tj_family *family;
     axis across, down;
     double us[TJ_PARAM_MAX_TRIED][TJ_PARAM_MAX_TRIED]; /* down, across; 0: none */
-    int64_t configs;                                   /* that were looked at */
-    int cells;                                         /* that have a time */
+    int64_t configs;                                   /* configs considered */
+    int cells;                                         /* cells with a time */
     double best_us, worst_us;
     int best_down, best_across;
     tj_config best;
     bool is_measured;
 } heat_map;
 
-/* ---- what is in it ------------------------------------------------------------------------------------------------ */
+/* ---- content ------------------------------------------------------------------------------------------------------ */
 
-/* The next parameter with several values. */
+/* Return the next parameter with several values. */
 static axis axis_after(const tj_family *family, int index)
 {
     axis a = {.index = NO_AXIS, .count = 1};
@@ -102,7 +102,7 @@ static tj_status enter_predicted(const cli_look *look, heat_map *map, tj_error *
 
 enum { MOST_TRIALS_BYTES = 256 << 20 }; /* two million trials */
 
-/* Lines of tilejit tune --trials: shape, config, state, microseconds and more, tabs between them. */
+/* Read lines of tilejit tune --trials: shape, config, state, microseconds and more, separated by tabs. */
 static tj_status enter_measured(const cli_look *look, const char *path, heat_map *map, tj_error *err)
 {
     char *text, *lines, *line, shape[CLI_SHAPE_BYTES];
@@ -134,7 +134,7 @@ static tj_status enter_measured(const cli_look *look, const char *path, heat_map
     return TJ_OK;
 }
 
-/* ---- how it is drawn ---------------------------------------------------------------------------------------------- */
+/* ---- drawing ------------------------------------------------------------------------------------------------------ */
 
 static void put_value(FILE *out, const axis *a, int i)
 {
@@ -151,7 +151,7 @@ static const char *name_of(const axis *a)
     return a->index == NO_AXIS ? "" : a->param->name;
 }
 
-/* Twice the best time and beyond is pale. */
+/* Twice the best time, or more, is pale. */
 static double depth(const heat_map *map, double us)
 {
     return fmax(0, 1 - log2(us / map->best_us));

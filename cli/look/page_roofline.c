@@ -71,7 +71,7 @@ static void put_roofs(FILE *out, const frame *f, const tj_roof *roof, bool is_me
 {
     const double low = pow(10, f->x_low), high = pow(10, f->x_high);
     const double start = fmax(low, pow(10, f->y_low) / roof->bandwidth);
-    /* Two thirds up the slope: left of it, high enough that naive's points, at 0.25 FLOP/B, are not written over. */
+    /* Two thirds up the slope: to the left of it, and above naive's points at 0.25 FLOP/B, which it must not cover. */
     const double named = cbrt(start * roof->ridge * roof->ridge);
 
     fprintf(out, "<path class=\"roof\" d=\"M%.1f %.1f L%.1f %.1f H%.1f\"/>\n", at_x(f, start), at_y(f, start * roof->bandwidth),

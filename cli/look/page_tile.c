@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * page_tile: M, N and P as the textbook draws them, with one block's tile and what it reads.
+ * page_tile: M, N and P as the textbook draws them, with one block's tile and the parts that it reads.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -16,7 +16,7 @@ static void put_box(FILE *out, const char *class, double x, double y, double wid
             fmax(height, 1));
 }
 
-/* Under the picture, where there is room on every screen. */
+/* Below the picture, where every screen has room. */
 static void put_traffic(FILE *out, const cli_case *one, const tj_problem *p, size_t index)
 {
     const tj_counts *c = &one->analysis.counts;
@@ -34,14 +34,14 @@ static void put_traffic(FILE *out, const cli_case *one, const tj_problem *p, siz
     fputs(".", out);
 }
 
-/* M left, N above, P where they meet; one block's tile, and the tiles that it walks along. */
+/* Draw M left, N above, P where they meet; one block's tile, and the tiles along its loop. */
 void cli_page_tile(FILE *out, const cli_look *look, size_t index)
 {
     const cli_case *one = &look->cases[index];
     const tj_counts *c = &one->analysis.counts;
     const tj_problem *p = &look->request.known;
     const double j = (double)p->j.extent, k = fmax(1, (double)p->k.extent), l = (double)p->l.extent;
-    /* Very different extents are drawn less different: a strip of one pixel explains nothing. */
+    /* Draw very different extents less different: a strip of one pixel explains nothing. */
     const double longest = fmax(j, fmax(k, l)), power = 0.7, scale = TILE_LONGEST;
     const double J = fmax(40, scale * pow(j / longest, power)), K = fmax(40, scale * pow(k / longest, power)),
                  L = fmax(40, scale * pow(l / longest, power));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * plot: a roofline in letters, for people without a browser.
+ * plot: a roofline in letters, for terminals.
  */
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tilejit report: the analysis of a request as one HTML file with its pictures in it. Nothing is fetched from anywhere, no
- * script runs; colours follow the reader's light or dark, and paper.
+ * tilejit report: the analysis of a request as one HTML file with its pictures. It fetches nothing and runs no script; colours
+ * follow the reader's light or dark mode, and paper.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static const cli_option own[] = {
     {NULL},
 };
 
-/* What is compared if the words say nothing. */
+/* Compare these unless the options say otherwise. */
 static const char *const standard[] = {"naive:tile_width=16", "tiled:tile_width=8", "tiled:tile_width=16",
                                        "tiled:tile_width=32", NULL};
 
@@ -40,7 +40,7 @@ static const char STYLE[] =
     "svg text{fill:var(--ink);font:13px system-ui,sans-serif}svg .soft{fill:var(--soft)}\n"
     ".axis{stroke:var(--ink);stroke-width:1.2;fill:none}.grid{stroke:var(--line);stroke-width:1;fill:none}\n"
     ".roof{stroke:var(--ink);stroke-width:2.4;fill:none}.tint{fill:var(--tint);stroke:var(--line)}\n"
-    /* Shadows at the edges where there is more: what scrolls with the table covers them at its ends. */
+    /* Shadows at the edges where there is more: covers that scroll with the table hide them at its ends. */
     ".scroll{overflow-x:auto;background:linear-gradient(90deg,var(--paper) 40%,transparent) left/3rem 100% no-repeat local,"
     "linear-gradient(270deg,var(--paper) 40%,transparent) right/3rem 100% no-repeat local,"
     "linear-gradient(90deg,var(--line),transparent) left/1rem 100% no-repeat scroll,"

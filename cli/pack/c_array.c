@@ -6,7 +6,10 @@
 
 enum { MOST_NAME = 63, BYTES_A_LINE = 20, TEXT_A_BYTE = 4 }; /* "255," */
 
-/* Of C to C23 and C++ to C++20, which may compile the source too; of <stddef.h>; what compilers define; what a program has one of. */
+/*
+ * Reserved names of C up to C23 and C++ up to C++20, which may compile the source too; of <stddef.h>; predefined by compilers;
+ * and those that a program has once.
+ */
 static const char taken[] =
     " auto break case char const continue default do double else enum extern float for goto if inline int long register "
     "restrict "

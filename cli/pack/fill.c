@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fill: a list of work, and threads that take one after the other from it. The pack is the same whichever ends first.
+ * fill: a work list, and threads that take its items. The pack is the same in whatever order they finish.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -19,8 +19,8 @@ typedef struct filling {
     atomic_size_t next;      /* all shapes for the first target, then for the second */
     atomic_bool has_failed;
     pthread_mutex_t lock;
-    /* Under the lock: */
-    size_t failed; /* the first in the list, so that the message is the same each time */
+    /* Guarded by the lock: */
+    size_t failed; /* the first in the list, so that the message is always the same */
     tj_status status;
     tj_error error;
 } filling;

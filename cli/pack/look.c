@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tilejit pack list, verify, diff, unpack: what is in a pack.
+ * tilejit pack list, verify, diff, unpack: inspect a pack.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static tj_status read_pack(const char *path, bytes *pack, tj_error *err)
     return tj_input_read_whole(path, MOST_PACK_BYTES, &pack->at, &pack->size, err);
 }
 
-/* Visit what a file holds; what is wrong with it as a whole is told with its name. */
+/* Visit the items of a file; an error of the file as a whole is reported with its name. */
 static tj_status visit_pack(const char *path, const bytes *pack, tj_pack_visit visit, void *payload, tj_error *err)
 {
     tj_error why;
@@ -35,7 +35,7 @@ static const char *kind_word(tj_pack_kind kind)
     return kind == TJ_PACK_IMAGE ? "image" : kind == TJ_PACK_RECORD ? "record" : kind == TJ_PACK_CHOICE ? "choice" : "?";
 }
 
-/* Which of two kernels of one name it is. */
+/* Return the word that tells two kernels of one name apart. */
 static const char *kernel_word(const tj_pack_entry *entry, char word[KERNEL_BYTES])
 {
     const char *stripped = entry->is_stripped ? ", stripped" : "";
@@ -146,9 +146,9 @@ static cli_exit verify(cli_call *call, tj_error *err)
 
 /* ---- diff --------------------------------------------------------------------------------------------------------- */
 
-/* What two packs can be compared by: the items of one, in its order. */
+/* The sorted items of a pack, for comparison with another. */
 typedef struct item {
-    char name[96], checksum[33]; /* kind, request and target: sorted as the pack is */
+    char name[96], checksum[33]; /* kind, request and target: sorted like the pack */
     char line[256];
 } item;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tilejit pack: kernels, records and choices for a list of shapes, in one file. Needs NVRTC and no GPU.
+ * tilejit pack: kernels, records and choices for a list of shapes, in one file. Needs NVRTC, but not a GPU.
  */
 #include "pack.h"
 
@@ -89,7 +89,7 @@ static int count_item(const tj_pack_entry *entry, void *payload)
     return 0;
 }
 
-/* As it is, or as a C source; and what is told of it. */
+/* Write the pack as it is, or as a C source, and report. */
 static tj_status write_pack(cli_call *call, tj_pack *pack, const cli_shapes *shapes, tj_error *err)
 {
     const pack_options *options = call->options;

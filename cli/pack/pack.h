@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pack: what the files of tilejit pack share.
+ * pack: interfaces that the files of tilejit pack share.
  *
- *     pack.c     the words, and a pack made of shapes
+ *     pack.c     the options, and a pack made of shapes
  *     fill.c     shapes and targets, added by several threads
  *     c_array.c  its bytes as a C source
  *     look.c     tilejit pack list, verify, diff and unpack
@@ -21,16 +21,16 @@ typedef struct pack_targets {
 } pack_targets;
 
 /**
- * Add each shape for each target. config NULL: what the library chooses. threads: that compile at once; 0: as many as there
- * are processors, at most 8.
+ * Add each shape for each target. config NULL: the library's choice. threads: that compile at once; 0: one per processor, at
+ * most 8.
  */
 tj_status pack_fill(const cli_call *call, tj_pack *pack, const cli_shapes *shapes, const pack_targets *targets,
                     const tj_config *config, int threads, tj_error *err);
 
-/** Is it a name that C and C++ take for an object? Those that begin with _ are the compiler's. */
+/** Is it a valid object name in C and C++? Names that begin with _ are the compiler's. */
 bool pack_is_c_name(const char *name);
 
-/** A C source that defines the bytes as `name`, and their number as `name`_size. malloc'ed; NULL: out of memory. */
+/** Return a C source that defines the bytes as `name`, and their number as `name`_size. malloc'ed; NULL: out of memory. */
 char *pack_c_array(const char *name, const void *bytes, size_t size, size_t *length);
 
 #endif

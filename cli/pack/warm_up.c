@@ -28,7 +28,7 @@ typedef struct warming {
     tj_json *failures;
 } warming;
 
-/* What fails is told at once; what is made, with --log-level info. */
+/* Report failures at once, and successes with --log-level info. */
 static int tell(const tj_warm_up_step *step, void *payload)
 {
     const warming *w = payload;

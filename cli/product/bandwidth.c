@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bandwidth: what a device's memory gives a kernel of this library, measured once and remembered by the device's uuid in the store's
- * folder. Not the store's business: the file may be removed at any time.
+ * bandwidth: the memory bandwidth that a kernel of this library reaches on a device, measured once and remembered by the
+ * device's uuid in the store's folder. It is not part of the store: the file may be removed at any time.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static bool find_file(tj_context *context, char path[PATH_BYTES])
     return *folder && !tj_store_trouble(context) && snprintf(path, PATH_BYTES, "%s/%s", folder, FILE_NAME) < PATH_BYTES;
 }
 
-/* All that is remembered; NULL: nothing. The folder is the user's own, and yet a pipe in it must not be waited for. */
+/* Load all remembered values; NULL: none. The folder is the user's own, but never wait for a pipe in it. */
 static tj_json *load(const char *path)
 {
     tj_json *all = NULL;
@@ -49,10 +49,10 @@ double cli_read_bandwidth(tj_context *context, const tj_device_facts *facts)
         return 0;
     bytes_per_s = tj_json_number(tj_json_get(tj_json_get(all, facts->uuid), "bytes_per_s"));
     tj_json_free(all);
-    return bytes_per_s > 1e9 && bytes_per_s < 1e15 ? bytes_per_s : 0; /* a file that someone edited is no measurement */
+    return bytes_per_s > 1e9 && bytes_per_s < 1e15 ? bytes_per_s : 0; /* an edited file is not a measurement */
 }
 
-/* What cannot be remembered is measured again: no failure. */
+/* A value that cannot be remembered is measured again: not a failure. */
 static void remember(tj_context *context, const tj_device_facts *facts, double bytes_per_s)
 {
     char path[PATH_BYTES];
@@ -72,14 +72,14 @@ static void remember(tj_context *context, const tj_device_facts *facts, double b
     cli_set_text(one, "name", facts->name);
     cli_set_real(one, "bytes_per_s", bytes_per_s);
     text = tj_json_print_lines(all, TJ_JSON_EXACT);
-    if (tj_output_open(path, &file, &ignored) == TJ_OK && file.folder >= 0 && text) /* else it is no file */
+    if (tj_output_open(path, &file, &ignored) == TJ_OK && file.folder >= 0 && text) /* otherwise it is not a regular file */
         (void)cli_write_output(&file, text, strlen(text), &ignored);
     tj_output_close(&file);
     free(text);
     tj_json_free(all);
 }
 
-/* P = beta * C with k = 0 reads one matrix and writes another: STREAM's "scale". The best rate is kept. */
+/* P = beta * C with k = 0 reads one matrix and writes another: STREAM's "scale". Keep the best rate. */
 static tj_status time_scale(tj_context *context, int64_t extent, const char *text, tj_operands *x, double *bytes_per_s,
                             tj_error *err)
 {

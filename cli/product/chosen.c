@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * chosen: the config where the words name none, as a plan would choose it, and who chose it.
+ * chosen: the config if the options name none, as a plan would choose it, and the origin of the choice.
  */
 #include "product.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tilejit compile: PTX or CUBIN of a request, and what the compiler said of it. Needs no GPU.
+ * tilejit compile: PTX or CUBIN of a request, and the compiler's report on it. Does not need a GPU.
  */
 #include <string.h>
 #include <unistd.h>
@@ -31,7 +31,7 @@ static bool ends_in(const char *text, const char *end)
     return length > tail && strcmp(text + length - tail, end) == 0;
 }
 
-/* --emit, or what the name ends in. */
+/* Choose by --emit, or by the suffix of the file name. */
 static tj_status choose_image(const compile_options *options, int *emit, tj_error *err)
 {
     const char *path = options->output;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * counters: what the emulator counted of a launch, in words and in JSON.
+ * counters: print the emulator's counters of a launch, for people and as JSON.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -63,13 +63,13 @@ void cli_counters_add(cuEmuCounters *sum, const cuEmuCounters *one)
     }
 }
 
-/* FLOP for each byte that was asked of global memory: the textbook's arithmetic intensity. */
+/* FLOP per byte requested from global memory: the textbook's arithmetic intensity. */
 static double intensity(const cuEmuCounters *c)
 {
     return cli_ratio((double)(c->flops + c->mma_flops), (double)(c->global_load_bytes + c->global_store_bytes));
 }
 
-/* Useful bytes in the sectors that were moved. */
+/* Share of useful bytes in the sectors that were moved. */
 static double sector_efficiency(const cuEmuCounters *c)
 {
     return cli_ratio((double)(c->global_load_bytes + c->global_store_bytes),
@@ -113,7 +113,7 @@ static void print_total(const char *what, const cuEmuCounters *c)
                   c->local_requests);
 }
 
-/* Instructions of one line of the CUDA text, added up. */
+/* Instructions of one line of the CUDA source, added up. */
 typedef struct text_line {
     uint32_t number;
     cuEmuCounters sum;
@@ -136,7 +136,7 @@ static text_line *find_line(text_line *line, size_t *count, uint32_t number)
     return &line[(*count)++];
 }
 
-/* Line number of the CUDA text, from 1, without what it is indented by. */
+/* Return a line of the CUDA source, from 1, without its indentation. */
 static const char *line_text(const char *text, uint32_t number, int *length)
 {
     for (uint32_t i = 1; i < number && text; i++) {
@@ -197,14 +197,14 @@ static const tj_launch_form *form_of(const tj_plan *plan)
     return tj_source_launch(tj_plan_source(plan));
 }
 
-/* What was counted last; counting ends. */
+/* Take the launch counted last, and stop counting. */
 static tj_status take_launch(const tj_emulator *emulator, cuEmuLaunch *launch, tj_error *err)
 {
     (void)emulator->set_option(CUEMU_COUNT, 0);
     return emulator->get_launch(launch) ? TJ_OK : tj_fail(err, TJ_ERR_INTERNAL, "the emulator counted nothing");
 }
 
-/* A kernel that is alone is counted in the last launch of a batch that takes several. */
+/* A plan with one kernel is counted in the last launch of a batch that takes several. */
 static uint64_t value_for(const tj_plan *plan, int32_t step)
 {
     return form_of(plan)->steps > 1 ? (uint64_t)(FIRST_KERNEL + step) : LAST_KERNEL;
@@ -237,7 +237,7 @@ tj_status cli_count_begin(const cli_call *call, bool by_line, const tj_plan *pla
     return TJ_OK;
 }
 
-/* lines: NULL: none are wanted. */
+/* lines: NULL: not wanted. */
 static tj_status tell_kernel(const cli_call *call, const tj_emulator *emulator, const char *what, const tj_source *source,
                              const cuEmuLaunch *launch, tj_json *lines, tj_error *err)
 {

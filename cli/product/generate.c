@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tilejit generate: print the CUDA text of a request. Needs neither compiler nor driver.
+ * tilejit generate: print the CUDA source of a request. Needs neither compiler nor driver.
  */
 #include <string.h>
 
@@ -28,7 +28,7 @@ static void set_launch(tj_json *answer, const tj_launch_form *form)
     cli_set_int(object, "arguments", launch->arg_count);
 }
 
-/* A choice is one for a device: that of --arch, the one here, or, without a driver, an H200. */
+/* A choice is for a device: that of --arch, the one here, or, without a driver, an H200. */
 static tj_status choose(cli_call *call, const cli_machine_options *machine, cli_request *request, tj_error *err)
 {
     char target[16];
@@ -62,7 +62,7 @@ static cli_exit generate(cli_call *call, tj_error *err)
         status = cli_write_output(&call->file, text, strlen(text), err);
         cli_set_text(call->answer, "output", options->output);
     } else if (!call->is_json) {
-        fputs(text, stdout); /* main sees to trouble */
+        fputs(text, stdout); /* main reports errors */
     }
     tj_source_free(source);
     return status == TJ_OK ? CLI_DONE : CLI_FAILED;

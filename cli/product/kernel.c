@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kernel: the source and the image of a request, and what is told about them.
+ * kernel: the source and the image of a request, and reports on them.
  */
 #include <inttypes.h>
 

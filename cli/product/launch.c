@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * launch: a plan launched once, with progress on a terminal where the emulator takes more than a moment, or for its time.
+ * launch: launch a plan once, with progress on a terminal if the emulator takes long, or repeatedly for its time.
  */
 #include <inttypes.h>
 #include <pthread.h>
@@ -15,14 +15,14 @@
 typedef struct progress {
     const tj_emulator *emulator;
     pthread_t thread;
-    pthread_mutex_t lock; /* of what follows */
+    pthread_mutex_t lock; /* guards the following */
     pthread_cond_t has_ended;
     bool is_over, is_running;
 } progress;
 
 enum { FIRST_MS = 700, NEXT_MS = 250 };
 
-/* Under the lock. False: it is over. */
+/* Wait, with the lock held. False: the launch is over. */
 static bool wait_ms(progress *p, int64_t ms)
 {
     struct timespec until;

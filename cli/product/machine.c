@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * machine: the options that say with what and where to compute, and the context that they ask for.
+ * machine: the options that select device, driver and compiler, and the context made from them.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -43,7 +43,7 @@ static const cli_option own[] = {
 /* --device: auto, a number, or the emulator. */
 typedef struct device_choice {
     bool is_auto;
-    int64_t ordinal;      /* -1: not said */
+    int64_t ordinal;      /* -1: not given */
     const char *emulator; /* NULL: not asked for */
 } device_choice;
 
@@ -82,13 +82,13 @@ static device_choice chosen_device(const cli_machine_options *machine)
 {
     device_choice choice;
 
-    (void)read_device(machine, &choice, NULL); /* the group's check has refused what is wrong */
+    (void)read_device(machine, &choice, NULL); /* the group's check has refused wrong values */
     return choice;
 }
 
 /* ---- contexts ------------------------------------------------------------------------------------------------------ */
 
-/* The library only warns, since it compiles all the same; a command that was asked for the files fails. */
+/* The library only warns, since it can compile all the same; a command that was asked for the files fails. */
 static tj_status check_dump_dir(const char *dir, tj_error *err)
 {
     struct stat facts;
@@ -141,11 +141,11 @@ tj_status cli_open(cli_call *call, const cli_machine_options *machine, bool to_r
         return TJ_OK;
     other.device = "emulator";
     if (cli_context_create(call, &other, &emulated, NULL) != TJ_OK)
-        return TJ_OK; /* whoever needs a device is told that there is none */
+        return TJ_OK; /* commands that need a device report that there is none */
     if (tj_device_count(emulated, &count, &why) != TJ_OK) {
         cli_print(stderr, "tilejit: no GPU here, nor the emulator: %s\n", why.message);
         tj_context_free(emulated);
-        return TJ_OK; /* so too */
+        return TJ_OK; /* likewise */
     }
     tj_context_free(call->context);
     call->context = emulated;

@@ -2,7 +2,7 @@
 /*
  * tilejit matmul: the product of two matrices in .npy files.
  *
- * Files are taken as they lie: C and Fortran order become layouts of the problem, a rank of 3 becomes a batch.
+ * Files keep their layout: C and Fortran order become layouts of the problem, and rank 3 becomes a batch.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -80,13 +80,13 @@ static int is_stdin(const char *path)
     return path && strcmp(path, "-") == 0;
 }
 
-/* The axis along which neighbours lie. */
+/* Return the extent of the contiguous axis. */
 static int64_t *pairs_of(tj_npy *array)
 {
     return &array->shape[array->rank - (array->is_fortran_order ? 2 : 1)];
 }
 
-/* What the words alone can get wrong. */
+/* Check the options as far as possible without the files. */
 static tj_status check_words(const cli_call *call, tj_error *err)
 {
     const matmul_options *options = call->options;
@@ -106,7 +106,9 @@ static tj_status check_words(const cli_call *call, tj_error *err)
     return cli_check_request(&options->request, err);
 }
 
-/* Bring an array to a type; nothing happens if it has it. Bytes are taken as pairs of s4 as they lie, whose line is twice as long. */
+/*
+ * Convert an array to a type, if it has another. Bytes are reinterpreted as pairs of s4, which doubles the contiguous extent.
+ */
 static tj_status convert(const char *path, tj_npy *array, tj_type dtype, tj_error *err)
 {
     size_t count = array->bytes / tj_type_bytes(array->dtype);
@@ -136,7 +138,7 @@ static tj_status convert(const char *path, tj_npy *array, tj_type dtype, tj_erro
     return TJ_OK;
 }
 
-/* Do these types make a product, whatever else it is? */
+/* Can these types be multiplied at all? */
 static bool go_together(tj_type m, tj_type n)
 {
     tj_problem problem = TJ_PROBLEM_INIT(1, 1, 1, (int32_t)m);
@@ -145,7 +147,7 @@ static bool go_together(tj_type m, tj_type n)
     return tj_problem_check(&problem, NULL) == TJ_OK;
 }
 
-/* Of lines along k the other matrix says whether the last half byte counts. */
+/* In lines along k, the other matrix says whether the last half byte counts. */
 static void drop_half(int64_t *inner, int64_t other)
 {
     *inner -= *inner == other + 1;
@@ -178,7 +180,7 @@ static tj_status load(const cli_call *call, matrices *all, tj_error *err)
     return TJ_OK;
 }
 
-/* The inner extents and the batches must meet; both shapes are named where they do not. */
+/* Check that inner extents and batches match; the message names both shapes. */
 static tj_status check_shapes(const cli_call *call, const matrices *all, tj_error *err)
 {
     const matmul_options *options = call->options;
@@ -203,13 +205,13 @@ static tj_status check_shapes(const cli_call *call, const matrices *all, tj_erro
     return TJ_OK;
 }
 
-/* Those of N, or half of them. */
+/* Return the columns of P: those of N, or half of them. */
 static int64_t columns_of_p(const tj_problem *known)
 {
     return tj_epilogue_pairs(&known->epilogue) ? known->l.extent / 2 : known->l.extent;
 }
 
-/* C must be as P will be: shape, batch and order. */
+/* Check that C has the shape, batch and order of P. */
 static tj_status check_c(const cli_call *call, const matrices *all, const tj_problem *known, tj_error *err)
 {
     const matmul_options *options = call->options;
@@ -232,7 +234,7 @@ static bool is_weights(int32_t type)
     return type == TJ_S8 || type == TJ_U8 || type == TJ_S4;
 }
 
-/* A matrix with a row for each part of k, of weights beside floats. */
+/* Are the scales a matrix with a row for each k block, for weights next to floats? */
 static bool are_along_k(bool is_m, const tj_npy *scales, const tj_problem *known, int64_t scale_k)
 {
     return is_weights(is_m ? known->m.type : known->n.type) && !is_weights(is_m ? known->n.type : known->m.type) &&
@@ -257,7 +259,7 @@ static tj_status take_along_k(const char *path, bool is_m, const tj_npy *scales,
     return TJ_OK;
 }
 
-/* Numbers for rows or columns: brought to f32, and repeated for each product of the batch where there is one set of them. */
+/* Take scales of rows or columns: convert them to f32, and repeat a single set for each product of the batch. */
 static tj_status take_scales(const char *path, bool is_m, tj_npy *scales, tj_problem *known, int64_t scale_k, tj_error *err)
 {
     const bool along_k = are_along_k(is_m, scales, known, scale_k);
@@ -295,7 +297,7 @@ static tj_status take_scales(const char *path, bool is_m, tj_npy *scales, tj_pro
     return TJ_OK;
 }
 
-/* How many elements an operand has along the rows and along the columns of P. */
+/* Return the number of elements that an operand has along the rows and along the columns of P. */
 static int64_t wanted_along(const tj_problem *known, int operand, int index)
 {
     const int indexed = known->epilogue.expression.operand[operand].indexed;
@@ -303,7 +305,7 @@ static int64_t wanted_along(const tj_problem *known, int operand, int index)
     return index == TJ_BY_ROW ? (indexed & TJ_BY_ROW ? known->j.extent : 1) : (indexed & TJ_BY_COL ? columns_of_p(known) : 1);
 }
 
-/* The same elements once more for each product of the batch. */
+/* Repeat the elements for each product of the batch. */
 static tj_status repeat(tj_npy *array, int64_t products, tj_error *err)
 {
     char *repeated = malloc(array->bytes * (size_t)products);
@@ -318,8 +320,10 @@ static tj_status repeat(tj_npy *array, int64_t products, tj_error *err)
     return TJ_OK;
 }
 
-/* An operand of the expression: a vector, or a matrix in the order of P. What the words do not name a type for has that of the file,
- * where the expression can read it. */
+/*
+ * Take an operand of the expression: a vector, or a matrix in the order of P. Without an option it has the type of the file, if
+ * the expression can read that.
+ */
 static tj_status take_operand(int operand, const char *path, tj_npy *array, tj_problem *known, tj_error *err)
 {
     tj_epilogue_operand *declared = &known->epilogue.expression.operand[operand];
@@ -375,7 +379,7 @@ static tj_status take_operands(matrices *all, cli_request *request, tj_error *er
     return status;
 }
 
-/* C is brought to the type of P. */
+/* Build the request; convert C to the type of P. */
 static tj_status make_request(const cli_call *call, matrices *all, cli_request *request, tj_error *err)
 {
     const matmul_options *options = call->options;
@@ -426,7 +430,7 @@ static tj_status make_request(const cli_call *call, matrices *all, cli_request *
                                          : status;
 }
 
-/* An array for P, as it will be written. */
+/* Allocate P as it will be written. */
 static tj_status make_p(const cli_request *request, matrices *all, tj_error *err)
 {
     tj_problem known = tj_problem_canonical(&request->known);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * multiply: one product on the device: computed, timed, checked, and told about. What matmul and run share.
+ * multiply: compute one product on the device, time, check and report it. Shared by matmul and run.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static const cli_option own[] = {
 
 const cli_group cli_check_group = {"Check", own};
 
-/* No driver: do all that can be done without one, and say that it ends there. */
+/* Without a driver: do all other work, and say that it ends there. */
 static void compile_instead(const cli_call *call, const cli_machine_options *machine, const cli_request *request, tj_error *err)
 {
     const char *path = tj_store_path(call->context);
@@ -49,7 +49,7 @@ static void tell_time(const cli_call *call, const cli_product *product, double m
             (int)product->timing.repeat, gflops);
 }
 
-/* An answer member and a line about the comparison. */
+/* Add an answer member and a line about the comparison. */
 static void tell_check(const cli_call *call, const tj_check_report *report)
 {
     tj_json *check = cli_add_object(call->answer, "check");
@@ -85,7 +85,7 @@ static cli_exit check_product(const cli_call *call, const cli_product *product, 
     return CLI_CHECK_FAILED;
 }
 
-/* What computed it. The plan's image names the target, the driver the device. */
+/* Report the plan and the device. The plan's image names the target, the driver the device. */
 static void tell_plan(const cli_call *call, const cli_machine_options *machine, const tj_plan *plan)
 {
     const int ordinal = cli_device_ordinal(machine);
@@ -110,7 +110,7 @@ static void tell_plan(const cli_call *call, const cli_machine_options *machine, 
                                                        : cli_origin(tj_image_origin(image)));
 }
 
-/* Which of its ways to multiply the device chose, where a text has several: of a batch, for how many products each. */
+/* Report the path that the device chose, if the source has several; for a batch, the number of products on each. */
 static tj_status tell_paths(const cli_call *call, const tj_plan *plan, const tj_operands *x, tj_error *err)
 {
     const tj_kernel *const kernel = tj_plan_kernel(plan);
@@ -179,7 +179,7 @@ cli_exit cli_multiply(const cli_call *call, const cli_machine_options *machine, 
         cli_launch(context, emulator, plan, tj_workbench_operands(bench), err) != TJ_OK ||
         tj_workbench_read(bench, 0, product->p, err) != TJ_OK)
         goto done;
-    /* The emulator's clock is a model, and no measure of anything. */
+    /* The emulator's clock is a model, not a measurement. */
     if (!emulator && cli_time(context, plan, tj_workbench_operands(bench), product->timing, &median, &least, err) != TJ_OK)
         goto done;
     tell_plan(call, machine, plan);

@@ -4,10 +4,10 @@
  *
  *     \x93NUMPY  1 0  118 0  {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }   \n  elements
  *
- * The header is a Python dictionary. What stands in it is matched, never evaluated: three keys, a string, a truth value, a
+ * The header is a Python dictionary. Its content is matched, never evaluated: three keys, a string, a truth value, a
  * tuple of numbers, in any order and with any blanks.
  *
- * Needs nothing of the library but the names and sizes of its types, and base/ for the file.
+ * Needs from the library only the names and sizes of its types, and base/ for the file.
  */
 #include "npy.h"
 
@@ -23,7 +23,7 @@ enum {
     MAGIC_BYTES = 6,
     LONGEST_PREFIX = 12, /* magic, version, the length in 4 bytes */
     MOST_HEADER_BYTES = 1 << 20,
-    MOST_TYPE_BYTES = 32, /* of a type's name that we look at */
+    MOST_TYPE_BYTES = 32, /* of a type's name that we read */
     ALIGNMENT = 64,       /* of the first element in the file */
     DIGITS_TO_GROW = 21   /* NumPy leaves room for the first axis to grow in place */
 };
@@ -32,10 +32,10 @@ static const unsigned char magic[MAGIC_BYTES] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
 
 /* ---- header ------------------------------------------------------------------------------------------------------- */
 
-/* What a header says. */
+/* The content of a header. */
 typedef struct header {
-    char type[MOST_TYPE_BYTES]; /* as it stands there; "[...]" for a list */
-    int rank;                   /* of any size; shape holds the first three */
+    char type[MOST_TYPE_BYTES]; /* as written; "[...]" for a list */
+    int rank;                   /* any number; shape holds the first three extents */
     int64_t shape[3];
     bool is_fortran_order;
 } header;
@@ -74,7 +74,7 @@ static bool take_word(cursor *c, const char *word)
     return true;
 }
 
-/* Take a quoted string without escapes; what does not fit is cut. */
+/* Take a quoted string without escapes, truncated to the room. */
 static bool take_string(cursor *c, char out[MOST_TYPE_BYTES])
 {
     size_t length = 0;
@@ -128,7 +128,7 @@ static bool take_shape(cursor *c, header *h)
     return h->rank != 1 || has_comma;
 }
 
-/* A structured type is a list of tuples: skipped, not read, since no such type can be used. Quotes may hold brackets. */
+/* A structured type is a list of tuples: skip it, since no such type can be used. Quotes may hold brackets. */
 static bool skip_list(cursor *c)
 {
     int depth = 0;
@@ -166,7 +166,7 @@ static bool take_truth(cursor *c, bool *value)
     return *value || take_word(c, "False");
 }
 
-/* The dictionary, each of the three keys once, nothing behind it. NULL, or what is wrong. */
+/* Read the dictionary, each of the three keys once and nothing after it. Returns NULL, or the error. */
 static const char *read_dictionary(cursor *c, header *h)
 {
     bool has_type = false, has_order = false, has_shape = false, has_comma = true;
@@ -200,9 +200,9 @@ static const char *read_dictionary(cursor *c, header *h)
     return NULL;
 }
 
-/* ---- what a header means ------------------------------------------------------------------------------------------ */
+/* ---- meaning of a header ------------------------------------------------------------------------------------------- */
 
-/* Types that are not taken: NumPy's code, or the letter that its codes begin with, its name, and what to do about it. */
+/* Unsupported types: NumPy's code, or the first letter of its codes, its name, and the remedy. */
 static const struct refused {
     const char *code, *name, *remedy;
 } refused[] = {{"i2", "int16", "convert it with .astype('float32')"},
@@ -252,7 +252,7 @@ static tj_status read_type(const char *name, const header *h, tj_npy *array, boo
                    name, h->type, find_refused(code)->name, find_refused(code)->remedy);
 }
 
-/* Everything but the elements. */
+/* Fill in everything but the elements. */
 static tj_status interpret(const char *name, const header *h, int least_rank, tj_npy *array, bool *is_swapped, tj_error *err)
 {
     const tj_status status = read_type(name, h, array, is_swapped, err);
@@ -286,7 +286,7 @@ static tj_status interpret(const char *name, const header *h, int least_rank, tj
     return TJ_OK;
 }
 
-/* The first bytes of a file: how long are prefix and header? */
+/* Read the first bytes of a file: the lengths of prefix and header. */
 static tj_status read_prefix(const char *name, const unsigned char *bytes, size_t size, size_t *prefix, size_t *length,
                              tj_error *err)
 {
@@ -330,7 +330,7 @@ static tj_status wrong_size(const char *name, const tj_npy *array, size_t offset
                    size, wanted, size < wanted ? "cut off" : "too long");
 }
 
-/* malloc promises memory that is not there, and a pipe may fill it until the process is killed. */
+/* malloc promises memory that does not exist, and a pipe may fill it until the process is killed. */
 static tj_status allocate(const char *name, tj_npy *array, tj_error *err)
 {
     const uint64_t present = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGE_SIZE);
@@ -362,9 +362,9 @@ typedef struct source {
     const char *name;
     tj_input *in;
     const unsigned char *bytes;
-    int64_t size; /* of all; -1: not known before its end */
+    int64_t size; /* total; -1: unknown until its end */
     size_t used;
-    int least_rank; /* of an array that is taken */
+    int least_rank; /* minimum rank of the array */
 } source;
 
 static tj_status take_bytes(source *s, void *out, size_t wanted, size_t *got, tj_error *err)
@@ -378,7 +378,7 @@ static tj_status take_bytes(source *s, void *out, size_t wanted, size_t *got, tj
     return TJ_OK;
 }
 
-/* A size that is known and wrong is told before memory is asked for. On failure *array is all zero. */
+/* A wrong size that is known is reported before memory is allocated. On failure *array is all zero. */
 static tj_status read_array(source *from, tj_npy *array, tj_error *err)
 {
     const char *name = from->name;
@@ -453,7 +453,7 @@ tj_status tj_npy_read_operand(const char *path, tj_npy *array, tj_error *err)
 
 /* ---- writing ------------------------------------------------------------------------------------------------------ */
 
-/* The header that numpy.save writes. Returns prefix and header together, a multiple of ALIGNMENT. */
+/* Make the header that numpy.save writes. Returns the size of prefix and header together, a multiple of ALIGNMENT. */
 static size_t make_header(const tj_npy *array, char out[512])
 {
     char extent[24];

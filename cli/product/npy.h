@@ -20,11 +20,11 @@
 /** One array. data is owned; release with tj_npy_drop. */
 typedef struct tj_npy {
     tj_type dtype;
-    int rank;             /* 2 or 3; of tj_npy_read_operand 1 too */
+    int rank;             /* 2 or 3; from tj_npy_read_operand also 1 */
     int64_t shape[3];     /* as NumPy shows it: {rows, columns} or {batch, rows, columns} */
     int is_fortran_order; /* 1: the first index runs fastest; rank 2 only */
-    void *data;           /* host byte order, tight */
-    size_t bytes;         /* of data */
+    void *data;           /* host byte order, contiguous */
+    size_t bytes;         /* size of data */
 } tj_npy;
 
 /**
@@ -34,15 +34,13 @@ typedef struct tj_npy {
  */
 tj_status tj_npy_read(const char *path, tj_npy *array, tj_error *err);
 
-/** The same of an array that may be a vector: rank 1, 2 or 3. */
+/** Like tj_npy_read, for an array that may be a vector: rank 1, 2 or 3. */
 tj_status tj_npy_read_operand(const char *path, tj_npy *array, tj_error *err);
 
-/** The same from memory: what the fuzzer calls. name is for messages. */
+/** Like tj_npy_read, from memory: the fuzzer's entry. name is for messages. */
 tj_status tj_npy_parse(const char *name, const unsigned char *bytes, size_t size, tj_npy *array, tj_error *err);
 
-/**
- * Write as NumPy does: format 1.0, bf16 as '<V2'. Errors: TJ_ERR_IO, TJ_ERR_INVALID_ARGUMENT (an array that makes no sense).
- */
+/** Write as NumPy does: format 1.0, bf16 as '<V2'. Errors: TJ_ERR_IO, TJ_ERR_INVALID_ARGUMENT (an inconsistent array). */
 tj_status tj_npy_write(const tj_output *out, const tj_npy *array, tj_error *err);
 
 /** Release the data. Accepts an all-zero array. */

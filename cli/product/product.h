@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * product: a request, and what is made of it: a config, a text, an image, a launch, a product.
+ * product: a request, and the objects made from it: a config, a source, an image, a launch, a product.
  */
 #ifndef TJ_CLI_PRODUCT_H
 #define TJ_CLI_PRODUCT_H
@@ -14,7 +14,7 @@ typedef struct cli_matrix_options {
     int64_t ld, stride;
 } cli_matrix_options;
 
-/** A command lists the groups that it takes; what it leaves out stays as if nothing was said. */
+/** A command lists the groups that it takes; fields of other groups stay as if not given. */
 typedef struct cli_request_options {
     const char *dtype, *n_dtype, *p_dtype, *compute, *any, *multiple_of;
     cli_matrix_options m, n, p, c;
@@ -26,53 +26,53 @@ typedef struct cli_request_options {
     const char *config, *family, *tile_width, *shared, *rows, *boundary;
 } cli_request_options;
 
-/** Side by side, so that one that is taken from the first on says by the name of the last how many more. */
+/** Adjacent, so that `more` of a cli_taken that begins with the first is the name of the last one taken. */
 enum { CLI_PROBLEM, CLI_LAYOUT, CLI_SCALES, CLI_SCALARS, CLI_CONFIG, CLI_REQUEST_GROUPS };
 extern const cli_group cli_request_groups[CLI_REQUEST_GROUPS];
 
 enum { CLI_PATH_BYTES = 512 };
 
-/** What they ask to compute. */
+/** The product that the options ask for. */
 typedef struct cli_request {
-    tj_problem problem; /* as generated: some dimensions may be arguments */
+    tj_problem problem; /* for the generator: some dimensions may be arguments */
     tj_problem known;   /* the same with every extent a number */
     tj_config config;
-    bool has_config;        /* the words say something about the config */
-    tj_chosen_by chosen_by; /* who chose it where they do not, once cli_adapt has asked; 0: nobody */
+    bool has_config;        /* the options say something about the config */
+    tj_chosen_by chosen_by; /* if they do not: the origin of the choice, once cli_adapt has run; 0: none */
     double alpha, beta;
-    double number[TJ_EPILOGUE_OPERANDS];             /* of the epilogue's expression */
+    double number[TJ_EPILOGUE_OPERANDS];             /* operands of the epilogue's expression */
     uint64_t numbers_given;                          /* bits 1 << i */
-    char file[TJ_EPILOGUE_OPERANDS][CLI_PATH_BYTES]; /* that holds an operand; "": none was named */
+    char file[TJ_EPILOGUE_OPERANDS][CLI_PATH_BYTES]; /* files of operands; "": none */
 } cli_request;
 
-/** For commands with a shape: everything that the words can get wrong is found here. */
+/** Read the options of a command with a shape. Every error of the options is found here. */
 tj_status cli_read_request(const cli_request_options *options, const char *shape, cli_request *request, tj_error *err);
 
-/** For those that find the shape in files: are the words of any use; and with request->known filled, the rest of it. */
+/** Check the options of a command that takes the shape from files; and, with request->known filled, the rest. */
 tj_status cli_check_request(const cli_request_options *options, tj_error *err);
 tj_status cli_settle_request(const cli_request_options *options, cli_request *request, tj_error *err);
 
-/** What becomes of a sum: request->known.epilogue, the scalars, and what --with says of the operands of an expression. */
+/** Read the epilogue: request->known.epilogue, the scalars, and the operands of an expression given by --with. */
 tj_status cli_take_epilogue(const cli_request_options *options, cli_request *request, tj_error *err);
 
-/** A type option. Without text nothing changes. */
+/** Read a type option. NULL text changes nothing. */
 tj_status cli_read_dtype(const char *text, int32_t *dtype, tj_error *err);
 
-/** The same for --compute. */
+/** Like cli_read_dtype, for --compute. */
 tj_status cli_read_compute(const char *text, int32_t *compute, tj_error *err);
 
 enum { CLI_SHAPE_BYTES = 96 };
 
 /**
- * A problem's shape, its extents numbers: "16x32x48", of a batch "16x32x48 b5", of groups "16x32x48 g5". So files of --trials
- * name it.
+ * Print a problem's shape, its extents as numbers: "16x32x48", with a batch "16x32x48 b5", with groups "16x32x48 g5". Files of
+ * --trials use this form.
  */
 void cli_print_shape(const tj_problem *problem, char text[CLI_SHAPE_BYTES]);
 
-/** The problem as the member of that name. */
+/** Set the problem as a member of that name. */
 void cli_set_problem(tj_json *answer, const tj_problem *problem);
 
-/** For options that name a family. */
+/** Return the name of family number index, for options. */
 const char *cli_family_at(size_t index);
 
 /* ---- machine ---------------------------------------------------------------------------------------------------- */
@@ -84,45 +84,45 @@ typedef struct cli_machine_options {
 
 extern const cli_group cli_machine_group;
 
-/** A context as the words want it, for a command that opens several. Owned: the caller. */
+/** Create a context as the options ask, for a command that opens several. Owned: the caller. */
 tj_status cli_context_create(const cli_call *call, const cli_machine_options *machine, tj_context **context, tj_error *err);
 
-/** Do the words leave open what computes: --device auto, and no driver named? */
+/** Do the options leave the device open: --device auto, and no driver named? */
 bool cli_may_emulate(const cli_machine_options *machine);
 
 /**
- * Open the call's context. to_run: where the words leave open what computes, the emulator does if there is no GPU, which
- * stderr is told in a line.
+ * Open the call's context. to_run: if the options leave the device open and there is no GPU, use the emulator, and say so in a
+ * line on stderr.
  */
 tj_status cli_open(cli_call *call, const cli_machine_options *machine, bool to_run, tj_error *err);
 
-/** The device that such a context uses when none is current: --device, $TILEJIT_DEVICE, 0. */
+/** Return the device that such a context uses when none is current: --device, $TILEJIT_DEVICE, 0. */
 int cli_device_ordinal(const cli_machine_options *machine);
 
-/** --arch; else the target of the device; else, with no driver, sm_90. */
+/** Return --arch; else the target of the device; else, without a driver, sm_90. */
 tj_status cli_target(const cli_call *call, const cli_machine_options *machine, char target[16], tj_error *err);
 
-/** The facts of the product that a target stands for: sm_90a and compute_90 are an sm_90 here. */
+/** Return the facts of the product that a target stands for: sm_90a and compute_90 count as sm_90. */
 tj_status cli_device_of_target(const char *target, tj_device_facts *facts, tj_error *err);
 
-/** --arch is for what is not run: a device decides for itself what is compiled for it. */
+/** Refuse --arch in a command that runs the kernel: the device decides the target. */
 tj_status cli_refuse_arch(const cli_call *call, const cli_machine_options *machine, tj_error *err);
 
 /* ---- config ----------------------------------------------------------------------------------------------------- */
 
-/** The library's choice for a problem on a device, with the records of the context's store and its packs. */
+/** Return the library's choice for a problem on a device, with the records of the context's store and its packs. */
 tj_status cli_choose(const cli_call *call, const tj_device_facts *facts, const tj_problem *problem, tj_config *config,
                      tj_chosen_by *by, tj_error *err);
 
 /**
- * The config, where the words name none, as the library would choose it (by record, else by model); else the tile width that
- * they leave open. For the device of the call's context, or with --arch, or without a driver, for the product that target
- * stands for. A target that stands for none changes nothing.
+ * If the options name no config, choose one as the library would (by record, else by model); otherwise choose the tile width
+ * that they leave open. The choice is for the device of the call's context, or, with --arch or without a driver, for the
+ * product that the target stands for. A target that stands for none changes nothing.
  */
 tj_status cli_adapt(const cli_call *call, const cli_machine_options *machine, const char *target, cli_request *request,
                     tj_error *err);
 
-/** Who chose, in words: behind "chosen by"; for JSON; and as a member and a line on out, if someone did. */
+/** Name the origin of the choice: after "chosen by"; for JSON; and as a member and a line on out, if there was a choice. */
 const char *cli_chosen_by(tj_chosen_by by);
 const char *cli_chosen_word(tj_chosen_by by);
 void cli_tell_chosen(const cli_call *call, FILE *out, tj_chosen_by by);
@@ -132,60 +132,59 @@ void cli_tell_chosen(const cli_call *call, FILE *out, tj_chosen_by by);
 /** "compiled", "store", "memory", "pack", "remote". */
 const char *cli_origin(tj_origin origin);
 
-/** Did the compiler spill registers of a kernel that keeps its sums there, so that it is never launched? */
+/** Did the compiler spill registers of a kernel that keeps its accumulators there? Such a kernel is never launched. */
 bool cli_spills(const tj_source *source, const tj_image *image);
 
 /** Describe a source and an image (NULL: none) in an object. */
 void cli_answer_kernel(tj_json *object, const tj_source *source, const tj_image *image);
 
-/** The text of a request, with the config that cli_adapt gives it for cli_target's target. */
+/** Generate the source of a request, with the config of cli_adapt, for cli_target's target. */
 tj_status cli_make_source(const cli_call *call, const cli_machine_options *machine, cli_request *request, char target[16],
                           tj_source **source, tj_error *err);
 
-/** And its image: generate, compile and store without running, and tell of it. After a failure the image may hold the log. */
+/** Make its image too: generate, compile and store without running, and report. After a failure the image may hold the log. */
 tj_status cli_make_image(const cli_call *call, const cli_machine_options *machine, cli_request *request, tj_source **source,
                          tj_image **image, tj_error *err);
 
-/** The same where nothing more is wanted: --compile-only. */
+/** Make the image and finish: --compile-only. */
 cli_exit cli_compile_only(const cli_call *call, const cli_machine_options *machine, const cli_request *request, tj_error *err);
 
 /* ---- launch ----------------------------------------------------------------------------------------------------- */
 
-/** Launch and wait. emulator NULL: it is a GPU, and no progress is shown. */
+/** Launch and wait. emulator NULL: a GPU, without progress. */
 tj_status cli_launch(tj_context *context, const tj_emulator *emulator, const tj_plan *plan, const tj_operands *operands,
                      tj_error *err);
 
-/** How many launches. As options: warmup below 0, repeat 0: not given. */
+/** The number of launches. As options: warmup below 0, repeat 0: not given. */
 typedef struct cli_timing {
     int64_t warmup, repeat;
 } cli_timing;
 
 extern const cli_group cli_timing_group;
 
-/** What was given, and the command's own numbers where it was not. */
+/** Return the given numbers, and the command's defaults for the others. */
 cli_timing cli_timing_or(cli_timing given, int64_t warmup, int64_t repeat);
 
-/** Median and minimum of the timed launches. */
+/** Return median and minimum of the timed launches. */
 tj_status cli_time(tj_context *context, const tj_plan *plan, const tj_operands *operands, cli_timing timing, double *median_us,
                    double *least_us, tj_error *err);
 
-/** A bandwidth measured by tilejit devices --measure; 0 if there is none. */
+/** Return the bandwidth measured by tilejit devices --measure; 0: none. */
 double cli_read_bandwidth(tj_context *context, const tj_device_facts *facts);
 
-/** Measure it, on the context's device, and remember it if there is a store. */
+/** Measure the bandwidth of the context's device, and remember it if there is a store. */
 tj_status cli_measure_bandwidth(tj_context *context, const tj_device_facts *facts, double *bytes_per_s, tj_error *err);
 
 /* ---- counters --------------------------------------------------------------------------------------------------- */
 
-/** Launch a plan and have one of its kernels counted: a step of its launch form. */
+/** Launch a plan and count one of its kernels: a launch of its launch form. */
 tj_status cli_count_kernel(tj_context *context, const tj_emulator *emulator, const tj_plan *plan, const tj_operands *operands,
                            int32_t step, cuEmuLaunch *launch, tj_error *err);
 
 /**
- * What --count asks for: have the launch that follows counted, then tell, with by_line line by line of the CUDA text. Of
- * several kernels that counts the one that multiplies; each other one is counted by a launch of its own. In words each, in
- * JSON their sum.
- * Errors: TJ_ERR_UNSUPPORTED: the device is no emulator.
+ * Serve --count: count the next launch, then report, with by_line line by line of the CUDA source. Of several kernels this
+ * counts the one that multiplies; each other kernel is counted by a launch of its own. For people each is shown, in JSON their
+ * sum. Errors: TJ_ERR_UNSUPPORTED: the device is not an emulator.
  */
 tj_status cli_count_begin(const cli_call *call, bool by_line, const tj_plan *plan, tj_error *err);
 tj_status cli_count_end(const cli_call *call, bool by_line, const tj_plan *plan, const tj_operands *operands, tj_error *err);
@@ -193,7 +192,7 @@ tj_status cli_count_end(const cli_call *call, bool by_line, const tj_plan *plan,
 /** Add one to sum, counter by counter. */
 void cli_counters_add(cuEmuCounters *sum, const cuEmuCounters *one);
 
-/** Every counter by its name. */
+/** Set every counter by its name. */
 void cli_set_counters(tj_json *object, const cuEmuCounters *counters);
 
 /* ---- product ---------------------------------------------------------------------------------------------------- */
@@ -205,25 +204,25 @@ typedef struct cli_check_options {
 
 extern const cli_group cli_check_group;
 
-/** What is counted of the launch, on the emulator: nothing, in all, by line. */
+/** Counting of the launch, on the emulator: none, in total, by line. */
 enum { CLI_COUNT = 1, CLI_COUNT_LINES = 2 };
 
 typedef struct cli_product {
     const cli_request *request;
     const void *host[TJ_MATRICES]; /* M, N and C as tj_problem_strided(request->known) lays them out; NULL: random, of a seed */
-    const float *scale_m, *scale_n;         /* where it has them; NULL: random too */
+    const float *scale_m, *scale_n;         /* if the problem has them; NULL: random */
     const void *with[TJ_EPILOGUE_OPERANDS]; /* the operands of an expression, likewise */
     uint64_t seed;
-    void *p; /* receives P, laid out so */
+    void *p; /* receives P in the same layout */
     cli_timing timing;
     const cli_check_options *check;
     int32_t counts;
-    const void *offsets; /* of groups; NULL: rows fall to them at random */
+    const void *offsets; /* of groups; NULL: random group sizes */
 } cli_product;
 
 /**
- * Prepare, copy, launch, read back, time, check, and tell. With no driver the kernel is generated, compiled and stored all the
- * same, and the failure says so. CLI_CHECK_FAILED: P is there, and wrong.
+ * Prepare, copy, launch, read back, time, check, and report. Without a driver, generate, compile and store the kernel, then
+ * fail and say so. CLI_CHECK_FAILED: P was computed, and is wrong.
  */
 cli_exit cli_multiply(const cli_call *call, const cli_machine_options *machine, const cli_product *product, tj_error *err);
 
@@ -233,9 +232,9 @@ enum { CLI_CATEGORY_BYTES = 32 };
 
 typedef struct cli_shape {
     char text[CLI_SHAPE_BYTES];
-    char category[CLI_CATEGORY_BYTES]; /* "": none was said */
+    char category[CLI_CATEGORY_BYTES]; /* "": none given */
     tj_problem problem;
-    int64_t launches; /* as a column named count says; 0: nothing does */
+    int64_t launches; /* from a column named count; 0: not given */
 } cli_shape;
 
 typedef struct cli_shapes {
@@ -244,27 +243,27 @@ typedef struct cli_shapes {
 } cli_shapes;
 
 /**
- * The shapes of the operands, then those of a file; path may be NULL. Lines that share a plan, because they differ only in
- * what the launch brings, are one shape: that of the line with the most launches. all->item belongs to the caller; free(),
- * after a failure too.
+ * Read the shapes of the operands, then those of a file; path may be NULL. Shapes with the same plan, which differ only in
+ * values of the launch, become one: the shape with the most launches. all->item belongs to the caller; free(), after a failure
+ * too.
  */
 cli_exit cli_read_shapes(const cli_call *call, const cli_request_options *options, const char *path, cli_shapes *all,
                          tj_error *err);
 
-/** What --help says of --shapes. */
+/** Help text of --shapes. */
 #define CLI_SHAPES_SUMMARY                                                                                                    \
     "The shapes of a file too (- is stdin), more than the 64 of a command line: lines of category,j,k,l,batch or j,k,l or "   \
     "jxkxl; or a header that names columns, j, k, l and options such as dtype, as TILEJIT_CAPTURE writes it. Lines that one " \
     "kernel serves, because the launch brings what they differ in, are one shape."
 
 /**
- * Add the records of the files of a comma-separated list to a set; of a folder among them, its *.json. problem and device are
- * for T4 files that do not say theirs; both may be NULL.
+ * Add the records of a comma-separated list of files to a set; of a folder, its *.json. problem and device are for T4 files
+ * that lack theirs; both may be NULL.
  */
 tj_status cli_read_records(const char *list, const tj_problem *problem, const tj_device_facts *device, tj_records *records,
                            tj_error *err);
 
-/** A file's text, which ends at its end: one with a NUL, or of more than max_bytes, is refused. Owned: the caller; free(). */
+/** Read a text file; one with a NUL, or of more than max_bytes, is refused. Owned: the caller; free(). */
 tj_status cli_read_text(const char *path, size_t max_bytes, char **text, tj_error *err);
 
 #endif

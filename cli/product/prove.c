@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tilejit prove: run the kernels of shapes between guards on the device and compare them with the textbook's. One that fails gives way to
- * the library's next choice, which is proven in its turn.
+ * tilejit prove: run the kernels of shapes between guards on the device and compare them with the textbook's. A kernel that
+ * fails is replaced by the library's next choice, which is proven in turn.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@ static const cli_option own[] = {
     {NULL},
 };
 
-enum { MOST_KERNELS = TJ_MOST_REFUSED + 2 }; /* of one shape: the choice, those that take its place */
+enum { MOST_KERNELS = TJ_MOST_REFUSED + 2 }; /* per shape: the choice and its replacements */
 
 static tj_status read_words(const cli_call *call, tj_config *config, tj_error *err)
 {
@@ -47,16 +47,16 @@ static tj_status read_words(const cli_call *call, tj_config *config, tj_error *e
                          "prove what? write a shape such as 512x300x700, or --shapes with a file of them");
 }
 
-/* What all shapes share. */
+/* State that all shapes share. */
 typedef struct proofs {
     cli_call *call;
     const prove_options *options;
-    tj_config config; /* its family NULL: the library's choice */
+    tj_config config; /* its family NULL: use the library's choice */
     int64_t proven, failed, known;
     tj_json *list;
 } proofs;
 
-/* A member of "proofs", and a line. */
+/* Add a member of "proofs", and print a line. */
 static void tell(proofs *all, const cli_shape *shape, const tj_plan *plan, const tj_proof *proof, const char *folder)
 {
     char config[TJ_CONFIG_TEXT_BYTES];
@@ -83,7 +83,7 @@ static void tell(proofs *all, const cli_shape *shape, const tj_plan *plan, const
                 folder ? folder : "");
 }
 
-/* TJ_ERR_CHECK_FAILED: a kernel failed, and all knows of it. */
+/* TJ_ERR_CHECK_FAILED: a kernel failed, and `all` records it. */
 static tj_status prove_plan(proofs *all, const cli_shape *shape, const tj_plan *plan, tj_error *err)
 {
     const char *folder = all->options->cases ? all->options->cases : "tilejit-cases";
@@ -128,7 +128,7 @@ static tj_status prove_all(proofs *all, const cli_shapes *shapes, tj_error *err)
 
     for (size_t i = 0; i < shapes->count && status == TJ_OK; i++) {
         status = prove_shape(all, &shapes->item[i], err);
-        if (status == TJ_ERR_CHECK_FAILED) { /* of a config that was named: the others are proven all the same */
+        if (status == TJ_ERR_CHECK_FAILED) { /* of a named config: prove the others all the same */
             worst = status;
             status = TJ_OK;
         } else if (status != TJ_OK) {

@@ -9,7 +9,7 @@
 
 #include "product.h"
 
-enum { MOST_RECORD_BYTES = 64 << 20 }; /* some 30 000 records; as JSON in memory it is twenty times that */
+enum { MOST_RECORD_BYTES = 64 << 20 }; /* some 30 000 records; as JSON in memory twenty times that size */
 
 static tj_status read_one(const char *path, const tj_problem *problem, const tj_device_facts *device, tj_records *records,
                           tj_error *err)
@@ -31,7 +31,7 @@ static int is_json(const struct dirent *entry)
     return length > 5 && entry->d_name[0] != '.' && strcmp(entry->d_name + length - 5, ".json") == 0;
 }
 
-/* All *.json of a folder, in the order of their names. */
+/* Read all *.json of a folder, sorted by name. */
 static tj_status read_folder(const char *path, const tj_problem *problem, const tj_device_facts *device, tj_records *records,
                              tj_error *err)
 {

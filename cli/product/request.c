@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * request: words -> problem and config. All that can be wrong with the words alone is found here, before a file or a library is
+ * request: turn options into problem and config. Every error of the options is found here, before a file or a library is
  * opened.
  */
 #include <inttypes.h>
@@ -22,7 +22,7 @@ static const char *stride_of_p_at(size_t index)
     return strides[1 + index].word;
 }
 
-/* Those that P may have. */
+/* The types of P. */
 static const char *type_at(size_t index)
 {
     const tj_type_facts *facts;
@@ -33,7 +33,7 @@ static const char *type_at(size_t index)
     return NULL;
 }
 
-/* Those that M and N may have. */
+/* The types of M and N. */
 static const char *input_type_at(size_t index)
 {
     const tj_type_facts *facts;
@@ -160,7 +160,7 @@ const cli_group cli_request_groups[] = {[CLI_PROBLEM] = {"What to compute", of_p
 
 /* ---- problem and config ------------------------------------------------------------------------------------------- */
 
-/* The next item of a list; false at its end. */
+/* Take the next item of a list; false at its end. */
 static bool next_item(const char **list, char item[64])
 {
     size_t length;
@@ -200,7 +200,7 @@ tj_status cli_read_compute(const char *text, int32_t *number, tj_error *err)
     return status;
 }
 
-/* Broadcast and pointers say something about the storage that no argument can say; they stay. */
+/* Broadcast and pointer arrays fix parts of the storage that an argument cannot change; they stay. */
 static void make_storage_any(tj_problem *problem, bool ld, bool stride)
 {
     tj_matrix *const matrix[] = {&problem->m, &problem->n, &problem->p, &problem->c};
@@ -365,7 +365,7 @@ static tj_status take_operands(const char *list, cli_request *request, tj_error 
     return status;
 }
 
-/* --alpha and --beta are values of what an expression names. */
+/* --alpha and --beta are values of the expression's operands. */
 static tj_status take_expression(const cli_request_options *options, cli_request *request, tj_error *err)
 {
     tj_epilogue *epilogue = &request->known.epilogue;
@@ -473,7 +473,7 @@ static void set_dim(tj_json *object, const char *name, const tj_dim *dim)
     }
 }
 
-/* A leading dimension, a stride, a batch. */
+/* Set a leading dimension, a stride or a batch. */
 static void set_number(tj_json *object, const char *name, int64_t value)
 {
     const cli_name *special = strides;

@@ -41,7 +41,7 @@ static double matrix_bytes(const tj_problem *storage, tj_which which)
     return (double)tj_problem_span(storage, which) * (double)size;
 }
 
-/* malloc promises memory that is not there; the process would be killed while it fills it. */
+/* malloc promises memory that does not exist; the process would be killed while filling it. */
 static tj_status check_host_memory(const tj_problem *problem, tj_error *err)
 {
     double wanted = 0;
@@ -57,7 +57,7 @@ static tj_status check_host_memory(const tj_problem *problem, tj_error *err)
     return TJ_OK;
 }
 
-/* The list as offsets, of which there are as many as it has numbers, and one more. Owned: the caller. */
+/* Read the list as offsets, one more than it has numbers. Owned: the caller. */
 static tj_status read_rows(const char *list, int64_t **offsets, int64_t *groups, tj_error *err)
 {
     const char *rest = list;
@@ -84,7 +84,7 @@ static tj_status read_rows(const char *list, int64_t **offsets, int64_t *groups,
     return status;
 }
 
-/* The offsets of --group-rows as the problem takes them, in place: from the first on they only become shorter. */
+/* Convert the offsets of --group-rows to the type of the problem, in place: they only become shorter. */
 static tj_status fit_offsets(const cli_request *request, int64_t groups, int64_t *offsets, tj_error *err)
 {
     const tj_problem known = tj_problem_canonical(&request->known);
@@ -106,7 +106,7 @@ static cli_exit multiply(const cli_call *call, const cli_request *request, const
     const run_options *options = call->options;
     const tj_problem storage = tj_problem_strided(&request->known);
     cli_exit code = CLI_FAILED;
-    tj_status status = tj_problem_check(&storage, err); /* pointers may lead to more than one buffer can hold */
+    tj_status status = tj_problem_check(&storage, err); /* pointers may reach more than one buffer can hold */
     void *p = NULL;
 
     if (status == TJ_OK)
@@ -141,7 +141,7 @@ static tj_status refuse_files(const cli_request *request, tj_error *err)
     return TJ_OK;
 }
 
-/* Whoever forgets the [col] of a bias gets a right product all the same, of one number. */
+/* Warn about a bias without [col]: it gives a correct product, but with one number. */
 static void tell_numbers(const cli_call *call, const cli_request *request)
 {
     const tj_expression *e = &request->known.epilogue.expression;

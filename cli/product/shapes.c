@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * shapes: lists of shapes: words such as 512x300x700, and the lines of files.
+ * shapes: lists of shapes: operands such as 512x300x700, and the rows of files.
  *
- * A file may begin with a header that names its columns: j, k, l, and options of a request, such as dtype or layout-m. Each line then
- * says what a command line would say, where a cell is not empty.
+ * A file may begin with a header that names its columns: j, k, l, and options of a request, such as dtype or layout-m. Each row
+ * then acts like a command line, for the cells that are not empty.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 enum { MOST_SHAPES_BYTES = 64 << 20, /* some two million shapes */ MOST_COLUMNS = 48 };
 
-/* What a line says of its shape besides options; 0 and NULL: nothing. */
+/* The properties of a shape besides options; 0 and NULL: not given. */
 typedef struct said {
     int64_t batch, launches;
     const char *category;
@@ -30,7 +30,7 @@ static tj_status add_shape(const cli_request_options *options, const char *text,
     if (!larger)
         return tj_fail_memory(err, "a list of shapes");
     all->item = larger;
-    if (also.category && also.category[0] == '"') /* a cell in quotes */
+    if (also.category && also.category[0] == '"') /* a quoted cell */
         also.category++;
     if (also.category && strlen(also.category) >= CLI_CATEGORY_BYTES)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "category \"%.60s\" is longer than %d letters", also.category,
@@ -76,7 +76,7 @@ static char *trim(char *text)
     return text;
 }
 
-/* Cuts the next line off, which ends with LF, CRLF or a lone CR. NULL: there is none. */
+/* Cut off the next line, which ends with LF, CRLF or a lone CR. NULL: there is none. */
 static char *next_line(char **rest)
 {
     char *line = *rest, *end = line + strcspn(line, "\r\n");
@@ -88,7 +88,7 @@ static char *next_line(char **rest)
     return line;
 }
 
-/* Cuts the next cell off. A quoted one, which may hold commas, keeps its opening quote, so that it is told from others. NULL: past the last. */
+/* Cut off the next cell. A quoted cell, which may hold commas, keeps its opening quote as a mark. NULL: past the last. */
 static char *next_cell(char **rest)
 {
     char *cell = *rest ? *rest + strspn(*rest, " \t") : NULL, *end = cell && *cell == '"' ? strchr(cell + 1, '"') : NULL;
@@ -98,12 +98,12 @@ static char *next_cell(char **rest)
     *end++ = '\0';
     end += strspn(end, " \t");
     *rest = *end == ',' ? end + 1 : NULL;
-    return *end == ',' || *end == '\0' ? cell : end; /* what follows a quote is no cell of any column */
+    return *end == ',' || *end == '\0' ? cell : end; /* after a quote only a comma or the end may follow */
 }
 
 /* ---- columns ------------------------------------------------------------------------------------------------------ */
 
-/* What a column says: an extent, how often the problem was launched, what kind of shape it is, or an option of the request. */
+/* The meaning of a column: an extent, the number of launches, the category, or an option of the request. */
 typedef struct column {
     int extent; /* 1 to 3: j, k, l */
     bool is_count, is_category;
@@ -112,7 +112,7 @@ typedef struct column {
 
 typedef struct columns {
     column item[MOST_COLUMNS];
-    size_t count; /* 0: no header: category,j,k,l,batch or less */
+    size_t count; /* 0: without a header: category,j,k,l,batch or less */
 } columns;
 
 static const cli_option *find_option(const char *name)
@@ -124,7 +124,7 @@ static const cli_option *find_option(const char *name)
     return NULL;
 }
 
-/* Names of fields, where shapes have numbers. */
+/* Is it a header? That has names of columns, where shapes have numbers. */
 static bool is_header(char *const *field, size_t count)
 {
     int extents = 0;
@@ -134,7 +134,7 @@ static bool is_header(char *const *field, size_t count)
     return extents == 3;
 }
 
-/* category,j,k,l,batch, or less of it: lines then say what they do without a header, in short forms too. */
+/* Is it category,j,k,l,batch or less? Such rows mean the same as without a header, in short forms too. */
 static bool is_plain(char *const *field, size_t count)
 {
     static const char *const names[] = {"category", "j", "k", "l", "batch"};
@@ -148,7 +148,7 @@ static bool is_plain(char *const *field, size_t count)
     return true;
 }
 
-/* What a column was called in the lists of a former bench program, whose header was a comment; NULL: no such name. */
+/* Return the new name of a column from the lists of a former bench program, whose header was a comment; NULL: no such name. */
 static const char *new_name(const char *name, size_t length)
 {
     static const char *const names[][2] = {{"n_dtype", "n-dtype"},   {"p_dtype", "p-dtype"},   {"m_layout", "layout-m"},
@@ -161,7 +161,7 @@ static const char *new_name(const char *name, size_t length)
     return NULL;
 }
 
-/* Taken for a comment, such a header would leave its columns out. */
+/* Refuse such a header: as a comment its columns would be ignored. */
 static tj_status refuse_old_header(const char *comment, tj_error *err)
 {
     static const char plain[] = "category,j,k,l";
@@ -201,7 +201,7 @@ static tj_status read_header(char *const *field, size_t count, columns *all, tj_
     return TJ_OK;
 }
 
-/* A cell as the value of an option. Unless it is quoted, it has blanks where the command line has commas. */
+/* Apply a cell as the value of an option. An unquoted cell uses blanks for the command line's commas. */
 static tj_status apply_cell(const cli_option *option, char *cell, cli_request_options *own, tj_error *err)
 {
     const bool is_quoted = cell[0] == '"';
@@ -272,7 +272,10 @@ static tj_status add_fields(const cli_request_options *options, char *const *fie
     return status;
 }
 
-/* By the header's columns; without one "category,j,k,l,batch", "j,k,l", or "jxkxl". '#' begins a comment. */
+/*
+ * Add the shape of a line: by the header's columns; without one, "category,j,k,l,batch", "j,k,l", or "jxkxl". '#' begins a
+ * comment.
+ */
 static tj_status add_line(const cli_request_options *options, char *line, bool may_be_header, columns *all_columns,
                           cli_shapes *all, tj_error *err)
 {
@@ -298,7 +301,7 @@ static tj_status add_line(const cli_request_options *options, char *line, bool m
 
 static tj_status read_file(const char *path, const cli_request_options *options, cli_shapes *all, tj_error *err)
 {
-    static const char mark[] = "\xef\xbb\xbf"; /* how some programs begin UTF-8 */
+    static const char mark[] = "\xef\xbb\xbf"; /* byte order mark of UTF-8 */
     const size_t before = all->count;
     columns all_columns = {.count = 0};
     char *text, *rest, *line;
@@ -319,9 +322,9 @@ static tj_status read_file(const char *path, const cli_request_options *options,
     return status;
 }
 
-/* ---- one for each plan -------------------------------------------------------------------------------------------- */
+/* ---- one shape per plan --------------------------------------------------------------------------------------------- */
 
-/* Its id is a hash. */
+/* The id is a hash already. */
 static size_t number_of(const char id[TJ_PROBLEM_ID_BYTES])
 {
     char digits[17];
@@ -336,12 +339,12 @@ static void fold_into(cli_shape *kept, const cli_shape *other)
         *kept = *other;
 }
 
-/* The first of each plan keeps its place, and the extents that are launched most often take it. */
+/* Merge shapes with the same plan: the first keeps its place, and takes the extents with the most launches. */
 static tj_status fold(cli_shapes *all, tj_error *err)
 {
     const size_t count = all->count;
-    size_t capacity = 2, *slot; /* one more than the index of a shape that stays; 0: none */
-    char(*id)[TJ_PROBLEM_ID_BYTES] = malloc((count + 1) * sizeof *id); /* of those that stay */
+    size_t capacity = 2, *slot;                                        /* index + 1 of a kept shape; 0: none */
+    char(*id)[TJ_PROBLEM_ID_BYTES] = malloc((count + 1) * sizeof *id); /* of the kept shapes */
 
     while (capacity < 2 * count)
         capacity *= 2;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * devices: the devices at work. All are opened before one takes a shape; then each takes the next one when it is free.
+ * devices: the devices that tune. All are opened before one takes a shape; then each takes the next shape when it is free.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -19,18 +19,18 @@ typedef struct worker {
     bool is_running;
 } worker;
 
-/* The devices, and what they share. */
+/* The devices and their shared state. */
 typedef struct crew {
     cli_call *call;
     const tune_options *words;
     tj_tune_options options;
     tune_jobs *all;
-    tj_records *known; /* --resume: those of the store before the first shape; NULL without it */
+    tj_records *known; /* --resume: the store's records before the first shape; otherwise NULL */
     FILE *trials;
     bool has_bar;
     worker worker[TUNE_MAX_DEVICES];
     size_t count;
-    pthread_mutex_t lock; /* of the shapes, the two counts below, and the terminal */
+    pthread_mutex_t lock; /* guards the shapes, the two counts below, and the terminal */
     pthread_cond_t has_ended;
     size_t in_service, busy;
 } crew;
@@ -43,7 +43,7 @@ typedef struct turn {
 
 /* ---- --resume ----------------------------------------------------------------------------------------------------- */
 
-/* A family or a parameter that this version does not have would choose nothing. */
+/* Is a record usable? A family or parameter that this version lacks cannot be chosen. */
 static bool is_usable(const tj_record_facts *facts, const tj_problem *problem)
 {
     tj_config config;
@@ -51,7 +51,7 @@ static bool is_usable(const tj_record_facts *facts, const tj_problem *problem)
     return tj_config_parse(facts->config, &config, NULL) == TJ_OK && tj_config_resolve(problem, &config, NULL) == TJ_OK;
 }
 
-/* A search that ended by itself tried as many configs as were worth it, be they more or fewer than another one would try now. */
+/* A search that ended by itself tried enough configs, whether more or fewer than a search now would. */
 static bool is_founded(const tj_record_facts *facts, const tj_tune_options *options)
 {
     if (facts->family[0] && (!options->family || strcmp(facts->family, tj_family_name(options->family)) != 0))
@@ -96,7 +96,7 @@ static void on_progress(const tj_tune_progress *progress, void *payload)
     pthread_mutex_unlock(&c->lock);
 }
 
-/* -o: that of a shape that is passed over. */
+/* -o: copy the record of a skipped shape. */
 static void keep_known(const worker *w, tune_job *s)
 {
     const tj_record *record = tj_records_find(w->crew->known, &s->shape->problem, &w->facts);
@@ -108,7 +108,7 @@ static void keep_known(const worker *w, tune_job *s)
     free(text);
 }
 
-/* Then a record that is not kept is no loss. */
+/* With these options a record that is not kept is not a loss. */
 static bool wants_no_disk(const cli_machine_options *machine)
 {
     return machine->no_cache || (machine->cache_dir && !*machine->cache_dir);
@@ -121,7 +121,7 @@ static void tune_one(const worker *w, tune_job *s)
 
     s->device = w->ordinal;
     s->is_emulated = w->is_emulated;
-    s->status = TJ_OK; /* a lost device may have had it */
+    s->status = TJ_OK; /* a lost device may have set it */
     if (w->crew->known && tune_find_record(w->crew->known, &s->shape->problem, &w->facts, &options)) {
         s->is_skipped = true;
         keep_known(w, s);
@@ -161,7 +161,7 @@ static tune_job *next_shape(const crew *c)
     return NULL;
 }
 
-/* While others are busy there may be one yet: that of a device that is lost. */
+/* Take the next shape; while others are busy one may come back, from a device that is lost. */
 static tune_job *take_shape(crew *c)
 {
     tune_job *one;
@@ -177,7 +177,7 @@ static tune_job *take_shape(crew *c)
     return one;
 }
 
-/* Does the device stay? A shape that it failed by its own fault gets another one, once: the fault may be the shape's after all. */
+/* Does the device stay? A shape that failed by the device's fault gets another device, once: the fault may be the shape's. */
 static bool end_shape(worker *w, tune_job *s)
 {
     const bool stays = s->status != TJ_ERR_DEVICE_LOST && s->status != TJ_ERR_NO_DRIVER;
@@ -220,7 +220,7 @@ static tj_status run_all(crew *c, tj_error *err)
 
     pthread_mutex_init(&c->lock, NULL);
     pthread_cond_init(&c->has_ended, NULL);
-    pthread_mutex_lock(&c->lock); /* nobody leaves before all are counted */
+    pthread_mutex_lock(&c->lock); /* no device leaves before all are counted */
     for (size_t i = 0; i < c->count; i++) {
         c->worker[i].is_running = pthread_create(&c->worker[i].thread, NULL, work, &c->worker[i]) == 0;
         running += c->worker[i].is_running;
@@ -232,7 +232,7 @@ static tj_status run_all(crew *c, tj_error *err)
             pthread_join(c->worker[i].thread, NULL);
     for (size_t i = 0; i < c->all->count; i++)
         if (c->all->item[i].was_returned && !c->all->item[i].is_taken)
-            show(c, &c->all->item[i]); /* nobody was left for it */
+            show(c, &c->all->item[i]); /* no device was left for it */
     pthread_cond_destroy(&c->has_ended);
     pthread_mutex_destroy(&c->lock);
     return running > 0 ? TJ_OK : tj_fail(err, TJ_ERR_OUT_OF_MEMORY, "no thread could be started");
@@ -247,7 +247,7 @@ static bool has_devices(tj_context *context)
     return tj_device_count(context, &count, NULL) == TJ_OK && count > 0;
 }
 
-/* number: of --devices; NULL: the device of --device. */
+/* number: an item of --devices; NULL: the device of --device. */
 static tj_status open_device(crew *c, const int *number, tj_error *err)
 {
     worker *w = &c->worker[c->count++];
@@ -285,7 +285,7 @@ static tj_status open_devices(crew *c, const tune_devices *devices, tj_error *er
         status = open_device(c, &devices->number[i], err);
     if (status == TJ_OK && c->worker[0].is_emulated)
         fputs("tilejit: on the emulator no time is measured and no record is kept\n", stderr);
-    if (c->options.threads == 0 && c->count > 1) /* the processors compile for all devices */
+    if (c->options.threads == 0 && c->count > 1) /* share the processors, which compile for all devices */
         c->options.threads = processors > (long)c->count ? (int32_t)(processors / (long)c->count) : 1;
     return status;
 }
@@ -296,7 +296,7 @@ static tj_status load_known(crew *c, tj_error *err)
     return c->known ? tj_records_load(c->worker[0].context, c->known, err) : tj_fail_memory(err, "records");
 }
 
-/* What it held is there until the devices are open. */
+/* Keep the old content until the devices are open. */
 static tj_status open_trials(crew *c, const char *path, tj_error *err)
 {
     int fd;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * show: what tilejit tune says while it tunes, and of what it found.
+ * show: report progress and results of tilejit tune.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -48,7 +48,7 @@ static const char *state_name(int32_t state)
     return names[state >= TJ_TRIAL_TIMED && state <= TJ_TRIAL_WRONG ? state : 0];
 }
 
-/* The emulator's times mean nothing: none is told. */
+/* Times on the emulator mean nothing: report none. */
 static bool is_tried_alone(const tune_job *job, const tj_trial *trial)
 {
     return job->is_emulated && (trial->state == TJ_TRIAL_TIMED || trial->state == TJ_TRIAL_SLOW);
@@ -116,7 +116,7 @@ void tune_print_job(FILE *out, const tune_job *job, bool wants_record)
                              : ", no record kept");
 }
 
-/* null on the emulator, whose times mean nothing. */
+/* Set a time; null on the emulator, whose times mean nothing. */
 static void set_time(tj_json *object, const char *name, const tune_job *job, double value)
 {
     cli_set_real(object, name, job->is_emulated ? (double)NAN : value);
@@ -143,7 +143,7 @@ void tune_set_job(tj_json *object, const tune_job *job)
         cli_set_text(object, "error", job->err.message);
         return;
     }
-    if (job->is_skipped || !job->is_done) /* or no device came to it */
+    if (job->is_skipped || !job->is_done) /* or no device reached it */
         return;
     set_config(object, "config", &r->config);
     set_time(object, "median_us", job, r->us);

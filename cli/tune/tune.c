@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tilejit tune: find the fastest config of shapes on the devices of this machine, and look after the records: what the words
- * ask for, and what came of it.
+ * tilejit tune: find the fastest config of shapes on the devices of this machine, and maintain the records: options and
+ * outcome.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -83,7 +83,7 @@ static tj_status read_tune_options(const tune_options *words, tj_tune_options *o
     return tune_read_budget(words->budget, &options->seconds, err);
 }
 
-/* "0,1": the devices that share the work. Without it the one that --device names. */
+/* Read "0,1": the devices that share the work. Without it, the device of --device. */
 static tj_status read_devices(const tune_options *words, tune_devices *devices, tj_error *err)
 {
     bool is_listed[1024] = {false};
@@ -109,7 +109,7 @@ static tj_status read_devices(const tune_options *words, tune_devices *devices, 
     return TJ_OK;
 }
 
-/* "0/4": the shapes number 0, 4, 8 ... of all. */
+/* Take "0/4": shapes number 0, 4, 8 ... of all. */
 static tj_status take_shard(const char *text, cli_shapes *shapes, tj_error *err)
 {
     const char *slash = text ? strchr(text, '/') : NULL;
@@ -131,7 +131,7 @@ static tj_status take_shard(const char *text, cli_shapes *shapes, tj_error *err)
     return TJ_OK;
 }
 
-/* ---- what came of it ---------------------------------------------------------------------------------------------- */
+/* ---- outcome ------------------------------------------------------------------------------------------------------ */
 
 static cli_exit tell_interruption(const tune_jobs *all, tj_error *err)
 {
@@ -147,7 +147,7 @@ static cli_exit tell_interruption(const tune_jobs *all, tj_error *err)
     return (cli_exit)(CLI_INTERRUPTED + cli_noted_signal());
 }
 
-/* What was found is in the answer, and yet the next call will not know it. */
+/* The results are in the answer, but the next call will not know them. */
 static tj_status tell_lost_records(const tune_jobs *all, tj_error *err)
 {
     const tune_job *first = NULL;
@@ -192,7 +192,7 @@ static cli_exit tune_all(cli_call *call, const cli_shapes *shapes, const tune_de
                          tj_error *err)
 {
     const tune_options *words = call->options;
-    tj_output out = {.folder = -1, .stream = -1}; /* --trials has the call's */
+    tj_output out = {.folder = -1, .stream = -1}; /* --trials uses the call's file */
     tune_jobs all = {calloc(shapes->count + 1, sizeof *all.item), shapes->count};
     cli_exit code = CLI_FAILED;
 
@@ -223,12 +223,12 @@ static cli_exit tune_all(cli_call *call, const cli_shapes *shapes, const tune_de
 
 /* ---- the command -------------------------------------------------------------------------------------------------- */
 
-/* --export, --import and --merge tune nothing, and refuse what only says how to. */
+/* Options of a tuning are refused next to --export, --import and --merge, which tune nothing. */
 static tj_status check_move(const cli_call *call, tj_error *err)
 {
     const tune_options *words = call->options;
     const char *move = words->merge ? "--merge" : words->import_from ? "--import" : "--export";
-    const size_t shapes = words->import_from ? 1 : 0; /* that of T4 results */
+    const size_t shapes = words->import_from ? 1 : 0; /* the shape of T4 results */
 
     if (call->operand_count > shapes)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s takes %s; given: %zu", move, shapes ? "one shape at most" : "no shape",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * answer: what a command tells: members of the object that --json prints, or lines for people.
+ * answer: report results: as members of the object that --json prints, or as lines for people.
  */
 #include <math.h>
 #include <stdarg.h>
@@ -67,7 +67,7 @@ bool cli_print_answer(const tj_json *answer)
     return is_whole;
 }
 
-/* Format text, and clean all of it: names that were not written here are among the arguments. */
+/* Format text, and sanitise all of it: arguments may hold names from outside. */
 static void print(FILE *out, const char *format, va_list values)
 {
     char *text, *clean;

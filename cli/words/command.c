@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * command: finding commands and options, and the nearest command where there is none of that name.
+ * command: find commands and options, and suggest the nearest command for an unknown name.
  */
 #include <string.h>
 

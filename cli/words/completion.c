@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * completion: tilejit completion. A shell's script asks the command itself for the words that may come next, and the command
- * answers from the tables that --help is printed from.
+ * completion: tilejit completion. A shell's script asks the command itself for the possible next words, and the command answers
+ * from the tables that --help is printed from.
  */
 #include <string.h>
 
 #include "words.h"
 
-/* Each hands the words up to the cursor to "completion words", --option=value as two, and offers what its prefix leaves. */
+/*
+ * Each script passes the words up to the cursor to "completion words", --option=value as two, and offers those that match its
+ * prefix.
+ */
 static const struct {
     const char *shell, *script;
 } scripts[] = {
@@ -74,13 +77,13 @@ static const struct {
 
 enum { SHELLS = sizeof scripts / sizeof scripts[0] };
 
-/* A full stop, a colon or a semicolon; the dot of M . N stands alone. */
+/* Is there a full stop, a colon or a semicolon? The dot of M . N stands alone. */
 static bool ends_clause(const char *summary, size_t at)
 {
     return strchr(".:;", summary[at]) && (at == 0 || summary[at - 1] != ' ') && (!summary[at + 1] || summary[at + 1] == ' ');
 }
 
-/* One candidate, with the first clause of what --help says of it. */
+/* Offer one candidate, with the first clause of its help. */
 static void offer(const char *word, size_t length, const char *summary)
 {
     size_t end = 0;
@@ -90,7 +93,7 @@ static void offer(const char *word, size_t length, const char *summary)
     printf("%.*s\t%.*s\n", (int)length, word, (int)end, summary);
 }
 
-/* What may follow the words that a command's name begins with; true if anything may. */
+/* Offer the words that may continue a command's name; true if there are any. */
 static bool offer_commands(const cli_table *table, const char *const *word, size_t count)
 {
     char typed[128] = "";
@@ -151,7 +154,7 @@ static void offer_values(const cli_option *option)
         offer_files(option->argument);
 }
 
-/* The option that word names, if a value must follow it. */
+/* Return the option that a word names, if a value must follow it. */
 static const cli_option *awaits_value(const cli_command *command, const char *word)
 {
     const cli_option *option;
@@ -167,7 +170,7 @@ static const cli_option *awaits_value(const cli_command *command, const char *wo
     return NULL;
 }
 
-/* The words up to the cursor, the last one as far as it was typed: one line for each that it may become. */
+/* Read the words up to the cursor, the last one as typed so far: print one line for each possible completion. */
 static void offer_next(const cli_table *table, const char *const *word, size_t count)
 {
     const cli_command *command;

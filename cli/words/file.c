@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * file: what a command writes to a file that the user names, or to stdout.
+ * file: the output file that the user names, or stdout.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +25,10 @@ tj_status cli_check_stdout(const cli_call *call, const char *option, const char 
     return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--json and %s %.200s both write to stdout: name another file", option, path);
 }
 
-/* A report that nobody can see, for stderr is closed (main has put a stand-in there), is no failure of what is on stdout. */
+/*
+ * If stderr is closed (main has put a placeholder there), nobody sees the report; that is not a failure of the output on
+ * stdout.
+ */
 static bool move_report(void)
 {
     const int mode = fcntl(STDERR_FILENO, F_GETFL);

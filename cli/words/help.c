@@ -8,7 +8,7 @@
 
 enum { WIDTH = 96, OPTION_COLUMN = 28 };
 
-/* What the man page lists under a heading; a NULL name ends it. */
+/* An entry of the man page below a heading; a NULL name ends the list. */
 typedef struct item {
     const char *name, *text;
 } item;
@@ -54,7 +54,7 @@ static const item files[] = {
     {NULL},
 };
 
-/* Print words, broken at blanks, from column on; the first line starts where the cursor is. */
+/* Print text, broken at blanks, from `column` on; the first line starts at the cursor. */
 static void print_wrapped(FILE *out, const char *text, size_t column)
 {
     size_t at = column;
@@ -84,7 +84,7 @@ static void print_wrapped(FILE *out, const char *text, size_t column)
 
 enum { SUMMARY_BYTES = 512 };
 
-/* One that ends in a colon goes on with the words that are offered, the default first. */
+/* Return the summary; one that ends in a colon is followed by the possible values, the default first. */
 static const char *summary_of(const cli_option *option, char text[SUMMARY_BYTES])
 {
     size_t length = strlen(option->summary);
@@ -154,7 +154,7 @@ void cli_print_help(FILE *out, const cli_command *command)
 
 /* ---- man page ----------------------------------------------------------------------------------------------------- */
 
-/* Text for troff: backslashes and dashes escaped, no line that begins with a request, an empty line is a paragraph. */
+/* Print text for troff: escape backslashes and dashes, start no line with a request, turn empty lines into paragraphs. */
 static void man_text(FILE *out, const char *text)
 {
     bool is_line_start = true;
@@ -217,7 +217,7 @@ static void man_option(FILE *out, const cli_option *option)
     fputc('\n', out);
 }
 
-/* Under the commands that take it. */
+/* Print a group below the commands that take it. */
 static void man_group(FILE *out, const cli_table *table, const cli_group *group)
 {
     const char *before = "Of: ";
@@ -233,7 +233,7 @@ static void man_group(FILE *out, const cli_table *table, const cli_group *group)
         man_option(out, option);
 }
 
-/* Does a command before this one, or a list, have the group already? */
+/* Was the group printed for an earlier command, or is it in a list? */
 static bool is_told(const cli_table *table, size_t command, const cli_group *group)
 {
     for (size_t i = 0; table->shared[i]; i++)
@@ -245,7 +245,7 @@ static bool is_told(const cli_table *table, size_t command, const cli_group *gro
     return group == &cli_common_group;
 }
 
-/* Each group once: those of all commands, of several, of one. */
+/* Print each group once: those of all commands, of several, of one. */
 static void man_options(FILE *out, const cli_table *table)
 {
     cli_taken taken;

@@ -2,9 +2,9 @@
 /*
  * interrupt: Ctrl-C, SIGTERM, and SIGHUP of a terminal that goes away.
  *
- * No handler: NVRTC's compiler puts one of its own in place of any, for some milliseconds, and that one ends the process from
- * within the compiler. All threads block the signals instead (they inherit the mask, NVRTC's and the driver's too), and one thread
- * waits for them. It ends the process without exit(), whose handlers would take libraries apart beneath threads that run.
+ * No handler: NVRTC's compiler replaces any handler with its own for some milliseconds, and that one ends the process from within
+ * the compiler. All threads block the signals instead (they inherit the mask, NVRTC's and the driver's too), and one thread waits
+ * for them. It ends the process without exit(), whose handlers would unload libraries under running threads.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -36,7 +36,7 @@ static void tell(int number)
                                        : "SIGHUP");
     cli_set_error(answer, TJ_ERR_CANCELLED, message);
     text = self.is_json ? tj_json_print_lines(answer, TJ_JSON_EXACT) : NULL;
-    if (text) /* not through stdio, which another thread may hold */
+    if (text) /* not stdio, which another thread may hold */
         (void)dprintf(STDOUT_FILENO, "%s\n", text);
     (void)dprintf(STDERR_FILENO, "tilejit: %s\n", message);
 }
@@ -48,7 +48,7 @@ static _Noreturn void end_by(int number)
 
     while (second <= 0 && pthread_mutex_trylock(&self.held) != 0)
         second = sigtimedwait(&self.awaited, NULL, &moment);
-    /* The one that cli_stop_listening sends, if the command was at its end, only wakes. */
+    /* The signal that cli_stop_listening sends at the end of the command only wakes the thread. */
     number = second > 0 && !atomic_load(&self.is_over) ? second : number;
     tell(number);
     _exit(CLI_INTERRUPTED + number);
@@ -67,7 +67,7 @@ static void *listen(void *payload)
     return payload;
 }
 
-/* Where a shell has a signal ignored for a command in its background, NVRTC would put that back, and one on its way be lost. */
+/* If a shell ignores a signal for background commands, NVRTC would restore that, and a pending signal would be lost. */
 static void await(int number)
 {
     (void)signal(number, SIG_DFL);
@@ -82,7 +82,7 @@ void cli_listen(bool is_json)
     sigemptyset(&self.awaited);
     await(SIGINT);
     await(SIGTERM);
-    if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN) /* as nohup has it */
+    if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN) /* as with nohup */
         await(SIGHUP);
     (void)pthread_sigmask(SIG_BLOCK, &self.awaited, &self.mask_before);
     self.is_listening = pthread_create(&self.thread, NULL, listen, NULL) == 0;
@@ -115,7 +115,7 @@ void cli_stop_listening(void)
     if (!self.is_listening)
         return;
     atomic_store(&self.is_over, true);
-    (void)pthread_kill(self.thread, SIGINT); /* any wakes it */
+    (void)pthread_kill(self.thread, SIGINT); /* any signal wakes it */
     (void)pthread_join(self.thread, NULL);
     (void)pthread_sigmask(SIG_SETMASK, &self.mask_before, NULL);
 }

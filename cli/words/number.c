@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * number: numbers in, the same in every locale, and out, for people.
+ * number: parse numbers, the same in every locale, and print them for people.
  */
 #include <inttypes.h>
 #include <locale.h>
@@ -115,7 +115,7 @@ cli_amount cli_age(int64_t seconds)
     return amount("%" PRId64 " days", seconds / 86400);
 }
 
-/* Three digits, in the unit that leaves no more before the point. */
+/* Scale to the unit with the fewest digits before the point; print three digits. */
 static cli_amount scaled(double value, const char *const *units, size_t count, const char *unit)
 {
     for (; value >= 999.5 && count > 1; count--, units++)

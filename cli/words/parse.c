@@ -2,8 +2,8 @@
 /*
  * parse: the one parser of options.
  *
- * Written out rather than left to getopt_long, because abbreviations would let a new option change what an old script means,
- * POSIXLY_CORRECT would change the order of words, and a wrong word should be answered with the nearest right one.
+ * It does not use getopt_long, because abbreviations would let a new option change the meaning of an old script, POSIXLY_CORRECT
+ * would change the order of arguments, and the error for an unknown option should suggest the nearest one.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static const char *option_name_at(size_t index, const void *payload)
     return option ? option->name : NULL;
 }
 
-/* By its letter, or, if that is 0, by its name; and where its value goes. */
+/* Find an option by its letter, or, if that is 0, by its name; and the place of its value. */
 static const cli_option *find(const cli_call *call, char letter, const char *name, size_t length, void **field)
 {
     cli_taken from;
@@ -70,7 +70,7 @@ static tj_status read_real(const cli_option *option, const char *what, const cha
     const tj_status status = cli_parse_real(what, text, &real->value, err);
 
     real->is_given = status == TJ_OK;
-    if (status == TJ_OK && option->low > 0 && !(real->value >= (double)option->low)) /* nan, too */
+    if (status == TJ_OK && option->low > 0 && !(real->value >= (double)option->low)) /* refuses nan, too */
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is %.40s: it must be at least %" PRId64, what, text, option->low);
     return status;
 }
@@ -106,7 +106,7 @@ tj_status cli_apply_option(const cli_option *option, const char *value, void *fi
     return TJ_OK;
 }
 
-/* -5x3x2 and - are operands: no option is a digit. */
+/* -5x3x2 and - are operands: no option starts with a digit. */
 static bool is_option(const char *word)
 {
     return word[0] == '-' && word[1] != '\0' && !(word[1] >= '0' && word[1] <= '9');
@@ -126,7 +126,7 @@ static tj_status add_operand(cli_call *call, const char *word, tj_error *err)
                    word);
 }
 
-/* One option and its value, which may be in the same word or the next. Answers how many words that are. */
+/* Read one option and its value, in the same or the next argument. Returns the number of arguments. */
 static int read_option(int count, char *const *word, cli_call *call, tj_status *status, tj_error *err)
 {
     const char *text = word[0], *value = NULL;
@@ -153,7 +153,7 @@ static int read_option(int count, char *const *word, cli_call *call, tj_status *
     return 1;
 }
 
-/* The command's structure, with the initial values in it. */
+/* Allocate the command's structure, with initial values. */
 static tj_status make_options(cli_call *call, tj_error *err)
 {
     const cli_option *option;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * words: what the rooms of the command share.
+ * words: interfaces that the parts of the command share.
  *
- * A command of tilejit is data: its name, the options it takes, what it does. The parser, --help, the man page and completion
- * read the same tables, and none of them knows a command or an option by name.
+ * A command of tilejit is data: its name, its options, its function. The parser, --help, the man page and completion read the
+ * same tables, and none of them knows a command or an option by name.
  */
 #ifndef TJ_CLI_WORDS_H
 #define TJ_CLI_WORDS_H
@@ -19,13 +19,13 @@
 #include "json.h"
 #include "output.h"
 
-/** What the process exits with. */
+/** The exit code of the process. */
 typedef enum cli_exit {
-    CLI_DONE = 0,         /* done */
+    CLI_DONE = 0,         /* success */
     CLI_FAILED = 1,       /* the request failed */
-    CLI_WORDS = 2,        /* the words were wrong: nothing was read, compiled or run */
-    CLI_CHECK_FAILED = 3, /* the product was computed and did not pass its check */
-    CLI_INTERRUPTED = 128 /* and the signal's number, as shells have it */
+    CLI_WORDS = 2,        /* wrong options: nothing was read, compiled or run */
+    CLI_CHECK_FAILED = 3, /* the product was computed and failed its check */
+    CLI_INTERRUPTED = 128 /* plus the signal's number, as in shells */
 } cli_exit;
 
 /* ---- options ------------------------------------------------------------------------------------------------------ */
@@ -35,7 +35,7 @@ typedef struct cli_real {
     double value;
 } cli_real;
 
-/** How an option's value is read, and the type of its field. */
+/** The way an option's value is read, and the type of its field. */
 typedef enum cli_kind {
     CLI_FLAG,  /* int32_t: set to low */
     CLI_TEXT,  /* const char *: may be empty if low is 1 */
@@ -53,12 +53,14 @@ typedef struct cli_option {
     const char *name; /* NULL ends a group */
     cli_kind kind;
     size_t offset;       /* of the field in the group's structure */
-    const char *summary; /* one sentence, for --help and the man page; "Type of M:" goes on with what is offered */
-    /* What --help calls the value, and file, path or folder in it what completion offers; NULL for flags. */
+    const char *summary; /* one sentence, for --help and the man page; "Type of M:" is followed by the possible values */
+    /*
+     * The name of the value in --help; completion offers files or folders if it contains file, path or folder. NULL for flags.
+     */
     const char *argument;
     int64_t low, high, initial;
     const cli_name *names;
-    const char *(*offered)(size_t index); /* what completion offers where it is not the names; NULL past the end */
+    const char *(*offered)(size_t index); /* other values that completion offers; NULL past the end */
     char letter;                          /* 0: none */
 } cli_option;
 
@@ -66,29 +68,27 @@ typedef struct cli_option {
 typedef struct cli_group {
     const char *title; /* of their section in the man page */
     const cli_option *options;
-    tj_status (*check)(const void *options, tj_error *err); /* may the words stand beside one another? May be NULL */
+    tj_status (*check)(const void *options, tj_error *err); /* checks whether the values fit together. May be NULL */
 } cli_group;
 
 /* ---- commands ----------------------------------------------------------------------------------------------------- */
 
 enum { CLI_MAX_OPERANDS = 64, CLI_MAX_GROUPS = 10 };
 
-/** A command line, read. Text is borrowed from argv. */
+/** A parsed command line. Strings are borrowed from argv. */
 typedef struct cli_call {
     const struct cli_command *command;
     const struct cli_table *table;
     const char *operand[CLI_MAX_OPERANDS];
     size_t operand_count;
-    int32_t is_help, is_json, log_level; /* what every command takes */
-    void *options;                       /* the command's own structure; what was not given is NULL, 0, or initial */
-    tj_json *answer;                     /* an object to be filled: what --json prints */
-    tj_context *context;                 /* what the command opens; main closes both */
+    int32_t is_help, is_json, log_level; /* options of every command */
+    void *options;                       /* the command's own structure; fields not given are NULL, 0, or initial */
+    tj_json *answer;                     /* an object to fill: the output of --json */
+    tj_context *context;                 /* opened by the command; main closes it and the file */
     tj_output file;
 } cli_call;
 
-/**
- * A group that a command takes, and where its structure lies in that of the command. The `more` groups behind it share both.
- */
+/** A group that a command takes, and the offset of its structure in the command's. The next `more` groups share both. */
 typedef struct cli_taken {
     const cli_group *group;
     size_t offset, more;
@@ -101,16 +101,16 @@ typedef struct cli_command {
     const char *summary;              /* one line */
     const char *text;                 /* paragraphs, separated by empty lines */
     const char *example;              /* one per line; may be NULL */
-    cli_taken takes[CLI_MAX_GROUPS];  /* a NULL group ends them: cli_common_group is taken by all, last */
+    cli_taken takes[CLI_MAX_GROUPS];  /* ended by a NULL group; all commands also take cli_common_group, last */
     size_t option_bytes;              /* of the structure */
-    const char *(*offered)(size_t i); /* what completion offers for the operands; may be NULL */
+    const char *(*offered)(size_t i); /* values that completion offers for the operands; may be NULL */
     bool is_hidden;
 
-    /** Anything but CLI_DONE has *err filled. Without --json the command prints its results to stdout itself. */
+    /** Any result but CLI_DONE has *err filled. Without --json the command prints its results to stdout itself. */
     cli_exit (*run)(cli_call *call, tj_error *err);
 } cli_command;
 
-/** What there is; each list ends with NULL. */
+/** All commands and shared groups; each list ends with NULL. */
 typedef struct cli_table {
     const cli_command *const *commands; /* in the order of the overview */
     const cli_group *const *shared;     /* groups of several commands, in the order of the man page */
@@ -119,73 +119,73 @@ typedef struct cli_table {
 /** --json, --log, --verbose, --help: offsets in cli_call. */
 extern const cli_group cli_common_group;
 
-/** Group and option number index of those that a command takes; false, NULL past the end. */
+/** Return group or option number index of a command; false, NULL past the end. */
 bool cli_taken_at(const cli_command *command, size_t index, cli_taken *taken);
 const cli_option *cli_option_at(const cli_command *command, size_t index, cli_taken *from);
 
-/** The command that the words begin with, in *used of them; second may be NULL. NULL: none. */
+/** Find the command named by the first words, *used of them; second may be NULL. NULL: none. */
 const cli_command *cli_find_command(const cli_table *table, const char *first, const char *second, int *used);
 
-/** Say so. */
+/** Report an unknown command. */
 tj_status cli_no_command(const cli_table *table, const char *first, const char *second, tj_error *err);
 
 /**
- * Read the words after the name of call->command into call. The last of a repeated option wins. call->options belongs to the
- * caller: free(), after a failure too.
+ * Parse the arguments after the name of call->command into call. The last of a repeated option wins. call->options belongs to
+ * the caller: free(), after a failure too.
  */
 tj_status cli_parse(int count, char *const *word, cli_call *call, tj_error *err);
 
-/** Read one value into the field of an option, as the command line does. Text is borrowed. */
+/** Read one value into the field of an option, as the command line does. Strings are borrowed. */
 tj_status cli_apply_option(const cli_option *option, const char *value, void *field, tj_error *err);
 
 /**
- * The next item of a list with commas, which begins there and has *length bytes; *list moves on, and is NULL after the last.
- * A comma at the end is followed by an empty item, for the caller to refuse. NULL: there is none.
+ * Return the next item of a comma-separated list, of *length bytes; *list moves past it, and is NULL after the last. A comma at
+ * the end is followed by an empty item, for the caller to refuse. NULL: there is none.
  */
 const char *cli_next_item(const char **list, size_t *length);
 
 void cli_print_help(FILE *out, const cli_command *command);
 
-/** Usage, and every command with its summary. */
+/** Print the usage, and every command with its summary. */
 void cli_print_overview(FILE *out, const cli_table *table);
 
 /* ---- answers ---------------------------------------------------------------------------------------------------- */
 
-/* Each sets one member; text that is not UTF-8 gets '?', numbers that JSON lacks become null. */
+/* Set one member; text that is not UTF-8 gets '?', numbers that JSON lacks become null. */
 void cli_set_text(tj_json *object, const char *name, const char *text);
 void cli_set_int(tj_json *object, const char *name, int64_t value);
 void cli_set_real(tj_json *object, const char *name, double value);
 void cli_set_bool(tj_json *object, const char *name, bool value);
 
-/* Each adds an object or a list, to be filled. Borrowed; NULL for want of memory, which all of these take. */
+/* Add an object or a list, to be filled. Borrowed; NULL: out of memory, which all of these functions accept. */
 tj_json *cli_add_object(tj_json *object, const char *name);
 tj_json *cli_add_list(tj_json *object, const char *name);
 tj_json *cli_append_object(tj_json *list);
 
-/** To stdout, for programs; false: memory ran out, now or while the answer was made, and nothing is printed. */
+/** Print to stdout, for programs; false: out of memory, now or earlier, and nothing is printed. */
 bool cli_print_answer(const tj_json *answer);
 
-/** The member that a failure is told by. */
+/** Set the member that reports a failure. */
 void cli_set_error(tj_json *object, tj_status status, const char *message);
 
 /**
- * Print text for people, as a terminal may get it (printable.h): the command prints it in no other way (check_layers.sh).
- * Without memory nothing is printed.
+ * Print text for people, in a form safe for terminals (printable.h); the command prints such text only through here
+ * (check_layers.sh). Without memory nothing is printed.
  */
 __attribute__((format(printf, 2, 3))) void cli_print(FILE *out, const char *format, ...);
 
-/** The same to stdout, unless that takes the object. */
+/** Like cli_print to stdout, unless --json uses that. */
 __attribute__((format(printf, 2, 3))) void cli_say(const cli_call *call, const char *format, ...);
 
 /* ---- numbers ---------------------------------------------------------------------------------------------------- */
 
-/** Whole decimal numbers, nothing else: no sign but '-', no blank, no 1e9, no 0x10. what names it in messages. */
+/** Parse an integer, decimal digits only: no sign but '-', no blank, no 1e9, no 0x10. `what` names it in messages. */
 tj_status cli_parse_int(const char *what, const char *text, int64_t low, int64_t high, int64_t *value, tj_error *err);
 
-/** A decimal number, "nan", "inf" or "-inf". */
+/** Parse a decimal number, "nan", "inf" or "-inf". */
 tj_status cli_parse_real(const char *what, const char *text, double *value, tj_error *err);
 
-/** "512x300x700". */
+/** Parse "512x300x700". */
 tj_status cli_parse_shape(const char *text, int64_t extent[3], tj_error *err);
 
 /** A number with its unit, for people; cli_duration(us).text lives as long as the call that it is an argument of. */
@@ -199,7 +199,7 @@ cli_amount cli_rate(double per_s, const char *unit); /* "6.22 TFLOP/s", "1.56 TB
 cli_amount cli_duration(double us);                  /* "33.3 us" */
 cli_amount cli_grouped(int64_t count);               /* "1 234 567" */
 
-/** part / whole; 0 if there is no whole. */
+/** Return part / whole; 0 if whole is 0. */
 double cli_ratio(double part, double whole);
 
 /* ---- files ------------------------------------------------------------------------------------------------------ */
@@ -207,42 +207,42 @@ double cli_ratio(double part, double whole);
 /** -o: a const char *. */
 extern const cli_group cli_output_group;
 
-/** With --json stdout takes the object: refuse it as the file of an option, by its name. path may be NULL. */
+/** With --json stdout holds the object: refuse it as the file of an option, naming the option. path may be NULL. */
 tj_status cli_check_stdout(const cli_call *call, const char *option, const char *path, tj_error *err);
 
 /**
- * tj_output_open call->file, for what is to be written in the end. Where that goes to stdout, what is printed from here on
- * goes to stderr. path may be NULL: nothing is opened.
+ * Open call->file with tj_output_open, for output at the end. If that is stdout, later messages go to stderr. path may be NULL:
+ * nothing is opened.
  */
 tj_status cli_open_output(cli_call *call, const char *path, tj_error *err);
 
-/** Between these two a signal waits for a file to be whole; not so for what is no file. */
+/** Between these two, a signal waits until a file is complete; it does not wait for pipes and devices. */
 void cli_begin_file(const tj_output *out);
 void cli_end_file(const tj_output *out);
 
-/** tj_output_write of one piece between them. */
+/** Write one piece with tj_output_write, between them. */
 tj_status cli_write_output(const tj_output *out, const void *bytes, size_t size, tj_error *err);
 
 /* ---- signals ---------------------------------------------------------------------------------------------------- */
 
 /**
  * From now on SIGINT, SIGTERM and, unless it was ignored, SIGHUP end the process in order: a line on stderr, with is_json an
- * object on stdout, exit code CLI_INTERRUPTED and the number. Before any thread is started: those that do not block the
- * signals would take them. Where no thread can be started they do what they did before.
+ * object on stdout, exit code CLI_INTERRUPTED plus the number. Call before any thread starts: threads that do not block the
+ * signals would take them. If no thread can be started, signals act as before.
  */
 void cli_listen(bool is_json);
 
-/** From now on the first one is noted and no more; a second one ends the process. */
+/** From now on only note the first signal; a second one ends the process. */
 void cli_note_signals(void);
 
-/** The one that was noted; 0: none. */
+/** Return the noted signal; 0: none. */
 int cli_noted_signal(void);
 
-/** Between these two no signal ends the process, but for a second one. */
+/** Between these two, only a second signal ends the process. */
 void cli_hold_signals(void);
 void cli_release_signals(void);
 
-/** Signals do again what they did before cli_listen. */
+/** Restore the signals' actions from before cli_listen. */
 void cli_stop_listening(void);
 
 #endif
