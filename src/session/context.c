@@ -245,7 +245,7 @@ static bool name_remote(tj_host *host, const char *address)
 static bool has_tables(tj_context *context, int64_t most_plans, int64_t most_bytes)
 {
     if (!(context->images = tj_image_table_create(most_bytes)) ||
-        !(context->plans = tj_plan_table_create(most_plans, most_bytes)))
+        !(context->plans = tj_plan_table_create(tj_plan_make, most_plans, most_bytes)))
         return false;
     context->readers = tj_plan_table_readers(context->plans);
     return (context->varying = tj_varying_create()) && (context->missing = tj_missing_create()) &&

@@ -55,9 +55,4 @@ tj_status tj_image_recall(tj_context *context, const tj_source *source, const ch
 /** Free a handle whose image leaves memory if nobody else has one; *image is then NULL. It stays in the store. */
 void tj_image_let_go(tj_context *context, tj_image **image);
 
-/** The plans that it may hold, and their bytes. */
-struct tj_plan_table *tj_plan_table_create(int64_t most_plans, int64_t most_bytes);
-struct tj_readers *tj_plan_table_readers(struct tj_plan_table *table);
-void tj_plan_table_free(struct tj_plan_table *table);
-
 #endif

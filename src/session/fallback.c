@@ -10,7 +10,6 @@
 
 #include <string.h>
 
-#include "canonical.h"
 #include "choose.h"
 #include "error.h"
 #include "family.h"
@@ -23,41 +22,6 @@ static bool elements_are_aligned(const tj_kernel *kernel, const tj_operands *x)
 
     return (((uintptr_t)x->m.address & (bytes[TJ_MATRIX_M] - 1)) | ((uintptr_t)x->n.address & (bytes[TJ_MATRIX_N] - 1)) |
             ((uintptr_t)x->p.address & (bytes[TJ_MATRIX_P] - 1)) | ((uintptr_t)x->c.address & (bytes[TJ_MATRIX_C] - 1))) == 0;
-}
-
-const tj_config tj_textbook_config = {.struct_size = sizeof(tj_config), .family = TJ_SAFE_FAMILY};
-
-/*
- * Whatever a family says, the form decides: an operand that is transposed on its way to the workspace is read by 16 bytes at
- * once.
- */
-static bool takes_any_pointer(const tj_problem *problem, tj_config config)
-{
-    const tj_problem canonical = tj_problem_canonical(problem);
-    tj_launch_form form;
-    bool asks = tj_preview_launch(problem, &config, &form, NULL) != TJ_OK;
-
-    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++)
-        asks |= tj_asked_alignment(&canonical, &form, which) > 0;
-    return !asks;
-}
-
-tj_config tj_undemanding_config(const tj_problem *problem, const tj_source *chosen, bool has_workspace)
-{
-    tj_config config = *tj_source_config(chosen);
-
-    if (config.family->for_any_operands && !config.family->for_any_operands(has_workspace, &config))
-        return tj_textbook_config;
-    return takes_any_pointer(problem, config) ? config : tj_textbook_config;
-}
-
-bool tj_undemanding_next(const tj_problem *problem, tj_config *config)
-{
-    if (config->family == TJ_SAFE_FAMILY)
-        return false;
-    if (tj_config_resolve(problem, config, NULL) != TJ_OK || !tj_config_relax(problem, config))
-        *config = tj_textbook_config;
-    return true;
 }
 
 static tj_status refuse_capture(const tj_plan *chosen, const tj_scope *scope, struct CUstream_st *stream, tj_error *err)

@@ -4,7 +4,6 @@
 
 #include "capture.h"
 #include "error.h"
-#include "family.h"
 
 enum { TJ_STREAM_LEGACY = 1 }; /* CU_STREAM_LEGACY, which is also what NULL means */
 
@@ -106,17 +105,6 @@ static void note_launch(tj_context *context, const tj_scope *scope, const tj_pro
     tj_readers_leave(inside);
 }
 
-/* Text for unknown extents may not hold as many rows as this P has, and another one does. */
-const tj_config *tj_config_for_tall(const tj_problem *problem, const tj_operands *operands, tj_config *storage)
-{
-    const int64_t rows = problem->p.layout == TJ_ROW_MAJOR ? operands->j : operands->l;
-
-    *storage = (tj_config)TJ_CONFIG_INIT;
-    if (tj_config_resolve(problem, storage, NULL) != TJ_OK)
-        return NULL; /* the generator will say why */
-    return storage->family->for_tall && storage->family->for_tall(problem, rows, storage) ? storage : NULL;
-}
-
 /*
  * Not ready: make the plan, held, unless the stream is being captured, where compiling and loading would break the capture.
  */
@@ -213,6 +201,34 @@ __attribute__((noinline)) static tj_status check_pointers(const tj_plan *plan, c
 
 /* ---- launches ----------------------------------------------------------------------------------------------------- */
 
+/*
+ * Replace the plan that was found by one whose kernel takes the operands: a fallback, the lender of a stand-in, or both in turn. *x
+ * becomes the operands for its kernel. Inside a scope.
+ */
+__attribute__((noinline)) static tj_status find_kernel(const tj_plan **plan, const tj_scope *scope, const tj_operands **x,
+                                                       tj_operands *lent, bool is_entered, struct CUstream_st *stream,
+                                                       tj_error *err)
+{
+    tj_operands filled;
+    tj_status status = TJ_OK;
+
+    if (!tj_plan_is_stand_in(*plan))
+        status = tj_plan_fit(plan, scope, *x, is_entered, stream, err);
+    while (status == TJ_OK && tj_plan_is_stand_in(*plan)) {
+        const tj_operands *given = *x;
+
+        if (given == lent) { /* a fallback of the lender borrows too */
+            filled = *lent;
+            given = &filled;
+        }
+        status = tj_stand_in_lend(plan, scope, given, lent, err);
+        *x = lent;
+        if (status == TJ_OK && !tj_kernel_suits((*plan)->program.kernel, lent))
+            status = tj_plan_fit(plan, scope, lent, true, stream, err);
+    }
+    return status;
+}
+
 /* Inside a scope, with a plan that stays meanwhile. */
 static tj_status launch_found(const tj_plan *found, const tj_scope *scope, const tj_operands *operands, bool is_entered,
                               struct CUstream_st *stream, tj_error *err)
@@ -222,12 +238,8 @@ static tj_status launch_found(const tj_plan *found, const tj_scope *scope, const
     tj_operands lent;
     tj_status status = TJ_OK;
 
-    if (__builtin_expect(!tj_plan_is_stand_in(plan) && !tj_kernel_suits(plan->program.kernel, operands), 0))
-        status = tj_plan_fit(&plan, scope, operands, is_entered, stream, err);
-    if (status == TJ_OK && __builtin_expect(tj_plan_is_stand_in(plan), 0)) {
-        status = tj_stand_in_lend(&plan, scope, operands, &lent, stream, err);
-        operands = &lent;
-    }
+    if (__builtin_expect(tj_plan_is_stand_in(plan) || !tj_kernel_suits(plan->program.kernel, operands), 0))
+        status = find_kernel(&plan, scope, &operands, &lent, is_entered, stream, err);
     if (status == TJ_OK && !(has_launched(found) && has_launched(plan)))
         status = check_pointers(plan, scope, operands, stream, &is_known, err);
     if (status == TJ_OK) {

@@ -15,43 +15,6 @@
 #include "packed.h"
 #include "proof.h"
 
-void tj_plan_free(tj_plan *plan)
-{
-    if (!plan)
-        return;
-    tj_plan_release(atomic_load(&plan->fallback));
-    tj_plan_release(plan->loan.lender);
-    if (plan->is_evicted)
-        tj_image_let_go(plan->context, &plan->program.image);
-    tj_program_drop(&plan->program);
-    free(plan);
-}
-
-bool tj_plan_has_config_of(const tj_plan *a, const tj_plan *b)
-{
-    if (tj_plan_is_stand_in(a) || tj_plan_is_stand_in(b))
-        return false;
-    return memcmp(tj_source_config(a->program.source), tj_source_config(b->program.source), sizeof(tj_config)) == 0;
-}
-
-tj_plan *tj_plan_create(tj_context *context, const tj_plan_key *key)
-{
-    tj_plan *plan = calloc(1, sizeof *plan);
-
-    if (!plan)
-        return NULL;
-    plan->context = context;
-    plan->bytes = (int64_t)sizeof *plan;
-    plan->key = *key;
-    plan->problem = *key->problem;
-    plan->key.problem = &plan->problem;
-    if (key->config) {
-        plan->config = *key->config;
-        plan->key.config = &plan->config;
-    }
-    return plan;
-}
-
 /* Its texts, its image, and its code on the device, which takes about what the file of it takes. */
 static int64_t count_bytes(const tj_plan *plan)
 {

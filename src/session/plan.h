@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * plan: what a ready call runs. Each file calls those above it alone.
+ * plan: what a ready call runs. Each file calls those above it alone; what runs while the right kernel is not there is drawn in
+ * ARCHITECTURE.md.
  *
- *     plan.c        a plan is built, tried, freed
+ *     undemanding.c configs whose kernels take any operands
  *     missing.c     plans that cannot be made, for want of a compiler, remembered
- *     plan_table.c  a plan is found by its key, or built once; the least recently used ones leave
- *     stand_in.c    a plan that borrows the kernel of a more general one, until its own is there
+ *     varying.c     which extents change from one problem to the next
+ *     plan_table.c  a plan is found by its key, or made once, by the builder that the table was created with; the least recently
+ *                   used ones leave
+ *     plan.c        a plan with a kernel of its own is built, tried
+ *     stand_in.c    a plan that borrows the kernel of a more general one, until its own is there; the builder
  *     fallback.c    another plan, for operands that the first cannot take
  *     matmul.c      what a call does
  */
@@ -114,6 +118,25 @@ static inline void tj_plan_hold(const tj_plan *plan)
 /** Were two plans of one problem made with the same config? */
 bool tj_plan_has_config_of(const tj_plan *a, const tj_plan *b);
 
+/** How good must a plan be? */
+typedef enum tj_effort {
+    TJ_EFFORT_BEST,   /* one with a kernel of its own, whatever that takes */
+    TJ_EFFORT_LAUNCH, /* such a one, or, where it cannot be compiled, a stand-in of a pack */
+    TJ_EFFORT_QUICK   /* one that can be launched soon: a stand-in will do */
+} tj_effort;
+
+/** Makes a new plan of a key, which the caller then owns. Inside a scope, outside a capture. */
+typedef tj_status tj_plan_builder(tj_context *context, const tj_scope *scope, const tj_plan_key *key, tj_effort effort,
+                                  tj_plan **out, tj_error *err);
+
+/** The library's own: tj_plan_build, or with a lower effort a stand-in (stand_in.c). */
+tj_plan_builder tj_plan_make;
+
+/** A table of plans that build makes where there are none, and how many, and how many bytes of them, it may hold. */
+struct tj_plan_table *tj_plan_table_create(tj_plan_builder *build, int64_t most_plans, int64_t most_bytes);
+struct tj_readers *tj_plan_table_readers(struct tj_plan_table *table);
+void tj_plan_table_free(struct tj_plan_table *table);
+
 /**
  * The plan of a key; NULL: there is none yet. Takes no lock. Who looks has entered (context->readers), and uses what was found, or
  * holds it, before leaving.
@@ -122,13 +145,6 @@ const tj_plan *tj_plan_table_find(struct tj_plan_table *table, const tj_plan_key
 
 /** A plan of a problem by the library's choice, with a kernel, in whichever CUDA context: looks at all. For who has entered. */
 const tj_plan *tj_plan_table_find_anywhere(struct tj_plan_table *table, const tj_problem *problem);
-
-/** How good must a plan be? */
-typedef enum tj_effort {
-    TJ_EFFORT_BEST,   /* one with a kernel of its own, whatever that takes */
-    TJ_EFFORT_LAUNCH, /* such a one, or, where it cannot be compiled, a stand-in of a pack */
-    TJ_EFFORT_QUICK   /* one that can be launched soon: a stand-in will do */
-} tj_effort;
 
 /**
  * The plan of a key: found, or built by this thread, or awaited if another is building it. It is held for the caller
@@ -193,20 +209,11 @@ const tj_config *tj_config_for_tall(const tj_problem *problem, const tj_operands
 extern const tj_config tj_textbook_config;
 
 /**
- * A plan that can be launched soon: with its own kernel if that is at hand, else a stand-in, whose own is made behind the calls. As
- * tj_plan_build.
- */
-tj_status tj_stand_in_build(tj_context *context, const tj_scope *scope, const tj_plan_key *key, tj_plan **out, tj_error *err);
-
-/** One that borrows a kernel of a pack, which leaves dimensions of the problem to the launch. NULL: the packs hold none, or the problem's own. */
-tj_plan *tj_stand_in_of_pack(tj_context *context, const tj_scope *scope, const tj_plan_key *key);
-
-/**
- * What a launch of a stand-in is: *plan becomes the plan whose kernel is launched, *x the operands for it. Inside a scope. Errors:
- * those of tj_plan_fit.
+ * For a launch of a stand-in: *plan becomes its lender, and *x the operands for the lender's kernel, which may not suit them. given and x
+ * do not overlap. Inside a scope. Errors: those of tj_operands_accept.
  */
 tj_status tj_stand_in_lend(const tj_plan **plan, const tj_scope *scope, const tj_operands *given, tj_operands *x,
-                           struct CUstream_st *stream, tj_error *err);
+                           tj_error *err);
 
 /** Make the kernel of its own of a plan that has none yet, unless its extents turned out to come once each. Behind the calls. */
 tj_status tj_plan_improve(tj_context *context, const tj_problem *problem, const tj_config *config, tj_error *err);

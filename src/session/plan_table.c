@@ -50,6 +50,7 @@ struct tj_plan_table {
     _Atomic uint64_t epoch;
     atomic_uint time;
     tj_readers *readers;
+    tj_plan_builder *const build;
     const int64_t most_plans, most_bytes;
 
     pthread_mutex_t lock;
@@ -85,10 +86,10 @@ static plan_array *array_create(size_t capacity)
     return array;
 }
 
-struct tj_plan_table *tj_plan_table_create(int64_t most_plans, int64_t most_bytes)
+struct tj_plan_table *tj_plan_table_create(tj_plan_builder *build, int64_t most_plans, int64_t most_bytes)
 {
     struct tj_plan_table *table = malloc(sizeof *table);
-    const struct tj_plan_table empty = {.most_plans = most_plans, .most_bytes = most_bytes};
+    const struct tj_plan_table empty = {.build = build, .most_plans = most_plans, .most_bytes = most_bytes};
     plan_array *array = array_create(FIRST_CAPACITY);
     tj_readers *readers = tj_readers_create();
 
@@ -164,6 +165,45 @@ void tj_plan_table_free(struct tj_plan_table *table)
 unsigned tj_plan_table_time(const struct tj_plan_table *table)
 {
     return atomic_load_explicit(&table->time, memory_order_relaxed);
+}
+
+/* ---- plans ---------------------------------------------------------------------------------------------------- */
+
+void tj_plan_free(tj_plan *plan)
+{
+    if (!plan)
+        return;
+    tj_plan_release(atomic_load(&plan->fallback));
+    tj_plan_release(plan->loan.lender);
+    if (plan->is_evicted)
+        tj_image_let_go(plan->context, &plan->program.image);
+    tj_program_drop(&plan->program);
+    free(plan);
+}
+
+bool tj_plan_has_config_of(const tj_plan *a, const tj_plan *b)
+{
+    if (tj_plan_is_stand_in(a) || tj_plan_is_stand_in(b))
+        return false;
+    return memcmp(tj_source_config(a->program.source), tj_source_config(b->program.source), sizeof(tj_config)) == 0;
+}
+
+tj_plan *tj_plan_create(tj_context *context, const tj_plan_key *key)
+{
+    tj_plan *plan = calloc(1, sizeof *plan);
+
+    if (!plan)
+        return NULL;
+    plan->context = context;
+    plan->bytes = (int64_t)sizeof *plan;
+    plan->key = *key;
+    plan->problem = *key->problem;
+    plan->key.problem = &plan->problem;
+    if (key->config) {
+        plan->config = *key->config;
+        plan->key.config = &plan->config;
+    }
+    return plan;
 }
 
 /* ---- look-ups ------------------------------------------------------------------------------------------------------ */
@@ -482,17 +522,6 @@ static tj_status wait_for(struct tj_plan_table *table, plan_build *other, const 
     return status;
 }
 
-static tj_status build(tj_context *context, const tj_scope *scope, const tj_plan_key *key, tj_effort effort, tj_plan **built,
-                       tj_error *err)
-{
-    const tj_status status = effort == TJ_EFFORT_QUICK ? tj_stand_in_build(context, scope, key, built, err)
-                                                       : tj_plan_build(context, scope, key, true, built, err);
-
-    if (status == TJ_ERR_NO_COMPILER && effort != TJ_EFFORT_BEST && (*built = tj_stand_in_of_pack(context, scope, key)))
-        return TJ_OK;
-    return status;
-}
-
 /*
  * Under the lock: into the table with it, held for the builder. One that a better one has overtaken is left to the caller. Does it
  * take another's place?
@@ -552,7 +581,7 @@ tj_status tj_plan_table_obtain(tj_context *context, const tj_scope *scope, const
         atomic_fetch_add_explicit(&context->stats.misses, 1, memory_order_relaxed);
         tj_host_tell_problem(&context->host, TJ_EVENT_MISS, key->problem);
     }
-    mine.status = build(context, scope, key, effort, &built, &mine.error);
+    mine.status = table->build(context, scope, key, effort, &built, &mine.error);
     if (mine.status == TJ_ERR_NO_COMPILER)
         tj_missing_note(context->missing, key, effort, &mine.error);
 

@@ -149,7 +149,7 @@ static tj_in_packs look_into_packs(tj_context *context, const tj_scope *scope, c
                : TJ_IN_NO_PACK;
 }
 
-tj_plan *tj_stand_in_of_pack(tj_context *context, const tj_scope *scope, const tj_plan_key *key)
+static tj_plan *stand_in_of_pack(tj_context *context, const tj_scope *scope, const tj_plan_key *key)
 {
     const tj_plan *lender;
     tj_problem general;
@@ -160,7 +160,7 @@ tj_plan *tj_stand_in_of_pack(tj_context *context, const tj_scope *scope, const t
     return create(context, key, lender);
 }
 
-tj_status tj_stand_in_build(tj_context *context, const tj_scope *scope, const tj_plan_key *key, tj_plan **out, tj_error *err)
+static tj_status build_soon(tj_context *context, const tj_scope *scope, const tj_plan_key *key, tj_plan **out, tj_error *err)
 {
     const tj_plan *lender;
     tj_problem general, packed;
@@ -173,7 +173,7 @@ tj_status tj_stand_in_build(tj_context *context, const tj_scope *scope, const tj
     if (!key->config)
         tj_varying_note(context->varying, key->problem);
     lender = find_general(context, scope, key->problem, &varies, &general);
-    if (!lender && (*out = tj_stand_in_of_pack(context, scope, key))) {
+    if (!lender && (*out = stand_in_of_pack(context, scope, key))) {
         atomic_store(&(*out)->loan.varies, varies);
         return TJ_OK;
     }
@@ -194,6 +194,17 @@ tj_status tj_stand_in_build(tj_context *context, const tj_scope *scope, const tj
     if (varies && !key->config && (*out)->loan.lender->key.config)
         tj_background_improve(context->background, &general, NULL);
     return TJ_OK;
+}
+
+tj_status tj_plan_make(tj_context *context, const tj_scope *scope, const tj_plan_key *key, tj_effort effort, tj_plan **built,
+                       tj_error *err)
+{
+    const tj_status status = effort == TJ_EFFORT_QUICK ? build_soon(context, scope, key, built, err)
+                                                       : tj_plan_build(context, scope, key, true, built, err);
+
+    if (status == TJ_ERR_NO_COMPILER && effort != TJ_EFFORT_BEST && (*built = stand_in_of_pack(context, scope, key)))
+        return TJ_OK;
+    return status;
 }
 
 /* ---- launches ------------------------------------------------------------------------------------------------------ */
@@ -248,8 +259,7 @@ static bool recurs(tj_plan *borrower, const tj_plan *lender, unsigned launches)
     return atomic_fetch_add_explicit(of_all, SHARE, memory_order_relaxed) + SHARE <= launches * SHARE && launches >= OFTEN;
 }
 
-tj_status tj_stand_in_lend(const tj_plan **plan, const tj_scope *scope, const tj_operands *given, tj_operands *x,
-                           struct CUstream_st *stream, tj_error *err)
+tj_status tj_stand_in_lend(const tj_plan **plan, const tj_scope *scope, const tj_operands *given, tj_operands *x, tj_error *err)
 {
     tj_plan *const borrower = (tj_plan *)(uintptr_t)*plan; /* immutable but for its counts */
     const tj_plan *lender = borrower->loan.lender;
@@ -265,13 +275,7 @@ tj_status tj_stand_in_lend(const tj_plan **plan, const tj_scope *scope, const tj
         !atomic_exchange(&borrower->loan.is_asked, true))
         tj_background_improve(borrower->context->background, borrower->key.problem, borrower->key.config);
     look_for_better(borrower, scope);
-    if (!tj_kernel_suits(lender->program.kernel, x))
-        status = tj_plan_fit(plan, scope, x, true, stream, err);
-    if (status != TJ_OK || !tj_plan_is_stand_in(*plan))
-        return status;
-    const tj_operands filled = *x;
-
-    return tj_stand_in_lend(plan, scope, &filled, x, stream, err);
+    return TJ_OK;
 }
 
 /* ---- behind the calls ---------------------------------------------------------------------------------------------- */

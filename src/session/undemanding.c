@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* undemanding: configs whose kernels take what others refuse: any operands, any extents, as many rows of P as there are. */
+#include "plan.h"
+
+#include "canonical.h"
+#include "family.h"
+
+const tj_config tj_textbook_config = {.struct_size = sizeof(tj_config), .family = TJ_SAFE_FAMILY};
+
+/*
+ * Whatever a family says, the form decides: an operand that is transposed on its way to the workspace is read by 16 bytes at
+ * once.
+ */
+static bool takes_any_pointer(const tj_problem *problem, tj_config config)
+{
+    const tj_problem canonical = tj_problem_canonical(problem);
+    tj_launch_form form;
+    bool asks = tj_preview_launch(problem, &config, &form, NULL) != TJ_OK;
+
+    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++)
+        asks |= tj_asked_alignment(&canonical, &form, which) > 0;
+    return !asks;
+}
+
+tj_config tj_undemanding_config(const tj_problem *problem, const tj_source *chosen, bool has_workspace)
+{
+    tj_config config = *tj_source_config(chosen);
+
+    if (config.family->for_any_operands && !config.family->for_any_operands(has_workspace, &config))
+        return tj_textbook_config;
+    return takes_any_pointer(problem, config) ? config : tj_textbook_config;
+}
+
+bool tj_undemanding_next(const tj_problem *problem, tj_config *config)
+{
+    if (config->family == TJ_SAFE_FAMILY)
+        return false;
+    if (tj_config_resolve(problem, config, NULL) != TJ_OK || !tj_config_relax(problem, config))
+        *config = tj_textbook_config;
+    return true;
+}
+
+/* Text for unknown extents may not hold as many rows as this P has, and another one does. */
+const tj_config *tj_config_for_tall(const tj_problem *problem, const tj_operands *operands, tj_config *storage)
+{
+    const int64_t rows = problem->p.layout == TJ_ROW_MAJOR ? operands->j : operands->l;
+
+    *storage = (tj_config)TJ_CONFIG_INIT;
+    if (tj_config_resolve(problem, storage, NULL) != TJ_OK)
+        return NULL; /* the generator will say why */
+    return storage->family->for_tall && storage->family->for_tall(problem, rows, storage) ? storage : NULL;
+}
