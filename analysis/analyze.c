@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * analyze: everything for one problem and config on one device, and what a config leaves open that follows from it.
+ * analyze: the whole analysis of a problem and a config on a device, and the parameters that a config leaves to the device.
  */
 #include <tilejit/analysis.h>
 
@@ -55,7 +55,7 @@ tj_status tj_analyze(const tj_device_facts *facts, const tj_problem *problem, co
 
 /* ---- tile width --------------------------------------------------------------------------------------------------- */
 
-/* The largest whole number whose square is at most value. */
+/* Return the largest integer whose square is at most value. */
 static int32_t square_root(int64_t value)
 {
     int64_t root = 0;
@@ -89,7 +89,7 @@ tj_status tj_widest_tile(const tj_device_facts *facts, int32_t element_bytes, in
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the device facts lack the limits of a block");
     limits->by_shared = square_root(shared / (2 * element_bytes));
     limits->by_threads = square_root(facts->max_threads_per_block);
-    /* Whole warps get registers, 256 at a time; the granularity makes the bound other than a root. */
+    /* Whole warps get registers, in units of 256; because of the unit, the bound is not a square root. */
     width = registers > 0 ? square_root(facts->registers_per_block / registers) : limits->by_threads;
     while (width > 0 && registers > 0 &&
            (((int64_t)width * width + 127) / 128 * 4) * (((int64_t)registers * 32 + 255) / 256 * 256) >
@@ -106,7 +106,7 @@ static bool is_known(const tj_problem *problem)
            problem->batch != TJ_ANY;
 }
 
-/* Texts of this family may ask for more than the device has, and others do not. */
+/* Adapt the config to a device that lacks features which some sources of this family need. */
 static void adapt_to_target(const tj_device_facts *facts, const tj_problem *problem, const tj_family *family, tj_config *config)
 {
     tj_config candidate = *config, resolved;
@@ -115,11 +115,11 @@ static void adapt_to_target(const tj_device_facts *facts, const tj_problem *prob
         return;
     family->for_target(tj_device_features(facts), &candidate);
     resolved = candidate;
-    if (tj_config_resolve(problem, &resolved, NULL) == TJ_OK) /* else what was named asks for it */
+    if (tj_config_resolve(problem, &resolved, NULL) == TJ_OK) /* otherwise the config itself asks for the feature */
         *config = candidate;
 }
 
-/* False: the config names one of them itself. */
+/* Fill in a row of values. False: the config sets one of them itself. */
 static bool fill_in(const int32_t *values, tj_config *config)
 {
     for (size_t i = 0; i < TJ_FAMILY_START_PARAMS; i++) {
@@ -136,7 +136,7 @@ tj_status tj_config_adapt(const tj_device_facts *facts, const tj_problem *proble
 {
     if (TJ_HAS_NULL(err, facts, problem, config))
         return TJ_ERR_INVALID_ARGUMENT;
-    const double tie = 0.98; /* a later one must win by 2 % */
+    const double tie = 0.98; /* a later candidate must win by 2 % */
     tj_config standard = *config, open, candidate;
     tj_status status = tj_config_resolve(problem, &standard, err);
     const tj_family *const family = standard.family;

@@ -6,7 +6,7 @@
 
 #include "error.h"
 
-/* What came with one capability is in all that follow. */
+/* A feature of one capability is in all later ones. */
 enum {
     SINCE_75 = TJ_FEATURE_LDMATRIX | TJ_FEATURE_MMA_F16 | TJ_FEATURE_MMA_S8,
     SINCE_80 = SINCE_75 | TJ_FEATURE_CP_ASYNC | TJ_FEATURE_MMA_BF16 | TJ_FEATURE_MMA_TF32 | TJ_FEATURE_MMA_F64,
@@ -16,12 +16,12 @@ enum {
 };
 
 /*
- * Oldest first. Limits are those of the CUDA programming guide's table of compute capabilities, multiply-adds those of its table of
- * arithmetic throughput; those of tensor cores follow from the product's data sheet: dense, with sums in f32 (f64, s32). mma.sync
- * reaches all of those up to sm_89 and on sm_120. On sm_90 it reaches 62 % in bf16, f16, tf32 and s8 (measured on an H200), and wgmma
- * the rest; in f64, which wgmma does not have, it reaches all. Of later ones, whose tcgen05 does twice as much, nobody here has
- * measured it: it is taken to have stayed where it was.
- * Features are what ptxas takes; but sm_89 multiplies 8-bit floats with sums of 13 bits, which no caller asked for (docs/emulator.md).
+ * Oldest first. Limits are those of the CUDA programming guide's table of compute capabilities, multiply-adds those of its
+ * table of arithmetic throughput; those of tensor cores follow from the product's data sheet: dense, with sums in f32 (f64,
+ * s32). mma.sync reaches all of these up to sm_89 and on sm_120. On sm_90 it reaches 62 % in bf16, f16, tf32 and s8 (measured
+ * on an H200), and wgmma the rest; in f64, which wgmma lacks, it reaches all. On later ones, whose tcgen05 is twice as fast,
+ * mma.sync has not been measured; the table assumes the same rate as before. Features are those that ptxas accepts; but sm_89
+ * multiplies 8-bit floats with sums of 13 bits, which nobody asks for (docs/emulator.md).
  */
 /* clang-format off */
 static const tj_architecture architectures[] = {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * estimate: a predicted time and nothing else, for those who ask for thousands.
+ * estimate: only the predicted time, for callers that ask for thousands.
  */
 #include "error.h"
 #include "estimate.h"
 #include "family.h"
 
-/* The target, and the static part of shared memory, are no matter of occupancy. */
+/* Check the limits that occupancy does not: the target's features, and the static part of shared memory. */
 static bool can_run(const tj_device_facts *facts, const tj_launch_form *form)
 {
     return (form->needs & ~tj_device_features(facts)) == 0 &&
@@ -19,7 +19,10 @@ typedef struct scene {
     const tj_peaks *peaks;
 } scene;
 
-/* The time if ptxas gives a thread so many registers; known: that of known_blocks a multiprocessor, which it then often is again. */
+/*
+ * Return the time if ptxas gives a thread `registers` registers. known: the time at known_blocks per multiprocessor, which is
+ * often the answer.
+ */
 static double us_with(const scene *s, int32_t registers, int32_t known_blocks, double known)
 {
     const tj_block_needs needs = {s->counts->threads_per_block, registers, s->counts->shared_bytes};
@@ -34,7 +37,7 @@ static double us_with(const scene *s, int32_t registers, int32_t known_blocks, d
 tj_status tj_estimate_resolved(const tj_device_facts *facts, const tj_problem *view, bool is_swapped, const tj_config *resolved,
                                double *us, tj_error *err)
 {
-    tj_device_facts cold = *facts; /* its L2 holds nothing of the operands yet */
+    tj_device_facts cold = *facts; /* the L2 does not hold any operands yet */
     tj_launch_form form;
     tj_counts counts;
     tj_occupancy occupancy;

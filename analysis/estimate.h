@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * estimate: the parts of an analysis that tj_estimate takes, which leave out what only a reader wants.
+ * estimate: the parts of an analysis that tj_estimate needs, without text for readers.
  */
 #ifndef TJ_ANALYSIS_ESTIMATE_H
 #define TJ_ANALYSIS_ESTIMATE_H
@@ -10,17 +10,17 @@
 #include <tilejit/analysis.h>
 #include <tilejit/source.h>
 
-/** The problem whose launch is counted: everything is known of it, and groups are products of the mean size. */
+/** Return the problem whose launch is counted: everything is known, and groups are products of the mean size. */
 tj_problem tj_problem_counted(const tj_problem *problem);
 
 /**
- * tj_count of a config that is resolved; is_estimate: one warp of each loop stands for all. view, is_swapped: what tj_family_view says
- * of tj_problem_counted. form: the launch, for its limits.
+ * tj_count of a resolved config. is_estimate: one warp of each loop stands for all. view, is_swapped: those of tj_family_view
+ * for tj_problem_counted. form: the launch, for its limits.
  */
 tj_status tj_count_resolved(const tj_problem *view, bool is_swapped, const tj_config *resolved, bool is_estimate,
                             tj_launch_form *form, tj_counts *counts, tj_error *err);
 
-/** tj_estimate of a config that is resolved, by such a view. */
+/** tj_estimate of a resolved config, by such a view. */
 tj_status tj_estimate_resolved(const tj_device_facts *facts, const tj_problem *view, bool is_swapped, const tj_config *resolved,
                                double *us, tj_error *err);
 

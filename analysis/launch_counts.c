@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * launch_counts: what a config does for a problem, element by element. The family's form knows how; this file knows the frame.
+ * launch_counts: the traffic and work of a config for a problem, element by element. The family's form counts most; this file
+ * does the parts common to all families.
  */
 #include <tilejit/analysis.h>
 
@@ -17,7 +18,7 @@
 
 enum { WARP = 32 };
 
-/* Does every byte of a matrix, a tile beyond its edges included, have an offset that 62 bits hold? */
+/* Does the offset of every byte of a matrix, including a tile beyond its edges, fit 62 bits? */
 static bool fits(int32_t layout, int64_t rows, int64_t cols, int64_t pad, int64_t ld, int64_t stride, int64_t batch)
 {
     int64_t lines, products, bytes;
@@ -26,14 +27,14 @@ static bool fits(int32_t layout, int64_t rows, int64_t cols, int64_t pad, int64_
            tj_mul(stride > 0 ? stride : 0, batch, &products) && tj_add(lines, products, &bytes) && tj_mul(bytes, 16, &bytes);
 }
 
-/* Every count, and every step on the way to one, is below this product: nothing overflows after it was looked at. */
+/* Every count, and every intermediate result, is below this product, so nothing overflows after this check. */
 static tj_status check_size(const tj_problem *view, const tj_launch_form *form, tj_error *err)
 {
     const tj_launch_step *product = tj_product_step(form);
     const int64_t pad = product->block_rows > product->block_cols ? product->block_rows : product->block_cols;
     int64_t most = 64 * (product->splits > 1 ? product->splits : 1);
 
-    if (view->j.extent < 0 || view->k.extent < 0 || view->l.extent < 0) /* those to launch with: no one has checked them */
+    if (view->j.extent < 0 || view->k.extent < 0 || view->l.extent < 0) /* extents of a launch, which are not checked before */
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "extents are %lld, %lld and %lld: none may be below 0",
                        (long long)view->j.extent, (long long)view->k.extent, (long long)view->l.extent);
     if (tj_mul(most, view->j.extent + pad, &most) && tj_mul(most, view->k.extent + pad, &most) &&
@@ -55,7 +56,7 @@ static int64_t matrices(const tj_problem *view, int64_t stride)
     return stride == TJ_BROADCAST ? 1 : view->batch;
 }
 
-/* Where sums are added up, and where the epilogue runs; a family with tensor cores takes another pipe for the products. */
+/* Return the pipe of accumulators and epilogue; a family with tensor cores uses another pipe for the products. */
 static tj_pipe pipe_of_sums(const tj_problem *view)
 {
     return tj_sum_bytes(view) == 8 ? TJ_PIPE_F64 : TJ_PIPE_F32;
@@ -90,8 +91,8 @@ static void fill_frame(const tj_problem *view, const tj_launch_form *form, tj_co
 }
 
 /*
- * What an expression reads, and stores beside P, once for each element of P, where the epilogue runs: an estimate for all families, as if the threads of a
- * warp had neighbouring columns.
+ * Count the epilogue operands that an expression reads, and stores besides P, once for each element of P: an estimate for all
+ * families, as if the threads of a warp had neighbouring columns.
  */
 static void count_operands(const tj_problem *view, tj_counts *counts)
 {
@@ -166,16 +167,16 @@ tj_status tj_count_resolved(const tj_problem *view, bool is_swapped, const tj_co
     if (status != TJ_OK)
         return status;
     fill_frame(view, form, counts);
-    if (is_estimate || tj_epilogue_pairs(&view->epilogue)) /* families count P as if each sum became an element */
+    if (is_estimate || tj_epilogue_pairs(&view->epilogue)) /* families count P as if each accumulator became an element */
         estimate_all(counts);
     resolved->family->count(view, resolved, counts);
     count_operands(view, counts);
     tj_reductions_count(view, form, counts);
-    if (view->epilogue.has_beta && counts->splits == 1) { /* else beta is the second kernel's */
+    if (view->epilogue.has_beta && counts->splits == 1) { /* with splits, the second kernel applies beta */
         counts->work[pipe_of_sums(view)] += 2 * view->j.extent * view->l.extent * view->batch;
         counts->waits++;
     }
-    if (is_swapped) { /* the text's M is the caller's N */
+    if (is_swapped) { /* the source's M is the caller's N */
         const tj_traffic m = counts->load_n;
         const int32_t bytes = counts->n_element_bytes;
 

@@ -2,9 +2,9 @@
 /*
  * occupancy: how many blocks fit a multiprocessor, by the allocation rules of its compute capability.
  *
- * The rules are those of NVIDIA's occupancy calculator: whole warps, registers by 256 for a warp and by quarter of the
- * multiprocessor, shared memory by 128 or 256 bytes with what the system keeps of each block. On compute capability 9.0 they were compared with
- * the driver (tests/analysis/occupancy_h200.txt); for the others they are as published.
+ * The rules are those of NVIDIA's occupancy calculator: whole warps; registers in units of 256 for a warp, by quarter of the
+ * multiprocessor; shared memory in units of 128 or 256 bytes, with the system's share of each block. For compute capability 9.0
+ * they were compared with the driver (tests/analysis/occupancy_h200.txt); for the others they are as published.
  */
 #include <tilejit/analysis.h>
 
@@ -75,7 +75,7 @@ static int32_t by_shared(const tj_device_facts *facts, int64_t bytes, int64_t *t
     int64_t whole;
 
     if (!tj_add(bytes, facts->reserved_shared_per_block, &whole) || whole > INT64_MAX - unit) {
-        *taken = INT64_MAX; /* and more */
+        *taken = INT64_MAX; /* or more */
         return 0;
     }
     whole = round_up(whole, unit);
@@ -87,7 +87,7 @@ static int32_t by_shared(const tj_device_facts *facts, int64_t bytes, int64_t *t
     return (int32_t)(facts->shared_per_sm / whole < NO_LIMIT ? facts->shared_per_sm / whole : NO_LIMIT);
 }
 
-/* The most registers per thread with which so many blocks fit; 0 if none is few enough. */
+/* Return the most registers per thread with which `blocks` blocks fit; 0: no number does. */
 static int32_t registers_for(const tj_device_facts *facts, int64_t warps, int32_t blocks)
 {
     for (int32_t registers = 255; registers > 0; registers--)

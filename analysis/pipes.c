@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pipes: what takes time, in one table; what a device does of each at most; and where a program stands under that.
+ * pipes: the table of the resources that take time, their peaks on a device, and the place of a program below these.
  */
 #include <tilejit/analysis.h>
 
@@ -9,7 +9,10 @@
 #include "architectures.h"
 #include "error.h"
 
-/* A new pipe is one row. A rate that differs between architectures is in their table instead; that of memory, in the device's facts. */
+/*
+ * A new pipe is one row. Rates that differ between architectures are in their table instead; that of memory is in the device's
+ * facts.
+ */
 static const tj_term terms[TJ_TERMS] = {
     [TJ_PIPE_F32] = {"arithmetic", "arithmetic", "FLOP", 0},
     [TJ_PIPE_F64] = {"arithmetic", "arithmetic", "FLOP", 0},
@@ -59,7 +62,7 @@ tj_status tj_find_peaks(const tj_device_facts *facts, double measured_bytes_per_
     for (int p = 0; p < TJ_PIPES; p++)
         peaks->per_s[p] =
             (p < TJ_PIPE_ISSUE ? 2.0 * architecture->fma[p] : terms[p].per_clock) * facts->sm_count * peaks->clock_hz;
-    /* Two transfers a clock, eight bits a byte. */
+    /* Two transfers per clock, eight bits per byte. */
     peaks->per_s[TJ_PIPE_MEMORY] =
         peaks->is_measured ? measured_bytes_per_s : 2e3 * facts->memory_clock_khz * facts->memory_bus_bits / 8;
     return TJ_OK;

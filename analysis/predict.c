@@ -2,10 +2,10 @@
 /*
  * predict: from counts to a time.
  *
- * A multiprocessor works its blocks off through pipes that each take so many cycles per block: multiply-adds, issuing
- * instructions, shared memory and L1 (one and the same pipe), starting a block. Beside them stands what one block waits for, one
- * thing after the other, which more resident blocks hide. The device as a whole is bounded by its L2 and its memory.
- * docs/analysis.md has the formulas and where the constants come from.
+ * A multiprocessor executes its blocks through pipes, each of which takes a number of cycles per block: multiply-adds, issuing
+ * instructions, shared memory and L1 (one and the same pipe), starting a block. In addition a block has latencies, one after
+ * the other, which more resident blocks hide. L2 and memory bound the device as a whole. docs/analysis.md has the formulas and
+ * the sources of the constants.
  */
 #include <tilejit/analysis.h>
 
@@ -15,77 +15,79 @@
 
 #include "architectures.h"
 
-/* Cycles, fitted to times of an H200 and rounded: naive and tiled (times_h200.txt), operands in the L2 as far as they fit it. */
+/*
+ * Cycles, fitted to times of an H200 and rounded: naive and tiled (times_h200.txt), operands in the L2 as far as they fit it.
+ */
 static const double WAIT_CYCLES = 215;        /* global memory, from the L2 */
-static const double MEMORY_WAIT_CYCLES = 600; /* from memory itself, where the matrices do not fit the L2 */
-static const double COLD_WAIT_CYCLES = 1200;  /* likewise where all of them are yet to come, as in an estimate */
-static const double STEP_CYCLES = 4;          /* a multiply-add that waits for the one before */
-static const double BARRIER_CYCLES = 17;      /* and its part of the way through shared memory */
+static const double MEMORY_WAIT_CYCLES = 600; /* from memory, if the matrices do not fit the L2 */
+static const double COLD_WAIT_CYCLES = 1200;  /* the same if all operands come from memory, as in an estimate */
+static const double STEP_CYCLES = 4;          /* a multiply-add that depends on the one before */
+static const double BARRIER_CYCLES = 17;      /* and its part of the latency of shared memory */
 static const double LAUNCH_US = 2.6;
-static const double SHARPNESS = 4; /* of the maximum of what overlaps: 1 adds, infinity takes the larger */
+static const double SHARPNESS = 4; /* of the maximum of overlapping terms: 1 adds, infinity takes the larger */
 
 /* Fitted to trials of tuners (trials_h200*.txt), whose operands come from memory. */
-static const double PACK_CYCLES = 2130;      /* a kernel ahead of the product begins and ends */
-static const double PACK_NEXT_CYCLES = 2000; /* and so much later the next product of a batch */
-static const double TURN_CYCLES = 456;       /* and later where it turns a tile around in shared memory */
+static const double PACK_CYCLES = 2130;      /* launch and end of a kernel before the product */
+static const double PACK_NEXT_CYCLES = 2000; /* delay of each further product of a batch */
+static const double TURN_CYCLES = 456;       /* more delay if it transposes a tile in shared memory */
 static const double STORE_CYCLES = 500;      /* a phase's tiles, from registers to shared memory; all wait for the last */
-static const double EXCHANGE_CYCLES = 20;    /* for each partial sum that goes from thread to thread */
-static const double PIECE_INSTRUCTIONS = 35; /* of a warp, for each piece of copies that are spread over a phase */
+static const double EXCHANGE_CYCLES = 20;    /* for each partial sum that one thread passes to another */
+static const double PIECE_INSTRUCTIONS = 35; /* of a warp, for each piece of the copies that are spread over a phase */
 static const double SPILL_REQUESTS = 0.5;    /* for each spilled register in each step */
-static const double FETCH_FREE = 1024;       /* multiply-adds of a phase whose unrolled text the instruction cache holds */
+static const double FETCH_FREE = 1024;       /* multiply-adds of a phase whose unrolled code fits the instruction cache */
 static const double L2_LINE = 128;           /* bytes */
-static const double SECTOR_STORE = 80;       /* bytes of the L2's time, for each sector that a store touches in part or whole */
+static const double SECTOR_STORE = 80;       /* bytes' worth of L2 time for each sector that a store touches in part or whole */
 static const double MEMORY_EFFICIENCY = 0.9; /* of the bandwidth that clock and bus give */
 
-/* What differs between kinds of kernels. */
+/* Constants that differ between kinds of kernels. */
 typedef struct habits {
-    double start;        /* a multiprocessor takes a new block this often at most, */
-    double warp_start;   /* and so much later for each of its warps */
-    double ends;         /* cycles from a block's start to its first load, and from its last store to its end */
-    double wait;         /* cycles until memory answers, while all multiprocessors ask it; 0: they ask the L2 (WAIT_CYCLES) */
-    double gather_wait;  /* the same of elements that are brought one by one, where nothing else is on its way; 0: no longer */
-    double shared_wait;  /* cycles from a load of shared memory to its use */
-    double request_wait; /* and for each request of a warp in a step beyond two, which come one after the other */
-    double phase_cycles; /* that each phase of a block takes by itself */
-    double fetch_cycles; /* from the L2, for each instruction of the text of a phase: once, by the first blocks of a launch */
-    double phase_instructions; /* of a warp: addresses, copies' groups, the loop */
+    double start;              /* least interval between new blocks of a multiprocessor, */
+    double warp_start;         /* plus this for each warp of the block */
+    double ends;               /* cycles from a block's start to its first load, plus those from its last store to its end */
+    double wait;               /* latency of memory while all multiprocessors load; 0: they load from the L2 (WAIT_CYCLES) */
+    double gather_wait;        /* the same for elements loaded one by one, with no other loads in flight; 0: not longer */
+    double shared_wait;        /* cycles from a load of shared memory to its use */
+    double request_wait;       /* plus this for each request of a warp in a step beyond two, because these are serial */
+    double phase_cycles;       /* overhead of each phase of a block */
+    double fetch_cycles;       /* from the L2, for each instruction of a phase's code: once, by the first blocks of a launch */
+    double phase_instructions; /* of a warp: addresses, groups of copies, the loop */
     double step_instructions;  /* and those of each step of a phase */
-    double half_drain; /* cycles that a phase waits for the last products of 8-bit floats, two of halves and an addition each */
-    double copy_instructions; /* beside each load or copy of a phase: its address, its edge, its turn */
-    double issue;             /* share of a scheduler's turns that many warps can use: unrolled loops have nearly always work */
-    double lone_warp;         /* share of a turn that a scheduler with one warp loses */
-    double product_lone_warp; /* the same where products are asked of their pipe */
-    double product_latency;   /* and so many cycles a step more, in which a warp of few products waits for their sums */
-    double barrier_loss;      /* of the issue slots, if the only block of a multiprocessor waits for its last warp */
-    double fetch_loss;        /* of the issue slots, for a text far longer than FETCH_FREE */
-    double shared_passes;     /* of a merged wavefront, where a warp's lanes share what they read */
-    double pipe_efficiency;   /* of the one pipe for shared memory and L1 */
-    double pipe_sharpness;    /* of products and shared memory within a block; 0: infinity */
-    double sharpness;         /* of resident blocks: those that copy ahead run in step, and wait together */
-    double device_sharpness;  /* of blocks and memory */
-    double shared_sector;     /* cycles of a line of the L2, for each sector that one of the blocks that share it asks for */
-    double narrow_passes;     /* of the L1, for each request of asynchronous copies that are narrower than 16 bytes */
-    double overlap_blocks;    /* of a multiprocessor, below which nothing of one block hides behind another */
-    double next_kernel;       /* cycles from a kernel's end to the start of the one that adds splits up */
-    double workspace_passes;  /* adding splits up keeps the L2 as busy as so many readings of them */
-    /* of blocks that walk the tiles of P */
-    double walk_wait;    /* cycles until the L2 answers: `wait`, of what a kernel ahead has just packed */
+    double half_drain;         /* wait of a phase for the last products of 8-bit floats, two of halves and an addition each */
+    double copy_instructions;  /* for each load or copy of a phase: address, edge, loop */
+    double issue;              /* share of issue slots that many warps can use; unrolled loops nearly always have work */
+    double lone_warp;          /* share of a slot that a scheduler with one warp loses */
+    double product_lone_warp;  /* the same for the pipe of the products */
+    double product_latency;    /* more cycles per step if a warp of few products waits for their accumulators */
+    double barrier_loss;       /* share of issue slots, if the only block of a multiprocessor waits for its last warp */
+    double fetch_loss;         /* share of issue slots, for code far longer than FETCH_FREE */
+    double shared_passes;      /* of a merged wavefront, if the lanes of a warp load the same words */
+    double pipe_efficiency;    /* of the one pipe for shared memory and L1 */
+    double pipe_sharpness;     /* of products and shared memory within a block; 0: infinity */
+    double sharpness;          /* of resident blocks; those that copy ahead run in lockstep, and wait together */
+    double device_sharpness;   /* of blocks and memory */
+    double shared_sector;      /* cycles of an L2 line, for each sector that each of the blocks sharing it loads */
+    double narrow_passes;      /* of the L1, for each request of asynchronous copies that are narrower than 16 bytes */
+    double overlap_blocks;     /* blocks of a multiprocessor, below which no work of a block hides behind another block */
+    double next_kernel;        /* cycles from a kernel's end to the start of the kernel that adds splits */
+    double workspace_passes;   /* adding splits takes the L2 the time of this number of reads */
+    /* of persistent blocks, which walk the tiles of P */
+    double walk_wait;    /* latency of the L2: `wait` for operands that an earlier kernel has just packed */
     double walk_start;   /* cycles from a block's start to its first product */
     double walk_rate;    /* share of the tensor pipe's peak that products reach, */
-    double walk_heat;    /* and so much longer they take where power bounds the clock: in a launch that goes on for long, */
-    double walk_warm;    /* of which so many cycles of products are half the way there */
-    double walk_add;     /* cycles of a phase whose sums are waited for, and added to those of all of them */
-    double walk_store;   /* cycles from a tile's last product to the first of the next, where one part of a block does both */
-    double walk_round;   /* operations that rounding and storing a sum counts as */
-    double walk_finish;  /* cycles of all its lanes for each operation of the epilogue's expression, */
-    double walk_alone;   /* and where one warpgroup finishes while another multiplies, */
-    double walk_hidden;  /* whose products so many operations of each sum hide behind */
-    double walk_lanes;   /* cycles for each request of lanes that take P from shared memory and store it */
-    double walk_line;    /* cycles of a multiprocessor for each line of the L2 that its copy engine touches, */
-    double walk_packed;  /* and so many times as many where a kernel ahead has just written it */
-    double walk_flight;  /* bytes of all blocks that may be on their way at once where more than six stages are, */
-    double walk_crowd;   /* and the share of a tile's time that as much again costs */
-    double walk_turn;    /* cycles from a tile's arrival to the end of its transposing, */
+    double walk_heat;    /* and the relative slowdown when power limits the clock, in a long launch; */
+    double walk_warm;    /* after this number of cycles of products, half of that slowdown */
+    double walk_add;     /* cycles of a phase that waits for its accumulators and adds them to those of all phases */
+    double walk_store;   /* cycles from a tile's last product to the next tile's first, if one part of a block does both */
+    double walk_round;   /* operations that rounding and storing an accumulator count as */
+    double walk_finish;  /* cycles of all lanes for each operation of the epilogue's expression, */
+    double walk_alone;   /* and if one warpgroup finishes while another multiplies, */
+    double walk_hidden;  /* whose products hide this number of operations per accumulator */
+    double walk_lanes;   /* cycles for each request of lanes that load P from shared memory and store it */
+    double walk_line;    /* cycles of a multiprocessor for each L2 line that its copy engine touches, */
+    double walk_packed;  /* and the factor of that if an earlier kernel has just written the line */
+    double walk_flight;  /* bytes of all blocks that may be in flight, with more than six stages, */
+    double walk_crowd;   /* and the share of a tile's time that each such excess costs */
+    double walk_turn;    /* cycles from a tile's arrival to the end of its transpose, */
     double walk_squares; /* cycles of shared memory for each wavefront of the lanes that transpose tiles */
 } habits;
 
@@ -152,7 +154,10 @@ static const habits dots = {
     .next_kernel = 2940,
     .workspace_passes = 3.92,
 };
-/* strip: what lanes share costs little, and copying in small pieces, beside the sums, leaves some of the bandwidth unused. */
+/*
+ * strip: values that lanes share cost little; copies in small pieces, besides the accumulators, leave some of the bandwidth
+ * unused.
+ */
 static const habits strips = {
     .start = 157,
     .ends = 656,
@@ -175,7 +180,7 @@ static const habits strips = {
     .next_kernel = 1570,
     .workspace_passes = 3.8,
 };
-/* strip, whose boxes the copy engine brings: warps wait for little, but few of them do not keep the units of the products busy. */
+/* strip with boxes from the copy engine: warps wait little, but few warps do not saturate the pipe of the products. */
 static const habits boxes = {
     .start = 157,
     .ends = 687,
@@ -197,7 +202,7 @@ static const habits boxes = {
     .next_kernel = 4870,
     .workspace_passes = 3.6,
 };
-/* mma: a product of tensor cores is one instruction for all its multiply-adds, which no instruction cache is too small for. */
+/* mma: a product of tensor cores is one instruction for all its multiply-adds, which every instruction cache holds. */
 static const habits tensor = {
     .start = 452,
     .ends = 214,
@@ -228,8 +233,10 @@ static const habits tensor = {
     .workspace_passes = 4.2,
 };
 
-/* Of f64, whose products keep the pipe busy for 32 cycles each, so that few warps do: fitted to 39 shapes on an H100 (trials_h100_f64.txt)
- * and, with less weight, the 30 of trials_h200_mma.txt. */
+/*
+ * mma in f64: a product occupies the pipe for 32 cycles, so few warps saturate it. Fitted to 39 shapes on an H100
+ * (trials_h100_f64.txt) and, with less weight, the 30 of trials_h200_mma.txt.
+ */
 static const habits tensor_f64 = {
     .start = 153,
     .ends = 700,
@@ -302,12 +309,14 @@ static double soft_maximum(double a, double b, double sharpness)
     return high > 0 ? high * pow(1 + pow(low / high, sharpness), 1 / sharpness) : 0;
 }
 
-/* What one block takes, in cycles: of each of its multiprocessor's pipes, of the longest of them, of all of them together if it is
- * alone, and of latency, which others hide. */
+/*
+ * The cycles of one block: in each pipe of its multiprocessor, in the longest of them, in all of them together if it is alone,
+ * and in latencies, which other blocks hide.
+ */
 typedef struct block_cycles {
     double pipe[TJ_PIPE_L2];
     double longest, alone, latency, sharpness;
-    double fetch; /* of the first blocks alone */
+    double fetch; /* of the first blocks only */
 } block_cycles;
 
 static double sum(const tj_traffic *const *traffic, size_t count, bool is_merged)
@@ -319,7 +328,7 @@ static double sum(const tj_traffic *const *traffic, size_t count, bool is_merged
     return total;
 }
 
-/* Whether mma.sync multiplies 8-bit floats as halves. */
+/* Does mma.sync multiply 8-bit floats as halves? */
 static bool is_halves(const tj_device_facts *facts, const tj_counts *c)
 {
     const tj_architecture *architecture = tj_architecture_of(facts);
@@ -327,13 +336,13 @@ static bool is_halves(const tj_device_facts *facts, const tj_counts *c)
     return c->halves > 0 && architecture && architecture->halves;
 }
 
-/* Of a block, without those that only bring tiles. */
+/* Return the warps of a block without those that only copy tiles. */
 static double warps_of(const tj_counts *c)
 {
     return ceil(c->threads_per_block / 32.0) - c->bringers;
 }
 
-/* What a block waits for where nothing else is there to do. */
+/* Return the latencies of a block that nothing hides. */
 static double latency_of(const tj_device_facts *facts, const tj_counts *c, double step_issue)
 {
     const habits *h = habits_of(c);
@@ -350,7 +359,7 @@ static double latency_of(const tj_device_facts *facts, const tj_counts *c, doubl
 
     if (c->ahead == 0)
         return cycles + chain * STEP_CYCLES;
-    /* Loads of phases to come, and of the next step, are on their way while this step is multiplied. */
+    /* Loads of later phases, and of the next step, are in flight while this step is multiplied. */
     cycles += chain * fmax(0, shared_wait - step_issue);
     if (c->async_bytes == 0)
         cycles += phases * STORE_CYCLES;
@@ -359,8 +368,8 @@ static double latency_of(const tj_device_facts *facts, const tj_counts *c, doubl
 }
 
 /*
- * A phase is one long text without a loop. What of it the instruction cache does not hold is fetched anew in every phase; where copies are
- * spread over the phase, the fetching finds room for twice as much.
+ * A phase is long straight-line code. The part beyond the instruction cache is fetched again in every phase. If copies are
+ * spread over the phase, fetching overlaps twice the code.
  */
 static double fetch_slowdown(const tj_counts *c)
 {
@@ -370,7 +379,7 @@ static double fetch_slowdown(const tj_counts *c)
     return text > held ? 1 + habits_of(c)->fetch_loss * (1 - held / text) : 1;
 }
 
-/* One warp alone cannot issue at every cycle; several take turns. */
+/* A single warp cannot issue in every cycle; several take turns. */
 static double taking_turns(double warps, double lone_warp)
 {
     const double turns = fmax(1, warps / TJ_SCHEDULERS);
@@ -378,7 +387,7 @@ static double taking_turns(double warps, double lone_warp)
     return turns / (turns + lone_warp);
 }
 
-/* What a multiprocessor does of the pipe of the products in a cycle. mma.sync does not reach all that tensor cores can. */
+/* Return the work per cycle of a multiprocessor's product pipe. mma.sync does not reach the full rate of the tensor cores. */
 static double product_rate(const tj_device_facts *facts, const tj_counts *c, const tj_peaks *peaks)
 {
     const tj_architecture *architecture = tj_architecture_of(facts);
@@ -392,15 +401,15 @@ static block_cycles of_block(const tj_device_facts *facts, const tj_counts *c, c
 {
     const habits *h = habits_of(c);
     const tj_traffic *const global[] = {&c->load_m, &c->load_n, c->splits > 1 ? &c->store_w : &c->store_p, &c->load_c};
-    const size_t globals = c->splits > 1 ? 3 : 4; /* C is the second kernel's then */
+    const size_t globals = c->splits > 1 ? 3 : 4; /* with splits, the second kernel reads C */
     const tj_traffic *const shared[] = {&c->shared_load, &c->shared_store};
     const double blocks = (double)c->blocks, warps = warps_of(c), chain = (double)c->chain;
     const double spilled = SPILL_REQUESTS * c->spilled * warps * chain;
     const double copies = h->copy_instructions * sum(global, 2, false);
     const double halves = is_halves(facts, c) ? (double)c->halves : 0;
-    /* For each thread: those without one take their turn too. */
+    /* For each thread: lanes of a partial warp count too. */
     const double lanes = (warps + c->bringers) * 32 / c->threads_per_block;
-    /* Tensor cores do many at one instruction. */
+    /* Tensor cores do many multiply-adds per instruction. */
     const int64_t fma = (c->work[TJ_PIPE_F32] + c->work[TJ_PIPE_F64]) / 2 + c->work[TJ_PIPE_F16] / 4; /* packed: two at once */
     const double instructions = lanes * (double)(fma + c->sums) / 32 / blocks +
                                 ((double)(c->mma + c->conversions) + halves) / blocks +
@@ -408,8 +417,8 @@ static block_cycles of_block(const tj_device_facts *facts, const tj_counts *c, c
                                 (h->phase_instructions + PIECE_INSTRUCTIONS * c->pieces) * warps * (double)c->phases +
                                 h->step_instructions * warps * chain;
     const double passes = h->shared_passes * (double)c->shared_load.merged + (double)c->shared_store.merged;
-    const double clocks = facts->sm_count * peaks->clock_hz; /* of all multiprocessors, in a second */
-    /* A step's multiply-adds of one warp, and of the warps on the busiest of the schedulers. */
+    const double clocks = facts->sm_count * peaks->clock_hz; /* of all multiprocessors, per second */
+    /* Cycles of a step's multiply-adds for one warp, and for the warps of the busiest scheduler. */
     const double step_products = c->chain_fma * 2 * 32 * TJ_SCHEDULERS / product_rate(facts, c, peaks);
     const double step_issue = step_products * ceil(warps / TJ_SCHEDULERS);
     const double product_lone_warp = h->product_lone_warp + h->product_latency / step_products;
@@ -429,7 +438,7 @@ static block_cycles of_block(const tj_device_facts *facts, const tj_counts *c, c
         ((sum(global, globals, true) + h->narrow_passes * (double)c->narrow) / blocks + spilled) / h->pipe_efficiency;
     one.pipe[TJ_PIPE_START] = h->start + h->warp_start * warps;
     one.fetch = h->fetch_cycles * instructions / warps / fmax(1, (double)c->phases);
-    one.longest = one.pipe[TJ_PIPE_SHARED] + one.pipe[TJ_PIPE_L1]; /* they take turns */
+    one.longest = one.pipe[TJ_PIPE_SHARED] + one.pipe[TJ_PIPE_L1]; /* they share the pipe */
     if (h->pipe_sharpness > 0)
         one.longest = soft_maximum(one.longest, one.pipe[c->pipe], h->pipe_sharpness);
     for (int p = 0; p < TJ_PIPE_SHARED; p++)
@@ -438,7 +447,10 @@ static block_cycles of_block(const tj_device_facts *facts, const tj_counts *c, c
     return one;
 }
 
-/* Cycles of a multiprocessor that has so many blocks at once. While one waits, or its few warps leave schedulers idle, others work. */
+/*
+ * Return the cycles of a multiprocessor with `resident` blocks. While one block waits, or leaves schedulers idle with few
+ * warps, others work.
+ */
 static double cycles_of(const block_cycles *one, double resident)
 {
     return one->longest + soft_maximum((resident - 1) * fmax(one->longest, one->pipe[TJ_PIPE_START]),
@@ -446,9 +458,9 @@ static double cycles_of(const block_cycles *one, double resident)
 }
 
 /*
- * Blocks that stay and walk the tiles: the copies for one tile follow those for the last without a gap, so a block waits for memory once,
- * and then as long as its ring of stages does not cover. Storing comes on top, unless another part of the block multiplies meanwhile,
- * behind which a short expression hides too.
+ * Persistent blocks walk the tiles. The copies of one tile directly follow those of the tile before, so a block waits for
+ * memory once, and then as long as its pipeline's stages do not cover. Storing adds to that, unless another part of the block
+ * multiplies meanwhile, which also hides a short expression.
  */
 static double walk_cycles(const tj_device_facts *facts, const tj_counts *c, const tj_peaks *peaks, double resident,
                           block_cycles *one)
@@ -460,7 +472,7 @@ static double walk_cycles(const tj_device_facts *facts, const tj_counts *c, cons
     const double laid = (double)(c->shared_load.wavefronts + c->shared_store.wavefronts) / tiles;
     const double cool = (double)c->work[c->pipe] / tiles / product_rate(facts, c, peaks) / h->walk_rate;
     const double products = cool * (1 + h->walk_heat * turns * cool / (turns * cool + h->walk_warm));
-    const double transposed = 8 * (double)c->transposed / tiles; /* wavefronts: four of a load, and of a store */
+    const double transposed = 8 * (double)c->transposed / tiles; /* wavefronts: four of a load, and four of a store */
     const double shared = (double)c->work[TJ_PIPE_SHARED] / tiles + laid + (h->walk_squares - 1) * transposed;
     const bool is_packed = c->pack.load.elements > 0;
     const double line = is_packed ? h->walk_line * h->walk_packed : h->walk_line;
@@ -472,15 +484,18 @@ static double walk_cycles(const tj_device_facts *facts, const tj_counts *c, cons
     const double flight = c->ahead > 5 ? blocks * c->ahead * (double)c->phase.loads * c->element_bytes : 0;
     const double crowd = 1 + h->walk_crowd * fmax(0, flight / h->walk_flight - 1);
     const double tile = soft_maximum(most, in_turn, h->sharpness) * crowd;
-    /* The epilogue's expression: the few warps of one part of a block leave half of the lanes unused, and those of one warpgroup more. */
+    /*
+     * The epilogue's expression: the few warps of one part of a block leave half of the lanes unused; those of one warpgroup
+     * leave more.
+     */
     const double elements = (double)c->block_rows * c->block_cols, lanes = 32 * TJ_SCHEDULERS;
     const double operations = (double)c->finish / tiles;
     const double finish = h->walk_finish * here * (h->walk_round * elements + operations) / lanes;
     const double alone = h->walk_alone * here * (operations - h->walk_hidden * elements) / lanes;
-    /* Lanes take sums from shared memory, and store them, unless the copy engine stores P. */
+    /* Lanes load accumulators from shared memory and store them, unless the copy engine stores P. */
     const double taken = (double)(c->shared_load.requests - c->transposed);
     const double requests = taken + (double)(c->splits > 1 ? c->store_w : c->store_p).requests;
-    /* Warpgroups that share a tile's lines, beside the one that brings tiles. */
+    /* Warpgroups that share a tile's lines, without the one that copies tiles. */
     const double storing = c->alternates ? 1 : fmax(1, c->threads_per_block / 128.0 - 1);
     const double stored = taken > 0 ? h->walk_lanes * here * requests / tiles / storing : 0;
     const double last = h->walk_store + finish + stored;
@@ -491,29 +506,31 @@ static double walk_cycles(const tj_device_facts *facts, const tj_counts *c, cons
     one->pipe[TJ_PIPE_SHARED] = here * shared;
     one->pipe[TJ_PIPE_L1] = here * lines;
     one->latency = h->walk_start + h->walk_store;
-    return h->walk_start + turns * tile + (turns - 1) * exposed + last; /* behind the last tile nothing is left to multiply */
+    return h->walk_start + turns * tile + (turns - 1) * exposed + last; /* nothing is left to multiply after the last tile */
 }
 
-/* The kernel ahead, which copies operands to the workspace: from memory to the L2, through the L1 element by element, and, where it
- * transposes them, through shared memory, which is the same pipe; and the start of others that hardly move anything. */
+/*
+ * The cycles of the kernel that packs operands: from memory to the L2, through the L1 element by element and, if it transposes,
+ * through shared memory, which is the same pipe; and the launches of other kernels that move little.
+ */
 static double pack_cycles(const tj_device_facts *facts, const tj_counts *c, const tj_peaks *peaks)
 {
     const int64_t shared = c->pack.shared_load.wavefronts + c->pack.shared_store.wavefronts;
     const double blocks = c->pack.blocks > 0 ? (double)c->pack.blocks : facts->sm_count;
-    const double fullest = ceil(blocks / facts->sm_count) / blocks; /* the share of the multiprocessor that has the most */
+    const double fullest = ceil(blocks / facts->sm_count) / blocks; /* the share of the busiest multiprocessor */
     const double through_l1 = fullest * (double)(c->pack.load.merged + c->pack.store.merged + shared) / streams.pipe_efficiency;
     const double moved = (double)(c->pack.load.bytes + c->pack.store.bytes) / (peaks->per_s[TJ_PIPE_MEMORY] / peaks->clock_hz);
 
     const double products = (double)c->blocks / (double)(c->row_blocks * c->col_blocks * c->splits);
     const double starts =
         fmax(1, c->pack.kernels) * PACK_CYCLES + (shared > 0) * TURN_CYCLES + (products - 1) * PACK_NEXT_CYCLES;
-    /* Of a tile that is transposed, 128 bytes square, a thread has four chunks if an element has one byte, and waits for each. */
+    /* For a transposed tile, 128 bytes square, a thread loads four chunks if an element has one byte, and waits for each. */
     const double waits = shared > 0 ? fmax(1, 4.0 / c->element_bytes) : 1;
 
     return c->pack.load.elements > 0 ? starts + waits * streams.wait + fmax(through_l1, moved) : 0;
 }
 
-/* The second kernel of split k: it begins when the first has ended, and reads what that has left in the L2. */
+/* The cycles of the second kernel of split k: it begins when the first has ended, and reads results from the L2. */
 static double reduce_cycles(const tj_device_facts *facts, const tj_counts *c, const tj_peaks *peaks)
 {
     const double blocks = (double)c->reduce.blocks;
@@ -527,9 +544,9 @@ static double reduce_cycles(const tj_device_facts *facts, const tj_counts *c, co
 }
 
 /*
- * Of the shorter one of computing and moving, the share that does not hide behind the longer one: a block's first phase and its last
- * store hide only behind other blocks. So a block of many phases has little of it, a multiprocessor of many warps as well. Waves of
- * blocks run into one another only where a multiprocessor holds more than two.
+ * Return the share of the shorter of computing and moving that the longer does not hide: only other blocks hide a block's first
+ * phase and last store. The share is small for blocks of many phases, and for multiprocessors with many blocks. Waves of blocks
+ * overlap only if a multiprocessor holds more than two.
  */
 static double exposed_share(const tj_device_facts *facts, const tj_counts *c, double resident)
 {
@@ -547,8 +564,8 @@ static double sectors_of_line(const tj_traffic *loads)
 }
 
 /*
- * All blocks of a row of tiles ask for the same lines of M in the same phase, all of a column for the same of N, and a line of the L2
- * answers one after the other. Where a phase has few lines, as of an N with few columns, that is what the device waits for.
+ * All blocks of a row of tiles load the same lines of M in the same phase, all of a column the same lines of N, and an L2 line
+ * serves one request after the other. If a phase has few lines, as with an N of few columns, this bounds the device.
  */
 static double shared_sectors(const tj_counts *c)
 {
@@ -586,7 +603,7 @@ tj_prediction tj_predict(const tj_device_facts *facts, const tj_counts *counts, 
         p.bound = longest(us);
         return p;
     }
-    /* Full waves run into one another; what is left spreads over the multiprocessors, and the fullest decides. */
+    /* Full waves overlap; the remaining blocks spread over the multiprocessors, of which the fullest decides. */
     full_waves = floor((double)counts->blocks / (double)occupancy->blocks_per_wave);
     last = ceil(((double)counts->blocks - full_waves * (double)occupancy->blocks_per_wave) / facts->sm_count);
     turns = full_waves * resident + last;
@@ -599,7 +616,10 @@ tj_prediction tj_predict(const tj_device_facts *facts, const tj_counts *counts, 
     }
     for (int pipe = 0; pipe < TJ_PIPE_L2; pipe++)
         us[pipe] = turns * one.pipe[pipe] / per_us;
-    /* The copy engine asks for whole lines, which is quicker than loads: what a multiprocessor receives bounds it already. */
+    /*
+     * The copy engine loads whole lines, which is faster than other loads, and the rate of each multiprocessor bounds it
+     * already.
+     */
     l2_bytes = (counts->walkers > 0 ? 0 : (double)(counts->work[TJ_PIPE_L2] - counts->store_p.bytes)) +
                fmax(SECTOR_STORE * (double)counts->store_p.sectors, (double)counts->store_p.bytes);
     us[TJ_PIPE_L2] = l2_bytes / (peaks->per_s[TJ_PIPE_L2] / peaks->clock_hz) / per_us;

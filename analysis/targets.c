@@ -8,7 +8,7 @@
 
 #include "architectures.h"
 
-/* A capability without a row of its own has what the one before it has, but for what that has alone. */
+/* A capability without a row has the features of the row before it, except those that row has alone. */
 static uint32_t features_of(const tj_device_facts *facts, bool has_own)
 {
     const tj_architecture *a = tj_architecture_of(facts);

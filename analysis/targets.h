@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * targets: what the targets of a compile have of the features that texts may need.
+ * targets: the features, among those that sources may need, of the targets of a compile.
  */
 #ifndef TJ_ANALYSIS_TARGETS_H
 #define TJ_ANALYSIS_TARGETS_H
@@ -11,21 +11,21 @@
 enum { TJ_HOMES_BYTES = 128 };
 
 /**
- * The features (tj_feature bits) that code for a target may use: "sm_90", "compute_90", or "sm_90a", which runs on that one
- * capability alone and may use what only it has. 0: a target before sm_75, or no target at all.
+ * Return the features (tj_feature bits) that code for a target may use: "sm_90", "compute_90", or "sm_90a", which runs on that
+ * capability only and may use features that only it has. 0: a target before sm_75, or not a target.
  */
 uint32_t tj_target_features(const char *target);
 
 /**
- * The first NVRTC whose ptxas knows all of these features for a target that has them: 1204 for 12.4; 0: every NVRTC from 12.0 on
- * does. A "compute_90" passes no ptxas.
+ * Return the first NVRTC whose ptxas supports all of these features for a target that has them: 1204 for 12.4; 0: every NVRTC
+ * from 12.0 on. A "compute_90" does not pass through ptxas.
  */
 int tj_features_since(uint32_t features, const char *target);
 
-/** "cp_async": the first of some features; "" for none. Owned: static text. */
+/** Return the name of the first of some features, "cp_async"; "" for none. Owned: static text. */
 const char *tj_feature_name(uint32_t features);
 
-/** Who has the first of some features, for a message: "sm_80 and newer", "sm_90a". Owned: homes. */
+/** Return the targets that have the first of some features, for a message: "sm_80 and newer", "sm_90a". Owned: homes. */
 const char *tj_feature_homes(uint32_t features, char homes[TJ_HOMES_BYTES]);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * canonical: what does a request mean with all its defaults spelled out, and as its transpose?
+ * canonical: rewrite a request with all its defaults spelled out, and as its transpose.
  */
 #include "checked.h"
 #include "canonical.h"
 #include "operand_table.h"
 #include "tree.h"
 
-enum { PLACE_BYTES = 256 }; /* what an allocation of its own would be aligned to */
+enum { PLACE_BYTES = 256 }; /* alignment of a separate allocation */
 
 static const char *name_of(tj_extent_rule rule)
 {
@@ -46,7 +46,7 @@ bool tj_matrix_has_no_gaps(const tj_problem *problem, tj_which which)
     return ld == TJ_TIGHT || (width.mode == TJ_DIM_FIXED && ld == width.extent);
 }
 
-/* Tight numbers where what they derive from is fixed. */
+/* Make tight numbers explicit where the numbers that they derive from are fixed. */
 static void spell_out(tj_problem *c, tj_which which)
 {
     tj_matrix *m = tj_matrix_of(c, which);
@@ -58,13 +58,13 @@ static void spell_out(tj_problem *c, tj_which which)
         m->stride = TJ_TIGHT;
     else if (m->stride == TJ_TIGHT && m->ld > 0 && stored.count.mode == TJ_DIM_FIXED &&
              !tj_mul(m->ld, stored.count.extent, &m->stride))
-        m->stride = TJ_TIGHT; /* no problem that has passed its check */
+        m->stride = TJ_TIGHT; /* a problem with this fails its check */
 }
 
 static void forget_unused(tj_dim *dim)
 {
     if (dim->mode == TJ_DIM_FIXED || dim->multiple_of == 1)
-        dim->multiple_of = 0; /* the extent says it all */
+        dim->multiple_of = 0; /* the extent says more */
 }
 
 tj_problem tj_problem_words(const tj_problem *problem)
@@ -135,7 +135,7 @@ tj_problem tj_problem_known(const tj_problem *problem)
     return tj_problem_canonical(&known);
 }
 
-/* From one matrix to the next where they lie in one buffer, a gap between them. */
+/* Set the stride between matrices that lie in one buffer, with a gap after each. */
 static void make_strided(tj_problem *c, tj_which which)
 {
     tj_matrix *m = tj_matrix_of(c, which);
@@ -154,7 +154,7 @@ tj_problem tj_problem_strided(const tj_problem *problem)
 
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++)
         make_strided(&c, which);
-    return tj_problem_canonical(&c); /* a single product has no strides */
+    return tj_problem_canonical(&c); /* removes the strides of a single product */
 }
 
 int64_t tj_problem_span(const tj_problem *problem, tj_which which)
@@ -163,7 +163,7 @@ int64_t tj_problem_span(const tj_problem *problem, tj_which which)
         return -1;
     tj_problem p = *problem;
 
-    /* An extent that is an argument is one that this launch knows. */
+    /* This launch knows the extents that are arguments. */
     p.j.mode = p.k.mode = p.l.mode = TJ_DIM_FIXED;
     p = tj_problem_canonical(&p);
     const tj_operand_row row = tj_operand_row_of(&p, (int)which);
@@ -181,7 +181,7 @@ tj_problem tj_problem_even(const tj_problem *problem)
     even.batch = problem->groups.count;
     even.j.extent = tj_ceil_div(problem->j.extent, problem->groups.count);
     even.j.multiple_of = 0;
-    return tj_problem_canonical(&even); /* whose M, P and C follow each other, as their rows do */
+    return tj_problem_canonical(&even); /* M, P and C follow each other, as rows of groups do */
 }
 
 /* Leave a number to the launch. An array of pointers is not a number. */

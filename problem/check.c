@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * check: is a request one that can be computed? The first thing wrong is named with its value and the remedy.
+ * check: can this request be computed? The message names the first error with its value and the remedy.
  */
 #include <stdio.h>
 #include <string.h>
@@ -28,7 +28,10 @@ static tj_status check_dim(char name, const tj_dim *dim, int64_t minimum, tj_err
     return TJ_OK;
 }
 
-/* One type, two of 8 bits that are summed alike, or weights and what is multiplied by them. Pairs are weights and nothing else. */
+/*
+ * May M and N have these types? One type; two of 8 bits with the same accumulator; or weights and their activations. Pairs are
+ * weights only.
+ */
 static bool go_together(int32_t m, int32_t n)
 {
     if (tj_widens_weights(m, n)) {
@@ -44,7 +47,7 @@ static bool go_together(int32_t m, int32_t n)
 
 enum { INPUTS_BYTES = 48 };
 
-/* "M and N are f16", "M is e4m3 and N is e5m2". */
+/* Print "M and N are f16", or "M is e4m3 and N is e5m2". */
 static const char *name_inputs(int32_t m, int32_t n, char text[INPUTS_BYTES])
 {
     if (m == n)
@@ -130,7 +133,7 @@ static tj_status check_flag(char letter, const char *name, int32_t value, tj_err
     return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the %s of %c is %d: use 0 or 1", name, letter, value);
 }
 
-/* Types, layouts and flags; sizes come later. */
+/* Check types, layouts and flags, before sizes. */
 static tj_status check_words(const tj_problem *problem, tj_error *err)
 {
     const tj_matrix *const p = &problem->p, *const c = &problem->c;
@@ -152,7 +155,7 @@ static tj_status check_words(const tj_problem *problem, tj_error *err)
     return TJ_OK;
 }
 
-/* Rows of a group are whole lines, so that a tile of any of them can be reached and cut off. */
+/* Rows of a group must be whole lines, so that a tile can begin at any row and be clipped. */
 static tj_status check_groups(const tj_problem *words, tj_error *err)
 {
     const tj_groups *groups = &words->groups;
@@ -198,7 +201,7 @@ static tj_status check_groups(const tj_problem *words, tj_error *err)
 
 /* ---- sizes -------------------------------------------------------------------------------------------------------- */
 
-/* What is known of a stored matrix before a launch: -1 for an extent that is not. */
+/* The numbers of a stored matrix that are known before a launch; -1: an unknown extent. */
 typedef struct stored {
     int64_t rows, width, ld;
 } stored;
@@ -210,7 +213,7 @@ static int64_t extent_or_unknown(tj_extent_rule rule, const tj_problem *problem)
     return dim.mode == TJ_DIM_FIXED ? dim.extent : -1;
 }
 
-/* Products of a batch share no element: they follow each other, or stand side by side within their rows. */
+/* Do the products of a batch share no element? They follow each other, or lie next to each other within their rows. */
 static bool are_apart(const stored *s, int64_t stride, int64_t span, int64_t batch)
 {
     int64_t side_by_side;
@@ -241,9 +244,9 @@ static tj_status check_matrix(const tj_problem *problem, const tj_operand_row *r
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "stride_%s is broadcast: every product of a batch needs a %s of its own",
                        row->name, row->title);
     if (s.rows < 0 || row->ld == TJ_ANY || (s.width < 0 && row->ld == TJ_TIGHT))
-        return TJ_OK; /* the rest is checked when it is launched */
+        return TJ_OK; /* the launch checks the rest */
 
-    /* From the first element to the last, in elements and in bytes. */
+    /* Compute the span from the first element to the last, in elements and in bytes. */
     s.ld = row->ld ? row->ld : least;
     if (!tj_mul(s.ld, s.rows, &span))
         goto too_large;

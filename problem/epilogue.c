@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * epilogue: what may become of a sum, one operation a row.
+ * epilogue: the operations that may follow a sum, one in each row.
  */
 #include <stddef.h>
 
@@ -9,11 +9,11 @@
 #include "tree.h"
 #include "scalar.h"
 
-enum { COARSE_GELU_FLOP = 9 }; /* by the device's tanh */
+enum { COARSE_GELU_FLOP = 9 }; /* with the device's tanh */
 
 #define MEMBER(name) #name, offsetof(tj_problem, epilogue.name)
 
-/* In the order in which they run. */
+/* In the order of execution. */
 const tj_operation tj_operations[] = {
     {MEMBER(scale_m), TJ_SCALE_ALONG_K, {" scale_m", " scale_m:each", " scale_m:along_k"}, "scale_m * ", "", 1},
     {MEMBER(scale_n), TJ_SCALE_ALONG_K, {" scale_n", " scale_n:each", " scale_n:along_k"}, "", " * scale_n", 1},
@@ -23,7 +23,7 @@ const tj_operation tj_operations[] = {
 
 const size_t tj_operation_count = sizeof tj_operations / sizeof tj_operations[0];
 
-/* Scales along k are those of weights, and come with the number of elements that each is for. */
+/* Scales along k belong to weights, and come with scale_k, the elements of k for each scale. */
 static tj_status check_along_k(const tj_problem *words, tj_error *err)
 {
     bool is_any = false;

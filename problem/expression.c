@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * expression: the tree of an epilogue: how it is built, and its canonical form.
+ * expression: build the tree of an epilogue, and its canonical form.
  *
- * A node is added once: what is there already is found again. Arguments that may change places stand in one order. So two spellings
- * of one tree are built from the same nodes, and the canonical form only has to number them anew, as a walk from P's value meets
- * them.
+ * A node is added once: an existing equal node is used again. Arguments that commute have one order. Two spellings of one tree
+ * therefore consist of the same nodes, and the canonical form only renumbers these in the order of a walk from P's value.
  */
 #include "tree.h"
 
@@ -58,20 +57,20 @@ bool tj_expression_is_coarse(const tj_problem *problem)
 
 /* ---- nodes -------------------------------------------------------------------------------------------------------- */
 
-/* The number of a type, or 0 where `least` is; no pair, which only weights are. */
+/* Is it a type, or 0 if `least` is 0? Pairs are excluded, because only weights have them. */
 static bool may_be_type(int type, int least)
 {
     return type >= least && type <= tj_type_count() && !tj_type_is_pair(type);
 }
 
-/* Counts that a caller may have written are never trusted. */
+/* Are the counts in range? A caller may have written them, so they are never trusted. */
 static bool is_sound(const tj_expression *e)
 {
     return e->nodes >= 0 && e->nodes <= TJ_EPILOGUE_NODES && e->constants >= 0 && e->constants <= TJ_EPILOGUE_CONSTANTS &&
            e->operands >= 0 && e->operands <= TJ_EPILOGUE_OPERANDS;
 }
 
-/* The number of a node: found again, or added. */
+/* Return the number of an equal node, or add the node. */
 static int add(tj_expression *e, tj_node node)
 {
     for (int32_t i = 0; i < e->nodes; i++)
@@ -83,11 +82,11 @@ static int add(tj_expression *e, tj_node node)
     return e->nodes++;
 }
 
-/* In which order arguments stand that may change places: the fields that are smaller come first. */
+/* Rank the arguments of a commutative operation: the smaller rank comes first. */
 static int rank_of(const tj_node *node, bool of_product)
 {
     switch (node->op) {
-    case TJ_OP_CONSTANT: /* 2 * x, and x + 2 */
+    case TJ_OP_CONSTANT: /* 2 * x, but x + 2 */
         return of_product ? -3 : 10000;
     case TJ_OP_ALPHA:
         return of_product ? -2 : node->op;
@@ -100,7 +99,10 @@ static int rank_of(const tj_node *node, bool of_product)
     }
 }
 
-/* Below, at or above 0, as x stands before, is, or stands behind y. Both are canonical, so different nodes differ somewhere. */
+/*
+ * Compare nodes: below, at or above 0 if x comes before y, is y, or comes after it. Both trees are canonical, so different
+ * nodes differ in some field.
+ */
 static int compare(const tj_expression *e, int x, int y, bool of_product)
 {
     const tj_node *a = &e->node[x], *b = &e->node[y];
@@ -229,8 +231,10 @@ int tj_expression_apply(tj_expression *e, int op, int a, int b, int c)
 
 /* ---- the canonical form ------------------------------------------------------------------------------------------- */
 
-/* Copies a node and what it takes, arguments first. number: of each node in the copy, -1: not copied yet. The depth is bounded by the
- * count of nodes. */
+/*
+ * Copy a node and its arguments, arguments first. number: of each node in the copy; -1: not copied yet. The number of nodes
+ * bounds the depth.
+ */
 static int copy(const tj_expression *from, int at, int *number, tj_expression *to)
 {
     tj_node node = from->node[at];
@@ -251,7 +255,7 @@ static int copy(const tj_expression *from, int at, int *number, tj_expression *t
     return number[at] = add(to, node);
 }
 
-/* Outputs in their order, each behind what it receives. */
+/* Copy outputs in their order, each after its value. */
 static bool copy_outputs(const tj_expression *from, int *number, tj_expression *to)
 {
     for (int32_t i = 0; i < from->operands; i++) {
@@ -275,13 +279,13 @@ static bool is_product(const tj_expression *e, int at, int x, int y)
     return node->op == TJ_OP_MULTIPLY && e->node[node->a].op == x && e->node[node->b].op == y;
 }
 
-/* acc, or alpha * acc. */
+/* Is it acc, or alpha * acc? */
 static bool is_plain_sum(const tj_expression *e, int at)
 {
     return e->node[at].op == TJ_OP_ACC || is_product(e, at, TJ_OP_ALPHA, TJ_OP_ACC);
 }
 
-/* Is it what flags say: alpha * acc + beta * c, or less of it? */
+/* Can flags express it: alpha * acc + beta * c, or a part of that? */
 static bool is_simple(const tj_expression *e)
 {
     const tj_node *last = &e->node[e->value];
@@ -399,7 +403,7 @@ void tj_expression_transpose(tj_expression *e)
 
 /* ---- the check ---------------------------------------------------------------------------------------------------- */
 
-/* May such a type be read from memory, or converted to, where numbers are of the type `number`? */
+/* May numbers be read from memory as this type, or converted to it, if the expression computes in `number`? */
 static bool goes_with(tj_type number, int32_t type)
 {
     return number == TJ_F64 ? type == TJ_F64 || type == TJ_F32 : type != TJ_F64 && !tj_type_is_pair(type);
@@ -414,7 +418,7 @@ static tj_status check_type(tj_type number, int32_t type, const char *what, cons
                    number == TJ_F64 ? "f64 or f32" : "f32 or a narrower type");
 }
 
-/* A pair of columns of M . N is one of P. */
+/* Each column of P takes a pair of columns of M . N. */
 static tj_status check_pairs(const tj_problem *words, tj_error *err)
 {
     const tj_dim *const l = &words->l;
@@ -435,7 +439,10 @@ static tj_status check_pairs(const tj_problem *words, tj_error *err)
     return TJ_OK;
 }
 
-/* Partial results pass through a workspace, whose size is said before a launch; and rows of no group would be in no result. */
+/*
+ * Partial results need a workspace, whose size must be known before a launch; and rows outside all groups would be in no
+ * result.
+ */
 static tj_status check_reductions(const tj_problem *words, tj_error *err)
 {
     const bool is_fixed = words->j.mode == TJ_DIM_FIXED && words->l.mode == TJ_DIM_FIXED;

@@ -13,7 +13,7 @@
  *     value       number | operand | pair | function "(" condition { "," condition } ")" | "(" condition ")"
  *     pair        "acc" "[" "2" "*" "col" [ "+" "1" ] "]"
  *
- * What is not in this grammar is refused, whatever it might mean to a compiler. The depth is bounded, and so are all lengths.
+ * Anything outside this grammar is refused, whatever a compiler would make of it. The depth is bounded, and so are all lengths.
  */
 #include <locale.h>
 #include <math.h>
@@ -38,7 +38,7 @@ typedef struct parsing {
 
 static const char blanks[] = " \t\r\n";
 
-/* Always -1, so that a failure can be returned as no node. */
+/* Report a failure. Always returns -1, which is not a node, so that callers can return it. */
 __attribute__((format(printf, 3, 4))) static int fail(parsing *p, const char *where, const char *format, ...)
 {
     const size_t at = (size_t)(where - p->text);
@@ -58,7 +58,7 @@ static void skip(parsing *p)
     p->at += strspn(p->at, blanks);
 }
 
-/* Is this sign next? Then it is taken. */
+/* Take this sign if it is next. */
 static bool take(parsing *p, const char *sign)
 {
     skip(p);
@@ -80,7 +80,7 @@ static bool is_digit(char c)
 
 static int parse_condition(parsing *p);
 
-/* A node of the operation; where says which sign or word asked for it. */
+/* Add a node of the operation. where: the sign or word that asked for it. */
 static int apply(parsing *p, const char *where, int op, int a, int b, int c)
 {
     const tj_op_facts *facts = tj_op_facts_of(op);
@@ -135,7 +135,7 @@ static int parse_number(parsing *p)
                             TJ_EPILOGUE_NODES);
 }
 
-/* "[col]", "[row, col]". */
+/* Parse "[col]" or "[row, col]". */
 static int parse_index(parsing *p)
 {
     const char *start = p->at;
@@ -150,7 +150,7 @@ static int parse_index(parsing *p)
     return fail(p, start, "an operand is indexed by [row], [col] or [row, col]");
 }
 
-/* ":bf16[col]": what stands behind the name of an operand. Returns how it is indexed, or -1. */
+/* Parse ":bf16[col]" after the name of an operand. Returns how it is indexed, or -1. */
 static int parse_declaration(parsing *p, tj_type *type)
 {
     *type = TJ_TYPE_DEFAULT;
@@ -205,7 +205,7 @@ static int parse_operand(parsing *p, const char *start, const char *name)
                                                     "letters, digits and _, and no word of the language");
 }
 
-/* f(x, y): name is a function, and its bracket is next. */
+/* Parse f(x, y): name is a function, and its bracket is next. */
 static int parse_call(parsing *p, const char *start, const char *name)
 {
     int argument[3] = {0, 0, 0}, count = 0, op = TJ_OP_NONE, wanted;
@@ -245,7 +245,7 @@ static int parse_call(parsing *p, const char *start, const char *name)
     return apply(p, start, op, argument[0], op == TJ_OP_CONVERT ? (int)type : argument[1], argument[2]);
 }
 
-/* "[2*col]" or "[2*col+1]" behind acc: the first or the second of a pair of columns. */
+/* Parse "[2*col]" or "[2*col+1]" after acc: the first or the second of a pair of columns. */
 static int parse_pair(parsing *p)
 {
     const char *start = p->at;
@@ -399,7 +399,7 @@ static int parse_condition(parsing *p)
     return node;
 }
 
-/* Past "name:type[index] =" without a look at it; NULL: something else begins here. */
+/* Skip "name:type[index] =" without checking it; NULL: something else begins here. */
 static const char *past_assignment(const char *at)
 {
     at += strspn(at, blanks);
@@ -416,7 +416,7 @@ static const char *past_assignment(const char *at)
     return *at == '=' && at[1] != '=' ? at + 1 : NULL;
 }
 
-/* "sum(value)" or "max(value)": all that an output for each row or column receives. Returns tj_reduction, or -1. */
+/* Parse "sum(value)" or "max(value)", the only values of an output for each row or column. Returns tj_reduction, or -1. */
 static int parse_reduction(parsing *p, const char *name, int indexed, int *value)
 {
     const char *const index = indexed == TJ_BY_ROW ? "row" : "col";
@@ -446,7 +446,7 @@ static int parse_reduction(parsing *p, const char *name, int indexed, int *value
     return reduction;
 }
 
-/* "name:type[row, col] = value;", "name:type[row] = sum(value);" */
+/* Parse "name:type[row, col] = value;" or "name:type[row] = sum(value);". */
 static int parse_output(parsing *p)
 {
     const char *start, *past = past_assignment(p->at);

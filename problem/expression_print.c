@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * expression_print: the canonical text of an epilogue.
+ * expression_print: print the canonical text of an epilogue.
  */
 #include <locale.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 
 #include "tree.h"
 
-/* A text of TJ_EPILOGUE_TEXT_BYTES that is emptied when it overflows. */
+/* A text of TJ_EPILOGUE_TEXT_BYTES, which is emptied when it overflows. */
 typedef struct printing {
     const tj_expression *e;
     bool is_cell;
@@ -62,7 +62,10 @@ static void append_operand(printing *p, const tj_epilogue_operand *operand)
                                                   : "[row, col]");
 }
 
-/* least: what binds less tightly stands in brackets. It stops early once the text is full: a tree may print as more than memory holds. */
+/*
+ * least: put brackets around a node that binds less tightly. Stops once the text is full, because a printed tree may exceed
+ * memory.
+ */
 static void append_node(printing *p, int at, int least)
 {
     const tj_node *node = &p->e->node[at];
@@ -91,7 +94,7 @@ static void append_node(printing *p, int at, int least)
         for (int i = 0; i < facts->arguments; i++) {
             if (i > 0)
                 append_comma(p);
-            append_node(p, tj_node_argument(node, i), facts->binds + (node->op == TJ_OP_NEGATE)); /* --x is no operation */
+            append_node(p, tj_node_argument(node, i), facts->binds + (node->op == TJ_OP_NEGATE)); /* never print --x */
         }
         append(p, facts->arguments > 0 && facts->binds == 0 ? ")" : "");
     }

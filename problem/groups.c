@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * groups: where the rows of each product begin, and what is wrong with that.
+ * groups: the row where each product begins, and its check.
  */
 #include "canonical.h"
 #include "error.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * operand_table: problem -> a row for every address of a launch.
+ * operand_table: problem -> a row for each address of a launch.
  */
 #include "operand_table.h"
 
@@ -35,12 +35,12 @@ static tj_operand_row matrix_row(const tj_problem *problem, tj_which which)
                           .ld = m->ld,
                           .stride = m->stride};
 
-    if (tj_type_is_pair(m->type)) /* two numbers in an element: the last of a row may hold one */
+    if (tj_type_is_pair(m->type)) /* an element holds two numbers, and the last of a row may hold one */
         row.width.per *= 2, row.width.is_even = false;
     return row;
 }
 
-/* Scales of f32: one number, a vector of them, or such a vector for every scale_k of k. */
+/* Scales in f32: one number, a vector, or such a vector for every scale_k of k. */
 static tj_operand_row scale_row(const tj_problem *problem, tj_which of)
 {
     const bool is_of_m = of == TJ_MATRIX_M, is_along_k = tj_scales_along_k(problem, of);

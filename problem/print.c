@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * print: a problem as one line for people.
+ * print: print a problem as one line for people.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -67,7 +67,7 @@ void tj_problem_print(const tj_problem *problem, char out[TJ_PROBLEM_TEXT_BYTES]
     static const char *const ld[] = {" ld_m=", " ld_n=", " ld_p=", " ld_c="};
     static const char *const stride[] = {" stride_m=", " stride_n=", " stride_p=", " stride_c="};
     const tj_problem c = tj_problem_canonical(problem);
-    tj_problem bare = c; /* the same with tight leading dimensions and strides: what need not be said */
+    tj_problem bare = c; /* the same with tight leading dimensions and strides, which need not be printed */
     tj_text text = TJ_TEXT_INIT(TJ_PROBLEM_TEXT_BYTES - 1);
     char *line = NULL;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * type: the tables of element types and of ways to compute. A new type is a row here, a part that declares it in templates/parts/,
- * and how it is rounded in reference/number.c (docs/adding-a-type.md).
+ * type: the tables of element types and of ways to compute. A new type is a row here, a part in templates/parts/ that declares
+ * it, and its rounding in reference/number.c (docs/adding-a-type.md).
  */
 #include <tilejit/problem.h>
 
@@ -22,7 +22,7 @@ static const tj_type_facts types[] = {
     {"s8", "s8", "|i1", 1, TJ_COMPUTE_S32, TJ_S32, 1, 0},
     {"u8", "u8", "|u1", 1, TJ_COMPUTE_S32, TJ_S32, 1, 0},
     {"s32", "s32", "<i4", 4, TJ_COMPUTE_DEFAULT, TJ_S32, 1, 0},
-    {"s4", "s4x2", "|u1", 1, TJ_COMPUTE_S32, TJ_S32, 1, 0}, /* a byte holds two; in files it is one of u8, for want of a code */
+    {"s4", "s4x2", "|u1", 1, TJ_COMPUTE_S32, TJ_S32, 1, 0}, /* a byte holds two; files have no code for it and use that of u8 */
 };
 
 #define BIT(type) (UINT32_C(1) << (type))
@@ -84,7 +84,7 @@ const char *tj_compute_name(tj_compute compute)
     return facts ? facts->name : "?";
 }
 
-/* The names of the numbers whose bits are set; behind a prefix they are constants, in capitals. */
+/* List the names of the numbers whose bits are set; with a prefix, as constants in capitals. */
 static void list_names(const char *(*name_of)(int32_t), uint32_t numbers, const char *prefix, char *text)
 {
     size_t length = 0;
@@ -139,7 +139,7 @@ uint32_t tj_types_where(bool are_inputs)
     return which;
 }
 
-/* The type that other libraries call so; NULL: none. */
+/* Return the type that other libraries give this name; NULL: none. */
 static const char *name_meant(const char *name)
 {
     enum { MOST = 4 };
