@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * check: is this P the product of these operands? And the product itself, for whoever has no GPU.
+ * check: is this P the product of these operands? Also computes the product itself, for callers without a GPU.
  *
- * An element passes if it is within the bound that every order of summation keeps (Higham, section 3.1 and 3.5; any order,
- * so that it serves every kernel). That bound grows with k, and for very large k it would let nonsense through: two further rules, which a
- * right product keeps for any k, refuse a P that is one number everywhere where the product is not.
+ * An element passes if it is within the bound that holds for every order of summation (Higham, sections 3.1 and 3.5), so that
+ * it serves every kernel. That bound grows with k, and for very large k it would accept nonsense. Two further rules, which a
+ * right product keeps for any k, refuse a P that is one number everywhere although the product is not.
  *
- * NaN and infinity: where M, N, C, alpha or beta hold one, P must be of the same class as the reference. Where they do not, but
- * the magnitudes add up to more than the accumulator holds, some orders of summation overflow and others do not: there an
- * infinite P passes too.
+ * NaN and infinity: if M, N, C, alpha or beta hold one, P must be of the same class as the reference. If they do not, but the
+ * magnitudes add up to more than the accumulator holds, some orders of summation overflow and others do not: then an infinite P
+ * passes too.
  */
 #include <tilejit/reference.h>
 
@@ -33,25 +33,25 @@
 static const double default_max_flop = 2e11;
 static const int most_threads = 256;
 
-/* ---- what to compute ---------------------------------------------------------------------------------------------- */
+/* ---- the request -------------------------------------------------------------------------------------------------- */
 
-/* A problem with its operands, every default spelled out. */
+/* A problem with its operands, and every default spelled out. */
 typedef struct resolved {
     tj_problem problem; /* canonical */
     tj_matrix_view m, n, c, p;
     double alpha, beta; /* rounded as a launch rounds them */
     bool reads_c;
     tj_host_scale scale_m, scale_n; /* strides are numbers; NULL: none */
-    const void *offsets;            /* of groups, which are computed one after the other: n and scale_n are then one group's */
+    const void *offsets;            /* of groups, which are computed one by one; n and scale_n are then of one group */
     bool is_whole;                  /* integers up to P: exact */
-    long double roundings;          /* on the way from products to P's type */
-    long double least_along_k;      /* of scales along k */
-    long double input_error;        /* of a product, in proportion to it: where M and N are rounded first, or parts cut off */
+    long double roundings;          /* number of roundings from products to P's type */
+    long double least_along_k;      /* the least scale along k */
+    long double input_error;        /* relative error of a product, if M and N are rounded first, or bits are cut off */
     bool has_expression, has_pairs; /* has_pairs: an element of P takes two columns of M . N */
-    bool writes;                    /* further outputs are stored and not judged */
-    tj_evaluation evaluation;       /* where there is one */
-    tj_reductions *reductions;      /* its outputs for rows and columns; NULL: none, or nobody asks */
-    const tj_number_limits *sum_limits, *p_limits; /* of what is rounded on the way, of P */
+    bool writes;                    /* other outputs are stored, not judged */
+    tj_evaluation evaluation;       /* valid if there is an expression */
+    tj_reductions *reductions;      /* outputs for rows and columns; NULL: none, or not wanted */
+    const tj_number_limits *sum_limits, *p_limits; /* of the computation, and of P */
     int threads;
 } resolved;
 
@@ -64,7 +64,7 @@ static tj_matrix_view view_of(const tj_matrix *matrix, const void *base)
         .type = (tj_type)matrix->type,
         .row_step = matrix->layout == TJ_ROW_MAJOR ? numbers * matrix->ld : 1,
         .col_step = matrix->layout == TJ_ROW_MAJOR ? 1 : numbers * matrix->ld,
-        .stride = matrix->stride < 0 ? 0 : numbers * matrix->stride, /* TJ_BROADCAST, and pointers */
+        .stride = matrix->stride < 0 ? 0 : numbers * matrix->stride, /* 0 for TJ_BROADCAST and pointers */
         .is_array = tj_stride_is_pointers(matrix->stride),
     };
 }
@@ -105,7 +105,7 @@ static tj_host_scale scale_of(const tj_problem *c, tj_which which, tj_host_scale
     return count == 0 ? (tj_host_scale){NULL, 0} : (tj_host_scale){given.scale, stride};
 }
 
-/* Those along k, which multiply the weights; none of other kinds. */
+/* Return the scales along k, which multiply the weights; no scales of other kinds. */
 static tj_scales_view along_k(const resolved *request, tj_which which)
 {
     const tj_problem *c = &request->problem;
@@ -117,7 +117,7 @@ static tj_scales_view along_k(const resolved *request, tj_which which)
                             .scale_k = c->scale_k};
 }
 
-/* The least of them: by so much more than the weights' products a part of a sum may reach before it is scaled. */
+/* Return the least scale along k: a part of a sum may exceed the scaled products by its inverse. */
 static long double least_along_k(const resolved *request)
 {
     long double least = 1.0L;
@@ -136,7 +136,7 @@ static long double least_along_k(const resolved *request)
     return least;
 }
 
-/* Of row or column i; those along k are in the sum. */
+/* Return the scale of row or column i; scales along k are already in the sum. */
 static long double scale_at(tj_host_scale scale, int32_t kind, int64_t batch, int64_t i)
 {
     return kind == TJ_SCALE_NONE || kind == TJ_SCALE_ALONG_K
@@ -145,21 +145,24 @@ static long double scale_at(tj_host_scale scale, int32_t kind, int64_t batch, in
 }
 
 /*
- * Of TJ_COMPUTE_F32_FP8: a step of the tensor cores adds 32 products to the sum so far, and cuts each of these 33 off at 2^-13 of the
- * largest, which is no more than all products of the part together. A part has four steps.
+ * For TJ_COMPUTE_F32_FP8: a step of the tensor cores adds 32 products to the partial sum, and truncates each of these 33 at
+ * 2^-13 of the largest, which is at most the sum of all products of the part. A part has four steps.
  */
 static const long double fp8_sum_error = 4 * 33 * 0x1p-13L;
 
-/* How wrong a right element may be: k roundings in the sum, or what is worth 2 k, or none of integers, one for each scale, one for alpha, two for beta. */
+/*
+ * Set the errors of a right element: k roundings in the sum, or the equivalent of 2 k, or none for integers; one for each
+ * scale, one for alpha, two for beta.
+ */
 static void set_errors(resolved *request)
 {
     const tj_problem *c = &request->problem;
     const tj_compute_facts *compute = tj_compute_facts_of(c->compute);
     const long double v = compute->input_roundoff;
     const bool is_s32 = compute->sum == TJ_S32;
-    /* Tensor cores cut off what f32 cannot hold: up to twice the error of rounding it. */
+    /* Tensor cores truncate to f32, with up to twice the error of rounding. */
     const bool may_cut_off = compute->sum == TJ_F32 && (c->compute == TJ_COMPUTE_TF32 || tj_facts_of(c->m.type)->bytes < 4);
-    /* Elements are taken apart, which costs some bits of each product, and tensor cores cut off within a few of them. */
+    /* Splitting elements costs some bits of each product, and tensor cores truncate within a few of these. */
     const long double sums = (long double)c->k.extent * (may_cut_off ? 2.0L : 1.0L) +
                              (c->compute == TJ_COMPUTE_F32_SPLIT ? 126.0L : 0.0L) +
                              (c->scale_k > 0 ? 1.0L + (long double)tj_ceil_div(c->k.extent, c->scale_k) : 0.0L);
@@ -208,7 +211,7 @@ static tj_status resolve(const tj_problem *problem, const tj_host_operands *oper
     if (c.groups.count > 0 && tj_groups_check(&c, 0, operands->offsets, err) != TJ_OK)
         return TJ_ERR_INVALID_ARGUMENT;
     set_errors(request);
-    request->least_along_k = 1.0L; /* until the scales are known to be there */
+    request->least_along_k = 1.0L; /* until the scales are known to exist */
     if (!p || (c.k.extent > 0 && (!operands->m || !operands->n)) || (request->reads_c && !operands->c))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is NULL: the reference needs the matrix in host memory",
                        !p                               ? "P"
@@ -262,7 +265,7 @@ static tj_product product_of(const resolved *request, row_range of, int64_t row_
     };
 }
 
-/* Columns of M . N that an element of P takes. */
+/* Number of columns of M . N for a column of P. */
 static int columns_of(const resolved *request)
 {
     return request->has_pairs ? 2 : 1;
@@ -274,18 +277,18 @@ static int64_t p_col(const resolved *request, const tj_tile *tile, int c)
     return (tile->first_col + c) / columns_of(request);
 }
 
-/* One element of the reference, and of the magnitudes that its rounding errors are in proportion to. */
+/* One element of the reference, and the magnitudes to which its rounding errors are proportional. */
 typedef struct element {
     long double value;     /* alpha * scales * M . N + beta * C, within the limits of P's type */
     long double magnitude; /* |alpha| * |scales| * |M| . |N| + |beta| * |C| */
-    long double inputs;    /* what rounding M and N first may add to the error */
+    long double inputs;    /* possible error from rounding M and N first */
     long double
-        partial; /* |M| . |N|: what the accumulator may reach before alpha; and what that may reach between two scales */
+        partial; /* |M| . |N|: the largest magnitude that the accumulator may reach before alpha, and between two scales */
     long double
-        underflow;      /* what subnormal numbers may lose: half of one in each rounding, which is multiplied by what follows */
-    bool is_special;    /* a NaN or an infinity goes in */
-    tj_bounded bounded; /* of an expression: its value, and how far a kernel's may be off */
-    double outputs;     /* and the largest error of its further outputs / bound */
+        underflow;   /* the possible loss of subnormal numbers: half of one in each rounding, multiplied by the later factors */
+    bool is_special; /* an input is NaN or infinite */
+    tj_bounded bounded; /* of an expression: its value, and the error bound of a kernel's */
+    double outputs;     /* and the largest error of its other outputs / bound */
 } element;
 
 static double read_c(const resolved *request, const tj_tile *tile, int r, int c)
@@ -294,7 +297,7 @@ static double read_c(const resolved *request, const tj_tile *tile, int r, int c)
                           tj_view_index(&request->c, tile->batch, tile->rows[r], p_col(request, tile, c)));
 }
 
-/* n * u bounds the error of n roundings; where it is no longer small, up to second order (Jeannerod, Rump, 2013). */
+/* n * u bounds the error of n roundings; if it is no longer small, up to second order (Jeannerod, Rump, 2013). */
 static long double sum_error_of(const resolved *request, const element *e)
 {
     const long double nu = request->roundings * request->sum_limits->unit_roundoff;
@@ -303,14 +306,14 @@ static long double sum_error_of(const resolved *request, const element *e)
     return gamma * (e->magnitude + e->inputs) + e->inputs + e->underflow;
 }
 
-/* May a sum overflow on its way, depending on its order? A margin for the rounding errors of the magnitudes themselves. */
+/* May a sum overflow, depending on its order? With a margin for the rounding errors of the magnitudes themselves. */
 static bool may_overflow(const resolved *request, const element *e)
 {
     return !(e->partial * (1.0L + 0x1p-20L) < request->sum_limits->largest) ||
            !(e->magnitude * (1.0L + 0x1p-20L) < request->sum_limits->largest);
 }
 
-/* A further output: judged, or written. */
+/* Judge or store one of the other outputs. */
 static void take_output(const resolved *request, const tj_tile *tile, int r, int c, int output, tj_bounded value, element *e)
 {
     const int64_t row = tile->rows[r], col = p_col(request, tile, c);
@@ -325,7 +328,7 @@ static void take_output(const resolved *request, const tj_tile *tile, int r, int
     e->outputs = ratio > e->outputs ? ratio : e->outputs;
 }
 
-/* What a kernel's sum may be. */
+/* Return the sum with the error bound of a kernel's. */
 static tj_bounded bounded_sum(const resolved *request, const element *e)
 {
     const bool is_lost = !e->is_special && may_overflow(request, e);
@@ -333,7 +336,10 @@ static tj_bounded bounded_sum(const resolved *request, const element *e)
     return (tj_bounded){e->value, e->is_special ? 0.0L : is_lost ? (long double)INFINITY : sum_error_of(request, e)};
 }
 
-/* In place of the sum its value; what is said of magnitudes is then said of that and its error. odd: of a pair the second sum. */
+/*
+ * Replace the sum by the value of the expression, and the magnitudes by those of the value and its error. odd: the second sum
+ * of a pair.
+ */
 static void evaluate_expression(const resolved *request, const tj_tile *tile, int r, int c, element *e, const element *odd)
 {
     const tj_bounded acc[2] = {bounded_sum(request, e), bounded_sum(request, odd)};
@@ -355,7 +361,7 @@ static void evaluate_expression(const resolved *request, const tj_tile *tile, in
     e->is_special |= odd->is_special;
 }
 
-/* A sum with its scales, and the magnitude that its rounding errors are in proportion to. */
+/* Return a sum with its scales, and the magnitude to which its rounding errors are proportional. */
 static element sum_at(const resolved *request, const tj_tile *tile, int r, int c)
 {
     const int at = r * TJ_TILE_COLS + c;
@@ -384,7 +390,7 @@ static element sum_at(const resolved *request, const tj_tile *tile, int r, int c
     return e;
 }
 
-/* The element of P that column c of the tile begins. */
+/* Return the element of P that begins at column c of the tile. */
 static element element_at(const resolved *request, const tj_tile *tile, int r, int c)
 {
     element e = sum_at(request, tile, r, c);
@@ -406,7 +412,7 @@ static element element_at(const resolved *request, const tj_tile *tile, int r, i
 
 /* ---- judging one element ------------------------------------------------------------------------------------------ */
 
-/* How far a right P may be from the value. */
+/* Return the largest distance of a right P from the value. */
 static long double bound_of(const resolved *request, const element *e)
 {
     const long double sum_error = sum_error_of(request, e);
@@ -416,7 +422,7 @@ static long double bound_of(const resolved *request, const element *e)
            (is_integer ? 0.5L : request->p_limits->smallest_subnormal);
 }
 
-/* Error over bound: up to 1 passes, INFINITY is a P of the wrong class. */
+/* Return error over bound: up to 1 passes, INFINITY is a P of the wrong class. */
 static double judge(const resolved *request, const element *e, double p)
 {
     const long double bound = bound_of(request, e), size = fabsl(e->value), error = fabsl((long double)p - e->value);
@@ -427,7 +433,7 @@ static double judge(const resolved *request, const element *e, double p)
         return fmax(tj_judge_stored(e->bounded, (tj_type)request->problem.p.type, 1, p), e->outputs);
     if (request->is_whole)
         return (long double)p == e->value ? 0.0 : INFINITY;
-    if (e->is_special) { /* whatever a NaN or an infinity meets, the value is one of the two, or the limit of a type without */
+    if (e->is_special) { /* a NaN or an infinity stays one of the two, or becomes the limit of a type without infinity */
         if (isnan(e->value))
             return isnan(p) || (p == 0.0 && tj_facts_of(request->problem.p.type)->is_integer) ? 0.0 : INFINITY;
         return (long double)p == e->value ? 0.0 : INFINITY;
@@ -454,9 +460,9 @@ static double judge(const resolved *request, const element *e, double p)
 
 /* ---- the check ---------------------------------------------------------------------------------------------------- */
 
-/* What one thread has seen. */
+/* The findings of one thread. */
 typedef struct findings {
-    tj_check_report report; /* norm holds nothing here */
+    tj_check_report report; /* except norm */
     int64_t failures;
     bool has_worst;
     long double squares; /* of the reference */
@@ -464,12 +470,12 @@ typedef struct findings {
     bool has_value, is_constant, is_plain; /* is_plain: no element is NaN or infinite */
     double value;
     long double least, greatest, largest_magnitude, largest_size, largest_underflow;
-    bool must_not_be_zero; /* some element is too large to be a zero that cancelled badly */
+    bool must_not_be_zero; /* some element is too large to be a zero from cancellation */
 } findings;
 
 typedef struct checking {
     const resolved *request;
-    findings *findings; /* one a worker */
+    findings *findings; /* one for each worker */
 } checking;
 
 static bool is_before(const tj_check_report *a, int64_t batch, int64_t row, int64_t col)
@@ -540,7 +546,7 @@ static void check_tile(const tj_tile *tile, int worker, void *payload)
         }
 }
 
-/* Ties go to the first element, so that the report does not depend on how the tiles met the threads. */
+/* Ties go to the first element, so that the report does not depend on the distribution of tiles to threads. */
 static void merge(findings *into, const findings *from)
 {
     tj_check_report *a = &into->report;
@@ -583,7 +589,7 @@ static const char *class_of(double value)
     return isnan(value) ? "NaN" : isinf(value) ? (value < 0 ? "-infinity" : "+infinity") : "finite";
 }
 
-/* The verdict: the elements first, then the rules about all of them. */
+/* Conclude: first from the elements, then from the rules about all of them. */
 static void conclude(const resolved *request, const findings *f, tj_check_report *report)
 {
     const tj_number_limits *sum = request->sum_limits, *out = request->p_limits;
@@ -610,7 +616,7 @@ static void conclude(const resolved *request, const findings *f, tj_check_report
     report->passed = report->reason[0] == '\0';
 }
 
-/* Whole rows, of so many of each product, that max_flop pays for: all, or at least the first and the last. */
+/* Return how many whole rows of the products max_flop pays for: all, or at least the first and the last. */
 static int64_t rows_to_check(const tj_problem *p, int64_t rows, double max_flop)
 {
     const int64_t total = rows * p->batch;
@@ -629,7 +635,7 @@ static row_range rows_of_group(const resolved *request, int64_t group)
     return (row_range){begin, tj_group_offset(&request->problem, request->offsets, group + 1) - begin};
 }
 
-/* How many rows all products have. */
+/* Return the number of rows of all products. */
 static int64_t count_rows(const resolved *request)
 {
     const tj_problem *p = &request->problem;
@@ -639,7 +645,7 @@ static int64_t count_rows(const resolved *request)
     return tj_group_offset(p, request->offsets, p->groups.count) - tj_group_offset(p, request->offsets, 0);
 }
 
-/* The N of a group in the place of all. */
+/* Replace the N of all groups by that of one group. */
 static void take_group(const resolved *all, int64_t group, resolved *one)
 {
     const size_t step = all->n.is_array
@@ -651,7 +657,7 @@ static void take_group(const resolved *all, int64_t group, resolved *one)
         one->scale_n.scale = all->scale_n.scale + group * all->scale_n.stride;
 }
 
-/* All products: those of a batch together, or those of the groups one after the other. max_flop: INFINITY for all rows. */
+/* Run all products: those of a batch together, those of groups one after the other. max_flop: INFINITY for all rows. */
 static tj_status run_products(resolved *request, double max_flop, bool with_magnitude, tj_tile_fn visit, void *payload,
                               tj_error *err)
 {
@@ -681,7 +687,7 @@ static tj_status gather_reductions(resolved *request, tj_error *err)
                : TJ_OK;
 }
 
-/* Of what was found wrong first is told. */
+/* Report a wrong reduction, unless an element was wrong before. */
 static void conclude_reductions(const resolved *request, tj_check_report *report)
 {
     char why[TJ_REDUCTION_WHY_BYTES];

@@ -9,12 +9,12 @@
 enum { CHUNK = 1024 };
 
 /*
- * Of TJ_COMPUTE_F32_FP8, where each product is cut off at 2^-13 of the largest number that is added with it, a sum of up to 128 products.
- * With an eighth of this one in 16 000 elements is further off at k = 4096.
+ * For TJ_COMPUTE_F32_FP8, which truncates each product of a sum of up to 128 at 2^-13 of the largest. With an eighth of this
+ * value, one in 16 000 elements exceeds the bound at k = 4096.
  */
 static const double FP8_ROUNDOFF = 0x1p-13;
 
-/* Beyond rounding to P's type. */
+/* Without the rounding to P's type. */
 double tj_allowed_error(const tj_problem *problem, double alpha)
 {
     const tj_problem c = tj_problem_canonical(problem);
@@ -25,7 +25,7 @@ double tj_allowed_error(const tj_problem *problem, double alpha)
     if (tj_scalar_type(&c) == TJ_S32)
         return 0;
     if (compute->sum ==
-        TJ_S32) { /* exact up to the epilogue, which is of f32; its last step may round to the other of two integers */
+        TJ_S32) { /* exact up to the epilogue, which is in f32; its last rounding may yield either of two neighbouring integers */
         const bool is_integer = tj_facts_of(c.p.type)->is_integer;
 
         return 0x1p-20 * (k * tj_largest_product(&c) * a + (is_integer ? 65536 : 1)) + is_integer;

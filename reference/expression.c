@@ -2,11 +2,11 @@
 /*
  * expression: each node's value in long double, with a bound on the error of a kernel's.
  *
- * An error comes in two parts. What the arguments are off by is carried through: by the slope of the function where that is bounded
- * (a sum, relu, gelu), by the function's values at both ends where it is monotone (exp, log, tanh), by the product rule. Then comes what
- * the operation itself may be off by: half a unit of a result that is rounded, some units of what CUDA says of its functions (CUDA
- * C++ Programming Guide, mathematical functions). Where two branches are near enough that a kernel may take the other one, both
- * values are within the bound. Where nothing can be said, as of a quotient whose divisor may be 0, the error is infinite.
+ * An error has two parts. The errors of the arguments are propagated: by the slope of the function where that is bounded (a
+ * sum, relu, gelu), by the function's values at both ends where it is monotone (exp, log, tanh), by the product rule. Then the
+ * operation's own error is added: half a unit of a rounded result, or the units that CUDA states for its functions (CUDA C++
+ * Programming Guide, mathematical functions). If two branches are so close that a kernel may take the other one, both values
+ * are within the bound. If nothing can be said, as of a quotient whose divisor may be 0, the error is infinite.
  */
 #include "expression.h"
 
@@ -102,9 +102,11 @@ static long double relu(long double x)
     return x < 0.0L ? 0.0L : x;
 }
 
-/* How a function is off. units: of roundoff, in proportion to the result; of_argument: to |x|, where terms cancel. slope: the steepest;
- * 0: the function is monotone, and its values at both ends are taken. of_both: units in proportion to the result and to |x|, which is
- * rounded before it becomes a power. */
+/*
+ * The error of a function. units: of roundoff, relative to the result; of_argument: relative to |x|, where terms cancel. slope:
+ * the steepest; 0: the function is monotone, and its values at both ends are used. of_both: units relative to the result and to
+ * |x|, for an x that is rounded before it becomes a power.
+ */
 typedef struct function {
     long double (*of)(long double);
     long double units, of_argument, slope, of_both;
@@ -127,7 +129,7 @@ static const function functions[TJ_OPS] = {
 
 /* ---- nodes -------------------------------------------------------------------------------------------------------- */
 
-/* A result that is rounded `units` half units, with what its arguments bring. */
+/* Round a result with an error of `units` half units, plus the propagated error. */
 static tj_bounded rounded(const tj_evaluation *v, long double value, long double brought, long double units)
 {
     const long double size = fabsl(value);
@@ -190,7 +192,7 @@ static tj_bounded divide(const tj_evaluation *v, tj_bounded a, tj_bounded b)
     return rounded(v, value, brought, 3);
 }
 
-/* One of two, whichever the kernel takes: within the bound are both. */
+/* The kernel may take either branch: widen the bound to include both values. */
 static tj_bounded either(tj_bounded taken, tj_bounded other)
 {
     const long double apart = fabsl(taken.value - other.value) + other.error;
@@ -200,7 +202,7 @@ static tj_bounded either(tj_bounded taken, tj_bounded other)
     return (tj_bounded){taken.value, fmaxl(taken.error, apart)};
 }
 
-/* A condition is 1 or 0; its error is 1 where a kernel may see it the other way. */
+/* A condition is 1 or 0; its error is 1 if a kernel may decide otherwise. */
 static tj_bounded compare(int op, tj_bounded a, tj_bounded b)
 {
     const bool holds = op == TJ_OP_LESS         ? a.value < b.value
@@ -223,7 +225,7 @@ static tj_bounded convert(const tj_evaluation *v, int type, tj_bounded x)
         return x;
     if (!isfinite(value) || !isfinite(x.error))
         return (tj_bounded){value, x.error > 0 ? INFINITY : 0};
-    if (!isfinite(x.value)) /* a limit of the type, exactly */
+    if (!isfinite(x.value)) /* exactly a limit of the type */
         return (tj_bounded){value, 0};
     if (size + x.error >= to->overflow)
         return (tj_bounded){value, INFINITY};

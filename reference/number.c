@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * number: floats of 16 and 8 bits in plain integer arithmetic, so that the reference needs neither a compiler's half type nor an
- * instruction of the machine, and rounds the same everywhere.
+ * number: floats of 16 and 8 bits in plain integer arithmetic, so that the reference needs neither a compiler's half type nor
+ * special instructions, and rounds the same everywhere.
  *
  * All are narrow float64: one sign bit, a biased exponent, a fraction.
  *
@@ -12,8 +12,8 @@
  *     e5m2           5           15         2
  *     float64       11         1023        52
  *
- * A NaN stays a NaN of the same sign with the upper bits of its payload, and becomes quiet when it is rounded; in 8 bits it becomes
- * 0x7f. Nothing is rounded to an infinity of 8 bits: what is too large, infinity too, becomes the largest number.
+ * A NaN stays a NaN of the same sign with the upper bits of its payload, and becomes quiet when it is rounded; in 8 bits it
+ * becomes 0x7f. 8-bit types never round to infinity: a value that is too large, even infinity, becomes the largest number.
  */
 #include "number.h"
 
@@ -94,7 +94,7 @@ static inline uint16_t narrow_from_double(double value, narrow_format format)
     if (exponent > format.most_exponent)
         return sign | infinity;
 
-    /* Below the smallest normal number the last place no longer moves: more bits are shifted out. */
+    /* Below the smallest normal number the last place stays fixed: shift out more bits. */
     significand |= 1ull << 52;
     shift = 52 - bits;
     if (exponent < 1 - format.bias)
@@ -104,9 +104,9 @@ static inline uint16_t narrow_from_double(double value, narrow_format format)
     quotient = significand >> shift;
     rest = significand & ((1ull << shift) - 1);
     half = 1ull << (shift - 1);
-    quotient += (rest > half) | ((rest == half) & quotient & 1); /* of random numbers no branch would be foreseen */
+    quotient += (rest > half) | ((rest == half) & quotient & 1); /* no branch: random numbers defeat prediction */
 
-    /* A carry out of the fraction runs into the exponent: that is rounding up to the next binade, or to infinity. */
+    /* A carry out of the fraction into the exponent is rounding up to the next binade, or to infinity. */
     if (exponent >= 1 - format.bias)
         quotient += (uint64_t)(exponent + format.bias - 1) << bits;
     return (uint16_t)(sign | quotient);
@@ -143,7 +143,7 @@ void tj_read_numbers(tj_type dtype, const void *base, int64_t first, int64_t ste
         const uint8_t *in = (const uint8_t *)base + first;
         const narrow_format format = formats[dtype];
 
-        for (int64_t i = 0; i < count; i++) /* its sign on top of 16 bits */
+        for (int64_t i = 0; i < count; i++) /* move the sign to the top of 16 bits */
             out[i * out_step] = widen((uint16_t)((in[i * step] & 0x80) << 8 | (in[i * step] & 0x7f)), format);
         break;
     }
@@ -168,7 +168,7 @@ void tj_read_numbers(tj_type dtype, const void *base, int64_t first, int64_t ste
             const int64_t at = first + i * step;
 
             out[i * out_step] =
-                (int)(((unsigned)in[at / 2] >> (at % 2 * 4) & 0xf) ^ 8) - 8; /* the lower half is the first of the two */
+                (int)(((unsigned)in[at / 2] >> (at % 2 * 4) & 0xf) ^ 8) - 8; /* the lower half is the first number */
         }
         break;
     }
@@ -193,8 +193,8 @@ double tj_read_number(tj_type dtype, const void *base, int64_t index)
 }
 
 /*
- * long double to double so that a second rounding, to a narrower type, gives what one rounding would have: to odd. An
- * inexact result takes the neighbour whose last bit is set, and so is never mistaken for a tie.
+ * Convert long double to double so that a second rounding, to a narrower type, gives the same as one rounding would: round to
+ * odd. An inexact result takes the neighbour whose last bit is set, and so is never mistaken for a tie.
  */
 static double round_to_odd(long double value)
 {
@@ -219,7 +219,7 @@ long double tj_saturate(tj_type dtype, long double value)
                                                  : value;
 }
 
-/* A float that is narrower than f32. */
+/* Write a float narrower than f32. */
 static inline void write_narrow(tj_type dtype, void *base, int64_t index, double value)
 {
     if (dtype == TJ_F16 || dtype == TJ_BF16) {
@@ -245,7 +245,7 @@ static inline void write_integer(tj_type dtype, void *base, int64_t index, long 
     else if (dtype == TJ_S4)
         write_half((uint8_t *)base + index / 2, (int)(index % 2), (unsigned)whole & 0xf);
     else
-        ((uint8_t *)base)[index] = (uint8_t)whole; /* of both signs */
+        ((uint8_t *)base)[index] = (uint8_t)whole; /* signed and unsigned */
 }
 
 void tj_write_number(tj_type dtype, void *base, int64_t index, long double value)
@@ -271,7 +271,7 @@ void tj_convert(tj_type to, void *destination, tj_type from, const void *source,
             write_half((uint8_t *)destination + i / 2, (int)(i % 2), ((const uint8_t *)source)[i / 2] >> (i % 2 * 4) & 0xf);
     else if (to == from)
         memcpy(destination, source, count * tj_type_bytes(to));
-    else if (to == TJ_F64) /* exact, and by far the most asked for */
+    else if (to == TJ_F64) /* exact, and by far the most frequent */
         tj_read_numbers(from, source, 0, 1, (int64_t)count, destination, 1);
     else
         for (size_t i = 0; i < count; i++)
@@ -288,7 +288,9 @@ static uint64_t next_random(uint64_t *state)
     return z ^ z >> 31;
 }
 
-/* 53 random bits, centred: odd multiples of 2^-53 in (-1, 1), each exactly a double, and never 0 before it is rounded to the type. */
+/*
+ * 53 random bits, centred: odd multiples of 2^-53 in (-1, 1), each exactly a double, and never 0 before rounding to the type.
+ */
 static inline double next_uniform(uint64_t *state)
 {
     const int64_t odd = (int64_t)(next_random(state) >> 11) * 2 + 1 - (1ll << 53);

@@ -11,18 +11,18 @@ static bool is_scaled(const tj_problem *c)
     return c->epilogue.scale_m || c->epilogue.scale_n;
 }
 
-/* Sums of integers go where they hardly fit: to 8 bits, or to f16. */
+/* Do sums of integers go to a type that hardly holds them: 8 bits, or f16? */
 static bool needs_small_numbers(const tj_problem *c)
 {
     return c->compute == TJ_COMPUTE_S32 && !is_scaled(c) && (tj_type_is_int8(c->p.type) || c->p.type == TJ_F16);
 }
 
-/* Times a scale from [-1, 1], a sum of integers becomes a number of about a hundred. */
+/* Return the factor that makes a sum of integers about a hundred, times a scale from [-1, 1]. */
 static float factor_of(const tj_problem *c, int which)
 {
     const double k = (double)c->k.extent + 1;
     const bool has_sign = c->m.type == TJ_S8 || c->n.type == TJ_S8;
-    const double sum = has_sign ? 8192 * sqrt(k) : 16384 * k; /* all numbers of one sign add up */
+    const double sum = has_sign ? 8192 * sqrt(k) : 16384 * k; /* unsigned numbers all add up */
     const bool is_first = which == TJ_SCALES_OF_M || !c->epilogue.scale_m;
 
     return c->compute == TJ_COMPUTE_S32 && is_first ? (float)(100 / sum) : 1;

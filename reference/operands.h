@@ -6,22 +6,25 @@
 #include <tilejit/reference.h>
 
 /**
- * As tj_fill_random, for one of the TJ_ADDRESSES of a problem, whose numbers are all known. Products of integers are kept within what
- * P holds, because a P that is saturated everywhere says little: M and N are -1, 0 and 1 then, or scales are small.
+ * As tj_fill_random, for one of the TJ_ADDRESSES of a problem, whose numbers are all known. Keeps products of integers within
+ * the range of P, because a P that is saturated everywhere shows little: M and N are then -1, 0 and 1, or scales are small.
  */
 void tj_fill_operand(const tj_problem *problem, int which, void *destination, size_t count, uint64_t seed);
 
-/** Offsets of a problem with groups, so that every row is of some group, of about the mean size; some groups may be empty. Canonical. */
+/**
+ * Draw offsets of a problem with groups. Every row is in a group, and sizes are about the mean; some groups may be empty.
+ * Canonical.
+ */
 void tj_draw_offsets(const tj_problem *problem, void *offsets, uint64_t seed);
 
-/** The largest that a product of two such elements of M and N can be. */
+/** Return the largest possible product of such an element of M and one of N. */
 double tj_largest_product(const tj_problem *problem);
 
-/** An alpha and a beta that change something, if the problem has them. Integers where it takes these. */
+/** Return an alpha and a beta that have an effect, if the problem has them. Integers if it takes integers. */
 double tj_trial_alpha(const tj_problem *problem);
 double tj_trial_beta(const tj_problem *problem);
 
-/** So many different ones for numbers of an expression. */
+/** Return a different number for each numeric operand of an expression. */
 double tj_trial_number(int operand);
 
 #endif

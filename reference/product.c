@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * product: the tiled kernel's idea on a CPU. Blocks of M and N are packed as float64 where the cache holds them (Mds and Nds
+ * product: the tiled kernel's idea on a CPU. Blocks of M and N are packed as float64 so that the cache holds them (Mds and Nds
  * there), every packed number is used TJ_TILE_COLS or TJ_TILE_ROWS times, and the sums stay in registers.
  *
  *                 N   |  step x cols  |
@@ -32,10 +32,10 @@ enum { LANES = 4, ROWS_AT_ONCE = 4, MAX_THREADS = 256 };
 typedef double lanes __attribute__((vector_size(8 * LANES)));
 typedef long long lane_bits __attribute__((vector_size(8 * LANES)));
 
-/* What one thread works in. */
+/* The workspace of one thread. */
 typedef struct workspace {
-    _Alignas(64) double m[TJ_TILE_ROWS * TJ_TILE_STEP]; /* a row of M after the other */
-    _Alignas(64) double n[TJ_TILE_STEP * TJ_TILE_COLS]; /* a row of N after the other */
+    _Alignas(64) double m[TJ_TILE_ROWS * TJ_TILE_STEP]; /* row after row of M */
+    _Alignas(64) double n[TJ_TILE_STEP * TJ_TILE_COLS]; /* row after row of N */
     _Alignas(64) double sum[TJ_TILE_ROWS * TJ_TILE_COLS];
     _Alignas(64) double rest[TJ_TILE_ROWS * TJ_TILE_COLS];
     _Alignas(64) double magnitude[TJ_TILE_ROWS * TJ_TILE_COLS];
@@ -45,7 +45,7 @@ typedef struct workspace {
 
 /* ---- multiplying packed blocks ------------------------------------------------------------------------------------ */
 
-/* Through a pointer: a vector as a result has a different ABI with and without AVX. */
+/* Return a pointer, because a vector as a result has different ABIs with and without AVX. */
 static inline lanes *lanes_at(double *number)
 {
     return (lanes *)(void *)number;
@@ -85,7 +85,7 @@ static inline __attribute__((always_inline)) void multiply_plain(workspace *w, i
         }
 }
 
-/* The same with Dot2: rest gathers what each product and each addition to sum rounds away. */
+/* The same with Dot2: rest collects the rounding errors of each product and each addition to sum. */
 static inline __attribute__((always_inline)) void multiply_compensated(workspace *w, int row_count, int col_count, int step)
 {
     const lane_bits no_sign = {INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX};
@@ -158,7 +158,7 @@ static bool has_special(const double *number, int count, int step)
     return is_special;
 }
 
-/* Of elements `first` on along k, `step` of them. */
+/* Multiply `count` elements along k, from `first` on, by their scales. */
 static void scale(const tj_scales_view *scales, int64_t batch, int64_t of, int64_t first, int count, double *number, int step)
 {
     for (int i = 0; scales->scale && i < count; i++)
@@ -221,7 +221,7 @@ typedef struct worker {
     int index;
 } worker;
 
-/* The i-th of the rows to compute, batch included: evenly spread, first and last among them. */
+/* Return the i-th of the rows to compute, batch included: evenly spread, with the first and the last. */
 static int64_t selected_row(const tj_product *p, int64_t i)
 {
     __extension__ typedef unsigned __int128 wide;
@@ -232,7 +232,7 @@ static int64_t selected_row(const tj_product *p, int64_t i)
     return (int64_t)((wide)i * (wide)(total - 1) / (wide)(p->row_count - 1));
 }
 
-/* Rows w->rows of one product times one tile of columns. */
+/* Compute rows w->rows of one product times one tile of columns. */
 static void compute_tile(const tiled_run *run, worker *self, int64_t batch, int row_count, int64_t first_col)
 {
     const tj_product *p = run->product;
@@ -283,7 +283,7 @@ static void *work(void *argument)
             return NULL;
         i = task / run->col_tiles * TJ_TILE_ROWS;
         end = i + TJ_TILE_ROWS < p->row_count ? i + TJ_TILE_ROWS : p->row_count;
-        while (i < end) { /* rows of one product at a time: the next has an N of its own */
+        while (i < end) { /* rows of one product at a time, because the next has its own N */
             const int64_t batch = selected_row(p, i) / p->j;
             int rows = 0;
 
@@ -323,7 +323,10 @@ tj_status tj_product_run(const tj_product *product, tj_error *err)
         return tj_fail_memory(err, "the reference product");
     }
 
-    /* Signals are the host program's: its own threads take them. A thread that cannot be had is done without. */
+    /*
+     * Block signals in the threads, because the host program's own threads handle them. A thread that cannot be created is
+     * omitted.
+     */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     while (started < count && pthread_create(&workers[started].thread, NULL, work, &workers[started]) == 0)

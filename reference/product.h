@@ -2,7 +2,7 @@
 /*
  * product: M . N and |M| . |N| in float64, a tile of P at a time, spread over threads.
  *
- * What becomes of a tile (a check, a matrix) is its visitor's business.
+ * A visitor decides what to do with a tile: check it, or store it to a matrix.
  */
 #ifndef TJ_REFERENCE_PRODUCT_H
 #define TJ_REFERENCE_PRODUCT_H
@@ -17,7 +17,7 @@ enum {
     TJ_TILE_STEP = 128  /* of k at a time: the packed blocks of M and N fill half of a usual L2 */
 };
 
-/** Where a stored matrix has its elements: base[batch * stride + row * row_step + col * col_step]; see tj_view_base. */
+/** The place of a matrix's elements: base[batch * stride + row * row_step + col * col_step]; see tj_view_base. */
 typedef struct tj_matrix_view {
     const void *base;
     tj_type type;
@@ -47,28 +47,28 @@ typedef struct tj_tile {
     int row_count, col_count;
     const int64_t *rows;     /* row_count rows of P */
     const double *sum;       /* M . N */
-    const double *rest;      /* f64 only, else NULL: what sum lacks */
+    const double *rest;      /* the compensation of sum, f64 only, else NULL */
     const double *magnitude; /* |M| . |N|, or NULL if not wanted */
-    const bool *row_special; /* this row of M has a NaN or an infinity */
-    const bool *col_special; /* this column of N has */
+    const bool *row_special; /* the row of M has a NaN or an infinity */
+    const bool *col_special; /* the column of N has one */
 } tj_tile;
 
-/** Called from several threads, never from two with the same worker. */
+/** Called from several threads, but never from two at once with the same worker. */
 typedef void (*tj_tile_fn)(const tj_tile *tile, int worker, void *payload);
 
 typedef struct tj_product {
     tj_matrix_view m, n;
-    tj_scales_view m_scales, n_scales; /* which multiply M and N */
+    tj_scales_view m_scales, n_scales; /* factors of M and N */
     int64_t j, k, l, batch;
-    int64_t first_row; /* of M and P; j rows from there on belong to the product */
+    int64_t first_row; /* of M and P, where the product's j rows begin */
     int64_t row_count; /* rows of P to compute, batch included: all, or evenly spread ones */
     bool with_magnitude;
-    int workers; /* at least 1: this many visitors may be told apart */
+    int workers; /* at least 1; the number of distinct `worker` arguments */
     tj_tile_fn visit;
     void *payload;
 } tj_product;
 
-/** Compute. Fails with TJ_ERR_OUT_OF_MEMORY only, before the first visit. */
+/** Run the product. Fails with TJ_ERR_OUT_OF_MEMORY only, before the first visit. */
 tj_status tj_product_run(const tj_product *product, tj_error *err);
 
 #endif

@@ -12,14 +12,14 @@
 
 enum { LOCKS = 64 };
 
-/* What is known of one result. */
+/* The partial result of one reduction. */
 typedef struct gathered {
-    long double sum, rest;   /* of finite values: the rest is what the sum has lost, so that the order makes no difference */
-    long double size, error; /* of all: magnitudes, and what they are off by */
-    long double largest, least, most; /* what the largest value is, at least and at most */
+    long double sum, rest;   /* of finite values; rest is the rounding error of sum, which makes the order irrelevant */
+    long double size, error; /* of all values: sums of magnitudes and of errors */
+    long double largest, least, most; /* the largest value, and the bounds of the maximum */
     int64_t count;
     bool has_nan, has_above, has_below, is_unknown,
-        has_largest; /* an infinity above and below; a value of which nothing can be said */
+        has_largest; /* infinities above and below; some value whose error bound is unknown */
 } gathered;
 
 struct tj_reductions {
@@ -39,7 +39,7 @@ static int64_t count_of(const tj_reductions *r, int i)
     return tj_operand_elements(r->evaluation->problem, TJ_WITH + i);
 }
 
-/* Of how many elements a result is made. */
+/* Return the number of elements in a result. */
 static int64_t length_of(const tj_reductions *r, int i)
 {
     const tj_problem *problem = r->evaluation->problem;
@@ -87,7 +87,7 @@ void tj_reductions_free(tj_reductions *r)
     free(r);
 }
 
-/* Adds a finite value, and keeps what that rounds off (Knuth). */
+/* Add a finite value, and keep its rounding error (Knuth). */
 static void add(gathered *g, long double value)
 {
     const long double sum = g->sum + value, back = sum - g->sum;
