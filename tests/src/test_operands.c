@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operands of an expression are set by name, and a name that is not there writes nothing. */
+/* Operands of an expression are set by name; numbers of a problem that its general form leaves to the launch are taken from it. */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include <tilejit/tilejit.h>
+
+#include "kernel.h"
 
 static tj_error err;
 
@@ -59,4 +61,30 @@ Test(operands, that_are_not_there_write_nothing_and_are_named)
     cr_expect(eq(int, tj_operands_set(&bare, &problem, "bias", bias, &err), TJ_ERR_INVALID_ARGUMENT));
     cr_expect(says("TJ_OPERANDS_INIT"), "%s", err.message);
     cr_expect(memcmp(&x, &untouched, sizeof x) == 0);
+}
+
+Test(operands, take_what_the_general_form_leaves_to_the_launch)
+{
+    tj_problem problem = TJ_PROBLEM_INIT(4, 5, 6, TJ_F32), known, general;
+    tj_operands x = TJ_OPERANDS_INIT;
+
+    problem.batch = 3;
+    problem.k.mode = TJ_DIM_ANY;
+    problem.m.ld = 8;
+    problem.n.stride = TJ_POINTERS;
+    problem.p.ld = TJ_ANY;
+    x.k = 7;
+    x.p.ld = 9;
+    known = tj_problem_canonical(&problem);
+    general = tj_problem_general(&known);
+    tj_operands_take(&x, &known, &general);
+    cr_expect(general.j.mode == TJ_DIM_ANY && general.k.mode == TJ_DIM_ANY && general.l.mode == TJ_DIM_ANY);
+    cr_expect(x.j == 4 && x.l == 6 && x.batch == 3 && x.m.ld == 8);
+    cr_expect(general.m.ld == TJ_ANY && general.m.stride == TJ_ANY && general.batch == TJ_ANY);
+    cr_expect(eq(i64, x.m.stride, known.m.stride));
+    cr_expect(eq(i64, general.n.stride, TJ_POINTERS), "an array of pointers is not a number");
+    cr_expect(x.k == 7 && x.p.ld == 9, "what the problem leaves open is the caller's");
+    problem.batch = 1;
+    known = tj_problem_canonical(&problem);
+    cr_expect(eq(i64, tj_problem_general(&known).batch, 1), "a single product has no stride to bring");
 }
