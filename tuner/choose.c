@@ -15,12 +15,12 @@
 #include "record.h"
 #include "space.h"
 
-/* So many times the model's best may a neighbour's tuned config take, or the last choice loosened, and still be preferred. */
+/* Factor over the model's best time below which a neighbour's tuned config, or the relaxed last choice, is still preferred. */
 static const double SIMILAR = 1.1;
-static const double NEAR = 1.6; /* doublings of extents, all added up, within which two problems are alike */
-static const double SPREAD = 2; /* standard deviations of a group's size, if each row chose its group for itself */
+static const double NEAR = 1.6; /* sum of the doublings of extents within which two problems are similar */
+static const double SPREAD = 2; /* standard deviations of a group's size, if each row chose its group independently */
 enum { NOMINAL = 1024 };
-enum { LOOSEN_ONLY = 3 }; /* refusals, from which on nothing but what was refused is loosened: that ends */
+enum { LOOSEN_ONLY = 3 }; /* refusals from which on only the last refused config is relaxed, so that the choice ends */
 
 tj_config tj_default_config(const tj_problem *problem)
 {
@@ -41,7 +41,7 @@ static double doublings(int64_t a, int64_t b)
     return fabs(log2(((double)a + 1) / ((double)b + 1)));
 }
 
-/* How unlike two problems are: infinitely if they differ in type, layout or what is fixed. */
+/* Return how unlike two problems are; INFINITY if they differ in type, layout or in which extents are fixed. */
 static double difference(const tj_problem *given, const tj_problem *other)
 {
     const tj_problem a = tj_problem_canonical(given), b = tj_problem_canonical(other);
@@ -97,13 +97,13 @@ bool tj_choose_written(const char *text, const tj_problem *problem, const tj_dev
     return tj_preview_launch(problem, &resolved, &form, NULL) == TJ_OK && tj_device_can_run(device, &form);
 }
 
-/* What must not be chosen, resolved. */
+/* The configs that must not be chosen, resolved. */
 typedef struct refusals {
     const tj_config *config;
     size_t count;
 } refusals;
 
-/* The config of a record, if it can be chosen here and was not refused. */
+/* Read the config of a record, if it can be chosen here and was not refused. */
 static bool read_config(const tj_record *record, const tj_problem *problem, const tj_device_facts *device, refusals refused,
                         tj_config *config)
 {
@@ -115,7 +115,7 @@ static bool read_config(const tj_record *record, const tj_problem *problem, cons
     return tj_config_resolve(problem, &resolved, NULL) == TJ_OK && !tj_is_refused(&resolved, refused.config, refused.count);
 }
 
-/* Another device counts as one and a half doublings, one of another compute capability as three. */
+/* Another device counts as one and a half doublings, another compute capability as three. */
 static double device_distance(const tj_device_kind *here, const tj_device_kind *there)
 {
     if (tj_device_kind_is_equal(here, there))
@@ -161,8 +161,8 @@ size_t tj_choose_seeds(const tj_records *records, const tj_problem *problem, con
 /* ---- model -------------------------------------------------------------------------------------------------------- */
 
 /*
- * Extents that are known only at launch must not decide: the plan serves all of them. A middling product stands for them. Groups have
- * the mean size in the mean alone: tiles that just hold it would be two for every second group, so the larger ones decide.
+ * An extent that is known only at launch must not decide, because the plan serves all of them: use a medium one. Groups have
+ * the mean size on average only: tiles that just hold the mean would be two tiles for every second group, so use a larger size.
  */
 static tj_problem nominal(const tj_problem *problem)
 {
@@ -181,7 +181,7 @@ static tj_problem nominal(const tj_problem *problem)
     return p;
 }
 
-/* Without a record of the problem itself. */
+/* Choose without a record of the problem itself. */
 static tj_chosen_by choose_unseen(const tj_records *records, const tj_problem *given, const tj_device_facts *device,
                                   refusals refused, tj_config *config)
 {
@@ -204,7 +204,7 @@ static tj_chosen_by choose_unseen(const tj_records *records, const tj_problem *g
     return TJ_BY_DEFAULT;
 }
 
-/* The last one that was refused, with looser launch bounds, if it may be launched with these for all that is known. */
+/* Relax the launch bounds of the last refused config until it is not among the refused ones. */
 static bool relax_last(const tj_problem *problem, refusals refused, tj_config *config)
 {
     *config = refused.config[refused.count - 1];
@@ -214,7 +214,7 @@ static bool relax_last(const tj_problem *problem, refusals refused, tj_config *c
     return false;
 }
 
-/* By far, says the model; what it has no opinion of is not. */
+/* Is the config much slower than the other by the model? Without a prediction it is not. */
 static bool is_slower(const tj_problem *problem, const tj_device_facts *device, const tj_config *config, const tj_config *other)
 {
     const tj_problem p = nominal(problem);
@@ -251,7 +251,7 @@ tj_status tj_choose_another(const tj_records *records, const tj_problem *problem
     is_loosened = refused_count > 0 && refused_count < TJ_MOST_REFUSED && relax_last(problem, out, &looser);
     if (is_loosened && refused_count >= LOOSEN_ONLY) {
         *config = looser;
-        return TJ_OK; /* chosen by whatever chose the one before */
+        return TJ_OK; /* chosen_by stays that of the config before */
     }
     if (refused_count >= TJ_MOST_REFUSED) {
         *config = tj_default_config(problem);

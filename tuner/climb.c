@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * climb: the config that the model ranks first, without asking it about all of them: a choice has to cost less than a load.
+ * climb: find the config that the model ranks first without asking it about all configs: a choice must cost less than a load.
  *
- * Each family names configs to begin with (tj_family_start), of which one is near the best of most problems. From the best few of
- * them to the best value of one axis after the other, until no value is better. From the best of all, a step on each of two axes
- * as well, and another word on one with any value on another: constraints tie axes together in pairs, so pairs get past them.
+ * Each family names start configs (tj_family_start), one of which is near the best for most problems. From the best few of
+ * them, climb to the best value of one axis after the other, until no value improves. From the best of all, also try a step on
+ * each of two axes, and another choice on one axis with any value on another: constraints tie axes together in pairs, and pairs
+ * get past them.
  *
- * It does not look further. The model is surer of what lies near configs that were measured fast: on an H200, choices for f32 became
- * slower with more ways up.
+ * It goes no further. The model is more certain near configs that were measured to be fast: on an H200, choices for f32 became
+ * slower with more climbs.
  */
 #include "climb.h"
 
@@ -25,11 +26,11 @@
 
 enum { MOST_STARTS = 96, CLIMBS = 4 };
 
-/* What the model said before, for ways meet. A later config takes the place of an earlier one that falls on it. */
+/* Predictions so far, because climbs meet. A config replaces an earlier one with the same hash. */
 enum { KNOWN = 512 };
 
-static const double BEHIND = 3; /* times the best so far: a family that begins there does not catch up, */
-static const double NEAR = 1.1; /* and one that ends behind this is not helped by another word */
+static const double BEHIND = 3; /* times the best so far: a family that begins slower does not catch up, */
+static const double NEAR = 1.1; /* and one that ends slower is not helped by another choice value */
 
 typedef struct known_config {
     int32_t value[TJ_CONFIG_MAX_PARAMS];
@@ -40,12 +41,12 @@ typedef struct known_config {
 typedef struct scored_config {
     tj_config config;
     double seconds; /* 0: none */
-    int order;      /* in which it was named */
+    int order;      /* number of the start */
 } scored_config;
 
-/* The way up in one family: too much for a caller's small stack. */
+/* The climb in one family: too large for a caller's small stack. */
 typedef struct climb {
-    tj_views views, counted; /* of the problem, and of what a launch of it is counted as */
+    tj_views views, counted; /* of the problem, and of the problem as it is counted */
     const tj_device_facts *device;
     const tj_config *refused;
     size_t refused_count;
@@ -54,7 +55,10 @@ typedef struct climb {
     scored_config start[MOST_STARTS];
 } climb;
 
-/* 0: no opinion. What is not worth a trial may be passed through, but nothing should end there. */
+/*
+ * Return the predicted seconds; 0: none. A climb may pass through configs that are not worth a trial, but should not end at
+ * one.
+ */
 static double ask(const climb *c, const tj_config *config)
 {
     tj_config resolved = *config;
@@ -88,7 +92,7 @@ static bool improve(climb *c, const tj_config *config, scored_config *best)
     return true;
 }
 
-/* A config with each value of one axis. */
+/* Try each value of one axis. */
 static bool improve_along(climb *c, tj_config config, size_t axis, scored_config *best)
 {
     bool is_better = false;
@@ -100,7 +104,7 @@ static bool improve_along(climb *c, tj_config config, size_t axis, scored_config
     return is_better;
 }
 
-/* Along the whole of one axis after the other, until a round brings nothing. */
+/* Climb along one axis after the other, until a round brings no improvement. */
 static void climb_up(climb *c, scored_config *best)
 {
     for (bool goes_on = true; goes_on;) {
@@ -110,7 +114,7 @@ static void climb_up(climb *c, scored_config *best)
     }
 }
 
-/* A step on each of two axes; the best of them. */
+/* Try a step on each of two axes, for all pairs. */
 static bool step_in_pairs(climb *c, scored_config *best)
 {
     const tj_config here = best->config;
@@ -134,8 +138,9 @@ static bool step_in_pairs(climb *c, scored_config *best)
 }
 
 /*
- * Another word on one axis, with any value of another: words have no order to step along, and what one of them asks of the rest may be
- * far off. What was left open stays as the form settles it here, or it would change as well.
+ * Try another choice value on one axis, with any value of another axis: choices have no order for steps, and may need distant
+ * values on other axes. Parameters that were open keep the values that the form settles now; otherwise they would change as
+ * well.
  */
 static bool change_words(climb *c, const tj_family *family, scored_config *best)
 {
@@ -166,8 +171,10 @@ static int by_seconds(const void *a, const void *b)
     return x->order - y->order;
 }
 
-/* The starts that can be launched, best first. The default is spelled out; what others leave open, the form settles anew at every
- * step. */
+/*
+ * Rank the starts that can be launched, best first. The default is spelled out; parameters that others leave open are settled
+ * anew at every step.
+ */
 static int rank_starts(climb *c, const tj_family *family)
 {
     tj_config config;
@@ -189,7 +196,7 @@ static int rank_starts(climb *c, const tj_family *family)
     return count;
 }
 
-/* What the form would settle as well, by the model, it settles: it knows what the model does not. */
+/* Leave a parameter open if the model rates the form's own choice no worse: the form knows what the model does not. */
 static void leave_to_form(climb *c, scored_config *best)
 {
     for (size_t axis = 0; axis < c->axes.count; axis++) {

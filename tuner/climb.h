@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * climb: the config that the model ranks first, without asking it about all of them.
+ * climb: find the config that the model ranks first, without asking it about all configs.
  */
 #ifndef TJ_TUNER_CLIMB_H
 #define TJ_TUNER_CLIMB_H
@@ -8,8 +8,8 @@
 #include <tilejit/tuner.h>
 
 /**
- * Seconds that the model gives *best, a config of the space that is none of the refused ones (resolved); 0: it has no opinion on any
- * here, and *best is as it was.
+ * Find the best config of the space by the model, apart from the refused ones (resolved), and return its predicted seconds. 0:
+ * no prediction for any config here, and *best is unchanged.
  */
 double tj_climb(const tj_problem *problem, const tj_device_facts *device, const tj_config *refused, size_t refused_count,
                 tj_config *best);

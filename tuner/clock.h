@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * clock: what a tuning's budget is counted by.
+ * clock: the clock of a tuning's budget.
  */
 #ifndef TJ_TUNER_CLOCK_H
 #define TJ_TUNER_CLOCK_H
 
-/** Seconds since some moment, of a clock that nobody sets. */
+/** Return seconds of a monotonic clock, from an arbitrary origin. */
 double tj_clock_s(void);
 
 #endif

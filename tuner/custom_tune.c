@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * custom_tune: which config of a family of the application's own is the fastest for some extents?
+ * custom_tune: find the fastest config of a family of the application for given extents.
  *
- * No model knows such a family, so a search goes by times alone: the defaults, a sample at random, then the neighbours of the best. What is
- * tried next is compiled in batches, on threads, and timed when they are done: no compile disturbs a time. A config is compared with the
- * reference before it is timed. The kernels near the best stay loaded for the finals, in which all take turns.
+ * No model knows such a family, so the search goes by times only: the defaults, a random sample, then the neighbours of the
+ * best. Configs are compiled in batches on threads, and timed after the batch, so that no compile disturbs a time. Each is
+ * compared with the reference before it is timed. Kernels near the best stay loaded for the finals, in which all take turns.
  */
 #include "custom_tune.h"
 
@@ -26,7 +26,7 @@
 
 enum { MOST_LISTED = 1 << 20, MOST_DRAWS = 1 << 16, TURNS = 20, SAMPLE_SHARE = 3 };
 
-static const double FINAL_BAND = 1.08;                     /* times the best: what stays loaded for the finals */
+static const double FINAL_BAND = 1.08;                     /* times the best: kernels within it stay loaded for the finals */
 static const double FINAL_SECONDS = 8, FINAL_SHARE = 0.25; /* at most, and of the budget */
 
 /* A config on its way to a time. */
@@ -35,13 +35,13 @@ typedef struct candidate {
     tj_trial trial;
     tj_source *source;
     tj_image *image;          /* until it is loaded */
-    tj_custom_kernel *kernel; /* NULL: not loaded, or too slow to be kept */
+    tj_custom_kernel *kernel; /* NULL: not loaded, or too slow to keep */
     tj_status status;
     tj_error error;
 } candidate;
 
 typedef struct tuning {
-    tj_host *host, scratch; /* scratch compiles the candidates: none of them is stored */
+    tj_host *host, scratch; /* scratch compiles the candidates, none of which is stored */
     const tj_custom *custom;
     const int64_t *extent;
     tj_tune_options options;
@@ -54,8 +54,8 @@ typedef struct tuning {
     size_t count, capacity;
     int64_t limit;
     double best_us, default_us;
-    size_t best;                    /* of tried, if best_us is not 0 */
-    double start, budget, deadline; /* deadline: of the looks */
+    size_t best;                    /* index into tried, if best_us is not 0 */
+    double start, budget, deadline; /* deadline: of the search's measurements */
     bool was_cancelled;
     uint64_t random;
     tj_incumbents incumbents;
@@ -76,7 +76,7 @@ static double search_seconds(const tuning *t)
     return isfinite(t->budget) ? t->budget - fmin(FINAL_SECONDS, FINAL_SHARE * t->budget) : (double)INFINITY;
 }
 
-/* The first config is tried however short the time is. */
+/* Is the search over? The first config is tried even if the budget is spent. */
 static bool is_over(tuning *t)
 {
     if (t->options.is_cancelled && t->options.is_cancelled(t->options.payload))
@@ -151,7 +151,7 @@ static void release(candidate *c)
 
 /* ---- trials ------------------------------------------------------------------------------------------------------- */
 
-/* What is timed. */
+/* What a measurement launches. */
 typedef struct timed_kernel {
     const tj_custom_bench *bench;
     const tj_custom_kernel *kernel;
@@ -161,7 +161,7 @@ static tj_status launch(const void *what, size_t set, CUstream stream, tj_error 
 {
     const timed_kernel *timed = what;
 
-    (void)stream; /* the bench's own */
+    (void)stream; /* the bench has its own */
     return tj_custom_bench_launch(timed->bench, timed->kernel, set, err);
 }
 
@@ -170,7 +170,7 @@ static tj_timed timed_with(const tuning *t, const timed_kernel *what, size_t set
     return (tj_timed){t->bench.gpu, t->stream, sets, tj_gpu_is_emulated(t->bench.gpu), t->deadline, launch, what};
 }
 
-/* What no other config would mend. */
+/* Does this failure concern all configs? */
 static bool is_fatal(tj_status status)
 {
     return status == TJ_ERR_NO_COMPILER || status == TJ_ERR_NO_DRIVER || status == TJ_ERR_DEVICE_LOST ||
@@ -186,7 +186,7 @@ static tj_status load(tuning *t, candidate *c, tj_error *err)
 
     if (status != TJ_OK)
         return status;
-    c->source = NULL; /* the kernel's now */
+    c->source = NULL; /* owned by the kernel now */
     c->image = NULL;
     c->trial.registers = c->kernel->loaded->step[0].facts.registers;
     c->trial.registers = c->trial.registers > 0 ? c->trial.registers : resources.registers;
@@ -222,7 +222,7 @@ static tj_status measure(tuning *t, candidate *c, tj_error *err)
     return tj_timed_look(&timed, t->best_us, &c->trial, err);
 }
 
-/* The incumbents stay loaded, and what is near the best. */
+/* Keep the incumbents and the kernels near the best loaded; unload the others. */
 static void unload_slow(tuning *t)
 {
     for (size_t i = 0; i < t->count; i++) {
@@ -272,7 +272,7 @@ static bool reserve(tuning *t, size_t more)
     return true;
 }
 
-/* Compile and time some points, all different and none tried before; as many as there is time for. */
+/* Compile and time points, all different and none tried before; as many as there is time for. */
 static tj_status try_points(tuning *t, const int64_t *point, size_t points, tj_error *err)
 {
     const size_t at_once = (size_t)t->options.threads;
@@ -306,7 +306,7 @@ static tj_status try_points(tuning *t, const int64_t *point, size_t points, tj_e
 
 /* ---- which points ------------------------------------------------------------------------------------------------- */
 
-/* The points that hold, in a random order, but for those that were tried: all of them, or of a very large space many. */
+/* List the valid points that were not tried, in a random order: all of them or, for a very large space, many. */
 static tj_status list_points(tuning *t, int64_t **out, size_t *count, bool *is_all, tj_error *err)
 {
     const int64_t points = t->space.points;
@@ -335,7 +335,7 @@ static tj_status list_points(tuning *t, int64_t **out, size_t *count, bool *is_a
     return TJ_OK;
 }
 
-/* The steps from the best on each axis that were not tried yet; then from where they lead, until none is better. */
+/* Try the untried neighbours of the best on each axis, then those of the new best, until none improves. */
 static tj_status climb(tuning *t, tj_error *err)
 {
     tj_status status = TJ_OK;
@@ -437,7 +437,7 @@ static tj_status compare(tuning *t, tj_finalist *list, size_t count, tj_error *e
     return TJ_OK;
 }
 
-/* The winner is the first that passes its proof. It alone is stored. */
+/* Choose the first winner that passes its proof. Only the winner is stored. */
 static tj_status crown(tuning *t, tj_finalist *list, size_t count, tj_tune_result *result, tj_error *err)
 {
     tj_error why = {TJ_OK, ""};
@@ -539,7 +539,7 @@ static void settle_options(tuning *t)
     t->deadline = t->start + search_seconds(t);
 }
 
-/* Driver, device, target, arguments on the device. */
+/* Open the driver, the device and the target, and place the arguments on the device. */
 static tj_status open_bench(tuning *t, tj_error *err)
 {
     size_t free_bytes = 0, total_bytes = 0, set_bytes = 0, sets;
@@ -581,7 +581,7 @@ tj_status tj_custom_tune_on(tj_host *host, const tj_custom *custom, const int64_
     settle_options(&t);
     config.family = &custom->family;
     status = tj_custom_resolve(&config, err);
-    if (status == TJ_OK) /* without the defaults, or with a fault in the template, no tuning can be compared */
+    if (status == TJ_OK) /* if the defaults fail, or the template is faulty, times have nothing to compare with */
         status = tj_custom_generate(&config, extent, &source, err);
     tj_source_free(source);
     if (status == TJ_OK)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * measure: operands on the device, and the time of a kernel over them.
+ * measure: place operands on the device, and time a kernel over them.
  *
- * What makes a time worth believing:
- *   - the device's clock, by events; short kernels share one pair of events, in a CUDA graph: so they follow one another as those of
- *     a program do that is ahead of the device, and neither events nor the host's launches are in the time;
- *   - operands rotate over more memory than three L2 caches, so a kernel finds what an application's would: nothing. A
- *     flush between launches would need a kernel of its own, whose tail leaks into the next time;
+ * Measures for reliable times:
+ *   - the device's clock, by events; short kernels share one pair of events, in a CUDA graph: they follow one another as in a
+ *     program that is ahead of the device, and the time includes neither events nor the host's launches;
+ *   - operands rotate over more memory than three L2 caches, so a kernel finds what an application's would: nothing. A flush
+ *     between launches would need a kernel of its own, whose tail leaks into the next time;
  *   - random operands: zeros draw less power, and a GPU at its power limit runs zeros faster;
- *   - medians, because a time can only be disturbed upwards.
+ *   - medians, because a disturbance can only lengthen a time.
  */
 #include "measure.h"
 
@@ -24,11 +24,11 @@
 #include "timing.h"
 
 static const double HOPELESS = 3.0;  /* times the best: no further launch */
-static const double SLOWER = 1.15;   /* times the best: no second look */
-static const double SHORT_US = 20;   /* of a launch: not worth giving up */
-static const double SAMPLE_US = 500; /* about what stands between two events, which are felt for 2 us */
-static const double LOOK_US = 3000;  /* about what a first look takes, and a second */
-static const double CACHES = 3;      /* times the L2: what the sets exceed */
+static const double SLOWER = 1.15;   /* times the best: no second measurement */
+static const double SHORT_US = 20;   /* of a launch: too short to give up */
+static const double SAMPLE_US = 500; /* target between two events, which add 2 us */
+static const double LOOK_US = 3000;  /* target of a first measurement, and of a second */
+static const double CACHES = 3;      /* times the L2: least size of all sets */
 enum { MAX_SETS = 4096, FIRST_LOOK = 5, SECOND_LOOK = 30, MAX_PER_EVENT = MAX_SETS, MAX_TURN = 8 };
 
 /* ---- operands ----------------------------------------------------------------------------------------------------- */
@@ -114,7 +114,7 @@ double tj_spread(const double *sorted, size_t count)
     return median > 0 ? (sorted[3 * (count - 1) / 4] - sorted[(count - 1) / 4]) / 2 / median : 0;
 }
 
-/* Launches of a sample, each over all sets. */
+/* Return the launches of a sample, each of which covers all sets. */
 static int per_event(double us, size_t sets)
 {
     const double rounds = us > 0 ? ceil(SAMPLE_US / (us * (double)sets)) : 1;
@@ -123,7 +123,7 @@ static int per_event(double us, size_t sets)
     return us >= SAMPLE_US ? 1 : (int)((double)sets * fmin(rounds, most));
 }
 
-/* So many samples of that many launches as fill a look, and no fewer than low, or one more of single launches. */
+/* Return the number of samples that fill a measurement, but at least low; one more for single launches. */
 static int repeats(double us, int launches, int low, int high)
 {
     const double fit = us > 0 ? LOOK_US / (us * launches) : high;
@@ -132,7 +132,7 @@ static int repeats(double us, int launches, int low, int high)
     return fit < least ? least : fit > high ? high : (int)fit;
 }
 
-/* So many samples as end before the deadline, and one launch ahead of them; no more than wanted. 0: not one. */
+/* Return how many of the wanted samples end before the deadline, after one launch for warm-up. 0: none. */
 static int in_time(const tj_timed *timed, double us, int launches, int wanted)
 {
     const double left_us = 1e6 * (timed->deadline - tj_clock_s()) - us;
@@ -147,7 +147,7 @@ static tj_status queue(const tj_timed *timed, int warmup, int repeat, int launch
     return tj_gpu_time(timed->gpu, timed->launch, timed->what, timed->sets, timed->stream, warmup, repeat, launches, us, err);
 }
 
-/* What no other config would mend ends the tuning; the rest is this config's own trouble. */
+/* A failure that concerns all configs ends the tuning; any other refuses this config only. */
 static bool is_fatal(tj_status status)
 {
     return status == TJ_ERR_DEVICE_LOST || status == TJ_ERR_OUT_OF_MEMORY || status == TJ_ERR_NO_DRIVER ||
@@ -171,7 +171,7 @@ tj_status tj_timed_look(const tj_timed *timed, double best_us, tj_trial *trial, 
     double us[FIRST_LOOK + SECOND_LOOK];
     int launches, count;
     tj_error why;
-    /* The first launch loads what the driver left for later; the emulator leaves nothing. */
+    /* The first launch pays for lazy loading by the driver; the emulator has none. */
     tj_status status = queue(timed, timed->is_emulated ? 0 : 1, 1, 1, us, &why);
 
     trial->state = TJ_TRIAL_TIMED;
@@ -187,7 +187,7 @@ tj_status tj_timed_look(const tj_timed *timed, double best_us, tj_trial *trial, 
     launches = per_event(us[0], timed->sets);
     count = in_time(timed, us[0], launches, repeats(us[0], launches, 1, FIRST_LOOK));
     if (count == 0)
-        return TJ_OK; /* a time can only be disturbed upwards: one launch says at most too much */
+        return TJ_OK; /* a disturbance can only lengthen a time, so one launch is an upper bound */
     status = queue(timed, 1, count, launches, us, &why);
     if (status == TJ_OK)
         trial->us = tj_median(us, (size_t)count);
@@ -215,7 +215,7 @@ tj_status tj_timed_turn(const tj_timed *timed, double us, double *median, tj_err
     return status;
 }
 
-/* ---- of a product ------------------------------------------------------------------------------------------------- */
+/* ---- times of a product ------------------------------------------------------------------------------------------- */
 
 typedef struct timed_kernel {
     const tj_kernel *kernel;

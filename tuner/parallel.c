@@ -31,7 +31,7 @@ void tj_in_parallel(int parts, void (*work)(void *payload, int part), void *payl
 {
     pthread_t thread[TJ_MOST_THREADS];
     share all[TJ_MOST_THREADS];
-    int started = 1; /* the first part is this thread's */
+    int started = 1; /* this thread does the first part */
 
     for (int i = 0; i < parts; i++)
         all[i] = (share){work, payload, i};

@@ -13,7 +13,7 @@
 #include "hash.h"
 #include "parallel.h"
 
-enum { MAX_POINTS = 200000 /* of a larger space every n-th is taken up */, LOOKS_AT_CLOCK = 1024 /* configs between two */ };
+enum { MAX_POINTS = 200000 /* of a larger space, take every n-th config */, LOOKS_AT_CLOCK = 1024 /* configs between two */ };
 
 static uint64_t hash_config(const tj_config *config)
 {
@@ -51,7 +51,7 @@ static void locate(const search *s, tj_point *p)
         p->at[axis] = (int16_t)tj_axes_at(axes, axis, p->config.value[axis]);
 }
 
-/* Larger tables for more points. */
+/* Enlarge the tables for more points. */
 static bool grow(search *s)
 {
     const size_t capacity = s->capacity ? 2 * s->capacity : 1024;
@@ -114,7 +114,7 @@ typedef struct placed_config {
     tj_config config;
 } placed_config;
 
-/* What one thread found of the space. */
+/* The configs that one thread found. */
 typedef struct found_share {
     placed_config *item;
     size_t count, capacity;
@@ -122,11 +122,11 @@ typedef struct found_share {
     tj_error err;
 } found_share;
 
-/* Walking takes 10 us for each config that is found, as does the model: so all processors share the space. */
+/* Walking the space takes 10 us for each config found, and so does the model: so all processors share the space. */
 typedef struct shared_walk {
     search *s;
     int parts;
-    _Atomic bool is_over; /* the time, or memory: as the first part sees */
+    _Atomic bool is_over; /* out of time, or of memory, as the first part finds */
     found_share share[TJ_MOST_THREADS];
 } shared_walk;
 
@@ -173,7 +173,7 @@ static int by_place(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* All that was found, in the order of one walk; *count: how many. NULL when memory ran out. */
+/* Return all configs found, in the order of a single walk; *count: their number. NULL when memory ran out. */
 static placed_config *gather(const shared_walk *walk, size_t *count)
 {
     placed_config *all;
@@ -190,7 +190,7 @@ static placed_config *gather(const shared_walk *walk, size_t *count)
     return all;
 }
 
-/* ---- what the model says ------------------------------------------------------------------------------------------ */
+/* ---- predictions -------------------------------------------------------------------------------------------------- */
 
 static void predict_share(void *payload, int part)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pool: compile configs on threads, ahead of the one that is being timed.
+ * pool: compile configs on threads, before the tuner times them.
  *
- * Compiling is most of what tuning costs, timing must not share the device: so many threads compile and one times. A config
- * that is asked for before a thread took it is compiled by the asker, who would have nothing else to do. What was compiled stays, and
- * so do loaded kernels, until there are many.
+ * Compiling is most of the cost of tuning, and only one kernel may be timed at once: so several threads compile and one times.
+ * If no thread has taken a requested config, the caller compiles it, since it would only wait. Compiled configs stay, and so do
+ * loaded kernels, until there are many.
  */
 #include "pool.h"
 
@@ -37,7 +37,7 @@ struct tj_pool {
     char target[16];
     pthread_mutex_t lock;
     pthread_cond_t has_work, has_result;
-    job *first, *last; /* all jobs, in the order they were announced */
+    job *first, *last; /* all jobs, in the order of their announcement */
     bool is_ending;
     int threads;
     pthread_t thread[TJ_MOST_THREADS];
@@ -55,7 +55,7 @@ static void compile(const tj_pool *pool, const tj_config *given, tj_candidate *m
         made->ms = 1e3 * (tj_clock_s() - start);
 }
 
-/* Under the lock, which is let go while compiling. */
+/* Compile a job. Called with the lock held, which is released while compiling. */
 static void run(tj_pool *pool, job *one)
 {
     one->state = BUSY;
@@ -107,7 +107,7 @@ tj_pool *tj_pool_create(tj_host *host, const tj_problem *problem, const tj_devic
     pthread_cond_init(&pool->has_work, NULL);
     pthread_cond_init(&pool->has_result, NULL);
     threads = tj_thread_count(threads);
-    /* Fewer threads, down to none, are slower and nothing worse. */
+    /* With fewer threads, or none, tuning is slower but works. */
     while (pool->threads < threads && pthread_create(&pool->thread[pool->threads], NULL, work, pool) == 0)
         pool->threads++;
     return pool;
@@ -139,7 +139,7 @@ void tj_pool_free(tj_pool *pool)
     free(pool);
 }
 
-/* Under the lock. The job of a config, made if there is none; NULL when memory ran out. */
+/* Return the job of a config, added if there is none; NULL when memory ran out. Called with the lock held. */
 static job *find_or_add(tj_pool *pool, const tj_config *config)
 {
     job *one = pool->first;
@@ -168,7 +168,7 @@ void tj_pool_announce(tj_pool *pool, const tj_config *config)
     pthread_mutex_unlock(&pool->lock);
 }
 
-/* The job of a config, done; NULL when memory ran out. */
+/* Return the job of a config when it is done; NULL when memory ran out. */
 static job *finish(tj_pool *pool, const tj_config *config)
 {
     job *one;
@@ -192,7 +192,7 @@ tj_candidate *tj_pool_await(tj_pool *pool, const tj_config *config)
     return one ? &one->made : NULL;
 }
 
-/* A kernel that was wrong on such a device is not launched again. */
+/* Load a program, unless its kernel has failed a proof on such a device. */
 static tj_status load(const tj_pool *pool, tj_program *program, tj_error *err)
 {
     tj_proof proof;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * propose: which points to try next.
+ * propose: choose the points to try next.
  *
- * Those by which the best time is expected to fall most (expected improvement: Jones, Schonlau and Welch, Efficient Global
- * Optimization of Expensive Black-Box Functions, 1998): a point that is likely to be a little faster, or one that nothing is known about and
- * that may be much faster. One of a round counts as tried for the next of it, with the time that is expected: so a round does not take
- * neighbours that would show the same.
+ * Choose those with the largest expected improvement of the best time (Jones, Schonlau and Welch, Efficient Global Optimization
+ * of Expensive Black-Box Functions, 1998): a point that is likely to be a little faster, or an unknown one that may be much
+ * faster. A chosen point counts as tried, with its expected time, when the others of its round are chosen; so a round does not
+ * take neighbours that would show the same.
  *
- * An axis is a list of values, a step goes to the next one: nothing here knows a family's parameters.
+ * An axis is a list of values, and a step goes to the next one: nothing here knows a family's parameters.
  */
 #include "search.h"
 
@@ -17,17 +17,17 @@
 #include "surrogate.h"
 
 enum {
-    MOST_RANKED = 20000, /* points that the trials correct: those that the model likes best */
-    MOST_WEIGHED = 1024  /* of these the best, whose improvement is asked for */
+    MOST_RANKED = 20000, /* points with the best predictions, which the trials correct */
+    MOST_WEIGHED = 1024  /* the best of these, whose improvement is computed */
 };
 
 static const double PI = 3.14159265358979323846;
-/* Times the deviation: the fits behind it are of configs that looked good, and tighter than the rest is. */
+/* Factor of the deviation: it was fitted to configs that looked good, whose deviations are smaller than those of the rest. */
 static const double BOLDNESS = 1.5;
 
 /*
- * Points that are untried, by what the model makes of them. Among those that it holds to be equal, all of them if there is no
- * model, a hash of the index decides, so that they come from everywhere.
+ * List the untried points with the model's prediction. A hash of the index orders points with equal predictions, or all points
+ * if there is no model, so that they come from the whole space.
  */
 static size_t list_untried(search *s, tj_ranked *list)
 {
@@ -65,18 +65,18 @@ size_t tj_propose_ranked(search *s, int32_t *chosen, size_t wanted)
     return count;
 }
 
-/* The logarithm of how far the best time is expected to fall, all in logarithms. */
+/* Return the logarithm of the expected decrease of the best time; all arguments are logarithms. */
 static double improvement(tj_belief belief, double best)
 {
     const double deviation = fmax(BOLDNESS * belief.deviation, 1e-6), z = (best - belief.mean) / deviation;
     const double density = -z * z / 2 - log(2 * PI) / 2;
 
-    if (z < -5) /* where the difference below is all rounding: the first term of its expansion */
+    if (z < -5) /* the difference below would be all rounding error: use the first term of its expansion */
         return log(deviation) + density - 2 * log(-z);
     return log(deviation * (z * erfc(-z / sqrt(2)) / 2 + exp(density)));
 }
 
-/* Sort the best by the trials to the front; returns how many there are. */
+/* Correct predictions by the trials, and sort the best points to the front; returns their number. */
 static size_t shortlist(search *s, const tj_surrogate *g, tj_ranked *list)
 {
     size_t listed = list_untried(s, list);
@@ -92,8 +92,8 @@ static size_t shortlist(search *s, const tj_surrogate *g, tj_ranked *list)
 }
 
 /*
- * Choose by improvement, most first. What is under way only takes from improvements: so where the first of the list stays the first
- * after another look, the others need none.
+ * Choose points by improvement, largest first. Points under way only reduce improvements: if the first of the list is still
+ * first after its update, the others need none.
  */
 static size_t choose_improving(search *s, tj_surrogate *g, tj_ranked *list, size_t listed, double best, int32_t *chosen,
                                size_t wanted)

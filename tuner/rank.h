@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rank: how long would a config take? The only file of this layer that asks a model.
+ * rank: predict how long a config takes. The only file of this layer that asks a model.
  */
 #ifndef TJ_TUNER_RANK_H
 #define TJ_TUNER_RANK_H
@@ -10,12 +10,12 @@
 #include "views.h"
 
 /**
- * Seconds that a config should take; 0: no opinion, for the problem or the device lacks the numbers, or the device cannot run
- * it. For ranking: nobody should believe the number itself.
+ * Predict the seconds of a config; 0: no prediction, because numbers of the problem or the device are missing, or the device
+ * cannot run it. For ranking only: the number itself is not reliable.
  */
 double tj_rank_predict(const tj_device_facts *device, const tj_problem *problem, const tj_config *config);
 
-/** The same of a resolved config, for whoever asks of many: counted are the views of tj_problem_counted. */
+/** As tj_rank_predict for a resolved config, for callers that ask about many. counted: the views of tj_problem_counted. */
 double tj_rank_resolved(const tj_device_facts *device, const tj_views *counted, const tj_config *resolved);
 
 #endif

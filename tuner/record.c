@@ -2,8 +2,8 @@
 /*
  * record: one tuning result as JSON.
  *
- * The same record is the same bytes everywhere: members sorted, numbers as json.c prints them. A checksum over
- * all other members tells a damaged or edited file from a sound one.
+ * The same record gives the same bytes everywhere: members are sorted, and numbers are printed by json.c. A checksum over all
+ * other members distinguishes a damaged or edited file from a sound one.
  */
 #include "record.h"
 
@@ -28,7 +28,7 @@ typedef struct number_field {
     const char *name;
     size_t offset, bytes;
     int64_t most;  /* 0: 1 if the member is shorter than 8 bytes, else any number */
-    bool is_later; /* than the first records */
+    bool is_later; /* not in the first records */
 } number_field;
 
 #define FIELD(name, member)                                                            \
@@ -70,7 +70,7 @@ static size_t number_count(void)
     return COUNT(numbers) + tj_operation_count;
 }
 
-/* The members of the table, then the flags of the epilogue. */
+/* Return the members of the table, then the flags of the epilogue. */
 static number_field number_at(size_t i)
 {
     const tj_operation *operation = &tj_operations[i < COUNT(numbers) ? 0 : i - COUNT(numbers)];
@@ -80,7 +80,7 @@ static number_field number_at(size_t i)
                : (number_field){operation->name, operation->offset, sizeof(int32_t), operation->most, operation->most > 1};
 }
 
-/* The largest value of a member that is a flag or a choice; 0: it is a number. */
+/* Return the largest value of a member that is a flag or a choice; 0: it is a number. */
 static int64_t most_of(size_t i)
 {
     const number_field field = number_at(i);
@@ -133,12 +133,13 @@ static void add_dim(tj_json *object, const char *name, const tj_dim *dim, bool w
     tj_json_add_int(any, "multiple_of", dim->multiple_of);
 }
 
-/* What a problem's text has besides what the kernel depends on. */
+/* Members of a problem's text beyond those that the kernel depends on. */
 enum { ZEROS = 1, EXTENTS = 2 };
 
 /*
- * Without extents that the kernel does not know, it is what the kernel depends on: the key. What came later than the first records is
- * left out where it says nothing (the type of N, another compute, a choice that is 0), so that these keep their keys.
+ * Without extents that the kernel does not know, the text is the key: exactly what the kernel depends on. Members that the
+ * first records did not have are omitted if they say nothing (the type of N, another compute, a choice that is 0), so that
+ * those records keep their keys.
  */
 static void problem_to_json(const tj_problem *p, unsigned with, tj_json *object)
 {
@@ -191,7 +192,7 @@ static bool dim_from_json(const tj_json *value, tj_dim *dim)
     return true;
 }
 
-/* The word of a member, if it is there. */
+/* Read the name of a member's value, if the member exists. */
 static tj_status read_word(const tj_json *object, const char *name, int32_t *number, tj_error *err)
 {
     const char *word = tj_json_text(tj_json_get(object, name));
@@ -261,7 +262,7 @@ static void line_dim(char *out, size_t bytes, const tj_dim *dim)
         (void)snprintf(out, bytes, "%lld", (long long)dim->extent);
 }
 
-/* "512x300x700 f32 batch 8": for people. */
+/* Print "512x300x700 f32 batch 8", for people. */
 static void print_line(const tj_problem *problem, char *out, size_t bytes)
 {
     const tj_problem p = tj_problem_canonical(problem);
@@ -317,7 +318,7 @@ void tj_device_kind_to_json(const tj_device_kind *kind, tj_json *to, const char 
 
 /* ---- key ---------------------------------------------------------------------------------------------------------- */
 
-/* 32 hex digits of a JSON value's compact text; "", and false: out of memory. */
+/* Hash a JSON value's compact text to 32 hex digits; "", and false: out of memory. */
 static bool hash_json(const tj_json *value, char hex[TJ_RECORD_KEY_BYTES])
 {
     char *text = tj_json_print(value);
@@ -399,7 +400,7 @@ void tj_record_to_json(const tj_record *record, tj_json *object)
     tj_json_add_text(object, "checksum", hash_json(object, checksum) ? checksum : NULL);
 }
 
-/* What does not fit is left out whole: half of it would be another text, and perhaps half a character. */
+/* Copy a text, or "" if it does not fit: a truncated one would be a different text, perhaps with half a character. */
 static void copy_text(char *out, size_t bytes, const tj_json *object, const char *name)
 {
     const char *text = tj_json_text(tj_json_get(object, name));
@@ -407,7 +408,7 @@ static void copy_text(char *out, size_t bytes, const tj_json *object, const char
     (void)snprintf(out, bytes, "%s", text && strlen(text) < bytes ? text : "");
 }
 
-/* How well a record is founded, it says itself: what cannot be is refused, for it would displace what is. No member: 0. */
+/* Check a count by which records are ranked: an impossible one would displace sound records. A missing member counts as 0. */
 static tj_status check_count(const tj_json *object, const char *name, int64_t most, tj_error *err)
 {
     const tj_json *member = tj_json_get(object, name);
@@ -478,7 +479,7 @@ static void read_content(const tj_json *object, tj_record *r)
     r->created_s = tj_json_int(tj_json_get(object, "created_s"));
 }
 
-/* Does the checksum fit? Over the object as it was read, so that members of later versions count too. */
+/* Check the checksum over the object as it was read, so that members of later versions count too. */
 static tj_status check_checksum(tj_json *object, tj_error *err)
 {
     const char *stated = tj_json_text(tj_json_get(object, "checksum"));
@@ -533,13 +534,13 @@ bool tj_record_is_time(double us)
     return us >= 1e-6 && us <= 1e9;
 }
 
-/* Nobody needs more digits, and people read these files. */
+/* Round times: nobody needs more digits, and people read these files. */
 static void round_times(tj_record *r)
 {
     double *const value[] = {&r->us, &r->spread, &r->warm_us, &r->default_us, &r->second_us, &r->check_ratio, &r->seconds};
 
     for (size_t i = 0; i < COUNT(value); i++)
-        *value[i] = fabs(*value[i]) <= 1e9 ? round(*value[i] * 1e6) / 1e6 : 0; /* else it is no time and no ratio */
+        *value[i] = fabs(*value[i]) <= 1e9 ? round(*value[i] * 1e6) / 1e6 : 0; /* otherwise it is neither a time nor a ratio */
 }
 
 /* ---- one record --------------------------------------------------------------------------------------------------- */
@@ -553,7 +554,7 @@ tj_record *tj_record_create(const tj_record *fields)
         return NULL;
     *record = *fields;
     round_times(record);
-    if (record->evaluations > TJ_RECORD_MOST_EVALUATIONS) /* of several tunings, added up: what is written must be read again */
+    if (record->evaluations > TJ_RECORD_MOST_EVALUATIONS) /* a sum of several tunings; a written record must be readable */
         record->evaluations = TJ_RECORD_MOST_EVALUATIONS;
     tj_record_key(&record->device, &record->problem, record->key);
     print_line(&record->problem, record->problem_text, sizeof record->problem_text);
@@ -625,7 +626,7 @@ static bool covers_the_space(const tj_record *record)
 }
 
 /*
- * Would it choose anything here? This version knows the config, the problem admits it, and a device of that compute capability can
+ * Is the record of use here? This version knows the config, the problem admits it, and a device of that compute capability can
  * run it, as far as one is known.
  */
 static bool is_usable(const tj_record *record)
@@ -642,7 +643,7 @@ static bool is_usable(const tj_record *record)
     return tj_device_named(product, &device, NULL) != TJ_OK || tj_device_can_run(&device, &form);
 }
 
-/* A total order, so that the best of a set does not depend on how the set came together. */
+/* A total order, so that the best of a set does not depend on the order of merges. */
 int tj_record_compare(const tj_record *a, const tj_record *b)
 {
     bool a_is_usable;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * record: what the files about records share.
+ * record: declarations that the files about records share.
  *
- *     record.c        one record: fields <-> JSON, its key, and which of two is the better founded
+ *     record.c        one record: fields <-> JSON, its key, and which of two has more evidence
  *     records.c       sets of records: merging, the store, finding
  *     t4.c            Kernel Tuner's T4 format
  *     records_text.c  sets of records as one text
@@ -21,11 +21,11 @@ enum {
     TJ_RECORD_SCHEMA = 1,
     TJ_RECORD_KEY_BYTES = 33,
     TJ_RECORD_NAME_BYTES = 64,
-    TJ_RECORD_MOST_EVALUATIONS = 1 << 24, /* more than months of tuning make: a record that claims more is not believed */
-    TJ_RECORD_DIGITS = 15                 /* give a record's numbers back as they are, for none has more (round_times) */
+    TJ_RECORD_MOST_EVALUATIONS = 1 << 24, /* more than months of tuning make: a record that claims more is refused */
+    TJ_RECORD_DIGITS = 15                 /* reproduce a record's numbers exactly, since none has more digits (round_times) */
 };
 
-/** The kind of a device: what its times depend on. Two cards of one model are alike, two MIG slices of it are not. */
+/** The kind of a device, which decides its times. Two cards of one model are alike, two MIG slices of one are not. */
 typedef struct tj_device_kind {
     char name[128];
     int32_t cc_major, cc_minor, sm_count;
@@ -44,7 +44,7 @@ struct tj_record {
     int64_t evaluations, seed, created_s;
     double seconds;
     int32_t is_complete, was_cancelled, driver_version, clock_khz;
-    char compiler[64], version[32], source_hash[33]; /* of the generated text: "" if not known */
+    char compiler[64], version[32], source_hash[33]; /* of the generated source: "" if not known */
     /* derived */
     char key[TJ_RECORD_KEY_BYTES];
     char problem_text[192];
@@ -55,38 +55,43 @@ tj_device_kind tj_device_kind_of(const tj_device_facts *facts);
 void tj_device_kind_to_json(const tj_device_kind *kind, tj_json *to, const char *name);
 bool tj_device_kind_is_equal(const tj_device_kind *a, const tj_device_kind *b);
 
-/** What a record is found by: 32 hex digits of device kind and problem. */
+/** Compute the key of a record: 32 hex digits of device kind and problem. */
 void tj_record_key(const tj_device_kind *device, const tj_problem *problem, char key[TJ_RECORD_KEY_BYTES]);
 
-/** Are its times those of an emulator? Earlier builds kept such records. */
+/** Does the record hold an emulator's times? Earlier builds kept such records. */
 bool tj_record_is_emulated(const tj_record *record);
 
-/** Can a record be of this time? False for what is no time of a kernel: 0, less than a picosecond, more than a quarter of an hour. */
+/** Can this be the time of a kernel? False for 0, less than a picosecond, or more than a quarter of an hour. */
 bool tj_record_is_time(double us);
 
-/** Fill in what is derived. fields is copied; its derived members are ignored. NULL only when memory ran out. */
+/**
+ * Create a record and its derived members. fields is copied; its derived members are ignored. NULL only when memory ran out.
+ */
 tj_record *tj_record_create(const tj_record *fields);
 
 tj_record *tj_record_copy(const tj_record *record);
 
-/** Below 0: a is the better founded; 0: they are the same bytes. One that is of no use here is worse than any that is. */
+/**
+ * Compare records. Below 0: a has more evidence; 0: they have the same bytes. A record that is of no use here ranks below any
+ * that is.
+ */
 int tj_record_compare(const tj_record *a, const tj_record *b);
 
-/** The file name in the store: key, and a hash of the content, so that two records for one key do not overwrite each other. */
+/** Name the file in the store: key, and a hash of the content, so that two records for one key do not overwrite each other. */
 void tj_record_name(const tj_record *record, char name[TJ_RECORD_NAME_BYTES]);
 
-/** To an empty JSON object, and from one, of which the checksum is taken out. */
+/** Write a record to an empty JSON object, and read one from an object, which loses its checksum. */
 void tj_record_to_json(const tj_record *record, tj_json *object);
 tj_status tj_record_from_json(tj_json *object, tj_record **record, tj_error *err);
 
-/** Add all records of one set to another. The first holds none afterwards, and is still to be freed. */
+/** Move all records of one set to another. The first is empty afterwards, and must still be freed. */
 tj_status tj_records_move(tj_records *from, tj_records *to, tj_error *err);
 
 /** tj_records_load_all and tj_records_keep, on a store. */
 tj_status tj_records_read(tj_disk_store *store, tj_records *records, int64_t *passed_over, tj_error *err);
 tj_status tj_records_write(tj_disk_store *store, const tj_records *records, int64_t *kept, tj_error *err);
 
-/** T4: a whole text from records, into an empty object, and records from the results of one. */
+/** T4: write records as a whole text into an empty object, and read records from the results of one. */
 void tj_t4_from_records(const tj_records *records, tj_json *root);
 tj_status tj_t4_to_records(const tj_json *root, const tj_problem *problem, const tj_device_facts *device, tj_records *records,
                            tj_error *err);

@@ -2,9 +2,9 @@
 /*
  * records: sets of records, in memory and in the store.
  *
- * A set holds the best founded record of each key. "Better founded" is a total order, and the best of a union is the best of
- * the bests: that is all that makes merging commutative, associative and idempotent, between threads, processes and
- * machines alike. In the store each record is a file of its own, so writers need no lock.
+ * A set holds the best record of each key. The order of records is total, and the best of a union is the best of the bests;
+ * therefore merging is commutative, associative and idempotent, between threads, processes and machines alike. In the store
+ * each record is a file of its own, so writers need no lock.
  */
 #include "record.h"
 
@@ -15,7 +15,7 @@
 #include "error.h"
 
 struct tj_records {
-    tj_record **item; /* by key */
+    tj_record **item; /* sorted by key */
     size_t count, capacity;
 };
 
@@ -34,7 +34,7 @@ void tj_records_free(tj_records *records)
     free(records);
 }
 
-/* Where the key is, or belongs. */
+/* Return the index where the key is, or belongs. */
 static size_t place_of(const tj_records *records, const char *key)
 {
     size_t low = 0, high = records->count;
@@ -104,7 +104,7 @@ tj_status tj_records_move(tj_records *from, tj_records *to, tj_error *err)
 
     for (size_t i = 0; i < from->count && status == TJ_OK; i++) {
         status = tj_records_add(to, from->item[i], err);
-        from->item[i] = NULL; /* taken */
+        from->item[i] = NULL; /* moved */
     }
     return status;
 }
@@ -175,13 +175,13 @@ tj_status tj_records_read(tj_disk_store *store, tj_records *records, int64_t *pa
     return all.status == TJ_OK ? status : all.status;
 }
 
-/* Records to be kept, and what the store has of the same keys: no other file need be read. */
+/* Records to keep, and the store's records of the same keys: no other file need be read. */
 typedef struct keeping {
-    loading present; /* first: load_one takes it */
+    loading present; /* first, because load_one takes it */
     const tj_records *wanted;
 } keeping;
 
-/* The record of a set whose key a file's name begins with. */
+/* Return the record of a set whose key begins a file's name. */
 static const tj_record *named_by(const tj_records *records, const char *name)
 {
     char key[TJ_RECORD_KEY_BYTES] = "";
@@ -199,7 +199,7 @@ static int is_wanted(const char *name, void *payload)
     return named_by(all->wanted, name) != NULL;
 }
 
-/* A file that a record which was just kept beats; another process may have kept a better one meanwhile. */
+/* Remove a file if the record just kept beats it; another process may have kept a better one meanwhile. */
 static int remove_beaten(const char *name, const char *text, void *payload)
 {
     const keeping *all = payload;
@@ -226,7 +226,7 @@ tj_status tj_records_write(tj_disk_store *store, const tj_records *records, int6
     *kept = 0;
     if (status == TJ_OK) {
         (void)tj_disk_store_each_text(store, FOLDER, is_wanted, load_one, &all, &uncounted,
-                                      NULL); /* one that cannot be used has none */
+                                      NULL); /* an unusable store has none */
         status = all.present.status;
     }
     for (size_t i = 0; i < records->count && status == TJ_OK; i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * search: which config to try next.
+ * search: choose the config to try next.
  *
- * Rounds of a few configs: while one is timed, the next one compiles, and was chosen without what this one shows.
+ * Rounds of a few configs: while one round is timed, the next one compiles; it was chosen without the results of the first.
  */
 #include "search.h"
 
@@ -12,15 +12,20 @@
 
 #include "error.h"
 
-/* Trials of one round, and how many an exhaustive search announces ahead. Not a matter of processors, so that a search can be
- * repeated anywhere. */
+/*
+ * Trials of a round, and configs that an exhaustive search announces ahead. Independent of the number of processors, so that a
+ * search can be repeated anywhere.
+ */
 enum { ROUND = 8, AHEAD = 64, USUAL_SECONDS = 30 };
 
-/* A search that is given no number of trials ends when so many were in vain and no config promises to be faster by this share. */
+/*
+ * A search without a limit of trials ends after IN_VAIN trials without improvement, if no config promises to be faster by this
+ * share.
+ */
 static const double WORTH_A_ROUND = 0.0003;
 enum { IN_VAIN = 40, TRIALS_BY_MODEL = 80 };
 
-static const double VERIFY_BAND = 1.03; /* of the best time: trials below it may end up among the finalists */
+static const double VERIFY_BAND = 1.03; /* of the best time: trials below it may become finalists */
 
 /* ---- trying ------------------------------------------------------------------------------------------------------- */
 
@@ -54,7 +59,7 @@ static bool is_over(search *s)
         return true;
     }
     if (s->trials == 0)
-        return false; /* however short the budget: the default is tried */
+        return false; /* the default is tried, however short the budget */
     if (s->limit > 0 && (int64_t)s->trials >= s->limit)
         return true;
     return tj_search_is_late(s);
@@ -115,7 +120,7 @@ static tj_status try_point(search *s, int32_t index, tj_error *err)
     status = s->measurer->measure(s->measurer->payload, s->best_us, trial, err);
     if (status != TJ_OK)
         return status;
-    /* A check costs about what the trial did: none begins when the time is over, unless nothing else could win. */
+    /* A check costs about as much as the trial: none begins when the time is over, unless nothing else could win. */
     if (trial->state == TJ_TRIAL_TIMED &&
         (s->best_us == 0 || (trial->us < VERIFY_BAND * s->best_us && !tj_search_is_late(s)))) {
         if (s->measurer->verify)
@@ -151,7 +156,7 @@ typedef struct trial_round {
     size_t count;
 } trial_round;
 
-/* Time one after the other. */
+/* Time the points one after the other. */
 static tj_status try_round(search *s, const trial_round *r, tj_error *err)
 {
     tj_status status = TJ_OK;
@@ -170,7 +175,7 @@ static void leave_round(search *s, const trial_round *r)
 
 /* ---- strategies --------------------------------------------------------------------------------------------------- */
 
-/* Chooses points of a round, no more than wanted; returns how many. */
+/* Choose points of a round, no more than wanted; return their number. */
 typedef size_t proposer(search *s, int32_t *chosen, size_t wanted);
 
 static bool may_settle(const search *s, int64_t known)
@@ -178,7 +183,7 @@ static bool may_settle(const search *s, int64_t known)
     return s->options->evaluations == 0 && known >= TJ_TUNE_LEAST && (int64_t)s->trials - s->best_trial > IN_VAIN;
 }
 
-/* The next round, of as many as are left until the end; announced. */
+/* Choose the next round, within the limit of trials, and announce it. */
 static trial_round next_round(search *s, proposer *propose, size_t under_way)
 {
     const int64_t known = (int64_t)(s->trials + under_way), left = s->limit > 0 ? s->limit - known : ROUND;
@@ -192,7 +197,10 @@ static trial_round next_round(search *s, proposer *propose, size_t under_way)
     return r;
 }
 
-/* Rounds until the limit is reached or nothing is left to propose. What seems so while a round is under way may not when it is known. */
+/*
+ * Run rounds until the limit is reached or nothing is left to propose. An empty proposal is repeated once the round under way
+ * is known.
+ */
 static tj_status run_rounds(search *s, proposer *propose, trial_round next, tj_error *err)
 {
     tj_status status = TJ_OK;
@@ -212,7 +220,7 @@ static tj_status run_rounds(search *s, proposer *propose, trial_round next, tj_e
     return status;
 }
 
-/* Every config, in the order of the model, which is asked once: so the early ones set the mark that stops the slow ones. */
+/* Try every config, in the order of predictions: early ones set the time at which slow ones are given up. */
 static tj_status run_exhaustive(search *s, tj_error *err)
 {
     tj_ranked *list = malloc((s->count ? s->count : 1) * sizeof *list);
@@ -234,7 +242,7 @@ static tj_status run_exhaustive(search *s, tj_error *err)
     return status;
 }
 
-/* *index: the point of a config that is to be tried before all others; -1: it does not suit the problem or the search. */
+/* *index: the point of a config that is tried before all others; -1: the problem or the search does not admit it. */
 static tj_status find_first(search *s, const tj_config *first, int32_t *index, tj_error *err)
 {
     tj_config resolved = *first;
@@ -246,7 +254,7 @@ static tj_status find_first(search *s, const tj_config *first, int32_t *index, t
     return *index < 0 ? tj_fail_memory(err, "the configs of a search") : TJ_OK;
 }
 
-/* What is tried first is no round's to choose. */
+/* Mark the first configs, so that no round chooses them. */
 static tj_status mark_first(search *s, const tj_config *first, size_t count, tj_error *err)
 {
     tj_status status = TJ_OK;
@@ -260,7 +268,7 @@ static tj_status mark_first(search *s, const tj_config *first, size_t count, tj_
     return status;
 }
 
-/* The default and what records say come before all else. */
+/* Try the default and the configs of records before all others. */
 static tj_status run_first(search *s, const tj_config *first, size_t count, tj_error *err)
 {
     tj_status status = TJ_OK;
@@ -292,7 +300,9 @@ static bool comes_before(const tj_trial *a, const tj_trial *b)
     return counts(a) && (!counts(b) || a->us < b->us);
 }
 
-/* What may win first, by time; the rest as it was tried. Insertion keeps the order of equals. */
+/*
+ * Sort trials that may win to the front, by time; the rest stays in the order of trials. Insertion keeps the order of equals.
+ */
 static void sort_trials(search *s)
 {
     for (size_t i = 1; i < s->trials; i++) {
@@ -339,11 +349,11 @@ tj_status tj_search(const tj_problem *problem, const tj_tune_options *given, con
         s.family[i] = tj_family_at(i);
         tj_axes_of(s.family[i], &s.axes[i]);
     }
-    /* They compile while the space is walked, which takes a second where it is large. */
+    /* Compile them while the space is walked, which takes a second if it is large. */
     for (size_t i = 0; i < first_count; i++)
         announce(&s, &first[i]);
     status = tj_points_take_up(&s, err);
-    /* The first round is chosen before the first configs are tried, so that both compile at the same time. */
+    /* Choose the first round before the first configs are tried, so that both compile at the same time. */
     if (status == TJ_OK && options->strategy != TJ_EXHAUSTIVE) {
         status = mark_first(&s, first, first_count, err);
         if (status == TJ_OK)

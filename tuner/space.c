@@ -2,8 +2,8 @@
 /*
  * space: the configs of a family, one after the other, as an odometer over the values that its form says are worth trying.
  *
- * A combination is in the space if the family's form lets it pass and thinks it worth a trial, and the device can run it: there
- * is no second opinion here on what fits.
+ * A combination is in the space if the family's form admits it and considers it worth a trial, and the device can run it: this
+ * file adds no rules of its own.
  */
 #include "space.h"
 #include "views.h"
@@ -53,16 +53,16 @@ struct tj_space {
     tj_device_facts device;
     bool has_device;
     const tj_family *only;   /* NULL: all */
-    const tj_family *family; /* at which the odometer is; NULL: at the end */
+    const tj_family *family; /* of the odometer; NULL: at the end */
     size_t family_index;
     tj_axes axes;
     size_t digit[TJ_CONFIG_MAX_PARAMS];
-    size_t sound; /* so many digits, from the first on, are not hopeless together */
+    size_t sound; /* the first `sound` digits are not hopeless together */
     int64_t seen, refused;
     int64_t part, parts; /* the share of the walk; 0 parts: all of it */
 };
 
-/* Combinations that stand together in one share: fewer, and a part might have all those of a value that is refused. */
+/* Combinations that stay together in one share: with fewer, a part could get all combinations of a value that is refused. */
 enum { TOGETHER = 16 };
 
 static void enter_family(tj_space *space, const tj_family *family)
@@ -101,7 +101,10 @@ tj_status tj_space_create(const tj_problem *problem, const tj_device_facts *devi
     return TJ_OK;
 }
 
-/* The last of the first `digits` runs fastest; those behind it begin anew. Past the last combination comes the next family. */
+/*
+ * Advance the odometer by the first `digits` digits, the last of which runs fastest; later digits begin anew. After the last
+ * combination comes the next family.
+ */
 static void advance(tj_space *space, size_t digits)
 {
     for (size_t axis = digits; axis < space->axes.count; axis++)
@@ -142,7 +145,7 @@ bool tj_device_can_run(const tj_device_facts *device, const tj_launch_form *form
     return true;
 }
 
-/* Do form, problem and device (NULL: any) let a combination of values on the axes into the space? */
+/* Do form, problem and device (NULL: any) admit a combination of values to the space? */
 static bool admits(const tj_views *views, const tj_device_facts *device, const tj_config *config)
 {
     tj_config resolved = *config;
@@ -152,7 +155,7 @@ static bool admits(const tj_views *views, const tj_device_facts *device, const t
            tj_views_worth_trying(views, &resolved);
 }
 
-/* How many of the first digits are hopeless, whatever comes after them; 0: none that is seen from here. */
+/* Return how many of the first digits are hopeless, whatever follows them; 0: not known to be. */
 static size_t hopeless_digits(tj_space *space, const tj_config *config)
 {
     for (; space->sound + 1 < space->axes.count; space->sound++)
@@ -161,7 +164,7 @@ static size_t hopeless_digits(tj_space *space, const tj_config *config)
     return 0;
 }
 
-/* From here to the last combination that has the same first digits. */
+/* Return the combinations from here to the last one with the same first digits. */
 static int64_t combinations_left(const tj_space *space, size_t digits)
 {
     int64_t all = 1, passed = 0;

@@ -9,36 +9,36 @@ enum { MOST_LEARNED = 256 };
 
 /* Standard deviations of the model's errors, fitted to 198 recorded tunings of 64 shapes (bench/results/optimisation-log.md). */
 static const double SHARED = 0.3;  /* for all configs */
-static const double FAMILY = 0.1;  /* for those of a family, beside that */
-static const double SLOPE = 0.4;   /* for each e-fold of the time it expects */
-static const double PLACE = 0.09;  /* for a config and what is near */
-static const double NOISE = 0.015; /* of a time */
+static const double FAMILY = 0.1;  /* for the configs of a family, in addition */
+static const double SLOPE = 0.4;   /* for each e-fold of the predicted time */
+static const double PLACE = 0.09;  /* for a config and its neighbours */
+static const double NOISE = 0.015; /* of a measured time */
 
-/* What holds for one config holds for half as much of another after 3 such steps, 7, and 23. */
+/* Knowledge about a config counts half for another one after 3 steps of these roles, 7 and 23. */
 static const double STEP[] = {[TJ_PARAM_SHAPE] = 0.25, [TJ_PARAM_ORDER] = 0.1, [TJ_PARAM_HINT] = 0.03};
 
-static const double AS_EXPECTED = 8; /* trials that would say that these deviations are those of the problem at hand */
+static const double AS_EXPECTED = 8; /* trials that would confirm these deviations for the problem at hand */
 
-/* Longer than the fastest trial, and than the model expects beside it: how much more than that teaches nothing. */
+/* A trial longer than the fastest one, and than its prediction: the excess beyond this gives no information. */
 static const double HOPELESS = 0.4;
 
-/* Where a point stands. */
+/* The coordinates of a point. */
 typedef struct place {
     const tj_family *family;
     size_t axes;
-    double expected; /* by the model, above the least that it expects of any */
+    double expected; /* predicted time, above the least prediction of any point */
     double at[TJ_CONFIG_MAX_PARAMS];
 } place;
 
 struct tj_surrogate {
     size_t learned; /* trials */
-    size_t count;   /* those, and points under way */
+    size_t count;   /* trials and points under way */
     size_t room;
-    double least; /* that the model expects of any point */
+    double least; /* least prediction of any point */
     place *place;
-    double *factor; /* L of the covariance L . L^T, row after row, each of `room` */
+    double *factor; /* L of the covariance L . L^T, row by row; rows are `room` apart */
     double *weight; /* of each trial in a mean */
-    double scale;   /* of all deviations, on this problem */
+    double scale;   /* factor of all deviations, for this problem */
 };
 
 static place place_of(const tj_surrogate *g, search *s, int32_t point)
@@ -64,7 +64,7 @@ static double covariance(const place *a, const place *b)
     return SHARED * SHARED + FAMILY * FAMILY + SLOPE * SLOPE * a->expected * b->expected + PLACE * PLACE * exp(-steps);
 }
 
-/* x becomes L^-1 . x, of the first `count` rows of L. */
+/* Replace x by L^-1 . x, for the first `count` rows of L. */
 static void solve(const tj_surrogate *g, size_t count, double *x)
 {
     for (size_t i = 0; i < count; i++) {
@@ -77,7 +77,7 @@ static void solve(const tj_surrogate *g, size_t count, double *x)
     }
 }
 
-/* The row that a place would get in the factor, without its last element; the answer is the variance that is left. */
+/* Compute the factor's row for a place, without the last element; return the remaining variance. */
 static double row_of(const tj_surrogate *g, const place *where, double *row)
 {
     double left = covariance(where, where);
@@ -99,8 +99,8 @@ static void add(tj_surrogate *g, const place *where)
 }
 
 /*
- * From what the model is wrong by about each trial to what each weighs: L^-1 first, which leaves deviations of 1 if they are as expected,
- * then its transpose.
+ * Compute the weights of the trials from the model's errors: first L^-1, after which deviations are 1 if they are as expected,
+ * then the transpose of L^-1.
  */
 static void weigh(tj_surrogate *g, const double *wrong)
 {
@@ -120,7 +120,7 @@ static void weigh(tj_surrogate *g, const double *wrong)
     }
 }
 
-/* The trials that have a time, by it; returns how many. */
+/* List the trials that have a time, sorted by it; return their number. */
 static size_t list_timed(const search *s, tj_ranked *timed)
 {
     size_t count = 0;

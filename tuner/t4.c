@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * t4: Kernel Tuner's format for auto-tuning results, version 1.0.0, so that other tools can read ours and we theirs.
+ * t4: Kernel Tuner's format for auto-tuning results, version 1.0.0, so that tools can exchange results.
  *
- * A T4 result says which values were tried and how long they took (milliseconds), not on what: ours carry the whole record
- * beside it, in a member that other tools ignore.
+ * A T4 result says which values were tried and how long they took (milliseconds), but not on what: ours also carry the whole
+ * record, in a member that other tools ignore.
  */
 #include <math.h>
 #include <stdio.h>
@@ -16,9 +16,9 @@
 
 static const char VERSION[] = "1.0.0";
 
-/* ---- out ---------------------------------------------------------------------------------------------------------- */
+/* ---- writing ------------------------------------------------------------------------------------------------------ */
 
-/* "tiled:tile_width=16,shared=static" as an object: numbers where they are numbers. */
+/* Add "tiled:tile_width=16,shared=static" as an object, with numbers as numbers. */
 static void add_configuration(tj_json *object, const char *config)
 {
     char word[TJ_CONFIG_TEXT_BYTES];
@@ -82,9 +82,9 @@ void tj_t4_from_records(const tj_records *records, tj_json *root)
         add_result(tj_json_add_object(results, NULL), tj_records_at(records, i));
 }
 
-/* ---- in ----------------------------------------------------------------------------------------------------------- */
+/* ---- reading ------------------------------------------------------------------------------------------------------ */
 
-/* Microseconds of a unit; milliseconds are T4's when it names none. 0: not a unit of time. */
+/* Return the microseconds of a unit; T4's default is milliseconds. 0: not a unit of time. */
 static double unit_us(const char *unit)
 {
     static const struct {
@@ -98,7 +98,7 @@ static double unit_us(const char *unit)
     return 0;
 }
 
-/* The objective of a result in microseconds; 0 if it has none or is not correct. */
+/* Return the objective of a result in microseconds; 0 if it has none or is not correct. */
 static double time_of(const tj_json *result)
 {
     const char *invalidity = tj_json_text(tj_json_get(result, "invalidity"));
@@ -118,7 +118,7 @@ static double time_of(const tj_json *result)
     return 0;
 }
 
-/* Of a value of a configuration: text, or a whole number, which some programs write as 16.0. False: neither. */
+/* Read a value of a configuration: a text, or an integer, which some programs write as 16.0. False: neither. */
 static bool read_value(const tj_json *value, char *text, size_t bytes)
 {
     const double number = tj_json_number(value);
@@ -129,7 +129,7 @@ static bool read_value(const tj_json *value, char *text, size_t bytes)
            snprintf(text, bytes, "%.0f", number) < (int)bytes;
 }
 
-/* A configuration as a config of ours. */
+/* Read a T4 configuration as a config. */
 static tj_status read_configuration(const tj_json *object, tj_config *config, tj_error *err)
 {
     const char *family = tj_json_text(tj_json_get(object, "family"));
@@ -155,7 +155,7 @@ static tj_status read_configuration(const tj_json *object, tj_config *config, tj
     return status;
 }
 
-/* Results of another program: the fastest correct one, for the problem and device that the caller names. */
+/* Add the fastest correct result of another program, for the problem and device that the caller names. */
 static tj_status add_fastest(const tj_json *results, const tj_problem *problem, const tj_device_facts *device,
                              tj_records *records, tj_error *err)
 {

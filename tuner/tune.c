@@ -3,11 +3,11 @@
  * tune: the search over a device, the comparison of its finalists, and the record.
  *
  *     first     the library's choice without records, the safe default, configs of similar records
- *     search    tj_search; pool.c compiles ahead, measure.c times, verify.c checks what would take the lead
- *     finals    the fastest few and the default, in turns, so that a clock that drifts is the same for all
- *     record    unless the caller wants none, or the emulator told the times; what is chosen afterwards follows it
+ *     search    tj_search; pool.c compiles ahead, measure.c times, verify.c checks configs that would take the lead
+ *     finals    the fastest few and the default, in turns, so that a drifting clock affects all of them alike
+ *     record    unless the caller wants none, or the times are the emulator's; later choices follow it
  *
- * The budget is that of all four: the search leaves a share of it to the finals, and nothing begins that would not end in time.
+ * The budget covers all four: the search leaves a share of it to the finals, and nothing begins that would not end in time.
  */
 #include <math.h>
 #include <stdbool.h>
@@ -41,21 +41,21 @@ enum { LEAST_FINALISTS = 3 /* the incumbents and the fastest other */, LAST_CHEC
 
 static const double CHECK_FLOP = 2e8;                      /* of one check */
 static const double FINAL_SECONDS = 8, FINAL_SHARE = 0.25; /* at most, and of the budget */
-static const double HEAT_SECONDS = 0.5;                    /* for some configs are slower after a quarter of a second of load */
+static const double HEAT_SECONDS = 0.5;                    /* as some configs slow down after a quarter of a second of load */
 
 typedef struct tuning {
-    tj_host *host, scratch; /* scratch compiles the candidates: none of them is stored */
+    tj_host *host, scratch; /* scratch compiles the candidates, none of which is stored */
     const tj_problem *problem;
     tj_tune_options options;
     tj_device_facts device;
     char target[16];
     tj_pool *pool;
-    int announced;  /* since the candidates so far were forgotten */
-    bool was_short; /* of memory or threads, for a candidate that may be a good one */
+    int announced;  /* since the last tj_pool_forget */
+    bool was_short; /* memory or threads were short for a candidate that may be a good one */
     tj_bench bench;
-    struct CUstream_st *stream; /* of its own: the program's work and captures are not disturbed by waiting for one another */
+    struct CUstream_st *stream; /* separate, so that neither it nor the program's own work and captures wait for each other */
     tj_anchor anchor;
-    tj_proof proof; /* of the winner, if it is_proven */
+    tj_proof proof; /* of the winner, if is_proven */
     bool is_proven;
     tj_check_report first_check; /* of the anchor */
     double first_check_s;
@@ -86,7 +86,7 @@ static tj_status measure(void *payload, double best_us, tj_trial *trial, tj_erro
     tj_error why;
     tj_status status;
 
-    if (t->announced > POOL_JOBS) { /* many images and loaded kernels: what was announced ahead stays */
+    if (t->announced > POOL_JOBS) { /* limit the images and loaded kernels; announced configs stay */
         tj_pool_forget(t->pool);
         t->announced = 0;
     }
@@ -101,7 +101,7 @@ static tj_status measure(void *payload, double best_us, tj_trial *trial, tj_erro
         trial->shared_bytes = product->static_shared_bytes + product->dynamic_shared_bytes;
     }
     t->was_short |= status == TJ_ERR_OUT_OF_MEMORY;
-    /* Without memory for the first, there is nothing to compare with. */
+    /* If memory fails for the first config, there is nothing to compare with. */
     if (status == TJ_ERR_NO_COMPILER || status == TJ_ERR_NO_DRIVER || status == TJ_ERR_DEVICE_LOST || status == TJ_ERR_FORKED ||
         status == TJ_ERR_CANCELLED || (status == TJ_ERR_OUT_OF_MEMORY && best_us == 0)) {
         if (err)
@@ -113,7 +113,7 @@ static tj_status measure(void *payload, double best_us, tj_trial *trial, tj_erro
         (void)strncpy(trial->why, why.message, sizeof trial->why - 1);
         return TJ_OK;
     }
-    /* An image from a store has no log to read registers from; the driver knows them anyway. */
+    /* An image from a store has no log with registers, but the driver knows them. */
     if (tj_kernel_get_facts(program->kernel, &facts, NULL) == TJ_OK && facts.registers > 0)
         trial->registers = facts.registers;
     return tj_bench_time(&t->bench, program, best_us, trial, err);
@@ -133,7 +133,7 @@ static tj_status verify(void *payload, tj_trial *trial, tj_error *err)
     const double start = tj_clock_s();
     tj_status status;
 
-    /* The reference costs more than the trial: the first product meets it, and the winner once more (crown). */
+    /* The reference costs more than a trial: it checks the first product, and the winner once more (crown). */
     if (t->anchor.p)
         return verify_with(t, 0, trial, NULL, err);
     status = verify_with(t, t->options.check_flop, trial, &t->first_check, err);
@@ -162,7 +162,7 @@ static int is_cancelled(void *payload)
     return t->options.is_cancelled && t->options.is_cancelled(t->options.payload);
 }
 
-/* The search knows of its own share of the budget alone. */
+/* Report the whole budget, because the search knows only its share. */
 static void tell(const tj_tune_progress *progress, void *payload)
 {
     const tuning *t = payload;
@@ -176,8 +176,9 @@ static void tell(const tj_tune_progress *progress, void *payload)
 /* ---- first -------------------------------------------------------------------------------------------------------- */
 
 /*
- * Written as the space writes it, what a family settles by itself spelled out or, where nothing else is tried, left open: a search must
- * not meet one kernel under two names. False: the problem refuses it, and it is as it was.
+ * Write a config as the space writes it: parameters that a family settles are spelled out or, if no other value is tried, left
+ * open, so that a search does not meet one kernel under two names. False: the problem refuses the config, which stays as it
+ * was.
  */
 static bool settle(const tj_problem *problem, tj_config *config)
 {
@@ -193,7 +194,7 @@ static bool settle(const tj_problem *problem, tj_config *config)
     if (tj_config_resolve(problem, &again, NULL) == TJ_OK && memcmp(again.value, resolved.value, sizeof again.value) == 0)
         memcpy(config->value, opened.value, sizeof config->value);
     else
-        memcpy(config->value, resolved.value, sizeof config->value); /* not the problem's choice: outside the space */
+        memcpy(config->value, resolved.value, sizeof config->value); /* not the problem's choice, so outside the space */
     return true;
 }
 
@@ -205,7 +206,10 @@ static tj_status fits(void *payload, const tj_config *config, tj_error *err)
     return tj_pool_load(t->pool, config, &program, err);
 }
 
-/* The library's choice without records comes first, so that its time is what the winner is compared with. Some may come twice. */
+/*
+ * List the first configs. The library's choice without records comes first, because the winner is compared with its time. Some
+ * may appear twice.
+ */
 static size_t list_first(tuning *t, const tj_records *records, const tj_record *before, tj_config *first)
 {
     size_t count = 0;
@@ -237,7 +241,7 @@ static void shuffle(size_t *order, size_t count, uint64_t *random)
     }
 }
 
-/* Seconds of a turn of all. */
+/* Return the seconds of a turn of all finalists. */
 static double turn_seconds(const tuning *t, const tj_finalist *list, size_t count)
 {
     double seconds = 0;
@@ -247,7 +251,7 @@ static double turn_seconds(const tuning *t, const tj_finalist *list, size_t coun
     return seconds;
 }
 
-/* *is_whole: every one had its turn before the time was over; else nothing was learnt. */
+/* *is_whole: every finalist had its turn in time; if not, the turn is discarded. */
 static tj_status take_turn(tuning *t, tj_finalist *list, size_t count, size_t turn, uint64_t *random, bool *is_whole,
                            tj_error *err)
 {
@@ -272,8 +276,9 @@ static tj_status take_turn(tuning *t, tj_finalist *list, size_t count, size_t tu
 }
 
 /*
- * In turns: after a heat of all, the fastest go on alone, for the median of many turns tells configs apart that differ by less than
- * one turn does from the next. Where there is time for no turn, and on the emulator, where turns tell nothing, the looks count.
+ * Compare finalists in turns. After some turns of all, only the fastest go on: the median of many turns separates configs whose
+ * difference is smaller than the variation between turns. Without time for a turn, and on the emulator, whose turns mean
+ * nothing, the search's measurements decide.
  */
 static tj_status compare_finalists(tuning *t, tj_finalist *list, size_t *count, tj_error *err)
 {
@@ -288,7 +293,7 @@ static tj_status compare_finalists(tuning *t, tj_finalist *list, size_t *count, 
         return TJ_OK;
     while (*count > LEAST_FINALISTS && tj_clock_s() + LEAST_TURNS * turn_seconds(t, list, *count) > t->bench.deadline)
         *count = tj_keep_contenders(list, *count, *count - 1);
-    /* Those that were forgotten are compiled once more: not at the expense of the turns. */
+    /* Compile forgotten finalists again before the turns, not during them. */
     for (size_t i = 0; i < *count && status == TJ_OK; i++) {
         const tj_program *program = NULL;
 
@@ -313,8 +318,8 @@ static tj_status compare_finalists(tuning *t, tj_finalist *list, size_t *count, 
 }
 
 /*
- * Between guards, as the check against float64 is not. Want of device memory for that is no reason to refuse a winner. The emulator has
- * no compiler of its own that could be wrong.
+ * Prove the winner between guard zones, which the check against float64 does not have. A lack of device memory does not refuse
+ * a winner. The emulator needs no proof, because no compiler of its own could be wrong.
  */
 static tj_status prove(tuning *t, const tj_config *winner, tj_error *err)
 {
@@ -340,7 +345,7 @@ static tj_status prove(tuning *t, const tj_config *winner, tj_error *err)
     t->is_proven = status == TJ_OK;
     if (status == TJ_OK || status == TJ_ERR_DEVICE_MEMORY || status == TJ_ERR_OUT_OF_MEMORY)
         return TJ_OK;
-    if (program && t->proof.reason[0]) { /* no process need find that out again */
+    if (program && t->proof.reason[0]) { /* spare other processes the discovery */
         tj_image_publish(t->host, program->source, program->image->body);
         tj_shared_offer(t->host, program->source, program->image->body, false);
         tj_proof_remember(t->host, program->image, &t->device, &t->proof);
@@ -350,7 +355,7 @@ static tj_status prove(tuning *t, const tj_config *winner, tj_error *err)
     return status;
 }
 
-/* Work of the winner's check: what the rest of the budget pays for, at the pace of the first one. 0: nothing. */
+/* Return the work of the winner's check: what the rest of the budget allows, at the rate of the first check. 0: none. */
 static double last_check_flop(const tuning *t)
 {
     const double wanted = LAST_CHECK * t->options.check_flop, takes = LAST_CHECK * t->first_check_s;
@@ -360,8 +365,8 @@ static double last_check_flop(const tuning *t)
 }
 
 /*
- * A winner is checked once more, on more rows, and proven; the fields of the result that speak of it. Where no time is left for that, every
- * element is still what the first product has, and the result speaks of the check of that one.
+ * Check the winner once more, on more rows, prove it, and fill in its fields of the result. Without time for the check, every
+ * element still equals that of the first product, and the result reports the check of that one.
  */
 static tj_status crown(tuning *t, tj_finalist *list, size_t *count, tj_tune_result *result, tj_error *err)
 {
@@ -419,7 +424,10 @@ static tj_trial *find_trial(const tj_search_result *found, const tj_config *conf
     return NULL;
 }
 
-/* Where two searches looked in different places, together they looked in all families if one of them did, else in several. */
+/*
+ * Describe the families that two searches covered together: all families if one of them searched all, several if they searched
+ * different ones.
+ */
 static void describe_search(const tuning *t, const tj_tune_result *result, const tj_record *before, tj_record *r)
 {
     const char *const family = t->options.family ? tj_family_name(t->options.family) : "";
@@ -473,7 +481,7 @@ static tj_record *make_record(const tuning *t, const tj_tune_result *result, con
     return tj_record_create(&r);
 }
 
-/* The winner alone: the next process need not compile it. */
+/* Publish the winner's image only, so that the next process need not compile it. */
 static void keep_image(const tuning *t, const tj_config *winner)
 {
     const tj_program *program = NULL;
@@ -532,7 +540,7 @@ static tj_status open(tuning *t, tj_error *err)
     t->pool = tj_pool_create(&t->scratch, t->problem, &t->device, t->target, t->options.threads);
     if (!t->pool)
         return tj_fail_memory(err, "the threads of a tuning");
-    /* The first config compiles while operands are placed, which takes as long where they are large. */
+    /* Compile the first config while operands are placed, which takes about as long if they are large. */
     if (tj_choose(NULL, t->problem, &t->device, &likely, NULL, NULL) == TJ_OK)
         tj_pool_announce(t->pool, &likely);
     status = tj_gpu_create_stream(gpu, &t->stream, err);
@@ -542,7 +550,7 @@ static tj_status open(tuning *t, tj_error *err)
     return status;
 }
 
-/* It may be right and the fastest; nobody looked. trial may be NULL. */
+/* Was it timed but not verified? It may be right and the fastest. trial may be NULL. */
 static bool is_unchecked(const tj_trial *trial)
 {
     return trial && trial->state == TJ_TRIAL_TIMED && !trial->is_verified;
@@ -570,9 +578,9 @@ static tj_status hold_finals(tuning *t, const tj_search_result *found, const tj_
     const double last_check_s = LAST_CHECK * t->first_check_s;
 
     tell(&progress, t);
-    /* The turns leave time for the last check, but no more of it than half. */
+    /* The turns leave time for the last check, but at most half of the rest. */
     t->bench.deadline = t->start + t->budget - fmin(last_check_s, fmax(seconds_left(t), 0) / 2);
-    /* A search verifies what is near its best, which what was recorded may seem not to be in one look. */
+    /* A search verifies trials near its best; verify the recorded config too, which may look slower in a single measurement. */
     if (is_unchecked(before) && seconds_left(t) > 0) {
         status = verify_with(t, 0, before, NULL, err);
         result->wrong += before->state == TJ_TRIAL_WRONG;
@@ -604,7 +612,7 @@ static void count_trials(const tj_search_result *found, tj_tune_result *result)
     }
 }
 
-/* Those of the tuning, but for the share of the budget that is left to the finals. */
+/* Return the tuning's options without the share of the budget for the finals. */
 static tj_tune_options options_of_search(tuning *t)
 {
     tj_tune_options options = t->options;
@@ -629,7 +637,7 @@ tj_status tj_tune_on(tj_host *host, const tj_problem *problem, const tj_tune_opt
     tj_search_result found = {NULL, 0, 0, 0};
     tj_records *records = tj_records_create();
     const tj_record *before = NULL;
-    bool is_usable = false; /* the config of before */
+    bool is_usable = false; /* of the config of before */
     int64_t passed_over;
     size_t first_count;
     tj_status status;
@@ -648,7 +656,7 @@ tj_status tj_tune_on(tj_host *host, const tj_problem *problem, const tj_tune_opt
     t.budget = tj_tune_budget(&t.options) > 0 ? tj_tune_budget(&t.options) : (double)INFINITY;
     if (status == TJ_OK)
         status = tj_records_read(host->store, records, &passed_over, err);
-    if (status == TJ_OK || status == TJ_ERR_IO) /* a store that cannot be used has no records */
+    if (status == TJ_OK || status == TJ_ERR_IO) /* an unusable store has no records */
         status = open(&t, err);
     if (status == TJ_OK) {
         before = tj_records_find(records, problem, &t.device);
@@ -659,7 +667,7 @@ tj_status tj_tune_on(tj_host *host, const tj_problem *problem, const tj_tune_opt
             in.recorded = in.standard;
         of_search = options_of_search(&t);
         status = tj_search(problem, &of_search, first, first_count, &measurer, &found, err);
-        tj_pool_stop(t.pool); /* what was announced ahead is not wanted any more */
+        tj_pool_stop(t.pool); /* the configs announced ahead are no longer needed */
         found.is_complete &= !t.was_short;
     }
     if (status == TJ_OK && found.was_cancelled && (found.count == 0 || !found.trial[0].is_verified))
@@ -671,8 +679,9 @@ tj_status tj_tune_on(tj_host *host, const tj_problem *problem, const tj_tune_opt
         result->seconds = tj_clock_s() - t.start;
     }
     /*
-     * Was the config of the record among the trials? Then what was found beats all that the record's own search had tried, or that
-     * config fails here by now. One that this version cannot read, or refuses, gives way whatever it counts.
+     * If the record's config was among the trials, the new result beats everything that the record's own search tried, or that
+     * config fails here by now. A config that this version cannot read, or refuses, gives way, however many evaluations its
+     * record has.
      */
     if (status == TJ_OK && (!t.options.no_record || t.options.records) && !t.bench.is_emulated) {
         const tj_trial *again = find_trial(&found, &in.recorded);

@@ -9,7 +9,7 @@
 
 #include "host.h"
 
-/** tj_tune on a host. What has been chosen so far stays so: that a record was kept, *result says. */
+/** tj_tune on a host. Earlier choices of the host stay in effect; *result says whether a record was kept. */
 tj_status tj_tune_on(tj_host *host, const tj_problem *problem, const tj_tune_options *options, tj_tune_result *result,
                      tj_error *err);
 

@@ -2,8 +2,8 @@
 /*
  * verify: is the product right?
  *
- * The float64 reference costs the CPU more than the kernel costs the GPU, so of a large product it computes some rows. What
- * it leaves out is covered by the first product that passed: all later ones must be that product but for rounding.
+ * The float64 reference costs the CPU more than the kernel costs the GPU, so it computes only some rows of a large product. The
+ * first product that passed covers the others: all later ones must equal that product up to rounding.
  */
 #include "verify.h"
 
@@ -61,7 +61,9 @@ tj_status tj_verify(tj_bench *bench, const tj_program *program, double max_flop,
                     tj_check_report *report, tj_error *err)
 {
     tj_check_report own;
-    /* What an expression makes of an error of the sum, only the reference says: of every product it computes some rows. */
+    /*
+     * Only the reference knows the effect of an error of the sum on an expression, so it computes some rows of every product.
+     */
     const bool has_expression = bench->known.epilogue.expression.nodes > 0;
     const bool wants_reference = !anchor->p || max_flop > 0 || has_expression;
     tj_status status = compute(bench, program, err);

@@ -7,15 +7,15 @@
 
 #include "measure.h"
 
-/** What right products are compared with: the first one that passed. Start from all zero. */
+/** The product that others are compared with: the first one that passed. Initialise with zeros. */
 typedef struct tj_anchor {
     void *p; /* NULL: none yet */
 } tj_anchor;
 
 /**
- * Launch a program over a poisoned P and compare the product: with the float64 reference on as many rows as max_flop pays for, and
- * every element with the product of the first config that passed; with max_flop 0 that alone, once there is one. Sets is_verified, or state to TJ_TRIAL_WRONG with why. report may
- * be NULL.
+ * Launch a program over a poisoned P and compare the product: with the float64 reference on the rows that max_flop pays for,
+ * and every element with the first product that passed; with max_flop 0 only the latter, once there is one. Sets is_verified,
+ * or state to TJ_TRIAL_WRONG with why. report may be NULL.
  * Errors: those of the device, TJ_ERR_OUT_OF_MEMORY.
  */
 tj_status tj_verify(tj_bench *bench, const tj_program *program, double max_flop, tj_anchor *anchor, tj_trial *trial,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * winner: which trials meet in the finals, which go on after the heat, and which of them wins.
+ * winner: which trials meet in the finals, which go on after the first turns, and which of them wins.
  *
- * Two configs whose times differ by less than they vary are the same to the user. Among such the default wins, so that a
- * record says something only where there is something to say; then what an earlier tuning chose, so that tuning again changes
- * something only where that gains something; then the simplest.
+ * Two configs whose times differ by less than their variation are equal to the user. Among equals the default wins, so that a
+ * record exists only where it matters; then the choice of an earlier tuning, so that tuning again changes something only for a
+ * gain; then the simplest.
  */
 #include "winner.h"
 
@@ -13,9 +13,9 @@
 
 #include "measure.h"
 
-static const double FINAL_BAND = 1.08; /* of the best time: who may be a finalist */
-static const double TIE_BAND = 0.005; /* of the best time, at least: the same config in two tunings: 0.2 % apart, 0.8 at most */
-static const double MOST_TIE = 0.01;  /* however noisy the device is */
+static const double FINAL_BAND = 1.08; /* of the best time, for finalists */
+static const double TIE_BAND = 0.005;  /* of the best time, at least: a config in two tunings differs by 0.2 %, at most 0.8 % */
+static const double MOST_TIE = 0.01;   /* for any noise of the device */
 
 static tj_standing standing_of(const tj_incumbents *in, const tj_config *config)
 {
@@ -48,7 +48,7 @@ void tj_judge_turns(tj_finalist *list, size_t count, size_t turns)
 
     for (size_t turn = 0; turn < turns; turn++)
         for (size_t i = 0; i < count; i++)
-            length[turn] += count > 1 ? list[i].turn[turn] : 1; /* alone it has no share but the time itself */
+            length[turn] += count > 1 ? list[i].turn[turn] : 1; /* a single finalist has no share, only its time */
     memcpy(sorted, length, sizeof sorted);
     usual = tj_median(sorted, turns);
     for (size_t i = 0; i < count; i++) {
@@ -81,7 +81,9 @@ size_t tj_keep_contenders(tj_finalist *list, size_t count, size_t most)
     return count;
 }
 
-/* Of two within the tie band: the one with more standing, then the one that takes less of a multiprocessor, then the lesser text. */
+/*
+ * Of two within the tie band, prefer the higher standing, then less shared memory, then fewer registers, then the lesser text.
+ */
 static bool is_preferred(const tj_finalist *a, const tj_finalist *b)
 {
     char a_text[TJ_CONFIG_TEXT_BYTES], b_text[TJ_CONFIG_TEXT_BYTES];
