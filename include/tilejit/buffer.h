@@ -7,11 +7,11 @@
  * without a CUDA toolkit.
  *
  * Every call runs in the current CUDA context, or else in the primary context of the TileJIT context's device. A buffer stays
- * in the context that it was made in, whatever is current later.
+ * in the context that it was created in, whatever is current later.
  *
- * These calls do not break what another thread captures, in whatever mode: they step out of the capture, as loading a kernel
- * does. The exception is what goes through the legacy default stream: while a stream that waits for it is being captured, the
- * driver refuses such a copy, and that ends the capture. Streams of tj_stream_create do not wait for it.
+ * These calls do not break captures of other threads, in any mode: they leave the capture mode, as loading a kernel does. The
+ * exception is a copy through the legacy default stream: while a stream that waits for it is being captured, the driver refuses
+ * such a copy, and that ends the capture. Streams of tj_stream_create do not wait for it.
  */
 #ifndef TILEJIT_BUFFER_H
 #define TILEJIT_BUFFER_H
@@ -56,10 +56,10 @@ TJ_API TJ_MUST_CHECK tj_status tj_buffer_create(tj_context *context, size_t byte
 TJ_API TJ_MUST_CHECK tj_status tj_buffer_create_in(tj_context *context, struct CUstream_st *stream, size_t bytes,
                                                    tj_buffer **buffer, tj_error *err);
 
-/** Its device address, aligned to 256 bytes: what tj_operands wants. NULL: buffer must not be NULL. */
+/** Return its device address, aligned to 256 bytes, for tj_operands. NULL: buffer must not be NULL. */
 TJ_API void *tj_buffer_address(const tj_buffer *buffer);
 
-/** The size it was made with. NULL: buffer must not be NULL. */
+/** Return the size that it was created with. NULL: buffer must not be NULL. */
 TJ_API size_t tj_buffer_bytes(const tj_buffer *buffer);
 
 /**
@@ -109,14 +109,14 @@ TJ_API TJ_MUST_CHECK tj_status tj_time_launches(tj_context *context, const tj_pl
                                                 tj_error *err);
 
 /**
- * The same over several sets of operands in turn: launch number i, warm-up included, takes set number i modulo count. If the
- * sets together exceed the L2, every launch finds it cold.
+ * The same over several sets of operands in rotation: launch number i, warm-up included, takes set number i modulo count. If
+ * the sets together exceed the L2, every launch finds it cold.
  *
  * per_event launches stand between two events, and each duration is divided by per_event: use this for kernels so short that an
  * event would distort the time. The launches become a CUDA graph, which is replayed once before it is timed, if per_event is a
- * multiple of count, the stream is not the legacy one, and the driver has graphs (CUDA 11.4). Then the host, which takes some
- * 3 us to queue a launch, is not in the time either; the call captures the stream, so nothing else may use it meanwhile.
- * Operands for which a kernel has to be made first are launched one by one.
+ * multiple of count, the stream is not the legacy one, and the driver has graphs (CUDA 11.4). Then the host, which takes some 3
+ * us to queue a launch, is not in the time either; the call captures the stream, so nothing else may use it meanwhile. Operands
+ * that first need another kernel are launched one by one.
  *
  * NULL, Threads: as tj_time_launches.
  * Errors:  those of tj_time_launches, and TJ_ERR_INVALID_ARGUMENT for a count of 0 or per_event outside 1 to 10 000.

@@ -18,12 +18,12 @@ extern "C" {
 #endif
 
 /**
- * A way to compute the product: one template and one form. The library owns it; it never changes and is never freed. A family
- * of the application's own, which computes what that likes, is made by tj_family_create (custom.h).
+ * A way to compute the product: one template and one form. The library owns it; it never changes and is never freed.
+ * tj_family_create (custom.h) makes a family of the application's own, for any computation.
  */
 typedef struct tj_family tj_family;
 
-/** What to do about the boundary check of one dimension. */
+/** The boundary check of one dimension. */
 typedef enum tj_check {
     TJ_CHECK_AUTO = 0, /**< keep the check if the shape needs it, and drop it otherwise */
     TJ_CHECK_ON = 1,   /**< keep it */
@@ -57,14 +57,14 @@ TJ_API const tj_family *tj_family_find(const char *name);
 /** Its name, such as "tiled". Owned: static text. NULL: family must not be NULL. */
 TJ_API const char *tj_family_name(const tj_family *family);
 
-/** One sentence on what it does. Owned: static text. NULL: family must not be NULL. */
+/** Return a one-sentence description. Owned: static text. NULL: family must not be NULL. */
 TJ_API const char *tj_family_summary(const tj_family *family);
 
-/** What a parameter changes, and so how much the times of two kernels differ that differ in this parameter alone. */
+/** The effect of a parameter, and so how far the times of two kernels that differ in it alone are apart. */
 typedef enum tj_param_role {
-    TJ_PARAM_SHAPE = 0, /**< who computes what: another kernel */
-    TJ_PARAM_ORDER = 1, /**< when, or by which instructions */
-    TJ_PARAM_HINT = 2   /**< next to nothing: what the compiler is told, or the order of the blocks */
+    TJ_PARAM_SHAPE = 0, /**< the work of each thread: another kernel */
+    TJ_PARAM_ORDER = 1, /**< the order of the work, or its instructions */
+    TJ_PARAM_HINT = 2   /**< next to nothing: hints to the compiler, or the order of the blocks */
 } tj_param_role;
 
 /** One parameter of a family, as its form states it. All text is static. */
@@ -90,7 +90,7 @@ TJ_API const tj_param *tj_family_param(const tj_family *family, size_t index);
 /**
  * The values of a parameter that a tuner tries, ascending, with the default among them. A default of 0, which means that the
  * value follows from the problem, is among them only if it is the only one. value receives at most TJ_PARAM_MAX_TRIED values;
- * returns how many.
+ * returns their number.
  * NULL: neither may be NULL. Threads: any; pure.
  */
 TJ_API size_t tj_param_values(const tj_param *param, int32_t *value);

@@ -27,24 +27,24 @@ typedef enum tj_log_level { TJ_LOG_OFF = 0, TJ_LOG_ERROR, TJ_LOG_WARNING, TJ_LOG
  */
 typedef void (*tj_log_fn)(tj_log_level level, const char *line, void *payload);
 
-/** What of a problem becomes a constant of its kernel. */
+/** The part of a problem that becomes constants of its kernel. */
 typedef enum tj_specialize {
     TJ_SPECIALIZE_SHAPES = 0, /**< everything: one kernel per problem, which is what TileJIT is for */
     TJ_SPECIALIZE_TYPES = 1   /**< types and layouts: extents, leading dimensions and strides are arguments, and one kernel
                                    serves all shapes. For programs with thousands of shapes that run once each */
 } tj_specialize;
 
-/** What tj_matmul does when it has no plan for a problem. */
+/** The action of tj_matmul if it has no plan for a problem. */
 typedef enum tj_first_call {
     TJ_FIRST_CALL_WAIT = 0, /**< it waits for the kernel that the library chooses; the same kernel from then on */
     /**
-     * It launches what is there: that kernel, if it is in memory, in a pack or in the store, or one of a pack that leaves
-     * dimensions to the launch; else a textbook kernel that serves all shapes of its types and is compiled in a fraction of
-     * the time. The chosen one is made on a thread of the library's own and takes its place, so that products of later calls
-     * may differ in their last bits. Where a dimension varies from problem to problem, a kernel that takes it as an argument
-     * is made for all its extents, and of its own only for those that recur: a server with batches of 1 to 32 compiles a few
-     * kernels rather than dozens. All this holds in the primary CUDA context of the device; calls in another CUDA context
-     * wait for their kernel.
+     * It launches a kernel that is available: the chosen one, if it is in memory, in a pack or in the store, or one of a pack
+     * that leaves dimensions to the launch; else a textbook kernel that serves all shapes of its types and is compiled in a
+     * fraction of the time. The chosen one is compiled on a thread of the library's own and replaces it, so that products of
+     * later calls may differ in their last bits. If a dimension varies from problem to problem, one kernel that takes it as an
+     * argument is compiled for all its extents, and specialised ones only for extents that recur: a server with batches of 1 to
+     * 32 compiles a few kernels rather than dozens. All this holds in the primary CUDA context of the device; calls in another
+     * CUDA context wait for their kernel.
      */
     TJ_FIRST_CALL_QUICK = 1
 } tj_first_call;
@@ -65,19 +65,20 @@ typedef struct tj_context_options {
                                           $HOME/.cache/tilejit. "", or TILEJIT_CACHE_DIR=off, switches the disk off:
                                           kernels and records are kept in memory alone */
     const char *const *read_only_roots; /**< up to 15 stores, searched after the own one, never written; NULL-terminated */
-    int64_t store_max_bytes;            /**< beyond this size the least recently used entries are removed; default 1 GiB */
+    int64_t store_max_bytes;            /**< above this size the least recently used entries are evicted; default 1 GiB */
     int32_t device;                     /**< the device to use when the calling thread has no current CUDA context, counted
                                           from 1, so that 0 means the default: $TILEJIT_DEVICE, which counts from 0, then the
                                           first one */
     int32_t specialize;                 /**< tj_specialize */
-    int32_t check_pointers;             /**< 1: every launch asks the driver what each pointer is (about 100 ns each);
-                                          default: the first launch of a plan does, and the one after a refusal, unless
-                                          they are captured */
+    int32_t check_pointers;             /**< 1: every launch asks the driver about each pointer (about 100 ns each); default:
+                                             only the first launch of a plan and the one after a refusal, unless they are
+                                             captured */
     int32_t log_level;                  /**< tj_log_level; default: $TILEJIT_LOG (error, warning, info, debug), then off */
     tj_log_fn log;                      /**< default: none, and lines of that level go to stderr */
     void *log_payload;
-    const char *dump_dir;        /**< every compiled kernel's text, PTX, CUBIN and log go here too; default: $TILEJIT_DUMP */
-    int32_t background_tuning_s; /**< how many seconds to tune each problem that has no record, on a thread of the library's
+    const char *dump_dir;        /**< every compiled kernel's source, PTX, CUBIN and log are also written here; default:
+                                      $TILEJIT_DUMP */
+    int32_t background_tuning_s; /**< seconds to spend on tuning each problem that has no record, on a thread of the library's
                                       own, while another kernel serves its calls; 0: off. It takes device time and memory from
                                       the program, on a stream of its own, and breaks no capture of the program's. exit()
                                       cancels it. It tunes only in the primary CUDA context of the device above, and only
@@ -85,39 +86,39 @@ typedef struct tj_context_options {
                                       the emulator, whose times mean nothing */
     int32_t prove;               /**< tj_prove (prove.h): whether kernels are proven on the device when first launched.
                                       Default: never; proofs that exist still count */
-    const char *const *packs;    /**< files of tilejit pack, looked at before the store and before NVRTC is opened; a folder is
+    const char *const *packs;    /**< files of tilejit pack, searched before the store and before NVRTC is opened; a folder is
                                       one more read-only root. NULL-terminated; default: $TILEJIT_PACKS, separated by colons.
-                                      One that cannot be used is named in a warning, and is otherwise as if it were not there */
-    const tj_pack_bytes *pack_bytes; /**< packs in memory, looked at after those; the list ends with bytes of NULL. The list is
-                                          copied, the bytes are not: they must stay as long as the context */
+                                      One that cannot be used is named in a warning, and otherwise ignored */
+    const tj_pack_bytes *pack_bytes; /**< packs in memory, searched after those; the list ends with bytes of NULL. The list is
+                                          copied, the bytes are not: they must outlive the context */
     /**
      * A list of shapes to which each problem that is launched or prepared is added, with the number of its launches by
-     * tj_matmul and tj_plan_launch; where one kernel came to serve all extents of a dimension, the problem that leaves it
-     * open, with these extents. It is written every ten seconds, when exit() is called, and when the context is freed; a
-     * process that is killed loses the last seconds. Each time the file is replaced as a whole. Contexts and processes may
-     * share it, and counts add up. tilejit tune, prove, pack and warm-up read it. A file of another kind stays as it is,
-     * with a warning; default: $TILEJIT_CAPTURE
+     * tj_matmul and tj_plan_launch; if one kernel serves all extents of a dimension, the problem that leaves it open, with
+     * these extents. It is written every ten seconds, when exit() is called, and when the context is freed; a process that is
+     * killed loses the last seconds. Each time the file is replaced as a whole. Contexts and processes may share it, and counts
+     * add up. tilejit tune, prove, pack and warm-up read it. A file of another kind stays as it is, with a warning; default:
+     * $TILEJIT_CAPTURE
      */
     const char *capture;
     const char *remote; /**< redis://host?trust=FILE and the like (docs/fleet.md): a server that is asked for images and records
                              when packs and stores have none, before one is compiled; "": none. It is asked for 100 ms at most,
-                             and trouble with it is a miss and a warning. Default: $TILEJIT_REMOTE, then none, and then
+                             and any failure of it is a miss and a warning. Default: $TILEJIT_REMOTE, then none, and then
                              no socket is opened */
     int32_t first_call; /**< tj_first_call. tj_plan_prepare always waits */
-    int64_t max_plans;  /**< how many plans are kept in memory; default 4096 */
+    int64_t max_plans;  /**< the maximum number of plans in memory; default 4096 */
     /**
-     * How many bytes of text, images and loaded code plans may have; default 512 MiB. Beyond this or max_plans, the plans
-     * that were used longest ago leave, and are made again from the store when they are needed. A plan that tj_plan_prepare
-     * has handed out, or that a graph may launch, stays; see tj_context_trim
+     * The maximum bytes of sources, images and loaded code of plans; default 512 MiB. Above this or max_plans, the least
+     * recently used plans are evicted, and rebuilt from the store when they are needed. A plan that tj_plan_prepare has
+     * returned, or that a graph may launch, stays; see tj_context_trim
      */
     int64_t max_plan_bytes;
     /**
-     * 1: for profilers: code says which line of its text it came from, and the text is the file kernel.cu of its entry in
-     * the store, or that of dump_dir where there is no store. Such code is compiled and stored apart; packs, which name no
-     * file, are passed over. Default: $TILEJIT_LINE_INFO, which may be 1
+     * 1: for profilers: code names the line of its source, which is the file kernel.cu of its entry in the store, or that of
+     * dump_dir without a store. Such code is compiled and stored separately; packs, which name no file, are skipped. Default:
+     * $TILEJIT_LINE_INFO, which may be 1
      */
     int32_t line_info;
-    tj_event_fn on_event; /**< told of what happens (event.h); default: nobody */
+    tj_event_fn on_event; /**< receives events (event.h); default: none */
     void *event_payload;
 } tj_context_options;
 
@@ -126,15 +127,15 @@ typedef struct tj_context_options {
 /* clang-format on */
 
 /**
- * Make a context. It opens the packs that are named, and no library; it creates no file. It reads the environment now, except
- * TILEJIT_EMULATOR, which is read when the emulator is opened, and the variables that say where NVRTC may be
- * (docs/environment.md), which are read when NVRTC is first needed. In a set-uid program it reads none.
+ * Make a context. It opens the named packs, but no library; it creates no file. It reads the environment now, except
+ * TILEJIT_EMULATOR, which is read when the emulator is opened, and the variables that locate NVRTC (docs/environment.md), which
+ * are read when NVRTC is first needed. In a set-uid program it reads none.
  *
  * Owned:   *context belongs to the caller; tj_context_free().
  * NULL:    options (all defaults) and err may be NULL.
  * Errors:  TJ_ERR_INVALID_ARGUMENT (an option has a value that it cannot have), TJ_ERR_UNSUPPORTED (a program that was built
- *          for a newer library sets a field that this one does not know), TJ_ERR_OUT_OF_MEMORY. A store that cannot be used
- *          is no error: it is logged, and kernels are kept in memory.
+ *          for a newer library sets a field that this one does not know), TJ_ERR_OUT_OF_MEMORY. A store that cannot be used is
+ *          not an error: it is logged, and kernels are kept in memory.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_context_create(const tj_context_options *options, tj_context **context, tj_error *err);
 
@@ -144,7 +145,7 @@ TJ_API TJ_MUST_CHECK tj_status tj_context_create(const tj_context_options *optio
  */
 TJ_API void tj_context_free(tj_context *context);
 
-/** What happened since the context was made. Each number is exact, but they are not all of the same instant. */
+/** Counts since the context was created. Each number is exact, but they are not all from the same instant. */
 typedef struct tj_context_stats {
     uint64_t memory_hits;     /**< images found in memory; launches of ready plans are not counted */
     uint64_t pack_hits;       /**< images read from a pack */
@@ -155,20 +156,20 @@ typedef struct tj_context_stats {
     uint64_t loads;           /**< images loaded into a device */
     uint64_t plans;           /**< plans in memory now */
     uint64_t plan_bytes;      /**< their bytes: text, images and loaded code */
-    uint64_t misses;          /**< problems that a call came with and for which there was no plan; one that comes back after
-                                   its plan has left, or could not be made, counts again */
-    uint64_t proofs;          /**< kernels that were proven on the device, or proven wrong */
-    uint64_t replaced;        /**< plans that took another's place */
-    uint64_t evictions;       /**< plans that left memory, to make room or by tj_context_trim */
-    uint64_t remote_troubles; /**< how often that server did not answer in time, or refused */
+    uint64_t misses;          /**< calls with a problem that had no plan; a problem counts again after its plan was evicted, or
+                                   could not be made */
+    uint64_t proofs;          /**< kernels that passed or failed a proof on the device */
+    uint64_t replaced;        /**< plans that replaced another */
+    uint64_t evictions;       /**< plans evicted, to make room or by tj_context_trim */
+    uint64_t remote_troubles; /**< requests that the server did not answer in time, or refused */
 } tj_context_stats;
 
 /**
- * Let plans leave memory, with their images and loaded code, until so many are left and so many bytes: those that were used
- * longest ago first. 0 and 0: all that can. They come back from the store when they are needed. Those that tj_plan_prepare
- * has handed out and tj_plan_release has not taken back stay, and those that a graph may launch, because tj_matmul was
- * captured. What another thread is launching at this moment is freed a little later, when a plan comes or goes. The driver
- * may wait for the device to unload code.
+ * Evict plans, with their images and loaded code, the least recently used first, until at most `plans` plans and `bytes` bytes
+ * are left. 0 and 0: all that can be evicted. They are rebuilt from the store when they are needed. Plans that tj_plan_prepare
+ * has returned and tj_plan_release has not taken back stay, and so do those that a graph may launch, because tj_matmul was
+ * captured. A plan that another thread is launching right now is freed a little later, when a plan is added or evicted. The
+ * driver may wait for the device to unload code.
  *
  * NULL:    context: does nothing.
  * Threads: any; others may be multiplying.
@@ -179,13 +180,12 @@ TJ_API void tj_context_trim(tj_context *context, int64_t plans, int64_t bytes);
 TJ_API void tj_context_get_stats(tj_context *context, tj_context_stats *stats);
 
 /**
- * The packs of a context in the order in which they are looked at: the path of number index, or "pack in memory"; the last
- * one is that of quick first calls, where they are asked for and it is there. NULL past the last one. Owned: borrowed from
- * context. Threads: any.
+ * Name the packs of a context in the order of the search: the path of number index, or "pack in memory"; the last one is that
+ * of quick first calls, if they are enabled and it exists. NULL past the last one. Owned: borrowed from context. Threads: any.
  */
 TJ_API const char *tj_context_pack_name(const tj_context *context, size_t index);
 
-/** How many of pack_hits were read from that pack. 0 past the last one. Threads: any. */
+/** Return the number of pack_hits read from that pack. 0 past the last one. Threads: any. */
 TJ_API uint64_t tj_context_pack_hits(const tj_context *context, size_t index);
 
 #ifdef __cplusplus

@@ -16,7 +16,7 @@ extern "C" {
 
 struct tj_context;
 
-/** What the driver says about a device. Sizes are in bytes, clocks in kHz. A fact that the driver does not know is 0. */
+/** The driver's facts about a device. Sizes are in bytes, clocks in kHz. A fact that the driver does not know is 0. */
 typedef struct tj_device_facts {
     char name[128];
     char uuid[40]; /**< lower-case hex with dashes */

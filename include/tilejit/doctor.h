@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * doctor.h: what was found on this machine, what is missing, and how to get it.
+ * doctor.h: report the components found on this machine, the missing ones, and how to get them.
  */
 #ifndef TILEJIT_DOCTOR_H
 #define TILEJIT_DOCTOR_H
@@ -17,15 +17,15 @@ typedef enum tj_finding_state { TJ_FINDING_OK = 0, TJ_FINDING_NOTE = 1, TJ_FINDI
 typedef struct tj_finding {
     const char *topic; /**< "nvrtc", "spills", "builtins", "driver", "device", "match", "probe", "store", "variable" ... */
     tj_finding_state state;
-    const char *text;   /**< what was found, where, which version; or each place that was tried */
-    const char *remedy; /**< how to put it right; "" if nothing is wrong */
+    const char *text;   /**< the component found, its place and version; or each place searched */
+    const char *remedy; /**< the remedy; "" if nothing is wrong */
 } tj_finding;
 
 typedef void (*tj_finding_visit)(const tj_finding *finding, void *payload);
 
 /**
- * Examine NVRTC and its builtins, the driver, every device, whether they fit together, packs, the store, the server that is
- * shared with, and variables TILEJIT_* that nothing reads. Creates nothing.
+ * Examine NVRTC and its builtins, the driver, every device, whether they fit together, packs, the store, the shared server, and
+ * variables TILEJIT_* that nothing reads. Creates nothing.
  * NULL: context and visit must not be NULL. Threads: any. Errors: TJ_ERR_FORKED only: other trouble is a finding.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_doctor(tj_context *context, tj_finding_visit visit, void *payload, tj_error *err);

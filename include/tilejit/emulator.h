@@ -4,11 +4,11 @@
  *
  * A context whose option driver is "emulator", or "emulator:sm_80" (several devices: "emulator:sm_80,sm_90"), computes on the
  * CPU by executing the PTX of its kernels. The calls are the same, and so is the store, in which its images have keys of their
- * own. The library never chooses the emulator by itself. <cuda_emulator.h> says what it can do that a GPU cannot; the functions
- * of that header are handed out here.
+ * own. The library never chooses the emulator by itself. <cuda_emulator.h> describes its abilities beyond a GPU's; this header
+ * gives access to those functions.
  *
- * The emulator is the library at $TILEJIT_EMULATOR, or else libcuda_emulator.so beside this library, in tilejit/ beside it, or
- * one folder up.
+ * The emulator is the library at $TILEJIT_EMULATOR, or else libcuda_emulator.so next to this library, in tilejit/ next to it,
+ * or one folder up.
  */
 #ifndef TILEJIT_EMULATOR_H
 #define TILEJIT_EMULATOR_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * epilogue.h: what becomes of a sum before it is stored in P.
+ * epilogue.h: the computation applied to an accumulator before it is stored in P.
  *
- * The simple cases are numbers: scales of M and N, alpha, and beta times C. Anything else is an expression over the sum, such
- * as gelu(acc + bias[col]), which the kernel computes where the sum is still in a register. docs/epilogues.md has the
- * language.
+ * The simple cases are numbers: scales of M and N, alpha, and beta times C. Anything else is an expression over the
+ * accumulator, such as gelu(acc + bias[col]), which the kernel computes while it is still in a register. docs/epilogues.md has
+ * the language.
  *
  *     tj_problem problem = TJ_PROBLEM_INIT(512, 300, 700, TJ_BF16);
  *     status = tj_epilogue_parse("gelu(acc + bias[col])", &problem.epilogue, &err);
@@ -13,8 +13,8 @@
  *     if (status == TJ_OK)
  *         status = tj_operands_set(&x, &problem, "bias", bias, &err);
  *
- * An expression is data: it has no pointers, is copied with the problem, and needs no freeing. Nothing that a caller wrote
- * reaches the compiler: CUDA text is printed from the tree.
+ * An expression is data: it has no pointers, is copied with the problem, and needs no freeing. No text of a caller reaches the
+ * compiler: the CUDA source is printed from the tree.
  */
 #ifndef TILEJIT_EPILOGUE_H
 #define TILEJIT_EPILOGUE_H
@@ -27,7 +27,7 @@
 extern "C" {
 #endif
 
-/** What an expression may hold at most. */
+/** Limits of an expression. */
 enum {
     TJ_EPILOGUE_NODES = 64,
     TJ_EPILOGUE_CONSTANTS = 16,
@@ -38,8 +38,8 @@ enum {
 };
 
 /**
- * Operations. All compute in f32, in f64 for TJ_COMPUTE_F64. Sums of TJ_COMPUTE_S32 are converted to f32 first, so that whole
- * numbers beyond 2^24 may be rounded.
+ * Operations. All compute in f32, in f64 for TJ_COMPUTE_F64. Accumulators of TJ_COMPUTE_S32 are converted to f32 first, so that
+ * whole numbers beyond 2^24 may be rounded.
  */
 typedef enum tj_op {
     TJ_OP_NONE = 0,
@@ -50,10 +50,10 @@ typedef enum tj_op {
     TJ_OP_ROW,      /**< row: the row of P, from 0 on */
     TJ_OP_COL,      /**< col: the column of P */
     TJ_OP_ALPHA,    /**< alpha, an argument of every launch */
-    TJ_OP_BETA,     /**< beta: with it, and where it is 0, C is not read and c is 0 */
+    TJ_OP_BETA,     /**< beta: if the epilogue has it and it is 0, C is not read and c is 0 */
     TJ_OP_C,        /**< c: the element of C */
     TJ_OP_CONSTANT, /**< a number of the expression */
-    TJ_OP_OPERAND,  /**< what the caller brings: bias[col], gain[row], residual[row,col], slope */
+    TJ_OP_OPERAND,  /**< an operand of the caller: bias[col], gain[row], residual[row,col], slope */
     /* of one argument */
     TJ_OP_NEGATE,  /**< -x */
     TJ_OP_NOT,     /**< !x, of a condition */
@@ -65,11 +65,11 @@ typedef enum tj_op {
     TJ_OP_TANH,    /**< tanh(x) */
     TJ_OP_ERF,     /**< erf(x) */
     TJ_OP_SIGMOID, /**< sigmoid(x): 1 / (1 + exp(-x)) */
-    TJ_OP_RELU,    /**< relu(x): x, or 0 where x is negative; a NaN stays a NaN */
+    TJ_OP_RELU,    /**< relu(x): x, or 0 if x is negative; a NaN stays a NaN */
     TJ_OP_GELU,    /**< gelu(x): x / 2 * (1 + erf(x / sqrt(2))) */
     /**
-     * gelu_tanh(x): x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))). Where P and all outputs are bf16, e4m3 or e5m2,
-     * tanh is the device's own, and the result off by 2^-12 * |x| at most, about half of what sets it apart from gelu.
+     * gelu_tanh(x): x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))). If P and all outputs are bf16, e4m3 or e5m2, tanh
+     * is the device's own, and the error at most 2^-12 * |x|, about half the difference from gelu.
      */
     TJ_OP_GELU_TANH,
     TJ_OP_SILU,    /**< silu(x): x * sigmoid(x) */
@@ -93,35 +93,37 @@ typedef enum tj_op {
     TJ_OPS
 } tj_op;
 
-/** One operation. Arguments are numbers of nodes ahead of it. */
+/** One operation. Arguments are the numbers of earlier nodes. */
 typedef struct tj_node {
     uint8_t op; /**< tj_op */
-    /** Its arguments. Of TJ_OP_CONSTANT and TJ_OP_OPERAND a is the number of the constant or operand, of TJ_OP_CONVERT b is the
-     * tj_type. What is not used is 0. */
+    /**
+     * Its arguments. For TJ_OP_CONSTANT and TJ_OP_OPERAND, a is the number of the constant or operand; for TJ_OP_CONVERT, b is
+     * the tj_type. Unused ones are 0.
+     */
     uint8_t a, b, c;
 } tj_node;
 
-/** How an operand is indexed, and so how many elements it has. */
+/** The index of an operand, and so its number of elements. */
 typedef enum tj_indexed {
     TJ_BY_NOTHING = 0, /**< slope: a number that each launch brings */
     TJ_BY_COL = 1,     /**< bias[col]: one element for each column of P */
     TJ_BY_ROW = 2,     /**< gain[row]: one for each row */
-    TJ_BY_BOTH = 3     /**< residual[row,col]: a matrix that is stored as P is, with a leading dimension of its own */
+    TJ_BY_BOTH = 3     /**< residual[row,col]: a matrix stored as P is, with its own leading dimension */
 } tj_indexed;
 
-/** What an output for each row or column of P makes of the values of all its elements. */
+/** The reduction of a row or column of P by an output. */
 typedef enum tj_reduction {
     TJ_REDUCE_NOT = 0, /**< it has a value for each element */
     TJ_REDUCE_SUM = 1, /**< sum(x): added up in the type that the expression computes in, in an order that is always the same */
-    TJ_REDUCE_MAX = 2  /**< max(x): the largest, and NaN where one of them is NaN; max(abs(x)) is the largest magnitude */
+    TJ_REDUCE_MAX = 2  /**< max(x): the largest, and NaN if one of them is NaN; max(abs(x)) is the largest magnitude */
 } tj_reduction;
 
-/** What an expression takes from each launch besides the sum, or stores besides P. */
+/** An operand of an expression besides the accumulator, or an output besides P. */
 typedef struct tj_epilogue_operand {
     char name[TJ_EPILOGUE_NAME_BYTES]; /**< a lower-case letter, then letters, digits and _; the rest is NUL */
     uint8_t indexed;                   /**< tj_indexed */
     uint8_t type;        /**< tj_type of its elements; 0: f32, for TJ_COMPUTE_F64 f64. Numbers have that type, and no other */
-    uint8_t is_output;   /**< 1: it receives the value of a node, or what a reduction makes of it; it is never read */
+    uint8_t is_output;   /**< 1: it receives the value of a node, or its reduction; it is never read */
     uint8_t value;       /**< the number of that node */
     uint8_t reduction;   /**< tj_reduction, of an output */
     uint8_t reserved[3]; /**< must be 0 */
@@ -138,7 +140,7 @@ typedef struct tj_expression {
     tj_epilogue_operand operand[TJ_EPILOGUE_OPERANDS];
 } tj_expression;
 
-/** How many numbers of f32 scale a matrix. */
+/** The number of f32 scales of a matrix. */
 typedef enum tj_scale {
     TJ_SCALE_NONE = 0,
     TJ_SCALE_ONE = 1,  /**< one for the matrix */
@@ -146,40 +148,41 @@ typedef enum tj_scale {
     /**
      * Only of weights (tj_problem): one for every scale_k elements of k of each of their rows (of M) or columns (of N); the
      * last one may be for fewer. Each multiplies the products of its part of k, in f32, before they are added to the sum; acc
-     * is that sum. As an operand they are a row-major matrix with ceil(k / scale_k) rows, of j numbers for M and of l for N.
+     * is that sum. As an operand they form a row-major matrix with ceil(k / scale_k) rows, of j numbers for M and of l for N.
      */
     TJ_SCALE_ALONG_K = 3
 } tj_scale;
 
 /**
- * What becomes of a sum before it is stored in P, in the order of these members. All zero: it is stored as it is.
+ * The operations on an accumulator before it is stored in P, in the order of these members. All zero: it is stored unchanged.
  *
- * It is stored rounded to nearest, ties to even. In e4m3 and e5m2, and in integers, what lies beyond the largest number becomes
- * the largest number; NaN stays NaN in e4m3 and e5m2, and becomes 0 in integers.
+ * It is stored rounded to nearest, ties to even. In e4m3 and e5m2, and in integers, values beyond the largest number become the
+ * largest number; NaN stays NaN in e4m3 and e5m2, and becomes 0 in integers.
  *
- * Where compute is TJ_COMPUTE_S32, P an integer, and neither a scale nor an expression is there, alpha and beta are integers
- * of 32 bits, and the result is exact until it is stored.
+ * If compute is TJ_COMPUTE_S32, P is an integer, and there is neither a scale nor an expression, alpha and beta are integers of
+ * 32 bits, and the result is exact until it is stored.
  */
 typedef struct tj_epilogue {
     int32_t scale_m;   /**< tj_scale: it is multiplied by scales of M, an operand of every launch. Not with f64 */
     int32_t scale_n;   /**< tj_scale: and by scales of N */
     int32_t has_alpha; /**< 1: it is multiplied by alpha, an argument of every launch */
     int32_t has_beta;  /**< 1: beta * C is added. beta is an argument of every launch; a beta of 0 never reads C */
-    /** What P receives in place of alpha and beta's formula. has_alpha and has_beta then say whether it names alpha, and c or
-     * beta. */
+    /**
+     * The value of P instead of the formula of alpha and beta. has_alpha and has_beta then say whether it names alpha, and c or
+     * beta.
+     */
     tj_expression expression;
 } tj_epilogue;
 
 /**
- * Parse an expression, such as "gelu(acc + bias[col]) * gain[row]". Ahead of it may stand further outputs, each ended by a
- * semicolon: "pre:bf16[row, col] = acc + bias[col]; gelu(acc + bias[col])", or of each row or column, "peak[row] =
- * max(abs(acc)); acc". *epilogue receives its canonical form, in which two spellings of one tree are equal bytes; alpha * acc
- * + beta * c and what is simpler become flags without an expression. The scales that *epilogue has stay; all other members
- * are replaced.
+ * Parse an expression, such as "gelu(acc + bias[col]) * gain[row]". Further outputs may precede it, each ended by a semicolon:
+ * "pre:bf16[row, col] = acc + bias[col]; gelu(acc + bias[col])", or of each row or column, "peak[row] = max(abs(acc)); acc".
+ * *epilogue receives its canonical form, in which two spellings of one tree are equal bytes; alpha * acc + beta * c and simpler
+ * forms become flags without an expression. The scales that *epilogue has stay; all other members are replaced.
  *
  * NULL:    only err may be NULL.
  * Threads: any; pure.
- * Errors:  TJ_ERR_INVALID_ARGUMENT: the text is empty, longer than TJ_EPILOGUE_PARSED_BYTES or no expression; brackets or
+ * Errors:  TJ_ERR_INVALID_ARGUMENT: the text is empty, longer than TJ_EPILOGUE_PARSED_BYTES or not an expression; brackets or
  *          signs are nested more than 64 deep; a limit of tj_expression is exceeded; an operand is indexed in two ways. The
  *          message is followed by the text around the fault, with a caret under its column, each on a line of its own. On
  *          failure *epilogue stays as it is.
@@ -187,33 +190,33 @@ typedef struct tj_epilogue {
 TJ_API TJ_MUST_CHECK tj_status tj_epilogue_parse(const char *text, tj_epilogue *epilogue, tj_error *err);
 
 /**
- * The canonical text of an expression, which parses to the same bytes. Of an epilogue without an expression it is the formula
- * of its flags: "acc", "alpha * acc + beta * c". Scales are not in it. NULL: neither may be NULL. Threads: any; pure.
+ * Print the canonical text of an expression, which parses to the same bytes. For an epilogue without an expression it is the
+ * formula of its flags: "acc", "alpha * acc + beta * c". Scales are not in it. NULL: neither may be NULL. Threads: any; pure.
  */
 TJ_API void tj_epilogue_print(const tj_epilogue *epilogue, char text[TJ_EPILOGUE_TEXT_BYTES]);
 
 /**
- * Does the expression take pairs of columns, acc[2*col] and acc[2*col+1]? Then M . N still is j x l, and l must be even (of a
- * dimension that is an argument, multiple_of must be), but P, C and what is indexed by col have l / 2 columns, P is row-major,
- * and acc alone has no meaning: silu(acc[2*col]) * acc[2*col+1] is a gate. NULL: answers 0. Threads: any; pure.
+ * Does the expression take pairs of columns, acc[2*col] and acc[2*col+1]? Then M . N is still j x l, and l must be even (if it
+ * is an argument, multiple_of must be), but P, C and operands indexed by col have l / 2 columns, P is row-major, and acc alone
+ * has no meaning: silu(acc[2*col]) * acc[2*col+1] is a gate. NULL: answers 0. Threads: any; pure.
  */
 TJ_API int tj_epilogue_pairs(const tj_epilogue *epilogue);
 
 /**
- * Has the expression an output for each row or column, which reduces them? A launch then needs a workspace. So j and l are
- * fixed, the batch is a number, and the problem has no groups. NULL: answers 0. Threads: any; pure.
+ * Does the expression have an output that reduces each row or column? A launch then needs a workspace. So j and l are fixed,
+ * the batch is a number, and the problem has no groups. NULL: answers 0. Threads: any; pure.
  */
 TJ_API int tj_epilogue_reduces(const tj_epilogue *epilogue);
 
-/** The number of the operand or output of that name, -1 if there is none. NULL: answers -1. Threads: any; pure. */
+/** Return the number of the operand or output of that name, -1 if there is none. NULL: answers -1. Threads: any; pure. */
 TJ_API int tj_epilogue_find(const tj_epilogue *epilogue, const char *name);
 
 /* ---- building an expression without text -------------------------------------------------------------------------- */
 
 /**
- * Add to an expression that began all zero, and return the node's number. A node that is there already is found again. -1: a
- * limit is exceeded, an argument is no node, or the types do not go together; -1 as an argument gives -1, so that it is
- * enough to check the last call, tj_epilogue_finish.
+ * Add to an expression that began all zero, and return the node's number. An existing equal node is reused. -1: a limit is
+ * exceeded, an argument is not a node, or the types do not match; -1 as an argument gives -1, so that it is enough to check the
+ * last call, tj_epilogue_finish.
  *
  *     tj_expression e = {0};
  *     int bias = tj_expression_operand(&e, "bias", TJ_BY_COL, TJ_BF16);
@@ -225,7 +228,7 @@ TJ_API int tj_epilogue_find(const tj_epilogue *epilogue, const char *name);
 TJ_API int tj_expression_constant(tj_expression *expression, double value);
 /** indexed: tj_indexed; type: tj_type, or 0. An operand that is named again must be declared alike. */
 TJ_API int tj_expression_operand(tj_expression *expression, const char *name, int indexed, int type);
-/** A further output, a matrix of that type (0: as an operand's) that is stored as P is and receives the value of a node. */
+/** A further output, a matrix of that type (0: as for an operand), stored as P is, that receives the value of a node. */
 TJ_API int tj_expression_output(tj_expression *expression, const char *name, int type, int value);
 /**
  * A further output that reduces the value of a node: one element for each row (indexed: TJ_BY_ROW) or column (TJ_BY_COL) of
@@ -237,9 +240,9 @@ TJ_API int tj_expression_reduction(tj_expression *expression, const char *name, 
 TJ_API int tj_expression_apply(tj_expression *expression, int op, int a, int b, int c);
 
 /**
- * Make the value of a node what P receives: *epilogue gets the canonical form, as by tj_epilogue_parse.
+ * Store the value of a node in P: *epilogue receives the canonical form, as from tj_epilogue_parse.
  * NULL: only err may be NULL. Threads: any; pure.
- * Errors: TJ_ERR_INVALID_ARGUMENT: value is -1, or a condition and no number; the canonical text would be too long.
+ * Errors: TJ_ERR_INVALID_ARGUMENT: value is -1, or a condition, not a number; the canonical text would be too long.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_epilogue_finish(const tj_expression *expression, int value, tj_epilogue *epilogue,
                                                   tj_error *err);

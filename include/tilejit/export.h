@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * export.h: what a symbol of the library looks like from outside.
+ * export.h: visibility and attributes of the library's symbols.
  */
 #ifndef TILEJIT_EXPORT_H
 #define TILEJIT_EXPORT_H

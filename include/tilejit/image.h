@@ -15,7 +15,7 @@ extern "C" {
 /** A compiled source. It never changes, and threads may share it. */
 typedef struct tj_image tj_image;
 
-/** Where an image came from. */
+/** The origin of an image. */
 typedef enum tj_origin {
     TJ_FROM_MEMORY = 1,
     TJ_FROM_STORE = 2,
@@ -24,7 +24,7 @@ typedef enum tj_origin {
     TJ_FROM_REMOTE = 5
 } tj_origin;
 
-/** What ptxas reported. -1: not known (PTX only). */
+/** The report of ptxas. -1: unknown (PTX only). */
 typedef struct tj_resources {
     int32_t registers;                 /**< per thread */
     int32_t shared_bytes;              /**< static, per block */
@@ -37,33 +37,33 @@ typedef struct tj_resources {
  * Compile for a target, without looking into any store. Needs NVRTC; needs no GPU and no driver.
  *
  * target names a real architecture, such as "sm_90" or "sm_90a", which gives PTX and CUBIN, or a virtual one, such as
- * "compute_90", which gives PTX alone. A text that needs what only "sm_90a" has is compiled for that in place of "sm_90". The
- * compile runs on a thread of the library's own, with a stack of 16 MiB, and the caller waits. A child that was forked while
- * a thread of its parent was compiling can never compile, not even in a context of its own: it gets TJ_ERR_FORKED.
+ * "compute_90", which gives PTX alone. A source that needs features of "sm_90a" alone is compiled for that instead of "sm_90".
+ * The compile runs on a thread of the library's own, with a stack of 16 MiB, and the caller waits. A child that was forked
+ * while a thread of its parent was compiling can never compile, not even in a context of its own: it gets TJ_ERR_FORKED.
  *
  * Owned:   *image belongs to the caller; tj_image_free().
  * NULL:    only err may be NULL.
  * Threads: any; compiles of different threads run in parallel.
- * Errors:  TJ_ERR_NO_COMPILER (what was tried, and the remedy), TJ_ERR_INVALID_ARGUMENT (a target this NVRTC does not
- *          know; the message lists those it does), TJ_ERR_UNSUPPORTED (the target lacks what the text
- *          needs), TJ_ERR_COMPILE (the first error of the log is in the message), TJ_ERR_FORKED,
- *          TJ_ERR_CANCELLED (the process is exiting), TJ_ERR_OUT_OF_MEMORY. On failure *image is NULL, except after
- *          TJ_ERR_COMPILE: then it is an image that holds only the log.
+ * Errors:  TJ_ERR_NO_COMPILER (the places tried, and the remedy), TJ_ERR_INVALID_ARGUMENT (a target this NVRTC does not know;
+ *          the message lists the known ones), TJ_ERR_UNSUPPORTED (the target lacks a feature that the source needs),
+ *          TJ_ERR_COMPILE (the first error of the log is in the message), TJ_ERR_FORKED, TJ_ERR_CANCELLED (the process is
+ *          exiting), TJ_ERR_OUT_OF_MEMORY. On failure *image is NULL, except after TJ_ERR_COMPILE: then it is an image that
+ *          holds only the log.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_compile(tj_context *context, const tj_source *source, const char *target, tj_image **image,
                                           tj_error *err);
 
 /**
- * The same, but look in memory, in the packs and in the stores first. For what a pack holds NVRTC is not even opened. A key
- * is compiled at most once per process, and at most once per store if the store can be written. Trouble with a store never
- * fails the call. Without an NVRTC, an image that any NVRTC stored for the same source and target is taken. Owned, NULL,
- * Threads, Errors: as tj_compile. A thread that asks for a key which another one is compiling waits for it.
+ * The same, but search memory, the packs and the stores first. For an image in a pack NVRTC is not even opened. A key is
+ * compiled at most once per process, and at most once per store if the store can be written. Trouble with a store never fails
+ * the call. Without an NVRTC, an image that any NVRTC stored for the same source and target is taken. Owned, NULL,
+ * Threads, Errors: as tj_compile. A thread that requests a key which another one is compiling waits for it.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_image_obtain(tj_context *context, const tj_source *source, const char *target,
                                                tj_image **image, tj_error *err);
 
 /**
- * An image as bytes, for an application that keeps its images itself. They hold the source, its key, PTX, CUBIN, log and
+ * Serialise an image, for an application that keeps its images itself. The bytes hold the source, its key, PTX, CUBIN, log and
  * resources, under checksums, and are a pack of one image: tilejit pack list shows them. The same image gives the same bytes.
  * Owned:   *bytes belongs to the caller; free().
  * NULL:    only err may be NULL.
@@ -74,14 +74,14 @@ TJ_API TJ_MUST_CHECK tj_status tj_image_to_bytes(const tj_source *source, const 
                                                  tj_error *err);
 
 /**
- * And back: the image of this very source among bytes that tj_image_to_bytes or tilejit pack made, of the target named, such
- * as "sm_90"; of whichever NVRTC. Nothing is compiled, opened or stored. The bytes are verified, and not needed afterwards:
- * what was cut or altered is refused. They are code, so take them from where nobody else can write.
+ * Restore the image of this source for the named target, such as "sm_90", from bytes of tj_image_to_bytes or tilejit pack,
+ * compiled by any NVRTC. Nothing is compiled, opened or stored. The bytes are verified, and not needed afterwards: truncated or
+ * altered bytes are refused. They are code, so take them from a place where nobody else can write.
  * Owned:   *image belongs to the caller; tj_image_free().
  * NULL:    only err may be NULL.
  * Threads: any.
- * Errors:  TJ_ERR_INVALID_ARGUMENT (what is wrong with the bytes), TJ_ERR_NOT_FOUND (no image of this source and target is in
- *          them), TJ_ERR_OUT_OF_MEMORY. On failure *image is NULL.
+ * Errors:  TJ_ERR_INVALID_ARGUMENT (the defect of the bytes), TJ_ERR_NOT_FOUND (no image of this source and target is in them),
+ *          TJ_ERR_OUT_OF_MEMORY. On failure *image is NULL.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_image_from_bytes(const tj_source *source, const char *target, const void *bytes, size_t size,
                                                    tj_image **image, tj_error *err);
@@ -90,15 +90,15 @@ TJ_API TJ_MUST_CHECK tj_status tj_image_from_bytes(const tj_source *source, cons
 TJ_API void tj_image_free(tj_image *image);
 
 /**
- * The PTX text, NUL-terminated, and its length without the NUL; "" of a stripped pack (pack.h). Owned: borrowed. NULL: bytes
- * may be NULL.
+ * The PTX, NUL-terminated, and its length without the NUL; "" for a stripped pack (pack.h). Owned: borrowed. NULL: bytes may be
+ * NULL.
  */
 TJ_API const char *tj_image_ptx(const tj_image *image, size_t *bytes);
 
 /** The CUBIN; NULL for a "compute_" target. Owned: borrowed. NULL: bytes may be NULL. */
 TJ_API const void *tj_image_cubin(const tj_image *image, size_t *bytes);
 
-/** The compiler's log; "" where it said nothing, and of a stripped pack. Owned: borrowed. */
+/** The compiler's log; "" if it was silent, and for a stripped pack. Owned: borrowed. */
 TJ_API const char *tj_image_log(const tj_image *image);
 
 /** The target, such as "sm_90". Owned: borrowed. */
@@ -110,7 +110,7 @@ TJ_API const char *tj_image_key(const tj_image *image);
 /** The version and build of the NVRTC that made it, such as "13.0 V13.0.88". Owned: borrowed. */
 TJ_API const char *tj_image_compiler(const tj_image *image);
 
-/** The pack that it was read from: its path, or "pack in memory"; NULL: it is from elsewhere. Owned: borrowed. */
+/** The pack of its origin: a path, or "pack in memory"; NULL: it is not from a pack. Owned: borrowed. */
 TJ_API const char *tj_image_pack(const tj_image *image);
 
 TJ_API tj_origin tj_image_origin(const tj_image *image);

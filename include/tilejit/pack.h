@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pack.h: kernels that an application takes along, in one read-only file.
+ * pack.h: kernels that an application ships, in one read-only file.
  *
- * A pack holds images for given problems and targets, the tuning records that chose them, and which config was chosen for
- * each problem. A context that is given one (tj_context_options.packs, pack_bytes) looks there before the store and before it
- * opens NVRTC: what is inside needs no NVRTC at all, whichever build made it. The same input gives the same bytes: there is
+ * A pack holds images for given problems and targets, the tuning records that chose them, and which config was chosen for each
+ * problem. A context that is given one (tj_context_options.packs, pack_bytes) searches it before the store and before it opens
+ * NVRTC: kernels in the pack need no NVRTC at all, whichever build compiled them. The same input gives the same bytes: there is
  * no date and no path in it.
  *
- * tilejit pack makes one; these calls are what it is made of.
+ * tilejit pack makes one with these calls.
  */
 #ifndef TILEJIT_PACK_H
 #define TILEJIT_PACK_H
@@ -19,13 +19,13 @@
 extern "C" {
 #endif
 
-/** A pack that is being made. */
+/** A pack under construction. */
 typedef struct tj_pack tj_pack;
 
 /**
  * Begin a pack. Kernels are taken from the context's store, or compiled, which needs NVRTC and no GPU.
  *
- * records decide the configs of the problems that they are of, and go into the pack; NULL: those of the context's store.
+ * records decide the configs of their problems, and are added to the pack; NULL: those of the context's store.
  * Owned:   *pack belongs to the caller; tj_pack_free(). It borrows context and copies records.
  * NULL:    records and err may be NULL.
  * Threads: any.
@@ -33,18 +33,17 @@ typedef struct tj_pack tj_pack;
  */
 TJ_API TJ_MUST_CHECK tj_status tj_pack_create(tj_context *context, const tj_records *records, tj_pack **pack, tj_error *err);
 
-/** How kernels are packed. These may be added up. */
+/** The form of packed kernels. The flags may be combined. */
 enum {
     /**
-     * Machine code alone: without the text that it was made of, its PTX and NVRTC's log, which are three quarters of the
-     * bytes. It serves devices of the very compute capability of its target, and neither newer ones nor the emulator, which
-     * read PTX. Nobody can read the kernel's text; it is found by the 128-bit hash of that text, which is not compared. No
-     * store takes it.
+     * Machine code alone: without its source, its PTX and NVRTC's log, which are three quarters of the bytes. It serves only
+     * devices of exactly its target's compute capability, and neither newer ones nor the emulator, which read PTX. The kernel's
+     * source stays private; the image is found by the 128-bit hash of that source, which is not compared. No store takes it.
      */
     TJ_PACK_STRIP = 1,
     /**
-     * Without the kernels for operands that the chosen ones cannot take, such as pointers that are aligned to one element:
-     * with such operands a call is a miss, as without a pack, and fails where there is no NVRTC.
+     * Without the kernels for operands that the chosen ones cannot take, such as pointers that are aligned to one element: with
+     * such operands a call is a miss, as without a pack, and fails if there is no NVRTC.
      */
     TJ_PACK_ALIGNED = 2,
     /**
@@ -55,21 +54,20 @@ enum {
 };
 
 /**
- * Say how what is added from then on is packed: 0, the default, or a sum of these.
+ * Set the form of items added from then on: 0, the default, or a sum of these flags.
  * NULL:    only err may be NULL.
- * Threads: one, while nobody adds to the pack.
+ * Threads: one, while no other thread adds to the pack.
  * Errors:  TJ_ERR_INVALID_ARGUMENT: no such sum; TJ_ERR_UNSUPPORTED: there is no zlib on this machine.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_pack_set_form(tj_pack *pack, int32_t form, tj_error *err);
 
-/** Free a pack that was being made. NULL: accepted. */
+/** Free a pack under construction. NULL: accepted. */
 TJ_API void tj_pack_free(tj_pack *pack);
 
 /**
- * Add what a problem needs on a target such as "sm_90", or "compute_90" for newer devices and for the emulator: the kernel
- * that is chosen for it, those that records of devices which the target serves name, and for each of them the one that serves
- * operands which it cannot take, such as pointers that are aligned to one element (tj_pack_set_form). What is inside already
- * is not added twice.
+ * Add the kernels that a problem needs on a target such as "sm_90", or "compute_90" for newer devices and for the emulator: the
+ * chosen kernel, those named by records of devices that the target serves, and for each of them the fallback for operands that
+ * it cannot take, such as pointers aligned to one element (tj_pack_set_form). Items already inside are not added twice.
  *
  * config: the one that the application names, and then its kernel alone is added. NULL: the library's choice: a record of the
  * product that the target stands for (tj_device_named), else one of another device that the target serves, else tj_choose for
@@ -84,20 +82,20 @@ TJ_API TJ_MUST_CHECK tj_status tj_pack_add(tj_pack *pack, const tj_problem *prob
                                            const char *target, tj_error *err);
 
 /**
- * The bytes of the pack as it is now. Write them to a file, or keep them in the program (tj_context_options.pack_bytes).
+ * Return the current bytes of the pack. Write them to a file, or keep them in the program (tj_context_options.pack_bytes).
  * Owned: *bytes belongs to the caller; free(). NULL: only err may be NULL. Threads: as tj_pack_add. Errors:
  *        TJ_ERR_OUT_OF_MEMORY.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_pack_print(tj_pack *pack, void **bytes, size_t *size, tj_error *err);
 
-/** What an item of a pack is. */
+/** The kind of an item. */
 typedef enum tj_pack_kind {
     TJ_PACK_IMAGE = 1,  /**< a compiled kernel */
     TJ_PACK_RECORD = 2, /**< a tuning record */
     TJ_PACK_CHOICE = 3  /**< the config that was chosen for a problem on a target */
 } tj_pack_kind;
 
-/** One item of a pack. Its text is valid during the visit only; "" where the item has none. */
+/** One item of a pack. Its text is valid during the visit only; "" if the item has none. */
 typedef struct tj_pack_entry {
     tj_pack_kind kind;
     const char *target;   /**< "sm_90"; "" for a record */
@@ -107,12 +105,12 @@ typedef struct tj_pack_entry {
     const char *compiler; /**< of an image: version and build of NVRTC */
     const char *device;   /**< of a record */
     int64_t bytes;        /**< in the file */
-    const char *request;  /**< 32 hex digits: what the item is found by, with its target; equal in two packs of one item */
+    const char *request;  /**< 32 hex digits: the key of the item, with its target; equal in two packs of one item */
     const char *checksum; /**< 32 hex digits: two items of one request and target are equal if this is */
-    const char *damage;   /**< what is wrong with it; NULL: nothing, every byte was read and compared */
-    int32_t align; /**< of an image: to how many bytes the operands must be aligned; 0: to their elements; -1: the pack, of
-                               an older version, does not say. So two kernels of one name are told apart */
-    int32_t is_stripped; /**< of an image: 1: it is machine code alone (TJ_PACK_STRIP) */
+    const char *damage;   /**< the defect; NULL: none, every byte was read and compared */
+    int32_t align; /**< of an image: required alignment of the operands in bytes; 0: that of their elements; -1: not stated by a
+                        pack of an older version. It distinguishes two kernels of one name */
+    int32_t is_stripped; /**< of an image: 1: machine code alone (TJ_PACK_STRIP) */
 } tj_pack_entry;
 
 /** Called for each item. Return 0 to go on, anything else to stop. */
@@ -122,15 +120,15 @@ typedef int (*tj_pack_visit)(const tj_pack_entry *entry, void *payload);
  * Visit every item of a pack, in its order. Each is read and verified.
  * NULL:    payload and err may be NULL.
  * Threads: any.
- * Errors:  TJ_ERR_INVALID_ARGUMENT: these bytes are no pack of this version, are compressed where there is no zlib, or are
- *          cut or altered where all items would be in doubt; the message says what is wrong. TJ_ERR_OUT_OF_MEMORY.
+ * Errors:  TJ_ERR_INVALID_ARGUMENT: these bytes are not a pack of this version, are compressed and there is no zlib, or are
+ *          truncated or altered so that every item is in doubt; the message names the defect. TJ_ERR_OUT_OF_MEMORY.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_pack_list(const void *bytes, size_t size, tj_pack_visit visit, void *payload, tj_error *err);
 
 /**
  * Put the images and records of a pack into the context's own store, as if they had been compiled and tuned here. Damaged items
  * are left out, with a warning to the log.
- * NULL:    unpacked (how many were put there) and err may be NULL.
+ * NULL:    unpacked (the number of items stored) and err may be NULL.
  * Threads: any.
  * Errors:  as tj_pack_list; TJ_ERR_IO: the store could not take one of them; TJ_ERR_UNSUPPORTED: some are machine code alone
  *          (TJ_PACK_STRIP), which no store takes; *unpacked counts those that it took.
@@ -140,7 +138,7 @@ TJ_API TJ_MUST_CHECK tj_status tj_pack_unpack(tj_context *context, const void *b
 
 /**
  * Choose a config for a problem on a device as tj_plan_prepare and tj_matmul do in this context: by a record of its store, by a
- * record of a pack, by what a pack chose, else as tj_choose.
+ * record of a pack, by the choice of a pack, else as tj_choose.
  * NULL:    chosen_by and err may be NULL.
  * Threads: any.
  * Errors:  as tj_choose.

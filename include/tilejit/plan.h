@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * plan.h: what a problem needs to run, made once and found again without a lock.
+ * plan.h: a problem made ready to run, built once and found again without a lock.
  */
 #ifndef TILEJIT_PLAN_H
 #define TILEJIT_PLAN_H
@@ -12,18 +12,18 @@ extern "C" {
 #endif
 
 /**
- * A kernel that is ready for a problem. It never changes, and any thread may launch it. What tj_plan_prepare hands out stays
- * until it has been released as often, or else as long as its tj_context, even where another plan takes its place for
- * tj_matmul.
+ * A kernel that is ready for a problem. It never changes, and any thread may launch it. A plan returned by tj_plan_prepare
+ * stays until it has been released as often as it was returned, or else as long as its tj_context, even if another plan
+ * replaces it for tj_matmul.
  */
 typedef struct tj_plan tj_plan;
 
-/** Why a config was chosen. */
+/** The reason for choosing a config. */
 typedef enum tj_chosen_by {
     TJ_BY_RECORD = 1,  /**< this problem was tuned on a device of this kind */
     TJ_BY_NEAREST = 2, /**< a similar problem was, and the model expects its config to be fast here too */
     TJ_BY_MODEL = 3,   /**< the model ranks it first */
-    TJ_BY_DEFAULT = 4, /**< it is the safe default: nothing is known, or nothing is expected to be clearly faster */
+    TJ_BY_DEFAULT = 4, /**< it is the safe default: nothing is known, or no config is expected to be clearly faster */
     TJ_BY_PACK = 5     /**< a pack holds the kernel that was chosen when it was made */
 } tj_chosen_by;
 
@@ -46,8 +46,8 @@ TJ_API TJ_MUST_CHECK tj_status tj_plan_prepare(tj_context *context, const tj_pro
 /**
  * Launch a plan, as tj_kernel_launch does. One plan serves every extent of a TJ_DIM_ANY dimension, so the operands must hold
  * these extents; those of the problem that it was prepared from are not kept. If the library chose the config and the operands
- * do not suit it, because pointers are aligned to less than its text takes at once, they are launched with another, which is
- * made on their first launch.
+ * do not suit it, because pointers have a smaller alignment than its source requires, they are launched with another, which is
+ * built on their first launch.
  *
  * NULL:    stream (the legacy default stream) and err may be NULL.
  * Threads: any, several at once.
@@ -59,25 +59,24 @@ TJ_API TJ_MUST_CHECK tj_status tj_plan_launch(const tj_plan *plan, const tj_oper
                                               tj_error *err);
 
 /**
- * Say that the caller no longer uses a plan that tj_plan_prepare handed out. Whoever never says so keeps it, which is right
- * for the few plans of a program, and not for thousands of shapes. Then it is like those that tj_matmul makes: it leaves
- * memory when there is no room (max_plans). Its launches may still be running, but no graph that captured one by
- * tj_plan_launch may be launched from then on.
+ * Release a plan that tj_plan_prepare returned. A plan never released stays, which is right for the few plans of a program, but
+ * not for thousands of shapes. A released one is like those of tj_matmul: it is evicted when there is no room (max_plans). Its
+ * launches may still be running, but no graph that captured one by tj_plan_launch may be launched from then on.
  *
  * NULL:    plan: does nothing.
  * Threads: any.
  */
 TJ_API void tj_plan_release(const tj_plan *plan);
 
-/** How many bytes of device memory operands->workspace should have. NULL: plan must not be NULL. */
+/** Return the bytes of device memory that operands->workspace should have. NULL: plan must not be NULL. */
 TJ_API size_t tj_plan_workspace_bytes(const tj_plan *plan);
 
-/** Its source, image and kernel, for a look inside. Owned: borrowed. NULL: plan must not be NULL. */
+/** Return its source, image and kernel, for inspection. Owned: borrowed. NULL: plan must not be NULL. */
 TJ_API const tj_source *tj_plan_source(const tj_plan *plan);
 TJ_API const tj_image *tj_plan_image(const tj_plan *plan);
 TJ_API const tj_kernel *tj_plan_kernel(const tj_plan *plan);
 
-/** Why its config was chosen; 0: the caller named it. NULL: plan must not be NULL. */
+/** Return the reason for its config; 0: the caller named it. NULL: plan must not be NULL. */
 TJ_API tj_chosen_by tj_plan_chosen_by(const tj_plan *plan);
 
 /**
@@ -88,8 +87,8 @@ TJ_API tj_chosen_by tj_plan_chosen_by(const tj_plan *plan);
  *     tj_operands x = TJ_OPERANDS(M, N, P);
  *     status = tj_matmul(context, &problem, &x, stream, &err);
  *
- * Where no kernel of the problem can be compiled, one of a pack is launched that leaves dimensions of it to the launch, if
- * there is one; so it is at a first call with TJ_FIRST_CALL_QUICK.
+ * If no kernel of the problem can be compiled, a kernel of a pack that leaves dimensions to the launch is used, if there is
+ * one; the same holds for a first call with TJ_FIRST_CALL_QUICK.
  *
  * NULL:    stream (the legacy default stream) and err may be NULL.
  * Threads: any.

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * problem.h: what to compute.
+ * problem.h: the product to compute.
  *
  *     P (j x l) = alpha * scale_m * scale_n * M (j x k) . N (k x l) + beta * C (j x l)
  *
- * Other libraries call these dimensions m x k x n; here M and N are matrices. Scales are left out unless they are asked for,
- * and an expression may take the place of alpha and beta's formula (epilogue.h). Where it takes pairs of columns
- * (tj_epilogue_pairs), P and C have l / 2 columns.
+ * Other libraries call these dimensions m x k x n; here M and N are matrices. Scales are absent unless requested, and an
+ * expression may replace the formula of alpha and beta (epilogue.h). If it takes pairs of columns (tj_epilogue_pairs), P and C
+ * have l / 2 columns.
  *
- * A problem is plain data, without pointers to matrices and without a device. Equal problems generate equal text. Extents,
- * leading dimensions and strides count elements, never bytes; of s4 an element of those two is a pair (TJ_S4).
+ * A problem is plain data, without pointers to matrices and without a device. Equal problems generate equal source. Extents,
+ * leading dimensions and strides count elements, never bytes; for s4 an element of the last two is a pair (TJ_S4).
  */
 #ifndef TILEJIT_PROBLEM_H
 #define TILEJIT_PROBLEM_H
@@ -37,45 +37,45 @@ typedef enum tj_type {
     TJ_U8 = 8,
     TJ_S32 = 9, /**< of P and C only */
     /**
-     * Weights of 4 bits, -8 to 7, two in a byte: of M or N only, beside f32, f16 or bf16. Neighbours of a line (a row of a
-     * row-major matrix, a column of a column-major one) share a byte: that with the even index has its lower half. A line
-     * begins at a byte, and where its length is odd the upper half of its last byte means nothing. What counts stored
-     * elements counts such bytes: leading dimensions, strides, tj_problem_span, tj_type_bytes.
+     * Weights of 4 bits, -8 to 7, two in a byte: for M or N only, with the other f32, f16 or bf16. Neighbours of a stored row
+     * (a column of a column-major matrix) share a byte: the even index has its lower half. A stored row begins at a byte, and
+     * if its length is odd the upper half of its last byte is unused. All counts of stored elements count such bytes: leading
+     * dimensions, strides, tj_problem_span, tj_type_bytes.
      */
     TJ_S4 = 10
 } tj_type;
 
-/** How the products of elements are summed. The library never sums in another type than the caller's. */
+/** The accumulation of products. The library never accumulates in another type than the caller's. */
 typedef enum tj_compute {
     TJ_COMPUTE_DEFAULT = 0, /**< tj_type_facts.compute of M's type */
     /**
-     * f32. Of M and N of f32 that is IEEE f32, with fused multiply-add. Products of narrower types are exact in f32, and tensor
-     * cores may add them, which cut off what f32 cannot hold instead of rounding it.
+     * f32. For M and N of f32 that is IEEE f32, with fused multiply-add. Products of narrower types are exact in f32, and
+     * tensor cores may add them, which truncate to f32 instead of rounding.
      */
     TJ_COMPUTE_F32 = 1,
     TJ_COMPUTE_F64 = 2, /**< IEEE f64, with fused multiply-add */
     /**
-     * For M and N of f32, and only by the caller's word: both may be rounded to tf32, which has the exponent of f32 and 10
-     * bits of fraction, before they are multiplied. Sums are f32. What tensor cores do not compute is computed as with
-     * TJ_COMPUTE_F32.
+     * For M and N of f32, and only at the caller's request: both may be rounded to tf32, which has the exponent of f32 and 10
+     * bits of fraction, before they are multiplied. Accumulators are f32. Products that tensor cores do not compute are
+     * computed as with TJ_COMPUTE_F32.
      */
     TJ_COMPUTE_TF32 = 3,
     /**
-     * Integers, exactly. A sum wraps modulo 2^32; it cannot where k is at most 131 071, or 33 025 if M and N are u8. Unless P
-     * is an integer too and there are no scales, the sum is converted to f32 and goes on as such.
+     * Integers, exactly. An accumulator wraps modulo 2^32, which is impossible if k is at most 131 071, or 33 025 if M and N
+     * are u8. Unless P is an integer too and there are no scales, the sum is converted to f32 and goes on as such.
      */
     TJ_COMPUTE_S32 = 4,
     /**
-     * As accurate as f32, and by the caller's word: tensor cores may multiply M and N of f32 as sums of narrower numbers,
-     * with a bound like that of f32 (reference.h). What they cannot compute so well is computed as with TJ_COMPUTE_F32, and
-     * the device finds out by itself (tj_kernel_copy_paths; docs/f32-split.md). Bits differ from those of TJ_COMPUTE_F32.
+     * As accurate as f32, at the caller's request: tensor cores may multiply M and N of f32 as sums of narrower numbers, with a
+     * bound like that of f32 (reference.h). Products that they cannot compute this accurately are computed as with
+     * TJ_COMPUTE_F32, as the device decides (tj_kernel_copy_paths; docs/f32-split.md). Bits differ from those of
+     * TJ_COMPUTE_F32.
      */
     TJ_COMPUTE_F32_SPLIT = 5,
     /**
-     * For M and N of e4m3 and e5m2, and only by the caller's word: tensor cores may add up to 128 products with the 13 bits
-     * that those of Ada and Hopper have for 8-bit floats, which is several times as fast. Such parts are added up in f32.
-     * This is how cuBLAS sums without CUBLASLT_MATMUL_DESC_FAST_ACCUM. What tensor cores do not compute so is computed as
-     * with TJ_COMPUTE_F32.
+     * For M and N of e4m3 and e5m2, and only at the caller's request: tensor cores may add up to 128 products with the 13 bits
+     * that those of Ada and Hopper have for 8-bit floats, which is several times as fast. Such parts are added up in f32. This
+     * is how cuBLAS sums without CUBLASLT_MATMUL_DESC_FAST_ACCUM. Other products are computed as with TJ_COMPUTE_F32.
      */
     TJ_COMPUTE_F32_FP8 = 6
 } tj_compute;
@@ -125,7 +125,7 @@ typedef enum tj_which { TJ_MATRIX_M = 0, TJ_MATRIX_N = 1, TJ_MATRIX_P = 2, TJ_MA
 
 enum { TJ_MATRICES = 4 };
 
-/** How one matrix of a problem is stored. All zero: row-major, tight, of the default type. */
+/** The storage of one matrix of a problem. All zero: row-major, tight, of the default type. */
 typedef struct tj_matrix {
     int32_t type;       /**< tj_type */
     int16_t layout;     /**< tj_layout of the matrix as stored */
@@ -143,18 +143,18 @@ typedef struct tj_matrix {
  *     P_g (j_g x l) = M_g (j_g x k) . N_g (k x l)        for g = 0 ... count - 1
  *
  * M (j x k), P and C (j x l) hold the rows of all groups, one group after the other and without padding; N is an array of count
- * matrices, as those of a batch are. Where each group begins, an array of count + 1 offsets says, an operand of every launch:
- * group g has the rows offset[g] to offset[g + 1] - 1, and may have none. Rows before the first offset and from the last one on
- * belong to no group: of P they are not written. So j is what the buffers have room for, and the bound of every offset.
+ * matrices, as those of a batch are. An array of count + 1 offsets, an operand of every launch, holds the first row of each
+ * group: group g has the rows offset[g] to offset[g + 1] - 1, and may have none. Rows before the first offset and from the last
+ * one on belong to no group: those of P are not written. So j is the capacity of the buffers, and the bound of every offset.
  *
  * M and P are row-major, and batch is 1. A scale of M for each row follows the rows; N's scales are those of each group's N.
  */
 typedef struct tj_groups {
-    int64_t count;        /**< groups, 1 to TJ_GROUPS_MOST; 0: the problem has none, and what follows is ignored */
+    int64_t count;        /**< groups, 1 to TJ_GROUPS_MOST; 0: the problem has none, and the members below are ignored */
     int32_t offset_bytes; /**< of one offset, which is a signed integer: 4 (0 means that) or 8 */
-    int32_t on_host;      /**< 1: the offsets of a launch lie in host memory. They travel with the launch, at most
+    int32_t on_host;      /**< 1: the offsets of a launch lie in host memory. They are copied with the launch, at most
                                TJ_GROUPS_MOST_HOST_BYTES of them, and a CUDA graph keeps those that it was captured with. 0:
-                               they lie in device memory, where an earlier kernel of the stream may have put them */
+                               they lie in device memory, where an earlier kernel of the stream may have written them */
 } tj_groups;
 
 enum { TJ_GROUPS_MOST = 65535, TJ_GROUPS_MOST_HOST_BYTES = 3072 };
@@ -162,12 +162,12 @@ enum { TJ_GROUPS_MOST = 65535, TJ_GROUPS_MOST_HOST_BYTES = 3072 };
 /**
  * A problem. Start from TJ_PROBLEM_INIT; zero in any field means its default.
  *
- * M and N have the same type, or are e4m3 and e5m2, or s8 and u8; or one holds weights of s8, u8 or s4, and the other f32,
- * f16 or bf16: weights are widened where they are loaded, which is exact, and summed in f32; epilogue.scale_m or scale_n is
- * what they stand for, and with scale_k each part of k may have scales of its own (TJ_SCALE_ALONG_K).
+ * M and N have the same type, or are e4m3 and e5m2, or s8 and u8; or one holds weights of s8, u8 or s4, and the other f32, f16
+ * or bf16: weights are widened when they are loaded, which is exact, and accumulated in f32; epilogue.scale_m or scale_n is
+ * their unit, and with scale_k each part of k may have scales of its own (TJ_SCALE_ALONG_K).
  *
- * P may have another type, as tj_compute_facts.products says: beside weights it is like the floats. C has the type and the
- * layout of P; its own may repeat them or be 0.
+ * P may have another type, as tj_compute_facts.products says: with weights it is like the floats. C has the type and the layout
+ * of P; its own may repeat them or be 0.
  */
 typedef struct tj_problem {
     size_t struct_size; /**< set by TJ_PROBLEM_INIT, so that old programs work with new libraries */
@@ -200,22 +200,22 @@ static inline const tj_matrix *tj_problem_matrix(const tj_problem *problem, tj_w
 }
 
 /**
- * Is this a problem that can be computed? If not, the message names the first thing that is wrong, its value and the remedy.
+ * Can this problem be computed? If not, the message names the first defect, its value and the remedy.
  *
  * NULL:    only err may be NULL.
  * Threads: any; pure.
  * Errors:  TJ_ERR_INVALID_ARGUMENT: an extent below 1 (k below 0) or above 2^31 - 1, an unknown type or layout, types that do
- *          not go together, a compute or a scale that they do not have, a leading dimension shorter than its row, a size in
- *          bytes that does not fit 63 bits, a stride of P that makes products overlap, a promise that a fixed extent breaks,
- *          groups with a batch or with an M or P that is not row-major, or a struct that was not initialised.
+ *          not match, a compute or a scale that they do not have, a leading dimension shorter than its row, a size in bytes
+ *          that does not fit 63 bits, a stride of P that makes products overlap, a promise that a fixed extent breaks, groups
+ *          with a batch or with an M or P that is not row-major, or a struct that was not initialised.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_problem_check(const tj_problem *problem, tj_error *err);
 
 /**
- * Are these the offsets of a launch of a problem with groups: do they lie between 0 and j, and never fall? If not, the message
- * names the first group that is wrong. A launch asks this of offsets that lie in host memory. Use it to find out what is wrong
- * with offsets in device memory, once they are copied to the host. offsets: groups.count + 1 signed integers of
- * groups.offset_bytes each. j: the rows to launch with; 0: those of the problem, which must have passed tj_problem_check.
+ * Are these the offsets of a launch of a problem with groups: do they lie between 0 and j, and never decrease? If not, the
+ * message names the first wrong group. A launch checks offsets in host memory this way. Use it to check offsets in device
+ * memory, after copying them to the host. offsets: groups.count + 1 signed integers of groups.offset_bytes each. j: the rows to
+ * launch with; 0: those of the problem, which must have passed tj_problem_check.
  *
  * NULL:    only err may be NULL.
  * Threads: any; pure.
@@ -224,32 +224,32 @@ TJ_API TJ_MUST_CHECK tj_status tj_problem_check(const tj_problem *problem, tj_er
 TJ_API TJ_MUST_CHECK tj_status tj_groups_check(const tj_problem *problem, int64_t j, const void *offsets, tj_error *err);
 
 /**
- * The same problem with every default filled in: types are named, transposes become layouts, tight leading dimensions and
- * strides become numbers if everything that they depend on is fixed, and batch is at least 1. A canonical problem stays as it
- * is. The problem must have passed tj_problem_check. NULL: problem must not be NULL. Threads: any; pure.
+ * Return the same problem with every default filled in: types are named, transposes become layouts, tight leading dimensions
+ * and strides become numbers if everything that they depend on is fixed, and batch is at least 1. A canonical problem stays as
+ * it is. The problem must have passed tj_problem_check. NULL: problem must not be NULL. Threads: any; pure.
  */
 TJ_API tj_problem tj_problem_canonical(const tj_problem *problem);
 
 /**
- * The canonical problem with a number in place of every TJ_POINTERS and TJ_POINTERS_16. Use it to lay the matrices of such an
- * operand out in one buffer and then point to them. Each begins at a multiple of 256 bytes, as if it had come from cudaMalloc,
- * with at least one element between them. If an extent or a leading dimension is known only at launch, the number is TJ_TIGHT.
- * The problem must have passed tj_problem_check.
+ * Return the canonical problem with a number in place of every TJ_POINTERS and TJ_POINTERS_16. Use it to lay out the matrices
+ * of such an operand in one buffer and then point to them. Each begins at a multiple of 256 bytes, as if it had come from
+ * cudaMalloc, with at least one element between them. If an extent or a leading dimension is known only at launch, the number
+ * is TJ_TIGHT. The problem must have passed tj_problem_check.
  * NULL: problem must not be NULL. Threads: any; pure.
  */
 TJ_API tj_problem tj_problem_strided(const tj_problem *problem);
 
 /**
- * How many elements a buffer must hold for a matrix, from its first to its last, batch (of N: groups) included. (Where
- * pointers lead to each matrix: of one of them. See tj_problem_strided.) 0 for C where the problem adds none. A dimension
+ * Return the number of elements that a buffer for a matrix must hold, from the first to the last, batch (for N: groups)
+ * included. (With arrays of pointers: for one matrix. See tj_problem_strided.) 0 for C if the problem adds none. A dimension
  * that is an argument has the extent to launch with. The problem must have passed tj_problem_check.
  *
  * Returns -1 if the span depends on a leading dimension, a stride or a batch that is TJ_ANY, if it does not fit 63 bits, or if
- * which names no matrix. NULL: a problem of NULL answers -1. Threads: any; pure.
+ * which is not a matrix. NULL: a problem of NULL answers -1. Threads: any; pure.
  */
 TJ_API int64_t tj_problem_span(const tj_problem *problem, tj_which which);
 
-/** What is known of an element type. All text is static. */
+/** The facts of an element type. All text is static. */
 typedef struct tj_type_facts {
     const char *name;     /**< "f32" */
     const char *cuda;     /**< its name in generated text: "float" */
@@ -257,20 +257,20 @@ typedef struct tj_type_facts {
     int32_t bytes;        /**< of one element */
     int32_t compute;      /**< the tj_compute that TJ_COMPUTE_DEFAULT means for M and N of this type; 0: they cannot have it */
     int32_t product;      /**< the tj_type that TJ_TYPE_DEFAULT means for their P */
-    int32_t is_integer;   /**< 1: numbers are whole */
-    double unit_roundoff; /**< half the distance from 1 to the next number; of integers 0, which are rounded by 1/2 at most */
+    int32_t is_integer;   /**< 1: all its numbers are whole */
+    double unit_roundoff; /**< half the distance from 1 to the next number; 0 for integers, which round by at most 1/2 */
 } tj_type_facts;
 
 /** The number of element types. They are numbered from 1 on. Threads: any; pure. */
 TJ_API int tj_type_count(void);
 
-/** The facts of a type; NULL for a number that is no type. Owned: the library, for ever. Threads: any; pure. */
+/** The facts of a type; NULL for a number that is not a type. Owned: the library, for ever. Threads: any; pure. */
 TJ_API const tj_type_facts *tj_type_get_facts(tj_type type);
 
-/** The bytes of one element; 0 for a number that is no type. Threads: any; pure. */
+/** The bytes of one element; 0 for a number that is not a type. Threads: any; pure. */
 TJ_API size_t tj_type_bytes(tj_type type);
 
-/** "f32" and the like; "?" for a number that is no type. Owned: static text. Threads: any; pure. */
+/** "f32" and the like; "?" for a number that is not a type. Owned: static text. Threads: any; pure. */
 TJ_API const char *tj_type_name(tj_type type);
 
 /**
@@ -280,7 +280,7 @@ TJ_API const char *tj_type_name(tj_type type);
  */
 TJ_API TJ_MUST_CHECK tj_status tj_type_parse(const char *name, tj_type *type, tj_error *err);
 
-/** What is known of a way to compute. All text is static. */
+/** The facts of a way to compute. All text is static. */
 typedef struct tj_compute_facts {
     const char *name;      /**< "tf32" */
     int32_t sum;           /**< the tj_type of sums */

@@ -2,13 +2,13 @@
 /*
  * prove.h: does a compiled kernel compute its product on this device?
  *
- * A compiler can be wrong. Then the text is right, the emulator agrees, and the device writes to wrong addresses
- * (docs/compilers.md). A proof runs the kernel once on random operands between guard bands, and compares P with what the
- * textbook's kernel, naive, computes on the same device. It costs milliseconds. Its result is kept beside the image, and holds
- * for this kind of device and this driver.
+ * A compiler can be wrong. Then the source is right, the emulator agrees, and the device writes to wrong addresses
+ * (docs/compilers.md). A proof runs the kernel once on random operands between guard bands, and compares P with the result of
+ * the textbook's kernel, naive, on the same device. It costs milliseconds. Its result is kept next to the image, and holds for
+ * this kind of device and this driver.
  *
- * tj_tune proves its winner. A context proves what it launches if its option prove says so. A kernel that failed is never
- * launched again on such a device with that driver: the library chooses another one, and naming its config is an error.
+ * tj_tune proves its winner. A context proves the kernels that it launches if its option prove says so. A kernel that failed is
+ * never launched again on such a device with that driver: the library chooses another one, and naming its config is an error.
  */
 #ifndef TILEJIT_PROVE_H
 #define TILEJIT_PROVE_H
@@ -21,43 +21,44 @@ extern "C" {
 
 /** When a context proves a kernel that it is about to launch for the first time (option prove). */
 typedef enum tj_prove {
-    TJ_PROVE_NEVER = 0,  /**< never: the compiler is trusted, except where a proof that is there says otherwise */
+    TJ_PROVE_NEVER = 0,  /**< never: the compiler is trusted, except where an existing proof says otherwise */
     TJ_PROVE_BEFORE = 1, /**< before the first launch, which waits for it */
-    TJ_PROVE_BEHIND = 2, /**< behind the first launch, on a thread of the library's own and in the primary CUDA context only.
+    TJ_PROVE_BEHIND = 2, /**< after the first launch, on a thread of the library's own and in the primary CUDA context only.
                               If the proof fails, an error is logged and later calls get another kernel; products until then
                               may be wrong */
 } tj_prove;
 
-/** What a proof found. */
+/** The result of a proof. */
 typedef struct tj_proof {
-    int32_t passed;         /**< 1: all elements that were compared are right, and nothing outside P was written */
+    int32_t passed;         /**< 1: all compared elements are right, and nothing outside P was written */
     int32_t was_known;      /**< 1: this is the result of an earlier proof; nothing was run now */
-    int64_t elements;       /**< how many of P were compared; where all would take long, a sample of its lines is */
-    int64_t elements_total; /**< how many P has, batch included */
-    double ms;              /**< how long it took, with allocation and copies, without compiling the simple kernel */
+    int64_t elements;       /**< number of elements compared; a sample of the rows of P if all would take too long */
+    int64_t elements_total; /**< number of elements of P, batch included */
+    double ms;              /**< duration, with allocation and copies, without compiling the simple kernel */
     int64_t created_s;      /**< seconds since 1970 */
     char reason[200];       /**< "" if passed; else a sentence */
 } tj_proof;
 
 /**
- * Prove the kernel of a plan on its device. problem is the plan's; where it leaves an extent to the launch, it says which to
- * try. A known result is returned without running anything, unless again is 1. If the kernel is wrong and the library chose it,
- * another one takes its place: tj_plan_prepare and tj_matmul then find that one.
+ * Prove the kernel of a plan on its device. problem is the plan's; if it leaves an extent to the launch, its extent is the one
+ * to try. A known result is returned without running anything, unless again is 1. If the kernel is wrong and the library chose
+ * it, another one takes its place: tj_plan_prepare and tj_matmul then find that one.
  *
  * This takes device memory for the operands. If the kernel makes the device report an illegal address, the process cannot use
  * the device any more (TJ_ERR_DEVICE_LOST), just as if the program had launched it; the failure is kept nevertheless.
  *
  * NULL:    only err may be NULL.
  * Threads: any. Not while the calling thread captures a stream.
- * Errors:  TJ_ERR_CHECK_FAILED: the kernel is wrong, and *proof says how. After those of tj_plan_prepare and of a launch,
- *          such as TJ_ERR_DEVICE_MEMORY, nothing was proven, and *proof is all zero.
+ * Errors:  TJ_ERR_CHECK_FAILED: the kernel is wrong, and *proof describes the error. After those of tj_plan_prepare and of a
+ *          launch, such as TJ_ERR_DEVICE_MEMORY, nothing was proven, and *proof is all zero.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_plan_prove(tj_context *context, const tj_plan *plan, const tj_problem *problem, int again,
                                              tj_proof *proof, tj_error *err);
 
 /**
- * Write what the makers of a compiler need to examine a kernel that failed: its CUDA text, PTX, CUBIN and log, and case.json
- * with the problem, config, compiler and options, device, driver, and what the proof found. folder is created if necessary.
+ * Write all that a compiler's developers need to examine a kernel that failed: its CUDA source, PTX, CUBIN and log, and
+ * case.json with the problem, config, compiler and options, device, driver, and the findings of the proof. folder is created if
+ * necessary.
  * NULL: only err may be NULL. Threads: any. Errors: TJ_ERR_IO.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_proof_write_case(tj_context *context, const tj_plan *plan, const tj_proof *proof,

@@ -2,8 +2,7 @@
 /*
  * reference.h: the product on the CPU, and the test that a computed P must pass.
  *
- * It follows the idea of the tiled kernel on another machine: blocks of M and N that fit the cache take the place of Mds and
- * Nds.
+ * It follows the idea of the tiled kernel on another machine: blocks of M and N that fit the cache replace Mds and Nds.
  */
 #ifndef TILEJIT_REFERENCE_H
 #define TILEJIT_REFERENCE_H
@@ -22,8 +21,8 @@ typedef struct tj_host_scale {
 
 /** An operand of the epilogue's expression in host memory, as tj_operands has it in device memory. */
 typedef struct tj_host_operand {
-    const void *address; /**< of a further output: what a kernel stored, or, for tj_reference_product, where to store; NULL: it
-                              is passed over */
+    const void *address; /**< of a further output: the values stored by a kernel, or, for tj_reference_product, the destination;
+                              NULL: it is skipped */
     int64_t ld, stride;
 } tj_host_operand;
 
@@ -32,22 +31,22 @@ typedef struct tj_host_operands {
     const void *m, *n, *c; /**< c is read only if the problem has_beta and beta is not 0 */
     double alpha, beta;
     tj_host_scale scale_m, scale_n;             /**< read only if the problem has them */
-    tj_host_operand with[TJ_EPILOGUE_OPERANDS]; /**< what the expression names, by number */
-    double number[TJ_EPILOGUE_OPERANDS];        /**< its operands that are numbers */
-    const void *offsets; /**< read only if the problem has groups: where each begins, as tj_groups_check has them. Rows that
-                              belong to no group are not looked at, and not written */
+    tj_host_operand with[TJ_EPILOGUE_OPERANDS]; /**< operands of the expression, by number */
+    double number[TJ_EPILOGUE_OPERANDS];        /**< operands of the expression that are numbers */
+    const void *offsets; /**< read only if the problem has groups: the offset of each, as for tj_groups_check. Rows that belong
+                              to no group are neither read nor written */
 } tj_host_operands;
 
-/** What a check found. */
+/** The result of a check. */
 typedef struct tj_check_report {
     int passed;             /**< 1: every checked element is within its bound, and zero, infinite or NaN where it must be */
-    int64_t elements;       /**< how many were checked */
-    int64_t elements_total; /**< how many P has, batch included */
+    int64_t elements;       /**< number of elements checked */
+    int64_t elements_total; /**< number of elements of P, batch included */
     double max_error;       /**< largest |P - reference| */
     double max_ratio;       /**< largest error / bound; 1 still passes */
     double max_relative;    /**< largest error / |reference|, over elements whose reference is not 0 */
     double norm;            /**< Frobenius norm of the checked part of the reference */
-    int64_t worst_batch, worst_row, worst_col; /**< where max_ratio is */
+    int64_t worst_batch, worst_row, worst_col; /**< position of max_ratio */
     double worst_value, worst_reference;
     char reason[160]; /**< "" if passed; else a sentence */
 } tj_check_report;
@@ -59,47 +58,47 @@ typedef struct tj_check_report {
  *
  *     |P - R| <= gamma(k + 2) * (|alpha| * |M| . |N| + |beta| * |C|) + u_p * |R| + the smallest subnormal of P's type
  *
- * with gamma(n) = n * u / (1 - n * u), u the unit roundoff of the accumulation (2^-24, for f64 2^-53) and u_p that of P's
- * type: Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., sections 3.1 and 3.5. (Two small terms are added
- * that change nothing else: half a subnormal number for every rounding, and u_p of the first term.) In place of k + 2 it is 2
- * k + 2 where tensor cores may add in f32, for M and N narrower than f32 and for tf32: they cut off what f32 cannot hold
- * instead of rounding it, and k + 128 with TJ_COMPUTE_F32_SPLIT (docs/f32-split.md). Scales multiply R and |M| . |N|, and
- * each adds 1 to n; those along k multiply the weights, and add 2 and the number of parts of k. Where the operands force a
- * zero (a zero factor, k = 0), only a zero passes. NaN and infinity must be where the reference has them, with its sign. If
- * the operands have none, an element whose sum may overflow on the way, depending on its order, may also be infinite or NaN.
- * What a type holds without infinity is compared with R within its limits.
+ * with gamma(n) = n * u / (1 - n * u), u the unit roundoff of the accumulation (2^-24, for f64 2^-53) and u_p that of P's type:
+ * Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., sections 3.1 and 3.5. (Two small terms are added that change
+ * nothing else: half a subnormal number for every rounding, and u_p of the first term.) Instead of k + 2 it is 2 k + 2 if
+ * tensor cores may add in f32, for M and N narrower than f32 and for tf32, because they truncate to f32 instead of rounding; it
+ * is k + 128 with TJ_COMPUTE_F32_SPLIT (docs/f32-split.md). Scales multiply R and |M| . |N|, and each adds 1 to n; those along
+ * k multiply the weights, and add 2 and the number of parts of k. If the operands force a zero (a zero factor, k = 0), only a
+ * zero passes. NaN and infinity must be where the reference has them, with its sign. If the operands have none, an element
+ * whose sum may overflow on the way, depending on its order, may also be infinite or NaN. Values of a type without infinity are
+ * compared with R clamped to its limits.
  *
  * TJ_COMPUTE_TF32 adds (2 v + v^2) * |M| . |N| with v = 2^-11, for M and N that are rounded first. TJ_COMPUTE_F32_FP8 adds
  * 132 * 2^-13 * |M| . |N|: tensor cores cut off each of 32 products and the sum so far at 2^-13 of the largest of them, four
  * times in a part of 128. With TJ_COMPUTE_S32 sums are exact, and wrap: if P is an integer and nothing scales, P must be
  * exactly R, else n is 6, and a P of integers may be off by 1/2 more, its last rounding.
  *
- * An expression is evaluated for R, and the bound of the sum is carried through its operations: by the slope of a function,
- * by its values at both ends of the interval, by the product rule; each operation adds its own rounding. Where a kernel may
- * take the other branch of a select, both are within the bound. Where nothing can be said, as of a quotient whose divisor may
- * be 0, any P passes.
+ * An expression is evaluated for R, and the bound of the sum is carried through its operations: by the slope of a function, by
+ * its values at both ends of the interval, by the product rule; each operation adds its own rounding. If a kernel may take the
+ * other branch of a select, the bound includes both. If no bound exists, as for a quotient whose divisor may be 0, any P
+ * passes.
  *
- * Outputs for rows or columns are judged where all of their elements were evaluated. A sum of n values v, each off by e, may
- * be off by all e together and by gamma(n) * (|v| + e) summed up; a maximum lies between those of v - e and v + e, and is NaN
- * where one v is. report->reason then names the output, and of P alone says worst_row and the like.
+ * Outputs for rows or columns are judged if all of their elements were evaluated. A sum of n values v, each off by e, may be
+ * off by all e together and by gamma(n) * (|v| + e) summed up; a maximum lies between those of v - e and v + e, and is NaN
+ * where one v is. report->reason then names the output; worst_row and the like concern P alone.
  *
  * The bound grows with k: for f32 it exceeds the elements themselves from a k of about 10^5 on. Even so, a P that is zero
  * everywhere, or the same number everywhere, does not pass unless the product is like that.
  *
  * max_flop bounds the work. Beyond it the check samples whole rows of P, evenly spread, the first and the last among them, and
- * report->elements says how many elements that were. 0 means 2e11.
+ * report->elements is their number. 0 means 2e11.
  *
  * All dimensions, leading dimensions and strides must be known (no TJ_ANY, no TJ_DIM_ANY).
  *
  * NULL:    only err may be NULL.
  * Threads: any; uses up to threads threads of its own (0: one per processor).
- * Errors:  TJ_ERR_INVALID_ARGUMENT, TJ_ERR_OUT_OF_MEMORY. A product that does not pass is no error: see passed.
+ * Errors:  TJ_ERR_INVALID_ARGUMENT, TJ_ERR_OUT_OF_MEMORY. A product that does not pass is not an error: see passed.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_reference_check(const tj_problem *problem, const tj_host_operands *operands, const void *p,
                                                   double max_flop, int threads, tj_check_report *report, tj_error *err);
 
 /**
- * Compute the product, rounded once to P's type, into p. Padding between rows is left alone. It needs neither a GPU nor the
+ * Compute the product, rounded once to P's type, into p. Padding between rows is not written. It needs neither a GPU nor the
  * emulator, and tests compare with it.
  * NULL, Threads, Errors: as tj_reference_check.
  */
@@ -107,15 +106,15 @@ TJ_API TJ_MUST_CHECK tj_status tj_reference_product(const tj_problem *problem, c
                                                     int threads, tj_error *err);
 
 /**
- * Convert count elements from one type to another as a product is stored in P (tj_epilogue): rounded once, to nearest even.
- * If the types are the same they are copied bit for bit. Numbers of s4 lie two in a byte, the first in its lower half; of a
- * last byte that holds one, the other half stays as it is. NULL: neither may be NULL unless count is 0.
+ * Convert count elements from one type to another as a product is stored in P (tj_epilogue): rounded once, to nearest even. If
+ * the types are the same they are copied bit for bit. Numbers of s4 lie two in a byte, the first in its lower half; the unused
+ * half of the last byte stays unchanged. NULL: neither may be NULL unless count is 0.
  */
 TJ_API void tj_convert(tj_type to, void *destination, tj_type from, const void *source, size_t count);
 
 /**
- * Fill with reproducible values from a seed (splitmix64): floats uniform in [-1, 1], s8 and u8 in all that they hold, s32 in
- * [-2^16, 2^16). Of s4 count is of bytes, as tj_problem_span counts them.
+ * Fill with reproducible values from a seed (splitmix64): floats uniform in [-1, 1], s8 and u8 in their whole range, s32 in
+ * [-2^16, 2^16). For s4 count is in bytes, as tj_problem_span counts them.
  */
 TJ_API void tj_fill_random(tj_type dtype, void *destination, size_t count, uint64_t seed);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * status.h: how every call reports a failure.
+ * status.h: the failure reports of all calls.
  *
  * A call returns a tj_status, and its last argument is a tj_error of the caller's, in which it describes the failure. The
  * library keeps no "last error": two threads never see each other's messages, and nobody can read a stale one.
@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-/* One list makes the enum, the names and the sentences, so that they cannot disagree.  X(name, number, sentence) */
+/* One list generates the enum, the names and the sentences, so that they cannot disagree.  X(name, number, sentence) */
 #define TJ_STATUS_LIST(X)                                                                                     \
     X(OK, 0, "done")                                                                                          \
     X(ERR_INVALID_ARGUMENT, 1, "a value of the request is not valid")                                         \
@@ -46,10 +46,10 @@ enum { TJ_ERROR_MESSAGE_BYTES = 480 };
 /**
  * Why a call failed. It may live on the stack, and needs neither initialising nor freeing.
  *
- * message is one NUL-terminated line that names the object, the value and the remedy. Where a text was parsed, two more lines
- * show the text around the fault and a caret under its column. It is UTF-8: of foreign text, what a terminal would obey, and
- * bytes that are no UTF-8, are escapes such as \x1b.
- * A call that fails always writes it whole; a call that succeeds leaves the struct alone.
+ * message is one NUL-terminated line that names the object, the value and the remedy. If a text was parsed, two more lines show
+ * the text around the fault and a caret under its column. It is UTF-8: in foreign text, terminal control sequences and bytes
+ * that are not UTF-8 become escapes such as \x1b. A call that fails always writes all of it; a call that succeeds leaves the
+ * struct unchanged.
  */
 typedef struct tj_error {
     tj_status status;
@@ -57,7 +57,7 @@ typedef struct tj_error {
 } tj_error;
 
 /**
- * The name of a status, such as "TJ_ERR_COMPILE"; "TJ_ERR_UNKNOWN" for a number that is no status.
+ * The name of a status, such as "TJ_ERR_COMPILE"; "TJ_ERR_UNKNOWN" for a number that is not a status.
  * Owned: static text. Threads: any.
  */
 TJ_API const char *tj_status_name(tj_status status);

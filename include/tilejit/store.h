@@ -27,7 +27,7 @@ typedef struct tj_store_entry {
     int64_t hits;              /**< times it was read for a request */
     int64_t created_s, used_s; /**< seconds since 1970 */
     int is_read_only;          /**< from a read-only root */
-    const char *damage;        /**< what is wrong with it; NULL: nothing, as far as was looked */
+    const char *damage;        /**< the defect; NULL: none was found */
 } tj_store_entry;
 
 /** Called for each entry. Return 0 to go on, anything else to stop. */
@@ -44,10 +44,10 @@ TJ_API TJ_MUST_CHECK tj_status tj_store_list(tj_context *context, int verify, tj
                                              tj_error *err);
 
 /**
- * Remove entries of the context's own store: all, or (only_damaged) those that verification refuses. What killed processes left
- * there more than an hour ago is removed too. An entry that another process is reading stays readable for it.
+ * Remove entries of the context's own store: all, or (only_damaged) those that verification refuses. Leftovers of killed
+ * processes older than an hour are removed too. An entry that another process is reading stays readable for it.
  * NULL: removed (a count) and err may be NULL.
- * Errors: TJ_ERR_IO: some could not be removed; the message says how many, which was the first, and why. *removed counts those
+ * Errors: TJ_ERR_IO: some could not be removed; the message gives their number, the first one, and why. *removed counts those
  * that were.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_store_clear(tj_context *context, int only_damaged, int64_t *removed, tj_error *err);
@@ -69,17 +69,17 @@ typedef struct tj_store_field {
     int is_equal;
 } tj_store_field;
 
-/** Where a request would find its image. */
+/** Possible results of tj_store_explain. */
 enum { TJ_HIT_NONE = 0, TJ_HIT_STORE = 1, TJ_HIT_PACK = 2 };
 
 typedef void (*tj_store_explain_visit)(const tj_store_field *field, void *payload);
 
 /**
- * Would this request hit, and if not, why? Visits every field of the key and compares it with the entry that shares most
+ * Would this request hit, and if not, why? Visits every field of the key and compares it with the entry that shares the most
  * fields. Compiles nothing. The version of NVRTC is part of the key: without an NVRTC this answers for the image that
  * tj_image_obtain would take. If there is none, it is a miss whose options and compiler are not known: key is "" then, and a
  * field "packs" says of each pack of the context why it does not serve. key points to 33 bytes, which receive the key; *hit
- * becomes one of TJ_HIT_*; what a pack would give needs no NVRTC.
+ * becomes one of TJ_HIT_*; an image from a pack needs no NVRTC.
  * NULL: only err may be NULL.
  * Errors: those of tj_target_for, TJ_ERR_UNSUPPORTED (the target lacks what the source needs), TJ_ERR_IO.
  */

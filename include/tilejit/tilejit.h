@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tilejit.h: includes everything, and says where to begin.
+ * tilejit.h: include everything, and show where to begin.
  *
  * TileJIT computes P (j x l) = M (j x k) . N (k x l) with a CUDA kernel that it writes for exactly that request: it fills a
  * template, compiles it with NVRTC, stores the result, and launches it. Other libraries call these dimensions m x k x n; here M
@@ -18,17 +18,17 @@
  *                 operands of a problem, to try a kernel with                      workbench.h
  *
  * Rules that hold for every function:
- *   - An object that a call hands out through a pointer-to-pointer belongs to the caller. What a function returns belongs to
- *     the object that it was asked of.
+ *   - An object that a call hands out through a pointer-to-pointer belongs to the caller. An object that a function returns
+ *     belongs to the object that was asked.
  *   - Text that is passed in is copied if it is kept.
  *   - The library logs to a callback. It never writes to stdout. It writes to stderr only if TILEJIT_LOG or the option
  *     log_level asks for lines and there is no callback.
  *   - After fork() the child should do no more with a context than free it. Calls that need a compiler or a driver return
  *     TJ_ERR_FORKED there; those that only read what is in memory or in the store still work (tj_kernel_get_facts,
  *     tj_store_list, tj_store_clear, tj_records_load, tj_records_keep).
- *   - "NULL:" says which pointers may be NULL. For any other a function that returns a status answers TJ_ERR_INVALID_ARGUMENT
- *     and names itself and the argument, one that returns a pointer or a number answers NULL or 0 (tj_problem_span: -1), and
- *     one that returns nothing does nothing.
+ *   - "NULL:" names the pointers that may be NULL. For any other a function that returns a status answers
+ *     TJ_ERR_INVALID_ARGUMENT and names itself and the argument, one that returns a pointer or a number answers NULL or 0
+ *     (tj_problem_span: -1), and one that returns nothing does nothing.
  *   - A callback must return: no exception and no longjmp may leave it.
  *   - exit() may be called at any time. It waits, for 10 s at most, until the other threads have left NVRTC and tuning in the
  *     background has stopped. From then on, calls that would compile, open a library or tune return TJ_ERR_CANCELLED

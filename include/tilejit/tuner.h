@@ -2,13 +2,13 @@
 /*
  * tuner.h: find the fastest config of a problem by measuring, and keep it.
  *
- *     tj_space_*     which configs there are: read from the families' forms, tested by their constraints
+ *     tj_space_*     enumerate configs: read from the families' forms, tested by their constraints
  *     tj_tune        measure some of them, verify, and keep the winner as a record
  *     tj_record_*    records as data: JSON, merging, Kernel Tuner's T4
  *     tj_search      the search alone, over any source of times; tests and bench/tuner use it
  *
  * Once a problem has a record for this kind of device, tj_matmul and tj_plan_prepare take its config. They look for records
- * when they make a plan, never in a launch. docs/tuning.md says how configs are measured and which records are believed.
+ * when they make a plan, never in a launch. docs/tuning.md describes the measurements, and the rules for trusting records.
  */
 #ifndef TILEJIT_TUNER_H
 #define TILEJIT_TUNER_H
@@ -21,11 +21,11 @@ extern "C" {
 
 /* ---- space -------------------------------------------------------------------------------------------------------- */
 
-/** A walk over the configs of one family, or of all, for one problem. For one thread at a time. */
+/** An iteration over the configs of one family, or of all, for one problem. For one thread at a time. */
 typedef struct tj_space tj_space;
 
 /**
- * Begin a walk. Without a family it goes through all, in the order of the table. With a device it leaves out what cannot run
+ * Begin an iteration. Without a family it covers all, in the order of the table. With a device it skips configs that cannot run
  * there.
  *
  * Owned:   *space belongs to the caller; tj_space_free().
@@ -44,23 +44,23 @@ TJ_API TJ_MUST_CHECK tj_status tj_space_create(const tj_problem *problem, const 
  */
 TJ_API int tj_space_next(tj_space *space, tj_config *config);
 
-/** How many combinations were looked at so far; *refused (may be NULL) receives how many of them were left out. */
+/** Return the number of combinations examined so far; *refused (may be NULL) receives the number of those left out. */
 TJ_API int64_t tj_space_seen(const tj_space *space, int64_t *refused);
 
-/** Free a walk. NULL: accepted. */
+/** Free an iteration. NULL: accepted. */
 TJ_API void tj_space_free(tj_space *space);
 
 /* ---- trials ------------------------------------------------------------------------------------------------------- */
 
-/** What became of one config. */
+/** The outcome of one config. */
 typedef enum tj_trial_state {
     TJ_TRIAL_TIMED = 1,   /**< us is its time */
-    TJ_TRIAL_SLOW = 2,    /**< far slower than the best, and given up after a launch or two; us is the time of those */
-    TJ_TRIAL_REFUSED = 3, /**< it did not compile, load or launch; why says so */
-    TJ_TRIAL_WRONG = 4    /**< it computed a wrong product, and is out whatever its time; why says so */
+    TJ_TRIAL_SLOW = 2,    /**< far slower than the best, and abandoned after a launch or two; us is their time */
+    TJ_TRIAL_REFUSED = 3, /**< it did not compile, load or launch; why has the reason */
+    TJ_TRIAL_WRONG = 4    /**< it computed a wrong product, and is rejected whatever its time; why has the reason */
 } tj_trial_state;
 
-/** What became of trying one config. */
+/** The result of trying one config. */
 typedef struct tj_trial {
     tj_config config;    /**< as tj_space_next gives it */
     int32_t state;       /**< tj_trial_state */
@@ -68,7 +68,7 @@ typedef struct tj_trial {
     double us;           /**< the median of its launches, in microseconds */
     double spread;       /**< half the distance of the quartiles, divided by the median */
     double predicted_us; /**< the model's prediction; 0: none */
-    double compile_ms;   /**< how long it compiled; 0: it came from a store */
+    double compile_ms;   /**< duration of the compile; 0: the image came from a store */
     int32_t registers;   /**< per thread; 0: not known */
     int32_t reserved;
     int64_t shared_bytes; /**< per block */
@@ -78,23 +78,24 @@ typedef struct tj_trial {
 /* ---- tuning ------------------------------------------------------------------------------------------------------- */
 
 typedef enum tj_strategy {
-    TJ_SEARCH = 0,    /**< start from the model's best and from records, then what is expected to improve on the best most */
+    TJ_SEARCH = 0,    /**< start from the model's best and from records, then try the configs with the largest expected
+                           improvement */
     TJ_MODEL = 1,     /**< measure the configs that the model ranks highest, and no others */
     TJ_EXHAUSTIVE = 2 /**< measure every config of the space */
 } tj_strategy;
 
-/** How far a tj_tune has come. Valid during the call only. */
+/** The progress of a tj_tune. Valid during the call only. */
 typedef struct tj_tune_progress {
-    int64_t evaluations, limit; /**< how many configs were tried, and the limit */
-    double seconds, budget;     /**< how long it has taken, and the limit */
+    int64_t evaluations, limit; /**< number of configs tried, and the limit */
+    double seconds, budget;     /**< elapsed time, and the limit */
     double best_us, default_us; /**< 0: none yet */
     const tj_config *best;      /**< NULL: none yet */
     const tj_trial *trial;      /**< the one that just ended; NULL: finalists are being compared */
 } tj_tune_progress;
 
 /**
- * Evaluations of a TJ_SEARCH that is not told how many: it ends between these two, when 40 have brought nothing faster and no
- * config promises to be faster by 0.03 %.
+ * Evaluations of a TJ_SEARCH without a given number: it ends between these two, when 40 have found nothing faster and no config
+ * promises an improvement of 0.03 %.
  */
 enum { TJ_TUNE_LEAST = 48, TJ_TUNE_MOST = 240 };
 
@@ -103,64 +104,64 @@ typedef struct tj_tune_options {
     size_t struct_size;
     const tj_family *family; /**< NULL: all families */
     int32_t strategy;        /**< tj_strategy */
-    int32_t threads;         /**< how many threads compile; default: one per processor */
-    int64_t evaluations;     /**< how many configs to try, if time and space suffice; default: TJ_TUNE_LEAST to TJ_TUNE_MOST,
+    int32_t threads;         /**< number of compiling threads; default: one per processor */
+    int64_t evaluations;     /**< number of configs to try, if time and space suffice; default: TJ_TUNE_LEAST to TJ_TUNE_MOST,
                                      for TJ_MODEL 80, for TJ_EXHAUSTIVE no limit */
-    double seconds;          /**< how long all of it may take; default 30, for TJ_EXHAUSTIVE no limit. Below 0: no limit.
+    double seconds;          /**< limit of the whole duration; default 30, for TJ_EXHAUSTIVE no limit. Below 0: no limit.
                                      A compile, a launch or a check that is under way at the end is not cut short, and the
                                      first config is tried however short the time is */
     int64_t seed;            /**< of all random numbers; the same seed and the same times give the same search */
-    int32_t is_warm;         /**< 1: operands stay where they are between launches; default: they rotate beyond the L2 */
+    int32_t is_warm;         /**< 1: operands stay in place between launches; default: they rotate beyond the L2 */
     int32_t no_record;       /**< 1: keep no record, and leave the choice of tj_matmul as it is */
     double check_flop;       /**< the work of one check against float64; default 2e8. The winner's check is ten times that */
     int (*is_cancelled)(void *payload); /**< called between trials; if it returns anything but 0 the call ends soon and keeps
-                                             what was found. NULL: never */
+                                             its findings. NULL: never */
     void (*progress)(const tj_tune_progress *progress, void *payload); /**< called from the tuning thread; NULL: none */
     void *payload;                                                     /**< passed to both */
-    struct tj_records *records; /**< receives the record too, whatever becomes of it in the store, with no_record as well;
-                                     nothing on the emulator. NULL: nobody wants it */
+    struct tj_records *records; /**< also receives the record, even if the store does not keep it, and with no_record; nothing
+                                     on the emulator. NULL: not wanted */
 } tj_tune_options;
 
 /* clang-format off */
 #define TJ_TUNE_OPTIONS_INIT { sizeof(tj_tune_options), NULL, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL }
 /* clang-format on */
 
-/** What a tj_tune found. */
+/** The result of a tj_tune. */
 typedef struct tj_tune_result {
     tj_config config;                 /**< the winner */
-    tj_config default_config;         /**< what the library would have chosen without a record */
+    tj_config default_config;         /**< the library's choice without a record */
     tj_config second;                 /**< the runner-up; the winner itself if there is no other */
     double us, default_us, second_us; /**< their medians in the interleaved comparison */
-    double before_us;                 /**< that of what an earlier tuning chose; without one, the default's */
-    double spread;                    /**< of the winner's share of a turn, as in tj_trial */
+    double before_us;                 /**< the median of an earlier tuning's choice; without one, the default's */
+    double spread;                    /**< of the winner's share of a round, as in tj_trial */
     double warm_us;                   /**< the winner's with its operands left in the L2; 0: not measured, for lack of time */
     int64_t evaluations, refused, wrong, slow;
     double seconds;
     double check_ratio;     /**< largest error / bound of the winner's product, or, if time was short, of the first product */
-    int64_t check_elements; /**< how many elements of it were compared with float64 */
+    int64_t check_elements; /**< number of its elements compared with float64 */
     int32_t is_complete;    /**< 1: every config of the space was tried */
     int32_t was_cancelled;  /**< 1: options->is_cancelled ended it */
     int32_t has_record;     /**< 1: a record was kept */
-    int32_t is_record_lost; /**< 1: a record could not be kept. 0 also if the store has a better founded one, which stays */
+    int32_t is_record_lost; /**< 1: a record could not be kept. 0 also if the store has one with better evidence, which stays */
     int32_t is_emulated;    /**< 1: on the emulator, whose times mean nothing: no record was kept */
 } tj_tune_result;
 
 /**
  * Tune a problem on the device of the current CUDA context (or the context's device), and keep the winner as a record.
  *
- * The library's own choice is always among the finalists, and another config must beat it by more than the tie band, so
- * tuning never makes things slower. What an earlier tuning of the problem chose is among them too; it stays unless the
- * library's choice is as fast or another config is faster.
+ * The library's own choice is always among the finalists, and another config must beat it by more than the tie band, so tuning
+ * never makes things slower. The choice of an earlier tuning of the problem is among them too; it stays unless the library's
+ * choice is as fast or another config is faster.
  *
  * Before a config may take the lead its product is checked. Some rows of the first product are compared with float64, every
  * element of later ones with the first, and the winner's product with float64 once more. A config whose product is wrong is
- * out. P is poisoned before each check.
+ * rejected. P is poisoned before each check.
  *
  * Candidates are compiled on threads of the library's own while others are timed. Only the winner is kept in the store. The
  * operands are random and the library's own, so the device needs memory for them. Other work on the device disturbs the times.
  *
- * The search gets at most three quarters of the time, the finalists the rest, and the winner's check what they leave. If that
- * is too little for a single turn of all finalists, the times of the search decide.
+ * The search gets at most three quarters of the time, the finalists the rest, and the winner's check the remainder. If that is
+ * too short for a single round of all finalists, the times of the search decide.
  *
  * On the emulator configs are compiled, launched and checked, and nothing else: its times mean nothing, so no record is kept
  * and the choice of tj_matmul stays.
@@ -172,8 +173,8 @@ typedef struct tj_tune_result {
  * Errors:  TJ_ERR_INVALID_ARGUMENT (problem, options), TJ_ERR_NO_DRIVER, TJ_ERR_NO_COMPILER, TJ_ERR_UNSUPPORTED (a driver
  *          without events, a device that NVRTC does not serve), TJ_ERR_OUT_OF_MEMORY, TJ_ERR_DEVICE_MEMORY, TJ_ERR_DRIVER,
  *          TJ_ERR_DEVICE_LOST, TJ_ERR_CHECK_FAILED (no config computed the product), TJ_ERR_CANCELLED (before one did),
- *          TJ_ERR_FORKED. On failure *result is all zero. A record that cannot be kept is no error: is_record_lost is 1, and a
- *          warning says why.
+ *          TJ_ERR_FORKED. On failure *result is all zero. A record that cannot be kept is not an error: is_record_lost is 1,
+ *          and a warning says why.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_tune(tj_context *context, const tj_problem *problem, const tj_tune_options *options,
                                        tj_tune_result *result, tj_error *err);
@@ -183,7 +184,7 @@ TJ_API TJ_MUST_CHECK tj_status tj_tune(tj_context *context, const tj_problem *pr
 /** The result of one tuning: device, problem, config, times, check, versions. It never changes, and threads may share it. */
 typedef struct tj_record tj_record;
 
-/** What a record says, as text and numbers. The text is borrowed from the record. */
+/** The content of a record, as text and numbers. The text is borrowed from the record. */
 typedef struct tj_record_facts {
     const char *problem;  /**< "512x300x700 f32 ...", for people */
     const char *device;   /**< the driver's name for it */
@@ -193,21 +194,21 @@ typedef struct tj_record_facts {
     double us, default_us;
     int64_t evaluations, created_s;
     int32_t is_complete, was_cancelled, driver_version;
-    const char *family; /**< the only one that was searched; "": all */
+    const char *family; /**< the only family searched; "": all */
 } tj_record_facts;
 
 /**
  * Read one record from its JSON. Unknown members are ignored. A record of a newer schema is refused, and so is one whose
  * checksum does not match its content.
  * Owned: *record belongs to the caller; tj_record_free(). NULL: only err may be NULL. Threads: any; pure.
- * Errors: TJ_ERR_INVALID_ARGUMENT: what is wrong and where.
+ * Errors: TJ_ERR_INVALID_ARGUMENT: the defect and its place.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_record_parse(const char *json, tj_record **record, tj_error *err);
 
 /** The JSON of a record, the same bytes everywhere. Returns NULL only if memory ran out. Owned: the caller; free(). */
 TJ_API char *tj_record_print(const tj_record *record);
 
-/** Get what a record says. NULL: neither may be NULL. */
+/** Get the content of a record. NULL: neither may be NULL. */
 TJ_API void tj_record_get_facts(const tj_record *record, tj_record_facts *facts);
 
 /** The record's problem, canonical. Owned: borrowed. */
@@ -224,14 +225,14 @@ TJ_API tj_records *tj_records_create(void);
 TJ_API void tj_records_free(tj_records *records);
 
 /**
- * Add a record. Of two for the same problem and device the better founded stays: the complete search, then the one with more
- * evaluations, then the faster, then the newer, then the one whose JSON is greater. So merging gives the same set in any order
- * and grouping, however often it is done. A record with times of an emulator, which earlier versions kept, is not taken.
- * Owned: record is taken in any case. NULL: record may be NULL (ignored). Errors: TJ_ERR_OUT_OF_MEMORY.
+ * Add a record. If two have the same problem and device, the one with better evidence stays: the complete search, then the one
+ * with more evaluations, then the faster, then the newer, then the one whose JSON is greater. So merging gives the same set in
+ * any order and grouping, any number of times. A record with times of an emulator, which earlier versions kept, is not taken.
+ * Owned: record is taken over in any case. NULL: record may be NULL (ignored). Errors: TJ_ERR_OUT_OF_MEMORY.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_records_add(tj_records *records, tj_record *record, tj_error *err);
 
-/** How many records there are, and record number index in the order of their keys; NULL past the end. Owned: borrowed. */
+/** Return the number of records, and record number index in the order of their keys; NULL past the end. Owned: borrowed. */
 TJ_API size_t tj_records_count(const tj_records *records);
 TJ_API const tj_record *tj_records_at(const tj_records *records, size_t index);
 
@@ -239,7 +240,7 @@ TJ_API const tj_record *tj_records_at(const tj_records *records, size_t index);
 TJ_API TJ_MUST_CHECK tj_status tj_records_load(tj_context *context, tj_records *records, tj_error *err);
 
 /**
- * The same for callers that must know whether these are all, such as a backup: *passed_over counts the records that exist and
+ * The same for callers that must know whether the set is complete, such as a backup: *passed_over counts existing records that
  * are not used. NULL: only err may be NULL.
  * Errors: TJ_ERR_IO: a store exists and cannot be used (the message names it and the reason).
  */
@@ -294,19 +295,23 @@ TJ_API TJ_MUST_CHECK tj_status tj_problem_from_json(const char *json, tj_problem
 enum { TJ_PROBLEM_ID_BYTES = 33 };
 
 /**
- * What a problem is found by among the records of one kind of device: 32 hex digits. Problems that share a record share it,
- * so an extent that is known only at launch is no part of it. NULL: neither may be NULL.
+ * Write the key of a problem among the records of one kind of device: 32 hex digits. Problems that share a record share it, so
+ * an extent that is known only at launch is not part of it. NULL: neither may be NULL.
  */
 TJ_API void tj_problem_id(const tj_problem *problem, char id[TJ_PROBLEM_ID_BYTES]);
 
-/** What times depend on beside the problem: the kind of device, NVRTC's version and build, and the texts of this library. */
+/**
+ * All that times depend on besides the problem: the kind of device, NVRTC's version and build, and the templates of this
+ * library.
+ */
 typedef struct tj_tuning_class {
     char id[17];    /**< 16 hex digits */
     char text[320]; /**< for people: "NVIDIA H100, 132 SMs, NVRTC 13.0.48, tilejit 0.1.0 templates 0123abcd" */
 } tj_tuning_class;
 
 /**
- * The class of a device in this process. Two processes whose classes have one id may use each other's records and images.
+ * Return the class of a device in this process. Two processes whose classes have one id may use each other's records and
+ * images.
  * NULL: only err may be NULL. Threads: any. Errors: TJ_ERR_NO_COMPILER, TJ_ERR_FORKED.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_tuning_class_of(struct tj_context *context, const tj_device_facts *device,
@@ -326,10 +331,10 @@ TJ_API TJ_MUST_CHECK tj_status tj_choose(const tj_records *records, const tj_pro
 
 /**
  * Choose again, because earlier choices were unfit (TJ_ERR_SPILLS, or a proof that failed). refused lists these in their order,
- * as tj_source_config gives them. The answer is the last of them with looser launch bounds or a smaller tile, or what would be
- * chosen without all of them, whichever the model says is faster; after some refusals the former, if there is one; and after
- * TJ_MOST_REFUSED, since each may cost a compile, the safe default, which is never unfit. If the last one was loosened,
- * *chosen_by is unchanged.
+ * as tj_source_config gives them. There are two candidates: the last refused config with looser launch bounds or a smaller
+ * tile, and the best config not refused. The model picks the faster; after some refusals the first one is taken, if it exists;
+ * and after TJ_MOST_REFUSED, since each may cost a compile, the safe default, which is never unfit. If the last one was
+ * loosened, *chosen_by is unchanged.
  * NULL: as tj_choose; refused may be NULL if refused_count is 0. Threads, Errors: as tj_choose.
  */
 enum { TJ_MOST_REFUSED = 8 };
@@ -338,8 +343,8 @@ TJ_API TJ_MUST_CHECK tj_status tj_choose_another(const tj_records *records, cons
                                                  tj_config *config, tj_chosen_by *chosen_by, tj_error *err);
 
 /**
- * Prepare the plan that tj_choose chooses by these records, whatever the context's own records say, and return its config as
- * a search would write it. An unfit choice gives way to another (tj_choose_another). Use this to compare the library's choice
+ * Prepare the plan that tj_choose chooses by these records, ignoring the context's own records, and return its config as a
+ * search would write it. An unfit choice gives way to another (tj_choose_another). Use this to compare the library's choice
  * with other configs.
  *
  * Owned:   *plan is borrowed from context. NULL: records may be NULL (none), err too. Threads: any.
@@ -351,19 +356,19 @@ TJ_API TJ_MUST_CHECK tj_status tj_choose_plan(tj_context *context, const tj_reco
 
 /* ---- search, over any source of times ----------------------------------------------------------------------------- */
 
-/** Where the times of a search come from. The search calls it from one thread, but for predict. */
+/** The source of times for a search. The search calls it from one thread, except predict. */
 typedef struct tj_measurer {
     void *payload;
     /** This config will be measured soon: compile it, on another thread if possible. May be NULL. */
     void (*announce)(void *payload, const tj_config *config);
     /** Time the config of a trial, and fill the trial in. best_us is the shortest time so far (0: none), so that a slow config
-     * can be given up. A failure ends the search: fail only for what would stop every other config too. */
+     * can be given up. A failure ends the search: fail only for errors that would stop every other config too. */
     tj_status (*measure)(void *payload, double best_us, tj_trial *trial, tj_error *err);
     /** Check the product of a trial that would take the lead: set is_verified, or state to TJ_TRIAL_WRONG and why. NULL: all
      * are right. */
     tj_status (*verify)(void *payload, tj_trial *trial, tj_error *err);
-    /** What the model predicts for a config, in microseconds; 0 if it has no opinion. The search asks from several threads at
-     * once (tj_tune_options.threads). May be NULL. */
+    /** Return the model's prediction for a config, in microseconds; 0 if it has none. The search calls it from several threads
+     * at once (tj_tune_options.threads). May be NULL. */
     double (*predict)(void *payload, const tj_config *config);
     /** Seconds since the search began. NULL: no time passes. */
     double (*clock)(void *payload);

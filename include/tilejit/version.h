@@ -22,7 +22,7 @@ extern "C" {
 /** The version of the library that is loaded, "0.1.0". Owned: static text. Threads: any. */
 TJ_API const char *tj_version(void);
 
-/** Its TJ_VERSION_NUMBER, which may be another than that of the headers. Threads: any; pure. */
+/** Its TJ_VERSION_NUMBER, which may differ from that of the headers. Threads: any; pure. */
 TJ_API int tj_version_number(void);
 
 #ifdef __cplusplus

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * warm_up.h: plans made ahead, many at once, when nobody waits for a product: at start, while a model is read, in an image
- * build.
+ * warm_up.h: build many plans in advance, when no call waits for a product: at start, while a model is read, in an image build.
  */
 #ifndef TILEJIT_WARM_UP_H
 #define TILEJIT_WARM_UP_H
@@ -12,27 +11,27 @@
 extern "C" {
 #endif
 
-/** One problem of the list was dealt with. */
+/** One problem of the list is done. */
 typedef struct tj_warm_up_step {
     size_t index;              /**< of the problem in the list */
     const tj_problem *problem; /**< that problem */
-    size_t done, count;        /**< so many of so many are dealt with now */
+    size_t done, count;        /**< number of problems done so far, and in total */
     tj_status status;          /**< of tj_plan_prepare for it */
-    const char *message;       /**< what went wrong; "" with TJ_OK. Valid during the call only */
+    const char *message;       /**< the error; "" with TJ_OK. Valid during the call only */
 } tj_warm_up_step;
 
 /**
- * Told of each problem, by one thread at a time, which may be another one than the caller's. Return 0 to go on, else to stop.
+ * Called for each problem, by one thread at a time, which may differ from the caller's. Return 0 to go on, else to stop.
  */
 typedef int (*tj_warm_up_fn)(const tj_warm_up_step *step, void *payload);
 
 /** Start from TJ_WARM_UP_OPTIONS_INIT; zero in any field means its default. */
 typedef struct tj_warm_up_options {
     size_t struct_size;
-    int32_t threads;  /**< that compile at once; default: as many as the process may use processors, at most 8. NVRTC takes some
-                           100 MB for each */
+    int32_t threads;  /**< that compile at once; default: one for each processor of the process, at most 8. NVRTC takes some 100
+                           MB for each */
     int32_t reserved; /**< must be 0 */
-    tj_warm_up_fn on_step; /**< default: nobody is told */
+    tj_warm_up_fn on_step; /**< default: none */
     void *payload;
 } tj_warm_up_options;
 
@@ -41,15 +40,15 @@ typedef struct tj_warm_up_options {
 /* clang-format on */
 
 /**
- * Make the plan of each problem in the current CUDA context, as tj_plan_prepare does with the library's choice of a config,
- * on several threads, and return when all are made. Calls of other threads go on meanwhile, and wait only for a problem that
- * they want too. A problem that cannot be made is told, and the others are made. Plans are not handed out: they may leave
- * memory like those that tj_matmul makes (tj_context_options.max_plans), and their images are in the store then.
+ * Make the plan of each problem in the current CUDA context, as tj_plan_prepare does with the library's choice of a config, on
+ * several threads, and return when all are made. Calls of other threads go on meanwhile, and wait only for a problem that they
+ * want too. A problem that fails is reported, and the others continue. Plans are not returned: they may be evicted like those
+ * of tj_matmul (tj_context_options.max_plans), and their images are then in the store.
  *
- * NULL:    options (all defaults), made (how many there are now) and err may be NULL; problems only if count is 0.
+ * NULL:    options (all defaults), made (the number of plans built or found) and err may be NULL; problems only if count is 0.
  * Threads: any, several at once.
- * Errors:  TJ_ERR_CANCELLED: the callback said stop; what was begun was finished. Else that of the first problem in the list
- *          which could not be made: those of tj_plan_prepare. TJ_ERR_INVALID_ARGUMENT: an option cannot be.
+ * Errors:  TJ_ERR_CANCELLED: the callback stopped it; plans already begun were finished. Else that of the first problem in the
+ *          list which could not be made: those of tj_plan_prepare. TJ_ERR_INVALID_ARGUMENT: an option has an invalid value.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_warm_up(tj_context *context, const tj_problem *problems, size_t count,
                                           const tj_warm_up_options *options, size_t *made, tj_error *err);

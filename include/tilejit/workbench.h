@@ -3,8 +3,8 @@
  * workbench.h: the operands of a problem in device memory, for programs that try a kernel: run it, time it, verify it.
  *
  * A workbench places one or more sets of operands on the device, random ones or the caller's, with guards around each matrix
- * and arrays of pointers where the problem takes them, and says whether a product is right. A program that has its own
- * operands on the device does not need it.
+ * and arrays of pointers where the problem takes them, and checks products. A program that has its own operands on the device
+ * does not need it.
  *
  *     tj_workbench_create(context, &problem, NULL, &bench, &err);
  *     tj_workbench_fit(bench, tj_plan_workspace_bytes(plan), &err);
@@ -28,24 +28,24 @@ typedef struct tj_workbench tj_workbench;
 typedef struct tj_workbench_options {
     size_t struct_size;
     struct CUstream_st *stream;    /**< for copies; it must outlive the workbench. NULL: the legacy default stream */
-    const void *host[TJ_MATRICES]; /**< what M, N, P and C hold, as tj_workbench_problem lays them out; borrowed
+    const void *host[TJ_MATRICES]; /**< the content of M, N, P and C, as tj_workbench_problem lays them out; borrowed
                                         until the workbench is freed. NULL: those of tj_fill_random, and for P all
                                         bits 1, which is NaN in every floating-point type. Random integers whose product
                                         P might not hold are -1, 0 and 1 */
-    uint64_t seed;                 /**< of the random numbers of M; the next ones are those of N and C */
+    uint64_t seed;                 /**< of the random numbers of M; the following seeds are those of N and C */
     double alpha, beta;            /**< used if the problem's epilogue has them */
-    size_t sets;                   /**< how many equal sets of operands, so that launches find none in a cache. Default: 1 */
-    size_t guard_bytes; /**< bytes before and behind each matrix and the workspace, all bits 1; a multiple of 256. Default: 0 */
-    int64_t period;     /**< random operands repeat after so many elements, and the host keeps only these: for
+    size_t sets;                   /**< number of equal sets of operands, so that launches find none in a cache. Default: 1 */
+    size_t guard_bytes; /**< bytes before and after each matrix and the workspace, all bits 1; a multiple of 256. Default: 0 */
+    int64_t period;     /**< random operands repeat after this number of elements, and the host keeps only these: for
                                          matrices that do not fit the host. Default: they do not repeat */
     const float *scale_m, *scale_n; /**< if the problem's epilogue has them: tight, as long as host. Default: random */
     const void
-        *with[TJ_EPILOGUE_OPERANDS];     /**< what the epilogue's expression names: tight, as long as host. Default: random */
-    double number[TJ_EPILOGUE_OPERANDS]; /**< its operands that are numbers */
-    uint64_t numbers_given;              /**< bits 1 << i of those that are given; the others change something */
-    const void *offsets; /**< if the problem has groups: where they begin, as a launch would take them; borrowed for the call.
+        *with[TJ_EPILOGUE_OPERANDS];     /**< operands of the epilogue's expression: tight, as long as host. Default: random */
+    double number[TJ_EPILOGUE_OPERANDS]; /**< operands of the expression that are numbers */
+    uint64_t numbers_given;              /**< bits 1 << i of the numbers given; the others get a value with an effect */
+    const void *offsets;    /**< if the problem has groups: their offsets, as a launch would take them; borrowed for the call.
                               Default: drawn from the seed, so that each row belongs to some group and some may be empty */
-    const tj_problem *lies; /**< how the matrices lie, with every number known. Default: that of tj_problem_strided */
+    const tj_problem *lies; /**< storage of the matrices, with every number known. Default: that of tj_problem_strided */
 } tj_workbench_options;
 
 /* clang-format off */
@@ -53,8 +53,8 @@ typedef struct tj_workbench_options {
 /* clang-format on */
 
 /**
- * Place operands. What the problem leaves to the launch is settled here: the extents that it gives, tight leading dimensions,
- * one product. Arrays of pointers lead to the matrices of a batch in another order than they lie in.
+ * Place operands. Numbers that the problem leaves to the launch are fixed here: its own extents, tight leading dimensions, one
+ * product. Arrays of pointers reach the matrices of a batch in another order than they are stored.
  *
  * Owned:   *bench belongs to the caller; tj_workbench_free(), before the context is freed.
  * NULL:    options (all defaults) and err may be NULL.
@@ -68,33 +68,33 @@ TJ_API TJ_MUST_CHECK tj_status tj_workbench_create(tj_context *context, const tj
 /** Free a workbench. Launches with its operands must have completed. NULL: accepted. */
 TJ_API void tj_workbench_free(tj_workbench *bench);
 
-/** How the matrices lie: canonical, with every number known. Owned: borrowed. NULL: bench must not be NULL. */
+/** Return the storage of the matrices: canonical, with every number known. Owned: borrowed. NULL: bench must not be NULL. */
 TJ_API const tj_problem *tj_workbench_problem(const tj_workbench *bench);
 
 /** The sets of operands: an array of options.sets elements. Owned: borrowed. NULL: bench must not be NULL. */
 TJ_API const tj_operands *tj_workbench_operands(const tj_workbench *bench);
 
 /**
- * Where the groups begin, in host memory, as tj_groups_check has them; NULL if there are none. Owned: borrowed. NULL: bench
- * must not be NULL.
+ * Return the offsets of the groups, in host memory, as for tj_groups_check; NULL if there are none. Owned: borrowed. NULL:
+ * bench must not be NULL.
  */
 TJ_API const void *tj_workbench_offsets(const tj_workbench *bench);
 
-/** The bytes of a matrix with its whole batch, without guards; 0 if there is none. NULL: bench must not be NULL. */
+/** Return the bytes of a matrix with its whole batch, without guards; 0 if there is none. NULL: bench must not be NULL. */
 TJ_API size_t tj_workbench_bytes(const tj_workbench *bench, tj_which which);
 
-/** The device address at which the matrices of a set begin; NULL if there are none. NULL: bench must not be NULL. */
+/** Return the device address at which the matrices of a set begin; NULL if there are none. NULL: bench must not be NULL. */
 TJ_API void *tj_workbench_address(const tj_workbench *bench, size_t set, tj_which which);
 
 /**
- * What a matrix held before any launch, or one period of it; NULL if there is no such matrix, and for P if options.host gave
- * none. Owned: borrowed. NULL: bench must not be NULL.
+ * Return the content of a matrix before any launch, or one period of it; NULL if there is no such matrix, and for P without
+ * options.host. Owned: borrowed. NULL: bench must not be NULL.
  */
 TJ_API const void *tj_workbench_host(const tj_workbench *bench, tj_which which);
 
 /**
- * Give the operands of all sets a workspace of at least so many bytes, all bits 1. The sets share it, so their launches must
- * be in one stream. Earlier launches must have completed.
+ * Give the operands of all sets a workspace of at least that size, all bits 1. The sets share it, so their launches must be in
+ * one stream. Earlier launches must have completed.
  * NULL: only err may be NULL. Errors: those of tj_buffer_create.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_workbench_fit(tj_workbench *bench, size_t workspace_bytes, tj_error *err);
@@ -103,7 +103,7 @@ TJ_API TJ_MUST_CHECK tj_status tj_workbench_fit(tj_workbench *bench, size_t work
 TJ_API TJ_MUST_CHECK tj_status tj_workbench_reset(tj_workbench *bench, tj_error *err);
 
 /**
- * Copy P of a set to the host as it lies, tj_workbench_bytes bytes. Wait for its launch first.
+ * Copy P of a set to the host as stored, tj_workbench_bytes bytes. Wait for its launch first.
  * NULL: only err may be NULL. Errors: TJ_ERR_INVALID_ARGUMENT (no such set), those of tj_buffer_read.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_workbench_read(const tj_workbench *bench, size_t set, void *p, tj_error *err);
@@ -116,8 +116,8 @@ TJ_API TJ_MUST_CHECK tj_status tj_workbench_check(const tj_workbench *bench, con
                                                   tj_check_report *report, tj_error *err);
 
 /**
- * Has a launch written where it must not? Compares the guards, M, N and C of a set with what they were (of operands that
- * repeat, the first period), and, unless p is NULL, what lies between the lines of the P that tj_workbench_read copied.
+ * Has a launch written outside its outputs? Compares the guards, M, N and C of a set with their former content (for operands
+ * that repeat, the first period), and, unless p is NULL, the gaps between the rows of the P that tj_workbench_read copied.
  * reason receives "" or one sentence ("it writes behind P").
  * NULL: p and err may be NULL. Errors: those of tj_workbench_read, and TJ_ERR_OUT_OF_MEMORY.
  */
