@@ -25,7 +25,7 @@ int main(void)
     tj_fill_random(TJ_F32, M, (size_t)J * K, 1);
     tj_fill_random(TJ_F32, N, (size_t)K * L, 2);
 
-    /* A program that uses the CUDA runtime or PyTorch has device memory already and skips this. */
+    /* A program with the CUDA runtime or PyTorch has device memory already and skips this. */
     if (tj_buffer_create(context, sizeof(float) * J * K, &device_m, &err) != TJ_OK ||
         tj_buffer_create(context, sizeof(float) * K * L, &device_n, &err) != TJ_OK ||
         tj_buffer_create(context, sizeof(float) * J * L, &device_p, &err) != TJ_OK ||

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * 02_look_inside: the explicit tier, one stage after the other: text, image, loaded kernel. The first two need no GPU.
+ * 02_look_inside: the explicit tier, one stage after the other: source, image, loaded kernel. The first two need no GPU.
  * Exit code: 0 done, 77 there was no GPU to load the kernel on, 1 anything else.
  */
 #include <stdio.h>
@@ -23,7 +23,7 @@ int main(void)
     if (tj_context_create(NULL, &context, &err) != TJ_OK)
         goto done;
 
-    /* 1. Problem and config become CUDA text. Pure: no file, no library, no GPU. */
+    /* 1. Problem and config become CUDA source. Pure: no file, no library, no GPU. */
     config.family = tj_family_find("tiled");
     if (tj_config_set(&config, "tile_width", "32", &err) != TJ_OK || tj_generate(&problem, &config, &source, &err) != TJ_OK)
         goto done;

@@ -13,7 +13,7 @@
 
 enum { BATCH = 8, J = 64, K = 96, L = 80 };
 
-/* P back to the host, and compared with the float64 product. */
+/* Copy P to the host, and compare it with the float64 product. */
 static tj_status check(const char *what, const tj_problem *problem, const void *M, const float *N, const tj_buffer *device_p,
                        tj_error *err)
 {
@@ -68,14 +68,14 @@ int main(void)
         check("8 products in one launch", &batch, M, N, device_p[0], &err) != TJ_OK)
         goto done;
 
-    /* The Ms lie anywhere: here in the reverse order. The operand is a device array of their addresses. */
+    /* The matrices M may lie anywhere: here in reverse order. The operand is a device array of their addresses. */
     const float *on_device[BATCH], *on_host[BATCH];
     for (int i = 0; i < BATCH; i++) {
         on_device[i] = (const float *)tj_buffer_address(device_m) + (BATCH - 1 - i) * J * K;
         on_host[i] = M + (BATCH - 1 - i) * J * K;
     }
     tj_operands scattered = operands;
-    batch.m.stride = TJ_POINTERS_16; /* a promise: J * K floats are a multiple of 16 bytes, so each M is aligned to that */
+    batch.m.stride = TJ_POINTERS_16; /* a promise: J * K floats are a multiple of 16 bytes, so each M is aligned to 16 */
     if (tj_buffer_create(context, sizeof on_device, &pointers, &err) != TJ_OK ||
         tj_buffer_write(pointers, 0, on_device, sizeof on_device, &err) != TJ_OK)
         goto done;
@@ -85,7 +85,7 @@ int main(void)
         check("the same 8 backwards, by pointers", &batch, on_host, N, device_p[0], &err) != TJ_OK)
         goto done;
 
-    /* One plan for any number of rows that is a multiple of 16; the same kernel twice, on two streams. */
+    /* One plan for any number of rows divisible by 16; the same kernel twice, on two streams. */
     tj_problem any = TJ_PROBLEM_INIT(J, K, L, TJ_F32);
     any.j.mode = TJ_DIM_ANY;
     any.j.multiple_of = 16;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * 04_inference_server: a network of three layers, 64-128-128-10, answers batches of 1 to 32 inputs from eight threads, each with a
- * stream of its own. No batch is known before it comes.
+ * stream of its own. No batch is known in advance.
  *
  *     04_inference_server wait      each new problem waits for its kernel: one of its own for each size of batch and each layer
- *     04_inference_server quick     nobody waits; kernels come behind the calls, one for all sizes of batch and those that recur
+ *     04_inference_server quick     no call waits; kernels are made in the background, one for all batch sizes and one per recurring problem
  *     04_inference_server           both, one after the other
  *
- * It says how many kernels were compiled, how long the first answer and the slowest of the first 48 took, and what an answer costs
- * once all kernels are there. Nothing is taken from a store, so that every run is a cold start. Every answer is checked.
+ * It prints the number of kernels compiled, the times of the first answer and of the slowest of the first 48, and the time of an answer
+ * once all kernels are ready. It uses no store, so that every run is a cold start. Every answer is checked.
  * Exit code: 0 done, 77 nothing to run it on, 1 anything else.
  */
 #include <math.h>
@@ -33,7 +33,7 @@ enum {
 
 static const int width[LAYERS + 1] = {64, 128, 128, 10};
 
-/* What all threads share. */
+/* State that all threads share. */
 typedef struct server {
     tj_context *context;
     float *weight[LAYERS]; /* width[i] x width[i + 1] */
@@ -61,21 +61,21 @@ static double now_us(void)
     return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
 }
 
-/* The same on every machine: the top bits of a linear congruence. */
+/* Return the same numbers on every machine: the top bits of a linear congruential generator. */
 static int draw(unsigned *seed, int below)
 {
     *seed = *seed * 1664525u + 1013904223u;
     return (int)((*seed >> 16) % (unsigned)below);
 }
 
-/* Whole numbers between -2 and 2: every sum is exact in f32, so whatever kernel computed it, the answer is the same. */
+/* Fill with integers from -2 to 2: every sum is exact in f32, so any kernel gives the same answer. */
 static void fill(unsigned *seed, float *x, int count)
 {
     for (int i = 0; i < count; i++)
         x[i] = (float)(draw(seed, 5) - 2);
 }
 
-/* From inputs on the device to an answer that is there. */
+/* Compute from inputs on the device to a completed answer. */
 static tj_status answer(worker *w, int batch)
 {
     const double start = now_us();
@@ -94,7 +94,7 @@ static tj_status answer(worker *w, int batch)
     return status;
 }
 
-/* By the definition, on the host. */
+/* Check an answer by the definition, on the host. */
 static int is_right(const worker *w, int batch)
 {
     float before[WIDEST], after[WIDEST];
@@ -158,7 +158,7 @@ static void close_worker(worker *w)
     tj_stream_destroy(w->of->context, w->stream);
 }
 
-/* All threads, so many requests each. */
+/* Run all threads, `requests` requests each. */
 static tj_status serve(worker *w, int requests, tj_error *err)
 {
     pthread_t thread[THREADS];
@@ -186,7 +186,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Of all threads together, in order; the caller frees it. */
+/* Return the times of all threads, sorted; the caller frees them. */
 static double *sorted(const worker *w, int *count)
 {
     double *all = malloc(sizeof(double) * THREADS * REQUESTS);
@@ -200,7 +200,7 @@ static double *sorted(const worker *w, int *count)
     return all;
 }
 
-/* Until nothing has been compiled for a while: the thread behind the calls has done its work. */
+/* Wait until nothing has been compiled for a while: the background thread is idle. */
 static void settle(tj_context *context)
 {
     const struct timespec moment = {0, SETTLED_MS * 1000000L};
@@ -276,7 +276,7 @@ static tj_status run(tj_first_call first_call, int requests, tj_error *err)
         printf("  all of them, %d threads        %9.1f ms\n", THREADS, all_ms);
         printf("  kernels compiled by then      %7d\n", (int)first.compiles);
         free(us);
-        /* Traffic goes on while kernels are made, and those that recur get one of their own. */
+        /* Traffic goes on while kernels are compiled, and recurring problems get their own. */
         for (int i = 0; status == TJ_OK && i < 3; i++) {
             status = serve(w, requests, err);
             settle(s.context);
@@ -302,7 +302,7 @@ int main(int argc, char **argv)
 {
     const char *mode = argc > 1 ? argv[1] : "both";
     const int is_quick = strcmp(mode, "quick") == 0, is_wait = strcmp(mode, "wait") == 0;
-    const int requests = argc > 2 ? atoi(argv[2]) : REQUESTS; /* of each thread, in each round */
+    const int requests = argc > 2 ? atoi(argv[2]) : REQUESTS; /* per thread, in each round */
     tj_error err;
     tj_status status = TJ_OK;
 
@@ -310,7 +310,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: 04_inference_server [wait | quick | both [requests of each thread, 1 to %d]]\n", REQUESTS);
         return 1;
     }
-    (void)setvbuf(stdout, NULL, _IOLBF, 0); /* each line as it comes, into a pipe too */
+    (void)setvbuf(stdout, NULL, _IOLBF, 0); /* print each line at once, into a pipe too */
     if (!is_quick)
         status = run(TJ_FIRST_CALL_WAIT, requests, &err);
     if (status == TJ_OK && !is_wait)

@@ -7,7 +7,7 @@
  * It is tuned, proven and launched like a family of the library.
  *
  *     05_convolution [HEIGHT WIDTH RADIUS [SECONDS]]      default: 70 100 2, which the emulator does in a second
- *     05_convolution --text HEIGHT WIDTH RADIUS           the CUDA text, which needs neither a GPU nor NVRTC
+ *     05_convolution --text HEIGHT WIDTH RADIUS           the CUDA source, which needs neither a GPU nor NVRTC
  *
  * Exit code: 0 done, 77 nothing to run it on, 1 anything else.
  */
@@ -85,7 +85,7 @@ static const char convolution_text[] =
     "    }\n"
     "}\n";
 
-/* What the kernel should compute, on the host. */
+/* Compute the expected output, on the host. */
 static int convolution_reference(const int64_t *extent, void *const *argument, void *payload)
 {
     const int64_t height = extent[0], width = extent[1], radius = extent[2], filter_width = 2 * radius + 1;
@@ -231,7 +231,7 @@ int main(int argc, char **argv)
     tj_fill_random(TJ_F32, N, pixels, 1);
     tj_fill_random(TJ_F32, F, taps, 2);
 
-    /* Without a config: the one that was just recorded for this device, or on the emulator the defaults. */
+    /* Without a config: use the one just recorded for this device, or on the emulator the defaults. */
     if (tj_buffer_create(context, pixels * sizeof *N, &device_n, &err) != TJ_OK ||
         tj_buffer_create(context, pixels * sizeof *P, &device_p, &err) != TJ_OK ||
         tj_buffer_write(device_n, 0, N, pixels * sizeof *N, &err) != TJ_OK ||

@@ -7,7 +7,7 @@
  *     with the largest scale * N[row][c] of the row for most, so that no exp overflows
  *
  *     06_softmax [ROWS COLS [SECONDS]]      default: 33 200, which the emulator does in a second
- *     06_softmax --text ROWS COLS           the CUDA text, which needs neither a GPU nor NVRTC
+ *     06_softmax --text ROWS COLS           the CUDA source, which needs neither a GPU nor NVRTC
  *
  * Exit code: 0 done, 77 nothing to run it on, 1 anything else.
  */
@@ -202,7 +202,7 @@ static tj_status tune(tj_context *context, const tj_family *family, const int64_
     return TJ_OK;
 }
 
-/* The largest difference of so many elements. */
+/* Return the largest difference of `count` elements. */
 static double largest_error(const float *P, const float *wanted, size_t count)
 {
     double largest = 0;
@@ -248,7 +248,7 @@ int main(int argc, char **argv)
     value[0].address = tj_buffer_address(device_n);
     value[1].address = tj_buffer_address(device_p);
 
-    /* All rows, then the first half of them: the same kernel, and another grid. */
+    /* All rows, then the first half of them: the same kernel with another grid. */
     exit_code = 0;
     for (int turn = 0; turn < 2; turn++, extent[0] = (extent[0] + 1) / 2) {
         const size_t count = (size_t)(extent[0] * extent[1]);

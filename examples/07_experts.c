@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * 07_experts: a layer of a mixture of experts. Tokens are sorted by the expert that each of them chose, every expert has a matrix of its
- * own, and one call multiplies them all. How many tokens an expert has is known on the device alone; the program reads nothing back
+ * own, and one call multiplies them all. Only the device knows the number of tokens of each expert; the program reads nothing back
  * before the launch.
  *
  * Exit code: 0 done, 77 nothing to run it on, 1 anything else.
@@ -32,7 +32,7 @@ int main(void)
         tj_fill_random(TJ_F32, M, ROOM * K, 1);
         tj_fill_random(TJ_F32, N, EXPERTS * K * L, 2);
     }
-    /* In a real program all of these are there already, and a router wrote the offsets. */
+    /* In a real program all of these exist already, and a router has written the offsets. */
     if (status != TJ_OK || (status = tj_buffer_create(context, sizeof(float) * ROOM * K, &device_m, &err)) != TJ_OK ||
         (status = tj_buffer_create(context, sizeof(float) * EXPERTS * K * L, &device_n, &err)) != TJ_OK ||
         (status = tj_buffer_create(context, sizeof(float) * ROOM * L, &device_p, &err)) != TJ_OK ||

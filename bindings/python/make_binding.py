@@ -28,7 +28,7 @@ def declarations(compiler: str, sources: pathlib.Path) -> str:
     text = re.sub(r"\w+ cuEmu\w+\([^;]*\);", "", text)  # the emulator's own functions: tj_emulator_get hands them out
     kept, depth = [], 0
     is_body = False
-    for piece in re.split(r"([{}])", text):  # a brace behind a closing parenthesis begins a body
+    for piece in re.split(r"([{}])", text):  # a brace after a closing parenthesis begins a body
         if piece == "{":
             if depth == 0:
                 is_body = bool(kept) and kept[-1].rstrip().endswith(")")

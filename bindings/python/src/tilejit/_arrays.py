@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is known of an array, whoever made it: where it lies, its shape, its strides. And new arrays of the same kind."""
+"""Facts about an array of any library: its address, shape and strides. And new arrays of the same kind."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class View:
         self.memory: Any = None  # what must not be freed while a call has the address
 
     def key(self) -> Tuple[Any, ...]:
-        """What a call depends on but the address."""
+        """All properties that a call depends on, except the address."""
         return (self.kind, self.type, self.shape, self.strides, self.device, self.read_only)
 
 
@@ -71,7 +71,7 @@ def tight(shape: Tuple[int, ...]) -> Tuple[int, ...]:
 
 
 def elements(shape: Tuple[int, ...]) -> int:
-    """How many elements it has."""
+    """The number of its elements."""
     count = 1
     for extent in shape:
         count *= extent
@@ -79,7 +79,7 @@ def elements(shape: Tuple[int, ...]) -> int:
 
 
 def look(array: Any, name: str, stream: Optional[int]) -> View:
-    """See what an array is. name is what messages call it; stream is the caller's, for arrays that make it wait for them."""
+    """Examine an array. name: for messages; stream: the caller's, for arrays that make it wait for them."""
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(array, torch.Tensor):
         return _look_torch(torch, array, name)
@@ -181,7 +181,7 @@ _exported: Dict[int, Any] = {}  # tensors of DLPack that were handed out, by the
 
 @ffi.def_extern()  # type: ignore[untyped-decorator]
 def tjpy_dlpack_delete(tensor: Any) -> None:
-    """Called by whoever used a tensor, from any thread."""
+    """Called by the consumer of a tensor, from any thread."""
     _exported.pop(int(ffi.cast("size_t", tensor)), None)
 
 
@@ -192,7 +192,7 @@ def _drop_capsule(capsule: int) -> None:
 
 
 def _hand_out(view: View, ordinal: int) -> Any:
-    """A capsule of DLPack, which keeps the memory of an array of TileJIT's own."""
+    """A DLPack capsule, which keeps the memory of a DeviceArray alive."""
     shape = ffi.new("int64_t[]", view.shape or 1)
     managed = ffi.new("dl_managed_tensor *")
     tensor = managed.tensor
@@ -229,7 +229,7 @@ def _look_dlpack(array: Any, name: str, stream: Optional[int]) -> View:
 
 
 def stream_handle(stream: Any) -> Optional[int]:
-    """The CUstream of a stream of PyTorch, CuPy or cuda.core, or of a number; None for None."""
+    """Return the CUstream of a stream of PyTorch, CuPy or cuda.core, or of a number; None for None."""
     if stream is None:
         return None
     if isinstance(stream, int):
@@ -254,7 +254,7 @@ def host_stream(handle: Optional[int]) -> None:
 
 
 def current_stream(view: View) -> int:
-    """The stream that the owner of an array works on now."""
+    """Return the current stream of the library that owns an array."""
     if view.kind == "torch":
         return torch_stream(sys.modules["torch"], view.owner.device.index)
     if view.kind == "cupy":
@@ -269,7 +269,7 @@ def torch_stream(torch: Any, index: int) -> int:
 
 
 def device_of(view: View) -> ContextManager[Any]:
-    """Makes the device of an array current for its library, while a call runs, if another is."""
+    """Make the device of an array current for its library during a call."""
     if view.kind == "torch":
         torch, index = sys.modules["torch"], view.owner.device.index
         if torch.cuda.current_device() != index:
@@ -321,7 +321,7 @@ class DeviceArray:
 
     @property
     def address(self) -> int:
-        """Where it begins in device memory; 0 after free()."""
+        """Its address in device memory; 0 after free()."""
         return self._context._buffer_address(self._buffer)
 
     def _view(self) -> View:
@@ -339,7 +339,7 @@ class DeviceArray:
 
     def __dlpack__(self, *, stream: Optional[int] = None, max_version: Any = None, dl_device: Optional[Tuple[int, int]] = None,
                    copy: Optional[bool] = None) -> Any:
-        """For other libraries; the memory stays until they are done with it. stream: what they will use it on, by DLPack's numbers."""
+        """Export to other libraries; the memory lives until they release it. stream: the consumer's, by DLPack's numbers."""
         device = self.__dlpack_device__()
         if copy or (dl_device is not None and tuple(dl_device) != device):
             raise BufferError(f"this array is on DLPack's device {device}, and is handed out as it lies there: copy it with numpy()")
@@ -359,7 +359,7 @@ class DeviceArray:
         return self.shape[0]
 
     def numpy(self) -> HostArray:
-        """A copy in host memory, made when all products on the default stream are computed."""
+        """Return a copy in host memory, made after all products on the default stream."""
         host = numpy.empty(self.shape, self.dtype)
         self._context._read_buffer(self._buffer, host.ctypes.data, host.nbytes)
         return host
@@ -372,7 +372,7 @@ class DeviceArray:
         self._context._write_buffer(self._buffer, host.ctypes.data, host.nbytes)
 
     def free(self) -> None:
-        """Give the memory back now, or when the calls that use it have ended."""
+        """Free the memory now, or when the calls that use it have ended."""
         self._buffer = None
 
     def __repr__(self) -> str:

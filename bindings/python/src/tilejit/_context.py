@@ -30,7 +30,7 @@ class EmulatorWarning(RuntimeWarning):
 
 @dataclass(frozen=True)
 class Device:
-    """The facts of a device. Sizes are in bytes, clocks in kHz; what the driver does not know is 0."""
+    """The facts of a device. Sizes are in bytes, clocks in kHz; 0: unknown to the driver."""
 
     name: str
     uuid: str
@@ -45,7 +45,7 @@ class Device:
 
 @dataclass(frozen=True)
 class Stats:
-    """What happened in a context since it was made."""
+    """Counts of events in a context since its creation."""
 
     memory_hits: int
     pack_hits: int
@@ -65,7 +65,7 @@ class Stats:
 
 @dataclass(frozen=True)
 class Finding:
-    """One finding of Context.doctor. state is "ok", "note" or "missing"; remedy is "" where nothing is wrong."""
+    """One finding of Context.doctor. state is "ok", "note" or "missing"; remedy is "" for "ok"."""
 
     topic: str
     state: str
@@ -93,16 +93,16 @@ class Context:
     driver: the path of libcuda, or ``"emulator"``, ``"emulator:sm_80"``. Default: $TILEJIT_DRIVER, then libcuda.so.1.
     nvrtc: the path of libnvrtc. Default: $TILEJIT_NVRTC, the wheel nvidia-cuda-nvrtc, what else the library finds.
     cache_dir: the store's folder; ``""`` keeps kernels in memory alone. Default: $TILEJIT_CACHE_DIR, ~/.cache/tilejit.
-    read_only_roots, packs: stores and packs that are looked at and never written.
+    read_only_roots, packs: stores and packs that are read and never written.
     capture: a list of shapes to which every problem is added, every ten seconds and when the context is freed or the process ends.
     device: the ordinal of the device for threads without a current CUDA context. Default: $TILEJIT_DEVICE, then 0.
-    any_shape: one kernel for all shapes of the same types and layouts, in place of one for each problem.
-    quick: a first call launches what is there, at worst a textbook kernel for all shapes, and the fast one comes behind the calls.
-    max_plans, max_plan_bytes: how many plans, and how many bytes of them, are kept in memory. 0: 4096, and 512 MiB.
-    background_tuning_s: seconds to tune each new problem behind the calls; 0: off.
+    any_shape: one kernel for all shapes of the same types and layouts, instead of one for each problem.
+    quick: a first call launches any kernel at hand, at worst a textbook kernel for all shapes; a background thread makes the fast one.
+    max_plans, max_plan_bytes: the number and the bytes of plans kept in memory. 0: 4096, and 512 MiB.
+    background_tuning_s: seconds to tune each new problem in the background; 0: off.
     log_level: "error", "warning", "info" or "debug": lines to stderr. Default: $TILEJIT_LOG, then none.
 
-    Raises InvalidArgument for an option that cannot be. It opens neither driver nor compiler yet.
+    Raises InvalidArgument for an invalid option. It opens neither driver nor compiler yet.
     """
 
     def __init__(self, *, driver: Optional[str] = None, nvrtc: Optional[Path_] = None, cache_dir: Optional[Path_] = None,
@@ -147,7 +147,7 @@ class Context:
         check(lib.tj_context_create(options, made, error), error)
         self._c = owned(made[0], _free_context)
         self._calls: Dict[Any, Any] = {}  # the prepared calls of matmul
-        self._stand_in: Optional[Context] = None  # of the default context: where host arrays are multiplied, if there is no GPU
+        self._stand_in: Optional[Context] = None  # of the default context: multiplies host arrays if there is no GPU
         self._made: "Set[weakref.ref[Any]]" = set()  # arrays, and kernels of families of the application's own
 
     def _open(self) -> Any:
@@ -158,7 +158,7 @@ class Context:
     def close(self) -> None:
         """Wait for the device, and free the context, its kernels and its arrays, which can be used no more.
 
-        Where other threads are using it, their calls end first, and the last of them frees it; their next ones raise InvalidArgument.
+        If other threads are using it, their calls end first, and the last of them frees it; their next calls raise InvalidArgument.
         A second call does nothing.
         """
         context, self._c = self._c, None
@@ -184,7 +184,7 @@ class Context:
 
     @property
     def device(self) -> Device:
-        """The device that a call of this thread would run on. Raises NoDriver where there is none."""
+        """The device that a call of this thread would run on. Raises NoDriver if there is none."""
         facts, error = ffi.new("tj_device_facts *"), ffi.new("tj_error *")
         check(lib.tj_device_current(self._open(), facts, error), error)
         return device_from(facts)
@@ -199,7 +199,7 @@ class Context:
 
     @property
     def pack_hits(self) -> Dict[str, int]:
-        """The packs that this context looks at, in their order, and how many kernels were read from each."""
+        """The packs of this context, in order, and the number of kernels read from each."""
         hits: Dict[str, int] = {}
         context = self._open()
         while (name := lib.tj_context_pack_name(context, len(hits))) != ffi.NULL:
@@ -207,14 +207,14 @@ class Context:
         return hits
 
     def trim(self, plans: int = 0, max_bytes: int = 0) -> None:
-        """Let plans leave memory until so many, and so many bytes of them, are left: those that were used longest ago first.
+        """Evict plans from memory, least recently used first, down to the given number of plans and of bytes.
 
-        Those that a CUDA graph may launch stay. The others come back from the store when they are needed.
+        Plans that a CUDA graph may launch stay. The others come back from the store when they are needed.
         """
         lib.tj_context_trim(self._open(), plans, max_bytes)
 
     def doctor(self) -> List[Finding]:
-        """Examine NVRTC, the driver, the devices and the store: what was found, what is missing, how to get it."""
+        """Examine NVRTC, the driver, the devices and the store: report the parts found and missing, with remedies."""
         found: List[Finding] = []
         handle, error = ffi.new_handle(found), ffi.new("tj_error *")
         check(lib.tj_doctor(self._open(), lib.tjpy_finding, handle, error), error)
@@ -238,7 +238,7 @@ class Context:
         made.write(array)
         return made
 
-    # What DeviceArray is made of.
+    # Parts of DeviceArray.
 
     def _create_buffer(self, size: int) -> Any:
         made, error = ffi.new("tj_buffer **"), ffi.new("tj_error *")
@@ -273,7 +273,7 @@ def device_from(facts: Any) -> Device:
 
 @ffi.def_extern()  # type: ignore[untyped-decorator]
 def tjpy_finding(finding: Any, payload: Any) -> None:
-    """Receives what tj_doctor finds."""
+    """Receive a finding of tj_doctor."""
     state = ("ok", "note", "missing")[int(finding.state)]
     ffi.from_handle(payload).append(Finding(text(finding.topic), state, text(finding.text), text(finding.remedy)))
 
@@ -305,7 +305,7 @@ _has_device = False  # where host arrays are multiplied is known
 
 
 def default_context() -> Context:
-    """The context that calls use which are given none. It is made on first use, with the options of the environment."""
+    """Return the context of calls without one. It is made on first use, with the options of the environment."""
     global _default
     if _default is None:
         with _lock:
@@ -315,7 +315,7 @@ def default_context() -> Context:
 
 
 def context_of(context: Optional[Context], *arrays: Any) -> Context:
-    """The one that a call is given, or that of an array of TileJIT's own, or the default one. Raises TypeError for what is none."""
+    """Return the context of a call: given, or of a DeviceArray, or the default. Raises TypeError if it is not a context."""
     if context is None:
         for each in arrays:
             if isinstance(each, DeviceArray):
@@ -327,7 +327,7 @@ def context_of(context: Optional[Context], *arrays: Any) -> Context:
 
 
 def host_context(context: Optional[Context]) -> Context:
-    """The one that a call with host arrays is given, or the default one; where that has no device, one on the emulator, which a warning says."""
+    """Return the context of a call with host arrays: given, or the default; if that has no device, one on the emulator, with a warning."""
     global _has_device
     chosen = context_of(context)
     if context is None and not _has_device:

@@ -114,7 +114,7 @@ class Cancelled(Error):
 
 
 class Spills(Error):
-    """The compiler moved sums of this kernel to memory, and such a kernel is not launched."""
+    """The compiler spilled accumulators of this kernel to memory; such a kernel is not launched."""
 
     status = "TJ_ERR_SPILLS"
 
@@ -127,12 +127,12 @@ _BY_STATUS: Dict[str, Type[Error]] = {
 
 
 def text(pointer: Any) -> str:
-    """A C text as str; "" for NULL."""
+    """Return a C string as str; "" for NULL."""
     return "" if pointer == ffi.NULL else ffi.string(pointer).decode("utf-8", "replace")
 
 
 def failure(status: int, message: str) -> Error:
-    """The exception of a status of the library."""
+    """Return the exception for a status of the library."""
     name = text(lib.tj_status_name(status))
     error = _BY_STATUS.get(name, Error)(message)
     error.status = name
@@ -140,6 +140,6 @@ def failure(status: int, message: str) -> Error:
 
 
 def check(status: int, error: Any) -> None:
-    """Raise what a call of the library says in its tj_error, unless it succeeded."""
+    """Raise the exception of a failed call's tj_error."""
     if status != 0:
         raise failure(status, text(error.message))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""explain: which kernel would run, what limits it, and how long it should take, without running it."""
+"""explain: the kernel that would run, its bottleneck and its expected time, without running it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _CHOSEN = {1: "a record", 2: "the record of a similar problem", 3: "the model", 
 
 @dataclass(frozen=True)
 class Explanation:
-    """What the library knows of a product before it runs. print() shows it as text, a notebook as a page."""
+    """The library's facts about a product before it runs. print() shows it as text, a notebook as a page."""
 
     problem: str
     device: str
@@ -70,17 +70,17 @@ class Explanation:
 
 
 def arch_of(arch: Any, alias: Any, name: str) -> Any:
-    """The one that was given, of two names for the same. Raises TypeError for both."""
+    """Return the given one of arch and target. Raises TypeError for both."""
     if arch is not None and alias is not None:
         raise TypeError(f"arch is {arch!r} and {name} is {alias!r}, which mean the same: pass one of them")
     return alias if arch is None else arch
 
 
 def explain(problem: Problem, *, arch: Optional[str] = None, target: Optional[str] = None, context: Optional[Context] = None) -> Explanation:
-    """Say which kernel would compute a problem, what limits it, and how long it should take. Nothing is compiled or run.
+    """Return the kernel that would compute a problem, its bottleneck and its expected time. Nothing is compiled or run.
 
     arch: a device that need not be here, by the name of its architecture: "sm_80" is an A100, "sm_90" an H200. Default: the device
-    of the context, or "sm_90" where there is none. target is the same.
+    of the context, or "sm_90" if there is none. target is an alias.
 
     Raises NotFound for an unknown arch, and Unsupported for a problem that no kernel serves.
     """

@@ -22,7 +22,7 @@ FindKernel = Callable[[Context, Tuple[int, ...], Optional[str]], "Kernel"]
 
 @dataclass(frozen=True)
 class Proof:
-    """A proof that was passed: how many elements were compared, in how many milliseconds, and whether an earlier proof answered."""
+    """A successful proof: the elements compared, the time in milliseconds, and whether it was an earlier proof."""
 
     elements: int
     ms: float
@@ -30,7 +30,7 @@ class Proof:
 
 
 class Kernel:
-    """A kernel of a family, loaded for extents: what ``Family.load`` returns. It lives as long as its family and its context.
+    """A kernel of a family, loaded for extents: the result of ``Family.load``. It lives as long as its family and its context.
 
     Threads may call it at the same time.
     """
@@ -48,7 +48,7 @@ class Kernel:
 
     @property
     def extents(self) -> Dict[str, int]:
-        """Those it was loaded for."""
+        """The extents it was loaded for."""
         return dict(zip(self._spec.extents, self._extent))
 
     @property
@@ -58,7 +58,7 @@ class Kernel:
 
     @property
     def source(self) -> str:
-        """Its CUDA text."""
+        """Its CUDA source."""
         return text(lib.tj_source_text(lib.tj_custom_source(self._open())))
 
     def __call__(self, *arrays: Any, stream: Any = None, **named: Any) -> Any:
@@ -109,15 +109,15 @@ class Family:
     name: such as "softmax": letters, digits and _, and none of the library's.
     template: the CUDA text with ``//@`` directives (docs/templates.md), a path to it, or several by name, of which the first is filled
         and the others are what its ``#include`` lines name. It is code, and is run as it stands.
-    extents: the names of what a call fixes, each a whole number from 1 on.
-    arguments: what the kernel takes, an ``Argument`` each.
-    params: what a tuner may choose, a ``Param`` each.
-    derived: numbers and conditions by name, each a formula over what is ahead of it: ``{"checks_cols": "cols % threads != 0"}``.
+    extents: the names of the extents that a call fixes, each an integer from 1 on.
+    arguments: the kernel's arguments, an ``Argument`` each.
+    params: the parameters that a tuner chooses, a ``Param`` each.
+    derived: numbers and conditions by name, each a formula over the names before it: ``{"checks_cols": "cols % threads != 0"}``.
     constraints: formulas that must hold.
     grid, block: blocks of a launch, and threads of a block: a formula, or up to three for x, y and z.
     shared_bytes: a formula: dynamic shared memory of a block.
     needs: features that the device must have: "cp_async", "mma_bf16", "tma", "wgmma", ... (source.h).
-    reference: computes with NumPy what the kernel should, once for each tuning or proof: ``reference(extents, *arguments)``, with the
+    reference: computes the expected outputs with NumPy, once for each tuning or proof: ``reference(extents, *arguments)``, with the
         extents by name, and the arguments in their order: arrays of their shapes, and numbers. It writes the outputs in place, or
         returns them. None: nothing can be tuned or proven.
     fill: makes the elements that tunings and proofs use, of arguments that are not "out": ``fill(extents, name)`` returns an array; None
@@ -125,7 +125,7 @@ class Family:
     absolute, relative: an element may differ from its reference r by ``absolute + relative * abs(r)``.
     summary: one sentence.
 
-    A formula is over whole numbers, with the operators of C, min, max and ceil_div.
+    A formula computes with integers, with the operators of C, min, max and ceil_div.
 
     Raises InvalidArgument, which names the field and shows the place in a formula, and TypeError for an unknown dtype.
     """
@@ -157,7 +157,7 @@ class Family:
     def __call__(self, *arrays: Any, stream: Any = None, config: Config = None, context: Optional[Context] = None, **named: Any) -> Any:
         """Launch the kernel for these arrays, compiled on the first call for their extents.
 
-        arrays, named: the arguments that are no extents, in their order or by name, as ``matmul`` takes arrays: of NumPy, PyTorch, CuPy,
+        arrays, named: the arguments other than extents, in their order or by name, as ``matmul`` takes arrays: of NumPy, PyTorch, CuPy,
             JAX and others, contiguous, of the types and shapes that the family states, all in one place but for constants. Outputs may
             be left out, and are then new arrays of the kind of the first one. Extents that no array has for a dimension are named.
         stream: as for ``matmul``.
@@ -165,12 +165,12 @@ class Family:
         context: default: ``default_context()``.
 
         Returns the outputs: an array, or a tuple of them. On a device nothing is copied, and the call returns when the kernel is queued.
-        A constant is copied in the stream ahead of the launch; calls for the same extents share it, whatever stream they are in.
+        A constant is copied in the stream before the launch; calls for the same extents share it, whatever stream they are in.
         Host arrays are copied to the device and back. A kernel serves all extents that its text does not hold, with the config of those
         that came first; ``load`` makes one for others.
 
         Raises InvalidArgument (shapes, types, places, extents, constraints; a fault of the template with file, line and a caret),
-        TypeError (arguments that are missing, unknown, or no arrays), CompileError, and the other kinds of ``Error``.
+        TypeError (arguments that are missing, unknown, or not arrays), CompileError, and the other kinds of ``Error``.
         """
         given, extents = _bind(self._spec, arrays, named)
         return _call(self._spec, given, extents, stream, context, lambda where, extent, place: self._find(where, extent, place, config), None)
@@ -259,7 +259,7 @@ class Family:
 
 
 def _bind(spec: Spec, arrays: Sequence[Any], named: Mapping[str, Any], may_keep_constants: bool = False) -> Tuple[Dict[str, Any], Dict[str, Any]]:
-    """Which argument is what, and the extents that are named."""
+    """Bind arrays to arguments, and return the named extents."""
     taken = [argument for argument in spec.arguments if argument.kind != "extent"]
     if len(arrays) > len(taken):
         raise TypeError(f"{spec.name} takes {len(taken)} arguments ({', '.join(argument.name for argument in taken)}), and {len(arrays)} were given")
@@ -282,7 +282,7 @@ def _bind(spec: Spec, arrays: Sequence[Any], named: Mapping[str, Any], may_keep_
 
 
 def _checked(spec: Spec, index: int, view: View, shape: Tuple[int, ...]) -> View:
-    """An array that the argument can be. Raises InvalidArgument."""
+    """Check an array against its argument. Raises InvalidArgument."""
     argument = spec.arguments[index]
     if view.type != spec.types[index]:
         raise InvalidArgument(f"{argument.name} is of {NAME[view.type]}, and {spec.name} takes {NAME[spec.types[index]]}")
@@ -301,7 +301,7 @@ def _checked(spec: Spec, index: int, view: View, shape: Tuple[int, ...]) -> View
 
 def _call(spec: Spec, given: Mapping[str, Any], named: Mapping[str, Any], stream: Any, context: Optional[Context], find: FindKernel,
           known: Optional[Tuple[int, ...]]) -> Any:
-    """Look at everything, launch, and hand out what was written."""
+    """Check the arguments, launch, and return the outputs."""
     handle = stream_handle(stream)
     views = {argument.name: look(given[argument.name], argument.name, handle) for argument in spec.arguments
              if argument.is_array and given.get(argument.name) is not None}
@@ -321,7 +321,7 @@ def _call(spec: Spec, given: Mapping[str, Any], named: Mapping[str, Any], stream
 
 
 def _values(spec: Spec, given: Mapping[str, Any], there: Mapping[str, View]) -> Any:
-    """The tj_custom_value of each argument."""
+    """Return the tj_custom_value of each argument."""
     values = ffi.new("tj_custom_value[]", len(spec.arguments))
     for i, argument in enumerate(spec.arguments):
         if argument.name in there:
@@ -346,7 +346,7 @@ def _queue(spec: Spec, kernel: Kernel, given: Mapping[str, Any], views: Mapping[
 
 def _on_device(spec: Spec, given: Mapping[str, Any], views: Mapping[str, View], first: View, extent: Tuple[int, ...], shapes: Sequence[Tuple[int, ...]],
                handle: Optional[int], context: Optional[Context], find: FindKernel) -> List[Any]:
-    """In place, on the stream of the caller or of the arrays."""
+    """Run in place, on the stream of the caller or of the arrays."""
     context = context_of(context, *given.values())
     there: Dict[str, View] = {}
     outputs: List[Any] = []
@@ -372,7 +372,7 @@ def _on_device(spec: Spec, given: Mapping[str, Any], views: Mapping[str, View], 
 
 def _on_host(spec: Spec, given: Mapping[str, Any], views: Mapping[str, View], first: View, extent: Tuple[int, ...], shapes: Sequence[Tuple[int, ...]],
              handle: Optional[int], context: Optional[Context], find: FindKernel) -> List[Any]:
-    """By copies to the device and back."""
+    """Run on copies in device memory, and copy the outputs back."""
     host_stream(handle)
     context = host_context(context)
     on_device: Dict[str, DeviceArray] = {}

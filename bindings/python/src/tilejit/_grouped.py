@@ -47,7 +47,7 @@ def matmul_grouped(a: Any, b: Any, /, offsets: Any, out: Any = None, *, epilogue
 
     a: (rows, k), row-major: the rows of all groups, one group after the other.
     b: (groups, k, l); the rows or the columns of each matrix must be contiguous.
-    offsets: groups + 1 numbers that do not fall, from 0 to rows. On the device of a, of int32 or int64, they are not looked at before
+    offsets: groups + 1 numbers that do not fall, from 0 to rows. On the device of a, of int32 or int64, they are not read before
         the kernel runs: an earlier kernel of the stream may have written them, and each replay of a captured graph takes those that it
         finds. Wrong ones then lead nowhere outside of the arrays (docs/grouped.md). A list or a NumPy array, of 767 groups at most,
         travels with the launch and is checked.
@@ -98,7 +98,7 @@ def matmul_grouped(a: Any, b: Any, /, offsets: Any, out: Any = None, *, epilogue
 
 
 def _look_at_offsets(offsets: Any, groups: int, stream: Optional[int]) -> Tuple[int, int, bool, Any]:
-    """The address of offsets, their bytes each, whether they are on the host, and what must live until the launch is queued."""
+    """Return the address of offsets, bytes per offset, whether they are on the host, and an owner to keep until the launch."""
     width = 4
     if isinstance(offsets, (list, tuple)):
         offsets = numpy.array(offsets)
@@ -120,7 +120,7 @@ def _look_at_offsets(offsets: Any, groups: int, stream: Optional[int]) -> Tuple[
 
 def _request(a: View, b: View, out: Optional[View], c: Optional[View], scale_m: Optional[View], scale_n: Optional[View], withs: Sequence[Operand],
              width: int, on_host: bool, epilogue: Epilogue, dtype: Any, compute: Optional[str]) -> Request:
-    """That of a product of all rows with one matrix of b, and then with as many as there are groups."""
+    """Return the request of a product of all rows with one matrix of b, then with one matrix for each group."""
     groups, step = b.shape[0], b.strides[0]
     one = View(b.kind, b.address, b.shape[1:], b.strides[1:], b.type, b.device, b.owner)
     of_each = scale_n is not None and len(scale_n.shape) == 2
@@ -145,7 +145,7 @@ def _request(a: View, b: View, out: Optional[View], c: Optional[View], scale_m: 
 
 
 def _from(offsets: int, made: Request) -> Request:
-    """The request with offsets of its own: other threads have others."""
+    """Copy a request with its own offsets, as other threads have others."""
     this = copy.copy(made)
     if made.operands:
         this.operands = ffi.new("tj_operands *", made.operands[0])

@@ -64,15 +64,15 @@ def matmul(a: Any, b: Any, /, out: Any = None, *, epilogue: Union[Epilogue, str,
         a is (..., j, k) and b (..., k, l), or vectors of k elements. The rows or the columns of each matrix must be contiguous, so
         transposed views and slices are taken as they lie. M and N have one type, or are e4m3 and e5m2, or s8 and u8.
     out: receives the product, (..., j, l); it must not overlap a or b. Default: a new array of a's kind.
-    epilogue: what becomes of a sum before it is stored: an expression, such as ``"gelu(acc + bias[col])"``, or an ``Epilogue``.
-    operands: what the expression names: ``bias=bias``, arrays and numbers; and ``alpha``, ``beta`` and ``c`` where it has them.
+    epilogue: the operation on a sum before it is stored: an expression, such as ``"gelu(acc + bias[col])"``, or an ``Epilogue``.
+    operands: values for the names of the expression: ``bias=bias``, arrays and numbers; and ``alpha``, ``beta`` and ``c`` if it has them.
     stream: the stream to launch on, as PyTorch or CuPy hands it out, or its ``cudaStream_t``. Default: the current stream of the
         library whose array a, b or out is; the one that ``__cuda_array_interface__`` names; the legacy default stream.
-    dtype: the type of the product where out is left out, such as ``"f32"`` or ``torch.float32``. Default: that of a, and s32 for
+    dtype: the type of the product if out is not given, such as ``"f32"`` or ``torch.float32``. Default: that of a, and s32 for
         integers.
-    compute: how products are summed, such as ``"tf32"`` or ``"f32_split"``. Default: as exactly as the types allow.
+    compute: the arithmetic of sums, such as ``"tf32"`` or ``"f32_split"``. Default: as exactly as the types allow.
     context: default: ``default_context()``.
-    n_dtype: ``"s4"`` where b is an array of uint8, each of whose bytes holds two weights of 4 bits: neighbours of a row, if b has k rows,
+    n_dtype: ``"s4"`` if b is an array of uint8, each of whose bytes holds two weights of 4 bits: neighbours of a row, if b has k rows,
         or neighbours of a column, if it has half as many; the first in the lower half of the byte. They must be contiguous.
 
     Returns out. On a device nothing is copied, and the call returns as soon as the kernel is queued; the arrays must live until it has
@@ -152,7 +152,7 @@ def _multiply(a: Any, b: Any, out: Any, epilogue: Epilogue, handle: Optional[int
 
 def _launch(context: Context, made: Request, a: View, b: View, out: View, c: Optional[View], scale_m: Optional[View], scale_n: Optional[View],
             withs: Sequence[Operand], epilogue: Epilogue, stream: int) -> None:
-    """Queue the launches of a request. Raises what the library says of it."""
+    """Queue the launches of a request. Raises the library's error."""
     _must_live(a, b, out, c, scale_m, scale_n)
     base = (c or out).address if made.has_c else 0
     if epilogue.expression is not None:
@@ -164,7 +164,7 @@ def _launch(context: Context, made: Request, a: View, b: View, out: View, c: Opt
 
 
 def _must_live(*views: Optional[View]) -> None:
-    """Of a, b, out and the arrays of the epilogue, in this order: each has memory."""
+    """Check that a, b, out and the arrays of the epilogue, in this order, have memory."""
     for view, name in zip(views, ("a", "b", "out", "epilogue.c", "epilogue.scale_m", "epilogue.scale_n")):
         if view is not None and view.address == 0 and elements(view.shape) > 0:
             raise InvalidArgument(f"{name} has no memory: it was freed")
@@ -179,14 +179,14 @@ def _queue(context: Any, made: Request, m: int, n: int, p: int, base: int, ones:
 
 
 def _failed(error: Any) -> Exception:
-    """What the library says of a launch: of its operands, in the words of the call."""
+    """Return the exception of a launch's error, with the operands named as in the call."""
     message = text(error.message)
     return failure(error.status, in_words_of_a_call(message) if error.status == lib.TJ_ERR_INVALID_ARGUMENT else message)
 
 
 def _queue_with(context: Any, made: Request, m: int, n: int, p: int, base: int, ones: int, others: int, withs: Sequence[Operand],
                 epilogue: Epilogue, stream: int) -> None:
-    """The same with the operands of an expression."""
+    """Like _queue, with the operands of an expression."""
     arrays = [operand for operand in withs if operand.view is not None]
     addresses, numbers = ffi.new("size_t[]", lib.TJ_EPILOGUE_OPERANDS), ffi.new("double[]", lib.TJ_EPILOGUE_OPERANDS)
     for operand in withs:
@@ -209,7 +209,7 @@ def _on_host(a: View, b: View, out: Any, vo: Optional[View], c: Optional[View], 
              keeps_rows: bool = False) -> Tuple[Any, Request]:
     """The product of host arrays: copied to the device, as it has them tight, and back. So out may overlap a and b.
 
-    make: what the arrays come to. keeps_rows: some rows of out are not written, and stay; of a new one they are 0.
+    make: returns the request of the arrays. keeps_rows: some rows of out are not written, and stay; of a new one they are 0.
     """
     _must_live(a, b, vo, c, scale_m, scale_n)
     if vo is not None:
@@ -257,7 +257,7 @@ def _on_host(a: View, b: View, out: Any, vo: Optional[View], c: Optional[View], 
 
 
 def must_not_overlap(out: View, name: str) -> None:
-    """No two elements of what is written may share memory. Raises InvalidArgument, also for what only might."""
+    """Check that no two elements of an output share memory. Raises InvalidArgument, also if they only might."""
     if 0 in out.shape:
         return
     reach = 0
@@ -273,7 +273,7 @@ def _is_output(made: Request, name: str) -> bool:
 
 
 def _compact(view: View) -> View:
-    """A host array without gaps: itself, or a copy."""
+    """Return a host array without gaps: itself, or a copy."""
     if NAME[view.type] == "s4":  # pairs stay neighbours
         return _compact_pairs(view)
     if view.strides == tight(view.shape) or elements(view.shape) == 0:
@@ -287,7 +287,7 @@ def _compact(view: View) -> View:
 
 
 def _compact_pairs(view: View) -> View:
-    """The same of bytes of two numbers, which lie along the axis that is contiguous."""
+    """Like _compact, for bytes of two numbers, which lie along the contiguous axis."""
     swapped = View(view.kind, view.address, view.shape[:-2] + (view.shape[-1], view.shape[-2]), view.strides[:-2] + (view.strides[-1], view.strides[-2]),
                    view.type, None, view.owner, view.read_only)
     if tight(view.shape) == view.strides or tight(swapped.shape) == swapped.strides or elements(view.shape) == 0:
@@ -306,7 +306,7 @@ def _write(array: DeviceArray, view: View) -> None:
 
 
 def _new_host(a: View, shape: Tuple[int, ...], number: int) -> Any:
-    """A new host array of the kind of a."""
+    """Return a new host array of the kind of a."""
     if a.kind == "torch":
         torch = sys.modules["torch"]
         return torch.empty(shape, dtype=torch_dtype(torch, number))
@@ -314,7 +314,7 @@ def _new_host(a: View, shape: Tuple[int, ...], number: int) -> Any:
 
 
 def _store(context: Context, product: DeviceArray, out: View) -> None:
-    """Copy a product into a host array, however that lies."""
+    """Copy a product into a host array of any strides."""
     size = elements(out.shape) * BYTES[out.type]
     if out.strides == tight(out.shape):
         context._read_buffer(product._buffer, out.address, size)
@@ -335,7 +335,7 @@ def _as_jax(host: Any) -> Any:
 
 
 def warm_up(problems: Sequence[Problem], *, threads: int = 0, context: Optional[Context] = None) -> int:
-    """Make the kernels of many problems at once, as prepare makes that of one. Returns how many there are now.
+    """Make the kernels of many problems at once, as prepare makes one. Returns the number of kernels that are ready.
 
     threads: that compile at a time; 0: as many as the process may use processors, at most 8. One that cannot be made raises what
     prepare would, when the others are done.
@@ -356,4 +356,4 @@ def prepare(problem: Problem, *, context: Optional[Context] = None) -> None:
     context = context_of(context)
     plan, error, opened = ffi.new("const tj_plan **"), ffi.new("tj_error *"), context._open()
     check(lib.tj_plan_prepare(opened, problem._c, ffi.NULL, plan, error), error)
-    lib.tj_plan_release(plan[0])  # like the plans of matmul, it leaves when there is no room
+    lib.tj_plan_release(plan[0])  # like the plans of matmul, it is evicted when there is no room

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the wheel nvidia-cuda-nvrtc put NVRTC. As a program, which the build of the wheel runs: print it."""
+"""Find NVRTC in the wheel nvidia-cuda-nvrtc. As a program, which the build of the wheel runs: print its path."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import List, Optional
 
 
 def find_nvrtc() -> Optional[str]:
-    """The libnvrtc of the wheel nvidia-cuda-nvrtc in this Python, or None: the library then searches by itself."""
+    """Return the libnvrtc of the wheel nvidia-cuda-nvrtc in this Python, or None: the library then searches by itself."""
     try:
         import nvidia
     except ImportError:

@@ -18,16 +18,16 @@ def pack(problems: Union[Problem, Iterable[Problem]], arch: Union[str, Iterable[
          strip: bool = False, aligned: bool = False, compress: bool = False, context: Optional[Context] = None) -> bytes:
     """Make a pack: the kernels of problems, compiled for architectures, in one file that needs neither NVRTC nor a cache where it is used.
 
-    problems: those, or one.
+    problems: one problem or several.
     arch: "sm_90", or several; "compute_90" serves newer devices and the emulator. No GPU is needed. targets is the same.
     path: the file to write, as a whole or not at all; None: only return the bytes. Give it to ``Context(packs=[path])``.
 
-    strip: machine code alone, a quarter of the bytes, which serves neither newer devices nor the emulator.
-    aligned: without the kernels for operands that are aligned to less than the chosen ones read at once.
+    strip: only machine code, a quarter of the bytes, which serves neither newer devices nor the emulator.
+    aligned: omit the kernels for operands that are less aligned than the chosen kernels need.
     compress: by zlib, which the program that uses the pack then needs too.
 
     Returns the bytes, which are the same for the same problems, architectures and records.
-    Raises NoCompiler, InvalidArgument for what is no architecture, and other kinds of ``Error``; OSError if the file cannot be written.
+    Raises NoCompiler, InvalidArgument for an unknown architecture, and other kinds of ``Error``; OSError if the file cannot be written.
     """
     context, arch = context_of(context), arch_of(arch, targets, "targets")
     if arch is None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Problems and epilogues: what to compute, and how arrays become such a request."""
+"""Problems and epilogues: the product to compute, and its request from arrays."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MOST = 2**31 - 1
 
 @dataclass(frozen=True)
 class Epilogue:
-    """What becomes of a sum before it is stored: ``out = alpha * scale_m * scale_n * (a @ b) + beta * c``.
+    """The operation on a sum before it is stored: ``out = alpha * scale_m * scale_n * (a @ b) + beta * c``.
 
     alpha: a number. With integers and an integer result it is a whole number.
     c: an array of the shape and type of the product, or without its batch dimensions.
@@ -34,14 +34,14 @@ class Epilogue:
     scale_m, scale_n: f32 arrays on the device of a: one number, or one for each row of a and each column of b. Not with f64. Of weights
         (int8 or uint8 beside floats) they may lie along k: an array of shape (parts, rows of a) or (parts, columns of b), whose first row
         multiplies the weights' first ``scale_k`` elements along k, and so on; the last part may have fewer.
-    expression: what ``out`` receives in place of that formula, such as ``"gelu(acc + bias[col])"``, over ``acc`` (the scaled sum), ``row``,
+    expression: the value of ``out`` instead of that formula, such as ``"gelu(acc + bias[col])"``, over ``acc`` (the scaled sum), ``row``,
         ``col``, ``alpha``, ``beta``, ``c`` and operands of any other name (docs/epilogues.md). Pairs of columns,
         ``"silu(acc[2*col]) * acc[2*col+1]"``, give ``out`` half as many columns.
-    operands: what the expression's operands are, by name: a number, or an array on the device of a. ``bias[col]`` is an array of as many
+    operands: the expression's operands, by name: a number, or an array on the device of a. ``bias[col]`` is an array of as many
         elements as ``out`` has columns, ``gain[row]`` as many as it has rows, ``residual[row, col]`` of the shape of ``out`` and stored as
-        it is; ahead of these may stand batch dimensions, as far as ``out`` has them. An operand whose type the expression leaves out has
+        it is; batch dimensions of ``out`` may precede these. An operand whose type the expression leaves out has
         that of its array. Further outputs are operands too, which are written.
-    scale_k: how many elements of k each scale along k is for. By default k divided by the parts.
+    scale_k: the elements of k per scale along k. By default k divided by the parts.
     """
 
     alpha: float = 1.0
@@ -55,7 +55,7 @@ class Epilogue:
 
     @property
     def is_plain(self) -> bool:
-        """Whether it needs no array."""
+        """True if it needs no array."""
         return self.c is None and self.scale_m is None and self.scale_n is None and self.scale_k is None and self.expression is None
 
     @property
@@ -64,7 +64,7 @@ class Epilogue:
         return self.beta if self.beta is not None else float(self.c is not None)
 
 
-# What a call takes for itself: an operand of an expression cannot be passed under these names.
+# Arguments of the call itself: an operand of an expression cannot be passed under these names.
 _TAKEN = frozenset(("out", "epilogue", "stream", "dtype", "compute", "context", "n_dtype"))
 
 
@@ -74,7 +74,7 @@ def _taken(expression: str, more: Tuple[str, ...]) -> Tuple[str, ...]:
 
 
 def epilogue_of(epilogue: Any, operands: Mapping[str, Any], *more: str) -> Epilogue:
-    """What matmul was given: an Epilogue, or an expression with its operands. more: arguments that matmul does not have. Raises TypeError
+    """Return a call's epilogue: an Epilogue, or an expression with its operands. more: arguments that matmul does not have. Raises TypeError
     for anything else, and InvalidArgument for an operand with the name of an argument.
     """
     if isinstance(epilogue, str):
@@ -104,18 +104,18 @@ class Operand:
     number: float = 0.0
 
     def key(self) -> Tuple[Any, ...]:
-        """What a call depends on but the address and the number."""
+        """All properties that a call depends on, except the address and the number."""
         return (self.name, self.view and self.view.key())
 
 
 def look_at_operands(epilogue: Epilogue, stream: Optional[int]) -> Tuple[Operand, ...]:
-    """Those of its expression, in whatever order."""
+    """Examine the operands of its expression, in any order."""
     return tuple(Operand(name, None, float(value)) if isinstance(value, Real) else Operand(name, look(value, f"the operand {name}", stream))
                  for name, value in epilogue.operands.items())
 
 
 def parse_epilogue(expression: str, epilogue: Any) -> None:
-    """Fill in a tj_epilogue. Raises InvalidArgument, with the place, where the expression is none."""
+    """Fill in a tj_epilogue. Raises InvalidArgument, with the place, for an invalid expression."""
     error = ffi.new("tj_error *")
     check(lib.tj_epilogue_parse(expression.encode("utf-8", "replace"), ffi.addressof(epilogue), error), error)
 
@@ -129,21 +129,21 @@ class Problem:
     dtype: the type of M and N; n_dtype: of N, where it is another (e4m3 with e5m2, s8 with u8, weights of s8, u8 or s4 with f32, f16 and bf16).
     out_dtype: the type of P. Default: f32 for sums in f32 of 8-bit floats, s32 for integers, else that of M.
     layouts: three letters for M, N and P: r is row-major, c column-major.
-    batch: how many such products, one after the other.
-    compute: "tf32", "f32_split" and the like, where sums are not to be those of the type.
+    batch: the number of such products, stored one after the other.
+    compute: "tf32", "f32_split" and the like, instead of the type's own sums.
     alpha, beta: True if the launch multiplies by alpha, and adds beta * C.
     epilogue: an expression in place of both, such as ``"gelu(acc + bias:bf16[col])"``, whose operands without a type are f32 (f64 with f64);
         or an ``Epilogue``, of whose arrays only types and shapes count.
-    any: what the kernel takes as an argument of each launch, in place of a constant of its text: of ``"j"``, ``"k"``, ``"l"``, ``"batch"``,
+    any: properties that are arguments of each launch instead of constants of the source: of ``"j"``, ``"k"``, ``"l"``, ``"batch"``,
         ``"ld"`` (leading dimensions), ``"stride"`` and ``"all"``, one (``any="j"``) or several (``any="j,batch"``, or a list). The extents
         are then those to tune and to predict with.
-    multiple_of: what every extent of a dimension in ``any`` is a multiple of: ``{"j": 16}``.
+    multiple_of: a divisor of every extent of a dimension in ``any``: ``{"j": 16}``.
     groups: of how many products, each with an N of its own, M and P hold the rows, as ``matmul_grouped`` has them; j is all of the rows.
-    offsets: where the offsets of groups lie: "device" or "host", of 4 bytes each, or "device64" or "host64".
+    offsets: the memory of the offsets of groups: "device" or "host", of 4 bytes each, or "device64" or "host64".
     scale_m, scale_n: scales that the launch brings: "one"; "each" row of M or column of N; or, of weights, "along-k", each for scale_k
         elements of k.
 
-    Raises InvalidArgument for what cannot be computed, TypeError for an unknown type.
+    Raises InvalidArgument for a problem that cannot be computed, TypeError for an unknown type.
     """
 
     __slots__ = ("_c",)
@@ -208,17 +208,17 @@ class Problem:
 
     @property
     def batch(self) -> int:
-        """How many products; 1 where each launch says it."""
+        """The number of products; 1 if each launch gives it."""
         return max(1, int(self._c.batch))
 
     @property
     def groups(self) -> int:
-        """How many groups; 0 where there are none."""
+        """The number of groups; 0: none."""
         return int(self._c.groups.count)
 
     @property
     def any(self) -> Tuple[str, ...]:
-        """What is an argument of each launch, of "j", "k", "l", "batch", "ld" and "stride"."""
+        """The arguments of each launch, of "j", "k", "l", "batch", "ld" and "stride"."""
         c, matrices = self._c, _matrices(self._c)
         is_open = {"j": c.j.mode, "k": c.k.mode, "l": c.l.mode, "batch": c.batch == ANY, "ld": ANY in [matrix.ld for matrix in matrices],
                    "stride": ANY in [matrix.stride for matrix in matrices]}
@@ -280,7 +280,7 @@ def _unpickled(content: bytes) -> Problem:
 
 
 def count(value: Any, name: str, least: int, most: int = 2**63 - 1) -> int:
-    """A whole number in bounds. Raises InvalidArgument, and TypeError for what is no whole number."""
+    """Return an integer in bounds. Raises InvalidArgument, and TypeError if it is not an integer."""
     number = whole(value, name)
     if not least <= number <= most:
         raise InvalidArgument(f"{name} is {number}: it is " + (f"{least} or more" if number < least else f"{most} at most"))
@@ -298,7 +298,7 @@ def _matrices(c: Any) -> Tuple[Any, ...]:
 
 
 def _leave_open(c: Any, words: Iterable[str], promises: Mapping[str, int]) -> None:
-    """Let each launch bring what is named, as the command's --any and --multiple-of do."""
+    """Make the named properties arguments of each launch, as the command's --any and --multiple-of do."""
     dims = {"j": c.j, "k": c.k, "l": c.l}
     for word in words:
         is_all = word == "all"
@@ -323,7 +323,7 @@ def _leave_open(c: Any, words: Iterable[str], promises: Mapping[str, int]) -> No
 
 
 def _take_epilogue(c: Any, epilogue: Epilogue, scale_m: Any, scale_n: Any, scale_k: Any) -> None:
-    """That of a problem without arrays of its own."""
+    """Take the epilogue of a problem without arrays."""
     added, of_m, of_n = look_at_epilogue(epilogue, None)
     if epilogue.expression is not None and not epilogue.operands:
         parse_epilogue(epilogue.expression, c.epilogue)
@@ -336,21 +336,21 @@ def _take_epilogue(c: Any, epilogue: Epilogue, scale_m: Any, scale_n: Any, scale
 
 
 def new_problem() -> Any:
-    """A tj_problem with every default."""
+    """Return a tj_problem with every default."""
     problem = ffi.new("tj_problem *")
     problem.struct_size = ffi.sizeof("tj_problem")
     return problem
 
 
 def checked(problem: Any) -> Any:
-    """A problem that can be computed, in its canonical form: the library finds a plan by its bytes. Raises what is wrong with it."""
+    """Check a problem and return its canonical form, by whose bytes the library finds a plan. Raises the library's error."""
     error = ffi.new("tj_error *")
     check(lib.tj_problem_check(problem, error), error)
     return ffi.new("tj_problem *", lib.tj_problem_canonical(problem))
 
 
 def _checked(problem: Any) -> Any:
-    """That of a call. Raises what is wrong in the call's words."""
+    """Check the problem of a call. Raises errors in the call's terms."""
     try:
         return checked(problem)
     except InvalidArgument as error:
@@ -358,12 +358,12 @@ def _checked(problem: Any) -> Any:
 
 
 def in_words_of_a_call(message: str) -> str:
-    """A message of the library about M, N and P, for who calls them a, b and out."""
+    """Rewrite a message of the library about M, N and P for a call with a, b and out."""
     return re.sub(r"\b[MNPC]\b", lambda found: {"M": "a", "N": "b", "P": "out", "C": "c"}[found[0]], message.replace("such a P", "such an out"))
 
 
 class Request:
-    """What a call of matmul comes to, for arrays of given shapes and strides: a problem, and where each launch of it begins."""
+    """The request of a matmul call, for arrays of given shapes and strides: a problem, and the start of each launch."""
 
     __slots__ = ("problem", "operands", "out_shape", "out_type", "offsets", "is_empty", "withs", "has_c")
 
@@ -379,7 +379,7 @@ class Request:
 
 
 def request_of(a: Any, b: Any, out: Any, epilogue: Epilogue, dtype: Any, compute: Optional[str], stream: Optional[int], n_dtype: Any) -> Request:
-    """The request of arrays that are not looked at yet."""
+    """Return the request of arrays not examined yet."""
     va, vb = look(a, "a", stream), look(b, "b", stream)
     if n_dtype is not None:
         take_as(vb, n_dtype)
@@ -388,7 +388,7 @@ def request_of(a: Any, b: Any, out: Any, epilogue: Epilogue, dtype: Any, compute
 
 
 def take_as(b: View, n_dtype: Any) -> None:
-    """Let the bytes of b be pairs of s4. Raises InvalidArgument where b or n_dtype is something else."""
+    """Let the bytes of b be pairs of s4. Raises InvalidArgument if b or n_dtype is something else."""
     if NAME[number_of(n_dtype, "n_dtype")] != "s4":
         raise InvalidArgument(f"n_dtype is {n_dtype!r}: leave it out, b says its type, but for \"s4\"")
     if NAME[b.type] != "u8" or len(b.shape) < 2:
@@ -397,7 +397,7 @@ def take_as(b: View, n_dtype: Any) -> None:
 
 
 def look_at_epilogue(epilogue: Epilogue, stream: Optional[int]) -> Tuple[Optional[View], Optional[View], Optional[View]]:
-    """Its arrays: c and the scales."""
+    """Examine its arrays: c and the scales."""
     return (None if epilogue.c is None else look(epilogue.c, "epilogue.c", stream),
             None if epilogue.scale_m is None else look(epilogue.scale_m, "epilogue.scale_m", stream),
             None if epilogue.scale_n is None else look(epilogue.scale_n, "epilogue.scale_n", stream))
@@ -405,7 +405,7 @@ def look_at_epilogue(epilogue: Epilogue, stream: Optional[int]) -> Tuple[Optiona
 
 def request(a: View, b: View, out: Optional[View], c: Optional[View], scale_m: Optional[View], scale_n: Optional[View],
             operands: Sequence[Operand], epilogue: Epilogue, dtype: Any, compute: Optional[str]) -> Request:
-    """Turn arrays into a problem by the rules of numpy.matmul, without copying any. Raises InvalidArgument where strides do not allow it."""
+    """Turn arrays into a problem by the rules of numpy.matmul, without copying any. Raises InvalidArgument if strides do not allow it."""
     for view, name in ((a, "a"), (b, "b")):
         if NAME[view.type] == "s32":
             raise TypeError(f"the type of {name} is int32, which only a product has: {advice('int32')}")
@@ -527,7 +527,7 @@ def _set_epilogue(problem: Any, epilogue: Epilogue, operands: Sequence[Operand])
 
 
 def _set_scales(problem: Any, operands: Any, scale_m: Optional[View], scale_n: Optional[View], scale_k: Optional[int]) -> None:
-    """How many scales there are, of a problem that has its extents; and where they lie, if there are operands."""
+    """Set the number of scales of a problem with known extents, and their addresses, if there are operands."""
     for name, view, extent, what in (("scale_m", scale_m, problem.j.extent, "a has rows"), ("scale_n", scale_n, problem.l.extent, "b has columns")):
         kind = _scale(f"epilogue.{name}", view, extent, what, scale_k)
         setattr(problem.epilogue, name, kind)
@@ -567,7 +567,7 @@ def _declare(problem: Any, expression: str, operands: Sequence[Operand]) -> None
 
 
 def _lay_operand(made: Request, operand: Operand, j: int, columns: int, batch: Tuple[int, ...], p_layout: int) -> Tuple[int, ...]:
-    """Its steps over the batch; its leading dimension goes into the operands."""
+    """Return its strides over the batch; its leading dimension goes into the operands."""
     tree, view, name = made.problem.epilogue.expression, operand.view, operand.name
     assert view is not None
     index = made.withs[name] = lib.tj_epilogue_find(ffi.addressof(made.problem.epilogue), name.encode())
@@ -590,13 +590,13 @@ def _lay_operand(made: Request, operand: Operand, j: int, columns: int, batch: T
 
 
 def _names_rows(problem: Any) -> bool:
-    """Does what becomes of an element depend on its row within its product?"""
+    """Does the result of an element depend on its row within its product?"""
     tree = problem.epilogue.expression
     return any(tree.node[i].op == lib.TJ_OP_ROW for i in range(tree.nodes)) or any(tree.operand[i].indexed == BY_ROW for i in range(tree.operands))
 
 
 def _goes_on(made: Request, operand: Operand, step: int, j: int) -> bool:
-    """Where products follow each other as rows of a taller one, does the operand too?"""
+    """If products follow each other as rows of a taller one, does the operand too?"""
     index = made.withs[operand.name]
     if made.problem.epilogue.expression.operand[index].indexed == BY_COL:
         return step == 0
@@ -626,7 +626,7 @@ def _broadcast(one: Tuple[int, ...], other: Tuple[int, ...], a_shape: Tuple[int,
 
 
 def _with_vectors(strides: Tuple[int, ...], full: Tuple[int, ...], a: View, b: View) -> Tuple[int, ...]:
-    """The strides of a product with the dimensions that it lacks for a or b being a vector. Extents of 1: any stride will do."""
+    """Return the strides of a product with the dimensions that it lacks for a vector a or b. Their extent is 1: any stride will do."""
     strides = list(strides)  # type: ignore[assignment]
     if len(b.shape) == 1:
         strides = tuple(strides) + (1,)
@@ -646,7 +646,7 @@ def _strides_of_c(c: View, shown: Tuple[int, ...], full: Tuple[int, ...], a: Vie
 
 
 def _lay(name: str, rows: int, cols: int, row_step: int, col_step: int, preferred: int) -> Tuple[int, int]:
-    """The layout and the leading dimension of a matrix; what lies in memory decides, and where both do, the preferred layout."""
+    """Return the layout and the leading dimension of a matrix, from its strides; if both layouts fit, the preferred one."""
     found = {}
     if (col_step == 1 or cols == 1) and (rows == 1 or row_step >= cols):
         found[ROW] = row_step if rows > 1 else cols
@@ -662,13 +662,13 @@ def _lay(name: str, rows: int, cols: int, row_step: int, col_step: int, preferre
 
 
 def _stretch(strides: Tuple[int, ...], shape: Tuple[int, ...], batch: Tuple[int, ...]) -> Tuple[int, ...]:
-    """Strides over the whole batch: 0 where an operand is broadcast."""
+    """Return strides over the whole batch: 0 for a broadcast operand."""
     own = tuple(0 if extent == 1 else stride for extent, stride in zip(shape, strides))
     return (0,) * (len(batch) - len(own)) + own
 
 
 def _merge(batch: Tuple[int, ...], steps: Tuple[Tuple[int, ...], ...]) -> List[Tuple[int, Tuple[int, ...]]]:
-    """The batch in as few dimensions as all operands allow: each with its extent, and the step of each operand."""
+    """Merge the batch into the fewest dimensions that all operands allow: each with its extent, and the stride of each operand."""
     dims: List[Tuple[int, Tuple[int, ...]]] = []
     for i, extent in enumerate(batch):
         if extent == 1:
@@ -703,7 +703,7 @@ def _scale(name: str, view: Optional[View], extent: int, what: str, scale_k: Opt
 
 
 def _scale_k(given: Optional[int], parts: int, k: int) -> int:
-    """How many elements of k each of so many parts has."""
+    """Return the elements of k in each of `parts` parts."""
     each = given if given is not None else k // parts if parts and k % parts == 0 else 0
     if each < 1 or -(-k // each) != parts:
         raise InvalidArgument(f"there are scales of {parts} parts of k, which is {k}" + (f", and scale_k is {given}" if given is not None else "")

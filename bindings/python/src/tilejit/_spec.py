@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a family of the application's own states, as the library takes it, and the callbacks by which the library asks for a reference."""
+"""The specification of an application's own family, and the callbacks through which the library gets a reference."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ _MOST_SHAPES = 4096
 class Param:
     """A parameter of a family: a number, or one of several words, that a tuner may choose.
 
-    name: what the template and formulas call it.
+    name: its name in the template and in formulas.
     values: (least, most), the range of a number; or the words of a choice, such as ``("plain", "wide")``.
     default: one of them.
     summary: one sentence.
     tried: the numbers that a tuner tries, ascending. Default: the powers of two of the range.
-    role: what it changes: "shape" (who computes what), "order" (when, or by which instructions), "hint" (next to nothing).
+    role: its effect: "shape" (the work of each thread), "order" (the order or the instructions), "hint" (almost none).
     """
 
     name: str
@@ -52,7 +52,7 @@ class Param:
 class Argument:
     """An argument of a family's kernel. All but constants are parameters of the kernel, in the order of the list.
 
-    name: what calls and messages call it; of an "extent", the extent; of a "constant", the array in the text.
+    name: its name in calls and messages; of an "extent", the extent; of a "constant", the array in the source.
     kind: "in" (elements that the kernel reads), "out" (elements, all of which it writes), "inout", "constant" (a ``__constant__`` array
         of the text), "extent" (an int: the text then holds no number for this extent, and one kernel serves all), or "scalar" (a
         number, by value).
@@ -77,17 +77,17 @@ class Argument:
 
     @property
     def is_array(self) -> bool:
-        """Whether it has elements."""
+        """True if it has elements."""
         return self.kind in ("in", "out", "inout", "constant")
 
     @property
     def is_output(self) -> bool:
-        """Whether the kernel writes it."""
+        """True if the kernel writes it."""
         return self.kind in ("out", "inout")
 
 
 class Spec:
-    """A family as calls see it. Its kernels keep it, and with it the library's family, alive."""
+    """A family for calls. Its kernels keep it, and with it the library's family, alive."""
 
     def __init__(self, name: str, extents: Sequence[str], arguments: Sequence[Argument], reference: Optional[Reference], fill: Optional[Fill]) -> None:
         self.name = name
@@ -101,7 +101,7 @@ class Spec:
         self._shapes: Dict[Tuple[int, ...], Tuple[Tuple[int, ...], ...]] = {}
 
     def shapes(self, extent: Tuple[int, ...]) -> Tuple[Tuple[int, ...], ...]:
-        """The shape of each argument; () for those without elements. Raises InvalidArgument where a formula has no value."""
+        """The shape of each argument; () for those without elements. Raises InvalidArgument if a formula has no value."""
         made = self._shapes.get(extent)
         if made is None:
             numbers = ffi.new("int64_t[]", extent)
@@ -117,7 +117,7 @@ class Spec:
         return int(value[0])
 
     def extent(self, named: Mapping[str, Any], views: Mapping[str, View], known: Optional[Tuple[int, ...]] = None) -> Tuple[int, ...]:
-        """The extents of a call: those that it names, those that are dimensions of its arrays, and for the others those that are known."""
+        """Return the extents of a call: named ones, dimensions of its arrays, and for the others the known ones."""
         found = {name: (whole(value, name), f"{name}={value}") for name, value in named.items()}
         for argument in self.arguments:
             view = views.get(argument.name)
@@ -141,7 +141,7 @@ class Spec:
         return extents
 
     def config(self, config: Config) -> Any:
-        """A tj_config of names and values, or of its one-line form; NULL for None."""
+        """Return a tj_config from names and values, or from its one-line form; NULL for None."""
         if config is None:
             return ffi.NULL
         if isinstance(config, str):
@@ -254,7 +254,7 @@ def _argument(argument: Argument, number: int, c_text: Any) -> Dict[str, Any]:
 
 
 class _Calls(threading.local):
-    """What callbacks of this thread raised: one cell for each call of the library that is under way, the innermost last."""
+    """Exceptions of callbacks in this thread: one cell for each running call of the library, the innermost last."""
 
     def __init__(self) -> None:
         self.raised: List[Optional[BaseException]] = []
@@ -265,7 +265,7 @@ _calls = _Calls()
 
 @contextmanager
 def callbacks() -> Iterator[None]:
-    """Around a call of the library that calls back in this thread: what a callback raises is raised here, in place of the library's error."""
+    """Wrap a call of the library that calls back in this thread: raise a callback's exception in place of the library's error."""
     _calls.raised.append(None)
     try:
         yield
@@ -279,13 +279,13 @@ def callbacks() -> Iterator[None]:
 
 
 def _keep_raised(kind: Any, value: BaseException, trace: Any) -> None:
-    """No exception may pass through C."""
+    """Keep an exception, as none may pass through C."""
     if _calls.raised:
         _calls.raised[-1] = value
 
 
 def _read(address: Any, number: int, shape: Tuple[int, ...]) -> Any:
-    """A copy of elements in C's memory, which a callback may keep."""
+    """Copy elements from C's memory; a callback may keep the copy."""
     return numpy.frombuffer(ffi.buffer(address, elements(shape) * BYTES[number]), dtype=numpy_dtype(number)).reshape(shape).copy()
 
 
@@ -299,7 +299,7 @@ def _write(address: Any, number: int, shape: Tuple[int, ...], value: Any, what: 
 
 @ffi.def_extern(error=1, onerror=_keep_raised)  # type: ignore[untyped-decorator]
 def tjpy_reference(extent: Any, argument: Any, payload: Any) -> int:
-    """Calls a reference, with copies of what the kernel reads, and takes what it makes of the outputs."""
+    """Call a reference with copies of the inputs, and take its outputs."""
     spec: Spec = ffi.from_handle(payload)
     numbers = tuple(int(extent[i]) for i in range(len(spec.extents)))
     shapes, given = spec.shapes(numbers), []
@@ -324,7 +324,7 @@ def tjpy_reference(extent: Any, argument: Any, payload: Any) -> int:
 
 @ffi.def_extern(error=1, onerror=_keep_raised)  # type: ignore[untyped-decorator]
 def tjpy_fill(extent: Any, index: int, element: Any, payload: Any) -> int:
-    """Fills an argument with what the application makes for it, or with random elements."""
+    """Fill an argument with the application's elements, or with random ones."""
     spec: Spec = ffi.from_handle(payload)
     numbers = tuple(int(extent[i]) for i in range(len(spec.extents)))
     argument, number, shape = spec.arguments[index], spec.types[index], spec.shapes(numbers)[index]

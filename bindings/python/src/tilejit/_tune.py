@@ -14,7 +14,7 @@ from tilejit._problem import Problem
 
 @dataclass(frozen=True)
 class Tuning:
-    """What a tuning found. Times are medians in microseconds, and None on the emulator, where they mean nothing."""
+    """The result of a tuning. Times are medians in microseconds, and None on the emulator, where they mean nothing."""
 
     config: str
     us: Optional[float]
@@ -30,13 +30,13 @@ class Tuning:
 
     @property
     def speedup(self) -> Optional[float]:
-        """How many times as fast as the library's own choice."""
+        """The speedup over the library's own choice."""
         return self.default_us / self.us if self.us and self.default_us else None
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a tuning has come; best_us is 0 until there is a time, and of the emulator's it means nothing."""
+    """The progress of a tuning; best_us is 0 until there is a time, and means nothing on the emulator."""
 
     evaluations: int
     seconds: float
@@ -45,7 +45,7 @@ class Progress:
 
 
 class _Watch:
-    """What the callbacks of one tuning share: whom to tell, and what he raised."""
+    """Shared state of one tuning's callbacks: the progress function, and its exception."""
 
     def __init__(self, progress: Optional[Callable[[Progress], object]]) -> None:
         self.progress = progress
@@ -56,7 +56,7 @@ def tune(problem: Problem, *, seconds: float = 30.0, evaluations: int = 0, progr
          keep: bool = True, context: Optional[Context] = None) -> Tuning:
     """Measure configs of a problem on the current device, verify them, and keep the winner, which later products then use.
 
-    seconds: how long all of it may take; evaluations: how many configs to try at most, 0: as many as are worth it.
+    seconds: the total time limit; evaluations: the maximum number of configs to try, 0: until more are not worth it.
     progress: called after each config with a ``Progress``. If it raises, or on Ctrl-C, the tuning ends and the exception is raised.
     keep: False keeps no record.
 
@@ -72,7 +72,7 @@ def tune(problem: Problem, *, seconds: float = 30.0, evaluations: int = 0, progr
 
 def run_tuning(run: Callable[[Any, Any, Any], int], seconds: float, evaluations: int, progress: Optional[Callable[[Progress], object]],
                keep: bool) -> Tuning:
-    """Call run with a tj_tune_options, a tj_tune_result and a tj_error. Raises what progress raised, or what the library says."""
+    """Call run with a tj_tune_options, a tj_tune_result and a tj_error. Raises the exception of progress, or the library's error."""
     watch = _Watch(progress)
     handle = ffi.new_handle(watch)
     options, result, error = ffi.new("tj_tune_options *"), ffi.new("tj_tune_result *"), ffi.new("tj_error *")
@@ -90,14 +90,14 @@ def run_tuning(run: Callable[[Any, Any, Any], int], seconds: float, evaluations:
 
 
 def config_text(config: Any) -> str:
-    """The one-line form of a tj_config."""
+    """Return the one-line form of a tj_config."""
     line = ffi.new("char[]", lib.TJ_CONFIG_TEXT_BYTES)
     lib.tj_config_print(config, line)
     return text(line)
 
 
 def _keep_raised(kind: Any, value: BaseException, trace: Any) -> None:
-    """An exception in a callback: kept for the caller of tune, because none may pass through C."""
+    """Keep an exception of a callback for the caller of tune, as none may pass through C."""
     frame = trace.tb_frame.f_locals if trace is not None else {}
     if "payload" in frame:
         ffi.from_handle(frame["payload"]).raised = value

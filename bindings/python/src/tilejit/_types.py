@@ -11,7 +11,7 @@ import numpy
 from tilejit._binding import ffi, lib
 from tilejit._errors import check, text
 
-# What other libraries call TileJIT's types.
+# The names of TileJIT's types in other libraries.
 _NAMES = {
     "float32": "f32",
     "float64": "f64",
@@ -33,7 +33,7 @@ _numbers: Dict[Any, int] = {}  # of every dtype object that was met
 
 
 def number_of(dtype: Any, name: str = "dtype") -> int:
-    """The tj_type of a name ("bf16"), a NumPy or ml_dtypes dtype, or a torch.dtype. Raises TypeError if there is none."""
+    """Return the tj_type of a name ("bf16"), a NumPy or ml_dtypes dtype, or a torch.dtype. Raises TypeError if there is none."""
     try:
         return _numbers[dtype]
     except (KeyError, TypeError):
@@ -76,7 +76,7 @@ _ADVICE = (  # by how the name of a type begins
 
 
 def advice(word: str) -> str:
-    """What to do about an array of a type that is not multiplied."""
+    """Return a remedy for an array of an unsupported type."""
     return next((advice for start, advice in _ADVICE if re.match(start, word)), f"convert it to {USUAL}")
 
 
@@ -85,7 +85,7 @@ def _shown(word: str) -> str:
 
 
 def numpy_dtype(number: int) -> "numpy.dtype[Any]":
-    """The dtype of NumPy, or of ml_dtypes. Raises TypeError where ml_dtypes is needed and missing."""
+    """Return the dtype of NumPy, or of ml_dtypes. Raises TypeError if ml_dtypes is needed and missing."""
     if NAME[number] not in _FOREIGN:
         raise TypeError(f"NumPy has no {NAME[number]}")
     foreign = _FOREIGN[NAME[number]]
@@ -102,7 +102,7 @@ def numpy_dtype(number: int) -> "numpy.dtype[Any]":
 
 
 def torch_dtype(torch: Any, number: int) -> Any:
-    """The torch.dtype. Raises TypeError where this PyTorch has none."""
+    """Return the torch.dtype. Raises TypeError if this PyTorch has none."""
     dtype = getattr(torch, _FOREIGN[NAME[number]], None)
     if dtype is None:
         raise TypeError(f"this PyTorch has no {_FOREIGN[NAME[number]]}")
@@ -110,7 +110,7 @@ def torch_dtype(torch: Any, number: int) -> Any:
 
 
 def compute_number(name: Optional[str]) -> int:
-    """The tj_compute of a name ("tf32"); 0, which is the type's own, for None."""
+    """Return the tj_compute of a name ("tf32"); 0, which is the type's own, for None."""
     if name is None:
         return 0
     if not isinstance(name, str):
