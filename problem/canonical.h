@@ -278,7 +278,7 @@ tj_problem tj_problem_general(const tj_problem *problem);
 /** Is any operand an array of pointers? Canonical. */
 bool tj_problem_points(const tj_problem *problem);
 
-/** Return the bytes of a problem that count: without an expression, they end before its nodes. */
+/** Return the bytes of a problem that count: without an expression, they end after its number of nodes. */
 static inline size_t tj_problem_bytes(const tj_problem *problem)
 {
     _Static_assert(offsetof(tj_expression, nodes) == 0, "what says whether there is one counts too");

@@ -100,7 +100,7 @@ static int rank_of(const tj_node *node, bool of_product)
 }
 
 /*
- * Compare nodes: below, at or above 0 if x comes before y, is y, or comes after it. Both trees are canonical, so different
+ * Compare nodes: below, at or above 0 if x comes before y, is y, or comes after it. Both are canonical, so different
  * nodes differ in some field.
  */
 static int compare(const tj_expression *e, int x, int y, bool of_product)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* operation: what is said of each operation of an epilogue. */
+/* operation: the table of the operations of an epilogue. */
 #include "tree.h"
 
 enum { OR_BINDS = 1, AND_BINDS, COMPARISON_BINDS, SUM_BINDS, PRODUCT_BINDS, SIGN_BINDS };

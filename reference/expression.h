@@ -57,7 +57,7 @@ void tj_store(const tj_evaluation *evaluation, int output, int64_t batch, int64_
 double tj_judge_stored(tj_bounded value, tj_type type, int again, double p);
 
 /**
- * tj_evaluate of a product that tj_compare_random_products compares, from what another kernel summed: one number, or a pair. c: the
+ * tj_evaluate of a product that tj_compare_random_products compares, from the sums of another kernel: one number, or a pair. c: the
  * element of C.
  */
 void tj_evaluate_again(const tj_evaluation *evaluation, int64_t product, int64_t row, int64_t col, const double sum[2],

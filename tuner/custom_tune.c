@@ -151,7 +151,7 @@ static void release(candidate *c)
 
 /* ---- trials ------------------------------------------------------------------------------------------------------- */
 
-/* What a measurement launches. */
+/* The kernel that a measurement launches. */
 typedef struct timed_kernel {
     const tj_custom_bench *bench;
     const tj_custom_kernel *kernel;
@@ -272,7 +272,7 @@ static bool reserve(tuning *t, size_t more)
     return true;
 }
 
-/* Compile and time points, all different and none tried before; as many as there is time for. */
+/* Compile and time points, all different and none tried before, until the time is over. */
 static tj_status try_points(tuning *t, const int64_t *point, size_t points, tj_error *err)
 {
     const size_t at_once = (size_t)t->options.threads;

@@ -13,7 +13,7 @@
 #include "timing.h"
 #include "workbench.h"
 
-/** What is timed: launches of a product's kernel, or of any other, over sets of operands in turn. */
+/** The subject of a measurement: launches of a product's kernel, or of any other, over sets of operands in turn. */
 typedef struct tj_timed {
     tj_gpu *gpu;
     struct CUstream_st *stream;

@@ -82,7 +82,7 @@ size_t tj_keep_contenders(tj_finalist *list, size_t count, size_t most)
 }
 
 /*
- * Of two within the tie band, prefer the higher standing, then less shared memory, then fewer registers, then the lesser text.
+ * Prefer, within the tie band, the higher standing, then less shared memory, then fewer registers, then the lesser text.
  */
 static bool is_preferred(const tj_finalist *a, const tj_finalist *b)
 {

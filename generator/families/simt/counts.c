@@ -22,7 +22,7 @@ typedef struct operand {
     int64_t repeat;              /* blocks that load the same tile */
     int32_t element_bytes;
     bool moves;      /* the last tile is moved back to end at the edge */
-    int64_t k_begin; /* of the last split, whose first copies are no whole BK; -1: none */
+    int64_t k_begin; /* of the last split, if its first copies do not fill a BK; -1: they do */
 } operand;
 
 /* A range of a dimension whose tiles are alike. */
