@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * shell: shell lines in a folder of the test's own, for tests of programs. Include it once, after Criterion; the includer says
- * what environment its lines get.
+ * shell: shell lines in a folder of the test's own, for tests of programs. Include it once, after Criterion; the includer sets
+ * the environment of its lines.
  */
 #ifndef TJ_TESTS_SHELL_H
 #define TJ_TESTS_SHELL_H
@@ -19,7 +19,7 @@ enum { OUTPUT_BYTES = 1 << 18 };
 static char folder[] = "/tmp/tilejit-shell-XXXXXX";
 static char out[OUTPUT_BYTES], errors[OUTPUT_BYTES];
 
-/** The includer's: shell assignments beside those of every line ($T, the store, the sanitizers' exit codes). */
+/** The includer's: shell assignments in addition to those of every line ($T, the store, the sanitizers' exit codes). */
 static void assign_variables(char *assignments, size_t bytes);
 
 /* A file of the folder, up to OUTPUT_BYTES of it; how many bytes. "" if there is none. */

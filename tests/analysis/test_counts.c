@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Counts beside the emulator's counters, which come from executing the PTX: two ways to one number that share no code.
+ * Predicted counts next to the emulator's counters, which come from executing the PTX: two ways to one number that share no
+ * code.
  */
 #include <criterion/criterion.h>
 
@@ -23,9 +24,9 @@ typedef struct row {
 } row;
 
 /*
- * The predictions are those of code that takes neighbouring words of shared memory in one instruction, as every NVRTC from 12.0 to
- * 13.0 makes it. From 13.1 on some of the neighbours stay apart in the rows that say PARTED: as many words in more instructions.
- * With such a compiler these rows say only that.
+ * The predictions assume that neighbouring words of shared memory are accessed in one instruction, as every NVRTC from 12.0 to
+ * 13.0 compiles it. From 13.1 on some neighbours stay separate in the rows marked PARTED: the same words in more instructions.
+ * With such a compiler these rows check only that.
  */
 #define PARTED .is_parted = true
 
@@ -71,7 +72,7 @@ static const row rows[] = {
     {"naive:tile_width=16", 33, 18, 29, PLAIN},
     {"naive:tile_width=19", 33, 18, 29, PLAIN},
     {"naive:tile_width=32", 41, 18, 33, PLAIN},
-    /* divisible: no check is in the text */
+    /* divisible: the source has no checks */
     {"tiled:tile_width=8", 32, 16, 24, PLAIN},
     {"tiled:tile_width=16", 48, 32, 64, PLAIN},
     {"tiled:tile_width=32", 64, 64, 32, PLAIN},
@@ -432,7 +433,7 @@ static const row rows[] = {
     {"mma:bm=32,bn=64,pack=m,transpose=yes", 131, 33, 64,
      WITH(.m.type = TJ_E4M3, .m.layout = TJ_COL_MAJOR, .n.layout = TJ_COL_MAJOR, .m.ld = 144)},
     {"mma:bm=64,bn=64,pack=n,transpose=yes,copy=registers", 65, 101, 79, WITH(.m.type = TJ_S8)},
-    /* lines that begin anywhere: gathered, in every layout; beside copies past the registers; lines, ends, and both clipped */
+    /* lines that begin anywhere: gathered, in every layout; next to copies past the registers; lines, ends, and both clipped */
     {"mma:bm=64,bn=64,pack=none", 65, 101, 77, BF16()},
     {"mma:bm=64,bn=64,pack=none", 64, 64, 64, BF16(.m.ld = 65, .n.ld = 67)},
     {"mma:bm=64,bn=32,pack=none", 67, 101, 77, BF16(.m.layout = TJ_COL_MAJOR, .epilogue.has_beta = 1)},
@@ -693,7 +694,7 @@ static void expect_at_least(const row *r, bool compiler_parts, const char *what,
     expect(r, what, predicted, counted);
 }
 
-/* Which every sum is multiplied by. */
+/* Return the number of factors of every sum. */
 static int64_t factors_of(const tj_problem *problem)
 {
     const tj_epilogue *e = &problem->epilogue;
@@ -719,7 +720,7 @@ static void expect_reduce(const row *r, const tj_problem *problem, const tj_coun
     expect(r, "shared store wavefronts", c->reduce.shared_store.wavefronts, counted->shared_store_wavefronts);
     expect(r, "block barriers", c->reduce.barriers, counted->block_barriers);
     expect(r, "additions", c->reduce.sums + 2 * c->reduce.fma + factors_of(problem) * c->store_p.elements, counted->flops);
-    /* What the first kernel leaves behind, the second one finds. */
+    /* The second kernel loads the stores of the first. */
     cr_expect(c->store_w.elements == c->load_w.elements, "%s", r->config);
 }
 
@@ -789,7 +790,7 @@ Test(counts, are_those_of_the_emulator)
         cr_assert(tj_count(&problem, &config, &c, &err) == TJ_OK, "%s: %s", r->config, err.message);
         if (c.pack.load.elements > 0)
             expect_pack(context, r, &c);
-        /* An asynchronous copy knows no type: the emulator counts it in words of 4 bytes. */
+        /* An asynchronous copy has no type: the emulator counts it in words of 4 bytes. */
         words = c.async_bytes > 0 ? c.async_bytes / 4 : c.load_m.elements + c.load_n.elements;
         if (c.splits > 1) {
             execute(context, r, REDUCE, &second);
@@ -797,7 +798,7 @@ Test(counts, are_those_of_the_emulator)
             c.load_c = (tj_traffic){0}; /* that was the second kernel's */
             c.store_p = c.store_w;
         }
-        /* One load of several 16-bit elements has words of 4 bytes too: there the bytes must do. */
+        /* A load of several 16-bit elements has words of 4 bytes too: compare only bytes there. */
         if (c.element_bytes > 2 || strncmp(r->config, "naive", 5) == 0 || strncmp(r->config, "tiled", 5) == 0)
             expect(r, "global loads", words + c.load_c.elements + c.load_pointers.elements + c.load_scales.elements,
                    counted.global_loads);
@@ -812,13 +813,13 @@ Test(counts, are_those_of_the_emulator)
         expect(r, "global load sectors",
                c.load_m.sectors + c.load_n.sectors + c.load_c.sectors + c.load_pointers.sectors + c.load_scales.sectors,
                counted.global_load_sectors);
-        if (strncmp(r->config, "wgmma", 5) != 0) /* where several elements are stored as words, the bytes must do */
+        if (strncmp(r->config, "wgmma", 5) != 0) /* if several elements are stored as words, compare only bytes */
             expect(r, "global stores", c.store_p.elements, counted.global_stores);
         expect(r, "global store bytes", c.store_p.bytes, counted.global_store_bytes);
         expect(r, "global store requests", c.store_p.requests, counted.global_store_requests);
         expect(r, "global store sectors", c.store_p.sectors, counted.global_store_sectors);
         expect(r, "shared loads", c.shared_load.elements, counted.shared_loads);
-        /* Of two halves that were gathered, the compiler stores a word or a pair. */
+        /* The compiler stores two gathered halves as a word or as a pair. */
         if (c.mma == 0 || c.element_bytes != 2)
             expect(r, "shared stores", c.shared_store.elements, counted.shared_stores);
         expect_at_least(r, parts, "shared store requests", c.shared_store.requests, counted.shared_store_requests);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The model beside times of an H200, the tile width that follows from it, and what the analysis refuses.
+ * The model next to times of an H200, the tile width that follows from it, and the requests that the analysis refuses.
  */
 #include <criterion/criterion.h>
 
@@ -217,7 +217,7 @@ static double term_of(const char *target, int32_t type, int32_t term)
     return a.predicted.term_us[term];
 }
 
-/* Integers of 8 bits beside them: as fast where both are multiplied as they are. What a lone warp loses differs a little too. */
+/* 8-bit integers next to them are as fast if both are multiplied as they are. The loss of a lone warp differs a little too. */
 Test(model, takes_8_bit_floats_for_halves_where_mma_sync_does)
 {
     const double there = term_of("sm_90", TJ_E4M3, TJ_PIPE_TENSOR_FP8) / term_of("sm_90", TJ_S8, TJ_PIPE_TENSOR_S8),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Occupancy beside what a driver answered on an H200 (occupancy_h200.txt, made by record_occupancy.c), and the rules that an
- * H200 cannot show.
+ * Occupancy next to a driver's answers on an H200 (occupancy_h200.txt, made by record_occupancy.c), and the rules that an H200
+ * cannot show.
  */
 #include <criterion/criterion.h>
 

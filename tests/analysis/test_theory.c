@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The textbook's numbers. Each test quotes the sentence that it holds the library to; those of occupancy are in
- * test_occupancy.c.
+ * The textbook's numbers. Each test quotes the sentence that it checks; those of occupancy are in test_occupancy.c.
  */
 #include <criterion/criterion.h>
 

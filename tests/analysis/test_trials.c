@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The model beside what a tuner measured on an H200: what its first choice among the measured configs costs, and whether the library,
- * with no record, ever chooses a family that is slower than the safe default.
+ * The model next to a tuner's measurements on an H200: the cost of its first choice among the measured configs, and whether the
+ * library, without a record, ever chooses a family that is slower than the safe default.
  */
 #include <criterion/criterion.h>
 
@@ -76,7 +76,7 @@ static void begin_reading(void)
     count = 0;
 }
 
-/* Of three days, whose kernels and clocks differ: shapes of two are shapes of their own. */
+/* Trials of three days, whose kernels and clocks differ: the shapes of two days count as different shapes. */
 static void read_trials(void)
 {
     begin_reading();
@@ -96,7 +96,7 @@ static void read_hard_ones_too(void)
     cr_assert(count >= 166, "%d", count);
 }
 
-/* Of the 64 shapes again, their times without the launch: tuners measure so now. */
+/* Trials of the 64 shapes again, without the launch in their times: tuners measure so now. */
 static void read_times_without_launch(void)
 {
     begin_reading();
@@ -104,7 +104,7 @@ static void read_times_without_launch(void)
     cr_assert(count >= 64, "%d", count);
 }
 
-/* Of bf16 and f64, most of them for tensor cores. To a third of the shapes nothing was fitted. */
+/* Trials of bf16 and f64, most of them for tensor cores. A third of the shapes was not used in a fit. */
 static void read_tensor_cores(void)
 {
     begin_reading();
@@ -112,7 +112,7 @@ static void read_tensor_cores(void)
     cr_assert(count >= 60, "%d", count);
 }
 
-/* Of wgmma, on a device whose memory is slower. */
+/* Trials of wgmma, on a device with slower memory. */
 static void read_walks(void)
 {
     begin_reading();
@@ -121,7 +121,7 @@ static void read_walks(void)
     cr_assert(count == 38, "%d", count);
 }
 
-/* Of shapes of bf16 that were drawn from seeds, most of them small, narrow or of odd lines. */
+/* Trials of bf16 shapes drawn from seeds, most of them small, narrow or with odd lines. */
 static void read_drawn(void)
 {
     begin_reading();
@@ -131,7 +131,7 @@ static void read_drawn(void)
     cr_assert(count >= 150, "%d", count);
 }
 
-/* Of f64 on that device. */
+/* Trials of f64 on that device. */
 static void read_f64(void)
 {
     begin_reading();
@@ -140,7 +140,7 @@ static void read_f64(void)
     cr_assert(count == 39, "%d", count);
 }
 
-/* Of shapes of f32 that were drawn from seeds; the last two of four were drawn after the fit. */
+/* Trials of f32 shapes drawn from seeds; the last two of four were drawn after the fit. */
 static void read_drawn_f32(void)
 {
     begin_reading();
@@ -150,7 +150,7 @@ static void read_drawn_f32(void)
     cr_assert(count == 120, "%d", count);
 }
 
-/* Of f32 products with few columns or rows, which strip computes. */
+/* Trials of f32 products with few columns or rows, which strip computes. */
 static void read_strips(void)
 {
     begin_reading();
@@ -168,7 +168,7 @@ static void read_boxes(void)
     cr_assert(count == 14, "%d", count);
 }
 
-/* Of odd lines, which are packed, and whose P the lanes store. */
+/* Trials of odd lines, which are packed; lanes store their P. */
 static void read_odd(void)
 {
     begin_reading();
@@ -178,7 +178,7 @@ static void read_odd(void)
     cr_assert(count == 6, "%d", count);
 }
 
-/* Of drawn shapes in e4m3, whose N lies by columns. */
+/* Trials of drawn shapes in e4m3, with N column-major. */
 static void read_e4m3(void)
 {
     begin_reading();
@@ -186,7 +186,7 @@ static void read_e4m3(void)
     cr_assert(count == 24, "%d", count);
 }
 
-/* Of drawn shapes in tf32 and s8, most of them small, narrow or of odd lines. */
+/* Trials of drawn shapes in tf32 and s8, most of them small, narrow or with odd lines. */
 static void read_tf32(void)
 {
     begin_reading();
@@ -205,7 +205,7 @@ static void read_s8(void)
     cr_assert(count >= 40, "%d", count);
 }
 
-/* Of shapes that were drawn from seeds, on an H200: f32, and all other types but f64. */
+/* Trials of shapes drawn from seeds, on an H200: f32, and all other types but f64. */
 static void read_new_f32(void)
 {
     begin_reading();
@@ -228,7 +228,7 @@ static void read_unseen(void)
     cr_assert(count == 122, "%d", count);
 }
 
-/* Of products with few rows of bf16, as in decoding. */
+/* Trials of bf16 products with few rows, as in decoding. */
 static void read_decode(void)
 {
     begin_reading();
@@ -455,7 +455,9 @@ Test(trials, an_expression_does_not_hide_behind_products, .init = read_walks)
     }
 }
 
-/* Of 8 columns, which all blocks read in the same few lines of the L2: on an H100 47 us in 109 blocks, 73 in 868 and 135 in 1 736. */
+/*
+ * 8 columns, which all blocks read in the same few lines of the L2: on an H100 47 us in 109 blocks, 73 in 868 and 135 in 1 736.
+ */
 Test(trials, few_columns_that_many_blocks_share_take_longer, .init = read_drawn)
 {
     const shape s = {.problem = TJ_PROBLEM_INIT(27776, 2240, 8, TJ_BF16), .name = "27776x2240x8"};
@@ -477,7 +479,9 @@ Test(trials, long_phases_of_halves_are_not_read_ahead, .init = read_drawn)
     cr_expect(predict(&s, &is_long) > predict(&s, &is_short), "%g, %g", predict(&s, &is_long), predict(&s, &is_short));
 }
 
-/* What is close to the truth also orders it: of each two trials of a shape that differ by a tenth, in which is the model right? */
+/*
+ * A model close to the truth also orders trials: for which share of pairs of a shape that differ by a tenth is the order right?
+ */
 Test(trials, pairs_that_differ_are_mostly_in_order, .init = read_trials)
 {
     int agree = 0, pairs = 0;

@@ -83,7 +83,7 @@ static int count_files(void)
 
 TestSuite(input, .init = enter_folder, .fini = remove_folder, .timeout = 60);
 
-/* The text of path; NULL: err says why not. Owned: the caller; free(). */
+/* Return the content of path; NULL: err says why not. Owned: the caller; free(). */
 static char *text_of(const char *path, size_t max_bytes)
 {
     char *text = NULL;
@@ -390,7 +390,7 @@ Test(output, sweeps_parts_of_dead_processes_alone)
     cr_expect(eq(int, count_files(), 5 + 3 + 1));
 }
 
-/* Writers of one name and sweepers beside them: each file is whole, and no writer loses its part. */
+/* Writers of one name run next to sweepers: each file is whole, and no writer loses its part. */
 Test(output, of_many_processes_is_one_of_theirs)
 {
     enum { PROCESSES = 6, ROUNDS = 60 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tilejit bench, as a user types it, on a GPU that is the emulator in disguise (fake_gpu), with a stand-in for cuBLAS that computes. What it
- * measures there means nothing, so nothing here looks at a time beyond whether there is one.
+ * tilejit bench, as a user types it, on a GPU that is the emulator in disguise (fake_gpu), with a fake cuBLAS that computes.
+ * Times there mean nothing, so the tests check only whether there is a time.
  */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -24,7 +24,10 @@ enum { MAX_FIELDS = 64, MAX_ROWS = 16 };
 
 static char text[OUTPUT_BYTES];
 
-/* $B is the command, $D draws shapes, $P the option for the stand-in, which is on the loader's path; TILEJIT_EMULATOR tells it which driver it computes with. */
+/*
+ * $B is the command, $D draws shapes, $P the option for the fake cuBLAS, which is on the loader's path; TILEJIT_EMULATOR tells
+ * it which driver it computes with.
+ */
 static void assign_variables(char *assignments, size_t bytes)
 {
     snprintf(assignments, bytes,
@@ -163,7 +166,7 @@ static void expect_verified(int row, const char *who)
 {
     const double elements = number(row, NULL, "j") * number(row, NULL, "l") * number(row, NULL, "batch");
     const char *shape = field(row, NULL, "shape");
-    /* The stand-in cuts off what the bound takes to be rounded. */
+    /* The fake truncates where the bound assumes rounding. */
     const bool is_cut = strcmp(field(row, NULL, "compute"), "tf32") == 0 && strncmp(who, "cublas", 6) == 0;
 
     cr_expect(eq(str, (char *)field(row, who, "state"), "ok"), "%s %s: %s", shape, who, field(row, who, "how"));
@@ -209,7 +212,7 @@ Test(bench, races_all_four_and_verifies_each)
             expect_verified(row, contender[i]);
         cr_expect(has(field(row, "tuned", "how"), "naive:tile_width=8,"), "%s", field(row, "tuned", "how"));
         cr_expect(has(field(row, "zero_shot", "how"), ":"), "a config: %s", field(row, "zero_shot", "how"));
-        /* The stand-in offers four: the heuristic refuses one and cublasLtMatmul another. */
+        /* The fake offers four: the heuristic refuses one and cublasLtMatmul another. */
         cr_expect(has(field(row, "cublaslt", "how"), "of 3"), "%s", field(row, "cublaslt", "how"));
     }
     cr_expect(eq(dbl, number(0, NULL, "bytes"), 3 * 16 * 16 * 4));
@@ -280,7 +283,7 @@ static void expect_recorded(int row)
     cr_expect(has(records, config), "%s is not in %s", config, records);
 }
 
-/* What a tuning found, from its store and from the file it exports; a shape that was not tuned says so. */
+/* Configs of a tuning, from its store and from the file it exports; a shape that was not tuned is reported. */
 Test(bench, takes_configs_from_records)
 {
     NEEDS_COMPILER();
@@ -341,7 +344,10 @@ Test(bench, hands_layouts_to_the_peers)
     }
 }
 
-/* A product of each type and compute. What a peer does not multiply is left out in its words, and no failure. */
+/*
+ * A product of each type and compute. A product that a peer does not support is left out with the peer's reason, and is not a
+ * failure.
+ */
 static const struct {
     const char *line, *name, *blas, *lt; /* the last two: NULL: verified; else what is said of why not */
 } products[] = {
@@ -406,7 +412,7 @@ Test(bench, races_every_type)
     cr_expect(eq(dbl, number(4, "zero_shot", "rms_error"), 0), "integers are exact");
 }
 
-/* What the lines leave open, options say; what a line says counts. */
+/* Options fill in properties that the lines leave open; a line takes precedence. */
 Test(bench, takes_types_from_options)
 {
     NEEDS_COMPILER();
@@ -484,7 +490,7 @@ Test(bench, is_loud_about_a_wrong_product_of_any_type)
     cr_expect(eq(int, times(out, "WRONG"), wrong), "%s", out);
 }
 
-/* A config that is none for a shape leaves its contender out, says why, and is no failure. */
+/* A config that does not fit a shape leaves its contender out, with the reason, and is not a failure. */
 Test(bench, says_where_a_config_does_not_fit)
 {
     NEEDS_COMPILER();
@@ -514,7 +520,7 @@ Test(bench, goes_without_peers)
     cr_expect(has(out, "no cuBLAS: no libcublas.so.13 or .12") && has(out, "set LD_LIBRARY_PATH to its folder"), "%s", out);
 }
 
-/* Where time means nothing there is none, and products are checked all the same. */
+/* Where times mean nothing none is reported, but products are checked. */
 Test(bench, measures_no_time_on_the_emulator)
 {
     json_t *answer, *one;
@@ -540,7 +546,7 @@ Test(bench, measures_no_time_on_the_emulator)
     json_decref(answer);
 }
 
-/* What a product may have besides: the peers are not asked, and ours is checked. */
+/* Further properties of a product: the peers are not asked, and ours is checked. */
 Test(bench, times_epilogues_groups_and_open_dimensions)
 {
     NEEDS_COMPILER();
@@ -602,7 +608,7 @@ Test(bench, refuses_bad_words)
     }
 }
 
-/* A header of the former dialect is no comment: its columns are named as they are called today. */
+/* A header of the former dialect is not a comment: the message names its columns as they are called today. */
 Test(bench, refuses_headers_of_the_former_dialect)
 {
     static const struct {
@@ -637,7 +643,7 @@ Test(bench, reads_the_public_shapes)
 
 /* ---- what is drawn --------------------------------------------------------------------------------------------------- */
 
-/* How many of the lines that were listed are of a category; each must be what draw.c says of it. */
+/* Count the listed lines of a category; each must match the description in draw.c. */
 static int expect_category(const char *listed, const char *name)
 {
     int count = 0;
@@ -700,7 +706,7 @@ Test(bench, draws_shapes_from_a_seed)
     }
 }
 
-/* What is drawn is a list of shapes for the command. */
+/* A drawn list is a list of shapes for the command. */
 Test(bench, takes_what_was_drawn)
 {
     cr_assert(eq(int, shell("$D 20:7 > drawn.csv && $B --shapes drawn.csv --only none"), 2));
@@ -717,7 +723,8 @@ Test(bench, takes_what_was_drawn)
 /* ---- the page -------------------------------------------------------------------------------------------------------- */
 
 /*
- * Walk the page's tags: each is closed in its turn, every attribute is quoted, text holds no bare < or &. Answers the first fault, or NULL.
+ * Walk the page's tags: each is closed in turn, every attribute is quoted, text holds no bare < or &. Returns the first fault,
+ * or NULL.
  */
 static const char *find_fault(const char *page)
 {

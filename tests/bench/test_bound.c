@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What errors tilejit bench takes for rounding: right products, summed here as each kind of unit sums them, are within the bound, and not
- * far within it; a product that lacks a term is outside, as far as the errors of such a unit let that be seen.
+ * Errors that tilejit bench takes for rounding: correct products, summed here as each kind of unit sums them, are within the
+ * bound, and not far within it; a product that lacks a term is outside, as far as the errors of such a unit reveal it.
  */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -174,7 +174,10 @@ Test(bound, shows_that_a_term_was_left_out, .timeout = 120)
     }
 }
 
-/* What adds with fewer bits than the problem asks for is no such product: multiply-adds do not truncate, and sums of 13 bits are not f32. */
+/*
+ * A sum with fewer bits than the problem asks for is not such a product: multiply-adds do not truncate, and sums of 13 bits are
+ * not f32.
+ */
 Test(bound, tells_units_apart, .timeout = 120)
 {
     const tj_check_report truncated = compute(TJ_BF16, 20000, &turing, 0, 0), fast = compute(TJ_E4M3, 20000, &fp8_fast, 0, 0),

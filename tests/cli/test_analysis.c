@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * explain, report and devices --measure as a user runs them: without a GPU, on the emulator, and with wrong words.
+ * explain, report and devices --measure as a user runs them: without a GPU, on the emulator, and with wrong options.
  */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -82,7 +82,7 @@ Test(analysis, explain_knows_where_the_store_would_hit)
     cr_expect(has(out, "store      a miss"), "%s", out);
 }
 
-/* What explain and cache explain say of one request, and what was run or compiled, in the store's terms. */
+/* Compare the answers of explain and cache explain for one request with a run or compilation, in the store's terms. */
 static void expect_agreement(const char *environment, const char *words, bool is_stored)
 {
     static char key[64], target[32];
@@ -316,7 +316,7 @@ Test(analysis, report_maps_the_tuning_space)
     cr_expect(has(errors, "missing.tsv"), "%s", errors);
 }
 
-/* What a run takes and says is what explain, compile and generate show; --config tiled is the textbook's still. */
+/* A run takes the config that explain, compile and generate show; --config tiled is the textbook's still. */
 Test(analysis, a_request_without_a_config_shows_what_the_library_chooses)
 {
     cr_assert(eq(int, shell("$T explain 512x300x700"), 0), "%s", errors);

@@ -67,7 +67,7 @@ Test(files, none_is_waited_for_or_read_without_end)
 
             snprintf(words, sizeof words, rows[i].words, name);
             cr_expect(eq(int, shell("ulimit -t 60; timeout 20 $T %s", words), 1), "%s: %s", words, errors);
-            /* Of records a folder may be read, and this one has none. */
+            /* A folder of records is allowed, and this one has none. */
             cr_expect(strstr(errors, rows[i].said) != NULL || (f == 2 && strstr(errors, "no *.json lies in sub")), "%s: %s",
                       words, errors);
         }
@@ -156,7 +156,7 @@ Test(files, may_be_pipes_that_somebody_writes)
 
 /* ---- output ------------------------------------------------------------------------------------------------------- */
 
-/* Of every command that writes a file: what precedes -o. With the fake compiler, which gives any text. */
+/* Commands that write a file: the part before -o. With the fake compiler, which accepts any source. */
 static const char *const writers[] = {"generate 8x8x8", "compile 8x8x8 --emit ptx --arch sm_90 --nvrtc $FAKE_NVRTC",
                                       "report 8x8x8 --arch sm_90", "tune --merge empty.json"};
 

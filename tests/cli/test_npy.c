@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* .npy files: what is read, what is refused and in which words, what is written. */
+/* .npy files: arrays that are read, files that are refused and the messages, files that are written. */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <dirent.h>

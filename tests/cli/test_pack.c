@@ -77,14 +77,14 @@ Test(pack_command, makes_what_runs_where_nvrtc_is_hidden)
         "%s%s", out, errors);
     cr_expect(eq(int, shell("TILEJIT_PACKS=app.tjpack $T run 17x16x16 --device emulator:sm_90 $HIDDEN"), 1));
     cr_expect(strstr(errors, "/nonexistent/libnvrtc.so") != NULL, "%s", errors);
-    /* What is not inside is a miss, compared with what there is. */
+    /* A kernel that is not inside is a miss, compared with the nearest one. */
     cr_expect(
         eq(int, shell("TILEJIT_PACKS=app.tjpack:typo.tjpack $T cache explain 17x16x16 --device emulator:sm_90 $HIDDEN"), 0),
         "%s", errors);
     cr_expect(strstr(out, "key       not known: this request would miss") != NULL, "%s", out);
     cr_expect(strstr(out, "app.tjpack does not hold it, typo.tjpack cannot be used: No such file") != NULL, "%s", out);
     cr_expect(strstr(out, "source    different") != NULL && strstr(out, "target    different") != NULL, "%s", out);
-    /* What explains says so. */
+    /* explain says so. */
     cr_expect(eq(int, shell("TILEJIT_PACKS=app.tjpack $T cache explain 16x16x16 --device emulator:sm_90 $HIDDEN --json"), 0),
               "%s", errors);
     root = answer();
@@ -97,7 +97,7 @@ Test(pack_command, makes_what_runs_where_nvrtc_is_hidden)
     cr_expect(strstr(out, "text: it is not a pack") != NULL, "%s", out);
 }
 
-/* The pack of quick first calls lies beside the library. */
+/* The pack of quick first calls is next to the library. */
 Test(pack_command, the_doctor_looks_at_the_textbook)
 {
     NEEDS_COMPILER();
@@ -170,7 +170,7 @@ Test(pack_command, leaves_out_what_it_is_told_to)
     cr_expect(eq(int, shell("test ! -e a"), 0));
 }
 
-/* zlib is opened when it is needed, and is missed in words where it cannot be. */
+/* zlib is opened on demand; the message says so if it is missing. */
 Test(pack_command, compresses_by_the_zlib_of_the_machine)
 {
     NEEDS_COMPILER();
@@ -297,7 +297,9 @@ Test(pack_command, takes_one_config_for_all_shapes)
     cr_expect(strstr(errors, "--config and --family both say how to compute") != NULL, "%s", errors);
 }
 
-/* A stranger's pack is looked at before it is trusted: its words move no cursor. Nor do a path and a variable. */
+/*
+ * A pack of unknown origin is examined before it is trusted: its strings do not move the cursor. Nor do a path and a variable.
+ */
 Test(pack_command, obeys_no_words_of_a_pack)
 {
     tj_pack_draft *draft = tj_pack_draft_create();

@@ -43,7 +43,7 @@ Test(prove_command, proves_keeps_and_passes_over)
     cr_expect(number("proven") == 1 && number("known") == 0, "without --resume everything is run: %s", out);
 }
 
-/* A stored proof says that the kernel failed: whoever names its config is told, and the library chooses another. */
+/* A stored proof says that the kernel failed: a request that names its config fails, and the library chooses another. */
 Test(prove_command, a_kernel_that_failed_is_not_launched_again)
 {
     NEEDS_COMPILER();
@@ -77,7 +77,7 @@ Test(prove_command, a_matrix_that_is_packed_once_serves_all_products)
     }
 }
 
-/* Who looks at a kernel that spills is told that nobody launches it. */
+/* A command that only looks at a kernel that spills says that it is never launched. */
 Test(prove_command, a_kernel_that_spills_is_named_by_those_that_only_look)
 {
 #define FAKE "FAKE_NVRTC_SPILLS=simt_f32 TILEJIT_NVRTC=" FAKE_NVRTC_PATH " $T "

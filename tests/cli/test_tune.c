@@ -91,7 +91,7 @@ Test(tune_command, finds_keeps_uses_and_passes_over)
     cr_expect(eq(int, shell("test $(grep -c checksum kept.json) = 4"), 0), "of 8x8x8 none was wanted");
 }
 
-/* Of some thousand configs. */
+/* A space of some thousand configs. */
 Test(tune_command, ends_with_its_budget)
 {
     json_t *root;
@@ -263,7 +263,7 @@ Test(tune_command, tunes_nothing_unless_all_devices_are_there)
     cr_expect(strcmp(out, "old\n") == 0, "%s", out);
 }
 
-/* On the emulator a block of so many instructions costs the device. */
+/* A block with more instructions than the budget counts as endless, which loses the emulated device. */
 Test(tune_command, gives_the_shape_of_a_lost_device_to_another_one_once)
 {
     NEEDS_COMPILER();

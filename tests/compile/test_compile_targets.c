@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every family, type, layout and kind of boundary through the real NVRTC, for every target from sm_75 that it knows: ptxas checks the
- * code without a GPU. Skipped, and said, where there is no NVRTC.
+ * Every family, type, layout and kind of boundary through the real NVRTC, for every target from sm_75 that it knows: ptxas
+ * checks the code without a GPU. Without NVRTC the test is skipped, and says so.
  */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -191,7 +191,7 @@ Test(compile, long_tiles_of_every_type)
         }
 }
 
-/* Said in words about the request, before ptxas would say it in words about PTX. */
+/* The message is about the request, before ptxas would report an error about PTX. */
 Test(compile, asynchronous_copies_for_an_old_target)
 {
     tj_problem problem = TJ_PROBLEM_INIT(64, 64, 64, TJ_F32);

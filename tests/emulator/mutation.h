@@ -50,7 +50,7 @@ __attribute__((unused)) static bool leads_there(const cuEmuFinding *f, const cha
     return !at[0] && f->cuda_line > 0;
 }
 
-/** The finding that a mutation asks for: the first, or the first behind those of the kind that may be found before. */
+/** Return the finding of a mutation: the first, or the first after those of the kind that may be found before. */
 __attribute__((unused)) static const cuEmuFinding *wanted_finding(const findings *f, cuEmuKind kind, cuEmuKind after)
 {
     for (size_t i = 0; i < f->count && i < FINDINGS; i++)

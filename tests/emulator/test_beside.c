@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Launches that a device may start beside the one ahead (programmatic stream serialization): the emulator runs one after the other, and
- * finds what touches memory of the one ahead before griddepcontrol.wait.
+ * Launches that a device may start before the preceding one ends (programmatic stream serialization): the emulator runs one
+ * after the other, and finds accesses to memory of the preceding launch before griddepcontrol.wait.
  */
 #include "program.h"
 
@@ -23,7 +23,7 @@ TestSuite(beside, .init = open_device, .timeout = 60);
 #define WAIT "griddepcontrol.wait;\n"
 #define LET "griddepcontrol.launch_dependents;\n"
 
-/* The launch behind one that reads `ahead_in` and writes `ahead_out`; numbers of three buffers. */
+/* Run a launch after one that reads `ahead_in` and writes `ahead_out`; numbers of three buffers. */
 static findings run(const char *ptx, bool is_beside, int ahead_in, int ahead_out, int in, int out)
 {
     static const float zeros[64];

@@ -32,7 +32,7 @@ TestSuite(bulk, .init = open_device, .timeout = 280);
     "{ u32 r; asm volatile(\"mapa.shared::cluster.u32 %0, %1, %2;\" : \"=r\"(r) : \"r\"(address(p)), \"r\"(rank)); return r; " \
     "}\n"
 
-/* Tiles come in by bulk copies, two ahead, and go out by others. */
+/* Bulk copies bring in tiles, two in advance, and others write them out. */
 static const char stream[] = PRELUDE
     "extern \"C\" __global__ void kernel(const float *in, float *out)\n"
     "{\n"

@@ -234,7 +234,7 @@ static float wanted_of_histogram(int i, const float *in)
     return (float)(i == 7 ? 256 : count);
 }
 
-/* The same with a fence of its own ahead of an arrival that orders nothing. */
+/* The same with a fence before an arrival that orders nothing. */
 static const char fenced_reduction[] =
     PRELUDE "extern \"C\" __global__ void __cluster_dims__(4, 1, 1) kernel(const float *in, float *out)\n"
             "{\n"
@@ -286,7 +286,7 @@ static float wanted_of_grid_barrier(int i, const float *in)
     return in[(i + 128) % 256] + 3;
 }
 
-/* One warp waits in a loop for what two others do behind a barrier of theirs. */
+/* One warp waits in a loop for a flag that another sets after a barrier with a third. */
 static const char spin[] = "extern \"C\" __global__ void kernel(const float *in, float *out)\n"
                            "{\n"
                            "    __shared__ int flag;\n"

@@ -399,8 +399,8 @@ Test(driver, destroys_a_context_with_its_last_use)
 }
 
 /*
- * What NVRTC asks at each compile: as of a driver without that table, and nothing is said of it. The CUDA runtime, which ends without,
- * hears why, once.
+ * NVRTC asks for this table at each compile: answer like a driver without it, and log nothing. The CUDA runtime, which ends
+ * without it, gets the reason, once.
  */
 Test(driver, has_no_export_tables_and_says_so_to_its_caller_only, .init = cr_redirect_stderr)
 {
@@ -515,7 +515,7 @@ Test(driver, refuses_handles_that_are_none)
     EXPECT(CUDA_ERROR_INVALID_HANDLE, cuStreamDestroy_v2, stream);
 }
 
-/* Programs from before CUDA 13 give it no context, so that anything may stand in its place. */
+/* Programs from before CUDA 13 pass no context, so that any value may be in its place. */
 Test(driver, says_the_device_of_a_context_in_both_ways)
 {
     const CUcontext first = start_with("sm_80 sm_90");
@@ -985,7 +985,7 @@ static void *write_ptx(void *path)
     return NULL;
 }
 
-/* What would hang a call or fill the memory is refused, with its name and the reason. */
+/* Paths that would hang a call or fill the memory are refused, with name and reason. */
 Test(driver, reads_regular_files_and_pipes_that_somebody_writes, .init = cr_redirect_stderr, .timeout = 60)
 {
     static const char zeros[] = "/dev/zero";

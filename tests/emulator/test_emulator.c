@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The emulator by small PTX texts through its Driver API: the ways that lanes go, what they do together, memory of every kind,
- * and what it says of texts and programs that are wrong. Nothing here needs NVRTC.
+ * The emulator by small PTX texts through its Driver API: control flow of lanes, collectives, memory of every kind, and
+ * messages about wrong texts and programs. Nothing here needs NVRTC.
  */
 #include "emulator_test.h"
 

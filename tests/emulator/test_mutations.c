@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Proof that the checkers check: our kernels with one piece of their text broken, or launched wrongly, and small kernels of
+ * Proof that the checkers check: our kernels with one piece of their source broken, or launched wrongly, and small kernels of
  * kinds that our families lack so far. Each must be caught by the right checker, at the right line; unbroken ones must be
  * silent.
  */

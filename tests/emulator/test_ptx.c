@@ -32,7 +32,7 @@ typedef struct run {
     uint32_t out[1024];
 } run;
 
-/* A warp of k; out begins with zeros. parameters: those behind out, or NULL. */
+/* A warp of k; out begins with zeros. parameters: those after out, or NULL. */
 static run run_kernel(const char *text, void *second)
 {
     static const uint32_t zeros[1024];
@@ -52,7 +52,7 @@ static run run_kernel(const char *text, void *second)
     return r;
 }
 
-/* What a statement leaves in %r10 of lanes 0 and 5. */
+/* The value of a statement in %r10 of lanes 0 and 5. */
 typedef struct row {
     const char *statements;
     uint32_t lane_0, lane_5;
@@ -199,7 +199,7 @@ Test(ptx, a_parameter_is_not_written)
     cr_expect(ne(ptr, strstr(r.found.first[0].text, "read only"), NULL), "%s", r.found.first[0].text);
 }
 
-/* Of a function too: it reads word %r1 of the eight that it is given. And of local arrays, behind their beginning. */
+/* Addresses of a function too: it reads word %r1 of its eight. And of local arrays, past their beginning. */
 static const char function_addresses[] = HEAD
     ".func (.param .b32 result) pick(.param .align 4 .b8 list[32], .param .b32 which)\n{\n.reg .b32 %r<4>;\n.reg .b64 "
     "%d<4>;\nld.param.b32 %r1, [which];\nmul.wide.u32 %d1, %r1, 4;\nmov.b64 %d2, list;\ncvta.local.u64 %d2, %d2;\n"
@@ -241,7 +241,7 @@ Test(ptx, functions_call_those_behind_them)
         cr_expect(eq(u32, r.out[i], 111 * i), "lane %u", i);
 }
 
-/* Load text, whose kernel "other" can be run and whose kernel "k" cannot. Why not, in the driver's words. */
+/* Load text, whose kernel "other" can run and whose kernel "k" cannot. says: the driver's reason. */
 static void expect_refused(const char *text, const char *const *says, size_t count)
 {
     static char errors[512], info[2048];
@@ -682,8 +682,9 @@ static int64_t element_of(uint32_t word, int at, int bits, bool is_signed)
 }
 
 /*
- * Lane l has, in its register n of A, row l / 4 (+ 8 in every second one, if there are 16 rows), and columns from 32 / bits * (l % 4)
- * on, in the upper half of the registers half of k further; of B row and column change places, and there is no second half of rows.
+ * Lane l has, in its register n of A, row l / 4 (+ 8 in every second one, if there are 16 rows), and columns from 32 / bits *
+ * (l % 4) on, in the upper half of the registers half of k further; for B row and column change places, and there is no second
+ * half of rows.
  */
 static int64_t expected_element(const whole_product *p, int row, int column, int in_a, int in_b)
 {

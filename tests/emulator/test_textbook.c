@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a textbook says of naive and tiled products, counted: the kernels that the library generates and compiles, run by the
- * emulator. Every number is worked out here from the sentence above it; none is taken from a run.
+ * A textbook's statements about naive and tiled products, counted: the kernels that the library generates and compiles, run by
+ * the emulator. Every number is worked out here from the sentence above it; none is taken from a run.
  */
 #include "emulator_test.h"
 
@@ -356,7 +356,7 @@ Test(textbook, register_tiles_meet_in_no_bank_but_for_copies_of_sixteen_along_k)
                 }
 }
 
-/* What lines count adds up to what the launch counts, and the inner statement's lines hold all of its multiply-adds. */
+/* Counts of lines add up to the launch's counts, and the inner statement's lines hold all of its multiply-adds. */
 Test(textbook, lines_add_up_to_the_launch)
 {
     const tj_problem problem = TJ_PROBLEM_INIT(61, 47, 83, TJ_F32);

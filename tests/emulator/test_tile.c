@@ -328,7 +328,7 @@ static void maps_of_tiled(uint64_t in, uint64_t out, void **parameters)
     parameters[1] = &to;
 }
 
-/* A tensor of 6 elements: the last 16 bytes of its line are stored whole, and two elements behind it are lost. */
+/* A tensor of 6 elements: the last 16 bytes of its row are stored whole, and two elements after it are lost. */
 static const char whole_chunks[] =
     PRELUDE "extern \"C\" __global__ void kernel(const float *in, float *out, const __grid_constant__ Map to)\n"
             "{\n"
@@ -494,7 +494,7 @@ static void maps_of_product(uint64_t in, uint64_t out, void **parameters)
     parameters[1] = &right;
 }
 
-/* A map that says more lines than there are. */
+/* A map with more rows than the tensor has. */
 static void maps_beyond(uint64_t in, uint64_t out, void **parameters)
 {
     static map from;

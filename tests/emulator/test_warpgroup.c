@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What four warps do together: wgmma and setmaxnreg. One right kernel, and what is found when a piece of it is changed. That products
- * have the bits of a device is tested by vectors/wgmma.c.
+ * Instructions of four warps together: wgmma and setmaxnreg. One correct kernel, and the findings when a piece of it is
+ * changed. vectors/wgmma.c tests that products have the bits of a device.
  */
 #include "emulator_test.h"
 

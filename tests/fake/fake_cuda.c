@@ -755,7 +755,7 @@ EXPORT CUresult cuThreadExchangeStreamCaptureMode(int *mode)
     return end(result);
 }
 
-/* A graph is no more than the handle: what its launches were is in the record from when they were captured. */
+/* A graph is only its handle: its launches are in the record from when they were captured. */
 EXPORT CUresult cuStreamBeginCapture_v2(CUstream stream, int mode)
 {
     CUresult result = begin(CALL_stream_begin_capture);
@@ -1061,7 +1061,7 @@ static CUresult look_up(const char *name, void **function, int version, uint64_t
     };
 
     *function = NULL;
-    /* A library that takes per-thread streams behind its caller's back would ask with other flags. */
+    /* A library that takes per-thread streams without its caller's knowledge would ask with other flags. */
     if (version > fake.version || flags != CU_GET_PROC_ADDRESS_LEGACY_STREAM)
         return CUDA_ERROR_INVALID_VALUE;
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)

@@ -30,12 +30,12 @@ typedef struct fake_launch {
     unsigned int grid[3], block[3], cluster[3], shared_bytes; /* cluster: 0, 0, 0: none */
     CUstream stream;
     int device;
-    int overlaps;     /* it may begin before the launch ahead of it has ended */
+    int overlaps;     /* it may begin before the preceding launch has ended */
     size_t arg_bytes; /* of all parameters, as laid out for the device */
     unsigned char args[FAKE_MAX_ARG_BYTES];
 } fake_launch;
 
-/** What a tensor map holds here. */
+/** The content of a tensor map here. */
 typedef struct fake_tensor_map {
     uint64_t address, extent[3], stride[2];
     unsigned int box[3];
@@ -100,7 +100,7 @@ typedef struct fake_cuda {
 #undef FAKE_MEMBER
 } fake_cuda;
 
-/** The path of another fake, which lies beside this one. path: where to write it, PATH_MAX bytes. */
+/** Write the path of another fake next to this one. path: receives it, PATH_MAX bytes. */
 static inline const char *fake_sibling(const char *fake_path, const char *file, char *path)
 {
     const char *slash = strrchr(fake_path, '/');

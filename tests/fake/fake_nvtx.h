@@ -9,7 +9,7 @@ int fake_nvtx_ranges(void);
 int fake_nvtx_open(void);
 const char *fake_nvtx_seen(void);
 
-/** What NVTX calls: 1: taken. */
+/** The entry that NVTX calls; 1: accepted. */
 int InitializeInjectionNvtx2(const void *(*get_table)(uint32_t number));
 
 #endif

@@ -94,7 +94,7 @@ Test(fleet_command, pins_a_generation)
                  " && $T fleet pin one; echo 8x8x8 >l.csv; $T fleet submit l.csv && $T fleet work " HOW "; $T fleet pin one"),
            1));
     cr_expect(strstr(errors, "there is a generation one already") != NULL, "%s", errors);
-    /* What came later, and what is in the store of this machine, count for nothing; and the server may be gone by the second time. */
+    /* Later records, and those in this machine's store, do not count; and the server may be gone by the second time. */
     cr_assert(
         eq(int,
            shell(
@@ -137,7 +137,7 @@ Test(fleet_command, poisons_what_fails_three_times)
     cr_expect(strstr(out, "1 poisoned shapes forgotten") && strstr(out, "\"poisoned\": []"), "%s", out);
 }
 
-/* Whoever may submit may write all of this, and those who look read it on a terminal. */
+/* Any submitter may write all of this, and status prints it on a terminal. */
 Test(fleet_command, shows_what_a_terminal_would_obey)
 {
     need_server();
@@ -232,7 +232,7 @@ Test(fleet_command, keeps_classes_apart)
               "%s", out);
     cr_expect(strstr(out, "no record of this problem") != NULL, "%s", out);
     cr_expect(strstr(out, "0 shapes queued, 1 have a record") && strstr(out, "0 shapes queued, 1 were so already"), "%s", out);
-    /* What is to be tuned again is, though the worker has a record of its own; what the server has lost is not. */
+    /* A shape to be tuned again is, though the worker has a record of its own; a record that the server has lost is not. */
     cr_assert(eq(int,
                  shell("export TILEJIT_REMOTE=\"$R?sign=key\"; $T fleet submit l.csv --again; $T fleet work " HOW
                        "; redis-cli -s socket flushall; $T fleet submit l.csv; $T fleet work " HOW),

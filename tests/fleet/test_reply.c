@@ -12,7 +12,7 @@
 #include "fleet.h"
 #include "reply.h"
 
-/* What becomes of text that comes in pieces of so many bytes; *taken: of them, until then. */
+/* Feed text in pieces and return the extent of the reply; *taken: bytes fed until then. */
 static fleet_extent measure(fleet_answer answer, const char *text, size_t size, size_t piece, size_t *taken)
 {
     fleet_extent extent = FLEET_PARTIAL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sharing at run time, beside servers of the test's own that misbehave: whatever they do is a miss, and a server that does not work is not
- * asked again. And what is believed of one that works.
+ * Sharing at run time, with servers of the test's own that misbehave: anything they do is a miss, and a broken server is not
+ * asked again. And the answers of a working server that are trusted.
  */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -172,7 +172,7 @@ Test(share, takes_no_harm_from_servers_that_are_none)
     }
 }
 
-/* What ends where, and what says so. Each of them was once read for as long as it came. */
+/* Replies with their ends and their errors. Each of them was once read without limit. */
 static const struct {
     const char *answers, *flood;
     useconds_t pause_us;
@@ -390,7 +390,7 @@ static tj_status prefer_present(void *payload, const char *present, const char *
     return TJ_OK;
 }
 
-/* What no answer may hold is no record: it gives way to one, and is in nobody's way. */
+/* A record that no answer may hold is replaced by a valid one, and blocks nothing. */
 Test(share, replaces_what_is_too_large_to_be_a_record)
 {
     static const char *const records[] = {"first", "second"};

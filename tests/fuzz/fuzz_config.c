@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libFuzzer: any text as a config's one-line form; what is accepted must print and read back as itself, and generate or refuse. */
+/*
+ * libFuzzer: any text as a config's one-line form; an accepted one must print and read back as itself, and generate or be
+ * refused.
+ */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libFuzzer: any text as an epilogue. What is accepted must print, read back as the same bytes, and generate or be refused in words;
- * no byte of it but the names of operands may reach the text.
+ * libFuzzer: any text as an epilogue. An accepted one must print, read back as the same bytes, and generate or be refused with
+ * a message; only names of operands may reach the source.
  */
 #include <stdlib.h>
 #include <string.h>

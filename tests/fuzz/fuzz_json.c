@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libFuzzer: any bytes as JSON. What is accepted, jansson accepts as well, and it prints, in either style, as what reads as the same.
+ * libFuzzer: any bytes as JSON. If accepted, jansson accepts them as well, and they print, in either style, as JSON that reads
+ * as the same.
  */
 #include <jansson.h>
 #include <stdlib.h>

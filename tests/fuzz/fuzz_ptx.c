@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libFuzzer: any bytes as PTX. What is refused, a module or one of its functions, must say where and why; what is accepted must be
- * whole: every instruction can be executed, every branch leads to an instruction and every call to a function that can be run.
- * Links the emulator's sources only.
+ * libFuzzer: any bytes as PTX. A refused module or function must say where and why; an accepted one must be whole: every
+ * instruction can be executed, every branch leads to an instruction and every call to a function that can run. Links the
+ * emulator's sources only.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libFuzzer: any text as a file of records. What is accepted must print, in both formats, as a text that gives the same records back,
- * and must not mislead the chooser. Checksums are set right first, or nothing damaged would get past them.
+ * libFuzzer: any text as a file of records. An accepted one must print, in both formats, as a text that gives the same records
+ * back, and must not mislead the chooser. Checksums are corrected first, or no damaged text would pass them.
  */
 #include <jansson.h>
 #include <stdlib.h>

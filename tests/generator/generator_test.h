@@ -34,7 +34,7 @@ static inline tj_config parse(const char *text)
     return config;
 }
 
-/** Refused in these words, or accepted: and then what is settled resolves to itself. */
+/** Expect a refusal with this message, or acceptance: then the settled config resolves to itself. */
 static inline void expect_answers(const request *rows, size_t count)
 {
     for (size_t i = 0; i < count; i++) {

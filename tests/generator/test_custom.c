@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Families of the application's own: what is wrong with a spec is named by its field, a fault of a formula or a template is shown with
- * a caret, and the examples' texts are what they were, byte for byte (TJ_UPDATE_GOLDEN=1 rewrites them).
+ * Families of the application's own: an error in a spec names its field, a fault of a formula or a template is shown with a
+ * caret, and the examples' sources are unchanged, byte for byte (TJ_UPDATE_GOLDEN=1 rewrites them).
  */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -447,7 +447,7 @@ Test(custom, faults_of_templates_are_shown_with_a_caret)
         {"// scale_100 is what it is called\n", "scale.cu declares no kernel scale_100"},
         {"//@ repeat length\nlong\n//@ repeat length\nlong\n//@ repeat length\nlong\n//@ end\n//@ end\n//@ end\n",
          "longer than", 200000},
-        /* What leaves nothing in the text is bounded too. */
+        /* Directives that leave nothing in the source are limited too. */
         {"//@ repeat length\n//@ end\n", "2147483648 turns are more than", INT64_C(2147483648)},
         {"//@ repeat length\n//@ repeat length\n//@ end\n//@ end\n", "is what //@ repeat repeats empty?", 200000},
         {"//@ repeat length\n//@ repeat length\n\n\n//@ end\n//@ end\n", "is what //@ repeat repeats empty?", 200000},

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Expressions of an epilogue: their language, their canonical form, what is refused, and the CUDA text that is printed from them.
+ * Expressions of an epilogue: their language, their canonical form, expressions that are refused, and the CUDA source that is
+ * printed from them.
  */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -89,7 +90,7 @@ Test(epilogue, simple_formulas_are_flags)
     cr_expect(one.has_alpha == 1 && one.has_beta == 0 && one.expression.nodes == 0);
 }
 
-/* Of every text that is accepted, the canonical one is accepted too, in every locale, and is itself. */
+/* For every accepted text, the canonical one is accepted too, in every locale, and is itself. */
 Test(epilogue, canonical_text_reads_back_as_the_same_bytes)
 {
     static const char *const texts[] = {"acc",
@@ -313,7 +314,7 @@ Test(epilogue, long_and_deep_texts_are_refused)
     }
 }
 
-/* What looks dangerous and is not: a word of C++, a name of the templates, infinities and NaN by arithmetic. */
+/* Texts that look dangerous and are not: a keyword of C++, a name of the templates, infinities and NaN by arithmetic. */
 Test(epilogue, harmless_texts_are_taken)
 {
     static const char *const texts[] = {"acc * float", "for + acc",      "acc + pvalue[col]",         "acc + sum[row] + k",
@@ -521,7 +522,9 @@ Test(epilogue, results_pass_through_the_workspace)
     tj_source_free(source);
 }
 
-/* Every family does, in a step behind the product that takes the results; whoever has whole products takes no workspace. */
+/*
+ * Every family reduces, in a launch after the product that takes the results; families with whole products take no workspace.
+ */
 Test(epilogue, every_family_reduces)
 {
     static const char *const configs[] = {"naive", "tiled", "simt",   "skinny",      "strip",
@@ -570,7 +573,7 @@ Test(epilogue, pairs_of_columns_halve_p)
     expect_problem_refused(&problem, "store P row-major");
 }
 
-/* Whoever has no neighbouring columns in one thread, or none at all, says so. */
+/* Families without neighbouring columns in one thread, or without any, say so. */
 Test(epilogue, configs_that_have_no_pairs_say_so)
 {
     static const char *const configs[] = {"small_batch:tn=3", "small_batch:tn=1", "skinny:stream=m", "naive:tile_width=5",
@@ -633,7 +636,7 @@ Test(epilogue, text_reads_like_the_expression)
     expect_text("bias[col] = sum(acc); acc", "    bias[place] = static_cast<float>(bias_so_far);\n");
     expect_text("peak[row] = max(abs(acc)); acc", "//     peak[row] = max(abs(acc))\n"
                                                   "//     P (64 x 64) = acc, where acc = M (64 x 64) . N (64 x 64)\n");
-    expect_text("acc * float", "float float_,"); /* a word of C++ is no name in the text */
+    expect_text("acc * float", "float float_,"); /* a keyword of C++ is not a name in the source */
 }
 
 /* Boxes are stored without what lies outside P. So a branch keeps only other outputs inside, and operands are read within P. */
@@ -691,7 +694,7 @@ Test(epilogue, functions_are_printed_where_they_are_used)
     tj_source_free(without);
 }
 
-/* Where P holds few bits, gelu_tanh is the device's tanh; a further output of more bits forbids it. */
+/* If P holds few bits, gelu_tanh is the device's tanh; a further output of more bits forbids it. */
 Test(epilogue, gelu_tanh_is_as_exact_as_p)
 {
     static const struct {
@@ -748,7 +751,7 @@ Test(epilogue, names_of_operands_meet_none_of_the_templates)
     }
 }
 
-/* What a text may hold beside operands' names is the same for all of them: no word of the caller's reaches the compiler. */
+/* The source holds the same text for all operands but their names: no string of the caller reaches the compiler. */
 Test(epilogue, equal_trees_make_equal_texts)
 {
     tj_source *a = generate("gelu(acc+bias[col])", "simt"), *b = generate("gelu( bias[ col ] + (acc) )", "simt");

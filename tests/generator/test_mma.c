@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mma: every constraint with its words, what the problem settles, how copies, loads and stores follow from layouts, and packing.
+ * mma: every constraint with its message, properties that the problem settles, how copies, loads and stores follow from
+ * layouts, and packing.
  */
 #include "family.h"
 #include "generator_test.h"
@@ -106,7 +107,7 @@ typedef struct settled {
     int value;
 } settled;
 
-/* What a config leaves open. */
+/* Properties that a config leaves open. */
 Test(mma, settles_warps_and_packing_by_the_problem)
 {
     static const settled rows[] = {
@@ -142,7 +143,9 @@ Test(mma, settles_warps_and_packing_by_the_problem)
     }
 }
 
-/* One kernel, or one ahead, or one behind, or both; what is packed begins at a multiple of 128 bytes, behind the sums of splits. */
+/*
+ * One kernel, or one before, or one after, or both; packed operands begin at a multiple of 128 bytes, after the sums of splits.
+ */
 Test(mma, packs_ahead_of_the_product)
 {
     static const struct {
@@ -188,7 +191,10 @@ Test(mma, packs_ahead_of_the_product)
     }
 }
 
-/* Of either operand, where its lines lie across k and ldmatrix could not take it as it lies: then they lie along k, in whole tiles. */
+/*
+ * Transposes either operand if its lines lie across k and ldmatrix could not take it as it lies: then they lie along k, in
+ * whole tiles.
+ */
 Test(mma, transposes_on_the_way_to_the_workspace)
 {
     static const struct {
@@ -228,7 +234,7 @@ Test(mma, transposes_on_the_way_to_the_workspace)
     }
 }
 
-/* What src/session/fallback.c relies on: it asks nothing of the operands, and without a workspace needs none. */
+/* src/session/fallback.c relies on this: it asks nothing of the operands, and without a workspace needs none. */
 Test(mma, takes_any_operands)
 {
     static const tj_problem problems[] = {
@@ -268,7 +274,7 @@ static int count_of(const char *text, const char *word)
     return count;
 }
 
-/* Of its target it needs ldmatrix, the tensor cores of its type and, where a copy is one, copies past the registers. */
+/* The target needs ldmatrix, the tensor cores of its type and, for asynchronous copies, those. */
 Test(mma, needs_the_tensor_cores_of_its_type)
 {
     static const struct {
@@ -305,7 +311,7 @@ Test(mma, needs_the_tensor_cores_of_its_type)
     }
 }
 
-/* Where all of a phase's copies through registers would not fit them, so many are on their way at once as do. */
+/* If all copies of a phase through registers would not fit, only those that fit are in flight at once. */
 Test(mma, gathers_as_many_at_once_as_fit_the_registers)
 {
     static const struct {
@@ -329,7 +335,7 @@ Test(mma, gathers_as_many_at_once_as_fit_the_registers)
     }
 }
 
-/* What a tuner leaves out: tiles of which half would do, groups as high as the grid, splits of a full GPU. */
+/* Configs that a tuner leaves out: tiles of which half would do, groups as high as the grid, splits of a full GPU. */
 Test(mma, knows_what_is_not_worth_trying)
 {
     static const struct {

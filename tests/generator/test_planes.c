@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * planes: every constraint with its words, what the problem settles, and how stores follow from layouts.
+ * planes: every constraint with its message, properties that the problem settles, and how stores follow from layouts.
  */
 #include "family.h"
 #include "generator_test.h"
@@ -85,7 +85,10 @@ Test(planes, stores_as_wide_as_lines_let_it)
     expect_alignments(rows, sizeof rows / sizeof rows[0]);
 }
 
-/* A word for each product of a launch begins the workspace; behind it lie 20 bytes for each line, and three planes of each. */
+/*
+ * The workspace begins with a word for each product of a launch; after it come 20 bytes for each line, and three planes of
+ * each.
+ */
 Test(planes, lays_out_its_workspace)
 {
     static const struct {

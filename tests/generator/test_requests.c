@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Problems and configs: what is accepted, what is refused and in which words, and which checks a shape keeps.
+ * Problems and configs: those accepted, those refused and the messages, and the checks that a shape keeps.
  */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -132,7 +132,7 @@ Test(problem, names_the_ways_to_compute_there_are)
     cr_expect(eq(str, (char *)tj_compute_name((tj_compute)99), (char *)"?"));
 }
 
-/* Types that are left out, and what a line says of those that are not. */
+/* Types that are left out, and their effect on the printed line. */
 Test(problem, fills_in_the_types_of_each_kind)
 {
     static const struct {
@@ -176,13 +176,13 @@ Test(problem, lets_products_stand_apart_in_either_way)
         int64_t ld_p, stride_p;
         bool is_apart;
     } rows[] = {
-        {0, 0, true},     /* tight: one behind the other */
+        {0, 0, true},     /* contiguous: one after the other */
         {0, 300, true},   /* the same, as a number */
         {0, 299, false},  /* the last element of one is the first of the next */
-        {120, 30, true},  /* four products side by side in lines of 120 */
+        {120, 30, true},  /* four products next to each other in rows of 120 */
         {119, 30, false}, /* one element short */
         {120, 29, false}, /* neighbours share a column */
-        {40, 400, true},  /* padded lines, one behind the other */
+        {40, 400, true},  /* padded rows, one after the other */
         {40, 390, true},  /* the padding of the last line may be shared */
         {40, 389, false}, {INT64_MAX / 64, 30, true},
     };

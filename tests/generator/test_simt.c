@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * simt: every constraint with its words, and how many elements an access takes, which alignment and the threads' shares decide.
+ * simt: every constraint with its message, and the number of elements per access, which alignment and the threads' shares
+ * decide.
  */
 #include "generator_test.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * skinny and split k: every constraint with its words, what the problem settles, and the launch form.
+ * skinny and split k: every constraint with its message, properties that the problem settles, and the launch form.
  */
 #include "family.h"
 #include "generator_test.h"
@@ -130,7 +130,7 @@ Test(skinny, says_what_a_launch_of_splits_needs)
     tj_source_free(source);
 }
 
-/* What src/session/fallback.c relies on: a config for any operands takes any pointer and no workspace. */
+/* src/session/fallback.c relies on this: a config for any operands takes any pointer and no workspace. */
 Test(families, can_do_without_alignment_and_workspace)
 {
     static const tj_problem problems[] = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * small_batch: every constraint with its words, what the problem settles, and the launch form.
+ * small_batch: every constraint with its message, properties that the problem settles, and the launch form.
  */
 #include "generator_test.h"
 
@@ -83,7 +83,10 @@ Test(small_batch, takes_several_elements_at_once_where_lines_let_it)
     expect_alignments(rows, sizeof rows / sizeof rows[0]);
 }
 
-/* A team finishes its product: no workspace, no kernel behind. What its threads find of rows and columns lies beside the operands. */
+/*
+ * A team finishes its product: no workspace, no second kernel. Its threads' results for rows and columns are stored next to the
+ * operands.
+ */
 Test(small_batch, reduces_by_itself)
 {
     tj_problem problem = TJ_PROBLEM_INIT(16, 8, 16, TJ_F32);

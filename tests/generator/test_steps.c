@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * steps: which products may start beside the kernel ahead, and that their texts wait for it.
+ * steps: which products may overlap the preceding kernel, and that their sources wait for it.
  */
 #include "family.h"
 #include "generator_test.h"

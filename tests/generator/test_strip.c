@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * strip: every constraint with its words, what the problem settles, and the launch form.
+ * strip: every constraint with its message, properties that the problem settles, and the launch form.
  */
 #include "family.h"
 #include "generator_test.h"
@@ -182,7 +182,10 @@ Test(strip, settles_the_rows_of_boxes)
     }
 }
 
-/* Where the compiler has too few registers, or takes the stack: fewer blocks, then lanes copy, and nothing is left to do. */
+/*
+ * If the compiler has too few registers, or takes the stack: fewer blocks, then copies by lanes, and then nothing is left to
+ * do.
+ */
 Test(strip, gives_way_to_lanes)
 {
     const tj_problem problem = STRIP();

@@ -117,7 +117,7 @@ Test(wgmma, maps_what_it_has_packed)
     cr_expect(eq(i64, form.slice[n->matrix] - form.slice[m->matrix], 100 * 384));
 }
 
-/* What writes P: the copy engine, as wide lines as it takes, or lanes as much at once as is aligned. */
+/* The stores of P: by the copy engine, with rows as wide as it takes, or by lanes, with accesses as wide as the alignment. */
 Test(wgmma, stores_by_what_p_allows)
 {
     const struct {

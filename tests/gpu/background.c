@@ -31,7 +31,7 @@ static tj_context *open_tuning(const char *cache_dir, int seconds)
     return context;
 }
 
-/* One problem, its operands, and threads that multiply until they are told to stop. */
+/* One problem, its operands, and threads that multiply until they are stopped. */
 typedef struct crowd {
     tj_context *context;
     tj_problem problem;
@@ -70,7 +70,7 @@ static void *multiply(void *payload)
         while (!atomic_load(&c->is_over)) {
             atomic_fetch_add(&c->wrong, !multiply_once(c, m, n, p));
             atomic_fetch_add(&c->products, 1);
-            usleep(500); /* what is tuned beside it wants the device as well */
+            usleep(500); /* the tuning next to it needs the device as well */
         }
     else
         atomic_fetch_add(&c->wrong, 1);
@@ -91,7 +91,7 @@ static void start(crowd *c, tj_context *context)
         expect(pthread_create(&c->thread[i], NULL, multiply, c) == 0, "a thread");
 }
 
-/* Until so many products more are done. */
+/* Wait until `products` more products are done. */
 static void wait_for(crowd *c, long products)
 {
     const long wanted = atomic_load(&c->products) + products;

@@ -131,7 +131,7 @@ static void add_reductions(char *text, bool is_f64)
     }
 }
 
-/* One that parses: a text may be too long, or have beta without c. */
+/* Draw one that parses: a text may be too long, or have beta without c. */
 static void draw_epilogue(bool is_f64, bool pairs, bool reduces, tj_epilogue *epilogue)
 {
     char text[TEXT_BYTES];
@@ -157,7 +157,7 @@ static void draw_epilogue(bool is_f64, bool pairs, bool reduces, tj_epilogue *ep
 
 /* ---- requests ----------------------------------------------------------------------------------------------------- */
 
-/* What each family takes, in turn. */
+/* The forms that each family takes, in turn. */
 static const struct form {
     const char *config;
     int32_t type, compute, p_type;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * f32_split: products by planes on the device, of matrices of several distributions: the path that it took, errors within the bound of
- * plain f32, and how large they are beside those of plain f32. `f32_split small` has one shape, for the emulator.
+ * f32_split: products by planes on the device, of matrices of several distributions: the path that it took, errors within the
+ * bound of plain f32, and their size next to those of plain f32. `f32_split small` has one shape, for the emulator.
  */
 #include "gpu_test.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fallback: operands that do not suit the text which the library chose, and launches without a workspace.
+ * fallback: operands that do not suit the kernel that the library chose, and launches without a workspace.
  *
- * What the library chooses changes with what it knows. So that the texts here stay the demanding ones, this program is linked
- * with --wrap=tj_context_choose and says itself what is chosen where nobody names a config.
+ * The library's choice changes with its knowledge. So that the kernels here stay the demanding ones, this program is linked
+ * with --wrap=tj_context_choose and makes the choice itself if no config is named.
  */
 #include "gpu_test.h"
 #include "plan.h"
@@ -69,7 +69,7 @@ static int make_product(tj_context *context, product *q, tj_problem problem)
     return 1;
 }
 
-/* Put operands so many elements behind the beginning of their buffers, and forget P. */
+/* Put operands some elements past the beginning of their buffers, and forget P. */
 static void place(product *q, int m, int n, int p)
 {
     const size_t size = tj_type_bytes((tj_type)q->problem.m.type);
@@ -150,7 +150,7 @@ static void test_pointers(const char *config, tj_problem problem)
     expect(tj_plan_launch(named, &q.x, NULL, &err) == TJ_ERR_INVALID_ARGUMENT && strstr(err.message, "vector=1"), "%s: %s",
            config, err.message);
 
-    /* No text takes half an element. */
+    /* No kernel takes half an element. */
     q.x.m.address = (const char *)q.x.m.address + 1;
     expect(tj_matmul(context, &q.problem, &q.x, NULL, &err) == TJ_ERR_INVALID_ARGUMENT && strstr(err.message, "its elements"),
            "%s: %s", config, err.message);

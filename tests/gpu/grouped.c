@@ -135,7 +135,7 @@ static void replay(tj_context *context, const char *text, int on_host)
 
 /* ---- what are no offsets ------------------------------------------------------------------------------------------ */
 
-/* What the kernel makes of any numbers: each at least 0 and the one before, and at most j. */
+/* Settle arbitrary offsets as the kernel does: each at least 0 and the one before, and at most j. */
 static void settle(const int32_t *given, int32_t *settled)
 {
     int32_t least = 0;

@@ -168,8 +168,8 @@ static void test_capture_beside_load(tj_context *context)
 }
 
 /*
- * Short products start beside the one ahead. Here each needs what that one writes, and writes where that one reads: M moves the rows of N
- * on by one, so every number stays as it is, and a read that comes too early leaves a number of another product.
+ * Short products overlap the preceding one. Here each needs the results of that one, and writes where that one reads: M moves
+ * the rows of N on by one, so every number stays as it is, and a read that comes too early leaves a number of another product.
  */
 static void test_chain(tj_context *context, const char *name, int compute)
 {
@@ -356,7 +356,7 @@ static void test_devices_at_once(on_device device[2])
     }
 }
 
-/* One TileJIT context follows the CUDA context that is current. */
+/* A TileJIT context follows the current CUDA context. */
 static void test_device_of_current(tj_context *context, const on_device device[2])
 {
     tj_device_facts facts;
@@ -513,7 +513,10 @@ static void *add_often(void *argument)
     return NULL;
 }
 
-/* P += M . N from several threads at once: what one stream orders, or the legacy one with those that wait for it, loses no sum. */
+/*
+ * P += M . N from several threads at once: work ordered by one stream, or by the legacy stream and those that wait for it,
+ * loses no sum.
+ */
 static void test_threads_of_a_stream(tj_context *context, void *const stream[2])
 {
     pthread_t thread[THREADS];

@@ -44,7 +44,7 @@ static int64_t random_extent(int64_t tile)
 
 enum { TRIES = 500 }; /* to draw a config that suits; there may be none */
 
-/* What many families serve, and now and then what few do. */
+/* Draw a way that many families serve, and now and then one that few do. */
 static int draw_way(void)
 {
     if (next() % 6 == 0)
@@ -203,7 +203,7 @@ static void make_wgmma(request *r)
     make_mma(r); /* arrays of pointers, and what is open and lies where no tensor map takes it */
 }
 
-/* Which configs of simt suit, depends on type and layouts. */
+/* Type and layouts decide which configs of simt suit. */
 static void make_simt(request *r)
 {
     static const char *const tiles[] = {"bm=16,bn=32,bk=16,tm=4,tn=4",  "bm=32,bn=32,bk=16,tm=8,tn=4",

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reductions: outputs of an epilogue for each row or column, in every text that has them: what hangs over an edge leaves no trace, a NaN
- * stays, the same call gives the same bytes, from a stream, a graph, a quick first call and a context of any shapes.
+ * reductions: outputs of an epilogue for each row or column, in every kernel that has them: elements past an edge leave no
+ * trace, a NaN stays, the same call gives the same bytes, from a stream, a graph, a quick first call and a context of any
+ * shapes.
  */
 #include "gpu_test.h"
 #include "host_program.h"
@@ -11,7 +12,10 @@
 
 enum { J = 72, K = 24, L = 88, BATCH = 2, OUTPUTS = 4 };
 
-/* All values of P are below 0, and all of acc + 1 beside it are far from it: a 0 that is taken for an element changes a result. */
+/*
+ * All values of P are below 0, and all of acc + 1 next to it are far from it: a 0 that is taken for an element changes a
+ * result.
+ */
 #define EXPRESSION(narrow) \
     "most[row] = max(acc); total[col] = sum(acc + 1); peak" narrow "[col] = max(abs(acc)); rest[row] = sum(1 - acc); acc"
 static const char expression[] = EXPRESSION(":bf16"), expression_of_f64[] = EXPRESSION("");
@@ -163,7 +167,7 @@ static double result(const struct text *text, const void *output, int i)
     return text->type == TJ_F64 ? ((const double *)output)[i] : (double)((const float *)output)[i];
 }
 
-/* Of f32_split, each kernel that may multiply has tiles of its own: each should be seen. */
+/* Each kernel of f32_split that may multiply has its own tiles: each should be seen. */
 static void expect_path(tj_context *context, const tj_plan *plan, const struct text *text, const tj_operands *x)
 {
     static const tj_path wanted[] = {[USUAL] = TJ_PATH_F16, [HAS_NAN] = TJ_PATH_F32, [SPANS] = TJ_PATH_BF16};
@@ -255,7 +259,7 @@ static void test_capture(tj_context *context)
     drop_product(&q);
 }
 
-/* Contexts that would rather have a kernel for any shape. */
+/* Contexts that prefer a kernel for any shape. */
 static void test_context(const char *what, const tj_context_options *options)
 {
     tj_context *context = NULL;

@@ -129,7 +129,7 @@ static void draw_types(tj_problem *p, int w)
     }
 }
 
-/* Groups in the place of a batch: M, P and C are one matrix each, and N is as many as there are groups. */
+/* Draw groups in place of a batch: M, P and C are one matrix each, and N has one matrix per group. */
 static void draw_groups(tj_problem *p)
 {
     p->groups = (tj_groups){PICK(1, 2, 3, 5, 8, 33, 70), (int32_t)PICK(0, 4, 8), next() % 2};
@@ -140,7 +140,7 @@ static void draw_groups(tj_problem *p)
         draw_gaps(p);
 }
 
-/* Of a problem with extents all the rest: types, how the matrices lie, the epilogue; the batch unless it is set. */
+/* Draw the rest of a problem with extents: types, storage of the matrices, the epilogue; the batch unless it is set. */
 static void draw_storage(tj_problem *p, int w)
 {
     const int m_rows = with_groups || next() % 2, n_rows = next() % 2, p_rows = with_groups || next() % 2;
@@ -211,7 +211,9 @@ static int is_served(const request *r)
     return tj_problem_check(&r->asked, NULL) == TJ_OK && tj_config_resolve(&r->asked, &resolved, NULL) == TJ_OK;
 }
 
-/* What the problem leaves to the launch, for half of all: extents, leading dimensions, strides, the batch. */
+/*
+ * Draw the properties that the problem leaves to the launch, for half of all: extents, leading dimensions, strides, the batch.
+ */
 static void draw_open(request *r, const int64_t tile[3])
 {
     tj_problem *const p = &r->asked;
@@ -277,7 +279,10 @@ static void *draw_matrix(const tj_problem *lies, tj_which which, int kind)
     return matrix;
 }
 
-/* Where groups begin: in any places, so that some are empty, and some rows at both ends may belong to none. NULL: no groups. */
+/*
+ * Draw the starts of groups: any places, so that some are empty, and some rows at both ends may belong to none. NULL: no
+ * groups.
+ */
 static void *draw_offsets(const tj_problem *known)
 {
     const tj_problem c = tj_problem_canonical(known);
@@ -302,7 +307,7 @@ static void *draw_offsets(const tj_problem *known)
     return at;
 }
 
-/* How the matrices lie. Where nothing is promised of pointers, at any element. */
+/* Return the storage of the matrices. Without a promise about pointers, they begin at any element. */
 static tj_problem stored(const tj_problem *known)
 {
     const tj_problem c = tj_problem_canonical(known);
@@ -322,7 +327,7 @@ static tj_problem stored(const tj_problem *known)
 
 /* ---- checks ------------------------------------------------------------------------------------------------------- */
 
-/* Each element of P exactly once; 0 where there is no emulator, or nothing to write. */
+/* Watch that each element of P is written exactly once; 0 if there is no emulator, or nothing to write. */
 static int watch_p(const tj_workbench *bench)
 {
     const tj_problem *c = tj_workbench_problem(bench);
@@ -337,7 +342,7 @@ static int watch_p(const tj_workbench *bench)
                            (uint64_t)width * size, (uint64_t)c->p.ld * size);
 }
 
-/* What the emulator's checks found since the last request. */
+/* Expect no finding of the emulator's checks since the last request. */
 static void expect_no_finding(const char *label)
 {
     cuEmuFinding found;

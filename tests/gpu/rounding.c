@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rounding: every number of 16 and 8 bits becomes a float, and floats on, between and beside them become such numbers, as on the host.
- * The product is a column times 1: what a kernel reads and stores is then what it was given.
+ * rounding: every number of 16 and 8 bits becomes a float, and floats on, between and next to them become such numbers, as on
+ * the host. The product is a column times 1: so the kernel should store the number that it reads.
  */
 #include "gpu_test.h"
 
@@ -101,7 +101,7 @@ static void test_column(tj_context *context, const char *name, tj_type dtype, co
     free(expected);
 }
 
-/* All patterns of a type of 8 bits; floats on, between and beside its numbers, and beyond them. */
+/* All patterns of an 8-bit type; floats on, between and next to its numbers, and beyond them. */
 static void test_8_bits(tj_context *context, tj_type type)
 {
     enum { COUNT = 256, BESIDE = 6 };

@@ -170,7 +170,7 @@ static int draw_pair(request *one)
 
 static tj_space *walked;
 static tj_problem walked_problem;
-static uint64_t one_text_in; /* of so many that are new one is walked; 0: every config is */
+static uint64_t one_text_in; /* walk one of this many new sources; 0: walk every config */
 static uint64_t *texts;      /* that came up, of all problems: their digests */
 static size_t text_count;
 static long walked_configs;
@@ -200,7 +200,7 @@ static int parse_problem(const char *text, tj_problem *problem)
     return 1;
 }
 
-/* Of "constexpr int NAME = value;", where the text has it. */
+/* Find "constexpr int NAME = value;", if the source has it. */
 static char *find_constant(char *text, const char *name, int64_t *value)
 {
     char begin[40], *line;
@@ -221,7 +221,7 @@ static int64_t parts_of(int64_t extent, int64_t part)
     return part > 0 ? (extent + part - 1) / part : extent;
 }
 
-/* Of a text without what it has in common with others that do the same. */
+/* Digest a source without the parts that it shares with others that do the same. */
 static uint64_t digest_text(const char *generated, const tj_problem *p)
 {
     char *const text = strdup(strchr(generated, '\n')), *blocks, *stages, *group;
@@ -285,7 +285,7 @@ typedef struct chunk {
     atomic_int next;
 } chunk;
 
-/* A failure is met again, and told, where the pair is run. */
+/* A failure occurs again, and is reported, where the pair is run. */
 static void *compile_ahead(void *payload)
 {
     chunk *c = payload;
@@ -323,7 +323,7 @@ static int run_chunk(chunk *c)
     return ran;
 }
 
-/* Until so many were run, or there are no more. Returns how many. */
+/* Run pairs until the limit, or until there are no more. Returns their number. */
 static long run_pairs(int (*next_pair)(request *one), long most)
 {
     static chunk c;

@@ -52,7 +52,7 @@ static void *find(const char *name)
     return dlsym(library, name);
 }
 
-/* What takes no program is NVRTC's own. */
+/* NVRTC's own functions that take no program. */
 #define FORWARD(result, name, parameters, arguments) \
     EXPORT result name parameters                    \
     {                                                \
@@ -89,7 +89,7 @@ static int create(program *p, int headers, const char *const *header, const char
     return real(&p->real, p->text, p->name, headers, header, header_name);
 }
 
-/* A text that has headers is not kept. */
+/* A source with headers is not kept. */
 EXPORT int nvrtcCreateProgram(program **place, const char *text, const char *name, int headers, const char *const *header,
                               const char *const *header_name)
 {

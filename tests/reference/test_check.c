@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the check lets through, and what it must never let through. */
+/* Products that the check accepts, and those that it must never accept. */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <math.h>

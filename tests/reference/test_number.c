@@ -18,7 +18,7 @@ typedef struct format {
 
 static const format formats[] = {{"f16", TJ_F16, 5, 10}, {"bf16", TJ_BF16, 8, 7}};
 
-/* What IEEE 754 says a pattern means. */
+/* Return the meaning of a pattern by IEEE 754. */
 static double defined_value(const format *f, unsigned pattern)
 {
     const int bias = (1 << (f->exponent_bits - 1)) - 1, exponent = (int)(pattern & 0x7fff) >> f->fraction_bits;

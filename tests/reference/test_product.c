@@ -16,7 +16,7 @@ typedef struct matrix {
     tj_type dtype;
 } matrix;
 
-/* Where element (row, col) of op(X) stands, straight from the fields of the problem. */
+/* Return the place of element (row, col) of op(X), straight from the fields of the problem. */
 static int64_t place(int layout, int transpose, int64_t ld, int64_t rows, int64_t cols, int64_t row, int64_t col)
 {
     const int64_t r = transpose ? col : row, c = transpose ? row : col;

@@ -143,7 +143,7 @@ Test(reductions, nan_stays_and_infinities_add_up)
     cr_expect(eq(int, check(&problem, &x, 0).passed, 0));
 }
 
-/* Of some rows alone, whole rows can be judged, and no column. */
+/* With sampled rows, whole rows can be judged, and no column. */
 Test(reductions, sampled_rows_are_judged)
 {
     const double few = 2.0 * K * L * 10;

@@ -21,7 +21,7 @@ typedef struct format {
 
 static const format formats[] = {{TJ_E4M3, 7, 3, 0x7e, 448.0}, {TJ_E5M2, 15, 2, 0x7b, 57344.0}};
 
-/* What the definition of the format says a pattern is, with scalbn alone. */
+/* Return the value of a pattern by the definition of the format, with scalbn alone. */
 static double defined_value(const format *f, unsigned pattern)
 {
     const unsigned magnitude = pattern & 0x7f, one = 1u << f->fraction_bits;
@@ -85,7 +85,7 @@ Test(fp8, rounds_to_nearest_even_and_saturates)
 
 /* ---- pairs of 4 bits ---------------------------------------------------------------------------------------------- */
 
-/* The first of two in the lower half of a byte; the half beside what is written stays. */
+/* The first of two is in the lower half of a byte; the other half stays when one is written. */
 Test(pairs, are_read_and_written_by_halves)
 {
     static const double numbers[5] = {-8, 7, -1, 100, -2.5};
@@ -324,7 +324,7 @@ Test(tf32, has_a_bound_of_its_own)
     cr_expect(not(passes(&s, p)));
 }
 
-/* Some bits of a product may be missing, whatever k is; not so many as tf32 loses. */
+/* Some bits of a product may be missing, whatever k is; fewer than tf32 loses. */
 Test(f32_split, has_a_bound_of_its_own)
 {
     static const struct {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Captures: counts of several threads, contexts and processes come to one sum; what is there and no capture stays.
+ * Captures: counts of several threads, contexts and processes add up to one sum; existing files that are not captures stay.
  */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -189,7 +189,10 @@ Test(capture, leaves_what_is_no_capture_as_it_is)
     cr_expect(eq(str, text, "j,k,l\n1,2,3\n"));
 }
 
-/* What a process noted is in the file though it never frees its capture: when it calls exit(), and now and then before it is killed. */
+/*
+ * The shapes of a process are in the file though it never frees its capture: when it calls exit(), and now and then before it
+ * is killed.
+ */
 Test(capture, is_written_by_a_process_that_exits_or_is_killed)
 {
     const tj_problem problem = TJ_PROBLEM_INIT(16, 20, 24, TJ_F32);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Options and environment: which wins, what is refused and in which words, and where the store is when nobody says.
+ * Options and environment: which takes precedence, values that are refused and the messages, and the default place of the
+ * store.
  */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -44,7 +45,7 @@ static tj_context *open_context(const tj_context_options *options)
 
 /* ---- scratch ------------------------------------------------------------------------------------------------------ */
 
-/* Tunings make one at any time, on threads behind the program's back. */
+/* Tunings make one at any time, on background threads. */
 Test(context, a_scratch_host_is_made_of_the_other_one_and_not_of_the_environment)
 {
     static const char *const further[] = {"/nonexistent/second", "/nonexistent/third", NULL};
@@ -219,7 +220,7 @@ Test(context, warns_once_where_there_is_no_home)
     tj_context_free(context);
 }
 
-/* It was meant: no warning, and whoever asks is told what switched it off. */
+/* It was meant: no warning, and doctor names the option that switched it off. */
 Test(context, says_what_switched_the_disk_off)
 {
     static const struct {
@@ -276,7 +277,7 @@ Test(context, reads_the_environment_once_and_options_win)
     tj_context_free(context);
 }
 
-/* A context costs nothing that a machine without CUDA lacks, and copies all text that it is given. */
+/* A context needs nothing that a machine without CUDA lacks, and copies all strings that it is given. */
 Test(context, opens_nothing_and_keeps_no_pointer_of_the_caller)
 {
     char driver[300] = "/nonexistent/libcuda.so", nvrtc[300] = "/nonexistent/libnvrtc.so";

@@ -121,7 +121,7 @@ static float is_anticorrelated(bool is_m, int64_t line, int64_t k)
     return (float)ldexp(2 * uniform() - 1, (is_m ? 1 : -1) * ((int)(k * 13 % 61) - 30));
 }
 
-/* What is far below the largest of its row of M is all that a column of N meets. */
+/* Elements far below the largest of their row of M are all that a column of N meets. */
 static float hides_small_ones(bool is_m, int64_t line, int64_t k)
 {
     if (is_m)
@@ -369,7 +369,7 @@ Test(f32_split, takes_every_shape_and_epilogue_by_wgmma)
         multiply_shapes(configs, 5);
 }
 
-/* What no text of planes serves is multiplied in f32; and all of it is proven as every kernel is. */
+/* A problem that no kernel of planes serves is multiplied in f32; and all of it is proven as every kernel is. */
 Test(f32_split, is_chosen_a_family_and_proven)
 {
     open_context("sm_90", TJ_PROVE_BEFORE);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fallbacks on drivers and compilers that only pretend: when one is made, how often, and what is said where it cannot be.
- * tests/gpu/fallback.c looks at the products.
+ * Fallbacks on fake drivers and compilers: when one is made, how often, and the message if it cannot be. tests/gpu/fallback.c
+ * looks at the products.
  *
- * This program is linked with --wrap=tj_context_choose: it says what is chosen where nobody names a config.
+ * This program is linked with --wrap=tj_context_choose: it makes the choice if no config is named.
  */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -116,7 +116,7 @@ Test(fallback, does_not_split_where_no_workspace_can_be_had)
     cr_expect(eq(ulong, fake.fake_launches(), 3), "one kernel each");
     cr_expect(eq(u64, plans(), 2));
 
-    /* Who brings one gets the choice itself. */
+    /* A call with a workspace gets the chosen kernel itself. */
     cr_assert(eq(int, tj_plan_prepare(context, &problem, NULL, &plan, &err), TJ_OK), "%s", err.message);
     x.workspace_bytes = tj_plan_workspace_bytes(plan);
     cr_expect(eq(sz, x.workspace_bytes, 4 * 4 * 64 * 4));
@@ -141,7 +141,7 @@ Test(fallback, is_not_made_for_a_config_that_was_named)
     cr_expect(eq(u64, plans(), 1));
 }
 
-/* Timing captures several launches, but not those that have something to make first. */
+/* Timing captures several launches, but not the first ones that have something to make. */
 Test(fallback, is_made_by_launches_that_are_timed_together)
 {
     enum { REPEAT = 3, TOGETHER = 2 };
@@ -218,7 +218,7 @@ Test(fallback, belongs_to_the_context_of_its_plan)
     (void)other;
 }
 
-/* The types and layouts that a family takes, in lines that can be read by 16 bytes at once and in others. */
+/* The types and layouts that a family takes, with rows that can be read 16 bytes at once and with others. */
 Test(fallback, of_every_family_takes_pointers_that_begin_at_any_element)
 {
     static const tj_type types[] = {TJ_F32, TJ_F64, TJ_F16, TJ_BF16, TJ_S8, TJ_E4M3};

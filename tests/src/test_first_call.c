@@ -96,7 +96,7 @@ static const char *last_kernel(void)
     return launch.kernel;
 }
 
-/* Until the calls of a problem are served by that kernel. The thread behind the calls takes its time. */
+/* Wait until the calls of a problem are served by that kernel. The background thread takes its time. */
 static bool comes_to(tj_context *context, int64_t j, int64_t k, int64_t l, const char *kernel)
 {
     const struct timespec moment = {0, 2000000};
@@ -110,7 +110,7 @@ static bool comes_to(tj_context *context, int64_t j, int64_t k, int64_t l, const
     return false;
 }
 
-/* The thread behind the calls tells of it when they are served already. */
+/* The background thread reports it when they are served already. */
 static int replacements_told(int awaited)
 {
     const struct timespec moment = {0, 2000000};
@@ -187,7 +187,7 @@ Test(first_call, of_batches_that_vary_costs_a_few_compiles)
     }
     cr_expect(stats_of(context).misses <= 96, "%d problems of 32 sizes and three layers, whatever was made for them",
               (int)stats_of(context).misses);
-    /* One for all shapes, and one for each layer. Of two sizes at most it was not known yet that there would be more. */
+    /* One for all shapes, and one for each layer. With at most two sizes it was not known yet that there would be more. */
     cr_expect(stats_of(context).compiles >= 4 && stats_of(context).compiles <= 4 + 3 * 2, "%d compiles",
               (int)stats_of(context).compiles);
     tj_context_free(context);
@@ -243,7 +243,7 @@ Test(first_call, of_a_problem_that_comes_once_costs_no_compile_of_its_own)
     tj_context_free(context);
 }
 
-/* As the one that a build leaves beside the library: the kernel for all shapes, and nothing else. */
+/* Like the one that a build leaves next to the library: the kernel for all shapes, and nothing else. */
 Test(first_call, of_shapes_whose_textbook_kernel_is_packed_needs_no_nvrtc)
 {
     const tj_problem any = {.struct_size = sizeof any,
@@ -306,7 +306,7 @@ Test(first_call, notices_what_varies_where_leading_dimensions_go_with_it)
     tj_context_free(context);
 }
 
-/* The lines of a capture whose cell of a column is this one; *others: the rest. */
+/* Count the lines of a capture whose cell of a column is `wanted`; *others: the rest. */
 static int count_lines(const char *path, int column, const char *wanted, int *others)
 {
     FILE *file = fopen(path, "r");
@@ -329,7 +329,9 @@ static int count_lines(const char *path, int column, const char *wanted, int *ot
     return count;
 }
 
-/* What is captured is what the library made kernels for: packed, a list of 32 sizes is a kernel or two for each layer. */
+/*
+ * A capture lists the problems that the library made kernels for: packed, a list of 32 sizes is a kernel or two for each layer.
+ */
 Test(first_call, of_batches_that_vary_is_captured_as_problems_that_leave_j_open)
 {
     enum { ANY = 20 };
@@ -498,7 +500,7 @@ Test(plans, that_a_graph_may_launch_stay)
     tj_context_free(context);
 }
 
-/* What the model chose is written down for the next process, and nothing that stands there instead does harm. */
+/* The model's choice is written down for the next process, and other files in its place do no harm. */
 Test(plans, are_chosen_again_from_the_store_whatever_is_there)
 {
     static const char *const broken[] = {"", "tilejit choices 1 0 0.0\nzz", "\n\n\n", NULL};

@@ -174,7 +174,7 @@ static const char *const families[] = {"tiled", "naive", "simt:bm=16,bn=32,bk=16
                                        "wgmma:bm=64,bn=32"};
 enum { FAMILIES = sizeof families / sizeof families[0] };
 
-/* A plan with the config of that text, and operands for it. */
+/* Prepare a plan with the config of that text, and operands for it. */
 static const tj_plan *prepare(tj_context *context, const tj_problem *problem, const char *text, const void *offsets,
                               tj_workbench **bench)
 {
@@ -235,7 +235,7 @@ Test(groups, launches_refuse_device_offsets_that_cannot_be_read)
     tj_context_free(context);
 }
 
-/* No offsets do anything outside of the operands, whatever they are; and behind them right ones are as good as ever. */
+/* No offsets have an effect outside the operands, whatever they are; and right ones after them work as ever. */
 static void survive(tj_context *context, const char *family, int bytes)
 {
     static const int64_t wrong[][GROUPS + 1] = {

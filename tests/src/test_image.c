@@ -145,7 +145,7 @@ Test(image_compile, gives_all_facts_of_one_compile)
     tj_image_free(image);
     tj_image_free(NULL);
 
-    /* It looks at nothing that there is, and leaves nothing behind. */
+    /* It reads nothing that exists, and leaves nothing. */
     cr_expect(eq(u64, stats_of(context).compiles, 2));
     obtain(context, source, "sm_90", TJ_FROM_COMPILER);
     tj_source_free(source);
@@ -206,7 +206,7 @@ Test(image_compile, refuses_an_unknown_target_before_compiling)
     tj_context_free(context);
 }
 
-/* The compile target follows from what a text needs: that of the device, its "a", or none. */
+/* The compile target follows from the needs of the source: that of the device, its "a", or none. */
 Test(image_compile, is_for_a_target_that_has_what_the_text_needs)
 {
     static const struct {
@@ -251,7 +251,7 @@ Test(image_compile, is_for_a_target_that_has_what_the_text_needs)
     tj_context_free(context);
 }
 
-/* ptxas learned some instructions after the first chip that has them. What passes no ptxas is left to the driver. */
+/* ptxas learned some instructions after the first chip that has them. Code that passes no ptxas is left to the driver. */
 Test(image_compile, names_the_nvrtc_that_knows_what_the_text_needs)
 {
     static const struct {
@@ -501,7 +501,7 @@ Test(image_obtain, compiles_again_when_it_does_not_understand_the_stored_entry)
         obtain(context, source, "sm_90", TJ_FROM_COMPILER);
         cr_expect(eq(int, heard.warnings, 1), "row %zu: %s", i, heard.last_warning);
         tj_context_free(context);
-        /* What was compiled has taken its place. */
+        /* The compiled image has taken its place. */
         context = make_context(FAKE_NVRTC_PATH, store, NULL, NULL);
         obtain(context, source, "sm_90", TJ_FROM_STORE);
         tj_context_free(context);

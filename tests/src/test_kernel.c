@@ -1168,7 +1168,7 @@ Test(launch, that_the_driver_refuses_is_told_with_its_numbers)
 
 /* ---- arrays of pointers ------------------------------------------------------------------------------------------- */
 
-/* All operands, or those that the bits of which (M, N, P, C) name. */
+/* Let all operands be arrays of pointers, or those named by bits (M, N, P, C). */
 static tj_problem pointing(int which, int64_t batch)
 {
     tj_problem problem = TJ_PROBLEM_INIT(32, 16, 48, TJ_F32);
@@ -1182,7 +1182,7 @@ static tj_problem pointing(int which, int64_t batch)
     return problem;
 }
 
-/* What lies 8 bytes a product further on in an array, and a stride further on in a matrix. */
+/* Product i is 8 bytes further on in an array, and a stride further on in a matrix. */
 Test(launch, of_arrays_of_pointers_passes_them_on_product_by_product)
 {
     static const int64_t bytes[] = {32 * 16 * 4, 16 * 48 * 4, 32 * 48 * 4, 32 * 48 * 4};
@@ -1215,7 +1215,7 @@ Test(launch, of_arrays_of_pointers_passes_them_on_product_by_product)
     }
 }
 
-/* An array is aligned to its pointers, whatever the text does with the matrices; and it is there even where k is 0. */
+/* An array is aligned to its pointers, whatever the kernel does with the matrices; and it must exist even if k is 0. */
 Test(launch, of_arrays_of_pointers_checks_the_arrays)
 {
     for (int is_ready = 0; is_ready < 2; is_ready++) {
@@ -1307,7 +1307,7 @@ Test(launch, of_whole_products_counts_them_on_x)
 
 /* ---- split k ------------------------------------------------------------------------------------------------------ */
 
-/* A text that splits k as the generator's do: the first kernel writes sums, the second reads them and writes P. */
+/* A source that splits k as the generator's do: the first kernel writes sums, the second reads them and writes P. */
 static tj_launch_form split_form(const tj_problem *problem, int splits)
 {
     tj_launch_form form = form_of(problem);
@@ -1451,7 +1451,7 @@ Test(launch, of_a_ready_split_k_needs_only_pointers)
     tj_kernel_free(kernel);
 }
 
-/* The text waits for the first kernel by itself from sm_90 on only: before, the stream has to. */
+/* The source waits for the first kernel by itself only from sm_90 on: before, the stream has to. */
 Test(launch, of_splits_overlaps_only_where_the_text_waits)
 {
     const struct {
@@ -1482,7 +1482,7 @@ Test(launch, of_splits_overlaps_only_where_the_text_waits)
         cr_expect(eq(int, second.overlaps != 0, rows[i].overlaps), "row %zu", i);
         tj_kernel_free(kernel);
 
-        form.step[0].overlaps = 1; /* its text waits, too */
+        form.step[0].overlaps = 1; /* its source waits, too */
         cr_assert(eq(int, tj_kernel_load_code(&context->host, &form, &problem, &code, &kernel, &err), TJ_OK), "%s",
                   err.message);
         before = fake.fake_launches();
@@ -1741,7 +1741,7 @@ static uint64_t word_at(const fake_launch *launch, size_t at)
     return word;
 }
 
-/* The tensor map that a kernel got behind so many bytes of parameters. */
+/* Return the tensor map that a kernel got after that many bytes of parameters. */
 static fake_tensor_map map_at(const fake_launch *launch, size_t at)
 {
     fake_tensor_map map;
@@ -1793,7 +1793,7 @@ Test(steps, are_launched_one_behind_the_other_with_maps_clusters_and_slices)
     tj_kernel_free(kernel);
 }
 
-/* The workspace holds what a step ahead has written: 96 lines of 40 halves, 48 apart, for each product. */
+/* The workspace holds the output of an earlier launch: 96 rows of 40 halves, 48 apart, for each product. */
 Test(steps, map_matrices_in_the_workspace)
 {
     const tj_problem problem = batched(3);
@@ -1849,7 +1849,7 @@ Test(steps, map_several_lines_as_one)
     cr_expect(says("launch form of"), "%s", err.message);
 }
 
-/* Of a batch that takes several launches, the maps of each begin at its own first product and end with its last. */
+/* In a batch that takes several launches, the maps of each begin at its own first product and end with its last. */
 Test(steps, of_a_large_batch_map_their_part_of_it)
 {
     const tj_problem problem = batched(65535 + 4);
@@ -1925,7 +1925,7 @@ Test(steps, in_large_clusters_ask_for_them)
     cr_expect(says("cannot launch tiled in clusters of 8 x 2 x 1 blocks"), "%s", err.message);
 }
 
-/* What keeps its sums in registers is judged kernel by kernel. */
+/* Kernels that keep their sums in registers are judged one by one. */
 Test(steps, that_spill_are_refused_by_name)
 {
     const tj_problem problem = batched(1);
@@ -1941,7 +1941,7 @@ Test(steps, that_spill_are_refused_by_name)
     tj_kernel_free(kernel);
 }
 
-/* What is missing is known at the load, before any of the driver's functions is looked up. */
+/* A missing function is known at the load, before any of the driver's functions is looked up. */
 static void expect_too_old(int version, const char *hidden, const char *words)
 {
     const tj_problem problem = batched(1);
@@ -2358,7 +2358,7 @@ Test(launch, refuses_a_p_that_overlaps_what_it_reads_and_no_other)
             refused++;
         } else {
             accepted_inside += !share && in.at < p.at + p.lines * p.ld && p.at < in.at + in.lines * in.ld;
-            /* What the header promises to see. */
+            /* The overlaps that the header promises to detect. */
             cr_expect(not(share && batch == 1 && (in.ld == p.ld || j == 1 || in.ld == in.width || p.ld == p.width)), "run %d",
                       run);
         }
@@ -2367,7 +2367,7 @@ Test(launch, refuses_a_p_that_overlaps_what_it_reads_and_no_other)
     cr_expect(refused > 1000 && accepted_inside > 200, "%d refused, %d accepted side by side", refused, accepted_inside);
 }
 
-/* Of an array the driver is asked what it is asked of a matrix; what it leads to, only the device knows. */
+/* The driver is asked the same about an array as about a matrix; only the device knows the targets of its pointers. */
 Test(pointers, in_arrays_are_not_looked_at_but_the_arrays_are)
 {
     static void *on_the_host[5];

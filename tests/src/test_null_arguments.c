@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every function that the library exports, with each pointer that it needs NULL in turn: an error in words, or nothing, and never a
- * crash. The list is compared with the library's own, so that a new function without a line here is a failure.
+ * Every function that the library exports, with each pointer that it needs NULL in turn: an error with a message, or nothing,
+ * and never a crash. The list is compared with the library's own, so that a new function without a line here is a failure.
  */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -292,7 +292,7 @@ Test(null_arguments, of_no_elements_may_be)
     cr_expect(tj_family_find(NULL) == NULL);
 }
 
-/* Of each struct that a program fills in. Operands: test_kernel.c. */
+/* Reserved fields of each struct that a program fills in. Operands: test_kernel.c. */
 Test(reserved_fields, must_be_0)
 {
     tj_problem problem = TJ_PROBLEM_INIT(8, 8, 8, TJ_F32);

@@ -919,7 +919,7 @@ Test(real_nvrtc, is_found_by_the_folder_of_a_toolkit_with_its_builtins)
     char root[] = "/tmp/tilejit-search-XXXXXX", folder[PATH_MAX], path[PATH_MAX];
     const char *identity;
 
-    /* A folder of links, as environments make them: the builtins are beside the file that is linked to. */
+    /* A folder of links, as environments make them: the builtins are next to the target of the link. */
     cr_assert(mkdtemp(root) != NULL);
     make_folders(folder, root, "lib64");
     snprintf(path, sizeof path, "%.1000s/libnvrtc.so.%d", folder, tj_nvrtc_major(nvrtc));

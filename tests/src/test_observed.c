@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a program and its tools see of a context: ranges of a profiler, lines of the stored text; and plans made ahead. On a driver and
- * a compiler that only pretend.
+ * Views of a context by a program and its tools: ranges of a profiler, lines of the stored source; and plans made ahead. On a
+ * fake driver and a fake compiler.
  */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -128,7 +128,7 @@ Test(observed, families_of_the_application_are_told_of_too)
     tj_context_free(context);
 }
 
-/* The file that the code of an image names, if it is compiled in such a context; and its key. */
+/* Return the file that the code of an image names, if it is compiled in such a context; and its key. */
 static void compile(const char *cache_dir, int32_t line_info, char file[PATH_MAX], char key[40])
 {
     const tj_problem problem = TJ_PROBLEM_INIT(33, 20, 48, TJ_F32);

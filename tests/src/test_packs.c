@@ -42,7 +42,7 @@ static int32_t first_call; /* of the contexts that are opened */
             cr_skip_test("no zlib here (libz.so.1)"); \
     } while (0)
 
-/* What the log was told, by level. */
+/* Messages of the log, by level. */
 static struct {
     atomic_int warnings;
     char last[512];
@@ -330,7 +330,7 @@ Test(packs, say_which_of_them_served)
 
 /* ---- not believed ------------------------------------------------------------------------------------------------- */
 
-/* A pack of one small image, and a context on drivers that pretend: what does the plan of its config come to? */
+/* Return the result of a plan with the config of a pack of one small image, in a context on fake drivers. */
 static tj_status plan_with(const tj_pack_bytes *bytes, const char *nvrtc, tj_origin *origin)
 {
     const tj_pack_bytes list[] = {*bytes, {NULL, 0}};
@@ -355,7 +355,7 @@ static unsigned char *exact_copy(const void *bytes, size_t size)
     return copy;
 }
 
-/* What a list says of the images of a pack. */
+/* Facts about the images of a pack. */
 typedef struct images {
     int count, any_alignment, aligned, stripped;
     int64_t bytes;
@@ -519,7 +519,7 @@ Test(packs, that_cannot_be_used_are_named_and_why)
     free((void *)made.bytes);
 }
 
-/* What the caller named is launched as named, or refused. */
+/* A config that the caller names is launched as named, or refused. */
 Test(packs, that_leave_dimensions_open_do_not_serve_a_config_that_is_named)
 {
     tj_problem general = problem;
@@ -611,7 +611,7 @@ Test(packs, that_are_stripped_serve_the_device_and_nothing_else)
     cr_assert(eq(int, tj_pack_create(context, NULL, &pack, &err), TJ_OK), "%s", err.message);
     cr_expect(eq(int, tj_pack_set_form(pack, 64, &err), TJ_ERR_INVALID_ARGUMENT));
     cr_expect(strstr(err.message, "form is 64") != NULL, "%s", err.message);
-    /* What is PTX alone has nothing left, and what is machine code alone cannot become whole again. */
+    /* An image of only PTX has nothing left, and one of only machine code cannot become whole again. */
     cr_assert(eq(int, tj_pack_set_form(pack, TJ_PACK_STRIP, &err), TJ_OK), "%s", err.message);
     cr_expect(eq(int, tj_pack_add(pack, &problem, NULL, "compute_80", &err), TJ_ERR_UNSUPPORTED), "%s", err.message);
     cr_expect(strstr(err.message, "stripped pack leaves out") != NULL, "%s", err.message);
@@ -707,7 +707,7 @@ static int keep_damage(const tj_pack_entry *entry, void *payload)
     return 0;
 }
 
-/* What lies on purpose, with checksums that are right. */
+/* Make a pack with wrong content and right checksums. */
 static const char *lie(const tj_pack_bytes *pack, uint32_t version, uint32_t whole)
 {
     static char damage[128];

@@ -36,7 +36,7 @@ static atomic_long allocations, locks, formats;
 static atomic_long refuse_at;      /* the n-th allocation from now fails; 0: none does */
 static atomic_bool refuses_onward; /* and every later one */
 static atomic_long refused;
-static atomic_int refused_threads; /* so many pthread_create are refused */
+static atomic_int refused_threads; /* pthread_create is refused this many times */
 
 static bool is_refused(void)
 {
@@ -148,7 +148,7 @@ int __wrap_vsnprintf(char *out, size_t size, const char *format, va_list values)
     return __real_vsnprintf(out, size, format, values);
 }
 
-/* What the same calls are named where _FORTIFY_SOURCE is on. */
+/* The names of the same calls with _FORTIFY_SOURCE on. */
 int __wrap___snprintf_chk(char *out, size_t size, int flag, size_t room, const char *format, ...)
 {
     va_list values;
@@ -167,7 +167,7 @@ int __wrap___vsnprintf_chk(char *out, size_t size, int flag, size_t room, const 
     return __wrap_vsnprintf(out, size, format, values);
 }
 
-/* ---- what plans ask to be tuned behind them ----------------------------------------------------------------------- */
+/* ---- background tunings that plans ask for ------------------------------------------------------------------------ */
 
 static atomic_int asked;
 
@@ -205,7 +205,7 @@ static void start(void)
 {
     fake = fake_open(FAKE_CUDA_PATH);
     fake.fake_hide("cuFuncGetParamInfo"); /* whose answers would have to change with every problem */
-    /* Of a device without a clock the model has no opinion: plans get the default, whose grids are easy to tell. */
+    /* The model cannot judge a device without a clock: plans get the default, whose grids are easy to tell. */
     for (int device = 0; device < FAKE_MAX_DEVICES; device++)
         fake.fake_set_device_attribute(device, CU_DEVICE_ATTRIBUTE_CLOCK_RATE, 0);
     context = open_context("", TJ_SPECIALIZE_SHAPES);
@@ -799,7 +799,7 @@ Test(plan, belongs_to_its_cuda_context_and_shares_the_compile)
     cr_expect(eq(u64, stats_of(context).compiles, 1));
 }
 
-/* Of a config that is named, what it leaves open is settled for the device: sm_75 has no asynchronous copies. */
+/* Properties that a named config leaves open are settled for the device: sm_75 has no asynchronous copies. */
 Test(plan, of_a_named_config_is_one_for_its_device)
 {
     static const struct {
@@ -824,7 +824,7 @@ Test(plan, of_a_named_config_is_one_for_its_device)
     }
 }
 
-/* ---- what is tuned behind them ------------------------------------------------------------------------------------ */
+/* ---- background tunings ------------------------------------------------------------------------------------------- */
 
 static int asked_by(tj_context *in, const tj_problem *problem, const tj_config *config)
 {
@@ -971,7 +971,7 @@ Test(plan, checks_no_pointers_in_a_capture)
     cr_expect(eq(int, tj_matmul(context, &problem, &x, stream, &err), TJ_ERR_INVALID_ARGUMENT));
 }
 
-/* Before each launch only where the context says so: it costs a driver call. */
+/* Check before each launch only if the context says so: it costs a driver call. */
 Test(plan, checks_pointers_before_every_launch_if_it_is_told_to)
 {
     for (int is_told = 0; is_told < 2; is_told++) {

@@ -41,7 +41,7 @@ typedef struct operand {
     size_t skew;
 } operand;
 
-/* Each matrix begins skew bytes behind an address that is aligned to 256. */
+/* Each matrix begins skew bytes past an address that is aligned to 256. */
 static void place(tj_context *context, operand *x, size_t elements, size_t skew, uint64_t seed)
 {
     x->skew = skew;

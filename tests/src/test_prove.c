@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Proofs, on the emulator: kernels of every family and storage pass; one whose stored code was made wrong fails, is told apart by what is
- * wrong with it, stays known, and is launched by nobody again.
+ * Proofs, on the emulator: kernels of every family and storage pass; one whose stored code was broken fails, with a message
+ * that names the error, stays known, and is never launched again.
  */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -129,7 +129,7 @@ Test(prove, right_kernels_pass_however_their_matrices_lie)
     tj_context_free(context);
 }
 
-/* f32_fp8: tensor cores keep 13 bits of a sum, the simple kernel all of them. What the proof allows for that is far less than one term. */
+/* f32_fp8: tensor cores keep 13 bits of a sum, the simple kernel all of them. The proof allows for far less than one term. */
 Test(prove, sums_of_thirteen_bits_pass)
 {
     tj_context *context = open_context("", TJ_PROVE_NEVER);
@@ -203,7 +203,7 @@ Test(prove, of_a_large_product_it_compares_some_lines)
 static const tj_problem wrong_problem = TJ_PROBLEM_INIT(40, 24, 32, TJ_F32);
 #define WRONG "simt:bm=32,bn=32,bk=8,tm=4,tn=4,copy=registers,vector=1"
 
-/* What is done to the stores of P: each line "	st.global.f32 	[%rd1+8], %f2;" may get another before, behind or in its place. */
+/* Faults in the stores of P: each line "	st.global.f32 	[%rd1+8], %f2;" may get another before, after or in its place. */
 typedef enum fault { NEGATED, MISSING, BEHIND } fault;
 
 static void append_fault(FILE *out, const char *line, size_t length, fault which)

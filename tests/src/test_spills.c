@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A kernel for which the compiler found too few registers: it is never launched, whoever chose it and wherever it came from. The fake
- * compiler says of which texts.
+ * A kernel for which the compiler found too few registers: it is never launched, whatever its origin. The fake compiler decides
+ * which sources spill.
  */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -121,7 +121,7 @@ Test(spills, the_driver_s_compiler_is_asked_as_well)
     tj_context_free(context);
 }
 
-/* The library's own choice, if the texts with these words spill. */
+/* Return the library's choice if the sources with these words spill. */
 static const tj_config *chosen_where(tj_context *context, const char *words)
 {
     const tj_plan *plan;

@@ -169,7 +169,7 @@ static int count_descriptors(void)
     return count;
 }
 
-/* Without faults: what a failure has left behind. Answers the number of entries. */
+/* Check, without faults, the remains of a failure. Returns the number of entries. */
 static int look(const char *label, long n)
 {
     const long left = atomic_exchange(&fail_at, 0);

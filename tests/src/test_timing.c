@@ -143,7 +143,7 @@ Test(timing_of_older_drivers, that_look_nothing_up_as_well)
     stop();
 }
 
-/* Every failure is reported, ends the capture, and leaves nothing behind (stop). */
+/* Every failure is reported, ends the capture, and leaves nothing (stop). */
 Test(timing, reports_each_driver_call_that_fails)
 {
     static const char *const calls[] = {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every type, way to compute and scale, from the problem to a checked product, on the emulator; and what is refused in words.
+ * Every type, compute mode and scale, from the problem to a checked product, on the emulator; and the requests that are
+ * refused, with their messages.
  */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -270,7 +271,7 @@ Test(types, that_a_family_lacks_are_refused_in_words)
             }
 }
 
-/* Weights of 8 bits beside floats: right where they are widened, refused in words elsewhere. */
+/* Weights of 8 bits next to floats: correct where they are widened, refused with a message elsewhere. */
 Test(types, of_weights_are_widened_or_refused)
 {
     static const struct {
@@ -518,7 +519,9 @@ Test(types, of_weights_are_widened_exactly)
 
 /* ---- weights of 4 bits -------------------------------------------------------------------------------------------- */
 
-/* Two in a byte, the first in its lower half, lines at a byte; the half that an odd line leaves is full of other bits. By hand. */
+/*
+ * Two in a byte, the first in its lower half, rows begin at a byte; the half left by an odd row is full of other bits. By hand.
+ */
 Test(types, of_4_bits_lie_as_they_are_said_to)
 {
     static const float m[3] = {1, 10, 100};

@@ -21,7 +21,7 @@
 
 enum { PROCESSES = 16, THREADS = 16 };
 
-/* What all processes see. */
+/* State that all processes see. */
 typedef struct shared {
     atomic_int ready, go;
     atomic_int compiles, store_hits, failures, wrong;

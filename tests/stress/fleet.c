@@ -60,7 +60,7 @@ static bool has_server(void)
 
 static int64_t *ahead; /* seconds by which the server's wall clock is wrong */
 
-/* False: there is no fake_clock beside this program, so the server's clock is the machine's. */
+/* False: there is no fake_clock next to this program, so the server's clock is the machine's. */
 static bool has_clock(void)
 {
     char path[600];
@@ -345,7 +345,7 @@ typedef struct tally {
     int begun, ended, never, again, in_vain;
 } tally;
 
-/* What the workers wrote down: again: begun once more; in_vain: once more after it had ended. */
+/* Read the workers' journal: again: begun once more; in_vain: once more after it had ended. */
 static tally read_journal(int shapes)
 {
     char path[128], line[64];

@@ -88,7 +88,7 @@ static void run(tj_first_call first_call)
     printf("%d misses, %d evicted, %d replaced, %d plans left\n", (int)stats.misses, (int)stats.evictions, (int)stats.replaced,
            (int)stats.plans);
     expect(stats.evictions > 0 && stats.misses > 0, "plans leave", NULL);
-    if (first_call == TJ_FIRST_CALL_WAIT) { /* else the thread behind is still at work */
+    if (first_call == TJ_FIRST_CALL_WAIT) { /* otherwise the background thread is still at work */
         tj_context_trim(context, 0, 0);
         tj_context_get_stats(context, &stats);
         expect(stats.plans == 0 && stats.plan_bytes == 0, "no plan is left", NULL);

@@ -75,7 +75,7 @@ static void *work(void *argument)
     return NULL;
 }
 
-/* The driver dies under all of them: everybody must be told, nobody may see a torn message. */
+/* The driver dies under all of them: every call must fail, and no message may be torn. */
 static void *work_on_a_lost_device(void *argument)
 {
     tj_operands x = TJ_OPERANDS_INIT;

@@ -146,7 +146,7 @@ Test(check_of_a_trial, compares_every_element_with_the_first_product)
     expect_difference(program, 21 + 18, 1e-3, "P[2][4] of product 1");
     expect_difference(program, 21 + 8, (double)NAN, "P[1][1] of product 1");
     expect_right(program, 0);
-    /* Rounding is no difference, nor is what lies between the rows. */
+    /* Rounding is not a difference, nor is a change between the rows. */
     p[18] = nextafterf(p[18], 2);
     p[5] = 1;
     expect_right(program, 0);
@@ -190,7 +190,7 @@ Test(check_of_a_trial, begins_with_the_reference)
     cr_assert(eq(int, tj_verify(&bench, program, 1e9, &anchor, &trial, &report, &err), TJ_OK), "%s", err.message);
     cr_expect(report.passed && report.elements == 15 && report.max_ratio <= 1);
     cr_expect(eq(int, trial.is_verified, 1));
-    /* What passes the reference must be the first product all the same: that one looked at some rows only. */
+    /* A product that passes the reference must also equal the first product: the reference saw some rows only. */
     *(float *)anchor.p += 1;
     expect_wrong(program, 1e9, "P[0][0] of product 0");
 }
@@ -407,14 +407,14 @@ Test(bench, spends_launches_on_what_may_be_the_best)
     cr_expect(slower > 2 && slower < faster && faster == first, "%lu %lu %lu", slower, faster, first);
 }
 
-/* So many launches before a deadline, which lies that far ahead. */
+/* Return the launches before a deadline, that many seconds away. */
 static unsigned long launches_within(const tj_program *program, double seconds)
 {
     bench.deadline = tj_clock_s() + seconds;
     return launches_of(program, 0, TJ_TRIAL_TIMED);
 }
 
-/* The first ones whatever the time; of the others as many as will have ended. On this clock no time passes between two. */
+/* The first ones run whatever the time; of the others those that will have ended. On this clock no time passes between two. */
 Test(bench, begins_no_launch_that_would_end_too_late)
 {
     const tj_problem problem = f32(30, 20, 40);

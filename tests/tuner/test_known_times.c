@@ -233,7 +233,7 @@ static void on_progress(const tj_tune_progress *progress, void *payload)
     stage.is_cancelled |= stage.is_to_cancel_finals && !progress->trial;
 }
 
-/* What to do with the table: all of a family, or so many evaluations. */
+/* Return the options for the table: all configs of a family, or that many evaluations. */
 static tj_tune_options options_of(const char *family, int64_t evaluations)
 {
     tj_tune_options options = TJ_TUNE_OPTIONS_INIT;
@@ -423,7 +423,7 @@ Test(known_times, the_winner_of_the_finals_is_recorded_and_used)
     tj_context_free(context);
 }
 
-/* What was recorded is slower by now: its place is taken, and its time told. */
+/* The recorded config is slower by now: it is replaced, and its time reported. */
 Test(known_times, a_faster_config_takes_the_place_of_the_recorded_one)
 {
     tj_context *context = open_context();
@@ -508,7 +508,7 @@ Test(known_times, a_recorded_config_that_is_wrong_by_now_is_out)
     tj_context_free(context);
 }
 
-/* What suits a product of about this size is tried before the search begins. */
+/* The config for a product of about this size is tried before the search begins. */
 Test(known_times, the_config_of_a_similar_record_is_tried)
 {
     static const char unusual[] = "tiled:tile_width=32,shared=dynamic";
@@ -631,7 +631,7 @@ Test(known_times, cancelled_in_the_finals_it_ends_after_a_few_turns)
 
 /* ---- budgets ------------------------------------------------------------------------------------------------------ */
 
-/* A search that would go on for ever, with so many seconds; the clock begins at 1000. */
+/* A search without an end, with that many seconds; the clock begins at 1000. */
 static tj_tune_result tuned_for(tj_context *context, double seconds)
 {
     tj_tune_options options = options_of(NULL, 100000);
@@ -645,7 +645,7 @@ static tj_tune_result tuned_for(tj_context *context, double seconds)
     return result;
 }
 
-/* Whatever takes long: a compile, a turn or a check. Of each one may be under way when the time is over. */
+/* Whatever takes long: a compile, a turn or a check. One of each may be under way when the time is over. */
 Test(known_times, all_of_it_ends_within_the_budget)
 {
     static const struct {
@@ -678,7 +678,7 @@ static void on_budget(const tj_tune_progress *progress, void *payload)
     told_budget = progress->budget;
 }
 
-/* However long the search would go on, there are turns for its best; and who watches is told of the whole. */
+/* However long the search would go on, there are turns for its best; and progress covers the whole. */
 Test(known_times, a_quarter_of_the_budget_is_the_finals)
 {
     tj_context *context = open_context();
@@ -807,7 +807,7 @@ Test(known_times, a_device_that_is_lost_in_a_load_ends_it)
     cr_expect(fake.fake_calls_after_death() < 10);
 }
 
-/* What no other config would mend. */
+/* Errors that no other config would mend. */
 Test(known_times, trouble_of_the_compiler_itself_ends_it)
 {
     static const tj_status fatal[] = {TJ_ERR_NO_COMPILER, TJ_ERR_NO_DRIVER, TJ_ERR_DEVICE_LOST, TJ_ERR_FORKED};
@@ -843,7 +843,7 @@ Test(known_times, without_memory_for_a_later_config_the_search_is_not_complete)
     tj_context_free(context);
 }
 
-/* What is tried first is written otherwise than the space writes it: the library's choice, and the config of a record. */
+/* The configs tried first are written otherwise than in the space: the library's choice, and the config of a record. */
 Test(known_times, no_kernel_is_tried_under_two_names)
 {
     static const char *const families[] = {"naive", "tiled", "simt", "skinny", "small_batch", NULL};

@@ -113,7 +113,7 @@ static tj_problem pointing_problem(void)
     return p;
 }
 
-/* Of what the first records did not have: two types, another compute, scales. */
+/* A problem with properties that the first records did not have: two types, another compute, scales. */
 static tj_problem mixed_problem(void)
 {
     tj_problem p = f32(33, 5, 48);
@@ -192,7 +192,7 @@ Test(records, of_earlier_builds_are_read_and_printed_byte_for_byte)
     }
 }
 
-/* They keep their names: what came later is not in their text. Problems that differ in it alone are told apart. */
+/* They keep their names: later properties are not in their text. Problems that differ only in them are told apart. */
 Test(records, of_what_was_there_before_do_not_change)
 {
     static const char *const members[] = {"n_dtype", "compute",      "scale_m",        "scale_n",
@@ -219,7 +219,7 @@ Test(records, of_what_was_there_before_do_not_change)
     free(text);
 }
 
-/* Whatever byte is changed: refused in words, or the content is the same (white space). */
+/* For a change of any byte: refused with a message, or the content is the same (white space). */
 Test(records, that_are_damaged_are_refused)
 {
     const tj_problem problem = f32(64, 64, 64);
@@ -615,7 +615,7 @@ Test(records, of_other_tools_need_a_config_that_the_problem_admits)
     tj_records_free(records);
 }
 
-/* Who reads it later must be able to tell it from a tuning; and it counts elsewhere, as an emulator's would not. */
+/* A later reader must be able to tell it from a tuning; and it counts elsewhere, as an emulator's would not. */
 Test(records, of_other_tools_say_when_and_how_they_came)
 {
     const tj_problem problem = f32(512, 300, 700);
@@ -996,7 +996,7 @@ Test(choice, takes_the_record_then_a_near_one_and_never_one_of_an_emulator)
     tj_records_free(records);
 }
 
-/* What would be chosen for asked with the record of another problem, whose config is the model's own for asked. */
+/* Choose for `asked` with the record of another problem, whose config is the model's own for asked. */
 static tj_chosen_by chosen_beside(const tj_problem *asked, const tj_problem *tuned, const tj_device_facts *where)
 {
     const tj_device_facts device = h200();

@@ -165,7 +165,7 @@ Test(search, exhaustive_tries_each_config_once_and_finds_the_optimum)
     free(v);
 }
 
-/* Of 59 736 configs. */
+/* A space of 59 736 configs. */
 Test(search, by_the_model_needs_two_evaluations_where_the_model_is_right)
 {
     valley *v = make_valley_of(f32(128, 7168, 576), 0);
@@ -267,7 +267,7 @@ Test(search, without_a_number_ends_when_nothing_promises_more)
     cr_expect(tried[0] < tried[1], "%zu and %zu", tried[0], tried[1]);
 }
 
-/* Who names a number gets it, however little the last trials promised. */
+/* A given number of evaluations is used, however little the last trials promised. */
 Test(search, tries_as_many_as_it_is_told_to)
 {
     valley *v = make_valley(64, 0);

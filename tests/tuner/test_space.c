@@ -221,8 +221,8 @@ static int times_in_space(const tj_problem *problem, const tj_config *wanted, in
     return count;
 }
 
-/* What was fastest on an H200, of some 30 configs each. */
-/* Types of 8 bits that lie across k, and odd lines, are Hopper's too: a step ahead packs them. */
+/* The fastest configs on an H200, of some 30 each. */
+/* Types of 8 bits that lie across k, and odd lines, suit Hopper too: a preceding launch packs them. */
 Test(space, has_what_is_packed_first)
 {
     tj_problem problem[] = {f32(1023, 1023, 1023), f32(1024, 1024, 1024), f32(1024, 1024, 1024)};

@@ -95,7 +95,7 @@ static void try_it(made_up *m, int32_t point, double log_us)
         s->best_us = exp(log_us);
 }
 
-/* Every stride-th point of simt is tried, and takes slope times what the model expects, and so many e-folds more. */
+/* Try every stride-th point of simt: it takes slope times the model's time, and `more` e-folds more. */
 static void try_some(made_up *m, size_t stride, double slope, double more)
 {
     for (size_t i = 0; i < m->s.count && m->s.trials < 48; i += stride)

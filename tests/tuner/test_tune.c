@@ -29,7 +29,7 @@ static void remove_folder(void)
     cr_expect(system(command) == 0);
 }
 
-static int declined; /* lines of the log that say that nothing is tuned */
+static int declined; /* log lines that say that nothing is tuned */
 
 static void on_line(tj_log_level level, const char *line, void *payload)
 {
@@ -342,7 +342,7 @@ Test(tune, replaces_a_record_that_no_problem_admits)
     expect_replaced("tiled:tile_width=999999999", TJ_RECORD_MOST_EVALUATIONS);
 }
 
-/* What is added up stays what is believed. */
+/* The sum of evaluations stays within the limit of a record. */
 Test(tune, counts_no_more_evaluations_than_are_read_again)
 {
     const tj_problem problem = f32(20, 10, 12);
@@ -374,7 +374,7 @@ Test(tune, counts_no_more_evaluations_than_are_read_again)
     tj_context_free(context);
 }
 
-/* A tuning of many configs forgets them now and then: what it announced ahead must go on compiling. */
+/* A tuning of many configs forgets them now and then: announced ones must go on compiling. */
 Test(tune, forgets_what_was_awaited_and_not_what_was_announced)
 {
     static const char *const configs[] = {"naive:tile_width=4", "naive:tile_width=8", "naive:tile_width=16"};

@@ -51,7 +51,7 @@ Test(finalists, are_the_fastest_and_what_was_there_before)
     cr_expect(number_of(&list[14]) == 15 && list[14].standing == TJ_RECORDED);
     cr_expect(number_of(&list[15]) == 18 && list[15].standing == TJ_STANDARD);
 
-    in.recorded = in.standard; /* there is no record, or it says the same */
+    in.recorded = in.standard; /* there is no record, or it has the same config */
     cr_assert(eq(sz, tj_list_finalists(trial, 20, &in, list), 16));
     cr_expect(number_of(&list[14]) == 14 && list[14].standing == TJ_FOUND);
     cr_expect(number_of(&list[15]) == 18 && list[15].standing == TJ_STANDARD);
@@ -185,7 +185,7 @@ Test(contenders, are_the_fastest_and_what_was_there_before)
     cr_expect(eq(sz, tj_keep_contenders(list, 1, 6), 1));
 }
 
-/* Where a turn of six would take too long: what was there before, and the fastest other. */
+/* If a turn of six would take too long: the earlier config, and the fastest other. */
 Test(contenders, may_be_no_more_than_three)
 {
     static const double us[] = {107, 101, 120, 99, 130};
