@@ -2,7 +2,7 @@
 /*
  * emulator_test: the emulator as a program sees it, a libcuda opened by path, and one product run on it step by step.
  *
- * What is declared here of the Driver API is its binary interface; neither the library's nor the emulator's headers are used
+ * The declarations here are the binary interface of the Driver API; neither the library's nor the emulator's headers are used
  * for it.
  */
 #ifndef TJ_EMULATOR_TEST_H
@@ -207,7 +207,7 @@ __attribute__((unused)) static void copy_line(const char *text, uint32_t number,
 
 /* ---- one product ------------------------------------------------------------------------------------------------------ */
 
-/** What a host program may do wrong with a right kernel. */
+/** Errors of a host program with a correct kernel. */
 typedef enum slip {
     NO_SLIP,
     M_IS_HOST, /* an address of host memory */
@@ -289,7 +289,7 @@ static argument argument_for(const tj_problem *p, const product *what, const tj_
 
 /**
  * Load ptx, the compiled form of source or a variant of it, launch it once and compare P with the reference. Watched: each
- * element of P is written once and nothing beside it. All memory is freed again.
+ * element of P is written once and nothing else. All memory is freed again.
  */
 __attribute__((unused)) static outcome run_product(const char *ptx, const tj_source *source, const product *what)
 {

@@ -31,7 +31,7 @@ static const char kernel[] =
     "setp.ge.u32 %p1, %r1, 32;\n@%p1 bra STORED;\n"
     "ld.global.v4.b32 {%r10, %r11, %r12, %r13}, [%d3+2048];\nst.shared.v4.b32 [%r5+2048], {%r10, %r11, %r12, %r13};\n"
     "STORED:\nfence.proxy.async.shared::cta;\nbar.sync 0;\n"
-    /* registers of A: rows 16 warp + lane / 4 and 8 below, columns 2 (lane % 4) and 8 behind */
+    /* registers of A: rows 16 warp + lane / 4 and 8 below, columns 2 (lane % 4) and 8 further */
     "shl.b32 %r14, %r3, 9;\nadd.u32 %r14, %r14, %r2;\nshr.u32 %r15, %r4, 2;\nshl.b32 %r15, %r15, 4;\nadd.u32 %r14, %r14, "
     "%r15;\n"
     "and.b32 %r15, %r4, 3;\nshl.b32 %r15, %r15, 2;\nadd.u32 %r14, %r14, %r15;\n"

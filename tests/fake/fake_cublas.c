@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fake_cublas: stands in for libcublas and libcublasLt, by a kernel of its own that the emulator runs: one thread an element, column-major,
- * nothing clever. It takes the arguments at their word, as the real ones do, so a wrong transpose, leading dimension or stride in bench/
- * comes out as a wrong product.
+ * fake_cublas: a fake libcublas and libcublasLt, with a simple kernel of its own that the emulator runs: one thread per element,
+ * column-major. It uses the arguments without checks, as the real ones do, so a wrong transpose, leading dimension or stride in bench/
+ * gives a wrong product.
  *
  * TILEJIT_EMULATOR names the driver. FAKE_CUBLAS_WRONG=cublas: the scale is 1.01, or 2 for integers, where 1 was asked for, in the default
  * call; =cublaslt: in cublasLtMatmul; =idle: cublasLtMatmul reports success and computes nothing.
- * cuBLASLt offers four ideas: one is refused by the heuristic, one by cublasLtMatmul, two work.
+ * cuBLASLt offers four algorithms: one is refused by the heuristic, one by cublasLtMatmul, two work.
  *
- * What it does not multiply it refuses as the real ones do: u8; sums of s8 in other than s32, and unaligned ones; e4m3 and e5m2 but by
+ * It refuses the same products as the real ones: u8; sums of s8 in other than s32, and unaligned ones; e4m3 and e5m2 but by
  * cuBLASLt, M stored by rows and N by columns. tf32 is f32 with its lower bits dropped.
  */
 #include <dlfcn.h>

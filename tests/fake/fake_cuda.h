@@ -47,7 +47,7 @@ typedef struct fake_ordered {
     uint64_t address;
     size_t bytes;
     CUstream stream, freed_in;
-    unsigned long after, freed_after; /* so many launches */
+    unsigned long after, freed_after; /* numbers of launches */
     bool is_freed;
 } fake_ordered;
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fake_gpu: a GPU that computes, for tests of what is done on one alone, such as keeping tuning records. It is the emulator (the one of
- * TILEJIT_EMULATOR, or of the build) behind a driver that does not say so:
+ * fake_gpu: a GPU that computes, for tests of operations that need a GPU, such as keeping tuning records. It is the emulator (the one of
+ * TILEJIT_EMULATOR, or of the build) wrapped by a driver that hides it:
  *
  *     no cuEmu... function; a name as of a product
- *     compute capability 9.1, for which no NVRTC makes machine code: so it is given PTX, which is all the emulator reads
- *     a thousandfold time, so that few launches fill a look, and a small L2, so that few operands rotate: FAKE_GPU_L2 bytes, or 64 KiB
+ *     compute capability 9.1, for which no NVRTC makes machine code: so it gets PTX, the only code that the emulator reads
+ *     times multiplied by a thousand, so that few launches fill a sample, and a small L2, so that few operands rotate: FAKE_GPU_L2 bytes, or 64 KiB
  */
 #include <dlfcn.h>
 #include <pthread.h>

@@ -2,20 +2,20 @@
 /*
  * fake_nvrtc: a library with NVRTC's names that compiles nothing, at any speed and with any trouble.
  *
- * The environment chooses, so that a test can before it opens the library:
+ * The environment controls it, so that a test can set it before it opens the library:
  *
- *     FAKE_NVRTC_VERSION=12.4            what nvrtcVersion says; default 13.0
+ *     FAKE_NVRTC_VERSION=12.4            answer of nvrtcVersion; default 13.0
  *     FAKE_NVRTC_BUILD=12.3.107          the build that its PTX names; default 13.0.1
- *     FAKE_NVRTC_UNKNOWN=--no-cache      options that it refuses, separated by spaces
+ *     FAKE_NVRTC_UNKNOWN=--no-cache      refused options, separated by spaces
  *     FAKE_NVRTC_SLEEP_MS=200            time that a compile of anything but the empty text takes
- *     FAKE_NVRTC_TIMES=k10               it takes so many times that long as the digit behind this word says
+ *     FAKE_NVRTC_TIMES=k10               multiply that time by the digit after this word in the source
  *     FAKE_NVRTC_NEEDS_BUILTINS=1        fail as NVRTC does unless libnvrtc-builtins.so.<version> is loaded
  *     FAKE_NVRTC_NO_BUILD=1              PTX without the line that names the build
  *     FAKE_NVRTC_EMPTY_PTX=1             succeed, with PTX of no length
  *     FAKE_NVRTC_NO_ENTRY=1              succeed, with PTX that lacks the kernel
- *     FAKE_NVRTC_SPILLS=skinny_|BLOCKS = 2   registers of a text that contains one of these words are said to be spilled
+ *     FAKE_NVRTC_SPILLS=skinny_|BLOCKS = 2   report spilled registers for a source that contains one of these words
  *     FAKE_NVRTC_NO_FLOW=1               compiles cannot be cancelled, as before CUDA 13
- *     FAKE_NVRTC_RESULT=11               what every compile of anything but the empty text answers
+ *     FAKE_NVRTC_RESULT=11               result of every compile of anything but the empty text
  *
  * Text that contains "#error" does not compile. The exported counters are for the tests.
  */

@@ -14,7 +14,7 @@ Test(text_diff, is_as_short_as_can_be_and_gives_the_text_back)
         {"a\nb\nc\n", "a\nB\nc\n", "@@\n-b\n+B\n"},
         {"a\nb\nc\n", "a\nc\n", "@@\n-b\n"},
         {"a\nb\nc\n", "0\na\nb\nc\n", "@@\n+0\n"},           /* at the beginning, without an anchor */
-        {"a\nb\nc\n", "a\nb\n0\nc\n", "@@\n+0\n c\n"},       /* ahead of the line below it, if that is enough */
+        {"a\nb\nc\n", "a\nb\n0\nc\n", "@@\n+0\n c\n"},       /* before the line below it, if that is enough */
         {"c\na\nc\n", "c\na\n0\nc\n", "@@\n a\n+0\n"},       /* else after the line above it */
         {"a\nb\n// c\n", "a\nb\n0\n// c\n", "@@\n b\n+0\n"}, /* code rather than a comment */
         {"a\n\na\n", "a\n\na\n0\n", "@@\n\n a\n+0\n"},       /* an empty line that is kept has no sign */

@@ -3,7 +3,7 @@
  * background: plans are replaced while threads multiply, and nobody notices: every product is right, before, during and after.
  *
  *     storm        records are kept one after the other, each better than the last and with another config
- *     tuned        a problem without a record is tuned behind its calls
+ *     tuned        a problem without a record is tuned in the background of its calls
  *     lacking      the record's config wants a workspace and aligned pointers, and calls have neither
  *     given up     the context is freed while it is being tuned
  *     captured     the program captures a stream while it is being tuned, and no capture breaks

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * space [PAIRS [SEED [TYPE] [small]]]: every config of every family's space compiles and is right: as many pairs of a config and a
- * problem as asked for, run and compared with the float64 reference (request.h). A type is drawn first (f32, f64, f16, bf16, tf32,
- * e4m3, e5m2, s8, u8, f32_fp8, f32_split; TYPE: this alone), and a family of those that serve it, all alike. A combination that a constraint refuses must
- * be refused by the generator too, with a sentence.
+ * space [PAIRS [SEED [TYPE] [small]]]: every config of every family's space compiles and is right: PAIRS pairs of a config and a
+ * problem are run and compared with the float64 reference (request.h). A type is drawn first (f32, f64, f16, bf16, tf32, e4m3, e5m2,
+ * s8, u8, f32_fp8, f32_split; TYPE: only this one), then a family of those that serve it, with equal probability. A combination that
+ * a constraint refuses must be refused by the generator too, with a sentence.
  * space all JxKxL[xBATCH][:TYPE[:LAYOUTS]]...: nothing is drawn: for each of these problems every config that a tuning might try.
- * LAYOUTS are those of M, N and P, such as rcr; r: row-major, as they are without.
- * space texts ...: the same, but of all the configs whose texts are alike the first alone. What the text's first line says of the
- * request does not count, nor does BLOCKS, which PTX holds in a directive to ptxas alone (tests/compile/test_compile_targets.c).
- * Nor does how far a number is past what the problem has: STAGES of more phases than k has and one, of which the rest stays empty,
- * and GROUP of more blocks than P has along either side. That holds where a block computes one tile, so walk small problems alone.
- * space third ...: the same of a third of these texts, those whose digests three divides, so that no parameter's turn decides.
+ * LAYOUTS are those of M, N and P, such as rcr; r: row-major, the default.
+ * space texts ...: the same, but of configs with equal sources only the first. The comparison ignores the request in the source's
+ * first line, and BLOCKS, which PTX holds only in a directive to ptxas (tests/compile/test_compile_targets.c). It also ignores the
+ * excess of a number over the problem: STAGES above the phases of k plus one, of which the rest stays empty, and GROUP above the
+ * blocks of P along either side. That holds if a block computes one tile, so walk only small problems.
+ * space third ...: the same for a third of these sources, those whose digests are divisible by three, so that the order of
+ * parameters does not matter.
  *
- * On the emulator tests/CMakeLists.txt walks the texts of small problems, whole, for each type and each layout of M and N; of f16,
- * e5m2 and u8, which are bf16, e4m3 and s8 but for the names of types and instructions, it walks a third. Their tiles are small: of
- * mma 16 wide, by rows in s8 and e4m3 up to 32. Larger ones are drawn.
+ * On the emulator tests/CMakeLists.txt walks all sources of small problems, for each type and each layout of M and N; for f16, e5m2
+ * and u8, which differ from bf16, e4m3 and s8 only in the names of types and instructions, it walks a third. Their tiles are small:
+ * for mma 16 wide, by rows in s8 and e4m3 up to 32. Larger ones are drawn.
  *
  * Threads compile ahead, so that 5000 pairs take minutes on a GPU; "small" keeps products tiny, for the emulator, whose checks
  * must then be silent.

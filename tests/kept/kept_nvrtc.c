@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kept_nvrtc: NVRTC that compiles the same text with the same options once for all tests of a run, as ccache does.
+ * kept_nvrtc: NVRTC that compiles a source with the same options once for all tests of a run, as ccache does.
  *
- * It forwards to the library that KEPT_NVRTC names, and keeps what that made in the folder KEPT_NVRTC_FOLDER, which is for this library
- * alone. What failed is not kept. KEPT_NVRTC_OFF=1: everything is compiled, for tests of what goes on meanwhile.
+ * It forwards to the library that KEPT_NVRTC names, and keeps the results in the folder KEPT_NVRTC_FOLDER, which is only for this
+ * library. Failures are not kept. KEPT_NVRTC_OFF=1: compile everything, for tests of events during a compilation.
  */
 #include <dlfcn.h>
 #include <fcntl.h>

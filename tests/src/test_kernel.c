@@ -1679,7 +1679,7 @@ Test(launch, takes_no_workspace_from_a_driver_that_cannot_in_a_capture)
 
 /*
  * Three steps: one writes a part of the workspace, the next multiplies in clusters, over tensor maps of M (one product at a time) and
- * of N (with its batch), and the last may run beside it.
+ * of N (with its batch), and the last may overlap it.
  */
 static tj_launch_form three_steps(const tj_problem *problem)
 {

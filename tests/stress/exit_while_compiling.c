@@ -4,13 +4,13 @@
  * from the first look for NVRTC to the middle of a tuning. Each must end with the status that it ended with, by no signal.
  *
  *     beside       exit() on one thread, tj_compile on two others
- *     background   exit() while a problem is tuned behind the calls, and no tj_context_free
- *     late         a handler of the program's own, older than the library's, frees the context and asks for one compile more
+ *     background   exit() while a problem is tuned in the background, and no tj_context_free
+ *     late         a handler of the program's own, older than the library's, frees the context and asks for one more compile
  *     child        a forked child calls _exit() while its parent compiles (exit() would run NVRTC's destructors, which may wait for a lock
  *                  that a thread of the parent held)
  *     interrupted  SIGINT comes while the only thread compiles: the program's handler gets it and stays what it was
  *
- * Exit 77, said loudly, without NVRTC.
+ * Exit 77, with a message, without NVRTC.
  */
 #include <pthread.h>
 #include <signal.h>

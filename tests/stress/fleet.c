@@ -2,12 +2,12 @@
 /*
  * fleet [SHAPES [WORKERS [KILLS [SERVER_KILLS [STOP_S]]]]]: workers with a stub in place of a GPU tune shapes over a real redis-server, while
  * workers are killed (-9) at random, the server is killed and started again, stopped, and without memory, and records there are altered.
- * In the end every shape has its record, and none was tuned again that had been tuned, but where a kill took the result.
+ * In the end every shape has its record, and none was tuned twice, except where a kill lost the result.
  *
- * fleet rate SHAPES [MS]: shapes per second with 1, 2, 4 and 8 workers whose stub takes MS. fleet cold PROCESSES: so many processes, each
+ * fleet rate SHAPES [MS]: shapes per second with 1, 2, 4 and 8 workers whose stub takes MS. fleet cold PROCESSES: PROCESSES processes, each
  * with a store of its own, want one kernel that nobody has; then the same without a server.
  *
- * Exit 77, said loudly, where there is no redis-server; cold needs NVRTC too.
+ * Exit 77, with a message, without a redis-server; cold needs NVRTC too.
  */
 #include <dirent.h>
 #include <errno.h>

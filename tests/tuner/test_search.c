@@ -236,7 +236,7 @@ Test(search, finds_the_tensor_cores)
     }
 }
 
-/* Where the model is right soon; where each config has its own time later, and no trial near the end was a new best. */
+/* If the model is right, it ends soon; if each config has its own time, later, and no trial near the end was a new best. */
 Test(search, without_a_number_ends_when_nothing_promises_more)
 {
     static const double bumps[] = {0, 0.2};
@@ -417,7 +417,7 @@ Test(search, tries_the_default_however_short_the_budget)
     free(v);
 }
 
-/* Nor is all of a large space walked first: of these 8 000 configs as many as three looks at the clock allow. */
+/* Nor is all of a large space walked first: of these 8 000 configs only those before the third look at the clock. */
 Test(search, ends_its_walk_of_the_space_when_the_time_is_over)
 {
     valley *v = make_valley(2048, 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which trials meet in the finals, which go on after the heat, and which of them wins: the fastest, unless a simpler one is as fast
- * but for what times vary.
+ * The trials that meet in the finals, those that go on after the first round, and the winner: the fastest, unless a simpler one is as
+ * fast within the variation of times.
  */
 #include "tuner_test.h"
 #include "winner.h"
