@@ -192,7 +192,7 @@ static const struct form {
     {"wgmma_planes", TJ_F32, TJ_COMPUTE_F32_SPLIT, 0, 2, 0},
     {"wgmma:splits=2", TJ_F16, 0, TJ_F32, 8, 0},
     {"wgmma", TJ_F32, TJ_COMPUTE_TF32, 0, 8, 0},
-    {NULL, TJ_BF16, 0, 0, 1, 0}, /* what the library chooses */
+    {NULL, TJ_BF16, 0, 0, 1, 0}, /* the library's choice */
 };
 
 static int64_t draw_extent(int multiple, int longest, bool is_small)

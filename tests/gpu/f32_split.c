@@ -165,7 +165,7 @@ static void test_shape(tj_context *context, int64_t j, int64_t k, int64_t l, int
                 const double ours = multiply(context, &x, TJ_COMPUTE_F32_SPLIT, families[f], &path);
 
                 if (path == 0)
-                    continue; /* a family that this device has not */
+                    continue; /* a family that this device lacks */
                 expect(path == kinds[i].path, "%s: by %s", kinds[i].name, tj_path_name((tj_path)path));
                 printf("%lldx%lldx%lld %-20s %-12s %-7s largest error / rms of P: %.2e, plain f32 %.2e\n", (long long)j,
                        (long long)k, (long long)l, kinds[i].name, families[f], tj_path_name((tj_path)path), ours, plain);

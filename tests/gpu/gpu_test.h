@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gpu_test: counting, and skipping loudly. The GPU machine may have no test library, so these are plain programs.
+ * gpu_test: count checks, and skip with a message. The GPU machine may have no test library, so these are plain programs.
  */
 #ifndef TJ_GPU_TEST_H
 #define TJ_GPU_TEST_H

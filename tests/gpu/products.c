@@ -52,7 +52,7 @@ static int draw_way(void)
     return (int)PICK(BY_F32, BY_F32, BY_F32, BY_TF32, BY_F64, BY_F64, BY_F16, BY_F16, BY_BF16, BY_BF16);
 }
 
-/* A config by its text; 0: it does not suit the problem. */
+/* Take a config by its text; 0: it does not suit the problem. */
 static int take(request *r, const char *text)
 {
     r->config = (tj_config)TJ_CONFIG_INIT;
@@ -60,7 +60,7 @@ static int take(request *r, const char *text)
     return tj_config_parse(text, &r->config, NULL) == TJ_OK && is_served(r);
 }
 
-/* Half of all: sizes that vectors divide. */
+/* Widen half of the problems to extents that vectors divide. */
 static void widen(tj_problem *p)
 {
     if (next() % 2)
@@ -138,7 +138,7 @@ static void make_small_batch(request *r)
     } while (!take(r, text) && ++tries < TRIES);
 }
 
-/* The tensor cores' types, of which space.c draws all tiles; here are few, with all that a problem can say. */
+/* Draw a few tiles for the types of tensor cores, with all options of a problem; space.c draws all tiles. */
 static void make_mma(request *r)
 {
     static const char *const tiles[] = {"bm=16,bn=16,wm=16,wn=16", "bm=32,bn=32,wm=16,wn=16", "bm=64,bn=32,wm=32,wn=16",
@@ -175,7 +175,7 @@ static void make_mma(request *r)
     while (!take(r, text) && ++tries < TRIES);
 }
 
-/* As wide as the device multiplies at once; of sm_90a alone. */
+/* Draw tiles for wgmma, which only sm_90a has. */
 static void make_wgmma(request *r)
 {
     static const char *const tiles[] = {"bm=64,bn=16",
@@ -297,7 +297,7 @@ static void make_request(request *r, const char *number)
     describe(r, number);
 }
 
-/* Shapes that only their size makes hard. */
+/* Run shapes that are hard only by their size. */
 static void run_large(tj_context *context)
 {
     static const struct {

@@ -21,7 +21,7 @@ enum { J = 72, K = 24, L = 88, BATCH = 2, OUTPUTS = 4 };
 static const char expression[] = EXPRESSION(":bf16"), expression_of_f64[] = EXPRESSION("");
 static const int by_rows[OUTPUTS] = {1, 0, 0, 1};
 
-/* Beside the usual numbers: a NaN; numbers that span so much along k that f32_split needs more than f16. */
+/* In addition to the usual numbers: a NaN; numbers that span so much along k that f32_split needs more than f16. */
 enum { USUAL, HAS_NAN, SPANS };
 
 static const struct text {
@@ -59,7 +59,7 @@ static const struct text {
     {"small_batch", TJ_F32, TJ_ROW_MAJOR, HAS_NAN},
     {"small_batch:products=2", TJ_BF16, TJ_COL_MAJOR, USUAL, 0, 10},
     {"small_batch:tm=3", TJ_F64, TJ_ROW_MAJOR, USUAL, 0, 7},
-    {NULL, TJ_F32, TJ_ROW_MAJOR}, /* what the library chooses */
+    {NULL, TJ_F32, TJ_ROW_MAJOR}, /* the library's choice */
 };
 
 typedef struct product {
@@ -70,7 +70,7 @@ typedef struct product {
     tj_operands x;
 } product;
 
-/* All are of the type in which the expression computes, but for the third, which is of bf16 where that is f32. */
+/* All have the type in which the expression computes, except the third, which is bf16 if that is f32. */
 static size_t element_bytes(const struct text *text, int i)
 {
     return text->type == TJ_F64 ? 8 : i == 2 ? 2 : 4;

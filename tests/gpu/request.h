@@ -42,7 +42,7 @@ typedef struct request {
 
 /* ---- drawing ------------------------------------------------------------------------------------------------------ */
 
-/* Some matrices of a batch further apart than they need be. */
+/* Leave gaps between the matrices of a batch, for some. */
 static void draw_gaps(tj_problem *p)
 {
     const tj_problem tight = tj_problem_canonical(p);
@@ -104,7 +104,7 @@ static void set_way(tj_problem *p, int w)
     p->compute = ways[w].compute;
 }
 
-/* Types of N and P; what becomes of a sum. */
+/* Draw the types of N and P, and the epilogue. */
 static void draw_types(tj_problem *p, int w)
 {
     set_way(p, w);
