@@ -67,7 +67,7 @@ typedef struct habits {
     double device_sharpness;   /* of blocks and memory */
     double shared_sector;      /* cycles of an L2 line, for each sector that each of the blocks sharing it loads */
     double narrow_passes;      /* of the L1, for each request of asynchronous copies that are narrower than 16 bytes */
-    double overlap_blocks;     /* blocks of a multiprocessor, below which no work of a block hides behind another block */
+    double overlap_blocks;     /* blocks of a multiprocessor, below which no other block hides a block's work */
     double next_kernel;        /* cycles from a kernel's end to the start of the kernel that adds splits */
     double workspace_passes;   /* adding splits takes the L2 the time of this number of reads */
     /* of persistent blocks, which walk the tiles of P */

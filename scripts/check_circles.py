@@ -33,7 +33,7 @@ def fits(path, pattern):
 
 
 def symbols(objects):
-    """What each object defines for others, and what it uses: {object: (defined, used)}."""
+    """Return the symbols that each object defines for others and uses: {object: (defined, used)}."""
     found = {path: (set(), set()) for path in objects}
     listing = subprocess.run(["nm", "-A", *objects], capture_output=True, text=True, check=True).stdout
 

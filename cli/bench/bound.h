@@ -20,7 +20,7 @@ typedef enum adder {
 } adder;
 
 typedef struct bound {
-    /* Of tj_reference_check: the largest error / its bound. Above 1 if sums keep fewer bits than it assumes. */
+    /* The ratio of tj_reference_check: the largest error / its bound. Above 1 if sums keep fewer bits than it assumes. */
     double elements;
     double rms; /* the largest error / the root mean square of P */
 } bound;

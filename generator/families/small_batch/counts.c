@@ -29,7 +29,7 @@ typedef struct access {
     int32_t steps, element_bytes, width;
     bool is_shared;
     int64_t stride; /* bytes from one team to the next */
-    /* Of the loops that copy and fill: lines of `line` elements without the first `skip`, `pitch` elements apart. */
+    /* For the loops that copy and fill: lines of `line` elements without the first `skip`, `pitch` elements apart. */
     int32_t lines, line, skip, pitch;
     int64_t base; /* bytes */
 } access;
