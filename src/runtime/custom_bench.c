@@ -225,7 +225,7 @@ static bool is_poison(const char *bytes, size_t count)
     return true;
 }
 
-/* Of the first set of an argument, with the guards on both sides. */
+/* Read back the first set of an argument, with the guards on both sides. */
 static tj_status inspect(tj_custom_bench *bench, size_t i, char *reason, tj_error *err)
 {
     const tj_custom_argument *a = &bench->custom->spec.argument[i];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * custom_bench: the arguments of a family of the application's own, to try its kernels with: what the application fills in or random
- * elements, on the host and in sets on the device, between guards; and what its reference makes of them.
+ * custom_bench: the arguments of a family of the application's own, to try its kernels with: elements from the application or
+ * random ones, on the host and in sets on the device, between guards; and the results of its reference.
  */
 #ifndef TJ_RUNTIME_CUSTOM_BENCH_H
 #define TJ_RUNTIME_CUSTOM_BENCH_H
@@ -21,7 +21,7 @@ typedef struct tj_custom_bench {
     struct {
         int64_t count;
         size_t bytes;         /* of its elements */
-        void *before, *after; /* on the host: what a launch finds, and what it should leave; of inputs the same */
+        void *before, *after; /* on the host: the elements before a launch, and the expected ones after it; equal for inputs */
         tj_buffer *buffer;    /* of all sets: guard, elements, guard, and so on */
         union {
             float f32;
@@ -36,11 +36,14 @@ typedef struct tj_custom_bench {
 /** The bytes of one set. Errors: TJ_ERR_INVALID_ARGUMENT. */
 tj_status tj_custom_set_bytes(const tj_custom *custom, const int64_t *extent, size_t *bytes, tj_error *err);
 
-/** Fill the host's arguments and call the reference. custom and stream outlive it. Release with tj_custom_bench_drop, after a failure too. */
+/**
+ * Fill the host's arguments and call the reference. custom and stream outlive it. Release with tj_custom_bench_drop, after a
+ * failure too.
+ */
 tj_status tj_custom_bench_fill(tj_gpu *gpu, CUstream stream, const tj_custom *custom, const int64_t *extent, uint64_t seed,
                                tj_custom_bench *bench, tj_error *err);
 
-/** Place so many sets on the device, with guard bytes around each argument, a multiple of 256. Once. */
+/** Place `sets` sets on the device, with guard bytes around each argument, a multiple of 256. Once. */
 tj_status tj_custom_bench_place(tj_custom_bench *bench, size_t sets, size_t guard, tj_error *err);
 void tj_custom_bench_drop(tj_custom_bench *bench);
 
@@ -51,8 +54,8 @@ tj_status tj_custom_bench_set_constants(const tj_custom_bench *bench, const tj_c
 tj_status tj_custom_bench_launch(const tj_custom_bench *bench, const tj_custom_kernel *kernel, size_t set, tj_error *err);
 
 /**
- * Launch over the first set, with poisoned outputs, and compare: every output with the reference, and, where there are guards, these and
- * the inputs with what they were. reason: "" if all is right, else a sentence.
+ * Launch over the first set, with poisoned outputs, and compare: every output with the reference, and, where there are guards,
+ * these and the inputs with what they were. reason: "" if all is right, else a sentence.
  */
 tj_status tj_custom_bench_verify(tj_custom_bench *bench, const tj_custom_kernel *kernel, char reason[TJ_CUSTOM_REASON_BYTES],
                                  tj_error *err);

@@ -57,7 +57,7 @@ static tj_status find_constants(tj_host *host, tj_custom_kernel *kernel, tj_erro
     return status;
 }
 
-/* What the library would call a bug of its own is here one of the spec: parameters that the text does not have. */
+/* Parameters that the source lacks are an error of the spec here; elsewhere they would be a bug of the library. */
 static tj_status load_code(tj_host *host, tj_custom_kernel *kernel, tj_error *err)
 {
     const tj_problem any = TJ_PROBLEM_INIT(1, 1, 1, TJ_F32), unused = tj_problem_canonical(&any);
@@ -145,7 +145,7 @@ const tj_image *tj_custom_image(const tj_custom_kernel *kernel)
 
 /* ---- launch ------------------------------------------------------------------------------------------------------- */
 
-/* Other extents than it was loaded for, of those that are passed to it. */
+/* Take extents other than those of the load, among the ones passed as arguments. */
 static tj_status settle(const tj_custom_kernel *kernel, const int64_t *extent, tj_custom_request *request, int32_t *passed,
                         tj_error *err)
 {
@@ -188,7 +188,7 @@ static tj_status bad_address(const tj_custom_kernel *kernel, size_t index, const
                    name_of(kernel), address, (size_t)kernel->misaligned[index] + 1);
 }
 
-/* Where each parameter's value is, in the order of the kernel. */
+/* Collect the address of each parameter's value, in the order of the kernel. */
 static tj_status collect(const tj_custom_kernel *kernel, const tj_custom_value *value, const int32_t *passed, void **parameter,
                          tj_error *err)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * custom_kernel: a kernel of a family of the application's own, loaded, and its launch. How its code is loaded, and whether it fits the
- * device, is the business of kernel.c, which is told the sizes of its parameters and no more.
+ * custom_kernel: a kernel of a family of the application's own, loaded, and its launch. kernel.c loads its code and checks that
+ * it fits the device; it is told only the sizes of the parameters.
  */
 #ifndef TJ_RUNTIME_CUSTOM_KERNEL_H
 #define TJ_RUNTIME_CUSTOM_KERNEL_H
@@ -24,7 +24,7 @@ struct tj_custom_kernel {
     } constant[TJ_CUSTOM_MAX_ARGUMENTS];
 };
 
-/** Load what was generated for extents and compiled. Takes over source and image unless it fails. Errors: as tj_custom_load. */
+/** Load a source generated for extents, with its image. Takes over both unless it fails. Errors: as tj_custom_load. */
 tj_status tj_custom_host_load(tj_host *host, const int64_t *extent, tj_source *source, tj_image *image,
                               tj_custom_kernel **kernel, tj_error *err);
 

@@ -42,7 +42,7 @@ tj_status tj_custom_host_prove(tj_host *host, const tj_custom_kernel *kernel, tj
 
     memset(proof, 0, sizeof *proof);
     if (status == TJ_OK)
-        status = tj_gpu_create_stream(&host->gpu, &stream, err); /* of its own: no other work is waited for */
+        status = tj_gpu_create_stream(&host->gpu, &stream, err); /* its own stream, so that it waits for no other work */
     if (status != TJ_OK)
         return status;
     status = tj_custom_bench_fill(&host->gpu, stream, kernel->custom, kernel->request.value, SEED, &bench, &why);
@@ -51,7 +51,7 @@ tj_status tj_custom_host_prove(tj_host *host, const tj_custom_kernel *kernel, tj
     if (status == TJ_OK)
         status = tj_custom_bench_verify(&bench, kernel, reason, &why);
     if (status == TJ_OK ||
-        status == TJ_ERR_DEVICE_LOST) { /* which the kernel brought about: no process need find that out again */
+        status == TJ_ERR_DEVICE_LOST) { /* the kernel caused it: remember it, so that no other process has to find it out again */
         proof->elements = proof->elements_total = bench.elements;
         proof->created_s = (int64_t)time(NULL);
         proof->ms = now_ms() - start;

@@ -7,8 +7,8 @@
 #include "proof.h"
 
 /**
- * Prove a kernel for the extents that it was loaded for, and remember the result beside its image. Errors: TJ_ERR_CHECK_FAILED; after any
- * other, nothing was proven.
+ * Prove a kernel for the extents that it was loaded for, and remember the result next to its image. Errors:
+ * TJ_ERR_CHECK_FAILED; after any other, nothing was proven.
  */
 tj_status tj_custom_host_prove(tj_host *host, const tj_custom_kernel *kernel, tj_proof *proof, tj_error *err);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * events: what happens is told to whoever asked for it: the callback of the context, and a profiler that shows ranges.
+ * events: report events to the callback of the context and to a profiler that shows ranges.
  */
 #ifndef TJ_RUNTIME_EVENTS_H
 #define TJ_RUNTIME_EVENTS_H
@@ -10,20 +10,20 @@
 
 #include "host.h"
 
-/** What of an event is not in the source. */
+/** The facts of an event that are not in the source. */
 typedef struct tj_telling {
     const char *detail; /* NULL: none */
     double milliseconds;
     bool failed;
 } tj_telling;
 
-/** Tell of a kernel; without a callback nothing is formatted. */
+/** Report an event of a kernel; without a callback nothing is formatted. */
 void tj_host_tell(const tj_host *host, tj_event_kind kind, const tj_source *source, tj_telling telling);
 
-/** Count a proof, and tell of it. */
+/** Count a proof, and report it. */
 void tj_host_tell_proof(tj_host *host, const tj_source *source, const tj_proof *proof);
 
-/** Tell of a problem that has no kernel yet. */
+/** Report an event of a problem that has no kernel yet. */
 void tj_host_tell_problem(const tj_host *host, tj_event_kind kind, const tj_problem *problem);
 
 /** A range of a profiler's time line, from open to close on one thread: "tilejit WHAT KERNEL". Without a profiler: one load. */

@@ -49,7 +49,7 @@ tj_status tj_host_begin_scratch(tj_host *scratch, const tj_host *host, tj_error 
     return tj_fail_memory(err, "a host for trying things out");
 }
 
-/* Which NVRTC fits depends on the driver, if there is one; compiling needs none. */
+/* The choice of NVRTC depends on the driver, if there is one; compiling needs none. */
 static int driver_version_if_any(tj_host *host)
 {
     const tj_driver *driver = NULL;
@@ -72,7 +72,7 @@ static const tj_nvrtc *recall_nvrtc(tj_host *host, int driver_version)
     return nvrtc;
 }
 
-/* Under the lock: did a search find none, and has nothing changed that it looked at? */
+/* Under the lock: did a search find none, and is all that it examined unchanged? */
 static bool is_missing(const tj_host *host)
 {
     tj_nvrtc_stamp now;
@@ -94,8 +94,8 @@ bool tj_host_lacks_nvrtc(tj_host *host)
 }
 
 /*
- * Under the lock. The files are noted from before the search, so that none that comes meanwhile is missed; the libraries from after it,
- * since one that is of no use may have loaded others.
+ * Under the lock. The stamp of files is taken before the search, so that a file added meanwhile is not missed; that of
+ * libraries after it, since an unusable one may have loaded others.
  */
 static tj_status search(tj_host *host, int driver_version, const tj_nvrtc **nvrtc, tj_error *err)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * host: what a call needs of the process: where lines of the log go, the driver and the device, NVRTC, the store. Made once and passed
- * down; what must be found again, such as plans, is the business of who stands above (session/context.h).
+ * host: the resources of a call in the process: the log, the driver and the device, NVRTC, the store. Created once and passed
+ * down; session/context.h keeps tables such as those of plans.
  */
 #ifndef TJ_RUNTIME_HOST_H
 #define TJ_RUNTIME_HOST_H
@@ -22,8 +22,8 @@ typedef struct tj_host {
     char *nvrtc_path, *dump_dir; /* NULL: default, none */
     bool has_lines;              /* code says which lines of the stored text it came from */
     tj_disk_store *store;
-    tj_packs *packs;               /* looked at before the store; NULL: none */
-    tj_packs *textbook;            /* for all shapes, from beside the library; after those, for images alone; NULL: none */
+    tj_packs *packs;               /* searched before the store; NULL: none */
+    tj_packs *textbook;            /* for all shapes, next to the library; after those, for images alone; NULL: none */
     tj_remote *remote;             /* asked after both; NULL: none */
     bool is_scratch;               /* it only reads the remote, which is another host's */
     atomic_bool is_remote_refused; /* the driver refused an image from there */
@@ -31,29 +31,32 @@ typedef struct tj_host {
     struct {
         uint64_t files, loads; /* a tj_nvrtc_stamp (nvrtc_search.h) */
         tj_error why;
-    } missing; /* under opening: what a search came to that found no NVRTC; zeros: there was none */
+    } missing; /* guarded by opening: the stamp of the last search without a result; zeros: there was none */
     _Atomic(const struct tj_nvrtc *) nvrtc; /* NULL until first needed */
     atomic_bool has_card;                   /* of that NVRTC, in the store */
     atomic_bool has_warned_of_dump;
-    tj_event_fn on_event; /* NULL: nobody asked */
+    tj_event_fn on_event; /* NULL: no callback */
     void *event_payload;
     struct {
         _Atomic uint64_t pack_hits, store_hits, remote_hits, compiles, failures, loads, proofs;
     } stats;
 } tj_host;
 
-/** What is allocated becomes its own: the paths, the store, the packs, the remote, gpu.driver_path. The rest is set before the first call. */
+/**
+ * It takes over all that is allocated: the paths, the store, the packs, the remote, gpu.driver_path. The other members are set
+ * before the first call.
+ */
 void tj_host_begin(tj_host *host);
 void tj_host_end(tj_host *host);
 
 /**
- * A host for trying things out: the libraries, the device and the log of another one, whose store and remote it reads and never writes; it
- * has no packs. It must not outlive the other. Errors: TJ_ERR_OUT_OF_MEMORY, and *scratch is still to be ended.
+ * A host for trying things out: the libraries, the device and the log of another one, whose store and remote it reads and never
+ * writes; it has no packs. It must not outlive the other. Errors: TJ_ERR_OUT_OF_MEMORY, and *scratch is still to be ended.
  */
 tj_status tj_host_begin_scratch(tj_host *scratch, const tj_host *host, tj_error *err);
 
 /**
- * NVRTC, opened on first use. That there is none is remembered until something changes that the search looks at: installing it and
+ * NVRTC, opened on first use. A failure is remembered until something changes that the search examines: installing it and
  * calling again works.
  */
 tj_status tj_host_nvrtc(tj_host *host, const struct tj_nvrtc **nvrtc, tj_error *err);
@@ -61,7 +64,7 @@ tj_status tj_host_nvrtc(tj_host *host, const struct tj_nvrtc **nvrtc, tj_error *
 /** Was there none at the last search, and would another find none either? Opens nothing. */
 bool tj_host_lacks_nvrtc(tj_host *host);
 
-/** Write down what is known of the NVRTC that just compiled, so that the next process need not open it for a stored kernel. */
+/** Store the facts about the NVRTC that just compiled, so that the next process need not open it for a stored kernel. */
 void tj_host_remember_nvrtc(tj_host *host);
 
 /** As tj_target_for. */

@@ -102,7 +102,7 @@ static bool wants_cubin(const char *target)
 
 /* ---- store ------------------------------------------------------------------------------------------------------- */
 
-/* The facts' names of what ptxas said. */
+/* Names of the ptxas report in the facts. */
 /* clang-format off */
 static const struct {
     const char *name;
@@ -161,7 +161,7 @@ static const tj_blob *find_file(const tj_stored *stored, const char *name)
     return NULL;
 }
 
-/* What is wrong with a fetched entry; NULL: nothing, and body->resources are read. */
+/* Return the defect of a fetched entry; NULL: none, and body->resources are read. */
 static const char *read_stored(const tj_stored *stored, const tj_source *source, bool may_be_stripped, tj_image_body *body)
 {
     const char *kernel = tj_source_kernel(source);

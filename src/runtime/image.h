@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * image: what an image is and what it is found by. What the other files of this layer need beyond <tilejit/image.h>.
+ * image: the parts of an image and its key. Declarations for this layer beyond <tilejit/image.h>.
  *
  *     image.c        in memory; store entry <-> image; accessors
  *     packed.c       images of packs
@@ -17,7 +17,7 @@
 
 #include "host.h"
 
-/** What was found on one device (proof.c); never changed once it can be found. */
+/** The result of a proof on one device (proof.c); never changed once it is published. */
 typedef struct tj_proof_note {
     struct tj_proof_note *next;
     uint64_t device;
@@ -29,21 +29,24 @@ typedef struct tj_proof_note {
 /** Storage for the text that a key borrows. */
 typedef struct tj_image_key_text {
     char options[512], compiler[128], backend[16];
-    char own_target[16]; /* "sm_90a" in place of "sm_90", where the text needs what only that has */
+    char own_target[16]; /* "sm_90a" in place of "sm_90", if the source needs its features */
 } tj_image_key_text;
 
 /**
  * The key of a request: schema, backend, source, options, target, compiler. Launch facts are no field: they follow from
  * the source's text. *key borrows from source, target, *text and the opened NVRTC: it must not outlive them.
- * Compiler and options are those of an image that a pack has for source and target, and NVRTC is not opened then; without an NVRTC
- * those of an image that is stored for the rest of the key.
+ * Compiler and options are those of an image that a pack has for source and target, and NVRTC is not opened then; without an
+ * NVRTC those of an image that is stored for the rest of the key.
  * Errors: TJ_ERR_NO_COMPILER (and nothing is stored), TJ_ERR_INVALID_ARGUMENT (a target this NVRTC does not know),
  * TJ_ERR_UNSUPPORTED (one that lacks what the text needs), TJ_ERR_FORKED.
  */
 tj_status tj_image_make_key(tj_host *host, const tj_source *source, const char *target, tj_image_key_text *text, tj_key *key,
                             tj_error *err);
 
-/** For showing alone: the fields of a key that can be known where there is no NVRTC and nothing stored. It is no image's. */
+/**
+ * For display alone: the fields of a key that are known without an NVRTC and without a stored image. It is not a key of any
+ * image.
+ */
 void tj_image_make_key_without_compiler(const tj_host *host, const tj_source *source, const char *target,
                                         tj_image_key_text *text, tj_key *key);
 
@@ -59,13 +62,13 @@ void tj_image_reject(tj_host *host, const tj_image *image, const char *reason);
 
 /* ---- between the files of image ---------------------------------------------------------------------------------- */
 
-/** What all handles of one image share. Immutable once made, but for the count, the mark and the chain. */
+/** The part that all handles of one image share. Immutable once made, except the count, the mark and the chain. */
 typedef struct tj_image_body {
     atomic_uint references;
     atomic_bool is_rejected;                /* the driver refused it: not to be found again */
     _Atomic(struct tj_proof_note *) proofs; /* of its kernel, by device; proof.c */
     struct tj_image_body *next;             /* in its bucket; next and used belong to the table of images */
-    uint64_t used;                          /* when it was last found there */
+    uint64_t used;                          /* time of the last hit there */
     tj_key key;                             /* borrows from key_text */
     char *key_text;
     size_t key_bytes;
@@ -75,7 +78,7 @@ typedef struct tj_image_body {
     void *cubin; /* NULL: none */
     size_t cubin_bytes;
     char *log;  /* never NULL */
-    char *pack; /* that it was read from; NULL: from elsewhere */
+    char *pack; /* the pack it was read from; NULL: from elsewhere */
     tj_resources resources;
 } tj_image_body;
 
@@ -92,8 +95,8 @@ void tj_image_body_release(tj_image_body *body);
 bool tj_image_has_entry(const char *ptx, const char *kernel);
 
 /**
- * An image of what was stored under a key; may_be_stripped: a CUBIN alone will do. NULL: *trouble says what is wrong with it,
- * or is NULL for want of memory.
+ * Make an image of a stored entry; may_be_stripped: a CUBIN alone is enough. NULL: *trouble is its defect, or NULL if memory
+ * ran out.
  */
 tj_image_body *tj_image_body_of(const tj_stored *stored, const tj_source *source, const tj_key *key, bool may_be_stripped,
                                 const char **trouble);
@@ -104,7 +107,7 @@ static inline bool tj_image_is_stripped(const tj_image_body *body)
     return body->ptx_bytes == 0;
 }
 
-/** What is stored beside an image, for people, and what ptxas said: to be freed. */
+/** Return the facts stored next to an image, for people, with the report of ptxas: the caller frees them. */
 tj_json *tj_image_facts(const tj_source *source, const tj_image_body *body);
 
 /** Store a body that was compiled from source. Trouble is logged. */
@@ -114,8 +117,8 @@ void tj_image_publish(tj_host *host, const tj_source *source, const tj_image_bod
 tj_status tj_image_wrap(tj_image_body *body, tj_origin origin, tj_image **image, tj_error *err);
 
 /**
- * Fetch from packs, stores and the remote, else compile and publish. One reference is the caller's. On TJ_ERR_COMPILE *body holds the log;
- * on any other failure it is NULL. It is also NULL, with TJ_OK, where it could be compiled but may not.
+ * Fetch from packs, stores and the remote, else compile and publish. One reference is the caller's. On TJ_ERR_COMPILE *body
+ * holds the log; on any other failure it is NULL. It is also NULL, with TJ_OK, if it could be compiled but may not.
  */
 tj_status tj_image_produce(tj_host *host, const tj_source *source, const tj_key *key, bool may_compile, tj_image_body **body,
                            tj_origin *origin, tj_error *err);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * image_dump: what was built, as files for people.
+ * image_dump: write a built image as files for people.
  *
- * Files are renamed into place: who watches the folder sees whole ones.
+ * Files are renamed into place: a watcher of the folder sees complete ones.
  */
 #include <errno.h>
 #include <limits.h>

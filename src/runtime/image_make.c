@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * image_make: one request's key, and its image: from packs, the store, the remote, or the compiler. Does not know which images are in
- * memory (image_table.c), and loads nothing into a device.
+ * image_make: one request's key, and its image: from packs, the store, the remote, or the compiler. Does not know which images
+ * are in memory (image_table.c), and loads nothing into a device.
  */
 #include "image.h"
 
@@ -22,18 +22,18 @@
 #include "store_entry.h"
 #include "targets.h"
 
-/* How long to wait for another process that compiles the same key: longer than a compile, shorter than patience. */
+/* Time to wait for another process that compiles the same key: longer than a compile, shorter than patience. */
 enum { STORE_LOCK_WAIT_MS = 2000 };
 
 /* ---- lines ------------------------------------------------------------------------------------------------------- */
 
-/* On the emulator findings and counts name lines of the CUDA text. */
+/* On the emulator, findings and counts name lines of the CUDA source. */
 static unsigned wishes_of(const tj_host *host)
 {
     return host->has_lines || tj_gpu_is_emulated(&host->gpu) ? TJ_NVRTC_LINES : 0;
 }
 
-/* Where the text can be read that a profiler shows beside the code; "": nowhere. The code names it, so the key does. */
+/* Return the folder of the source that a profiler shows next to the code; "": none. The code names it, so the key does too. */
 static const char *folder_of_texts(const tj_host *host)
 {
     const char *store = tj_disk_store_path(host->store);
@@ -92,7 +92,10 @@ static bool recall_compiler(tj_host *host, const tj_source *source, const char *
     return is_known;
 }
 
-/* Other types, where it is these that the target lacks; a config of the same family that does with its features, if there is one. */
+/*
+ * Suggest other types, if the target lacks these; else a config of the same family that its features suffice for, if there is
+ * one.
+ */
 static void print_remedy(const tj_source *source, uint32_t features, char *remedy, size_t size)
 {
     const tj_family *family = tj_source_config(source)->family;
@@ -118,7 +121,7 @@ static void print_remedy(const tj_source *source, uint32_t features, char *remed
     }
 }
 
-/* ptxas would refuse as well, in words about PTX. What code for this chip alone would have is not what is missing. */
+/* ptxas would refuse too, with a message about PTX. Features of the chip-specific target are not missing. */
 static tj_status check_needs(const tj_source *source, const char *target, const char *own_target, tj_error *err)
 {
     const uint32_t features = tj_target_features(target);
@@ -146,7 +149,7 @@ static tj_status check_compiler(const tj_source *source, const char *target, con
                    since % 100, unknown == TJ_FEATURE_FP8_SUMS ? ", or the family tiled" : "");
 }
 
-/* Code for one chip alone only where the text needs what that chip alone has. */
+/* Choose code for one chip alone only if the source needs its features. */
 static const char *choose_target(const tj_source *source, const char *asked, tj_image_key_text *text)
 {
     const uint32_t needs = tj_source_launch(source)->needs;
@@ -364,7 +367,7 @@ bool tj_image_is_suspect(const tj_image *image, tj_status of_load)
 
 void tj_image_reject(tj_host *host, const tj_image *image, const char *reason)
 {
-    /* Of several threads that were refused the same image only the first acts: the stored entry may be a new one by now. */
+    /* If the driver refused one image to several threads, only the first one acts: the stored entry may be a new one by now. */
     if (atomic_exchange(&image->body->is_rejected, true))
         return;
     tj_packed_reject(host, &image->body->key, reason);

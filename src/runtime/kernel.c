@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kernel: loads an image into a CUDA context, asks what the driver made of it, and unloads it.
+ * kernel: load an image into a CUDA context, query the driver's facts about it, and unload it.
  *
- * Loading is complete when the call returns: with lazy loading the driver would otherwise put it off until the first
- * launch, where it costs milliseconds, breaks a stream capture, and can deadlock behind a kernel that waits.
+ * Loading is complete when the call returns: with lazy loading the driver would otherwise put it off until the first launch,
+ * where it costs milliseconds, breaks a stream capture, and can deadlock after a kernel that waits.
  */
 #include "kernel.h"
 
@@ -57,7 +57,7 @@ static const void *choose_code(const tj_code *code, const struct target *target,
     return ptx_fits && *code->ptx ? code->ptx : NULL; /* a stripped image has none */
 }
 
-/* Of the text, in messages. */
+/* The source's name in messages. */
 static const char *name_of(const tj_kernel *kernel)
 {
     return tj_product_step(&kernel->form)->kernel;
@@ -82,7 +82,7 @@ static tj_status check_ptx_version(const tj_kernel *kernel, const tj_code *code,
 
 /* ---- loading ------------------------------------------------------------------------------------------------------ */
 
-/* What went wrong in the words of the driver's PTX compiler: its first line, or nothing. */
+/* Return the first line of the PTX compiler's log, or nothing. */
 static const char *first_line(char *log)
 {
     char *end = strchr(log, '\n');
@@ -205,8 +205,9 @@ static size_t parameter_bytes(const tj_kernel *kernel, const tj_argument *arg)
 }
 
 /*
- * The compiled kernel's parameters must be those that the launch form says, or a launch would read past its arguments. Where a tensor map
- * is among them, offsets say nothing: drivers count them from where the bank of constants begins, which is no multiple of its 128 bytes.
+ * The compiled kernel's parameters must be those that the launch form says, or a launch would read past its arguments. With a
+ * tensor map among them, offsets cannot be compared: drivers count from the begin of the constant bank, which is not aligned to
+ * the map's 128 bytes.
  */
 static tj_status check_parameters(const tj_kernel *kernel, int step, tj_error *err)
 {
@@ -291,7 +292,7 @@ static tj_status fit_threads(const tj_kernel *kernel, int index, tj_error *err)
                    form->kernel, threads, kernel->device, facts->max_threads_per_block, facts->registers);
 }
 
-/* What the driver made of a step, and whether it can be launched. */
+/* Query the driver's facts about a step, and check that it can be launched. */
 static tj_status fit_step(tj_kernel *kernel, int index, uint32_t features, const tj_device_facts *device, tj_error *err)
 {
     tj_status status = read_facts(kernel, index, err);
@@ -335,7 +336,7 @@ static bool is_of_caller(const tj_kernel *kernel, const tj_tensor_map *map)
            (!map->type || tj_type_bytes((tj_type)map->type) == kernel->element_bytes[map->matrix]);
 }
 
-/* Of a matrix that is in the workspace, does the first product end there too? */
+/* For a matrix in the workspace: does the first product end there too? */
 static bool is_in_workspace(const tj_kernel *kernel, const tj_tensor_map *map)
 {
     const int64_t bytes = map->type ? (int64_t)tj_type_bytes((tj_type)map->type) : 0;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kernel: an image loaded into one CUDA context, and its launch. What the other files of this layer need beyond
- * <tilejit/kernel.h>.
+ * kernel: an image loaded into one CUDA context, and its launch. Declarations for this layer beyond <tilejit/kernel.h>.
  *
  *     kernel.c    load, facts, unload
  *     operands.c  what operands take from an expression's names, and from a problem
@@ -22,7 +21,7 @@
 #include "host.h"
 #include "operand_table.h"
 
-/** What a loader needs of an image. All borrowed, for the length of the call. */
+/** The parts of an image that a loader needs. All borrowed, for the duration of the call. */
 typedef struct tj_code {
     const char *target;   /* "sm_90", "sm_90a", "compute_90" */
     const char *compiler; /* "13.0 V13.0.88" */
@@ -44,8 +43,8 @@ tj_status tj_kernel_load_code(tj_host *host, const tj_launch_form *form, const t
 tj_status tj_kernel_launch_ready(const tj_kernel *kernel, const tj_operands *operands, CUstream stream, tj_error *err);
 
 /**
- * Are the grid and constant arguments of a kernel ready, and the operands good as they stand? Then tj_kernel_suits says so too, and
- * tj_kernel_queue_ready launches it, without another look at them, for a caller as of tj_kernel_launch_ready. Pure.
+ * Are the grid and constant arguments of a kernel ready, and the operands good as they stand? Then tj_kernel_suits says so too,
+ * and tj_kernel_queue_ready launches it, without another look at them, for a caller as of tj_kernel_launch_ready. Pure.
  */
 bool tj_kernel_is_ready_for(const tj_kernel *kernel, const tj_operands *operands);
 tj_status tj_kernel_queue_ready(const tj_kernel *kernel, const tj_operands *operands, CUstream stream, tj_error *err);
@@ -59,8 +58,8 @@ tj_status tj_kernel_queue_ready(const tj_kernel *kernel, const tj_operands *oper
 tj_status tj_kernel_check_pointers(const tj_kernel *kernel, const tj_operands *operands, tj_error *err);
 
 /**
- * Put into operands the numbers of a canonical problem that its general form (tj_problem_general) leaves to the launch. The other
- * operands stay as they are.
+ * Put into operands the numbers of a canonical problem that its general form (tj_problem_general) leaves to the launch. The
+ * other operands stay as they are.
  */
 void tj_operands_take(tj_operands *operands, const tj_problem *problem, const tj_problem *general);
 
@@ -72,15 +71,16 @@ _Static_assert(offsetof(tj_operands, n) == offsetof(tj_operands, m) + sizeof(tj_
                    offsetof(tj_operands, with) == offsetof(tj_operands, m) + TJ_WITH * sizeof(tj_operand),
                "operands stand side by side, in this order");
 
-/** Of operands, one of them. */
+/** Return one of the operands. */
 static inline const tj_operand *tj_operand_at(const tj_operands *x, int which)
 {
     return (const tj_operand *)(const void *)((const char *)x + offsetof(tj_operands, m) + (size_t)which * sizeof(tj_operand));
 }
 
 /**
- * A stored matrix. A line is a row of a row-major matrix, a column of a column-major one. All in elements. What lies anywhere is
- * reached by an array of pointers, and that is the operand then: stride and span count its pointers, one a product.
+ * A stored matrix. A line is a row of a row-major matrix, a column of a column-major one. All in elements. Matrices at
+ * arbitrary addresses are reached by an array of pointers, which is the operand then: stride and span count its pointers, one
+ * per product.
  */
 typedef struct tj_stored_shape {
     int64_t lines, width; /* number of lines; elements of a line */
@@ -99,7 +99,7 @@ typedef struct tj_geometry {
     int64_t tiles;                                /* TJ_GRID_WALK: of one product */
 } tj_geometry;
 
-/** One launch, with every number known: all that it passes on besides addresses and scalars. */
+/** One launch, with every number known: everything it passes except addresses and scalars. */
 typedef struct tj_launch_shape {
     int64_t j, k, l, batch;
     int64_t products;                     /* of one launch of all steps: the batch, or what grid.z holds of it */
@@ -108,14 +108,14 @@ typedef struct tj_launch_shape {
     int32_t extent[3], products_now; /* as kernels take them: tj_extent; the products of the launch at hand */
 } tj_launch_shape;
 
-/** Where a launch finds the value of a parameter: so many bytes into one of these. */
+/** The place of a parameter's value: a byte offset into one of these. */
 enum { TJ_IN_OPERANDS, TJ_IN_SHAPE, TJ_IN_CALL, TJ_IN_OFFSETS, TJ_IN_EXTRAS, TJ_PLACES };
 
 typedef struct tj_parameter {
     uint16_t place, offset;
 } tj_parameter;
 
-/** What every launch makes of its operands. */
+/** The arguments that every launch derives from its operands. */
 typedef struct tj_launch_call {
     const void *c; /* P where there is none */
     union {
@@ -125,7 +125,7 @@ typedef struct tj_launch_call {
     float number[TJ_EPILOGUE_OPERANDS]; /* of the expression, where the kernel has some */
 } tj_launch_call;
 
-/** What only a launch of some steps makes. */
+/** The arguments that only launches of some steps derive. */
 typedef struct tj_launch_extras {
     CUtensorMap map[TJ_LAUNCH_MAX_MAPS];
     void *slice[TJ_LAUNCH_MAX_SLICES];
@@ -145,14 +145,17 @@ typedef struct tj_loaded_step {
     tj_kernel_facts facts;
 } tj_loaded_step;
 
-/** What a launch of M, N and P looks at comes first: it runs with what the driver leaves in the caches (tj_kernel_await). */
+/**
+ * The members that a launch of M, N and P reads come first: the driver evicts most of the caches between launches
+ * (tj_kernel_await).
+ */
 struct tj_kernel {
     const tj_driver *driver;
     uint64_t context_id; /* of the CUDA context that it was loaded in, as tj_scope.context_id */
     /* Ready: everything but pointers and scalars is known since the load. */
     bool is_ready;
     bool takes_more;                /* than M, N and P: a launch that is ready has more to look at */
-    size_t alignment[TJ_ADDRESSES]; /* of the operand, in bytes: an element, or as many as the text reads at once */
+    size_t alignment[TJ_ADDRESSES]; /* of the operand, in bytes: an element, or the vector that the source reads at once */
     /* From the first byte of that operand, and from that of P, in which both may lie if the other begins there; for arrays of pointers
      * 1, and for a C that is not read 0. */
     struct {
@@ -173,7 +176,7 @@ struct tj_kernel {
     size_t element_bytes[TJ_ADDRESSES];   /* tj_operand_element_bytes */
     bool has_more;                        /* scales, or operands of an expression */
     bool has_numbers;                     /* operands that are numbers */
-    bool has_outputs;                     /* beside P */
+    bool has_outputs;                     /* besides P */
     bool has_pairs;                       /* an element of P takes two columns of M . N */
     bool weighs_c;                        /* a beta of 0 reads no C */
     bool narrows_scalars;                 /* alpha or beta is an argument, and no double */
@@ -182,7 +185,7 @@ struct tj_kernel {
     tj_launch_shape ready;
 };
 
-/** A launch of it is about to come: fetch what it looks at, while a driver call takes its time. Any address will do. */
+/** Prefetch the members that a coming launch reads, during a slow driver call. Any address is safe. */
 static inline void tj_kernel_await(const tj_kernel *kernel)
 {
     const uintptr_t first = (uintptr_t)kernel;
@@ -193,7 +196,10 @@ static inline void tj_kernel_await(const tj_kernel *kernel)
     __builtin_prefetch((const void *)(first + offsetof(struct tj_kernel, ready.geometry)));
 }
 
-/** Do the operands bring the workspace that the form asks for? One that is too small is none: the plan may have been replaced since it was made. */
+/**
+ * Do the operands bring the workspace that the form asks for? One that is too small is none: the plan may have been replaced
+ * since it was made.
+ */
 static inline bool tj_kernel_has_workspace(const tj_kernel *kernel, const tj_operands *x)
 {
     return x->workspace && x->workspace_bytes >= (size_t)kernel->form.workspace_bytes;
@@ -225,27 +231,28 @@ static inline bool tj_kernel_suits(const tj_kernel *kernel, const tj_operands *x
 /** Operands -> numbers; checks extents, promises, leading dimensions, strides, grid; looks at no pointer. Pure. */
 tj_status tj_launch_resolve(const tj_kernel *kernel, const tj_operands *operands, tj_launch_shape *shape, tj_error *err);
 
-/** Of caller's structs of other versions: the fields known here; refuses those it does not know. */
+/** Copy the known fields of a caller's struct of another version; refuse unknown ones that are set. */
 tj_status tj_operands_accept(const tj_operands *given, tj_operands *operands, tj_error *err);
 
-/** Both, and the pointers: not NULL where elements are read or written, aligned as the text needs them, P apart from what is read;
- * the workspace is large enough. */
+/**
+ * Resolve operands and shape, and check pointers: not NULL if elements are read or written, aligned as the source requires, P
+ * not overlapping an input; the workspace large enough.
+ */
 tj_status tj_launch_settle(const tj_kernel *kernel, const tj_operands *given, tj_operands *operands, tj_launch_shape *shape,
                            tj_error *err);
 
 /**
- * What a launch answers where no scope could be entered: the status and *err of that, but where the device is lost and the operands are
- * wrong, what is wrong with them.
+ * Return the result of a launch that could enter no scope: that status and *err; but if the device is lost and the operands are
+ * wrong, the error of the operands.
  */
 tj_status tj_launch_refuse(const tj_kernel *kernel, const tj_operands *given, tj_status status, tj_error *err);
 
 /**
- * Are there offsets, where they can be read, and, of those in host memory, is each right for so many rows? Only of a problem with
- * groups.
+ * Are there readable offsets, and, in host memory, is each valid for j rows? Only for a problem with groups.
  */
 bool tj_launch_offsets_are_right(const tj_kernel *kernel, const tj_operands *x, int64_t j);
 
-/** The axis of each step's grid that counts products of the batch, for a launch of so many of them. */
+/** Set the axis of each step's grid that counts products of the batch, for a launch of `products` products. */
 void tj_launch_set_products(const tj_kernel *kernel, int64_t products, tj_launch_shape *shape);
 
 /**

@@ -3,9 +3,9 @@
  * launch: operands -> grid, arguments -> cuLaunchKernel.
  *
  * Two ways lead to the same call. A kernel whose problem leaves nothing open has grid and constant arguments since its
- * load, and a launch of it only looks at the pointers, and whether P reaches into what is read. Everything else, and everything that is wrong, goes through
- * tj_launch_resolve. Neither way allocates, locks, or asks the driver anything, but for the workspace of a split k where
- * the operands bring none: that comes from the driver, in the order of the stream.
+ * load, and a launch of it only looks at the pointers, and whether P reaches into what is read. Everything else, and everything
+ * that is wrong, goes through tj_launch_resolve. Neither way allocates, locks, or asks the driver anything, but for the
+ * workspace of a split k where the operands bring none: that comes from the driver, in the order of the stream.
  */
 #include "kernel.h"
 
@@ -16,7 +16,7 @@
 #include "scalar.h"
 #include "scope.h"
 
-/* What takes more than cuLaunchKernel: clusters, and what may begin before the kernel ahead of it has ended. */
+/* Launch with attributes beyond cuLaunchKernel: clusters, and kernels that may overlap their predecessor. */
 static CUresult launch_with_attributes(const tj_driver *driver, const tj_loaded_step *step, const tj_geometry *geometry,
                                        CUstream stream, void **parameters)
 {
@@ -69,13 +69,13 @@ static inline tj_status queue_step(const tj_kernel *kernel, int index, const cha
     return fail_to_launch(kernel, index, geometry, stream, result, err);
 }
 
-/* What is no whole number belongs to a problem that does not take it. */
+/* A number that is not whole belongs to a problem that does not use it. */
 static int64_t whole_or_0(double value)
 {
     return tj_scalar_is_whole(value) ? (int64_t)value : 0;
 }
 
-/* What parameters point at besides the operands themselves. */
+/* Fill in the values that parameters point to besides the operands themselves. */
 static void make_call(const tj_kernel *kernel, const tj_operands *x, tj_launch_call *call)
 {
     call->c = x->c.address ? x->c.address : x->p.address;
@@ -145,7 +145,7 @@ static tj_status queue_batch(const tj_kernel *kernel, const tj_operands *first, 
     return status;
 }
 
-/* The operands bring no workspace: one lives in the stream, from before the first kernel to behind the last. */
+/* The operands have no workspace: allocate one in the stream, from before the first kernel until after the last. */
 static tj_status queue_with_own_workspace(const tj_kernel *kernel, tj_operands *x, tj_launch_shape *shape, CUstream stream,
                                           tj_error *err)
 {
@@ -195,7 +195,7 @@ static inline bool scalars_fit(const tj_kernel *kernel, const tj_operands *x)
                                         scalar_fits(kernel, kernel->problem.epilogue.has_beta, x->beta));
 }
 
-/* Of scales and operands of an expression, those that the kernel takes: as tight as the kernel is ready for. */
+/* Check the scales and operands of an expression that the kernel uses: as tight as the kernel is ready for. */
 static bool more_is_plain(const tj_kernel *kernel, const tj_operands *x)
 {
     for (int which = TJ_SCALES_OF_M; which < TJ_ADDRESSES; which++) {
@@ -213,7 +213,7 @@ static bool more_is_plain(const tj_kernel *kernel, const tj_operands *x)
     return true;
 }
 
-/* What a launch of more than M, N and P has to look at. */
+/* Check the operands of a launch besides M, N and P. */
 static bool rest_is_plain(const tj_kernel *kernel, const tj_operands *x)
 {
     if (kernel->problem.epilogue.has_beta &&

@@ -85,7 +85,7 @@ static int64_t span_of_one(const tj_stored_shape *stored)
     return (stored->lines - 1) * stored->ld + stored->width;
 }
 
-/* Products must not overlap in P: each behind the other, or interleaved within its lines. */
+/* Products must not overlap in P: one after the other, or interleaved within its rows. */
 static bool products_are_apart(const tj_stored_shape *p, int64_t batch)
 {
     int64_t side_by_side;
@@ -273,7 +273,7 @@ static int64_t splits_of(const tj_launch_step *step)
     return step->splits > 1 ? step->splits : 1;
 }
 
-/* Blocks that walk the tiles of so many products and splits: as many as the device holds, but no more than there are tiles. */
+/* Count the resident blocks for this number of products and splits: a device full, but no more than there are tiles. */
 static unsigned int walkers(const tj_kernel *kernel, const tj_launch_step *step, const tj_geometry *geometry, unsigned int on_z)
 {
     const int64_t held = (int64_t)kernel->multiprocessors * step->resident / on_z;
@@ -300,7 +300,7 @@ void tj_launch_set_products(const tj_kernel *kernel, int64_t products, tj_launch
     }
 }
 
-/* A larger batch takes several launches, one behind the other in the stream, so that they share the workspace. */
+/* A larger batch takes several launches, one after the other in the stream, so that they share the workspace. */
 static int64_t products_of_a_launch(const tj_kernel *kernel, int64_t batch)
 {
     for (int i = 0; i < kernel->form.steps; i++) {
@@ -393,7 +393,7 @@ static tj_status resolve_geometry(const tj_kernel *kernel, int32_t tile_width, t
     tj_launch_step product;
     tj_status status = resolve_product(kernel, tile_width, &product, err);
 
-    /* How far a step along k reaches is the form's own business, but for kernels that take the tile from the launch. */
+    /* The form fixes the length of a step along k, except for kernels that take the tile from the launch. */
     if (status == TJ_OK)
         status = check_whole_tiles(kernel, shape, product.block_rows, product.block_cols,
                                    form->most_tile_width ? product.block_x : 1, err);
@@ -485,9 +485,9 @@ static int64_t floor_div(int64_t a, int64_t b)
 }
 
 /*
- * Do a and b certainly share a byte? Both are lines at the same distance, or one of them is a single line: then line i of a and line r
- * of b meet if and only if (i - r) * step lies between b's distance from a less a's width, and that plus b's width. Of lines at two
- * distances nothing is said.
+ * Do a and b certainly share a byte? Both are lines at the same distance, or one of them is a single line: then line i of a and
+ * line r of b meet if and only if (i - r) * step lies between b's distance from a less a's width, and that plus b's width.
+ * Lines at two distances are not compared.
  */
 static bool certainly_meet(const lines *a, const lines *b)
 {

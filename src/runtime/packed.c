@@ -169,7 +169,7 @@ static tj_image_body *find_image(tj_packs *packs, const tj_source *source, tj_pa
     return NULL;
 }
 
-/* In the packs that the program named, then in the one that lies beside the library. */
+/* Search the packs that the program named, then the one next to the library. */
 static tj_image_body *find_anywhere(tj_host *host, const tj_source *source, tj_pack_rank *rank, const void *payload,
                                     tj_image_key_text *text, tj_key *key, tj_pack_place *place)
 {
@@ -293,7 +293,7 @@ void tj_packed_reject(tj_host *host, const tj_key *key, const char *reason)
 
 /* ---- made --------------------------------------------------------------------------------------------------------- */
 
-/* What ptxas says of the time it took is another each time, and so would the pack be. */
+/* ptxas reports another time on each run, which would change the pack. */
 static char *log_without_times(const char *log)
 {
     char *copy = strdup(log), *to = copy;
@@ -312,7 +312,7 @@ static char *log_without_times(const char *log)
     return copy;
 }
 
-/* What tells a kernel from the one for operands that it cannot take, which has the same name. */
+/* Return the alignment that distinguishes a kernel from its fallback of the same name. */
 static int alignment_of(const tj_source *source)
 {
     const tj_problem *problem = tj_source_problem(source);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * packed: what the items of a pack mean.
+ * packed: the meaning of the items of a pack.
  *
  *     image    found by its source, for a target; all fields of its key, its files and facts. A stripped one has neither its
  *              source nor its PTX: it is found by the hash of the one, and has a CUBIN
@@ -14,7 +14,7 @@
 
 enum { TJ_PACKED_IMAGE = 1, TJ_PACKED_RECORD = 2, TJ_PACKED_CHOICE = 3 };
 
-/** What an image of a source text, a record of a key and the choice for a problem are found by. */
+/** The requests (keys) of an image of a source, of a record, and of the choice for a problem. */
 tj_hash128 tj_packed_image_request(const char *source_text);
 tj_hash128 tj_packed_record_request(const char *key);
 tj_hash128 tj_packed_choice_request(const tj_problem *problem);
@@ -34,8 +34,8 @@ int tj_packed_serves(const char *target, const void *payload);
 bool tj_packed_target(tj_host *host, const tj_source *source, const tj_packed_asker *asker, char target[16]);
 
 /**
- * The key of the image of a source for this target in the packs; on the emulator sm_90 will do for compute_90. False: there is none.
- * Opens no library.
+ * The key of the image of a source for this target in the packs; on the emulator sm_90 will do for compute_90. False: there is
+ * none. Opens no library.
  */
 bool tj_packed_key(tj_host *host, const tj_source *source, const char *target, tj_image_key_text *text, tj_key *key);
 
@@ -48,7 +48,7 @@ tj_image_body *tj_packed_fetch(tj_host *host, const tj_source *source, const tj_
 /** The image of a key in the bytes of a pack; NULL: *trouble says why not, or is NULL for want of memory. */
 tj_image_body *tj_packed_read(const void *bytes, size_t size, const tj_source *source, const tj_key *key, const char **trouble);
 
-/** The image of that key is of no use. */
+/** Report that the image of that key is unusable. */
 void tj_packed_reject(tj_host *host, const tj_key *key, const char *reason);
 
 /**
@@ -60,7 +60,7 @@ tj_status tj_packed_add_image(tj_pack_draft *draft, const tj_source *source, con
 /** Is it an image that was stripped? */
 bool tj_packed_is_stripped(const tj_pack_item *item);
 
-/** To how many bytes operands of an image must be aligned; 0: to their elements. -1: the item does not say. */
+/** Return the alignment in bytes of an image's operands; 0: that of their elements. -1: the item does not say. */
 int tj_packed_alignment(const tj_pack_item *item);
 
 /**

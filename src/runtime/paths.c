@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * paths: by which of its kernels a launch has multiplied, where a text leaves that to the device.
+ * paths: report the kernel that a launch used, if the source leaves that choice to the device.
  */
 #include "error.h"
 #include "kernel.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pointers: what the driver knows of each operand, compared with what the launch will do to it.
+ * pointers: compare the driver's facts about each operand with its use by the launch.
  *
  * A wrong address on a device ends the whole process's use of it, long after the call that caused it; asking costs about
  * a hundred nanoseconds. Refuses only what is certain to be wrong.

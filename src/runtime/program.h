@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* program: a config on its way to a launch: what a plan holds, and what a tuning tries. */
+/* program: a config made ready to launch, held by a plan or tried by a tuning. */
 #ifndef TJ_RUNTIME_PROGRAM_H
 #define TJ_RUNTIME_PROGRAM_H
 

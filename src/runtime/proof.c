@@ -54,7 +54,7 @@ static bool find(const tj_image_body *body, uint64_t device, tj_proof *proof)
     return note != NULL;
 }
 
-/* What a stored proof and a case both say. */
+/* Add the members that a stored proof and a case share. */
 static void add_outcome(tj_json *object, const tj_device_facts *device, const tj_proof *proof)
 {
     tj_json_add_text(object, "device", device->name);
@@ -100,7 +100,7 @@ static bool is_of(const tj_json *object, const tj_image *image, const tj_device_
            tj_json_int(tj_json_get(object, "driver")) == device->driver_version;
 }
 
-/* What is not whole counts as not there. */
+/* A file that is not whole counts as missing. */
 static bool parse(const char *text, const tj_image *image, const tj_device_facts *device, tj_proof *proof)
 {
     tj_json *object;

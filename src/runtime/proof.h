@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * proof: what is known of an image on a device.
+ * proof: test results of an image on a device.
  *
  *     prove.c    runs a kernel between guards and compares
- *     proof.c    keeps the result: beside the stored image, and in memory for as long as the image is
+ *     proof.c    keeps the result: next to the stored image, and in memory for as long as the image is
  */
 #ifndef TJ_SRC_PROOF_H
 #define TJ_SRC_PROOF_H
@@ -26,10 +26,10 @@ tj_status tj_proof_check(const tj_source *source, const tj_device_facts *device,
 tj_status tj_proof_write(const tj_program *program, const tj_device_facts *device, const tj_proof *proof, const char *folder,
                          tj_error *err);
 
-/** What a program is compared with: the textbook's kernel, naive, for any extents, of the problem's types and layouts. */
+/** Make the reference of a comparison: the textbook's kernel, naive, for any extents, of the problem's types and layouts. */
 tj_status tj_proof_simple(const tj_problem *problem, tj_problem *simple, tj_config *config, tj_error *err);
 
-/** As tj_plan_prove with again, beside the loaded kernel of tj_proof_simple. */
+/** As tj_plan_prove with again, against the loaded kernel of tj_proof_simple. */
 tj_status tj_program_prove(tj_host *host, const tj_program *program, const tj_kernel *simple, const tj_problem *problem,
                            tj_proof *proof, tj_error *err);
 

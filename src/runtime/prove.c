@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * prove: run a kernel once, between guards, and compare its product with what a simple kernel computes on the same device.
+ * prove: run a kernel once, between guards, and compare its product with that of a simple kernel on the same device.
  *
- * Operands are random, a short stretch of numbers over and over, so that filling them costs a copy; its length is prime, so that no two
- * lines are alike. P starts as NaN, as do the guards around every matrix and the workspace: an element that nobody writes, a sum that is
- * read too early and a write beside P all show. The simple kernel is the textbook's, naive, for any extents: one compile for all shapes of
- * a type and layout. It computes whole lines of P, as stored: all of them where that is cheap, else some, the first and the last ones
- * among them.
+ * Operands are random, a short stretch of numbers over and over, so that filling them costs a copy; its length is prime, so
+ * that no two lines are alike. P starts as NaN, as do the guards around every matrix and the workspace: an element that nobody
+ * writes, a sum that is read too early and a write outside P all show. The simple kernel is the textbook's, naive, for any
+ * extents: one compile for all shapes of a type and layout. It computes whole lines of P, as stored: all of them where that is
+ * cheap, else some, the first and the last ones among them.
  */
 #include "proof.h"
 
@@ -33,7 +33,7 @@ enum { GUARD_BYTES = 4096, PERIOD = 262139, MOST_RUNS = 64, SAMPLED_RUNS = 8, LO
 static const size_t MOST_BYTES = (size_t)16 << 20;   /* of one matrix that are read back */
 static const double FLOP = 4e9, EMULATED_FLOP = 2e6; /* of the simple kernel */
 
-/* Lines of P, one behind the other, of one product. */
+/* Rows of P, one after the other, of one product. */
 typedef struct run {
     int64_t product, line, lines;
 } run;
@@ -41,7 +41,7 @@ typedef struct run {
 typedef struct proving {
     tj_gpu *gpu;
     const tj_program *program;
-    const tj_kernel *simple; /* what it is compared with */
+    const tj_kernel *simple; /* the reference kernel */
     tj_problem asked;        /* every number known */
     tj_problem lies;         /* the same with a stride for each matrix */
     struct CUstream_st *stream;
@@ -88,7 +88,7 @@ static size_t size_of(const proving *v, tj_which which)
     return tj_type_bytes((tj_type)tj_problem_matrix(&v->lies, which)->type);
 }
 
-/* Of a product's matrix. */
+/* Return the address of a product's matrix. */
 static const char *address(const proving *v, tj_which which, int64_t product)
 {
     const char *first = tj_workbench_address(v->bench, 0, which);
@@ -99,15 +99,15 @@ static const char *address(const proving *v, tj_which which, int64_t product)
 /* ---- expressions -------------------------------------------------------------------------------------------------- */
 
 /*
- * What an expression makes of the error of a sum is its own. So the simple kernel computes sums alone, and the value of each, with a
- * bound, is found on the host.
+ * An expression changes the error of a sum in its own way. So the simple kernel computes sums alone, and the host computes the
+ * value of each, with a bound.
  */
 static bool has_expression(const proving *v)
 {
     return v->lies.epilogue.expression.nodes > 0;
 }
 
-/* Of the simple kernel's P then: integers go on as floats. */
+/* The type of the simple kernel's P with an expression: integers continue as floats. */
 static tj_type sum_type(const tj_problem *problem)
 {
     return tj_scalar_type(problem) == TJ_F64 ? TJ_F64 : TJ_F32;
@@ -246,7 +246,7 @@ static tj_status compute_lines(const proving *v, const run *r, int64_t n, int64_
     return tj_kernel_launch(v->simple, &x, v->stream, err);
 }
 
-/* Of a problem with groups each line has the N of its group; a workbench draws groups that have all lines. */
+/* With groups, each line has the N of its group; a workbench draws groups that have all lines. */
 static tj_status compute_simply(const proving *v, const run *r, tj_error *err)
 {
     const void *const offsets = tj_workbench_offsets(v->bench);
@@ -269,8 +269,8 @@ static tj_status compute_simply(const proving *v, const run *r, tj_error *err)
 /* ---- which lines -------------------------------------------------------------------------------------------------- */
 
 /*
- * All of them, or a run in each eighth of the lines of all products: the first lines, the last ones, and at random between. A thread of
- * the simple kernel walks all of k, whatever else runs beside it: where k is very long, two runs must do.
+ * All of them, or a run in each eighth of the lines of all products: the first lines, the last ones, and at random between. A
+ * thread of the simple kernel walks all of k, however many run in parallel: for a very long k, two runs are enough.
  */
 static void draw_runs(proving *v, bool is_emulated)
 {
@@ -311,7 +311,7 @@ static void draw_runs(proving *v, bool is_emulated)
 
 /* ---- checks ------------------------------------------------------------------------------------------------------- */
 
-/* Of P as it was read back: every element written. Of integers nobody can say: what nothing has written to is a number too. */
+/* Check that every element of P, as read back, was written. Integers cannot be checked: an unwritten one is a number too. */
 static void check_all_of_p(proving *v)
 {
     const size_t size = size_of(v, TJ_MATRIX_P);
@@ -415,7 +415,7 @@ static tj_status check(proving *v, tj_error *err)
     return status;
 }
 
-/* What the workbench drew, and what the launch stored in further outputs, for the host. */
+/* Prepare the drawn operands and the stored further outputs for the host. */
 static tj_status prepare_expression(proving *v, tj_error *err)
 {
     tj_host_operands host = {.alpha = v->alpha, .beta = v->beta};
@@ -481,7 +481,7 @@ static tj_problem settle(const tj_problem *asked)
     return tj_problem_known(&known);
 }
 
-/* Of any number of lines, unless they are long themselves. */
+/* For any number of rows, unless they are long themselves. */
 tj_status tj_proof_simple(const tj_problem *problem, tj_problem *simple, tj_config *config, tj_error *err)
 {
     const tj_problem known = settle(problem);

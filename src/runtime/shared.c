@@ -10,7 +10,7 @@ static bool is_shared(tj_host *host)
     return host->remote && !atomic_load_explicit(&host->is_remote_refused, memory_order_relaxed);
 }
 
-/* What a server had. bytes: freed. */
+/* Decode an item of the server. bytes: freed. */
 static tj_image_body *take(tj_host *host, const tj_source *source, const tj_key *key, void *bytes, size_t size)
 {
     const char *trouble;

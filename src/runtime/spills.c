@@ -7,7 +7,7 @@
 #include "error.h"
 #include "family.h"
 
-/* What to do instead: what the family would try next if there is anything, else a smaller share of P for each thread. */
+/* Print the remedy: the family's next candidate, if there is one, else a smaller share of P for each thread. */
 static void print_remedy(const tj_source *source, char *remedy, size_t size)
 {
     tj_config looser = *tj_source_config(source);
@@ -21,7 +21,7 @@ static void print_remedy(const tj_source *source, char *remedy, size_t size)
     }
 }
 
-/* What the compiler says is said of the whole text: the most that any of its kernels needs. */
+/* The compiler's report covers the whole source: the maximum over its kernels. */
 static bool keeps_sums_in_registers(const tj_launch_form *form)
 {
     for (int i = 0; i < form->steps; i++)
@@ -31,8 +31,7 @@ static bool keeps_sums_in_registers(const tj_launch_form *form)
 }
 
 /*
- * ptxas says so where it cannot keep products of warpgroups on their way beside one another, or registers where setmaxnreg moved them: the
- * words are those of its messages, whose numbers change.
+ * ptxas reports when it serialises wgmma products, or ignores setmaxnreg: match the text of its messages, whose numbers change.
  */
 static const char *slowed_down_by(const char *log)
 {

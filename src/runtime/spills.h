@@ -2,9 +2,9 @@
 /*
  * spills: may this kernel be launched, by what the compiler said of its registers?
  *
- * A text that keeps many sums in registers is slow where they do not fit, and worse: ptxas of CUDA 13.0 made kernels of such texts that
- * take half of a pointer for a row and write to wrong addresses (docs/compilers.md). Its own report is the judge, and for PTX the
- * driver's word on the loaded function. No guess beforehand replaces them.
+ * A text that keeps many sums in registers is slow where they do not fit, and worse: ptxas of CUDA 13.0 made kernels of such
+ * texts that take half of a pointer for a row and write to wrong addresses (docs/compilers.md). Its own report is the judge,
+ * and for PTX the driver's word on the loaded function. No guess beforehand replaces them.
  */
 #ifndef TJ_SRC_SPILLS_H
 #define TJ_SRC_SPILLS_H
@@ -12,9 +12,8 @@
 #include <tilejit/kernel.h>
 
 /**
- * TJ_OK, or TJ_ERR_SPILLS with the bytes, the compiler and a config that may do better; also where the compiler says that products of
- * warpgroups wait for one another. What is not known (an image of PTX alone) is
- * TJ_OK here: the driver is asked once the code is loaded.
+ * TJ_OK, or TJ_ERR_SPILLS with the bytes, the compiler and a config that may do better; also if the compiler reports serialised
+ * wgmma products. An unknown result (an image of PTX alone) is TJ_OK here: the driver is asked once the code is loaded.
  */
 tj_status tj_spills_check_image(const tj_source *source, const tj_image *image, tj_error *err);
 

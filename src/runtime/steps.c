@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * steps: what the launches of each kernel have in common, prepared at its load; and what some of them make anew each time, parts of
- * the workspace and tensor maps.
+ * steps: the common part of a kernel's launches, prepared at its load; and the parts that some launches make each time:
+ * workspace slices and tensor maps.
  */
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "canonical.h"
 #include "kernel.h"
 
-/* Drivers that launch clusters, and those that also capture kernels launched beside the one ahead. */
+/* Oldest drivers that launch clusters, and that capture overlapping launches. */
 enum { CLUSTER_DRIVER = 11080, OVERLAP_DRIVER = 12030, PORTABLE_CLUSTER = 8 };
 
 /* ---- at the load -------------------------------------------------------------------------------------------------- */
@@ -71,7 +71,7 @@ static tj_parameter find_parameter(const tj_kernel *kernel, const tj_argument *a
                               (uint16_t)(offsetof(tj_launch_extras, slice) + (size_t)arg->index * sizeof(void *))};
     case TJ_ARG_OFFSETS:
         return arg->index ? (tj_parameter){TJ_IN_OFFSETS, 0} : (tj_parameter){TJ_IN_OPERANDS, offsetof(tj_operands, offsets)};
-    case TJ_ARG_CUSTOM: /* whoever launches it knows */
+    case TJ_ARG_CUSTOM: /* the caller of the launch knows */
         return (tj_parameter){TJ_IN_OPERANDS, 0};
     default: /* TJ_ARG_TENSOR_MAP */
         return (tj_parameter){TJ_IN_EXTRAS,
@@ -176,7 +176,7 @@ static tj_mapped find_in_workspace(const tj_kernel *kernel, const tj_tensor_map 
     return found;
 }
 
-/* Of N with groups, one for each. */
+/* For N with groups, one per group. */
 static int64_t products_of(const tj_kernel *kernel, const tj_tensor_map *map, const tj_launch_shape *shape)
 {
     const bool is_n = map->lines == 0 && map->matrix == TJ_MATRIX_N;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * target: which of NVRTC's targets fits a device.
+ * target: choose the NVRTC target for a device.
  *
  * Never one with a suffix: what only one chip runs is asked for by name, by families that need it.
  */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * timing: how long launches take, by the device's clock.
+ * timing: measure launches by the device's clock.
  *
- * One launch stands between two events. Several of them, for kernels so short that the events, or the host that queues them, would be
- * felt, are a CUDA graph that is replayed between two events: what the host does for a launch is done before, once.
+ * One launch stands between two events. Several of them, for kernels so short that the events, or the host that queues them,
+ * would be felt, are a CUDA graph that is replayed between two events: what the host does for a launch is done before, once.
  */
 #include "timing.h"
 
@@ -14,7 +14,7 @@
 
 enum { MAX_REPEAT = 100000, MAX_PER_EVENT = 10000 };
 
-/* What is timed: launches over sets of operands in turn. */
+/* The subject of a measurement: launches over sets of operands in rotation. */
 typedef struct timing {
     const tj_driver *driver;
     tj_launch_fn *launch;
@@ -46,7 +46,10 @@ static bool can_replay(const timing *t)
            api->graph_destroy;
 }
 
-/* Leaves t->graph NULL, too, where a launch has to make another kernel first (pointers that the chosen one cannot take): not in a capture. */
+/*
+ * Leaves t->graph NULL, too, where a launch has to make another kernel first (pointers that the chosen one cannot take): not in
+ * a capture.
+ */
 static tj_status capture(timing *t, tj_error *err)
 {
     const tj_driver_api *api = &t->driver->api;

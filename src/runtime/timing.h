@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* timing: how long launches take, by the device's clock. */
+/* timing: measure launches by the device's clock. */
 #ifndef TJ_RUNTIME_TIMING_H
 #define TJ_RUNTIME_TIMING_H
 
@@ -10,7 +10,7 @@
 /** Queues one launch of what is timed over the set of operands of that number. */
 typedef tj_status tj_launch_fn(const void *what, size_t set, CUstream stream, tj_error *err);
 
-/** As tj_time_rotating, over so many sets. */
+/** As tj_time_rotating, over `sets` sets. */
 tj_status tj_gpu_time(tj_gpu *gpu, tj_launch_fn *launch, const void *what, size_t sets, CUstream stream, int warmup, int repeat,
                       int per_event, double *microseconds, tj_error *err);
 

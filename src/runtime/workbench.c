@@ -555,7 +555,7 @@ static bool is_of_a_group(const tj_workbench *bench, int64_t line)
                                        line < tj_group_offset(lies, bench->offsets, lies->groups.count));
 }
 
-/* Nothing between the lines of P, between its products, and in rows that belong to no group. */
+/* Check that padding between rows, batches and groups of P is untouched. */
 static tj_status check_gaps(const tj_workbench *bench, const unsigned char *p, char *reason, tj_error *err)
 {
     const placed *m = &bench->matrix[TJ_MATRIX_P];

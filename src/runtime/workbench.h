@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * workbench: what other layers need beyond <tilejit/workbench.h>.
+ * workbench: declarations for other layers beyond <tilejit/workbench.h>.
  */
 #ifndef TJ_RUNTIME_WORKBENCH_H
 #define TJ_RUNTIME_WORKBENCH_H
@@ -19,7 +19,10 @@ size_t tj_workbench_offset(const tj_workbench *bench, tj_which which, int64_t pr
 /** A stretch of P, as tj_workbench_read. */
 tj_status tj_workbench_read_part(const tj_workbench *bench, size_t set, size_t offset, size_t bytes, void *p, tj_error *err);
 
-/** What the epilogue's expression takes, as the host has it, and what the first set's further outputs hold now. Borrowed. */
+/**
+ * Get the operands of the epilogue's expression from the host, and the present content of the first set's further outputs.
+ * Borrowed.
+ */
 tj_status tj_workbench_fill_operands(const tj_workbench *bench, tj_host_operands *host, tj_error *err);
 
 /** Are all bits 1, as in guards, and in a P that nothing has written to? */
