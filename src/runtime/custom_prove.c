@@ -51,7 +51,7 @@ tj_status tj_custom_host_prove(tj_host *host, const tj_custom_kernel *kernel, tj
     if (status == TJ_OK)
         status = tj_custom_bench_verify(&bench, kernel, reason, &why);
     if (status == TJ_OK ||
-        status == TJ_ERR_DEVICE_LOST) { /* the kernel caused it: remember it, so that no other process has to find it out again */
+        status == TJ_ERR_DEVICE_LOST) { /* the kernel caused it: remember it, so that no other process repeats it */
         proof->elements = proof->elements_total = bench.elements;
         proof->created_s = (int64_t)time(NULL);
         proof->ms = now_ms() - start;

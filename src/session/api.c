@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * api: the public calls that a room below answers, which takes of a context only what it needs.
+ * api: public calls implemented by a lower layer, which receives only the parts of a context that it needs.
  */
 #include <stdlib.h>
 #include <string.h>

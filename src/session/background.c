@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * background: what is asked for, and the thread that serves it. Nobody waits for it.
+ * background: the requests, and the thread that serves them. No caller waits for it.
  */
 #include "background.h"
 
@@ -75,7 +75,7 @@ static request *take_next(struct tj_background *b)
     return NULL;
 }
 
-/* Is it to be remembered, so that it is not served again? */
+/* Should it be remembered, so that it is not served again? */
 static bool do_it(struct tj_background *b, const request *one)
 {
     const tj_config *config = one->has_config ? &one->config : NULL;

@@ -7,7 +7,7 @@
 
 #include "context.h"
 
-/** What is done there. is_ending: to be asked now and then; other than 0: give up. config NULL: the library's choice. */
+/** The work of the thread. is_ending: poll it now and then; other than 0: give up. config NULL: the library's choice. */
 typedef struct tj_background_work {
     void (*tune)(tj_context *context, const tj_problem *problem, double seconds, int (*is_ending)(void *payload),
                  void *payload);
@@ -25,13 +25,13 @@ struct tj_background *tj_background_create(tj_context *context, const tj_backgro
 void tj_background_free(struct tj_background *background);
 
 /**
- * Tune a problem, or prove the kernel of its plan, some time, unless it was asked before. Never waits; forgotten when memory runs out. NULL
- * background: nothing. config NULL: the library's choice, which is made again if the proof fails.
+ * Tune a problem, or prove the kernel of its plan, at some later time, unless it was requested before. Never waits; forgotten
+ * when memory runs out. NULL background: nothing. config NULL: the library's choice, which is made again if the proof fails.
  */
 void tj_background_tune(struct tj_background *background, const tj_problem *problem);
 void tj_background_prove(struct tj_background *background, const tj_problem *problem, const tj_config *config);
 
-/** Put a kernel of its own in the place of a plan that has none (tj_plan_improve), ahead of all proofs and tunings. So too. */
+/** Replace a plan without a kernel of its own (tj_plan_improve), before all proofs and tunings. Otherwise as above. */
 void tj_background_improve(struct tj_background *background, const tj_problem *problem, const tj_config *config);
 
 #endif

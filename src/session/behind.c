@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * behind: kernels are made, and proven, and problems without a record tuned, while their calls are served by what there is. tj_tune keeps
- * the record and has the plan replaced, and so has a proof that fails.
+ * behind: compile and prove kernels, and tune problems without a record, while other kernels serve their calls. tj_tune keeps
+ * the record and replaces the plan, and so does a failed proof.
  */
 #include "background.h"
 #include "family.h"

@@ -2,15 +2,14 @@
 /*
  * capture: a table of problems in memory, and its way into a file that other processes add to as well.
  *
- * The file is a list of shapes: a header that names columns, then a line for each problem, its count first. Whoever writes holds a
- * lock on the file that the name stands for, reads it, and puts a new one in its place: so no count is lost, and a reader sees a
- * whole file.
+ * The file is a list of shapes: a header that names columns, then a line for each problem, its count first. A writer locks the
+ * file of that name, reads it, and replaces it by a new one: so no count is lost, and a reader sees a whole file.
  *
- * What was noted is written by a thread of the capture's own now and then while there is something new; when exit() is
- * called; and in the end. What was written is forgotten in memory, so that nothing is counted twice. A process that is killed loses
- * what it noted since.
+ * Notes are written by a thread of the capture's own now and then while there are new ones; when exit() is called; and at the
+ * end. Written notes are dropped from memory, so that nothing is counted twice. A process that is killed loses what it noted
+ * since.
  *
- * A line says what a kernel is made for. Where the library went over to a kernel for all extents of a dimension, it is the
+ * A line describes the problem of a kernel. If the library switched to a kernel for all extents of a dimension, it is the
  * problem that leaves that dimension open, with the extents of the launch: a line for each of them, which readers fold.
  */
 #include "capture.h"
@@ -62,7 +61,7 @@ struct tj_capture {
     const tj_log *log;
     int write_s;
     tj_ending_call at_exit;
-    pthread_mutex_t writing; /* held by who writes, so that exit() does not overtake it. Before the lock */
+    pthread_mutex_t writing; /* held by the writer, so that exit() does not overtake it. Taken before the lock */
     pthread_mutex_t lock;
     /* Under the lock: */
     notes noted;
@@ -194,8 +193,8 @@ static void *write_now_and_then(void *payload)
 }
 
 /*
- * An open dimension with the extent that it was launched with: by the call's problem, or the launch's operands. Where a plan
- * was prepared neither need say; a line has a number all the same.
+ * Fill in an open dimension with the extent of the launch: from the call's problem, or the launch's operands. For a prepared
+ * plan neither need have one; a line has a number all the same.
  */
 static void fill(tj_dim *dim, const tj_dim *asked, int64_t extent)
 {
@@ -263,7 +262,7 @@ static void add_stride(tj_text *row, int64_t value, bool is_said)
         add_number(row, value, is_said && value != TJ_ANY);
 }
 
-/* Of j, k, l: those known at launch alone, or what is promised of them: "j k", "j=16 k=8". */
+/* List the dimensions of j, k, l that are known at launch alone, or their promises: "j k", "j=16 k=8". */
 static void add_dims(tj_text *row, const tj_problem *problem, bool are_promises, const char *more)
 {
     static const char *const name[] = {"j", "k", "l"};
@@ -294,7 +293,7 @@ static const char *scale_word(int32_t scale)
     return scale == TJ_SCALE_ONE ? "one" : scale == TJ_SCALE_EACH ? "each" : scale == TJ_SCALE_ALONG_K ? "along-k" : "";
 }
 
-/* How many leading dimensions (or strides) the launch brings; *all: how many it could. */
+/* Count the leading dimensions (or strides) that the launch gives; *all: the number that it could give. */
 static int count_any(const tj_problem *c, bool of_strides, int *all)
 {
     int any = 0;
@@ -312,7 +311,7 @@ static int count_any(const tj_problem *c, bool of_strides, int *all)
     return any;
 }
 
-/* What stands behind the count; what no line of a list can say becomes a comment. batch: of the launch. */
+/* Print the part after the count; a problem that no line of a list can express becomes a comment. batch: of the launch. */
 static void print_row(const tj_problem *problem, int64_t batch, char row[ROW_BYTES])
 {
     const tj_problem c = tj_problem_canonical(problem);
@@ -374,7 +373,7 @@ static void print_row(const tj_problem *problem, int64_t batch, char row[ROW_BYT
 /* ---- the file ------------------------------------------------------------------------------------------------------ */
 
 typedef struct counted {
-    char *row; /* what stands behind the count; "#" in front: no line can say it */
+    char *row; /* the part after the count; "#" first: no line can express it */
     uint64_t count;
 } counted;
 
@@ -410,7 +409,7 @@ static void drop_rows(rows *all)
     free(all->at);
 }
 
-/* What other processes wrote. NULL: read; else what is wrong. */
+/* Read the rows of other processes. NULL: done; else the defect. */
 static const char *read_rows(const char *text, rows *all)
 {
     if (!*text)
@@ -481,7 +480,7 @@ static int lock_file(const char *path)
     return -1;
 }
 
-/* By now it may be known that a dimension varies, so that one kernel for all its extents is what such a launch waits for. */
+/* By now it may be known that a dimension varies: then such a launch waits for one kernel for all its extents. */
 static tj_problem settled(const struct tj_capture *capture, const noted *one)
 {
     tj_problem general;
@@ -557,7 +556,7 @@ static bool is_first_trouble(struct tj_capture *capture)
     return is_first;
 }
 
-/* What was noted goes into the file. Trouble: one line of text, and what was noted stays for the next time. */
+/* Write the notes into the file. On failure: one line of text, and the notes stay for the next time. */
 static const char *write_noted(struct tj_capture *capture, tj_error *err)
 {
     const notes none = {NULL, 0, 0};

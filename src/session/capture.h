@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * capture: which problems a context launches, and how often, for tilejit tune and tilejit pack to read.
+ * capture: record the problems that a context launches, with counts, for tilejit tune and tilejit pack to read.
  */
 #ifndef TJ_SESSION_CAPTURE_H
 #define TJ_SESSION_CAPTURE_H
@@ -32,7 +32,7 @@ typedef struct tj_captured {
 void tj_capture_note(struct tj_capture *capture, const tj_captured *launch);
 
 /**
- * Add what was noted since the last time to the file, as a whole and under a lock. Trouble is one warning, and what was noted waits for
+ * Add the notes since the last time to the file, as a whole and under a lock. A failure is one warning, and the notes wait for
  * the next time. Done by itself every write_s seconds while there is something, and when exit() is called. Any thread.
  */
 void tj_capture_write(struct tj_capture *capture, const tj_log *log);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * choices: what the model chose, written down in the store, so that the next process need not ask it again.
+ * choices: the model's choices, kept in the store, so that the next process need not ask it again.
  *
- * To rank a few hundred configs takes milliseconds; to read a line of this file does not. It holds choices of this very build of the
- * library alone, since another one may choose otherwise, and is as disposable as all that a store has: what is lost is chosen again.
+ * To rank a few hundred configs takes milliseconds; to read a line of this file does not. It holds choices of this very build
+ * of the library alone, since another one may choose otherwise, and is as disposable as the rest of a store: a lost choice is
+ * made again.
  */
 #ifndef TJ_SESSION_CHOICES_H
 #define TJ_SESSION_CHOICES_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * class: what the times of a record depend on beside its problem, as an identity that machines compare.
+ * class: all that the times of a record depend on besides its problem, as an identity that machines compare.
  */
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 #include "record.h"
 #include "template.h"
 
-/* Of the texts that kernels are made from here. The order is that of their names, as they are embedded. */
+/* Hash the templates of this library, in the order of their names, as embedded. */
 static bool hash_templates(char hex[TJ_HASH_HEX_BYTES])
 {
     tj_text all = TJ_TEXT_INIT(1 << 20);

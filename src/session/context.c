@@ -94,8 +94,8 @@ static tj_status resolve_device(int *device, const tj_context_options *options, 
 }
 
 /*
- * The store's folder, or NULL for none, and then why. A home that is unset, relative or "/" belongs to nobody (services, containers):
- * writing there would surprise, so work goes on in memory.
+ * The store's folder, or NULL for none, and then why. A home that is unset, relative or "/" belongs to nobody (services,
+ * containers): writing there would surprise, so work goes on in memory.
  */
 static tj_status resolve_store(tj_context *context, char **root, const tj_context_options *options, tj_error *err)
 {
@@ -190,7 +190,7 @@ static bool resolve_packs(named_paths *paths, const tj_context_options *options)
     return true;
 }
 
-/* Without a pack there is no list of them, and nothing is ever looked for. */
+/* Without a pack there is no list, and no search. */
 static bool open_packs(tj_host *host, const named_paths *paths, const tj_pack_bytes *bytes)
 {
     if (!paths->pack[0] && (!bytes || !bytes->bytes))
@@ -217,7 +217,7 @@ static bool begin_capture(tj_context *context, const char *path)
     return !path || context->capture;
 }
 
-/* Which of two records stays, by the rule of tj_records_add. */
+/* Choose between two records by the rule of tj_records_add. */
 static tj_status merge_records(void *payload, const char *present, const char *found, char **better, tj_error *err)
 {
     tj_record *a = NULL, *b = NULL;
@@ -378,7 +378,7 @@ void tj_context_get_stats(tj_context *context, tj_context_stats *stats)
     stats->remote_troubles = tj_remote_troubles(context->host.remote);
 }
 
-/* Of those that were named, then of the textbook's. */
+/* Index the named packs, then the textbook's. */
 static tj_pack_place pack_at(const tj_context *context, size_t index)
 {
     size_t named = 0;

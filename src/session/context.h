@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * context: a host, and what is kept to be found again.
+ * context: a host, and its tables.
  */
 #ifndef TJ_SESSION_CONTEXT_H
 #define TJ_SESSION_CONTEXT_H
@@ -40,7 +40,7 @@ struct tj_context {
 };
 
 /**
- * The textbook's kernels for all shapes, in the pack that a build leaves beside the library where it has an NVRTC. *textbook belongs to the
+ * The textbook's kernels for all shapes, in the pack that a build with NVRTC puts next to the library. *textbook belongs to the
  * caller, tj_packs_free(); NULL: there is no such pack. False: out of memory.
  */
 bool tj_textbook_open(const tj_log *log, tj_packs **textbook);

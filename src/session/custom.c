@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * custom: families of the application's own, on a context: from extents to a loaded kernel, and what a tuning found, as a record.
+ * custom: families of the application's own, on a context: from extents to a loaded kernel, and the result of a tuning, as a
+ * record.
  *
- * A record is a text of the store, named by what it is found by: family with the hash of its spec, extents, and kind of device. No trouble
+ * A record is a text of the store, named by its key: family with the hash of its spec, extents, and kind of device. No trouble
  * with one fails a load: the defaults are taken then.
  */
 #include <stdio.h>
@@ -25,7 +26,7 @@ enum { RECORD_SCHEMA = 1, NAME_BYTES = TJ_HASH_HEX_BYTES + 8 };
 
 /* ---- records ------------------------------------------------------------------------------------------------------ */
 
-/* What a record is found by. */
+/* Make the key of a record. */
 static tj_json *describe(const tj_custom *custom, const int64_t *extent, const tj_device_facts *device)
 {
     const tj_device_kind kind = tj_device_kind_of(device);

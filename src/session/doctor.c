@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * doctor: looks at everything a request would need, in the order in which it would need it.
+ * doctor: examine everything a request would need, in the order in which it would need it.
  *
  * Reports and changes nothing: no folder is made, no entry is written. Trouble is a finding with a remedy, never a failure.
  */
@@ -68,7 +68,7 @@ static void look_at_targets(const doctor *who, const tj_nvrtc *nvrtc)
     free(text);
 }
 
-/* Does this build make right code of what spills registers? */
+/* Does this build generate correct code for kernels that spill registers? */
 static void look_at_build(const doctor *who, const char *identity)
 {
     const tj_nvrtc_record record = tj_nvrtc_record_of(identity);
@@ -262,7 +262,7 @@ static void tell_pack(const doctor *who, const char *topic, const char *name, co
     free(targets);
 }
 
-/* What is in a pack needs no NVRTC, so that a missing one may not matter. */
+/* Kernels in a pack need no NVRTC, so a missing one may not matter. */
 static void look_at_packs(const doctor *who)
 {
     const tj_packs *packs = who->context->host.packs;
@@ -280,7 +280,7 @@ static void look_at_packs(const doctor *who)
     }
 }
 
-/* What a quick first call launches. A context that waits has not opened it. */
+/* Examine the kernels of quick first calls. A context that waits has not opened them. */
 static void look_at_textbook(const doctor *who)
 {
     static const tj_log silent = {0};

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fallback: a text for any operands, beside the one that the library chose.
+ * fallback: a kernel for any operands, in addition to the one that the library chose.
  *
- * The fastest text may want pointers aligned to more than an element, or a workspace. Who let the library choose need not know:
- * a launch that does not bring these gets the same config without those wants, as a plan like any other, made when it is
- * first needed and remembered in the plan that it stands in for. Who named a config gets what was named, or an error.
+ * The fastest kernel may require pointers aligned to more than an element, or a workspace. A caller that lets the library
+ * choose need not know: a launch that does not bring these gets the same config without those wants, as a plan like any other,
+ * made when it is first needed and remembered in the plan that it stands in for. A caller that names a config gets that config,
+ * or an error.
  */
 #include "plan.h"
 
@@ -50,8 +51,8 @@ static const tj_plan *remember(tj_plan *chosen, const tj_plan *fallback)
 }
 
 /*
- * Inside a scope, outside a capture. A config whose kernel may not be launched gives way as a chosen one does. A stand-in is not
- * remembered, since another plan will take its place.
+ * Inside a scope, outside a capture. A config whose kernel may not be launched gives way as a chosen one does. A stand-in is
+ * not remembered, since another plan will take its place.
  */
 static tj_status make_fallback(tj_plan *chosen, const tj_scope *scope, tj_config config, tj_effort effort,
                                const tj_plan **fallback, tj_error *err)

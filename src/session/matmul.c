@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* matmul: what a call does: a plan is found or made, another one where its operands do not suit it, and launched. */
+/* matmul: execute a call: find or build a plan, or its fallback if the operands do not suit it, and launch it. */
 #include "plan.h"
 
 #include "capture.h"
@@ -19,7 +19,10 @@ static tj_status check_structs(const tj_problem *problem, const tj_operands *ope
     return TJ_OK;
 }
 
-/* A lost device serves no request, but one that is wrong is told so: by its problem, or by the operands that a plan of it takes. */
+/*
+ * A lost device serves no request, but one that is wrong is told so: by its problem, or by the operands that a plan of it
+ * takes.
+ */
 __attribute__((cold, noinline)) static tj_status refuse(tj_context *context, const tj_problem *problem,
                                                         const tj_operands *operands, tj_status status, tj_error *err)
 {
@@ -151,8 +154,8 @@ tj_status tj_plan_prepare(tj_context *context, const tj_problem *problem, const 
 }
 
 /*
- * A graph that captures a launch may run it at any time, so the code of its plan stays. Only streams that the program made can be
- * captured, and only they are asked.
+ * A graph that captures a launch may run it at any time, so the code of its plan stays. Only streams that the program made can
+ * be captured, and only they are asked.
  */
 static inline void mark_captured(const tj_plan *plan, const tj_scope *scope, struct CUstream_st *stream)
 {
@@ -169,8 +172,9 @@ static inline void mark_captured(const tj_plan *plan, const tj_scope *scope, str
 /* ---- pointers ----------------------------------------------------------------------------------------------------- */
 
 /*
- * A wrong pointer loses the device, so the driver is asked before the first launch of a plan what each one is; and after a refusal, since
- * the next operands may be wrong in another way. Not in a capture: nothing runs there, and the memory of a graph may not be mapped yet.
+ * A wrong pointer loses the device, so the driver is asked before the first launch of a plan what each one is; and after a
+ * refusal, since the next operands may be wrong in another way. Not in a capture: nothing runs there, and the memory of a graph
+ * may not be mapped yet.
  */
 static inline bool has_launched(const tj_plan *plan)
 {
@@ -185,7 +189,7 @@ static void mark_launched(const tj_plan *plan, bool reached_device)
         atomic_store_explicit((atomic_bool *)(uintptr_t)&plan->has_launched, value, memory_order_relaxed);
 }
 
-/* Of a plan whose launches are not known to be right. *is_known: what comes of this launch says so. */
+/* Check the pointers of a plan whose launches are not known to be right. *is_known: the result of this launch decides. */
 __attribute__((noinline)) static tj_status check_pointers(const tj_plan *plan, const tj_scope *scope,
                                                           const tj_operands *operands, struct CUstream_st *stream,
                                                           bool *is_known, tj_error *err)
@@ -202,8 +206,8 @@ __attribute__((noinline)) static tj_status check_pointers(const tj_plan *plan, c
 /* ---- launches ----------------------------------------------------------------------------------------------------- */
 
 /*
- * Replace the plan that was found by one whose kernel takes the operands: a fallback, the lender of a stand-in, or both in turn. *x
- * becomes the operands for its kernel. Inside a scope.
+ * Replace the plan that was found by one whose kernel takes the operands: a fallback, the lender of a stand-in, or both in
+ * turn. *x becomes the operands for its kernel. Inside a scope.
  */
 __attribute__((noinline)) static tj_status find_kernel(const tj_plan **plan, const tj_scope *scope, const tj_operands **x,
                                                        tj_operands *lent, bool is_entered, struct CUstream_st *stream,
@@ -314,11 +318,11 @@ __attribute__((noinline)) static tj_status matmul_at_length(tj_context *context,
 }
 
 /*
- * The hot path, where a thread launches the same again: one driver call for the context, a comparison, the launch. A stream of the
- * program's own is asked whether it is being captured. It does not even count itself: a counter that all threads write would cost
- * them more than all the rest.
+ * The hot path, where a thread launches the same again: one driver call for the context, a comparison, the launch. A stream of
+ * the program's own is asked whether it is being captured. It does not even count itself: a counter that all threads write
+ * would cost them more than all the rest.
  *
- * Of what it looks at, the driver leaves little in the caches from one launch to the next, so it is fetched ahead.
+ * Between launches the driver evicts most of the data that a call reads, so prefetch it.
  */
 static tj_status matmul(tj_context *context, const tj_problem *problem, const tj_config *config, const tj_operands *operands,
                         struct CUstream_st *stream, tj_error *err)
@@ -366,7 +370,7 @@ static void fill_extents(const tj_problem *problem, tj_operands *operands)
         operands->l = problem->l.extent;
 }
 
-/* What the problem says of extents, and more where shapes are not specialised for, moves to the launch. */
+/* Move the extents of the problem to the launch, and more numbers if kernels are not specialised for shapes. */
 __attribute__((noinline)) static tj_status multiply_generally(tj_context *context, const tj_problem *problem,
                                                               const tj_operands *operands, struct CUstream_st *stream,
                                                               tj_error *err)

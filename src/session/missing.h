@@ -2,9 +2,9 @@
 /*
  * missing: plans that could not be made because there is no compiler.
  *
- * To find that out anew takes a choice by the model, a text and a look at the store: a server that is asked for such a shape again and
- * again would spend its time on it. So the failure is remembered, while a search for NVRTC would find none, and for a second at most:
- * another process may have stored the kernel since (disk_find.c looks as often).
+ * To find that out again takes a choice by the model, a source and a search of the store: a server that gets such a shape again
+ * and again would spend its time on it. So the failure is remembered, while a search for NVRTC would find none, and for a
+ * second at most: another process may have stored the kernel since (disk_find.c looks as often).
  */
 #ifndef TJ_SESSION_MISSING_H
 #define TJ_SESSION_MISSING_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pack_make: packs are filled with what a context would choose, looked through, and put into a store.
+ * pack_make: fill packs with the choices of a context, list them, and unpack them into a store.
  */
 #include <tilejit/pack.h>
 
@@ -177,7 +177,7 @@ static bool is_of(const tj_record *record, const tj_problem *problem, const char
     return (device == number || (device > number && strncmp(target, "compute_", 8) == 0)) && strcmp(key, record->key) == 0;
 }
 
-/* What a record names can be unfit here, by another compiler: then it is the choice that serves such a device too. */
+/* The config of a record can be unfit here, with another compiler: then the library's choice serves such a device too. */
 static tj_status add_record(packing *to, const tj_record *record, tj_error *err)
 {
     const tj_pack_part part = {"record", record->json, strlen(record->json)};

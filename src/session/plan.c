@@ -26,8 +26,8 @@ static int64_t count_bytes(const tj_plan *plan)
 }
 
 /*
- * The image of the plan's source: a pack names its own target, and NVRTC is asked for one only where no pack holds it. NULL, and TJ_OK:
- * it would have to be compiled, and may not be.
+ * The image of the plan's source: a pack names its own target, and NVRTC is asked for one only where no pack holds it. NULL,
+ * and TJ_OK: it would have to be compiled, and may not be.
  */
 static tj_status obtain(tj_context *context, const tj_device_facts *device, bool may_compile, tj_plan *plan, tj_error *err)
 {
@@ -95,8 +95,8 @@ tj_status tj_plan_try(tj_context *context, const tj_plan *plan, const tj_problem
 }
 
 /*
- * Was the kernel proven wrong on such a device, or, if the context asks for it, is it wrong now? That nothing could be proven, for want of
- * memory say, is no reason to refuse it. naive is what others are compared with.
+ * Was the kernel proven wrong on such a device, or, if the context asks for it, is it wrong now? A proof that could not run,
+ * for want of memory say, is not a reason to refuse it. naive is the reference of other kernels.
  */
 static tj_status believe(tj_context *context, const tj_device_facts *device, const tj_plan *plan, tj_error *err)
 {
@@ -122,8 +122,8 @@ static tj_status believe(tj_context *context, const tj_device_facts *device, con
 }
 
 /*
- * Source, image and kernel of a config; what an earlier config left in the plan goes. TJ_OK without an image: it is not at hand, and may
- * not be compiled.
+ * Source, image and kernel of a config; what an earlier config left in the plan goes. TJ_OK without an image: it is not at
+ * hand, and may not be compiled.
  */
 static tj_status make(tj_context *context, const tj_device_facts *device, const tj_config *config, bool may_compile,
                       tj_plan *plan, tj_error *err)
@@ -147,7 +147,7 @@ static tj_status make(tj_context *context, const tj_device_facts *device, const 
     return status;
 }
 
-/* What the library chose and may not be launched gives way to the next choice. */
+/* A choice of the library that may not be launched gives way to the next one. */
 static tj_status make_chosen(tj_context *context, const tj_device_facts *device, bool may_compile, tj_plan *plan, tj_error *err)
 {
     tj_config refused[TJ_MOST_REFUSED + 1], config = TJ_CONFIG_INIT;
@@ -178,7 +178,7 @@ static tj_status make_chosen(tj_context *context, const tj_device_facts *device,
     }
 }
 
-/* There is no compiler, and no kernel either: say of what, and why the packs do not serve. */
+/* Without a compiler and a kernel: name the problem, and why the packs do not serve it. */
 static void explain_missing(tj_context *context, const tj_device_facts *device, const tj_plan_key *key, tj_error *err)
 {
     const tj_packed_asker asker = tj_packed_asker_of(&context->host, device);
@@ -226,7 +226,7 @@ tj_status tj_plan_build(tj_context *context, const tj_scope *scope, const tj_pla
         tj_plan_free(plan);
         return status;
     }
-    /* The thread behind tunes on the context's own device: for a program on another it would take up the wrong one. */
+    /* The background thread tunes on the context's own device: for a program on another it would use the wrong one. */
     if (!key->config && plan->chosen_by != TJ_BY_RECORD && !tj_has_any_extent(key->problem) && key->problem->batch != TJ_ANY &&
         ordinal == context->host.gpu.device)
         tj_background_tune(context->background, key->problem);

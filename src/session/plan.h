@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * plan: what a ready call runs. Each file calls those above it alone; what runs while the right kernel is not there is drawn in
- * ARCHITECTURE.md.
+ * plan: a problem made ready to launch. Each file calls those above it alone; ARCHITECTURE.md shows which kernel runs until the
+ * right one is ready.
  *
  *     undemanding.c configs whose kernels take any operands
  *     missing.c     plans that cannot be made, for want of a compiler, remembered
  *     varying.c     which extents change from one problem to the next
- *     plan_table.c  a plan is found by its key, or made once, by the builder that the table was created with; the least recently
- *                   used ones leave
+ *     plan_table.c  a plan is found by its key, or made once, by the builder that the table was created with; the least
+ *                   recently used ones are evicted
  *     plan.c        a plan with a kernel of its own is built, tried
  *     stand_in.c    a plan that borrows the kernel of a more general one, until its own is there; the builder
  *     fallback.c    another plan, for operands that the first cannot take
@@ -25,13 +25,13 @@
 #include "readers.h"
 #include "scope.h"
 
-/** What a plan is found by. */
+/** The key of a plan. */
 typedef struct tj_plan_key {
     uint64_t context_id;       /* of the CUDA context, never reused within a process */
     const tj_problem *problem; /* extents of TJ_DIM_ANY dimensions zeroed: they do not change the kernel */
     const tj_config *config;   /* as given; NULL: the library's choice */
     uint64_t hash;
-    bool is_asked_for; /* by a caller, and not for another plan: it is a miss where there is none */
+    bool is_asked_for; /* by a caller, and not for another plan: without a plan it is a miss */
 } tj_plan_key;
 
 static inline bool tj_plan_key_is_equal(const tj_plan_key *a, const tj_plan_key *b)
@@ -49,17 +49,17 @@ _Static_assert(sizeof(tj_problem) == sizeof(size_t) + 3 * sizeof(tj_dim) + sizeo
                "tj_problem must have no padding");
 _Static_assert(sizeof(tj_config) == 2 * sizeof(void *) + 4 * (TJ_CONFIG_MAX_PARAMS + 4), "tj_config must have no padding");
 
-/** What a stand-in has in place of a kernel (stand_in.c). */
+/** The loan of a stand-in, which has no kernel of its own (stand_in.c). */
 typedef struct tj_loan {
-    const tj_plan *lender;   /* held; a plan with a kernel, for a problem that leaves more to the launch. NULL: no stand-in */
-    tj_operands fill;        /* what the problem says and the lender's leaves to the launch */
+    const tj_plan *lender;   /* held; a plan with a kernel, for a problem that leaves more to the launch. NULL: none */
+    tj_operands fill;        /* numbers fixed by the problem that the lender's leaves to the launch */
     atomic_uint launches;    /* of a lender: those of all that borrow from it, counted by the score */
     atomic_bool varies;      /* it is one of many extents of a dimension */
     atomic_bool is_asked;    /* the background thread knows */
     atomic_uint compared_at; /* the time of the table at which a better lender was last looked for */
 } tj_loan;
 
-/** Never changes once it is published, but for what is atomic here. What a call looks at comes first. */
+/** Immutable once it is published, except the atomic members. The members that a call reads come first. */
 struct tj_plan {
     tj_plan_key key; /* points at the two below */
     tj_context *context;
@@ -75,9 +75,9 @@ struct tj_plan {
                                           same table, never a stand-in */
     tj_loan loan;
 
-    /* Until when it stays, as `used` and `is_captured` above: the business of plan_table.c. */
-    atomic_int holds;       /* who may launch it without having found it: callers of tj_plan_prepare, plans, threads */
-    atomic_bool is_retired; /* it is not found any more; freed when nobody can be using it */
+    /* Lifetime, like `used` and `is_captured` above: managed by plan_table.c. */
+    atomic_int holds;       /* references that need no look-up: callers of tj_plan_prepare, plans, threads */
+    atomic_bool is_retired; /* no look-up finds it any more; freed when no thread can be using it */
     bool is_evicted;        /* of a retired one: to make room */
     int64_t bytes;          /* of host memory and code */
     tj_grace grace;         /* of a retired one */
@@ -100,16 +100,16 @@ static inline bool tj_has_any_extent(const tj_problem *problem)
 tj_plan *tj_plan_create(tj_context *context, const tj_plan_key *key);
 
 /**
- * A new plan, the caller's: nobody else knows it yet. Inside a scope, outside a capture. *out is NULL on failure; also, with
- * TJ_OK, where its image is not at hand and may not be compiled.
+ * Build a new plan, which the caller owns: no other thread knows it yet. Inside a scope, outside a capture. *out is NULL on
+ * failure; also, with TJ_OK, where its image is not at hand and may not be compiled.
  */
 tj_status tj_plan_build(tj_context *context, const tj_scope *scope, const tj_plan_key *key, bool may_compile, tj_plan **out,
                         tj_error *err);
 
-/** Free a plan that nobody can be using. NULL is permitted. */
+/** Free a plan that no thread can be using. NULL is permitted. */
 void tj_plan_free(tj_plan *plan);
 
-/** The plan stays until tj_plan_release. By a thread that has entered, or holds it, or what holds it. */
+/** Take a reference: the plan stays until tj_plan_release. Only for a thread that has entered, or holds it or its holder. */
 static inline void tj_plan_hold(const tj_plan *plan)
 {
     (void)atomic_fetch_add_explicit((atomic_int *)(uintptr_t)&plan->holds, 1, memory_order_acq_rel);
@@ -118,7 +118,7 @@ static inline void tj_plan_hold(const tj_plan *plan)
 /** Were two plans of one problem made with the same config? */
 bool tj_plan_has_config_of(const tj_plan *a, const tj_plan *b);
 
-/** How good must a plan be? */
+/** The quality that a plan must have. */
 typedef enum tj_effort {
     TJ_EFFORT_BEST,   /* one with a kernel of its own, whatever that takes */
     TJ_EFFORT_LAUNCH, /* such a one, or, where it cannot be compiled, a stand-in of a pack */
@@ -132,18 +132,21 @@ typedef tj_status tj_plan_builder(tj_context *context, const tj_scope *scope, co
 /** The library's own: tj_plan_build, or with a lower effort a stand-in (stand_in.c). */
 tj_plan_builder tj_plan_make;
 
-/** A table of plans that build makes where there are none, and how many, and how many bytes of them, it may hold. */
+/** Create a table of plans, which build makes on a miss, with limits on their number and bytes. */
 struct tj_plan_table *tj_plan_table_create(tj_plan_builder *build, int64_t most_plans, int64_t most_bytes);
 struct tj_readers *tj_plan_table_readers(struct tj_plan_table *table);
 void tj_plan_table_free(struct tj_plan_table *table);
 
 /**
- * The plan of a key; NULL: there is none yet. Takes no lock. Who looks has entered (context->readers), and uses what was found, or
- * holds it, before leaving.
+ * Find the plan of a key; NULL: there is none yet. Takes no lock. Call between tj_readers_enter and tj_readers_leave
+ * (context->readers); take a reference (hold) to keep the plan longer.
  */
 const tj_plan *tj_plan_table_find(struct tj_plan_table *table, const tj_plan_key *key);
 
-/** A plan of a problem by the library's choice, with a kernel, in whichever CUDA context: looks at all. For who has entered. */
+/**
+ * Find a plan of a problem by the library's choice, with a kernel, in any CUDA context: searches all plans. For a thread that
+ * has entered.
+ */
 const tj_plan *tj_plan_table_find_anywhere(struct tj_plan_table *table, const tj_problem *problem);
 
 /**
@@ -154,27 +157,28 @@ tj_status tj_plan_table_obtain(tj_context *context, const tj_scope *scope, const
                                const tj_plan **plan, tj_error *err);
 
 /**
- * Let a plan take the place of the one of its key. The table owns it from now on, and it is held for the caller; who holds the old
- * one keeps that. False: there is none of its key any more, or one with the same config, which stays, and the new one is the caller's.
+ * Replace the plan of the same key. The table owns the new one from now on, and it is held for the caller; holders of the old
+ * one keep it. False: there is none of its key any more, or one with the same config, which stays, and the new one is the
+ * caller's.
  */
 bool tj_plan_table_replace(struct tj_plan_table *table, tj_plan *plan);
 
-/** Say that this one has taken another's place. */
+/** Report that this plan has replaced another. */
 void tj_plan_tell_replaced(const tj_plan *plan);
 
 /** Let a stand-in take the place of another one, if that is still there; else it is freed. */
 void tj_plan_table_succeed(struct tj_plan_table *table, const tj_plan *present, tj_plan *successor);
 
-/** A time that goes on with each plan that comes. Any thread. */
+/** Return a clock that advances with each new plan. Any thread. */
 unsigned tj_plan_table_time(const struct tj_plan_table *table);
 
-/** Let plans go until so many, and so many bytes, are left: those that were found longest ago first. Not entered. */
+/** Evict the least recently used plans until at most `plans` plans and `bytes` bytes are left. Not entered. */
 void tj_plan_table_trim(struct tj_plan_table *table, int64_t plans, int64_t bytes);
 
-/** Free what left the table and is not used any more. Not entered. */
+/** Free retired plans that are no longer in use. Not entered. */
 void tj_plan_table_sweep(struct tj_plan_table *table);
 
-/** How many plans are in it, and their bytes. */
+/** Count the plans in the table, and their bytes. */
 void tj_plan_table_count(struct tj_plan_table *table, uint64_t *plans, uint64_t *bytes);
 
 /** A key and what it borrows, where an extent must be forgotten first. Not to be copied. */
@@ -184,15 +188,18 @@ typedef struct tj_plan_look {
 } tj_plan_look;
 
 /**
- * The plan that this thread found last, if it has a kernel of its own, is that of the problem by the library's choice and has not left
- * the table since; NULL: look for it. A thread that has entered.
+ * The plan that this thread found last, if it has a kernel of its own, is that of the problem by the library's choice and has
+ * not left the table since; NULL: look for it. A thread that has entered.
  */
 const tj_plan *tj_plan_find_again(struct tj_plan_table *table, uint64_t context_id, const tj_problem *problem);
 
-/** That plan is about to be asked for: fetch what that takes, and a launch. Asks nothing, and any thread may do it. */
+/** Prefetch the data of the coming look-up of that plan, and of its launch. No driver call; any thread. */
 void tj_plan_await_again(void);
 
-/** The plan of a problem and a config, whose key is in *look then; NULL: there is none yet. Takes no lock; a thread that has entered. */
+/**
+ * The plan of a problem and a config, whose key is in *look then; NULL: there is none yet. Takes no lock; a thread that has
+ * entered.
+ */
 const tj_plan *tj_plan_find(struct tj_plan_table *table, uint64_t context_id, const tj_problem *problem,
                             const tj_config *config, tj_plan_look *look);
 
@@ -200,41 +207,48 @@ const tj_plan *tj_plan_find(struct tj_plan_table *table, uint64_t context_id, co
 tj_status tj_plan_obtain(tj_context *context, const tj_scope *scope, const tj_problem *problem, const tj_config *config,
                          tj_effort effort, const tj_plan **plan, tj_error *err);
 
-/** So too, with a kernel of its own, for who asks the library for it: where there is none it is a miss. */
+/** The same, with a kernel of its own, for a caller of the library: without such a plan it is a miss. */
 tj_status tj_plan_obtain_for_caller(tj_context *context, const tj_scope *scope, const tj_problem *problem,
                                     const tj_config *config, const tj_plan **plan, tj_error *err);
 
-/** The textbook's config, for a text for unknown extents and so many rows of P; NULL: the library's choice will do. */
+/**
+ * Return the textbook's config, if the kernel for unknown extents cannot take this number of rows of P; NULL: the library's
+ * choice can.
+ */
 const tj_config *tj_config_for_tall(const tj_problem *problem, const tj_operands *operands, tj_config *storage);
 extern const tj_config tj_textbook_config;
 
 /**
- * For a launch of a stand-in: *plan becomes its lender, and *x the operands for the lender's kernel, which may not suit them. given and x
- * do not overlap. Inside a scope. Errors: those of tj_operands_accept.
+ * For a launch of a stand-in: *plan becomes its lender, and *x the operands for the lender's kernel, which may not suit them.
+ * given and x do not overlap. Inside a scope. Errors: those of tj_operands_accept.
  */
 tj_status tj_stand_in_lend(const tj_plan **plan, const tj_scope *scope, const tj_operands *given, tj_operands *x,
                            tj_error *err);
 
-/** Make the kernel of its own of a plan that has none yet, unless its extents turned out to come once each. Behind the calls. */
+/**
+ * Make the kernel of its own of a plan that has none yet, unless its extents turned out to come once each. Behind the calls.
+ */
 tj_status tj_plan_improve(tj_context *context, const tj_problem *problem, const tj_config *config, tj_error *err);
 
 /**
- * The config of a fallback: that of a source that the library chose, without its wants of operands. has_workspace: a launch without
- * one is given one by the driver. tj_undemanding_next: another one, where its kernel may not be launched; false: there is none.
+ * The config of a fallback: that of a source that the library chose, without its wants of operands. has_workspace: a launch
+ * without one is given one by the driver. tj_undemanding_next: another one, where its kernel may not be launched; false: there
+ * is none.
  */
 tj_config tj_undemanding_config(const tj_problem *problem, const tj_source *chosen, bool has_workspace);
 bool tj_undemanding_next(const tj_problem *problem, tj_config *config);
 
 /**
- * Make the fallback of a plan that is to take another's place, if there are operands that its kernel does not suit: what could be
- * captured before, still can. Inside a scope of the plan's CUDA context, outside a capture. Errors: those of tj_plan_prepare.
+ * Make the fallback of a plan that is to take another's place, if there are operands that its kernel does not suit: what could
+ * be captured before, still can. Inside a scope of the plan's CUDA context, outside a capture. Errors: those of
+ * tj_plan_prepare.
  */
 tj_status tj_plan_make_fallback(tj_plan *chosen, const tj_scope *scope, tj_error *err);
 
 /**
- * Choose again for a problem whose plan the library chose: if its choice has changed since (a record was kept, a proof failed), a new
- * plan takes the old one's place in one step, for tj_matmul and tj_plan_prepare. The old one stays as good as it was for those who hold
- * it. Without such a plan nothing is done. Errors: those of tj_plan_prepare; the old plan then stays.
+ * Choose again for a problem whose plan the library chose: if its choice has changed since (a record was kept, a proof failed),
+ * a new plan takes the old one's place in one step, for tj_matmul and tj_plan_prepare. The old one stays as good as it was for
+ * those who hold it. Without such a plan nothing is done. Errors: those of tj_plan_prepare; the old plan then stays.
  */
 tj_status tj_plan_refresh(tj_context *context, const tj_problem *problem, tj_error *err);
 
@@ -243,9 +257,9 @@ tj_status tj_plan_try(tj_context *context, const tj_plan *plan, const tj_problem
                       tj_error *err);
 
 /**
- * Put the fallback of a plan in its place, if the library chose its config and the operands do not suit the kernel. For a caller that has
- * entered, where the first call shall be quick, that may be a stand-in. To be asked only where tj_kernel_suits says no. Inside a scope of
- * the plan's CUDA context.
+ * Put the fallback of a plan in its place, if the library chose its config and the operands do not suit the kernel. For a
+ * caller that has entered, where the first call shall be quick, that may be a stand-in. To be asked only where tj_kernel_suits
+ * says no. Inside a scope of the plan's CUDA context.
  * Errors: those of tj_plan_prepare, and TJ_ERR_CAPTURE: the stream is being captured and the fallback is not ready.
  */
 tj_status tj_plan_fit(const tj_plan **plan, const tj_scope *scope, const tj_operands *operands, bool is_entered,

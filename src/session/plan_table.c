@@ -2,18 +2,18 @@
 /*
  * plan_table: finished plans, one build per key, and room for new ones.
  *
- * A hit takes no lock: the table is an array of pointers to finished plans, each published once, last. When the array is half full,
- * or plans leave, another one replaces it.
+ * A hit takes no lock: the table is an array of pointers to finished plans, each published once, last. When the array is half
+ * full, or plans leave, another one replaces it.
  *
- * Each thread remembers the plan that it found last, and the epoch of the table before it looked. A new epoch begins whenever a plan
- * leaves, and no two tables ever have the same: so while the epoch is that one, the plan is still there.
+ * Each thread remembers the plan that it found last, and the epoch of the table before it looked. A new epoch begins whenever a
+ * plan leaves, and no two tables ever have the same: so while the epoch is that one, the plan is still there.
  *
  * A miss is built outside the lock by the first thread that asks; the others wait for it.
  *
- * Plans leave when there are more of them, or more bytes, than the table may hold, and when another takes their place. One that is
- * held, or that a graph may launch, is not chosen to leave. What left is retired: nobody finds it any more, but somebody may have
- * found it just before. It is freed when every thread that had entered then has left again (readers.h), and nobody holds it. That
- * is looked at whenever a plan comes or goes; nobody waits for it.
+ * Plans leave when there are more of them, or more bytes, than the table may hold, and when another takes their place. One that
+ * is held, or that a graph may launch, is not chosen to leave. An evicted plan is retired: no look-up finds it any more, but a
+ * thread may have found it just before. It is freed when every thread that had entered by then has left (readers.h), and no
+ * reference remains. This is checked whenever a plan is added or evicted; no thread waits for it.
  */
 #include "plan.h"
 
@@ -133,7 +133,7 @@ static void free_plans(tj_plan *plan)
     }
 }
 
-/* Nobody uses the context any more, so every plan can go, held or not; holds among plans are counted, not followed. */
+/* No thread uses the context any more, so every plan is freed, held or not; holds among plans are counted, not followed. */
 void tj_plan_table_free(struct tj_plan_table *table)
 {
     plan_array *array;
@@ -209,8 +209,8 @@ tj_plan *tj_plan_create(tj_context *context, const tj_plan_key *key)
 /* ---- look-ups ------------------------------------------------------------------------------------------------------ */
 
 /*
- * Where the plan of a key is, or the empty slot that it would take. *plan: what was found there, for a slot that was empty may have
- * been taken since, by any key.
+ * Return the slot of a key's plan, or the empty slot that it would take. *plan: the plan found there, since an empty slot may
+ * have been taken meanwhile, by any key.
  */
 static _Atomic(tj_plan *) *slot_of(plan_array *array, const tj_plan_key *key, tj_plan **plan)
 {
@@ -221,7 +221,7 @@ static _Atomic(tj_plan *) *slot_of(plan_array *array, const tj_plan_key *key, tj
     }
 }
 
-/* Written at most once by each thread between two plans that come, so that threads do not pull the line from each other. */
+/* Written at most once by each thread between two new plans, so that threads do not contend for the cache line. */
 static inline void touch(const struct tj_plan_table *table, const tj_plan *found)
 {
     atomic_uint *const used = (atomic_uint *)(uintptr_t)&found->used;
@@ -245,7 +245,7 @@ const tj_plan *tj_plan_table_find(struct tj_plan_table *table, const tj_plan_key
 
 static void retire(struct tj_plan_table *table, tj_plan *plan)
 {
-    begin_epoch(table); /* ahead of the look for threads that may have found it */
+    begin_epoch(table); /* before the check for threads that may have found it */
     plan->grace = tj_grace_begin();
     plan->next_retired = table->retired;
     table->retired = plan;
@@ -260,7 +260,7 @@ static void put(plan_array *array, tj_plan *plan)
     atomic_store(slot_of(array, &plan->key, &before), plan);
 }
 
-/* The plans that stay, in an array for so many. False: out of memory, and nothing has changed. */
+/* Copy the plans that stay into an array of that capacity. False: out of memory, and nothing has changed. */
 static bool rebuild(struct tj_plan_table *table, size_t capacity, const tj_plan *const *leaving, size_t leaving_count)
 {
     plan_array *before = atomic_load(&table->array), *after = array_create(capacity);
@@ -348,7 +348,7 @@ static void let_go(struct tj_plan_table *table, size_t most_plans, int64_t most_
     free(all);
 }
 
-/* What fits with an eighth to spare, so that not every plan that comes makes another one leave. */
+/* Evict down to seven eighths of the limit, so that not every new plan evicts another. */
 static void make_room(struct tj_plan_table *table)
 {
     if ((int64_t)table->count > table->most_plans || table->bytes > table->most_bytes)
@@ -376,7 +376,10 @@ static tj_status insert(struct tj_plan_table *table, tj_plan *plan, tj_error *er
     return TJ_OK;
 }
 
-/* Out of the lists: what nobody can be using any more. To be freed without the lock: the driver may wait for the device. */
+/*
+ * Take from the lists the plans and arrays that no thread can be using. Free them without the lock: the driver may wait for the
+ * device.
+ */
 static void collect(struct tj_plan_table *table, tj_plan **plans, plan_array **arrays)
 {
     *plans = NULL;
@@ -488,7 +491,7 @@ static bool will_do(const tj_plan *plan, tj_effort effort)
     return plan && (effort != TJ_EFFORT_BEST || !tj_plan_is_stand_in(plan));
 }
 
-/* One that will give what is wanted: a stand-in in the making is of no use to who wants more. */
+/* The build in progress for this key and effort. Efforts must match: a stand-in does not satisfy TJ_EFFORT_BEST. */
 static plan_build *find_build(struct tj_plan_table *table, const tj_plan_key *key, tj_effort effort)
 {
     plan_build *found = table->builds;
@@ -523,8 +526,8 @@ static tj_status wait_for(struct tj_plan_table *table, plan_build *other, const 
 }
 
 /*
- * Under the lock: into the table with it, held for the builder. One that a better one has overtaken is left to the caller. Does it
- * take another's place?
+ * Under the lock: into the table with it, held for the builder. One that a better one has overtaken is left to the caller. Does
+ * it take another's place?
  */
 static bool publish(tj_context *context, plan_build *mine, tj_plan **built)
 {
@@ -620,7 +623,7 @@ void tj_plan_release(const tj_plan *released)
     struct tj_plan_table *table = plan->context->plans;
     const bool was_retired = atomic_load(&plan->is_retired);
 
-    /* Whoever retires it from now on sees to it, sooner or later. */
+    /* A thread that retires it from now on frees it, sooner or later. */
     if (atomic_fetch_sub(&plan->holds, 1) == 1 && was_retired)
         tj_plan_table_sweep(table);
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * readers: who may be looking at what was found without a lock, so that nothing is freed under anybody's eyes.
+ * readers: track the threads that may be using an object found without a lock, so that it is not freed under them.
  *
- * A thread that looks something up counts itself in, and out when it is done. The counts are spread over stripes by thread, so that
- * threads do not wait for each other's cache lines. What was taken out of a table may be freed once each count has been seen at 0
- * since: whoever came later did not find it any more. Nobody ever waits: who wants to free looks again another time.
+ * A thread that looks something up counts itself in, and out when it is done. The counts are spread over stripes by thread, so
+ * that threads do not wait for each other's cache lines. An object removed from a table may be freed once each count has been
+ * seen at 0 since: threads that entered later cannot find it any more. No thread ever waits: the one that wants to free checks
+ * again later.
  *
- * There are two counts a stripe. Newcomers take the one of the phase, and a new phase begins where the present one stays busy: so
- * a thread that comes and goes without end does not put the end off for ever.
+ * There are two counts a stripe. New threads take the one of the phase, and a new phase begins if the present one stays busy:
+ * so threads that enter and leave without pause do not delay the free for ever.
  */
 #ifndef TJ_SESSION_READERS_H
 #define TJ_SESSION_READERS_H
@@ -30,7 +31,7 @@ struct tj_readers {
     tj_reader_stripe stripe[TJ_READER_STRIPES];
 };
 
-/** Which counts have not been at 0 since something was taken out: a bit for each stripe, by phase. */
+/** The counts that have not been at 0 since an object was removed: a bit for each stripe, by phase. */
 typedef struct tj_grace {
     uint64_t awaited[2];
 } tj_grace;
@@ -39,7 +40,7 @@ typedef struct tj_grace {
 tj_readers *tj_readers_create(void);
 void tj_readers_free(tj_readers *readers);
 
-/** Come in. The answer is for tj_readers_leave, by the same thread. */
+/** Enter. Pass the result to tj_readers_leave, on the same thread. */
 static inline atomic_int *tj_readers_enter(tj_readers *readers)
 {
     const uint64_t thread = (uintptr_t)__builtin_thread_pointer() * UINT64_C(0x9e3779b97f4a7c15);
@@ -56,13 +57,13 @@ static inline void tj_readers_leave(atomic_int *count)
     (void)atomic_fetch_sub_explicit(count, 1, memory_order_release);
 }
 
-/** Something was just taken out, in a sequentially consistent step. */
+/** Begin a grace period: an object was just removed, by a sequentially consistent store. */
 static inline tj_grace tj_grace_begin(void)
 {
     return (tj_grace){{UINT64_MAX, UINT64_MAX}};
 }
 
-/** Has everybody left who may have found it? One caller at a time for each grace. */
+/** Have all threads left that may have found it? One caller at a time for each grace. */
 bool tj_grace_is_over(tj_readers *readers, tj_grace *grace);
 
 #endif

@@ -2,18 +2,19 @@
 /*
  * stand_in: a plan without a kernel of its own, for the time until that is there.
  *
- * With TJ_FIRST_CALL_QUICK nobody waits for a fast kernel to be compiled. What comes first of these is launched:
+ * With TJ_FIRST_CALL_QUICK no call waits for the compile of a fast kernel. The first of these is launched:
  *
  *     its own kernel                 if it is in a pack;
  *     a kernel for more extents      of a pack, which leaves dimensions of it open;
  *     its own kernel                 if it is in memory or in the store;
  *     a kernel for all extents       of a dimension that varies, once that was made behind the calls;
- *     the textbook's kernel          for all shapes of its types, which compiles in a fraction of the time, once for all of them.
+ *     the textbook's kernel          for all shapes of its types, which compiles in a fraction of the time, once for all of
+ *     them.
  *
- * A stand-in is what the table holds meanwhile: it lends the kernel of another plan. Its own is asked for, behind the calls, when it is
- * launched again: what comes once costs no compile. But if it differs from earlier problems in a dimension that varies, the kernel for
- * all extents of that is asked for in its place, and its own only when it has been launched often, and makes up a good part of the
- * launches of that kernel.
+ * The table holds a stand-in meanwhile, which borrows the kernel of another plan. Its own kernel is requested in the background
+ * when it is launched again: a problem that comes once costs no compile. But if it differs from earlier problems in a dimension
+ * that varies, the kernel for all extents of that is asked for in its place, and its own only when it has been launched often,
+ * and makes up a good part of the launches of that kernel.
  */
 #include "plan.h"
 
@@ -39,7 +40,7 @@ static void fill_extent(const tj_dim *of_problem, const tj_dim *of_lender, int64
         *x = of_problem->extent;
 }
 
-/* What the problem says and the lender's leaves to the launch; what both leave to it is the caller's. */
+/* Fill in the numbers fixed by the problem that the lender's leaves to the launch; the caller gives those that both leave. */
 static void fill(const tj_plan *plan, const tj_plan *lender, tj_operands *x)
 {
     const tj_problem *const own = plan->key.problem, *const lent = lender->key.problem;
@@ -73,7 +74,10 @@ static bool can_lend(const tj_plan *plan, const tj_plan *lender)
 
 /* ---- who lends ----------------------------------------------------------------------------------------------------- */
 
-/* The plan for all extents of what varies, held; NULL: nothing does, or it is not there yet, and *general is what to ask for. */
+/*
+ * Find the plan for all extents of the varying dimension, held; NULL: none varies, or it is not ready, and *general is the
+ * problem to request.
+ */
 static const tj_plan *find_general(tj_context *context, const tj_scope *scope, const tj_problem *problem, bool *varies,
                                    tj_problem *general)
 {
@@ -137,7 +141,7 @@ static tj_plan *create(tj_context *context, const tj_plan_key *key, const tj_pla
     return plan;
 }
 
-/* What the packs have for a problem without a config. Which device asks could not be known: nothing. */
+/* Search the packs for a problem without a config. If the device is unknown: nothing. */
 static tj_in_packs look_into_packs(tj_context *context, const tj_scope *scope, const tj_plan_key *key, tj_problem *general)
 {
     tj_device_facts device;
@@ -168,7 +172,7 @@ static tj_status build_soon(tj_context *context, const tj_scope *scope, const tj
     tj_status status = TJ_OK;
 
     *out = NULL;
-    if (!tj_scope_is_primary(&context->host.gpu, scope)) /* the thread behind works in no other */
+    if (!tj_scope_is_primary(&context->host.gpu, scope)) /* the background thread works in no other context */
         return tj_plan_build(context, scope, key, true, out, err);
     if (!key->config)
         tj_varying_note(context->varying, key->problem);
@@ -209,7 +213,7 @@ tj_status tj_plan_make(tj_context *context, const tj_scope *scope, const tj_plan
 
 /* ---- launches ------------------------------------------------------------------------------------------------------ */
 
-/* Plans have come since this was last looked at: if there is a better lender among them, the next launch has it. */
+/* Plans were added since the last check: if there is a better lender among them, the next launch uses it. */
 static void look_for_better(tj_plan *plan, const tj_scope *scope)
 {
     tj_context *const context = plan->context;
@@ -239,8 +243,8 @@ static void look_for_better(tj_plan *plan, const tj_scope *scope)
 }
 
 /*
- * Is it time for a kernel of its own? The lender's count, which all threads share, is written once in SHARE launches. One of 32 batch
- * sizes that come alike often never makes up a SHARE-th of them.
+ * Is it time for a kernel of its own? The lender's count, which all threads share, is written once in SHARE launches. One of 32
+ * batch sizes that come alike often never makes up a SHARE-th of them.
  */
 static bool recurs(tj_plan *borrower, const tj_plan *lender, unsigned launches)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* undemanding: configs whose kernels take what others refuse: any operands, any extents, as many rows of P as there are. */
+/* undemanding: configs whose kernels take all that others refuse: any operands, any extents, any number of rows of P. */
 #include "plan.h"
 
 #include "canonical.h"
@@ -40,7 +40,7 @@ bool tj_undemanding_next(const tj_problem *problem, tj_config *config)
     return true;
 }
 
-/* Text for unknown extents may not hold as many rows as this P has, and another one does. */
+/* A kernel for unknown extents may not take all rows of this P: then choose one that does. */
 const tj_config *tj_config_for_tall(const tj_problem *problem, const tj_operands *operands, tj_config *storage)
 {
     const int64_t rows = problem->p.layout == TJ_ROW_MAJOR ? operands->j : operands->l;

@@ -66,7 +66,7 @@ static bool is_width(const tj_problem *problem, const tj_dim *dim)
     return false;
 }
 
-/* What is tight says so, rather than by a number that goes with the extents. */
+/* Mark tight dimensions as tight, instead of by a number that depends on the extents. */
 static void loosen(tj_problem *canonical)
 {
     tj_problem tight = *canonical;
@@ -91,7 +91,10 @@ static void loosen(tj_problem *canonical)
     }
 }
 
-/* The problem without one dimension: j, l, k, batch. promise: of a line's length that keeps it. False: the launch brings it anyway. */
+/*
+ * The problem without one dimension: j, l, k, batch. promise: of a line's length that keeps it. False: the launch brings it
+ * anyway.
+ */
 static bool leave_open(tj_problem *problem, int dimension, int promise)
 {
     tj_dim *const dim[] = {&problem->j, &problem->l, &problem->k};
