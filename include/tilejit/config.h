@@ -111,8 +111,8 @@ TJ_API const char *tj_family_constraint(const tj_family *family, size_t index);
 TJ_API TJ_MUST_CHECK tj_status tj_config_set(tj_config *config, const char *name, const char *value, tj_error *err);
 
 /**
- * The value of a parameter in this config, or its default if it is not set; 0 if the family has no such parameter, or if there
- * is no family. NULL: neither may be NULL. Threads: any; pure.
+ * The value of a parameter in this config, or its default if it is not set; 0 if the family has no such parameter, or if
+ * the config has no family. NULL: neither may be NULL. Threads: any; pure.
  */
 TJ_API int32_t tj_config_get(const tj_config *config, const char *name);
 

@@ -218,7 +218,7 @@ TJ_API void tj_custom_kernel_free(tj_custom_kernel *kernel);
 
 /**
  * Does a kernel agree with the reference? It runs once, on random elements or those of spec.fill, between guard bands; every
- * output is compared, and so is all memory that it must not write. The result is kept beside the image, and known the next time
+ * output is compared, and so is all memory that it must not write. The result is kept with the image, and known the next time
  * unless again is 1.
  *
  * config: as for tj_custom_load.

@@ -140,7 +140,7 @@ TJ_API TJ_MUST_CHECK tj_status tj_kernel_load(tj_context *context, const tj_sour
  *          another current context, a stream of another context (the message names both devices), or, with a driver before CUDA
  *          11.4, a missing workspace. TJ_ERR_DEVICE_MEMORY, TJ_ERR_UNSUPPORTED: no workspace can be had in the stream.
  *          TJ_ERR_DRIVER. TJ_ERR_DEVICE_LOST, which every later call returns again, except for calls with invalid operands. The
- *          memory behind pointers is not checked here: tj_matmul and tj_plan_launch do that (check_pointers of
+ *          memory at the pointers is not checked here: tj_matmul and tj_plan_launch do that (check_pointers of
  *          tj_context_options).
  */
 TJ_API TJ_MUST_CHECK tj_status tj_kernel_launch(const tj_kernel *kernel, const tj_operands *operands,

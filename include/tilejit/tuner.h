@@ -266,7 +266,7 @@ TJ_API TJ_MUST_CHECK tj_status tj_records_parse(const char *text, const tj_probl
                                                 tj_records *records, int64_t *added, tj_error *err);
 
 /**
- * Print all records as one JSON text; with is_t4 in Kernel Tuner's T4 format (1.0.0), each result with its record beside it.
+ * Print all records as one JSON text; with is_t4 in Kernel Tuner's T4 format (1.0.0), each result with its record next to it.
  * Returns NULL only if memory ran out. Owned: the caller; free().
  */
 TJ_API char *tj_records_print(const tj_records *records, int is_t4);

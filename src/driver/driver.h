@@ -172,7 +172,7 @@ static inline tj_status tj_driver_check_alive(const tj_driver *driver, tj_error 
 
 /**
  * A capture in the global mode forbids all threads to load, allocate, copy or wait. Leave that mode: *mode is what this thread
- * was in, for tj_driver_obey_captures, or -1 if nothing was changed: a driver that knows no modes, which is no error, or one
+ * was in, for tj_driver_obey_captures, or -1 if nothing was changed: a driver that knows no modes, which is not an error, or one
  * that fails.
  */
 static inline CUresult tj_driver_ignore_captures(const tj_driver *driver, int *mode)

@@ -102,7 +102,7 @@ Test(occupancy, of_the_62_5_percent_example)
     cr_expect(o.blocks_per_sm == 5 && o.warps_per_sm * 32 == 1280 && o.fraction == 0.625 && o.limit == TJ_LIMIT_SHARED);
     /* "132 by the lecture's rounding": 1 272 threads, the same 62 % */
     cr_expect((int64_t)164 * 1024 / 132 == 1272 && 1272 * 100 / 2048 == 62);
-    /* "divide by blocks, not by threads": by threads 1 312 would fit, which are no whole blocks */
+    /* "divide by blocks, not by threads": by threads 1 312 would fit, which are not whole blocks */
     cr_expect((int64_t)164 * 1024 / 128 == 1312 && o.warps_per_sm * 32 < 1312 && 1312 % 256 != 0);
 }
 

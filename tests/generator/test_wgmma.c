@@ -38,7 +38,7 @@ Test(wgmma, says_which_constraint_does_not_hold)
          "takes tf32 along k alone"},
         {CUBES(256, .compute = TJ_COMPUTE_TF32, .m.layout = TJ_COL_MAJOR), "wgmma:transpose=both", NULL},
         {CUBES(256, .compute = TJ_COMPUTE_TF32), "wgmma:pack=n", NULL},
-        {CUBES(256, .compute = TJ_COMPUTE_TF32), "wgmma:bn=48", NULL}, /* packed: 48 columns are no whole squares */
+        {CUBES(256, .compute = TJ_COMPUTE_TF32), "wgmma:bn=48", NULL}, /* packed: 48 columns are not whole squares */
         {CUBES(256, .compute = TJ_COMPUTE_TF32), "wgmma:transpose=both", "lie across k, and M does not"},
         {CUBES(256, .m.type = TJ_BF16), "wgmma:transpose=n", "transpose=n is for operands of tf32"},
         {CUBES(256, .m.type = TJ_S8, ALONG_K), "wgmma:transpose=n", "transpose=n is for operands of tf32 or 8 bits"},

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""arrays_of_torch.py: the installed package multiplies PyTorch's tensors in place, on their stream, beside torch.matmul.
+"""arrays_of_torch.py: the installed package multiplies PyTorch's tensors in place, on their stream, compared with torch.matmul.
 
 Each product is compared with a product in float64; its bound is that of a sum of k products in f32, rounded once to the type of P.
 CuPy's arrays are tried too, where CuPy is installed. The last lines are times, which judge nothing.

@@ -2,7 +2,7 @@
 /*
  * grouped [CASES [SEED [small]]]: problems with groups of rows. Runs that share a store (TILEJIT_CACHE_DIR) compile a kernel once. Random ones as products.c draws them, with all that they can say; then
  * what only a launch can show: offsets in device memory that change between the replays of a captured graph, offsets on the host that
- * the graph keeps, and offsets in device memory that are no offsets.
+ * the graph keeps, and offsets in device memory that are not valid.
  */
 #include "host_program.h"
 #include "request.h"
@@ -133,7 +133,7 @@ static void replay(tj_context *context, const char *text, int on_host)
     tj_workbench_free(bench);
 }
 
-/* ---- what are no offsets ------------------------------------------------------------------------------------------ */
+/* ---- invalid offsets ---------------------------------------------------------------------------------------------- */
 
 /* Settle arbitrary offsets as the kernel does: each at least 0 and the one before, and at most j. */
 static void settle(const int32_t *given, int32_t *settled)

@@ -8,7 +8,7 @@ directory=$(cd "${1:?give the build folder or the bundle}" && pwd) || exit 2
 here=$(cd "$(dirname "$0")" && pwd)
 logs=$directory/gpu-logs
 mkdir -p "$logs" || exit 2
-store=$(mktemp -d) || exit 2 # not the user's own: nothing may come from an earlier run, or be left behind
+store=$(mktemp -d) || exit 2 # not the user's own: nothing may come from an earlier run, or remain
 trap 'rm -rf "$store"' EXIT
 export LD_LIBRARY_PATH=$directory${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} TILEJIT_CACHE_DIR=$store
 export TILEJIT_REQUIRE_GPU=1 TILEJIT_REQUIRE_NVRTC=1
@@ -28,7 +28,7 @@ find_program() {
     return 1
 }
 
-# run NAME SECONDS KEPT PROGRAM ARGUMENT...: KEPT is a pattern of the lines to show, beside failures.
+# run NAME SECONDS KEPT PROGRAM ARGUMENT...: KEPT is a pattern of the lines to show, in addition to failures.
 run() {
     local name=$1 seconds=$2 kept=$3 left=$((deadline - SECONDS)) start=$SECONDS code
     shift 3

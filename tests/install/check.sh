@@ -49,12 +49,12 @@ mv "$work/prefix" "$work/moved"
 use "$work/moved"
 prefix=$work/moved
 
-# Whoever embeds the library takes no shared object of others along.
+# A program that embeds the library needs no further shared object.
 needed=$(find "$prefix" -name libtilejit.so -exec readelf -d {} + | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')
 strange=$(grep -vE '^(libc|libm|libdl|libpthread|ld-linux.*|lib[a-z]*san)\.so' <<<"$needed" || true)
 [ -z "$strange" ] || fail "libtilejit.so needs $strange"
 
-# The current folder is no place for libraries: neither the built nor the installed command loads what lies there.
+# The current folder is not a place for libraries: neither the built nor the installed command loads what lies there.
 mkdir "$work/planted"
 for name in $(readelf -d "$build/tilejit" "$build/libtilejit.so" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'); do
     echo "not a library" >"$work/planted/$name"

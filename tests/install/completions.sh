@@ -8,7 +8,7 @@ trap 'rm -rf "$work"' EXIT
 cd "$work"
 touch M.npy
 
-# expect SHELL ANSWERS WORDS: the answers, in the order of sort, each with a blank behind it.
+# expect SHELL ANSWERS WORDS: the answers, in the order of sort, each with a blank after it.
 expect() {
     local answer
     answer=$(complete_in_$1 "${@:3}" | LC_ALL=C sort | grep . | tr '\n' ' ' || true)

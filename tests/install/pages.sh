@@ -6,7 +6,7 @@
 #
 #     sh          on the emulator
 #     sh gpu      on the GPU that pretends (tests/fake/fake_gpu.c)
-#     sh fleet    on that GPU, beside a redis-server, if there is one and the fleet's component was built
+#     sh fleet    on that GPU, with a redis-server, if there is one and the fleet's component was built
 #
 # tests/install/cheap.sh stands in for the commands that would take long: it makes shapes smaller and tunings short.
 set -euo pipefail
@@ -46,7 +46,7 @@ npy() {
     head -c $((4 * $2)) /dev/zero
 }
 
-# A page as a script: each block behind the driver that it runs on. Names of a network and of a system become those of this test.
+# A page as a script: each block after the choice of its driver. Names of a network and of a system become those of this test.
 script() {
     awk -v emulator=emulator -v gpu="$build/tests/libfake_gpu.so" -v fleet="$has_fleet" '
         /^ *```/ { inside = 0 }

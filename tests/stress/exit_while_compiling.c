@@ -3,7 +3,7 @@
  * exit_while_compiling [RUNS]: processes that end while threads of the library are at work, RUNS of each kind and spread over the time
  * from the first look for NVRTC to the middle of a tuning. Each must end with the status that it ended with, by no signal.
  *
- *     beside       exit() on one thread, tj_compile on two others
+ *     "beside"     exit() on one thread, tj_compile on two others
  *     background   exit() while a problem is tuned in the background, and no tj_context_free
  *     late         a handler of the program's own, older than the library's, frees the context and asks for one more compile
  *     child        a forked child calls _exit() while its parent compiles (exit() would run NVRTC's destructors, which may wait for a lock

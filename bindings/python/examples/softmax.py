@@ -91,7 +91,7 @@ softmax(  //@ kernel for softmax
 
 
 def reference(extents, N, P, rows, scale):
-    """What the kernel should compute, in float64."""
+    """Return the expected output of the kernel, in float64."""
     x = numpy.exp(scale * N.astype("f8") - (scale * N.astype("f8")).max(axis=1, keepdims=True))
     return x / x.sum(axis=1, keepdims=True)
 

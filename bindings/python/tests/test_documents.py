@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every block of Python in the pages is run, each page in one go, behind two matrices. Those for tensors on a GPU are only compiled."""
+"""Every block of Python in the pages is run, each page in one go, after two matrices are made. Those for tensors on a GPU are only compiled."""
 
 import pathlib
 import re

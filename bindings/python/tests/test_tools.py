@@ -99,7 +99,7 @@ def test_capture(tmp_path, random):
 
 def test_host_arrays_of_dlpack(random):
     class Exported:
-        """What knows DLPack alone."""
+        """An array that offers DLPack only."""
 
         def __init__(self, array):
             self.array = array

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the clients share: a skip that says why, and kernels as text. A client prints what was right, or fails."""
+"""Shared by the clients: a skip that says why, and kernels as text. A client prints what was right, or fails."""
 
 import importlib
 import os

@@ -394,7 +394,7 @@ static void add_store(const struct wmma *w, const char *type, const char *layout
     fclose(out);
 }
 
-/* Three loads and a product; of floating point another with the negated result. modifier: before or behind the types. */
+/* Three loads and a product; of floating point another with the negated result. modifier: before or after the types. */
 static void add_wmma(const struct wmma *w, const char *layouts, const char *d_type, const char *c_type, const char *before,
                      const char *behind)
 {

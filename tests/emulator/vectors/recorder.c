@@ -510,7 +510,7 @@ static size_t start_of_stretches(const struct operation *op)
     return strlen(op->name) + 18;
 }
 
-/* Of all stretches the whole line counts, of fewer their digests. */
+/* With all stretches the whole line counts, with fewer their digests. */
 static bool is_equal(const struct operation *op, const char *got, const char *want, unsigned stretches)
 {
     const size_t start = start_of_stretches(op);

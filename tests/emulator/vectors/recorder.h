@@ -21,7 +21,7 @@
 
 enum { MAX_INPUTS = 256 };
 
-/** What an input word is made of. */
+/** The contents of an input word. */
 enum fill {
     F16_PAIR,
     BF16_PAIR,

@@ -475,7 +475,7 @@ static uint64_t special_part(enum format format, size_t index)
     case BF16: {
         uint64_t wide = special_f32[index % LENGTH(special_f32)];
 
-        /* What only the lower half told apart becomes the next number, so that few values come twice. */
+        /* Values that differ only in the lower half become the next number, so that few values come twice. */
         return wide >> 16 | ((wide & 0xffff) != 0 && (wide & 0x7fff) < 0x1000);
     }
     default:
@@ -562,7 +562,7 @@ static uint64_t random_float(enum format format, uint64_t *state)
     return sign | (uint64_t)exponent << shape->mantissa | mantissa;
 }
 
-/* A number of few bits, or one beside it: a narrower number, or halfway between two. Exponents are those of f16 and around 1. */
+/* A number of few bits, or one next to it: a narrower number, or halfway between two. Exponents are those of f16 and around 1. */
 static uint64_t random_tie(enum format format, uint64_t *state)
 {
     const struct shape *shape = &shapes[format];

@@ -2,7 +2,7 @@
 /*
  * wgmma: the products of a warpgroup (wgmma.mma_async), and elect.sync, as recorder.h says.
  *
- * A block is one warpgroup. Its threads put their words into shared memory one after the other, A and behind it B, and descriptors
+ * A block is one warpgroup. Its threads put their words into shared memory one after the other, A and then B, and descriptors
  * say which bytes are which element. Sums are computed twice, the second time with the negated first result as C, so that nearly
  * all cancels; a wait is between, because ptxas 13.0 makes one of two equal products without it. Where the question is what a descriptor means, one factor is the unit matrix and the other has numbered elements.
  *
@@ -336,7 +336,7 @@ static void add_layouts(void)
 
 /* ---- elect ---- */
 
-/* Of the lanes of a random mask, or of a mask of few. */
+/* For the lanes of a random mask, or of a mask of few. */
 static void add_elections(void)
 {
     static const char *const masks[] = {"any", "few", "all"};

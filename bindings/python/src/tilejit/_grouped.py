@@ -104,7 +104,7 @@ def _look_at_offsets(offsets: Any, groups: int, stream: Optional[int]) -> Tuple[
         offsets = numpy.array(offsets)
         if offsets.dtype == "i8" and len(offsets) and abs(offsets).max() < 2**31:
             offsets = offsets.astype("i4")
-    if str(getattr(offsets, "dtype", "")).rpartition(".")[2] == "int64":  # read as two halves: elements of 64 bits are no others' type
+    if str(getattr(offsets, "dtype", "")).rpartition(".")[2] == "int64":  # read as two halves: only offsets have elements of 64 bits
         torch = sys.modules.get("torch")
         width, offsets = 8, offsets.view(torch.int32 if torch is not None and isinstance(offsets, torch.Tensor) else "i4")
     view = look(offsets, "offsets", stream)
