@@ -11,7 +11,7 @@ files=$(git ls-files --cached --others --exclude-standard | grep -v -e '^LICENSE
 bad=$(grep -nIE -e '\bTODO\b|\bFIXME\b' -e '/(work|root)/' -e 'pypi\.org|deb\.debian\.org|archive\.ubuntu' $files || true)
 [ -z "$bad" ] || complain "not to be in the repository:"$'\n'"$bad"
 
-for file in $(printf '%s\n' $files | grep -E '\.(c|h|sh|cmake)$|CMakeLists.txt$'); do
+for file in $(printf '%s\n' $files | grep -E '\.(c|h|sh|cmake|awk)$|CMakeLists.txt$'); do
     head -n 2 "$file" | grep -q 'SPDX-License-Identifier: Apache-2.0' || complain "$file has no SPDX line"
 done
 bad=$(LC_ALL=C grep -nP '[^\x00-\x7F]' templates/*/*.cu templates/*/*.cuh || true)
@@ -27,5 +27,44 @@ for page in $pages; do
 done
 kernel=tests/golden/tiled/rectangular.cu
 awk '/^```/ { shown = /^```cuda/; next } shown' README.md | cmp -s - $kernel || complain "the kernel in README.md is not $kernel"
+# Prose (CONTRIBUTING.md, "Style"). Exempt: templates and the golden files made of them, records of the past, and a folder to be cleaned.
+words() { awk -f scripts/check_words.awk "$@"; }
+old='^(templates|tests/golden|bench/results|src/session)/|^CHANGELOG.md$'
+bad=$(words $(printf '%s\n' $files | grep -E '\.(c|h|sh|cmake|py|awk|md)$|CMakeLists.txt$|^\.ci/run$' | grep -vE "$old"))
+[ -z "$bad" ] || complain "not in plain order:"$'\n'"$bad"
+# It can fail: each line with FAULT must be found, and no other.
+planted=$(mktemp -d)
+trap 'rm -rf "$planted"' EXIT
+cat >"$planted/a.c" <<'END'
+/* What a block reads. FAULT */
+/*
+ * Rows of M.
+ *
+ * Of these, one. FAULT
+ */
+int rows, beside, behind = 1; /* Who waits? */
+int cols; // it is no number FAULT
+const char *text = "/* beside"; /** What does a row hold, and
+    which? */
+int last; /* is no longer there; there is no `beside` */
+END
+cat >"$planted/a.sh" <<'END'
+# One row
+# beside the other. FAULT
+true "# behind" # What it says. FAULT
+END
+cat >"$planted/a.md" <<'END'
+## What it holds
+
+- Who writes, reads. FAULT
+- What is read?
+
+The kernel
+behind it. FAULT
+```sh
+# behind
+```
+END
+cmp -s <(words "$planted"/* | cut -d: -f1,2) <(grep -n FAULT "$planted"/* | cut -d: -f1,2) || complain "check_words.awk does not find what is planted"
 [ $status -eq 0 ] && echo "check_text: no complaint"
 exit $status
