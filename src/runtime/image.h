@@ -33,7 +33,7 @@ typedef struct tj_image_key_text {
 } tj_image_key_text;
 
 /**
- * The key of a request: schema, backend, source, options, target, compiler. Launch facts are no field: they follow from
+ * The key of a request: schema, backend, source, options, target, compiler. Launch facts are not in it: they follow from
  * the source's text. *key borrows from source, target, *text and the opened NVRTC: it must not outlive them.
  * Compiler and options are those of an image that a pack has for source and target, and NVRTC is not opened then; without an
  * NVRTC those of an image that is stored for the rest of the key.
