@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * behind: compile and prove kernels, and tune problems without a record, while other kernels serve their calls. tj_tune keeps
+ * behind.c: compile and prove kernels, and tune problems without a record, while other kernels serve their calls. tj_tune keeps
  * the record and replaces the plan, and so does a failed proof.
  */
 #include "background.h"

@@ -7,7 +7,7 @@
  *     its own kernel                 if it is in a pack;
  *     a kernel for more extents      of a pack, which leaves dimensions of it open;
  *     its own kernel                 if it is in memory or in the store;
- *     a kernel for all extents       of a dimension that varies, once that was made behind the calls;
+ *     a kernel for all extents       of a dimension that varies, once that was made in the background;
  *     the textbook's kernel          for all shapes of its types, which compiles in a fraction of the time, once for all of
  *     them.
  *
@@ -282,7 +282,7 @@ tj_status tj_stand_in_lend(const tj_plan **plan, const tj_scope *scope, const tj
     return TJ_OK;
 }
 
-/* ---- behind the calls ---------------------------------------------------------------------------------------------- */
+/* ---- in the background --------------------------------------------------------------------------------------------- */
 
 /* Has it a kernel of its own, or turned out to be one of many that are not launched often? */
 static bool is_not_wanted(tj_context *context, const tj_scope *scope, const tj_problem *problem, const tj_config *config)
