@@ -10,14 +10,14 @@ import pytest
 import tilejit
 
 CALLER = """
-import numpy, tilejit
+import numpy, tilejit, typing
 
 class Tensor:
     def __dlpack__(self, *, stream: object = None) -> object: ...
 
 a, t = numpy.ones((2, 2), "f4"), Tensor()
 d = tilejit.default_context().to_device(a)
-n: numpy.ndarray = tilejit.matmul(a, a)
+n: numpy.ndarray[typing.Any, typing.Any] = tilejit.matmul(a, a)
 n = tilejit.matmul(a, a, a, epilogue=tilejit.Epilogue(alpha=2), dtype="f4")
 n = tilejit.matmul_grouped(a, a, [0, 2], epilogue="slope * acc", slope=2)
 tilejit.matmul(t, t, epilogue="acc + bias[col]", bias=t, compute="tf32").__dlpack__()
