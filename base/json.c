@@ -15,6 +15,7 @@
 
 #include "error.h"
 #include "text.h"
+#include "utf8.h"
 
 /* ---- arena -------------------------------------------------------------------------------------------------------- */
 
@@ -173,31 +174,12 @@ bool tj_json_bool(const tj_json *value)
 
 /* ---- building ----------------------------------------------------------------------------------------------------- */
 
-/* Return the bytes of the character at `at`; 0: not UTF-8. A NUL ends every sequence. */
-static size_t character_bytes(const char *at)
-{
-    const unsigned char *byte = (const unsigned char *)at;
-    const size_t count = byte[0] < 0x80   ? 1
-                         : byte[0] < 0xc2 ? 0
-                         : byte[0] < 0xe0 ? 2
-                         : byte[0] < 0xf0 ? 3
-                         : byte[0] < 0xf5 ? 4
-                                          : 0;
-
-    /* The second byte reveals overlong forms, surrogate halves, and code points above Unicode's range. */
-    if ((byte[0] == 0xe0 && byte[1] < 0xa0) || (byte[0] == 0xed && byte[1] > 0x9f) || (byte[0] == 0xf0 && byte[1] < 0x90) ||
-        (byte[0] == 0xf4 && byte[1] > 0x8f))
-        return 0;
-    for (size_t i = 1; i < count; i++)
-        if ((byte[i] & 0xc0) != 0x80)
-            return 0;
-    return count;
-}
-
 bool tj_json_is_text(const char *text)
 {
+    uint32_t code_point;
+
     for (size_t bytes; *text; text += bytes)
-        if ((bytes = character_bytes(text)) == 0)
+        if ((bytes = tj_utf8_read(text, &code_point)) == 0)
             return false;
     return true;
 }
@@ -463,6 +445,7 @@ static bool read_text(reader *r, const char **text)
     if (!to)
         return refuse(r, NULL);
     for (r->at++; *r->at != '"';) {
+        uint32_t code_point;
         size_t bytes;
 
         if (*r->at == '\\') {
@@ -470,7 +453,7 @@ static bool read_text(reader *r, const char **text)
                 return false;
         } else if ((unsigned char)*r->at < 0x20) {
             return refuse(r, "a control character in a text");
-        } else if ((bytes = character_bytes(r->at)) == 0) {
+        } else if ((bytes = tj_utf8_read(r->at, &code_point)) == 0) {
             return refuse(r, "a text is not UTF-8");
         } else {
             memcpy(to, r->at, bytes);

@@ -7,27 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "utf8.h"
+
 enum { PIECE_BYTES = 24 }; /* four escapes of four characters */
-
-/* Decode the first UTF-8 character of text: its bytes and code point. 0: not UTF-8. */
-static size_t read_letter(const unsigned char *text, uint32_t *letter)
-{
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    const size_t bytes = text[0] < 0x80   ? 1
-                         : text[0] < 0xc0 ? 0
-                         : text[0] < 0xe0 ? 2
-                         : text[0] < 0xf0 ? 3
-                         : text[0] < 0xf8 ? 4
-                                          : 0;
-
-    *letter = bytes < 2 ? text[0] : text[0] & (0x7fu >> bytes);
-    for (size_t i = 1; i < bytes; i++) {
-        if ((text[i] & 0xc0) != 0x80)
-            return 0;
-        *letter = *letter << 6 | (text[i] & 0x3f);
-    }
-    return *letter < least[bytes] || *letter > 0x10ffff || (*letter >= 0xd800 && *letter < 0xe000) ? 0 : bytes;
-}
 
 /*
  * Characters that a terminal obeys instead of showing, or that are invisible: controls, zero-width spaces, line separators,
@@ -49,8 +31,8 @@ static size_t next_piece(const char **text, const char *kept, char piece[PIECE_B
 {
     static const char named[] = "\n\t\r", names[] = "ntr";
     const char *at = *text, *name = strchr(named, *at);
-    uint32_t letter;
-    size_t bytes = read_letter((const unsigned char *)at, &letter), length = 0;
+    uint32_t letter = 0;
+    size_t bytes = tj_utf8_read(at, &letter), length = 0;
 
     if (bytes > 0 && (!is_hidden(letter) || strchr(kept, *at))) {
         memcpy(piece, at, bytes);
