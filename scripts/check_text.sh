@@ -27,6 +27,8 @@ for page in $pages; do
 done
 kernel=tests/golden/tiled/rectangular.cu
 awk '/^```/ { shown = /^```cuda/; next } shown' README.md | cmp -s - $kernel || complain "the kernel in README.md is not $kernel"
+python3 bench/picture.py bench/results/programs_h200.csv | cmp -s - docs/pictures/programs.svg ||
+    complain "docs/pictures/programs.svg is not what bench/picture.py draws of bench/results/programs_h200.csv"
 # Prose (CONTRIBUTING.md, "Style"). Exempt: templates, golden files, and records of the past.
 words() { awk -f scripts/check_words.awk "$@"; }
 old='^(templates|tests/golden|bench/results)/|^CHANGELOG.md$'
