@@ -155,7 +155,7 @@ static const char gate_text[] =
     "};\n"
     "\n"
     "extern \"C\" __global__ void __launch_bounds__(THREADS)\n"
-    "gate(  //@ kernel for gate\n"
+    "gate(\n"
     "    const eight_t *__restrict__ X,\n"
     "    four_t *__restrict__ P)\n"
     "{\n"

@@ -39,7 +39,7 @@ static const char convolution_text[] =
     "__constant__ float F[FILTER_WIDTH][FILTER_WIDTH];\n"
     "\n"
     "extern \"C\" __global__ void __launch_bounds__(TILE_WIDTH * BLOCK_HEIGHT)\n"
-    "convolution(  //@ kernel for convolution\n"
+    "convolution(\n"
     "    const float *__restrict__ N,\n"
     "    float *__restrict__ P)\n"
     "{\n"

@@ -60,7 +60,7 @@ static const char softmax_text[] =
     "}\n"
     "\n"
     "extern \"C\" __global__ void __launch_bounds__(THREADS * ROWS)\n"
-    "softmax(  //@ kernel for softmax\n"
+    "softmax(\n"
     "    const float *__restrict__ N,\n"
     "    float *__restrict__ P,\n"
     "    int rows,\n"

@@ -206,7 +206,6 @@ static void set_parameters(const tj_custom *c, const tj_custom_request *r, const
 {
     const size_t extents = c->spec.extent_count, settled = extents + c->family.param_count;
 
-    tj_template_set(params, "kernel", kernel);
     for (size_t i = 0; i < c->names; i++) {
         const tj_param *param = i >= extents && i < settled ? &c->family.param[i - extents] : NULL;
 
@@ -219,6 +218,7 @@ static void set_parameters(const tj_custom *c, const tj_custom_request *r, const
         else
             tj_template_set_int(params, c->name[i], r->value[i]);
     }
+    tj_template_set(params, c->spec.name, kernel);
 }
 
 /* Describe the launch: one kernel with the request's blocks and grid, and the sizes of its parameters. */
@@ -295,9 +295,8 @@ tj_status tj_custom_generate(const tj_config *config, const int64_t *extent, tj_
     if (!text || !declares(text, kernel)) {
         free(text);
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "%.80s declares no kernel %s: its line must be like \"%s(  //@ kernel for %s\", with extern \"C\" "
-                       "__global__ ahead of it",
-                       custom->file[0].name, kernel, custom->spec.name, custom->spec.name);
+                       "%.80s declares no kernel %s: declare it as extern \"C\" __global__ void %s(...), with no other name",
+                       custom->file[0].name, kernel, custom->spec.name);
     }
     describe_launch(custom, &numbers, kernel, &form);
     tj_custom_print_request(custom, extent, request, sizeof request);

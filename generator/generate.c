@@ -127,7 +127,7 @@ static void set_type_names(tj_template_params *params, const tj_problem *callers
 }
 
 /*
- * A type that CUDA does not have is declared by the part with its name, with the conversions that the source uses. Integers
+ * A type that CUDA does not have is declared by the part of its name, with the conversions that the source uses. Integers
  * convert to integers by way of 64 bits. view: operands as the product reads them; callers: as the caller has them.
  */
 static void set_types(tj_template_params *params, const tj_problem *callers, const tj_problem *view)
@@ -137,6 +137,7 @@ static void set_types(tj_template_params *params, const tj_problem *callers, con
     const uint32_t operands = tj_expression_types(&view->epilogue.expression, TJ_OP_OPERAND);
     const uint32_t conversions = tj_expression_types(&view->epilogue.expression, TJ_OP_CONVERT);
     const tj_type sum = tj_sum_type(view), scalar = tj_scalar_type(view);
+    char file[TJ_TEMPLATE_VALUE_BYTES];
     int parts = 0;
 
     set_type_names(params, callers, view);
@@ -155,12 +156,13 @@ static void set_types(tj_template_params *params, const tj_problem *callers, con
 
         if ((!reads && !writes) || type == TJ_F32 || type == TJ_F64)
             continue;
-        tj_template_set(params, part[parts++], tj_facts_of(type)->cuda);
+        (void)snprintf(file, sizeof file, "parts/%s.cuh", tj_facts_of(type)->cuda);
+        tj_template_set(params, part[parts++], file);
         set_flag(params, "reads", tj_facts_of(type)->cuda, reads);
         set_flag(params, "writes", tj_facts_of(type)->cuda, writes);
     }
-    for (; parts < (int)(sizeof part / sizeof part[0]); parts++)
-        tj_template_set(params, part[parts], "");
+    while (parts < (int)(sizeof part / sizeof part[0]))
+        tj_template_set(params, part[parts++], "");
 }
 
 /* With groups, j is the end of a block's group in the source, and all_rows are the rows of all groups. */
@@ -436,7 +438,7 @@ static const char *describe(const tj_problem *view, bool is_swapped, const tj_co
     form->step[0].grid = TJ_GRID_TILES;
     form->step[0].sums_in_registers = config->family->sums_in_registers;
     if (params)
-        tj_step_name(view, config->family->name, "kernel", params, form, &form->step[0]);
+        tj_step_name(view, config->family->name, params, form, &form->step[0]);
     if (tj_type_is_fp8(view->m.type) || tj_type_is_fp8(view->n.type) || tj_type_is_fp8(view->p.type) ||
         ((tj_expression_types(e, TJ_OP_OPERAND) | tj_expression_types(e, TJ_OP_CONVERT)) & (1u << TJ_E4M3 | 1u << TJ_E5M2)))
         form->needs = TJ_FEATURE_FP8;

@@ -82,15 +82,15 @@ static const char *name_dim(const tj_dim *dim, const char *letter, char number[N
 }
 
 /* tiled_f32_512x300x700; a dimension that is passed keeps its letter. */
-void tj_step_name(const tj_problem *view, const char *what, const char *param, tj_template_params *fill,
-                  const tj_launch_form *form, tj_launch_step *step)
+void tj_step_name(const tj_problem *view, const char *what, tj_template_params *fill, const tj_launch_form *form,
+                  tj_launch_step *step)
 {
     char j[NUMBER_BYTES], k[NUMBER_BYTES], l[NUMBER_BYTES];
 
     (void)snprintf(step->kernel, sizeof step->kernel, "%s_%s_%sx%sx%s", what, tj_facts_of(view->m.type)->name,
                    name_dim(form->is_swapped ? &view->l : &view->j, "j", j), name_dim(&view->k, "k", k),
                    name_dim(form->is_swapped ? &view->j : &view->l, "l", l));
-    tj_template_set(fill, param, step->kernel);
+    tj_template_set(fill, what, step->kernel);
 }
 
 tj_launch_step *tj_step_add(const tj_problem *view, const char *what, bool is_ahead, tj_template_params *fill,
@@ -105,7 +105,7 @@ tj_launch_step *tj_step_add(const tj_problem *view, const char *what, bool is_ah
     form->steps++;
     memset(step, 0, sizeof *step);
     if (fill)
-        tj_step_name(view, what, what, fill, form, step);
+        tj_step_name(view, what, fill, form, step);
     return step;
 }
 

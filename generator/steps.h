@@ -21,11 +21,11 @@ tj_launch_step *tj_step_add(const tj_problem *view, const char *what, bool is_ah
                             tj_launch_form *form);
 
 /**
- * Set the kernel's name: tiled_f32_512x300x700, in the caller's dimensions; a dimension that is passed keeps its letter. param:
- * the template's parameter for the name.
+ * Set the kernel's name: tiled_f32_512x300x700, in the caller's dimensions; a dimension that is passed keeps its letter. The
+ * template calls the kernel by what alone ("tiled").
  */
-void tj_step_name(const tj_problem *view, const char *what, const char *param, tj_template_params *fill,
-                  const tj_launch_form *form, tj_launch_step *step);
+void tj_step_name(const tj_problem *view, const char *what, tj_template_params *fill, const tj_launch_form *form,
+                  tj_launch_step *step);
 
 /**
  * List the arguments of a step in the order of templates/parts/parameters.cuh. reads: M and N; writes: P. A step that does only

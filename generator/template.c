@@ -4,15 +4,20 @@
  *
  *     //@ if NAME [and|or [not] NAME ...]      keep or drop whole lines; "and" binds tighter than "or"
  *     //@ elif ... / //@ else / //@ end
+ *     statement  //@ only NAME [and|or ...]    keep or drop one statement, a line or more
  *     //@ lines NAME                           the lines of the parameter with that name, with the indentation of this line
  *     //@ repeat NAME / //@ end                repeat the lines between, NAME times; numbers after % or [ count on
  *     //@| line                                a line of the filled template only; its branch excludes the visible alternative
- *     #include "parts/half.cuh"  //@ include   the part, filled with the same parameters, with the indentation of this line
+ *     constexpr int NAME = X;                  X becomes the value of the parameter NAME, if there is one; using NAME = X; too
+ *     extern "C" __global__ ... NAME(          a kernel's name becomes the value of the parameter NAME, if there is one
+ *     #include "parts/half.cuh"                the part, filled with the same parameters, with the indentation of this line
+ *     #include "parts/half.cuh"  //@ NAME      the part that the parameter names, if any
+ *     #include "m.cuh"  //@ with n for m, ...  the part with other words
  *     ... = X;  //@ NAME                       the text between = and ; becomes the parameter's value
  *     ... word( //@ NAME for word              that word becomes the parameter's value
  *     ... a && b ...  //@ NAME && NAME         keep the terms whose condition holds; the same for || and ,
  *
- * Knows text. Does not know CUDA, problems or families.
+ * Knows text, and how CUDA's lines, words and brackets look. Does not know problems or families.
  */
 #include "template.h"
 
@@ -21,7 +26,7 @@
 
 #include "error.h"
 
-enum { MAX_DEPTH = 16, MAX_INCLUDES = 4, MAX_LINE = 512, MAX_TERMS = 10 };
+enum { MAX_DEPTH = 16, MAX_INCLUDES = 4, MAX_LINE = 512, MAX_TERMS = 10, MAX_RENAMED = 8, WORD_BYTES = 16 };
 
 /* The signs before numbers that count on from one turn of a //@ repeat to the next: operands of assembly, and array indexes. */
 static const char counted[] = "%[";
@@ -50,6 +55,15 @@ typedef struct library {
     size_t lines; /* limit of further input lines: the bytes of the output's limit, whether or not a line leaves output */
 } library;
 
+/* The words that a part is included with, in place of its own: //@ with TO for FROM, ... */
+typedef struct renaming {
+    const struct renaming *outer; /* of the file that includes it */
+    int count;
+    struct {
+        char to[WORD_BYTES], from[WORD_BYTES];
+    } word[MAX_RENAMED];
+} renaming;
+
 typedef struct fill {
     const char *name; /* of the file, for messages */
     library *from;
@@ -62,8 +76,10 @@ typedef struct fill {
     const char *next, *end; /* of the file */
     block open[MAX_DEPTH];
     int depth;
-    int includes;  /* depth of includes */
-    size_t indent; /* and indentation of this file */
+    int includes;            /* depth of includes */
+    size_t indent;           /* and indentation of this file */
+    const renaming *renamed; /* NULL: its own words */
+    bool expects_name;       /* an earlier line begins the declaration of a kernel, and a later one has its name */
 } fill;
 
 void tj_template_set(tj_template_params *params, const char *name, const char *value)
@@ -143,7 +159,10 @@ static bool is_word(const char *text, const char *word)
     return word_length(text) == strlen(word) && strncmp(text, word, strlen(word)) == 0;
 }
 
-/* Evaluate "a and not b or c": terms joined by "and", and these joined by "or". */
+/*
+ * Evaluate "a and not b or c": terms joined by "and", and these joined by "or". A parameter that nobody set is false, but not
+ * where it may be a slip of the application.
+ */
 static tj_status evaluate(const fill *f, const char *text, bool *result)
 {
     bool any = false, all = true;
@@ -158,9 +177,11 @@ static tj_status evaluate(const fill *f, const char *text, bool *result)
             text = skip_blanks(text + 3);
         }
         value = find_param(f->params, text, word_length(text));
-        if (!value)
+        if (*text == '\0')
+            return complain_at(f, text, "expected a condition");
+        if (!value && f->from->is_own)
             return complain_at(f, text, "a condition names no parameter of this template");
-        all = all && (*value != '\0') != is_negated;
+        all = all && (value && *value != '\0') != is_negated;
         text = skip_blanks(text + word_length(text));
         if (*text == '\0')
             break;
@@ -183,25 +204,27 @@ static bool is_live(const fill *f)
     return f->depth == 0 || f->open[f->depth - 1].is_live;
 }
 
-static tj_status fill_file(library *from, const tj_template_file *file, const tj_template_params *params, tj_text *out,
-                           int includes, size_t indent, tj_error *err);
+static tj_status fill_file(const fill *outer, const tj_template_file *file, const renaming *renamed, size_t indent);
 
-/* Include a file: #include "parts/half.cuh"  //@ include */
-static tj_status include(const fill *f, const char *marker)
+static bool is_include(const char *line)
 {
-    const char *start = skip_blanks(f->line), *text = strchr(start, '"');
-    const char *end = text ? strchr(text + 1, '"') : NULL;
+    return strncmp(skip_blanks(line), "#include \"", 10) == 0;
+}
 
-    if (!end || end > marker || strncmp(start, "#include ", 9) != 0)
-        return complain(f, "expected #include and a file name in quotes");
+/* Include the file that the line names in quotes. renamed: the words of its own that it is included with. */
+static tj_status include(const fill *f, const renaming *renamed)
+{
+    const char *start = skip_blanks(f->line), *text = strchr(start, '"') + 1;
+    const size_t length = strcspn(text, "\"");
+
     if (f->includes == MAX_INCLUDES)
         return complain(f, "files include each other too deeply");
     for (size_t i = 0; i < f->from->count; i++) {
         const tj_template_file *file = &f->from->file[i];
-        if (strlen(file->name) == (size_t)(end - text - 1) && strncmp(file->name, text + 1, strlen(file->name)) == 0)
-            return fill_file(f->from, file, f->params, f->out, f->includes + 1, f->indent + (size_t)(start - f->line), f->err);
+        if (strlen(file->name) == length && strncmp(file->name, text, length) == 0)
+            return fill_file(f, file, renamed, f->indent + (size_t)(start - f->line));
     }
-    return complain_at(f, text, "no such part");
+    return complain_at(f, text - 1, "no such part");
 }
 
 static tj_status open_block(fill *f, const char *condition)
@@ -367,7 +390,7 @@ static tj_status insert_lines(fill *f, const char *name)
         }
         return TJ_OK;
     }
-    return is_live(f) ? complain(f, "no such lines") : TJ_OK;
+    return is_live(f) && f->from->is_own ? complain(f, "no such lines") : TJ_OK;
 }
 
 /* Execute a line that consists of a directive. */
@@ -422,6 +445,12 @@ static tj_status rewrite(fill *f, const char *from, const char *to, const char *
     memcpy(f->line + before, value, length);
     f->line[before + length + after] = '\0';
     return TJ_OK;
+}
+
+/* Remove a directive from the line, with the blanks ahead of it. */
+static void cut(fill *f, char *marker)
+{
+    f->line[trimmed(f->line, marker).end - f->line] = '\0';
 }
 
 /* ---- terms -------------------------------------------------------------------------------------------------------- */
@@ -572,13 +601,205 @@ static tj_status substitute(fill *f, const char *marker)
             return complain(f, "the word to replace is not on this line");
         to = from + strlen(word);
     } else {
-        from = strchr(f->line, '=');
-        to = from ? strchr(from, ';') : NULL;
+        from = strchr(f->line, is_include(f->line) ? '"' : '=');
+        to = from ? strchr(from + 1, is_include(f->line) ? '"' : ';') : NULL;
         if (*rest != '\0' || !from || !to || to > marker)
             return complain(f, "expected \"= value;\" before the parameter");
-        from = skip_blanks(from + 1);
+        from = is_include(f->line) ? from + 1 : skip_blanks(from + 1);
     }
     return rewrite(f, from, to, value, marker);
+}
+
+/* ---- names that are parameters -------------------------------------------------------------------------------------- */
+
+/* Give "constexpr int NAME = X;" and "using NAME = X;" the value of the parameter NAME, if it has one. */
+static tj_status set_constant(fill *f)
+{
+    const char *const start = skip_blanks(f->line), *const equals = strstr(start, " = "), *name = equals, *end, *value;
+
+    if (!equals || (strncmp(start, "constexpr ", 10) != 0 && strncmp(start, "using ", 6) != 0))
+        return TJ_OK;
+    while (name > start && is_in_word(name[-1]))
+        name--;
+    value = find_param(f->params, name, (size_t)(equals - name));
+    end = strchr(equals, ';');
+    if (!value || !end)
+        return TJ_OK;
+    if (*value == '\0')
+        f->line[0] = '\0';
+    return *value == '\0' ? TJ_OK : rewrite(f, equals + 3, end, value, f->line + strlen(f->line));
+}
+
+/* Give a kernel the name that is the value of the parameter with the name in sight, if there is one. */
+static tj_status name_kernel(fill *f)
+{
+    static const char declaration[] = "extern \"C\" __global__ ";
+    const char *name = f->line, *value;
+
+    if (strncmp(f->line, declaration, sizeof declaration - 1) == 0)
+        f->expects_name = true;
+    for (; f->expects_name && *name != '\0'; name += *name != '\0') {
+        const char *const start = name;
+
+        while (is_in_word(*name))
+            name++;
+        if (name == start || *name != '(' || strncmp(start, "__", 2) == 0)
+            continue;
+        f->expects_name = false;
+        value = find_param(f->params, start, (size_t)(name - start));
+        return value ? rewrite(f, start, name, value, f->line + strlen(f->line)) : TJ_OK;
+    }
+    return TJ_OK;
+}
+
+/* ---- parts with other words ------------------------------------------------------------------------------------------ */
+
+/* Read //@ with TO for FROM, TO for FROM, and remove it from the line. */
+static tj_status read_renaming(fill *f, char *marker, renaming *renamed)
+{
+    const char *text = skip_blanks(marker + 3) + 4;
+
+    if (!is_include(f->line))
+        return complain(f, "other words are for an #include");
+    for (*renamed = (renaming){.outer = f->renamed};; text++) {
+        char joint[WORD_BYTES];
+        int length = 0;
+
+        if (renamed->count == MAX_RENAMED)
+            return complain_at(f, text, "too many words");
+        if (sscanf(text, " %15[A-Za-z0-9] %15s %15[A-Za-z0-9] %n", renamed->word[renamed->count].to, joint,
+                   renamed->word[renamed->count].from, &length) != 3 ||
+            strcmp(joint, "for") != 0)
+            return complain_at(f, text, "expected \"WORD for WORD\"");
+        renamed->count++;
+        text += length;
+        if (*text != ',')
+            break;
+    }
+    if (*text != '\0')
+        return complain_at(f, text, "expected \",\" between words");
+    cut(f, marker);
+    return TJ_OK;
+}
+
+static bool is_in_piece(char c)
+{
+    return c != '_' && is_in_word(c);
+}
+
+/* Replace each word of the line, and each piece of one between underscores, that is renamed. */
+static tj_status rename_words(fill *f, const renaming *renamed)
+{
+    char line[MAX_LINE];
+    size_t length = 0;
+
+    for (const char *text = f->line; *text != '\0';) {
+        const char *start = text, *put = text;
+        size_t bytes;
+
+        while (is_in_piece(*text))
+            text++;
+        text += text == start;
+        bytes = (size_t)(text - start);
+        for (int i = 0; i < renamed->count; i++)
+            if (strlen(renamed->word[i].from) == bytes && memcmp(renamed->word[i].from, start, bytes) == 0)
+                put = renamed->word[i].to;
+        bytes = put == start ? bytes : strlen(put);
+        if (length + bytes >= MAX_LINE)
+            return complain(f, "line too long");
+        memcpy(line + length, put, bytes);
+        length += bytes;
+    }
+    memcpy(f->line, line, length);
+    f->line[length] = '\0';
+    return renamed->outer ? rename_words(f, renamed->outer) : TJ_OK;
+}
+
+/* Take the next line of the file. */
+static tj_status read_line(fill *f)
+{
+    const char *newline = memchr(f->next, '\n', (size_t)(f->end - f->next));
+    const size_t length = (size_t)((newline ? newline : f->end) - f->next);
+
+    f->line_number++;
+    f->line_in_file = f->next;
+    if (length >= MAX_LINE) {
+        f->line[0] = '\0';
+        return complain(f, "line too long");
+    }
+    memcpy(f->line, f->next, length);
+    f->line[length] = '\0';
+    f->next += length + (newline != NULL);
+    if (f->from->lines == 0)
+        return complain(f, "more lines are taken than a text has room for: is what //@ repeat repeats empty?");
+    f->from->lines--;
+    return f->renamed ? rename_words(f, f->renamed) : TJ_OK;
+}
+
+/* ---- statements ------------------------------------------------------------------------------------------------------ */
+
+/* Return the quote that ends the literal which begins here, or the end. */
+static const char *literal_end(const char *text)
+{
+    const char quote = *text++;
+
+    while (*text != '\0' && *text != quote)
+        text += *text == '\\' && text[1] != '\0' ? 2 : 1;
+    return text;
+}
+
+/* Return the brackets that a line of code opens less those that it closes; *last: its last character. */
+static int brackets(const char *line, char *last)
+{
+    int depth = 0;
+
+    for (*last = '\0'; *line != '\0' && strncmp(line, "//", 2) != 0; line++) {
+        if (is_one_of(*line, "\"'"))
+            line = literal_end(line);
+        if (*line == '\0')
+            break;
+        depth += is_one_of(*line, "([{") - is_one_of(*line, ")]}");
+        *last = is_one_of(*line, " \t") ? *last : *line;
+    }
+    return depth;
+}
+
+/* Skip the rest of the statement that begins on this line: up to where its brackets are closed, and a ; } or , follows. */
+static tj_status skip_statement(fill *f, bool is_hidden)
+{
+    const int first = f->line_number;
+    int blocks = 0, depth;
+    char last;
+
+    depth = brackets(f->line, &last);
+    if (last == '\0' || *skip_blanks(f->line) == '#')
+        return TJ_OK;
+    while (depth > 0 || blocks > 0 || (depth == 0 && !is_one_of(last, ";},"))) {
+        const char *text;
+
+        if (f->next == f->end) {
+            f->line_number = first;
+            return complain(f, "the statement that begins here does not end");
+        }
+        const tj_status status = read_line(f);
+        if (status != TJ_OK)
+            return status;
+        text = skip_blanks(f->line);
+        if (strncmp(text, "//@|", 4) == 0 && is_hidden) {
+            text += 4;
+        } else if (strncmp(text, "//@", 3) == 0) {
+            text = skip_blanks(text + 3);
+            blocks += (is_word(text, "if") || is_word(text, "repeat")) - is_word(text, "end");
+            continue;
+        }
+        if (*skip_blanks(text) != '#') {
+            char end;
+
+            depth += brackets(text, &end);
+            last = end != '\0' ? end : last;
+        }
+    }
+    return TJ_OK;
 }
 
 /* Is this an empty line after an empty line? A dropped block leaves these. */
@@ -607,81 +828,113 @@ static char *last_directive(char *line)
     return last;
 }
 
+/* Execute the directives that the line ends in, from the last to the first. is_dropped: nothing is left of the line. */
+static tj_status obey_all(fill *f, bool is_hidden, renaming *renamed, bool *is_dropped)
+{
+    char *marker;
+    tj_status status = TJ_OK;
+
+    while (status == TJ_OK && (marker = last_directive(f->line))) {
+        const char *const text = skip_blanks(marker + 3);
+        bool is_kept = true;
+
+        if (is_word(text, "only")) {
+            status = evaluate(f, text + 4, &is_kept);
+            if (status == TJ_OK)
+                cut(f, marker);
+            if (status == TJ_OK && !is_kept)
+                status = skip_statement(f, is_hidden);
+        } else if (is_word(text, "with")) {
+            status = read_renaming(f, marker, renamed);
+        } else {
+            status = substitute(f, marker);
+            is_kept = status != TJ_OK || !is_include(f->line) || !strstr(f->line, "\"\"");
+        }
+        *is_dropped = !is_kept;
+        if (!is_kept)
+            return status;
+    }
+    return status;
+}
+
 static tj_status take_line(fill *f)
 {
     char *marker = strstr(f->line, "//@");
+    const bool is_directive = marker && marker == skip_blanks(f->line), is_hidden = is_directive && marker[3] == '|';
+    renaming renamed = {.outer = f->renamed};
+    bool is_dropped = false, is_blank;
+    tj_status status = TJ_OK;
 
-    if (marker && marker == skip_blanks(f->line) && marker[3] != '|')
+    if (is_directive && !is_hidden)
         return obey(f, skip_blanks(marker + 3));
     if (!is_live(f))
         return TJ_OK;
-    if (marker && marker == skip_blanks(f->line)) {
+    if (is_hidden) {
         const char *rest = marker + 4 + (marker[4] == ' ');
         memmove(marker, rest, strlen(rest) + 1);
         marker = strstr(f->line, "//@");
         if (marker && marker == skip_blanks(f->line))
             return complain(f, "a directive cannot be covered by another");
     }
-    if (f->depth > 0 && f->open[f->depth - 1].start) {
-        const tj_status status = count_on(f, &f->open[f->depth - 1]);
-        if (status != TJ_OK)
-            return status;
-    }
-    while ((marker = last_directive(f->line))) {
-        if (strcmp(skip_blanks(marker + 3), "include") == 0)
-            return include(f, marker);
-        const tj_status status = substitute(f, marker);
-        if (status != TJ_OK)
-            return status;
-    }
-    if (!is_second_blank(f))
+    if (f->depth > 0 && f->open[f->depth - 1].start)
+        status = count_on(f, &f->open[f->depth - 1]);
+    if (status == TJ_OK)
+        status = obey_all(f, is_hidden, &renamed, &is_dropped);
+    if (status != TJ_OK || is_dropped)
+        return status;
+    if (is_include(f->line))
+        return include(f, &renamed);
+    is_blank = f->line[0] == '\0';
+    status = set_constant(f);
+    if (status == TJ_OK)
+        status = name_kernel(f);
+    if (status == TJ_OK && (f->line[0] != '\0' || (is_blank && !is_second_blank(f))))
         emit(f);
+    return status;
+}
+
+static tj_status fill_lines(fill *f)
+{
+    while (f->next < f->end && f->out->failure == TJ_OK) { /* stop repeating once the output is too long */
+        tj_status status = read_line(f);
+
+        if (status == TJ_OK)
+            status = take_line(f);
+        if (status != TJ_OK)
+            return status;
+    }
+    if (f->depth > 0 && f->out->failure == TJ_OK) {
+        const block *b = &f->open[f->depth - 1];
+        f->line_number = b->line;
+        memcpy(f->line, b->text, b->length);
+        f->line[b->length] = '\0';
+        return complain(f, b->start ? "this //@ repeat has no //@ end" : "this //@ if has no //@ end");
+    }
     return TJ_OK;
 }
 
-static tj_status fill_file(library *from, const tj_template_file *file, const tj_template_params *params, tj_text *out,
-                           int includes, size_t indent, tj_error *err)
+/* outer: the file that includes this one, or a beginning without a file of its own. */
+static tj_status fill_file(const fill *outer, const tj_template_file *file, const renaming *renamed, size_t indent)
 {
     const char *const bytes = (const char *)file->bytes;
     fill f = {.name = file->name,
-              .from = from,
-              .params = params,
-              .out = out,
-              .err = err,
+              .from = outer->from,
+              .params = outer->params,
+              .out = outer->out,
+              .err = outer->err,
               .next = bytes,
               .end = bytes + file->size,
-              .includes = includes,
-              .indent = indent};
+              .includes = outer->includes + 1,
+              .indent = indent,
+              .renamed = renamed && (renamed->count > 0 || renamed->outer) ? renamed : NULL};
 
-    while (f.next < f.end && out->failure == TJ_OK) { /* stop repeating once the output is too long */
-        const char *newline = memchr(f.next, '\n', (size_t)(f.end - f.next));
-        size_t length = (size_t)((newline ? newline : f.end) - f.next);
-        tj_status status;
+    return fill_lines(&f);
+}
 
-        f.line_number++;
-        f.line_in_file = f.next;
-        if (length >= MAX_LINE) {
-            f.line[0] = '\0';
-            return complain(&f, "line too long");
-        }
-        memcpy(f.line, f.next, length);
-        f.line[length] = '\0';
-        f.next += length + (newline != NULL);
-        if (from->lines == 0)
-            return complain(&f, "more lines are taken than a text has room for: is what //@ repeat repeats empty?");
-        from->lines--;
-        status = take_line(&f);
-        if (status != TJ_OK)
-            return status;
-    }
-    if (f.depth > 0 && out->failure == TJ_OK) {
-        const block *b = &f.open[f.depth - 1];
-        f.line_number = b->line;
-        memcpy(f.line, b->text, b->length);
-        f.line[b->length] = '\0';
-        return complain(&f, b->start ? "this //@ repeat has no //@ end" : "this //@ if has no //@ end");
-    }
-    return TJ_OK;
+static tj_status fill_first(library *from, const tj_template_file *file, const tj_template_params *params, tj_text *out,
+                            tj_error *err)
+{
+    return fill_file(&(fill){.from = from, .params = params, .out = out, .err = err, .includes = -1}, file, NULL, 0);
 }
 
 tj_status tj_template_fill_text(const char *name, const char *bytes, size_t size, const tj_template_params *params,
@@ -689,14 +942,13 @@ tj_status tj_template_fill_text(const char *name, const char *bytes, size_t size
 {
     const tj_template_file file = {name, (const unsigned char *)bytes, size};
 
-    return fill_file(&(library){tj_template_files, tj_template_file_count, false, out->max_bytes}, &file, params, out, 0, 0,
-                     err);
+    return fill_first(&(library){tj_template_files, tj_template_file_count, false, out->max_bytes}, &file, params, out, err);
 }
 
 tj_status tj_template_fill_own(const tj_template_file *file, size_t count, const tj_template_params *params, tj_text *out,
                                tj_error *err)
 {
-    return fill_file(&(library){file, count, true, out->max_bytes}, file, params, out, 0, 0, err);
+    return fill_first(&(library){file, count, true, out->max_bytes}, file, params, out, err);
 }
 
 tj_status tj_template_fill(const char *name, const tj_template_params *params, tj_text *out, tj_error *err)

@@ -32,7 +32,7 @@ static tj_custom_spec *custom_spec_make(custom_spec *m)
     static const int32_t threads[] = {32, 64, 128, 256, 0};
     static const char text[] = "constexpr int LENGTH = 1;  //@ length\n"
                                "extern \"C\" __global__ void\n"
-                               "scale(  //@ kernel for scale\n"
+                               "scale(\n"
                                "    const float *x, float *y, float factor)\n"
                                "{\n"
                                "    //@ if order_forward\n"
@@ -43,7 +43,7 @@ static tj_custom_spec *custom_spec_make(custom_spec *m)
                                "    //@ if ragged\n"
                                "    if (i >= 0 && i < LENGTH)  //@ order_backward && order_forward\n"
                                "    //@ end\n"
-                               "    #include \"store.cuh\"  //@ include\n"
+                               "    #include \"store.cuh\"\n"
                                "}\n";
 
     *m = (custom_spec){

@@ -49,7 +49,7 @@ void tj_textbook_describe(const tj_problem *view, const tj_config *config, tj_sc
     const tj_checks checks = tj_checks_of(config, form->is_swapped);
     tj_launch_step *const product = tj_step_product(form);
 
-    tj_template_set_int(params, "tile_width", tile_width);
+    tj_template_set_int(params, "TILE_WIDTH", tile_width);
     product->block_x = product->block_y = product->block_rows = product->block_cols = tile_width;
     tj_scales_describe(view, TJ_SCALES_BY_ELEMENT, 1, params);
     tj_scales_describe_elements(view, m, n, params);

@@ -113,8 +113,8 @@ typedef struct tj_custom_spec {
  *
  * The template has a parameter for each extent that no argument passes, for each parameter, and for each derived value (one
  * that is a condition is empty if it does not hold). A choice is its option, and each option has a condition: with the choice
- * "copy" of "plain" and "wide", copy_plain and copy_wide. "kernel" is the kernel's name, which the template takes by
- * `convolution(  //@ kernel for convolution`.
+ * "copy" of "plain" and "wide", copy_plain and copy_wide. The kernel, which the template declares by the family's name,
+ * `extern "C" __global__ void convolution(`, gets the name of this request.
  *
  * Owned:   *family belongs to the caller; tj_family_free(). All of spec is copied, except the target of payload.
  * NULL:    only err may be NULL.

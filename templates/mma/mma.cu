@@ -21,7 +21,7 @@
 // Before all that, a kernel of its own copies what lies on odd addresses to a place where every line begins at a multiple of 16 bytes.
 //@ end
 
-#include "parts/card.cuh"  //@ include
+#include "parts/card.cuh"
 constexpr int BM = 128;  //@ bm
 constexpr int BN = 128;  //@ bn
 constexpr int BK = 64;  //@ bk
@@ -39,46 +39,46 @@ constexpr int P_VECTOR = 1;  // elements that one instruction stores  //@ p_vect
 constexpr int SPLITS = 4;  //@ splits
 //@ end
 
-#include "parts/vector.cuh"  //@ include
+#include "parts/vector.cuh"
 //@ if copies_async
-#include "parts/async.cuh"  //@ include
+#include "parts/async.cuh"
 //@ end
 //@ if copies_plain
-//@| #include "parts/plain.cuh"  //@ include
+//@| #include "parts/plain.cuh"
 //@ end
 //@ if widens_words
-//@| #include "parts/widen.cuh"  //@ include
+//@| #include "parts/widen.cuh"
 //@ end
-#include "parts/mma.cuh"  //@ include
+#include "parts/mma.cuh"
 //@ if m_stored or n_stored
-//@| #include "parts/weights.cuh"  //@ include
+//@| #include "parts/weights.cuh"
 //@ end
 //@ if swizzles
-#include "parts/swizzle.cuh"  //@ include
+#include "parts/swizzle.cuh"
 //@ end
-#include "mma/tiles.cuh"  //@ include
+#include "mma/tiles.cuh"
 //@ if packs
-#include "parts/pack.cuh"  //@ include
+#include "parts/pack.cuh"
 //@ end
 //@ if has_groups
-//@| #include "parts/groups.cuh"  //@ include
+//@| #include "parts/groups.cuh"
 //@ end
-#include "simt/launch.cuh"  //@ include
+#include "simt/launch.cuh"
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
-mma(  //@ kernel for mma
-    #include "parts/parameters.cuh"  //@ include
+mma(
+    #include "parts/parameters.cuh"
 {
     extern __shared__ phase_t tiles[];
 
     //@ if awaits
-    #include "parts/awaits.cuh"  //@ include
+    #include "parts/awaits.cuh"
     //@ end
-    #include "parts/derived.cuh"  //@ include
-    #include "parts/product.cuh"  //@ include
+    #include "parts/derived.cuh"
+    #include "parts/product.cuh"
     //@ if has_dependents
-    //@| #include "parts/dependents.cuh"  //@ include
+    //@| #include "parts/dependents.cuh"
     //@ end
-    #include "parts/blocks.cuh"  //@ include
+    #include "parts/blocks.cuh"
 
     // The first row and column of P that this thread computes, in the block's tile. The next come 8 rows and columns further.
     const int lane = threadIdx.x % 32;
@@ -100,9 +100,9 @@ mma(  //@ kernel for mma
     const int thread_col = warp_col + lane % 4 * 2;
     //@ end
 
-    #include "mma/copy.cuh"  //@ include
+    #include "mma/copy.cuh"
 
-    #include "mma/load.cuh"  //@ include
+    #include "mma/load.cuh"
 
     // multiply: one step's products, added to the thread's sums.
     sum_t sum[TM][TN] = {};
@@ -132,16 +132,16 @@ mma(  //@ kernel for mma
     };
 
     //@ if adds_parts
-    //@| #include "mma/part.cuh"  //@ include
+    //@| #include "mma/part.cuh"
     //@ end
-    #include "parts/walk.cuh"  //@ include
+    #include "parts/walk.cuh"
 
-    #include "parts/store.cuh"  //@ include
+    #include "parts/store.cuh"
 }
 //@ if splits_k
 
-#include "parts/reduce.cuh"  //@ include
+#include "parts/reduce.cuh"
 //@ end
 //@ if reduces
-//@| #include "parts/combine.cuh"  //@ include
+//@| #include "parts/combine.cuh"
 //@ end

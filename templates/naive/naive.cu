@@ -1,19 +1,19 @@
 // One thread computes one element of P. It reads a whole row of M and a whole column of N from
 // global memory to do so: every element of M is read l times, every element of N j times.
 
-#include "parts/card.cuh"  //@ include
-constexpr int TILE_WIDTH = 16;  //@ tile_width
+#include "parts/card.cuh"
+constexpr int TILE_WIDTH = 16;
 
 //@ if has_groups
-//@| #include "parts/groups.cuh"  //@ include
+//@| #include "parts/groups.cuh"
 //@ end
-#include "parts/launch.cuh"  //@ include
+#include "parts/launch.cuh"
 extern "C" __global__ void __launch_bounds__(TILE_WIDTH * TILE_WIDTH)
-naive(  //@ kernel for naive
-    #include "parts/parameters.cuh"  //@ include
+naive(
+    #include "parts/parameters.cuh"
 {
-    #include "parts/derived.cuh"  //@ include
-    #include "parts/block.cuh"  //@ include
+    #include "parts/derived.cuh"
+    #include "parts/block.cuh"
     //@ if reduces and check_j or reduces and check_l
     //@| const index_t terms = Row < j && Col < l ? k : 0;  // none where this thread hangs over the edge of P  //@ check_j && check_l
     //@ elif check_j or check_l
@@ -21,7 +21,7 @@ naive(  //@ kernel for naive
         return;  // this thread hangs over the edge of P
     //@ end
 
-    #include "parts/product.cuh"  //@ include
+    #include "parts/product.cuh"
     sum_t Pvalue = 0;
     //@ if m_scales_k or n_scales_k or pairs_of_4
     //@| for (index_t i = 0; i < k; ++i) {  //@ terms for k
@@ -52,12 +52,12 @@ naive(  //@ kernel for naive
     //@ end
 
     //@ if reduces
-    //@| #include "parts/reduce_block.cuh"  //@ include
+    //@| #include "parts/reduce_block.cuh"
     //@ else
-    #include "parts/beside.cuh"  //@ include
-    #include "parts/epilogue.cuh"  //@ include
+    #include "parts/beside.cuh"
+    #include "parts/epilogue.cuh"
     //@ end
 }
 //@ if reduces
-//@| #include "parts/combine.cuh"  //@ include
+//@| #include "parts/combine.cuh"
 //@ end

@@ -2,7 +2,7 @@ const int tx = threadIdx.x;
 const int ty = threadIdx.y;
 
 //@ if has_groups
-//@| #include "parts/group.cuh"  //@ include
+//@| #include "parts/group.cuh"
 //@ else
 // This block's tile of P begins here.
 //@ end

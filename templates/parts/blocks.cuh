@@ -15,7 +15,7 @@ const int tile_x = blockIdx.x;
 //@| const int tile_x = blockIdx.y;
 //@ end
 //@ if has_groups
-//@| #include "parts/group.cuh"  //@ include
+//@| #include "parts/group.cuh"
 //@ else
 // This block's tile of P begins here.
 //@ end

@@ -1,24 +1,10 @@
-//@ if first_part
-#include "parts/half.cuh"  //@ include  //@ first_part for half
-//@ end
-//@ if second_part
-#include "parts/bfloat16.cuh"  //@ include  //@ second_part for bfloat16
-//@ end
-//@ if third_part
-//@| #include "parts/half.cuh"  //@ include  //@ third_part for half
-//@ end
-//@ if fourth_part
-//@| #include "parts/half.cuh"  //@ include  //@ fourth_part for half
-//@ end
-//@ if fifth_part
-//@| #include "parts/half.cuh"  //@ include  //@ fifth_part for half
-//@ end
-//@ if sixth_part
-//@| #include "parts/half.cuh"  //@ include  //@ sixth_part for half
-//@ end
-//@ if seventh_part
-//@| #include "parts/half.cuh"  //@ include  //@ seventh_part for half
-//@ end
+#include "parts/half.cuh"  //@ first_part
+#include "parts/bfloat16.cuh"  //@ second_part
+#include "parts/e4m3.cuh"  //@ third_part
+#include "parts/e5m2.cuh"  //@ fourth_part
+#include "parts/s8.cuh"  //@ fifth_part
+#include "parts/u8.cuh"  //@ sixth_part
+#include "parts/s32.cuh"  //@ seventh_part
 //@ if not mixed
 using input_t = float;  //@ input_t
 //@ end
@@ -69,9 +55,5 @@ constexpr long long stride_c = 512 * 700;  //@ stride_c
 //@ if m_scales_k or n_scales_k
 //@| constexpr int SCALE_K = 64;  // elements of k that each scale of the weights is for  //@ scale_k
 //@ end
-//@ if expression
-//@| #include "parts/functions.cuh"  //@ include
-//@ end
-//@ if reduces
-//@| #include "parts/reduction.cuh"  //@ include
-//@ end
+#include "parts/functions.cuh"  //@ only expression
+#include "parts/reduction.cuh"  //@ only reduces

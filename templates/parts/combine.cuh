@@ -8,7 +8,7 @@ constexpr int COMBINE_GROUPS = COMBINE_THREADS / 32;  // warps, which share the 
 //         blockIdx.z counts the products of the batch.
 //@ end
 extern "C" __global__ void __launch_bounds__(COMBINE_THREADS)
-combine(  //@ combine for combine
+combine(
     //@ lines result_parameters
     //@ if reduces_by_path
     //@| const int *paths,
@@ -20,7 +20,7 @@ combine(  //@ combine for combine
     const int lane = threadIdx.x % 32;
     const index_t place = static_cast<index_t>(blockIdx.x) * 32 + lane;
 
-    #include "parts/awaits.cuh"  //@ include
+    #include "parts/awaits.cuh"
     //@ if reduces_by_path
     //@| // The kernel that has multiplied has filled the slots of its own tiles.
     //@| const int path = paths[blockIdx.z];

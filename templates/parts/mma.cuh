@@ -68,7 +68,7 @@ __device__ __forceinline__ void load_transposed(fragment_t (&to)[4], const void 
 
 //@ end
 //@ if mma_tf32
-#include "parts/tf32.cuh"  //@ include
+#include "parts/tf32.cuh"
 //@ end
 //@ if mma_f64
 //@| __device__ __forceinline__ void multiply_add(const double (&m)[4], const double (&n)[2], double &sum0, double &sum1, double &sum2, double &sum3)

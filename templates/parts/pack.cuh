@@ -131,14 +131,14 @@ __device__ __forceinline__ void pack_lines(const element_t *from, long long ld, 
 
 //@ end
 //@ if pack_transposes
-#include "parts/transpose.cuh"  //@ include
+#include "parts/transpose.cuh"
 //@ end
 // Launch: PACK_THREADS threads in a block, any number of blocks in the grid.
 //@ if batched
 //         blockIdx.z counts the products of the batch.
 //@ end
 extern "C" __global__ void __launch_bounds__(PACK_THREADS)
-pack(  //@ pack for pack
+pack(
     //@ if packs_m and packs_n
     const input_t *__restrict__ M,  //@ m_from_t for input_t
     const input_t *__restrict__ N,  //@ n_from_t for input_t
@@ -152,7 +152,7 @@ pack(  //@ pack for pack
     //@| input_t *N_packed)  //@ n_tile_t for input_t
     //@ end
 {
-    #include "parts/dependents.cuh"  //@ include
+    #include "parts/dependents.cuh"
     //@ if pack_transposes
     __shared__ pack_tile_t tile;
     //@ end

@@ -41,7 +41,7 @@ N += blockIdx.z * stride_n;
 //@ if n_scales_k and batched
 //@| scale_n += blockIdx.z * stride_scale_n;
 //@ end
-#include "parts/output.cuh"  //@ include
+#include "parts/output.cuh"
 //@ if batched or points
 
 //@ end

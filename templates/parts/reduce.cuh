@@ -10,7 +10,7 @@ constexpr int REDUCE_ELEMENTS = REDUCE_THREADS / REDUCE_GROUPS;
 //         blockIdx.z counts the products of the batch.
 //@ end
 extern "C" __global__ void __launch_bounds__(REDUCE_THREADS)
-reduce(  //@ reduce for reduce
+reduce(
     //@ if any_ld_p
     //@| long long ld_p,
     //@ end
@@ -142,5 +142,5 @@ reduce(  //@ reduce for reduce
     //@| const index_t Row = element % j;
     //@| const index_t Col = element / j;
     //@ end
-    #include "parts/epilogue.cuh"  //@ include
+    #include "parts/epilogue.cuh"
 }

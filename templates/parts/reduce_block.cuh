@@ -8,7 +8,7 @@ if (Row < j && Col < l && Col % 2 == 0) {  //@ check_j && check_l && pairs
 //@ else
 //@| {
 //@ end
-    #include "parts/epilogue.cuh"  //@ include
+    #include "parts/epilogue.cuh"
 }
 
 // reduce: the first row of threads combines the elements of the block's rows, and of its columns.

@@ -1,4 +1,4 @@
-#include "parts/scale.cuh"  //@ include
+#include "parts/scale.cuh"
 //@ if scales_rows_ahead or scales_cols_ahead
 //@| // Scales of this thread's rows and columns: each is read once, and all are on their way together.
 //@ end

@@ -1,4 +1,4 @@
-#include "parts/scales.cuh"  //@ include
+#include "parts/scales.cuh"
 //@ if splits_k
 //@| // store: what this block's part of k brings. The second kernel adds it to what the other parts bring.
 //@ if not walks
@@ -47,10 +47,10 @@ for (int r = 0; r < TM; ++r) {
         //@| sum_t &beside = sum[r][c + 1];  // of the next column
         //@ end
         //@ end
-        #include "parts/epilogue.cuh"  //@ include
+        #include "parts/epilogue.cuh"
         //@ end
     }
 }
 //@ if reduces
-//@| #include "parts/reduce_warp.cuh"  //@ include
+//@| #include "parts/reduce_warp.cuh"
 //@ end

@@ -16,7 +16,7 @@
 using pack_tile_t = uint4[8 * (PACK_EDGE + 1)];
 
 //@ if pack_bytes and not square_bytes
-//@| #include "parts/transpose_bytes.cuh"  //@ include
+//@| #include "parts/transpose_bytes.cuh"
 //@ end
 // Of `lines` of so many elements, ld apart, the elements at the same place become lines_packed lines, ld_packed apart. What is added
 // is zero.

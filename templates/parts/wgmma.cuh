@@ -73,7 +73,7 @@ __device__ __forceinline__ void multiply_add(unsigned long long m, unsigned long
         //@| ".reg .pred adds;\n"
         //@| "setp.ne.b32 adds, %18, 0;\n"  //@ adds_operand for 18
         //@ end
-        "wgmma.mma_async.sync.aligned.m64n32k16.f32.bf16.bf16 "  //@ wgmma for wgmma.mma_async.sync.aligned.m64n32k16.f32.bf16.bf16
+        "wgmma.mma_async.sync.aligned.m64n32k16.f32.bf16.bf16 "  //@ wgmma_name for wgmma.mma_async.sync.aligned.m64n32k16.f32.bf16.bf16
         "{%0, %1, %2, %3, %4, %5, %6, %7"
         //@ repeat more_sums
         ", %8, %9, %10, %11, %12, %13, %14, %15"

@@ -48,15 +48,15 @@ __device__ __forceinline__ int choose_path(const line_t &m, const line_t &n)
 
 // Launch: DECIDE_THREADS threads in a block, one block for each product.
 extern "C" __global__ void __launch_bounds__(DECIDE_THREADS)
-decide(  //@ decide for decide
+decide(
     const lines_t *lines,
     int *paths)
 {
     const line_t none = {0, ~0u, 0, 0x7fffffff};
     const line_t *const m = lines->m[m_of(blockIdx.z)], *const n = lines->n[n_of(blockIdx.z)];
     line_t m_worst = none, n_worst = none;
-    #include "parts/dependents.cuh"  //@ include
-    #include "parts/awaits.cuh"  //@ include
+    #include "parts/dependents.cuh"
+    #include "parts/awaits.cuh"
     if (blockIdx.x > 0)
         return;
     for (long long line = threadIdx.x; line < j; line += DECIDE_THREADS)

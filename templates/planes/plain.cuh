@@ -1,20 +1,20 @@
 // A warp has 32 x 32 elements of P, a thread 4 x 8 of them, in the places that it would have of tensor cores.
 // Launch: 128 threads in a block, blocks of 64 x 64 elements of P.
 extern "C" __global__ void __launch_bounds__(128)
-plain(  //@ plain for plain
+plain(
     const int *paths,
     const input_t *__restrict__ M,
     const input_t *__restrict__ N,
-    #include "planes/parameters.cuh"  //@ include
+    #include "planes/parameters.cuh"
 {
     constexpr int BM = 64, BN = 64, BK = 16, WM = 32, WN = 32, TM = 4, TN = 8, THREADS = 128;
     __shared__ sum_t Mds[BK][BM + 1];
     __shared__ sum_t Nds[BK][BN + 1];
-    #include "parts/awaits.cuh"  //@ include
+    #include "parts/awaits.cuh"
     if (paths[blockIdx.z] != PATH_F32)
         return;
-    #include "parts/product.cuh"  //@ include
-    #include "parts/blocks.cuh"  //@ include
+    #include "parts/product.cuh"
+    #include "parts/blocks.cuh"
     const int lane = threadIdx.x % 32;
     const int warp = threadIdx.x / 32;
     const int thread_row = warp / (BN / WN) * WM + lane / 4;
@@ -53,5 +53,5 @@ plain(  //@ plain for plain
         __syncthreads();
     }
 
-    #include "parts/store.cuh"  //@ include
+    #include "parts/store.cuh"
 }

@@ -12,7 +12,7 @@
 //
 // A line lies along k in whichever layout its matrix is. Lines and k are filled up with zeros to whole tiles.
 
-#include "parts/card.cuh"  //@ include
+#include "parts/card.cuh"
 constexpr int BM = 128;  //@ bm
 constexpr int BN = 128;  //@ bn
 constexpr int BK = 32;  //@ bk
@@ -24,14 +24,14 @@ constexpr int P_VECTOR = 1;  // elements that one instruction stores  //@ p_vect
 constexpr int PLANES = 2;  // of f16
 constexpr int THREADS = 32 * (BM / WM) * (BN / WN);
 
-#include "parts/vector.cuh"  //@ include
-#include "parts/async.cuh"  //@ include
-#include "parts/mma.cuh"  //@ include
-#include "parts/swizzle.cuh"  //@ include
-#include "planes/lines.cuh"  //@ include
-#include "planes/split.cuh"  //@ include
+#include "parts/vector.cuh"
+#include "parts/async.cuh"
+#include "parts/mma.cuh"
+#include "parts/swizzle.cuh"
+#include "planes/lines.cuh"
+#include "planes/split.cuh"
 
-#include "planes/decide.cuh"  //@ include
+#include "planes/decide.cuh"
 
 // Launch: THREADS threads in a block, at least BLOCKS blocks on a multiprocessor,
 //@ if rows_on_y
@@ -43,40 +43,40 @@ constexpr int THREADS = 32 * (BM / WM) * (BN / WN);
 //         blockIdx.z counts the products of the batch.
 //@ end
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
-planes(  //@ kernel for planes
+planes(
     const int *paths,
     const lines_t *lines,
     const plane_t *M_planes,
     const plane_t *N_planes,
-    #include "planes/parameters.cuh"  //@ include
+    #include "planes/parameters.cuh"
 {
-    #include "parts/dependents.cuh"  //@ include
-    #include "parts/awaits.cuh"  //@ include
+    #include "parts/dependents.cuh"
+    #include "parts/awaits.cuh"
     if (paths[blockIdx.z] != PATH_F16)
         return;
-    #include "planes/product.cuh"  //@ include
+    #include "planes/product.cuh"
 }
 
-#include "planes/widen.cuh"  //@ include
+#include "planes/widen.cuh"
 
 // Launch: 128 threads in a block, blocks of 64 x 64 elements of P.
 extern "C" __global__ void __launch_bounds__(128)
-wide(  //@ wide for wide
+wide(
     const int *paths,
     const lines_t *lines,
     const plane_t *M_planes,
     const plane_t *N_planes,
-    #include "planes/parameters.cuh"  //@ include
+    #include "planes/parameters.cuh"
 {
     constexpr int BM = 64, BN = 64, BK = 32, WM = 32, WN = 32, STAGES = 3, PLANES = 3, THREADS = 128;
-    #include "parts/dependents.cuh"  //@ include
-    #include "parts/awaits.cuh"  //@ include
+    #include "parts/dependents.cuh"
+    #include "parts/awaits.cuh"
     if (paths[blockIdx.z] != PATH_BF16)
         return;
-    #include "planes/product.cuh"  //@ include
+    #include "planes/product.cuh"
 }
 
-#include "planes/plain.cuh"  //@ include
+#include "planes/plain.cuh"
 //@ if reduces
-//@| #include "parts/combine.cuh"  //@ include
+//@| #include "parts/combine.cuh"
 //@ end

@@ -30,7 +30,7 @@ C += blockIdx.z * stride_c;
 P += blockIdx.z * stride_p;
 
 //@ end
-#include "parts/blocks.cuh"  //@ include
+#include "parts/blocks.cuh"
 
 // The first row and column of P that this thread computes, in the block's tile. The next come 8 rows and columns further.
 const int lane = threadIdx.x % 32;
@@ -152,4 +152,4 @@ if constexpr (PLANES == 2) {
     }
 }
 
-#include "parts/store.cuh"  //@ include
+#include "parts/store.cuh"

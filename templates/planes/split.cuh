@@ -94,7 +94,7 @@ __device__ __forceinline__ void split_lines(line_t (&found)[LINES], const input_
 //         blockIdx.z counts the products of the batch.
 //@ end
 extern "C" __global__ void __launch_bounds__(LINE_THREADS, LINE_BLOCKS)
-split(  //@ split for split
+split(
     const input_t *__restrict__ M,
     const input_t *__restrict__ N,
     lines_t *lines,
@@ -102,7 +102,7 @@ split(  //@ split for split
     plane_t *N_planes)
 {
     __shared__ line_t found[LINES];
-    #include "parts/dependents.cuh"  //@ include
+    #include "parts/dependents.cuh"
     const int m = m_of(blockIdx.z), n = n_of(blockIdx.z);
     //@ if batched
     M += m * stride_m;

@@ -31,15 +31,15 @@ __device__ __forceinline__ void widen_lines(const input_t *from, long long ld, l
 //         blockIdx.z counts the products of the batch. Products that share a matrix write the same planes.
 //@ end
 extern "C" __global__ void __launch_bounds__(LINE_THREADS, LINE_BLOCKS)
-widen(  //@ widen for widen
+widen(
     const int *paths,
     const input_t *__restrict__ M,
     const input_t *__restrict__ N,
     plane_t *M_planes,
     plane_t *N_planes)
 {
-    #include "parts/dependents.cuh"  //@ include
-    #include "parts/awaits.cuh"  //@ include
+    #include "parts/dependents.cuh"
+    #include "parts/awaits.cuh"
     if (paths[blockIdx.z] != PATH_BF16)
         return;
     //@ if batched

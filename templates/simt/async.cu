@@ -17,8 +17,8 @@
 // the end the first adds up what the others have.
 //@ end
 
-#include "parts/card.cuh"  //@ include
-#include "simt/card.cuh"  //@ include
+#include "parts/card.cuh"
+#include "simt/card.cuh"
 constexpr int STAGES = 3;  //@ stages
 //@ if sliced
 constexpr int STEPS = BK / SLICES;  // of a phase, for one thread
@@ -29,8 +29,8 @@ constexpr int STEPS = BK / SLICES;  // of a phase, for one thread
 //@| constexpr int PIECES = STEPS / 4;  // of a phase's copies: one is started every second step, in the first half of a phase
 //@ end
 
-#include "parts/vector.cuh"  //@ include
-#include "parts/async.cuh"  //@ include
+#include "parts/vector.cuh"
+#include "parts/async.cuh"
 // What one phase needs. Both tiles are stored k by k: a row holds the elements of one step.
 struct __align__(16) phase_t {
     //@ if m_row_major
@@ -46,29 +46,29 @@ struct __align__(16) phase_t {
 };
 
 //@ if has_groups
-//@| #include "parts/groups.cuh"  //@ include
+//@| #include "parts/groups.cuh"
 //@ end
-#include "simt/launch.cuh"  //@ include
+#include "simt/launch.cuh"
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
-simt(  //@ kernel for simt
-    #include "parts/parameters.cuh"  //@ include
+simt(
+    #include "parts/parameters.cuh"
 {
     extern __shared__ phase_t tiles[];
 
     //@ if awaits
-    //@| #include "parts/awaits.cuh"  //@ include
+    //@| #include "parts/awaits.cuh"
     //@ end
-    #include "parts/derived.cuh"  //@ include
-    #include "parts/product.cuh"  //@ include
+    #include "parts/derived.cuh"
+    #include "parts/product.cuh"
     //@ if has_dependents
-    //@| #include "parts/dependents.cuh"  //@ include
+    //@| #include "parts/dependents.cuh"
     //@ end
-    #include "simt/block.cuh"  //@ include
+    #include "simt/block.cuh"
     //@ if sliced
     const int slice = thread / TILE_THREADS;
     //@ end
 
-    #include "simt/share.cuh"  //@ include
+    #include "simt/share.cuh"
 
     //@ if spreads_copies
     //@| // copy: a piece of the tiles of a phase. Started all at once, the copies would hold up the loads that come after them.
@@ -126,7 +126,7 @@ simt(  //@ kernel for simt
         //@| if (piece < PIECES - 1)
         //@|     return;
         //@ end
-        #include "simt/advance.cuh"  //@ include
+        #include "simt/advance.cuh"
     };
 
     // load: one step's elements for this thread's rows and columns.
@@ -151,8 +151,8 @@ simt(  //@ kernel for simt
         }
     };
 
-    #include "simt/multiply.cuh"  //@ include
-    #include "parts/walk.cuh"  //@ include
+    #include "simt/multiply.cuh"
+    #include "parts/walk.cuh"
     //@ if sliced
 
     // The sums of the other slices, one after the other: always in the same order.
@@ -173,12 +173,12 @@ simt(  //@ kernel for simt
         return;
     //@ end
 
-    #include "parts/store.cuh"  //@ include
+    #include "parts/store.cuh"
 }
 //@ if splits_k
 
-#include "parts/reduce.cuh"  //@ include
+#include "parts/reduce.cuh"
 //@ end
 //@ if reduces
-//@| #include "parts/combine.cuh"  //@ include
+//@| #include "parts/combine.cuh"
 //@ end

@@ -1,4 +1,4 @@
-#include "parts/blocks.cuh"  //@ include
+#include "parts/blocks.cuh"
 
 // The lanes of a warp stand 4 x 8. A thread's elements come VEC x VEC at a time: here are its first ones in the tile,
 // the next are 4 * VEC rows or 8 * VEC columns further.

@@ -12,10 +12,10 @@
 // |phase 0|phase 1| ... | tile of P | BM  store     the sums, in the end
 // +-------+-------+     +-----------+
 
-#include "parts/card.cuh"  //@ include
-#include "simt/card.cuh"  //@ include
+#include "parts/card.cuh"
+#include "simt/card.cuh"
 
-#include "parts/vector.cuh"  //@ include
+#include "parts/vector.cuh"
 //@ if copies_or_zero
 template <int COUNT>
 __device__ __forceinline__ vector_t<input_t, COUNT> read_or_zero(const input_t *from, bool is_wanted)
@@ -25,24 +25,24 @@ __device__ __forceinline__ vector_t<input_t, COUNT> read_or_zero(const input_t *
 
 //@ end
 //@ if has_groups
-//@| #include "parts/groups.cuh"  //@ include
+//@| #include "parts/groups.cuh"
 //@ end
-#include "simt/launch.cuh"  //@ include
+#include "simt/launch.cuh"
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
-simt(  //@ kernel for simt
-    #include "parts/parameters.cuh"  //@ include
+simt(
+    #include "parts/parameters.cuh"
 {
     //@ if awaits
-    //@| #include "parts/awaits.cuh"  //@ include
+    //@| #include "parts/awaits.cuh"
     //@ end
-    #include "parts/derived.cuh"  //@ include
-    #include "parts/product.cuh"  //@ include
+    #include "parts/derived.cuh"
+    #include "parts/product.cuh"
     //@ if has_dependents
-    //@| #include "parts/dependents.cuh"  //@ include
+    //@| #include "parts/dependents.cuh"
     //@ end
-    #include "simt/block.cuh"  //@ include
+    #include "simt/block.cuh"
 
-    #include "simt/share.cuh"  //@ include
+    #include "simt/share.cuh"
 
     // Where a tile's elements lie in shared memory: k by k, so that a row holds what one step of the inner loop needs. Some
     // places stay empty, so that what the lanes of a warp store at the same time goes to different banks.
@@ -109,7 +109,7 @@ simt(  //@ kernel for simt
                 //@ end
             }
         }
-        #include "simt/advance.cuh"  //@ include
+        #include "simt/advance.cuh"
     };
 
     // put: the share into one half of shared memory, as elements of the sum.
@@ -165,7 +165,7 @@ simt(  //@ kernel for simt
             n[step % 2][c] = n_first[n_place(step, c / VEC * (8 * VEC)) + c % VEC];
     };
 
-    #include "simt/multiply.cuh"  //@ include
+    #include "simt/multiply.cuh"
     int stage = 0;
     //@ if may_be_empty
     //@| if (phases > 0) {
@@ -198,12 +198,12 @@ simt(  //@ kernel for simt
         }
     }
 
-    #include "parts/store.cuh"  //@ include
+    #include "parts/store.cuh"
 }
 //@ if splits_k
 
-#include "parts/reduce.cuh"  //@ include
+#include "parts/reduce.cuh"
 //@ end
 //@ if reduces
-//@| #include "parts/combine.cuh"  //@ include
+//@| #include "parts/combine.cuh"
 //@ end

@@ -13,7 +13,7 @@
 //         ...   |       |  N    |    |  k    In the end the slices' sums are added up, as a tree, in
 //               +-------+-------+----+       shared memory.
 
-#include "parts/card.cuh"  //@ include
+#include "parts/card.cuh"
 constexpr int TM = 16;  //@ tm
 constexpr int TN = 4;  //@ tn
 constexpr int LANES = 8;  //@ lanes
@@ -31,7 +31,7 @@ constexpr int PADDING = 4;  // of a row of that tile, which keeps the runs align
 constexpr int ROWS_AT_ONCE = 4;  //@ rows_at_once
 constexpr int OUTPUTS = ROWS_AT_ONCE * BLOCK_COLS;
 
-#include "parts/vector.cuh"  //@ include
+#include "parts/vector.cuh"
 // The tiles of M, this phase's and the next one's; when they are done with, the slices' sums.
 union shared_t {
     sum_t Mds[2][TM][PHASE + PADDING];
@@ -56,8 +56,8 @@ union shared_t {
 //         blockIdx.z counts the products of the batch.
 //@ end
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
-skinny(  //@ kernel for skinny
-    #include "parts/parameters.cuh"  //@ include
+skinny(
+    #include "parts/parameters.cuh"
 {
     __shared__ __align__(16) shared_t shared;
     //@ if reduces
@@ -65,12 +65,12 @@ skinny(  //@ kernel for skinny
     //@ end
 
     //@ if awaits
-    //@| #include "parts/awaits.cuh"  //@ include
+    //@| #include "parts/awaits.cuh"
     //@ end
-    #include "parts/derived.cuh"  //@ include
-    #include "parts/product.cuh"  //@ include
+    #include "parts/derived.cuh"
+    #include "parts/product.cuh"
     //@ if has_dependents
-    //@| #include "parts/dependents.cuh"  //@ include
+    //@| #include "parts/dependents.cuh"
     //@ end
     // This block's part of P begins here.
     //@ if rows_on_y
@@ -244,7 +244,7 @@ skinny(  //@ kernel for skinny
     //@ if splits_k
     //@| W += static_cast<long long>(blockIdx.z) * j * l;
     //@ end
-    #include "parts/scale.cuh"  //@ include
+    #include "parts/scale.cuh"
     //@ if reduces and batched
     //@| float *const results = W + blockIdx.z * RESULTS;  //@ real_t for float
     //@ elif reduces
@@ -282,7 +282,7 @@ skinny(  //@ kernel for skinny
             //@ else
             //@| {
             //@ end
-            //@|     #include "parts/epilogue.cuh"  //@ include
+            //@|     #include "parts/epilogue.cuh"
             //@| }
             //@ lines element_kept
             //@ elif check_j or check_l
@@ -295,7 +295,7 @@ skinny(  //@ kernel for skinny
             //@ elif splits_k
             //@| W[Col * j + Row] = Pvalue;
             //@ else
-            #include "parts/epilogue.cuh"  //@ include
+            #include "parts/epilogue.cuh"
             //@ end
         }
         //@ if reduces
@@ -313,8 +313,8 @@ skinny(  //@ kernel for skinny
 }
 //@ if splits_k
 
-#include "parts/reduce.cuh"  //@ include
+#include "parts/reduce.cuh"
 //@ end
 //@ if reduces
-//@| #include "parts/combine.cuh"  //@ include
+//@| #include "parts/combine.cuh"
 //@ end

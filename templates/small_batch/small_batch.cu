@@ -12,7 +12,7 @@
 //           row 1  |      |  P   |         matrix lies along k.
 //                  +------+------+---
 
-#include "parts/card.cuh"  //@ include
+#include "parts/card.cuh"
 //@ if fixed_batch
 constexpr int batch = 10000;  //@ batch
 //@ end
@@ -53,9 +53,9 @@ struct __align__(16) operands_t {
     //@ end
 };
 
-#include "parts/vector.cuh"  //@ include
+#include "parts/vector.cuh"
 //@ if async
-#include "parts/async.cuh"  //@ include
+#include "parts/async.cuh"
 //@ else
 // From global memory into shared memory, as elements of the sum.
 template <int COUNT>
@@ -73,12 +73,12 @@ __device__ __forceinline__ void copy(sum_t *to, const input_t *from)
 // Launch: THREADS threads in a block,
 //         ceil(batch / PRODUCTS) blocks in the grid.
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
-small_batch(  //@ kernel for small_batch
-    #include "parts/parameters.cuh"  //@ include
+small_batch(
+    #include "parts/parameters.cuh"
 {
     extern __shared__ operands_t operands[];
 
-    #include "parts/derived.cuh"  //@ include
+    #include "parts/derived.cuh"
     const int thread = threadIdx.x % TEAM;  // of the team
     const int row = thread / TEAM_COLS;
     const int col = thread % TEAM_COLS;
@@ -281,7 +281,7 @@ small_batch(  //@ kernel for small_batch
     //@ if p_array
     //@| output_t *P = P_array[product];
     //@ end
-    #include "parts/scale.cuh"  //@ include
+    #include "parts/scale.cuh"
     //@ if scales_rows_ahead or scales_cols_ahead
     //@| // Scales of this thread's rows and columns: each is read once, and all are on their way together.
     //@ end
@@ -322,7 +322,7 @@ small_batch(  //@ kernel for small_batch
             if (Col >= l)
                 break;
             //@ end
-            //@| #include "parts/epilogue.cuh"  //@ include
+            //@| #include "parts/epilogue.cuh"
         }
     }
     //@ if reduces

@@ -19,14 +19,14 @@
 // |      |      | .. |      | BLOCK_ROWS
 // +------+------+    +------+
 
-#include "parts/card.cuh"  //@ include
-#include "strip/lanes.cuh"  //@ include
+#include "parts/card.cuh"
+#include "strip/lanes.cuh"
 constexpr int LINE = 8;  // chunks of 128 bytes, as many as the engine swizzles
 constexpr int BOXES = (COLS + LINE - 1) / LINE;  // of N
 
-#include "parts/vector.cuh"  //@ include
-#include "parts/barrier.cuh"  //@ include
-#include "parts/tensor.cuh"  //@ include
+#include "parts/vector.cuh"
+#include "parts/barrier.cuh"
+#include "parts/tensor.cuh"
 using chunk_t = vector_t<input_t, VECTOR>;
 
 // What one phase needs. The lanes along k read 128 neighbouring bytes of a row of M, so rows may begin at the same bank. The rows of N
@@ -59,14 +59,14 @@ __device__ __forceinline__ void fetch_map(const tensor_map_t &map)
     asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
 }
 
-#include "strip/fold.cuh"  //@ include
+#include "strip/fold.cuh"
 
-#include "strip/launch.cuh"  //@ include
+#include "strip/launch.cuh"
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
-strip(  //@ kernel for strip
+strip(
     const __grid_constant__ tensor_map_t M_map,
     const __grid_constant__ tensor_map_t N_map,
-    #include "parts/parameters.cuh"  //@ include
+    #include "parts/parameters.cuh"
 {
     extern __shared__ shared_t shared[];
     barrier_t (&full)[STAGES] = shared->full, (&empty)[STAGES] = shared->empty;
@@ -82,16 +82,16 @@ strip(  //@ kernel for strip
     }
     __syncthreads();
     //@ if awaits
-    //@| #include "parts/awaits.cuh"  //@ include
+    //@| #include "parts/awaits.cuh"
     //@ end
-    #include "parts/derived.cuh"  //@ include
+    #include "parts/derived.cuh"
     //@ if not splits_k
-    #include "parts/output.cuh"  //@ include
+    #include "parts/output.cuh"
     //@ end
     //@ if has_dependents
-    //@| #include "parts/dependents.cuh"  //@ include
+    //@| #include "parts/dependents.cuh"
     //@ end
-    #include "strip/place.cuh"  //@ include
+    #include "strip/place.cuh"
     //@ if splits_k
     //@| const int phases = (k_end - k_begin + PHASE - 1) / PHASE;  // of this split: the last may have none
     //@ elif any_k
@@ -122,7 +122,7 @@ strip(  //@ kernel for strip
             pass();
         }
     } else if (warp < WARPS) {
-        #include "strip/multiply.cuh"  //@ include
+        #include "strip/multiply.cuh"
 #pragma unroll 1
         for (int phase = 0; phase < phases; ++phase) {
             wait(full[stage], turn);
@@ -141,12 +141,12 @@ strip(  //@ kernel for strip
     __syncthreads();
 
     const auto sum_of = [&](int of_warp, int i, int owner) { return shared->sum[of_warp][i][owner]; };
-    #include "strip/finish.cuh"  //@ include
+    #include "strip/finish.cuh"
 }
 //@ if splits_k
 
-#include "parts/reduce.cuh"  //@ include
+#include "parts/reduce.cuh"
 //@ end
 //@ if reduces
-//@| #include "parts/combine.cuh"  //@ include
+//@| #include "parts/combine.cuh"
 //@ end

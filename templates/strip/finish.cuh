@@ -1,7 +1,7 @@
 //@ if splits_k
 //@| W += static_cast<long long>(blockIdx.z) * j * l;
 //@ end
-#include "parts/scale.cuh"  //@ include
+#include "parts/scale.cuh"
 // What all warps have of an element of the block: it is in one share, which one lane has.
 const auto total_of = [&](int row, int col) {
     const int place = row / ROW_LANES * TN + col % TN;
@@ -48,7 +48,7 @@ for (int e = threadIdx.x; e < BLOCK_ROWS * COLS; e += THREADS) {
     //@ else
     //@| {
     //@ end
-    //@|     #include "parts/epilogue.cuh"  //@ include
+    //@|     #include "parts/epilogue.cuh"
     //@| }
     //@ lines element_kept
     //@ elif splits_k and p_row_major
@@ -56,7 +56,7 @@ for (int e = threadIdx.x; e < BLOCK_ROWS * COLS; e += THREADS) {
     //@ elif splits_k
     //@| W[Col * j + Row] = Pvalue;
     //@ else
-    #include "parts/epilogue.cuh"  //@ include
+    #include "parts/epilogue.cuh"
     //@ end
 }
 //@ if reduces

@@ -12,11 +12,11 @@
 // |warp 0|warp 1| .. |      | BLOCK_ROWS       shuffles, and the block adds up those of its warps.
 // +------+------+    +------+
 
-#include "parts/card.cuh"  //@ include
-#include "strip/lanes.cuh"  //@ include
+#include "parts/card.cuh"
+#include "strip/lanes.cuh"
 
-#include "parts/vector.cuh"  //@ include
-#include "parts/async.cuh"  //@ include
+#include "parts/vector.cuh"
+#include "parts/async.cuh"
 using chunk_t = vector_t<input_t, VECTOR>;
 
 // What a warp has in shared memory: the tiles of STAGES phases and, when they are done with, its sums.
@@ -46,24 +46,24 @@ __device__ __forceinline__ chunk_t n_of(const phase_t &tile, int line, int chunk
     return tile.N[line][chunk];
 }
 
-#include "strip/fold.cuh"  //@ include
+#include "strip/fold.cuh"
 
-#include "strip/launch.cuh"  //@ include
+#include "strip/launch.cuh"
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
-strip(  //@ kernel for strip
-    #include "parts/parameters.cuh"  //@ include
+strip(
+    #include "parts/parameters.cuh"
 {
     extern __shared__ ring_t rings[];
 
     //@ if awaits
-    //@| #include "parts/awaits.cuh"  //@ include
+    //@| #include "parts/awaits.cuh"
     //@ end
-    #include "parts/derived.cuh"  //@ include
-    #include "parts/product.cuh"  //@ include
+    #include "parts/derived.cuh"
+    #include "parts/product.cuh"
     //@ if has_dependents
-    //@| #include "parts/dependents.cuh"  //@ include
+    //@| #include "parts/dependents.cuh"
     //@ end
-    #include "strip/place.cuh"  //@ include
+    #include "strip/place.cuh"
     ring_t &ring = rings[warp];
 
     // The lanes copy neighbouring chunks.
@@ -107,7 +107,7 @@ strip(  //@ kernel for strip
         }
     };
 
-    #include "strip/multiply.cuh"  //@ include
+    #include "strip/multiply.cuh"
 
     constexpr int TURN = WARPS * PHASE;  // from one phase of a warp to its next
     //@ if splits_k
@@ -143,12 +143,12 @@ strip(  //@ kernel for strip
     __syncthreads();
 
     const auto sum_of = [&](int of_warp, int i, int owner) { return rings[of_warp].sum[i][owner]; };
-    #include "strip/finish.cuh"  //@ include
+    #include "strip/finish.cuh"
 }
 //@ if splits_k
 
-#include "parts/reduce.cuh"  //@ include
+#include "parts/reduce.cuh"
 //@ end
 //@ if reduces
-//@| #include "parts/combine.cuh"  //@ include
+//@| #include "parts/combine.cuh"
 //@ end

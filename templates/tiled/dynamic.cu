@@ -15,19 +15,19 @@
 //        +----+----+----+ +----+----+----+
 //         phase by phase
 
-#include "parts/card.cuh"  //@ include
+#include "parts/card.cuh"
 
 //@ if has_groups
-//@| #include "parts/groups.cuh"  //@ include
+//@| #include "parts/groups.cuh"
 //@ end
-#include "parts/launch.cuh"  //@ include
+#include "parts/launch.cuh"
 //         2 * TILE_WIDTH * TILE_WIDTH elements of sum_t in dynamic shared memory.
 // TILE_WIDTH is what the launch makes it, 32 at most: this one kernel serves every width.
 extern __shared__ sum_t shared_tiles[];
 
 extern "C" __global__ void __launch_bounds__(32 * 32)
-tiled_dynamic(  //@ kernel for tiled_dynamic
-    #include "parts/parameters.cuh"  //@ include
+tiled(
+    #include "parts/parameters.cuh"
 {
     const int TILE_WIDTH = blockDim.x;
     //@ if widens
@@ -36,9 +36,9 @@ tiled_dynamic(  //@ kernel for tiled_dynamic
     sum_t *const Mds = shared_tiles;                            // the tile of M comes first,
     sum_t *const Nds = shared_tiles + TILE_WIDTH * TILE_WIDTH;  // the tile of N right behind it
 
-    #include "parts/derived.cuh"  //@ include
-    #include "parts/product.cuh"  //@ include
-    #include "parts/block.cuh"  //@ include
+    #include "parts/derived.cuh"
+    #include "parts/product.cuh"
+    #include "parts/block.cuh"
     //@ if not m_row_major
     //@| const index_t m_row = block_row + tx;  // M is column-major: neighbouring threads load neighbouring rows
     //@ end
@@ -83,6 +83,6 @@ tiled_dynamic(  //@ kernel for tiled_dynamic
     if (Row >= j || Col >= l)  //@ check_j || check_l
         return;  // this thread only helped to load
     //@ end
-    #include "parts/beside.cuh"  //@ include
-    #include "parts/epilogue.cuh"  //@ include
+    #include "parts/beside.cuh"
+    #include "parts/epilogue.cuh"
 }

@@ -15,16 +15,16 @@
 //        +----+----+----+ +----+----+----+
 //         phase by phase
 
-#include "parts/card.cuh"  //@ include
-constexpr int TILE_WIDTH = 16;  //@ tile_width
+#include "parts/card.cuh"
+constexpr int TILE_WIDTH = 16;
 
 //@ if has_groups
-//@| #include "parts/groups.cuh"  //@ include
+//@| #include "parts/groups.cuh"
 //@ end
-#include "parts/launch.cuh"  //@ include
+#include "parts/launch.cuh"
 extern "C" __global__ void __launch_bounds__(TILE_WIDTH * TILE_WIDTH)
-tiled(  //@ kernel for tiled
-    #include "parts/parameters.cuh"  //@ include
+tiled(
+    #include "parts/parameters.cuh"
 {
     //@ if widens
     // sum_t: a narrower element is converted once, on its way in, not at each of its TILE_WIDTH uses.
@@ -36,9 +36,9 @@ tiled(  //@ kernel for tiled
     //@| __shared__ sum_t Nds[TILE_WIDTH][TILE_WIDTH + 1];  // + 1: the loads below store down a column, into other banks then
     //@ end
 
-    #include "parts/derived.cuh"  //@ include
-    #include "parts/product.cuh"  //@ include
-    #include "parts/block.cuh"  //@ include
+    #include "parts/derived.cuh"
+    #include "parts/product.cuh"
+    #include "parts/block.cuh"
     //@ if not m_row_major
     //@| const index_t m_row = block_row + tx;  // M is column-major: neighbouring threads load neighbouring rows
     //@ end
@@ -80,16 +80,16 @@ tiled(  //@ kernel for tiled
     }
 
     //@ if reduces
-    //@| #include "parts/reduce_block.cuh"  //@ include
+    //@| #include "parts/reduce_block.cuh"
     //@ else
     //@ if check_j or check_l
     if (Row >= j || Col >= l)  //@ check_j || check_l
         return;  // this thread only helped to load
     //@ end
-    #include "parts/beside.cuh"  //@ include
-    #include "parts/epilogue.cuh"  //@ include
+    #include "parts/beside.cuh"
+    #include "parts/epilogue.cuh"
     //@ end
 }
 //@ if reduces
-//@| #include "parts/combine.cuh"  //@ include
+//@| #include "parts/combine.cuh"
 //@ end

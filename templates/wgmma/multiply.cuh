@@ -19,7 +19,7 @@ sum_t (&lines)[16][SLICE] = shared->lines[warp];
 //@ if scale_n and many_groups
 //@| const float *const all_scales_n = scale_n;
 //@ elif not has_groups
-#include "parts/scale.cuh"  //@ include
+#include "parts/scale.cuh"
 //@ end
 
 //@ if pingpong
@@ -42,7 +42,7 @@ for (int tile = blockIdx.x; tile < rows * cols; tile += gridDim.x) {
     //@| scale_n = all_scales_n + group.number * stride_scale_n;
     //@ end
     //@ if has_groups
-    //@| #include "parts/scale.cuh"  //@ include
+    //@| #include "parts/scale.cuh"
     //@ end
     sum_t sum[TM][TN] = {};
     settle(sum);
@@ -51,7 +51,7 @@ for (int tile = blockIdx.x; tile < rows * cols; tile += gridDim.x) {
     //@| round ^= 1;
     //@ end
     //@ if promotes
-    //@| #include "wgmma/promote.cuh"  //@ include
+    //@| #include "wgmma/promote.cuh"
     //@ else
     for (int phase = 0; phase < phases; ++phase) {
         const auto m = moved(m_first, stage * sizeof(phase_t)), n = moved(n_first, stage * sizeof(phase_t));
@@ -98,7 +98,7 @@ for (int tile = blockIdx.x; tile < rows * cols; tile += gridDim.x) {
     //@| pass(static_cast<long long>(MULTIPLIERS - 1) * phases);  // those of the others
     //@ end
     settle(sum);
-    #include "wgmma/store.cuh"  //@ include
+    #include "wgmma/store.cuh"
 }
 //@ if p_map
 //@| if (lane == 0)

@@ -19,7 +19,7 @@ __device__ __forceinline__ void put_chunk(unsigned at, unsigned w0, unsigned w1,
 }
 
 //@ if square_bytes
-//@| #include "parts/transpose_bytes.cuh"  //@ include
+//@| #include "parts/transpose_bytes.cuh"
 //@ end
 __device__ __forceinline__ void transpose_half(void *square, int half, int lane)
 {

@@ -35,7 +35,7 @@ struct shared_t {
 };
 
 //@ if squares
-//@| #include "wgmma/squares.cuh"  //@ include
+//@| #include "wgmma/squares.cuh"
 //@ end
 // Where a product's elements begin in a tile, in bytes: so many rows (columns) from the tile's first, and so many elements along k.
 __device__ constexpr int m_offset(int row, int kk)

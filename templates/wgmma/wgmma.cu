@@ -21,7 +21,7 @@
 //@| // Ping-pong: each multiplying warpgroup has tiles of its own, and they take turns. While one stores its tile, another multiplies.
 //@ end
 
-#include "parts/card.cuh"  //@ include
+#include "parts/card.cuh"
 constexpr int BM = 128;  //@ bm
 constexpr int BN = 32;  //@ bn
 constexpr int BK = 64;  // 128 bytes of elements  //@ bk
@@ -46,32 +46,32 @@ constexpr int P_VECTOR = 1;  // neighbours that a lane stores at once  //@ p_vec
 constexpr int SPLITS = 4;  //@ splits
 //@ end
 
-#include "parts/vector.cuh"  //@ include
+#include "parts/vector.cuh"
 //@ if widens_words
-//@| #include "parts/widen.cuh"  //@ include
+//@| #include "parts/widen.cuh"
 //@ end
-#include "parts/barrier.cuh"  //@ include
-#include "parts/tensor.cuh"  //@ include
-#include "parts/wgmma.cuh"  //@ include
-#include "wgmma/tiles.cuh"  //@ include
+#include "parts/barrier.cuh"
+#include "parts/tensor.cuh"
+#include "parts/wgmma.cuh"
+#include "wgmma/tiles.cuh"
 //@ if pack_rounds
-//@| #include "parts/tf32.cuh"  //@ include
+//@| #include "parts/tf32.cuh"
 //@ end
 //@ if packs
-#include "parts/pack.cuh"  //@ include
+#include "parts/pack.cuh"
 //@ end
 //@ if has_groups
-//@| #include "parts/groups.cuh"  //@ include
+//@| #include "parts/groups.cuh"
 //@ end
 // Launch: THREADS threads in a block, and as many blocks as multiprocessors hold, or as there are tiles of P.
 //@ if batched
 //         blockIdx.z counts the products of the batch.
 //@ end
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
-wgmma(  //@ kernel for wgmma
+wgmma(
     const __grid_constant__ tensor_map_t M_map,
     const __grid_constant__ tensor_map_t N_map,
-    #include "parts/parameters.cuh"  //@ include
+    #include "parts/parameters.cuh"
 {
     extern __shared__ shared_t shared[];
     phase_t (&tiles)[STAGES] = shared->phase;
@@ -83,11 +83,11 @@ wgmma(  //@ kernel for wgmma
     //@| barrier_t (&begins)[MULTIPLIERS] = shared->begins;
     //@ end
 
-    #include "parts/derived.cuh"  //@ include
+    #include "parts/derived.cuh"
     //@ if splits_k
     //@| W += static_cast<long long>(blockIdx.z) * j * l;
     //@ else
-    #include "parts/output.cuh"  //@ include
+    #include "parts/output.cuh"
     //@ end
     if (threadIdx.x == 0) {
         for (int stage = 0; stage < STAGES; ++stage) {
@@ -107,10 +107,10 @@ wgmma(  //@ kernel for wgmma
     }
     __syncthreads();
     //@ if awaits
-    #include "parts/awaits.cuh"  //@ include
+    #include "parts/awaits.cuh"
     //@ end
     //@ if has_dependents
-    //@| #include "parts/dependents.cuh"  //@ include
+    //@| #include "parts/dependents.cuh"
     //@ end
 
     //@ if splits_k
@@ -164,21 +164,21 @@ wgmma(  //@ kernel for wgmma
         //@ if moves_registers
         asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");  //@ bringer_registers for 40
         //@ end
-        #include "wgmma/bring.cuh"  //@ include
+        #include "wgmma/bring.cuh"
         //@ if squares
-        //@| #include "wgmma/transpose.cuh"  //@ include
+        //@| #include "wgmma/transpose.cuh"
         //@ end
     } else {
         //@ if moves_registers
         asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");  //@ multiplier_registers for 232
         //@ end
-        #include "wgmma/multiply.cuh"  //@ include
+        #include "wgmma/multiply.cuh"
     }
 }
 //@ if splits_k
 
-#include "parts/reduce.cuh"  //@ include
+#include "parts/reduce.cuh"
 //@ end
 //@ if reduces
-//@| #include "parts/combine.cuh"  //@ include
+//@| #include "parts/combine.cuh"
 //@ end

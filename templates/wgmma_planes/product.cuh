@@ -165,6 +165,6 @@ if (threadIdx.x < 128) {
         //@| const int tile_x = block_col / BN, tile_y = block_row / BM;
         //@| const int warp = threadIdx.x / 32 - 4;
         //@ end
-        #include "parts/store.cuh"  //@ include
+        #include "parts/store.cuh"
     }
 }

@@ -15,7 +15,7 @@
 // Of the warpgroups of a block that multiplies, 128 threads each, the first one brings the tiles of all planes, a phase of BK after
 // the other, into a ring of STAGES; the MULTIPLIERS that follow multiply them, 64 rows of the block's tile of P each.
 
-#include "parts/card.cuh"  //@ include
+#include "parts/card.cuh"
 constexpr int MULTIPLIERS = 2;  //@ multipliers
 constexpr int BM = 64 * MULTIPLIERS;
 constexpr int BN = 32;  //@ bn
@@ -28,56 +28,56 @@ constexpr int BLOCKS = 1;  //@ blocks
 constexpr int GROUP = 8;  //@ group
 constexpr int P_VECTOR = 1;  // elements that one instruction stores  //@ p_vector
 
-#include "parts/vector.cuh"  //@ include
-#include "parts/barrier.cuh"  //@ include
-#include "parts/tensor.cuh"  //@ include
-#include "parts/wgmma.cuh"  //@ include
-#include "wgmma_planes/wide.cuh"  //@ include
-#include "planes/lines.cuh"  //@ include
-#include "planes/split.cuh"  //@ include
+#include "parts/vector.cuh"
+#include "parts/barrier.cuh"
+#include "parts/tensor.cuh"
+#include "parts/wgmma.cuh"
+#include "wgmma_planes/wide.cuh"
+#include "planes/lines.cuh"
+#include "planes/split.cuh"
 
-#include "planes/decide.cuh"  //@ include
+#include "planes/decide.cuh"
 
 // Launch: THREADS threads in a block, and as many blocks as multiprocessors hold, or as there are tiles of P.
 //@ if batched
 //         blockIdx.z counts the products of the batch.
 //@ end
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
-planes(  //@ kernel for planes
+wgmma_planes(
     const __grid_constant__ tensor_map_t M_map,
     const __grid_constant__ tensor_map_t N_map,
     const int *paths,
     const lines_t *lines,
-    #include "planes/parameters.cuh"  //@ include
+    #include "planes/parameters.cuh"
 {
     constexpr int PLANES = 2, STAGES = 3;  //@ stages for 3
-    #include "parts/dependents.cuh"  //@ include
-    #include "parts/awaits.cuh"  //@ include
+    #include "parts/dependents.cuh"
+    #include "parts/awaits.cuh"
     if (paths[blockIdx.z] != PATH_F16)
         return;
-    #include "wgmma_planes/product.cuh"  //@ include
+    #include "wgmma_planes/product.cuh"
 }
 
-#include "planes/widen.cuh"  //@ include
+#include "planes/widen.cuh"
 
 // Launch: as the one above.
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
-wide(  //@ wide for wide
+wide(
     const __grid_constant__ tensor_map_t M_map,
     const __grid_constant__ tensor_map_t N_map,
     const int *paths,
     const lines_t *lines,
-    #include "planes/parameters.cuh"  //@ include
+    #include "planes/parameters.cuh"
 {
     constexpr int PLANES = 3, STAGES = 2;  //@ wide_stages for 2
-    #include "parts/dependents.cuh"  //@ include
-    #include "parts/awaits.cuh"  //@ include
+    #include "parts/dependents.cuh"
+    #include "parts/awaits.cuh"
     if (paths[blockIdx.z] != PATH_BF16)
         return;
-    #include "wgmma_planes/product.cuh"  //@ include
+    #include "wgmma_planes/product.cuh"
 }
 
-#include "planes/plain.cuh"  //@ include
+#include "planes/plain.cuh"
 //@ if reduces
-//@| #include "parts/combine.cuh"  //@ include
+//@| #include "parts/combine.cuh"
 //@ end

@@ -130,7 +130,7 @@ static void change(custom_spec *m, tj_custom_spec *s, int which)
         s->extent_count = 2;
         break;
     case 9:
-        m->param[0].name = "kernel";
+        m->param[0].name = "only";
         break;
     case 10:
         m->param[0].minimum = 0;
@@ -230,7 +230,7 @@ Test(custom, every_wrong_field_is_named)
                                        "spec.part[1].name is that of an earlier part",
                                        "spec.extent_count is 9: use 1 to 8",
                                        "spec.extent[1] is \"length\", which something else",
-                                       "spec.param[0].name is \"kernel\"",
+                                       "spec.param[0].name is \"only\"",
                                        "spec.param[0].minimum is 0",
                                        "spec.param[0].standard is 5000: use 32 to 1024",
                                        "spec.param[0].tried is not ascending",
@@ -389,12 +389,12 @@ Test(custom, the_template_gets_extents_parameters_choices_and_derived_values)
     made.part[0].text =
         "int length = 0;  //@ length\nint threads = 0;  //@ threads\n//@ if order_backward\nback\n//@ elif order_forward\n"
         "//@| fore\n//@ end\norder(  //@ order for order\n//@ if ragged\nragged\n//@ end\nint b = 0;  //@ blocks\n"
-        "#include \"store.cuh\"  //@ include\nscale(  //@ kernel for scale\n";
+        "#include \"store.cuh\"\nextern \"C\" __global__ void scale(\n";
     text = generate(130, "order", "backward");
     cr_assert(ne(ptr, text, NULL), "%s", err.message);
     cr_expect(eq(str, text,
                  "int length = 130;\nint threads = 64;\nback\nbackward(\nragged\nint b = 3;\ny[i] = x[i] * factor;\n"
-                 "scale_130(\n"));
+                 "extern \"C\" __global__ void scale_130(\n"));
     free(text);
     text = generate(128, NULL, NULL);
     cr_assert(ne(ptr, text, NULL), "%s", err.message);
@@ -408,7 +408,7 @@ Test(custom, an_extent_that_is_passed_is_not_in_the_text)
     char *a, *b;
 
     made.argument[2] = (tj_custom_argument){"length", TJ_CUSTOM_EXTENT};
-    made.part[0].text = "void scale(  //@ kernel for scale\n";
+    made.part[0].text = "void scale(\n";
     a = generate(100, NULL, NULL);
     b = generate(200, NULL, NULL);
     cr_assert(a != NULL && b != NULL, "%s", err.message);
@@ -416,7 +416,7 @@ Test(custom, an_extent_that_is_passed_is_not_in_the_text)
     cr_expect(eq(str, a, b));
     free(a);
     free(b);
-    made.part[0].text = "int n = 1;  //@ length\nscale(  //@ kernel for scale\n";
+    made.part[0].text = "int n = 1;  //@ length\nscale(\n";
     cr_expect(eq(ptr, generate(100, NULL, NULL), NULL));
     cr_expect(ne(ptr,
                  strstr(err.message, "scale.cu:1:17: no such parameter\n    int n = 1;  //@ length\n                    ^"),
@@ -439,10 +439,10 @@ Test(custom, faults_of_templates_are_shown_with_a_caret)
         {"//@ if ragged and wide\n//@ end\n", "scale.cu:1:19: a condition names no parameter of this template\n"
                                               "    //@ if ragged and wide\n                      ^"},
         {"//@ if ragged wide\n//@ end\n", "scale.cu:1:15: expected \"and\" or \"or\""},
-        {"#include \"none.cuh\"  //@ include\n", "scale.cu:1:10: no such part"},
-        {"#include \"parts/half.cuh\"  //@ include\n", "scale.cu:1:10: no such part"}, /* one of the library's */
+        {"#include \"none.cuh\"\n", "scale.cu:1:10: no such part"},
+        {"#include \"parts/half.cuh\"\n", "scale.cu:1:10: no such part"}, /* one of the library's */
         {"int x = 1  //@ threads\n", "scale.cu:1:1: expected \"= value;\""},
-        {"#include \"broken.cuh\"  //@ include\n", "broken.cuh:2:5: unknown directive\n    //@ what\n        ^"},
+        {"#include \"broken.cuh\"\n", "broken.cuh:2:5: unknown directive\n    //@ what\n        ^"},
         {"void other()\n", "scale.cu declares no kernel scale_100"},
         {"// scale_100 is what it is called\n", "scale.cu declares no kernel scale_100"},
         {"//@ repeat length\nlong\n//@ repeat length\nlong\n//@ repeat length\nlong\n//@ end\n//@ end\n//@ end\n",
@@ -452,7 +452,7 @@ Test(custom, faults_of_templates_are_shown_with_a_caret)
         {"//@ repeat length\n//@ repeat length\n//@ end\n//@ end\n", "is what //@ repeat repeats empty?", 200000},
         {"//@ repeat length\n//@ repeat length\n\n\n//@ end\n//@ end\n", "is what //@ repeat repeats empty?", 200000},
         {"//@ repeat length\n//@ if length\n//@ else\nx\n//@ end\n//@ end\n", "is what //@ repeat repeats empty?", 200000},
-        {"//@ repeat length\n#include \"store.cuh\"  //@ include\n//@ end\n", "is what //@ repeat repeats empty?", 200000},
+        {"//@ repeat length\n#include \"store.cuh\"\n//@ end\n", "is what //@ repeat repeats empty?", 200000},
         {"//@ if ragged\n//@ else\n//@ repeat length\n//@ end\n//@ end\n", "declares no kernel", INT64_C(2147483649)},
         {"//@ repeat length\nx[1234567890]\n//@ end\n", "at most 9 digits"},
     };

@@ -10,8 +10,15 @@
 
 #include "template.h"
 
-static tj_status fill(const char *template, char **out, tj_error *err)
+static const tj_template_file own[] = {
+    {"test.cu", (const unsigned char *)"", 0},
+    {"m.cuh", (const unsigned char *)"load(M, ld_m);\n#include \"deep.cuh\"  //@ with q for k\n", 53},
+    {"deep.cuh", (const unsigned char *)"M_k[m0] += m;  //@ only m_k\n", 28}};
+
+/* is_own: of an application, with the files above; otherwise of the library. */
+static tj_status fill(const char *template, bool is_own, char **out, tj_error *err)
 {
+    tj_template_file file[sizeof own / sizeof own[0]];
     tj_template_params params = {0};
     tj_text text = TJ_TEXT_INIT(4096);
     tj_status status, taken;
@@ -19,8 +26,18 @@ static tj_status fill(const char *template, char **out, tj_error *err)
     tj_template_set_flag(&params, "yes", true);
     tj_template_set_flag(&params, "no", false);
     tj_template_set_int(&params, "width", 16);
-    tj_template_set(&params, "kernel", "tiled_f32");
-    status = tj_template_fill_text("test.cu", template, strlen(template), &params, &text, err);
+    tj_template_set_int(&params, "WIDTH", 16);
+    tj_template_set(&params, "none_t", "");
+    tj_template_set(&params, "file", "parts/s4x2.cuh");
+    tj_template_set(&params, "no_file", "");
+    tj_template_set(&params, "n_q", "1");
+    tj_template_set(&params, "m_q", "");
+    tj_template_set(&params, "tiled", "tiled_f32");
+    memcpy(file, own, sizeof own);
+    file[0].bytes = (const unsigned char *)template;
+    file[0].size = strlen(template);
+    status = is_own ? tj_template_fill_own(file, sizeof file / sizeof file[0], &params, &text, err)
+                    : tj_template_fill_text("test.cu", template, strlen(template), &params, &text, err);
     taken = tj_text_take(&text, out, err);
     return status != TJ_OK ? status : taken;
 }
@@ -29,12 +46,13 @@ Test(template, fills_each_directive)
 {
     static const struct {
         const char *template, *want;
+        bool is_own;
     } rows[] = {
         {"plain\n", "plain\n"},
         {"no newline", "no newline\n"},
         {"constexpr int T = 99;  //@ width\n", "constexpr int T = 16;\n"},
         {"const int x = 4;    // why  //@ width\n", "const int x = 16;    // why\n"},
-        {"void name(int a,  //@ kernel for name\n", "void tiled_f32(int a,\n"},
+        {"void name(int a,  //@ tiled for name\n", "void tiled_f32(int a,\n"},
         {"//@ if yes\na\n//@ end\n", "a\n"},
         {"//@ if no\na\n//@ end\nb\n", "b\n"},
         {"//@ if no\na\n//@ else\nb\n//@ end\n", "b\n"},
@@ -52,7 +70,32 @@ Test(template, fills_each_directive)
         {"    //@|     int x = 1;  //@ width\n", "        int x = 16;\n"},
         {"//@|\nb\n", "\nb\n"},
         {"a\n\n//@ if no\nb\n//@ end\n\nc\n", "a\n\nc\n"},
-        {"//@ if no\n#include \"parts/none.cuh\"  //@ include\n//@ end\n", ""},
+        {"//@ if no\n#include \"parts/none.cuh\"\n//@ end\n", ""},
+        {"//@ if unset\na\n//@ elif not unset and yes\nb\n//@ end\n", "b\n"},
+        {"//@ lines unset\n", ""},
+        {"a;  //@ only yes\nb;  //@ only no\nc;  // why  //@ only unset or width\n", "a;\nc;  // why\n"},
+        {"  //@| a;  //@ only yes\n//@| b;  //@ only no\n", "  a;\n"},
+        {"// a  //@ only no\n#pragma unroll  //@ only no\nint b,  //@ only no\nint c)  //@ only no\nd\n", "d\n"},
+        {"if (a)  //@ only no\n    b;  // ;\nif (c)  //@ only yes\n    d;\n", "if (c)\n    d;\n"},
+        {"for (;;) {  //@ only no\n    a;\n}\nb;\n", "b;\n"},
+        {"if (a) {  //@ only no\n    b(\"}\\\"\", '}');\n} else {\n    // }\n    c;\n}\nd;\n", "d;\n"},
+        {"template <int N>  //@ only no\nint f(int a,\n      int b)\n{\n    return a;\n}\nd;\n", "d;\n"},
+        {"f(a,  //@ only no\n  //@ if yes\n  b);\n  //@ else\n  //@| (c);\n  //@ end\nd;\n", "d;\n"},
+        {"//@| for (;;) {  //@ only no\n//@|     a;\n//@| }\n//@| b;\n", "b;\n"},
+        {"int x = a || b;  //@ yes || no  //@ only yes\n", "int x = a;\n"},
+        {"int x = a || b;  //@ unknown || no  //@ only no\n", ""},
+        {"constexpr int WIDTH = 4;  // why\nconstexpr int HEIGHT = WIDTH;\n",
+         "constexpr int WIDTH = 16;  // why\nconstexpr int HEIGHT = WIDTH;\n"},
+        {"    using none_t = int;  // none\n    constexpr bool IS_WIDTH = 1, WIDTH = 2;\n",
+         "    constexpr bool IS_WIDTH = 1, WIDTH = 2;\n"},
+        {"const int WIDTH = 4;\n", "const int WIDTH = 4;\n"},
+        {"extern \"C\" __global__ void __launch_bounds__(8)\ntiled(\n    int tiled)\ntiled();\n",
+         "extern \"C\" __global__ void __launch_bounds__(8)\ntiled_f32(\n    int tiled)\ntiled();\n"},
+        {"extern \"C\" __global__ void tiled(int a)\n", "extern \"C\" __global__ void tiled_f32(int a)\n"},
+        {"extern \"C\" __global__ void other(int a)\ntiled();\n", "extern \"C\" __global__ void other(int a)\ntiled();\n"},
+        {"a\n#include \"parts/half.cuh\"  //@ no_file\nb\n", "a\nb\n"},
+        {"#include \"parts/half.cuh\"  //@ only unset\nb\n", "b\n"},
+        {"    #include \"m.cuh\"\n", "    load(M, ld_m);\n", true},
         {"if (a && b)  //@ yes && yes\n", "if (a && b)\n"},
         {"if (a && b)  //@ yes && no\n", "if (a)\n"},
         {"while (x <= a || b == y || c)  //@ no || yes and width || yes\n", "while (b == y || c)\n"},
@@ -64,8 +107,9 @@ Test(template, fills_each_directive)
         {"    //@| [&](t &a, bool b, int c) {  //@ , yes,\n", "    [&](t &a, bool b, int c) {\n"},
         {"//@ if no\nif (a && b)  //@ yes && unknown\n//@ end\n", ""},
         {"if (mark && k_end < k)  //@ yes && yes  //@ width for k\n", "if (mark && k_end < 16)\n"},
-        {"for (i = 0; i < n; ++i)  //@ kernel for n  //@ width for 0\n", "for (i = 16; i < tiled_f32; ++i)\n"},
-        {"  #include \"parts/dependents.cuh\"  //@ include\n",
+        {"for (i = 0; i < n; ++i)  //@ tiled for n  //@ width for 0\n", "for (i = 16; i < tiled_f32; ++i)\n"},
+        {"  #include \"m.cuh\"  //@ with n for m, N for M\n", "  load(N, ld_n);\n  N_q[m0] += n;\n", true},
+        {"  #include \"parts/dependents.cuh\"\n",
          "  // The kernel behind this one may get ready from now on, where the device can do that; it waits for what this one "
          "stores.\n"
          "#if __CUDA_ARCH__ >= 900\n"
@@ -75,7 +119,7 @@ Test(template, fills_each_directive)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         tj_error err = {0};
         char *out = NULL;
-        cr_expect(eq(int, fill(rows[i].template, &out, &err), TJ_OK), "row %zu: %s", i, err.message);
+        cr_expect(eq(int, fill(rows[i].template, rows[i].is_own, &out, &err), TJ_OK), "row %zu: %s", i, err.message);
         if (out)
             cr_expect(eq(str, out, (char *)rows[i].want), "row %zu", i);
         free(out);
@@ -86,20 +130,28 @@ Test(template, names_file_line_and_fault)
 {
     static const struct {
         const char *template, *place, *fault;
+        bool is_own;
     } rows[] = {
         {"a\n//@ if yes\nb\n", "test.cu:2:1", "no //@ end: \"//@ if yes\""},
         {"    //@ if yes\n        //@ if no\n    //@ end\n", "test.cu:1:5", "no //@ end"},
         {"//@ end\n", "test.cu:1", "no //@ if"},
         {"//@ else\n", "test.cu:1", "no //@ if"},
         {"//@ if yes\n//@ else\n//@ else\n//@ end\n", "test.cu:3", "already"},
-        {"//@ if maybe\n//@ end\n", "test.cu:1", "no parameter"},
+        {"//@ if maybe\n//@ end\n", "test.cu:1", "no parameter", true},
+        {"a;  //@ only maybe\n", "test.cu:1:14", "no parameter", true},
+        {"//@ lines maybe\n", "test.cu:1", "no such lines", true},
+        {"a;  //@ only\n", "test.cu:1", "expected a condition"},
+        {"a\nf(b,  //@ only no\n  c\n", "test.cu:2", "does not end"},
+        {"#include \"m.cuh\"  //@ with n\n", "test.cu:1", "WORD for WORD"},
+        {"#include \"m.cuh\"  //@ with ld_n for ld_m\n", "test.cu:1", "WORD for WORD"},
+        {"#include \"m.cuh\"  //@ with n for m N for M\n", "test.cu:1", "\",\" between words"},
+        {"#include \"m.cuh\"  //@ with a for b, a for b, a for b, a for b, a for b, a for b, a for b, a for b, a for b\n",
+         "test.cu:1", "too many words"},
+        {"int x = m;  //@ with n for m\n", "test.cu:1", "for an #include"},
+        {"#include \"parts/half.cuh\"  //@ maybe\n", "test.cu:1", "no such parameter"},
         {"//@ if yes yes\n//@ end\n", "test.cu:1", "expected"},
         {"//@ again 3\n", "test.cu:1", "unknown directive"},
-        {"#include \"parts/none.cuh\"  //@ include\n", "test.cu:1", "no such part"},
-        {"#include parts/half.cuh  //@ include\n", "test.cu:1", "quotes"},
-        {"int x;  //@ include \"parts/half.cuh\"\n", "test.cu:1", "no such parameter"},
-        {"f(\"x\")  //@ include\n", "test.cu:1", "expected #include"},
-        {"//@ include \"parts/half.cuh\"\n", "test.cu:1", "unknown directive"},
+        {"#include \"parts/none.cuh\"\n", "test.cu:1", "no such part"},
         {"//@ if yes\n//@ else or else\n//@ end\n", "test.cu:2", "nothing may follow"},
         {"//@ if yes\n//@ end yes\n", "test.cu:2", "nothing may follow"},
         {"//@| //@ if yes\n", "test.cu:1", "covered"},
@@ -108,29 +160,29 @@ Test(template, names_file_line_and_fault)
         {"//@ repeat kernel\n//@ end\n", "test.cu:1", "a parameter that is a number"},
         {"//@ repeat width\n//@ else\n//@ end\n", "test.cu:2", "no //@ if is open"},
         {"//@ repeat width\nx\n", "test.cu:1", "this //@ repeat has no //@ end"},
-        {"//@ if\n//@ end\n", "test.cu:1", "no parameter"},
-        {"//@ if not\n//@ end\n", "test.cu:1", "no parameter"},
-        {"//@ if yes and\n//@ end\n", "test.cu:1", "no parameter"},
+        {"//@ if\n//@ end\n", "test.cu:1", "expected a condition"},
+        {"//@ if not\n//@ end\n", "test.cu:1", "expected a condition"},
+        {"//@ if yes and\n//@ end\n", "test.cu:1", "expected a condition"},
         {"int x = 1;  //@ unknown\n", "test.cu:1", "no such parameter"},
         {"int x;  //@ width\n", "test.cu:1", "= value;"},
-        {"f(  //@ kernel for g\n", "test.cu:1", "not on this line"},
-        {"fg(g_);  //@ kernel for g\n", "test.cu:1", "not on this line"},
-        {"f(  //@ kernel for\n", "test.cu:1", "not on this line"},
-        {"f(a);  //@ unknown  //@ kernel for a\n", "test.cu:1", "no such parameter"},
+        {"f(  //@ tiled for g\n", "test.cu:1", "not on this line"},
+        {"fg(g_);  //@ tiled for g\n", "test.cu:1", "not on this line"},
+        {"f(  //@ tiled for\n", "test.cu:1", "not on this line"},
+        {"f(a);  //@ unknown  //@ tiled for a\n", "test.cu:1", "no such parameter"},
         {"if (a && b)  //@ yes && yes && yes\n", "test.cu:1", "a condition for each term"},
         {"if (a && b && c)  //@ yes && yes\n", "test.cu:1", "a condition for each term"},
         {"if (a || b)  //@ yes && no\n", "test.cu:1", "joined in this way"},
         {"if (a && b)  //@ no && no\n", "test.cu:1", "no term is left"},
         {"x = a && b ? c;  //@ no && no\n", "test.cu:1", "no term is left"},
         {"x = a && b ? c : d  //@ no && no\n", "test.cu:1", "do not end on this line"},
-        {"if (a && b)  //@ yes && maybe\n", "test.cu:1", "no parameter"},
+        {"if (a && b)  //@ yes && maybe\n", "test.cu:1", "no parameter", true},
         {"if (a && b)  //@ yes && no no\n", "test.cu:1", "expected \"and\""},
         {"f(a, b, c, d, e, f, g, h, i, j, k);  //@ , , , , , , , , , ,\n", "test.cu:1", "too many terms"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         tj_error err = {0};
         char *out = NULL;
-        cr_expect(ne(int, fill(rows[i].template, &out, &err), TJ_OK), "row %zu", i);
+        cr_expect(ne(int, fill(rows[i].template, rows[i].is_own, &out, &err), TJ_OK), "row %zu", i);
         cr_expect(ne(ptr, strstr(err.message, rows[i].place), NULL), "row %zu: %s", i, err.message);
         cr_expect(ne(ptr, strstr(err.message, rows[i].fault), NULL), "row %zu: %s", i, err.message);
         free(out);
@@ -145,12 +197,12 @@ Test(template, refuses_depth_and_width_beyond_its_bounds)
 
     for (int i = 0; i < 17; i++)
         strcat(deep, "//@ if yes\n");
-    cr_expect(eq(int, fill(deep, &out, &err), TJ_ERR_INTERNAL));
+    cr_expect(eq(int, fill(deep, false, &out, &err), TJ_ERR_INTERNAL));
     cr_expect(ne(ptr, strstr(err.message, "test.cu:17"), NULL), "%s", err.message);
     free(out);
     memset(wide, 'x', sizeof wide - 1);
     wide[sizeof wide - 1] = '\0';
-    cr_expect(eq(int, fill(wide, &out, &err), TJ_ERR_INTERNAL));
+    cr_expect(eq(int, fill(wide, false, &out, &err), TJ_ERR_INTERNAL));
     cr_expect(ne(ptr, strstr(err.message, "line too long"), NULL), "%s", err.message);
     free(out);
 }

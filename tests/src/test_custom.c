@@ -151,7 +151,7 @@ Test(custom, launches_and_refuses_what_it_cannot_take)
 Test(custom, one_kernel_serves_all_extents_that_are_passed)
 {
     static const char text[] =
-        "extern \"C\" __global__ void scale(const float *x, float *y, int length, float factor)  //@ kernel for scale\n"
+        "extern \"C\" __global__ void scale(const float *x, float *y, int length, float factor)\n"
         "{\n"
         "    const int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
         "    if (i < length)\n"
@@ -192,7 +192,7 @@ Test(custom, constants_are_found_set_and_missed)
 {
     static const char text[] =
         "__constant__ float table[4];\n"
-        "extern \"C\" __global__ void scale(const float *x, float *y, float factor)  //@ kernel for scale\n"
+        "extern \"C\" __global__ void scale(const float *x, float *y, float factor)\n"
         "{\n"
         "    const int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
         "    if (i < 100)\n"

@@ -46,7 +46,7 @@ __device__ float reduce(float mine, Combine combine)
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-softmax(  //@ kernel for softmax
+softmax(
     const float *__restrict__ N,
     float *__restrict__ P,
     int rows,

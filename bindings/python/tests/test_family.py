@@ -17,7 +17,7 @@ EXAMPLE = pathlib.Path(__file__).resolve().parents[1] / "examples" / "softmax.py
 
 SCALE = """constexpr int LENGTH = 1;  //@ length
 extern "C" __global__ void
-scale(  //@ kernel for scale
+scale(
     const float *x, float *y, float factor)
 {
     //@ if order_forward
@@ -26,7 +26,7 @@ scale(  //@ kernel for scale
     //@| const int i = LENGTH - 1 - (int)(blockIdx.x * blockDim.x + threadIdx.x);
     //@ end
     if (i >= 0 && i < LENGTH)
-        #include "store.cuh"  //@ include
+        #include "store.cuh"
 }
 """
 
@@ -120,7 +120,7 @@ CONSTANTS = """constexpr int LENGTH = 1;  //@ length
 constexpr int TAPS = 1;  //@ taps
 extern "C" __constant__ float F[2 * TAPS + 1];
 extern "C" __global__ void
-smooth(  //@ kernel for smooth
+smooth(
     float *x, double *y)
 {
     const int i = threadIdx.x;

@@ -654,7 +654,7 @@ static void describe_product(const tj_problem *view, const tj_wgmma_shape *s, tj
 
     (void)snprintf(text, sizeof text, "wgmma.mma_async.sync.aligned.m64n%dk%d.%s.%s.%s", s->bn, s->k_step, sum,
                    wgmma_type(view, tj_widened_type(view, TJ_MATRIX_M)), wgmma_type(view, tj_widened_type(view, TJ_MATRIX_N)));
-    tj_template_set(fill, "wgmma", text);
+    tj_template_set(fill, "wgmma_name", text);
     tj_template_set_int(fill, "m_operand", sums);
     tj_template_set_int(fill, "n_operand", sums + 1);
     tj_template_set_flag(fill, "mma_halves", s->element_bytes == 2);

@@ -283,7 +283,7 @@ static void describe_parts(const tj_wplanes_shape *s, tj_template_params *fill)
 {
     const int32_t sums = s->bn / 2;
 
-    describe_instruction(s, "wgmma", "f16", fill);
+    describe_instruction(s, "wgmma_name", "f16", fill);
     describe_instruction(s, "wide_wgmma", "bf16", fill);
     tj_template_set_int(fill, "m_operand", sums);
     tj_template_set_int(fill, "n_operand", sums + 1);
