@@ -234,8 +234,6 @@ static tj_status describe_epilogue(const tj_problem *view, const tj_config *conf
         converts |= value && tj_sum_type(view) == TJ_S32;
     }
     converts |= view->epilogue.expression.nodes > 0 && tj_sum_type(view) == TJ_S32;
-    tj_template_set_flag(params, "scales_rows", view->epilogue.scale_m == TJ_SCALE_EACH);
-    tj_template_set_flag(params, "scales_cols", view->epilogue.scale_n == TJ_SCALE_EACH);
     tj_template_set_flag(params, "m_scales_k", tj_scales_along_k(view, TJ_MATRIX_M));
     tj_template_set_flag(params, "n_scales_k", tj_scales_along_k(view, TJ_MATRIX_N));
     tj_template_set_int(params, "scale_k", view->scale_k);
