@@ -167,6 +167,7 @@ tj_status tj_count_resolved(const tj_problem *view, bool is_swapped, const tj_co
     if (status != TJ_OK)
         return status;
     fill_frame(view, form, counts);
+    counts->model = resolved->family->model;
     if (is_estimate || tj_epilogue_pairs(&view->epilogue)) /* families count P as if each accumulator became an element */
         estimate_all(counts);
     resolved->family->count(view, resolved, counts);

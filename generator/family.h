@@ -10,6 +10,7 @@
 
 #include "canonical.h"
 #include "checked.h"
+#include "model.h"
 #include "template.h"
 
 enum { TJ_FAMILY_START_PARAMS = 12 };
@@ -54,6 +55,7 @@ struct tj_family {
         TJ_REDUCES_BY_ROWS, /* a thread has one element after the other, and a block combines some rows of its tile at a time */
         TJ_REDUCES_BY_TEAM  /* as by warp, but a team of threads has all of P: no kernel follows */
     } reduces;              /* rows and columns (tj_epilogue_reduces), finished by the kernel of templates/parts/combine.cuh */
+    const tj_model *model;  /* constants of its predicted time; `count` replaces them for a second kind of kernel */
     bool checks_k;          /* false: a thread walks all of k, so k never needs a check */
     int32_t widest;         /* the longest edge that a tile may have; decides whether indexes fit an int */
 
@@ -111,10 +113,10 @@ struct tj_family {
 
     /**
      * Count the traffic and work of a launch (docs/analysis.md). Every extent, leading dimension and stride of view is a
-     * number. The caller has filled in blocks, threads, bytes of elements and of shared memory, flop, and the work of memory
-     * and of the pipe of sums outside tensor cores. Afterwards it adds the cost of beta to a launch without splits, and derives
-     * global_bytes, the intensities and the work of the L2, unless the family states that the L1 serves some. The family counts
-     * the rest. May be NULL: then the family's speed is unknown.
+     * number. The caller has filled in the model, blocks, threads, bytes of elements and of shared memory, flop, and the work of
+     * memory and of the pipe of sums outside tensor cores. Afterwards it adds the cost of beta to a launch without splits, and
+     * derives global_bytes, the intensities and the work of the L2, unless the family states that the L1 serves some. The
+     * family counts the rest. May be NULL: then the family's speed is unknown.
      */
     void (*count)(const tj_problem *view, const tj_config *config, tj_counts *counts);
 

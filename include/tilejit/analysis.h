@@ -130,7 +130,8 @@ typedef struct tj_reduce_counts {
  * instructions.
  */
 typedef struct tj_counts {
-    int64_t flop; /**< the product's own: 2 j k l, and what alpha and beta add */
+    const struct tj_model *model; /**< the constants of the kernel's predicted time: static, for tj_predict alone */
+    int64_t flop;                 /**< the product's own: 2 j k l, and what alpha and beta add */
     /**
      * The work of each pipe, in its unit. Arithmetic: 2 for each multiply-add executed, those on zero fill and of beta
      * included. Memory: every matrix once, which no kernel can undercut. Estimates: for the L2, the remainder if the L1 serves
@@ -182,10 +183,7 @@ typedef struct tj_counts {
     int32_t walkers;     /**< resident blocks of a multiprocessor that walk the tiles of P; 0: each tile has its own block */
     int32_t alternates;  /**< 1: while one part of such a block stores its tile, another multiplies the next */
     int64_t finish;      /**< operations of the epilogue's expression; 0: there is none */
-    int32_t streams;     /**< 1: loops are unrolled, and loads wait for memory, not for the L2; 2: likewise, and each thread
-                                  loads its part of one operand to its own registers */
-    int32_t warps_alone; /**< 1: each warp copies for itself, and the loop has no barrier */
-    int32_t bringers;    /**< producer warps of a block, which issue tile copies for the others, if no block walks */
+    int32_t producers;   /**< producer warps of a block, which issue tile copies for the others, if no block walks */
     int32_t exchanged;   /**< partial sums that one thread exchanges with others through shared memory; each level of a
                                   reduction tree counts as four */
     int32_t registers;   /**< per thread, before the compiler has been asked: an estimate */

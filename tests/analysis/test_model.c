@@ -11,6 +11,8 @@
 
 #include <tilejit/tilejit.h>
 
+#include "family.h"
+
 static tj_device_facts named(const char *target)
 {
     tj_device_facts facts;
@@ -25,6 +27,14 @@ static int by_value(const void *a, const void *b)
     const double x = *(const double *)a, y = *(const double *)b;
 
     return (x > y) - (x < y);
+}
+
+/* Without a row, a time would be 0: the best. */
+Test(model, every_family_that_counts_names_a_row_of_constants)
+{
+#define EXPECT_ROW(name) cr_expect(!tj_family_##name.count || tj_family_##name.model, #name);
+    TJ_FAMILIES(EXPECT_ROW)
+#undef EXPECT_ROW
 }
 
 /* bench_model prints the whole comparison; this holds its summary. */

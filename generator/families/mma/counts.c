@@ -394,6 +394,8 @@ void tj_mma_count(const tj_problem *view, const tj_config *config, tj_counts *co
     const bool is_async = m.tile.pass == TJ_MMA_PAST || n.tile.pass == TJ_MMA_PAST;
 
     counts->pipe = tj_mma_pipe(view);
+    if (counts->pipe == TJ_PIPE_TENSOR_F64)
+        counts->model = &tj_model_mma_f64;
     counts->phase =
         (tj_phase_counts){.depth = s.bk,
                           .loads = loads,
@@ -414,7 +416,6 @@ void tj_mma_count(const tj_problem *view, const tj_config *config, tj_counts *co
     counts->work[TJ_PIPE_F16] = 2 * (widened_of(view, &m, &s, m_times) + widened_of(view, &n, &s, n_times));
     counts->chain = share.most * s.steps;
     counts->chain_fma = s.wm * s.wn * s.k_step / TJ_WARP;
-    counts->streams = 1;
     counts->ahead = is_async ? s.stages - 1 : 0;
     counts->waits = is_async + share.most * waits_of_phase(view, &s, &m, &n);
     estimate_registers(view, &s, &m, &n, counts);

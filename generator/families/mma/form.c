@@ -919,6 +919,7 @@ const tj_family tj_family_mma = {
     .sums_in_registers = true,
     .scales_along_k = true,
     .takes_groups = true,
+    .model = &tj_model_mma,
     .reduces = TJ_REDUCES_BY_WARP,
     .checks_k = true,
     .widest = 256,

@@ -117,7 +117,6 @@ void tj_planes_count(const tj_problem *view, const tj_config *config, tj_counts 
     counts->sums = 2 * block_phases * tile * s.steps + 2 * tiles * tile;
     counts->chain = phases * s.steps;
     counts->chain_fma = PRODUCTS * s.wm * s.wn * TJ_PLANES_K_STEP / TJ_WARP;
-    counts->streams = 1;
     counts->ahead = s.stages - 1;
     counts->waits = 2;
     (void)tj_guess_registers(counts, (int32_t)wanted, 8, (int32_t)wanted - 12, s.blocks, s.threads);

@@ -297,6 +297,7 @@ const tj_family tj_family_planes = {
     .constraint = constraints,
     .start = &tj_planes_start,
     .sums_in_registers = true,
+    .model = &tj_model_mma, /* not fitted to trials of its own */
     .reduces = TJ_REDUCES_BY_PATH,
     .checks_k = true,
     .widest = 256,

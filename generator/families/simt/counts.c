@@ -322,7 +322,6 @@ void tj_simt_count(const tj_problem *view, const tj_config *config, tj_counts *c
     counts->chain_fma = s.tm * s.tn;
     counts->exchanged = (s.slices - 1) * s.tm * s.tn;
     counts->waits = 1;
-    counts->streams = 1;
     counts->ahead = s.stages - 1;
     counts->pieces = s.start == TJ_SIMT_SPREAD ? s.bk / s.slices / TJ_SIMT_PIECE_STEPS : 0;
     estimate_registers(view, &s, tj_config_get(config, "blocks"), counts);

@@ -207,7 +207,6 @@ void tj_skinny_count(const tj_problem *view, const tj_config *config, tj_counts 
     counts->chain_fma = s.tn;
     /* The loads of the next phase overlap this phase, but the measured times show little of that. */
     counts->waits = counts->phases + 1;
-    counts->streams = 2;
     estimate_registers(&s, view->n.layout == TJ_ROW_MAJOR, tj_config_get(config, "blocks"), counts);
     if (phases > 0) {
         count_m(&c, counts->element_bytes, counts->col_blocks, &counts->load_m);

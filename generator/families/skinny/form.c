@@ -497,6 +497,7 @@ const tj_family tj_family_skinny = {
     .start = &tj_skinny_start,
     .sums_in_registers = true,
     .scales_along_k = true,
+    .model = &tj_model_skinny,
     .reduces = TJ_REDUCES_BY_ROWS,
     .checks_k = true,
     .widest = 8192,

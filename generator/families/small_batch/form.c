@@ -360,6 +360,7 @@ const tj_family tj_family_small_batch = {
     .constraint = constraints,
     .start = &tj_small_batch_start,
     .sums_in_registers = true,
+    .model = &tj_model_textbook,
     .reduces = TJ_REDUCES_BY_TEAM,
     .checks_k = true,
     .widest = MOST,

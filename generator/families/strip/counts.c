@@ -192,9 +192,9 @@ void tj_strip_count(const tj_problem *view, const tj_config *config, tj_counts *
     counts->chain = counts->phases * s.steps;
     counts->chain_fma = s.tm * s.tn * s.vector;
     counts->waits = 1;
-    counts->streams = 1;
-    counts->warps_alone = s.boxes == 0;
-    counts->bringers = s.boxes > 0;
+    counts->producers = s.boxes > 0;
+    if (s.boxes > 0)
+        counts->model = &tj_model_strip_boxes;
     counts->ahead = s.stages - 1;
     estimate_registers(&s, tj_config_get(config, "blocks"), counts);
     if (phases > 0) {

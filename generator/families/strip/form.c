@@ -548,6 +548,7 @@ const tj_family tj_family_strip = {
     .constraint = constraints,
     .start = &tj_strip_start,
     .sums_in_registers = true,
+    .model = &tj_model_strip,
     .reduces = TJ_REDUCES_BY_ROWS,
     .checks_k = true,
     .widest = MOST_AHEAD,

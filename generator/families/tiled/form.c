@@ -121,6 +121,7 @@ const tj_family tj_family_tiled = {
     .scales_along_k = true,
     .takes_s4 = true,
     .takes_groups = true,
+    .model = &tj_model_textbook,
     .reduces = TJ_REDUCES_BY_TILE,
     .checks_k = true,
     .widest = 32,

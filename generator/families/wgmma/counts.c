@@ -240,7 +240,6 @@ void tj_wgmma_count(const tj_problem *view, const tj_config *config, tj_counts *
     counts->sums = s.promotes ? tile_phases * tile : 0; /* those of a phase, added to those of all phases */
     counts->chain = share.most;
     counts->chain_fma = s.wm * s.bn * s.bk / WARPGROUP;
-    counts->streams = 1;
     counts->walkers = s.blocks;
     counts->alternates = s.pingpong == TJ_WGMMA_PINGPONG;
     counts->ahead = s.stages - 1;

@@ -819,6 +819,7 @@ const tj_family tj_family_wgmma = {
     .start = &tj_wgmma_start,
     .sums_in_registers = true,
     .takes_groups = true,
+    .model = &tj_model_wgmma,
     .reduces = TJ_REDUCES_BY_WARP,
     .checks_k = true,
     .widest = 256,

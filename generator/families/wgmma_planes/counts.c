@@ -51,7 +51,6 @@ void tj_wplanes_count(const tj_problem *view, const tj_config *config, tj_counts
     counts->sums = 2 * tile_phases * tile + 2 * tiles * tile;
     counts->chain = phases;
     counts->chain_fma = PRODUCTS * TJ_WPLANES_ROWS * s.bn * TJ_WPLANES_BK / 128;
-    counts->streams = 1;
     counts->ahead = s.stages - 1;
     counts->waits = 2;
     (void)tj_guess_registers(counts, wanted, 0, wanted, s.blocks, s.threads);

@@ -344,6 +344,7 @@ const tj_family tj_family_wgmma_planes = {
     .constraint = constraints,
     .start = &tj_wplanes_start,
     .sums_in_registers = true,
+    .model = &tj_model_simt, /* not fitted to trials of its own */
     .reduces = TJ_REDUCES_BY_PATH,
     .checks_k = true,
     .widest = 256,
