@@ -3,41 +3,25 @@ constexpr int M_WIDTH = 4;  // elements of one copy  //@ m_width
 constexpr int M_GO = THREADS * M_WIDTH / M_LINE;
 const int m_line = threadIdx.x / (M_LINE / M_WIDTH);
 const int m_first = threadIdx.x % (M_LINE / M_WIDTH) * M_WIDTH;
-//@ if m_row_major
-const input_t *m_from = &M[(block_row + m_line) * ld_m + m_first];  //@ m_t for input_t
-//@ else
-//@| const input_t *m_from = &M[m_line * ld_m + block_row + m_first];  //@ m_t for input_t  //@ m_block for block_row
-//@ end
+const input_t *m_from = &M[(block_row + m_line) * ld_m + m_first];  //@ m_t for input_t  //@ only m_row_major
+//@| const input_t *m_from = &M[m_line * ld_m + block_row + m_first];  //@ m_t for input_t  //@ m_block for block_row  //@ only not m_row_major
 constexpr int N_WIDTH = 4;  //@ n_width
 constexpr int N_GO = THREADS * N_WIDTH / N_LINE;
 const int n_line = threadIdx.x / (N_LINE / N_WIDTH);
 const int n_first = threadIdx.x % (N_LINE / N_WIDTH) * N_WIDTH;
-//@ if n_row_major
-const input_t *n_from = &N[n_line * ld_n + block_col + n_first];  //@ n_t for input_t  //@ n_block for block_col
-//@ else
-//@| const input_t *n_from = &N[(block_col + n_line) * ld_n + n_first];  //@ n_t for input_t
-//@ end
+const input_t *n_from = &N[n_line * ld_n + block_col + n_first];  //@ n_t for input_t  //@ n_block for block_col  //@ only n_row_major
+//@| const input_t *n_from = &N[(block_col + n_line) * ld_n + n_first];  //@ n_t for input_t  //@ only not n_row_major
 //@ if check_j and not packs_m
-//@ if m_row_major
-const index_t m_lines_left = j - block_row - m_line;  // inside M, from this thread's first on
-//@ else
-//@| const index_t m_left = j - block_row - m_first;  // elements inside M, from this thread's first on  //@ m_inside for j - block_row
-//@ end
+const index_t m_lines_left = j - block_row - m_line;  // inside M, from this thread's first on  //@ only m_row_major
+//@| const index_t m_left = j - block_row - m_first;  // elements inside M, from this thread's first on  //@ m_inside for j - block_row  //@ only not m_row_major
 //@ end
 //@ if check_l and not packs_n
-//@ if n_row_major
-const index_t n_left = l - block_col - n_first;  // elements inside N, from this thread's first on  //@ n_inside for l - block_col
-//@ else
-//@| const index_t n_lines_left = l - block_col - n_line;  // inside N, from this thread's first on
-//@ end
+const index_t n_left = l - block_col - n_first;  // elements inside N, from this thread's first on  //@ n_inside for l - block_col  //@ only n_row_major
+//@| const index_t n_lines_left = l - block_col - n_line;  // inside N, from this thread's first on  //@ only not n_row_major
 //@ end
 
-//@ if m_waits
-//@| vector_t<unsigned int, M_WIDTH / 4> m_weights[(M_LINES + M_GO - 1) / M_GO];  // of a phase, on their way from copy to store_weights
-//@ end
-//@ if n_waits
-//@| vector_t<unsigned int, N_WIDTH / 4> n_weights[(N_LINES + N_GO - 1) / N_GO];  // of a phase, on their way from copy to store_weights
-//@ end
+//@| vector_t<unsigned int, M_WIDTH / 4> m_weights[(M_LINES + M_GO - 1) / M_GO];  // of a phase, on their way from copy to store_weights  //@ only m_waits
+//@| vector_t<unsigned int, N_WIDTH / 4> n_weights[(N_LINES + N_GO - 1) / N_GO];  // of a phase, on their way from copy to store_weights  //@ only n_waits
 //@ if m_waits or n_waits
 
 //@ end
@@ -62,10 +46,8 @@ const auto copy = [&](phase_t &into, index_t phase, int piece) {  //@ , checks_p
     //@ end
 #pragma unroll  //@ m_unroll for unroll
     for (int line = 0; line < M_LINES; line += M_GO) {
-        //@ if m_spares
-        //@| if (m_line + line >= M_LINES)
+        //@| if (m_line + line >= M_LINES)  //@ only m_spares
         //@|     break;  // there are more threads than copies
-        //@ end
         //@ if m_widens and m_parts
         //@| m_weights[line / M_GO] = load_weights_one_by_one<M_WIDTH>(&m_from[line * ld_m], m_left);  //@ m_loaded for m_weights[line / M_GO]  //@ m_wanted for m_left
         //@ elif m_widens and m_clips_lines or m_widens and m_clips_ends
@@ -75,9 +57,7 @@ const auto copy = [&](phase_t &into, index_t phase, int piece) {  //@ , checks_p
         //@ else
         input_t *to = &into.M[m_place(m_line + line, m_first)];  //@ m_t for input_t
         //@ end
-        //@ if m_widens and not m_waits
-        //@| store_widened<M_WIDTH>(&into.M[m_place(m_line + line, m_first)], weights);
-        //@ end
+        //@| store_widened<M_WIDTH>(&into.M[m_place(m_line + line, m_first)], weights);  //@ only m_widens and not m_waits
         //@ if m_widens
         //@ elif m_parts
         //@| copy_async_part<M_WIDTH>(to, &m_from[line * ld_m], m_left);  //@ m_copy_part for copy_async_part  //@ m_wanted for m_left
@@ -89,10 +69,8 @@ const auto copy = [&](phase_t &into, index_t phase, int piece) {  //@ , checks_p
     }
 #pragma unroll  //@ n_unroll for unroll
     for (int line = 0; line < N_LINES; line += N_GO) {
-        //@ if n_spares
-        //@| if (n_line + line >= N_LINES)
+        //@| if (n_line + line >= N_LINES)  //@ only n_spares
         //@|     break;  // there are more threads than copies
-        //@ end
         //@ if n_widens and n_parts
         //@| n_weights[line / N_GO] = load_weights_one_by_one<N_WIDTH>(&n_from[line * ld_n], n_left);  //@ n_loaded for n_weights[line / N_GO]  //@ n_wanted for n_left
         //@ elif n_widens and n_clips_lines or n_widens and n_clips_ends
@@ -102,9 +80,7 @@ const auto copy = [&](phase_t &into, index_t phase, int piece) {  //@ , checks_p
         //@ else
         input_t *to = &into.N[n_place(n_line + line, n_first)];  //@ n_t for input_t
         //@ end
-        //@ if n_widens and not n_waits
-        //@| store_widened<N_WIDTH>(&into.N[n_place(n_line + line, n_first)], weights);
-        //@ end
+        //@| store_widened<N_WIDTH>(&into.N[n_place(n_line + line, n_first)], weights);  //@ only n_widens and not n_waits
         //@ if n_widens
         //@ elif n_parts
         //@| copy_async_part<N_WIDTH>(to, &n_from[line * ld_n], n_left);  //@ n_copy_part for copy_async_part  //@ n_wanted for n_left
@@ -114,16 +90,10 @@ const auto copy = [&](phase_t &into, index_t phase, int piece) {  //@ , checks_p
         //@| copy_async<N_WIDTH * sizeof(input_t)>(to, &n_from[line * ld_n]);  //@ copy_whole for copy_async  //@ n_t for input_t
         //@ end
     }
-    //@ if m_row_major
-    m_from += BK;  //@ m_along for BK
-    //@ else
-    //@| m_from += BK * ld_m;
-    //@ end
-    //@ if n_row_major
-    n_from += BK * ld_n;
-    //@ else
-    //@| n_from += BK;  //@ n_along for BK
-    //@ end
+    m_from += BK;  //@ m_along for BK  //@ only m_row_major
+    //@| m_from += BK * ld_m;  //@ only not m_row_major
+    n_from += BK * ld_n;  //@ only n_row_major
+    //@| n_from += BK;  //@ n_along for BK  //@ only not n_row_major
 };
 //@ if m_waits
 
@@ -131,10 +101,8 @@ const auto copy = [&](phase_t &into, index_t phase, int piece) {  //@ , checks_p
 //@| const auto store_weights = [&](phase_t &into) {
 //@| #pragma unroll
 //@|     for (int line = 0; line < M_LINES; line += M_GO) {
-//@ if m_spares
-//@|         if (m_line + line >= M_LINES)
+//@|         if (m_line + line >= M_LINES)  //@ only m_spares
 //@|             break;  // there are more threads than copies
-//@ end
 //@|         store_widened<M_WIDTH>(&into.M[m_place(m_line + line, m_first)], m_weights[line / M_GO]);
 //@|     }
 //@| };
@@ -145,10 +113,8 @@ const auto copy = [&](phase_t &into, index_t phase, int piece) {  //@ , checks_p
 //@| const auto store_weights = [&](phase_t &into) {
 //@| #pragma unroll
 //@|     for (int line = 0; line < N_LINES; line += N_GO) {
-//@ if n_spares
-//@|         if (n_line + line >= N_LINES)
+//@|         if (n_line + line >= N_LINES)  //@ only n_spares
 //@|             break;  // there are more threads than copies
-//@ end
 //@|         store_widened<N_WIDTH>(&into.N[n_place(n_line + line, n_first)], n_weights[line / N_GO]);
 //@|     }
 //@| };

@@ -1,24 +1,15 @@
 // load: the fragments of one step, for the rows and columns of this warp.
-//@ if loads_ahead
-fragment_t m[2][WM / 16][4], n[2][WN / 8][2];
-//@ else
-//@| fragment_t m[WM / 16][4], n[WN / 8][2];
-//@ end
+fragment_t m[2][WM / 16][4], n[2][WN / 8][2];  //@ only loads_ahead
+//@| fragment_t m[WM / 16][4], n[WN / 8][2];  //@ only not loads_ahead
 const auto load = [&](const phase_t &from, int step) {
     //@ if mma_f64
     //@| // This lane's first elements, counted from the first tile of all: the others lie whole lines and groups of 16 further, or in other
     //@| // groups of 4 or 8 of the 16, whose numbers the swizzle changes bit by bit. Only two places stay in registers from phase to phase.
     //@| const input_t *const all = tiles->M;
-    //@ if m_row_major
-    //@| const int m_at = static_cast<int>(from.M - all) + m_place(warp_row + lane / 4, lane % 4);
-    //@ else
-    //@| const int m_at = static_cast<int>(from.M - all) + m_place(lane % 4, warp_row + lane / 4);
-    //@ end
-    //@ if n_row_major
-    //@| const int n_at = static_cast<int>(from.N - all) + n_place(lane % 4, warp_col + lane / 4);
-    //@ else
-    //@| const int n_at = static_cast<int>(from.N - all) + n_place(warp_col + lane / 4, lane % 4);
-    //@ end
+    //@| const int m_at = static_cast<int>(from.M - all) + m_place(warp_row + lane / 4, lane % 4);  //@ only m_row_major
+    //@| const int m_at = static_cast<int>(from.M - all) + m_place(lane % 4, warp_row + lane / 4);  //@ only not m_row_major
+    //@| const int n_at = static_cast<int>(from.N - all) + n_place(lane % 4, warp_col + lane / 4);  //@ only n_row_major
+    //@| const int n_at = static_cast<int>(from.N - all) + n_place(warp_col + lane / 4, lane % 4);  //@ only not n_row_major
     //@ end
     //@ if m_units
 //@| #pragma unroll
@@ -42,9 +33,7 @@ const auto load = [&](const phase_t &from, int step) {
     //@ else
 #pragma unroll
     for (int r = 0; r < WM / 16; ++r) {
-        //@ if not mma_f64
-        const int row = warp_row + 16 * r;
-        //@ end
+        const int row = warp_row + 16 * r;  //@ only not mma_f64
         fragment_t (&fragment)[4] = m[step % 2][r];  //@ m_now for m[step % 2]
         //@ if m_whole
         load_matrices(fragment, &from.M[m_place(row + lane % 16, step * K_STEP + lane / 16 * CHUNK)]);
@@ -55,20 +44,14 @@ const auto load = [&](const phase_t &from, int step) {
         //@ elif mma_f64
 //@| #pragma unroll
         //@| for (int i = 0; i < 4; ++i)
-        //@ if m_row_major
-        //@|     fragment[i] = all[(16 * r + i % 2 * 8) * M_LINE + step / 2 * 16 + (m_at ^ step % 2 * 8 + i / 2 * 4)];
-        //@ else
-        //@|     fragment[i] = all[(step * K_STEP + i / 2 * 4) * M_LINE + 16 * r + (m_at ^ i % 2 * 8)];
-        //@ end
+        //@|     fragment[i] = all[(16 * r + i % 2 * 8) * M_LINE + step / 2 * 16 + (m_at ^ step % 2 * 8 + i / 2 * 4)];  //@ only m_row_major
+        //@|     fragment[i] = all[(step * K_STEP + i / 2 * 4) * M_LINE + 16 * r + (m_at ^ i % 2 * 8)];  //@ only not m_row_major
         //@ else
 //@| #pragma unroll
         //@| for (int i = 0; i < 4; ++i) {
         //@|     const int of_row = row + lane / 4 + i % 2 * 8, kk = step * K_STEP + lane % 4 + i / 2 * 4;
-        //@ if m_row_major
-        //@|     fragment[i] = __float_as_uint(from.M[m_place(of_row, kk)]);
-        //@ else
-        //@|     fragment[i] = __float_as_uint(from.M[m_place(kk, of_row)]);
-        //@ end
+        //@|     fragment[i] = __float_as_uint(from.M[m_place(of_row, kk)]);  //@ only m_row_major
+        //@|     fragment[i] = __float_as_uint(from.M[m_place(kk, of_row)]);  //@ only not m_row_major
         //@| }
         //@ end
         //@ if m_rounds
@@ -100,9 +83,7 @@ const auto load = [&](const phase_t &from, int step) {
     //@ else
 #pragma unroll
     for (int c = 0; c < WN / 8; c += 2) {
-        //@ if not mma_f64
-        const int col = warp_col + 8 * c;
-        //@ end
+        const int col = warp_col + 8 * c;  //@ only not mma_f64
         fragment_t fragment[4];  // of two products: columns 0 to 7 and 8 to 15
         //@ if n_whole
         //@| load_matrices(fragment, &from.N[n_place(col + lane / 16 * 8 + lane % 8, step * K_STEP + lane / 8 % 2 * CHUNK)]);
@@ -115,29 +96,20 @@ const auto load = [&](const phase_t &from, int step) {
         //@ elif mma_f64
 //@| #pragma unroll
         //@| for (int i = 0; i < 4; ++i)
-        //@ if n_row_major
-        //@|     fragment[i] = all[(step * K_STEP + i % 2 * 4) * N_LINE + 8 * c + (n_at ^ i / 2 * 8)];
-        //@ else
-        //@|     fragment[i] = all[(8 * c + i / 2 * 8) * N_LINE + step / 2 * 16 + (n_at ^ step % 2 * 8 + i % 2 * 4)];
-        //@ end
+        //@|     fragment[i] = all[(step * K_STEP + i % 2 * 4) * N_LINE + 8 * c + (n_at ^ i / 2 * 8)];  //@ only n_row_major
+        //@|     fragment[i] = all[(8 * c + i / 2 * 8) * N_LINE + step / 2 * 16 + (n_at ^ step % 2 * 8 + i % 2 * 4)];  //@ only not n_row_major
         //@ else
 //@| #pragma unroll
         //@| for (int i = 0; i < 4; ++i) {
         //@|     const int of_col = col + lane / 4 + i / 2 * 8, kk = step * K_STEP + lane % 4 + i % 2 * 4;
-        //@ if n_row_major
-        //@|     fragment[i] = __float_as_uint(from.N[n_place(kk, of_col)]);
-        //@ else
-        //@|     fragment[i] = __float_as_uint(from.N[n_place(of_col, kk)]);
-        //@ end
+        //@|     fragment[i] = __float_as_uint(from.N[n_place(kk, of_col)]);  //@ only n_row_major
+        //@|     fragment[i] = __float_as_uint(from.N[n_place(of_col, kk)]);  //@ only not n_row_major
         //@| }
         //@ end
 #pragma unroll
         for (int i = 0; i < 4; ++i)
-            //@ if n_rounds
-            //@| n[step % 2][c + i / 2][i % 2] = round_to_tf32(fragment[i]);  //@ n_now for n[step % 2]
-            //@ else
-            n[step % 2][c + i / 2][i % 2] = fragment[i];  //@ n_now for n[step % 2]
-            //@ end
+            //@| n[step % 2][c + i / 2][i % 2] = round_to_tf32(fragment[i]);  //@ n_now for n[step % 2]  //@ only n_rounds
+            n[step % 2][c + i / 2][i % 2] = fragment[i];  //@ n_now for n[step % 2]  //@ only not n_rounds
     }
     //@ end
 };

@@ -35,34 +35,18 @@ constexpr int THREADS = 32 * (BM / WM) * (BN / WN);
 constexpr int STAGES = 3;  //@ stages
 constexpr int BLOCKS = 1;  //@ blocks
 constexpr int P_VECTOR = 1;  // elements that one instruction stores  //@ p_vector
-//@ if splits_k
-constexpr int SPLITS = 4;  //@ splits
-//@ end
+constexpr int SPLITS = 4;  //@ splits  //@ only splits_k
 
 #include "parts/vector.cuh"
-//@ if copies_async
-#include "parts/async.cuh"
-//@ end
-//@ if copies_plain
-//@| #include "parts/plain.cuh"
-//@ end
-//@ if widens_words
-//@| #include "parts/widen.cuh"
-//@ end
+#include "parts/async.cuh"  //@ only copies_async
+//@| #include "parts/plain.cuh"  //@ only copies_plain
+//@| #include "parts/widen.cuh"  //@ only widens_words
 #include "parts/mma.cuh"
-//@ if m_stored or n_stored
-//@| #include "parts/weights.cuh"
-//@ end
-//@ if swizzles
-#include "parts/swizzle.cuh"
-//@ end
+//@| #include "parts/weights.cuh"  //@ only m_stored or n_stored
+#include "parts/swizzle.cuh"  //@ only swizzles
 #include "mma/tiles.cuh"
-//@ if packs
-#include "parts/pack.cuh"
-//@ end
-//@ if has_groups
-//@| #include "parts/groups.cuh"
-//@ end
+#include "parts/pack.cuh"  //@ only packs
+//@| #include "parts/groups.cuh"  //@ only has_groups
 #include "simt/launch.cuh"
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 mma(
@@ -70,14 +54,10 @@ mma(
 {
     extern __shared__ phase_t tiles[];
 
-    //@ if awaits
-    #include "parts/awaits.cuh"
-    //@ end
+    #include "parts/awaits.cuh"  //@ only awaits
     #include "parts/derived.cuh"
     #include "parts/product.cuh"
-    //@ if has_dependents
-    //@| #include "parts/dependents.cuh"
-    //@ end
+    //@| #include "parts/dependents.cuh"  //@ only has_dependents
     #include "parts/blocks.cuh"
 
     // The first row and column of P that this thread computes, in the block's tile. The next come 8 rows and columns further.
@@ -106,9 +86,7 @@ mma(
 
     // multiply: one step's products, added to the thread's sums.
     sum_t sum[TM][TN] = {};
-    //@ if adds_parts
-    //@| sum_t part[TM][TN] = {};  // of the elements of k that have one scale
-    //@ end
+    //@| sum_t part[TM][TN] = {};  // of the elements of k that have one scale  //@ only adds_parts
     //@ if loads_ahead
     const auto multiply = [&](int step) {
     //@ else
@@ -131,9 +109,7 @@ mma(
             }
     };
 
-    //@ if adds_parts
-    //@| #include "mma/part.cuh"
-    //@ end
+    //@| #include "mma/part.cuh"  //@ only adds_parts
     #include "parts/walk.cuh"
 
     #include "parts/store.cuh"
@@ -142,6 +118,4 @@ mma(
 
 #include "parts/reduce.cuh"
 //@ end
-//@ if reduces
-//@| #include "parts/combine.cuh"
-//@ end
+//@| #include "parts/combine.cuh"  //@ only reduces

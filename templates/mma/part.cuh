@@ -5,11 +5,8 @@ const auto add_part = [&](index_t phase) {
 #pragma unroll
     for (int c = 0; c < TN; ++c) {
         const index_t Col = block_col + thread_col + c;  //@ col_of for c
-        //@ if check_l
-        const float scale = Col < l ? scales[Col] : 0;
-        //@ else
-        //@| const float scale = scales[Col];
-        //@ end
+        const float scale = Col < l ? scales[Col] : 0;  //@ only check_l
+        //@| const float scale = scales[Col];  //@ only not check_l
 #pragma unroll
         for (int r = 0; r < TM; ++r) {
             sum[r][c] += scale * part[r][c];
@@ -21,11 +18,8 @@ const auto add_part = [&](index_t phase) {
 //@| #pragma unroll
     //@| for (int r = 0; r < TM; ++r) {
     //@|     const index_t Row = block_row + thread_row + r;  //@ row_of for r
-    //@ if check_j
-    //@|     const float scale = Row < j ? scales[Row] : 0;
-    //@ else
-    //@|     const float scale = scales[Row];
-    //@ end
+    //@|     const float scale = Row < j ? scales[Row] : 0;  //@ only check_j
+    //@|     const float scale = scales[Row];  //@ only not check_j
 //@| #pragma unroll
     //@|     for (int c = 0; c < TN; ++c) {
     //@|         sum[r][c] += scale * part[r][c];

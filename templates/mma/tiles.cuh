@@ -1,32 +1,17 @@
 // What one phase needs. The tiles lie as M and N do: a line holds neighbours in memory.
-//@ if m_stored
-//@| constexpr int CHUNK = 16 / sizeof(input_t);  // elements of 16 bytes  //@ n_tile_t for input_t
-//@ else
-constexpr int CHUNK = 16 / sizeof(input_t);  // elements of 16 bytes  //@ m_tile_t for input_t
-//@ end
-//@ if m_row_major
-constexpr int M_LINES = BM, M_LINE = BK;  // lines, and elements of a line  //@ m_along for BK
-//@ else
-//@| constexpr int M_LINES = BK, M_LINE = BM;  // lines, and elements of a line  //@ m_across for BM
-//@ end
-//@ if n_row_major
-constexpr int N_LINES = BK, N_LINE = BN;  //@ n_across for BN
-//@ else
-//@| constexpr int N_LINES = BN, N_LINE = BK;  //@ n_along for BK
-//@ end
+//@| constexpr int CHUNK = 16 / sizeof(input_t);  // elements of 16 bytes  //@ n_tile_t for input_t  //@ only m_stored
+constexpr int CHUNK = 16 / sizeof(input_t);  // elements of 16 bytes  //@ m_tile_t for input_t  //@ only not m_stored
+constexpr int M_LINES = BM, M_LINE = BK;  // lines, and elements of a line  //@ m_along for BK  //@ only m_row_major
+//@| constexpr int M_LINES = BK, M_LINE = BM;  // lines, and elements of a line  //@ m_across for BM  //@ only not m_row_major
+constexpr int N_LINES = BK, N_LINE = BN;  //@ n_across for BN  //@ only n_row_major
+//@| constexpr int N_LINES = BN, N_LINE = BK;  //@ n_along for BK  //@ only not n_row_major
 constexpr int M_PITCH = M_LINE + 0;  // from one line to the next: so much more keeps lanes in different banks  //@ m_pitch for 0
 constexpr int N_PITCH = N_LINE + 0;  //@ n_pitch for 0
 struct __align__(128) phase_t {
-    //@ if m_stored
-    //@| input_t M[M_LINES * M_PITCH];  //@ m_t for input_t
-    //@ else
-    input_t M[M_LINES * M_PITCH];  //@ m_tile_t for input_t
-    //@ end
-    //@ if n_stored
-    //@| input_t N[N_LINES * N_PITCH];  //@ n_t for input_t
-    //@ else
-    input_t N[N_LINES * N_PITCH];  //@ n_tile_t for input_t
-    //@ end
+    //@| input_t M[M_LINES * M_PITCH];  //@ m_t for input_t  //@ only m_stored
+    input_t M[M_LINES * M_PITCH];  //@ m_tile_t for input_t  //@ only not m_stored
+    //@| input_t N[N_LINES * N_PITCH];  //@ n_t for input_t  //@ only n_stored
+    input_t N[N_LINES * N_PITCH];  //@ n_tile_t for input_t  //@ only not n_stored
 };
 
 //@ if mma_f64

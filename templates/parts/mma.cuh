@@ -13,16 +13,10 @@
 //       g + 8 |   m[1]    |   m[3]    |      g  sum  sum
 //             +-----------+-----------+  g + 8  sum  sum
 //
-//@ if mma_f64
-//@| // A chunk is 4 elements along k, of which lane t holds the one numbered t.
-//@ else
-// A chunk is 16 bytes along k, of which lane t holds the 4 bytes numbered t.
-//@ end
-//@ if mma_f64
-//@| using fragment_t = double;
-//@ else
-using fragment_t = unsigned int;
-//@ end
+//@| // A chunk is 4 elements along k, of which lane t holds the one numbered t.  //@ only mma_f64
+// A chunk is 16 bytes along k, of which lane t holds the 4 bytes numbered t.  //@ only not mma_f64
+//@| using fragment_t = double;  //@ only mma_f64
+using fragment_t = unsigned int;  //@ only not mma_f64
 
 //@ if loads_matrices
 // Four matrices of 8 lines of 16 bytes each. Lane i says where line i % 8 of matrix i / 8 begins; lane 4 g + t receives the 4 bytes
@@ -67,9 +61,7 @@ __device__ __forceinline__ void load_transposed(fragment_t (&to)[4], const void 
 //@| }
 
 //@ end
-//@ if mma_tf32
-#include "parts/tf32.cuh"
-//@ end
+#include "parts/tf32.cuh"  //@ only mma_tf32
 //@ if mma_f64
 //@| __device__ __forceinline__ void multiply_add(const double (&m)[4], const double (&n)[2], double &sum0, double &sum1, double &sum2, double &sum3)
 //@| {
@@ -106,9 +98,7 @@ __device__ __forceinline__ void load_transposed(fragment_t (&to)[4], const void 
 //@ else
 __device__ __forceinline__ void multiply_add(const fragment_t (&m)[4], const fragment_t (&n)[2], sum_t &sum0, sum_t &sum1, sum_t &sum2, sum_t &sum3)
 {
-//@ if mma_by_chunks
-//@| #if __CUDA_ARCH__ >= 800
-//@ end
+//@| #if __CUDA_ARCH__ >= 800  //@ only mma_by_chunks
     asm volatile("mma.sync.aligned.m16n8k16.row.col"  //@ mma_shape for m16n8k16
                  ".f32"  //@ mma_sum for f32
                  ".bf16"  //@ mma_m for bf16

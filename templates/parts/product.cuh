@@ -1,7 +1,5 @@
 //@ if splits_k
-//@ if batched or points
-//@| // The product of the batch that this block works on.
-//@ end
+//@| // The product of the batch that this block works on.  //@ only batched or points
 //@ if m_array
 //@| const input_t *M = M_array[blockIdx.z / SPLITS];  //@ m_t for input_t
 //@ elif batched
@@ -12,19 +10,13 @@
 //@ elif batched
 //@| N += blockIdx.z / SPLITS * stride_n;
 //@ end
-//@ if m_scales_k and batched
-//@| scale_m += blockIdx.z / SPLITS * stride_scale_m;
-//@ end
-//@ if n_scales_k and batched
-//@| scale_n += blockIdx.z / SPLITS * stride_scale_n;
-//@ end
+//@| scale_m += blockIdx.z / SPLITS * stride_scale_m;  //@ only m_scales_k and batched
+//@| scale_n += blockIdx.z / SPLITS * stride_scale_n;  //@ only n_scales_k and batched
 //@ if batched or points
 
 //@ end
 //@ elif not whole_products
-//@ if batched or points
-// The product of the batch that this block works on.
-//@ end
+// The product of the batch that this block works on.  //@ only batched or points
 //@ if m_array
 //@| const input_t *M = M_array[blockIdx.z];  //@ m_t for input_t
 //@ elif batched
@@ -35,12 +27,8 @@ M += blockIdx.z * stride_m;
 //@ elif batched
 N += blockIdx.z * stride_n;
 //@ end
-//@ if m_scales_k and batched
-//@| scale_m += blockIdx.z * stride_scale_m;
-//@ end
-//@ if n_scales_k and batched
-//@| scale_n += blockIdx.z * stride_scale_n;
-//@ end
+//@| scale_m += blockIdx.z * stride_scale_m;  //@ only m_scales_k and batched
+//@| scale_n += blockIdx.z * stride_scale_n;  //@ only n_scales_k and batched
 #include "parts/output.cuh"
 //@ if batched or points
 

@@ -6,41 +6,19 @@ constexpr int REDUCE_ELEMENTS = REDUCE_THREADS / REDUCE_GROUPS;
 
 // Launch: REDUCE_THREADS threads in a block,
 //         (ceil(j * l / REDUCE_ELEMENTS), 1) blocks in the grid.
-//@ if batched
-//         blockIdx.z counts the products of the batch.
-//@ end
+//         blockIdx.z counts the products of the batch.  //@ only batched
 extern "C" __global__ void __launch_bounds__(REDUCE_THREADS)
 reduce(
-    //@ if any_ld_p
-    //@| long long ld_p,
-    //@ end
-    //@ if any_ld_c
-    //@| long long ld_c,
-    //@ end
-    //@ if any_stride_p
-    //@| long long stride_p,
-    //@ end
-    //@ if any_stride_c
-    //@| long long stride_c,
-    //@ end
-    //@ if scale_m and batched
-    //@| long long stride_scale_m,
-    //@ end
-    //@ if scale_n and batched
-    //@| long long stride_scale_n,
-    //@ end
-    //@ if has_alpha
-    sum_t alpha,  //@ scalar_t for sum_t
-    //@ end
-    //@ if has_beta and not always_c
-    sum_t beta,  //@ scalar_t for sum_t
-    //@ end
-    //@ if scale_m
-    //@| const float *__restrict__ scale_m,
-    //@ end
-    //@ if scale_n
-    //@| const float *__restrict__ scale_n,
-    //@ end
+    //@| long long ld_p,  //@ only any_ld_p
+    //@| long long ld_c,  //@ only any_ld_c
+    //@| long long stride_p,  //@ only any_stride_p
+    //@| long long stride_c,  //@ only any_stride_c
+    //@| long long stride_scale_m,  //@ only scale_m and batched
+    //@| long long stride_scale_n,  //@ only scale_n and batched
+    sum_t alpha,  //@ scalar_t for sum_t  //@ only has_alpha
+    sum_t beta,  //@ scalar_t for sum_t  //@ only has_beta and not always_c
+    //@| const float *__restrict__ scale_m,  //@ only scale_m
+    //@| const float *__restrict__ scale_n,  //@ only scale_n
     //@ if operands
     //@ lines operand_parameters
     //@ end
@@ -50,16 +28,11 @@ reduce(
     //@ elif has_beta
     const output_t *C,  // may be P itself
     //@ end
-    //@ if p_array
-    //@| output_t *const *P_array)  // where the P of each product lies
-    //@ else
-    output_t *P)
-    //@ end
+    //@| output_t *const *P_array)  // where the P of each product lies  //@ only p_array
+    output_t *P)  //@ only not p_array
 {
     __shared__ sum_t partial[REDUCE_GROUPS][REDUCE_ELEMENTS];
-    //@ if pairs
-    //@| __shared__ sum_t partial_beside[REDUCE_GROUPS][REDUCE_ELEMENTS];
-    //@ end
+    //@| __shared__ sum_t partial_beside[REDUCE_GROUPS][REDUCE_ELEMENTS];  //@ only pairs
     const int group = threadIdx.x / REDUCE_ELEMENTS;
     const int place = threadIdx.x % REDUCE_ELEMENTS;
     const index_t element = static_cast<index_t>(blockIdx.x) * REDUCE_ELEMENTS + place;
@@ -70,21 +43,11 @@ reduce(
     asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 
-    //@ if derived_stride_p
-    //@| const long long stride_p = ld_p * j;  //@ stride_p
-    //@ end
-    //@ if derived_stride_c
-    //@| const long long stride_c = ld_c * j;  //@ stride_c
-    //@ end
-    //@ if batched
-    W += blockIdx.z * matrix * SPLITS;
-    //@ end
-    //@ if scale_m and batched
-    //@| scale_m += blockIdx.z * stride_scale_m;
-    //@ end
-    //@ if scale_n and batched
-    //@| scale_n += blockIdx.z * stride_scale_n;
-    //@ end
+    //@| const long long stride_p = ld_p * j;  //@ stride_p  //@ only derived_stride_p
+    //@| const long long stride_c = ld_c * j;  //@ stride_c  //@ only derived_stride_c
+    W += blockIdx.z * matrix * SPLITS;  //@ only batched
+    //@| scale_m += blockIdx.z * stride_scale_m;  //@ only scale_m and batched
+    //@| scale_n += blockIdx.z * stride_scale_n;  //@ only scale_n and batched
     //@ if operands
     //@ lines operands_of_product
     //@ end

@@ -1,9 +1,7 @@
 #include "parts/scales.cuh"
 //@ if splits_k
 //@| // store: what this block's part of k brings. The second kernel adds it to what the other parts bring.
-//@ if not walks
-//@| W += static_cast<long long>(blockIdx.z) * j * l;
-//@ end
+//@| W += static_cast<long long>(blockIdx.z) * j * l;  //@ only not walks
 //@ else
 // store: the thread's sums, as elements of P.
 //@ end
@@ -13,25 +11,17 @@
 #pragma unroll
 for (int r = 0; r < TM; ++r) {
     const index_t Row = block_row + thread_row + r;  //@ row_of for r
-    //@ if clips_rows
-    if (Row >= j)
+    if (Row >= j)  //@ only clips_rows
         break;  // rows of a thread only grow
-    //@ end
-    //@ if moves_rows
-    //@| if (Row < own_row)
+    //@| if (Row < own_row)  //@ only moves_rows
     //@|     continue;
-    //@ end
 #pragma unroll
     for (int c = 0; c < TN; c += P_VECTOR) {  //@ p_sums for P_VECTOR
         const index_t Col = block_col + thread_col + c;  //@ col_of for c  //@ first_col for thread_col
-        //@ if clips_cols
-        if (Col >= l)  // all P_VECTOR of them, or none
+        if (Col >= l)  // all P_VECTOR of them, or none  //@ only clips_cols
             break;
-        //@ end
-        //@ if moves_cols
-        //@| if (Col < own_col)  // all P_VECTOR of them, or none
+        //@| if (Col < own_col)  // all P_VECTOR of them, or none  //@ only moves_cols
         //@|     continue;
-        //@ end
         //@ if splits_k and vector_p
         //@| vector_t<sum_t, P_VECTOR> value;
 //@| #pragma unroll
@@ -43,14 +33,10 @@ for (int r = 0; r < TM; ++r) {
         //@ else
         //@ if not wide_p
         sum_t &Pvalue = sum[r][c];
-        //@ if pairs
-        //@| sum_t &beside = sum[r][c + 1];  // of the next column
-        //@ end
+        //@| sum_t &beside = sum[r][c + 1];  // of the next column  //@ only pairs
         //@ end
         #include "parts/epilogue.cuh"
         //@ end
     }
 }
-//@ if reduces
-//@| #include "parts/reduce_warp.cuh"
-//@ end
+//@| #include "parts/reduce_warp.cuh"  //@ only reduces

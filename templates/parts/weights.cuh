@@ -30,9 +30,7 @@
 //  neighbour 1 |      of line 2 t + 1      |       of line 2 t         |   16 bits each
 //              +---------------------------+---------------------------+
 //@ end
-//@ if not weights_along_k
-constexpr int NEIGHBOURS = 2;  // weights of a unit  //@ neighbours for 2
-//@ end
+constexpr int NEIGHBOURS = 2;  // weights of a unit  //@ neighbours for 2  //@ only not weights_along_k
 constexpr int WEIGHTS_CHUNK = 16;  // stored elements of 16 bytes
 
 //@ if not weights_along_k
@@ -47,11 +45,8 @@ __device__ __forceinline__ void load_weights(unsigned int (&units)[2], const voi
 // Two numbers and two others: 1 * two + more, for both types have this instruction from sm_80 on.
 __device__ __forceinline__ unsigned int add_both(unsigned int two, unsigned int more)
 {
-    //@ if widens_to_half
-    asm("fma.rn.f16x2 %0, %0, %1, %2;" : "+r"(two) : "r"(0x3c003c00u), "r"(more));
-    //@ else
-    //@| asm("fma.rn.bf16x2 %0, %0, %1, %2;" : "+r"(two) : "r"(0x3f803f80u), "r"(more));
-    //@ end
+    asm("fma.rn.f16x2 %0, %0, %1, %2;" : "+r"(two) : "r"(0x3c003c00u), "r"(more));  //@ only widens_to_half
+    //@| asm("fma.rn.bf16x2 %0, %0, %1, %2;" : "+r"(two) : "r"(0x3f803f80u), "r"(more));  //@ only not widens_to_half
     return two;
 }
 

@@ -6,11 +6,8 @@
 __device__ __forceinline__ unsigned int widen_two(unsigned int bytes, unsigned int which)
 {
     unsigned int two = __byte_perm(bytes, 0x64646464u, which);
-    //@ if weights_signed
-    asm("sub.f16x2 %0, %0, %1;" : "+r"(two) : "r"(0x64806480u));  // 1024 + 128
-    //@ else
-    //@| asm("sub.f16x2 %0, %0, %1;" : "+r"(two) : "r"(0x64006400u));
-    //@ end
+    asm("sub.f16x2 %0, %0, %1;" : "+r"(two) : "r"(0x64806480u));  // 1024 + 128  //@ only weights_signed
+    //@| asm("sub.f16x2 %0, %0, %1;" : "+r"(two) : "r"(0x64006400u));  //@ only not weights_signed
     return two;
 }
 //@ else
@@ -18,11 +15,8 @@ __device__ __forceinline__ unsigned int widen_two(unsigned int bytes, unsigned i
 //@| // one subtraction converts it to a float, of which the upper half has all that there is.
 //@| __device__ __forceinline__ unsigned int widen_two(unsigned int bytes, unsigned int which)
 //@| {
-//@ if weights_signed
-//@|     const float excess = 8388736.0f;  // 2^23 + 128
-//@ else
-//@|     const float excess = 8388608.0f;
-//@ end
+//@|     const float excess = 8388736.0f;  // 2^23 + 128  //@ only weights_signed
+//@|     const float excess = 8388608.0f;  //@ only not weights_signed
 //@|     const float first = __uint_as_float(__byte_perm(bytes, 0x4b000000u, 0x7540 | (which & 0xf))) - excess;
 //@|     const float second = __uint_as_float(__byte_perm(bytes, 0x4b000000u, 0x7540 | (which >> 8 & 0xf))) - excess;
 //@|     return __byte_perm(__float_as_uint(first), __float_as_uint(second), 0x7632);
@@ -35,11 +29,8 @@ __device__ __forceinline__ vector_t<unsigned int, COUNT / 2> widen(const vector_
     vector_t<unsigned int, COUNT / 2> numbers;
 #pragma unroll
     for (int word = 0; word < COUNT / 4; ++word) {
-        //@ if weights_signed
-        const unsigned int bytes = weights.element[word] ^ 0x80808080u;  // each 128 more
-        //@ else
-        //@| const unsigned int bytes = weights.element[word];
-        //@ end
+        const unsigned int bytes = weights.element[word] ^ 0x80808080u;  // each 128 more  //@ only weights_signed
+        //@| const unsigned int bytes = weights.element[word];  //@ only not weights_signed
         numbers.element[2 * word] = widen_two(bytes, 0x4140);
         numbers.element[2 * word + 1] = widen_two(bytes, 0x4342);
     }

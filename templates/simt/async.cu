@@ -20,34 +20,21 @@
 #include "parts/card.cuh"
 #include "simt/card.cuh"
 constexpr int STAGES = 3;  //@ stages
-//@ if sliced
-constexpr int STEPS = BK / SLICES;  // of a phase, for one thread
-//@ else
-//@| constexpr int STEPS = BK;  // of a phase
-//@ end
-//@ if spreads_copies
-//@| constexpr int PIECES = STEPS / 4;  // of a phase's copies: one is started every second step, in the first half of a phase
-//@ end
+constexpr int STEPS = BK / SLICES;  // of a phase, for one thread  //@ only sliced
+//@| constexpr int STEPS = BK;  // of a phase  //@ only not sliced
+//@| constexpr int PIECES = STEPS / 4;  // of a phase's copies: one is started every second step, in the first half of a phase  //@ only spreads_copies
 
 #include "parts/vector.cuh"
 #include "parts/async.cuh"
 // What one phase needs. Both tiles are stored k by k: a row holds the elements of one step.
 struct __align__(16) phase_t {
-    //@ if m_row_major
-    sum_t M[BK][BM + VEC];  // VEC more: elements that are neighbours along k are stored into other banks
-    //@ else
-    //@| sum_t M[BK][BM];
-    //@ end
-    //@ if n_row_major
-    sum_t N[BK][BN];
-    //@ else
-    //@| sum_t N[BK][BN + VEC];  // VEC more: elements that are neighbours along k are stored into other banks
-    //@ end
+    sum_t M[BK][BM + VEC];  // VEC more: elements that are neighbours along k are stored into other banks  //@ only m_row_major
+    //@| sum_t M[BK][BM];  //@ only not m_row_major
+    sum_t N[BK][BN];  //@ only n_row_major
+    //@| sum_t N[BK][BN + VEC];  // VEC more: elements that are neighbours along k are stored into other banks  //@ only not n_row_major
 };
 
-//@ if has_groups
-//@| #include "parts/groups.cuh"
-//@ end
+//@| #include "parts/groups.cuh"  //@ only has_groups
 #include "simt/launch.cuh"
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 simt(
@@ -55,86 +42,54 @@ simt(
 {
     extern __shared__ phase_t tiles[];
 
-    //@ if awaits
-    //@| #include "parts/awaits.cuh"
-    //@ end
+    //@| #include "parts/awaits.cuh"  //@ only awaits
     #include "parts/derived.cuh"
     #include "parts/product.cuh"
-    //@ if has_dependents
-    //@| #include "parts/dependents.cuh"
-    //@ end
+    //@| #include "parts/dependents.cuh"  //@ only has_dependents
     #include "simt/block.cuh"
-    //@ if sliced
-    const int slice = thread / TILE_THREADS;
-    //@ end
+    const int slice = thread / TILE_THREADS;  //@ only sliced
 
     #include "simt/share.cuh"
 
-    //@ if spreads_copies
-    //@| // copy: a piece of the tiles of a phase. Started all at once, the copies would hold up the loads that come after them.
-    //@ else
-    // copy: the tiles of a phase.
-    //@ end
+    //@| // copy: a piece of the tiles of a phase. Started all at once, the copies would hold up the loads that come after them.  //@ only spreads_copies
+    // copy: the tiles of a phase.  //@ only not spreads_copies
     const auto copy = [&](phase_t &into, index_t phase, int piece) {  //@ , check_k, spreads_copies
 #pragma unroll
         for (int kk = 0; kk < BK; kk += M_STEPS) {
 #pragma unroll
             for (int row = 0; row < BM; row += M_ROWS) {
-                //@ if spreads_copies
-                //@| if ((kk * BM + row * M_STEPS) * PIECES / (BK * BM) != piece)
+                //@| if ((kk * BM + row * M_STEPS) * PIECES / (BK * BM) != piece)  //@ only spreads_copies
                 //@|     continue;
-                //@ end
-                //@ if m_row_major
-                const input_t *from = &m_from[row * ld_m + kk];
-                //@ else
-                //@| const input_t *from = &m_from[kk * ld_m + row];
-                //@ end
+                const input_t *from = &m_from[row * ld_m + kk];  //@ only m_row_major
+                //@| const input_t *from = &m_from[kk * ld_m + row];  //@ only not m_row_major
                 sum_t *to = &into.M[m_kk + kk][m_row + row];
-                //@ if clips_rows or check_k
-                copy_async_or_zero<M_WIDTH * sizeof(input_t)>(to, from, row < rows_left && (phase > 0 || m_kk + kk < first_steps));  //@ clips_rows && check_k
-                //@ else
-                //@| copy_async<M_WIDTH * sizeof(input_t)>(to, from);
-                //@ end
+                copy_async_or_zero<M_WIDTH * sizeof(input_t)>(to, from, row < rows_left && (phase > 0 || m_kk + kk < first_steps));  //@ clips_rows && check_k  //@ only clips_rows or check_k
+                //@| copy_async<M_WIDTH * sizeof(input_t)>(to, from);  //@ only not clips_rows and not check_k
             }
         }
 #pragma unroll
         for (int kk = 0; kk < BK; kk += N_STEPS) {
 #pragma unroll
             for (int col = 0; col < BN; col += N_COLS) {
-                //@ if spreads_copies
-                //@| if ((kk * BN + col * N_STEPS) * PIECES / (BK * BN) != piece)
+                //@| if ((kk * BN + col * N_STEPS) * PIECES / (BK * BN) != piece)  //@ only spreads_copies
                 //@|     continue;
-                //@ end
-                //@ if n_row_major
-                const input_t *from = &n_from[kk * ld_n + col];
-                //@ else
-                //@| const input_t *from = &n_from[col * ld_n + kk];
-                //@ end
-                //@ if spreads_cols
-                //@| sum_t *to = &into.N[n_kk + kk][n_place + col];
-                //@ else
-                sum_t *to = &into.N[n_kk + kk][n_col + col];
-                //@ end
-                //@ if clips_cols or check_k
-                copy_async_or_zero<N_WIDTH * sizeof(input_t)>(to, from, col < cols_left && (phase > 0 || n_kk + kk < first_steps));  //@ clips_cols && check_k
-                //@ else
-                //@| copy_async<N_WIDTH * sizeof(input_t)>(to, from);
-                //@ end
+                const input_t *from = &n_from[kk * ld_n + col];  //@ only n_row_major
+                //@| const input_t *from = &n_from[col * ld_n + kk];  //@ only not n_row_major
+                //@| sum_t *to = &into.N[n_kk + kk][n_place + col];  //@ only spreads_cols
+                sum_t *to = &into.N[n_kk + kk][n_col + col];  //@ only not spreads_cols
+                copy_async_or_zero<N_WIDTH * sizeof(input_t)>(to, from, col < cols_left && (phase > 0 || n_kk + kk < first_steps));  //@ clips_cols && check_k  //@ only clips_cols or check_k
+                //@| copy_async<N_WIDTH * sizeof(input_t)>(to, from);  //@ only not clips_cols and not check_k
             }
         }
-        //@ if spreads_copies
-        //@| if (piece < PIECES - 1)
+        //@| if (piece < PIECES - 1)  //@ only spreads_copies
         //@|     return;
-        //@ end
         #include "simt/advance.cuh"
     };
 
     // load: one step's elements for this thread's rows and columns.
     sum_t m[2][TM], n[2][TN];
     const auto load = [&](const phase_t &from, int step) {
-        //@ if sliced
-        const int kk = slice * STEPS + step;
-        //@ end
+        const int kk = slice * STEPS + step;  //@ only sliced
 #pragma unroll
         for (int r = 0; r < TM; r += VEC) {
             const auto value = read<VEC>(&from.M[kk][thread_row + r / VEC * (4 * VEC)]);  //@ kk for kk
@@ -179,6 +134,4 @@ simt(
 
 #include "parts/reduce.cuh"
 //@ end
-//@ if reduces
-//@| #include "parts/combine.cuh"
-//@ end
+//@| #include "parts/combine.cuh"  //@ only reduces

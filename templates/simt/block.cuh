@@ -4,11 +4,8 @@
 // the next are 4 * VEC rows or 8 * VEC columns further.
 const int thread = threadIdx.x;
 const int lane = thread % 32;
-//@ if sliced
-const int warp = thread % TILE_THREADS / 32;
-//@ else
-//@| const int warp = thread / 32;
-//@ end
+const int warp = thread % TILE_THREADS / 32;  //@ only sliced
+//@| const int warp = thread / 32;  //@ only not sliced
 const int thread_row = warp / (BN / WARP_COLS) * WARP_ROWS + lane / 8 * VEC;
 const int thread_col = warp % (BN / WARP_COLS) * WARP_COLS + lane % 8 * VEC;
 //@ if spreads_cols

@@ -15,6 +15,4 @@ constexpr int THREADS = SLICES * TILE_THREADS;
 //@ end
 constexpr int BLOCKS = 1;  //@ blocks
 constexpr int P_VECTOR = 1;  // elements that one instruction stores  //@ p_vector
-//@ if splits_k
-constexpr int SPLITS = 4;  //@ splits
-//@ end
+constexpr int SPLITS = 4;  //@ splits  //@ only splits_k

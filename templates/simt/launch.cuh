@@ -8,6 +8,4 @@
 //@ else
 //@| //         (ceil(j / BM), ceil(l / BN)) blocks in the grid.
 //@ end
-//@ if batched
-//         blockIdx.z counts the products of the batch.
-//@ end
+//         blockIdx.z counts the products of the batch.  //@ only batched

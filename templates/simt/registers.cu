@@ -24,22 +24,16 @@ __device__ __forceinline__ vector_t<input_t, COUNT> read_or_zero(const input_t *
 }
 
 //@ end
-//@ if has_groups
-//@| #include "parts/groups.cuh"
-//@ end
+//@| #include "parts/groups.cuh"  //@ only has_groups
 #include "simt/launch.cuh"
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 simt(
     #include "parts/parameters.cuh"
 {
-    //@ if awaits
-    //@| #include "parts/awaits.cuh"
-    //@ end
+    //@| #include "parts/awaits.cuh"  //@ only awaits
     #include "parts/derived.cuh"
     #include "parts/product.cuh"
-    //@ if has_dependents
-    //@| #include "parts/dependents.cuh"
-    //@ end
+    //@| #include "parts/dependents.cuh"  //@ only has_dependents
     #include "simt/block.cuh"
 
     #include "simt/share.cuh"
@@ -80,16 +74,10 @@ simt(
 #pragma unroll
             for (int row = 0; row < BM; row += M_ROWS) {
                 auto &to = into.M[kk / M_STEPS][row / M_ROWS];
-                //@ if m_row_major
-                const input_t *from = &m_from[row * ld_m + kk];
-                //@ else
-                //@| const input_t *from = &m_from[kk * ld_m + row];
-                //@ end
-                //@ if clips_rows or check_k
-                to = read_or_zero<M_WIDTH>(from, row < rows_left && (phase > 0 || m_kk + kk < first_steps));  //@ clips_rows && check_k
-                //@ else
-                //@| to = read<M_WIDTH>(from);
-                //@ end
+                const input_t *from = &m_from[row * ld_m + kk];  //@ only m_row_major
+                //@| const input_t *from = &m_from[kk * ld_m + row];  //@ only not m_row_major
+                to = read_or_zero<M_WIDTH>(from, row < rows_left && (phase > 0 || m_kk + kk < first_steps));  //@ clips_rows && check_k  //@ only clips_rows or check_k
+                //@| to = read<M_WIDTH>(from);  //@ only not clips_rows and not check_k
             }
         }
 #pragma unroll
@@ -97,16 +85,10 @@ simt(
 #pragma unroll
             for (int col = 0; col < BN; col += N_COLS) {
                 auto &to = into.N[kk / N_STEPS][col / N_COLS];
-                //@ if n_row_major
-                const input_t *from = &n_from[kk * ld_n + col];
-                //@ else
-                //@| const input_t *from = &n_from[col * ld_n + kk];
-                //@ end
-                //@ if clips_cols or check_k
-                to = read_or_zero<N_WIDTH>(from, col < cols_left && (phase > 0 || n_kk + kk < first_steps));  //@ clips_cols && check_k
-                //@ else
-                //@| to = read<N_WIDTH>(from);
-                //@ end
+                const input_t *from = &n_from[kk * ld_n + col];  //@ only n_row_major
+                //@| const input_t *from = &n_from[col * ld_n + kk];  //@ only not n_row_major
+                to = read_or_zero<N_WIDTH>(from, col < cols_left && (phase > 0 || n_kk + kk < first_steps));  //@ clips_cols && check_k  //@ only clips_cols or check_k
+                //@| to = read<N_WIDTH>(from);  //@ only not clips_cols and not check_k
             }
         }
         #include "simt/advance.cuh"
@@ -125,11 +107,8 @@ simt(
                     value[i] = from.M[kk / M_STEPS][row / M_ROWS].element[i];
 #pragma unroll
                 for (int i = 0; i < M_WIDTH; ++i)
-                //@ if m_row_major
-                    to[m_place(i, 0)] = value[i];
-                //@ else
-                //@|     to[i] = value[i];
-                //@ end
+                    to[m_place(i, 0)] = value[i];  //@ only m_row_major
+                //@|     to[i] = value[i];  //@ only not m_row_major
             }
         }
 #pragma unroll
@@ -143,11 +122,8 @@ simt(
                     value[i] = from.N[kk / N_STEPS][col / N_COLS].element[i];
 #pragma unroll
                 for (int i = 0; i < N_WIDTH; ++i)
-                //@ if n_row_major
-                    to[i] = value[i];
-                //@ else
-                //@|     to[n_place(i, 0)] = value[i];
-                //@ end
+                    to[i] = value[i];  //@ only n_row_major
+                //@|     to[n_place(i, 0)] = value[i];  //@ only not n_row_major
             }
         }
     };
@@ -204,6 +180,4 @@ simt(
 
 #include "parts/reduce.cuh"
 //@ end
-//@ if reduces
-//@| #include "parts/combine.cuh"
-//@ end
+//@| #include "parts/combine.cuh"  //@ only reduces

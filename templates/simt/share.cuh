@@ -36,12 +36,8 @@ const input_t *n_from = &N[n_kk * ld_n + block_col + n_col];
 //@| const int n_kk = (thread / (N_RUN * N_COLS) * N_RUN + thread % N_RUN) * N_WIDTH;
 //@| const input_t *n_from = &N[(block_col + n_col) * ld_n + n_kk];
 //@ end
-//@ if clips_rows
-const index_t rows_left = j - block_row - m_row;
-//@ end
-//@ if clips_cols
-const index_t cols_left = l - block_col - n_col;
-//@ end
+const index_t rows_left = j - block_row - m_row;  //@ only clips_rows
+const index_t cols_left = l - block_col - n_col;  //@ only clips_cols
 //@ if check_k
 
 // The first phase takes what is no multiple of BK, so that all others are whole.

@@ -35,19 +35,13 @@ constexpr int OUTPUTS = ROWS_AT_ONCE * BLOCK_COLS;
 // The tiles of M, this phase's and the next one's; when they are done with, the slices' sums.
 union shared_t {
     sum_t Mds[2][TM][PHASE + PADDING];
-    //@ if n_row_major
-    sum_t partial[SLICES][OUTPUTS];
-    //@ else
-    //@| sum_t partial[SLICES][OUTPUTS + 1];  // + 1: neighbouring threads are neighbouring slices, and store into other banks
-    //@ end
+    sum_t partial[SLICES][OUTPUTS];  //@ only n_row_major
+    //@| sum_t partial[SLICES][OUTPUTS + 1];  // + 1: neighbouring threads are neighbouring slices, and store into other banks  //@ only not n_row_major
 };
 
 // Launch: THREADS threads in a block,
-//@ if rows_on_y
-//         (ceil(l / BLOCK_COLS), ceil(j / TM)) blocks in the grid.
-//@ else
-//@| //         (ceil(j / TM), ceil(l / BLOCK_COLS)) blocks in the grid.
-//@ end
+//         (ceil(l / BLOCK_COLS), ceil(j / TM)) blocks in the grid.  //@ only rows_on_y
+//@| //         (ceil(j / TM), ceil(l / BLOCK_COLS)) blocks in the grid.  //@ only not rows_on_y
 //@ if batched and splits_k
 //         blockIdx.z counts the splits of k, of one product of the batch after the other.
 //@ elif splits_k
@@ -60,18 +54,12 @@ skinny(
     #include "parts/parameters.cuh"
 {
     __shared__ __align__(16) shared_t shared;
-    //@ if reduces
-    //@| __shared__ float kept[REDUCTIONS][OUTPUTS];  // what the epilogue makes of the rows that are finished at once  //@ real_t for float
-    //@ end
+    //@| __shared__ float kept[REDUCTIONS][OUTPUTS];  // what the epilogue makes of the rows that are finished at once  //@ real_t for float  //@ only reduces
 
-    //@ if awaits
-    //@| #include "parts/awaits.cuh"
-    //@ end
+    //@| #include "parts/awaits.cuh"  //@ only awaits
     #include "parts/derived.cuh"
     #include "parts/product.cuh"
-    //@ if has_dependents
-    //@| #include "parts/dependents.cuh"
-    //@ end
+    //@| #include "parts/dependents.cuh"  //@ only has_dependents
     // This block's part of P begins here.
     //@ if rows_on_y
     const index_t block_row = static_cast<index_t>(blockIdx.y) * TM;
@@ -98,17 +86,12 @@ skinny(
     // Element i of this thread's share of a phase: its slice holds runs of RUN, SLICES * RUN apart.
     const auto k_of = [&](int i) { return i / RUN * (SLICES * RUN) + slice * RUN + i % RUN; };
     // Column c of this thread, of the BLOCK_COLS.
-    //@ if n_row_major
-    const auto col_of = [&](int c) { return c / VECTOR * (LANES * VECTOR) + lane * VECTOR + c % VECTOR; };
-    //@ else
-    //@| const auto col_of = [&](int c) { return c * LANES + lane; };
-    //@ end
+    const auto col_of = [&](int c) { return c / VECTOR * (LANES * VECTOR) + lane * VECTOR + c % VECTOR; };  //@ only n_row_major
+    //@| const auto col_of = [&](int c) { return c * LANES + lane; };  //@ only not n_row_major
 
     input_t m_next[M_SHARE];  //@ m_t for input_t
     input_t n_next[K_THREAD][TN];  //@ n_t for input_t  //@ n_loaded for n_next[K_THREAD][TN]
-    //@ if n_scales_k
-    //@| float n_scale_next[K_THREAD / RUN][TN];  // one for each run, of which SCALE_K is a multiple
-    //@ end
+    //@| float n_scale_next[K_THREAD / RUN][TN];  // one for each run, of which SCALE_K is a multiple  //@ only n_scales_k
     const auto load = [&](index_t phase) {
         // This thread's share of N: nobody else needs it.
 #pragma unroll
@@ -122,11 +105,8 @@ skinny(
             //@ end
             const index_t kk = phase + k_of(i);
             const index_t col = block_col + col_of(c);
-            //@ if n_row_major
-            const index_t at = kk * ld_n + col;  //@ n_from for + col
-            //@ else
-            //@| const index_t at = col * ld_n + kk;  //@ n_from for + kk
-            //@ end
+            const index_t at = kk * ld_n + col;  //@ n_from for + col  //@ only n_row_major
+            //@| const index_t at = col * ld_n + kk;  //@ n_from for + kk  //@ only not n_row_major
             //@ if check_k or check_l
             vector_t<input_t, VECTOR> n = {};  // zero, which adds nothing, beyond the edge  //@ n_t for input_t  //@ vector_loaded for VECTOR
             if (kk < k && col < l)  //@ check_k && check_l  //@ k_end for k
@@ -136,11 +116,8 @@ skinny(
             //@ end
 #pragma unroll
             for (int e = 0; e < VECTOR; ++e)  //@ vector_loaded for VECTOR
-            //@ if n_row_major
-                n_next[i][c + e] = n.element[e];  //@ n_to for c + e
-            //@ else
-            //@|     n_next[i + e][c] = n.element[e];  //@ n_to for i + e
-            //@ end
+                n_next[i][c + e] = n.element[e];  //@ n_to for c + e  //@ only n_row_major
+            //@|     n_next[i + e][c] = n.element[e];  //@ n_to for i + e  //@ only not n_row_major
         }
         //@ if n_scales_k
 //@| #pragma unroll
@@ -165,26 +142,18 @@ skinny(
             //@| const index_t kk = phase + e / TM;
             //@| const index_t at = kk * ld_m + row;
             //@ end
-            //@ if ragged_m
-            //@| if (e >= TM * PHASE)
+            //@| if (e >= TM * PHASE)  //@ only ragged_m
             //@|     continue;
-            //@ end
-            //@ if check_j or check_k
-            m_next[i] = row < j && kk < k ? M[at] : input_t{};  //@ m_t for input_t  //@ check_j && check_k  //@ k_end for k
-            //@ else
-            //@| m_next[i] = M[at];
-            //@ end
+            m_next[i] = row < j && kk < k ? M[at] : input_t{};  //@ m_t for input_t  //@ check_j && check_k  //@ k_end for k  //@ only check_j or check_k
+            //@| m_next[i] = M[at];  //@ only not check_j and not check_k
         }
     };
 
     sum_t sum[TM][TN] = {};
     int stage = 0;
-    //@ if may_be_empty
-    //@| if (0 < k)  //@ k_begin for 0  //@ k_end for k
+    //@| if (0 < k)  //@ k_begin for 0  //@ k_end for k  //@ only may_be_empty
     //@|     load(0);  //@ k_begin for 0
-    //@ else
-    load(0);  //@ k_begin for 0
-    //@ end
+    load(0);  //@ k_begin for 0  //@ only not may_be_empty
     //@ if loops
 //@| #pragma unroll 1  // so many phases are too long a text for a compiler that knows how many they are
     //@| for (index_t phase = 0; phase < k;) {  //@ k_begin for 0  //@ k_end for k
@@ -196,26 +165,18 @@ skinny(
 #pragma unroll
         for (int i = 0; i < M_SHARE; ++i) {
             const int e = thread + i * THREADS;
-            //@ if ragged_m
-            //@| if (e >= TM * PHASE)
+            //@| if (e >= TM * PHASE)  //@ only ragged_m
             //@|     continue;
-            //@ end
-            //@ if m_row_major
-            shared.Mds[stage][e / PHASE][e % PHASE] = m_next[i];
-            //@ else
-            //@| shared.Mds[stage][e % TM][e / TM] = m_next[i];
-            //@ end
+            shared.Mds[stage][e / PHASE][e % PHASE] = m_next[i];  //@ only m_row_major
+            //@| shared.Mds[stage][e % TM][e / TM] = m_next[i];  //@ only not m_row_major
         }
         sum_t n[K_THREAD][TN];
 #pragma unroll
         for (int i = 0; i < K_THREAD; ++i)
 #pragma unroll
             for (int c = 0; c < TN; ++c)
-            //@ if n_scales_k
-            //@|     n[i][c] = n_scale_next[i / RUN][c] * n_next[i][c];  //@ n_number for n_next[i][c]
-            //@ else
-                n[i][c] = n_next[i][c];  //@ n_number for n_next[i][c]
-            //@ end
+            //@|     n[i][c] = n_scale_next[i / RUN][c] * n_next[i][c];  //@ n_number for n_next[i][c]  //@ only n_scales_k
+                n[i][c] = n_next[i][c];  //@ n_number for n_next[i][c]  //@ only not n_scales_k
         __syncthreads();  // the tile of M is complete, and everyone is done with the last but one
 
         //@ if loops
@@ -241,9 +202,7 @@ skinny(
     }
 
     // The slices' sums become one, ROWS_AT_ONCE rows at a time.
-    //@ if splits_k
-    //@| W += static_cast<long long>(blockIdx.z) * j * l;
-    //@ end
+    //@| W += static_cast<long long>(blockIdx.z) * j * l;  //@ only splits_k
     #include "parts/scale.cuh"
     //@ if reduces and batched
     //@| float *const results = W + blockIdx.z * RESULTS;  //@ real_t for float
@@ -272,9 +231,7 @@ skinny(
             const index_t Row = block_row + top + e / BLOCK_COLS;
             const index_t Col = block_col + e % BLOCK_COLS;
             sum_t Pvalue = shared.partial[0][e];
-            //@ if pairs and not splits_k
-            //@| sum_t beside = shared.partial[0][e + 1];  // of the next column
-            //@ end
+            //@| sum_t beside = shared.partial[0][e + 1];  // of the next column  //@ only pairs and not splits_k
             //@ if reduces
             //@ lines reduction_starts
             //@ if check_j or check_l
@@ -301,12 +258,8 @@ skinny(
         //@ if reduces
         //@| // reduce: of these rows, warps combine what is kept of each, and threads what is kept of each column.
         //@| __syncthreads();
-        //@ if reduces_rows
-        //@| const long long row_slot = block_col / BLOCK_COLS;
-        //@ end
-        //@ if reduces_cols
-        //@| const long long col_slot = (block_row + top) / ROWS_AT_ONCE;
-        //@ end
+        //@| const long long row_slot = block_col / BLOCK_COLS;  //@ only reduces_rows
+        //@| const long long col_slot = (block_row + top) / ROWS_AT_ONCE;  //@ only reduces_cols
         //@ lines rows_found
         //@ end
     }
@@ -315,6 +268,4 @@ skinny(
 
 #include "parts/reduce.cuh"
 //@ end
-//@ if reduces
-//@| #include "parts/combine.cuh"
-//@ end
+//@| #include "parts/combine.cuh"  //@ only reduces

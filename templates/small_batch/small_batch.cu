@@ -13,9 +13,7 @@
 //                  +------+------+---
 
 #include "parts/card.cuh"
-//@ if fixed_batch
-constexpr int batch = 10000;  //@ batch
-//@ end
+constexpr int batch = 10000;  //@ batch  //@ only fixed_batch
 constexpr int TM = 16;  //@ tm
 constexpr int TN = 28;  //@ tn
 constexpr int PRODUCTS = 1;  //@ products
@@ -38,19 +36,11 @@ constexpr int VECTOR_COLS = 4;  //@ vector_cols
 constexpr int M_PITCH = 308;  //@ m_pitch
 constexpr int N_PITCH = 700;  //@ n_pitch
 struct __align__(16) operands_t {
-    //@ if m_row_major
-    sum_t M[j][M_PITCH];
-    //@ else
-    //@| sum_t M[K_PADDED][M_PITCH];
-    //@ end
-    //@ if n_row_major
-    sum_t N[K_PADDED][N_PITCH];
-    //@ else
-    //@| sum_t N[l][N_PITCH];
-    //@ end
-    //@ if reduces
-    //@| sum_t kept[REDUCTIONS][TEAM * (TM > TN ? TM : TN)];  // what each thread has found of its rows, or columns
-    //@ end
+    sum_t M[j][M_PITCH];  //@ only m_row_major
+    //@| sum_t M[K_PADDED][M_PITCH];  //@ only not m_row_major
+    sum_t N[K_PADDED][N_PITCH];  //@ only n_row_major
+    //@| sum_t N[l][N_PITCH];  //@ only not n_row_major
+    //@| sum_t kept[REDUCTIONS][TEAM * (TM > TN ? TM : TN)];  // what each thread has found of its rows, or columns  //@ only reduces
 };
 
 #include "parts/vector.cuh"
@@ -89,51 +79,27 @@ small_batch(
     //@ else
     //@| operands_t &own = operands[0];
     //@ end
-    //@ if batched and not many or points and not many
-    //@| const unsigned int product = blockIdx.x;
-    //@ end
-    //@ if batched and not m_array
-    M += product * stride_m;
-    //@ end
-    //@ if batched and not n_array
-    N += product * stride_n;
-    //@ end
-    //@ if scale_m and batched
-    //@| scale_m += product * stride_scale_m;
-    //@ end
-    //@ if scale_n and batched
-    //@| scale_n += product * stride_scale_n;
-    //@ end
+    //@| const unsigned int product = blockIdx.x;  //@ only batched and not many or points and not many
+    M += product * stride_m;  //@ only batched and not m_array
+    N += product * stride_n;  //@ only batched and not n_array
+    //@| scale_m += product * stride_scale_m;  //@ only scale_m and batched
+    //@| scale_n += product * stride_scale_n;  //@ only scale_n and batched
     //@ if operands and batched
     //@ lines operands_of_product
     //@ end
     //@ if reduces and batched
     //@ lines results_of_product
     //@ end
-    //@ if batched and has_beta and not c_array
-    C += product * stride_c;
-    //@ end
-    //@ if batched and not p_array
-    P += product * stride_p;
-    //@ end
+    C += product * stride_c;  //@ only batched and has_beta and not c_array
+    P += product * stride_p;  //@ only batched and not p_array
 
     const auto bring_operands = [&] {
-        //@ if m_row_major
-        constexpr int M_LINES = j, M_WIDTH = k;
-        //@ else
-        //@| constexpr int M_LINES = k, M_WIDTH = j;
-        //@ end
-        //@ if n_row_major
-        constexpr int N_LINES = k, N_WIDTH = l;
-        //@ else
-        //@| constexpr int N_LINES = l, N_WIDTH = k;
-        //@ end
-        //@ if m_array
-        //@| const input_t *M = M_array[product];
-        //@ end
-        //@ if n_array
-        //@| const input_t *N = N_array[product];
-        //@ end
+        constexpr int M_LINES = j, M_WIDTH = k;  //@ only m_row_major
+        //@| constexpr int M_LINES = k, M_WIDTH = j;  //@ only not m_row_major
+        constexpr int N_LINES = k, N_WIDTH = l;  //@ only n_row_major
+        //@| constexpr int N_LINES = l, N_WIDTH = k;  //@ only not n_row_major
+        //@| const input_t *M = M_array[product];  //@ only m_array
+        //@| const input_t *N = N_array[product];  //@ only n_array
         // All threads take as many turns, so that those of a warp stay together.
 #pragma unroll 8
         for (int first = 0; first < M_LINES * M_WIDTH / M_VECTOR; first += TEAM) {
@@ -141,11 +107,8 @@ small_batch(
             const int line = e / (M_WIDTH / M_VECTOR);
             const int at = e % (M_WIDTH / M_VECTOR) * M_VECTOR;
             if (line < M_LINES)
-            //@ if async
-                copy_async<M_VECTOR * sizeof(input_t)>(&own.M[line][at], &M[line * ld_m + at]);
-            //@ else
-            //@|     copy<M_VECTOR>(&own.M[line][at], &M[line * ld_m + at]);
-            //@ end
+                copy_async<M_VECTOR * sizeof(input_t)>(&own.M[line][at], &M[line * ld_m + at]);  //@ only async
+            //@|     copy<M_VECTOR>(&own.M[line][at], &M[line * ld_m + at]);  //@ only not async
         }
 #pragma unroll 8
         for (int first = 0; first < N_LINES * N_WIDTH / N_VECTOR; first += TEAM) {
@@ -153,47 +116,30 @@ small_batch(
             const int line = e / (N_WIDTH / N_VECTOR);
             const int at = e % (N_WIDTH / N_VECTOR) * N_VECTOR;
             if (line < N_LINES)
-            //@ if async
-                copy_async<N_VECTOR * sizeof(input_t)>(&own.N[line][at], &N[line * ld_n + at]);
-            //@ else
-            //@|     copy<N_VECTOR>(&own.N[line][at], &N[line * ld_n + at]);
-            //@ end
+                copy_async<N_VECTOR * sizeof(input_t)>(&own.N[line][at], &N[line * ld_n + at]);  //@ only async
+            //@|     copy<N_VECTOR>(&own.N[line][at], &N[line * ld_n + at]);  //@ only not async
         }
         //@ if ragged_k
         //@| // The last steps of k, up to a multiple of VEC, add nothing.
         //@| for (int e = thread; e < j * (K_PADDED - k); e += TEAM)
-        //@ if m_row_major
-        //@|     own.M[e / (K_PADDED - k)][k + e % (K_PADDED - k)] = 0;
-        //@ else
-        //@|     own.M[k + e / j][e % j] = 0;
-        //@ end
+        //@|     own.M[e / (K_PADDED - k)][k + e % (K_PADDED - k)] = 0;  //@ only m_row_major
+        //@|     own.M[k + e / j][e % j] = 0;  //@ only not m_row_major
         //@| for (int e = thread; e < l * (K_PADDED - k); e += TEAM)
-        //@ if n_row_major
-        //@|     own.N[k + e / l][e % l] = 0;
-        //@ else
-        //@|     own.N[e / (K_PADDED - k)][k + e % (K_PADDED - k)] = 0;
-        //@ end
+        //@|     own.N[k + e / l][e % l] = 0;  //@ only n_row_major
+        //@|     own.N[e / (K_PADDED - k)][k + e % (K_PADDED - k)] = 0;  //@ only not n_row_major
         //@ end
     };
-    //@ if check_batch
-    if (product < batch)  // the last block may have teams to spare
+    if (product < batch)  // the last block may have teams to spare  //@ only check_batch
         bring_operands();
-    //@ else
-    //@| bring_operands();
-    //@ end
+    //@| bring_operands();  //@ only not check_batch
     //@ if async
     commit_copies();
     wait_for_copies<0>();
     //@ end
-    //@ if team_in_warp
-    __syncwarp();  // a team never reaches beyond its warp
-    //@ else
-    //@| __syncthreads();
-    //@ end
-    //@ if check_batch
-    if (product >= batch)
+    __syncwarp();  // a team never reaches beyond its warp  //@ only team_in_warp
+    //@| __syncthreads();  //@ only not team_in_warp
+    if (product >= batch)  //@ only check_batch
         return;
-    //@ end
 
     // Row r and column c of this thread.
     const auto row_of = [&](int r) {
@@ -270,40 +216,28 @@ small_batch(
                     sum[r][c] += m[r][i] * n[i][c];
     }
 
-    //@ if has_beta and c_array or p_array
-    //@| // Looked up only now: until here the registers belonged to the sums.
-    //@ end
+    //@| // Looked up only now: until here the registers belonged to the sums.  //@ only has_beta and c_array or p_array
     //@ if always_c and c_array
     //@| const output_t *C = C_array[product];
     //@ elif has_beta and c_array
     //@| const output_t *C = beta != 0 ? C_array[product] : nullptr;  // beta = 0 must not even look for C
     //@ end
-    //@ if p_array
-    //@| output_t *P = P_array[product];
-    //@ end
+    //@| output_t *P = P_array[product];  //@ only p_array
     #include "parts/scale.cuh"
-    //@ if scales_rows_ahead or scales_cols_ahead
-    //@| // Scales of this thread's rows and columns: each is read once, and all are on their way together.
-    //@ end
+    //@| // Scales of this thread's rows and columns: each is read once, and all are on their way together.  //@ only scales_rows_ahead or scales_cols_ahead
     //@ if scales_rows_ahead
     //@| float row_scale[TM];
 //@| #pragma unroll
     //@| for (int r = 0; r < TM; ++r)
-    //@ if ragged_j
-    //@|     row_scale[r] = row_of(r) < j ? scale_m[row_of(r)] : 0;
-    //@ else
-    //@|     row_scale[r] = scale_m[row_of(r)];
-    //@ end
+    //@|     row_scale[r] = row_of(r) < j ? scale_m[row_of(r)] : 0;  //@ only ragged_j
+    //@|     row_scale[r] = scale_m[row_of(r)];  //@ only not ragged_j
     //@ end
     //@ if scales_cols_ahead
     //@| float col_scale[TN];
 //@| #pragma unroll
     //@| for (int c = 0; c < TN; ++c)
-    //@ if ragged_l
-    //@|     col_scale[c] = col_of(c) < l ? scale_n[col_of(c)] : 0;
-    //@ else
-    //@|     col_scale[c] = scale_n[col_of(c)];
-    //@ end
+    //@|     col_scale[c] = col_of(c) < l ? scale_n[col_of(c)] : 0;  //@ only ragged_l
+    //@|     col_scale[c] = scale_n[col_of(c)];  //@ only not ragged_l
     //@ end
     //@ if reduces
     //@ lines reduction_starts
@@ -311,17 +245,13 @@ small_batch(
 #pragma unroll
     for (int r = 0; r < TM; ++r) {
         const index_t Row = row_of(r);
-        //@ if ragged_j
-        if (Row >= j)
+        if (Row >= j)  //@ only ragged_j
             break;
-        //@ end
 #pragma unroll
         for (int c = 0; c < TN; c += P_VECTOR) {  //@ p_sums for P_VECTOR
             const index_t Col = col_of(c);
-            //@ if ragged_l
-            if (Col >= l)
+            if (Col >= l)  //@ only ragged_l
                 break;
-            //@ end
             //@| #include "parts/epilogue.cuh"
         }
     }
@@ -330,11 +260,8 @@ small_batch(
     //@| // reduce: threads of the team combine what those of one row of the team have found of a row of P, and those of one
     //@| // column of a column.
     //@ lines thread_kept
-    //@ if team_in_warp
-    //@| __syncwarp();
-    //@ else
-    //@| __syncthreads();
-    //@ end
+    //@| __syncwarp();  //@ only team_in_warp
+    //@| __syncthreads();  //@ only not team_in_warp
     //@ lines team_found
     //@ end
 }

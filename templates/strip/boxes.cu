@@ -81,24 +81,14 @@ strip(
         publish_barriers();
     }
     __syncthreads();
-    //@ if awaits
-    //@| #include "parts/awaits.cuh"
-    //@ end
+    //@| #include "parts/awaits.cuh"  //@ only awaits
     #include "parts/derived.cuh"
-    //@ if not splits_k
-    #include "parts/output.cuh"
-    //@ end
-    //@ if has_dependents
-    //@| #include "parts/dependents.cuh"
-    //@ end
+    #include "parts/output.cuh"  //@ only not splits_k
+    //@| #include "parts/dependents.cuh"  //@ only has_dependents
     #include "strip/place.cuh"
-    //@ if splits_k
-    //@| const int phases = (k_end - k_begin + PHASE - 1) / PHASE;  // of this split: the last may have none
-    //@ elif any_k
-    //@| const int phases = (static_cast<index_t>(k) + PHASE - 1) / PHASE;
-    //@ else
-    const int phases = (k + PHASE - 1) / PHASE;
-    //@ end
+    //@| const int phases = (k_end - k_begin + PHASE - 1) / PHASE;  // of this split: the last may have none  //@ only splits_k
+    //@| const int phases = (static_cast<index_t>(k) + PHASE - 1) / PHASE;  //@ only not splits_k and any_k
+    const int phases = (k + PHASE - 1) / PHASE;  //@ only not splits_k and not any_k
     int stage = 0;  // the place in the ring,
     int turn = 0;   // and how often it was passed: 0, 1, 0, 1 ...
     const auto pass = [&] {
@@ -147,6 +137,4 @@ strip(
 
 #include "parts/reduce.cuh"
 //@ end
-//@ if reduces
-//@| #include "parts/combine.cuh"
-//@ end
+//@| #include "parts/combine.cuh"  //@ only reduces

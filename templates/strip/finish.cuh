@@ -1,6 +1,4 @@
-//@ if splits_k
-//@| W += static_cast<long long>(blockIdx.z) * j * l;
-//@ end
+//@| W += static_cast<long long>(blockIdx.z) * j * l;  //@ only splits_k
 #include "parts/scale.cuh"
 // What all warps have of an element of the block: it is in one share, which one lane has.
 const auto total_of = [&](int row, int col) {
@@ -19,11 +17,8 @@ const auto total_of = [&](int row, int col) {
 //@| const int thread = threadIdx.x;
 //@| using kept_t = float[REDUCTIONS][BLOCK_ROWS * COLS];  //@ real_t for float
 //@| kept_t &kept = reinterpret_cast<kept_t &>(rings[WARPS]);  //@ behind for rings[WARPS]
-//@ if batched
-//@| float *const results = W + blockIdx.z * RESULTS;  //@ real_t for float
-//@ else
-//@| float *const results = W;  //@ real_t for float
-//@ end
+//@| float *const results = W + blockIdx.z * RESULTS;  //@ real_t for float  //@ only batched
+//@| float *const results = W;  //@ real_t for float  //@ only not batched
 //@ end
 #pragma unroll 1
 //@ if pairs and not splits_k
@@ -33,14 +28,10 @@ for (int e = threadIdx.x; e < BLOCK_ROWS * COLS; e += THREADS) {
 //@ end
     const index_t Row = block_row + e / COLS;
     const index_t Col = e % COLS;
-    //@ if check_j and not reduces
-    if (Row >= j)
+    if (Row >= j)  //@ only check_j and not reduces
         break;
-    //@ end
     sum_t Pvalue = total_of(e / COLS, e % COLS);
-    //@ if pairs and not splits_k
-    //@| sum_t beside = total_of(e / COLS, e % COLS + 1);  // of the next column
-    //@ end
+    //@| sum_t beside = total_of(e / COLS, e % COLS + 1);  // of the next column  //@ only pairs and not splits_k
     //@ if reduces
     //@ lines reduction_starts
     //@ if check_j
@@ -62,11 +53,7 @@ for (int e = threadIdx.x; e < BLOCK_ROWS * COLS; e += THREADS) {
 //@ if reduces
 //@| // reduce: warps combine what is kept of each row, and threads what is kept of each column.
 //@| __syncthreads();
-//@ if reduces_rows
-//@| constexpr long long row_slot = 0;  // a block has all of a row
-//@ end
-//@ if reduces_cols
-//@| const long long col_slot = block_row / BLOCK_ROWS;
-//@ end
+//@| constexpr long long row_slot = 0;  // a block has all of a row  //@ only reduces_rows
+//@| const long long col_slot = block_row / BLOCK_ROWS;  //@ only reduces_cols
 //@ lines rows_found
 //@ end

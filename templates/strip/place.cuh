@@ -1,8 +1,5 @@
-//@ if rows_on_y
-const index_t block_row = static_cast<index_t>(blockIdx.y) * BLOCK_ROWS;
-//@ else
-//@| const index_t block_row = static_cast<index_t>(blockIdx.x) * BLOCK_ROWS;
-//@ end
+const index_t block_row = static_cast<index_t>(blockIdx.y) * BLOCK_ROWS;  //@ only rows_on_y
+//@| const index_t block_row = static_cast<index_t>(blockIdx.x) * BLOCK_ROWS;  //@ only not rows_on_y
 //@ if splits_k
 //@| const index_t split_k = (k + SPLITS * PHASE - 1) / (SPLITS * PHASE) * PHASE;  // whole phases
 //@| const index_t k_begin = blockIdx.z % SPLITS * split_k;

@@ -55,14 +55,10 @@ strip(
 {
     extern __shared__ ring_t rings[];
 
-    //@ if awaits
-    //@| #include "parts/awaits.cuh"
-    //@ end
+    //@| #include "parts/awaits.cuh"  //@ only awaits
     #include "parts/derived.cuh"
     #include "parts/product.cuh"
-    //@ if has_dependents
-    //@| #include "parts/dependents.cuh"
-    //@ end
+    //@| #include "parts/dependents.cuh"  //@ only has_dependents
     #include "strip/place.cuh"
     ring_t &ring = rings[warp];
 
@@ -72,10 +68,8 @@ strip(
         for (int first = 0; first < BLOCK_ROWS * CHUNKS; first += WARP) {
             const int row = (first + lane) / CHUNKS;
             const int chunk = (first + lane) % CHUNKS;
-            //@ if ragged_m
-            //@| if (row >= BLOCK_ROWS)
+            //@| if (row >= BLOCK_ROWS)  //@ only ragged_m
             //@|     continue;
-            //@ end
             const index_t at = (block_row + row) * ld_m + phase + chunk * VECTOR;
             chunk_t *to = &into.M[row][place_of(row, chunk)];
             //@ if check_j or check_k
@@ -90,10 +84,8 @@ strip(
         for (int first = 0; first < CHUNKS * COLS; first += WARP) {
             const int group = (first + lane) / COLS;
             const int chunk = (first + lane) % COLS;
-            //@ if ragged_n
-            //@| if (group >= CHUNKS)
+            //@| if (group >= CHUNKS)  //@ only ragged_n
             //@|     continue;
-            //@ end
             const index_t at = (phase + group * VECTOR) * COLS + chunk * VECTOR;
             chunk_t *to = &into.N[group][chunk];
             //@ if check_k
@@ -110,11 +102,8 @@ strip(
     #include "strip/multiply.cuh"
 
     constexpr int TURN = WARPS * PHASE;  // from one phase of a warp to its next
-    //@ if splits_k
-    //@| const index_t first_phase = k_begin + warp * PHASE;
-    //@ else
-    const index_t first_phase = warp * PHASE;
-    //@ end
+    //@| const index_t first_phase = k_begin + warp * PHASE;  //@ only splits_k
+    const index_t first_phase = warp * PHASE;  //@ only not splits_k
 #pragma unroll
     for (int stage = 0; stage < STAGES - 1; ++stage) {
         if (first_phase + stage * TURN < k)  //@ k_end for k
@@ -149,6 +138,4 @@ strip(
 
 #include "parts/reduce.cuh"
 //@ end
-//@ if reduces
-//@| #include "parts/combine.cuh"
-//@ end
+//@| #include "parts/combine.cuh"  //@ only reduces
