@@ -66,8 +66,8 @@ void tj_split_describe(const tj_problem *view, int32_t splits, tj_template_param
     const int32_t groups = groups_of(splits);
     tj_launch_step *reduce;
 
-    tj_template_set_int(fill, "splits", splits);
-    tj_template_set_int(fill, "reduce_groups", groups);
+    tj_template_set_int(fill, "SPLITS", splits);
+    tj_template_set_int(fill, "REDUCE_GROUPS", groups);
     if (splits <= 1)
         return;
     form->workspace_bytes = workspace_bytes(view, splits);

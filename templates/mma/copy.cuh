@@ -1,11 +1,11 @@
 // This thread's share of the copies: its first elements in each tile, and how many lines the block comes further in one go.
-constexpr int M_WIDTH = 4;  // elements of one copy  //@ m_width
+constexpr int M_WIDTH = 4;  // elements of one copy
 constexpr int M_GO = THREADS * M_WIDTH / M_LINE;
 const int m_line = threadIdx.x / (M_LINE / M_WIDTH);
 const int m_first = threadIdx.x % (M_LINE / M_WIDTH) * M_WIDTH;
 const input_t *m_from = &M[(block_row + m_line) * ld_m + m_first];  //@ m_t for input_t  //@ only m_row_major
 //@| const input_t *m_from = &M[m_line * ld_m + block_row + m_first];  //@ m_t for input_t  //@ m_block for block_row  //@ only not m_row_major
-constexpr int N_WIDTH = 4;  //@ n_width
+constexpr int N_WIDTH = 4;
 constexpr int N_GO = THREADS * N_WIDTH / N_LINE;
 const int n_line = threadIdx.x / (N_LINE / N_WIDTH);
 const int n_first = threadIdx.x % (N_LINE / N_WIDTH) * N_WIDTH;

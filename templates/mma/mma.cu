@@ -22,20 +22,20 @@
 //@ end
 
 #include "parts/card.cuh"
-constexpr int BM = 128;  //@ bm
-constexpr int BN = 128;  //@ bn
-constexpr int BK = 64;  //@ bk
-constexpr int WM = 64;  //@ wm
-constexpr int WN = 64;  //@ wn
-constexpr int K_STEP = 16;  // elements along k of one product of the tensor cores  //@ k_step
+constexpr int BM = 128;
+constexpr int BN = 128;
+constexpr int BK = 64;
+constexpr int WM = 64;
+constexpr int WN = 64;
+constexpr int K_STEP = 16;  // elements along k of one product of the tensor cores
 constexpr int STEPS = BK / K_STEP;  // of a phase
 constexpr int TM = WM / 8;  // elements of a thread in a column of P
 constexpr int TN = WN / 4;  // and in a row
 constexpr int THREADS = 32 * (BM / WM) * (BN / WN);
-constexpr int STAGES = 3;  //@ stages
-constexpr int BLOCKS = 1;  //@ blocks
-constexpr int P_VECTOR = 1;  // elements that one instruction stores  //@ p_vector
-constexpr int SPLITS = 4;  //@ splits  //@ only splits_k
+constexpr int STAGES = 3;
+constexpr int BLOCKS = 1;
+constexpr int P_VECTOR = 1;  // elements that one instruction stores
+constexpr int SPLITS = 4;  //@ only splits_k
 
 #include "parts/vector.cuh"
 #include "parts/async.cuh"  //@ only copies_async

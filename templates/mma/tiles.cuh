@@ -5,8 +5,8 @@ constexpr int M_LINES = BM, M_LINE = BK;  // lines, and elements of a line  //@ 
 //@| constexpr int M_LINES = BK, M_LINE = BM;  // lines, and elements of a line  //@ m_across for BM  //@ only not m_row_major
 constexpr int N_LINES = BK, N_LINE = BN;  //@ n_across for BN  //@ only n_row_major
 //@| constexpr int N_LINES = BN, N_LINE = BK;  //@ n_along for BK  //@ only not n_row_major
-constexpr int M_PITCH = M_LINE + 0;  // from one line to the next: so much more keeps lanes in different banks  //@ m_pitch for 0
-constexpr int N_PITCH = N_LINE + 0;  //@ n_pitch for 0
+constexpr int M_PITCH = M_LINE + 0;  // from one line to the next: so much more keeps lanes in different banks
+constexpr int N_PITCH = N_LINE + 0;
 struct __align__(128) phase_t {
     //@| input_t M[M_LINES * M_PITCH];  //@ m_t for input_t  //@ only m_stored
     input_t M[M_LINES * M_PITCH];  //@ m_tile_t for input_t  //@ only not m_stored

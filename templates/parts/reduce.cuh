@@ -1,6 +1,6 @@
 // The second kernel: it adds up the SPLITS partial sums of each element of P, always in the same order.
 // A block serves REDUCE_ELEMENTS neighbouring elements; REDUCE_GROUPS threads share the splits of each.
-constexpr int REDUCE_GROUPS = 8;  //@ reduce_groups
+constexpr int REDUCE_GROUPS = 8;
 constexpr int REDUCE_THREADS = 256;
 constexpr int REDUCE_ELEMENTS = REDUCE_THREADS / REDUCE_GROUPS;
 

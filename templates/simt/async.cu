@@ -19,7 +19,7 @@
 
 #include "parts/card.cuh"
 #include "simt/card.cuh"
-constexpr int STAGES = 3;  //@ stages
+constexpr int STAGES = 3;
 constexpr int STEPS = BK / SLICES;  // of a phase, for one thread  //@ only sliced
 //@| constexpr int STEPS = BK;  // of a phase  //@ only not sliced
 //@| constexpr int PIECES = STEPS / 4;  // of a phase's copies: one is started every second step, in the first half of a phase  //@ only spreads_copies
@@ -54,36 +54,13 @@ simt(
     //@| // copy: a piece of the tiles of a phase. Started all at once, the copies would hold up the loads that come after them.  //@ only spreads_copies
     // copy: the tiles of a phase.  //@ only not spreads_copies
     const auto copy = [&](phase_t &into, index_t phase, int piece) {  //@ , check_k, spreads_copies
-#pragma unroll
-        for (int kk = 0; kk < BK; kk += M_STEPS) {
-#pragma unroll
-            for (int row = 0; row < BM; row += M_ROWS) {
-                //@| if ((kk * BM + row * M_STEPS) * PIECES / (BK * BM) != piece)  //@ only spreads_copies
-                //@|     continue;
-                const input_t *from = &m_from[row * ld_m + kk];  //@ only m_row_major
-                //@| const input_t *from = &m_from[kk * ld_m + row];  //@ only not m_row_major
-                sum_t *to = &into.M[m_kk + kk][m_row + row];
-                copy_async_or_zero<M_WIDTH * sizeof(input_t)>(to, from, row < rows_left && (phase > 0 || m_kk + kk < first_steps));  //@ clips_rows && check_k  //@ only clips_rows or check_k
-                //@| copy_async<M_WIDTH * sizeof(input_t)>(to, from);  //@ only not clips_rows and not check_k
-            }
-        }
-#pragma unroll
-        for (int kk = 0; kk < BK; kk += N_STEPS) {
-#pragma unroll
-            for (int col = 0; col < BN; col += N_COLS) {
-                //@| if ((kk * BN + col * N_STEPS) * PIECES / (BK * BN) != piece)  //@ only spreads_copies
-                //@|     continue;
-                const input_t *from = &n_from[kk * ld_n + col];  //@ only n_row_major
-                //@| const input_t *from = &n_from[col * ld_n + kk];  //@ only not n_row_major
-                //@| sum_t *to = &into.N[n_kk + kk][n_place + col];  //@ only spreads_cols
-                sum_t *to = &into.N[n_kk + kk][n_col + col];  //@ only not spreads_cols
-                copy_async_or_zero<N_WIDTH * sizeof(input_t)>(to, from, col < cols_left && (phase > 0 || n_kk + kk < first_steps));  //@ clips_cols && check_k  //@ only clips_cols or check_k
-                //@| copy_async<N_WIDTH * sizeof(input_t)>(to, from);  //@ only not clips_cols and not check_k
-            }
-        }
+        #include "simt/copy.cuh"
+        #include "simt/copy.cuh"  //@ with n for m, N for M, col for row, cols for rows, COLS for ROWS, BN for BM
         //@| if (piece < PIECES - 1)  //@ only spreads_copies
         //@|     return;
-        #include "simt/advance.cuh"
+        const index_t steps = phase == 0 ? first_steps : BK;  //@ only check_k
+        m_from += steps;  //@ m_advance for steps
+        n_from += steps * ld_n;  //@ n_advance for steps * ld_n
     };
 
     // load: one step's elements for this thread's rows and columns.

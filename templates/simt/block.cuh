@@ -8,9 +8,4 @@ const int warp = thread % TILE_THREADS / 32;  //@ only sliced
 //@| const int warp = thread / 32;  //@ only not sliced
 const int thread_row = warp / (BN / WARP_COLS) * WARP_ROWS + lane / 8 * VEC;
 const int thread_col = warp % (BN / WARP_COLS) * WARP_COLS + lane % 8 * VEC;
-//@ if spreads_cols
-//@| // Rows of P are not aligned, so a store takes one element of each lane, and lanes side by side should store neighbours.
-//@| // So of P, and of N in global memory, a thread's columns come COL_RUN at a time, the next are 8 * COL_RUN further.
-//@| constexpr int COL_RUN = 1;  //@ col_run
-//@| const int first_col = warp % (BN / WARP_COLS) * WARP_COLS + lane % 8 * COL_RUN;
-//@ end
+//@| #include "simt/spread_cols.cuh"  //@ only spreads_cols

@@ -16,12 +16,12 @@
 #include "simt/card.cuh"
 
 #include "parts/vector.cuh"
-//@ if copies_or_zero
-template <int COUNT>
+template <int COUNT>  //@ only copies_or_zero
 __device__ __forceinline__ vector_t<input_t, COUNT> read_or_zero(const input_t *from, bool is_wanted)
 {
     return is_wanted ? read<COUNT>(from) : vector_t<input_t, COUNT>{};
 }
+//@ if copies_or_zero
 
 //@ end
 //@| #include "parts/groups.cuh"  //@ only has_groups
@@ -40,24 +40,8 @@ simt(
 
     // Where a tile's elements lie in shared memory: k by k, so that a row holds what one step of the inner loop needs. Some
     // places stay empty, so that what the lanes of a warp store at the same time goes to different banks.
-    //@ if m_row_major
-    constexpr int M_SKEW = 16;  //@ m_skew
-    constexpr auto m_place = [](int kk, int row) { return kk * BM + row + kk / M_WIDTH * M_SKEW; };
-    //@ elif m_skews
-    //@| constexpr int M_LINE = BM + BM / (8 * VEC) * VEC;
-    //@| constexpr auto m_place = [](int kk, int row) { return kk * M_LINE + row + row / (8 * VEC) * VEC; };
-    //@ else
-    //@| constexpr auto m_place = [](int kk, int row) { return kk * BM + row; };
-    //@ end
-    //@ if n_row_major and n_skews
-    //@| constexpr int N_LINE = BN + BN / (8 * VEC) * VEC;
-    //@| constexpr auto n_place = [](int kk, int col) { return kk * N_LINE + col + col / (8 * VEC) * VEC; };
-    //@ elif n_row_major
-    constexpr auto n_place = [](int kk, int col) { return kk * BN + col; };
-    //@ else
-    //@| constexpr int N_SKEW = 16;  //@ n_skew
-    //@| constexpr auto n_place = [](int kk, int col) { return kk * BN + col + kk / N_WIDTH * N_SKEW; };
-    //@ end
+    #include "simt/place_along.cuh"  //@ m_places
+    #include "simt/place_across.cuh"  //@ n_places  //@ with n for m, N for M, col for row, BN for BM
     __shared__ __align__(16) sum_t Mds[2][m_place(BK, 0)];
     __shared__ __align__(16) sum_t Nds[2][n_place(BK, 0)];
 
@@ -69,63 +53,17 @@ simt(
 
     // fetch: the share of a phase.
     const auto fetch = [&](share_t &into, index_t phase) {  //@ , check_k
-#pragma unroll
-        for (int kk = 0; kk < BK; kk += M_STEPS) {
-#pragma unroll
-            for (int row = 0; row < BM; row += M_ROWS) {
-                auto &to = into.M[kk / M_STEPS][row / M_ROWS];
-                const input_t *from = &m_from[row * ld_m + kk];  //@ only m_row_major
-                //@| const input_t *from = &m_from[kk * ld_m + row];  //@ only not m_row_major
-                to = read_or_zero<M_WIDTH>(from, row < rows_left && (phase > 0 || m_kk + kk < first_steps));  //@ clips_rows && check_k  //@ only clips_rows or check_k
-                //@| to = read<M_WIDTH>(from);  //@ only not clips_rows and not check_k
-            }
-        }
-#pragma unroll
-        for (int kk = 0; kk < BK; kk += N_STEPS) {
-#pragma unroll
-            for (int col = 0; col < BN; col += N_COLS) {
-                auto &to = into.N[kk / N_STEPS][col / N_COLS];
-                const input_t *from = &n_from[kk * ld_n + col];  //@ only n_row_major
-                //@| const input_t *from = &n_from[col * ld_n + kk];  //@ only not n_row_major
-                to = read_or_zero<N_WIDTH>(from, col < cols_left && (phase > 0 || n_kk + kk < first_steps));  //@ clips_cols && check_k  //@ only clips_cols or check_k
-                //@| to = read<N_WIDTH>(from);  //@ only not clips_cols and not check_k
-            }
-        }
-        #include "simt/advance.cuh"
+        #include "simt/fetch.cuh"
+        #include "simt/fetch.cuh"  //@ with n for m, N for M, col for row, cols for rows, COLS for ROWS, BN for BM
+        const index_t steps = phase == 0 ? first_steps : BK;  //@ only check_k
+        m_from += steps;  //@ m_advance for steps
+        n_from += steps * ld_n;  //@ n_advance for steps * ld_n
     };
 
     // put: the share into one half of shared memory, as elements of the sum.
     const auto put = [&](int stage, const share_t &from) {
-#pragma unroll
-        for (int kk = 0; kk < BK; kk += M_STEPS) {
-#pragma unroll
-            for (int row = 0; row < BM; row += M_ROWS) {
-                sum_t *to = &Mds[stage][m_place(m_kk, m_row) + m_place(kk, row)];
-                sum_t value[M_WIDTH];
-#pragma unroll
-                for (int i = 0; i < M_WIDTH; ++i)
-                    value[i] = from.M[kk / M_STEPS][row / M_ROWS].element[i];
-#pragma unroll
-                for (int i = 0; i < M_WIDTH; ++i)
-                    to[m_place(i, 0)] = value[i];  //@ only m_row_major
-                //@|     to[i] = value[i];  //@ only not m_row_major
-            }
-        }
-#pragma unroll
-        for (int kk = 0; kk < BK; kk += N_STEPS) {
-#pragma unroll
-            for (int col = 0; col < BN; col += N_COLS) {
-                sum_t *to = &Nds[stage][n_place(n_kk, n_col) + n_place(kk, col)];
-                sum_t value[N_WIDTH];
-#pragma unroll
-                for (int i = 0; i < N_WIDTH; ++i)
-                    value[i] = from.N[kk / N_STEPS][col / N_COLS].element[i];
-#pragma unroll
-                for (int i = 0; i < N_WIDTH; ++i)
-                    to[i] = value[i];  //@ only n_row_major
-                //@|     to[n_place(i, 0)] = value[i];  //@ only not n_row_major
-            }
-        }
+        #include "simt/put.cuh"
+        #include "simt/put.cuh"  //@ with n for m, N for M, Nds for Mds, col for row, COLS for ROWS, BN for BM
     };
 
     // load: one step's elements for this thread's rows and columns.
@@ -143,14 +81,13 @@ simt(
 
     #include "simt/multiply.cuh"
     int stage = 0;
-    //@ if may_be_empty
-    //@| if (phases > 0) {
+    //@| if (phases > 0) {  //@ only may_be_empty
     //@|     fetch(share, 0);  //@ , check_k
     //@|     put(0, share);
     //@|     __syncthreads();
     //@|     load(0, 0);
     //@| }
-    //@ else
+    //@ if not may_be_empty
     fetch(share, 0);  //@ , check_k
     put(0, share);
     __syncthreads();

@@ -14,21 +14,21 @@
 //               +-------+-------+----+       shared memory.
 
 #include "parts/card.cuh"
-constexpr int TM = 16;  //@ tm
-constexpr int TN = 4;  //@ tn
-constexpr int LANES = 8;  //@ lanes
-constexpr int SLICES = 32;  //@ slices
-constexpr int VECTOR = 4;  //@ vector
-constexpr int RUN = 4;  //@ run
-constexpr int K_THREAD = 4;  //@ k_thread
-constexpr int SPLITS = 8;  //@ splits
-constexpr int BLOCKS = 1;  //@ blocks
+constexpr int TM = 16;
+constexpr int TN = 4;
+constexpr int LANES = 8;
+constexpr int SLICES = 32;
+constexpr int VECTOR = 4;
+constexpr int RUN = 4;
+constexpr int K_THREAD = 4;
+constexpr int SPLITS = 8;
+constexpr int BLOCKS = 1;
 constexpr int THREADS = LANES * SLICES;
 constexpr int BLOCK_COLS = LANES * TN;
 constexpr int PHASE = SLICES * K_THREAD;
 constexpr int M_SHARE = (TM * PHASE + THREADS - 1) / THREADS;  // of a phase's tile of M, for each thread to load
 constexpr int PADDING = 4;  // of a row of that tile, which keeps the runs aligned
-constexpr int ROWS_AT_ONCE = 4;  //@ rows_at_once
+constexpr int ROWS_AT_ONCE = 4;
 constexpr int OUTPUTS = ROWS_AT_ONCE * BLOCK_COLS;
 
 #include "parts/vector.cuh"

@@ -14,10 +14,10 @@
 
 #include "parts/card.cuh"
 constexpr int batch = 10000;  //@ batch  //@ only fixed_batch
-constexpr int TM = 16;  //@ tm
-constexpr int TN = 28;  //@ tn
-constexpr int PRODUCTS = 1;  //@ products
-constexpr int BLOCKS = 1;  //@ blocks
+constexpr int TM = 16;
+constexpr int TN = 28;
+constexpr int PRODUCTS = 1;
+constexpr int BLOCKS = 1;
 constexpr int TEAM_ROWS = (j + TM - 1) / TM;
 constexpr int TEAM_COLS = (l + TN - 1) / TN;
 constexpr int TEAM = TEAM_ROWS * TEAM_COLS;
@@ -25,16 +25,16 @@ constexpr int THREADS = PRODUCTS * TEAM;
 constexpr int VEC = 16 / sizeof(sum_t);  // elements of one 16-byte access to shared memory
 constexpr int K_PADDED = (k + VEC - 1) / VEC * VEC;
 constexpr int UNROLL = TM * TN > 32 ? 1 : TM * TN > 16 ? 2 : 4;  // a large thread tile has enough to do in one turn
-constexpr int M_VECTOR = 4;  //@ m_vector
-constexpr int N_VECTOR = 4;  //@ n_vector
-constexpr int P_VECTOR = 4;  //@ p_vector
-constexpr int VECTOR_ROWS = 1;  //@ vector_rows
-constexpr int VECTOR_COLS = 4;  //@ vector_cols
+constexpr int M_VECTOR = 4;
+constexpr int N_VECTOR = 4;
+constexpr int P_VECTOR = 4;
+constexpr int VECTOR_ROWS = 1;
+constexpr int VECTOR_COLS = 4;
 
 // A product's operands, as they are stored. A line is longer than it need be where threads read neighbouring lines at once:
 // then these begin in other banks.
-constexpr int M_PITCH = 308;  //@ m_pitch
-constexpr int N_PITCH = 700;  //@ n_pitch
+constexpr int M_PITCH = 308;
+constexpr int N_PITCH = 700;
 struct __align__(16) operands_t {
     sum_t M[j][M_PITCH];  //@ only m_row_major
     //@| sum_t M[K_PADDED][M_PITCH];  //@ only not m_row_major

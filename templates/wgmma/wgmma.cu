@@ -43,7 +43,7 @@ constexpr int P_VECTOR = 1;  // neighbours that a lane stores at once  //@ p_vec
 //@| constexpr int BOXES = 2;  // of a warp: one is filled while another is stored  //@ boxes
 //@ end
 //@ if splits_k
-constexpr int SPLITS = 4;  //@ splits
+constexpr int SPLITS = 4;
 //@ end
 
 #include "parts/vector.cuh"

@@ -696,30 +696,32 @@ static void describe_tile(const tj_mma_tile *t, char letter, bool clips_lines, b
         {"clips_ends", clips_ends},
         {"parts", is_partial || t->pass == TJ_MMA_GATHERED},
     };
+    const char capital = (char)(letter - 'a' + 'A');
     char name[TJ_TEMPLATE_NAME_BYTES], value[TJ_TEMPLATE_VALUE_BYTES];
 
     for (size_t i = 0; i < sizeof flag / sizeof flag[0]; i++) {
         (void)snprintf(name, sizeof name, "%c_%s", letter, flag[i].name);
         tj_template_set_flag(fill, name, flag[i].value);
     }
-    (void)snprintf(name, sizeof name, "%c_width", letter);
+    (void)snprintf(name, sizeof name, "%c_WIDTH", capital);
     tj_template_set_int(fill, name, t->width);
-    (void)snprintf(name, sizeof name, "%c_pitch", letter);
-    tj_template_set_int(fill, name, t->pitch - t->line);
+    (void)snprintf(name, sizeof name, "%c_PITCH", capital);
+    (void)snprintf(value, sizeof value, "%c_LINE + %d", capital, t->pitch - t->line);
+    tj_template_set(fill, name, value);
     (void)snprintf(name, sizeof name, "%c_copy_part", letter);
     tj_template_set(fill, name, t->pass == TJ_MMA_GATHERED ? "copy_elements" : "copy_async_part");
     (void)snprintf(name, sizeof name, "%c_loaded", letter);
-    (void)snprintf(value, sizeof value, "%c_weights[line / %c_GO]", letter, letter - 'a' + 'A');
+    (void)snprintf(value, sizeof value, "%c_weights[line / %c_GO]", letter, capital);
     tj_template_set(fill, name, waits ? value : "const auto weights");
     (void)snprintf(name, sizeof name, "%c_wanted", letter);
     if (clips_lines && clips_ends)
         (void)snprintf(value, sizeof value, "line < %c_lines_left ? %c_left : 0", letter, letter);
     else if (clips_lines)
-        (void)snprintf(value, sizeof value, "line < %c_lines_left ? %c_WIDTH : 0", letter, letter - 'a' + 'A');
+        (void)snprintf(value, sizeof value, "line < %c_lines_left ? %c_WIDTH : 0", letter, capital);
     else if (clips_ends)
         (void)snprintf(value, sizeof value, "%c_left", letter);
     else
-        (void)snprintf(value, sizeof value, "%c_WIDTH", letter - 'a' + 'A');
+        (void)snprintf(value, sizeof value, "%c_WIDTH", capital);
     tj_template_set(fill, name, value);
     (void)snprintf(name, sizeof name, "%c_unroll", letter);
     (void)snprintf(value, sizeof value, "unroll %d  // more at once would not fit the registers", at_once);
@@ -795,17 +797,13 @@ static void describe_tiles(const tj_problem *view, const tj_config *config, cons
                              (n_widens && tj_mma_copies_at_once(view, s, false) == n.goes));
     tj_template_set_flag(fill, "swizzles", swizzles_chunks(&m) || swizzles_chunks(&n));
     tj_template_set_flag(fill, "loads_matrices", m.load == TJ_MMA_WHOLE || n.load == TJ_MMA_WHOLE);
-    tj_template_set_flag(fill, "square_bytes", false);
     tj_template_set_flag(fill, "transposes_bytes", m.load == TJ_MMA_BYTES || n.load == TJ_MMA_BYTES);
     tj_template_set_flag(fill, "transposes_matrices",
                          m.load == TJ_MMA_HALVES || n.load == TJ_MMA_HALVES || m.load == TJ_MMA_BYTES ||
                              n.load == TJ_MMA_BYTES);
     tj_template_set_flag(fill, "checks_phases", checks.k && (clips_m || clips_n));
-    tj_template_set_flag(fill, "spreads_copies", false);
     tj_template_set_flag(fill, "clips_rows", checks.j);
     tj_template_set_flag(fill, "clips_cols", checks.l);
-    tj_template_set_flag(fill, "moves_rows", false);
-    tj_template_set_flag(fill, "moves_cols", false);
     tj_template_set(fill, "row_of",
                     m.neighbours == 4   ? "r / 4 * 32 + r % 4"
                     : m.neighbours == 2 ? "r / 2 * 16 + r % 2"
@@ -834,9 +832,8 @@ static void describe_product(const tj_problem *view, const tj_mma_shape *s, tj_t
     tj_template_set_flag(fill, "walks_evenly", tj_mma_walks_evenly(s));
     tj_template_set(fill, "m_now", s->load == TJ_MMA_AHEAD ? "m[step % 2]" : "m");
     tj_template_set(fill, "n_now", s->load == TJ_MMA_AHEAD ? "n[step % 2]" : "n");
-    tj_template_set_flag(fill, "mma_planes", false);
     tj_template_set_flag(fill, "mma_tf32", view->compute == TJ_COMPUTE_TF32);
-    tj_template_set_int(fill, "k_step", s->k_step);
+    tj_template_set_int(fill, "K_STEP", s->k_step);
     tj_split_describe_walk(&view->k, s->splits, s->bk, s->stages, fill);
 }
 
@@ -892,16 +889,16 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_step_describe_order(view, fill, form);
     if (!fill)
         return NULL;
-    tj_template_set_int(fill, "bm", s.bm);
-    tj_template_set_int(fill, "bn", s.bn);
-    tj_template_set_int(fill, "bk", s.bk);
-    tj_template_set_int(fill, "wm", s.wm);
-    tj_template_set_int(fill, "wn", s.wn);
-    tj_template_set_int(fill, "stages", s.stages);
-    tj_template_set_int(fill, "blocks", s.blocks);
-    tj_template_set_int(fill, "group", s.group);
+    tj_template_set_int(fill, "BM", s.bm);
+    tj_template_set_int(fill, "BN", s.bn);
+    tj_template_set_int(fill, "BK", s.bk);
+    tj_template_set_int(fill, "WM", s.wm);
+    tj_template_set_int(fill, "WN", s.wn);
+    tj_template_set_int(fill, "STAGES", s.stages);
+    tj_template_set_int(fill, "BLOCKS", s.blocks);
+    tj_template_set_int(fill, "GROUP", s.group);
     tj_template_set_flag(fill, "grouped", s.group > 1);
-    tj_template_set_int(fill, "p_vector", p_vector);
+    tj_template_set_int(fill, "P_VECTOR", p_vector);
     tj_template_set_flag(fill, "vector_p", p_vector > 1);
     describe_product(view, &s, fill);
     describe_tiles(view, config, &s, form->is_swapped, fill);

@@ -11,6 +11,8 @@
  */
 #include "form.h"
 
+#include <stdio.h>
+
 #include "checked.h"
 #include "error.h"
 #include "parts/copy.h"
@@ -433,54 +435,77 @@ static void describe_edges(const tj_problem *view, const tj_config *config, cons
     tj_template_set_flag(fill, "moves_cols", checks.l && !clips_cols);
     tj_template_set_flag(fill, "clips_rows", clips_rows);
     tj_template_set_flag(fill, "clips_cols", clips_cols);
-    tj_template_set(fill, "steps", checks.k ? "steps" : "BK");
     tj_template_set_flag(fill, "checks_phases", checks.k);
     tj_template_set_flag(fill, "copies_async", true);
-    tj_template_set_flag(fill, "copies_part", false);
     tj_template_set_flag(fill, "copies_or_zero", checks.k || clips_rows || clips_cols);
     tj_template_set_flag(fill, "copies_whole", !checks.k && !(clips_rows && clips_cols));
+}
+
+static void describe_slices(const tj_simt_shape *s, tj_template_params *fill)
+{
+    const bool is_sliced = s->slices > 1;
+
+    tj_template_set_flag(fill, "sliced", is_sliced);
+    if (is_sliced)
+        tj_template_set_int(fill, "SLICES", s->slices);
+    else
+        tj_template_set(fill, "SLICES", "");
+    tj_template_set(fill, "THREADS", is_sliced ? "SLICES * TILE_THREADS" : "TILE_THREADS");
+}
+
+/* Describe how a thread copies its share of M (is_m) or of N, and where the elements lie in shared memory. */
+static void describe_copy(const tj_problem *view, const tj_simt_shape *s, bool is_m, bool checks_k, tj_template_params *fill)
+{
+    const tj_simt_copy copy = tj_simt_copy_of(view, s, is_m);
+    const bool along_k = is_m ? view->m.layout == TJ_ROW_MAJOR : view->n.layout == TJ_COL_MAJOR;
+    const char *const steps = checks_k ? "steps" : "BK";
+    char advance[TJ_TEMPLATE_VALUE_BYTES];
+
+    (void)snprintf(advance, sizeof advance, along_k ? "%s" : is_m ? "%s * ld_m" : "%s * ld_n", steps);
+    tj_template_set(fill, is_m ? "m_advance" : "n_advance", advance);
+    tj_template_set_flag(fill, is_m ? "m_along_k" : "n_along_k", along_k);
+    tj_template_set(fill, is_m ? "m_share" : "n_share", along_k ? "simt/share_along.cuh" : "simt/share_across.cuh");
+    tj_template_set(fill, is_m ? "m_places" : "n_places",
+                    along_k         ? "simt/place_along.cuh"
+                    : copy.skew > 0 ? "simt/place_skewed.cuh"
+                                    : "simt/place_across.cuh");
+    tj_template_set_int(fill, is_m ? "M_WIDTH" : "N_WIDTH", copy.width);
+    tj_template_set_int(fill, is_m ? "M_SKEW" : "N_SKEW", copy.skew);
+    tj_template_set_int(fill, is_m ? "M_RUN" : "N_RUN", copy.run);
+    if (!along_k)
+        tj_template_set_int(fill, is_m ? "M_ROWS" : "N_COLS", copy.line);
 }
 
 static const char *describe(const tj_problem *view, const tj_config *config, tj_template_params *fill, tj_launch_form *form)
 {
     const tj_simt_shape s = tj_simt_shape_of(config);
     const int32_t group = config->value[GROUP];
-    const tj_simt_copy m = tj_simt_copy_of(view, &s, true), n = tj_simt_copy_of(view, &s, false);
+    const tj_checks checks = tj_checks_of(config, form->is_swapped);
     const bool spreads_cols = tj_simt_col_run(view, &s) != tj_simt_vec(view);
     const tj_reduction_slots slots = slots_of(view, &s);
 
-    tj_template_set_int(fill, "bm", s.bm);
-    tj_template_set_int(fill, "bn", s.bn);
-    tj_template_set_int(fill, "bk", s.bk);
-    tj_template_set_int(fill, "tm", s.tm);
-    tj_template_set_int(fill, "tn", s.tn);
-    tj_template_set_int(fill, "slices", s.slices);
-    tj_template_set_flag(fill, "sliced", s.slices > 1);
-    tj_template_set_int(fill, "stages", s.stages);
+    tj_template_set_int(fill, "BM", s.bm);
+    tj_template_set_int(fill, "BN", s.bn);
+    tj_template_set_int(fill, "BK", s.bk);
+    tj_template_set_int(fill, "TM", s.tm);
+    tj_template_set_int(fill, "TN", s.tn);
+    describe_slices(&s, fill);
+    tj_template_set_int(fill, "STAGES", s.stages);
     tj_split_describe_walk(&view->k, s.splits, s.bk, s.stages, fill);
     tj_template_set_flag(fill, "loads_ahead", true);
-    tj_template_set_flag(fill, "walks_evenly", false);
     tj_template_set(fill, "kk", s.slices > 1 ? "kk" : "step");
-    tj_template_set_flag(fill, "adds_parts", false);
-    tj_template_set_flag(fill, "stores_weights", false);
     tj_template_set_flag(fill, "spreads_copies", s.start == TJ_SIMT_SPREAD);
-    tj_template_set_int(fill, "blocks", config->value[BLOCKS]);
-    tj_template_set_int(fill, "group", group);
+    tj_template_set_int(fill, "BLOCKS", config->value[BLOCKS]);
+    tj_template_set_int(fill, "GROUP", group);
     tj_template_set_flag(fill, "grouped", group > 1);
     describe_edges(view, config, &s, form->is_swapped, fill);
-    tj_template_set_int(fill, "m_run", m.run);
-    tj_template_set_int(fill, "n_run", n.run);
-    tj_template_set_int(fill, "m_vector", m.width);
-    tj_template_set_int(fill, "n_vector", n.width);
-    tj_template_set_int(fill, "m_line", m.line);
-    tj_template_set_int(fill, "n_line", n.line);
-    tj_template_set_int(fill, "m_skew", m.skew);
-    tj_template_set_int(fill, "n_skew", n.skew);
-    tj_template_set_flag(fill, "m_skews", m.skew > 0);
-    tj_template_set_flag(fill, "n_skews", n.skew > 0);
+    describe_copy(view, &s, true, checks.k, fill);
+    describe_copy(view, &s, false, checks.k, fill);
+    tj_template_set(fill, "m_column", "m_row");
+    tj_template_set(fill, "n_column", spreads_cols ? "n_place" : "n_col");
     tj_template_set_flag(fill, "vector_p", tj_simt_has_vector_p(view, &s));
-    tj_template_set_int(fill, "p_vector", tj_simt_has_vector_p(view, &s) ? tj_simt_p_width(view, &s) : 1);
-    tj_template_set_int(fill, "col_run", tj_simt_col_run(view, &s));
+    tj_template_set_int(fill, "P_VECTOR", tj_simt_has_vector_p(view, &s) ? tj_simt_p_width(view, &s) : 1);
+    tj_template_set_int(fill, "COL_RUN", tj_simt_col_run(view, &s));
     tj_template_set_flag(fill, "spreads_cols", spreads_cols);
     tj_template_set(fill, "row_of", "r / VEC * (4 * VEC) + r % VEC");
     tj_template_set(fill, "col_of",

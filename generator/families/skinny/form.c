@@ -441,16 +441,16 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     const int32_t bytes = tj_sum_bytes(view),
                   align = s.vector / tj_type_numbers(view->n.type) * tj_facts_of(view->n.type)->bytes;
 
-    tj_template_set_int(fill, "tm", s.tm);
-    tj_template_set_int(fill, "tn", s.tn);
-    tj_template_set_int(fill, "lanes", s.lanes);
-    tj_template_set_int(fill, "slices", s.slices);
-    tj_template_set_int(fill, "vector", s.vector);
+    tj_template_set_int(fill, "TM", s.tm);
+    tj_template_set_int(fill, "TN", s.tn);
+    tj_template_set_int(fill, "LANES", s.lanes);
+    tj_template_set_int(fill, "SLICES", s.slices);
+    tj_template_set_int(fill, "VECTOR", s.vector);
     describe_pairs(view, fill);
-    tj_template_set_int(fill, "run", tj_skinny_run(view, &s));
-    tj_template_set_int(fill, "k_thread", s.k_thread);
-    tj_template_set_int(fill, "blocks", config->value[BLOCKS]);
-    tj_template_set_int(fill, "rows_at_once", tj_skinny_rows_at_once(&s, bytes));
+    tj_template_set_int(fill, "RUN", tj_skinny_run(view, &s));
+    tj_template_set_int(fill, "K_THREAD", s.k_thread);
+    tj_template_set_int(fill, "BLOCKS", config->value[BLOCKS]);
+    tj_template_set_int(fill, "ROWS_AT_ONCE", tj_skinny_rows_at_once(&s, bytes));
     tj_template_set_flag(fill, "loops", must_loop(view, &s));
     tj_template_set_flag(fill, "ragged_m", s.tm * s.k_thread % s.lanes != 0);
     tj_template_set(fill, "k_begin", s.splits > 1 ? "k_begin" : "0");

@@ -458,7 +458,6 @@ static void describe_lanes(const tj_strip_shape *s, tj_checks checks, tj_templat
     tj_template_set_flag(fill, "ragged_n", s->chunks * s->cols % TJ_STRIP_WARP != 0);
     tj_template_set_flag(fill, "copies_whole", !checks.j && !checks.k);
     tj_template_set_flag(fill, "copies_or_zero", checks.j || checks.k);
-    tj_template_set_flag(fill, "copies_part", false);
     tj_template_set(fill, "k_step", "step");
     tj_template_set(fill, "behind", "rings[WARPS]");
     form->needs |= TJ_FEATURE_CP_ASYNC;
@@ -485,7 +484,6 @@ static void describe_boxes(const tj_problem *view, const tj_strip_shape *s, tj_t
     tj_template_set(fill, "k_step", "(step * WARPS + warp)");
     tj_template_set(fill, "behind", "shared[1]");
     tj_template_set(fill, "first_k", s->splits > 1 ? "k_begin + phase" : "phase");
-    tj_template_set_flag(fill, "squares", false);
     tj_maps_describe(view, s->splits, "full", fill);
     if (fill)
         tj_maps_list_args(view, form->is_swapped, s->splits <= 1, -1, tj_step_product(form));
@@ -498,14 +496,14 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     const tj_reduction_slots slots = slots_of(view, &s);
     tj_launch_step *product;
 
-    tj_template_set_int(fill, "tm", s.tm);
-    tj_template_set_int(fill, "tn", s.tn);
-    tj_template_set_int(fill, "row_lanes", s.row_lanes);
-    tj_template_set_int(fill, "col_lanes", s.col_lanes);
-    tj_template_set_int(fill, "steps", s.steps);
-    tj_template_set_int(fill, "warps", s.warps);
-    tj_template_set_int(fill, "stages", s.stages);
-    tj_template_set_int(fill, "blocks", config->value[BLOCKS]);
+    tj_template_set_int(fill, "TM", s.tm);
+    tj_template_set_int(fill, "TN", s.tn);
+    tj_template_set_int(fill, "ROW_LANES", s.row_lanes);
+    tj_template_set_int(fill, "COL_LANES", s.col_lanes);
+    tj_template_set_int(fill, "STEPS", s.steps);
+    tj_template_set_int(fill, "WARPS", s.warps);
+    tj_template_set_int(fill, "STAGES", s.stages);
+    tj_template_set_int(fill, "BLOCKS", config->value[BLOCKS]);
     tj_template_set_flag(fill, "boxes", s.boxes > 0);
     tj_template_set_flag(fill, "one_col_lane", s.col_lanes == 1);
     tj_template_set(fill, "k_end", s.splits > 1 ? "k_end" : "k");
