@@ -13,58 +13,61 @@ static bool can_run(const tj_device_facts *facts, const tj_launch_form *form)
            tj_product_step(form)->static_shared_bytes <= facts->shared_per_block;
 }
 
-typedef struct scene {
-    const tj_device_facts *facts;
-    const tj_counts *counts;
-    const tj_peaks *peaks;
-} scene;
-
 /*
- * Return the time if ptxas gives a thread `registers` registers. known: the time at known_blocks per multiprocessor, which is
- * often the answer.
+ * Return the time if ptxas gives a thread `registers` registers. known: the time at the basis' occupancy, which is often the
+ * answer.
  */
-static double us_with(const scene *s, int32_t registers, int32_t known_blocks, double known)
+static double us_with(const tj_estimate_basis *basis, int32_t registers, double known)
 {
-    const tj_block_needs needs = {s->counts->threads_per_block, registers, s->counts->shared_bytes};
+    const tj_block_needs needs = {basis->counts.threads_per_block, registers, basis->counts.shared_bytes};
     tj_occupancy occupancy;
 
-    if (tj_occupy_silently(s->facts, &needs, s->counts->blocks, &occupancy, NULL) != TJ_OK || occupancy.blocks_per_sm == 0 ||
-        occupancy.blocks_per_sm == known_blocks)
+    if (tj_occupy_silently(&basis->cold, &needs, basis->counts.blocks, &occupancy, NULL) != TJ_OK ||
+        occupancy.blocks_per_sm == 0 || occupancy.blocks_per_sm == basis->occupancy.blocks_per_sm)
         return known;
-    return tj_predict(s->facts, s->counts, &occupancy, s->peaks).us;
+    return tj_predict(&basis->cold, &basis->counts, &occupancy, &basis->peaks).us;
+}
+
+double tj_estimate_us(const tj_estimate_basis *basis)
+{
+    const double us = tj_predict(&basis->cold, &basis->counts, &basis->occupancy, &basis->peaks).us;
+
+    return (2 * us + us_with(basis, basis->counts.registers_least, us) + us_with(basis, basis->counts.registers_most, us)) / 4;
+}
+
+tj_status tj_estimate_count(const tj_device_facts *facts, const tj_problem *view, bool is_swapped, const tj_config *resolved,
+                            tj_estimate_basis *basis, tj_error *err)
+{
+    tj_counts *const counts = &basis->counts;
+    tj_launch_form form;
+    tj_status status = tj_count_resolved(view, is_swapped, resolved, true, &form, counts, err);
+
+    if (status == TJ_OK) {
+        const tj_block_needs needs = {counts->threads_per_block, counts->registers, counts->shared_bytes};
+
+        status = tj_occupy_silently(facts, &needs, counts->blocks, &basis->occupancy, err);
+    }
+    if (status == TJ_OK)
+        status = tj_find_peaks(facts, 0, &basis->peaks, err);
+    if (status != TJ_OK)
+        return status;
+    if (basis->occupancy.blocks_per_sm == 0 || !can_run(facts, &form))
+        return tj_fail(err, TJ_ERR_UNSUPPORTED,
+                       "no block of %d threads with %d registers and %lld bytes of shared memory runs on %s",
+                       counts->threads_per_block, counts->registers, (long long)counts->shared_bytes, facts->name);
+    basis->cold = *facts;
+    basis->cold.l2_bytes = 0;
+    return TJ_OK;
 }
 
 tj_status tj_estimate_resolved(const tj_device_facts *facts, const tj_problem *view, bool is_swapped, const tj_config *resolved,
                                double *us, tj_error *err)
 {
-    tj_device_facts cold = *facts; /* the L2 does not hold any operands yet */
-    tj_launch_form form;
-    tj_counts counts;
-    tj_occupancy occupancy;
-    tj_peaks peaks;
-    const scene s = {&cold, &counts, &peaks};
-    tj_status status = tj_count_resolved(view, is_swapped, resolved, true, &form, &counts, err);
+    tj_estimate_basis basis;
+    const tj_status status = tj_estimate_count(facts, view, is_swapped, resolved, &basis, err);
 
-    *us = 0;
-    if (status == TJ_OK) {
-        const tj_block_needs needs = {counts.threads_per_block, counts.registers, counts.shared_bytes};
-
-        status = tj_occupy_silently(facts, &needs, counts.blocks, &occupancy, err);
-    }
-    if (status == TJ_OK)
-        status = tj_find_peaks(facts, 0, &peaks, err);
-    if (status != TJ_OK)
-        return status;
-    if (occupancy.blocks_per_sm == 0 || !can_run(facts, &form))
-        return tj_fail(err, TJ_ERR_UNSUPPORTED,
-                       "no block of %d threads with %d registers and %lld bytes of shared memory runs on %s",
-                       counts.threads_per_block, counts.registers, (long long)counts.shared_bytes, facts->name);
-    cold.l2_bytes = 0;
-    *us = tj_predict(&cold, &counts, &occupancy, &peaks).us;
-    *us = (2 * *us + us_with(&s, counts.registers_least, occupancy.blocks_per_sm, *us) +
-           us_with(&s, counts.registers_most, occupancy.blocks_per_sm, *us)) /
-          4;
-    return TJ_OK;
+    *us = status == TJ_OK ? tj_estimate_us(&basis) : 0;
+    return status;
 }
 
 tj_status tj_estimate(const tj_device_facts *facts, const tj_problem *problem, const tj_config *config, double *us,

@@ -27,7 +27,7 @@ static const double BARRIER_CYCLES = 17;      /* and its part of the latency of 
 static const double LAUNCH_US = 2.6;
 static const double SHARPNESS = 4; /* of the maximum of overlapping terms: 1 adds, infinity takes the larger */
 
-/* Fitted to trials of tuners (trials_h200*.txt), whose operands come from memory. */
+/* Fitted to trials of tuners (analysis/fit/), whose operands come from memory. */
 static const double PACK_CYCLES = 2130;      /* launch and end of a kernel before the product */
 static const double PACK_NEXT_CYCLES = 2000; /* delay of each further product of a batch */
 static const double TURN_CYCLES = 456;       /* more delay if it transposes a tile in shared memory */

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * model_rows: the constants of predicted times, one row for each kind of kernel.
+ * model_rows: the constants of predicted times, one row for each kind of kernel (model.h has their meanings). Written by
+ * `python3 analysis/fit/fit.py fit --write`, which replaces a row and its comment; not by hand.
  */
 #include "model.h"
 
+/* naive, tiled and small_batch. Fitted by eye to 288 kernels of an H200 (tests/analysis/times_h200.txt). */
 const tj_model tj_model_textbook = {
     .name = "textbook",
     .sharpness = 4,
@@ -22,6 +24,7 @@ const tj_model tj_model_textbook = {
     .block.pipe_efficiency = 0.88,
 };
 
+/* Fitted to trials of November 2026, most of which are lost, and to 3 300 of 61 shapes on an H200 (sets h200_f32, h100_f32). */
 const tj_model tj_model_simt = {
     .name = "simt",
     .overlaps_waves = true,
@@ -47,6 +50,7 @@ const tj_model tj_model_simt = {
     .block.pipe_efficiency = 0.846,
 };
 
+/* Fitted as simt was. */
 const tj_model tj_model_skinny = {
     .name = "skinny",
     .overlaps_waves = true,
@@ -72,6 +76,10 @@ const tj_model tj_model_skinny = {
     .block.pipe_efficiency = 0.658,
 };
 
+/*
+ * Lanes copy: values that they share cost little, and copies in small pieces leave some of the bandwidth unused. Fitted to set
+ * h200_strip and others that are lost.
+ */
 const tj_model tj_model_strip = {
     .name = "strip",
     .overlaps_waves = true,
@@ -97,6 +105,10 @@ const tj_model tj_model_strip = {
     .block.pipe_efficiency = 0.975,
 };
 
+/*
+ * The copy engine copies: warps wait little, but few warps do not saturate the pipe of the products. Fitted to set h100_boxes and
+ * others that are lost.
+ */
 const tj_model tj_model_strip_boxes = {
     .name = "strip_boxes",
     .overlaps_waves = true,
@@ -121,6 +133,11 @@ const tj_model tj_model_strip_boxes = {
     .block.pipe_efficiency = 0.86,
 };
 
+/*
+ * A product of tensor cores is one instruction for all its multiply-adds, which every instruction cache holds. Fitted to some
+ * 23 000 trials of November 2026, of which the sets h200_mma, h200_decode, h200_e4m3, h100_drawn, h100_tf32 and h100_s8 are a
+ * part.
+ */
 const tj_model tj_model_mma = {
     .name = "mma",
     .wait = 716,
@@ -152,6 +169,10 @@ const tj_model tj_model_mma = {
     .block.narrow_passes = 5.03,
 };
 
+/*
+ * A product occupies the pipe for 32 cycles, so few warps saturate it. Fitted to set h100_f64 and, with less weight, to the 30
+ * shapes of f64 in h200_mma.
+ */
 const tj_model tj_model_mma_f64 = {
     .name = "mma_f64",
     .wait = 1340,
@@ -177,6 +198,7 @@ const tj_model tj_model_mma_f64 = {
     .block.pipe_sharpness = 3.7,
 };
 
+/* Fitted to sets h100_wgmma and h100_drawn, and others that are lost. */
 const tj_model tj_model_wgmma = {
     .name = "wgmma",
     .wait = 2100,

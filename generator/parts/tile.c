@@ -107,8 +107,8 @@ static bool has_large_n(const tj_problem *view, int32_t splits)
 
 /*
  * Each group of rows of blocks reads all of N; the part that the L2 evicts before the next group comes from memory again.
- * Groups of 8 rows are 0.5 to 3 % faster from 35 MB of N on (simt, tests/analysis/trials_h200_graph.txt), and 3 to 8 % in f64
- * from 100 MB on.
+ * Groups of 8 rows are 0.5 to 3 % faster from 35 MB of N on (simt, set h200_graph of analysis/fit), and 3 to 8 % in f64 from
+ * 100 MB on.
  */
 tj_status tj_tile_settle_group(const tj_problem *view, int32_t bm, int32_t splits, int32_t rows, int32_t *group, tj_error *err)
 {

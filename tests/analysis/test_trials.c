@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The model next to a tuner's measurements on an H200: the cost of its first choice among the measured configs, and whether the
- * library, without a record, ever chooses a family that is slower than the safe default.
+ * The model next to measurements of tuners (analysis/fit/trials.tsv.gz): the cost of its first choice among the measured configs,
+ * and whether the library, without a record, ever chooses a family that is slower than the safe default.
  */
 #include <criterion/criterion.h>
 
@@ -9,407 +9,178 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <tilejit/tilejit.h>
+#include "estimate.h"
+#include "family.h"
+#include "model.h"
+#include "trials.h"
 
-enum { MOST_SHAPES = 176, MOST_TRIALS = 200 };
+static trial_table table;
 
-typedef struct trial {
-    char config[180];
-    double us;
-} trial;
-
-typedef struct shape {
-    tj_problem problem;
-    char name[48];
-    trial trial[MOST_TRIALS];
-    int trials;
-} shape;
-
-static shape shapes[MOST_SHAPES];
-static int count;
-static tj_device_facts h200;
-
-static void read_file(const char *path)
+static void read_table(void)
 {
-    FILE *file = fopen(path, "r");
-    char line[256];
-
-    cr_assert(file);
-    while (fgets(line, sizeof line, file)) {
-        long long j, k, l, batch;
-        char name[8] = "f32", compute[8] = "";
-        tj_type type;
-
-        if (line[0] == '#')
-            continue;
-        if (line[0] != ' ') {
-            shape *s = &shapes[count++];
-
-            cr_assert(count <= MOST_SHAPES &&
-                          sscanf(line, "%lldx%lldx%lld %lld %7s %7s", &j, &k, &l, &batch, name, compute) >= 4,
-                      "%s", line);
-            cr_assert(tj_type_parse(name, &type, NULL) == TJ_OK, "%s", line);
-            s->problem = (tj_problem)TJ_PROBLEM_INIT(j, k, l, type);
-            s->problem.batch = batch;
-            if (type == TJ_E4M3) /* in all recordings */
-                s->problem.n.layout = TJ_COL_MAJOR;
-            if (strcmp(compute, "tf32") == 0)
-                s->problem.compute = TJ_COMPUTE_TF32;
-            line[strcspn(line, "\n")] = '\0';
-            snprintf(s->name, sizeof s->name, "%s", line);
-            s->trials = 0;
-        } else {
-            shape *s = &shapes[count - 1];
-            trial *t = &s->trial[s->trials++];
-
-            cr_assert(s->trials <= MOST_TRIALS && sscanf(line, " %179s %lf", t->config, &t->us) == 2, "%s", line);
-        }
-    }
-    fclose(file);
+    table = trials_read(TJ_SOURCE_DIR "/analysis/fit/trials.tsv.gz");
+    cr_assert(table.trials > 25000 && table.shapes > 1100, "%zu trials of %zu shapes", table.trials, table.shapes);
 }
 
-static void begin_reading(void)
+static void free_table(void)
 {
-    tj_error err;
-
-    cr_assert(tj_device_named("sm_90", &h200, &err) == TJ_OK, "%s", err.message);
-    count = 0;
+    trials_free(&table);
 }
 
-/* Trials of three days, whose kernels and clocks differ: the shapes of two days count as different shapes. */
-static void read_trials(void)
-{
-    begin_reading();
-    read_file(TJ_SOURCE_DIR "/tests/analysis/trials_h200.txt");
-    cr_assert(count >= 64, "%d", count);
-    read_file(TJ_SOURCE_DIR "/tests/analysis/trials_h200_again.txt");
-    cr_assert(count >= 128, "%d", count);
-    read_file(TJ_SOURCE_DIR "/tests/analysis/trials_h200_others.txt");
-    cr_assert(count >= 160, "%d", count);
-}
+TestSuite(trials, .init = read_table, .fini = free_table);
 
-/* And six shapes that were chosen because the model had misled a tuning. */
-static void read_hard_ones_too(void)
-{
-    read_trials();
-    read_file(TJ_SOURCE_DIR "/tests/analysis/trials_h200_wide.txt");
-    cr_assert(count >= 166, "%d", count);
-}
-
-/* Trials of the 64 shapes again, without the launch in their times: tuners measure so now. */
-static void read_times_without_launch(void)
-{
-    begin_reading();
-    read_file(TJ_SOURCE_DIR "/tests/analysis/trials_h200_graph.txt");
-    cr_assert(count >= 64, "%d", count);
-}
-
-/* Trials of bf16 and f64, most of them for tensor cores. A third of the shapes was not used in a fit. */
-static void read_tensor_cores(void)
-{
-    begin_reading();
-    read_file(TJ_SOURCE_DIR "/tests/analysis/trials_h200_mma.txt");
-    cr_assert(count >= 60, "%d", count);
-}
-
-/* Trials of wgmma, on a device with slower memory. */
-static void read_walks(void)
-{
-    begin_reading();
-    h200.memory_clock_khz = (int32_t)(h200.memory_clock_khz * 0.7); /* an H100 */
-    read_file(TJ_SOURCE_DIR "/tests/analysis/trials_h100_wgmma.txt");
-    cr_assert(count == 38, "%d", count);
-}
-
-/* Trials of bf16 shapes drawn from seeds, most of them small, narrow or with odd lines. */
-static void read_drawn(void)
-{
-    begin_reading();
-    h200.memory_clock_khz = 2619000; /* an H100 */
-    h200.memory_bus_bits = 5120;
-    read_file(TJ_SOURCE_DIR "/tests/analysis/trials_h100_drawn.txt");
-    cr_assert(count >= 150, "%d", count);
-}
-
-/* Trials of f64 on that device. */
-static void read_f64(void)
-{
-    begin_reading();
-    h200.memory_clock_khz = (int32_t)(h200.memory_clock_khz * 0.7);
-    read_file(TJ_SOURCE_DIR "/tests/analysis/trials_h100_f64.txt");
-    cr_assert(count == 39, "%d", count);
-}
-
-/* Trials of f32 shapes drawn from seeds; the last two of four were drawn after the fit. */
-static void read_drawn_f32(void)
-{
-    begin_reading();
-    h200.memory_clock_khz = 2619000; /* an H100 */
-    h200.memory_bus_bits = 5120;
-    read_file(TJ_SOURCE_DIR "/tests/analysis/trials_h100_f32.txt");
-    cr_assert(count == 120, "%d", count);
-}
-
-/* Trials of f32 products with few columns or rows, which strip computes. */
-static void read_strips(void)
-{
-    begin_reading();
-    read_file(TJ_SOURCE_DIR "/tests/analysis/trials_h200_strip.txt");
-    cr_assert(count == 3, "%d", count);
-}
-
-/* And on a device whose memory is slower, where the copy engine may bring boxes: of all types. */
-static void read_boxes(void)
-{
-    begin_reading();
-    h200.memory_clock_khz = 2619000; /* an H100 */
-    h200.memory_bus_bits = 5120;
-    read_file(TJ_SOURCE_DIR "/tests/analysis/trials_h100_boxes.txt");
-    cr_assert(count == 14, "%d", count);
-}
-
-/* Trials of odd lines, which are packed; lanes store their P. */
-static void read_odd(void)
-{
-    begin_reading();
-    h200.memory_clock_khz = 2619000; /* an H100 */
-    h200.memory_bus_bits = 5120;
-    read_file(TJ_SOURCE_DIR "/tests/analysis/trials_h100_odd.txt");
-    cr_assert(count == 6, "%d", count);
-}
-
-/* Trials of drawn shapes in e4m3, with N column-major. */
-static void read_e4m3(void)
-{
-    begin_reading();
-    read_file(TJ_SOURCE_DIR "/tests/analysis/trials_h200_e4m3.txt");
-    cr_assert(count == 24, "%d", count);
-}
-
-/* Trials of drawn shapes in tf32 and s8, most of them small, narrow or with odd lines. */
-static void read_tf32(void)
-{
-    begin_reading();
-    h200.memory_clock_khz = 2619000; /* an H100 */
-    h200.memory_bus_bits = 5120;
-    read_file(TJ_SOURCE_DIR "/tests/analysis/trials_h100_tf32.txt");
-    cr_assert(count >= 60, "%d", count);
-}
-
-static void read_s8(void)
-{
-    begin_reading();
-    h200.memory_clock_khz = 2619000; /* an H100 */
-    h200.memory_bus_bits = 5120;
-    read_file(TJ_SOURCE_DIR "/tests/analysis/trials_h100_s8.txt");
-    cr_assert(count >= 40, "%d", count);
-}
-
-/* Trials of shapes drawn from seeds, on an H200: f32, and all other types but f64. */
-static void read_new_f32(void)
-{
-    begin_reading();
-    read_file(TJ_SOURCE_DIR "/tests/analysis/trials_h200_f32.txt");
-    cr_assert(count == 71, "%d", count);
-}
-
-static void read_new(void)
-{
-    begin_reading();
-    read_file(TJ_SOURCE_DIR "/tests/analysis/trials_h200_drawn.txt");
-    cr_assert(count == 136, "%d", count);
-}
-
-/* Likewise, and none of them was fitted to. */
-static void read_unseen(void)
-{
-    begin_reading();
-    read_file(TJ_SOURCE_DIR "/tests/analysis/trials_h200_unseen.txt");
-    cr_assert(count == 122, "%d", count);
-}
-
-/* Trials of bf16 products with few rows, as in decoding. */
-static void read_decode(void)
-{
-    begin_reading();
-    read_file(TJ_SOURCE_DIR "/tests/analysis/trials_h200_decode.txt");
-    cr_assert(count == 16, "%d", count);
-}
-
-static double predict(const shape *s, const trial *t)
+static double predict(const tj_device_facts *device, const tj_problem *problem, const char *text)
 {
     tj_config config;
     tj_error err;
     double us = 0;
 
-    cr_assert(tj_config_parse(t->config, &config, &err) == TJ_OK, "%s", err.message);
-    cr_assert(tj_estimate(&h200, &s->problem, &config, &us, &err) == TJ_OK, "%s %s: %s", s->name, t->config, err.message);
+    cr_assert(tj_config_parse(text, &config, &err) == TJ_OK, "%s", err.message);
+    cr_assert(tj_estimate(device, problem, &config, &us, &err) == TJ_OK, "%s: %s", text, err.message);
     return us;
 }
 
-/* The least time of a family in a shape; 0: it was not tried. */
-static double least_of(const shape *s, const char *family)
+static double predict_trial(const trial_shape *shape, size_t i)
 {
-    const size_t length = strlen(family);
-    double least = 0;
-
-    for (int i = 0; i < s->trials; i++)
-        if (strncmp(s->trial[i].config, family, length) == 0 && (least == 0 || s->trial[i].us < least))
-            least = s->trial[i].us;
-    return least;
+    return predict(&shape->facts, &shape->problem, shape->trial[i].config);
 }
 
-/* Regret: the measured time of the config that the model ranks first, over the best measured one. */
-static void expect_small_regret(double most_in_mean, double most, int most_beyond)
+/* Return the row of constants that predicts a config's time. */
+static const tj_model *row_of(const trial_shape *shape, const trial *tried)
 {
-    double sum = 0, worst = 0;
-    int beyond = 0;
+    const tj_problem counted = tj_problem_counted(&shape->problem);
+    tj_launch_form form;
+    tj_problem view;
+    tj_config config;
+    tj_counts counts;
+    bool is_swapped;
 
-    for (int n = 0; n < count; n++) {
-        const shape *s = &shapes[n];
-        double least = INFINITY, best = INFINITY, regret;
-        int first = 0;
+    cr_assert(tj_config_parse(tried->config, &config, NULL) == TJ_OK);
+    cr_assert(tj_config_resolve(&shape->problem, &config, NULL) == TJ_OK);
+    view = tj_family_view(&config, &counted, &is_swapped);
+    cr_assert(tj_count_resolved(&view, is_swapped, &config, true, &form, &counts, NULL) == TJ_OK);
+    return counts.model;
+}
 
-        for (int i = 0; i < s->trials; i++) {
-            const double us = predict(s, &s->trial[i]);
+/* ---- regret ------------------------------------------------------------------------------------------------------- */
 
-            if (us < least) {
-                least = us;
-                first = i;
-            }
-            best = fmin(best, s->trial[i].us);
+/* Logarithms of the measured times of the model's first choice and, in the mean, of any choice, over the best measured time. */
+typedef struct loss {
+    double chosen, any;
+    int shapes, beyond; /* shapes; and those of which the choice takes 15 % more than the best */
+} loss;
+
+/* Add the loss among some configs of a shape. row: those of a row; NULL: all. */
+static void add_loss(const trial_shape *shape, const double *predicted, const tj_model *const *rows, const tj_model *row,
+                     loss *to)
+{
+    double best = INFINITY, first = INFINITY, chosen = 0, any = 0;
+    int count = 0;
+
+    for (size_t i = 0; i < shape->trials; i++) {
+        if (row && rows[i] != row)
+            continue;
+        count++;
+        any += log(shape->trial[i].us);
+        best = fmin(best, shape->trial[i].us);
+        if (predicted[i] < first) {
+            first = predicted[i];
+            chosen = shape->trial[i].us;
         }
-        regret = s->trial[first].us / best;
-        sum += log(regret);
-        worst = fmax(worst, regret);
-        beyond += regret > 1.15;
     }
-    cr_expect(exp(sum / count) < most_in_mean, "geometric mean %g", exp(sum / count));
-    cr_expect(worst < most, "%g", worst);
-    cr_expect(beyond <= most_beyond, "%d of %d shapes are more than 15 %% off", beyond, count);
+    if (count < 2)
+        return;
+    to->chosen += log(chosen / best);
+    to->any += any / count - log(best);
+    to->beyond += chosen > 1.15 * best;
+    to->shapes++;
 }
 
-Test(trials, the_first_choice_among_the_measured_is_nearly_the_best, .init = read_hard_ones_too)
+/*
+ * Why this margin: predictions are off by 6 % in the median (docs/analysis.md), so a choice by them cannot be asked for more. In
+ * a family whose recorded configs differ more, the model has to avoid half of what any choice among them loses.
+ */
+static void expect_small(const char *name, const loss *of)
 {
-    expect_small_regret(1.05, 1.32, 10);
+    const double chosen = of->chosen / of->shapes, any = of->any / of->shapes;
+
+    cr_expect(of->shapes > 0 && chosen < fmax(log(1.06), any / 2),
+              "%s: choices among the trials of %d shapes lose %.1f %%, any %.1f %%", name, of->shapes, 100 * (exp(chosen) - 1),
+              100 * (exp(any) - 1));
 }
 
-Test(trials, the_first_choice_is_nearly_the_best_without_the_launch_too, .init = read_times_without_launch)
+Test(trials, the_first_choice_is_nearly_the_best_for_each_family)
 {
-    expect_small_regret(1.045, 1.25, 2);
+#define ROW(name) &tj_model_##name,
+    static const tj_model *const all_rows[] = {TJ_MODELS(ROW)};
+#undef ROW
+    enum { ROWS = sizeof all_rows / sizeof all_rows[0] };
+    loss own[ROWS] = {{0}}, whole[ROWS] = {{0}}, unseen = {0}, all = {0};
+
+    for (size_t n = 0; n < table.shapes; n++) {
+        const trial_shape *shape = &table.shape[n];
+        double predicted[1000];
+        const tj_model *rows[1000];
+
+        cr_assert(shape->trials <= 1000);
+        for (size_t i = 0; i < shape->trials; i++) {
+            predicted[i] = predict_trial(shape, i);
+            rows[i] = row_of(shape, &shape->trial[i]);
+        }
+        for (size_t r = 0; r < ROWS; r++)
+            for (size_t i = 0; i < shape->trials; i++)
+                if (rows[i] == all_rows[r]) { /* then once */
+                    add_loss(shape, predicted, rows, all_rows[r], &own[r]);
+                    add_loss(shape, predicted, rows, NULL, &whole[r]);
+                    break;
+                }
+        add_loss(shape, predicted, rows, NULL, strstr(shape->set, "unseen") ? &unseen : &all);
+    }
+    for (size_t r = 0; r < ROWS; r++) {
+        expect_small(all_rows[r]->name, &own[r]);   /* a config of the family */
+        expect_small(all_rows[r]->name, &whole[r]); /* and the family itself */
+    }
+    expect_small("shapes that no constant was fitted to", &unseen);
+    cr_expect(10 * (all.beyond + unseen.beyond) < all.shapes + unseen.shapes, "%d of %d shapes are more than 15 %% off",
+              all.beyond + unseen.beyond, all.shapes + unseen.shapes);
 }
 
-Test(trials, the_first_choice_for_tensor_cores_is_not_far_from_the_best, .init = read_tensor_cores)
-{
-    expect_small_regret(1.09, 1.45, 12);
-}
-
-Test(trials, the_first_choice_for_drawn_shapes_of_bf16_is_not_far_from_the_best, .init = read_drawn)
-{
-    expect_small_regret(1.08, 1.8, 26);
-}
-
-Test(trials, the_first_choice_for_drawn_shapes_of_e4m3_is_nearly_the_best, .init = read_e4m3)
-{
-    expect_small_regret(1.045, 1.3, 2);
-}
-
-Test(trials, the_first_choice_for_drawn_shapes_of_tf32_is_not_far_from_the_best, .init = read_tf32)
-{
-    expect_small_regret(1.06, 1.35, 10);
-}
-
-Test(trials, the_first_choice_for_drawn_shapes_of_s8_is_not_far_from_the_best, .init = read_s8)
-{
-    expect_small_regret(1.063, 1.25, 8);
-}
-
-Test(trials, the_first_choice_for_few_rows_is_nearly_the_best, .init = read_decode)
-{
-    expect_small_regret(1.035, 1.15, 0);
-}
-
-Test(trials, the_first_choice_for_drawn_shapes_of_f32_is_nearly_the_best, .init = read_drawn_f32)
-{
-    expect_small_regret(1.045, 1.45, 10);
-}
-
-Test(trials, the_first_choice_for_new_shapes_of_f32_is_nearly_the_best, .init = read_new_f32)
-{
-    expect_small_regret(1.06, 2, 4);
-}
-
-Test(trials, the_first_choice_for_new_shapes_of_other_types_is_not_far_from_the_best, .init = read_new)
-{
-    expect_small_regret(1.075, 1.65, 22);
-}
-
-Test(trials, the_first_choice_for_unseen_shapes_is_not_far_from_the_best, .init = read_unseen)
-{
-    expect_small_regret(1.058, 1.36, 12);
-}
-
-/* The search for a first choice asks about some hundreds of configs: of what the model would rank first it misses little. */
-Test(trials, what_the_model_ranks_first_is_found, .init = read_unseen)
+/* The search for a first choice asks about some hundreds of configs: it misses little of what the model would rank first. */
+Test(trials, the_first_choice_of_the_model_is_found)
 {
     enum { EVERY = 4 };
-    int behind = 0;
+    int behind = 0, asked = 0;
 
-    for (int i = 0; i < count; i += EVERY) {
-        const shape *s = &shapes[i];
+    for (size_t n = 0; n < table.shapes; n++) {
+        const trial_shape *s = &table.shape[n];
         double least = INFINITY, chosen = 0;
         tj_config config;
         tj_chosen_by by;
         tj_error err;
 
-        for (int k = 0; k < s->trials; k++)
-            least = fmin(least, predict(s, &s->trial[k]));
-        cr_assert(tj_choose(NULL, &s->problem, &h200, &config, &by, &err) == TJ_OK, "%s: %s", s->name, err.message);
-        cr_assert(tj_estimate(&h200, &s->problem, &config, &chosen, &err) == TJ_OK, "%s: %s", s->name, err.message);
+        if (strcmp(s->set, "h200_unseen") != 0 || asked++ % EVERY != 0)
+            continue;
+        for (size_t i = 0; i < s->trials; i++)
+            least = fmin(least, predict_trial(s, i));
+        cr_assert(tj_choose(NULL, &s->problem, &s->facts, &config, &by, &err) == TJ_OK, "%s: %s", s->text, err.message);
+        cr_assert(tj_estimate(&s->facts, &s->problem, &config, &chosen, &err) == TJ_OK, "%s: %s", s->text, err.message);
         behind += chosen > 1.02 * least;
-        cr_expect(chosen < 1.1 * least, "%s: %g us, and a recorded config %g", s->name, chosen, least);
+        cr_expect(chosen < 1.1 * least, "%s: %g us, and a recorded config %g", s->text, chosen, least);
     }
-    cr_expect(behind <= 2, "%d", behind);
-}
-
-Test(trials, the_first_choice_for_strips_is_nearly_the_best, .init = read_strips)
-{
-    expect_small_regret(1.025, 1.04, 0);
-}
-
-/* But for 700x2000x16 and 100000x256x16, where it expects too much of a config whose lanes copy. */
-Test(trials, the_first_choice_for_strips_of_boxes_is_nearly_the_best, .init = read_boxes)
-{
-    expect_small_regret(1.045, 1.35, 2);
-}
-
-Test(trials, the_first_choice_for_odd_lines_is_nearly_the_best, .init = read_odd)
-{
-    expect_small_regret(1.035, 1.07, 0);
-}
-
-Test(trials, the_first_choice_in_f64_is_nearly_the_best, .init = read_f64)
-{
-    expect_small_regret(1.035, 1.25, 1);
-}
-
-/* But for 16x4096x4096, of which one bad config was measured and is taken for as good as the best; the choice there is mma. */
-Test(trials, the_first_choice_for_hopper_is_nearly_the_best, .init = read_walks)
-{
-    expect_small_regret(1.04, 2.2, 1);
+    cr_expect(asked > 100 && behind <= 2, "%d", behind);
 }
 
 /* Large products by wgmma, few rows by mma, which was measured to reach more of the bandwidth there. */
-Test(trials, hoppers_tensor_cores_are_chosen_where_there_is_work_for_them, .init = read_walks)
+Test(trials, hoppers_tensor_cores_are_chosen_where_there_is_work_for_them)
 {
     static const struct {
         int64_t j, k, l;
         const char *family;
     } rows[] = {{2048, 2048, 2048, "wgmma"}, {4096, 4096, 4096, "wgmma"}, {8192, 64, 8192, "wgmma"},
                 {16, 4096, 4096, "mma"},     {4, 4096, 6144, "mma"},      {16, 7168, 4096, "mma"}};
+    const tj_device_facts h200 = trials_device("NVIDIA H200");
     tj_error err;
 
-    cr_assert(tj_device_named("sm_90", &h200, &err) == TJ_OK, "%s", err.message);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const tj_problem problem = TJ_PROBLEM_INIT(rows[i].j, rows[i].k, rows[i].l, TJ_BF16);
         tj_config config = TJ_CONFIG_INIT;
@@ -422,7 +193,7 @@ Test(trials, hoppers_tensor_cores_are_chosen_where_there_is_work_for_them, .init
 
 /* On an H100 gelu adds 16 to 22 us to 4096^3 in bf16, gelu_tanh 4 to 8, with two warpgroups that take turns as well as without; and on an
  * H200 the tiles that are best without an epilogue, 128 x 128 in turns, are so with gelu_tanh, and as good as any with gelu. */
-Test(trials, an_expression_does_not_hide_behind_products, .init = read_walks)
+Test(trials, an_expression_does_not_hide_behind_products)
 {
     static const char *const configs[] = {"wgmma:bm=128,bn=128", "wgmma:bm=128,bn=192", "wgmma:bm=128,bn=128,pingpong=yes",
                                           "wgmma:bm=128,bn=192,pingpong=yes", "wgmma:bm=192,bn=128,pingpong=yes"};
@@ -430,26 +201,24 @@ Test(trials, an_expression_does_not_hide_behind_products, .init = read_walks)
         const char *epilogue;
         double least_us, most_us;
     } rows[] = {{"gelu(acc + bias:bf16[col])", 14, 26}, {"gelu_tanh(acc + bias:bf16[col])", 2.5, 10}};
-    shape plain = {.problem = TJ_PROBLEM_INIT(4096, 4096, 4096, TJ_BF16), .name = "4096"};
+    const tj_problem plain = TJ_PROBLEM_INIT(4096, 4096, 4096, TJ_BF16);
+    const tj_device_facts h100 = trials_device("NVIDIA H100 80GB HBM3");
     tj_error err;
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        shape fused = plain;
+        tj_problem fused = plain;
         tj_config chosen = TJ_CONFIG_INIT;
         char text[TJ_CONFIG_TEXT_BYTES];
 
-        cr_assert(tj_epilogue_parse(rows[i].epilogue, &fused.problem.epilogue, &err) == TJ_OK, "%s", err.message);
+        cr_assert(tj_epilogue_parse(rows[i].epilogue, &fused.epilogue, &err) == TJ_OK, "%s", err.message);
         for (size_t c = 0; c < sizeof configs / sizeof configs[0]; c++) {
-            trial t = {.us = 0};
-            double more;
+            const double more = predict(&h100, &fused, configs[c]) - predict(&h100, &plain, configs[c]);
 
-            (void)snprintf(t.config, sizeof t.config, "%s", configs[c]);
-            more = predict(&fused, &t) - predict(&plain, &t);
             cr_expect(more > rows[i].least_us && more < rows[i].most_us, "%s %s: %g us more", rows[i].epilogue, configs[c],
                       more);
         }
-        cr_assert(tj_choose(NULL, &fused.problem, &h200, &chosen, NULL, &err) == TJ_OK, "%s", err.message);
-        cr_assert(tj_config_resolve(&fused.problem, &chosen, &err) == TJ_OK, "%s", err.message);
+        cr_assert(tj_choose(NULL, &fused, &h100, &chosen, NULL, &err) == TJ_OK, "%s", err.message);
+        cr_assert(tj_config_resolve(&fused, &chosen, &err) == TJ_OK, "%s", err.message);
         tj_config_print(&chosen, text);
         cr_expect(strncmp(text, "wgmma:bm=128,bn=128,multipliers=2,pingpong=yes,", 47) == 0, "%s: %s", rows[i].epilogue, text);
     }
@@ -458,72 +227,89 @@ Test(trials, an_expression_does_not_hide_behind_products, .init = read_walks)
 /*
  * 8 columns, which all blocks read in the same few lines of the L2: on an H100 47 us in 109 blocks, 73 in 868 and 135 in 1 736.
  */
-Test(trials, few_columns_that_many_blocks_share_take_longer, .init = read_drawn)
+Test(trials, few_columns_that_many_blocks_share_take_longer)
 {
-    const shape s = {.problem = TJ_PROBLEM_INIT(27776, 2240, 8, TJ_BF16), .name = "27776x2240x8"};
-    const trial of_256 = {.config = "mma:bm=256,bn=16,steps=4,wm=64,wn=16,stages=3,blocks=1"},
-                of_32 = {.config = "mma:bm=32,bn=16,steps=4,wm=16,wn=16,stages=3,blocks=1"},
-                of_16 = {.config = "mma:bm=16,bn=16,steps=4,wm=16,wn=16,stages=3,blocks=1"};
+    const tj_problem problem = TJ_PROBLEM_INIT(27776, 2240, 8, TJ_BF16);
+    const tj_device_facts h100 = trials_device("NVIDIA H100 80GB HBM3");
+    const double of_256 = predict(&h100, &problem, "mma:bm=256,bn=16,steps=4,wm=64,wn=16,stages=3,blocks=1"),
+                 of_32 = predict(&h100, &problem, "mma:bm=32,bn=16,steps=4,wm=16,wn=16,stages=3,blocks=1"),
+                 of_16 = predict(&h100, &problem, "mma:bm=16,bn=16,steps=4,wm=16,wn=16,stages=3,blocks=1");
 
-    cr_expect(predict(&s, &of_32) > 1.1 * predict(&s, &of_256), "%g, %g", predict(&s, &of_32), predict(&s, &of_256));
-    cr_expect(predict(&s, &of_16) > 1.3 * predict(&s, &of_256), "%g, %g", predict(&s, &of_16), predict(&s, &of_256));
+    cr_expect(of_32 > 1.1 * of_256, "%g, %g", of_32, of_256);
+    cr_expect(of_16 > 1.3 * of_256, "%g, %g", of_16, of_256);
 }
 
 /* On an H100 52 us, and 12: a thread of 64 elements, whose lines lie far apart, loads them in parts. */
-Test(trials, long_phases_of_halves_are_not_read_ahead, .init = read_drawn)
+Test(trials, long_phases_of_halves_are_not_read_ahead)
 {
-    const shape s = {.problem = TJ_PROBLEM_INIT(25907, 330, 1, TJ_F16), .name = "25907x330x1"};
-    const trial is_long = {.config = "skinny:tn=8,lanes=8,slices=8,k_thread=8,blocks=1"},
-                is_short = {.config = "skinny:tn=4,lanes=16,slices=8,k_thread=8,blocks=4"};
+    const tj_problem problem = TJ_PROBLEM_INIT(25907, 330, 1, TJ_F16);
+    const tj_device_facts h100 = trials_device("NVIDIA H100 80GB HBM3");
+    const double of_long = predict(&h100, &problem, "skinny:tn=8,lanes=8,slices=8,k_thread=8,blocks=1"),
+                 of_short = predict(&h100, &problem, "skinny:tn=4,lanes=16,slices=8,k_thread=8,blocks=4");
 
-    cr_expect(predict(&s, &is_long) > predict(&s, &is_short), "%g, %g", predict(&s, &is_long), predict(&s, &is_short));
+    cr_expect(of_long > of_short, "%g, %g", of_long, of_short);
 }
 
 /*
  * A model close to the truth also orders trials: for which share of pairs of a shape that differ by a tenth is the order right?
  */
-Test(trials, pairs_that_differ_are_mostly_in_order, .init = read_trials)
+Test(trials, pairs_that_differ_are_mostly_in_order)
 {
     int agree = 0, pairs = 0;
 
-    for (int n = 0; n < count; n++) {
-        const shape *s = &shapes[n];
-        double us[MOST_TRIALS];
+    for (size_t n = 0; n < table.shapes; n++) {
+        const trial_shape *s = &table.shape[n];
+        double us[1000];
 
-        for (int i = 0; i < s->trials; i++)
-            us[i] = predict(s, &s->trial[i]);
-        for (int i = 0; i < s->trials; i++)
-            for (int k = 0; k < s->trials; k++)
+        cr_assert(s->trials <= 1000);
+        for (size_t i = 0; i < s->trials; i++)
+            us[i] = predict_trial(s, i);
+        for (size_t i = 0; i < s->trials; i++)
+            for (size_t k = 0; k < s->trials; k++)
                 if (s->trial[i].us * 1.1 < s->trial[k].us) {
                     pairs++;
                     agree += us[i] < us[k];
                 }
     }
-    cr_assert(pairs > 10000, "%d", pairs);
-    cr_expect(agree > 0.81 * pairs, "%d of %d", agree, pairs);
+    cr_assert(pairs > 100000, "%d", pairs);
+    cr_expect(agree > 0.8 * pairs, "%d of %d", agree, pairs);
+}
+
+/* Return the least time of a family in a shape; 0: it was not tried. */
+static double least_of(const trial_shape *s, const char *family)
+{
+    const size_t length = strlen(family);
+    double least = 0;
+
+    for (size_t i = 0; i < s->trials; i++)
+        if (strncmp(s->trial[i].config, family, length) == 0 && (least == 0 || s->trial[i].us < least))
+            least = s->trial[i].us;
+    return least;
 }
 
 /* The safe default is tiled, TILE_WIDTH 16. */
-Test(trials, no_family_is_chosen_where_the_default_is_faster, .init = read_hard_ones_too)
+Test(trials, no_family_is_chosen_where_the_default_is_faster)
 {
     int compared = 0;
 
-    for (int n = 0; n < count; n++) {
-        const shape *s = &shapes[n];
+    for (size_t n = 0; n < table.shapes; n++) {
+        const trial_shape *s = &table.shape[n];
         tj_config config = TJ_CONFIG_INIT;
         tj_chosen_by by;
         tj_error err;
         double chosen, standard = 0;
 
-        cr_assert(tj_choose(NULL, &s->problem, &h200, &config, &by, &err) == TJ_OK, "%s", err.message);
-        for (int i = 0; i < s->trials; i++)
+        for (size_t i = 0; i < s->trials; i++)
             if (strcmp(s->trial[i].config, "tiled:tile_width=16") == 0)
                 standard = s->trial[i].us;
+        if (standard == 0)
+            continue;
+        cr_assert(tj_choose(NULL, &s->problem, &s->facts, &config, &by, &err) == TJ_OK, "%s", err.message);
         chosen = least_of(s, tj_family_name(config.family));
-        if (standard == 0 || chosen == 0)
+        if (chosen == 0)
             continue;
         compared++;
-        cr_expect(chosen <= standard, "%s: %s takes %g us at best, the default %g", s->name, tj_family_name(config.family),
+        cr_expect(chosen <= standard, "%s: %s takes %g us at best, the default %g", s->text, tj_family_name(config.family),
                   chosen, standard);
     }
     cr_expect(compared >= 10, "%d", compared);
@@ -545,29 +331,29 @@ static double analyzed_us(const tj_device_facts *device, const tj_problem *probl
  * An estimate looks at one warp of each loop, an analysis at all. It is a mean over what the compiler may make of the registers, and
  * each guess of them is an analysis of its own.
  */
-Test(trials, an_estimate_is_the_analysis_to_a_few_percent, .init = read_hard_ones_too)
+Test(trials, an_estimate_is_the_analysis_to_a_few_percent)
 {
-    tj_device_facts cold;
     int far = 0, all = 0;
 
-    cold = h200;
-    cold.l2_bytes = 0; /* the operands of an estimate come from memory */
-
-    for (int n = 0; n < count; n++)
-        for (int i = 0; i < shapes[n].trials; i += 7) {
-            const double us = predict(&shapes[n], &shapes[n].trial[i]);
+    for (size_t n = 0; n < table.shapes; n++)
+        for (size_t i = 0; i < table.shape[n].trials; i += 7) {
+            const trial_shape *s = &table.shape[n];
+            tj_device_facts cold = s->facts;
+            double us, whole;
             tj_config config;
             tj_counts counts;
-            tj_error err;
-            double whole;
 
-            cr_assert(tj_config_parse(shapes[n].trial[i].config, &config, &err) == TJ_OK);
-            whole = analyzed_us(&cold, &shapes[n].problem, &config, 0, &counts) / 2;
-            whole += analyzed_us(&cold, &shapes[n].problem, &config, counts.registers_least, NULL) / 4;
-            whole += analyzed_us(&cold, &shapes[n].problem, &config, counts.registers_most, NULL) / 4;
+            if (!strstr("h200 h200_again h200_others h200_wide", s->set)) /* of f32, aligned and not */
+                continue;
+            cold.l2_bytes = 0; /* the operands of an estimate come from memory */
+            us = predict_trial(s, i);
+            cr_assert(tj_config_parse(s->trial[i].config, &config, NULL) == TJ_OK);
+            whole = analyzed_us(&cold, &s->problem, &config, 0, &counts) / 2;
+            whole += analyzed_us(&cold, &s->problem, &config, counts.registers_least, NULL) / 4;
+            whole += analyzed_us(&cold, &s->problem, &config, counts.registers_most, NULL) / 4;
             all++;
             far += fabs(us / whole - 1) > 0.03;
-            cr_expect(fabs(us / whole - 1) < 0.15, "%s %s: %g for %g", shapes[n].name, shapes[n].trial[i].config, us, whole);
+            cr_expect(fabs(us / whole - 1) < 0.15, "%s %s: %g for %g", s->text, s->trial[i].config, us, whole);
         }
-    cr_expect(far * 50 < all, "%d of %d", far, all);
+    cr_expect(all > 1000 && far * 50 < all, "%d of %d", far, all);
 }
