@@ -100,7 +100,7 @@ static void read_runs(const char *path)
     for (int number = 1; fgets(line, sizeof line, file); number++) {
         line[strcspn(line, "\r\n")] = '\0';
         if (line[0] != '#' && line[0] != '\0' && !read_line(line))
-            die(1, "%s, line %d is no trial of tilejit tune --trials", path, number);
+            die(1, "%s, line %d is not a trial of tilejit tune --trials", path, number);
     }
     (void)fclose(file);
     if (runs == 0)

@@ -104,7 +104,7 @@ static tj_status read_parameter(const char *name, size_t name_length, const char
     if (name_length == 13 && memcmp(name, "password-file", 13) == 0)
         return decode(value, length, path, sizeof path)
                    ? read_password_file(path, place, err)
-                   : tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "password-file= of the server's address is no path");
+                   : tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "password-file= of the server's address is not a path");
     for (size_t i = 0; i < sizeof parameters / sizeof parameters[0]; i++) {
         const parameter *p = &parameters[i];
         void *field = (char *)place + p->offset;
@@ -163,13 +163,13 @@ static tj_status read_address(const char *text, size_t length, fleet_place *plac
     }
     slash = memchr(host, '/', (size_t)(end - host));
     if (slash && slash + 1 < end && !read_number(slash + 1, (size_t)(end - slash - 1), 0, 1 << 20, &place->database))
-        return wrong(err, "a database that is no number");
+        return wrong(err, "a database that is not a number");
     end = slash ? slash : end;
     if (host < end && *host == '[') { /* IPv6 */
         const char *close = memchr(host, ']', (size_t)(end - host));
 
         if (!close || !decode(host + 1, (size_t)(close - host - 1), place->host, sizeof place->host))
-            return wrong(err, "no ] behind its IPv6 address");
+            return wrong(err, "no ] after its IPv6 address");
         colon = close + 1 < end ? close + 1 : NULL;
     } else {
         colon = memchr(host, ':', (size_t)(end - host));
@@ -177,7 +177,7 @@ static tj_status read_address(const char *text, size_t length, fleet_place *plac
             return wrong(err, "a host that is too long");
     }
     if (colon && (*colon != ':' || !read_number(colon + 1, (size_t)(end - colon - 1), 1, 65535, &place->port)))
-        return wrong(err, "a port that is no number from 1 to 65535");
+        return wrong(err, "a port that is not a number from 1 to 65535");
     return place->host[0] ? TJ_OK : wrong(err, "no host");
 }
 
@@ -203,7 +203,7 @@ tj_status fleet_place_parse(const char *url, fleet_place *place, tj_error *err)
         return tj_fail(
             err, TJ_ERR_UNSUPPORTED,
             "the server's address begins with \"%.*s\" and so asks for TLS, which this build does not speak: run stunnel "
-            "or ssh -L beside the program, and name its end here: redis://127.0.0.1:PORT",
+            "or ssh -L next to the program, and name its end here: redis://127.0.0.1:PORT",
             (int)strcspn(url, ":"), url);
     if ((rest = behind(url, "redis+unix://")) || (rest = behind(url, "unix://"))) {
         query = rest + strcspn(rest, "?");

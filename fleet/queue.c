@@ -420,7 +420,7 @@ tj_status fleet_cancel(fleet *connection, const char *of, bool poisoned, int64_t
 static void visit_one(const fleet *connection, const char *of, const redisReply *id, const redisReply *sealed,
                       fleet_visit *visit, void *payload, int64_t *ignored, const char **why)
 {
-    const char *content, *trouble = "it is no text";
+    const char *content, *trouble = "it is not text";
     size_t size;
 
     if (id->type == REDIS_REPLY_STRING && sealed->type == REDIS_REPLY_STRING)

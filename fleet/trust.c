@@ -65,10 +65,11 @@ static tj_status load_trusted(const char *path, fleet_trust *trust, tj_error *er
             status = tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%.240s names more than %d keys", path, FLEET_MOST_KEYS);
         else if (strncmp(line, PUBLIC, strlen(PUBLIC)) != 0 ||
                  !read_hex(hex, strcspn(hex, " \t"), trust->key[trust->count], FLEET_KEY_BYTES))
-            status = tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                             "%.240s, line %d is no key: write lines of tilejit-key and 64 hex digits, as in the .pub files of "
-                             "tilejit fleet key",
-                             path, number);
+            status =
+                tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                        "%.240s, line %d is not a key: write lines of tilejit-key and 64 hex digits, as in the .pub files of "
+                        "tilejit fleet key",
+                        path, number);
         else
             trust->count++;
     }
@@ -90,9 +91,9 @@ static tj_status load_secret(const char *path, fleet_trust *trust, tj_error *err
     text[strcspn(text, "\r\n")] = '\0';
     if (strncmp(text, SECRET, strlen(SECRET)) != 0 ||
         !read_hex(text + strlen(SECRET), strlen(text) - strlen(SECRET), trust->secret, FLEET_SECRET_BYTES))
-        status = tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                         "%.240s is no key to sign with: tilejit fleet key makes one, and its .pub file is for those that read",
-                         path);
+        status = tj_fail(
+            err, TJ_ERR_INVALID_ARGUMENT,
+            "%.240s is not a key to sign with: tilejit fleet key makes one, and its .pub file is for those that read", path);
     sodium_memzero(text, strlen(text));
     free(text);
     if (status != TJ_OK)

@@ -11,7 +11,7 @@
 #include "error.h"
 #include "text.h"
 
-#define NO_REDIS "this is no Redis server, or its answer is damaged"
+#define NO_REDIS "this is not a Redis server, or its answer is damaged"
 
 enum { MOST_WORDS = 16, CHUNK_BYTES = 16 << 10 };
 

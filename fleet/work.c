@@ -491,7 +491,8 @@ static tj_status take(worker *w, taken *t, tj_error *err)
              copy(t->shape, sizeof t->shape, reply->element[1]) && reply->element[2]->type == REDIS_REPLY_STRING)
         t->problem = strdup(reply->element[2]->str);
     else
-        status = tj_fail(err, TJ_ERR_UNSUPPORTED, "%.200s: the queue holds what is no shape: tilejit fleet cancel empties it",
+        status = tj_fail(err, TJ_ERR_UNSUPPORTED,
+                         "%.200s: the queue holds an entry that is not a shape: tilejit fleet cancel empties it",
                          w->connection.place.shown);
     freeReplyObject(reply);
     return status;
@@ -585,7 +586,7 @@ static bool is_for_ever(const tj_error *why)
 {
     return why->status == TJ_ERR_UNSUPPORTED &&
            (strstr(why->message, "WRONGTYPE") || strstr(why->message, "NOPERM") || strstr(why->message, "unknown command") ||
-            strstr(why->message, "is no shape"));
+            strstr(why->message, "is not a shape"));
 }
 
 static tj_status work_on(worker *w, tj_error *err)

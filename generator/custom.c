@@ -237,7 +237,7 @@ static void take_words(making *m, const tj_param *from, int index, tj_param *to)
     words = copy(m, from->choice, (count + 1) * sizeof *words);
     for (size_t i = 0; is_good(m) && i < count; i++) {
         if (!is_name(words[i]))
-            complain(m, "param", index, "choice", "has a word that is no name: use letters, digits and _, no digit first");
+            complain(m, "param", index, "choice", "has a word that is not a name: use letters, digits and _, no digit first");
         else if (strlen(from->name) + strlen(words[i]) + 2 > TJ_TEMPLATE_NAME_BYTES)
             complain(m, "param", index, "choice",
                      "has a word that is too long: with the parameter's name, at most 30 characters");
@@ -253,7 +253,7 @@ static void take_tried(making *m, const tj_param *from, int index, tj_param *to)
 
     for (; from->tried[count] && is_good(m); count++)
         if (count == TJ_PARAM_MAX_TRIED)
-            complain(m, "param", index, "tried", "has more than 64 values, or no 0 behind them");
+            complain(m, "param", index, "tried", "has more than 64 values, or no 0 after them");
         else if (from->tried[count] < from->minimum || from->tried[count] > from->maximum ||
                  (count > 0 && from->tried[count] <= from->tried[count - 1]))
             complain(m, "param", index, "tried", "is not ascending from minimum to maximum");
@@ -305,7 +305,7 @@ static void take_constraints(making *m, const tj_custom_spec *spec)
 
     for (; is_good(m) && spec->constraint && spec->constraint[count]; count++)
         if (count == TJ_CUSTOM_MAX_CONSTRAINTS)
-            complain(m, "constraint", -1, "", "has more than 16 formulas, or no NULL behind them");
+            complain(m, "constraint", -1, "", "has more than 16 formulas, or no NULL after them");
     list = is_good(m) ? copy(m, count ? spec->constraint : none, (count + 1) * sizeof *list) : NULL;
     for (size_t i = 0; is_good(m) && i < count; i++) {
         list[i] = read_formula(m, "constraint", (int)i, "", spec->constraint[i], c->names, &c->constraint[i]);
@@ -331,7 +331,7 @@ static void take_scalar(making *m, const tj_custom_argument *a, int index)
     if (a->type != TJ_F32 && a->type != TJ_F64 && a->type != TJ_S32)
         complain(m, "argument", index, "type", "is not that of a scalar: use f32, f64 or s32");
     else if (a->type == TJ_S32 && !(a->trial >= INT32_MIN && a->trial <= INT32_MAX && a->trial == (int32_t)a->trial))
-        complain(m, "argument", index, "trial", "is no whole number of 32 bits");
+        complain(m, "argument", index, "trial", "is not a whole number of 32 bits");
 }
 
 static void take_argument(making *m, tj_custom_argument *a, int index)
@@ -347,7 +347,7 @@ static void take_argument(making *m, tj_custom_argument *a, int index)
     if (tj_custom_has_elements(a)) {
         check_range(m, "argument", index, "type", a->type, 1, TJ_S32); /* the last type that is not a pair */
         if (a->align < 0 || (a->align & (a->align - 1)) != 0)
-            complain(m, "argument", index, "align", "is no power of two");
+            complain(m, "argument", index, "align", "is not a power of two");
         a->count = read_formula(m, "argument", index, "count", a->count, c->spec.extent_count, &c->count[index]);
     } else if (a->kind == TJ_CUSTOM_SCALAR) {
         take_scalar(m, a, index);
@@ -510,6 +510,7 @@ tj_status tj_custom_of(const tj_family *family, const tj_custom **custom, tj_err
     *custom = family ? family->custom : NULL;
     if (*custom)
         return TJ_OK;
-    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "family %s is none of the application's own: make one with tj_family_create",
+    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                   "family %s is not one of the application's own: make one with tj_family_create",
                    family ? family->name : "(none)");
 }

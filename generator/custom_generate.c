@@ -99,7 +99,7 @@ static tj_status settle_geometry(const tj_custom *c, tj_custom_request *r, tj_er
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "family %s: a block of %u x %u x %u has more than %d threads",
                        c->spec.name, r->block[0], r->block[1], r->block[2], MAX_THREADS);
     if (!tj_formula_value(&c->shared, r->value, &r->shared_bytes) || r->shared_bytes < 0 || r->shared_bytes > INT32_MAX)
-        return fail_formula(c, "shared_bytes", &c->shared, r->value, "is no number of bytes", err);
+        return fail_formula(c, "shared_bytes", &c->shared, r->value, "is not a number of bytes", err);
     return TJ_OK;
 }
 
@@ -138,7 +138,7 @@ tj_status tj_custom_count(const tj_custom *c, size_t argument, const int64_t *ex
 
     if (tj_formula_value(&c->count[argument], extent, count) && *count >= 1 && *count <= INT64_MAX / 2 / bytes)
         return TJ_OK;
-    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "family %s: the count of argument %s, %.100s, is no number of elements",
+    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "family %s: the count of argument %s, %.100s, is not a number of elements",
                    c->spec.name, a->name, a->count);
 }
 

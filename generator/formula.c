@@ -107,14 +107,14 @@ static tj_status read_call(reader *r, uint8_t what)
     tj_status status;
 
     if (!take(r, "("))
-        return complain(r, r->at, "expected ( behind the function");
+        return complain(r, r->at, "expected ( after the function");
     status = read_level(r, 0);
     if (status == TJ_OK && !take(r, ","))
         status = complain(r, r->at, "expected , between two arguments");
     if (status == TJ_OK)
         status = read_level(r, 0);
     if (status == TJ_OK && !take(r, ")"))
-        status = complain(r, r->at, "expected ) behind two arguments");
+        status = complain(r, r->at, "expected ) after two arguments");
     return status == TJ_OK ? add(r, what, 0) : status;
 }
 

@@ -36,7 +36,7 @@ static tj_status check_along_k(const tj_problem *words, tj_error *err)
         is_any = true;
         if (!tj_widens_weights(words->m.type, words->n.type) || !tj_type_is_weights(type))
             return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                           "scale_%c is along-k, which is for weights of s8, u8 or s4 beside f32, f16 or bf16, and M is %s, "
+                           "scale_%c is along-k, which is for weights of s8, u8 or s4 with f32, f16 or bf16, and M is %s, "
                            "N %s: use each, one for a row or column",
                            "mn"[which], tj_facts_of(words->m.type) -> name, tj_facts_of(words->n.type) -> name);
     }

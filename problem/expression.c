@@ -331,10 +331,11 @@ tj_status tj_epilogue_finish(const tj_expression *expression, int value, tj_epil
     int number[TJ_EPILOGUE_NODES];
 
     if (!has_sound_nodes(e) || value < 0 || value >= e->nodes)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "value is %d, which is no node of the expression: an earlier call exceeded a limit (%d operations, %d "
-                       "constants, %d operands) or was given what it does not take",
-                       value, TJ_EPILOGUE_NODES, TJ_EPILOGUE_CONSTANTS, TJ_EPILOGUE_OPERANDS);
+        return tj_fail(
+            err, TJ_ERR_INVALID_ARGUMENT,
+            "value is %d, which is not a node of the expression: an earlier call exceeded a limit (%d operations, %d "
+            "constants, %d operands) or was given what it does not take",
+            value, TJ_EPILOGUE_NODES, TJ_EPILOGUE_CONSTANTS, TJ_EPILOGUE_OPERANDS);
     if (tj_node_is_condition(e, value))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "the expression is a condition, and P holds numbers: use select(condition, 1, 0)");

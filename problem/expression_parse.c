@@ -311,7 +311,7 @@ static int parse_signed(parsing *p)
         op = *start == '-' ? TJ_OP_NEGATE : *start == '!' ? TJ_OP_NOT : TJ_OP_NONE;
         p->at++;
         if (*p->at == *start && *start != '!')
-            return fail(p, start, "%c%c is no operation: nothing is assigned here", *start, *start);
+            return fail(p, start, "%c%c is not an operation: nothing is assigned here", *start, *start);
         node = parse_signed(p);
         node = node >= 0 && op != TJ_OP_NONE ? apply(p, start, op, node, 0, 0) : node;
     } else {
@@ -439,10 +439,10 @@ static int parse_reduction(parsing *p, const char *name, int indexed, int *value
     if (take(p, ","))
         return fail(p, p->at - 1, "a reduction takes one value: write max(max(x, y)) for the largest of two in each element");
     if (!take(p, ")"))
-        return fail(p, p->at, "expected \")\" behind the value that is reduced");
+        return fail(p, p->at, "expected \")\" after the value that is reduced");
     skip(p);
     if (*p->at != ';' && *p->at != '\0')
-        return fail(p, p->at, "a reduction stands alone: expected \";\" behind it");
+        return fail(p, p->at, "a reduction stands alone: expected \";\" after it");
     return reduction;
 }
 
@@ -475,7 +475,7 @@ static int parse_output(parsing *p)
     if (tj_node_is_condition(&p->e, value))
         return fail(p, start, "an output holds numbers, and this is a condition: use select(condition, 1, 0)");
     if (!take(p, ";"))
-        return fail(p, p->at, "expected \";\" behind the value of an output, and the value of P behind that");
+        return fail(p, p->at, "expected \";\" after the value of an output, and the value of P after that");
     added = indexed == TJ_BY_BOTH ? tj_expression_output(&p->e, name, (int)type, value)
                                   : tj_expression_reduction(&p->e, name, indexed, (int)type, reduction, value);
     if (added >= 0)

@@ -12,7 +12,7 @@ static tj_status parse_list(const tj_json *list, tj_records *parsed, tj_error *e
     size_t number = 1;
 
     if (tj_json_kind_of(list) != TJ_JSON_LIST)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "\"tilejit_records\" is no list");
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "\"tilejit_records\" is not a list");
     for (tj_json *one = tj_json_first(list); one && status == TJ_OK; one = tj_json_next(one), number++) {
         tj_record *record = NULL;
         tj_error why;

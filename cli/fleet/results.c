@@ -35,7 +35,7 @@ static void collect(void *payload, const char *id, const char *text)
 
     if (tj_record_parse(text, &record, &why) != TJ_OK) {
         c->ignored++;
-        c->why = "it is no record that this version reads";
+        c->why = "it is not a record that this version reads";
         return;
     }
     tj_problem_id(tj_record_problem(record), own_id);

@@ -32,7 +32,7 @@ static const cli_option own[] = {
     {"name", CLI_TEXT, AT(name), "What this worker is called, unlike any other; default: host, process and a number.", "name"},
     {"lease", CLI_TEXT, AT(lease), "A worker that is silent for so long is dead, and its shape another's; default 15s.",
      "time"},
-    {"spool", CLI_TEXT, AT(spool), "Where records lie until the server has them; default: fleet-spool beside the store.",
+    {"spool", CLI_TEXT, AT(spool), "Where records lie until the server has them; default: fleet-spool next to the store.",
      "folder"},
     {"compile", CLI_TEXT, AT(compile),
      "Measure nothing: compile ahead for the workers of a class, by the first digits of its id; needs no GPU.", "class"},

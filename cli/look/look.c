@@ -7,12 +7,12 @@
 
 static const cli_option own[] = {
     {"compare", CLI_TEXT, offsetof(cli_look_options, compare),
-     "Put configs beside one another: a parameter and its values, such as tile_width=8,16,32, or family=naive,tiled.",
+     "Put configs next to one another: a parameter and its values, such as tile_width=8,16,32, or family=naive,tiled.",
      "name=list"},
     {"measure", CLI_FLAG, offsetof(cli_look_options, measures),
-     "Run each config on the GPU and give its time beside the predicted one.", .low = 1},
+     "Run each config on the GPU and give its time next to the predicted one.", .low = 1},
     {"count", CLI_FLAG, offsetof(cli_look_options, counts),
-     "Execute each config on the emulator and give its counters beside the predicted ones.", .low = 1},
+     "Execute each config on the emulator and give its counters next to the predicted ones.", .low = 1},
     {NULL},
 };
 
@@ -72,7 +72,7 @@ static tj_status add_config(cli_look *look, const tj_config *config, tj_error *e
     cli_case *one = &look->cases[look->count];
 
     if (look->count == CLI_MAX_CASES)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "at most %d configs stand beside one another", CLI_MAX_CASES);
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "at most %d configs stand next to one another", CLI_MAX_CASES);
     one->config = *config;
     look->count++;
     return TJ_OK;

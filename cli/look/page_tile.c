@@ -58,7 +58,7 @@ void cli_page_tile(FILE *out, const cli_look *look, size_t index)
     fputs("<desc id=\"tile-desc\">", out);
     cli_page_name(out, one);
     fprintf(out,
-            ": a block computes %d by %d elements of P. It reads the rows of M beside its tile and the columns of N above it, "
+            ": a block computes %d by %d elements of P. It reads the rows of M next to its tile and the columns of N above it, "
             "%" PRId64 " element%s of k at a time. %s loads in all, %s stores.</desc>\n",
             (int)c->block_rows, (int)c->block_cols, c->phase.depth, c->phase.depth == 1 ? "" : "s",
             cli_grouped(c->load_m.elements + c->load_n.elements).text, cli_grouped(c->store_p.elements).text);

@@ -279,7 +279,7 @@ const cli_command cli_pack_verify = {
     .operand_count = {1, 1},
     .summary = "read every byte of a pack and compare the checksums",
     .text =
-        "Names each damaged item and exits with 1 if there is one, or if the file is no pack. Damage never harms a program: "
+        "Names each damaged item and exits with 1 if there is one, or if the file is not a pack. Damage never harms a program: "
         "such an item is a miss.",
     .run = verify,
 };

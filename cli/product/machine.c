@@ -98,7 +98,7 @@ static tj_status check_dump_dir(const char *dir, tj_error *err)
     if (mkdir(dir, 0777) != 0 && errno != EEXIST)
         return tj_fail(err, TJ_ERR_IO, "cannot create %.300s, the folder of --dump-dir: %s", dir, strerror(errno));
     if (stat(dir, &facts) != 0 || !S_ISDIR(facts.st_mode))
-        return tj_fail(err, TJ_ERR_IO, "--dump-dir is %.300s, which is no folder: name another", dir);
+        return tj_fail(err, TJ_ERR_IO, "--dump-dir is %.300s, which is not a folder: name another", dir);
     if (faccessat(AT_FDCWD, dir, W_OK | X_OK, AT_EACCESS) != 0)
         return tj_fail(err, TJ_ERR_IO, "cannot write into %.300s, the folder of --dump-dir: %s", dir, strerror(errno));
     return TJ_OK;

@@ -172,7 +172,7 @@ static const char *read_dictionary(cursor *c, header *h)
     bool has_type = false, has_order = false, has_shape = false, has_comma = true;
 
     if (!take(c, '{'))
-        return "its header is no dictionary";
+        return "its header is not a dictionary";
     while (!take(c, '}')) {
         char key[MOST_TYPE_BYTES];
 
@@ -186,7 +186,7 @@ static const char *read_dictionary(cursor *c, header *h)
                 return "its header has a 'fortran_order' that is neither True nor False";
         } else if (strcmp(key, "shape") == 0 && !has_shape) {
             if (!(has_shape = take_shape(c, h)))
-                return "its header has a 'shape' that is no tuple of numbers";
+                return "its header has a 'shape' that is not a tuple of numbers";
         } else {
             return "its header has a key that is repeated or unknown";
         }
@@ -194,7 +194,7 @@ static const char *read_dictionary(cursor *c, header *h)
     }
     skip_blanks(c);
     if (c->at != c->end)
-        return "its header goes on behind the dictionary";
+        return "its header goes on after the dictionary";
     if (!has_type || !has_order || !has_shape)
         return "its header lacks 'descr', 'fortran_order' or 'shape'";
     return NULL;
@@ -414,7 +414,7 @@ static tj_status read_array(source *from, tj_npy *array, tj_error *err)
         status = take_bytes(from, &extra, 1, &got, err);
     if (status == TJ_OK && got > 0)
         status = tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                         "%s: goes on behind the %lld bytes that its shape and type need: it is too long", name,
+                         "%s: goes on after the %lld bytes that its shape and type need: it is too long", name,
                          (long long)prefix + (long long)length + (long long)array->bytes);
     if (status == TJ_OK && is_swapped)
         swap_bytes(array);

@@ -174,7 +174,7 @@ const cli_command cli_prove = {
     .summary = "run kernels between guards on the device and compare them",
     .text = "A compiler can be wrong. A proof runs the kernel of a shape once on random operands between guard bands, and "
             "compares P with what the textbook's kernel, naive, computes on the same device; of a large P it compares some "
-            "lines. The result is kept beside the stored kernel, for this device and driver.\n\n"
+            "lines. The result is kept next to the stored kernel, for this device and driver.\n\n"
             "A kernel that fails is named and never launched here again; the library's next choice is proven in its place. Its "
             "CUDA text, PTX, CUBIN, log and a description are written to the folder of --cases, for a report to the makers of "
             "the compiler. Exits with 3 if a kernel failed.",

@@ -342,7 +342,7 @@ static tj_status take_operand(const char *item, size_t length, cli_request *requ
     (void)snprintf(value, sizeof value, "%.*s", (int)value_length, equals + 1);
     number = tj_epilogue_find(&request->known.epilogue, name);
     if (number < 0)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--with names %s, which is no operand of --epilogue", name);
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--with names %s, which is not an operand of --epilogue", name);
     if (request->file[number][0] || (request->numbers_given & UINT64_C(1) << number))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--with says twice what %s is: give it one value", name);
     (void)snprintf(what, sizeof what, "--with %s", name);

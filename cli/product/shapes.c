@@ -56,8 +56,8 @@ tj_status cli_read_text(const char *path, size_t max_bytes, char **text, tj_erro
     *text = NULL;
     status = tj_input_read_whole(path, max_bytes, text, &size, err);
     if (status == TJ_OK && strlen(*text) < size) {
-        status =
-            tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%.200s is no text: there is a NUL after %zu bytes", path, strlen(*text));
+        status = tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%.200s is not a text file: it has a NUL byte at offset %zu", path,
+                         strlen(*text));
         free(*text);
         *text = NULL;
     }

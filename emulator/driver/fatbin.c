@@ -115,7 +115,7 @@ static CUresult inflate(const struct compression *how, const entry *from, uint8_
                  how->name, how->library);
         result = CUDA_ERROR_NOT_SUPPORTED;
     } else if (!how->inflate(function, to, from)) {
-        snprintf(message, message_bytes, "the fat binary is damaged: its PTX for sm_%d is no %s data of %llu bytes",
+        snprintf(message, message_bytes, "the fat binary is damaged: its PTX for sm_%d is not %s data of %llu bytes",
                  (int)from->capability, how->name, (unsigned long long)from->text_bytes);
         result = CUDA_ERROR_INVALID_IMAGE;
     }

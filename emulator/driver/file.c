@@ -92,7 +92,7 @@ void *emu_file_read(const char *path, size_t *bytes, CUresult *result)
     else if (S_ISDIR(facts.st_mode))
         why = "it is a folder";
     else if (!S_ISREG(facts.st_mode) && !S_ISFIFO(facts.st_mode))
-        why = "it is no regular file and no pipe";
+        why = "it is neither a regular file nor a pipe";
     else
         text = read_all(fd, &facts, bytes, &why);
     if (text && *bytes == 0 && S_ISFIFO(facts.st_mode)) {

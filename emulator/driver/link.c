@@ -80,7 +80,7 @@ CUresult EMU_EXPORT cuLinkAddData_v2(CUlinkState state, int type, void *data, si
         return emu_leave(CUDA_ERROR_INVALID_VALUE);
     result = check_type(link, type, known_as);
     if (result == CUDA_SUCCESS && link->text) {
-        emu_jit_tell(&link->log, "%s is a second text beside %s: the emulator links one PTX text", known_as, link->name);
+        emu_jit_tell(&link->log, "%s is a second PTX text after %s: the emulator links one", known_as, link->name);
         result = CUDA_ERROR_NOT_SUPPORTED;
     }
     if (result == CUDA_SUCCESS)

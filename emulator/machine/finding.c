@@ -181,7 +181,7 @@ const char *emu_describe_address(uint64_t address, char *text, size_t bytes)
 
     if (!one ||
         (is_outside && address < EMU_GLOBAL_BASE && (!emu_is_pinned(one) || (before > NEAR && into - one->size > NEAR)))) {
-        snprintf(text, bytes, "which is no address of device memory or pinned host memory");
+        snprintf(text, bytes, "which is not an address of device memory or pinned host memory");
         return text;
     }
     state = one->is_freed ? "freed memory" : emu_is_pinned(one) ? "pinned host memory" : "an allocation";

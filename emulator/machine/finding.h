@@ -9,7 +9,7 @@
 __attribute__((format(printf, 6, 7))) void emu_find(const emu_warp *warp, const emu_inst *inst, cuEmuKind kind, int lane,
                                                     uint64_t address, const char *format, ...);
 
-/** Describe where an address lies: "16 bytes behind the end of 4096 bytes allocated at 0x..". */
+/** Describe where an address lies: "16 bytes after the end of 4096 bytes allocated at 0x..". */
 const char *emu_describe_address(uint64_t address, char *text, size_t bytes);
 
 /** Add a finding without a launch, such as one of a watch. */

@@ -35,7 +35,7 @@ static uint64_t checks_of(const char *words)
         if (!is_known) {
             fprintf(
                 stderr,
-                "cuda emulator: CUDA_EMULATOR_CHECKS: \"%.*s\" is none of all, none, uninitialised, races, async, barriers, "
+                "cuda emulator: CUDA_EMULATOR_CHECKS: \"%.*s\" is not one of all, none, uninitialised, races, async, barriers, "
                 "masks; checking all\n",
                 (int)length, words);
             return CUEMU_CHECK_ALL;
@@ -55,7 +55,7 @@ static uint64_t number_of(const char *name, uint64_t otherwise)
         return otherwise;
     value = strtoull(text, &end, 10);
     if (*end || *text < '0' || *text > '9') {
-        fprintf(stderr, "cuda emulator: %s: \"%s\" is no whole number; using %llu\n", name, text,
+        fprintf(stderr, "cuda emulator: %s: \"%s\" is not a whole number; using %llu\n", name, text,
                 (unsigned long long)otherwise);
         return otherwise;
     }

@@ -503,7 +503,7 @@ static void report_global(emu_warp *warp, const emu_inst *inst, int lane, uint64
 {
     if (found->is_written_ahead || found->is_read_ahead) {
         emu_find(warp, inst, CUEMU_RACE_GLOBAL, lane, address,
-                 "%s 0x%llx before griddepcontrol.wait: the launch ahead, beside which this one was started, %s it",
+                 "%s 0x%llx before griddepcontrol.wait: the previous launch, which this one may overlap, %s it",
                  is_write ? "writes" : "reads", (unsigned long long)address, found->is_written_ahead ? "writes" : "reads");
         byte->writer = byte->reader = 0;
     } else if (found->is_written && !is_same_value) {

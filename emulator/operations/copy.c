@@ -37,7 +37,7 @@ static void copy_async(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     EMU_EACH_LANE (i, parts) {
         const uint64_t address = emu_address_of(warp, &inst->operand[1], i);
         if (address & (bytes - 1)) {
-            emu_find(warp, inst, CUEMU_MISALIGNED, i, address, "%u bytes at 0x%llx, which is no multiple of %u", bytes,
+            emu_find(warp, inst, CUEMU_MISALIGNED, i, address, "%u bytes at 0x%llx, which is not a multiple of %u", bytes,
                      (unsigned long long)address, bytes);
             return;
         }

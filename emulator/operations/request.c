@@ -154,8 +154,8 @@ bool emu_resolve_at(emu_warp *warp, const emu_inst *inst, emu_space space, uint3
     if (bits & (align - 1)) {
         EMU_EACH_LANE (i, mask)
             if (address[i] & (align - 1)) {
-                emu_find(warp, inst, CUEMU_MISALIGNED, i, address[i], "%u bytes at 0x%llx, which is no multiple of %u", bytes,
-                         (unsigned long long)address[i], align);
+                emu_find(warp, inst, CUEMU_MISALIGNED, i, address[i], "%u bytes at 0x%llx, which is not a multiple of %u",
+                         bytes, (unsigned long long)address[i], align);
                 return false;
             }
     }
@@ -205,7 +205,7 @@ bool emu_resolve_span(emu_warp *warp, const emu_inst *inst, emu_space space, int
     emu_request r;
 
     if (bytes % UNIT) {
-        emu_find(warp, inst, CUEMU_MISALIGNED, lane, bytes, "copies %u bytes, which is no multiple of %d", bytes, UNIT);
+        emu_find(warp, inst, CUEMU_MISALIGNED, lane, bytes, "copies %u bytes, which is not a multiple of %d", bytes, UNIT);
         return false;
     }
     if (!emu_resolve(warp, inst, space, 1u << lane, operand, UNIT, &r))

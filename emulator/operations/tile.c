@@ -161,7 +161,7 @@ static bool take_map(emu_warp *warp, const emu_inst *inst, int lane, unsigned op
     a->bytes = emu_tile_bytes(&a->tensor);
     if (a->coordinate[0] * (int64_t)emu_element_bytes((emu_element)a->tensor.element) % CHUNK) {
         emu_find(warp, inst, CUEMU_ILLEGAL, lane, a->tensor.address,
-                 "the tile begins at element %d of a line, which is no multiple of %d bytes", a->coordinate[0], CHUNK);
+                 "the tile begins at element %d of a line, which is not a multiple of %d bytes", a->coordinate[0], CHUNK);
         return false;
     }
     return true;
@@ -175,7 +175,7 @@ static bool take_shared(emu_warp *warp, const emu_inst *inst, int lane, emu_spac
         return false;
     if (place->address % TILE_ALIGNMENT) {
         emu_find(warp, inst, CUEMU_MISALIGNED, lane, place->address,
-                 "a tile at shared offset 0x%llx, which is no multiple of %d", (unsigned long long)place->address,
+                 "a tile at shared offset 0x%llx, which is not a multiple of %d", (unsigned long long)place->address,
                  TILE_ALIGNMENT);
         return false;
     }

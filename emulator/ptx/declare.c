@@ -42,7 +42,7 @@ emu_variable emu_parse_variable(emu_parser *p)
         if (emu_accept(p, ".align")) {
             const uint64_t align = emu_expect_integer(p);
             if (align == 0 || align > 4096 || (align & (align - 1)))
-                emu_fault(p, NULL, "alignment %llu is no power of two up to 4096", (unsigned long long)align);
+                emu_fault(p, NULL, "alignment %llu is not a power of two up to 4096", (unsigned long long)align);
             v.align = (uint32_t)align;
         } else if (emu_accept(p, ".ptr")) { /* .ptr .global .align 1: a promise about the target of the parameter */
             while (emu_is(p, ".global") || emu_is(p, ".shared") || emu_is(p, ".const") || emu_is(p, ".local"))

@@ -335,7 +335,7 @@ static bool address_of_name(emu_binding *b, const emu_raw *r, unsigned bytes, bo
         return false;
     }
     if (symbol < 0)
-        return refuse(b, "is no register, variable or parameter", &r->token);
+        return refuse(b, "is not a register, variable or parameter", &r->token);
     if (p->module->symbol[symbol].unknown) {
         emu_unknown(p, &r->token, "%.*s, a variable %s", r->token.length < 100 ? (int)r->token.length : 100, r->token.text,
                     p->module->symbol[symbol].unknown);
@@ -422,7 +422,7 @@ static bool bind_address(emu_binding *b, const emu_raw *r)
         operand = emu_constant(b->p, base->bits, 8);
         operand.displacement = base->displacement;
     } else if (base->kind != RAW_NAME || !address_of_name(b, base, 8, true, &operand)) {
-        return b->why[0] ? false : refuse(b, "is no address", &base->token);
+        return b->why[0] ? false : refuse(b, "is not an address", &base->token);
     }
     return add(b, operand);
 }

@@ -101,7 +101,7 @@ void emu_next(emu_parser *p)
     if (p->has_failed)
         return;
     if (!emu_lex(&p->lexer, &p->token)) {
-        emu_fault(p, NULL, "this is no PTX");
+        emu_fault(p, NULL, "this is not PTX");
     } else if (p->token.kind == W_NAME && emu_token_is(&p->token, "WARP_SZ")) {
         p->token.kind = W_INTEGER;
         p->token.value = 32;

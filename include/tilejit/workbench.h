@@ -118,7 +118,7 @@ TJ_API TJ_MUST_CHECK tj_status tj_workbench_check(const tj_workbench *bench, con
 /**
  * Has a launch written outside its outputs? Compares the guards, M, N and C of a set with their former content (for operands
  * that repeat, the first period), and, unless p is NULL, the gaps between the rows of the P that tj_workbench_read copied.
- * reason receives "" or one sentence ("it writes behind P").
+ * reason receives "" or one sentence ("it writes after P").
  * NULL: p and err may be NULL. Errors: those of tj_workbench_read, and TJ_ERR_OUT_OF_MEMORY.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_workbench_find_damage(const tj_workbench *bench, size_t set, const void *p, char reason[160],

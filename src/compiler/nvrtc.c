@@ -372,7 +372,7 @@ static void report_choice(const tj_nvrtc *nvrtc, int driver_major, const tj_log 
                 nvrtc->builtins_path ? nvrtc->builtins_path : "not found");
     if (!nvrtc->builtins_path)
         tj_log_line(log, TJ_LOG_WARNING,
-                    "libnvrtc-builtins.so.%d.%d is neither beside %s nor on the loader's path: compiling will fail",
+                    "libnvrtc-builtins.so.%d.%d is neither next to %s nor on the loader's path: compiling will fail",
                     nvrtc->major, nvrtc->minor, nvrtc->path);
     if (driver_major > 0 && nvrtc->major > driver_major)
         tj_log_line(log, TJ_LOG_WARNING,

@@ -464,7 +464,7 @@ static tj_status fail_target(const tj_nvrtc *nvrtc, const char *target, tj_error
     for (size_t i = 0, length = 0; nvrtc->target[i] && length < sizeof list; i++)
         length += (size_t)snprintf(list + length, sizeof list - length, " %s", nvrtc->target[i]);
     return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                   "\"%.40s\" is no target of NVRTC %d.%d: use one of%s (PTX alone: compute_NN in place of sm_NN)", target,
+                   "\"%.40s\" is not a target of NVRTC %d.%d: use one of%s (PTX alone: compute_NN in place of sm_NN)", target,
                    nvrtc->major, nvrtc->minor, list);
 }
 

@@ -36,7 +36,7 @@ tj_status tj_emulator_find(char path[PATH_MAX], tj_error *err)
     }
     if (dladdr((const void *)WORD, &here) == 0 || !here.dli_fname || !(slash = strrchr(here.dli_fname, '/')))
         return tj_fail(err, TJ_ERR_NO_DRIVER,
-                       "cannot tell where TileJIT lies, to find the emulator beside it: set TILEJIT_EMULATOR");
+                       "cannot tell where TileJIT lies, to find the emulator next to it: set TILEJIT_EMULATOR");
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
         if (snprintf(path, PATH_MAX, "%.*s/%s", (int)(slash - here.dli_fname), here.dli_fname, places[i]) < PATH_MAX &&
             access(path, R_OK) == 0)

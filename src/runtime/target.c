@@ -46,7 +46,8 @@ tj_status tj_host_target(tj_host *host, int cc_major, int cc_minor, char *target
 
     target[0] = '\0';
     if (cc_major < 1 || cc_major > 99 || cc_minor < 0 || cc_minor > 9)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%d.%d is no compute capability: use one such as 9.0", cc_major, cc_minor);
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%d.%d is not a compute capability: use one such as 9.0", cc_major,
+                       cc_minor);
     wanted = 10 * cc_major + cc_minor;
     status = tj_host_nvrtc(host, &nvrtc, err);
     if (status == TJ_ERR_NO_COMPILER) { /* what is stored for the device itself can run all the same */

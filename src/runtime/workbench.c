@@ -542,7 +542,7 @@ static tj_status check_guards(const tj_workbench *bench, const tj_buffer *buffer
     if (status == TJ_OK && is_same)
         status = compare(buffer, start + bench->guard + bytes, room - bytes + bench->guard, NULL, &is_same, err);
     if (status == TJ_OK && !is_same && !*reason)
-        (void)snprintf(reason, 160, "it writes behind %s", name);
+        (void)snprintf(reason, 160, "it writes after %s", name);
     return status;
 }
 

@@ -415,7 +415,7 @@ static const char *read_rows(const char *text, rows *all)
     if (!*text)
         return NULL;
     if (strncmp(text, HEADER, strlen(HEADER)) != 0)
-        return "there is a file that is no capture of this version, and it stays as it is: name another";
+        return "there is a file that is not a capture of this version, and it stays as it is: name another";
     for (text += strlen(HEADER); *text;) {
         const bool is_comment = *text == '#';
         char *cells;

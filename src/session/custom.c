@@ -105,7 +105,7 @@ static int visit(const char *name, const char *text, void *payload)
                   tj_custom_settle(s->custom, s->config, s->extent, &request, NULL) == TJ_OK;
     free(of);
     if (!s->is_found)
-        tj_disk_store_warn_text(s->store, name, "it is no record of what its name says");
+        tj_disk_store_warn_text(s->store, name, "it is not a record of what its name says");
     tj_json_free(record);
     return s->is_found;
 }

@@ -102,7 +102,7 @@ static const tj_nvrtc *look_at_nvrtc(doctor *who)
         found(who, "builtins", TJ_FINDING_OK, "", "%s", builtins);
     else
         found(who, "builtins", TJ_FINDING_NOTE, "install libnvrtc-builtins of the same version into the same folder",
-              "no libnvrtc-builtins beside %s", tj_nvrtc_path(nvrtc));
+              "no libnvrtc-builtins next to %s", tj_nvrtc_path(nvrtc));
     look_at_targets(who, nvrtc);
     return nvrtc;
 }
@@ -294,7 +294,7 @@ static void look_at_textbook(const doctor *who)
     if (!textbook)
         found(who, "textbook", TJ_FINDING_NOTE,
               "take a TileJIT that was built with TILEJIT_BUILD_TEXTBOOK=ON, as the Python wheel is",
-              "no textbook.tjpack lies beside the library: a quick first call (first_call) compiles its kernel, if NVRTC is "
+              "no textbook.tjpack lies next to the library: a quick first call (first_call) compiles its kernel, if NVRTC is "
               "there");
     else if ((trouble = tj_packs_trouble(textbook, 0, &pack)))
         found(who, "textbook", TJ_FINDING_NOTE, "install TileJIT again; until then a quick first call compiles its kernel",

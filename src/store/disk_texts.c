@@ -79,7 +79,7 @@ tj_status tj_disk_store_put_text(tj_disk_store *store, const char *folder, const
 
     if (!is_text_name(name))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "\"%.80s\" is no name for a stored text: use lower-case letters, digits, - . _", name);
+                       "\"%.80s\" is not a name for a stored text: use lower-case letters, digits, - . _", name);
     root = store->root[0] ? tj_disk_make_root(store, &why) : -1;
     if (root < 0)
         return tj_fail(err, TJ_ERR_IO, "cannot keep %s: %s", name, why);

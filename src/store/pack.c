@@ -265,7 +265,7 @@ const char *tj_pack_read(const tj_pack_file *pack, const tj_pack_row *row, tj_pa
     else if (row->whole)
         why = decompress(row, item);
     if (!why && !take_apart(item, row->whole ? row->whole : size))
-        why = "an item in it is no list of parts";
+        why = "an item in it is not a list of parts";
     if (why)
         tj_pack_item_drop(item);
     return why;

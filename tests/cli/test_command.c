@@ -63,7 +63,7 @@ Test(command, takes_the_emulator_where_there_is_no_gpu_and_says_so)
     expect_short_notice("run");
     cr_expect(strstr(out, "CUDA emulator sm_90") && strstr(out, "check      passed"), "%s", out);
     cr_expect(strstr(out, "time       not measured: the emulator") && strstr(out, " us median") == NULL,
-              "emulated time is no measure: %s", out);
+              "emulated time is not a measure: %s", out);
     cr_assert(eq(int, shell("$T run 33x30x70 --device auto --json"), 0), "%s", errors);
     answer = json_loads(out, 0, NULL);
     name = json_string_value(json_object_get(answer, "device"));

@@ -264,8 +264,8 @@ Test(files, of_a_dump_need_a_folder)
         const char *dir, *says;
     } bad[] = {
         {"missing/dump", "cannot create missing/dump, the folder of --dump-dir: No such file"},
-        {"file", "--dump-dir is file, which is no folder"},
-        {"/dev/null", "--dump-dir is /dev/null, which is no folder"},
+        {"file", "--dump-dir is file, which is not a folder"},
+        {"/dev/null", "--dump-dir is /dev/null, which is not a folder"},
     };
 
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {

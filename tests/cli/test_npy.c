@@ -221,11 +221,11 @@ Test(npy, refuses_bad_files_in_words_that_help)
          "repeated"},
         {1, "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), 'x': 1}", 24, TJ_ERR_INVALID_ARGUMENT, "unknown"},
         {1, "{'descr': '<f4' 'fortran_order': False, 'shape': (2, 3), }", 24, TJ_ERR_INVALID_ARGUMENT, "damaged"},
-        {1, "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), } x", 24, TJ_ERR_INVALID_ARGUMENT, "behind"},
+        {1, "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), } x", 24, TJ_ERR_INVALID_ARGUMENT, "after the dictionary"},
         {1, "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3)", 24, TJ_ERR_INVALID_ARGUMENT, "damaged"},
         {1, "{'descr': '<f4', 'fortran_order': False, 'shape': (2", 24, TJ_ERR_INVALID_ARGUMENT, "'shape'"},
-        {1, "", 24, TJ_ERR_INVALID_ARGUMENT, "no dictionary"},
-        {1, "__import__('os').system('false')", 24, TJ_ERR_INVALID_ARGUMENT, "no dictionary"},
+        {1, "", 24, TJ_ERR_INVALID_ARGUMENT, "not a dictionary"},
+        {1, "__import__('os').system('false')", 24, TJ_ERR_INVALID_ARGUMENT, "not a dictionary"},
         {4, "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }", 24, TJ_ERR_UNSUPPORTED, "format 4.0"},
     };
 
@@ -323,7 +323,7 @@ Test(npy, writes_what_it_reads, .init = make_folder, .fini = remove_folder)
             cr_expect(zero(int, memcmp(copy.data, array.data, array.bytes)));
             stat(path, &facts);
             cr_expect(eq(sz, ((size_t)facts.st_size - array.bytes) % 64, 0));
-            cr_expect(eq(int, files_in_folder(), 1), "nothing is left beside the file");
+            cr_expect(eq(int, files_in_folder(), 1), "nothing is left next to the file");
             tj_npy_drop(&array);
             tj_npy_drop(&copy);
         }

@@ -103,7 +103,8 @@ Test(pack_command, the_doctor_looks_at_the_textbook)
     NEEDS_COMPILER();
     (void)shell(
         "mkdir lib && cp $(dirname $T)/libtilejit.so* lib && LD_LIBRARY_PATH=lib $T doctor --device emulator:sm_90 $HIDDEN");
-    cr_expect(strstr(out, "no textbook.tjpack lies beside the library") && strstr(out, "TILEJIT_BUILD_TEXTBOOK=ON"), "%s", out);
+    cr_expect(strstr(out, "no textbook.tjpack lies next to the library") && strstr(out, "TILEJIT_BUILD_TEXTBOOK=ON"), "%s",
+              out);
     cr_assert(eq(int, shell("$T pack 8x8x8 --family tiled --arch sm_80,sm_90 -o lib/textbook.tjpack"), 0), "%s", errors);
     (void)shell("LD_LIBRARY_PATH=lib $T doctor --device emulator:sm_90 $HIDDEN");
     cr_expect(strstr(out, "lib/textbook.tjpack: 2 kernels for sm_80 sm_90, which need no NVRTC\n") != NULL, "%s", out);

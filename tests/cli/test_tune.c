@@ -511,7 +511,7 @@ Test(tune_command, refuses_wrong_words)
         {"tune --shapes bad.csv", "bad.csv, line 2", 1},
         {"tune --shapes more.csv", "\"f16\" after the batch", 1},
         {"tune --shapes .", "cannot read .: it is a folder", 1},
-        {"tune --shapes nul.csv", "nul.csv is no text: there is a NUL after 4 bytes", 1},
+        {"tune --shapes nul.csv", "nul.csv is not a text file: it has a NUL byte at offset 4", 1},
         {"tune --shapes none.csv", "none.csv names no shape", 1},
         {"tune --shapes long.csv", "line 3: shape \"8x1234567890123456789012345678901234567890x8\"", 1},
         {"tune --shapes long.csv", "k is 1234567890123456789012345678901234567890:", 1},

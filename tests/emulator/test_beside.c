@@ -65,12 +65,11 @@ Test(beside, what_does_not_wait_is_found)
     const struct {
         const char *what, *ptx, *says;
         int in, out;
-    } rows[] = {
-        {"reads what is written ahead", TEXT("", ""), "launch ahead, beside which this one was started, writes it", 1, 2},
-        {"writes what is written ahead", TEXT("", ""), "writes it", 2, 1},
-        {"writes what is read ahead", TEXT("", ""), "reads it", 2, 0},
-        {"to let others start is no wait", TEXT(LET, ""), "before griddepcontrol.wait", 1, 2},
-        {"waits too late", TEXT("", WAIT), "before griddepcontrol.wait", 1, 2}};
+    } rows[] = {{"reads what is written ahead", TEXT("", ""), "previous launch, which this one may overlap, writes it", 1, 2},
+                {"writes what is written ahead", TEXT("", ""), "writes it", 2, 1},
+                {"writes what is read ahead", TEXT("", ""), "reads it", 2, 0},
+                {"to let others start is not a wait", TEXT(LET, ""), "before griddepcontrol.wait", 1, 2},
+                {"waits too late", TEXT("", WAIT), "before griddepcontrol.wait", 1, 2}};
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const findings found = run(rows[i].ptx, true, 0, 1, rows[i].in, rows[i].out);
@@ -83,6 +82,6 @@ Test(beside, what_does_not_wait_is_found)
 
 Test(beside, what_the_launch_ahead_leaves_alone_is_free)
 {
-    cr_expect(eq(sz, run(TEXT("", WAIT), true, 0, 1, 0, 2).count, 0), "both read it, and it is written behind the wait");
-    cr_expect(eq(sz, run(TEXT("", ""), false, 0, 1, 1, 2).count, 0), "a launch as all are starts behind the one ahead");
+    cr_expect(eq(sz, run(TEXT("", WAIT), true, 0, 1, 0, 2).count, 0), "both read it, and it is written after the wait");
+    cr_expect(eq(sz, run(TEXT("", ""), false, 0, 1, 1, 2).count, 0), "a usual launch starts after the previous one");
 }

@@ -269,7 +269,7 @@ static const broken mutations[] = {
      {"stage[n % 2]"},
      CUEMU_RACE_SHARED},
     {STREAM,
-     "no proxy fence behind the stores",
+     "no proxy fence after the stores",
      "fence();  // what",
      "//",
      CUEMU_PROXY_FENCE,

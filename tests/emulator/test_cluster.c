@@ -352,7 +352,7 @@ static const broken mutations[] = {
      {"ld.shared::cluster"},
      0},
     {&programs[0],
-     "no barrier behind the reads",
+     "no barrier after the reads",
      "    arrive();\n    wait();  // nobody",
      "    //",
      CUEMU_OUT_OF_BOUNDS,

@@ -727,7 +727,7 @@ Test(driver, runs_kernels_on_pinned_memory)
     beyond = address + 512;
     parameters[0] = &beyond;
     cr_expect(launch(get(module, "bump"), 1, 1, NULL, parameters) == CUDA_ERROR_ILLEGAL_ADDRESS);
-    cr_expect(cu.cuEmuGetFinding_(0, &finding) && strstr(finding.text, "0 bytes behind the end of pinned host memory"), "%s",
+    cr_expect(cu.cuEmuGetFinding_(0, &finding) && strstr(finding.text, "0 bytes after the end of pinned host memory"), "%s",
               finding.text);
     cu.cuEmuClear_();
     OK(cuMemHostUnregister, registered + 16);
@@ -1020,7 +1020,7 @@ Test(driver, reads_regular_files_and_pipes_that_somebody_writes, .init = cr_redi
     length += snprintf(told + length, sizeof told - (size_t)length, "cuda emulator: cannot read %s: it is a folder\n", folder);
     for (int i = 0; i < 2; i++)
         length += snprintf(told + length, sizeof told - (size_t)length,
-                           "cuda emulator: cannot read %s: it is no regular file and no pipe\n", zeros);
+                           "cuda emulator: cannot read %s: it is neither a regular file nor a pipe\n", zeros);
     snprintf(told + length, sizeof told - (size_t)length,
              "cuda emulator: cannot read /no/such/file: No such file or directory\n");
     fflush(stderr);
@@ -1803,7 +1803,7 @@ Test(driver, forbids_in_a_capture_what_a_driver_forbids)
     break_capture("allocating in another thread", 1, 900, 901, do_allocate_in_thread);
     break_capture("synchronizing", 0, 900, 901, do_synchronize);
     break_capture("the legacy stream", 0, 906, 901, do_legacy_memset);
-    break_capture("the legacy stream beside one that is apart", 1, 0, 0, do_legacy_memset);
+    break_capture("the legacy stream next to one that is apart", 1, 0, 0, do_legacy_memset);
     break_capture("asking about the legacy stream", 0, 906, 0, do_ask_legacy);
     break_capture("synchronizing the context", 1, 900, 901, do_context);
     break_capture("an event from outside", 1, 905, 901, do_outside_event);

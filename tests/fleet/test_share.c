@@ -516,7 +516,7 @@ Test(share, refuses_key_files_that_are_none)
         const char *make, *parameter, *complaint;
     } rows[] = {
         {"true", "trust=%s/none", "No such file"},
-        {"echo hello >%s/bad", "trust=%s/bad", "line 1 is no key"},
+        {"echo hello >%s/bad", "trust=%s/bad", "line 1 is not a key"},
         {"printf '# nothing\\n' >%s/bad", "trust=%s/bad", "names no key"},
         {"cp %s/key.pub %s/open; chmod 666 %s/open", "trust=%s/open", "others can write to it: chmod go-w"},
         {"cp %s/key %s/open; chmod 644 %s/open", "sign=%s/open", "chmod 600"},
@@ -524,7 +524,7 @@ Test(share, refuses_key_files_that_are_none)
         {"ln -s open %s/link", "sign=%s/link", "others can read it: chmod 600"},
         {"rm -f %s/link; ln -s %s/pipe %s/link; mkfifo %s/pipe", "trust=%s/link", "not a regular file"},
         {"rm -f %s/link; ln -s %s/link %s/link", "trust=%s/link", "Too many levels"},
-        {"chmod 600 %s/key.pub", "sign=%s/key.pub", "is no key to sign with"},
+        {"chmod 600 %s/key.pub", "sign=%s/key.pub", "is not a key to sign with"},
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

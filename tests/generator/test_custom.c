@@ -255,7 +255,7 @@ Test(custom, every_wrong_field_is_named)
                                        "spec.param is NULL, and spec.param_count is 2",
                                        "spec.reserved is 1",
                                        "spec.relative is below 0",
-                                       "spec.argument[2].trial is no whole number",
+                                       "spec.argument[2].trial is not a whole number",
                                        "spec.argument[0].reserved is 1",
                                        "spec.param[0].name is \"a_name_that"};
 
@@ -324,8 +324,8 @@ Test(custom, formulas_that_cannot_be_are_shown)
         {"(a", "f, column 3: expected )\n    (a\n      ^"},
         {"a & b", "f, column 3: expected an operator"},
         {"max(a)", "f, column 6: expected , between"},
-        {"max(a, b", "f, column 9: expected ) behind two"},
-        {"min + 1", "f, column 5: expected ( behind"},
+        {"max(a, b", "f, column 9: expected ) after two"},
+        {"min + 1", "f, column 5: expected ( after"},
         {"9223372036854775808", "f, column 1: the number is too large"},
         {"((((((((((((((((((((((((((1))))))))))))))))))))))))))", "nested too deeply"},
         {"1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1", "too long"},

@@ -198,7 +198,7 @@ Test(epilogue, hostile_texts_are_refused_in_words)
     expect_refused("((acc)", 7, "expected \")\"");
     expect_refused("acc)", 4, "ends ahead");
     expect_refused("x=1", 2, "nothing is assigned");
-    expect_refused("++x", 1, "++ is no operation");
+    expect_refused("++x", 1, "++ is not an operation");
     expect_refused("*p", 1, "expected a number");
     expect_refused("&x", 1, "expected a number");
     expect_refused("x[0]", 3, "is indexed by");

@@ -29,7 +29,7 @@ Test(wgmma, says_which_constraint_does_not_hold)
         {CUBES(256, .m.type = TJ_E4M3), "wgmma", "add products of e4m3 with all bits of f32: ask for compute f32_fp8"},
         {CUBES(256, .m.type = TJ_E4M3, .compute = TJ_COMPUTE_F32_FP8), "wgmma:release=late", "are waited for"},
         {CUBES(256, .m.type = TJ_E4M3, .compute = TJ_COMPUTE_F32_FP8), "wgmma:bm=128,bn=256",
-         "take 288, with the sums of a phase beside those of all"},
+         "take 288, with the sums of a phase next to those of all"},
         {CUBES(256, .m.type = TJ_S8), "wgmma:pack=none,transpose=none",
          "takes elements of 8 bits along k alone, and neighbours of N in memory lie across it"},
         {PROBLEM(.j = {.mode = TJ_DIM_ANY}, .k = {FIXED(256)}, .l = {FIXED(256)}, .m.type = TJ_S8), "wgmma:pack=n",

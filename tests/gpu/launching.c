@@ -149,7 +149,7 @@ static void *prepare_elsewhere(void *argument)
     const tj_plan *plan;
     tj_error err;
 
-    expect(tj_plan_prepare(argument, &problem, NULL, &plan, &err) == TJ_OK, "prepare beside a capture: %s", err.message);
+    expect(tj_plan_prepare(argument, &problem, NULL, &plan, &err) == TJ_OK, "prepare next to a capture: %s", err.message);
     return NULL;
 }
 
@@ -162,7 +162,7 @@ static void test_capture_beside_load(tj_context *context)
     expect(cu.stream_create(&stream, 1) == 0 && cu.capture_begin(stream, 0) == 0, "a capture in the global mode");
     pthread_create(&thread, NULL, prepare_elsewhere, context);
     pthread_join(thread, NULL);
-    expect(cu.capture_end(stream, &graph) == 0 && graph, "the capture stayed valid beside a load");
+    expect(cu.capture_end(stream, &graph) == 0 && graph, "the capture stayed valid next to a load");
     cu.graph_destroy(graph);
     cu.stream_destroy(stream);
 }

@@ -187,7 +187,7 @@ static int parse_problem(const char *text, tj_problem *problem)
     if (colon)
         snprintf(type, sizeof type, "%.*s", (int)strcspn(colon + 1, ":"), colon + 1);
     w = find_way(type);
-    if (!expect(count >= 3, "%s is no JxKxL[xBATCH][:TYPE[:LAYOUTS]]", text) ||
+    if (!expect(count >= 3, "%s is not a JxKxL[xBATCH][:TYPE[:LAYOUTS]]", text) ||
         !expect(w < WAYS, "%s: no type of that name", text) ||
         !expect(!layouts || (strspn(layouts + 1, "rc") == 3 && strlen(layouts) == 4), "%s: no three layouts, such as rcr",
                 text))
@@ -390,10 +390,10 @@ int main(int argc, char **argv)
     for (int i = 3; i < argc; i++)
         if (strcmp(argv[i], "small") == 0)
             is_small = 1;
-        else if (!expect((asked_way = find_way(argv[i])) < WAYS, "%s is no type, and not small", argv[i]))
+        else if (!expect((asked_way = find_way(argv[i])) < WAYS, "%s is not a type, and not small", argv[i]))
             return finish(NAME);
     pairs = run_pairs(draw_pair, argc > 1 ? atol(argv[1]) : 500);
-    printf("gpu/space: seed %s: %ld pairs of %zu families ran; beside them %ld whose kernel spills were refused, and %ld "
+    printf("gpu/space: seed %s: %ld pairs of %zu families ran; next to them %ld whose kernel spills were refused, and %ld "
            "combinations among those looked at\ngpu/space: drawn:",
            argc > 2 ? argv[2] : "0", pairs, tj_family_count(), spilled, refused_combinations);
     for (int w = 0; w < WAYS; w++)

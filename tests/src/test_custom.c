@@ -275,7 +275,7 @@ Test(custom, what_the_compiler_or_the_loader_refuses_is_told)
     cr_expect(eq(int, tj_custom_load(context, family, &config, length, &kernel, &err), TJ_ERR_INVALID_ARGUMENT));
     cr_expect(says("the config is of family tiled, and scale is asked for"), "%s", err.message);
     cr_expect(eq(int, tj_custom_load(context, config.family, NULL, length, &kernel, &err), TJ_ERR_INVALID_ARGUMENT));
-    cr_expect(says("none of the application's own"), "%s", err.message);
+    cr_expect(says("not one of the application's own"), "%s", err.message);
 }
 
 Test(custom, a_second_context_finds_the_image_in_the_store)
@@ -315,8 +315,8 @@ Test(custom, wrong_kernels_fail_their_proof_and_are_not_loaded)
     } rows[] = {
         {"y[i] = x[i] * factor + (i == 70 ? 1.0f : 0.0f);\n", "element 70 of y is"},
         {"if (i != 99) y[i] = x[i] * factor;\n", "element 99 of y is"},
-        {"{ y[i] = x[i] * factor; if (i == 99) y[100] = 0; }\n", "it writes behind y"},
-        {"{ y[i] = x[i] * factor; if (i == 0) y[-1] = 0; }\n", "it writes ahead of y"},
+        {"{ y[i] = x[i] * factor; if (i == 99) y[100] = 0; }\n", "it writes after y"},
+        {"{ y[i] = x[i] * factor; if (i == 0) y[-1] = 0; }\n", "it writes before y"},
         {"{ y[i] = x[i] * factor; if (i == 7) ((float *)x)[i] = 9; }\n", "it writes to x, which it only reads"},
     };
 

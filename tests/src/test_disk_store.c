@@ -1010,7 +1010,7 @@ Test(disk_store, explains_a_hit_a_near_miss_and_damage)
     cr_expect(eq(int, seen.equal, 3));
     entry_path(&key, "used", path);
     cr_assert(eq(int, stat(path, &facts), 0));
-    cr_expect(eq(i64, facts.st_size, 0), "looking is no use");
+    cr_expect(eq(i64, facts.st_size, 0), "looking is not a use");
 
     tj_key_add(&near, "schema", "1");
     tj_key_add(&near, "source", "one");

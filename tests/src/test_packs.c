@@ -740,7 +740,7 @@ Test(packs, that_lie_about_what_they_decompress_to_are_refused)
     cr_expect(eq(str, (char *)lie(&made, TJ_PACK_COMPRESSED_VERSION, TJ_PACK_MAX_ITEM_BYTES), (char *)BAD));
     cr_expect(eq(str, (char *)lie(&made, TJ_PACK_COMPRESSED_VERSION, TJ_PACK_MAX_ITEM_BYTES + 1), (char *)CUT));
     cr_expect(eq(str, (char *)lie(&made, TJ_PACK_COMPRESSED_VERSION, UINT32_MAX), (char *)CUT));
-    cr_expect(eq(str, (char *)lie(&made, TJ_PACK_COMPRESSED_VERSION, 0), "an item in it is no list of parts"));
+    cr_expect(eq(str, (char *)lie(&made, TJ_PACK_COMPRESSED_VERSION, 0), "an item in it is not a list of parts"));
     cr_expect(eq(str, (char *)lie(&made, TJ_PACK_VERSION, whole), (char *)CUT));
     cr_expect(eq(str, (char *)lie(&plain, TJ_PACK_COMPRESSED_VERSION, whole), (char *)BAD));
     cr_expect(eq(str, (char *)lie(&plain, TJ_PACK_COMPRESSED_VERSION, 0), "")); /* nothing got smaller */

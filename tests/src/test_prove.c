@@ -289,7 +289,7 @@ Test(prove, a_store_behind_the_matrix_is_found)
 {
     setenv("CUDA_EMULATOR_CHECKS", "none", 1); /* a GPU has none */
     plant(BEHIND);
-    expect_failure("it writes behind P");
+    expect_failure("it writes after P");
 }
 
 Test(prove, a_kernel_that_ends_the_device_is_known_to_the_next_process)
@@ -373,7 +373,7 @@ Test(prove, the_option_before_passes_what_is_right_and_proves_it_once)
     context = open_context(store, TJ_PROVE_NEVER);
     cr_assert(eq(int, tj_plan_prepare(context, &problem, NULL, &plan, &err), TJ_OK), "%s", err.message);
     cr_assert(eq(int, tj_plan_prove(context, plan, &problem, 0, &proof, &err), TJ_OK), "%s", err.message);
-    cr_expect(proof.was_known == 1, "it lies beside the image");
+    cr_expect(proof.was_known == 1, "it lies next to the image");
     cr_assert(eq(int, tj_plan_prove(context, plan, &problem, 1, &proof, &err), TJ_OK), "%s", err.message);
     cr_expect(proof.was_known == 0);
     tj_context_free(context);

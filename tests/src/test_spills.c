@@ -190,7 +190,7 @@ Test(spills, no_launch_by_hand_gets_past_it)
 
     setenv("FAKE_NVRTC_SPILLS", "BLOCKS = 2", 1);
     cr_assert(eq(int, tj_generate(&wide, &config, &source, &err), TJ_OK), "%s", err.message);
-    cr_assert(eq(int, tj_compile(context, source, "sm_90", &image, &err), TJ_OK), "a compile is no launch: %s", err.message);
+    cr_assert(eq(int, tj_compile(context, source, "sm_90", &image, &err), TJ_OK), "a compile is not a launch: %s", err.message);
     cr_expect(eq(int, tj_kernel_load(context, source, image, &kernel, &err), TJ_ERR_SPILLS));
     cr_expect(kernel == NULL);
     tj_image_free(image);

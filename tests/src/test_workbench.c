@@ -181,7 +181,7 @@ Test(workbench, finds_what_was_written_where_it_must_not_be)
         const char *words;
     } rows[] = {
         {TJ_MATRIX_M, 0, 0, "it writes to M"},        {TJ_MATRIX_C, 0, 5, "it writes to C"},
-        {TJ_MATRIX_N, 0, -1, "it writes before N"},   {TJ_MATRIX_P, 1, 0, "it writes behind P"},
+        {TJ_MATRIX_N, 0, -1, "it writes before N"},   {TJ_MATRIX_P, 1, 0, "it writes after P"},
         {TJ_MATRIX_P, 0, -256, "it writes before P"}, {TJ_MATRIX_P, 0, 9 * 4, "it writes between the lines of P, at byte 36"},
     };
     tj_workbench_options options = TJ_WORKBENCH_INIT;

@@ -421,7 +421,7 @@ static int storm(int shapes, int workers, int kills, int server_kills, int stop_
     if (has_clock())
         *ahead = 86400;
     else
-        printf("fleet: there is no libfake_clock.so beside this program: the server's clock does not jump\n");
+        printf("fleet: there is no libfake_clock.so next to this program: the server's clock does not jump\n");
     start_server();
     submitted = submit(shapes);
     faults += submitted.added != shapes;

@@ -175,7 +175,7 @@ def test_streams_that_cannot_be(random, context):
     a = random(2, 2)
     for stream in (-1, 2**64):
         for array in (a, context.to_device(a)):
-            with pytest.raises(tilejit.InvalidArgument, match=f"stream is {stream}, which is no cudaStream_t"):
+            with pytest.raises(tilejit.InvalidArgument, match=f"stream is {stream}, which is not a cudaStream_t"):
                 tilejit.matmul(array, array, stream=stream)
     for call in (lambda: tilejit.matmul(a, a, stream=12345), lambda: tilejit.matmul_grouped(a, random(1, 2, 2), [0, 2], stream=12345)):
         with pytest.raises(tilejit.InvalidArgument, match="stream is 12345, and the arrays are on the host"):
@@ -205,7 +205,7 @@ def test_names_of_types(random):
     for n_dtype, words in (("u4", "n_dtype is u4: subtract 8"), ("int4", "n_dtype is int4: pack it"), (ml_dtypes.int4, "n_dtype is int4")):
         with pytest.raises(TypeError, match=words):
             tilejit.matmul(random(2, 2), numpy.zeros((2, 1), "u1"), n_dtype=n_dtype)
-    for dtype, words in (("fp16", "did you mean f16"), (5, "5, which is no element type: use float32"), (None, "None, which is no element type")):
+    for dtype, words in (("fp16", "did you mean f16"), (5, "5, which is not an element type: use float32"), (None, "None, which is not an element type")):
         with pytest.raises(TypeError, match=words):
             tilejit.Problem(2, 2, 2, dtype)
 

@@ -262,7 +262,7 @@ def test_faults_have_a_place():
     (dict(arguments=[Argument("x", "input", "f32", "length")]), "kind of x is 'input': it is one of in, out"),
     (dict(arguments=[Argument("x", "in", "f32")]), "x has no shape"), (dict(arguments=[Argument("x", "in", "f32", "length")]), "writes nothing"),
     (dict(params=[Param("threads", (1, 2, 3), 1)]), "pass .least, most., or words"), (dict(params=[Param("threads", (32, 64), 128)]), "standard is 128"),
-    (dict(params=[Param("order", ("a", "b"), "c")]), "none of its words"), (dict(params=[Param("threads", (32, 64), 32, role="x")]), "role of threads"),
+    (dict(params=[Param("order", ("a", "b"), "c")]), "not one of its words"), (dict(params=[Param("threads", (32, 64), 32, role="x")]), "role of threads"),
     (dict(needs=["wings"]), "needs has 'wings'.*mma_bf16"), (dict(absolute=-1), "absolute is below 0"), (dict(store="a\0b"), "NUL"),
     (dict(name="tiled"), "family of the library")])
 def test_specs_that_are_wrong(changes, words):

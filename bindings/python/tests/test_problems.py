@@ -99,7 +99,7 @@ REFUSED = [
     (dict(batch=1.5), TypeError, "batch is 1.5: it is a whole number"),
     (dict(layouts=3), tilejit.InvalidArgument, "layouts is 3"),
     (dict(any="m"), tilejit.InvalidArgument, "any has 'm': use j, k, l, ld, batch, stride or all"),
-    (dict(multiple_of={"j": 4}), tilejit.InvalidArgument, "multiple_of has 'j', which is no dimension in any"),
+    (dict(multiple_of={"j": 4}), tilejit.InvalidArgument, "multiple_of has 'j', which is not a dimension in any"),
     (dict(any="j", multiple_of={"j": 3}), tilejit.InvalidArgument, "promises j % 3 == 0, and j is 8"),
     (dict(scale_n="every"), tilejit.InvalidArgument, "scale_n is 'every': use one of one, each, along-k"),
     (dict(scale_n="along-k", scale_k=2), tilejit.InvalidArgument, "weights of s8, u8 or s4"),

@@ -66,7 +66,7 @@ static const tj_param params[] = {
      "rounded and weights are widened",
      1, 4, 0, pack_choices, packs_tried, TJ_PARAM_ORDER},
     {"load",
-     "fragments: ahead, one step before they are multiplied, beside those that are; needed: in the step that multiplies them, "
+     "fragments: ahead, one step before they are multiplied, next to those that are; needed: in the step that multiplies them, "
      "in "
      "half as many registers",
      1, 2, 0, load_choices, NULL, TJ_PARAM_ORDER},

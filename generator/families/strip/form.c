@@ -72,7 +72,7 @@ static const char *const constraints[] = {
     "a phase has at least 128 bytes of a row: STEPS * 32 / (ROW_LANES * COL_LANES) >= 8",
     "TM * TN <= 128 sums of 4 bytes, or 64 of 8: they stay in registers",
     "the stages of all warps fit 227 KiB of shared memory, and are at most 8 192 elements along k",
-    "copies=boxes: sm_90; M and N are no arrays of pointers, and the number of columns is even",
+    "copies=boxes: sm_90; M and N are not arrays of pointers, and the number of columns is even",
     "copies=boxes: a phase has at most 256 elements, and a block 256 rows",
     "copies=boxes: ROW_LANES * COL_LANES <= 4: lanes along k read 128 bytes of a row",
     TJ_SPLITS_CONSTRAINT,

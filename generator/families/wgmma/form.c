@@ -456,7 +456,7 @@ static tj_status check_tiles(const tj_wgmma_shape *s, tj_error *err)
                    "%d blocks with %d multipliers leave a thread %d registers, and block tiles of %d x %d take %d%s: use a "
                    "smaller tile, more multipliers, or fewer blocks",
                    s->blocks, s->multipliers, left, s->bm, s->bn, needed,
-                   s->promotes ? ", with the sums of a phase beside those of all" : "");
+                   s->promotes ? ", with the sums of a phase next to those of all" : "");
 }
 
 static tj_status check_room(const tj_problem *view, const tj_wgmma_shape *s, tj_error *err)

@@ -212,7 +212,7 @@ static unsigned parse_kinds(char *text, const struct kind **out, const char *pat
             fail("%s:%u: more than %d operands", path, line, OPERANDS);
         out[count] = find_kind(word);
         if (!out[count])
-            fail("%s:%u: '%s' is no kind of operand", path, line, word);
+            fail("%s:%u: '%s' is not a kind of operand", path, line, word);
         count++;
     }
     return count;

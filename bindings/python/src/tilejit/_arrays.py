@@ -101,14 +101,14 @@ def look(array: Any, name: str, stream: Optional[int]) -> View:
         return _look_cuda(array, name)
     if hasattr(array, "__dlpack__"):
         return _look_dlpack(array, name, stream)
-    raise TypeError(f"{name} is a {type(array).__module__}.{type(array).__qualname__}, which is no array that TileJIT can read: "
+    raise TypeError(f"{name} is a {type(array).__module__}.{type(array).__qualname__}, which is not an array that TileJIT can read: "
                     "pass a NumPy, PyTorch, CuPy or JAX array, or one with __cuda_array_interface__ or __dlpack__")
 
 
 def _in_elements(strides: Tuple[int, ...], itemsize: int, name: str) -> Tuple[int, ...]:
     for stride in strides:
         if stride % itemsize:
-            raise InvalidArgument(f"{name} has strides of {strides} bytes, which are no multiples of its elements' {itemsize}: copy it first")
+            raise InvalidArgument(f"{name} has strides of {strides} bytes, which are not multiples of its elements' {itemsize}: copy it first")
     return tuple(stride // itemsize for stride in strides)
 
 
@@ -234,7 +234,7 @@ def stream_handle(stream: Any) -> Optional[int]:
         return None
     if isinstance(stream, int):
         if not 0 <= stream < 2**64:
-            raise InvalidArgument(f"stream is {stream}, which is no cudaStream_t: that is an address")
+            raise InvalidArgument(f"stream is {stream}, which is not a cudaStream_t: that is an address")
         return stream
     for member in ("cuda_stream", "ptr"):  # torch.cuda.Stream, cupy.cuda.Stream
         handle = getattr(stream, member, None)

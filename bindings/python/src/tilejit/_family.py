@@ -199,7 +199,7 @@ class Family:
     def prove(self, *, config: Config = None, again: bool = False, context: Optional[Context] = None, **extents: int) -> Proof:
         """Does the kernel compute on this device what the reference does? It runs once, between guard bands, and every output is compared.
 
-        The result is kept beside the image, and known the next time unless again is True.
+        The result is kept next to the image, and known the next time unless again is True.
 
         Raises CheckFailed, which says what is wrong; InvalidArgument where there is no reference; what the reference raises.
         """

@@ -82,7 +82,7 @@ def matmul(a: Any, b: Any, /, out: Any = None, *, epilogue: Union[Epilogue, str,
     The first call for a problem compiles for some 150 ms. Threads may call at the same time, and the interpreter's lock is released.
 
     Raises InvalidArgument (shapes, strides or places that do not go together, a read-only or overlapping out, memory that was freed),
-    TypeError (a type that is no array, or has no such elements), and the other kinds of ``Error``.
+    TypeError (a type that is not an array, or has no such elements), and the other kinds of ``Error``.
     """
     epilogue = epilogue_of(epilogue, operands)
     handle = stream_handle(stream)

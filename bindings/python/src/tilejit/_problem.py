@@ -316,7 +316,7 @@ def _leave_open(c: Any, words: Iterable[str], promises: Mapping[str, int]) -> No
                 matrix.stride = ANY
     for name, step in promises.items():
         if name not in dims or not dims[name].mode:
-            raise InvalidArgument(f"multiple_of has {name!r}, which is no dimension in any: add it there")
+            raise InvalidArgument(f"multiple_of has {name!r}, which is not a dimension in any: add it there")
         dims[name].multiple_of = count(step, f"multiple_of {name}", 1, MOST)
         if dims[name].extent % step:
             raise InvalidArgument(f"multiple_of promises {name} % {step} == 0, and {name} is {dims[name].extent}")

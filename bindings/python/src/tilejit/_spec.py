@@ -133,7 +133,7 @@ class Spec:
             found.setdefault(name, (extent, ""))
         for name in self.extents:
             if name not in found:
-                raise TypeError(f"{self.name} needs the extent {name}, which is no dimension of an array of this call: pass {name}=...")
+                raise TypeError(f"{self.name} needs the extent {name}, which is not a dimension of an array of this call: pass {name}=...")
         extents = tuple(found[name][0] for name in self.extents)
         for name, extent in zip(self.extents, extents):
             if extent < 1 or extent >= 2**63:
@@ -226,7 +226,7 @@ def _param(param: Param, c_text: Any, c_texts: Any, c_array: Any) -> Dict[str, A
     words = [value for value in param.values if isinstance(value, str)]
     if words and len(words) == len(param.values):
         if param.default not in words:
-            raise InvalidArgument(f"the default of {param.name} is {param.default!r}, which is none of its words: {', '.join(words)}")
+            raise InvalidArgument(f"the default of {param.name} is {param.default!r}, which is not one of its words: {', '.join(words)}")
         return {**made, "minimum": 1, "maximum": len(words), "standard": words.index(str(param.default)) + 1,
                 "choice": c_texts(words, param.name, ffi.NULL)}
     if words or len(param.values) != 2:

@@ -50,7 +50,7 @@ def number_of(dtype: Any, name: str = "dtype") -> int:
             number, error = ffi.new("tj_type *"), ffi.new("tj_error *")
             if isinstance(dtype, str) and lib.tj_type_parse(dtype.encode(), number, error):
                 raise TypeError(f"{name} is {dtype!r}: {text(error.message)}") from None
-            raise TypeError(f"{name} is {dtype!r}, which is no element type: use {USUAL}") from None
+            raise TypeError(f"{name} is {dtype!r}, which is not an element type: use {USUAL}") from None
         if not numpy_type.isnative:
             raise TypeError(f"{name} is {numpy_type.str}, whose bytes are in the other order: convert it with astype({numpy_type.name!r})")
         word = numpy_type.name
