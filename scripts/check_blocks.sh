@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# tier: quick
 # Every block of code in the pages is compiled or run by a test, or says why it is not. The mark after the three backticks decides:
 #
 #     c                 compiled here, as C and as C++, after the declarations that a reader has by then; a whole program by tests/install/pages.sh

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# tier: quick
 """Within a room no files form a circle: by the symbols that their objects use, and by the headers that headers include.
 
     check_circles.py [BUILD]        a build folder with objects; else build/dev

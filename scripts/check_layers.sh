@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# tier: quick
 # Check the rules between files that include folders cannot enforce, and that every public header compiles alone, as C and as C++.
 set -euo pipefail
 cd "$(dirname "$0")/.."

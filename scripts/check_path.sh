@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# tier: quick
 # Check the PATH that scripts/common.sh makes for the tests of .ci/run: declared programs are found there and work, and others are not
 # found, even if this machine has them.
 set -euo pipefail

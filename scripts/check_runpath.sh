@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# tier: quick
 # check_runpath.sh FOLDER ...: every program and library in the folders looks for libraries next to itself ($ORIGIN) or in folders of the
 # system: never in the current folder, which an empty element means too, and never in a build tree by its path.
 set -euo pipefail

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# tier: quick
 """check_sass.py: judge NVRTC builds by the machine code that they make of TileJIT's kernels. No GPU is needed.
 
     scripts/check_sass.py --nvrtc DIR --nvrtc LIB --arch sm_80 --arch sm_90 tests/compile/wrong_addresses/*.cu

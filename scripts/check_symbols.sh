@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# tier: quick
 # check_symbols.sh LIBRARY: it exports tj_* and nothing else, and imports nothing from libcuda or libnvrtc.
 set -euo pipefail
 exported=$(nm -D --defined-only "$1" | awk '{ print $NF }')

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# tier: quick
 # Check text that no file of the repository may hold, or that each must.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# tier: quick
 """Fit the constants of predicted times to trials of tuners, and print them as rows of generator/families/model_rows.c.
 
     fit.py regret                          what the choices of today's constants cost, by row and by set of trials

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: change; sanitizers: nightly (numbers); cost: 50 */
 /*
  * Predicted counts next to the emulator's counters, which come from executing the PTX: two ways to one number that share no
  * code.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /*
  * Numbers at the ends of their types, drawn at random, through everything that computes with a problem or the facts of a device. The
  * sanitizer run finds what overflows; here a size that was accepted must be one.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /*
  * The model next to times of an H200, the tile width that follows from it, and the requests that the analysis refuses.
  */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /*
  * Occupancy next to a driver's answers on an H200 (occupancy_h200.txt, made by record_occupancy.c), and the rules that an H200
  * cannot show.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /*
  * The textbook's numbers. Each test quotes the sentence that it checks; those of occupancy are in test_occupancy.c.
  */

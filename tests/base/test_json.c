@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /*
  * JSON: what is read, what is refused, and the bytes that are written, judged by jansson; and documents without memory.
  */

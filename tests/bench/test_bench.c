@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: change */
 /*
  * tilejit bench, as a user types it, on a GPU that is the emulator in disguise (fake_gpu), with a fake cuBLAS that computes.
  * Times there mean nothing, so the tests check only whether there is a time.

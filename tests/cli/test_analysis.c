@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /*
  * explain, report and devices --measure as a user runs them: without a GPU, on the emulator, and with wrong options.
  */
@@ -16,6 +17,7 @@
 #include <jansson.h>
 
 #include "shell.h"
+#include "tier.h"
 
 static char page[OUTPUT_BYTES];
 
@@ -133,7 +135,7 @@ Test(analysis, explain_and_cache_explain_agree)
     }
 }
 
-Test(analysis, explain_counts_on_the_emulator)
+Test(analysis, explain_counts_on_the_emulator, .disabled = LEFT_TO_NIGHT)
 {
     static const char *const configs[] = {"naive:tile_width=8",
                                           "tiled:tile_width=16",

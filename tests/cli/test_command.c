@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: change */
 /*
  * The command as a user runs it: words in; stdout, stderr, exit code and files out.
  *
@@ -25,6 +26,7 @@
 #include "locales.h"
 #include "npy.h"
 #include "shell.h"
+#include "tier.h"
 
 static void assign_variables(char *assignments, size_t bytes)
 {
@@ -131,7 +133,7 @@ static int on_terminal(const char *words, char *text, size_t bytes)
 }
 
 /* How far a launch of the emulator is that takes seconds; the line is gone when it ends. */
-Test(command, shows_how_far_the_emulator_is, .timeout = 280)
+Test(command, shows_how_far_the_emulator_is, .timeout = 280, .disabled = LEFT_TO_NIGHT)
 {
     static const char drawn[] = "\r\033[Kemulator: ", cleared[] = "\r\033[K";
     static char text[1 << 16];
@@ -188,7 +190,7 @@ Test(command, counts_three_kernels_of_a_launch)
     cr_expect(strstr(out, "bytes stored") && !strstr(out, "DIFFERENT"), "%s", out);
 }
 
-Test(command, counts_both_kernels_of_a_split_k)
+Test(command, counts_both_kernels_of_a_split_k, .disabled = LEFT_TO_NIGHT)
 {
     json_t *answer;
 
@@ -632,7 +634,7 @@ Test(command, replaces_a_file_whole_or_not_at_all)
 
 /* ---- generate, families ------------------------------------------------------------------------------------------- */
 
-Test(command, generates_the_same_text_in_every_locale)
+Test(command, generates_the_same_text_in_every_locale, .disabled = LEFT_TO_NIGHT)
 {
     static const char *const words = "1234567x300x700 --alpha 0.5 --beta -1e-3";
     static char text[OUTPUT_BYTES], key[OUTPUT_BYTES];

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /*
  * tilejit matmul and run with types of 8 bits, integers, ways to compute and scales: right products of files, and words for what
  * does not go together.

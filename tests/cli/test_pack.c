@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /*
  * tilejit pack, as a user types it: made for several targets without a GPU, run on the emulator where NVRTC is hidden.
  */

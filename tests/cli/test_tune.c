@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: change; sanitizers: nightly (tuner/tune and cli/command run its code) */
 /*
  * tilejit tune, as a user types it, on a GPU that is the emulator in disguise (fake_gpu); and on the emulator, which keeps nothing.
  */

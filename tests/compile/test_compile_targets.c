@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: change; sanitizers: nightly (nearly all of it is NVRTC); cost: 50 */
 /*
  * Every family, type, layout and kind of boundary through the real NVRTC, for every target from sm_75 that it knows: ptxas
  * checks the code without a GPU. Without NVRTC the test is skipped, and says so.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /*
  * Launches that a device may start before the preceding one ends (programmatic stream serialization): the emulator runs one
  * after the other, and finds accesses to memory of the preceding launch before griddepcontrol.wait.

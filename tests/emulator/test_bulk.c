@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /*
  * Bulk copies between global memory and the shared memory of a cluster, on mbarriers and in groups; the fences between them and
  * ordinary stores; and the ways in which programs get them wrong.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /*
  * Blocks that run at once: clusters with distributed shared memory, cooperative launches, and the ways in which programs get them
  * wrong. Kernels are compiled by NVRTC; each must be right and silent under every schedule, and each broken one caught.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /*
  * The emulator as a driver: the library is opened by path, and its functions are called by name, as a host program does.
  *

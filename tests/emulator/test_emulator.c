@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /*
  * The emulator by small PTX texts through its Driver API: control flow of lanes, collectives, memory of every kind, and
  * messages about wrong texts and programs. Nothing here needs NVRTC.
@@ -6,6 +7,7 @@
 #include "emulator_test.h"
 
 #include <criterion/redirect.h>
+#include "tier.h"
 
 /*
  * In each: %r1 the thread, %r2 the block's threads, %r3 the block, %r4 the thread of the grid; %d3 the address of its result.
@@ -175,7 +177,7 @@ static const char spin[] =
          "ld.volatile.global.u32 %r12, [%d6];\nadd.u32 %r12, %r12, 1;\nst.volatile.global.u32 [%d6], %r12;\nmembar.gl;\n"
          "atom.global.exch.b32 %r13, [%d5], 0;\nmov.u32 %r10, %r12;\n" DONE;
 
-Test(emulator, a_lock_between_lanes_is_no_endless_loop)
+Test(emulator, a_lock_between_lanes_is_no_endless_loop, .disabled = LEFT_TO_NIGHT)
 {
     for (uint64_t seed = 0; seed < 8; seed++) {
         uint64_t seen = 0;
@@ -487,7 +489,7 @@ Test(emulator, an_endless_loop_is_reported_with_its_line)
 }
 
 /* Loops that the default budget would leave for minutes; one that adds up an array takes longer than the patience and is let be. */
-Test(emulator, a_loop_without_progress_is_endless_and_a_long_one_is_not)
+Test(emulator, a_loop_without_progress_is_endless_and_a_long_one_is_not, .disabled = LEFT_TO_NIGHT)
 {
     static const char *const endless[] = {HEAD ENTRY "FOREVER: bra FOREVER;\n}\n",
                                           HEAD ENTRY "FOREVER: add.u32 %r10, %r10, 1;\nbra FOREVER;\n}\n",

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /*
  * Barriers in shared memory: rings of stages between warps and between blocks, copies that arrive by themselves, and the ways in which
  * programs get them wrong.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /*
  * A product as kernels for Hopper make it, from all that the emulator has of sm_90a at once: a cluster, tensor maps and multicast, a
  * ring of stages with mbarriers, wgmma and setmaxnreg. And the ways in which its pieces fail each other.

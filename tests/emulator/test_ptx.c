@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /*
  * PTX as other compilers and hands write it: modifiers in their own order, names with scopes, addresses of parameters, calls in any
  * order, the newer instructions; and what is said of a kernel that the emulator cannot run, while its module is loaded.

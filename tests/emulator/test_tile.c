@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /*
  * Tensor maps, and copies of tiles to and from shared memory: what a map may say, where each element goes in every swizzle and type,
  * what stands for elements outside, and the ways in which programs get them wrong.

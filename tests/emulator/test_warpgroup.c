@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /*
  * Instructions of four warps together: wgmma and setmaxnreg. One correct kernel, and the findings when a piece of it is
  * changed. vectors/wgmma.c tests that products have the bits of a device.

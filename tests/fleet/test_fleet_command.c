@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /*
  * tilejit fleet and --remote, as users type them, over a real redis-server, on a GPU that is the emulator in disguise (fake_gpu). Skipped,
  * loudly, where there is no redis-server.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /* How large an answer may be: what is measured ends where hiredis ends, however it is cut into pieces; and what is beyond its bound is refused
  * at the byte that says so. */
 #include <criterion/criterion.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /*
  * Sharing at run time, with servers of the test's own that misbehave: anything they do is a miss, and a broken server is not
  * asked again. And the answers of a working server that are trusted.

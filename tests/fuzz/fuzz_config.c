@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: change */
 /*
  * libFuzzer: any text as a config's one-line form; an accepted one must print and read back as itself, and generate or be
  * refused.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: change */
 /*
  * libFuzzer: any text as an epilogue. An accepted one must print, read back as the same bytes, and generate or be refused with
  * a message; only names of operands may reach the source.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: change */
 /*
  * libFuzzer: any bytes as JSON. If accepted, jansson accepts them as well, and they print, in either style, as JSON that reads
  * as the same.

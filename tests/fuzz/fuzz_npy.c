@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: change */
 /*
  * Any bytes, read as a .npy file: an array whose size fits its shape, or an error with words. Build with
  *

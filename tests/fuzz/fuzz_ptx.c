@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: change */
 /*
  * libFuzzer: any bytes as PTX. A refused module or function must say where and why; an accepted one must be whole: every
  * instruction can be executed, every branch leads to an instruction and every call to a function that can run. Links the

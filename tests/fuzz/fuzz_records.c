@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: change */
 /*
  * libFuzzer: any text as a file of records. An accepted one must print, in both formats, as a text that gives the same records
  * back, and must not mislead the chooser. Checksums are corrected first, or no damaged text would pass them.

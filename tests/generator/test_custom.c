@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /*
  * Families of the application's own: an error in a spec names its field, a fault of a formula or a template is shown with a
  * caret, and the examples' sources are unchanged, byte for byte (TJ_UPDATE_GOLDEN=1 rewrites them).

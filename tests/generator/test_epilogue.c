@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /*
  * Expressions of an epilogue: their language, their canonical form, expressions that are refused, and the CUDA source that is
  * printed from them.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /*
  * Golden files: a request in, the text out, byte for byte, in every locale. A file `.cu` holds the whole text; a file `.diff` holds
  * the difference from the `.cu` above it in the table (text_diff.h). TJ_UPDATE_GOLDEN=1 rewrites both.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /*
  * mma: every constraint with its message, properties that the problem settles, how copies, loads and stores follow from
  * layouts, and packing.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /*
  * The table of operands: a row for every address of a launch, with the numbers that follow from the extents.
  */

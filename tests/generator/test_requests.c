@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /*
  * Problems and configs: those accepted, those refused and the messages, and the checks that a shape keeps.
  */

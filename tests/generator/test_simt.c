@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /*
  * simt: every constraint with its message, and the number of elements per access, which alignment and the threads' shares
  * decide.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /*
  * skinny and split k: every constraint with its message, properties that the problem settles, and the launch form.
  */

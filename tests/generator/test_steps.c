@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /*
  * steps: which products may overlap the preceding kernel, and that their sources wait for it.
  */

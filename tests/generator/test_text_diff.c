@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /* The format that golden variants are kept in: small diffs as they should be, and those that are refused. */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /*
  * wgmma: which requests it takes, what it says of the others, and how its blocks are launched.
  */

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: change; sanitizers: never (it needs a GPU) */
+/* tier: change; run: emulator/background; labels: threads; env: TILEJIT_DRIVER=@fake_gpu@ */
 /*
  * background: plans are replaced while threads multiply, and nobody notices: every product is right, before, during and after.
  *

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: change; sanitizers: never (it needs a GPU) */
+/* tier: change; run: emulator/f32_split small; cost: 100 */
 /*
  * f32_split: products by planes on the device, of matrices of several distributions: the path that it took, errors within the
  * bound of plain f32, and their size next to those of plain f32. `f32_split small` has one shape, for the emulator.

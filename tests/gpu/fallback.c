@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: change; sanitizers: never (it needs a GPU) */
+/* tier: change; run: emulator/fallback; labels: threads */
 /*
  * fallback: operands that do not suit the kernel that the library chose, and launches without a workspace.
  *

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: change; sanitizers: never (it needs a GPU) */
+/* tier: change; run: emulator/launching; labels: threads; sanitizers: nightly (minutes of one thread) */
+/* tier: change; run: emulator/launching_threads threads; labels: threads; sanitizers: only */
+/* tier: change; run: emulator/second_device threads; env: CUDA_EMULATOR_DEVICES=sm_90 sm_90, TILEJIT_DEVICE=1 */
 /*
  * launching [threads]: streams, captures, contexts, two devices, threads, wrong pointers, and a lost device, in a program that speaks
  * to the driver itself; threads: without what one thread does alone.

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: change; sanitizers: never (it needs a GPU) */
+/* tier: change; run: emulator/proving small; cost: 100 */
 /*
  * proving: proofs on a device: right kernels of every family pass, in milliseconds; and a kernel that the compiler really made wrong does
  * not. That one spills, so the library never launches it: it is loaded here past that check.

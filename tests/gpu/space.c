@@ -1,11 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: change; sanitizers: never (it needs a GPU) */
+/* tier: change; run: emulator/space_drawn 80 1 small; sanitizers: nightly (numbers); cost: 100 */
+/* tier: change; run: emulator/space_all all 16x16x16x5; cost: 100 */
+/* tier: change; run: emulator/space_f32 texts 5x40x7:f32:half 5x40x7:tf32:half; sanitizers: nightly (as space_all); cost: 100 */
+/* tier: change; run: emulator/space_f64 texts 6x20x9:f64:half; sanitizers: nightly (as space_all); cost: 100 */
+/* tier: change; run: emulator/space_bf16 texts 5x40x7:bf16:half; sanitizers: nightly (as space_all); cost: 100 */
+/* tier: change; run: emulator/space_e4m3 texts 16x32x13:e4m3:half; sanitizers: nightly (as space_all); cost: 100 */
+/* tier: change; run: emulator/space_s8 texts 13x40x16:s8:half; sanitizers: nightly (as space_all); cost: 100 */
+/* tier: change; run: emulator/space_f16 third 9x33x8:f16:half; sanitizers: nightly (as space_all); cost: 100 */
+/* tier: change; run: emulator/space_e5m2 third 13x32x16:e5m2:half; sanitizers: nightly (as space_all); cost: 100 */
+/* tier: change; run: emulator/space_u8 third 16x32x13:u8:half; sanitizers: nightly (as space_all); cost: 100 */
+/* tier: change; run: emulator/space_tiles third 17x40x20:s8 17x40x20:e4m3; sanitizers: nightly (as space_all); cost: 100 */
+/* tier: change; run: emulator/space_long third 5x260x4:f32; sanitizers: nightly (as space_all); cost: 100 */
+/* tier: change; run: emulator/space_sm_75 texts 16x33x15:f16 16x32x8:f16 13x32x16:s8 5x17x7:u8; env: CUDA_EMULATOR_DEVICES=sm_75; sanitizers: nightly (as space_all); cost: 100 */
+/* tier: change; run: emulator/space_sm_75_u8 texts 5x17x7:u8; env: CUDA_EMULATOR_DEVICES=sm_75; sanitizers: only; cost: 100 */
+/* tier: nightly; run: emulator/space_drawn_1 120 1 small; sanitizers: never (minutes of numbers); timeout: 3000 */
+/* tier: nightly; run: emulator/space_drawn_2 120 2 small; sanitizers: never (minutes of numbers); timeout: 3000 */
+/* tier: nightly; run: emulator/space_all_s8 all 13x32x16:s8; sanitizers: never (minutes of numbers); timeout: 3000 */
+/* tier: nightly; run: emulator/space_all_long all 5x260x3; sanitizers: never (minutes of numbers); timeout: 3000 */
+/* tier: nightly; run: emulator/space_all_sm_75 all 16x33x15:f16 16x32x8:f16 13x32x16:s8 5x17x7:u8; sanitizers: never (minutes of numbers); env: CUDA_EMULATOR_DEVICES=sm_75; timeout: 3000 */
+/* tier: nightly; run: emulator/space_f16_whole texts 9x33x8:f16:every; sanitizers: never (minutes of numbers); timeout: 3000 */
+/* tier: nightly; run: emulator/space_e4m3_whole texts 16x32x13:e4m3:every; sanitizers: never (minutes of numbers); timeout: 3000 */
+/* tier: nightly; run: emulator/space_s8_whole texts 13x40x16:s8:every; sanitizers: never (minutes of numbers); timeout: 3000 */
+/* tier: nightly; run: emulator/space_e5m2_whole texts 13x32x16:e5m2:half; sanitizers: never (minutes of numbers); timeout: 3000 */
+/* tier: nightly; run: emulator/space_u8_whole texts 16x32x13:u8:half; sanitizers: never (minutes of numbers); timeout: 3000 */
+/* tier: nightly; run: emulator/space_tiles_whole texts 17x40x20:s8 17x40x20:e4m3; sanitizers: never (minutes of numbers); timeout: 3000 */
+/* tier: nightly; run: emulator/space_long_whole texts 5x260x4:f32; sanitizers: never (minutes of numbers); timeout: 3000 */
 /*
  * space [PAIRS [SEED [TYPE] [small]]]: every config of every family's space compiles and is right: PAIRS pairs of a config and a
  * problem are run and compared with the float64 reference (request.h). A type is drawn first (f32, f64, f16, bf16, tf32, e4m3, e5m2,
  * s8, u8, f32_fp8, f32_split; TYPE: only this one), then a family of those that serve it, with equal probability. A combination that
  * a constraint refuses must be refused by the generator too, with a sentence.
  * space all JxKxL[xBATCH][:TYPE[:LAYOUTS]]...: nothing is drawn: for each of these problems every config that a tuning might try.
- * LAYOUTS are those of M, N and P, such as rcr; r: row-major, the default.
+ * LAYOUTS are those of M, N and P, such as rcr; r: row-major, the default; half: each of M with each of N, and P in both (a P by columns
+ * is another product's by rows); every: all eight.
  * space texts ...: the same, but of configs with equal sources only the first. The comparison ignores the request in the source's
  * first line, and BLOCKS, which PTX holds only in a directive to ptxas (tests/compile/test_compile_targets.c). It also ignores the
  * excess of a number over the problem: STAGES above the phases of k plus one, of which the rest stays empty, and GROUP above the
@@ -13,8 +41,8 @@
  * space third ...: the same for a third of these sources, those whose digests are divisible by three, so that the order of
  * parameters does not matter.
  *
- * On the emulator tests/CMakeLists.txt walks all sources of small problems, for each type and each layout of M and N; for f16, e5m2
- * and u8, which differ from bf16, e4m3 and s8 only in the names of types and instructions, it walks a third. Their tiles are small:
+ * On the emulator a change walks all sources of small problems, for each type and each layout of M and N; for f16, e5m2 and u8, which
+ * differ from bf16, e4m3 and s8 only in the names of types and instructions, a third; every night walks all of these. Their tiles are small:
  * for mma 16 wide, by rows in s8 and e4m3 up to 32. Larger ones are drawn.
  *
  * Threads compile ahead, so that 5000 pairs take minutes on a GPU; "small" keeps products tiny, for the emulator, whose checks
@@ -189,8 +217,8 @@ static int parse_problem(const char *text, tj_problem *problem)
     w = find_way(type);
     if (!expect(count >= 3, "%s is not a JxKxL[xBATCH][:TYPE[:LAYOUTS]]", text) ||
         !expect(w < WAYS, "%s: no type of that name", text) ||
-        !expect(!layouts || (strspn(layouts + 1, "rc") == 3 && strlen(layouts) == 4), "%s: no three layouts, such as rcr",
-                text))
+        !expect(!layouts || (strspn(layouts + 1, "rc") == 3 && strlen(layouts) == 4),
+                "%s: no three layouts, such as rcr, nor half or every", text))
         return 0;
     *problem = (tj_problem)TJ_PROBLEM_INIT(j, k, l, TJ_F32);
     set_way(problem, w);
@@ -375,6 +403,22 @@ static void run_all_of(const char *text)
     tj_context_free(context);
 }
 
+/* The problem in each of the layouts that it names. */
+static void run_layouts_of(const char *text)
+{
+    static const char *const layouts[] = {"rrr", "rcc", "crc", "ccr", "rrc", "rcr", "crr", "ccc"};
+    const char *const last = strrchr(text, ':');
+    const int count = !last ? 0 : strcmp(last, ":half") == 0 ? 4 : strcmp(last, ":every") == 0 ? 8 : 0;
+    char one[80];
+
+    if (count == 0)
+        run_all_of(text);
+    for (int i = 0; i < count && gpu_failed < 20; i++) {
+        snprintf(one, sizeof one, "%.*s:%s", (int)(last - text), text, layouts[i]);
+        run_all_of(one);
+    }
+}
+
 int main(int argc, char **argv)
 {
     long pairs;
@@ -382,7 +426,7 @@ int main(int argc, char **argv)
     one_text_in = argc <= 2 ? 0 : strcmp(argv[1], "texts") == 0 ? 1 : strcmp(argv[1], "third") == 0 ? 3 : 0;
     if (argc > 2 && (one_text_in > 0 || strcmp(argv[1], "all") == 0)) {
         for (int i = 2; i < argc && gpu_failed < 20; i++)
-            run_all_of(argv[i]);
+            run_layouts_of(argv[i]);
         free(texts);
         return finish(NAME);
     }

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# tier: change
 # check.sh BUILD_FOLDER: install that build into a fresh prefix, and use it as a stranger would: by find_package and by pkg-config, shared
 # and static, and as the command with its man page; then move the prefix, and use it again.
 set -euo pipefail

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# tier: change; cost: 50
 # pages.sh BUILD_FOLDER [PAGE...]: do what the pages tell a reader to do, with an installed copy of that build: build the whole programs of a
 # page, run its blocks of shell one after the other in one shell, and build the project that it shows. scripts/check_blocks.sh says what the
 # marks of blocks mean:

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# tier: change
 # subproject.sh [build]: TileJIT within another project, by add_subdirectory and by FetchContent: what it brings, and that every name of it
 # is its own. With "build" the projects are also built, installed and used, which compiles the library twice.
 set -euo pipefail

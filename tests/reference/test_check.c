@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /* Products that the check accepts, and those that it must never accept. */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>

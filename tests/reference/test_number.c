@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /* The 16-bit types against their definition, all 65 536 values and every tie; conversion, random numbers, spans. */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /* The reference against three plain loops that read the problem literally. Small whole numbers: every result is exact. */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -9,6 +10,7 @@
 #include <tilejit/reference.h>
 
 #include "number.h"
+#include "tier.h"
 
 typedef struct matrix {
     void *data;
@@ -164,7 +166,7 @@ Test(product, is_right_for_every_layout_type_padding_and_scalar)
     cr_assert(eq(int, cases, 4 * 8 * 32 * 2 * 5));
 }
 
-Test(product, is_right_for_every_batch_stride)
+Test(product, is_right_for_every_batch_stride, .disabled = LEFT_TO_NIGHT)
 {
     static const int64_t strides[] = {TJ_TIGHT, TJ_BROADCAST, 200};
 

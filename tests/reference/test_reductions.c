@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /* Sums and maxima of rows and columns: what the reference makes of them, and what the check lets through. */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /* The types of 8 bits and the integers: every value both ways, and products that are rounded, saturated, scaled, and wrap. */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /*
  * Captures: counts of several threads, contexts and processes add up to one sum; existing files that are not captures stay.
  */

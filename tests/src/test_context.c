@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /*
  * Options and environment: which takes precedence, values that are refused and the messages, and the default place of the
  * store.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /*
  * Families of the application's own, on the emulator: launched, tuned, proven, stored and found again; and what is wrong with one is
  * found before it does harm.

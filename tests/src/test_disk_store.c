@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /*
  * The store: what was put in comes out, or nothing does; and no state of the disk is an error.
  */
@@ -260,7 +261,7 @@ Test(disk_store, reads_entries_of_earlier_builds_and_writes_the_same)
     tj_disk_store_free(store);
 }
 
-#ifdef UNDER_SANITIZER
+#if UNDER_SANITIZER
 enum { APART = 1 };
 #else
 enum { APART = 3 }; /* bytes: a sanitizer, to which such damage may show more, sees them all */

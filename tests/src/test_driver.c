@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 

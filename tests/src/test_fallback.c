@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /*
  * Fallbacks on fake drivers and compilers: when one is made, how often, and the message if it cannot be. tests/gpu/fallback.c
  * looks at the products.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /*
  * First calls that do not wait, dimensions that vary, and plans that leave memory: on a driver and a compiler that only pretend.
  */

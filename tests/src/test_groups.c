@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /*
  * Groups of rows: what a problem and its offsets may be, what a launch refuses, and that offsets in device memory, which nobody looks
  * at before the kernel, lead nowhere that is not the caller's: the emulator stops at the first access outside of an allocation, and the

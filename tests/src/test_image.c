@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /*
  * Images: compiled, found in memory, found in the store, refused, dumped. NVRTC is the one that only pretends, which counts
  * its compiles, except where a test says otherwise.

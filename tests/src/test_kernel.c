@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /* Loading a kernel: the code that a device takes, what a kernel is checked for, and its limits. */
 #include "kernel_test.h"
 

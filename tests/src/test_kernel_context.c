@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /* The CUDA context that a kernel belongs to, and the calls that find it. */
 #include "kernel_test.h"
 #include "scope.h"

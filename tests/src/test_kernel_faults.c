@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /* Kernels whose driver calls fail in turn, whose device is lost, or whose process forked. */
 #include <sys/wait.h>
 #include <unistd.h>

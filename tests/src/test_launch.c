@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /* Launches: arguments, grids, operands that are refused. */
 #include <math.h>
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /* Launches on arrays of pointers, and of several products in a block. */
 #include "kernel_test.h"
 

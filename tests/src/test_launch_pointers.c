@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /* Pointers: what the driver says of them, room for matrices, and overlap. */
 #include "kernel_test.h"
 

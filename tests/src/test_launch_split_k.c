@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /* Launches that split k, and the workspace that holds the parts. */
 #include "kernel_test.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /* Launches of several kernels, with tensor maps, clusters and slices of the workspace. */
 #include "kernel_test.h"
 

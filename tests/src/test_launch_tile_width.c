@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /* Launches of kernels whose tile width is chosen at the launch. */
 #include "kernel_test.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /*
  * Every function that the library exports, with each pointer that it needs NULL in turn: an error with a message, or nothing,
  * and never a crash. The list is compared with the library's own, so that a new function without a line here is a failure.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /*
  * NVRTC: found, opened, probed, and called. Most tests use a library that pretends to be NVRTC; those of real_nvrtc use
  * the machine's own, and say so if there is none.

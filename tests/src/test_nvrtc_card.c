@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /*
  * The card: a process that finds its kernel in the store need not open NVRTC; and no card, damaged or stale, changes a result.
  */

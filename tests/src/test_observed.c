@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /*
  * Views of a context by a program and its tools: ranges of a profiler, lines of the stored source; and plans made ahead. On a
  * fake driver and a fake compiler.

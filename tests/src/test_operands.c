@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /* Operands of an expression are set by name; numbers of a problem that its general form leaves to the launch are taken from it. */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /*
  * Packs: what is inside runs where NVRTC is not; what is cut, altered or foreign is a warning and a miss.
  *

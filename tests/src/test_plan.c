@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /*
  * Plans: the whole line on a driver and a compiler that only pretend, and what the library itself asks of its host meanwhile.
  *
@@ -437,7 +438,7 @@ Test(plan, is_not_made_without_a_thread_for_the_compiler)
     cr_expect(eq(int, matmul_of(context, 2, &x), TJ_OK), "%s", err.message);
 }
 
-#ifdef UNDER_SANITIZER
+#if UNDER_SANITIZER
 enum { SMALL_STACK = 512 * 1024 }; /* whose frames are several times larger */
 #else
 enum { SMALL_STACK = 64 * 1024 };

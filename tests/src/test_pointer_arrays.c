@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /*
  * Products of matrices that lie anywhere, from tj_matmul to the emulator, which stops at the first access that is misaligned or
  * outside of an allocation: every matrix is an allocation of its own.

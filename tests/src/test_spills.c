@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /*
  * A kernel for which the compiler found too few registers: it is never launched, whatever its origin. The fake compiler decides
  * which sources spill.

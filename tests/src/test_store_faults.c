@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /*
  * Every system call of the store fails in turn: no request fails, no wrong kernel comes back, no damaged entry stays.
  *

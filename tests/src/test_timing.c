@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /*
  * Timing, on a driver that only pretends: what is launched, on which operands, and what becomes of it when a call fails. Every two events
  * of this driver are one millisecond apart.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: change */
 /*
  * Every type, compute mode and scale, from the problem to a checked product, on the emulator; and the requests that are
  * refused, with their messages.
@@ -13,6 +14,7 @@
 
 #include <tilejit/tilejit.h>
 #include <tilejit/workbench.h>
+#include "tier.h"
 
 static tj_error err;
 static tj_context *context;
@@ -97,7 +99,7 @@ static const struct inputs {
               {TJ_F32, TJ_F32, TJ_COMPUTE_F32_SPLIT}};
 
 /* Each pair of inputs with each type of P, in another mixture of families, layouts, scales, alpha, beta and batch. */
-Test(types, each_pair_of_inputs_goes_to_each_type_of_p)
+Test(types, each_pair_of_inputs_goes_to_each_type_of_p, .disabled = LEFT_TO_NIGHT)
 {
     static const char *const configs[] = {"naive", "tiled", "tiled:shared=dynamic", "tiled:tile_width=8,rows=x"};
     unsigned count = 0;
@@ -140,7 +142,7 @@ Test(types, each_pair_of_inputs_goes_to_each_type_of_p)
 }
 
 /* The other families keep to floats of 16 bits and more, scale them, and leave the rest to those that can. */
-Test(types, scales_go_with_every_family)
+Test(types, scales_go_with_every_family, .disabled = LEFT_TO_NIGHT)
 {
     static const char *const configs[] = {"simt:copy=registers,bm=32,bn=32,bk=8,tm=4,tn=4",
                                           "simt:copy=registers,bm=32,bn=32,bk=8,tm=4,tn=4,splits=2", "skinny:stream=n",
@@ -182,7 +184,7 @@ Test(types, scales_go_with_a_batch_of_several_launches)
     expect_right_product(&problem, "naive:tile_width=4", &options, "66 000 products");
 }
 
-Test(types, are_chosen_a_family_and_proven)
+Test(types, are_chosen_a_family_and_proven, .disabled = LEFT_TO_NIGHT)
 {
     open_context("sm_90", TJ_PROVE_BEFORE);
     if (!has_nvrtc())

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /*
  * A machine that has a store and no NVRTC: what is stored for a source and the device's target runs, whatever build made it.
  */

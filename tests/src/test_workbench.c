@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /*
  * The workbench, on the emulator: operands lie where it says, in every set; a product passes its check whichever way the matrices of
  * a batch are reached; what is written where it must not be is found and named.

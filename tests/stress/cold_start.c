@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: change; sanitizers: nightly (processes that are killed) */
 /*
  * cold_start [ROUNDS [KILLS]]: 16 processes of 16 threads each start together on one cold key. In each process at most one compile; the same
  * bytes everywhere; afterwards one sound entry. Then the whole pipeline is killed (kill -9) at random points, KILLS times, and the store must

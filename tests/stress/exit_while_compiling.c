@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: change; sanitizers: nightly (processes that are killed) */
 /*
  * exit_while_compiling [RUNS]: processes that end while threads of the library are at work, RUNS of each kind and spread over the time
  * from the first look for NVRTC to the middle of a tuning. Each must end with the status that it ended with, by no signal.

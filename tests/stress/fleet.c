@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: change; sanitizers: nightly (processes that are killed) */
+/* tier: change; run: stress/fleet_cold cold 4; sanitizers: nightly (processes that are killed) */
 /*
  * fleet [SHAPES [WORKERS [KILLS [SERVER_KILLS [STOP_S]]]]]: workers with a stub in place of a GPU tune shapes over a real redis-server, while
  * workers are killed (-9) at random, the server is killed and started again, stopped, and without memory, and records there are altered.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: change; sanitizers: nightly (processes that are killed) */
 /*
  * many_shapes [COMPILED]: many threads, one context, thousands of shapes. The threads generate them, several the same one,
  * and must get the same text; then all want the images of the first COMPILED at once, each in an order of its own, and

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: change; sanitizers: nightly (processes that are killed) */
 /*
  * store_kill [KILLS]: writers publish, fetch and evict the same keys and are killed at random points (kill -9). Afterwards every
  * entry verifies, every fetch gives the right bytes or a miss, and the store still takes new entries.

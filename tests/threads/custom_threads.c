@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /*
  * custom_threads: many threads make, load, launch and free kernels of one family of the application's own on one context, over a fake
  * driver and an NVRTC that pretends. A plain program, for ThreadSanitizer. Exit 0: each text was compiled once, every launch arrived.

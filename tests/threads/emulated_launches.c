@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /*
  * emulated_launches: threads launch on the emulator, each into a stream of its own, what reads the same memory, with every check on.
  * A plain program: Criterion does not start under ThreadSanitizer. Exit 0: every sum is right.

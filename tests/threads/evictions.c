@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /*
  * evictions: 32 threads multiply, prepare, launch and release more shapes than a context may keep, while plans leave, others take
  * their place, and some threads trim. Every launch must find its code loaded: the fake driver refuses a function whose library is

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /*
  * fleet_share: many threads ask one fleet_share for images and records, offer some and lead, while the server that it speaks to answers well,
  * answers nonsense, and closes connections; then the share is freed. Nothing may be found, and nothing may race.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /*
  * launch_threads: many threads load, launch and free kernels on one TileJIT context, over a fake driver of two devices.
  * A plain program: Criterion does not start under ThreadSanitizer. Exit 0: every launch arrived on its device.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /*
  * plan_lookups: threads look up and make plans whose keys all want the same slot of one table. Whatever a look-up finds, is
  * of the key that it asked for: another key's kernel would compute another product. Plans are hollow here: the table knows nothing

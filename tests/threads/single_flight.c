@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /*
  * single_flight: many threads, few keys, one context. Every key is compiled once, however the threads meet; every thread
  * gets the right image. A plain program, for ThreadSanitizer above all. NVRTC is the one that only pretends.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /*
  * store_threads: 32 threads fetch, publish, lock, list and explain in one small store that evicts all the time. No fetch may give
  * wrong bytes; ThreadSanitizer sees the rest.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /*
  * The tuner's bench alone: where operands lie, what a look and a check see of a launch. Products are the emulator's; a driver that
  * only pretends shows what is asked of it, and its memory is the host's.

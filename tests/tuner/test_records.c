@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /*
  * Records: that they survive every way in and out, that merging does not depend on the order, and that nothing damaged is
  * believed.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: change; sanitizers: nightly (it asks the model for minutes) */
 /*
  * The search, over times that are a function: a known optimum, a valley around it, and bumps that no model knows of.
  */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: change; sanitizers: nightly (it counts combinations); cost: 50 */
 /*
  * The space: that it is all of what form, problem and device admit, each config once, and that the model's choice is found in it
  * without looking at all of it.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /*
  * The trials that meet in the finals, those that go on after the first round, and the winner: the fastest, unless a simpler one is as
  * fast within the variation of times.

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# tier: change
 """All tests compute on the emulator, whatever the machine has, and keep no kernel on disk."""
 
 import os

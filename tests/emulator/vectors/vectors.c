@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
 /*
  * vectors: run one PTX instruction at a time through a libcuda and compare with what a GPU gave.
  *
