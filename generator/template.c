@@ -21,6 +21,7 @@
  */
 #include "template.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -109,6 +110,28 @@ void tj_template_set_int(tj_template_params *params, const char *name, int64_t v
 void tj_template_set_flag(tj_template_params *params, const char *name, bool value)
 {
     tj_template_set(params, name, value ? "1" : "");
+}
+
+/* Copy text, with n and N for m and M. */
+static void copy_of_n(char *to, size_t bytes, const char *text)
+{
+    for (size_t i = 0; i + 1 < bytes && text[i] != '\0'; i++) {
+        const bool is_piece = (i == 0 || !isalnum((unsigned char)text[i - 1])) && !isalnum((unsigned char)text[i + 1]);
+
+        to[i] = (char)(text[i] + (is_piece && (text[i] == 'm' || text[i] == 'M')));
+        to[i + 1] = '\0';
+    }
+}
+
+void tj_template_set_of(tj_template_params *params, bool is_m, const char *name, const char *value)
+{
+    char of_name[TJ_TEMPLATE_NAME_BYTES] = "", of_value[TJ_TEMPLATE_VALUE_BYTES] = "";
+
+    if (!is_m) {
+        copy_of_n(of_name, sizeof of_name, name);
+        copy_of_n(of_value, sizeof of_value, value);
+    }
+    tj_template_set(params, is_m ? name : of_name, is_m ? value : of_value);
 }
 
 void tj_template_set_lines(tj_template_params *params, const char *name, const char *text)

@@ -38,6 +38,12 @@ void tj_template_set(tj_template_params *params, const char *name, const char *v
 void tj_template_set_int(tj_template_params *params, const char *name, int64_t value);
 void tj_template_set_flag(tj_template_params *params, const char *name, bool value);
 
+/**
+ * Set a parameter of M ("m_from"), or if !is_m that of N: in name and value, m and M that are words, or pieces of words between
+ * underscores, become n and N, as //@ with n for m, N for M does in a part.
+ */
+void tj_template_set_of(tj_template_params *params, bool is_m, const char *name, const char *value);
+
 /** Set the replacement of //@ lines. name is static text; text must live until the template is filled. text NULL: no lines. */
 void tj_template_set_lines(tj_template_params *params, const char *name, const char *text);
 

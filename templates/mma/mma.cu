@@ -65,46 +65,62 @@ mma(
     const int warp = threadIdx.x / 32;
     const int warp_row = warp / (BN / WN) * WM;
     const int warp_col = warp % (BN / WN) * WN;
-    //@ if m_bytes
-    //@| const int thread_row = warp_row + lane / 4 * 2;  // in pairs, because of load_bytes
-    //@ elif m_stored and not m_units
-    //@| const int thread_row = warp_row + lane / 4 * NEIGHBOURS;  // side by side, because of load_weights
-    //@ else
-    const int thread_row = warp_row + lane / 4;
-    //@ end
-    //@ if n_bytes
-    //@| const int thread_col = warp_col + lane % 4 * 4;  // 4 side by side, because of load_bytes
-    //@ elif n_stored and not n_units
-    //@| const int thread_col = warp_col + lane % 4 * 2 * NEIGHBOURS;  // so many side by side, because of load_weights
-    //@ else
-    const int thread_col = warp_col + lane % 4 * 2;
-    //@ end
+    const int thread_row = warp_row + lane / 4;  //@ only m_apart
+    //@| const int thread_row = warp_row + lane / 4 * 2;  // in pairs, because of load_bytes  //@ only m_bytes
+    //@| const int thread_row = warp_row + lane / 4 * NEIGHBOURS;  // side by side, because of load_weights  //@ only m_neighbours
+    const int thread_col = warp_col + lane % 4 * 2;  //@ only n_apart
+    //@| const int thread_col = warp_col + lane % 4 * 4;  // 4 side by side, because of load_bytes  //@ only n_bytes
+    //@| const int thread_col = warp_col + lane % 4 * 2 * NEIGHBOURS;  // so many side by side, because of load_weights  //@ only n_neighbours
 
-    #include "mma/copy.cuh"
+    // This thread's share of the copies: its first elements in each tile, and how many lines the block comes further in one go.
+    constexpr int M_WIDTH = 4;  // elements of one copy
+    #include "mma/share_along.cuh"  //@ m_share
+    constexpr int N_WIDTH = 4;
+    #include "mma/share_across.cuh"  //@ n_share  //@ with n for m, N for M, col for row
+    const index_t m_lines_left = j - block_row - m_line;  // inside M, from this thread's first on  //@ only m_clips_lines and m_along_k
+    //@| const index_t m_left = j - block_row - m_first;  // elements inside M, from this thread's first on  //@ m_inside for j - block_row  //@ only m_clips_ends and not m_along_k
+    const index_t n_left = l - block_col - n_first;  // elements inside N, from this thread's first on  //@ n_inside for l - block_col  //@ only n_clips_ends and not n_along_k
+    //@| const index_t n_lines_left = l - block_col - n_line;  // inside N, from this thread's first on  //@ only n_clips_lines and n_along_k
 
-    #include "mma/load.cuh"
+    //@| #include "mma/waiting.cuh"  //@ only m_waits
+    //@| #include "mma/waiting.cuh"  //@ with n for m, N for M  //@ only n_waits
+    // copy: the tiles of a phase. What lies outside M and N becomes zero, and is not read.  //@ only clips_copies
+    //@| // copy: the tiles of a phase.  //@ only not clips_copies
+    const auto copy = [&](phase_t &into, index_t phase, int piece) {  //@ , checks_phases, spreads_copies
+        const index_t k_left = k - phase * BK;  //@ k_steps for k  //@ only checks_phases
+        const index_t m_left = k_left - m_first;  //@ m_k_left for k_left  //@ only m_clips_ends and m_along_k
+        //@| const index_t m_lines_left = k_left - m_line;  //@ only m_clips_lines and not m_along_k
+        const index_t n_lines_left = k_left - n_line;  //@ only n_clips_lines and not n_along_k
+        //@| const index_t n_left = k_left - n_first;  //@ n_k_left for k_left  //@ only n_clips_ends and n_along_k
+        #include "mma/copy_checked.cuh"  //@ m_copy
+        #include "mma/copy_checked.cuh"  //@ n_copy  //@ with n for m, N for M
+        m_from += BK;  //@ m_advance for BK
+        n_from += BK * ld_n;  //@ n_advance for BK * ld_n
+    };
+    //@| #include "mma/store_weights.cuh"  //@ only m_waits
+    //@| #include "mma/store_weights.cuh"  //@ with n for m, N for M  //@ only n_waits
+
+    // load: the fragments of one step, for the rows and columns of this warp.
+    fragment_t m[2][WM / 16][4], n[2][WN / 8][2];  //@ only loads_ahead
+    //@| fragment_t m[WM / 16][4], n[WN / 8][2];  //@ only not loads_ahead
+    const auto load = [&](const phase_t &from, int step) {
+        #include "mma/load_m.cuh"  //@ m_load
+        #include "mma/load_n.cuh"  //@ n_load
+    };
 
     // multiply: one step's products, added to the thread's sums.
     sum_t sum[TM][TN] = {};
     //@| sum_t part[TM][TN] = {};  // of the elements of k that have one scale  //@ only adds_parts
-    //@ if loads_ahead
-    const auto multiply = [&](int step) {
-    //@ else
-    //@| const auto multiply = [&]() {
-    //@ end
+    const auto multiply = [&](int step) {  //@ which_step for int step
 #pragma unroll
         for (int r = 0; r < WM / 16; ++r)
 #pragma unroll
             for (int i = 0; i < WN / 8; ++i) {
                 // To and fro, so that a fragment in two neighbouring products is read once.
                 const int c = r % 2 == 0 ? i : WN / 8 - 1 - i;
-                //@ if n_bytes
-                //@| const int col = c / 2 * 4 + c % 2, next = col + 2;  // products 2 n and 2 n + 1 have every other column
-                //@ elif n_stored and not n_units
-                //@| const int col = c / NEIGHBOURS * 2 * NEIGHBOURS + c % NEIGHBOURS, next = col + NEIGHBOURS;  // NEIGHBOURS products take turns
-                //@ else
-                const int col = 2 * c, next = col + 1;
-                //@ end
+                const int col = 2 * c, next = col + 1;  //@ only n_apart
+                //@| const int col = c / 2 * 4 + c % 2, next = col + 2;  // products 2 n and 2 n + 1 have every other column  //@ only n_bytes
+                //@| const int col = c / NEIGHBOURS * 2 * NEIGHBOURS + c % NEIGHBOURS, next = col + NEIGHBOURS;  // NEIGHBOURS products take turns  //@ only n_neighbours
                 multiply_add(m[step % 2][r], n[step % 2][c], sum[2 * r][col], sum[2 * r][next], sum[2 * r + 1][col], sum[2 * r + 1][next]);  //@ m_now for m[step % 2]  //@ n_now for n[step % 2]  //@ products for sum  //@ products for sum  //@ products for sum  //@ products for sum
             }
     };

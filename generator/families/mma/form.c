@@ -665,145 +665,202 @@ static bool is_worth_trying(const tj_problem *view, const tj_config *config)
 
 /* ---- source ------------------------------------------------------------------------------------------------------- */
 
-/*
- * Does parts/swizzle.cuh permute chunks? Elements of 8 bytes are permuted in groups of four (mma/tiles.cuh), those of 4 bytes
- * not at all.
- */
-static bool swizzles_chunks(const tj_mma_tile *t)
+/* How the threads copy a tile, and what of it may lie outside. Packed operands are whole. */
+typedef struct tile_copies {
+    bool clips_lines, clips_ends;        /* lines may lie outside; so may elements at the end of a line */
+    bool are_parts, are_zero, are_whole; /* some of an element's copy may be wanted; all or nothing; always all */
+    bool widen, wait;                    /* weights become wider; they wait in registers until all are loaded */
+    int32_t at_once;
+} tile_copies;
+
+static tile_copies copies_of(const tj_problem *view, const tj_mma_shape *s, const tj_checks *checks, const tj_mma_tile *t,
+                             bool is_m)
 {
-    return t->load != TJ_MMA_ELEMENTS;
+    const bool clips = !tj_mma_packs(s, is_m), along_k = lies_along_k(view, is_m), across = is_m ? checks->j : checks->l;
+    tile_copies c = {.clips_lines = clips && (along_k ? across : checks->k),
+                     .clips_ends = clips && (along_k ? checks->k : across),
+                     .widen = tj_mma_widens_copies(view, s, t, is_m),
+                     .at_once = tj_mma_copies_at_once(view, s, is_m)};
+
+    c.are_parts = t->pass == TJ_MMA_GATHERED ||
+                  (t->pass == TJ_MMA_PAST && c.clips_ends && !ends_whole(view, is_m ? TJ_MATRIX_M : TJ_MATRIX_N, t->width));
+    c.are_zero = !c.are_parts && (c.clips_lines || c.clips_ends);
+    c.are_whole = !c.are_parts && !c.are_zero;
+    c.wait = c.widen && c.at_once == t->goes;
+    return c;
 }
 
-/* waits: weights stay in registers from the step that loads them to the last step, before which they are stored. */
-static void describe_tile(const tj_mma_tile *t, char letter, bool clips_lines, bool clips_ends, bool is_partial, bool widens,
-                          int32_t at_once, tj_template_params *fill)
+static const char *place_file(const tj_mma_tile *t)
 {
-    const bool waits = widens && at_once == t->goes;
+    if (tj_mma_keeps_weights(t))
+        return "mma/place_weights.cuh";
+    if (t->load == TJ_MMA_ELEMENTS)
+        return t->bytes == 8 ? "mma/place_f64.cuh" : "mma/place_padded.cuh";
+    return t->load == TJ_MMA_BYTES ? "mma/place_bytes.cuh" : "mma/place_swizzled.cuh";
+}
+
+static const char *copy_file(const tile_copies *c)
+{
+    if (c->widen)
+        return c->wait ? "mma/copy_weights.cuh" : "mma/copy_widened.cuh";
+    return c->are_parts ? "mma/copy_part.cuh" : c->are_zero ? "mma/copy_checked.cuh" : "mma/copy_whole.cuh";
+}
+
+/* f64: the part that loads fragments of M loads those of N too. */
+static const char *load_file(const tj_mma_tile *t, bool is_m)
+{
+    if (t->bytes == 8)
+        return is_m ? "mma/load_f64.cuh" : "";
+    return t->load == TJ_MMA_UNITS     ? "mma/load_m_units.cuh"
+           : t->load == TJ_MMA_WEIGHTS ? "mma/load_m_weights.cuh"
+                                       : "mma/load_m.cuh";
+}
+
+/* How many elements are left for a copy that may be wanted in part. */
+static const char *wanted(const tile_copies *c)
+{
+    if (c->clips_lines)
+        return c->clips_ends ? "line < m_lines_left ? m_left : 0" : "line < m_lines_left ? M_WIDTH : 0";
+    return c->clips_ends ? "m_left" : "M_WIDTH";
+}
+
+/* The arguments of the function that loads weights to registers. */
+static const char *asked(const tile_copies *c)
+{
+    if (c->are_parts)
+        return c->clips_lines  ? c->clips_ends ? "&m_from[line * ld_m], line < m_lines_left ? m_left : 0"
+                                               : "&m_from[line * ld_m], line < m_lines_left ? M_WIDTH : 0"
+               : c->clips_ends ? "&m_from[line * ld_m], m_left"
+                               : "&m_from[line * ld_m], M_WIDTH";
+    if (c->are_whole)
+        return "&m_from[line * ld_m]";
+    return c->clips_lines ? c->clips_ends ? "&m_from[line * ld_m], line < m_lines_left && m_left > 0"
+                                          : "&m_from[line * ld_m], line < m_lines_left"
+                          : "&m_from[line * ld_m], m_left > 0";
+}
+
+/* What is said of M holds for N (!is_m) with its letters (tj_template_set_of). */
+static void describe_tile(const tj_problem *view, const tj_mma_shape *s, const tj_mma_tile *t, const tile_copies *c, bool is_m,
+                          tj_template_params *fill)
+{
+    const bool along_k = lies_along_k(view, is_m) || transposes(view, s, is_m);
+    /* Weights of 4 bits that lie unchanged in shared memory: a stored element has two numbers. */
+    const bool pairs = tj_mma_keeps_weights(t) && tj_type_is_pair(is_m ? view->m.type : view->n.type);
     const struct {
         const char *name;
         bool value;
     } flag[] = {
-        {"whole", t->load == TJ_MMA_WHOLE},
-        {"halves", t->load == TJ_MMA_HALVES},
-        {"bytes", t->load == TJ_MMA_BYTES},
-        {"stored", tj_mma_keeps_weights(t)},
-        {"units", t->load == TJ_MMA_UNITS},
-        {"swizzles", swizzles_chunks(t)},
-        {"widens", widens},
-        {"waits", waits},
-        {"spares", t->go > t->lines},
-        {"clips_lines", clips_lines},
-        {"clips_ends", clips_ends},
-        {"parts", is_partial || t->pass == TJ_MMA_GATHERED},
+        {"m_along_k", along_k},
+        {"m_whole", t->load == TJ_MMA_WHOLE},
+        {"m_halves", t->load == TJ_MMA_HALVES},
+        {"m_bytes", t->load == TJ_MMA_BYTES},
+        {"m_elements", t->load == TJ_MMA_ELEMENTS && t->bytes == 4},
+        {"m_stored", tj_mma_keeps_weights(t)},
+        {"m_neighbours", t->load == TJ_MMA_WEIGHTS},
+        {"m_apart", t->neighbours == 1},
+        {"m_rounds", view->compute == TJ_COMPUTE_TF32 && !tj_mma_packs(s, is_m)},
+        {"m_waits", c->wait},
+        {"m_spares", t->go > t->lines},
+        {"m_clips_lines", c->clips_lines},
+        {"m_clips_ends", c->clips_ends},
     };
-    const char capital = (char)(letter - 'a' + 'A');
-    char name[TJ_TEMPLATE_NAME_BYTES], value[TJ_TEMPLATE_VALUE_BYTES];
+    char text[TJ_TEMPLATE_VALUE_BYTES];
 
-    for (size_t i = 0; i < sizeof flag / sizeof flag[0]; i++) {
-        (void)snprintf(name, sizeof name, "%c_%s", letter, flag[i].name);
-        tj_template_set_flag(fill, name, flag[i].value);
-    }
-    (void)snprintf(name, sizeof name, "%c_WIDTH", capital);
-    tj_template_set_int(fill, name, t->width);
-    (void)snprintf(name, sizeof name, "%c_PITCH", capital);
-    (void)snprintf(value, sizeof value, "%c_LINE + %d", capital, t->pitch - t->line);
-    tj_template_set(fill, name, value);
-    (void)snprintf(name, sizeof name, "%c_copy_part", letter);
-    tj_template_set(fill, name, t->pass == TJ_MMA_GATHERED ? "copy_elements" : "copy_async_part");
-    (void)snprintf(name, sizeof name, "%c_loaded", letter);
-    (void)snprintf(value, sizeof value, "%c_weights[line / %c_GO]", letter, capital);
-    tj_template_set(fill, name, waits ? value : "const auto weights");
-    (void)snprintf(name, sizeof name, "%c_wanted", letter);
-    if (clips_lines && clips_ends)
-        (void)snprintf(value, sizeof value, "line < %c_lines_left ? %c_left : 0", letter, letter);
-    else if (clips_lines)
-        (void)snprintf(value, sizeof value, "line < %c_lines_left ? %c_WIDTH : 0", letter, capital);
-    else if (clips_ends)
-        (void)snprintf(value, sizeof value, "%c_left", letter);
-    else
-        (void)snprintf(value, sizeof value, "%c_WIDTH", capital);
-    tj_template_set(fill, name, value);
-    (void)snprintf(name, sizeof name, "%c_unroll", letter);
-    (void)snprintf(value, sizeof value, "unroll %d  // more at once would not fit the registers", at_once);
-    tj_template_set(fill, name, at_once < t->goes ? value : "unroll");
+    for (size_t i = 0; i < sizeof flag / sizeof flag[0]; i++)
+        tj_template_set_of(fill, is_m, flag[i].name, flag[i].value ? "1" : "");
+    tj_template_set_int(fill, is_m ? "M_WIDTH" : "N_WIDTH", t->width);
+    (void)snprintf(text, sizeof text, "M_LINE + %d", t->pitch - t->line);
+    tj_template_set_of(fill, is_m, "M_PITCH", text);
+    (void)snprintf(text, sizeof text, "%s%s", along_k ? "BK" : is_m ? "BM" : "BN", pairs ? " / 2" : "");
+    tj_template_set_of(fill, is_m, "m_tile_line", text);
+    tj_template_set_of(fill, is_m, "m_tile_lines", !along_k ? "BK" : is_m ? "BM" : "BN");
+    tj_template_set_of(fill, is_m, "m_advance", !along_k ? "BK * ld_m" : pairs ? "BK / 2" : "BK");
+    tj_template_set_of(fill, is_m, "m_places", place_file(t));
+    tj_template_set_of(fill, is_m, "m_share", along_k ? "mma/share_along.cuh" : "mma/share_across.cuh");
+    tj_template_set_of(fill, is_m, "m_copy", copy_file(c));
+    tj_template_set_of(fill, is_m, "m_load", load_file(t, is_m));
+    tj_template_set_of(fill, is_m, "m_copy_part", t->pass == TJ_MMA_GATHERED ? "copy_elements" : "copy_async_part");
+    tj_template_set_of(fill, is_m, "m_wanted", wanted(c));
+    tj_template_set_of(fill, is_m, "m_load_weights",
+                       c->are_parts  ? "load_weights_one_by_one<M_WIDTH>"
+                       : c->are_zero ? "load_weights_or_zero<M_WIDTH>"
+                                     : "load_weights<M_WIDTH>");
+    tj_template_set_of(fill, is_m, "m_asked", asked(c));
+    (void)snprintf(text, sizeof text, "unroll %d  // more at once would not fit the registers", c->at_once);
+    tj_template_set_of(fill, is_m, "m_unroll", c->at_once < t->goes ? text : "unroll");
+    tj_template_set_of(fill, is_m, "m_k_left", pairs ? "(k_left + 1) / 2" : "k_left");
+    tj_template_set_of(fill, is_m, "m_now", s->load == TJ_MMA_AHEAD ? "m[step % 2]" : "m");
+    tj_template_set(fill, is_m ? "m_block" : "n_block",
+                    is_m    ? pairs ? "block_row / 2" : "block_row"
+                    : pairs ? "block_col / 2"
+                            : "block_col");
+    tj_template_set(fill, is_m ? "m_inside" : "n_inside",
+                    is_m    ? pairs ? "(j + 1) / 2 - block_row / 2" : "j - block_row"
+                    : pairs ? "(l + 1) / 2 - block_col / 2"
+                            : "l - block_col");
 }
 
-/* Describe weights that lie unchanged in shared memory, with two numbers of 4 bits in an element. */
-static void describe_stored(const tj_problem *view, const tj_mma_tile *m, const tj_mma_tile *n, tj_template_params *fill)
+/* Describe weights that lie unchanged in shared memory. Only one of M and N is weights. */
+static void describe_stored(const tj_problem *view, const tj_mma_tile *t, tj_template_params *fill)
 {
-    const bool m_pairs = tj_mma_keeps_weights(m) && tj_type_is_pair(view->m.type),
-               n_pairs = tj_mma_keeps_weights(n) && tj_type_is_pair(view->n.type);
+    const bool pairs = tj_type_is_pair(view->m.type) || tj_type_is_pair(view->n.type);
 
-    tj_template_set(fill, "m_across", m_pairs ? "BM / 2" : "BM");
-    tj_template_set(fill, "n_across", n_pairs ? "BN / 2" : "BN");
-    tj_template_set(fill, "m_along", m_pairs ? "BK / 2" : "BK");
-    tj_template_set(fill, "n_along", n_pairs ? "BK / 2" : "BK");
-    tj_template_set(fill, "unit_k", m_pairs || n_pairs ? "kk / 2" : "kk");
-    tj_template_set(fill, "weights_unit", m_pairs || n_pairs ? "unsigned char" : "unsigned short");
-    tj_template_set(fill, "m_k_left", m_pairs ? "(k_left + 1) / 2" : "k_left");
-    tj_template_set(fill, "n_k_left", n_pairs ? "(k_left + 1) / 2" : "k_left");
-    tj_template_set_flag(fill, "weights_along_k", m->load == TJ_MMA_UNITS || n->load == TJ_MMA_UNITS);
-    tj_template_set(fill, "m_block", m_pairs ? "block_row / 2" : "block_row");
-    tj_template_set(fill, "n_block", n_pairs ? "block_col / 2" : "block_col");
-    tj_template_set(fill, "m_inside", m_pairs ? "(j + 1) / 2 - block_row / 2" : "j - block_row");
-    tj_template_set(fill, "n_inside", n_pairs ? "(l + 1) / 2 - block_col / 2" : "l - block_col");
-    tj_template_set_flag(fill, "weights_of_4", m_pairs || n_pairs);
-    tj_template_set_int(fill, "neighbours", m_pairs || n_pairs ? 4 : 2);
+    tj_template_set_flag(fill, "weights_along_k", t->load == TJ_MMA_UNITS);
+    tj_template_set_flag(fill, "weights_of_4", pairs);
+    tj_template_set(fill, "unit_k", pairs ? "kk / 2" : "kk");
+    tj_template_set(fill, "weights_unit", pairs ? "unsigned char" : "unsigned short");
+    tj_template_set_int(fill, "neighbours", pairs ? 4 : 2);
 }
 
-/* Describe how tiles are clipped: missing lines, and elements past the end of a line. */
+static bool either_loads(const tj_mma_tile *m, const tj_mma_tile *n, tj_mma_load load)
+{
+    return m->load == load || n->load == load;
+}
+
+/* Describe how tiles are copied, clipped and read. */
 static void describe_tiles(const tj_problem *view, const tj_config *config, const tj_mma_shape *s, bool is_swapped,
                            tj_template_params *fill)
 {
-    const tj_mma_tile m = tj_mma_tile_of(view, s, true), n = tj_mma_tile_of(view, s, false);
     const tj_checks checks = tj_checks_of(config, is_swapped);
-    const bool m_rows = view->m.layout == TJ_ROW_MAJOR, n_rows = view->n.layout == TJ_ROW_MAJOR;
-    const bool clips_m = !tj_mma_packs(s, true), clips_n = !tj_mma_packs(s, false); /* packed ones are whole and rounded */
-    const bool m_lines = clips_m && (m_rows ? checks.j : checks.k), m_ends = clips_m && (m_rows ? checks.k : checks.j);
-    const bool n_lines = clips_n && (n_rows ? checks.k : checks.l), n_ends = clips_n && (n_rows ? checks.l : checks.k);
-
-    const bool m_partial = m.pass == TJ_MMA_PAST && m_ends && !ends_whole(view, TJ_MATRIX_M, m.width),
-               n_partial = n.pass == TJ_MMA_PAST && n_ends && !ends_whole(view, TJ_MATRIX_N, n.width);
+    const tj_mma_tile m = tj_mma_tile_of(view, s, true), n = tj_mma_tile_of(view, s, false);
+    const tile_copies of_m = copies_of(view, s, &checks, &m, true), of_n = copies_of(view, s, &checks, &n, false);
+    const bool is_async = has_async_copies(view, s), stores_weights = tj_mma_keeps_weights(&m) || tj_mma_keeps_weights(&n);
     const bool m_gathers = m.pass == TJ_MMA_GATHERED, n_gathers = n.pass == TJ_MMA_GATHERED;
-    const bool m_zeroes = !m_gathers && !m_partial && (m_lines || m_ends),
-               n_zeroes = !n_gathers && !n_partial && (n_lines || n_ends);
-    const bool m_is_whole = !m_gathers && !m_lines && !m_ends, n_is_whole = !n_gathers && !n_lines && !n_ends;
-    const bool is_async = has_async_copies(view, s);
-    const bool m_stored = tj_mma_keeps_weights(&m), n_stored = tj_mma_keeps_weights(&n); /* never both */
-    const bool m_widens = tj_mma_widens_copies(view, s, &m, true), n_widens = tj_mma_widens_copies(view, s, &n, false);
-    const bool m_plain = m.pass != TJ_MMA_PAST && !m_widens, n_plain = n.pass != TJ_MMA_PAST && !n_widens;
-    const tj_widen_copies widened = {(m_widens && m_is_whole) || (n_widens && n_is_whole),
-                                     (m_widens && m_zeroes) || (n_widens && n_zeroes),
-                                     (m_widens && m_gathers) || (n_widens && n_gathers)};
+    const tj_widen_copies widened = {(of_m.widen && of_m.are_whole) || (of_n.widen && of_n.are_whole),
+                                     (of_m.widen && of_m.are_zero) || (of_n.widen && of_n.are_zero),
+                                     (of_m.widen && m_gathers) || (of_n.widen && n_gathers)};
+    const struct {
+        const char *name;
+        bool value;
+    } flag[] = {
+        {"clips_copies", of_m.clips_lines || of_m.clips_ends || of_n.clips_lines || of_n.clips_ends},
+        {"copies_part", (of_m.are_parts && !m_gathers) || (of_n.are_parts && !n_gathers)},
+        {"copies_or_zero", (of_m.are_zero && !of_m.widen) || (of_n.are_zero && !of_n.widen)},
+        {"copies_whole", (of_m.are_whole && !of_m.widen) || (of_n.are_whole && !of_n.widen)},
+        {"copies_elements", (m_gathers && !of_m.widen) || (n_gathers && !of_n.widen)},
+        {"copies_async", is_async},
+        {"copies_plain", (m.pass != TJ_MMA_PAST && !of_m.widen) || (n.pass != TJ_MMA_PAST && !of_n.widen)},
+        {"stores_weights", of_m.wait || of_n.wait},
+        {"swizzles", m.load != TJ_MMA_ELEMENTS || n.load != TJ_MMA_ELEMENTS},
+        {"loads_matrices", either_loads(&m, &n, TJ_MMA_WHOLE)},
+        {"transposes_bytes", either_loads(&m, &n, TJ_MMA_BYTES)},
+        {"transposes_matrices", either_loads(&m, &n, TJ_MMA_HALVES) || either_loads(&m, &n, TJ_MMA_BYTES)},
+        {"checks_phases", checks.k && (!tj_mma_packs(s, true) || !tj_mma_packs(s, false))},
+        {"clips_rows", checks.j},
+        {"clips_cols", checks.l},
+    };
 
+    for (size_t i = 0; i < sizeof flag / sizeof flag[0]; i++)
+        tj_template_set_flag(fill, flag[i].name, flag[i].value);
     tj_widen_describe(view, widened,
-                      tj_widens_weights(view->m.type, view->n.type) && !m_widens && !n_widens && !m_stored && !n_stored, fill);
-    describe_stored(view, &m, &n, fill);
-    tj_template_set_flag(fill, "m_rounds", view->compute == TJ_COMPUTE_TF32 && clips_m);
-    tj_template_set_flag(fill, "n_rounds", view->compute == TJ_COMPUTE_TF32 && clips_n);
-    describe_tile(&m, 'm', m_lines, m_ends, m_partial, m_widens, tj_mma_copies_at_once(view, s, true), fill);
-    describe_tile(&n, 'n', n_lines, n_ends, n_partial, n_widens, tj_mma_copies_at_once(view, s, false), fill);
-    tj_template_set_flag(fill, "copies_part", m_partial || n_partial);
-    tj_template_set_flag(fill, "copies_or_zero", (m_zeroes && !m_widens) || (n_zeroes && !n_widens));
-    tj_template_set_flag(fill, "copies_whole", (m_is_whole && !m_widens) || (n_is_whole && !n_widens));
-    tj_template_set_flag(fill, "copies_elements", (m_gathers && !m_widens) || (n_gathers && !n_widens));
-    tj_template_set_flag(fill, "copies_async", is_async);
-    tj_template_set_flag(fill, "copies_plain", m_plain || n_plain);
+                      tj_widens_weights(view->m.type, view->n.type) && !of_m.widen && !of_n.widen && !stores_weights, fill);
+    if (stores_weights)
+        describe_stored(view, tj_mma_keeps_weights(&m) ? &m : &n, fill);
+    describe_tile(view, s, &m, &of_m, true, fill);
+    describe_tile(view, s, &n, &of_n, false, fill);
     tj_template_set(fill, "past", is_async ? "past" : "through");
     tj_template_set(fill, "copy_whole", s->copy == TJ_COPY_ASYNC ? "copy_async" : "copy_plain");
     tj_template_set(fill, "copy_or_zero", s->copy == TJ_COPY_ASYNC ? "copy_async_or_zero" : "copy_plain_or_zero");
-    tj_template_set_flag(fill, "stores_weights",
-                         (m_widens && tj_mma_copies_at_once(view, s, true) == m.goes) ||
-                             (n_widens && tj_mma_copies_at_once(view, s, false) == n.goes));
-    tj_template_set_flag(fill, "swizzles", swizzles_chunks(&m) || swizzles_chunks(&n));
-    tj_template_set_flag(fill, "loads_matrices", m.load == TJ_MMA_WHOLE || n.load == TJ_MMA_WHOLE);
-    tj_template_set_flag(fill, "transposes_bytes", m.load == TJ_MMA_BYTES || n.load == TJ_MMA_BYTES);
-    tj_template_set_flag(fill, "transposes_matrices",
-                         m.load == TJ_MMA_HALVES || n.load == TJ_MMA_HALVES || m.load == TJ_MMA_BYTES ||
-                             n.load == TJ_MMA_BYTES);
-    tj_template_set_flag(fill, "checks_phases", checks.k && (clips_m || clips_n));
-    tj_template_set_flag(fill, "clips_rows", checks.j);
-    tj_template_set_flag(fill, "clips_cols", checks.l);
     tj_template_set(fill, "row_of",
                     m.neighbours == 4   ? "r / 4 * 32 + r % 4"
                     : m.neighbours == 2 ? "r / 2 * 16 + r % 2"
@@ -815,23 +872,29 @@ static void describe_tiles(const tj_problem *view, const tj_config *config, cons
     tj_template_set(fill, "first_col", "thread_col");
 }
 
+/* The part with the product of the tensor cores. On sm_75 a source without asynchronous copies multiplies a chunk at a time. */
 static void describe_product(const tj_problem *view, const tj_mma_shape *s, tj_template_params *fill)
 {
     static const char *const shape[] = {[1] = "m16n8k32", [2] = "m16n8k16", [4] = "m16n8k8", [8] = "m16n8k8"};
     const char *const sum = tj_type_get_facts(tj_sum_type(view))->name;
+    const bool by_chunks = is_on_sm_75(tj_widened_type(view, TJ_MATRIX_M)) && !has_async_copies(view, s);
+    const bool integers = sum[0] == 's', f64 = s->element_bytes == 8;
 
+    tj_template_set(fill, "multiply_add",
+                    f64                     ? "parts/multiply_f64.cuh"
+                    : by_chunks && integers ? "parts/multiply_integers_75.cuh"
+                    : by_chunks             ? "parts/multiply_f16_75.cuh"
+                    : integers              ? "parts/multiply_integers.cuh"
+                                            : "parts/multiply_add.cuh");
     tj_template_set(fill, "mma_shape", shape[s->element_bytes]);
     tj_template_set(fill, "mma_m", mma_type(view, tj_widened_type(view, TJ_MATRIX_M)));
     tj_template_set(fill, "mma_n", mma_type(view, tj_widened_type(view, TJ_MATRIX_N)));
     tj_template_set(fill, "mma_sum", sum);
-    tj_template_set(fill, "sum_register", sum[0] == 's' ? "r" : "f");
-    tj_template_set_flag(fill, "mma_f64", s->element_bytes == 8);
-    tj_template_set_flag(fill, "mma_by_chunks", is_on_sm_75(tj_widened_type(view, TJ_MATRIX_M)) && !has_async_copies(view, s));
-    tj_template_set_flag(fill, "mma_integers", sum[0] == 's');
+    tj_template_set_flag(fill, "mma_f64", f64);
+    tj_template_set(fill, "fragment_t", f64 ? "double" : "unsigned int");
     tj_template_set_flag(fill, "loads_ahead", s->load == TJ_MMA_AHEAD);
     tj_template_set_flag(fill, "walks_evenly", tj_mma_walks_evenly(s));
-    tj_template_set(fill, "m_now", s->load == TJ_MMA_AHEAD ? "m[step % 2]" : "m");
-    tj_template_set(fill, "n_now", s->load == TJ_MMA_AHEAD ? "n[step % 2]" : "n");
+    tj_template_set(fill, "which_step", s->load == TJ_MMA_AHEAD ? "int step" : "");
     tj_template_set_flag(fill, "mma_tf32", view->compute == TJ_COMPUTE_TF32);
     tj_template_set_int(fill, "K_STEP", s->k_step);
     tj_split_describe_walk(&view->k, s->splits, s->bk, s->stages, fill);

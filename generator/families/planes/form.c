@@ -236,14 +236,11 @@ static void describe_product(const tj_problem *view, const tj_launch_form *form,
 /* Set the flags of the parts that the template includes. */
 static void describe_parts(const tj_problem *view, const tj_planes_shape *s, tj_template_params *fill)
 {
-    static const char *const off[] = {"mma_f64",        "mma_tf32",    "mma_by_chunks",    "mma_integers",
-                                      "copies_or_zero", "copies_part", "transposes_bytes", "transposes_matrices"};
-    static const char *const on[] = {"mma_planes", "loads_matrices", "copies_whole", "copies_async"};
+    static const char *const on[] = {"loads_matrices", "copies_whole", "copies_async"};
 
-    for (size_t i = 0; i < sizeof off / sizeof off[0]; i++)
-        tj_template_set_flag(fill, off[i], false);
     for (size_t i = 0; i < sizeof on / sizeof on[0]; i++)
         tj_template_set_flag(fill, on[i], true);
+    tj_template_set(fill, "multiply_add", "parts/multiply_planes.cuh");
     tj_template_set(fill, "multiply_planes", "multiply_add<PLANES == 3>");
     /* The deeper pipeline of the two kernels that walk planes decides. */
     tj_split_describe_walk(&view->k, 1, s->bk, s->stages > WIDE_STAGES ? s->stages : WIDE_STAGES, fill);

@@ -1,0 +1,4 @@
+__device__ __forceinline__ int m_place(int line, int element)
+{
+    return line * M_LINE + (element ^ line % 4 * 4);
+}
