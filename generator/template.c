@@ -529,6 +529,16 @@ static const char *terms_start(const char *line, const char *joint)
     return skip_blanks(start);
 }
 
+/* Return the bracket that ends the parameters of a "template <...>"; NULL: the line is not one. */
+static const char *template_end(const char *line, const char *marker)
+{
+    if (strncmp(skip_blanks(line), "template <", 10) != 0)
+        return NULL;
+    while (marker > line && *marker != '>')
+        marker--;
+    return marker;
+}
+
 static bool is_bracketed(span term)
 {
     return *term.start == '(' && closing(term.start) == term.end - 1;
@@ -541,13 +551,14 @@ static bool is_bracketed(span term)
 static tj_status keep_terms(fill *f, const char *marker, const char *op)
 {
     const char *condition = marker + 3, *text = strstr(f->line, op), *from, *to;
+    const char *const end_of_template = template_end(f->line, marker);
     char joined[2 * MAX_LINE] = "";
     span kept[MAX_TERMS];
     size_t count = 0;
 
     if (text >= marker)
         return complain(f, "no terms on this line are joined in this way");
-    from = to = terms_start(f->line, text);
+    from = to = end_of_template ? strchr(f->line, '<') + 1 : terms_start(f->line, text);
     for (bool is_last = false; !is_last;) {
         const char *end = term_end(condition);
         char *const cut = f->line + (end - f->line), behind = *end;
@@ -555,6 +566,7 @@ static tj_status keep_terms(fill *f, const char *marker, const char *op)
 
         text = to;
         to = term_end(text);
+        to = end_of_template && to > end_of_template ? end_of_template : to;
         is_last = strncmp(to, op, strlen(op)) != 0;
         if (is_last != (strncmp(end, op, strlen(op)) != 0))
             return complain(f, "expected a condition for each term");

@@ -222,11 +222,16 @@ static void describe_operand(const tj_problem *view, const tj_pack *pack, tj_whi
         return;
     tj_template_set_flag(fill, name_of("transposes", which, name), pack->operand[which].transposes);
     tj_template_set(fill, name_of("pack", which, name), function_of(view, pack, which));
+    tj_template_set(fill, name_of("first_of", which, name),
+                    which == TJ_MATRIX_N && pack->operand[TJ_MATRIX_M].is_packed ? "gridDim.x - 1 - blockIdx.x" : "blockIdx.x");
     tj_template_set_int(fill, name_of("from_ld", which, name), from->ld);
-    tj_template_set_int(fill, name_of("from_stride", which, name), from->stride > 0 ? from->stride : 0);
+    if (is_broadcast(view, which))
+        tj_template_set(fill, name_of("from_stride", which, name), ""); /* the source has none */
+    else
+        tj_template_set_int(fill, name_of("from_stride", which, name), from->stride > 0 ? from->stride : 0);
     tj_template_set(fill, name_of("from_lines", which, name), lines.count_name);
     tj_template_set(fill, name_of("from_line", which, name), lines.width_name);
-    tj_template_set_int(fill, name_of("packed_lines", which, name), tj_pack_lines(view, pack, which));
+    tj_template_set_int(fill, which == TJ_MATRIX_M ? "m_lines" : "n_lines", tj_pack_lines(view, pack, which));
 }
 
 /* Are all packed operands shared by all products? */
@@ -311,13 +316,14 @@ void tj_pack_describe(const tj_problem *view, const tj_pack *pack, tj_template_p
     tj_template_set_flag(fill, "packs", tj_pack_is_any(pack));
     tj_template_set_flag(fill, "pack_rounds", tj_pack_is_any(pack) && view->compute == TJ_COMPUTE_TF32);
     tj_template_set_flag(fill, "pack_wide", is_wide_somewhere(view, pack));
-    tj_template_set_flag(fill, "pack_copies", is_any(view, pack, false));
+    tj_template_set(fill, "pack_lines",
+                    !is_any(view, pack, false)  ? ""
+                    : packs_weights(view, pack) ? "pack/widen.cuh"
+                                                : "pack/lines.cuh");
     tj_template_set_flag(fill, "pack_transposes", is_any(view, pack, true));
-    tj_template_set_flag(fill, "pack_widens", packs_weights(view, pack));
-    tj_template_set_flag(fill, "pack_chunks", is_any(view, pack, false) || is_any(view, pack, true));
-    tj_template_set_flag(fill, "pack_pairs", packs_pairs(view, pack));
+    tj_template_set(fill, "load_chunks", is_any(view, pack, false) || is_any(view, pack, true) ? "pack/load.cuh" : "");
+    tj_template_set(fill, "pack_pairs", packs_pairs(view, pack) ? "pack/pairs.cuh" : "");
     tj_template_set(fill, "load_pairs", is_wide_somewhere(view, pack) ? "load_pairs<WIDE>" : "load_pairs");
-    tj_template_set(fill, "first_of_n", pack->operand[TJ_MATRIX_M].is_packed ? "gridDim.x - 1 - blockIdx.x" : "blockIdx.x");
     tj_template_set_flag(fill, "pack_bytes", tj_facts_of(view->m.type)->bytes == 1);
     tj_template_set(fill, "load_chunk", is_wide_somewhere(view, pack) ? "load_chunk<WIDE>" : "load_chunk");
     for (int i = 0; i < 2; i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pack: a kernel before the product (templates/parts/pack.cuh) that copies operands to the workspace. Every packed line begins
+ * pack: a kernel before the product (templates/pack/pack.cuh) that copies operands to the workspace. Every packed line begins
  * at a multiple of 16 bytes. On request tiles are padded to whole ones and lines are transposed; tf32 is rounded, and weights
  * (tj_widens_weights) become numbers of the type that they are multiplied by.
  *
@@ -10,7 +10,7 @@
  *   moved     tj_pack_moved: the problem as the product reads it, with its layouts
  *   describe  tj_pack_describe, after tj_split_describe and after form->align is set, whether or not anything is packed
  *   count     tj_pack_count
- *   template  parts/vector.cuh, with compute tf32 parts/tf32.cuh, with weights parts/widen.cuh, and parts/pack.cuh where the source's
+ *   template  parts/vector.cuh, with compute tf32 parts/tf32.cuh, with weights parts/widen.cuh, and pack/pack.cuh where the source's
  *             `packs` is set; the product waits for the pack kernel, by griddepcontrol.wait, before it reads M or N
  */
 #ifndef TJ_GENERATOR_PACK_H

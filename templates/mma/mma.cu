@@ -45,7 +45,7 @@ constexpr int SPLITS = 4;  //@ only splits_k
 //@| #include "parts/weights.cuh"  //@ only m_stored or n_stored
 #include "parts/swizzle.cuh"  //@ only swizzles
 #include "mma/tiles.cuh"
-#include "parts/pack.cuh"  //@ only packs
+#include "pack/pack.cuh"  //@ only packs
 //@| #include "parts/groups.cuh"  //@ only has_groups
 #include "simt/launch.cuh"
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)

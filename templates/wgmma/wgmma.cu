@@ -54,12 +54,8 @@ constexpr int SPLITS = 4;
 #include "parts/tensor.cuh"
 #include "parts/wgmma.cuh"
 #include "wgmma/tiles.cuh"
-//@ if pack_rounds
-//@| #include "parts/tf32.cuh"
-//@ end
-//@ if packs
-#include "parts/pack.cuh"
-//@ end
+#include "parts/tf32.cuh"  //@ only pack_rounds
+#include "pack/pack.cuh"  //@ only packs
 //@ if has_groups
 //@| #include "parts/groups.cuh"
 //@ end

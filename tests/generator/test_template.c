@@ -85,6 +85,8 @@ Test(template, fills_each_directive)
         {"//@| for (;;) {  //@ only no\n//@|     a;\n//@| }\n//@| b;\n", "b;\n"},
         {"int x = a || b;  //@ yes || no  //@ only yes\n", "int x = a;\n"},
         {"int x = a || b;  //@ unknown || no  //@ only no\n", ""},
+        {"template <bool B, typename t>  //@ no,\n", "template <typename t>\n"},
+        {"template <bool B, int I, int J>  //@ , yes, no\n", "template <bool B, int I>\n"},
         {"constexpr int WIDTH = 4;  // why\nconstexpr int HEIGHT = WIDTH;\n",
          "constexpr int WIDTH = 16;  // why\nconstexpr int HEIGHT = WIDTH;\n"},
         {"    using none_t = int;  // none\n    constexpr bool IS_WIDTH = 1, WIDTH = 2;\n",
