@@ -12,8 +12,6 @@
 
 #include <tilejit/problem.h>
 
-enum { TJ_PROBLEM_TEXT_BYTES = 512 + 16 + TJ_EPILOGUE_TEXT_BYTES };
-
 /**
  * A matrix as it is stored: lines of neighbouring elements. A line is a row of a row-major matrix, or a column of a
  * column-major one.
@@ -244,12 +242,6 @@ tj_problem tj_problem_words(const tj_problem *problem);
 
 /** Print those marks that the problem has: " M:col N:col P:col scale_m scale_n:each alpha beta". Canonical. */
 void tj_problem_print_marks(const tj_problem *problem, char marks[TJ_PROBLEM_TEXT_BYTES]);
-
-/**
- * Print "j512 k300 l700 f32", then only what differs from the default: "M:col ld_m=304 alpha beta batch=8 ...". Makes it
- * canonical first.
- */
-void tj_problem_print(const tj_problem *problem, char text[TJ_PROBLEM_TEXT_BYTES]);
 
 /**
  * Return the transpose: a column-major P is the row-major P^T = N^T . M^T over the same memory. j and l, M and N change places,

@@ -62,8 +62,10 @@ void tj_problem_print_marks(const tj_problem *problem, char marks[TJ_PROBLEM_TEX
     }
 }
 
-void tj_problem_print(const tj_problem *problem, char out[TJ_PROBLEM_TEXT_BYTES])
+void tj_problem_print(const tj_problem *problem, char *out)
 {
+    if (!problem || !out)
+        return;
     static const char *const ld[] = {" ld_m=", " ld_n=", " ld_p=", " ld_c="};
     static const char *const stride[] = {" stride_m=", " stride_n=", " stride_p=", " stride_c="};
     const tj_problem c = tj_problem_canonical(problem);

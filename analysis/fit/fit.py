@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tier: quick
 """Fit the constants of predicted times to trials of tuners, and print them as rows of generator/families/model_rows.c.
 
     fit.py regret                          what the choices of today's constants cost, by row and by set of trials
@@ -22,7 +21,6 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 TREE = HERE.parent.parent
-TABLE = HERE / "trials.tsv.gz"
 ROWS = TREE / "generator/families/model_rows.c"
 HEAD = "# set\tdevice\tproblem\tconfig\tus\n"
 
@@ -36,31 +34,31 @@ SHARES = {"block.issue", "block.pipe_efficiency", "block.barrier_loss", "block.f
 # ---- the table of trials ---------------------------------------------------------------------------------------------
 
 
-def read_table():
+def read_table(path):
     """Return [set, device, problem, config, us] of each trial. Trials of one problem in one set are neighbours."""
-    with gzip.open(TABLE, "rt") as file:
+    with gzip.open(path, "rt") as file:
         return [line.rstrip("\n").split("\t") for line in file if not line.startswith("#")]
 
 
-def write_table(trials):
+def write_table(path, trials):
     text = HEAD + "".join("\t".join(trial) + "\n" for trial in trials)
-    with open(TABLE, "wb") as file, gzip.GzipFile("", "wb", 9, file, mtime=0) as packed:  # the same bytes each time
+    with open(path, "wb") as file, gzip.GzipFile("", "wb", 9, file, mtime=0) as packed:  # the same bytes each time
         packed.write(text.encode())
 
 
-def add(path, name):
+def add(table, path, name):
     """Add the timed trials of a tuning. Those of several devices may alternate."""
-    trials = read_table()
+    trials = read_table(table)
     if any(trial[0] == name for trial in trials):
         sys.exit(f"fit.py: there is a set {name} already")
     with open(path) as file:
         lines = [line.rstrip("\n").split("\t") for line in file]
-    head = [name.lstrip("# ") for name in lines[0]]
+    head = [field.lstrip("# ") for field in lines[0]]
     if not {"problem", "device"} <= set(head):
         sys.exit(f"fit.py: {path} does not say of which problems and devices its trials are: tune again with this version")
     cells = [dict(zip(head, line)) for line in lines[1:] if not line[0].startswith("#")]
     new = [[name, c["device"], c["problem"], c["config"], c["us"]] for c in cells if c["state"] in ("timed", "slow")]
-    write_table(trials + sorted(new, key=lambda trial: trial[:3]))
+    write_table(table, trials + sorted(new, key=lambda trial: trial[:3]))
     print(f"{len(new)} trials of {len({tuple(trial[:3]) for trial in new})} shapes")
 
 
@@ -70,10 +68,11 @@ def add(path, name):
 class Model:
     """The recorded rows of constants, the row and predicted time of each trial, and predictions with other constants."""
 
-    def __init__(self, tool):
+    def __init__(self, tool, table):
         if not os.access(tool, os.X_OK):
             sys.exit(f"fit.py: {tool} is missing: cmake --build --preset dev --target analysis_predict_trials")
-        self.process = subprocess.Popen([tool, TABLE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen([tool, table], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.trials = read_table(table)
         self.rows, self.row, self.us = {}, [], []
         for line in self.process.stdout:
             words = line.split()
@@ -120,7 +119,7 @@ def regrets_of_row(row, rows, shapes, predicted, measured):
 
 
 def show_regret(model):
-    trials = read_table()
+    trials = model.trials
     measured = [float(trial[4]) for trial in trials]
     shapes = group_by(tuple(trial[:3]) for trial in trials)
 
@@ -140,13 +139,13 @@ def show_regret(model):
 class Fit:
     """One row's constants: those that are 0 stay 0, the others vary, and so does nothing of the other rows."""
 
-    def __init__(self, model, row, trials):
+    def __init__(self, model, row):
         import numpy as np
 
         self.np, self.model, self.row = np, model, row
         self.start = {name: value for name, value in model.rows[row].items() if value > 0}
-        self.measured = np.array([float(trial[4]) for trial in trials])
-        self.shapes = group_by(tuple(trial[:3]) for trial in trials)
+        self.measured = np.array([float(trial[4]) for trial in model.trials])
+        self.shapes = group_by(tuple(trial[:3]) for trial in model.trials)
         self.own = np.array([r == row for r in model.row])
         self.touched = [key for key, indexes in self.shapes.items() if self.own[indexes].any() and len(indexes) > 1]
 
@@ -206,13 +205,12 @@ class Fit:
 
 
 def fit(model, names, is_written):
-    trials = read_table()
     better = {}
 
     print("regret of held-out shapes: among the row's own configs, and among all configs of the shape")
     print(f"{'row':14}{'shapes':>8}{'today':>9}{'refit':>9}{'today':>11}{'refit':>9}", flush=True)
     for name in names or model.rows:
-        one = Fit(model, name, trials)
+        one = Fit(model, name)
         today, fitted = one.cross_validate()
         values = [mean(values) for values in (today[0], fitted[0], today[1], fitted[1])]
         is_better = values[1] < values[0] and values[3] < values[2]
@@ -250,6 +248,7 @@ def printed_rows(changed):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tool", default=TREE / "build/dev/tests/analysis_predict_trials", help="predicts with given constants")
+    parser.add_argument("--table", default=HERE / "trials.tsv.gz", help="the table of trials")
     verbs = parser.add_subparsers(dest="verb", required=True)
     verbs.add_parser("regret")
     verbs.add_parser("rows")
@@ -261,13 +260,13 @@ def main():
     adding.add_argument("--set", required=True)
     words = parser.parse_args()
     if words.verb == "add":
-        add(words.file, words.set)
+        add(words.table, words.file, words.set)
     elif words.verb == "rows":
         print(printed_rows({}), end="")
     elif words.verb == "regret":
-        show_regret(Model(words.tool))
+        show_regret(Model(words.tool, words.table))
     else:
-        fit(Model(words.tool), words.row, words.write)
+        fit(Model(words.tool, words.table), words.row, words.write)
 
 
 if __name__ == "__main__":

@@ -39,6 +39,7 @@ typedef struct crew {
 typedef struct turn {
     crew *crew;
     const tune_job *job;
+    const char *device; /* its name */
 } turn;
 
 /* ---- --resume ----------------------------------------------------------------------------------------------------- */
@@ -88,7 +89,7 @@ static void on_progress(const tj_tune_progress *progress, void *payload)
 
     pthread_mutex_lock(&c->lock);
     if (progress->trial && c->trials)
-        tune_write_trial(c->trials, t->job, progress->trial);
+        tune_write_trial(c->trials, t->job, t->device, progress->trial);
     if (progress->trial && c->call->log_level >= TJ_LOG_INFO)
         tune_log_trial(t->job, progress->trial);
     else if (c->has_bar)
@@ -117,7 +118,7 @@ static bool wants_no_disk(const cli_machine_options *machine)
 static void tune_one(const worker *w, tune_job *s)
 {
     tj_tune_options options = w->crew->options;
-    turn mine = {w->crew, s};
+    turn mine = {w->crew, s, w->facts.name};
 
     s->device = w->ordinal;
     s->is_emulated = w->is_emulated;

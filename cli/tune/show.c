@@ -56,21 +56,22 @@ static bool is_tried_alone(const tune_job *job, const tj_trial *trial)
 
 void tune_write_trials_head(FILE *file)
 {
-    fputs("# shape\tconfig\tstate\tus\tspread\tpredicted_us\tcompile_ms\tregisters\tshared_bytes\n", file);
+    fputs("# shape\tconfig\tstate\tus\tspread\tpredicted_us\tcompile_ms\tregisters\tshared_bytes\tdevice\tproblem\n", file);
 }
 
-void tune_write_trial(FILE *file, const tune_job *job, const tj_trial *trial)
+void tune_write_trial(FILE *file, const tune_job *job, const char *device, const tj_trial *trial)
 {
-    char config[TJ_CONFIG_TEXT_BYTES];
+    char config[TJ_CONFIG_TEXT_BYTES], problem[TJ_PROBLEM_TEXT_BYTES];
 
     tj_config_print(&trial->config, config);
+    tj_problem_print(&job->shape->problem, problem);
     fprintf(file, "%s\t%s\t", job->shape->text, config);
     if (is_tried_alone(job, trial))
         fputs("tried\t-\t-", file);
     else
         fprintf(file, "%s\t%.4f\t%.4f", state_name(trial->state), trial->us, trial->spread);
-    fprintf(file, "\t%.4f\t%.1f\t%d\t%" PRId64 "\n", trial->predicted_us, trial->compile_ms, trial->registers,
-            trial->shared_bytes);
+    fprintf(file, "\t%.4f\t%.1f\t%d\t%" PRId64 "\t%s\t%s\n", trial->predicted_us, trial->compile_ms, trial->registers,
+            trial->shared_bytes, device, problem);
 }
 
 void tune_log_trial(const tune_job *job, const tj_trial *trial)

@@ -77,9 +77,12 @@ tj_status tune_read_budget(const char *text, double *seconds, tj_error *err);
 const tj_record *tune_find_record(const tj_records *known, const tj_problem *problem, const tj_device_facts *device,
                                   const tj_tune_options *options);
 
-/** Write the header of --trials that names the fields, and a row per trial, separated by tabs: bench_tuner reads it. */
+/**
+ * Write the header of --trials that names the fields, and a row per trial, separated by tabs. bench_tuner and
+ * analysis/fit/fit.py read it. device: its name.
+ */
 void tune_write_trials_head(FILE *file);
-void tune_write_trial(FILE *file, const tune_job *job, const tj_trial *trial);
+void tune_write_trial(FILE *file, const tune_job *job, const char *device, const tj_trial *trial);
 
 /** On stderr: draw the bar of one shape, clear it, or log one trial as a line. */
 void tune_draw_bar(const tune_job *job, const tj_tune_progress *progress);

@@ -230,6 +230,15 @@ TJ_API TJ_MUST_CHECK tj_status tj_groups_check(const tj_problem *problem, int64_
  */
 TJ_API tj_problem tj_problem_canonical(const tj_problem *problem);
 
+enum { TJ_PROBLEM_TEXT_BYTES = 512 + 16 + TJ_EPILOGUE_TEXT_BYTES };
+
+/**
+ * Write "j512 k300 l700 f32", then only what differs from the default ("N:col ld_m=304 alpha beta batch=8"), into text (at
+ * least TJ_PROBLEM_TEXT_BYTES bytes). The problem must have passed tj_problem_check. NULL: neither may be NULL. Threads: any;
+ * pure.
+ */
+TJ_API void tj_problem_print(const tj_problem *problem, char *text);
+
 /**
  * Return the canonical problem with a number in place of every TJ_POINTERS and TJ_POINTERS_16. Use it to lay out the matrices
  * of such an operand in one buffer and then point to them. Each begins at a multiple of 256 bytes, as if it had come from

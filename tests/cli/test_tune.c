@@ -71,7 +71,8 @@ Test(tune_command, finds_keeps_uses_and_passes_over)
     cr_expect(eq(int, shell("test $(grep -c '^[^#]' trials.tsv) = 12 && cut -f3 trials.tsv | grep -c timed"), 0), "%s", out);
     cr_expect(eq(int,
                  shell("$T tune 8x8x8 --batch 5 --family tiled --evaluations 1 --no-record --trials batch.tsv && "
-                       "test \"$(grep '^[^#]' batch.tsv | cut -f1)\" = '8x8x8 b5'"),
+                       "test \"$(grep '^[^#]' batch.tsv | cut -f1)\" = '8x8x8 b5' && "
+                       "test \"$(grep '^[^#]' batch.tsv | cut -f11)\" = 'j8 k8 l8 f32 batch=5'"),
                  0),
               "%s%s", out, errors);
     cr_expect(eq(int, shell("$T run 20x10x30 --json"), 0), "%s", errors);

@@ -152,6 +152,7 @@ static int null_one; /* the number of the pointer that is NULL */
     REFUSES(tj_preview_launch, (ARG(0), ARG(1), ARG(2), &err), "problem", "config", "form") \
     SURVIVES(tj_problem_canonical, (ARG(0)), 0) \
     REFUSES(tj_problem_check, (ARG(0), &err), "problem") \
+    SURVIVES(tj_problem_print, (ARG(0), ARG(1)), 1) \
     ANSWERS(tj_problem_span, (ARG(0), TJ_MATRIX_M), -1, 0) \
     REFUSES(tj_groups_check, (ARG(0), 1, ARG(1), &err), "problem", "offsets") \
     SURVIVES(tj_problem_strided, (ARG(0)), 0) \
