@@ -186,7 +186,7 @@ const char *emu_describe_address(uint64_t address, char *text, size_t bytes)
     }
     state = one->is_freed ? "freed memory" : emu_is_pinned(one) ? "pinned host memory" : "an allocation";
     if (is_outside) {
-        where = address < one->base ? "before" : "behind the end of";
+        where = address < one->base ? "before" : "after the end of";
         distance = address < one->base ? before : into - one->size;
     }
     snprintf(text, bytes, "%llu bytes %s %s of %llu bytes at 0x%llx", (unsigned long long)distance, where, state,
