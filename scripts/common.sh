@@ -38,6 +38,8 @@ build_tools=(cc:gcc /usr/include/stdio.h:libc6-dev cmake:cmake ninja:ninja-build
     /usr/include/hiredis/hiredis.h:libhiredis-dev /usr/include/sodium.h:libsodium-dev)
 test_tools=('/usr/include/criterion/criterion.h:libcriterion-dev' /usr/include/jansson.h:libjansson-dev g++:g++ redis-server:redis-server)
 
+test_modules=(numpy:numpy cffi:cffi ml_dtypes:ml_dtypes pytest:pytest mypy:mypy)
+
 need_build_tools() {
     need_packages "${build_tools[@]}"
     need_cmake
@@ -116,4 +118,23 @@ need_nvrtc() {
     TILEJIT_NVRTC=$(compgen -G "$tilejit_home/python/lib/python3*/site-packages/nvidia/*/lib/libnvrtc.so.*" | grep -v alt | tail -n 1)
     export TILEJIT_NVRTC
     "$1" compile 1x1x1 --arch sm_90 --no-cache --emit cubin -o /dev/null >/dev/null
+}
+
+# keep_kernels TILEJIT-COMMAND   the tests of all builds compile much the same kernels: from here on each of them once, by an NVRTC that
+# keeps what it made.
+keep_kernels() {
+    local real kept=$PWD/build/kept
+    real=$({ "$1" doctor 2>/dev/null || true; } | sed -n 's/^OK *nvrtc .* at //p')
+    [ -n "$real" ] || return 0
+    rm -rf "$kept"
+    mkdir -p "$kept/kernels"
+    cc -D_GNU_SOURCE -O2 -fvisibility=hidden -shared -fPIC -o "$kept/$(basename "$real")" tests/kept/kept_nvrtc.c -ldl -lpthread
+    ln -s "$(dirname "$(realpath "$real")")"/libnvrtc-builtins.so* "$kept"
+    export TILEJIT_NVRTC=$kept/$(basename "$real") KEPT_NVRTC=$real KEPT_NVRTC_FOLDER=$kept/kernels
+}
+
+# tidy_sources [OPTION ...]   runs clang-tidy on all sources but tests; its warnings are errors. Needs the preset clang, configured.
+tidy_sources() {
+    git ls-files {base,problem,generator,analysis,reference,src,tuner,cli,fleet,bench,emulator}/'*.c' |
+        xargs -P "$(nproc)" -n 4 clang-tidy -p build/clang --quiet --warnings-as-errors='*' "$@" 2>/dev/null
 }

@@ -426,7 +426,7 @@ Test(files, of_a_product_are_whole_or_not_there, .disabled = LEFT_TO_NIGHT)
                        "npy M.npy 1500 1; npy N.npy 1 1500; $T matmul M.npy N.npy -o P.npy --no-check --device emulator"),
                  0),
               "%s", errors);
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < (IS_NIGHTLY ? 12 : 6); i++) {
         cr_expect(eq(int,
                      shell("rm -f P.npy; $T matmul M.npy N.npy -o P.npy --no-check --device emulator & pid=$!; "
                            "for i in $(seq 3000); do ls | grep -q -e part -e P.npy && break; sleep 0.00%d; done; "

@@ -438,11 +438,7 @@ Test(plan, is_not_made_without_a_thread_for_the_compiler)
     cr_expect(eq(int, matmul_of(context, 2, &x), TJ_OK), "%s", err.message);
 }
 
-#if UNDER_SANITIZER
-enum { SMALL_STACK = 512 * 1024 }; /* whose frames are several times larger */
-#else
-enum { SMALL_STACK = 64 * 1024 };
-#endif
+enum { SMALL_STACK = (UNDER_SANITIZER ? 512 : 64) * 1024 }; /* a sanitizer's frames are several times larger */
 
 static void *multiply(void *payload)
 {

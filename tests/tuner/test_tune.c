@@ -534,7 +534,7 @@ Test(tune, takes_every_kind_of_problem, .disabled = LEFT_TO_NIGHT)
     rows[5].n.stride = rows[5].p.stride = TJ_POINTERS_16;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         watch w = {0};
-        tj_tune_options options = options_of(&w, 3);
+        tj_tune_options options = options_of(&w, IS_NIGHTLY ? 5 : 3);
         tj_tune_result result;
 
         cr_expect(eq(int, tj_tune(context, &rows[i], &options, &result, &err), TJ_OK), "row %zu: %s", i, err.message);
