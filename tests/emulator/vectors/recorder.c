@@ -5,6 +5,8 @@
 
 #include "recorder.h"
 
+#include "golden.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <fnmatch.h>
@@ -552,9 +554,9 @@ static int record(const struct driver *driver, const char *path)
             failed++;
     if (fclose(memory) != 0)
         fail("out of memory");
-    file = failed ? NULL : fopen(path, "w");
-    if (!failed && (!file || fwrite(text, 1, length, file) != length || fclose(file) != 0))
-        fail("cannot write '%s': %s", path, strerror(errno));
+    file = failed ? NULL : golden_open(path, "w");
+    if (!failed && (!file || fwrite(text, 1, length, file) != length || !golden_close(file)))
+        fail("cannot write '%s'", path);
     free(text);
     printf("emulator/%s: %zu operations, %zu failed%s\n", program, operations, failed, failed ? "; nothing written" : "");
     return failed ? 1 : 0;
@@ -564,7 +566,7 @@ static int check(const struct driver *driver, const char *path, unsigned stretch
 {
     char *lines[sizeof operation / sizeof *operation], *text = NULL;
     size_t count = 0, room = 0, failed = 0, skipped = 0;
-    FILE *file = fopen(path, "r");
+    FILE *file = golden_open(path, "r");
 
     if (!file)
         fail("cannot open '%s': %s", path, strerror(errno));
@@ -575,7 +577,8 @@ static int check(const struct driver *driver, const char *path, unsigned stretch
                 fail("out of memory");
         }
     free(text);
-    fclose(file);
+    if (!golden_close(file))
+        fail("cannot read '%s'", path);
     for (size_t i = 0; i < operations; i++) {
         const struct operation *op = &operation[i];
         const char *want = find_record(lines, count, op->name);

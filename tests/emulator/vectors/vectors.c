@@ -32,6 +32,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "golden.h"
+
 enum {
     INPUTS = 1024, /* threads, each with one set of inputs */
     BLOCK = 128,
@@ -963,7 +965,7 @@ struct golden {
 
 static struct golden *read_golden(const char *path, size_t *count)
 {
-    FILE *file = fopen(path, "r");
+    FILE *file = golden_open(path, "r");
     struct golden *all = NULL;
     char *text = NULL;
     size_t room = 0;
@@ -997,7 +999,8 @@ static struct golden *read_golden(const char *path, size_t *count)
         all[(*count)++] = golden;
     }
     free(text);
-    fclose(file);
+    if (!golden_close(file))
+        fail("cannot read '%s'", path);
     return all;
 }
 
@@ -1100,9 +1103,9 @@ static int record(struct driver *driver, const struct table *table, const char *
     if (fclose(memory) != 0)
         fail("out of memory");
     if (failed == 0) {
-        file = fopen(path, "w");
-        if (!file || fwrite(text, 1, length, file) != length || fclose(file) != 0)
-            fail("cannot write '%s': %s", path, strerror(errno));
+        file = golden_open(path, "w");
+        if (!file || fwrite(text, 1, length, file) != length || !golden_close(file))
+            fail("cannot write '%s'", path);
     }
     free(text);
     printf("emulator/vectors: %zu instructions, %zu failed%s\n", table->count, failed, failed ? "; nothing written" : "");
