@@ -503,6 +503,8 @@ tj_status tj_generate(const tj_problem *problem, const tj_config *config, tj_sou
                                                        : "blockIdx.y");
     tj_template_set_flag(&params, "rows_on_x", product->rows_on_x);
     tj_template_set_flag(&params, "rows_on_y", !product->rows_on_x);
+    tj_template_set(&params, "rows_axis", product->rows_on_x ? "x" : "y");
+    tj_template_set(&params, "cols_axis", product->rows_on_x ? "y" : "x");
 
     append_head(&body, &source->problem, &view, is_swapped);
     if (status == TJ_OK)

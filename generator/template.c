@@ -545,8 +545,8 @@ static bool is_bracketed(span term)
 }
 
 /*
- * Keep terms of "code a && b //@ COND && COND"; a term without a condition stays. If no term of c is left in "c ? a : b", leave
- * a.
+ * Keep terms of "code a && b //@ COND && COND"; a term without a condition stays. If no term of c is left, leave a of
+ * "c ? a : b", and of "if (c) {" the brace.
  */
 static tj_status keep_terms(fill *f, const char *marker, const char *op)
 {
@@ -587,6 +587,8 @@ static tj_status keep_terms(fill *f, const char *marker, const char *op)
     if (count == 0 && *to == '?' && *term_end(to + 1) == ':') {
         kept[count++] = trimmed(to + 1, term_end(to + 1));
         to = term_end(term_end(to + 1) + 1);
+    } else if (count == 0 && from - f->line >= 4 && strncmp(from - 4, "if (", 4) == 0 && strncmp(to, ") {", 3) == 0) {
+        return rewrite(f, from - 4, to + 2, "", marker);
     } else if (count == 0) {
         return complain(f, "no term is left of these");
     }

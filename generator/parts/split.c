@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "split.h"
 
+#include <stdio.h>
+
 #include "checked.h"
 #include "error.h"
 #include "scales.h"
@@ -80,6 +82,25 @@ void tj_split_describe(const tj_problem *view, int32_t splits, tj_template_param
     reduce->overlaps = 1;
     if (fill)
         tj_step_list_args(view, form->is_swapped, false, true, reduce);
+}
+
+void tj_split_describe_grid(const tj_problem *view, int32_t splits, const char *thread, tj_template_params *fill)
+{
+    const bool splits_k = splits > 1, has_batch = view->batch != 1,
+               takes_pairs = tj_epilogue_pairs(&view->epilogue) && !splits_k;
+    char first[TJ_TEMPLATE_VALUE_BYTES];
+
+    tj_template_set_flag(fill, "splits_batch", splits_k && has_batch);
+    tj_template_set_flag(fill, "splits_one", splits_k && !has_batch);
+    tj_template_set_flag(fill, "whole_batch", !splits_k && has_batch);
+    tj_template_set(fill, "k_begin", splits_k ? "k_begin" : "0");
+    tj_template_set(fill, "k_end", splits_k ? "k_end" : "k");
+    tj_template_set(fill, "w_place", view->p.layout == TJ_ROW_MAJOR ? "Row * l + Col" : "Col * j + Row");
+    tj_template_set(fill, "w_of_product", has_batch ? "W + blockIdx.z * RESULTS" : "W");
+    (void)snprintf(first, sizeof first, takes_pairs ? "2 * %s" : "%s", thread);
+    tj_template_set(fill, "first_element", first);
+    tj_template_set(fill, "element_step", takes_pairs ? "2 * THREADS" : "THREADS");
+    tj_template_set_flag(fill, "takes_pairs", takes_pairs);
 }
 
 void tj_split_describe_walk(const tj_dim *k, int32_t splits, int32_t bk, int32_t stages, tj_template_params *fill)

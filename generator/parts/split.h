@@ -33,6 +33,13 @@ tj_status tj_split_check(const tj_problem *view, int32_t splits, tj_error *err);
 void tj_split_describe(const tj_problem *view, int32_t splits, tj_template_params *fill, tj_launch_form *form);
 
 /**
+ * Set what skinny and strip name by splits and by the batch: what blockIdx.z counts, where k begins and ends for a block, and
+ * where its sums and results lie in the workspace. thread: the source's name of a thread, which takes one element of P after the
+ * other, or one pair of sums.
+ */
+void tj_split_describe_grid(const tj_problem *view, int32_t splits, const char *thread, tj_template_params *fill);
+
+/**
  * Tell parts/walk.cuh and parts/blocks.cuh whether a block may have no phase, or fewer phases than it copies before the first
  * product.
  */

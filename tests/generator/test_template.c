@@ -106,6 +106,7 @@ Test(template, fills_each_directive)
         {"f(x, a && (b || c));  //@ no && yes\n", "f(x, b || c);\n"},
         {"x += a[i && j] && f(b, c) ? d : e;  //@ no && yes\n", "x += a[j] && f(b, c) ? d : e;\n"},
         {"x = a >= b && f(c, {d}) ? g(h) : 0;  // why  //@ no && no\n", "x = g(h);  // why\n"},
+        {"    if (a && b) {  //@ no && no\n", "    {\n"},
         {"return f(a, b, c);  //@ , no, yes\n", "return f(a, c);\n"},
         {"    //@| [&](t &a, bool b, int c) {  //@ , yes,\n", "    [&](t &a, bool b, int c) {\n"},
         {"//@ if no\nif (a && b)  //@ yes && unknown\n//@ end\n", ""},

@@ -6,6 +6,8 @@
  */
 #include "form.h"
 
+#include <stdio.h>
+
 #include "checked.h"
 #include "error.h"
 #include "parts/access.h"
@@ -420,24 +422,45 @@ static bool must_loop(const tj_problem *view, const tj_skinny_shape *s)
 static void describe_pairs(const tj_problem *view, tj_template_params *fill)
 {
     const bool is_pair = tj_type_is_pair(view->n.type), along_l = view->n.layout == TJ_ROW_MAJOR;
+    char number[TJ_TEMPLATE_VALUE_BYTES];
 
     tj_template_set(fill, "vector_loaded", is_pair ? "VECTOR / 2" : "VECTOR");
     tj_template_set(fill, "n_loaded",
                     !is_pair  ? "n_next[K_THREAD][TN]"
                     : along_l ? "n_next[K_THREAD][TN / 2]"
                               : "n_next[K_THREAD / 2][TN]");
-    tj_template_set(fill, "n_from", !is_pair ? (along_l ? "+ col" : "+ kk") : along_l ? "+ col / 2" : "+ kk / 2");
-    tj_template_set(fill, "n_to", !is_pair ? (along_l ? "c + e" : "i + e") : along_l ? "c / 2 + e" : "i / 2 + e");
-    tj_template_set(fill, "n_number",
-                    !is_pair  ? "n_next[i][c]"
-                    : along_l ? "n_next[i][c / 2][c % 2]"
-                              : "n_next[i / 2][c][i % 2]");
+    tj_template_set(fill, "i_of", along_l ? "v / (TN / VECTOR)" : "v % (K_THREAD / VECTOR) * VECTOR");
+    tj_template_set(fill, "c_of", along_l ? "v % (TN / VECTOR) * VECTOR" : "v / (K_THREAD / VECTOR)");
+    tj_template_set(fill, "n_from",
+                    along_l   ? is_pair ? "kk * ld_n + col / 2" : "kk * ld_n + col"
+                    : is_pair ? "col * ld_n + kk / 2"
+                              : "col * ld_n + kk");
+    tj_template_set(fill, "n_to",
+                    along_l   ? is_pair ? "n_next[i][c / 2 + e]" : "n_next[i][c + e]"
+                    : is_pair ? "n_next[i / 2 + e][c]"
+                              : "n_next[i + e][c]");
+    (void)snprintf(number, sizeof number, "%s%s", tj_scales_along_k(view, TJ_MATRIX_N) ? "n_scale_next[i / RUN][c] * " : "",
+                   !is_pair  ? "n_next[i][c]"
+                   : along_l ? "n_next[i][c / 2][c % 2]"
+                             : "n_next[i / 2][c][i % 2]");
+    tj_template_set(fill, "n_number", number);
+}
+
+/* Name the parts that depend on how M and N lie. */
+static void describe_parts(const tj_problem *view, tj_template_params *fill)
+{
+    const bool m_along_k = view->m.layout == TJ_ROW_MAJOR, n_along_k = view->n.layout == TJ_COL_MAJOR;
+
+    tj_template_set(fill, "n_share", n_along_k ? "skinny/share_along.cuh" : "skinny/share_across.cuh");
+    tj_template_set(fill, "m_place", m_along_k ? "skinny/m_along.cuh" : "skinny/m_across.cuh");
+    tj_template_set(fill, "m_put", m_along_k ? "[e / PHASE][e % PHASE]" : "[e % TM][e / TM]");
 }
 
 static const char *describe(const tj_problem *view, const tj_config *config, tj_template_params *fill, tj_launch_form *form)
 {
     const tj_skinny_shape s = tj_skinny_shape_of(view, config);
     const tj_reduction_slots slots = slots_of(view, &s);
+    char walked[TJ_TEMPLATE_VALUE_BYTES];
     const int32_t bytes = tj_sum_bytes(view),
                   align = s.vector / tj_type_numbers(view->n.type) * tj_facts_of(view->n.type)->bytes;
 
@@ -452,9 +475,12 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_template_set_int(fill, "BLOCKS", config->value[BLOCKS]);
     tj_template_set_int(fill, "ROWS_AT_ONCE", tj_skinny_rows_at_once(&s, bytes));
     tj_template_set_flag(fill, "loops", must_loop(view, &s));
+    (void)snprintf(walked, sizeof walked, "%s;%s", s.splits > 1 ? "k_end" : "k", must_loop(view, &s) ? "" : " phase += PHASE");
+    tj_template_set(fill, "walked", walked);
+    tj_template_set(fill, "next_phase", must_loop(view, &s) ? "phase" : "phase + PHASE");
+    describe_parts(view, fill);
     tj_template_set_flag(fill, "ragged_m", s.tm * s.k_thread % s.lanes != 0);
-    tj_template_set(fill, "k_begin", s.splits > 1 ? "k_begin" : "0");
-    tj_template_set(fill, "k_end", s.splits > 1 ? "k_end" : "k");
+    tj_split_describe_grid(view, s.splits, "thread", fill);
     tj_template_set_flag(fill, "may_be_empty", s.splits > 1 || view->k.mode == TJ_DIM_ANY || view->k.extent == 0);
     tj_split_describe(view, s.splits, fill, form);
     tj_reductions_describe(view, &slots, fill, form);
