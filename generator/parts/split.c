@@ -84,15 +84,18 @@ void tj_split_describe(const tj_problem *view, int32_t splits, tj_template_param
         tj_step_list_args(view, form->is_swapped, false, true, reduce);
 }
 
-void tj_split_describe_grid(const tj_problem *view, int32_t splits, const char *thread, tj_template_params *fill)
+void tj_split_describe_elements(const tj_problem *view, int32_t splits, const char *thread, tj_template_params *fill)
 {
     const bool splits_k = splits > 1, has_batch = view->batch != 1,
                takes_pairs = tj_epilogue_pairs(&view->epilogue) && !splits_k;
     char first[TJ_TEMPLATE_VALUE_BYTES];
 
-    tj_template_set_flag(fill, "splits_batch", splits_k && has_batch);
-    tj_template_set_flag(fill, "splits_one", splits_k && !has_batch);
-    tj_template_set_flag(fill, "whole_batch", !splits_k && has_batch);
+    tj_template_set_lines(
+        fill, "what_z_counts",
+        splits_k    ? has_batch ? "//         blockIdx.z counts the splits of k, of one product of the batch after the other.\n"
+                                : "//         blockIdx.z counts the splits of k.\n"
+        : has_batch ? "//         blockIdx.z counts the products of the batch.\n"
+                    : NULL);
     tj_template_set(fill, "k_begin", splits_k ? "k_begin" : "0");
     tj_template_set(fill, "k_end", splits_k ? "k_end" : "k");
     tj_template_set(fill, "w_place", view->p.layout == TJ_ROW_MAJOR ? "Row * l + Col" : "Col * j + Row");

@@ -37,7 +37,7 @@ void tj_split_describe(const tj_problem *view, int32_t splits, tj_template_param
  * where its sums and results lie in the workspace. thread: the source's name of a thread, which takes one element of P after the
  * other, or one pair of sums.
  */
-void tj_split_describe_grid(const tj_problem *view, int32_t splits, const char *thread, tj_template_params *fill);
+void tj_split_describe_elements(const tj_problem *view, int32_t splits, const char *thread, tj_template_params *fill);
 
 /**
  * Tell parts/walk.cuh and parts/blocks.cuh whether a block may have no phase, or fewer phases than it copies before the first

@@ -40,11 +40,8 @@ union shared_t {
 };
 
 // Launch: THREADS threads in a block,
-//         (ceil(l / BLOCK_COLS), ceil(j / TM)) blocks in the grid.  //@ only rows_on_y
-//@| //         (ceil(j / TM), ceil(l / BLOCK_COLS)) blocks in the grid.  //@ only not rows_on_y
-//         blockIdx.z counts the splits of k, of one product of the batch after the other.  //@ only splits_batch
-//@| //         blockIdx.z counts the splits of k.  //@ only splits_one
-//@| //         blockIdx.z counts the products of the batch.  //@ only whole_batch
+//         (ceil(l / BLOCK_COLS), ceil(j / TM)) blocks in the grid.  //@ blocks_on_x for ceil(l / BLOCK_COLS)  //@ blocks_on_y for ceil(j / TM)
+//@ lines what_z_counts
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 skinny(
     #include "parts/parameters.cuh"

@@ -61,7 +61,9 @@ __device__ __forceinline__ void fetch_map(const tensor_map_t &map)
 
 #include "strip/fold.cuh"
 
-#include "strip/launch.cuh"
+// Launch: THREADS threads in a block, sizeof(shared_t) bytes of dynamic shared memory,
+//         (1, ceil(j / BLOCK_ROWS)) blocks in the grid.  //@ blocks_on_x for 1  //@ blocks_on_y for ceil(j / BLOCK_ROWS)
+//@ lines what_z_counts
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 strip(
     const __grid_constant__ tensor_map_t M_map,
@@ -131,7 +133,7 @@ strip(
     __syncthreads();
 
     const auto sum_of = [&](int of_warp, int i, int owner) { return shared->sum[of_warp][i][owner]; };
-    #include "strip/finish.cuh"
+    #include "strip/finish.cuh"  //@ finish
 }
 //@ if splits_k
 

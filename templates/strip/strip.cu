@@ -48,7 +48,9 @@ __device__ __forceinline__ chunk_t n_of(const phase_t &tile, int line, int chunk
 
 #include "strip/fold.cuh"
 
-#include "strip/launch.cuh"
+// Launch: THREADS threads in a block, sizeof(ring_t) * WARPS bytes of dynamic shared memory,
+//         (1, ceil(j / BLOCK_ROWS)) blocks in the grid.  //@ blocks_on_x for 1  //@ blocks_on_y for ceil(j / BLOCK_ROWS)
+//@ lines what_z_counts
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 strip(
     #include "parts/parameters.cuh"
@@ -72,12 +74,9 @@ strip(
             //@|     continue;
             const index_t at = (block_row + row) * ld_m + phase + chunk * VECTOR;
             chunk_t *to = &into.M[row][place_of(row, chunk)];
-            //@ if check_j or check_k
-            const bool is_inside = block_row + row < j && phase + chunk * VECTOR < k;  //@ check_j && check_k
-            copy_async_or_zero<16>(to, is_inside ? &M[at] : M, is_inside);
-            //@ else
-            //@| copy_async<16>(to, &M[at]);
-            //@ end
+            const bool is_inside = block_row + row < j && phase + chunk * VECTOR < k;  //@ check_j && check_k  //@ only copies_or_zero
+            copy_async_or_zero<16>(to, is_inside ? &M[at] : M, is_inside);  //@ only copies_or_zero
+            //@| copy_async<16>(to, &M[at]);  //@ only copies_whole
         }
         // The rows of N follow each other without a gap, so that VECTOR of them are COLS chunks.
 #pragma unroll
@@ -88,22 +87,17 @@ strip(
             //@|     continue;
             const index_t at = (phase + group * VECTOR) * COLS + chunk * VECTOR;
             chunk_t *to = &into.N[group][chunk];
-            //@ if check_k
-            const bool is_inside = phase + group * VECTOR < k;
-            copy_async_or_zero<16>(to, is_inside ? &N[at] : N, is_inside);
-            //@ elif check_j
-            //@| copy_async_or_zero<16>(to, &N[at], true);
-            //@ else
-            //@| copy_async<16>(to, &N[at]);
-            //@ end
+            const bool is_inside = phase + group * VECTOR < k;  //@ only check_k
+            copy_async_or_zero<16>(to, is_inside ? &N[at] : N, is_inside);  //@ only check_k
+            //@| copy_async_or_zero<16>(to, &N[at], true);  //@ only copies_or_zero and not check_k
+            //@| copy_async<16>(to, &N[at]);  //@ only copies_whole
         }
     };
 
     #include "strip/multiply.cuh"
 
     constexpr int TURN = WARPS * PHASE;  // from one phase of a warp to its next
-    //@| const index_t first_phase = k_begin + warp * PHASE;  //@ only splits_k
-    const index_t first_phase = warp * PHASE;  //@ only not splits_k
+    const index_t first_phase = warp * PHASE;  //@ first_phase for warp * PHASE
 #pragma unroll
     for (int stage = 0; stage < STAGES - 1; ++stage) {
         if (first_phase + stage * TURN < k)  //@ k_end for k
@@ -132,7 +126,7 @@ strip(
     __syncthreads();
 
     const auto sum_of = [&](int of_warp, int i, int owner) { return rings[of_warp].sum[i][owner]; };
-    #include "strip/finish.cuh"
+    #include "strip/finish.cuh"  //@ finish
 }
 //@ if splits_k
 

@@ -460,6 +460,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
 {
     const tj_skinny_shape s = tj_skinny_shape_of(view, config);
     const tj_reduction_slots slots = slots_of(view, &s);
+    const bool rows_on_x = config->value[ROWS] == TJ_ROWS_ON_X;
     char walked[TJ_TEMPLATE_VALUE_BYTES];
     const int32_t bytes = tj_sum_bytes(view),
                   align = s.vector / tj_type_numbers(view->n.type) * tj_facts_of(view->n.type)->bytes;
@@ -480,7 +481,9 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_template_set(fill, "next_phase", must_loop(view, &s) ? "phase" : "phase + PHASE");
     describe_parts(view, fill);
     tj_template_set_flag(fill, "ragged_m", s.tm * s.k_thread % s.lanes != 0);
-    tj_split_describe_grid(view, s.splits, "thread", fill);
+    tj_template_set(fill, "blocks_on_x", rows_on_x ? "ceil(j / TM)" : "ceil(l / BLOCK_COLS)");
+    tj_template_set(fill, "blocks_on_y", rows_on_x ? "ceil(l / BLOCK_COLS)" : "ceil(j / TM)");
+    tj_split_describe_elements(view, s.splits, "thread", fill);
     tj_template_set_flag(fill, "may_be_empty", s.splits > 1 || view->k.mode == TJ_DIM_ANY || view->k.extent == 0);
     tj_split_describe(view, s.splits, fill, form);
     tj_reductions_describe(view, &slots, fill, form);
@@ -490,7 +493,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     form->step[0].block_y = 1;
     form->step[0].block_rows = s.tm;
     form->step[0].block_cols = s.lanes * s.tn;
-    form->step[0].rows_on_x = config->value[ROWS] == TJ_ROWS_ON_X;
+    form->step[0].rows_on_x = rows_on_x;
     form->step[0].static_shared_bytes = all_shared_bytes(view, &s);
     form->align[form->is_swapped ? TJ_MATRIX_M : TJ_MATRIX_N] = align;
     return "skinny/skinny.cu";

@@ -494,6 +494,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
 {
     const tj_strip_shape s = tj_strip_shape_of(view, config);
     const tj_reduction_slots slots = slots_of(view, &s);
+    const bool rows_on_x = config->value[ROWS] == TJ_ROWS_ON_X;
     tj_launch_step *product;
 
     tj_template_set_int(fill, "TM", s.tm);
@@ -504,9 +505,14 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_template_set_int(fill, "WARPS", s.warps);
     tj_template_set_int(fill, "STAGES", s.stages);
     tj_template_set_int(fill, "BLOCKS", config->value[BLOCKS]);
-    tj_template_set_flag(fill, "boxes", s.boxes > 0);
+    tj_template_set(fill, "THREADS", s.boxes > 0 ? "(WARPS + 1) * WARP" : "WARPS * WARP");
+    tj_template_set(fill, "CHUNKS", s.boxes > 0 ? "WARPS * STEPS * K_LANES" : "STEPS * K_LANES");
+    tj_template_set(fill, "first_phase", s.splits > 1 ? "k_begin + warp * PHASE" : "warp * PHASE");
+    tj_template_set(fill, "finish", tj_epilogue_reduces(&view->epilogue) ? "strip/finish_reduced.cuh" : "strip/finish.cuh");
     tj_template_set_flag(fill, "one_col_lane", s.col_lanes == 1);
-    tj_template_set(fill, "k_end", s.splits > 1 ? "k_end" : "k");
+    tj_template_set(fill, "blocks_on_x", rows_on_x ? "ceil(j / BLOCK_ROWS)" : "1");
+    tj_template_set(fill, "blocks_on_y", rows_on_x ? "1" : "ceil(j / BLOCK_ROWS)");
+    tj_split_describe_elements(view, s.splits, "threadIdx.x", fill);
     tj_split_describe(view, s.splits, fill, form);
     tj_scales_describe(view, TJ_SCALES_IN_TURN, s.splits, fill);
     product = tj_step_product(form);
@@ -514,7 +520,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     product->block_y = 1;
     product->block_rows = s.rows;
     product->block_cols = s.cols;
-    product->rows_on_x = config->value[ROWS] == TJ_ROWS_ON_X;
+    product->rows_on_x = rows_on_x;
     product->dynamic_shared_bytes = shared_bytes(view, &s);
     tj_reductions_describe(view, &slots, fill, form);
     tj_step_describe_order(view, fill, form);
