@@ -107,7 +107,7 @@ struct tj_family {
     /**
      * Return the name of the template, set its parameters beyond those of every family, and fill in the launch form. The form
      * begins with one step, the product, a TJ_GRID_TILES. A product without arguments gets those of
-     * templates/parts/parameters.cuh. Every other step is named after its purpose ("reduce").
+     * tj_step_list_args. Every other step is named after its purpose ("reduce").
      */
     const char *(*describe)(const tj_problem *view, const tj_config *config, tj_template_params *params, tj_launch_form *form);
 

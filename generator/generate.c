@@ -12,6 +12,7 @@
 #include "error.h"
 #include "parts/expression.h"
 #include "parts/reductions.h"
+#include "parts/signature.h"
 #include "sources.h"
 #include "steps.h"
 #include "text.h"
@@ -59,46 +60,40 @@ static void set_flag(tj_template_params *params, const char *what, const char *o
     tj_template_set_flag(params, name, value);
 }
 
+/* Set an extent: "" unless it is a constant of the source. */
 static void set_dim(tj_template_params *params, const char *name, const tj_dim *dim)
 {
-    set_flag(params, "fixed", name, dim->mode == TJ_DIM_FIXED);
-    set_flag(params, "any", name, dim->mode == TJ_DIM_ANY);
+    tj_template_set(params, name, "");
     if (dim->mode == TJ_DIM_FIXED)
-        tj_template_set_int(params, name, dim->extent);
+        tj_format_int(params->param[params->count - 1].value, dim->extent);
 }
 
-/* Set a leading dimension or a stride. */
-static void set_number(tj_template_params *params, const char *name, int64_t value, bool is_used, const char *tight)
+/*
+ * Set the leading dimension and the stride of a matrix, each "" unless it is a constant of the source. A tight leading dimension
+ * that is fixed reads better by the dimension's name than by its number.
+ */
+static void set_matrix(tj_template_params *params, const tj_problem *view, tj_which which)
 {
-    set_flag(params, "fixed", name, is_used && (value > 0 || value == TJ_BROADCAST));
-    set_flag(params, "any", name, is_used && value == TJ_ANY);
-    set_flag(params, "derived", name, is_used && value == TJ_TIGHT);
-    if (value == TJ_TIGHT)
-        tj_template_set(params, name, tight);
-    else
-        tj_template_set_int(params, name, value == TJ_BROADCAST ? 0 : value);
-}
-
-/* Set the numbers of a matrix, and return whether the source derives one of them from its extents. */
-static bool set_matrix(tj_template_params *params, const tj_problem *view, tj_which which)
-{
-    static const char *const letters[] = {"m", "n", "p", "c"};
+    const char letter = "mnpc"[which];
     const tj_matrix *const matrix = tj_problem_matrix(view, which);
     const tj_lines lines = tj_problem_lines(view, which);
     const bool is_used = which != TJ_MATRIX_C || view->epilogue.has_beta,
                has_stride = is_used && tj_matrix_count(view, which) != 1;
-    char ld[8], stride[16], product[16];
+    char name[TJ_TEMPLATE_NAME_BYTES], number[24] = "";
 
-    (void)snprintf(ld, sizeof ld, "ld_%s", letters[which]);
-    (void)snprintf(stride, sizeof stride, "stride_%s", letters[which]);
-    (void)snprintf(product, sizeof product, "%s * %s", ld, lines.count_name);
-    set_number(params, ld, matrix->ld, is_used, lines.width_name);
-    /* A tight leading dimension that is fixed reads better by the dimension's name than by its number. */
-    if (matrix->ld > 0 && lines.width.mode == TJ_DIM_FIXED && matrix->ld == lines.width.extent)
-        memcpy(params->param[params->count - 1].value, lines.width_name, strlen(lines.width_name) + 1);
-    set_number(params, stride, matrix->stride, has_stride, product);
-    set_flag(params, letters[which], "array", tj_stride_is_pointers(matrix->stride));
-    return (is_used && matrix->ld == TJ_TIGHT) || (has_stride && matrix->stride == TJ_TIGHT);
+    if (is_used && matrix->ld > 0)
+        tj_format_int(number, matrix->ld);
+    (void)snprintf(name, sizeof name, "ld_%c", letter);
+    tj_template_set(params, name,
+                    *number && lines.width.mode == TJ_DIM_FIXED && matrix->ld == lines.width.extent ? lines.width_name
+                                                                                                    : number);
+    number[0] = '\0';
+    if (has_stride && (matrix->stride > 0 || matrix->stride == TJ_BROADCAST))
+        tj_format_int(number, matrix->stride == TJ_BROADCAST ? 0 : matrix->stride);
+    (void)snprintf(name, sizeof name, "stride_%c", letter);
+    tj_template_set(params, name, number);
+    (void)snprintf(name, sizeof name, "%c_array", letter);
+    tj_template_set_flag(params, name, tj_stride_is_pointers(matrix->stride));
 }
 
 /*
@@ -113,9 +108,8 @@ static void set_type_names(tj_template_params *params, const tj_problem *callers
     const bool widens = tj_widens_weights(view->m.type, view->n.type);
     const char *const leading = tj_facts_of(tj_leading_type(view->m.type, view->n.type))->cuda;
 
-    tj_template_set_flag(params, "mixed", is_mixed);
     tj_template_set_flag(params, "widens_weights", tj_widens_weights(callers->m.type, callers->n.type));
-    tj_template_set(params, "input_t", tj_facts_of(view->m.type)->cuda);
+    tj_template_set(params, "input_t", is_mixed ? "" : tj_facts_of(view->m.type)->cuda);
     tj_template_set(params, "m_t", m);
     tj_template_set(params, "n_t", n);
     tj_template_set(params, "m_tile_t", widens ? leading : m);
@@ -187,18 +181,17 @@ static void fill_common(const tj_problem *callers, const tj_problem *view, const
                         tj_template_params *params)
 {
     const tj_checks checks = tj_checks_of(config, is_swapped);
-    bool derives = false;
 
     set_types(params, callers, view);
     set_groups(params, view, config->family->sums_in_registers);
     set_dim(params, "k", &view->k);
+    tj_template_set_flag(params, "any_k", view->k.mode == TJ_DIM_ANY);
     set_dim(params, "l", &view->l);
     tj_template_set_flag(params, "m_row_major", view->m.layout == TJ_ROW_MAJOR);
     tj_template_set_flag(params, "n_row_major", view->n.layout == TJ_ROW_MAJOR);
     tj_template_set_flag(params, "p_row_major", view->p.layout == TJ_ROW_MAJOR);
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++)
-        derives |= set_matrix(params, view, which);
-    tj_template_set_flag(params, "derives", derives);
+        set_matrix(params, view, which);
     tj_template_set_flag(params, "batched", view->batch != 1);
     tj_template_set_flag(params, "points", tj_problem_points(view) && view->groups.count == 0);
     tj_template_set_flag(params, "check_j", checks.j);
@@ -217,7 +210,7 @@ static bool has_outputs(const tj_expression *e)
 
 /* Describe the epilogue, parts/epilogue.cuh, for neighbours at once if the form states an alignment of P. */
 static tj_status describe_epilogue(const tj_problem *view, const tj_config *config, const tj_launch_form *form,
-                                   tj_template_params *params, tj_expression_lines *lines, tj_error *err)
+                                   tj_template_params *params, tj_error *err)
 {
     const bool is_wide = form->align[TJ_MATRIX_P] > 0, is_whole_products = tj_product_step(form)->grid == TJ_GRID_PRODUCTS;
     const bool pairs = tj_epilogue_pairs(&view->epilogue);
@@ -236,7 +229,9 @@ static tj_status describe_epilogue(const tj_problem *view, const tj_config *conf
     converts |= view->epilogue.expression.nodes > 0 && tj_sum_type(view) == TJ_S32;
     tj_template_set_flag(params, "m_scales_k", tj_scales_along_k(view, TJ_MATRIX_M));
     tj_template_set_flag(params, "n_scales_k", tj_scales_along_k(view, TJ_MATRIX_N));
-    tj_template_set_int(params, "scale_k", view->scale_k);
+    tj_template_set(params, "SCALE_K", "");
+    if (tj_scales_along_k(view, TJ_MATRIX_M) || tj_scales_along_k(view, TJ_MATRIX_N))
+        tj_format_int(params->param[params->count - 1].value, view->scale_k);
     tj_template_set_flag(params, "converts_sum", converts);
     if (is_wide && pairs)
         sums.first = "sum[r][c + 2 * i]";
@@ -269,7 +264,24 @@ static tj_status describe_epilogue(const tj_problem *view, const tj_config *conf
     tj_template_set_flag(params, "names_col",
                          view->epilogue.scale_n == TJ_SCALE_EACH || tj_epilogue_reduces(&view->epilogue) ||
                              tj_expression_names(&view->epilogue.expression, TJ_BY_COL));
-    return tj_expression_describe(view, &sums, is_whole_products ? "product" : "blockIdx.z", params, lines, err);
+    return tj_expression_describe(view, &sums, is_whole_products ? "product" : "blockIdx.z", params, err);
+}
+
+/* Print the product's parameters, and what follows from them. moved: the operands as the product reads them. */
+static void print_signature(const tj_problem *moved, const tj_launch_form *form, tj_template_params *params)
+{
+    const bool has_maps = (form->needs & TJ_FEATURE_TMA) != 0;
+    const tj_launch_step *const product = tj_product_step(form);
+    char workspace[96];
+
+    (void)snprintf(workspace, sizeof workspace, "%s *__restrict__ W,  // what is found of rows and columns: see RESULTS",
+                   tj_scalar_type(moved) == TJ_F64 ? "double" : "float");
+    tj_signature_print(moved, form, product, has_maps ? 2 : 0, has_maps ? 0 : 2,
+                       product->splits > 1
+                           ? "sum_t *__restrict__ W)  // the partial sums: a j x l matrix for each split of each product"
+                           : workspace,
+                       params, "parameters");
+    tj_signature_print_body(moved, form, has_maps, params);
 }
 
 /* ---- comments around the kernel ----------------------------------------------------------------------------------- */
@@ -465,8 +477,6 @@ tj_status tj_generate(const tj_problem *problem, const tj_config *config, tj_sou
     tj_config resolved = config ? *config : standard;
     tj_template_params params = {0};
     tj_text body = TJ_TEXT_INIT(MAX_SOURCE_BYTES);
-    tj_expression_lines lines;
-    tj_reduction_lines reductions = {{NULL}};
     tj_source *source = NULL;
     const tj_launch_step *product;
     const char *template_name;
@@ -487,9 +497,8 @@ tj_status tj_generate(const tj_problem *problem, const tj_config *config, tj_sou
     moved = resolved.family->moved ? resolved.family->moved(&view, &resolved) : view;
     fill_common(&view, &moved, &resolved, is_swapped, &params);
     template_name = describe(&view, is_swapped, &resolved, &params, &source->launch);
-    status = describe_epilogue(&view, &resolved, &source->launch, &params, &lines, err);
-    if (status == TJ_OK)
-        status = tj_reductions_print(&view, resolved.family, &params, &reductions, err);
+    status = describe_epilogue(&view, &resolved, &source->launch, &params, err);
+    tj_reductions_print(&view, resolved.family, &params);
     product = tj_product_step(&source->launch);
     tj_template_set_flag(&params, "int_fits", fits_int(&moved, resolved.family->widest, product->splits));
     tj_template_set_flag(&params, "splits_k", product->splits > 1);
@@ -506,11 +515,13 @@ tj_status tj_generate(const tj_problem *problem, const tj_config *config, tj_sou
     tj_template_set(&params, "rows_axis", product->rows_on_x ? "x" : "y");
     tj_template_set(&params, "cols_axis", product->rows_on_x ? "y" : "x");
 
+    if (!tj_template_has_lines(&params, "parameters"))
+        print_signature(&moved, &source->launch, &params);
+
     append_head(&body, &source->problem, &view, is_swapped);
     if (status == TJ_OK)
         status = tj_template_fill(template_name, &params, &body, err);
-    tj_expression_drop(&lines);
-    tj_reductions_drop(&reductions);
+    tj_template_drop(&params);
     if (status == TJ_OK)
         status = tj_text_take(&body, &source->text, err);
     if (status == TJ_OK)

@@ -22,7 +22,7 @@ void tj_step_list_results(const tj_problem *view, tj_launch_step *step)
     }
 }
 
-/* In the order of templates/parts/parameters.cuh. If is_swapped, the source's M is the caller's N. */
+/* If is_swapped, the source's M is the caller's N. */
 void tj_step_list_args(const tj_problem *view, bool is_swapped, bool reads, bool writes, tj_launch_step *step)
 {
     const bool has_c = writes && view->epilogue.has_beta, is_whole = step->grid == TJ_GRID_PRODUCTS;

@@ -28,8 +28,8 @@ void tj_step_name(const tj_problem *view, const char *what, tj_template_params *
                   tj_launch_step *step);
 
 /**
- * List the arguments of a step in the order of templates/parts/parameters.cuh. reads: M and N; writes: P. A step that does only
- * one of these gets the workspace in place of the rest. If is_swapped, the source's M is the caller's N.
+ * List the arguments of a step, from which tj_signature_print prints its parameters. reads: M and N; writes: P. A step that does
+ * only one of these gets the workspace in place of the rest. If is_swapped, the source's M is the caller's N.
  */
 void tj_step_list_args(const tj_problem *view, bool is_swapped, bool reads, bool writes, tj_launch_step *step);
 

@@ -6,6 +6,7 @@
  *     //@ elif ... / //@ else / //@ end
  *     statement  //@ only NAME [and|or ...]    keep or drop one statement, a line or more
  *     //@ lines NAME                           the lines of the parameter with that name, with the indentation of this line
+ *     //@ instead NAME / //@ end               these lines in place of those between; if nobody printed them, the latter
  *     //@ repeat NAME / //@ end                repeat the lines between, NAME times; numbers after % or [ count on
  *     //@| line                                a line of the filled template only; its branch excludes the visible alternative
  *     constexpr int NAME = X;                  X becomes the value of the parameter NAME, if there is one; using NAME = X; too
@@ -23,6 +24,7 @@
 
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "error.h"
@@ -134,20 +136,60 @@ void tj_template_set_of(tj_template_params *params, bool is_m, const char *name,
     tj_template_set(params, is_m ? name : of_name, is_m ? value : of_value);
 }
 
-void tj_template_set_lines(tj_template_params *params, const char *name, const char *text)
-{
-    if (!params || params->lines_count == TJ_TEMPLATE_MAX_LINES)
-        return;
-    params->lines[params->lines_count].name = name;
-    params->lines[params->lines_count++].text = text ? text : "";
-}
-
 static const char *find_param(const tj_template_params *params, const char *name, size_t length)
 {
     for (size_t i = 0; i < params->count; i++)
         if (strlen(params->param[i].name) == length && memcmp(params->param[i].name, name, length) == 0)
             return params->param[i].value;
     return NULL;
+}
+
+const char *tj_template_get(const tj_template_params *params, const char *name)
+{
+    const char *const value = find_param(params, name, strlen(name));
+
+    return value ? value : "";
+}
+
+void tj_template_take_lines(tj_template_params *params, const char *name, tj_text *text)
+{
+    char *taken;
+    tj_status status;
+
+    if (!params) {
+        tj_text_drop(text);
+        return;
+    }
+    status = tj_text_take(text, &taken, NULL);
+    if (status == TJ_OK && params->lines_count == TJ_TEMPLATE_MAX_LINES) {
+        free(taken);
+        status = TJ_ERR_INTERNAL;
+    }
+    if (status != TJ_OK) {
+        params->failure = status;
+        return;
+    }
+    params->lines[params->lines_count].name = name;
+    params->lines[params->lines_count++].text = taken;
+}
+
+static const char *find_lines(const tj_template_params *params, const char *name, size_t length)
+{
+    for (size_t i = 0; i < params->lines_count; i++)
+        if (strlen(params->lines[i].name) == length && memcmp(params->lines[i].name, name, length) == 0)
+            return params->lines[i].text;
+    return NULL;
+}
+
+bool tj_template_has_lines(const tj_template_params *params, const char *name)
+{
+    return find_lines(params, name, strlen(name)) != NULL;
+}
+
+void tj_template_drop(tj_template_params *params)
+{
+    while (params->lines_count > 0)
+        free(params->lines[--params->lines_count].text);
 }
 
 /* at: the faulty place in f->line. */
@@ -395,25 +437,55 @@ static tj_status close_block(fill *f)
     return TJ_OK;
 }
 
-/* Insert //@ lines NAME. */
-static tj_status insert_lines(fill *f, const char *name)
+static bool ends_in_blank_line(const tj_text *out)
+{
+    return out->length >= 2 && memcmp(out->data + out->length - 2, "\n\n", 2) == 0;
+}
+
+/* Emit the lines that C has printed, with the indentation of the directive. */
+static void insert(const fill *f, const char *lines)
 {
     const size_t indent = f->indent + (size_t)(skip_blanks(f->line) - f->line);
 
-    for (size_t i = 0; i < f->params->lines_count; i++) {
-        if (!is_word(name, f->params->lines[i].name))
-            continue;
-        for (const char *line = f->params->lines[i].text; *line && is_live(f);) {
-            const size_t length = strcspn(line, "\n") + 1;
+    while (*lines != '\0') {
+        const size_t length = strcspn(lines, "\n") + 1;
 
-            for (size_t blank = 0; blank < indent && *line != '#'; blank++)
-                tj_text_append(f->out, " ");
-            tj_text_append_bytes(f->out, line, length);
-            line += length;
-        }
-        return TJ_OK;
+        for (size_t blank = 0; blank < indent && *lines != '#' && *lines != '\n'; blank++)
+            tj_text_append(f->out, " ");
+        if (*lines != '\n' || !ends_in_blank_line(f->out))
+            tj_text_append_bytes(f->out, lines, length);
+        lines += length;
     }
-    return is_live(f) && f->from->is_own ? complain(f, "no such lines") : TJ_OK;
+}
+
+/* Insert //@ lines NAME. */
+static tj_status insert_lines(const fill *f, const char *name)
+{
+    const char *const lines = find_lines(f->params, name, word_length(name));
+
+    if (!is_live(f))
+        return TJ_OK;
+    if (lines)
+        insert(f, lines);
+    return lines || !f->from->is_own ? TJ_OK : complain(f, "no such lines");
+}
+
+/* Open //@ instead NAME: the lines of that name, or the ones up to //@ end. */
+static tj_status open_instead(fill *f, const char *name)
+{
+    const char *const lines = find_lines(f->params, name, word_length(name));
+    block *b;
+
+    if (f->depth == MAX_DEPTH)
+        return complain(f, "blocks nested too deeply");
+    if (lines && is_live(f))
+        insert(f, lines);
+    b = &f->open[f->depth];
+    *b = (block){.line = f->line_number, .text = f->line_in_file, .length = strlen(f->line), .outer = is_live(f)};
+    b->is_live = b->outer && !lines;
+    b->was_live = b->has_else = true;
+    f->depth++;
+    return TJ_OK;
 }
 
 /* Execute a line that consists of a directive. */
@@ -435,6 +507,8 @@ static tj_status obey(fill *f, const char *text)
         return open_repeat(f, rest);
     if (is_word(text, "lines"))
         return insert_lines(f, rest);
+    if (is_word(text, "instead"))
+        return open_instead(f, rest);
     return complain_at(f, text, "unknown directive");
 }
 
@@ -826,7 +900,7 @@ static tj_status skip_statement(fill *f, bool is_hidden)
             text += 4;
         } else if (strncmp(text, "//@", 3) == 0) {
             text = skip_blanks(text + 3);
-            blocks += (is_word(text, "if") || is_word(text, "repeat")) - is_word(text, "end");
+            blocks += (is_word(text, "if") || is_word(text, "repeat") || is_word(text, "instead")) - is_word(text, "end");
             continue;
         }
         if (*skip_blanks(text) != '#') {
@@ -837,14 +911,6 @@ static tj_status skip_statement(fill *f, bool is_hidden)
         }
     }
     return TJ_OK;
-}
-
-/* Is this an empty line after an empty line? A dropped block leaves these. */
-static bool is_second_blank(const fill *f)
-{
-    const tj_text *out = f->out;
-
-    return f->line[0] == '\0' && out->length >= 2 && memcmp(out->data + out->length - 2, "\n\n", 2) == 0;
 }
 
 /* Emit a line with the indentation of the file's #include; preprocessor lines stay in the first column. */
@@ -925,7 +991,7 @@ static tj_status take_line(fill *f)
     status = set_constant(f);
     if (status == TJ_OK)
         status = name_kernel(f);
-    if (status == TJ_OK && (f->line[0] != '\0' || (is_blank && !is_second_blank(f))))
+    if (status == TJ_OK && (f->line[0] != '\0' || (is_blank && !ends_in_blank_line(f->out))))
         emit(f);
     return status;
 }
@@ -945,7 +1011,7 @@ static tj_status fill_lines(fill *f)
         f->line_number = b->line;
         memcpy(f->line, b->text, b->length);
         f->line[b->length] = '\0';
-        return complain(f, b->start ? "this //@ repeat has no //@ end" : "this //@ if has no //@ end");
+        return complain(f, "this block has no //@ end");
     }
     return TJ_OK;
 }
@@ -971,6 +1037,10 @@ static tj_status fill_file(const fill *outer, const tj_template_file *file, cons
 static tj_status fill_first(library *from, const tj_template_file *file, const tj_template_params *params, tj_text *out,
                             tj_error *err)
 {
+    if (params->failure == TJ_ERR_OUT_OF_MEMORY)
+        return tj_fail_memory(err, "the lines of a template");
+    if (params->failure != TJ_OK)
+        return tj_fail(err, params->failure, "%s: lines that are printed for it are too many, or too long", file->name);
     return fill_file(&(fill){.from = from, .params = params, .out = out, .err = err, .includes = -1}, file, NULL, 0);
 }
 

@@ -26,11 +26,13 @@ typedef struct tj_template_params {
         char name[TJ_TEMPLATE_NAME_BYTES];
         char value[TJ_TEMPLATE_VALUE_BYTES];
     } param[TJ_TEMPLATE_MAX_PARAMS];
-    /* Replacements of //@ lines: whole lines, each with its newline. Borrowed. */
+    /* Lines that C prints, for //@ lines and //@ instead: whole lines, each with its newline. */
     size_t lines_count;
     struct {
-        const char *name, *text;
+        const char *name;
+        char *text;
     } lines[TJ_TEMPLATE_MAX_LINES];
+    tj_status failure; /* of some lines; filling a template reports it */
 } tj_template_params;
 
 /** Set a parameter. params may be NULL if the source is not wanted: nothing is set. */
@@ -44,8 +46,20 @@ void tj_template_set_flag(tj_template_params *params, const char *name, bool val
  */
 void tj_template_set_of(tj_template_params *params, bool is_m, const char *name, const char *value);
 
-/** Set the replacement of //@ lines. name is static text; text must live until the template is filled. text NULL: no lines. */
-void tj_template_set_lines(tj_template_params *params, const char *name, const char *text);
+/** Return the value of a parameter that was set; "" if it was not. Owned: borrowed from params. */
+const char *tj_template_get(const tj_template_params *params, const char *name);
+
+/**
+ * Set the lines of that name, whole ones. text is empty afterwards; a failure of it is reported when the template is filled.
+ * name is static. params may be NULL as above.
+ */
+void tj_template_take_lines(tj_template_params *params, const char *name, tj_text *text);
+
+/** Have lines of that name been taken? */
+bool tj_template_has_lines(const tj_template_params *params, const char *name);
+
+/** Free the lines. */
+void tj_template_drop(tj_template_params *params);
 
 /**
  * Fill the template of that name, and append the result to out. Pure.

@@ -388,51 +388,33 @@ static void set_functions(const printing *p, tj_template_params *fill)
 }
 
 tj_status tj_expression_describe(const tj_problem *view, const tj_expression_sums *sums, const char *product,
-                                 tj_template_params *fill, tj_expression_lines *lines, tj_error *err)
+                                 tj_template_params *fill, tj_error *err)
 {
     const tj_expression *const e = &view->epilogue.expression;
     tj_text parameters = TJ_TEXT_INIT(MOST_BYTES), of_product = TJ_TEXT_INIT(MOST_BYTES), store = TJ_TEXT_INIT(MOST_BYTES);
     printing *p;
-    tj_status status = TJ_OK;
 
-    *lines = (tj_expression_lines){NULL, NULL, NULL};
     tj_template_set_flag(fill, "expression", e->nodes > 0);
     tj_template_set_flag(fill, "always_c", view->epilogue.has_beta && !tj_epilogue_weighs_c(&view->epilogue));
     tj_template_set_flag(fill, "operands", e->operands > 0);
-    if (e->nodes > 0) {
-        p = calloc(1, sizeof *p);
-        if (!p)
-            return tj_fail_memory(err, "the text of an expression");
-        p->view = view;
-        p->e = e;
-        p->sums = *sums;
-        p->col = tj_epilogue_pairs(&view->epilogue) ? (sums->by_vector ? "Col / 2 + i" : "Col / 2")
-                 : sums->by_vector                  ? "Col + i"
-                                                    : "Col";
-        p->is_f64 = tj_scalar_type(view) == TJ_F64;
-        set_functions(p, fill);
-        print_store(p, &store);
-        print_around(p, product, &parameters, &of_product);
-        free(p);
-    }
-    if (store.length > 0)
-        status = tj_text_take(&store, &lines->store, err);
-    if (status == TJ_OK && parameters.length > 0)
-        status = tj_text_take(&parameters, &lines->parameters, err);
-    if (status == TJ_OK && of_product.length > 0)
-        status = tj_text_take(&of_product, &lines->of_product, err);
-    tj_text_drop(&store);
-    tj_text_drop(&parameters);
-    tj_text_drop(&of_product);
-    tj_template_set_lines(fill, "operand_parameters", lines->parameters);
-    tj_template_set_lines(fill, "operands_of_product", lines->of_product);
-    tj_template_set_lines(fill, "store_value", lines->store);
-    return status;
-}
-
-void tj_expression_drop(tj_expression_lines *lines)
-{
-    free(lines->parameters);
-    free(lines->of_product);
-    free(lines->store);
+    if (e->nodes == 0)
+        return TJ_OK;
+    p = calloc(1, sizeof *p);
+    if (!p)
+        return tj_fail_memory(err, "the text of an expression");
+    p->view = view;
+    p->e = e;
+    p->sums = *sums;
+    p->col = tj_epilogue_pairs(&view->epilogue) ? (sums->by_vector ? "Col / 2 + i" : "Col / 2")
+             : sums->by_vector                  ? "Col + i"
+                                                : "Col";
+    p->is_f64 = tj_scalar_type(view) == TJ_F64;
+    set_functions(p, fill);
+    print_store(p, &store);
+    print_around(p, product, &parameters, &of_product);
+    free(p);
+    tj_template_take_lines(fill, "operand_parameters", &parameters);
+    tj_template_take_lines(fill, "operands_of_product", &of_product);
+    tj_template_take_lines(fill, "store_value", &store);
+    return TJ_OK;
 }

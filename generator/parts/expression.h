@@ -12,13 +12,6 @@
 
 #include <tilejit/problem.h>
 
-/** The lines that templates take from an expression; free each. */
-typedef struct tj_expression_lines {
-    char *parameters; /* parameters of the kernel, in the order of tj_step_list_args */
-    char *of_product; /* advance pointers to the product of the batch */
-    char *store;      /* assign the value to P */
-} tj_expression_lines;
-
 /**
  * How the source names acc, or acc[2*col] and acc[2*col+1] of a pair. by_vector: columns are Col + i, and P is
  * value.element[i]. by_thread: a thread has rows r and columns c of P, and an array of partial reductions for each; otherwise
@@ -31,12 +24,12 @@ typedef struct tj_expression_sums {
 } tj_expression_sums;
 
 /**
- * Print an expression, and set the parameters of templates/parts/epilogue.cuh and functions.cuh. product: the index of the
+ * Print an expression for `store_value`, and set the parameters of templates/parts/epilogue.cuh and functions.cuh. product: the index of the
  * product in the batch, in the source.
  * Errors: TJ_ERR_OUT_OF_MEMORY.
  */
 tj_status tj_expression_describe(const tj_problem *view, const tj_expression_sums *sums, const char *product,
-                                 tj_template_params *fill, tj_expression_lines *lines, tj_error *err);
+                                 tj_template_params *fill, tj_error *err);
 
 /**
  * Write the name of an operand or output in the source: its own, with a trailing _ unless no template uses it. Returns text.
@@ -45,7 +38,5 @@ const char *tj_expression_name(const char *name, char text[TJ_EPILOGUE_NAME_BYTE
 
 /** Print the statement that folds one value into a partial reduction: "peak_so_far[r] = larger(peak_so_far[r], value);\n". */
 void tj_reduction_print_step(const tj_epilogue_operand *output, const char *index, const char *value, tj_text *out);
-
-void tj_expression_drop(tj_expression_lines *lines);
 
 #endif

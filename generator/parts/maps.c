@@ -35,7 +35,7 @@ void tj_maps_describe(const tj_problem *view, int32_t splits, const char *barrie
 }
 
 /*
- * List the arguments of templates/parts/parameters.cuh without the matrices that have a map, their leading dimensions and
+ * List the arguments of tj_step_list_args without the matrices that have a map, their leading dimensions and
  * strides. The map of P comes last, where P itself would be.
  */
 void tj_maps_list_args(const tj_problem *view, bool is_swapped, bool writes, int32_t p_map, tj_launch_step *step)

@@ -139,10 +139,11 @@ enum {
     OF_TEAM,
     PARAMETERS,
     OF_PRODUCT,
-    ALL
+    ALL,
+    LINES
 };
 
-static const char *const line_names[TJ_REDUCTION_LINES] = {
+static const char *const line_names[LINES] = {
     "reduction_starts", "row_combined", "row_found",  "col_combined",      "col_found",          "block_found",  "element_kept",
     "rows_found",       "thread_kept",  "team_found", "result_parameters", "results_of_product", "all_combined",
 };
@@ -336,7 +337,7 @@ static void print_parameters(const printing *p, const char *product, tj_text *pa
     say(parameters, "%s *__restrict__ %s,\n", tj_type_get_facts(tj_operand_type(p->view, p->operand))->cuda, p->name);
 }
 
-static void print_all_lines(const tj_problem *view, const tj_family *family, tj_text out[TJ_REDUCTION_LINES])
+static void print_all_lines(const tj_problem *view, const tj_family *family, tj_text out[LINES])
 {
     const tj_expression *e = &view->epilogue.expression;
     int numbers[2] = {0, 0};
@@ -377,15 +378,12 @@ static void print_all_lines(const tj_problem *view, const tj_family *family, tj_
     }
 }
 
-tj_status tj_reductions_print(const tj_problem *view, const tj_family *family, tj_template_params *fill,
-                              tj_reduction_lines *lines, tj_error *err)
+void tj_reductions_print(const tj_problem *view, const tj_family *family, tj_template_params *fill)
 {
     const bool reduces = tj_epilogue_reduces(&view->epilogue);
-    tj_text out[TJ_REDUCTION_LINES];
+    tj_text out[LINES];
     bool has_max = false;
-    tj_status status = TJ_OK;
 
-    *lines = (tj_reduction_lines){{NULL}};
     for (int i = 0; i < view->epilogue.expression.operands; i++)
         has_max |= view->epilogue.expression.operand[i].reduction == TJ_REDUCE_MAX;
     tj_template_set_flag(fill, "reduces", reduces);
@@ -398,23 +396,13 @@ tj_status tj_reductions_print(const tj_problem *view, const tj_family *family, t
     tj_template_set_flag(fill, "reduces_by_team", reduces && family->reduces == TJ_REDUCES_BY_TEAM);
     tj_template_set_flag(fill, "reduces_by_path", family->reduces == TJ_REDUCES_BY_PATH);
     tj_template_set_flag(fill, "uses_larger", has_max);
-    for (int i = 0; i < TJ_REDUCTION_LINES; i++)
+    if (!reduces)
+        return;
+    for (int i = 0; i < LINES; i++)
         out[i] = (tj_text)TJ_TEXT_INIT(MOST_BYTES);
-    if (reduces)
-        print_all_lines(view, family, out);
-    for (int i = 0; i < TJ_REDUCTION_LINES; i++) {
-        if (status == TJ_OK && out[i].length > 0)
-            status = tj_text_take(&out[i], &lines->text[i], err);
-        tj_text_drop(&out[i]);
-        tj_template_set_lines(fill, line_names[i], lines->text[i]);
-    }
-    return status;
-}
-
-void tj_reductions_drop(tj_reduction_lines *lines)
-{
-    for (int i = 0; i < TJ_REDUCTION_LINES; i++)
-        free(lines->text[i]);
+    print_all_lines(view, family, out);
+    for (int i = 0; i < LINES; i++)
+        tj_template_take_lines(fill, line_names[i], &out[i]);
 }
 
 /* ---- counts ------------------------------------------------------------------------------------------------------- */

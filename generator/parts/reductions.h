@@ -46,17 +46,8 @@ tj_status tj_reductions_check(const tj_problem *view, const tj_reduction_slots *
 void tj_reductions_describe(const tj_problem *view, const tj_reduction_slots *slots, tj_template_params *fill,
                             tj_launch_form *form);
 
-/** The lines that templates take; free each. */
-enum { TJ_REDUCTION_LINES = 13 };
-typedef struct tj_reduction_lines {
-    char *text[TJ_REDUCTION_LINES];
-} tj_reduction_lines;
-
-/** Print the lines, and set whether there are any. For every family. */
-tj_status tj_reductions_print(const tj_problem *view, const tj_family *family, tj_template_params *fill,
-                              tj_reduction_lines *lines, tj_error *err);
-
-void tj_reductions_drop(tj_reduction_lines *lines);
+/** Print the lines that templates take, and set whether there are any. For every family. */
+void tj_reductions_print(const tj_problem *view, const tj_family *family, tj_template_params *fill);
 
 /** Count the traffic of the workspace: an estimate. */
 void tj_reductions_count(const tj_problem *view, const tj_launch_form *form, tj_counts *counts);

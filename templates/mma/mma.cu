@@ -55,7 +55,7 @@ mma(
     extern __shared__ phase_t tiles[];
 
     #include "parts/awaits.cuh"  //@ only awaits
-    #include "parts/derived.cuh"
+    //@ lines derived
     #include "parts/product.cuh"
     //@| #include "parts/dependents.cuh"  //@ only has_dependents
     #include "parts/blocks.cuh"

@@ -12,7 +12,7 @@ extern "C" __global__ void __launch_bounds__(TILE_WIDTH * TILE_WIDTH)
 naive(
     #include "parts/parameters.cuh"
 {
-    #include "parts/derived.cuh"
+    //@ lines derived
     #include "parts/block.cuh"
     //@ if reduces and check_j or reduces and check_l
     //@| const index_t terms = Row < j && Col < l ? k : 0;  // none where this thread hangs over the edge of P  //@ check_j && check_l

@@ -9,27 +9,13 @@ constexpr int REDUCE_ELEMENTS = REDUCE_THREADS / REDUCE_GROUPS;
 //         blockIdx.z counts the products of the batch.  //@ only batched
 extern "C" __global__ void __launch_bounds__(REDUCE_THREADS)
 reduce(
-    //@| long long ld_p,  //@ only any_ld_p
-    //@| long long ld_c,  //@ only any_ld_c
-    //@| long long stride_p,  //@ only any_stride_p
-    //@| long long stride_c,  //@ only any_stride_c
-    //@| long long stride_scale_m,  //@ only scale_m and batched
-    //@| long long stride_scale_n,  //@ only scale_n and batched
-    sum_t alpha,  //@ scalar_t for sum_t  //@ only has_alpha
-    sum_t beta,  //@ scalar_t for sum_t  //@ only has_beta and not always_c
-    //@| const float *__restrict__ scale_m,  //@ only scale_m
-    //@| const float *__restrict__ scale_n,  //@ only scale_n
-    //@ if operands
-    //@ lines operand_parameters
-    //@ end
+    //@ instead reduce_parameters
+    sum_t alpha,
+    sum_t beta,
     const sum_t *__restrict__ W,
-    //@ if has_beta and c_array
-    //@| const output_t *const *C_array,  // where the C of each product lies; each may be that product's P
-    //@ elif has_beta
     const output_t *C,  // may be P itself
+    output_t *P)
     //@ end
-    //@| output_t *const *P_array)  // where the P of each product lies  //@ only p_array
-    output_t *P)  //@ only not p_array
 {
     __shared__ sum_t partial[REDUCE_GROUPS][REDUCE_ELEMENTS];
     //@| __shared__ sum_t partial_beside[REDUCE_GROUPS][REDUCE_ELEMENTS];  //@ only pairs
@@ -43,26 +29,9 @@ reduce(
     asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 
-    //@| const long long stride_p = ld_p * j;  //@ stride_p  //@ only derived_stride_p
-    //@| const long long stride_c = ld_c * j;  //@ stride_c  //@ only derived_stride_c
+    //@ lines reduce_derived
     W += blockIdx.z * matrix * SPLITS;  //@ only batched
-    //@| scale_m += blockIdx.z * stride_scale_m;  //@ only scale_m and batched
-    //@| scale_n += blockIdx.z * stride_scale_n;  //@ only scale_n and batched
-    //@ if operands
-    //@ lines operands_of_product
-    //@ end
-    //@ if always_c and c_array
-    //@| const output_t *C = C_array[blockIdx.z];
-    //@ elif has_beta and c_array
-    //@| const output_t *C = beta != 0 ? C_array[blockIdx.z] : nullptr;  // beta = 0 must not even look for C
-    //@ elif has_beta and batched
-    C += blockIdx.z * stride_c;
-    //@ end
-    //@ if p_array
-    //@| output_t *P = P_array[blockIdx.z];
-    //@ elif batched
-    P += blockIdx.z * stride_p;
-    //@ end
+    #include "parts/output.cuh"
     sum_t Pvalue = 0;
     //@ if pairs
     //@| sum_t beside = 0;  // of the next column

@@ -43,7 +43,7 @@ simt(
     extern __shared__ phase_t tiles[];
 
     //@| #include "parts/awaits.cuh"  //@ only awaits
-    #include "parts/derived.cuh"
+    //@ lines derived
     #include "parts/product.cuh"
     //@| #include "parts/dependents.cuh"  //@ only has_dependents
     #include "simt/block.cuh"

@@ -31,7 +31,7 @@ simt(
     #include "parts/parameters.cuh"
 {
     //@| #include "parts/awaits.cuh"  //@ only awaits
-    #include "parts/derived.cuh"
+    //@ lines derived
     #include "parts/product.cuh"
     //@| #include "parts/dependents.cuh"  //@ only has_dependents
     #include "simt/block.cuh"

@@ -50,7 +50,7 @@ skinny(
     //@| __shared__ float kept[REDUCTIONS][OUTPUTS];  // what the epilogue makes of the rows that are finished at once  //@ real_t for float  //@ only reduces
 
     //@| #include "parts/awaits.cuh"  //@ only awaits
-    #include "parts/derived.cuh"
+    //@ lines derived
     #include "parts/product.cuh"
     //@| #include "parts/dependents.cuh"  //@ only has_dependents
     // This block's part of P begins here.

@@ -68,7 +68,7 @@ small_batch(
 {
     extern __shared__ operands_t operands[];
 
-    #include "parts/derived.cuh"
+    //@ lines derived
     const int thread = threadIdx.x % TEAM;  // of the team
     const int row = thread / TEAM_COLS;
     const int col = thread % TEAM_COLS;

@@ -84,7 +84,7 @@ strip(
     }
     __syncthreads();
     //@| #include "parts/awaits.cuh"  //@ only awaits
-    #include "parts/derived.cuh"
+    //@ lines derived
     #include "parts/output.cuh"  //@ only not splits_k
     //@| #include "parts/dependents.cuh"  //@ only has_dependents
     #include "strip/place.cuh"

@@ -58,7 +58,7 @@ strip(
     extern __shared__ ring_t rings[];
 
     //@| #include "parts/awaits.cuh"  //@ only awaits
-    #include "parts/derived.cuh"
+    //@ lines derived
     #include "parts/product.cuh"
     //@| #include "parts/dependents.cuh"  //@ only has_dependents
     #include "strip/place.cuh"

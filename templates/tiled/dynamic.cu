@@ -36,7 +36,7 @@ tiled(
     sum_t *const Mds = shared_tiles;                            // the tile of M comes first,
     sum_t *const Nds = shared_tiles + TILE_WIDTH * TILE_WIDTH;  // the tile of N right behind it
 
-    #include "parts/derived.cuh"
+    //@ lines derived
     #include "parts/product.cuh"
     #include "parts/block.cuh"
     //@ if not m_row_major

@@ -36,7 +36,7 @@ tiled(
     //@| __shared__ sum_t Nds[TILE_WIDTH][TILE_WIDTH + 1];  // + 1: the loads below store down a column, into other banks then
     //@ end
 
-    #include "parts/derived.cuh"
+    //@ lines derived
     #include "parts/product.cuh"
     #include "parts/block.cuh"
     //@ if not m_row_major

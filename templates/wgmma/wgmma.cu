@@ -79,7 +79,7 @@ wgmma(
     //@| barrier_t (&begins)[MULTIPLIERS] = shared->begins;
     //@ end
 
-    #include "parts/derived.cuh"
+    //@ lines derived
     //@ if splits_k
     //@| W += static_cast<long long>(blockIdx.z) * j * l;
     //@ else

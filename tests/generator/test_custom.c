@@ -434,8 +434,8 @@ Test(custom, faults_of_templates_are_shown_with_a_caret)
         int64_t length; /* 0: 100 */
     } rows[] = {
         {"a\n  //@ fi ragged\n", "scale.cu:2:7: unknown directive\n      //@ fi ragged\n          ^"},
-        {"//@ if ragged\na\n", "scale.cu:1:1: this //@ if has no //@ end\n    //@ if ragged\n    ^"},
-        {"//@ repeat threads\na\n", "scale.cu:1:1: this //@ repeat has no //@ end"},
+        {"//@ if ragged\na\n", "scale.cu:1:1: this block has no //@ end\n    //@ if ragged\n    ^"},
+        {"//@ repeat threads\na\n", "scale.cu:1:1: this block has no //@ end"},
         {"a\n//@ end\n", "scale.cu:2:1: no //@ if is open"},
         {"//@ if ragged and wide\n//@ end\n", "scale.cu:1:19: a condition names no parameter of this template\n"
                                               "    //@ if ragged and wide\n                      ^"},

@@ -21,7 +21,7 @@ static tj_status fill(const char *template, bool is_own, char **out, tj_error *e
 {
     tj_template_file file[sizeof own / sizeof own[0]];
     tj_template_params params = {0};
-    tj_text text = TJ_TEXT_INIT(4096);
+    tj_text text = TJ_TEXT_INIT(4096), list = TJ_TEXT_INIT(64);
     tj_status status, taken;
 
     tj_template_set_flag(&params, "yes", true);
@@ -34,11 +34,14 @@ static tj_status fill(const char *template, bool is_own, char **out, tj_error *e
     tj_template_set(&params, "n_q", "1");
     tj_template_set(&params, "m_q", "");
     tj_template_set(&params, "tiled", "tiled_f32");
+    tj_text_append(&list, "a,\n#if b\nc)\n");
+    tj_template_take_lines(&params, "list", &list);
     memcpy(file, own, sizeof own);
     file[0].bytes = (const unsigned char *)template;
     file[0].size = strlen(template);
     status = is_own ? tj_template_fill_own(file, sizeof file / sizeof file[0], &params, &text, err)
                     : tj_template_fill_text("test.cu", template, strlen(template), &params, &text, err);
+    tj_template_drop(&params);
     taken = tj_text_take(&text, out, err);
     return status != TJ_OK ? status : taken;
 }
@@ -74,6 +77,11 @@ Test(template, fills_each_directive)
         {"//@ if no\n#include \"parts/none.cuh\"\n//@ end\n", ""},
         {"//@ if unset\na\n//@ elif not unset and yes\nb\n//@ end\n", "b\n"},
         {"//@ lines unset\n", ""},
+        {"  //@ lines list\n", "  a,\n#if b\n  c)\n"},
+        {"  //@ instead list\n  d)\n  //@ end\n", "  a,\n#if b\n  c)\n"},
+        {"//@ instead unset\nd)\n//@ end\n", "d)\n"},
+        {"//@ if no\n//@ instead list\nd)\n//@ end\n//@ end\n", ""},
+        {"f(  //@ only no\n  //@ instead list\n  d)\n  //@ end\n);\ne\n", "e\n"},
         {"a;  //@ only yes\nb;  //@ only no\nc;  // why  //@ only unset or width\n", "a;\nc;  // why\n"},
         {"  //@| a;  //@ only yes\n//@| b;  //@ only no\n", "  a;\n"},
         {"// a  //@ only no\n#pragma unroll  //@ only no\nint b,  //@ only no\nint c)  //@ only no\nd\n", "d\n"},
@@ -163,7 +171,9 @@ Test(template, names_file_line_and_fault)
         {"//@ repeat\n//@ end\n", "test.cu:1", "a parameter that is a number"},
         {"//@ repeat kernel\n//@ end\n", "test.cu:1", "a parameter that is a number"},
         {"//@ repeat width\n//@ else\n//@ end\n", "test.cu:2", "no //@ if is open"},
-        {"//@ repeat width\nx\n", "test.cu:1", "this //@ repeat has no //@ end"},
+        {"//@ instead list\nx\n", "test.cu:1", "this block has no //@ end"},
+        {"//@ instead list\n//@ else\n//@ end\n", "test.cu:2", "already"},
+        {"//@ repeat width\nx\n", "test.cu:1", "this block has no //@ end"},
         {"//@ if\n//@ end\n", "test.cu:1", "expected a condition"},
         {"//@ if not\n//@ end\n", "test.cu:1", "expected a condition"},
         {"//@ if yes and\n//@ end\n", "test.cu:1", "expected a condition"},
@@ -220,4 +230,18 @@ Test(template, names_a_template_that_is_not_built_in)
     cr_expect(eq(int, tj_template_fill("none.cu", &params, &text, &err), TJ_ERR_INTERNAL));
     cr_expect(ne(ptr, strstr(err.message, "none.cu"), NULL), "%s", err.message);
     tj_text_drop(&text);
+}
+
+Test(template, reports_lines_that_could_not_be_printed)
+{
+    tj_template_params params = {0};
+    tj_text text = TJ_TEXT_INIT(4096), list = TJ_TEXT_INIT(4);
+    tj_error err = {0};
+
+    tj_text_append(&list, "too long\n");
+    tj_template_take_lines(&params, "list", &list);
+    cr_expect(ne(int, tj_template_fill_text("test.cu", "a\n", 2, &params, &text, &err), TJ_OK));
+    cr_expect(ne(ptr, strstr(err.message, "test.cu: lines"), NULL), "%s", err.message);
+    tj_text_drop(&text);
+    tj_template_drop(&params);
 }

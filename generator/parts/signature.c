@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "signature.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "expression.h"
+#include "operand_table.h"
+#include "steps.h"
+#include "tree.h"
+
+enum { LINE_BYTES = 256, MOST_BYTES = 64 * 1024 };
+
+__attribute__((format(printf, 2, 3))) static void say(tj_text *out, const char *format, ...)
+{
+    char line[LINE_BYTES];
+    va_list values;
+
+    va_start(values, format);
+    (void)vsnprintf(line, sizeof line, format, values);
+    va_end(values);
+    tj_text_append(out, line);
+}
+
+static const char *real_t(const tj_problem *view)
+{
+    return tj_scalar_type(view) == TJ_F64 ? "double" : "float";
+}
+
+/* The source's letter for a matrix of the caller's. */
+static char letter_of(const tj_launch_form *form, int32_t callers)
+{
+    return "mnpc"[form->is_swapped && callers < TJ_MATRIX_P ? TJ_MATRIX_N - callers : callers];
+}
+
+static bool is_array(const tj_problem *view, tj_which which)
+{
+    return tj_stride_is_pointers(tj_problem_matrix(view, which)->stride);
+}
+
+static void print_operand(const tj_problem *view, tj_which which, const tj_template_params *fill, tj_text *out)
+{
+    const char letter = "MN"[which], *const type = tj_template_get(fill, which == TJ_MATRIX_M ? "m_t" : "n_t");
+
+    if (is_array(view, which))
+        say(out, "const %s *const *%c_array,  // where the %c of each product lies\n", type, letter, letter);
+    else
+        say(out, "const %s *__restrict__ %c,\n", type, letter);
+}
+
+/* A kernel that writes P has it as its last parameter. */
+static void print_output(const tj_problem *view, tj_which which, tj_text *out)
+{
+    if (which == TJ_MATRIX_P)
+        tj_text_append(out, is_array(view, which) ? "output_t *const *P_array)  // where the P of each product lies\n"
+                                                  : "output_t *P)\n");
+    else if (is_array(view, which))
+        tj_text_append(out,
+                       "const output_t *const *C_array,  // where the C of each product lies; each may be that product's P\n");
+    else
+        tj_text_append(out, "const output_t *C,  // may be P itself\n");
+}
+
+/* The parameter of an operand or output of the epilogue's expression. */
+static void print_with(const tj_problem *view, tj_argument argument, tj_text *out)
+{
+    const tj_epilogue_operand *const operand = &view->epilogue.expression.operand[argument.index];
+    char name[TJ_EPILOGUE_NAME_BYTES + 1];
+
+    (void)tj_expression_name(operand->name, name);
+    if (argument.kind == TJ_ARG_WITH_NUMBER)
+        say(out, "%s %s,\n", real_t(view), name);
+    else if (argument.kind == TJ_ARG_WITH)
+        say(out, "%s%s *__restrict__ %s,\n", operand->is_output ? "" : "const ",
+            tj_type_get_facts(tj_operand_type(view, argument.index))->cuda, name);
+    else
+        say(out, "long long %s_%s,\n", argument.kind == TJ_ARG_WITH_LD ? "ld" : "stride", name);
+}
+
+static void print_extent(const tj_problem *view, const tj_launch_form *form, int32_t callers, tj_text *out)
+{
+    const int32_t index = form->is_swapped ? TJ_EXTENT_L - callers : callers;
+
+    if (index == TJ_EXTENT_J && view->groups.count > 0)
+        tj_text_append(out, "int all_rows,\n");
+    else
+        say(out, "int %c,\n", "jkl"[index]);
+}
+
+void tj_signature_print(const tj_problem *view, const tj_launch_form *form, const tj_launch_step *step, int first, int factors,
+                        const char *workspace, tj_template_params *fill, const char *name)
+{
+    tj_text out = TJ_TEXT_INIT(MOST_BYTES);
+    int printed = 0;
+
+    for (int i = fill ? first : step->arg_count; i < step->arg_count; i++) {
+        const tj_argument argument = step->arg[i];
+        const int32_t index = argument.index;
+
+        switch ((tj_argument_kind)argument.kind) {
+        case TJ_ARG_EXTENT:
+            print_extent(view, form, index, &out);
+            break;
+        case TJ_ARG_LD:
+            say(&out, "long long ld_%c,\n", letter_of(form, index));
+            break;
+        case TJ_ARG_STRIDE:
+            say(&out, "long long stride_%c,\n", letter_of(form, index));
+            break;
+        case TJ_ARG_SCALE_LD:
+            say(&out, "long long ld_scale_%c,\n", letter_of(form, index));
+            break;
+        case TJ_ARG_SCALE_STRIDE:
+            say(&out, "long long stride_scale_%c,\n", letter_of(form, index));
+            break;
+        case TJ_ARG_BATCH:
+            tj_text_append(&out, "int batch,\n");
+            break;
+        case TJ_ARG_ALPHA:
+        case TJ_ARG_BETA:
+            say(&out, "%s %s,\n", tj_template_get(fill, "scalar_t"), argument.kind == TJ_ARG_ALPHA ? "alpha" : "beta");
+            break;
+        case TJ_ARG_SCALE:
+            say(&out, "const float *__restrict__ scale_%c,\n", letter_of(form, index));
+            break;
+        case TJ_ARG_WITH:
+        case TJ_ARG_WITH_LD:
+        case TJ_ARG_WITH_STRIDE:
+        case TJ_ARG_WITH_NUMBER:
+            print_with(view, argument, &out);
+            break;
+        case TJ_ARG_OFFSETS:
+            tj_text_append(&out,
+                           index ? "const __grid_constant__ offsets_t offsets,\n" : "const offset_t *__restrict__ offsets,\n");
+            break;
+        case TJ_ARG_TENSOR_MAP:
+            tj_text_append(&out, "const __grid_constant__ tensor_map_t P_map)\n");
+            break;
+        case TJ_ARG_POINTER:
+        case TJ_ARG_WORKSPACE:
+            if (printed < factors)
+                print_operand(view, (tj_which)printed++, fill, &out);
+            else if (argument.kind == TJ_ARG_POINTER)
+                print_output(view, (tj_which)index, &out);
+            else
+                say(&out, "%s\n", workspace);
+            break;
+        case TJ_ARG_CUSTOM:
+            break;
+        }
+    }
+    tj_template_take_lines(fill, name, &out);
+}
+
+/* The leading dimension, or the stride, of a matrix is derived from an extent that is an argument. */
+static void print_derived(const tj_problem *view, tj_which which, bool is_stride, tj_text *out)
+{
+    const char letter = "mnpc"[which];
+    const tj_lines lines = tj_problem_lines(view, which);
+
+    if (is_stride)
+        say(out, "const long long stride_%c = ld_%c * %s;\n", letter, letter, lines.count_name);
+    else
+        say(out, "const index_t ld_%c = %s;\n", letter, lines.width_name);
+}
+
+static bool has_number(const tj_problem *view, tj_which which, bool is_stride)
+{
+    return (which != TJ_MATRIX_C || view->epilogue.has_beta) && (!is_stride || tj_matrix_count(view, which) != 1);
+}
+
+/* Print the numbers that are derived, of the matrices that the kernel needs. Return whether any is derived, needed or not. */
+static bool print_all_derived(const tj_problem *view, const bool needs[TJ_MATRICES], tj_text *out)
+{
+    bool derives = false;
+
+    for (int is_stride = 0; is_stride < 2; is_stride++)
+        for (int i = 0; i < TJ_MATRICES; i++) {
+            const tj_matrix *const matrix = tj_problem_matrix(view, (tj_which)i);
+
+            if (!has_number(view, (tj_which)i, is_stride) || (is_stride ? matrix->stride : matrix->ld) != TJ_TIGHT)
+                continue;
+            derives = true;
+            if (needs[i])
+                print_derived(view, (tj_which)i, is_stride, out);
+        }
+    return derives;
+}
+
+void tj_signature_print_reduce(const tj_problem *view, const tj_launch_form *form, const tj_launch_step *reduce,
+                               tj_template_params *fill)
+{
+    const bool needs[TJ_MATRICES] = {false, false, true, true};
+    tj_text derived = TJ_TEXT_INIT(MOST_BYTES);
+
+    if (!fill)
+        return;
+    (void)print_all_derived(view, needs, &derived);
+    tj_template_take_lines(fill, "reduce_derived", &derived);
+    tj_signature_print(view, form, reduce, 0, 0, "const sum_t *__restrict__ W,", fill, "reduce_parameters");
+}
+
+/* Beta = 0 must not even look for C. */
+static void print_output_pointers(const tj_problem *view, bool has_p_map, tj_text *out)
+{
+    const bool is_batched = view->batch != 1, has_c = view->epilogue.has_beta;
+
+    if (has_c && is_array(view, TJ_MATRIX_C))
+        tj_text_append(out,
+                       tj_epilogue_weighs_c(&view->epilogue)
+                           ? "const output_t *C = beta != 0 ? C_array[blockIdx.z] : nullptr;  // beta = 0 must not even look "
+                             "for C\n"
+                           : "const output_t *C = C_array[blockIdx.z];\n");
+    else if (has_c && is_batched)
+        tj_text_append(out, "C += blockIdx.z * stride_c;\n");
+    if (!has_p_map && is_array(view, TJ_MATRIX_P))
+        tj_text_append(out, "output_t *P = P_array[blockIdx.z];\n");
+    else if (!has_p_map && is_batched)
+        tj_text_append(out, "P += blockIdx.z * stride_p;\n");
+}
+
+static void print_operand_pointers(const tj_problem *view, tj_text *out)
+{
+    for (int i = 0; i < view->epilogue.expression.operands; i++) {
+        const tj_epilogue_operand *const operand = &view->epilogue.expression.operand[i];
+        char name[TJ_EPILOGUE_NAME_BYTES + 1];
+
+        (void)tj_expression_name(operand->name, name);
+        if (operand->reduction == TJ_REDUCE_NOT && operand->indexed != TJ_BY_NOTHING)
+            say(out, "%s += blockIdx.z * stride_%s;\n", name, name);
+    }
+}
+
+void tj_signature_print_body(const tj_problem *view, const tj_launch_form *form, bool has_maps, tj_template_params *fill)
+{
+    tj_text derived = TJ_TEXT_INIT(MOST_BYTES), output = TJ_TEXT_INIT(MOST_BYTES);
+    const tj_launch_step *const product = tj_product_step(form);
+    const bool has_p_map = product->arg_count > 0 && product->arg[product->arg_count - 1].kind == TJ_ARG_TENSOR_MAP;
+    const bool needs[TJ_MATRICES] = {!has_maps, !has_maps, product->splits <= 1 && !has_p_map, product->splits <= 1};
+
+    if (print_all_derived(view, needs, &derived))
+        tj_text_append(&derived, "\n");
+    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_N; which++)
+        if (view->batch != 1 && tj_scale_of_sum(view, which))
+            say(&output, "scale_%c += blockIdx.z * stride_scale_%c;\n", "mn"[which], "mn"[which]);
+    if (view->batch != 1)
+        print_operand_pointers(view, &output);
+    print_output_pointers(view, has_p_map, &output);
+    tj_template_take_lines(fill, "derived", &derived);
+    tj_template_take_lines(fill, "output_of_product", &output);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * signature: print the parameters of kernels, and the lines at their beginning that follow from them: numbers that a kernel
+ * derives, and pointers to the product of the batch that a block works on.
+ */
+#ifndef TJ_GENERATOR_SIGNATURE_H
+#define TJ_GENERATOR_SIGNATURE_H
+
+#include "template.h"
+
+#include <tilejit/source.h>
+
+/**
+ * Print the parameters that take the arguments of a step, from the argument `first` on, in their order, as //@ lines NAME.
+ * view: as the step reads it (the packed operands, if it follows a pack kernel). factors: 2 if the step takes M and N as pointers,
+ * to the caller's or into the workspace, else 0. workspace: the parameter for any other part of the workspace, "const sum_t
+ * *__restrict__ W,". fill has the names of the types; NULL: nothing is printed.
+ */
+void tj_signature_print(const tj_problem *view, const tj_launch_form *form, const tj_launch_step *step, int first, int factors,
+                        const char *workspace, tj_template_params *fill, const char *name);
+
+/**
+ * Print the beginning of the product's kernel, as //@ lines: `derived`, its leading dimensions and strides that are not
+ * arguments; `output_of_product`, its scales, operands, C and P. has_maps: M and N come as tensor maps.
+ */
+void tj_signature_print_body(const tj_problem *view, const tj_launch_form *form, bool has_maps, tj_template_params *fill);
+
+/** Print the parameters and the derived numbers of the kernel that adds up splits: `reduce_parameters`, `reduce_derived`. */
+void tj_signature_print_reduce(const tj_problem *view, const tj_launch_form *form, const tj_launch_step *reduce,
+                               tj_template_params *fill);
+
+#endif
