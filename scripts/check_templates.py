@@ -52,6 +52,7 @@ def read(text):
 def set_in(c):
     """Return the names that C's text passes as they are to a setter, all its strings, and patterns of names that it composes."""
     strings = set(re.findall(r'"([\w%]+)"', c)) | set(re.findall(r"MEMBER\((\w+)\)", c))  # MEMBER: of problem/epilogue.c
+    strings |= {renamed(name, {("n", "m")}) for name in strings} if "tj_template_set_of" in c else set()
     strings |= {f"{letter}_{name}" for name in strings for letter in "mn"} if "%c_%s" in strings else set()
     patterns = [re.sub(r"%[cs]", r"[a-z0-9]+", s) for s in strings if "%" in s and re.search(r"[a-z]{2}", re.sub("%[cs]", "", s))]
 

@@ -739,7 +739,7 @@ static const char *asked(const tile_copies *c)
                           : "&m_from[line * ld_m], m_left > 0";
 }
 
-/* What is said of M holds for N (!is_m) with its letters (tj_template_set_of). */
+/* Said of M, and holds for N (!is_m) with its letters (tj_template_set_of). */
 static void describe_tile(const tj_problem *view, const tj_mma_shape *s, const tj_mma_tile *t, const tile_copies *c, bool is_m,
                           tj_template_params *fill)
 {
@@ -889,7 +889,6 @@ static void describe_product(const tj_problem *view, const tj_mma_shape *s, tj_t
     tj_template_set(fill, "mma_shape", shape[s->element_bytes]);
     tj_template_set(fill, "mma_m", mma_type(view, tj_widened_type(view, TJ_MATRIX_M)));
     tj_template_set(fill, "mma_n", mma_type(view, tj_widened_type(view, TJ_MATRIX_N)));
-    tj_template_set(fill, "mma_sum", sum);
     tj_template_set_flag(fill, "mma_f64", f64);
     tj_template_set(fill, "fragment_t", f64 ? "double" : "unsigned int");
     tj_template_set_flag(fill, "loads_ahead", s->load == TJ_MMA_AHEAD);
