@@ -37,7 +37,7 @@ expect '[there: 1;x y: unit;slow;change: 9: A=1;B=2 3;C=4]' '/* tier: change; ru
 expect 'tests: one;two.' '/* tier: change; run: one */\n/* tier: quick; run: two */'
 expect 'tests: one.' '/* tier: quick; run: one */\n/* tier: change; run: two */' -DTILEJIT_TIER=quick
 expect 'tests: .' '/* tier: nightly */'
-expect '[here: : unit;nightly: 7: A=1]' '/* tier: nightly */' -DTILEJIT_TIER=nightly
+expect '[here: : unit;nightly: 42: A=1]' '/* tier: nightly */' -DTILEJIT_TIER=nightly
 expect 'tests: .' '/* tier: quick; sanitizers: nightly (why) */' -DTILEJIT_SANITIZE=address
 expect 'unit;nightly:' '/* tier: quick; sanitizers: nightly (why) */' -DTILEJIT_SANITIZE=address -DTILEJIT_TIER=nightly
 expect 'tests: .' '/* tier: quick; sanitizers: never (why) */' -DTILEJIT_SANITIZE=address -DTILEJIT_TIER=nightly

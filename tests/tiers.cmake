@@ -14,7 +14,7 @@
 #     run         the name and the arguments of the test; without it the file's name, and none
 #     labels      further labels, apart by spaces
 #     env         environment variables, apart by commas; @NAME@ is a variable of CMake
-#     timeout     in seconds
+#     timeout     in seconds; in a nightly build, which has more cases, six times as long
 #     cost        ctest begins with the tests of the highest cost, so that none runs alone at the end
 #
 # A line that cannot be read, or a file without one, is an error of the configuration.
@@ -91,6 +91,9 @@ function(tj_add_test test)
     set_property(TEST ${test} PROPERTY ENVIRONMENT ${its_ENVIRONMENT} ${${test}_env})
     if(${test}_timeout)
         set(its_TIMEOUT ${${test}_timeout})
+    endif()
+    if(its_TIMEOUT AND TILEJIT_TIER STREQUAL nightly)
+        math(EXPR its_TIMEOUT "6 * ${its_TIMEOUT}")
     endif()
     if(its_TIMEOUT)
         set_property(TEST ${test} PROPERTY TIMEOUT ${its_TIMEOUT})

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tier: quick */
+/* tier: change */
 /*
  * explain, report and devices --measure as a user runs them: without a GPU, on the emulator, and with wrong options.
  */

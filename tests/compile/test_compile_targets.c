@@ -443,12 +443,14 @@ Test(compile, mma_in_every_form)
     for (int variant = 0; variant < 96; variant++) {
         const bool is_packed = variant / 2 % 4 == 3, is_open = variant % 4 == 0 && !is_packed;
         tj_problem problem = TJ_PROBLEM_INIT(variant & 8 ? 64 : 66, variant & 16 ? 128 : 98, variant & 32 ? 128 : 70, TJ_F32);
-        const char *const config = configs[variant / 2 % 4], *const target = targets[first + (size_t)variant % count];
+        const char *const target = targets[first + (size_t)variant % count], *config = configs[variant / 2 % 4];
         char label[200];
 
         if (is_left_out(variant, 96))
             continue;
         problem.m.type = types[variant % 3];
+        if (problem.m.type == TJ_F64 && config == configs[0])
+            config = "mma:bm=64,bn=64,wm=32,wn=32,steps=2"; /* of 4 steps it spills before sm_90, and is not launched */
         problem.m.layout = variant >> 3 & 1;
         problem.n.layout = variant >> 4 & 1;
         problem.p.layout = variant >> 2 & 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tier: change; sanitizers: never (it needs a GPU) */
 /* tier: change; run: emulator/epilogues 27 7 small; cost: 100 */
-/* tier: nightly; run: emulator/epilogues_more 216 8 small; sanitizers: never (minutes of numbers); timeout: 3000 */
+/* tier: nightly; run: emulator/epilogues_more 216 8 small; sanitizers: never (minutes of numbers) */
 /*
  * epilogues [CASES [SEED [small]]]: products with random expressions, in every family and type, on the device, compared with the float64
  * reference between guards. "small" keeps extents below 100, for the emulator.

@@ -7,25 +7,21 @@
 /* tier: change; run: emulator/space_bf16 texts 5x40x7:bf16:half; sanitizers: nightly (as space_all); cost: 100 */
 /* tier: change; run: emulator/space_e4m3 texts 16x32x13:e4m3:half; sanitizers: nightly (as space_all); cost: 100 */
 /* tier: change; run: emulator/space_s8 texts 13x40x16:s8:half; sanitizers: nightly (as space_all); cost: 100 */
-/* tier: change; run: emulator/space_f16 third 9x33x8:f16:half; sanitizers: nightly (as space_all); cost: 100 */
-/* tier: change; run: emulator/space_e5m2 third 13x32x16:e5m2:half; sanitizers: nightly (as space_all); cost: 100 */
-/* tier: change; run: emulator/space_u8 third 16x32x13:u8:half; sanitizers: nightly (as space_all); cost: 100 */
-/* tier: change; run: emulator/space_tiles third 17x40x20:s8 17x40x20:e4m3; sanitizers: nightly (as space_all); cost: 100 */
-/* tier: change; run: emulator/space_long third 5x260x4:f32; sanitizers: nightly (as space_all); cost: 100 */
+/* tier: change; run: emulator/space_f16 texts 9x33x8:f16:half; sanitizers: nightly (as space_all); cost: 100 */
+/* tier: change; run: emulator/space_e5m2 texts 13x32x16:e5m2:half; sanitizers: nightly (as space_all); cost: 100 */
+/* tier: change; run: emulator/space_u8 texts 16x32x13:u8:half; sanitizers: nightly (as space_all); cost: 100 */
+/* tier: change; run: emulator/space_tiles texts 17x40x20:s8 17x40x20:e4m3; sanitizers: nightly (as space_all); cost: 100 */
+/* tier: change; run: emulator/space_long texts 5x260x4:f32; sanitizers: nightly (as space_all); cost: 100 */
 /* tier: change; run: emulator/space_sm_75 texts 16x33x15:f16 16x32x8:f16 13x32x16:s8 5x17x7:u8; env: CUDA_EMULATOR_DEVICES=sm_75; sanitizers: nightly (as space_all); cost: 100 */
 /* tier: change; run: emulator/space_sm_75_u8 texts 5x17x7:u8; env: CUDA_EMULATOR_DEVICES=sm_75; sanitizers: only; cost: 100 */
-/* tier: nightly; run: emulator/space_drawn_1 120 1 small; sanitizers: never (minutes of numbers); timeout: 3000 */
-/* tier: nightly; run: emulator/space_drawn_2 120 2 small; sanitizers: never (minutes of numbers); timeout: 3000 */
-/* tier: nightly; run: emulator/space_all_s8 all 13x32x16:s8; sanitizers: never (minutes of numbers); timeout: 3000 */
-/* tier: nightly; run: emulator/space_all_long all 5x260x3; sanitizers: never (minutes of numbers); timeout: 3000 */
-/* tier: nightly; run: emulator/space_all_sm_75 all 16x33x15:f16 16x32x8:f16 13x32x16:s8 5x17x7:u8; sanitizers: never (minutes of numbers); env: CUDA_EMULATOR_DEVICES=sm_75; timeout: 3000 */
-/* tier: nightly; run: emulator/space_f16_whole texts 9x33x8:f16:every; sanitizers: never (minutes of numbers); timeout: 3000 */
-/* tier: nightly; run: emulator/space_e4m3_whole texts 16x32x13:e4m3:every; sanitizers: never (minutes of numbers); timeout: 3000 */
-/* tier: nightly; run: emulator/space_s8_whole texts 13x40x16:s8:every; sanitizers: never (minutes of numbers); timeout: 3000 */
-/* tier: nightly; run: emulator/space_e5m2_whole texts 13x32x16:e5m2:half; sanitizers: never (minutes of numbers); timeout: 3000 */
-/* tier: nightly; run: emulator/space_u8_whole texts 16x32x13:u8:half; sanitizers: never (minutes of numbers); timeout: 3000 */
-/* tier: nightly; run: emulator/space_tiles_whole texts 17x40x20:s8 17x40x20:e4m3; sanitizers: never (minutes of numbers); timeout: 3000 */
-/* tier: nightly; run: emulator/space_long_whole texts 5x260x4:f32; sanitizers: never (minutes of numbers); timeout: 3000 */
+/* tier: nightly; run: emulator/space_drawn_1 120 1 small; sanitizers: never (minutes of numbers) */
+/* tier: nightly; run: emulator/space_drawn_2 120 2 small; sanitizers: never (minutes of numbers) */
+/* tier: nightly; run: emulator/space_all_s8 all 13x32x16:s8; sanitizers: never (minutes of numbers) */
+/* tier: nightly; run: emulator/space_all_long all 5x260x3; sanitizers: never (minutes of numbers) */
+/* tier: nightly; run: emulator/space_all_sm_75 all 16x33x15:f16 16x32x8:f16 13x32x16:s8 5x17x7:u8; sanitizers: never (minutes of numbers); env: CUDA_EMULATOR_DEVICES=sm_75 */
+/* tier: nightly; run: emulator/space_f16_every texts 9x33x8:f16:every; sanitizers: never (minutes of numbers) */
+/* tier: nightly; run: emulator/space_e4m3_every texts 16x32x13:e4m3:every; sanitizers: never (minutes of numbers) */
+/* tier: nightly; run: emulator/space_s8_every texts 13x40x16:s8:every; sanitizers: never (minutes of numbers) */
 /*
  * space [PAIRS [SEED [TYPE] [small]]]: every config of every family's space compiles and is right: PAIRS pairs of a config and a
  * problem are run and compared with the float64 reference (request.h). A type is drawn first (f32, f64, f16, bf16, tf32, e4m3, e5m2,
@@ -38,11 +34,8 @@
  * first line, and BLOCKS, which PTX holds only in a directive to ptxas (tests/compile/test_compile_targets.c). It also ignores the
  * excess of a number over the problem: STAGES above the phases of k plus one, of which the rest stays empty, and GROUP above the
  * blocks of P along either side. That holds if a block computes one tile, so walk only small problems.
- * space third ...: the same for a third of these sources, those whose digests are divisible by three, so that the order of
- * parameters does not matter.
  *
- * On the emulator a change walks all sources of small problems, for each type and each layout of M and N; for f16, e5m2 and u8, which
- * differ from bf16, e4m3 and s8 only in the names of types and instructions, a third; every night walks all of these. Their tiles are small:
+ * On the emulator a change walks all sources of small problems, for each type and each layout of M and N. Their tiles are small:
  * for mma 16 wide, by rows in s8 and e4m3 up to 32. Larger ones are drawn.
  *
  * Threads compile ahead, so that 5000 pairs take minutes on a GPU; "small" keeps products tiny, for the emulator, whose checks
@@ -199,8 +192,8 @@ static int draw_pair(request *one)
 
 static tj_space *walked;
 static tj_problem walked_problem;
-static uint64_t one_text_in; /* walk one of this many new sources; 0: walk every config */
-static uint64_t *texts;      /* that came up, of all problems: their digests */
+static int is_each_text_once; /* walk only configs with a new source */
+static uint64_t *texts;       /* that came up, of all problems: their digests */
 static size_t text_count;
 static long walked_configs;
 
@@ -274,7 +267,7 @@ static uint64_t digest_text(const char *generated, const tj_problem *p)
     return of_text;
 }
 
-static int is_walked_text(const request *one)
+static int is_new_text(const request *one)
 {
     tj_source *source = NULL;
     tj_error err = {TJ_OK, ""};
@@ -289,7 +282,7 @@ static int is_walked_text(const request *one)
             return 0;
     texts = realloc(texts, (text_count + 1) * sizeof *texts);
     texts[text_count++] = new_one;
-    return new_one % one_text_in == 0;
+    return 1;
 }
 
 static int walk_pair(request *one)
@@ -300,7 +293,7 @@ static int walk_pair(request *one)
             return 0;
         describe(one, "walked");
         walked_configs++;
-    } while (one_text_in > 0 && !is_walked_text(one));
+    } while (is_each_text_once && !is_new_text(one));
     return 1;
 }
 
@@ -395,7 +388,7 @@ static void run_all_of(const char *text)
         const long ran = run_pairs(walk_pair, LONG_MAX);
 
         printf("gpu/space: %s: of all %ld configs of %zu families %ld %s; %ld whose kernel spills were refused\n", text,
-               walked_configs, tj_family_count(), ran, one_text_in > 0 ? "new texts ran" : "ran", spilled);
+               walked_configs, tj_family_count(), ran, is_each_text_once ? "new texts ran" : "ran", spilled);
         walked_configs = spilled = 0;
     }
     tj_space_free(walked);
@@ -423,8 +416,8 @@ int main(int argc, char **argv)
 {
     long pairs;
 
-    one_text_in = argc <= 2 ? 0 : strcmp(argv[1], "texts") == 0 ? 1 : strcmp(argv[1], "third") == 0 ? 3 : 0;
-    if (argc > 2 && (one_text_in > 0 || strcmp(argv[1], "all") == 0)) {
+    is_each_text_once = argc > 2 && strcmp(argv[1], "texts") == 0;
+    if (argc > 2 && (is_each_text_once || strcmp(argv[1], "all") == 0)) {
         for (int i = 2; i < argc && gpu_failed < 20; i++)
             run_layouts_of(argv[i]);
         free(texts);
