@@ -118,19 +118,23 @@ def regrets_of_row(row, rows, shapes, predicted, measured):
             [regret(indexes, predicted, measured) for key, indexes in shapes.items() if own[key] and len(indexes) > 1])
 
 
-def show_regret(model):
-    trials = model.trials
-    measured = [float(trial[4]) for trial in trials]
-    shapes = group_by(tuple(trial[:3]) for trial in trials)
+def grouped(number):
+    return f"{number:,}".replace(",", " ")
 
-    print(f"{'row':14}{'trials':>8}{'shapes':>8}{'among its own':>16}{'among all':>12}")
+
+def show_regret(model):
+    """Print tables for docs/analysis.md and README.md."""
+    measured = [float(trial[4]) for trial in model.trials]
+    shapes = group_by(tuple(trial[:3]) for trial in model.trials)
+
+    print("| row | trials | shapes | among its own | among all |\n|---|--:|--:|--:|--:|")
     for row in model.rows:
         own, whole = regrets_of_row(row, model.row, shapes, model.us, measured)
-        print(f"{row:14}{model.row.count(row):8}{len(whole):8}{mean(own):16.4f}{mean(whole):12.4f}")
-    print(f"\n{'set':18}{'trials':>8}{'shapes':>8}{'regret':>10}")
-    for name, indexes in group_by(trial[0] for trial in trials).items():
+        print(f"| `{row}` | {grouped(model.row.count(row))} | {len(whole)} | {mean(own):.3f} | {mean(whole):.3f} |")
+    print("\n| set | trials | shapes | regret |\n|---|--:|--:|--:|")
+    for name, indexes in group_by(trial[0] for trial in model.trials).items():
         values = [regret(shapes[key], model.us, measured) for key in shapes if key[0] == name]
-        print(f"{name:18}{len(indexes):8}{len(values):8}{mean(values):10.4f}")
+        print(f"| `{name}` | {grouped(len(indexes))} | {len(values)} | {mean(values):.3f} |")
 
 
 # ---- fitting ---------------------------------------------------------------------------------------------------------

@@ -1,14 +1,20 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # tier: quick
-# check_fit.sh PREDICT: analysis/fit/fit.py prints the rows of constants as they stand, and adds timed trials of `tilejit tune --trials`
-# to a table, whose times analysis_predict_trials predicts.
+# check_fit.sh PREDICT: analysis/fit/fit.py prints the rows of constants as they stand; the pages say what choices by them cost; and timed
+# trials of `tilejit tune --trials` enter a table, whose times analysis_predict_trials (PREDICT) predicts.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-fit() { python3 analysis/fit/fit.py "$@"; }
-fit rows | cmp - generator/families/model_rows.c
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
+fit() { python3 analysis/fit/fit.py "$@"; }
+fit rows | cmp - generator/families/model_rows.c
+fit --tool "$1" regret >"$folder/regret"
+[ "$(grep -c '^| `' "$folder/regret")" -gt 20 ]
+grep '^| `' "$folder/regret" | while read -r row; do
+    grep -qxF "$row" docs/analysis.md analysis/fit/README.md ||
+        { echo "check_fit: neither docs/analysis.md nor analysis/fit/README.md has $row" >&2; exit 1; }
+done
 tab() { printf '%s\t' "$@" | sed 's/\t$/\n/'; }
 {
     tab '# shape' config state us spread predicted_us compile_ms registers shared_bytes device problem
