@@ -8,6 +8,7 @@
 
 #include "error.h"
 #include "family.h"
+#include "targets.h"
 
 enum { REGISTER_LIMIT = 255 };
 

@@ -5,6 +5,7 @@
 #include "error.h"
 #include "estimate.h"
 #include "family.h"
+#include "targets.h"
 
 /* Check the limits that occupancy does not: the target's features, and the static part of shared memory. */
 static bool can_run(const tj_device_facts *facts, const tj_launch_form *form)

@@ -41,7 +41,7 @@ int tj_features_since(uint32_t features, const char *target)
 
 uint32_t tj_device_features(const tj_device_facts *facts)
 {
-    return facts ? features_of(facts, true) : 0;
+    return features_of(facts, true);
 }
 
 const char *tj_feature_name(uint32_t features)

@@ -10,6 +10,9 @@
 
 enum { TJ_HOMES_BYTES = 128 };
 
+/** Return the features (tj_feature bits) of a device that sources may need. */
+uint32_t tj_device_features(const tj_device_facts *facts);
+
 /**
  * Return the features (tj_feature bits) that code for a target may use: "sm_90", "compute_90", or "sm_90a", which runs on that
  * capability only and may use features that only it has. 0: a target before sm_75, or not a target.

@@ -159,11 +159,14 @@ static tj_workbench *place(tj_context *context, const tj_problem *problem)
 
 static double median_us(tj_context *context, const tj_plan *plan, tj_workbench *bench, int warmup)
 {
+    tj_timing timing = TJ_TIMING_INIT;
     double duration[REPEAT];
     tj_error err;
 
+    timing.warmup = warmup;
+    timing.repeat = REPEAT;
     must(tj_workbench_fit(bench, tj_plan_workspace_bytes(plan), &err), &err);
-    must(tj_time_launches(context, plan, tj_workbench_operands(bench), NULL, warmup, REPEAT, duration, &err), &err);
+    must(tj_time_launches(context, plan, tj_workbench_operands(bench), NULL, &timing, duration, &err), &err);
     return median(duration, REPEAT);
 }
 

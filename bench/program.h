@@ -3,7 +3,7 @@
 #ifndef BENCH_PROGRAM_H
 #define BENCH_PROGRAM_H
 
-#include <tilejit/tilejit.h>
+#include <tilejit/tools.h>
 
 #include <stdarg.h>
 #include <stdio.h>

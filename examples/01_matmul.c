@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <tilejit/reference.h>
 #include <tilejit/tilejit.h>
 
 int main(void)

@@ -5,7 +5,7 @@
  */
 #include <stdio.h>
 
-#include <tilejit/tilejit.h>
+#include <tilejit/tools.h>
 
 int main(void)
 {

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <tilejit/reference.h>
 #include <tilejit/tilejit.h>
 
 enum { BATCH = 8, J = 64, K = 96, L = 80 };

@@ -16,6 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <tilejit/custom.h>
+#include <tilejit/reference.h>
 #include <tilejit/tilejit.h>
 
 /* ---- the family --------------------------------------------------------------------------------------------------- */

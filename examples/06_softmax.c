@@ -17,6 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <tilejit/custom.h>
+#include <tilejit/reference.h>
 #include <tilejit/tilejit.h>
 
 /* ---- the family --------------------------------------------------------------------------------------------------- */

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <tilejit/reference.h>
 #include <tilejit/tilejit.h>
 
 enum { EXPERTS = 4, ROOM = 96, K = 64, L = 80 }; /* the buffers hold up to ROOM tokens */

@@ -432,17 +432,15 @@ bool tj_views_hopeless(const tj_views *views, const tj_config *config, size_t kn
     return config->family->is_hopeless(&views->mean[is_swapped], config, known);
 }
 
-int tj_config_relax(const tj_problem *problem, tj_config *config)
+bool tj_config_relax(const tj_problem *problem, tj_config *config)
 {
-    if (!problem || !config)
-        return 0;
     tj_config looser = *config, resolved;
 
     if (!config->family->relax || !config->family->relax(&looser))
-        return 0;
+        return false;
     resolved = looser;
     if (tj_config_resolve(problem, &resolved, NULL) != TJ_OK)
-        return 0;
+        return false;
     *config = looser;
-    return 1;
+    return true;
 }

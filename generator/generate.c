@@ -537,15 +537,11 @@ tj_status tj_generate(const tj_problem *problem, const tj_config *config, tj_sou
 
 tj_status tj_preview_launch(const tj_problem *problem, tj_config *config, tj_launch_form *form, tj_error *err)
 {
-    if (!form)
-        return tj_fail_null(err, __func__, "form");
-    memset(form, 0, sizeof *form);
-    if (TJ_HAS_NULL(err, problem, config))
-        return TJ_ERR_INVALID_ARGUMENT;
     bool is_swapped;
     tj_problem view;
     tj_status status = tj_config_resolve(problem, config, err);
 
+    memset(form, 0, sizeof *form);
     if (status != TJ_OK)
         return status;
     view = tj_family_view(config, problem, &is_swapped);

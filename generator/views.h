@@ -11,6 +11,19 @@
 #include <tilejit/source.h>
 
 /**
+ * Compute the launch of a config: geometry, shared memory and target, without the source and without the names and arguments of
+ * kernels, to compare many configs cheaply. config becomes the resolved config. Only err may be NULL. Errors: those of
+ * tj_config_resolve; *form is then all zero.
+ */
+tj_status tj_preview_launch(const tj_problem *problem, tj_config *config, tj_launch_form *form, tj_error *err);
+
+/**
+ * Loosen the launch bounds of a resolved config, which leaves each thread more registers and so helps one whose kernel spills
+ * (TJ_ERR_SPILLS). False: it cannot be looser, or the problem does not admit it, and then it is unchanged.
+ */
+TJ_MUST_CHECK bool tj_config_relax(const tj_problem *problem, tj_config *config);
+
+/**
  * [0]: canonical; [1]: its transpose. mean: with groups of the mean size, which forms use for decisions; the same without
  * groups.
  */

@@ -67,11 +67,6 @@ const char *tj_type_name(tj_type type)
     return facts ? facts->name : "?";
 }
 
-int tj_compute_count(void)
-{
-    return COUNT(computes);
-}
-
 const tj_compute_facts *tj_compute_get_facts(tj_compute compute)
 {
     return (int)compute >= 1 && (int)compute <= COUNT(computes) ? &computes[compute - 1] : NULL;

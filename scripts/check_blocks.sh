@@ -46,7 +46,7 @@ tj_problem problem = TJ_PROBLEM_INIT(1, 1, 1, TJ_F32); tj_operands x = TJ_OPERAN
 (void)M, (void)N, (void)P, (void)stream, (void)options, (void)context, (void)err, (void)plan, (void)problem, (void)x, (void)workspace, (void)bias, (void)offsets;'
 check_c() { # FILE WHERE
     {
-        printf '#include <stdint.h>\n#include <stdio.h>\n#include <tilejit/tilejit.h>\n'
+        printf '#include <stdint.h>\n#include <stdio.h>\n#include <tilejit/tools.h>\n'
         grep '^#' "$1" || true
         printf 'int block(void *M, void *N, void *P, struct CUstream_st *stream);\n'
         printf 'int block(void *M, void *N, void *P, struct CUstream_st *stream)\n{\n%s\n{\n' "$names"

@@ -14,6 +14,7 @@
 #include "rank.h"
 #include "record.h"
 #include "space.h"
+#include "views.h"
 
 /* Factor over the model's best time below which a neighbour's tuned config, or the relaxed last choice, is still preferred. */
 static const double SIMILAR = 1.1;
@@ -234,10 +235,6 @@ tj_status tj_choose_another(const tj_records *records, const tj_problem *problem
                             const tj_config *refused, size_t refused_count, tj_config *config, tj_chosen_by *chosen_by,
                             tj_error *err)
 {
-    if (TJ_HAS_NULL(err, problem, device, config))
-        return TJ_ERR_INVALID_ARGUMENT;
-    if (!refused && refused_count > 0)
-        return tj_fail_null(err, __func__, "refused");
     const refusals out = {refused, refused_count};
     tj_config looser;
     bool is_loosened = false;

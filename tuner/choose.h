@@ -34,6 +34,18 @@ static inline bool tj_status_is_unfit(tj_status status)
 /** Prepare a config for launch. */
 typedef tj_status tj_fits_fn(void *payload, const tj_config *config, tj_error *err);
 
+/**
+ * Choose again, because earlier choices were unfit (TJ_ERR_SPILLS, or a proof that failed). refused lists these in their order,
+ * as tj_source_config gives them. There are two candidates: the last refused config with looser launch bounds or a smaller
+ * tile, and the best config not refused. The model picks the faster; after some refusals the first one is taken, if it exists;
+ * and after TJ_MOST_REFUSED, since each may cost a compile, the safe default, which is never unfit. If the last one was
+ * loosened, *chosen_by is unchanged.
+ * refused may be NULL if refused_count is 0. Otherwise as tj_choose.
+ */
+tj_status tj_choose_another(const tj_records *records, const tj_problem *problem, const tj_device_facts *device,
+                            const tj_config *refused, size_t refused_count, tj_config *config, tj_chosen_by *chosen_by,
+                            tj_error *err);
+
 /** tj_choose, repeated until a config is not unfit. Errors: those of tj_choose_another and of fits. */
 tj_status tj_choose_fitting(const tj_records *records, const tj_problem *problem, const tj_device_facts *device,
                             tj_fits_fn *fits, void *payload, tj_config *config, tj_error *err);

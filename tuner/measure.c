@@ -144,7 +144,13 @@ static int in_time(const tj_timed *timed, double us, int launches, int wanted)
 
 static tj_status queue(const tj_timed *timed, int warmup, int repeat, int launches, double *us, tj_error *err)
 {
-    return tj_gpu_time(timed->gpu, timed->launch, timed->what, timed->sets, timed->stream, warmup, repeat, launches, us, err);
+    tj_timing timing = TJ_TIMING_INIT;
+
+    timing.warmup = warmup;
+    timing.repeat = repeat;
+    timing.per_event = launches;
+    timing.sets = timed->sets;
+    return tj_gpu_time(timed->gpu, timed->launch, timed->what, timed->stream, &timing, us, err);
 }
 
 /* A failure that concerns all configs ends the tuning; any other refuses this config only. */

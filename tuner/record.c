@@ -19,6 +19,7 @@
 #include "error.h"
 #include "hash.h"
 #include "space.h"
+#include "views.h"
 
 static const int64_t MOST_ELEMENTS = INT64_C(1) << 50, MOST_CREATED_S = INT64_C(253402300799); /* the year 9999 */
 

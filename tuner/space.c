@@ -6,6 +6,7 @@
  * file adds no rules of its own.
  */
 #include "space.h"
+#include "targets.h"
 #include "views.h"
 
 #include <stdlib.h>
@@ -209,8 +210,6 @@ int tj_space_next(tj_space *space, tj_config *config)
 
 int64_t tj_space_seen(const tj_space *space, int64_t *refused)
 {
-    if (!space)
-        return 0;
     if (refused)
         *refused = space->refused;
     return space->seen;

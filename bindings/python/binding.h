@@ -6,7 +6,7 @@
 #ifndef TILEJIT_BINDING_H
 #define TILEJIT_BINDING_H
 
-#include <tilejit/tilejit.h>
+#include <tilejit/tools.h>
 
 /* DLPack's structures, as far as they are read: https://dmlc.github.io/dlpack, version 0 of the protocol. */
 typedef struct dl_tensor {

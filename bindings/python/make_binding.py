@@ -15,7 +15,7 @@ import cffi
 
 
 def declarations(compiler: str, sources: pathlib.Path) -> str:
-    """The declarations of <tilejit/tilejit.h> and binding.h, as cffi takes them: no macros, no attributes, no bodies."""
+    """The declarations of <tilejit/tools.h> and binding.h, as cffi takes them: no macros, no attributes, no bodies."""
     here = pathlib.Path(__file__).resolve().parent
     with tempfile.TemporaryDirectory() as empty:
         for name in ("stddef.h", "stdint.h"):  # cffi knows their types

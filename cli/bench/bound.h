@@ -10,7 +10,7 @@
 #ifndef TJ_CLI_BOUND_H
 #define TJ_CLI_BOUND_H
 
-#include <tilejit/tilejit.h>
+#include <tilejit/tools.h>
 
 /** The way of summing, as far as errors show it. */
 typedef enum adder {

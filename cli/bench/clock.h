@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-#include <tilejit/tilejit.h>
+#include <tilejit/tools.h>
 
 typedef struct bench_clock bench_clock;
 

@@ -121,11 +121,14 @@ tj_status cli_time(tj_context *context, const tj_plan *plan, const tj_operands *
 {
     const size_t count = (size_t)timing.repeat;
     double *us = calloc(count, sizeof *us);
+    tj_timing launches = TJ_TIMING_INIT;
     tj_status status;
 
     if (!us)
         return tj_fail(err, TJ_ERR_OUT_OF_MEMORY, "out of memory for %zu durations", count);
-    status = tj_time_launches(context, plan, operands, NULL, (int)timing.warmup, (int)timing.repeat, us, err);
+    launches.warmup = (int32_t)timing.warmup;
+    launches.repeat = (int32_t)timing.repeat;
+    status = tj_time_launches(context, plan, operands, NULL, &launches, us, err);
     if (status == TJ_OK) {
         qsort(us, count, sizeof *us, by_value);
         *least_us = us[0];

@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include <tilejit/tilejit.h>
+#include <tilejit/tools.h>
 
 #include "error.h"
 #include "json.h"

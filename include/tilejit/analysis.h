@@ -21,8 +21,8 @@
 #ifndef TILEJIT_ANALYSIS_H
 #define TILEJIT_ANALYSIS_H
 
-#include <tilejit/config.h>
 #include <tilejit/device.h>
+#include <tilejit/family.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -398,9 +398,6 @@ TJ_API TJ_MUST_CHECK tj_status tj_config_adapt(const tj_device_facts *facts, con
  * Errors:  TJ_ERR_NOT_FOUND: no such name; the message lists those that exist.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_device_named(const char *target, tj_device_facts *facts, tj_error *err);
-
-/** Return the features (tj_feature bits) of a device that sources may need. NULL: answers 0. Threads: any; pure. */
-TJ_API uint32_t tj_device_features(const tj_device_facts *facts);
 
 #ifdef __cplusplus
 }

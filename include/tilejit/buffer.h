@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * buffer.h: device memory, copies and timing, for programs that have no CUDA runtime of their own.
+ * buffer.h: device memory, copies and streams, for programs that have no CUDA runtime of their own.
  *
  * A program that uses the CUDA runtime, PyTorch or the like keeps its own memory and passes addresses: nothing else in TileJIT
  * needs a tj_buffer. The command, the examples and the tests use these calls, so that they too build and start on a machine
@@ -16,11 +16,13 @@
 #ifndef TILEJIT_BUFFER_H
 #define TILEJIT_BUFFER_H
 
-#include <tilejit/plan.h>
+#include <tilejit/context.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+struct CUstream_st; /* a CUstream, which is also a cudaStream_t; NULL is the legacy default stream */
 
 /**
  * Make a stream that neither waits for the legacy default stream nor makes it wait.
@@ -59,9 +61,6 @@ TJ_API TJ_MUST_CHECK tj_status tj_buffer_create_in(tj_context *context, struct C
 /** Return its device address, aligned to 256 bytes, for tj_operands. NULL: buffer must not be NULL. */
 TJ_API void *tj_buffer_address(const tj_buffer *buffer);
 
-/** Return the size that it was created with. NULL: buffer must not be NULL. */
-TJ_API size_t tj_buffer_bytes(const tj_buffer *buffer);
-
 /**
  * Copy bytes from host memory to offset. On return they are on the device, and every stream sees them.
  * NULL: err, and host if bytes is 0. Errors: TJ_ERR_INVALID_ARGUMENT (outside the buffer), and those of tj_synchronize.
@@ -93,37 +92,6 @@ TJ_API TJ_MUST_CHECK tj_status tj_synchronize(tj_context *context, struct CUstre
 
 /** Get the device's free and total memory from the driver. NULL: only err may be NULL. Errors: those of tj_synchronize. */
 TJ_API TJ_MUST_CHECK tj_status tj_device_memory(tj_context *context, size_t *free_bytes, size_t *total_bytes, tj_error *err);
-
-/**
- * Launch a plan warmup times, then repeat times with an event before and after each, and wait. All launches are queued without
- * a pause. microseconds receives one duration for each of the repeat launches, in their order, by the device's own clock: host
- * time is not included. From the second launch on the operands may be in the L2.
- *
- * NULL:    stream (the legacy default stream) and err may be NULL.
- * Threads: any; other work on the stream is timed too.
- * Errors:  TJ_ERR_INVALID_ARGUMENT (warmup below 0, repeat below 1 or above 100 000), those of tj_plan_launch and of
- *          tj_synchronize.
- */
-TJ_API TJ_MUST_CHECK tj_status tj_time_launches(tj_context *context, const tj_plan *plan, const tj_operands *operands,
-                                                struct CUstream_st *stream, int warmup, int repeat, double *microseconds,
-                                                tj_error *err);
-
-/**
- * The same over several sets of operands in rotation: launch number i, warm-up included, takes set number i modulo count. If
- * the sets together exceed the L2, every launch finds it cold.
- *
- * per_event launches stand between two events, and each duration is divided by per_event: use this for kernels so short that an
- * event would distort the time. The launches become a CUDA graph, which is replayed once before it is timed, if per_event is a
- * multiple of count, the stream is not the legacy one, and the driver has graphs (CUDA 11.4). Then the host, which takes some 3
- * us to queue a launch, is not in the time either; the call captures the stream, so nothing else may use it meanwhile. Operands
- * that first need another kernel are launched one by one.
- *
- * NULL, Threads: as tj_time_launches.
- * Errors:  those of tj_time_launches, and TJ_ERR_INVALID_ARGUMENT for a count of 0 or per_event outside 1 to 10 000.
- */
-TJ_API TJ_MUST_CHECK tj_status tj_time_rotating(tj_context *context, const tj_plan *plan, const tj_operands *operands,
-                                                size_t count, struct CUstream_st *stream, int warmup, int repeat, int per_event,
-                                                double *microseconds, tj_error *err);
 
 #ifdef __cplusplus
 }

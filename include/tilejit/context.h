@@ -49,6 +49,15 @@ typedef enum tj_first_call {
     TJ_FIRST_CALL_QUICK = 1
 } tj_first_call;
 
+/** When a context proves a kernel that it is about to launch for the first time (option prove). */
+typedef enum tj_prove {
+    TJ_PROVE_NEVER = 0,  /**< never: the compiler is trusted, except where an existing proof says otherwise */
+    TJ_PROVE_BEFORE = 1, /**< before the first launch, which waits for it */
+    TJ_PROVE_BEHIND = 2, /**< after the first launch, on a thread of the library's own and in the primary CUDA context only.
+                              If the proof fails, an error is logged and later calls get another kernel; products until then
+                              may be wrong */
+} tj_prove;
+
 /** The bytes of a pack in memory, such as tilejit pack --c-array makes. */
 typedef struct tj_pack_bytes {
     const void *bytes; /**< NULL ends a list */
@@ -84,7 +93,7 @@ typedef struct tj_context_options {
                                       cancels it. It tunes only in the primary CUDA context of the device above, and only
                                       problems whose extents and batch are known: none under TJ_SPECIALIZE_TYPES, and none on
                                       the emulator, whose times mean nothing */
-    int32_t prove;               /**< tj_prove (prove.h): whether kernels are proven on the device when first launched.
+    int32_t prove;               /**< tj_prove: whether kernels are proven on the device when first launched.
                                       Default: never; proofs that exist still count */
     const char *const *packs;    /**< files of tilejit pack, searched before the store and before NVRTC is opened; a folder is
                                       one more read-only root. NULL-terminated; default: $TILEJIT_PACKS, separated by colons.

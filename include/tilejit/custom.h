@@ -210,9 +210,6 @@ TJ_API TJ_MUST_CHECK tj_status tj_custom_set_constant(const tj_custom_kernel *ke
 /** Return the source it was compiled from, with its config. Owned: borrowed from kernel. NULL: kernel must not be NULL. */
 TJ_API const tj_source *tj_custom_source(const tj_custom_kernel *kernel);
 
-/** Return its image: its origin, and the report of ptxas. Owned: borrowed from kernel. NULL: kernel must not be NULL. */
-TJ_API const tj_image *tj_custom_image(const tj_custom_kernel *kernel);
-
 /** Unload a kernel, before its context is freed. All its launches must have completed. NULL: accepted. */
 TJ_API void tj_custom_kernel_free(tj_custom_kernel *kernel);
 

@@ -12,12 +12,14 @@
 #ifndef TILEJIT_PACK_H
 #define TILEJIT_PACK_H
 
+#include <tilejit/config.h>
 #include <tilejit/context.h>
-#include <tilejit/tuner.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+struct tj_records; /* tuner.h */
 
 /** A pack under construction. */
 typedef struct tj_pack tj_pack;
@@ -31,7 +33,8 @@ typedef struct tj_pack tj_pack;
  * Threads: any.
  * Errors:  TJ_ERR_OUT_OF_MEMORY.
  */
-TJ_API TJ_MUST_CHECK tj_status tj_pack_create(tj_context *context, const tj_records *records, tj_pack **pack, tj_error *err);
+TJ_API TJ_MUST_CHECK tj_status tj_pack_create(tj_context *context, const struct tj_records *records, tj_pack **pack,
+                                              tj_error *err);
 
 /** The form of packed kernels. The flags may be combined. */
 enum {
@@ -70,8 +73,8 @@ TJ_API void tj_pack_free(tj_pack *pack);
  * it cannot take, such as pointers aligned to one element (tj_pack_set_form). Items already inside are not added twice.
  *
  * config: the one that the application names, and then its kernel alone is added. NULL: the library's choice: a record of the
- * product that the target stands for (tj_device_named), else one of another device that the target serves, else tj_choose for
- * that product. A config whose kernel spills gives way to another.
+ * product that the target stands for (tj_device_named), else one of another device that the target serves, else tj_choose
+ * (tuner.h) for that product. A config whose kernel spills gives way to another.
  * NULL:    config and err may be NULL.
  * Threads: any, several at once: then several kernels are compiled at a time, and the pack is the same.
  * Errors:  those of tj_generate and tj_image_obtain; TJ_ERR_INVALID_ARGUMENT also: not a target; TJ_ERR_UNSUPPORTED also: a
@@ -135,17 +138,6 @@ TJ_API TJ_MUST_CHECK tj_status tj_pack_list(const void *bytes, size_t size, tj_p
  */
 TJ_API TJ_MUST_CHECK tj_status tj_pack_unpack(tj_context *context, const void *bytes, size_t size, int64_t *unpacked,
                                               tj_error *err);
-
-/**
- * Choose a config for a problem on a device as tj_plan_prepare and tj_matmul do in this context: by a record of its store, by a
- * record of a pack, by the choice of a pack, else as tj_choose.
- * NULL:    chosen_by and err may be NULL.
- * Threads: any.
- * Errors:  as tj_choose.
- */
-TJ_API TJ_MUST_CHECK tj_status tj_context_choose_config(tj_context *context, const tj_problem *problem,
-                                                        const tj_device_facts *device, tj_config *config,
-                                                        tj_chosen_by *chosen_by, tj_error *err);
 
 #ifdef __cplusplus
 }

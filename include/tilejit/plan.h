@@ -5,7 +5,9 @@
 #ifndef TILEJIT_PLAN_H
 #define TILEJIT_PLAN_H
 
-#include <tilejit/kernel.h>
+#include <tilejit/config.h>
+#include <tilejit/context.h>
+#include <tilejit/operands.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -38,22 +40,38 @@ typedef enum tj_chosen_by {
  * Owned:   *plan belongs to context, which keeps it for the caller until tj_plan_release, or until it is freed.
  * NULL:    config (the library chooses) and err may be NULL.
  * Threads: any. One thread builds a plan, and others that want the same one wait.
- * Errors:  those of tj_generate, tj_compile and tj_kernel_load.
+ * Errors:  TJ_ERR_INVALID_ARGUMENT (tj_problem_check, and a config that the problem does not take), TJ_ERR_NO_COMPILER (the places
+ *          tried, and the remedy), TJ_ERR_COMPILE (the first error of NVRTC's log), TJ_ERR_NO_DRIVER, TJ_ERR_UNSUPPORTED (the
+ *          device lacks what the kernel needs), TJ_ERR_SPILLS (a config that the caller named: the compiler spilled
+ *          accumulators; the message names a looser one), TJ_ERR_CHECK_FAILED (it failed a proof), TJ_ERR_OUT_OF_MEMORY,
+ *          TJ_ERR_DEVICE_MEMORY, TJ_ERR_DRIVER, TJ_ERR_DEVICE_LOST, TJ_ERR_FORKED, TJ_ERR_CANCELLED (the process is exiting).
  */
 TJ_API TJ_MUST_CHECK tj_status tj_plan_prepare(tj_context *context, const tj_problem *problem, const tj_config *config,
                                                const tj_plan **plan, tj_error *err);
 
 /**
- * Launch a plan, as tj_kernel_launch does. One plan serves every extent of a TJ_DIM_ANY dimension, so the operands must hold
+ * Queue the launches of a plan on a stream, and return before they have run. This takes no lock, and allocates nothing except a
+ * workspace that operands leave out. k = 0 gives beta * C, and then m and n need no address unless they are arrays of pointers;
+ * j and l are at least 1. The stream must exist: the driver itself does not survive a destroyed one.
+ *
+ * Later work in the stream begins when P is complete, with one exception of CUDA's: a kernel that is itself launched with
+ * programmatic stream serialization may begin earlier, and has to wait (cudaGridDependencySynchronize) before it reads P.
+ *
+ * One plan serves every extent of a TJ_DIM_ANY dimension, so the operands must hold
  * these extents; those of the problem that it was prepared from are not kept. If the library chose the config and the operands
  * do not suit it, because pointers have a smaller alignment than its source requires, they are launched with another, which is
  * built on their first launch.
  *
  * NULL:    stream (the legacy default stream) and err may be NULL.
  * Threads: any, several at once.
- * Errors:  those of tj_kernel_launch, and TJ_ERR_INVALID_ARGUMENT: a pointer that the device cannot use, or a buffer that is
- *          too short, where pointers are checked (check_pointers of the context). If another config is needed also those of
- *          tj_plan_prepare, and TJ_ERR_CAPTURE: it is not ready, and the stream is being captured.
+ * Errors:  TJ_ERR_INVALID_ARGUMENT: a NULL or misaligned pointer, an alpha or beta that the product cannot take, an extent that
+ *          breaks a promise or for which the kernel lacks a check, more blocks than a grid holds (the message has the remedy),
+ *          another current context, a stream of another context (the message names both devices), or, with a driver before CUDA
+ *          11.4, a missing workspace; where pointers are checked (check_pointers of the context), a pointer that the device
+ *          cannot use, or a buffer that is too short. TJ_ERR_DEVICE_MEMORY, TJ_ERR_UNSUPPORTED: no workspace can be had in the
+ *          stream. TJ_ERR_DRIVER. TJ_ERR_DEVICE_LOST, which every later call returns again, except for calls with invalid
+ *          operands. If another config is needed also those of tj_plan_prepare, and TJ_ERR_CAPTURE: it is not ready, and the
+ *          stream is being captured.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_plan_launch(const tj_plan *plan, const tj_operands *operands, struct CUstream_st *stream,
                                               tj_error *err);
@@ -70,11 +88,6 @@ TJ_API void tj_plan_release(const tj_plan *plan);
 
 /** Return the bytes of device memory that operands->workspace should have. NULL: plan must not be NULL. */
 TJ_API size_t tj_plan_workspace_bytes(const tj_plan *plan);
-
-/** Return its source, image and kernel, for inspection. Owned: borrowed. NULL: plan must not be NULL. */
-TJ_API const tj_source *tj_plan_source(const tj_plan *plan);
-TJ_API const tj_image *tj_plan_image(const tj_plan *plan);
-TJ_API const tj_kernel *tj_plan_kernel(const tj_plan *plan);
 
 /** Return the reason for its config; 0: the caller named it. NULL: plan must not be NULL. */
 TJ_API tj_chosen_by tj_plan_chosen_by(const tj_plan *plan);

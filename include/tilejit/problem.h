@@ -297,10 +297,7 @@ typedef struct tj_compute_facts {
     double input_roundoff; /**< M and N are rounded with this unit roundoff before they are multiplied; 0: they never are */
 } tj_compute_facts;
 
-/** The number of ways to compute. They are numbered from 1 on. Threads: any; pure. */
-TJ_API int tj_compute_count(void);
-
-/** The facts of a way to compute; NULL for a number that is none. Owned: the library, for ever. Threads: any; pure. */
+/** The facts of a way to compute, which are numbered from 1 on; NULL for a number that is none. Owned: the library, for ever. Threads: any; pure. */
 TJ_API const tj_compute_facts *tj_compute_get_facts(tj_compute compute);
 
 /** "tf32" and the like; "?" for a number that is none. Owned: static text. Threads: any; pure. */

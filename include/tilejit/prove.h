@@ -7,26 +7,17 @@
  * the textbook's kernel, naive, on the same device. It costs milliseconds. Its result is kept next to the image, and holds for
  * this kind of device and this driver.
  *
- * tj_tune proves its winner. A context proves the kernels that it launches if its option prove says so. A kernel that failed is
+ * tj_tune proves its winner. A context proves the kernels that it launches if its option prove says so (tj_prove, context.h). A kernel that failed is
  * never launched again on such a device with that driver: the library chooses another one, and naming its config is an error.
  */
 #ifndef TILEJIT_PROVE_H
 #define TILEJIT_PROVE_H
 
-#include <tilejit/plan.h>
+#include <tilejit/kernel.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/** When a context proves a kernel that it is about to launch for the first time (option prove). */
-typedef enum tj_prove {
-    TJ_PROVE_NEVER = 0,  /**< never: the compiler is trusted, except where an existing proof says otherwise */
-    TJ_PROVE_BEFORE = 1, /**< before the first launch, which waits for it */
-    TJ_PROVE_BEHIND = 2, /**< after the first launch, on a thread of the library's own and in the primary CUDA context only.
-                              If the proof fails, an error is logged and later calls get another kernel; products until then
-                              may be wrong */
-} tj_prove;
 
 /** The result of a proof. */
 typedef struct tj_proof {

@@ -5,7 +5,7 @@
 #ifndef TILEJIT_SOURCE_H
 #define TILEJIT_SOURCE_H
 
-#include <tilejit/config.h>
+#include <tilejit/family.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -14,7 +14,7 @@ extern "C" {
 /** Generated CUDA source, and the facts for launching it. It never changes, and threads may share it. */
 typedef struct tj_source tj_source;
 
-/** Features of the target that a source may need, as bits. tj_device_features tells those of a device. */
+/** Features of the target that a source may need, as bits. */
 typedef enum tj_feature {
     TJ_FEATURE_CP_ASYNC = 1 << 0,    /**< copies to shared memory past the registers */
     TJ_FEATURE_LDMATRIX = 1 << 1,    /**< fragments of matrices loaded by a warp */
@@ -176,14 +176,6 @@ static inline const tj_launch_step *tj_product_step(const tj_launch_form *form)
  */
 TJ_API TJ_MUST_CHECK tj_status tj_generate(const tj_problem *problem, const tj_config *config, tj_source **source,
                                            tj_error *err);
-
-/**
- * Compute the launch of a config: geometry, shared memory and target, without the source and without the names and arguments of
- * kernels. Use this to compare many configs cheaply. config becomes the resolved config (tj_config_resolve).
- * NULL: only err may be NULL. Threads: any; pure. Errors: those of tj_config_resolve; *form is then all zero.
- */
-TJ_API TJ_MUST_CHECK tj_status tj_preview_launch(const tj_problem *problem, tj_config *config, tj_launch_form *form,
-                                                 tj_error *err);
 
 /** Free a source. NULL: accepted. */
 TJ_API void tj_source_free(tj_source *source);

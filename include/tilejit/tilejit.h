@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tilejit.h: include everything, and show where to begin.
+ * tilejit.h: include all that an application needs, and show where to begin.
  *
  * TileJIT computes P (j x l) = M (j x k) . N (k x l) with a CUDA kernel that it writes for exactly that request: it fills a
  * template, compiles it with NVRTC, stores the result, and launches it. Other libraries call these dimensions m x k x n; here M
  * and N are matrices.
  *
- *     simple      tj_context_create, tj_matmul                                    context.h, plan.h
- *     explicit    tj_generate, tj_image_obtain, tj_kernel_load, tj_kernel_launch  source.h, image.h, kernel.h
- *                 tj_plan_prepare, tj_plan_launch                                 plan.h
- *     expert      families, parameters, constraints as data                       config.h
- *     measured    tj_tune finds a problem's config and keeps it as a record        tuner.h
- *     proven      tj_plan_prove runs a kernel between guards and compares it       prove.h
- *     besides     the store, the reference, the doctor                            store.h, reference.h, doctor.h
- *                 counts, occupancy, roofline, predicted time                     analysis.h
- *                 device memory and timing, for programs without a CUDA runtime    buffer.h
- *                 operands of a problem, to try a kernel with                      workbench.h
+ *     a product      tj_problem, tj_epilogue_parse, tj_operands, tj_matmul   problem.h, epilogue.h, operands.h, plan.h
+ *     made ready     tj_plan_prepare, tj_plan_launch, tj_warm_up             plan.h, warm_up.h
+ *     by this kernel tj_config_parse                                         config.h
+ *     without NVRTC  tj_pack_create, tj_pack_add                             pack.h
+ *     around it      tj_context_create and its options, events, devices      context.h, event.h, device.h
+ *     without a CUDA runtime: device memory and streams                      buffer.h
+ *
+ * <tilejit/tools.h> is the second storey: it includes this header and all that looks inside, measures and maintains: sources,
+ * images, kernels, families of the application's own, analysis, tuning, proofs, the reference, the store. The first storey keeps
+ * its promises longer than the second: docs/abi.md.
  *
  * Rules that hold for every function:
  *   - An object that a call hands out through a pointer-to-pointer belongs to the caller. An object that a function returns
@@ -37,28 +37,17 @@
 #ifndef TILEJIT_TILEJIT_H
 #define TILEJIT_TILEJIT_H
 
-#include <tilejit/analysis.h>
 #include <tilejit/buffer.h>
 #include <tilejit/config.h>
 #include <tilejit/context.h>
-#include <tilejit/custom.h>
 #include <tilejit/device.h>
-#include <tilejit/doctor.h>
-#include <tilejit/emulator.h>
 #include <tilejit/epilogue.h>
 #include <tilejit/event.h>
-#include <tilejit/image.h>
-#include <tilejit/kernel.h>
+#include <tilejit/operands.h>
 #include <tilejit/pack.h>
 #include <tilejit/plan.h>
 #include <tilejit/problem.h>
-#include <tilejit/prove.h>
-#include <tilejit/reference.h>
-#include <tilejit/source.h>
 #include <tilejit/status.h>
-#include <tilejit/store.h>
-#include <tilejit/tuner.h>
-#include <tilejit/workbench.h>
 #include <tilejit/version.h>
 #include <tilejit/warm_up.h>
 

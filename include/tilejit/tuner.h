@@ -13,6 +13,7 @@
 #ifndef TILEJIT_TUNER_H
 #define TILEJIT_TUNER_H
 
+#include <tilejit/family.h>
 #include <tilejit/plan.h>
 
 #ifdef __cplusplus
@@ -43,9 +44,6 @@ TJ_API TJ_MUST_CHECK tj_status tj_space_create(const tj_problem *problem, const 
  * NULL: neither may be NULL.
  */
 TJ_API int tj_space_next(tj_space *space, tj_config *config);
-
-/** Return the number of combinations examined so far; *refused (may be NULL) receives the number of those left out. */
-TJ_API int64_t tj_space_seen(const tj_space *space, int64_t *refused);
 
 /** Free an iteration. NULL: accepted. */
 TJ_API void tj_space_free(tj_space *space);
@@ -330,21 +328,22 @@ TJ_API TJ_MUST_CHECK tj_status tj_choose(const tj_records *records, const tj_pro
                                          tj_config *config, tj_chosen_by *chosen_by, tj_error *err);
 
 /**
- * Choose again, because earlier choices were unfit (TJ_ERR_SPILLS, or a proof that failed). refused lists these in their order,
- * as tj_source_config gives them. There are two candidates: the last refused config with looser launch bounds or a smaller
- * tile, and the best config not refused. The model picks the faster; after some refusals the first one is taken, if it exists;
- * and after TJ_MOST_REFUSED, since each may cost a compile, the safe default, which is never unfit. If the last one was
- * loosened, *chosen_by is unchanged.
- * NULL: as tj_choose; refused may be NULL if refused_count is 0. Threads, Errors: as tj_choose.
+ * Choose a config for a problem on a device as tj_plan_prepare and tj_matmul do in this context: by a record of its store, by a
+ * record of a pack, by the choice of a pack, else as tj_choose.
+ * NULL:    chosen_by and err may be NULL.
+ * Threads: any.
+ * Errors:  as tj_choose.
  */
+TJ_API TJ_MUST_CHECK tj_status tj_context_choose_config(tj_context *context, const tj_problem *problem,
+                                                        const tj_device_facts *device, tj_config *config,
+                                                        tj_chosen_by *chosen_by, tj_error *err);
+
+/** Choices of a problem that may be unfit, because they spill or fail a proof, before the safe default is taken, which never is. */
 enum { TJ_MOST_REFUSED = 8 };
-TJ_API TJ_MUST_CHECK tj_status tj_choose_another(const tj_records *records, const tj_problem *problem,
-                                                 const tj_device_facts *device, const tj_config *refused, size_t refused_count,
-                                                 tj_config *config, tj_chosen_by *chosen_by, tj_error *err);
 
 /**
  * Prepare the plan that tj_choose chooses by these records, ignoring the context's own records, and return its config as a
- * search would write it. An unfit choice gives way to another (tj_choose_another). Use this to compare the library's choice
+ * search would write it. An unfit choice gives way to another, up to TJ_MOST_REFUSED times. Use this to compare the library's choice
  * with other configs.
  *
  * Owned:   *plan is borrowed from context. NULL: records may be NULL (none), err too. Threads: any.

@@ -15,6 +15,7 @@
 #define TILEJIT_WORKBENCH_H
 
 #include <tilejit/buffer.h>
+#include <tilejit/operands.h>
 #include <tilejit/reference.h>
 
 #ifdef __cplusplus
@@ -74,23 +75,8 @@ TJ_API const tj_problem *tj_workbench_problem(const tj_workbench *bench);
 /** The sets of operands: an array of options.sets elements. Owned: borrowed. NULL: bench must not be NULL. */
 TJ_API const tj_operands *tj_workbench_operands(const tj_workbench *bench);
 
-/**
- * Return the offsets of the groups, in host memory, as for tj_groups_check; NULL if there are none. Owned: borrowed. NULL:
- * bench must not be NULL.
- */
-TJ_API const void *tj_workbench_offsets(const tj_workbench *bench);
-
 /** Return the bytes of a matrix with its whole batch, without guards; 0 if there is none. NULL: bench must not be NULL. */
 TJ_API size_t tj_workbench_bytes(const tj_workbench *bench, tj_which which);
-
-/** Return the device address at which the matrices of a set begin; NULL if there are none. NULL: bench must not be NULL. */
-TJ_API void *tj_workbench_address(const tj_workbench *bench, size_t set, tj_which which);
-
-/**
- * Return the content of a matrix before any launch, or one period of it; NULL if there is no such matrix, and for P without
- * options.host. Owned: borrowed. NULL: bench must not be NULL.
- */
-TJ_API const void *tj_workbench_host(const tj_workbench *bench, tj_which which);
 
 /**
  * Give the operands of all sets a workspace of at least that size, all bits 1. The sets share it, so their launches must be in

@@ -92,7 +92,7 @@ void *tj_buffer_address(const tj_buffer *buffer)
 
 size_t tj_buffer_bytes(const tj_buffer *buffer)
 {
-    return buffer ? buffer->bytes : 0;
+    return buffer->bytes;
 }
 
 /* Wait for the queued work, and leave the buffer's context. what, bytes, where: "copy" 16 "to", for the message. */

@@ -140,7 +140,7 @@ const tj_source *tj_custom_source(const tj_custom_kernel *kernel)
 
 const tj_image *tj_custom_image(const tj_custom_kernel *kernel)
 {
-    return kernel ? kernel->image : NULL;
+    return kernel->image;
 }
 
 /* ---- launch ------------------------------------------------------------------------------------------------------- */

@@ -21,6 +21,7 @@
 #include "sources.h"
 #include "store_entry.h"
 #include "targets.h"
+#include "views.h"
 
 /* Time to wait for another process that compiles the same key: longer than a compile, shorter than patience. */
 enum { STORE_LOCK_WAIT_MS = 2000 };

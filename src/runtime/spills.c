@@ -6,6 +6,7 @@
 
 #include "error.h"
 #include "family.h"
+#include "views.h"
 
 /* Print the remedy: the family's next candidate, if there is one, else a smaller share of P for each thread. */
 static void print_remedy(const tj_source *source, char *remedy, size_t size)

@@ -15,7 +15,7 @@
 enum { MAX_REPEAT = 100000, MAX_PER_EVENT = 10000 };
 
 /* The subject of a measurement: launches over sets of operands in rotation. */
-typedef struct timing {
+typedef struct timed {
     const tj_driver *driver;
     tj_launch_fn *launch;
     const void *what;
@@ -23,9 +23,9 @@ typedef struct timing {
     CUstream stream;
     int warmup, repeat, per_event;
     CUgraphExec graph; /* of per_event launches; NULL: they are queued one by one */
-} timing;
+} timed;
 
-static tj_status launch_some(timing *t, int launches, tj_error *err)
+static tj_status launch_some(timed *t, int launches, tj_error *err)
 {
     tj_status status = TJ_OK;
 
@@ -37,7 +37,7 @@ static tj_status launch_some(timing *t, int launches, tj_error *err)
 }
 
 /* A replay takes the same sets each time, so it has to go through all of them. The legacy default stream cannot be captured. */
-static bool can_replay(const timing *t)
+static bool can_replay(const timed *t)
 {
     const tj_driver_api *api = &t->driver->api;
 
@@ -50,7 +50,7 @@ static bool can_replay(const timing *t)
  * Leaves t->graph NULL, too, where a launch has to make another kernel first (pointers that the chosen one cannot take): not in
  * a capture.
  */
-static tj_status capture(timing *t, tj_error *err)
+static tj_status capture(timed *t, tj_error *err)
 {
     const tj_driver_api *api = &t->driver->api;
     const size_t first = t->next;
@@ -78,7 +78,7 @@ static tj_status capture(timing *t, tj_error *err)
     return status;
 }
 
-static tj_status queue_sample(timing *t, tj_error *err)
+static tj_status queue_sample(timed *t, tj_error *err)
 {
     CUresult result;
 
@@ -89,7 +89,7 @@ static tj_status queue_sample(timing *t, tj_error *err)
 }
 
 /* Queue everything, then wait once: the device never waits for the host between two samples. */
-static tj_status queue_and_measure(timing *t, CUevent *event, double *microseconds, tj_error *err)
+static tj_status queue_and_measure(timed *t, CUevent *event, double *microseconds, tj_error *err)
 {
     const tj_driver_api *api = &t->driver->api;
     CUresult result = CUDA_SUCCESS;
@@ -125,7 +125,7 @@ static tj_status queue_and_measure(timing *t, CUevent *event, double *microsecon
     return TJ_OK;
 }
 
-static void drop(timing *t, CUevent *event)
+static void drop(timed *t, CUevent *event)
 {
     for (int i = 0; i < 2 * t->repeat; i++)
         if (event[i])
@@ -135,32 +135,35 @@ static void drop(timing *t, CUevent *event)
         (void)t->driver->api.graph_exec_destroy(t->graph);
 }
 
-tj_status tj_gpu_time(tj_gpu *gpu, tj_launch_fn *launch, const void *what, size_t sets, CUstream stream, int warmup, int repeat,
-                      int per_event, double *microseconds, tj_error *err)
+tj_status tj_gpu_time(tj_gpu *gpu, tj_launch_fn *launch, const void *what, CUstream stream, const tj_timing *timing,
+                      double *microseconds, tj_error *err)
 {
-    timing t = {.launch = launch,
-                .what = what,
-                .sets = sets,
-                .stream = stream,
-                .warmup = warmup,
-                .repeat = repeat,
-                .per_event = per_event};
+    timed t = {.launch = launch,
+               .what = what,
+               .sets = timing->sets ? timing->sets : 1,
+               .stream = stream,
+               .warmup = timing->warmup,
+               .repeat = timing->repeat ? timing->repeat : 1,
+               .per_event = timing->per_event ? timing->per_event : 1};
     CUevent *event = NULL;
     tj_visit v;
     tj_status status;
 
-    if (warmup < 0 || repeat < 1 || repeat > MAX_REPEAT)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "cannot time %d launches after %d: repeat is 1 to %d, warmup 0 or more",
-                       repeat, warmup, MAX_REPEAT);
-    if (sets == 0 || per_event < 1 || per_event > MAX_PER_EVENT)
+    if (timing->struct_size != sizeof *timing || timing->reserved != 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "cannot time %d launches between two events over %zu sets of operands: 1 to %d, and at least one set",
-                       per_event, sets, MAX_PER_EVENT);
+                       "timing.struct_size is %zu, not %zu, or reserved is %d, not 0: start from TJ_TIMING_INIT",
+                       timing->struct_size, sizeof *timing, timing->reserved);
+    if (t.warmup < 0 || t.repeat < 1 || t.repeat > MAX_REPEAT)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "cannot time %d launches after %d: repeat is 1 to %d, warmup 0 or more",
+                       t.repeat, t.warmup, MAX_REPEAT);
+    if (t.per_event < 1 || t.per_event > MAX_PER_EVENT)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "cannot time %d launches between two events: per_event is 1 to %d",
+                       t.per_event, MAX_PER_EVENT);
     status = tj_visit_enter(gpu, &v, err);
     if (status != TJ_OK)
         return status;
     t.driver = v.scope.driver;
-    event = calloc(2 * (size_t)repeat, sizeof(CUevent));
+    event = calloc(2 * (size_t)t.repeat, sizeof(CUevent));
     if (event) {
         status = queue_and_measure(&t, event, microseconds, err);
         /* The operands are the caller's: nothing may still be running with them after a failure. */

@@ -354,7 +354,7 @@ static const placed *matrix_of(const tj_workbench *bench, tj_which which)
 
 const void *tj_workbench_offsets(const tj_workbench *bench)
 {
-    return bench ? bench->offsets : NULL;
+    return bench->offsets;
 }
 
 size_t tj_workbench_bytes(const tj_workbench *bench, tj_which which)

@@ -13,6 +13,20 @@
 tj_status tj_gpu_place(tj_gpu *gpu, const tj_problem *problem, const tj_workbench_options *options, tj_workbench **bench,
                        tj_error *err);
 
+/**
+ * Return the offsets of the groups, in host memory, as for tj_groups_check; NULL if there are none. Owned: borrowed.
+ */
+const void *tj_workbench_offsets(const tj_workbench *bench);
+
+/** Return the device address at which the matrices of a set begin; NULL if there are none. */
+void *tj_workbench_address(const tj_workbench *bench, size_t set, tj_which which);
+
+/**
+ * Return the content of a matrix before any launch, or one period of it; NULL if there is no such matrix, and for P without
+ * options.host. Owned: borrowed.
+ */
+const void *tj_workbench_host(const tj_workbench *bench, tj_which which);
+
 /** Bytes from the first matrix as it lies to that of a product of the batch. */
 size_t tj_workbench_offset(const tj_workbench *bench, tj_which which, int64_t product);
 

@@ -174,21 +174,14 @@ static tj_status launch_plan(const void *what, size_t set, CUstream stream, tj_e
     return tj_plan_launch(timed->plan, &timed->set[set], stream, err);
 }
 
-tj_status tj_time_rotating(tj_context *context, const tj_plan *plan, const tj_operands *operands, size_t count, CUstream stream,
-                           int warmup, int repeat, int per_event, double *microseconds, tj_error *err)
+tj_status tj_time_launches(tj_context *context, const tj_plan *plan, const tj_operands *operands, CUstream stream,
+                           const tj_timing *timing, double *microseconds, tj_error *err)
 {
-    if (TJ_HAS_NULL(err, context, plan, operands, microseconds))
-        return TJ_ERR_INVALID_ARGUMENT;
-    return tj_gpu_time(&context->host.gpu, launch_plan, &(timed_plan){plan, operands}, count, stream, warmup, repeat, per_event,
-                       microseconds, err);
-}
+    static const tj_timing once = TJ_TIMING_INIT;
 
-tj_status tj_time_launches(tj_context *context, const tj_plan *plan, const tj_operands *operands, CUstream stream, int warmup,
-                           int repeat, double *microseconds, tj_error *err)
-{
     if (TJ_HAS_NULL(err, context, plan, operands, microseconds))
         return TJ_ERR_INVALID_ARGUMENT;
-    return tj_gpu_time(&context->host.gpu, launch_plan, &(timed_plan){plan, operands}, 1, stream, warmup, repeat, 1,
+    return tj_gpu_time(&context->host.gpu, launch_plan, &(timed_plan){plan, operands}, stream, timing ? timing : &once,
                        microseconds, err);
 }
 

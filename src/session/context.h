@@ -5,7 +5,7 @@
 #ifndef TJ_SESSION_CONTEXT_H
 #define TJ_SESSION_CONTEXT_H
 
-#include <tilejit/tilejit.h>
+#include <tilejit/tools.h>
 
 #include "host.h"
 

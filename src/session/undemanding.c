@@ -4,6 +4,7 @@
 
 #include "canonical.h"
 #include "family.h"
+#include "views.h"
 
 const tj_config tj_textbook_config = {.struct_size = sizeof(tj_config), .family = TJ_SAFE_FAMILY};
 

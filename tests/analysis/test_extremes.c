@@ -11,7 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <tilejit/tilejit.h>
+#include <tilejit/tools.h>
+
+#include "views.h"
 
 enum { RUNS = 20000 };
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <tilejit/tilejit.h>
+#include <tilejit/tools.h>
 
 #include "family.h"
 

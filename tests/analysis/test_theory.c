@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <tilejit/tilejit.h>
+#include <tilejit/tools.h>
 
 static const double GIGA = 1e9;
 

@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include <cuda_emulator.h>
-#include <tilejit/tilejit.h>
+#include <tilejit/tools.h>
 
 #include "nvrtc_table.h"
 

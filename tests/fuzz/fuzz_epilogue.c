@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <tilejit/tilejit.h>
+#include <tilejit/tools.h>
 
 int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t size);
 

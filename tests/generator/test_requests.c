@@ -16,6 +16,7 @@
 
 #include "canonical.h"
 #include "steps.h"
+#include "views.h"
 
 static tj_problem problem_of(int64_t j, int64_t k, int64_t l)
 {
@@ -126,7 +127,7 @@ Test(problem, names_the_ways_to_compute_there_are)
 
     cr_expect(eq(int, tj_compute_parse("f16", &compute, &err), TJ_ERR_INVALID_ARGUMENT));
     cr_expect(ne(ptr, strstr(err.message, "\"f16\": use f32, f64, tf32, s32, f32_split or f32_fp8"), NULL), "%s", err.message);
-    for (int i = 1; i <= tj_compute_count(); i++) {
+    for (int i = 1; tj_compute_get_facts((tj_compute)i); i++) {
         cr_expect(eq(int, tj_compute_parse(tj_compute_name((tj_compute)i), &compute, NULL), TJ_OK));
         cr_expect(eq(int, (int)compute, i));
     }

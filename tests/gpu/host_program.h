@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <tilejit/tilejit.h>
+#include <tilejit/tools.h>
 
 static struct driver {
     int (*ctx_create)(void **, unsigned, int), (*ctx_destroy)(void *), (*ctx_push)(void *), (*ctx_pop)(void **);

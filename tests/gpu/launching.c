@@ -281,9 +281,12 @@ static void test_timing(tj_context *context)
     expect(tj_plan_prepare(context, &q[0].problem, NULL, &plan, &err) == TJ_OK, "prepare: %s", err.message);
     expect(cu.capture_begin(stream, 0) == 0, "capture begins, in the global mode");
     expect(tj_matmul(context, &q[0].problem, &set[0], stream, &err) == TJ_OK, "captured: %s", err.message);
-    for (int i = 0; i < SETS; i++)
-        expect(tj_time_rotating(context, plan, set, SETS, timed, i, REPEAT, 4 * SETS, us, &err) == TJ_OK, "timing: %s",
-               err.message);
+    for (int i = 0; i < SETS; i++) {
+        const tj_timing timing = {
+            .struct_size = sizeof timing, .warmup = i, .repeat = REPEAT, .per_event = 4 * SETS, .sets = SETS};
+
+        expect(tj_time_launches(context, plan, set, timed, &timing, us, &err) == TJ_OK, "timing: %s", err.message);
+    }
     for (int i = 0; i < REPEAT; i++)
         expect(us[i] > 0, "%g us for %d x %d x %d", us[i], J, K, L);
     expect(cu.capture_end(stream, &graph) == 0 && graph, "the capture stayed valid");

@@ -6,6 +6,7 @@
  * trace, a NaN stays, the same call gives the same bytes, from a stream, a graph, a quick first call and a context of any
  * shapes.
  */
+#include "buffer.h"
 #include "gpu_test.h"
 #include "host_program.h"
 

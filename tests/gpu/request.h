@@ -9,6 +9,7 @@
 #define TJ_REQUEST_H
 
 #include "gpu_test.h"
+#include "workbench.h"
 
 #include <math.h>
 #include <stdint.h>

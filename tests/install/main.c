@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <tilejit/tilejit.h>
+#include <tilejit/tools.h>
 
 int main(void)
 {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <tilejit/tilejit.h>
+#include <tilejit/tools.h>
 
 enum { J = 70, K = 5, L = 150, BATCH = 2 }; /* of more than one tile of the reference */
 

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include <tilejit/tilejit.h>
+#include <tilejit/tools.h>
 
 #include "context.h"
 #include "fake/fake_cuda.h"

@@ -12,8 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <tilejit/tilejit.h>
+#include <tilejit/tools.h>
 
+#include "buffer.h"
+#include "custom_kernel.h"
 #include "custom_spec.h"
 
 enum { LENGTH = 100 };

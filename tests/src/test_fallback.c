@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include <tilejit/tilejit.h>
+#include <tilejit/tools.h>
 
 #include "chooser.h"
 #include "fake/fake_cuda.h"
@@ -146,6 +146,7 @@ Test(fallback, is_not_made_for_a_config_that_was_named)
 Test(fallback, is_made_by_launches_that_are_timed_together)
 {
     enum { REPEAT = 3, TOGETHER = 2 };
+    const tj_timing timing = {.struct_size = sizeof timing, .repeat = REPEAT, .per_event = TOGETHER};
     tj_operands x = some_operands();
     struct CUstream_st *stream;
     const tj_plan *plan;
@@ -154,10 +155,10 @@ Test(fallback, is_made_by_launches_that_are_timed_together)
     cr_assert(eq(int, tj_stream_create(context, &stream, &err), TJ_OK), "%s", err.message);
     cr_assert(eq(int, tj_plan_prepare(context, &problem, NULL, &plan, &err), TJ_OK), "%s", err.message);
     x.n.address = (const char *)x.n.address + 4;
-    cr_assert(eq(int, tj_time_rotating(context, plan, &x, 1, stream, 0, REPEAT, TOGETHER, us, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_time_launches(context, plan, &x, stream, &timing, us, &err), TJ_OK), "%s", err.message);
     cr_expect(eq(ulong, fake.fake_calls("cuGraphLaunch"), 0));
     cr_expect(eq(ulong, fake.fake_launches(), REPEAT * TOGETHER * 2), "two kernels each");
-    cr_assert(eq(int, tj_time_rotating(context, plan, &x, 1, stream, 0, REPEAT, TOGETHER, us, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_time_launches(context, plan, &x, stream, &timing, us, &err), TJ_OK), "%s", err.message);
     cr_expect(eq(ulong, fake.fake_calls("cuGraphLaunch"), 1 + REPEAT), "it is made now");
     cr_expect(eq(u64, plans(), 2));
     tj_stream_destroy(context, stream);

@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <tilejit/tilejit.h>
+#include <tilejit/tools.h>
 
 #include "fake/fake_cuda.h"
 

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <tilejit/tilejit.h>
+#include <tilejit/tools.h>
 
 enum { J = 50, K = 16, L = 32, GROUPS = 3 };
 

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <tilejit/tilejit.h>
+#include <tilejit/tools.h>
 
 /* In place of the pointers that are not NULL: nothing looks at them before all were asked for. */
 static max_align_t junk[1024];
@@ -23,15 +23,12 @@ static int null_one; /* the number of the pointer that is NULL */
  */
 /* clang-format off */
 #define FUNCTIONS(REFUSES, ANSWERS, SURVIVES) \
-    REFUSES(tj_choose_another, (NULL, ARG(0), ARG(1), ARG(2), 1, ARG(3), NULL, &err), "problem", "device", "refused", "config") \
     REFUSES(tj_choose_plan, (ARG(0), NULL, ARG(1), ARG(2), ARG(3), ARG(4), &err), "context", "problem", "device", "config", "plan") \
-    ANSWERS(tj_config_relax, (ARG(0), ARG(1)), 0, 1) \
     ANSWERS(tj_plan_chosen_by, (ARG(0)), 0, 0) \
     REFUSES(tj_plan_prove, (ARG(0), ARG(1), ARG(2), 1, ARG(3), &err), "context", "plan", "problem", "proof") \
     REFUSES(tj_proof_write_case, (ARG(0), ARG(1), ARG(2), ARG(3), &err), "context", "plan", "proof", "folder") \
     REFUSES(tj_analyze, (ARG(0), ARG(1), NULL, 1, 1, ARG(2), &err), "facts", "problem", "analysis") \
     ANSWERS(tj_buffer_address, (ARG(0)), 0, 0) \
-    ANSWERS(tj_buffer_bytes, (ARG(0)), 0, 0) \
     REFUSES(tj_buffer_create, (ARG(0), 1, ARG(1), &err), "context", "buffer") \
     REFUSES(tj_buffer_create_in, (ARG(0), NULL, 1, ARG(1), &err), "context", "buffer") \
     REFUSES(tj_buffer_fill, (ARG(0), 1, &err), "buffer") \
@@ -63,7 +60,6 @@ static int null_one; /* the number of the pointer that is NULL */
     REFUSES(tj_compile, (ARG(0), ARG(1), ARG(2), ARG(3), &err), "context", "source", "target", "image") \
     REFUSES(tj_custom_evaluate, (ARG(0), ARG(1), ARG(2), ARG(3), &err), "family", "formula", "extent", "value") \
     REFUSES(tj_custom_generate, (ARG(0), ARG(1), ARG(2), &err), "config", "extent", "source") \
-    ANSWERS(tj_custom_image, (ARG(0)), 0, 0) \
     SURVIVES(tj_custom_kernel_free, (NULL), 0) \
     REFUSES(tj_custom_launch, (ARG(0), NULL, ARG(1), NULL, &err), "kernel", "value") \
     REFUSES(tj_custom_load, (ARG(0), ARG(1), NULL, ARG(2), ARG(3), &err), "context", "family", "extent", "kernel") \
@@ -89,12 +85,10 @@ static int null_one; /* the number of the pointer that is NULL */
     REFUSES(tj_count, (ARG(0), ARG(1), ARG(2), &err), "problem", "config", "counts") \
     REFUSES(tj_device_count, (ARG(0), ARG(1), &err), "context", "count") \
     REFUSES(tj_device_current, (ARG(0), ARG(1), &err), "context", "facts") \
-    ANSWERS(tj_device_features, (ARG(0)), 0, 0) \
     REFUSES(tj_device_get, (ARG(0), 1, ARG(1), &err), "context", "facts") \
     REFUSES(tj_device_memory, (ARG(0), ARG(1), ARG(2), &err), "context", "free_bytes", "total_bytes") \
     REFUSES(tj_device_named, (ARG(0), ARG(1), &err), "target", "facts") \
     REFUSES(tj_doctor, (ARG(0), ARG(1), NULL, &err), "context", "visit") \
-    SURVIVES(tj_compute_count, (), 0) \
     SURVIVES(tj_compute_get_facts, ((tj_compute)1), 0) \
     SURVIVES(tj_compute_name, ((tj_compute)1), 0) \
     REFUSES(tj_compute_parse, (ARG(0), ARG(1), &err), "name", "compute") \
@@ -149,7 +143,6 @@ static int null_one; /* the number of the pointer that is NULL */
     ANSWERS(tj_plan_source, (ARG(0)), 0, 0) \
     ANSWERS(tj_plan_workspace_bytes, (ARG(0)), 0, 0) \
     SURVIVES(tj_predict, (ARG(0), ARG(1), ARG(2), ARG(3)), 3) \
-    REFUSES(tj_preview_launch, (ARG(0), ARG(1), ARG(2), &err), "problem", "config", "form") \
     SURVIVES(tj_problem_canonical, (ARG(0)), 0) \
     REFUSES(tj_problem_check, (ARG(0), &err), "problem") \
     SURVIVES(tj_problem_print, (ARG(0), ARG(1)), 1) \
@@ -188,7 +181,6 @@ static int null_one; /* the number of the pointer that is NULL */
     REFUSES(tj_space_create, (ARG(0), NULL, NULL, ARG(1), &err), "problem", "space") \
     SURVIVES(tj_space_free, (NULL), 0) \
     ANSWERS(tj_space_next, (ARG(0), ARG(1)), 0, 1) \
-    ANSWERS(tj_space_seen, (ARG(0), NULL), 0, 0) \
     SURVIVES(tj_status_name, ((tj_status)1), 0) \
     SURVIVES(tj_status_text, ((tj_status)1), 0) \
     REFUSES(tj_store_clear, (ARG(0), 1, NULL, &err), "context") \
@@ -203,24 +195,20 @@ static int null_one; /* the number of the pointer that is NULL */
     SURVIVES(tj_term_at, (1), 0) \
     REFUSES(tj_target_for, (ARG(0), 1, 1, ARG(1), &err), "context", "target") \
     REFUSES(tj_targets, (ARG(0), ARG(1), &err), "context", "targets") \
-    REFUSES(tj_time_launches, (ARG(0), ARG(1), ARG(2), NULL, 1, 1, ARG(3), &err), "context", "plan", "operands", "microseconds") \
-    REFUSES(tj_time_rotating, (ARG(0), ARG(1), ARG(2), 1, NULL, 1, 1, 1, ARG(3), &err), "context", "plan", "operands", "microseconds") \
+    REFUSES(tj_time_launches, (ARG(0), ARG(1), ARG(2), NULL, NULL, ARG(3), &err), "context", "plan", "operands", "microseconds") \
     REFUSES(tj_tune, (ARG(0), ARG(1), NULL, ARG(2), &err), "context", "problem", "result") \
     REFUSES(tj_warm_up, (ARG(0), ARG(1), 1, NULL, NULL, &err), "context", "problems") \
     SURVIVES(tj_version, (), 0) \
     SURVIVES(tj_version_number, (), 0) \
     REFUSES(tj_widest_tile, (ARG(0), 1, 1, ARG(1), &err), "facts", "limits") \
-    ANSWERS(tj_workbench_address, (ARG(0), 0, TJ_MATRIX_M), 0, 0) \
     ANSWERS(tj_workbench_bytes, (ARG(0), TJ_MATRIX_M), 0, 0) \
     REFUSES(tj_workbench_check, (ARG(0), ARG(1), 0, 1, ARG(2), &err), "bench", "p", "report") \
     REFUSES(tj_workbench_create, (ARG(0), ARG(1), NULL, ARG(2), &err), "context", "problem", "bench") \
     REFUSES(tj_workbench_find_damage, (ARG(0), 0, NULL, ARG(1), &err), "bench", "reason") \
     REFUSES(tj_workbench_fit, (ARG(0), 1, &err), "bench") \
     SURVIVES(tj_workbench_free, (NULL), 0) \
-    ANSWERS(tj_workbench_host, (ARG(0), TJ_MATRIX_M), 0, 0) \
     ANSWERS(tj_workbench_operands, (ARG(0)), 0, 0) \
     ANSWERS(tj_workbench_problem, (ARG(0)), 0, 0) \
-    ANSWERS(tj_workbench_offsets, (ARG(0)), 0, 0) \
     REFUSES(tj_workbench_read, (ARG(0), 0, ARG(1), &err), "bench", "p") \
     REFUSES(tj_workbench_reset, (ARG(0), &err), "bench")
 /* clang-format on */

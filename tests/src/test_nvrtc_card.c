@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <tilejit/tilejit.h>
+#include <tilejit/tools.h>
 
 static char root[64];
 

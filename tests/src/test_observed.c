@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <tilejit/tilejit.h>
+#include <tilejit/tools.h>
 
 #include "custom_spec.h"
 #include "fake/fake_cuda.h"

@@ -22,7 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <tilejit/tilejit.h>
+#include <tilejit/tools.h>
 
 #include "chooser.h"
 #include "context.h"

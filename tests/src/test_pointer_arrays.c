@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <tilejit/tilejit.h>
+#include <tilejit/tools.h>
 
 enum { J = 20, K = 36, L = 28, BATCH = 5, MOST = 1024 };
 

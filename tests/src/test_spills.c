@@ -12,10 +12,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <tilejit/tilejit.h>
+#include <tilejit/tools.h>
 
+#include "choose.h"
 #include "fake/fake_cuda.h"
 #include "spills.h"
+#include "views.h"
 
 static fake_cuda fake;
 static tj_error err;

@@ -10,7 +10,7 @@
 #include <limits.h>
 #include <string.h>
 
-#include <tilejit/tilejit.h>
+#include <tilejit/tools.h>
 
 #include "fake/fake_cuda.h"
 
@@ -67,7 +67,10 @@ TestSuite(timing, .init = start, .fini = stop);
 
 static tj_status take(size_t sets, struct CUstream_st *on, int per_event)
 {
-    return tj_time_rotating(context, plan, set, sets, on, WARMUP, REPEAT, per_event, us, &err);
+    const tj_timing timing = {
+        .struct_size = sizeof timing, .warmup = WARMUP, .repeat = REPEAT, .per_event = per_event, .sets = sets};
+
+    return tj_time_launches(context, plan, set, on, &timing, us, &err);
 }
 
 /* Launch number i took set number i modulo sets. */
@@ -96,8 +99,11 @@ Test(timing, puts_one_launch_between_two_events)
     expect_rotation(WARMUP + REPEAT, SETS);
     expect_times(1000);
     cr_expect(eq(ulong, fake.fake_calls("cuStreamBeginCapture"), 0));
-    cr_assert(eq(int, tj_time_launches(context, plan, set, NULL, WARMUP, REPEAT, us, &err), TJ_OK), "%s", err.message);
-    expect_times(1000);
+    us[1] = -1;
+    cr_assert(eq(int, tj_time_launches(context, plan, set, NULL, NULL, us, &err), TJ_OK), "%s", err.message);
+    cr_expect(ieee_ulp_eq(dbl, us[0], 1000, 4));
+    cr_expect(us[1] == -1, "one launch of one set");
+    cr_expect(eq(ulong, fake.fake_launches(), WARMUP + REPEAT + 1));
 }
 
 /* The graph goes through all sets, and is replayed once before it is timed. */
@@ -174,16 +180,18 @@ Test(timing, reports_each_driver_call_that_fails)
 
 Test(timing, refuses_numbers_that_make_no_sense)
 {
-    const struct {
-        size_t sets;
-        int warmup, repeat, per_event;
-    } wrong[] = {{0, 1, 1, 1}, {1, -1, 1, 1}, {1, 1, 0, 1}, {1, 1, 100001, 1}, {1, 1, 1, 0}, {1, 1, 1, 10001}};
+    enum { SIZE = sizeof(tj_timing) };
+    static const struct {
+        tj_timing timing;
+        const char *words;
+    } wrong[] = {{{SIZE, -1, 1, 1, 0, 1}, "warmup 0 or more"},     {{SIZE, 1, -1, 1, 0, 1}, "repeat is 1 to"},
+                 {{SIZE, 1, 100001, 1, 0, 1}, "repeat is 1 to"},   {{SIZE, 1, 1, -1, 0, 1}, "per_event is 1 to"},
+                 {{SIZE, 1, 1, 10001, 0, 1}, "per_event is 1 to"}, {{SIZE, 1, 1, 1, 7, 1}, "reserved is 7"},
+                 {{SIZE - 8, 1, 1, 1, 0, 1}, "TJ_TIMING_INIT"}};
 
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
-        cr_expect(eq(int,
-                     tj_time_rotating(context, plan, set, wrong[i].sets, stream, wrong[i].warmup, wrong[i].repeat,
-                                      wrong[i].per_event, us, &err),
-                     TJ_ERR_INVALID_ARGUMENT),
-                  "number %zu", i);
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        cr_expect(eq(int, tj_time_launches(context, plan, set, stream, &wrong[i].timing, us, &err), TJ_ERR_INVALID_ARGUMENT));
+        cr_expect(strstr(err.message, wrong[i].words) != NULL, "%s", err.message);
+    }
     cr_expect(eq(ulong, fake.fake_launches(), 0));
 }

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include <tilejit/store.h>
-#include <tilejit/tilejit.h>
+#include <tilejit/tools.h>
 
 #include "fake/fake_cuda.h"
 

@@ -12,8 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <tilejit/tilejit.h>
+#include <tilejit/tools.h>
 #include <tilejit/workbench.h>
+
+#include "workbench.h"
 
 static tj_error err;
 static tj_context *context;

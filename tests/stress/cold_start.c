@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <tilejit/tilejit.h>
+#include <tilejit/tools.h>
 
 #include "hash.h"
 

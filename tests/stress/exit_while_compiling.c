@@ -21,7 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <tilejit/tilejit.h>
+#include <tilejit/tools.h>
 
 enum { DEFAULT_RUNS = 12, AT_ONCE = 4, ENDED_WELL = 42, WRONG = 43, LOST = 44, LONGEST_MS = 600 };
 

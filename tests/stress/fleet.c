@@ -26,7 +26,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <tilejit/tilejit.h>
+#include <tilejit/tools.h>
 
 #include "fleet.h"
 #include "queue.h"

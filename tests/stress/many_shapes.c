@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <tilejit/tilejit.h>
+#include <tilejit/tools.h>
 
 #include "fake/fake_cuda.h"
 

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <tilejit/tilejit.h>
+#include <tilejit/tools.h>
 
 #include "custom_spec.h"
 #include "fake/fake_cuda.h"

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <tilejit/tilejit.h>
+#include <tilejit/tools.h>
 
 enum { THREADS = 24, KEYS = 6, ROUNDS = 40, CONTEXTS = 5 };
 

@@ -9,6 +9,7 @@
 
 #include "rank.h"
 #include "space.h"
+#include "targets.h"
 #include "tuner_test.h"
 #include "views.h"
 #include "worth.h"

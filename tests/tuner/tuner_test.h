@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <tilejit/tilejit.h>
+#include <tilejit/tools.h>
 
 /** An H200's facts. */
 static inline tj_device_facts h200(void)

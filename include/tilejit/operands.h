@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * operands.h: the matrices and numbers of one launch.
+ */
+#ifndef TILEJIT_OPERANDS_H
+#define TILEJIT_OPERANDS_H
+
+#include <tilejit/problem.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct CUstream_st; /* a CUstream, which is also a cudaStream_t; NULL is the legacy default stream */
+
+/** One matrix of a launch, or of each product of its batch. */
+typedef struct tj_operand {
+    const void *address; /**< its device address. If the problem's stride is TJ_POINTERS or TJ_POINTERS_16, that of an array of
+                              `batch` device addresses, which the device can reach and which must not change until the launch
+                              has run */
+    int64_t ld;          /**< used if the problem says TJ_ANY; 0: tight */
+    int64_t stride;      /**< used if the problem says TJ_ANY; 0: tight; TJ_BROADCAST */
+} tj_operand;
+
+/**
+ * The matrices and scalars of one launch. Start from TJ_OPERANDS or TJ_OPERANDS_INIT. Fields that the problem fixes are
+ * ignored; an extent of 0 means the problem's.
+ */
+typedef struct tj_operands {
+    size_t struct_size;
+    tj_operand m, n;
+    tj_operand p; /**< must not overlap M, N or C, but may be C itself if C is stored like P. A launch refuses a P that
+                       certainly shares an address with an input: one of the two has no gaps, or both have the same leading
+                       dimension, as blocks of one matrix have, which may lie side by side. Of batches with gaps between their
+                       matrices the first matrices are compared. Matrices with different leading dimensions, and those reached
+                       by arrays of pointers, are not compared */
+    tj_operand c; /**< read if the problem adds beta * C and beta is not 0. Without an address it is P itself */
+    /**
+     * Read if the problem's epilogue has them: f32, one value, or one per row of M and per column of N. stride: from those of a
+     * product to those of the next; 0: tight; TJ_BROADCAST. ld is used with TJ_SCALE_ALONG_K only, where each part of k has one
+     * such vector: the distance from one vector to the next; 0: tight.
+     */
+    tj_operand scale_m, scale_n;
+    /**
+     * The operands of the epilogue's expression: tj_operands_set finds one by name, tj_epilogue_find gives its number. ld: of a
+     * matrix, from one stored row (column) to the next; 0: tight. stride: from one product of the batch to the next; 0: tight;
+     * TJ_BROADCAST. None may overlap P.
+     */
+    tj_operand with[TJ_EPILOGUE_OPERANDS];
+    double number[TJ_EPILOGUE_OPERANDS]; /**< the expression's operands that are numbers; converted as alpha is */
+    double alpha,
+        beta;        /**< used if the problem's epilogue has them. f64 takes them as they are. A product of integers whose P is
+                          an integer, without scales, takes whole numbers from -(2^31 - 1) to 2^31 - 1; any other number is an
+                          error. Other products convert them to f32; one that would become infinite or 0 by that is an error */
+    int64_t j, k, l; /**< used for TJ_DIM_ANY; 0: the extent in the problem */
+    int64_t batch;   /**< used for TJ_ANY; 0: 1 */
+    int32_t tile_width; /**< used by kernels with shared=dynamic; 0: the config's */
+    int32_t reserved;   /**< must be 0 */
+    /**
+     * Used if the problem has groups: the offset of each group, and the end of the last one, groups.count + 1 signed integers
+     * of groups.offset_bytes each. They count rows, from 0 to j, and never decrease.
+     *
+     * In host memory (groups.on_host) they are read before the call returns, and a launch refuses those that break this rule.
+     * In device memory they are not checked before the launch, and the kernel enforces the rule itself: an offset below 0
+     * counts as 0, one beyond j as j, and one below an earlier one as that one, so that its group has no rows. Nothing outside
+     * of M, N, P and C is read or written, whatever the offsets are. tj_groups_check describes their defects.
+     */
+    const void *offsets;
+    void *workspace; /**< device memory of tj_plan_workspace_bytes() bytes; launches that may run at the same time must not
+                          share it. If it is NULL or too small, the launch allocates a workspace from the device's memory pool
+                          (cuMemAllocAsync) and frees it, in its stream; that costs a few microseconds */
+    size_t workspace_bytes; /**< the size of workspace */
+} tj_operands;
+
+/* clang-format off */
+/** TJ_OPERANDS(M, N, P): three addresses, alpha = 1, beta = 0, everything else as in the problem. */
+#define TJ_OPERANDS(m, n, p)                                                                                           \
+    { sizeof(tj_operands), { (m), 0, 0 }, { (n), 0, 0 }, { (p), 0, 0 }, { NULL, 0, 0 }, { NULL, 0, 0 },           \
+      { NULL, 0, 0 }, { { NULL, 0, 0 } }, { 0 }, 1.0, 0.0, 0, 0, 0, 0, 0, 0, NULL, NULL, 0 }
+#define TJ_OPERANDS_INIT TJ_OPERANDS(NULL, NULL, NULL)
+/* clang-format on */
+
+/**
+ * Set an operand or output of the epilogue's expression: the address of an indexed one, or the value of a number. Its leading
+ * dimension and stride stay as they are.
+ *
+ *     tj_operands x = TJ_OPERANDS(M, N, P);
+ *     status = tj_operands_set(&x, &problem, "bias", bias, &err);
+ *
+ * NULL:    address (a launch then says that it is missing) and err may be NULL.
+ * Threads: any; pure.
+ * Errors:  TJ_ERR_INVALID_ARGUMENT: the expression names no such operand (the message lists its operands), it is a number or is
+ *          not, or the operands are not initialised. Nothing is written then.
+ */
+TJ_API TJ_MUST_CHECK tj_status tj_operands_set(tj_operands *operands, const tj_problem *problem, const char *name,
+                                               const void *address, tj_error *err);
+TJ_API TJ_MUST_CHECK tj_status tj_operands_set_number(tj_operands *operands, const tj_problem *problem, const char *name,
+                                                      double number, tj_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
