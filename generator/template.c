@@ -29,7 +29,15 @@
 
 #include "error.h"
 
-enum { MAX_DEPTH = 16, MAX_INCLUDES = 4, MAX_LINE = 512, MAX_TERMS = 10, MAX_RENAMED = 8, WORD_BYTES = 16 };
+enum {
+    MAX_LINES_BYTES = 4096,
+    MAX_DEPTH = 16,
+    MAX_INCLUDES = 4,
+    MAX_LINE = 512,
+    MAX_TERMS = 10,
+    MAX_RENAMED = 8,
+    WORD_BYTES = 16
+};
 
 /* The signs before numbers that count on from one turn of a //@ repeat to the next: operands of assembly, and array indexes. */
 static const char counted[] = "%[";
@@ -171,6 +179,14 @@ void tj_template_take_lines(tj_template_params *params, const char *name, tj_tex
     }
     params->lines[params->lines_count].name = name;
     params->lines[params->lines_count++].text = taken;
+}
+
+void tj_template_set_lines(tj_template_params *params, const char *name, const char *text)
+{
+    tj_text copy = TJ_TEXT_INIT(MAX_LINES_BYTES);
+
+    tj_text_append(&copy, text ? text : "");
+    tj_template_take_lines(params, name, &copy);
 }
 
 static const char *find_lines(const tj_template_params *params, const char *name, size_t length)

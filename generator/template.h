@@ -55,7 +55,10 @@ const char *tj_template_get(const tj_template_params *params, const char *name);
  */
 void tj_template_take_lines(tj_template_params *params, const char *name, tj_text *text);
 
-/** Have lines of that name been taken? */
+/** As tj_template_take_lines, with a copy of text; NULL: no lines. */
+void tj_template_set_lines(tj_template_params *params, const char *name, const char *text);
+
+/** Have lines of that name been set? */
 bool tj_template_has_lines(const tj_template_params *params, const char *name);
 
 /** Free the lines. */

@@ -15,7 +15,7 @@ from pathlib import Path
 
 TOTAL_PERCENT, FLAGS, FILE_PERCENT = 40, 179, 100
 
-SETTER = r'tj_template_(?:set|set_int|set_flag|take_lines)\(\s*\w+,\s*'
+SETTER = r'tj_template_(?:set|set_int|set_flag|take_lines|set_lines)\(\s*\w+,\s*'
 
 
 def directives(line):
