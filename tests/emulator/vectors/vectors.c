@@ -39,6 +39,7 @@ enum {
     BLOCK = 128,
     CHUNKS = 16,       /* a short digest each, to say where outputs differ */
     OPERANDS = 8,      /* at most, inputs and outputs each */
+    LISTS = 8,         /* of a line of the table, at most */
     SLOT = 8,          /* bytes of an operand in memory */
     SAMPLE = 16,       /* outputs kept of an instruction that must match bit by bit, */
     SAMPLE_WIDE = 8,   /* of one that has much to keep, */
@@ -241,6 +242,103 @@ static void parse_compare(const char *text, struct instruction *in, const char *
                 fail("%s:%u: only floating-point outputs can be near", path, line);
 }
 
+/* Add the instruction of a line without lists. */
+static void add_instruction(struct table *table, char *text, const char *path, unsigned line)
+{
+    char *rest = text, *statement = NULL;
+    struct instruction in = {0};
+    size_t length;
+    FILE *out;
+
+    in.name = strdup(next_column(&rest));
+    in.outputs = parse_kinds(next_column(&rest), in.output, path, line);
+    in.inputs = parse_kinds(next_column(&rest), in.input, path, line);
+    parse_compare(next_column(&rest), &in, path, line);
+    strcpy(in.version, "8.0");
+    if (sscanf(next_column(&rest), "sm_%u ptx_%7s", &in.sm, in.version) < 1)
+        fail("%s:%u: the column after the comparison must read sm_75 or the like", path, line);
+    if (!in.name || in.outputs == 0)
+        fail("%s:%u: '%s' lacks an output", path, line, in.name ? in.name : "?");
+    out = open_memstream(&statement, &length);
+    if (!out)
+        fail("out of memory");
+    rest = trim(rest);
+    fprintf(out, "%s", *rest ? rest : in.name);
+    for (unsigned i = 0; !*rest && i < in.outputs + in.inputs; i++)
+        fprintf(out, "%s%%%c%u", i > 0 ? ", " : " ", i < in.outputs ? 'd' : 's', i < in.outputs ? i : i - in.outputs);
+    fputs(*rest ? "" : ";", out);
+    if (fclose(out) != 0)
+        fail("out of memory");
+    in.statement = statement;
+    for (size_t i = 0; i < table->count; i++)
+        if (strcmp(table->instruction[i].name, in.name) == 0)
+            fail("%s:%u: '%s' is there twice", path, line, in.name);
+    table->instruction = allocate(table->instruction, (table->count + 1) * sizeof *table->instruction);
+    table->instruction[table->count++] = in;
+}
+
+/* The lists of a line that is written out, "<add,sub>": how many alternatives each has, and the one whose turn it is. */
+struct lists {
+    unsigned count;
+    unsigned sizes[LISTS], turn[LISTS];
+    const char *first[LISTS]; /* alternatives */
+};
+
+/* Write an alternative, and return the number of them. */
+static unsigned write_alternative(FILE *out, const char *first, unsigned which)
+{
+    unsigned count = 0;
+
+    for (const char *at = first;; at++)
+        if (*at == ',' || *at == '>') {
+            count++;
+            if (*at == '>')
+                return count;
+        } else if (count == which) {
+            fputc(*at, out);
+        }
+}
+
+/* Write a line with the alternatives whose turn it is. Its own lists are in the order in which they begin. */
+static void write_out(FILE *out, const char *text, struct lists *lists, const char *path, unsigned line)
+{
+    lists->count = 0;
+    for (const char *at = text; *at; at++) {
+        unsigned number = 0;
+        int length = 0;
+
+        if (*at != '<') {
+            fputc(*at, out);
+            continue;
+        }
+        if (!strchr(at, '>'))
+            fail("%s:%u: a list has no end", path, line);
+        if (sscanf(++at, "%u%n", &number, &length) == 1 && (at[length] == ':' || at[length] == '>')) { /* along with another */
+            if (number < 1 || number > lists->count)
+                fail("%s:%u: list %u is not to its left", path, line, number);
+            if (write_alternative(out, at[length] == ':' ? at + length + 1 : lists->first[number - 1],
+                                  lists->turn[number - 1]) != lists->sizes[number - 1])
+                fail("%s:%u: list %u has another number of alternatives", path, line, number);
+        } else {
+            if (lists->count == LISTS)
+                fail("%s:%u: more than %d lists", path, line, LISTS);
+            lists->first[lists->count] = at;
+            lists->sizes[lists->count] = write_alternative(out, at, lists->turn[lists->count]);
+            lists->count++;
+        }
+        at = strchr(at, '>');
+    }
+}
+
+/* Go on to the next combination of alternatives: false after the last. */
+static bool next_turn(struct lists *lists)
+{
+    for (unsigned i = lists->count; i-- > 0; lists->turn[i] = 0)
+        if (++lists->turn[i] < lists->sizes[i])
+            return true;
+    return false;
+}
+
 static struct table read_table(const char *path)
 {
     struct table table = {NULL, 0};
@@ -251,29 +349,24 @@ static struct table read_table(const char *path)
     if (!file)
         fail("cannot open '%s': %s", path, strerror(errno));
     for (unsigned line = 1; getline(&text, &room, file) > 0; line++) {
-        char *rest = trim(text), *statement;
-        struct instruction in = {0};
+        const char *written = trim(text);
+        struct lists lists = {0};
 
-        if (*rest == '\0' || *rest == '#')
+        if (*written == '\0' || *written == '#')
             continue;
-        in.name = strdup(next_column(&rest));
-        in.outputs = parse_kinds(next_column(&rest), in.output, path, line);
-        in.inputs = parse_kinds(next_column(&rest), in.input, path, line);
-        parse_compare(next_column(&rest), &in, path, line);
-        strcpy(in.version, "8.0");
-        if (sscanf(next_column(&rest), "sm_%u ptx_%7s", &in.sm, in.version) < 1)
-            fail("%s:%u: the column after the comparison must read sm_75 or the like", path, line);
-        statement = trim(rest);
-        in.statement = strdup(statement);
-        if (!in.name || !in.statement)
-            fail("out of memory");
-        if (*statement == '\0' || in.outputs == 0)
-            fail("%s:%u: '%s' lacks an output or a statement", path, line, in.name);
-        for (size_t i = 0; i < table.count; i++)
-            if (strcmp(table.instruction[i].name, in.name) == 0)
-                fail("%s:%u: '%s' is there twice", path, line, in.name);
-        table.instruction = allocate(table.instruction, (table.count + 1) * sizeof *table.instruction);
-        table.instruction[table.count++] = in;
+        do {
+            char *one = NULL;
+            size_t length;
+            FILE *out = open_memstream(&one, &length);
+
+            if (!out)
+                fail("out of memory");
+            write_out(out, written, &lists, path, line);
+            if (fclose(out) != 0)
+                fail("out of memory");
+            add_instruction(&table, one, path, line);
+            free(one);
+        } while (next_turn(&lists));
     }
     free(text);
     fclose(file);
