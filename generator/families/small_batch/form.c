@@ -273,6 +273,24 @@ bool tj_small_batch_in_warp(const tj_small_batch_shape *s)
     return s->team > 0 && WARP % s->team == 0 && s->products * s->team % WARP == 0;
 }
 
+/* Name the parts of M (is_m) or of N, by whether its lines lie along k. */
+static void describe_operand(const tj_problem *view, bool is_m, bool is_async, tj_template_params *fill)
+{
+    const bool along_k = is_m ? view->m.layout == TJ_ROW_MAJOR : view->n.layout == TJ_COL_MAJOR;
+
+    tj_template_set(fill, is_m ? "m_kept_lines" : "n_kept_lines", !along_k ? "K_PADDED" : is_m ? "j" : "l");
+    tj_template_set(fill, is_m ? "M_LINES" : "N_LINES",
+                    is_m      ? along_k ? "j, M_WIDTH = k" : "k, M_WIDTH = j"
+                    : along_k ? "l, N_WIDTH = k"
+                              : "k, N_WIDTH = l");
+    tj_template_set_of(fill, is_m, "m_copy", is_async ? "copy_async<M_VECTOR * sizeof(input_t)>" : "copy<M_VECTOR>");
+    tj_template_set_of(fill, is_m, "m_along_k", along_k ? "1" : "");
+    tj_template_set_of(fill, is_m, "m_padding",
+                       along_k ? "own.M[e / (K_PADDED - k)][k + e % (K_PADDED - k)]"
+                       : is_m  ? "own.M[k + e / j][e % j]"
+                               : "own.M[k + e / l][e % l]");
+}
+
 static const char *describe(const tj_problem *view, const tj_config *config, tj_template_params *fill, tj_launch_form *form)
 {
     const tj_small_batch_shape s = tj_small_batch_shape_of(view, config);
@@ -285,7 +303,16 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_template_set_int(fill, "TN", s.tn);
     tj_template_set_int(fill, "PRODUCTS", s.products);
     tj_template_set_int(fill, "BLOCKS", config->value[BLOCKS]);
-    tj_template_set_int(fill, "batch", view->batch);
+    if (checks_batch && view->batch != TJ_ANY)
+        tj_template_set_int(fill, "batch", view->batch);
+    else
+        tj_template_set(fill, "batch", "");
+    describe_operand(view, true, is_async, fill);
+    describe_operand(view, false, is_async, fill);
+    tj_template_set(fill, "copies", is_async ? "parts/async.cuh" : "small_batch/copy.cuh");
+    tj_template_set(fill, "team", s.products > 1 ? "team" : "0");
+    tj_template_set(fill, "product", s.products > 1 ? "blockIdx.x * PRODUCTS + team" : "blockIdx.x");
+    tj_template_set(fill, "wait_for_team", tj_small_batch_in_warp(&s) ? "__syncwarp" : "__syncthreads");
     tj_template_set_int(fill, "M_VECTOR", w.m);
     tj_template_set_int(fill, "N_VECTOR", w.n);
     tj_template_set_int(fill, "reductions", tj_reductions_of(view));
@@ -295,7 +322,6 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_template_set_int(fill, "M_PITCH", s.m_pitch);
     tj_template_set_int(fill, "N_PITCH", s.n_pitch);
     tj_template_set_flag(fill, "many", s.products > 1);
-    tj_template_set_flag(fill, "fixed_batch", checks_batch && view->batch != TJ_ANY);
     tj_template_set_flag(fill, "check_batch", checks_batch && s.products > 1);
     tj_template_set_flag(fill, "ragged_j", view->j.extent % s.tm != 0);
     tj_template_set_flag(fill, "ragged_l", view->l.extent % s.tn != 0);
