@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tier: change */
-/* What every command does: output, JSON, generated sources and families. */
+/* Every command: its output and its JSON; generated sources, and families. */
 #include "command_test.h"
 
 #include <errno.h>
