@@ -16,33 +16,7 @@
 #include "architectures.h"
 #include "model.h"
 
-/*
- * Cycles, fitted to times of an H200 and rounded: naive and tiled (times_h200.txt), operands in the L2 as far as they fit it.
- */
-static const double WAIT_CYCLES = 215;        /* global memory, from the L2 */
-static const double MEMORY_WAIT_CYCLES = 600; /* from memory, if the matrices do not fit the L2 */
-static const double COLD_WAIT_CYCLES = 1200;  /* the same if all operands come from memory, as in an estimate */
-static const double STEP_CYCLES = 4;          /* a multiply-add that depends on the one before */
-static const double BARRIER_CYCLES = 17;      /* and its part of the latency of shared memory */
-static const double LAUNCH_US = 2.6;
-static const double SHARPNESS = 4; /* of the maximum of overlapping terms: 1 adds, infinity takes the larger */
-
-/* Fitted to trials of tuners (analysis/fit/), whose operands come from memory. */
-static const double PACK_CYCLES = 2130;      /* launch and end of a kernel before the product */
-static const double PACK_NEXT_CYCLES = 2000; /* delay of each further product of a batch */
-static const double TURN_CYCLES = 456;       /* more delay if it transposes a tile in shared memory */
-static const double PACK_WAIT = 787;         /* latency of memory */
-static const double PACK_EFFICIENCY = 0.846; /* of the one pipe for shared memory and L1 */
-static const double REDUCE_START = 157;      /* of the kernel that adds splits: least interval between new blocks, */
-static const double REDUCE_ENDS = 700;    /* and from a block's start to its first load, plus from its last store to its end */
-static const double STORE_CYCLES = 500;   /* a phase's tiles, from registers to shared memory; all wait for the last */
-static const double EXCHANGE_CYCLES = 20; /* for each partial sum that one thread passes to another */
-static const double PIECE_INSTRUCTIONS = 35; /* of a warp, for each piece of the copies that are spread over a phase */
-static const double SPILL_REQUESTS = 0.5;    /* for each spilled register in each step */
-static const double FETCH_FREE = 1024;       /* multiply-adds of a phase whose unrolled code fits the instruction cache */
-static const double L2_LINE = 128;           /* bytes */
-static const double SECTOR_STORE = 80;       /* bytes' worth of L2 time for each sector that a store touches in part or whole */
-static const double MEMORY_EFFICIENCY = 0.9; /* of the bandwidth that clock and bus give */
+static const double L2_LINE = 128; /* bytes */
 
 static double soft_maximum(double a, double b, double sharpness)
 {
@@ -89,8 +63,9 @@ static double latency_of(const tj_device_facts *facts, const tj_counts *c, doubl
 {
     const tj_model *model = c->model;
     const tj_model_block *own = &model->block;
-    const double from_memory = facts->l2_bytes > 0 ? MEMORY_WAIT_CYCLES : COLD_WAIT_CYCLES;
-    const double wait = model->wait > 0 ? model->wait : c->work[TJ_PIPE_MEMORY] > facts->l2_bytes ? from_memory : WAIT_CYCLES;
+    const tj_shared_model *common = model->shared;
+    const double from_memory = facts->l2_bytes > 0 ? common->memory_wait : common->cold_wait;
+    const double wait = model->wait > 0 ? model->wait : c->work[TJ_PIPE_MEMORY] > facts->l2_bytes ? from_memory : common->wait;
     const double first_wait = c->gathered > 0 && c->ahead == 0 ? fmax(wait, own->gather_wait) : wait;
     const double chain = (double)c->chain, phases = (double)c->phases;
     const double warps = (double)c->blocks * warps_of(c);
@@ -98,14 +73,14 @@ static double latency_of(const tj_device_facts *facts, const tj_counts *c, doubl
     const double drain = is_halves(facts, c) ? own->half_drain : 0;
     const double shared_wait = own->shared_wait + own->request_wait * fmax(0, requests - 2);
     double cycles = own->ends + phases * (own->phase_cycles + drain) + (double)c->waits * first_wait +
-                    (double)c->barriers / (double)c->blocks * BARRIER_CYCLES + c->exchanged * EXCHANGE_CYCLES;
+                    (double)c->barriers / (double)c->blocks * common->barrier + c->exchanged * common->exchange;
 
     if (c->ahead == 0)
-        return cycles + chain * STEP_CYCLES;
+        return cycles + chain * common->step;
     /* Loads of later phases, and of the next step, are in flight while this step is multiplied. */
     cycles += chain * fmax(0, shared_wait - step_issue);
     if (c->async_bytes == 0)
-        cycles += phases * STORE_CYCLES;
+        cycles += phases * common->store;
     return cycles +
            fmax(0, phases - c->ahead) * fmax(0, wait / c->ahead - chain / fmax(1, phases) * fmax(shared_wait, step_issue));
 }
@@ -116,8 +91,9 @@ static double latency_of(const tj_device_facts *facts, const tj_counts *c, doubl
  */
 static double fetch_slowdown(const tj_counts *c)
 {
+    const double fetch_free = c->model->shared->fetch_free;
     const double text = (double)c->chain / fmax(1, (double)c->phases) * c->chain_fma;
-    const double held = c->pieces > 0 ? 2 * FETCH_FREE : FETCH_FREE;
+    const double held = c->pieces > 0 ? 2 * fetch_free : fetch_free;
 
     return text > held ? 1 + c->model->block.fetch_loss * (1 - held / text) : 1;
 }
@@ -143,11 +119,12 @@ static double product_rate(const tj_device_facts *facts, const tj_counts *c, con
 static block_cycles of_block(const tj_device_facts *facts, const tj_counts *c, const tj_peaks *peaks, double resident)
 {
     const tj_model_block *own = &c->model->block;
+    const tj_shared_model *common = c->model->shared;
     const tj_traffic *const global[] = {&c->load_m, &c->load_n, c->splits > 1 ? &c->store_w : &c->store_p, &c->load_c};
     const size_t globals = c->splits > 1 ? 3 : 4; /* with splits, the second kernel reads C */
     const tj_traffic *const shared[] = {&c->shared_load, &c->shared_store};
     const double blocks = (double)c->blocks, warps = warps_of(c), chain = (double)c->chain;
-    const double spilled = SPILL_REQUESTS * c->spilled * warps * chain;
+    const double spilled = common->spill_requests * c->spilled * warps * chain;
     const double copies = own->copy_instructions * sum(global, 2, false);
     const double halves = is_halves(facts, c) ? (double)c->halves : 0;
     /* For each thread: lanes of a partial warp count too. */
@@ -157,7 +134,7 @@ static block_cycles of_block(const tj_device_facts *facts, const tj_counts *c, c
     const double instructions = lanes * (double)(fma + c->sums) / 32 / blocks +
                                 ((double)(c->mma + c->conversions) + halves) / blocks +
                                 (sum(global, globals, false) + copies + sum(shared, 2, false)) / blocks + spilled +
-                                (own->phase_instructions + PIECE_INSTRUCTIONS * c->pieces) * warps * (double)c->phases +
+                                (own->phase_instructions + common->piece_instructions * c->pieces) * warps * (double)c->phases +
                                 own->step_instructions * warps * chain;
     const double passes = own->shared_passes * (double)c->shared_load.merged + (double)c->shared_store.merged;
     const double clocks = facts->sm_count * peaks->clock_hz; /* of all multiprocessors, per second */
@@ -259,19 +236,20 @@ static double walk_cycles(const tj_device_facts *facts, const tj_counts *c, cons
  */
 static double pack_cycles(const tj_device_facts *facts, const tj_counts *c, const tj_peaks *peaks)
 {
+    const tj_shared_model *common = c->model->shared;
     const int64_t shared = c->pack.shared_load.wavefronts + c->pack.shared_store.wavefronts;
     const double blocks = c->pack.blocks > 0 ? (double)c->pack.blocks : facts->sm_count;
     const double fullest = ceil(blocks / facts->sm_count) / blocks; /* the share of the busiest multiprocessor */
-    const double through_l1 = fullest * (double)(c->pack.load.merged + c->pack.store.merged + shared) / PACK_EFFICIENCY;
+    const double through_l1 = fullest * (double)(c->pack.load.merged + c->pack.store.merged + shared) / common->pack_efficiency;
     const double moved = (double)(c->pack.load.bytes + c->pack.store.bytes) / (peaks->per_s[TJ_PIPE_MEMORY] / peaks->clock_hz);
 
     const double products = (double)c->blocks / (double)(c->row_blocks * c->col_blocks * c->splits);
     const double starts =
-        fmax(1, c->pack.kernels) * PACK_CYCLES + (shared > 0) * TURN_CYCLES + (products - 1) * PACK_NEXT_CYCLES;
+        fmax(1, c->pack.kernels) * common->pack + (shared > 0) * common->pack_transpose + (products - 1) * common->pack_next;
     /* For a transposed tile, 128 bytes square, a thread loads four chunks if an element has one byte, and waits for each. */
     const double waits = shared > 0 ? fmax(1, 4.0 / c->element_bytes) : 1;
 
-    return c->pack.load.elements > 0 ? starts + waits * PACK_WAIT + fmax(through_l1, moved) : 0;
+    return c->pack.load.elements > 0 ? starts + waits * common->pack_wait + fmax(through_l1, moved) : 0;
 }
 
 /* The cycles of the second kernel of split k: it begins when the first has ended, and reads results from the L2. */
@@ -279,11 +257,12 @@ static double reduce_cycles(const tj_device_facts *facts, const tj_counts *c, co
 {
     const double blocks = (double)c->reduce.blocks;
     const tj_model *model = c->model;
+    const tj_shared_model *common = model->shared;
     const double moved = model->workspace_passes * (double)c->load_w.bytes + (double)(c->load_c.bytes + c->store_p.bytes);
 
     if (c->splits <= 1)
         return 0;
-    return model->next_kernel + REDUCE_ENDS + WAIT_CYCLES + ceil(blocks / facts->sm_count) * REDUCE_START +
+    return model->next_kernel + common->reduce_ends + common->wait + ceil(blocks / facts->sm_count) * common->reduce_start +
            moved / (peaks->per_s[TJ_PIPE_L2] / peaks->clock_hz);
 }
 
@@ -332,6 +311,7 @@ tj_prediction tj_predict(const tj_device_facts *facts, const tj_counts *counts, 
         return (tj_prediction){0};
     const double per_us = peaks->clock_hz / 1e6, resident = occupancy->blocks_per_sm;
     tj_prediction p;
+    const tj_shared_model *common;
     double *const us = p.term_us;
     block_cycles one;
     double full_waves, last, turns, busy, device, l2_bytes;
@@ -341,6 +321,7 @@ tj_prediction tj_predict(const tj_device_facts *facts, const tj_counts *counts, 
     if (!counts->model || counts->blocks < 1 || resident < 1 || per_us <= 0 || peaks->per_s[TJ_PIPE_MEMORY] <= 0 ||
         facts->sm_count < 1)
         return p;
+    common = counts->model->shared;
     if (peaks->per_s[counts->pipe] <= 0) {
         p.us = us[counts->pipe] = INFINITY;
         p.bound = longest(us);
@@ -364,17 +345,17 @@ tj_prediction tj_predict(const tj_device_facts *facts, const tj_counts *counts, 
      * already.
      */
     l2_bytes = (counts->walkers > 0 ? 0 : (double)(counts->work[TJ_PIPE_L2] - counts->store_p.bytes)) +
-               fmax(SECTOR_STORE * (double)counts->store_p.sectors, (double)counts->store_p.bytes);
+               fmax(common->sector_store * (double)counts->store_p.sectors, (double)counts->store_p.bytes);
     us[TJ_PIPE_L2] = l2_bytes / (peaks->per_s[TJ_PIPE_L2] / peaks->clock_hz) / per_us;
     us[TJ_PIPE_MEMORY] = (double)counts->work[TJ_PIPE_MEMORY] / peaks->per_s[TJ_PIPE_MEMORY] /
-                         (peaks->is_measured ? 1 : MEMORY_EFFICIENCY) * 1e6;
+                         (peaks->is_measured ? 1 : common->memory_efficiency) * 1e6;
     us[TJ_TERM_LATENCY] = (full_waves + (last > 0)) * one.latency / per_us;
     us[TJ_TERM_PACK] = pack_cycles(facts, counts, peaks) / per_us;
     us[TJ_TERM_REDUCE] = reduce_cycles(facts, counts, peaks) / per_us;
-    us[TJ_TERM_LAUNCH] = LAUNCH_US;
-    device = soft_maximum(us[TJ_PIPE_L2], us[TJ_PIPE_MEMORY], SHARPNESS) +
+    us[TJ_TERM_LAUNCH] = common->launch_us;
+    device = soft_maximum(us[TJ_PIPE_L2], us[TJ_PIPE_MEMORY], common->sharpness) +
              counts->model->block.shared_sector * shared_sectors(counts) / per_us;
-    p.us = LAUNCH_US + soft_maximum(busy / per_us, device, counts->model->device_sharpness) +
+    p.us = common->launch_us + soft_maximum(busy / per_us, device, counts->model->device_sharpness) +
            exposed_share(facts, counts, resident) * fmin(busy / per_us, device) + us[TJ_TERM_PACK] + us[TJ_TERM_REDUCE];
     p.flop_per_s = (double)counts->flop / p.us * 1e6;
     p.bound = longest(us);

@@ -9,7 +9,31 @@
 #include <stdbool.h>
 
 /* clang-format off */
-/** Constants of all kernels: X(name, meaning). Times are in cycles. */
+/** Constants that all kernels share: X(name, meaning). Times are in cycles. */
+#define TJ_MODEL_SHARED(X)                                                                                                     \
+    X(wait, "latency of global memory, from the L2")                                                                           \
+    X(memory_wait, "the same from memory, if the matrices do not fit the L2")                                                  \
+    X(cold_wait, "the same if all operands come from memory, as in an estimate")                                               \
+    X(step, "a multiply-add that depends on the one before")                                                                   \
+    X(barrier, "a barrier, and its part of the latency of shared memory")                                                      \
+    X(launch_us, "an empty kernel, in microseconds")                                                                           \
+    X(sharpness, "exponent of the soft maximum of L2 and memory: 1 adds, infinity takes the larger")                           \
+    X(memory_efficiency, "share that is reached of the bandwidth that clock and bus give")                                     \
+    X(sector_store, "bytes' worth of L2 time for each sector that a store touches in part or whole")                           \
+    X(store, "a phase's tiles, from registers to shared memory; all wait for the last")                                        \
+    X(exchange, "each partial sum that one thread passes to another")                                                          \
+    X(piece_instructions, "instructions of a warp for each piece of the copies that are spread over a phase")                  \
+    X(spill_requests, "requests for each spilled register in each step")                                                       \
+    X(fetch_free, "multiply-adds of a phase whose unrolled code fits the instruction cache")                                   \
+    X(pack, "launch and end of a kernel before the product")                                                                   \
+    X(pack_next, "delay of each further product of a batch")                                                                   \
+    X(pack_transpose, "more delay if it transposes a tile in shared memory")                                                   \
+    X(pack_wait, "its latency of memory")                                                                                      \
+    X(pack_efficiency, "share that it reaches of the one pipe for shared memory and L1")                                       \
+    X(reduce_start, "least interval between new blocks of the kernel that adds splits")                                        \
+    X(reduce_ends, "from a block's start to its first load, plus from its last store to its end")
+
+/** Constants of every kind of kernel. */
 #define TJ_MODEL_OF_ALL(X)                                                                                                     \
     X(wait, "latency of memory while all multiprocessors load; 0: they load from the L2")                                      \
     X(sharpness, "exponent of a soft maximum: resident blocks, or a walking block's products and copies")                      \
@@ -76,8 +100,13 @@ typedef struct tj_model_walk {
     TJ_MODEL_OF_WALKS(TJ_MODEL_MEMBER)
 } tj_model_walk;
 
+typedef struct tj_shared_model {
+    TJ_MODEL_SHARED(TJ_MODEL_MEMBER)
+} tj_shared_model;
+
 typedef struct tj_model {
     const char *name;
+    const tj_shared_model *shared;
     bool overlaps_waves; /* the blocks of a wave begin while those of the one before still end */
     TJ_MODEL_OF_ALL(TJ_MODEL_MEMBER)
     tj_model_block block;
@@ -85,6 +114,8 @@ typedef struct tj_model {
 } tj_model;
 
 #undef TJ_MODEL_MEMBER
+
+extern const tj_shared_model tj_model_shared;
 
 /** The rows. A family that has two kinds of kernels has two. */
 #define TJ_MODELS(X) X(textbook) X(simt) X(skinny) X(strip) X(strip_boxes) X(mma) X(mma_f64) X(wgmma)

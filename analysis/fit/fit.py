@@ -26,9 +26,9 @@ HEAD = "# set\tdevice\tproblem\tconfig\tus\n"
 
 DECISION = 25  # a config's odds to be chosen are exp(-25 ln(predicted)): smoother than the first choice alone
 ERROR_WEIGHT = 0.05  # of the squared error of ln(time)
-PRIOR_WEIGHT = 0.002  # of the squared change of ln(constant): what the trials do not decide stays
+PRIOR_WEIGHT = 0.02  # of the squared change of ln(constant): what the trials do not decide stays
 FOLDS = 5
-SHARES = {"block.issue", "block.pipe_efficiency", "block.barrier_loss", "block.fetch_loss", "walk.rate"}  # 1 at most
+SHARES = {"memory_efficiency", "pack_efficiency", "block.issue", "block.pipe_efficiency", "block.barrier_loss", "block.fetch_loss", "walk.rate"}  # 1 at most
 
 
 # ---- the table of trials ---------------------------------------------------------------------------------------------
@@ -111,9 +111,14 @@ def mean(values):
     return math.exp(sum(map(math.log, values)) / len(values)) if values else float("nan")
 
 
+def depends(trial_row, row):
+    """Does the predicted time of a trial depend on a row? All depend on the constants that rows share."""
+    return row in (trial_row, "shared")
+
+
 def regrets_of_row(row, rows, shapes, predicted, measured):
     """Return the regrets among the row's own configs, and among all configs of the shapes in which the row was tried."""
-    own = {key: [i for i in indexes if rows[i] == row] for key, indexes in shapes.items()}
+    own = {key: [i for i in indexes if depends(rows[i], row)] for key, indexes in shapes.items()}
     return ([regret(indexes, predicted, measured) for indexes in own.values() if len(indexes) > 1],
             [regret(indexes, predicted, measured) for key, indexes in shapes.items() if own[key] and len(indexes) > 1])
 
@@ -130,7 +135,8 @@ def show_regret(model):
     print("| row | trials | shapes | among its own | among all |\n|---|--:|--:|--:|--:|")
     for row in model.rows:
         own, whole = regrets_of_row(row, model.row, shapes, model.us, measured)
-        print(f"| `{row}` | {grouped(model.row.count(row))} | {len(whole)} | {mean(own):.3f} | {mean(whole):.3f} |")
+        count = sum(depends(other, row) for other in model.row)
+        print(f"| `{row}` | {grouped(count)} | {grouped(len(whole))} | {mean(own):.3f} | {mean(whole):.3f} |")
     print("\n| set | trials | shapes | regret |\n|---|--:|--:|--:|")
     for name, indexes in group_by(trial[0] for trial in model.trials).items():
         values = [regret(shapes[key], model.us, measured) for key in shapes if key[0] == name]
@@ -150,7 +156,7 @@ class Fit:
         self.start = {name: value for name, value in model.rows[row].items() if value > 0}
         self.measured = np.array([float(trial[4]) for trial in model.trials])
         self.shapes = group_by(tuple(trial[:3]) for trial in model.trials)
-        self.own = np.array([r == row for r in model.row])
+        self.own = np.array([depends(other, row) for other in model.row])
         self.touched = [key for key, indexes in self.shapes.items() if self.own[indexes].any() and len(indexes) > 1]
 
     def constants(self, x):
@@ -238,15 +244,15 @@ def printed_rows(changed):
     text = ROWS.read_text()
 
     def row(match):
-        comment, name, members = match.groups()
+        comment, kind, name, members = match.groups()
         constants, note = changed.get(name, ({}, None))
         if note:
             comment = f"/* {note} */\n"
         for constant, value in constants.items():
             members = re.sub(rf"(?m)^    \.{re.escape(constant)} = .*,$", f"    .{constant} = {value:.3g},", members)
-        return f"{comment}const tj_model tj_model_{name} = {{\n{members}}};\n"
+        return f"{comment}const {kind} tj_model_{name} = {{\n{members}}};\n"
 
-    return re.sub(r"(/\*(?:(?!\*/).)*\*/\n)const tj_model tj_model_(\w+) = \{\n(.*?)\};\n", row, text, flags=re.S)
+    return re.sub(r"(/\*(?:(?!\*/).)*\*/\n)const (tj_model|tj_shared_model) tj_model_(\w+) = \{\n(.*?)\};\n", row, text, flags=re.S)
 
 
 def main():

@@ -5,9 +5,38 @@
  */
 #include "model.h"
 
+/*
+ * All kernels. The first seven: fitted by eye to 288 kernels of an H200 (tests/analysis/times_h200.txt), or published; the others with
+ * the rows below.
+ */
+const tj_shared_model tj_model_shared = {
+    .wait = 215,
+    .memory_wait = 600,
+    .cold_wait = 1200,
+    .step = 4,
+    .barrier = 17,
+    .launch_us = 2.6,
+    .sharpness = 4,
+    .memory_efficiency = 0.9,
+    .sector_store = 80,
+    .store = 500,
+    .exchange = 20,
+    .piece_instructions = 35,
+    .spill_requests = 0.5,
+    .fetch_free = 1024,
+    .pack = 2130,
+    .pack_next = 2000,
+    .pack_transpose = 456,
+    .pack_wait = 787,
+    .pack_efficiency = 0.846,
+    .reduce_start = 157,
+    .reduce_ends = 700,
+};
+
 /* naive, tiled and small_batch. Fitted by eye to 288 kernels of an H200 (tests/analysis/times_h200.txt). */
 const tj_model tj_model_textbook = {
     .name = "textbook",
+    .shared = &tj_model_shared,
     .sharpness = 4,
     .device_sharpness = 4,
     .overlap_blocks = 2,
@@ -27,6 +56,7 @@ const tj_model tj_model_textbook = {
 /* Fitted to trials of November 2026, most of which are lost, and to 3 300 of 61 shapes on an H200 (sets h200_f32, h100_f32). */
 const tj_model tj_model_simt = {
     .name = "simt",
+    .shared = &tj_model_shared,
     .overlaps_waves = true,
     .wait = 787,
     .sharpness = 1.24,
@@ -53,6 +83,7 @@ const tj_model tj_model_simt = {
 /* Fitted as simt was. */
 const tj_model tj_model_skinny = {
     .name = "skinny",
+    .shared = &tj_model_shared,
     .overlaps_waves = true,
     .wait = 804,
     .sharpness = 1.42,
@@ -82,6 +113,7 @@ const tj_model tj_model_skinny = {
  */
 const tj_model tj_model_strip = {
     .name = "strip",
+    .shared = &tj_model_shared,
     .overlaps_waves = true,
     .wait = 804,
     .sharpness = 0.514,
@@ -111,6 +143,7 @@ const tj_model tj_model_strip = {
  */
 const tj_model tj_model_strip_boxes = {
     .name = "strip_boxes",
+    .shared = &tj_model_shared,
     .overlaps_waves = true,
     .wait = 1060,
     .sharpness = 0.739,
@@ -140,6 +173,7 @@ const tj_model tj_model_strip_boxes = {
  */
 const tj_model tj_model_mma = {
     .name = "mma",
+    .shared = &tj_model_shared,
     .wait = 716,
     .sharpness = 1.07,
     .device_sharpness = 19.8,
@@ -175,6 +209,7 @@ const tj_model tj_model_mma = {
  */
 const tj_model tj_model_mma_f64 = {
     .name = "mma_f64",
+    .shared = &tj_model_shared,
     .wait = 1340,
     .sharpness = 1.12,
     .device_sharpness = 6.6,
@@ -201,6 +236,7 @@ const tj_model tj_model_mma_f64 = {
 /* Fitted to sets h100_wgmma and h100_drawn, and others that are lost. */
 const tj_model tj_model_wgmma = {
     .name = "wgmma",
+    .shared = &tj_model_shared,
     .wait = 2100,
     .sharpness = 6.35,
     .device_sharpness = 1.68,

@@ -5,7 +5,7 @@
  *
  * It first prints a line for each row of constants, "row NAME CONSTANT=VALUE ...", then one for each trial in the order of the
  * table, "trial ROW US" with the predicted time, and "end". Each line "NAME CONSTANT=VALUE ..." of stdin then replaces
- * constants of a row, and is answered by one line with the predicted times of that row's trials.
+ * constants of a row, and is answered by one line with the predicted times of that row's trials; all trials are of row "shared".
  */
 #include <stddef.h>
 
@@ -24,10 +24,18 @@ typedef struct constant {
 #define OF_WALKS(name, meaning) {"walk." #name, offsetof(tj_model, walk.name)},
 static const constant constants[] = {TJ_MODEL_OF_ALL(OF_ALL) TJ_MODEL_OF_BLOCKS(OF_BLOCKS) TJ_MODEL_OF_WALKS(OF_WALKS)};
 
+#define OF_SHARED(name, meaning) {#name, offsetof(tj_shared_model, name)},
+static const constant shared_constants[] = {TJ_MODEL_SHARED(OF_SHARED)};
+
 #define ROW(name) &tj_model_##name,
 static const tj_model *const recorded[] = {TJ_MODELS(ROW)};
 
-enum { CONSTANTS = sizeof constants / sizeof constants[0], ROWS = sizeof recorded / sizeof recorded[0] };
+enum {
+    CONSTANTS = sizeof constants / sizeof constants[0],
+    SHARED_CONSTANTS = sizeof shared_constants / sizeof shared_constants[0],
+    ROWS = sizeof recorded / sizeof recorded[0],
+    SHARED = ROWS
+};
 
 /* A trial that runs on its device: with the constants of its row, predictions follow. */
 typedef struct known {
@@ -36,18 +44,30 @@ typedef struct known {
 } known;
 
 static tj_model row[ROWS]; /* as stdin changes them */
+static tj_shared_model shared;
 
-static double *value_of(tj_model *model, const constant *c)
+static double *value_of(void *model, const constant *c)
 {
     return (double *)((char *)model + c->offset);
 }
 
+/* SHARED: the constants that all rows share. */
 static size_t row_named(const char *name)
 {
     for (size_t i = 0; i < ROWS; i++)
         if (strcmp(row[i].name, name) == 0)
             return i;
+    if (strcmp(name, "shared") == 0)
+        return SHARED;
     trials_die("there is no row \"%s\"", name);
+}
+
+static void print_row(const char *name, void *model, const constant *constants, size_t count)
+{
+    printf("row %s", name);
+    for (size_t c = 0; c < count; c++)
+        printf(" %s=%.9g", constants[c].name, *value_of(model, &constants[c]));
+    putchar('\n');
 }
 
 static void count(const trial_shape *shape, const trial *tried, known *to)
@@ -69,8 +89,9 @@ static void count(const trial_shape *shape, const trial *tried, known *to)
 
 static size_t change(char *line)
 {
-    char *word = strsep(&line, " \n");
-    const size_t r = row_named(word);
+    const size_t r = row_named(strsep(&line, " \n")), count = r == SHARED ? SHARED_CONSTANTS : CONSTANTS;
+    const constant *const of = r == SHARED ? shared_constants : constants;
+    char *word;
 
     while ((word = strsep(&line, " \n"))) {
         char *const value = strchr(word, '=');
@@ -79,11 +100,11 @@ static size_t change(char *line)
         if (!value)
             continue;
         *value = '\0';
-        while (c < CONSTANTS && strcmp(constants[c].name, word) != 0)
+        while (c < count && strcmp(of[c].name, word) != 0)
             c++;
-        if (c == CONSTANTS)
+        if (c == count)
             trials_die("there is no constant \"%s\"", word);
-        *value_of(&row[r], &constants[c]) = strtod(value + 1, NULL);
+        *value_of(r == SHARED ? (void *)&shared : &row[r], &of[c]) = strtod(value + 1, NULL);
     }
     return r;
 }
@@ -97,12 +118,12 @@ int main(int argc, char **argv)
 
     if (argc != 2)
         trials_die("usage: analysis_predict_trials TABLE");
+    shared = tj_model_shared;
+    print_row("shared", &shared, shared_constants, SHARED_CONSTANTS);
     for (size_t r = 0; r < ROWS; r++) {
         row[r] = *recorded[r];
-        printf("row %s", row[r].name);
-        for (size_t c = 0; c < CONSTANTS; c++)
-            printf(" %s=%.9g", constants[c].name, *value_of(&row[r], &constants[c]));
-        putchar('\n');
+        row[r].shared = &shared;
+        print_row(row[r].name, &row[r], constants, CONSTANTS);
     }
     table = trials_read(argv[1]);
     all = calloc(table.trials + 1, sizeof *all);
@@ -119,7 +140,7 @@ int main(int argc, char **argv)
         const size_t changed = change(line);
 
         for (size_t i = 0; i < table.trials; i++)
-            if (all[i].row == changed)
+            if (all[i].row == changed || changed == SHARED)
                 printf("%.7g ", tj_estimate_us(&all[i].basis));
         putchar('\n');
         (void)fflush(stdout);
