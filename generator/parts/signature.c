@@ -231,6 +231,40 @@ static void print_operand_pointers(const tj_problem *view, tj_text *out)
     }
 }
 
+/* Print pointers to M, N and their scales along k, of the product that a block works on. */
+static void print_factor_pointers(const tj_problem *view, bool splits, const tj_template_params *fill, tj_text *out)
+{
+    const char *const product = splits ? "blockIdx.z / SPLITS" : "blockIdx.z";
+
+    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_N; which++) {
+        const char *const type = tj_template_get(fill, which == TJ_MATRIX_M ? "m_t" : "n_t");
+        const char letter = "MN"[which];
+
+        if (is_array(view, which) && (which == TJ_MATRIX_M || view->groups.count == 0))
+            say(out, "const %s *%c = %c_array[%s];\n", type, letter, letter, product);
+        else if (view->batch != 1)
+            say(out, "%c += %s * stride_%c;\n", letter, product, "mn"[which]);
+    }
+    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_N; which++)
+        if (view->batch != 1 && tj_scales_along_k(view, which))
+            say(out, "scale_%c += %s * stride_scale_%c;\n", "mn"[which], product, "mn"[which]);
+}
+
+/* A block that computes whole products finds them itself. */
+static void print_product(const tj_problem *view, const tj_launch_step *step, const char *output, tj_template_params *fill)
+{
+    const bool is_one = view->batch == 1 && (!tj_problem_points(view) || view->groups.count > 0);
+    tj_text out = TJ_TEXT_INIT(MOST_BYTES);
+
+    if (step->grid != TJ_GRID_PRODUCTS) {
+        tj_text_append(&out, is_one ? "" : "// The product of the batch that this block works on.\n");
+        print_factor_pointers(view, step->splits > 1, fill, &out);
+        tj_text_append(&out, step->splits > 1 ? "" : output);
+        tj_text_append(&out, is_one ? "" : "\n");
+    }
+    tj_template_take_lines(fill, "product_of_block", &out);
+}
+
 void tj_signature_print_body(const tj_problem *view, const tj_launch_form *form, bool has_maps, tj_template_params *fill)
 {
     tj_text derived = TJ_TEXT_INIT(MOST_BYTES), output = TJ_TEXT_INIT(MOST_BYTES);
@@ -246,6 +280,7 @@ void tj_signature_print_body(const tj_problem *view, const tj_launch_form *form,
     if (view->batch != 1)
         print_operand_pointers(view, &output);
     print_output_pointers(view, has_p_map, &output);
+    print_product(view, product, output.length > 0 ? output.data : "", fill);
     tj_template_take_lines(fill, "derived", &derived);
     tj_template_take_lines(fill, "output_of_product", &output);
 }
