@@ -317,13 +317,13 @@ static tj_status check_groups(const tj_family *family, const tj_problem *view, t
 
 static tj_status check_scales(const tj_family *family, const tj_problem *view, tj_error *err)
 {
-    if (view->scale_k == 0 || family->scales_along_k)
+    if (tj_scale_k(view) == 0 || family->scales_along_k)
         return TJ_OK;
     return tj_fail(
         err, TJ_ERR_INVALID_ARGUMENT,
         "family %s takes no scales along k, and the problem has them for each %d elements: use the family %s, or none, so "
         "that the library chooses",
-        family->name, view->scale_k, TJ_SAFE_FAMILY->name);
+        family->name, tj_scale_k(view), TJ_SAFE_FAMILY->name);
 }
 
 /* Check the abilities of a family that do not depend on its parameters. */

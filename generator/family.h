@@ -45,7 +45,7 @@ struct tj_family {
     uint32_t types;         /* of M, N and P, bits 1 << tj_type; 0: all */
     bool takes_weights;     /* M or N may have 8 bits if the other is a float, whatever `types` says */
     bool takes_s4;          /* M or N may be s4, two numbers in a byte, if the other is a float */
-    bool scales_along_k;    /* TJ_SCALE_ALONG_K */
+    bool scales_along_k;    /* tj_scale.k */
     bool sums_in_registers; /* many accumulators: a kernel that spills is not launched */
     bool takes_groups;      /* tj_problem.groups */
     enum {

@@ -214,24 +214,24 @@ static tj_status describe_epilogue(const tj_problem *view, const tj_config *conf
 {
     const bool is_wide = form->align[TJ_MATRIX_P] > 0, is_whole_products = tj_product_step(form)->grid == TJ_GRID_PRODUCTS;
     const bool pairs = tj_epilogue_pairs(&view->epilogue);
+    const bool scales_rows = tj_scales_sum_by_each(view, TJ_MATRIX_M), scales_cols = tj_scales_sum_by_each(view, TJ_MATRIX_N);
     const tj_checks checks = tj_checks_of(config, form->is_swapped);
     tj_expression_sums sums = {is_wide ? "sum[r][c + i]" : "Pvalue", is_wide ? "sum[r][c + 2 * i + 1]" : "beside", is_wide,
                                tj_reduces_by_thread(config->family), false};
-    bool has_map = false;  /* the copy engine stores P, from boxes in shared memory */
-    bool converts = false; /* integers continue as floats, or as 64-bit integers, if there is more to compute */
+    bool has_map = false; /* the copy engine stores P, from boxes in shared memory */
+    /* Integers continue as floats, or as 64-bit integers, if there is more to compute. */
+    const bool converts = tj_sum_type(view) == TJ_S32 && (tj_has_scales(view) || view->epilogue.has_alpha ||
+                                                          view->epilogue.has_beta || view->epilogue.expression.nodes > 0);
 
-    for (size_t i = 0; i < tj_operation_count; i++) {
-        const int32_t value = tj_operation_value(view, &tj_operations[i]);
-
-        tj_template_set_flag(params, tj_operations[i].name, value && value != TJ_SCALE_ALONG_K);
-        converts |= value && tj_sum_type(view) == TJ_S32;
-    }
-    converts |= view->epilogue.expression.nodes > 0 && tj_sum_type(view) == TJ_S32;
+    tj_template_set_flag(params, "has_alpha", view->epilogue.has_alpha);
+    tj_template_set_flag(params, "has_beta", view->epilogue.has_beta);
+    tj_template_set_flag(params, "scale_m", tj_scales_sum(view, TJ_MATRIX_M));
+    tj_template_set_flag(params, "scale_n", tj_scales_sum(view, TJ_MATRIX_N));
     tj_template_set_flag(params, "m_scales_k", tj_scales_along_k(view, TJ_MATRIX_M));
     tj_template_set_flag(params, "n_scales_k", tj_scales_along_k(view, TJ_MATRIX_N));
     tj_template_set(params, "SCALE_K", "");
-    if (tj_scales_along_k(view, TJ_MATRIX_M) || tj_scales_along_k(view, TJ_MATRIX_N))
-        tj_format_int(params->param[params->count - 1].value, view->scale_k);
+    if (tj_scale_k(view) > 0)
+        tj_format_int(params->param[params->count - 1].value, tj_scale_k(view));
     tj_template_set_flag(params, "converts_sum", converts);
     if (is_wide && pairs)
         sums.first = "sum[r][c + 2 * i]";
@@ -259,10 +259,10 @@ static tj_status describe_epilogue(const tj_problem *view, const tj_config *conf
                                      : "P[Row * ld_p + Col]");
     tj_template_set(params, "c_place", pairs ? "C[Row * ld_c + Col / 2]" : "C[Row * ld_c + Col]");
     tj_template_set_flag(params, "names_row",
-                         view->epilogue.scale_m == TJ_SCALE_EACH || tj_epilogue_reduces(&view->epilogue) ||
+                         scales_rows || tj_epilogue_reduces(&view->epilogue) ||
                              tj_expression_names(&view->epilogue.expression, TJ_BY_ROW));
     tj_template_set_flag(params, "names_col",
-                         view->epilogue.scale_n == TJ_SCALE_EACH || tj_epilogue_reduces(&view->epilogue) ||
+                         scales_cols || tj_epilogue_reduces(&view->epilogue) ||
                              tj_expression_names(&view->epilogue.expression, TJ_BY_COL));
     return tj_expression_describe(view, &sums, is_whole_products ? "product" : "blockIdx.z", params, err);
 }
@@ -310,14 +310,6 @@ static bool is_longer(const tj_dim *dim, const tj_dim *other)
     return other->mode == TJ_DIM_FIXED && (dim->mode != TJ_DIM_FIXED || dim->extent > other->extent);
 }
 
-/* Is the operation part of the printed formula? Alpha and beta are not, if there is an expression. */
-static bool is_in_formula(const tj_problem *view, size_t operation)
-{
-    const tj_operation *o = &tj_operations[operation];
-
-    return tj_operation_value(view, o) && (view->epilogue.expression.nodes == 0 || o->most > 1);
-}
-
 /* Append the expression's outputs besides P, a line each. Return the rest of its text, which is the value of P, in room. */
 static const char *append_outputs(tj_text *out, const tj_epilogue *epilogue, char room[TJ_EPILOGUE_TEXT_BYTES])
 {
@@ -363,12 +355,12 @@ static void append_head(tj_text *out, const tj_problem *problem, const tj_proble
         tj_text_append(out, ", where acc = ");
     }
     for (size_t i = tj_operation_count; i-- > 0;)
-        tj_text_append(out, is_in_formula(view, i) ? tj_operations[i].before : "");
+        tj_text_append(out, tj_operation_is_in_formula(view, &tj_operations[i]) ? tj_operations[i].before : "");
     append_extents(out, name[TJ_MATRIX_M], j, has_groups ? "j_g" : "j", &view->k, "k");
     tj_text_append(out, " . ");
     append_extents(out, name[TJ_MATRIX_N], &view->k, "k", &view->l, "l");
     for (size_t i = 0; i < tj_operation_count; i++)
-        tj_text_append(out, is_in_formula(view, i) ? tj_operations[i].after : "");
+        tj_text_append(out, tj_operation_is_in_formula(view, &tj_operations[i]) ? tj_operations[i].after : "");
     tj_text_append(out, "\n//\n");
     if (is_swapped && problem->p.layout == TJ_ROW_MAJOR) {
         tj_text_append(out, "// This text computes the transpose, P^T = N^T . M^T, so that ");

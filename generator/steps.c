@@ -31,8 +31,8 @@ void tj_step_list_args(const tj_problem *view, bool is_swapped, bool reads, bool
     const int callers[TJ_MATRICES] = {is_swapped ? TJ_MATRIX_N : TJ_MATRIX_M, is_swapped ? TJ_MATRIX_M : TJ_MATRIX_N,
                                       TJ_MATRIX_P, TJ_MATRIX_C};
     const bool along_k[] = {reads && tj_scales_along_k(view, TJ_MATRIX_M), reads && tj_scales_along_k(view, TJ_MATRIX_N)};
-    const bool scales[] = {along_k[0] || (writes && tj_scale_of_sum(view, TJ_MATRIX_M)),
-                           along_k[1] || (writes && tj_scale_of_sum(view, TJ_MATRIX_N))};
+    const bool scales[] = {along_k[0] || (writes && tj_scales_sum(view, TJ_MATRIX_M)),
+                           along_k[1] || (writes && tj_scales_sum(view, TJ_MATRIX_N))};
     const tj_matrix *const matrix[TJ_MATRICES] = {&view->m, &view->n, &view->p, &view->c};
 
     for (int i = 0; i < 3; i++)

@@ -226,8 +226,8 @@ tj_problem tj_problem_transpose(const tj_problem *problem)
     t.l = c.j;
     t.m = c.n;
     t.n = c.m;
-    t.epilogue.scale_m = c.epilogue.scale_n;
-    t.epilogue.scale_n = c.epilogue.scale_m;
+    t.scale_m = c.scale_n;
+    t.scale_n = c.scale_m;
     tj_expression_transpose(&t.epilogue.expression);
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++)
         tj_matrix_of(&t, which)->layout ^= 1;

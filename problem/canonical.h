@@ -12,6 +12,8 @@
 
 #include <tilejit/problem.h>
 
+#include "scale.h"
+
 /**
  * A matrix as it is stored: lines of neighbouring elements. A line is a row of a row-major matrix, or a column of a
  * column-major one.
@@ -82,12 +84,10 @@ static inline const tj_type_facts *tj_facts_of(int32_t type)
     return tj_type_get_facts((tj_type)type);
 }
 
-/** An operation that may follow the sum: a member of tj_epilogue, with all facts except its source and its reference. */
+/** An operation that may follow the sum, or multiply its parts, with all facts except its source and its reference. */
 typedef struct tj_operation {
-    const char *name;           /* "has_alpha": in messages, records and templates */
-    size_t offset;              /* of the member in tj_problem */
-    int32_t most;               /* its largest value; 0: the end of the table */
-    const char *word[3];        /* " alpha": in a problem's line, for each value from 1 on */
+    bool (*is_taken)(const tj_problem *problem);
+    bool stays;                 /* next to an expression, which takes the place of the others */
     const char *before, *after; /* text of the formula before and after M . N */
     int32_t flop;               /* for an element of P */
 } tj_operation;
@@ -95,10 +95,10 @@ typedef struct tj_operation {
 extern const tj_operation tj_operations[];
 extern const size_t tj_operation_count;
 
-/** Return the value of an operation: 0 to most, once the problem has passed its check. */
-static inline int32_t tj_operation_value(const tj_problem *problem, const tj_operation *operation)
+/** Does the operation stand in the formula of the problem? */
+static inline bool tj_operation_is_in_formula(const tj_problem *problem, const tj_operation *operation)
 {
-    return *(const int32_t *)(const void *)((const char *)problem + operation->offset);
+    return operation->is_taken(problem) && (operation->stays || problem->epilogue.expression.nodes == 0);
 }
 
 tj_status tj_epilogue_check(const tj_problem *problem, tj_error *err);
@@ -116,24 +116,6 @@ enum {
     TJ_WITH, /* the first operand of the epilogue's expression */
     TJ_ADDRESSES = TJ_WITH + TJ_EPILOGUE_OPERANDS
 };
-
-/** Return the tj_scale of M or N. */
-static inline int32_t tj_scale_of(const tj_problem *problem, tj_which which)
-{
-    return which == TJ_MATRIX_M ? problem->epilogue.scale_m : problem->epilogue.scale_n;
-}
-
-/** Do the scales of M or N multiply parts of a sum, along k? */
-static inline bool tj_scales_along_k(const tj_problem *problem, tj_which which)
-{
-    return tj_scale_of(problem, which) == TJ_SCALE_ALONG_K;
-}
-
-/** Return the tj_scale of M or N if it multiplies the whole sum, else TJ_SCALE_NONE. */
-static inline int32_t tj_scale_of_sum(const tj_problem *problem, tj_which which)
-{
-    return tj_scales_along_k(problem, which) ? TJ_SCALE_NONE : tj_scale_of(problem, which);
-}
 
 /** Return the floating-point operations that the epilogue adds to each element of P. */
 int32_t tj_epilogue_flop(const tj_problem *problem);
@@ -156,7 +138,7 @@ static inline tj_type tj_sum_type(const tj_problem *problem)
  */
 static inline tj_type tj_scalar_type(const tj_problem *problem)
 {
-    const bool is_real = problem->epilogue.scale_m || problem->epilogue.scale_n || problem->epilogue.expression.nodes > 0;
+    const bool is_real = tj_has_scales(problem) || problem->epilogue.expression.nodes > 0;
     const tj_type sum = tj_sum_type(problem);
 
     return sum == TJ_S32 && (is_real || !tj_facts_of(problem->p.type)->is_integer) ? TJ_F32 : sum;

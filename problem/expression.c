@@ -326,7 +326,7 @@ tj_status tj_epilogue_finish(const tj_expression *expression, int value, tj_epil
     if (TJ_HAS_NULL(err, expression, epilogue))
         return TJ_ERR_INVALID_ARGUMENT;
     const tj_expression *const e = expression;
-    tj_epilogue made = {.scale_m = epilogue->scale_m, .scale_n = epilogue->scale_n};
+    tj_epilogue made = {0};
     char text[TJ_EPILOGUE_TEXT_BYTES];
     int number[TJ_EPILOGUE_NODES];
 

@@ -40,21 +40,21 @@ static tj_operand_row matrix_row(const tj_problem *problem, tj_which which)
     return row;
 }
 
-/* Scales in f32: one number, a vector, or such a vector for every scale_k of k. */
+/* Scales: a row of them for each part of k, with one number for each row of M or column of N, or one for all. */
 static tj_operand_row scale_row(const tj_problem *problem, tj_which of)
 {
-    const bool is_of_m = of == TJ_MATRIX_M, is_along_k = tj_scales_along_k(problem, of);
+    const tj_scale *const scale = tj_scale_of(problem, of);
+    const bool is_of_m = of == TJ_MATRIX_M;
 
     return (tj_operand_row){.name = is_of_m ? "scale_m" : "scale_n",
                             .title = is_of_m ? "the scales of M" : "the scales of N",
-                            .is_taken = tj_scale_of(problem, of) != TJ_SCALE_NONE,
+                            .is_taken = tj_is_scaled(problem, of),
                             .is_each_group = !is_of_m && problem->groups.count > 0,
-                            .type = TJ_F32,
-                            .rows = is_along_k ? (tj_extent_rule){'k', false, problem->scale_k} : ONE,
-                            .width = tj_scale_of(problem, of) < TJ_SCALE_EACH ? ONE
-                                     : is_of_m                                ? J
-                                                                              : L,
-                            .ld = is_along_k ? TJ_ANY : TJ_TIGHT,
+                            .type = (tj_type)scale->type,
+                            .rows = scale->k > 0 ? (tj_extent_rule){'k', false, scale->k} : ONE,
+                            .width =
+                                scale->rows > 0 ? (tj_extent_rule){is_of_m ? 'j' : 'l', scale->rows == 1, scale->rows} : ONE,
+                            .ld = scale->k > 0 ? TJ_ANY : TJ_TIGHT,
                             .stride = TJ_ANY};
 }
 

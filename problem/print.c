@@ -43,17 +43,21 @@ static void print_number(tj_text *text, const char *name, int64_t value, int64_t
 void tj_problem_print_marks(const tj_problem *problem, char marks[TJ_PROBLEM_TEXT_BYTES])
 {
     static const char *const col[] = {" M:col", " N:col", " P:col"};
+    static const char *const of_form[TJ_SCALE_FORMS] = {"", "", ":each", ":along_k"};
     const bool has_expression = problem->epilogue.expression.nodes > 0;
     char text[TJ_EPILOGUE_TEXT_BYTES];
 
     marks[0] = '\0';
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_P; which++)
         strcat(marks, tj_problem_matrix(problem, which)->layout == TJ_COL_MAJOR ? col[which] : "");
-    for (size_t i = 0; i < tj_operation_count; i++)
-        if (tj_operation_value(problem, &tj_operations[i]) && (!has_expression || tj_operations[i].most > 1))
-            strcat(marks, tj_operations[i].word[tj_operation_value(problem, &tj_operations[i]) - 1]);
-    if (problem->scale_k > 0) {
-        text[tj_format_int(text, problem->scale_k)] = '\0';
+    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_N; which++)
+        if (tj_is_scaled(problem, which))
+            strcat(strcat(marks, which == TJ_MATRIX_M ? " scale_m" : " scale_n"),
+                   of_form[tj_scale_form(tj_scale_of(problem, which))]);
+    strcat(marks, problem->epilogue.has_alpha && !has_expression ? " alpha" : "");
+    strcat(marks, problem->epilogue.has_beta && !has_expression ? " beta" : "");
+    if (tj_scale_k(problem) > 0) {
+        text[tj_format_int(text, tj_scale_k(problem))] = '\0';
         strcat(strcat(marks, " scale_k="), text);
     }
     if (has_expression) {

@@ -114,7 +114,7 @@ static tj_scales_view along_k(const resolved *request, tj_which which)
     return (tj_scales_view){.scale = tj_scales_along_k(c, which) ? scale.scale : NULL,
                             .ld = which == TJ_MATRIX_M ? c->j.extent : c->l.extent,
                             .stride = scale.stride,
-                            .scale_k = c->scale_k};
+                            .scale_k = tj_scale_k(c)};
 }
 
 /* Return the least scale along k: a part of a sum may exceed the scaled products by its inverse. */
@@ -137,11 +137,12 @@ static long double least_along_k(const resolved *request)
 }
 
 /* Return the scale of row or column i; scales along k are already in the sum. */
-static long double scale_at(tj_host_scale scale, int32_t kind, int64_t batch, int64_t i)
+static long double scale_at(const resolved *request, tj_which which, int64_t batch, int64_t i)
 {
-    return kind == TJ_SCALE_NONE || kind == TJ_SCALE_ALONG_K
-               ? 1.0L
-               : (long double)scale.scale[batch * scale.stride + (kind == TJ_SCALE_EACH ? i : 0)];
+    const tj_host_scale scale = which == TJ_MATRIX_M ? request->scale_m : request->scale_n;
+    const int64_t at = tj_scales_sum_by_each(&request->problem, which) ? i : 0;
+
+    return tj_scales_sum(&request->problem, which) ? (long double)scale.scale[batch * scale.stride + at] : 1.0L;
 }
 
 /*
@@ -165,10 +166,10 @@ static void set_errors(resolved *request)
     /* Splitting elements costs some bits of each product, and tensor cores truncate within a few of these. */
     const long double sums = (long double)c->k.extent * (may_cut_off ? 2.0L : 1.0L) +
                              (c->compute == TJ_COMPUTE_F32_SPLIT ? 126.0L : 0.0L) +
-                             (c->scale_k > 0 ? 1.0L + (long double)tj_ceil_div(c->k.extent, c->scale_k) : 0.0L);
+                             (tj_scale_k(c) > 0 ? 1.0L + (long double)tj_ceil_div(c->k.extent, tj_scale_k(c)) : 0.0L);
 
     request->is_whole = tj_scalar_type(c) == TJ_S32;
-    request->roundings = is_s32 ? 6.0L : sums + 2.0L + (c->epilogue.scale_m != 0) + (c->epilogue.scale_n != 0);
+    request->roundings = is_s32 ? 6.0L : sums + 2.0L + tj_is_scaled(c, TJ_MATRIX_M) + tj_is_scaled(c, TJ_MATRIX_N);
     request->input_error = c->compute == TJ_COMPUTE_F32_FP8 ? fp8_sum_error : 2.0L * v + v * v;
     request->sum_limits = tj_number_limits_of(is_s32 ? TJ_F32 : (tj_type)compute->sum);
     request->p_limits = tj_number_limits_of((tj_type)c->p.type);
@@ -367,9 +368,8 @@ static element sum_at(const resolved *request, const tj_tile *tile, int r, int c
     const int at = r * TJ_TILE_COLS + c;
     const bool is_s32 = request->problem.compute == TJ_COMPUTE_S32; /* exact in float64, then modulo 2^32 */
     const double sum = is_s32 ? (double)(int32_t)(uint32_t)(int64_t)tile->sum[at] : tile->sum[at];
-    const tj_epilogue *epilogue = &request->problem.epilogue;
-    const long double scale_m = scale_at(request->scale_m, epilogue->scale_m, tile->batch, tile->rows[r]);
-    const long double scale_n = scale_at(request->scale_n, epilogue->scale_n, tile->batch, tile->first_col + c);
+    const long double scale_m = scale_at(request, TJ_MATRIX_M, tile->batch, tile->rows[r]);
+    const long double scale_n = scale_at(request, TJ_MATRIX_N, tile->batch, tile->first_col + c);
     const long double alpha = request->has_expression ? 1.0L : (long double)request->alpha, scale = scale_m * scale_n * alpha;
     element e = {
         /* An infinite sum has a meaningless rest. */
@@ -384,7 +384,8 @@ static element sum_at(const resolved *request, const tj_tile *tile, int r, int c
     e.magnitude = fabsl(scale) * e.partial;
     e.inputs = request->input_error * e.magnitude;
     e.underflow = request->roundings * request->sum_limits->smallest_subnormal * (1.0L + fabsl(alpha)) *
-                  (epilogue->scale_m ? 1.0L + fabsl(scale_m) : 1.0L) * (epilogue->scale_n ? 1.0L + fabsl(scale_n) : 1.0L);
+                  (tj_is_scaled(&request->problem, TJ_MATRIX_M) ? 1.0L + fabsl(scale_m) : 1.0L) *
+                  (tj_is_scaled(&request->problem, TJ_MATRIX_N) ? 1.0L + fabsl(scale_n) : 1.0L);
     e.partial *= fmaxl(1.0L, fabsl(scale_m) * fmaxl(1.0L, fabsl(scale_n))) / request->least_along_k;
     e.is_special |= !isfinite(scale);
     return e;

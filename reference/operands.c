@@ -6,15 +6,10 @@
 #include "canonical.h"
 #include "tree.h"
 
-static bool is_scaled(const tj_problem *c)
-{
-    return c->epilogue.scale_m || c->epilogue.scale_n;
-}
-
 /* Do sums of integers go to a type that hardly holds them: 8 bits, or f16? */
 static bool needs_small_numbers(const tj_problem *c)
 {
-    return c->compute == TJ_COMPUTE_S32 && !is_scaled(c) && (tj_type_is_int8(c->p.type) || c->p.type == TJ_F16);
+    return c->compute == TJ_COMPUTE_S32 && !tj_has_scales(c) && (tj_type_is_int8(c->p.type) || c->p.type == TJ_F16);
 }
 
 /* Return the factor that makes a sum of integers about a hundred, times a scale from [-1, 1]. */
@@ -23,7 +18,7 @@ static float factor_of(const tj_problem *c, int which)
     const double k = (double)c->k.extent + 1;
     const bool has_sign = c->m.type == TJ_S8 || c->n.type == TJ_S8;
     const double sum = has_sign ? 8192 * sqrt(k) : 16384 * k; /* unsigned numbers all add up */
-    const bool is_first = which == TJ_SCALES_OF_M || !c->epilogue.scale_m;
+    const bool is_first = which == TJ_SCALES_OF_M || !tj_is_scaled(c, TJ_MATRIX_M);
 
     return c->compute == TJ_COMPUTE_S32 && is_first ? (float)(100 / sum) : 1;
 }

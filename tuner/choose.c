@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "canonical.h"
 #include "climb.h"
 #include "error.h"
 #include "rank.h"
@@ -50,7 +51,7 @@ static double difference(const tj_problem *given, const tj_problem *other)
                               a.m.layout == b.m.layout && a.n.layout == b.n.layout && a.p.layout == b.p.layout &&
                               a.j.mode == b.j.mode && a.k.mode == b.k.mode && a.l.mode == b.l.mode &&
                               (a.batch > 1) == (b.batch > 1) && (a.groups.count > 0) == (b.groups.count > 0) &&
-                              a.scale_k == b.scale_k;
+                              tj_scale_k(&a) == tj_scale_k(&b);
 
     if (!is_same_kind)
         return INFINITY;

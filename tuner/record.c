@@ -60,33 +60,19 @@ static const number_field numbers[] = {FIELD("m_layout", m.layout),
                                        LATER("groups", groups.count, TJ_GROUPS_MOST),
                                        LATER("offset_bytes", groups.offset_bytes, sizeof(int64_t)),
                                        LATER("offsets_on_host", groups.on_host, 1),
-                                       LATER("scale_k", scale_k, INT32_MAX)};
+                                       FIELD("has_alpha", epilogue.has_alpha),
+                                       FIELD("has_beta", epilogue.has_beta)};
+
+static const char *const scale_names[] = {"scale_m", "scale_n"}; /* a form (scale.h); not in the first records */
 
 static const number_field dims[] = {FIELD("j", j), FIELD("k", k), FIELD("l", l)};
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
-static size_t number_count(void)
-{
-    return COUNT(numbers) + tj_operation_count;
-}
-
-/* Return the members of the table, then the flags of the epilogue. */
-static number_field number_at(size_t i)
-{
-    const tj_operation *operation = &tj_operations[i < COUNT(numbers) ? 0 : i - COUNT(numbers)];
-
-    return i < COUNT(numbers)
-               ? numbers[i]
-               : (number_field){operation->name, operation->offset, sizeof(int32_t), operation->most, operation->most > 1};
-}
-
 /* Return the largest value of a member that is a flag or a choice; 0: it is a number. */
-static int64_t most_of(size_t i)
+static int64_t most_of(const number_field *field)
 {
-    const number_field field = number_at(i);
-
-    return field.most ? field.most : field.bytes < sizeof(int64_t);
+    return field->most ? field->most : field->bytes < sizeof(int64_t);
 }
 
 static void *member(void *base, const number_field *field)
@@ -154,12 +140,14 @@ static void problem_to_json(const tj_problem *p, unsigned with, tj_json *object)
         tj_json_add_text(object, "n_dtype", tj_type_name((tj_type)p->n.type));
     if (p->compute != tj_facts_of(p->m.type)->compute)
         tj_json_add_text(object, "compute", tj_compute_name((tj_compute)p->compute));
-    for (size_t i = 0; i < number_count(); i++) {
-        const number_field field = number_at(i);
-
-        if (get_number(p, &field) || (!field.is_later && with & ZEROS))
-            tj_json_add_int(object, field.name, get_number(p, &field));
-    }
+    for (size_t i = 0; i < COUNT(numbers); i++)
+        if (get_number(p, &numbers[i]) || (!numbers[i].is_later && with & ZEROS))
+            tj_json_add_int(object, numbers[i].name, get_number(p, &numbers[i]));
+    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_N; which++)
+        if (tj_is_scaled(p, which))
+            tj_json_add_int(object, scale_names[which], tj_scale_form(tj_scale_of(p, which)));
+    if (tj_scale_k(p) > 0)
+        tj_json_add_int(object, "scale_k", tj_scale_k(p));
     if (p->epilogue.expression.nodes > 0) {
         tj_epilogue_print(&p->epilogue, epilogue);
         tj_json_add_text(object, "epilogue", epilogue);
@@ -209,10 +197,39 @@ static tj_status read_word(const tj_json *object, const char *name, int32_t *num
     return status;
 }
 
+/* Read a number, 0 if the member does not exist. most: its largest value; 0: any number. */
+static tj_status read_member(const tj_json *object, const char *name, int64_t most, int64_t *value, tj_error *err)
+{
+    *value = tj_json_int(tj_json_get(object, name));
+    if (most == 0 || (*value >= 0 && *value <= most))
+        return TJ_OK;
+    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s of a record's problem is %lld: it is 0 %s %lld", name, (long long)*value,
+                   most == 1 ? "or" : "to", (long long)most);
+}
+
+static tj_status read_scales(const tj_json *object, tj_problem *p, tj_error *err)
+{
+    int64_t of_m, of_n, scale_k;
+
+    if (read_member(object, scale_names[TJ_MATRIX_M], TJ_SCALE_FORMS - 1, &of_m, err) != TJ_OK ||
+        read_member(object, scale_names[TJ_MATRIX_N], TJ_SCALE_FORMS - 1, &of_n, err) != TJ_OK ||
+        read_member(object, "scale_k", INT32_MAX, &scale_k, err) != TJ_OK)
+        return TJ_ERR_INVALID_ARGUMENT;
+    p->scale_m = tj_scale_of_form((int)of_m, (int32_t)scale_k);
+    p->scale_n = tj_scale_of_form((int)of_n, (int32_t)scale_k);
+    if (tj_scale_k(p) == scale_k && tj_scale_form(&p->scale_m) == of_m && tj_scale_form(&p->scale_n) == of_n)
+        return TJ_OK;
+    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                   "scale_k of a record's problem is %lld, scale_m %lld and scale_n %lld: it is 1 or more with scales along k, "
+                   "and else 0",
+                   (long long)scale_k, (long long)of_m, (long long)of_n);
+}
+
 static tj_status problem_from_json(const tj_json *object, tj_problem *p, tj_error *err)
 {
     const char *const epilogue = tj_json_text(tj_json_get(object, "epilogue"));
     tj_status status;
+    int64_t value;
 
     *p = (tj_problem)TJ_PROBLEM_INIT(0, 0, 0, TJ_TYPE_DEFAULT);
     for (size_t i = 0; i < COUNT(dims); i++)
@@ -225,15 +242,12 @@ static tj_status problem_from_json(const tj_json *object, tj_problem *p, tj_erro
         return status;
     if (!p->m.type || !p->p.type)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the problem of a record has no dtype or p_dtype");
-    for (size_t i = 0; i < number_count(); i++) {
-        const number_field field = number_at(i);
-        const int64_t value = tj_json_int(tj_json_get(object, field.name));
-
-        if (most_of(i) > 0 && (value < 0 || value > most_of(i)))
-            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s of a record's problem is %lld: it is 0 %s %lld", field.name,
-                           (long long)value, most_of(i) == 1 ? "or" : "to", (long long)most_of(i));
-        set_number(p, &field, value);
+    for (size_t i = 0; i < COUNT(numbers) && status == TJ_OK; i++) {
+        status = read_member(object, numbers[i].name, most_of(&numbers[i]), &value, err);
+        set_number(p, &numbers[i], value);
     }
+    if (status != TJ_OK || (status = read_scales(object, p, err)) != TJ_OK)
+        return status;
     if (epilogue && (status = tj_epilogue_parse(epilogue, &p->epilogue, err)) != TJ_OK)
         return status;
     status = tj_problem_check(p, err);

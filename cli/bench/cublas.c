@@ -353,7 +353,7 @@ static const char *find_beyond(const tj_problem *problem)
 
     if (problem->groups.count > 0)
         return "groups of rows";
-    if (e->has_alpha || e->has_beta || e->scale_m || e->scale_n || e->expression.nodes > 0)
+    if (e->has_alpha || e->has_beta || problem->scale_m.type || problem->scale_n.type || e->expression.nodes > 0)
         return "an epilogue";
     if (problem->m.type == TJ_S4 || problem->n.type == TJ_S4)
         return "elements of 4 bits";

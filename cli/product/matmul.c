@@ -254,8 +254,7 @@ static tj_status take_along_k(const char *path, bool is_m, const tj_npy *scales,
                        ": scales along k have a row for every --scale-k elements of k, of which the "
                        "last part may have fewer",
                        path, shape, k);
-    *(is_m ? &known->epilogue.scale_m : &known->epilogue.scale_n) = TJ_SCALE_ALONG_K;
-    known->scale_k = (int32_t)each;
+    *(is_m ? &known->scale_m : &known->scale_n) = (tj_scale)TJ_SCALE_INIT(TJ_F32, 1, (int32_t)each);
     return TJ_OK;
 }
 
@@ -282,7 +281,7 @@ static tj_status take_scales(const char *path, bool is_m, tj_npy *scales, tj_pro
                        is_m ? "M" : "N", is_m ? "" : "1 x ", wanted, is_m ? " x 1" : "",
                        products > 1 ? ", for all products or for each" : "");
     else
-        *(is_m ? &known->epilogue.scale_m : &known->epilogue.scale_n) = count == 1 ? TJ_SCALE_ONE : TJ_SCALE_EACH;
+        *(is_m ? &known->scale_m : &known->scale_n) = (tj_scale)TJ_SCALE_INIT(TJ_F32, count != 1, 0);
     if (convert(path, scales, TJ_F32, err) != TJ_OK)
         return err->status;
     if (scales->rank == 3 || products == 1)

@@ -110,7 +110,9 @@ static const cli_option of_layout[] = {
     {NULL},
 };
 
-static const cli_name scales[] = {{"one", TJ_SCALE_ONE}, {"each", TJ_SCALE_EACH}, {"along-k", TJ_SCALE_ALONG_K}, {NULL}};
+enum { NO_SCALE, ONE_SCALE, SCALE_EACH, SCALE_ALONG_K };
+
+static const cli_name scales[] = {{"one", ONE_SCALE}, {"each", SCALE_EACH}, {"along-k", SCALE_ALONG_K}, {NULL}};
 
 static const cli_option of_scales[] = {
     {"scale-m", CLI_CHOICE, AT(scale_m),
@@ -383,11 +385,44 @@ static tj_status take_expression(const cli_request_options *options, cli_request
     return take_operands(options->with, request, err);
 }
 
+static tj_status take_scales(const cli_request_options *options, tj_problem *problem, tj_error *err)
+{
+    const int32_t asked[] = {options->scale_m, options->scale_n};
+    tj_scale *const scale[] = {&problem->scale_m, &problem->scale_n};
+    bool are_along_k = false;
+
+    for (int i = 0; i < 2; i++) {
+        const bool is_along_k = asked[i] == SCALE_ALONG_K;
+
+        if (asked[i] != NO_SCALE)
+            *scale[i] = (tj_scale)TJ_SCALE_INIT(TJ_F32, asked[i] != ONE_SCALE, is_along_k ? (int32_t)options->scale_k : 0);
+        are_along_k |= is_along_k;
+    }
+    if (are_along_k && options->scale_k == 0)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "scales along k are each for some elements of k: add --scale-k, such as 32, 64 or 128");
+    if (!are_along_k && options->scale_k != 0)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "scale_k is %" PRId64 " and there are no scales along k: make scale_m or scale_n, that of the weights, "
+                       "along-k, or leave scale_k out",
+                       options->scale_k);
+    return TJ_OK;
+}
+
+static const char *scale_word(const tj_scale *scale)
+{
+    return scale->type == 0 ? "none"
+                            : scales[(scale->k > 0      ? SCALE_ALONG_K
+                                      : scale->rows > 0 ? SCALE_EACH
+                                                        : ONE_SCALE) -
+                                     1]
+                                  .word;
+}
+
 tj_status cli_take_epilogue(const cli_request_options *options, cli_request *request, tj_error *err)
 {
-    request->known.epilogue.scale_m = options->scale_m;
-    request->known.epilogue.scale_n = options->scale_n;
-    request->known.scale_k = (int32_t)options->scale_k;
+    if (take_scales(options, &request->known, err) != TJ_OK)
+        return err->status;
     request->known.epilogue.has_alpha = options->alpha.is_given;
     request->known.epilogue.has_beta = options->beta.is_given;
     request->alpha = options->alpha.is_given ? options->alpha.value : 1.0;
@@ -513,10 +548,10 @@ void cli_set_problem(tj_json *answer, const tj_problem *problem)
         cli_set_text(object, "offsets", offsets_word(&known.groups));
     }
     cli_set_text(object, "compute", tj_compute_name((tj_compute)known.compute));
-    cli_set_text(object, "scale_m", known.epilogue.scale_m ? scales[known.epilogue.scale_m - 1].word : "none");
-    cli_set_text(object, "scale_n", known.epilogue.scale_n ? scales[known.epilogue.scale_n - 1].word : "none");
-    if (known.scale_k > 0)
-        set_number(object, "scale_k", known.scale_k);
+    cli_set_text(object, "scale_m", scale_word(&known.scale_m));
+    cli_set_text(object, "scale_n", scale_word(&known.scale_n));
+    if (known.scale_m.k > 0 || known.scale_n.k > 0)
+        set_number(object, "scale_k", known.scale_m.k > 0 ? known.scale_m.k : known.scale_n.k);
     cli_set_bool(object, "has_alpha", known.epilogue.has_alpha);
     cli_set_bool(object, "has_beta", known.epilogue.has_beta);
     tj_epilogue_print(&known.epilogue, epilogue);

@@ -11,17 +11,17 @@ enum { SCALE_BYTES = 4, SECTOR = 32 };
 
 /* The scales of one operand. */
 typedef struct scales {
-    int32_t how;     /* tj_scale */
+    bool one, each;  /* of the whole sum: one for all, or one for each row of M or column of N; neither: none */
     int64_t count;   /* of one product */
     bool is_by_rows; /* one for each row of P, else for each column */
 } scales;
 
 static scales scales_of(const tj_problem *view, bool is_m)
 {
-    const int32_t how = tj_scale_of_sum(view, is_m ? TJ_MATRIX_M : TJ_MATRIX_N);
-    const int64_t extent = is_m ? view->j.extent : view->l.extent;
+    const tj_which of = is_m ? TJ_MATRIX_M : TJ_MATRIX_N;
+    const bool each = tj_scales_sum_by_each(view, of);
 
-    return (scales){how, how == TJ_SCALE_EACH ? extent : 1, is_m};
+    return (scales){tj_scales_sum_by_one(view, of), each, !each ? 1 : is_m ? view->j.extent : view->l.extent, is_m};
 }
 
 /* Describe the scales of P_VECTOR neighbouring columns, and for pairs of columns that of the second. */
@@ -29,7 +29,7 @@ static void describe_vector(const tj_problem *view, tj_scales_read here, tj_temp
 {
     const bool ahead = here == TJ_SCALES_AHEAD, pairs = tj_epilogue_pairs(&view->epilogue);
     const char *const one = here == TJ_SCALES_BY_ELEMENT ? "*scale_n" : "n_scale";
-    const bool each = scales_of(view, false).how == TJ_SCALE_EACH;
+    const bool each = scales_of(view, false).each;
 
     if (each && pairs)
         tj_template_set(fill, "n_scale_of_vector", ahead ? "col_scale[c + 2 * i]" : "scale_n[Col + 2 * i]");
@@ -48,23 +48,14 @@ void tj_scales_describe(const tj_problem *view, tj_scales_read how, int32_t spli
 
     for (int is_m = 0; is_m < 2; is_m++) {
         const scales s = scales_of(view, is_m);
-        const bool each = s.how == TJ_SCALE_EACH && here == TJ_SCALES_AHEAD,
-                   one = s.how == TJ_SCALE_ONE && here != TJ_SCALES_BY_ELEMENT;
+        const bool each = s.each && here == TJ_SCALES_AHEAD, one = s.one && here != TJ_SCALES_BY_ELEMENT;
 
         tj_template_set_flag(fill, is_m ? "scales_rows_ahead" : "scales_cols_ahead", each);
         tj_template_set_flag(fill, is_m ? "scale_m_ahead" : "scale_n_ahead", one);
         if (is_m)
-            tj_template_set(fill, "m_scale",
-                            each                     ? "row_scale[r]"
-                            : one                    ? "m_scale"
-                            : s.how == TJ_SCALE_EACH ? "scale_m[Row]"
-                                                     : "*scale_m");
+            tj_template_set(fill, "m_scale", each ? "row_scale[r]" : one ? "m_scale" : s.each ? "scale_m[Row]" : "*scale_m");
         else
-            tj_template_set(fill, "n_scale",
-                            each                     ? "col_scale[c]"
-                            : one                    ? "n_scale"
-                            : s.how == TJ_SCALE_EACH ? "scale_n[Col]"
-                                                     : "*scale_n");
+            tj_template_set(fill, "n_scale", each ? "col_scale[c]" : one ? "n_scale" : s.each ? "scale_n[Col]" : "*scale_n");
     }
     describe_vector(view, here, fill);
 }
@@ -97,7 +88,7 @@ static void count_one(int64_t threads, tj_traffic *traffic)
 void tj_scales_count_one(const tj_problem *view, int64_t threads, tj_traffic *traffic)
 {
     for (int is_m = 0; is_m < 2; is_m++)
-        if (scales_of(view, is_m).how == TJ_SCALE_ONE)
+        if (scales_of(view, is_m).one)
             count_one(threads, traffic);
 }
 
@@ -105,15 +96,15 @@ void tj_scales_count_tiles(const tj_problem *view, int32_t x, int32_t y, tj_scal
 {
     for (int is_m = 0; is_m < 2; is_m++) {
         const scales s = scales_of(view, is_m);
-        const int64_t step = s.how == TJ_SCALE_EACH ? SCALE_BYTES : 0;
+        const int64_t step = s.each ? SCALE_BYTES : 0;
         tj_access access =
             tj_tiled_access(x, y, view->l.extent, view->j.extent, s.is_by_rows ? 0 : step, s.is_by_rows ? step : 0);
 
         access.element_bytes = SCALE_BYTES;
         access.axis[2] = tj_batch_axis(view->batch, s.count, SCALE_BYTES);
-        if (s.how == TJ_SCALE_ONE && how != TJ_SCALES_BY_ELEMENT)
+        if (s.one && how != TJ_SCALES_BY_ELEMENT)
             count_one(counts->blocks * counts->threads_per_block, &counts->load_scales);
-        else if (s.how != TJ_SCALE_NONE)
+        else if (s.each || s.one)
             tj_traffic_add(&counts->load_scales, &access);
     }
 }
@@ -142,7 +133,7 @@ static tj_lanes warp_of(const tj_problem *view, const scales *s, int64_t first, 
         const int64_t element = first + i, place = s->is_by_rows == by_rows ? element / width : element % width;
 
         lanes.lane[i] = i;
-        lanes.address[i] = s->how == TJ_SCALE_EACH ? place * SCALE_BYTES : 0;
+        lanes.address[i] = s->each ? place * SCALE_BYTES : 0;
     }
     return lanes;
 }
@@ -155,7 +146,7 @@ void tj_scales_count_in_order(const tj_problem *view, tj_traffic *traffic)
         const scales s = scales_of(view, is_m);
         const tj_places products = tj_places_of(0, view->batch, s.count * SCALE_BYTES);
 
-        if (s.how == TJ_SCALE_NONE)
+        if (!s.each && !s.one)
             continue;
         for (int64_t warp = 0; warp < (traffic->is_estimate ? 1 : warps); warp++) {
             const tj_lanes lanes = warp_of(view, &s, warp * TJ_WARP, elements);
@@ -191,9 +182,9 @@ void tj_scales_count_ahead(const tj_problem *view, const tj_scales_side *rows, c
         const tj_scales_side *const side = is_m ? rows : cols, *const other = is_m ? cols : rows;
         const int64_t whole = side->moves ? s.count / side->tile * side->tile : s.count;
 
-        if (s.how == TJ_SCALE_ONE)
+        if (s.one)
             count_one(threads, traffic);
-        if (s.how != TJ_SCALE_EACH)
+        if (!s.each)
             continue;
         count_run(view, &s, side, other, 0, whole, traffic);
         if (whole < s.count)

@@ -275,7 +275,7 @@ void tj_signature_print_body(const tj_problem *view, const tj_launch_form *form,
     if (print_all_derived(view, needs, &derived))
         tj_text_append(&derived, "\n");
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_N; which++)
-        if (view->batch != 1 && tj_scale_of_sum(view, which))
+        if (view->batch != 1 && tj_scales_sum(view, which))
             say(&output, "scale_%c += blockIdx.z * stride_scale_%c;\n", "mn"[which], "mn"[which]);
     if (view->batch != 1)
         print_operand_pointers(view, &output);

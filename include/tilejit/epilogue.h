@@ -2,7 +2,7 @@
 /*
  * epilogue.h: the computation applied to an accumulator before it is stored in P.
  *
- * The simple cases are numbers: scales of M and N, alpha, and beta times C. Anything else is an expression over the
+ * The simple cases are numbers: alpha, and beta times C. Anything else is an expression over the
  * accumulator, such as gelu(acc + bias[col]), which the kernel computes while it is still in a register. docs/epilogues.md has
  * the language.
  *
@@ -44,7 +44,7 @@ enum {
 typedef enum tj_op {
     TJ_OP_NONE = 0,
     /* leaves */
-    TJ_OP_ACC,      /**< acc: the sum, scaled by scale_m and scale_n where the epilogue has them */
+    TJ_OP_ACC,      /**< acc: the sum, multiplied by the scales of M and N where the problem has them */
     TJ_OP_ACC_EVEN, /**< acc[2*col]: of a pair of neighbouring columns of M . N, the sum in the first; see tj_epilogue_pairs */
     TJ_OP_ACC_ODD,  /**< acc[2*col+1]: and that in the second */
     TJ_OP_ROW,      /**< row: the row of P, from 0 on */
@@ -140,21 +140,9 @@ typedef struct tj_expression {
     tj_epilogue_operand operand[TJ_EPILOGUE_OPERANDS];
 } tj_expression;
 
-/** The number of f32 scales of a matrix. */
-typedef enum tj_scale {
-    TJ_SCALE_NONE = 0,
-    TJ_SCALE_ONE = 1,  /**< one for the matrix */
-    TJ_SCALE_EACH = 2, /**< one for each row of M, for each column of N */
-    /**
-     * Only of weights (tj_problem): one for every scale_k elements of k of each of their rows (of M) or columns (of N); the
-     * last one may be for fewer. Each multiplies the products of its part of k, in f32, before they are added to the sum; acc
-     * is that sum. As an operand they form a row-major matrix with ceil(k / scale_k) rows, of j numbers for M and of l for N.
-     */
-    TJ_SCALE_ALONG_K = 3
-} tj_scale;
-
 /**
- * The operations on an accumulator before it is stored in P, in the order of these members. All zero: it is stored unchanged.
+ * The operations on an accumulator, which scales of M and N (problem.h) have multiplied, before it is stored in P, in the order
+ * of these members. All zero: it is stored unchanged.
  *
  * It is stored rounded to nearest, ties to even. In e4m3 and e5m2, and in integers, values beyond the largest number become the
  * largest number; NaN stays NaN in e4m3 and e5m2, and becomes 0 in integers.
@@ -163,8 +151,6 @@ typedef enum tj_scale {
  * 32 bits, and the result is exact until it is stored.
  */
 typedef struct tj_epilogue {
-    int32_t scale_m;   /**< tj_scale: it is multiplied by scales of M, an operand of every launch. Not with f64 */
-    int32_t scale_n;   /**< tj_scale: and by scales of N */
     int32_t has_alpha; /**< 1: it is multiplied by alpha, an argument of every launch */
     int32_t has_beta;  /**< 1: beta * C is added. beta is an argument of every launch; a beta of 0 never reads C */
     /**
@@ -178,7 +164,7 @@ typedef struct tj_epilogue {
  * Parse an expression, such as "gelu(acc + bias[col]) * gain[row]". Further outputs may precede it, each ended by a semicolon:
  * "pre:bf16[row, col] = acc + bias[col]; gelu(acc + bias[col])", or of each row or column, "peak[row] = max(abs(acc)); acc".
  * *epilogue receives its canonical form, in which two spellings of one tree are equal bytes; alpha * acc + beta * c and simpler
- * forms become flags without an expression. The scales that *epilogue has stay; all other members are replaced.
+ * forms become flags without an expression.
  *
  * NULL:    only err may be NULL.
  * Threads: any; pure.
@@ -191,7 +177,7 @@ TJ_API TJ_MUST_CHECK tj_status tj_epilogue_parse(const char *text, tj_epilogue *
 
 /**
  * Print the canonical text of an expression, which parses to the same bytes. For an epilogue without an expression it is the
- * formula of its flags: "acc", "alpha * acc + beta * c". Scales are not in it. NULL: neither may be NULL. Threads: any; pure.
+ * formula of its flags: "acc", "alpha * acc + beta * c". NULL: neither may be NULL. Threads: any; pure.
  */
 TJ_API void tj_epilogue_print(const tj_epilogue *epilogue, char text[TJ_EPILOGUE_TEXT_BYTES]);
 

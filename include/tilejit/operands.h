@@ -36,9 +36,9 @@ typedef struct tj_operands {
                        by arrays of pointers, are not compared */
     tj_operand c; /**< read if the problem adds beta * C and beta is not 0. Without an address it is P itself */
     /**
-     * Read if the problem's epilogue has them: f32, one value, or one per row of M and per column of N. stride: from those of a
-     * product to those of the next; 0: tight; TJ_BROADCAST. ld is used with TJ_SCALE_ALONG_K only, where each part of k has one
-     * such vector: the distance from one vector to the next; 0: tight.
+     * Read if the problem has them, scale_m and scale_n: of its type, one value, or one per row of M and per column of N.
+     * stride: from those of a product to those of the next; 0: tight; TJ_BROADCAST. ld is used with scales along k only
+     * (tj_scale.k), where each part of k has one such vector: the distance from one vector to the next; 0: tight.
      */
     tj_operand scale_m, scale_n;
     /**

@@ -136,6 +136,34 @@ typedef struct tj_matrix {
                              TJ_POINTERS_16 */
 } tj_matrix;
 
+/** How the scales of an operand lie. */
+typedef enum tj_scale_layout {
+    /**
+     * The scales of one part of k follow each other, in the order of M's rows or N's columns; then come those of the next part.
+     * So they are a row-major matrix with a row for each part: of j numbers for M, of l for N, if each row or column has its own.
+     */
+    TJ_SCALES_PART_BY_PART = 0
+} tj_scale_layout;
+
+/**
+ * The scales of M or N: numbers that multiply its elements, one for a block of them. They are an operand of every launch. All
+ * zero: there are none. Not with f64.
+ *
+ *     problem.scale_n = (tj_scale)TJ_SCALE_INIT(TJ_F32, 0, 0);    one for the matrix
+ *     problem.scale_n = (tj_scale)TJ_SCALE_INIT(TJ_F32, 1, 0);    one for each column
+ *     problem.scale_n = (tj_scale)TJ_SCALE_INIT(TJ_F32, 1, 64);   one for each column and 64 elements of k
+ *
+ * Scales of all of k multiply the sum. Scales of parts of k are for weights (tj_problem): each multiplies the products of its
+ * part, in f32, before they are added to the sum; the last part may have fewer elements.
+ */
+typedef struct tj_scale {
+    int32_t type;   /**< tj_type of the scales: TJ_F32; 0: there are none */
+    int32_t rows;   /**< rows of M, or columns of N, for each scale: 1; 0: all of them */
+    int32_t k;      /**< elements of k for each scale, 1 or more; 0: all of them */
+    int32_t layout; /**< tj_scale_layout */
+    int64_t ld;     /**< elements from the scales of one part of k to those of the next; 0: each launch states it */
+} tj_scale;
+
 /**
  * Groups of rows: in place of one product, `count` products of different j in one call, as a mixture of experts needs them
  * (docs/grouped.md).
@@ -163,8 +191,8 @@ enum { TJ_GROUPS_MOST = 65535, TJ_GROUPS_MOST_HOST_BYTES = 3072 };
  * A problem. Start from TJ_PROBLEM_INIT; zero in any field means its default.
  *
  * M and N have the same type, or are e4m3 and e5m2, or s8 and u8; or one holds weights of s8, u8 or s4, and the other f32, f16
- * or bf16: weights are widened when they are loaded, which is exact, and accumulated in f32; epilogue.scale_m or scale_n is
- * their unit, and with scale_k each part of k may have scales of its own (TJ_SCALE_ALONG_K).
+ * or bf16: weights are widened when they are loaded, which is exact, and accumulated in f32; scale_m or scale_n is their unit,
+ * and each part of k may have scales of its own (tj_scale).
  *
  * P may have another type, as tj_compute_facts.products says: with weights it is like the floats. C has the type and the layout
  * of P; its own may repeat them or be 0.
@@ -174,20 +202,22 @@ typedef struct tj_problem {
     tj_dim j, k, l;
     int64_t batch; /**< products; 0 and 1: one, without a batch dimension; TJ_ANY */
     tj_matrix m, n, p, c;
+    tj_scale scale_m, scale_n;
     tj_groups groups;
-    int32_t compute; /**< tj_compute */
-    int32_t scale_k; /**< where the weights' scale is TJ_SCALE_ALONG_K: elements of k that each scale is for; else 0 */
+    int32_t compute;  /**< tj_compute */
+    int32_t reserved; /**< must be 0 */
     tj_epilogue epilogue;
 } tj_problem;
 
 /* clang-format off */
 #define TJ_DIM_INIT(extent) { (extent), 0, 0 }
 #define TJ_MATRIX_INIT(type) { (type), 0, 0, 0, 0 }
+#define TJ_SCALE_INIT(type, rows, k) { (type), (rows), (k), 0, 0 }
 /** TJ_PROBLEM_INIT(j, k, l, type): everything fixed, row-major, tight, alpha = 1, beta = 0. type is that of M and N. */
 #define TJ_PROBLEM_INIT(j, k, l, type)                                                                                 \
     { sizeof(tj_problem), TJ_DIM_INIT(j), TJ_DIM_INIT(k), TJ_DIM_INIT(l), 0, TJ_MATRIX_INIT(type),                     \
-      TJ_MATRIX_INIT(0), TJ_MATRIX_INIT(0), TJ_MATRIX_INIT(0), { 0, 0, 0 }, 0, 0,                                      \
-      { 0, 0, 0, 0, { 0, 0, 0, 0, { { 0, 0, 0, 0 } }, { 0 }, { { { 0 }, 0, 0, 0, 0, 0, { 0 } } } } } }
+      TJ_MATRIX_INIT(0), TJ_MATRIX_INIT(0), TJ_MATRIX_INIT(0), TJ_SCALE_INIT(0, 0, 0), TJ_SCALE_INIT(0, 0, 0),         \
+      { 0, 0, 0 }, 0, 0, { 0, 0, { 0, 0, 0, 0, { { 0, 0, 0, 0 } }, { 0 }, { { { 0 }, 0, 0, 0, 0, 0, { 0 } } } } } }
 /* clang-format on */
 
 /** One matrix of a problem. NULL: problem must not be NULL. Threads: any; pure. */

@@ -262,7 +262,7 @@ static bool is_open(const tj_problem *problem)
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++)
         if (tj_problem_matrix(problem, which)->ld == TJ_ANY || tj_problem_matrix(problem, which)->stride == TJ_ANY)
             return true;
-    const bool has_more = problem->epilogue.scale_m || problem->epilogue.scale_n || problem->epilogue.expression.operands;
+    const bool has_more = tj_has_scales(problem) || problem->epilogue.expression.operands;
 
     if (has_more && (problem->batch > 1 || problem->groups.count > 1))
         return true; /* their strides */
@@ -297,8 +297,7 @@ void tj_launch_make_ready(tj_kernel *kernel)
     kernel->c_may_be_p = tj_launch_resolve(kernel, &x, &shape, NULL) == TJ_OK;
     kernel->narrows_scalars =
         kernel->scalar_type != TJ_F64 && (kernel->problem.epilogue.has_alpha || kernel->problem.epilogue.has_beta);
-    kernel->has_more = kernel->problem.epilogue.scale_m || kernel->problem.epilogue.scale_n ||
-                       kernel->problem.epilogue.expression.operands > 0;
+    kernel->has_more = tj_has_scales(&kernel->problem) || kernel->problem.epilogue.expression.operands > 0;
     kernel->takes_more = kernel->problem.epilogue.has_beta || kernel->form.workspace_bytes > 0 || kernel->has_more ||
                          kernel->problem.groups.count > 0 || kernel->narrows_scalars;
     kernel->is_ready = true;

@@ -177,7 +177,7 @@ static tj_problem any_product(const tj_problem *lies)
 
     simple.j = simple.k = simple.l = (tj_dim){0, TJ_DIM_ANY, 0};
     if (lies->epilogue.expression.nodes > 0) {
-        simple.epilogue = (tj_epilogue){.scale_m = lies->epilogue.scale_m, .scale_n = lies->epilogue.scale_n};
+        simple.epilogue = (tj_epilogue){0};
         simple.p.type = simple.c.type = (int32_t)sum_type(lies);
     }
     simple.m.ld = simple.n.ld = simple.p.ld = TJ_ANY;
@@ -228,8 +228,8 @@ static tj_status compute_lines(const proving *v, const run *r, int64_t n, int64_
     x.n.address =
         address(v, TJ_MATRIX_N, n) + (size_t)(k->n.layout == TJ_ROW_MAJOR ? in_line(&k->n, col) : col * k->n.ld) * n_size;
     x.p.address = (char *)tj_buffer_address(v->simple_p) + (size_t)(at * v->width) * simple_size_of(v);
-    x.scale_m.address = scales(v, TJ_MATRIX_M, r->product, k->epilogue.scale_m >= TJ_SCALE_EACH ? row : 0);
-    x.scale_n.address = scales(v, TJ_MATRIX_N, n, k->epilogue.scale_n >= TJ_SCALE_EACH ? col : 0);
+    x.scale_m.address = scales(v, TJ_MATRIX_M, r->product, k->scale_m.rows > 0 ? row : 0);
+    x.scale_n.address = scales(v, TJ_MATRIX_N, n, k->scale_n.rows > 0 ? col : 0);
     x.scale_m.ld = tj_scales_along_k(k, TJ_MATRIX_M) ? k->j.extent : 0;
     x.scale_n.ld = tj_scales_along_k(k, TJ_MATRIX_N) ? k->l.extent : 0;
     if (has_c)

@@ -288,11 +288,6 @@ static const char *layout_word(int layout)
     return layout == TJ_COL_MAJOR ? "col" : "";
 }
 
-static const char *scale_word(int32_t scale)
-{
-    return scale == TJ_SCALE_ONE ? "one" : scale == TJ_SCALE_EACH ? "each" : scale == TJ_SCALE_ALONG_K ? "along-k" : "";
-}
-
 /* Count the leading dimensions (or strides) that the launch gives; *all: the number that it could give. */
 static int count_any(const tj_problem *c, bool of_strides, int *all)
 {
@@ -351,15 +346,15 @@ static void print_row(const tj_problem *problem, int64_t batch, char row[ROW_BYT
     }
     add_dims(&text, &c, false, more);
     add_dims(&text, &c, true, "");
-    add_text(&text, scale_word(c.epilogue.scale_m));
-    add_text(&text, scale_word(c.epilogue.scale_n));
+    add_text(&text, tj_scale_word(tj_scale_form(&c.scale_m)));
+    add_text(&text, tj_scale_word(tj_scale_form(&c.scale_n)));
     add_text(&text, c.epilogue.has_alpha ? "1" : "");
     add_text(&text, c.epilogue.has_beta ? "1" : "");
     tj_epilogue_print_as(&c.epilogue, true, epilogue);
     add_text(&text, c.epilogue.expression.nodes > 0 ? epilogue : "");
     add_number(&text, c.groups.count, c.groups.count > 0);
     add_text(&text, c.groups.count > 0 ? offsets_word[c.groups.on_host != 0][c.groups.offset_bytes == 8] : "");
-    add_number(&text, c.scale_k, c.scale_k > 0);
+    add_number(&text, tj_scale_k(&c), tj_scale_k(&c) > 0);
     row[0] = '\0';
     if (tj_text_take(&text, &line, NULL) == TJ_OK)
         strcpy(row, line);

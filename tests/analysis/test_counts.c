@@ -15,6 +15,7 @@
 
 #include "context.h"
 #include "nvrtc.h"
+#include "scales.h"
 
 /* One kernel: a shape, what differs from the plain problem, a config. */
 typedef struct row {
@@ -41,7 +42,7 @@ typedef struct row {
         __VA_ARGS__ \
     }
 
-#define SCALED(of_m, of_n, ...) WITH(.epilogue.scale_m = (of_m), .epilogue.scale_n = (of_n), __VA_ARGS__)
+#define SCALED(of_m, of_n, ...) WITH(.scale_m = of_m, .scale_n = of_n, __VA_ARGS__)
 #define SPLIT(...) WITH(.compute = TJ_COMPUTE_F32_SPLIT, __VA_ARGS__)
 #define BF16(...) WITH(.m.type = TJ_BF16, __VA_ARGS__)
 
@@ -203,11 +204,10 @@ static const row rows[] = {
     {"skinny:splits=1", 6, 70, 66, WITH(.m.type = TJ_F64)},
     {"skinny:splits=1", 6, 70, 64, WITH(.m.type = TJ_F16)},
     {"skinny:splits=1", 6, 72, 61, WITH(.m.type = TJ_BF16, .n.layout = TJ_COL_MAJOR, .p.type = TJ_F32)},
-    {"skinny:splits=1,lanes=4,slices=16,tn=8", 6, 128, 64,
-     WITH(.m.type = TJ_BF16, .n.type = TJ_S8, .epilogue.scale_n = TJ_SCALE_EACH)},
+    {"skinny:splits=1,lanes=4,slices=16,tn=8", 6, 128, 64, WITH(.m.type = TJ_BF16, .n.type = TJ_S8, .scale_n = SCALE_EACH)},
     {"skinny:splits=3", 5, 480, 61, WITH(.m.type = TJ_F16, .n.type = TJ_U8, .n.layout = TJ_COL_MAJOR)},
     {"skinny:splits=1", 66, 70, 6, WITH(.m.type = TJ_S8, .n.type = TJ_F32)},
-    {"skinny:splits=2", 5, 481, 62, WITH(.m.type = TJ_BF16, .n.type = TJ_S4, .epilogue.scale_n = TJ_SCALE_EACH)},
+    {"skinny:splits=2", 5, 481, 62, WITH(.m.type = TJ_BF16, .n.type = TJ_S4, .scale_n = SCALE_EACH)},
     {"skinny:splits=1", 3, 481, 61, WITH(.m.type = TJ_F16, .n.type = TJ_S4, .n.layout = TJ_COL_MAJOR)},
     {"tiled:tile_width=16", 40, 50, 60, WITH(.m.type = TJ_BF16, .n.type = TJ_S8)},
     {"naive:tile_width=16", 40, 50, 60, WITH(.m.type = TJ_U8, .n.type = TJ_F16, .p.layout = TJ_COL_MAJOR)},
@@ -384,7 +384,7 @@ static const row rows[] = {
     {"mma:bm=64,bn=32,wm=32,wn=16,pack=none", 72, 100, 92, WITH(.m.type = TJ_U8, .n.type = TJ_F16, .m.layout = TJ_COL_MAJOR)},
     {"mma:bm=32,bn=64,wm=16,wn=32,pack=none", 65, 101, 77, BF16(.n.type = TJ_U8, .n.layout = TJ_COL_MAJOR), PARTED},
     {"mma:bm=64,bn=64", 72, 160, 96, BF16(.n.type = TJ_S4)},
-    {"mma:bm=16,bn=128,wn=32", 9, 161, 184, WITH(.m.type = TJ_F16, .n.type = TJ_S4, .epilogue.scale_n = TJ_SCALE_EACH)},
+    {"mma:bm=16,bn=128,wn=32", 9, 161, 184, WITH(.m.type = TJ_F16, .n.type = TJ_S4, .scale_n = SCALE_EACH)},
     {"mma:bm=16,bn=64,wn=16,splits=3", 9, 161, 88, WITH(.m.type = TJ_F16, .n.type = TJ_S8)},
     {"mma:bm=16,bn=64,wn=64", 9, 161, 88, BF16(.n.type = TJ_U8, .batch = 2)},
     {"mma:bm=128,bn=16,wm=32", 200, 96, 16, WITH(.m.type = TJ_S4, .n.type = TJ_BF16, .m.layout = TJ_COL_MAJOR)},
@@ -392,7 +392,7 @@ static const row rows[] = {
     {"mma:bm=16,bn=64,wn=32,pack=none", 9, 100, 77, WITH(.m.type = TJ_F16, .n.type = TJ_S8, .n.layout = TJ_COL_MAJOR)},
     {"mma:bm=64,bn=16,wm=32", 88, 303, 16, WITH(.m.type = TJ_S4, .n.type = TJ_BF16)},
     {"mma:bm=64,bn=64,pack=n", 72, 101, 77, BF16(.n.type = TJ_S4, .n.layout = TJ_COL_MAJOR)},
-    {"mma:bm=64,bn=64,pack=n", 72, 100, 77, BF16(.n.type = TJ_S8, .epilogue.scale_n = TJ_SCALE_EACH)},
+    {"mma:bm=64,bn=64,pack=n", 72, 100, 77, BF16(.n.type = TJ_S8, .scale_n = SCALE_EACH)},
     {"mma:bm=64,bn=64,pack=both", 65, 101, 80, WITH(.m.type = TJ_S8, .n.type = TJ_F16, .batch = 2)},
     {"mma:bm=64,bn=64", 72, 60, 96, WITH(.compute = TJ_COMPUTE_TF32)},
     {"mma:bm=64,bn=64,steps=4", 67, 61, 99,
@@ -507,65 +507,60 @@ static const row rows[] = {
     {"planes:bm=64,bn=64", 66, 40, 130, SPLIT(.batch = 2, .m.stride = TJ_BROADCAST, .p.layout = TJ_COL_MAJOR)},
     {"planes:bm=64,bn=64", 64, 0, 64, SPLIT(.epilogue.has_beta = 1)},
     {"planes:bm=64,bn=64", 66, 40, 130,
-     SPLIT(.batch = 2, .epilogue.scale_m = TJ_SCALE_EACH, .epilogue.scale_n = TJ_SCALE_ONE, .epilogue.has_alpha = 1)},
-    {"planes:bm=64,bn=64", 66, 40, 131,
-     SPLIT(.p.layout = TJ_COL_MAJOR, .epilogue.scale_m = TJ_SCALE_EACH, .epilogue.scale_n = TJ_SCALE_EACH)},
+     SPLIT(.batch = 2, .scale_m = SCALE_EACH, .scale_n = ONE_SCALE, .epilogue.has_alpha = 1)},
+    {"planes:bm=64,bn=64", 66, 40, 131, SPLIT(.p.layout = TJ_COL_MAJOR, .scale_m = SCALE_EACH, .scale_n = SCALE_EACH)},
     {"planes:bm=64,bn=64,group=2", 200, 64, 264, SPLIT(.m.ld = 67, .n.ld = 271, .p.ld = 265)},
     {"wgmma_planes", 128, 64, 256, SPLIT()},
     {"wgmma_planes:multipliers=1,bn=48,vector=1", 100, 72, 136, SPLIT(.m.layout = TJ_COL_MAJOR, .epilogue.has_beta = 1)},
     {"wgmma_planes:multipliers=1,bn=80,blocks=2", 66, 40, 130, SPLIT(.batch = 3, .n.stride = TJ_BROADCAST)},
-    {"wgmma_planes:bn=32", 66, 40, 131,
-     SPLIT(.p.layout = TJ_COL_MAJOR, .epilogue.scale_m = TJ_SCALE_EACH, .epilogue.scale_n = TJ_SCALE_EACH)},
+    {"wgmma_planes:bn=32", 66, 40, 131, SPLIT(.p.layout = TJ_COL_MAJOR, .scale_m = SCALE_EACH, .scale_n = SCALE_EACH)},
     {"wgmma_planes:bn=32", 64, 0, 64, SPLIT(.epilogue.has_beta = 1)},
     /* scales, one or each, of a product and of a batch; of a last kernel, whose threads go through P in its own order; of rows and columns
      * that hang over an edge, or are moved back from it */
-    {"naive:tile_width=8", 33, 18, 29, SCALED(TJ_SCALE_ONE, TJ_SCALE_NONE, .batch = 3)},
-    {"naive:tile_width=7", 33, 18, 29, SCALED(TJ_SCALE_EACH, TJ_SCALE_EACH, .batch = 3)},
-    {"naive:tile_width=16", 48, 32, 64, SCALED(TJ_SCALE_NONE, TJ_SCALE_EACH, .p.layout = TJ_COL_MAJOR)},
-    {"tiled:tile_width=16", 33, 18, 29, SCALED(TJ_SCALE_EACH, TJ_SCALE_ONE, .epilogue.has_beta = 1)},
-    {"tiled:tile_width=13,shared=dynamic", 33, 18, 29,
-     SCALED(TJ_SCALE_EACH, TJ_SCALE_EACH, .p.layout = TJ_COL_MAJOR, .batch = 2)},
-    {"tiled:tile_width=32,rows=x", 41, 18, 70, SCALED(TJ_SCALE_EACH, TJ_SCALE_EACH, .batch = 1)},
-    {"simt:splits=5,bm=32,bn=64", 67, 200, 131, SCALED(TJ_SCALE_EACH, TJ_SCALE_EACH, .batch = 3)},
-    {"simt:splits=2", 100, 70, 150, SCALED(TJ_SCALE_ONE, TJ_SCALE_EACH, .p.layout = TJ_COL_MAJOR)},
-    {"skinny:splits=20", 64, 2000, 5, SCALED(TJ_SCALE_EACH, TJ_SCALE_EACH, .batch = 2)},
-    {"skinny:splits=7", 7, 1001, 73, SCALED(TJ_SCALE_EACH, TJ_SCALE_ONE, .p.layout = TJ_COL_MAJOR)},
-    {"mma:bm=32,bn=32,splits=5", 67, 200, 132, SCALED(TJ_SCALE_EACH, TJ_SCALE_EACH, .m.type = TJ_BF16, .batch = 2)},
-    {"skinny:splits=1", 16, 128, 256, SCALED(TJ_SCALE_EACH, TJ_SCALE_EACH, .batch = 2)},
-    {"skinny:splits=1", 7, 101, 73, SCALED(TJ_SCALE_ONE, TJ_SCALE_EACH, .n.layout = TJ_COL_MAJOR, .epilogue.has_beta = 1)},
-    {"skinny:splits=1", 300, 77, 1, SCALED(TJ_SCALE_EACH, TJ_SCALE_ONE, .p.layout = TJ_COL_MAJOR)},
-    {"strip:splits=1", 40, 256, 16, SCALED(TJ_SCALE_EACH, TJ_SCALE_EACH, .batch = 2)},
-    {"strip:splits=1", 47, 100, 16, SCALED(TJ_SCALE_ONE, TJ_SCALE_EACH, .p.layout = TJ_COL_MAJOR)},
-    {"strip:splits=1,copies=boxes,tm=6", 47, 100, 16, SCALED(TJ_SCALE_EACH, TJ_SCALE_ONE, .batch = 2)},
-    {"strip:splits=1,tm=7,row_lanes=1,warps=2,stages=2", 7, 1000, 13,
-     SCALED(TJ_SCALE_EACH, TJ_SCALE_ONE, .epilogue.has_alpha = 1)},
-    {"small_batch", 16, 16, 16, SCALED(TJ_SCALE_EACH, TJ_SCALE_EACH, .batch = 50)},
-    {"small_batch:products=3,tm=4,tn=4", 23, 23, 23, SCALED(TJ_SCALE_EACH, TJ_SCALE_EACH, .batch = 7)},
-    {"small_batch:products=7,tm=8,tn=4", 23, 23, 23,
-     SCALED(TJ_SCALE_ONE, TJ_SCALE_EACH, .batch = 16, .p.layout = TJ_COL_MAJOR)},
-    {"small_batch:tm=6,tn=6", 34, 10, 34, SCALED(TJ_SCALE_EACH, TJ_SCALE_ONE, .batch = 2)},
-    {"small_batch", 24, 12, 20, SCALED(TJ_SCALE_EACH, TJ_SCALE_EACH, .m.type = TJ_F16, .batch = 5, .epilogue.has_beta = 1)},
-    {"simt", 128, 32, 256, SCALED(TJ_SCALE_EACH, TJ_SCALE_EACH, .batch = 2)},
-    {"simt", 67, 33, 131, SCALED(TJ_SCALE_EACH, TJ_SCALE_EACH, .epilogue.has_beta = 1)},
-    {"simt", 256, 33, 259, SCALED(TJ_SCALE_ONE, TJ_SCALE_EACH, .batch = 2)},
-    {"simt", 259, 33, 256, SCALED(TJ_SCALE_EACH, TJ_SCALE_ONE, .p.layout = TJ_COL_MAJOR)},
-    {"simt:bm=32,bn=64,bk=16,tm=4,tn=8,slices=4", 65, 35, 100, SCALED(TJ_SCALE_EACH, TJ_SCALE_EACH, .epilogue.has_alpha = 1)},
-    {"simt:bm=64,bn=64,tm=4,tn=8", 67, 33, 131, SCALED(TJ_SCALE_EACH, TJ_SCALE_EACH, .m.type = TJ_F16)},
-    {"mma", 256, 128, 256, SCALED(TJ_SCALE_EACH, TJ_SCALE_EACH, .m.type = TJ_BF16)},
-    {"mma:bm=64,bn=64", 100, 72, 136, SCALED(TJ_SCALE_EACH, TJ_SCALE_EACH, .m.type = TJ_BF16, .batch = 2)},
-    {"mma:bm=64,bn=64", 65, 101, 77, SCALED(TJ_SCALE_EACH, TJ_SCALE_EACH, .m.type = TJ_BF16, .epilogue.has_beta = 1)},
-    {"mma:bm=64,bn=64", 72, 160, 96, SCALED(TJ_SCALE_ONE, TJ_SCALE_ONE, .m.type = TJ_S8, .p.type = TJ_F32)},
-    {"mma:bm=64,bn=64", 72, 160, 97, SCALED(TJ_SCALE_EACH, TJ_SCALE_EACH, .m.type = TJ_S8, .p.type = TJ_F32)},
-    {"mma:bm=64,bn=64", 72, 160, 96, SCALED(TJ_SCALE_EACH, TJ_SCALE_ONE, .m.type = TJ_E4M3, .p.layout = TJ_COL_MAJOR)},
-    {"mma:bm=64,bn=64", 1, 8, 8, SCALED(TJ_SCALE_ONE, TJ_SCALE_EACH, .m.type = TJ_BF16)},
-    {"wgmma:bm=64,bn=64,store=lines", 72, 160, 96, SCALED(TJ_SCALE_EACH, TJ_SCALE_NONE, .m.type = TJ_BF16, .batch = 2)},
-    {"wgmma:bm=64,bn=64,store=lines", 72, 160, 96, SCALED(TJ_SCALE_NONE, TJ_SCALE_EACH, .m.type = TJ_BF16, .batch = 2)},
+    {"naive:tile_width=8", 33, 18, 29, SCALED(ONE_SCALE, NO_SCALE, .batch = 3)},
+    {"naive:tile_width=7", 33, 18, 29, SCALED(SCALE_EACH, SCALE_EACH, .batch = 3)},
+    {"naive:tile_width=16", 48, 32, 64, SCALED(NO_SCALE, SCALE_EACH, .p.layout = TJ_COL_MAJOR)},
+    {"tiled:tile_width=16", 33, 18, 29, SCALED(SCALE_EACH, ONE_SCALE, .epilogue.has_beta = 1)},
+    {"tiled:tile_width=13,shared=dynamic", 33, 18, 29, SCALED(SCALE_EACH, SCALE_EACH, .p.layout = TJ_COL_MAJOR, .batch = 2)},
+    {"tiled:tile_width=32,rows=x", 41, 18, 70, SCALED(SCALE_EACH, SCALE_EACH, .batch = 1)},
+    {"simt:splits=5,bm=32,bn=64", 67, 200, 131, SCALED(SCALE_EACH, SCALE_EACH, .batch = 3)},
+    {"simt:splits=2", 100, 70, 150, SCALED(ONE_SCALE, SCALE_EACH, .p.layout = TJ_COL_MAJOR)},
+    {"skinny:splits=20", 64, 2000, 5, SCALED(SCALE_EACH, SCALE_EACH, .batch = 2)},
+    {"skinny:splits=7", 7, 1001, 73, SCALED(SCALE_EACH, ONE_SCALE, .p.layout = TJ_COL_MAJOR)},
+    {"mma:bm=32,bn=32,splits=5", 67, 200, 132, SCALED(SCALE_EACH, SCALE_EACH, .m.type = TJ_BF16, .batch = 2)},
+    {"skinny:splits=1", 16, 128, 256, SCALED(SCALE_EACH, SCALE_EACH, .batch = 2)},
+    {"skinny:splits=1", 7, 101, 73, SCALED(ONE_SCALE, SCALE_EACH, .n.layout = TJ_COL_MAJOR, .epilogue.has_beta = 1)},
+    {"skinny:splits=1", 300, 77, 1, SCALED(SCALE_EACH, ONE_SCALE, .p.layout = TJ_COL_MAJOR)},
+    {"strip:splits=1", 40, 256, 16, SCALED(SCALE_EACH, SCALE_EACH, .batch = 2)},
+    {"strip:splits=1", 47, 100, 16, SCALED(ONE_SCALE, SCALE_EACH, .p.layout = TJ_COL_MAJOR)},
+    {"strip:splits=1,copies=boxes,tm=6", 47, 100, 16, SCALED(SCALE_EACH, ONE_SCALE, .batch = 2)},
+    {"strip:splits=1,tm=7,row_lanes=1,warps=2,stages=2", 7, 1000, 13, SCALED(SCALE_EACH, ONE_SCALE, .epilogue.has_alpha = 1)},
+    {"small_batch", 16, 16, 16, SCALED(SCALE_EACH, SCALE_EACH, .batch = 50)},
+    {"small_batch:products=3,tm=4,tn=4", 23, 23, 23, SCALED(SCALE_EACH, SCALE_EACH, .batch = 7)},
+    {"small_batch:products=7,tm=8,tn=4", 23, 23, 23, SCALED(ONE_SCALE, SCALE_EACH, .batch = 16, .p.layout = TJ_COL_MAJOR)},
+    {"small_batch:tm=6,tn=6", 34, 10, 34, SCALED(SCALE_EACH, ONE_SCALE, .batch = 2)},
+    {"small_batch", 24, 12, 20, SCALED(SCALE_EACH, SCALE_EACH, .m.type = TJ_F16, .batch = 5, .epilogue.has_beta = 1)},
+    {"simt", 128, 32, 256, SCALED(SCALE_EACH, SCALE_EACH, .batch = 2)},
+    {"simt", 67, 33, 131, SCALED(SCALE_EACH, SCALE_EACH, .epilogue.has_beta = 1)},
+    {"simt", 256, 33, 259, SCALED(ONE_SCALE, SCALE_EACH, .batch = 2)},
+    {"simt", 259, 33, 256, SCALED(SCALE_EACH, ONE_SCALE, .p.layout = TJ_COL_MAJOR)},
+    {"simt:bm=32,bn=64,bk=16,tm=4,tn=8,slices=4", 65, 35, 100, SCALED(SCALE_EACH, SCALE_EACH, .epilogue.has_alpha = 1)},
+    {"simt:bm=64,bn=64,tm=4,tn=8", 67, 33, 131, SCALED(SCALE_EACH, SCALE_EACH, .m.type = TJ_F16)},
+    {"mma", 256, 128, 256, SCALED(SCALE_EACH, SCALE_EACH, .m.type = TJ_BF16)},
+    {"mma:bm=64,bn=64", 100, 72, 136, SCALED(SCALE_EACH, SCALE_EACH, .m.type = TJ_BF16, .batch = 2)},
+    {"mma:bm=64,bn=64", 65, 101, 77, SCALED(SCALE_EACH, SCALE_EACH, .m.type = TJ_BF16, .epilogue.has_beta = 1)},
+    {"mma:bm=64,bn=64", 72, 160, 96, SCALED(ONE_SCALE, ONE_SCALE, .m.type = TJ_S8, .p.type = TJ_F32)},
+    {"mma:bm=64,bn=64", 72, 160, 97, SCALED(SCALE_EACH, SCALE_EACH, .m.type = TJ_S8, .p.type = TJ_F32)},
+    {"mma:bm=64,bn=64", 72, 160, 96, SCALED(SCALE_EACH, ONE_SCALE, .m.type = TJ_E4M3, .p.layout = TJ_COL_MAJOR)},
+    {"mma:bm=64,bn=64", 1, 8, 8, SCALED(ONE_SCALE, SCALE_EACH, .m.type = TJ_BF16)},
+    {"wgmma:bm=64,bn=64,store=lines", 72, 160, 96, SCALED(SCALE_EACH, NO_SCALE, .m.type = TJ_BF16, .batch = 2)},
+    {"wgmma:bm=64,bn=64,store=lines", 72, 160, 96, SCALED(NO_SCALE, SCALE_EACH, .m.type = TJ_BF16, .batch = 2)},
     {"wgmma:bm=64,bn=64", 72, 160, 96,
-     SCALED(TJ_SCALE_EACH, TJ_SCALE_EACH, .m.type = TJ_BF16, .p.type = TJ_F32, .epilogue.has_beta = 1)},
-    {"wgmma:bm=128,bn=64", 128, 160, 128, SCALED(TJ_SCALE_ONE, TJ_SCALE_ONE, .m.type = TJ_BF16)},
-    {"wgmma:bm=64,bn=64", 64, 160, 64, SCALED(TJ_SCALE_EACH, TJ_SCALE_NONE, .m.type = TJ_BF16)},
-    {"wgmma:bm=64,bn=64", 64, 160, 64, SCALED(TJ_SCALE_NONE, TJ_SCALE_EACH, .m.type = TJ_BF16)},
-    {"wgmma:bm=64,bn=64,splits=2", 72, 160, 96, SCALED(TJ_SCALE_EACH, TJ_SCALE_EACH, .m.type = TJ_BF16, .batch = 2)},
+     SCALED(SCALE_EACH, SCALE_EACH, .m.type = TJ_BF16, .p.type = TJ_F32, .epilogue.has_beta = 1)},
+    {"wgmma:bm=128,bn=64", 128, 160, 128, SCALED(ONE_SCALE, ONE_SCALE, .m.type = TJ_BF16)},
+    {"wgmma:bm=64,bn=64", 64, 160, 64, SCALED(SCALE_EACH, NO_SCALE, .m.type = TJ_BF16)},
+    {"wgmma:bm=64,bn=64", 64, 160, 64, SCALED(NO_SCALE, SCALE_EACH, .m.type = TJ_BF16)},
+    {"wgmma:bm=64,bn=64,splits=2", 72, 160, 96, SCALED(SCALE_EACH, SCALE_EACH, .m.type = TJ_BF16, .batch = 2)},
     /* arrays of pointers */
     {"mma:bm=64,bn=64", 72, 40, 136, BF16(.batch = 3, ARRAYS(TJ_POINTERS_16), .epilogue.has_beta = 1)},
     {"mma:bm=64,bn=64,splits=2", 72, 140, 136, BF16(.batch = 2, ARRAYS(TJ_POINTERS_16), .epilogue.has_beta = 1)},
@@ -589,8 +584,8 @@ static tj_problem problem_of(const row *r)
     problem.n.transposed = r->with.n.transposed;
     problem.epilogue.has_alpha = r->with.epilogue.has_alpha;
     problem.epilogue.has_beta = r->with.epilogue.has_beta;
-    problem.epilogue.scale_m = r->with.epilogue.scale_m;
-    problem.epilogue.scale_n = r->with.epilogue.scale_n;
+    problem.scale_m = r->with.scale_m;
+    problem.scale_n = r->with.scale_n;
     problem.m.ld = r->with.m.ld;
     problem.n.ld = r->with.n.ld;
     problem.p.ld = r->with.p.ld;
@@ -660,8 +655,8 @@ static void execute(tj_context *context, const row *r, kernel which, cuEmuCounte
     x.c.address = operand(context, &problem, 3, buffer[3], &array[3]);
     cr_assert(tj_buffer_create(context, (size_t)((r->j + r->l) * (strided.batch + 1) * 4), &scales, &err) == TJ_OK);
     cr_assert(tj_buffer_fill(scales, 0, &err) == TJ_OK);
-    x.scale_m.address = problem.epilogue.scale_m ? tj_buffer_address(scales) : NULL;
-    x.scale_n.address = problem.epilogue.scale_n ? tj_buffer_address(scales) : NULL;
+    x.scale_m.address = problem.scale_m.type ? tj_buffer_address(scales) : NULL;
+    x.scale_n.address = problem.scale_n.type ? tj_buffer_address(scales) : NULL;
     x.alpha = 2;
     x.beta = 3;
     x.workspace_bytes = tj_plan_workspace_bytes(plan);
@@ -700,7 +695,7 @@ static int64_t factors_of(const tj_problem *problem)
 {
     const tj_epilogue *e = &problem->epilogue;
 
-    return (e->has_alpha != 0) + (e->scale_m != TJ_SCALE_NONE) + (e->scale_n != TJ_SCALE_NONE);
+    return (e->has_alpha != 0) + (problem->scale_m.type != 0) + (problem->scale_n.type != 0);
 }
 
 static void expect_reduce(const row *r, const tj_problem *problem, const tj_counts *c, const cuEmuCounters *counted)

@@ -149,7 +149,7 @@ static bool is_shown(char c)
 
 static void expect_refused(const char *text, int column, const char *words)
 {
-    tj_epilogue epilogue = {.scale_m = 1}, before = epilogue;
+    tj_epilogue epilogue = {.has_alpha = 1}, before = epilogue;
     tj_error err = {TJ_OK, ""};
     char start[32];
 

@@ -17,6 +17,7 @@
 #include "input.h"
 #include "locales.h"
 #include "text_diff.h"
+#include "scales.h"
 
 typedef struct golden {
     const char *file, *config;
@@ -42,8 +43,8 @@ static const golden rows[] = {
     {"naive/column_major.diff", "naive",
      PROBLEM(FIXED(64), FIXED(32), FIXED(48), .m.type = TJ_F64, .m.layout = 1, .n.layout = 1)},
     {"naive/s8_u8_scaled.diff", "naive",
-     PROBLEM(FIXED(64), FIXED(48), FIXED(80), .m.type = TJ_S8, .n.type = TJ_U8, .p.type = TJ_S8,
-             .epilogue.scale_m = TJ_SCALE_ONE, .epilogue.scale_n = TJ_SCALE_EACH, .epilogue.has_beta = 1, .batch = 3)},
+     PROBLEM(FIXED(64), FIXED(48), FIXED(80), .m.type = TJ_S8, .n.type = TJ_U8, .p.type = TJ_S8, .scale_m = ONE_SCALE,
+             .scale_n = SCALE_EACH, .epilogue.has_beta = 1, .batch = 3)},
     {"tiled/rectangular.cu", "tiled", PROBLEM(FIXED(512), FIXED(300), FIXED(700), .m.type = TJ_F32)},
     {"tiled/square.diff", "tiled", PROBLEM(FIXED(1024), FIXED(1024), FIXED(1024), .m.type = TJ_F32)},
     {"tiled/primes.diff", "tiled:tile_width=7", PROBLEM(FIXED(97), FIXED(89), FIXED(101), .m.type = TJ_F32)},
@@ -85,11 +86,11 @@ static const golden rows[] = {
      PROBLEM(ANY(0), FIXED(300), FIXED(700), .m.type = TJ_F32, .groups = {100, 8, 0}, .n.stride = TJ_POINTERS,
              .epilogue.has_beta = 1)},
     {"simt/scaled_split.diff", "simt:splits=4",
-     PROBLEM(FIXED(256), FIXED(4096), FIXED(256), .m.type = TJ_F32, .p.layout = TJ_COL_MAJOR, .epilogue.scale_m = TJ_SCALE_EACH,
-             .epilogue.scale_n = TJ_SCALE_ONE, .epilogue.has_alpha = 1)},
+     PROBLEM(FIXED(256), FIXED(4096), FIXED(256), .m.type = TJ_F32, .p.layout = TJ_COL_MAJOR, .scale_m = SCALE_EACH,
+             .scale_n = ONE_SCALE, .epilogue.has_alpha = 1)},
     {"simt/scaled.diff", "simt",
-     PROBLEM(FIXED(256), FIXED(256), FIXED(256), .m.type = TJ_F32, .epilogue.scale_m = TJ_SCALE_EACH,
-             .epilogue.scale_n = TJ_SCALE_EACH, .epilogue.has_beta = 1)},
+     PROBLEM(FIXED(256), FIXED(256), FIXED(256), .m.type = TJ_F32, .scale_m = SCALE_EACH, .scale_n = SCALE_EACH,
+             .epilogue.has_beta = 1)},
     {"simt/registers_f16.cu", "simt:bm=64,bn=64,bk=16,tm=8,tn=4",
      PROBLEM(FIXED(128), FIXED(100), FIXED(101), .m.type = TJ_F16)},
     {"simt/registers_columns.diff", "simt:bm=64,bn=64,bk=16,tm=8,tn=4",
@@ -102,7 +103,7 @@ static const golden rows[] = {
     {"skinny/odd.diff", "skinny", PROBLEM(FIXED(3), ANY(0), FIXED(101), .m.type = TJ_BF16, .p.type = TJ_F32, .batch = 5)},
     {"skinny/pairs.diff", "skinny",
      PROBLEM(FIXED(4), FIXED(4096), FIXED(1000), .m.type = TJ_BF16, .n.type = TJ_S4, .n.layout = TJ_COL_MAJOR,
-             .epilogue.scale_n = TJ_SCALE_ALONG_K, .scale_k = 64)},
+             .scale_n = SCALE_ALONG_K(64))},
     {"strip/rows.cu", "strip:splits=1", PROBLEM(FIXED(1760), FIXED(1760), FIXED(16), .m.type = TJ_F32)},
     {"strip/columns_split.diff", "strip",
      PROBLEM(FIXED(7), FIXED(5000), FIXED(300), .m.type = TJ_F64, .m.layout = 1, .n.layout = 1, .epilogue.has_alpha = 1,
@@ -135,7 +136,7 @@ static const golden rows[] = {
      PROBLEM(FIXED(512), ANY(16), FIXED(704), .m.type = TJ_E4M3, .n.layout = 1, .compute = TJ_COMPUTE_F32_FP8)},
     {"wgmma/groups.diff", "wgmma",
      PROBLEM(FIXED(1024), FIXED(4096), FIXED(14336), .m.type = TJ_E4M3, .n.layout = TJ_COL_MAJOR, .compute = TJ_COMPUTE_F32_FP8,
-             .groups.count = 8, .epilogue.scale_m = TJ_SCALE_EACH, .epilogue.scale_n = TJ_SCALE_ONE)},
+             .groups.count = 8, .scale_m = SCALE_EACH, .scale_n = ONE_SCALE)},
     {"mma/rectangular.cu", "mma", PROBLEM(FIXED(512), FIXED(304), FIXED(704), .m.type = TJ_BF16)},
     {"mma/f64_passed.diff", "mma:bm=64,bn=64,wm=32,wn=32,stages=4",
      PROBLEM(ANY(0), ANY(2), ANY(2), .m.type = TJ_F64, .epilogue.has_alpha = 1, .epilogue.has_beta = 1, .batch = 3)},
@@ -150,8 +151,7 @@ static const golden rows[] = {
      PROBLEM(FIXED(1023), FIXED(1023), FIXED(1023), .m.type = TJ_F32, .compute = TJ_COMPUTE_TF32)},
     {"mma/weights.diff", "mma", PROBLEM(FIXED(512), FIXED(304), FIXED(704), .m.type = TJ_BF16, .n.type = TJ_S8)},
     {"mma/weights_of_4.diff", "mma:bm=16,bn=128,wn=32",
-     PROBLEM(FIXED(16), FIXED(4096), FIXED(6144), .m.type = TJ_BF16, .n.type = TJ_S4, .epilogue.scale_n = TJ_SCALE_ALONG_K,
-             .scale_k = 64)},
+     PROBLEM(FIXED(16), FIXED(4096), FIXED(6144), .m.type = TJ_BF16, .n.type = TJ_S4, .scale_n = SCALE_ALONG_K(64))},
     {"mma/weights_along_k.diff", "mma",
      PROBLEM(FIXED(512), FIXED(304), FIXED(704), .m.type = TJ_BF16, .n.type = TJ_S8, .n.layout = TJ_COL_MAJOR)},
     {"mma/registers.diff", "mma:stages=2,copy=registers", PROBLEM(FIXED(512), FIXED(304), FIXED(704), .m.type = TJ_F16)},
@@ -160,8 +160,8 @@ static const golden rows[] = {
              .epilogue.has_beta = 1)},
     {"mma/pairs.diff", "mma", PROBLEM(FIXED(512), FIXED(300), FIXED(701), .m.type = TJ_F16, .n.type = TJ_S4)},
     {"mma/groups.diff", "mma",
-     PROBLEM(FIXED(1024), FIXED(4096), FIXED(14336), .m.type = TJ_BF16, .groups = {8, 4, 1}, .epilogue.scale_m = TJ_SCALE_EACH,
-             .epilogue.scale_n = TJ_SCALE_EACH)},
+     PROBLEM(FIXED(1024), FIXED(4096), FIXED(14336), .m.type = TJ_BF16, .groups = {8, 4, 1}, .scale_m = SCALE_EACH,
+             .scale_n = SCALE_EACH)},
 };
 
 /* Texts of the examples' own families: what a program of examples/ prints. */

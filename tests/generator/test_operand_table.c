@@ -9,6 +9,7 @@
 #include <tilejit/tilejit.h>
 
 #include "operand_table.h"
+#include "scales.h"
 
 enum { J = 33, K = 100, L = 48 };
 
@@ -24,9 +25,8 @@ static tj_problem rich(void)
               "%s", err.message);
     problem.n.type = TJ_S4;
     problem.n.layout = TJ_COL_MAJOR;
-    problem.epilogue.scale_m = TJ_SCALE_EACH;
-    problem.epilogue.scale_n = TJ_SCALE_ALONG_K;
-    problem.scale_k = 32;
+    problem.scale_m = (tj_scale)SCALE_EACH;
+    problem.scale_n = (tj_scale)SCALE_ALONG_K(32);
     problem.batch = 3;
     cr_assert(eq(int, TJ_OK, tj_problem_check(&problem, &err)), "%s", err.message);
     return tj_problem_canonical(&problem);
@@ -101,7 +101,7 @@ Test(operand_table, counts_elements_with_the_batch_and_the_groups)
 
     problem = (tj_problem)TJ_PROBLEM_INIT(J, K, L, TJ_F16);
     problem.groups.count = 5;
-    problem.epilogue.scale_n = TJ_SCALE_EACH;
+    problem.scale_n = (tj_scale)SCALE_EACH;
     problem = tj_problem_canonical(&problem);
     row = tj_operand_row_of(&problem, TJ_MATRIX_N);
     cr_expect(eq(i64, tj_operand_span(&problem, &row), 5 * K * L), "one for each group");

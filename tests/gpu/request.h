@@ -9,6 +9,7 @@
 #define TJ_REQUEST_H
 
 #include "gpu_test.h"
+#include "scales.h"
 #include "workbench.h"
 
 #include <math.h>
@@ -118,16 +119,14 @@ static void draw_types(tj_problem *p, int w)
     p->epilogue.has_alpha = next() % 3 == 0;
     p->epilogue.has_beta = next() % 3 == 0;
     if (w != BY_F64 && next() % 4 == 0) {
-        p->epilogue.scale_m = (int32_t)PICK(TJ_SCALE_NONE, TJ_SCALE_ONE, TJ_SCALE_EACH);
-        p->epilogue.scale_n = (int32_t)PICK(TJ_SCALE_NONE, TJ_SCALE_ONE, TJ_SCALE_EACH);
+        p->scale_m = nth_scale(PICK(0, 1, 2));
+        p->scale_n = nth_scale(PICK(0, 1, 2));
     }
     const int n_is_weights = p->n.type == TJ_S8 || p->n.type == TJ_U8 || p->n.type == TJ_S4,
               m_is_weights = p->m.type == TJ_S8 || p->m.type == TJ_U8;
 
-    if (p->n.type != 0 && m_is_weights != n_is_weights && next() % 2 == 0) { /* of weights */
-        *(m_is_weights ? &p->epilogue.scale_m : &p->epilogue.scale_n) = TJ_SCALE_ALONG_K;
-        p->scale_k = (int32_t)PICK(1, 7, 16, 32, 64, 128);
-    }
+    if (p->n.type != 0 && m_is_weights != n_is_weights && next() % 2 == 0) /* of weights */
+        *(m_is_weights ? &p->scale_m : &p->scale_n) = (tj_scale)SCALE_ALONG_K((int32_t)PICK(1, 7, 16, 32, 64, 128));
 }
 
 /* Draw groups in place of a batch: M, P and C are one matrix each, and N has one matrix per group. */
@@ -252,8 +251,9 @@ static void describe(request *r, const char *number)
              p->n.type, p->p.type, p->compute, p->m.layout, p->n.layout, p->p.layout, p->m.transposed, p->n.transposed,
              p->j.mode, p->k.mode, p->l.mode, p->batch == TJ_ANY, (long long)p->m.ld, (long long)p->n.ld, (long long)p->p.ld,
              (long long)p->c.ld, (long long)p->m.stride, (long long)p->n.stride, (long long)p->p.stride, (long long)p->c.stride,
-             p->epilogue.scale_m, p->epilogue.scale_n, p->scale_k, p->epilogue.has_alpha, p->epilogue.has_beta,
-             (long long)p->groups.count, p->groups.offset_bytes, p->groups.on_host ? "on the host" : "on the device", text);
+             scale_form(&p->scale_m), scale_form(&p->scale_n), p->scale_m.k + p->scale_n.k, p->epilogue.has_alpha,
+             p->epilogue.has_beta, (long long)p->groups.count, p->groups.offset_bytes,
+             p->groups.on_host ? "on the host" : "on the device", text);
 }
 
 /* ---- operands ----------------------------------------------------------------------------------------------------- */

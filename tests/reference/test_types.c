@@ -10,6 +10,7 @@
 #include <tilejit/reference.h>
 
 #include "number.h"
+#include "scales.h"
 
 /* ---- floats of 8 bits --------------------------------------------------------------------------------------------- */
 
@@ -259,7 +260,7 @@ Test(s32, goes_on_as_f32_where_it_is_scaled)
     sample s;
 
     fill(&s, TJ_S8, TJ_S8);
-    s.problem.epilogue.scale_m = TJ_SCALE_EACH, s.problem.epilogue.scale_n = TJ_SCALE_ONE;
+    s.problem.scale_m = (tj_scale)SCALE_EACH, s.problem.scale_n = (tj_scale)ONE_SCALE;
     s.operands.scale_m = (tj_host_scale){rows, 0}, s.operands.scale_n = (tj_host_scale){&one, 0};
     compute(&s, p);
     for (int i = 0; i < J * L; i++) {
@@ -352,7 +353,7 @@ Test(scales, have_strides_of_a_batch_and_are_needed)
     const float ones[4] = {1, 1, 1, 1};
 
     problem.batch = 2;
-    problem.epilogue.scale_m = TJ_SCALE_EACH;
+    problem.scale_m = (tj_scale)SCALE_EACH;
     for (size_t i = 0; i < 3; i++) {
         const tj_host_operands operands = {ones, ones, NULL, 1.0, 0.0, {scale, strides[i]}};
         const float second = i == 0 ? 3 : i == 1 ? 1 : 5;

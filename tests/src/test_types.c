@@ -16,6 +16,8 @@
 #include <tilejit/workbench.h>
 #include "tier.h"
 
+#include "scales.h"
+
 static tj_error err;
 static tj_context *context;
 
@@ -126,8 +128,8 @@ Test(types, each_pair_of_inputs_goes_to_each_type_of_p, .disabled = LEFT_TO_NIGH
             problem.batch = count % 4 == 1 ? 3 : 1;
             problem.epilogue.has_alpha = count % 3 == 1;
             problem.epilogue.has_beta = count % 5 < 2;
-            problem.epilogue.scale_m = count % 7 % 3;
-            problem.epilogue.scale_n = count % 11 % 3;
+            problem.scale_m = nth_scale(count % 7);
+            problem.scale_n = nth_scale(count % 11);
             if (count % 6 == 5)
                 problem.j.mode = problem.k.mode = problem.l.mode = TJ_DIM_ANY;
             options.alpha = 2;
@@ -156,8 +158,8 @@ Test(types, scales_go_with_every_family, .disabled = LEFT_TO_NIGHT)
         tj_workbench_options options = TJ_WORKBENCH_INIT;
         char label[160];
 
-        problem.epilogue.scale_m = 1 + i % 2;
-        problem.epilogue.scale_n = 2 - i / 2 % 2;
+        problem.scale_m = nth_scale(1 + i % 2);
+        problem.scale_n = nth_scale(2 - i / 2 % 2);
         problem.epilogue.has_alpha = problem.epilogue.has_beta = i / 4 % 2;
         problem.batch = i / 5 % 2 ? 3 : 1;
         problem.p.layout = i / 10;
@@ -179,8 +181,8 @@ Test(types, scales_go_with_a_batch_of_several_launches)
         return;
     problem.p.type = TJ_F32;
     problem.batch = 66000;
-    problem.epilogue.scale_m = TJ_SCALE_EACH;
-    problem.epilogue.scale_n = TJ_SCALE_ONE;
+    problem.scale_m = (tj_scale)SCALE_EACH;
+    problem.scale_n = (tj_scale)ONE_SCALE;
     expect_right_product(&problem, "naive:tile_width=4", &options, "66 000 products");
 }
 
@@ -195,7 +197,7 @@ Test(types, are_chosen_a_family_and_proven, .disabled = LEFT_TO_NIGHT)
 
         problem.n.type = inputs[i].n;
         problem.compute = inputs[i].compute;
-        problem.epilogue.scale_m = i % 3;
+        problem.scale_m = nth_scale(i);
         problem.p.type = i % 4 == 1 ? inputs[i].m : 0;
         expect_right_product(&problem, NULL, &options, tj_type_name(inputs[i].m));
     }
@@ -295,7 +297,7 @@ Test(types, of_weights_are_widened_or_refused)
         cr_expect(says("one of them s8, u8 or s4 and the other f32, f16 or bf16"), "%s", err.message);
         problem.m.type = right[i].m;
         problem.n.type = right[i].n;
-        problem.epilogue.scale_n = TJ_SCALE_EACH;
+        problem.scale_n = (tj_scale)SCALE_EACH;
         for (size_t f = 0; f < sizeof refuse / sizeof refuse[0]; f++) {
             config = (tj_config)TJ_CONFIG_INIT;
             config.family = tj_family_find(refuse[f]);
@@ -345,8 +347,8 @@ Test(types, of_weights_are_widened_for_tensor_cores)
         problem.n.layout = (int16_t)row[i].n_layout;
         problem.p.layout = (int16_t)(i % 3 == 2);
         problem.batch = row[i].batch;
-        problem.epilogue.scale_m = row[i].m == TJ_S8 || row[i].m == TJ_U8 ? TJ_SCALE_EACH : TJ_SCALE_NONE;
-        problem.epilogue.scale_n = row[i].n == TJ_S8 || row[i].n == TJ_U8 ? TJ_SCALE_EACH : TJ_SCALE_NONE;
+        problem.scale_m = nth_scale(row[i].m == TJ_S8 || row[i].m == TJ_U8 ? 2 : 0);
+        problem.scale_n = nth_scale(row[i].n == TJ_S8 || row[i].n == TJ_U8 ? 2 : 0);
         problem.p.type = TJ_F32;
         options.guard_bytes = 256;
         snprintf(label, sizeof label, "%s, variant %zu", row[i].config, i);
@@ -378,6 +380,7 @@ Test(types, scales_along_k_multiply_parts)
     open_context("sm_90", TJ_PROVE_NEVER);
     for (size_t i = 0; i < sizeof row / sizeof row[0] && has_nvrtc(); i++) {
         const bool is_m = row[i].m == TJ_S8 || row[i].m == TJ_U8;
+        const tj_scale along_k = SCALE_ALONG_K(row[i].scale_k);
         tj_problem problem = TJ_PROBLEM_INIT(row[i].j, row[i].k, row[i].l, row[i].m);
         tj_workbench_options options = TJ_WORKBENCH_INIT;
         char label[160];
@@ -388,9 +391,8 @@ Test(types, scales_along_k_multiply_parts)
         problem.p.layout = (int16_t)(row[i].groups == 0 && i % 4 == 3);
         problem.batch = row[i].batch;
         problem.groups.count = row[i].groups;
-        problem.epilogue.scale_m = is_m ? TJ_SCALE_ALONG_K : TJ_SCALE_EACH; /* those of a sum go on as they are */
-        problem.epilogue.scale_n = is_m ? TJ_SCALE_ONE : TJ_SCALE_ALONG_K;
-        problem.scale_k = row[i].scale_k;
+        problem.scale_m = is_m ? along_k : (tj_scale)SCALE_EACH; /* those of a sum go on as they are */
+        problem.scale_n = is_m ? (tj_scale)ONE_SCALE : along_k;
         problem.p.type = TJ_F32;
         options.guard_bytes = 256;
         snprintf(label, sizeof label, "%s, variant %zu", row[i].config, i);
@@ -406,7 +408,7 @@ Test(types, scales_along_k_are_refused_in_words)
     } row[] = {
         {"tiled", "use each, one for a row or column", TJ_BF16, TJ_BF16, 32},
         {"tiled", "use each, one for a row or column", TJ_S8, TJ_BF16, 32},
-        {"tiled", "such as 32, 64 or 128", TJ_BF16, TJ_S8, 0},
+        {"tiled", "scale_n.k is -1: scales along k are for 1 or more elements each", TJ_BF16, TJ_S8, -1},
         {"wgmma", "family wgmma takes no scales along k, and the problem has them for each 32 elements", TJ_BF16, TJ_S8, 32},
         {"mma", "family mma takes scales along k for multiples of 32 elements", TJ_BF16, TJ_S8, 48},
         {"mma:steps=4", "use steps=2", TJ_BF16, TJ_S8, 32},
@@ -420,8 +422,7 @@ Test(types, scales_along_k_are_refused_in_words)
         tj_problem problem = TJ_PROBLEM_INIT(16, 64, 16, row[i].m);
 
         problem.n.type = row[i].n;
-        problem.epilogue.scale_n = TJ_SCALE_ALONG_K;
-        problem.scale_k = row[i].scale_k;
+        problem.scale_n = (tj_scale)SCALE_ALONG_K(row[i].scale_k);
         cr_assert(eq(int, tj_config_parse(row[i].config, &config, &err), TJ_OK));
         cr_expect(eq(int, tj_config_resolve(&problem, &config, &err), TJ_ERR_INVALID_ARGUMENT), "%s", row[i].config);
         cr_expect(says(row[i].words), "%s", err.message);
@@ -446,8 +447,7 @@ Test(types, scales_along_k_have_a_leading_dimension)
     if (!has_nvrtc())
         return;
     problem.n.type = TJ_S8;
-    problem.epilogue.scale_n = TJ_SCALE_ALONG_K;
-    problem.scale_k = 2;
+    problem.scale_n = (tj_scale)SCALE_ALONG_K(2);
     for (int i = 0; i < 4; i++) {
         cr_assert(eq(int, tj_buffer_create(context, bytes[i], &buffer[i], &err), TJ_OK), "%s", err.message);
         if (host[i])
@@ -479,8 +479,7 @@ Test(types, scales_along_k_are_proven)
     char *json;
 
     problem.n.type = TJ_S8;
-    problem.epilogue.scale_n = TJ_SCALE_ALONG_K;
-    problem.scale_k = 32;
+    problem.scale_n = (tj_scale)SCALE_ALONG_K(32);
     problem.p.layout = TJ_COL_MAJOR;
     open_context("sm_90", TJ_PROVE_NEVER);
     json = tj_problem_to_json(&problem);
@@ -625,10 +624,9 @@ Test(types, of_4_bits_are_widened)
         problem.batch = row[i].batch;
         problem.groups.count = row[i].groups;
         if (row[i].scale_k) {
-            *(is_m ? &problem.epilogue.scale_m : &problem.epilogue.scale_n) = TJ_SCALE_ALONG_K;
-            problem.scale_k = row[i].scale_k;
+            *(is_m ? &problem.scale_m : &problem.scale_n) = (tj_scale)SCALE_ALONG_K(row[i].scale_k);
         } else {
-            *(is_m ? &problem.epilogue.scale_m : &problem.epilogue.scale_n) = TJ_SCALE_EACH;
+            *(is_m ? &problem.scale_m : &problem.scale_n) = (tj_scale)SCALE_EACH;
         }
         problem.p.type = i % 3 == 1 ? TJ_BF16 : TJ_F32;
         if (i % 4 == 3 && !strstr(row[i].config, "splits") && !strstr(row[i].config, "mma"))
@@ -672,7 +670,7 @@ Test(types, of_4_bits_are_refused_in_words)
     cr_expect(eq(int, tj_epilogue_parse("acc * s4[col]", &epilogue, &err), TJ_OK), "a name that operands had before");
     problem = (tj_problem)TJ_PROBLEM_INIT(40, 101, 37, TJ_BF16);
     problem.n.type = TJ_S4;
-    problem.epilogue.scale_n = TJ_SCALE_EACH;
+    problem.scale_n = (tj_scale)SCALE_EACH;
     for (size_t f = 0; f < sizeof families / sizeof families[0]; f++) {
         config = (tj_config)TJ_CONFIG_INIT;
         config.family = tj_family_find(families[f]);
@@ -687,8 +685,7 @@ Test(types, of_4_bits_are_refused_in_words)
     cr_assert(eq(int, tj_config_parse("wgmma:pack=none", &config, &err), TJ_OK));
     cr_expect(eq(int, tj_config_resolve(&problem, &config, &err), TJ_ERR_INVALID_ARGUMENT));
     cr_expect(says("pack it (pack="), "%s", err.message);
-    problem.epilogue.scale_n = TJ_SCALE_ALONG_K;
-    problem.scale_k = 32;
+    problem.scale_n = (tj_scale)SCALE_ALONG_K(32);
     problem.n.layout = TJ_COL_MAJOR;
     cr_assert(eq(int, tj_config_parse("skinny:stream=n", &config, &err), TJ_OK));
     cr_expect(eq(int, tj_config_resolve(&problem, &config, &err), TJ_ERR_INVALID_ARGUMENT));
@@ -696,8 +693,7 @@ Test(types, of_4_bits_are_refused_in_words)
     cr_assert(eq(int, tj_config_parse("skinny:stream=m", &config, &err), TJ_OK));
     cr_expect(eq(int, tj_config_resolve(&problem, &config, &err), TJ_ERR_INVALID_ARGUMENT));
     cr_expect(says("N is s4, and family skinny takes that of the matrix that it streams, which is M"), "%s", err.message);
-    problem.epilogue.scale_n = TJ_SCALE_EACH;
-    problem.scale_k = 0;
+    problem.scale_n = (tj_scale)SCALE_EACH;
     for (int i = 0; i < 4 && has_nvrtc(); i++) { /* the library's choice, right and proven */
         problem.n.layout = (int16_t)(i % 2);
         problem.p.layout = (int16_t)(i / 2);
@@ -752,7 +748,7 @@ Test(types, refuse_scalars_and_scales_that_cannot_be)
     cr_assert(eq(int, tj_synchronize(context, NULL, &err), TJ_OK), "%s", err.message);
     tj_workbench_free(bench);
 
-    problem.epilogue.scale_m = TJ_SCALE_EACH;
+    problem.scale_m = (tj_scale)SCALE_EACH;
     problem.batch = 2;
     cr_assert(eq(int, tj_workbench_create(context, &problem, &options, &bench, &err), TJ_OK), "%s", err.message);
     cr_assert(eq(int, tj_plan_prepare(context, &problem, NULL, &plan, &err), TJ_OK), "%s", err.message);

@@ -17,6 +17,7 @@
 #include "rank.h"
 #include "record.h"
 #include "tuner_test.h"
+#include "scales.h"
 
 static char folder[] = "/tmp/tilejit-records-XXXXXX";
 static tj_error err;
@@ -122,8 +123,8 @@ static tj_problem mixed_problem(void)
     p.m.type = TJ_S8;
     p.n.type = TJ_U8;
     p.p.type = TJ_BF16;
-    p.epilogue.scale_m = TJ_SCALE_EACH;
-    p.epilogue.scale_n = TJ_SCALE_ONE;
+    p.scale_m = (tj_scale)SCALE_EACH;
+    p.scale_n = (tj_scale)ONE_SCALE;
     return p;
 }
 
@@ -211,7 +212,7 @@ Test(records, of_what_was_there_before_do_not_change)
         cr_expect(eq(int, strcmp(record->key, other->key) == 0, i == 0), "problem %zu", i);
         tj_record_free(other);
     }
-    plain.epilogue.scale_n = TJ_SCALE_EACH;
+    plain.scale_n = (tj_scale)SCALE_EACH;
     other = record_of(&plain, 5, 80);
     cr_expect(ne(int, strcmp(scaled->key, other->key), 0));
     tj_record_free(other);

@@ -434,8 +434,8 @@ void tj_mma_count(const tj_problem *view, const tj_config *config, tj_counts *co
             if (tj_mma_widens_copies(view, &s, &(is_m ? &m : &n)->tile, is_m))
                 tj_widen_count(view, block_phases * (is_m ? m : n).tile.lines * (is_m ? m : n).tile.line, counts);
     }
-    if (view->scale_k > 0) { /* add_part: one multiply-add for each accumulator */
-        const int64_t parts = block_phases / (view->scale_k / s.bk) + 1;
+    if (tj_scale_k(view) > 0) { /* add_part: one multiply-add for each accumulator */
+        const int64_t parts = block_phases / (tj_scale_k(view) / s.bk) + 1;
 
         counts->sums += parts * tile;
         tj_scales_count_along_k(view, parts * s.threads * (tj_scales_along_k(view, TJ_MATRIX_M) ? s.wm / 8 : s.wn / 4),

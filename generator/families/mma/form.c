@@ -267,7 +267,7 @@ int64_t tj_mma_shared_bytes(const tj_problem *view, const tj_mma_shape *s)
 
 int32_t tj_mma_sums(const tj_problem *view, const tj_mma_shape *s)
 {
-    return s->wm * s->wn / WARP * (view->scale_k > 0 ? 2 : 1);
+    return s->wm * s->wn / WARP * (tj_scale_k(view) > 0 ? 2 : 1);
 }
 
 int32_t tj_mma_registers(const tj_problem *view, const tj_mma_shape *s)
@@ -349,15 +349,15 @@ static tj_status check_parts(const tj_problem *view, const tj_mma_shape *s, tj_e
 {
     const int32_t least = params[STEPS].minimum * s->k_step;
 
-    if (view->scale_k == 0 || view->scale_k % s->bk == 0)
+    if (tj_scale_k(view) == 0 || tj_scale_k(view) % s->bk == 0)
         return TJ_OK;
-    if (view->scale_k % least == 0)
+    if (tj_scale_k(view) % least == 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "scale_k is %d, and a phase of %d elements of k would take more than one scale: use steps=%d",
-                       view->scale_k, s->bk, params[STEPS].minimum);
+                       tj_scale_k(view), s->bk, params[STEPS].minimum);
     return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                    "scale_k is %d, and family mma takes scales along k for multiples of %d elements: use family tiled",
-                   view->scale_k, least);
+                   tj_scale_k(view), least);
 }
 
 static tj_status check_tiles(const tj_problem *view, const tj_mma_shape *s, tj_error *err)
@@ -382,7 +382,7 @@ static tj_status check_tiles(const tj_problem *view, const tj_mma_shape *s, tj_e
                        s->wn, s->threads / WARP, MOST_WARPS);
     if (sum_registers(view, s) > MOST_SUM_REGISTERS)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "a warp tile of %d x %d sums does not fit the registers: %d are the most",
-                       s->wm, s->wn, MOST_SUM_REGISTERS * WARP * 4 / tj_sum_bytes(view) / (view->scale_k > 0 ? 2 : 1));
+                       s->wm, s->wn, MOST_SUM_REGISTERS * WARP * 4 / tj_sum_bytes(view) / (tj_scale_k(view) > 0 ? 2 : 1));
     return check_parts(view, s, err);
 }
 
@@ -528,7 +528,7 @@ static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *con
     if (v[WM] == 0)
         v[WM] = warp_edge(v[BM], tj_sum_bytes(view) == 8 ? 32 : 64);
     if (v[WN] == 0)
-        v[WN] = warp_edge(v[BN], tj_sum_bytes(view) == 8 || view->scale_k > 0 ? 32 : 64);
+        v[WN] = warp_edge(v[BN], tj_sum_bytes(view) == 8 || tj_scale_k(view) > 0 ? 32 : 64);
     if (v[COPY] == 0)
         v[COPY] = TJ_COPY_ASYNC;
     s = tj_mma_shape_of(view, config);
@@ -944,8 +944,8 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_split_describe(view, s.splits, fill, form);
     tj_reductions_describe(view, &slots, fill, form);
     tj_scales_describe(view, TJ_SCALES_AHEAD, s.splits, fill);
-    tj_template_set_flag(fill, "adds_parts", view->scale_k > 0);
-    tj_template_set(fill, "products", view->scale_k > 0 ? "part" : "sum");
+    tj_template_set_flag(fill, "adds_parts", tj_scale_k(view) > 0);
+    tj_template_set(fill, "products", tj_scale_k(view) > 0 ? "part" : "sum");
     tj_template_set(fill, "phase_k", s.splits > 1 ? "(k_begin + phase * BK)" : "phase * BK");
     tj_pack_describe(view, &pack, fill, form);
     tj_step_describe_order(view, fill, form);

@@ -350,10 +350,10 @@ static tj_status check_shape(const tj_problem *view, const tj_skinny_shape *s, t
             err, TJ_ERR_INVALID_ARGUMENT,
             "k may be odd, and half of a line's last byte would be multiplied by a scale: use family tiled, or promise "
             "a multiple of 2");
-    if (tj_scales_along_k(view, TJ_MATRIX_N) && view->scale_k % tj_skinny_run(view, s) != 0)
+    if (tj_scales_along_k(view, TJ_MATRIX_N) && tj_scale_k(view) % tj_skinny_run(view, s) != 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "scale_k is %d, and a thread reads one scale for each run of %d elements: use %s=1, or family tiled",
-                       view->scale_k, tj_skinny_run(view, s), along_l ? "k_thread" : "vector");
+                       tj_scale_k(view), tj_skinny_run(view, s), along_l ? "k_thread" : "vector");
     if (bytes > MAX_STATIC_SHARED)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "tm %d, slices %d and k_thread %d need %lld bytes of shared memory: 48 KiB is the most", s->tm,

@@ -316,17 +316,18 @@ static int64_t of_team(const scene *c, const access *a, int32_t thread, int32_t 
 }
 
 /* Count the scales of a thread's rows or columns, each once, or a single scale. */
-static void count_scales(const scene *c, bool is_m, int32_t how, tj_traffic *traffic)
+static void count_scales(const scene *c, bool is_m, tj_traffic *traffic)
 {
+    const tj_which of = is_m ? TJ_MATRIX_M : TJ_MATRIX_N;
     const int64_t extent = is_m ? c->view->j.extent : c->view->l.extent;
     access a = {.at = of_team, .steps = 1, .element_bytes = SCALE_BYTES, .width = 1, .stride = SCALE_BYTES};
 
-    if (how == TJ_SCALE_EACH) {
+    if (tj_scales_sum_by_each(c->view, of)) {
         a.at = is_m ? row_scale_at : col_scale_at;
         a.steps = is_m ? c->s.tm : c->s.tn;
         a.stride = extent * SCALE_BYTES;
     }
-    if (how != TJ_SCALE_NONE)
+    if (tj_is_scaled(c->view, of))
         count(c, &a, traffic);
 }
 
@@ -401,6 +402,6 @@ void tj_small_batch_count(const tj_problem *view, const tj_config *config, tj_co
     count_output(&c, view->p.ld, strided.p.stride, &counts->store_p);
     if (view->epilogue.has_beta)
         count_output(&c, view->c.ld, strided.c.stride, &counts->load_c);
-    count_scales(&c, true, view->epilogue.scale_m, &counts->load_scales);
-    count_scales(&c, false, view->epilogue.scale_n, &counts->load_scales);
+    count_scales(&c, true, &counts->load_scales);
+    count_scales(&c, false, &counts->load_scales);
 }

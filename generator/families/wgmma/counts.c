@@ -182,7 +182,7 @@ static void count_scales(const tj_problem *view, const tj_wgmma_shape *s, const 
 {
     const int32_t lanes = out->boxes > 0 ? 4 : tj_least(out->slice / out->vector, TJ_WARP), rows = TJ_WARP / lanes;
     const int64_t slices = tj_ceil_div(view->l.extent, out->slice), halves = tj_ceil_div(view->j.extent, TJ_WGMMA_SLICE_ROWS);
-    const bool each_row = view->epilogue.scale_m == TJ_SCALE_EACH, each_col = view->epilogue.scale_n == TJ_SCALE_EACH;
+    const bool each_row = tj_scales_sum_by_each(view, TJ_MATRIX_M), each_col = tj_scales_sum_by_each(view, TJ_MATRIX_N);
     tj_access access;
 
     tj_scales_count_one(view, counts->blocks * WARPGROUP * s->multipliers, &counts->load_scales);

@@ -16,8 +16,7 @@ from tilejit._spec import whole
 from tilejit._types import BYTES, NAME, advice, compute_number, number_of
 
 ROW, COL = 0, 1
-SCALES = {"one": 1, "each": 2, "along-k": 3}
-ALONG_K = SCALES["along-k"]
+SCALES = {"one": (0, False), "each": (1, False), "along-k": (1, True)}  # the rows of each scale, and whether it is for a part of k
 OFFSETS = {"device": (4, 0), "device64": (8, 0), "host": (4, 1), "host64": (8, 1)}  # their bytes, and whether they are on the host
 ANY = -1
 BROADCAST = -2
@@ -170,11 +169,7 @@ class Problem:
             if alpha or beta:
                 raise InvalidArgument("the epilogue says whether there are alpha and beta: leave the arguments out")
             _take_epilogue(c, epilogue_of(epilogue, {}), scale_m, scale_n, scale_k)
-        for name, word in (("scale_m", scale_m), ("scale_n", scale_n)):
-            if word is not None:
-                setattr(c.epilogue, name, _one_of(SCALES, word, name))
-        if scale_k is not None:
-            c.scale_k = count(scale_k, "scale_k", 1, MOST)
+        _take_scales(c, scale_m, scale_n, scale_k)
         if groups is not None:
             c.groups.count = count(groups, "groups", 1)
             c.groups.offset_bytes, c.groups.on_host = _one_of(OFFSETS, offsets, "offsets")
@@ -256,10 +251,9 @@ class Problem:
             words.append(text(line))
         else:
             words += [word for word, has in (("alpha", c.epilogue.has_alpha), ("beta", c.epilogue.has_beta)) if has]
-        for name in ("scale_m", "scale_n"):
-            words += [f"{name}={word}" for word, number in SCALES.items() if number == getattr(c.epilogue, name)]
-        if c.scale_k:
-            words.append(f"scale_k={c.scale_k}")
+        for name, scale in (("scale_m", c.scale_m), ("scale_n", c.scale_n)):
+            words += [f"{name}={word}" for word, form in SCALES.items() if scale.type and form == (scale.rows, scale.k > 0)]
+        words += [f"scale_k={scale.k}" for scale in (c.scale_m, c.scale_n) if scale.k]
         if c.groups.count:
             words.append(f"groups={c.groups.count}")
             words += [f"offsets={word}" for word, how in OFFSETS.items() if how == (c.groups.offset_bytes, c.groups.on_host) and word != "device"]
@@ -333,6 +327,26 @@ def _take_epilogue(c: Any, epilogue: Epilogue, scale_m: Any, scale_n: Any, scale
         if view is not None and word is not None:
             raise InvalidArgument(f"{name} is {word!r}, and the epilogue has one too: leave one of them out")
     _set_scales(c, None, of_m, of_n, epilogue.scale_k)
+
+
+def _take_scales(c: Any, scale_m: Optional[str], scale_n: Optional[str], scale_k: Optional[int]) -> None:
+    """Take the scales of a problem that words state."""
+    each = 0 if scale_k is None else count(scale_k, "scale_k", 1, MOST)
+    for name, word in (("scale_m", scale_m), ("scale_n", scale_n)):
+        if word is not None:
+            rows, is_along_k = _one_of(SCALES, word, name)
+            if is_along_k and not each:
+                raise InvalidArgument(f"{name} is along-k: pass scale_k, the elements of k for each scale, such as 32, 64 or 128")
+            _set_scale(getattr(c, name), rows, each if is_along_k else 0)
+    along_k = [scale for scale in (c.scale_m, c.scale_n) if scale.k]
+    if each and not along_k:
+        raise InvalidArgument(f"scale_k is {each} and there are no scales along k: make scale_m or scale_n, that of the weights, along-k")
+    for scale in along_k:
+        scale.k = each or scale.k
+
+
+def _set_scale(scale: Any, rows: int, k: int) -> None:
+    scale.type, scale.rows, scale.k = lib.TJ_F32, rows, k
 
 
 def new_problem() -> Any:
@@ -529,14 +543,13 @@ def _set_epilogue(problem: Any, epilogue: Epilogue, operands: Sequence[Operand])
 def _set_scales(problem: Any, operands: Any, scale_m: Optional[View], scale_n: Optional[View], scale_k: Optional[int]) -> None:
     """Set the number of scales of a problem with known extents, and their addresses, if there are operands."""
     for name, view, extent, what in (("scale_m", scale_m, problem.j.extent, "a has rows"), ("scale_n", scale_n, problem.l.extent, "b has columns")):
-        kind = _scale(f"epilogue.{name}", view, extent, what, scale_k)
-        setattr(problem.epilogue, name, kind)
-        if kind == ALONG_K:
-            assert view is not None
-            problem.scale_k = _scale_k(scale_k, view.shape[0], problem.k.extent)
-            if operands:
-                getattr(operands, name).ld = view.strides[0] if view.shape[0] > 1 else view.shape[1]
-    if scale_k is not None and not problem.scale_k:
+        if view is None:
+            continue
+        rows, is_along_k = _scale(f"epilogue.{name}", view, extent, what, scale_k)
+        _set_scale(getattr(problem, name), rows, _scale_k(scale_k, view.shape[0], problem.k.extent) if is_along_k else 0)
+        if is_along_k and operands:
+            getattr(operands, name).ld = view.strides[0] if view.shape[0] > 1 else view.shape[1]
+    if scale_k is not None and not (problem.scale_m.k or problem.scale_n.k):
         raise InvalidArgument(f"epilogue.scale_k is {scale_k} and no scales lie along k: pass them as an array of shape (parts, columns of b)")
 
 
@@ -687,19 +700,18 @@ def _stride(step: int, count: int) -> int:
     return BROADCAST if step == 0 else step
 
 
-def _scale(name: str, view: Optional[View], extent: int, what: str, scale_k: Optional[int]) -> int:
-    if view is None:
-        return 0
+def _scale(name: str, view: View, extent: int, what: str, scale_k: Optional[int]) -> Tuple[int, bool]:
+    """Return the rows (of M, or columns of N) of each scale in an array, and whether each is for a part of k."""
     if NAME[view.type] != "f32":
         raise InvalidArgument(f"{name} is of {NAME[view.type]}: scales are f32")
     if (len(view.shape) == 2 and view.shape[1] == extent and (extent == 1 or view.strides[1] == 1)
             and (view.shape[0] == 1 or view.strides[0] >= extent) and (view.shape[0] > 1 or scale_k is not None)):
-        return ALONG_K
+        return SCALES["along-k"]
     if elements(view.shape) == 1:
-        return 1
+        return SCALES["one"]
     if len(view.shape) != 1 or view.shape[0] != extent or view.strides != (1,):
         raise InvalidArgument(f"{name} is {view.shape} with strides of {view.strides}: pass one number, or {extent} contiguous ones, as many as {what}")
-    return 2
+    return SCALES["each"]
 
 
 def _scale_k(given: Optional[int], parts: int, k: int) -> int:

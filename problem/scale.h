@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * scale: the scales of M and N. Those of the whole sum (k is 0) are factors of the epilogue; those along k multiply parts of the
+ * sum before they are added.
+ */
+#ifndef TJ_PROBLEM_SCALE_H
+#define TJ_PROBLEM_SCALE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <tilejit/problem.h>
+
+/** Return the scales of M or N. */
+static inline const tj_scale *tj_scale_of(const tj_problem *problem, tj_which which)
+{
+    return which == TJ_MATRIX_M ? &problem->scale_m : &problem->scale_n;
+}
+
+/** Does M or N have scales? */
+static inline bool tj_is_scaled(const tj_problem *problem, tj_which which)
+{
+    return tj_scale_of(problem, which)->type != 0;
+}
+
+/** Do M or N, or both? */
+static inline bool tj_has_scales(const tj_problem *problem)
+{
+    return tj_is_scaled(problem, TJ_MATRIX_M) || tj_is_scaled(problem, TJ_MATRIX_N);
+}
+
+/** Do the scales of M or N multiply parts of a sum, along k? */
+static inline bool tj_scales_along_k(const tj_problem *problem, tj_which which)
+{
+    return tj_scale_of(problem, which)->k > 0;
+}
+
+/** Does one scale of M or N multiply the whole sum of every element? */
+static inline bool tj_scales_sum_by_one(const tj_problem *problem, tj_which which)
+{
+    const tj_scale *const scale = tj_scale_of(problem, which);
+
+    return scale->type && scale->k == 0 && scale->rows == 0;
+}
+
+/** Do scales of M or N multiply the whole sum, one for each row of M or column of N? */
+static inline bool tj_scales_sum_by_each(const tj_problem *problem, tj_which which)
+{
+    return tj_scale_of(problem, which)->k == 0 && tj_scale_of(problem, which)->rows == 1;
+}
+
+/** Do scales of M or N multiply the whole sum? */
+static inline bool tj_scales_sum(const tj_problem *problem, tj_which which)
+{
+    return tj_is_scaled(problem, which) && !tj_scales_along_k(problem, which);
+}
+
+/** Return the elements of k that each scale along k is for; 0: no scales are along k. */
+static inline int32_t tj_scale_k(const tj_problem *problem)
+{
+    return problem->scale_m.k > 0 ? problem->scale_m.k : problem->scale_n.k;
+}
+
+/** Can the problem have these scales? The message names the first wrong number. Types and compute are spelled out. */
+tj_status tj_scales_check(const tj_problem *words, tj_error *err);
+
+/**
+ * The forms of scales that records, lists of shapes and a problem's line can express, by number: 0: none; 1: one; 2: each; 3:
+ * along-k, one for each row and some elements of k. The number of elements is stated elsewhere.
+ */
+enum { TJ_SCALE_FORMS = 4 };
+
+/** Return the number of the form. The scales have passed their check. */
+int tj_scale_form(const tj_scale *scale);
+
+/** Return scales of a form. k: the elements of k of each, if the form is along-k. */
+tj_scale tj_scale_of_form(int form, int32_t k);
+
+/** Return the word of a form: "each"; "" for none. */
+const char *tj_scale_word(int form);
+
+#endif
