@@ -21,7 +21,7 @@ enum {
  * s32). mma.sync reaches all of these up to sm_89 and on sm_120. On sm_90 it reaches 62 % in bf16, f16, tf32 and s8 (measured
  * on an H200), and wgmma the rest; in f64, which wgmma lacks, it reaches all. On later ones, whose tcgen05 is twice as fast,
  * mma.sync has not been measured; the table assumes the same rate as before. Features are those that ptxas accepts; but sm_89
- * multiplies 8-bit floats with sums of 13 bits, which nobody asks for (docs/emulator.md).
+ * multiplies 8-bit floats with sums of 13 bits, which nobody asks for (emulator/README.md).
  */
 /* clang-format off */
 static const tj_architecture architectures[] = {

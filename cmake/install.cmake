@@ -22,8 +22,8 @@ install(DIRECTORY include/tilejit DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES emulator/include/cuda_emulator.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
 if(TILEJIT_BUILD_EMULATOR)
-    set_target_properties(tilejit_emulator PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH_USE_LINK_PATH ON)
-    install(TARGETS tilejit_emulator LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/tilejit)
+    set_target_properties(cuda_emulator PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH_USE_LINK_PATH ON)
+    install(TARGETS cuda_emulator LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/tilejit)
 endif()
 
 if(TILEJIT_BUILD_COMMAND)

@@ -18,7 +18,7 @@ cd "$(dirname "$0")/.."
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 fail() { echo "check_blocks: $*" >&2; exit 1; }
-pages=(README.md CONTRIBUTING.md SECURITY.md docs/*.md bench/README.md bindings/python/README.md)
+pages=(README.md CONTRIBUTING.md SECURITY.md docs/*.md bench/README.md emulator/README.md bindings/python/README.md)
 
 # ---- the blocks: a file for each, and a line "page:line mark"
 

@@ -48,21 +48,21 @@ def symbols(objects):
     return found
 
 
-def uses_of_room(folder):
-    """{file: {file that it uses: names}} of one object library."""
+def uses_of_room(folder, home):
+    """{file: {file that it uses: names}} of one object library, whose sources lie under home."""
     objects = sorted(str(path) for path in folder.rglob("*.o"))
     if not objects:
         return {}
-    source = {path: os.path.relpath(path, folder).removesuffix(".o") for path in objects}
+    source = {path: os.path.normpath(os.path.join(home, os.path.relpath(path, folder).removesuffix(".o"))) for path in objects}
     objects = [path for path in objects if Path(source[path]).is_file()]  # a file may be gone since, and its object still be there
     found = symbols(objects)
-    home = {name: source[path] for path in objects for name in found[path][0]}
+    owner = {name: source[path] for path in objects for name in found[path][0]}
     uses = {source[path]: {} for path in objects}
 
     for path in objects:
         for name in found[path][1]:
-            if name in home:
-                uses[source[path]].setdefault(home[name], set()).add(name)
+            if name in owner:
+                uses[source[path]].setdefault(owner[name], set()).add(name)
     return uses
 
 
@@ -108,7 +108,8 @@ def circles(uses):
 
 def check(build):
     """Complaints, a line each, about the files of the current folder."""
-    rooms = [uses_of_room(folder) for folder in sorted((build / "CMakeFiles").glob("tj_*.dir"))]
+    rooms = [uses_of_room(folder, "") for folder in sorted((build / "CMakeFiles").glob("tj_*.dir"))]
+    rooms += [uses_of_room(folder, "emulator") for folder in sorted((build / "emulator/CMakeFiles").glob("cuda_emulator_*.dir"))]
     complaints, needed, seen = [], set(), set()
 
     if not any(rooms):

@@ -8,7 +8,7 @@
 #     tidy        clang-tidy, whose analyzer follows every call
 #     bytes       the same bytes from two places, optimised as they are shipped
 #     compilers   the tests of kernels, counts, packs and the emulator with each release of NVRTC that docs/compilers.md names as run
-#     clients     other people's clients of the driver API on the emulator (tests/emulator/clients/run.sh)
+#     clients     other people's clients of the driver API on the emulator (emulator/tests/clients/run.sh)
 #     fuzz        every fuzzer for FUZZ_SECONDS (300)
 #     builds      scripts/check_builds.sh
 #     roots       scripts/try_fresh_root.sh for ROOTS ("bookworm trixie jammy noble"); needs root
@@ -60,8 +60,8 @@ compilers() {
 
 clients() {
     cmake --preset dev >/dev/null
-    cmake --build --preset dev --target tilejit_emulator
-    tests/emulator/clients/run.sh build/dev
+    cmake --build --preset dev --target cuda_emulator
+    emulator/tests/clients/run.sh build/dev
 }
 
 fuzz() {

@@ -5,7 +5,7 @@
  * kinds that our families lack so far. Each must be caught by the right checker, at the right line; unbroken ones must be
  * silent.
  */
-#include "mutation.h"
+#include "product_test.h"
 #include "tier.h"
 
 enum { BUDGET = 3000000 }; /* warp instructions: some thirty times what the largest kernel here needs */
@@ -408,11 +408,11 @@ TestSuite(mutations, .init = open_all, .timeout = 280);
 
 Test(mutations, unbroken_kernels_are_right_and_silent)
 {
-    const tj_nvrtc *nvrtc = nvrtc_or_skip("emulator/mutations");
+    const nvrtc *by = nvrtc_or_skip("emulator/mutations");
 
     for (size_t i = 0; i < sizeof bases / sizeof bases[0]; i++) {
         tj_source *source = generate(&bases[i].what);
-        char *ptx = compile_text(nvrtc, tj_source_text(source), "sm_80", bases[i].name);
+        char *ptx = compile_text(by, tj_source_text(source), "sm_80", bases[i].name);
         const outcome o = run_product(ptx, source, &bases[i].what);
         cr_expect(eq(sz, o.found.count, 0), "%s: %s: %s", bases[i].name, kind_names[o.found.first[0].kind],
                   o.found.first[0].text);
@@ -426,11 +426,11 @@ Test(mutations, unbroken_kernels_are_right_and_silent)
 /* The order in which warps and lanes run is nobody's to rely on: 16 of them, and 1 to 4 host threads, give the same bytes. */
 Test(mutations, unbroken_kernels_give_the_same_bytes_in_every_schedule, .disabled = LEFT_TO_NIGHT)
 {
-    const tj_nvrtc *nvrtc = nvrtc_or_skip("emulator/mutations");
+    const nvrtc *by = nvrtc_or_skip("emulator/mutations");
 
     for (size_t i = 0; i < sizeof bases / sizeof bases[0]; i++) {
         tj_source *source = generate(&bases[i].what);
-        char *ptx = compile_text(nvrtc, tj_source_text(source), "sm_80", bases[i].name);
+        char *ptx = compile_text(by, tj_source_text(source), "sm_80", bases[i].name);
         uint64_t digest = 0;
         for (uint64_t seed = 0; seed < 16; seed++) {
             outcome o;
@@ -449,7 +449,7 @@ Test(mutations, unbroken_kernels_give_the_same_bytes_in_every_schedule, .disable
 
 Test(mutations, each_broken_kernel_of_ours_is_caught_by_the_right_checker, .disabled = LEFT_TO_NIGHT)
 {
-    const tj_nvrtc *nvrtc = nvrtc_or_skip("emulator/mutations");
+    const nvrtc *by = nvrtc_or_skip("emulator/mutations");
     unsigned caught = 0, wrong_answers = 0, missed = 0, by_kind[CUEMU_KINDS] = {0};
 
     for (size_t i = 0; i < sizeof mutations / sizeof mutations[0]; i++) {
@@ -467,7 +467,7 @@ Test(mutations, each_broken_kernel_of_ours_is_caught_by_the_right_checker, .disa
         cr_assert(eq(int, m->piece && !strstr(tj_source_text(source), m->piece), 0), "%s: no \"%s\" in\n%s", label, m->piece,
                   tj_source_text(source));
         text = m->piece ? mutate(tj_source_text(source), m->piece, m->instead) : strdup(tj_source_text(source));
-        ptx = compile_text(nvrtc, text, "sm_80", label);
+        ptx = compile_text(by, text, "sm_80", label);
         o = run_product(ptx, source, &what);
         first = wanted_finding(&o.found, m->kind, m->after);
         if (m->kind == CUEMU_NONE) {
@@ -927,12 +927,12 @@ TestSuite(dialects, .init = open_newest, .timeout = 280);
 Test(dialects, every_target_is_right_and_silent, .disabled = LEFT_TO_NIGHT)
 {
     static const char *const targets[] = {"sm_75", "sm_80", "sm_90", "sm_100", "sm_120"};
-    const tj_nvrtc *nvrtc = nvrtc_or_skip("emulator/mutations");
+    const nvrtc *by = nvrtc_or_skip("emulator/mutations");
 
     for (size_t t = 0; t < sizeof targets / sizeof targets[0]; t++) {
         for (size_t i = 0; i < sizeof bases / sizeof bases[0]; i++) {
             tj_source *source = generate(&bases[i].what);
-            char *ptx = compile_text(nvrtc, tj_source_text(source), targets[t], bases[i].name);
+            char *ptx = compile_text(by, tj_source_text(source), targets[t], bases[i].name);
             const outcome o = run_product(ptx, source, &bases[i].what);
             cr_expect(eq(sz, o.found.count, 0), "%s for %s: %s", bases[i].name, targets[t], o.found.first[0].text);
             cr_expect(o.is_right, "%s for %s: %s", bases[i].name, targets[t], o.reason);
@@ -940,7 +940,7 @@ Test(dialects, every_target_is_right_and_silent, .disabled = LEFT_TO_NIGHT)
             tj_source_free(source);
         }
         for (size_t i = 0; t > 0 && i < sizeof smalls / sizeof smalls[0]; i++) { /* they need sm_80 */
-            char *ptx = compile_text(nvrtc, smalls[i].text, targets[t], smalls[i].name);
+            char *ptx = compile_text(by, smalls[i].text, targets[t], smalls[i].name);
             int result;
             const findings f = run_small(ptx, &result);
             cr_expect(eq(sz, f.count, 0), "%s for %s: %s", smalls[i].name, targets[t], f.first[0].text);
@@ -952,10 +952,10 @@ Test(dialects, every_target_is_right_and_silent, .disabled = LEFT_TO_NIGHT)
 
 Test(mutations, small_kernels_are_silent)
 {
-    const tj_nvrtc *nvrtc = nvrtc_or_skip("emulator/mutations");
+    const nvrtc *by = nvrtc_or_skip("emulator/mutations");
 
     for (size_t i = 0; i < sizeof smalls / sizeof smalls[0]; i++) {
-        char *ptx = compile_text(nvrtc, smalls[i].text, "sm_80", smalls[i].name);
+        char *ptx = compile_text(by, smalls[i].text, "sm_80", smalls[i].name);
 
         for (int seed = 0; seed < 8; seed++) {
             int result;
@@ -972,7 +972,7 @@ Test(mutations, small_kernels_are_silent)
 
 Test(mutations, each_broken_small_kernel_is_caught_by_the_right_checker)
 {
-    const tj_nvrtc *nvrtc = nvrtc_or_skip("emulator/mutations");
+    const nvrtc *by = nvrtc_or_skip("emulator/mutations");
     const unsigned count = sizeof small_mutations / sizeof small_mutations[0];
     unsigned caught = 0;
 
@@ -985,7 +985,7 @@ Test(mutations, each_broken_small_kernel_is_caught_by_the_right_checker)
         findings f;
         cr_assert(ne(ptr, strstr(m->text, m->piece), NULL), "%s: no \"%s\"", m->what, m->piece);
         text = mutate(m->text, m->piece, m->instead);
-        ptx = compile_text(nvrtc, text, "sm_80", m->what);
+        ptx = compile_text(by, text, "sm_80", m->what);
         f = run_small(ptx, &result);
         first = wanted_finding(&f, m->kind, m->after);
         is_caught = f.count > 0 && first->kind == m->kind && leads_there(first, "kernel", text, ptx, m->at, why, sizeof why);

@@ -19,7 +19,7 @@ configure() {
 # brings NAME: what TileJIT added to that project, all of it under its own names, and its tests never.
 brings() {
     local foreign
-    foreign=$(grep -vE '^(tj_|tilejit)' "$work/$1/brought.txt" | grep . || true)
+    foreign=$(grep -vE '^(tj_|tilejit|cuda_emulator)' "$work/$1/brought.txt" | grep . || true)
     [ -z "$foreign" ] || fail "$1: these names are not ours to give: "$foreign
     grep -xE 'tilejit(_[a-z]*)?' "$work/$1/brought.txt" | LC_ALL=C sort | tr '\n' ' '
 }
@@ -34,7 +34,7 @@ expect() {
 
 expect plain "tilejit tilejit_static " -DHOW=add_subdirectory
 expect static "tilejit_static " -DHOW=add_subdirectory -DBUILD_SHARED_LIBS=OFF
-expect exported "tilejit tilejit_cli tilejit_emulator tilejit_installed tilejit_texts " -DHOW=FetchContent -DBUILD_SHARED_LIBS=ON \
+expect exported "tilejit tilejit_cli tilejit_installed tilejit_texts " -DHOW=FetchContent -DBUILD_SHARED_LIBS=ON \
     -DTILEJIT_INSTALL=ON -DTILEJIT_BUILD_COMMAND=ON -DTILEJIT_BUILD_EMULATOR=ON
 # The projects of docs/embedding.md, as a reader would copy them.
 awk -v folder="$work" '/^```cmake/ { number++; inside = 1; next } /^```/ { inside = 0 } inside { print > (folder "/block" number) }' "$source/docs/embedding.md"

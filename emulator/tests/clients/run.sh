@@ -6,7 +6,8 @@
 set -euo pipefail
 build=$(cd "$1" && pwd)
 cd "$(dirname "$0")"
-. ../../../scripts/common.sh
+say() { printf '\n== %s\n' "$*"; }
+home=${XDG_DATA_HOME:-$HOME/.local/share}/cuda_emulator
 
 # NAME: a file, and what to install for it
 declare -A clients=(
@@ -23,14 +24,14 @@ export CUDA_HOME=${CUDA_HOME:-/usr/local/cuda} NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS
 here=$(mktemp -d)
 trap 'rm -rf "$here"' EXIT
 ln -s "$build/libcuda_emulator.so" "$here/libcuda.so.1"
-python3 -c 'import ensurepip, venv' 2>/dev/null || need_packages /nonexistent:python3-venv
+python3 -c 'import ensurepip, venv' 2>/dev/null || { echo "install python3-venv first" >&2; exit 1; }
 results=() status=0
 for name in "${names[@]}"; do
     [ -n "${clients[$name]:-}" ] || { echo "no client is called $name: ${!clients[*]}" >&2; exit 2; }
     read -r file packages <<<"${clients[$name]}"
-    python=$tilejit_home/clients/$name/bin/python
+    python=$home/clients/$name/bin/python
     say "$name"
-    [ -x "$python" ] || python3 -m venv "$tilejit_home/clients/$name"
+    [ -x "$python" ] || python3 -m venv "$home/clients/$name"
     if ! "$python" -m pip install --quiet --disable-pip-version-check $packages; then
         results+=("$name: skipped, pip cannot install $packages")
         continue

@@ -7,7 +7,6 @@
 #include "emulator_test.h"
 
 #include <criterion/redirect.h>
-#include "tier.h"
 
 /*
  * In each: %r1 the thread, %r2 the block's threads, %r3 the block, %r4 the thread of the grid; %d3 the address of its result.
@@ -177,7 +176,7 @@ static const char spin[] =
          "ld.volatile.global.u32 %r12, [%d6];\nadd.u32 %r12, %r12, 1;\nst.volatile.global.u32 [%d6], %r12;\nmembar.gl;\n"
          "atom.global.exch.b32 %r13, [%d5], 0;\nmov.u32 %r10, %r12;\n" DONE;
 
-Test(emulator, a_lock_between_lanes_is_no_endless_loop, .disabled = LEFT_TO_NIGHT)
+Test(emulator, a_lock_between_lanes_is_no_endless_loop, .disabled = UNDER_SANITIZER && !IS_NIGHTLY)
 {
     for (uint64_t seed = 0; seed < 8; seed++) {
         uint64_t seen = 0;
@@ -489,7 +488,7 @@ Test(emulator, an_endless_loop_is_reported_with_its_line)
 }
 
 /* Loops that the default budget would leave for minutes; one that adds up an array takes longer than the patience and is let be. */
-Test(emulator, a_loop_without_progress_is_endless_and_a_long_one_is_not, .disabled = LEFT_TO_NIGHT)
+Test(emulator, a_loop_without_progress_is_endless_and_a_long_one_is_not, .disabled = UNDER_SANITIZER && !IS_NIGHTLY)
 {
     static const char *const endless[] = {HEAD ENTRY "FOREVER: bra FOREVER;\n}\n",
                                           HEAD ENTRY "FOREVER: add.u32 %r10, %r10, 1;\nbra FOREVER;\n}\n",
@@ -686,13 +685,13 @@ Test(emulator, wrong_texts_are_refused_with_line_and_statement)
                 {"add.u32 %r1, %d2, %r3;", "width"},
                 {"add.u32 %r1, %r99, %r3;", "%r99"},
                 {"@%r1 bra NOWHERE;", "predicate"},
-                {"mov.u32 %r1, 99999999999999999999;", "no PTX"},
-                {"mov.f32 %f1, 0f12;", "no PTX"},
+                {"mov.u32 %r1, 99999999999999999999;", "not PTX"},
+                {"mov.f32 %f1, 0f12;", "not PTX"},
                 {"ld.global.u32 %r1, [nothing];", "nothing"},
                 {"call nothing;", "nothing"},
                 {"ld.global.v4.u32 {%r1, %r2}, [%d1];", "do not fit"},
                 {"K: K: ret;", "second label"},
-                {"mov.u32 %r1, \"text", "no PTX"},
+                {"mov.u32 %r1, \"text", "not PTX"},
                 {"{", "never closed"}};
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

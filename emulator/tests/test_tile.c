@@ -226,8 +226,8 @@ Test(tile, every_element_goes_where_the_map_says)
          0,
          {8, 1, 1, 2, 2}},
     };
-    const tj_nvrtc *nvrtc = nvrtc_or_skip("emulator/tile");
-    char *ptx = compile_text(nvrtc, image, "sm_90", "image");
+    const nvrtc *by = nvrtc_or_skip("emulator/tile");
+    char *ptx = compile_text(by, image, "sm_90", "image");
     void *module, *function = function_of(ptx, &module);
     static uint8_t content[16384], wanted[8192], is[8192], copied[16384];
 
@@ -620,7 +620,7 @@ static const broken mutations[] = {
      CUEMU_ILLEGAL,
      {"stage[k % 2]"},
      0,
-     "no multiple of 16 bytes"},
+     "not a multiple of 16 bytes"},
     {TILED,
      "another number of dimensions",
      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}]",

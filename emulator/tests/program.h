@@ -3,8 +3,8 @@
  * program: small CUDA programs for blocks that run at once and for what they wait for, each with the result that it must have under
  * every schedule, and broken ones.
  */
-#ifndef TJ_PROGRAM_H
-#define TJ_PROGRAM_H
+#ifndef EMU_PROGRAM_H
+#define EMU_PROGRAM_H
 
 #include "mutation.h"
 
@@ -103,11 +103,11 @@ __attribute__((unused)) static const answer *run_program(const program *one, con
 }
 
 /** Every program is right, and nothing is found, under several schedules and with some of the checks. */
-__attribute__((unused)) static void expect_right_and_silent(const tj_nvrtc *nvrtc, const program *programs, size_t count)
+__attribute__((unused)) static void expect_right_and_silent(const nvrtc *by, const program *programs, size_t count)
 {
     for (size_t n = 0; n < count; n++) {
         const program *one = &programs[n];
-        char *ptx = compile_text(nvrtc, one->text, one->target, one->name);
+        char *ptx = compile_text(by, one->text, one->target, one->name);
         for (int seed = 0; seed < 12; seed++) {
             static const uint64_t checks[] = {0, CUEMU_CHECK_UNINITIALISED, CUEMU_CHECK_RACES, CUEMU_CHECK_ASYNC};
             const answer *a;
@@ -136,12 +136,12 @@ typedef struct broken {
     const char *says;
 } broken;
 
-__attribute__((unused)) static void expect_caught(const tj_nvrtc *nvrtc, const broken *list, size_t count)
+__attribute__((unused)) static void expect_caught(const nvrtc *by, const broken *list, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         const broken *m = &list[i];
         char *text = mutate(m->program->text, m->piece, m->instead), why[1200] = "";
-        char *ptx = compile_text(nvrtc, text, m->program->target, m->what);
+        char *ptx = compile_text(by, text, m->program->target, m->what);
         const answer *a = run_program(m->program, ptx);
         const cuEmuFinding *first = wanted_finding(&a->found, m->kind, m->after);
         cr_expect(a->found.count > 0 && first->kind == m->kind &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mutation: a kernel with one piece of its text broken, and the finding that must come of it. */
-#ifndef TJ_MUTATION_H
-#define TJ_MUTATION_H
+#ifndef EMU_MUTATION_H
+#define EMU_MUTATION_H
 
 #include "emulator_test.h"
 
