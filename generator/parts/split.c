@@ -64,6 +64,16 @@ static int32_t groups_of(int32_t splits)
     return groups;
 }
 
+/* Name the element, or the pair of sums, that a thread of the second kernel reads, and where it lies in P. */
+static void describe_reduce(const tj_problem *view, tj_template_params *fill)
+{
+    const bool pairs = tj_epilogue_pairs(&view->epilogue), by_rows = view->p.layout == TJ_ROW_MAJOR;
+
+    tj_template_set(fill, "reduce_reads", pairs ? "parts/reduce_pairs.cuh" : "parts/reduce_sums.cuh");
+    tj_template_set(fill, "row_of_element", pairs ? "element / (l / 2)" : by_rows ? "element / l" : "element % j");
+    tj_template_set(fill, "col_of_element", pairs ? "element % (l / 2) * 2" : by_rows ? "element % l" : "element / j");
+}
+
 void tj_split_describe(const tj_problem *view, int32_t splits, tj_template_params *fill, tj_launch_form *form)
 {
     const int32_t groups = groups_of(splits);
@@ -73,6 +83,7 @@ void tj_split_describe(const tj_problem *view, int32_t splits, tj_template_param
     tj_template_set_int(fill, "REDUCE_GROUPS", groups);
     if (splits <= 1)
         return;
+    describe_reduce(view, fill);
     form->workspace_bytes = workspace_bytes(view, splits);
     tj_step_product(form)->splits = splits;
     reduce = tj_step_add(view, "reduce", false, fill, form);

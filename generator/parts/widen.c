@@ -23,10 +23,14 @@ tj_status tj_widen_check(const tj_problem *view, const char *family, tj_error *e
 void tj_widen_describe(const tj_problem *view, tj_widen_copies copies, bool steps, tj_template_params *fill)
 {
     tj_template_set_flag(fill, "widens_words", copies.whole || copies.or_zero || copies.elements || steps);
-    tj_template_set_flag(fill, "widens_whole", copies.whole);
-    tj_template_set_flag(fill, "widens_or_zero", copies.or_zero);
-    tj_template_set_flag(fill, "widens_elements", copies.elements);
-    tj_template_set_flag(fill, "widens_to_half", tj_leading_type(view->m.type, view->n.type) == TJ_F16);
+    tj_template_set(fill, "weights_loaded",
+                    copies.whole      ? "weights/load_whole.cuh"
+                    : copies.or_zero  ? "weights/load_or_zero.cuh"
+                    : copies.elements ? "weights/load_one_by_one.cuh"
+                                      : "");
+    tj_template_set(fill, "widen_two",
+                    tj_leading_type(view->m.type, view->n.type) == TJ_F16 ? "weights/widen_to_f16.cuh"
+                                                                          : "weights/widen_to_bf16.cuh");
     tj_template_set_flag(fill, "widens_pairs", steps && (tj_type_is_pair(view->m.type) || tj_type_is_pair(view->n.type)));
     tj_template_set_flag(fill, "weights_signed", has_sign(view));
 }

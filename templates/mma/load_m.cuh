@@ -13,8 +13,8 @@ for (int r = 0; r < WM / 16; ++r) {
     }
     //@ end
     //@ if m_rounds
-//@| #pragma unroll
-    //@| for (int i = 0; i < 4; ++i)
-    //@|     fragment[i] = round_to_tf32(fragment[i]);
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+        fragment[i] = round_to_tf32(fragment[i]);
     //@ end
 }

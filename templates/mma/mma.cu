@@ -42,7 +42,7 @@ constexpr int SPLITS = 4;  //@ only splits_k
 //@| #include "parts/plain.cuh"  //@ only copies_plain
 //@| #include "parts/widen.cuh"  //@ only widens_words
 #include "parts/mma.cuh"
-//@| #include "parts/weights.cuh"  //@ only m_stored or n_stored
+//@| #include "parts/weights.cuh"  //@ only weights_lie
 #include "parts/swizzle.cuh"  //@ only swizzles
 #include "mma/tiles.cuh"
 #include "pack/pack.cuh"  //@ only packs
@@ -125,7 +125,7 @@ mma(
             }
     };
 
-    //@| #include "mma/part.cuh"  //@ only adds_parts
+    //@| #include "mma/part_n.cuh"  //@ part
     #include "parts/walk.cuh"
 
     #include "parts/store.cuh"

@@ -1,7 +1,7 @@
 // What one phase needs. The tiles lie as M and N do: a line holds neighbours in memory.
 constexpr int CHUNK = 16 / sizeof(input_t);  // elements of 16 bytes  //@ m_tile_t for input_t
-constexpr int M_LINES = BM, M_LINE = BK;  // lines, and elements of a line  //@ m_tile_lines for BM  //@ m_tile_line for BK
-constexpr int N_LINES = BK, N_LINE = BN;  //@ n_tile_lines for BK  //@ n_tile_line for BN
+constexpr int M_LINES = BM, M_LINE = BK;  // lines, and elements of a line
+constexpr int N_LINES = BK, N_LINE = BN;
 constexpr int M_PITCH = M_LINE + 0;  // from one line to the next: so much more keeps lanes in different banks
 constexpr int N_PITCH = N_LINE + 0;
 struct __align__(128) phase_t {
@@ -11,13 +11,5 @@ struct __align__(128) phase_t {
     //@| input_t N[N_LINES * N_PITCH];  //@ n_t for input_t  //@ only n_stored
 };
 
-//@ if mma_f64
-//@| // Where an element of a line lies in its tile. In plain order lanes that load together would find their elements in the same banks. So
-//@| // groups of 4 elements, 32 bytes, change places in a line, in another way in each of 4 lines that follow each other.
-//@ else
-// Where an element of a line lies in its tile.
-//@ end
-#include "mma/place_swizzled.cuh"  //@ m_places
-
-#include "mma/place_swizzled.cuh"  //@ n_places  //@ with n for m, N for M
+#include "mma/places.cuh"  //@ places
 

@@ -33,23 +33,7 @@ reduce(
     W += blockIdx.z * matrix * SPLITS;  //@ only batched
     #include "parts/output.cuh"
     sum_t Pvalue = 0;
-    //@ if pairs
-    //@| sum_t beside = 0;  // of the next column
-    //@| if (element < j * (l / 2)) {
-//@| #pragma unroll 8
-    //@|     for (int split = group; split < SPLITS; split += REDUCE_GROUPS) {
-    //@|         Pvalue += W[split * matrix + 2 * element];
-    //@|         beside += W[split * matrix + 2 * element + 1];
-    //@|     }
-    //@| }
-    //@| partial_beside[group][place] = beside;
-    //@ else
-    if (element < j * l) {
-#pragma unroll 8
-        for (int split = group; split < SPLITS; split += REDUCE_GROUPS)
-            Pvalue += W[split * matrix + element];
-    }
-    //@ end
+    #include "parts/reduce_sums.cuh"  //@ reduce_reads
     partial[group][place] = Pvalue;
     __syncthreads();
     if (group > 0 || element >= j * l)  //@ elements for j * l
@@ -57,22 +41,12 @@ reduce(
 #pragma unroll
     for (int other = 1; other < REDUCE_GROUPS; ++other)
         Pvalue += partial[other][place];
-    //@ if pairs
-//@| #pragma unroll
-    //@| for (int other = 1; other < REDUCE_GROUPS; ++other)
+//@| #pragma unroll  //@ only pairs
+    //@| for (int other = 1; other < REDUCE_GROUPS; ++other)  //@ only pairs
     //@|     beside += partial_beside[other][place];
-    //@ end
 
     // W lies as P does.
-    //@ if pairs
-    //@| const index_t Row = element / (l / 2);
-    //@| const index_t Col = element % (l / 2) * 2;
-    //@ elif p_row_major
-    const index_t Row = element / l;
-    const index_t Col = element % l;
-    //@ else
-    //@| const index_t Row = element % j;
-    //@| const index_t Col = element / j;
-    //@ end
+    const index_t Row = element / l;  //@ row_of_element for element / l
+    const index_t Col = element % l;  //@ col_of_element for element % l
     #include "parts/epilogue.cuh"
 }

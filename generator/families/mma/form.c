@@ -695,7 +695,7 @@ static const char *place_file(const tj_mma_tile *t)
     if (tj_mma_keeps_weights(t))
         return "mma/place_weights.cuh";
     if (t->load == TJ_MMA_ELEMENTS)
-        return t->bytes == 8 ? "mma/place_f64.cuh" : "mma/place_padded.cuh";
+        return "mma/place_padded.cuh";
     return t->load == TJ_MMA_BYTES ? "mma/place_bytes.cuh" : "mma/place_swizzled.cuh";
 }
 
@@ -771,9 +771,9 @@ static void describe_tile(const tj_problem *view, const tj_mma_shape *s, const t
     tj_template_set_int(fill, is_m ? "M_WIDTH" : "N_WIDTH", t->width);
     (void)snprintf(text, sizeof text, "M_LINE + %d", t->pitch - t->line);
     tj_template_set_of(fill, is_m, "M_PITCH", text);
-    (void)snprintf(text, sizeof text, "%s%s", along_k ? "BK" : is_m ? "BM" : "BN", pairs ? " / 2" : "");
-    tj_template_set_of(fill, is_m, "m_tile_line", text);
-    tj_template_set_of(fill, is_m, "m_tile_lines", !along_k ? "BK" : is_m ? "BM" : "BN");
+    (void)snprintf(text, sizeof text, along_k ? "%s, M_LINE = BK%s" : "BK, M_LINE = %s%s", is_m ? "BM" : "BN",
+                   pairs ? " / 2" : "");
+    tj_template_set_of(fill, is_m, "M_LINES", text);
     tj_template_set_of(fill, is_m, "m_advance", !along_k ? "BK * ld_m" : pairs ? "BK / 2" : "BK");
     tj_template_set_of(fill, is_m, "m_places", place_file(t));
     tj_template_set_of(fill, is_m, "m_share", along_k ? "mma/share_along.cuh" : "mma/share_across.cuh");
@@ -803,13 +803,21 @@ static void describe_tile(const tj_problem *view, const tj_mma_shape *s, const t
 /* Describe weights that lie unchanged in shared memory. Only one of M and N is weights. */
 static void describe_stored(const tj_problem *view, const tj_mma_tile *t, tj_template_params *fill)
 {
-    const bool pairs = tj_type_is_pair(view->m.type) || tj_type_is_pair(view->n.type);
+    const int32_t leading = tj_leading_type(view->m.type, view->n.type),
+                  weights = view->m.type == leading ? view->n.type : view->m.type;
+    const bool pairs = tj_type_is_pair(weights), along_k = t->load == TJ_MMA_UNITS;
+    char widen[TJ_TEMPLATE_VALUE_BYTES];
 
-    tj_template_set_flag(fill, "weights_along_k", t->load == TJ_MMA_UNITS);
-    tj_template_set_flag(fill, "weights_of_4", pairs);
+    (void)snprintf(widen, sizeof widen, "weights/%s_to_%s.cuh", tj_facts_of(weights)->name, tj_facts_of(leading)->name);
+    tj_template_set(fill, "widen_neighbour", widen);
+    tj_template_set(fill, "two_t", leading == TJ_F16 ? "f16x2" : "bf16x2");
+    tj_template_set(fill, "two_ones", leading == TJ_F16 ? "0x3c003c00u" : "0x3f803f80u");
+    tj_template_set_flag(fill, "weights_along_k", along_k);
+    tj_template_set(fill, "weights_lie", along_k ? "weights/along.cuh" : pairs ? "weights/of_4.cuh" : "weights/of_8.cuh");
+    tj_template_set(fill, "NEIGHBOURS", along_k ? "" : pairs ? "4" : "2");
     tj_template_set(fill, "unit_k", pairs ? "kk / 2" : "kk");
+    tj_template_set(fill, "unit_shift", pairs ? "12" : "8");
     tj_template_set(fill, "weights_unit", pairs ? "unsigned char" : "unsigned short");
-    tj_template_set_int(fill, "neighbours", pairs ? 4 : 2);
 }
 
 static bool either_loads(const tj_mma_tile *m, const tj_mma_tile *n, tj_mma_load load)
@@ -890,6 +898,7 @@ static void describe_product(const tj_problem *view, const tj_mma_shape *s, tj_t
     tj_template_set(fill, "mma_m", mma_type(view, tj_widened_type(view, TJ_MATRIX_M)));
     tj_template_set(fill, "mma_n", mma_type(view, tj_widened_type(view, TJ_MATRIX_N)));
     tj_template_set_flag(fill, "mma_f64", f64);
+    tj_template_set(fill, "places", f64 ? "mma/places_f64.cuh" : "mma/places.cuh");
     tj_template_set(fill, "fragment_t", f64 ? "double" : "unsigned int");
     tj_template_set_flag(fill, "loads_ahead", s->load == TJ_MMA_AHEAD);
     tj_template_set_flag(fill, "walks_evenly", tj_mma_walks_evenly(s));
@@ -945,6 +954,10 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_reductions_describe(view, &slots, fill, form);
     tj_scales_describe(view, TJ_SCALES_AHEAD, s.splits, fill);
     tj_template_set_flag(fill, "adds_parts", tj_scale_k(view) > 0);
+    tj_template_set(fill, "part",
+                    tj_scales_along_k(view, TJ_MATRIX_N)   ? "mma/part_n.cuh"
+                    : tj_scales_along_k(view, TJ_MATRIX_M) ? "mma/part_m.cuh"
+                                                           : "");
     tj_template_set(fill, "products", tj_scale_k(view) > 0 ? "part" : "sum");
     tj_template_set(fill, "phase_k", s.splits > 1 ? "(k_begin + phase * BK)" : "phase * BK");
     tj_pack_describe(view, &pack, fill, form);

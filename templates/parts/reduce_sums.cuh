@@ -1,0 +1,5 @@
+if (element < j * l) {
+#pragma unroll 8
+    for (int split = group; split < SPLITS; split += REDUCE_GROUPS)
+        Pvalue += W[split * matrix + element];
+}

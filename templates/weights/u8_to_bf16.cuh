@@ -1,0 +1,7 @@
+// 128 + n has n as its last 7 bits, of which bfloat16 has no more. What the eighth is worth goes to what is subtracted.
+__device__ __forceinline__ unsigned int widen_neighbour(unsigned int units, int neighbour)
+{
+    const unsigned int weights = units >> 8 * neighbour, last = (weights & 0x007f007fu) | 0x43004300u;
+    const unsigned int less = add_both(last, (~weights & 0x00800080u) | 0xc300c300u);  // -128 for a weight from 128 on, or -256
+    return add_both(less, 0x43004300u);  // and 128 back
+}
