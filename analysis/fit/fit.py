@@ -17,6 +17,7 @@ import os
 import re
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -239,17 +240,26 @@ def fit(model, names, is_written):
 # ---- rows of C -------------------------------------------------------------------------------------------------------
 
 
+def comment_of(old, note):
+    """Return a row's comment: what it says of the kernels, and a new note in place of "Fitted ..."."""
+    words = " ".join(old.strip("/* \n").replace("\n *", " ").split())
+    text = f"{words.partition('Fitted')[0].strip()} {note}".strip()
+    if len(text) <= 120:
+        return f"/* {text} */\n"
+    return "/*\n" + textwrap.fill(text, 126, initial_indent=" * ", subsequent_indent=" * ") + "\n */\n"
+
+
 def printed_rows(changed):
-    """Return model_rows.c with other constants and another comment for some rows."""
+    """Return model_rows.c with other constants and another note for some rows."""
     text = ROWS.read_text()
 
     def row(match):
         comment, kind, name, members = match.groups()
         constants, note = changed.get(name, ({}, None))
         if note:
-            comment = f"/* {note} */\n"
+            comment = comment_of(comment, note)
         for constant, value in constants.items():
-            members = re.sub(rf"(?m)^    \.{re.escape(constant)} = .*,$", f"    .{constant} = {value:.3g},", members)
+            members = re.sub(rf"(?m)^    \.{re.escape(constant)} = .*,$", f"    .{constant} = {float(f'{value:.3g}'):.10g},", members)
         return f"{comment}const {kind} tj_model_{name} = {{\n{members}}};\n"
 
     return re.sub(r"(/\*(?:(?!\*/).)*\*/\n)const (tj_model|tj_shared_model) tj_model_(\w+) = \{\n(.*?)\};\n", row, text, flags=re.S)
