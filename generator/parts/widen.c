@@ -22,7 +22,7 @@ tj_status tj_widen_check(const tj_problem *view, const char *family, tj_error *e
 
 void tj_widen_describe(const tj_problem *view, tj_widen_copies copies, bool steps, tj_template_params *fill)
 {
-    tj_template_set_flag(fill, "widens_words", copies.whole || copies.or_zero || copies.elements || steps);
+    tj_template_set(fill, "widen_words", copies.whole || copies.or_zero || copies.elements || steps ? "parts/widen.cuh" : "");
     tj_template_set(fill, "weights_loaded",
                     copies.whole      ? "weights/load_whole.cuh"
                     : copies.or_zero  ? "weights/load_or_zero.cuh"

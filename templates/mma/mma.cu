@@ -39,11 +39,11 @@ constexpr int SPLITS = 4;  //@ only splits_k
 
 #include "parts/vector.cuh"
 #include "parts/async.cuh"  //@ only copies_async
-//@| #include "parts/plain.cuh"  //@ only copies_plain
-//@| #include "parts/widen.cuh"  //@ only widens_words
+//@| #include "parts/plain.cuh"  //@ plain_copies
+//@| #include "parts/widen.cuh"  //@ widen_words
 #include "parts/mma.cuh"
-//@| #include "parts/weights.cuh"  //@ only weights_lie
-#include "parts/swizzle.cuh"  //@ only swizzles
+//@| #include "parts/weights.cuh"  //@ stored_weights
+#include "parts/swizzle.cuh"  //@ swizzle
 #include "mma/tiles.cuh"
 #include "pack/pack.cuh"  //@ only packs
 //@| #include "parts/groups.cuh"  //@ only has_groups
@@ -65,12 +65,8 @@ mma(
     const int warp = threadIdx.x / 32;
     const int warp_row = warp / (BN / WN) * WM;
     const int warp_col = warp % (BN / WN) * WN;
-    const int thread_row = warp_row + lane / 4;  //@ only m_apart
-    //@| const int thread_row = warp_row + lane / 4 * 2;  // in pairs, because of load_bytes  //@ only m_bytes
-    //@| const int thread_row = warp_row + lane / 4 * NEIGHBOURS;  // side by side, because of load_weights  //@ only m_neighbours
-    const int thread_col = warp_col + lane % 4 * 2;  //@ only n_apart
-    //@| const int thread_col = warp_col + lane % 4 * 4;  // 4 side by side, because of load_bytes  //@ only n_bytes
-    //@| const int thread_col = warp_col + lane % 4 * 2 * NEIGHBOURS;  // so many side by side, because of load_weights  //@ only n_neighbours
+    const int thread_row = warp_row + lane / 4;  //@ lane_row for lane / 4;
+    const int thread_col = warp_col + lane % 4 * 2;  //@ lane_col for lane % 4 * 2;
 
     // This thread's share of the copies: its first elements in each tile, and how many lines the block comes further in one go.
     constexpr int M_WIDTH = 4;  // elements of one copy
@@ -82,8 +78,8 @@ mma(
     const index_t n_left = l - block_col - n_first;  // elements inside N, from this thread's first on  //@ n_inside for l - block_col  //@ only n_clips_ends and not n_along_k
     //@| const index_t n_lines_left = l - block_col - n_line;  // inside N, from this thread's first on  //@ only n_clips_lines and n_along_k
 
-    //@| #include "mma/waiting.cuh"  //@ only m_waits
-    //@| #include "mma/waiting.cuh"  //@ with n for m, N for M  //@ only n_waits
+    //@| #include "mma/waiting.cuh"  //@ m_waiting
+    //@| #include "mma/waiting.cuh"  //@ n_waiting  //@ with n for m, N for M
     // copy: the tiles of a phase. What lies outside M and N becomes zero, and is not read.  //@ only clips_copies
     //@| // copy: the tiles of a phase.  //@ only not clips_copies
     const auto copy = [&](phase_t &into, index_t phase, int piece) {  //@ , checks_phases, spreads_copies
@@ -97,15 +93,15 @@ mma(
         m_from += BK;  //@ m_advance for BK
         n_from += BK * ld_n;  //@ n_advance for BK * ld_n
     };
-    //@| #include "mma/store_weights.cuh"  //@ only m_waits
-    //@| #include "mma/store_weights.cuh"  //@ with n for m, N for M  //@ only n_waits
+    //@| #include "mma/store_weights.cuh"  //@ m_store_weights
+    //@| #include "mma/store_weights.cuh"  //@ n_store_weights  //@ with n for m, N for M
 
     // load: the fragments of one step, for the rows and columns of this warp.
     fragment_t m[2][WM / 16][4], n[2][WN / 8][2];  //@ only loads_ahead
     //@| fragment_t m[WM / 16][4], n[WN / 8][2];  //@ only not loads_ahead
     const auto load = [&](const phase_t &from, int step) {
-        #include "mma/load_m.cuh"  //@ m_load
-        #include "mma/load_n.cuh"  //@ n_load
+        #include "mma/load_m_whole.cuh"  //@ m_load
+        #include "mma/load_n_halves.cuh"  //@ n_load
     };
 
     // multiply: one step's products, added to the thread's sums.
@@ -118,9 +114,7 @@ mma(
             for (int i = 0; i < WN / 8; ++i) {
                 // To and fro, so that a fragment in two neighbouring products is read once.
                 const int c = r % 2 == 0 ? i : WN / 8 - 1 - i;
-                const int col = 2 * c, next = col + 1;  //@ only n_apart
-                //@| const int col = c / 2 * 4 + c % 2, next = col + 2;  // products 2 n and 2 n + 1 have every other column  //@ only n_bytes
-                //@| const int col = c / NEIGHBOURS * 2 * NEIGHBOURS + c % NEIGHBOURS, next = col + NEIGHBOURS;  // NEIGHBOURS products take turns  //@ only n_neighbours
+                const int col = 2 * c, next = col + 1;  //@ col_of_product for 2 * c  //@ next_of_product for col + 1;
                 multiply_add(m[step % 2][r], n[step % 2][c], sum[2 * r][col], sum[2 * r][next], sum[2 * r + 1][col], sum[2 * r + 1][next]);  //@ m_now for m[step % 2]  //@ n_now for n[step % 2]  //@ products for sum  //@ products for sum  //@ products for sum  //@ products for sum
             }
     };

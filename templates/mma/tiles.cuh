@@ -5,10 +5,8 @@ constexpr int N_LINES = BK, N_LINE = BN;
 constexpr int M_PITCH = M_LINE + 0;  // from one line to the next: so much more keeps lanes in different banks
 constexpr int N_PITCH = N_LINE + 0;
 struct __align__(128) phase_t {
-    input_t M[M_LINES * M_PITCH];  //@ m_tile_t for input_t  //@ only not m_stored
-    //@| input_t M[M_LINES * M_PITCH];  //@ m_t for input_t  //@ only m_stored
-    input_t N[N_LINES * N_PITCH];  //@ n_tile_t for input_t  //@ only not n_stored
-    //@| input_t N[N_LINES * N_PITCH];  //@ n_t for input_t  //@ only n_stored
+    input_t M[M_LINES * M_PITCH];  //@ m_stored_t for input_t
+    input_t N[N_LINES * N_PITCH];  //@ n_stored_t for input_t
 };
 
 #include "mma/places.cuh"  //@ places

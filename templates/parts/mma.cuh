@@ -13,13 +13,12 @@
 //       g + 8 |   m[1]    |   m[3]    |      g  sum  sum
 //             +-----------+-----------+  g + 8  sum  sum
 //
-// A chunk is 16 bytes along k, of which lane t holds the 4 bytes numbered t.  //@ only not mma_f64
-//@| // A chunk is 4 elements along k, of which lane t holds the one numbered t.  //@ only mma_f64
+// A chunk is 16 bytes along k, of which lane t holds the 4 bytes numbered t.  //@ chunk for 16 bytes  //@ chunk_part for 4 bytes numbered t
 using fragment_t = unsigned int;
 
-#include "parts/load_matrices.cuh"  //@ only loads_matrices
-#include "parts/load_transposed.cuh"  //@ only transposes_matrices
-#include "parts/load_bytes.cuh"  //@ only transposes_bytes
-#include "parts/tf32.cuh"  //@ only mma_tf32
+#include "parts/load_matrices.cuh"  //@ load_matrices
+#include "parts/load_transposed.cuh"  //@ load_transposed
+#include "parts/load_bytes.cuh"  //@ load_bytes
+#include "parts/tf32.cuh"  //@ round_to_tf32
 #include "parts/multiply_add.cuh"  //@ multiply_add
 

@@ -47,7 +47,7 @@ constexpr int SPLITS = 4;
 //@ end
 
 #include "parts/vector.cuh"
-//@ if widens_words
+//@ if widen_words
 //@| #include "parts/widen.cuh"
 //@ end
 #include "parts/barrier.cuh"

@@ -709,11 +709,13 @@ static const char *copy_file(const tile_copies *c)
 /* f64: the part that loads fragments of M loads those of N too. */
 static const char *load_file(const tj_mma_tile *t, bool is_m)
 {
-    if (t->bytes == 8)
-        return is_m ? "mma/load_f64.cuh" : "";
-    return t->load == TJ_MMA_UNITS     ? "mma/load_m_units.cuh"
-           : t->load == TJ_MMA_WEIGHTS ? "mma/load_m_weights.cuh"
-                                       : "mma/load_m.cuh";
+    static const char *const file[] = {
+        [TJ_MMA_WHOLE] = "mma/load_m_whole.cuh", [TJ_MMA_HALVES] = "mma/load_m_halves.cuh",
+        [TJ_MMA_BYTES] = "mma/load_m_bytes.cuh", [TJ_MMA_WEIGHTS] = "mma/load_m_weights.cuh",
+        [TJ_MMA_UNITS] = "mma/load_m_units.cuh", [TJ_MMA_ELEMENTS] = "mma/load_m_elements.cuh",
+    };
+
+    return t->bytes < 8 ? file[t->load] : is_m ? "mma/load_f64.cuh" : "";
 }
 
 /* How many elements are left for a copy that may be wanted in part. */
@@ -739,9 +741,21 @@ static const char *asked(const tile_copies *c)
                           : "&m_from[line * ld_m], m_left > 0";
 }
 
+/* The name in the source of the type in shared memory. as_read: the operands after packing. */
+static const char *stored_type(const tj_problem *view, const tj_problem *as_read, const tj_mma_tile *t, bool is_m)
+{
+    const int32_t type = is_m ? as_read->m.type : as_read->n.type;
+
+    if (tj_mma_keeps_weights(t))
+        return tj_facts_of(is_m ? view->m.type : view->n.type)->cuda;
+    if (tj_widens_weights(as_read->m.type, as_read->n.type))
+        return tj_facts_of(tj_leading_type(as_read->m.type, as_read->n.type))->cuda;
+    return as_read->m.type == as_read->n.type ? "input_t" : tj_facts_of(type)->cuda;
+}
+
 /* Said of M, and holds for N (!is_m) with its letters (tj_template_set_of). */
-static void describe_tile(const tj_problem *view, const tj_mma_shape *s, const tj_mma_tile *t, const tile_copies *c, bool is_m,
-                          tj_template_params *fill)
+static void describe_tile(const tj_problem *view, const tj_problem *as_read, const tj_mma_shape *s, const tj_mma_tile *t,
+                          const tile_copies *c, bool is_m, tj_template_params *fill)
 {
     const bool along_k = lies_along_k(view, is_m) || transposes(view, s, is_m);
     /* Weights of 4 bits that lie unchanged in shared memory: a stored element has two numbers. */
@@ -751,15 +765,6 @@ static void describe_tile(const tj_problem *view, const tj_mma_shape *s, const t
         bool value;
     } flag[] = {
         {"m_along_k", along_k},
-        {"m_whole", t->load == TJ_MMA_WHOLE},
-        {"m_halves", t->load == TJ_MMA_HALVES},
-        {"m_bytes", t->load == TJ_MMA_BYTES},
-        {"m_elements", t->load == TJ_MMA_ELEMENTS && t->bytes == 4},
-        {"m_stored", tj_mma_keeps_weights(t)},
-        {"m_neighbours", t->load == TJ_MMA_WEIGHTS},
-        {"m_apart", t->neighbours == 1},
-        {"m_rounds", view->compute == TJ_COMPUTE_TF32 && !tj_mma_packs(s, is_m)},
-        {"m_waits", c->wait},
         {"m_spares", t->go > t->lines},
         {"m_clips_lines", c->clips_lines},
         {"m_clips_ends", c->clips_ends},
@@ -779,6 +784,9 @@ static void describe_tile(const tj_problem *view, const tj_mma_shape *s, const t
     tj_template_set_of(fill, is_m, "m_share", along_k ? "mma/share_along.cuh" : "mma/share_across.cuh");
     tj_template_set_of(fill, is_m, "m_copy", copy_file(c));
     tj_template_set_of(fill, is_m, "m_load", load_file(t, is_m));
+    tj_template_set_of(fill, is_m, "m_stored_t", stored_type(view, as_read, t, is_m));
+    tj_template_set_of(fill, is_m, "m_waiting", c->wait ? "mma/waiting.cuh" : "");
+    tj_template_set_of(fill, is_m, "m_store_weights", c->wait ? "mma/store_weights.cuh" : "");
     tj_template_set_of(fill, is_m, "m_copy_part", t->pass == TJ_MMA_GATHERED ? "copy_elements" : "copy_async_part");
     tj_template_set_of(fill, is_m, "m_wanted", wanted(c));
     tj_template_set_of(fill, is_m, "m_load_weights",
@@ -825,6 +833,38 @@ static bool either_loads(const tj_mma_tile *m, const tj_mma_tile *n, tj_mma_load
     return m->load == load || n->load == load;
 }
 
+/* Describe which rows and columns of P a thread has, and whether fragments are rounded. */
+static void describe_lanes(const tj_mma_tile *m, const tj_mma_tile *n, bool m_rounds, bool n_rounds, tj_template_params *fill)
+{
+    tj_template_set(fill, "lane_row",
+                    m->load == TJ_MMA_BYTES     ? "lane / 4 * 2;  // in pairs, because of load_bytes"
+                    : m->load == TJ_MMA_WEIGHTS ? "lane / 4 * NEIGHBOURS;  // side by side, because of load_weights"
+                                                : "lane / 4;");
+    tj_template_set(fill, "lane_col",
+                    n->load == TJ_MMA_BYTES     ? "lane % 4 * 4;  // 4 side by side, because of load_bytes"
+                    : n->load == TJ_MMA_WEIGHTS ? "lane % 4 * 2 * NEIGHBOURS;  // so many side by side, because of load_weights"
+                                                : "lane % 4 * 2;");
+    tj_template_set(fill, "col_of_product",
+                    n->load == TJ_MMA_BYTES     ? "c / 2 * 4 + c % 2"
+                    : n->load == TJ_MMA_WEIGHTS ? "c / NEIGHBOURS * 2 * NEIGHBOURS + c % NEIGHBOURS"
+                                                : "2 * c");
+    tj_template_set(fill, "next_of_product",
+                    n->load == TJ_MMA_BYTES     ? "col + 2;  // products 2 n and 2 n + 1 have every other column"
+                    : n->load == TJ_MMA_WEIGHTS ? "col + NEIGHBOURS;  // NEIGHBOURS products take turns"
+                                                : "col + 1;");
+    tj_template_set(fill, "m_round", m_rounds ? "mma/round.cuh" : "");
+    tj_template_set(fill, "n_rounded", n_rounds ? "round_to_tf32(fragment[i])" : "fragment[i]");
+    tj_template_set(fill, "row_of",
+                    m->neighbours == 4   ? "r / 4 * 32 + r % 4"
+                    : m->neighbours == 2 ? "r / 2 * 16 + r % 2"
+                                         : "r * 8");
+    tj_template_set(fill, "col_of",
+                    n->neighbours == 4   ? "c / 8 * 32 + c % 8"
+                    : n->neighbours == 2 ? "c / 4 * 16 + c % 4"
+                                         : "c / 2 * 8 + c % 2");
+    tj_template_set(fill, "first_col", "thread_col");
+}
+
 /* Describe how tiles are copied, clipped and read. */
 static void describe_tiles(const tj_problem *view, const tj_config *config, const tj_mma_shape *s, bool is_swapped,
                            tj_template_params *fill)
@@ -832,6 +872,8 @@ static void describe_tiles(const tj_problem *view, const tj_config *config, cons
     const tj_checks checks = tj_checks_of(config, is_swapped);
     const tj_mma_tile m = tj_mma_tile_of(view, s, true), n = tj_mma_tile_of(view, s, false);
     const tile_copies of_m = copies_of(view, s, &checks, &m, true), of_n = copies_of(view, s, &checks, &n, false);
+    const tj_pack pack = tj_mma_pack_of(view, s);
+    const tj_problem as_read = tj_pack_moved(view, &pack);
     const bool is_async = has_async_copies(view, s), stores_weights = tj_mma_keeps_weights(&m) || tj_mma_keeps_weights(&n);
     const bool m_gathers = m.pass == TJ_MMA_GATHERED, n_gathers = n.pass == TJ_MMA_GATHERED;
     const tj_widen_copies widened = {(of_m.widen && of_m.are_whole) || (of_n.widen && of_n.are_whole),
@@ -847,12 +889,7 @@ static void describe_tiles(const tj_problem *view, const tj_config *config, cons
         {"copies_whole", (of_m.are_whole && !of_m.widen) || (of_n.are_whole && !of_n.widen)},
         {"copies_elements", (m_gathers && !of_m.widen) || (n_gathers && !of_n.widen)},
         {"copies_async", is_async},
-        {"copies_plain", (m.pass != TJ_MMA_PAST && !of_m.widen) || (n.pass != TJ_MMA_PAST && !of_n.widen)},
         {"stores_weights", of_m.wait || of_n.wait},
-        {"swizzles", m.load != TJ_MMA_ELEMENTS || n.load != TJ_MMA_ELEMENTS},
-        {"loads_matrices", either_loads(&m, &n, TJ_MMA_WHOLE)},
-        {"transposes_bytes", either_loads(&m, &n, TJ_MMA_BYTES)},
-        {"transposes_matrices", either_loads(&m, &n, TJ_MMA_HALVES) || either_loads(&m, &n, TJ_MMA_BYTES)},
         {"checks_phases", checks.k && (!tj_mma_packs(s, true) || !tj_mma_packs(s, false))},
         {"clips_rows", checks.j},
         {"clips_cols", checks.l},
@@ -864,20 +901,22 @@ static void describe_tiles(const tj_problem *view, const tj_config *config, cons
                       tj_widens_weights(view->m.type, view->n.type) && !of_m.widen && !of_n.widen && !stores_weights, fill);
     if (stores_weights)
         describe_stored(view, tj_mma_keeps_weights(&m) ? &m : &n, fill);
-    describe_tile(view, s, &m, &of_m, true, fill);
-    describe_tile(view, s, &n, &of_n, false, fill);
+    describe_tile(view, &as_read, s, &m, &of_m, true, fill);
+    describe_tile(view, &as_read, s, &n, &of_n, false, fill);
+    describe_lanes(&m, &n, view->compute == TJ_COMPUTE_TF32 && !tj_mma_packs(s, true),
+                   view->compute == TJ_COMPUTE_TF32 && !tj_mma_packs(s, false), fill);
+    tj_template_set(fill, "plain_copies",
+                    (m.pass != TJ_MMA_PAST && !of_m.widen) || (n.pass != TJ_MMA_PAST && !of_n.widen) ? "parts/plain.cuh" : "");
+    tj_template_set(fill, "swizzle", m.load != TJ_MMA_ELEMENTS || n.load != TJ_MMA_ELEMENTS ? "parts/swizzle.cuh" : "");
+    tj_template_set(fill, "stored_weights", stores_weights ? "parts/weights.cuh" : "");
+    tj_template_set(fill, "load_matrices", either_loads(&m, &n, TJ_MMA_WHOLE) ? "parts/load_matrices.cuh" : "");
+    tj_template_set(fill, "load_transposed",
+                    either_loads(&m, &n, TJ_MMA_HALVES) || either_loads(&m, &n, TJ_MMA_BYTES) ? "parts/load_transposed.cuh"
+                                                                                              : "");
+    tj_template_set(fill, "load_bytes", either_loads(&m, &n, TJ_MMA_BYTES) ? "parts/load_bytes.cuh" : "");
     tj_template_set(fill, "past", is_async ? "past" : "through");
     tj_template_set(fill, "copy_whole", s->copy == TJ_COPY_ASYNC ? "copy_async" : "copy_plain");
     tj_template_set(fill, "copy_or_zero", s->copy == TJ_COPY_ASYNC ? "copy_async_or_zero" : "copy_plain_or_zero");
-    tj_template_set(fill, "row_of",
-                    m.neighbours == 4   ? "r / 4 * 32 + r % 4"
-                    : m.neighbours == 2 ? "r / 2 * 16 + r % 2"
-                                        : "r * 8");
-    tj_template_set(fill, "col_of",
-                    n.neighbours == 4   ? "c / 8 * 32 + c % 8"
-                    : n.neighbours == 2 ? "c / 4 * 16 + c % 4"
-                                        : "c / 2 * 8 + c % 2");
-    tj_template_set(fill, "first_col", "thread_col");
 }
 
 /* The part with the product of the tensor cores. On sm_75 a source without asynchronous copies multiplies a chunk at a time. */
@@ -897,13 +936,14 @@ static void describe_product(const tj_problem *view, const tj_mma_shape *s, tj_t
     tj_template_set(fill, "mma_shape", shape[s->element_bytes]);
     tj_template_set(fill, "mma_m", mma_type(view, tj_widened_type(view, TJ_MATRIX_M)));
     tj_template_set(fill, "mma_n", mma_type(view, tj_widened_type(view, TJ_MATRIX_N)));
-    tj_template_set_flag(fill, "mma_f64", f64);
+    tj_template_set(fill, "chunk", f64 ? "4 elements" : "16 bytes");
+    tj_template_set(fill, "chunk_part", f64 ? "one numbered t" : "4 bytes numbered t");
     tj_template_set(fill, "places", f64 ? "mma/places_f64.cuh" : "mma/places.cuh");
     tj_template_set(fill, "fragment_t", f64 ? "double" : "unsigned int");
     tj_template_set_flag(fill, "loads_ahead", s->load == TJ_MMA_AHEAD);
     tj_template_set_flag(fill, "walks_evenly", tj_mma_walks_evenly(s));
     tj_template_set(fill, "which_step", s->load == TJ_MMA_AHEAD ? "int step" : "");
-    tj_template_set_flag(fill, "mma_tf32", view->compute == TJ_COMPUTE_TF32);
+    tj_template_set(fill, "round_to_tf32", view->compute == TJ_COMPUTE_TF32 ? "parts/tf32.cuh" : "");
     tj_template_set_int(fill, "K_STEP", s->k_step);
     tj_split_describe_walk(&view->k, s->splits, s->bk, s->stages, fill);
 }

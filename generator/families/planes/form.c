@@ -236,11 +236,17 @@ static void describe_product(const tj_problem *view, const tj_launch_form *form,
 /* Set the flags of the parts that the template includes. */
 static void describe_parts(const tj_problem *view, const tj_planes_shape *s, tj_template_params *fill)
 {
-    static const char *const on[] = {"loads_matrices", "copies_whole", "copies_async"};
+    static const char *const none[] = {"load_transposed", "load_bytes", "round_to_tf32"};
+    static const char *const on[] = {"copies_whole", "copies_async"};
 
     for (size_t i = 0; i < sizeof on / sizeof on[0]; i++)
         tj_template_set_flag(fill, on[i], true);
     tj_template_set(fill, "multiply_add", "parts/multiply_planes.cuh");
+    tj_template_set(fill, "load_matrices", "parts/load_matrices.cuh");
+    for (size_t i = 0; i < sizeof none / sizeof none[0]; i++)
+        tj_template_set(fill, none[i], "");
+    tj_template_set(fill, "chunk", "16 bytes");
+    tj_template_set(fill, "chunk_part", "4 bytes numbered t");
     tj_template_set(fill, "multiply_planes", "multiply_add<PLANES == 3>");
     /* The deeper pipeline of the two kernels that walk planes decides. */
     tj_split_describe_walk(&view->k, 1, s->bk, s->stages > WIDE_STAGES ? s->stages : WIDE_STAGES, fill);
