@@ -189,7 +189,6 @@ static void fill_common(const tj_problem *callers, const tj_problem *view, const
     set_dim(params, "l", &view->l);
     tj_template_set_flag(params, "m_row_major", view->m.layout == TJ_ROW_MAJOR);
     tj_template_set_flag(params, "n_row_major", view->n.layout == TJ_ROW_MAJOR);
-    tj_template_set_flag(params, "p_row_major", view->p.layout == TJ_ROW_MAJOR);
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++)
         set_matrix(params, view, which);
     tj_template_set_flag(params, "batched", view->batch != 1);
@@ -208,12 +207,37 @@ static bool has_outputs(const tj_expression *e)
     return false;
 }
 
+static void append_line(tj_text *out, const char *const *piece)
+{
+    for (; *piece; piece++)
+        tj_text_append(out, *piece);
+}
+
+/* Print the conversion of a sum that goes on in another type, and the scales that multiply it. */
+static void print_scaled_sum(const tj_problem *view, const tj_expression_sums *sums, bool converts, tj_template_params *params)
+{
+    const bool pairs = tj_epilogue_pairs(&view->epilogue);
+    const char *const sum[] = {sums->first, sums->second}, *const name[] = {"total", "total_beside"};
+    const char *const n_scale[] = {tj_template_get(params, sums->by_vector ? "n_scale_of_vector" : "n_scale"),
+                                   tj_template_get(params, sums->by_vector ? "n_scale_beside_of_vector" : "n_scale_beside")};
+    const char *const factor[][2] = {{tj_template_get(params, "m_scale"), tj_template_get(params, "m_scale")},
+                                     {n_scale[0], n_scale[1]}};
+    tj_text out = TJ_TEXT_INIT(1024);
+
+    for (int i = 0; converts && i < 1 + pairs; i++)
+        append_line(&out, (const char *const[]){tj_template_get(params, "scalar_t"), " ", name[i], " = ", sum[i], ";\n", NULL});
+    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_N; which++)
+        for (int i = 0; tj_scales_sum(view, which) && i < 1 + pairs; i++)
+            append_line(&out, (const char *const[]){converts ? name[i] : sum[i], " *= ", factor[which][i], ";\n", NULL});
+    tj_template_take_lines(params, "scaled_sum", &out);
+}
+
 /* Describe the epilogue, parts/epilogue.cuh, for neighbours at once if the form states an alignment of P. */
 static tj_status describe_epilogue(const tj_problem *view, const tj_config *config, const tj_launch_form *form,
                                    tj_template_params *params, tj_error *err)
 {
     const bool is_wide = form->align[TJ_MATRIX_P] > 0, is_whole_products = tj_product_step(form)->grid == TJ_GRID_PRODUCTS;
-    const bool pairs = tj_epilogue_pairs(&view->epilogue);
+    const bool pairs = tj_epilogue_pairs(&view->epilogue), by_cols = view->p.layout != TJ_ROW_MAJOR;
     const bool scales_rows = tj_scales_sum_by_each(view, TJ_MATRIX_M), scales_cols = tj_scales_sum_by_each(view, TJ_MATRIX_N);
     const tj_checks checks = tj_checks_of(config, form->is_swapped);
     tj_expression_sums sums = {is_wide ? "sum[r][c + i]" : "Pvalue", is_wide ? "sum[r][c + 2 * i + 1]" : "beside", is_wide,
@@ -232,18 +256,17 @@ static tj_status describe_epilogue(const tj_problem *view, const tj_config *conf
     tj_template_set(params, "SCALE_K", "");
     if (tj_scale_k(view) > 0)
         tj_format_int(params->param[params->count - 1].value, tj_scale_k(view));
-    tj_template_set_flag(params, "converts_sum", converts);
     if (is_wide && pairs)
         sums.first = "sum[r][c + 2 * i]";
-    tj_template_set(params, "first_sum", sums.first);
-    tj_template_set(params, "second_sum", sums.second);
+    print_scaled_sum(view, &sums, converts, params);
     if (converts) {
         sums.first = "total";
         sums.second = "total_beside";
     }
+    tj_template_set(params, "first_row", "thread_row"); /* as each family sets first_col */
     tj_template_set(params, "total", sums.first);
-    tj_template_set(params, "total_beside", sums.second);
     tj_template_set_flag(params, "wide_p", is_wide);
+    tj_template_set(params, "epilogue", is_wide ? "parts/epilogue_vector.cuh" : "parts/epilogue.cuh");
     tj_template_set_flag(params, "pairs", pairs);
     tj_template_set(params, "elements", pairs ? "j * (l / 2)" : "j * l");
     tj_template_set(params, "p_sums", pairs && tj_product_step(form)->splits <= 1 ? "2 * P_VECTOR" : "P_VECTOR");
@@ -255,9 +278,13 @@ static tj_status describe_epilogue(const tj_problem *view, const tj_config *conf
     tj_template_set(params, "p_place",
                     has_map && pairs ? "in_box(box, row, col / 2)"
                     : has_map        ? "in_box(box, row, col)"
+                    : by_cols        ? "P[Col * ld_p + Row]"
                     : pairs          ? "P[Row * ld_p + Col / 2]"
                                      : "P[Row * ld_p + Col]");
-    tj_template_set(params, "c_place", pairs ? "C[Row * ld_c + Col / 2]" : "C[Row * ld_c + Col]");
+    tj_template_set(params, "c_place",
+                    by_cols ? "C[Col * ld_c + Row]"
+                    : pairs ? "C[Row * ld_c + Col / 2]"
+                            : "C[Row * ld_c + Col]");
     tj_template_set_flag(params, "names_row",
                          scales_rows || tj_epilogue_reduces(&view->epilogue) ||
                              tj_expression_names(&view->epilogue.expression, TJ_BY_ROW));

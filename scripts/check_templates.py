@@ -71,7 +71,7 @@ def renamed(name, other_words):
 def compare(templates, c):
     """Return the complaints about names: templates is {name: text}."""
     passed, strings, composed = set_in(c)
-    known, flags = set(), {}
+    known, flags = set(re.findall(r'"(\w+)"', " ".join(re.findall(r"tj_template_get\([^;]*;", c)))), {}
     other_words = {pair for text in templates.values() for line in text.splitlines() for directive in directives(line)
                    if directive.startswith("with ") for pair in re.findall(r"(\w+) for (\w+)", directive)}
 

@@ -396,6 +396,7 @@ tj_status tj_expression_describe(const tj_problem *view, const tj_expression_sum
 
     tj_template_set_flag(fill, "expression", e->nodes > 0);
     tj_template_set_flag(fill, "always_c", view->epilogue.has_beta && !tj_epilogue_weighs_c(&view->epilogue));
+    tj_template_set_flag(fill, "weighs_c", view->epilogue.has_beta && tj_epilogue_weighs_c(&view->epilogue));
     tj_template_set_flag(fill, "operands", e->operands > 0);
     if (e->nodes == 0)
         return TJ_OK;

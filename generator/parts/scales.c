@@ -42,21 +42,43 @@ static void describe_vector(const tj_problem *view, tj_scales_read here, tj_temp
                             : "scale_n[Col + 2 * i + 1]");
 }
 
+/* Print the scales of all of M, and of all of N, that a thread reads before its elements. */
+static void print_ones(bool of_m, bool of_n, tj_template_params *fill)
+{
+    tj_text out = TJ_TEXT_INIT(256);
+
+    if (of_m)
+        tj_text_append(&out, "// One scale for all of M: a thread reads it once.\nconst float m_scale = *scale_m;\n");
+    if (of_n)
+        tj_text_append(&out, "// One scale for all of N: a thread reads it once.\nconst float n_scale = *scale_n;\n");
+    tj_template_take_lines(fill, "scale_ahead", &out);
+}
+
 void tj_scales_describe(const tj_problem *view, tj_scales_read how, int32_t splits, tj_template_params *fill)
 {
     const tj_scales_read here = splits > 1 ? TJ_SCALES_BY_ELEMENT : how; /* the last kernel has one element per thread */
 
+    bool one[2], each[2]; /* of N, of M, is read ahead */
+
     for (int is_m = 0; is_m < 2; is_m++) {
         const scales s = scales_of(view, is_m);
-        const bool each = s.each && here == TJ_SCALES_AHEAD, one = s.one && here != TJ_SCALES_BY_ELEMENT;
 
-        tj_template_set_flag(fill, is_m ? "scales_rows_ahead" : "scales_cols_ahead", each);
-        tj_template_set_flag(fill, is_m ? "scale_m_ahead" : "scale_n_ahead", one);
-        if (is_m)
-            tj_template_set(fill, "m_scale", each ? "row_scale[r]" : one ? "m_scale" : s.each ? "scale_m[Row]" : "*scale_m");
-        else
-            tj_template_set(fill, "n_scale", each ? "col_scale[c]" : one ? "n_scale" : s.each ? "scale_n[Col]" : "*scale_n");
+        each[is_m] = s.each && here == TJ_SCALES_AHEAD;
+        one[is_m] = s.one && here != TJ_SCALES_BY_ELEMENT;
+        tj_template_set_flag(fill, is_m ? "scales_rows_ahead" : "scales_cols_ahead", each[is_m]);
     }
+    tj_template_set(fill, "m_scale",
+                    each[1]                      ? "row_scale[r]"
+                    : one[1]                     ? "m_scale"
+                    : scales_of(view, true).each ? "scale_m[Row]"
+                                                 : "*scale_m");
+    tj_template_set(fill, "n_scale",
+                    each[0]                       ? "col_scale[c]"
+                    : one[0]                      ? "n_scale"
+                    : scales_of(view, false).each ? "scale_n[Col]"
+                                                  : "*scale_n");
+    print_ones(one[1], one[0], fill);
+    tj_template_set_flag(fill, "scales_ahead", one[1] || one[0] || each[1] || each[0]);
     describe_vector(view, here, fill);
 }
 

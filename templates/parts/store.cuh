@@ -1,4 +1,4 @@
-#include "parts/scales.cuh"
+//@| #include "parts/scales.cuh"  //@ only scales_ahead
 //@ if splits_k
 //@| // store: what this block's part of k brings. The second kernel adds it to what the other parts bring.
 //@| W += static_cast<long long>(blockIdx.z) * j * l;  //@ only not walks
@@ -35,7 +35,7 @@ for (int r = 0; r < TM; ++r) {
         sum_t &Pvalue = sum[r][c];
         //@| sum_t &beside = sum[r][c + 1];  // of the next column  //@ only pairs
         //@ end
-        #include "parts/epilogue.cuh"
+        #include "parts/epilogue.cuh"  //@ epilogue
         //@ end
     }
 }

@@ -157,7 +157,7 @@ small_batch(
             const index_t Col = col_of(c);
             if (Col >= l)  //@ only ragged_l
                 break;
-            //@| #include "parts/epilogue.cuh"
+            //@| #include "parts/epilogue.cuh"  //@ epilogue
         }
     }
     //@ if reduces

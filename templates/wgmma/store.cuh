@@ -38,7 +38,7 @@
 //@ if guards_outputs
 //@|                 const bool inside = box_row + row < j && box_col + col < l;  //@ clips_rows && clips_cols  //@ inside_row for box_row + row  //@ inside_col for box_col + col
 //@ end
-//@|                 #include "parts/epilogue.cuh"
+//@|                 #include "parts/epilogue.cuh"  //@ epilogue
 //@|             }
 //@|         }
 //@|         publish_stores();
@@ -69,7 +69,7 @@
 //@|         sum_t &beside = sum[r][c + 1];  // of the next column
 //@ end
 //@ end
-//@|         #include "parts/epilogue.cuh"
+//@|         #include "parts/epilogue.cuh"  //@ epilogue
 //@|     }
 //@| }
 //@ else
@@ -118,7 +118,7 @@ for (int top = 0; top < TM; top += 2)
                 //@| sum_t &beside = sum[r][c + 1];  // of the next column
                 //@ end
                 //@ end
-                #include "parts/epilogue.cuh"
+                #include "parts/epilogue.cuh"  //@ epilogue
                 //@ end
             }
     }

@@ -1,0 +1,18 @@
+const vector_t<output_t, P_VECTOR> before = read<P_VECTOR>(&C[Row * ld_c + Col]);  //@ c_place for C[Row * ld_c + Col]  //@ only always_c
+//@ if weighs_c
+vector_t<output_t, P_VECTOR> before = {};
+if (beta != 0)  // beta = 0 must not read C: it may hold NaN, or nothing yet
+    before = read<P_VECTOR>(&C[Row * ld_c + Col]);  //@ c_place for C[Row * ld_c + Col]
+//@ end
+vector_t<output_t, P_VECTOR> value;
+#pragma unroll
+for (int i = 0; i < P_VECTOR; ++i) {
+    //@ lines scaled_sum
+    //@ instead store_value
+    sum[r][c + i] *= alpha;  //@ total for sum[r][c + i]  //@ only has_alpha
+    if (beta != 0)  //@ only has_beta
+        sum[r][c + i] += beta * before.element[i];  //@ total for sum[r][c + i]
+    value.element[i] = static_cast<output_t>(sum[r][c + i]);  //@ total for sum[r][c + i]
+    //@ end
+}
+reinterpret_cast<vector_t<output_t, P_VECTOR> &>(P[Row * ld_p + Col]) = value;  //@ p_place for P[Row * ld_p + Col]
