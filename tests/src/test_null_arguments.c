@@ -263,7 +263,7 @@ Test(null_arguments, are_tested_of_every_function_that_the_library_exports)
     while (fgets(line, sizeof line, list)) {
         size_t i = 0;
 
-        if (sscanf(line, "%*s %c %99s", &kind, name) != 2 || kind != 'T')
+        if (sscanf(line, "%*s %c %99[^@\n]", &kind, name) != 2 || kind != 'T')
             continue;
         exported++;
         while (i < TESTED && strcmp(tested[i], name) != 0)
