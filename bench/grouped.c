@@ -97,7 +97,7 @@ static tj_problem product_of(const tj_workbench *bench, const int32_t *offsets, 
     const size_t size = tj_type_bytes((tj_type)all->m.type);
     tj_problem problem = *all;
 
-    problem.groups = (tj_groups){0};
+    problem.rows = (tj_rows){0};
     problem.j.extent = offsets[g + 1] - offsets[g];
     *x = *y;
     x->j = problem.j.extent;
@@ -273,7 +273,7 @@ int main(int argc, char **argv)
         die(77, "%s", err.message);
 
     tj_problem problem = TJ_PROBLEM_INIT(extent[0], extent[1], extent[2], TJ_BF16);
-    problem.groups.count = groups;
+    problem.rows = (tj_rows){.kind = TJ_ROWS_IN_GROUPS, .groups = (int32_t)groups};
     draw(extent[0], groups, is_skewed, offsets);
     options.offsets = offsets;
     options.seed = 1;

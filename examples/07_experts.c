@@ -28,7 +28,7 @@ int main(void)
     tj_error err = {TJ_OK, ""};
     tj_status status = M && N && P ? tj_context_create(NULL, &context, &err) : TJ_ERR_OUT_OF_MEMORY;
 
-    problem.groups.count = EXPERTS;
+    problem.rows = (tj_rows){.kind = TJ_ROWS_IN_GROUPS, .groups = EXPERTS};
     if (status == TJ_OK) {
         tj_fill_random(TJ_F32, M, ROOM * K, 1);
         tj_fill_random(TJ_F32, N, EXPERTS * K * L, 2);

@@ -307,12 +307,12 @@ static tj_status check_pairs_of_tile(const tj_problem *view, const tj_config *re
 
 static tj_status check_groups(const tj_family *family, const tj_problem *view, tj_error *err)
 {
-    if (view->groups.count == 0 || family->takes_groups)
+    if (!tj_is_grouped(view) || family->takes_groups)
         return TJ_OK;
     return tj_fail(
         err, TJ_ERR_INVALID_ARGUMENT,
         "family %s takes no groups, and the problem has %lld: use the family %s, or none, so that the library chooses",
-        family->name, (long long)view->groups.count, TJ_SAFE_FAMILY->name);
+        family->name, (long long)tj_group_count(view), TJ_SAFE_FAMILY->name);
 }
 
 static tj_status check_scales(const tj_family *family, const tj_problem *view, tj_error *err)

@@ -47,7 +47,7 @@ struct tj_family {
     bool takes_s4;          /* M or N may be s4, two numbers in a byte, if the other is a float */
     bool scales_along_k;    /* tj_scale.k */
     bool sums_in_registers; /* many accumulators: a kernel that spills is not launched */
-    bool takes_groups;      /* tj_problem.groups */
+    bool takes_groups;      /* TJ_ROWS_IN_GROUPS */
     enum {
         TJ_REDUCES_BY_WARP = 1, /* a thread has rows r and columns c of P, and a warp combines its lanes' partial results */
         TJ_REDUCES_BY_PATH,     /* the same in several kernels, of which the device selects one; each has its own tiles */
@@ -159,8 +159,8 @@ tj_problem tj_family_view(const tj_config *config, const tj_problem *problem, bo
 /** Return the view with groups of the mean size, which forms use for decisions; unchanged without groups. */
 static inline tj_problem tj_mean_of_groups(tj_problem view)
 {
-    if (view.groups.count > 0)
-        view.j.extent = tj_ceil_div(view.j.extent, view.groups.count);
+    if (tj_is_grouped(&view))
+        view.j.extent = tj_ceil_div(view.j.extent, tj_group_count(&view));
     return view;
 }
 

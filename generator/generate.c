@@ -162,17 +162,17 @@ static void set_types(tj_template_params *params, const tj_problem *callers, con
 /* With groups, j is the end of a block's group in the source, and all_rows are the rows of all groups. */
 static void set_groups(tj_template_params *params, const tj_problem *view, bool by_warp)
 {
-    const bool has_groups = view->groups.count > 0;
+    const bool has_groups = tj_is_grouped(view);
     const tj_dim none = {0, -1, 0};
 
     set_dim(params, "j", has_groups ? &none : &view->j);
     set_dim(params, "all_rows", has_groups ? &view->j : &none);
     tj_template_set_flag(params, "has_groups", has_groups);
-    tj_template_set_flag(params, "many_groups", view->groups.count > 1);
-    tj_template_set_int(params, "groups", view->groups.count);
-    tj_template_set(params, "offset_t", view->groups.offset_bytes == 8 ? "long long" : "int");
-    tj_template_set_flag(params, "offsets_by_value", view->groups.on_host);
-    tj_template_set(params, "offset_rows", view->groups.on_host ? "offsets.row" : "offsets");
+    tj_template_set_flag(params, "many_groups", tj_group_count(view) > 1);
+    tj_template_set_int(params, "groups", tj_group_count(view));
+    tj_template_set(params, "offset_t", tj_offset_bytes(view) == 8 ? "long long" : "int");
+    tj_template_set_flag(params, "offsets_by_value", tj_offsets_on_host(view));
+    tj_template_set(params, "offset_rows", tj_offsets_on_host(view) ? "offsets.row" : "offsets");
     tj_template_set_flag(params, "groups_by_warp", by_warp);
     tj_template_set(params, "tile_height", by_warp ? "BM" : "TILE_WIDTH");
 }
@@ -192,7 +192,7 @@ static void fill_common(const tj_problem *callers, const tj_problem *view, const
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++)
         set_matrix(params, view, which);
     tj_template_set_flag(params, "batched", view->batch != 1);
-    tj_template_set_flag(params, "points", tj_problem_points(view) && view->groups.count == 0);
+    tj_template_set_flag(params, "points", tj_problem_points(view) && !tj_is_grouped(view));
     tj_template_set_flag(params, "check_j", checks.j);
     tj_template_set_flag(params, "check_k", checks.k);
     tj_template_set_flag(params, "check_l", checks.l);
@@ -355,7 +355,7 @@ static const char *append_outputs(tj_text *out, const tj_epilogue *epilogue, cha
 static void append_head(tj_text *out, const tj_problem *problem, const tj_problem *view, bool is_swapped)
 {
     static const char *const of_one[] = {"M", "N", "P"}, *const of_group[] = {"M_g", "N_g", "P_g"};
-    const bool has_groups = view->groups.count > 0;
+    const bool has_groups = tj_is_grouped(view);
     const tj_dim open = {0, TJ_DIM_ANY, 0}, *const j = has_groups ? &open : &view->j;
     const char *const *const name = has_groups ? of_group : of_one;
     const bool has_expression = view->epilogue.expression.nodes > 0, p_by_rows = view->p.layout == TJ_ROW_MAJOR;
@@ -435,7 +435,7 @@ static tj_status describe_checks(const tj_source *source, bool is_swapped, char 
     tile = config->family->tile(problem, config);
     if (is_swapped)
         tile = (tj_tile){tile.cols, tile.k, tile.rows, tile.cols_name, tile.k_name, tile.rows_name};
-    if (problem->groups.count > 0)
+    if (tj_is_grouped(problem))
         tj_text_append(&text, "j: checked, groups may end at any row");
     else
         append_check(&text, 'j', &problem->j, config->check_j, tile.rows, tile.rows_name);

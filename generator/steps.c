@@ -63,7 +63,7 @@ void tj_step_list_args(const tj_problem *view, bool is_swapped, bool reads, bool
     }
     if (is_whole)
         tj_step_list_results(view, step);
-    add_arg(step, view->groups.count > 0, TJ_ARG_OFFSETS, view->groups.on_host);
+    add_arg(step, tj_is_grouped(view), TJ_ARG_OFFSETS, tj_offsets_on_host(view));
     add_arg(step, reads, TJ_ARG_POINTER, callers[TJ_MATRIX_M]);
     add_arg(step, reads, TJ_ARG_POINTER, callers[TJ_MATRIX_N]);
     add_arg(step, !reads || !writes || (tj_epilogue_reduces(&view->epilogue) && !is_whole), TJ_ARG_WORKSPACE, 0);
@@ -120,7 +120,7 @@ static bool is_short(const tj_problem *view)
 {
     const double j = (double)view->j.extent, k = (double)view->k.extent, l = (double)view->l.extent;
     const double m_bytes = j * k * tj_facts_of(view->m.type)->bytes, n_bytes = k * l * tj_facts_of(view->n.type)->bytes;
-    const bool is_one = view->batch == 1 && view->groups.count == 0;
+    const bool is_one = view->batch == 1 && !tj_is_grouped(view);
 
     return is_one && tj_has_fixed_extents(view) && 2 * j * k * l <= SHORT_FLOP && m_bytes + n_bytes <= SHORT_BYTES &&
            j * l * tj_facts_of(view->p.type)->bytes <= SHORT_P_BYTES;

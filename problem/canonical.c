@@ -101,10 +101,7 @@ tj_problem tj_problem_canonical(const tj_problem *problem)
 
     if (c.batch == 0)
         c.batch = 1;
-    if (c.groups.count == 0)
-        c.groups = (tj_groups){0};
-    else if (c.groups.offset_bytes == 0)
-        c.groups.offset_bytes = (int32_t)sizeof(int32_t);
+    c.rows = tj_rows_canonical(&c.rows);
     forget_unused(&c.j);
     forget_unused(&c.k);
     forget_unused(&c.l);
@@ -175,11 +172,11 @@ tj_problem tj_problem_even(const tj_problem *problem)
 {
     tj_problem even = *problem;
 
-    if (problem->groups.count == 0)
+    if (!tj_is_grouped(problem))
         return even;
-    even.groups = (tj_groups){0};
-    even.batch = problem->groups.count;
-    even.j.extent = tj_ceil_div(problem->j.extent, problem->groups.count);
+    even.rows = (tj_rows){0};
+    even.batch = tj_group_count(problem);
+    even.j.extent = tj_ceil_div(problem->j.extent, tj_group_count(problem));
     even.j.multiple_of = 0;
     return tj_problem_canonical(&even); /* M, P and C follow each other, as rows of groups do */
 }
@@ -199,7 +196,7 @@ tj_problem tj_problem_general(const tj_problem *problem)
     general.l.multiple_of = tj_epilogue_pairs(&general.epilogue) ? 2 : 0;
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++)
         leave_open(&tj_matrix_of(&general, which)->ld);
-    if (general.groups.count > 1)
+    if (tj_group_count(&general) > 1)
         leave_open(&general.n.stride);
     if (general.batch == 1)
         return general;

@@ -12,6 +12,7 @@
 
 #include <tilejit/problem.h>
 
+#include "rows.h"
 #include "scale.h"
 
 /**
@@ -56,20 +57,7 @@ static inline tj_matrix *tj_matrix_of(tj_problem *problem, tj_which which)
  */
 static inline int64_t tj_matrix_count(const tj_problem *problem, tj_which which)
 {
-    return which == TJ_MATRIX_N && problem->groups.count > 0 ? problem->groups.count : problem->batch;
-}
-
-/** Return number i of the offsets of a problem with groups. Canonical. */
-static inline int64_t tj_group_offset(const tj_problem *problem, const void *offsets, int64_t i)
-{
-    return problem->groups.offset_bytes == (int32_t)sizeof(int64_t) ? ((const int64_t *)offsets)[i]
-                                                                    : ((const int32_t *)offsets)[i];
-}
-
-/** Return the most tiles of `height` rows that `rows` rows of P take: the last tile of each group may be short. */
-static inline int64_t tj_row_tiles(const tj_problem *problem, int64_t rows, int64_t height)
-{
-    return (rows + height - 1) / height + (problem->groups.count > 0 ? problem->groups.count - 1 : 0);
+    return which == TJ_MATRIX_N && tj_is_grouped(problem) ? tj_group_count(problem) : problem->batch;
 }
 
 /** Return the letter of a matrix: 'M', 'N', 'P', 'C'. */

@@ -155,50 +155,6 @@ static tj_status check_words(const tj_problem *problem, tj_error *err)
     return TJ_OK;
 }
 
-/* Rows of a group must be whole lines, so that a tile can begin at any row and be clipped. */
-static tj_status check_groups(const tj_problem *words, tj_error *err)
-{
-    const tj_groups *groups = &words->groups;
-    const int64_t bytes = groups->offset_bytes ? groups->offset_bytes : (int64_t)sizeof(int32_t);
-
-    if (groups->count < 0 || groups->count > TJ_GROUPS_MOST)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "groups.count is %lld: use 1 to %d, or 0 for a problem without groups",
-                       (long long)groups->count, TJ_GROUPS_MOST);
-    if (groups->count == 0)
-        return TJ_OK;
-    if (bytes != 4 && bytes != 8)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "groups.offset_bytes is %d: use 4 or 8", groups->offset_bytes);
-    if (groups->on_host != 0 && groups->on_host != 1)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "groups.on_host is %d: use 0 or 1", groups->on_host);
-    const int64_t all = (groups->count + 1) * bytes;
-
-    if (groups->on_host && all > TJ_GROUPS_MOST_HOST_BYTES)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "%lld groups have %lld bytes of offsets, and a launch takes %d of them from the host: leave them on the "
-                       "device%s",
-                       (long long)groups->count, (long long)all, TJ_GROUPS_MOST_HOST_BYTES,
-                       bytes == 8 ? ", or use offsets of 4 bytes" : "");
-    if (words->batch != 0 && words->batch != 1)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "batch is %lld and groups.count %lld: a problem has a batch or groups, not both; leave batch 0",
-                       (long long)words->batch, (long long)groups->count);
-    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++) {
-        const tj_matrix *m = tj_problem_matrix(words, which);
-
-        if (which == TJ_MATRIX_N || (which == TJ_MATRIX_C && !words->epilogue.has_beta))
-            continue;
-        if (m->layout != TJ_ROW_MAJOR)
-            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                           "%c is column-major, and groups are rows that follow each other: store it row-major",
-                           tj_which_letter(which));
-        if (tj_stride_is_pointers(m->stride))
-            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                           "stride_%c is pointers, and with groups there is one %c: only N may be an array of pointers",
-                           tj_which_letter(which) + ('a' - 'A'), tj_which_letter(which));
-    }
-    return TJ_OK;
-}
-
 /* ---- sizes -------------------------------------------------------------------------------------------------------- */
 
 /* The numbers of a stored matrix that are known before a launch; -1: an unknown extent. */
@@ -285,7 +241,7 @@ tj_status tj_problem_check(const tj_problem *problem, tj_error *err)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "batch is %lld: use 1 to 2147483647, or TJ_ANY", (long long)p->batch);
 
     const tj_problem words = tj_problem_words(p);
-    status = check_groups(&words, err);
+    status = tj_rows_check(&words, err);
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C && status == TJ_OK; which++) {
         const tj_operand_row row = tj_operand_row_of(&words, (int)which);
 

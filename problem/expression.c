@@ -450,7 +450,7 @@ static tj_status check_reductions(const tj_problem *words, tj_error *err)
 
     if (!tj_epilogue_reduces(&words->epilogue))
         return TJ_OK;
-    if (words->groups.count > 0)
+    if (tj_is_grouped(words))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "the epilogue reduces rows or columns, and the problem has groups: reduce P in a kernel of your own");
     if (!is_fixed || words->batch == TJ_ANY)

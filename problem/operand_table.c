@@ -28,7 +28,7 @@ static tj_operand_row matrix_row(const tj_problem *problem, tj_which which)
                           .is_taken = which != TJ_MATRIX_C || problem->epilogue.has_beta,
                           .is_written = which == TJ_MATRIX_P,
                           .is_array = tj_stride_is_pointers(m->stride),
-                          .is_each_group = which == TJ_MATRIX_N && problem->groups.count > 0,
+                          .is_each_group = which == TJ_MATRIX_N && tj_is_grouped(problem),
                           .type = (tj_type)m->type,
                           .rows = is_row_major ? rows : cols,
                           .width = is_row_major ? cols : rows,
@@ -49,7 +49,7 @@ static tj_operand_row scale_row(const tj_problem *problem, tj_which of)
     return (tj_operand_row){.name = is_of_m ? "scale_m" : "scale_n",
                             .title = is_of_m ? "the scales of M" : "the scales of N",
                             .is_taken = tj_is_scaled(problem, of),
-                            .is_each_group = !is_of_m && problem->groups.count > 0,
+                            .is_each_group = !is_of_m && tj_is_grouped(problem),
                             .type = (tj_type)scale->type,
                             .rows = scale->k > 0 ? (tj_extent_rule){'k', false, scale->k} : ONE,
                             .width =

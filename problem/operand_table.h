@@ -60,7 +60,7 @@ static inline tj_extents tj_extents_of(const tj_problem *problem)
 /** Return the number of matrices or vectors of an operand, for a launch with `batch` products. */
 static inline int64_t tj_operand_copies(const tj_problem *problem, const tj_operand_row *row, int64_t batch)
 {
-    return row->is_each_group ? problem->groups.count : batch;
+    return row->is_each_group ? tj_group_count(problem) : batch;
 }
 
 /** Return the elements of one matrix or vector without padding; 0: none. The problem leaves no extent open. */

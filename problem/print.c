@@ -99,10 +99,10 @@ void tj_problem_print(const tj_problem *problem, char *out)
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++)
         print_number(&text, ld[which], tj_problem_matrix(&c, which)->ld, tj_problem_matrix(&bare, which)->ld);
     print_number(&text, " batch=", c.batch, 1);
-    print_number(&text, " groups=", c.groups.count, 0);
-    if (c.groups.count > 0 && (c.groups.offset_bytes == 8 || c.groups.on_host)) {
-        tj_text_append(&text, c.groups.on_host ? " offsets:host" : " offsets:");
-        tj_text_append(&text, c.groups.offset_bytes == 8 ? "64" : "");
+    print_number(&text, " groups=", tj_group_count(&c), 0);
+    if (tj_is_grouped(&c) && (tj_offset_bytes(&c) == 8 || tj_offsets_on_host(&c))) {
+        tj_text_append(&text, tj_offsets_on_host(&c) ? " offsets:host" : " offsets:");
+        tj_text_append(&text, tj_offset_bytes(&c) == 8 ? "64" : "");
     }
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++)
         print_number(&text, stride[which], tj_problem_matrix(&c, which)->stride, tj_problem_matrix(&bare, which)->stride);

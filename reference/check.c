@@ -207,9 +207,9 @@ static tj_status resolve(const tj_problem *problem, const tj_host_operands *oper
     request->scale_m = scale_of(&c, TJ_MATRIX_M, operands->scale_m);
     request->scale_n = scale_of(&c, TJ_MATRIX_N, operands->scale_n);
     request->offsets = operands->offsets;
-    if (c.groups.count > 0 && !operands->offsets)
+    if (tj_is_grouped(&c) && !operands->offsets)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "offsets is NULL: the reference needs those of the groups in host memory");
-    if (c.groups.count > 0 && tj_groups_check(&c, 0, operands->offsets, err) != TJ_OK)
+    if (tj_is_grouped(&c) && tj_groups_check(&c, 0, operands->offsets, err) != TJ_OK)
         return TJ_ERR_INVALID_ARGUMENT;
     set_errors(request);
     request->least_along_k = 1.0L; /* until the scales are known to exist */
@@ -641,9 +641,9 @@ static int64_t count_rows(const resolved *request)
 {
     const tj_problem *p = &request->problem;
 
-    if (p->groups.count == 0)
+    if (!tj_is_grouped(p))
         return p->j.extent * p->batch;
-    return tj_group_offset(p, request->offsets, p->groups.count) - tj_group_offset(p, request->offsets, 0);
+    return tj_group_offset(p, request->offsets, tj_group_count(p)) - tj_group_offset(p, request->offsets, 0);
 }
 
 /* Replace the N of all groups by that of one group. */
@@ -663,7 +663,7 @@ static tj_status run_products(resolved *request, double max_flop, bool with_magn
                               tj_error *err)
 {
     const resolved all = *request;
-    const int64_t groups = all.problem.groups.count, total = count_rows(request);
+    const int64_t groups = tj_group_count(&all.problem), total = count_rows(request);
     tj_status status = TJ_OK;
 
     for (int64_t i = 0; i < (groups > 0 ? groups : 1) && status == TJ_OK; i++) {

@@ -53,7 +53,7 @@ static uint64_t next_random(uint64_t *state)
 
 void tj_draw_offsets(const tj_problem *problem, void *offsets, uint64_t seed)
 {
-    const int64_t count = problem->groups.count, rows = problem->j.extent, mean = rows / count;
+    const int64_t count = tj_group_count(problem), rows = problem->j.extent, mean = rows / count;
     uint64_t state = seed;
     int64_t at = 0;
 
@@ -62,7 +62,7 @@ void tj_draw_offsets(const tj_problem *problem, void *offsets, uint64_t seed)
         const int64_t drawn = even + (int64_t)(next_random(&state) % (uint64_t)(2 * mean + 2)) - mean;
 
         at = i == count ? rows : i == 0 ? 0 : drawn < at ? at : drawn > rows ? rows : drawn;
-        if (problem->groups.offset_bytes == (int32_t)sizeof(int64_t))
+        if (tj_offset_bytes(problem) == (int32_t)sizeof(int64_t))
             ((int64_t *)offsets)[i] = at;
         else
             ((int32_t *)offsets)[i] = (int32_t)at;

@@ -50,14 +50,14 @@ static double difference(const tj_problem *given, const tj_problem *other)
     const bool is_same_kind = a.m.type == b.m.type && a.n.type == b.n.type && a.p.type == b.p.type && a.compute == b.compute &&
                               a.m.layout == b.m.layout && a.n.layout == b.n.layout && a.p.layout == b.p.layout &&
                               a.j.mode == b.j.mode && a.k.mode == b.k.mode && a.l.mode == b.l.mode &&
-                              (a.batch > 1) == (b.batch > 1) && (a.groups.count > 0) == (b.groups.count > 0) &&
+                              (a.batch > 1) == (b.batch > 1) && tj_is_grouped(&a) == tj_is_grouped(&b) &&
                               tj_scale_k(&a) == tj_scale_k(&b);
 
     if (!is_same_kind)
         return INFINITY;
     return doublings(a.j.extent, b.j.extent) + doublings(a.k.extent, b.k.extent) + doublings(a.l.extent, b.l.extent) +
            (a.batch == b.batch ? 0 : doublings(a.batch, b.batch)) +
-           (a.groups.count == b.groups.count ? 0 : doublings(a.groups.count, b.groups.count)) +
+           (tj_group_count(&a) == tj_group_count(&b) ? 0 : doublings(tj_group_count(&a), tj_group_count(&b))) +
            0.1 * (a.epilogue.has_beta != b.epilogue.has_beta);
 }
 
@@ -174,9 +174,9 @@ static tj_problem nominal(const tj_problem *problem)
     for (size_t i = 0; i < sizeof dim / sizeof dim[0]; i++)
         if (dim[i]->mode == TJ_DIM_ANY)
             dim[i]->extent = NOMINAL;
-    if (p.groups.count > 0) {
-        const double mean = ceil((double)p.j.extent / (double)p.groups.count);
-        const int64_t rows = p.groups.count * (int64_t)(mean + SPREAD * sqrt(mean));
+    if (tj_is_grouped(&p)) {
+        const double mean = ceil((double)p.j.extent / (double)tj_group_count(&p));
+        const int64_t rows = tj_group_count(&p) * (int64_t)(mean + SPREAD * sqrt(mean));
 
         p.j.extent = rows < INT32_MAX ? rows : INT32_MAX;
     }

@@ -57,9 +57,9 @@ static const number_field numbers[] = {FIELD("m_layout", m.layout),
                                        FIELD("stride_n", n.stride),
                                        FIELD("stride_p", p.stride),
                                        FIELD("stride_c", c.stride),
-                                       LATER("groups", groups.count, TJ_GROUPS_MOST),
-                                       LATER("offset_bytes", groups.offset_bytes, sizeof(int64_t)),
-                                       LATER("offsets_on_host", groups.on_host, 1),
+                                       LATER("groups", rows.groups, TJ_GROUPS_MOST),
+                                       LATER("offset_bytes", rows.offset_bytes, sizeof(int64_t)),
+                                       LATER("offsets_on_host", rows.on_host, 1),
                                        FIELD("has_alpha", epilogue.has_alpha),
                                        FIELD("has_beta", epilogue.has_beta)};
 
@@ -246,6 +246,7 @@ static tj_status problem_from_json(const tj_json *object, tj_problem *p, tj_erro
         status = read_member(object, numbers[i].name, most_of(&numbers[i]), &value, err);
         set_number(p, &numbers[i], value);
     }
+    p->rows.kind = p->rows.groups != 0 ? TJ_ROWS_IN_GROUPS : TJ_ROWS_AS_THEY_LIE;
     if (status != TJ_OK || (status = read_scales(object, p, err)) != TJ_OK)
         return status;
     if (epilogue && (status = tj_epilogue_parse(epilogue, &p->epilogue, err)) != TJ_OK)
@@ -288,8 +289,8 @@ static void print_line(const tj_problem *problem, char *out, size_t bytes)
     line_dim(l, sizeof l, &p.l);
     if (p.batch > 1)
         (void)snprintf(batch, sizeof batch, " batch %lld", (long long)p.batch);
-    if (p.groups.count > 0)
-        (void)snprintf(batch, sizeof batch, " in %lld groups", (long long)p.groups.count);
+    if (tj_is_grouped(&p))
+        (void)snprintf(batch, sizeof batch, " in %lld groups", (long long)tj_group_count(&p));
     (void)snprintf(type, sizeof type, "%s%s%s%s%s%s", p.n.type != p.m.type ? "," : "",
                    p.n.type != p.m.type ? tj_type_name((tj_type)p.n.type) : "", p.p.type != p.m.type ? "->" : "",
                    p.p.type != p.m.type ? tj_type_name((tj_type)p.p.type) : "",

@@ -351,7 +351,7 @@ static const char *find_beyond(const tj_problem *problem)
 {
     const tj_epilogue *e = &problem->epilogue;
 
-    if (problem->groups.count > 0)
+    if (problem->rows.kind != TJ_ROWS_AS_THEY_LIE)
         return "groups of rows";
     if (e->has_alpha || e->has_beta || problem->scale_m.type || problem->scale_n.type || e->expression.nodes > 0)
         return "an epilogue";

@@ -50,8 +50,8 @@ void bench_name(const tj_problem *p, char name[BENCH_NAME_BYTES])
 
     if (p->batch > 1)
         (void)snprintf(batch, sizeof batch, "b%" PRId64, p->batch);
-    if (p->groups.count > 0)
-        (void)snprintf(groups, sizeof groups, "g%" PRId64, p->groups.count);
+    if (p->rows.groups > 0)
+        (void)snprintf(groups, sizeof groups, "g%" PRId32, p->rows.groups);
     name_types(p, types);
     if (p->m.layout || p->n.layout || p->p.layout)
         (void)snprintf(layouts, sizeof layouts, "-%c%c%c", p->m.layout ? 'c' : 'r', p->n.layout ? 'c' : 'r',

@@ -25,7 +25,7 @@ static void print_work(const cli_case *one, const tj_problem *known)
     const tj_counts *c = &one->analysis.counts;
     const int64_t m = known->j.extent * known->k.extent, n = known->k.extent * known->l.extent;
     const int64_t batch = known->batch > 1 ? known->batch : 1,
-                  all_n = n * (known->groups.count > 0 ? known->groups.count : batch);
+                  all_n = n * (known->rows.groups > 0 ? known->rows.groups : batch);
     const int64_t requests = c->load_m.requests + c->load_n.requests + c->load_c.requests + c->load_pointers.requests +
                              c->load_scales.requests + c->store_p.requests;
     const int64_t sectors = c->load_m.sectors + c->load_n.sectors + c->load_c.sectors + c->load_pointers.sectors +

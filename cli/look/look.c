@@ -291,8 +291,8 @@ void cli_print_formula(FILE *out, const tj_problem *p)
         cli_print(out, ", compute %s", tj_compute_name((tj_compute)c.compute));
     if (p->batch > 1)
         cli_print(out, ", %" PRId64 " of them", p->batch);
-    if (p->groups.count > 0)
-        cli_print(out, ", rows in %" PRId64 " groups", p->groups.count);
+    if (p->rows.groups > 0)
+        cli_print(out, ", rows in %" PRId32 " groups", p->rows.groups);
 }
 
 double cli_measured_rate(const cli_case *one)

@@ -21,7 +21,7 @@ static void put_traffic(FILE *out, const cli_case *one, const tj_problem *p, siz
 {
     const tj_counts *c = &one->analysis.counts;
     const double batch = (double)(p->batch > 1 ? p->batch : 1), k = (double)p->k.extent;
-    const double many_n = p->groups.count > 0 ? (double)p->groups.count : batch;
+    const double many_n = p->rows.groups > 0 ? (double)p->rows.groups : batch;
 
     fprintf(out, "<span class=\"k%zu\"><span class=\"key\">%c</span></span> ", index, (char)('A' + index));
     cli_page_name(out, one);

@@ -227,7 +227,7 @@ static tj_status make_any(tj_problem *problem, const char *item, tj_error *err)
         dim->mode = TJ_DIM_ANY;
     if (is_all)
         problem->j.mode = problem->k.mode = problem->l.mode = TJ_DIM_ANY;
-    if (is_batch || (is_all && problem->groups.count == 0))
+    if (is_batch || (is_all && problem->rows.groups == 0))
         problem->batch = TJ_ANY;
     make_storage_any(problem, is_all || is_ld, is_all || is_stride);
     return TJ_OK;
@@ -310,18 +310,19 @@ static void take_matrix(const cli_matrix_options *options, tj_matrix *matrix)
     matrix->stride = options->stride;
 }
 
-static tj_groups groups_of(const cli_request_options *options)
+static tj_rows rows_of(const cli_request_options *options)
 {
     const bool is_wide = options->offsets == DEVICE_64 || options->offsets == HOST_64;
 
     if (!options->groups)
-        return (tj_groups){0};
-    return (tj_groups){options->groups, is_wide ? 8 : 4, options->offsets == HOST_32 || options->offsets == HOST_64};
+        return (tj_rows){0};
+    return (tj_rows){TJ_ROWS_IN_GROUPS, (int32_t)options->groups, is_wide ? 8 : 4,
+                     options->offsets == HOST_32 || options->offsets == HOST_64};
 }
 
-static const char *offsets_word(const tj_groups *groups)
+static const char *offsets_word(const tj_rows *rows)
 {
-    return offsets[2 * (groups->on_host != 0) + (groups->offset_bytes == 8)].word;
+    return offsets[2 * (rows->on_host != 0) + (rows->offset_bytes == 8)].word;
 }
 
 /* name=number, or name=file. */
@@ -437,8 +438,8 @@ void cli_print_shape(const tj_problem *problem, char text[CLI_SHAPE_BYTES])
 
     if (problem->batch > 1)
         (void)snprintf(text + length, CLI_SHAPE_BYTES - (size_t)length, " b%" PRId64, problem->batch);
-    if (problem->groups.count > 0)
-        (void)snprintf(text + length, CLI_SHAPE_BYTES - (size_t)length, " g%" PRId64, problem->groups.count);
+    if (problem->rows.groups > 0)
+        (void)snprintf(text + length, CLI_SHAPE_BYTES - (size_t)length, " g%" PRId32, problem->rows.groups);
 }
 
 tj_status cli_check_request(const cli_request_options *options, tj_error *err)
@@ -480,7 +481,7 @@ tj_status cli_read_request(const cli_request_options *options, const char *shape
     request->known.batch = options->batch;
     if (options->offsets && !options->groups)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--offsets speaks of groups that are not there: add --groups");
-    request->known.groups = groups_of(options);
+    request->known.rows = rows_of(options);
     if (cli_take_epilogue(options, request, err) != TJ_OK)
         return err->status;
     if ((options->c.ld || options->c.stride) && !request->known.epilogue.has_beta)
@@ -543,9 +544,9 @@ void cli_set_problem(tj_json *answer, const tj_problem *problem)
         set_number(object, stride, matrix->stride);
     }
     set_number(object, "batch", known.batch);
-    if (known.groups.count > 0) {
-        set_number(object, "groups", known.groups.count);
-        cli_set_text(object, "offsets", offsets_word(&known.groups));
+    if (known.rows.groups > 0) {
+        set_number(object, "groups", known.rows.groups);
+        cli_set_text(object, "offsets", offsets_word(&known.rows));
     }
     cli_set_text(object, "compute", tj_compute_name((tj_compute)known.compute));
     cli_set_text(object, "scale_m", scale_word(&known.scale_m));

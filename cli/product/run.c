@@ -89,14 +89,14 @@ static tj_status fit_offsets(const cli_request *request, int64_t groups, int64_t
 {
     const tj_problem known = tj_problem_canonical(&request->known);
 
-    if (known.groups.count != groups)
+    if (known.rows.groups != groups)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "--group-rows has %lld numbers, and there are %lld groups: give one for each", (long long)groups,
-                       (long long)known.groups.count);
+                       (long long)known.rows.groups);
     if (offsets[groups] > known.j.extent)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--group-rows has %lld rows, and j is %lld: raise j, or shorten groups",
                        (long long)offsets[groups], (long long)known.j.extent);
-    for (int64_t i = 0; i <= groups && known.groups.offset_bytes == (int32_t)sizeof(int32_t); i++)
+    for (int64_t i = 0; i <= groups && known.rows.offset_bytes == (int32_t)sizeof(int32_t); i++)
         ((int32_t *)(void *)offsets)[i] = (int32_t)offsets[i];
     return tj_groups_check(&known, 0, offsets, err);
 }

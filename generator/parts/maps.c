@@ -17,7 +17,7 @@ static void describe_product(const tj_problem *view, tj_which which, int32_t spl
 
     (void)snprintf(product, sizeof product, "%s%s",
                    !tj_map_has_products(view, which) ? ""
-                   : view->groups.count > 0          ? "group.number, "
+                   : tj_is_grouped(view)             ? "group.number, "
                    : splits > 1                      ? "blockIdx.z / SPLITS, "
                                                      : "blockIdx.z, ",
                    barrier);

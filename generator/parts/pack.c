@@ -115,7 +115,7 @@ tj_status tj_pack_check(const tj_problem *view, const tj_pack *pack, int32_t spl
 
     if (!tj_pack_is_any(pack))
         return TJ_OK;
-    if (view->groups.count > 0)
+    if (tj_is_grouped(view))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "%s copies operands ahead of the product, which is not done for groups: use %s", asked, remedy);
     if (!are_fixed)

@@ -81,7 +81,7 @@ static void print_extent(const tj_problem *view, const tj_launch_form *form, int
 {
     const int32_t index = form->is_swapped ? TJ_EXTENT_L - callers : callers;
 
-    if (index == TJ_EXTENT_J && view->groups.count > 0)
+    if (index == TJ_EXTENT_J && tj_is_grouped(view))
         tj_text_append(out, "int all_rows,\n");
     else
         say(out, "int %c,\n", "jkl"[index]);
@@ -240,7 +240,7 @@ static void print_factor_pointers(const tj_problem *view, bool splits, const tj_
         const char *const type = tj_template_get(fill, which == TJ_MATRIX_M ? "m_t" : "n_t");
         const char letter = "MN"[which];
 
-        if (is_array(view, which) && (which == TJ_MATRIX_M || view->groups.count == 0))
+        if (is_array(view, which) && (which == TJ_MATRIX_M || !tj_is_grouped(view)))
             say(out, "const %s *%c = %c_array[%s];\n", type, letter, letter, product);
         else if (view->batch != 1)
             say(out, "%c += %s * stride_%c;\n", letter, product, "mn"[which]);
@@ -253,7 +253,7 @@ static void print_factor_pointers(const tj_problem *view, bool splits, const tj_
 /* A block that computes whole products finds them itself. */
 static void print_product(const tj_problem *view, const tj_launch_step *step, const char *output, tj_template_params *fill)
 {
-    const bool is_one = view->batch == 1 && (!tj_problem_points(view) || view->groups.count > 0);
+    const bool is_one = view->batch == 1 && (!tj_problem_points(view) || tj_is_grouped(view));
     tj_text out = TJ_TEXT_INIT(MOST_BYTES);
 
     if (step->grid != TJ_GRID_PRODUCTS) {

@@ -64,7 +64,7 @@ tj_status tj_tile_settle_checks(const tj_problem *view, bool is_swapped, tj_conf
     int32_t *const check_rows = is_swapped ? &config->check_l : &config->check_j;
     int32_t *const check_cols = is_swapped ? &config->check_j : &config->check_l;
     tj_status status =
-        settle_check(is_swapped ? 'l' : 'j', &view->j, tile.rows, tile.rows_name, view->groups.count > 0, check_rows, err);
+        settle_check(is_swapped ? 'l' : 'j', &view->j, tile.rows, tile.rows_name, tj_is_grouped(view), check_rows, err);
 
     if (status == TJ_OK && config->family->checks_k)
         status = settle_check('k', &view->k, tile.k, tile.k_name, false, &config->check_k, err);
@@ -113,7 +113,7 @@ static bool has_large_n(const tj_problem *view, int32_t splits)
 tj_status tj_tile_settle_group(const tj_problem *view, int32_t bm, int32_t splits, int32_t rows, int32_t *group, tj_error *err)
 {
     if (*group == 0)
-        *group = rows == TJ_ROWS_ON_Y && view->j.mode == TJ_DIM_FIXED && view->j.extent > bm && view->groups.count == 0 &&
+        *group = rows == TJ_ROWS_ON_Y && view->j.mode == TJ_DIM_FIXED && view->j.extent > bm && !tj_is_grouped(view) &&
                          has_large_n(view, splits)
                      ? GROUP_OF_LARGE_N
                      : 1;

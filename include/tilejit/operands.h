@@ -57,10 +57,10 @@ typedef struct tj_operands {
     int32_t tile_width; /**< used by kernels with shared=dynamic; 0: the config's */
     int32_t reserved;   /**< must be 0 */
     /**
-     * Used if the problem has groups: the offset of each group, and the end of the last one, groups.count + 1 signed integers
-     * of groups.offset_bytes each. They count rows, from 0 to j, and never decrease.
+     * Used if the problem has groups: the offset of each group, and the end of the last one, rows.groups + 1 signed integers
+     * of rows.offset_bytes each. They count rows, from 0 to j, and never decrease.
      *
-     * In host memory (groups.on_host) they are read before the call returns, and a launch refuses those that break this rule.
+     * In host memory (rows.on_host) they are read before the call returns, and a launch refuses those that break this rule.
      * In device memory they are not checked before the launch, and the kernel enforces the rule itself: an offset below 0
      * counts as 0, one beyond j as j, and one below an earlier one as that one, so that its group has no rows. Nothing outside
      * of M, N, P and C is read or written, whatever the offsets are. tj_groups_check describes their defects.

@@ -164,26 +164,35 @@ typedef struct tj_scale {
     int64_t ld;     /**< elements from the scales of one part of k to those of the next; 0: each launch states it */
 } tj_scale;
 
-/**
- * Groups of rows: in place of one product, `count` products of different j in one call, as a mixture of experts needs them
- * (docs/grouped.md).
- *
- *     P_g (j_g x l) = M_g (j_g x k) . N_g (k x l)        for g = 0 ... count - 1
- *
- * M (j x k), P and C (j x l) hold the rows of all groups, one group after the other and without padding; N is an array of count
- * matrices, as those of a batch are. An array of count + 1 offsets, an operand of every launch, holds the first row of each
- * group: group g has the rows offset[g] to offset[g + 1] - 1, and may have none. Rows before the first offset and from the last
- * one on belong to no group: those of P are not written. So j is the capacity of the buffers, and the bound of every offset.
- *
- * M and P are row-major, and batch is 1. A scale of M for each row follows the rows; N's scales are those of each group's N.
- */
-typedef struct tj_groups {
-    int64_t count;        /**< groups, 1 to TJ_GROUPS_MOST; 0: the problem has none, and the members below are ignored */
+/** How the rows of M and P are found. */
+typedef enum tj_rows_kind {
+    TJ_ROWS_AS_THEY_LIE = 0, /**< they are those of one matrix, or of one for each product of the batch */
+    /**
+     * Groups of rows: in place of one product, `groups` products of different j in one call, as a mixture of experts needs them
+     * (docs/grouped.md).
+     *
+     *     P_g (j_g x l) = M_g (j_g x k) . N_g (k x l)        for g = 0 ... groups - 1
+     *
+     * M (j x k), P and C (j x l) hold the rows of all groups, one group after the other and without padding; N is an array of
+     * that many matrices, as those of a batch are. An array of groups + 1 offsets, an operand of every launch, holds the first
+     * row of each group: group g has the rows offset[g] to offset[g + 1] - 1, and may have none. Rows before the first offset
+     * and from the last one on belong to no group: those of P are not written. So j is the capacity of the buffers, and the
+     * bound of every offset.
+     *
+     * M and P are row-major, and batch is 1. A scale of M for each row follows the rows; N's scales are those of each group's N.
+     */
+    TJ_ROWS_IN_GROUPS = 1
+} tj_rows_kind;
+
+/** The rows of M and P. All zero: they are found as they lie. */
+typedef struct tj_rows {
+    int32_t kind;         /**< tj_rows_kind */
+    int32_t groups;       /**< of TJ_ROWS_IN_GROUPS, 1 to TJ_GROUPS_MOST; otherwise 0, and the members below are ignored */
     int32_t offset_bytes; /**< of one offset, which is a signed integer: 4 (0 means that) or 8 */
     int32_t on_host;      /**< 1: the offsets of a launch lie in host memory. They are copied with the launch, at most
                                TJ_GROUPS_MOST_HOST_BYTES of them, and a CUDA graph keeps those that it was captured with. 0:
                                they lie in device memory, where an earlier kernel of the stream may have written them */
-} tj_groups;
+} tj_rows;
 
 enum { TJ_GROUPS_MOST = 65535, TJ_GROUPS_MOST_HOST_BYTES = 3072 };
 
@@ -203,7 +212,7 @@ typedef struct tj_problem {
     int64_t batch; /**< products; 0 and 1: one, without a batch dimension; TJ_ANY */
     tj_matrix m, n, p, c;
     tj_scale scale_m, scale_n;
-    tj_groups groups;
+    tj_rows rows;
     int32_t compute;  /**< tj_compute */
     int32_t reserved; /**< must be 0 */
     tj_epilogue epilogue;
@@ -217,7 +226,7 @@ typedef struct tj_problem {
 #define TJ_PROBLEM_INIT(j, k, l, type)                                                                                 \
     { sizeof(tj_problem), TJ_DIM_INIT(j), TJ_DIM_INIT(k), TJ_DIM_INIT(l), 0, TJ_MATRIX_INIT(type),                     \
       TJ_MATRIX_INIT(0), TJ_MATRIX_INIT(0), TJ_MATRIX_INIT(0), TJ_SCALE_INIT(0, 0, 0), TJ_SCALE_INIT(0, 0, 0),         \
-      { 0, 0, 0 }, 0, 0, { 0, 0, { 0, 0, 0, 0, { { 0, 0, 0, 0 } }, { 0 }, { { { 0 }, 0, 0, 0, 0, 0, { 0 } } } } } }
+      { 0, 0, 0, 0 }, 0, 0, { 0, 0, { 0, 0, 0, 0, { { 0, 0, 0, 0 } }, { 0 }, { { { 0 }, 0, 0, 0, 0, 0, { 0 } } } } } }
 /* clang-format on */
 
 /** One matrix of a problem. NULL: problem must not be NULL. Threads: any; pure. */
@@ -244,7 +253,7 @@ TJ_API TJ_MUST_CHECK tj_status tj_problem_check(const tj_problem *problem, tj_er
 /**
  * Are these the offsets of a launch of a problem with groups: do they lie between 0 and j, and never decrease? If not, the
  * message names the first wrong group. A launch checks offsets in host memory this way. Use it to check offsets in device
- * memory, after copying them to the host. offsets: groups.count + 1 signed integers of groups.offset_bytes each. j: the rows to
+ * memory, after copying them to the host. offsets: rows.groups + 1 signed integers of rows.offset_bytes each. j: the rows to
  * launch with; 0: those of the problem, which must have passed tj_problem_check.
  *
  * NULL:    only err may be NULL.

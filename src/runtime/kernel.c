@@ -195,8 +195,7 @@ static size_t parameter_bytes(const tj_kernel *kernel, const tj_argument *arg)
     case TJ_ARG_TENSOR_MAP:
         return sizeof(CUtensorMap);
     case TJ_ARG_OFFSETS:
-        return arg->index == 0 ? sizeof(void *)
-                               : (size_t)(kernel->problem.groups.count + 1) * (size_t)kernel->problem.groups.offset_bytes;
+        return arg->index == 0 ? sizeof(void *) : (size_t)tj_offsets_bytes(&kernel->problem);
     case TJ_ARG_CUSTOM:
         return (size_t)arg->index;
     default:
@@ -229,7 +228,7 @@ static tj_status check_parameters(const tj_kernel *kernel, int step, tj_error *e
                            form->arg_count);
         expected_bytes = parameter_bytes(kernel, &form->arg[index]);
         alignment = form->arg[index].kind == TJ_ARG_OFFSETS && form->arg[index].index
-                        ? (size_t)kernel->problem.groups.offset_bytes
+                        ? (size_t)tj_offset_bytes(&kernel->problem)
                         : expected_bytes;
         expected_offset = (expected_offset + alignment - 1) / alignment * alignment;
         has_map = has_map || form->arg[index].kind == TJ_ARG_TENSOR_MAP;
@@ -378,7 +377,7 @@ static bool is_good_argument(const tj_kernel *kernel, const tj_argument *arg)
     case TJ_ARG_WORKSPACE:
         return is_good_slice(kernel, arg->index);
     case TJ_ARG_OFFSETS:
-        return kernel->problem.groups.count > 0 && arg->index == kernel->problem.groups.on_host;
+        return tj_is_grouped(&kernel->problem) && arg->index == tj_offsets_on_host(&kernel->problem);
     case TJ_ARG_CUSTOM:
         return arg->index == 4 || arg->index == 8;
     case TJ_ARG_TENSOR_MAP:

@@ -224,8 +224,8 @@ static bool rest_is_plain(const tj_kernel *kernel, const tj_operands *x)
         return false;
     if (kernel->has_more && !more_is_plain(kernel, x))
         return false;
-    if (kernel->problem.groups.count > 0 && (!tj_launch_offsets_are_right(kernel, x, kernel->ready.j) ||
-                                             (uintptr_t)x->offsets - (uintptr_t)x->p.address < kernel->reach[TJ_MATRIX_P].of_p))
+    if (tj_is_grouped(&kernel->problem) && (!tj_launch_offsets_are_right(kernel, x, kernel->ready.j) ||
+                                            (uintptr_t)x->offsets - (uintptr_t)x->p.address < kernel->reach[TJ_MATRIX_P].of_p))
         return false;
     return scalars_fit(kernel, x);
 }
@@ -264,7 +264,7 @@ static bool is_open(const tj_problem *problem)
             return true;
     const bool has_more = tj_has_scales(problem) || problem->epilogue.expression.operands;
 
-    if (has_more && (problem->batch > 1 || problem->groups.count > 1))
+    if (has_more && (problem->batch > 1 || tj_group_count(problem) > 1))
         return true; /* their strides */
     for (int i = 0; i < problem->epilogue.expression.operands; i++)
         if (problem->epilogue.expression.operand[i].is_output)
@@ -299,7 +299,7 @@ void tj_launch_make_ready(tj_kernel *kernel)
         kernel->scalar_type != TJ_F64 && (kernel->problem.epilogue.has_alpha || kernel->problem.epilogue.has_beta);
     kernel->has_more = tj_has_scales(&kernel->problem) || kernel->problem.epilogue.expression.operands > 0;
     kernel->takes_more = kernel->problem.epilogue.has_beta || kernel->form.workspace_bytes > 0 || kernel->has_more ||
-                         kernel->problem.groups.count > 0 || kernel->narrows_scalars;
+                         tj_is_grouped(&kernel->problem) || kernel->narrows_scalars;
     kernel->is_ready = true;
 }
 

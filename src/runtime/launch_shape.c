@@ -589,21 +589,19 @@ static tj_status check_workspace(const tj_kernel *kernel, const tj_operands *x, 
 
 bool tj_launch_offsets_are_right(const tj_kernel *kernel, const tj_operands *x, int64_t j)
 {
-    const tj_groups *groups = &kernel->problem.groups;
-
-    return x->offsets && (uintptr_t)x->offsets % (uintptr_t)groups->offset_bytes == 0 &&
-           (!groups->on_host || tj_groups_check(&kernel->problem, j, x->offsets, NULL) == TJ_OK);
+    return x->offsets && (uintptr_t)x->offsets % (uintptr_t)tj_offset_bytes(&kernel->problem) == 0 &&
+           (!tj_offsets_on_host(&kernel->problem) || tj_groups_check(&kernel->problem, j, x->offsets, NULL) == TJ_OK);
 }
 
 static tj_status check_offsets(const tj_kernel *kernel, const tj_operands *x, const tj_launch_shape *shape, tj_error *err)
 {
-    const tj_groups *groups = &kernel->problem.groups;
+    const tj_problem *const problem = &kernel->problem;
     const unsigned long long at = (unsigned long long)(uintptr_t)x->offsets;
-    lines in = {(int64_t)(uintptr_t)x->offsets, 1, 1, (groups->count + 1) * groups->offset_bytes}, out;
+    lines in = {(int64_t)(uintptr_t)x->offsets, 1, 1, tj_offsets_bytes(problem)}, out;
 
-    if (groups->count == 0 || tj_launch_offsets_are_right(kernel, x, shape->j)) {
+    if (!tj_is_grouped(problem) || tj_launch_offsets_are_right(kernel, x, shape->j)) {
         out = lines_of(kernel, shape, TJ_MATRIX_P, x->p.address);
-        if (groups->count == 0 || groups->on_host || !certainly_meet(&in, &out))
+        if (!tj_is_grouped(problem) || tj_offsets_on_host(problem) || !certainly_meet(&in, &out))
             return TJ_OK;
         return tj_fail(
             err, TJ_ERR_INVALID_ARGUMENT,
@@ -613,11 +611,12 @@ static tj_status check_offsets(const tj_kernel *kernel, const tj_operands *x, co
     }
     if (!x->offsets)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "offsets is NULL: give the %s address of the %lld offsets of %lld groups",
-                       groups->on_host ? "host" : "device", (long long)groups->count + 1, (long long)groups->count);
-    if ((uintptr_t)x->offsets % (uintptr_t)groups->offset_bytes != 0)
+                       tj_offsets_on_host(problem) ? "host" : "device", (long long)tj_group_count(problem) + 1,
+                       (long long)tj_group_count(problem));
+    if ((uintptr_t)x->offsets % (uintptr_t)tj_offset_bytes(problem) != 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "offsets is 0x%llx, which is not aligned to its elements of %d bytes", at,
-                       groups->offset_bytes);
-    return tj_groups_check(&kernel->problem, shape->j, x->offsets, err);
+                       tj_offset_bytes(problem));
+    return tj_groups_check(problem, shape->j, x->offsets, err);
 }
 
 static tj_status check_operands(const tj_kernel *kernel, const tj_operands *x, const tj_launch_shape *shape, tj_error *err)

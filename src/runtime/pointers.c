@@ -134,9 +134,8 @@ tj_status tj_kernel_check_pointers(const tj_kernel *kernel, const tj_operands *g
         if (status != TJ_OK)
             return status;
     }
-    if (kernel->problem.groups.count > 0 && !kernel->problem.groups.on_host) {
-        status = check_place(kernel, "the array of offsets", x.offsets,
-                             (kernel->problem.groups.count + 1) * kernel->problem.groups.offset_bytes, err);
+    if (tj_is_grouped(&kernel->problem) && !tj_offsets_on_host(&kernel->problem)) {
+        status = check_place(kernel, "the array of offsets", x.offsets, tj_offsets_bytes(&kernel->problem), err);
         if (status != TJ_OK)
             return status;
     }

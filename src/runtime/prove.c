@@ -183,7 +183,7 @@ static tj_problem any_product(const tj_problem *lies)
     simple.m.ld = simple.n.ld = simple.p.ld = TJ_ANY;
     simple.c.ld = simple.epilogue.has_beta ? TJ_ANY : TJ_TIGHT;
     simple.batch = 1;
-    simple.groups = (tj_groups){0};
+    simple.rows = (tj_rows){0};
     simple.m.stride = simple.n.stride = simple.p.stride = simple.c.stride = TJ_TIGHT;
     return simple;
 }
@@ -253,9 +253,9 @@ static tj_status compute_simply(const proving *v, const run *r, tj_error *err)
     const int64_t end = r->line + r->lines;
     tj_status status = TJ_OK;
 
-    if (v->lies.groups.count == 0)
+    if (!tj_is_grouped(&v->lies))
         return compute_lines(v, r, r->product, 0, err);
-    for (int64_t group = 0; group < v->lies.groups.count && status == TJ_OK; group++) {
+    for (int64_t group = 0; group < tj_group_count(&v->lies) && status == TJ_OK; group++) {
         const int64_t begins = tj_group_offset(&v->lies, offsets, group), ends = tj_group_offset(&v->lies, offsets, group + 1);
         const int64_t from = begins > r->line ? begins : r->line, to = ends < end ? ends : end;
         const run part = {r->product, from, to - from};

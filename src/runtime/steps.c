@@ -181,7 +181,7 @@ static int64_t products_of(const tj_kernel *kernel, const tj_tensor_map *map, co
 {
     const bool is_n = map->lines == 0 && map->matrix == TJ_MATRIX_N;
 
-    return is_n && kernel->problem.groups.count > 0 ? kernel->problem.groups.count : shape->products_now;
+    return is_n && tj_is_grouped(&kernel->problem) ? tj_group_count(&kernel->problem) : shape->products_now;
 }
 
 static tj_mapped find_of_caller(const tj_kernel *kernel, const tj_tensor_map *map, const tj_operands *x,

@@ -219,11 +219,10 @@ static void describe_sets(tj_workbench *bench)
 /* Rows fall to groups at random. */
 static tj_status draw_offsets(tj_workbench *bench, const tj_workbench_options *options, tj_error *err)
 {
-    const tj_groups *groups = &bench->lies.groups;
-    const size_t bytes = (size_t)(groups->count + 1) * (size_t)groups->offset_bytes;
+    const size_t bytes = (size_t)tj_offsets_bytes(&bench->lies);
     tj_status status = TJ_OK;
 
-    if (groups->count == 0)
+    if (bytes == 0)
         return TJ_OK;
     bench->offsets = malloc(bytes);
     if (!bench->offsets)
@@ -233,7 +232,7 @@ static tj_status draw_offsets(tj_workbench *bench, const tj_workbench_options *o
     else
         tj_draw_offsets(&bench->lies, bench->offsets, options->seed);
     status = tj_groups_check(&bench->lies, 0, bench->offsets, err);
-    if (status != TJ_OK || groups->on_host)
+    if (status != TJ_OK || tj_offsets_on_host(&bench->lies))
         return status;
     status = tj_gpu_allocate(bench->gpu, bench->stream, bytes, &bench->device_offsets, err);
     return status == TJ_OK ? tj_buffer_write(bench->device_offsets, 0, bench->offsets, bytes, err) : status;
@@ -551,8 +550,8 @@ static bool is_of_a_group(const tj_workbench *bench, int64_t line)
 {
     const tj_problem *lies = &bench->lies;
 
-    return lies->groups.count == 0 || (line >= tj_group_offset(lies, bench->offsets, 0) &&
-                                       line < tj_group_offset(lies, bench->offsets, lies->groups.count));
+    return !tj_is_grouped(lies) || (line >= tj_group_offset(lies, bench->offsets, 0) &&
+                                    line < tj_group_offset(lies, bench->offsets, tj_group_count(lies)));
 }
 
 /* Check that padding between rows, batches and groups of P is untouched. */

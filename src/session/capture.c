@@ -296,7 +296,7 @@ static int count_any(const tj_problem *c, bool of_strides, int *all)
     *all = 0;
     for (tj_which which = TJ_MATRIX_M; which <= (c->epilogue.has_beta ? TJ_MATRIX_C : TJ_MATRIX_P); which++) {
         const tj_matrix *matrix = tj_problem_matrix(c, which);
-        const bool has_stride = c->groups.count == 0 || which == TJ_MATRIX_N;
+        const bool has_stride = !tj_is_grouped(c) || which == TJ_MATRIX_N;
         const bool can =
             !of_strides || (has_stride && matrix->stride != TJ_BROADCAST && !tj_stride_is_pointers(matrix->stride));
 
@@ -352,8 +352,8 @@ static void print_row(const tj_problem *problem, int64_t batch, char row[ROW_BYT
     add_text(&text, c.epilogue.has_beta ? "1" : "");
     tj_epilogue_print_as(&c.epilogue, true, epilogue);
     add_text(&text, c.epilogue.expression.nodes > 0 ? epilogue : "");
-    add_number(&text, c.groups.count, c.groups.count > 0);
-    add_text(&text, c.groups.count > 0 ? offsets_word[c.groups.on_host != 0][c.groups.offset_bytes == 8] : "");
+    add_number(&text, tj_group_count(&c), tj_is_grouped(&c));
+    add_text(&text, tj_is_grouped(&c) ? offsets_word[tj_offsets_on_host(&c)][tj_offset_bytes(&c) == 8] : "");
     add_number(&text, tj_scale_k(&c), tj_scale_k(&c) > 0);
     row[0] = '\0';
     if (tj_text_take(&text, &line, NULL) == TJ_OK)

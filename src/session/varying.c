@@ -202,7 +202,7 @@ bool tj_varying_open(const tj_problem *problem, int index, tj_problem *general)
     if (tj_epilogue_reduces(&problem->epilogue))
         return false;
     *general = index >= all ? all_open(problem) : loose(problem);
-    if (index > all && (general->batch != 1 || general->groups.count > 0))
+    if (index > all && (general->batch != 1 || tj_is_grouped(general)))
         return false;
     if (index > all)
         open_batch(general);

@@ -64,7 +64,8 @@ static const golden rows[] = {
     {"tiled/pointers.diff", "tiled",
      PROBLEM(FIXED(64), FIXED(64), FIXED(64), .m.type = TJ_F32, .epilogue.has_beta = 1, .batch = 8, .m.stride = TJ_POINTERS,
              .n.stride = TJ_BROADCAST, .p.stride = TJ_POINTERS, .c.stride = TJ_POINTERS)},
-    {"tiled/groups.diff", "tiled", PROBLEM(FIXED(512), FIXED(300), FIXED(700), .m.type = TJ_F32, .groups.count = 8)},
+    {"tiled/groups.diff", "tiled",
+     PROBLEM(FIXED(512), FIXED(300), FIXED(700), .m.type = TJ_F32, .rows = {TJ_ROWS_IN_GROUPS, 8, 0, 0})},
     {"tiled/e4m3_e5m2.diff", "tiled",
      PROBLEM(FIXED(64), FIXED(48), FIXED(80), .m.type = TJ_E4M3, .n.type = TJ_E5M2, .p.type = TJ_F16)},
     {"tiled/s8_into_itself.diff", "tiled",
@@ -83,7 +84,7 @@ static const golden rows[] = {
      PROBLEM(FIXED(256), FIXED(60000), FIXED(256), .m.type = TJ_F32, .epilogue.has_beta = 1, .batch = 2,
              .m.stride = TJ_POINTERS_16, .n.stride = TJ_POINTERS_16, .p.stride = TJ_POINTERS_16, .c.stride = TJ_POINTERS_16)},
     {"simt/groups.diff", "simt",
-     PROBLEM(ANY(0), FIXED(300), FIXED(700), .m.type = TJ_F32, .groups = {100, 8, 0}, .n.stride = TJ_POINTERS,
+     PROBLEM(ANY(0), FIXED(300), FIXED(700), .m.type = TJ_F32, .rows = {TJ_ROWS_IN_GROUPS, 100, 8, 0}, .n.stride = TJ_POINTERS,
              .epilogue.has_beta = 1)},
     {"simt/scaled_split.diff", "simt:splits=4",
      PROBLEM(FIXED(256), FIXED(4096), FIXED(256), .m.type = TJ_F32, .p.layout = TJ_COL_MAJOR, .scale_m = SCALE_EACH,
@@ -136,7 +137,7 @@ static const golden rows[] = {
      PROBLEM(FIXED(512), ANY(16), FIXED(704), .m.type = TJ_E4M3, .n.layout = 1, .compute = TJ_COMPUTE_F32_FP8)},
     {"wgmma/groups.diff", "wgmma",
      PROBLEM(FIXED(1024), FIXED(4096), FIXED(14336), .m.type = TJ_E4M3, .n.layout = TJ_COL_MAJOR, .compute = TJ_COMPUTE_F32_FP8,
-             .groups.count = 8, .scale_m = SCALE_EACH, .scale_n = ONE_SCALE)},
+             .rows = {TJ_ROWS_IN_GROUPS, 8, 0, 0}, .scale_m = SCALE_EACH, .scale_n = ONE_SCALE)},
     {"mma/rectangular.cu", "mma", PROBLEM(FIXED(512), FIXED(304), FIXED(704), .m.type = TJ_BF16)},
     {"mma/f64_passed.diff", "mma:bm=64,bn=64,wm=32,wn=32,stages=4",
      PROBLEM(ANY(0), ANY(2), ANY(2), .m.type = TJ_F64, .epilogue.has_alpha = 1, .epilogue.has_beta = 1, .batch = 3)},
@@ -160,8 +161,8 @@ static const golden rows[] = {
              .epilogue.has_beta = 1)},
     {"mma/pairs.diff", "mma", PROBLEM(FIXED(512), FIXED(300), FIXED(701), .m.type = TJ_F16, .n.type = TJ_S4)},
     {"mma/groups.diff", "mma",
-     PROBLEM(FIXED(1024), FIXED(4096), FIXED(14336), .m.type = TJ_BF16, .groups = {8, 4, 1}, .scale_m = SCALE_EACH,
-             .scale_n = SCALE_EACH)},
+     PROBLEM(FIXED(1024), FIXED(4096), FIXED(14336), .m.type = TJ_BF16, .rows = {TJ_ROWS_IN_GROUPS, 8, 4, 1},
+             .scale_m = SCALE_EACH, .scale_n = SCALE_EACH)},
 };
 
 /* Texts of the examples' own families: what a program of examples/ prints. */

@@ -100,7 +100,7 @@ Test(operand_table, counts_elements_with_the_batch_and_the_groups)
     cr_expect(eq(i64, tj_operand_span(&problem, &row), 0), "there is none");
 
     problem = (tj_problem)TJ_PROBLEM_INIT(J, K, L, TJ_F16);
-    problem.groups.count = 5;
+    problem.rows = (tj_rows){.kind = TJ_ROWS_IN_GROUPS, .groups = 5};
     problem.scale_n = (tj_scale)SCALE_EACH;
     problem = tj_problem_canonical(&problem);
     row = tj_operand_row_of(&problem, TJ_MATRIX_N);

@@ -105,7 +105,7 @@ static void replay(tj_context *context, const char *text, int on_host)
     tj_error err = {TJ_OK, ""};
     char label[160];
 
-    problem.groups = (tj_groups){GROUPS, 4, on_host};
+    problem.rows = (tj_rows){TJ_ROWS_IN_GROUPS, GROUPS, 4, on_host};
     if (!expect(tj_config_parse(text, &config, &err) == TJ_OK &&
                     tj_plan_prepare(context, &problem, &config, &plan, &err) == TJ_OK,
                 "%s: %s", text, err.message))
@@ -160,7 +160,7 @@ static void survive(tj_context *context, const char *text)
     tj_error err = {TJ_OK, ""};
     char label[160], damage[160];
 
-    problem.groups.count = GROUPS;
+    problem.rows = (tj_rows){.kind = TJ_ROWS_IN_GROUPS, .groups = GROUPS};
     if (!expect(tj_config_parse(text, &config, &err) == TJ_OK &&
                     tj_plan_prepare(context, &problem, &config, &plan, &err) == TJ_OK,
                 "%s: %s", text, err.message))

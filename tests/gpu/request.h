@@ -132,7 +132,7 @@ static void draw_types(tj_problem *p, int w)
 /* Draw groups in place of a batch: M, P and C are one matrix each, and N has one matrix per group. */
 static void draw_groups(tj_problem *p)
 {
-    p->groups = (tj_groups){PICK(1, 2, 3, 5, 8, 33, 70), (int32_t)PICK(0, 4, 8), next() % 2};
+    p->rows = (tj_rows){TJ_ROWS_IN_GROUPS, (int32_t)PICK(1, 2, 3, 5, 8, 33, 70), (int32_t)PICK(0, 4, 8), next() % 2};
     p->batch = 0;
     p->m.stride = p->p.stride = p->c.stride = TJ_TIGHT;
     p->n.stride = next() % 4 == 0 ? PICK(TJ_POINTERS, TJ_POINTERS_16, TJ_BROADCAST) : TJ_TIGHT;
@@ -229,7 +229,7 @@ static void draw_open(request *r, const int64_t tile[3])
     for (size_t i = 0; i < sizeof number / sizeof number[0]; i++)
         if (next() % 6 == 0 && !tj_stride_is_pointers(*number[i]))
             *number[i] = TJ_ANY;
-    if (next() % 3 == 0 && p->groups.count == 0)
+    if (next() % 3 == 0 && p->rows.groups == 0)
         p->batch = TJ_ANY;
     if (!is_served(r)) /* some configs are made for extents */
         p->j = r->known.j, p->k = r->known.k, p->l = r->known.l;
@@ -252,8 +252,8 @@ static void describe(request *r, const char *number)
              p->j.mode, p->k.mode, p->l.mode, p->batch == TJ_ANY, (long long)p->m.ld, (long long)p->n.ld, (long long)p->p.ld,
              (long long)p->c.ld, (long long)p->m.stride, (long long)p->n.stride, (long long)p->p.stride, (long long)p->c.stride,
              scale_form(&p->scale_m), scale_form(&p->scale_n), p->scale_m.k + p->scale_n.k, p->epilogue.has_alpha,
-             p->epilogue.has_beta, (long long)p->groups.count, p->groups.offset_bytes,
-             p->groups.on_host ? "on the host" : "on the device", text);
+             p->epilogue.has_beta, (long long)p->rows.groups, p->rows.offset_bytes,
+             p->rows.on_host ? "on the host" : "on the device", text);
 }
 
 /* ---- operands ----------------------------------------------------------------------------------------------------- */
@@ -289,21 +289,21 @@ static void *draw_offsets(const tj_problem *known)
     const tj_problem c = tj_problem_canonical(known);
     const int64_t first = next() % 4 ? 0 : (int64_t)(next() % (uint64_t)(c.j.extent + 1));
     const int64_t last = next() % 4 ? c.j.extent : first + (int64_t)(next() % (uint64_t)(c.j.extent - first + 1));
-    int64_t *const at = calloc((size_t)c.groups.count + 1, sizeof *at);
+    int64_t *const at = calloc((size_t)c.rows.groups + 1, sizeof *at);
 
-    if (c.groups.count == 0) {
+    if (c.rows.groups == 0) {
         free(at);
         return NULL;
     }
-    for (int64_t i = 0; i <= c.groups.count; i++) {
-        int64_t place = i == c.groups.count ? last : first + (int64_t)(next() % (uint64_t)(last - first + 1));
+    for (int64_t i = 0; i <= c.rows.groups; i++) {
+        int64_t place = i == c.rows.groups ? last : first + (int64_t)(next() % (uint64_t)(last - first + 1));
         int64_t k = i;
 
         for (; k > 0 && at[k - 1] > place; k--)
             at[k] = at[k - 1];
         at[k] = i == 0 ? first : place;
     }
-    for (int64_t i = 0; i <= c.groups.count && c.groups.offset_bytes == 4; i++)
+    for (int64_t i = 0; i <= c.rows.groups && c.rows.offset_bytes == 4; i++)
         ((int32_t *)(void *)at)[i] = (int32_t)at[i];
     return at;
 }
@@ -335,7 +335,7 @@ static int watch_p(const tj_workbench *bench)
     const uint64_t size = tj_type_bytes((tj_type)c->p.type);
     const int64_t lines = c->p.layout == TJ_ROW_MAJOR ? c->j.extent : c->l.extent;
     const int64_t width = c->p.layout == TJ_ROW_MAJOR ? c->l.extent : c->j.extent;
-    const int is_even = c->groups.count > 0 ? 0 : c->batch == 1 || c->p.stride == c->p.ld * lines;
+    const int is_even = c->rows.groups > 0 ? 0 : c->batch == 1 || c->p.stride == c->p.ld * lines;
 
     if (!emulator || !is_even)
         return 0;

@@ -99,7 +99,7 @@ Test(capture, writes_each_problem_once_as_a_command_line_would_say_it)
     cr_assert(tj_epilogue_parse("max(acc + bias:bf16[col], 0.5)", &some.epilogue, NULL) == TJ_OK);
     note(capture, &some, &launch);
     some = plain;
-    some.groups = (tj_groups){8, 8, 1};
+    some.rows = (tj_rows){TJ_ROWS_IN_GROUPS, 8, 8, 1};
     some.n.stride = TJ_POINTERS;
     note(capture, &some, &launch);
     some = plain;

@@ -33,7 +33,7 @@ static tj_problem grouped(void)
 {
     tj_problem problem = TJ_PROBLEM_INIT(J, K, L, TJ_F16);
 
-    problem.groups.count = GROUPS;
+    problem.rows = (tj_rows){.kind = TJ_ROWS_IN_GROUPS, .groups = GROUPS};
     return problem;
 }
 
@@ -54,29 +54,32 @@ static tj_context *open_context(void)
 Test(groups, refuses_problems_that_cannot_be)
 {
     const struct {
-        tj_groups groups;
+        tj_rows rows;
         int64_t batch, stride_n, stride_p;
         int16_t layout_m, layout_p;
         const char *says;
     } rows[] = {
-        {{-1, 0, 0}, 0, 0, 0, 0, 0, "groups.count is -1: use 1 to 65535"},
-        {{65536, 0, 0}, 0, 0, 0, 0, 0, "groups.count is 65536"},
-        {{3, 2, 0}, 0, 0, 0, 0, 0, "groups.offset_bytes is 2: use 4 or 8"},
-        {{3, 4, 2}, 0, 0, 0, 0, 0, "groups.on_host is 2: use 0 or 1"},
-        {{768, 4, 1}, 0, 0, 0, 0, 0, "768 groups have 3076 bytes of offsets"},
-        {{384, 8, 1}, 0, 0, 0, 0, 0, "use offsets of 4 bytes"},
-        {{3, 0, 0}, 2, 0, 0, 0, 0, "a batch or groups, not both"},
-        {{3, 0, 0}, TJ_ANY, 0, 0, 0, 0, "a batch or groups, not both"},
-        {{3, 0, 0}, 0, 0, 0, 1, 0, "M is column-major"},
-        {{3, 0, 0}, 0, 0, 0, 0, 1, "P is column-major"},
-        {{3, 0, 0}, 0, 0, TJ_POINTERS, 0, 0, "only N may be an array of pointers"},
-        {{3, 0, 0}, 0, -9, 0, 0, 0, "stride_n is -9"},
+        {{2, 3, 0, 0}, 0, 0, 0, 0, 0, "rows.kind is 2: use TJ_ROWS_AS_THEY_LIE or TJ_ROWS_IN_GROUPS"},
+        {{TJ_ROWS_AS_THEY_LIE, 3, 0, 0}, 0, 0, 0, 0, 0, "rows.groups is 3 and rows.kind TJ_ROWS_AS_THEY_LIE"},
+        {{TJ_ROWS_IN_GROUPS, 0, 0, 0}, 0, 0, 0, 0, 0, "rows.groups is 0: use 1 to 65535"},
+        {{TJ_ROWS_IN_GROUPS, -1, 0, 0}, 0, 0, 0, 0, 0, "rows.groups is -1: use 1 to 65535"},
+        {{TJ_ROWS_IN_GROUPS, 65536, 0, 0}, 0, 0, 0, 0, 0, "rows.groups is 65536"},
+        {{TJ_ROWS_IN_GROUPS, 3, 2, 0}, 0, 0, 0, 0, 0, "rows.offset_bytes is 2: use 4 or 8"},
+        {{TJ_ROWS_IN_GROUPS, 3, 4, 2}, 0, 0, 0, 0, 0, "rows.on_host is 2: use 0 or 1"},
+        {{TJ_ROWS_IN_GROUPS, 768, 4, 1}, 0, 0, 0, 0, 0, "768 groups have 3076 bytes of offsets"},
+        {{TJ_ROWS_IN_GROUPS, 384, 8, 1}, 0, 0, 0, 0, 0, "use offsets of 4 bytes"},
+        {{TJ_ROWS_IN_GROUPS, 3, 0, 0}, 2, 0, 0, 0, 0, "a batch or groups, not both"},
+        {{TJ_ROWS_IN_GROUPS, 3, 0, 0}, TJ_ANY, 0, 0, 0, 0, "a batch or groups, not both"},
+        {{TJ_ROWS_IN_GROUPS, 3, 0, 0}, 0, 0, 0, 1, 0, "M is column-major"},
+        {{TJ_ROWS_IN_GROUPS, 3, 0, 0}, 0, 0, 0, 0, 1, "P is column-major"},
+        {{TJ_ROWS_IN_GROUPS, 3, 0, 0}, 0, 0, TJ_POINTERS, 0, 0, "only N may be an array of pointers"},
+        {{TJ_ROWS_IN_GROUPS, 3, 0, 0}, 0, -9, 0, 0, 0, "stride_n is -9"},
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         tj_problem problem = grouped();
 
-        problem.groups = rows[i].groups;
+        problem.rows = rows[i].rows;
         problem.batch = rows[i].batch;
         problem.n.stride = rows[i].stride_n;
         problem.p.stride = rows[i].stride_p;
@@ -94,14 +97,14 @@ Test(groups, have_an_n_each)
     cr_assert(eq(int, tj_problem_check(&problem, &err), TJ_OK));
     c = tj_problem_canonical(&problem);
     cr_expect(eq(i64, c.n.stride, K * L));
-    cr_expect(eq(int, c.groups.offset_bytes, 4));
+    cr_expect(eq(int, c.rows.offset_bytes, 4));
     cr_expect(eq(i64, tj_problem_span(&problem, TJ_MATRIX_M), J * K));
     cr_expect(eq(i64, tj_problem_span(&problem, TJ_MATRIX_N), GROUPS * K * L));
     cr_expect(eq(i64, tj_problem_span(&problem, TJ_MATRIX_P), J * L));
-    problem.groups = (tj_groups){0, 7, 7}; /* none, so what else is said of them is forgotten */
+    problem.rows = (tj_rows){TJ_ROWS_AS_THEY_LIE, 0, 7, 7}; /* none, so what else is said of them is forgotten */
     cr_assert(eq(int, tj_problem_check(&problem, &err), TJ_OK));
     c = tj_problem_canonical(&problem);
-    cr_expect(eq(int, c.groups.offset_bytes | c.groups.on_host, 0));
+    cr_expect(eq(int, c.rows.offset_bytes | c.rows.on_host, 0));
 }
 
 Test(groups, refuses_configs_that_do_not_take_them)
@@ -152,7 +155,7 @@ Test(groups, says_which_group_has_wrong_offsets)
 
             for (int k = 0; k <= GROUPS; k++)
                 narrow[k] = (int32_t)rows[i].at[k];
-            problem.groups.offset_bytes = bytes;
+            problem.rows.offset_bytes = bytes;
             err.message[0] = '\0';
             cr_expect(
                 eq(int, tj_groups_check(&problem, rows[i].j, bytes == 8 ? (const void *)rows[i].at : narrow, &err), wanted),
@@ -202,7 +205,7 @@ Test(groups, launches_refuse_host_offsets_that_are_wrong)
     const tj_plan *plan;
     tj_operands x;
 
-    problem.groups.on_host = 1;
+    problem.rows.on_host = 1;
     plan = prepare(context, &problem, "simt", right, &bench);
     x = *tj_workbench_operands(bench);
     cr_expect(eq(int, tj_plan_launch(plan, &x, NULL, &err), TJ_OK), "%s", err.message);
@@ -260,7 +263,7 @@ static void survive(tj_context *context, const char *family, int bytes)
     tj_operands x;
     void *p;
 
-    problem.groups.offset_bytes = bytes;
+    problem.rows.offset_bytes = bytes;
     for (int i = 0; i <= GROUPS; i++)
         narrow[i] = (int32_t)right[i];
     plan = prepare(context, &problem, family, bytes == 8 ? (const void *)right : narrow, &bench);

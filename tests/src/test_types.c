@@ -390,7 +390,7 @@ Test(types, scales_along_k_multiply_parts)
         problem.n.layout = (int16_t)row[i].n_layout;
         problem.p.layout = (int16_t)(row[i].groups == 0 && i % 4 == 3);
         problem.batch = row[i].batch;
-        problem.groups.count = row[i].groups;
+        problem.rows = (tj_rows){.kind = row[i].groups > 0 ? TJ_ROWS_IN_GROUPS : TJ_ROWS_AS_THEY_LIE, .groups = row[i].groups};
         problem.scale_m = is_m ? along_k : (tj_scale)SCALE_EACH; /* those of a sum go on as they are */
         problem.scale_n = is_m ? (tj_scale)ONE_SCALE : along_k;
         problem.p.type = TJ_F32;
@@ -622,7 +622,7 @@ Test(types, of_4_bits_are_widened)
         problem.n.layout = (int16_t)row[i].n_layout;
         problem.p.layout = (int16_t)row[i].p_layout;
         problem.batch = row[i].batch;
-        problem.groups.count = row[i].groups;
+        problem.rows = (tj_rows){.kind = row[i].groups > 0 ? TJ_ROWS_IN_GROUPS : TJ_ROWS_AS_THEY_LIE, .groups = row[i].groups};
         if (row[i].scale_k) {
             *(is_m ? &problem.scale_m : &problem.scale_n) = (tj_scale)SCALE_ALONG_K(row[i].scale_k);
         } else {

@@ -140,7 +140,7 @@ static tj_problem grouped_problem(void)
 {
     tj_problem p = f32(33, 5, 48);
 
-    p.groups = (tj_groups){12, 8, 1};
+    p.rows = (tj_rows){TJ_ROWS_IN_GROUPS, 12, 8, 1};
     return p;
 }
 

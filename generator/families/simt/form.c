@@ -428,7 +428,7 @@ static void describe_edges(const tj_problem *view, const tj_config *config, cons
                            tj_template_params *fill)
 {
     const tj_checks checks = tj_checks_of(config, is_swapped);
-    const bool clips_rows = checks.j && (view->groups.count > 0 || !tj_simt_moves(&view->j, s->bm)),
+    const bool clips_rows = checks.j && (tj_is_grouped(view) || !tj_simt_moves(&view->j, s->bm)),
                clips_cols = checks.l && !tj_simt_moves(&view->l, s->bn);
 
     tj_template_set_flag(fill, "moves_rows", checks.j && !clips_rows);

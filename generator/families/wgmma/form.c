@@ -273,7 +273,7 @@ static bool has_boxes(const tj_problem *view, const tj_wgmma_shape *s)
 {
     const int32_t bytes = tj_facts_of(view->p.type)->bytes;
 
-    return s->splits <= 1 && view->groups.count == 0 && !view->epilogue.has_beta && !tj_stride_is_pointers(view->p.stride) &&
+    return s->splits <= 1 && !tj_is_grouped(view) && !view->epilogue.has_beta && !tj_stride_is_pointers(view->p.stride) &&
            tj_access_fits_output(view, CHUNK / bytes) && (tj_access_sums(view, s->splits) == 1 || bytes > 1);
 }
 

@@ -14,7 +14,7 @@ from tilejit._binding import ffi
 from tilejit._context import Context, context_of
 from tilejit._errors import InvalidArgument
 from tilejit._matmul import _launch, _on_host, _remembered
-from tilejit._problem import BROADCAST, Epilogue, Operand, Request, checked, epilogue_of, look_at_epilogue, look_at_operands, request
+from tilejit._problem import BROADCAST, Epilogue, Operand, Request, checked, epilogue_of, look_at_epilogue, look_at_operands, request, set_groups
 from tilejit._types import NAME
 
 
@@ -136,7 +136,7 @@ def _request(a: View, b: View, out: Optional[View], c: Optional[View], scale_m: 
         return made
     if groups > 1 and step < 0:
         raise InvalidArgument(f"b has strides of {b.strides}: its matrices follow each other backwards; pass a contiguous copy")
-    made.problem.groups.count, made.problem.groups.offset_bytes, made.problem.groups.on_host = groups, width, int(on_host)
+    set_groups(made.problem, groups, width, int(on_host))
     made.problem.n.stride = 0 if groups == 1 else BROADCAST if step == 0 else step
     if scale_n is not None and of_each:
         made.operands.scale_n.stride = scale_n.shape[1]

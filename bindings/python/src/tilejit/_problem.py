@@ -171,8 +171,7 @@ class Problem:
             _take_epilogue(c, epilogue_of(epilogue, {}), scale_m, scale_n, scale_k)
         _take_scales(c, scale_m, scale_n, scale_k)
         if groups is not None:
-            c.groups.count = count(groups, "groups", 1)
-            c.groups.offset_bytes, c.groups.on_host = _one_of(OFFSETS, offsets, "offsets")
+            set_groups(c, groups, *_one_of(OFFSETS, offsets, "offsets"))
         _leave_open(c, any.split(",") if isinstance(any, str) else any, multiple_of or {})
         self._c = checked(c)
 
@@ -209,7 +208,7 @@ class Problem:
     @property
     def groups(self) -> int:
         """The number of groups; 0: none."""
-        return int(self._c.groups.count)
+        return int(self._c.rows.groups)
 
     @property
     def any(self) -> Tuple[str, ...]:
@@ -254,9 +253,9 @@ class Problem:
         for name, scale in (("scale_m", c.scale_m), ("scale_n", c.scale_n)):
             words += [f"{name}={word}" for word, form in SCALES.items() if scale.type and form == (scale.rows, scale.k > 0)]
         words += [f"scale_k={scale.k}" for scale in (c.scale_m, c.scale_n) if scale.k]
-        if c.groups.count:
-            words.append(f"groups={c.groups.count}")
-            words += [f"offsets={word}" for word, how in OFFSETS.items() if how == (c.groups.offset_bytes, c.groups.on_host) and word != "device"]
+        if c.rows.groups:
+            words.append(f"groups={c.rows.groups}")
+            words += [f"offsets={word}" for word, how in OFFSETS.items() if how == (c.rows.offset_bytes, c.rows.on_host) and word != "device"]
         if self.any:
             words.append("any=" + ",".join(self.any))
         words += [f"{name}%{dim.multiple_of}" for name, dim in (("j", c.j), ("k", c.k), ("l", c.l)) if dim.multiple_of > 1]
@@ -301,7 +300,7 @@ def _leave_open(c: Any, words: Iterable[str], promises: Mapping[str, int]) -> No
         for name, dim in dims.items():
             if is_all or word == name:
                 dim.mode = 1
-        if word == "batch" or (is_all and not c.groups.count):
+        if word == "batch" or (is_all and not c.rows.groups):
             c.batch = ANY
         for matrix in _matrices(c):
             if is_all or word == "ld":
@@ -343,6 +342,11 @@ def _take_scales(c: Any, scale_m: Optional[str], scale_n: Optional[str], scale_k
         raise InvalidArgument(f"scale_k is {each} and there are no scales along k: make scale_m or scale_n, that of the weights, along-k")
     for scale in along_k:
         scale.k = each or scale.k
+
+
+def set_groups(c: Any, groups: int, offset_bytes: int, on_host: int) -> None:
+    """Let the rows of M and P belong to groups, each with an N of its own."""
+    c.rows.kind, c.rows.groups, c.rows.offset_bytes, c.rows.on_host = lib.TJ_ROWS_IN_GROUPS, count(groups, "groups", 1, MOST), offset_bytes, on_host
 
 
 def _set_scale(scale: Any, rows: int, k: int) -> None:
