@@ -187,6 +187,7 @@ static void fill_common(const tj_problem *callers, const tj_problem *view, const
     set_dim(params, "k", &view->k);
     tj_template_set_flag(params, "any_k", view->k.mode == TJ_DIM_ANY);
     set_dim(params, "l", &view->l);
+    tj_template_set(params, "k_index", view->k.mode == TJ_DIM_FIXED ? "k" : "static_cast<index_t>(k)");
     tj_template_set_flag(params, "m_row_major", view->m.layout == TJ_ROW_MAJOR);
     tj_template_set_flag(params, "n_row_major", view->n.layout == TJ_ROW_MAJOR);
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++)
@@ -267,7 +268,12 @@ static tj_status describe_epilogue(const tj_problem *view, const tj_config *conf
     tj_template_set(params, "total", sums.first);
     tj_template_set_flag(params, "wide_p", is_wide);
     tj_template_set(params, "epilogue", is_wide ? "parts/epilogue_vector.cuh" : "parts/epilogue.cuh");
+    tj_template_set(params, "finish",
+                    tj_product_step(form)->splits > 1 ? "parts/partial.cuh"
+                    : is_wide                         ? "parts/epilogue_vector.cuh"
+                                                      : "parts/epilogue.cuh");
     tj_template_set_flag(params, "pairs", pairs);
+    tj_template_set_flag(params, "names_sum", !is_wide && tj_product_step(form)->splits <= 1);
     tj_template_set(params, "elements", pairs ? "j * (l / 2)" : "j * l");
     tj_template_set(params, "p_sums", pairs && tj_product_step(form)->splits <= 1 ? "2 * P_VECTOR" : "P_VECTOR");
     for (int i = 0; i < TJ_LAUNCH_MAX_MAPS; i++)

@@ -100,8 +100,11 @@ void tj_template_set(tj_template_params *params, const char *name, const char *v
     if (!params)
         return;
     length = strlen(value);
-    if (params->count == TJ_TEMPLATE_MAX_PARAMS || length >= TJ_TEMPLATE_VALUE_BYTES || strlen(name) >= TJ_TEMPLATE_NAME_BYTES)
-        return; /* the template then reports the missing parameter */
+    if (params->count == TJ_TEMPLATE_MAX_PARAMS || length >= TJ_TEMPLATE_VALUE_BYTES ||
+        strlen(name) >= TJ_TEMPLATE_NAME_BYTES) {
+        params->failure = TJ_ERR_INTERNAL; /* a condition without it would be false */
+        return;
+    }
     memcpy(params->param[params->count].name, name, strlen(name) + 1);
     memcpy(params->param[params->count].value, value, length + 1);
     params->count++;
@@ -1056,7 +1059,8 @@ static tj_status fill_first(library *from, const tj_template_file *file, const t
     if (params->failure == TJ_ERR_OUT_OF_MEMORY)
         return tj_fail_memory(err, "the lines of a template");
     if (params->failure != TJ_OK)
-        return tj_fail(err, params->failure, "%s: lines that are printed for it are too many, or too long", file->name);
+        return tj_fail(err, params->failure,
+                       "%s: its parameters, or the lines that are printed for it, are too many, or too long", file->name);
     return fill_file(&(fill){.from = from, .params = params, .out = out, .err = err, .includes = -1}, file, NULL, 0);
 }
 

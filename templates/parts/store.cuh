@@ -5,9 +5,7 @@
 //@ else
 // store: the thread's sums, as elements of P.
 //@ end
-//@ if reduces
 //@ lines reduction_starts
-//@ end
 #pragma unroll
 for (int r = 0; r < TM; ++r) {
     const index_t Row = block_row + thread_row + r;  //@ row_of for r
@@ -22,21 +20,9 @@ for (int r = 0; r < TM; ++r) {
             break;
         //@| if (Col < own_col)  // all P_VECTOR of them, or none  //@ only moves_cols
         //@|     continue;
-        //@ if splits_k and vector_p
-        //@| vector_t<sum_t, P_VECTOR> value;
-//@| #pragma unroll
-        //@| for (int i = 0; i < P_VECTOR; ++i)
-        //@|     value.element[i] = sum[r][c + i];
-        //@| reinterpret_cast<vector_t<sum_t, P_VECTOR> &>(W[Row * l + Col]) = value;
-        //@ elif splits_k
-        //@| W[Row * l + Col] = sum[r][c];
-        //@ else
-        //@ if not wide_p
-        sum_t &Pvalue = sum[r][c];
-        //@| sum_t &beside = sum[r][c + 1];  // of the next column  //@ only pairs
-        //@ end
-        #include "parts/epilogue.cuh"  //@ epilogue
-        //@ end
+        sum_t &Pvalue = sum[r][c];  //@ only names_sum
+        //@| sum_t &beside = sum[r][c + 1];  // of the next column  //@ only names_sum and pairs
+        #include "parts/epilogue.cuh"  //@ finish
     }
 }
 //@| #include "parts/reduce_warp.cuh"  //@ only reduces

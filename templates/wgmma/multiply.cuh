@@ -6,54 +6,26 @@ const int warp_row = group_row + warp % 4 * 16;
 // What this warpgroup multiplies at the ring's first place; all else lies so many bytes further on.
 const auto m_first = moved(descriptor(&tiles[0].M, sizeof(tiles[0].M[0])), m_offset(group_row, 0));
 const auto n_first = descriptor(&tiles[0].N, sizeof(tiles[0].N[0]));
-//@ if p_map
-//@| output_t (&boxes)[BOXES][16 * SLICE] = shared->boxes[warp];  //@ box_cols for SLICE
-//@| int next_box = 0;
-//@ elif not reduces
-sum_t (&lines)[16][SLICE] = shared->lines[warp];
-//@ end
-//@ if reduces
-//@| // The first row and column of P that this thread computes, in the block's tile.
-//@| const int thread_row = warp_row + lane / 4, thread_col = lane % 4 * 2;
-//@ end
-//@ if scale_n and many_groups
-//@| const float *const all_scales_n = scale_n;
-//@ elif not has_groups
-#include "parts/scale.cuh"
-//@ end
+//@| #include "wgmma/boxes_of_warp.cuh"  //@ only p_map
+sum_t (&lines)[16][SLICE] = shared->lines[warp];  //@ only not p_map and not reduces
+//@| #include "wgmma/first_of_thread.cuh"  //@ only reduces
+#include "parts/scale.cuh"  //@ scale
 
 //@ if pingpong
-//@| int round = warpgroup == 1;  // of turns: what is new counts as over, so the first warpgroup begins
-//@| pass(static_cast<long long>(warpgroup - 1) * phases);
-//@| for (int tile = blockIdx.x + (warpgroup - 1) * gridDim.x; tile < rows * cols; tile += MULTIPLIERS * gridDim.x) {
-//@ else
-for (int tile = blockIdx.x; tile < rows * cols; tile += gridDim.x) {
+int round = warpgroup == 1;  // of turns: what is new counts as over, so the first warpgroup begins
+pass(static_cast<long long>(warpgroup - 1) * phases);
 //@ end
-    //@ if has_groups
-    //@| group_t group;
-    //@| index_t block_row, block_col;
-    //@| place_of(tile, group, block_row, block_col);
-    //@| const index_t j = group.end;  // row j belongs to the next group
-    //@ else
-    index_t block_row, block_col;
-    place_of(tile, block_row, block_col);
-    //@ end
-    //@ if scale_n and many_groups
-    //@| scale_n = all_scales_n + group.number * stride_scale_n;
-    //@ end
-    //@ if has_groups
-    //@| #include "parts/scale.cuh"
-    //@ end
+for (int tile = blockIdx.x; tile < rows * cols; tile += gridDim.x) {  //@ first_tile for blockIdx.x  //@ next_tile for gridDim.x
+    #include "wgmma/tile.cuh"  //@ tile
+    //@| #include "wgmma/rows_of_group.cuh"  //@ only has_groups
     sum_t sum[TM][TN] = {};
     settle(sum);
     //@ if pingpong
-    //@| wait(begins[warpgroup - 1], round);
-    //@| round ^= 1;
+    wait(begins[warpgroup - 1], round);
+    round ^= 1;
     //@ end
-    //@ if promotes
-    //@| #include "wgmma/promote.cuh"
-    //@ else
-    for (int phase = 0; phase < phases; ++phase) {
+    //@| #include "wgmma/promote.cuh"  //@ only promotes
+    for (int phase = 0; phase < phases; ++phase) {  //@ only not promotes
         const auto m = moved(m_first, stage * sizeof(phase_t)), n = moved(n_first, stage * sizeof(phase_t));
         wait(full[stage], turn);
         begin_products();
@@ -69,38 +41,20 @@ for (int tile = blockIdx.x; tile < rows * cols; tile += gridDim.x) {
         if (phase > 0 && lane == 0)
             arrive(empty[stage > 0 ? stage - 1 : STAGES - 1]);
         //@ else
-        //@| wait_for_products<0>();
-        //@| if (lane == 0)
-        //@|     arrive(empty[stage]);
+        wait_for_products<0>();
+        if (lane == 0)
+            arrive(empty[stage]);
         //@ end
         pass(1);
     }
-    //@ end
-    //@ if pingpong
-    //@| if (lane == 0)
-    //@|     arrive(begins[warpgroup % MULTIPLIERS]);
-    //@ end
-    //@ if releases_late
-    // Until the last products are there. A tile's number is never negative, so this waits once. But it is a loop, across which ptxas
-    // moves nothing: ahead of a plain second wait it may convert sums that tensor cores have yet to add to.
-    asm volatile(
-        "{\n"
-        ".reg .pred again;\n"
-        "last:\n"
-        "wgmma.wait_group.sync.aligned 0;\n"
-        "setp.lt.s32 again, %0, 0;\n"
-        "@again bra last;\n"
-        "}" ::"r"(tile) : "memory");
-    if (phases > 0 && lane == 0)
-        arrive(empty[stage > 0 ? stage - 1 : STAGES - 1]);
-    //@ end
-    //@ if pingpong
-    //@| pass(static_cast<long long>(MULTIPLIERS - 1) * phases);  // those of the others
-    //@ end
+    if (lane == 0)  //@ only pingpong
+        arrive(begins[warpgroup % MULTIPLIERS]);
+    #include "wgmma/last.cuh"  //@ only releases_late
+    pass(static_cast<long long>(MULTIPLIERS - 1) * phases);  // those of the others  //@ only pingpong
     settle(sum);
-    #include "wgmma/store.cuh"
+    //@ lines reduction_starts
+    #include "wgmma/store_lines.cuh"  //@ store
+    //@| #include "parts/reduce_warp.cuh"  //@ only reduces
 }
-//@ if p_map
-//@| if (lane == 0)
-//@|     wait_until_stored<0>();
-//@ end
+if (lane == 0)  //@ only p_map
+    wait_until_stored<0>();

@@ -1,8 +1,6 @@
 // Tensor cores keep 13 bits of a sum of such products. So they add up one phase alone, and the threads all phases.
 sum_t part[TM][TN];  // of one phase
-//@ if two_parts
-sum_t other[TM][TN];  // and of the next: while it is made, the first is added up
-//@ end
+sum_t other[TM][TN];  // and of the next: while it is made, the first is added up  //@ only two_parts
 const auto multiply = [&](sum_t (&made)[TM][TN]) {
     const auto m = moved(m_first, stage * sizeof(phase_t)), n = moved(n_first, stage * sizeof(phase_t));
     wait(full[stage], turn);
@@ -43,10 +41,10 @@ for (int phase = phases % 2; phase < phases; phase += 2) {
     add(other, other_place);
 }
 //@ else
-//@| for (int phase = 0; phase < phases; ++phase) {
-//@|     const int place = stage;
-//@|     multiply(part);
-//@|     wait_for_products<0>();
-//@|     add(part, place);
-//@| }
+for (int phase = 0; phase < phases; ++phase) {
+    const int place = stage;
+    multiply(part);
+    wait_for_products<0>();
+    add(part, place);
+}
 //@ end

@@ -18,9 +18,7 @@ __device__ __forceinline__ void put_chunk(unsigned at, unsigned w0, unsigned w1,
     asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(at), "r"(w0), "r"(w1), "r"(w2), "r"(w3) : "memory");
 }
 
-//@ if square_bytes
-//@| #include "parts/transpose_bytes.cuh"
-//@ end
+//@| #include "parts/transpose_bytes.cuh"  //@ only square_bytes
 __device__ __forceinline__ void transpose_half(void *square, int half, int lane)
 {
     // Of eight lines in a row, each differs from the first by an exclusive or: of its number, in its address and in the chunk's place.
@@ -35,18 +33,8 @@ __device__ __forceinline__ void transpose_half(void *square, int half, int lane)
     __syncwarp();  // all have taken theirs
 #pragma unroll
     for (int w = 0; w < 4; ++w) {  // word w of each chunk
-        //@ if square_bytes
-        //@| uint4 column[4];  // of four of them each: their first bytes, their second ones, and so on
-//@| #pragma unroll
-        //@| for (int i = 0; i < 4; ++i)
-        //@|     column[i] = transpose_bytes(taken[4 * i].element[w], taken[4 * i + 1].element[w], taken[4 * i + 2].element[w], taken[4 * i + 3].element[w]);
-        //@| put_chunk(line(to, 4 * w), column[0].x, column[1].x, column[2].x, column[3].x);
-        //@| put_chunk(line(to, 4 * w + 1), column[0].y, column[1].y, column[2].y, column[3].y);
-        //@| put_chunk(line(to, 4 * w + 2), column[0].z, column[1].z, column[2].z, column[3].z);
-        //@| put_chunk(line(to, 4 * w + 3), column[0].w, column[1].w, column[2].w, column[3].w);
-        //@ else
-        put_chunk(line(to, w), taken[0].element[w], taken[1].element[w], taken[2].element[w], taken[3].element[w]);
-        //@ end
+        //@| #include "wgmma/put_bytes.cuh"  //@ only square_bytes
+        put_chunk(line(to, w), taken[0].element[w], taken[1].element[w], taken[2].element[w], taken[3].element[w]);  //@ only not square_bytes
     }
 }
 

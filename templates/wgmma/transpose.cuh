@@ -4,14 +4,10 @@ if (threadIdx.x >= 32) {
     for (int tile = blockIdx.x; tile < rows * cols; tile += gridDim.x)
         for (int phase = 0; phase < phases; ++phase) {
             wait(came[stage], turn);
-            //@ if m_squares
-            for (int half = transposer; half < 2 * BM / LINE; half += TRANSPOSERS)
+            for (int half = transposer; half < 2 * BM / LINE; half += TRANSPOSERS)  //@ only m_squares
                 transpose_half(&tiles[stage].M[0][half / 2 * LINE], half % 2, lane);
-            //@ end
-            //@ if n_squares
-            for (int half = transposer; half < 2 * BN / LINE; half += TRANSPOSERS)
+            for (int half = transposer; half < 2 * BN / LINE; half += TRANSPOSERS)  //@ only n_squares
                 transpose_half(&tiles[stage].N[0][half / 2 * LINE], half % 2, lane);
-            //@ end
             publish_stores();
             __syncwarp();
             if (lane == 0)

@@ -241,7 +241,28 @@ Test(template, reports_lines_that_could_not_be_printed)
     tj_text_append(&list, "too long\n");
     tj_template_take_lines(&params, "list", &list);
     cr_expect(ne(int, tj_template_fill_text("test.cu", "a\n", 2, &params, &text, &err), TJ_OK));
-    cr_expect(ne(ptr, strstr(err.message, "test.cu: lines"), NULL), "%s", err.message);
+    cr_expect(ne(ptr, strstr(err.message, "test.cu: its parameters, or the lines"), NULL), "%s", err.message);
     tj_text_drop(&text);
     tj_template_drop(&params);
+}
+
+/* One that is lost would make a condition false, and the text another one. */
+Test(template, reports_parameters_that_have_no_room)
+{
+    char too_long[TJ_TEMPLATE_VALUE_BYTES + 1] = "";
+    tj_template_params params = {0};
+    tj_text text = TJ_TEXT_INIT(4096);
+    tj_error err = {0};
+
+    for (int i = 0; i < TJ_TEMPLATE_MAX_PARAMS; i++)
+        tj_template_set_int(&params, "width", i);
+    cr_expect(eq(int, tj_template_fill_text("test.cu", "a\n", 2, &params, &text, &err), TJ_OK), "%s", err.message);
+    tj_template_set_flag(&params, "one_more", true);
+    cr_expect(eq(int, tj_template_fill_text("test.cu", "a\n", 2, &params, &text, &err), TJ_ERR_INTERNAL));
+    cr_expect(ne(ptr, strstr(err.message, "parameters"), NULL), "%s", err.message);
+    params = (tj_template_params){0};
+    memset(too_long, '1', TJ_TEMPLATE_VALUE_BYTES);
+    tj_template_set(&params, "width", too_long);
+    cr_expect(eq(int, tj_template_fill_text("test.cu", "a\n", 2, &params, &text, &err), TJ_ERR_INTERNAL));
+    tj_text_drop(&text);
 }

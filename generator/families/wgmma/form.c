@@ -687,6 +687,10 @@ static void describe_map(const tj_problem *view, const tj_wgmma_shape *s, const 
         tj_pack_map(view, pack, which, map);
     tj_template_set_flag(fill, is_m ? "m_along_k" : "n_along_k", t.along_k);
     tj_template_set_flag(fill, is_m ? "m_squares" : "n_squares", t.squares);
+    tj_template_set(fill, is_m ? "bring_m" : "bring_n",
+                    t.squares   ? "wgmma/bring_squares.cuh"
+                    : t.along_k ? "wgmma/bring_line.cuh"
+                                : "wgmma/bring_blocks.cuh");
 }
 
 /* Is every possible value of the extent a multiple? */
@@ -737,12 +741,56 @@ static void describe_output(const tj_problem *view, const tj_wgmma_shape *s, tj_
         form->align[TJ_MATRIX_P] = bytes;
         form->align[TJ_MATRIX_C] = view->epilogue.has_beta ? bytes : 0;
     }
-    tj_template_set_int(fill, "slice", out.slice);
+    tj_template_set_int(fill, "SLICE", out.slice);
     tj_template_set(fill, "box_cols", box < out.slice ? "(SLICE / 2)" : "SLICE");
     tj_template_set(fill, "box_first", box < out.slice ? "box_col / 2" : "box_col");
-    tj_template_set_int(fill, "p_vector", out.vector);
-    tj_template_set_int(fill, "boxes", out.boxes);
+    tj_template_set_int(fill, "P_VECTOR", out.vector);
+    if (out.boxes > 0)
+        tj_template_set_int(fill, "BOXES", out.boxes);
+    else
+        tj_template_set(fill, "BOXES", "");
     tj_template_set_flag(fill, "vector_p", out.vector > 1);
+    tj_template_set(fill, "store",
+                    out.boxes > 0                          ? "wgmma/store_boxes.cuh"
+                    : tj_epilogue_reduces(&view->epilogue) ? "wgmma/store_elements.cuh"
+                                                           : "wgmma/store_lines.cuh");
+}
+
+/* Describe which tiles a warpgroup walks, and how the phases of a tile are brought, transposed, multiplied and released. */
+static void describe_walk(const tj_problem *view, const tj_wgmma_shape *s, tj_template_params *fill)
+{
+    const bool has_groups = view->groups.count > 0, in_turn = s->pingpong == TJ_WGMMA_PINGPONG, squares = transposes_any(s);
+
+    tj_template_set(fill, "place", has_groups ? "wgmma/place_in_group.cuh" : "wgmma/place.cuh");
+    tj_template_set(fill, "tile", has_groups ? "wgmma/tile_of_group.cuh" : "wgmma/tile.cuh");
+    tj_template_set(fill, "scale",
+                    !has_groups                                                  ? "parts/scale.cuh"
+                    : tj_scales_sum(view, TJ_MATRIX_N) && view->groups.count > 1 ? "wgmma/all_scales.cuh"
+                                                                                 : "");
+    tj_template_set(fill, "bringers", has_groups ? "threadIdx.x < 32" : "threadIdx.x == 0");
+    tj_template_set(fill, "first_k", s->splits > 1 ? "k_begin + phase" : "phase");
+    tj_template_set_flag(fill, "pingpong", in_turn);
+    tj_template_set(fill, "WM", in_turn ? "BM" : "BM / MULTIPLIERS");
+    tj_template_set(fill, "group_row", in_turn ? "0" : "(warpgroup - 1) * WM");
+    tj_template_set(fill, "first_tile", in_turn ? "blockIdx.x + (warpgroup - 1) * gridDim.x" : "blockIdx.x");
+    tj_template_set(fill, "next_tile", in_turn ? "MULTIPLIERS * gridDim.x" : "gridDim.x");
+    tj_template_set(fill, "places_t", in_turn ? "long long" : "int");
+    tj_template_set(fill, "advance", in_turn ? "static_cast<int>(places % STAGES)" : "places");
+    tj_template_set(fill, "releases", in_turn ? "4" : "4 * MULTIPLIERS");
+    tj_template_set_flag(fill, "squares", squares);
+    tj_template_set_flag(fill, "square_bytes", squares && s->element_bytes == 1);
+    tj_template_set(fill, "TRANSPOSERS", squares ? "3" : "");
+    tj_template_set(fill, "came", squares ? "came" : "full");
+    tj_template_set(fill, "when_full", squares ? "and can be multiplied" : "its tiles have come");
+    tj_template_set_flag(fill, "releases_late", s->release == TJ_WGMMA_LATE);
+}
+
+/* Describe how the warpgroup that brings tiles hands registers to those that multiply. */
+static void describe_registers(const tj_wgmma_shape *s, tj_template_params *fill)
+{
+    tj_template_set_flag(fill, "moves_registers", tj_moves_registers(s->blocks, s->multipliers));
+    tj_template_set_int(fill, "bringer_registers", bringer_registers(s));
+    tj_template_set_int(fill, "multiplier_registers", tj_multiplier_registers(s->blocks, s->multipliers, bringer_registers(s)));
 }
 
 static const char *describe(const tj_problem *view, const tj_config *config, tj_template_params *fill, tj_launch_form *form)
@@ -778,31 +826,19 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_maps_describe(view, s.splits, transposes_any(&s) ? "came" : "full", fill);
     tj_maps_list_args(view, form->is_swapped, s.splits <= 1, form->tensor_map[MAP_P].rank > 0 ? MAP_P : -1,
                       tj_step_product(form));
-    tj_template_set_int(fill, "bm", s.bm);
-    tj_template_set_int(fill, "bn", s.bn);
-    tj_template_set_int(fill, "bk", s.bk);
-    tj_template_set_int(fill, "k_step", s.k_step);
-    tj_template_set_int(fill, "multipliers", s.multipliers);
-    tj_template_set_flag(fill, "pingpong", s.pingpong == TJ_WGMMA_PINGPONG);
-    tj_template_set(fill, "wm", s.pingpong == TJ_WGMMA_PINGPONG ? "BM" : "BM / MULTIPLIERS");
-    tj_template_set(fill, "group_row", s.pingpong == TJ_WGMMA_PINGPONG ? "0" : "(warpgroup - 1) * WM");
-    tj_template_set(fill, "releases", s.pingpong == TJ_WGMMA_PINGPONG ? "4" : "4 * MULTIPLIERS");
-    tj_template_set_int(fill, "stages", s.stages);
-    tj_template_set_int(fill, "blocks", s.blocks);
-    tj_template_set_int(fill, "group", s.group);
-    tj_template_set_flag(fill, "squares", transposes_any(&s));
-    tj_template_set(fill, "came", transposes_any(&s) ? "came" : "full");
-    tj_template_set_flag(fill, "square_bytes", transposes_any(&s) && s.element_bytes == 1);
-    tj_template_set_int(fill, "bringer_registers", bringer_registers(&s));
-    tj_template_set_flag(fill, "moves_registers", tj_moves_registers(s.blocks, s.multipliers));
-    tj_template_set_int(fill, "multiplier_registers", tj_multiplier_registers(s.blocks, s.multipliers, bringer_registers(&s)));
-    tj_template_set_flag(fill, "releases_late", s.release == TJ_WGMMA_LATE);
-    tj_template_set(fill, "first_k", s.splits > 1 ? "k_begin + phase" : "phase");
-    tj_template_set_flag(fill, "moves_rows", false);
-    tj_template_set_flag(fill, "moves_cols", false);
+    tj_template_set_int(fill, "BM", s.bm);
+    tj_template_set_int(fill, "BN", s.bn);
+    tj_template_set_int(fill, "BK", s.bk);
+    tj_template_set_int(fill, "K_STEP", s.k_step);
+    tj_template_set_int(fill, "MULTIPLIERS", s.multipliers);
+    tj_template_set_int(fill, "STAGES", s.stages);
+    tj_template_set_int(fill, "BLOCKS", s.blocks);
+    tj_template_set_int(fill, "GROUP", s.group);
     tj_template_set(fill, "row_of", "r / 2 * 64 + r % 2 * 8");
     tj_template_set(fill, "col_of", "c / 2 * 8 + c % 2");
     tj_template_set(fill, "first_col", "thread_col");
+    describe_walk(view, &s, fill);
+    describe_registers(&s, fill);
     describe_edges(view, checks, tj_wgmma_output_of(view, &s).slice, fill);
     describe_product(view, &s, fill);
     return "wgmma/wgmma.cu";

@@ -1,0 +1,9 @@
+//@ if vector_p
+vector_t<sum_t, P_VECTOR> value;
+#pragma unroll
+for (int i = 0; i < P_VECTOR; ++i)
+    value.element[i] = sum[r][c + i];
+reinterpret_cast<vector_t<sum_t, P_VECTOR> &>(W[Row * l + Col]) = value;
+//@ else
+W[Row * l + Col] = sum[r][c];
+//@ end

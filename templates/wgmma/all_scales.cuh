@@ -1,0 +1,1 @@
+const float *const all_scales_n = scale_n;

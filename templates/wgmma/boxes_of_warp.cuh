@@ -1,0 +1,2 @@
+output_t (&boxes)[BOXES][16 * SLICE] = shared->boxes[warp];  //@ box_cols for SLICE
+int next_box = 0;

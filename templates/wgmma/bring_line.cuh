@@ -1,0 +1,1 @@
+copy_box(&tiles[stage].M, M_map, kk, block_row, full[stage]);  //@ m_product for full

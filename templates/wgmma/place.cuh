@@ -1,0 +1,7 @@
+const int rows = (j + BM - 1) / BM, cols = (l + BN - 1) / BN;
+const auto place_of = [&](int tile, index_t &block_row, index_t &block_col) {
+    const int first = tile / (GROUP * cols) * GROUP;
+    const int height = min(GROUP, rows - first);
+    block_row = static_cast<index_t>(first + tile % (GROUP * cols) % height) * BM;
+    block_col = static_cast<index_t>(tile % (GROUP * cols) / height) * BN;
+};
