@@ -193,7 +193,6 @@ static void fill_common(const tj_problem *callers, const tj_problem *view, const
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++)
         set_matrix(params, view, which);
     tj_template_set_flag(params, "batched", view->batch != 1);
-    tj_template_set_flag(params, "points", tj_problem_points(view) && !tj_is_grouped(view));
     tj_template_set_flag(params, "check_j", checks.j);
     tj_template_set_flag(params, "check_k", checks.k);
     tj_template_set_flag(params, "check_l", checks.l);
@@ -266,7 +265,6 @@ static tj_status describe_epilogue(const tj_problem *view, const tj_config *conf
     }
     tj_template_set(params, "first_row", "thread_row"); /* as each family sets first_col */
     tj_template_set(params, "total", sums.first);
-    tj_template_set_flag(params, "wide_p", is_wide);
     tj_template_set(params, "epilogue", is_wide ? "parts/epilogue_vector.cuh" : "parts/epilogue.cuh");
     tj_template_set(params, "finish",
                     tj_product_step(form)->splits > 1 ? "parts/partial.cuh"
@@ -274,6 +272,7 @@ static tj_status describe_epilogue(const tj_problem *view, const tj_config *conf
                                                       : "parts/epilogue.cuh");
     tj_template_set_flag(params, "pairs", pairs);
     tj_template_set_flag(params, "names_sum", !is_wide && tj_product_step(form)->splits <= 1);
+    tj_template_set(params, "sum_of_element", is_wide ? "" : pairs ? "parts/sum_of_pair.cuh" : "parts/sum_of_one.cuh");
     tj_template_set(params, "elements", pairs ? "j * (l / 2)" : "j * l");
     tj_template_set(params, "p_sums", pairs && tj_product_step(form)->splits <= 1 ? "2 * P_VECTOR" : "P_VECTOR");
     for (int i = 0; i < TJ_LAUNCH_MAX_MAPS; i++)

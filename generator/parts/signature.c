@@ -200,21 +200,27 @@ void tj_signature_print_reduce(const tj_problem *view, const tj_launch_form *for
     tj_signature_print(view, form, reduce, 0, 0, "const sum_t *__restrict__ W,", fill, "reduce_parameters");
 }
 
-/* Beta = 0 must not even look for C. */
+/* Print the C, or the P, of a product that comes in an array. Beta = 0 must not even look for C. */
+static void print_from_array(const tj_problem *view, tj_which which, const char *product, tj_text *out)
+{
+    if (which == TJ_MATRIX_P)
+        say(out, "output_t *P = P_array[%s];\n", product);
+    else if (tj_epilogue_weighs_c(&view->epilogue))
+        say(out, "const output_t *C = beta != 0 ? C_array[%s] : nullptr;  // beta = 0 must not even look for C\n", product);
+    else
+        say(out, "const output_t *C = C_array[%s];\n", product);
+}
+
 static void print_output_pointers(const tj_problem *view, bool has_p_map, tj_text *out)
 {
     const bool is_batched = view->batch != 1, has_c = view->epilogue.has_beta;
 
     if (has_c && is_array(view, TJ_MATRIX_C))
-        tj_text_append(out,
-                       tj_epilogue_weighs_c(&view->epilogue)
-                           ? "const output_t *C = beta != 0 ? C_array[blockIdx.z] : nullptr;  // beta = 0 must not even look "
-                             "for C\n"
-                           : "const output_t *C = C_array[blockIdx.z];\n");
+        print_from_array(view, TJ_MATRIX_C, "blockIdx.z", out);
     else if (has_c && is_batched)
         tj_text_append(out, "C += blockIdx.z * stride_c;\n");
     if (!has_p_map && is_array(view, TJ_MATRIX_P))
-        tj_text_append(out, "output_t *P = P_array[blockIdx.z];\n");
+        print_from_array(view, TJ_MATRIX_P, "blockIdx.z", out);
     else if (!has_p_map && is_batched)
         tj_text_append(out, "P += blockIdx.z * stride_p;\n");
 }
@@ -231,37 +237,74 @@ static void print_operand_pointers(const tj_problem *view, tj_text *out)
     }
 }
 
+/* Print pointers to M and N, those that the caller gives as arrays or those that strides lead to. */
+static void print_inputs(const tj_problem *view, bool arrays, bool strides, const char *product, const tj_template_params *fill,
+                         tj_text *out)
+{
+    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_N; which++) {
+        const bool from_array = is_array(view, which) && (which == TJ_MATRIX_M || !tj_is_grouped(view));
+        const char *const type = tj_template_get(fill, which == TJ_MATRIX_M ? "m_t" : "n_t");
+        const char letter = "MN"[which];
+
+        if (from_array && arrays)
+            say(out, "const %s *%c = %c_array[%s];\n", type, letter, letter, product);
+        else if (!from_array && strides && view->batch != 1)
+            say(out, "%c += %s * stride_%c;\n", letter, product, "mn"[which]);
+    }
+}
+
 /* Print pointers to M, N and their scales along k, of the product that a block works on. */
 static void print_factor_pointers(const tj_problem *view, bool splits, const tj_template_params *fill, tj_text *out)
 {
     const char *const product = splits ? "blockIdx.z / SPLITS" : "blockIdx.z";
 
-    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_N; which++) {
-        const char *const type = tj_template_get(fill, which == TJ_MATRIX_M ? "m_t" : "n_t");
-        const char letter = "MN"[which];
-
-        if (is_array(view, which) && (which == TJ_MATRIX_M || !tj_is_grouped(view)))
-            say(out, "const %s *%c = %c_array[%s];\n", type, letter, letter, product);
-        else if (view->batch != 1)
-            say(out, "%c += %s * stride_%c;\n", letter, product, "mn"[which]);
-    }
+    print_inputs(view, true, true, product, fill, out);
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_N; which++)
         if (view->batch != 1 && tj_scales_along_k(view, which))
             say(out, "scale_%c += %s * stride_scale_%c;\n", "mn"[which], product, "mn"[which]);
 }
 
-/* A block that computes whole products finds them itself. */
+/* Print what small_batch takes of a team's product: at once by strides, but from arrays where it is needed. */
+static void print_product_of_team(const tj_problem *view, tj_template_params *fill)
+{
+    const bool c_array = view->epilogue.has_beta && is_array(view, TJ_MATRIX_C), p_array = is_array(view, TJ_MATRIX_P);
+    tj_text inputs = TJ_TEXT_INIT(MOST_BYTES), output = TJ_TEXT_INIT(MOST_BYTES);
+    tj_text input_arrays = TJ_TEXT_INIT(MOST_BYTES), output_arrays = TJ_TEXT_INIT(MOST_BYTES);
+
+    print_inputs(view, false, true, "product", fill, &inputs);
+    print_inputs(view, true, false, "product", fill, &input_arrays);
+    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_N; which++)
+        if (view->batch != 1 && tj_scales_sum(view, which))
+            say(&inputs, "scale_%c += product * stride_scale_%c;\n", "mn"[which], "mn"[which]);
+    if (view->batch != 1 && view->epilogue.has_beta && !is_array(view, TJ_MATRIX_C))
+        tj_text_append(&output, "C += product * stride_c;\n");
+    if (view->batch != 1 && !p_array)
+        tj_text_append(&output, "P += product * stride_p;\n");
+    if (c_array || p_array)
+        tj_text_append(&output_arrays, "// Looked up only now: until here the registers belonged to the sums.\n");
+    if (c_array)
+        print_from_array(view, TJ_MATRIX_C, "product", &output_arrays);
+    if (p_array)
+        print_from_array(view, TJ_MATRIX_P, "product", &output_arrays);
+    tj_template_take_lines(fill, "inputs_of_team", &inputs);
+    tj_template_take_lines(fill, "inputs_from_arrays", &input_arrays);
+    tj_template_take_lines(fill, "output_of_team", &output);
+    tj_template_take_lines(fill, "output_from_arrays", &output_arrays);
+}
+
 static void print_product(const tj_problem *view, const tj_launch_step *step, const char *output, tj_template_params *fill)
 {
     const bool is_one = view->batch == 1 && (!tj_problem_points(view) || tj_is_grouped(view));
     tj_text out = TJ_TEXT_INIT(MOST_BYTES);
 
-    if (step->grid != TJ_GRID_PRODUCTS) {
-        tj_text_append(&out, is_one ? "" : "// The product of the batch that this block works on.\n");
-        print_factor_pointers(view, step->splits > 1, fill, &out);
-        tj_text_append(&out, step->splits > 1 ? "" : output);
-        tj_text_append(&out, is_one ? "" : "\n");
+    if (step->grid == TJ_GRID_PRODUCTS) {
+        print_product_of_team(view, fill);
+        return;
     }
+    tj_text_append(&out, is_one ? "" : "// The product of the batch that this block works on.\n");
+    print_factor_pointers(view, step->splits > 1, fill, &out);
+    tj_text_append(&out, step->splits > 1 ? "" : output);
+    tj_text_append(&out, is_one ? "" : "\n");
     tj_template_take_lines(fill, "product_of_block", &out);
 }
 

@@ -80,6 +80,7 @@ void tj_split_describe(const tj_problem *view, int32_t splits, tj_template_param
     tj_launch_step *reduce;
 
     tj_template_set_int(fill, "SPLITS", splits);
+    tj_template_set(fill, "store", splits > 1 ? "parts/store_split.cuh" : "parts/store.cuh");
     tj_template_set_int(fill, "REDUCE_GROUPS", groups);
     if (splits <= 1)
         return;

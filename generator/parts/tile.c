@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tile.h"
 
+#include <stdio.h>
+
 #include "checked.h"
 #include "error.h"
 
@@ -56,6 +58,18 @@ bool tj_tile_for_tall(const tj_problem *problem, int64_t rows, tj_config *config
         return false;
     *rows_of(config) = TJ_ROWS_ON_X;
     return true;
+}
+
+void tj_tile_describe_grid(const tj_problem *view, bool rows_on_x, tj_template_params *fill)
+{
+    const bool has_groups = tj_is_grouped(view);
+    const char *const rows = has_groups ? "ceil(all_rows / BM) + GROUPS - 1" : "ceil(j / BM)", *const cols = "ceil(l / BN)";
+    char lines[256];
+
+    (void)snprintf(lines, sizeof lines, "//         (%s, %s) blocks in the grid%s.\n%s", rows_on_x ? rows : cols,
+                   rows_on_x ? cols : rows, has_groups ? ": as many as all groups may have tiles" : "",
+                   view->batch != 1 ? "//         blockIdx.z counts the products of the batch.\n" : "");
+    tj_template_set_lines(fill, "blocks_in_grid", lines);
 }
 
 tj_status tj_tile_settle_checks(const tj_problem *view, bool is_swapped, tj_config *config, tj_error *err)

@@ -41,6 +41,9 @@ tj_status tj_tile_settle_group(const tj_problem *view, int32_t bm, int32_t split
 /** Does a group change the order of these blocks, and should a tuner try it? */
 bool tj_tile_group_matters(const tj_problem *view, int32_t splits, int32_t group, int64_t rows, int64_t cols);
 
+/** Print the comment that tells the grid of tiles of BM x BN: //@ lines blocks_in_grid. */
+void tj_tile_describe_grid(const tj_problem *view, bool rows_on_x, tj_template_params *fill);
+
 /** Settle the checks for the family's tile. */
 tj_status tj_tile_settle_checks(const tj_problem *view, bool is_swapped, tj_config *config, tj_error *err);
 

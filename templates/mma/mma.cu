@@ -122,7 +122,7 @@ mma(
     //@| #include "mma/part_n.cuh"  //@ part
     #include "parts/walk.cuh"
 
-    #include "parts/store.cuh"
+    #include "parts/store.cuh"  //@ store
 }
 //@ if splits_k
 

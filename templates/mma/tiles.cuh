@@ -9,5 +9,8 @@ struct __align__(128) phase_t {
     input_t N[N_LINES * N_PITCH];  //@ n_stored_t for input_t
 };
 
-#include "mma/places.cuh"  //@ places
+#include "mma/place_note.cuh"  //@ place_note
+#include "mma/place_swizzled.cuh"  //@ m_places
+
+#include "mma/place_swizzled.cuh"  //@ n_places  //@ with n for m, N for M
 

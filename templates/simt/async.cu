@@ -22,7 +22,7 @@
 constexpr int STAGES = 3;
 constexpr int STEPS = BK / SLICES;  // of a phase, for one thread  //@ only sliced
 //@| constexpr int STEPS = BK;  // of a phase  //@ only not sliced
-//@| constexpr int PIECES = STEPS / 4;  // of a phase's copies: one is started every second step, in the first half of a phase  //@ only spreads_copies
+constexpr int PIECES = STEPS / 4;  // of a phase's copies: one is started every second step, in the first half of a phase  //@ only spreads_copies
 
 #include "parts/vector.cuh"
 #include "parts/async.cuh"
@@ -49,15 +49,21 @@ simt(
     #include "simt/block.cuh"
     const int slice = thread / TILE_THREADS;  //@ only sliced
 
-    #include "simt/share.cuh"
+    // This thread's share of the copies: its first elements in each tile, and how far the block comes in one go.
+    #include "simt/share_along.cuh"  //@ m_share
+    #include "simt/share_across.cuh"  //@ n_share  //@ with n for m, N for M, col for row, COLS for ROWS, BN for BM
+    //@| #include "simt/spread_place.cuh"  //@ spread_place
+    const index_t rows_left = j - block_row - m_row;  //@ only clips_rows
+    const index_t cols_left = l - block_col - n_col;  //@ only clips_cols
+    #include "simt/first_phase.cuh"  //@ first_phase
 
     //@| // copy: a piece of the tiles of a phase. Started all at once, the copies would hold up the loads that come after them.  //@ only spreads_copies
     // copy: the tiles of a phase.  //@ only not spreads_copies
     const auto copy = [&](phase_t &into, index_t phase, int piece) {  //@ , check_k, spreads_copies
         #include "simt/copy.cuh"
         #include "simt/copy.cuh"  //@ with n for m, N for M, col for row, cols for rows, COLS for ROWS, BN for BM
-        //@| if (piece < PIECES - 1)  //@ only spreads_copies
-        //@|     return;
+        if (piece < PIECES - 1)  //@ only spreads_copies
+            return;
         const index_t steps = phase == 0 ? first_steps : BK;  //@ only check_k
         m_from += steps;  //@ m_advance for steps
         n_from += steps * ld_n;  //@ n_advance for steps * ld_n
@@ -105,7 +111,7 @@ simt(
         return;
     //@ end
 
-    #include "parts/store.cuh"
+    #include "parts/store.cuh"  //@ store
 }
 //@ if splits_k
 

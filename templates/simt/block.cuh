@@ -4,8 +4,7 @@
 // the next are 4 * VEC rows or 8 * VEC columns further.
 const int thread = threadIdx.x;
 const int lane = thread % 32;
-const int warp = thread % TILE_THREADS / 32;  //@ only sliced
-//@| const int warp = thread / 32;  //@ only not sliced
+const int warp = thread / 32;  //@ thread_of_tile for thread
 const int thread_row = warp / (BN / WARP_COLS) * WARP_ROWS + lane / 8 * VEC;
 const int thread_col = warp % (BN / WARP_COLS) * WARP_COLS + lane % 8 * VEC;
-//@| #include "simt/spread_cols.cuh"  //@ only spreads_cols
+//@| #include "simt/spread_cols.cuh"  //@ spread_cols

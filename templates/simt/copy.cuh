@@ -2,8 +2,8 @@
 for (int kk = 0; kk < BK; kk += M_STEPS) {
 #pragma unroll
     for (int row = 0; row < BM; row += M_ROWS) {
-        //@| if ((kk * BM + row * M_STEPS) * PIECES / (BK * BM) != piece)  //@ only spreads_copies
-        //@|     continue;
+        if ((kk * BM + row * M_STEPS) * PIECES / (BK * BM) != piece)  //@ only spreads_copies
+            continue;
         const input_t *from = &m_from[row * ld_m + kk];  //@ only m_along_k
         //@| const input_t *from = &m_from[kk * ld_m + row];  //@ only not m_along_k
         sum_t *to = &into.M[m_kk + kk][m_row + row];  //@ m_column for m_row

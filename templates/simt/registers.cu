@@ -36,7 +36,13 @@ simt(
     //@| #include "parts/dependents.cuh"  //@ only has_dependents
     #include "simt/block.cuh"
 
-    #include "simt/share.cuh"
+    // This thread's share of the copies: its first elements in each tile, and how far the block comes in one go.
+    #include "simt/share_along.cuh"  //@ m_share
+    #include "simt/share_across.cuh"  //@ n_share  //@ with n for m, N for M, col for row, COLS for ROWS, BN for BM
+    //@| #include "simt/spread_place.cuh"  //@ spread_place
+    const index_t rows_left = j - block_row - m_row;  //@ only clips_rows
+    const index_t cols_left = l - block_col - n_col;  //@ only clips_cols
+    #include "simt/first_phase.cuh"  //@ first_phase
 
     // Where a tile's elements lie in shared memory: k by k, so that a row holds what one step of the inner loop needs. Some
     // places stay empty, so that what the lanes of a warp store at the same time goes to different banks.
@@ -111,7 +117,7 @@ simt(
         }
     }
 
-    #include "parts/store.cuh"
+    #include "parts/store.cuh"  //@ store
 }
 //@ if splits_k
 

@@ -57,35 +57,32 @@ small_batch(
     const int col = thread % TEAM_COLS;
     const int team = threadIdx.x / TEAM;  //@ only many
     operands_t &own = operands[team];  //@ team for team
-    const unsigned int product = blockIdx.x * PRODUCTS + team;  //@ product for blockIdx.x * PRODUCTS + team  //@ only many or batched or points
-    M += product * stride_m;  //@ only batched and not m_array
-    N += product * stride_n;  //@ only batched and not n_array
-    //@| scale_m += product * stride_scale_m;  //@ only scale_m and batched
-    //@| scale_n += product * stride_scale_n;  //@ only scale_n and batched
+    const unsigned int product = blockIdx.x * PRODUCTS + team;  //@ product for blockIdx.x * PRODUCTS + team  //@ only names_product
+    //@ instead inputs_of_team
+    M += product * stride_m;
+    N += product * stride_n;
+    //@ end
     //@ lines operands_of_product
     //@ lines results_of_product
-    C += product * stride_c;  //@ only batched and has_beta and not c_array
-    P += product * stride_p;  //@ only batched and not p_array
+    //@ instead output_of_team
+    C += product * stride_c;
+    P += product * stride_p;
+    //@ end
 
     const auto bring_operands = [&] {
         constexpr int M_LINES = j, M_WIDTH = k;
         constexpr int N_LINES = k, N_WIDTH = l;
-        //@| const input_t *M = M_array[product];  //@ only m_array
-        //@| const input_t *N = N_array[product];  //@ only n_array
+        //@ lines inputs_from_arrays
         // All threads take as many turns, so that those of a warp stay together.
         #include "small_batch/bring.cuh"
         #include "small_batch/bring.cuh"  //@ with n for m, N for M
-        //@| #include "small_batch/pad.cuh"  //@ only ragged_k
+        //@| #include "small_batch/pad.cuh"  //@ padding
     };
     if (product < batch)  // the last block may have teams to spare  //@ only check_batch
         bring_operands();
     //@| bring_operands();  //@ only not check_batch
-    //@ if async
-    commit_copies();
-    wait_for_copies<0>();
-    //@ end
-    __syncwarp();  // a team never reaches beyond its warp  //@ only team_in_warp
-    //@| __syncthreads();  //@ only not team_in_warp
+    #include "small_batch/wait.cuh"  //@ waits_for_copies
+    __syncwarp();  // a team never reaches beyond its warp  //@ team_waits for __syncwarp();  // a team never reaches beyond its warp
     if (product >= batch)  //@ only check_batch
         return;
 
@@ -138,10 +135,7 @@ small_batch(
                     sum[r][c] += m[r][i] * n[i][c];
     }
 
-    //@| // Looked up only now: until here the registers belonged to the sums.  //@ only has_beta and c_array or p_array
-    //@| const output_t *C = C_array[product];  //@ only always_c and c_array
-    //@| const output_t *C = beta != 0 ? C_array[product] : nullptr;  // beta = 0 must not even look for C  //@ only has_beta and c_array and not always_c
-    //@| output_t *P = P_array[product];  //@ only p_array
+    //@ lines output_from_arrays
     #include "parts/scale.cuh"
     //@| // Scales of this thread's rows and columns: each is read once, and all are on their way together.  //@ only scales_rows_ahead or scales_cols_ahead
     //@| #include "small_batch/row_scales.cuh"  //@ only scales_rows_ahead

@@ -133,7 +133,7 @@ strip(
     __syncthreads();
 
     const auto sum_of = [&](int of_warp, int i, int owner) { return shared->sum[of_warp][i][owner]; };
-    #include "strip/finish.cuh"  //@ finish
+    #include "strip/finish.cuh"  //@ last_part
 }
 //@ if splits_k
 

@@ -126,7 +126,7 @@ strip(
     __syncthreads();
 
     const auto sum_of = [&](int of_warp, int i, int owner) { return rings[of_warp].sum[i][owner]; };
-    #include "strip/finish.cuh"  //@ finish
+    #include "strip/finish.cuh"  //@ last_part
 }
 //@ if splits_k
 

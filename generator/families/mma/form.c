@@ -695,7 +695,7 @@ static const char *place_file(const tj_mma_tile *t)
     if (tj_mma_keeps_weights(t))
         return "mma/place_weights.cuh";
     if (t->load == TJ_MMA_ELEMENTS)
-        return "mma/place_padded.cuh";
+        return t->bytes == 8 ? "mma/place_f64.cuh" : "mma/place_padded.cuh";
     return t->load == TJ_MMA_BYTES ? "mma/place_bytes.cuh" : "mma/place_swizzled.cuh";
 }
 
@@ -938,7 +938,7 @@ static void describe_product(const tj_problem *view, const tj_mma_shape *s, tj_t
     tj_template_set(fill, "mma_n", mma_type(view, tj_widened_type(view, TJ_MATRIX_N)));
     tj_template_set(fill, "chunk", f64 ? "4 elements" : "16 bytes");
     tj_template_set(fill, "chunk_part", f64 ? "one numbered t" : "4 bytes numbered t");
-    tj_template_set(fill, "places", f64 ? "mma/places_f64.cuh" : "mma/places.cuh");
+    tj_template_set(fill, "place_note", f64 ? "mma/place_note_f64.cuh" : "mma/place_note.cuh");
     tj_template_set(fill, "fragment_t", f64 ? "double" : "unsigned int");
     tj_template_set_flag(fill, "loads_ahead", s->load == TJ_MMA_AHEAD);
     tj_template_set_flag(fill, "walks_evenly", tj_mma_walks_evenly(s));
@@ -990,6 +990,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     product->dynamic_shared_bytes = tj_mma_shared_bytes(view, &s);
     form->needs |= needs_of(view, &s);
     describe_alignment(view, &s, form);
+    tj_tile_describe_grid(view, product->rows_on_x, fill);
     tj_split_describe(view, s.splits, fill, form);
     tj_reductions_describe(view, &slots, fill, form);
     tj_scales_describe(view, TJ_SCALES_AHEAD, s.splits, fill);

@@ -446,6 +446,7 @@ static void describe_slices(const tj_simt_shape *s, tj_template_params *fill)
     const bool is_sliced = s->slices > 1;
 
     tj_template_set_flag(fill, "sliced", is_sliced);
+    tj_template_set(fill, "thread_of_tile", is_sliced ? "thread % TILE_THREADS" : "thread");
     if (is_sliced)
         tj_template_set_int(fill, "SLICES", s->slices);
     else
@@ -506,7 +507,9 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_template_set_flag(fill, "vector_p", tj_simt_has_vector_p(view, &s));
     tj_template_set_int(fill, "P_VECTOR", tj_simt_has_vector_p(view, &s) ? tj_simt_p_width(view, &s) : 1);
     tj_template_set_int(fill, "COL_RUN", tj_simt_col_run(view, &s));
-    tj_template_set_flag(fill, "spreads_cols", spreads_cols);
+    tj_template_set(fill, "spread_cols", spreads_cols ? "simt/spread_cols.cuh" : "");
+    tj_template_set(fill, "spread_place", spreads_cols ? "simt/spread_place.cuh" : "");
+    tj_template_set(fill, "first_phase", checks.k ? "simt/first_phase.cuh" : "");
     tj_template_set(fill, "row_of", "r / VEC * (4 * VEC) + r % VEC");
     tj_template_set(fill, "col_of",
                     spreads_cols ? "c / COL_RUN * (8 * COL_RUN) + c % COL_RUN" : "c / VEC * (8 * VEC) + c % VEC");
@@ -520,6 +523,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     form->step[0].block_rows = s.bm;
     form->step[0].block_cols = s.bn;
     form->step[0].rows_on_x = config->value[ROWS] == TJ_ROWS_ON_X;
+    tj_tile_describe_grid(view, form->step[0].rows_on_x, fill);
     describe_alignment(view, &s, form);
     if (s.copy == TJ_COPY_REGISTERS) {
         form->step[0].static_shared_bytes = tj_simt_shared_bytes(view, &s);

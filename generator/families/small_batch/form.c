@@ -325,10 +325,12 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_template_set_flag(fill, "check_batch", checks_batch && s.products > 1);
     tj_template_set_flag(fill, "ragged_j", view->j.extent % s.tm != 0);
     tj_template_set_flag(fill, "ragged_l", view->l.extent % s.tn != 0);
-    tj_template_set_flag(fill, "ragged_k", view->k.extent % s.vec != 0);
-    tj_template_set_flag(fill, "async", is_async);
+    tj_template_set(fill, "padding", view->k.extent % s.vec != 0 ? "small_batch/pad.cuh" : "");
+    tj_template_set(fill, "waits_for_copies", is_async ? "small_batch/wait.cuh" : "");
     tj_template_set_flag(fill, "copies_whole", true);
-    tj_template_set_flag(fill, "team_in_warp", tj_small_batch_in_warp(&s));
+    tj_template_set(fill, "team_waits",
+                    tj_small_batch_in_warp(&s) ? "__syncwarp();  // a team never reaches beyond its warp" : "__syncthreads();");
+    tj_template_set_flag(fill, "names_product", s.products > 1 || view->batch != 1 || tj_problem_points(view));
     tj_scales_describe(view, TJ_SCALES_AHEAD, 1, fill);
     form->step[0].block_x = s.products * s.team;
     form->step[0].block_y = 1;

@@ -759,14 +759,14 @@ static void describe_output(const tj_problem *view, const tj_wgmma_shape *s, tj_
 /* Describe which tiles a warpgroup walks, and how the phases of a tile are brought, transposed, multiplied and released. */
 static void describe_walk(const tj_problem *view, const tj_wgmma_shape *s, tj_template_params *fill)
 {
-    const bool has_groups = view->groups.count > 0, in_turn = s->pingpong == TJ_WGMMA_PINGPONG, squares = transposes_any(s);
+    const bool has_groups = tj_is_grouped(view), in_turn = s->pingpong == TJ_WGMMA_PINGPONG, squares = transposes_any(s);
 
     tj_template_set(fill, "place", has_groups ? "wgmma/place_in_group.cuh" : "wgmma/place.cuh");
     tj_template_set(fill, "tile", has_groups ? "wgmma/tile_of_group.cuh" : "wgmma/tile.cuh");
     tj_template_set(fill, "scale",
-                    !has_groups                                                  ? "parts/scale.cuh"
-                    : tj_scales_sum(view, TJ_MATRIX_N) && view->groups.count > 1 ? "wgmma/all_scales.cuh"
-                                                                                 : "");
+                    !has_groups                                                    ? "parts/scale.cuh"
+                    : tj_scales_sum(view, TJ_MATRIX_N) && tj_group_count(view) > 1 ? "wgmma/all_scales.cuh"
+                                                                                   : "");
     tj_template_set(fill, "bringers", has_groups ? "threadIdx.x < 32" : "threadIdx.x == 0");
     tj_template_set(fill, "first_k", s->splits > 1 ? "k_begin + phase" : "phase");
     tj_template_set_flag(fill, "pingpong", in_turn);

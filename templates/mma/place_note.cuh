@@ -1,0 +1,1 @@
+// Where an element of a line lies in its tile.

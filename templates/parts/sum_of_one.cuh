@@ -1,0 +1,1 @@
+sum_t &Pvalue = sum[r][c];

@@ -1,0 +1,2 @@
+sum_t &Pvalue = sum[r][c];
+sum_t &beside = sum[r][c + 1];  // of the next column

@@ -1,0 +1,2 @@
+if (Row < own_row)
+    continue;

@@ -1,0 +1,2 @@
+commit_copies();
+wait_for_copies<0>();
