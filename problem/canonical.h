@@ -150,10 +150,22 @@ static inline int32_t tj_type_numbers(int32_t type)
     return tj_type_is_pair(type) ? 2 : 1;
 }
 
+/** Do elements of M or N hold two numbers? */
+static inline bool tj_holds_pairs(const tj_problem *problem)
+{
+    return tj_type_is_pair(problem->m.type) || tj_type_is_pair(problem->n.type);
+}
+
+/** Return the columns of M . N that each column of P takes: 2 if the epilogue takes pairs. */
+static inline int32_t tj_sums_per_column(const tj_problem *problem)
+{
+    return tj_epilogue_pairs(&problem->epilogue) ? 2 : 1;
+}
+
 /** May elements of this type be weights if the other operand has floats? */
 static inline bool tj_type_is_weights(int32_t type)
 {
-    return tj_type_is_int8(type) || type == TJ_S4;
+    return tj_type_is_int8(type) || tj_type_is_pair(type);
 }
 
 /**

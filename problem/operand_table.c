@@ -12,7 +12,7 @@ static const tj_extent_rule ONE = {0, true, 1}, J = {'j', true, 1}, K = {'k', tr
 /* An epilogue of pairs takes two columns of the sum for each column of P. */
 static tj_extent_rule p_cols(const tj_problem *problem)
 {
-    return (tj_extent_rule){'l', true, tj_epilogue_pairs(&problem->epilogue) ? 2 : 1};
+    return (tj_extent_rule){'l', true, tj_sums_per_column(problem)};
 }
 
 static tj_operand_row matrix_row(const tj_problem *problem, tj_which which)

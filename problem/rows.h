@@ -10,7 +10,7 @@
 
 #include <tilejit/problem.h>
 
-/** Do the rows belong to groups, each a product with its own N? */
+/** Do the rows belong to groups, each with its own N? */
 static inline bool tj_is_grouped(const tj_problem *problem)
 {
     return problem->rows.kind == TJ_ROWS_IN_GROUPS;

@@ -35,18 +35,22 @@ static inline bool tj_scales_along_k(const tj_problem *problem, tj_which which)
     return tj_scale_of(problem, which)->k > 0;
 }
 
+/** Does each row of M, or column of N, have scales of its own? */
+static inline bool tj_scales_each(const tj_problem *problem, tj_which which)
+{
+    return tj_scale_of(problem, which)->rows == 1;
+}
+
 /** Does one scale of M or N multiply the whole sum of every element? */
 static inline bool tj_scales_sum_by_one(const tj_problem *problem, tj_which which)
 {
-    const tj_scale *const scale = tj_scale_of(problem, which);
-
-    return scale->type && scale->k == 0 && scale->rows == 0;
+    return tj_is_scaled(problem, which) && !tj_scales_each(problem, which) && !tj_scales_along_k(problem, which);
 }
 
 /** Do scales of M or N multiply the whole sum, one for each row of M or column of N? */
 static inline bool tj_scales_sum_by_each(const tj_problem *problem, tj_which which)
 {
-    return tj_scale_of(problem, which)->k == 0 && tj_scale_of(problem, which)->rows == 1;
+    return tj_scales_each(problem, which) && !tj_scales_along_k(problem, which);
 }
 
 /** Do scales of M or N multiply the whole sum? */

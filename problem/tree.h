@@ -71,7 +71,7 @@ bool tj_expression_is_coarse(const tj_problem *problem);
 /** Return the columns of P: those of N, or half of them. Its extents are numbers. */
 static inline int64_t tj_problem_p_cols(const tj_problem *problem)
 {
-    return tj_epilogue_pairs(&problem->epilogue) ? problem->l.extent / 2 : problem->l.extent;
+    return problem->l.extent / tj_sums_per_column(problem);
 }
 
 /** Print a number with the fewest digits that give it back, as f32 if is_f32, in any locale. Returns text. */

@@ -74,7 +74,7 @@ double tj_largest_product(const tj_problem *problem)
     const tj_problem c = tj_problem_canonical(problem);
 
     if (tj_widens_weights(c.m.type, c.n.type))
-        return c.m.type == TJ_S4 || c.n.type == TJ_S4 ? 8 : 255;
+        return tj_holds_pairs(&c) ? 8 : 255;
     return c.compute == TJ_COMPUTE_S32 && !needs_small_numbers(&c) ? 255.0 * 255.0 : 1;
 }
 

@@ -51,5 +51,5 @@ bool tj_access_fits_workspace(const tj_problem *view, int32_t elements)
 
 int32_t tj_access_sums(const tj_problem *view, int32_t splits)
 {
-    return splits <= 1 && tj_epilogue_pairs(&view->epilogue) ? 2 : 1;
+    return splits <= 1 ? tj_sums_per_column(view) : 1;
 }

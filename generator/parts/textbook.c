@@ -55,7 +55,7 @@ void tj_textbook_describe(const tj_problem *view, const tj_config *config, tj_sc
     tj_scales_describe_elements(view, m, n, params);
     describe_in_line(view, TJ_MATRIX_M, m, "m_in_line", params);
     describe_in_line(view, TJ_MATRIX_N, n, "n_in_line", params);
-    tj_template_set_flag(params, "pairs_of_4", tj_type_is_pair(view->m.type) || tj_type_is_pair(view->n.type));
+    tj_template_set_flag(params, "pairs_of_4", tj_holds_pairs(view));
     product->rows_on_x = tj_config_get(config, "rows") == TJ_ROWS_ON_X;
     tj_template_set(params, "terms", tj_epilogue_reduces(&view->epilogue) && (checks.j || checks.l) ? "terms" : "k");
     if (tj_epilogue_reduces(&view->epilogue)) {

@@ -31,7 +31,7 @@ void tj_widen_describe(const tj_problem *view, tj_widen_copies copies, bool step
     tj_template_set(fill, "widen_two",
                     tj_leading_type(view->m.type, view->n.type) == TJ_F16 ? "weights/widen_to_f16.cuh"
                                                                           : "weights/widen_to_bf16.cuh");
-    tj_template_set_flag(fill, "widens_pairs", steps && (tj_type_is_pair(view->m.type) || tj_type_is_pair(view->n.type)));
+    tj_template_set_flag(fill, "widens_pairs", steps && tj_holds_pairs(view));
     tj_template_set_flag(fill, "weights_signed", has_sign(view));
 }
 

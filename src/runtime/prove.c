@@ -209,7 +209,7 @@ static const float *scales(const proving *v, tj_which which, int64_t product, in
 /* The stored element of a line that holds this number of it. */
 static int64_t in_line(const tj_matrix *matrix, int64_t number)
 {
-    return tj_type_is_pair(matrix->type) ? number / 2 : number;
+    return number / tj_type_numbers(matrix->type);
 }
 
 /* Lines of a run, of the product with that number: it is said in which N, and in which scales of N. */
@@ -228,8 +228,8 @@ static tj_status compute_lines(const proving *v, const run *r, int64_t n, int64_
     x.n.address =
         address(v, TJ_MATRIX_N, n) + (size_t)(k->n.layout == TJ_ROW_MAJOR ? in_line(&k->n, col) : col * k->n.ld) * n_size;
     x.p.address = (char *)tj_buffer_address(v->simple_p) + (size_t)(at * v->width) * simple_size_of(v);
-    x.scale_m.address = scales(v, TJ_MATRIX_M, r->product, k->scale_m.rows > 0 ? row : 0);
-    x.scale_n.address = scales(v, TJ_MATRIX_N, n, k->scale_n.rows > 0 ? col : 0);
+    x.scale_m.address = scales(v, TJ_MATRIX_M, r->product, tj_scales_each(k, TJ_MATRIX_M) ? row : 0);
+    x.scale_n.address = scales(v, TJ_MATRIX_N, n, tj_scales_each(k, TJ_MATRIX_N) ? col : 0);
     x.scale_m.ld = tj_scales_along_k(k, TJ_MATRIX_M) ? k->j.extent : 0;
     x.scale_n.ld = tj_scales_along_k(k, TJ_MATRIX_N) ? k->l.extent : 0;
     if (has_c)
@@ -513,7 +513,7 @@ tj_status tj_program_prove(tj_host *host, const tj_program *program, const tj_ke
     v.beta = tj_trial_beta(&v.lies);
     v.lines = tj_problem_lines(&v.lies, TJ_MATRIX_P).count.extent;
     v.width = tj_problem_lines(&v.lies, TJ_MATRIX_P).width.extent;
-    v.sums = tj_epilogue_pairs(&v.lies.epilogue) ? 2 * v.width : v.width;
+    v.sums = v.width * tj_sums_per_column(&v.lies);
     *proof = (tj_proof){.passed = 1, .created_s = (int64_t)time(NULL)};
     proof->elements_total = v.lines * v.width * v.lies.batch;
     status = run_proof(&v, err);

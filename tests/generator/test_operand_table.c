@@ -112,6 +112,31 @@ Test(operand_table, counts_elements_with_the_batch_and_the_groups)
     cr_expect(eq(i64, tj_operand_span(&problem, &row), 5 * L));
 }
 
+/* Scales are numbers, not cases: those of blocks have rows of the table before a kernel takes them. */
+Test(operand_table, counts_scales_by_their_numbers)
+{
+    static const struct {
+        tj_scale scale;
+        int64_t parts, width;
+    } rows[] = {{ONE_SCALE, 1, 1},
+                {SCALE_EACH, 1, 300},
+                {SCALE_ALONG_K(64), 5, 300},
+                {TJ_SCALE_INIT(TJ_F32, 128, 128), 3, 3},
+                {TJ_SCALE_INIT(TJ_F32, 1, 32), 9, 300}};
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tj_problem problem = TJ_PROBLEM_INIT(7, 257, 300, TJ_F16);
+        const tj_extents extents = {7, 257, 300};
+
+        problem.scale_n = rows[i].scale;
+        const tj_operand_row row = tj_operand_row_of(&problem, TJ_SCALES_OF_N);
+
+        cr_expect(eq(i64, tj_extent_at(row.rows, &extents), rows[i].parts), "scale %zu", i);
+        cr_expect(eq(i64, tj_extent_at(row.width, &extents), rows[i].width), "scale %zu", i);
+        cr_expect(eq(i64, tj_operand_elements(&problem, TJ_SCALES_OF_N), rows[i].parts * rows[i].width), "scale %zu", i);
+    }
+}
+
 Test(operand_table, knows_extents_that_are_open)
 {
     tj_problem problem = rich();

@@ -234,7 +234,7 @@ static void count_fragments(const operand *o, const tj_mma_shape *s, int32_t ste
  */
 static int32_t widening_of(const tj_problem *view, const tj_mma_tile *tile)
 {
-    const bool is_pair = tj_type_is_pair(view->m.type) || tj_type_is_pair(view->n.type);
+    const bool is_pair = tj_holds_pairs(view);
     const bool is_f16 = tj_leading_type(view->m.type, view->n.type) == TJ_F16,
                has_sign = view->m.type != TJ_U8 && view->n.type != TJ_U8;
 
