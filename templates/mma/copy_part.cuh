@@ -1,4 +1,3 @@
-#pragma unroll  //@ m_unroll for unroll
 for (int line = 0; line < M_LINES; line += M_GO) {
     if (m_line + line >= M_LINES)  //@ only m_spares
         break;  // there are more threads than copies

@@ -88,7 +88,9 @@ mma(
         //@| const index_t m_lines_left = k_left - m_line;  //@ only m_clips_lines and not m_along_k
         const index_t n_lines_left = k_left - n_line;  //@ only n_clips_lines and not n_along_k
         //@| const index_t n_left = k_left - n_first;  //@ n_k_left for k_left  //@ only n_clips_ends and n_along_k
+#pragma unroll  //@ m_unroll for unroll
         #include "mma/copy_checked.cuh"  //@ m_copy
+#pragma unroll  //@ n_unroll for unroll
         #include "mma/copy_checked.cuh"  //@ n_copy  //@ with n for m, N for M
         m_from += BK;  //@ m_advance for BK
         n_from += BK * ld_n;  //@ n_advance for BK * ld_n
@@ -124,8 +126,5 @@ mma(
 
     #include "parts/store.cuh"  //@ store
 }
-//@ if splits_k
-
-#include "parts/reduce.cuh"
-//@ end
+#include "parts/reduce.cuh"  //@ only splits_k
 //@| #include "parts/combine.cuh"  //@ only reduces

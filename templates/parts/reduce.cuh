@@ -1,3 +1,4 @@
+
 // The second kernel: it adds up the SPLITS partial sums of each element of P, always in the same order.
 // A block serves REDUCE_ELEMENTS neighbouring elements; REDUCE_GROUPS threads share the splits of each.
 constexpr int REDUCE_GROUPS = 8;

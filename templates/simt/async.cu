@@ -113,8 +113,5 @@ simt(
 
     #include "parts/store.cuh"  //@ store
 }
-//@ if splits_k
-
-#include "parts/reduce.cuh"
-//@ end
+#include "parts/reduce.cuh"  //@ only splits_k
 //@| #include "parts/combine.cuh"  //@ only reduces

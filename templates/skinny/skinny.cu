@@ -183,8 +183,5 @@ skinny(
         //@ end
     }
 }
-//@ if splits_k
-
-#include "parts/reduce.cuh"
-//@ end
+#include "parts/reduce.cuh"  //@ only splits_k
 //@| #include "parts/combine.cuh"  //@ only reduces

@@ -135,8 +135,5 @@ strip(
     const auto sum_of = [&](int of_warp, int i, int owner) { return shared->sum[of_warp][i][owner]; };
     #include "strip/finish.cuh"  //@ last_part
 }
-//@ if splits_k
-
-#include "parts/reduce.cuh"
-//@ end
+#include "parts/reduce.cuh"  //@ only splits_k
 //@| #include "parts/combine.cuh"  //@ only reduces

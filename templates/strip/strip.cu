@@ -128,8 +128,5 @@ strip(
     const auto sum_of = [&](int of_warp, int i, int owner) { return rings[of_warp].sum[i][owner]; };
     #include "strip/finish.cuh"  //@ last_part
 }
-//@ if splits_k
-
-#include "parts/reduce.cuh"
-//@ end
+#include "parts/reduce.cuh"  //@ only splits_k
 //@| #include "parts/combine.cuh"  //@ only reduces
