@@ -51,13 +51,17 @@ static bool fits_int(const tj_problem *view, int32_t tile, int32_t splits)
     return view->k.extent + (int64_t)splits * tile <= INT32_MAX;
 }
 
-/* Set a flag whose name has two parts: "fixed_j". */
-static void set_flag(tj_template_params *params, const char *what, const char *of, bool value)
+/* Set the part that declares a type. In the part, whose words say `self`, place is the type. */
+static void set_part(tj_template_params *params, const char *place, const char *file, bool is_read, bool is_written)
 {
     char name[TJ_TEMPLATE_NAME_BYTES];
 
-    (void)snprintf(name, sizeof name, "%s_%s", what, of);
-    tj_template_set_flag(params, name, value);
+    (void)snprintf(name, sizeof name, "%s_part", place);
+    tj_template_set(params, name, file);
+    (void)snprintf(name, sizeof name, "%s_read", place);
+    tj_template_set_flag(params, name, is_read);
+    (void)snprintf(name, sizeof name, "%s_written", place);
+    tj_template_set_flag(params, name, is_written);
 }
 
 /* Set an extent: "" unless it is a constant of the source. */
@@ -126,8 +130,7 @@ static void set_type_names(tj_template_params *params, const tj_problem *callers
  */
 static void set_types(tj_template_params *params, const tj_problem *callers, const tj_problem *view)
 {
-    static const char *const part[] = {"first_part", "second_part", "third_part",  "fourth_part",
-                                       "fifth_part", "sixth_part",  "seventh_part"};
+    static const char *const place[] = {"first", "second", "third", "fourth", "fifth", "sixth", "seventh"};
     const uint32_t operands = tj_expression_types(&view->epilogue.expression, TJ_OP_OPERAND);
     const uint32_t conversions = tj_expression_types(&view->epilogue.expression, TJ_OP_CONVERT);
     const tj_type sum = tj_sum_type(view), scalar = tj_scalar_type(view);
@@ -151,12 +154,10 @@ static void set_types(tj_template_params *params, const tj_problem *callers, con
         if ((!reads && !writes) || type == TJ_F32 || type == TJ_F64)
             continue;
         (void)snprintf(file, sizeof file, "parts/%s.cuh", tj_facts_of(type)->cuda);
-        tj_template_set(params, part[parts++], file);
-        set_flag(params, "reads", tj_facts_of(type)->cuda, reads);
-        set_flag(params, "writes", tj_facts_of(type)->cuda, writes);
+        set_part(params, place[parts++], file, reads, writes);
     }
-    while (parts < (int)(sizeof part / sizeof part[0]))
-        tj_template_set(params, part[parts++], "");
+    while (parts < (int)(sizeof place / sizeof place[0]))
+        set_part(params, place[parts++], "", false, false);
 }
 
 /* With groups, j is the end of a block's group in the source, and all_rows are the rows of all groups. */
@@ -169,11 +170,11 @@ static void set_groups(tj_template_params *params, const tj_problem *view, bool 
     set_dim(params, "all_rows", has_groups ? &view->j : &none);
     tj_template_set_flag(params, "has_groups", has_groups);
     tj_template_set_flag(params, "many_groups", tj_group_count(view) > 1);
-    tj_template_set_int(params, "groups", tj_group_count(view));
+    tj_template_set_int(params, "GROUPS", tj_group_count(view));
     tj_template_set(params, "offset_t", tj_offset_bytes(view) == 8 ? "long long" : "int");
     tj_template_set_flag(params, "offsets_by_value", tj_offsets_on_host(view));
     tj_template_set(params, "offset_rows", tj_offsets_on_host(view) ? "offsets.row" : "offsets");
-    tj_template_set_flag(params, "groups_by_warp", by_warp);
+    tj_template_set(params, "find_group", by_warp ? "parts/find_group_by_warp.cuh" : "parts/find_group.cuh");
     tj_template_set(params, "tile_height", by_warp ? "BM" : "TILE_WIDTH");
 }
 
@@ -251,7 +252,6 @@ static tj_status describe_epilogue(const tj_problem *view, const tj_config *conf
     tj_template_set_flag(params, "has_beta", view->epilogue.has_beta);
     tj_template_set_flag(params, "scale_m", tj_scales_sum(view, TJ_MATRIX_M));
     tj_template_set_flag(params, "scale_n", tj_scales_sum(view, TJ_MATRIX_N));
-    tj_template_set_flag(params, "m_scales_k", tj_scales_along_k(view, TJ_MATRIX_M));
     tj_template_set_flag(params, "n_scales_k", tj_scales_along_k(view, TJ_MATRIX_N));
     tj_template_set(params, "SCALE_K", "");
     if (tj_scale_k(view) > 0)

@@ -13,7 +13,7 @@ import re
 import sys
 from pathlib import Path
 
-TOTAL_PERCENT, FLAGS, FILE_PERCENT = 40, 179, 100
+TOTAL_PERCENT, FLAGS, FILE_PERCENT = 31, 127, 100
 
 SETTER = r'tj_template_(?:set|set_int|set_flag|take_lines|set_lines)\(\s*\w+,\s*'
 

@@ -367,24 +367,30 @@ static void print_around(const printing *p, const char *product, tj_text *parame
     }
 }
 
+/* Set the part that defines a function; "" if the expression does not use it. */
+static void set_function(const char *name, bool is_used, const char *variant, tj_template_params *fill)
+{
+    char part[TJ_TEMPLATE_VALUE_BYTES];
+
+    (void)snprintf(part, sizeof part, "functions/%s%s.cuh", name, variant);
+    tj_template_set(fill, name, is_used ? part : "");
+}
+
 static void set_functions(const printing *p, tj_template_params *fill)
 {
-    const char *const f = p->is_f64 ? "" : "f";
-    const bool is_coarse = tj_expression_is_coarse(p->view);
-    char name[16];
+    const bool is_coarse = tj_expression_is_coarse(p->view), uses_tanh = tj_expression_has(p->e, TJ_OP_GELU_TANH);
+    const char *const of_type = p->is_f64 ? "_f64" : "";
 
-    tj_template_set_flag(fill, "uses_relu", tj_expression_has(p->e, TJ_OP_RELU));
-    tj_template_set_flag(fill, "uses_gelu", tj_expression_has(p->e, TJ_OP_GELU));
-    tj_template_set_flag(fill, "uses_gelu_tanh", tj_expression_has(p->e, TJ_OP_GELU_TANH));
-    tj_template_set_flag(fill, "uses_silu", tj_expression_has(p->e, TJ_OP_SILU));
-    tj_template_set_flag(fill, "device_tanh", is_coarse);
-    tj_template_set_flag(fill, "uses_sigmoid",
-                         tj_expression_has(p->e, TJ_OP_SIGMOID) || tj_expression_has(p->e, TJ_OP_SILU) ||
-                             (tj_expression_has(p->e, TJ_OP_GELU_TANH) && !is_coarse));
-    tj_template_set_flag(fill, "real_f64", p->is_f64);
+    set_function("sigmoid",
+                 tj_expression_has(p->e, TJ_OP_SIGMOID) || tj_expression_has(p->e, TJ_OP_SILU) || (uses_tanh && !is_coarse),
+                 of_type, fill);
+    set_function("relu", tj_expression_has(p->e, TJ_OP_RELU), "", fill);
+    set_function("gelu", tj_expression_has(p->e, TJ_OP_GELU), "", fill);
+    set_function("gelu_tanh", uses_tanh, p->is_f64 ? "_f64" : is_coarse ? "_device" : "", fill);
+    set_function("silu", tj_expression_has(p->e, TJ_OP_SILU), "", fill);
     tj_template_set(fill, "real_t", real_name(p));
-    (void)snprintf(name, sizeof name, "erf%s", f);
-    tj_template_set(fill, "erf", name);
+    tj_template_set(fill, "erf", p->is_f64 ? "erf" : "erff");
+    tj_template_set(fill, "lowest", p->is_f64 ? "__longlong_as_double(0xfff0000000000000)" : "__int_as_float(0xff800000)");
 }
 
 tj_status tj_expression_describe(const tj_problem *view, const tj_expression_sums *sums, const char *product,

@@ -110,16 +110,16 @@ void tj_reductions_describe(const tj_problem *view, const tj_reduction_slots *sl
     if (!fill)
         return;
     list_arguments(view, slots, combine);
-    tj_template_set_int(fill, "row_slots", slots->of_row);
-    tj_template_set_int(fill, "col_slots", slots->of_col);
-    tj_template_set_int(fill, "col_results", slots->of_row * count_of(view, TJ_BY_ROW) * view->j.extent);
-    tj_template_set_int(fill, "results", results_of(view, slots));
-    tj_template_set_int(fill, "reductions", tj_reductions_of(view));
+    tj_template_set_int(fill, "ROW_SLOTS", slots->of_row);
+    tj_template_set_int(fill, "COL_SLOTS", slots->of_col);
+    tj_template_set_int(fill, "COL_RESULTS", slots->of_row * count_of(view, TJ_BY_ROW) * view->j.extent);
+    tj_template_set_int(fill, "RESULTS", results_of(view, slots));
+    tj_template_set_int(fill, "REDUCTIONS", tj_reductions_of(view));
     if (slots->of_row_by_path[0] > 0)
         describe_paths(slots, fill);
     if (slots->lane_cols == 0)
         return;
-    tj_template_set_int(fill, "lane_cols", slots->lane_cols);
+    tj_template_set_int(fill, "LANE_COLS", slots->lane_cols);
     tj_template_set(fill, "row_slot", slots->row_slot);
     tj_template_set(fill, "col_slot", slots->col_slot);
 }
@@ -387,6 +387,7 @@ void tj_reductions_print(const tj_problem *view, const tj_family *family, tj_tem
     for (int i = 0; i < view->epilogue.expression.operands; i++)
         has_max |= view->epilogue.expression.operand[i].reduction == TJ_REDUCE_MAX;
     tj_template_set_flag(fill, "reduces", reduces);
+    tj_template_set(fill, "w_of_product", view->batch != 1 ? "W + blockIdx.z * RESULTS" : "W");
     tj_template_set(fill, "next_col", tj_epilogue_pairs(&view->epilogue) ? "c += 2" : "++c");
     tj_template_set_flag(fill, "reduces_rows", count_of(view, TJ_BY_ROW) > 0);
     tj_template_set_flag(fill, "reduces_cols", count_of(view, TJ_BY_COL) > 0);

@@ -82,19 +82,6 @@ void tj_scales_describe(const tj_problem *view, tj_scales_read how, int32_t spli
     describe_vector(view, here, fill);
 }
 
-void tj_scales_describe_elements(const tj_problem *view, tj_scales_place m, tj_scales_place n, tj_template_params *fill)
-{
-    char value[TJ_TEMPLATE_VALUE_BYTES] = "M";
-
-    if (tj_scales_along_k(view, TJ_MATRIX_M))
-        (void)snprintf(value, sizeof value, "scale_m[%s / SCALE_K * ld_scale_m + %s] * M", m.k, m.other);
-    tj_template_set(fill, "m_element", value);
-    (void)snprintf(value, sizeof value, "N");
-    if (tj_scales_along_k(view, TJ_MATRIX_N))
-        (void)snprintf(value, sizeof value, "scale_n[%s / SCALE_K * ld_scale_n + %s] * N", n.k, n.other);
-    tj_template_set(fill, "n_element", value);
-}
-
 /* ---- counts ------------------------------------------------------------------------------------------------------- */
 
 /* Each of `threads` threads, in whole warps, reads the one scale of M or N. */

@@ -23,12 +23,6 @@ typedef struct tj_scales_place {
     const char *k, *other;
 } tj_scales_place;
 
-/**
- * Set the parameters m_element and n_element, with which the source reads elements of M and N. Where scales are along k, each
- * element is multiplied by its scale as it is read.
- */
-void tj_scales_describe_elements(const tj_problem *view, tj_scales_place m, tj_scales_place n, tj_template_params *fill);
-
 /** Count `loads` scales along k, read by threads of whole warps: an estimate. */
 void tj_scales_count_along_k(const tj_problem *view, int64_t loads, tj_traffic *traffic);
 

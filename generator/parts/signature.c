@@ -292,6 +292,21 @@ static void print_product_of_team(const tj_problem *view, tj_template_params *fi
     tj_template_take_lines(fill, "output_from_arrays", &output_arrays);
 }
 
+/* Print the pointer to the N of a block's group, and to its scales. */
+static void print_factor_of_group(const tj_problem *view, tj_template_params *fill)
+{
+    const bool has_many = tj_group_count(view) > 1;
+    tj_text out = TJ_TEXT_INIT(LINE_BYTES);
+
+    if (is_array(view, TJ_MATRIX_N))
+        say(&out, "const %s *N = N_array[group.number];\n", tj_template_get(fill, "n_t"));
+    else if (has_many)
+        tj_text_append(&out, "N += group.number * stride_n;\n");
+    if (has_many && (tj_scales_sum(view, TJ_MATRIX_N) || tj_scales_along_k(view, TJ_MATRIX_N)))
+        tj_text_append(&out, "scale_n += group.number * stride_scale_n;\n");
+    tj_template_take_lines(fill, "factor_of_group", &out);
+}
+
 static void print_product(const tj_problem *view, const tj_launch_step *step, const char *output, tj_template_params *fill)
 {
     const bool is_one = view->batch == 1 && (!tj_problem_points(view) || tj_is_grouped(view));
@@ -326,4 +341,5 @@ void tj_signature_print_body(const tj_problem *view, const tj_launch_form *form,
     print_product(view, product, output.length > 0 ? output.data : "", fill);
     tj_template_take_lines(fill, "derived", &derived);
     tj_template_take_lines(fill, "output_of_product", &output);
+    print_factor_of_group(view, fill);
 }

@@ -113,7 +113,6 @@ void tj_split_describe_elements(const tj_problem *view, int32_t splits, const ch
     tj_template_set(fill, "k_begin", splits_k ? "k_begin" : "0");
     tj_template_set(fill, "k_end", splits_k ? "k_end" : "k");
     tj_template_set(fill, "w_place", view->p.layout == TJ_ROW_MAJOR ? "Row * l + Col" : "Col * j + Row");
-    tj_template_set(fill, "w_of_product", has_batch ? "W + blockIdx.z * RESULTS" : "W");
     (void)snprintf(first, sizeof first, takes_pairs ? "2 * %s" : "%s", thread);
     tj_template_set(fill, "first_element", first);
     tj_template_set(fill, "element_step", takes_pairs ? "2 * THREADS" : "THREADS");

@@ -26,20 +26,37 @@ static tj_reduction_slots slots_of(const tj_problem *view, int32_t tile_width)
                                 .of_col = tj_ceil_div(view->j.extent, tile_width)};
 }
 
-/* Print the index within a line: "+ Col]", or for pairs "+ Col / 2][Col % 2". */
-static void describe_in_line(const tj_problem *view, tj_which which, tj_scales_place at, const char *name,
+/* Set how an element is read: "M[Row * ld_m + k_tx]", times its scale where scales are along k. */
+static void describe_element(const tj_problem *view, tj_which which, tj_scales_place at, const char *name,
                              tj_template_params *params)
 {
     const tj_matrix *const matrix = tj_problem_matrix(view, which);
     const bool along_k = (matrix->layout == TJ_ROW_MAJOR) == (which == TJ_MATRIX_M);
-    const char *const index = along_k ? at.k : at.other;
-    char value[TJ_TEMPLATE_VALUE_BYTES];
+    const char *const line = along_k ? at.other : at.k, *const index = along_k ? at.k : at.other;
+    const char letter = "mn"[which], matrix_letter = "MN"[which];
+    char scale[TJ_TEMPLATE_VALUE_BYTES] = "", value[2 * TJ_TEMPLATE_VALUE_BYTES];
 
+    if (tj_scales_along_k(view, which))
+        (void)snprintf(scale, sizeof scale, "scale_%c[%s / SCALE_K * ld_scale_%c + %s] * ", letter, at.k, letter, at.other);
     if (tj_type_is_pair(matrix->type))
-        (void)snprintf(value, sizeof value, "+ %s / 2][%s %% 2]", index, index);
+        (void)snprintf(value, sizeof value, "%s%c[%s * ld_%c + %s / 2][%s %% 2]", scale, matrix_letter, line, letter, index,
+                       index);
     else
-        (void)snprintf(value, sizeof value, "+ %s]", index);
+        (void)snprintf(value, sizeof value, "%s%c[%s * ld_%c + %s]", scale, matrix_letter, line, letter, index);
     tj_template_set(params, name, value);
+}
+
+/* Set the grid in the comment on the launch. */
+static void describe_grid(const tj_problem *view, bool rows_on_x, tj_template_params *params)
+{
+    static const char cols[] = "ceil(l / TILE_WIDTH)";
+    const bool has_groups = tj_is_grouped(view);
+    const char *const rows = has_groups ? "ceil(all_rows / TILE_WIDTH) + GROUPS - 1" : "ceil(j / TILE_WIDTH)";
+
+    tj_template_set(params, "grid_x", rows_on_x ? rows : cols);
+    tj_template_set(params, "grid_y", rows_on_x ? cols : rows);
+    tj_template_set(params, "in_grid", has_groups ? "in the grid: as many as all groups may have tiles." : "in the grid.");
+    tj_template_set(params, "col_of_tiles", rows_on_x ? "blockIdx.y" : "blockIdx.x");
 }
 
 void tj_textbook_describe(const tj_problem *view, const tj_config *config, tj_scales_place m, tj_scales_place n,
@@ -52,11 +69,18 @@ void tj_textbook_describe(const tj_problem *view, const tj_config *config, tj_sc
     tj_template_set_int(params, "TILE_WIDTH", tile_width);
     product->block_x = product->block_y = product->block_rows = product->block_cols = tile_width;
     tj_scales_describe(view, TJ_SCALES_BY_ELEMENT, 1, params);
-    tj_scales_describe_elements(view, m, n, params);
-    describe_in_line(view, TJ_MATRIX_M, m, "m_in_line", params);
-    describe_in_line(view, TJ_MATRIX_N, n, "n_in_line", params);
-    tj_template_set_flag(params, "pairs_of_4", tj_holds_pairs(view));
+    describe_element(view, TJ_MATRIX_M, m, "m_read", params);
+    describe_element(view, TJ_MATRIX_N, n, "n_read", params);
+    tj_template_set(params, "m_k", m.k);
+    tj_template_set(params, "m_row", m.other);
+    tj_template_set(params, "n_k", n.k);
+    tj_template_set(params, "n_col", n.other);
+    tj_template_set_flag(params, "names_elements",
+                         tj_scales_along_k(view, TJ_MATRIX_M) || tj_scales_along_k(view, TJ_MATRIX_N) || tj_holds_pairs(view));
     product->rows_on_x = tj_config_get(config, "rows") == TJ_ROWS_ON_X;
+    describe_grid(view, product->rows_on_x, params);
+    tj_template_set_flag(params, "reduces_at_edge", tj_epilogue_reduces(&view->epilogue) && (checks.j || checks.l));
+    tj_template_set_flag(params, "returns_at_edge", !tj_epilogue_reduces(&view->epilogue) && (checks.j || checks.l));
     tj_template_set(params, "terms", tj_epilogue_reduces(&view->epilogue) && (checks.j || checks.l) ? "terms" : "k");
     if (tj_epilogue_reduces(&view->epilogue)) {
         const tj_reduction_slots slots = slots_of(view, tile_width);

@@ -26,7 +26,7 @@ tj_status tj_textbook_resolve(const tj_problem *view, bool is_swapped, tj_config
 
 /**
  * Describe tile, block, axis, the epilogue's reductions, and how elements are read: m and n locate them
- * (tj_scales_describe_elements).
+ * in the source.
  */
 void tj_textbook_describe(const tj_problem *view, const tj_config *config, tj_scales_place m, tj_scales_place n,
                           tj_template_params *params, tj_launch_form *form);

@@ -2,7 +2,7 @@
 struct bfloat16 {
     unsigned short bits;
 
-    //@ if writes_bfloat16
+    //@ if self_written
     bfloat16() = default;
 
     // Round to nearest, ties to even. A NaN stays a NaN.
@@ -21,7 +21,7 @@ struct bfloat16 {
 #endif
     }
     //@ end
-    //@ if reads_bfloat16
+    //@ if self_read
 
     // As halves of a register: shifted as an integer, the compiler keeps what is yet to be converted in registers of 32 bits.
     __device__ operator float() const

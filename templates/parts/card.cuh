@@ -1,10 +1,10 @@
-#include "parts/half.cuh"  //@ first_part
-#include "parts/bfloat16.cuh"  //@ second_part
-#include "parts/e4m3.cuh"  //@ third_part
-#include "parts/e5m2.cuh"  //@ fourth_part
-#include "parts/s8.cuh"  //@ fifth_part
-#include "parts/u8.cuh"  //@ sixth_part
-#include "parts/s32.cuh"  //@ seventh_part
+#include "parts/half.cuh"  //@ first_part  //@ with first for self
+#include "parts/bfloat16.cuh"  //@ second_part  //@ with second for self
+#include "parts/e4m3.cuh"  //@ third_part  //@ with third for self
+#include "parts/e5m2.cuh"  //@ fourth_part  //@ with fourth for self
+#include "parts/s8.cuh"  //@ fifth_part  //@ with fifth for self
+#include "parts/u8.cuh"  //@ sixth_part  //@ with sixth for self
+#include "parts/s32.cuh"  //@ seventh_part  //@ with seventh for self
 using input_t = float;
 using output_t = float;
 using sum_t = float;

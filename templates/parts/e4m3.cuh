@@ -2,7 +2,7 @@
 struct e4m3 {
     unsigned char bits;
 
-    //@ if writes_e4m3
+    //@ if self_written
     e4m3() = default;
 
     // Round to nearest, ties to even. What is too large becomes 448, the largest number; a NaN stays a NaN.
@@ -13,7 +13,7 @@ struct e4m3 {
         bits = static_cast<unsigned char>(pair);
     }
     //@ end
-    //@ if reads_e4m3
+    //@ if self_read
 
     __device__ operator float() const
     {

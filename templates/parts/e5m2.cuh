@@ -2,7 +2,7 @@
 struct e5m2 {
     unsigned char bits;
 
-    //@ if writes_e5m2
+    //@ if self_written
     e5m2() = default;
 
     // Round to nearest, ties to even. What is too large becomes 57344, the largest number; a NaN stays a NaN.
@@ -13,7 +13,7 @@ struct e5m2 {
         bits = static_cast<unsigned char>(pair);
     }
     //@ end
-    //@ if reads_e5m2
+    //@ if self_read
 
     __device__ operator float() const
     {

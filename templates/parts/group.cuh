@@ -3,11 +3,6 @@ group_t group;
 if (!find_group(offsets, all_rows, BM, tile_y, group))  //@ offset_rows for offsets  //@ tile_height for BM  //@ row_of_tiles for tile_y
     return;  // there are more blocks than tiles
 const index_t block_row = group.begin + static_cast<index_t>(tile_y - group.before) * BM, j = group.end;  //@ tile_height for BM  //@ row_of_tiles for tile_y
-//@ if n_array
-//@| const input_t *N = N_array[group.number];  //@ n_t for input_t
-//@ elif many_groups
+//@ instead factor_of_group
 N += group.number * stride_n;
-//@ end
-//@ if scale_n and many_groups or n_scales_k and many_groups
-//@| scale_n += group.number * stride_scale_n;
 //@ end

@@ -2,7 +2,7 @@
 struct half {
     unsigned short bits;
 
-    //@ if writes_half
+    //@ if self_written
     half() = default;
 
     // Round to nearest, ties to even.
@@ -11,7 +11,7 @@ struct half {
         asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
     }
     //@ end
-    //@ if reads_half
+    //@ if self_read
 
     __device__ operator float() const
     {

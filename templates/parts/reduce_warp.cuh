@@ -1,10 +1,6 @@
 
 // reduce: the lanes of a warp that have elements of one row, or column, combine what each has found, and one of them writes it.
-//@ if batched
-float *const results = W + blockIdx.z * RESULTS;  //@ real_t for float
-//@ else
-float *const results = W;  //@ real_t for float
-//@ end
+float *const results = W + blockIdx.z * RESULTS;  //@ real_t for float  //@ w_of_product for W + blockIdx.z * RESULTS
 //@ if reduces_rows
 const long long row_slot = tile_x * (BN / WARP_COLS) + warp % (BN / WARP_COLS);  //@ row_slot
 #pragma unroll

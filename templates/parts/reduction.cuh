@@ -2,17 +2,13 @@
 //@ if not reduces_by_team
 // Outputs for each row or column of P. What is found of a row in one place of the grid goes to W, in one of ROW_SLOTS slots; what is
 // found of a column, in one of COL_SLOTS, behind those of all rows. The kernel behind this one combines the slots in their order.
-constexpr long long ROW_SLOTS = 6;  //@ row_slots
-constexpr long long COL_SLOTS = 4;  //@ col_slots
-constexpr long long COL_RESULTS = 6 * 512;  //@ col_results
-constexpr long long RESULTS = 6 * 512 + 4 * 700;  // of one product  //@ results
-//@ if reduces_by_warp
-constexpr int LANE_COLS = 8;  // lanes of a warp that have elements of one row  //@ lane_cols
+constexpr long long ROW_SLOTS = 6;
+constexpr long long COL_SLOTS = 4;
+constexpr long long COL_RESULTS = 6 * 512;
+constexpr long long RESULTS = 6 * 512 + 4 * 700;  // of one product
+constexpr int LANE_COLS = 8;  // lanes of a warp that have elements of one row  //@ only reduces_by_warp
 //@ end
-//@ end
-//@ if reduces_by_rows or reduces_by_team
-//@| constexpr int REDUCTIONS = 2;  //@ reductions
-//@ end
+constexpr int REDUCTIONS = 2;  //@ only reduces_by_rows or reduces_by_team
 //@ if uses_larger
 
 // Of two numbers the larger. A NaN stays one.
@@ -24,10 +20,6 @@ __device__ __forceinline__ float larger(float x, float y)  //@ real_t for float 
 // The largest of none: infinity, below zero.
 __device__ __forceinline__ float lowest()  //@ real_t for float
 {
-    //@ if real_f64
-    //@| return __longlong_as_double(0xfff0000000000000);
-    //@ else
-    return __int_as_float(0xff800000);
-    //@ end
+    return __int_as_float(0xff800000);  //@ lowest for __int_as_float(0xff800000)
 }
 //@ end

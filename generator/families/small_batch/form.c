@@ -315,7 +315,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_template_set(fill, "wait_for_team", tj_small_batch_in_warp(&s) ? "__syncwarp" : "__syncthreads");
     tj_template_set_int(fill, "M_VECTOR", w.m);
     tj_template_set_int(fill, "N_VECTOR", w.n);
-    tj_template_set_int(fill, "reductions", tj_reductions_of(view));
+    tj_template_set_int(fill, "REDUCTIONS", tj_reductions_of(view));
     tj_template_set_int(fill, "P_VECTOR", w.p);
     tj_template_set_int(fill, "VECTOR_ROWS", w.rows);
     tj_template_set_int(fill, "VECTOR_COLS", w.cols);

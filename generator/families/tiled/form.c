@@ -49,12 +49,19 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
         view->n.layout == TJ_ROW_MAJOR ? (tj_scales_place){"k_ty", "Col"} : (tj_scales_place){"k_tx", "n_col"};
 
     tj_textbook_describe(view, config, m, n, fill, form);
+    /* A tile that is loaded across its lines is stored across them, so that multiplying reads it the same way. */
     if (tj_config_get(config, "shared") == SHARED_DYNAMIC) {
+        tj_template_set(fill, "m_element",
+                        view->m.layout == TJ_ROW_MAJOR ? "Mds[ty * TILE_WIDTH + i]" : "Mds[i * TILE_WIDTH + ty]");
+        tj_template_set(fill, "n_place",
+                        view->n.layout == TJ_ROW_MAJOR ? "Nds[ty * TILE_WIDTH + tx]" : "Nds[tx * TILE_WIDTH + ty]");
         form->least_tile_width = params[0].minimum;
         form->most_tile_width = params[0].maximum;
         form->step[0].dynamic_shared_bytes = 2 * tile * element_bytes;
         return "tiled/dynamic.cu";
     }
+    tj_template_set(fill, "m_element", view->m.layout == TJ_ROW_MAJOR ? "Mds[ty][i]" : "Mds[i][ty]");
+    tj_template_set(fill, "n_place", view->n.layout == TJ_ROW_MAJOR ? "Nds[ty][tx]" : "Nds[tx][ty]");
     /* A column-major N is transposed as it is stored. Without padding all stores would fall in one or two banks. */
     form->step[0].static_shared_bytes += (2 * tile + (view->n.layout == TJ_COL_MAJOR ? tile_width : 0)) * element_bytes;
     return "tiled/tiled.cu";

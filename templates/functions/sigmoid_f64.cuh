@@ -1,0 +1,5 @@
+
+__device__ __forceinline__ double sigmoid(double x)
+{
+    return 1 / (1 + exp(-x));
+}
