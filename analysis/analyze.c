@@ -7,21 +7,21 @@
 #include <string.h>
 
 #include "error.h"
+#include "estimate.h"
 #include "family.h"
+#include "settle.h"
 #include "targets.h"
 
 enum { REGISTER_LIMIT = 255 };
 
-static tj_status analyze(const tj_device_facts *facts, const tj_problem *problem, const tj_config *config, int32_t registers,
+static tj_status analyze(const tj_device_facts *facts, const tj_request *counted, const tj_config *resolved, int32_t registers,
                          double measured_bytes_per_s, tj_analysis *a, tj_error *err)
 {
+    tj_launch_form form;
     tj_status status;
 
-    memset(a, 0, sizeof *a);
-    a->config = *config;
-    status = tj_config_resolve(problem, &a->config, err);
-    if (status == TJ_OK)
-        status = tj_count(problem, &a->config, &a->counts, err);
+    a->config = *resolved;
+    status = tj_count_resolved(counted, resolved, false, &form, &a->counts, err);
     if (status != TJ_OK)
         return status;
     a->needs.threads = a->counts.threads_per_block;
@@ -42,16 +42,21 @@ tj_status tj_analyze(const tj_device_facts *facts, const tj_problem *problem, co
 {
     if (TJ_HAS_NULL(err, facts, problem, analysis))
         return TJ_ERR_INVALID_ARGUMENT;
-    tj_config chosen = TJ_CONFIG_INIT;
-    tj_status status = TJ_OK;
+    tj_config chosen = TJ_CONFIG_INIT, resolved;
+    tj_request request;
+    tj_status status = tj_request_make(problem, &request, err);
 
-    if (config)
-        chosen = *config;
-    else
-        status = tj_config_adapt(facts, problem, &chosen, err);
-    if (status == TJ_OK)
-        status = analyze(facts, problem, &chosen, registers, measured_bytes_per_s, analysis, err);
-    return status;
+    memset(analysis, 0, sizeof *analysis);
+    if (status == TJ_OK && config) {
+        resolved = *config;
+        status = tj_request_resolve(&request, &resolved, err);
+    } else if (status == TJ_OK) {
+        status = tj_request_adapt(facts, &request, &chosen, &resolved, err);
+    }
+    if (status != TJ_OK)
+        return status;
+    tj_request_counted(&request, &request);
+    return analyze(facts, &request, &resolved, registers, measured_bytes_per_s, analysis, err);
 }
 
 /* ---- tile width --------------------------------------------------------------------------------------------------- */
@@ -108,16 +113,19 @@ static bool is_known(const tj_problem *problem)
 }
 
 /* Adapt the config to a device that lacks features which some sources of this family need. */
-static void adapt_to_target(const tj_device_facts *facts, const tj_problem *problem, const tj_family *family, tj_config *config)
+static void adapt_to_target(const tj_device_facts *facts, const tj_request *request, tj_config *config, tj_config *resolved)
 {
-    tj_config candidate = *config, resolved;
+    const tj_family *const family = resolved->family;
+    tj_config candidate = *config, settled;
 
     if (!family->for_target)
         return;
     family->for_target(tj_device_features(facts), &candidate);
-    resolved = candidate;
-    if (tj_config_resolve(problem, &resolved, NULL) == TJ_OK) /* otherwise the config itself asks for the feature */
-        *config = candidate;
+    settled = candidate;
+    if (tj_request_resolve(request, &settled, NULL) != TJ_OK)
+        return; /* the config itself asks for the feature */
+    *config = candidate;
+    *resolved = settled;
 }
 
 /* Fill in a row of values. False: the config sets one of them itself. */
@@ -133,31 +141,51 @@ static bool fill_in(const int32_t *values, tj_config *config)
     return true;
 }
 
-tj_status tj_config_adapt(const tj_device_facts *facts, const tj_problem *problem, tj_config *config, tj_error *err)
+tj_status tj_request_adapt(const tj_device_facts *facts, const tj_request *request, tj_config *config, tj_config *resolved,
+                           tj_error *err)
 {
-    if (TJ_HAS_NULL(err, facts, problem, config))
-        return TJ_ERR_INVALID_ARGUMENT;
     const double tie = 0.98; /* a later candidate must win by 2 % */
-    tj_config standard = *config, open, candidate;
-    tj_status status = tj_config_resolve(problem, &standard, err);
-    const tj_family *const family = standard.family;
+    tj_config open, candidate, settled;
+    tj_request counted;
+    tj_status status;
     double best_us = 0;
     tj_analysis a;
 
+    *resolved = *config;
+    status = tj_request_resolve(request, resolved, err);
     if (status != TJ_OK)
         return status;
-    adapt_to_target(facts, problem, family, config);
+    adapt_to_target(facts, request, config, resolved);
+    const tj_family_values *const weighed = is_known(&request->problem) ? resolved->family->weighed : NULL;
+
     open = *config;
-    open.family = family;
-    for (size_t i = 0; is_known(problem) && family->weighed && i < family->weighed->count; i++) {
+    open.family = resolved->family;
+    if (weighed)
+        tj_request_counted(request, &counted);
+    for (size_t i = 0; weighed && i < weighed->count; i++) {
         candidate = open;
-        if (!fill_in(family->weighed->row[i], &candidate) || analyze(facts, problem, &candidate, 0, 0, &a, NULL) != TJ_OK ||
-            a.occupancy.blocks_per_sm == 0)
+        if (!fill_in(weighed->row[i], &candidate))
+            continue;
+        settled = candidate;
+        if (tj_request_resolve(request, &settled, NULL) != TJ_OK ||
+            analyze(facts, &counted, &settled, 0, 0, &a, NULL) != TJ_OK || a.occupancy.blocks_per_sm == 0)
             continue;
         if (best_us == 0 || a.predicted.us < best_us * tie) {
             *config = candidate;
+            *resolved = settled;
             best_us = a.predicted.us;
         }
     }
     return TJ_OK;
+}
+
+tj_status tj_config_adapt(const tj_device_facts *facts, const tj_problem *problem, tj_config *config, tj_error *err)
+{
+    if (TJ_HAS_NULL(err, facts, problem, config))
+        return TJ_ERR_INVALID_ARGUMENT;
+    tj_config resolved;
+    tj_request request;
+    const tj_status status = tj_request_make(problem, &request, err);
+
+    return status == TJ_OK ? tj_request_adapt(facts, &request, config, &resolved, err) : status;
 }

@@ -5,6 +5,7 @@
 #include "error.h"
 #include "estimate.h"
 #include "family.h"
+#include "settle.h"
 #include "targets.h"
 
 /* Check the limits that occupancy does not: the target's features, and the static part of shared memory. */
@@ -36,12 +37,12 @@ double tj_estimate_us(const tj_estimate_basis *basis)
     return (2 * us + us_with(basis, basis->counts.registers_least, us) + us_with(basis, basis->counts.registers_most, us)) / 4;
 }
 
-tj_status tj_estimate_count(const tj_device_facts *facts, const tj_problem *view, bool is_swapped, const tj_config *resolved,
+tj_status tj_estimate_count(const tj_device_facts *facts, const tj_request *counted, const tj_config *resolved,
                             tj_estimate_basis *basis, tj_error *err)
 {
     tj_counts *const counts = &basis->counts;
     tj_launch_form form;
-    tj_status status = tj_count_resolved(view, is_swapped, resolved, true, &form, counts, err);
+    tj_status status = tj_count_resolved(counted, resolved, true, &form, counts, err);
 
     if (status == TJ_OK) {
         const tj_block_needs needs = {counts->threads_per_block, counts->registers, counts->shared_bytes};
@@ -61,11 +62,11 @@ tj_status tj_estimate_count(const tj_device_facts *facts, const tj_problem *view
     return TJ_OK;
 }
 
-tj_status tj_estimate_resolved(const tj_device_facts *facts, const tj_problem *view, bool is_swapped, const tj_config *resolved,
-                               double *us, tj_error *err)
+tj_status tj_estimate_resolved(const tj_device_facts *facts, const tj_request *counted, const tj_config *resolved, double *us,
+                               tj_error *err)
 {
     tj_estimate_basis basis;
-    const tj_status status = tj_estimate_count(facts, view, is_swapped, resolved, &basis, err);
+    const tj_status status = tj_estimate_count(facts, counted, resolved, &basis, err);
 
     *us = status == TJ_OK ? tj_estimate_us(&basis) : 0;
     return status;
@@ -77,14 +78,14 @@ tj_status tj_estimate(const tj_device_facts *facts, const tj_problem *problem, c
     if (TJ_HAS_NULL(err, facts, problem, config, us))
         return TJ_ERR_INVALID_ARGUMENT;
     tj_config resolved = *config;
-    tj_problem counted, view;
-    bool is_swapped;
-    const tj_status status = tj_config_resolve(problem, &resolved, err);
+    tj_request request;
+    tj_status status = tj_request_make(problem, &request, err);
 
     *us = 0;
+    if (status == TJ_OK)
+        status = tj_request_resolve(&request, &resolved, err);
     if (status != TJ_OK)
         return status;
-    counted = tj_problem_counted(problem);
-    view = tj_family_view(&resolved, &counted, &is_swapped);
-    return tj_estimate_resolved(facts, &view, is_swapped, &resolved, us, err);
+    tj_request_counted(&request, &request);
+    return tj_estimate_resolved(facts, &request, &resolved, us, err);
 }

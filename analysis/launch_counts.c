@@ -14,6 +14,7 @@
 #include "estimate.h"
 #include "parts/reductions.h"
 #include "operand_table.h"
+#include "settle.h"
 #include "tree.h"
 
 enum { WARP = 32 };
@@ -148,16 +149,18 @@ static void estimate_all(tj_counts *counts)
         traffic[i]->is_estimate = 1;
 }
 
-tj_problem tj_problem_counted(const tj_problem *problem)
+void tj_request_counted(const tj_request *request, tj_request *counted)
 {
-    const tj_problem known = tj_problem_known(problem);
+    const tj_problem known = tj_problem_known(&request->problem), even = tj_problem_even(&known);
 
-    return tj_problem_even(&known);
+    tj_request_derive(&even, counted);
 }
 
-tj_status tj_count_resolved(const tj_problem *view, bool is_swapped, const tj_config *resolved, bool is_estimate,
-                            tj_launch_form *form, tj_counts *counts, tj_error *err)
+tj_status tj_count_resolved(const tj_request *counted, const tj_config *resolved, bool is_estimate, tj_launch_form *form,
+                            tj_counts *counts, tj_error *err)
 {
+    bool is_swapped;
+    const tj_problem *const view = tj_request_view(counted, resolved, &is_swapped);
     tj_status status;
 
     if (!resolved->family->count)
@@ -204,14 +207,14 @@ tj_status tj_count(const tj_problem *problem, const tj_config *config, tj_counts
         return TJ_ERR_INVALID_ARGUMENT;
     tj_config resolved = *config;
     tj_launch_form form;
-    tj_problem counted, view;
-    bool is_swapped;
-    const tj_status status = tj_config_resolve(problem, &resolved, err);
+    tj_request request;
+    tj_status status = tj_request_make(problem, &request, err);
 
     memset(counts, 0, sizeof *counts);
+    if (status == TJ_OK)
+        status = tj_request_resolve(&request, &resolved, err);
     if (status != TJ_OK)
         return status;
-    counted = tj_problem_counted(problem);
-    view = tj_family_view(&resolved, &counted, &is_swapped);
-    return tj_count_resolved(&view, is_swapped, &resolved, false, &form, counts, err);
+    tj_request_counted(&request, &request);
+    return tj_count_resolved(&request, &resolved, false, &form, counts, err);
 }

@@ -10,8 +10,7 @@
 #include "checked.h"
 #include "error.h"
 #include "family.h"
-#include "views.h"
-#include "worth.h"
+#include "settle.h"
 #include "text.h"
 
 static const char *const check_words[] = {[TJ_CHECK_AUTO] = "auto", [TJ_CHECK_ON] = "all", [TJ_CHECK_OFF] = "none"};
@@ -365,25 +364,7 @@ static tj_status settle(const tj_problem *view, bool is_swapped, tj_config *begu
     return status;
 }
 
-tj_status tj_config_resolve(const tj_problem *problem, tj_config *config, tj_error *err)
-{
-    if (TJ_HAS_NULL(err, problem, config))
-        return TJ_ERR_INVALID_ARGUMENT;
-    tj_config resolved;
-    tj_problem view;
-    bool is_swapped;
-    tj_status status = tj_problem_check(problem, err);
-
-    if (status == TJ_OK)
-        status = tj_config_check(config, err);
-    if (status != TJ_OK)
-        return status;
-    resolved = begin(config);
-    view = tj_family_view(&resolved, problem, &is_swapped);
-    return settle(&view, is_swapped, &resolved, config, err);
-}
-
-tj_status tj_views_resolve(const tj_views *views, tj_config *config, tj_error *err)
+tj_status tj_request_resolve(const tj_request *request, tj_config *config, tj_error *err)
 {
     const tj_status status = tj_config_check(config, err);
     tj_config resolved;
@@ -393,53 +374,51 @@ tj_status tj_views_resolve(const tj_views *views, tj_config *config, tj_error *e
     if (status != TJ_OK)
         return status;
     resolved = begin(config);
-    view = tj_views_at(views, &resolved, &is_swapped);
+    view = tj_request_view(request, &resolved, &is_swapped);
     return settle(view, is_swapped, &resolved, config, err);
+}
+
+tj_status tj_config_resolve(const tj_problem *problem, tj_config *config, tj_error *err)
+{
+    if (TJ_HAS_NULL(err, problem, config))
+        return TJ_ERR_INVALID_ARGUMENT;
+    tj_request request;
+    const tj_status status = tj_request_make(problem, &request, err);
+
+    return status == TJ_OK ? tj_request_resolve(&request, config, err) : status;
 }
 
 /* ---- worth a trial? ------------------------------------------------------------------------------------------------ */
 
-static bool is_worth(const tj_problem *mean, const tj_config *config)
+bool tj_request_worth_trying(const tj_request *request, const tj_config *config)
 {
-    return !config->family->is_worth_trying || config->family->is_worth_trying(mean, config);
+    bool is_swapped;
+    const tj_problem mean = tj_mean_of_groups(*tj_request_view(request, config, &is_swapped));
+
+    return !config->family->is_worth_trying || config->family->is_worth_trying(&mean, config);
 }
 
-bool tj_views_worth_trying(const tj_views *views, const tj_config *config)
+bool tj_request_hopeless(const tj_request *request, const tj_config *config, size_t known)
 {
     bool is_swapped;
 
-    (void)tj_views_at(views, config, &is_swapped);
-    return is_worth(&views->mean[is_swapped], config);
-}
-
-bool tj_config_is_worth_trying(const tj_problem *problem, const tj_config *config)
-{
-    bool is_swapped;
-    const tj_problem mean = tj_mean_of_groups(tj_family_view(config, problem, &is_swapped));
-
-    return is_worth(&mean, config);
-}
-
-bool tj_views_hopeless(const tj_views *views, const tj_config *config, size_t known)
-{
-    bool is_swapped;
-
-    if (check_abilities(config->family, &views->problem[0], NULL) != TJ_OK)
+    if (check_abilities(config->family, &request->problem, NULL) != TJ_OK)
         return true;
     if (!config->family->is_hopeless)
         return false;
-    (void)tj_views_at(views, config, &is_swapped);
-    return config->family->is_hopeless(&views->mean[is_swapped], config, known);
+    const tj_problem mean = tj_mean_of_groups(*tj_request_view(request, config, &is_swapped));
+
+    return config->family->is_hopeless(&mean, config, known);
 }
 
-bool tj_config_relax(const tj_problem *problem, tj_config *config)
+bool tj_request_relax(const tj_request *request, tj_config *config)
 {
     tj_config looser = *config, resolved;
 
     if (!config->family->relax || !config->family->relax(&looser))
         return false;
     resolved = looser;
-    if (tj_config_resolve(problem, &resolved, NULL) != TJ_OK)
+    if (tj_request_resolve(request, &resolved, NULL) != TJ_OK)
         return false;
     *config = looser;
     return true;

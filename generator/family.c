@@ -4,8 +4,8 @@
  */
 #include "family.h"
 
-#include "views.h"
-#include "worth.h"
+#include "settle.h"
+#include "starts.h"
 
 #include <string.h>
 
@@ -106,40 +106,11 @@ bool tj_family_start(const tj_family *family, size_t index, tj_config *config)
     return true;
 }
 
-static bool is_swapped_in(const tj_config *config, const tj_problem *canonical)
+const tj_problem *tj_request_view(const tj_request *request, const tj_config *config, bool *is_swapped)
 {
-    return config->family->is_swapped ? config->family->is_swapped(canonical, config) : canonical->p.layout == TJ_COL_MAJOR;
-}
-
-tj_problem tj_family_view(const tj_config *config, const tj_problem *problem, bool *is_swapped)
-{
-    const tj_problem canonical = tj_problem_canonical(problem);
-
-    *is_swapped = is_swapped_in(config, &canonical);
-    return *is_swapped ? tj_problem_transpose(&canonical) : canonical;
-}
-
-void tj_views_spell_out(const tj_problem *problem, tj_views *views)
-{
-    views->problem[0] = tj_problem_canonical(problem);
-    views->problem[1] = tj_problem_transpose(&views->problem[0]);
-    for (int i = 0; i < 2; i++)
-        views->mean[i] = tj_mean_of_groups(views->problem[i]);
-}
-
-tj_status tj_views_of(const tj_problem *problem, tj_views *views, tj_error *err)
-{
-    const tj_status status = tj_problem_check(problem, err);
-
-    if (status == TJ_OK)
-        tj_views_spell_out(problem, views);
-    return status;
-}
-
-const tj_problem *tj_views_at(const tj_views *views, const tj_config *config, bool *is_swapped)
-{
-    *is_swapped = is_swapped_in(config, &views->problem[0]);
-    return &views->problem[*is_swapped];
+    *is_swapped = config->family->is_swapped ? config->family->is_swapped(&request->problem, config)
+                                             : request->problem.p.layout == TJ_COL_MAJOR;
+    return *is_swapped ? &request->transposed : &request->problem;
 }
 
 int tj_family_param_index(const tj_family *family, const char *name)

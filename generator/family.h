@@ -73,7 +73,7 @@ struct tj_family {
 
     /**
      * Settle the parameters that are still 0 and the checks that are still TJ_CHECK_AUTO, and test the constraints. Values are
-     * in range already. view: the problem as the source sees it (tj_family_view); config is in the caller's dimensions.
+     * in range already. view: the problem as the source sees it (tj_request_view); config is in the caller's dimensions.
      */
     tj_status (*resolve)(const tj_problem *view, bool is_swapped, tj_config *config, tj_error *err);
 
@@ -125,7 +125,7 @@ struct tj_family {
      */
     bool (*is_worth_trying)(const tj_problem *view, const tj_config *config);
 
-    /** Decide the same from the first `known` parameters (tj_views_hopeless). NULL: undecided. */
+    /** Decide the same from the first `known` parameters (tj_request_hopeless). NULL: undecided. */
     bool (*is_hopeless)(const tj_problem *view, const tj_config *config, size_t known);
 };
 
@@ -153,9 +153,6 @@ static inline tj_checks tj_checks_of(const tj_config *config, bool is_swapped)
     return (tj_checks){is_swapped ? l : j, config->check_k == TJ_CHECK_ON, is_swapped ? j : l};
 }
 
-/** Return the problem as the source of the config's family sees it: canonical, and transposed if *is_swapped. */
-tj_problem tj_family_view(const tj_config *config, const tj_problem *problem, bool *is_swapped);
-
 /** Return the view with groups of the mean size, which forms use for decisions; unchanged without groups. */
 static inline tj_problem tj_mean_of_groups(tj_problem view)
 {
@@ -166,7 +163,7 @@ static inline tj_problem tj_mean_of_groups(tj_problem view)
 
 /**
  * Fill in the launch form of a resolved config as tj_generate would, without the kernel's name and arguments. view and
- * is_swapped: those of tj_family_view.
+ * is_swapped: those of tj_request_view.
  */
 void tj_family_launch(const tj_problem *view, bool is_swapped, const tj_config *config, tj_launch_form *form);
 

@@ -17,17 +17,17 @@
 #include "steps.h"
 #include "text.h"
 #include "tree.h"
-#include "views.h"
+#include "settle.h"
 
 enum { MAX_SOURCE_BYTES = 256 * 1024, MAX_CHECKS_TEXT = 1024 };
 
 struct tj_source {
-    tj_problem problem;
+    tj_request request; /* zero where line is set */
     tj_config config;
     tj_launch_form launch;
     char *text;
     char *checks_text;
-    char *request; /* NULL: of the problem */
+    char *line; /* of an own family, which has no request; else NULL */
 };
 
 /* ---- parameters of every family's template ------------------------------------------------------------------------ */
@@ -428,7 +428,7 @@ static void append_check(tj_text *out, char letter, const tj_dim *dim, int32_t c
 /* Describe the checks, in the caller's dimensions. */
 static tj_status describe_checks(const tj_source *source, bool is_swapped, char **out, tj_error *err)
 {
-    const tj_problem *problem = &source->problem;
+    const tj_problem *problem = &source->request.problem;
     const tj_config *config = &source->config;
     tj_text text = TJ_TEXT_INIT(MAX_CHECKS_TEXT);
     tj_tile tile;
@@ -490,62 +490,54 @@ void tj_family_launch(const tj_problem *view, bool is_swapped, const tj_config *
     (void)describe(view, is_swapped, config, NULL, form);
 }
 
-tj_status tj_generate(const tj_problem *problem, const tj_config *config, tj_source **out, tj_error *err)
+tj_status tj_request_generate(const tj_request *request, const tj_config *config, tj_source **out, tj_error *err)
 {
-    if (!out)
-        return tj_fail_null(err, __func__, "source");
-    *out = NULL;
-    if (!problem)
-        return tj_fail_null(err, __func__, "problem");
-    const tj_config standard = TJ_CONFIG_INIT;
-    tj_config resolved = config ? *config : standard;
-    tj_template_params params = {0};
+    bool is_swapped;
+    const tj_problem *const view = tj_request_view(request, config, &is_swapped);
+    const tj_problem moved = config->family->moved ? config->family->moved(view, config) : *view;
     tj_text body = TJ_TEXT_INIT(MAX_SOURCE_BYTES);
-    tj_source *source = NULL;
+    tj_template_params *const params = calloc(1, sizeof *params); /* too large for a caller's small stack */
+    tj_source *source = calloc(1, sizeof *source);
     const tj_launch_step *product;
     const char *template_name;
-    tj_problem view, moved;
-    bool is_swapped;
     tj_status status;
 
-    status = tj_config_resolve(problem, &resolved, err);
-    if (status != TJ_OK)
-        return status;
-    source = calloc(1, sizeof *source);
-    if (!source)
+    *out = NULL;
+    if (!source || !params) {
+        free(source);
+        free(params);
         return tj_fail_memory(err, "a source");
-
-    source->problem = tj_problem_canonical(problem);
-    source->config = resolved;
-    view = tj_family_view(&resolved, problem, &is_swapped);
-    moved = resolved.family->moved ? resolved.family->moved(&view, &resolved) : view;
-    fill_common(&view, &moved, &resolved, is_swapped, &params);
-    template_name = describe(&view, is_swapped, &resolved, &params, &source->launch);
-    status = describe_epilogue(&view, &resolved, &source->launch, &params, err);
-    tj_reductions_print(&view, resolved.family, &params);
+    }
+    source->request = *request;
+    source->config = *config;
+    fill_common(view, &moved, config, is_swapped, params);
+    template_name = describe(view, is_swapped, config, params, &source->launch);
+    status = describe_epilogue(view, config, &source->launch, params, err);
+    tj_reductions_print(view, config->family, params);
     product = tj_product_step(&source->launch);
-    tj_template_set_flag(&params, "int_fits", fits_int(&moved, resolved.family->widest, product->splits));
-    tj_template_set_flag(&params, "splits_k", product->splits > 1);
-    tj_template_set_flag(&params, "whole_products", product->grid == TJ_GRID_PRODUCTS);
-    tj_template_set_flag(&params, "any_batch", product->grid == TJ_GRID_PRODUCTS && view.batch == TJ_ANY);
-    tj_template_set_flag(&params, "walks", product->grid == TJ_GRID_WALK);
-    tj_template_set_flag(&params, "tensor_maps", (source->launch.needs & TJ_FEATURE_TMA) != 0);
-    tj_template_set(&params, "row_of_tiles",
-                    resolved.family->sums_in_registers ? "tile_y"
-                    : product->rows_on_x               ? "blockIdx.x"
-                                                       : "blockIdx.y");
-    tj_template_set_flag(&params, "rows_on_x", product->rows_on_x);
-    tj_template_set_flag(&params, "rows_on_y", !product->rows_on_x);
-    tj_template_set(&params, "rows_axis", product->rows_on_x ? "x" : "y");
-    tj_template_set(&params, "cols_axis", product->rows_on_x ? "y" : "x");
+    tj_template_set_flag(params, "int_fits", fits_int(&moved, config->family->widest, product->splits));
+    tj_template_set_flag(params, "splits_k", product->splits > 1);
+    tj_template_set_flag(params, "whole_products", product->grid == TJ_GRID_PRODUCTS);
+    tj_template_set_flag(params, "any_batch", product->grid == TJ_GRID_PRODUCTS && view->batch == TJ_ANY);
+    tj_template_set_flag(params, "walks", product->grid == TJ_GRID_WALK);
+    tj_template_set_flag(params, "tensor_maps", (source->launch.needs & TJ_FEATURE_TMA) != 0);
+    tj_template_set(params, "row_of_tiles",
+                    config->family->sums_in_registers ? "tile_y"
+                    : product->rows_on_x              ? "blockIdx.x"
+                                                      : "blockIdx.y");
+    tj_template_set_flag(params, "rows_on_x", product->rows_on_x);
+    tj_template_set_flag(params, "rows_on_y", !product->rows_on_x);
+    tj_template_set(params, "rows_axis", product->rows_on_x ? "x" : "y");
+    tj_template_set(params, "cols_axis", product->rows_on_x ? "y" : "x");
 
-    if (!tj_template_has_lines(&params, "parameters"))
-        print_signature(&moved, &source->launch, &params);
+    if (!tj_template_has_lines(params, "parameters"))
+        print_signature(&moved, &source->launch, params);
 
-    append_head(&body, &source->problem, &view, is_swapped);
+    append_head(&body, &request->problem, view, is_swapped);
     if (status == TJ_OK)
-        status = tj_template_fill(template_name, &params, &body, err);
-    tj_template_drop(&params);
+        status = tj_template_fill(template_name, params, &body, err);
+    tj_template_drop(params);
+    free(params);
     if (status == TJ_OK)
         status = tj_text_take(&body, &source->text, err);
     if (status == TJ_OK)
@@ -559,30 +551,33 @@ tj_status tj_generate(const tj_problem *problem, const tj_config *config, tj_sou
     return TJ_OK;
 }
 
-tj_status tj_preview_launch(const tj_problem *problem, tj_config *config, tj_launch_form *form, tj_error *err)
+tj_status tj_generate(const tj_problem *problem, const tj_config *config, tj_source **source, tj_error *err)
 {
-    bool is_swapped;
-    tj_problem view;
-    tj_status status = tj_config_resolve(problem, config, err);
+    if (source)
+        *source = NULL;
+    if (TJ_HAS_NULL(err, source, problem))
+        return TJ_ERR_INVALID_ARGUMENT;
+    tj_config resolved = TJ_CONFIG_INIT;
+    tj_request request;
+    tj_status status = tj_request_make(problem, &request, err);
 
-    memset(form, 0, sizeof *form);
-    if (status != TJ_OK)
-        return status;
-    view = tj_family_view(config, problem, &is_swapped);
-    tj_family_launch(&view, is_swapped, config, form);
-    return TJ_OK;
+    if (config)
+        resolved = *config;
+    if (status == TJ_OK)
+        status = tj_request_resolve(&request, &resolved, err);
+    return status == TJ_OK ? tj_request_generate(&request, &resolved, source, err) : status;
 }
 
-tj_status tj_views_preview(const tj_views *views, tj_config *config, tj_launch_form *form, tj_error *err)
+tj_status tj_request_preview(const tj_request *request, tj_config *config, tj_launch_form *form, tj_error *err)
 {
-    const tj_status status = tj_views_resolve(views, config, err);
+    const tj_status status = tj_request_resolve(request, config, err);
     const tj_problem *view;
     bool is_swapped;
 
     memset(form, 0, sizeof *form);
     if (status != TJ_OK)
         return status;
-    view = tj_views_at(views, config, &is_swapped);
+    view = tj_request_view(request, config, &is_swapped);
     tj_family_launch(view, is_swapped, config, form);
     return TJ_OK;
 }
@@ -597,10 +592,10 @@ tj_status tj_source_of_text(const tj_config *config, const tj_launch_form *launc
         source->config = *config;
         source->launch = *launch;
         source->text = text;
-        source->request = strdup(request);
+        source->line = strdup(request);
         source->checks_text = strdup("");
     }
-    if (source && source->request && source->checks_text) {
+    if (source && source->line && source->checks_text) {
         *out = source;
         return TJ_OK;
     }
@@ -615,9 +610,9 @@ void tj_source_print_request(const tj_source *source, char *line, size_t bytes)
 {
     char problem[TJ_PROBLEM_TEXT_BYTES];
 
-    if (!source->request)
-        tj_problem_print(&source->problem, problem);
-    (void)snprintf(line, bytes, "%s", source->request ? source->request : problem);
+    if (!source->line)
+        tj_problem_print(&source->request.problem, problem);
+    (void)snprintf(line, bytes, "%s", source->line ? source->line : problem);
 }
 
 void tj_source_free(tj_source *source)
@@ -626,7 +621,7 @@ void tj_source_free(tj_source *source)
         return;
     free(source->text);
     free(source->checks_text);
-    free(source->request);
+    free(source->line);
     free(source);
 }
 
@@ -642,7 +637,12 @@ const tj_launch_form *tj_source_launch(const tj_source *source)
 
 const tj_problem *tj_source_problem(const tj_source *source)
 {
-    return source && !source->request ? &source->problem : NULL;
+    return source && !source->line ? &source->request.problem : NULL;
+}
+
+const tj_request *tj_source_request(const tj_source *source)
+{
+    return source->line ? NULL : &source->request;
 }
 
 const tj_config *tj_source_config(const tj_source *source)

@@ -206,6 +206,31 @@ tj_problem tj_problem_general(const tj_problem *problem)
     return general;
 }
 
+tj_problem tj_problem_loose(const tj_problem *problem)
+{
+    tj_problem loose = *problem, tight = *problem;
+
+    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++) {
+        tj_matrix *matrix = tj_matrix_of(&tight, which);
+
+        if (matrix->ld > 0)
+            matrix->ld = TJ_TIGHT;
+        if (matrix->stride > 0)
+            matrix->stride = TJ_TIGHT;
+    }
+    tight = tj_problem_canonical(&tight);
+    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++) {
+        tj_matrix *matrix = tj_matrix_of(&loose, which);
+        const tj_matrix *numbers = tj_problem_matrix(&tight, which);
+
+        if (matrix->ld > 0 && matrix->ld == numbers->ld)
+            matrix->ld = TJ_TIGHT;
+        if (matrix->stride > 0 && matrix->stride == numbers->stride)
+            matrix->stride = TJ_TIGHT;
+    }
+    return loose;
+}
+
 bool tj_problem_points(const tj_problem *problem)
 {
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++)
@@ -216,15 +241,14 @@ bool tj_problem_points(const tj_problem *problem)
 
 tj_problem tj_problem_transpose(const tj_problem *problem)
 {
-    const tj_problem c = tj_problem_canonical(problem);
-    tj_problem t = c;
+    tj_problem t = *problem;
 
-    t.j = c.l;
-    t.l = c.j;
-    t.m = c.n;
-    t.n = c.m;
-    t.scale_m = c.scale_n;
-    t.scale_n = c.scale_m;
+    t.j = problem->l;
+    t.l = problem->j;
+    t.m = problem->n;
+    t.n = problem->m;
+    t.scale_m = problem->scale_n;
+    t.scale_n = problem->scale_m;
     tj_expression_transpose(&t.epilogue.expression);
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++)
         tj_matrix_of(&t, which)->layout ^= 1;

@@ -249,6 +249,12 @@ tj_problem tj_problem_even(const tj_problem *problem);
  */
 tj_problem tj_problem_general(const tj_problem *problem);
 
+/**
+ * Mark tight leading dimensions and strides as tight, instead of by a number that depends on the extents. Canonical; the result
+ * is not.
+ */
+tj_problem tj_problem_loose(const tj_problem *problem);
+
 /** Is any operand an array of pointers? Canonical. */
 bool tj_problem_points(const tj_problem *problem);
 

@@ -4,6 +4,8 @@
  */
 #include "operand_table.h"
 
+#include <string.h>
+
 #include "checked.h"
 #include "tree.h"
 
@@ -15,6 +17,13 @@ static tj_extent_rule p_cols(const tj_problem *problem)
     return (tj_extent_rule){'l', true, tj_sums_per_column(problem)};
 }
 
+/* Both fit: the longest title is "the scales of M". */
+static void entitle(tj_operand_row *row, const char *name, const char *title)
+{
+    strcpy(row->name, name);
+    strcpy(row->title, title);
+}
+
 static tj_operand_row matrix_row(const tj_problem *problem, tj_which which)
 {
     static const char *const name[TJ_MATRICES] = {"m", "n", "p", "c"}, *const title[TJ_MATRICES] = {"M", "N", "P", "C"};
@@ -23,9 +32,7 @@ static tj_operand_row matrix_row(const tj_problem *problem, tj_which which)
                                                                      : which == TJ_MATRIX_N ? L
                                                                                             : p_cols(problem);
     const bool is_row_major = m->layout == TJ_ROW_MAJOR;
-    tj_operand_row row = {.name = name[which],
-                          .title = title[which],
-                          .is_taken = which != TJ_MATRIX_C || problem->epilogue.has_beta,
+    tj_operand_row row = {.is_taken = which != TJ_MATRIX_C || problem->epilogue.has_beta,
                           .is_written = which == TJ_MATRIX_P,
                           .is_array = tj_stride_is_pointers(m->stride),
                           .is_each_group = which == TJ_MATRIX_N && tj_is_grouped(problem),
@@ -37,6 +44,7 @@ static tj_operand_row matrix_row(const tj_problem *problem, tj_which which)
 
     if (tj_type_is_pair(m->type)) /* an element holds two numbers, and the last of a row may hold one */
         row.width.per *= 2, row.width.is_even = false;
+    entitle(&row, name[which], title[which]);
     return row;
 }
 
@@ -46,16 +54,16 @@ static tj_operand_row scale_row(const tj_problem *problem, tj_which of)
     const tj_scale *const scale = tj_scale_of(problem, of);
     const bool is_of_m = of == TJ_MATRIX_M;
 
-    return (tj_operand_row){.name = is_of_m ? "scale_m" : "scale_n",
-                            .title = is_of_m ? "the scales of M" : "the scales of N",
-                            .is_taken = tj_is_scaled(problem, of),
-                            .is_each_group = !is_of_m && tj_is_grouped(problem),
-                            .type = (tj_type)scale->type,
-                            .rows = scale->k > 0 ? (tj_extent_rule){'k', false, scale->k} : ONE,
-                            .width =
-                                scale->rows > 0 ? (tj_extent_rule){is_of_m ? 'j' : 'l', scale->rows == 1, scale->rows} : ONE,
-                            .ld = scale->k > 0 ? TJ_ANY : TJ_TIGHT,
-                            .stride = TJ_ANY};
+    tj_operand_row row = {.is_taken = tj_is_scaled(problem, of),
+                          .is_each_group = !is_of_m && tj_is_grouped(problem),
+                          .type = (tj_type)scale->type,
+                          .rows = scale->k > 0 ? (tj_extent_rule){'k', false, scale->k} : ONE,
+                          .width = scale->rows > 0 ? (tj_extent_rule){is_of_m ? 'j' : 'l', scale->rows == 1, scale->rows} : ONE,
+                          .ld = scale->k > 0 ? TJ_ANY : TJ_TIGHT,
+                          .stride = TJ_ANY};
+
+    entitle(&row, is_of_m ? "scale_m" : "scale_n", is_of_m ? "the scales of M" : "the scales of N");
+    return row;
 }
 
 /* An operand of the epilogue: a vector, or a matrix that is stored as P is. */
@@ -63,11 +71,12 @@ static tj_operand_row with_row(const tj_problem *problem, int i)
 {
     const tj_epilogue_operand *const operand = &problem->epilogue.expression.operand[i];
 
-    if (i >= problem->epilogue.expression.operands || operand->indexed == TJ_BY_NOTHING)
-        return (tj_operand_row){.name = operand->name, .title = operand->name};
-    tj_operand_row row = matrix_row(problem, TJ_MATRIX_P);
+    const bool is_number = i >= problem->epilogue.expression.operands || operand->indexed == TJ_BY_NOTHING;
+    tj_operand_row row = is_number ? (tj_operand_row){0} : matrix_row(problem, TJ_MATRIX_P);
 
-    row.name = row.title = operand->name;
+    entitle(&row, operand->name, operand->name);
+    if (is_number)
+        return row;
     row.is_written = operand->is_output;
     row.is_array = false;
     row.type = tj_operand_type(problem, i);

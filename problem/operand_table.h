@@ -28,18 +28,18 @@ typedef struct tj_extents {
 
 /** One operand of the problem. */
 typedef struct tj_operand_row {
-    const char *name;   /* "m", "scale_m", "bias": for messages about its numbers; lives as long as the problem */
-    const char *title;  /* "M", "the scales of M", "bias" */
-    bool is_taken;      /* a launch gives its address, unless the launch reads none of it */
-    bool is_written;    /* P, and outputs of the epilogue */
-    bool is_array;      /* the address is that of an array of pointers, one for each matrix */
-    bool is_each_group; /* one for each group of rows, else one for each product of the batch */
-    tj_type type;       /* of an element */
+    char name[TJ_EPILOGUE_NAME_BYTES];  /* "m", "scale_m", "bias": for messages about its numbers */
+    char title[TJ_EPILOGUE_NAME_BYTES]; /* "M", "the scales of M", "bias" */
+    bool is_taken;                      /* a launch gives its address, unless the launch reads none of it */
+    bool is_written;                    /* P, and outputs of the epilogue */
+    bool is_array;                      /* the address is that of an array of pointers, one for each matrix */
+    bool is_each_group;                 /* one for each group of rows, else one for each product of the batch */
+    tj_type type;                       /* of an element */
     tj_extent_rule rows, width;
     int64_t ld, stride; /* in elements; TJ_ANY: given by the launch; TJ_TIGHT: derived from rows and width */
 } tj_operand_row;
 
-/** Fill in the table of a canonical problem. The rows point into the problem. */
+/** Fill in the table of a canonical problem. */
 void tj_operand_table(const tj_problem *problem, tj_operand_row row[TJ_ADDRESSES]);
 
 /** Return the row of one operand. The problem is canonical, or has passed tj_problem_words. */

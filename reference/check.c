@@ -22,6 +22,7 @@
 #include "canonical.h"
 #include "checked.h"
 #include "error.h"
+#include "check.h"
 #include "expression.h"
 #include "number.h"
 #include "operand_table.h"
@@ -175,21 +176,18 @@ static void set_errors(resolved *request)
     request->p_limits = tj_number_limits_of((tj_type)c->p.type);
 }
 
-static tj_status resolve(const tj_problem *problem, const tj_host_operands *operands, const void *p, int threads,
+static tj_status resolve(const tj_request *asked, const tj_host_operands *operands, const void *p, int threads,
                          resolved *request, tj_error *err)
 {
-    tj_status status = tj_problem_check(problem, err);
-    tj_problem c;
+    const tj_problem c = asked->problem;
+    tj_status status = require_known(&asked->given, err);
 
     memset(request, 0, sizeof *request);
-    if (status == TJ_OK)
-        status = require_known(problem, err);
     if (status != TJ_OK)
         return status;
     if (threads < 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "threads is %d: use a positive number, or 0 for one per processor",
                        threads);
-    c = tj_problem_canonical(problem);
     request->problem = c;
     request->threads = threads == 0 ? default_threads() : threads < most_threads ? threads : most_threads;
     request->alpha = c.epilogue.has_alpha ? operands->alpha : 1.0;
@@ -702,15 +700,13 @@ static void conclude_reductions(const resolved *request, tj_check_report *report
 
 /* ---- public ------------------------------------------------------------------------------------------------------- */
 
-tj_status tj_reference_check(const tj_problem *problem, const tj_host_operands *operands, const void *p, double max_flop,
+tj_status tj_request_compare(const tj_request *asked, const tj_host_operands *operands, const void *p, double max_flop,
                              int threads, tj_check_report *report, tj_error *err)
 {
-    if (TJ_HAS_NULL(err, problem, operands, p, report))
-        return TJ_ERR_INVALID_ARGUMENT;
     tj_check_report found = {0};
     resolved request;
     checking check = {.request = &request};
-    tj_status status = resolve(problem, operands, p, threads, &request, err);
+    tj_status status = resolve(asked, operands, p, threads, &request, err);
 
     if (status != TJ_OK)
         return status;
@@ -739,6 +735,17 @@ tj_status tj_reference_check(const tj_problem *problem, const tj_host_operands *
     return status;
 }
 
+tj_status tj_reference_check(const tj_problem *problem, const tj_host_operands *operands, const void *p, double max_flop,
+                             int threads, tj_check_report *report, tj_error *err)
+{
+    if (TJ_HAS_NULL(err, problem, operands, p, report))
+        return TJ_ERR_INVALID_ARGUMENT;
+    tj_request asked;
+    const tj_status status = tj_request_make(problem, &asked, err);
+
+    return status == TJ_OK ? tj_request_compare(&asked, operands, p, max_flop, threads, report, err) : status;
+}
+
 typedef struct writing {
     const resolved *request;
     void *p;
@@ -764,11 +771,15 @@ tj_status tj_reference_product(const tj_problem *problem, const tj_host_operands
         return TJ_ERR_INVALID_ARGUMENT;
     resolved request;
     writing output = {.request = &request, .p = p};
-    tj_status status = resolve(problem, operands, p, threads, &request, err);
+    tj_request asked;
+    tj_status status = tj_request_make(problem, &asked, err);
 
-    request.writes = true;
     if (status == TJ_OK)
-        status = gather_reductions(&request, err);
+        status = resolve(&asked, operands, p, threads, &request, err);
+    if (status != TJ_OK)
+        return status;
+    request.writes = true;
+    status = gather_reductions(&request, err);
     if (status == TJ_OK)
         status = run_products(&request, INFINITY, false, write_tile, &output, err);
     if (status == TJ_OK)

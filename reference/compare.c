@@ -17,20 +17,19 @@ static const double FP8_ROUNDOFF = 0x1p-13;
 /* Without the rounding to P's type. */
 double tj_allowed_error(const tj_problem *problem, double alpha)
 {
-    const tj_problem c = tj_problem_canonical(problem);
-    const tj_compute_facts *compute = tj_compute_facts_of(c.compute);
-    const double k = (double)c.k.extent, a = fabs(alpha), u = tj_facts_of(compute->sum)->unit_roundoff;
-    const double roundoff = c.compute == TJ_COMPUTE_F32_FP8 ? FP8_ROUNDOFF : compute->input_roundoff;
+    const tj_compute_facts *compute = tj_compute_facts_of(problem->compute);
+    const double k = (double)problem->k.extent, a = fabs(alpha), u = tj_facts_of(compute->sum)->unit_roundoff;
+    const double roundoff = problem->compute == TJ_COMPUTE_F32_FP8 ? FP8_ROUNDOFF : compute->input_roundoff;
 
-    if (tj_scalar_type(&c) == TJ_S32)
+    if (tj_scalar_type(problem) == TJ_S32)
         return 0;
     if (compute->sum ==
         TJ_S32) { /* exact up to the epilogue, which is in f32; its last rounding may yield either of two neighbouring integers */
-        const bool is_integer = tj_facts_of(c.p.type)->is_integer;
+        const bool is_integer = tj_facts_of(problem->p.type)->is_integer;
 
-        return 0x1p-20 * (k * tj_largest_product(&c) * a + (is_integer ? 65536 : 1)) + is_integer;
+        return 0x1p-20 * (k * tj_largest_product(problem) * a + (is_integer ? 65536 : 1)) + is_integer;
     }
-    return (4 * u * (k + 8) + 16 * roundoff * sqrt(k)) * tj_largest_product(&c) * a + 8 * u;
+    return (4 * u * (k + 8) + 16 * roundoff * sqrt(k)) * tj_largest_product(problem) * a + 8 * u;
 }
 
 int64_t tj_compare_random_products(const tj_problem *problem, double alpha, const void *p, const void *other, int64_t count)

@@ -21,7 +21,7 @@
  */
 int64_t tj_compare_random_products(const tj_problem *problem, double alpha, const void *p, const void *other, int64_t count);
 
-/** Return the allowed difference of two such sums, times alpha, without rounding to P's type; the same holds for products. */
+/** Return the allowed difference of two such sums, times alpha, without rounding to P's type; the same holds for products. Canonical. */
 double tj_allowed_error(const tj_problem *problem, double alpha);
 
 #endif

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "canonical.h"
+#include "operand_table.h"
 #include "tree.h"
 
 /* Do sums of integers go to a type that hardly holds them: 8 bits, or f16? */
@@ -25,16 +26,13 @@ static float factor_of(const tj_problem *c, int which)
 
 void tj_fill_operand(const tj_problem *problem, int which, void *destination, size_t count, uint64_t seed)
 {
-    const tj_problem c = tj_problem_canonical(problem);
     const bool is_scale = which >= TJ_MATRICES && which < TJ_WITH;
-    const tj_type type = which >= TJ_WITH ? tj_operand_type(&c, which - TJ_WITH)
-                         : is_scale       ? TJ_F32
-                                          : (tj_type)tj_problem_matrix(&c, (tj_which)which)->type;
+    const tj_type type = tj_operand_row_of(problem, which).type;
 
     tj_fill_random(type, destination, count, seed);
     for (size_t i = 0; is_scale && i < count; i++)
-        ((float *)destination)[i] *= factor_of(&c, which);
-    for (size_t i = 0; which <= TJ_MATRIX_N && needs_small_numbers(&c) && i < count; i++) {
+        ((float *)destination)[i] *= factor_of(problem, which);
+    for (size_t i = 0; which <= TJ_MATRIX_N && needs_small_numbers(problem) && i < count; i++) {
         int8_t *number = (int8_t *)destination + i;
 
         *number = type == TJ_U8 ? (int8_t)((uint8_t)*number % 2) : (int8_t)(*number % 2);
@@ -71,11 +69,9 @@ void tj_draw_offsets(const tj_problem *problem, void *offsets, uint64_t seed)
 
 double tj_largest_product(const tj_problem *problem)
 {
-    const tj_problem c = tj_problem_canonical(problem);
-
-    if (tj_widens_weights(c.m.type, c.n.type))
-        return tj_holds_pairs(&c) ? 8 : 255;
-    return c.compute == TJ_COMPUTE_S32 && !needs_small_numbers(&c) ? 255.0 * 255.0 : 1;
+    if (tj_widens_weights(problem->m.type, problem->n.type))
+        return tj_holds_pairs(problem) ? 8 : 255;
+    return problem->compute == TJ_COMPUTE_S32 && !needs_small_numbers(problem) ? 255.0 * 255.0 : 1;
 }
 
 double tj_trial_number(int operand)
@@ -85,14 +81,10 @@ double tj_trial_number(int operand)
 
 double tj_trial_alpha(const tj_problem *problem)
 {
-    const tj_problem c = tj_problem_canonical(problem);
-
-    return !c.epilogue.has_alpha ? 1 : tj_scalar_type(&c) == TJ_S32 ? 2 : 1.25;
+    return !problem->epilogue.has_alpha ? 1 : tj_scalar_type(problem) == TJ_S32 ? 2 : 1.25;
 }
 
 double tj_trial_beta(const tj_problem *problem)
 {
-    const tj_problem c = tj_problem_canonical(problem);
-
-    return !c.epilogue.has_beta ? 0 : tj_scalar_type(&c) == TJ_S32 ? 3 : 0.5;
+    return !problem->epilogue.has_beta ? 0 : tj_scalar_type(problem) == TJ_S32 ? 3 : 0.5;
 }

@@ -6,7 +6,7 @@
 #include <tilejit/reference.h>
 
 /**
- * As tj_fill_random, for one of the TJ_ADDRESSES of a problem, whose numbers are all known. Keeps products of integers within
+ * As tj_fill_random, for one of the TJ_ADDRESSES of a problem, whose numbers are all known. Canonical. Keeps products of integers within
  * the range of P, because a P that is saturated everywhere shows little: M and N are then -1, 0 and 1, or scales are small.
  */
 void tj_fill_operand(const tj_problem *problem, int which, void *destination, size_t count, uint64_t seed);
@@ -17,10 +17,10 @@ void tj_fill_operand(const tj_problem *problem, int which, void *destination, si
  */
 void tj_draw_offsets(const tj_problem *problem, void *offsets, uint64_t seed);
 
-/** Return the largest possible product of such an element of M and one of N. */
+/** Return the largest possible product of such an element of M and one of N. Canonical. */
 double tj_largest_product(const tj_problem *problem);
 
-/** Return an alpha and a beta that have an effect, if the problem has them. Integers if it takes integers. */
+/** Return an alpha and a beta that have an effect, if the problem has them. Integers if it takes integers. Canonical. */
 double tj_trial_alpha(const tj_problem *problem);
 double tj_trial_beta(const tj_problem *problem);
 

@@ -24,6 +24,22 @@ hits=$(find cli -name '*.c' | grep -vE '/(answer|help|completion|report|page[a-z
     xargs grep -nE '(^|[^a-z_])v?(printf|puts)\(|fprintf\((std|out)|fputs\([^",]*, *std' | grep -v 'generate.c.*fputs(text, stdout)' || true)
 [ -z "$hits" ] || complain "printed without cli_print:"$'\n'"$hits"
 
+# A problem is checked and made canonical once, where it comes in: in problem/, in a public function, or in one of these.
+doors='src/session/plan_table.c:tj_plan_ask src/session/matmul.c:refuse src/session/matmul.c:multiply_generally
+src/session/stand_in.c:tj_plan_improve src/runtime/workbench.c:settle tuner/record.c:problem_from_json tuner/t4.c:add_fastest'
+# callers PATTERN   the functions that call one that matches, as FILE:FUNCTION; a definition begins in the first column.
+callers() {
+    find generator analysis reference src tuner -name '*.c' | sort | xargs awk -v called="(^|[^a-z_])($1)\\(" '
+        FNR == 1 { name = "" }
+        /^[a-z_].*\(/ && !/;$/ { line = $0; gsub(/__attribute__\(\([^)]*\)\) /, "", line); sub(/\(.*/, "", line)
+                                 sub(/.*[ *]/, "", line); name = line; next }
+        $0 ~ called { print FILENAME ":" name }' | sort -u
+}
+for caller in $(callers 'tj_request_make|tj_problem_check|tj_problem_canonical|tj_config_resolve'); do
+    grep -qE "(^|[^a-z_])${caller#*:}\(" include/tilejit/*.h || grep -qw "$caller" <<<"$doors" ||
+        complain "$caller checks a problem or makes it canonical again: take a tj_request (problem/request.h)"
+done
+
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 for header in include/tilejit/*.h; do

@@ -14,8 +14,8 @@
 #include "error.h"
 #include "rank.h"
 #include "record.h"
+#include "settle.h"
 #include "space.h"
-#include "views.h"
 
 /* Factor over the model's best time below which a neighbour's tuned config, or the relaxed last choice, is still preferred. */
 static const double SIMILAR = 1.1;
@@ -24,11 +24,11 @@ static const double SPREAD = 2; /* standard deviations of a group's size, if eac
 enum { NOMINAL = 1024 };
 enum { LOOSEN_ONLY = 3 }; /* refusals from which on only the last refused config is relaxed, so that the choice ends */
 
-tj_config tj_default_config(const tj_problem *problem)
+tj_config tj_default_config(const tj_request *request)
 {
     tj_config settled = TJ_CONFIG_INIT, config = TJ_CONFIG_INIT;
 
-    if (tj_config_resolve(problem, &settled, NULL) == TJ_OK)
+    if (tj_request_resolve(request, &settled, NULL) == TJ_OK)
         config.family = settled.family;
     else
         config.family = tj_family_at(0);
@@ -44,21 +44,20 @@ static double doublings(int64_t a, int64_t b)
 }
 
 /* Return how unlike two problems are; INFINITY if they differ in type, layout or in which extents are fixed. */
-static double difference(const tj_problem *given, const tj_problem *other)
+static double difference(const tj_problem *a, const tj_problem *b)
 {
-    const tj_problem a = tj_problem_canonical(given), b = tj_problem_canonical(other);
-    const bool is_same_kind = a.m.type == b.m.type && a.n.type == b.n.type && a.p.type == b.p.type && a.compute == b.compute &&
-                              a.m.layout == b.m.layout && a.n.layout == b.n.layout && a.p.layout == b.p.layout &&
-                              a.j.mode == b.j.mode && a.k.mode == b.k.mode && a.l.mode == b.l.mode &&
-                              (a.batch > 1) == (b.batch > 1) && tj_is_grouped(&a) == tj_is_grouped(&b) &&
-                              tj_scale_k(&a) == tj_scale_k(&b);
+    const bool is_same_kind = a->m.type == b->m.type && a->n.type == b->n.type && a->p.type == b->p.type &&
+                              a->compute == b->compute && a->m.layout == b->m.layout && a->n.layout == b->n.layout &&
+                              a->p.layout == b->p.layout && a->j.mode == b->j.mode && a->k.mode == b->k.mode &&
+                              a->l.mode == b->l.mode && (a->batch > 1) == (b->batch > 1) &&
+                              tj_is_grouped(a) == tj_is_grouped(b) && tj_scale_k(a) == tj_scale_k(b);
 
     if (!is_same_kind)
         return INFINITY;
-    return doublings(a.j.extent, b.j.extent) + doublings(a.k.extent, b.k.extent) + doublings(a.l.extent, b.l.extent) +
-           (a.batch == b.batch ? 0 : doublings(a.batch, b.batch)) +
-           (tj_group_count(&a) == tj_group_count(&b) ? 0 : doublings(tj_group_count(&a), tj_group_count(&b))) +
-           0.1 * (a.epilogue.has_beta != b.epilogue.has_beta);
+    return doublings(a->j.extent, b->j.extent) + doublings(a->k.extent, b->k.extent) + doublings(a->l.extent, b->l.extent) +
+           (a->batch == b->batch ? 0 : doublings(a->batch, b->batch)) +
+           (tj_group_count(a) == tj_group_count(b) ? 0 : doublings(tj_group_count(a), tj_group_count(b))) +
+           0.1 * (a->epilogue.has_beta != b->epilogue.has_beta);
 }
 
 typedef struct near_record {
@@ -88,33 +87,22 @@ bool tj_record_read_config(const tj_record *record, tj_config *config)
     return record && read_text(record->config, config);
 }
 
-bool tj_choose_written(const char *text, const tj_problem *problem, const tj_device_facts *device, tj_config *config)
+bool tj_choose_written(const char *text, const tj_request *request, const tj_device_facts *device, tj_choice *choice)
 {
-    tj_config resolved;
     tj_launch_form form;
 
-    if (!read_text(text, config))
+    if (!read_text(text, &choice->config))
         return false;
-    resolved = *config;
-    return tj_preview_launch(problem, &resolved, &form, NULL) == TJ_OK && tj_device_can_run(device, &form);
+    choice->resolved = choice->config;
+    return tj_request_preview(request, &choice->resolved, &form, NULL) == TJ_OK && tj_device_can_run(device, &form);
 }
 
-/* The configs that must not be chosen, resolved. */
-typedef struct refusals {
-    const tj_config *config;
-    size_t count;
-} refusals;
-
 /* Read the config of a record, if it can be chosen here and was not refused. */
-static bool read_config(const tj_record *record, const tj_problem *problem, const tj_device_facts *device, refusals refused,
-                        tj_config *config)
+static bool read_config(const tj_record *record, const tj_request *request, const tj_device_facts *device, tj_refusals refused,
+                        tj_choice *choice)
 {
-    tj_config resolved;
-
-    if (!record || !tj_choose_written(record->config, problem, device, config))
-        return false;
-    resolved = *config;
-    return tj_config_resolve(problem, &resolved, NULL) == TJ_OK && !tj_is_refused(&resolved, refused.config, refused.count);
+    return record && tj_choose_written(record->config, request, device, choice) &&
+           !tj_is_refused(&choice->resolved, refused.config, refused.count);
 }
 
 /* Another device counts as one and a half doublings, another compute capability as three. */
@@ -125,7 +113,7 @@ static double device_distance(const tj_device_kind *here, const tj_device_kind *
     return here->cc_major == there->cc_major && here->cc_minor == there->cc_minor ? 1.5 : 3;
 }
 
-static size_t seeds(const tj_records *records, const tj_problem *problem, const tj_device_facts *device, refusals refused,
+static size_t seeds(const tj_records *records, const tj_request *request, const tj_device_facts *device, tj_refusals refused,
                     double farthest, tj_config *seed, size_t capacity)
 {
     const size_t all = records ? tj_records_count(records) : 0;
@@ -136,7 +124,7 @@ static size_t seeds(const tj_records *records, const tj_problem *problem, const 
     for (size_t i = 0; list && i < all; i++) {
         const tj_record *record = tj_records_at(records, i);
         const double elsewhere = device_distance(&here, &record->device);
-        const double distance = difference(problem, &record->problem) + elsewhere;
+        const double distance = difference(&request->problem, &record->problem) + elsewhere;
 
         if (distance <= farthest)
             list[listed++] = (near_record){distance, record};
@@ -144,20 +132,22 @@ static size_t seeds(const tj_records *records, const tj_problem *problem, const 
     if (list)
         qsort(list, listed, sizeof *list, by_distance);
     for (size_t i = 0; i < listed && count < capacity; i++) {
-        bool is_new = read_config(list[i].record, problem, device, refused, &seed[count]);
+        tj_choice choice;
+        bool is_new = read_config(list[i].record, request, device, refused, &choice);
 
         for (size_t k = 0; is_new && k < count; k++)
-            is_new = memcmp(&seed[k], &seed[count], sizeof *seed) != 0;
-        count += is_new;
+            is_new = memcmp(&seed[k], &choice.config, sizeof *seed) != 0;
+        if (is_new)
+            seed[count++] = choice.config;
     }
     free(list);
     return count;
 }
 
-size_t tj_choose_seeds(const tj_records *records, const tj_problem *problem, const tj_device_facts *device, tj_config *seed,
+size_t tj_choose_seeds(const tj_records *records, const tj_request *request, const tj_device_facts *device, tj_config *seed,
                        size_t capacity)
 {
-    return seeds(records, problem, device, (refusals){NULL, 0}, 8, seed, capacity);
+    return seeds(records, request, device, (tj_refusals){NULL, 0}, 8, seed, capacity);
 }
 
 /* ---- model -------------------------------------------------------------------------------------------------------- */
@@ -166,9 +156,10 @@ size_t tj_choose_seeds(const tj_records *records, const tj_problem *problem, con
  * An extent that is known only at launch must not decide, because the plan serves all of them: use a medium one. Groups have
  * the mean size on average only: tiles that just hold the mean would be two tiles for every second group, so use a larger size.
  */
-static tj_problem nominal(const tj_problem *problem)
+static tj_request nominal(const tj_request *request)
 {
-    tj_problem p = *problem;
+    tj_request with_extents;
+    tj_problem p = request->problem;
     tj_dim *const dim[] = {&p.j, &p.k, &p.l};
 
     for (size_t i = 0; i < sizeof dim / sizeof dim[0]; i++)
@@ -180,21 +171,22 @@ static tj_problem nominal(const tj_problem *problem)
 
         p.j.extent = rows < INT32_MAX ? rows : INT32_MAX;
     }
-    return p;
+    tj_request_derive(&p, &with_extents);
+    return with_extents;
 }
 
-/* Choose without a record of the problem itself. */
-static tj_chosen_by choose_unseen(const tj_records *records, const tj_problem *given, const tj_device_facts *device,
-                                  refusals refused, tj_config *config)
+/* Choose without a record of the problem itself. config: the safe default. */
+static tj_chosen_by choose_unseen(const tj_records *records, const tj_request *given, const tj_device_facts *device,
+                                  tj_refusals refused, tj_config *config)
 {
-    const tj_problem problem = nominal(given);
-    const double standard = tj_rank_predict(device, &problem, config);
+    const tj_request request = nominal(given);
+    const double standard = tj_rank_predict(device, &request, config);
     tj_config near, ranked;
-    const double model = tj_climb(&problem, device, refused.config, refused.count, &ranked);
+    const double model = tj_climb(&request, device, refused.config, refused.count, &ranked);
     double nearest = 0;
 
-    if (seeds(records, &problem, device, refused, NEAR, &near, 1) > 0)
-        nearest = tj_rank_predict(device, &problem, &near);
+    if (seeds(records, &request, device, refused, NEAR, &near, 1) > 0)
+        nearest = tj_rank_predict(device, &request, &near);
     if (nearest > 0 && nearest < SIMILAR * model) {
         *config = near;
         return TJ_BY_NEAREST;
@@ -207,21 +199,59 @@ static tj_chosen_by choose_unseen(const tj_records *records, const tj_problem *g
 }
 
 /* Relax the launch bounds of the last refused config until it is not among the refused ones. */
-static bool relax_last(const tj_problem *problem, refusals refused, tj_config *config)
+static bool relax_last(const tj_request *request, tj_refusals refused, tj_config *config)
 {
     *config = refused.config[refused.count - 1];
-    while (tj_config_relax(problem, config))
+    while (tj_request_relax(request, config))
         if (!tj_is_refused(config, refused.config, refused.count))
             return true;
     return false;
 }
 
 /* Is the config much slower than the other by the model? Without a prediction it is not. */
-static bool is_slower(const tj_problem *problem, const tj_device_facts *device, const tj_config *config, const tj_config *other)
+static bool is_slower(const tj_request *request, const tj_device_facts *device, const tj_config *config, const tj_config *other)
 {
-    const tj_problem p = nominal(problem);
+    const tj_request r = nominal(request);
 
-    return tj_rank_predict(device, &p, config) > SIMILAR * tj_rank_predict(device, &p, other);
+    return tj_rank_predict(device, &r, config) > SIMILAR * tj_rank_predict(device, &r, other);
+}
+
+/* Choose, except that a record's choice alone is resolved. */
+static bool choose(const tj_records *records, const tj_request *request, const tj_device_facts *device, tj_refusals refused,
+                   tj_choice *choice)
+{
+    const bool may_loosen = refused.count > 0 && refused.count < TJ_MOST_REFUSED;
+    tj_config looser;
+    const bool is_loosened = may_loosen && relax_last(request, refused, &looser);
+    const tj_record *record = records ? tj_records_get(records, &request->problem, device) : NULL;
+    tj_chosen_by by = TJ_BY_RECORD;
+
+    if (is_loosened && refused.count >= LOOSEN_ONLY) {
+        choice->config = looser;
+        return false; /* choice->by stays that of the config before */
+    }
+    if (refused.count >= TJ_MOST_REFUSED) {
+        choice->config = tj_default_config(request);
+        by = TJ_BY_DEFAULT;
+    } else if (!read_config(record, request, device, refused, choice)) {
+        choice->config = tj_default_config(request);
+        by = choose_unseen(records, request, device, refused, &choice->config);
+    }
+    if (is_loosened && !is_slower(request, device, &looser, &choice->config)) {
+        choice->config = looser;
+        return false;
+    }
+    choice->by = by;
+    return by == TJ_BY_RECORD;
+}
+
+tj_status tj_choose_for(const tj_records *records, const tj_request *request, const tj_device_facts *device,
+                        tj_refusals refused, tj_choice *choice, tj_error *err)
+{
+    if (choose(records, request, device, refused, choice))
+        return TJ_OK;
+    choice->resolved = choice->config;
+    return tj_request_resolve(request, &choice->resolved, err);
 }
 
 tj_status tj_choose(const tj_records *records, const tj_problem *problem, const tj_device_facts *device, tj_config *config,
@@ -229,64 +259,39 @@ tj_status tj_choose(const tj_records *records, const tj_problem *problem, const 
 {
     if (TJ_HAS_NULL(err, problem, device, config))
         return TJ_ERR_INVALID_ARGUMENT;
-    return tj_choose_another(records, problem, device, NULL, 0, config, chosen_by, err);
-}
+    tj_choice choice = {.by = 0};
+    tj_request request;
+    tj_status status = tj_request_make(problem, &request, err);
 
-tj_status tj_choose_another(const tj_records *records, const tj_problem *problem, const tj_device_facts *device,
-                            const tj_config *refused, size_t refused_count, tj_config *config, tj_chosen_by *chosen_by,
-                            tj_error *err)
-{
-    const refusals out = {refused, refused_count};
-    tj_config looser;
-    bool is_loosened = false;
-    const tj_record *record = records ? tj_records_find(records, problem, device) : NULL;
-    tj_config resolved = TJ_CONFIG_INIT;
-    tj_chosen_by by = TJ_BY_RECORD;
-    tj_status status = tj_config_resolve(problem, &resolved, err);
-
+    if (status == TJ_OK)
+        status = tj_choose_for(records, &request, device, (tj_refusals){NULL, 0}, &choice, err);
     if (status != TJ_OK)
         return status;
-    is_loosened = refused_count > 0 && refused_count < TJ_MOST_REFUSED && relax_last(problem, out, &looser);
-    if (is_loosened && refused_count >= LOOSEN_ONLY) {
-        *config = looser;
-        return TJ_OK; /* chosen_by stays that of the config before */
-    }
-    if (refused_count >= TJ_MOST_REFUSED) {
-        *config = tj_default_config(problem);
-        by = TJ_BY_DEFAULT;
-    } else if (!read_config(record, problem, device, out, config)) {
-        *config = tj_default_config(problem);
-        by = choose_unseen(records, problem, device, out, config);
-    }
-    if (is_loosened && !is_slower(problem, device, &looser, config)) {
-        *config = looser;
-        return TJ_OK;
-    }
+    *config = choice.config;
     if (chosen_by)
-        *chosen_by = by;
+        *chosen_by = choice.by;
     return TJ_OK;
 }
 
-tj_status tj_choose_fitting(const tj_records *records, const tj_problem *problem, const tj_device_facts *device,
+tj_status tj_choose_fitting(const tj_records *records, const tj_request *request, const tj_device_facts *device,
                             tj_fits_fn *fits, void *payload, tj_config *config, tj_error *err)
 {
     tj_config refused[TJ_MOST_REFUSED + 1];
+    tj_choice choice = {.by = 0};
     tj_error why;
 
     for (size_t count = 0;; count++) {
-        tj_status status = tj_choose_another(records, problem, device, refused, count, config, NULL, err);
+        tj_status status = tj_choose_for(records, request, device, (tj_refusals){refused, count}, &choice, err);
 
         if (status != TJ_OK)
             return status;
+        *config = choice.config;
         status = fits(payload, config, &why);
         if (!tj_status_is_unfit(status) || count > TJ_MOST_REFUSED) {
             if (status != TJ_OK && err)
                 *err = why;
             return status;
         }
-        refused[count] = *config;
-        status = tj_config_resolve(problem, &refused[count], err);
-        if (status != TJ_OK)
-            return status;
+        refused[count] = choice.resolved;
     }
 }

@@ -21,8 +21,8 @@
 #include "rank.h"
 #include "space.h"
 #include "estimate.h"
-#include "views.h"
-#include "worth.h"
+#include "settle.h"
+#include "starts.h"
 
 enum { MOST_STARTS = 96, CLIMBS = 4 };
 
@@ -46,7 +46,8 @@ typedef struct scored_config {
 
 /* The climb in one family: too large for a caller's small stack. */
 typedef struct climb {
-    tj_views views, counted; /* of the problem, and of the problem as it is counted */
+    const tj_request *request;
+    tj_request counted; /* as it is counted */
     const tj_device_facts *device;
     const tj_config *refused;
     size_t refused_count;
@@ -64,10 +65,10 @@ static double ask(const climb *c, const tj_config *config)
     tj_config resolved = *config;
     double seconds;
 
-    if (tj_views_resolve(&c->views, &resolved, NULL) != TJ_OK || tj_is_refused(&resolved, c->refused, c->refused_count))
+    if (tj_request_resolve(c->request, &resolved, NULL) != TJ_OK || tj_is_refused(&resolved, c->refused, c->refused_count))
         return 0;
     seconds = tj_rank_resolved(c->device, &c->counted, &resolved);
-    return tj_views_worth_trying(&c->views, &resolved) ? seconds : 2 * seconds;
+    return tj_request_worth_trying(c->request, &resolved) ? seconds : 2 * seconds;
 }
 
 static double seconds_of(climb *c, const tj_config *config)
@@ -147,7 +148,7 @@ static bool change_words(climb *c, const tj_family *family, scored_config *best)
     tj_config here = best->config;
     bool is_better = false;
 
-    if (tj_views_resolve(&c->views, &here, NULL) != TJ_OK)
+    if (tj_request_resolve(c->request, &here, NULL) != TJ_OK)
         return false;
     tj_axes_leave_open(&c->axes, &here);
     for (size_t axis = 0; axis < c->axes.count; axis++)
@@ -183,7 +184,7 @@ static int rank_starts(climb *c, const tj_family *family)
     for (size_t i = 0; count < MOST_STARTS && tj_family_start(family, i, &config); i++) {
         double seconds;
 
-        if (i == 0 && tj_views_resolve(&c->views, &config, NULL) == TJ_OK)
+        if (i == 0 && tj_request_resolve(c->request, &config, NULL) == TJ_OK)
             tj_axes_leave_open(&c->axes, &config);
         tj_config_spell_out(&config);
         seconds = seconds_of(c, &config);
@@ -234,22 +235,16 @@ static void climb_family(climb *c, const tj_family *family, scored_config *best)
         *best = top;
 }
 
-double tj_climb(const tj_problem *problem, const tj_device_facts *device, const tj_config *refused, size_t refused_count,
+double tj_climb(const tj_request *request, const tj_device_facts *device, const tj_config *refused, size_t refused_count,
                 tj_config *best)
 {
     climb *c = calloc(1, sizeof *c);
     scored_config found = {.seconds = 0};
 
-    tj_problem counted;
-
     if (!c)
         return 0;
-    if (tj_views_of(problem, &c->views, NULL) != TJ_OK) {
-        free(c);
-        return 0;
-    }
-    counted = tj_problem_counted(problem);
-    tj_views_spell_out(&counted, &c->counted);
+    c->request = request;
+    tj_request_counted(request, &c->counted);
     c->device = device;
     c->refused = refused;
     c->refused_count = refused_count;

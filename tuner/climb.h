@@ -7,11 +7,13 @@
 
 #include <tilejit/tuner.h>
 
+#include "request.h"
+
 /**
  * Find the best config of the space by the model, apart from the refused ones (resolved), and return its predicted seconds. 0:
  * no prediction for any config here, and *best is unchanged.
  */
-double tj_climb(const tj_problem *problem, const tj_device_facts *device, const tj_config *refused, size_t refused_count,
+double tj_climb(const tj_request *request, const tj_device_facts *device, const tj_config *refused, size_t refused_count,
                 tj_config *best);
 
 #endif

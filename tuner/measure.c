@@ -44,10 +44,9 @@ size_t tj_bench_sets(size_t set_bytes, const tj_device_facts *device, size_t fre
     return sets > MAX_SETS ? MAX_SETS : (size_t)sets;
 }
 
-tj_status tj_bench_place(tj_gpu *gpu, struct CUstream_st *stream, const tj_problem *problem, const tj_device_facts *device,
+tj_status tj_bench_place(tj_gpu *gpu, struct CUstream_st *stream, const tj_request *request, const tj_device_facts *device,
                          uint64_t seed, int is_warm, tj_bench *bench, tj_error *err)
 {
-    const tj_problem asked = tj_problem_known(problem);
     tj_workbench_options options = TJ_WORKBENCH_INIT;
     size_t free_bytes = 0, total_bytes = 0;
     tj_status status;
@@ -60,12 +59,12 @@ tj_status tj_bench_place(tj_gpu *gpu, struct CUstream_st *stream, const tj_probl
     if (status != TJ_OK)
         return status;
     bench->is_emulated = tj_gpu_is_emulated(gpu);
-    bench->alpha = options.alpha = tj_trial_alpha(problem);
-    options.beta = tj_trial_beta(problem);
+    bench->alpha = options.alpha = tj_trial_alpha(&request->problem);
+    options.beta = tj_trial_beta(&request->problem);
     options.seed = seed + 1;
     bench->sets = options.sets =
-        is_warm || bench->is_emulated ? 1 : tj_bench_sets(tj_workbench_set_bytes(&asked), device, free_bytes);
-    status = tj_gpu_place(gpu, problem, &options, &bench->operands, err);
+        is_warm || bench->is_emulated ? 1 : tj_bench_sets(tj_workbench_set_bytes(request), device, free_bytes);
+    status = tj_gpu_place(gpu, request, &options, &bench->operands, err);
     if (status != TJ_OK)
         return status;
     bench->known = *tj_workbench_problem(bench->operands);

@@ -43,7 +43,7 @@ typedef struct tj_bench {
  * Place random operands, by a stream that outlives them. is_warm: one set. Otherwise enough sets to exceed three times the L2,
  * within a quarter of the free memory. Release with tj_bench_drop, after a failure too.
  */
-tj_status tj_bench_place(tj_gpu *gpu, struct CUstream_st *stream, const tj_problem *problem, const tj_device_facts *device,
+tj_status tj_bench_place(tj_gpu *gpu, struct CUstream_st *stream, const tj_request *request, const tj_device_facts *device,
                          uint64_t seed, int is_warm, tj_bench *bench, tj_error *err);
 void tj_bench_drop(tj_bench *bench);
 

@@ -151,11 +151,11 @@ static void walk_share(void *payload, int part)
     const search *s = walk->s;
     found_share *share = &walk->share[part];
     const size_t between = LOOKS_AT_CLOCK / (size_t)walk->parts;
-    tj_space *space = NULL;
+    tj_space *space = tj_space_of(s->request, s->measurer->device, s->options->family);
     tj_config config;
 
-    share->status = tj_space_create(s->problem, s->measurer->device, s->options->family, &space, &share->err);
-    if (share->status == TJ_OK)
+    share->status = space ? TJ_OK : tj_fail_memory(&share->err, "a space of configs");
+    if (space)
         tj_space_share(space, part, walk->parts);
     while (share->status == TJ_OK && !walk->is_over && tj_space_next(space, &config)) {
         if (part == 0 && share->count % between == 0 && tj_search_is_late(s))

@@ -17,8 +17,10 @@
 
 #include "clock.h"
 #include "error.h"
+#include "estimate.h"
 #include "parallel.h"
 #include "proof.h"
+#include "settle.h"
 
 enum { WAITING, BUSY, DONE };
 
@@ -32,7 +34,7 @@ typedef struct job {
 
 struct tj_pool {
     tj_host *host;
-    const tj_problem *problem;
+    const tj_request *request;
     const tj_device_facts *device;
     char target[16];
     pthread_mutex_t lock;
@@ -46,11 +48,12 @@ struct tj_pool {
 static void compile(const tj_pool *pool, const tj_config *given, tj_candidate *made)
 {
     const double start = tj_clock_s();
-    tj_config config = *given;
+    tj_config config = *given, resolved = *given;
 
-    made->status = pool->device ? tj_config_adapt(pool->device, pool->problem, &config, &made->error) : TJ_OK;
+    made->status = pool->device ? tj_request_adapt(pool->device, pool->request, &config, &resolved, &made->error)
+                                : tj_request_resolve(pool->request, &resolved, &made->error);
     if (made->status == TJ_OK)
-        made->status = tj_program_build(pool->host, pool->problem, &config, pool->target, &made->program, &made->error);
+        made->status = tj_program_build(pool->host, pool->request, &resolved, pool->target, &made->program, &made->error);
     if (made->status == TJ_OK && tj_image_origin(made->program.image) == TJ_FROM_COMPILER)
         made->ms = 1e3 * (tj_clock_s() - start);
 }
@@ -92,7 +95,7 @@ static void *work(void *payload)
     return NULL;
 }
 
-tj_pool *tj_pool_create(tj_host *host, const tj_problem *problem, const tj_device_facts *device, const char *target,
+tj_pool *tj_pool_create(tj_host *host, const tj_request *request, const tj_device_facts *device, const char *target,
                         int threads)
 {
     tj_pool *pool = calloc(1, sizeof *pool);
@@ -100,7 +103,7 @@ tj_pool *tj_pool_create(tj_host *host, const tj_problem *problem, const tj_devic
     if (!pool)
         return NULL;
     pool->host = host;
-    pool->problem = problem;
+    pool->request = request;
     pool->device = device;
     (void)strncpy(pool->target, target, sizeof pool->target - 1);
     pthread_mutex_init(&pool->lock, NULL);

@@ -21,10 +21,10 @@ typedef struct tj_candidate {
 } tj_candidate;
 
 /**
- * Create threads that compile for a target. host, problem and device are borrowed and must outlive the pool. device NULL:
+ * Create threads that compile for a target. host, request and device are borrowed and must outlive the pool. device NULL:
  * configs are not adapted. threads 0: one per processor. NULL only when memory ran out.
  */
-tj_pool *tj_pool_create(tj_host *host, const tj_problem *problem, const tj_device_facts *device, const char *target,
+tj_pool *tj_pool_create(tj_host *host, const tj_request *request, const tj_device_facts *device, const char *target,
                         int threads);
 
 /** Finish the running compiles, and begin no others: a caller of tj_pool_await then compiles its config itself. */

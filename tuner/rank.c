@@ -2,19 +2,22 @@
 #include "rank.h"
 
 #include "estimate.h"
+#include "settle.h"
 
-double tj_rank_predict(const tj_device_facts *device, const tj_problem *problem, const tj_config *config)
+double tj_rank_predict(const tj_device_facts *device, const tj_request *request, const tj_config *config)
 {
-    double us;
+    tj_config resolved = *config;
+    tj_request counted;
 
-    return tj_estimate(device, problem, config, &us, NULL) == TJ_OK ? us * 1e-6 : 0;
+    if (tj_request_resolve(request, &resolved, NULL) != TJ_OK)
+        return 0;
+    tj_request_counted(request, &counted);
+    return tj_rank_resolved(device, &counted, &resolved);
 }
 
-double tj_rank_resolved(const tj_device_facts *device, const tj_views *counted, const tj_config *resolved)
+double tj_rank_resolved(const tj_device_facts *device, const tj_request *counted, const tj_config *resolved)
 {
-    bool is_swapped;
-    const tj_problem *view = tj_views_at(counted, resolved, &is_swapped);
     double us;
 
-    return tj_estimate_resolved(device, view, is_swapped, resolved, &us, NULL) == TJ_OK ? us * 1e-6 : 0;
+    return tj_estimate_resolved(device, counted, resolved, &us, NULL) == TJ_OK ? us * 1e-6 : 0;
 }

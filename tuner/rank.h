@@ -7,15 +7,15 @@
 
 #include <tilejit/tuner.h>
 
-#include "views.h"
+#include "request.h"
 
 /**
  * Predict the seconds of a config; 0: no prediction, because numbers of the problem or the device are missing, or the device
  * cannot run it. For ranking only: the number itself is not reliable.
  */
-double tj_rank_predict(const tj_device_facts *device, const tj_problem *problem, const tj_config *config);
+double tj_rank_predict(const tj_device_facts *device, const tj_request *request, const tj_config *config);
 
-/** As tj_rank_predict for a resolved config, for callers that ask about many. counted: the views of tj_problem_counted. */
-double tj_rank_resolved(const tj_device_facts *device, const tj_views *counted, const tj_config *resolved);
+/** As tj_rank_predict for a resolved config, for callers that ask about many. counted: by tj_request_counted. */
+double tj_rank_resolved(const tj_device_facts *device, const tj_request *counted, const tj_config *resolved);
 
 #endif

@@ -18,8 +18,8 @@
 #include "canonical.h"
 #include "error.h"
 #include "hash.h"
+#include "settle.h"
 #include "space.h"
-#include "views.h"
 
 static const int64_t MOST_ELEMENTS = INT64_C(1) << 50, MOST_CREATED_S = INT64_C(253402300799); /* the year 9999 */
 
@@ -228,6 +228,7 @@ static tj_status read_scales(const tj_json *object, tj_problem *p, tj_error *err
 static tj_status problem_from_json(const tj_json *object, tj_problem *p, tj_error *err)
 {
     const char *const epilogue = tj_json_text(tj_json_get(object, "epilogue"));
+    tj_request request;
     tj_status status;
     int64_t value;
 
@@ -251,9 +252,9 @@ static tj_status problem_from_json(const tj_json *object, tj_problem *p, tj_erro
         return status;
     if (epilogue && (status = tj_epilogue_parse(epilogue, &p->epilogue, err)) != TJ_OK)
         return status;
-    status = tj_problem_check(p, err);
+    status = tj_request_make(p, &request, err);
     if (status == TJ_OK)
-        *p = tj_problem_canonical(p);
+        *p = request.problem;
     return status;
 }
 
@@ -278,26 +279,25 @@ static void line_dim(char *out, size_t bytes, const tj_dim *dim)
         (void)snprintf(out, bytes, "%lld", (long long)dim->extent);
 }
 
-/* Print "512x300x700 f32 batch 8", for people. */
-static void print_line(const tj_problem *problem, char *out, size_t bytes)
+/* Print "512x300x700 f32 batch 8", for people. Canonical. */
+static void print_line(const tj_problem *p, char *out, size_t bytes)
 {
-    const tj_problem p = tj_problem_canonical(problem);
     char j[32], k[32], l[32], batch[64] = "", type[64] = "", marks[TJ_PROBLEM_TEXT_BYTES];
 
-    line_dim(j, sizeof j, &p.j);
-    line_dim(k, sizeof k, &p.k);
-    line_dim(l, sizeof l, &p.l);
-    if (p.batch > 1)
-        (void)snprintf(batch, sizeof batch, " batch %lld", (long long)p.batch);
-    if (tj_is_grouped(&p))
-        (void)snprintf(batch, sizeof batch, " in %lld groups", (long long)tj_group_count(&p));
-    (void)snprintf(type, sizeof type, "%s%s%s%s%s%s", p.n.type != p.m.type ? "," : "",
-                   p.n.type != p.m.type ? tj_type_name((tj_type)p.n.type) : "", p.p.type != p.m.type ? "->" : "",
-                   p.p.type != p.m.type ? tj_type_name((tj_type)p.p.type) : "",
-                   p.compute != tj_facts_of(p.m.type)->compute ? " " : "",
-                   p.compute != tj_facts_of(p.m.type)->compute ? tj_compute_name((tj_compute)p.compute) : "");
-    tj_problem_print_marks(&p, marks);
-    (void)snprintf(out, bytes, "%sx%sx%s %s%s%s%s", j, k, l, tj_type_name((tj_type)p.m.type), type, batch, marks);
+    line_dim(j, sizeof j, &p->j);
+    line_dim(k, sizeof k, &p->k);
+    line_dim(l, sizeof l, &p->l);
+    if (p->batch > 1)
+        (void)snprintf(batch, sizeof batch, " batch %lld", (long long)p->batch);
+    if (tj_is_grouped(p))
+        (void)snprintf(batch, sizeof batch, " in %lld groups", (long long)tj_group_count(p));
+    (void)snprintf(type, sizeof type, "%s%s%s%s%s%s", p->n.type != p->m.type ? "," : "",
+                   p->n.type != p->m.type ? tj_type_name((tj_type)p->n.type) : "", p->p.type != p->m.type ? "->" : "",
+                   p->p.type != p->m.type ? tj_type_name((tj_type)p->p.type) : "",
+                   p->compute != tj_facts_of(p->m.type)->compute ? " " : "",
+                   p->compute != tj_facts_of(p->m.type)->compute ? tj_compute_name((tj_compute)p->compute) : "");
+    tj_problem_print_marks(p, marks);
+    (void)snprintf(out, bytes, "%sx%sx%s %s%s%s%s", j, k, l, tj_type_name((tj_type)p->m.type), type, batch, marks);
 }
 
 /* ---- device ------------------------------------------------------------------------------------------------------- */
@@ -349,11 +349,10 @@ static bool hash_json(const tj_json *value, char hex[TJ_RECORD_KEY_BYTES])
 
 void tj_record_key(const tj_device_kind *device, const tj_problem *problem, char key[TJ_RECORD_KEY_BYTES])
 {
-    const tj_problem canonical = tj_problem_canonical(problem);
     tj_json *object = tj_json_new();
 
     tj_device_kind_to_json(device, object, "device");
-    problem_to_json(&canonical, ZEROS, tj_json_add_object(object, "problem"));
+    problem_to_json(problem, ZEROS, tj_json_add_object(object, "problem"));
     (void)hash_json(object, key);
     tj_json_free(object);
 }
@@ -649,11 +648,12 @@ static bool is_usable(const tj_record *record)
 {
     tj_device_facts device;
     tj_launch_form form;
+    tj_request request;
     tj_config config;
     char product[16];
 
-    if (tj_config_parse(record->config, &config, NULL) != TJ_OK ||
-        tj_preview_launch(&record->problem, &config, &form, NULL) != TJ_OK)
+    tj_request_derive(&record->problem, &request);
+    if (tj_config_parse(record->config, &config, NULL) != TJ_OK || tj_request_preview(&request, &config, &form, NULL) != TJ_OK)
         return false;
     (void)snprintf(product, sizeof product, "sm_%d%d", (int)record->device.cc_major, (int)record->device.cc_minor);
     return tj_device_named(product, &device, NULL) != TJ_OK || tj_device_can_run(&device, &form);

@@ -55,7 +55,7 @@ tj_device_kind tj_device_kind_of(const tj_device_facts *facts);
 void tj_device_kind_to_json(const tj_device_kind *kind, tj_json *to, const char *name);
 bool tj_device_kind_is_equal(const tj_device_kind *a, const tj_device_kind *b);
 
-/** Compute the key of a record: 32 hex digits of device kind and problem. */
+/** Compute the key of a record: 32 hex digits of device kind and canonical problem. */
 void tj_record_key(const tj_device_kind *device, const tj_problem *problem, char key[TJ_RECORD_KEY_BYTES]);
 
 /** Does the record hold an emulator's times? Earlier builds kept such records. */
@@ -83,6 +83,9 @@ void tj_record_name(const tj_record *record, char name[TJ_RECORD_NAME_BYTES]);
 /** Write a record to an empty JSON object, and read one from an object, which loses its checksum. */
 void tj_record_to_json(const tj_record *record, tj_json *object);
 tj_status tj_record_from_json(tj_json *object, tj_record **record, tj_error *err);
+
+/** As tj_records_find, of a canonical problem. */
+const tj_record *tj_records_get(const tj_records *records, const tj_problem *canonical, const tj_device_facts *device);
 
 /** Move all records of one set to another. The first is empty afterwards, and must still be freed. */
 tj_status tj_records_move(tj_records *from, tj_records *to, tj_error *err);

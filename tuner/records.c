@@ -119,17 +119,24 @@ const tj_record *tj_records_at(const tj_records *records, size_t index)
     return records && index < records->count ? records->item[index] : NULL;
 }
 
-const tj_record *tj_records_find(const tj_records *records, const tj_problem *problem, const tj_device_facts *device)
+const tj_record *tj_records_get(const tj_records *records, const tj_problem *canonical, const tj_device_facts *device)
 {
-    if (!records || !problem || !device)
-        return NULL;
     const tj_device_kind kind = tj_device_kind_of(device);
     char key[TJ_RECORD_KEY_BYTES];
 
     if (records->count == 0)
         return NULL;
-    tj_record_key(&kind, problem, key);
+    tj_record_key(&kind, canonical, key);
     return find_key(records, key);
+}
+
+const tj_record *tj_records_find(const tj_records *records, const tj_problem *problem, const tj_device_facts *device)
+{
+    if (!records || !problem || !device)
+        return NULL;
+    const tj_problem canonical = tj_problem_canonical(problem);
+
+    return tj_records_get(records, &canonical, device);
 }
 
 /* ---- store -------------------------------------------------------------------------------------------------------- */

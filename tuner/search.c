@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "error.h"
+#include "settle.h"
 
 /*
  * Trials of a round, and configs that an exhaustive search announces ahead. Independent of the number of processors, so that a
@@ -248,7 +249,7 @@ static tj_status find_first(search *s, const tj_config *first, int32_t *index, t
     tj_config resolved = *first;
 
     *index = -1;
-    if (tj_config_resolve(s->problem, &resolved, NULL) != TJ_OK || tj_search_family(s, first->family) < 0)
+    if (tj_request_resolve(s->request, &resolved, NULL) != TJ_OK || tj_search_family(s, first->family) < 0)
         return TJ_OK;
     *index = tj_points_intern(s, first);
     return *index < 0 ? tj_fail_memory(err, "the configs of a search") : TJ_OK;
@@ -315,27 +316,16 @@ static void sort_trials(search *s)
     }
 }
 
-tj_status tj_search(const tj_problem *problem, const tj_tune_options *given, const tj_config *first, size_t first_count,
-                    const tj_measurer *measurer, tj_search_result *result, tj_error *err)
+tj_status tj_search_request(const tj_request *request, const tj_tune_options *options, const tj_config *first,
+                            size_t first_count, const tj_measurer *measurer, tj_search_result *result, tj_error *err)
 {
-    if (!problem)
-        return tj_fail_null(err, __func__, "problem");
-    if (!first && first_count > 0)
-        return tj_fail_null(err, __func__, "first");
-    if (TJ_HAS_NULL(err, measurer, result))
-        return TJ_ERR_INVALID_ARGUMENT;
     static const int64_t usual_limit[] = {[TJ_SEARCH] = TJ_TUNE_MOST, [TJ_MODEL] = TRIALS_BY_MODEL, [TJ_EXHAUSTIVE] = 0};
-    const tj_tune_options standard = TJ_TUNE_OPTIONS_INIT;
-    const tj_tune_options *options = given ? given : &standard;
-    search s = {.problem = problem, .options = options, .measurer = measurer, .best_trial = -1};
+    search s = {.request = request, .options = options, .measurer = measurer, .best_trial = -1};
     proposer *propose;
     trial_round ahead = {.count = 0};
     tj_status status;
 
     memset(result, 0, sizeof *result);
-    status = tj_tune_check_options(options, err);
-    if (status != TJ_OK)
-        return status;
     s.limit = options->evaluations > 0 ? options->evaluations : usual_limit[options->strategy];
     s.seconds = tj_tune_budget(options);
     propose = options->strategy == TJ_MODEL ? tj_propose_ranked : tj_propose_improving;
@@ -378,4 +368,24 @@ tj_status tj_search(const tj_problem *problem, const tj_tune_options *given, con
     free(s.trial_log);
     free(s.trial_point);
     return status;
+}
+
+tj_status tj_search(const tj_problem *problem, const tj_tune_options *given, const tj_config *first, size_t first_count,
+                    const tj_measurer *measurer, tj_search_result *result, tj_error *err)
+{
+    if (!problem)
+        return tj_fail_null(err, __func__, "problem");
+    if (!first && first_count > 0)
+        return tj_fail_null(err, __func__, "first");
+    if (TJ_HAS_NULL(err, measurer, result))
+        return TJ_ERR_INVALID_ARGUMENT;
+    const tj_tune_options standard = TJ_TUNE_OPTIONS_INIT;
+    const tj_tune_options *options = given ? given : &standard;
+    tj_request request;
+    tj_status status = tj_tune_check_options(options, err);
+
+    memset(result, 0, sizeof *result);
+    if (status == TJ_OK)
+        status = tj_request_make(problem, &request, err);
+    return status == TJ_OK ? tj_search_request(&request, options, first, first_count, measurer, result, err) : status;
 }

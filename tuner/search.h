@@ -27,7 +27,7 @@ typedef struct tj_point {
 } tj_point;
 
 typedef struct search {
-    const tj_problem *problem;
+    const tj_request *request;
     const tj_tune_options *options;
     const tj_measurer *measurer;
     const tj_family *family[TJ_SEARCH_MAX_FAMILIES];
@@ -62,6 +62,10 @@ typedef struct tj_ranked {
 
 /** Compare for qsort; of equals, the point that was taken up first. */
 int tj_by_score(const void *a, const void *b);
+
+/** As tj_search; no pointer is NULL. */
+tj_status tj_search_request(const tj_request *request, const tj_tune_options *options, const tj_config *first,
+                            size_t first_count, const tj_measurer *measurer, tj_search_result *result, tj_error *err);
 
 /** Check options: this version must know them, and values must be in range. */
 tj_status tj_tune_check_options(const tj_tune_options *options, tj_error *err);

@@ -6,8 +6,8 @@
  * file adds no rules of its own.
  */
 #include "space.h"
+#include "settle.h"
 #include "targets.h"
-#include "views.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +50,7 @@ void tj_axes_leave_open(const tj_axes *axes, tj_config *config)
 }
 
 struct tj_space {
-    tj_views views; /* of the problem */
+    tj_request request;
     tj_device_facts device;
     bool has_device;
     const tj_family *only;   /* NULL: all */
@@ -75,31 +75,35 @@ static void enter_family(tj_space *space, const tj_family *family)
         tj_axes_of(family, &space->axes);
 }
 
-tj_status tj_space_create(const tj_problem *problem, const tj_device_facts *device, const tj_family *family, tj_space **out,
-                          tj_error *err)
+tj_space *tj_space_of(const tj_request *request, const tj_device_facts *device, const tj_family *family)
 {
-    if (!out)
-        return tj_fail_null(err, __func__, "space");
-    *out = NULL;
-    if (!problem)
-        return tj_fail_null(err, __func__, "problem");
     tj_space *space = calloc(1, sizeof *space);
-    tj_status status;
 
     if (!space)
-        return tj_fail_memory(err, "a space of configs");
-    status = tj_views_of(problem, &space->views, err);
-    if (status != TJ_OK) {
-        free(space);
-        return status;
-    }
+        return NULL;
+    space->request = *request;
     space->has_device = device != NULL;
     if (device)
         space->device = *device;
     space->only = family;
     enter_family(space, family ? family : tj_family_at(0));
-    *out = space;
-    return TJ_OK;
+    return space;
+}
+
+tj_status tj_space_create(const tj_problem *problem, const tj_device_facts *device, const tj_family *family, tj_space **space,
+                          tj_error *err)
+{
+    if (space)
+        *space = NULL;
+    if (TJ_HAS_NULL(err, space, problem))
+        return TJ_ERR_INVALID_ARGUMENT;
+    tj_request request;
+    const tj_status status = tj_request_make(problem, &request, err);
+
+    if (status != TJ_OK)
+        return status;
+    *space = tj_space_of(&request, device, family);
+    return *space ? TJ_OK : tj_fail_memory(err, "a space of configs");
 }
 
 /*
@@ -147,20 +151,20 @@ bool tj_device_can_run(const tj_device_facts *device, const tj_launch_form *form
 }
 
 /* Do form, problem and device (NULL: any) admit a combination of values to the space? */
-static bool admits(const tj_views *views, const tj_device_facts *device, const tj_config *config)
+static bool admits(const tj_request *request, const tj_device_facts *device, const tj_config *config)
 {
     tj_config resolved = *config;
     tj_launch_form form;
 
-    return tj_views_preview(views, &resolved, &form, NULL) == TJ_OK && (!device || tj_device_can_run(device, &form)) &&
-           tj_views_worth_trying(views, &resolved);
+    return tj_request_preview(request, &resolved, &form, NULL) == TJ_OK && (!device || tj_device_can_run(device, &form)) &&
+           tj_request_worth_trying(request, &resolved);
 }
 
 /* Return how many of the first digits are hopeless, whatever follows them; 0: not known to be. */
 static size_t hopeless_digits(tj_space *space, const tj_config *config)
 {
     for (; space->sound + 1 < space->axes.count; space->sound++)
-        if (tj_views_hopeless(&space->views, config, space->sound + 1))
+        if (tj_request_hopeless(&space->request, config, space->sound + 1))
             return space->sound + 1;
     return 0;
 }
@@ -201,7 +205,7 @@ int tj_space_next(tj_space *space, tj_config *config)
         space->seen++;
         if (space->parts > 1 && space->seen / TOGETHER % space->parts != space->part)
             continue;
-        if (admits(&space->views, space->has_device ? &space->device : NULL, config))
+        if (admits(&space->request, space->has_device ? &space->device : NULL, config))
             return 1;
         space->refused++;
     }

@@ -10,6 +10,8 @@
 #include <tilejit/source.h>
 #include <tilejit/tuner.h>
 
+#include "request.h"
+
 /** The values to try for each parameter of a family, ascending. */
 typedef struct tj_axes {
     size_t count; /* parameters */
@@ -18,6 +20,9 @@ typedef struct tj_axes {
 } tj_axes;
 
 void tj_axes_of(const tj_family *family, tj_axes *axes);
+
+/** As tj_space_create. NULL only when memory ran out. */
+tj_space *tj_space_of(const tj_request *request, const tj_device_facts *device, const tj_family *family);
 
 /** Step up (1) or down (-1) on an axis. False: the value is not on it, or at its end. */
 bool tj_axes_step(const tj_axes *axes, tj_config *config, size_t axis, int step);

@@ -13,6 +13,7 @@
 
 #include "error.h"
 #include "record.h"
+#include "settle.h"
 
 static const char VERSION[] = "1.0.0";
 
@@ -161,6 +162,7 @@ static tj_status add_fastest(const tj_json *results, const tj_problem *problem, 
 {
     const tj_json *fastest = NULL;
     tj_config config, resolved;
+    tj_request request;
     tj_record fields;
     tj_record *record;
     double least = INFINITY;
@@ -182,11 +184,13 @@ static tj_status add_fastest(const tj_json *results, const tj_problem *problem, 
     status = read_configuration(tj_json_get(fastest, "configuration"), &config, err);
     resolved = config;
     if (status == TJ_OK)
-        status = tj_config_resolve(problem, &resolved, err);
+        status = tj_request_make(problem, &request, err);
+    if (status == TJ_OK)
+        status = tj_request_resolve(&request, &resolved, err);
     if (status != TJ_OK)
         return status;
     memset(&fields, 0, sizeof fields);
-    fields.problem = tj_problem_canonical(problem);
+    fields.problem = request.problem;
     fields.device = tj_device_kind_of(device);
     tj_config_print(&config, fields.config);
     fields.us = least;

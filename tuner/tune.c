@@ -30,8 +30,9 @@
 #include "proof.h"
 #include "rank.h"
 #include "record.h"
-#include "shared.h"
 #include "search.h"
+#include "settle.h"
+#include "shared.h"
 #include "space.h"
 #include "verify.h"
 #include "winner.h"
@@ -45,7 +46,7 @@ static const double HEAT_SECONDS = 0.5;                    /* as some configs sl
 
 typedef struct tuning {
     tj_host *host, scratch; /* scratch compiles the candidates, none of which is stored */
-    const tj_problem *problem;
+    const tj_request *request;
     tj_tune_options options;
     tj_device_facts device;
     char target[16];
@@ -145,7 +146,7 @@ static double predict(void *payload, const tj_config *config)
 {
     const tuning *t = payload;
 
-    return 1e6 * tj_rank_predict(&t->device, t->problem, config);
+    return 1e6 * tj_rank_predict(&t->device, t->request, config);
 }
 
 static double seconds_gone(void *payload)
@@ -180,18 +181,18 @@ static void tell(const tj_tune_progress *progress, void *payload)
  * open, so that a search does not meet one kernel under two names. False: the problem refuses the config, which stays as it
  * was.
  */
-static bool settle(const tj_problem *problem, tj_config *config)
+static bool settle(const tj_request *request, tj_config *config)
 {
     tj_config resolved = *config, opened, again;
     tj_axes axes;
 
-    if (tj_config_resolve(problem, &resolved, NULL) != TJ_OK)
+    if (tj_request_resolve(request, &resolved, NULL) != TJ_OK)
         return false;
     tj_axes_of(config->family, &axes);
     opened = resolved;
     tj_axes_leave_open(&axes, &opened);
     again = opened;
-    if (tj_config_resolve(problem, &again, NULL) == TJ_OK && memcmp(again.value, resolved.value, sizeof again.value) == 0)
+    if (tj_request_resolve(request, &again, NULL) == TJ_OK && memcmp(again.value, resolved.value, sizeof again.value) == 0)
         memcpy(config->value, opened.value, sizeof config->value);
     else
         memcpy(config->value, resolved.value, sizeof config->value); /* not the problem's choice, so outside the space */
@@ -214,12 +215,12 @@ static size_t list_first(tuning *t, const tj_records *records, const tj_record *
 {
     size_t count = 0;
 
-    count += tj_choose_fitting(NULL, t->problem, &t->device, fits, t, &first[0], NULL) == TJ_OK;
-    first[count++] = tj_default_config(t->problem);
+    count += tj_choose_fitting(NULL, t->request, &t->device, fits, t, &first[0], NULL) == TJ_OK;
+    first[count++] = tj_default_config(t->request);
     count += tj_record_read_config(before, &first[count]);
-    count += tj_choose_seeds(records, t->problem, &t->device, &first[count], SEEDS);
+    count += tj_choose_seeds(records, t->request, &t->device, &first[count], SEEDS);
     for (size_t i = 0; i < count; i++)
-        (void)settle(t->problem, &first[i]);
+        (void)settle(t->request, &first[i]);
     return count;
 }
 
@@ -325,7 +326,7 @@ static tj_status prove(tuning *t, const tj_config *winner, tj_error *err)
 {
     const tj_program *program = NULL;
     tj_program simple = {0};
-    tj_problem problem;
+    tj_request any;
     tj_config config;
     tj_error why;
     tj_status status;
@@ -334,13 +335,13 @@ static tj_status prove(tuning *t, const tj_config *winner, tj_error *err)
         return TJ_OK;
     status = tj_pool_load(t->pool, winner, &program, &why);
     if (status == TJ_OK)
-        status = tj_proof_simple(t->problem, &problem, &config, &why);
+        status = tj_proof_simple(t->request, &any, &config, &why);
     if (status == TJ_OK)
-        status = tj_program_build(&t->scratch, &problem, &config, t->target, &simple, &why);
+        status = tj_program_build(&t->scratch, &any, &config, t->target, &simple, &why);
     if (status == TJ_OK)
         status = tj_program_load(&t->scratch, &simple, &why);
     if (status == TJ_OK)
-        status = tj_program_prove(&t->scratch, program, simple.kernel, t->problem, &t->proof, &why);
+        status = tj_program_prove(&t->scratch, program, simple.kernel, t->request, &t->proof, &why);
     tj_program_drop(&simple);
     t->is_proven = status == TJ_OK;
     if (status == TJ_OK || status == TJ_ERR_DEVICE_MEMORY || status == TJ_ERR_OUT_OF_MEMORY)
@@ -406,12 +407,14 @@ static tj_status crown(tuning *t, tj_finalist *list, size_t *count, tj_tune_resu
 
 /* ---- record ------------------------------------------------------------------------------------------------------- */
 
-static void hash_source(const tj_problem *problem, const tj_config *config, char hex[TJ_HASH_HEX_BYTES])
+static void hash_source(const tj_request *request, const tj_config *config, char hex[TJ_HASH_HEX_BYTES])
 {
+    tj_config resolved = *config;
     tj_source *source = NULL;
 
     hex[0] = '\0';
-    if (tj_generate(problem, config, &source, NULL) == TJ_OK)
+    if (tj_request_resolve(request, &resolved, NULL) == TJ_OK &&
+        tj_request_generate(request, &resolved, &source, NULL) == TJ_OK)
         tj_hash_hex(tj_hash_bytes(tj_source_text(source), strlen(tj_source_text(source))), hex);
     tj_source_free(source);
 }
@@ -452,7 +455,7 @@ static tj_record *make_record(const tuning *t, const tj_tune_result *result, con
     tj_record r;
 
     memset(&r, 0, sizeof r);
-    r.problem = tj_problem_canonical(t->problem);
+    r.problem = t->request->problem;
     r.device = tj_device_kind_of(&t->device);
     tj_config_print(&result->config, r.config);
     tj_config_print(&result->default_config, r.default_config);
@@ -475,7 +478,7 @@ static tj_record *make_record(const tuning *t, const tj_tune_result *result, con
     r.clock_khz = t->device.clock_khz;
     r.created_s = (int64_t)time(NULL);
     (void)strncpy(r.version, tj_version(), sizeof r.version - 1);
-    hash_source(t->problem, &result->config, r.source_hash);
+    hash_source(t->request, &result->config, r.source_hash);
     if (tj_pool_load(t->pool, &result->config, &program, NULL) == TJ_OK)
         (void)strncpy(r.compiler, tj_image_compiler(program->image), sizeof r.compiler - 1);
     return tj_record_create(&r);
@@ -526,7 +529,7 @@ static void keep_record(const tuning *t, const tj_record *before, tj_tune_result
 static tj_status open(tuning *t, tj_error *err)
 {
     tj_gpu *const gpu = &t->host->gpu;
-    tj_config likely;
+    tj_choice likely;
     tj_status status = tj_gpu_check_process(gpu, err);
 
     if (status == TJ_OK)
@@ -537,15 +540,15 @@ static tj_status open(tuning *t, tj_error *err)
         status = tj_host_begin_scratch(&t->scratch, t->host, err);
     if (status != TJ_OK)
         return status;
-    t->pool = tj_pool_create(&t->scratch, t->problem, &t->device, t->target, t->options.threads);
+    t->pool = tj_pool_create(&t->scratch, t->request, &t->device, t->target, t->options.threads);
     if (!t->pool)
         return tj_fail_memory(err, "the threads of a tuning");
     /* Compile the first config while operands are placed, which takes about as long if they are large. */
-    if (tj_choose(NULL, t->problem, &t->device, &likely, NULL, NULL) == TJ_OK)
-        tj_pool_announce(t->pool, &likely);
+    if (tj_choose_for(NULL, t->request, &t->device, (tj_refusals){NULL, 0}, &likely, NULL) == TJ_OK)
+        tj_pool_announce(t->pool, &likely.config);
     status = tj_gpu_create_stream(gpu, &t->stream, err);
     if (status == TJ_OK)
-        status = tj_bench_place(gpu, t->stream, t->problem, &t->device, (uint64_t)t->options.seed, t->options.is_warm,
+        status = tj_bench_place(gpu, t->stream, t->request, &t->device, (uint64_t)t->options.seed, t->options.is_warm,
                                 &t->bench, err);
     return status;
 }
@@ -625,11 +628,10 @@ static tj_tune_options options_of_search(tuning *t)
     return options;
 }
 
-tj_status tj_tune_on(tj_host *host, const tj_problem *problem, const tj_tune_options *given, tj_tune_result *result,
+tj_status tj_tune_on(tj_host *host, const tj_request *request, const tj_tune_options *options, tj_tune_result *result,
                      tj_error *err)
 {
-    const tj_tune_options standard = TJ_TUNE_OPTIONS_INIT;
-    tuning t = {.host = host, .problem = problem, .options = standard, .start = tj_clock_s()};
+    tuning t = {.host = host, .request = request, .options = *options, .start = tj_clock_s()};
     tj_tune_options of_search;
     const tj_measurer measurer = {&t, announce, measure, verify, predict, seconds_gone, &t.device};
     tj_config first[3 + SEEDS];
@@ -640,17 +642,9 @@ tj_status tj_tune_on(tj_host *host, const tj_problem *problem, const tj_tune_opt
     bool is_usable = false; /* of the config of before */
     int64_t passed_over;
     size_t first_count;
-    tj_status status;
+    tj_status status = records ? TJ_OK : tj_fail_memory(err, "a set of records");
 
     memset(result, 0, sizeof *result);
-    status = tj_tune_check_options(given ? given : &standard, err); /* before a smaller struct is copied */
-
-    if (status == TJ_OK && given)
-        t.options = *given;
-    if (status == TJ_OK)
-        status = tj_problem_check(problem, err);
-    if (status == TJ_OK && !records)
-        status = tj_fail_memory(err, "a set of records");
     if (t.options.check_flop == 0)
         t.options.check_flop = CHECK_FLOP;
     t.budget = tj_tune_budget(&t.options) > 0 ? tj_tune_budget(&t.options) : (double)INFINITY;
@@ -659,14 +653,14 @@ tj_status tj_tune_on(tj_host *host, const tj_problem *problem, const tj_tune_opt
     if (status == TJ_OK || status == TJ_ERR_IO) /* an unusable store has no records */
         status = open(&t, err);
     if (status == TJ_OK) {
-        before = tj_records_find(records, problem, &t.device);
+        before = tj_records_get(records, &request->problem, &t.device);
         first_count = list_first(&t, records, before, first);
         result->default_config = in.standard = first[0];
-        is_usable = tj_record_read_config(before, &in.recorded) && settle(problem, &in.recorded);
+        is_usable = tj_record_read_config(before, &in.recorded) && settle(request, &in.recorded);
         if (!is_usable)
             in.recorded = in.standard;
         of_search = options_of_search(&t);
-        status = tj_search(problem, &of_search, first, first_count, &measurer, &found, err);
+        status = tj_search_request(request, &of_search, first, first_count, &measurer, &found, err);
         tj_pool_stop(t.pool); /* the configs announced ahead are no longer needed */
         found.is_complete &= !t.was_short;
     }

@@ -8,9 +8,10 @@
 #include <tilejit/tuner.h>
 
 #include "host.h"
+#include "request.h"
 
-/** tj_tune on a host. Earlier choices of the host stay in effect; *result says whether a record was kept. */
-tj_status tj_tune_on(tj_host *host, const tj_problem *problem, const tj_tune_options *options, tj_tune_result *result,
+/** tj_tune on a host; the options were checked. Earlier choices of the host stay in effect; *result says whether a record was kept. */
+tj_status tj_tune_on(tj_host *host, const tj_request *request, const tj_tune_options *options, tj_tune_result *result,
                      tj_error *err);
 
 #endif

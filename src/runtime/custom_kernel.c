@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "error.h"
+#include "request.h"
 #include "scope.h"
 
 /* ---- load --------------------------------------------------------------------------------------------------------- */
@@ -60,13 +61,17 @@ static tj_status find_constants(tj_host *host, tj_custom_kernel *kernel, tj_erro
 /* Parameters that the source lacks are an error of the spec here; elsewhere they would be a bug of the library. */
 static tj_status load_code(tj_host *host, tj_custom_kernel *kernel, tj_error *err)
 {
-    const tj_problem any = TJ_PROBLEM_INIT(1, 1, 1, TJ_F32), unused = tj_problem_canonical(&any);
+    const tj_problem any = TJ_PROBLEM_INIT(1, 1, 1, TJ_F32);
+    tj_request unused;
     const tj_code code = {.target = tj_image_target(kernel->image),
                           .compiler = tj_image_compiler(kernel->image),
                           .ptx = tj_image_ptx(kernel->image, NULL),
                           .cubin = tj_image_cubin(kernel->image, NULL)};
     tj_error why = {TJ_OK, ""};
-    const tj_status status = tj_kernel_load_code(host, tj_source_launch(kernel->source), &unused, &code, &kernel->loaded, &why);
+    tj_status status;
+
+    tj_request_derive(&any, &unused);
+    status = tj_kernel_load_code(host, tj_source_launch(kernel->source), &unused.problem, &code, &kernel->loaded, &why);
 
     if (status == TJ_ERR_INTERNAL)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s (the launch form follows from spec.argument of family %s)",

@@ -46,7 +46,7 @@ void tj_host_tell_proof(tj_host *host, const tj_source *source, const tj_proof *
 
 void tj_host_tell_problem(const tj_host *host, tj_event_kind kind, const tj_problem *problem)
 {
-    if (host->on_event && tj_problem_check(problem, NULL) == TJ_OK)
+    if (host->on_event)
         tell(host, kind, problem, NULL, (tj_telling){0});
 }
 

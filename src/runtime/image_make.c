@@ -17,11 +17,11 @@
 #include "family.h"
 #include "nvrtc.h"
 #include "packed.h"
+#include "settle.h"
 #include "shared.h"
 #include "sources.h"
 #include "store_entry.h"
 #include "targets.h"
-#include "views.h"
 
 /* Time to wait for another process that compiles the same key: longer than a compile, shorter than patience. */
 enum { STORE_LOCK_WAIT_MS = 2000 };
@@ -111,7 +111,7 @@ static void print_remedy(const tj_source *source, uint32_t features, char *remed
     other.family = family;
     if (family->for_target)
         family->for_target(features, &other);
-    if (family->for_target && tj_preview_launch(tj_source_problem(source), &other, &form, NULL) == TJ_OK &&
+    if (family->for_target && tj_request_preview(tj_source_request(source), &other, &form, NULL) == TJ_OK &&
         (form.needs & ~features) == 0) {
         tj_config_print(&other, text);
         (void)snprintf(remedy, size, "use another config, such as %s", text);

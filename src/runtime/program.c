@@ -3,14 +3,15 @@
 
 #include "image.h"
 #include "kernel.h"
+#include "settle.h"
 
-tj_status tj_program_build(tj_host *host, const tj_problem *problem, const tj_config *config, const char *target,
+tj_status tj_program_build(tj_host *host, const tj_request *request, const tj_config *config, const char *target,
                            tj_program *program, tj_error *err)
 {
     tj_status status;
 
     *program = (tj_program){0};
-    status = tj_generate(problem, config, &program->source, err);
+    status = tj_request_generate(request, config, &program->source, err);
     if (status == TJ_OK)
         status = tj_image_build(host, program->source, target, false, &program->image, err);
     if (status != TJ_OK)

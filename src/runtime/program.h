@@ -6,6 +6,7 @@
 #include <tilejit/kernel.h>
 
 #include "host.h"
+#include "request.h"
 
 typedef struct tj_program {
     tj_source *source;
@@ -13,8 +14,8 @@ typedef struct tj_program {
     tj_kernel *kernel;
 } tj_program;
 
-/** Generate the source, and fetch its image from the stores or compile it. On failure *program is all NULL. */
-tj_status tj_program_build(tj_host *host, const tj_problem *problem, const tj_config *config, const char *target,
+/** Generate the source of a resolved config, and fetch its image from the stores or compile it. On failure *program is all NULL. */
+tj_status tj_program_build(tj_host *host, const tj_request *request, const tj_config *config, const char *target,
                            tj_program *program, tj_error *err);
 
 /** Load what was built. Errors: those of tj_kernel_load. */

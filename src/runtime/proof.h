@@ -26,11 +26,14 @@ tj_status tj_proof_check(const tj_source *source, const tj_device_facts *device,
 tj_status tj_proof_write(const tj_program *program, const tj_device_facts *device, const tj_proof *proof, const char *folder,
                          tj_error *err);
 
-/** Make the reference of a comparison: the textbook's kernel, naive, for any extents, of the problem's types and layouts. */
-tj_status tj_proof_simple(const tj_problem *problem, tj_problem *simple, tj_config *config, tj_error *err);
+/**
+ * Make the reference of a comparison: the textbook's kernel, naive, for any extents, of the request's types and layouts. config
+ * becomes resolved.
+ */
+tj_status tj_proof_simple(const tj_request *request, tj_request *simple, tj_config *config, tj_error *err);
 
 /** As tj_plan_prove with again, against the loaded kernel of tj_proof_simple. */
-tj_status tj_program_prove(tj_host *host, const tj_program *program, const tj_kernel *simple, const tj_problem *problem,
+tj_status tj_program_prove(tj_host *host, const tj_program *program, const tj_kernel *simple, const tj_request *request,
                            tj_proof *proof, tj_error *err);
 
 #endif

@@ -27,6 +27,7 @@
 #include "kernel.h"
 #include "operands.h"
 #include "reductions.h"
+#include "settle.h"
 #include "workbench.h"
 
 enum { GUARD_BYTES = 4096, PERIOD = 262139, MOST_RUNS = 64, SAMPLED_RUNS = 8, LONG_K = 100000 };
@@ -42,8 +43,8 @@ typedef struct proving {
     tj_gpu *gpu;
     const tj_program *program;
     const tj_kernel *simple; /* the reference kernel */
-    tj_problem asked;        /* every number known */
-    tj_problem lies;         /* the same with a stride for each matrix */
+    tj_request asked;        /* every number known */
+    tj_request lies;         /* the same with a stride for each matrix */
     struct CUstream_st *stream;
     tj_workbench *bench;
     tj_buffer *simple_p;
@@ -83,9 +84,17 @@ __attribute__((format(printf, 2, 3))) static void fail(proving *v, const char *f
 /* ---- operands ----------------------------------------------------------------------------------------------------- */
 
 /* Bytes of an element. */
-static size_t size_of(const proving *v, tj_which which)
+static size_t size_of(const proving *v, int which)
 {
-    return tj_type_bytes((tj_type)tj_problem_matrix(&v->lies, which)->type);
+    return tj_type_bytes(v->lies.operand[which].type);
+}
+
+/* Elements from the first of an operand to number i of a dimension; 0: the operand does not have it. */
+static int64_t offset_of(const proving *v, int which, char dimension, int64_t i)
+{
+    const tj_operand_row *const row = &v->lies.operand[which];
+
+    return row->rows.of == dimension ? i * row->ld : row->width.of == dimension ? i / row->width.per : 0;
 }
 
 /* Return the address of a product's matrix. */
@@ -104,7 +113,7 @@ static const char *address(const proving *v, tj_which which, int64_t product)
  */
 static bool has_expression(const proving *v)
 {
-    return v->lies.epilogue.expression.nodes > 0;
+    return v->lies.problem.epilogue.expression.nodes > 0;
 }
 
 /* The type of the simple kernel's P with an expression: integers continue as floats. */
@@ -115,19 +124,19 @@ static tj_type sum_type(const tj_problem *problem)
 
 static size_t simple_size_of(const proving *v)
 {
-    return tj_type_bytes(has_expression(v) ? sum_type(&v->lies) : (tj_type)v->lies.p.type);
+    return tj_type_bytes(has_expression(v) ? sum_type(&v->lies.problem) : (tj_type)v->lies.problem.p.type);
 }
 
 /* The element of C that this element of P has; operands repeat. */
 static double element_of_c(const proving *v, int64_t product, int64_t line, int64_t i)
 {
-    const tj_matrix *c = &v->lies.c;
+    const tj_matrix *c = &v->lies.problem.c;
     const void *host = tj_workbench_host(v->bench, TJ_MATRIX_C);
     const size_t at =
         tj_workbench_offset(v->bench, TJ_MATRIX_C, product) / tj_type_bytes((tj_type)c->type) + (size_t)(line * c->ld + i);
     double element = 0;
 
-    if (host && v->lies.epilogue.has_beta)
+    if (host && v->lies.problem.epilogue.has_beta)
         tj_convert(TJ_F64, &element, (tj_type)c->type, (const char *)host + at % PERIOD * tj_type_bytes((tj_type)c->type), 1);
     return element;
 }
@@ -135,7 +144,7 @@ static double element_of_c(const proving *v, int64_t product, int64_t line, int6
 /* Further outputs, as they were read back. */
 static bool outputs_agree(const proving *v, int64_t product, int64_t row, int64_t col, const tj_bounded *x)
 {
-    const tj_expression *e = &v->lies.epilogue.expression;
+    const tj_expression *e = &v->lies.problem.epilogue.expression;
 
     for (int i = 0; i < e->operands; i++)
         if (e->operand[i].is_output && e->operand[i].reduction == TJ_REDUCE_NOT &&
@@ -148,15 +157,16 @@ static bool outputs_agree(const proving *v, int64_t product, int64_t row, int64_
 /* The first element of a line that no order of summation explains, -1: none. p: as it lies; sums: the simple kernel's. */
 static int64_t compare_expression(const proving *v, int64_t product, int64_t line, const char *p, const char *sums)
 {
-    const bool by_rows = v->lies.p.layout == TJ_ROW_MAJOR, pairs = v->sums > v->width;
-    const tj_type type = (tj_type)v->lies.p.type;
-    const tj_expression *e = &v->lies.epilogue.expression;
+    const bool by_rows = v->lies.problem.p.layout == TJ_ROW_MAJOR, pairs = v->sums > v->width;
+    const tj_type type = (tj_type)v->lies.problem.p.type;
+    const tj_expression *e = &v->lies.problem.epilogue.expression;
     tj_bounded x[TJ_EPILOGUE_NODES];
 
     for (int64_t i = 0; i < v->width; i++) {
         double sum[2] = {0, 0}, value;
 
-        tj_convert(TJ_F64, sum, sum_type(&v->lies), sums + (size_t)(pairs ? 2 * i : i) * simple_size_of(v), pairs ? 2 : 1);
+        tj_convert(TJ_F64, sum, sum_type(&v->lies.problem), sums + (size_t)(pairs ? 2 * i : i) * simple_size_of(v),
+                   pairs ? 2 : 1);
         tj_convert(TJ_F64, &value, type, p + (size_t)i * tj_type_bytes(type), 1);
         tj_evaluate_again(&v->evaluation, product, by_rows ? line : i, by_rows ? i : line, sum,
                           element_of_c(v, product, line, i), x);
@@ -189,51 +199,44 @@ static tj_problem any_product(const tj_problem *lies)
 }
 
 /* Runs whose lines begin in a line of pairs, which have no address of their own each: an even line has. */
-static bool needs_even_lines(const tj_problem *k)
+static bool needs_even_lines(const proving *v)
 {
-    const bool by_rows = k->p.layout == TJ_ROW_MAJOR;
-    const tj_matrix *const cut = by_rows ? &k->m : &k->n;
+    const bool by_rows = v->lies.problem.p.layout == TJ_ROW_MAJOR;
+    const tj_extent_rule width = v->lies.operand[by_rows ? TJ_MATRIX_M : TJ_MATRIX_N].width;
 
-    return tj_type_is_pair(cut->type) && cut->layout == (by_rows ? TJ_COL_MAJOR : TJ_ROW_MAJOR);
+    return width.of == (by_rows ? 'j' : 'l') && width.per > 1;
 }
 
-/* Those of a product, from one on; NULL if there are none. */
-static const float *scales(const proving *v, tj_which which, int64_t product, int64_t first)
+/* The scales of a product, for the simple kernel, from number i of a dimension on. */
+static tj_operand scales(const proving *v, int which, int64_t product, char dimension, int64_t i)
 {
     const tj_operands *x = tj_workbench_operands(v->bench);
-    const tj_operand *scale = which == TJ_MATRIX_M ? &x->scale_m : &x->scale_n;
+    const tj_operand *scale = which == TJ_SCALES_OF_M ? &x->scale_m : &x->scale_n;
+    const tj_operand_row *const row = &v->lies.operand[which];
+    const tj_extents extents = tj_extents_of(&v->lies.problem);
 
-    return scale->address ? (const float *)scale->address + product * scale->stride + first : NULL;
-}
-
-/* The stored element of a line that holds this number of it. */
-static int64_t in_line(const tj_matrix *matrix, int64_t number)
-{
-    return number / tj_type_numbers(matrix->type);
+    if (!scale->address)
+        return (tj_operand){NULL, 0, 0};
+    return (tj_operand){(const char *)scale->address +
+                            (size_t)(product * scale->stride + offset_of(v, which, dimension, i)) * size_of(v, which),
+                        row->rows.of ? tj_extent_at(row->width, &extents) : 0, 0};
 }
 
 /* Lines of a run, of the product with that number: it is said in which N, and in which scales of N. */
 static tj_status compute_lines(const proving *v, const run *r, int64_t n, int64_t at, tj_error *err)
 {
-    const tj_problem *k = &v->lies;
-    const size_t m_size = size_of(v, TJ_MATRIX_M), n_size = size_of(v, TJ_MATRIX_N), out = size_of(v, TJ_MATRIX_P);
-    const bool by_rows = k->p.layout == TJ_ROW_MAJOR;
+    const tj_problem *k = &v->lies.problem;
+    const bool by_rows = k->p.layout == TJ_ROW_MAJOR, has_c = k->epilogue.has_beta && !has_expression(v);
     const int64_t row = by_rows ? r->line : 0, col = by_rows ? 0 : r->line;
     tj_operands x = TJ_OPERANDS_INIT;
 
-    x.m.address = address(v, TJ_MATRIX_M, r->product) +
-                  (size_t)(k->m.layout == TJ_ROW_MAJOR ? row * k->m.ld : in_line(&k->m, row)) * m_size;
-    const bool has_c = k->epilogue.has_beta && !has_expression(v);
-
-    x.n.address =
-        address(v, TJ_MATRIX_N, n) + (size_t)(k->n.layout == TJ_ROW_MAJOR ? in_line(&k->n, col) : col * k->n.ld) * n_size;
+    x.m.address = address(v, TJ_MATRIX_M, r->product) + (size_t)offset_of(v, TJ_MATRIX_M, 'j', row) * size_of(v, TJ_MATRIX_M);
+    x.n.address = address(v, TJ_MATRIX_N, n) + (size_t)offset_of(v, TJ_MATRIX_N, 'l', col) * size_of(v, TJ_MATRIX_N);
     x.p.address = (char *)tj_buffer_address(v->simple_p) + (size_t)(at * v->width) * simple_size_of(v);
-    x.scale_m.address = scales(v, TJ_MATRIX_M, r->product, tj_scales_each(k, TJ_MATRIX_M) ? row : 0);
-    x.scale_n.address = scales(v, TJ_MATRIX_N, n, tj_scales_each(k, TJ_MATRIX_N) ? col : 0);
-    x.scale_m.ld = tj_scales_along_k(k, TJ_MATRIX_M) ? k->j.extent : 0;
-    x.scale_n.ld = tj_scales_along_k(k, TJ_MATRIX_N) ? k->l.extent : 0;
+    x.scale_m = scales(v, TJ_SCALES_OF_M, r->product, 'j', row);
+    x.scale_n = scales(v, TJ_SCALES_OF_N, n, 'l', col);
     if (has_c)
-        x.c.address = address(v, TJ_MATRIX_C, r->product) + (size_t)(r->line * k->c.ld) * out;
+        x.c.address = address(v, TJ_MATRIX_C, r->product) + (size_t)(r->line * k->c.ld) * size_of(v, TJ_MATRIX_C);
     x.alpha = v->alpha;
     x.beta = v->beta;
     x.j = by_rows ? r->lines : k->j.extent;
@@ -253,10 +256,11 @@ static tj_status compute_simply(const proving *v, const run *r, tj_error *err)
     const int64_t end = r->line + r->lines;
     tj_status status = TJ_OK;
 
-    if (!tj_is_grouped(&v->lies))
+    if (!tj_is_grouped(&v->lies.problem))
         return compute_lines(v, r, r->product, 0, err);
-    for (int64_t group = 0; group < tj_group_count(&v->lies) && status == TJ_OK; group++) {
-        const int64_t begins = tj_group_offset(&v->lies, offsets, group), ends = tj_group_offset(&v->lies, offsets, group + 1);
+    for (int64_t group = 0; group < tj_group_count(&v->lies.problem) && status == TJ_OK; group++) {
+        const int64_t begins = tj_group_offset(&v->lies.problem, offsets, group),
+                      ends = tj_group_offset(&v->lies.problem, offsets, group + 1);
         const int64_t from = begins > r->line ? begins : r->line, to = ends < end ? ends : end;
         const run part = {r->product, from, to - from};
 
@@ -274,7 +278,7 @@ static tj_status compute_simply(const proving *v, const run *r, tj_error *err)
  */
 static void draw_runs(proving *v, bool is_emulated)
 {
-    const tj_problem *k = &v->lies;
+    const tj_problem *k = &v->lies.problem;
     const int64_t total = v->lines * k->batch;
     const double cost = 2.0 * (double)(k->k.extent + 1) * (double)v->sums, line_bytes = (double)v->sums * 8;
     const double paid = (is_emulated ? EMULATED_FLOP : FLOP) / cost, held = (double)MOST_BYTES / line_bytes;
@@ -304,7 +308,7 @@ static void draw_runs(proving *v, bool is_emulated)
             at += (int64_t)((random >> 20) % (uint64_t)spare);
         left = v->lines - at % v->lines; /* of that product */
         v->run[v->runs] = (run){at / v->lines, at % v->lines, v->longest < left ? v->longest : left};
-        if (needs_even_lines(k))
+        if (needs_even_lines(v))
             v->run[v->runs].line -= v->run[v->runs].line % 2;
     }
 }
@@ -316,11 +320,12 @@ static void check_all_of_p(proving *v)
 {
     const size_t size = size_of(v, TJ_MATRIX_P);
 
-    if (tj_facts_of(v->lies.p.type)->is_integer)
+    if (tj_facts_of(v->lies.problem.p.type)->is_integer)
         return;
-    for (int64_t b = 0; b < v->lies.batch; b++)
+    for (int64_t b = 0; b < v->lies.problem.batch; b++)
         for (int64_t line = 0; line < v->lines; line++) {
-            const char *at = v->p + tj_workbench_offset(v->bench, TJ_MATRIX_P, b) + (size_t)(line * v->lies.p.ld) * size;
+            const char *at =
+                v->p + tj_workbench_offset(v->bench, TJ_MATRIX_P, b) + (size_t)(line * v->lies.problem.p.ld) * size;
 
             for (int64_t i = 0; i < v->width; i++)
                 if (tj_workbench_is_untouched(at + (size_t)i * size, size))
@@ -331,7 +336,7 @@ static void check_all_of_p(proving *v)
 
 static tj_status compare_run(proving *v, const run *r, tj_error *err)
 {
-    const size_t size = size_of(v, TJ_MATRIX_P), ld = (size_t)v->lies.p.ld * size, width = (size_t)v->width * size;
+    const size_t size = size_of(v, TJ_MATRIX_P), ld = (size_t)v->lies.problem.p.ld * size, width = (size_t)v->width * size;
     const size_t simple_width = (size_t)v->sums * simple_size_of(v);
     const size_t at = tj_workbench_offset(v->bench, TJ_MATRIX_P, r->product) + (size_t)r->line * ld;
     const char *p = v->has_all_of_p ? v->p + at : v->p;
@@ -346,10 +351,11 @@ static tj_status compare_run(proving *v, const run *r, tj_error *err)
         status = tj_buffer_read(v->simple_p, 0, v->line, (size_t)r->lines * simple_width, err);
     for (int64_t i = 0; i < r->lines && status == TJ_OK; i++) {
         const char *const line_of_p = p + (size_t)i * ld, *const simple = v->line + (size_t)i * simple_width;
-        const int64_t wrong = has_expression(v) ? compare_expression(v, r->product, r->line + i, line_of_p, simple)
-                                                : tj_compare_random_products(&v->lies, v->alpha, line_of_p, simple, v->width);
+        const int64_t wrong = has_expression(v)
+                                  ? compare_expression(v, r->product, r->line + i, line_of_p, simple)
+                                  : tj_compare_random_products(&v->lies.problem, v->alpha, line_of_p, simple, v->width);
         const int64_t line = r->line + i;
-        const bool by_rows = v->lies.p.layout == TJ_ROW_MAJOR;
+        const bool by_rows = v->lies.problem.p.layout == TJ_ROW_MAJOR;
 
         if (wrong >= 0)
             fail(v, "P[%lld][%lld] of product %lld is not what the family %s computes", (long long)(by_rows ? line : wrong),
@@ -369,7 +375,7 @@ static tj_status make_room(proving *v, tj_error *err)
 {
     const size_t size = size_of(v, TJ_MATRIX_P);
     const size_t line = (size_t)v->longest * (size_t)v->sums * simple_size_of(v);
-    const size_t lines_apart = (size_t)(v->longest - 1) * (size_t)v->lies.p.ld * size + (size_t)v->width * size;
+    const size_t lines_apart = (size_t)(v->longest - 1) * (size_t)v->lies.problem.p.ld * size + (size_t)v->width * size;
     tj_status status = TJ_OK;
 
     v->has_all_of_p = tj_workbench_bytes(v->bench, TJ_MATRIX_P) <= MOST_BYTES;
@@ -421,7 +427,7 @@ static tj_status prepare_expression(proving *v, tj_error *err)
     tj_host_operands host = {.alpha = v->alpha, .beta = v->beta};
     const tj_status status = tj_workbench_fill_operands(v->bench, &host, err);
 
-    return status == TJ_OK ? tj_evaluation_prepare(&v->lies, &host, &v->evaluation, err) : status;
+    return status == TJ_OK ? tj_evaluation_prepare(&v->lies.problem, &host, &v->evaluation, err) : status;
 }
 
 static tj_status run_proof(proving *v, tj_error *err)
@@ -471,51 +477,59 @@ static void settle_extent(tj_dim *dim)
     dim->multiple_of = 0;
 }
 
-static tj_problem settle(const tj_problem *asked)
+static void settle(const tj_request *request, tj_request *known)
 {
-    tj_problem known = *asked;
+    tj_problem p = request->problem;
 
-    settle_extent(&known.j);
-    settle_extent(&known.k);
-    settle_extent(&known.l);
-    return tj_problem_known(&known);
+    settle_extent(&p.j);
+    settle_extent(&p.k);
+    settle_extent(&p.l);
+    tj_request_derive(&p, known);
+    tj_request_known(known, known);
 }
 
 /* For any number of rows, unless they are long themselves. */
-tj_status tj_proof_simple(const tj_problem *problem, tj_problem *simple, tj_config *config, tj_error *err)
+tj_status tj_proof_simple(const tj_request *request, tj_request *simple, tj_config *config, tj_error *err)
 {
-    const tj_problem known = settle(problem);
-    const int64_t width = tj_problem_lines(&known, TJ_MATRIX_P).width.extent;
+    tj_request known;
+    tj_problem any;
     tj_status status;
 
-    *simple = any_product(&known);
+    settle(request, &known);
+    any = any_product(&known.problem);
+    tj_request_derive(&any, simple);
     *config = (tj_config)TJ_CONFIG_INIT;
     config->family = TJ_SIMPLE_FAMILY;
-    status = tj_config_resolve(simple, config, err);
-    if (status == TJ_OK && width <= UINT16_MAX)
-        (void)config->family->for_tall(problem, INT64_MAX, config);
+    status = tj_request_resolve(simple, config, err);
+    const tj_extents extents = tj_extents_of(&known.problem);
+
+    if (status == TJ_OK && tj_extent_at(known.operand[TJ_MATRIX_P].width, &extents) <= UINT16_MAX)
+        (void)config->family->for_tall(&request->problem, INT64_MAX, config);
     return status;
 }
 
-tj_status tj_program_prove(tj_host *host, const tj_program *program, const tj_kernel *simple, const tj_problem *problem,
+tj_status tj_program_prove(tj_host *host, const tj_program *program, const tj_kernel *simple, const tj_request *request,
                            tj_proof *proof, tj_error *err)
 {
-    proving v = {.gpu = &host->gpu, .program = program, .simple = simple, .asked = settle(problem), .proof = proof};
+    proving v = {.gpu = &host->gpu, .program = program, .simple = simple, .proof = proof};
     tj_device_facts device;
     tj_status status = tj_gpu_device_facts(v.gpu, program->kernel->device, &device, err);
 
-    v.lies = tj_problem_strided(&v.asked);
+    settle(request, &v.asked);
     if (status == TJ_OK)
-        status = tj_problem_check(&v.lies, err); /* pointers may lead to more than one buffer can hold */
+        status = tj_request_strided(&v.asked, &v.lies, err);
     if (status != TJ_OK)
         return status;
-    v.alpha = tj_trial_alpha(&v.lies);
-    v.beta = tj_trial_beta(&v.lies);
-    v.lines = tj_problem_lines(&v.lies, TJ_MATRIX_P).count.extent;
-    v.width = tj_problem_lines(&v.lies, TJ_MATRIX_P).width.extent;
-    v.sums = v.width * tj_sums_per_column(&v.lies);
+    const tj_operand_row *const p = &v.lies.operand[TJ_MATRIX_P];
+    const tj_extents extents = tj_extents_of(&v.lies.problem);
+
+    v.alpha = tj_trial_alpha(&v.lies.problem);
+    v.beta = tj_trial_beta(&v.lies.problem);
+    v.lines = tj_extent_at(p->rows, &extents);
+    v.width = tj_extent_at(p->width, &extents);
+    v.sums = v.width * tj_sums_per_column(&v.lies.problem);
     *proof = (tj_proof){.passed = 1, .created_s = (int64_t)time(NULL)};
-    proof->elements_total = v.lines * v.width * v.lies.batch;
+    proof->elements_total = v.lines * v.width * v.lies.problem.batch;
     status = run_proof(&v, err);
     drop(&v);
     if (status != TJ_OK && proof->passed) { /* nothing was proven */

@@ -6,7 +6,7 @@
 
 #include "error.h"
 #include "family.h"
-#include "views.h"
+#include "settle.h"
 
 /* Print the remedy: the family's next candidate, if there is one, else a smaller share of P for each thread. */
 static void print_remedy(const tj_source *source, char *remedy, size_t size)
@@ -14,7 +14,7 @@ static void print_remedy(const tj_source *source, char *remedy, size_t size)
     tj_config looser = *tj_source_config(source);
     char text[TJ_CONFIG_TEXT_BYTES];
 
-    if (tj_config_relax(tj_source_problem(source), &looser)) {
+    if (tj_request_relax(tj_source_request(source), &looser)) {
         tj_config_print(&looser, text);
         (void)snprintf(remedy, size, "use a config that leaves a thread more, such as %s", text);
     } else {

@@ -9,10 +9,9 @@
 #include <string.h>
 
 #include "buffer.h"
-#include "canonical.h"
+#include "check.h"
 #include "checked.h"
 #include "error.h"
-#include "operand_table.h"
 #include "operands.h"
 
 enum { ALIGNMENT = 256, MOST_SETS = 4096 };
@@ -32,8 +31,8 @@ typedef struct placed {
 struct tj_workbench {
     tj_gpu *gpu;
     CUstream stream;
-    tj_problem asked; /* every number known; arrays of pointers where the problem takes these */
-    tj_problem lies;  /* the same with a stride for each matrix */
+    tj_request asked; /* every number known; arrays of pointers where the problem takes these */
+    tj_request lies;  /* the same with a stride for each matrix */
     double alpha, beta, number[TJ_EPILOGUE_OPERANDS];
     size_t sets, guard;
     placed matrix[TJ_ADDRESSES];
@@ -44,13 +43,13 @@ struct tj_workbench {
     tj_operands *set;
 };
 
-static size_t operand_bytes(const tj_problem *lies, int which)
+static size_t operand_bytes(const tj_request *lies, int which)
 {
-    tj_operand_row row = tj_operand_row_of(lies, which);
+    tj_operand_row row = lies->operand[which];
 
     row.ld = row.ld == TJ_ANY ? TJ_TIGHT : row.ld; /* where a launch may say another number, ours says this one */
     row.stride = row.stride == TJ_ANY ? TJ_TIGHT : row.stride;
-    const int64_t span = tj_operand_span(lies, &row);
+    const int64_t span = tj_operand_span(&lies->problem, &row);
 
     return span > 0 ? (size_t)span * tj_type_bytes(row.type) : 0;
 }
@@ -60,11 +59,14 @@ static size_t rounded(size_t bytes)
     return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-size_t tj_workbench_set_bytes(const tj_problem *problem)
+size_t tj_workbench_set_bytes(const tj_request *request)
 {
-    const tj_problem lies = tj_problem_strided(problem);
+    tj_request lies;
     size_t bytes = 0;
 
+    tj_request_known(request, &lies);
+    if (tj_request_strided(&lies, &lies, NULL) != TJ_OK)
+        return 0;
     for (int i = 0; i < TJ_ADDRESSES; i++)
         bytes += rounded(operand_bytes(&lies, i));
     return bytes;
@@ -97,7 +99,7 @@ static tj_status draw(tj_workbench *bench, int which, const tj_workbench_options
     m->period = options->period > 0 && !given && which < TJ_MATRICES && (size_t)options->period * size < m->bytes
                     ? (size_t)options->period * size
                     : m->bytes;
-    if (which >= TJ_WITH && bench->lies.epilogue.expression.operand[which - TJ_WITH].is_output) {
+    if (which >= TJ_WITH && bench->lies.problem.epilogue.expression.operand[which - TJ_WITH].is_output) {
         m->stored = malloc(m->bytes);
         return m->stored ? TJ_OK : tj_fail_memory(err, "the outputs of a workbench");
     }
@@ -109,7 +111,7 @@ static tj_status draw(tj_workbench *bench, int which, const tj_workbench_options
     m->host = m->drawn = malloc(m->period ? m->period : 1);
     if (!m->drawn)
         return tj_fail_memory(err, "the operands of a workbench");
-    tj_fill_operand(&bench->lies, which, m->drawn, m->period / size,
+    tj_fill_operand(&bench->lies.problem, which, m->drawn, m->period / size,
                     options->seed + (which < TJ_WITH ? added[which] : 5 + (uint64_t)(which - TJ_WITH)));
     return TJ_OK;
 }
@@ -135,12 +137,12 @@ static tj_status place(tj_workbench *bench, int which, tj_error *err)
 
 size_t tj_workbench_offset(const tj_workbench *bench, tj_which which, int64_t product)
 {
-    const int64_t stride = tj_problem_matrix(&bench->lies, which)->stride;
-    const bool is_array = tj_stride_is_pointers(tj_problem_matrix(&bench->asked, which)->stride);
+    const int64_t stride = tj_problem_matrix(&bench->lies.problem, which)->stride;
+    const bool is_array = tj_stride_is_pointers(tj_problem_matrix(&bench->asked.problem, which)->stride);
 
     if (stride <= 0)
         return 0; /* every product's */
-    return (size_t)((is_array ? place_of(product, tj_matrix_count(&bench->lies, which)) : product) * stride) *
+    return (size_t)((is_array ? place_of(product, tj_matrix_count(&bench->lies.problem, which)) : product) * stride) *
            tj_type_bytes(bench->matrix[which].type);
 }
 
@@ -148,11 +150,11 @@ size_t tj_workbench_offset(const tj_workbench *bench, tj_which which, int64_t pr
 static tj_status point(tj_workbench *bench, tj_which which, tj_error *err)
 {
     placed *m = &bench->matrix[which];
-    const size_t batch = (size_t)tj_matrix_count(&bench->lies, which), bytes = batch * sizeof(void *);
+    const size_t batch = (size_t)tj_matrix_count(&bench->lies.problem, which), bytes = batch * sizeof(void *);
     void **address;
     tj_status status;
 
-    if (!tj_stride_is_pointers(tj_problem_matrix(&bench->asked, which)->stride))
+    if (!tj_stride_is_pointers(tj_problem_matrix(&bench->asked.problem, which)->stride))
         return TJ_OK;
     address = malloc(bytes);
     if (!address)
@@ -176,16 +178,16 @@ static char *address_of(const tj_workbench *bench, size_t set, int which)
 static tj_operand describe(const tj_workbench *bench, size_t set, int which)
 {
     const placed *m = &bench->matrix[which];
-    const size_t array = rounded((size_t)tj_matrix_count(&bench->lies, (tj_which)which) * sizeof(void *));
+    const size_t array = rounded((size_t)tj_matrix_count(&bench->lies.problem, (tj_which)which) * sizeof(void *));
 
     if (!m->elements)
         return (tj_operand){NULL, 0, 0};
     if (which >= TJ_WITH) /* tight */
         return (tj_operand){m->elements ? address_of(bench, set, which) : NULL, 0, 0};
     if (which >= TJ_MATRICES)
-        return (tj_operand){address_of(bench, set, which), 0, tj_operand_elements(&bench->lies, which)};
+        return (tj_operand){address_of(bench, set, which), 0, tj_operand_elements(&bench->lies.problem, which)};
 
-    const tj_matrix *lies = tj_problem_matrix(&bench->lies, (tj_which)which);
+    const tj_matrix *lies = tj_problem_matrix(&bench->lies.problem, (tj_which)which);
     return (tj_operand){m->addresses ? (const char *)tj_buffer_address(m->addresses) + set * array
                                      : address_of(bench, set, which),
                         lies->ld, lies->stride};
@@ -203,15 +205,15 @@ static void describe_sets(tj_workbench *bench)
         x->c = describe(bench, i, TJ_MATRIX_C);
         x->scale_m = describe(bench, i, TJ_SCALES_OF_M);
         x->scale_n = describe(bench, i, TJ_SCALES_OF_N);
-        for (int with = 0; with < bench->lies.epilogue.expression.operands; with++)
+        for (int with = 0; with < bench->lies.problem.epilogue.expression.operands; with++)
             x->with[with] = describe(bench, i, TJ_WITH + with);
         memcpy(x->number, bench->number, sizeof x->number);
         x->alpha = bench->alpha;
         x->beta = bench->beta;
-        x->j = bench->lies.j.extent;
-        x->k = bench->lies.k.extent;
-        x->l = bench->lies.l.extent;
-        x->batch = bench->lies.batch;
+        x->j = bench->lies.problem.j.extent;
+        x->k = bench->lies.problem.k.extent;
+        x->l = bench->lies.problem.l.extent;
+        x->batch = bench->lies.problem.batch;
         x->offsets = bench->device_offsets ? tj_buffer_address(bench->device_offsets) : bench->offsets;
     }
 }
@@ -219,7 +221,7 @@ static void describe_sets(tj_workbench *bench)
 /* Rows fall to groups at random. */
 static tj_status draw_offsets(tj_workbench *bench, const tj_workbench_options *options, tj_error *err)
 {
-    const size_t bytes = (size_t)tj_offsets_bytes(&bench->lies);
+    const size_t bytes = (size_t)tj_offsets_bytes(&bench->lies.problem);
     tj_status status = TJ_OK;
 
     if (bytes == 0)
@@ -230,9 +232,9 @@ static tj_status draw_offsets(tj_workbench *bench, const tj_workbench_options *o
     if (options->offsets)
         memcpy(bench->offsets, options->offsets, bytes);
     else
-        tj_draw_offsets(&bench->lies, bench->offsets, options->seed);
-    status = tj_groups_check(&bench->lies, 0, bench->offsets, err);
-    if (status != TJ_OK || tj_offsets_on_host(&bench->lies))
+        tj_draw_offsets(&bench->lies.problem, bench->offsets, options->seed);
+    status = tj_groups_check(&bench->lies.problem, 0, bench->offsets, err);
+    if (status != TJ_OK || tj_offsets_on_host(&bench->lies.problem))
         return status;
     status = tj_gpu_allocate(bench->gpu, bench->stream, bytes, &bench->device_offsets, err);
     return status == TJ_OK ? tj_buffer_write(bench->device_offsets, 0, bench->offsets, bytes, err) : status;
@@ -254,14 +256,15 @@ static tj_status check_options(const tj_workbench_options *o, tj_error *err)
     return TJ_OK;
 }
 
-static tj_status settle(tj_workbench *bench, const tj_problem *problem, const tj_workbench_options *options, tj_error *err)
+static tj_status settle(tj_workbench *bench, const tj_request *request, const tj_workbench_options *options, tj_error *err)
 {
-    tj_status status = tj_problem_check(problem, err);
+    tj_status status;
 
+    tj_request_known(request, &bench->asked);
+    status = options->lies ? tj_request_make(options->lies, &bench->lies, err)
+                           : tj_request_strided(&bench->asked, &bench->lies, err);
     if (status != TJ_OK)
         return status;
-    bench->asked = tj_problem_known(problem);
-    bench->lies = options->lies ? tj_problem_canonical(options->lies) : tj_problem_strided(&bench->asked);
     bench->alpha = options->alpha;
     bench->beta = options->beta;
     for (int i = 0; i < TJ_EPILOGUE_OPERANDS; i++)
@@ -269,12 +272,10 @@ static tj_status settle(tj_workbench *bench, const tj_problem *problem, const tj
     bench->sets = options->sets ? options->sets : 1;
     bench->guard = options->guard_bytes;
     bench->set = calloc(bench->sets, sizeof *bench->set);
-    if (!bench->set)
-        return tj_fail_memory(err, "the operands of a workbench");
-    return tj_problem_check(&bench->lies, err); /* pointers may lead to more than one buffer can hold */
+    return bench->set ? TJ_OK : tj_fail_memory(err, "the operands of a workbench");
 }
 
-tj_status tj_gpu_place(tj_gpu *gpu, const tj_problem *problem, const tj_workbench_options *options, tj_workbench **out,
+tj_status tj_gpu_place(tj_gpu *gpu, const tj_request *request, const tj_workbench_options *options, tj_workbench **out,
                        tj_error *err)
 {
     const tj_workbench_options standard = TJ_WORKBENCH_INIT;
@@ -291,17 +292,17 @@ tj_status tj_gpu_place(tj_gpu *gpu, const tj_problem *problem, const tj_workbenc
         return tj_fail_memory(err, "a workbench");
     bench->gpu = gpu;
     bench->stream = options->stream;
-    status = settle(bench, problem, options, err);
+    status = settle(bench, request, options, err);
     if (status == TJ_OK)
         status = draw_offsets(bench, options, err);
     for (int i = 0; i < TJ_ADDRESSES && status == TJ_OK; i++) {
         placed *m = &bench->matrix[i];
 
-        const tj_operand_row row = tj_operand_row_of(&bench->lies, i);
+        const tj_operand_row *const row = &bench->lies.operand[i];
 
-        m->type = row.type;
+        m->type = row->type;
         m->bytes = operand_bytes(&bench->lies, i);
-        if (!row.is_taken || (i >= TJ_MATRICES && m->bytes == 0))
+        if (!row->is_taken || (i >= TJ_MATRICES && m->bytes == 0))
             continue;
         status = draw(bench, i, options, err);
         if (status == TJ_OK)
@@ -338,7 +339,7 @@ void tj_workbench_free(tj_workbench *bench)
 
 const tj_problem *tj_workbench_problem(const tj_workbench *bench)
 {
-    return bench ? &bench->lies : NULL;
+    return bench ? &bench->lies.problem : NULL;
 }
 
 const tj_operands *tj_workbench_operands(const tj_workbench *bench)
@@ -444,9 +445,9 @@ tj_status tj_workbench_read_part(const tj_workbench *bench, size_t set, size_t o
 /* The reference takes arrays of pointers where the kernel does, in the same order. */
 static const void *refer(const tj_workbench *bench, tj_which which, const void *base, const void ***array)
 {
-    const int64_t batch = tj_matrix_count(&bench->lies, which);
+    const int64_t batch = tj_matrix_count(&bench->lies.problem, which);
 
-    if (!base || !tj_stride_is_pointers(tj_problem_matrix(&bench->asked, which)->stride))
+    if (!base || !tj_stride_is_pointers(tj_problem_matrix(&bench->asked.problem, which)->stride))
         return base;
     *array = malloc((size_t)batch * sizeof **array);
     for (int64_t i = 0; i < batch && *array; i++)
@@ -500,7 +501,7 @@ tj_status tj_workbench_check(const tj_workbench *bench, const void *p, double ma
     x.n = host[TJ_MATRIX_N];
     x.c = host[TJ_MATRIX_C];
     if (status == TJ_OK)
-        status = tj_reference_check(&bench->asked, &x, host[TJ_MATRIX_P], max_flop, threads, report, err);
+        status = tj_request_compare(&bench->asked, &x, host[TJ_MATRIX_P], max_flop, threads, report, err);
     for (tj_which i = TJ_MATRIX_M; i <= TJ_MATRIX_C; i++)
         free(array[i]);
     return status;
@@ -548,7 +549,7 @@ static tj_status check_guards(const tj_workbench *bench, const tj_buffer *buffer
 /* Does this line of P belong to a product? */
 static bool is_of_a_group(const tj_workbench *bench, int64_t line)
 {
-    const tj_problem *lies = &bench->lies;
+    const tj_problem *lies = &bench->lies.problem;
 
     return !tj_is_grouped(lies) || (line >= tj_group_offset(lies, bench->offsets, 0) &&
                                     line < tj_group_offset(lies, bench->offsets, tj_group_count(lies)));
@@ -558,15 +559,15 @@ static bool is_of_a_group(const tj_workbench *bench, int64_t line)
 static tj_status check_gaps(const tj_workbench *bench, const unsigned char *p, char *reason, tj_error *err)
 {
     const placed *m = &bench->matrix[TJ_MATRIX_P];
-    const tj_matrix *lies = &bench->lies.p;
-    const tj_lines stored = tj_problem_lines(&bench->lies, TJ_MATRIX_P);
+    const tj_matrix *lies = &bench->lies.problem.p;
+    const tj_lines stored = tj_problem_lines(&bench->lies.problem, TJ_MATRIX_P);
     const size_t size = tj_type_bytes(m->type), width = (size_t)stored.width.extent * size;
     const unsigned char *before = m->host;
     unsigned char *is_element = calloc(1, m->bytes + 1);
 
     if (!is_element)
         return tj_fail_memory(err, "the operands of a workbench");
-    for (int64_t b = 0; b < bench->lies.batch; b++)
+    for (int64_t b = 0; b < bench->lies.problem.batch; b++)
         for (int64_t line = 0; line < stored.count.extent; line++)
             if (is_of_a_group(bench, line))
                 memset(is_element + (size_t)(b * lies->stride + line * lies->ld) * size, 1, width);

@@ -8,9 +8,10 @@
 #include <tilejit/workbench.h>
 
 #include "gpu.h"
+#include "request.h"
 
 /** tj_workbench_create without a TileJIT context. */
-tj_status tj_gpu_place(tj_gpu *gpu, const tj_problem *problem, const tj_workbench_options *options, tj_workbench **bench,
+tj_status tj_gpu_place(tj_gpu *gpu, const tj_request *request, const tj_workbench_options *options, tj_workbench **bench,
                        tj_error *err);
 
 /**
@@ -42,7 +43,7 @@ tj_status tj_workbench_fill_operands(const tj_workbench *bench, tj_host_operands
 /** Are all bits 1, as in guards, and in a P that nothing has written to? */
 bool tj_workbench_is_untouched(const void *bytes, size_t count);
 
-/** The bytes that one set of operands of a problem takes, guards not included. problem: every number known. */
-size_t tj_workbench_set_bytes(const tj_problem *problem);
+/** The bytes that one set of operands of a request takes, guards not included; 0: more than one buffer can hold. */
+size_t tj_workbench_set_bytes(const tj_request *request);
 
 #endif

@@ -16,6 +16,7 @@
 #include "plan.h"
 #include "proof.h"
 #include "record.h"
+#include "search.h"
 #include "timing.h"
 #include "tune.h"
 #include "workbench.h"
@@ -110,7 +111,10 @@ tj_status tj_workbench_create(tj_context *context, const tj_problem *problem, co
         *bench = NULL;
     if (TJ_HAS_NULL(err, bench, context, problem))
         return TJ_ERR_INVALID_ARGUMENT;
-    return tj_gpu_place(&context->host.gpu, problem, options, bench, err);
+    tj_request request;
+    const tj_status status = tj_request_make(problem, &request, err);
+
+    return status == TJ_OK ? tj_gpu_place(&context->host.gpu, &request, options, bench, err) : status;
 }
 
 void tj_context_trim(tj_context *context, int64_t plans, int64_t bytes)
@@ -194,8 +198,12 @@ tj_status tj_plan_prove(tj_context *context, const tj_plan *plan, const tj_probl
         memset(proof, 0, sizeof *proof);
     if (TJ_HAS_NULL(err, proof, context, plan, problem))
         return TJ_ERR_INVALID_ARGUMENT;
-    const tj_status status = tj_plan_try(context, plan, problem, again != 0, proof, err);
+    tj_request request;
     tj_error why;
+    tj_status status = tj_request_make(problem, &request, err);
+
+    if (status == TJ_OK)
+        status = tj_plan_try(context, plan, &request, again != 0, proof, err);
 
     if (status == TJ_ERR_CHECK_FAILED && !plan->key.config && tj_plan_refresh(context, plan->key.problem, &why) != TJ_OK)
         tj_log_line(&context->host.log, TJ_LOG_ERROR, "a kernel that failed its proof stays in use: %s", why.message);
@@ -350,7 +358,12 @@ tj_status tj_choose_plan(tj_context *context, const tj_records *records, const t
         *plan = NULL;
     if (TJ_HAS_NULL(err, plan, context, problem, device, config))
         return TJ_ERR_INVALID_ARGUMENT;
-    return tj_choose_fitting(records, problem, device, prepare, &(choice){context, problem, plan}, config, err);
+    tj_request request;
+    const tj_status status = tj_request_make(problem, &request, err);
+
+    return status == TJ_OK
+               ? tj_choose_fitting(records, &request, device, prepare, &(choice){context, problem, plan}, config, err)
+               : status;
 }
 
 tj_status tj_context_choose_config(tj_context *context, const tj_problem *problem, const tj_device_facts *device,
@@ -358,7 +371,18 @@ tj_status tj_context_choose_config(tj_context *context, const tj_problem *proble
 {
     if (TJ_HAS_NULL(err, context, problem, device, config))
         return TJ_ERR_INVALID_ARGUMENT;
-    return tj_context_choose(context, TJ_CHOOSE_FOR, device, problem, NULL, 0, config, chosen_by, err);
+    tj_choice chosen = {.by = 0};
+    tj_request request;
+    tj_status status = tj_request_make(problem, &request, err);
+
+    if (status == TJ_OK)
+        status = tj_context_choose(context, TJ_CHOOSE_FOR, device, &request, (tj_refusals){NULL, 0}, &chosen, err);
+    if (status != TJ_OK)
+        return status;
+    *config = chosen.config;
+    if (chosen_by)
+        *chosen_by = chosen.by;
+    return TJ_OK;
 }
 
 /* Other machines may use what was found here. */
@@ -385,14 +409,19 @@ tj_status tj_tune(tj_context *context, const tj_problem *problem, const tj_tune_
         return TJ_ERR_INVALID_ARGUMENT;
     tj_tune_options own = TJ_TUNE_OPTIONS_INIT;
     tj_records *found = NULL;
-    tj_status status;
+    tj_request request;
     tj_error why;
+    tj_status status = options ? tj_tune_check_options(options, err) : TJ_OK;
 
-    if (options && options->struct_size == sizeof own)
+    if (status == TJ_OK)
+        status = tj_request_make(problem, &request, err);
+    if (status != TJ_OK)
+        return status;
+    if (options)
         own = *options;
     if (context->host.remote && !own.records && !own.no_record && tj_remote_writes(context->host.remote))
         own.records = found = tj_records_create();
-    status = tj_tune_on(&context->host, problem, found ? &own : options, result, err);
+    status = tj_tune_on(&context->host, &request, &own, result, err);
     if (found)
         offer_record(context, found);
     tj_records_free(found);

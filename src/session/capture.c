@@ -307,61 +307,56 @@ static int count_any(const tj_problem *c, bool of_strides, int *all)
 }
 
 /* Print the part after the count; a problem that no line of a list can express becomes a comment. batch: of the launch. */
-static void print_row(const tj_problem *problem, int64_t batch, char row[ROW_BYTES])
+static void print_row(const tj_problem *c, int64_t batch, char row[ROW_BYTES])
 {
-    const tj_problem c = tj_problem_canonical(problem);
-    tj_problem bare = c; /* with tight leading dimensions and strides: what need not be said */
+    const tj_problem loose = tj_problem_loose(c); /* what is tight need not be said */
     tj_text text = TJ_TEXT_INIT(ROW_BYTES - 1);
     char *line = NULL, more[32] = "", epilogue[TJ_EPILOGUE_TEXT_BYTES];
     int lds, strides;
-    const int any_ld = count_any(&c, false, &lds), any_stride = count_any(&c, true, &strides);
+    const int any_ld = count_any(c, false, &lds), any_stride = count_any(c, true, &strides);
     const bool is_said = (any_ld == 0 || any_ld == lds) && (any_stride == 0 || any_stride == strides);
 
-    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++)
-        tj_matrix_of(&bare, which)->ld = tj_matrix_of(&bare, which)->stride = TJ_TIGHT;
-    bare = tj_problem_canonical(&bare);
     strcat(more, any_ld ? " ld" : "");
-    strcat(more, c.batch == TJ_ANY ? " batch" : "");
+    strcat(more, c->batch == TJ_ANY ? " batch" : "");
     strcat(more, any_stride ? " stride" : "");
-    add_number(&text, c.j.extent, true);
-    add_number(&text, c.k.extent, true);
-    add_number(&text, c.l.extent, true);
+    add_number(&text, c->j.extent, true);
+    add_number(&text, c->k.extent, true);
+    add_number(&text, c->l.extent, true);
     add_number(&text, batch, batch > 1);
-    add_text(&text, tj_type_name((tj_type)c.m.type));
-    add_text(&text, c.n.type != c.m.type ? tj_type_name((tj_type)c.n.type) : "");
-    add_text(&text, c.p.type != tj_facts_of(c.m.type)->product ? tj_type_name((tj_type)c.p.type) : "");
-    add_text(&text, c.compute != tj_facts_of(c.m.type)->compute ? tj_compute_name((tj_compute)c.compute) : "");
+    add_text(&text, tj_type_name((tj_type)c->m.type));
+    add_text(&text, c->n.type != c->m.type ? tj_type_name((tj_type)c->n.type) : "");
+    add_text(&text, c->p.type != tj_facts_of(c->m.type)->product ? tj_type_name((tj_type)c->p.type) : "");
+    add_text(&text, c->compute != tj_facts_of(c->m.type)->compute ? tj_compute_name((tj_compute)c->compute) : "");
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_P; which++)
-        add_text(&text, layout_word(tj_problem_matrix(&c, which)->layout));
+        add_text(&text, layout_word(tj_problem_matrix(c, which)->layout));
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++) {
-        const int64_t ld = tj_problem_matrix(&c, which)->ld;
+        const int64_t ld = tj_problem_matrix(&loose, which)->ld;
 
-        add_number(&text, ld, ld > 0 && ld != tj_problem_matrix(&bare, which)->ld);
+        add_number(&text, ld, ld > 0);
     }
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++) {
-        const int64_t stride = tj_problem_matrix(&c, which)->stride;
+        const int64_t stride = tj_problem_matrix(&loose, which)->stride;
 
-        add_stride(&text, stride,
-                   tj_matrix_count(&c, which) != 1 && stride > 0 && stride != tj_problem_matrix(&bare, which)->stride);
+        add_stride(&text, stride, tj_matrix_count(c, which) != 1 && stride > 0);
     }
-    add_dims(&text, &c, false, more);
-    add_dims(&text, &c, true, "");
-    add_text(&text, tj_scale_word(tj_scale_form(&c.scale_m)));
-    add_text(&text, tj_scale_word(tj_scale_form(&c.scale_n)));
-    add_text(&text, c.epilogue.has_alpha ? "1" : "");
-    add_text(&text, c.epilogue.has_beta ? "1" : "");
-    tj_epilogue_print_as(&c.epilogue, true, epilogue);
-    add_text(&text, c.epilogue.expression.nodes > 0 ? epilogue : "");
-    add_number(&text, tj_group_count(&c), tj_is_grouped(&c));
-    add_text(&text, tj_is_grouped(&c) ? offsets_word[tj_offsets_on_host(&c)][tj_offset_bytes(&c) == 8] : "");
-    add_number(&text, tj_scale_k(&c), tj_scale_k(&c) > 0);
+    add_dims(&text, c, false, more);
+    add_dims(&text, c, true, "");
+    add_text(&text, tj_scale_word(tj_scale_form(&c->scale_m)));
+    add_text(&text, tj_scale_word(tj_scale_form(&c->scale_n)));
+    add_text(&text, c->epilogue.has_alpha ? "1" : "");
+    add_text(&text, c->epilogue.has_beta ? "1" : "");
+    tj_epilogue_print_as(&c->epilogue, true, epilogue);
+    add_text(&text, c->epilogue.expression.nodes > 0 ? epilogue : "");
+    add_number(&text, tj_group_count(c), tj_is_grouped(c));
+    add_text(&text, tj_is_grouped(c) ? offsets_word[tj_offsets_on_host(c)][tj_offset_bytes(c) == 8] : "");
+    add_number(&text, tj_scale_k(c), tj_scale_k(c) > 0);
     row[0] = '\0';
     if (tj_text_take(&text, &line, NULL) == TJ_OK)
         strcpy(row, line);
     free(line);
     if (!is_said) {
         strcpy(row, "#,");
-        tj_problem_print(problem, row + 2);
+        tj_problem_print(c, row + 2);
     }
 }
 
@@ -478,14 +473,15 @@ static int lock_file(const char *path)
 /* By now it may be known that a dimension varies: then such a launch waits for one kernel for all its extents. */
 static tj_problem settled(const struct tj_capture *capture, const noted *one)
 {
-    tj_problem general;
+    tj_request request, general;
 
-    if (!one->is_makeshift || !capture->varying || !tj_varying_find(capture->varying, &one->problem, &general))
-        return one->problem;
-    fill(&general.j, &one->problem.j, 0);
-    fill(&general.k, &one->problem.k, 0);
-    fill(&general.l, &one->problem.l, 0);
-    return general;
+    tj_request_derive(&one->problem, &request);
+    if (!one->is_makeshift || !capture->varying || !tj_varying_find(capture->varying, &request, &general))
+        return request.problem;
+    fill(&general.problem.j, &one->problem.j, 0);
+    fill(&general.problem.k, &one->problem.k, 0);
+    fill(&general.problem.l, &one->problem.l, 0);
+    return general.problem;
 }
 
 static bool add_noted(const struct tj_capture *capture, const notes *taken, rows *all)

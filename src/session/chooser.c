@@ -92,7 +92,7 @@ static void read_generation(tj_context *context, const tj_device_facts *device, 
 }
 
 /* The record of a problem, which then is one of the store too. */
-static void fetch_record(tj_context *context, const tj_device_facts *device, const tj_problem *problem)
+static void fetch_record(tj_context *context, const tj_device_facts *device, const tj_request *request)
 {
     const tj_device_kind kind = tj_device_kind_of(device);
     char id[TJ_PROBLEM_ID_BYTES], key[TJ_RECORD_KEY_BYTES];
@@ -105,10 +105,10 @@ static void fetch_record(tj_context *context, const tj_device_facts *device, con
 
     if (tj_tuning_class_of(context, device, &of, NULL) != TJ_OK)
         return;
-    tj_problem_id(problem, id);
+    tj_problem_id(&request->problem, id);
     if (!tj_remote_fetch(context->host.remote, FLEET_RECORD, of.id, id, &text, &size))
         return;
-    tj_record_key(&kind, problem, key);
+    tj_record_key(&kind, &request->problem, key);
     one = tj_records_create();
     if (one && tj_record_parse(text, &record, NULL) == TJ_OK && strcmp(record->key, key) == 0 &&
         tj_records_add(one, tj_record_copy(record), NULL) == TJ_OK) {
@@ -154,8 +154,8 @@ static void read_records(tj_context *context, const tj_device_facts *device)
 /* ---- packs -------------------------------------------------------------------------------------------------------- */
 
 /* By a record of this very kind of device. */
-static bool choose_by_packed_record(tj_context *context, const tj_device_facts *device, const tj_problem *problem,
-                                    tj_config *config)
+static bool choose_by_packed_record(tj_context *context, const tj_device_facts *device, const tj_request *request,
+                                    tj_choice *choice)
 {
     const tj_device_kind kind = tj_device_kind_of(device);
     char key[TJ_RECORD_KEY_BYTES];
@@ -164,25 +164,25 @@ static bool choose_by_packed_record(tj_context *context, const tj_device_facts *
     const char *text;
     bool is_chosen;
 
-    tj_record_key(&kind, problem, key);
+    tj_record_key(&kind, &request->problem, key);
     if (!tj_packs_find(context->host.packs, TJ_PACKED_RECORD, tj_packed_record_request(key), NULL, NULL, &item, NULL))
         return false;
     text = tj_pack_item_text(&item, "record");
     is_chosen = text && tj_record_parse(text, &record, NULL) == TJ_OK && strcmp(record->key, key) == 0 &&
-                tj_choose_written(record->config, problem, device, config);
+                tj_choose_written(record->config, request, device, choice);
     tj_record_free(record);
     tj_pack_item_drop(&item);
     return is_chosen;
 }
 
-static bool has_packed_record(tj_context *context, const tj_device_facts *device, const tj_problem *problem)
+static bool has_packed_record(tj_context *context, const tj_device_facts *device, const tj_request *request)
 {
-    tj_config config;
+    tj_choice choice;
 
-    return context->host.packs && choose_by_packed_record(context, device, problem, &config);
+    return context->host.packs && choose_by_packed_record(context, device, request, &choice);
 }
 
-static bool choose_packed(tj_context *context, const tj_device_facts *device, const tj_problem *problem, tj_config *config)
+static bool choose_packed(tj_context *context, const tj_device_facts *device, const tj_request *request, tj_choice *choice)
 {
     const tj_packed_asker asker = tj_packed_asker_of(&context->host, device);
     char text[TJ_PROBLEM_TEXT_BYTES];
@@ -190,40 +190,40 @@ static bool choose_packed(tj_context *context, const tj_device_facts *device, co
     const char *of, *written;
     bool is_chosen;
 
-    if (!tj_packs_find(context->host.packs, TJ_PACKED_CHOICE, tj_packed_choice_request(problem), tj_packed_serves, &asker,
-                       &item, NULL))
+    if (!tj_packs_find(context->host.packs, TJ_PACKED_CHOICE, tj_packed_choice_request(&request->problem), tj_packed_serves,
+                       &asker, &item, NULL))
         return false;
-    tj_problem_print(problem, text);
+    tj_problem_print(&request->problem, text);
     of = tj_pack_item_text(&item, "problem");
     written = tj_pack_item_text(&item, "config");
-    is_chosen = of && strcmp(of, text) == 0 && written && tj_choose_written(written, problem, device, config);
+    is_chosen = of && strcmp(of, text) == 0 && written && tj_choose_written(written, request, device, choice);
     tj_pack_item_drop(&item);
     return is_chosen;
 }
 
-bool tj_context_choose_packed(tj_context *context, const tj_device_facts *device, const tj_problem *problem, tj_config *config)
+bool tj_context_choose_packed(tj_context *context, const tj_device_facts *device, const tj_request *request, tj_choice *choice)
 {
     const tj_packed_asker asker = tj_packed_asker_of(&context->host, device);
 
     if (!context->host.packs)
         return false;
-    if (choose_packed(context, device, problem, config))
+    if (choose_packed(context, device, request, choice))
         return true;
     tj_packs_tell_foreign(context->host.packs, TJ_PACKED_IMAGE, tj_packed_serves, &asker, asker.number);
     return false;
 }
 
-tj_in_packs tj_context_look_into_packs(tj_context *context, const tj_device_facts *device, const tj_problem *problem,
-                                       tj_problem *general)
+tj_in_packs tj_context_look_into_packs(tj_context *context, const tj_device_facts *device, const tj_request *request,
+                                       tj_request *general)
 {
-    tj_config config;
+    tj_choice choice;
 
     if (!context->host.packs)
         return TJ_IN_NO_PACK;
-    if (choose_packed(context, device, problem, &config) || choose_by_packed_record(context, device, problem, &config))
+    if (choose_packed(context, device, request, &choice) || choose_by_packed_record(context, device, request, &choice))
         return TJ_IN_PACK;
     for (int i = 0; i < TJ_OPENINGS; i++)
-        if (tj_varying_open(problem, i, general) && choose_packed(context, device, general, &config))
+        if (tj_varying_open(request, i, general) && choose_packed(context, device, general, &choice))
             return TJ_IN_PACK_FOR_MORE;
     return TJ_IN_NO_PACK;
 }
@@ -237,62 +237,69 @@ static bool trusts_choices(const tj_context *context)
 }
 
 /* Under the lock. */
-static bool recall(tj_context *context, const tj_device_facts *device, const tj_problem *problem, tj_config *config,
-                   tj_chosen_by *by)
+static bool recall(tj_context *context, const tj_device_facts *device, const tj_request *request, tj_choice *choice)
 {
-    const char *text = tj_choices_recall(context->chooser->choices, context->host.store, problem, device, by);
+    const char *text =
+        tj_choices_recall(context->chooser->choices, context->host.store, &request->problem, device, &choice->by);
 
-    return text && tj_choose_written(text, problem, device, config);
+    return text && tj_choose_written(text, request, device, choice);
 }
 
-void tj_context_remember_choice(tj_context *context, const tj_device_facts *device, const tj_problem *problem,
-                                const tj_config *config, tj_chosen_by by)
+void tj_context_remember_choice(tj_context *context, const tj_device_facts *device, const tj_request *request,
+                                const tj_choice *choice)
 {
-    if (by != TJ_BY_MODEL && by != TJ_BY_DEFAULT)
+    if (choice->by != TJ_BY_MODEL && choice->by != TJ_BY_DEFAULT)
         return;
     pthread_mutex_lock(&context->chooser->lock);
     if (trusts_choices(context))
-        tj_choices_remember(context->chooser->choices, context->host.store, problem, device, config, by);
+        tj_choices_remember(context->chooser->choices, context->host.store, &request->problem, device, &choice->config,
+                            choice->by);
     pthread_mutex_unlock(&context->chooser->lock);
 }
 
 /* ---- all of them -------------------------------------------------------------------------------------------------- */
 
-tj_status tj_context_choose(tj_context *context, tj_choosing how, const tj_device_facts *device, const tj_problem *problem,
-                            const tj_config *refused, size_t refused_count, tj_config *config, tj_chosen_by *chosen_by,
-                            tj_error *err)
+/* Under the lock: the choice is in a pack, or was made before. choice->by: 0 if not. */
+static bool choose_known(tj_context *context, const tj_device_facts *device, const tj_request *request, tj_choice *choice)
 {
-    tj_device_facts whole = *device;
-    tj_chosen_by by = 0;
-    tj_status status = TJ_OK;
+    if (context->host.packs && !tj_records_get(context->chooser->records, &request->problem, device)) {
+        choice->by = TJ_BY_RECORD;
+        if (choose_by_packed_record(context, device, request, choice))
+            return true;
+        choice->by = TJ_BY_PACK;
+        if (tj_context_choose_packed(context, device, request, choice))
+            return true;
+    }
+    return trusts_choices(context) && recall(context, device, request, choice);
+}
 
-    const bool may_look = refused_count == 0 && tj_problem_check(problem, NULL) == TJ_OK;
+tj_status tj_context_choose(tj_context *context, tj_choosing how, const tj_device_facts *device, const tj_request *request,
+                            tj_refusals refused, tj_choice *choice, tj_error *err)
+{
+    const tj_chosen_by before = choice->by;
+    tj_device_facts whole = *device;
+    tj_status status = TJ_OK;
+    bool is_known;
 
     pthread_mutex_lock(&context->chooser->lock);
     read_records(context, device);
-    if (context->host.remote && may_look && how != TJ_CHOOSE_KNOWN && !tj_gpu_is_emulated(&context->host.gpu) &&
-        !tj_remote_generation(context->host.remote) && !tj_records_find(context->chooser->records, problem, device)) {
+    if (context->host.remote && refused.count == 0 && how != TJ_CHOOSE_KNOWN && !tj_gpu_is_emulated(&context->host.gpu) &&
+        !tj_remote_generation(context->host.remote) && !tj_records_get(context->chooser->records, &request->problem, device)) {
         pthread_mutex_unlock(&context->chooser->lock); /* nobody waits while a server is asked */
-        if (!has_packed_record(context, device, problem))
-            fetch_record(context, device, problem);
+        if (!has_packed_record(context, device, request))
+            fetch_record(context, device, request);
         pthread_mutex_lock(&context->chooser->lock);
         read_records(context, device);
     }
-    if (context->host.packs && may_look && !tj_records_find(context->chooser->records, problem, device))
-        by = choose_by_packed_record(context, device, problem, config)    ? TJ_BY_RECORD
-             : tj_context_choose_packed(context, device, problem, config) ? TJ_BY_PACK
-                                                                          : 0;
-    if (!by && refused_count == 0 && tj_problem_check(problem, NULL) == TJ_OK && trusts_choices(context) &&
-        !recall(context, device, problem, config, &by))
-        by = 0;
-    if (by && chosen_by)
-        *chosen_by = by;
-    if (!by && how == TJ_CHOOSE_KNOWN)
+    is_known = refused.count == 0 && choose_known(context, device, request, choice);
+    if (!is_known)
+        choice->by = before;
+    if (!is_known && how == TJ_CHOOSE_KNOWN)
         status = tj_fail(err, TJ_ERR_NOT_FOUND, "no record or earlier choice of this problem is here");
-    if (!by && how == TJ_CHOOSE_HERE)
+    if (!is_known && how == TJ_CHOOSE_HERE)
         status = tj_gpu_device_facts(&context->host.gpu, device->ordinal, &whole, err);
-    if (!by && status == TJ_OK)
-        status = tj_choose_another(context->chooser->records, problem, &whole, refused, refused_count, config, chosen_by, err);
+    if (!is_known && status == TJ_OK)
+        status = tj_choose_for(context->chooser->records, request, &whole, refused, choice, err);
     pthread_mutex_unlock(&context->chooser->lock);
     return status;
 }

@@ -57,11 +57,11 @@ static const tj_plan *remember(tj_plan *chosen, const tj_plan *fallback)
 static tj_status make_fallback(tj_plan *chosen, const tj_scope *scope, tj_config config, tj_effort effort,
                                const tj_plan **fallback, tj_error *err)
 {
-    const tj_problem *const problem = chosen->key.problem;
-    tj_status status = tj_plan_obtain(chosen->context, scope, problem, &config, effort, fallback, err);
+    const tj_request *const request = &chosen->request;
+    tj_status status = tj_plan_obtain(chosen->context, scope, request, &config, effort, fallback, err);
 
-    while (tj_status_is_unfit(status) && tj_undemanding_next(problem, &config))
-        status = tj_plan_obtain(chosen->context, scope, problem, &config, effort, fallback, err);
+    while (tj_status_is_unfit(status) && tj_undemanding_next(request, &config))
+        status = tj_plan_obtain(chosen->context, scope, request, &config, effort, fallback, err);
     if (status != TJ_OK)
         return status;
     if (tj_plan_is_stand_in(*fallback))
@@ -73,8 +73,7 @@ static tj_status make_fallback(tj_plan *chosen, const tj_scope *scope, tj_config
 
 tj_status tj_plan_make_fallback(tj_plan *chosen, const tj_scope *scope, tj_error *err)
 {
-    const tj_config config =
-        tj_undemanding_config(chosen->key.problem, chosen->program.source, tj_driver_has_stream_memory(scope->driver));
+    const tj_config config = tj_undemanding_config(chosen->program.source, tj_driver_has_stream_memory(scope->driver));
     const tj_plan *fallback;
 
     if (memcmp(&config, tj_source_config(chosen->program.source), sizeof config) == 0)
@@ -102,8 +101,7 @@ tj_status tj_plan_fit(const tj_plan **plan, const tj_scope *scope, const tj_oper
     if (!fallback)
         status = refuse_capture(chosen, scope, stream, err);
     if (!fallback && status == TJ_OK) {
-        const tj_config config =
-            tj_undemanding_config(chosen->key.problem, chosen->program.source, tj_driver_has_stream_memory(scope->driver));
+        const tj_config config = tj_undemanding_config(chosen->program.source, tj_driver_has_stream_memory(scope->driver));
 
         status = make_fallback(chosen, scope, config, effort, &fallback, err);
     }

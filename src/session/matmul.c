@@ -28,11 +28,12 @@ __attribute__((cold, noinline)) static tj_status refuse(tj_context *context, con
 {
     const tj_plan *plan;
     atomic_int *inside;
+    tj_request request;
     tj_status invalid;
 
     if (status != TJ_ERR_DEVICE_LOST)
         return status;
-    invalid = tj_problem_check(problem, err);
+    invalid = tj_request_make(problem, &request, err);
     if (invalid != TJ_OK || !operands)
         return invalid != TJ_OK ? invalid : status;
     inside = tj_readers_enter(context->readers);
@@ -73,7 +74,7 @@ tj_status tj_plan_refresh(tj_context *context, const tj_problem *problem, tj_err
         tj_plan_hold(present);
     tj_readers_leave(inside);
     if (present)
-        status = tj_plan_build(context, &scope, &look.key, true, &built, err);
+        status = tj_plan_build(context, &scope, &present->key, true, &built, err);
     if (built && !tj_plan_has_config_of(built, present)) /* one that changes nothing is thrown away */
         status = tj_plan_make_fallback(built, &scope, err);
     if (built && status == TJ_OK)
@@ -111,7 +112,7 @@ static void note_launch(tj_context *context, const tj_scope *scope, const tj_pro
 /*
  * Not ready: make the plan, held, unless the stream is being captured, where compiling and loading would break the capture.
  */
-static tj_status make_ready(tj_context *context, const tj_scope *scope, const tj_plan_key *key, struct CUstream_st *stream,
+static tj_status make_ready(tj_context *context, const tj_scope *scope, tj_plan_key *key, struct CUstream_st *stream,
                             const tj_plan **plan, tj_error *err)
 {
     const tj_effort effort = key->config                                  ? TJ_EFFORT_BEST
@@ -119,8 +120,11 @@ static tj_status make_ready(tj_context *context, const tj_scope *scope, const tj
                              : context->host.packs                        ? TJ_EFFORT_LAUNCH
                                                                           : TJ_EFFORT_BEST;
     bool is_capturing = false;
-    tj_status status = tj_stream_is_capturing(scope->driver, stream, &is_capturing, err);
+    tj_request request;
+    tj_status status = tj_plan_ask(key, &request, err);
 
+    if (status == TJ_OK)
+        status = tj_stream_is_capturing(scope->driver, stream, &is_capturing, err);
     if (status == TJ_OK && is_capturing)
         status =
             tj_fail(err, TJ_ERR_CAPTURE,
@@ -286,7 +290,8 @@ tj_status tj_plan_launch(const tj_plan *plan, const tj_operands *operands, struc
         return TJ_ERR_INVALID_ARGUMENT;
     const tj_status status = launch_held(plan, operands, stream, err);
 
-    return __builtin_expect(plan->context->capture != NULL, 0) ? note(plan->context, &plan->problem, operands, status) : status;
+    return __builtin_expect(plan->context->capture != NULL, 0) ? note(plan->context, plan->key.problem, operands, status)
+                                                               : status;
 }
 
 /* ---- calls -------------------------------------------------------------------------------------------------------- */
@@ -305,7 +310,6 @@ __attribute__((noinline)) static tj_status matmul_at_length(tj_context *context,
         plan = tj_plan_find(context->plans, scope->context_id, problem, config, &look);
     if (__builtin_expect(!plan, 0)) {
         tj_readers_leave(inside); /* so that plans can go while this one is made */
-        look.key.is_asked_for = true;
         status = make_ready(context, scope, &look.key, stream, &held, err);
         inside = tj_readers_enter(context->readers);
         plan = held;
@@ -376,7 +380,7 @@ __attribute__((noinline)) static tj_status multiply_generally(tj_context *contex
                                                               tj_error *err)
 {
     tj_operands moved = *operands;
-    tj_problem known, general;
+    tj_request request, general;
     tj_config storage;
     tj_status status;
 
@@ -384,14 +388,13 @@ __attribute__((noinline)) static tj_status multiply_generally(tj_context *contex
         fill_extents(problem, &moved);
         return matmul(context, problem, NULL, &moved, stream, err);
     }
-    status = tj_problem_check(problem, err);
+    status = tj_request_make(problem, &request, err);
     if (status != TJ_OK)
         return status;
-    known = tj_problem_canonical(problem);
-    general = tj_problem_general(&known);
+    tj_request_general(&request, &general);
     fill_extents(problem, &moved);
-    tj_operands_take(&moved, &known, &general);
-    return matmul(context, &general, tj_config_for_tall(&general, &moved, &storage), &moved, stream, err);
+    tj_operands_take(&moved, &request.problem, &general.given);
+    return matmul(context, &general.given, tj_config_for_tall(&general, &moved, &storage), &moved, stream, err);
 }
 
 static tj_status multiply(tj_context *context, const tj_problem *problem, const tj_operands *operands,

@@ -74,6 +74,7 @@ void tj_missing_note(struct tj_missing *missing, const tj_plan_key *key, tj_effo
         *one =
             (failure){.key = *key, .problem = *key->problem, .effort = effort, .why = *why, .noted_s = now_s(), .is_set = true};
         one->key.problem = &one->problem;
+        one->key.request = NULL;
         if (key->config) {
             one->config = *key->config;
             one->key.config = &one->config;

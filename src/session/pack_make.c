@@ -14,9 +14,11 @@
 #include "compress.h"
 #include "context.h"
 #include "error.h"
+#include "estimate.h"
 #include "packed.h"
 #include "plan.h"
 #include "record.h"
+#include "settle.h"
 #include "spills.h"
 
 struct tj_pack {
@@ -102,20 +104,19 @@ void tj_pack_free(tj_pack *pack)
 /* One kernel on its way into a pack. */
 typedef struct packing {
     tj_pack *pack;
-    const tj_problem *problem;
+    const tj_request *request;
     const char *target;
     tj_source *source; /* of the kernel that was added last */
 } packing;
 
-/* A tj_fits_fn: one that spills is not added. */
-static tj_status add_kernel(void *payload, const tj_config *config, tj_error *err)
+/* Add the kernel of a resolved config. One that spills is not added. */
+static tj_status add_resolved(packing *to, const tj_config *resolved, tj_error *err)
 {
-    packing *to = payload;
     tj_image *image = NULL;
     tj_status status;
 
     tj_source_free(to->source);
-    status = tj_generate(to->problem, config, &to->source, err);
+    status = tj_request_generate(to->request, resolved, &to->source, err);
     if (status == TJ_OK)
         status = tj_image_obtain(to->pack->context, to->source, to->target, &image, err);
     if (status == TJ_OK)
@@ -129,17 +130,27 @@ static tj_status add_kernel(void *payload, const tj_config *config, tj_error *er
     return status;
 }
 
+/* A tj_fits_fn. */
+static tj_status add_kernel(void *payload, const tj_config *config, tj_error *err)
+{
+    packing *to = payload;
+    tj_config resolved = *config;
+    const tj_status status = tj_request_resolve(to->request, &resolved, err);
+
+    return status == TJ_OK ? add_resolved(to, &resolved, err) : status;
+}
+
 /* For operands that the kernel which was added last cannot take. */
 static tj_status add_fallback(packing *to, tj_error *err)
 {
-    tj_config config = tj_undemanding_config(to->problem, to->source, true);
+    tj_config config = tj_undemanding_config(to->source, true);
     tj_status status;
 
     if (to->pack->form & TJ_PACK_ALIGNED)
         return TJ_OK;
     status = add_kernel(to, &config, err);
 
-    while (tj_status_is_unfit(status) && tj_undemanding_next(to->problem, &config))
+    while (tj_status_is_unfit(status) && tj_undemanding_next(to->request, &config))
         status = add_kernel(to, &config, err);
     return status;
 }
@@ -160,11 +171,11 @@ static tj_status add_choice(const packing *to, const tj_config *config, tj_error
     char problem[TJ_PROBLEM_TEXT_BYTES], text[TJ_CONFIG_TEXT_BYTES];
     tj_pack_part part[2];
 
-    tj_problem_print(to->problem, problem);
+    tj_problem_print(&to->request->problem, problem);
     tj_config_print(config, text);
     part[0] = (tj_pack_part){"problem", problem, strlen(problem)};
     part[1] = (tj_pack_part){"config", text, strlen(text)};
-    return add_item(to->pack, TJ_PACKED_CHOICE, tj_packed_choice_request(to->problem), to->target, part, 2, err);
+    return add_item(to->pack, TJ_PACKED_CHOICE, tj_packed_choice_request(&to->request->problem), to->target, part, 2, err);
 }
 
 /* Is a record of this problem, and of a device that the target serves? PTX serves newer ones too. */
@@ -202,17 +213,17 @@ static tj_status add_record(packing *to, const tj_record *record, tj_error *err)
 static tj_status add_chosen(packing *to, const tj_device_facts *device, int number, tj_error *err)
 {
     const tj_records *records = to->pack->records;
-    const tj_record *record = tj_records_find(records, to->problem, device);
-    tj_config config;
+    const tj_record *record = tj_records_get(records, &to->request->problem, device);
+    tj_choice choice;
     tj_status status = TJ_ERR_SPILLS;
 
     for (size_t i = 0; !record && i < tj_records_count(records); i++)
-        if (is_of(tj_records_at(records, i), to->problem, to->target, number))
+        if (is_of(tj_records_at(records, i), &to->request->problem, to->target, number))
             record = tj_records_at(records, i);
-    if (record && tj_choose_written(record->config, to->problem, device, &config))
-        status = add_kernel(to, &config, err);
+    if (record && tj_choose_written(record->config, to->request, device, &choice))
+        status = add_resolved(to, &choice.resolved, err);
     if (tj_status_is_unfit(status))
-        status = tj_choose_fitting(records, to->problem, device, add_kernel, to, &config, err);
+        status = tj_choose_fitting(records, to->request, device, add_kernel, to, &choice.config, err);
     if (status == TJ_OK)
         status = add_choice(to, tj_source_config(to->source), err);
     return status == TJ_OK ? add_fallback(to, err) : status;
@@ -234,23 +245,24 @@ tj_status tj_pack_add(tj_pack *pack, const tj_problem *problem, const tj_config 
 {
     if (TJ_HAS_NULL(err, pack, problem, target))
         return TJ_ERR_INVALID_ARGUMENT;
-    packing to = {pack, problem, target, NULL};
+    tj_request request;
+    packing to = {pack, &request, target, NULL};
     tj_device_facts device;
     int number;
     tj_status status = read_target(target, &device, &number, err);
 
     if (status == TJ_OK)
-        status = tj_problem_check(problem, err);
+        status = tj_request_make(problem, &request, err);
     if (status == TJ_OK && config) {
-        tj_config adapted = *config;
+        tj_config adapted = *config, resolved;
 
-        status = tj_config_adapt(&device, problem, &adapted, err);
+        status = tj_request_adapt(&device, &request, &adapted, &resolved, err);
         if (status == TJ_OK)
-            status = add_kernel(&to, &adapted, err);
+            status = add_resolved(&to, &resolved, err);
     } else if (status == TJ_OK) {
         status = add_chosen(&to, &device, number, err);
         for (size_t i = 0; status == TJ_OK && i < tj_records_count(pack->records); i++)
-            if (is_of(tj_records_at(pack->records, i), problem, target, number))
+            if (is_of(tj_records_at(pack->records, i), &request.problem, target, number))
                 status = add_record(&to, tj_records_at(pack->records, i), err);
     }
     tj_source_free(to.source);

@@ -9,11 +9,13 @@
 #include "choose.h"
 #include "chooser.h"
 #include "error.h"
+#include "estimate.h"
 #include "events.h"
 #include "family.h"
 #include "image.h"
 #include "packed.h"
 #include "proof.h"
+#include "settle.h"
 
 /* Its texts, its image, and its code on the device, which takes about what the file of it takes. */
 static int64_t count_bytes(const tj_plan *plan)
@@ -63,29 +65,29 @@ static tj_status load(tj_context *context, const tj_device_facts *device, tj_pla
     return status == TJ_OK ? tj_program_load(&context->host, &plan->program, err) : status;
 }
 
-tj_status tj_plan_try(tj_context *context, const tj_plan *plan, const tj_problem *problem, bool again, tj_proof *proof,
+tj_status tj_plan_try(tj_context *context, const tj_plan *plan, const tj_request *request, bool again, tj_proof *proof,
                       tj_error *err)
 {
     tj_host *const host = &context->host;
     tj_program simple = {0};
     tj_device_facts device;
-    tj_problem any;
+    tj_request any;
     tj_config config;
     tj_status status = tj_gpu_device_limits(&host->gpu, plan->program.kernel->device, &device, err);
 
     if (status == TJ_OK && !again && tj_proof_recall(host, plan->program.image, &device, proof))
         return tj_proof_check(plan->program.source, &device, proof, err);
     if (status == TJ_OK)
-        status = tj_proof_simple(problem, &any, &config, err);
+        status = tj_proof_simple(request, &any, &config, err);
     if (status == TJ_OK)
-        status = tj_generate(&any, &config, &simple.source, err);
+        status = tj_request_generate(&any, &config, &simple.source, err);
     if (status == TJ_OK)
         status = tj_image_obtain(context, simple.source, tj_image_target(plan->program.image), &simple.image, err);
     if (status == TJ_OK)
         status = tj_program_load(host, &simple, err);
     if (status == TJ_OK) {
         tj_range_open("prove", tj_source_kernel(plan->program.source));
-        status = tj_program_prove(host, &plan->program, simple.kernel, problem, proof, err);
+        status = tj_program_prove(host, &plan->program, simple.kernel, request, proof, err);
         tj_range_close();
     }
     tj_program_drop(&simple);
@@ -108,7 +110,7 @@ static tj_status believe(tj_context *context, const tj_device_facts *device, con
         return tj_proof_check(plan->program.source, device, &proof, err);
     if (context->prove != TJ_PROVE_BEFORE || tj_source_config(plan->program.source)->family == TJ_SIMPLE_FAMILY)
         return TJ_OK;
-    status = tj_plan_try(context, plan, plan->key.problem, false, &proof, &why);
+    status = tj_plan_try(context, plan, &plan->request, false, &proof, &why);
     if (status == TJ_ERR_CHECK_FAILED)
         tj_log_line(&context->host.log, TJ_LOG_ERROR, "%s", why.message);
     else if (status != TJ_OK && status != TJ_ERR_DEVICE_LOST)
@@ -122,8 +124,8 @@ static tj_status believe(tj_context *context, const tj_device_facts *device, con
 }
 
 /*
- * Source, image and kernel of a config; what an earlier config left in the plan goes. TJ_OK without an image: it is not at
- * hand, and may not be compiled.
+ * Source, image and kernel of a resolved config; what an earlier config left in the plan goes. TJ_OK without an image: it is
+ * not at hand, and may not be compiled.
  */
 static tj_status make(tj_context *context, const tj_device_facts *device, const tj_config *config, bool may_compile,
                       tj_plan *plan, tj_error *err)
@@ -131,7 +133,7 @@ static tj_status make(tj_context *context, const tj_device_facts *device, const 
     tj_status status;
 
     tj_program_drop(&plan->program);
-    status = tj_generate(plan->key.problem, config, &plan->program.source, err);
+    status = tj_request_generate(&plan->request, config, &plan->program.source, err);
     if (status == TJ_OK)
         status = obtain(context, device, may_compile, plan, err);
     if (status == TJ_OK && !plan->program.image)
@@ -150,31 +152,33 @@ static tj_status make(tj_context *context, const tj_device_facts *device, const 
 /* A choice of the library that may not be launched gives way to the next one. */
 static tj_status make_chosen(tj_context *context, const tj_device_facts *device, bool may_compile, tj_plan *plan, tj_error *err)
 {
-    tj_config refused[TJ_MOST_REFUSED + 1], config = TJ_CONFIG_INIT;
+    tj_config refused[TJ_MOST_REFUSED + 1];
+    tj_choice choice = {.by = 0};
     tj_error why;
 
     for (size_t count = 0;;) {
-        tj_status status = tj_context_choose(context, may_compile ? TJ_CHOOSE_HERE : TJ_CHOOSE_KNOWN, device, plan->key.problem,
-                                             refused, count, &config, &plan->chosen_by, err);
+        tj_status status = tj_context_choose(context, may_compile ? TJ_CHOOSE_HERE : TJ_CHOOSE_KNOWN, device, &plan->request,
+                                             (tj_refusals){refused, count}, &choice, err);
 
         if (status == TJ_ERR_NOT_FOUND && !may_compile)
             return TJ_OK; /* what is not chosen yet is not at hand */
         if (status != TJ_OK)
             return status;
-        status = make(context, device, &config, may_compile, plan, &why);
-        if (status == TJ_ERR_NO_COMPILER && tj_context_choose_packed(context, device, plan->key.problem, &config)) {
-            plan->chosen_by = TJ_BY_PACK;
-            status = make(context, device, &config, may_compile, plan, &why);
+        status = make(context, device, &choice.resolved, may_compile, plan, &why);
+        if (status == TJ_ERR_NO_COMPILER && tj_context_choose_packed(context, device, &plan->request, &choice)) {
+            choice.by = TJ_BY_PACK;
+            status = make(context, device, &choice.resolved, may_compile, plan, &why);
         }
+        plan->chosen_by = choice.by;
         if (!tj_status_is_unfit(status) || count > TJ_MOST_REFUSED) {
             if (status == TJ_OK && plan->program.image)
-                tj_context_remember_choice(context, device, plan->key.problem, &config, plan->chosen_by);
+                tj_context_remember_choice(context, device, &plan->request, &choice);
             if (status != TJ_OK && err)
                 *err = why;
             return status;
         }
         tj_log_line(&context->host.log, TJ_LOG_INFO, "another config is chosen: %s", why.message);
-        refused[count++] = *tj_source_config(plan->program.source);
+        refused[count++] = choice.resolved;
     }
 }
 
@@ -211,14 +215,14 @@ tj_status tj_plan_build(tj_context *context, const tj_scope *scope, const tj_pla
     if (status == TJ_OK && !key->config) {
         status = make_chosen(context, &device, may_compile, plan, err);
     } else if (status == TJ_OK) {
-        tj_config config = plan->config;
+        tj_config config = plan->config, resolved;
 
         if (!tj_has_any_extent(key->problem)) /* what was left open is weighed by the model, which needs the clocks too */
             status = tj_gpu_device_facts(&context->host.gpu, ordinal, &device, err);
         if (status == TJ_OK)
-            status = tj_config_adapt(&device, key->problem, &config, err);
+            status = tj_request_adapt(&device, &plan->request, &config, &resolved, err);
         if (status == TJ_OK)
-            status = make(context, &device, &config, may_compile, plan, err);
+            status = make(context, &device, &resolved, may_compile, plan, err);
     }
     if (status == TJ_ERR_NO_COMPILER && err)
         explain_missing(context, &device, key, err);

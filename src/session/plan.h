@@ -28,7 +28,8 @@
 /** The key of a plan. */
 typedef struct tj_plan_key {
     uint64_t context_id;       /* of the CUDA context, never reused within a process */
-    const tj_problem *problem; /* extents of TJ_DIM_ANY dimensions zeroed: they do not change the kernel */
+    const tj_problem *problem; /* as given; extents of TJ_DIM_ANY dimensions zeroed: they do not change the kernel */
+    const tj_request *request; /* made of it; NULL in a key that is only looked up */
     const tj_config *config;   /* as given; NULL: the library's choice */
     uint64_t hash;
     bool is_asked_for; /* by a caller, and not for another plan: without a plan it is a miss */
@@ -67,8 +68,8 @@ struct tj_plan {
     atomic_uint used;        /* the time of the table at which it was last found */
     atomic_bool is_captured; /* a graph may launch it, for as long as the context lives */
     atomic_bool
-        has_launched; /* since its last refusal: its pointers need not be checked. Never, where each launch checks them */
-    tj_problem problem;
+        has_launched;   /* since its last refusal: its pointers need not be checked. Never, where each launch checks them */
+    tj_request request; /* what a call reads is the problem as given, which comes first */
     tj_config config;
     tj_chosen_by chosen_by;            /* 0: its config was named */
     _Atomic(const tj_plan *) fallback; /* for operands that do not suit the kernel; NULL until it is first needed. Held; of the
@@ -188,6 +189,12 @@ typedef struct tj_plan_look {
 } tj_plan_look;
 
 /**
+ * Complete the key of a call that found no plan: the one place where a call's problem is checked and made canonical. key->request
+ * becomes *request. Errors: those of tj_problem_check.
+ */
+tj_status tj_plan_ask(tj_plan_key *key, tj_request *request, tj_error *err);
+
+/**
  * The plan that this thread found last, if it has a kernel of its own, is that of the problem by the library's choice and has
  * not left the table since; NULL: look for it. A thread that has entered.
  */
@@ -203,11 +210,11 @@ void tj_plan_await_again(void);
 const tj_plan *tj_plan_find(struct tj_plan_table *table, uint64_t context_id, const tj_problem *problem,
                             const tj_config *config, tj_plan_look *look);
 
-/** The same, found or built, and held for the caller. Inside a scope, outside a capture, not entered. */
-tj_status tj_plan_obtain(tj_context *context, const tj_scope *scope, const tj_problem *problem, const tj_config *config,
+/** The same of a request, found or built, and held for the caller. Inside a scope, outside a capture, not entered. */
+tj_status tj_plan_obtain(tj_context *context, const tj_scope *scope, const tj_request *request, const tj_config *config,
                          tj_effort effort, const tj_plan **plan, tj_error *err);
 
-/** The same, with a kernel of its own, for a caller of the library: without such a plan it is a miss. */
+/** The same of a problem, with a kernel of its own, for a caller of the library: without such a plan it is a miss. */
 tj_status tj_plan_obtain_for_caller(tj_context *context, const tj_scope *scope, const tj_problem *problem,
                                     const tj_config *config, const tj_plan **plan, tj_error *err);
 
@@ -215,7 +222,7 @@ tj_status tj_plan_obtain_for_caller(tj_context *context, const tj_scope *scope, 
  * Return the textbook's config, if the kernel for unknown extents cannot take this number of rows of P; NULL: the library's
  * choice can.
  */
-const tj_config *tj_config_for_tall(const tj_problem *problem, const tj_operands *operands, tj_config *storage);
+const tj_config *tj_config_for_tall(const tj_request *request, const tj_operands *operands, tj_config *storage);
 extern const tj_config tj_textbook_config;
 
 /**
@@ -235,8 +242,8 @@ tj_status tj_plan_improve(tj_context *context, const tj_problem *problem, const 
  * without one is given one by the driver. tj_undemanding_next: another one, where its kernel may not be launched; false: there
  * is none.
  */
-tj_config tj_undemanding_config(const tj_problem *problem, const tj_source *chosen, bool has_workspace);
-bool tj_undemanding_next(const tj_problem *problem, tj_config *config);
+tj_config tj_undemanding_config(const tj_source *chosen, bool has_workspace);
+bool tj_undemanding_next(const tj_request *request, tj_config *config);
 
 /**
  * Make the fallback of a plan that is to take another's place, if there are operands that its kernel does not suit: what could
@@ -253,7 +260,7 @@ tj_status tj_plan_make_fallback(tj_plan *chosen, const tj_scope *scope, tj_error
 tj_status tj_plan_refresh(tj_context *context, const tj_problem *problem, tj_error *err);
 
 /** tj_plan_prove for a plan that nobody else need know; its place stays its own if it fails. */
-tj_status tj_plan_try(tj_context *context, const tj_plan *plan, const tj_problem *problem, bool again, tj_proof *proof,
+tj_status tj_plan_try(tj_context *context, const tj_plan *plan, const tj_request *request, bool again, tj_proof *proof,
                       tj_error *err);
 
 /**

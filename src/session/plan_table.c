@@ -197,8 +197,10 @@ tj_plan *tj_plan_create(tj_context *context, const tj_plan_key *key)
     plan->context = context;
     plan->bytes = (int64_t)sizeof *plan;
     plan->key = *key;
-    plan->problem = *key->problem;
-    plan->key.problem = &plan->problem;
+    plan->request = *key->request;
+    plan->request.given = *key->problem;
+    plan->key.problem = &plan->request.given;
+    plan->key.request = &plan->request;
     if (key->config) {
         plan->config = *key->config;
         plan->key.config = &plan->config;
@@ -639,7 +641,7 @@ static void forget_extent(tj_dim *dim)
 /* The key borrows problem and config, or storage where an extent must be forgotten first. */
 static tj_plan_key make_key(uint64_t context_id, const tj_problem *problem, const tj_config *config, tj_problem *storage)
 {
-    tj_plan_key key = {context_id, problem, config, 0, false};
+    tj_plan_key key = {.context_id = context_id, .problem = problem, .config = config};
 
     if (tj_has_any_extent(problem)) {
         *storage = *problem;
@@ -673,7 +675,7 @@ void tj_plan_await_again(void)
 {
     const uintptr_t first = (uintptr_t)last.plan; /* which may be gone */
 
-    for (size_t at = 0; at < offsetof(tj_plan, problem.epilogue.expression); at += TJ_CACHE_LINE)
+    for (size_t at = 0; at < offsetof(tj_plan, request.given.epilogue.expression); at += TJ_CACHE_LINE)
         __builtin_prefetch((const void *)(first + at));
     tj_kernel_await(last.kernel);
 }
@@ -683,7 +685,7 @@ const tj_plan *tj_plan_find_again(struct tj_plan_table *table, uint64_t context_
     const tj_plan *plan = last.plan;
 
     if (last.epoch != atomic_load(&table->epoch) || plan->key.context_id != context_id ||
-        !tj_problem_is_same(problem, &plan->problem))
+        !tj_problem_is_same(problem, &plan->request.given))
         return NULL;
     touch(table, plan);
     return plan;
@@ -705,30 +707,49 @@ const tj_plan *tj_plan_find(struct tj_plan_table *table, uint64_t context_id, co
     return plan;
 }
 
-static tj_status obtain(tj_context *context, const tj_scope *scope, const tj_problem *problem, const tj_config *config,
-                        tj_effort effort, bool is_asked_for, const tj_plan **plan, tj_error *err)
+tj_status tj_plan_ask(tj_plan_key *key, tj_request *request, tj_error *err)
 {
-    atomic_int *const inside = tj_readers_enter(context->readers);
-    tj_plan_look look;
+    const tj_status status = tj_request_make(key->problem, request, err);
 
-    *plan = tj_plan_find(context->plans, scope->context_id, problem, config, &look);
-    if (will_do(*plan, effort))
-        tj_plan_hold(*plan);
-    else
-        *plan = NULL;
-    tj_readers_leave(inside);
-    look.key.is_asked_for = is_asked_for;
-    return *plan ? TJ_OK : tj_plan_table_obtain(context, scope, &look.key, effort, plan, err);
+    key->request = request;
+    key->is_asked_for = true;
+    return status;
 }
 
-tj_status tj_plan_obtain(tj_context *context, const tj_scope *scope, const tj_problem *problem, const tj_config *config,
+/* Hold the plan of a problem, if it is good enough; NULL: its key is in *look. */
+static const tj_plan *hold(tj_context *context, const tj_scope *scope, const tj_problem *problem, const tj_config *config,
+                           tj_effort effort, tj_plan_look *look)
+{
+    atomic_int *const inside = tj_readers_enter(context->readers);
+    const tj_plan *plan = tj_plan_find(context->plans, scope->context_id, problem, config, look);
+
+    if (!will_do(plan, effort))
+        plan = NULL;
+    if (plan)
+        tj_plan_hold(plan);
+    tj_readers_leave(inside);
+    return plan;
+}
+
+tj_status tj_plan_obtain(tj_context *context, const tj_scope *scope, const tj_request *request, const tj_config *config,
                          tj_effort effort, const tj_plan **plan, tj_error *err)
 {
-    return obtain(context, scope, problem, config, effort, false, plan, err);
+    tj_plan_look look;
+
+    *plan = hold(context, scope, &request->given, config, effort, &look);
+    look.key.request = request;
+    return *plan ? TJ_OK : tj_plan_table_obtain(context, scope, &look.key, effort, plan, err);
 }
 
 tj_status tj_plan_obtain_for_caller(tj_context *context, const tj_scope *scope, const tj_problem *problem,
                                     const tj_config *config, const tj_plan **plan, tj_error *err)
 {
-    return obtain(context, scope, problem, config, TJ_EFFORT_BEST, true, plan, err);
+    tj_request request;
+    tj_plan_look look;
+    tj_status status = TJ_OK;
+
+    *plan = hold(context, scope, problem, config, TJ_EFFORT_BEST, &look);
+    if (!*plan)
+        status = tj_plan_ask(&look.key, &request, err);
+    return *plan || status != TJ_OK ? status : tj_plan_table_obtain(context, scope, &look.key, TJ_EFFORT_BEST, plan, err);
 }

@@ -75,21 +75,21 @@ static bool can_lend(const tj_plan *plan, const tj_plan *lender)
 /* ---- who lends ----------------------------------------------------------------------------------------------------- */
 
 /*
- * Find the plan for all extents of the varying dimension, held; NULL: none varies, or it is not ready, and *general is the
- * problem to request.
+ * Find the plan for all extents of the varying dimension, held; NULL: none varies, or it is not ready, and *general is the one
+ * to ask for.
  */
-static const tj_plan *find_general(tj_context *context, const tj_scope *scope, const tj_problem *problem, bool *varies,
-                                   tj_problem *general)
+static const tj_plan *find_general(tj_context *context, const tj_scope *scope, const tj_request *request, bool *varies,
+                                   tj_request *general)
 {
     atomic_int *inside;
     const tj_plan *found;
     tj_plan_look look;
 
-    *varies = tj_varying_find(context->varying, problem, general);
+    *varies = tj_varying_find(context->varying, request, general);
     if (!*varies)
         return NULL;
     inside = tj_readers_enter(context->readers);
-    found = tj_plan_find(context->plans, scope->context_id, general, NULL, &look);
+    found = tj_plan_find(context->plans, scope->context_id, &general->given, NULL, &look);
     if (found && tj_plan_is_stand_in(found))
         found = NULL;
     if (found)
@@ -99,22 +99,18 @@ static const tj_plan *find_general(tj_context *context, const tj_scope *scope, c
 }
 
 /* Held for the caller. */
-static tj_status obtain_textbook(tj_context *context, const tj_scope *scope, const tj_problem *problem, const tj_plan **plan,
+static tj_status obtain_textbook(tj_context *context, const tj_scope *scope, const tj_request *request, const tj_plan **plan,
                                  tj_error *err)
 {
     tj_operands moved = TJ_OPERANDS_INIT;
-    tj_problem known, general;
+    tj_request general;
     tj_config storage;
     const tj_config *config;
-    tj_status status = tj_problem_check(problem, err);
 
-    if (status != TJ_OK)
-        return status;
-    if (tj_epilogue_reduces(&problem->epilogue)) /* whose extents no launch brings */
-        return tj_plan_obtain(context, scope, problem, &tj_textbook_config, TJ_EFFORT_BEST, plan, err);
-    known = tj_problem_canonical(problem);
-    general = tj_problem_general(&known);
-    tj_operands_take(&moved, &known, &general);
+    if (tj_epilogue_reduces(&request->problem.epilogue)) /* whose extents no launch brings */
+        return tj_plan_obtain(context, scope, request, &tj_textbook_config, TJ_EFFORT_BEST, plan, err);
+    tj_request_general(request, &general);
+    tj_operands_take(&moved, &request->problem, &general.given);
     config = tj_config_for_tall(&general, &moved, &storage);
     return tj_plan_obtain(context, scope, &general, config ? config : &tj_textbook_config, TJ_EFFORT_BEST, plan, err);
 }
@@ -122,12 +118,12 @@ static tj_status obtain_textbook(tj_context *context, const tj_scope *scope, con
 /* Takes over the hold. NULL: out of memory, or it cannot be lent, and is held no longer. */
 static tj_plan *create(tj_context *context, const tj_plan_key *key, const tj_plan *lender)
 {
-    const tj_problem known = tj_problem_canonical(key->problem), general = tj_problem_general(&known);
+    const tj_problem *const known = &key->request->problem, general = tj_problem_general(known);
     tj_plan *plan = tj_plan_create(context, key);
 
     if (plan) {
         plan->loan.fill = (tj_operands)TJ_OPERANDS_INIT;
-        tj_operands_take(&plan->loan.fill, &known, &general);
+        tj_operands_take(&plan->loan.fill, known, &general);
         if (general.batch != TJ_ANY)
             plan->loan.fill.batch = general.batch;
         plan->loan.compared_at = tj_plan_table_time(context->plans);
@@ -142,21 +138,21 @@ static tj_plan *create(tj_context *context, const tj_plan_key *key, const tj_pla
 }
 
 /* Search the packs for a problem without a config. If the device is unknown: nothing. */
-static tj_in_packs look_into_packs(tj_context *context, const tj_scope *scope, const tj_plan_key *key, tj_problem *general)
+static tj_in_packs look_into_packs(tj_context *context, const tj_scope *scope, const tj_plan_key *key, tj_request *general)
 {
     tj_device_facts device;
     int ordinal;
 
     return !key->config && context->host.packs && tj_scope_device(scope, &ordinal, NULL) == TJ_OK &&
                    tj_gpu_device_limits(&context->host.gpu, ordinal, &device, NULL) == TJ_OK
-               ? tj_context_look_into_packs(context, &device, key->problem, general)
+               ? tj_context_look_into_packs(context, &device, key->request, general)
                : TJ_IN_NO_PACK;
 }
 
 static tj_plan *stand_in_of_pack(tj_context *context, const tj_scope *scope, const tj_plan_key *key)
 {
     const tj_plan *lender;
-    tj_problem general;
+    tj_request general;
 
     if (look_into_packs(context, scope, key, &general) != TJ_IN_PACK_FOR_MORE ||
         tj_plan_obtain(context, scope, &general, NULL, TJ_EFFORT_BEST, &lender, NULL) != TJ_OK)
@@ -167,7 +163,7 @@ static tj_plan *stand_in_of_pack(tj_context *context, const tj_scope *scope, con
 static tj_status build_soon(tj_context *context, const tj_scope *scope, const tj_plan_key *key, tj_plan **out, tj_error *err)
 {
     const tj_plan *lender;
-    tj_problem general, packed;
+    tj_request general, packed;
     bool varies;
     tj_status status = TJ_OK;
 
@@ -175,8 +171,8 @@ static tj_status build_soon(tj_context *context, const tj_scope *scope, const tj
     if (!tj_scope_is_primary(&context->host.gpu, scope)) /* the background thread works in no other context */
         return tj_plan_build(context, scope, key, true, out, err);
     if (!key->config)
-        tj_varying_note(context->varying, key->problem);
-    lender = find_general(context, scope, key->problem, &varies, &general);
+        tj_varying_note(context->varying, key->request);
+    lender = find_general(context, scope, key->request, &varies, &general);
     if (!lender && (*out = stand_in_of_pack(context, scope, key))) {
         atomic_store(&(*out)->loan.varies, varies);
         return TJ_OK;
@@ -190,13 +186,13 @@ static tj_status build_soon(tj_context *context, const tj_scope *scope, const tj
     }
     if (lender)
         *out = create(context, key, lender);
-    if (!*out && obtain_textbook(context, scope, key->problem, &lender, NULL) == TJ_OK)
+    if (!*out && obtain_textbook(context, scope, key->request, &lender, NULL) == TJ_OK)
         *out = create(context, key, lender);
     if (!*out)
         return tj_plan_build(context, scope, key, true, out, err);
     atomic_store(&(*out)->loan.varies, varies && !key->config);
     if (varies && !key->config && (*out)->loan.lender->key.config)
-        tj_background_improve(context->background, &general, NULL);
+        tj_background_improve(context->background, &general.given, NULL);
     return TJ_OK;
 }
 
@@ -220,15 +216,15 @@ static void look_for_better(tj_plan *plan, const tj_scope *scope)
     const unsigned now = tj_plan_table_time(context->plans);
     const tj_plan *better;
     tj_plan *successor;
-    tj_problem general;
+    tj_request general;
     bool varies;
 
     if (plan->key.config || atomic_load_explicit(&plan->loan.compared_at, memory_order_relaxed) == now ||
         atomic_exchange_explicit(&plan->loan.compared_at, now, memory_order_relaxed) == now)
         return;
-    better = find_general(context, scope, plan->key.problem, &varies, &general);
+    better = find_general(context, scope, &plan->request, &varies, &general);
     if (!better && varies)
-        tj_background_improve(context->background, &general, NULL);
+        tj_background_improve(context->background, &general.given, NULL);
     if (!better || better == plan->loan.lender) {
         tj_plan_release(better);
         return;
@@ -249,12 +245,12 @@ static void look_for_better(tj_plan *plan, const tj_scope *scope)
 static bool recurs(tj_plan *borrower, const tj_plan *lender, unsigned launches)
 {
     atomic_uint *const of_all = (atomic_uint *)(uintptr_t)&lender->loan.launches;
-    tj_problem general;
+    tj_request general;
 
     if (!atomic_load_explicit(&borrower->loan.varies, memory_order_relaxed)) {
         if (launches == 1)
             return false;
-        if (borrower->key.config || !tj_varying_find(borrower->context->varying, borrower->key.problem, &general))
+        if (borrower->key.config || !tj_varying_find(borrower->context->varying, &borrower->request, &general))
             return true;
         atomic_store(&borrower->loan.varies, true); /* others have come since */
     }
@@ -290,11 +286,11 @@ static bool is_not_wanted(tj_context *context, const tj_scope *scope, const tj_p
     atomic_int *const inside = tj_readers_enter(context->readers);
     tj_plan_look look;
     tj_plan *present = (tj_plan *)(uintptr_t)tj_plan_find(context->plans, scope->context_id, problem, config, &look);
-    tj_problem general;
+    tj_request general;
     bool answer = present && !tj_plan_is_stand_in(present);
 
     if (present && !answer && !config && atomic_load(&present->loan.launches) < OFTEN &&
-        tj_varying_find(context->varying, problem, &general)) {
+        tj_varying_find(context->varying, &present->request, &general)) {
         atomic_store(&present->loan.varies, true); /* until it is launched often */
         atomic_store(&present->loan.is_asked, false);
         answer = true;
@@ -306,13 +302,16 @@ static bool is_not_wanted(tj_context *context, const tj_scope *scope, const tj_p
 tj_status tj_plan_improve(tj_context *context, const tj_problem *problem, const tj_config *config, tj_error *err)
 {
     const tj_plan *plan = NULL;
+    tj_request request;
     tj_scope scope;
-    tj_status status = tj_scope_enter(&context->host.gpu, &scope, err);
+    tj_status status = tj_request_make(problem, &request, err);
 
+    if (status == TJ_OK)
+        status = tj_scope_enter(&context->host.gpu, &scope, err);
     if (status != TJ_OK)
         return status;
     if (!is_not_wanted(context, &scope, problem, config))
-        status = tj_plan_obtain(context, &scope, problem, config, TJ_EFFORT_BEST, &plan, err);
+        status = tj_plan_obtain(context, &scope, &request, config, TJ_EFFORT_BEST, &plan, err);
     tj_plan_release(plan);
     tj_scope_leave(&scope);
     return status;

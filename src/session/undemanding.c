@@ -2,9 +2,8 @@
 /* undemanding: configs whose kernels take all that others refuse: any operands, any extents, any number of rows of P. */
 #include "plan.h"
 
-#include "canonical.h"
 #include "family.h"
-#include "views.h"
+#include "settle.h"
 
 const tj_config tj_textbook_config = {.struct_size = sizeof(tj_config), .family = TJ_SAFE_FAMILY};
 
@@ -12,42 +11,41 @@ const tj_config tj_textbook_config = {.struct_size = sizeof(tj_config), .family 
  * Whatever a family says, the form decides: an operand that is transposed on its way to the workspace is read by 16 bytes at
  * once.
  */
-static bool takes_any_pointer(const tj_problem *problem, tj_config config)
+static bool takes_any_pointer(const tj_request *request, tj_config config)
 {
-    const tj_problem canonical = tj_problem_canonical(problem);
     tj_launch_form form;
-    bool asks = tj_preview_launch(problem, &config, &form, NULL) != TJ_OK;
+    bool asks = tj_request_preview(request, &config, &form, NULL) != TJ_OK;
 
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++)
-        asks |= tj_asked_alignment(&canonical, &form, which) > 0;
+        asks |= tj_asked_alignment(&request->problem, &form, which) > 0;
     return !asks;
 }
 
-tj_config tj_undemanding_config(const tj_problem *problem, const tj_source *chosen, bool has_workspace)
+tj_config tj_undemanding_config(const tj_source *chosen, bool has_workspace)
 {
     tj_config config = *tj_source_config(chosen);
 
     if (config.family->for_any_operands && !config.family->for_any_operands(has_workspace, &config))
         return tj_textbook_config;
-    return takes_any_pointer(problem, config) ? config : tj_textbook_config;
+    return takes_any_pointer(tj_source_request(chosen), config) ? config : tj_textbook_config;
 }
 
-bool tj_undemanding_next(const tj_problem *problem, tj_config *config)
+bool tj_undemanding_next(const tj_request *request, tj_config *config)
 {
     if (config->family == TJ_SAFE_FAMILY)
         return false;
-    if (tj_config_resolve(problem, config, NULL) != TJ_OK || !tj_config_relax(problem, config))
+    if (tj_request_resolve(request, config, NULL) != TJ_OK || !tj_request_relax(request, config))
         *config = tj_textbook_config;
     return true;
 }
 
 /* A kernel for unknown extents may not take all rows of this P: then choose one that does. */
-const tj_config *tj_config_for_tall(const tj_problem *problem, const tj_operands *operands, tj_config *storage)
+const tj_config *tj_config_for_tall(const tj_request *request, const tj_operands *operands, tj_config *storage)
 {
-    const int64_t rows = problem->p.layout == TJ_ROW_MAJOR ? operands->j : operands->l;
+    const int64_t rows = request->problem.p.layout == TJ_ROW_MAJOR ? operands->j : operands->l;
 
     *storage = (tj_config)TJ_CONFIG_INIT;
-    if (tj_config_resolve(problem, storage, NULL) != TJ_OK)
+    if (tj_request_resolve(request, storage, NULL) != TJ_OK)
         return NULL; /* the generator will say why */
-    return storage->family->for_tall && storage->family->for_tall(problem, rows, storage) ? storage : NULL;
+    return storage->family->for_tall && storage->family->for_tall(&request->problem, rows, storage) ? storage : NULL;
 }

@@ -66,31 +66,6 @@ static bool is_width(const tj_problem *problem, const tj_dim *dim)
     return false;
 }
 
-/* Mark tight dimensions as tight, instead of by a number that depends on the extents. */
-static void loosen(tj_problem *canonical)
-{
-    tj_problem tight = *canonical;
-
-    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++) {
-        tj_matrix *matrix = tj_matrix_of(&tight, which);
-
-        if (matrix->ld > 0)
-            matrix->ld = TJ_TIGHT;
-        if (matrix->stride > 0)
-            matrix->stride = TJ_TIGHT;
-    }
-    tight = tj_problem_canonical(&tight);
-    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++) {
-        tj_matrix *matrix = tj_matrix_of(canonical, which);
-        const tj_matrix *numbers = tj_problem_matrix(&tight, which);
-
-        if (matrix->ld == numbers->ld)
-            matrix->ld = TJ_TIGHT;
-        if (matrix->stride == numbers->stride)
-            matrix->stride = TJ_TIGHT;
-    }
-}
-
 /*
  * The problem without one dimension: j, l, k, batch. promise: of a line's length that keeps it. False: the launch brings it
  * anyway.
@@ -113,21 +88,6 @@ static bool leave_open(tj_problem *problem, int dimension, int promise)
     return true;
 }
 
-static tj_problem all_open(const tj_problem *problem)
-{
-    const tj_problem canonical = tj_problem_canonical(problem);
-
-    return tj_problem_general(&canonical);
-}
-
-static tj_problem loose(const tj_problem *problem)
-{
-    tj_problem canonical = tj_problem_canonical(problem);
-
-    loosen(&canonical);
-    return canonical;
-}
-
 /* Under the lock. */
 static void count_one(struct tj_varying *varying, const tj_problem *problem)
 {
@@ -143,9 +103,9 @@ static void count_one(struct tj_varying *varying, const tj_problem *problem)
     one->count++;
 }
 
-void tj_varying_note(struct tj_varying *varying, const tj_problem *problem)
+void tj_varying_note(struct tj_varying *varying, const tj_request *request)
 {
-    const tj_problem known = loose(problem), open = all_open(problem);
+    const tj_problem known = tj_problem_loose(&request->problem), open = tj_problem_general(&request->problem);
 
     pthread_mutex_lock(&varying->lock);
     if (!varying->slot)
@@ -161,23 +121,26 @@ void tj_varying_note(struct tj_varying *varying, const tj_problem *problem)
     pthread_mutex_unlock(&varying->lock);
 }
 
-bool tj_varying_find(struct tj_varying *varying, const tj_problem *problem, tj_problem *general)
+bool tj_varying_find(struct tj_varying *varying, const tj_request *request, tj_request *general)
 {
-    const tj_problem known = loose(problem), open = all_open(problem);
+    const tj_problem known = tj_problem_loose(&request->problem), open = tj_problem_general(&request->problem);
+    tj_problem found;
     bool varies = false;
 
-    if (tj_epilogue_reduces(&problem->epilogue))
+    if (tj_epilogue_reduces(&known.epilogue))
         return false; /* the extents make the size of the workspace */
     pthread_mutex_lock(&varying->lock);
     for (int d = 0; varying->slot && !varies && d < DIMENSIONS; d++) {
-        *general = known;
-        varies = leave_open(general, d, PROMISE) && slot_of(varying, general)->count >= FEW;
+        found = known;
+        varies = leave_open(&found, d, PROMISE) && slot_of(varying, &found)->count >= FEW;
     }
     if (varying->slot && !varies && slot_of(varying, &open)->count >= MANY) {
-        *general = open;
+        found = open;
         varies = true;
     }
     pthread_mutex_unlock(&varying->lock);
+    if (varies)
+        tj_request_derive(&found, general);
     return varies;
 }
 
@@ -193,21 +156,20 @@ static void open_batch(tj_problem *problem)
     }
 }
 
-bool tj_varying_open(const tj_problem *problem, int index, tj_problem *general)
+bool tj_varying_open(const tj_request *request, int index, tj_request *general)
 {
     static const unsigned char dimensions[] = {1, 2, 4, 8, 3, 5, 9, 6, 10, 12, 7, 11, 13, 14, 15}; /* one, two, three, all */
     const int all = 2 * (int)sizeof dimensions;
+    tj_problem open = index >= all ? tj_problem_general(&request->problem) : tj_problem_loose(&request->problem);
 
     _Static_assert(TJ_OPENINGS == 2 * sizeof dimensions + 2, "with and without a promise, and all that a launch can bring");
-    if (tj_epilogue_reduces(&problem->epilogue))
-        return false;
-    *general = index >= all ? all_open(problem) : loose(problem);
-    if (index > all && (general->batch != 1 || tj_is_grouped(general)))
+    if (tj_epilogue_reduces(&open.epilogue) || (index > all && (open.batch != 1 || tj_is_grouped(&open))))
         return false;
     if (index > all)
-        open_batch(general);
+        open_batch(&open);
     for (int d = 0; index < all && d < DIMENSIONS; d++)
-        if ((dimensions[index / 2] & 1u << d) && !leave_open(general, d, index % 2 == 0 ? PROMISE : 0))
+        if ((dimensions[index / 2] & 1u << d) && !leave_open(&open, d, index % 2 == 0 ? PROMISE : 0))
             return false;
+    tj_request_derive(&open, general);
     return true;
 }

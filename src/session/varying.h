@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-#include <tilejit/problem.h>
+#include "request.h"
 
 struct tj_varying;
 
@@ -20,19 +20,19 @@ struct tj_varying *tj_varying_create(void);
 void tj_varying_free(struct tj_varying *varying);
 
 /** A problem came for the first time. Forgotten when memory runs out. Any thread. */
-void tj_varying_note(struct tj_varying *varying, const tj_problem *problem);
+void tj_varying_note(struct tj_varying *varying, const tj_request *request);
 
 /**
  * Does one of its dimensions vary? Then *general is the problem with that dimension, or all of them, left to the launch. Any
  * thread.
  */
-bool tj_varying_find(struct tj_varying *varying, const tj_problem *problem, tj_problem *general);
+bool tj_varying_find(struct tj_varying *varying, const tj_request *request, tj_request *general);
 
 /**
  * The problem with some of its dimensions, and in the end all, left to the launch, those with fewest first: what a list of
  * shapes names by --any. False: nothing new comes of that index.
  */
 enum { TJ_OPENINGS = 32 };
-bool tj_varying_open(const tj_problem *problem, int index, tj_problem *general);
+bool tj_varying_open(const tj_request *request, int index, tj_request *general);
 
 #endif

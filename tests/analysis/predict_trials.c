@@ -12,6 +12,7 @@
 #include "estimate.h"
 #include "family.h"
 #include "model.h"
+#include "settle.h"
 #include "trials.h"
 
 typedef struct constant {
@@ -72,16 +73,20 @@ static void print_row(const char *name, void *model, const constant *constants, 
 
 static void count(const trial_shape *shape, const trial *tried, known *to)
 {
-    const tj_problem counted = tj_problem_counted(&shape->problem);
-    tj_problem view;
+    tj_request request;
     tj_config config;
-    bool is_swapped;
     tj_error err;
+    tj_status status = tj_config_parse(tried->config, &config, &err);
 
-    if (tj_config_parse(tried->config, &config, &err) != TJ_OK || tj_config_resolve(&shape->problem, &config, &err) != TJ_OK)
-        trials_die("%s, %s: %s", shape->text, tried->config, err.message);
-    view = tj_family_view(&config, &counted, &is_swapped);
-    if (tj_estimate_count(&shape->facts, &view, is_swapped, &config, &to->basis, &err) != TJ_OK)
+    if (status == TJ_OK)
+        status = tj_request_make(&shape->problem, &request, &err);
+    if (status == TJ_OK)
+        status = tj_request_resolve(&request, &config, &err);
+    if (status == TJ_OK) {
+        tj_request_counted(&request, &request);
+        status = tj_estimate_count(&shape->facts, &request, &config, &to->basis, &err);
+    }
+    if (status != TJ_OK)
         trials_die("%s, %s: %s", shape->text, tried->config, err.message);
     to->row = row_named(to->basis.counts.model->name);
     to->basis.counts.model = &row[to->row];

@@ -13,7 +13,7 @@
 
 #include <tilejit/tools.h>
 
-#include "views.h"
+#include "of_problem.h"
 
 enum { RUNS = 20000 };
 

@@ -13,6 +13,7 @@
 #include "estimate.h"
 #include "family.h"
 #include "model.h"
+#include "settle.h"
 #include "trials.h"
 
 static trial_table table;
@@ -49,17 +50,16 @@ static double predict_trial(const trial_shape *shape, size_t i)
 /* Return the row of constants that predicts a config's time. */
 static const tj_model *row_of(const trial_shape *shape, const trial *tried)
 {
-    const tj_problem counted = tj_problem_counted(&shape->problem);
     tj_launch_form form;
-    tj_problem view;
+    tj_request request;
     tj_config config;
     tj_counts counts;
-    bool is_swapped;
 
     cr_assert(tj_config_parse(tried->config, &config, NULL) == TJ_OK);
-    cr_assert(tj_config_resolve(&shape->problem, &config, NULL) == TJ_OK);
-    view = tj_family_view(&config, &counted, &is_swapped);
-    cr_assert(tj_count_resolved(&view, is_swapped, &config, true, &form, &counts, NULL) == TJ_OK);
+    cr_assert(tj_request_make(&shape->problem, &request, NULL) == TJ_OK);
+    cr_assert(tj_request_resolve(&request, &config, NULL) == TJ_OK);
+    tj_request_counted(&request, &request);
+    cr_assert(tj_count_resolved(&request, &config, true, &form, &counts, NULL) == TJ_OK);
     return counts.model;
 }
 

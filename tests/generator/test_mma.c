@@ -6,7 +6,7 @@
  */
 #include "family.h"
 #include "generator_test.h"
-#include "worth.h"
+#include "settle.h"
 
 #define BF16(j_, k_, l_, ...) PROBLEM(.j = {FIXED(j_)}, .k = {FIXED(k_)}, .l = {FIXED(l_)}, .m.type = TJ_BF16, __VA_ARGS__)
 #define OPEN .mode = TJ_DIM_ANY
@@ -370,8 +370,10 @@ Test(mma, knows_what_is_not_worth_trying)
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         tj_config config = parse(rows[i].config);
+        tj_request request;
 
-        cr_assert(eq(int, tj_config_resolve(&rows[i].problem, &config, NULL), TJ_OK), "row %zu", i);
-        cr_expect(eq(int, tj_config_is_worth_trying(&rows[i].problem, &config), rows[i].is_worth), "row %zu", i);
+        cr_assert(eq(int, tj_request_make(&rows[i].problem, &request, NULL), TJ_OK), "row %zu", i);
+        cr_assert(eq(int, tj_request_resolve(&request, &config, NULL), TJ_OK), "row %zu", i);
+        cr_expect(eq(int, tj_request_worth_trying(&request, &config), rows[i].is_worth), "row %zu", i);
     }
 }

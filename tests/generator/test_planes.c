@@ -5,7 +5,7 @@
  */
 #include "family.h"
 #include "generator_test.h"
-#include "views.h"
+#include "of_problem.h"
 
 #define SPLIT(j_, k_, l_, ...) \
     PROBLEM(.j = {FIXED(j_)}, .k = {FIXED(k_)}, .l = {FIXED(l_)}, .compute = TJ_COMPUTE_F32_SPLIT, __VA_ARGS__)

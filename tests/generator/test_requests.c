@@ -16,8 +16,8 @@
 
 #include "canonical.h"
 #include "steps.h"
+#include "of_problem.h"
 #include "scales.h"
-#include "views.h"
 
 static tj_problem problem_of(int64_t j, int64_t k, int64_t l)
 {
@@ -204,7 +204,7 @@ Test(problem, fills_in_the_types_of_each_kind)
         tj_problem_print(&p, line);
         snprintf(wanted, sizeof wanted, "j4 k5 l6%s scale_m:each scale_n", rows[i].words);
         cr_expect(eq(str, line, wanted));
-        t = tj_problem_transpose(&p);
+        t = tj_problem_transpose(&c);
         cr_expect(eq(int, t.m.type, c.n.type));
         cr_expect(eq(int, t.scale_m.rows, 0));
         cr_expect(eq(int, t.scale_n.rows, 1));

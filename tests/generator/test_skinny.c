@@ -5,7 +5,7 @@
  */
 #include "family.h"
 #include "generator_test.h"
-#include "worth.h"
+#include "settle.h"
 
 #define DECODE PROBLEM(.j = {FIXED(16)}, .k = {FIXED(4096)}, .l = {FIXED(4096)})
 #define SQUARE PROBLEM(.j = {FIXED(256)}, .k = {FIXED(64)}, .l = {FIXED(256)})
@@ -99,9 +99,11 @@ Test(skinny, long_rows_of_32_bits_are_not_worth_a_trial)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const tj_problem problem = TJ_PROBLEM_INIT(1, 4096, 28672, rows[i].dtype);
         tj_config config = parse(rows[i].config);
+        tj_request request;
 
-        cr_assert(eq(int, tj_config_resolve(&problem, &config, NULL), TJ_OK), "row %zu", i);
-        cr_expect(eq(int, tj_config_is_worth_trying(&problem, &config), rows[i].is_worth), "row %zu", i);
+        cr_assert(eq(int, tj_request_make(&problem, &request, NULL), TJ_OK), "row %zu", i);
+        cr_assert(eq(int, tj_request_resolve(&request, &config, NULL), TJ_OK), "row %zu", i);
+        cr_expect(eq(int, tj_request_worth_trying(&request, &config), rows[i].is_worth), "row %zu", i);
     }
 }
 

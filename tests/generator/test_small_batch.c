@@ -4,7 +4,7 @@
  * small_batch: every constraint with its message, properties that the problem settles, and the launch form.
  */
 #include "generator_test.h"
-#include "views.h"
+#include "of_problem.h"
 
 Test(small_batch, says_which_constraint_does_not_hold)
 {

@@ -5,7 +5,7 @@
  */
 #include "family.h"
 #include "generator_test.h"
-#include "views.h"
+#include "of_problem.h"
 
 #define STRIP(...) PROBLEM(.j = {FIXED(400)}, .k = {FIXED(512)}, .l = {FIXED(16)}, __VA_ARGS__)
 #define FLAT(...) PROBLEM(.j = {FIXED(16)}, .k = {FIXED(512)}, .l = {FIXED(400)}, .n.layout = TJ_COL_MAJOR, __VA_ARGS__)

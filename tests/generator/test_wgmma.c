@@ -7,7 +7,7 @@
 
 #include "family.h"
 #include "generator_test.h"
-#include "views.h"
+#include "of_problem.h"
 
 #define BF16(j_, k_, l_, ...) PROBLEM(.j = {FIXED(j_)}, .k = {FIXED(k_)}, .l = {FIXED(l_)}, .m.type = TJ_BF16, __VA_ARGS__)
 #define ALONG_K .n.layout = TJ_COL_MAJOR

@@ -9,6 +9,7 @@
  */
 #include "gpu_test.h"
 #include "plan.h"
+#include "settle.h"
 #include "host_program.h"
 
 #include <pthread.h>
@@ -20,18 +21,15 @@ enum { MOST_THREADS = 64, ROOM = 64 };
 
 static tj_config choice;
 
-tj_status __wrap_tj_context_choose(tj_context *in, tj_choosing how, const tj_device_facts *device, const tj_problem *problem,
-                                   const tj_config *refused, size_t refused_count, tj_config *config, tj_chosen_by *chosen_by,
-                                   tj_error *error);
+tj_status __wrap_tj_context_choose(tj_context *in, tj_choosing how, const tj_device_facts *device, const tj_request *request,
+                                   tj_refusals refused, tj_choice *made, tj_error *error);
 
-tj_status __wrap_tj_context_choose(tj_context *in, tj_choosing how, const tj_device_facts *device, const tj_problem *problem,
-                                   const tj_config *refused, size_t refused_count, tj_config *config, tj_chosen_by *chosen_by,
-                                   tj_error *error)
+tj_status __wrap_tj_context_choose(tj_context *in, tj_choosing how, const tj_device_facts *device, const tj_request *request,
+                                   tj_refusals refused, tj_choice *made, tj_error *error)
 {
-    (void)in, (void)how, (void)device, (void)problem, (void)refused, (void)refused_count, (void)error;
-    *config = choice;
-    *chosen_by = TJ_BY_MODEL;
-    return TJ_OK;
+    (void)in, (void)how, (void)device, (void)refused;
+    *made = (tj_choice){choice, choice, TJ_BY_MODEL};
+    return tj_request_resolve(request, &made->resolved, error);
 }
 
 static void choose(const char *text)

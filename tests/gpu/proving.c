@@ -56,12 +56,12 @@ static void prove_wrong(tj_context *context)
     tj_device_facts device;
     tj_launch_form form;
     tj_error err = {TJ_OK, ""};
-    tj_plan plan = {.problem = problem};
+    tj_plan plan = {.bytes = 0};
     tj_proof proof;
     char target[16];
     tj_status status;
 
-    if (!expect(tj_config_parse(text, &config, &err) == TJ_OK &&
+    if (!expect(tj_config_parse(text, &config, &err) == TJ_OK && tj_request_make(&problem, &plan.request, &err) == TJ_OK &&
                     tj_generate(&problem, &config, &plan.program.source, &err) == TJ_OK &&
                     tj_device_current(context, &device, &err) == TJ_OK &&
                     tj_target_for(context, device.cc_major, device.cc_minor, target, &err) == TJ_OK &&

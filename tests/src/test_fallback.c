@@ -18,24 +18,22 @@
 #include "fake/fake_cuda.h"
 #include "family.h"
 #include "plan.h"
+#include "settle.h"
 
 static fake_cuda fake;
 static tj_error err;
 static tj_context *context;
 static tj_config choice;
 
-tj_status __wrap_tj_context_choose(tj_context *in, tj_choosing how, const tj_device_facts *device, const tj_problem *problem_,
-                                   const tj_config *refused, size_t refused_count, tj_config *config, tj_chosen_by *chosen_by,
-                                   tj_error *error);
+tj_status __wrap_tj_context_choose(tj_context *in, tj_choosing how, const tj_device_facts *device, const tj_request *request,
+                                   tj_refusals refused, tj_choice *made, tj_error *error);
 
-tj_status __wrap_tj_context_choose(tj_context *in, tj_choosing how, const tj_device_facts *device, const tj_problem *problem_,
-                                   const tj_config *refused, size_t refused_count, tj_config *config, tj_chosen_by *chosen_by,
-                                   tj_error *error)
+tj_status __wrap_tj_context_choose(tj_context *in, tj_choosing how, const tj_device_facts *device, const tj_request *request,
+                                   tj_refusals refused, tj_choice *made, tj_error *error)
 {
-    (void)in, (void)how, (void)device, (void)problem_, (void)refused, (void)refused_count, (void)error;
-    *config = choice;
-    *chosen_by = TJ_BY_MODEL;
-    return TJ_OK;
+    (void)in, (void)how, (void)device, (void)refused;
+    *made = (tj_choice){choice, choice, TJ_BY_MODEL};
+    return tj_request_resolve(request, &made->resolved, error);
 }
 
 static void start(void)
@@ -241,7 +239,7 @@ Test(fallback, of_every_family_takes_pointers_that_begin_at_any_element)
             config.family = tj_family_at(number);
             if (tj_generate(&problem, &config, &chosen, NULL) != TJ_OK)
                 continue;
-            config = tj_undemanding_config(&problem, chosen, true);
+            config = tj_undemanding_config(chosen, true);
             cr_assert(eq(int, tj_generate(&problem, &config, &other, &err), TJ_OK), "%s", err.message);
             for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++)
                 cr_expect(tj_asked_alignment(tj_source_problem(other), tj_source_launch(other), which) == 0, "%s of %s asks",

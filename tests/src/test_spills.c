@@ -17,7 +17,7 @@
 #include "choose.h"
 #include "fake/fake_cuda.h"
 #include "spills.h"
-#include "views.h"
+#include "of_problem.h"
 
 static fake_cuda fake;
 static tj_error err;

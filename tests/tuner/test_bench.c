@@ -76,9 +76,11 @@ static void *host_of(tj_which which)
 static void place(const tj_problem *problem, int is_warm)
 {
     tj_device_facts device;
+    tj_request request;
 
+    cr_assert(eq(int, tj_request_make(problem, &request, &err), TJ_OK), "%s", err.message);
     cr_assert(eq(int, tj_device_current(context, &device, &err), TJ_OK), "%s", err.message);
-    cr_assert(eq(int, tj_bench_place(&context->host.gpu, NULL, problem, &device, 1, is_warm, &bench, &err), TJ_OK), "%s",
+    cr_assert(eq(int, tj_bench_place(&context->host.gpu, NULL, &request, &device, 1, is_warm, &bench, &err), TJ_OK), "%s",
               err.message);
 }
 

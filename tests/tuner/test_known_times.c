@@ -99,7 +99,7 @@ tj_status __wrap_tj_bench_turn(tj_bench *bench, const tj_program *program, doubl
                                tj_error *error);
 tj_status __wrap_tj_verify(tj_bench *bench, const tj_program *program, double max_flop, tj_anchor *anchor, tj_trial *trial,
                            tj_check_report *report, tj_error *error);
-tj_status __wrap_tj_program_prove(tj_host *in, const tj_program *program, const tj_kernel *simple, const tj_problem *proven,
+tj_status __wrap_tj_program_prove(tj_host *in, const tj_program *program, const tj_kernel *simple, const tj_request *proven,
                                   tj_proof *proof, tj_error *error);
 
 double __wrap_tj_clock_s(void);
@@ -174,7 +174,7 @@ tj_status __wrap_tj_verify(tj_bench *bench, const tj_program *program, double ma
     return TJ_OK;
 }
 
-tj_status __wrap_tj_program_prove(tj_host *in, const tj_program *program, const tj_kernel *simple, const tj_problem *proven,
+tj_status __wrap_tj_program_prove(tj_host *in, const tj_program *program, const tj_kernel *simple, const tj_request *proven,
                                   tj_proof *proof, tj_error *error)
 {
     const bool is_right = row_of_program(program)->fault != WRONG_IN_PROOF;

@@ -14,7 +14,6 @@
 
 #include "hash.h"
 #include "input.h"
-#include "rank.h"
 #include "record.h"
 #include "tuner_test.h"
 #include "scales.h"
@@ -1091,7 +1090,7 @@ Test(choice, takes_no_near_record_that_the_model_thinks_little_of)
     double own;
 
     cr_assert(eq(int, tj_choose(NULL, &asked, &device, &best, NULL, &err), TJ_OK), "%s", err.message);
-    own = tj_rank_predict(&device, &asked, &best);
+    own = predicted(&device, &asked, &best);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         tj_record fields = fields_of(&tuned, 50, 80);
         tj_records *records = tj_records_create();
@@ -1103,7 +1102,7 @@ Test(choice, takes_no_near_record_that_the_model_thinks_little_of)
         cr_assert(eq(int, tj_space_create(&asked, &device, best.family, &space, &err), TJ_OK), "%s", err.message);
         do {
             cr_assert(tj_space_next(space, &other), "row %zu: no such config", i);
-            share = tj_rank_predict(&device, &asked, &other) / own;
+            share = predicted(&device, &asked, &other) / own;
         } while (share < rows[i].least || share > rows[i].most || memcmp(&other, &best, sizeof best) == 0);
         tj_space_free(space);
         tj_config_print(&other, fields.config);

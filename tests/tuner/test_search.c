@@ -5,7 +5,6 @@
  */
 #include <math.h>
 
-#include "rank.h"
 #include "search.h"
 #include "tuner_test.h"
 #include "tier.h"
@@ -42,7 +41,7 @@ static double noise(const tj_config *config)
 
 static double time_of(const valley *v, const tj_config *config)
 {
-    return 1e6 * tj_rank_predict(&v->device, &v->problem, config) * (1 + v->bump * noise(config));
+    return 1e6 * predicted(&v->device, &v->problem, config) * (1 + v->bump * noise(config));
 }
 
 static tj_status measure(void *payload, double best_us, tj_trial *trial, tj_error *err)
@@ -84,7 +83,7 @@ static tj_status verify(void *payload, tj_trial *trial, tj_error *err)
 static double predict(void *payload, const tj_config *config)
 {
     valley *v = payload;
-    const double us = 1e6 * tj_rank_predict(&v->device, &v->problem, config);
+    const double us = 1e6 * predicted(&v->device, &v->problem, config);
 
     v->predicted++;
     return v->lies ? 1e6 / us : us;

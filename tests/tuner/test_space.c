@@ -7,12 +7,11 @@
 #include <math.h>
 #include <time.h>
 
-#include "rank.h"
 #include "space.h"
 #include "targets.h"
 #include "tuner_test.h"
-#include "views.h"
-#include "worth.h"
+#include "of_problem.h"
+#include "starts.h"
 #include "tier.h"
 
 static tj_problem some_problem(size_t index)
@@ -43,7 +42,7 @@ static bool can_run(const tj_device_facts *device, const tj_launch_form *form)
  * The combinations of a family's values, counted by recursion over the parameters, each of them asked for: another way than that of
  * the odometer, which passes over what is hopeless.
  */
-static int64_t count_combinations(const tj_views *views, const tj_device_facts *device, tj_config *config, size_t axis)
+static int64_t count_combinations(const tj_request *request, const tj_device_facts *device, tj_config *config, size_t axis)
 {
     int32_t value[TJ_PARAM_MAX_TRIED];
     int64_t count = 0;
@@ -53,13 +52,13 @@ static int64_t count_combinations(const tj_views *views, const tj_device_facts *
 
     if (axis == tj_family_param_count(config->family)) {
         resolved = *config;
-        return tj_views_preview(views, &resolved, &form, NULL) == TJ_OK && tj_views_worth_trying(views, &resolved) &&
+        return tj_request_preview(request, &resolved, &form, NULL) == TJ_OK && tj_request_worth_trying(request, &resolved) &&
                (!device || can_run(device, &form));
     }
     values = tj_param_values(tj_family_param(config->family, axis), value);
     for (size_t i = 0; i < values; i++) {
         config->value[axis] = value[i];
-        count += count_combinations(views, device, config, axis + 1);
+        count += count_combinations(request, device, config, axis + 1);
     }
     return count;
 }
@@ -111,7 +110,7 @@ Test(space, is_all_that_the_constraints_admit_each_once)
         int64_t of_family[MAX_FAMILIES] = {0}, seen, left_out;
         size_t count = 0;
         tj_space *space;
-        tj_views views;
+        tj_request request;
 
         cr_assert(eq(int, tj_space_create(&problem, device, NULL, &space, NULL), TJ_OK));
         while (count < 100000 && tj_space_next(space, &all[count]))
@@ -124,7 +123,7 @@ Test(space, is_all_that_the_constraints_admit_each_once)
         for (size_t c = 1; c < count; c++)
             cr_assert(by_bytes(&all[c - 1], &all[c]) != 0, "problem %zu: one comes twice", i);
         tj_space_free(space);
-        cr_assert(eq(int, tj_views_of(&problem, &views, NULL), TJ_OK));
+        cr_assert(eq(int, tj_request_make(&problem, &request, NULL), TJ_OK));
         for (size_t c = 0; c < count; c++)
             of_family[find_place(all[c].family)] +=
                 !is_large(all[c].family) || all[c].value[0] == first_value(all[c].family, i / 3);
@@ -133,7 +132,7 @@ Test(space, is_all_that_the_constraints_admit_each_once)
 
             config.family = tj_family_at(f);
             config.value[0] = first_value(config.family, i / 3);
-            cr_expect(eq(i64, of_family[f], count_combinations(&views, device, &config, is_large(config.family) ? 1 : 0)),
+            cr_expect(eq(i64, of_family[f], count_combinations(&request, device, &config, is_large(config.family) ? 1 : 0)),
                       "problem %zu, device %d: %s", i, d, tj_family_name(config.family));
         }
     }
@@ -290,7 +289,7 @@ static double least_predicted(const tj_device_facts *device, const tj_problem *p
 
     cr_assert(eq(int, tj_space_create(problem, device, NULL, &space, NULL), TJ_OK));
     while (tj_space_next(space, &config)) {
-        const double seconds = tj_rank_predict(device, problem, &config);
+        const double seconds = predicted(device, problem, &config);
 
         if (seconds > 0 && (least == 0 || seconds < least))
             least = seconds;
@@ -314,14 +313,13 @@ Test(choice, without_records_is_what_the_model_ranks_first_and_never_behind_the_
         cr_assert(eq(int, tj_choose(NULL, &problem, &devices[d], &chosen, &by, NULL), TJ_OK));
         cr_expect(by == TJ_BY_MODEL || by == TJ_BY_DEFAULT);
         /* A walk may end on a lesser hill: near the best for most, and never far from it. */
-        near += tj_rank_predict(&devices[d], &problem, &chosen) <= 1.05 * least;
+        near += predicted(&devices[d], &problem, &chosen) <= 1.05 * least;
         all++;
-        cr_expect(tj_rank_predict(&devices[d], &problem, &chosen) <= 1.3 * least,
-                  "problem %zu, device %d: %g us, and the space has %g", i, d,
-                  1e6 * tj_rank_predict(&devices[d], &problem, &chosen), 1e6 * least);
+        cr_expect(predicted(&devices[d], &problem, &chosen) <= 1.3 * least,
+                  "problem %zu, device %d: %g us, and the space has %g", i, d, 1e6 * predicted(&devices[d], &problem, &chosen),
+                  1e6 * least);
         cr_assert(eq(int, tj_config_resolve(&problem, &standard, NULL), TJ_OK));
-        cr_expect(tj_rank_predict(&devices[d], &problem, &chosen) <=
-                  1.0001 * tj_rank_predict(&devices[d], &problem, &standard));
+        cr_expect(predicted(&devices[d], &problem, &chosen) <= 1.0001 * predicted(&devices[d], &problem, &standard));
     }
     cr_expect(near * 10 >= all * 9, "%d of %d are near the model's best", near, all);
 }
@@ -351,9 +349,9 @@ Test(choice, is_not_kept_from_words_that_ask_for_other_numbers)
         problem.n.layout = cases[i].n_layout;
         cr_assert(eq(int, tj_config_parse(cases[i].better, &better, NULL), TJ_OK));
         cr_assert(eq(int, tj_choose(NULL, &problem, &device, &chosen, &by, NULL), TJ_OK));
-        cr_expect(tj_rank_predict(&device, &problem, &chosen) <= 1.03 * tj_rank_predict(&device, &problem, &better),
-                  "%s: %g us, chosen: %g us", cases[i].better, 1e6 * tj_rank_predict(&device, &problem, &better),
-                  1e6 * tj_rank_predict(&device, &problem, &chosen));
+        cr_expect(predicted(&device, &problem, &chosen) <= 1.03 * predicted(&device, &problem, &better),
+                  "%s: %g us, chosen: %g us", cases[i].better, 1e6 * predicted(&device, &problem, &better),
+                  1e6 * predicted(&device, &problem, &chosen));
     }
 }
 
@@ -460,7 +458,7 @@ Test(choice, is_cheap)
     }
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
     for (int i = 0; i < 100; i++)
-        cr_assert(tj_rank_predict(&device, &problem, &chosen) > 0);
+        cr_assert(predicted(&device, &problem, &chosen) > 0);
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end);
     estimate = ((double)(end.tv_sec - begin.tv_sec) + 1e-9 * (double)(end.tv_nsec - begin.tv_nsec)) / 100;
     cr_expect(least < 1500 * estimate, "%g us, an estimate %g", 1e6 * least, 1e6 * estimate);
@@ -512,6 +510,6 @@ Test(model, orders_what_an_h200_showed)
 
         cr_assert(eq(int, tj_config_parse(rows[i].faster, &faster, NULL), TJ_OK));
         cr_assert(eq(int, tj_config_parse(rows[i].slower, &slower, NULL), TJ_OK));
-        cr_expect(tj_rank_predict(&device, &problem, &faster) < tj_rank_predict(&device, &problem, &slower), "row %zu", i);
+        cr_expect(predicted(&device, &problem, &faster) < predicted(&device, &problem, &slower), "row %zu", i);
     }
 }

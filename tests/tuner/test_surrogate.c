@@ -5,17 +5,17 @@
  */
 #include <math.h>
 
-#include "rank.h"
 #include "search.h"
 #include "surrogate.h"
 #include "tuner_test.h"
-#include "worth.h"
+#include "starts.h"
 
 enum { MOST_TRIALS = 64 };
 
 /* A search over 512^3, whose trials the test writes itself. */
 typedef struct made_up {
     tj_problem problem;
+    tj_request request;
     tj_device_facts device;
     tj_tune_options options;
     tj_measurer measurer;
@@ -30,7 +30,7 @@ static double predict(void *payload, const tj_config *config)
 {
     const made_up *m = payload;
 
-    return 1e6 * tj_rank_predict(&m->device, &m->problem, config);
+    return 1e6 * predicted(&m->device, &m->problem, config);
 }
 
 static made_up *make(void)
@@ -39,10 +39,11 @@ static made_up *make(void)
 
     cr_assert(m != NULL);
     m->problem = f32(512, 512, 512);
+    cr_assert(eq(int, tj_request_make(&m->problem, &m->request, NULL), TJ_OK));
     m->device = h200();
     m->options = (tj_tune_options)TJ_TUNE_OPTIONS_INIT;
     m->measurer = (tj_measurer){.payload = m, .predict = predict, .device = &m->device};
-    m->s = (search){.problem = &m->problem,
+    m->s = (search){.request = &m->request,
                     .options = &m->options,
                     .measurer = &m->measurer,
                     .families = tj_family_count(),

@@ -376,13 +376,22 @@ Test(tune, counts_no_more_evaluations_than_are_read_again)
     tj_context_free(context);
 }
 
+static tj_request small_request(void)
+{
+    const tj_problem problem = f32(20, 10, 12);
+    tj_request request;
+
+    cr_assert(eq(int, tj_request_make(&problem, &request, NULL), TJ_OK));
+    return request;
+}
+
 /* A tuning of many configs forgets them now and then: announced ones must go on compiling. */
 Test(tune, forgets_what_was_awaited_and_not_what_was_announced)
 {
     static const char *const configs[] = {"naive:tile_width=4", "naive:tile_width=8", "naive:tile_width=16"};
-    const tj_problem problem = f32(20, 10, 12);
+    const tj_request request = small_request();
     tj_context *context = open_context("");
-    tj_pool *pool = tj_pool_create(&context->host, &problem, NULL, "sm_90", 1);
+    tj_pool *pool = tj_pool_create(&context->host, &request, NULL, "sm_90", 1);
     const tj_candidate *candidate;
     tj_config config[3];
 
@@ -412,9 +421,9 @@ Test(tune, forgets_what_was_awaited_and_not_what_was_announced)
 Test(tune, compiles_nothing_more_than_is_asked_for_when_the_search_is_over)
 {
     static const char *const configs[] = {"naive:tile_width=4", "naive:tile_width=8", "naive:tile_width=16"};
-    const tj_problem problem = f32(20, 10, 12);
+    const tj_request request = small_request();
     tj_context *context = open_context("");
-    tj_pool *pool = tj_pool_create(&context->host, &problem, NULL, "sm_90", 2);
+    tj_pool *pool = tj_pool_create(&context->host, &request, NULL, "sm_90", 2);
     const tj_candidate *candidate;
     tj_config config[3];
 
@@ -435,9 +444,9 @@ Test(tune, compiles_nothing_more_than_is_asked_for_when_the_search_is_over)
 Test(tune, compiles_each_family_s_kernel)
 {
     static const char *const configs[] = {"naive:tile_width=16", "tiled:tile_width=16"};
-    const tj_problem problem = f32(20, 10, 12);
+    const tj_request request = small_request();
     tj_context *context = open_context("");
-    tj_pool *pool = tj_pool_create(&context->host, &problem, NULL, "sm_90", 1);
+    tj_pool *pool = tj_pool_create(&context->host, &request, NULL, "sm_90", 1);
     const tj_candidate *candidate[2];
 
     cr_assert(pool != NULL);

@@ -61,4 +61,12 @@ static inline tj_problem f32(int64_t j, int64_t k, int64_t l)
     return (tj_problem)TJ_PROBLEM_INIT(j, k, l, TJ_F32);
 }
 
+/** The predicted seconds of a config; 0: no prediction. */
+static inline double predicted(const tj_device_facts *device, const tj_problem *problem, const tj_config *config)
+{
+    double us;
+
+    return tj_estimate(device, problem, config, &us, NULL) == TJ_OK ? us * 1e-6 : 0;
+}
+
 #endif

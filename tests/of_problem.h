@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * of_problem: functions of a request (settle.h), for tests that have a problem.
+ */
+#ifndef TJ_OF_PROBLEM_H
+#define TJ_OF_PROBLEM_H
+
+#include "settle.h"
+
+/** Resolve the config, and fill in the launch form. On failure *form is all zero. */
+static inline tj_status tj_preview_launch(const tj_problem *problem, tj_config *config, tj_launch_form *form, tj_error *err)
+{
+    tj_request request;
+    const tj_status status = tj_request_make(problem, &request, err);
+
+    *form = (tj_launch_form){0};
+    return status == TJ_OK ? tj_request_preview(&request, config, form, err) : status;
+}
+
+/** As tj_request_relax. */
+static inline bool tj_config_relax(const tj_problem *problem, tj_config *config)
+{
+    tj_request request;
+
+    return tj_request_make(problem, &request, NULL) == TJ_OK && tj_request_relax(&request, config);
+}
+
+#endif
