@@ -8,7 +8,7 @@
  * the graph keeps, and offsets in device memory that are not valid.
  */
 #include "host_program.h"
-#include "request.h"
+#include "draw.h"
 
 enum { TRIES = 500 };
 

@@ -12,7 +12,7 @@
  *
  * The emulator takes part too (TILEJIT_DRIVER=emulator). "small" keeps extents below 100, so that thousands of cases take minutes there.
  */
-#include "request.h"
+#include "draw.h"
 
 static int is_small;
 static FILE *digests;

@@ -41,7 +41,7 @@
  * Threads compile ahead, so that 5000 pairs take minutes on a GPU; "small" keeps products tiny, for the emulator, whose checks
  * must then be silent.
  */
-#include "request.h"
+#include "draw.h"
 
 #include <limits.h>
 #include <pthread.h>

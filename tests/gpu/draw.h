@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * request: a random product with all that a problem can say, run with a config and compared with the float64 reference.
+ * draw: a random product with all that a problem can say, run with a config and compared with the float64 reference.
  *
  * P starts as NaN, so an element that is not written fails, and workspace, so a sum that is read too early; guards around and
  * padding inside every matrix must not change. On the emulator its checks must be silent, and each element of P be written once.
  */
-#ifndef TJ_REQUEST_H
-#define TJ_REQUEST_H
+#ifndef TJ_DRAW_H
+#define TJ_DRAW_H
 
 #include "gpu_test.h"
 #include "scales.h"
