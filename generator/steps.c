@@ -132,6 +132,6 @@ void tj_step_describe_order(const tj_problem *view, tj_template_params *fill, tj
 
     if (is_early)
         tj_step_product(form)->overlaps = 1;
-    tj_template_set_flag(fill, "awaits", is_early || form->product > 0);
-    tj_template_set_flag(fill, "has_dependents", is_early || form->product + 1 < form->steps);
+    tj_template_set(fill, "awaits", is_early || form->product > 0 ? "parts/awaits.cuh" : "");
+    tj_template_set(fill, "dependents", is_early || form->product + 1 < form->steps ? "parts/dependents.cuh" : "");
 }

@@ -35,7 +35,7 @@ void tj_step_list_args(const tj_problem *view, bool is_swapped, bool reads, bool
 
 /**
  * When all steps are added: decide whether the product waits for an earlier kernel before it touches an operand (`awaits`), and
- * whether it lets a later kernel start early (`has_dependents`). A short product that is the first kernel does both: it may
+ * whether it lets a later kernel start early (`dependents`). A short product that is the first kernel does both: it may
  * overlap the preceding kernel in the stream.
  */
 void tj_step_describe_order(const tj_problem *view, tj_template_params *fill, tj_launch_form *form);

@@ -22,7 +22,9 @@ tj_status tj_widen_check(const tj_problem *view, const char *family, tj_error *e
 
 void tj_widen_describe(const tj_problem *view, tj_widen_copies copies, bool steps, tj_template_params *fill)
 {
-    tj_template_set(fill, "widen_words", copies.whole || copies.or_zero || copies.elements || steps ? "parts/widen.cuh" : "");
+    const bool loads = copies.whole || copies.or_zero || copies.elements;
+
+    tj_template_set(fill, "widen_words", loads || steps ? "parts/widen.cuh" : "");
     tj_template_set(fill, "weights_loaded",
                     copies.whole      ? "weights/load_whole.cuh"
                     : copies.or_zero  ? "weights/load_or_zero.cuh"
@@ -31,8 +33,13 @@ void tj_widen_describe(const tj_problem *view, tj_widen_copies copies, bool step
     tj_template_set(fill, "widen_two",
                     tj_leading_type(view->m.type, view->n.type) == TJ_F16 ? "weights/widen_to_f16.cuh"
                                                                           : "weights/widen_to_bf16.cuh");
-    tj_template_set_flag(fill, "widens_pairs", steps && tj_holds_pairs(view));
-    tj_template_set_flag(fill, "weights_signed", has_sign(view));
+    tj_template_set(fill, "store_widened", loads ? "weights/store_widened.cuh" : "");
+    tj_template_set(fill, "unpack",
+                    steps && (tj_type_is_pair(view->m.type) || tj_type_is_pair(view->n.type)) ? "weights/unpack.cuh" : "");
+    tj_template_set(fill, "widened_word",
+                    has_sign(view) ? "weights.element[word] ^ 0x80808080u;  // each 128 more" : "weights.element[word];");
+    tj_template_set(fill, "f16_excess", has_sign(view) ? "0x64806480u));  // 1024 + 128" : "0x64006400u));");
+    tj_template_set(fill, "bf16_excess", has_sign(view) ? "8388736.0f;  // 2^23 + 128" : "8388608.0f;");
 }
 
 /* widen converts a word of four weights; widen_two converts two, and for bf16 subtracts in f32. */

@@ -54,10 +54,10 @@ mma(
 {
     extern __shared__ phase_t tiles[];
 
-    #include "parts/awaits.cuh"  //@ only awaits
+    #include "parts/awaits.cuh"  //@ awaits
     //@ lines derived
     #include "parts/product.cuh"
-    //@| #include "parts/dependents.cuh"  //@ only has_dependents
+    //@| #include "parts/dependents.cuh"  //@ dependents
     #include "parts/blocks.cuh"
 
     // The first row and column of P that this thread computes, in the block's tile. The next come 8 rows and columns further.

@@ -2,7 +2,7 @@
 constexpr int NEIGHBOURS = 2;  // weights of a unit
 constexpr int WEIGHTS_CHUNK = 16;  // stored elements of 16 bytes
 
-#include "weights/load_units.cuh"  //@ only not weights_along_k
+#include "weights/load_units.cuh"  //@ load_units
 // Two numbers and two others: 1 * two + more, for both types have this instruction from sm_80 on.
 __device__ __forceinline__ unsigned int add_both(unsigned int two, unsigned int more)
 {
@@ -12,4 +12,4 @@ __device__ __forceinline__ unsigned int add_both(unsigned int two, unsigned int 
 
 #include "weights/s8_to_f16.cuh"  //@ widen_neighbour
 
-#include "weights/unit.cuh"  //@ only weights_along_k
+#include "weights/unit.cuh"  //@ widen_unit

@@ -8,14 +8,13 @@ __device__ __forceinline__ vector_t<unsigned int, COUNT / 2> widen(const vector_
     vector_t<unsigned int, COUNT / 2> numbers;
 #pragma unroll
     for (int word = 0; word < COUNT / 4; ++word) {
-        const unsigned int bytes = weights.element[word] ^ 0x80808080u;  // each 128 more  //@ only weights_signed
-        //@| const unsigned int bytes = weights.element[word];  //@ only not weights_signed
+        const unsigned int bytes = weights.element[word] ^ 0x80808080u;  // each 128 more  //@ widened_word for weights.element[word] ^ 0x80808080u;  // each 128 more
         numbers.element[2 * word] = widen_two(bytes, 0x4140);
         numbers.element[2 * word + 1] = widen_two(bytes, 0x4342);
     }
     return numbers;
 }
 
-#include "weights/unpack.cuh"  //@ only widens_pairs
+#include "weights/unpack.cuh"  //@ unpack
 #include "weights/load_or_zero.cuh"  //@ weights_loaded
-#include "weights/store_widened.cuh"  //@ only weights_loaded
+#include "weights/store_widened.cuh"  //@ store_widened

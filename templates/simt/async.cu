@@ -42,10 +42,10 @@ simt(
 {
     extern __shared__ phase_t tiles[];
 
-    //@| #include "parts/awaits.cuh"  //@ only awaits
+    //@| #include "parts/awaits.cuh"  //@ awaits
     //@ lines derived
     #include "parts/product.cuh"
-    //@| #include "parts/dependents.cuh"  //@ only has_dependents
+    //@| #include "parts/dependents.cuh"  //@ dependents
     #include "simt/block.cuh"
     const int slice = thread / TILE_THREADS;  //@ only sliced
 

@@ -30,10 +30,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 simt(
     #include "parts/parameters.cuh"
 {
-    //@| #include "parts/awaits.cuh"  //@ only awaits
+    //@| #include "parts/awaits.cuh"  //@ awaits
     //@ lines derived
     #include "parts/product.cuh"
-    //@| #include "parts/dependents.cuh"  //@ only has_dependents
+    //@| #include "parts/dependents.cuh"  //@ dependents
     #include "simt/block.cuh"
 
     // This thread's share of the copies: its first elements in each tile, and how far the block comes in one go.

@@ -49,10 +49,10 @@ skinny(
     __shared__ __align__(16) shared_t shared;
     //@| __shared__ float kept[REDUCTIONS][OUTPUTS];  // what the epilogue makes of the rows that are finished at once  //@ real_t for float  //@ only reduces
 
-    //@| #include "parts/awaits.cuh"  //@ only awaits
+    //@| #include "parts/awaits.cuh"  //@ awaits
     //@ lines derived
     #include "parts/product.cuh"
-    //@| #include "parts/dependents.cuh"  //@ only has_dependents
+    //@| #include "parts/dependents.cuh"  //@ dependents
     // This block's part of P begins here.
     const index_t block_row = static_cast<index_t>(blockIdx.y) * TM;  //@ rows_axis for y
     const index_t block_col = static_cast<index_t>(blockIdx.x) * BLOCK_COLS;  //@ cols_axis for x

@@ -83,14 +83,13 @@ strip(
         publish_barriers();
     }
     __syncthreads();
-    //@| #include "parts/awaits.cuh"  //@ only awaits
+    //@| #include "parts/awaits.cuh"  //@ awaits
     //@ lines derived
     #include "parts/output.cuh"  //@ only not splits_k
-    //@| #include "parts/dependents.cuh"  //@ only has_dependents
+    //@| #include "parts/dependents.cuh"  //@ dependents
     #include "strip/place.cuh"
     //@| const int phases = (k_end - k_begin + PHASE - 1) / PHASE;  // of this split: the last may have none  //@ only splits_k
-    //@| const int phases = (static_cast<index_t>(k) + PHASE - 1) / PHASE;  //@ only not splits_k and any_k
-    const int phases = (k + PHASE - 1) / PHASE;  //@ only not splits_k and not any_k
+    const int phases = (k + PHASE - 1) / PHASE;  //@ k_index for k  //@ only not splits_k
     int stage = 0;  // the place in the ring,
     int turn = 0;   // and how often it was passed: 0, 1, 0, 1 ...
     const auto pass = [&] {

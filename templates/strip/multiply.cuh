@@ -10,12 +10,8 @@ const auto multiply = [&](const phase_t &tile) {
         sum_t m_now[TM];  // elements of one column of M
 #pragma unroll
         for (int q = 0; q < TN; ++q) {  // of the chunks that hold the thread's columns of VECTOR rows
-            //@ if one_col_lane
-            //@| const int place = q;
-            //@ else
             constexpr int WIDE = TN / VECTOR;  // chunks of one row
-            const int place = q / WIDE * (COLS / VECTOR) + col_lane * WIDE + q % WIDE;
-            //@ end
+            const int place = q / WIDE * (COLS / VECTOR) + col_lane * WIDE + q % WIDE;  //@ chunk_place for q / WIDE * (COLS / VECTOR) + col_lane * WIDE + q % WIDE
             const chunk_t n = n_of(tile, chunk, place);
 #pragma unroll
             for (int e = 0; e < VECTOR; ++e) {

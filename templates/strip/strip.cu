@@ -57,10 +57,10 @@ strip(
 {
     extern __shared__ ring_t rings[];
 
-    //@| #include "parts/awaits.cuh"  //@ only awaits
+    //@| #include "parts/awaits.cuh"  //@ awaits
     //@ lines derived
     #include "parts/product.cuh"
-    //@| #include "parts/dependents.cuh"  //@ only has_dependents
+    //@| #include "parts/dependents.cuh"  //@ dependents
     #include "strip/place.cuh"
     ring_t &ring = rings[warp];
 

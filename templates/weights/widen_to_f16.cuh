@@ -3,7 +3,6 @@
 __device__ __forceinline__ unsigned int widen_two(unsigned int bytes, unsigned int which)
 {
     unsigned int two = __byte_perm(bytes, 0x64646464u, which);
-    asm("sub.f16x2 %0, %0, %1;" : "+r"(two) : "r"(0x64806480u));  // 1024 + 128  //@ only weights_signed
-    //@| asm("sub.f16x2 %0, %0, %1;" : "+r"(two) : "r"(0x64006400u));  //@ only not weights_signed
+    asm("sub.f16x2 %0, %0, %1;" : "+r"(two) : "r"(0x64806480u));  // 1024 + 128  //@ f16_excess for 0x64806480u));  // 1024 + 128
     return two;
 }

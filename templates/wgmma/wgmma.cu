@@ -78,8 +78,8 @@ wgmma(
         publish_barriers();
     }
     __syncthreads();
-    #include "parts/awaits.cuh"  //@ only awaits
-    #include "parts/dependents.cuh"  //@ only has_dependents
+    #include "parts/awaits.cuh"  //@ awaits
+    #include "parts/dependents.cuh"  //@ dependents
 
     //@ if splits_k
     // This block's part of k, in whole phases; the last may be short, or empty.

@@ -820,7 +820,8 @@ static void describe_stored(const tj_problem *view, const tj_mma_tile *t, tj_tem
     tj_template_set(fill, "widen_neighbour", widen);
     tj_template_set(fill, "two_t", leading == TJ_F16 ? "f16x2" : "bf16x2");
     tj_template_set(fill, "two_ones", leading == TJ_F16 ? "0x3c003c00u" : "0x3f803f80u");
-    tj_template_set_flag(fill, "weights_along_k", along_k);
+    tj_template_set(fill, "load_units", along_k ? "" : "weights/load_units.cuh");
+    tj_template_set(fill, "widen_unit", along_k ? "weights/unit.cuh" : "");
     tj_template_set(fill, "weights_lie", along_k ? "weights/along.cuh" : pairs ? "weights/of_4.cuh" : "weights/of_8.cuh");
     tj_template_set(fill, "NEIGHBOURS", along_k ? "" : pairs ? "4" : "2");
     tj_template_set(fill, "unit_k", pairs ? "kk / 2" : "kk");

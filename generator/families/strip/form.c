@@ -509,7 +509,8 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_template_set(fill, "CHUNKS", s.boxes > 0 ? "WARPS * STEPS * K_LANES" : "STEPS * K_LANES");
     tj_template_set(fill, "first_phase", s.splits > 1 ? "k_begin + warp * PHASE" : "warp * PHASE");
     tj_template_set(fill, "last_part", tj_epilogue_reduces(&view->epilogue) ? "strip/finish_reduced.cuh" : "strip/finish.cuh");
-    tj_template_set_flag(fill, "one_col_lane", s.col_lanes == 1);
+    tj_template_set(fill, "WIDE", s.col_lanes == 1 ? "" : "TN / VECTOR");
+    tj_template_set(fill, "chunk_place", s.col_lanes == 1 ? "q" : "q / WIDE * (COLS / VECTOR) + col_lane * WIDE + q % WIDE");
     tj_template_set(fill, "blocks_on_x", rows_on_x ? "ceil(j / BLOCK_ROWS)" : "1");
     tj_template_set(fill, "blocks_on_y", rows_on_x ? "1" : "ceil(j / BLOCK_ROWS)");
     tj_split_describe_elements(view, s.splits, "threadIdx.x", fill);
