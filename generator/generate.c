@@ -118,8 +118,14 @@ static void set_type_names(tj_template_params *params, const tj_problem *callers
     tj_template_set(params, "n_t", n);
     tj_template_set(params, "m_tile_t", widens ? leading : m);
     tj_template_set(params, "n_tile_t", widens ? leading : n);
-    tj_template_set(params, "m_begin", tj_type_is_pair(view->m.type) ? "k_begin / 2" : "k_begin"); /* in stored elements */
-    tj_template_set(params, "n_begin", tj_type_is_pair(view->n.type) ? "k_begin / 2" : "k_begin");
+    tj_template_set(params, "m_begin",
+                    view->m.layout != TJ_ROW_MAJOR  ? "k_begin * ld_m"
+                    : tj_type_is_pair(view->m.type) ? "k_begin / 2" /* in stored elements */
+                                                    : "k_begin");
+    tj_template_set(params, "n_begin",
+                    view->n.layout == TJ_ROW_MAJOR  ? "k_begin * ld_n"
+                    : tj_type_is_pair(view->n.type) ? "k_begin / 2"
+                                                    : "k_begin");
     tj_template_set(params, "m_from_t", callers->m.type != view->m.type ? tj_facts_of(callers->m.type)->cuda : m);
     tj_template_set(params, "n_from_t", callers->n.type != view->n.type ? tj_facts_of(callers->n.type)->cuda : n);
 }
@@ -526,6 +532,10 @@ tj_status tj_request_generate(const tj_request *request, const tj_config *config
                     : product->rows_on_x              ? "blockIdx.x"
                                                       : "blockIdx.y");
     tj_template_set_flag(params, "rows_on_x", product->rows_on_x);
+    tj_template_set(params, "which_tile",
+                    *tj_template_get(params, "grouped") != '\0' ? "parts/tiles_together.cuh"
+                    : product->rows_on_x                        ? "parts/tile_x.cuh"
+                                                                : "parts/tile_y.cuh");
     tj_template_set_flag(params, "rows_on_y", !product->rows_on_x);
     tj_template_set(params, "rows_axis", product->rows_on_x ? "x" : "y");
     tj_template_set(params, "cols_axis", product->rows_on_x ? "y" : "x");

@@ -43,7 +43,8 @@ void tj_split_describe_elements(const tj_problem *view, int32_t splits, const ch
  * Tell parts/walk.cuh and parts/blocks.cuh whether a block may have no phase, or fewer phases than it copies before the first
  * product.
  */
-void tj_split_describe_walk(const tj_dim *k, int32_t splits, int32_t bk, int32_t stages, tj_template_params *fill);
+void tj_split_describe_walk(const tj_dim *k, int32_t splits, int32_t bk, int32_t stages, bool in_pieces,
+                            tj_template_params *fill);
 
 /** The most whole phases of a tile's `phases` that one split has, and the number of splits that have any. */
 typedef struct tj_split_phases {

@@ -58,7 +58,11 @@ mma(
     //@ lines derived
     #include "parts/product.cuh"
     //@| #include "parts/dependents.cuh"  //@ dependents
-    #include "parts/blocks.cuh"
+    #include "parts/tile_y.cuh"  //@ which_tile
+    #include "parts/begin.cuh"  //@ begin
+
+    //@| #include "parts/part_of_k.cuh"  //@ only splits_k
+    const index_t phases = (k + BK - 1) / BK;  //@ k_index for k  //@ only not splits_k
 
     // The first row and column of P that this thread computes, in the block's tile. The next come 8 rows and columns further.
     const int lane = threadIdx.x % 32;
@@ -122,7 +126,7 @@ mma(
     };
 
     //@| #include "mma/part_n.cuh"  //@ part
-    #include "parts/walk.cuh"
+    #include "parts/walk.cuh"  //@ walk
 
     #include "parts/store.cuh"  //@ store
 }

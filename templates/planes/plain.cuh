@@ -14,7 +14,10 @@ plain(
     if (paths[blockIdx.z] != PATH_F32)
         return;
     #include "parts/product.cuh"
-    #include "parts/blocks.cuh"
+    #include "parts/tile_y.cuh"  //@ which_tile
+    #include "parts/begin.cuh"
+
+    const index_t phases = (k + BK - 1) / BK;
     const int lane = threadIdx.x % 32;
     const int warp = threadIdx.x / 32;
     const int thread_row = warp / (BN / WN) * WM + lane / 4;

@@ -30,7 +30,10 @@ C += blockIdx.z * stride_c;
 P += blockIdx.z * stride_p;
 
 //@ end
-#include "parts/blocks.cuh"
+#include "parts/tile_y.cuh"  //@ which_tile
+#include "parts/begin.cuh"
+
+const index_t phases = (k + BK - 1) / BK;
 
 // The first row and column of P that this thread computes, in the block's tile. The next come 8 rows and columns further.
 const int lane = threadIdx.x % 32;

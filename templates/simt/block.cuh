@@ -1,4 +1,8 @@
-#include "parts/blocks.cuh"
+#include "parts/tile_y.cuh"  //@ which_tile
+#include "parts/begin.cuh"  //@ begin
+
+//@| #include "parts/part_of_k.cuh"  //@ only splits_k
+const index_t phases = (k + BK - 1) / BK;  //@ k_index for k  //@ only not splits_k
 
 // The lanes of a warp stand 4 x 8. A thread's elements come VEC x VEC at a time: here are its first ones in the tile,
 // the next are 4 * VEC rows or 8 * VEC columns further.

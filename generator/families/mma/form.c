@@ -915,6 +915,7 @@ static void describe_tiles(const tj_problem *view, const tj_config *config, cons
                     either_loads(&m, &n, TJ_MMA_HALVES) || either_loads(&m, &n, TJ_MMA_BYTES) ? "parts/load_transposed.cuh"
                                                                                               : "");
     tj_template_set(fill, "load_bytes", either_loads(&m, &n, TJ_MMA_BYTES) ? "parts/load_bytes.cuh" : "");
+    tj_template_set(fill, "copy_next", is_async ? "parts/copy_next.cuh" : "mma/copy_next_plain.cuh");
     tj_template_set(fill, "past", is_async ? "past" : "through");
     tj_template_set(fill, "copy_whole", s->copy == TJ_COPY_ASYNC ? "copy_async" : "copy_plain");
     tj_template_set(fill, "copy_or_zero", s->copy == TJ_COPY_ASYNC ? "copy_async_or_zero" : "copy_plain_or_zero");
@@ -946,7 +947,9 @@ static void describe_product(const tj_problem *view, const tj_mma_shape *s, tj_t
     tj_template_set(fill, "which_step", s->load == TJ_MMA_AHEAD ? "int step" : "");
     tj_template_set(fill, "round_to_tf32", view->compute == TJ_COMPUTE_TF32 ? "parts/tf32.cuh" : "");
     tj_template_set_int(fill, "K_STEP", s->k_step);
-    tj_split_describe_walk(&view->k, s->splits, s->bk, s->stages, fill);
+    tj_split_describe_walk(&view->k, s->splits, s->bk, s->stages, false, fill);
+    tj_template_set(fill, "walk", s->load == TJ_MMA_AHEAD ? "parts/walk.cuh" : "mma/walk.cuh");
+    tj_template_set(fill, "loads_next", tj_mma_walks_evenly(s) ? "else" : "else if (phase + 1 < phases)");
 }
 
 static void describe_alignment(const tj_problem *view, const tj_mma_shape *s, tj_launch_form *form)
@@ -1015,6 +1018,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_template_set_int(fill, "BLOCKS", s.blocks);
     tj_template_set_int(fill, "GROUP", s.group);
     tj_template_set_flag(fill, "grouped", s.group > 1);
+    tj_template_set(fill, "begin", tj_is_grouped(view) ? "parts/begin_in_group.cuh" : "parts/begin.cuh");
     tj_template_set_int(fill, "P_VECTOR", p_vector);
     tj_template_set_flag(fill, "vector_p", p_vector > 1);
     describe_product(view, &s, fill);

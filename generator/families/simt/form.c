@@ -429,10 +429,18 @@ static void describe_edges(const tj_problem *view, const tj_config *config, cons
 {
     const tj_checks checks = tj_checks_of(config, is_swapped);
     const bool clips_rows = checks.j && (tj_is_grouped(view) || !tj_simt_moves(&view->j, s->bm)),
-               clips_cols = checks.l && !tj_simt_moves(&view->l, s->bn);
+               clips_cols = checks.l && !tj_simt_moves(&view->l, s->bn), moves_rows = checks.j && !clips_rows,
+               moves_cols = checks.l && !clips_cols;
 
-    tj_template_set_flag(fill, "moves_rows", checks.j && !clips_rows);
-    tj_template_set_flag(fill, "moves_cols", checks.l && !clips_cols);
+    tj_template_set_flag(fill, "moves_rows", moves_rows);
+    tj_template_set_flag(fill, "moves_cols", moves_cols);
+    tj_template_set(fill, "begin",
+                    moves_cols && tj_is_grouped(view) ? "simt/begin_moved_in_group.cuh"
+                    : moves_rows || moves_cols        ? "simt/begin_moved.cuh"
+                    : tj_is_grouped(view)             ? "parts/begin_in_group.cuh"
+                                                      : "parts/begin.cuh");
+    tj_template_set(fill, "begin_row", moves_rows ? "simt/moved.cuh" : "simt/unmoved.cuh");
+    tj_template_set(fill, "begin_col", moves_cols ? "simt/moved.cuh" : "simt/unmoved.cuh");
     tj_template_set_flag(fill, "clips_rows", clips_rows);
     tj_template_set_flag(fill, "clips_cols", clips_cols);
     tj_template_set_flag(fill, "checks_phases", checks.k);
@@ -492,8 +500,9 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_template_set_int(fill, "TN", s.tn);
     describe_slices(&s, fill);
     tj_template_set_int(fill, "STAGES", s.stages);
-    tj_split_describe_walk(&view->k, s.splits, s.bk, s.stages, fill);
-    tj_template_set_flag(fill, "loads_ahead", true);
+    tj_split_describe_walk(&view->k, s.splits, s.bk, s.stages, s.start == TJ_SIMT_SPREAD, fill);
+    tj_template_set(fill, "copy_next", s.start == TJ_SIMT_SPREAD ? "simt/copy_next_spread.cuh" : "parts/copy_next.cuh");
+    tj_template_set(fill, "loads_next", "else if (phase + 1 < phases)");
     tj_template_set(fill, "kk", s.slices > 1 ? "kk" : "step");
     tj_template_set_flag(fill, "spreads_copies", s.start == TJ_SIMT_SPREAD);
     tj_template_set_int(fill, "BLOCKS", config->value[BLOCKS]);

@@ -1,0 +1,2 @@
+if (step == 0 && phase + STAGES - 1 < phases)
+    copy(tiles[free], phase + STAGES - 1, 0);  //@ , checks_phases, spreads_copies

@@ -1,0 +1,2 @@
+if (s < phases)
+    copy(tiles[s], s, 0);  //@ , checks_phases, spreads_copies

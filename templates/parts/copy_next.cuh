@@ -1,0 +1,5 @@
+if (step == 0) {
+    if (phase + STAGES - 1 < phases)
+        copy(tiles[free], phase + STAGES - 1, 0);  //@ , checks_phases, spreads_copies
+    commit_copies();
+}

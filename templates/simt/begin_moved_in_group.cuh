@@ -1,0 +1,4 @@
+#include "parts/group.cuh"
+// One that would reach beyond the edge is moved back over its neighbour, so that no copy needs a check; what both
+// compute, the neighbour stores.
+#include "simt/moved.cuh"  //@ with col for row, l for j, BN for BM, x for y

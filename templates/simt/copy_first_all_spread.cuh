@@ -1,0 +1,3 @@
+#pragma unroll
+for (int piece = 0; piece < PIECES; ++piece)
+    copy(tiles[s], s, piece);  //@ , checks_phases,

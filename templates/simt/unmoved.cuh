@@ -1,0 +1,1 @@
+const index_t block_row = static_cast<index_t>(tile_y) * BM;
