@@ -138,6 +138,22 @@ Test(template, fills_each_directive)
     }
 }
 
+/* In name and value, m and M that are words, or pieces of words between underscores, become n and N; other letters stay. */
+Test(template, sets_a_parameter_of_n_with_its_letters)
+{
+    tj_template_params params = {0};
+
+    tj_template_set_of(&params, true, "m_from", "&M[m_line * ld_m] + m0");
+    tj_template_set_of(&params, false, "m_from", "&M[m_line * ld_m] + m0");
+    tj_template_set_of(&params, false, "M_PITCH", "M_LINE + Mds + mm_m");
+    cr_expect(eq(str, params.param[0].name, "m_from"));
+    cr_expect(eq(str, params.param[0].value, "&M[m_line * ld_m] + m0"));
+    cr_expect(eq(str, params.param[1].name, "n_from"));
+    cr_expect(eq(str, params.param[1].value, "&N[n_line * ld_n] + m0"));
+    cr_expect(eq(str, params.param[2].name, "N_PITCH"));
+    cr_expect(eq(str, params.param[2].value, "N_LINE + Mds + mm_n"));
+}
+
 Test(template, names_file_line_and_fault)
 {
     static const struct {
