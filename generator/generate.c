@@ -192,7 +192,6 @@ static void fill_common(const tj_problem *callers, const tj_problem *view, const
     set_types(params, callers, view);
     set_groups(params, view, config->family->sums_in_registers);
     set_dim(params, "k", &view->k);
-    tj_template_set_flag(params, "any_k", view->k.mode == TJ_DIM_ANY);
     set_dim(params, "l", &view->l);
     tj_template_set(params, "k_index", view->k.mode == TJ_DIM_FIXED ? "k" : "static_cast<index_t>(k)");
     tj_template_set_flag(params, "m_row_major", view->m.layout == TJ_ROW_MAJOR);
@@ -243,7 +242,7 @@ static void print_scaled_sum(const tj_problem *view, const tj_expression_sums *s
 static tj_status describe_epilogue(const tj_problem *view, const tj_config *config, const tj_launch_form *form,
                                    tj_template_params *params, tj_error *err)
 {
-    const bool is_wide = form->align[TJ_MATRIX_P] > 0, is_whole_products = tj_product_step(form)->grid == TJ_GRID_PRODUCTS;
+    const bool is_wide = form->align[TJ_MATRIX_P] > 0;
     const bool pairs = tj_epilogue_pairs(&view->epilogue), by_cols = view->p.layout != TJ_ROW_MAJOR;
     const bool scales_rows = tj_scales_sum_by_each(view, TJ_MATRIX_M), scales_cols = tj_scales_sum_by_each(view, TJ_MATRIX_N);
     const tj_checks checks = tj_checks_of(config, form->is_swapped);
@@ -256,7 +255,6 @@ static tj_status describe_epilogue(const tj_problem *view, const tj_config *conf
 
     tj_template_set_flag(params, "has_alpha", view->epilogue.has_alpha);
     tj_template_set_flag(params, "has_beta", view->epilogue.has_beta);
-    tj_template_set_flag(params, "scale_m", tj_scales_sum(view, TJ_MATRIX_M));
     tj_template_set_flag(params, "scale_n", tj_scales_sum(view, TJ_MATRIX_N));
     tj_template_set_flag(params, "n_scales_k", tj_scales_along_k(view, TJ_MATRIX_N));
     tj_template_set(params, "SCALE_K", "");
@@ -302,10 +300,10 @@ static tj_status describe_epilogue(const tj_problem *view, const tj_config *conf
     tj_template_set_flag(params, "names_col",
                          scales_cols || tj_epilogue_reduces(&view->epilogue) ||
                              tj_expression_names(&view->epilogue.expression, TJ_BY_COL));
-    return tj_expression_describe(view, &sums, is_whole_products ? "product" : "blockIdx.z", params, err);
+    return tj_expression_describe(view, &sums, params, err);
 }
 
-/* Print the product's parameters, and what follows from them. moved: the operands as the product reads them. */
+/* Print the product's parameters, unless its family has, and what follows from them. moved: the operands as the product reads them. */
 static void print_signature(const tj_problem *moved, const tj_launch_form *form, tj_template_params *params)
 {
     const bool has_maps = (form->needs & TJ_FEATURE_TMA) != 0;
@@ -314,11 +312,12 @@ static void print_signature(const tj_problem *moved, const tj_launch_form *form,
 
     (void)snprintf(workspace, sizeof workspace, "%s *__restrict__ W,  // what is found of rows and columns: see RESULTS",
                    tj_scalar_type(moved) == TJ_F64 ? "double" : "float");
-    tj_signature_print(moved, form, product, has_maps ? 2 : 0, has_maps ? 0 : 2,
-                       product->splits > 1
-                           ? "sum_t *__restrict__ W)  // the partial sums: a j x l matrix for each split of each product"
-                           : workspace,
-                       params, "parameters");
+    if (!tj_template_has_lines(params, "parameters"))
+        tj_signature_print(moved, form, product, has_maps ? 2 : 0, has_maps ? 0 : 2,
+                           product->splits > 1
+                               ? "sum_t *__restrict__ W)  // the partial sums: a j x l matrix for each split of each product"
+                               : workspace,
+                           params, "parameters");
     tj_signature_print_body(moved, form, has_maps, params);
 }
 
@@ -523,15 +522,11 @@ tj_status tj_request_generate(const tj_request *request, const tj_config *config
     product = tj_product_step(&source->launch);
     tj_template_set_flag(params, "int_fits", fits_int(&moved, config->family->widest, product->splits));
     tj_template_set_flag(params, "splits_k", product->splits > 1);
-    tj_template_set_flag(params, "whole_products", product->grid == TJ_GRID_PRODUCTS);
-    tj_template_set_flag(params, "any_batch", product->grid == TJ_GRID_PRODUCTS && view->batch == TJ_ANY);
     tj_template_set_flag(params, "walks", product->grid == TJ_GRID_WALK);
-    tj_template_set_flag(params, "tensor_maps", (source->launch.needs & TJ_FEATURE_TMA) != 0);
     tj_template_set(params, "row_of_tiles",
                     config->family->sums_in_registers ? "tile_y"
                     : product->rows_on_x              ? "blockIdx.x"
                                                       : "blockIdx.y");
-    tj_template_set_flag(params, "rows_on_x", product->rows_on_x);
     tj_template_set(params, "which_tile",
                     *tj_template_get(params, "grouped") != '\0' ? "parts/tiles_together.cuh"
                     : product->rows_on_x                        ? "parts/tile_x.cuh"
@@ -540,8 +535,7 @@ tj_status tj_request_generate(const tj_request *request, const tj_config *config
     tj_template_set(params, "rows_axis", product->rows_on_x ? "x" : "y");
     tj_template_set(params, "cols_axis", product->rows_on_x ? "y" : "x");
 
-    if (!tj_template_has_lines(params, "parameters"))
-        print_signature(&moved, &source->launch, params);
+    print_signature(&moved, &source->launch, params);
 
     append_head(&body, &request->problem, view, is_swapped);
     if (status == TJ_OK)

@@ -332,40 +332,7 @@ static void print_store(printing *p, tj_text *out)
     print_assignment(p, place, "output_t", p->e->value, out);
 }
 
-/* ---- parameters and pointers -------------------------------------------------------------------------------------- */
-
-static void print_around(const printing *p, const char *product, tj_text *parameters, tj_text *of_product)
-{
-    const bool is_batched = p->view->batch != 1;
-
-    for (int i = 0; i < p->e->operands; i++) {
-        const uint8_t indexed = p->e->operand[i].indexed;
-        const tj_type type = tj_operand_type(p->view, i);
-        char name[NAME_BYTES], line[TERM_BYTES];
-
-        if (p->e->operand[i].reduction != TJ_REDUCE_NOT)
-            continue; /* an argument of the combine kernel */
-        (void)tj_expression_name(p->e->operand[i].name, name);
-        if (indexed == TJ_BY_NOTHING) {
-            (void)snprintf(line, sizeof line, "%s %s,\n", real_name(p), name);
-            tj_text_append(parameters, line);
-            continue;
-        }
-        if (indexed == TJ_BY_BOTH) {
-            (void)snprintf(line, sizeof line, "long long ld_%s,\n", name);
-            tj_text_append(parameters, line);
-        }
-        if (is_batched) {
-            (void)snprintf(line, sizeof line, "long long stride_%s,\n", name);
-            tj_text_append(parameters, line);
-            (void)snprintf(line, sizeof line, "%s += %s * stride_%s;\n", name, product, name);
-            tj_text_append(of_product, line);
-        }
-        (void)snprintf(line, sizeof line, "%s%s *__restrict__ %s,\n", p->e->operand[i].is_output ? "" : "const ",
-                       tj_type_get_facts(type)->cuda, name);
-        tj_text_append(parameters, line);
-    }
-}
+/* ---- functions ---------------------------------------------------------------------------------------------------- */
 
 /* Set the part that defines a function; "" if the expression does not use it. */
 static void set_function(const char *name, bool is_used, const char *variant, tj_template_params *fill)
@@ -393,17 +360,16 @@ static void set_functions(const printing *p, tj_template_params *fill)
     tj_template_set(fill, "lowest", p->is_f64 ? "__longlong_as_double(0xfff0000000000000)" : "__int_as_float(0xff800000)");
 }
 
-tj_status tj_expression_describe(const tj_problem *view, const tj_expression_sums *sums, const char *product,
-                                 tj_template_params *fill, tj_error *err)
+tj_status tj_expression_describe(const tj_problem *view, const tj_expression_sums *sums, tj_template_params *fill,
+                                 tj_error *err)
 {
     const tj_expression *const e = &view->epilogue.expression;
-    tj_text parameters = TJ_TEXT_INIT(MOST_BYTES), of_product = TJ_TEXT_INIT(MOST_BYTES), store = TJ_TEXT_INIT(MOST_BYTES);
+    tj_text store = TJ_TEXT_INIT(MOST_BYTES);
     printing *p;
 
     tj_template_set_flag(fill, "expression", e->nodes > 0);
     tj_template_set_flag(fill, "always_c", view->epilogue.has_beta && !tj_epilogue_weighs_c(&view->epilogue));
     tj_template_set_flag(fill, "weighs_c", view->epilogue.has_beta && tj_epilogue_weighs_c(&view->epilogue));
-    tj_template_set_flag(fill, "operands", e->operands > 0);
     if (e->nodes == 0)
         return TJ_OK;
     p = calloc(1, sizeof *p);
@@ -418,10 +384,7 @@ tj_status tj_expression_describe(const tj_problem *view, const tj_expression_sum
     p->is_f64 = tj_scalar_type(view) == TJ_F64;
     set_functions(p, fill);
     print_store(p, &store);
-    print_around(p, product, &parameters, &of_product);
     free(p);
-    tj_template_take_lines(fill, "operand_parameters", &parameters);
-    tj_template_take_lines(fill, "operands_of_product", &of_product);
     tj_template_take_lines(fill, "store_value", &store);
     return TJ_OK;
 }

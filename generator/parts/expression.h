@@ -24,12 +24,12 @@ typedef struct tj_expression_sums {
 } tj_expression_sums;
 
 /**
- * Print an expression for `store_value`, and set the parameters of templates/parts/epilogue.cuh and functions.cuh. product: the index of the
- * product in the batch, in the source.
+ * Print an expression as the lines `store_value`, and set the other parameters of templates/parts/epilogue.cuh and
+ * functions.cuh.
  * Errors: TJ_ERR_OUT_OF_MEMORY.
  */
-tj_status tj_expression_describe(const tj_problem *view, const tj_expression_sums *sums, const char *product,
-                                 tj_template_params *fill, tj_error *err);
+tj_status tj_expression_describe(const tj_problem *view, const tj_expression_sums *sums, tj_template_params *fill,
+                                 tj_error *err);
 
 /**
  * Write the name of an operand or output in the source: its own, with a trailing _ unless no template uses it. Returns text.

@@ -225,15 +225,15 @@ static void print_output_pointers(const tj_problem *view, bool has_p_map, tj_tex
         tj_text_append(out, "P += blockIdx.z * stride_p;\n");
 }
 
-static void print_operand_pointers(const tj_problem *view, tj_text *out)
+static void print_operand_pointers(const tj_problem *view, const char *product, tj_text *out)
 {
-    for (int i = 0; i < view->epilogue.expression.operands; i++) {
+    for (int i = 0; view->batch != 1 && i < view->epilogue.expression.operands; i++) {
         const tj_epilogue_operand *const operand = &view->epilogue.expression.operand[i];
         char name[TJ_EPILOGUE_NAME_BYTES + 1];
 
         (void)tj_expression_name(operand->name, name);
         if (operand->reduction == TJ_REDUCE_NOT && operand->indexed != TJ_BY_NOTHING)
-            say(out, "%s += blockIdx.z * stride_%s;\n", name, name);
+            say(out, "%s += %s * stride_%s;\n", name, product, name);
     }
 }
 
@@ -270,6 +270,7 @@ static void print_product_of_team(const tj_problem *view, tj_template_params *fi
     const bool c_array = view->epilogue.has_beta && is_array(view, TJ_MATRIX_C), p_array = is_array(view, TJ_MATRIX_P);
     tj_text inputs = TJ_TEXT_INIT(MOST_BYTES), output = TJ_TEXT_INIT(MOST_BYTES);
     tj_text input_arrays = TJ_TEXT_INIT(MOST_BYTES), output_arrays = TJ_TEXT_INIT(MOST_BYTES);
+    tj_text operands = TJ_TEXT_INIT(MOST_BYTES);
 
     print_inputs(view, false, true, "product", fill, &inputs);
     print_inputs(view, true, false, "product", fill, &input_arrays);
@@ -286,6 +287,8 @@ static void print_product_of_team(const tj_problem *view, tj_template_params *fi
         print_from_array(view, TJ_MATRIX_C, "product", &output_arrays);
     if (p_array)
         print_from_array(view, TJ_MATRIX_P, "product", &output_arrays);
+    print_operand_pointers(view, "product", &operands);
+    tj_template_take_lines(fill, "operands_of_product", &operands);
     tj_template_take_lines(fill, "inputs_of_team", &inputs);
     tj_template_take_lines(fill, "inputs_from_arrays", &input_arrays);
     tj_template_take_lines(fill, "output_of_team", &output);
@@ -335,8 +338,7 @@ void tj_signature_print_body(const tj_problem *view, const tj_launch_form *form,
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_N; which++)
         if (view->batch != 1 && tj_scales_sum(view, which))
             say(&output, "scale_%c += blockIdx.z * stride_scale_%c;\n", "mn"[which], "mn"[which]);
-    if (view->batch != 1)
-        print_operand_pointers(view, &output);
+    print_operand_pointers(view, "blockIdx.z", &output);
     print_output_pointers(view, has_p_map, &output);
     print_product(view, product, output.length > 0 ? output.data : "", fill);
     tj_template_take_lines(fill, "derived", &derived);

@@ -15,19 +15,7 @@ phase_t *const tiles = reinterpret_cast<phase_t *>(shared);
 // The product of the batch that this block works on.
 M_planes += m_of(blockIdx.z) * (MOST_PLANES * M_LINES * K_LINE);
 N_planes += n_of(blockIdx.z) * (MOST_PLANES * N_LINES * K_LINE);
-//@ if scale_m
-//@| scale_m += blockIdx.z * stride_scale_m;
-//@ end
-//@ if scale_n
-//@| scale_n += blockIdx.z * stride_scale_n;
-//@ end
-//@ if operands
-//@ lines operands_of_product
-//@ end
-//@ if has_beta
-C += blockIdx.z * stride_c;
-//@ end
-P += blockIdx.z * stride_p;
+#include "parts/output.cuh"
 
 //@ end
 #include "parts/tile_y.cuh"  //@ which_tile

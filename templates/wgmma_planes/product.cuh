@@ -13,19 +13,7 @@ shared_t &ring = reinterpret_cast<shared_t &>(shared);
 
 //@ if batched
 // The product of the batch that this block works on.
-//@ if scale_m
-//@| scale_m += blockIdx.z * stride_scale_m;
-//@ end
-//@ if scale_n
-//@| scale_n += blockIdx.z * stride_scale_n;
-//@ end
-//@ if operands
-//@ lines operands_of_product
-//@ end
-//@ if has_beta
-C += blockIdx.z * stride_c;
-//@ end
-P += blockIdx.z * stride_p;
+#include "parts/output.cuh"
 
 //@ end
 if (threadIdx.x == 0) {

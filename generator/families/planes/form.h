@@ -83,7 +83,7 @@ static inline void tj_planes_add_arg(tj_launch_step *step, tj_argument_kind kind
     step->arg[step->arg_count++] = (tj_argument){(int32_t)kind, index};
 }
 
-/** Append the arguments of templates/planes/parameters.cuh. */
+/** Append the arguments of a kernel that writes P, as templates/planes/parameters.cuh has them. */
 void tj_planes_add_parameters(const tj_problem *view, bool is_swapped, tj_launch_step *step);
 
 /**

@@ -9,6 +9,7 @@
 #include "error.h"
 #include "parts/access.h"
 #include "parts/traffic.h"
+#include "parts/signature.h"
 #include "steps.h"
 #include "tree.h"
 
@@ -190,6 +191,7 @@ static void describe_ahead(const tj_problem *view, tj_template_params *fill, tj_
 static void describe_behind(const tj_problem *view, tj_template_params *fill, tj_launch_form *form)
 {
     tj_launch_step *step = tj_step_add(view, "widen", false, fill, form);
+    int own;
 
     describe_lines(step);
     step->overlaps = 1;
@@ -211,7 +213,9 @@ static void describe_behind(const tj_problem *view, tj_template_params *fill, tj
     if (fill) {
         tj_planes_add_arg(step, TJ_ARG_WORKSPACE, TJ_PLANES_WORDS);
         add_operands(form, step);
+        own = step->arg_count;
         tj_planes_add_parameters(view, form->is_swapped, step);
+        tj_signature_print(view, form, step, own, 0, "float *W,", fill, "parameters"); /* of all kernels that write P */
     }
 }
 
