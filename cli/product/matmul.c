@@ -205,24 +205,19 @@ static tj_status check_shapes(const cli_call *call, const matrices *all, tj_erro
     return TJ_OK;
 }
 
-/* Return the columns of P: those of N, or half of them. */
-static int64_t columns_of_p(const tj_problem *known)
-{
-    return tj_epilogue_pairs(&known->epilogue) ? known->l.extent / 2 : known->l.extent;
-}
-
 /* Check that C has the shape, batch and order of P. */
 static tj_status check_c(const cli_call *call, const matrices *all, const tj_problem *known, tj_error *err)
 {
     const matmul_options *options = call->options;
-    int64_t wanted = known->batch > 1 ? known->batch : 1;
+    tj_operand_shape p = TJ_OPERAND_SHAPE_INIT;
     char c[SHAPE_BYTES];
 
+    if (tj_operand_get_shape(known, TJ_MATRIX_P, &p, err) != TJ_OK)
+        return err->status;
     format_shape(c, &all->c);
-    if (rows(&all->c) != known->j.extent || columns(&all->c) != columns_of_p(known) ||
-        (all->c.rank == 3 && batch(&all->c) != wanted))
+    if (rows(&all->c) != p.rows || columns(&all->c) != p.cols || (all->c.rank == 3 && batch(&all->c) != p.count))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%.100s is %s, but P is %" PRId64 " x %" PRId64 "%s", options->c, c,
-                       known->j.extent, columns_of_p(known), wanted > 1 ? " for each product of the batch" : "");
+                       p.rows, p.cols, p.count > 1 ? " for each product of the batch" : "");
     if (options->order && (options->order == ORDER_F) != (all->c.is_fortran_order != 0))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%.100s is in %s order and --order asks for %s: leave --order out",
                        options->c, all->c.is_fortran_order ? "F" : "C", options->order == ORDER_F ? "F" : "C");
@@ -296,14 +291,6 @@ static tj_status take_scales(const char *path, bool is_m, tj_npy *scales, tj_pro
     return TJ_OK;
 }
 
-/* Return the number of elements that an operand has along the rows and along the columns of P. */
-static int64_t wanted_along(const tj_problem *known, int operand, int index)
-{
-    const int indexed = known->epilogue.expression.operand[operand].indexed;
-
-    return index == TJ_BY_ROW ? (indexed & TJ_BY_ROW ? known->j.extent : 1) : (indexed & TJ_BY_COL ? columns_of_p(known) : 1);
-}
-
 /* Repeat the elements for each product of the batch. */
 static tj_status repeat(tj_npy *array, int64_t products, tj_error *err)
 {
@@ -326,24 +313,24 @@ static tj_status repeat(tj_npy *array, int64_t products, tj_error *err)
 static tj_status take_operand(int operand, const char *path, tj_npy *array, tj_problem *known, tj_error *err)
 {
     tj_epilogue_operand *declared = &known->epilogue.expression.operand[operand];
-    const int64_t products = known->batch > 1 ? known->batch : 1;
-    const int64_t wanted_rows = wanted_along(known, operand, TJ_BY_ROW), wanted_cols = wanted_along(known, operand, TJ_BY_COL);
-    const bool is_vector = array->rank == 1 && declared->indexed != TJ_BY_BOTH;
-    const int64_t count = wanted_rows * wanted_cols;
-    const bool is_f64 = known->m.type == TJ_F64;
-    tj_status status = TJ_OK;
+    const bool is_vector = array->rank == 1 && declared->indexed != TJ_BY_BOTH, is_f64 = known->m.type == TJ_F64;
+    tj_operand_shape wanted = TJ_OPERAND_SHAPE_INIT;
+    tj_status status = tj_operand_get_shape(known, TJ_OPERAND_WITH + operand, &wanted, err);
     char shape[SHAPE_BYTES] = "";
 
+    if (status != TJ_OK)
+        return status;
     if (array->rank > 1)
         format_shape(shape, array);
     else
         (void)snprintf(shape, sizeof shape, "%" PRId64, array->shape[0]);
-    if (!(is_vector && array->shape[0] == count) &&
-        (array->rank == 1 || rows(array) != wanted_rows || columns(array) != wanted_cols ||
-         (array->rank == 3 && batch(array) != products)))
+    if (!(is_vector && array->shape[0] == wanted.rows * wanted.cols) &&
+        (array->rank == 1 || rows(array) != wanted.rows || columns(array) != wanted.cols ||
+         (array->rank == 3 && batch(array) != wanted.count)))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%.100s is %s: operand %s is %" PRId64 " x %" PRId64 "%s", path, shape,
-                       declared->name, wanted_rows, wanted_cols, products > 1 ? ", for all products or for each" : "");
-    if (declared->indexed == TJ_BY_BOTH && count > 1 && array->is_fortran_order != (known->p.layout == TJ_COL_MAJOR))
+                       declared->name, wanted.rows, wanted.cols, wanted.count > 1 ? ", for all products or for each" : "");
+    if (declared->indexed == TJ_BY_BOTH && wanted.rows * wanted.cols > 1 &&
+        array->is_fortran_order != (wanted.layout == TJ_COL_MAJOR))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "%.100s is in %s order, and operand %s lies as P does: save it in %s order", path,
                        array->is_fortran_order ? "F" : "C", declared->name, array->is_fortran_order ? "C" : "F");
@@ -352,7 +339,7 @@ static tj_status take_operand(int operand, const char *path, tj_npy *array, tj_p
                          : array->dtype == TJ_F64 ? TJ_F32
                                                   : (uint8_t)array->dtype;
     status = convert(path, array, (tj_type)declared->type, err);
-    return status == TJ_OK && products > 1 && array->rank != 3 ? repeat(array, products, err) : status;
+    return status == TJ_OK && wanted.count > 1 && array->rank != 3 ? repeat(array, wanted.count, err) : status;
 }
 
 static tj_status take_operands(matrices *all, cli_request *request, tj_error *err)
@@ -432,16 +419,18 @@ static tj_status make_request(const cli_call *call, matrices *all, cli_request *
 /* Allocate P as it will be written. */
 static tj_status make_p(const cli_request *request, matrices *all, tj_error *err)
 {
-    tj_problem known = tj_problem_canonical(&request->known);
+    tj_operand_shape shape = TJ_OPERAND_SHAPE_INIT;
     tj_npy *p = &all->p;
 
-    p->dtype = (tj_type)known.p.type;
+    if (tj_operand_get_shape(&request->known, TJ_MATRIX_P, &shape, err) != TJ_OK)
+        return err->status;
+    p->dtype = (tj_type)shape.type;
     p->rank = all->m.rank == 3 || all->n.rank == 3 ? 3 : 2;
-    p->shape[0] = known.batch;
-    p->shape[p->rank - 2] = known.j.extent;
-    p->shape[p->rank - 1] = columns_of_p(&known);
-    p->is_fortran_order = known.p.layout == TJ_COL_MAJOR;
-    p->bytes = (size_t)tj_problem_span(&known, TJ_MATRIX_P) * tj_type_bytes(p->dtype);
+    p->shape[0] = shape.count;
+    p->shape[p->rank - 2] = shape.rows;
+    p->shape[p->rank - 1] = shape.cols;
+    p->is_fortran_order = shape.layout == TJ_COL_MAJOR;
+    p->bytes = (size_t)shape.span * tj_type_bytes(p->dtype);
     p->data = malloc(p->bytes);
     if (!p->data)
         return tj_fail(err, TJ_ERR_OUT_OF_MEMORY, "out of memory for P, %zu bytes", p->bytes);

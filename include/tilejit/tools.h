@@ -10,6 +10,7 @@
  *     proven        tj_plan_prove runs a kernel between guards and compares it         prove.h
  *                   tj_reference_check compares a product with float64                 reference.h
  *                   operands of a problem in device memory, to try a kernel with       workbench.h
+ *     laid out      shape, type and place of each operand of a problem                 shape.h
  *     explained     traffic, occupancy, roofline, predicted time                       analysis.h
  *     maintained    the store, this machine's components                               store.h, doctor.h
  *     emulated      the functions of the bundled emulator                              emulator.h
@@ -31,6 +32,7 @@
 #include <tilejit/kernel.h>
 #include <tilejit/prove.h>
 #include <tilejit/reference.h>
+#include <tilejit/shape.h>
 #include <tilejit/source.h>
 #include <tilejit/store.h>
 #include <tilejit/timing.h>

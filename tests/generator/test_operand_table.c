@@ -6,7 +6,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include <tilejit/tilejit.h>
+#include <tilejit/tools.h>
 
 #include "operand_table.h"
 #include "scales.h"
@@ -149,4 +149,55 @@ Test(operand_table, knows_extents_that_are_open)
     cr_expect(eq(int, width.multiple_of, 3), "a multiple of 6 numbers, two in an element");
     problem.k.multiple_of = 5;
     cr_expect(eq(int, tj_extent_dim(n.width, &problem).multiple_of, 1));
+}
+
+static tj_operand_shape shape_of(const tj_problem *problem, int which)
+{
+    tj_operand_shape shape = TJ_OPERAND_SHAPE_INIT;
+    tj_error err = {0};
+
+    cr_assert(eq(int, TJ_OK, tj_operand_get_shape(problem, which, &shape, &err)), "%d: %s", which, err.message);
+    return shape;
+}
+
+Test(operand_shape, says_how_each_operand_is_stored)
+{
+    const tj_problem problem = rich();
+    static const struct {
+        int rows, cols, count;
+        tj_type type;
+        tj_layout layout;
+    } expected[] = {{J, K, 3, TJ_BF16, TJ_ROW_MAJOR},     {K / 2, L, 3, TJ_S4, TJ_COL_MAJOR},
+                    {J, L / 2, 3, TJ_BF16, TJ_ROW_MAJOR}, {0, 0, 0, TJ_TYPE_DEFAULT, TJ_ROW_MAJOR},
+                    {J, 1, 3, TJ_F32, TJ_COL_MAJOR},      {4, L, 3, TJ_F32, TJ_ROW_MAJOR}};
+
+    for (int which = 0; which < TJ_OPERAND_WITH; which++) {
+        const tj_operand_shape shape = shape_of(&problem, which);
+
+        cr_expect(eq(int, shape.is_taken, which != TJ_MATRIX_C));
+        cr_expect(eq(int, shape.is_written, which == TJ_MATRIX_P));
+        cr_expect(eq(i64, shape.rows, expected[which].rows), "%d", which);
+        cr_expect(eq(i64, shape.cols, expected[which].cols), "%d", which);
+        cr_expect(eq(i64, shape.count, expected[which].count), "%d", which);
+        cr_expect(eq(int, shape.type, (int)expected[which].type), "%d", which);
+        cr_expect(eq(int, shape.layout, (int)expected[which].layout), "%d", which);
+    }
+    cr_expect(eq(i64, shape_of(&problem, TJ_MATRIX_P).span, 3 * J * (L / 2)));
+    cr_expect(eq(i64, shape_of(&problem, TJ_OPERAND_WITH + 1).cols, L / 2), "bias, for each column of P");
+    cr_expect(eq(i64, shape_of(&problem, TJ_OPERAND_WITH + 1).rows, 1));
+    cr_expect(eq(int, shape_of(&problem, TJ_OPERAND_WITH + 2).is_taken, 0), "a number");
+    cr_expect(eq(i64, shape_of(&problem, TJ_OPERAND_SCALE_N).span, -1), "the launch says the distance of its rows");
+}
+
+Test(operand_shape, refuses_in_words)
+{
+    const tj_problem problem = rich();
+    tj_operand_shape shape = TJ_OPERAND_SHAPE_INIT;
+    tj_error err;
+
+    cr_expect(eq(int, tj_operand_get_shape(&problem, TJ_OPERANDS_MOST, &shape, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(eq(str, err.message, "which is 14: use 0 to 13"));
+    shape.struct_size = 8;
+    cr_expect(eq(int, tj_operand_get_shape(&problem, 0, &shape, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(strstr(err.message, "TJ_OPERAND_SHAPE_INIT") != NULL, "%s", err.message);
 }

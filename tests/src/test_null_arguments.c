@@ -147,6 +147,7 @@ static int null_one; /* the number of the pointer that is NULL */
     REFUSES(tj_problem_check, (ARG(0), &err), "problem") \
     SURVIVES(tj_problem_print, (ARG(0), ARG(1)), 1) \
     ANSWERS(tj_problem_span, (ARG(0), TJ_MATRIX_M), -1, 0) \
+    REFUSES(tj_operand_get_shape, (ARG(0), 0, ARG(1), &err), "problem", "shape") \
     REFUSES(tj_groups_check, (ARG(0), 1, ARG(1), &err), "problem", "offsets") \
     SURVIVES(tj_problem_strided, (ARG(0)), 0) \
     SURVIVES(tj_record_free, (NULL), 0) \

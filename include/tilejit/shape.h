@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * shape.h: the operands of a problem: the shape, the type and the place of each.
+ *
+ * One rule says which operands a product has and how each lies; the library checks, launches and verifies by it. A tool that
+ * reads, writes or allocates operands asks here, and need not know what an epilogue of pairs or a weight of 4 bits changes.
+ *
+ *     tj_operand_shape p = TJ_OPERAND_SHAPE_INIT;
+ *     tj_operand_get_shape(&problem, TJ_MATRIX_P, &p, &err);
+ *     room = malloc((size_t)p.span * tj_type_bytes((tj_type)p.type));
+ */
+#ifndef TILEJIT_SHAPE_H
+#define TILEJIT_SHAPE_H
+
+#include <tilejit/problem.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Numbers of the operands after those of tj_which. */
+enum {
+    TJ_OPERAND_SCALE_M = TJ_MATRICES,
+    TJ_OPERAND_SCALE_N,
+    TJ_OPERAND_WITH, /**< operand i of the epilogue's expression has number TJ_OPERAND_WITH + i */
+    TJ_OPERANDS_MOST = TJ_OPERAND_WITH + TJ_EPILOGUE_OPERANDS
+};
+
+/** One operand of a problem. Start from TJ_OPERAND_SHAPE_INIT. */
+typedef struct tj_operand_shape {
+    size_t struct_size;
+    int32_t is_taken;   /**< 1: the problem has it. 0: it has no such scales or operand, or adds no C; all below is 0 then */
+    int32_t is_written; /**< 1: P, and further outputs of the epilogue */
+    int32_t is_array;   /**< 1: its address is that of an array of pointers, one for each matrix */
+    int32_t type;       /**< tj_type of an element */
+    int32_t layout;     /**< tj_layout as stored; of a vector along j, TJ_COL_MAJOR, of any other, TJ_ROW_MAJOR */
+    int32_t reserved;   /**< 0 */
+    int64_t rows, cols; /**< elements of one matrix or vector as stored: of s4, an element holds two numbers; of scales along k,
+                              a row for each part of k */
+    int64_t ld, stride; /**< elements, as in a canonical problem: TJ_ANY where the launch says it, TJ_TIGHT where it follows */
+    int64_t count;      /**< matrices or vectors: one for each product, for each group (N and its scales), TJ_ANY */
+    int64_t span;       /**< elements from the first to the last of all; with an array of pointers, of one. -1: a launch says a
+                              number that it depends on, or 63 bits do not hold it */
+} tj_operand_shape;
+
+#define TJ_OPERAND_SHAPE_INIT                                        \
+    {                                                                \
+        sizeof(tj_operand_shape), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 \
+    }
+
+/**
+ * Get the shape of an operand: a matrix by its tj_which, or one of the numbers above. A dimension that is an argument has the
+ * extent of the problem.
+ *
+ * NULL:    only err may be NULL.
+ * Threads: any; pure.
+ * Errors:  TJ_ERR_INVALID_ARGUMENT: those of tj_problem_check, an operand that does not exist, or a struct that was not
+ *          initialised. *shape is then unchanged.
+ */
+TJ_API TJ_MUST_CHECK tj_status tj_operand_get_shape(const tj_problem *problem, int which, tj_operand_shape *shape,
+                                                    tj_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
