@@ -220,6 +220,38 @@ Test(records, of_what_was_there_before_do_not_change)
     free(text);
 }
 
+/* A record counts the forms of scales: 1 one, 2 each, 3 along k for scale_k elements. */
+Test(records, keep_the_numbers_of_scales)
+{
+    static const struct {
+        const char *old, *new, *words;
+    } wrong[] = {{"\"scale_k\":32", "\"scale_k\":0 ", "scale_k of a record's problem is 0, scale_m 2 and scale_n 3"},
+                 {"\"scale_n\":3", "\"scale_n\":2", "scale_k of a record's problem is 32, scale_m 2 and scale_n 2"},
+                 {"\"scale_n\":3", "\"scale_n\":4", "scale_n of a record's problem is 4: it is 0 to 3"}};
+    tj_problem p = f32(8, 64, 8), parsed;
+    tj_error err = {TJ_OK, ""};
+
+    p.n.type = TJ_S8;
+    p.scale_m = (tj_scale)SCALE_EACH;
+    p.scale_n = (tj_scale)SCALE_ALONG_K(32);
+    char *text = tj_problem_to_json(&p), *again;
+
+    cr_expect(strstr(text, "\"scale_k\":32") && strstr(text, "\"scale_m\":2") && strstr(text, "\"scale_n\":3"), "%s", text);
+    cr_assert(eq(int, tj_problem_from_json(text, &parsed, &err), TJ_OK), "%s", err.message);
+    again = tj_problem_to_json(&parsed);
+    cr_expect(eq(str, text, again));
+    free(again);
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        char *const at = strstr(text, wrong[i].old);
+
+        memcpy(at, wrong[i].new, strlen(wrong[i].new));
+        cr_expect(eq(int, tj_problem_from_json(text, &parsed, &err), TJ_ERR_INVALID_ARGUMENT), "%s", text);
+        cr_expect(strstr(err.message, wrong[i].words) != NULL, "%s", err.message);
+        memcpy(at, wrong[i].old, strlen(wrong[i].old));
+    }
+    free(text);
+}
+
 /* For a change of any byte: refused with a message, or the content is the same (white space). */
 Test(records, that_are_damaged_are_refused)
 {

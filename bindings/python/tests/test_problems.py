@@ -103,6 +103,8 @@ REFUSED = [
     (dict(any="j", multiple_of={"j": 3}), tilejit.InvalidArgument, "promises j % 3 == 0, and j is 8"),
     (dict(scale_n="every"), tilejit.InvalidArgument, "scale_n is 'every': use one of one, each, along-k"),
     (dict(scale_n="along-k", scale_k=2), tilejit.InvalidArgument, "weights of s8, u8 or s4"),
+    (dict(scale_n="along-k"), tilejit.InvalidArgument, "scale_n is along-k: pass scale_k"),
+    (dict(scale_n="each", scale_k=2), tilejit.InvalidArgument, "scale_k is 2 and there are no scales along k"),
     (dict(groups=2, offsets="there"), tilejit.InvalidArgument, "offsets is 'there': use one of device, device64, host, host64"),
     (dict(groups=2, batch=2), tilejit.InvalidArgument, "batch"),
     (dict(epilogue=3), TypeError, "epilogue is a int"),
