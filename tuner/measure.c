@@ -29,7 +29,7 @@ static const double SHORT_US = 20;   /* of a launch: too short to give up */
 static const double SAMPLE_US = 500; /* target between two events, which add 2 us */
 static const double LOOK_US = 3000;  /* target of a first measurement, and of a second */
 static const double CACHES = 3;      /* times the L2: least size of all sets */
-enum { MAX_SETS = 4096, FIRST_LOOK = 5, SECOND_LOOK = 30, MAX_PER_EVENT = MAX_SETS, MAX_TURN = 8 };
+enum { MAX_SETS = 4096, FIRST_LOOK = 5, SECOND_LOOK = 30, MAX_PER_EVENT = MAX_SETS, MAX_ROUND = 8 };
 
 /* ---- operands ----------------------------------------------------------------------------------------------------- */
 
@@ -159,7 +159,7 @@ static bool is_fatal(tj_status status)
            status == TJ_ERR_FORKED || status == TJ_ERR_INTERNAL;
 }
 
-static tj_status refuse(tj_trial *trial, tj_status status, const tj_error *why, tj_error *err)
+tj_status tj_trial_refuse(tj_trial *trial, tj_status status, const tj_error *why, tj_error *err)
 {
     if (is_fatal(status)) {
         if (err)
@@ -181,7 +181,7 @@ tj_status tj_timed_look(const tj_timed *timed, double best_us, tj_trial *trial, 
 
     trial->state = TJ_TRIAL_TIMED;
     if (status != TJ_OK)
-        return refuse(trial, status, &why, err);
+        return tj_trial_refuse(trial, status, &why, err);
     trial->us = us[0];
     if (timed->is_emulated)
         return TJ_OK;
@@ -204,20 +204,27 @@ tj_status tj_timed_look(const tj_timed *timed, double best_us, tj_trial *trial, 
         count += more;
     }
     if (status != TJ_OK)
-        return refuse(trial, status, &why, err);
+        return tj_trial_refuse(trial, status, &why, err);
     trial->us = tj_median(us, (size_t)count);
     trial->spread = tj_spread(us, (size_t)count);
     return TJ_OK;
 }
 
-tj_status tj_timed_turn(const tj_timed *timed, double us, double *median, tj_error *err)
+tj_status tj_timed_round(const tj_timed *timed, double us, double *median, tj_error *err)
 {
-    const int launches = per_event(us, timed->sets), count = repeats(us, launches, 1, MAX_TURN);
-    double sample[MAX_TURN];
+    const int launches = per_event(us, timed->sets), count = repeats(us, launches, 1, MAX_ROUND);
+    double sample[MAX_ROUND];
     const tj_status status = queue(timed, 1, count, launches, sample, err);
 
     *median = status == TJ_OK ? tj_median(sample, (size_t)count) : 0;
     return status;
+}
+
+double tj_round_seconds(double us, size_t sets)
+{
+    const int launches = per_event(us, sets);
+
+    return 1e-6 * us * (1 + launches * repeats(us, launches, 1, MAX_ROUND));
 }
 
 /* ---- times of a product ------------------------------------------------------------------------------------------- */
@@ -247,22 +254,15 @@ tj_status tj_bench_time(tj_bench *bench, const tj_program *program, double best_
     const tj_status status = tj_bench_fit(bench, program, &why);
 
     trial->state = TJ_TRIAL_TIMED;
-    return status == TJ_OK ? tj_timed_look(&timed, best_us, trial, err) : refuse(trial, status, &why, err);
+    return status == TJ_OK ? tj_timed_look(&timed, best_us, trial, err) : tj_trial_refuse(trial, status, &why, err);
 }
 
-double tj_bench_turn_seconds(const tj_bench *bench, double us)
-{
-    const int launches = per_event(us, bench->sets);
-
-    return 1e-6 * us * (1 + launches * repeats(us, launches, 1, MAX_TURN));
-}
-
-tj_status tj_bench_turn(tj_bench *bench, const tj_program *program, double us, int is_warm, double *median, tj_error *err)
+tj_status tj_bench_round(tj_bench *bench, const tj_program *program, double us, int is_warm, double *median, tj_error *err)
 {
     const timed_kernel what = {program->kernel, bench->set};
     const tj_timed timed = timed_by(bench, &what, is_warm ? 1 : bench->sets);
     const tj_status status = tj_bench_fit(bench, program, err);
 
     *median = 0;
-    return status == TJ_OK ? tj_timed_turn(&timed, us, median, err) : status;
+    return status == TJ_OK ? tj_timed_round(&timed, us, median, err) : status;
 }

@@ -63,13 +63,16 @@ tj_status tj_bench_time(tj_bench *bench, const tj_program *program, double best_
 
 /** As tj_bench_time, for anything that can be launched. */
 tj_status tj_timed_look(const tj_timed *timed, double best_us, tj_trial *trial, tj_error *err);
-tj_status tj_timed_turn(const tj_timed *timed, double us, double *median, tj_error *err);
+tj_status tj_timed_round(const tj_timed *timed, double us, double *median, tj_error *err);
 
-/** Time one turn of an interleaved comparison: the median of a few launches. us: approximate time of a launch. */
-tj_status tj_bench_turn(tj_bench *bench, const tj_program *program, double us, int is_warm, double *median, tj_error *err);
+/** Time one round of an interleaved comparison: the median of a few launches. us: approximate time of a launch. */
+tj_status tj_bench_round(tj_bench *bench, const tj_program *program, double us, int is_warm, double *median, tj_error *err);
 
-/** Return the seconds that such a turn takes on the device. */
-double tj_bench_turn_seconds(const tj_bench *bench, double us);
+/** Return the seconds that such a round takes on the device, over a number of sets of operands. */
+double tj_round_seconds(double us, size_t sets);
+
+/** Set a trial to TJ_TRIAL_REFUSED, unless the failure concerns all configs: then return it, to end the tuning. */
+tj_status tj_trial_refuse(tj_trial *trial, tj_status status, const tj_error *why, tj_error *err);
 
 /** Return the median, and sort the values. The median of no values is 0. */
 double tj_median(double *value, size_t count);

@@ -18,6 +18,7 @@
 #include "clock.h"
 #include "error.h"
 #include "estimate.h"
+#include "image.h"
 #include "parallel.h"
 #include "proof.h"
 #include "settle.h"
@@ -34,7 +35,8 @@ typedef struct job {
 
 struct tj_pool {
     tj_host *host;
-    const tj_request *request;
+    const tj_request *request; /* NULL: extent */
+    const int64_t *extent;
     const tj_device_facts *device;
     char target[16];
     pthread_mutex_t lock;
@@ -45,17 +47,36 @@ struct tj_pool {
     pthread_t thread[TJ_MOST_THREADS];
 };
 
-static void compile(const tj_pool *pool, const tj_config *given, tj_candidate *made)
+static tj_status build(const tj_pool *pool, const tj_config *given, tj_program *program, tj_error *err)
+{
+    tj_config config = *given, resolved = *given;
+    tj_status status;
+
+    if (pool->extent) {
+        status = tj_custom_generate(&config, pool->extent, &program->source, err);
+        return status == TJ_OK ? tj_image_build(pool->host, program->source, pool->target, false, &program->image, err)
+                               : status;
+    }
+    status = pool->device ? tj_request_adapt(pool->device, pool->request, &config, &resolved, err)
+                          : tj_request_resolve(pool->request, &resolved, err);
+    return status == TJ_OK ? tj_program_build(pool->host, pool->request, &resolved, pool->target, program, err) : status;
+}
+
+static void compile(const tj_pool *pool, const tj_config *config, tj_candidate *made)
 {
     const double start = tj_clock_s();
-    tj_config config = *given, resolved = *given;
 
-    made->status = pool->device ? tj_request_adapt(pool->device, pool->request, &config, &resolved, &made->error)
-                                : tj_request_resolve(pool->request, &resolved, &made->error);
-    if (made->status == TJ_OK)
-        made->status = tj_program_build(pool->host, pool->request, &resolved, pool->target, &made->program, &made->error);
+    made->status = build(pool, config, &made->program, &made->error);
     if (made->status == TJ_OK && tj_image_origin(made->program.image) == TJ_FROM_COMPILER)
         made->ms = 1e3 * (tj_clock_s() - start);
+}
+
+static void drop(tj_candidate *made)
+{
+    if (made->custom)
+        tj_custom_kernel_free(made->custom);
+    else
+        tj_program_drop(&made->program);
 }
 
 /* Compile a job. Called with the lock held, which is released while compiling. */
@@ -95,16 +116,13 @@ static void *work(void *payload)
     return NULL;
 }
 
-tj_pool *tj_pool_create(tj_host *host, const tj_request *request, const tj_device_facts *device, const char *target,
-                        int threads)
+static tj_pool *create(const tj_pool *subject, const char *target, int threads)
 {
     tj_pool *pool = calloc(1, sizeof *pool);
 
     if (!pool)
         return NULL;
-    pool->host = host;
-    pool->request = request;
-    pool->device = device;
+    *pool = *subject;
     (void)strncpy(pool->target, target, sizeof pool->target - 1);
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->has_work, NULL);
@@ -114,6 +132,17 @@ tj_pool *tj_pool_create(tj_host *host, const tj_request *request, const tj_devic
     while (pool->threads < threads && pthread_create(&pool->thread[pool->threads], NULL, work, pool) == 0)
         pool->threads++;
     return pool;
+}
+
+tj_pool *tj_pool_create(tj_host *host, const tj_request *request, const tj_device_facts *device, const char *target,
+                        int threads)
+{
+    return create(&(tj_pool){.host = host, .request = request, .device = device}, target, threads);
+}
+
+tj_pool *tj_pool_create_custom(tj_host *host, const int64_t *extent, const char *target, int threads)
+{
+    return create(&(tj_pool){.host = host, .extent = extent}, target, threads);
 }
 
 void tj_pool_stop(tj_pool *pool)
@@ -133,7 +162,7 @@ void tj_pool_free(tj_pool *pool)
         pthread_join(pool->thread[i], NULL);
     for (job *one = pool->first, *next; one; one = next) {
         next = one->next;
-        tj_program_drop(&one->made.program);
+        drop(&one->made);
         free(one);
     }
     pthread_cond_destroy(&pool->has_work);
@@ -195,6 +224,16 @@ tj_candidate *tj_pool_await(tj_pool *pool, const tj_config *config)
     return one ? &one->made : NULL;
 }
 
+static tj_status load_custom(const tj_pool *pool, tj_candidate *made, tj_error *err)
+{
+    tj_program *program = &made->program;
+    const tj_status status = tj_custom_host_load(pool->host, pool->extent, program->source, program->image, &made->custom, err);
+
+    if (status == TJ_OK)
+        program->kernel = made->custom->loaded;
+    return status;
+}
+
 /* Load a program, unless its kernel has failed a proof on such a device. */
 static tj_status load(const tj_pool *pool, tj_program *program, tj_error *err)
 {
@@ -210,21 +249,21 @@ static tj_status load(const tj_pool *pool, tj_program *program, tj_error *err)
     return status;
 }
 
-tj_status tj_pool_load(tj_pool *pool, const tj_config *config, const tj_program **program, tj_error *err)
+tj_status tj_pool_load(tj_pool *pool, const tj_config *config, const tj_candidate **loaded, tj_error *err)
 {
     job *one = finish(pool, config);
     tj_status status;
 
-    *program = NULL;
+    *loaded = NULL;
     if (!one)
         return tj_fail_memory(err, "a candidate of a tuning");
     status = one->made.status;
     if (status != TJ_OK && err)
         *err = one->made.error;
     if (status == TJ_OK && !one->made.program.kernel)
-        status = load(pool, &one->made.program, err);
+        status = pool->extent ? load_custom(pool, &one->made, err) : load(pool, &one->made.program, err);
     if (status == TJ_OK)
-        *program = &one->made.program;
+        *loaded = &one->made;
     return status;
 }
 
@@ -237,7 +276,7 @@ void tj_pool_forget(tj_pool *pool)
     while ((one = *link)) {
         if (one->state == DONE && one->was_awaited) {
             *link = one->next;
-            tj_program_drop(&one->made.program);
+            drop(&one->made);
             free(one);
         } else {
             pool->last = one;

@@ -176,23 +176,20 @@ static void leave_round(search *s, const trial_round *r)
 
 /* ---- strategies --------------------------------------------------------------------------------------------------- */
 
-/* Choose points of a round, no more than wanted; return their number. */
-typedef size_t proposer(search *s, int32_t *chosen, size_t wanted);
-
 static bool may_settle(const search *s, int64_t known)
 {
     return s->options->evaluations == 0 && known >= TJ_TUNE_LEAST && (int64_t)s->trials - s->best_trial > IN_VAIN;
 }
 
 /* Choose the next round, within the limit of trials, and announce it. */
-static trial_round next_round(search *s, proposer *propose, size_t under_way)
+static trial_round next_round(search *s, size_t under_way)
 {
     const int64_t known = (int64_t)(s->trials + under_way), left = s->limit > 0 ? s->limit - known : ROUND;
     trial_round r = {.count = 0};
 
     s->least_gain = may_settle(s, known) ? WORTH_A_ROUND : 0;
     if (left > 0)
-        r.count = propose(s, r.chosen, left < ROUND ? (size_t)left : ROUND);
+        r.count = s->space->propose(s, r.chosen, left < ROUND ? (size_t)left : ROUND);
     for (size_t i = 0; i < r.count; i++)
         announce(s, &s->point[r.chosen[i]].config);
     return r;
@@ -202,20 +199,20 @@ static trial_round next_round(search *s, proposer *propose, size_t under_way)
  * Run rounds until the limit is reached or nothing is left to propose. An empty proposal is repeated once the round under way
  * is known.
  */
-static tj_status run_rounds(search *s, proposer *propose, trial_round next, tj_error *err)
+static tj_status run_rounds(search *s, trial_round next, tj_error *err)
 {
     tj_status status = TJ_OK;
 
     if (next.count == 0)
-        next = next_round(s, propose, 0);
+        next = next_round(s, 0);
     while (status == TJ_OK && next.count > 0 && !is_over(s)) {
         const trial_round now = next;
 
-        next = next_round(s, propose, now.count);
+        next = next_round(s, now.count);
         status = try_round(s, &now, err);
         leave_round(s, &now);
         if (status == TJ_OK && next.count == 0)
-            next = next_round(s, propose, 0);
+            next = next_round(s, 0);
     }
     leave_round(s, &next);
     return status;
@@ -246,10 +243,8 @@ static tj_status run_exhaustive(search *s, tj_error *err)
 /* *index: the point of a config that is tried before all others; -1: the problem or the search does not admit it. */
 static tj_status find_first(search *s, const tj_config *first, int32_t *index, tj_error *err)
 {
-    tj_config resolved = *first;
-
     *index = -1;
-    if (tj_request_resolve(s->request, &resolved, NULL) != TJ_OK || tj_search_family(s, first->family) < 0)
+    if (tj_search_family(s, first->family) < 0 || !s->space->admits(s, first))
         return TJ_OK;
     *index = tj_points_intern(s, first);
     return *index < 0 ? tj_fail_memory(err, "the configs of a search") : TJ_OK;
@@ -316,43 +311,64 @@ static void sort_trials(search *s)
     }
 }
 
-tj_status tj_search_request(const tj_request *request, const tj_tune_options *options, const tj_config *first,
-                            size_t first_count, const tj_measurer *measurer, tj_search_result *result, tj_error *err)
+/* ---- public ------------------------------------------------------------------------------------------------------- */
+
+static bool admits(const search *s, const tj_config *config)
+{
+    tj_config resolved = *config;
+
+    return tj_request_resolve(s->request, &resolved, NULL) == TJ_OK;
+}
+
+tj_search_space tj_search_space_of(const tj_request *request, int32_t strategy)
+{
+    tj_search_space space = {.request = request, .take_up = tj_points_take_up, .admits = admits};
+
+    if (strategy != TJ_EXHAUSTIVE)
+        space.propose = strategy == TJ_MODEL ? tj_propose_ranked : tj_propose_improving;
+    return space;
+}
+
+static bool take_families(search *s)
+{
+    s->families = s->space->family ? 1 : tj_family_count();
+    if (s->families > TJ_SEARCH_MAX_FAMILIES)
+        s->families = TJ_SEARCH_MAX_FAMILIES;
+    s->axes = calloc(s->families, sizeof *s->axes);
+    for (size_t i = 0; s->axes && i < s->families; i++) {
+        s->family[i] = s->space->family ? s->space->family : tj_family_at(i);
+        tj_axes_of(s->family[i], &s->axes[i]);
+    }
+    return s->axes != NULL;
+}
+
+tj_status tj_search_over(const tj_search_space *space, const tj_tune_options *options, const tj_config *first,
+                         size_t first_count, const tj_measurer *measurer, tj_search_result *result, tj_error *err)
 {
     static const int64_t usual_limit[] = {[TJ_SEARCH] = TJ_TUNE_MOST, [TJ_MODEL] = TRIALS_BY_MODEL, [TJ_EXHAUSTIVE] = 0};
-    search s = {.request = request, .options = options, .measurer = measurer, .best_trial = -1};
-    proposer *propose;
+    search s = {.space = space, .request = space->request, .options = options, .measurer = measurer, .best_trial = -1};
     trial_round ahead = {.count = 0};
     tj_status status;
 
     memset(result, 0, sizeof *result);
     s.limit = options->evaluations > 0 ? options->evaluations : usual_limit[options->strategy];
     s.seconds = tj_tune_budget(options);
-    propose = options->strategy == TJ_MODEL ? tj_propose_ranked : tj_propose_improving;
-    s.families = tj_family_count();
-    if (s.families > TJ_SEARCH_MAX_FAMILIES)
-        s.families = TJ_SEARCH_MAX_FAMILIES;
-    s.axes = calloc(s.families, sizeof *s.axes);
-    if (!s.axes)
+    if (!take_families(&s))
         return tj_fail_memory(err, "the axes of a search");
-    for (size_t i = 0; i < s.families; i++) {
-        s.family[i] = tj_family_at(i);
-        tj_axes_of(s.family[i], &s.axes[i]);
-    }
     /* Compile them while the space is walked, which takes a second if it is large. */
     for (size_t i = 0; i < first_count; i++)
         announce(&s, &first[i]);
-    status = tj_points_take_up(&s, err);
+    status = space->take_up(&s, err);
     /* Choose the first round before the first configs are tried, so that both compile at the same time. */
-    if (status == TJ_OK && options->strategy != TJ_EXHAUSTIVE) {
+    if (status == TJ_OK && space->propose) {
         status = mark_first(&s, first, first_count, err);
         if (status == TJ_OK)
-            ahead = next_round(&s, propose, first_count);
+            ahead = next_round(&s, first_count);
     }
     if (status == TJ_OK)
         status = run_first(&s, first, first_count, err);
     if (status == TJ_OK)
-        status = options->strategy == TJ_EXHAUSTIVE ? run_exhaustive(&s, err) : run_rounds(&s, propose, ahead, err);
+        status = space->propose ? run_rounds(&s, ahead, err) : run_exhaustive(&s, err);
     if (status == TJ_OK) {
         result->is_complete = tried_all(&s);
         result->was_cancelled = s.was_cancelled;
@@ -381,11 +397,15 @@ tj_status tj_search(const tj_problem *problem, const tj_tune_options *given, con
         return TJ_ERR_INVALID_ARGUMENT;
     const tj_tune_options standard = TJ_TUNE_OPTIONS_INIT;
     const tj_tune_options *options = given ? given : &standard;
+    tj_status status = tj_tune_check_options(options, err); /* before other members are read */
+    tj_search_space space;
     tj_request request;
-    tj_status status = tj_tune_check_options(options, err);
 
     memset(result, 0, sizeof *result);
     if (status == TJ_OK)
         status = tj_request_make(problem, &request, err);
-    return status == TJ_OK ? tj_search_request(&request, options, first, first_count, measurer, result, err) : status;
+    if (status != TJ_OK)
+        return status;
+    space = tj_search_space_of(&request, options->strategy);
+    return tj_search_over(&space, options, first, first_count, measurer, result, err);
 }

@@ -26,8 +26,22 @@ typedef struct tj_point {
     bool is_chosen;                   /* already in this round */
 } tj_point;
 
-typedef struct search {
-    const tj_request *request;
+typedef struct search search;
+
+/** The configs that a search chooses among. */
+typedef struct tj_search_space {
+    const tj_request *request; /* NULL: the kernels of family compute something else */
+    const tj_family *family;   /* the only one; NULL: all of the library's */
+    void *payload;
+    tj_status (*take_up)(search *s, tj_error *err);
+    bool (*admits)(const search *s, const tj_config *config);
+    /* As tj_propose_improving. NULL: try all that were taken up, in the order of predictions. */
+    size_t (*propose)(search *s, int32_t *chosen, size_t wanted);
+} tj_search_space;
+
+struct search {
+    const tj_search_space *space;
+    const tj_request *request; /* of the space */
     const tj_tune_options *options;
     const tj_measurer *measurer;
     const tj_family *family[TJ_SEARCH_MAX_FAMILIES];
@@ -52,7 +66,7 @@ typedef struct search {
     double seconds;
     bool is_sampled; /* the points are not the whole space */
     bool was_cancelled;
-} search;
+};
 
 /** A point and its score: less is better. */
 typedef struct tj_ranked {
@@ -63,15 +77,18 @@ typedef struct tj_ranked {
 /** Compare for qsort; of equals, the point that was taken up first. */
 int tj_by_score(const void *a, const void *b);
 
-/** As tj_search; no pointer is NULL. */
-tj_status tj_search_request(const tj_request *request, const tj_tune_options *options, const tj_config *first,
-                            size_t first_count, const tj_measurer *measurer, tj_search_result *result, tj_error *err);
-
 /** Check options: this version must know them, and values must be in range. */
 tj_status tj_tune_check_options(const tj_tune_options *options, tj_error *err);
 
 /** Return the seconds of a tuning with these options; 0: no limit. */
 double tj_tune_budget(const tj_tune_options *options);
+
+/** Return the space of a request, with the proposals of a strategy. */
+tj_search_space tj_search_space_of(const tj_request *request, int32_t strategy);
+
+/** As tj_search, over any space; the options were checked, and no pointer is NULL. */
+tj_status tj_search_over(const tj_search_space *space, const tj_tune_options *options, const tj_config *first,
+                         size_t first_count, const tj_measurer *measurer, tj_search_result *result, tj_error *err);
 
 /** Is the time over? */
 static inline bool tj_search_is_late(const search *s)
@@ -79,7 +96,7 @@ static inline bool tj_search_is_late(const search *s)
     return s->seconds > 0 && s->measurer->clock && s->measurer->clock(s->measurer->payload) >= s->seconds;
 }
 
-/** Take up the space: all of it, or every n-th config of a large one, within the time; and ask the model about it. */
+/** Take up the space of a request: all of it, or every n-th config of a large one, within the time; and ask the model about it. */
 tj_status tj_points_take_up(search *s, tj_error *err);
 
 /** Return the point of a config that is known to be valid, taken up if it is new; -1 when memory ran out. */

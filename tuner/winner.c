@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * winner: which trials meet in the finals, which go on after the first turns, and which of them wins.
+ * winner: which trials meet in the finals, which go on after the first rounds, and which of them wins.
  *
  * Two configs whose times differ by less than their variation are equal to the user. Among equals the default wins, so that a
  * record exists only where it matters; then the choice of an earlier tuning, so that tuning again changes something only for a
@@ -42,20 +42,20 @@ size_t tj_list_finalists(const tj_trial *trial, size_t count, const tj_incumbent
     return listed;
 }
 
-void tj_judge_turns(tj_finalist *list, size_t count, size_t turns)
+void tj_judge_rounds(tj_finalist *list, size_t count, size_t rounds)
 {
-    double length[TJ_TURNS] = {0}, sorted[TJ_TURNS], share[TJ_TURNS], usual;
+    double length[TJ_ROUNDS] = {0}, sorted[TJ_ROUNDS], share[TJ_ROUNDS], usual;
 
-    for (size_t turn = 0; turn < turns; turn++)
+    for (size_t round = 0; round < rounds; round++)
         for (size_t i = 0; i < count; i++)
-            length[turn] += count > 1 ? list[i].turn[turn] : 1; /* a single finalist has no share, only its time */
+            length[round] += count > 1 ? list[i].round[round] : 1; /* a single finalist has no share, only its time */
     memcpy(sorted, length, sizeof sorted);
-    usual = tj_median(sorted, turns);
+    usual = tj_median(sorted, rounds);
     for (size_t i = 0; i < count; i++) {
-        for (size_t turn = 0; turn < turns; turn++)
-            share[turn] = length[turn] > 0 ? list[i].turn[turn] / length[turn] : 0;
-        list[i].us = usual * tj_median(share, turns);
-        list[i].spread = tj_spread(share, turns);
+        for (size_t round = 0; round < rounds; round++)
+            share[round] = length[round] > 0 ? list[i].round[round] / length[round] : 0;
+        list[i].us = usual * tj_median(share, rounds);
+        list[i].spread = tj_spread(share, rounds);
     }
 }
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * winner: which trials meet in the finals, which go on after the first turns, and which of them wins.
+ * winner: which trials meet in the finals, which go on after the first rounds, and which of them wins.
  */
 #ifndef TJ_TUNER_WINNER_H
 #define TJ_TUNER_WINNER_H
 
 #include <tilejit/tuner.h>
 
-enum { TJ_TURNS = 40, TJ_FINALISTS = 16, TJ_CONTENDERS = 6 };
+enum { TJ_ROUNDS = 40, TJ_FINALISTS = 16, TJ_CONTENDERS = 6 };
 
 /** The role of a finalist before this tuning: of two that are equally fast, the higher standing wins. */
 typedef enum tj_standing {
@@ -20,8 +20,8 @@ typedef enum tj_standing {
 typedef struct tj_finalist {
     tj_trial trial;
     tj_standing standing;
-    double turn[TJ_TURNS]; /* its time in each turn, in microseconds */
-    double us, spread;     /* by tj_judge_turns */
+    double round[TJ_ROUNDS]; /* its time in each round, in microseconds */
+    double us, spread;       /* by tj_judge_rounds */
 } tj_finalist;
 
 /**
@@ -38,17 +38,17 @@ typedef struct tj_incumbents {
 size_t tj_list_finalists(const tj_trial *trial, size_t count, const tj_incumbents *in, tj_finalist *list);
 
 /**
- * Fill in us and spread of all finalists from the first `turns` turns, at least one. A time counts as its share of the whole
- * turn, so that the slowdown of a whole turn, as by a falling clock, affects no config. us: the median share of a turn of
+ * Fill in us and spread of all finalists from the first `rounds` rounds, at least one. A time counts as its share of the whole
+ * round, so that the slowdown of a whole round, as by a falling clock, affects no config. us: the median share of a round of
  * median length. spread: half the distance of the shares' quartiles, relative to their median. A single finalist is judged by
  * its times.
  */
-void tj_judge_turns(tj_finalist *list, size_t count, size_t turns);
+void tj_judge_rounds(tj_finalist *list, size_t count, size_t rounds);
 
 /** Return us of the finalist with this standing; otherwise if there is none. */
 double tj_finalist_us(const tj_finalist *list, size_t count, tj_standing standing, double otherwise);
 
-/** Fill in us and spread from the search's measurements, which decide if there is no time for a turn. */
+/** Fill in us and spread from the search's measurements, which decide if there is no time for a round. */
 void tj_judge_looks(tj_finalist *list, size_t count);
 
 /**

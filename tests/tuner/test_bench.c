@@ -432,7 +432,7 @@ Test(bench, begins_no_launch_that_would_end_too_late)
     cr_expect(eq(ulong, launches_within(program, 0.0015), 2), "a sample would be the second millisecond's");
     cr_expect(eq(ulong, launches_within(program, 0.0035), 2 + 3 + 2),
               "two samples and a launch ahead; and two more without one");
-    cr_expect(eq(dbl, tj_bench_turn_seconds(&bench, 1000), 1e-3 * (1 + 3)));
+    cr_expect(eq(dbl, tj_round_seconds(1000, bench.sets), 1e-3 * (1 + 3)));
 }
 
 /* A launch that the driver refuses is that config's trouble; a lost device is everybody's. */

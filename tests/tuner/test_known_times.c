@@ -34,9 +34,9 @@ static struct {
     row row[MAX_ROWS], other; /* other: all that have no row */
     size_t rows;
     tj_config looked[MAX_LOOKS];
-    int64_t looks, checks, proofs, turns, standard_turns;
+    int64_t looks, checks, proofs, rounds, standard_rounds;
     double first_flop, last_flop, most_between; /* of the checks */
-    double now, compile_s, turn_s, check_s; /* the clock, and by how much each step puts it forward; a check: the first one */
+    double now, compile_s, round_s, check_s; /* the clock, and by how much each step puts it forward; a check: the first one */
     bool is_cancelled, is_to_cancel_finals;
 } stage;
 
@@ -95,8 +95,8 @@ static bool was_tried(const char *text)
 tj_candidate *__wrap_tj_pool_await(tj_pool *pool, const tj_config *config);
 tj_candidate *__real_tj_pool_await(tj_pool *pool, const tj_config *config);
 tj_status __wrap_tj_bench_time(tj_bench *bench, const tj_program *program, double best_us, tj_trial *trial, tj_error *error);
-tj_status __wrap_tj_bench_turn(tj_bench *bench, const tj_program *program, double us, int is_warm, double *median,
-                               tj_error *error);
+tj_status __wrap_tj_bench_round(tj_bench *bench, const tj_program *program, double us, int is_warm, double *median,
+                                tj_error *error);
 tj_status __wrap_tj_verify(tj_bench *bench, const tj_program *program, double max_flop, tj_anchor *anchor, tj_trial *trial,
                            tj_check_report *report, tj_error *error);
 tj_status __wrap_tj_program_prove(tj_host *in, const tj_program *program, const tj_kernel *simple, const tj_request *proven,
@@ -136,15 +136,15 @@ tj_status __wrap_tj_bench_time(tj_bench *bench, const tj_program *program, doubl
 }
 
 /* With warm operands all take half as long. */
-tj_status __wrap_tj_bench_turn(tj_bench *bench, const tj_program *program, double us, int is_warm, double *median,
-                               tj_error *error)
+tj_status __wrap_tj_bench_round(tj_bench *bench, const tj_program *program, double us, int is_warm, double *median,
+                                tj_error *error)
 {
     const row *r = row_of_program(program);
 
     (void)bench, (void)us, (void)error;
-    stage.now += stage.turn_s;
-    stage.turns += !is_warm;
-    stage.standard_turns += !is_warm && r == &stage.other;
+    stage.now += stage.round_s;
+    stage.rounds += !is_warm;
+    stage.standard_rounds += !is_warm && r == &stage.other;
     *median = is_warm ? r->final_us / 2 : r->final_us;
     return TJ_OK;
 }
@@ -267,7 +267,7 @@ static tj_status tune(tj_context *context, const char *family, int64_t evaluatio
 {
     const tj_tune_options options = options_of(family, evaluations);
 
-    stage.looks = stage.checks = stage.turns = stage.standard_turns = 0;
+    stage.looks = stage.checks = stage.rounds = stage.standard_rounds = 0;
     stage.most_between = 0;
     return tj_tune(context, &problem, &options, result, &err);
 }
@@ -619,11 +619,11 @@ Test(known_times, cancelled_in_the_finals_it_ends_after_a_few_turns)
 
     SET_TABLE({"naive:tile_width=8", 40, 44}, {"naive:tile_width=4", 41, 42});
     result = tuned(context, "naive", 0);
-    cr_expect(stage.standard_turns > 10, "%d turns where there is time", (int)stage.standard_turns);
+    cr_expect(stage.standard_rounds > 10, "%d rounds where there is time", (int)stage.standard_rounds);
     stage.is_to_cancel_finals = true;
     result = tuned(context, "naive", 0);
-    cr_expect(eq(i64, stage.standard_turns, 3));
-    cr_expect(is_config(&result.config, "naive:tile_width=4"), "three turns are enough to tell");
+    cr_expect(eq(i64, stage.standard_rounds, 3));
+    cr_expect(is_config(&result.config, "naive:tile_width=4"), "three rounds are enough to tell");
     cr_expect(eq(int, result.was_cancelled, 1));
     cr_expect(eq(int, only_record(context, &records)->was_cancelled, 1));
     tj_records_free(records);
@@ -640,17 +640,17 @@ static tj_tune_result tuned_for(tj_context *context, double seconds)
 
     options.seconds = seconds;
     options.check_flop = 1000;
-    stage.looks = stage.checks = stage.turns = stage.standard_turns = 0;
+    stage.looks = stage.checks = stage.rounds = stage.standard_rounds = 0;
     stage.now = 1000;
     cr_assert(eq(int, tj_tune(context, &problem, &options, &result, &err), TJ_OK), "%s", err.message);
     return result;
 }
 
-/* Whatever takes long: a compile, a turn or a check. One of each may be under way when the time is over. */
+/* Whatever takes long: a compile, a round or a check. One of each may be under way when the time is over. */
 Test(known_times, all_of_it_ends_within_the_budget)
 {
     static const struct {
-        double compile_s, turn_s, check_s;
+        double compile_s, round_s, check_s;
     } rows[] = {{1, 0.01, 0.1}, {1, 1, 1},  {0.5, 4, 1}, {0.5, 30, 1}, {30, 1, 1},
                 {1, 1, 8},      {45, 1, 1}, {1, 1, 60},  {2, 0.5, 3}};
     tj_context *context = open_context();
@@ -660,10 +660,10 @@ Test(known_times, all_of_it_ends_within_the_budget)
         tj_tune_result result;
 
         stage.compile_s = rows[i].compile_s;
-        stage.turn_s = rows[i].turn_s;
+        stage.round_s = rows[i].round_s;
         stage.check_s = rows[i].check_s;
         result = tuned_for(context, 40);
-        cr_expect(stage.now <= 1040 + fmax(rows[i].turn_s, rows[i].compile_s + rows[i].check_s), "row %zu: %g of 40 s", i,
+        cr_expect(stage.now <= 1040 + fmax(rows[i].round_s, rows[i].compile_s + rows[i].check_s), "row %zu: %g of 40 s", i,
                   stage.now - 1000);
         cr_expect(result.evaluations >= 1 && result.us > 0 && result.check_elements > 0, "row %zu", i);
         cr_expect(is_near(result.seconds, stage.now - 1000), "row %zu", i);
@@ -679,7 +679,7 @@ static void on_budget(const tj_tune_progress *progress, void *payload)
     told_budget = progress->budget;
 }
 
-/* However long the search would go on, there are turns for its best; and progress covers the whole. */
+/* However long the search would go on, there are rounds for its best; and progress covers the whole. */
 Test(known_times, a_quarter_of_the_budget_is_the_finals)
 {
     tj_context *context = open_context();
@@ -688,18 +688,18 @@ Test(known_times, a_quarter_of_the_budget_is_the_finals)
 
     SET_TABLE({"naive:tile_width=8", 40, 44}, {"naive:tile_width=4", 41, 42});
     stage.compile_s = 0.25;
-    stage.turn_s = 0.0625;
+    stage.round_s = 0.0625;
     options.seconds = 24; /* 18, and 6 */
     options.progress = on_budget;
     cr_assert(eq(int, tj_tune(context, &problem, &options, &result, &err), TJ_OK), "%s", err.message);
     cr_expect(eq(i64, result.evaluations, 18 * 4));
-    cr_expect(eq(i64, stage.turns, 6 * 16), "%d turns", (int)stage.turns);
+    cr_expect(eq(i64, stage.rounds, 6 * 16), "%d rounds", (int)stage.rounds);
     cr_expect(eq(dbl, told_budget, 24));
     cr_expect(is_config(&result.config, "naive:tile_width=4"));
     tj_context_free(context);
 }
 
-/* A turn that is cut short compared only some: then one look each is what is known. */
+/* A round that is cut short compared only some: then one look each is what is known. */
 Test(known_times, without_time_for_a_whole_turn_the_looks_decide)
 {
     tj_context *context = open_context();
@@ -708,9 +708,9 @@ Test(known_times, without_time_for_a_whole_turn_the_looks_decide)
 
     SET_TABLE({"naive:tile_width=8", 40, 44}, {"naive:tile_width=4", 41, 42});
     stage.compile_s = 0.25;
-    stage.turn_s = 9; /* of 10 that there are */
+    stage.round_s = 9; /* of 10 that there are */
     result = tuned_for(context, 40);
-    cr_expect(stage.turns < 3, "%d turns", (int)stage.turns);
+    cr_expect(stage.rounds < 3, "%d rounds", (int)stage.rounds);
     cr_expect(is_config(&result.config, "naive:tile_width=8"));
     cr_expect(is_near(result.us, 40) && is_near(result.default_us, 100), "%g %g", result.us, result.default_us);
     cr_expect(is_near(only_record(context, &records)->us, 40));
@@ -727,7 +727,7 @@ Test(known_times, the_first_config_is_tried_and_checked_whatever_the_budget)
     stage.compile_s = 100;
     result = tuned_for(context, 1);
     cr_expect(eq(i64, result.evaluations, 1));
-    cr_expect(eq(i64, stage.turns, 0));
+    cr_expect(eq(i64, stage.rounds, 0));
     cr_expect(eq(i64, stage.checks, 1));
     cr_expect(eq(i64, result.check_elements, 7));
     cr_expect(eq(dbl, result.check_ratio, 0.125));
@@ -736,14 +736,14 @@ Test(known_times, the_first_config_is_tried_and_checked_whatever_the_budget)
     tj_context_free(context);
 }
 
-/* The last check takes what the turns leave: all of it, or as much as there is time for. */
+/* The last check takes what the rounds leave: all of it, or as much as there is time for. */
 Test(known_times, the_last_check_fits_the_rest_of_the_budget)
 {
     tj_context *context = open_context();
     tj_tune_result result;
 
     stage.compile_s = 1;
-    stage.turn_s = 0.125;
+    stage.round_s = 0.125;
     stage.check_s = 0.25; /* ten times that is 2.5 of the 10 for the finals */
     result = tuned_for(context, 40);
     cr_expect(eq(dbl, stage.last_flop, 10000));
@@ -787,7 +787,7 @@ static void expect_failure(tj_status wanted)
     cr_expect(eq(int, tune(context, "naive", 0, &result), wanted));
     cr_expect(memcmp(&result, &none, sizeof none) == 0);
     cr_expect(le(i64, stage.looks, 2), "nothing is tried afterwards");
-    cr_expect(eq(i64, stage.turns, 0));
+    cr_expect(eq(i64, stage.rounds, 0));
     cr_expect(eq(int, tj_records_load(context, records, &err), TJ_OK));
     cr_expect(eq(sz, tj_records_count(records), 0));
     tj_records_free(records);
@@ -826,7 +826,7 @@ Test(known_times, without_memory_for_the_first_config_there_is_nothing_to_compar
     expect_failure(TJ_ERR_OUT_OF_MEMORY);
 }
 
-/* With more memory it may be the best: all of the space was not tried, although each config had its turn. */
+/* With more memory it may be the best: all of the space was not tried, although each config was tried. */
 Test(known_times, without_memory_for_a_later_config_the_search_is_not_complete)
 {
     tj_context *context = open_context();

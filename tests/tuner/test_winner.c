@@ -109,58 +109,58 @@ Test(winner, is_the_simplest_within_the_tie_band)
 }
 
 /* Two configs, the first the default, 0.8 % apart, on a device whose clock falls by a tenth, and rises again, while they are compared. */
-Test(turns, a_clock_that_drifts_hides_nothing)
+Test(rounds, a_clock_that_drifts_hides_nothing)
 {
     static const double clock[] = {1, 1.02, 1.06, 1.1, 1.1, 1.05, 1};
     tj_finalist list[2] = {finalist(0, 0, 1000, 32, 16), finalist(0, 0, 2000, 32, 32)};
 
     list[0].standing = TJ_STANDARD;
-    for (size_t turn = 0; turn < 7; turn++) {
-        list[0].turn[turn] = 100.8 * clock[turn];
-        list[1].turn[turn] = 100 * clock[turn];
+    for (size_t round = 0; round < 7; round++) {
+        list[0].round[round] = 100.8 * clock[round];
+        list[1].round[round] = 100 * clock[round];
     }
-    list[0].turn[3] = 250; /* and one sample that something else disturbed */
-    tj_judge_turns(list, 2, 7);
+    list[0].round[3] = 250; /* and one sample that something else disturbed */
+    tj_judge_rounds(list, 2, 7);
     cr_expect(ieee_ulp_eq(dbl, list[0].us / list[1].us, 1.008, 8));
-    cr_expect(fabs(list[1].us - 105) < 0.5, "%g: as in the median turn", list[1].us);
+    cr_expect(fabs(list[1].us - 105) < 0.5, "%g: as in the median round", list[1].us);
     cr_expect(list[0].spread < 1e-12 && list[1].spread < 1e-12, "%g %g", list[0].spread, list[1].spread);
     cr_expect(eq(sz, tj_choose_winner(list, 2), 1));
 }
 
-Test(turns, spread_is_what_one_varies_by_beside_the_others)
+Test(rounds, spread_is_what_one_varies_by_beside_the_others)
 {
     tj_finalist list[2] = {finalist(0, 0, 0, 0, 16), finalist(0, 0, 0, 0, 32)};
 
-    for (size_t turn = 0; turn < 5; turn++) {
-        list[0].turn[turn] = 100;
-        list[1].turn[turn] = 90 + 5 * (double)turn; /* 90 to 110: half of them between 95 and 105 */
+    for (size_t round = 0; round < 5; round++) {
+        list[0].round[round] = 100;
+        list[1].round[round] = 90 + 5 * (double)round; /* 90 to 110: half of them between 95 and 105 */
     }
-    tj_judge_turns(list, 2, 5);
+    tj_judge_rounds(list, 2, 5);
     cr_expect(fabs(list[0].us - 100) < 1e-9 && fabs(list[1].us - 100) < 1e-9);
     cr_expect(fabs(list[1].spread - 0.025) < 1e-3, "%g: of their sum, which varies half as much", list[1].spread);
-    tj_judge_turns(list, 2, 1);
-    cr_expect(eq(dbl, list[0].us, 100), "one turn is itself");
+    tj_judge_rounds(list, 2, 1);
+    cr_expect(eq(dbl, list[0].us, 100), "one round is itself");
     cr_expect(eq(dbl, list[1].us, 90));
     cr_expect(eq(dbl, list[0].spread, 0));
     cr_expect(eq(dbl, list[1].spread, 0));
 }
 
-Test(turns, of_one_alone_are_its_times)
+Test(rounds, of_one_alone_are_its_times)
 {
     tj_finalist one = finalist(0, 0, 0, 0, 16);
 
-    for (size_t turn = 0; turn < 5; turn++)
-        one.turn[turn] = 90 + 5 * (double)turn;
-    tj_judge_turns(&one, 1, 5);
+    for (size_t round = 0; round < 5; round++)
+        one.round[round] = 90 + 5 * (double)round;
+    tj_judge_rounds(&one, 1, 5);
     cr_expect(eq(dbl, one.us, 100));
     cr_expect(eq(dbl, one.spread, 0.05));
 }
 
-Test(turns, of_no_length_are_no_times)
+Test(rounds, of_no_length_are_no_times)
 {
     tj_finalist list[2] = {finalist(1, 1, 0, 0, 16), finalist(1, 1, 0, 0, 32)};
 
-    tj_judge_turns(list, 2, 3);
+    tj_judge_rounds(list, 2, 3);
     cr_expect(eq(dbl, list[0].us, 0));
     cr_expect(eq(dbl, list[1].spread, 0));
 }
@@ -176,17 +176,17 @@ Test(contenders, are_the_fastest_and_what_was_there_before)
         list[i] = finalist(us[i], 0, 0, 0, i);
     list[7].standing = TJ_STANDARD;
     list[8].standing = TJ_RECORDED;
-    list[4].turn[39] = 99; /* what they took stays with them */
+    list[4].round[39] = 99; /* what they took stays with them */
     cr_assert(eq(sz, tj_keep_contenders(list, 10, 6), 6));
     for (size_t i = 0; i < 6; i++)
         cr_expect(eq(i32, number_of(&list[i]), stay[i]), "%zu", i);
     cr_expect(list[4].standing == TJ_STANDARD && list[5].standing == TJ_RECORDED);
-    cr_expect(eq(dbl, list[2].turn[39], 99));
+    cr_expect(eq(dbl, list[2].round[39], 99));
     cr_expect(eq(sz, tj_keep_contenders(list, 6, 6), 6), "all stay where there are no more");
     cr_expect(eq(sz, tj_keep_contenders(list, 1, 6), 1));
 }
 
-/* If a turn of six would take too long: the earlier config, and the fastest other. */
+/* If a round of six would take too long: the earlier config, and the fastest other. */
 Test(contenders, may_be_no_more_than_three)
 {
     static const double us[] = {107, 101, 120, 99, 130};
@@ -200,7 +200,7 @@ Test(contenders, may_be_no_more_than_three)
     cr_expect(list[0].standing == TJ_STANDARD && number_of(&list[1]) == 3 && list[2].standing == TJ_RECORDED);
 }
 
-/* Until there were turns, one look is what is known. */
+/* Until there were rounds, one look is what is known. */
 Test(looks, are_times_too)
 {
     tj_finalist list[2] = {finalist(1, 0.1, 0, 0, 16), finalist(2, 0.1, 0, 0, 32)};
