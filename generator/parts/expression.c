@@ -368,8 +368,10 @@ tj_status tj_expression_describe(const tj_problem *view, const tj_expression_sum
     printing *p;
 
     tj_template_set_flag(fill, "expression", e->nodes > 0);
-    tj_template_set_flag(fill, "always_c", view->epilogue.has_beta && !tj_epilogue_weighs_c(&view->epilogue));
-    tj_template_set_flag(fill, "weighs_c", view->epilogue.has_beta && tj_epilogue_weighs_c(&view->epilogue));
+    tj_template_set(fill, "read_c",
+                    !view->epilogue.has_beta                ? ""
+                    : tj_epilogue_weighs_c(&view->epilogue) ? "parts/read_c.cuh"
+                                                            : "parts/always_read_c.cuh");
     if (e->nodes == 0)
         return TJ_OK;
     p = calloc(1, sizeof *p);

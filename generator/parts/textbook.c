@@ -64,6 +64,7 @@ void tj_textbook_describe(const tj_problem *view, const tj_config *config, tj_sc
 {
     const int32_t tile_width = tj_config_get(config, "tile_width");
     const tj_checks checks = tj_checks_of(config, form->is_swapped);
+    const bool reduces = tj_epilogue_reduces(&view->epilogue);
     tj_launch_step *const product = tj_step_product(form);
 
     tj_template_set_int(params, "TILE_WIDTH", tile_width);
@@ -79,10 +80,12 @@ void tj_textbook_describe(const tj_problem *view, const tj_config *config, tj_sc
                          tj_scales_along_k(view, TJ_MATRIX_M) || tj_scales_along_k(view, TJ_MATRIX_N) || tj_holds_pairs(view));
     product->rows_on_x = tj_config_get(config, "rows") == TJ_ROWS_ON_X;
     describe_grid(view, product->rows_on_x, params);
-    tj_template_set_flag(params, "reduces_at_edge", tj_epilogue_reduces(&view->epilogue) && (checks.j || checks.l));
-    tj_template_set_flag(params, "returns_at_edge", !tj_epilogue_reduces(&view->epilogue) && (checks.j || checks.l));
-    tj_template_set(params, "terms", tj_epilogue_reduces(&view->epilogue) && (checks.j || checks.l) ? "terms" : "k");
-    if (tj_epilogue_reduces(&view->epilogue)) {
+    tj_template_set_flag(params, "reduces_at_edge", reduces && (checks.j || checks.l));
+    tj_template_set_flag(params, "returns_at_edge", !reduces && (checks.j || checks.l));
+    tj_template_set(params, "terms", reduces && (checks.j || checks.l) ? "terms" : "k");
+    tj_template_set(params, "beside", !reduces && tj_epilogue_pairs(&view->epilogue) ? "parts/beside.cuh" : "");
+    tj_template_set(params, "ending", reduces ? "parts/reduce_block.cuh" : "parts/epilogue.cuh");
+    if (reduces) {
         const tj_reduction_slots slots = slots_of(view, tile_width);
 
         product->static_shared_bytes += (int64_t)tile_width * (tile_width + 1) * (int64_t)tj_type_bytes(tj_scalar_type(view));

@@ -26,10 +26,7 @@ naive(
     //@|     Pvalue += m * n;
     //@| }
 
-    //@| #include "parts/reduce_block.cuh"  //@ only reduces
-    //@ if not reduces
-    //@| #include "parts/beside.cuh"  //@ only pairs
-    #include "parts/epilogue.cuh"
-    //@ end
+    //@| #include "parts/beside.cuh"  //@ beside
+    #include "parts/epilogue.cuh"  //@ ending
 }
 //@| #include "parts/combine.cuh"  //@ only reduces

@@ -1,9 +1,4 @@
-const vector_t<output_t, P_VECTOR> before = read<P_VECTOR>(&C[Row * ld_c + Col]);  //@ c_place for C[Row * ld_c + Col]  //@ only always_c
-//@ if weighs_c
-vector_t<output_t, P_VECTOR> before = {};
-if (beta != 0)  // beta = 0 must not read C: it may hold NaN, or nothing yet
-    before = read<P_VECTOR>(&C[Row * ld_c + Col]);  //@ c_place for C[Row * ld_c + Col]
-//@ end
+#include "parts/read_c.cuh"  //@ read_c
 vector_t<output_t, P_VECTOR> value;
 #pragma unroll
 for (int i = 0; i < P_VECTOR; ++i) {

@@ -53,8 +53,8 @@ tiled(
         __syncthreads();  // write after read: everyone is done with them before the next phase overwrites them
     }
 
-    if (Row >= j || Col >= l)  //@ check_j || check_l  //@ only check_j or check_l
+    if (Row >= j || Col >= l)  //@ check_j || check_l  //@ only returns_at_edge
         return;  // this thread only helped to load
-    //@| #include "parts/beside.cuh"  //@ only pairs
+    //@| #include "parts/beside.cuh"  //@ beside
     #include "parts/epilogue.cuh"
 }
