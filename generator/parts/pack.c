@@ -290,6 +290,30 @@ static void list_args(const tj_problem *view, const tj_pack *pack, tj_launch_for
             step->arg[step->arg_count++] = (tj_argument){TJ_ARG_WORKSPACE, pack->operand[i].slice};
 }
 
+static void print_parameter(tj_text *out, const char *before, const char *type, const char *after)
+{
+    tj_text_append(out, before);
+    tj_text_append(out, type);
+    tj_text_append(out, after);
+}
+
+/* Print the parameters of the pack kernel, in the order of list_args. */
+static void print_parameters(const tj_pack *pack, tj_template_params *fill)
+{
+    const bool m = pack->operand[0].is_packed, n = pack->operand[1].is_packed;
+    tj_text out = TJ_TEXT_INIT(1024);
+
+    if (m)
+        print_parameter(&out, "const ", tj_template_get(fill, "m_from_t"), " *__restrict__ M,\n");
+    if (n)
+        print_parameter(&out, "const ", tj_template_get(fill, "n_from_t"), " *__restrict__ N,\n");
+    if (m)
+        print_parameter(&out, "", tj_template_get(fill, "m_tile_t"), n ? " *M_packed,\n" : " *M_packed)\n");
+    if (n)
+        print_parameter(&out, "", tj_template_get(fill, "n_tile_t"), " *N_packed)\n");
+    tj_template_take_lines(fill, "pack_parameters", &out);
+}
+
 /*
  * Choose the elements of P per block so that each thread writes 16 bytes, as far as the elements of P, from which the grid is
  * computed, can be divided that way.
@@ -341,8 +365,10 @@ void tj_pack_describe(const tj_problem *view, const tj_pack *pack, tj_template_p
     if (is_any(view, pack, true))
         step->static_shared_bytes = TILE_BYTES * (tile_edge(view) + 1);
     tj_step_product(form)->overlaps = 1;
-    if (fill)
-        list_args(view, pack, form, step);
+    if (!fill)
+        return;
+    list_args(view, pack, form, step);
+    print_parameters(pack, fill);
 }
 
 /* The padding of packed lines is zero, as is everything outside a map; so the map leaves it out. */

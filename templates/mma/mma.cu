@@ -103,8 +103,7 @@ mma(
     //@| #include "mma/store_weights.cuh"  //@ n_store_weights  //@ with n for m, N for M
 
     // load: the fragments of one step, for the rows and columns of this warp.
-    fragment_t m[2][WM / 16][4], n[2][WN / 8][2];  //@ only loads_ahead
-    //@| fragment_t m[WM / 16][4], n[WN / 8][2];  //@ only not loads_ahead
+    fragment_t m[2][WM / 16][4], n[2][WN / 8][2];  //@ m_halves_of for m[2]  //@ n_halves_of for n[2]
     const auto load = [&](const phase_t &from, int step) {
         #include "mma/load_m_whole.cuh"  //@ m_load
         #include "mma/load_n_halves.cuh"  //@ n_load

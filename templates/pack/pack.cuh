@@ -24,11 +24,12 @@ __device__ __forceinline__ void store_chunk(void *to, uint4 chunk)
 //         blockIdx.z counts the products of the batch.  //@ only batched
 extern "C" __global__ void __launch_bounds__(PACK_THREADS)
 pack(
-    const input_t *__restrict__ M,  //@ m_from_t for input_t  //@ only packs_m
-    const input_t *__restrict__ N,  //@ n_from_t for input_t  //@ only packs_n
-    input_t *M_packed,  //@ m_tile_t for input_t  //@ only packs_m and packs_n
-    //@| input_t *M_packed)  //@ m_tile_t for input_t  //@ only packs_m and not packs_n
-    input_t *N_packed)  //@ n_tile_t for input_t  //@ only packs_n
+    //@ instead pack_parameters
+    const input_t *__restrict__ M,
+    const input_t *__restrict__ N,
+    input_t *M_packed,
+    input_t *N_packed)
+    //@ end
 {
     #include "parts/dependents.cuh"
     __shared__ pack_tile_t tile;  //@ only pack_transposes
