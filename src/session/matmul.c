@@ -297,7 +297,7 @@ tj_status tj_plan_launch(const tj_plan *plan, const tj_operands *operands, struc
 /* ---- calls -------------------------------------------------------------------------------------------------------- */
 
 /* A call whose plan, which may be known, is not launched as it stands. Inside a scope and entered; leaves the latter. */
-__attribute__((noinline)) static tj_status matmul_at_length(tj_context *context, const tj_scope *scope, atomic_int *inside,
+__attribute__((noinline)) static tj_status matmul_slow_path(tj_context *context, const tj_scope *scope, atomic_int *inside,
                                                             const tj_plan *plan, const tj_problem *problem,
                                                             const tj_config *config, const tj_operands *operands,
                                                             struct CUstream_st *stream, tj_error *err)
@@ -349,7 +349,7 @@ static tj_status matmul(tj_context *context, const tj_problem *problem, const tj
             mark_launched(plan, false);
         tj_readers_leave(inside);
     } else {
-        status = matmul_at_length(context, &scope, inside, plan, problem, config, operands, stream, err);
+        status = matmul_slow_path(context, &scope, inside, plan, problem, config, operands, stream, err);
     }
     if (__builtin_expect(context->capture != NULL, 0) && status == TJ_OK)
         note_launch(context, &scope, problem, config, operands);
