@@ -147,7 +147,7 @@ typedef struct tj_loaded_step {
 
 /**
  * The members that a launch of M, N and P reads come first: the driver evicts most of the caches between launches
- * (tj_kernel_await).
+ * (tj_kernel_prefetch).
  */
 struct tj_kernel {
     const tj_driver *driver;
@@ -186,7 +186,7 @@ struct tj_kernel {
 };
 
 /** Prefetch the members that a coming launch reads, during a slow driver call. Any address is safe. */
-static inline void tj_kernel_await(const tj_kernel *kernel)
+static inline void tj_kernel_prefetch(const tj_kernel *kernel)
 {
     const uintptr_t first = (uintptr_t)kernel;
 

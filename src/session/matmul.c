@@ -336,12 +336,12 @@ static tj_status matmul(tj_context *context, const tj_problem *problem, const tj
     tj_scope scope;
     tj_status status;
 
-    tj_plan_await_again();
+    tj_plan_prefetch_last();
     status = tj_scope_enter(&context->host.gpu, &scope, err);
     if (__builtin_expect(status != TJ_OK, 0))
         return refuse(context, problem, operands, status, err);
     inside = tj_readers_enter(context->readers);
-    plan = config ? NULL : tj_plan_find_again(context->plans, scope.context_id, problem);
+    plan = config ? NULL : tj_plan_find_last(context->plans, scope.context_id, problem);
     if (__builtin_expect(plan && has_launched(plan) && tj_kernel_is_ready_for(plan->program.kernel, operands), 1)) {
         mark_captured(plan, &scope, stream);
         status = tj_kernel_queue_ready(plan->program.kernel, operands, stream, err);

@@ -198,10 +198,10 @@ tj_status tj_plan_ask(tj_plan_key *key, tj_request *request, tj_error *err);
  * The plan that this thread found last, if it has a kernel of its own, is that of the problem by the library's choice and has
  * not left the table since; NULL: look for it. A thread that has entered.
  */
-const tj_plan *tj_plan_find_again(struct tj_plan_table *table, uint64_t context_id, const tj_problem *problem);
+const tj_plan *tj_plan_find_last(struct tj_plan_table *table, uint64_t context_id, const tj_problem *problem);
 
 /** Prefetch the data of the coming look-up of that plan, and of its launch. No driver call; any thread. */
-void tj_plan_await_again(void);
+void tj_plan_prefetch_last(void);
 
 /**
  * The plan of a problem and a config, whose key is in *look then; NULL: there is none yet. Takes no lock; a thread that has

@@ -671,16 +671,16 @@ const tj_plan *tj_plan_table_find_anywhere(struct tj_plan_table *table, const tj
     return NULL;
 }
 
-void tj_plan_await_again(void)
+void tj_plan_prefetch_last(void)
 {
     const uintptr_t first = (uintptr_t)last.plan; /* which may be gone */
 
     for (size_t at = 0; at < offsetof(tj_plan, request.given.epilogue.expression); at += TJ_CACHE_LINE)
         __builtin_prefetch((const void *)(first + at));
-    tj_kernel_await(last.kernel);
+    tj_kernel_prefetch(last.kernel);
 }
 
-const tj_plan *tj_plan_find_again(struct tj_plan_table *table, uint64_t context_id, const tj_problem *problem)
+const tj_plan *tj_plan_find_last(struct tj_plan_table *table, uint64_t context_id, const tj_problem *problem)
 {
     const tj_plan *plan = last.plan;
 
