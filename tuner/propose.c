@@ -66,9 +66,9 @@ size_t tj_propose_ranked(search *s, int32_t *chosen, size_t wanted)
 }
 
 /* Return the logarithm of the expected decrease of the best time; all arguments are logarithms. */
-static double improvement(tj_belief belief, double best)
+static double improvement(tj_posterior posterior, double best)
 {
-    const double deviation = fmax(BOLDNESS * belief.deviation, 1e-6), z = (best - belief.mean) / deviation;
+    const double deviation = fmax(BOLDNESS * posterior.deviation, 1e-6), z = (best - posterior.mean) / deviation;
     const double density = -z * z / 2 - log(2 * PI) / 2;
 
     if (z < -5) /* the difference below would be all rounding error: use the first term of its expansion */
@@ -101,7 +101,7 @@ static size_t choose_improving(search *s, tj_surrogate *g, tj_ranked *list, size
     size_t count = 0;
 
     for (size_t i = 0; i < listed; i++)
-        list[i].score = -improvement(tj_surrogate_believe(g, s, list[i].point), best);
+        list[i].score = -improvement(tj_surrogate_posterior(g, s, list[i].point), best);
     while (count < wanted && listed > 0) {
         size_t first = 0;
         double score;
@@ -109,7 +109,7 @@ static size_t choose_improving(search *s, tj_surrogate *g, tj_ranked *list, size
         for (size_t i = 1; i < listed; i++)
             if (tj_by_score(&list[i], &list[first]) < 0)
                 first = i;
-        score = -improvement(tj_surrogate_believe(g, s, list[first].point), best);
+        score = -improvement(tj_surrogate_posterior(g, s, list[first].point), best);
         if (score > list[first].score) {
             list[first].score = score;
             continue;

@@ -204,12 +204,12 @@ double tj_surrogate_mean(const tj_surrogate *g, search *s, int32_t point)
     return mean_of(g, &where);
 }
 
-tj_belief tj_surrogate_believe(const tj_surrogate *g, search *s, int32_t point)
+tj_posterior tj_surrogate_posterior(const tj_surrogate *g, search *s, int32_t point)
 {
     const place where = place_of(g, s, point);
     double row[MOST_LEARNED + TJ_SURROGATE_UNDER_WAY];
 
-    return (tj_belief){mean_of(g, &where), g->scale * sqrt(row_of(g, &where, row))};
+    return (tj_posterior){mean_of(g, &where), g->scale * sqrt(row_of(g, &where, row))};
 }
 
 void tj_surrogate_assume(tj_surrogate *g, search *s, int32_t point)

@@ -16,9 +16,9 @@
 typedef struct tj_surrogate tj_surrogate;
 
 /** Logarithms of microseconds. */
-typedef struct tj_belief {
+typedef struct tj_posterior {
     double mean, deviation;
-} tj_belief;
+} tj_posterior;
 
 /**
  * Learn from all trials that have a time; of very many, from the fastest. Owned: the caller, tj_surrogate_free. NULL when
@@ -32,7 +32,7 @@ void tj_surrogate_free(tj_surrogate *g);
 /** Return the mean only, which costs less. */
 double tj_surrogate_mean(const tj_surrogate *g, search *s, int32_t point);
 
-tj_belief tj_surrogate_believe(const tj_surrogate *g, search *s, int32_t point);
+tj_posterior tj_surrogate_posterior(const tj_surrogate *g, search *s, int32_t point);
 
 /**
  * Assume that the point takes the time that is expected of it, as if it were tried. Means stay, but uncertainty near it falls.

@@ -115,7 +115,7 @@ Test(surrogate, believes_the_model_before_there_is_a_trial)
 
     cr_assert(g != NULL);
     cr_expect(epsilon_eq(dbl, tj_surrogate_mean(g, &m->s, point), expected(m, point), 1e-9));
-    cr_expect(tj_surrogate_believe(g, &m->s, point).deviation > 0.25, "it may be wrong by a third");
+    cr_expect(tj_surrogate_posterior(g, &m->s, point).deviation > 0.25, "it may be wrong by a third");
     tj_surrogate_free(g);
     release(m);
 }
@@ -131,7 +131,7 @@ Test(surrogate, learns_that_the_model_is_wrong_about_all_by_a_factor)
     cr_assert(g != NULL);
     cr_expect(m->s.trials > 20, "%zu trials", m->s.trials);
     cr_expect(epsilon_eq(dbl, tj_surrogate_mean(g, &m->s, point), expected(m, point) + 0.4, 0.02));
-    cr_expect(tj_surrogate_believe(g, &m->s, point).deviation < 0.1);
+    cr_expect(tj_surrogate_posterior(g, &m->s, point).deviation < 0.1);
     tj_surrogate_free(g);
     release(m);
 }
@@ -174,7 +174,7 @@ Test(surrogate, holds_a_step_for_what_its_parameter_says)
     g = tj_surrogate_learn(&m->s);
     cr_assert(g != NULL);
     for (int i = 0; i < 3; i++) {
-        const tj_belief belief = tj_surrogate_believe(g, &m->s, point[i]);
+        const tj_posterior belief = tj_surrogate_posterior(g, &m->s, point[i]);
 
         more[i] = belief.mean - expected(m, point[i]);
         deviation[i] = belief.deviation;
@@ -193,19 +193,19 @@ Test(surrogate, is_surer_beside_what_is_under_way_and_expects_the_same)
     made_up *m = make();
     const int32_t one = point_of(m, TILE ",blocks=1"), other = point_of(m, TILE ",blocks=8");
     tj_surrogate *g;
-    tj_belief before, after;
+    tj_posterior before, after;
 
     try_some(m, 301, 1, 0.1);
     g = tj_surrogate_learn(&m->s);
     cr_assert(g != NULL);
-    before = tj_surrogate_believe(g, &m->s, other);
+    before = tj_surrogate_posterior(g, &m->s, other);
     tj_surrogate_assume(g, &m->s, one);
-    after = tj_surrogate_believe(g, &m->s, other);
+    after = tj_surrogate_posterior(g, &m->s, other);
     cr_expect(eq(dbl, before.mean, after.mean));
     cr_expect(after.deviation < 0.7 * before.deviation, "%.4f and then %.4f", before.deviation, after.deviation);
     for (int i = 0; i < 2 * TJ_SURROGATE_UNDER_WAY; i++) /* more than it has room for */
         tj_surrogate_assume(g, &m->s, i);
-    cr_expect(tj_surrogate_believe(g, &m->s, other).deviation <= after.deviation);
+    cr_expect(tj_surrogate_posterior(g, &m->s, other).deviation <= after.deviation);
     tj_surrogate_free(g);
     tj_surrogate_free(NULL);
     release(m);
