@@ -64,20 +64,20 @@ static int parse_target(const char *target, bool *is_ptx, bool *is_own)
     return (*is_ptx || strncmp(target, "sm_", 3) == 0) && number > 0 && number < 1000 ? (int)number : 0;
 }
 
-tj_packed_asker tj_packed_asker_of(const tj_host *host, const tj_device_facts *device)
+tj_packed_reader tj_packed_reader_of(const tj_host *host, const tj_device_facts *device)
 {
-    return (tj_packed_asker){10 * device->cc_major + device->cc_minor, tj_gpu_is_emulated(&host->gpu)};
+    return (tj_packed_reader){10 * device->cc_major + device->cc_minor, tj_gpu_is_emulated(&host->gpu)};
 }
 
 int tj_packed_serves(const char *target, const void *payload)
 {
-    const tj_packed_asker *asker = payload;
+    const tj_packed_reader *reader = payload;
     bool is_ptx, is_own;
     const int number = parse_target(target, &is_ptx, &is_own);
 
-    if (number == asker->number)
-        return is_ptx == asker->is_emulated ? 3000 : 2000; /* the emulator reads PTX alone, which is in both */
-    return is_ptx && !is_own && number > 0 && number < asker->number && !asker->is_emulated ? number : 0;
+    if (number == reader->number)
+        return is_ptx == reader->is_emulated ? 3000 : 2000; /* the emulator reads PTX alone, which is in both */
+    return is_ptx && !is_own && number > 0 && number < reader->number && !reader->is_emulated ? number : 0;
 }
 
 /* ---- found -------------------------------------------------------------------------------------------------------- */
@@ -200,13 +200,13 @@ static const char *key_value(const tj_key *key, const char *name)
     return "";
 }
 
-bool tj_packed_target(tj_host *host, const tj_source *source, const tj_packed_asker *asker, char target[16])
+bool tj_packed_target(tj_host *host, const tj_source *source, const tj_packed_reader *reader, char target[16])
 {
     tj_image_key_text text;
     tj_image_body *body;
     tj_key key;
 
-    if (!(body = find_anywhere(host, source, tj_packed_serves, asker, &text, &key, NULL)))
+    if (!(body = find_anywhere(host, source, tj_packed_serves, reader, &text, &key, NULL)))
         return false;
     memcpy(target, text.own_target, sizeof text.own_target);
     tj_image_body_release(body);

@@ -19,19 +19,19 @@ tj_hash128 tj_packed_image_request(const char *source_text);
 tj_hash128 tj_packed_record_request(const char *key);
 tj_hash128 tj_packed_choice_request(const tj_problem *problem);
 
-/** A device that asks: which targets serve it? On the emulator any text for its compute capability. */
-typedef struct tj_packed_asker {
+/** The device that an image of a pack is for.  On the emulator any text for its compute capability. */
+typedef struct tj_packed_reader {
     int number; /* 90 */
     bool is_emulated;
-} tj_packed_asker;
+} tj_packed_reader;
 
-tj_packed_asker tj_packed_asker_of(const tj_host *host, const tj_device_facts *device);
+tj_packed_reader tj_packed_reader_of(const tj_host *host, const tj_device_facts *device);
 
-/** A tj_pack_rank; payload is a tj_packed_asker. First its own target, then PTX for older ones, the newest first. */
+/** A tj_pack_rank; payload is a tj_packed_reader. First its own target, then PTX for older ones, the newest first. */
 int tj_packed_serves(const char *target, const void *payload);
 
 /** The target of the best sound image of a source in the packs, for a device. False: there is none. Opens no library. */
-bool tj_packed_target(tj_host *host, const tj_source *source, const tj_packed_asker *asker, char target[16]);
+bool tj_packed_target(tj_host *host, const tj_source *source, const tj_packed_reader *reader, char target[16]);
 
 /**
  * The key of the image of a source for this target in the packs; on the emulator sm_90 will do for compute_90. False: there is

@@ -261,7 +261,7 @@ static tj_status explain_without_compiler(tj_context *context, const tj_source *
                                           int *hit, tj_store_explain_visit visit, void *payload, tj_error *err)
 {
     const char *number = strchr(target, '_');
-    const tj_packed_asker asker = {number ? atoi(number + 1) : 0, tj_gpu_is_emulated(&context->host.gpu)};
+    const tj_packed_reader reader = {number ? atoi(number + 1) : 0, tj_gpu_is_emulated(&context->host.gpu)};
     tj_image_key_text text;
     tj_status status;
     char packs[1024];
@@ -270,7 +270,7 @@ static tj_status explain_without_compiler(tj_context *context, const tj_source *
     tj_image_make_key_without_compiler(&context->host, source, target, &text, &key);
     status = tj_disk_store_explain(context->host.store, &key, hit, visit, payload, err);
     key_hex[0] = '\0';
-    tj_packs_say_why_not(context->host.packs, TJ_PACKED_IMAGE, tj_packed_serves, &asker, asker.number, packs, sizeof packs);
+    tj_packs_say_why_not(context->host.packs, TJ_PACKED_IMAGE, tj_packed_serves, &reader, reader.number, packs, sizeof packs);
     if (status == TJ_OK && packs[0])
         visit(&(tj_store_field){"packs", "a kernel of this source", packs, 0}, payload);
     return status;

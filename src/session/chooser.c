@@ -184,14 +184,14 @@ static bool has_packed_record(tj_context *context, const tj_device_facts *device
 
 static bool choose_packed(tj_context *context, const tj_device_facts *device, const tj_request *request, tj_choice *choice)
 {
-    const tj_packed_asker asker = tj_packed_asker_of(&context->host, device);
+    const tj_packed_reader reader = tj_packed_reader_of(&context->host, device);
     char text[TJ_PROBLEM_TEXT_BYTES];
     tj_pack_item item;
     const char *of, *written;
     bool is_chosen;
 
     if (!tj_packs_find(context->host.packs, TJ_PACKED_CHOICE, tj_packed_choice_request(&request->problem), tj_packed_serves,
-                       &asker, &item, NULL))
+                       &reader, &item, NULL))
         return false;
     tj_problem_print(&request->problem, text);
     of = tj_pack_item_text(&item, "problem");
@@ -203,13 +203,13 @@ static bool choose_packed(tj_context *context, const tj_device_facts *device, co
 
 bool tj_context_choose_packed(tj_context *context, const tj_device_facts *device, const tj_request *request, tj_choice *choice)
 {
-    const tj_packed_asker asker = tj_packed_asker_of(&context->host, device);
+    const tj_packed_reader reader = tj_packed_reader_of(&context->host, device);
 
     if (!context->host.packs)
         return false;
     if (choose_packed(context, device, request, choice))
         return true;
-    tj_packs_tell_foreign(context->host.packs, TJ_PACKED_IMAGE, tj_packed_serves, &asker, asker.number);
+    tj_packs_tell_foreign(context->host.packs, TJ_PACKED_IMAGE, tj_packed_serves, &reader, reader.number);
     return false;
 }
 

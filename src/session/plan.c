@@ -34,11 +34,11 @@ static int64_t count_bytes(const tj_plan *plan)
 static tj_status obtain(tj_context *context, const tj_device_facts *device, bool may_compile, tj_plan *plan, tj_error *err)
 {
     tj_host *const host = &context->host;
-    const tj_packed_asker asker = tj_packed_asker_of(host, device);
+    const tj_packed_reader reader = tj_packed_reader_of(host, device);
     char target[16];
     tj_status status = TJ_OK;
 
-    if (!tj_packed_target(host, plan->program.source, &asker, target))
+    if (!tj_packed_target(host, plan->program.source, &reader, target))
         status = tj_host_target(host, device->cc_major, device->cc_minor, target, err);
     if (status == TJ_OK && !may_compile)
         return tj_image_recall(context, plan->program.source, target, &plan->program.image, err);
@@ -185,14 +185,14 @@ static tj_status make_chosen(tj_context *context, const tj_device_facts *device,
 /* Without a compiler and a kernel: name the problem, and why the packs do not serve it. */
 static void explain_missing(tj_context *context, const tj_device_facts *device, const tj_plan_key *key, tj_error *err)
 {
-    const tj_packed_asker asker = tj_packed_asker_of(&context->host, device);
+    const tj_packed_reader reader = tj_packed_reader_of(&context->host, device);
     char problem[TJ_PROBLEM_TEXT_BYTES], config[TJ_CONFIG_TEXT_BYTES], packs[200];
     const tj_error why = *err;
 
     tj_problem_print(key->problem, problem);
     if (key->config)
         tj_config_print(key->config, config);
-    tj_packs_say_why_not(context->host.packs, TJ_PACKED_IMAGE, tj_packed_serves, &asker, asker.number, packs, sizeof packs);
+    tj_packs_say_why_not(context->host.packs, TJ_PACKED_IMAGE, tj_packed_serves, &reader, reader.number, packs, sizeof packs);
     tj_fail(err, TJ_ERR_NO_COMPILER, "no kernel for %.100s%s%.60s: %s%s%s", problem, key->config ? ", " : "",
             key->config ? config : "", packs, packs[0] ? ": add it with tilejit pack, or let NVRTC compile it: " : "",
             why.message);
