@@ -14,16 +14,16 @@ const char *tj_event_name(tj_event_kind kind)
 }
 
 static void tell(const tj_host *host, tj_event_kind kind, const tj_problem *problem, const tj_source *source,
-                 tj_telling telling)
+                 tj_outcome outcome)
 {
     char of[TJ_PROBLEM_TEXT_BYTES] = "", config[TJ_CONFIG_TEXT_BYTES] = "";
     const tj_event event = {.kind = kind,
                             .problem = of,
                             .config = config,
                             .kernel = source ? tj_source_kernel(source) : "",
-                            .detail = telling.detail ? telling.detail : "",
-                            .milliseconds = telling.milliseconds,
-                            .failed = telling.failed};
+                            .detail = outcome.detail ? outcome.detail : "",
+                            .milliseconds = outcome.milliseconds,
+                            .failed = outcome.failed};
 
     if (problem) /* a family of the application's own has none */
         tj_problem_print(problem, of);
@@ -32,22 +32,22 @@ static void tell(const tj_host *host, tj_event_kind kind, const tj_problem *prob
     host->on_event(&event, host->event_payload);
 }
 
-void tj_host_tell(const tj_host *host, tj_event_kind kind, const tj_source *source, tj_telling telling)
+void tj_host_tell(const tj_host *host, tj_event_kind kind, const tj_source *source, tj_outcome outcome)
 {
     if (host->on_event)
-        tell(host, kind, tj_source_problem(source), source, telling);
+        tell(host, kind, tj_source_problem(source), source, outcome);
 }
 
 void tj_host_tell_proof(tj_host *host, const tj_source *source, const tj_proof *proof)
 {
     atomic_fetch_add_explicit(&host->stats.proofs, 1, memory_order_relaxed);
-    tj_host_tell(host, TJ_EVENT_PROVEN, source, (tj_telling){proof->passed ? NULL : proof->reason, proof->ms, !proof->passed});
+    tj_host_tell(host, TJ_EVENT_PROVEN, source, (tj_outcome){proof->passed ? NULL : proof->reason, proof->ms, !proof->passed});
 }
 
 void tj_host_tell_problem(const tj_host *host, tj_event_kind kind, const tj_problem *problem)
 {
     if (host->on_event)
-        tell(host, kind, problem, NULL, (tj_telling){0});
+        tell(host, kind, problem, NULL, (tj_outcome){0});
 }
 
 void tj_range_open(const char *what, const char *kernel)

@@ -11,14 +11,14 @@
 #include "host.h"
 
 /** The facts of an event that are not in the source. */
-typedef struct tj_telling {
+typedef struct tj_outcome {
     const char *detail; /* NULL: none */
     double milliseconds;
     bool failed;
-} tj_telling;
+} tj_outcome;
 
 /** Report an event of a kernel; without a callback nothing is formatted. */
-void tj_host_tell(const tj_host *host, tj_event_kind kind, const tj_source *source, tj_telling telling);
+void tj_host_tell(const tj_host *host, tj_event_kind kind, const tj_source *source, tj_outcome outcome);
 
 /** Count a proof, and report it. */
 void tj_host_tell_proof(tj_host *host, const tj_source *source, const tj_proof *proof);

@@ -266,7 +266,7 @@ static tj_status compile(tj_host *host, const tj_source *source, const tj_key *k
     if (status != TJ_OK)
         atomic_fetch_add_explicit(&host->stats.failures, 1, memory_order_relaxed);
     tj_host_tell(host, TJ_EVENT_COMPILED, source,
-                 (tj_telling){status == TJ_OK ? NULL : why.message, (double)(now_us() - start_us) / 1e3, status != TJ_OK});
+                 (tj_outcome){status == TJ_OK ? NULL : why.message, (double)(now_us() - start_us) / 1e3, status != TJ_OK});
     if (status != TJ_OK && err)
         *err = why;
     if (status != TJ_OK && status != TJ_ERR_COMPILE)

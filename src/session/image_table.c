@@ -286,7 +286,7 @@ static tj_status get(tj_context *context, const tj_source *source, const char *t
                     key.hex);
     }
     if (status == TJ_OK && body && origin != TJ_FROM_COMPILER)
-        tj_host_tell(&context->host, TJ_EVENT_HIT, source, (tj_telling){.detail = where[origin]});
+        tj_host_tell(&context->host, TJ_EVENT_HIT, source, (tj_outcome){.detail = where[origin]});
     wrapped = tj_image_wrap(body, origin, image, status == TJ_OK ? err : NULL);
     return status == TJ_OK ? wrapped : status;
 }

@@ -417,14 +417,14 @@ static void tell_evicted(const tj_plan *plan)
 {
     for (; plan; plan = plan->next_retired)
         if (!tj_plan_is_stand_in(plan) && plan->program.source && plan->is_evicted)
-            tj_host_tell(&plan->context->host, TJ_EVENT_EVICTED, plan->program.source, (tj_telling){0});
+            tj_host_tell(&plan->context->host, TJ_EVENT_EVICTED, plan->program.source, (tj_outcome){0});
 }
 
 void tj_plan_tell_replaced(const tj_plan *plan)
 {
     atomic_fetch_add_explicit(&plan->context->stats.replaced, 1, memory_order_relaxed);
     if (!tj_plan_is_stand_in(plan))
-        tj_host_tell(&plan->context->host, TJ_EVENT_REPLACED, plan->program.source, (tj_telling){0});
+        tj_host_tell(&plan->context->host, TJ_EVENT_REPLACED, plan->program.source, (tj_outcome){0});
 }
 
 void tj_plan_table_sweep(struct tj_plan_table *table)
