@@ -19,7 +19,7 @@ tj_hash128 tj_packed_image_request(const char *source_text);
 tj_hash128 tj_packed_record_request(const char *key);
 tj_hash128 tj_packed_choice_request(const tj_problem *problem);
 
-/** The device that an image of a pack is for.  On the emulator any text for its compute capability. */
+/** The device that an image of a pack must serve. On the emulator any PTX for its compute capability does. */
 typedef struct tj_packed_reader {
     int number; /* 90 */
     bool is_emulated;
