@@ -96,8 +96,6 @@ static void set_matrix(tj_template_params *params, const tj_problem *view, tj_wh
         tj_format_int(number, matrix->stride == TJ_BROADCAST ? 0 : matrix->stride);
     (void)snprintf(name, sizeof name, "stride_%c", letter);
     tj_template_set(params, name, number);
-    (void)snprintf(name, sizeof name, "%c_array", letter);
-    tj_template_set_flag(params, name, tj_stride_is_pointers(matrix->stride));
 }
 
 /*
