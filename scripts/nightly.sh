@@ -3,7 +3,7 @@
 # nightly.sh [PART ...]: run what takes too long for .ci/run; by default all parts, one after the other. Installs missing packages, for
 # which it uses the network. A part that fails stops no other; the log ends with a line and the minutes of each.
 #
-#     tests       all tests of the tier nightly: every seed, layout and case (tests/tiers.cmake, tests/tier.h)
+#     tests       all tests of the tier nightly: every seed, layout and case (tests/tiers.cmake)
 #     asan, tsan  these under sanitizers
 #     tidy        clang-tidy, whose analyzer follows every call
 #     bytes       the same bytes from two places, optimised as they are shipped

@@ -17,6 +17,8 @@
 #     timeout     in seconds; in a nightly build, which has more cases, six times as long
 #     cost        ctest begins with the tests of the highest cost, so that none runs alone at the end
 #
+# IS_NIGHTLY, 0 or 1 in all programs of tests, says whether a loop has the cases that take too long for a change; UNDER_SANITIZER is alike.
+#
 # A line that cannot be read, or a file without one, is an error of the configuration.
 set(tiers quick change nightly)
 set(TILEJIT_TIER change CACHE STRING "The longest tier of which tests are built: quick, change or nightly")

@@ -176,7 +176,7 @@ static const char spin[] =
          "ld.volatile.global.u32 %r12, [%d6];\nadd.u32 %r12, %r12, 1;\nst.volatile.global.u32 [%d6], %r12;\nmembar.gl;\n"
          "atom.global.exch.b32 %r13, [%d5], 0;\nmov.u32 %r10, %r12;\n" DONE;
 
-Test(emulator, a_lock_between_lanes_is_no_endless_loop, .disabled = UNDER_SANITIZER && !IS_NIGHTLY)
+Test(emulator, a_lock_between_lanes_is_no_endless_loop)
 {
     for (uint64_t seed = 0; seed < 8; seed++) {
         uint64_t seen = 0;
@@ -488,7 +488,7 @@ Test(emulator, an_endless_loop_is_reported_with_its_line)
 }
 
 /* Loops that the default budget would leave for minutes; one that adds up an array takes longer than the patience and is let be. */
-Test(emulator, a_loop_without_progress_is_endless_and_a_long_one_is_not, .disabled = UNDER_SANITIZER && !IS_NIGHTLY)
+Test(emulator, a_loop_without_progress_is_endless_and_a_long_one_is_not)
 {
     static const char *const endless[] = {HEAD ENTRY "FOREVER: bra FOREVER;\n}\n",
                                           HEAD ENTRY "FOREVER: add.u32 %r10, %r10, 1;\nbra FOREVER;\n}\n",

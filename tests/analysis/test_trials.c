@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tier: quick; sanitizers: nightly (numbers) */
+/* tier: quick */
 /*
  * The model next to measurements of tuners (analysis/fit/trials.tsv.gz): the cost of its first choice among the measured configs,
  * and whether the library, without a record, ever chooses a family that is slower than the safe default.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tier: quick; sanitizers: nightly (numbers) */
+/* tier: quick */
 /*
  * Errors that tilejit bench takes for rounding: correct products, summed here as each kind of unit sums them, are within the
  * bound, and not far within it; a product that lacks a term is outside, as far as the errors of such a unit reveal it.

@@ -21,7 +21,6 @@
 #include <jansson.h>
 
 #include "shell.h"
-#include "tier.h"
 
 static void assign_variables(char *assignments, size_t bytes)
 {

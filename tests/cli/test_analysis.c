@@ -17,7 +17,6 @@
 #include <jansson.h>
 
 #include "shell.h"
-#include "tier.h"
 
 static char page[OUTPUT_BYTES];
 
@@ -135,7 +134,7 @@ Test(analysis, explain_and_cache_explain_agree)
     }
 }
 
-Test(analysis, explain_counts_on_the_emulator, .disabled = LEFT_TO_NIGHT)
+Test(analysis, explain_counts_on_the_emulator)
 {
     static const char *const configs[] = {"naive:tile_width=8",
                                           "tiled:tile_width=16",

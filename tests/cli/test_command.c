@@ -65,7 +65,7 @@ Test(command, replaces_a_file_whole_or_not_at_all)
     cr_expect(eq(int, shell("ls -A | grep -e tmp -e part"), 1), "left behind: %s", out);
 }
 
-Test(command, generates_the_same_text_in_every_locale, .disabled = LEFT_TO_NIGHT)
+Test(command, generates_the_same_text_in_every_locale)
 {
     static const char *const words = "1234567x300x700 --alpha 0.5 --beta -1e-3";
     static char text[OUTPUT_BYTES], key[OUTPUT_BYTES];

@@ -13,7 +13,6 @@
 #include <jansson.h>
 
 #include "shell.h"
-#include "tier.h"
 
 static void assign_variables(char *assignments, size_t bytes)
 {
@@ -418,7 +417,7 @@ Test(files, wait_for_nothing_that_a_signal_could_not_end)
 }
 
 /* A large P: a signal finds it before it is begun, while it is written, or after it is there. */
-Test(files, of_a_product_are_whole_or_not_there, .disabled = LEFT_TO_NIGHT)
+Test(files, of_a_product_are_whole_or_not_there)
 {
     NEEDS_COMPILER();
     cr_assert(eq(int,

@@ -94,7 +94,7 @@ static int on_terminal(const char *words, char *text, size_t bytes)
 }
 
 /* How far a launch of the emulator is that takes seconds; the line is gone when it ends. */
-Test(command, shows_how_far_the_emulator_is, .timeout = 280, .disabled = LEFT_TO_NIGHT)
+Test(command, shows_how_far_the_emulator_is, .timeout = 280)
 {
     static const char drawn[] = "\r\033[Kemulator: ", cleared[] = "\r\033[K";
     static char text[1 << 16];
@@ -151,7 +151,7 @@ Test(command, counts_three_kernels_of_a_launch)
     cr_expect(strstr(out, "bytes stored") && !strstr(out, "DIFFERENT"), "%s", out);
 }
 
-Test(command, counts_both_kernels_of_a_split_k, .disabled = LEFT_TO_NIGHT)
+Test(command, counts_both_kernels_of_a_split_k)
 {
     json_t *answer;
 

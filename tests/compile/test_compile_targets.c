@@ -20,7 +20,6 @@
 #include "targets.h"
 #include "template.h"
 #include "scales.h"
-#include "tier.h"
 
 static tj_context *context;
 

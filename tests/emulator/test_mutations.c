@@ -6,7 +6,6 @@
  * silent.
  */
 #include "product_test.h"
-#include "tier.h"
 
 enum { BUDGET = 3000000 }; /* warp instructions: some thirty times what the largest kernel here needs */
 
@@ -424,7 +423,7 @@ Test(mutations, unbroken_kernels_are_right_and_silent)
 }
 
 /* The order in which warps and lanes run is nobody's to rely on: 16 of them, and 1 to 4 host threads, give the same bytes. */
-Test(mutations, unbroken_kernels_give_the_same_bytes_in_every_schedule, .disabled = LEFT_TO_NIGHT)
+Test(mutations, unbroken_kernels_give_the_same_bytes_in_every_schedule)
 {
     const nvrtc *by = nvrtc_or_skip("emulator/mutations");
 
@@ -447,7 +446,7 @@ Test(mutations, unbroken_kernels_give_the_same_bytes_in_every_schedule, .disable
     }
 }
 
-Test(mutations, each_broken_kernel_of_ours_is_caught_by_the_right_checker, .disabled = LEFT_TO_NIGHT)
+Test(mutations, each_broken_kernel_of_ours_is_caught_by_the_right_checker)
 {
     const nvrtc *by = nvrtc_or_skip("emulator/mutations");
     unsigned caught = 0, wrong_answers = 0, missed = 0, by_kind[CUEMU_KINDS] = {0};
@@ -924,7 +923,7 @@ static void open_newest(void)
 
 TestSuite(dialects, .init = open_newest, .timeout = 280);
 
-Test(dialects, every_target_is_right_and_silent, .disabled = LEFT_TO_NIGHT)
+Test(dialects, every_target_is_right_and_silent)
 {
     static const char *const targets[] = {"sm_75", "sm_80", "sm_90", "sm_100", "sm_120"};
     const nvrtc *by = nvrtc_or_skip("emulator/mutations");

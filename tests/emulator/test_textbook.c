@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tier: change; sanitizers: nightly (numbers) */
+/* tier: change */
 /*
  * A textbook's statements about naive and tiled products, counted: the kernels that the library generates and compiles, run by
  * the emulator. Every number is worked out here from the sentence above it; none is taken from a run.

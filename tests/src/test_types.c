@@ -14,7 +14,6 @@
 
 #include <tilejit/tools.h>
 #include <tilejit/workbench.h>
-#include "tier.h"
 
 #include "scales.h"
 
@@ -101,7 +100,7 @@ static const struct inputs {
               {TJ_F32, TJ_F32, TJ_COMPUTE_F32_SPLIT}};
 
 /* Each pair of inputs with each type of P, in another mixture of families, layouts, scales, alpha, beta and batch. */
-Test(types, each_pair_of_inputs_goes_to_each_type_of_p, .disabled = LEFT_TO_NIGHT)
+Test(types, each_pair_of_inputs_goes_to_each_type_of_p)
 {
     static const char *const configs[] = {"naive", "tiled", "tiled:shared=dynamic", "tiled:tile_width=8,rows=x"};
     unsigned count = 0;
@@ -144,7 +143,7 @@ Test(types, each_pair_of_inputs_goes_to_each_type_of_p, .disabled = LEFT_TO_NIGH
 }
 
 /* The other families keep to floats of 16 bits and more, scale them, and leave the rest to those that can. */
-Test(types, scales_go_with_every_family, .disabled = LEFT_TO_NIGHT)
+Test(types, scales_go_with_every_family)
 {
     static const char *const configs[] = {"simt:copy=registers,bm=32,bn=32,bk=8,tm=4,tn=4",
                                           "simt:copy=registers,bm=32,bn=32,bk=8,tm=4,tn=4,splits=2", "skinny:stream=n",
@@ -186,7 +185,7 @@ Test(types, scales_go_with_a_batch_of_several_launches)
     expect_right_product(&problem, "naive:tile_width=4", &options, "66 000 products");
 }
 
-Test(types, are_chosen_a_family_and_proven, .disabled = LEFT_TO_NIGHT)
+Test(types, are_chosen_a_family_and_proven)
 {
     open_context("sm_90", TJ_PROVE_BEFORE);
     if (!has_nvrtc())

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tier: quick; sanitizers: nightly (numbers) */
+/* tier: quick */
 /*
  * tj_tune where times and products are known beforehand: who meets in the finals, who wins, what the record says of it.
  *

@@ -7,7 +7,6 @@
 
 #include "search.h"
 #include "tuner_test.h"
-#include "tier.h"
 
 /* Times of a made-up device. */
 typedef struct valley {

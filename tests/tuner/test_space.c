@@ -12,7 +12,6 @@
 #include "tuner_test.h"
 #include "of_problem.h"
 #include "starts.h"
-#include "tier.h"
 
 static tj_problem some_problem(size_t index)
 {

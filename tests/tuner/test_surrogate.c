@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tier: quick; sanitizers: nightly (numbers) */
+/* tier: quick */
 /*
  * The surrogate and the choice of what to try next, over trials that are made up: what they have to say is known then.
  */
