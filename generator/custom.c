@@ -99,9 +99,9 @@ static bool is_name(const char *text)
 /* Names that templates, formulas and configs reserve. */
 static bool is_reserved(const char *name)
 {
-    static const char *const words[] = {"only", "and",      "or",       "not",        "for",        "with", "min",
-                                        "max",  "ceil_div", "boundary", "boundary_j", "boundary_k", "if",   "elif",
-                                        "else", "end",      "repeat",   "lines",      "boundary_l"};
+    static const char *const words[] = {"only", "and",  "or",       "not",      "for",        "with",       "once",
+                                        "min",  "max",  "ceil_div", "boundary", "boundary_j", "boundary_k", "if",
+                                        "elif", "else", "end",      "repeat",   "lines",      "boundary_l"};
 
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (strcmp(name, words[i]) == 0)

@@ -5,6 +5,7 @@
  *     //@ if NAME [and|or [not] NAME ...]      keep or drop whole lines; "and" binds tighter than "or"
  *     //@ elif ... / //@ else / //@ end
  *     statement  //@ only NAME [and|or ...]    keep or drop one statement, a line or more
+ *     // comment  //@ once                     the line, unless the text has it already
  *     //@ lines NAME                           the lines of the parameter with that name, with the indentation of this line
  *     //@ instead NAME / //@ end               these lines in place of those between; if nobody printed them, the latter
  *     //@ repeat NAME / //@ end                repeat the lines between, NAME times; numbers after % or [ count on
@@ -950,6 +951,22 @@ static char *last_directive(char *line)
     return last;
 }
 
+/* Does the text have this line already, with any indentation? */
+static bool has_line(const tj_text *out, const char *line)
+{
+    const size_t length = strlen(line);
+
+    for (const char *at = out->data; at && (at = strstr(at, line)); at++) {
+        const char *start = at;
+
+        while (start > out->data && is_one_of(start[-1], " \t"))
+            start--;
+        if ((start == out->data || start[-1] == '\n') && at[length] == '\n')
+            return true;
+    }
+    return false;
+}
+
 /* Execute the directives that the line ends in, from the last to the first. is_dropped: nothing is left of the line. */
 static tj_status obey_all(fill *f, bool is_hidden, renaming *renamed, bool *is_dropped)
 {
@@ -966,6 +983,9 @@ static tj_status obey_all(fill *f, bool is_hidden, renaming *renamed, bool *is_d
                 cut(f, marker);
             if (status == TJ_OK && !is_kept)
                 status = skip_statement(f, is_hidden);
+        } else if (is_word(text, "once")) {
+            cut(f, marker);
+            is_kept = !has_line(f->out, skip_blanks(f->line));
         } else if (is_word(text, "with")) {
             status = read_renaming(f, marker, renamed);
         } else {

@@ -1,4 +1,4 @@
-// Eight weights of a line from number `first` on, two in a byte; zero, where they are not there. A half byte behind the line is not.
+// Eight weights of a line from number `first` on, two in a byte; zero, where they are not there. A half byte after the line is not.
 //@ if pack_wide
 template <bool WIDE>
 //@ end

@@ -1,5 +1,5 @@
 
-// The kernel behind: of each row and each column of P it combines the slots in W, always in the same order.
+// The kernel after the product: of each row and each column of P it combines the slots in W, always in the same order.
 constexpr int COMBINE_THREADS = 256;
 constexpr int COMBINE_GROUPS = COMBINE_THREADS / 32;  // warps, which share the slots of 32 rows or columns
 

@@ -25,10 +25,7 @@ reduce(
     const index_t element = static_cast<index_t>(blockIdx.x) * REDUCE_ELEMENTS + place;
     const long long matrix = static_cast<long long>(j) * l;  // from one split to the next
 
-    // This kernel may have started beside the first one, whose sums it needs.
-#if __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.wait;" ::: "memory");
-#endif
+    #include "parts/awaits.cuh"
 
     //@ lines reduce_derived
     W += blockIdx.z * matrix * SPLITS;  //@ only batched

@@ -1,7 +1,7 @@
 
 //@ if not reduces_by_team
 // Outputs for each row or column of P. What is found of a row in one place of the grid goes to W, in one of ROW_SLOTS slots; what is
-// found of a column, in one of COL_SLOTS, behind those of all rows. The kernel behind this one combines the slots in their order.
+// found of a column, in one of COL_SLOTS, after those of all rows. The kernel after this one combines the slots in their order.
 constexpr long long ROW_SLOTS = 6;
 constexpr long long COL_SLOTS = 4;
 constexpr long long COL_RESULTS = 6 * 512;

@@ -1,5 +1,5 @@
 // The tensor cores of Hopper: the four warps of a warpgroup multiply 64 x K_STEP elements of M by K_STEP x BN of N, both read from
-// shared memory, and add the products to their sums. It goes on beside the threads, until they wait for it.
+// shared memory, and add the products to their sums. It goes on next to the threads, until they wait for it.
 //
 // A warp has 16 of the 64 rows; its lanes have two columns of every 8, in two rows:
 //

@@ -1,6 +1,6 @@
 #include "parts/scale.cuh"
 #include "strip/total.cuh"
-// The rows of the block are finished at once. What the epilogue makes of them is kept behind all else.
+// The rows of the block are finished at once. What the epilogue makes of them is kept after all else.
 constexpr int ROWS_AT_ONCE = BLOCK_ROWS, BLOCK_COLS = COLS, top = 0;
 constexpr index_t block_col = 0;
 const int thread = threadIdx.x;

@@ -30,7 +30,7 @@ tiled(
     const int TILE_WIDTH = blockDim.x;
     // sum_t: a narrower element is converted once, on its way in, not at each of its TILE_WIDTH uses.  //@ only widens
     sum_t *const Mds = shared_tiles;                            // the tile of M comes first,
-    sum_t *const Nds = shared_tiles + TILE_WIDTH * TILE_WIDTH;  // the tile of N right behind it
+    sum_t *const Nds = shared_tiles + TILE_WIDTH * TILE_WIDTH;  // the tile of N right after it
 
     //@ lines derived
     #include "parts/product.cuh"

@@ -1,4 +1,4 @@
-// Tensor cores multiply whole tiles of shared memory, and copies of whole tiles bring them there: both go on beside the threads, which
+// Tensor cores multiply whole tiles of shared memory, and copies of whole tiles bring them there: both go on next to the threads, which
 // only say when. The warpgroups of a block, of 128 threads each, divide the work. The first one brings the tiles of M and N, a phase
 // of BK after the other, into a ring of STAGES; the MULTIPLIERS that follow multiply them, each WM rows of the block's
 // tile of P. Two barriers for each place of the ring keep them together:
@@ -14,7 +14,7 @@
 //@ if squares
 
 // Tensor cores take such elements along k alone. Tiles of what lies across k are transposed between the two, where they lie: by the
-// warps beside the one that starts the copies, which wait until the tiles have come, and then hand them on as full.
+// warps next to the one that starts the copies, which wait until the tiles have come, and then hand them on as full.
 //@ end
 //@ if pingpong
 

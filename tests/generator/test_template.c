@@ -76,6 +76,7 @@ Test(template, fills_each_directive)
         {"a\n\n//@ if no\nb\n//@ end\n\nc\n", "a\n\nc\n"},
         {"//@ if no\n#include \"parts/none.cuh\"\n//@ end\n", ""},
         {"//@ if unset\na\n//@ elif not unset and yes\nb\n//@ end\n", "b\n"},
+        {"// ab\n// a  //@ once\nb\n  // a  //@ once\nc // a  //@ once\n", "// ab\n// a\nb\nc // a\n"},
         {"//@ lines unset\n", ""},
         {"  //@ lines list\n", "  a,\n#if b\n  c)\n"},
         {"  //@ instead list\n  d)\n  //@ end\n", "  a,\n#if b\n  c)\n"},
@@ -122,8 +123,7 @@ Test(template, fills_each_directive)
         {"for (i = 0; i < n; ++i)  //@ tiled for n  //@ width for 0\n", "for (i = 16; i < tiled_f32; ++i)\n"},
         {"  #include \"m.cuh\"  //@ with n for m, N for M\n", "  load(N, ld_n);\n  N_q[m0] += n;\n", true},
         {"  #include \"parts/dependents.cuh\"\n",
-         "  // The kernel behind this one may get ready from now on, where the device can do that; it waits for what this one "
-         "stores.\n"
+         "  // The next kernel may get ready from here on, where the device can do that; it waits for what this one stores.\n"
          "#if __CUDA_ARCH__ >= 900\n"
          "  asm volatile(\"griddepcontrol.launch_dependents;\");\n"
          "#endif\n\n"},

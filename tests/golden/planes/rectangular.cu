@@ -334,7 +334,7 @@ split_f32_512x300x700(
     plane_t *N_planes)
 {
     __shared__ line_t found[LINES];
-    // The kernel behind this one may get ready from now on, where the device can do that; it waits for what this one stores.
+    // The next kernel may get ready from here on, where the device can do that; it waits for what this one stores.
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;");
 #endif
@@ -407,12 +407,11 @@ decide_f32_512x300x700(
     const line_t none = {0, ~0u, 0, 0x7fffffff};
     const line_t *const m = lines->m[m_of(blockIdx.z)], *const n = lines->n[n_of(blockIdx.z)];
     line_t m_worst = none, n_worst = none;
-    // The kernel behind this one may get ready from now on, where the device can do that; it waits for what this one stores.
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;");
 #endif
 
-    // This kernel may have started beside the one ahead, whose results it needs.
+    // This kernel may have started before the previous one has ended, whose results it needs.
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
@@ -438,12 +437,10 @@ planes_f32_512x300x700(
     const plane_t *N_planes,
     output_t *P)
 {
-    // The kernel behind this one may get ready from now on, where the device can do that; it waits for what this one stores.
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;");
 #endif
 
-    // This kernel may have started beside the one ahead, whose results it needs.
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
@@ -641,12 +638,10 @@ widen_f32_512x300x700(
     plane_t *M_planes,
     plane_t *N_planes)
 {
-    // The kernel behind this one may get ready from now on, where the device can do that; it waits for what this one stores.
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;");
 #endif
 
-    // This kernel may have started beside the one ahead, whose results it needs.
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
@@ -670,12 +665,10 @@ wide_f32_512x300x700(
     output_t *P)
 {
     constexpr int BM = 64, BN = 64, BK = 32, WM = 32, WN = 32, STAGES = 3, PLANES = 3, THREADS = 128;
-    // The kernel behind this one may get ready from now on, where the device can do that; it waits for what this one stores.
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;");
 #endif
 
-    // This kernel may have started beside the one ahead, whose results it needs.
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
@@ -848,7 +841,6 @@ plain_f32_512x300x700(
     constexpr int BM = 64, BN = 64, BK = 16, WM = 32, WN = 32, TM = 4, TN = 8, THREADS = 128;
     __shared__ sum_t Mds[BK][BM + 1];
     __shared__ sum_t Nds[BK][BN + 1];
-    // This kernel may have started beside the one ahead, whose results it needs.
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif

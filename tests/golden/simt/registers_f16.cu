@@ -86,11 +86,11 @@ simt_f16_128x100x101(
     const input_t *__restrict__ N,
     output_t *P)
 {
-    // This kernel may have started beside the one ahead, whose results it needs.
+    // This kernel may have started before the previous one has ended, whose results it needs.
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
-    // The kernel behind this one may get ready from now on, where the device can do that; it waits for what this one stores.
+    // The next kernel may get ready from here on, where the device can do that; it waits for what this one stores.
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;");
 #endif

@@ -193,11 +193,11 @@ strip_f32_2560x2560x16(
         publish_barriers();
     }
     __syncthreads();
-    // This kernel may have started beside the one ahead, whose results it needs.
+    // This kernel may have started before the previous one has ended, whose results it needs.
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
-    // The kernel behind this one may get ready from now on, where the device can do that; it waits for what this one stores.
+    // The next kernel may get ready from here on, where the device can do that; it waits for what this one stores.
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;");
 #endif

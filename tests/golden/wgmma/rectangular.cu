@@ -2,7 +2,7 @@
 //
 //     P (512 x 704) = M (512 x 304) . N (304 x 704)
 //
-// Tensor cores multiply whole tiles of shared memory, and copies of whole tiles bring them there: both go on beside the threads, which
+// Tensor cores multiply whole tiles of shared memory, and copies of whole tiles bring them there: both go on next to the threads, which
 // only say when. The warpgroups of a block, of 128 threads each, divide the work. The first one brings the tiles of M and N, a phase
 // of BK after the other, into a ring of STAGES; the MULTIPLIERS that follow multiply them, each WM rows of the block's
 // tile of P. Two barriers for each place of the ring keep them together:
@@ -163,7 +163,7 @@ __device__ __forceinline__ void publish_stores()
 }
 
 // The tensor cores of Hopper: the four warps of a warpgroup multiply 64 x K_STEP elements of M by K_STEP x BN of N, both read from
-// shared memory, and add the products to their sums. It goes on beside the threads, until they wait for it.
+// shared memory, and add the products to their sums. It goes on next to the threads, until they wait for it.
 //
 // A warp has 16 of the 64 rows; its lanes have two columns of every 8, in two rows:
 //
@@ -306,11 +306,11 @@ wgmma_bf16_512x304x704(
         publish_barriers();
     }
     __syncthreads();
-    // This kernel may have started beside the one ahead, whose results it needs.
+    // This kernel may have started before the previous one has ended, whose results it needs.
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
-    // The kernel behind this one may get ready from now on, where the device can do that; it waits for what this one stores.
+    // The next kernel may get ready from here on, where the device can do that; it waits for what this one stores.
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;");
 #endif

@@ -110,7 +110,7 @@ __device__ __forceinline__ void copy_box(void *to, const tensor_map_t &from, int
 }
 
 // The tensor cores of Hopper: the four warps of a warpgroup multiply 64 x K_STEP elements of M by K_STEP x BN of N, both read from
-// shared memory, and add the products to their sums. It goes on beside the threads, until they wait for it.
+// shared memory, and add the products to their sums. It goes on next to the threads, until they wait for it.
 //
 // A warp has 16 of the 64 rows; its lanes have two columns of every 8, in two rows:
 //
@@ -441,7 +441,7 @@ split_f32_512x300x700(
     plane_t *N_planes)
 {
     __shared__ line_t found[LINES];
-    // The kernel behind this one may get ready from now on, where the device can do that; it waits for what this one stores.
+    // The next kernel may get ready from here on, where the device can do that; it waits for what this one stores.
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;");
 #endif
@@ -514,12 +514,11 @@ decide_f32_512x300x700(
     const line_t none = {0, ~0u, 0, 0x7fffffff};
     const line_t *const m = lines->m[m_of(blockIdx.z)], *const n = lines->n[n_of(blockIdx.z)];
     line_t m_worst = none, n_worst = none;
-    // The kernel behind this one may get ready from now on, where the device can do that; it waits for what this one stores.
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;");
 #endif
 
-    // This kernel may have started beside the one ahead, whose results it needs.
+    // This kernel may have started before the previous one has ended, whose results it needs.
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
@@ -545,12 +544,10 @@ wgmma_planes_f32_512x300x700(
     output_t *P)
 {
     constexpr int PLANES = 2, STAGES = 3;
-    // The kernel behind this one may get ready from now on, where the device can do that; it waits for what this one stores.
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;");
 #endif
 
-    // This kernel may have started beside the one ahead, whose results it needs.
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
@@ -754,12 +751,10 @@ widen_f32_512x300x700(
     plane_t *M_planes,
     plane_t *N_planes)
 {
-    // The kernel behind this one may get ready from now on, where the device can do that; it waits for what this one stores.
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;");
 #endif
 
-    // This kernel may have started beside the one ahead, whose results it needs.
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
@@ -783,12 +778,10 @@ wide_f32_512x300x700(
     output_t *P)
 {
     constexpr int PLANES = 3, STAGES = 2;
-    // The kernel behind this one may get ready from now on, where the device can do that; it waits for what this one stores.
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;");
 #endif
 
-    // This kernel may have started beside the one ahead, whose results it needs.
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
@@ -967,7 +960,6 @@ plain_f32_512x300x700(
     constexpr int BM = 64, BN = 64, BK = 16, WM = 32, WN = 32, TM = 4, TN = 8, THREADS = 128;
     __shared__ sum_t Mds[BK][BM + 1];
     __shared__ sum_t Nds[BK][BN + 1];
-    // This kernel may have started beside the one ahead, whose results it needs.
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
