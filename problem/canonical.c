@@ -192,8 +192,8 @@ tj_problem tj_problem_general(const tj_problem *problem)
 {
     tj_problem general = *problem;
 
-    general.j = general.k = general.l = (tj_dim){0, TJ_DIM_ANY, 0};
-    general.l.multiple_of = tj_epilogue_pairs(&general.epilogue) ? 2 : 0;
+    general.j = general.k = (tj_dim){0, TJ_DIM_ANY, 0};
+    general.l = tj_open_l(&general);
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++)
         leave_open(&tj_matrix_of(&general, which)->ld);
     if (tj_group_count(&general) > 1)

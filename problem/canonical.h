@@ -162,6 +162,14 @@ static inline int32_t tj_sums_per_column(const tj_problem *problem)
     return tj_epilogue_pairs(&problem->epilogue) ? 2 : 1;
 }
 
+/** Return an l that is left to the launch. */
+static inline tj_dim tj_open_l(const tj_problem *problem)
+{
+    const int32_t whole = tj_sums_per_column(problem);
+
+    return (tj_dim){0, TJ_DIM_ANY, whole > 1 ? whole : 0};
+}
+
 /** May elements of this type be weights if the other operand has floats? */
 static inline bool tj_type_is_weights(int32_t type)
 {

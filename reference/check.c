@@ -267,7 +267,7 @@ static tj_product product_of(const resolved *request, row_range of, int64_t row_
 /* Number of columns of M . N for a column of P. */
 static int columns_of(const resolved *request)
 {
-    return request->has_pairs ? 2 : 1;
+    return tj_sums_per_column(&request->problem);
 }
 
 /* The column of P that takes column c of a tile. */

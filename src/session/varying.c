@@ -77,14 +77,14 @@ static bool leave_open(tj_problem *problem, int dimension, int promise)
 
     if (is_batch ? problem->batch == TJ_ANY || problem->batch == 1 : dim[dimension]->mode == TJ_DIM_ANY)
         return false;
-    if (is_batch)
+    if (is_batch) {
         problem->batch = TJ_ANY;
-    else
-        *dim[dimension] =
-            (tj_dim){0, TJ_DIM_ANY,
-                     promise && is_width(problem, dim[dimension]) && dim[dimension]->extent % promise == 0 ? promise
-                     : dim[dimension] == &problem->l && tj_epilogue_pairs(&problem->epilogue)              ? 2
-                                                                                                           : 0};
+        return true;
+    }
+    promise = promise && is_width(problem, dim[dimension]) && dim[dimension]->extent % promise == 0 ? promise : 0;
+    *dim[dimension] = dim[dimension] == &problem->l ? tj_open_l(problem) : (tj_dim){0, TJ_DIM_ANY, 0};
+    if (promise)
+        dim[dimension]->multiple_of = promise;
     return true;
 }
 

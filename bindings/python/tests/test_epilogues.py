@@ -50,7 +50,7 @@ def test_gates_halve_the_columns(random, place):
     assert p.shape == (5, 24) and numpy.array_equal(p, relu(x[:, ::2]) * x[:, 1::2])
     tilejit.matmul(a, b, out, epilogue="relu(acc[2*col]) * acc[2*col+1]")
     assert numpy.array_equal(out, p)
-    with pytest.raises(tilejit.InvalidArgument, match="pairs of columns, and b has 47"):
+    with pytest.raises(tilejit.InvalidArgument, match="pairs of columns, and l is 47: give b an even number"):
         tilejit.matmul(a, b[:, :47], epilogue="acc[2*col] + acc[2*col+1]")
 
 

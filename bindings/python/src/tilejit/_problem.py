@@ -375,6 +375,17 @@ def _checked(problem: Any) -> Any:
         raise InvalidArgument(in_words_of_a_call(str(error))) from None
 
 
+def _shape_of(problem: Any, which: int) -> Any:
+    """Return the tj_operand_shape of an operand of a call's problem. Raises errors in the call's terms."""
+    shape, error = ffi.new("tj_operand_shape *"), ffi.new("tj_error *")
+    shape.struct_size = ffi.sizeof("tj_operand_shape")
+    try:
+        check(lib.tj_operand_get_shape(problem, which, shape, error), error)
+    except InvalidArgument as wrong:
+        raise InvalidArgument(in_words_of_a_call(str(wrong))) from None
+    return shape
+
+
 def in_words_of_a_call(message: str) -> str:
     """Rewrite a message of the library about M, N and P for a call with a, b and out."""
     return re.sub(r"\b[MNPC]\b", lambda found: {"M": "a", "N": "b", "P": "out", "C": "c"}[found[0]], message.replace("such a P", "such an out"))
@@ -454,15 +465,13 @@ def request(a: View, b: View, out: Optional[View], c: Optional[View], scale_m: O
     if problem.epilogue.has_beta and c is None and out is None:
         raise InvalidArgument(f"beta is {epilogue.factor} and there is nothing to add: pass epilogue.c, or out, which is then added to"
                               if epilogue.expression is None else "the epilogue reads c, and there is none: pass c, or out, which is then read")
-    takes_pairs = bool(lib.tj_epilogue_pairs(ffi.addressof(problem.epilogue)))
-    if takes_pairs and l % 2:
-        raise InvalidArgument(f"the epilogue takes pairs of columns, and b has {l}: give it an even number")
-    columns = l // 2 if takes_pairs else l  # of the product, as it is stored
+    problem.j.extent, problem.k.extent, problem.l.extent = j or 1, k, l or 2  # of an empty product too, types must go together
+    p = _shape_of(problem, lib.TJ_MATRIX_P)
+    columns = p.cols if l else 0
     shown = batch + (() if len(a.shape) == 1 else (j,)) + (() if len(b.shape) == 1 else (columns,))
-    problem.j.extent, problem.k.extent, problem.l.extent = max(j, 1), k, max(l, 2 if takes_pairs else 1)
     if 0 in shown and epilogue.expression is None:
         problem.epilogue.has_beta = 0
-    made = Request(shown, _checked(problem).p.type)  # the types go together
+    made = Request(shown, p.type)
     if c is not None and c.type != made.out_type:
         raise InvalidArgument(f"epilogue.c is of {NAME[c.type]} and the product of {NAME[made.out_type]}: they must be of the same type")
 
@@ -504,7 +513,7 @@ def request(a: View, b: View, out: Optional[View], c: Optional[View], scale_m: O
     arrays = [operand for operand in operands if operand.view is not None]
     steps: Tuple[Tuple[int, ...], ...] = (_stretch(a_strides[:-2], a_shape[:-2], batch), _stretch(b_strides[:-2], b_shape[:-2], batch),
                                           p_strides[:-2], c_strides[:-2])
-    steps += tuple(_lay_operand(made, operand, j, columns, batch, p_layout) for operand in arrays)
+    steps += tuple(_lay_operand(made, operand, batch, p_layout) for operand in arrays)
     dims = _merge(batch, steps)
     inner = max(range(len(dims)), key=lambda i: dims[i][0]) if dims else None
     many, stride = dims.pop(inner) if inner is not None else (1, (0,) * len(steps))
@@ -583,18 +592,19 @@ def _declare(problem: Any, expression: str, operands: Sequence[Operand]) -> None
         raise InvalidArgument(f"the epilogue has no operand {next(iter(given))}: {expression}")
 
 
-def _lay_operand(made: Request, operand: Operand, j: int, columns: int, batch: Tuple[int, ...], p_layout: int) -> Tuple[int, ...]:
+def _lay_operand(made: Request, operand: Operand, batch: Tuple[int, ...], p_layout: int) -> Tuple[int, ...]:
     """Return its strides over the batch; its leading dimension goes into the operands."""
     tree, view, name = made.problem.epilogue.expression, operand.view, operand.name
     assert view is not None
     index = made.withs[name] = lib.tj_epilogue_find(ffi.addressof(made.problem.epilogue), name.encode())
     indexed = tree.operand[index].indexed
-    own = {BY_COL: (columns,), BY_ROW: (j,), BY_BOTH: (j, columns)}[indexed]
+    shape = _shape_of(made.problem, lib.TJ_OPERAND_WITH + index)
+    own = {BY_COL: (shape.cols,), BY_ROW: (shape.rows,), BY_BOTH: (shape.rows, shape.cols)}[indexed]
     lead = len(view.shape) - len(own)
     if lead < 0 or lead > len(batch) or view.shape[lead:] != own or any(x not in (1, y) for x, y in zip(view.shape[:lead], batch[len(batch) - lead:])):
         raise InvalidArgument(f"the operand {name} is {view.shape}, and the epilogue asks for {own}, with batch dimensions of {batch} ahead or without")
     if indexed == BY_BOTH:
-        layout, ld = _lay(f"the operand {name}", j, columns, view.strides[-2], view.strides[-1], p_layout)
+        layout, ld = _lay(f"the operand {name}", shape.rows, shape.cols, view.strides[-2], view.strides[-1], p_layout)
         if layout != p_layout:
             raise InvalidArgument(f"the operand {name} is " + ("column" if layout else "row") + "-major and out is not: both must be stored in the "
                                   "same layout; copy one of them")
