@@ -56,7 +56,7 @@ size_t tj_printable(char *out, size_t size, const char *text, const char *kept)
     while (*text) {
         const size_t bytes = next_piece(&text, kept, piece);
 
-        if (written == length && length + bytes < size) {
+        if (written == length && bytes < size && length < size - bytes) {
             memcpy(out + written, piece, bytes);
             written += bytes;
         }

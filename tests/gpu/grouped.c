@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tier: change; sanitizers: never (it needs a GPU) */
-/* tier: change; run: emulator/grouped 20 3 small; sanitizers: nightly (numbers); cost: 100 */
+/* tier: change; run: emulator/grouped 20 3 small; cost: 100 */
 /* tier: nightly; run: emulator/grouped_more 100 4 small; sanitizers: never (minutes of numbers) */
 /*
  * grouped [CASES [SEED [small]]]: problems with groups of rows. Runs that share a store (TILEJIT_CACHE_DIR) compile a kernel once. Random ones as products.c draws them, with all that they can say; then

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tier: change; sanitizers: never (it needs a GPU) */
-/* tier: change; run: emulator/products 150 1 small; sanitizers: nightly (numbers); cost: 100 */
-/* tier: nightly; run: emulator/products_1 300 1 small */
-/* tier: nightly; run: emulator/products_2 300 2 small */
-/* tier: nightly; run: emulator/products_3 300 3 small; sanitizers: never (minutes of numbers) */
-/* tier: nightly; run: emulator/products_4 300 4 small; sanitizers: never (minutes of numbers) */
+/* tier: change; run: emulator/products 150 1 small; cost: 100 */
+/* tier: nightly; run: emulator/products_1 500 1 small */
+/* tier: nightly; run: emulator/products_2 500 2 small */
+/* tier: nightly; run: emulator/products_3 500 3 small; sanitizers: never (minutes of numbers) */
+/* tier: nightly; run: emulator/products_4 500 4 small; sanitizers: never (minutes of numbers) */
 /*
  * products [CASES [SEED [small [DIGESTS]]]]: random requests over everything the families offer, run on the GPU and compared with
  * the float64 reference (request.h); every fourth has whole numbers and must be exact, every fifth has groups. DIGESTS: a file to

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tier: change; sanitizers: never (it needs a GPU) */
-/* tier: change; run: emulator/reductions; sanitizers: nightly (numbers); cost: 100 */
+/* tier: change; run: emulator/reductions; cost: 100 */
 /*
  * reductions: outputs of an epilogue for each row or column, in every kernel that has them: elements past an edge leave no
  * trace, a NaN stays, the same call gives the same bytes, from a stream, a graph, a quick first call and a context of any
