@@ -234,11 +234,12 @@ static tj_status check_move(const cli_call *call, tj_error *err)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s takes %s; given: %zu", move, shapes ? "one shape at most" : "no shape",
                        call->operand_count);
     if (words->shapes)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--shapes says what to tune, and %s tunes nothing", move);
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--shapes cannot be used with %s, which does not tune", move);
     if (words->shard)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--shard is a part of the shapes to tune, and %s tunes nothing", move);
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--shard cannot be used with %s, which does not tune", move);
     if (words->devices)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--devices is for tuning, and %s tunes nothing: use --device", move);
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--devices cannot be used with %s, which does not tune: use --device",
+                       move);
     return TJ_OK;
 }
 

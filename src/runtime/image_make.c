@@ -375,7 +375,7 @@ void tj_image_reject(tj_host *host, const tj_image *image, const char *reason)
     if (image->origin == TJ_FROM_PACK)
         return;
     if (image->origin == TJ_FROM_REMOTE && !atomic_exchange(&host->is_remote_refused, true))
-        tj_log_line(&host->log, TJ_LOG_WARNING, "no image is taken from the remote any more, for the driver refused one: %s",
+        tj_log_line(&host->log, TJ_LOG_WARNING, "the remote store is disabled: the driver rejected an image from it: %s",
                     reason);
     tj_disk_store_reject(host->store, &image->body->key, reason);
 }

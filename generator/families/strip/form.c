@@ -380,8 +380,8 @@ static tj_status check_shape(const tj_problem *view, const tj_strip_shape *s, tj
                        s->boxes > 0 ? "" : " each", (long long)bytes, MAX_SHARED);
     if (ahead > MOST_AHEAD)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "%d warps with %d stages of %d elements reach over %lld along k: %d are the most", s->warps, s->stages,
-                       s->turn / s->warps, (long long)ahead, MOST_AHEAD);
+                       "stages cover %lld elements of k (%d warps x %d stages x %d); the limit is %d", (long long)ahead,
+                       s->warps, s->stages, s->turn / s->warps, MOST_AHEAD);
     status = tj_reductions_check(view, &slots, err);
     return status == TJ_OK ? tj_split_check(view, s->splits, err) : status;
 }
