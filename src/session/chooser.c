@@ -273,6 +273,22 @@ static bool choose_known(tj_context *context, const tj_device_facts *device, con
     return trusts_choices(context) && recall(context, device, request, choice);
 }
 
+/* Fetch the record of a problem from the remote if no record of it is here. Without the lock, so that nobody waits for a server. */
+static void fetch_missing_record(tj_context *context, const tj_device_facts *device, const tj_request *request)
+{
+    struct tj_chooser *const chooser = context->chooser;
+    bool is_here;
+
+    if (!context->host.remote || tj_gpu_is_emulated(&context->host.gpu) || tj_remote_generation(context->host.remote))
+        return;
+    pthread_mutex_lock(&chooser->lock);
+    read_records(context, device);
+    is_here = tj_records_get(chooser->records, &request->problem, device) != NULL;
+    pthread_mutex_unlock(&chooser->lock);
+    if (!is_here && !has_packed_record(context, device, request))
+        fetch_record(context, device, request);
+}
+
 tj_status tj_context_choose(tj_context *context, tj_choosing how, const tj_device_facts *device, const tj_request *request,
                             tj_refusals refused, tj_choice *choice, tj_error *err)
 {
@@ -281,16 +297,10 @@ tj_status tj_context_choose(tj_context *context, tj_choosing how, const tj_devic
     tj_status status = TJ_OK;
     bool is_known;
 
+    if (refused.count == 0 && how != TJ_CHOOSE_KNOWN)
+        fetch_missing_record(context, device, request);
     pthread_mutex_lock(&context->chooser->lock);
     read_records(context, device);
-    if (context->host.remote && refused.count == 0 && how != TJ_CHOOSE_KNOWN && !tj_gpu_is_emulated(&context->host.gpu) &&
-        !tj_remote_generation(context->host.remote) && !tj_records_get(context->chooser->records, &request->problem, device)) {
-        pthread_mutex_unlock(&context->chooser->lock); /* nobody waits while a server is asked */
-        if (!has_packed_record(context, device, request))
-            fetch_record(context, device, request);
-        pthread_mutex_lock(&context->chooser->lock);
-        read_records(context, device);
-    }
     is_known = refused.count == 0 && choose_known(context, device, request, choice);
     if (!is_known)
         choice->by = before;
