@@ -48,21 +48,6 @@ static inline const tj_error *tjpy_matmul(tj_context *context, const tj_problem 
     return tj_matmul(context, problem, &operands, (struct CUstream_st *)stream, &error) == TJ_OK ? NULL : &error;
 }
 
-/** The same of a problem whose epilogue is an expression: the addresses of its operands, and those that are numbers. */
-static inline const tj_error *tjpy_matmul_with(tj_context *context, const tj_problem *problem, const tj_operands *prepared,
-                                               size_t m, size_t n, size_t p, size_t c, size_t scale_m, size_t scale_n,
-                                               double alpha, double beta, const size_t *with, const double *number,
-                                               size_t stream)
-{
-    tj_operands operands = *prepared;
-
-    for (int i = 0; i < TJ_EPILOGUE_OPERANDS; i++) {
-        operands.with[i].address = (const void *)with[i];
-        operands.number[i] = number[i];
-    }
-    return tjpy_matmul(context, problem, &operands, m, n, p, c, scale_m, scale_n, alpha, beta, stream);
-}
-
 /** free(), of the C library that made what TileJIT hands out. */
 static inline void tjpy_free(void *bytes)
 {

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Set, Tuple, Union
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple, Union
 
 from tilejit._arrays import DeviceArray, View, current_stream, device_of, empty_like, host_stream, look, stream_handle, tight
 from tilejit._binding import ffi, lib
@@ -13,7 +13,7 @@ from tilejit._context import Context, context_of, host_context, owned, wait_for_
 from tilejit._errors import InvalidArgument, check, text
 from tilejit._matmul import _as_jax, _compact, _new_host, _store, _to_device, must_not_overlap
 from tilejit._problem import _same_place
-from tilejit._spec import Argument, Config, Fill, Formula, Param, Reference, Spec, callbacks, declare, whole
+from tilejit._spec import Argument, Config, Declaration, Fill, Formula, Param, Reference, Spec, callbacks, declare, whole
 from tilejit._tune import Progress, Tuning, config_text, run_tuning
 from tilejit._types import NAME
 
@@ -144,8 +144,8 @@ class Family:
             template = {f"{name}.cu": template}
         self._spec = Spec(name, extents, arguments, reference, fill)
         self._handle = ffi.new_handle(self._spec)  # what callbacks are given
-        self._spec.family = declare(self._spec, self._handle, list(template.items()), params, derived or {}, constraints, grid, block, shared_bytes, needs,
-                                    summary, absolute, relative)
+        self._spec.family = declare(self._spec, self._handle, Declaration(list(template.items()), params, derived or {}, constraints, grid, block,
+                                                                          shared_bytes, needs, summary, absolute, relative))
         self._kernels: Dict[Any, Kernel] = {}
         self._retired: List[Kernel] = []  # that a tuning replaced, and a stream may still be running
 
@@ -316,8 +316,19 @@ def _call(spec: Spec, given: Mapping[str, Any], named: Mapping[str, Any], stream
     _same_place(placed)
     first = placed[0][0]
     run = _on_host if first.device is None else _on_device
-    outputs = run(spec, given, views, first, extent, shapes, handle, context, find)
+    outputs = run(_Call(spec, given, views, first, extent, shapes), handle, context, find)
     return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+
+class _Call(NamedTuple):
+    """A call whose arguments were checked."""
+
+    spec: Spec
+    given: Mapping[str, Any]
+    views: Mapping[str, View]  # of the arrays that were given
+    first: View  # one of them: where to compute, and by which library to make others
+    extent: Tuple[int, ...]
+    shapes: Sequence[Tuple[int, ...]]
 
 
 def _values(spec: Spec, given: Mapping[str, Any], there: Mapping[str, View]) -> Any:
@@ -335,18 +346,17 @@ def _values(spec: Spec, given: Mapping[str, Any], there: Mapping[str, View]) -> 
     return values
 
 
-def _queue(spec: Spec, kernel: Kernel, given: Mapping[str, Any], views: Mapping[str, View], there: Mapping[str, View], extent: Tuple[int, ...],
-           stream: int) -> None:
-    values = _values(spec, given, there)
-    for i, argument in enumerate(spec.arguments):
-        if argument.kind == "constant" and argument.name in views:
-            kernel._set_constant(i, views[argument.name], stream)
-    kernel._launch(extent, values, stream)
+def _queue(call: _Call, kernel: Kernel, there: Mapping[str, View], stream: int) -> None:
+    values = _values(call.spec, call.given, there)
+    for i, argument in enumerate(call.spec.arguments):
+        if argument.kind == "constant" and argument.name in call.views:
+            kernel._set_constant(i, call.views[argument.name], stream)
+    kernel._launch(call.extent, values, stream)
 
 
-def _on_device(spec: Spec, given: Mapping[str, Any], views: Mapping[str, View], first: View, extent: Tuple[int, ...], shapes: Sequence[Tuple[int, ...]],
-               handle: Optional[int], context: Optional[Context], find: FindKernel) -> List[Any]:
+def _on_device(call: _Call, handle: Optional[int], context: Optional[Context], find: FindKernel) -> List[Any]:
     """Run in place, on the stream of the caller or of the arrays."""
+    spec, given, views, first, extent, shapes = call
     context = context_of(context, *given.values())
     there: Dict[str, View] = {}
     outputs: List[Any] = []
@@ -364,15 +374,15 @@ def _on_device(spec: Spec, given: Mapping[str, Any], views: Mapping[str, View], 
     if handle is None:
         handle = next((current_stream(view) for view in views.values() if view.kind in ("torch", "cupy")), first.stream)
     with device_of(first):
-        _queue(spec, find(context, extent, first.device), given, views, there, extent, handle)
+        _queue(call, find(context, extent, first.device), there, handle)
         if first.kind == "jax":
             context.synchronize(handle)
     return outputs
 
 
-def _on_host(spec: Spec, given: Mapping[str, Any], views: Mapping[str, View], first: View, extent: Tuple[int, ...], shapes: Sequence[Tuple[int, ...]],
-             handle: Optional[int], context: Optional[Context], find: FindKernel) -> List[Any]:
+def _on_host(call: _Call, handle: Optional[int], context: Optional[Context], find: FindKernel) -> List[Any]:
     """Run on copies in device memory, and copy the outputs back."""
+    spec, given, views, first, extent, shapes = call
     host_stream(handle)
     context = host_context(context)
     on_device: Dict[str, DeviceArray] = {}
@@ -391,7 +401,7 @@ def _on_host(spec: Spec, given: Mapping[str, Any], views: Mapping[str, View], fi
             if argument.is_output:
                 outputs.append(array)
                 written.append((on_device[argument.name], view))
-        _queue(spec, find(context, extent, None), given, views, {name: array._view() for name, array in on_device.items()}, extent, 0)
+        _queue(call, find(context, extent, None), {name: array._view() for name, array in on_device.items()}, 0)
         context.synchronize()
         for made, view in written:
             _store(context, made, view)

@@ -14,7 +14,7 @@ from tilejit._binding import ffi
 from tilejit._context import Context, context_of
 from tilejit._errors import InvalidArgument
 from tilejit._matmul import _launch, _on_host, _remembered
-from tilejit._problem import BROADCAST, Epilogue, Operand, Request, checked, epilogue_of, look_at_epilogue, look_at_operands, request, set_groups
+from tilejit._problem import BROADCAST, Arrays, Epilogue, Request, checked, epilogue_of, look_at_epilogue, look_at_operands, request, set_groups
 from tilejit._types import NAME
 
 
@@ -63,25 +63,22 @@ def matmul_grouped(a: Any, b: Any, /, offsets: Any, out: Any = None, *, epilogue
     handle = stream_handle(stream)
     va, vb = look(a, "a", handle), look(b, "b", handle)
     vo = None if out is None else look(out, "out", handle)
-    vc, vm, vn = look_at_epilogue(epilogue, handle)
-    withs = look_at_operands(epilogue, handle)
+    given = Arrays(va, vb, vo, *look_at_epilogue(epilogue, handle), look_at_operands(epilogue, handle))
     if len(va.shape) != 2 or len(vb.shape) != 3 or vb.shape[0] < 1:
         raise InvalidArgument(f"a is {va.shape} and b is {vb.shape}: a is (rows, k) and b is (groups, k, l), of one group or more")
     address, width, on_host, keep = _look_at_offsets(offsets, vb.shape[0], handle)
 
-    def make(a: View, b: View, out: Optional[View], c: Optional[View], scale_m: Optional[View], scale_n: Optional[View],
-             withs: Sequence[Operand]) -> Request:
-        return _request(a, b, out, c, scale_m, scale_n, withs, width, on_host, epilogue, dtype, compute)
+    def make(arrays: Arrays) -> Request:
+        return _request(arrays, width, on_host, epilogue, dtype, compute)
 
     if va.device is None and vb.device is None:
         host_stream(handle)
         if not on_host:
             raise InvalidArgument("offsets are on a device, and a and b on the host: put all of them in one place")
-        return _on_host(va, vb, out, vo, vc, vm, vn, withs, epilogue, context, lambda *views: _from(address, make(*views)), True)[0]
+        return _on_host(given, out, epilogue, context, lambda arrays: _from(address, make(arrays)), True)[0]
     context = context_of(context, a, b, out)
-    key = ("grouped", va.key(), vb.key(), vo and vo.key(), vc and vc.key(), vm and vm.key(), vn and vn.key(), epilogue.alpha != 1, epilogue.factor != 0,
-           width, on_host, dtype, compute, epilogue.expression, tuple(operand.key() for operand in withs))
-    made = _remembered(context, key, lambda: make(va, vb, vo, vc, vm, vn, withs))
+    key = ("grouped", given.key(), epilogue.alpha != 1, epilogue.factor != 0, width, on_host, dtype, compute, epilogue.expression)
+    made = _remembered(context, key, lambda: make(given))
     if vo is None:
         out = empty_like(va, made.out_shape, made.out_type, context)
         vo = look(out, "out", handle)
@@ -90,7 +87,7 @@ def matmul_grouped(a: Any, b: Any, /, offsets: Any, out: Any = None, *, epilogue
     if handle is None:
         handle = next((current_stream(view) for view in (va, vb, vo) if view.kind in ("torch", "cupy")), va.stream)
     with device_of(va):
-        _launch(context, _from(address, made), va, vb, vo, vc, vm, vn, withs, epilogue, handle)
+        _launch(context, _from(address, made), given._replace(out=vo), epilogue, handle)
         if va.kind == "jax":
             context.synchronize(handle)
     del keep
@@ -118,9 +115,9 @@ def _look_at_offsets(offsets: Any, groups: int, stream: Optional[int]) -> Tuple[
     return view.address, width, view.device is None, offsets
 
 
-def _request(a: View, b: View, out: Optional[View], c: Optional[View], scale_m: Optional[View], scale_n: Optional[View], withs: Sequence[Operand],
-             width: int, on_host: bool, epilogue: Epilogue, dtype: Any, compute: Optional[str]) -> Request:
+def _request(arrays: Arrays, width: int, on_host: bool, epilogue: Epilogue, dtype: Any, compute: Optional[str]) -> Request:
     """Return the request of a product of all rows with one matrix of b, then with one matrix for each group."""
+    b, scale_n = arrays.b, arrays.scale_n
     groups, step = b.shape[0], b.strides[0]
     one = View(b.kind, b.address, b.shape[1:], b.strides[1:], b.type, b.device, b.owner)
     of_each = scale_n is not None and len(scale_n.shape) == 2
@@ -131,7 +128,7 @@ def _request(a: View, b: View, out: Optional[View], c: Optional[View], scale_m: 
             raise InvalidArgument(f"epilogue.scale_n is {scale_n.shape} with strides of {scale_n.strides}, and b has {groups} groups of {b.shape[2]} columns: "
                                   f"pass one number, ({b.shape[2]},) for all groups, or contiguous ({groups}, {b.shape[2]}) or ({groups}, 1)")
         first = View(scale_n.kind, scale_n.address, (count,), (1,), scale_n.type, scale_n.device, scale_n.owner)
-    made = request(a, one, out, c, scale_m, first, withs, epilogue, dtype, compute)
+    made = request(arrays._replace(b=one, scale_n=first), epilogue, dtype, compute)
     if made.is_empty:
         return made
     if groups > 1 and step < 0:

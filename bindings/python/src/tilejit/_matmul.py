@@ -16,7 +16,7 @@ from tilejit._binding import ffi, lib
 from tilejit._context import Context, context_of, host_context
 from tilejit._errors import InvalidArgument, check, failure, text
 from tilejit._problem import (
-    _PLAIN, Epilogue, Operand, Problem, Request, epilogue_of, in_words_of_a_call,
+    _PLAIN, Arrays, Epilogue, Operand, Problem, Request, epilogue_of, in_words_of_a_call,
     look_at_epilogue, look_at_operands, request, take_as,
 )
 from tilejit._types import BYTES, NAME, numpy_dtype, torch_dtype
@@ -127,15 +127,13 @@ def _multiply(a: Any, b: Any, out: Any, epilogue: Epilogue, handle: Optional[int
         take_as(vb, n_dtype)
     vo = None if out is None else look(out, "out", handle)
     vc, vm, vn = (None, None, None) if epilogue is _PLAIN else look_at_epilogue(epilogue, handle)
-    withs = look_at_operands(epilogue, handle) if epilogue.operands else ()
+    given = Arrays(va, vb, vo, vc, vm, vn, look_at_operands(epilogue, handle) if epilogue.operands else ())
     if va.device is None and vb.device is None:
         host_stream(handle)
-        return _on_host(va, vb, out, vo, vc, vm, vn, withs, epilogue, context,
-                        lambda a, b, out, c, scale_m, scale_n, withs: request(a, b, out, c, scale_m, scale_n, withs, epilogue, dtype, compute))
+        return _on_host(given, out, epilogue, context, lambda arrays: request(arrays, epilogue, dtype, compute))
     context = context_of(context, a, b, out)
-    key = (va.key(), vb.key(), vo and vo.key(), vc and vc.key(), vm and vm.key(), vn and vn.key(), epilogue.alpha != 1, epilogue.factor != 0, dtype,
-           compute, epilogue.expression, epilogue.scale_k, tuple(operand.key() for operand in withs))
-    made = _remembered(context, key, lambda: request(va, vb, vo, vc, vm, vn, withs, epilogue, dtype, compute))
+    key = (given.key(), epilogue.alpha != 1, epilogue.factor != 0, dtype, compute, epilogue.expression, epilogue.scale_k)
+    made = _remembered(context, key, lambda: request(given, epilogue, dtype, compute))
     if vo is None:
         out = empty_like(va, made.out_shape, made.out_type, context)
         vo = look(out, "out", handle)
@@ -144,28 +142,28 @@ def _multiply(a: Any, b: Any, out: Any, epilogue: Epilogue, handle: Optional[int
     if handle is None:
         handle = next((current_stream(view) for view in (va, vb, vo) if view.kind in ("torch", "cupy")), va.stream)
     with device_of(va):
-        _launch(context, made, va, vb, vo, vc, vm, vn, withs, epilogue, handle)
+        _launch(context, made, given._replace(out=vo), epilogue, handle)
         if va.kind == "jax":
             context.synchronize(handle)
     return out, made
 
 
-def _launch(context: Context, made: Request, a: View, b: View, out: View, c: Optional[View], scale_m: Optional[View], scale_n: Optional[View],
-            withs: Sequence[Operand], epilogue: Epilogue, stream: int) -> None:
-    """Queue the launches of a request. Raises the library's error."""
-    _must_live(a, b, out, c, scale_m, scale_n)
-    base = (c or out).address if made.has_c else 0
-    if epilogue.expression is not None:
-        _queue_with(context._open(), made, a.address, b.address, out.address, base, scale_m.address if scale_m else 0,
-                    scale_n.address if scale_n else 0, withs, epilogue, stream)
-        return
-    _queue(context._open(), made, a.address, b.address, out.address, base, scale_m.address if scale_m else 0, scale_n.address if scale_n else 0, epilogue,
-           stream)
+def _launch(context: Context, made: Request, given: Arrays, epilogue: Epilogue, stream: int) -> None:
+    """Queue the launches of a request, whose out is there. Raises the library's error."""
+    _must_live(given)
+    assert given.out is not None
+    base = (given.c or given.out).address if made.has_c else 0
+    addresses = (given.a.address, given.b.address, given.out.address, base, given.scale_m.address if given.scale_m else 0,
+                 given.scale_n.address if given.scale_n else 0)
+    if epilogue.expression is None:
+        _queue(context._open(), made, *addresses, epilogue, stream)
+    else:
+        _queue_with(context._open(), made, addresses, given.operands, epilogue, stream)
 
 
-def _must_live(*views: Optional[View]) -> None:
-    """Check that a, b, out and the arrays of the epilogue, in this order, have memory."""
-    for view, name in zip(views, ("a", "b", "out", "epilogue.c", "epilogue.scale_m", "epilogue.scale_n")):
+def _must_live(given: Arrays) -> None:
+    """Check that the arrays have memory."""
+    for view, name in zip(given[:6], ("a", "b", "out", "epilogue.c", "epilogue.scale_m", "epilogue.scale_n")):
         if view is not None and view.address == 0 and elements(view.shape) > 0:
             raise InvalidArgument(f"{name} has no memory: it was freed")
 
@@ -184,46 +182,46 @@ def _failed(error: Any) -> Exception:
     return failure(error.status, in_words_of_a_call(message) if error.status == lib.TJ_ERR_INVALID_ARGUMENT else message)
 
 
-def _queue_with(context: Any, made: Request, m: int, n: int, p: int, base: int, ones: int, others: int, withs: Sequence[Operand],
-                epilogue: Epilogue, stream: int) -> None:
+def _queue_with(context: Any, made: Request, addresses: Tuple[int, ...], operands: Sequence[Operand], epilogue: Epilogue, stream: int) -> None:
     """Like _queue, with the operands of an expression."""
-    arrays = [operand for operand in withs if operand.view is not None]
-    addresses, numbers = ffi.new("size_t[]", lib.TJ_EPILOGUE_OPERANDS), ffi.new("double[]", lib.TJ_EPILOGUE_OPERANDS)
-    for operand in withs:
+    m, n, p, base, ones, others = addresses
+    arrays = [operand for operand in operands if operand.view is not None]
+    this = ffi.new("tj_operands *", made.operands[0])  # this call's own
+    for operand in operands:
         if operand.view is None:
-            numbers[lib.tj_epilogue_find(ffi.addressof(made.problem.epilogue), operand.name.encode())] = operand.number
+            this.number[lib.tj_epilogue_find(ffi.addressof(made.problem.epilogue), operand.name.encode())] = operand.number
         elif operand.view.address == 0:
             raise InvalidArgument(f"the operand {operand.name} has no memory: it was freed")
     for to_m, to_n, to_p, to_c, *to_arrays in made.offsets:
         for operand, offset in zip(arrays, to_arrays):
             assert operand.view is not None
-            addresses[made.withs[operand.name]] = operand.view.address + offset
-        error = lib.tjpy_matmul_with(context, made.problem, made.operands, m + to_m, n + to_n, p + to_p, base + to_c if base else 0, ones, others,
-                                     epilogue.alpha, epilogue.factor, addresses, numbers, stream)
+            getattr(this, "with")[made.withs[operand.name]].address = ffi.cast("void *", operand.view.address + offset)
+        error = lib.tjpy_matmul(context, made.problem, this, m + to_m, n + to_n, p + to_p, base + to_c if base else 0, ones, others,
+                                epilogue.alpha, epilogue.factor, stream)
         if error:
             raise _failed(error)
 
 
-def _on_host(a: View, b: View, out: Any, vo: Optional[View], c: Optional[View], scale_m: Optional[View], scale_n: Optional[View],
-             withs: Sequence[Operand], epilogue: Epilogue, context: Optional[Context], make: Callable[..., Request],
+def _on_host(given: Arrays, out: Any, epilogue: Epilogue, context: Optional[Context], make: Callable[[Arrays], Request],
              keeps_rows: bool = False) -> Tuple[Any, Request]:
     """The product of host arrays: copied to the device, as it has them tight, and back. So out may overlap a and b.
 
     make: returns the request of the arrays. keeps_rows: some rows of out are not written, and stay; of a new one they are 0.
     """
-    _must_live(a, b, vo, c, scale_m, scale_n)
+    _must_live(given)
+    vo = given.out
     if vo is not None:
         must_not_overlap(vo, "out")
     tight_out = vo and View(vo.kind, vo.address, vo.shape, tight(vo.shape), vo.type, vo.device, vo.owner, vo.read_only)
-    a, b, c, scale_m, scale_n = _compact(a), _compact(b), c and _compact(c), scale_m and _compact(scale_m), scale_n and _compact(scale_n)
-    stored = withs  # as the caller has them
-    withs = [Operand(each.name, each.view and _compact(each.view), each.number) for each in withs]
-    made = make(a, b, tight_out, c, scale_m, scale_n, withs)
+    stored = given.operands  # as the caller has them
+    tight_ones = Arrays(_compact(given.a), _compact(given.b), tight_out, given.c and _compact(given.c), given.scale_m and _compact(given.scale_m),
+                        given.scale_n and _compact(given.scale_n), [Operand(each.name, each.view and _compact(each.view), each.number) for each in stored])
+    made = make(tight_ones)
     for operand in stored:
         if operand.view is not None and _is_output(made, operand.name):
             must_not_overlap(operand.view, f"the output {operand.name}")
     if vo is None:
-        out = _new_host(a, made.out_shape, made.out_type)
+        out = _new_host(given.a, made.out_shape, made.out_type)
         if keeps_rows:
             out[...] = 0
         vo = look(out, "out", None)
@@ -240,20 +238,21 @@ def _on_host(a: View, b: View, out: Any, vo: Optional[View], c: Optional[View], 
         try:
             product = DeviceArray(context, made.out_shape, made.out_type)
             copies.append(product)
-            if keeps_rows or (made.has_c and c is None):
+            if keeps_rows or (made.has_c and given.c is None):
                 _write(product, _compact(vo))
-            there = [Operand(each.name, each.view and moved(each.view), each.number) for each in withs]
-            _launch(context, made, moved(a), moved(b), look(product, "out", None), c and moved(c), scale_m and moved(scale_m), scale_n and moved(scale_n),
-                    there, epilogue, 0)
+            there = Arrays(moved(tight_ones.a), moved(tight_ones.b), look(product, "out", None), tight_ones.c and moved(tight_ones.c),
+                           tight_ones.scale_m and moved(tight_ones.scale_m), tight_ones.scale_n and moved(tight_ones.scale_n),
+                           [Operand(each.name, each.view and moved(each.view), each.number) for each in tight_ones.operands])
+            _launch(context, made, there, epilogue, 0)
             context.synchronize()
             _store(context, product, vo)
-            for before, after in zip(stored, there):
+            for before, after in zip(stored, there.operands):
                 if before.view is not None and after.view is not None and _is_output(made, before.name):
                     _store(context, after.view.owner, before.view)
         finally:
             for array in copies:
                 array.free()
-    return _as_jax(out) if a.kind == "jax" else out, made
+    return _as_jax(out) if given.a.kind == "jax" else out, made
 
 
 def must_not_overlap(out: View, name: str) -> None:

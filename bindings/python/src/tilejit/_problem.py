@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 from functools import lru_cache
 from numbers import Real
-from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 from tilejit._arrays import View, elements, look, tight
 from tilejit._binding import ffi, lib
@@ -412,8 +412,8 @@ def request_of(a: Any, b: Any, out: Any, epilogue: Epilogue, dtype: Any, compute
     va, vb = look(a, "a", stream), look(b, "b", stream)
     if n_dtype is not None:
         take_as(vb, n_dtype)
-    return request(va, vb, None if out is None else look(out, "out", stream), *look_at_epilogue(epilogue, stream), look_at_operands(epilogue, stream),
-                   epilogue, dtype, compute)
+    vo = None if out is None else look(out, "out", stream)
+    return request(Arrays(va, vb, vo, *look_at_epilogue(epilogue, stream), look_at_operands(epilogue, stream)), epilogue, dtype, compute)
 
 
 def take_as(b: View, n_dtype: Any) -> None:
@@ -425,6 +425,22 @@ def take_as(b: View, n_dtype: Any) -> None:
     b.type = number_of("s4")
 
 
+class Arrays(NamedTuple):
+    """The arrays of a call, examined."""
+
+    a: View
+    b: View
+    out: Optional[View]
+    c: Optional[View]
+    scale_m: Optional[View]
+    scale_n: Optional[View]
+    operands: Sequence[Operand]
+
+    def key(self) -> Tuple[Any, ...]:
+        """Return all that a request takes from them."""
+        return (*(view and view.key() for view in self[:6]), *(operand.key() for operand in self.operands))
+
+
 def look_at_epilogue(epilogue: Epilogue, stream: Optional[int]) -> Tuple[Optional[View], Optional[View], Optional[View]]:
     """Examine its arrays: c and the scales."""
     return (None if epilogue.c is None else look(epilogue.c, "epilogue.c", stream),
@@ -432,9 +448,9 @@ def look_at_epilogue(epilogue: Epilogue, stream: Optional[int]) -> Tuple[Optiona
             None if epilogue.scale_n is None else look(epilogue.scale_n, "epilogue.scale_n", stream))
 
 
-def request(a: View, b: View, out: Optional[View], c: Optional[View], scale_m: Optional[View], scale_n: Optional[View],
-            operands: Sequence[Operand], epilogue: Epilogue, dtype: Any, compute: Optional[str]) -> Request:
+def request(given: Arrays, epilogue: Epilogue, dtype: Any, compute: Optional[str]) -> Request:
     """Turn arrays into a problem by the rules of numpy.matmul, without copying any. Raises InvalidArgument if strides do not allow it."""
+    a, b, out, c, scale_m, scale_n, operands = given
     for view, name in ((a, "a"), (b, "b")):
         if NAME[view.type] == "s32":
             raise TypeError(f"the type of {name} is int32, which only a product has: {advice('int32')}")

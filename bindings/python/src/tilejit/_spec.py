@@ -7,7 +7,7 @@ import operator
 import threading
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy
 
@@ -164,10 +164,23 @@ def whole(value: Any, name: str) -> int:
         raise TypeError(f"{name} is {value!r}: it is a whole number") from None
 
 
-def declare(spec: Spec, handle: Any, template: Sequence[Tuple[str, str]], params: Sequence[Param], derived: Mapping[str, str],
-            constraints: Sequence[str],
-            grid: Union[Formula, Sequence[Formula]], block: Union[Formula, Sequence[Formula]], shared_bytes: Formula,
-            needs: Sequence[str], summary: str, absolute: float, relative: float) -> Any:
+class Declaration(NamedTuple):
+    """The fields of a family that only the library reads. Family describes them."""
+
+    template: Sequence[Tuple[str, str]]
+    params: Sequence[Param]
+    derived: Mapping[str, str]
+    constraints: Sequence[str]
+    grid: Union[Formula, Sequence[Formula]]
+    block: Union[Formula, Sequence[Formula]]
+    shared_bytes: Formula
+    needs: Sequence[str]
+    summary: str
+    absolute: float
+    relative: float
+
+
+def declare(spec: Spec, handle: Any, fields: Declaration) -> Any:
     """Make the library's family. Raises InvalidArgument, which names the field; of a formula it shows the place."""
     kept: List[Any] = []
 
@@ -194,18 +207,18 @@ def declare(spec: Spec, handle: Any, template: Sequence[Tuple[str, str]], params
 
     c = ffi.new("tj_custom_spec *")
     c.struct_size = ffi.sizeof("tj_custom_spec")
-    c.name, c.summary = c_text(spec.name, "name"), c_text(summary or spec.name, "summary")
-    c.part = c_array("tj_custom_part[]", [{"name": c_text(name, "the name of a template"), "text": c_text(text, name)} for name, text in template])
-    c.part_count = len(template)
+    c.name, c.summary = c_text(spec.name, "name"), c_text(fields.summary or spec.name, "summary")
+    c.part = c_array("tj_custom_part[]", [{"name": c_text(name, "the name of a template"), "text": c_text(text, name)} for name, text in fields.template])
+    c.part_count = len(fields.template)
     c.extent, c.extent_count = c_texts(spec.extents, "extents"), len(spec.extents)
-    c.param, c.param_count = c_array("tj_param[]", [_param(param, c_text, c_texts, c_array) for param in params]), len(params)
-    c.derived = c_array("tj_custom_derived[]", [{"name": c_text(name, "derived"), "formula": c_text(formula, name)} for name, formula in derived.items()])
-    c.derived_count = len(derived)
-    c.constraint = c_texts(constraints, "constraints", ffi.NULL)
-    c.grid, c.block, c.shared_bytes = formulas(grid, "grid"), formulas(block, "block"), c_text(str(shared_bytes), "shared_bytes")
+    c.param, c.param_count = c_array("tj_param[]", [_param(param, c_text, c_texts, c_array) for param in fields.params]), len(fields.params)
+    c.derived = c_array("tj_custom_derived[]", [{"name": c_text(name, "derived"), "formula": c_text(formula, name)} for name, formula in fields.derived.items()])
+    c.derived_count = len(fields.derived)
+    c.constraint = c_texts(fields.constraints, "constraints", ffi.NULL)
+    c.grid, c.block, c.shared_bytes = formulas(fields.grid, "grid"), formulas(fields.block, "block"), c_text(str(fields.shared_bytes), "shared_bytes")
     c.argument, c.argument_count = c_array("tj_custom_argument[]", [_argument(each, number, c_text) for each, number in zip(spec.arguments, spec.types)]), len(
         spec.arguments)
-    for name in needs:
+    for name in fields.needs:
         bit = getattr(lib, f"TJ_FEATURE_{str(name).upper()}", None)
         if bit is None:
             known = sorted(word[len("TJ_FEATURE_"):].lower() for word in dir(lib) if word.startswith("TJ_FEATURE_"))
@@ -213,7 +226,7 @@ def declare(spec: Spec, handle: Any, template: Sequence[Tuple[str, str]], params
         c.needs |= bit
     c.reference = lib.tjpy_reference if spec.reference is not None else ffi.NULL
     c.fill = lib.tjpy_fill if spec.fill is not None else ffi.NULL
-    c.payload, c.absolute, c.relative = handle, absolute, relative
+    c.payload, c.absolute, c.relative = handle, fields.absolute, fields.relative
     made, error = ffi.new("tj_family **"), ffi.new("tj_error *")
     check(lib.tj_family_create(c, made, error), error)
     return ffi.gc(made[0], lib.tj_family_free)
