@@ -232,8 +232,6 @@ tj_status tj_problem_check(const tj_problem *problem, tj_error *err)
     if (p->struct_size != sizeof *p)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "problem.struct_size is %lld, not %d: start from TJ_PROBLEM_INIT",
                        (long long)p->struct_size, (int)sizeof *p);
-    if (p->reserved != 0)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "problem.reserved is %d: leave it 0", p->reserved);
     if ((status = check_dim('j', &p->j, 1, err)) != TJ_OK || (status = check_dim('k', &p->k, 0, err)) != TJ_OK ||
         (status = check_dim('l', &p->l, 1, err)) != TJ_OK || (status = check_words(p, err)) != TJ_OK)
         return status;

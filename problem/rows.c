@@ -68,7 +68,7 @@ tj_rows tj_rows_canonical(const tj_rows *rows)
     if (rows->kind == TJ_ROWS_AS_THEY_LIE)
         return (tj_rows){0};
     if (c.offset_bytes == 0)
-        c.offset_bytes = (int32_t)sizeof(int32_t);
+        c.offset_bytes = (int16_t)sizeof(int32_t);
     return c;
 }
 

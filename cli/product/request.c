@@ -316,7 +316,7 @@ static tj_rows rows_of(const cli_request_options *options)
 
     if (!options->groups)
         return (tj_rows){0};
-    return (tj_rows){TJ_ROWS_IN_GROUPS, (int32_t)options->groups, is_wide ? 8 : 4,
+    return (tj_rows){TJ_ROWS_IN_GROUPS, (int32_t)options->groups, (int16_t)(is_wide ? 8 : 4),
                      options->offsets == HOST_32 || options->offsets == HOST_64};
 }
 

@@ -188,8 +188,8 @@ typedef enum tj_rows_kind {
 typedef struct tj_rows {
     int32_t kind;         /**< tj_rows_kind */
     int32_t groups;       /**< of TJ_ROWS_IN_GROUPS, 1 to TJ_GROUPS_MOST; otherwise 0, and the members below are ignored */
-    int32_t offset_bytes; /**< of one offset, which is a signed integer: 4 (0 means that) or 8 */
-    int32_t on_host;      /**< 1: the offsets of a launch lie in host memory. They are copied with the launch, at most
+    int16_t offset_bytes; /**< of one offset, which is a signed integer: 4 (0 means that) or 8 */
+    int16_t on_host;      /**< 1: the offsets of a launch lie in host memory. They are copied with the launch, at most
                                TJ_GROUPS_MOST_HOST_BYTES of them, and a CUDA graph keeps those that it was captured with. 0:
                                they lie in device memory, where an earlier kernel of the stream may have written them */
 } tj_rows;
@@ -213,8 +213,7 @@ typedef struct tj_problem {
     tj_matrix m, n, p, c;
     tj_scale scale_m, scale_n;
     tj_rows rows;
-    int32_t compute;  /**< tj_compute */
-    int32_t reserved; /**< must be 0 */
+    int32_t compute; /**< tj_compute */
     tj_epilogue epilogue;
 } tj_problem;
 
@@ -226,7 +225,7 @@ typedef struct tj_problem {
 #define TJ_PROBLEM_INIT(j, k, l, type)                                                                                 \
     { sizeof(tj_problem), TJ_DIM_INIT(j), TJ_DIM_INIT(k), TJ_DIM_INIT(l), 0, TJ_MATRIX_INIT(type),                     \
       TJ_MATRIX_INIT(0), TJ_MATRIX_INIT(0), TJ_MATRIX_INIT(0), TJ_SCALE_INIT(0, 0, 0), TJ_SCALE_INIT(0, 0, 0),         \
-      { 0, 0, 0, 0 }, 0, 0, { 0, 0, { 0, 0, 0, 0, { { 0, 0, 0, 0 } }, { 0 }, { { { 0 }, 0, 0, 0, 0, 0, { 0 } } } } } }
+      { 0, 0, 0, 0 }, 0, { 0, 0, { 0, 0, 0, 0, { { 0, 0, 0, 0 } }, { 0 }, { { { 0 }, 0, 0, 0, 0, 0, { 0 } } } } } }
 /* clang-format on */
 
 /** One matrix of a problem. NULL: problem must not be NULL. Threads: any; pure. */

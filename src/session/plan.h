@@ -17,6 +17,7 @@
 #define TJ_SRC_PLAN_H
 
 #include <stdatomic.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "context.h"
@@ -43,11 +44,12 @@ static inline bool tj_plan_key_is_equal(const tj_plan_key *a, const tj_plan_key 
 
 /* Hashed and compared as bytes. */
 _Static_assert(sizeof(tj_problem) == sizeof(size_t) + 3 * sizeof(tj_dim) + sizeof(int64_t) + TJ_MATRICES * sizeof(tj_matrix) +
-                                         2 * sizeof(tj_scale) + sizeof(tj_rows) + sizeof(tj_epilogue) + 2 * sizeof(int32_t) &&
+                                         2 * sizeof(tj_scale) + sizeof(tj_rows) + sizeof(tj_epilogue) + sizeof(int32_t) &&
                    sizeof(tj_expression) == 4 * sizeof(int32_t) + TJ_EPILOGUE_NODES * sizeof(tj_node) +
                                                 TJ_EPILOGUE_CONSTANTS * sizeof(double) +
                                                 TJ_EPILOGUE_OPERANDS * sizeof(tj_epilogue_operand),
                "tj_problem must have no padding");
+_Static_assert(offsetof(tj_problem, epilogue.expression) + sizeof(int32_t) <= 240, "XXH3 hashes more bytes in twice the time");
 _Static_assert(sizeof(tj_config) == 2 * sizeof(void *) + 4 * (TJ_CONFIG_MAX_PARAMS + 4), "tj_config must have no padding");
 
 /** The loan of a stand-in, which has no kernel of its own (stand_in.c). */

@@ -132,7 +132,7 @@ static void draw_types(tj_problem *p, int w)
 /* Draw groups in place of a batch: M, P and C are one matrix each, and N has one matrix per group. */
 static void draw_groups(tj_problem *p)
 {
-    p->rows = (tj_rows){TJ_ROWS_IN_GROUPS, (int32_t)PICK(1, 2, 3, 5, 8, 33, 70), (int32_t)PICK(0, 4, 8), next() % 2};
+    p->rows = (tj_rows){TJ_ROWS_IN_GROUPS, (int32_t)PICK(1, 2, 3, 5, 8, 33, 70), (int16_t)PICK(0, 4, 8), next() % 2};
     p->batch = 0;
     p->m.stride = p->p.stride = p->c.stride = TJ_TIGHT;
     p->n.stride = next() % 4 == 0 ? PICK(TJ_POINTERS, TJ_POINTERS_16, TJ_BROADCAST) : TJ_TIGHT;
