@@ -64,9 +64,8 @@ static tj_status read_present(fleet_wire *wire, const char *key, const char *id,
 }
 
 /* Return the sealed record to write; NULL: none, the present one stays. A record that is not trusted is replaced. */
-static tj_status choose(const fleet_trust *trust, const char *of, const char *id, const char *present, size_t present_size,
-                        const char *record, fleet_merge *merge, void *payload, char **sealed, size_t *sealed_size,
-                        fleet_kept *kept, tj_error *err)
+static tj_status choose(const fleet_trust *trust, const fleet_offer *offer, const char *present, size_t present_size,
+                        char **sealed, size_t *sealed_size, fleet_kept *kept, tj_error *err)
 {
     const char *content;
     char *better = NULL, *text = NULL;
@@ -76,21 +75,20 @@ static tj_status choose(const fleet_trust *trust, const char *of, const char *id
     *sealed = NULL;
     *sealed_size = 0;
     *kept = FLEET_IS_NEW;
-    if (present && fleet_unseal(trust, FLEET_RECORD, of, id, present, present_size, &content, &size) == NULL &&
-        (text = strndup(content, size)) && merge(payload, text, record, &better, &why) == TJ_OK)
+    if (present && fleet_unseal(trust, FLEET_RECORD, offer->of, offer->id, present, present_size, &content, &size) == NULL &&
+        (text = strndup(content, size)) && offer->merge(offer->payload, text, offer->record, &better, &why) == TJ_OK)
         *kept = better ? FLEET_IS_BETTER : FLEET_PRESENT_STAYS;
     free(text);
     if (*kept != FLEET_PRESENT_STAYS) {
-        const char *chosen = better ? better : record;
+        const char *chosen = better ? better : offer->record;
 
-        *sealed = fleet_seal(trust, FLEET_RECORD, of, id, chosen, strlen(chosen), sealed_size);
+        *sealed = fleet_seal(trust, FLEET_RECORD, offer->of, offer->id, chosen, strlen(chosen), sealed_size);
     }
     free(better);
     return *kept == FLEET_PRESENT_STAYS || *sealed ? TJ_OK : tj_fail_memory(err, "a record");
 }
 
-tj_status fleet_keep_record(fleet_wire *wire, const fleet_trust *trust, const char *of, const char *id, const char *record,
-                            fleet_merge *merge, void *payload, bool finishes, int deadline_ms, fleet_kept *kept,
+tj_status fleet_keep_record(fleet_wire *wire, const fleet_trust *trust, const fleet_offer *offer, fleet_kept *kept,
                             bool *was_queued, tj_error *err)
 {
     static const char *const part[KEYS] = {"records", "queued", "queue", "compile", "failures", "counts", "rate"};
@@ -101,12 +99,12 @@ tj_status fleet_keep_record(fleet_wire *wire, const fleet_trust *trust, const ch
     tj_status status = TJ_OK;
     long long answer = 0;
 
-    if (strlen(record) > FLEET_MOST_RECORD_BYTES)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "a record of %zu bytes is larger than any should be (%d)", strlen(record),
-                       FLEET_MOST_RECORD_BYTES);
+    if (strlen(offer->record) > FLEET_MOST_RECORD_BYTES)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "a record of %zu bytes is larger than any should be (%d)",
+                       strlen(offer->record), FLEET_MOST_RECORD_BYTES);
     (void)snprintf(most, sizeof most, "%d", FLEET_MOST_SEALED_BYTES);
     for (int i = 0; i < KEYS; i++) {
-        (void)snprintf(key[i], sizeof key[i], FLEET_PREFIX "{%s}:%s", of, part[i]);
+        (void)snprintf(key[i], sizeof key[i], FLEET_PREFIX "{%s}:%s", offer->of, part[i]);
         word[3 + i] = key[i];
     }
     for (int i = 0; i < MOST_TRIES && status == TJ_OK && answer == 0; i++) {
@@ -114,23 +112,23 @@ tj_status fleet_keep_record(fleet_wire *wire, const fleet_trust *trust, const ch
         size_t present_size, sealed_size = 0;
         redisReply *reply = NULL;
 
-        status = read_present(wire, key[0], id, most, deadline_ms, &present, &present_size, err);
+        status = read_present(wire, key[0], offer->id, most, offer->deadline_ms, &present, &present_size, err);
         if (status == TJ_OK)
-            status = choose(trust, of, id, present, present_size, record, merge, payload, &sealed, &sealed_size, kept, err);
+            status = choose(trust, offer, present, present_size, &sealed, &sealed_size, kept, err);
         for (int k = 0; k < 3 + KEYS; k++)
             bytes[k] = strlen(word[k]);
-        word[3 + KEYS] = id;
-        bytes[3 + KEYS] = strlen(id);
+        word[3 + KEYS] = offer->id;
+        bytes[3 + KEYS] = strlen(offer->id);
         word[4 + KEYS] = present ? present : "";
         bytes[4 + KEYS] = present_size;
         word[5 + KEYS] = sealed ? sealed : "";
         bytes[5 + KEYS] = sealed_size;
-        word[6 + KEYS] = finishes ? "1" : "0";
+        word[6 + KEYS] = offer->finishes ? "1" : "0";
         bytes[6 + KEYS] = 1;
         word[7 + KEYS] = most;
         bytes[7 + KEYS] = strlen(most);
         if (status == TJ_OK)
-            status = fleet_wire_ask(wire, fleet_now_ms() + deadline_ms, FLEET_A_VALUE, WORDS, word, bytes, &reply, err);
+            status = fleet_wire_ask(wire, fleet_now_ms() + offer->deadline_ms, FLEET_A_VALUE, WORDS, word, bytes, &reply, err);
         if (status == TJ_OK)
             answer = reply->integer;
         if (reply)

@@ -393,11 +393,14 @@ static tj_status do_send(fleet_share *share, const job *one, tj_error *err)
             *err = ignored;
         return status == TJ_ERR_IO ? status : TJ_OK;
     }
-    if (one->kind == FLEET_RECORD)
-        status = fleet_keep_record(&share->wire, &share->trust, one->of, one->name, one->bytes, share->merge, NULL, false,
-                                   ANSWER_MS, &kept, NULL, err);
-    else
+    if (one->kind == FLEET_RECORD) {
+        const fleet_offer offer = {
+            .of = one->of, .id = one->name, .record = one->bytes, .merge = share->merge, .deadline_ms = ANSWER_MS};
+
+        status = fleet_keep_record(&share->wire, &share->trust, &offer, &kept, NULL, err);
+    } else {
         status = send_image(share, one, err);
+    }
     if (one->is_led && share->wire.link) {
         tj_error ignored;
 

@@ -391,8 +391,8 @@ static tj_status send_record(worker *w, const char *shape, const char *record, t
 {
     fleet_kept kept;
     bool was_queued;
-    tj_status status = fleet_keep_record(&w->connection.wire, &w->connection.trust, w->work->of.id, shape, record,
-                                         w->work->merge, w->work->payload, true, FLEET_COMMAND_MS, &kept, &was_queued, err);
+    const fleet_offer offer = {w->work->of.id, shape, record, w->work->merge, w->work->payload, true, FLEET_COMMAND_MS};
+    tj_status status = fleet_keep_record(&w->connection.wire, &w->connection.trust, &offer, &kept, &was_queued, err);
 
     if (status == TJ_OK) {
         w->worked.improved += kept != FLEET_PRESENT_STAYS;

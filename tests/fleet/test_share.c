@@ -408,9 +408,10 @@ Test(share, replaces_what_is_too_large_to_be_a_record)
         command("head -c 20000000 /dev/zero | redis-cli -s %s/socket -x hset 'tilejit:1:{class}:records' id >/dev/null") == 0);
     cr_assert(fleet_open(url, true, &connection, &err) == TJ_OK, "%s", err.message);
     for (int i = 0; i < 2; i++) {
-        cr_expect(fleet_keep_record(&connection->wire, &connection->trust, "class", "id", records[i], prefer_present, NULL,
-                                    true, 5000, &kept, &was_queued, &err) == TJ_OK,
-                  "%s", err.message);
+        const fleet_offer offer = {"class", "id", records[i], prefer_present, NULL, true, 5000};
+
+        cr_expect(fleet_keep_record(&connection->wire, &connection->trust, &offer, &kept, &was_queued, &err) == TJ_OK, "%s",
+                  err.message);
         cr_expect(kept == (i == 0 ? FLEET_IS_NEW : FLEET_PRESENT_STAYS), "record %d", i);
     }
     fleet_close(connection);
