@@ -296,26 +296,34 @@ tj_status tj_plan_launch(const tj_plan *plan, const tj_operands *operands, struc
 
 /* ---- calls -------------------------------------------------------------------------------------------------------- */
 
+/* The arguments of a call. config: NULL, or what the library's choice gives way to. */
+typedef struct call {
+    tj_context *context;
+    const tj_problem *problem;
+    const tj_config *config;
+    const tj_operands *operands;
+    struct CUstream_st *stream;
+} call;
+
 /* A call whose plan, which may be known, is not launched as it stands. Inside a scope and entered; leaves the latter. */
-__attribute__((noinline)) static tj_status matmul_slow_path(tj_context *context, const tj_scope *scope, atomic_int *inside,
-                                                            const tj_plan *plan, const tj_problem *problem,
-                                                            const tj_config *config, const tj_operands *operands,
-                                                            struct CUstream_st *stream, tj_error *err)
+__attribute__((noinline)) static tj_status matmul_slow_path(const call *c, const tj_scope *scope, atomic_int *inside,
+                                                            const tj_plan *plan, tj_error *err)
 {
+    tj_context *const context = c->context;
     const tj_plan *held = NULL;
     tj_status status = TJ_OK;
     tj_plan_look look;
 
     if (!plan)
-        plan = tj_plan_find(context->plans, scope->context_id, problem, config, &look);
+        plan = tj_plan_find(context->plans, scope->context_id, c->problem, c->config, &look);
     if (__builtin_expect(!plan, 0)) {
         tj_readers_leave(inside); /* so that plans can go while this one is made */
-        status = make_ready(context, scope, &look.key, stream, &held, err);
+        status = make_ready(context, scope, &look.key, c->stream, &held, err);
         inside = tj_readers_enter(context->readers);
         plan = held;
     }
     if (status == TJ_OK)
-        status = launch_found(plan, scope, operands, true, stream, err);
+        status = launch_found(plan, scope, c->operands, true, c->stream, err);
     tj_readers_leave(inside);
     tj_plan_release(held);
     return status;
@@ -349,7 +357,9 @@ static tj_status matmul(tj_context *context, const tj_problem *problem, const tj
             mark_launched(plan, false);
         tj_readers_leave(inside);
     } else {
-        status = matmul_slow_path(context, &scope, inside, plan, problem, config, operands, stream, err);
+        const call slow = {context, problem, config, operands, stream};
+
+        status = matmul_slow_path(&slow, &scope, inside, plan, err);
     }
     if (__builtin_expect(context->capture != NULL, 0) && status == TJ_OK)
         note_launch(context, &scope, problem, config, operands);
