@@ -743,6 +743,14 @@ static tj_status substitute(fill *f, const char *marker)
 
 /* ---- names that are parameters -------------------------------------------------------------------------------------- */
 
+/* Does the line declare more than one constant? */
+static bool names_another(const char *value, const char *end)
+{
+    const char *const equals = strstr(value, " = ");
+
+    return equals && equals < end;
+}
+
 /* Give "constexpr int NAME = X;" and "using NAME = X;" the value of the parameter NAME, if it has one. */
 static tj_status set_constant(fill *f)
 {
@@ -754,7 +762,7 @@ static tj_status set_constant(fill *f)
         name--;
     value = find_param(f->params, name, (size_t)(equals - name));
     end = strchr(equals, ';');
-    if (!value || !end)
+    if (!value || !end || (strstr(value, " = ") == NULL && names_another(equals + 3, end)))
         return TJ_OK;
     if (*value == '\0')
         f->line[0] = '\0';

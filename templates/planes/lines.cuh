@@ -5,11 +5,11 @@ constexpr int PATH_F16 = 1, PATH_BF16 = 2, PATH_F32 = 3;  // tj_path
 constexpr int MOST_PLANES = 3;
 constexpr int TOP = 14;  // the largest of a line becomes a number from 2^14 on, below 2^15
 constexpr int LOW = 11;  // what is missing in the high plane is multiplied by 2^11: bits of an f16
-constexpr long long K_LINE = 320;  // elements of a line  //@ k_line
-constexpr long long M_LINES = 512;  //@ m_lines
-constexpr long long N_LINES = 768;  //@ n_lines
-constexpr int M_PRODUCTS = 1;  // matrices of M: one where the products of a batch share it  //@ m_products
-constexpr int N_PRODUCTS = 1;  //@ n_products
+constexpr long long K_LINE = 320;  // elements of a line
+constexpr long long M_LINES = 512;
+constexpr long long N_LINES = 768;
+constexpr int M_PRODUCTS = 1;  // matrices of M: one where the products of a batch share it
+constexpr int N_PRODUCTS = 1;
 
 // What is known of a line.
 struct __align__(16) line_t {

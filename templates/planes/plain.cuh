@@ -26,23 +26,11 @@ plain(
     sum_t sum[TM][TN] = {};
     for (index_t phase = 0; phase < phases; ++phase) {
         for (int i = threadIdx.x; i < BM * BK; i += THREADS) {
-            //@ if m_row_major
-            const int row = i / BK, kk = i % BK;
-            const index_t at = (block_row + row) * ld_m + phase * BK + kk;
-            //@ else
-            //@| const int row = i % BM, kk = i / BM;
-            //@| const index_t at = (phase * BK + kk) * ld_m + block_row + row;
-            //@ end
+            #include "planes/plain_along.cuh"  //@ plain_m
             Mds[kk][row] = block_row + row < j && phase * BK + kk < k ? M[at] : sum_t{0};
         }
         for (int i = threadIdx.x; i < BN * BK; i += THREADS) {
-            //@ if n_row_major
-            const int col = i % BN, kk = i / BN;
-            const index_t at = (phase * BK + kk) * ld_n + block_col + col;
-            //@ else
-            //@| const int col = i / BK, kk = i % BK;
-            //@| const index_t at = (block_col + col) * ld_n + phase * BK + kk;
-            //@ end
+            #include "planes/plain_across.cuh"  //@ plain_n  //@ with n for m, col for row, BN for BM
             Nds[kk][col] = block_col + col < l && phase * BK + kk < k ? N[at] : sum_t{0};
         }
         __syncthreads();

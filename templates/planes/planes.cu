@@ -13,14 +13,14 @@
 // A line lies along k in whichever layout its matrix is. Lines and k are filled up with zeros to whole tiles.
 
 #include "parts/card.cuh"
-constexpr int BM = 128;  //@ bm
-constexpr int BN = 128;  //@ bn
-constexpr int BK = 32;  //@ bk
-constexpr int WM = 64;  //@ wm
-constexpr int WN = 32;  //@ wn
-constexpr int STAGES = 3;  //@ stages
-constexpr int BLOCKS = 1;  //@ blocks
-constexpr int P_VECTOR = 1;  // elements that one instruction stores  //@ p_vector
+constexpr int BM = 128;
+constexpr int BN = 128;
+constexpr int BK = 32;
+constexpr int WM = 64;
+constexpr int WN = 32;
+constexpr int STAGES = 3;
+constexpr int BLOCKS = 1;
+constexpr int P_VECTOR = 1;  // elements that one instruction stores
 constexpr int PLANES = 2;  // of f16
 constexpr int THREADS = 32 * (BM / WM) * (BN / WN);
 
@@ -34,14 +34,9 @@ constexpr int THREADS = 32 * (BM / WM) * (BN / WN);
 #include "planes/decide.cuh"
 
 // Launch: THREADS threads in a block, at least BLOCKS blocks on a multiprocessor,
-//@ if rows_on_y
-//         (ceil(l / BN), ceil(j / BM)) blocks in the grid.
-//@ else
-//@| //         (ceil(j / BM), ceil(l / BN)) blocks in the grid.
-//@ end
-//@ if batched
-//         blockIdx.z counts the products of the batch.
-//@ end
+//         (ceil(l / BN), ceil(j / BM)) blocks in the grid.  //@ only rows_on_y
+//@| //         (ceil(j / BM), ceil(l / BN)) blocks in the grid.  //@ only not rows_on_y
+//         blockIdx.z counts the products of the batch.  //@ only batched
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 planes(
     const int *paths,
@@ -77,6 +72,4 @@ wide(
 }
 
 #include "planes/plain.cuh"
-//@ if reduces
-//@| #include "parts/combine.cuh"
-//@ end
+//@| #include "parts/combine.cuh"  //@ only reduces

@@ -101,12 +101,9 @@ const auto multiply = [&](const phase_t &from, int step) {
 
 #pragma unroll
 for (int s = 0; s < STAGES - 1; ++s) {
-    //@ if may_be_short
-    if (s < phases)
+    if (s < phases)  //@ only may_be_short
         copy(tiles[s]);
-    //@ else
-    //@| copy(tiles[s]);
-    //@ end
+    copy(tiles[s]);  //@ only not may_be_short
     commit_copies();
 }
 int current = 0;        // the stage that is multiplied

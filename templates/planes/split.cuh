@@ -90,9 +90,7 @@ __device__ __forceinline__ void split_lines(line_t (&found)[LINES], const input_
 
 // Launch: LINE_THREADS threads in a block, and as many blocks as multiprocessors hold, so that the second walk finds in the L2 what the
 //         first one has read.
-//@ if batched
-//         blockIdx.z counts the products of the batch.
-//@ end
+//         blockIdx.z counts the products of the batch.  //@ only batched
 extern "C" __global__ void __launch_bounds__(LINE_THREADS, LINE_BLOCKS)
 split(
     const input_t *__restrict__ M,

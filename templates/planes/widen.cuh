@@ -27,9 +27,7 @@ __device__ __forceinline__ void widen_lines(const input_t *from, long long ld, l
 }
 
 // Launch: as split.
-//@ if batched
-//         blockIdx.z counts the products of the batch. Products that share a matrix write the same planes.
-//@ end
+//         blockIdx.z counts the products of the batch. Products that share a matrix write the same planes.  //@ only batched
 extern "C" __global__ void __launch_bounds__(LINE_THREADS, LINE_BLOCKS)
 widen(
     const int *paths,

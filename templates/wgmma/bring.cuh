@@ -1,17 +1,7 @@
-// One thread starts all copies.  //@ only not has_groups
-// A warp finds out whose rows a tile has, and one of its threads starts all copies.  //@ only has_groups
-if (threadIdx.x == 0) {  //@ bringers for threadIdx.x == 0
+// One thread starts all copies.
+if (threadIdx.x == 0) {
     for (int tile = blockIdx.x; tile < rows * cols; tile += gridDim.x) {
-        #include "wgmma/tile.cuh"  //@ tile
-        if (threadIdx.x > 0)  //@ only has_groups
-            continue;
-        for (int phase = 0; phase < phases; ++phase) {
-            const int kk = phase * BK;  //@ first_k for phase
-            wait(empty[stage], turn ^ 1);  // what is new counts as empty
-            arrive_and_expect(full[stage], sizeof(phase_t));  //@ came for full
-            #include "wgmma/bring_line.cuh"  //@ bring_m
-            #include "wgmma/bring_blocks.cuh"  //@ bring_n  //@ with n for m, N for M, BN for BM, col for row
-            pass(1);
-        }
+        #include "wgmma/tile.cuh"
+        #include "wgmma/bring_tile.cuh"
     }
 }

@@ -105,7 +105,7 @@ wgmma(
 
     if (warpgroup == 0) {
         asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");  //@ bringer_registers for 40  //@ only moves_registers
-        #include "wgmma/bring.cuh"
+        #include "wgmma/bring.cuh"  //@ bring
         //@| #include "wgmma/transpose.cuh"  //@ only squares
     } else {
         asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");  //@ multiplier_registers for 232  //@ only moves_registers

@@ -44,9 +44,7 @@ const auto next_stage = [&] {
 };
 
 if (threadIdx.x < 128) {
-    //@ if moves_registers
-    asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
-    //@ end
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");  //@ only moves_registers
     // One thread starts all copies. The planes of a matrix follow each other, line after line.
     if (threadIdx.x == 0) {
         const int m_line = m_of(blockIdx.z) * MOST_PLANES * static_cast<int>(M_LINES);
@@ -67,9 +65,7 @@ if (threadIdx.x < 128) {
         }
     }
 } else {
-    //@ if moves_registers
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");  //@ multiplier_registers for 232
-    //@ end
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");  //@ multiplier_registers for 232  //@ only moves_registers
     // The first row and column of P that this thread computes, in the block's tile.
     const int lane = threadIdx.x % 32;
     const int group_row = (of_warp(threadIdx.x / 128) - 1) * 64;
@@ -147,12 +143,7 @@ if (threadIdx.x < 128) {
             }
             settle(sum);  // now, and not between the stores
         }
-        //@ if reduces
-        //@| // What this warp finds of rows and columns.
-        //@| constexpr int WM = 16, WN = BN;
-        //@| const int tile_x = block_col / BN, tile_y = block_row / BM;
-        //@| const int warp = threadIdx.x / 32 - 4;
-        //@ end
+        //@| #include "wgmma_planes/of_warp.cuh"  //@ only reduces
         #include "parts/store.cuh"
     }
 }

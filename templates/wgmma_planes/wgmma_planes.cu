@@ -16,17 +16,17 @@
 // the other, into a ring of STAGES; the MULTIPLIERS that follow multiply them, 64 rows of the block's tile of P each.
 
 #include "parts/card.cuh"
-constexpr int MULTIPLIERS = 2;  //@ multipliers
+constexpr int MULTIPLIERS = 2;
 constexpr int BM = 64 * MULTIPLIERS;
-constexpr int BN = 32;  //@ bn
+constexpr int BN = 32;
 constexpr int BK = 64;  // 128 bytes of elements of a plane
 constexpr int K_STEP = 16;  // elements along k of one product of the tensor cores
 constexpr int TM = 2;  // elements of a thread in a column of P
 constexpr int TN = BN / 4;  // and in a row
 constexpr int THREADS = 128 * (1 + MULTIPLIERS);
-constexpr int BLOCKS = 1;  //@ blocks
-constexpr int GROUP = 8;  //@ group
-constexpr int P_VECTOR = 1;  // elements that one instruction stores  //@ p_vector
+constexpr int BLOCKS = 1;
+constexpr int GROUP = 8;
+constexpr int P_VECTOR = 1;  // elements that one instruction stores
 
 #include "parts/vector.cuh"
 #include "parts/barrier.cuh"
@@ -39,9 +39,7 @@ constexpr int P_VECTOR = 1;  // elements that one instruction stores  //@ p_vect
 #include "planes/decide.cuh"
 
 // Launch: THREADS threads in a block, and as many blocks as multiprocessors hold, or as there are tiles of P.
-//@ if batched
-//         blockIdx.z counts the products of the batch.
-//@ end
+//         blockIdx.z counts the products of the batch.  //@ only batched
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 wgmma_planes(
     const __grid_constant__ tensor_map_t M_map,
@@ -78,6 +76,4 @@ wide(
 }
 
 #include "planes/plain.cuh"
-//@ if reduces
-//@| #include "parts/combine.cuh"
-//@ end
+//@| #include "parts/combine.cuh"  //@ only reduces

@@ -92,6 +92,7 @@ Test(template, fills_each_directive)
         {"template <int N>  //@ only no\nint f(int a,\n      int b)\n{\n    return a;\n}\nd;\n", "d;\n"},
         {"f(a,  //@ only no\n  //@ if yes\n  b);\n  //@ else\n  //@| (c);\n  //@ end\nd;\n", "d;\n"},
         {"//@| for (;;) {  //@ only no\n//@|     a;\n//@| }\n//@| b;\n", "b;\n"},
+        {"constexpr int WIDTH = 8, WM = 4;\n", "constexpr int WIDTH = 8, WM = 4;\n"},
         {"int x = a || b;  //@ yes || no  //@ only yes\n", "int x = a;\n"},
         {"int x = a || b;  //@ unknown || no  //@ only no\n", ""},
         {"template <bool B, typename t>  //@ no,\n", "template <typename t>\n"},

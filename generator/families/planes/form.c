@@ -277,16 +277,16 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     wide->dynamic_shared_bytes = shared_bytes(WIDE_EDGE, WIDE_EDGE, WIDE_BK, TJ_PLANES_MOST, WIDE_STAGES);
     if (!fill)
         return NULL;
-    tj_template_set_int(fill, "bm", s.bm);
-    tj_template_set_int(fill, "bn", s.bn);
-    tj_template_set_int(fill, "bk", s.bk);
-    tj_template_set_int(fill, "wm", s.wm);
-    tj_template_set_int(fill, "wn", s.wn);
-    tj_template_set_int(fill, "stages", s.stages);
-    tj_template_set_int(fill, "blocks", s.blocks);
-    tj_template_set_int(fill, "group", s.group);
+    tj_template_set_int(fill, "BM", s.bm);
+    tj_template_set_int(fill, "BN", s.bn);
+    tj_template_set_int(fill, "BK", s.bk);
+    tj_template_set_int(fill, "WM", s.wm);
+    tj_template_set_int(fill, "WN", s.wn);
+    tj_template_set_int(fill, "STAGES", s.stages);
+    tj_template_set_int(fill, "BLOCKS", s.blocks);
+    tj_template_set_int(fill, "GROUP", s.group);
     tj_template_set_flag(fill, "grouped", s.group > 1);
-    tj_template_set_int(fill, "p_vector", p_vector);
+    tj_template_set_int(fill, "P_VECTOR", p_vector);
     tj_template_set_flag(fill, "vector_p", p_vector > 1);
     describe_parts(view, &s, fill);
     return "planes/planes.cu";

@@ -661,7 +661,10 @@ static void describe_product(const tj_problem *view, const tj_wgmma_shape *s, tj
     tj_template_set(fill, "m_across", m.along_k ? "0" : "1");
     tj_template_set(fill, "n_across", n.along_k ? "0" : "1");
     tj_template_set_int(fill, "more_sums", sums / 8 - 1);
-    tj_template_set_flag(fill, "mma_integers", sum[0] == 's');
+    tj_template_set(fill, "multiply_add",
+                    s->promotes     ? "wgmma/multiply_phase.cuh"
+                    : sum[0] == 's' ? "wgmma/multiply_integers.cuh"
+                                    : "wgmma/multiply_add.cuh");
     tj_template_set_flag(fill, "promotes", s->promotes);
     tj_template_set_flag(fill, "two_parts", has_two_parts(s));
     tj_template_set_int(fill, "adds_operand", sums + 2);
@@ -767,7 +770,7 @@ static void describe_walk(const tj_problem *view, const tj_wgmma_shape *s, tj_te
                     !has_groups                                                    ? "parts/scale.cuh"
                     : tj_scales_sum(view, TJ_MATRIX_N) && tj_group_count(view) > 1 ? "wgmma/all_scales.cuh"
                                                                                    : "");
-    tj_template_set(fill, "bringers", has_groups ? "threadIdx.x < 32" : "threadIdx.x == 0");
+    tj_template_set(fill, "bring", has_groups ? "wgmma/bring_in_groups.cuh" : "wgmma/bring.cuh");
     tj_template_set(fill, "first_k", s->splits > 1 ? "k_begin + phase" : "phase");
     tj_template_set_flag(fill, "pingpong", in_turn);
     tj_template_set(fill, "WM", in_turn ? "BM" : "BM / MULTIPLIERS");

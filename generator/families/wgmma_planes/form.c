@@ -293,11 +293,9 @@ static void describe_parts(const tj_wplanes_shape *s, tj_template_params *fill)
     tj_template_set(fill, "m_across", "0");
     tj_template_set(fill, "n_across", "0");
     tj_template_set(fill, "sum_constraint", "\"+f\"");
+    tj_template_set(fill, "multiply_add", "wgmma/multiply_phase.cuh");
     tj_template_set_flag(fill, "mma_halves", true);
-    tj_template_set_flag(fill, "mma_integers", false);
-    tj_template_set_flag(fill, "promotes", true);
     tj_template_set_flag(fill, "tensor_2d", true);
-    tj_template_set_flag(fill, "tensor_3d", false);
 }
 
 static const char *describe(const tj_problem *view, const tj_config *config, tj_template_params *fill, tj_launch_form *form)
@@ -320,16 +318,14 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     describe_product(view, &s, form, TJ_PLANES_MOST, wide_stages, fill != NULL, wide);
     if (!fill)
         return NULL;
-    tj_template_set_int(fill, "multipliers", s.multipliers);
-    tj_template_set_int(fill, "bn", s.bn);
+    tj_template_set_int(fill, "MULTIPLIERS", s.multipliers);
+    tj_template_set_int(fill, "BN", s.bn);
     tj_template_set_int(fill, "stages", s.stages);
     tj_template_set_int(fill, "wide_stages", wide_stages);
-    tj_template_set_int(fill, "blocks", s.blocks);
-    tj_template_set_int(fill, "group", s.group);
-    tj_template_set_flag(fill, "grouped", false);
-    tj_template_set_int(fill, "p_vector", p_vector);
+    tj_template_set_int(fill, "BLOCKS", s.blocks);
+    tj_template_set_int(fill, "GROUP", s.group);
+    tj_template_set_int(fill, "P_VECTOR", p_vector);
     tj_template_set_flag(fill, "vector_p", p_vector > 1);
-    tj_template_set_flag(fill, "squares", false);
     tj_template_set_flag(fill, "moves_registers", tj_moves_registers(s.blocks, s.multipliers));
     tj_template_set_int(fill, "multiplier_registers", tj_multiplier_registers(s.blocks, s.multipliers, TJ_BRINGER_REGISTERS));
     describe_parts(&s, fill);

@@ -1,0 +1,27 @@
+// adds: to the sums; otherwise the products take their place.
+__device__ __forceinline__ void multiply_add(unsigned long long m, unsigned long long n, sum_t (&upper)[TN], sum_t (&lower)[TN], bool adds)
+{
+    asm volatile(
+        "{\n"
+        ".reg .pred adds;\n"
+        "setp.ne.b32 adds, %18, 0;\n"  //@ adds_operand for 18
+        "wgmma.mma_async.sync.aligned.m64n32k32.f32.e4m3.e4m3 "  //@ wgmma_name for wgmma.mma_async.sync.aligned.m64n32k32.f32.e4m3.e4m3
+        "{%0, %1, %2, %3, %4, %5, %6, %7"
+        //@ repeat more_sums
+        ", %8, %9, %10, %11, %12, %13, %14, %15"
+        //@ end
+        "}, %16, %17, adds"  //@ m_operand for 16  //@ n_operand for 17
+        ", 1, 1"  // neither factor is negated
+        //@ if mma_halves
+        ", 0"  // 1: M lies across k  //@ m_across for 0
+        ", 1"  // 1: N lies across k  //@ n_across for 1
+        //@ end
+        ";\n"
+        "}"
+        : "+f"(upper[0]), "+f"(upper[1]), "+f"(lower[0]), "+f"(lower[1]), "+f"(upper[2]), "+f"(upper[3]), "+f"(lower[2]), "+f"(lower[3])
+        //@ repeat more_sums
+        , "+f"(upper[4]), "+f"(upper[5]), "+f"(lower[4]), "+f"(lower[5]), "+f"(upper[6]), "+f"(upper[7]), "+f"(lower[6]), "+f"(lower[7])
+        //@ end
+        : "l"(m), "l"(n), "r"(static_cast<int>(adds)));
+}
+
