@@ -1,5 +1,5 @@
-// store: what a lane has, two columns of every eight in two rows, would make short stores. So a warp lays 16 rows of SLICE columns in
-// shared memory, and its lanes take up as many sums as they gave: P_VECTOR neighbours of a row each time.
+// store: the accumulator layout (2 of every 8 columns in 2 rows) would give short stores, so transpose through shared memory: a warp
+// writes 16 rows of SLICE columns, and each lane reads P_VECTOR neighbours of a row at a time.
 #pragma unroll
 for (int top = 0; top < TM; top += 2)
 #pragma unroll

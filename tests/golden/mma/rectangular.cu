@@ -38,7 +38,7 @@ struct bfloat16 {
 #endif
     }
 
-    // As halves of a register: shifted as an integer, the compiler keeps what is yet to be converted in registers of 32 bits.
+    // Convert from the packed half; an integer shift makes ptxas widen every element to a 32-bit register.
     __device__ operator float() const
     {
         float value;

@@ -38,7 +38,7 @@ struct bfloat16 {
 #endif
     }
 
-    // As halves of a register: shifted as an integer, the compiler keeps what is yet to be converted in registers of 32 bits.
+    // Convert from the packed half; an integer shift makes ptxas widen every element to a 32-bit register.
     __device__ operator float() const
     {
         float value;
@@ -189,8 +189,7 @@ __device__ __forceinline__ unsigned long long moved(unsigned long long descripto
     return descriptor + bytes / 16;
 }
 
-// What all lanes of a warp have the same of, from one of them: so the compiler computes descriptors once for the warp, and not in each
-// thread.
+// Broadcast a warp-uniform value from lane 0, so that the compiler computes descriptors once for the warp, not in each thread.
 __device__ __forceinline__ int of_warp(int value)
 {
     return __shfl_sync(0xffffffff, value, 0);

@@ -136,8 +136,7 @@ __device__ __forceinline__ unsigned long long moved(unsigned long long descripto
     return descriptor + bytes / 16;
 }
 
-// What all lanes of a warp have the same of, from one of them: so the compiler computes descriptors once for the warp, and not in each
-// thread.
+// Broadcast a warp-uniform value from lane 0, so that the compiler computes descriptors once for the warp, not in each thread.
 __device__ __forceinline__ int of_warp(int value)
 {
     return __shfl_sync(0xffffffff, value, 0);
