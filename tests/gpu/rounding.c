@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tier: change; sanitizers: never (it needs a GPU) */
-/* tier: change; run: emulator/rounding; sanitizers: nightly (numbers); cost: 100 */
+/* tier: change; run: emulator/rounding; cost: 100 */
 /*
  * rounding: every number of 16 and 8 bits becomes a float, and floats on, between and next to them become such numbers, as on
  * the host. The product is a column times 1: so the kernel should store the number that it reads.

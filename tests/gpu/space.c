@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tier: change; sanitizers: never (it needs a GPU) */
-/* tier: change; run: emulator/space_drawn 80 1 small; sanitizers: nightly (numbers); cost: 100 */
+/* tier: change; run: emulator/space_drawn 80 1 small; cost: 100 */
 /* tier: change; run: emulator/space_all all 16x16x16x5; cost: 100 */
 /* tier: change; run: emulator/space_f32 texts 5x40x7:f32:half 5x40x7:tf32:half; sanitizers: nightly (as space_all); cost: 100 */
 /* tier: change; run: emulator/space_f64 texts 6x20x9:f64:half; sanitizers: nightly (as space_all); cost: 100 */

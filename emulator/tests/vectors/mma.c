@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tier: change; sanitizers: nightly (all 32 stretches of operands take minutes) */
-/* tier: change; run: emulator/mma_part 2; sanitizers: only */
+/* tier: change; run: emulator/mma_part 8; sanitizers: only */
 /*
  * mma: the instructions of a whole warp (mma.sync, wmma, ldmatrix, stmatrix, movmatrix, cp.async), as recorder.h says.
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tier: change; sanitizers: nightly (all 32 stretches of operands take minutes) */
-/* tier: change; run: emulator/wgmma_part 2; sanitizers: only */
+/* tier: change; run: emulator/wgmma_part 8; sanitizers: only */
 /*
  * wgmma: the products of a warpgroup (wgmma.mma_async), and elect.sync, as recorder.h says.
  *
