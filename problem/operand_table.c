@@ -4,6 +4,7 @@
  */
 #include "operand_table.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "checked.h"
@@ -53,6 +54,7 @@ static tj_operand_row scale_row(const tj_problem *problem, tj_which of)
 {
     const tj_scale *const scale = tj_scale_of(problem, of);
     const bool is_of_m = of == TJ_MATRIX_M;
+    char title[TJ_EPILOGUE_NAME_BYTES];
 
     tj_operand_row row = {.is_taken = tj_is_scaled(problem, of),
                           .is_each_group = !is_of_m && tj_is_grouped(problem),
@@ -62,7 +64,8 @@ static tj_operand_row scale_row(const tj_problem *problem, tj_which of)
                           .ld = scale->k > 0 ? TJ_ANY : TJ_TIGHT,
                           .stride = TJ_ANY};
 
-    entitle(&row, is_of_m ? "scale_m" : "scale_n", is_of_m ? "the scales of M" : "the scales of N");
+    (void)snprintf(title, sizeof title, "the scales of %c", tj_which_letter(of));
+    entitle(&row, tj_scale_name(of), title);
     return row;
 }
 

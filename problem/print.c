@@ -50,10 +50,9 @@ void tj_problem_print_marks(const tj_problem *problem, char marks[TJ_PROBLEM_TEX
     marks[0] = '\0';
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_P; which++)
         strcat(marks, tj_problem_matrix(problem, which)->layout == TJ_COL_MAJOR ? col[which] : "");
-    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_N; which++)
+    for (tj_which which = TJ_MATRIX_M; which < TJ_SCALED; which++)
         if (tj_is_scaled(problem, which))
-            strcat(strcat(marks, which == TJ_MATRIX_M ? " scale_m" : " scale_n"),
-                   of_form[tj_scale_form(tj_scale_of(problem, which))]);
+            strcat(strcat(strcat(marks, " "), tj_scale_name(which)), of_form[tj_scale_form(tj_scale_of(problem, which))]);
     strcat(marks, problem->epilogue.has_alpha && !has_expression ? " alpha" : "");
     strcat(marks, problem->epilogue.has_beta && !has_expression ? " beta" : "");
     if (tj_scale_k(problem) > 0) {

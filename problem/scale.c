@@ -10,7 +10,7 @@
 static tj_status check_one(const tj_problem *words, tj_which which, tj_error *err)
 {
     const tj_scale *const s = tj_scale_of(words, which);
-    const char *const name = which == TJ_MATRIX_M ? "scale_m" : "scale_n", *const row = which == TJ_MATRIX_M ? "row" : "column";
+    const char *const name = tj_scale_name(which), *const row = which == TJ_MATRIX_M ? "row" : "column";
     const int32_t type = tj_problem_matrix(words, which)->type;
 
     if (s->type == 0 && (s->rows | s->k | s->layout | s->ld))
@@ -50,9 +50,11 @@ static tj_status check_one(const tj_problem *words, tj_which which, tj_error *er
 
 tj_status tj_scales_check(const tj_problem *words, tj_error *err)
 {
-    const tj_status status = check_one(words, TJ_MATRIX_M, err);
+    tj_status status = TJ_OK;
 
-    return status == TJ_OK ? check_one(words, TJ_MATRIX_N, err) : status;
+    for (tj_which which = TJ_MATRIX_M; which < TJ_SCALED && status == TJ_OK; which++)
+        status = check_one(words, which, err);
+    return status;
 }
 
 int tj_scale_form(const tj_scale *scale)

@@ -11,22 +11,43 @@
 
 #include <tilejit/problem.h>
 
-/** Return the scales of M or N. */
+/** Matrices that may have scales: those before this number. Not an enum, which compilers compare with no tj_which. */
+#define TJ_SCALED (TJ_MATRIX_N + 1)
+
+/** Return the scales of a matrix. */
 static inline const tj_scale *tj_scale_of(const tj_problem *problem, tj_which which)
 {
     return which == TJ_MATRIX_M ? &problem->scale_m : &problem->scale_n;
 }
 
-/** Does M or N have scales? */
+/** Return the scales of a matrix, to be changed. */
+static inline tj_scale *tj_scale_in(tj_problem *problem, tj_which which)
+{
+    return (tj_scale *)tj_scale_of(problem, which);
+}
+
+/** Return the name of the scales of a matrix in problems, records and text: "scale_m". */
+static inline const char *tj_scale_name(tj_which which)
+{
+    static const char *const name[TJ_SCALED] = {"scale_m", "scale_n"};
+
+    return name[which];
+}
+
+/** Does a matrix have scales? */
 static inline bool tj_is_scaled(const tj_problem *problem, tj_which which)
 {
     return tj_scale_of(problem, which)->type != 0;
 }
 
-/** Do M or N, or both? */
+/** Does any matrix? */
 static inline bool tj_has_scales(const tj_problem *problem)
 {
-    return tj_is_scaled(problem, TJ_MATRIX_M) || tj_is_scaled(problem, TJ_MATRIX_N);
+    bool has = false;
+
+    for (tj_which which = TJ_MATRIX_M; which < TJ_SCALED; which++)
+        has |= tj_is_scaled(problem, which);
+    return has;
 }
 
 /** Do the scales of M or N multiply parts of a sum, along k? */

@@ -63,8 +63,6 @@ static const number_field numbers[] = {FIELD("m_layout", m.layout),
                                        FIELD("has_alpha", epilogue.has_alpha),
                                        FIELD("has_beta", epilogue.has_beta)};
 
-static const char *const scale_names[] = {"scale_m", "scale_n"}; /* a form (scale.h); not in the first records */
-
 static const number_field dims[] = {FIELD("j", j), FIELD("k", k), FIELD("l", l)};
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
@@ -143,9 +141,9 @@ static void problem_to_json(const tj_problem *p, unsigned with, tj_json *object)
     for (size_t i = 0; i < COUNT(numbers); i++)
         if (get_number(p, &numbers[i]) || (!numbers[i].is_later && with & ZEROS))
             tj_json_add_int(object, numbers[i].name, get_number(p, &numbers[i]));
-    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_N; which++)
+    for (tj_which which = TJ_MATRIX_M; which < TJ_SCALED; which++)
         if (tj_is_scaled(p, which))
-            tj_json_add_int(object, scale_names[which], tj_scale_form(tj_scale_of(p, which)));
+            tj_json_add_int(object, tj_scale_name(which), tj_scale_form(tj_scale_of(p, which)));
     if (tj_scale_k(p) > 0)
         tj_json_add_int(object, "scale_k", tj_scale_k(p));
     if (p->epilogue.expression.nodes > 0) {
@@ -209,20 +207,23 @@ static tj_status read_member(const tj_json *object, const char *name, int64_t mo
 
 static tj_status read_scales(const tj_json *object, tj_problem *p, tj_error *err)
 {
-    int64_t of_m, of_n, scale_k;
+    int64_t form, scale_k;
 
-    if (read_member(object, scale_names[TJ_MATRIX_M], TJ_SCALE_FORMS - 1, &of_m, err) != TJ_OK ||
-        read_member(object, scale_names[TJ_MATRIX_N], TJ_SCALE_FORMS - 1, &of_n, err) != TJ_OK ||
-        read_member(object, "scale_k", INT32_MAX, &scale_k, err) != TJ_OK)
+    if (read_member(object, "scale_k", INT32_MAX, &scale_k, err) != TJ_OK)
         return TJ_ERR_INVALID_ARGUMENT;
-    p->scale_m = tj_scale_of_form((int)of_m, (int32_t)scale_k);
-    p->scale_n = tj_scale_of_form((int)of_n, (int32_t)scale_k);
-    if (tj_scale_k(p) == scale_k && tj_scale_form(&p->scale_m) == of_m && tj_scale_form(&p->scale_n) == of_n)
+    for (tj_which which = TJ_MATRIX_M; which < TJ_SCALED; which++) {
+        if (read_member(object, tj_scale_name(which), TJ_SCALE_FORMS - 1, &form, err) != TJ_OK)
+            return TJ_ERR_INVALID_ARGUMENT;
+        *tj_scale_in(p, which) = tj_scale_of_form((int)form, (int32_t)scale_k);
+        if (tj_scale_form(tj_scale_of(p, which)) != form)
+            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                           "%s of a record's problem is %lld, along k, and its scale_k is 0: it is 1 or more",
+                           tj_scale_name(which), (long long)form);
+    }
+    if (tj_scale_k(p) == scale_k)
         return TJ_OK;
     return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                   "scale_k of a record's problem is %lld, scale_m %lld and scale_n %lld: it is 1 or more with scales along k, "
-                   "and else 0",
-                   (long long)scale_k, (long long)of_m, (long long)of_n);
+                   "scale_k of a record's problem is %lld, and no scales are along k: it is 0 then", (long long)scale_k);
 }
 
 static tj_status problem_from_json(const tj_json *object, tj_problem *p, tj_error *err)

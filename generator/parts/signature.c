@@ -259,9 +259,9 @@ static void print_factor_pointers(const tj_problem *view, bool splits, const tj_
     const char *const product = splits ? "blockIdx.z / SPLITS" : "blockIdx.z";
 
     print_inputs(view, true, true, product, fill, out);
-    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_N; which++)
+    for (tj_which which = TJ_MATRIX_M; which < TJ_SCALED; which++)
         if (view->batch != 1 && tj_scales_along_k(view, which))
-            say(out, "scale_%c += %s * stride_scale_%c;\n", "mn"[which], product, "mn"[which]);
+            say(out, "%s += %s * stride_%s;\n", tj_scale_name(which), product, tj_scale_name(which));
 }
 
 /* Print what small_batch takes of a team's product: at once by strides, but from arrays where it is needed. */
@@ -274,9 +274,9 @@ static void print_product_of_team(const tj_problem *view, tj_template_params *fi
 
     print_inputs(view, false, true, "product", fill, &inputs);
     print_inputs(view, true, false, "product", fill, &input_arrays);
-    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_N; which++)
+    for (tj_which which = TJ_MATRIX_M; which < TJ_SCALED; which++)
         if (view->batch != 1 && tj_scales_sum(view, which))
-            say(&inputs, "scale_%c += product * stride_scale_%c;\n", "mn"[which], "mn"[which]);
+            say(&inputs, "%s += product * stride_%s;\n", tj_scale_name(which), tj_scale_name(which));
     if (view->batch != 1 && view->epilogue.has_beta && !is_array(view, TJ_MATRIX_C))
         tj_text_append(&output, "C += product * stride_c;\n");
     if (view->batch != 1 && !p_array)
@@ -335,9 +335,9 @@ void tj_signature_print_body(const tj_problem *view, const tj_launch_form *form,
 
     if (print_all_derived(view, needs, &derived))
         tj_text_append(&derived, "\n");
-    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_N; which++)
+    for (tj_which which = TJ_MATRIX_M; which < TJ_SCALED; which++)
         if (view->batch != 1 && tj_scales_sum(view, which))
-            say(&output, "scale_%c += blockIdx.z * stride_scale_%c;\n", "mn"[which], "mn"[which]);
+            say(&output, "%s += blockIdx.z * stride_%s;\n", tj_scale_name(which), tj_scale_name(which));
     print_operand_pointers(view, "blockIdx.z", &output);
     print_output_pointers(view, has_p_map, &output);
     print_product(view, product, output.length > 0 ? output.data : "", fill);

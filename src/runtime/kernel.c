@@ -366,7 +366,7 @@ static bool is_good_argument(const tj_kernel *kernel, const tj_argument *arg)
     case TJ_ARG_SCALE:
     case TJ_ARG_SCALE_STRIDE:
     case TJ_ARG_SCALE_LD:
-        return is_within(arg->index, TJ_MATRIX_M, TJ_MATRIX_N);
+        return is_within(arg->index, TJ_MATRIX_M, TJ_SCALED - 1);
     case TJ_ARG_WITH:
     case TJ_ARG_WITH_LD:
     case TJ_ARG_WITH_STRIDE:

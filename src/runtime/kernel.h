@@ -77,6 +77,12 @@ static inline const tj_operand *tj_operand_at(const tj_operands *x, int which)
     return (const tj_operand *)(const void *)((const char *)x + offsetof(tj_operands, m) + (size_t)which * sizeof(tj_operand));
 }
 
+/** Return one of the operands, to be changed. */
+static inline tj_operand *tj_operand_in(tj_operands *x, int which)
+{
+    return (tj_operand *)tj_operand_at(x, which);
+}
+
 /**
  * A stored matrix. A line is a row of a row-major matrix, a column of a column-major one. All in elements. Matrices at
  * arbitrary addresses are reached by an array of pointers, which is the operand then: stride and span count its pointers, one

@@ -138,8 +138,7 @@ static tj_status queue_batch(const tj_kernel *kernel, const tj_operands *first, 
             tj_launch_set_products(kernel, shape->batch - done, shape);
         for (int which = 0; which < TJ_ADDRESSES; which++)
             if (tj_operand_at(first, which)->address)
-                ((tj_operand *)tj_operand_at(&x, which))->address =
-                    advance(kernel, shape, which, tj_operand_at(first, which)->address, done);
+                tj_operand_in(&x, which)->address = advance(kernel, shape, which, tj_operand_at(first, which)->address, done);
         status = queue(kernel, &x, shape, stream, err);
     }
     return status;

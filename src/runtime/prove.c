@@ -207,11 +207,10 @@ static bool needs_even_lines(const proving *v)
     return width.of == (by_rows ? 'j' : 'l') && width.per > 1;
 }
 
-/* The scales of a product, for the simple kernel, from number i of a dimension on. */
+/* Scales for the simple kernel, from number i of a dimension on, of the product or the group with that number. */
 static tj_operand scales(const proving *v, int which, int64_t product, char dimension, int64_t i)
 {
-    const tj_operands *x = tj_workbench_operands(v->bench);
-    const tj_operand *scale = which == TJ_SCALES_OF_M ? &x->scale_m : &x->scale_n;
+    const tj_operand *const scale = tj_operand_at(tj_workbench_operands(v->bench), which);
     const tj_operand_row *const row = &v->lies.operand[which];
     const tj_extents extents = tj_extents_of(&v->lies.problem);
 
@@ -233,8 +232,9 @@ static tj_status compute_lines(const proving *v, const run *r, int64_t n, int64_
     x.m.address = address(v, TJ_MATRIX_M, r->product) + (size_t)offset_of(v, TJ_MATRIX_M, 'j', row) * size_of(v, TJ_MATRIX_M);
     x.n.address = address(v, TJ_MATRIX_N, n) + (size_t)offset_of(v, TJ_MATRIX_N, 'l', col) * size_of(v, TJ_MATRIX_N);
     x.p.address = (char *)tj_buffer_address(v->simple_p) + (size_t)(at * v->width) * simple_size_of(v);
-    x.scale_m = scales(v, TJ_SCALES_OF_M, r->product, 'j', row);
-    x.scale_n = scales(v, TJ_SCALES_OF_N, n, 'l', col);
+    for (int which = TJ_SCALES_OF_M; which < TJ_WITH; which++)
+        *tj_operand_in(&x, which) =
+            scales(v, which, v->lies.operand[which].is_each_group ? n : r->product, by_rows ? 'j' : 'l', r->line);
     if (has_c)
         x.c.address = address(v, TJ_MATRIX_C, r->product) + (size_t)(r->line * k->c.ld) * size_of(v, TJ_MATRIX_C);
     x.alpha = v->alpha;

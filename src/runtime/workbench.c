@@ -12,6 +12,7 @@
 #include "check.h"
 #include "checked.h"
 #include "error.h"
+#include "kernel.h"
 #include "operands.h"
 
 enum { ALIGNMENT = 256, MOST_SETS = 4096 };
@@ -199,14 +200,8 @@ static void describe_sets(tj_workbench *bench)
         tj_operands *x = &bench->set[i];
 
         *x = (tj_operands)TJ_OPERANDS_INIT;
-        x->m = describe(bench, i, TJ_MATRIX_M);
-        x->n = describe(bench, i, TJ_MATRIX_N);
-        x->p = describe(bench, i, TJ_MATRIX_P);
-        x->c = describe(bench, i, TJ_MATRIX_C);
-        x->scale_m = describe(bench, i, TJ_SCALES_OF_M);
-        x->scale_n = describe(bench, i, TJ_SCALES_OF_N);
-        for (int with = 0; with < bench->lies.problem.epilogue.expression.operands; with++)
-            x->with[with] = describe(bench, i, TJ_WITH + with);
+        for (int which = 0; which < TJ_ADDRESSES; which++)
+            *tj_operand_in(x, which) = describe(bench, i, which);
         memcpy(x->number, bench->number, sizeof x->number);
         x->alpha = bench->alpha;
         x->beta = bench->beta;
@@ -580,8 +575,6 @@ static tj_status check_gaps(const tj_workbench *bench, const unsigned char *p, c
 
 tj_status tj_workbench_find_damage(const tj_workbench *bench, size_t set, const void *p, char reason[160], tj_error *err)
 {
-    static const char *const name[TJ_WITH] = {"M", "N", "P", "C", "the scales of M", "the scales of N"};
-
     if (TJ_HAS_NULL(err, bench, reason))
         return TJ_ERR_INVALID_ARGUMENT;
     tj_status status = check_set(bench, set, err);
@@ -589,7 +582,7 @@ tj_status tj_workbench_find_damage(const tj_workbench *bench, size_t set, const 
     reason[0] = '\0';
     for (int i = 0; i < TJ_ADDRESSES && status == TJ_OK && !*reason; i++) {
         const placed *m = &bench->matrix[i];
-        const char *what = i < TJ_WITH ? name[i] : "an operand of the epilogue";
+        const char *what = i < TJ_WITH ? bench->lies.operand[i].title : "an operand of the epilogue";
         const size_t start = set * set_step(bench, i);
         bool is_same = true;
 
