@@ -101,7 +101,10 @@ tj_operand_row tj_operand_row_of(const tj_problem *problem, int which)
 
 void tj_operand_table(const tj_problem *problem, tj_operand_row row[TJ_ADDRESSES])
 {
-    for (int which = 0; which < TJ_ADDRESSES; which++)
+    const int count = TJ_WITH + problem->epilogue.expression.operands;
+
+    memset(row, 0, TJ_ADDRESSES * sizeof *row);
+    for (int which = 0; which < count; which++)
         row[which] = tj_operand_row_of(problem, which);
 }
 

@@ -390,7 +390,8 @@ __attribute__((noinline)) static tj_status multiply_generally(tj_context *contex
                                                               tj_error *err)
 {
     tj_operands moved = *operands;
-    tj_request request, general;
+    tj_request request;
+    tj_problem general;
     tj_config storage;
     tj_status status;
 
@@ -401,10 +402,10 @@ __attribute__((noinline)) static tj_status multiply_generally(tj_context *contex
     status = tj_request_make(problem, &request, err);
     if (status != TJ_OK)
         return status;
-    tj_request_general(&request, &general);
+    general = tj_problem_general(&request.problem);
     fill_extents(problem, &moved);
-    tj_operands_take(&moved, &request.problem, &general.given);
-    return matmul(context, &general.given, tj_config_for_tall(&general, &moved, &storage), &moved, stream, err);
+    tj_operands_take(&moved, &request.problem, &general);
+    return matmul(context, &general, tj_config_for_tall(&general, &moved, &storage), &moved, stream, err);
 }
 
 static tj_status multiply(tj_context *context, const tj_problem *problem, const tj_operands *operands,

@@ -225,7 +225,7 @@ tj_status tj_plan_obtain_for_caller(tj_context *context, const tj_scope *scope, 
  * Return the textbook's config, if the kernel for unknown extents cannot take this number of rows of P; NULL: the library's
  * choice can.
  */
-const tj_config *tj_config_for_tall(const tj_request *request, const tj_operands *operands, tj_config *storage);
+const tj_config *tj_config_for_tall(const tj_problem *general, const tj_operands *operands, tj_config *storage);
 extern const tj_config tj_textbook_config;
 
 /**

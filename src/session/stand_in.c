@@ -111,7 +111,7 @@ static tj_status obtain_textbook(tj_context *context, const tj_scope *scope, con
         return tj_plan_obtain(context, scope, request, &tj_textbook_config, TJ_EFFORT_BEST, plan, err);
     tj_request_general(request, &general);
     tj_operands_take(&moved, &request->problem, &general.given);
-    config = tj_config_for_tall(&general, &moved, &storage);
+    config = tj_config_for_tall(&general.given, &moved, &storage);
     return tj_plan_obtain(context, scope, &general, config ? config : &tj_textbook_config, TJ_EFFORT_BEST, plan, err);
 }
 

@@ -39,13 +39,20 @@ bool tj_undemanding_next(const tj_request *request, tj_config *config)
     return true;
 }
 
-/* A kernel for unknown extents may not take all rows of this P: then choose one that does. */
-const tj_config *tj_config_for_tall(const tj_request *request, const tj_operands *operands, tj_config *storage)
+/*
+ * A kernel for unknown extents may not take all rows of this P: then choose one that does. Every grid holds 65 535 rows of
+ * blocks, and a block at least one row, so only a taller P costs more than a comparison.
+ */
+const tj_config *tj_config_for_tall(const tj_problem *general, const tj_operands *operands, tj_config *storage)
 {
-    const int64_t rows = request->problem.p.layout == TJ_ROW_MAJOR ? operands->j : operands->l;
+    const int64_t rows = general->p.layout == TJ_ROW_MAJOR ? operands->j : operands->l;
+    tj_request request;
 
+    if (rows <= UINT16_MAX)
+        return NULL;
+    tj_request_derive(general, &request);
     *storage = (tj_config)TJ_CONFIG_INIT;
-    if (tj_request_resolve(request, storage, NULL) != TJ_OK)
+    if (tj_request_resolve(&request, storage, NULL) != TJ_OK)
         return NULL; /* the generator will say why */
-    return storage->family->for_tall && storage->family->for_tall(&request->problem, rows, storage) ? storage : NULL;
+    return storage->family->for_tall && storage->family->for_tall(&request.problem, rows, storage) ? storage : NULL;
 }
