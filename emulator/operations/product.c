@@ -125,35 +125,43 @@ static double add_infinite(const emu_product *p, int row, int column, const uint
     return sum;
 }
 
-/*
- * Return the sums of count products and c, in units of 2^(highest - bits). Shift the significands of products left by
- * product_shift and those of c by c_shift bits (right if negative). At most 27 bits are kept.
- */
-static inline void add_terms(const int32_t *a, const int32_t *a_exponent, int32_t b[][GROUP], int32_t b_exponent[][GROUP],
-                             int count, const term c[GROUP], model m, int product_shift, int c_shift, int64_t sum[GROUP],
-                             int32_t highest[GROUP])
+/* Sums of a group of columns, in units of 2^(highest - model.bits). */
+typedef struct sums {
+    int64_t sum[GROUP];
+    int32_t highest[GROUP];
+} sums;
+
+/* Bits to shift significands left for a sum; those of c right if negative. */
+typedef struct shifts {
+    int product, c;
+} shifts;
+
+/* Return the sums of count products of a row and of columns, and c. At most 27 bits are kept. */
+static inline sums add_terms(line a, line b, int count, const term c[GROUP], int lowest, shifts by)
 {
-    const int c_cut = c_shift < 0 ? -c_shift : 0, c_scale = c_shift > 0 ? c_shift : 0;
+    const int c_cut = by.c < 0 ? -by.c : 0, c_scale = by.c > 0 ? by.c : 0;
+    sums s;
 
     for (int j = 0; j < GROUP; j++)
-        highest[j] = c[j].exponent > m.lowest ? c[j].exponent : m.lowest;
+        s.highest[j] = c[j].exponent > lowest ? c[j].exponent : lowest;
     for (int k = 0; k < count; k++)
         for (int j = 0; j < GROUP; j++) {
-            const int32_t exponent = a_exponent[k] + b_exponent[k][j];
-            highest[j] = exponent > highest[j] ? exponent : highest[j];
+            const int32_t exponent = a.exponent[k] + b.exponent[k * GROUP + j];
+            s.highest[j] = exponent > s.highest[j] ? exponent : s.highest[j];
         }
     for (int j = 0; j < GROUP; j++) {
-        const int32_t whole = c[j].significand * (1 << c_scale), distance = highest[j] - c[j].exponent + c_cut;
+        const int32_t whole = c[j].significand * (1 << c_scale), distance = s.highest[j] - c[j].exponent + c_cut;
         const int32_t drop = distance < 31 ? distance : 31;
-        sum[j] = (whole + (whole >> 31 & (int32_t)((1u << drop) - 1))) >> drop; /* toward zero */
+        s.sum[j] = (whole + (whole >> 31 & (int32_t)((1u << drop) - 1))) >> drop; /* toward zero */
     }
     for (int k = 0; k < count; k++)
         for (int j = 0; j < GROUP; j++) {
-            const int32_t whole = a[k] * b[k][j] * (1 << product_shift),
-                          distance = highest[j] - a_exponent[k] - b_exponent[k][j];
+            const int32_t whole = a.significand[k] * b.significand[k * GROUP + j] * (1 << by.product),
+                          distance = s.highest[j] - a.exponent[k] - b.exponent[k * GROUP + j];
             const int32_t drop = distance < 31 ? distance : 31;
-            sum[j] += (whole + (whole >> 31 & (int32_t)((1u << drop) - 1))) >> drop;
+            s.sum[j] += (whole + (whole >> 31 & (int32_t)((1u << drop) - 1))) >> drop;
         }
+    return s;
 }
 
 /*
@@ -206,8 +214,8 @@ EMU_CLONED void emu_multiply_float(emu_product *p, int capability, int most, boo
     const bool is_half = p->sum_type == T_F16;
     const emu_format *const format = is_half ? &emu_half : &single;
     const model m = model_of(capability, p->a_type, most < p->k ? most : p->k, is_group);
-    const int product_shift = m.bits - format_of(p->a_type)->fraction - format_of(p->b_type)->fraction;
-    const int c_shift = m.bits - format->fraction, fraction = is_half ? format->fraction : m.fraction;
+    const shifts by = {m.bits - format_of(p->a_type)->fraction - format_of(p->b_type)->fraction, m.bits - format->fraction};
+    const int fraction = is_half ? format->fraction : m.fraction;
     int32_t a[EMU_LINES][EMU_DEPTH / 2], a_exponent[EMU_LINES][EMU_DEPTH / 2];
     int32_t b[EMU_DEPTH / 2][GROUP], b_exponent[EMU_DEPTH / 2][GROUP];
     bool is_finite_row[EMU_LINES], is_finite_column[GROUP];
@@ -227,19 +235,18 @@ EMU_CLONED void emu_multiply_float(emu_product *p, int capability, int most, boo
                 result[j] = m.widens ? 0 : (uint32_t)p->c[r][first + j];
             for (int k = 0; k < p->k; k += m.step) {
                 const int count = p->k - k < m.step ? p->k - k : m.step;
-                int32_t highest[GROUP];
-                int64_t sum[GROUP];
                 term c[GROUP];
+                sums s;
                 for (int j = 0; j < GROUP; j++)
                     c[j] = read_term(result[j], format);
-                add_terms(a[r] + k, a_exponent[r] + k, b + k, b_exponent + k, count, c, m, product_shift, c_shift, sum,
-                          highest);
+                s = add_terms((line){a[r] + k, a_exponent[r] + k, 1}, (line){b[k], b_exponent[k], GROUP}, count, c, m.lowest,
+                              by);
                 for (int j = 0; j < GROUP; j++) {
                     double infinite = 0;
                     if (!is_finite_row[r] || !is_finite_column[j] || !c[j].is_finite)
                         infinite = add_infinite(p, r, first + j, order + k, count, emu_widen(result[j], format));
                     result[j] = infinite != 0 ? emu_narrow(infinite, format, ROUND_NEAREST, false)
-                                              : pack(sum[j], highest[j] - m.bits, format, fraction, is_half);
+                                              : pack(s.sum[j], s.highest[j] - m.bits, format, fraction, is_half);
                 }
             }
             for (int j = 0; j < GROUP; j++)
