@@ -38,7 +38,7 @@ struct bfloat16 {
 #endif
     }
 
-    // Convert from the packed half; an integer shift makes ptxas widen every element to a 32-bit register.
+    // Convert from the packed half; shifting an integer makes ptxas widen every element to a 32-bit register.
     __device__ operator float() const
     {
         float value;
