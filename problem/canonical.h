@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include <tilejit/problem.h>
+#include <tilejit/shape.h>
 
 #include "rows.h"
 #include "scale.h"
@@ -97,12 +98,12 @@ tj_status tj_epilogue_check(const tj_problem *problem, tj_error *err);
  */
 tj_status tj_epilogue_check_scalars(const tj_problem *problem, double alpha, double beta, tj_error *err);
 
-/** The addresses that a launch takes: the matrices by tj_which, their scales, the operands of the expression. */
+/** The addresses that a launch takes, by their public numbers: matrices, their scales, operands of the expression. */
 enum {
-    TJ_SCALES_OF_M = TJ_MATRICES,
-    TJ_SCALES_OF_N,
-    TJ_WITH, /* the first operand of the epilogue's expression */
-    TJ_ADDRESSES = TJ_WITH + TJ_EPILOGUE_OPERANDS
+    TJ_SCALES_OF_M = TJ_OPERAND_SCALE_M, /* those of another matrix: TJ_SCALES_OF_M + which */
+    TJ_SCALES_OF_N = TJ_OPERAND_SCALE_N,
+    TJ_WITH = TJ_OPERAND_WITH, /* the first operand of the epilogue's expression */
+    TJ_ADDRESSES = TJ_OPERANDS_MOST
 };
 
 /** Return the floating-point operations that the epilogue adds to each element of P. */

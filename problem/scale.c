@@ -10,7 +10,7 @@
 static tj_status check_one(const tj_problem *words, tj_which which, tj_error *err)
 {
     const tj_scale *const s = tj_scale_of(words, which);
-    const char *const name = tj_scale_name(which), *const row = which == TJ_MATRIX_M ? "row" : "column";
+    const char *const name = tj_scale_name(which), *const row = which == TJ_MATRIX_N ? "column" : "row";
     const int32_t type = tj_problem_matrix(words, which)->type;
 
     if (s->type == 0 && (s->rows | s->k | s->layout | s->ld))

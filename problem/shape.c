@@ -7,10 +7,6 @@
 #include "error.h"
 #include "request.h"
 
-_Static_assert((int)TJ_OPERAND_SCALE_M == TJ_SCALES_OF_M && (int)TJ_OPERAND_WITH == TJ_WITH &&
-                   (int)TJ_OPERANDS_MOST == TJ_ADDRESSES,
-               "a public number is that of the row");
-
 static tj_layout layout_of(const tj_problem *problem, int which, const tj_operand_row *row)
 {
     const bool is_vector = row->rows.of == 0;

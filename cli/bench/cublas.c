@@ -17,6 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <tilejit/shape.h>
+
 #include "error.h"
 
 /* ---- facts of cuBLAS's documentation, only those used here ----------------------------------------------------------- */
@@ -346,6 +348,19 @@ static int set_gelu_bias(const cublas_problem *p, const void *bias, tj_error *er
            check(p->library->desc_set(p->desc, DESC_BIAS_TYPE, &p->c.type, sizeof p->c.type), "setting the bias's type", err);
 }
 
+/* Does a launch take other operands than M, N and P? */
+static bool takes_more(const tj_problem *problem)
+{
+    bool takes = false;
+
+    for (int which = TJ_MATRIX_C; which < TJ_OPERANDS_MOST; which++) {
+        tj_operand_shape shape = TJ_OPERAND_SHAPE_INIT;
+
+        takes |= tj_operand_get_shape(problem, which, &shape, NULL) == TJ_OK && shape.is_taken;
+    }
+    return takes;
+}
+
 /* Name what a problem needs beyond M . N; NULL: nothing. */
 static const char *find_beyond(const tj_problem *problem)
 {
@@ -353,7 +368,7 @@ static const char *find_beyond(const tj_problem *problem)
 
     if (problem->rows.kind != TJ_ROWS_AS_THEY_LIE)
         return "groups of rows";
-    if (e->has_alpha || e->has_beta || problem->scale_m.type || problem->scale_n.type || e->expression.nodes > 0)
+    if (e->has_alpha || takes_more(problem) || e->expression.nodes > 0)
         return "an epilogue";
     if (problem->m.type == TJ_S4 || problem->n.type == TJ_S4)
         return "elements of 4 bits";

@@ -443,9 +443,7 @@ static cli_exit multiply(const cli_call *call, const cli_request *request, matri
 {
     const matmul_options *options = call->options;
     cli_product product = {.request = request,
-                           .host = {all->m.data, all->n.data, NULL, all->c.data},
-                           .scale_m = all->scale_m.data,
-                           .scale_n = all->scale_n.data,
+                           .host = {all->m.data, all->n.data, NULL, all->c.data, all->scale_m.data, all->scale_n.data},
                            .p = all->p.data,
                            .timing = cli_timing_or(options->timing, 1, 5),
                            .check = &options->check};
@@ -455,7 +453,7 @@ static cli_exit multiply(const cli_call *call, const cli_request *request, matri
     tj_status status;
 
     for (int i = 0; i < TJ_EPILOGUE_OPERANDS; i++)
-        product.with[i] = all->with[i].data;
+        product.host[TJ_OPERAND_WITH + i] = all->with[i].data;
     code = cli_multiply(call, &options->machine, &product, err);
     if (code != CLI_DONE && !(code == CLI_CHECK_FAILED && options->keep))
         return code;

@@ -163,10 +163,7 @@ cli_exit cli_multiply(const cli_call *call, const cli_machine_options *machine, 
     if (status == TJ_ERR_NO_DRIVER)
         compile_instead(call, machine, request, err);
     memcpy(options.host, product->host, sizeof options.host);
-    options.scale_m = product->scale_m;
-    options.scale_n = product->scale_n;
     options.offsets = product->offsets;
-    memcpy(options.with, product->with, sizeof options.with);
     memcpy(options.number, request->number, sizeof options.number);
     options.numbers_given = request->numbers_given;
     options.seed = product->seed;

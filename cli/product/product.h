@@ -209,9 +209,7 @@ enum { CLI_COUNT = 1, CLI_COUNT_LINES = 2 };
 
 typedef struct cli_product {
     const cli_request *request;
-    const void *host[TJ_MATRICES]; /* M, N and C as tj_problem_strided(request->known) lays them out; NULL: random, of a seed */
-    const float *scale_m, *scale_n;         /* if the problem has them; NULL: random */
-    const void *with[TJ_EPILOGUE_OPERANDS]; /* the operands of an expression, likewise */
+    const void *host[TJ_OPERANDS_MOST]; /* as tj_workbench_options.host; NULL: random, of a seed */
     uint64_t seed;
     void *p; /* receives P in the same layout */
     cli_timing timing;

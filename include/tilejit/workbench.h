@@ -17,6 +17,7 @@
 #include <tilejit/buffer.h>
 #include <tilejit/operands.h>
 #include <tilejit/reference.h>
+#include <tilejit/shape.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -28,20 +29,19 @@ typedef struct tj_workbench tj_workbench;
 /** Start from TJ_WORKBENCH_INIT; zero in any field means its default. */
 typedef struct tj_workbench_options {
     size_t struct_size;
-    struct CUstream_st *stream;    /**< for copies; it must outlive the workbench. NULL: the legacy default stream */
-    const void *host[TJ_MATRICES]; /**< the content of M, N, P and C, as tj_workbench_problem lays them out; borrowed
-                                        until the workbench is freed. NULL: those of tj_fill_random, and for P all
-                                        bits 1, which is NaN in every floating-point type. Random integers whose product
-                                        P might not hold are -1, 0 and 1 */
-    uint64_t seed;                 /**< of the random numbers of M; the following seeds are those of N and C */
-    double alpha, beta;            /**< used if the problem's epilogue has them */
-    size_t sets;                   /**< number of equal sets of operands, so that launches find none in a cache. Default: 1 */
+    struct CUstream_st *stream; /**< for copies; it must outlive the workbench. NULL: the legacy default stream */
+    /**
+     * The content of each operand by its number (shape.h): matrices as tj_workbench_problem lays them out, all others tight.
+     * Borrowed until the workbench is freed. NULL: that of tj_fill_random, and for P all bits 1, which is NaN in every
+     * floating-point type. Random integers whose product P might not hold are -1, 0 and 1.
+     */
+    const void *host[TJ_OPERANDS_MOST];
+    uint64_t seed;      /**< of the random numbers of M; the following seeds are those of the other operands */
+    double alpha, beta; /**< used if the problem's epilogue has them */
+    size_t sets;        /**< number of equal sets of operands, so that launches find none in a cache. Default: 1 */
     size_t guard_bytes; /**< bytes before and after each matrix and the workspace, all bits 1; a multiple of 256. Default: 0 */
     int64_t period;     /**< random operands repeat after this number of elements, and the host keeps only these: for
                                          matrices that do not fit the host. Default: they do not repeat */
-    const float *scale_m, *scale_n; /**< if the problem's epilogue has them: tight, as long as host. Default: random */
-    const void
-        *with[TJ_EPILOGUE_OPERANDS];     /**< operands of the epilogue's expression: tight, as long as host. Default: random */
     double number[TJ_EPILOGUE_OPERANDS]; /**< operands of the expression that are numbers */
     uint64_t numbers_given;              /**< bits 1 << i of the numbers given; the others get a value with an effect */
     const void *offsets;    /**< if the problem has groups: their offsets, as a launch would take them; borrowed for the call.
@@ -50,7 +50,7 @@ typedef struct tj_workbench_options {
 } tj_workbench_options;
 
 /* clang-format off */
-#define TJ_WORKBENCH_INIT { sizeof(tj_workbench_options), NULL, { NULL, NULL, NULL, NULL }, 0, 1.0, 0.0, 0, 0, 0, NULL, NULL, { NULL }, { 0 }, 0, NULL, NULL }
+#define TJ_WORKBENCH_INIT { sizeof(tj_workbench_options), NULL, { NULL }, 0, 1.0, 0.0, 0, 0, 0, { 0 }, 0, NULL, NULL }
 /* clang-format on */
 
 /**

@@ -89,13 +89,10 @@ static size_t set_step(const tj_workbench *bench, int which)
 
 static tj_status draw(tj_workbench *bench, int which, const tj_workbench_options *options, tj_error *err)
 {
-    static const uint64_t added[TJ_WITH] = {[TJ_MATRIX_N] = 1, [TJ_MATRIX_C] = 2, [TJ_SCALES_OF_M] = 3, [TJ_SCALES_OF_N] = 4};
     placed *m = &bench->matrix[which];
     const size_t size = tj_type_bytes(m->type);
-    const void *const given = which == TJ_SCALES_OF_M   ? options->scale_m
-                              : which == TJ_SCALES_OF_N ? options->scale_n
-                              : which >= TJ_WITH        ? options->with[which - TJ_WITH]
-                                                        : options->host[which];
+    const uint64_t added = (uint64_t)which - (which > TJ_MATRIX_P); /* P is not drawn */
+    const void *const given = options->host[which];
 
     m->period = options->period > 0 && !given && which < TJ_MATRICES && (size_t)options->period * size < m->bytes
                     ? (size_t)options->period * size
@@ -112,8 +109,7 @@ static tj_status draw(tj_workbench *bench, int which, const tj_workbench_options
     m->host = m->drawn = malloc(m->period ? m->period : 1);
     if (!m->drawn)
         return tj_fail_memory(err, "the operands of a workbench");
-    tj_fill_operand(&bench->lies.problem, which, m->drawn, m->period / size,
-                    options->seed + (which < TJ_WITH ? added[which] : 5 + (uint64_t)(which - TJ_WITH)));
+    tj_fill_operand(&bench->lies.problem, which, m->drawn, m->period / size, options->seed + added);
     return TJ_OK;
 }
 
