@@ -201,6 +201,13 @@ static const char *find_lines(const tj_template_params *params, const char *name
     return NULL;
 }
 
+const char *tj_template_get_lines(const tj_template_params *params, const char *name)
+{
+    const char *const lines = find_lines(params, name, strlen(name));
+
+    return lines ? lines : "";
+}
+
 bool tj_template_has_lines(const tj_template_params *params, const char *name)
 {
     return find_lines(params, name, strlen(name)) != NULL;

@@ -61,6 +61,9 @@ void tj_template_set_lines(tj_template_params *params, const char *name, const c
 /** Have lines of that name been set? */
 bool tj_template_has_lines(const tj_template_params *params, const char *name);
 
+/** Return the lines of that name; "" if there are none. Owned: borrowed from params. */
+const char *tj_template_get_lines(const tj_template_params *params, const char *name);
+
 /** Free the lines. */
 void tj_template_drop(tj_template_params *params);
 

@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "expression.h"
 #include "operand_table.h"
@@ -150,6 +151,21 @@ void tj_signature_print(const tj_problem *view, const tj_launch_form *form, cons
         }
     }
     tj_template_take_lines(fill, name, &out);
+}
+
+/* A line of parameters ends in its name, and a comma, or after the last name a bracket. */
+void tj_signature_print_arguments(tj_template_params *fill)
+{
+    static const char in_name[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
+    tj_text out = TJ_TEXT_INIT(MOST_BYTES);
+
+    for (const char *line = tj_template_get_lines(fill, "parameters"), *end, *start; *line != '\0';
+         line = strchr(line, '\n') + 1) {
+        for (start = end = line + strcspn(line, ",)"); start > line && strchr(in_name, start[-1]);)
+            start--;
+        say(&out, "%.*s%s", (int)(end - start), start, *end == ')' ? ");\n" : ", ");
+    }
+    tj_template_take_lines(fill, "arguments", &out);
 }
 
 /* The leading dimension, or the stride, of a matrix is derived from an extent that is an argument. */

@@ -19,6 +19,9 @@
 void tj_signature_print(const tj_problem *view, const tj_launch_form *form, const tj_launch_step *step, int first, int factors,
                         const char *workspace, tj_template_params *fill, const char *name);
 
+/** Print the arguments with which a kernel passes on those parameters, `arguments`: "alpha, C, P);". fill has `parameters`. */
+void tj_signature_print_arguments(tj_template_params *fill);
+
 /**
  * Print the beginning of the product's kernel, as //@ lines: `derived`, its leading dimensions and strides that are not
  * arguments; `output_of_product`, its scales, operands, C and P; `product_of_block`, those after M, N and scales along k. has_maps:

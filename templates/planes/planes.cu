@@ -33,6 +33,17 @@ constexpr int THREADS = 32 * (BM / WM) * (BN / WN);
 
 #include "planes/decide.cuh"
 
+// A block's tile of P: the kernels of both kinds of planes differ in their numbers alone.
+template <int BM, int BN, int BK, int WM, int WN, int STAGES, int PLANES, int THREADS>
+__device__ __forceinline__ void multiply_tile(
+    const lines_t *lines,
+    const plane_t *M_planes,
+    const plane_t *N_planes,
+    #include "planes/parameters.cuh"
+{
+    #include "planes/product.cuh"
+}
+
 // Launch: THREADS threads in a block, at least BLOCKS blocks on a multiprocessor,
 //         (ceil(l / BN), ceil(j / BM)) blocks in the grid.  //@ only rows_on_y
 //@| //         (ceil(j / BM), ceil(l / BN)) blocks in the grid.  //@ only not rows_on_y
@@ -49,7 +60,11 @@ planes(
     #include "parts/awaits.cuh"
     if (paths[blockIdx.z] != PATH_F16)
         return;
-    #include "planes/product.cuh"
+    multiply_tile<BM, BN, BK, WM, WN, STAGES, PLANES, THREADS>(
+        lines, M_planes, N_planes,
+        //@ instead arguments
+        alpha, beta, C, P);
+        //@ end
 }
 
 #include "planes/widen.cuh"
@@ -63,12 +78,15 @@ wide(
     const plane_t *N_planes,
     #include "planes/parameters.cuh"
 {
-    constexpr int BM = 64, BN = 64, BK = 32, WM = 32, WN = 32, STAGES = 3, PLANES = 3, THREADS = 128;
     #include "parts/dependents.cuh"
     #include "parts/awaits.cuh"
     if (paths[blockIdx.z] != PATH_BF16)
         return;
-    #include "planes/product.cuh"
+    multiply_tile<64, 64, 32, 32, 32, 3, 3, 128>(
+        lines, M_planes, N_planes,
+        //@ instead arguments
+        alpha, beta, C, P);
+        //@ end
 }
 
 #include "planes/plain.cuh"

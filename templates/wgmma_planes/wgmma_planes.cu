@@ -38,6 +38,17 @@ constexpr int P_VECTOR = 1;  // elements that one instruction stores
 
 #include "planes/decide.cuh"
 
+// All tiles of P of a block: the kernels of both kinds of planes differ in their numbers alone.
+template <int PLANES, int STAGES>
+__device__ __forceinline__ void multiply_tiles(
+    const tensor_map_t &M_map,
+    const tensor_map_t &N_map,
+    const lines_t *lines,
+    #include "planes/parameters.cuh"
+{
+    #include "wgmma_planes/product.cuh"
+}
+
 // Launch: THREADS threads in a block, and as many blocks as multiprocessors hold, or as there are tiles of P.
 //         blockIdx.z counts the products of the batch.  //@ only batched
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
@@ -48,12 +59,15 @@ wgmma_planes(
     const lines_t *lines,
     #include "planes/parameters.cuh"
 {
-    constexpr int PLANES = 2, STAGES = 3;  //@ stages for 3
     #include "parts/dependents.cuh"
     #include "parts/awaits.cuh"
     if (paths[blockIdx.z] != PATH_F16)
         return;
-    #include "wgmma_planes/product.cuh"
+    multiply_tiles<2, 3>(  //@ stages for 3
+        M_map, N_map, lines,
+        //@ instead arguments
+        alpha, beta, C, P);
+        //@ end
 }
 
 #include "planes/widen.cuh"
@@ -67,12 +81,15 @@ wide(
     const lines_t *lines,
     #include "planes/parameters.cuh"
 {
-    constexpr int PLANES = 3, STAGES = 2;  //@ wide_stages for 2
     #include "parts/dependents.cuh"
     #include "parts/awaits.cuh"
     if (paths[blockIdx.z] != PATH_BF16)
         return;
-    #include "wgmma_planes/product.cuh"
+    multiply_tiles<3, 2>(  //@ wide_stages for 2
+        M_map, N_map, lines,
+        //@ instead arguments
+        alpha, beta, C, P);
+        //@ end
 }
 
 #include "planes/plain.cuh"

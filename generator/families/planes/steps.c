@@ -216,6 +216,7 @@ static void describe_behind(const tj_problem *view, tj_template_params *fill, tj
         own = step->arg_count;
         tj_planes_add_parameters(view, form->is_swapped, step);
         tj_signature_print(view, form, step, own, 0, "float *W,", fill, "parameters"); /* of all kernels that write P */
+        tj_signature_print_arguments(fill);
     }
 }
 
