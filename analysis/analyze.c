@@ -2,38 +2,115 @@
 /*
  * analyze: the whole analysis of a problem and a config on a device, and the parameters that a config leaves to the device.
  */
-#include <tilejit/analysis.h>
-
 #include <string.h>
 
 #include "error.h"
 #include "estimate.h"
 #include "family.h"
 #include "settle.h"
+#include "sized.h"
 #include "targets.h"
 
 enum { REGISTER_LIMIT = 255 };
 
-static tj_status analyze(const tj_device_facts *facts, const tj_request *counted, const tj_config *resolved, int32_t registers,
-                         double measured_bytes_per_s, tj_analysis *a, tj_error *err)
+static void summarize(const tj_counts *counts, tj_work *work)
+{
+    *work = (tj_work){.flop = counts->flop,
+                      .traffic = {[TJ_LOAD_M] = counts->load_m,
+                                  [TJ_LOAD_N] = counts->load_n,
+                                  [TJ_LOAD_C] = counts->load_c,
+                                  [TJ_STORE_P] = counts->store_p,
+                                  [TJ_STORE_W] = counts->store_w,
+                                  [TJ_LOAD_W] = counts->load_w,
+                                  [TJ_LOAD_POINTERS] = counts->load_pointers,
+                                  [TJ_LOAD_SCALES] = counts->load_scales,
+                                  [TJ_PACK_LOAD] = counts->pack.load,
+                                  [TJ_PACK_STORE] = counts->pack.store,
+                                  [TJ_PACK_SHARED_LOAD] = counts->pack.shared_load,
+                                  [TJ_PACK_SHARED_STORE] = counts->pack.shared_store,
+                                  [TJ_SHARED_LOAD] = counts->shared_load,
+                                  [TJ_SHARED_STORE] = counts->shared_store,
+                                  [TJ_REDUCE_LOAD_POINTERS] = counts->reduce.load_pointers,
+                                  [TJ_REDUCE_LOAD_SCALES] = counts->reduce.load_scales,
+                                  [TJ_REDUCE_SHARED_LOAD] = counts->reduce.shared_load,
+                                  [TJ_REDUCE_SHARED_STORE] = counts->reduce.shared_store},
+                      .global_bytes = counts->global_bytes,
+                      .intensity = counts->intensity,
+                      .blocks = counts->blocks,
+                      .splits = counts->splits,
+                      .phases = counts->phases,
+                      .barriers = counts->barriers,
+                      .sums = counts->sums,
+                      .async_bytes = counts->async_bytes,
+                      .shared_bytes = counts->shared_bytes,
+                      .other_barriers = counts->pack.barriers + counts->reduce.barriers,
+                      .reduce_fma = counts->reduce.fma,
+                      .pipe = counts->pipe,
+                      .threads_per_block = counts->threads_per_block,
+                      .block_rows = counts->block_rows,
+                      .block_cols = counts->block_cols,
+                      .element_bytes = counts->element_bytes,
+                      .sum_bytes = counts->sum_bytes,
+                      .phases_ahead = counts->ahead,
+                      .spilled = counts->spilled,
+                      .phase = counts->phase};
+    memcpy(work->pipe_work, counts->work, sizeof work->pipe_work);
+}
+
+/* The numbers that decide between configs: few, for callers with a small stack. */
+typedef struct verdict {
+    tj_block_needs needs;
+    tj_occupancy occupancy;
+    tj_peaks peaks;
+    tj_prediction predicted;
+} verdict;
+
+static tj_status judge(const tj_device_facts *facts, const tj_request *counted, const tj_config *resolved, int32_t registers,
+                       double measured_bytes_per_s, tj_counts *counts, verdict *v, tj_error *err)
 {
     tj_launch_form form;
-    tj_status status;
+    tj_status status = tj_count_resolved(counted, resolved, false, &form, counts, err);
 
-    a->config = *resolved;
-    status = tj_count_resolved(counted, resolved, false, &form, &a->counts, err);
     if (status != TJ_OK)
         return status;
-    a->needs.threads = a->counts.threads_per_block;
-    a->needs.registers = registers > 0 ? registers : a->counts.registers;
-    a->needs.shared_bytes = a->counts.shared_bytes;
-    status = tj_occupy(facts, &a->needs, a->counts.blocks, &a->occupancy, err);
+    v->needs = (tj_block_needs){.threads = counts->threads_per_block,
+                                .registers = registers > 0 ? registers : counts->registers,
+                                .shared_bytes = counts->shared_bytes};
+    status = tj_occupy(facts, &v->needs, counts->blocks, &v->occupancy, err);
     if (status == TJ_OK)
-        status = tj_find_peaks(facts, measured_bytes_per_s, &a->peaks, err);
+        status = tj_find_peaks(facts, measured_bytes_per_s, &v->peaks, err);
+    if (status == TJ_OK)
+        v->predicted = tj_predict(facts, counts, &v->occupancy, &v->peaks);
+    return status;
+}
+
+tj_status tj_request_analyze(const tj_device_facts *facts, const tj_request *request, const tj_config *config,
+                             int32_t registers, double measured_bytes_per_s, tj_counts *counts, tj_analysis *a, tj_error *err)
+{
+    tj_config chosen = TJ_CONFIG_INIT;
+    tj_request counted;
+    tj_status status;
+    verdict v;
+
+    *a = (tj_analysis)TJ_ANALYSIS_INIT;
+    if (config) {
+        a->config = *config;
+        status = tj_request_resolve(request, &a->config, err);
+    } else {
+        status = tj_request_adapt(facts, request, &chosen, &a->config, err);
+    }
     if (status != TJ_OK)
         return status;
-    a->roof = tj_roofline(&a->peaks, (tj_pipe)a->counts.pipe, a->counts.intensity);
-    a->predicted = tj_predict(facts, &a->counts, &a->occupancy, &a->peaks);
+    tj_request_counted(request, &counted);
+    status = judge(facts, &counted, &a->config, registers, measured_bytes_per_s, counts, &v, err);
+    if (status != TJ_OK)
+        return status;
+    a->needs = v.needs;
+    a->occupancy = v.occupancy;
+    a->peaks = v.peaks;
+    a->roof = tj_roofline(&a->peaks, (tj_pipe)counts->pipe, counts->intensity);
+    a->predicted = v.predicted;
+    summarize(counts, &a->work);
     return TJ_OK;
 }
 
@@ -42,21 +119,14 @@ tj_status tj_analyze(const tj_device_facts *facts, const tj_problem *problem, co
 {
     if (TJ_HAS_NULL(err, facts, problem, analysis))
         return TJ_ERR_INVALID_ARGUMENT;
-    tj_config chosen = TJ_CONFIG_INIT, resolved;
     tj_request request;
+    tj_counts counts;
+    tj_analysis own;
     tj_status status = tj_request_make(problem, &request, err);
 
-    memset(analysis, 0, sizeof *analysis);
-    if (status == TJ_OK && config) {
-        resolved = *config;
-        status = tj_request_resolve(&request, &resolved, err);
-    } else if (status == TJ_OK) {
-        status = tj_request_adapt(facts, &request, &chosen, &resolved, err);
-    }
-    if (status != TJ_OK)
-        return status;
-    tj_request_counted(&request, &request);
-    return analyze(facts, &request, &resolved, registers, measured_bytes_per_s, analysis, err);
+    if (status == TJ_OK)
+        status = tj_request_analyze(facts, &request, config, registers, measured_bytes_per_s, &counts, &own, err);
+    return status == TJ_OK ? TJ_FILL(analysis, &own, TJ_ANALYSIS_INIT, err) : status;
 }
 
 /* ---- tile width --------------------------------------------------------------------------------------------------- */
@@ -149,7 +219,8 @@ tj_status tj_request_adapt(const tj_device_facts *facts, const tj_request *reque
     tj_request counted;
     tj_status status;
     double best_us = 0;
-    tj_analysis a;
+    tj_counts counts;
+    verdict v;
 
     *resolved = *config;
     status = tj_request_resolve(request, resolved, err);
@@ -168,12 +239,12 @@ tj_status tj_request_adapt(const tj_device_facts *facts, const tj_request *reque
             continue;
         settled = candidate;
         if (tj_request_resolve(request, &settled, NULL) != TJ_OK ||
-            analyze(facts, &counted, &settled, 0, 0, &a, NULL) != TJ_OK || a.occupancy.blocks_per_sm == 0)
+            judge(facts, &counted, &settled, 0, 0, &counts, &v, NULL) != TJ_OK || v.occupancy.blocks_per_sm == 0)
             continue;
-        if (best_us == 0 || a.predicted.us < best_us * tie) {
+        if (best_us == 0 || v.predicted.us < best_us * tie) {
             *config = candidate;
             *resolved = settled;
-            best_us = a.predicted.us;
+            best_us = v.predicted.us;
         }
     }
     return TJ_OK;

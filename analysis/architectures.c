@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "error.h"
+#include "sized.h"
 
 /* A feature of one capability is in all later ones. */
 enum {
@@ -85,9 +86,9 @@ tj_status tj_device_named(const char *target, tj_device_facts *facts, tj_error *
     if (TJ_HAS_NULL(err, target, facts))
         return TJ_ERR_INVALID_ARGUMENT;
     const tj_architecture *a = architectures;
+    tj_device_facts own = TJ_DEVICE_FACTS_INIT;
     char name[16];
 
-    memset(facts, 0, sizeof *facts);
     for (; a < architectures + ARCHITECTURES; a++) {
         (void)snprintf(name, sizeof name, "sm_%d", a->capability);
         if (strcmp(name, target) == 0)
@@ -95,24 +96,24 @@ tj_status tj_device_named(const char *target, tj_device_facts *facts, tj_error *
     }
     if (a == architectures + ARCHITECTURES)
         return refuse(target, err);
-    snprintf(facts->name, sizeof facts->name, "%s", a->product.name);
-    facts->cc_major = a->capability / 10;
-    facts->cc_minor = a->capability % 10;
-    facts->sm_count = a->product.sm_count;
-    facts->max_threads_per_block = 1024;
-    facts->max_threads_per_sm = a->threads;
-    facts->max_blocks_per_sm = a->blocks;
-    facts->max_grid_x = INT32_MAX;
-    facts->max_grid_y = facts->max_grid_z = 65535;
-    facts->registers_per_block = facts->registers_per_sm = 65536;
-    facts->shared_per_block = 48 * KIB;
-    facts->shared_per_block_optin = (a->shared_kib - a->kept_kib) * KIB;
-    facts->shared_per_sm = a->shared_kib * KIB;
-    facts->reserved_shared_per_block = a->kept_kib * KIB;
-    facts->l2_bytes = a->product.l2_mib * KIB * KIB;
-    facts->memory_bytes = a->product.memory_bytes;
-    facts->clock_khz = 1000 * a->product.clock_mhz;
-    facts->memory_clock_khz = 1000 * a->product.memory_clock_mhz;
-    facts->memory_bus_bits = a->product.bus_bits;
-    return TJ_OK;
+    snprintf(own.name, sizeof own.name, "%s", a->product.name);
+    own.cc_major = a->capability / 10;
+    own.cc_minor = a->capability % 10;
+    own.sm_count = a->product.sm_count;
+    own.max_threads_per_block = 1024;
+    own.max_threads_per_sm = a->threads;
+    own.max_blocks_per_sm = a->blocks;
+    own.max_grid_x = INT32_MAX;
+    own.max_grid_y = own.max_grid_z = 65535;
+    own.registers_per_block = own.registers_per_sm = 65536;
+    own.shared_per_block = 48 * KIB;
+    own.shared_per_block_optin = (a->shared_kib - a->kept_kib) * KIB;
+    own.shared_per_sm = a->shared_kib * KIB;
+    own.reserved_shared_per_block = a->kept_kib * KIB;
+    own.l2_bytes = a->product.l2_mib * KIB * KIB;
+    own.memory_bytes = a->product.memory_bytes;
+    own.clock_khz = 1000 * a->product.clock_mhz;
+    own.memory_clock_khz = 1000 * a->product.memory_clock_mhz;
+    own.memory_bus_bits = a->product.bus_bits;
+    return TJ_FILL(facts, &own, TJ_DEVICE_FACTS_INIT, err);
 }

@@ -10,12 +10,36 @@
 #include <tilejit/analysis.h>
 #include <tilejit/source.h>
 
+#include "counts.h"
 #include "request.h"
 
-/** Derive the request whose launch is counted: everything is known, and groups are products of the mean size. */
+/**
+ * Compute the occupancy of a launch of that number of blocks; 0 leaves waves and tail 0. Errors: TJ_ERR_INVALID_ARGUMENT: no
+ * threads, negative numbers, facts without multiprocessors or limits; TJ_ERR_UNSUPPORTED: a compute capability below 7.5.
+ */
+tj_status tj_occupy(const tj_device_facts *facts, const tj_block_needs *needs, int64_t blocks, tj_occupancy *occupancy,
+                    tj_error *err);
+
+/** Predict the time of a launch from its counts, occupancy and device. It is infinite where counts->pipe has no peak. */
+tj_prediction tj_predict(const tj_device_facts *facts, const tj_counts *counts, const tj_occupancy *occupancy,
+                         const tj_peaks *peaks);
+
+/** tj_analyze of a request, with all counts; analysis->struct_size is not looked at. */
+tj_status tj_request_analyze(const tj_device_facts *facts, const tj_request *request, const tj_config *config,
+                             int32_t registers, double measured_bytes_per_s, tj_counts *counts, tj_analysis *analysis,
+                             tj_error *err);
+
+/**
+ * Derive the request whose launch is counted, in which everything is known. TJ_DIM_ANY dimensions have the extent to launch with,
+ * leading dimensions and strides of TJ_ANY are tight, a batch of TJ_ANY is one, matrices reached by pointers are aligned to 128
+ * bytes, and groups are products of the mean size. beta is assumed not to be 0.
+ */
 void tj_request_counted(const tj_request *request, tj_request *counted);
 
-/** tj_count of a resolved config. is_estimate: one warp of each loop stands for all. form: the launch, for its limits. */
+/**
+ * Count what a resolved config does. is_estimate: one warp of each loop stands for all. form: the launch, for its limits.
+ * Errors: TJ_ERR_UNSUPPORTED: the family states no counts, or they do not fit 63 bits.
+ */
 tj_status tj_count_resolved(const tj_request *counted, const tj_config *resolved, bool is_estimate, tj_launch_form *form,
                             tj_counts *counts, tj_error *err);
 

@@ -200,21 +200,3 @@ tj_status tj_count_resolved(const tj_request *counted, const tj_config *resolved
         ratio(2 * counts->phase.flop, counts->phase.loads * (counts->element_bytes + counts->n_element_bytes));
     return TJ_OK;
 }
-
-tj_status tj_count(const tj_problem *problem, const tj_config *config, tj_counts *counts, tj_error *err)
-{
-    if (TJ_HAS_NULL(err, problem, config, counts))
-        return TJ_ERR_INVALID_ARGUMENT;
-    tj_config resolved = *config;
-    tj_launch_form form;
-    tj_request request;
-    tj_status status = tj_request_make(problem, &request, err);
-
-    memset(counts, 0, sizeof *counts);
-    if (status == TJ_OK)
-        status = tj_request_resolve(&request, &resolved, err);
-    if (status != TJ_OK)
-        return status;
-    tj_request_counted(&request, &request);
-    return tj_count_resolved(&request, &resolved, false, &form, counts, err);
-}

@@ -201,8 +201,6 @@ tj_status tj_occupy_silently(const tj_device_facts *facts, const tj_block_needs 
 tj_status tj_occupy(const tj_device_facts *facts, const tj_block_needs *needs, int64_t blocks, tj_occupancy *occupancy,
                     tj_error *err)
 {
-    if (TJ_HAS_NULL(err, facts, needs, occupancy))
-        return TJ_ERR_INVALID_ARGUMENT;
     const tj_status status = tj_occupy_silently(facts, needs, blocks, occupancy, err);
 
     if (status == TJ_OK)

@@ -7,7 +7,7 @@
  * the other, which more resident blocks hide. L2 and memory bound the device as a whole. docs/analysis.md has the formulas and
  * the sources of the constants.
  */
-#include <tilejit/analysis.h>
+#include "estimate.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -307,8 +307,6 @@ static const char *longest(const double *term_us)
 tj_prediction tj_predict(const tj_device_facts *facts, const tj_counts *counts, const tj_occupancy *occupancy,
                          const tj_peaks *peaks)
 {
-    if (!facts || !counts || !occupancy || !peaks)
-        return (tj_prediction){0};
     const double per_us = peaks->clock_hz / 1e6, resident = occupancy->blocks_per_sm;
     tj_prediction p;
     const tj_shared_model *common;

@@ -75,7 +75,7 @@ int main(int argc, char **argv)
     const char *const target = argc > 3 ? argv[3] : "sm_90";
     tj_context_options options = TJ_CONTEXT_OPTIONS_INIT;
     tj_context *context = NULL;
-    tj_device_facts device;
+    tj_device_facts device = TJ_DEVICE_FACTS_INIT;
     tj_error err;
 
     if (count < 1 || count > MOST)

@@ -334,7 +334,7 @@ int main(int argc, char **argv)
     int64_t extent[3] = {4096, 4096, 4096};
     race r = {.extent = extent, .all = all};
     int is_gate = 0;
-    tj_device_facts facts;
+    tj_device_facts facts = TJ_DEVICE_FACTS_INIT;
     bench_clock *clock;
     tj_buffer *workspace;
     tj_error err;

@@ -247,7 +247,7 @@ int main(int argc, char **argv)
     int64_t extent[3] = {1024, 4096, 14336}, groups = 8;
     tj_workbench_options options = TJ_WORKBENCH_INIT;
     int count = 0, configs = 1, is_skewed = 0; /* the first config is the library's */
-    tj_device_facts facts;
+    tj_device_facts facts = TJ_DEVICE_FACTS_INIT;
     tj_context *context;
     tj_workbench *bench;
     tj_buffer *workspace;

@@ -115,7 +115,7 @@ static void write_pack(const char *path)
     const tj_problem problem = TJ_PROBLEM_INIT(65, 65, 65, TJ_F32);
     tj_context *context = open_context("", NULL, TJ_FIRST_CALL_WAIT);
     tj_workbench *bench = place_operands(context);
-    tj_device_facts device;
+    tj_device_facts device = TJ_DEVICE_FACTS_INIT;
     FILE *file = fopen(path, "wb");
     tj_pack *pack;
     void *bytes;
@@ -143,7 +143,7 @@ static int child(const char *store, const char *pack, bool is_quick)
     const double start = now_us();
     tj_workbench *bench = place_operands(context);
     const double started = now_us() - start, launched = first_launch(context, bench, 65);
-    tj_context_stats stats;
+    tj_context_stats stats = TJ_CONTEXT_STATS_INIT;
 
     tj_context_get_stats(context, &stats);
     printf("%f %f %llu\n", started, launched, (unsigned long long)stats.compiles);

@@ -199,7 +199,7 @@ static void measure_bandwidth(tj_context *context)
 static void measure(const shape *shapes, size_t count, const char *const *texts, size_t text_count)
 {
     tj_context_options options = TJ_CONTEXT_OPTIONS_INIT;
-    tj_device_facts facts;
+    tj_device_facts facts = TJ_DEVICE_FACTS_INIT;
     tj_context *context;
     tj_error err;
 
@@ -249,8 +249,8 @@ static row rows[MOST_ROWS];
 
 static void read_row(const char *line, row *out)
 {
-    tj_device_facts facts;
-    tj_analysis a;
+    tj_device_facts facts = TJ_DEVICE_FACTS_INIT;
+    tj_analysis a = TJ_ANALYSIS_INIT;
     tj_config config;
     tj_type dtype;
     tj_problem problem;

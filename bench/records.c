@@ -190,7 +190,7 @@ int main(int argc, char **argv)
     sum one_config = {0}, two_configs = {0}, control = {0};
     tj_records *set[2];
     tj_context *context;
-    tj_device_facts device;
+    tj_device_facts device = TJ_DEVICE_FACTS_INIT;
     bench_clock *clock;
     tj_error err;
 

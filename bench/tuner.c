@@ -35,7 +35,7 @@ typedef struct recorded {
 
 static recorded run[MAX_SHAPES];
 static size_t runs;
-static tj_device_facts device; /* cc_major 0: none was given */
+static tj_device_facts device = TJ_DEVICE_FACTS_INIT; /* cc_major 0: none was given */
 
 /* ---- reading ------------------------------------------------------------------------------------------------------ */
 

@@ -204,7 +204,7 @@ static double *sorted(const worker *w, int *count)
 static void settle(tj_context *context)
 {
     const struct timespec moment = {0, SETTLED_MS * 1000000L};
-    tj_context_stats before, now;
+    tj_context_stats before = TJ_CONTEXT_STATS_INIT, now = TJ_CONTEXT_STATS_INIT;
 
     tj_context_get_stats(context, &now);
     for (int ms = 0; ms < MOST_WAIT_MS; ms += SETTLED_MS) {
@@ -252,7 +252,7 @@ static void close_server(server *s)
 static tj_status run(tj_first_call first_call, int requests, tj_error *err)
 {
     static worker w[THREADS];
-    tj_context_stats first, last;
+    tj_context_stats first = TJ_CONTEXT_STATS_INIT, last = TJ_CONTEXT_STATS_INIT;
     double *us, start, first_ms = INFINITY, all_ms;
     server s;
     int opened = 0, count;

@@ -5,11 +5,11 @@
 #ifndef TJ_GENERATOR_FAMILY_H
 #define TJ_GENERATOR_FAMILY_H
 
-#include <tilejit/analysis.h>
 #include <tilejit/source.h>
 
 #include "canonical.h"
 #include "checked.h"
+#include "counts.h"
 #include "model.h"
 #include "template.h"
 

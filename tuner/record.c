@@ -647,7 +647,7 @@ static bool covers_the_space(const tj_record *record)
  */
 static bool is_usable(const tj_record *record)
 {
-    tj_device_facts device;
+    tj_device_facts device = TJ_DEVICE_FACTS_INIT;
     tj_launch_form form;
     tj_request request;
     tj_config config;

@@ -91,6 +91,7 @@ static bool trials_grow(search *s)
 static void tell(search *s, const tj_trial *trial)
 {
     tj_tune_progress progress = {
+        .struct_size = sizeof progress,
         .evaluations = (int64_t)s->trials,
         .limit = s->limit,
         .seconds = s->measurer->clock ? s->measurer->clock(s->measurer->payload) : 0,

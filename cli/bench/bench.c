@@ -121,6 +121,7 @@ static tj_status open_bench(cli_call *call, bench *b, tj_buffer **workspace, tj_
     b->rounds = (int)words->rounds;
     b->is_zero_shot_only = words->is_zero_shot_only;
     b->no_peers = words->with_cublas ? "cuBLAS computes on a GPU, not on the emulator" : "not asked for: --cublas";
+    b->device = (tj_device_facts)TJ_DEVICE_FACTS_INIT;
     if (tj_device_get(b->context, cli_device_ordinal(&words->machine), &b->device, err) != TJ_OK)
         return err->status;
     if (tj_find_peaks(&b->device, cli_read_bandwidth(b->context, &b->device), &b->peaks, &why) != TJ_OK)

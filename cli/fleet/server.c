@@ -162,7 +162,7 @@ static tj_status choose_listed(const char *word, const fleet_table *table, fleet
 tj_status fleet_choose_classes(cli_call *call, const cli_machine_options *machine, const char *word, const fleet_table *table,
                                fleet *connection, fleet_chosen *chosen, char **own_facts, tj_error *err)
 {
-    tj_device_facts device;
+    tj_device_facts device = TJ_DEVICE_FACTS_INIT;
     tj_tuning_class of;
     tj_status status;
 

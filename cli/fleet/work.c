@@ -292,7 +292,10 @@ static tj_status choose_spool(const doing *d, char **spool, tj_error *err)
 static tj_status open_device(doing *d, tj_tuning_class *of, char **facts, tj_error *err)
 {
     const tj_emulator *emulator;
-    tj_status status = tj_device_get(d->call->context, cli_device_ordinal(&d->words->machine), &d->device, err);
+    tj_status status;
+
+    d->device = (tj_device_facts)TJ_DEVICE_FACTS_INIT;
+    status = tj_device_get(d->call->context, cli_device_ordinal(&d->words->machine), &d->device, err);
 
     if (status == TJ_OK)
         status = tj_emulator_get(d->call->context, &emulator, err);

@@ -13,19 +13,20 @@ static void fill(const cli_case *one, cli_column *c)
                l = one->config.check_l == TJ_CHECK_ON;
 
     cli_print_row(c, "family", "%s", tj_family_name(one->config.family));
-    cli_print_row(c, "block tile x phase", "%dx%dx%" PRId64, (int)a->counts.block_rows, (int)a->counts.block_cols,
-                  a->counts.phase.depth);
+    cli_print_row(c, "block tile x phase", "%dx%dx%" PRId64, (int)a->work.block_rows, (int)a->work.block_cols,
+                  a->work.phase.depth);
     cli_print_row(c, "checks", "%s%s%s%s", j ? "j" : "", k ? "k" : "", l ? "l" : "", j || k || l ? "" : "none");
-    cli_print_row(c, "loads of M and N", "%s", cli_grouped(a->counts.load_m.elements + a->counts.load_n.elements).text);
+    cli_print_row(c, "loads of M and N", "%s",
+                  cli_grouped(a->work.traffic[TJ_LOAD_M].elements + a->work.traffic[TJ_LOAD_N].elements).text);
     if (one->is_counted)
         cli_print_row(c, "  emulator counted", "%s", cli_grouped((int64_t)one->counted.global_loads).text);
-    cli_print_row(c, "global bytes", "%s", cli_bytes(a->counts.global_bytes).text);
+    cli_print_row(c, "global bytes", "%s", cli_bytes(a->work.global_bytes).text);
     cli_print_row(c, "FLOP/B", "%.3g", a->roof.intensity);
     cli_print_row(c, "roof", "%s", cli_rate(a->roof.attainable, "FLOP/s").text);
     cli_print_row(c, "  side of the ridge", "%s", a->roof.is_memory_bound ? "memory" : "compute");
-    cli_print_row(c, "shared per block", "%s", cli_bytes(a->counts.shared_bytes).text);
+    cli_print_row(c, "shared per block", "%s", cli_bytes(a->work.shared_bytes).text);
     cli_print_row(c, "registers", "%d%s", (int)a->needs.registers, one->registers ? "" : "?");
-    cli_print_row(c, "blocks x threads", "%" PRId64 " x %d", a->counts.blocks, (int)a->counts.threads_per_block);
+    cli_print_row(c, "blocks x threads", "%" PRId64 " x %d", a->work.blocks, (int)a->work.threads_per_block);
     cli_print_row(c, "occupancy", "%.3g %%", 100 * a->occupancy.fraction);
     cli_print_row(c, "  limited by", "%s", tj_limit_name((tj_limit)a->occupancy.limit));
     cli_print_row(c, "waves", "%" PRId64 " (%.0f %% idle)", a->occupancy.waves, 100 * a->occupancy.tail);

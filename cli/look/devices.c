@@ -82,7 +82,7 @@ static cli_exit devices(cli_call *call, tj_error *err)
 {
     const devices_options *options = call->options;
     tj_json *list = cli_add_list(call->answer, "devices");
-    tj_device_facts facts;
+    tj_device_facts facts = TJ_DEVICE_FACTS_INIT;
     double bytes_per_s = 0;
     tj_json *object;
     int count = 0;

@@ -22,50 +22,55 @@ static const cli_option own[] = {
 
 static void print_work(const cli_case *one, const tj_problem *known)
 {
-    const tj_counts *c = &one->analysis.counts;
+    const tj_work *c = &one->analysis.work;
     const int64_t m = known->j.extent * known->k.extent, n = known->k.extent * known->l.extent;
     const int64_t batch = known->batch > 1 ? known->batch : 1,
                   all_n = n * (known->rows.groups > 0 ? known->rows.groups : batch);
-    const int64_t requests = c->load_m.requests + c->load_n.requests + c->load_c.requests + c->load_pointers.requests +
-                             c->load_scales.requests + c->store_p.requests;
-    const int64_t sectors = c->load_m.sectors + c->load_n.sectors + c->load_c.sectors + c->load_pointers.sectors +
-                            c->load_scales.sectors + c->store_p.sectors;
-    const int64_t scales = c->load_scales.elements + c->reduce.load_scales.elements;
+    const int64_t requests = c->traffic[TJ_LOAD_M].requests + c->traffic[TJ_LOAD_N].requests + c->traffic[TJ_LOAD_C].requests +
+                             c->traffic[TJ_LOAD_POINTERS].requests + c->traffic[TJ_LOAD_SCALES].requests +
+                             c->traffic[TJ_STORE_P].requests;
+    const int64_t sectors = c->traffic[TJ_LOAD_M].sectors + c->traffic[TJ_LOAD_N].sectors + c->traffic[TJ_LOAD_C].sectors +
+                            c->traffic[TJ_LOAD_POINTERS].sectors + c->traffic[TJ_LOAD_SCALES].sectors +
+                            c->traffic[TJ_STORE_P].sectors;
+    const int64_t scales = c->traffic[TJ_LOAD_SCALES].elements + c->traffic[TJ_REDUCE_LOAD_SCALES].elements;
 
     cli_print(stdout, "work       %s FLOP; with zero fill %s multiply-adds are executed\n", cli_grouped(c->flop).text,
               cli_grouped(cli_fma(one)).text);
     cli_print(stdout, "global     M %s loads (each element %.4g times), N %s (%.4g times)",
-              cli_grouped(c->load_m.elements).text, cli_ratio((double)c->load_m.elements, (double)(m * batch)),
-              cli_grouped(c->load_n.elements).text, cli_ratio((double)c->load_n.elements, (double)all_n));
-    if (c->load_c.elements)
-        cli_print(stdout, ", C %s", cli_grouped(c->load_c.elements).text);
-    cli_print(stdout, ", P %s stores\n", cli_grouped(c->store_p.elements).text);
-    if (c->load_pointers.elements + c->reduce.load_pointers.elements)
+              cli_grouped(c->traffic[TJ_LOAD_M].elements).text,
+              cli_ratio((double)c->traffic[TJ_LOAD_M].elements, (double)(m * batch)),
+              cli_grouped(c->traffic[TJ_LOAD_N].elements).text,
+              cli_ratio((double)c->traffic[TJ_LOAD_N].elements, (double)all_n));
+    if (c->traffic[TJ_LOAD_C].elements)
+        cli_print(stdout, ", C %s", cli_grouped(c->traffic[TJ_LOAD_C].elements).text);
+    cli_print(stdout, ", P %s stores\n", cli_grouped(c->traffic[TJ_STORE_P].elements).text);
+    if (c->traffic[TJ_LOAD_POINTERS].elements + c->traffic[TJ_REDUCE_LOAD_POINTERS].elements)
         cli_print(stdout, "           %s loads of pointers to matrices\n",
-                  cli_grouped(c->load_pointers.elements + c->reduce.load_pointers.elements).text);
+                  cli_grouped(c->traffic[TJ_LOAD_POINTERS].elements + c->traffic[TJ_REDUCE_LOAD_POINTERS].elements).text);
     if (scales)
         cli_print(stdout, "           %s loads of %s\n", cli_grouped(scales).text,
                   known->epilogue.expression.operands ? "what the epilogue takes" : "scales");
-    if (c->pack.store.elements)
+    if (c->traffic[TJ_PACK_STORE].elements)
         cli_print(stdout, "           %s of operands copied to the workspace first, by a kernel of its own\n",
-                  cli_bytes(c->pack.store.bytes).text);
+                  cli_bytes(c->traffic[TJ_PACK_STORE].bytes).text);
     if (c->splits > 1)
         cli_print(stdout, "           %d splits of k: %s partial sums stored and loaded again by a second kernel\n",
-                  (int)c->splits, cli_grouped(c->store_w.elements).text);
+                  (int)c->splits, cli_grouped(c->traffic[TJ_STORE_W].elements).text);
     cli_print(stdout, "           %s in all, %.3g times the least (%s); %s requests, %s sectors of 32 bytes\n",
-              cli_bytes(c->global_bytes).text, cli_ratio((double)c->global_bytes, (double)c->work[TJ_PIPE_MEMORY]),
-              cli_bytes(c->work[TJ_PIPE_MEMORY]).text, cli_grouped(requests).text, cli_grouped(sectors).text);
+              cli_bytes(c->global_bytes).text, cli_ratio((double)c->global_bytes, (double)c->pipe_work[TJ_PIPE_MEMORY]),
+              cli_bytes(c->pipe_work[TJ_PIPE_MEMORY]).text, cli_grouped(requests).text, cli_grouped(sectors).text);
     if (c->shared_bytes)
-        cli_print(stdout, "shared     %s per block; %s loads, %s stores; %.3g wavefronts a request (least: %.3g)\n",
-                  cli_bytes(c->shared_bytes).text, cli_grouped(c->shared_load.elements).text,
-                  cli_grouped(c->shared_store.elements).text,
-                  cli_ratio((double)(c->shared_load.wavefronts + c->shared_store.wavefronts),
-                            (double)(c->shared_load.requests + c->shared_store.requests)),
-                  fmax(1, cli_ratio((double)(c->shared_load.bytes + c->shared_store.bytes),
-                                    128.0 * (double)(c->shared_load.requests + c->shared_store.requests))));
+        cli_print(
+            stdout, "shared     %s per block; %s loads, %s stores; %.3g wavefronts a request (least: %.3g)\n",
+            cli_bytes(c->shared_bytes).text, cli_grouped(c->traffic[TJ_SHARED_LOAD].elements).text,
+            cli_grouped(c->traffic[TJ_SHARED_STORE].elements).text,
+            cli_ratio((double)(c->traffic[TJ_SHARED_LOAD].wavefronts + c->traffic[TJ_SHARED_STORE].wavefronts),
+                      (double)(c->traffic[TJ_SHARED_LOAD].requests + c->traffic[TJ_SHARED_STORE].requests)),
+            fmax(1, cli_ratio((double)(c->traffic[TJ_SHARED_LOAD].bytes + c->traffic[TJ_SHARED_STORE].bytes),
+                              128.0 * (double)(c->traffic[TJ_SHARED_LOAD].requests + c->traffic[TJ_SHARED_STORE].requests))));
     if (c->async_bytes)
         cli_print(stdout, "           %s of the loads are asynchronous copies to shared memory, %d phases ahead\n",
-                  cli_bytes(c->async_bytes).text, (int)c->ahead);
+                  cli_bytes(c->async_bytes).text, (int)c->phases_ahead);
     if (c->spilled)
         cli_print(stdout, "           %d registers a thread do not fit its launch bounds and would be spilled (an estimate)\n",
                   (int)c->spilled);
@@ -82,7 +87,7 @@ static void print_roofline(const cli_case *one)
     const tj_analysis *a = &one->analysis;
 
     cli_print(stdout, "intensity  %.3g FLOP/B with edges and P; the textbook's figure for a whole %s is %.3g\n",
-              a->roof.intensity, a->counts.phases ? "phase" : "step", a->counts.phase.intensity);
+              a->roof.intensity, a->work.phases ? "phase" : "step", a->work.phase.intensity);
     cli_print(stdout, "roofline   %s (%s) and %s: ridge at %.3g FLOP/B\n", cli_rate(a->roof.bandwidth, "B/s").text,
               a->peaks.is_measured ? "measured" : "by clock and bus", cli_rate(a->roof.peak, "FLOP/s").text, a->roof.ridge);
     cli_print(stdout, "           attainable %s, %.3g %% of the peak, if no cache helped\n",
@@ -92,7 +97,7 @@ static void print_roofline(const cli_case *one)
 static void print_occupancy(const cli_case *one)
 {
     const tj_occupancy *o = &one->analysis.occupancy;
-    const tj_counts *c = &one->analysis.counts;
+    const tj_work *c = &one->analysis.work;
 
     cli_print(stdout, "blocks     %s of %d threads, %d registers each%s\n", cli_grouped(c->blocks).text,
               (int)c->threads_per_block, (int)one->analysis.needs.registers,
@@ -114,7 +119,7 @@ static void print_verdict(const cli_case *one)
 {
     const tj_roof *roof = &one->analysis.roof;
     const tj_prediction *p = &one->analysis.predicted;
-    const int32_t its_term = roof->is_memory_bound ? TJ_PIPE_MEMORY : one->analysis.counts.pipe;
+    const int32_t its_term = roof->is_memory_bound ? TJ_PIPE_MEMORY : one->analysis.work.pipe;
     const char *const its_name = tj_term_at(its_term)->name;
     const bool agrees = strcmp(its_name, p->bound) == 0;
 
@@ -148,12 +153,13 @@ static void print_prediction(const cli_case *one)
 /* Print predicted and counted values, and whether they agree. */
 static void print_counted(const cli_case *one)
 {
-    const tj_counts *c = &one->analysis.counts;
+    const tj_work *c = &one->analysis.work;
     const cuEmuCounters *e = &one->counted;
-    const int64_t loads = c->load_m.elements + c->load_n.elements + c->load_c.elements + c->load_w.elements +
-                          c->load_pointers.elements + c->reduce.load_pointers.elements + c->load_scales.elements +
-                          c->reduce.load_scales.elements;
-    const int64_t stored = c->store_p.bytes + c->store_w.bytes + c->pack.store.bytes;
+    const int64_t loads = c->traffic[TJ_LOAD_M].elements + c->traffic[TJ_LOAD_N].elements + c->traffic[TJ_LOAD_C].elements +
+                          c->traffic[TJ_LOAD_W].elements + c->traffic[TJ_LOAD_POINTERS].elements +
+                          c->traffic[TJ_REDUCE_LOAD_POINTERS].elements + c->traffic[TJ_LOAD_SCALES].elements +
+                          c->traffic[TJ_REDUCE_LOAD_SCALES].elements;
+    const int64_t stored = c->traffic[TJ_STORE_P].bytes + c->traffic[TJ_STORE_W].bytes + c->traffic[TJ_PACK_STORE].bytes;
     /* Asynchronous copies and packing kernels move untyped words; the compiler merges narrow elements into words. */
     const bool in_words = c->async_bytes > 0 || c->element_bytes < 4;
     const struct {
@@ -163,20 +169,27 @@ static void print_counted(const cli_case *one)
     } row[] = {
         {in_words ? "bytes loaded" : "global loads", in_words ? c->global_bytes - stored : loads,
          in_words ? e->global_load_bytes : e->global_loads},
-        {in_words ? "bytes stored" : "global stores", in_words ? stored : c->store_p.elements + c->store_w.elements,
+        {in_words ? "bytes stored" : "global stores",
+         in_words ? stored : c->traffic[TJ_STORE_P].elements + c->traffic[TJ_STORE_W].elements,
          in_words ? e->global_store_bytes : e->global_stores},
-        {c->pack.load.is_estimate ? NULL : "sectors loaded",
-         c->load_m.sectors + c->load_n.sectors + c->load_c.sectors + c->load_w.sectors + c->load_pointers.sectors +
-             c->reduce.load_pointers.sectors + c->load_scales.sectors + c->reduce.load_scales.sectors,
+        {c->traffic[TJ_PACK_LOAD].is_estimate ? NULL : "sectors loaded",
+         c->traffic[TJ_LOAD_M].sectors + c->traffic[TJ_LOAD_N].sectors + c->traffic[TJ_LOAD_C].sectors +
+             c->traffic[TJ_LOAD_W].sectors + c->traffic[TJ_LOAD_POINTERS].sectors +
+             c->traffic[TJ_REDUCE_LOAD_POINTERS].sectors + c->traffic[TJ_LOAD_SCALES].sectors +
+             c->traffic[TJ_REDUCE_LOAD_SCALES].sectors,
          e->global_load_sectors},
-        {"shared loads", c->shared_load.elements + c->pack.shared_load.elements + c->reduce.shared_load.elements,
+        {"shared loads",
+         c->traffic[TJ_SHARED_LOAD].elements + c->traffic[TJ_PACK_SHARED_LOAD].elements +
+             c->traffic[TJ_REDUCE_SHARED_LOAD].elements,
          e->shared_loads},
         {in_words ? "passes that store" : "shared stores",
-         in_words ? c->shared_store.wavefronts + c->pack.shared_store.wavefronts + c->reduce.shared_store.wavefronts
-                  : c->shared_store.elements + c->pack.shared_store.elements + c->reduce.shared_store.elements,
+         in_words ? c->traffic[TJ_SHARED_STORE].wavefronts + c->traffic[TJ_PACK_SHARED_STORE].wavefronts +
+                        c->traffic[TJ_REDUCE_SHARED_STORE].wavefronts
+                  : c->traffic[TJ_SHARED_STORE].elements + c->traffic[TJ_PACK_SHARED_STORE].elements +
+                        c->traffic[TJ_REDUCE_SHARED_STORE].elements,
          in_words ? e->shared_store_wavefronts : e->shared_stores},
-        {"multiply-adds", cli_fma(one) + c->reduce.fma, e->fma + e->mma_flops / 2},
-        {"barriers of blocks", c->barriers + c->pack.barriers + c->reduce.barriers, e->block_barriers},
+        {"multiply-adds", cli_fma(one) + c->reduce_fma, e->fma + e->mma_flops / 2},
+        {"barriers of blocks", c->barriers + c->other_barriers, e->block_barriers},
     };
 
     cli_print(stdout, "counted    %-20s %16s %16s\n", "", "predicted", "emulator");
@@ -197,7 +210,7 @@ static void print_case(const cli_look *look, const cli_case *one)
         cli_print(stdout, "chosen by  %s\n", cli_chosen_by(one->chosen_by));
     if (one->is_chosen)
         cli_print(stdout, "           the tile is the model's choice for this device and shape");
-    if (one->is_chosen && tj_widest_tile(&look->machine.facts, one->analysis.counts.sum_bytes, one->analysis.needs.registers,
+    if (one->is_chosen && tj_widest_tile(&look->machine.facts, one->analysis.work.sum_bytes, one->analysis.needs.registers,
                                          &limits, &ignored) == TJ_OK)
         cli_print(stdout, "; the widest here: %d (threads %d, registers %d, shared memory alone %d)", (int)limits.widest,
                   (int)limits.by_threads, (int)limits.by_registers, (int)limits.by_shared);

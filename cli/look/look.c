@@ -48,6 +48,7 @@ static tj_status find_machine(cli_call *call, const cli_machine_options *options
         return err->status;
     if (options->arch)
         return take_product(call, options, "as published; it need not be here", machine, err);
+    machine->facts = (tj_device_facts)TJ_DEVICE_FACTS_INIT;
     status = tj_device_get(call->context, cli_device_ordinal(options), &machine->facts, err);
     if (status == TJ_ERR_NO_DRIVER)
         return take_product(call, options, "as published; there is no driver here", machine, err);
@@ -202,6 +203,7 @@ static tj_status analyze_case(const cli_look *look, cli_case *one, tj_error *err
     tj_config_print(&one->config, one->text);
     ask_compiler(look, one);
     /* known: as problem, with every extent a number; the checks are done by now. */
+    one->analysis = (tj_analysis)TJ_ANALYSIS_INIT;
     return tj_analyze(&machine->facts, &look->request.known, &one->config, one->registers, machine->bytes_per_s, &one->analysis,
                       err);
 }
@@ -272,7 +274,7 @@ size_t cli_fastest(const cli_look *look)
 
 bool cli_shows_term(const cli_case *one, int32_t term)
 {
-    return term >= TJ_PIPE_ISSUE || term == one->analysis.counts.pipe || one->analysis.counts.work[term] > 0;
+    return term >= TJ_PIPE_ISSUE || term == one->analysis.work.pipe || one->analysis.work.pipe_work[term] > 0;
 }
 
 void cli_print_formula(FILE *out, const tj_problem *p)
@@ -297,13 +299,13 @@ void cli_print_formula(FILE *out, const tj_problem *p)
 
 double cli_measured_rate(const cli_case *one)
 {
-    return cli_ratio((double)one->analysis.counts.flop, one->median_us) * 1e6;
+    return cli_ratio((double)one->analysis.work.flop, one->median_us) * 1e6;
 }
 
 /* Name the tile, and each parameter that is not the default. */
 void cli_name_case(const cli_case *one, char out[CLI_NAME_BYTES])
 {
-    const tj_counts *c = &one->analysis.counts;
+    const tj_work *c = &one->analysis.work;
     const tj_family *family = one->config.family;
     int length = snprintf(out, CLI_NAME_BYTES, "%s %dx%dx%d", tj_family_name(family), (int)c->block_rows, (int)c->block_cols,
                           (int)c->phase.depth);

@@ -17,7 +17,11 @@ static void set_traffic(tj_json *object, const char *name, const tj_traffic *tra
 
 static void set_counts(tj_json *answer, const cli_case *one)
 {
-    const tj_counts *c = &one->analysis.counts;
+    static const char *const access[] = {"load_m",      "load_n",      "load_c",           "store_p",
+                                         "store_w",     "load_w",      "load_pointers",    "load_scales",
+                                         "pack_load",   "pack_store",  "pack_shared_load", "pack_shared_store",
+                                         "shared_load", "shared_store"}; /* tj_access_kind */
+    const tj_work *c = &one->analysis.work;
     tj_json *object = cli_add_object(answer, "counts"), *phase = cli_add_object(object, "phase");
 
     cli_set_int(object, "flop", c->flop);
@@ -31,22 +35,10 @@ static void set_counts(tj_json *answer, const cli_case *one)
     cli_set_int(object, "async_bytes", c->async_bytes);
     cli_set_int(object, "shared_bytes_per_block", c->shared_bytes);
     cli_set_int(object, "global_bytes", c->global_bytes);
-    cli_set_int(object, "least_bytes", c->work[TJ_PIPE_MEMORY]);
+    cli_set_int(object, "least_bytes", c->pipe_work[TJ_PIPE_MEMORY]);
     cli_set_real(object, "intensity", c->intensity);
-    set_traffic(object, "load_m", &c->load_m);
-    set_traffic(object, "load_n", &c->load_n);
-    set_traffic(object, "load_c", &c->load_c);
-    set_traffic(object, "store_p", &c->store_p);
-    set_traffic(object, "store_w", &c->store_w);
-    set_traffic(object, "load_w", &c->load_w);
-    set_traffic(object, "load_pointers", &c->load_pointers);
-    set_traffic(object, "load_scales", &c->load_scales);
-    set_traffic(object, "pack_load", &c->pack.load);
-    set_traffic(object, "pack_store", &c->pack.store);
-    set_traffic(object, "pack_shared_load", &c->pack.shared_load);
-    set_traffic(object, "pack_shared_store", &c->pack.shared_store);
-    set_traffic(object, "shared_load", &c->shared_load);
-    set_traffic(object, "shared_store", &c->shared_store);
+    for (size_t i = 0; i < sizeof access / sizeof access[0]; i++)
+        set_traffic(object, access[i], &c->traffic[i]);
     cli_set_int(phase, "depth", c->phase.depth);
     cli_set_int(phase, "loads", c->phase.loads);
     cli_set_int(phase, "flop", c->phase.flop);

@@ -58,7 +58,7 @@ int64_t cli_fma(const cli_case *one)
     int64_t flop = 0; /* of every pipe of arithmetic: beta's are not where tensor cores add up */
 
     for (int p = 0; p < TJ_PIPE_ISSUE; p++)
-        flop += one->analysis.counts.work[p];
+        flop += one->analysis.work.pipe_work[p];
     return flop / 2;
 }
 

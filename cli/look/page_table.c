@@ -11,13 +11,15 @@ static void fill(const cli_case *one, cli_column *c)
     const tj_analysis *a = &one->analysis;
 
     cli_print_row(c, "global loads", "%s",
-                  cli_grouped(a->counts.load_m.elements + a->counts.load_n.elements + a->counts.load_c.elements).text);
-    cli_print_row(c, "global bytes", "%s", cli_bytes(a->counts.global_bytes).text);
+                  cli_grouped(a->work.traffic[TJ_LOAD_M].elements + a->work.traffic[TJ_LOAD_N].elements +
+                              a->work.traffic[TJ_LOAD_C].elements)
+                      .text);
+    cli_print_row(c, "global bytes", "%s", cli_bytes(a->work.global_bytes).text);
     cli_print_row(c, "FLOP per byte", "%.3g", a->roof.intensity);
     cli_print_row(c, "attainable, no caches", "%s", cli_rate(a->roof.attainable, "FLOP/s").text);
-    cli_print_row(c, "shared memory per block", "%s", cli_bytes(a->counts.shared_bytes).text);
+    cli_print_row(c, "shared memory per block", "%s", cli_bytes(a->work.shared_bytes).text);
     cli_print_row(c, "registers per thread", "%d%s", (int)a->needs.registers, one->registers ? "" : " (estimate)");
-    cli_print_row(c, "blocks of threads", "%" PRId64 " of %d", a->counts.blocks, (int)a->counts.threads_per_block);
+    cli_print_row(c, "blocks of threads", "%" PRId64 " of %d", a->work.blocks, (int)a->work.threads_per_block);
     cli_print_row(c, "occupancy", "%.3g %%, by %s", 100 * a->occupancy.fraction, tj_limit_name((tj_limit)a->occupancy.limit));
     cli_print_row(c, "waves", "%" PRId64 ", %.0f %% idle", a->occupancy.waves, 100 * a->occupancy.tail);
     cli_print_row(c, "predicted time", "%s", cli_duration(a->predicted.us).text);

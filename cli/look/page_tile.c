@@ -19,15 +19,15 @@ static void put_box(FILE *out, const char *class, double x, double y, double wid
 /* Below the picture, where every screen has room. */
 static void put_traffic(FILE *out, const cli_case *one, const tj_problem *p, size_t index)
 {
-    const tj_counts *c = &one->analysis.counts;
+    const tj_work *c = &one->analysis.work;
     const double batch = (double)(p->batch > 1 ? p->batch : 1), k = (double)p->k.extent;
     const double many_n = p->rows.groups > 0 ? (double)p->rows.groups : batch;
 
     fprintf(out, "<span class=\"k%zu\"><span class=\"key\">%c</span></span> ", index, (char)('A' + index));
     cli_page_name(out, one);
     fprintf(out, ": each element of M is read %.4g times, each of N %.4g times",
-            cli_ratio((double)c->load_m.elements, (double)p->j.extent * k * batch),
-            cli_ratio((double)c->load_n.elements, k * (double)p->l.extent * many_n));
+            cli_ratio((double)c->traffic[TJ_LOAD_M].elements, (double)p->j.extent * k * batch),
+            cli_ratio((double)c->traffic[TJ_LOAD_N].elements, k * (double)p->l.extent * many_n));
     if (c->phases)
         fprintf(out, "; %" PRId64 " phases of %" PRId64 " loads and %" PRId64 " operations", c->phases, c->phase.loads,
                 c->phase.flop);
@@ -38,7 +38,7 @@ static void put_traffic(FILE *out, const cli_case *one, const tj_problem *p, siz
 void cli_page_tile(FILE *out, const cli_look *look, size_t index)
 {
     const cli_case *one = &look->cases[index];
-    const tj_counts *c = &one->analysis.counts;
+    const tj_work *c = &one->analysis.work;
     const tj_problem *p = &look->request.known;
     const double j = (double)p->j.extent, k = fmax(1, (double)p->k.extent), l = (double)p->l.extent;
     /* Draw very different extents less different: a strip of one pixel explains nothing. */
@@ -61,7 +61,8 @@ void cli_page_tile(FILE *out, const cli_look *look, size_t index)
             ": a block computes %d by %d elements of P. It reads the rows of M next to its tile and the columns of N above it, "
             "%" PRId64 " element%s of k at a time. %s loads in all, %s stores.</desc>\n",
             (int)c->block_rows, (int)c->block_cols, c->phase.depth, c->phase.depth == 1 ? "" : "s",
-            cli_grouped(c->load_m.elements + c->load_n.elements).text, cli_grouped(c->store_p.elements).text);
+            cli_grouped(c->traffic[TJ_LOAD_M].elements + c->traffic[TJ_LOAD_N].elements).text,
+            cli_grouped(c->traffic[TJ_STORE_P].elements).text);
     fprintf(out, "<g class=\"k%zu\">\n", index);
     put_box(out, "tint", left, py, K, J);
     put_box(out, "tint", px, top, L, K);

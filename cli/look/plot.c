@@ -45,7 +45,7 @@ void cli_print_plot(const cli_look *look)
         memset(p.cell[line], ' ', PLOT_WIDTH);
     for (int column = 0; column < PLOT_WIDTH; column++) {
         const double x = p.x_low + (p.x_high - p.x_low) * column / (PLOT_WIDTH - 1);
-        const tj_roof roof = tj_roofline(&a->peaks, (tj_pipe)a->counts.pipe, pow(10, x));
+        const tj_roof roof = tj_roofline(&a->peaks, (tj_pipe)a->work.pipe, pow(10, x));
 
         put(&p, x, log10(roof.attainable), roof.is_memory_bound ? '/' : '-');
     }

@@ -83,7 +83,7 @@ static void put_head(FILE *out, const cli_look *look)
             cli_rate(best->analysis.roof.peak, "FLOP/s").text, cli_rate(best->analysis.roof.bandwidth, "B/s").text,
             best->analysis.peaks.is_measured ? "measured" : "by its clock and bus");
     fprintf(out, "<dt>work</dt><dd>%s FLOP; the matrices hold %s</dd>\n</dl>\n<p>Fastest by the model: ",
-            cli_grouped(best->analysis.counts.flop).text, cli_bytes(best->analysis.counts.work[TJ_PIPE_MEMORY]).text);
+            cli_grouped(best->analysis.work.flop).text, cli_bytes(best->analysis.work.pipe_work[TJ_PIPE_MEMORY]).text);
     cli_page_config(out, best->text);
     fprintf(out, ", %s, which is %s; what bounds it is %s. Its checks: ", cli_duration(best->analysis.predicted.us).text,
             cli_rate(best->analysis.predicted.flop_per_s, "FLOP/s").text, best->analysis.predicted.bound);

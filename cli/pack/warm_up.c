@@ -52,7 +52,7 @@ static tj_status run(cli_call *call, const cli_shapes *shapes, tj_error *err)
     warming w = {call, shapes, NULL};
     tj_warm_up_options how = TJ_WARM_UP_OPTIONS_INIT;
     tj_problem *problem = calloc(shapes->count, sizeof *problem);
-    tj_context_stats stats;
+    tj_context_stats stats = TJ_CONTEXT_STATS_INIT;
     size_t made = 0;
     tj_status status = problem ? cli_open(call, &options->machine, true, err)
                                : tj_fail(err, TJ_ERR_OUT_OF_MEMORY, "out of memory for a list of shapes");

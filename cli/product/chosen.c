@@ -40,7 +40,7 @@ tj_status cli_choose(const cli_call *call, const tj_device_facts *facts, const t
 tj_status cli_adapt(const cli_call *call, const cli_machine_options *machine, const char *target, cli_request *request,
                     tj_error *err)
 {
-    tj_device_facts facts;
+    tj_device_facts facts = TJ_DEVICE_FACTS_INIT;
     tj_error ignored;
 
     if ((machine->arch || tj_device_get(call->context, cli_device_ordinal(machine), &facts, &ignored) != TJ_OK) &&

@@ -165,7 +165,7 @@ int cli_device_ordinal(const cli_machine_options *machine)
 
 tj_status cli_target(const cli_call *call, const cli_machine_options *machine, char target[16], tj_error *err)
 {
-    tj_device_facts facts;
+    tj_device_facts facts = TJ_DEVICE_FACTS_INIT;
     tj_status status;
 
     if (machine->arch) {
@@ -190,6 +190,7 @@ tj_status cli_device_of_target(const char *target, tj_device_facts *facts, tj_er
 
     (void)snprintf(product, sizeof product, "sm_%.*s", number ? (int)strspn(number + 1, "0123456789") : 0,
                    number ? number + 1 : "");
+    *facts = (tj_device_facts)TJ_DEVICE_FACTS_INIT;
     return tj_device_named(product, facts, err);
 }
 

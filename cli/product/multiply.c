@@ -92,7 +92,7 @@ static void tell_plan(const cli_call *call, const cli_machine_options *machine, 
     const tj_image *image = tj_plan_image(plan);
     const tj_source *source = tj_plan_source(plan);
     char config[TJ_CONFIG_TEXT_BYTES];
-    tj_device_facts facts;
+    tj_device_facts facts = TJ_DEVICE_FACTS_INIT;
     tj_error ignored;
 
     cli_answer_kernel(call->answer, source, image);

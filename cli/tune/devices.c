@@ -265,6 +265,7 @@ static tj_status open_device(crew *c, const int *number, tj_error *err)
     w->ordinal = cli_device_ordinal(&machine);
     if (cli_context_create(c->call, &machine, &w->context, err) != TJ_OK)
         return err->status;
+    w->facts = (tj_device_facts)TJ_DEVICE_FACTS_INIT;
     if (tj_device_get(w->context, w->ordinal, &w->facts, &why) == TJ_OK &&
         tj_emulator_get(w->context, &emulator, &why) == TJ_OK) {
         w->is_emulated = emulator != NULL;

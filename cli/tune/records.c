@@ -24,7 +24,7 @@ static tj_status import_records(const cli_call *call, const cli_shapes *shapes, 
 {
     const tune_options *options = call->options;
     const tj_problem *problem = shapes->count > 0 ? &shapes->item[0].problem : NULL;
-    tj_device_facts device;
+    tj_device_facts device = TJ_DEVICE_FACTS_INIT;
     int64_t kept = 0;
 
     if ((problem && tj_device_get(call->context, cli_device_ordinal(&options->machine), &device, err) != TJ_OK) ||

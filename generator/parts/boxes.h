@@ -5,7 +5,7 @@
 #ifndef TJ_GENERATOR_BOXES_H
 #define TJ_GENERATOR_BOXES_H
 
-#include <tilejit/analysis.h>
+#include "counts.h"
 
 /** All boxes of one matrix, in elements unless stated otherwise. */
 typedef struct tj_boxes {

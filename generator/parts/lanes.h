@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include <tilejit/analysis.h>
+#include "counts.h"
 
 enum { TJ_WARP = 32, TJ_LINE = 128 };
 

@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-#include <tilejit/analysis.h>
+#include "counts.h"
 
 /** One loop around an access. */
 typedef struct tj_axis {

@@ -5,11 +5,11 @@
  * Everything here is arithmetic on a problem, a config and the facts of a device. It uses no file, driver, compiler or global
  * variable. `tilejit explain`, the default tile width and the tuner all use these numbers.
  *
- *     tj_count        problem + config            -> FLOP, elements, bytes and requests of each memory space: exact
- *     tj_occupy       device + resources          -> blocks per multiprocessor, what limits them, waves and tail
- *     tj_find_peaks   device                      -> the peak of each pipe
- *     tj_roofline     counts + peaks              -> the side of the ridge, and the attainable rate
- *     tj_predict      all of it                   -> a time, term by term
+ *     tj_analyze      problem + config + device   -> tj_work: FLOP, elements, bytes and requests of each memory space, exact
+ *                                                    tj_occupancy: blocks per multiprocessor, what limits them, waves, tail
+ *                                                    tj_roof: the side of the ridge, and the attainable rate
+ *                                                    tj_prediction: a time, term by term
+ *     tj_find_peaks   device                      -> the peak of each pipe, for tj_roofline
  *     tj_estimate     the time alone, for ranking thousands of configs
  *     tj_widest_tile, tj_config_adapt             -> a tile width, and copies, for a device
  *
@@ -30,7 +30,7 @@ extern "C" {
 
 /* ---- pipes -------------------------------------------------------------------------------------------------------- */
 
-/** A part of the device that works at the same time as the others. tj_peaks, tj_counts, tj_prediction are arrays over these. */
+/** A part of the device that works at the same time as the others. tj_peaks, tj_work, tj_prediction have arrays over these. */
 typedef enum tj_pipe {
     /* arithmetic of a multiprocessor: multiply-add units by the accumulator type, tensor cores by that of the operands */
     TJ_PIPE_F32,
@@ -96,116 +96,64 @@ typedef struct tj_phase_counts {
     double intensity;      /**< flop / (loads * element_bytes): the textbook's FLOP/B, 0.25 for naive in f32 */
 } tj_phase_counts;
 
-/**
- * The traffic of the first kernel, if a family has one that copies operands to the workspace, or splits them; otherwise all
- * zero. The requests and sectors of its loads are an estimate. Operands that it transposes pass through shared memory.
- */
-typedef struct tj_pack_counts {
-    int64_t blocks; /**< with something to copy; not counted for a kernel that splits operands */
-    int64_t barriers;
-    tj_traffic load, store;
-    tj_traffic shared_load, shared_store; /**< not counted for a kernel that splits operands */
-    int32_t kernels; /**< in addition to the one that multiplies, one after the other; 0: one if there are loads, else none */
-    int32_t reserved;
-} tj_pack_counts;
+/** The kinds of access. The kernels of a launch are the one that multiplies, and, if there are such, one that packs and one that
+ * adds the splits of k up ("reduce"). Global memory, if not said otherwise. */
+typedef enum tj_access_kind {
+    TJ_LOAD_M,
+    TJ_LOAD_N,
+    TJ_LOAD_C,
+    TJ_STORE_P,
+    TJ_STORE_W, /**< the workspace of split k */
+    TJ_LOAD_W,
+    TJ_LOAD_POINTERS, /**< from the arrays of pointers (TJ_POINTERS) */
+    TJ_LOAD_SCALES, /**< of M and N; as an estimate, from the operands of an expression; for planes, also the selector word and
+                           the row and column exponents */
+    TJ_PACK_LOAD,   /**< by a kernel that copies operands to the workspace, or splits them; requests and sectors: an estimate */
+    TJ_PACK_STORE,
+    TJ_PACK_SHARED_LOAD, /**< shared memory, through which operands pass that are transposed; not counted if they are split */
+    TJ_PACK_SHARED_STORE,
+    TJ_SHARED_LOAD, /**< shared memory, by the kernel that multiplies */
+    TJ_SHARED_STORE,
+    TJ_REDUCE_LOAD_POINTERS,
+    TJ_REDUCE_LOAD_SCALES,
+    TJ_REDUCE_SHARED_LOAD, /**< shared memory */
+    TJ_REDUCE_SHARED_STORE,
+    TJ_ACCESSES
+} tj_access_kind;
 
 /**
- * The work of the second kernel if k is split over blocks; otherwise all zero. Its loads and stores are load_w, load_c and
- * store_p of the launch.
+ * The work of a launch, for the whole batch. It is exact, with clipped edges: zeros that fill up a tile cost no load. Requests
+ * and wavefronts are those of the source as written; the compiler may merge neighbouring requests into wider instructions.
  */
-typedef struct tj_reduce_counts {
-    int64_t blocks, barriers;
-    int64_t sums; /**< additions */
-    int64_t fma;  /**< those of beta */
-    tj_traffic shared_load, shared_store;
-    tj_traffic load_pointers;
-    tj_traffic load_scales;
-    int32_t threads_per_block;
-    int32_t reserved;
-} tj_reduce_counts;
-
-/**
- * The work of a launch, for the whole batch. The counts are exact, with clipped edges: zeros that fill up a tile cost no load.
- * Requests and wavefronts are those of the source as written; the compiler may merge neighbouring requests into wider
- * instructions.
- */
-typedef struct tj_counts {
-    const struct tj_model *model; /**< the constants of the kernel's predicted time: static, for tj_predict alone */
-    int64_t flop;                 /**< the product's own: 2 j k l, and what alpha and beta add */
+typedef struct tj_work {
+    int64_t flop; /**< the product's own: 2 j k l, and what alpha and beta add */
     /**
-     * The work of each pipe, in its unit. Arithmetic: 2 for each multiply-add executed, those on zero fill and of beta
-     * included. Memory: every matrix once, which no kernel can undercut. Estimates: for the L2, the remainder if the L1 serves
-     * all repeated reads of a block; for shared memory, the share of asynchronous copies. It does not include work that follows
-     * from blocks and requests.
+     * By pipe, in its unit. Arithmetic: 2 for each multiply-add executed, those on zero fill and of beta included, except those of
+     * a kernel that adds splits up. Memory: every matrix once, which no kernel can undercut. Estimates: for the L2, the remainder
+     * if the L1 serves all repeated reads of a block; for shared memory, the share of asynchronous copies.
      */
-    int64_t work[TJ_PIPES];
-    int64_t blocks;     /**< of the launch or launches */
-    int64_t row_blocks; /**< along the rows of P as stored by the source (its columns, if P is column-major) */
-    int64_t col_blocks;
-    int32_t pipe; /**< tj_pipe: where the products are accumulated */
+    int64_t pipe_work[TJ_PIPES];
+    tj_traffic traffic[TJ_ACCESSES];
+    int64_t global_bytes;   /**< of global memory in total */
+    double intensity;       /**< flop / global_bytes */
+    int64_t blocks;         /**< of the launch or launches */
+    int64_t splits;         /**< blocks that share the k of a tile of P; 1: one block takes all of it */
+    int64_t phases;         /**< at most, per block; 0 for a family without phases */
+    int64_t barriers;       /**< passed by whole blocks, all blocks together */
+    int64_t sums;           /**< additions besides the multiply-adds, if threads or blocks share an accumulator */
+    int64_t async_bytes;    /**< loaded by asynchronous copies to shared memory, without stores by threads */
+    int64_t shared_bytes;   /**< per block, static and dynamic together */
+    int64_t other_barriers; /**< of the kernels that pack and reduce */
+    int64_t reduce_fma;     /**< multiply-adds of the kernel that reduces: those of beta */
+    int32_t pipe;           /**< tj_pipe: where the products are accumulated */
     int32_t threads_per_block;
     int32_t block_rows, block_cols; /**< of P, that one block computes */
     int32_t element_bytes;          /**< of M */
-    int32_t n_element_bytes;        /**< of N */
     int32_t sum_bytes;              /**< of the accumulator's type, and of the elements in shared memory */
-    int64_t phases;                 /**< at most, per block: ceil(k / depth) of its split; 0 for a family without phases */
-    int64_t barriers;               /**< passed by whole blocks, all blocks together */
-    int64_t shared_bytes;           /**< per block, static and dynamic together */
-    int64_t splits;                 /**< blocks that share the k of a tile of P; 1: one block takes all of it */
-    tj_traffic load_m, load_n, load_c, store_p; /**< global memory */
-    tj_traffic store_w, load_w;                 /**< the workspace of split k, in global memory */
-    tj_traffic load_pointers;                   /**< from the arrays of pointers (TJ_POINTERS), in global memory */
-    /**
-     * From the scales of M and N, in global memory, and, as an estimate, from the operands of an expression; for planes, also
-     * the selector word and the row and column exponents.
-     */
-    tj_traffic load_scales;
-    tj_traffic shared_load, shared_store; /**< shared memory */
-    int64_t global_bytes;                 /**< of global memory in total */
-    int64_t mma;                          /**< products of small matrices that warps issue to the tensor cores (mma.sync) */
-    int64_t conversions; /**< warp instructions that convert elements of shared memory for tensor cores, or weights for shared
-                              memory */
-    int64_t halves;      /**< warp instructions in addition to the products, if mma.sync multiplies 8-bit floats as halves */
-    int64_t transposed;  /**< requests of shared_load that transpose tiles; shared_store has the same number */
-    int64_t narrow;      /**< requests of asynchronous copies of less than 16 bytes, which pass through the L1: of mma */
-    int64_t gathered;    /**< requests that load one element per lane, several of which form one shared memory store */
-    /**
-     * Additions besides the multiply-adds, if several threads or blocks share an accumulator; also operations that widen
-     * weights in f32, or multiply by scales along k.
-     */
-    int64_t sums;
-    int64_t async_bytes; /**< bytes loaded by asynchronous copies to shared memory, without stores by threads */
-    int64_t waits;       /**< times that a block waits for global memory, in sequence: an estimate */
-    int64_t chain;       /**< length of a thread's chain of dependent multiply-adds */
-    int32_t chain_fma;   /**< independent multiply-adds at each link of that chain: the thread tile; at least 1 */
-    int32_t pieces;      /**< in which the copies of a phase are issued, some iterations apart; 0: together */
-    int32_t ahead;       /**< phases whose loads are in flight while one is multiplied; 0: all wait (waits) */
-    int32_t walkers;     /**< resident blocks of a multiprocessor that walk the tiles of P; 0: each tile has its own block */
-    int32_t alternates;  /**< 1: while one part of such a block stores its tile, another multiplies the next */
-    int64_t finish;      /**< operations of the epilogue's expression; 0: there is none */
-    int32_t producers;   /**< producer warps of a block, which issue tile copies for the others, if no block walks */
-    int32_t exchanged;   /**< partial sums that one thread exchanges with others through shared memory; each level of a
-                                  reduction tree counts as four */
-    int32_t registers;   /**< per thread, before the compiler has been asked: an estimate */
-    int32_t registers_least; /**< likely minimum; the same number if known */
-    int32_t registers_most;  /**< likely maximum */
-    int32_t spilled;         /**< registers per thread beyond the launch bounds: an estimate */
-    double intensity;        /**< flop / global_bytes */
-    tj_pack_counts pack;
-    tj_reduce_counts reduce;
+    int32_t phases_ahead;           /**< phases whose loads are in flight while one is multiplied; 0: all wait */
+    int32_t spilled;                /**< registers per thread beyond the launch bounds: an estimate */
     tj_phase_counts phase;
-} tj_counts;
-
-/**
- * Count what a config does for a problem. The config is resolved first (tj_config_resolve). TJ_DIM_ANY dimensions have the
- * extent to launch with, leading dimensions and strides of TJ_ANY are tight, a batch of TJ_ANY is one, and matrices reached by
- * pointers are aligned to 128 bytes. beta is assumed not to be 0.
- *
- * NULL:    only err may be NULL.
- * Threads: any; pure.
- * Errors:  as tj_config_resolve; TJ_ERR_UNSUPPORTED: the family states no counts, or they do not fit 63 bits.
- */
-TJ_API TJ_MUST_CHECK tj_status tj_count(const tj_problem *problem, const tj_config *config, tj_counts *counts, tj_error *err);
+} tj_work;
 
 /* ---- occupancy ---------------------------------------------------------------------------------------------------- */
 
@@ -225,7 +173,10 @@ typedef enum tj_limit {
 
 enum { TJ_LIFT_BYTES = 160 };
 
-/** The number of resident blocks, and its limit. */
+/**
+ * The number of resident blocks, as cuOccupancyMaxActiveBlocksPerMultiprocessor computes it, and its limit: from the device's
+ * facts and the allocation rules of its compute capability (7.5 to 12.x; a newer one is treated as 12.x).
+ */
 typedef struct tj_occupancy {
     int32_t blocks_per_sm;                                  /**< 0: none fits */
     int32_t by_threads, by_blocks, by_registers, by_shared; /**< blocks that each resource alone admits */
@@ -240,19 +191,6 @@ typedef struct tj_occupancy {
     double tail;              /**< share of the block slots of all waves that stay empty: 0 is best */
     char lift[TJ_LIFT_BYTES]; /**< the change that would admit one more block, or that every warp slot is taken */
 } tj_occupancy;
-
-/**
- * Compute the blocks per multiprocessor, like cuOccupancyMaxActiveBlocksPerMultiprocessor, from the device's facts and the
- * allocation rules of its compute capability (7.5 to 12.x; a newer one is treated as 12.x). blocks is the number of blocks of
- * the launch, for waves and tail; 0 leaves these 0.
- *
- * NULL:    only err may be NULL.
- * Threads: any; pure.
- * Errors:  TJ_ERR_INVALID_ARGUMENT: no threads, negative numbers, facts without multiprocessors or limits; TJ_ERR_UNSUPPORTED:
- *          a compute capability below 7.5. A block that does not fit is not an error: blocks_per_sm is 0.
- */
-TJ_API TJ_MUST_CHECK tj_status tj_occupy(const tj_device_facts *facts, const tj_block_needs *needs, int64_t blocks,
-                                         tj_occupancy *occupancy, tj_error *err);
 
 /** "threads", "blocks", "registers", "shared memory"; "?" for a number that is not a limit. Owned: static text. */
 TJ_API const char *tj_limit_name(tj_limit limit);
@@ -307,43 +245,36 @@ typedef struct tj_prediction {
     double flop_per_s;        /**< flop / us */
 } tj_prediction;
 
-/**
- * Predict the time of a launch from its counts, occupancy and device. It is infinite where counts->pipe has no peak.
- *
- * The model is made for ranking configs and for naming what limits one. docs/analysis.md gives its error on an H200; on other
- * devices it is untried.
- *
- * NULL:    none may be NULL.
- * Threads: any; pure.
- */
-TJ_API tj_prediction tj_predict(const tj_device_facts *facts, const tj_counts *counts, const tj_occupancy *occupancy,
-                                const tj_peaks *peaks);
-
-/** All of the above for one problem and config on one device. */
+/** All of the above for one problem and config on one device. Start from TJ_ANALYSIS_INIT. */
 typedef struct tj_analysis {
+    size_t struct_size;
     tj_config config; /**< resolved */
-    tj_counts counts;
     tj_block_needs needs;
     tj_occupancy occupancy;
     tj_peaks peaks;
     tj_roof roof;
     tj_prediction predicted;
+    tj_work work;
 } tj_analysis;
 
+#define TJ_ANALYSIS_INIT TJ_SIZED(tj_analysis)
+
 /**
- * Count, occupy, find the peaks, and predict. registers is the number per thread; 0 if it is not known yet: then the estimate
+ * Count the work, and compute the occupancy, the peaks and the predicted time. registers is the number per thread; 0 if it is not known yet: then the estimate
  * of the family's form is used. measured_bytes_per_s is that of tj_find_peaks.
  *
  * NULL:    config (the safe choice, with the width for this device: tj_config_adapt) and err may be NULL.
  * Threads: any; pure.
- * Errors:  those of tj_count, tj_occupy and tj_find_peaks.
+ * Errors:  as tj_config_resolve; TJ_ERR_UNSUPPORTED: the family states no counts, they do not fit 63 bits, or a compute
+ *          capability below 7.5; TJ_ERR_INVALID_ARGUMENT: facts without multiprocessors, limits or clocks. A block that does not
+ *          fit is not an error: blocks_per_sm is 0.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_analyze(const tj_device_facts *facts, const tj_problem *problem, const tj_config *config,
                                           int32_t registers, double measured_bytes_per_s, tj_analysis *analysis, tj_error *err);
 
 /**
  * Predict the time alone, in microseconds, at a small part of the cost of tj_analyze: 1 to 5 us a call. Use this to compare
- * many configs cheaply. It visits one warp of each loop that accesses memory, while tj_count visits all; times differ by a few
+ * many configs cheaply. It visits one warp of each loop that accesses memory, while tj_analyze visits all; times differ by a few
  * percent if rows are not aligned. Operands come from memory, as when a tuner measures. The registers are a guess, and the time
  * is a mean over their likely range, so that a config whose occupancy depends on one register does not rank as if it were
  * certain.

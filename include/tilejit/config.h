@@ -41,9 +41,7 @@ typedef struct tj_config {
     int32_t reserved;                    /**< must be 0 */
 } tj_config;
 
-/* clang-format off */
-#define TJ_CONFIG_INIT { sizeof(tj_config), NULL, { 0 }, 0, 0, 0, 0 }
-/* clang-format on */
+#define TJ_CONFIG_INIT TJ_SIZED(tj_config)
 
 /** The family of that name; NULL if there is none. NULL: name may be NULL (answers NULL). Threads: any; pure. */
 TJ_API const tj_family *tj_family_find(const char *name);

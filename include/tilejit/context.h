@@ -131,9 +131,7 @@ typedef struct tj_context_options {
     void *event_payload;
 } tj_context_options;
 
-/* clang-format off */
-#define TJ_CONTEXT_OPTIONS_INIT { sizeof(tj_context_options), NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, 0, 0, 0, 0, NULL, NULL }
-/* clang-format on */
+#define TJ_CONTEXT_OPTIONS_INIT TJ_SIZED(tj_context_options)
 
 /**
  * Make a context. It opens the named packs, but no library; it creates no file. It reads the environment now, except
@@ -154,8 +152,9 @@ TJ_API TJ_MUST_CHECK tj_status tj_context_create(const tj_context_options *optio
  */
 TJ_API void tj_context_free(tj_context *context);
 
-/** Counts since the context was created. Each number is exact, but they are not all from the same instant. */
+/** Counts since the context was created. Start from TJ_CONTEXT_STATS_INIT. Each number is exact, but they are not all from the same instant. */
 typedef struct tj_context_stats {
+    size_t struct_size;
     uint64_t memory_hits;     /**< images found in memory; launches of ready plans are not counted */
     uint64_t pack_hits;       /**< images read from a pack */
     uint64_t store_hits;      /**< images read from a store */
@@ -172,6 +171,8 @@ typedef struct tj_context_stats {
     uint64_t evictions;       /**< plans evicted, to make room or by tj_context_trim */
     uint64_t remote_troubles; /**< requests that the server did not answer in time, or refused */
 } tj_context_stats;
+
+#define TJ_CONTEXT_STATS_INIT TJ_SIZED(tj_context_stats)
 
 /**
  * Evict plans, with their images and loaded code, the least recently used first, until at most `plans` plans and `bytes` bytes

@@ -101,11 +101,7 @@ typedef struct tj_custom_spec {
     double absolute, relative;          /**< an element may differ from its reference r by absolute + relative * |r| */
 } tj_custom_spec;
 
-/* clang-format off */
-#define TJ_CUSTOM_SPEC_INIT \
-    { sizeof(tj_custom_spec), NULL, NULL, NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, { NULL, NULL, NULL }, \
-      { NULL, NULL, NULL }, NULL, NULL, 0, 0, 0, NULL, NULL, NULL, 0, 0 }
-/* clang-format on */
+#define TJ_CUSTOM_SPEC_INIT TJ_SIZED(tj_custom_spec)
 
 /**
  * Check a spec and make a family of it. tj_family_param and the like, tj_config_set, tj_config_get and tj_config_print take it;

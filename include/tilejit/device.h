@@ -16,8 +16,9 @@ extern "C" {
 
 struct tj_context;
 
-/** The driver's facts about a device. Sizes are in bytes, clocks in kHz. A fact that the driver does not know is 0. */
+/** The driver's facts about a device. Start from TJ_DEVICE_FACTS_INIT. Sizes are in bytes, clocks in kHz. A fact that the driver does not know is 0. */
 typedef struct tj_device_facts {
+    size_t struct_size;
     char name[128];
     char uuid[40]; /**< lower-case hex with dashes */
     int32_t ordinal;
@@ -31,6 +32,8 @@ typedef struct tj_device_facts {
     int32_t clock_khz, memory_clock_khz, memory_bus_bits;
     int32_t driver_version; /**< the newest CUDA that the driver supports, as 1000 * major + 10 * minor: 13000 */
 } tj_device_facts;
+
+#define TJ_DEVICE_FACTS_INIT TJ_SIZED(tj_device_facts)
 
 /**
  * Count the devices that the driver offers. Loads the driver on first use.

@@ -15,7 +15,8 @@ typedef enum tj_finding_state { TJ_FINDING_OK = 0, TJ_FINDING_NOTE = 1, TJ_FINDI
 
 /** One finding. Its text is valid during the visit only. */
 typedef struct tj_finding {
-    const char *topic; /**< "nvrtc", "spills", "builtins", "driver", "device", "match", "probe", "store", "variable" ... */
+    size_t struct_size; /**< the library's: read no field beyond it */
+    const char *topic;  /**< "nvrtc", "spills", "builtins", "driver", "device", "match", "probe", "store", "variable" ... */
     tj_finding_state state;
     const char *text;   /**< the component found, its place and version; or each place searched */
     const char *remedy; /**< the remedy; "" if nothing is wrong */

@@ -8,6 +8,7 @@
 #ifndef TILEJIT_EVENT_H
 #define TILEJIT_EVENT_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include <tilejit/status.h>
@@ -27,6 +28,7 @@ typedef enum tj_event_kind {
 
 /** One event. Its text is valid during the call only; "" where there is none. */
 typedef struct tj_event {
+    size_t struct_size; /**< the library's: read no field beyond it */
     tj_event_kind kind;
     const char *problem; /**< in one line, as tj_problem_print writes it; "" for a kernel of the application's own (custom.h) */
     const char *config;  /**< in one line; "" for TJ_EVENT_MISS */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * export.h: visibility and attributes of the library's symbols.
+ * export.h: visibility and attributes of the library's symbols, and the initializer of structures that begin with their size.
  */
 #ifndef TILEJIT_EXPORT_H
 #define TILEJIT_EXPORT_H
@@ -11,6 +11,21 @@
 #else
 #define TJ_API
 #define TJ_MUST_CHECK
+#endif
+
+/** TJ_SIZED(type): the initializer of a structure whose first member is struct_size: its size, and everything else 0. */
+#ifdef __cplusplus
+template <class type> inline type tj_sized()
+{
+    type made = type();
+    made.struct_size = sizeof made;
+    return made;
+}
+#define TJ_SIZED(type) tj_sized<type>()
+#else
+/* clang-format off */
+#define TJ_SIZED(type) { .struct_size = sizeof(type) }
+/* clang-format on */
 #endif
 
 #endif

@@ -100,6 +100,7 @@ typedef enum tj_pack_kind {
 
 /** One item of a pack. Its text is valid during the visit only; "" if the item has none. */
 typedef struct tj_pack_entry {
+    size_t struct_size; /**< the library's: read no field beyond it */
     tj_pack_kind kind;
     const char *target;   /**< "sm_90"; "" for a record */
     const char *kernel;   /**< of an image */

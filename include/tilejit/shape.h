@@ -43,10 +43,7 @@ typedef struct tj_operand_shape {
                               number that it depends on, or 63 bits do not hold it */
 } tj_operand_shape;
 
-#define TJ_OPERAND_SHAPE_INIT                                        \
-    {                                                                \
-        sizeof(tj_operand_shape), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 \
-    }
+#define TJ_OPERAND_SHAPE_INIT TJ_SIZED(tj_operand_shape)
 
 /**
  * Get the shape of an operand: a matrix by its tj_which, or one of the numbers above. A dimension that is an argument has the

@@ -16,6 +16,7 @@ extern "C" {
 
 /** One stored image. Its text is valid during the visit only. */
 typedef struct tj_store_entry {
+    size_t struct_size;        /**< the library's: read no field beyond it */
     const char *key;           /**< 32 hex digits */
     const char *path;          /**< its folder */
     const char *kernel;        /**< name of the kernel, "?" if the manifest cannot be read */
@@ -63,7 +64,8 @@ TJ_API int64_t tj_store_max_bytes(const tj_context *context);
 
 /** One field of the key: its value in the request, and in the nearest entry (NULL: there is no entry). */
 typedef struct tj_store_field {
-    const char *name; /**< "source", "options", "target", "compiler", "backend", "schema" */
+    size_t struct_size; /**< the library's: read no field beyond it */
+    const char *name;   /**< "source", "options", "target", "compiler", "backend", "schema" */
     const char *wanted;
     const char *found;
     int is_equal;

@@ -22,9 +22,7 @@ typedef struct tj_timing {
     size_t sets;       /**< elements of the array of operands; 0: 1 */
 } tj_timing;
 
-/* clang-format off */
-#define TJ_TIMING_INIT { sizeof(tj_timing), 0, 0, 0, 0, 0 }
-/* clang-format on */
+#define TJ_TIMING_INIT TJ_SIZED(tj_timing)
 
 /**
  * Launch a plan warmup times, then repeat * per_event times with events in between, and wait. All launches are queued without a

@@ -84,6 +84,7 @@ typedef enum tj_strategy {
 
 /** The progress of a tj_tune. Valid during the call only. */
 typedef struct tj_tune_progress {
+    size_t struct_size;         /**< the library's: read no field beyond it */
     int64_t evaluations, limit; /**< number of configs tried, and the limit */
     double seconds, budget;     /**< elapsed time, and the limit */
     double best_us, default_us; /**< 0: none yet */
@@ -120,9 +121,7 @@ typedef struct tj_tune_options {
                                      on the emulator. NULL: not wanted */
 } tj_tune_options;
 
-/* clang-format off */
-#define TJ_TUNE_OPTIONS_INIT { sizeof(tj_tune_options), NULL, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL }
-/* clang-format on */
+#define TJ_TUNE_OPTIONS_INIT TJ_SIZED(tj_tune_options)
 
 /** The result of a tj_tune. */
 typedef struct tj_tune_result {

@@ -13,6 +13,7 @@ extern "C" {
 
 /** One problem of the list is done. */
 typedef struct tj_warm_up_step {
+    size_t struct_size;        /**< the library's: read no field beyond it */
     size_t index;              /**< of the problem in the list */
     const tj_problem *problem; /**< that problem */
     size_t done, count;        /**< number of problems done so far, and in total */
@@ -35,9 +36,7 @@ typedef struct tj_warm_up_options {
     void *payload;
 } tj_warm_up_options;
 
-/* clang-format off */
-#define TJ_WARM_UP_OPTIONS_INIT { sizeof(tj_warm_up_options), 0, 0, NULL, NULL }
-/* clang-format on */
+#define TJ_WARM_UP_OPTIONS_INIT TJ_SIZED(tj_warm_up_options)
 
 /**
  * Make the plan of each problem in the current CUDA context, as tj_plan_prepare does with the library's choice of a config, on

@@ -114,7 +114,7 @@ static tj_status read_facts(tj_gpu *gpu, int ordinal, bool wants_clocks, tj_devi
     int count = 0;
     tj_status status = tj_gpu_count_devices(gpu, &count, err);
 
-    memset(facts, 0, sizeof *facts);
+    *facts = (tj_device_facts)TJ_DEVICE_FACTS_INIT;
     if (status == TJ_OK)
         status = usable_driver(gpu, &driver, err);
     if (status != TJ_OK)
@@ -143,7 +143,7 @@ static tj_status read_facts(tj_gpu *gpu, int ordinal, bool wants_clocks, tj_devi
     facts->memory_bytes = (int64_t)memory;
     facts->driver_version = driver->version;
     if (status != TJ_OK)
-        memset(facts, 0, sizeof *facts);
+        *facts = (tj_device_facts)TJ_DEVICE_FACTS_INIT;
     return status;
 }
 

@@ -17,7 +17,8 @@ static void tell(const tj_host *host, tj_event_kind kind, const tj_problem *prob
                  tj_outcome outcome)
 {
     char of[TJ_PROBLEM_TEXT_BYTES] = "", config[TJ_CONFIG_TEXT_BYTES] = "";
-    const tj_event event = {.kind = kind,
+    const tj_event event = {.struct_size = sizeof event,
+                            .kind = kind,
                             .problem = of,
                             .config = config,
                             .kernel = source ? tj_source_kernel(source) : "",

@@ -12,6 +12,7 @@
 #include "checked.h"
 #include "error.h"
 #include "scalar.h"
+#include "sized.h"
 
 enum { CHECKS_J = 1, CHECKS_K = 2, CHECKS_L = 4 };
 
@@ -437,16 +438,10 @@ tj_status tj_launch_resolve(const tj_kernel *kernel, const tj_operands *x, tj_la
 
 tj_status tj_operands_accept(const tj_operands *given, tj_operands *operands, tj_error *err)
 {
-    memset(operands, 0, sizeof *operands);
-    if (given->struct_size < sizeof given->struct_size)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "operands not initialised: start from TJ_OPERANDS_INIT");
-    for (size_t i = sizeof *operands; i < given->struct_size; i++)
-        if (((const unsigned char *)given)[i] != 0)
-            return tj_fail(err, TJ_ERR_UNSUPPORTED,
-                           "operands of %lld bytes set a field that this library (%d bytes) does not know: use the library "
-                           "the program was built for",
-                           (long long)given->struct_size, (int)sizeof *operands);
-    memcpy(operands, given, given->struct_size < sizeof *operands ? given->struct_size : sizeof *operands);
+    const tj_status status = tj_sized_read(given, operands, sizeof *operands, "operands", "TJ_OPERANDS_INIT", err);
+
+    if (status != TJ_OK)
+        return status;
     if (operands->reserved != 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the reserved field of the operands is %d: it must be 0",
                        operands->reserved);

@@ -17,6 +17,7 @@
 #include "proof.h"
 #include "record.h"
 #include "search.h"
+#include "sized.h"
 #include "timing.h"
 #include "tune.h"
 #include "workbench.h"
@@ -30,18 +31,30 @@ tj_status tj_device_count(tj_context *context, int *count, tj_error *err)
     return tj_gpu_count_devices(&context->host.gpu, count, err);
 }
 
+/* After a failure nothing is half-filled, and its error stays. */
+static tj_status fill_facts(tj_device_facts *facts, const tj_device_facts *own, tj_status status, tj_error *err)
+{
+    const tj_status filled = TJ_FILL(facts, own, TJ_DEVICE_FACTS_INIT, status == TJ_OK ? err : NULL);
+
+    return status == TJ_OK ? filled : status;
+}
+
 tj_status tj_device_get(tj_context *context, int ordinal, tj_device_facts *facts, tj_error *err)
 {
     if (TJ_HAS_NULL(err, context, facts))
         return TJ_ERR_INVALID_ARGUMENT;
-    return tj_gpu_device_facts(&context->host.gpu, ordinal, facts, err);
+    tj_device_facts own = TJ_DEVICE_FACTS_INIT;
+
+    return fill_facts(facts, &own, tj_gpu_device_facts(&context->host.gpu, ordinal, &own, err), err);
 }
 
 tj_status tj_device_current(tj_context *context, tj_device_facts *facts, tj_error *err)
 {
     if (TJ_HAS_NULL(err, context, facts))
         return TJ_ERR_INVALID_ARGUMENT;
-    return tj_gpu_current_device(&context->host.gpu, facts, err);
+    tj_device_facts own = TJ_DEVICE_FACTS_INIT;
+
+    return fill_facts(facts, &own, tj_gpu_current_device(&context->host.gpu, &own, err), err);
 }
 
 tj_status tj_emulator_get(tj_context *context, const tj_emulator **emulator, tj_error *err)
@@ -272,7 +285,7 @@ static tj_status explain_without_compiler(tj_context *context, const tj_source *
     key_hex[0] = '\0';
     tj_packs_say_why_not(context->host.packs, TJ_PACKED_IMAGE, tj_packed_serves, &reader, reader.number, packs, sizeof packs);
     if (status == TJ_OK && packs[0])
-        visit(&(tj_store_field){"packs", "a kernel of this source", packs, 0}, payload);
+        visit(&(tj_store_field){sizeof(tj_store_field), "packs", "a kernel of this source", packs, 0}, payload);
     return status;
 }
 
@@ -299,7 +312,8 @@ tj_status tj_store_explain(tj_context *context, const tj_source *source, const c
     if (tj_packed_has(&context->host, source, &key)) {
         *hit = TJ_HIT_PACK;
         for (size_t i = 0; i < key.count; i++)
-            visit(&(tj_store_field){key.field[i].name, key.field[i].value, key.field[i].value, 1}, payload);
+            visit(&(tj_store_field){sizeof(tj_store_field), key.field[i].name, key.field[i].value, key.field[i].value, 1},
+                  payload);
         return TJ_OK;
     }
     return tj_disk_store_explain(context->host.store, &key, hit, visit, payload, err);

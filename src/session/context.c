@@ -20,6 +20,7 @@
 #include "missing.h"
 #include "plan.h"
 #include "record.h"
+#include "sized.h"
 #include "text.h"
 #include "varying.h"
 
@@ -39,22 +40,10 @@ static const char *option_or_environment(const char *option, const char *name)
     return option ? option : environment(name);
 }
 
-static tj_status resolve_options(tj_context_options *out, const tj_context_options *in, tj_error *err)
+static tj_status resolve_options(tj_context_options *out, const tj_context_options *options, tj_error *err)
 {
-    memset(out, 0, sizeof *out);
-    if (!in)
-        return TJ_OK;
-    if (in->struct_size < sizeof in->struct_size)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "context options not initialised: start from TJ_CONTEXT_OPTIONS_INIT");
-    /* A newer program may know fields that this library does not: refuse those it set, rather than ignore them. */
-    for (size_t i = sizeof *out; i < in->struct_size; i++)
-        if (((const unsigned char *)in)[i] != 0)
-            return tj_fail(err, TJ_ERR_UNSUPPORTED,
-                           "context options of %d bytes set a field that this library (%d bytes) does not know: "
-                           "use the library the program was built for",
-                           (int)in->struct_size, (int)sizeof *out);
-    memcpy(out, in, in->struct_size < sizeof *out ? in->struct_size : sizeof *out);
-    return TJ_OK;
+    *out = (tj_context_options)TJ_CONTEXT_OPTIONS_INIT;
+    return options ? TJ_READ(options, out, TJ_CONTEXT_OPTIONS_INIT, err) : TJ_OK;
 }
 
 static tj_status resolve_log(tj_log *log, const tj_context_options *options, tj_error *err)
@@ -363,19 +352,22 @@ void tj_context_get_stats(tj_context *context, tj_context_stats *stats)
 {
     if (!context || !stats)
         return;
-    stats->memory_hits = atomic_load_explicit(&context->stats.memory_hits, memory_order_relaxed);
-    stats->pack_hits = atomic_load_explicit(&context->host.stats.pack_hits, memory_order_relaxed);
-    stats->store_hits = atomic_load_explicit(&context->host.stats.store_hits, memory_order_relaxed);
-    stats->remote_hits = atomic_load_explicit(&context->host.stats.remote_hits, memory_order_relaxed);
-    stats->compiles = atomic_load_explicit(&context->host.stats.compiles, memory_order_relaxed);
-    stats->failures = atomic_load_explicit(&context->host.stats.failures, memory_order_relaxed);
-    stats->loads = atomic_load_explicit(&context->host.stats.loads, memory_order_relaxed);
-    stats->misses = atomic_load_explicit(&context->stats.misses, memory_order_relaxed);
-    stats->proofs = atomic_load_explicit(&context->host.stats.proofs, memory_order_relaxed);
-    stats->replaced = atomic_load_explicit(&context->stats.replaced, memory_order_relaxed);
-    stats->evictions = atomic_load_explicit(&context->stats.evictions, memory_order_relaxed);
-    tj_plan_table_count(context->plans, &stats->plans, &stats->plan_bytes);
-    stats->remote_troubles = tj_remote_troubles(context->host.remote);
+    tj_context_stats own = TJ_CONTEXT_STATS_INIT;
+
+    own.memory_hits = atomic_load_explicit(&context->stats.memory_hits, memory_order_relaxed);
+    own.pack_hits = atomic_load_explicit(&context->host.stats.pack_hits, memory_order_relaxed);
+    own.store_hits = atomic_load_explicit(&context->host.stats.store_hits, memory_order_relaxed);
+    own.remote_hits = atomic_load_explicit(&context->host.stats.remote_hits, memory_order_relaxed);
+    own.compiles = atomic_load_explicit(&context->host.stats.compiles, memory_order_relaxed);
+    own.failures = atomic_load_explicit(&context->host.stats.failures, memory_order_relaxed);
+    own.loads = atomic_load_explicit(&context->host.stats.loads, memory_order_relaxed);
+    own.misses = atomic_load_explicit(&context->stats.misses, memory_order_relaxed);
+    own.proofs = atomic_load_explicit(&context->host.stats.proofs, memory_order_relaxed);
+    own.replaced = atomic_load_explicit(&context->stats.replaced, memory_order_relaxed);
+    own.evictions = atomic_load_explicit(&context->stats.evictions, memory_order_relaxed);
+    tj_plan_table_count(context->plans, &own.plans, &own.plan_bytes);
+    own.remote_troubles = tj_remote_troubles(context->host.remote);
+    (void)TJ_FILL(stats, &own, TJ_CONTEXT_STATS_INIT, NULL);
 }
 
 /* Index the named packs, then the textbook's. */

@@ -37,7 +37,7 @@ typedef struct doctor {
 __attribute__((format(printf, 5, 6))) static void found(const doctor *who, const char *topic, tj_finding_state state,
                                                         const char *remedy, const char *format, ...)
 {
-    tj_finding finding = {topic, state, NULL, remedy};
+    tj_finding finding = {sizeof finding, topic, state, NULL, remedy};
     char text[FINDING_BYTES];
     va_list values;
 
@@ -127,7 +127,7 @@ static const tj_driver *look_at_driver(doctor *who)
 /* One line per device, with the target that a kernel for it would be compiled for. The first target is kept. */
 static void look_at_devices(doctor *who, bool has_nvrtc, char *first_target)
 {
-    tj_device_facts facts;
+    tj_device_facts facts = TJ_DEVICE_FACTS_INIT;
     char target[TARGET_BYTES];
     tj_error err;
     int count = 0;

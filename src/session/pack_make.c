@@ -247,7 +247,7 @@ tj_status tj_pack_add(tj_pack *pack, const tj_problem *problem, const tj_config 
         return TJ_ERR_INVALID_ARGUMENT;
     tj_request request;
     packing to = {pack, &request, target, NULL};
-    tj_device_facts device;
+    tj_device_facts device = TJ_DEVICE_FACTS_INIT;
     int number;
     tj_status status = read_target(target, &device, &number, err);
 
@@ -347,7 +347,8 @@ tj_status tj_pack_list(const void *bytes, size_t size, tj_pack_visit visit, void
     for (size_t i = 0; status == TJ_OK && i < pack.count; i++) {
         const tj_pack_row *row = &pack.row[i];
         char request[TJ_HASH_HEX_BYTES], checksum[TJ_HASH_HEX_BYTES];
-        tj_pack_entry entry = {.kind = (tj_pack_kind)row->kind,
+        tj_pack_entry entry = {.struct_size = sizeof entry,
+                               .kind = (tj_pack_kind)row->kind,
                                .target = row->target,
                                .kernel = "",
                                .problem = "",

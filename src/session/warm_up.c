@@ -9,6 +9,7 @@
 
 #include "error.h"
 #include "plan.h"
+#include "sized.h"
 
 enum { MOST_THREADS = 64, USUAL_THREADS = 8 };
 
@@ -56,9 +57,10 @@ static void report(warming *w, size_t index, tj_status status, const tj_error *w
         w->status = status;
         w->error = *why;
     }
-    if (w->options->on_step && w->options->on_step(&(tj_warm_up_step){index, &w->problem[index], w->done, w->count, status,
-                                                                      status == TJ_OK ? "" : why->message},
-                                                   w->options->payload))
+    if (w->options->on_step &&
+        w->options->on_step(&(tj_warm_up_step){sizeof(tj_warm_up_step), index, &w->problem[index], w->done, w->count, status,
+                                               status == TJ_OK ? "" : why->message},
+                            w->options->payload))
         atomic_store(&w->is_stopped, true);
     pthread_mutex_unlock(&w->lock);
 }
@@ -100,29 +102,32 @@ static void run(warming *w, int threads)
         pthread_join(thread[--started], NULL);
 }
 
-static tj_status check_options(const tj_warm_up_options *options, tj_error *err)
+static tj_status read_options(const tj_warm_up_options *options, tj_warm_up_options *own, tj_error *err)
 {
-    if (options->struct_size != sizeof *options || options->reserved != 0)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "options not initialised: start from TJ_WARM_UP_OPTIONS_INIT");
-    if (options->threads < 0 || options->threads > MOST_THREADS)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "threads is %d: use 0 (default) to %d", options->threads, MOST_THREADS);
+    const tj_status status = TJ_READ(options, own, TJ_WARM_UP_OPTIONS_INIT, err);
+
+    if (status != TJ_OK)
+        return status;
+    if (own->reserved != 0)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "options.reserved is %d: it must be 0", own->reserved);
+    if (own->threads < 0 || own->threads > MOST_THREADS)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "threads is %d: use 0 (default) to %d", own->threads, MOST_THREADS);
     return TJ_OK;
 }
 
 tj_status tj_warm_up(tj_context *context, const tj_problem *problems, size_t count, const tj_warm_up_options *options,
                      size_t *made, tj_error *err)
 {
-    static const tj_warm_up_options defaults = TJ_WARM_UP_OPTIONS_INIT;
-
     if (made)
         *made = 0;
     if (TJ_HAS_NULL(err, context))
         return TJ_ERR_INVALID_ARGUMENT;
     if (count > 0 && !problems)
         return tj_fail_null(err, __func__, "problems");
-    warming w = {.context = context, .problem = problems, .count = count, .options = options ? options : &defaults};
+    tj_warm_up_options own = TJ_WARM_UP_OPTIONS_INIT;
+    warming w = {.context = context, .problem = problems, .count = count, .options = &own};
     tj_scope scope;
-    tj_status status = check_options(w.options, err);
+    tj_status status = options ? read_options(options, &own, err) : TJ_OK;
 
     if (status == TJ_OK)
         status = tj_scope_enter(&context->host.gpu, &scope, err);

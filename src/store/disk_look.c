@@ -40,8 +40,12 @@ static bool is_in_place(const tj_disk_store *store, const tj_scanned *one, int e
 /* -1: the entry was removed meanwhile. */
 static int show(const tj_disk_store *store, const tj_scanned *one, bool verify, tj_store_visit visit, void *payload)
 {
-    tj_store_entry shown = {
-        .key = one->hex, .bytes = one->bytes, .hits = one->hits, .used_s = one->used_s, .is_read_only = one->root > 0};
+    tj_store_entry shown = {.struct_size = sizeof shown,
+                            .key = one->hex,
+                            .bytes = one->bytes,
+                            .hits = one->hits,
+                            .used_s = one->used_s,
+                            .is_read_only = one->root > 0};
     const char *damage = NULL;
     tj_stored stored;
     tj_json *manifest;
@@ -228,7 +232,7 @@ tj_status tj_disk_store_explain(tj_disk_store *store, const tj_key *key, int *hi
         return status;
     *hit = is_hit;
     for (size_t i = 0; i < key->count; i++) {
-        tj_store_field field = {.name = key->field[i].name, .wanted = key->field[i].value};
+        tj_store_field field = {.struct_size = sizeof field, .name = key->field[i].name, .wanted = key->field[i].value};
         if (is_hit)
             field.found = field.wanted;
         else if (nearest)

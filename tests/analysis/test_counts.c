@@ -14,6 +14,7 @@
 #include <tilejit/tools.h>
 
 #include "context.h"
+#include "of_problem.h"
 #include "nvrtc.h"
 #include "scales.h"
 

@@ -13,6 +13,7 @@
 
 #include <tilejit/tools.h>
 
+#include "estimate.h"
 #include "of_problem.h"
 
 enum { RUNS = 20000 };
@@ -98,7 +99,7 @@ static void compute_with(const tj_problem *problem, const tj_device_facts *devic
 Test(extremes, of_problems_overflow_nothing)
 {
     int accepted = 0, too_large = 0;
-    tj_device_facts device;
+    tj_device_facts device = TJ_DEVICE_FACTS_INIT;
     tj_error err;
 
     cr_assert(eq(int, tj_device_named("sm_90", &device, &err), TJ_OK));
@@ -132,7 +133,7 @@ Test(extremes, of_a_leading_dimension_are_named)
 Test(extremes, of_a_block_s_needs_overflow_nothing)
 {
     int fits = 0;
-    tj_device_facts device;
+    tj_device_facts device = TJ_DEVICE_FACTS_INIT;
     tj_error err;
 
     for (int i = 0; i < RUNS; i++) {

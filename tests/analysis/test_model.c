@@ -12,11 +12,12 @@
 
 #include <tilejit/tools.h>
 
+#include "of_problem.h"
 #include "family.h"
 
 static tj_device_facts named(const char *target)
 {
-    tj_device_facts facts;
+    tj_device_facts facts = TJ_DEVICE_FACTS_INIT;
     tj_error err;
 
     cr_assert(tj_device_named(target, &facts, &err) == TJ_OK, "%s", err.message);
@@ -55,7 +56,7 @@ Test(model, is_near_the_times_of_an_h200)
         tj_problem problem;
         tj_config config;
         tj_type dtype;
-        tj_analysis a;
+        tj_analysis a = TJ_ANALYSIS_INIT;
         tj_error err;
 
         if (line[0] == '#')
@@ -97,7 +98,7 @@ static double predict(const tj_device_facts *facts, int64_t j, int64_t k, int64_
 {
     const tj_problem problem = TJ_PROBLEM_INIT(j, k, l, TJ_F32);
     tj_config config;
-    tj_analysis a;
+    tj_analysis a = TJ_ANALYSIS_INIT;
     tj_error err;
 
     cr_assert(tj_config_parse(text, &config, &err) == TJ_OK, "%s", err.message);
@@ -199,17 +200,18 @@ Test(model, never_predicts_less_than_a_roof_allows)
             for (size_t c = 0; c < sizeof configs / sizeof configs[0]; c++) {
                 const tj_problem problem =
                     TJ_PROBLEM_INIT(extents[e % 6], extents[e / 6 % 6], extents[e / 36], e % 5 == 0 ? TJ_F64 : TJ_F32);
-                tj_analysis a;
+                tj_analysis a = TJ_ANALYSIS_INIT;
                 tj_config config;
                 tj_error err;
 
                 cr_assert(tj_config_parse(configs[c], &config, &err) == TJ_OK);
                 cr_assert(tj_analyze(&facts, &problem, &config, 0, 0, &a, &err) == TJ_OK, "%s", err.message);
                 cr_expect(a.predicted.flop_per_s <= a.roof.peak, "%s", configs[c]);
-                cr_expect(a.predicted.us * a.roof.bandwidth >= 1e6 * (double)a.counts.work[TJ_PIPE_MEMORY], "%s", configs[c]);
+                cr_expect(a.predicted.us * a.roof.bandwidth >= 1e6 * (double)a.work.pipe_work[TJ_PIPE_MEMORY], "%s",
+                          configs[c]);
                 cr_expect(a.predicted.us > a.predicted.term_us[TJ_TERM_LAUNCH] && isfinite(a.predicted.us) &&
                           a.predicted.bound[0] != '?');
-                cr_expect(a.counts.flop <= a.counts.work[a.counts.pipe] + 1);
+                cr_expect(a.work.flop <= a.work.pipe_work[a.work.pipe] + 1);
             }
     }
 }
@@ -219,7 +221,7 @@ static double term_of(const char *target, int32_t type, int32_t term)
     const tj_device_facts facts = named(target);
     tj_problem problem = TJ_PROBLEM_INIT(2048, 2048, 2048, type);
     tj_config config;
-    tj_analysis a;
+    tj_analysis a = TJ_ANALYSIS_INIT;
     tj_error err;
 
     problem.n.layout = TJ_COL_MAJOR; /* which is loaded alike in all types */
@@ -385,20 +387,23 @@ Test(analysis, predicts_what_runs_in_another_pipe)
     const tj_device_facts h200 = named("sm_90"), t4 = named("sm_75");
     const tj_problem problem = TJ_PROBLEM_INIT(4096, 4096, 4096, TJ_F32);
     tj_config config;
+    tj_request request;
     tj_analysis a;
+    tj_counts counts;
     tj_prediction p;
     tj_error err;
 
     cr_assert(tj_config_parse("simt:bm=64,bn=128,bk=16", &config, &err) == TJ_OK);
-    cr_assert(tj_analyze(&h200, &problem, &config, 0, 0, &a, &err) == TJ_OK, "%s", err.message);
-    a.counts.pipe = TJ_PIPE_TENSOR_BF16;
-    a.counts.work[TJ_PIPE_TENSOR_BF16] = a.counts.work[TJ_PIPE_F32];
-    a.counts.work[TJ_PIPE_F32] = 0;
-    p = tj_predict(&h200, &a.counts, &a.occupancy, &a.peaks);
+    cr_assert(tj_request_make(&problem, &request, &err) == TJ_OK, "%s", err.message);
+    cr_assert(tj_request_analyze(&h200, &request, &config, 0, 0, &counts, &a, &err) == TJ_OK, "%s", err.message);
+    counts.pipe = TJ_PIPE_TENSOR_BF16;
+    counts.work[TJ_PIPE_TENSOR_BF16] = counts.work[TJ_PIPE_F32];
+    counts.work[TJ_PIPE_F32] = 0;
+    p = tj_predict(&h200, &counts, &a.occupancy, &a.peaks);
     cr_expect(isfinite(p.us) && p.term_us[TJ_PIPE_F32] == 0, "%g", p.us);
     cr_expect(fabs(16 * p.term_us[TJ_PIPE_TENSOR_BF16] / a.predicted.term_us[TJ_PIPE_F32] - 1) < 1e-12);
     cr_assert(tj_find_peaks(&t4, 0, &a.peaks, &err) == TJ_OK);
-    p = tj_predict(&t4, &a.counts, &a.occupancy, &a.peaks);
+    p = tj_predict(&t4, &counts, &a.occupancy, &a.peaks);
     cr_expect(isinf(p.us) && strstr(p.bound, "bf16"), "%g, %s", p.us, p.bound);
 }
 

@@ -12,9 +12,11 @@
 
 #include <tilejit/tools.h>
 
+#include "estimate.h"
+
 static tj_device_facts named(const char *target)
 {
-    tj_device_facts facts;
+    tj_device_facts facts = TJ_DEVICE_FACTS_INIT;
     tj_error err;
 
     cr_assert(tj_device_named(target, &facts, &err) == TJ_OK, "%s", err.message);
@@ -228,7 +230,7 @@ Test(occupancy, has_the_facts_that_the_emulator_has)
     cr_assert(tj_context_create(&options, &context, &err) == TJ_OK, "%s", err.message);
     for (int i = 0; i < (int)(sizeof targets / sizeof targets[0]); i++) {
         const tj_device_facts ours = named(targets[i]);
-        tj_device_facts theirs;
+        tj_device_facts theirs = TJ_DEVICE_FACTS_INIT;
 
         cr_assert(tj_device_get(context, i, &theirs, &err) == TJ_OK, "%s", err.message);
         memcpy(theirs.name, ours.name, sizeof ours.name);

@@ -11,6 +11,8 @@
 
 #include <tilejit/tools.h>
 
+#include "of_problem.h"
+
 static const double GIGA = 1e9;
 
 static tj_counts count(const char *text, tj_problem problem)
@@ -33,7 +35,7 @@ static tj_problem square(int64_t width)
 
 static tj_device_facts named(const char *target)
 {
-    tj_device_facts facts;
+    tj_device_facts facts = TJ_DEVICE_FACTS_INIT;
     tj_error err;
 
     cr_assert(tj_device_named(target, &facts, &err) == TJ_OK, "%s", err.message);

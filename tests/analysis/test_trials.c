@@ -319,12 +319,14 @@ Test(trials, no_family_is_chosen_where_the_default_is_faster)
 static double analyzed_us(const tj_device_facts *device, const tj_problem *problem, const tj_config *config, int32_t registers,
                           tj_counts *counts)
 {
+    tj_request request;
     tj_analysis a;
+    tj_counts ignored;
     tj_error err;
 
-    cr_assert(tj_analyze(device, problem, config, registers, 0, &a, &err) == TJ_OK, "%s", err.message);
-    if (counts)
-        *counts = a.counts;
+    cr_assert(tj_request_make(problem, &request, &err) == TJ_OK, "%s", err.message);
+    cr_assert(tj_request_analyze(device, &request, config, registers, 0, counts ? counts : &ignored, &a, &err) == TJ_OK, "%s",
+              err.message);
     return a.predicted.us;
 }
 

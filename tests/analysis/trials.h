@@ -53,7 +53,7 @@ static inline tj_device_facts trials_device(const char *name)
         const char *name, *target;
         int32_t memory_clock_khz, memory_bus_bits; /* 0: those of the target's best known device */
     } devices[] = {{"NVIDIA H200", "sm_90", 0, 0}, {"NVIDIA H100 80GB HBM3", "sm_90", 2619000, 5120}};
-    tj_device_facts facts;
+    tj_device_facts facts = TJ_DEVICE_FACTS_INIT;
     tj_error err;
 
     for (size_t i = 0; i < sizeof devices / sizeof devices[0]; i++) {

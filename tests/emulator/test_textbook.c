@@ -4,6 +4,7 @@
  * A textbook's statements about naive and tiled products, counted: the kernels that the library generates and compiles, run by
  * the emulator. Every number is worked out here from the sentence above it; none is taken from a run.
  */
+#include "of_problem.h"
 #include "product_test.h"
 
 static tj_context *context;

@@ -63,7 +63,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t size)
     const tj_problem problem = TJ_PROBLEM_INIT(33, 20, 47, TJ_F32);
     tj_config config = TJ_CONFIG_INIT;
     char *text = malloc(size + 1), *sound;
-    tj_device_facts device;
+    tj_device_facts device = TJ_DEVICE_FACTS_INIT;
     tj_records *records;
 
     memcpy(text, bytes, size);

@@ -116,7 +116,7 @@ static void stop(crowd *c, const char *what)
 static int keep_record(tj_context *context, const tj_problem *problem, const char *configuration, double us)
 {
     tj_records *records = tj_records_create();
-    tj_device_facts device;
+    tj_device_facts device = TJ_DEVICE_FACTS_INIT;
     tj_error err = {TJ_OK, ""};
     char text[512];
     int64_t kept = 0;

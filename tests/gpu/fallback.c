@@ -106,7 +106,7 @@ static void drop_product(product *q)
 
 static uint64_t plans_of(tj_context *context)
 {
-    tj_context_stats stats;
+    tj_context_stats stats = TJ_CONTEXT_STATS_INIT;
 
     tj_context_get_stats(context, &stats);
     return stats.plans;

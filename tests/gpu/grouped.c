@@ -196,7 +196,7 @@ int main(int argc, char **argv)
     const uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
     const int is_small = argc > 3 && strcmp(argv[3], "small") == 0;
     tj_context *context = open_gpu("grouped", getenv("TILEJIT_CACHE_DIR") ? NULL : ""); /* NULL: the store that is named */
-    tj_device_facts facts;
+    tj_device_facts facts = TJ_DEVICE_FACTS_INIT;
     tj_error err;
 
     if (tj_emulator_get(context, &emulator, &err) != TJ_OK || tj_device_current(context, &facts, &err) != TJ_OK ||

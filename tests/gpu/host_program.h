@@ -53,7 +53,7 @@ static int load_driver(void)
 /* The driver's handle of the device that calls of context run on; negative: there is none. */
 static int find_device(tj_context *context)
 {
-    tj_device_facts facts;
+    tj_device_facts facts = TJ_DEVICE_FACTS_INIT;
     int device = -1;
 
     return tj_device_current(context, &facts, NULL) == TJ_OK && cu.device_get(&device, facts.ordinal) == 0 ? device : -1;

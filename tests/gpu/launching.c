@@ -246,7 +246,7 @@ static void test_chains(tj_context *context)
                                         "skinny:splits=3",
                                         "strip",
                                         "strip:splits=2"};
-    tj_device_facts facts;
+    tj_device_facts facts = TJ_DEVICE_FACTS_INIT;
     tj_error err;
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
@@ -368,7 +368,7 @@ static void test_devices_at_once(on_device device[2])
 /* A TileJIT context follows the current CUDA context. */
 static void test_device_of_current(tj_context *context, const on_device device[2])
 {
-    tj_device_facts facts;
+    tj_device_facts facts = TJ_DEVICE_FACTS_INIT;
     tj_error err;
     product q;
 
@@ -607,7 +607,7 @@ static void test_types(void)
 {
     tj_context_options options = TJ_CONTEXT_OPTIONS_INIT;
     tj_context *context;
-    tj_context_stats stats;
+    tj_context_stats stats = TJ_CONTEXT_STATS_INIT;
     tj_error err;
 
     options.cache_dir = "";

@@ -53,7 +53,7 @@ static void prove_wrong(tj_context *context)
         "start=together";
     const tj_problem problem = wrong_request();
     tj_config config = TJ_CONFIG_INIT;
-    tj_device_facts device;
+    tj_device_facts device = TJ_DEVICE_FACTS_INIT;
     tj_launch_form form;
     tj_error err = {TJ_OK, ""};
     tj_plan plan = {.bytes = 0};

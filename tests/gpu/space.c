@@ -353,7 +353,7 @@ static long run_pairs(int (*next_pair)(request *one), long most)
     int ran, asked;
 
     do {
-        tj_device_facts facts;
+        tj_device_facts facts = TJ_DEVICE_FACTS_INIT;
         tj_error err = {TJ_OK, ""};
 
         c.context = open_gpu(NAME, "");
@@ -378,7 +378,7 @@ static long run_pairs(int (*next_pair)(request *one), long most)
 static void run_all_of(const char *text)
 {
     tj_context *context = open_gpu(NAME, "");
-    tj_device_facts facts;
+    tj_device_facts facts = TJ_DEVICE_FACTS_INIT;
     tj_error err = {TJ_OK, ""};
 
     if (parse_problem(text, &walked_problem) &&

@@ -32,7 +32,7 @@ TestSuite(device, .init = make_context, .fini = free_context);
 
 Test(device, facts_come_from_the_driver)
 {
-    tj_device_facts facts;
+    tj_device_facts facts = TJ_DEVICE_FACTS_INIT;
     int count = 0;
 
     fake.fake_set_devices(2);
@@ -59,7 +59,7 @@ Test(device, facts_come_from_the_driver)
 Test(device, that_does_not_exist_is_named)
 {
     static const int ordinals[] = {-1, 1, 7, INT32_MAX, INT32_MIN};
-    tj_device_facts facts;
+    tj_device_facts facts = TJ_DEVICE_FACTS_INIT;
 
     for (size_t i = 0; i < sizeof ordinals / sizeof ordinals[0]; i++) {
         cr_expect(eq(int, tj_device_get(context, ordinals[i], &facts, &err), TJ_ERR_INVALID_ARGUMENT), "%d", ordinals[i]);
@@ -69,7 +69,7 @@ Test(device, that_does_not_exist_is_named)
 
 Test(device, fact_that_the_driver_does_not_know_is_zero)
 {
-    tj_device_facts facts;
+    tj_device_facts facts = TJ_DEVICE_FACTS_INIT;
 
     fake.fake_fail("cuDeviceGetAttribute", 15, CUDA_ERROR_INVALID_VALUE);
     cr_assert(eq(int, tj_device_get(context, 0, &facts, &err), TJ_OK), "%s", err.message);
@@ -94,7 +94,7 @@ Test(device, every_failing_call_is_reported_and_the_next_request_works)
 {
     static const char *const names[] = {"cuDeviceGetCount", "cuDeviceGet",      "cuDeviceGetName",
                                         "cuDeviceGetUuid",  "cuDeviceTotalMem", "cuDeviceGetAttribute"};
-    tj_device_facts facts;
+    tj_device_facts facts = TJ_DEVICE_FACTS_INIT;
 
     cr_assert(eq(int, tj_device_get(context, 0, &facts, &err), TJ_OK), "%s", err.message);
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {

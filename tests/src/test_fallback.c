@@ -75,7 +75,7 @@ static tj_operands some_operands(void)
 
 static uint64_t plans(void)
 {
-    tj_context_stats stats;
+    tj_context_stats stats = TJ_CONTEXT_STATS_INIT;
 
     tj_context_get_stats(context, &stats);
     return stats.plans;

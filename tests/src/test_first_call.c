@@ -76,7 +76,7 @@ TestSuite(plans, .init = start, .fini = stop);
 
 static tj_context_stats stats_of(tj_context *context)
 {
-    tj_context_stats stats;
+    tj_context_stats stats = TJ_CONTEXT_STATS_INIT;
 
     tj_context_get_stats(context, &stats);
     return stats;

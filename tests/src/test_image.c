@@ -85,7 +85,7 @@ static int fake_compiles(void)
 
 static tj_context_stats stats_of(tj_context *context)
 {
-    tj_context_stats stats;
+    tj_context_stats stats = TJ_CONTEXT_STATS_INIT;
 
     tj_context_get_stats(context, &stats);
     return stats;
@@ -381,7 +381,7 @@ Test(image_obtain, compiles_once_then_finds_it_in_memory_then_in_the_store)
     tj_source *source = make_source(100), *other = make_source(101);
     listener heard = {.lock = PTHREAD_MUTEX_INITIALIZER};
     tj_context *first, *second;
-    tj_context_stats stats;
+    tj_context_stats stats = TJ_CONTEXT_STATS_INIT;
     char store[64];
 
     make_folder(store);

@@ -10,7 +10,7 @@ Test(kernel, loads_completely_and_unloads)
 {
     tj_kernel *kernel = load((tj_problem)TJ_PROBLEM_INIT(64, 48, 32, TJ_F32));
     tj_kernel_facts facts;
-    tj_context_stats stats;
+    tj_context_stats stats = TJ_CONTEXT_STATS_INIT;
 
     cr_expect(eq(int, fake.fake_live_images(), 1));
     cr_expect(eq(int, fake.fake_last_image_byte(), 'C'));

@@ -104,7 +104,7 @@ Test(kernel, reports_a_lost_device_for_ever_and_leaves_it_alone)
     tj_kernel *kernel = load((tj_problem)TJ_PROBLEM_INIT(64, 48, 32, TJ_F32)), *other = NULL;
     tj_problem problem = canonical((tj_problem)TJ_PROBLEM_INIT(64, 48, 32, TJ_F32));
     tj_launch_form form = form_of(&problem);
-    tj_device_facts facts;
+    tj_device_facts facts = TJ_DEVICE_FACTS_INIT;
     unsigned long calls;
 
     fake.fake_fail("cuLaunchKernel", 1, 700);

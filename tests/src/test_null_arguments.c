@@ -82,7 +82,6 @@ static int null_one; /* the number of the pointer that is NULL */
     SURVIVES(tj_context_get_stats, (ARG(0), ARG(1)), 1) \
     SURVIVES(tj_context_trim, (ARG(0), 0, 0), 0) \
     SURVIVES(tj_convert, ((tj_type)1, ARG(0), (tj_type)1, ARG(1), 1), 1) \
-    REFUSES(tj_count, (ARG(0), ARG(1), ARG(2), &err), "problem", "config", "counts") \
     REFUSES(tj_device_count, (ARG(0), ARG(1), &err), "context", "count") \
     REFUSES(tj_device_current, (ARG(0), ARG(1), &err), "context", "facts") \
     REFUSES(tj_device_get, (ARG(0), 1, ARG(1), &err), "context", "facts") \
@@ -133,7 +132,6 @@ static int null_one; /* the number of the pointer that is NULL */
     REFUSES(tj_kernel_load, (ARG(0), ARG(1), ARG(2), ARG(3), &err), "context", "source", "image", "kernel") \
     SURVIVES(tj_limit_name, ((tj_limit)1), 0) \
     REFUSES(tj_matmul, (ARG(0), ARG(1), ARG(2), NULL, &err), "context", "problem", "operands") \
-    REFUSES(tj_occupy, (ARG(0), ARG(1), 1, ARG(2), &err), "facts", "needs", "occupancy") \
     ANSWERS(tj_param_values, (ARG(0), ARG(1)), 0, 1) \
     ANSWERS(tj_plan_image, (ARG(0)), 0, 0) \
     ANSWERS(tj_plan_kernel, (ARG(0)), 0, 0) \
@@ -142,7 +140,6 @@ static int null_one; /* the number of the pointer that is NULL */
     REFUSES(tj_plan_prepare, (ARG(0), ARG(1), NULL, ARG(2), &err), "context", "problem", "plan") \
     ANSWERS(tj_plan_source, (ARG(0)), 0, 0) \
     ANSWERS(tj_plan_workspace_bytes, (ARG(0)), 0, 0) \
-    SURVIVES(tj_predict, (ARG(0), ARG(1), ARG(2), ARG(3)), 3) \
     SURVIVES(tj_problem_canonical, (ARG(0)), 0) \
     REFUSES(tj_problem_check, (ARG(0), &err), "problem") \
     SURVIVES(tj_problem_print, (ARG(0), ARG(1)), 1) \

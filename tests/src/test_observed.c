@@ -220,7 +220,7 @@ Test(warm_up, makes_what_can_be_made_and_tells_each)
     tj_context *context = open_context(folder, 0);
     tj_warm_up_options options = TJ_WARM_UP_OPTIONS_INIT;
     tj_problem problem[PROBLEMS];
-    tj_context_stats stats;
+    tj_context_stats stats = TJ_CONTEXT_STATS_INIT;
     steps all = {.stop_at = 0};
     size_t made;
 
@@ -267,7 +267,7 @@ Test(warm_up, works_in_the_caller_s_cuda_context)
     tj_warm_up_options options = TJ_WARM_UP_OPTIONS_INIT;
     tj_problem problem[PROBLEMS];
     const tj_plan *plan;
-    tj_context_stats stats;
+    tj_context_stats stats = TJ_CONTEXT_STATS_INIT;
     size_t made;
 
     make_problems(problem);

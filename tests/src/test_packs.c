@@ -181,7 +181,7 @@ static tj_status multiply(tj_context *context, size_t offset, bool *is_right)
 
 static tj_context_stats stats_of(tj_context *context)
 {
-    tj_context_stats stats;
+    tj_context_stats stats = TJ_CONTEXT_STATS_INIT;
 
     tj_context_get_stats(context, &stats);
     return stats;

@@ -256,7 +256,7 @@ static tj_status matmul_of(tj_context *in, int64_t k, const tj_operands *x)
 
 static tj_context_stats stats_of(tj_context *of)
 {
-    tj_context_stats stats;
+    tj_context_stats stats = TJ_CONTEXT_STATS_INIT;
 
     tj_context_get_stats(of, &stats);
     return stats;
@@ -558,7 +558,7 @@ Test(stored_plan, is_compiled_once_more_where_the_driver_refuses_the_stored_imag
 {
     const tj_operands x = some_operands();
     tj_context *reader;
-    tj_context_stats stats;
+    tj_context_stats stats = TJ_CONTEXT_STATS_INIT;
 
     store_one(&x);
     reader = open_context(folder, TJ_SPECIALIZE_SHAPES);
@@ -837,7 +837,7 @@ static void keep_record(tj_context *in, const tj_problem *problem)
     static const char text[] = "{\"schema_version\": \"1.0.0\", \"results\": [{\"configuration\": {\"family\": \"tiled\"}, "
                                "\"measurements\": [{\"name\": \"time\", \"unit\": \"us\", \"value\": 5}]}]}";
     tj_records *records = tj_records_create();
-    tj_device_facts device;
+    tj_device_facts device = TJ_DEVICE_FACTS_INIT;
 
     cr_assert(eq(int, tj_device_current(in, &device, &err), TJ_OK), "%s", err.message);
     cr_assert(eq(int, tj_records_parse(text, problem, &device, records, NULL, &err), TJ_OK), "%s", err.message);

@@ -318,7 +318,7 @@ Test(prove, a_choice_that_failed_gives_way)
     const tj_problem problem = TJ_PROBLEM_INIT(64, 64, 64, TJ_F32);
     const tj_plan *first, *second;
     tj_proof proof = {.passed = 0, .created_s = 1, .reason = "wrong"};
-    tj_device_facts device;
+    tj_device_facts device = TJ_DEVICE_FACTS_INIT;
 
     cr_assert(eq(int, tj_plan_prepare(context, &problem, NULL, &first, &err), TJ_OK), "%s", err.message);
     cr_assert(eq(int, tj_device_current(context, &device, &err), TJ_OK), "%s", err.message);
@@ -364,7 +364,7 @@ Test(prove, the_option_before_passes_what_is_right_and_proves_it_once)
 {
     tj_context *context = open_context(store, TJ_PROVE_BEFORE);
     const tj_problem problem = TJ_PROBLEM_INIT(64, 64, 64, TJ_F32);
-    tj_device_facts device;
+    tj_device_facts device = TJ_DEVICE_FACTS_INIT;
     const tj_plan *plan;
     tj_proof proof;
 
@@ -385,7 +385,7 @@ Test(prove, the_option_behind_replaces_what_failed)
 {
     tj_context *context = open_context(store, TJ_PROVE_BEHIND);
     const tj_problem problem = TJ_PROBLEM_INIT(64, 64, 64, TJ_F32);
-    tj_device_facts device;
+    tj_device_facts device = TJ_DEVICE_FACTS_INIT;
     const tj_plan *plan;
     tj_proof proof;
 
@@ -401,7 +401,7 @@ Test(prove, a_damaged_or_foreign_proof_counts_as_none)
 {
     tj_context *context = open_context(store, TJ_PROVE_NEVER);
     const tj_problem problem = TJ_PROBLEM_INIT(64, 64, 64, TJ_F32);
-    tj_device_facts device, another;
+    tj_device_facts device = TJ_DEVICE_FACTS_INIT, another = TJ_DEVICE_FACTS_INIT;
     const tj_plan *plan;
     tj_proof proof, found;
     char line[256];

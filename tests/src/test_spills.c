@@ -73,7 +73,7 @@ static tj_status prepare(tj_context *context, const char *config, const tj_plan 
 
 static uint64_t compiles(tj_context *context)
 {
-    tj_context_stats stats;
+    tj_context_stats stats = TJ_CONTEXT_STATS_INIT;
 
     tj_context_get_stats(context, &stats);
     return stats.compiles;
@@ -220,7 +220,7 @@ Test(spills, a_fallback_gives_way_as_well)
 Test(spills, a_search_counts_them_as_refused)
 {
     tj_context *context = open_context("");
-    tj_device_facts device;
+    tj_device_facts device = TJ_DEVICE_FACTS_INIT;
     tj_config config;
     const tj_plan *plan;
 

@@ -84,7 +84,7 @@ static void *thread_main(void *unused)
 static int process_main(void)
 {
     pthread_t thread[THREADS];
-    tj_context_stats stats;
+    tj_context_stats stats = TJ_CONTEXT_STATS_INIT;
 
     context = open_context();
     atomic_fetch_add(&all->ready, 1);

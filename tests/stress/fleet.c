@@ -571,7 +571,7 @@ static tj_status obtain(tj_context *context, int64_t extent, tj_error *err)
 static int cold_process(int number, const char *remote, int64_t extent)
 {
     tj_context_options options = TJ_CONTEXT_OPTIONS_INIT;
-    tj_context_stats stats;
+    tj_context_stats stats = TJ_CONTEXT_STATS_INIT;
     tj_context *context;
     char store[96];
     double start;

@@ -156,7 +156,7 @@ int main(int argc, char **argv)
     static const size_t parameters[] = {8, 8, 8};
     tj_context_options options = TJ_CONTEXT_OPTIONS_INIT;
     pthread_t thread[THREADS];
-    tj_context_stats stats;
+    tj_context_stats stats = TJ_CONTEXT_STATS_INIT;
     tj_error err = {TJ_OK, ""};
     fake_cuda fake = fake_open(FAKE_CUDA_PATH);
 

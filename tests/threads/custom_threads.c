@@ -58,7 +58,7 @@ int main(void)
     tj_context_options options = TJ_CONTEXT_OPTIONS_INIT;
     pthread_t thread[THREADS];
     unsigned long launches;
-    tj_context_stats stats;
+    tj_context_stats stats = TJ_CONTEXT_STATS_INIT;
     custom_spec made;
     fake_cuda fake = fake_open(FAKE_CUDA_PATH);
     tj_error err;

@@ -68,7 +68,7 @@ static void run(tj_first_call first_call)
 {
     tj_context_options options = TJ_CONTEXT_OPTIONS_INIT;
     pthread_t thread[THREADS];
-    tj_context_stats stats;
+    tj_context_stats stats = TJ_CONTEXT_STATS_INIT;
     tj_error err;
 
     options.driver = FAKE_CUDA_PATH;

@@ -62,7 +62,7 @@ static int fly(tj_source *const *source, const char *store, int expected_compile
     pthread_barrier_t start;
     worker mine[THREADS];
     tj_context *context;
-    tj_context_stats stats;
+    tj_context_stats stats = TJ_CONTEXT_STATS_INIT;
     tj_error err = {0};
     int mistakes = 0;
 

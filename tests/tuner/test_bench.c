@@ -75,7 +75,7 @@ static void *host_of(tj_which which)
 
 static void place(const tj_problem *problem, int is_warm)
 {
-    tj_device_facts device;
+    tj_device_facts device = TJ_DEVICE_FACTS_INIT;
     tj_request request;
 
     cr_assert(eq(int, tj_request_make(problem, &request, &err), TJ_OK), "%s", err.message);

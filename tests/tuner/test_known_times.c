@@ -395,7 +395,7 @@ Test(known_times, the_winner_of_the_finals_is_recorded_and_used)
     tj_context *context = open_context();
     const tj_record *record;
     tj_records *records;
-    tj_context_stats stats;
+    tj_context_stats stats = TJ_CONTEXT_STATS_INIT;
     tj_tune_result result;
     tj_config standard;
 
@@ -516,7 +516,7 @@ Test(known_times, the_config_of_a_similar_record_is_tried)
     const tj_problem near = f32(22, 10, 12);
     tj_context *context = open_context();
     tj_tune_options options = options_of(NULL, 3);
-    tj_device_facts device;
+    tj_device_facts device = TJ_DEVICE_FACTS_INIT;
     tj_tune_result result;
     tj_config standard;
 

@@ -229,7 +229,7 @@ static int times_in_space(const tj_problem *problem, const tj_config *wanted, in
 Test(space, has_what_is_packed_first)
 {
     tj_problem problem[] = {f32(1023, 1023, 1023), f32(1024, 1024, 1024), f32(1024, 1024, 1024)};
-    tj_device_facts device;
+    tj_device_facts device = TJ_DEVICE_FACTS_INIT;
 
     problem[0].m.type = TJ_BF16;
     problem[1].m.type = TJ_S8;

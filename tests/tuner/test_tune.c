@@ -144,7 +144,7 @@ static tj_config settled(const tj_problem *problem, tj_config config)
 
 static int64_t compiles(tj_context *context)
 {
-    tj_context_stats stats;
+    tj_context_stats stats = TJ_CONTEXT_STATS_INIT;
 
     tj_context_get_stats(context, &stats);
     return (int64_t)stats.compiles;
@@ -293,7 +293,7 @@ static void expect_replaced(const char *useless, int64_t evaluations)
     watch w = {0};
     tj_tune_options options = options_of(&w, 3);
     tj_records *records = tj_records_create();
-    tj_device_facts device;
+    tj_device_facts device = TJ_DEVICE_FACTS_INIT;
     tj_tune_result result;
     tj_record_facts facts;
     tj_record fields;
@@ -351,7 +351,7 @@ Test(tune, counts_no_more_evaluations_than_are_read_again)
     watch w = {0};
     tj_tune_options options = options_of(&w, 3);
     tj_records *records = tj_records_create();
-    tj_device_facts device;
+    tj_device_facts device = TJ_DEVICE_FACTS_INIT;
     tj_record_facts facts;
     tj_record fields;
 

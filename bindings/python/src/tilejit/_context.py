@@ -17,7 +17,7 @@ import numpy
 
 from tilejit._arrays import DeviceArray, stream_handle
 from tilejit._binding import ffi, lib
-from tilejit._errors import InvalidArgument, NoDriver, check, text
+from tilejit._errors import InvalidArgument, NoDriver, check, sized, text
 from tilejit._nvrtc import find_nvrtc
 from tilejit._types import NAME, number_of
 
@@ -185,14 +185,14 @@ class Context:
     @property
     def device(self) -> Device:
         """The device that a call of this thread would run on. Raises NoDriver if there is none."""
-        facts, error = ffi.new("tj_device_facts *"), ffi.new("tj_error *")
+        facts, error = sized("tj_device_facts"), ffi.new("tj_error *")
         check(lib.tj_device_current(self._open(), facts, error), error)
         return device_from(facts)
 
     @property
     def stats(self) -> Stats:
         """Hits, compiles and plans so far; of the default context, also those of host arrays that the emulator multiplied."""
-        numbers = ffi.new("tj_context_stats *")
+        numbers = sized("tj_context_stats")
         lib.tj_context_get_stats(self._open(), numbers)
         more = self._stand_in.stats if self._stand_in is not None else None
         return Stats(*(int(getattr(numbers, name)) + getattr(more, name, 0) for name in Stats.__dataclass_fields__))

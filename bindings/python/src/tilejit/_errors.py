@@ -126,6 +126,13 @@ _BY_STATUS: Dict[str, Type[Error]] = {
 }
 
 
+def sized(name: str) -> Any:
+    """Return a new structure of the library that begins with its size, which is set; everything else is 0."""
+    made = ffi.new(f"{name} *")
+    made.struct_size = ffi.sizeof(name)
+    return made
+
+
 def text(pointer: Any) -> str:
     """Return a C string as str; "" for NULL."""
     return "" if pointer == ffi.NULL else ffi.string(pointer).decode("utf-8", "replace")

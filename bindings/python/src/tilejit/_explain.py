@@ -9,7 +9,7 @@ from typing import Any, Dict, Optional, Tuple
 
 from tilejit._binding import ffi, lib
 from tilejit._context import Context, context_of, device_from
-from tilejit._errors import NoDriver, check, text
+from tilejit._errors import NoDriver, check, sized, text
 from tilejit._problem import Problem
 from tilejit._tune import config_text
 
@@ -86,7 +86,7 @@ def explain(problem: Problem, *, arch: Optional[str] = None, target: Optional[st
     """
     context = context_of(context)
     error = ffi.new("tj_error *")
-    facts, config, chosen_by = ffi.new("tj_device_facts *"), ffi.new("tj_config *"), ffi.new("tj_chosen_by *")
+    facts, config, chosen_by = sized("tj_device_facts"), sized("tj_config"), ffi.new("tj_chosen_by *")
     arch = arch_of(arch, target, "target")
     if arch is None:
         try:
@@ -95,9 +95,8 @@ def explain(problem: Problem, *, arch: Optional[str] = None, target: Optional[st
             arch = "sm_90"
     if arch is not None:
         check(lib.tj_device_named(arch.encode(), facts, error), error)
-    config.struct_size = ffi.sizeof("tj_config")
     check(lib.tj_context_choose_config(context._open(), problem._c, facts, config, chosen_by, error), error)
-    source, found = ffi.new("tj_source **"), ffi.new("tj_analysis *")
+    source, found = ffi.new("tj_source **"), sized("tj_analysis")
     check(lib.tj_generate(problem._c, config, source, error), error)
     try:
         cuda, checks = text(lib.tj_source_text(source[0])), text(lib.tj_source_checks_text(source[0]))
@@ -109,7 +108,7 @@ def explain(problem: Problem, *, arch: Optional[str] = None, target: Optional[st
     return Explanation(
         problem=str(problem), device=f"{device.name} (sm_{device.compute_capability[0]}{device.compute_capability[1]})",
         config=config_text(config), chosen_by=_CHOSEN.get(int(chosen_by[0]), "the caller"), source=cuda, checks=checks,
-        flop=found.counts.flop, bytes=found.counts.global_bytes, intensity=found.counts.intensity, blocks=found.counts.blocks,
-        threads_per_block=found.counts.threads_per_block, shared_bytes=found.counts.shared_bytes, occupancy=found.occupancy.fraction,
+        flop=found.work.flop, bytes=found.work.global_bytes, intensity=found.work.intensity, blocks=found.work.blocks,
+        threads_per_block=found.work.threads_per_block, shared_bytes=found.work.shared_bytes, occupancy=found.occupancy.fraction,
         limit=text(lib.tj_limit_name(found.occupancy.limit)), lift=text(found.occupancy.lift), waves=found.occupancy.waves,
         us=found.predicted.us, bound=text(found.predicted.bound), terms=dict(sorted(terms.items(), key=lambda item: -item[1])))
