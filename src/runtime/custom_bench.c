@@ -240,8 +240,7 @@ static tj_status inspect(tj_custom_bench *bench, size_t i, char *reason, tj_erro
     if (!is_output(a) && memcmp(read + guard, bench->argument[i].before, bytes) != 0)
         (void)snprintf(reason, TJ_CUSTOM_REASON_BYTES, "it writes to %s, which it only reads", a->name);
     else if (!is_poison(read, guard) || !is_poison(read + guard + bytes, behind))
-        (void)snprintf(reason, TJ_CUSTOM_REASON_BYTES, "it writes %s %s", is_poison(read, guard) ? "after" : "before",
-                       a->name);
+        (void)snprintf(reason, TJ_CUSTOM_REASON_BYTES, "it writes %s %s", is_poison(read, guard) ? "after" : "before", a->name);
     return TJ_OK;
 }
 

@@ -153,13 +153,12 @@ Test(custom, launches_and_refuses_what_it_cannot_take)
 
 Test(custom, one_kernel_serves_all_extents_that_are_passed)
 {
-    static const char text[] =
-        "extern \"C\" __global__ void scale(const float *x, float *y, int length, float factor)\n"
-        "{\n"
-        "    const int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
-        "    if (i < length)\n"
-        "        y[i] = factor * x[i];\n"
-        "}\n";
+    static const char text[] = "extern \"C\" __global__ void scale(const float *x, float *y, int length, float factor)\n"
+                               "{\n"
+                               "    const int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+                               "    if (i < length)\n"
+                               "        y[i] = factor * x[i];\n"
+                               "}\n";
     static const tj_custom_argument argument[] = {{"x", TJ_CUSTOM_IN, TJ_F32, "length"},
                                                   {"y", TJ_CUSTOM_OUT, TJ_F32, "length"},
                                                   {"length", TJ_CUSTOM_EXTENT},
@@ -193,14 +192,13 @@ Test(custom, one_kernel_serves_all_extents_that_are_passed)
 
 Test(custom, constants_are_found_set_and_missed)
 {
-    static const char text[] =
-        "__constant__ float table[4];\n"
-        "extern \"C\" __global__ void scale(const float *x, float *y, float factor)\n"
-        "{\n"
-        "    const int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
-        "    if (i < 100)\n"
-        "        y[i] = factor * x[i] * table[i % 4];\n"
-        "}\n";
+    static const char text[] = "__constant__ float table[4];\n"
+                               "extern \"C\" __global__ void scale(const float *x, float *y, float factor)\n"
+                               "{\n"
+                               "    const int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+                               "    if (i < 100)\n"
+                               "        y[i] = factor * x[i] * table[i % 4];\n"
+                               "}\n";
     static const float ones[] = {5, 5, 5, 5};
     static tj_custom_argument argument[4];
     tj_custom_value value[4] = {{NULL}, {NULL}, {.f32 = 1}, {NULL}};
