@@ -13,7 +13,7 @@ expect() {
     local said
     printf '%b\n' "/* SPDX */\n$2" >"$work/test.c"
     rm -rf "$work/build"
-    said=$(cmake -S "$work" -B "$work/build" "${@:3}" 2>&1 | tr -s ' \n' '  ') || true
+    said=$(cmake -G Ninja -S "$work" -B "$work/build" "${@:3}" 2>&1 | tr -s ' \n' '  ') || true
     [[ $said == *"$1"* ]] || { printf 'check_tiers: "%s" with %s does not say "%s":\n%s\n' "$2" "${*:3}" "$1" "$said" >&2; failed=1; }
 }
 cat >"$work/CMakeLists.txt" <<EOF2

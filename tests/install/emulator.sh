@@ -8,6 +8,6 @@ trap 'rm -rf "$work"' EXIT
 cp -r "$1/emulator" "$work/emulator"
 cd "$work/emulator"
 # At -O3 it takes three minutes of a processor, and the comparisons with a GPU, which the project runs anyhow, take one at any level.
-cmake -S . -B build -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_FLAGS_RELEASE=-O1 >/dev/null
+cmake -G Ninja -S . -B build -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_FLAGS_RELEASE=-O1 >/dev/null
 cmake --build build -j "$(nproc)" >build.log 2>&1 || { cat build.log; exit 1; }
 ctest --test-dir build -j "$(nproc)" -E '^(vectors|mma|wgmma)$' --output-on-failure
