@@ -205,6 +205,21 @@ static int parse_operand(parsing *p, const char *start, const char *name)
                                                     "letters, digits and _, and no word of the language");
 }
 
+/* Report a name that no function has, with the names that there are. */
+static int fail_no_function(parsing *p, const char *start)
+{
+    char names[256] = "";
+    size_t length = 0;
+
+    for (int i = TJ_OP_NEGATE; i < TJ_OPS; i++) {
+        const char *name = tj_op_facts_of(i)->name;
+
+        if (*name >= 'a' && *name <= 'z' && length < sizeof names)
+            length += (size_t)snprintf(names + length, sizeof names - length, "%s, ", name);
+    }
+    return fail(p, start, "no function has this name: use %sclamp, or a type such as bf16", names);
+}
+
 /* Parse f(x, y): name is a function, and its bracket is next. */
 static int parse_call(parsing *p, const char *start, const char *name)
 {
@@ -220,10 +235,7 @@ static int parse_call(parsing *p, const char *start, const char *name)
             p, start,
             "a sum is all that an output for each row or column receives: name[row] = sum(...); or name[col] = sum(...);");
     if (op == TJ_OP_NONE && strcmp(name, "clamp") != 0)
-        return fail(
-            p, start,
-            "no function has this name: use abs, exp, log, sqrt, rsqrt, tanh, erf, sigmoid, relu, gelu, gelu_tanh, silu, "
-            "min, max, clamp, select, or a type such as bf16");
+        return fail_no_function(p, start);
     (void)take(p, "(");
     wanted = op == TJ_OP_NONE ? 3 : tj_op_facts_of(op)->arguments;
     do {

@@ -193,6 +193,9 @@ Test(epilogue, hostile_texts_are_refused_in_words)
     expect_refused("#include \"/etc/passwd\"", 1, "expected a number");
     expect_refused("%:include", 1, "expected a number");
     expect_refused("_Pragma(\"x\")", 1, "no function has this name");
+    expect_refused(
+        "swish(acc)", 1,
+        "use abs, exp, log, sqrt, rsqrt, tanh, erf, sigmoid, relu, gelu, gelu_tanh, silu, min, max, select, clamp, or");
     expect_refused("__DATE__", 1, "cannot be the name");
     expect_refused("asm(\"trap;\")", 1, "no function has this name");
     expect_refused("x); } extern \"C\" __global__ void e(){(", 2, "ends ahead");
