@@ -7,7 +7,6 @@
 
 #include "golden.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fnmatch.h>
 #include <inttypes.h>
@@ -304,26 +303,7 @@ static void make_inputs(const struct operation *op, uint32_t *input)
             fill_words(op, set, thread, input, &state);
 }
 
-/* ---- the driver ---- */
-
-struct driver {
-    int (*init)(unsigned);
-    int (*device_get)(int *, int);
-    int (*device_attribute)(int *, int, int);
-    int (*context_retain)(void **, int);
-    int (*context_set)(void *);
-    int (*context_synchronize)(void);
-    int (*module_load)(void **, const void *, unsigned, int *, void **);
-    int (*module_unload)(void *);
-    int (*module_function)(void **, void *, const char *);
-    int (*allocate)(uint64_t *, size_t);
-    int (*to_device)(uint64_t, const void *, size_t);
-    int (*to_host)(void *, uint64_t, size_t);
-    int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **);
-    int (*error_name)(int, const char **);
-    unsigned sm;
-    uint64_t inputs, outputs; /* device memory */
-};
+/* ---- running ---- */
 
 /* Words of all threads, of one operation after the other. */
 static uint32_t *input, *output;
@@ -347,59 +327,6 @@ static void make_room(void)
     output = malloc(room_of_outputs);
     if (!input || !output)
         fail("out of memory");
-}
-
-static void must(const struct driver *driver, int error, const char *what)
-{
-    const char *name = NULL;
-
-    if (error)
-        fail("%s: %s (%d)", what, driver->error_name(error, &name) == 0 && name ? name : "an error without a name", error);
-}
-
-static struct driver open_driver(const char *path)
-{
-    enum { MAJOR = 75, MINOR = 76 }; /* CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_... */
-    struct driver driver = {0};
-    const struct {
-        const char *name;
-        void **function;
-    } names[] = {
-        {"cuInit", (void **)&driver.init},
-        {"cuDeviceGet", (void **)&driver.device_get},
-        {"cuDeviceGetAttribute", (void **)&driver.device_attribute},
-        {"cuDevicePrimaryCtxRetain", (void **)&driver.context_retain},
-        {"cuCtxSetCurrent", (void **)&driver.context_set},
-        {"cuCtxSynchronize", (void **)&driver.context_synchronize},
-        {"cuModuleLoadDataEx", (void **)&driver.module_load},
-        {"cuModuleUnload", (void **)&driver.module_unload},
-        {"cuModuleGetFunction", (void **)&driver.module_function},
-        {"cuMemAlloc_v2", (void **)&driver.allocate},
-        {"cuMemcpyHtoD_v2", (void **)&driver.to_device},
-        {"cuMemcpyDtoH_v2", (void **)&driver.to_host},
-        {"cuLaunchKernel", (void **)&driver.launch},
-        {"cuGetErrorName", (void **)&driver.error_name},
-    };
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL), *context = NULL;
-    int device = 0, major = 0, minor = 0;
-
-    if (!library)
-        fail("cannot load '%s': %s", path, dlerror());
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        *names[i].function = dlsym(library, names[i].name);
-        if (!*names[i].function)
-            fail("'%s' has no %s", path, names[i].name);
-    }
-    must(&driver, driver.init(0), "cuInit");
-    must(&driver, driver.device_get(&device, 0), "cuDeviceGet");
-    must(&driver, driver.device_attribute(&major, MAJOR, device), "cuDeviceGetAttribute");
-    must(&driver, driver.device_attribute(&minor, MINOR, device), "cuDeviceGetAttribute");
-    driver.sm = (unsigned)(major * 10 + minor);
-    must(&driver, driver.context_retain(&context, device), "cuDevicePrimaryCtxRetain");
-    must(&driver, driver.context_set(context), "cuCtxSetCurrent");
-    must(&driver, driver.allocate(&driver.inputs, room_of_inputs), "cuMemAlloc");
-    must(&driver, driver.allocate(&driver.outputs, room_of_outputs), "cuMemAlloc");
-    return driver;
 }
 
 static bool has(const struct driver *driver, const struct operation *op)
@@ -644,7 +571,7 @@ int run_recorder(int argc, char **argv, const char *name)
     make_room();
     if ((argc == 4 || (argc == 5 && *command == 'c' && stretches > 0 && stretches < CHUNKS)) &&
         (strcmp(command, "record") == 0 || strcmp(command, "check") == 0 || strcmp(command, "show") == 0)) {
-        const struct driver driver = open_driver(argv[2]);
+        const struct driver driver = open_driver(argv[2], room_of_inputs, room_of_outputs);
         status = *command == 'r'   ? record(&driver, argv[3])
                  : *command == 'c' ? check(&driver, argv[3], stretches)
                                    : show(&driver, argv[3]);

@@ -19,6 +19,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "libcuda.h"
+
 enum { MAX_INPUTS = 256 };
 
 /** The contents of an input word. */
@@ -52,8 +54,6 @@ struct operation {
     uint32_t (*unit)(unsigned thread, unsigned word); /* word: counted from the first that is UNIT */
     char *body;
 };
-
-__attribute__((format(printf, 1, 2), noreturn)) void fail(const char *format, ...);
 
 /** One for a warp: 512 sets, 4096 bytes of shared memory. version is not copied. */
 struct operation *new_operation(const char *name, unsigned sm, const char *version);

@@ -20,7 +20,6 @@
 #define _GNU_SOURCE
 #endif
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fnmatch.h>
 #include <inttypes.h>
@@ -33,6 +32,7 @@
 #include <string.h>
 
 #include "golden.h"
+#include "libcuda.h"
 
 enum {
     INPUTS = 1024, /* threads, each with one set of inputs */
@@ -156,9 +156,7 @@ struct table {
     size_t count;
 };
 
-static void fail(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
-
-static void fail(const char *format, ...)
+void fail(const char *format, ...)
 {
     va_list arguments;
 
@@ -774,95 +772,7 @@ static void make_inputs(const struct instruction *in, uint64_t value[INPUTS][OPE
     }
 }
 
-/* ---- the driver ---- */
-
-struct driver {
-    void *library;
-    int (*init)(unsigned);
-    int (*device_get)(int *, int);
-    int (*device_attribute)(int *, int, int);
-    int (*context_retain)(void **, int);
-    int (*context_reset)(int);
-    int (*context_set)(void *);
-    int (*context_synchronize)(void);
-    int (*module_load)(void **, const void *, unsigned, int *, void **);
-    int (*module_unload)(void *);
-    int (*module_function)(void **, void *, const char *);
-    int (*allocate)(uint64_t *, size_t);
-    int (*to_device)(uint64_t, const void *, size_t);
-    int (*to_host)(void *, uint64_t, size_t);
-    int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **);
-    int (*error_name)(int, const char **);
-    int device;
-    unsigned sm;
-    uint64_t inputs, outputs; /* device memory */
-};
-
-static const char *error_name(const struct driver *driver, int error)
-{
-    const char *name = NULL;
-
-    return driver->error_name(error, &name) == 0 && name ? name : "an error without a name";
-}
-
-static void must(const struct driver *driver, int error, const char *what)
-{
-    if (error)
-        fail("%s: %s (%d)", what, error_name(driver, error), error);
-}
-
-static void open_context(struct driver *driver)
-{
-    void *context = NULL;
-
-    must(driver, driver->context_retain(&context, driver->device), "cuDevicePrimaryCtxRetain");
-    must(driver, driver->context_set(context), "cuCtxSetCurrent");
-    must(driver, driver->allocate(&driver->inputs, (size_t)INPUTS * OPERANDS * SLOT), "cuMemAlloc");
-    must(driver, driver->allocate(&driver->outputs, (size_t)INPUTS * OPERANDS * SLOT), "cuMemAlloc");
-}
-
-static struct driver open_driver(const char *path)
-{
-    enum { MAJOR = 75, MINOR = 76 }; /* CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_... */
-    struct driver driver = {0};
-    const struct {
-        const char *name;
-        void **function;
-    } names[] = {
-        {"cuInit", (void **)&driver.init},
-        {"cuDeviceGet", (void **)&driver.device_get},
-        {"cuDeviceGetAttribute", (void **)&driver.device_attribute},
-        {"cuDevicePrimaryCtxRetain", (void **)&driver.context_retain},
-        {"cuDevicePrimaryCtxReset_v2", (void **)&driver.context_reset},
-        {"cuCtxSetCurrent", (void **)&driver.context_set},
-        {"cuCtxSynchronize", (void **)&driver.context_synchronize},
-        {"cuModuleLoadDataEx", (void **)&driver.module_load},
-        {"cuModuleUnload", (void **)&driver.module_unload},
-        {"cuModuleGetFunction", (void **)&driver.module_function},
-        {"cuMemAlloc_v2", (void **)&driver.allocate},
-        {"cuMemcpyHtoD_v2", (void **)&driver.to_device},
-        {"cuMemcpyDtoH_v2", (void **)&driver.to_host},
-        {"cuLaunchKernel", (void **)&driver.launch},
-        {"cuGetErrorName", (void **)&driver.error_name},
-    };
-    int major = 0, minor = 0;
-
-    driver.library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!driver.library)
-        fail("cannot load '%s': %s", path, dlerror());
-    for (size_t i = 0; i < LENGTH(names); i++) {
-        *names[i].function = dlsym(driver.library, names[i].name);
-        if (!*names[i].function)
-            fail("'%s' has no %s", path, names[i].name);
-    }
-    must(&driver, driver.init(0), "cuInit");
-    must(&driver, driver.device_get(&driver.device, 0), "cuDeviceGet");
-    must(&driver, driver.device_attribute(&major, MAJOR, driver.device), "cuDeviceGetAttribute");
-    must(&driver, driver.device_attribute(&minor, MINOR, driver.device), "cuDeviceGetAttribute");
-    driver.sm = (unsigned)(major * 10 + minor);
-    open_context(&driver);
-    return driver;
-}
+/* ---- running ---- */
 
 /* Run one instruction. On an error its text is in message and the context is a new one, as errors of a launch stay. */
 static bool run(struct driver *driver, const struct instruction *in, uint64_t input[INPUTS][OPERANDS],
@@ -1301,7 +1211,7 @@ int main(int argc, char **argv)
         struct driver driver;
 
         table = read_table(argv[3]);
-        driver = open_driver(argv[2]);
+        driver = open_driver(argv[2], (size_t)INPUTS * OPERANDS * SLOT, (size_t)INPUTS * OPERANDS * SLOT);
         if (*command == 'r')
             status = record(&driver, &table, argv[4]);
         else if (*command == 'c')
