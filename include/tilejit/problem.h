@@ -157,11 +157,11 @@ typedef enum tj_scale_layout {
  * part, in f32, before they are added to the sum; the last part may have fewer elements.
  */
 typedef struct tj_scale {
-    int32_t type;   /**< tj_type of the scales: TJ_F32; 0: there are none */
+    int16_t type;   /**< tj_type of the scales: TJ_F32; 0: there are none */
+    int16_t layout; /**< tj_scale_layout */
     int32_t rows;   /**< rows of M, or columns of N, for each scale: 1; 0: all of them */
     int32_t k;      /**< elements of k for each scale, 1 or more; 0: all of them */
-    int32_t layout; /**< tj_scale_layout */
-    int64_t ld;     /**< elements from the scales of one part of k to those of the next; 0: each launch states it */
+    int32_t ld;     /**< elements from the scales of one part of k to those of the next; 0: each launch states it */
 } tj_scale;
 
 /** How the rows of M and P are found. */
@@ -220,7 +220,7 @@ typedef struct tj_problem {
 /* clang-format off */
 #define TJ_DIM_INIT(extent) { (extent), 0, 0 }
 #define TJ_MATRIX_INIT(type) { (type), 0, 0, 0, 0 }
-#define TJ_SCALE_INIT(type, rows, k) { (type), (rows), (k), 0, 0 }
+#define TJ_SCALE_INIT(type, rows, k) { (type), 0, (rows), (k), 0 }
 /** TJ_PROBLEM_INIT(j, k, l, type): everything fixed, row-major, tight, alpha = 1, beta = 0. type is that of M and N. */
 #define TJ_PROBLEM_INIT(j, k, l, type)                                                                                 \
     { sizeof(tj_problem), TJ_DIM_INIT(j), TJ_DIM_INIT(k), TJ_DIM_INIT(l), 0, TJ_MATRIX_INIT(type),                     \

@@ -116,18 +116,18 @@ Test(problem, names_the_number_of_a_scale_that_it_does_not_take)
         tj_scale scale;
         const char *words;
     } rows[] = {
-        {{0, 1, 0, 0, 0}, "scale_n.type is 0, which means no scales, and other members are set: use TJ_F32"},
-        {{0, 0, 64, 0, 0}, "scale_n.type is 0"},
-        {{0, 0, 0, 1, 0}, "scale_n.type is 0"},
+        {{0, 0, 1, 0, 0}, "scale_n.type is 0, which means no scales, and other members are set: use TJ_F32"},
+        {{0, 0, 0, 64, 0}, "scale_n.type is 0"},
+        {{0, 1, 0, 0, 0}, "scale_n.type is 0"},
         {{0, 0, 0, 0, 8}, "scale_n.type is 0"},
-        {{TJ_E4M3, 1, 0, 0, 0}, "scale_n.type is 5 (e4m3): scales are f32, use TJ_F32"},
+        {{TJ_E4M3, 0, 1, 0, 0}, "scale_n.type is 5 (e4m3): scales are f32, use TJ_F32"},
         {{99, 0, 0, 0, 0}, "scale_n.type is 99 (?): scales are f32, use TJ_F32"},
-        {{TJ_F32, 128, 128, 0, 0}, "scale_n.rows is 128: use 1 for a scale of each column, or 0 for one of them all"},
-        {{TJ_F32, -1, 0, 0, 0}, "scale_n.rows is -1"},
-        {{TJ_F32, 1, -1, 0, 0}, "scale_n.k is -1: scales along k are for 1 or more elements each"},
-        {{TJ_F32, 0, 128, 0, 0}, "scale_n.k is 128 and rows 0: scales along k are for one column each, use rows 1, or k 0"},
-        {{TJ_F32, 1, 32, 1, 0}, "scale_n.layout is 1: use TJ_SCALES_PART_BY_PART"},
-        {{TJ_F32, 1, 32, 0, 8}, "scale_n.ld is 8: each launch states the leading dimension of scales (tj_operands.scale_n.ld)"},
+        {{TJ_F32, 0, 128, 128, 0}, "scale_n.rows is 128: use 1 for a scale of each column, or 0 for one of them all"},
+        {{TJ_F32, 0, -1, 0, 0}, "scale_n.rows is -1"},
+        {{TJ_F32, 0, 1, -1, 0}, "scale_n.k is -1: scales along k are for 1 or more elements each"},
+        {{TJ_F32, 0, 0, 128, 0}, "scale_n.k is 128 and rows 0: scales along k are for one column each, use rows 1, or k 0"},
+        {{TJ_F32, 1, 1, 32, 0}, "scale_n.layout is 1: use TJ_SCALES_PART_BY_PART"},
+        {{TJ_F32, 0, 1, 32, 8}, "scale_n.ld is 8: each launch states the leading dimension of scales (tj_operands.scale_n.ld)"},
     };
     tj_problem problem = problem_of(8, 64, 8);
     tj_error err = {0};
