@@ -29,6 +29,11 @@ static const double SHORT_US = 20;   /* of a launch: too short to give up */
 static const double SAMPLE_US = 500; /* target between two events, which add 2 us */
 static const double LOOK_US = 3000;  /* target of a first measurement, and of a second */
 static const double CACHES = 3;      /* times the L2: least size of all sets */
+/*
+ * Operands repeat after so many elements, since drawing those of a large product would take longer than its tuning. Prime, so
+ * that no two lines are alike.
+ */
+enum { PERIOD = 262139 };
 enum { MAX_SETS = 4096, FIRST_LOOK = 5, SECOND_LOOK = 30, MAX_PER_EVENT = MAX_SETS, MAX_ROUND = 8 };
 
 /* ---- operands ----------------------------------------------------------------------------------------------------- */
@@ -62,6 +67,7 @@ tj_status tj_bench_place(tj_gpu *gpu, struct CUstream_st *stream, const tj_reque
     bench->alpha = options.alpha = tj_trial_alpha(&request->problem);
     options.beta = tj_trial_beta(&request->problem);
     options.seed = seed + 1;
+    options.period = PERIOD;
     bench->sets = options.sets =
         is_warm || bench->is_emulated ? 1 : tj_bench_sets(tj_workbench_set_bytes(request), device, free_bytes);
     status = tj_gpu_place(gpu, request, &options, &bench->operands, err);

@@ -40,8 +40,9 @@ typedef struct tj_workbench_options {
     double alpha, beta; /**< used if the problem's epilogue has them */
     size_t sets;        /**< number of equal sets of operands, so that launches find none in a cache. Default: 1 */
     size_t guard_bytes; /**< bytes before and after each matrix and the workspace, all bits 1; a multiple of 256. Default: 0 */
-    int64_t period;     /**< random operands repeat after this number of elements, and the host keeps only these: for
-                                         matrices that do not fit the host. Default: they do not repeat */
+    int64_t period;     /**< random matrices repeat after this number of elements, and the host keeps only these: drawing them
+                                         costs little, however large they are. A check lays all of them out while it runs.
+                                         Default: they do not repeat */
     double number[TJ_EPILOGUE_OPERANDS]; /**< operands of the expression that are numbers */
     uint64_t numbers_given;              /**< bits 1 << i of the numbers given; the others get a value with an effect */
     const void *offsets;    /**< if the problem has groups: their offsets, as a launch would take them; borrowed for the call.
@@ -96,7 +97,7 @@ TJ_API TJ_MUST_CHECK tj_status tj_workbench_read(const tj_workbench *bench, size
 
 /**
  * Check a P that tj_workbench_read copied, as tj_reference_check does.
- * NULL: only err may be NULL. Errors: those of tj_reference_check, and TJ_ERR_INVALID_ARGUMENT for operands that repeat.
+ * NULL: only err may be NULL. Errors: those of tj_reference_check.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_workbench_check(const tj_workbench *bench, const void *p, double max_flop, int threads,
                                                   tj_check_report *report, tj_error *err);

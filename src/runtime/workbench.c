@@ -461,12 +461,24 @@ tj_status tj_workbench_fill_operands(const tj_workbench *bench, tj_host_operands
     return status;
 }
 
+/* Return the host's elements of a matrix, all of them: *laid owns a copy if they repeat. NULL: none, or memory ran out. */
+static const void *lay_out(const placed *m, void **laid)
+{
+    if (!m->host || m->period >= m->bytes)
+        return m->host;
+    *laid = malloc(m->bytes);
+    for (size_t at = 0; *laid && at < m->bytes; at += m->period)
+        memcpy((char *)*laid + at, m->host, m->period < m->bytes - at ? m->period : m->bytes - at);
+    return *laid;
+}
+
 tj_status tj_workbench_check(const tj_workbench *bench, const void *p, double max_flop, int threads, tj_check_report *report,
                              tj_error *err)
 {
     if (TJ_HAS_NULL(err, bench, p, report))
         return TJ_ERR_INVALID_ARGUMENT;
-    const void **array[TJ_MATRICES] = {NULL, NULL, NULL, NULL}, *host[TJ_MATRICES];
+    const void **array[TJ_MATRICES] = {NULL, NULL, NULL, NULL}, *host[TJ_MATRICES] = {NULL, NULL, NULL, NULL};
+    void *laid[TJ_MATRICES] = {NULL, NULL, NULL, NULL};
     tj_host_operands x = {.alpha = bench->alpha,
                           .beta = bench->beta,
                           .scale_m = {bench->matrix[TJ_SCALES_OF_M].host, 0},
@@ -477,15 +489,10 @@ tj_status tj_workbench_check(const tj_workbench *bench, const void *p, double ma
     status = tj_workbench_fill_operands(bench, &x, err);
 
     for (tj_which i = TJ_MATRIX_M; i <= TJ_MATRIX_C && status == TJ_OK; i++) {
-        const placed *m = &bench->matrix[i];
-        const void *base = i == TJ_MATRIX_P ? p : m->host;
+        const void *base = i == TJ_MATRIX_P ? p : lay_out(&bench->matrix[i], &laid[i]);
 
-        if (i != TJ_MATRIX_P && m->period < m->bytes)
-            status = tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                             "the operands of this workbench repeat after period elements, and the host has no more of them: "
-                             "leave period 0 to compare with the reference");
         host[i] = refer(bench, i, base, &array[i]);
-        if (base && !host[i] && status == TJ_OK)
+        if ((base && !host[i]) || (!base && bench->matrix[i].host))
             status = tj_fail_memory(err, "the operands of a workbench");
     }
     x.m = host[TJ_MATRIX_M];
@@ -493,8 +500,10 @@ tj_status tj_workbench_check(const tj_workbench *bench, const void *p, double ma
     x.c = host[TJ_MATRIX_C];
     if (status == TJ_OK)
         status = tj_request_compare(&bench->asked, &x, host[TJ_MATRIX_P], max_flop, threads, report, err);
-    for (tj_which i = TJ_MATRIX_M; i <= TJ_MATRIX_C; i++)
+    for (tj_which i = TJ_MATRIX_M; i <= TJ_MATRIX_C; i++) {
         free(array[i]);
+        free(laid[i]);
+    }
     return status;
 }
 
