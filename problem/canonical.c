@@ -247,8 +247,8 @@ tj_problem tj_problem_transpose(const tj_problem *problem)
     t.l = problem->j;
     t.m = problem->n;
     t.n = problem->m;
-    t.scale_m = problem->scale_n;
-    t.scale_n = problem->scale_m;
+    t.scale[TJ_MATRIX_M] = problem->scale[TJ_MATRIX_N];
+    t.scale[TJ_MATRIX_N] = problem->scale[TJ_MATRIX_M];
     tj_expression_transpose(&t.epilogue.expression);
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++)
         tj_matrix_of(&t, which)->layout ^= 1;

@@ -100,9 +100,8 @@ tj_status tj_epilogue_check_scalars(const tj_problem *problem, double alpha, dou
 
 /** The addresses that a launch takes, by their public numbers: matrices, their scales, operands of the expression. */
 enum {
-    TJ_SCALES_OF_M = TJ_OPERAND_SCALE_M, /* those of another matrix: TJ_SCALES_OF_M + which */
-    TJ_SCALES_OF_N = TJ_OPERAND_SCALE_N,
-    TJ_WITH = TJ_OPERAND_WITH, /* the first operand of the epilogue's expression */
+    TJ_SCALES = TJ_OPERAND_SCALE, /* the scales of a matrix: TJ_SCALES + which */
+    TJ_WITH = TJ_OPERAND_WITH,    /* the first operand of the epilogue's expression */
     TJ_ADDRESSES = TJ_OPERANDS_MOST
 };
 

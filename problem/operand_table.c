@@ -95,7 +95,7 @@ static tj_operand_row with_row(const tj_problem *problem, int i)
 tj_operand_row tj_operand_row_of(const tj_problem *problem, int which)
 {
     return which < TJ_MATRICES ? matrix_row(problem, (tj_which)which)
-           : which < TJ_WITH   ? scale_row(problem, (tj_which)(which - TJ_SCALES_OF_M))
+           : which < TJ_WITH   ? scale_row(problem, (tj_which)(which - TJ_SCALES))
                                : with_row(problem, which - TJ_WITH);
 }
 

@@ -43,8 +43,8 @@ static tj_status check_one(const tj_problem *words, tj_which which, tj_error *er
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s.layout is %d: use TJ_SCALES_PART_BY_PART", name, s->layout);
     if (s->ld != 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "%s.ld is %d: each launch states the leading dimension of scales (tj_operands.%s.ld), leave it 0", name,
-                       s->ld, name);
+                       "%s.ld is %d: each launch states the leading dimension of scales (tj_operands.scale), leave it 0", name,
+                       s->ld);
     return TJ_OK;
 }
 

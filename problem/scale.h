@@ -11,19 +11,16 @@
 
 #include <tilejit/problem.h>
 
-/** Matrices that may have scales: those before this number. Not an enum, which compilers compare with no tj_which. */
-#define TJ_SCALED (TJ_MATRIX_N + 1)
-
 /** Return the scales of a matrix. */
 static inline const tj_scale *tj_scale_of(const tj_problem *problem, tj_which which)
 {
-    return which == TJ_MATRIX_M ? &problem->scale_m : &problem->scale_n;
+    return &problem->scale[which];
 }
 
 /** Return the scales of a matrix, to be changed. */
 static inline tj_scale *tj_scale_in(tj_problem *problem, tj_which which)
 {
-    return (tj_scale *)tj_scale_of(problem, which);
+    return &problem->scale[which];
 }
 
 /** Return the name of the scales of a matrix in problems, records and text: "scale_m". */
@@ -83,7 +80,11 @@ static inline bool tj_scales_sum(const tj_problem *problem, tj_which which)
 /** Return the elements of k that each scale along k is for; 0: no scales are along k. */
 static inline int32_t tj_scale_k(const tj_problem *problem)
 {
-    return problem->scale_m.k > 0 ? problem->scale_m.k : problem->scale_n.k;
+    int32_t k = 0;
+
+    for (tj_which which = TJ_MATRIX_M; which < TJ_SCALED && k == 0; which++)
+        k = tj_scale_of(problem, which)->k;
+    return k;
 }
 
 /** Can the problem have these scales? The message names the first wrong number. Types and compute are spelled out. */

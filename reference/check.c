@@ -42,8 +42,11 @@ typedef struct resolved {
     tj_matrix_view m, n, c, p;
     double alpha, beta; /* rounded as a launch rounds them */
     bool reads_c;
-    tj_host_scale scale_m, scale_n; /* strides are numbers; NULL: none */
-    const void *offsets;            /* of groups, which are computed one by one; n and scale_n are then of one group */
+    struct {
+        const float *number; /* NULL: none */
+        int64_t stride;
+    } scale[TJ_SCALED];
+    const void *offsets;            /* of groups, which are computed one by one; n and its scales are then of one group */
     bool is_whole;                  /* integers up to P: exact */
     long double roundings;          /* number of roundings from products to P's type */
     long double least_along_k;      /* the least scale along k */
@@ -97,24 +100,31 @@ static int default_threads(void)
     return online < 1 ? 1 : online > 64 ? 64 : (int)online;
 }
 
-static tj_host_scale scale_of(const tj_problem *c, tj_which which, tj_host_scale given)
+static tj_status take_scales(const tj_host_operands *operands, resolved *request, tj_error *err)
 {
-    const int64_t count = tj_operand_elements(c, TJ_SCALES_OF_M + (int)which), stride = given.stride == TJ_BROADCAST ? 0
-                                                                                        : given.stride ? given.stride
-                                                                                                       : count;
+    for (tj_which which = TJ_MATRIX_M; which < TJ_SCALED; which++) {
+        const tj_host_operand *given = &operands->scale[which];
+        const int64_t count = tj_operand_elements(&request->problem, TJ_SCALES + (int)which);
 
-    return count == 0 ? (tj_host_scale){NULL, 0} : (tj_host_scale){given.scale, stride};
+        if (count == 0)
+            continue;
+        if (!given->address)
+            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is NULL: the reference needs the scales in host memory",
+                           tj_scale_name(which));
+        request->scale[which].number = given->address;
+        request->scale[which].stride = given->stride == TJ_BROADCAST ? 0 : given->stride ? given->stride : count;
+    }
+    return TJ_OK;
 }
 
 /* Return the scales along k, which multiply the weights; no scales of other kinds. */
 static tj_scales_view along_k(const resolved *request, tj_which which)
 {
     const tj_problem *c = &request->problem;
-    const tj_host_scale scale = which == TJ_MATRIX_M ? request->scale_m : request->scale_n;
 
-    return (tj_scales_view){.scale = tj_scales_along_k(c, which) ? scale.scale : NULL,
+    return (tj_scales_view){.scale = tj_scales_along_k(c, which) ? request->scale[which].number : NULL,
                             .ld = which == TJ_MATRIX_M ? c->j.extent : c->l.extent,
-                            .stride = scale.stride,
+                            .stride = request->scale[which].stride,
                             .scale_k = tj_scale_k(c)};
 }
 
@@ -128,7 +138,7 @@ static long double least_along_k(const resolved *request)
         const int64_t products = scales.stride > 0 ? tj_matrix_count(&request->problem, which) : 1;
 
         for (int64_t product = 0; product < products && scales.scale; product++)
-            for (int64_t i = 0; i < tj_operand_elements(&request->problem, TJ_SCALES_OF_M + (int)which); i++) {
+            for (int64_t i = 0; i < tj_operand_elements(&request->problem, TJ_SCALES + (int)which); i++) {
                 const long double scale = fabsl((long double)scales.scale[product * scales.stride + i]);
 
                 least = scale > 0.0L && scale < least ? scale : least;
@@ -140,10 +150,9 @@ static long double least_along_k(const resolved *request)
 /* Return the scale of row or column i; scales along k are already in the sum. */
 static long double scale_at(const resolved *request, tj_which which, int64_t batch, int64_t i)
 {
-    const tj_host_scale scale = which == TJ_MATRIX_M ? request->scale_m : request->scale_n;
-    const int64_t at = tj_scales_sum_by_each(&request->problem, which) ? i : 0;
+    const int64_t at = batch * request->scale[which].stride + (tj_scales_sum_by_each(&request->problem, which) ? i : 0);
 
-    return tj_scales_sum(&request->problem, which) ? (long double)scale.scale[batch * scale.stride + at] : 1.0L;
+    return tj_scales_sum(&request->problem, which) ? (long double)request->scale[which].number[at] : 1.0L;
 }
 
 /*
@@ -202,8 +211,6 @@ static tj_status resolve(const tj_request *asked, const tj_host_operands *operan
     request->has_expression = c.epilogue.expression.nodes > 0;
     request->has_pairs = tj_epilogue_pairs(&c.epilogue);
     request->reads_c = c.epilogue.has_beta && (request->beta != 0.0 || !tj_epilogue_weighs_c(&c.epilogue));
-    request->scale_m = scale_of(&c, TJ_MATRIX_M, operands->scale_m);
-    request->scale_n = scale_of(&c, TJ_MATRIX_N, operands->scale_n);
     request->offsets = operands->offsets;
     if (tj_is_grouped(&c) && !operands->offsets)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "offsets is NULL: the reference needs those of the groups in host memory");
@@ -217,12 +224,9 @@ static tj_status resolve(const tj_request *asked, const tj_host_operands *operan
                        : c.k.extent > 0 && !operands->m ? "M"
                        : c.k.extent > 0 && !operands->n ? "N"
                                                         : "C");
-    const bool lacks_m = tj_operand_elements(&c, TJ_SCALES_OF_M) > 0 && !operands->scale_m.scale,
-               lacks_n = tj_operand_elements(&c, TJ_SCALES_OF_N) > 0 && !operands->scale_n.scale;
-
-    if (lacks_m || lacks_n)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is NULL: the reference needs the scales in host memory",
-                       lacks_m ? "scale_m" : "scale_n");
+    status = take_scales(operands, request, err);
+    if (status != TJ_OK)
+        return status;
     request->least_along_k = least_along_k(request);
     if (request->has_expression) {
         status = tj_evaluation_prepare(&request->problem, operands, &request->evaluation, err);
@@ -652,8 +656,8 @@ static void take_group(const resolved *all, int64_t group, resolved *one)
                             : (size_t)(all->n.stride / tj_type_numbers((int32_t)all->n.type)) * tj_type_bytes(all->n.type);
 
     one->n.base = all->n.base ? (const char *)all->n.base + (size_t)group * step : NULL;
-    if (all->scale_n.scale)
-        one->scale_n.scale = all->scale_n.scale + group * all->scale_n.stride;
+    if (all->scale[TJ_MATRIX_N].number)
+        one->scale[TJ_MATRIX_N].number = all->scale[TJ_MATRIX_N].number + group * all->scale[TJ_MATRIX_N].stride;
 }
 
 /* Run all products: those of a batch together, those of groups one after the other. max_flop: INFINITY for all rows. */

@@ -19,7 +19,7 @@ static float factor_of(const tj_problem *c, int which)
     const double k = (double)c->k.extent + 1;
     const bool has_sign = c->m.type == TJ_S8 || c->n.type == TJ_S8;
     const double sum = has_sign ? 8192 * sqrt(k) : 16384 * k; /* unsigned numbers all add up */
-    const bool is_first = which == TJ_SCALES_OF_M || !tj_is_scaled(c, TJ_MATRIX_M);
+    const bool is_first = which == TJ_SCALES || !tj_is_scaled(c, TJ_MATRIX_M);
 
     return c->compute == TJ_COMPUTE_S32 && is_first ? (float)(100 / sum) : 1;
 }

@@ -5,6 +5,20 @@
 
 #include <tilejit/reference.h>
 
+#include "canonical.h"
+
+/** Return one of the operands after the matrices, by its number in the operand table. */
+static inline const tj_host_operand *tj_host_operand_at(const tj_host_operands *x, int which)
+{
+    return which < TJ_WITH ? &x->scale[which - TJ_SCALES] : &x->with[which - TJ_WITH];
+}
+
+/** Return one of them, to be changed. */
+static inline tj_host_operand *tj_host_operand_in(tj_host_operands *x, int which)
+{
+    return (tj_host_operand *)tj_host_operand_at(x, which);
+}
+
 /**
  * As tj_fill_random, for one of the TJ_ADDRESSES of a problem, whose numbers are all known. Canonical. Keeps products of integers within
  * the range of P, because a P that is saturated everywhere shows little: M and N are then -1, 0 and 1, or scales are small.

@@ -27,12 +27,12 @@ typedef struct dl_managed_tensor {
 } dl_managed_tensor;
 
 /**
- * tj_matmul with operands that are a prepared set and the addresses of this call; 0: there is none. Returns NULL, or why it failed,
+ * tj_matmul with operands that are a prepared set and the addresses of this call; 0: there is none. scales: TJ_SCALED; NULL: none. Returns NULL, or why it failed,
  * which is valid until the next call of this thread.
  */
 static inline const tj_error *tjpy_matmul(tj_context *context, const tj_problem *problem, const tj_operands *prepared, size_t m,
-                                          size_t n, size_t p, size_t c, size_t scale_m, size_t scale_n, double alpha,
-                                          double beta, size_t stream)
+                                          size_t n, size_t p, size_t c, const size_t *scales, double alpha, double beta,
+                                          size_t stream)
 {
     static _Thread_local tj_error error;
     tj_operands operands = *prepared;
@@ -41,8 +41,8 @@ static inline const tj_error *tjpy_matmul(tj_context *context, const tj_problem 
     operands.n.address = (const void *)n;
     operands.p.address = (const void *)p;
     operands.c.address = (const void *)c;
-    operands.scale_m.address = (const void *)scale_m;
-    operands.scale_n.address = (const void *)scale_n;
+    for (int i = 0; scales && i < TJ_SCALED; i++)
+        operands.scale[i].address = (const void *)scales[i];
     operands.alpha = alpha;
     operands.beta = beta;
     return tj_matmul(context, problem, &operands, (struct CUstream_st *)stream, &error) == TJ_OK ? NULL : &error;

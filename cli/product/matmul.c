@@ -18,7 +18,7 @@ typedef struct matmul_options {
     cli_machine_options machine;
     cli_check_options check;
     cli_timing timing;
-    const char *output, *c, *scale_m, *scale_n;
+    const char *output, *c, *scale[TJ_SCALED]; /* files of scales, by the tj_which of their matrix */
     int64_t scale_k;
     int32_t order, keep, compile_only;
 } matmul_options;
@@ -29,9 +29,9 @@ static const cli_name orders[] = {{"C", ORDER_C}, {"F", ORDER_F}, {NULL}};
 
 static const cli_option own[] = {
     {"c", CLI_TEXT, AT(c), "The matrix that beta multiplies; without --beta, beta is 1.", "C.npy"},
-    {"scale-m", CLI_TEXT, AT(scale_m), "Numbers that multiply the rows of M . N: an array of j x 1, or one of 1 x 1 for all.",
-     "S.npy"},
-    {"scale-n", CLI_TEXT, AT(scale_n),
+    {"scale-m", CLI_TEXT, AT(scale[TJ_MATRIX_M]),
+     "Numbers that multiply the rows of M . N: an array of j x 1, or one of 1 x 1 for all.", "S.npy"},
+    {"scale-n", CLI_TEXT, AT(scale[TJ_MATRIX_N]),
      "The same for its columns: 1 x l, or 1 x 1. Of weights the scales of either option may lie along k: so many rows as k has "
      "parts, of j or l numbers each.",
      "S.npy"},
@@ -47,7 +47,7 @@ static const cli_option own[] = {
 
 /* M, N, C and P of one call, and scales. An all-zero array was not given. */
 typedef struct matrices {
-    tj_npy m, n, c, p, scale_m, scale_n, with[TJ_EPILOGUE_OPERANDS];
+    tj_npy m, n, c, p, scale[TJ_SCALED], with[TJ_EPILOGUE_OPERANDS];
 } matrices;
 
 /* "512 x 300", or "8 x 512 x 300" for a batch. */
@@ -90,14 +90,15 @@ static int64_t *pairs_of(tj_npy *array)
 static tj_status check_words(const cli_call *call, tj_error *err)
 {
     const matmul_options *options = call->options;
+    int from_stdin = is_stdin(call->operand[0]) + is_stdin(call->operand[1]) + is_stdin(options->c);
 
+    for (int i = 0; i < TJ_SCALED; i++)
+        from_stdin += is_stdin(options->scale[i]);
     if (!options->output && !options->compile_only)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "where should P go? add -o P.npy");
     if (cli_check_stdout(call, "-o", options->output, err) != TJ_OK)
         return err->status;
-    if (is_stdin(call->operand[0]) + is_stdin(call->operand[1]) + is_stdin(options->c) + is_stdin(options->scale_m) +
-            is_stdin(options->scale_n) >
-        1)
+    if (from_stdin > 1)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "stdin can be one of the matrices only");
     if (options->request.beta.is_given && !options->c)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--beta multiplies a matrix that is not there: add --c C.npy");
@@ -160,10 +161,11 @@ static tj_status load(const cli_call *call, matrices *all, tj_error *err)
 
     if (tj_npy_read(call->operand[0], &all->m, err) != TJ_OK || tj_npy_read(call->operand[1], &all->n, err) != TJ_OK ||
         (options->c && tj_npy_read(options->c, &all->c, err) != TJ_OK) ||
-        (options->scale_m && tj_npy_read(options->scale_m, &all->scale_m, err) != TJ_OK) ||
-        (options->scale_n && tj_npy_read(options->scale_n, &all->scale_n, err) != TJ_OK) ||
         cli_read_dtype(options->request.dtype, &m, err) != TJ_OK)
         return err->status;
+    for (int i = 0; i < TJ_SCALED; i++)
+        if (options->scale[i] && tj_npy_read(options->scale[i], &all->scale[i], err) != TJ_OK)
+            return err->status;
     n = m;
     if (cli_read_dtype(options->request.n_dtype, &n, err) != TJ_OK ||
         convert(call->operand[0], &all->m, m ? (tj_type)m : all->m.dtype, err) != TJ_OK ||
@@ -230,13 +232,13 @@ static bool is_weights(int32_t type)
 }
 
 /* Are the scales a matrix with a row for each k block, for weights next to floats? */
-static bool are_along_k(bool is_m, const tj_npy *scales, const tj_problem *known, int64_t scale_k)
+static bool are_along_k(tj_which which, const tj_npy *scales, const tj_problem *known, int64_t scale_k)
 {
-    return is_weights(is_m ? known->m.type : known->n.type) && !is_weights(is_m ? known->n.type : known->m.type) &&
-           columns(scales) == (is_m ? known->j.extent : known->l.extent) && (rows(scales) > 1 || scale_k > 0);
+    return is_weights(tj_problem_matrix(known, which)->type) && is_weights(known->m.type) != is_weights(known->n.type) &&
+           columns(scales) == (which == TJ_MATRIX_N ? known->l.extent : known->j.extent) && (rows(scales) > 1 || scale_k > 0);
 }
 
-static tj_status take_along_k(const char *path, bool is_m, const tj_npy *scales, tj_problem *known, int64_t scale_k,
+static tj_status take_along_k(const char *path, tj_which which, const tj_npy *scales, tj_problem *known, int64_t scale_k,
                               tj_error *err)
 {
     const int64_t parts = rows(scales), k = known->k.extent, each = scale_k > 0 ? scale_k : parts > 0 ? k / parts : 0;
@@ -249,19 +251,20 @@ static tj_status take_along_k(const char *path, bool is_m, const tj_npy *scales,
                        ": scales along k have a row for every --scale-k elements of k, of which the "
                        "last part may have fewer",
                        path, shape, k);
-    *(is_m ? &known->scale_m : &known->scale_n) = (tj_scale)TJ_SCALE_INIT(TJ_F32, 1, (int32_t)each);
+    known->scale[which] = (tj_scale)TJ_SCALE_INIT(TJ_F32, 1, (int32_t)each);
     return TJ_OK;
 }
 
 /* Take scales of rows or columns: convert them to f32, and repeat a single set for each product of the batch. */
-static tj_status take_scales(const char *path, bool is_m, tj_npy *scales, tj_problem *known, int64_t scale_k, tj_error *err)
+static tj_status take_scales(const char *path, tj_which which, tj_npy *scales, tj_problem *known, int64_t scale_k,
+                             tj_error *err)
 {
-    const bool along_k = are_along_k(is_m, scales, known, scale_k);
-    const int64_t wanted = is_m ? known->j.extent : known->l.extent, products = known->batch > 1 ? known->batch : 1;
-    const int64_t count = along_k ? rows(scales) * columns(scales)
-                          : is_m  ? rows(scales)
-                                  : columns(scales),
-                  other = is_m ? columns(scales) : rows(scales);
+    const bool along_k = are_along_k(which, scales, known, scale_k), by_row = which != TJ_MATRIX_N;
+    const int64_t wanted = by_row ? known->j.extent : known->l.extent, products = known->batch > 1 ? known->batch : 1;
+    const int64_t count = along_k  ? rows(scales) * columns(scales)
+                          : by_row ? rows(scales)
+                                   : columns(scales),
+                  other = by_row ? columns(scales) : rows(scales);
     char shape[SHAPE_BYTES];
     float *repeated;
 
@@ -269,14 +272,14 @@ static tj_status take_scales(const char *path, bool is_m, tj_npy *scales, tj_pro
     if (along_k && scales->is_fortran_order)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%.100s is in Fortran order: scales along k lie row after row", path);
     if (along_k && (scales->rank != 3 || batch(scales) == products)) {
-        if (take_along_k(path, is_m, scales, known, scale_k, err) != TJ_OK)
+        if (take_along_k(path, which, scales, known, scale_k, err) != TJ_OK)
             return err->status;
     } else if (other != 1 || (count != 1 && count != wanted) || (scales->rank == 3 && batch(scales) != products))
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%.100s is %s: scales of %s are %s%" PRId64 "%s, or 1 x 1%s", path, shape,
-                       is_m ? "M" : "N", is_m ? "" : "1 x ", wanted, is_m ? " x 1" : "",
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%.100s is %s: scales of %c are %s%" PRId64 "%s, or 1 x 1%s", path, shape,
+                       "MNP"[which], by_row ? "" : "1 x ", wanted, by_row ? " x 1" : "",
                        products > 1 ? ", for all products or for each" : "");
     else
-        *(is_m ? &known->scale_m : &known->scale_n) = (tj_scale)TJ_SCALE_INIT(TJ_F32, count != 1, 0);
+        known->scale[which] = (tj_scale)TJ_SCALE_INIT(TJ_F32, count != 1, 0);
     if (convert(path, scales, TJ_F32, err) != TJ_OK)
         return err->status;
     if (scales->rank == 3 || products == 1)
@@ -400,10 +403,9 @@ static tj_status make_request(const cli_call *call, matrices *all, cli_request *
     status = cli_read_dtype(options->request.p_dtype, &known->p.type, err);
     if (status == TJ_OK)
         status = cli_read_compute(options->request.compute, &known->compute, err);
-    if (status == TJ_OK && options->scale_m)
-        status = take_scales(options->scale_m, true, &all->scale_m, known, options->scale_k, err);
-    if (status == TJ_OK && options->scale_n)
-        status = take_scales(options->scale_n, false, &all->scale_n, known, options->scale_k, err);
+    for (tj_which i = TJ_MATRIX_M; i < TJ_SCALED && status == TJ_OK; i++)
+        if (options->scale[i])
+            status = take_scales(options->scale[i], i, &all->scale[i], known, options->scale_k, err);
     if (status == TJ_OK)
         status = take_operands(all, request, err);
     if (status == TJ_OK)
@@ -443,7 +445,7 @@ static cli_exit multiply(const cli_call *call, const cli_request *request, matri
 {
     const matmul_options *options = call->options;
     cli_product product = {.request = request,
-                           .host = {all->m.data, all->n.data, NULL, all->c.data, all->scale_m.data, all->scale_n.data},
+                           .host = {all->m.data, all->n.data, NULL, all->c.data},
                            .p = all->p.data,
                            .timing = cli_timing_or(options->timing, 1, 5),
                            .check = &options->check};
@@ -452,6 +454,8 @@ static cli_exit multiply(const cli_call *call, const cli_request *request, matri
     tj_error unwritten;
     tj_status status;
 
+    for (int i = 0; i < TJ_SCALED; i++)
+        product.host[TJ_OPERAND_SCALE + i] = all->scale[i].data;
     for (int i = 0; i < TJ_EPILOGUE_OPERANDS; i++)
         product.host[TJ_OPERAND_WITH + i] = all->with[i].data;
     code = cli_multiply(call, &options->machine, &product, err);
@@ -487,9 +491,9 @@ static cli_exit matmul(cli_call *call, tj_error *err)
     tj_npy_drop(&all.m);
     tj_npy_drop(&all.n);
     tj_npy_drop(&all.c);
-    tj_npy_drop(&all.scale_m);
-    tj_npy_drop(&all.scale_n);
     tj_npy_drop(&all.p);
+    for (int i = 0; i < TJ_SCALED; i++)
+        tj_npy_drop(&all.scale[i]);
     for (int i = 0; i < TJ_EPILOGUE_OPERANDS; i++)
         tj_npy_drop(&all.with[i]);
     return code;

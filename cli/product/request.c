@@ -389,7 +389,7 @@ static tj_status take_expression(const cli_request_options *options, cli_request
 static tj_status take_scales(const cli_request_options *options, tj_problem *problem, tj_error *err)
 {
     const int32_t asked[] = {options->scale_m, options->scale_n};
-    tj_scale *const scale[] = {&problem->scale_m, &problem->scale_n};
+    tj_scale *const scale[] = {&problem->scale[TJ_MATRIX_M], &problem->scale[TJ_MATRIX_N]};
     bool are_along_k = false;
 
     for (int i = 0; i < 2; i++) {
@@ -549,10 +549,10 @@ void cli_set_problem(tj_json *answer, const tj_problem *problem)
         cli_set_text(object, "offsets", offsets_word(&known.rows));
     }
     cli_set_text(object, "compute", tj_compute_name((tj_compute)known.compute));
-    cli_set_text(object, "scale_m", scale_word(&known.scale_m));
-    cli_set_text(object, "scale_n", scale_word(&known.scale_n));
-    if (known.scale_m.k > 0 || known.scale_n.k > 0)
-        set_number(object, "scale_k", known.scale_m.k > 0 ? known.scale_m.k : known.scale_n.k);
+    cli_set_text(object, "scale_m", scale_word(&known.scale[TJ_MATRIX_M]));
+    cli_set_text(object, "scale_n", scale_word(&known.scale[TJ_MATRIX_N]));
+    if (known.scale[TJ_MATRIX_M].k > 0 || known.scale[TJ_MATRIX_N].k > 0)
+        set_number(object, "scale_k", known.scale[TJ_MATRIX_M].k > 0 ? known.scale[TJ_MATRIX_M].k : known.scale[TJ_MATRIX_N].k);
     cli_set_bool(object, "has_alpha", known.epilogue.has_alpha);
     cli_set_bool(object, "has_beta", known.epilogue.has_beta);
     tj_epilogue_print(&known.epilogue, epilogue);

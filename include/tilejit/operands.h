@@ -36,11 +36,11 @@ typedef struct tj_operands {
                        by arrays of pointers, are not compared */
     tj_operand c; /**< read if the problem adds beta * C and beta is not 0. Without an address it is P itself */
     /**
-     * Read if the problem has them, scale_m and scale_n: of its type, one value, or one per row of M and per column of N.
-     * stride: from those of a product to those of the next; 0: tight; TJ_BROADCAST. ld is used with scales along k only
+     * Scales of M and of N, by their tj_which, read if the problem has them: one value, or one per row of M and per column of
+     * N. stride: from those of a product to those of the next; 0: tight; TJ_BROADCAST. ld is used with scales along k only
      * (tj_scale.k), where each part of k has one such vector: the distance from one vector to the next; 0: tight.
      */
-    tj_operand scale_m, scale_n;
+    tj_operand scale[TJ_SCALED];
     /**
      * The operands of the epilogue's expression: tj_operands_set finds one by name, tj_epilogue_find gives its number. ld: of a
      * matrix, from one stored row (column) to the next; 0: tight. stride: from one product of the batch to the next; 0: tight;
@@ -75,8 +75,8 @@ typedef struct tj_operands {
 /* clang-format off */
 /** TJ_OPERANDS(M, N, P): three addresses, alpha = 1, beta = 0, everything else as in the problem. */
 #define TJ_OPERANDS(m, n, p)                                                                                           \
-    { sizeof(tj_operands), { (m), 0, 0 }, { (n), 0, 0 }, { (p), 0, 0 }, { NULL, 0, 0 }, { NULL, 0, 0 },           \
-      { NULL, 0, 0 }, { { NULL, 0, 0 } }, { 0 }, 1.0, 0.0, 0, 0, 0, 0, 0, 0, NULL, NULL, 0 }
+    { sizeof(tj_operands), { (m), 0, 0 }, { (n), 0, 0 }, { (p), 0, 0 }, { NULL, 0, 0 }, { { NULL, 0, 0 } },       \
+      { { NULL, 0, 0 } }, { 0 }, 1.0, 0.0, 0, 0, 0, 0, 0, 0, NULL, NULL, 0 }
 #define TJ_OPERANDS_INIT TJ_OPERANDS(NULL, NULL, NULL)
 /* clang-format on */
 

@@ -125,6 +125,9 @@ typedef enum tj_which { TJ_MATRIX_M = 0, TJ_MATRIX_N = 1, TJ_MATRIX_P = 2, TJ_MA
 
 enum { TJ_MATRICES = 4 };
 
+/** Matrices that may have scales: those before this number. Not an enum, which compilers compare with no tj_which. */
+#define TJ_SCALED (TJ_MATRIX_N + 1)
+
 /** The storage of one matrix of a problem. All zero: row-major, tight, of the default type. */
 typedef struct tj_matrix {
     int32_t type;       /**< tj_type */
@@ -149,9 +152,9 @@ typedef enum tj_scale_layout {
  * The scales of M or N: numbers that multiply its elements, one for a block of them. They are an operand of every launch. All
  * zero: there are none. Not with f64.
  *
- *     problem.scale_n = (tj_scale)TJ_SCALE_INIT(TJ_F32, 0, 0);    one for the matrix
- *     problem.scale_n = (tj_scale)TJ_SCALE_INIT(TJ_F32, 1, 0);    one for each column
- *     problem.scale_n = (tj_scale)TJ_SCALE_INIT(TJ_F32, 1, 64);   one for each column and 64 elements of k
+ *     problem.scale[TJ_MATRIX_N] = (tj_scale)TJ_SCALE_INIT(TJ_F32, 0, 0);    one for the matrix
+ *     problem.scale[TJ_MATRIX_N] = (tj_scale)TJ_SCALE_INIT(TJ_F32, 1, 0);    one for each column
+ *     problem.scale[TJ_MATRIX_N] = (tj_scale)TJ_SCALE_INIT(TJ_F32, 1, 64);   one for each column and 64 elements of k
  *
  * Scales of all of k multiply the sum. Scales of parts of k are for weights (tj_problem): each multiplies the products of its
  * part, in f32, before they are added to the sum; the last part may have fewer elements.
@@ -200,7 +203,7 @@ enum { TJ_GROUPS_MOST = 65535, TJ_GROUPS_MOST_HOST_BYTES = 3072 };
  * A problem. Start from TJ_PROBLEM_INIT; zero in any field means its default.
  *
  * M and N have the same type, or are e4m3 and e5m2, or s8 and u8; or one holds weights of s8, u8 or s4, and the other f32, f16
- * or bf16: weights are widened when they are loaded, which is exact, and accumulated in f32; scale_m or scale_n is their unit,
+ * or bf16: weights are widened when they are loaded, which is exact, and accumulated in f32; their scales are their unit,
  * and each part of k may have scales of its own (tj_scale).
  *
  * P may have another type, as tj_compute_facts.products says: with weights it is like the floats. C has the type and the layout
@@ -211,7 +214,7 @@ typedef struct tj_problem {
     tj_dim j, k, l;
     int64_t batch; /**< products; 0 and 1: one, without a batch dimension; TJ_ANY */
     tj_matrix m, n, p, c;
-    tj_scale scale_m, scale_n;
+    tj_scale scale[TJ_SCALED]; /**< of M and of N, by their tj_which */
     tj_rows rows;
     int32_t compute; /**< tj_compute */
     tj_epilogue epilogue;
@@ -224,7 +227,7 @@ typedef struct tj_problem {
 /** TJ_PROBLEM_INIT(j, k, l, type): everything fixed, row-major, tight, alpha = 1, beta = 0. type is that of M and N. */
 #define TJ_PROBLEM_INIT(j, k, l, type)                                                                                 \
     { sizeof(tj_problem), TJ_DIM_INIT(j), TJ_DIM_INIT(k), TJ_DIM_INIT(l), 0, TJ_MATRIX_INIT(type),                     \
-      TJ_MATRIX_INIT(0), TJ_MATRIX_INIT(0), TJ_MATRIX_INIT(0), TJ_SCALE_INIT(0, 0, 0), TJ_SCALE_INIT(0, 0, 0),         \
+      TJ_MATRIX_INIT(0), TJ_MATRIX_INIT(0), TJ_MATRIX_INIT(0), { TJ_SCALE_INIT(0, 0, 0) },                             \
       { 0, 0, 0, 0 }, 0, { 0, 0, { 0, 0, 0, 0, { { 0, 0, 0, 0 } }, { 0 }, { { { 0 }, 0, 0, 0, 0, 0, { 0 } } } } } }
 /* clang-format on */
 

@@ -13,24 +13,18 @@
 extern "C" {
 #endif
 
-/** Scales of M or N in host memory, as tj_operands has them in device memory; those along k are tight. */
-typedef struct tj_host_scale {
-    const float *scale;
-    int64_t stride; /**< from one product of the batch to the next; 0: tight; TJ_BROADCAST */
-} tj_host_scale;
-
-/** An operand of the epilogue's expression in host memory, as tj_operands has it in device memory. */
+/** Scales, or an operand of the epilogue's expression, in host memory, as tj_operands has them in device memory. */
 typedef struct tj_host_operand {
     const void *address; /**< of a further output: the values stored by a kernel, or, for tj_reference_product, the destination;
                               NULL: it is skipped */
-    int64_t ld, stride;
+    int64_t ld, stride;  /**< scales along k are tight: their ld is 0 */
 } tj_host_operand;
 
 /** Matrices in host memory, laid out as the problem says; for TJ_POINTERS and TJ_POINTERS_16, arrays of host addresses. */
 typedef struct tj_host_operands {
     const void *m, *n, *c; /**< c is read only if the problem has_beta and beta is not 0 */
     double alpha, beta;
-    tj_host_scale scale_m, scale_n;             /**< read only if the problem has them */
+    tj_host_operand scale[TJ_SCALED];           /**< of M and of N, read only if the problem has them */
     tj_host_operand with[TJ_EPILOGUE_OPERANDS]; /**< operands of the expression, by number */
     double number[TJ_EPILOGUE_OPERANDS];        /**< operands of the expression that are numbers */
     const void *offsets; /**< read only if the problem has groups: the offset of each, as for tj_groups_check. Rows that belong

@@ -20,9 +20,8 @@ extern "C" {
 
 /** Numbers of the operands after those of tj_which. */
 enum {
-    TJ_OPERAND_SCALE_M = TJ_MATRICES,
-    TJ_OPERAND_SCALE_N,
-    TJ_OPERAND_WITH, /**< operand i of the epilogue's expression has number TJ_OPERAND_WITH + i */
+    TJ_OPERAND_SCALE = TJ_MATRICES,                 /**< the scales of a matrix have number TJ_OPERAND_SCALE + its tj_which */
+    TJ_OPERAND_WITH = TJ_OPERAND_SCALE + TJ_SCALED, /**< operand i of the epilogue's expression: TJ_OPERAND_WITH + i */
     TJ_OPERANDS_MOST = TJ_OPERAND_WITH + TJ_EPILOGUE_OPERANDS
 };
 

@@ -197,7 +197,7 @@ static inline bool scalars_fit(const tj_kernel *kernel, const tj_operands *x)
 /* Check the scales and operands of an expression that the kernel uses: as tight as the kernel is ready for. */
 static bool more_is_plain(const tj_kernel *kernel, const tj_operands *x)
 {
-    for (int which = TJ_SCALES_OF_M; which < TJ_ADDRESSES; which++) {
+    for (int which = TJ_SCALES; which < TJ_ADDRESSES; which++) {
         const tj_operand *const operand = tj_operand_at(x, which);
         const tj_stored_shape *const ready = &kernel->ready.matrix[which];
 

@@ -232,7 +232,7 @@ static tj_status compute_lines(const proving *v, const run *r, int64_t n, int64_
     x.m.address = address(v, TJ_MATRIX_M, r->product) + (size_t)offset_of(v, TJ_MATRIX_M, 'j', row) * size_of(v, TJ_MATRIX_M);
     x.n.address = address(v, TJ_MATRIX_N, n) + (size_t)offset_of(v, TJ_MATRIX_N, 'l', col) * size_of(v, TJ_MATRIX_N);
     x.p.address = (char *)tj_buffer_address(v->simple_p) + (size_t)(at * v->width) * simple_size_of(v);
-    for (int which = TJ_SCALES_OF_M; which < TJ_WITH; which++)
+    for (int which = TJ_SCALES; which < TJ_WITH; which++)
         *tj_operand_in(&x, which) =
             scales(v, which, v->lies.operand[which].is_each_group ? n : r->product, by_rows ? 'j' : 'l', r->line);
     if (has_c)

@@ -22,7 +22,7 @@ static tj_parameter find_parameter(const tj_kernel *kernel, const tj_argument *a
     const size_t matrix = offsetof(tj_launch_shape, matrix) + (size_t)arg->index * sizeof(tj_stored_shape);
     const bool is_f64 = kernel->scalar_type == TJ_F64;
     const size_t with = offsetof(tj_launch_shape, matrix) + ((size_t)TJ_WITH + (size_t)arg->index) * sizeof(tj_stored_shape);
-    const size_t scales = (size_t)TJ_SCALES_OF_M + (size_t)arg->index;
+    const size_t scales = (size_t)TJ_SCALES + (size_t)arg->index;
 
     switch (arg->kind) {
     case TJ_ARG_POINTER:

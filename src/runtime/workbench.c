@@ -450,12 +450,12 @@ tj_status tj_workbench_fill_operands(const tj_workbench *bench, tj_host_operands
 {
     tj_status status = TJ_OK;
 
-    for (int i = 0; i < TJ_EPILOGUE_OPERANDS && status == TJ_OK; i++) {
-        const placed *m = &bench->matrix[TJ_WITH + i];
+    for (int which = TJ_MATRICES; which < TJ_ADDRESSES && status == TJ_OK; which++) {
+        const placed *m = &bench->matrix[which];
 
         if (m->stored)
             status = tj_buffer_read(m->elements, bench->guard, m->stored, m->bytes, err);
-        host->with[i].address = m->stored ? m->stored : m->host;
+        *tj_host_operand_in(host, which) = (tj_host_operand){m->stored ? m->stored : m->host, 0, 0};
     }
     memcpy(host->number, bench->number, sizeof host->number);
     return status;
@@ -479,14 +479,8 @@ tj_status tj_workbench_check(const tj_workbench *bench, const void *p, double ma
         return TJ_ERR_INVALID_ARGUMENT;
     const void **array[TJ_MATRICES] = {NULL, NULL, NULL, NULL}, *host[TJ_MATRICES] = {NULL, NULL, NULL, NULL};
     void *laid[TJ_MATRICES] = {NULL, NULL, NULL, NULL};
-    tj_host_operands x = {.alpha = bench->alpha,
-                          .beta = bench->beta,
-                          .scale_m = {bench->matrix[TJ_SCALES_OF_M].host, 0},
-                          .scale_n = {bench->matrix[TJ_SCALES_OF_N].host, 0},
-                          .offsets = bench->offsets};
-    tj_status status = TJ_OK;
-
-    status = tj_workbench_fill_operands(bench, &x, err);
+    tj_host_operands x = {.alpha = bench->alpha, .beta = bench->beta, .offsets = bench->offsets};
+    tj_status status = tj_workbench_fill_operands(bench, &x, err);
 
     for (tj_which i = TJ_MATRIX_M; i <= TJ_MATRIX_C && status == TJ_OK; i++) {
         const void *base = i == TJ_MATRIX_P ? p : lay_out(&bench->matrix[i], &laid[i]);

@@ -341,8 +341,8 @@ static void print_row(const tj_problem *c, int64_t batch, char row[ROW_BYTES])
     }
     add_dims(&text, c, false, more);
     add_dims(&text, c, true, "");
-    add_text(&text, tj_scale_word(tj_scale_form(&c->scale_m)));
-    add_text(&text, tj_scale_word(tj_scale_form(&c->scale_n)));
+    add_text(&text, tj_scale_word(tj_scale_form(&c->scale[TJ_MATRIX_M])));
+    add_text(&text, tj_scale_word(tj_scale_form(&c->scale[TJ_MATRIX_N])));
     add_text(&text, c->epilogue.has_alpha ? "1" : "");
     add_text(&text, c->epilogue.has_beta ? "1" : "");
     tj_epilogue_print_as(&c->epilogue, true, epilogue);

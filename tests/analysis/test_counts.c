@@ -43,7 +43,7 @@ typedef struct row {
         __VA_ARGS__ \
     }
 
-#define SCALED(of_m, of_n, ...) WITH(.scale_m = of_m, .scale_n = of_n, __VA_ARGS__)
+#define SCALED(of_m, of_n, ...) WITH(.scale[TJ_MATRIX_M] = of_m, .scale[TJ_MATRIX_N] = of_n, __VA_ARGS__)
 #define SPLIT(...) WITH(.compute = TJ_COMPUTE_F32_SPLIT, __VA_ARGS__)
 #define BF16(...) WITH(.m.type = TJ_BF16, __VA_ARGS__)
 
@@ -205,10 +205,11 @@ static const row rows[] = {
     {"skinny:splits=1", 6, 70, 66, WITH(.m.type = TJ_F64)},
     {"skinny:splits=1", 6, 70, 64, WITH(.m.type = TJ_F16)},
     {"skinny:splits=1", 6, 72, 61, WITH(.m.type = TJ_BF16, .n.layout = TJ_COL_MAJOR, .p.type = TJ_F32)},
-    {"skinny:splits=1,lanes=4,slices=16,tn=8", 6, 128, 64, WITH(.m.type = TJ_BF16, .n.type = TJ_S8, .scale_n = SCALE_EACH)},
+    {"skinny:splits=1,lanes=4,slices=16,tn=8", 6, 128, 64,
+     WITH(.m.type = TJ_BF16, .n.type = TJ_S8, .scale[TJ_MATRIX_N] = SCALE_EACH)},
     {"skinny:splits=3", 5, 480, 61, WITH(.m.type = TJ_F16, .n.type = TJ_U8, .n.layout = TJ_COL_MAJOR)},
     {"skinny:splits=1", 66, 70, 6, WITH(.m.type = TJ_S8, .n.type = TJ_F32)},
-    {"skinny:splits=2", 5, 481, 62, WITH(.m.type = TJ_BF16, .n.type = TJ_S4, .scale_n = SCALE_EACH)},
+    {"skinny:splits=2", 5, 481, 62, WITH(.m.type = TJ_BF16, .n.type = TJ_S4, .scale[TJ_MATRIX_N] = SCALE_EACH)},
     {"skinny:splits=1", 3, 481, 61, WITH(.m.type = TJ_F16, .n.type = TJ_S4, .n.layout = TJ_COL_MAJOR)},
     {"tiled:tile_width=16", 40, 50, 60, WITH(.m.type = TJ_BF16, .n.type = TJ_S8)},
     {"naive:tile_width=16", 40, 50, 60, WITH(.m.type = TJ_U8, .n.type = TJ_F16, .p.layout = TJ_COL_MAJOR)},
@@ -385,7 +386,7 @@ static const row rows[] = {
     {"mma:bm=64,bn=32,wm=32,wn=16,pack=none", 72, 100, 92, WITH(.m.type = TJ_U8, .n.type = TJ_F16, .m.layout = TJ_COL_MAJOR)},
     {"mma:bm=32,bn=64,wm=16,wn=32,pack=none", 65, 101, 77, BF16(.n.type = TJ_U8, .n.layout = TJ_COL_MAJOR), PARTED},
     {"mma:bm=64,bn=64", 72, 160, 96, BF16(.n.type = TJ_S4)},
-    {"mma:bm=16,bn=128,wn=32", 9, 161, 184, WITH(.m.type = TJ_F16, .n.type = TJ_S4, .scale_n = SCALE_EACH)},
+    {"mma:bm=16,bn=128,wn=32", 9, 161, 184, WITH(.m.type = TJ_F16, .n.type = TJ_S4, .scale[TJ_MATRIX_N] = SCALE_EACH)},
     {"mma:bm=16,bn=64,wn=16,splits=3", 9, 161, 88, WITH(.m.type = TJ_F16, .n.type = TJ_S8)},
     {"mma:bm=16,bn=64,wn=64", 9, 161, 88, BF16(.n.type = TJ_U8, .batch = 2)},
     {"mma:bm=128,bn=16,wm=32", 200, 96, 16, WITH(.m.type = TJ_S4, .n.type = TJ_BF16, .m.layout = TJ_COL_MAJOR)},
@@ -393,7 +394,7 @@ static const row rows[] = {
     {"mma:bm=16,bn=64,wn=32,pack=none", 9, 100, 77, WITH(.m.type = TJ_F16, .n.type = TJ_S8, .n.layout = TJ_COL_MAJOR)},
     {"mma:bm=64,bn=16,wm=32", 88, 303, 16, WITH(.m.type = TJ_S4, .n.type = TJ_BF16)},
     {"mma:bm=64,bn=64,pack=n", 72, 101, 77, BF16(.n.type = TJ_S4, .n.layout = TJ_COL_MAJOR)},
-    {"mma:bm=64,bn=64,pack=n", 72, 100, 77, BF16(.n.type = TJ_S8, .scale_n = SCALE_EACH)},
+    {"mma:bm=64,bn=64,pack=n", 72, 100, 77, BF16(.n.type = TJ_S8, .scale[TJ_MATRIX_N] = SCALE_EACH)},
     {"mma:bm=64,bn=64,pack=both", 65, 101, 80, WITH(.m.type = TJ_S8, .n.type = TJ_F16, .batch = 2)},
     {"mma:bm=64,bn=64", 72, 60, 96, WITH(.compute = TJ_COMPUTE_TF32)},
     {"mma:bm=64,bn=64,steps=4", 67, 61, 99,
@@ -508,13 +509,15 @@ static const row rows[] = {
     {"planes:bm=64,bn=64", 66, 40, 130, SPLIT(.batch = 2, .m.stride = TJ_BROADCAST, .p.layout = TJ_COL_MAJOR)},
     {"planes:bm=64,bn=64", 64, 0, 64, SPLIT(.epilogue.has_beta = 1)},
     {"planes:bm=64,bn=64", 66, 40, 130,
-     SPLIT(.batch = 2, .scale_m = SCALE_EACH, .scale_n = ONE_SCALE, .epilogue.has_alpha = 1)},
-    {"planes:bm=64,bn=64", 66, 40, 131, SPLIT(.p.layout = TJ_COL_MAJOR, .scale_m = SCALE_EACH, .scale_n = SCALE_EACH)},
+     SPLIT(.batch = 2, .scale[TJ_MATRIX_M] = SCALE_EACH, .scale[TJ_MATRIX_N] = ONE_SCALE, .epilogue.has_alpha = 1)},
+    {"planes:bm=64,bn=64", 66, 40, 131,
+     SPLIT(.p.layout = TJ_COL_MAJOR, .scale[TJ_MATRIX_M] = SCALE_EACH, .scale[TJ_MATRIX_N] = SCALE_EACH)},
     {"planes:bm=64,bn=64,group=2", 200, 64, 264, SPLIT(.m.ld = 67, .n.ld = 271, .p.ld = 265)},
     {"wgmma_planes", 128, 64, 256, SPLIT()},
     {"wgmma_planes:multipliers=1,bn=48,vector=1", 100, 72, 136, SPLIT(.m.layout = TJ_COL_MAJOR, .epilogue.has_beta = 1)},
     {"wgmma_planes:multipliers=1,bn=80,blocks=2", 66, 40, 130, SPLIT(.batch = 3, .n.stride = TJ_BROADCAST)},
-    {"wgmma_planes:bn=32", 66, 40, 131, SPLIT(.p.layout = TJ_COL_MAJOR, .scale_m = SCALE_EACH, .scale_n = SCALE_EACH)},
+    {"wgmma_planes:bn=32", 66, 40, 131,
+     SPLIT(.p.layout = TJ_COL_MAJOR, .scale[TJ_MATRIX_M] = SCALE_EACH, .scale[TJ_MATRIX_N] = SCALE_EACH)},
     {"wgmma_planes:bn=32", 64, 0, 64, SPLIT(.epilogue.has_beta = 1)},
     /* scales, one or each, of a product and of a batch; of a last kernel, whose threads go through P in its own order; of rows and columns
      * that hang over an edge, or are moved back from it */
@@ -585,8 +588,8 @@ static tj_problem problem_of(const row *r)
     problem.n.transposed = r->with.n.transposed;
     problem.epilogue.has_alpha = r->with.epilogue.has_alpha;
     problem.epilogue.has_beta = r->with.epilogue.has_beta;
-    problem.scale_m = r->with.scale_m;
-    problem.scale_n = r->with.scale_n;
+    problem.scale[TJ_MATRIX_M] = r->with.scale[TJ_MATRIX_M];
+    problem.scale[TJ_MATRIX_N] = r->with.scale[TJ_MATRIX_N];
     problem.m.ld = r->with.m.ld;
     problem.n.ld = r->with.n.ld;
     problem.p.ld = r->with.p.ld;
@@ -656,8 +659,8 @@ static void execute(tj_context *context, const row *r, kernel which, cuEmuCounte
     x.c.address = operand(context, &problem, 3, buffer[3], &array[3]);
     cr_assert(tj_buffer_create(context, (size_t)((r->j + r->l) * (strided.batch + 1) * 4), &scales, &err) == TJ_OK);
     cr_assert(tj_buffer_fill(scales, 0, &err) == TJ_OK);
-    x.scale_m.address = problem.scale_m.type ? tj_buffer_address(scales) : NULL;
-    x.scale_n.address = problem.scale_n.type ? tj_buffer_address(scales) : NULL;
+    x.scale[TJ_MATRIX_M].address = problem.scale[TJ_MATRIX_M].type ? tj_buffer_address(scales) : NULL;
+    x.scale[TJ_MATRIX_N].address = problem.scale[TJ_MATRIX_N].type ? tj_buffer_address(scales) : NULL;
     x.alpha = 2;
     x.beta = 3;
     x.workspace_bytes = tj_plan_workspace_bytes(plan);
@@ -696,7 +699,7 @@ static int64_t factors_of(const tj_problem *problem)
 {
     const tj_epilogue *e = &problem->epilogue;
 
-    return (e->has_alpha != 0) + (problem->scale_m.type != 0) + (problem->scale_n.type != 0);
+    return (e->has_alpha != 0) + (problem->scale[TJ_MATRIX_M].type != 0) + (problem->scale[TJ_MATRIX_N].type != 0);
 }
 
 static void expect_reduce(const row *r, const tj_problem *problem, const tj_counts *c, const cuEmuCounters *counted)

@@ -172,8 +172,8 @@ Test(compile, every_family_and_type_for_every_target)
                     problem.p.type = TJ_F32;
                 else if (dtype > TJ_BF16 && count % 3)
                     problem.p.type = dtype;
-                problem.scale_m = nth_scale(dtype == TJ_F64 ? 0 : (int64_t)(count / 2));
-                problem.scale_n = nth_scale(dtype == TJ_F64 ? 0 : (int64_t)(count / 5));
+                problem.scale[TJ_MATRIX_M] = nth_scale(dtype == TJ_F64 ? 0 : (int64_t)(count / 2));
+                problem.scale[TJ_MATRIX_N] = nth_scale(dtype == TJ_F64 ? 0 : (int64_t)(count / 5));
                 if (count % 4 == 1)
                     problem.m.stride = problem.p.stride = TJ_POINTERS_16, problem.n.stride = problem.c.stride = TJ_POINTERS;
                 snprintf(label, sizeof label, "%s, %s, variant %u", rows[c].config, tj_type_name((tj_type)dtype), count);
@@ -321,8 +321,8 @@ Test(compile, planes_in_every_form)
             problem.batch = variant % 3 == 1 ? 3 : 1;
             problem.m.stride = variant % 6 == 1 ? TJ_BROADCAST : 0;
             problem.epilogue.has_alpha = problem.epilogue.has_beta = variant % 4 == 0;
-            problem.scale_m = nth_scale((int64_t)(variant / 2));
-            problem.scale_n = nth_scale((int64_t)(variant / 5));
+            problem.scale[TJ_MATRIX_M] = nth_scale((int64_t)(variant / 2));
+            problem.scale[TJ_MATRIX_N] = nth_scale((int64_t)(variant / 5));
             snprintf(label, sizeof label, "%s, variant %u", configs[c], variant);
             compile(&problem, configs[c], targets[t], label);
         }
@@ -352,8 +352,8 @@ Test(compile, wgmma_planes_in_every_form)
         problem.batch = variant % 3 == 1 ? 3 : 1;
         problem.m.stride = variant % 6 == 1 ? TJ_BROADCAST : 0;
         problem.epilogue.has_alpha = problem.epilogue.has_beta = variant % 4 == 0;
-        problem.scale_m = nth_scale((int64_t)(variant / 2));
-        problem.scale_n = nth_scale((int64_t)(variant / 3));
+        problem.scale[TJ_MATRIX_M] = nth_scale((int64_t)(variant / 2));
+        problem.scale[TJ_MATRIX_N] = nth_scale((int64_t)(variant / 3));
         snprintf(label, sizeof label, "%s, variant %u", configs[variant % 4], variant);
         compile(&problem, configs[variant % 4], "sm_90", label);
     }
@@ -415,8 +415,8 @@ Test(compile, wgmma_in_every_form)
         problem.compute = problem.m.type == TJ_F32 ? TJ_COMPUTE_TF32 : 0;
         problem.n.layout = variant & 1;
         problem.epilogue.has_alpha = problem.epilogue.has_beta = variant % 3 == 0;
-        problem.scale_m = nth_scale(variant);
-        problem.scale_n = nth_scale(variant / 3);
+        problem.scale[TJ_MATRIX_M] = nth_scale(variant);
+        problem.scale[TJ_MATRIX_N] = nth_scale(variant / 3);
         problem.batch = variant % 4 == 0 ? 3 : 1;
         if (!strstr(config, "splits") && variant % 7 == 0)
             problem.j = problem.k = problem.l = (tj_dim){0, TJ_DIM_ANY, 16};

@@ -25,8 +25,8 @@ static tj_problem rich(void)
               "%s", err.message);
     problem.n.type = TJ_S4;
     problem.n.layout = TJ_COL_MAJOR;
-    problem.scale_m = (tj_scale)SCALE_EACH;
-    problem.scale_n = (tj_scale)SCALE_ALONG_K(32);
+    problem.scale[TJ_MATRIX_M] = (tj_scale)SCALE_EACH;
+    problem.scale[TJ_MATRIX_N] = (tj_scale)SCALE_ALONG_K(32);
     problem.batch = 3;
     cr_assert(eq(int, TJ_OK, tj_problem_check(&problem, &err)), "%s", err.message);
     return tj_problem_canonical(&problem);
@@ -101,13 +101,13 @@ Test(operand_table, counts_elements_with_the_batch_and_the_groups)
 
     problem = (tj_problem)TJ_PROBLEM_INIT(J, K, L, TJ_F16);
     problem.rows = (tj_rows){.kind = TJ_ROWS_IN_GROUPS, .groups = 5};
-    problem.scale_n = (tj_scale)SCALE_EACH;
+    problem.scale[TJ_MATRIX_N] = (tj_scale)SCALE_EACH;
     problem = tj_problem_canonical(&problem);
     row = tj_operand_row_of(&problem, TJ_MATRIX_N);
     cr_expect(eq(i64, tj_operand_span(&problem, &row), 5 * K * L), "one for each group");
     row = tj_operand_row_of(&problem, TJ_MATRIX_P);
     cr_expect(eq(i64, tj_operand_span(&problem, &row), J * L), "and one P of all rows");
-    row = tj_operand_row_of(&problem, TJ_SCALES_OF_N);
+    row = tj_operand_row_of(&problem, TJ_SCALES + TJ_MATRIX_N);
     row.stride = TJ_TIGHT;
     cr_expect(eq(i64, tj_operand_span(&problem, &row), 5 * L));
 }
@@ -128,12 +128,13 @@ Test(operand_table, counts_scales_by_their_numbers)
         tj_problem problem = TJ_PROBLEM_INIT(7, 257, 300, TJ_F16);
         const tj_extents extents = {7, 257, 300};
 
-        problem.scale_n = rows[i].scale;
-        const tj_operand_row row = tj_operand_row_of(&problem, TJ_SCALES_OF_N);
+        problem.scale[TJ_MATRIX_N] = rows[i].scale;
+        const tj_operand_row row = tj_operand_row_of(&problem, TJ_SCALES + TJ_MATRIX_N);
 
         cr_expect(eq(i64, tj_extent_at(row.rows, &extents), rows[i].parts), "scale %zu", i);
         cr_expect(eq(i64, tj_extent_at(row.width, &extents), rows[i].width), "scale %zu", i);
-        cr_expect(eq(i64, tj_operand_elements(&problem, TJ_SCALES_OF_N), rows[i].parts * rows[i].width), "scale %zu", i);
+        cr_expect(eq(i64, tj_operand_elements(&problem, TJ_SCALES + TJ_MATRIX_N), rows[i].parts * rows[i].width), "scale %zu",
+                  i);
     }
 }
 
@@ -186,7 +187,7 @@ Test(operand_shape, says_how_each_operand_is_stored)
     cr_expect(eq(i64, shape_of(&problem, TJ_OPERAND_WITH + 1).cols, L / 2), "bias, for each column of P");
     cr_expect(eq(i64, shape_of(&problem, TJ_OPERAND_WITH + 1).rows, 1));
     cr_expect(eq(int, shape_of(&problem, TJ_OPERAND_WITH + 2).is_taken, 0), "a number");
-    cr_expect(eq(i64, shape_of(&problem, TJ_OPERAND_SCALE_N).span, -1), "the launch says the distance of its rows");
+    cr_expect(eq(i64, shape_of(&problem, TJ_OPERAND_SCALE + TJ_MATRIX_N).span, -1), "the launch says the distance of its rows");
 }
 
 Test(operand_shape, refuses_in_words)

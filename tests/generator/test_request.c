@@ -37,7 +37,7 @@ Test(request, has_what_was_given_what_it_means_and_its_operands)
     cr_expect(eq(i64, request.operand[TJ_MATRIX_M].ld, 5));
     memset(&request, 0xff, sizeof request);
     cr_expect(eq(str, copy.operand[TJ_WITH].name, "bias"), "a copy needs nothing of the first");
-    cr_expect(eq(str, copy.operand[TJ_SCALES_OF_N].title, "the scales of N"));
+    cr_expect(eq(str, copy.operand[TJ_SCALES + TJ_MATRIX_N].title, "the scales of N"));
 }
 
 Test(request, is_made_of_a_right_problem_only)

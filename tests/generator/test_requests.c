@@ -96,11 +96,11 @@ Test(problem, names_what_is_wrong_with_everything_else)
     rows[23].problem.m.type = TJ_U8, rows[23].problem.compute = TJ_COMPUTE_F32;
     rows[23].words = "compute is f32 but M and N are u8: use s32";
     rows[24].problem.p.type = TJ_S8, rows[24].words = "M and N are f32 but P is s8";
-    rows[25].problem.scale_n = (tj_scale)TJ_SCALE_INIT(TJ_F32, 128, 128);
+    rows[25].problem.scale[TJ_MATRIX_N] = (tj_scale)TJ_SCALE_INIT(TJ_F32, 128, 128);
     rows[25].words = "scale_n.rows is 128: use 1 for a scale of each column, or 0 for one of them all";
-    rows[26].problem.m.type = TJ_F64, rows[26].problem.scale_m = (tj_scale)ONE_SCALE;
+    rows[26].problem.m.type = TJ_F64, rows[26].problem.scale[TJ_MATRIX_M] = (tj_scale)ONE_SCALE;
     rows[26].words = "scale_m is asked for, but scales are f32 and go with no f64";
-    rows[27].problem.scale_m.rows = 1;
+    rows[27].problem.scale[TJ_MATRIX_M].rows = 1;
     rows[27].words = "scale_m.type is 0, which means no scales, and other members are set: use TJ_F32";
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         tj_error err = {0};
@@ -127,19 +127,19 @@ Test(problem, names_the_number_of_a_scale_that_it_does_not_take)
         {{TJ_F32, 0, 1, -1, 0}, "scale_n.k is -1: scales along k are for 1 or more elements each"},
         {{TJ_F32, 0, 0, 128, 0}, "scale_n.k is 128 and rows 0: scales along k are for one column each, use rows 1, or k 0"},
         {{TJ_F32, 1, 1, 32, 0}, "scale_n.layout is 1: use TJ_SCALES_PART_BY_PART"},
-        {{TJ_F32, 0, 1, 32, 8}, "scale_n.ld is 8: each launch states the leading dimension of scales (tj_operands.scale_n.ld)"},
+        {{TJ_F32, 0, 1, 32, 8}, "scale_n.ld is 8: each launch states the leading dimension of scales (tj_operands.scale)"},
     };
     tj_problem problem = problem_of(8, 64, 8);
     tj_error err = {0};
 
     problem.n.type = TJ_S8;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        problem.scale_n = rows[i].scale;
+        problem.scale[TJ_MATRIX_N] = rows[i].scale;
         cr_expect(eq(int, tj_problem_check(&problem, &err), TJ_ERR_INVALID_ARGUMENT), "%s", rows[i].words);
         cr_expect(ne(ptr, strstr(err.message, rows[i].words), NULL), "%s: %s", rows[i].words, err.message);
     }
-    problem.scale_n = (tj_scale){0};
-    problem.scale_m = (tj_scale)SCALE_ALONG_K(128); /* of the activations */
+    problem.scale[TJ_MATRIX_N] = (tj_scale){0};
+    problem.scale[TJ_MATRIX_M] = (tj_scale)SCALE_ALONG_K(128); /* of the activations */
     cr_expect(eq(int, tj_problem_check(&problem, &err), TJ_ERR_INVALID_ARGUMENT));
     cr_expect(ne(ptr, strstr(err.message, "scale_m is along-k, which is for weights"), NULL), "%s", err.message);
     cr_expect(ne(ptr, strstr(err.message, "its k is 128, M is f32, N s8"), NULL), "%s", err.message);
@@ -195,7 +195,7 @@ Test(problem, fills_in_the_types_of_each_kind)
         tj_error err = {0};
 
         p.m.type = rows[i].m, p.n.type = rows[i].n, p.p.type = rows[i].p, p.compute = rows[i].compute;
-        p.scale_m = (tj_scale)SCALE_EACH, p.scale_n = (tj_scale)ONE_SCALE;
+        p.scale[TJ_MATRIX_M] = (tj_scale)SCALE_EACH, p.scale[TJ_MATRIX_N] = (tj_scale)ONE_SCALE;
         cr_assert(eq(int, tj_problem_check(&p, &err), TJ_OK), "%s: %s", rows[i].words, err.message);
         c = tj_problem_canonical(&p);
         cr_expect(eq(int, c.n.type, (int)rows[i].n_is), "%s", rows[i].words);
@@ -206,8 +206,8 @@ Test(problem, fills_in_the_types_of_each_kind)
         cr_expect(eq(str, line, wanted));
         t = tj_problem_transpose(&c);
         cr_expect(eq(int, t.m.type, c.n.type));
-        cr_expect(eq(int, t.scale_m.rows, 0));
-        cr_expect(eq(int, t.scale_n.rows, 1));
+        cr_expect(eq(int, t.scale[TJ_MATRIX_M].rows, 0));
+        cr_expect(eq(int, t.scale[TJ_MATRIX_N].rows, 1));
     }
 }
 

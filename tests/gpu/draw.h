@@ -119,14 +119,15 @@ static void draw_types(tj_problem *p, int w)
     p->epilogue.has_alpha = next() % 3 == 0;
     p->epilogue.has_beta = next() % 3 == 0;
     if (w != BY_F64 && next() % 4 == 0) {
-        p->scale_m = nth_scale(PICK(0, 1, 2));
-        p->scale_n = nth_scale(PICK(0, 1, 2));
+        p->scale[TJ_MATRIX_M] = nth_scale(PICK(0, 1, 2));
+        p->scale[TJ_MATRIX_N] = nth_scale(PICK(0, 1, 2));
     }
     const int n_is_weights = p->n.type == TJ_S8 || p->n.type == TJ_U8 || p->n.type == TJ_S4,
               m_is_weights = p->m.type == TJ_S8 || p->m.type == TJ_U8;
 
     if (p->n.type != 0 && m_is_weights != n_is_weights && next() % 2 == 0) /* of weights */
-        *(m_is_weights ? &p->scale_m : &p->scale_n) = (tj_scale)SCALE_ALONG_K((int32_t)PICK(1, 7, 16, 32, 64, 128));
+        *(m_is_weights ? &p->scale[TJ_MATRIX_M] : &p->scale[TJ_MATRIX_N]) =
+            (tj_scale)SCALE_ALONG_K((int32_t)PICK(1, 7, 16, 32, 64, 128));
 }
 
 /* Draw groups in place of a batch: M, P and C are one matrix each, and N has one matrix per group. */
@@ -251,9 +252,9 @@ static void describe(request *r, const char *number)
              p->n.type, p->p.type, p->compute, p->m.layout, p->n.layout, p->p.layout, p->m.transposed, p->n.transposed,
              p->j.mode, p->k.mode, p->l.mode, p->batch == TJ_ANY, (long long)p->m.ld, (long long)p->n.ld, (long long)p->p.ld,
              (long long)p->c.ld, (long long)p->m.stride, (long long)p->n.stride, (long long)p->p.stride, (long long)p->c.stride,
-             scale_form(&p->scale_m), scale_form(&p->scale_n), p->scale_m.k + p->scale_n.k, p->epilogue.has_alpha,
-             p->epilogue.has_beta, (long long)p->rows.groups, p->rows.offset_bytes,
-             p->rows.on_host ? "on the host" : "on the device", text);
+             scale_form(&p->scale[TJ_MATRIX_M]), scale_form(&p->scale[TJ_MATRIX_N]),
+             p->scale[TJ_MATRIX_M].k + p->scale[TJ_MATRIX_N].k, p->epilogue.has_alpha, p->epilogue.has_beta,
+             (long long)p->rows.groups, p->rows.offset_bytes, p->rows.on_host ? "on the host" : "on the device", text);
 }
 
 /* ---- operands ----------------------------------------------------------------------------------------------------- */
@@ -404,7 +405,7 @@ static void launch_and_check(tj_context *context, const request *r, const tj_pla
     expect(report.passed || (report.norm == 0 && report.max_error == 0), "%s: %s; ratio %g at [%lld][%lld][%lld]: %g, not %g",
            label, report.reason, report.max_ratio, (long long)report.worst_batch, (long long)report.worst_row,
            (long long)report.worst_col, report.worst_value, report.worst_reference);
-    if (is_whole && (p_type == TJ_F32 || p_type == TJ_F64) && !x.scale_m.address && !x.scale_n.address)
+    if (is_whole && (p_type == TJ_F32 || p_type == TJ_F64) && !x.scale[TJ_MATRIX_M].address && !x.scale[TJ_MATRIX_N].address)
         expect(report.max_error == 0, "%s: whole numbers came out wrong by %g", label, report.max_error);
     expect(!*damage, "%s: %s", label, damage);
     if (digests)

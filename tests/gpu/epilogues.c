@@ -222,7 +222,7 @@ static void draw_problem(const struct form *form, bool is_small, tj_problem *pro
     problem->batch = below(4) == 0 ? 3 : 0;
     draw_epilogue(form->type == TJ_F64, pairs, may_reduce && below(3) == 0, &problem->epilogue);
     if (form->type == TJ_S8 || below(6) == 0)
-        problem->scale_m = nth_scale(form->type == TJ_F64 ? 0 : form->type == TJ_S8 ? 1 : below(3));
+        problem->scale[TJ_MATRIX_M] = nth_scale(form->type == TJ_F64 ? 0 : form->type == TJ_S8 ? 1 : below(3));
 }
 
 /* Launched, compared, and nothing written that should not be. 0: it does not suit the config. */

@@ -260,8 +260,9 @@ Test(s32, goes_on_as_f32_where_it_is_scaled)
     sample s;
 
     fill(&s, TJ_S8, TJ_S8);
-    s.problem.scale_m = (tj_scale)SCALE_EACH, s.problem.scale_n = (tj_scale)ONE_SCALE;
-    s.operands.scale_m = (tj_host_scale){rows, 0}, s.operands.scale_n = (tj_host_scale){&one, 0};
+    s.problem.scale[TJ_MATRIX_M] = (tj_scale)SCALE_EACH, s.problem.scale[TJ_MATRIX_N] = (tj_scale)ONE_SCALE;
+    s.operands.scale[TJ_MATRIX_M] = (tj_host_operand){rows, 0, 0},
+    s.operands.scale[TJ_MATRIX_N] = (tj_host_operand){&one, 0, 0};
     compute(&s, p);
     for (int i = 0; i < J * L; i++) {
         const double value = nearbyint((double)sum_at(&s, i / L, i % L) * (double)rows[i / L] * 0.5);
@@ -353,9 +354,9 @@ Test(scales, have_strides_of_a_batch_and_are_needed)
     const float ones[4] = {1, 1, 1, 1};
 
     problem.batch = 2;
-    problem.scale_m = (tj_scale)SCALE_EACH;
+    problem.scale[TJ_MATRIX_M] = (tj_scale)SCALE_EACH;
     for (size_t i = 0; i < 3; i++) {
-        const tj_host_operands operands = {ones, ones, NULL, 1.0, 0.0, {scale, strides[i]}};
+        const tj_host_operands operands = {ones, ones, NULL, 1.0, 0.0, {{scale, 0, strides[i]}}};
         const float second = i == 0 ? 3 : i == 1 ? 1 : 5;
         float p[4];
 

@@ -104,7 +104,7 @@ Test(capture, writes_each_problem_once_as_a_command_line_would_say_it)
     note(capture, &some, &launch);
     some = plain;
     some.n.type = TJ_S8;
-    some.scale_n = (tj_scale)SCALE_ALONG_K(64);
+    some.scale[TJ_MATRIX_N] = (tj_scale)SCALE_ALONG_K(64);
     note(capture, &some, &launch);
     some = plain;
     some.l = (tj_dim){0, TJ_DIM_ANY, 0}; /* prepared, and never launched */

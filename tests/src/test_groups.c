@@ -345,7 +345,7 @@ Test(groups, are_proven)
     tj_config config = TJ_CONFIG_INIT;
     tj_proof proof;
 
-    problem.scale_n = (tj_scale)SCALE_EACH;
+    problem.scale[TJ_MATRIX_N] = (tj_scale)SCALE_EACH;
     cr_assert(eq(int, tj_config_parse("mma:bm=16,bn=16,wm=16,wn=16", &config, &err), TJ_OK));
     cr_assert(eq(int, tj_plan_prepare(context, &problem, &config, &plan, &err), TJ_OK), "%s", err.message);
     cr_expect(eq(int, tj_plan_prove(context, plan, &problem, 0, &proof, &err), TJ_OK), "%s", err.message);

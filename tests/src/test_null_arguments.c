@@ -291,7 +291,7 @@ Test(reserved_fields, must_be_0)
     config.reserved = 6;
     cr_expect(eq(int, tj_generate(&problem, &config, &source, &err), TJ_ERR_INVALID_ARGUMENT));
     cr_expect(strstr(err.message, "reserved is 6") != NULL, "%s", err.message);
-    problem.scale_m.k = 7; /* reserved without scales */
+    problem.scale[TJ_MATRIX_M].k = 7; /* reserved without scales */
     cr_expect(eq(int, tj_generate(&problem, NULL, &source, &err), TJ_ERR_INVALID_ARGUMENT));
     cr_expect(strstr(err.message, "scale_m.type is 0") != NULL, "%s", err.message);
 }

@@ -895,7 +895,7 @@ Test(plan, refuses_structs_that_were_not_initialised)
     cr_expect(says("TJ_OPERANDS_INIT"), "%s", err.message);
     cr_expect(eq(int, tj_plan_prepare(context, &problem, &config, &plan, &err), TJ_ERR_INVALID_ARGUMENT));
     cr_expect(says("TJ_CONFIG_INIT") && plan == NULL, "%s", err.message);
-    problem.scale_n.k = 1;
+    problem.scale[TJ_MATRIX_N].k = 1;
     cr_expect(eq(int, tj_matmul(context, &problem, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
     cr_expect(says("scale_n.type is 0"), "%s", err.message);
     cr_expect(eq(ulong, fake.fake_launches(), 0));

@@ -127,8 +127,8 @@ Test(types, each_pair_of_inputs_goes_to_each_type_of_p)
             problem.batch = count % 4 == 1 ? 3 : 1;
             problem.epilogue.has_alpha = count % 3 == 1;
             problem.epilogue.has_beta = count % 5 < 2;
-            problem.scale_m = nth_scale(count % 7);
-            problem.scale_n = nth_scale(count % 11);
+            problem.scale[TJ_MATRIX_M] = nth_scale(count % 7);
+            problem.scale[TJ_MATRIX_N] = nth_scale(count % 11);
             if (count % 6 == 5)
                 problem.j.mode = problem.k.mode = problem.l.mode = TJ_DIM_ANY;
             options.alpha = 2;
@@ -157,8 +157,8 @@ Test(types, scales_go_with_every_family)
         tj_workbench_options options = TJ_WORKBENCH_INIT;
         char label[160];
 
-        problem.scale_m = nth_scale(1 + i % 2);
-        problem.scale_n = nth_scale(2 - i / 2 % 2);
+        problem.scale[TJ_MATRIX_M] = nth_scale(1 + i % 2);
+        problem.scale[TJ_MATRIX_N] = nth_scale(2 - i / 2 % 2);
         problem.epilogue.has_alpha = problem.epilogue.has_beta = i / 4 % 2;
         problem.batch = i / 5 % 2 ? 3 : 1;
         problem.p.layout = i / 10;
@@ -180,8 +180,8 @@ Test(types, scales_go_with_a_batch_of_several_launches)
         return;
     problem.p.type = TJ_F32;
     problem.batch = 66000;
-    problem.scale_m = (tj_scale)SCALE_EACH;
-    problem.scale_n = (tj_scale)ONE_SCALE;
+    problem.scale[TJ_MATRIX_M] = (tj_scale)SCALE_EACH;
+    problem.scale[TJ_MATRIX_N] = (tj_scale)ONE_SCALE;
     expect_right_product(&problem, "naive:tile_width=4", &options, "66 000 products");
 }
 
@@ -196,7 +196,7 @@ Test(types, are_chosen_a_family_and_proven)
 
         problem.n.type = inputs[i].n;
         problem.compute = inputs[i].compute;
-        problem.scale_m = nth_scale(i);
+        problem.scale[TJ_MATRIX_M] = nth_scale(i);
         problem.p.type = i % 4 == 1 ? inputs[i].m : 0;
         expect_right_product(&problem, NULL, &options, tj_type_name(inputs[i].m));
     }
@@ -296,7 +296,7 @@ Test(types, of_weights_are_widened_or_refused)
         cr_expect(says("one of them s8, u8 or s4 and the other f32, f16 or bf16"), "%s", err.message);
         problem.m.type = right[i].m;
         problem.n.type = right[i].n;
-        problem.scale_n = (tj_scale)SCALE_EACH;
+        problem.scale[TJ_MATRIX_N] = (tj_scale)SCALE_EACH;
         for (size_t f = 0; f < sizeof refuse / sizeof refuse[0]; f++) {
             config = (tj_config)TJ_CONFIG_INIT;
             config.family = tj_family_find(refuse[f]);
@@ -346,8 +346,8 @@ Test(types, of_weights_are_widened_for_tensor_cores)
         problem.n.layout = (int16_t)row[i].n_layout;
         problem.p.layout = (int16_t)(i % 3 == 2);
         problem.batch = row[i].batch;
-        problem.scale_m = nth_scale(row[i].m == TJ_S8 || row[i].m == TJ_U8 ? 2 : 0);
-        problem.scale_n = nth_scale(row[i].n == TJ_S8 || row[i].n == TJ_U8 ? 2 : 0);
+        problem.scale[TJ_MATRIX_M] = nth_scale(row[i].m == TJ_S8 || row[i].m == TJ_U8 ? 2 : 0);
+        problem.scale[TJ_MATRIX_N] = nth_scale(row[i].n == TJ_S8 || row[i].n == TJ_U8 ? 2 : 0);
         problem.p.type = TJ_F32;
         options.guard_bytes = 256;
         snprintf(label, sizeof label, "%s, variant %zu", row[i].config, i);
@@ -390,8 +390,8 @@ Test(types, scales_along_k_multiply_parts)
         problem.p.layout = (int16_t)(row[i].groups == 0 && i % 4 == 3);
         problem.batch = row[i].batch;
         problem.rows = (tj_rows){.kind = row[i].groups > 0 ? TJ_ROWS_IN_GROUPS : TJ_ROWS_AS_THEY_LIE, .groups = row[i].groups};
-        problem.scale_m = is_m ? along_k : (tj_scale)SCALE_EACH; /* those of a sum go on as they are */
-        problem.scale_n = is_m ? (tj_scale)ONE_SCALE : along_k;
+        problem.scale[TJ_MATRIX_M] = is_m ? along_k : (tj_scale)SCALE_EACH; /* those of a sum go on as they are */
+        problem.scale[TJ_MATRIX_N] = is_m ? (tj_scale)ONE_SCALE : along_k;
         problem.p.type = TJ_F32;
         options.guard_bytes = 256;
         snprintf(label, sizeof label, "%s, variant %zu", row[i].config, i);
@@ -421,7 +421,7 @@ Test(types, scales_along_k_are_refused_in_words)
         tj_problem problem = TJ_PROBLEM_INIT(16, 64, 16, row[i].m);
 
         problem.n.type = row[i].n;
-        problem.scale_n = (tj_scale)SCALE_ALONG_K(row[i].scale_k);
+        problem.scale[TJ_MATRIX_N] = (tj_scale)SCALE_ALONG_K(row[i].scale_k);
         cr_assert(eq(int, tj_config_parse(row[i].config, &config, &err), TJ_OK));
         cr_expect(eq(int, tj_config_resolve(&problem, &config, &err), TJ_ERR_INVALID_ARGUMENT), "%s", row[i].config);
         cr_expect(says(row[i].words), "%s", err.message);
@@ -446,7 +446,7 @@ Test(types, scales_along_k_have_a_leading_dimension)
     if (!has_nvrtc())
         return;
     problem.n.type = TJ_S8;
-    problem.scale_n = (tj_scale)SCALE_ALONG_K(2);
+    problem.scale[TJ_MATRIX_N] = (tj_scale)SCALE_ALONG_K(2);
     for (int i = 0; i < 4; i++) {
         cr_assert(eq(int, tj_buffer_create(context, bytes[i], &buffer[i], &err), TJ_OK), "%s", err.message);
         if (host[i])
@@ -454,14 +454,14 @@ Test(types, scales_along_k_have_a_leading_dimension)
     }
     x.m.address = tj_buffer_address(buffer[0]);
     x.n.address = tj_buffer_address(buffer[1]);
-    x.scale_n.address = tj_buffer_address(buffer[2]);
-    x.scale_n.ld = 5;
+    x.scale[TJ_MATRIX_N].address = tj_buffer_address(buffer[2]);
+    x.scale[TJ_MATRIX_N].ld = 5;
     x.p.address = tj_buffer_address(buffer[3]);
     cr_assert(eq(int, tj_matmul(context, &problem, &x, NULL, &err), TJ_OK), "%s", err.message);
     cr_assert(eq(int, tj_buffer_read(buffer[3], 0, p, sizeof p, &err), TJ_OK), "%s", err.message);
     for (int i = 0; i < 3; i++)
         cr_expect(eq(flt, p[i], wanted[i]));
-    x.scale_n.ld = 2;
+    x.scale[TJ_MATRIX_N].ld = 2;
     cr_expect(eq(int, tj_matmul(context, &problem, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
     cr_expect(says("scale_n.ld is 2, and a stored row of the scales of N has 3 elements"), "%s", err.message);
     for (int i = 0; i < 4; i++)
@@ -478,7 +478,7 @@ Test(types, scales_along_k_are_proven)
     char *json;
 
     problem.n.type = TJ_S8;
-    problem.scale_n = (tj_scale)SCALE_ALONG_K(32);
+    problem.scale[TJ_MATRIX_N] = (tj_scale)SCALE_ALONG_K(32);
     problem.p.layout = TJ_COL_MAJOR;
     open_context("sm_90", TJ_PROVE_NEVER);
     json = tj_problem_to_json(&problem);
@@ -623,9 +623,9 @@ Test(types, of_4_bits_are_widened)
         problem.batch = row[i].batch;
         problem.rows = (tj_rows){.kind = row[i].groups > 0 ? TJ_ROWS_IN_GROUPS : TJ_ROWS_AS_THEY_LIE, .groups = row[i].groups};
         if (row[i].scale_k) {
-            *(is_m ? &problem.scale_m : &problem.scale_n) = (tj_scale)SCALE_ALONG_K(row[i].scale_k);
+            *(is_m ? &problem.scale[TJ_MATRIX_M] : &problem.scale[TJ_MATRIX_N]) = (tj_scale)SCALE_ALONG_K(row[i].scale_k);
         } else {
-            *(is_m ? &problem.scale_m : &problem.scale_n) = (tj_scale)SCALE_EACH;
+            *(is_m ? &problem.scale[TJ_MATRIX_M] : &problem.scale[TJ_MATRIX_N]) = (tj_scale)SCALE_EACH;
         }
         problem.p.type = i % 3 == 1 ? TJ_BF16 : TJ_F32;
         if (i % 4 == 3 && !strstr(row[i].config, "splits") && !strstr(row[i].config, "mma"))
@@ -669,7 +669,7 @@ Test(types, of_4_bits_are_refused_in_words)
     cr_expect(eq(int, tj_epilogue_parse("acc * s4[col]", &epilogue, &err), TJ_OK), "a name that operands had before");
     problem = (tj_problem)TJ_PROBLEM_INIT(40, 101, 37, TJ_BF16);
     problem.n.type = TJ_S4;
-    problem.scale_n = (tj_scale)SCALE_EACH;
+    problem.scale[TJ_MATRIX_N] = (tj_scale)SCALE_EACH;
     for (size_t f = 0; f < sizeof families / sizeof families[0]; f++) {
         config = (tj_config)TJ_CONFIG_INIT;
         config.family = tj_family_find(families[f]);
@@ -684,7 +684,7 @@ Test(types, of_4_bits_are_refused_in_words)
     cr_assert(eq(int, tj_config_parse("wgmma:pack=none", &config, &err), TJ_OK));
     cr_expect(eq(int, tj_config_resolve(&problem, &config, &err), TJ_ERR_INVALID_ARGUMENT));
     cr_expect(says("pack it (pack="), "%s", err.message);
-    problem.scale_n = (tj_scale)SCALE_ALONG_K(32);
+    problem.scale[TJ_MATRIX_N] = (tj_scale)SCALE_ALONG_K(32);
     problem.n.layout = TJ_COL_MAJOR;
     cr_assert(eq(int, tj_config_parse("skinny:stream=n", &config, &err), TJ_OK));
     cr_expect(eq(int, tj_config_resolve(&problem, &config, &err), TJ_ERR_INVALID_ARGUMENT));
@@ -692,7 +692,7 @@ Test(types, of_4_bits_are_refused_in_words)
     cr_assert(eq(int, tj_config_parse("skinny:stream=m", &config, &err), TJ_OK));
     cr_expect(eq(int, tj_config_resolve(&problem, &config, &err), TJ_ERR_INVALID_ARGUMENT));
     cr_expect(says("N is s4, and family skinny takes that of the matrix that it streams, which is M"), "%s", err.message);
-    problem.scale_n = (tj_scale)SCALE_EACH;
+    problem.scale[TJ_MATRIX_N] = (tj_scale)SCALE_EACH;
     for (int i = 0; i < 4 && has_nvrtc(); i++) { /* the library's choice, right and proven */
         problem.n.layout = (int16_t)(i % 2);
         problem.p.layout = (int16_t)(i / 2);
@@ -747,7 +747,7 @@ Test(types, refuse_scalars_and_scales_that_cannot_be)
     cr_assert(eq(int, tj_synchronize(context, NULL, &err), TJ_OK), "%s", err.message);
     tj_workbench_free(bench);
 
-    problem.scale_m = (tj_scale)SCALE_EACH;
+    problem.scale[TJ_MATRIX_M] = (tj_scale)SCALE_EACH;
     problem.batch = 2;
     cr_assert(eq(int, tj_workbench_create(context, &problem, &options, &bench, &err), TJ_OK), "%s", err.message);
     cr_assert(eq(int, tj_plan_prepare(context, &problem, NULL, &plan, &err), TJ_OK), "%s", err.message);
@@ -755,16 +755,16 @@ Test(types, refuse_scalars_and_scales_that_cannot_be)
     const struct {
         const char *words;
         tj_operand scale;
-    } rows[] = {
-        {"scale_m is NULL: give the device address of the scales of M", {NULL, 0, 0}},
-        {"which is not aligned to its elements of 4 bytes", {(const char *)good.scale_m.address + 2, 0, 0}},
-        {"scale_m.stride is -7: use elements from one to the next, 0 for 8, or TJ_BROADCAST", {good.scale_m.address, 0, -7}},
-        {"P is at the address of the scales of M", {good.p.address, 0, 0}},
-        {"and the scales of M at", {(const char *)good.p.address + 4, 0, 0}}};
+    } rows[] = {{"scale_m is NULL: give the device address of the scales of M", {NULL, 0, 0}},
+                {"which is not aligned to its elements of 4 bytes", {(const char *)good.scale[TJ_MATRIX_M].address + 2, 0, 0}},
+                {"scale_m.stride is -7: use elements from one to the next, 0 for 8, or TJ_BROADCAST",
+                 {good.scale[TJ_MATRIX_M].address, 0, -7}},
+                {"P is at the address of the scales of M", {good.p.address, 0, 0}},
+                {"and the scales of M at", {(const char *)good.p.address + 4, 0, 0}}};
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         x = good;
-        x.scale_m = rows[i].scale;
+        x.scale[TJ_MATRIX_M] = rows[i].scale;
         cr_expect(eq(int, tj_plan_launch(plan, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT), "%s", rows[i].words);
         cr_expect(says(rows[i].words), "%s: %s", rows[i].words, err.message);
     }

@@ -122,8 +122,8 @@ static tj_problem mixed_problem(void)
     p.m.type = TJ_S8;
     p.n.type = TJ_U8;
     p.p.type = TJ_BF16;
-    p.scale_m = (tj_scale)SCALE_EACH;
-    p.scale_n = (tj_scale)ONE_SCALE;
+    p.scale[TJ_MATRIX_M] = (tj_scale)SCALE_EACH;
+    p.scale[TJ_MATRIX_N] = (tj_scale)ONE_SCALE;
     return p;
 }
 
@@ -211,7 +211,7 @@ Test(records, of_what_was_there_before_do_not_change)
         cr_expect(eq(int, strcmp(record->key, other->key) == 0, i == 0), "problem %zu", i);
         tj_record_free(other);
     }
-    plain.scale_n = (tj_scale)SCALE_EACH;
+    plain.scale[TJ_MATRIX_N] = (tj_scale)SCALE_EACH;
     other = record_of(&plain, 5, 80);
     cr_expect(ne(int, strcmp(scaled->key, other->key), 0));
     tj_record_free(other);
@@ -232,8 +232,8 @@ Test(records, keep_the_numbers_of_scales)
     tj_error err = {TJ_OK, ""};
 
     p.n.type = TJ_S8;
-    p.scale_m = (tj_scale)SCALE_EACH;
-    p.scale_n = (tj_scale)SCALE_ALONG_K(32);
+    p.scale[TJ_MATRIX_M] = (tj_scale)SCALE_EACH;
+    p.scale[TJ_MATRIX_N] = (tj_scale)SCALE_ALONG_K(32);
     char *text = tj_problem_to_json(&p), *again;
 
     cr_expect(strstr(text, "\"scale_k\":32") && strstr(text, "\"scale_m\":2") && strstr(text, "\"scale_n\":3"), "%s", text);

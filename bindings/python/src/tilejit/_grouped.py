@@ -10,7 +10,7 @@ from typing import Any, Optional, Sequence, Tuple, Union, overload
 import numpy
 
 from tilejit._arrays import A, AnyArray, HostArray, View, current_stream, device_of, empty_like, host_stream, look, stream_handle, tight
-from tilejit._binding import ffi
+from tilejit._binding import ffi, lib
 from tilejit._context import Context, context_of
 from tilejit._errors import InvalidArgument
 from tilejit._matmul import _launch, _on_host, _remembered
@@ -117,7 +117,7 @@ def _look_at_offsets(offsets: Any, groups: int, stream: Optional[int]) -> Tuple[
 
 def _request(arrays: Arrays, width: int, on_host: bool, epilogue: Epilogue, dtype: Any, compute: Optional[str]) -> Request:
     """Return the request of a product of all rows with one matrix of b, then with one matrix for each group."""
-    b, scale_n = arrays.b, arrays.scale_n
+    b, scale_n = arrays.b, arrays.scales[lib.TJ_MATRIX_N]
     groups, step = b.shape[0], b.strides[0]
     one = View(b.kind, b.address, b.shape[1:], b.strides[1:], b.type, b.device, b.owner)
     of_each = scale_n is not None and len(scale_n.shape) == 2
@@ -128,7 +128,7 @@ def _request(arrays: Arrays, width: int, on_host: bool, epilogue: Epilogue, dtyp
             raise InvalidArgument(f"epilogue.scale_n is {scale_n.shape} with strides of {scale_n.strides}, and b has {groups} groups of {b.shape[2]} columns: "
                                   f"pass one number, ({b.shape[2]},) for all groups, or contiguous ({groups}, {b.shape[2]}) or ({groups}, 1)")
         first = View(scale_n.kind, scale_n.address, (count,), (1,), scale_n.type, scale_n.device, scale_n.owner)
-    made = request(arrays._replace(b=one, scale_n=first), epilogue, dtype, compute)
+    made = request(arrays._replace(b=one, scales=(arrays.scales[lib.TJ_MATRIX_M], first)), epilogue, dtype, compute)
     if made.is_empty:
         return made
     if groups > 1 and step < 0:
@@ -136,7 +136,7 @@ def _request(arrays: Arrays, width: int, on_host: bool, epilogue: Epilogue, dtyp
     set_groups(made.problem, groups, width, int(on_host))
     made.problem.n.stride = 0 if groups == 1 else BROADCAST if step == 0 else step
     if scale_n is not None and of_each:
-        made.operands.scale_n.stride = scale_n.shape[1]
+        made.operands.scale[lib.TJ_MATRIX_N].stride = scale_n.shape[1]
     made.problem = checked(made.problem)
     return made
 

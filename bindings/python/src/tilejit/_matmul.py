@@ -115,7 +115,7 @@ def _with_torch(torch: Any, a: Any, b: Any, out: Any, epilogue: Epilogue, handle
         return _multiply(a, b, out, epilogue, handle, dtype, compute, context)[0]
     if handle is None:
         handle = torch_stream(torch, index)
-    _queue(context._open(), made, m, n, p, p if epilogue.factor != 0 else 0, 0, 0, epilogue, handle)
+    _queue(context._open(), made, m, n, p, p if epilogue.factor != 0 else 0, ffi.NULL, epilogue, handle)
     return out
 
 
@@ -126,8 +126,8 @@ def _multiply(a: Any, b: Any, out: Any, epilogue: Epilogue, handle: Optional[int
     if n_dtype is not None:
         take_as(vb, n_dtype)
     vo = None if out is None else look(out, "out", handle)
-    vc, vm, vn = (None, None, None) if epilogue is _PLAIN else look_at_epilogue(epilogue, handle)
-    given = Arrays(va, vb, vo, vc, vm, vn, look_at_operands(epilogue, handle) if epilogue.operands else ())
+    vc, scales = (None, _PLAIN.scales) if epilogue is _PLAIN else look_at_epilogue(epilogue, handle)
+    given = Arrays(va, vb, vo, vc, scales, look_at_operands(epilogue, handle) if epilogue.operands else ())
     if va.device is None and vb.device is None:
         host_stream(handle)
         return _on_host(given, out, epilogue, context, lambda arrays: request(arrays, epilogue, dtype, compute))
@@ -153,8 +153,8 @@ def _launch(context: Context, made: Request, given: Arrays, epilogue: Epilogue, 
     _must_live(given)
     assert given.out is not None
     base = (given.c or given.out).address if made.has_c else 0
-    addresses = (given.a.address, given.b.address, given.out.address, base, given.scale_m.address if given.scale_m else 0,
-                 given.scale_n.address if given.scale_n else 0)
+    scales = ffi.new("size_t[]", [scale.address if scale else 0 for scale in given.scales]) if any(given.scales) else ffi.NULL
+    addresses = (given.a.address, given.b.address, given.out.address, base, scales)
     if epilogue.expression is None:
         _queue(context._open(), made, *addresses, epilogue, stream)
     else:
@@ -163,14 +163,14 @@ def _launch(context: Context, made: Request, given: Arrays, epilogue: Epilogue, 
 
 def _must_live(given: Arrays) -> None:
     """Check that the arrays have memory."""
-    for view, name in zip(given[:6], ("a", "b", "out", "epilogue.c", "epilogue.scale_m", "epilogue.scale_n")):
+    for view, name in given.named():
         if view is not None and view.address == 0 and elements(view.shape) > 0:
             raise InvalidArgument(f"{name} has no memory: it was freed")
 
 
-def _queue(context: Any, made: Request, m: int, n: int, p: int, base: int, ones: int, others: int, epilogue: Epilogue, stream: int) -> None:
+def _queue(context: Any, made: Request, m: int, n: int, p: int, base: int, scales: Any, epilogue: Epilogue, stream: int) -> None:
     for to_m, to_n, to_p, to_c in made.offsets:
-        error = lib.tjpy_matmul(context, made.problem, made.operands, m + to_m, n + to_n, p + to_p, base + to_c if base else 0, ones, others,
+        error = lib.tjpy_matmul(context, made.problem, made.operands, m + to_m, n + to_n, p + to_p, base + to_c if base else 0, scales,
                                 epilogue.alpha, epilogue.factor, stream)
         if error:
             raise _failed(error)
@@ -182,9 +182,9 @@ def _failed(error: Any) -> Exception:
     return failure(error.status, in_words_of_a_call(message) if error.status == lib.TJ_ERR_INVALID_ARGUMENT else message)
 
 
-def _queue_with(context: Any, made: Request, addresses: Tuple[int, ...], operands: Sequence[Operand], epilogue: Epilogue, stream: int) -> None:
+def _queue_with(context: Any, made: Request, addresses: Tuple[Any, ...], operands: Sequence[Operand], epilogue: Epilogue, stream: int) -> None:
     """Like _queue, with the operands of an expression."""
-    m, n, p, base, ones, others = addresses
+    m, n, p, base, scales = addresses
     arrays = [operand for operand in operands if operand.view is not None]
     this = ffi.new("tj_operands *", made.operands[0])  # this call's own
     for operand in operands:
@@ -196,7 +196,7 @@ def _queue_with(context: Any, made: Request, addresses: Tuple[int, ...], operand
         for operand, offset in zip(arrays, to_arrays):
             assert operand.view is not None
             getattr(this, "with")[made.withs[operand.name]].address = ffi.cast("void *", operand.view.address + offset)
-        error = lib.tjpy_matmul(context, made.problem, this, m + to_m, n + to_n, p + to_p, base + to_c if base else 0, ones, others,
+        error = lib.tjpy_matmul(context, made.problem, this, m + to_m, n + to_n, p + to_p, base + to_c if base else 0, scales,
                                 epilogue.alpha, epilogue.factor, stream)
         if error:
             raise _failed(error)
@@ -214,8 +214,8 @@ def _on_host(given: Arrays, out: Any, epilogue: Epilogue, context: Optional[Cont
         must_not_overlap(vo, "out")
     tight_out = vo and View(vo.kind, vo.address, vo.shape, tight(vo.shape), vo.type, vo.device, vo.owner, vo.read_only)
     stored = given.operands  # as the caller has them
-    tight_ones = Arrays(_compact(given.a), _compact(given.b), tight_out, given.c and _compact(given.c), given.scale_m and _compact(given.scale_m),
-                        given.scale_n and _compact(given.scale_n), [Operand(each.name, each.view and _compact(each.view), each.number) for each in stored])
+    tight_ones = Arrays(_compact(given.a), _compact(given.b), tight_out, given.c and _compact(given.c), tuple(scale and _compact(scale) for scale in given.scales),
+                        [Operand(each.name, each.view and _compact(each.view), each.number) for each in stored])
     made = make(tight_ones)
     for operand in stored:
         if operand.view is not None and _is_output(made, operand.name):
@@ -241,7 +241,7 @@ def _on_host(given: Arrays, out: Any, epilogue: Epilogue, context: Optional[Cont
             if keeps_rows or (made.has_c and given.c is None):
                 _write(product, _compact(vo))
             there = Arrays(moved(tight_ones.a), moved(tight_ones.b), look(product, "out", None), tight_ones.c and moved(tight_ones.c),
-                           tight_ones.scale_m and moved(tight_ones.scale_m), tight_ones.scale_n and moved(tight_ones.scale_n),
+                           tuple(scale and moved(scale) for scale in tight_ones.scales),
                            [Operand(each.name, each.view and moved(each.view), each.number) for each in tight_ones.operands])
             _launch(context, made, there, epilogue, 0)
             context.synchronize()

@@ -16,6 +16,7 @@ from tilejit._spec import whole
 from tilejit._types import BYTES, NAME, advice, compute_number, number_of
 
 ROW, COL = 0, 1
+SCALED = ("scale_m", "scale_n")  # by the number of their matrix
 SCALES = {"one": (0, False), "each": (1, False), "along-k": (1, True)}  # the rows of each scale, and whether it is for a part of k
 OFFSETS = {"device": (4, 0), "device64": (8, 0), "host": (4, 1), "host64": (8, 1)}  # their bytes, and whether they are on the host
 ANY = -1
@@ -55,7 +56,12 @@ class Epilogue:
     @property
     def is_plain(self) -> bool:
         """True if it needs no array."""
-        return self.c is None and self.scale_m is None and self.scale_n is None and self.scale_k is None and self.expression is None
+        return self.c is None and self.scale_k is None and self.expression is None and all(scale is None for scale in self.scales)
+
+    @property
+    def scales(self) -> Tuple[Any, ...]:
+        """The arrays of scales, by the number of their matrix."""
+        return tuple(getattr(self, name) for name in SCALED)
 
     @property
     def factor(self) -> float:
@@ -250,9 +256,9 @@ class Problem:
             words.append(text(line))
         else:
             words += [word for word, has in (("alpha", c.epilogue.has_alpha), ("beta", c.epilogue.has_beta)) if has]
-        for name, scale in (("scale_m", c.scale_m), ("scale_n", c.scale_n)):
+        for name, scale in zip(SCALED, c.scale):
             words += [f"{name}={word}" for word, form in SCALES.items() if scale.type and form == (scale.rows, scale.k > 0)]
-        words += [f"scale_k={scale.k}" for scale in (c.scale_m, c.scale_n) if scale.k]
+        words += [f"scale_k={scale.k}" for scale in c.scale if scale.k]
         if c.rows.groups:
             words.append(f"groups={c.rows.groups}")
             words += [f"offsets={word}" for word, how in OFFSETS.items() if how == (c.rows.offset_bytes, c.rows.on_host) and word != "device"]
@@ -317,27 +323,27 @@ def _leave_open(c: Any, words: Iterable[str], promises: Mapping[str, int]) -> No
 
 def _take_epilogue(c: Any, epilogue: Epilogue, scale_m: Any, scale_n: Any, scale_k: Any) -> None:
     """Take the epilogue of a problem without arrays."""
-    added, of_m, of_n = look_at_epilogue(epilogue, None)
+    scales = look_at_epilogue(epilogue, None)[1]
     if epilogue.expression is not None and not epilogue.operands:
         parse_epilogue(epilogue.expression, c.epilogue)
     else:
         _set_epilogue(c, epilogue, look_at_operands(epilogue, None))
-    for name, view, word in (("scale_m", of_m, scale_m), ("scale_n", of_n, scale_n), ("scale_k", epilogue.scale_k, scale_k)):
+    for name, view, word in zip((*SCALED, "scale_k"), (*scales, epilogue.scale_k), (scale_m, scale_n, scale_k)):
         if view is not None and word is not None:
             raise InvalidArgument(f"{name} is {word!r}, and the epilogue has one too: leave one of them out")
-    _set_scales(c, None, of_m, of_n, epilogue.scale_k)
+    _set_scales(c, None, scales, epilogue.scale_k)
 
 
 def _take_scales(c: Any, scale_m: Optional[str], scale_n: Optional[str], scale_k: Optional[int]) -> None:
     """Take the scales of a problem that words state."""
     each = 0 if scale_k is None else count(scale_k, "scale_k", 1, MOST)
-    for name, word in (("scale_m", scale_m), ("scale_n", scale_n)):
+    for i, (name, word) in enumerate(zip(SCALED, (scale_m, scale_n))):
         if word is not None:
             rows, is_along_k = _one_of(SCALES, word, name)
             if is_along_k and not each:
                 raise InvalidArgument(f"{name} is along-k: pass scale_k, the elements of k for each scale, such as 32, 64 or 128")
-            _set_scale(getattr(c, name), rows, each if is_along_k else 0)
-    along_k = [scale for scale in (c.scale_m, c.scale_n) if scale.k]
+            _set_scale(c.scale[i], rows, each if is_along_k else 0)
+    along_k = [scale for scale in c.scale if scale.k]
     if each and not along_k:
         raise InvalidArgument(f"scale_k is {each} and there are no scales along k: make scale_m or scale_n, that of the weights, along-k")
     for scale in along_k:
@@ -432,32 +438,33 @@ class Arrays(NamedTuple):
     b: View
     out: Optional[View]
     c: Optional[View]
-    scale_m: Optional[View]
-    scale_n: Optional[View]
+    scales: Tuple[Optional[View], ...]
     operands: Sequence[Operand]
+
+    def named(self) -> Tuple[Tuple[Optional[View], str], ...]:
+        """Return them with their names, except those of an expression."""
+        return tuple(zip((*self[:4], *self.scales), ("a", "b", "out", "epilogue.c", *(f"epilogue.{name}" for name in SCALED))))
 
     def key(self) -> Tuple[Any, ...]:
         """Return all that a request takes from them."""
-        return (*(view and view.key() for view in self[:6]), *(operand.key() for operand in self.operands))
+        return (*(view and view.key() for view, _ in self.named()), *(operand.key() for operand in self.operands))
 
 
-def look_at_epilogue(epilogue: Epilogue, stream: Optional[int]) -> Tuple[Optional[View], Optional[View], Optional[View]]:
+def look_at_epilogue(epilogue: Epilogue, stream: Optional[int]) -> Tuple[Optional[View], Tuple[Optional[View], ...]]:
     """Examine its arrays: c and the scales."""
     return (None if epilogue.c is None else look(epilogue.c, "epilogue.c", stream),
-            None if epilogue.scale_m is None else look(epilogue.scale_m, "epilogue.scale_m", stream),
-            None if epilogue.scale_n is None else look(epilogue.scale_n, "epilogue.scale_n", stream))
+            tuple(None if scale is None else look(scale, f"epilogue.{name}", stream) for name, scale in zip(SCALED, epilogue.scales)))
 
 
 def request(given: Arrays, epilogue: Epilogue, dtype: Any, compute: Optional[str]) -> Request:
     """Turn arrays into a problem by the rules of numpy.matmul, without copying any. Raises InvalidArgument if strides do not allow it."""
-    a, b, out, c, scale_m, scale_n, operands = given
+    a, b, out, c, scales, operands = given
     for view, name in ((a, "a"), (b, "b")):
         if NAME[view.type] == "s32":
             raise TypeError(f"the type of {name} is int32, which only a product has: {advice('int32')}")
         if not view.shape:
             raise InvalidArgument(f"{name} has no dimensions: multiply by a number with epilogue=tilejit.Epilogue(alpha=...)")
-    _same_place(((a, "a"), (b, "b"), (out, "out"), (c, "epilogue.c"), (scale_m, "epilogue.scale_m"), (scale_n, "epilogue.scale_n"))
-                + tuple((operand.view, f"the operand {operand.name}") for operand in operands))
+    _same_place(given.named() + tuple((operand.view, f"the operand {operand.name}") for operand in operands))
 
     # A vector is a matrix of one row, or of one column, whose dimension the product does not have.
     a_shape, a_strides = (a.shape, a.strides) if len(a.shape) > 1 else ((1,) + a.shape, (a.shape[0] * max(a.strides[0], 1),) + a.strides)
@@ -536,7 +543,7 @@ def request(given: Arrays, epilogue: Epilogue, dtype: Any, compute: Optional[str
     if many > 1 and stride[2] == 0:
         raise InvalidArgument(f"out has strides of {out.strides if out else ()}: its products lie in the same memory")
     has_c = made.has_c = bool(problem.epilogue.has_beta)
-    if (many > 1 and stride[1] == 0 and scale_m is None and m_layout == p_layout == ROW and stride[0] == j * m_ld and stride[2] == j * p_ld
+    if (many > 1 and stride[1] == 0 and scales[lib.TJ_MATRIX_M] is None and m_layout == p_layout == ROW and stride[0] == j * m_ld and stride[2] == j * p_ld
             and (not has_c or stride[3] == j * c_ld) and j * many <= MOST and not _names_rows(problem)
             and all(_goes_on(made, operand, stride[4 + i], j) for i, operand in enumerate(arrays))):
         j, many, stride = j * many, 1, (0,) * len(steps)  # all share b: together they are one taller product
@@ -546,8 +553,9 @@ def request(given: Arrays, epilogue: Epilogue, dtype: Any, compute: Optional[str
         matrix.layout, matrix.ld, matrix.stride = layout, ld, _stride(step, many)
     if has_c:
         problem.c.layout, problem.c.ld, problem.c.stride = p_layout, c_ld, _stride(stride[3], many)
-    _set_scales(problem, made.operands, scale_m, scale_n, epilogue.scale_k)
-    made.operands.scale_m.stride = made.operands.scale_n.stride = BROADCAST
+    _set_scales(problem, made.operands, scales, epilogue.scale_k)
+    for scale in made.operands.scale:
+        scale.stride = BROADCAST
     for i, operand in enumerate(arrays):
         getattr(made.operands, "with")[made.withs[operand.name]].stride = _stride(stride[4 + i], many)
     made.problem = _checked(problem)
@@ -569,16 +577,16 @@ def _set_epilogue(problem: Any, epilogue: Epilogue, operands: Sequence[Operand])
         _declare(problem, epilogue.expression, operands)
 
 
-def _set_scales(problem: Any, operands: Any, scale_m: Optional[View], scale_n: Optional[View], scale_k: Optional[int]) -> None:
-    """Set the number of scales of a problem with known extents, and their addresses, if there are operands."""
-    for name, view, extent, what in (("scale_m", scale_m, problem.j.extent, "a has rows"), ("scale_n", scale_n, problem.l.extent, "b has columns")):
+def _set_scales(problem: Any, operands: Any, scales: Sequence[Optional[View]], scale_k: Optional[int]) -> None:
+    """Set the number of scales of a problem with known extents, and their leading dimensions, if there are operands."""
+    for i, (name, view, extent, what) in enumerate(zip(SCALED, scales, (problem.j.extent, problem.l.extent), ("a has rows", "b has columns"))):
         if view is None:
             continue
         rows, is_along_k = _scale(f"epilogue.{name}", view, extent, what, scale_k)
-        _set_scale(getattr(problem, name), rows, _scale_k(scale_k, view.shape[0], problem.k.extent) if is_along_k else 0)
+        _set_scale(problem.scale[i], rows, _scale_k(scale_k, view.shape[0], problem.k.extent) if is_along_k else 0)
         if is_along_k and operands:
-            getattr(operands, name).ld = view.strides[0] if view.shape[0] > 1 else view.shape[1]
-    if scale_k is not None and not (problem.scale_m.k or problem.scale_n.k):
+            operands.scale[i].ld = view.strides[0] if view.shape[0] > 1 else view.shape[1]
+    if scale_k is not None and not any(scale.k for scale in problem.scale):
         raise InvalidArgument(f"epilogue.scale_k is {scale_k} and no scales lie along k: pass them as an array of shape (parts, columns of b)")
 
 
