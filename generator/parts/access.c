@@ -46,7 +46,7 @@ bool tj_access_fits_output(const tj_problem *view, int32_t elements)
 
 bool tj_access_fits_workspace(const tj_problem *view, int32_t elements)
 {
-    return multiple_of(view->l) % elements == 0;
+    return multiple_of(view->p.layout == TJ_ROW_MAJOR ? view->l : view->j) % elements == 0;
 }
 
 int32_t tj_access_sums(const tj_problem *view, int32_t splits)

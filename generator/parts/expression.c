@@ -77,7 +77,10 @@ static void print_place(const printing *p, const char *matrix, const char *ld, c
 {
     const bool by_rows = p->view->p.layout == TJ_ROW_MAJOR;
 
-    (void)snprintf(out, bytes, "%s[%s * %s + %s]", matrix, by_rows ? "Row" : p->col, ld, by_rows ? p->col : "Row");
+    if (by_rows)
+        (void)snprintf(out, bytes, "%s[Row * %s + %s]", matrix, ld, p->col);
+    else
+        (void)snprintf(out, bytes, p->sums.by_vector ? "%s[(%s) * %s + Row]" : "%s[%s * %s + Row]", matrix, p->col, ld);
 }
 
 static void print_operand(printing *p, int at)

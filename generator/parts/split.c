@@ -82,6 +82,7 @@ void tj_split_describe(const tj_problem *view, int32_t splits, tj_template_param
     tj_template_set_int(fill, "SPLITS", splits);
     tj_template_set(fill, "store", splits > 1 ? "parts/store_split.cuh" : "parts/store.cuh");
     tj_template_set_int(fill, "REDUCE_GROUPS", groups);
+    tj_template_set(fill, "w_place", view->p.layout == TJ_ROW_MAJOR ? "Row * l + Col" : "Col * j + Row");
     if (splits <= 1)
         return;
     describe_reduce(view, fill);
@@ -112,7 +113,6 @@ void tj_split_describe_elements(const tj_problem *view, int32_t splits, const ch
                     : NULL);
     tj_template_set(fill, "k_begin", splits_k ? "k_begin" : "0");
     tj_template_set(fill, "k_end", splits_k ? "k_end" : "k");
-    tj_template_set(fill, "w_place", view->p.layout == TJ_ROW_MAJOR ? "Row * l + Col" : "Col * j + Row");
     (void)snprintf(first, sizeof first, takes_pairs ? "2 * %s" : "%s", thread);
     tj_template_set(fill, "first_element", first);
     tj_template_set(fill, "element_step", takes_pairs ? "2 * THREADS" : "THREADS");

@@ -7,7 +7,7 @@ const int warp_row = group_row + warp % 4 * 16;
 const auto m_first = moved(descriptor(&tiles[0].M, sizeof(tiles[0].M[0])), m_offset(group_row, 0));
 const auto n_first = descriptor(&tiles[0].N, sizeof(tiles[0].N[0]));
 //@| #include "wgmma/boxes_of_warp.cuh"  //@ only p_map
-sum_t (&lines)[16][SLICE] = shared->lines[warp];  //@ only not p_map and not reduces
+sum_t (&lines)[16][SLICE] = shared->lines[warp];  //@ slice_lines for [16][SLICE]  //@ only not p_map and not reduces
 //@| #include "wgmma/first_of_thread.cuh"  //@ only reduces
 #include "parts/scale.cuh"  //@ scale
 

@@ -2,15 +2,15 @@ __device__ __forceinline__ void multiply_add(unsigned long long m, unsigned long
 {
     asm volatile(
         "wgmma.mma_async.sync.aligned.m64n32k32.s32.s8.s8 "  //@ wgmma_name for wgmma.mma_async.sync.aligned.m64n32k32.s32.s8.s8
-        "{%0, %1, %2, %3, %4, %5, %6, %7"
+        "{%0, %1, %2, %3"
         //@ repeat more_sums
-        ", %8, %9, %10, %11, %12, %13, %14, %15"
+        ", %4, %5, %6, %7"
         //@ end
         "}, %16, %17, 1"  // 1: added to the sums  //@ m_operand for 16  //@ n_operand for 17
         ";"
-        : "+r"(upper[0]), "+r"(upper[1]), "+r"(lower[0]), "+r"(lower[1]), "+r"(upper[2]), "+r"(upper[3]), "+r"(lower[2]), "+r"(lower[3])
+        : "+r"(upper[0]), "+r"(upper[1]), "+r"(lower[0]), "+r"(lower[1])
         //@ repeat more_sums
-        , "+r"(upper[4]), "+r"(upper[5]), "+r"(lower[4]), "+r"(lower[5]), "+r"(upper[6]), "+r"(upper[7]), "+r"(lower[6]), "+r"(lower[7])
+        , "+r"(upper[2]), "+r"(upper[3]), "+r"(lower[2]), "+r"(lower[3])
         //@ end
         : "l"(m), "l"(n));
 }

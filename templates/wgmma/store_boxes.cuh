@@ -12,9 +12,9 @@ for (int top = 0; top < TM; top += 2)
             wait_until_stored<BOXES - 1>();  // the box's last content
         __syncwarp();
 #pragma unroll
-        for (int c = first; c < first + SLICE / 4; c += 2) {
-            const int col = (c - first) * 4 + lane % 4 * 2;  // in the box
-            const index_t Col = min(box_col + col, l - 2);  // what lies outside P takes the operands of its last columns  //@ col_end for l  //@ only names_col and clips_pairs
+        for (int c = first; c < first + SLICE / 4; c += 2) {  //@ box_sums for 2
+            const int col = (c - first) * 4 + lane % 4 * 2;  // in the box  //@ col_in_box
+            const index_t Col = min(box_col + col, l - 2);  // what lies outside P takes the operands of its last columns  //@ box_sums for 2  //@ col_end for l  //@ only names_col and clips_pairs
             const index_t Col = box_col + col;  //@ read_col for box_col  //@ only names_col and not clips_pairs
 #pragma unroll
             for (int r = top; r < top + 2; ++r) {
@@ -28,6 +28,6 @@ for (int top = 0; top < TM; top += 2)
         publish_stores();
         __syncwarp();
         if (lane == 0)
-            store_box(P_map, box, box_col, box_row, blockIdx.z);  //@ box_first for box_col  //@ , , , , batched
+            store_box(P_map, box, box_col, box_row, blockIdx.z);  //@ box_first for box_col  //@ box_second for box_row  //@ , , , , batched
         next_box = (next_box + 1) % BOXES;
     }

@@ -11,6 +11,11 @@
 //
 // A block computes one tile of P after the other, as long as there are any: while the last sums of one are stored, the first phases of
 // the next are on their way.
+//@ if by_cols
+
+// Swapped: tensor cores take 64 rows of M at once, and columns of N in steps of 8. The few rows of the caller's P are therefore columns
+// here, so that hardly any product is made for nothing. P lies column by column.
+//@ end
 //@ if squares
 
 // Tensor cores take such elements along k alone. Tiles of what lies across k are transposed between the two, where they lie: by the
@@ -46,6 +51,7 @@ constexpr int SPLITS = 4;  //@ only splits_k
 #include "parts/tensor.cuh"
 #include "parts/wgmma.cuh"
 #include "wgmma/tiles.cuh"
+#include "wgmma/offsets.cuh"
 #include "parts/tf32.cuh"  //@ only pack_rounds
 #include "pack/pack.cuh"  //@ only packs
 //@| #include "parts/groups.cuh"  //@ only has_groups

@@ -6,15 +6,15 @@ __device__ __forceinline__ void multiply_add_wide(unsigned long long m, unsigned
         ".reg .pred adds;\n"
         "setp.ne.b32 adds, %18, 0;\n"  //@ adds_operand for 18
         "wgmma.mma_async.sync.aligned.m64n32k16.f32.bf16.bf16 "  //@ wide_wgmma for wgmma.mma_async.sync.aligned.m64n32k16.f32.bf16.bf16
-        "{%0, %1, %2, %3, %4, %5, %6, %7"
+        "{%0, %1, %2, %3"
         //@ repeat more_sums
-        ", %8, %9, %10, %11, %12, %13, %14, %15"
+        ", %4, %5, %6, %7"
         //@ end
         "}, %16, %17, adds, 1, 1, 0, 0;\n"  //@ m_operand for 16  //@ n_operand for 17
         "}"
-        : "+f"(upper[0]), "+f"(upper[1]), "+f"(lower[0]), "+f"(lower[1]), "+f"(upper[2]), "+f"(upper[3]), "+f"(lower[2]), "+f"(lower[3])
+        : "+f"(upper[0]), "+f"(upper[1]), "+f"(lower[0]), "+f"(lower[1])
         //@ repeat more_sums
-        , "+f"(upper[4]), "+f"(upper[5]), "+f"(lower[4]), "+f"(lower[5]), "+f"(upper[6]), "+f"(upper[7]), "+f"(lower[6]), "+f"(lower[7])
+        , "+f"(upper[2]), "+f"(upper[3]), "+f"(lower[2]), "+f"(lower[3])
         //@ end
         : "l"(m), "l"(n), "r"(static_cast<int>(adds)));
 }

@@ -498,6 +498,18 @@ static const row rows[] = {
     {"wgmma:bm=128,bn=128", 136, 272, 144, WITH(.m.type = TJ_S8, .m.layout = TJ_COL_MAJOR, .batch = 2)},
     {"wgmma:bm=64,bn=96,splits=2", 72, 100, 128, WITH(.compute = TJ_COMPUTE_TF32, .m.layout = TJ_COL_MAJOR, .batch = 3)},
     {"wgmma:bm=64,bn=64", 72, 160, 96, WITH(.m.type = TJ_E4M3, .compute = TJ_COMPUTE_F32_FP8)},
+    /* swapped: the rows of P in steps of 8, stored as boxes of columns, one by one or in splits; layouts and types */
+    {"wgmma:swap=yes,bn=72", 72, 256, 136, BF16(.n.layout = TJ_COL_MAJOR)},
+    {"wgmma:swap=yes,bn=40", 75, 200, 328, BF16()},
+    {"wgmma:swap=yes,bm=128,bn=24", 17, 72, 200, BF16(.p.type = TJ_F32, .batch = 3)},
+    {"wgmma:swap=yes,bn=104", 200, 72, 136, BF16(.n.layout = TJ_COL_MAJOR)},
+    {"wgmma:swap=yes,bn=40", 75, 200, 136, BF16(.n.layout = TJ_COL_MAJOR, .epilogue.has_alpha = 1, .epilogue.has_beta = 1)},
+    {"wgmma:swap=yes,bm=192,bn=48,store=lines", 75, 200, 133, BF16(.n.layout = TJ_COL_MAJOR, .p.type = TJ_F32)},
+    {"wgmma:swap=yes,bn=40,splits=2", 75, 200, 136, BF16(.batch = 2, .epilogue.has_beta = 1)},
+    {"wgmma:swap=yes,bn=72,splits=3", 72, 200, 136, BF16(.n.layout = TJ_COL_MAJOR)},
+    {"wgmma:swap=yes,bn=40", 75, 72, 136, BF16(.p.layout = TJ_COL_MAJOR)},
+    {"wgmma:swap=yes,bn=80", 75, 160, 96, WITH(.m.type = TJ_S8, .n.layout = TJ_COL_MAJOR, .p.type = TJ_S8)},
+    {"wgmma:swap=yes,bn=40", 72, 160, 96, WITH(.m.type = TJ_E4M3, .n.layout = TJ_COL_MAJOR, .compute = TJ_COMPUTE_F32_FP8)},
     /* elements taken apart: tiles that divide and that do not, layouts, stores one by one, batches, operands that products share */
     {"planes", 128, 64, 256, SPLIT()},
     {"planes:bm=64,bn=64", 100, 72, 136, SPLIT()},
@@ -565,6 +577,8 @@ static const row rows[] = {
     {"wgmma:bm=64,bn=64", 64, 160, 64, SCALED(SCALE_EACH, NO_SCALE, .m.type = TJ_BF16)},
     {"wgmma:bm=64,bn=64", 64, 160, 64, SCALED(NO_SCALE, SCALE_EACH, .m.type = TJ_BF16)},
     {"wgmma:bm=64,bn=64,splits=2", 72, 160, 96, SCALED(SCALE_EACH, SCALE_EACH, .m.type = TJ_BF16, .batch = 2)},
+    {"wgmma:swap=yes,bn=40,store=lines", 72, 160, 96, SCALED(SCALE_EACH, SCALE_EACH, .m.type = TJ_BF16, .batch = 2)},
+    {"wgmma:swap=yes,bn=72", 72, 160, 128, SCALED(SCALE_EACH, SCALE_EACH, .m.type = TJ_BF16)},
     /* arrays of pointers */
     {"mma:bm=64,bn=64", 72, 40, 136, BF16(.batch = 3, ARRAYS(TJ_POINTERS_16), .epilogue.has_beta = 1)},
     {"mma:bm=64,bn=64,splits=2", 72, 140, 136, BF16(.batch = 2, ARRAYS(TJ_POINTERS_16), .epilogue.has_beta = 1)},

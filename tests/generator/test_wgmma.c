@@ -61,6 +61,11 @@ Test(wgmma, says_which_constraint_does_not_hold)
          "which arrays of pointers do not have"},
         {CUBES(256, .m.type = TJ_BF16), "wgmma:bm=96", "bm is 96: it must be a multiple of 64 times multipliers, which is 2"},
         {CUBES(256, .m.type = TJ_BF16), "wgmma:bn=24", "bn is 24: it must be a multiple of 16"},
+        {CUBES(256, .m.type = TJ_BF16), "wgmma:swap=yes,bn=24", NULL},
+        {CUBES(256, .m.type = TJ_BF16, .p.layout = TJ_COL_MAJOR), "wgmma:swap=yes,bn=200", NULL},
+        {CUBES(256, .m.type = TJ_BF16), "wgmma:swap=yes,bn=12", "bn is 12: it must be a multiple of 8"},
+        {CUBES(256, .m.type = TJ_S8, ALONG_K), "wgmma:swap=yes,bn=40", "bn is 40, and tensor cores take 8, 16, 24, 32 columns"},
+        {CUBES(256, .m.type = TJ_BF16, .rows = {TJ_ROWS_IN_GROUPS, 2, 0, 0}), "wgmma:swap=yes", "rows in groups are rows of P"},
         {CUBES(256, .m.type = TJ_BF16), "wgmma:bm=192,bn=208", "bn is 208, and the 104 sums of one product do not fit the 128"},
         {CUBES(256, .m.type = TJ_BF16), "wgmma:bm=256,bn=256",
          "leave a thread 232 registers, and block tiles of 256 x 256 take 288"},
@@ -98,6 +103,55 @@ Test(wgmma, walks_with_blocks_that_stay)
     cr_expect(eq(int, form.tensor_map[0].box[1], 128));
     cr_expect(eq(int, form.tensor_map[1].box[0], 64)); /* row-major N, in blocks of 64 columns */
     cr_expect(eq(int, form.align[TJ_MATRIX_M], 16));
+}
+
+Test(wgmma, counts_columns_of_p_by_64_if_swapped)
+{
+    const tj_problem problem = BF16(72, 4096, 4096, ALONG_K);
+    tj_config config = TJ_CONFIG_INIT;
+    const tj_launch_step *product;
+    tj_launch_form form;
+
+    cr_assert(eq(int, tj_config_parse("wgmma:swap=yes,bn=40", &config, NULL), TJ_OK));
+    cr_assert(eq(int, tj_preview_launch(&problem, &config, &form, NULL), TJ_OK));
+    product = tj_product_step(&form);
+    cr_expect(eq(int, form.is_swapped, 1));
+    cr_expect(eq(int, product->block_rows, 64)); /* of the source's P: columns of the caller's */
+    cr_expect(eq(int, product->block_cols, 40));
+    cr_expect(eq(int, form.tensor_map[0].matrix, TJ_MATRIX_N));
+    cr_expect(form.tensor_map[0].box[0] == 64 && form.tensor_map[0].box[1] == 64);
+    cr_expect(form.tensor_map[1].box[0] == 64 && form.tensor_map[1].box[1] == 40);
+    cr_expect(form.tensor_map[2].box[0] == 16 && form.tensor_map[2].box[1] == 40);
+}
+
+Test(wgmma, tries_to_swap_for_few_rows_only)
+{
+    static const struct {
+        int64_t j;
+        const char *config;
+        bool is_tried;
+    } rows[] = {
+        {72, "wgmma:swap=yes,bm=64,bn=72,stages=12", true},
+        {72, "wgmma:swap=yes,bm=64,bn=40,stages=16", true},
+        {72, "wgmma:swap=yes,bm=64,bn=72,stages=6", false},  /* a ring that could be deeper */
+        {72, "wgmma:swap=yes,bm=64,bn=64,stages=12", false}, /* 128 rows for 72 */
+        {72, "wgmma:swap=yes,bm=128,bn=72,multipliers=1", false},
+        {17, "wgmma:swap=yes,bn=24,stages=16", true},
+        {200, "wgmma:swap=yes,bm=128,bn=104,stages=6", true},
+        {257, "wgmma:swap=yes,bm=64,bn=96,stages=8", false},
+        {72, "wgmma:bm=64,bn=80", false},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const tj_problem problem = BF16(rows[i].j, 4096, 4096, ALONG_K);
+        tj_config config = TJ_CONFIG_INIT;
+        tj_request request;
+
+        cr_assert(eq(int, tj_config_parse(rows[i].config, &config, NULL), TJ_OK));
+        cr_assert(eq(int, tj_request_make(&problem, &request, NULL), TJ_OK));
+        cr_assert(eq(int, tj_request_resolve(&request, &config, NULL), TJ_OK), "row %zu", i);
+        cr_expect(eq(int, tj_request_worth_trying(&request, &config), rows[i].is_tried), "row %zu", i);
+    }
 }
 
 Test(wgmma, maps_what_it_has_packed)
@@ -140,6 +194,8 @@ Test(wgmma, stores_by_what_p_allows)
         {BF16(256, 256, 256, .epilogue.has_beta = 1), "wgmma", "lines", 0, 16},
         {BF16(256, 256, 256, .batch = 2, .p.stride = TJ_POINTERS_16), "wgmma", "lines", 0, 16},
         {BF16(256, 256, 256), "wgmma:splits=2", "lines", 0, 0},
+        {BF16(72, 256, 256), "wgmma:swap=yes,bn=72", "boxes", 16, 16}, /* 16 columns of P, 72 rows */
+        {BF16(72, 256, 250), "wgmma:swap=yes,bn=72", "lines", 0, 0},
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

@@ -191,6 +191,8 @@ static const struct form {
     {"wgmma:store=lines", TJ_BF16, 0, 0, 8, 0},
     {"wgmma:store=elements,pack=both", TJ_F16, 0, 0, 1, 0},
     {"wgmma:store=boxes,pingpong=yes", TJ_BF16, 0, TJ_F32, 8, 0},
+    {"wgmma:swap=yes,bn=24", TJ_BF16, 0, 0, 8, 0},
+    {"wgmma:swap=yes,bn=40,splits=2", TJ_BF16, 0, TJ_F32, 8, 0},
     {"wgmma", TJ_S8, 0, TJ_S8, 16, 0},
     {"wgmma", TJ_E4M3, TJ_COMPUTE_F32_FP8, TJ_BF16, 16, 0},
     {"wgmma_planes", TJ_F32, TJ_COMPUTE_F32_SPLIT, 0, 2, 0},

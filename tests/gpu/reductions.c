@@ -46,6 +46,8 @@ static const struct text {
     {"wgmma:store=boxes,bn=64", TJ_BF16, TJ_ROW_MAJOR},
     {"wgmma:store=lines,bm=64,bn=32", TJ_BF16, TJ_COL_MAJOR, HAS_NAN},
     {"wgmma:store=elements,pingpong=yes", TJ_BF16, TJ_ROW_MAJOR},
+    {"wgmma:swap=yes,bn=24", TJ_BF16, TJ_ROW_MAJOR, HAS_NAN},
+    {"wgmma:swap=yes,bn=40,store=elements", TJ_BF16, TJ_COL_MAJOR},
     /* tiles that divide P: nothing stands between the last products and what is made of them */
     {"wgmma:bm=64,bn=128,multipliers=2,pingpong=yes,store=lines", TJ_BF16, TJ_ROW_MAJOR, USUAL, 0, 128, 128},
     {"planes:bm=64,bn=128", TJ_F32, TJ_ROW_MAJOR, USUAL, TJ_COMPUTE_F32_SPLIT},

@@ -74,19 +74,20 @@ static void count_squares(int64_t squares, int32_t element_bytes, tj_counts *cou
 }
 
 /* Count the boxes that store P. */
-static void count_stored_boxes(const tj_problem *view, const tj_wgmma_output *out, tj_traffic *traffic)
+static void count_stored_boxes(const tj_problem *view, const tj_wgmma_shape *s, const tj_wgmma_output *out, tj_traffic *traffic)
 {
+    const int32_t line = s->swapped ? TJ_WGMMA_SLICE_ROWS : out->slice;
     const tj_boxes boxes = {
         .element_bytes = tj_facts_of(view->p.type)->bytes,
-        .width = view->l.extent,
-        .lines = view->j.extent,
+        .width = s->swapped ? view->j.extent : view->l.extent,
+        .lines = s->swapped ? view->l.extent : view->j.extent,
         .ld = view->p.ld,
         .products = view->batch,
         .stride = view->p.stride,
         .repeat = 1,
-        .tile = out->slice,
+        .tile = line,
         .boxes = 1,
-        .box = out->slice,
+        .box = line,
     };
 
     tj_boxes_count(&boxes, traffic);
@@ -94,13 +95,20 @@ static void count_stored_boxes(const tj_problem *view, const tj_wgmma_output *ou
 
 /* ---- traffic of threads ------------------------------------------------------------------------------------------- */
 
-/* The lanes of a warp store neighbours of a row, then of the next row, in slices of the tile. */
-static void count_lines(const tj_problem *view, const tj_wgmma_output *out, int64_t bytes, int64_t ld, int64_t stride,
-                        int64_t matrices, tj_traffic *traffic)
+/* Return the lanes of a warp that take elements of one line of P, a row or, if P lies so, a column. */
+static int32_t lanes_of_line(const tj_wgmma_shape *s, const tj_wgmma_output *out)
 {
-    const int32_t lanes = tj_least(out->slice / out->vector, TJ_WARP);
-    tj_access access = tj_tiled_access(lanes, TJ_WARP / lanes, tj_ceil_div(view->l.extent, out->vector), view->j.extent,
-                                       out->vector * bytes, ld * bytes);
+    return tj_least((s->swapped ? TJ_WGMMA_SLICE_ROWS : out->slice) / out->vector, TJ_WARP);
+}
+
+/* The lanes of a warp store neighbours of a line, then of the next line, in slices of the tile. */
+static void count_lines(const tj_problem *view, const tj_wgmma_shape *s, const tj_wgmma_output *out, int64_t bytes, int64_t ld,
+                        int64_t stride, int64_t matrices, tj_traffic *traffic)
+{
+    const int32_t lanes = lanes_of_line(s, out);
+    const int64_t width = s->swapped ? view->j.extent : view->l.extent, lines = s->swapped ? view->l.extent : view->j.extent;
+    tj_access access =
+        tj_tiled_access(lanes, TJ_WARP / lanes, tj_ceil_div(width, out->vector), lines, out->vector * bytes, ld * bytes);
 
     access.element_bytes = (int32_t)bytes;
     access.width = out->vector;
@@ -109,35 +117,39 @@ static void count_lines(const tj_problem *view, const tj_wgmma_output *out, int6
 }
 
 /* As in_box() and in_lines() of templates/wgmma/tiles.cuh. */
-static int64_t place_in(const tj_wgmma_output *out, int32_t bytes, int64_t row, int64_t col)
+static int64_t place_in(const tj_wgmma_shape *s, const tj_wgmma_output *out, int32_t bytes, int64_t row, int64_t col)
 {
-    const int64_t at = (row * out->slice + col) * bytes;
+    const int64_t width = s->swapped ? TJ_WGMMA_SLICE_ROWS : out->slice, line = s->swapped ? col : row,
+                  place = s->swapped ? row : col, at = (line * width + place) * bytes;
 
-    return out->boxes > 0 ? at ^ at / TJ_WGMMA_LINE % tj_ceil_div((int64_t)out->slice * bytes, CHUNK) * CHUNK
-                          : (row * out->slice + (col ^ row % (out->slice / 8) * 8)) * bytes;
+    if (out->boxes > 0)
+        return at ^ at / TJ_WGMMA_LINE % tj_ceil_div(width * bytes, CHUNK) * CHUNK;
+    return (line * width + (place ^ (s->swapped ? line / 2 % 2 : line % (out->slice / 8)) * 8)) * bytes;
 }
 
-/* Every lane stores its pairs of a slice to shared memory. */
-static void count_laid(const tj_wgmma_output *out, int32_t bytes, int64_t slices, tj_traffic *traffic)
+/* Every lane stores its pairs of a slice to shared memory, one by one if these are of two lines. */
+static void count_laid(const tj_wgmma_shape *s, const tj_wgmma_output *out, int32_t bytes, int64_t slices, tj_traffic *traffic)
 {
-    tj_lanes lanes = {.count = TJ_WARP, .element_bytes = bytes, .width = 2, .is_shared = true};
+    const int32_t width = s->swapped ? 1 : 2;
+    tj_lanes lanes = {.count = TJ_WARP, .element_bytes = bytes, .width = width, .is_shared = true};
 
     for (int32_t row = 0; row < TJ_WGMMA_SLICE_ROWS; row += 8)
-        for (int32_t col = 0; col < out->slice; col += 8) {
-            for (int i = 0; i < TJ_WARP; i++) {
-                lanes.lane[i] = i;
-                lanes.address[i] = place_in(out, bytes, row + i / 4, col + i % 4 * 2);
+        for (int32_t col = 0; col < out->slice; col += 8)
+            for (int32_t part = 0; part < 2; part += width) {
+                for (int i = 0; i < TJ_WARP; i++) {
+                    lanes.lane[i] = i;
+                    lanes.address[i] = place_in(s, out, bytes, row + i / 4, col + i % 4 * 2 + part);
+                }
+                tj_lanes_add(traffic, &lanes, 0, slices);
             }
-            tj_lanes_add(traffic, &lanes, 0, slices);
-        }
 }
 
 /*
  * The lanes load neighbours from there, at most 16 bytes at once, as far as they lie in P: `rows` x `cols` of each of `slices`
  * slices.
  */
-static void count_taken(const tj_wgmma_output *out, int32_t bytes, int64_t rows, int64_t cols, int64_t slices,
-                        tj_traffic *traffic)
+static void count_taken(const tj_wgmma_shape *s, const tj_wgmma_output *out, int32_t bytes, int64_t rows, int64_t cols,
+                        int64_t slices, tj_traffic *traffic)
 {
     const int32_t width = tj_least(out->vector, CHUNK / bytes);
 
@@ -146,12 +158,14 @@ static void count_taken(const tj_wgmma_output *out, int32_t bytes, int64_t rows,
             tj_lanes lanes = {.element_bytes = bytes, .width = width, .is_shared = true};
 
             for (int i = 0; i < TJ_WARP; i++) {
-                const int32_t place = first + i * out->vector + part, row = place / out->slice, col = place % out->slice;
+                const int32_t place = first + i * out->vector + part,
+                              row = s->swapped ? place % TJ_WGMMA_SLICE_ROWS : place / out->slice,
+                              col = s->swapped ? place / TJ_WGMMA_SLICE_ROWS : place % out->slice;
 
                 if (row >= rows || col >= cols)
                     continue;
                 lanes.lane[lanes.count] = i;
-                lanes.address[lanes.count++] = place_in(out, bytes, row, col);
+                lanes.address[lanes.count++] = place_in(s, out, bytes, row, col);
             }
             tj_lanes_add(traffic, &lanes, 0, slices);
         }
@@ -165,13 +179,13 @@ static void count_slices(const tj_problem *view, const tj_wgmma_shape *s, const 
                   rest_down = view->j.extent % TJ_WGMMA_SLICE_ROWS, rest_along = view->l.extent % out->slice,
                   products = view->batch * s->splits;
 
-    count_laid(out, bytes, counts->blocks * (s->bm / TJ_WGMMA_SLICE_ROWS) * (s->bn / out->slice), &counts->shared_store);
+    count_laid(s, out, bytes, counts->blocks * (s->bm / TJ_WGMMA_SLICE_ROWS) * (s->bn / out->slice), &counts->shared_store);
     if (out->boxes > 0)
         return;
-    count_taken(out, bytes, TJ_WGMMA_SLICE_ROWS, out->slice, down * along * products, &counts->shared_load);
-    count_taken(out, bytes, rest_down, out->slice, along * products, &counts->shared_load);
-    count_taken(out, bytes, TJ_WGMMA_SLICE_ROWS, rest_along, down * products, &counts->shared_load);
-    count_taken(out, bytes, rest_down, rest_along, products, &counts->shared_load);
+    count_taken(s, out, bytes, TJ_WGMMA_SLICE_ROWS, out->slice, down * along * products, &counts->shared_load);
+    count_taken(s, out, bytes, rest_down, out->slice, along * products, &counts->shared_load);
+    count_taken(s, out, bytes, TJ_WGMMA_SLICE_ROWS, rest_along, down * products, &counts->shared_load);
+    count_taken(s, out, bytes, rest_down, rest_along, products, &counts->shared_load);
 }
 
 /*
@@ -180,19 +194,23 @@ static void count_slices(const tj_problem *view, const tj_wgmma_shape *s, const 
  */
 static void count_scales(const tj_problem *view, const tj_wgmma_shape *s, const tj_wgmma_output *out, tj_counts *counts)
 {
-    const int32_t lanes = out->boxes > 0 ? 4 : tj_least(out->slice / out->vector, TJ_WARP), rows = TJ_WARP / lanes;
-    const int64_t slices = tj_ceil_div(view->l.extent, out->slice), halves = tj_ceil_div(view->j.extent, TJ_WGMMA_SLICE_ROWS);
     const bool each_row = tj_scales_sum_by_each(view, TJ_MATRIX_M), each_col = tj_scales_sum_by_each(view, TJ_MATRIX_N);
+    const int32_t lanes = out->boxes > 0 ? 4 : lanes_of_line(s, out), others = TJ_WARP / lanes,
+                  neighbours = out->boxes > 0 && s->swapped ? 2 : out->vector;
+    const bool by_cols = s->swapped && out->boxes == 0; /* x counts rows */
+    const int64_t slices = tj_ceil_div(view->l.extent, out->slice), halves = tj_ceil_div(view->j.extent, TJ_WGMMA_SLICE_ROWS);
     tj_access access;
 
     tj_scales_count_one(view, counts->blocks * WARPGROUP * s->multipliers, &counts->load_scales);
-    for (int32_t i = 0; i < each_row + each_col * out->vector; i++) {
+    for (int32_t i = 0; i < each_row + each_col * neighbours; i++) {
         const bool is_row = each_row && i == 0;
-        const int32_t step = is_row ? 0 : out->vector * SCALE_BYTES;
-        const int64_t along = is_row && out->boxes > 0 ? slices * lanes : tj_ceil_div(view->l.extent, out->vector),
-                      down = !is_row && out->boxes > 0 ? halves * rows : view->j.extent;
+        const int32_t step = neighbours * SCALE_BYTES;
+        const int64_t cols = tj_ceil_div(view->l.extent, neighbours), rows = view->j.extent;
+        const int64_t along = is_row && out->boxes > 0 ? slices * lanes : cols,
+                      down = !is_row && out->boxes > 0 ? halves * others : rows;
 
-        access = tj_tiled_access(lanes, rows, along, down, step, is_row ? SCALE_BYTES : 0);
+        access = by_cols ? tj_tiled_access(lanes, others, rows, cols, is_row ? SCALE_BYTES : 0, is_row ? 0 : step)
+                         : tj_tiled_access(lanes, others, along, down, is_row ? 0 : step, is_row ? SCALE_BYTES : 0);
         access.base = is_row ? 0 : (i - each_row) * SCALE_BYTES;
         access.element_bytes = SCALE_BYTES;
         access.axis[2] = tj_batch_axis(view->batch, is_row ? view->j.extent : view->l.extent, SCALE_BYTES);
@@ -207,18 +225,18 @@ static void count_outputs(const tj_problem *view, const tj_wgmma_shape *s, tj_co
 
     count_slices(view, s, &out, out.boxes > 0 ? p_bytes : counts->sum_bytes, counts);
     if (s->splits > 1) {
-        count_lines(view, &out, counts->sum_bytes, view->l.extent, view->j.extent * view->l.extent, view->batch * s->splits,
-                    &counts->store_w);
+        count_lines(view, s, &out, counts->sum_bytes, s->swapped ? view->j.extent : view->l.extent,
+                    view->j.extent * view->l.extent, view->batch * s->splits, &counts->store_w);
         tj_split_count(view, s->splits, counts);
         return;
     }
     count_scales(view, s, &out, counts);
     if (out.boxes > 0) {
-        count_stored_boxes(view, &out, &counts->store_p);
+        count_stored_boxes(view, s, &out, &counts->store_p);
     } else {
-        count_lines(view, &out, p_bytes, view->p.ld, view->p.stride, view->batch, &counts->store_p);
+        count_lines(view, s, &out, p_bytes, view->p.ld, view->p.stride, view->batch, &counts->store_p);
         if (view->epilogue.has_beta)
-            count_lines(view, &out, p_bytes, view->c.ld, view->c.stride, view->batch, &counts->load_c);
+            count_lines(view, s, &out, p_bytes, view->c.ld, view->c.stride, view->batch, &counts->load_c);
     }
 }
 

@@ -9,6 +9,10 @@
  * memory, or are packed first, by a kernel of their own. Operands with lines that do not begin at multiples of 16 bytes are
  * packed as well, and so are weights of 8 bits, which are widened to the 16-bit type that they are multiplied by.
  *
+ * An instruction takes 64 rows of M, and columns of N in steps of 8. With swap=yes the source computes P^T = N^T . M^T, so that a
+ * P of 72 rows takes 72 columns of an instruction and not 128 rows; it stores its P, which lies column by column, in boxes or
+ * lines of columns.
+ *
  * For 8-bit floats the tensor cores keep only 13 bits of a sum. So they sum one phase, and threads add its accumulators to
  * theirs in f32.
  */
@@ -33,7 +37,9 @@ enum { SLICE_M = 1, SLICE_N = 2, ASKED_BYTES = 16 };
 enum {
     OTHER_REGISTERS = 32,
     INSTRUCTION_REGISTERS = 26,
-    MOST_STAGES = 8,
+    MOST_STAGES = 16,
+    USUAL_GROUP = 8,
+    USUAL_STAGES = 8, /* of tiles that are not swapped: more of them gain nothing */
     MOST_BOXES = 4,
     BARRIER_BYTES = 8,
     BARRIERS_BYTES = 2 * BARRIER_BYTES, /* of a stage */
@@ -42,23 +48,41 @@ enum {
 };
 
 static const char *const release_choices[] = {"now", "late", NULL}, *const operand_choices[] = {"none", "m", "n", "both", NULL};
-static const char *const pingpong_choices[] = {"no", "yes", NULL};
+static const char *const swap_choices[] = {"no", "yes", NULL}, *const pingpong_choices[] = {"no", "yes", NULL};
 static const char *const store_choices[] = {"boxes", "lines", "elements", NULL};
 
 /* The values that a tuner tries. */
-static const int32_t rows_tried[] = {64, 128, 192, 256, 0},
-                     cols_tried[] = {16, 32, 64, 96, 112, 128, 144, 160, 192, 224, 256, 0}, multipliers_tried[] = {1, 2, 3, 0},
-                     pingpongs_tried[] = {TJ_WGMMA_TOGETHER, TJ_WGMMA_PINGPONG, 0},
-                     splits_tried[] = {1, 2, 3, 4, 6, 8, 12, 16, 0}, stages_tried[] = {3, 4, 6, 8, 0},
+static const int32_t swaps_tried[] = {TJ_WGMMA_AS_P, TJ_WGMMA_SWAPPED, 0}, rows_tried[] = {64, 128, 192, 256, 0},
+                     cols_tried[] = {16, 24, 32, 40, 48, 64, 72, 80, 96, 104, 112, 128, 144, 160, 192, 224, 256, 0},
+                     multipliers_tried[] = {1, 2, 3, 0}, pingpongs_tried[] = {TJ_WGMMA_TOGETHER, TJ_WGMMA_PINGPONG, 0},
+                     splits_tried[] = {1, 2, 3, 4, 6, 8, 12, 16, 0}, stages_tried[] = {3, 4, 6, 8, 12, 16, 0},
                      blocks_tried[] = {1, 2, 0}, groups_tried[] = {4, 8, 16, 0},
                      stores_tried[] = {TJ_WGMMA_BOXES, TJ_WGMMA_LINES, 0},
                      operands_tried[] = {TJ_WGMMA_NONE, TJ_WGMMA_M, TJ_WGMMA_N, TJ_WGMMA_BOTH, 0};
 
-enum { BM, BN, MULTIPLIERS, PINGPONG, SPLITS, STAGES, BLOCKS, RELEASE, STORE, GROUP, PACK, TRANSPOSE }; /* in this order: */
+enum {
+    SWAP,
+    BM,
+    BN,
+    MULTIPLIERS,
+    PINGPONG,
+    SPLITS,
+    STAGES,
+    BLOCKS,
+    RELEASE,
+    STORE,
+    GROUP,
+    PACK,
+    TRANSPOSE
+}; /* in this order: */
 
 static const tj_param params[] = {
+    {"swap",
+     "yes: the tensor cores multiply P^T = N^T . M^T, so that bm counts columns of P, and bn its rows, in steps of 8: for a P "
+     "of few rows",
+     1, 2, TJ_WGMMA_AS_P, swap_choices, swaps_tried},
     {"bm", "rows of the block tile of P", 64, 256, 0, NULL, rows_tried},
-    {"bn", "columns of the block tile of P", 16, 256, 0, NULL, cols_tried},
+    {"bn", "columns of the block tile of P", 8, 256, 0, NULL, cols_tried},
     {"multipliers", "warpgroups of a block that multiply; one more brings the tiles", 1, MOST_MULTIPLIERS, 0, NULL,
      multipliers_tried},
     {"pingpong", "yes: multipliers have tiles of their own and take turns: one stores its tile while another multiplies", 1, 2,
@@ -75,8 +99,8 @@ static const tj_param params[] = {
      "bytes "
      "each, or elements, which ask for no alignment of P; by default the first that is possible",
      1, 3, 0, store_choices, stores_tried, TJ_PARAM_ORDER},
-    {"group", "rows of tiles that are walked together, column by column, to meet in the L2", 1, 16, 8, NULL, groups_tried,
-     TJ_PARAM_HINT},
+    {"group", "rows of tiles that are walked together, column by column, to meet in the L2", 1, 16, USUAL_GROUP, NULL,
+     groups_tried, TJ_PARAM_HINT},
     {"pack",
      "operands that are first copied to a workspace, where lines begin at multiples of 16 bytes, types of 8 bits and tf32 lie "
      "along k, and weights are widened",
@@ -95,7 +119,9 @@ static const char *const constraints[] = {
     "no operand is an array of pointers; pack: j, k, l, leading dimensions, strides and the batch are fixed",
     "release=late is not for e4m3 and e5m2, whose sums of a phase are waited for",
     "store=boxes: so it is with P, whose columns are whole 16 bytes; no beta, no splits, no groups",
-    "BM is a multiple of 64 times multipliers, with pingpong=yes of 64; BN of 16",
+    "BM is a multiple of 64 times multipliers, with pingpong=yes of 64; BN of 16, with swap=yes of 8 (of integers 8, 24, or of "
+    "16)",
+    "swap=yes: no groups, no pairs of columns in the epilogue",
     "a thread that multiplies has registers for its sums and 32 more: block tiles of at most 128 x 256, 256 x 192 or 192 x 192",
     "a thread that transposes has 56 registers in tf32, 104 in types of 8 bits",
     "pingpong=yes: block tiles of at most 64 x 256, 128 x 192 or 192 x 128",
@@ -112,11 +138,21 @@ tj_wgmma_shape tj_wgmma_shape_of(const tj_problem *view, const tj_config *config
         v[GROUP], v[PACK], v[TRANSPOSE],   .element_bytes = bytes};
 
     s.promotes = view->compute == TJ_COMPUTE_F32_FP8;
+    s.swapped = v[SWAP] == TJ_WGMMA_SWAPPED;
     s.k_step = 32 / bytes;
     s.bk = TJ_WGMMA_LINE / bytes;
     s.threads = WARPGROUP * (1 + s.multipliers);
     s.wm = s.pingpong == TJ_WGMMA_PINGPONG ? s.bm : s.bm / (s.multipliers > 0 ? s.multipliers : 1);
     return s;
+}
+
+/*
+ * Tensor cores take 64 rows of the source's M at once, and columns of N in steps of 8. For a P of few rows its columns are
+ * better counted by 64, so the source then computes the transpose of what it would compute otherwise.
+ */
+static bool is_swapped(const tj_problem *problem, const tj_config *config)
+{
+    return (problem->p.layout != TJ_ROW_MAJOR) != (config->value[SWAP] == TJ_WGMMA_SWAPPED);
 }
 
 static tj_tile tile(const tj_problem *problem, const tj_config *config)
@@ -277,25 +313,37 @@ static bool has_boxes(const tj_problem *view, const tj_wgmma_shape *s)
            tj_access_fits_output(view, CHUNK / bytes) && (tj_access_sums(view, s->splits) == 1 || bytes > 1);
 }
 
+/* Return the columns of a slice: a power of two where P lies by rows, to which a chunk's place in its line is fitted. */
+static int32_t slice_of(const tj_wgmma_shape *s, int32_t most)
+{
+    int32_t slice = s->swapped ? most / 8 * 8 : 16;
+
+    if (s->swapped)
+        while (s->bn % slice != 0)
+            slice -= 8;
+    else
+        while (slice * 2 <= most && s->bn % (slice * 2) == 0)
+            slice *= 2;
+    return slice;
+}
+
 tj_wgmma_output tj_wgmma_output_of(const tj_problem *view, const tj_wgmma_shape *s)
 {
     const int32_t p_bytes = tj_facts_of(view->p.type)->bytes, warps = 4 * s->multipliers,
                   sum_bytes = tj_facts_of((int32_t)tj_sum_type(view))->bytes, sums = tj_access_sums(view, s->splits);
-    tj_wgmma_output out = {.slice = 16};
+    tj_wgmma_output out = {.vector = 1};
     int32_t most = 64;
 
     if (s->store == TJ_WGMMA_BOXES || (s->store == 0 && has_boxes(view, s))) {
-        most = TJ_WGMMA_LINE / p_bytes * sums;
+        most = s->swapped ? 2 * TJ_WGMMA_LINE / p_bytes : TJ_WGMMA_LINE / p_bytes * sums;
         out.boxes = 1;
     }
-    while (out.slice * 2 <= most && s->bn % (out.slice * 2) == 0)
-        out.slice *= 2;
-    out.vector = 1;
+    out.slice = slice_of(s, most);
     if (out.boxes > 0)
-        out.vector = 2 / sums;
-    else if (s->store != TJ_WGMMA_ELEMENTS)
+        out.vector = s->swapped ? 1 : 2 / sums;
+    else if (s->store != TJ_WGMMA_ELEMENTS && !(s->swapped && s->splits <= 1)) /* an epilogue takes neighbours of a row */
         for (int32_t next = 2; next * sums <= (tj_epilogue_reduces(&view->epilogue) ? 2 : tj_least(out.slice / 4, 8)) &&
-                               next * (s->splits > 1 ? sum_bytes : p_bytes) <= CHUNK &&
+                               out.slice / 4 % next == 0 && next * (s->splits > 1 ? sum_bytes : p_bytes) <= CHUNK &&
                                (s->splits > 1 ? tj_access_fits_workspace(view, next) : tj_access_fits_output(view, next));
              next *= 2)
             out.vector = next;
@@ -335,6 +383,14 @@ static tj_status check_types(const tj_problem *view, tj_error *err)
     return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                    "family wgmma multiplies f16, bf16, e4m3, e5m2, s8, u8 and tf32, and M is of %s, N of %s: use family mma",
                    tj_facts_of(m)->name, tj_facts_of(n)->name);
+}
+
+static tj_status check_swap(const tj_problem *view, const tj_wgmma_shape *s, tj_error *err)
+{
+    if (!s->swapped || (!tj_is_grouped(view) && !tj_epilogue_pairs(&view->epilogue)))
+        return TJ_OK;
+    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "swap=yes computes the transpose of P, and %s: use swap=no",
+                   tj_is_grouped(view) ? "rows in groups are rows of P" : "the epilogue takes pairs of columns of P");
 }
 
 static bool has_squares(const tj_wgmma_shape *s, bool is_m)
@@ -425,8 +481,9 @@ static int32_t pack_default(const tj_problem *view, tj_wgmma_shape s)
     return check_pack(view, &s, NULL) == TJ_OK ? s.pack : TJ_WGMMA_NONE;
 }
 
-static tj_status check_tiles(const tj_wgmma_shape *s, tj_error *err)
+static tj_status check_tiles(const tj_problem *view, const tj_wgmma_shape *s, tj_error *err)
 {
+    const bool is_integer = tj_sum_type(view) == TJ_S32;
     const int32_t left = tj_multiplier_registers(s->blocks, s->multipliers, bringer_registers(s)),
                   needed = tj_wgmma_sum_registers(s) + OTHER_REGISTERS, each = tj_registers_left(s->blocks, s->threads);
 
@@ -437,8 +494,11 @@ static tj_status check_tiles(const tj_wgmma_shape *s, tj_error *err)
     if (s->wm % TJ_WGMMA_ROWS != 0 || s->bm % s->wm != 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "bm is %d: it must be a multiple of 64 times multipliers, which is %d",
                        s->bm, s->multipliers);
-    if (s->bn % 16 != 0)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "bn is %d: it must be a multiple of 16", s->bn);
+    if (s->bn % (s->swapped ? 8 : 16) != 0)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "bn is %d: it must be a multiple of %d", s->bn, s->swapped ? 8 : 16);
+    if (is_integer && s->bn > 32 && s->bn % 16 != 0)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "bn is %d, and tensor cores take 8, 16, 24, 32 columns of integers, or a multiple of 16", s->bn);
     if (s->bn / 2 + INSTRUCTION_REGISTERS > each)
         return tj_fail(
             err, TJ_ERR_INVALID_ARGUMENT,
@@ -483,10 +543,18 @@ static tj_status check_store(const tj_problem *view, const tj_wgmma_shape *s, tj
 
 static int32_t stages_that_fit(const tj_problem *view, tj_wgmma_shape s)
 {
-    for (s.stages = MOST_STAGES; s.stages > 2; s.stages--)
+    for (s.stages = s.swapped ? MOST_STAGES : USUAL_STAGES; s.stages > 2; s.stages--)
         if (check_room(view, &s, NULL) == TJ_OK)
             break;
     return s.stages;
+}
+
+/* Return the columns of a tile, in steps of 16, so that as few as possible of at most 128 each share them. */
+static int32_t even_columns(const tj_dim *l)
+{
+    const int64_t all = l->mode == TJ_DIM_FIXED && l->extent > 0 ? l->extent : 128, tiles = tj_ceil_div(all, 128);
+
+    return (int32_t)tj_ceil_div(tj_ceil_div(all, tiles), 16) * 16;
 }
 
 static void settle_tile(const tj_problem *view, bool promotes, int32_t *v)
@@ -494,11 +562,11 @@ static void settle_tile(const tj_problem *view, bool promotes, int32_t *v)
     const bool is_low = view->j.mode == TJ_DIM_FIXED && view->j.extent <= TJ_WGMMA_ROWS;
 
     if (v[BM] == 0)
-        v[BM] = is_low ? 64 : v[MULTIPLIERS] == 3 ? 192 : v[MULTIPLIERS] == 1 ? 64 : 128;
+        v[BM] = is_low || v[SWAP] == TJ_WGMMA_SWAPPED ? 64 : v[MULTIPLIERS] == 3 ? 192 : v[MULTIPLIERS] == 1 ? 64 : 128;
     if (v[MULTIPLIERS] == 0)
         v[MULTIPLIERS] = v[PINGPONG] == TJ_WGMMA_PINGPONG ? 2 : v[BM] == 192 ? 3 : v[BM] == 64 ? 1 : 2;
     if (v[BN] == 0)
-        v[BN] = 128;
+        v[BN] = v[SWAP] == TJ_WGMMA_SWAPPED ? even_columns(&view->l) : 128;
     if (v[RELEASE] == 0)
         v[RELEASE] = promotes ? TJ_WGMMA_NOW : TJ_WGMMA_LATE;
 }
@@ -533,11 +601,14 @@ static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *con
         return status;
     settle_tile(view, view->compute == TJ_COMPUTE_F32_FP8, v);
     s = tj_wgmma_shape_of(view, config);
+    status = check_swap(view, &s, err);
+    if (status != TJ_OK)
+        return status;
     if (v[TRANSPOSE] == 0)
         v[TRANSPOSE] = s.transpose = transpose_default(view, &s);
     if (v[PACK] == 0)
         v[PACK] = s.pack = pack_default(view, s);
-    status = check_tiles(&s, err);
+    status = check_tiles(view, &s, err);
     if (status == TJ_OK && s.promotes && s.release == TJ_WGMMA_LATE)
         status =
             tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
@@ -598,7 +669,8 @@ static bool for_any_operands(bool has_workspace, tj_config *config)
 
 /* ---- tuning ------------------------------------------------------------------------------------------------------- */
 
-enum { FULL_GPU = 264 }; /* blocks that occupy any GPU */
+enum { FULL_GPU = 264 };          /* blocks that occupy any GPU */
+enum { MOST_SWAPPED_ROWS = 256 }; /* of P: with more, its rows fill the 64 of a product as well */
 
 /* Do whole lines copy over a quarter more than the columns of a wide tile? */
 static bool brings_too_much(const tj_problem *view, const tj_wgmma_shape *s)
@@ -606,6 +678,25 @@ static bool brings_too_much(const tj_problem *view, const tj_wgmma_shape *s)
     const tj_wgmma_tile n = tj_wgmma_tile_of(view, s, false);
 
     return s->bn > 128 && !n.along_k && n.blocks * n.line * 4 > s->bn * 5;
+}
+
+/*
+ * Swapped tiles are for few rows of P, which few tiles share: each with at most a step of rows too many, or an eighth of all.
+ * One warpgroup multiplies 64 columns of P, and the ring is as deep as it can be.
+ */
+static bool swaps_in_vain(const tj_problem *view, const tj_wgmma_shape *s, size_t known)
+{
+    const int64_t rows = view->l.extent, tiles = tj_ceil_div(rows, s->bn), more = tiles * s->bn - rows;
+
+    return rows < 1 || rows > MOST_SWAPPED_ROWS || (known > BN && more >= 8 * tiles && more * 8 > rows) ||
+           (known > MULTIPLIERS && s->bm != TJ_WGMMA_ROWS * s->multipliers) ||
+           (known > PINGPONG && s->pingpong == TJ_WGMMA_PINGPONG) || (known > GROUP && s->group != USUAL_GROUP);
+}
+
+/* Tiles that are not swapped gain nothing from these. */
+static bool is_too_fine(const tj_wgmma_shape *s, size_t known)
+{
+    return (known > BN && s->bn > 16 && s->bn < 112 && s->bn % 32 != 0) || (known > STAGES && s->stages > USUAL_STAGES);
 }
 
 static bool is_hopeless(const tj_problem *view, const tj_config *config, size_t known)
@@ -620,20 +711,33 @@ static bool is_hopeless(const tj_problem *view, const tj_config *config, size_t 
         s.transpose = transpose_default(view, &s);
     if (s.pack == 0)
         s.pack = pack_default(view, s);
-    return check_types(view, NULL) != TJ_OK || check_transpose(view, &s, true, NULL) != TJ_OK ||
-           check_transpose(view, &s, false, NULL) != TJ_OK || check_operand(view, &s, true, NULL) != TJ_OK ||
-           check_operand(view, &s, false, NULL) != TJ_OK || (known > BM && s.bm > 64 && s.bm - 64 >= view->j.extent) ||
+    return check_types(view, NULL) != TJ_OK || check_swap(view, &s, NULL) != TJ_OK ||
+           (s.swapped ? swaps_in_vain(view, &s, known) : is_too_fine(&s, known)) ||
+           check_transpose(view, &s, true, NULL) != TJ_OK || check_transpose(view, &s, false, NULL) != TJ_OK ||
+           check_operand(view, &s, true, NULL) != TJ_OK || check_operand(view, &s, false, NULL) != TJ_OK ||
+           (known > BM && s.bm > 64 && s.bm - 64 >= view->j.extent) ||
            (known > BN && s.bn > 16 && s.bn / 2 >= view->l.extent) || (known > BN && brings_too_much(view, &s)) ||
            (known > BLOCKS && s.pingpong == TJ_WGMMA_PINGPONG && (s.multipliers != 2 || s.blocks > 1)) ||
            (known > SPLITS && s.splits > 1 && (tiles * s.splits > FULL_GPU || view->k.extent < (int64_t)s.splits * 4 * s.bk)) ||
-           (known > BLOCKS && (check_tiles(&s, NULL) != TJ_OK || (s.stages > 0 && check_room(view, &s, NULL) != TJ_OK)));
+           (known > BLOCKS && (check_tiles(view, &s, NULL) != TJ_OK || (s.stages > 0 && check_room(view, &s, NULL) != TJ_OK)));
+}
+
+/* Is a ring of swapped tiles as deep as the values that are tried allow? */
+static bool is_deep(const tj_problem *view, tj_wgmma_shape s)
+{
+    const int32_t stages = s.stages, fit = stages_that_fit(view, s);
+
+    for (size_t i = 0; s.swapped && stages_tried[i] > 0; i++)
+        if (stages_tried[i] > stages && stages_tried[i] <= fit)
+            return false;
+    return true;
 }
 
 static bool is_worth_trying(const tj_problem *view, const tj_config *config)
 {
     const tj_wgmma_shape s = tj_wgmma_shape_of(view, config);
 
-    return !is_hopeless(view, config, TJ_CONFIG_MAX_PARAMS) && s.pack == pack_default(view, s) &&
+    return !is_hopeless(view, config, TJ_CONFIG_MAX_PARAMS) && s.pack == pack_default(view, s) && is_deep(view, s) &&
            !(s.promotes && s.release == TJ_WGMMA_LATE);
 }
 
@@ -660,7 +764,7 @@ static void describe_product(const tj_problem *view, const tj_wgmma_shape *s, tj
     tj_template_set_flag(fill, "mma_halves", s->element_bytes == 2);
     tj_template_set(fill, "m_across", m.along_k ? "0" : "1");
     tj_template_set(fill, "n_across", n.along_k ? "0" : "1");
-    tj_template_set_int(fill, "more_sums", sums / 8 - 1);
+    tj_template_set_int(fill, "more_sums", sums / 4 - 1);
     tj_template_set(fill, "multiply_add",
                     s->promotes     ? "wgmma/multiply_phase.cuh"
                     : sum[0] == 's' ? "wgmma/multiply_integers.cuh"
@@ -728,15 +832,16 @@ static void describe_edges(const tj_problem *view, tj_checks checks, int32_t sli
 static void describe_output(const tj_problem *view, const tj_wgmma_shape *s, tj_template_params *fill, tj_launch_form *form)
 {
     const tj_wgmma_output out = tj_wgmma_output_of(view, s);
-    const int32_t bytes = out.vector * tj_facts_of(view->p.type)->bytes, box = out.slice / tj_access_sums(view, s->splits);
+    const int32_t bytes = out.vector * tj_facts_of(view->p.type)->bytes, box = out.slice / tj_access_sums(view, s->splits),
+                  line = s->swapped ? TJ_WGMMA_SLICE_ROWS : box;
 
     if (out.boxes > 0) {
         form->align[TJ_MATRIX_P] = CHUNK;
         form->tensor_map[MAP_P] = (tj_tensor_map){
             .matrix = TJ_MATRIX_P,
             .rank = view->batch == 1 ? 2 : 3,
-            .box = {box, TJ_WGMMA_SLICE_ROWS, 1},
-            .swizzle = box * tj_facts_of(view->p.type)->bytes,
+            .box = {line, box * TJ_WGMMA_SLICE_ROWS / line, 1},
+            .swizzle = line * tj_facts_of(view->p.type)->bytes,
         };
         if (form->tensor_map[MAP_P].swizzle < 32)
             form->tensor_map[MAP_P].swizzle = 0;
@@ -746,7 +851,15 @@ static void describe_output(const tj_problem *view, const tj_wgmma_shape *s, tj_
     }
     tj_template_set_int(fill, "SLICE", out.slice);
     tj_template_set(fill, "box_cols", box < out.slice ? "(SLICE / 2)" : "SLICE");
-    tj_template_set(fill, "box_first", box < out.slice ? "box_col / 2" : "box_col");
+    tj_template_set(fill, "box_first", s->swapped ? "box_row" : box < out.slice ? "box_col / 2" : "box_col");
+    tj_template_set(fill, "box_second", s->swapped ? "box_col" : "box_row");
+    tj_template_set(fill, "box_sums", s->swapped ? "1" : "2");
+    tj_template_set(fill, "col_in_box",
+                    s->swapped ? "(c - first) / 2 * 8 + c % 2 + lane % 4 * 2" : "(c - first) * 4 + lane % 4 * 2");
+    tj_template_set(fill, "in_box", out.boxes == 0 ? "" : s->swapped ? "wgmma/in_box_of_cols.cuh" : "wgmma/in_box.cuh");
+    tj_template_set(fill, "in_lines", out.boxes > 0 ? "" : s->swapped ? "wgmma/in_lines_of_cols.cuh" : "wgmma/in_lines.cuh");
+    tj_template_set(fill, "slice_lines", s->swapped ? "[SLICE][16]" : "[16][SLICE]");
+    tj_template_set_flag(fill, "by_cols", s->swapped);
     tj_template_set_int(fill, "P_VECTOR", out.vector);
     if (out.boxes > 0)
         tj_template_set_int(fill, "BOXES", out.boxes);
@@ -756,6 +869,7 @@ static void describe_output(const tj_problem *view, const tj_wgmma_shape *s, tj_
     tj_template_set(fill, "store",
                     out.boxes > 0                          ? "wgmma/store_boxes.cuh"
                     : tj_epilogue_reduces(&view->epilogue) ? "wgmma/store_elements.cuh"
+                    : s->swapped                           ? "wgmma/store_cols.cuh"
                                                            : "wgmma/store_lines.cuh");
 }
 
@@ -862,6 +976,7 @@ const tj_family tj_family_wgmma = {
     .reduces = TJ_REDUCES_BY_WARP,
     .checks_k = true,
     .widest = 256,
+    .is_swapped = is_swapped,
     .tile = tile,
     .resolve = resolve,
     .relax = relax,

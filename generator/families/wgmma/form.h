@@ -15,12 +15,14 @@ enum { TJ_WGMMA_TOGETHER = 1, TJ_WGMMA_PINGPONG = 2 };
 enum { TJ_WGMMA_BOXES = 1, TJ_WGMMA_LINES = 2, TJ_WGMMA_ELEMENTS = 3 };
 enum { TJ_WGMMA_NONE = 1, TJ_WGMMA_M, TJ_WGMMA_N, TJ_WGMMA_BOTH }; /* the operands that pack and transpose name */
 enum { TJ_WGMMA_SLICE_ROWS = 16 };                                 /* rows that a warp stores at once */
+enum { TJ_WGMMA_AS_P = 1, TJ_WGMMA_SWAPPED = 2 };
 
 /** The parameters by name, and numbers derived from them and from the types of M and N. */
 typedef struct tj_wgmma_shape {
     int32_t bm, bn, multipliers, pingpong, splits, stages, blocks, release, store, group, pack, transpose;
     int32_t element_bytes, k_step, bk, threads, wm; /* wm: rows of a warpgroup */
     bool promotes;                                  /* tensor cores sum one phase; the thread adds its accumulators in f32 */
+    bool swapped;                                   /* bm counts columns of P, and the source's P lies column by column */
 } tj_wgmma_shape;
 
 tj_wgmma_shape tj_wgmma_shape_of(const tj_problem *view, const tj_config *config);

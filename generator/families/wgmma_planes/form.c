@@ -289,7 +289,7 @@ static void describe_parts(const tj_wplanes_shape *s, tj_template_params *fill)
     tj_template_set_int(fill, "n_operand", sums + 1);
     tj_template_set_int(fill, "adds_operand", sums + 2);
     tj_template_set(fill, "lower_sums", "part[1], adds");
-    tj_template_set_int(fill, "more_sums", sums / 8 - 1);
+    tj_template_set_int(fill, "more_sums", sums / 4 - 1);
     tj_template_set(fill, "m_across", "0");
     tj_template_set(fill, "n_across", "0");
     tj_template_set(fill, "sum_constraint", "\"+f\"");

@@ -178,28 +178,44 @@ __device__ __forceinline__ void multiply_add(unsigned long long m, unsigned long
         ".reg .pred adds;\n"
         "setp.ne.b32 adds, %66, 0;\n"
         "wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 "
-        "{%0, %1, %2, %3, %4, %5, %6, %7"
-        ", %8, %9, %10, %11, %12, %13, %14, %15"
-        ", %16, %17, %18, %19, %20, %21, %22, %23"
-        ", %24, %25, %26, %27, %28, %29, %30, %31"
-        ", %32, %33, %34, %35, %36, %37, %38, %39"
-        ", %40, %41, %42, %43, %44, %45, %46, %47"
-        ", %48, %49, %50, %51, %52, %53, %54, %55"
-        ", %56, %57, %58, %59, %60, %61, %62, %63"
+        "{%0, %1, %2, %3"
+        ", %4, %5, %6, %7"
+        ", %8, %9, %10, %11"
+        ", %12, %13, %14, %15"
+        ", %16, %17, %18, %19"
+        ", %20, %21, %22, %23"
+        ", %24, %25, %26, %27"
+        ", %28, %29, %30, %31"
+        ", %32, %33, %34, %35"
+        ", %36, %37, %38, %39"
+        ", %40, %41, %42, %43"
+        ", %44, %45, %46, %47"
+        ", %48, %49, %50, %51"
+        ", %52, %53, %54, %55"
+        ", %56, %57, %58, %59"
+        ", %60, %61, %62, %63"
         "}, %64, %65, adds"
         ", 1, 1"  // neither factor is negated
         ", 0"  // 1: M lies across k
         ", 0"  // 1: N lies across k
         ";\n"
         "}"
-        : "+f"(upper[0]), "+f"(upper[1]), "+f"(lower[0]), "+f"(lower[1]), "+f"(upper[2]), "+f"(upper[3]), "+f"(lower[2]), "+f"(lower[3])
-        , "+f"(upper[4]), "+f"(upper[5]), "+f"(lower[4]), "+f"(lower[5]), "+f"(upper[6]), "+f"(upper[7]), "+f"(lower[6]), "+f"(lower[7])
-        , "+f"(upper[8]), "+f"(upper[9]), "+f"(lower[8]), "+f"(lower[9]), "+f"(upper[10]), "+f"(upper[11]), "+f"(lower[10]), "+f"(lower[11])
-        , "+f"(upper[12]), "+f"(upper[13]), "+f"(lower[12]), "+f"(lower[13]), "+f"(upper[14]), "+f"(upper[15]), "+f"(lower[14]), "+f"(lower[15])
-        , "+f"(upper[16]), "+f"(upper[17]), "+f"(lower[16]), "+f"(lower[17]), "+f"(upper[18]), "+f"(upper[19]), "+f"(lower[18]), "+f"(lower[19])
-        , "+f"(upper[20]), "+f"(upper[21]), "+f"(lower[20]), "+f"(lower[21]), "+f"(upper[22]), "+f"(upper[23]), "+f"(lower[22]), "+f"(lower[23])
-        , "+f"(upper[24]), "+f"(upper[25]), "+f"(lower[24]), "+f"(lower[25]), "+f"(upper[26]), "+f"(upper[27]), "+f"(lower[26]), "+f"(lower[27])
-        , "+f"(upper[28]), "+f"(upper[29]), "+f"(lower[28]), "+f"(lower[29]), "+f"(upper[30]), "+f"(upper[31]), "+f"(lower[30]), "+f"(lower[31])
+        : "+f"(upper[0]), "+f"(upper[1]), "+f"(lower[0]), "+f"(lower[1])
+        , "+f"(upper[2]), "+f"(upper[3]), "+f"(lower[2]), "+f"(lower[3])
+        , "+f"(upper[4]), "+f"(upper[5]), "+f"(lower[4]), "+f"(lower[5])
+        , "+f"(upper[6]), "+f"(upper[7]), "+f"(lower[6]), "+f"(lower[7])
+        , "+f"(upper[8]), "+f"(upper[9]), "+f"(lower[8]), "+f"(lower[9])
+        , "+f"(upper[10]), "+f"(upper[11]), "+f"(lower[10]), "+f"(lower[11])
+        , "+f"(upper[12]), "+f"(upper[13]), "+f"(lower[12]), "+f"(lower[13])
+        , "+f"(upper[14]), "+f"(upper[15]), "+f"(lower[14]), "+f"(lower[15])
+        , "+f"(upper[16]), "+f"(upper[17]), "+f"(lower[16]), "+f"(lower[17])
+        , "+f"(upper[18]), "+f"(upper[19]), "+f"(lower[18]), "+f"(lower[19])
+        , "+f"(upper[20]), "+f"(upper[21]), "+f"(lower[20]), "+f"(lower[21])
+        , "+f"(upper[22]), "+f"(upper[23]), "+f"(lower[22]), "+f"(lower[23])
+        , "+f"(upper[24]), "+f"(upper[25]), "+f"(lower[24]), "+f"(lower[25])
+        , "+f"(upper[26]), "+f"(upper[27]), "+f"(lower[26]), "+f"(lower[27])
+        , "+f"(upper[28]), "+f"(upper[29]), "+f"(lower[28]), "+f"(lower[29])
+        , "+f"(upper[30]), "+f"(upper[31]), "+f"(lower[30]), "+f"(lower[31])
         : "l"(m), "l"(n), "r"(static_cast<int>(adds)));
 }
 
@@ -211,24 +227,40 @@ __device__ __forceinline__ void multiply_add_wide(unsigned long long m, unsigned
         ".reg .pred adds;\n"
         "setp.ne.b32 adds, %66, 0;\n"
         "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 "
-        "{%0, %1, %2, %3, %4, %5, %6, %7"
-        ", %8, %9, %10, %11, %12, %13, %14, %15"
-        ", %16, %17, %18, %19, %20, %21, %22, %23"
-        ", %24, %25, %26, %27, %28, %29, %30, %31"
-        ", %32, %33, %34, %35, %36, %37, %38, %39"
-        ", %40, %41, %42, %43, %44, %45, %46, %47"
-        ", %48, %49, %50, %51, %52, %53, %54, %55"
-        ", %56, %57, %58, %59, %60, %61, %62, %63"
+        "{%0, %1, %2, %3"
+        ", %4, %5, %6, %7"
+        ", %8, %9, %10, %11"
+        ", %12, %13, %14, %15"
+        ", %16, %17, %18, %19"
+        ", %20, %21, %22, %23"
+        ", %24, %25, %26, %27"
+        ", %28, %29, %30, %31"
+        ", %32, %33, %34, %35"
+        ", %36, %37, %38, %39"
+        ", %40, %41, %42, %43"
+        ", %44, %45, %46, %47"
+        ", %48, %49, %50, %51"
+        ", %52, %53, %54, %55"
+        ", %56, %57, %58, %59"
+        ", %60, %61, %62, %63"
         "}, %64, %65, adds, 1, 1, 0, 0;\n"
         "}"
-        : "+f"(upper[0]), "+f"(upper[1]), "+f"(lower[0]), "+f"(lower[1]), "+f"(upper[2]), "+f"(upper[3]), "+f"(lower[2]), "+f"(lower[3])
-        , "+f"(upper[4]), "+f"(upper[5]), "+f"(lower[4]), "+f"(lower[5]), "+f"(upper[6]), "+f"(upper[7]), "+f"(lower[6]), "+f"(lower[7])
-        , "+f"(upper[8]), "+f"(upper[9]), "+f"(lower[8]), "+f"(lower[9]), "+f"(upper[10]), "+f"(upper[11]), "+f"(lower[10]), "+f"(lower[11])
-        , "+f"(upper[12]), "+f"(upper[13]), "+f"(lower[12]), "+f"(lower[13]), "+f"(upper[14]), "+f"(upper[15]), "+f"(lower[14]), "+f"(lower[15])
-        , "+f"(upper[16]), "+f"(upper[17]), "+f"(lower[16]), "+f"(lower[17]), "+f"(upper[18]), "+f"(upper[19]), "+f"(lower[18]), "+f"(lower[19])
-        , "+f"(upper[20]), "+f"(upper[21]), "+f"(lower[20]), "+f"(lower[21]), "+f"(upper[22]), "+f"(upper[23]), "+f"(lower[22]), "+f"(lower[23])
-        , "+f"(upper[24]), "+f"(upper[25]), "+f"(lower[24]), "+f"(lower[25]), "+f"(upper[26]), "+f"(upper[27]), "+f"(lower[26]), "+f"(lower[27])
-        , "+f"(upper[28]), "+f"(upper[29]), "+f"(lower[28]), "+f"(lower[29]), "+f"(upper[30]), "+f"(upper[31]), "+f"(lower[30]), "+f"(lower[31])
+        : "+f"(upper[0]), "+f"(upper[1]), "+f"(lower[0]), "+f"(lower[1])
+        , "+f"(upper[2]), "+f"(upper[3]), "+f"(lower[2]), "+f"(lower[3])
+        , "+f"(upper[4]), "+f"(upper[5]), "+f"(lower[4]), "+f"(lower[5])
+        , "+f"(upper[6]), "+f"(upper[7]), "+f"(lower[6]), "+f"(lower[7])
+        , "+f"(upper[8]), "+f"(upper[9]), "+f"(lower[8]), "+f"(lower[9])
+        , "+f"(upper[10]), "+f"(upper[11]), "+f"(lower[10]), "+f"(lower[11])
+        , "+f"(upper[12]), "+f"(upper[13]), "+f"(lower[12]), "+f"(lower[13])
+        , "+f"(upper[14]), "+f"(upper[15]), "+f"(lower[14]), "+f"(lower[15])
+        , "+f"(upper[16]), "+f"(upper[17]), "+f"(lower[16]), "+f"(lower[17])
+        , "+f"(upper[18]), "+f"(upper[19]), "+f"(lower[18]), "+f"(lower[19])
+        , "+f"(upper[20]), "+f"(upper[21]), "+f"(lower[20]), "+f"(lower[21])
+        , "+f"(upper[22]), "+f"(upper[23]), "+f"(lower[22]), "+f"(lower[23])
+        , "+f"(upper[24]), "+f"(upper[25]), "+f"(lower[24]), "+f"(lower[25])
+        , "+f"(upper[26]), "+f"(upper[27]), "+f"(lower[26]), "+f"(lower[27])
+        , "+f"(upper[28]), "+f"(upper[29]), "+f"(lower[28]), "+f"(lower[29])
+        , "+f"(upper[30]), "+f"(upper[31]), "+f"(lower[30]), "+f"(lower[31])
         : "l"(m), "l"(n), "r"(static_cast<int>(adds)));
 }
 
