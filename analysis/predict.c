@@ -214,7 +214,7 @@ static double walk_cycles(const tj_device_facts *facts, const tj_counts *c, cons
     const double finish = walk->finish * here * (walk->round * elements + operations) / lanes;
     const double alone = walk->alone * here * (operations - walk->hidden * elements) / lanes;
     /* Lanes load accumulators from shared memory and store them, unless the copy engine stores P. */
-    const double taken = (double)(c->shared_load.requests - c->transposed);
+    const double taken = (double)(c->shared_load.requests - c->transposed - c->factors);
     const double requests = taken + (double)(c->splits > 1 ? c->store_w : c->store_p).requests;
     /* Warpgroups that share a tile's lines, without the one that copies tiles. */
     const double storing = c->alternates ? 1 : fmax(1, c->threads_per_block / 128.0 - 1);

@@ -78,6 +78,7 @@ typedef struct tj_counts {
                               memory */
     int64_t halves;      /**< warp instructions in addition to the products, if mma.sync multiplies 8-bit floats as halves */
     int64_t transposed;  /**< requests of shared_load that transpose tiles; shared_store has the same number */
+    int64_t factors;     /**< requests of shared_load for factors that tensor cores take from registers, and not from there */
     int64_t narrow;      /**< requests of asynchronous copies of less than 16 bytes, which pass through the L1: of mma */
     int64_t gathered;    /**< requests that load one element per lane, several of which form one shared memory store */
     /**

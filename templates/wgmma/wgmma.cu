@@ -21,6 +21,11 @@
 // Tensor cores take such elements along k alone. Tiles of what lies across k are transposed between the two, where they lie: by the
 // warps next to the one that starts the copies, which wait until the tiles have come, and then hand them on as full.
 //@ end
+//@ if m_registers
+
+// Tensor cores take such elements of shared memory along k alone, and M lies across it. So the warps that multiply load its elements to
+// registers, in the order that a product takes.
+//@ end
 //@ if pingpong
 
 // Ping-pong: each multiplying warpgroup has tiles of its own, and they take turns. While one stores its tile, another multiplies.
@@ -52,6 +57,7 @@ constexpr int SPLITS = 4;  //@ only splits_k
 #include "parts/wgmma.cuh"
 #include "wgmma/tiles.cuh"
 #include "wgmma/offsets.cuh"
+//@| #include "wgmma/factors.cuh"  //@ only m_registers
 #include "parts/tf32.cuh"  //@ only pack_rounds
 #include "pack/pack.cuh"  //@ only packs
 //@| #include "parts/groups.cuh"  //@ only has_groups

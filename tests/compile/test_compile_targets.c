@@ -414,6 +414,7 @@ Test(compile, wgmma_in_every_form)
         problem.m.type = types[variant / 5 % 5];
         problem.compute = problem.m.type == TJ_F32 ? TJ_COMPUTE_TF32 : 0;
         problem.n.layout = variant & 1;
+        problem.m.layout = problem.n.layout == TJ_COL_MAJOR && problem.compute == TJ_COMPUTE_TF32; /* from registers */
         problem.epilogue.has_alpha = problem.epilogue.has_beta = variant % 3 == 0;
         problem.scale[TJ_MATRIX_M] = nth_scale(variant);
         problem.scale[TJ_MATRIX_N] = nth_scale(variant / 3);

@@ -45,6 +45,16 @@ Test(wgmma, says_which_constraint_does_not_hold)
         {CUBES(256, .m.type = TJ_BF16), "wgmma:transpose=n", "transpose=n is for operands of tf32"},
         {CUBES(256, .m.type = TJ_S8, ALONG_K), "wgmma:transpose=n", "transpose=n is for operands of tf32 or 8 bits"},
         {CUBES(256, .m.type = TJ_S8, .m.layout = TJ_COL_MAJOR), "wgmma:bm=128,bn=256,transpose=both", NULL},
+        {CUBES(256, .compute = TJ_COMPUTE_TF32, .m.layout = TJ_COL_MAJOR), "wgmma:pack=n,transpose=registers", NULL},
+        {CUBES(256, .compute = TJ_COMPUTE_TF32, .m.layout = TJ_COL_MAJOR), "wgmma:transpose=registers", NULL}, /* N packed */
+        {CUBES(256, .compute = TJ_COMPUTE_TF32), "wgmma:transpose=registers", "lie across k, and M does not"},
+        {CUBES(256, .m.type = TJ_S8, .m.layout = TJ_COL_MAJOR), "wgmma:transpose=registers", "M of tf32, and M is of s8"},
+        {CUBES(256, .compute = TJ_COMPUTE_TF32, .m.layout = TJ_COL_MAJOR), "wgmma:transpose=registers,pack=both",
+         "pack=both and transpose=registers both name M"},
+        {CUBES(256, .compute = TJ_COMPUTE_TF32, .m.layout = TJ_COL_MAJOR, ALONG_K), "wgmma:transpose=registers,release=now",
+         "use release=late"},
+        {CUBES(256, .compute = TJ_COMPUTE_TF32, .m.layout = TJ_COL_MAJOR, ALONG_K), "wgmma:bm=256,bn=176,transpose=registers",
+         "leave a thread 232 registers, and block tiles of 256 x 176 take"},
         {CUBES(256, .m.type = TJ_S8), "wgmma:bn=64,transpose=n", "squares of 128 x 128: use a multiple of 128, or pack=n"},
         {CUBES(256, .m.type = TJ_E4M3, .compute = TJ_COMPUTE_F32_FP8), "wgmma:bm=64,bn=128,blocks=2", NULL}, /* packed */
         {CUBES(256, .compute = TJ_COMPUTE_TF32), "wgmma:pack=n,transpose=n", "pack=n and transpose=n both name N"},

@@ -73,6 +73,21 @@ static void count_squares(int64_t squares, int32_t element_bytes, tj_counts *cou
             }
 }
 
+/* templates/wgmma/factors.cuh: a warp loads 16 rows of a line of M, half of it from each of two lines. */
+static void count_factors(int64_t phases, const tj_wgmma_shape *s, tj_counts *counts)
+{
+    tj_lanes lanes = {.count = TJ_WARP, .element_bytes = s->element_bytes, .width = 1, .is_shared = true};
+
+    for (int lane = 0; lane < TJ_WARP; lane++) {
+        const int32_t k = lane % 4 + lane / 16 * 4;
+
+        lanes.lane[lane] = lane;
+        lanes.address[lane] = k * TJ_WGMMA_LINE + ((lane / 16) ^ k) * CHUNK + lane / 4 % 4 * s->element_bytes;
+    }
+    counts->factors = phases * (s->bm / TJ_WGMMA_SLICE_ROWS) * s->bk / 2;
+    tj_lanes_add(&counts->shared_load, &lanes, 0, counts->factors);
+}
+
 /* Count the boxes that store P. */
 static void count_stored_boxes(const tj_problem *view, const tj_wgmma_shape *s, const tj_wgmma_output *out, tj_traffic *traffic)
 {
@@ -249,7 +264,8 @@ void tj_wgmma_count(const tj_problem *view, const tj_config *config, tj_counts *
     const tj_split_phases share = tj_split_share(phases, s.splits);
     const int64_t tile = (int64_t)s.bm * s.bn;
     const tj_wgmma_tile m = tj_wgmma_tile_of(view, &s, true), n = tj_wgmma_tile_of(view, &s, false);
-    const int32_t wanted = tj_registers_left(s.blocks, s.threads);
+    const int32_t wanted = tj_registers_left(s.blocks, s.threads),
+                  m_rows = s.transpose == TJ_WGMMA_REGISTERS ? 0 : TJ_WGMMA_ROWS;
 
     counts->pipe = pipe_of(view);
     counts->phase = (tj_phase_counts){.depth = s.bk, .loads = (int64_t)(s.bm + s.bn) * s.bk, .flop = 2 * tile * s.bk};
@@ -266,13 +282,15 @@ void tj_wgmma_count(const tj_problem *view, const tj_config *config, tj_counts *
     if (phases > 0) {
         count_boxes(&packed, &s, true, counts);
         count_boxes(&packed, &s, false, counts);
+        if (s.transpose == TJ_WGMMA_REGISTERS)
+            count_factors(tile_phases, &s, counts);
         count_squares(tile_phases * ((m.squares ? s.bm / m.line : 0) + (n.squares ? s.bn / n.line : 0)), s.element_bytes,
                       counts);
     }
     tj_pack_count(view, &pack, counts);
     count_outputs(view, &s, counts);
-    /* For each instruction the tensor cores read 64 rows of M, and all columns of N. */
+    /* For each instruction the tensor cores read 64 rows of M, if lanes do not load them, and all columns of N. */
     counts->work[TJ_PIPE_SHARED] =
-        (counts->async_bytes + tile_phases * (s.bm / TJ_WGMMA_ROWS) * (TJ_WGMMA_ROWS + s.bn) * TJ_WGMMA_LINE) / TJ_LINE;
+        (counts->async_bytes + tile_phases * (s.bm / TJ_WGMMA_ROWS) * (m_rows + s.bn) * TJ_WGMMA_LINE) / TJ_LINE;
     counts->barriers = counts->blocks; /* as if every tile had its own block */
 }

@@ -8,6 +8,7 @@
  * of two bytes may lie across k. Others are copied in squares, which idle warps of the first warpgroup transpose in shared
  * memory, or are packed first, by a kernel of their own. Operands with lines that do not begin at multiples of 16 bytes are
  * packed as well, and so are weights of 8 bits, which are widened to the 16-bit type that they are multiplied by.
+ * M of tf32 may lie across k as it is: its factors of a product then come from registers, to which lanes load them.
  *
  * An instruction takes 64 rows of M, and columns of N in steps of 8. With swap=yes the source computes P^T = N^T . M^T, so that a
  * P of 72 rows takes 72 columns of an instruction and not 128 rows; it stores its P, which lies column by column, in boxes or
@@ -49,6 +50,7 @@ enum {
 
 static const char *const release_choices[] = {"now", "late", NULL}, *const operand_choices[] = {"none", "m", "n", "both", NULL};
 static const char *const swap_choices[] = {"no", "yes", NULL}, *const pingpong_choices[] = {"no", "yes", NULL};
+static const char *const transpose_choices[] = {"none", "m", "n", "both", "registers", NULL};
 static const char *const store_choices[] = {"boxes", "lines", "elements", NULL};
 
 /* The values that a tuner tries. */
@@ -58,7 +60,8 @@ static const int32_t swaps_tried[] = {TJ_WGMMA_AS_P, TJ_WGMMA_SWAPPED, 0}, rows_
                      splits_tried[] = {1, 2, 3, 4, 6, 8, 12, 16, 0}, stages_tried[] = {3, 4, 6, 8, 12, 16, 0},
                      blocks_tried[] = {1, 2, 0}, groups_tried[] = {4, 8, 16, 0},
                      stores_tried[] = {TJ_WGMMA_BOXES, TJ_WGMMA_LINES, 0},
-                     operands_tried[] = {TJ_WGMMA_NONE, TJ_WGMMA_M, TJ_WGMMA_N, TJ_WGMMA_BOTH, 0};
+                     operands_tried[] = {TJ_WGMMA_NONE, TJ_WGMMA_M, TJ_WGMMA_N, TJ_WGMMA_BOTH, 0},
+                     transposes_tried[] = {TJ_WGMMA_NONE, TJ_WGMMA_M, TJ_WGMMA_N, TJ_WGMMA_BOTH, TJ_WGMMA_REGISTERS, 0};
 
 enum {
     SWAP,
@@ -107,8 +110,9 @@ static const tj_param params[] = {
      1, 4, 0, operand_choices, operands_tried, TJ_PARAM_ORDER},
     {"transpose",
      "operands of tf32 and 8 bits that lie across k, and are transposed in shared memory: by default those that can be and are "
-     "not packed",
-     1, 4, 0, operand_choices, operands_tried, TJ_PARAM_ORDER},
+     "not packed; or registers: M of tf32 lies across k, and those who multiply load it to registers, the default where N lies "
+     "along k",
+     1, 5, 0, transpose_choices, transposes_tried, TJ_PARAM_ORDER},
 };
 
 static const char *const constraints[] = {
@@ -116,6 +120,7 @@ static const char *const constraints[] = {
     "M and N of 16 bits have the same type, or one is packed, of weights of s8, u8 or s4",
     "sm_90a; what is not packed begins each line, and each product of a batch, at a multiple of 16 bytes",
     "types of 8 bits and tf32 lie along k, or are packed, or transposed: the tile's side is a multiple of BK then",
+    "transpose=registers is for M of tf32 that lies across k, with release=late; N lies along k or is packed",
     "no operand is an array of pointers; pack: j, k, l, leading dimensions, strides and the batch are fixed",
     "release=late is not for e4m3 and e5m2, whose sums of a phase are waited for",
     "store=boxes: so it is with P, whose columns are whole 16 bytes; no beta, no splits, no groups",
@@ -183,6 +188,12 @@ static bool transposes(const tj_wgmma_shape *s, bool is_m)
     return names(s->transpose, is_m);
 }
 
+/* Does M come from registers? */
+static bool loads_m(const tj_wgmma_shape *s)
+{
+    return s->transpose == TJ_WGMMA_REGISTERS;
+}
+
 static bool transposes_any(const tj_wgmma_shape *s)
 {
     return transposes(s, true) || transposes(s, false);
@@ -227,7 +238,7 @@ static bool has_map(const tj_problem *view, const tj_wgmma_shape *s, bool is_m)
 /* Can the tensor cores read it through that map, after a transpose if needed? */
 static bool is_mapped(const tj_problem *view, const tj_wgmma_shape *s, bool is_m)
 {
-    return has_map(view, s, is_m) && (transposes(s, is_m) || !lies_wrong(view, s, is_m));
+    return has_map(view, s, is_m) && (transposes(s, is_m) || (is_m && loads_m(s)) || !lies_wrong(view, s, is_m));
 }
 
 /*
@@ -295,6 +306,11 @@ int64_t tj_wgmma_shared_bytes(const tj_problem *view, const tj_wgmma_shape *s)
 int32_t tj_wgmma_sum_registers(const tj_wgmma_shape *s)
 {
     return s->wm * s->bn / WARPGROUP * (s->promotes ? 2 : 1);
+}
+
+int32_t tj_wgmma_factor_registers(const tj_wgmma_shape *s)
+{
+    return loads_m(s) ? s->wm * s->bk / WARPGROUP : 0;
 }
 
 /* Do the accumulators of two phases fit the registers, so that one is added while the other is computed? */
@@ -402,33 +418,53 @@ static tj_status check_transpose(const tj_problem *view, const tj_wgmma_shape *s
 {
     const char letter = tj_which_letter(is_m ? TJ_MATRIX_M : TJ_MATRIX_N);
 
-    if (!transposes(s, is_m))
+    if (!transposes(s, is_m) && !(is_m && loads_m(s)))
         return TJ_OK;
+    if (loads_m(s) && s->element_bytes != 4)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "transpose=registers is for M of tf32, and M is of %s: leave it out",
+                       tj_facts_of(view->m.type)->name);
     if (!lies_wrong(view, s, is_m))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "transpose=%s is for operands of tf32 or 8 bits that lie across k, and %c does not: leave it out",
-                       operand_choices[s->transpose - 1], letter);
+                       transpose_choices[s->transpose - 1], letter);
+    if (loads_m(s) && s->release == TJ_WGMMA_NOW)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "transpose=registers loads half a phase of M while the other is multiplied: use release=late");
     if (packs(s, is_m))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "pack=%s and transpose=%s both name %c: what is packed lies along k already, so name it once",
-                       operand_choices[s->pack - 1], operand_choices[s->transpose - 1], letter);
-    if (!has_squares(s, is_m))
+                       operand_choices[s->pack - 1], transpose_choices[s->transpose - 1], letter);
+    if (transposes(s, is_m) && !has_squares(s, is_m))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "%s is %d, and tiles of %c are transposed in squares of %d x %d: use a multiple of %d, or pack=%s",
                        is_m ? "bm" : "bn", is_m ? s->bm : s->bn, letter, s->bk, s->bk, s->bk, is_m ? "m" : "n");
     return TJ_OK;
 }
 
+/* Do a multiplying thread's sums and factors fit the registers? */
+static bool fits_registers(const tj_wgmma_shape *s, int32_t bringer)
+{
+    return tj_wgmma_sum_registers(s) + tj_wgmma_factor_registers(s) + OTHER_REGISTERS <=
+           tj_multiplier_registers(s->blocks, s->multipliers, bringer);
+}
+
 static bool can_transpose(const tj_problem *view, const tj_wgmma_shape *s, bool is_m)
 {
     return lies_wrong(view, s, is_m) && has_map(view, s, is_m) && has_squares(s, is_m) && !packs(s, is_m) &&
-           transposer_registers(s) <= tj_registers_left(s->blocks, s->threads) &&
-           tj_wgmma_sum_registers(s) + OTHER_REGISTERS <=
-               tj_multiplier_registers(s->blocks, s->multipliers, transposer_registers(s));
+           transposer_registers(s) <= tj_registers_left(s->blocks, s->threads) && fits_registers(s, transposer_registers(s));
+}
+
+static bool can_load_m(const tj_problem *view, tj_wgmma_shape s)
+{
+    s.transpose = TJ_WGMMA_REGISTERS;
+    return check_transpose(view, &s, true, NULL) == TJ_OK && has_map(view, &s, true) &&
+           (packs(&s, false) || !lies_wrong(view, &s, false)) && fits_registers(&s, TJ_BRINGER_REGISTERS);
 }
 
 static int32_t transpose_default(const tj_problem *view, const tj_wgmma_shape *s)
 {
+    if (can_load_m(view, *s))
+        return TJ_WGMMA_REGISTERS;
     return name(can_transpose(view, s, true), can_transpose(view, s, false));
 }
 
@@ -485,7 +521,8 @@ static tj_status check_tiles(const tj_problem *view, const tj_wgmma_shape *s, tj
 {
     const bool is_integer = tj_sum_type(view) == TJ_S32;
     const int32_t left = tj_multiplier_registers(s->blocks, s->multipliers, bringer_registers(s)),
-                  needed = tj_wgmma_sum_registers(s) + OTHER_REGISTERS, each = tj_registers_left(s->blocks, s->threads);
+                  needed = tj_wgmma_sum_registers(s) + tj_wgmma_factor_registers(s) + OTHER_REGISTERS,
+                  each = tj_registers_left(s->blocks, s->threads);
 
     if (s->pingpong == TJ_WGMMA_PINGPONG && s->multipliers < 2)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "pingpong=yes takes two multipliers or more, and there is one");
@@ -760,7 +797,11 @@ static void describe_product(const tj_problem *view, const tj_wgmma_shape *s, tj
                    wgmma_type(view, tj_widened_type(view, TJ_MATRIX_M)), wgmma_type(view, tj_widened_type(view, TJ_MATRIX_N)));
     tj_template_set(fill, "wgmma_name", text);
     tj_template_set_int(fill, "m_operand", sums);
-    tj_template_set_int(fill, "n_operand", sums + 1);
+    tj_template_set_int(fill, "m_second", sums + 1);
+    tj_template_set_int(fill, "m_third", sums + 2);
+    tj_template_set_int(fill, "m_fourth", sums + 3);
+    tj_template_set_int(fill, "n_operand", sums + (loads_m(s) ? 4 : 1));
+    tj_template_set_flag(fill, "m_registers", loads_m(s));
     tj_template_set_flag(fill, "mma_halves", s->element_bytes == 2);
     tj_template_set(fill, "m_across", m.along_k ? "0" : "1");
     tj_template_set(fill, "n_across", n.along_k ? "0" : "1");
@@ -768,6 +809,7 @@ static void describe_product(const tj_problem *view, const tj_wgmma_shape *s, tj
     tj_template_set(fill, "multiply_add",
                     s->promotes     ? "wgmma/multiply_phase.cuh"
                     : sum[0] == 's' ? "wgmma/multiply_integers.cuh"
+                    : loads_m(s)    ? "wgmma/multiply_factors.cuh"
                                     : "wgmma/multiply_add.cuh");
     tj_template_set_flag(fill, "promotes", s->promotes);
     tj_template_set_flag(fill, "two_parts", has_two_parts(s));

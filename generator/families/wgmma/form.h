@@ -14,6 +14,7 @@ enum { TJ_WGMMA_NOW = 1, TJ_WGMMA_LATE = 2 };
 enum { TJ_WGMMA_TOGETHER = 1, TJ_WGMMA_PINGPONG = 2 };
 enum { TJ_WGMMA_BOXES = 1, TJ_WGMMA_LINES = 2, TJ_WGMMA_ELEMENTS = 3 };
 enum { TJ_WGMMA_NONE = 1, TJ_WGMMA_M, TJ_WGMMA_N, TJ_WGMMA_BOTH }; /* the operands that pack and transpose name */
+enum { TJ_WGMMA_REGISTERS = 5 };                                   /* transpose alone: M is multiplied from registers */
 enum { TJ_WGMMA_SLICE_ROWS = 16 };                                 /* rows that a warp stores at once */
 enum { TJ_WGMMA_AS_P = 1, TJ_WGMMA_SWAPPED = 2 };
 
@@ -46,8 +47,9 @@ tj_pack tj_wgmma_pack_of(const tj_problem *view, const tj_wgmma_shape *s);
 int64_t tj_wgmma_phase_bytes(const tj_problem *view, const tj_wgmma_shape *s);
 int64_t tj_wgmma_shared_bytes(const tj_problem *view, const tj_wgmma_shape *s);
 
-/** Return the registers of a multiplying thread's accumulators. */
+/** Return the registers of a multiplying thread's accumulators, and of the factors of M that it loads. */
 int32_t tj_wgmma_sum_registers(const tj_wgmma_shape *s);
+int32_t tj_wgmma_factor_registers(const tj_wgmma_shape *s);
 
 /** How P, or the workspace, is written through shared memory. */
 typedef struct tj_wgmma_output {
