@@ -78,7 +78,7 @@ static tj_status judge(const tj_device_facts *facts, const tj_request *counted, 
                                 .shared_bytes = counts->shared_bytes};
     status = tj_occupy(facts, &v->needs, counts->blocks, &v->occupancy, err);
     if (status == TJ_OK)
-        status = tj_find_peaks(facts, measured_bytes_per_s, &v->peaks, err);
+        status = tj_peaks_of(facts, measured_bytes_per_s, &v->peaks, err);
     if (status == TJ_OK)
         v->predicted = tj_predict(facts, counts, &v->occupancy, &v->peaks);
     return status;
@@ -154,26 +154,26 @@ tj_status tj_widest_tile(const tj_device_facts *facts, int32_t element_bytes, in
         return TJ_ERR_INVALID_ARGUMENT;
     const int64_t shared =
         facts->shared_per_block_optin > facts->shared_per_block ? facts->shared_per_block_optin : facts->shared_per_block;
+    tj_tile_limits own = TJ_TILE_LIMITS_INIT;
     int32_t width;
 
-    memset(limits, 0, sizeof *limits);
     if (element_bytes < 1 || element_bytes > 16)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "elements of %d bytes: use 1 to 16", element_bytes);
     if (registers < 0 || registers > REGISTER_LIMIT)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%d registers per thread: use 0 (not known) to 255", registers);
     if (shared < 1 || facts->max_threads_per_block < 1 || facts->registers_per_block < 1)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the device facts lack the limits of a block");
-    limits->by_shared = square_root(shared / (2 * element_bytes));
-    limits->by_threads = square_root(facts->max_threads_per_block);
+    own.by_shared = square_root(shared / (2 * element_bytes));
+    own.by_threads = square_root(facts->max_threads_per_block);
     /* Whole warps get registers, in units of 256; because of the unit, the bound is not a square root. */
-    width = registers > 0 ? square_root(facts->registers_per_block / registers) : limits->by_threads;
+    width = registers > 0 ? square_root(facts->registers_per_block / registers) : own.by_threads;
     while (width > 0 && registers > 0 &&
            (((int64_t)width * width + 127) / 128 * 4) * (((int64_t)registers * 32 + 255) / 256 * 256) >
                facts->registers_per_block)
         width--;
-    limits->by_registers = width;
-    limits->widest = least(least(limits->by_shared, limits->by_threads), limits->by_registers);
-    return TJ_OK;
+    own.by_registers = width;
+    own.widest = least(least(own.by_shared, own.by_threads), own.by_registers);
+    return TJ_FILL(limits, &own, TJ_TILE_LIMITS_INIT, err);
 }
 
 static bool is_known(const tj_problem *problem)

@@ -50,7 +50,7 @@ tj_status tj_estimate_count(const tj_device_facts *facts, const tj_request *coun
         status = tj_occupy_silently(facts, &needs, counts->blocks, &basis->occupancy, err);
     }
     if (status == TJ_OK)
-        status = tj_find_peaks(facts, 0, &basis->peaks, err);
+        status = tj_peaks_of(facts, 0, &basis->peaks, err);
     if (status != TJ_OK)
         return status;
     if (basis->occupancy.blocks_per_sm == 0 || !can_run(facts, &form))

@@ -20,6 +20,9 @@
 tj_status tj_occupy(const tj_device_facts *facts, const tj_block_needs *needs, int64_t blocks, tj_occupancy *occupancy,
                     tj_error *err);
 
+/** tj_find_peaks into one of this library. */
+tj_status tj_peaks_of(const tj_device_facts *facts, double measured_bytes_per_s, tj_peaks *peaks, tj_error *err);
+
 /** Predict the time of a launch from its counts, occupancy and device. It is infinite where counts->pipe has no peak. */
 tj_prediction tj_predict(const tj_device_facts *facts, const tj_counts *counts, const tj_occupancy *occupancy,
                          const tj_peaks *peaks);

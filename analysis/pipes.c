@@ -8,6 +8,8 @@
 
 #include "architectures.h"
 #include "error.h"
+#include "estimate.h"
+#include "sized.h"
 
 /*
  * A new pipe is one row. Rates that differ between architectures are in their table instead; that of memory is in the device's
@@ -40,13 +42,11 @@ const tj_term *tj_term_at(int32_t term)
     return term >= 0 && term < TJ_TERMS ? &terms[term] : NULL;
 }
 
-tj_status tj_find_peaks(const tj_device_facts *facts, double measured_bytes_per_s, tj_peaks *peaks, tj_error *err)
+tj_status tj_peaks_of(const tj_device_facts *facts, double measured_bytes_per_s, tj_peaks *peaks, tj_error *err)
 {
-    if (TJ_HAS_NULL(err, facts, peaks))
-        return TJ_ERR_INVALID_ARGUMENT;
     const tj_architecture *architecture = tj_architecture_of(facts);
 
-    memset(peaks, 0, sizeof *peaks);
+    *peaks = (tj_peaks)TJ_PEAKS_INIT;
     if (!architecture)
         return tj_fail(err, TJ_ERR_UNSUPPORTED, "compute capability %d.%d is below 7.5, the first whose units are known here",
                        facts->cc_major, facts->cc_minor);
@@ -68,11 +68,23 @@ tj_status tj_find_peaks(const tj_device_facts *facts, double measured_bytes_per_
     return TJ_OK;
 }
 
+tj_status tj_find_peaks(const tj_device_facts *facts, double measured_bytes_per_s, tj_peaks *peaks, tj_error *err)
+{
+    if (TJ_HAS_NULL(err, facts, peaks))
+        return TJ_ERR_INVALID_ARGUMENT;
+    tj_peaks own;
+    const tj_status status = tj_peaks_of(facts, measured_bytes_per_s, &own, err);
+
+    return status == TJ_OK ? TJ_FILL(peaks, &own, TJ_PEAKS_INIT, err) : status;
+}
+
 tj_roof tj_roofline(const tj_peaks *peaks, tj_pipe pipe, double intensity)
 {
-    if (!peaks || pipe < 0 || pipe >= TJ_PIPE_ISSUE)
+    tj_peaks own;
+
+    if (!peaks || pipe < 0 || pipe >= TJ_PIPE_ISSUE || TJ_READ(peaks, &own, TJ_PEAKS_INIT, NULL) != TJ_OK)
         return (tj_roof){0};
-    tj_roof roof = {.peak = peaks->per_s[pipe], .bandwidth = peaks->per_s[TJ_PIPE_MEMORY], .intensity = intensity};
+    tj_roof roof = {.peak = own.per_s[pipe], .bandwidth = own.per_s[TJ_PIPE_MEMORY], .intensity = intensity};
     const double slope = roof.bandwidth * intensity;
 
     roof.ridge = roof.peak / roof.bandwidth;

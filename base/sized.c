@@ -37,7 +37,7 @@ tj_status tj_sized_read(const void *given, void *own, size_t size, const char *w
     return TJ_OK;
 }
 
-tj_status tj_sized_fill(void *given, const void *own, size_t size, const char *what, const char *start_from, tj_error *err)
+tj_status tj_sized_clear(void *given, const char *what, const char *start_from, tj_error *err)
 {
     size_t theirs;
     const tj_status status = find_size(given, &theirs, what, start_from, err);
@@ -45,6 +45,18 @@ tj_status tj_sized_fill(void *given, const void *own, size_t size, const char *w
     if (status != TJ_OK)
         return status;
     memset(given, 0, theirs);
+    memcpy(given, &theirs, sizeof theirs);
+    return TJ_OK;
+}
+
+tj_status tj_sized_fill(void *given, const void *own, size_t size, const char *what, const char *start_from, tj_error *err)
+{
+    const tj_status status = tj_sized_clear(given, what, start_from, err);
+    size_t theirs;
+
+    if (status != TJ_OK)
+        return status;
+    memcpy(&theirs, given, sizeof theirs);
     memcpy(given, own, theirs < size ? theirs : size);
     memcpy(given, &theirs, sizeof theirs);
     return TJ_OK;

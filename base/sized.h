@@ -18,6 +18,14 @@ tj_status tj_sized_read(const void *given, void *own, size_t size, const char *w
 #define TJ_READ(given, own, start_from, err) tj_sized_read(given, own, sizeof *(own), #given, #start_from, err)
 
 /**
+ * Make all of a structure that a call fills 0, except its size. A call that runs long does this first, so that it is refused
+ * before it has done anything, and nothing is left half-filled.
+ * Errors: TJ_ERR_INVALID_ARGUMENT: it was not initialised.
+ */
+tj_status tj_sized_clear(void *given, const char *what, const char *start_from, tj_error *err);
+#define TJ_CLEAR(given, start_from, err) tj_sized_clear(given, #given, #start_from, err)
+
+/**
  * Copy one of this library into a structure of a program, as far as that goes; what the library does not have becomes 0.
  * Errors: TJ_ERR_INVALID_ARGUMENT: it was not initialised.
  */

@@ -126,6 +126,7 @@ static void verify(tj_context *context, bench_clock *clock, runner *r)
         die(1, "%s, %s: %s", r->what, r->who, err.message);
     must(tj_synchronize(context, clock_stream(clock), &err), &err);
     must(tj_workbench_read(r->bench, 0, p, &err), &err);
+    r->report = (tj_check_report)TJ_CHECK_REPORT_INIT;
     must(tj_workbench_check(r->bench, p, CHECKED_FLOP, 0, &r->report, &err), &err);
     free(p);
 }
@@ -197,7 +198,7 @@ static tj_custom_kernel *load_gate(tj_context *context, int64_t count)
     const int64_t few = 1 << 16;
     tj_custom_kernel *kernel;
     tj_family *family;
-    tj_proof proof;
+    tj_proof proof = TJ_PROOF_INIT;
     tj_error err;
 
     spec.name = "gate";

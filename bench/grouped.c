@@ -207,6 +207,7 @@ static void verify(tj_context *context, bench_clock *clock, runner *r)
         die(1, "%s: %s", r->who, err.message);
     must(tj_synchronize(context, clock_stream(clock), &err), &err);
     must(tj_workbench_read(r->bench, 0, p, &err), &err);
+    r->report = (tj_check_report)TJ_CHECK_REPORT_INIT;
     must(tj_workbench_check(r->bench, p, CHECKED_FLOP, 0, &r->report, &err), &err);
     free(p);
 }

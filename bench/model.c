@@ -214,7 +214,7 @@ static void measure(const shape *shapes, size_t count, const char *const *texts,
         tj_workbench *bench = place(context, &problem);
 
         for (size_t c = 0; c < text_count; c++) {
-            tj_kernel_facts kernel;
+            tj_kernel_facts kernel = TJ_KERNEL_FACTS_INIT;
             tj_config config, resolved;
             const tj_plan *plan;
 

@@ -92,11 +92,11 @@ static size_t count_sets(tj_context *context, const bench_clock *clock, const tj
 static const tj_plan *prepare(tj_context *context, const tj_record *record)
 {
     const tj_plan *plan;
-    tj_record_facts facts;
+    tj_record_facts facts = TJ_RECORD_FACTS_INIT;
     tj_config config;
     tj_error err;
 
-    tj_record_get_facts(record, &facts);
+    must(tj_record_get_facts(record, &facts, &err), &err);
     must(tj_config_parse(facts.config, &config, &err), &err);
     must(tj_plan_prepare(context, tj_record_problem(record), &config, &plan, &err), &err);
     return plan;
@@ -207,7 +207,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < tj_records_count(set[OF_A]); i++) {
         const tj_record *a = tj_records_at(set[OF_A], i), *pair[2] = {a, find(set[OF_B], tj_record_problem(a))};
         contender c[CONTENDERS] = {0};
-        tj_record_facts facts[2];
+        tj_record_facts facts[2] = {TJ_RECORD_FACTS_INIT, TJ_RECORD_FACTS_INIT};
         bool is_same;
         ratio b_to_a, a_to_a;
 
@@ -215,8 +215,8 @@ int main(int argc, char **argv)
             missing++;
             continue;
         }
-        tj_record_get_facts(pair[OF_A], &facts[OF_A]);
-        tj_record_get_facts(pair[OF_B], &facts[OF_B]);
+        must(tj_record_get_facts(pair[OF_A], &facts[OF_A], &err), &err);
+        must(tj_record_get_facts(pair[OF_B], &facts[OF_B], &err), &err);
         is_same = strcmp(facts[OF_A].config, facts[OF_B].config) == 0;
         count++;
         same += is_same;

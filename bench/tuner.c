@@ -183,10 +183,10 @@ static replay begin_replay(const recorded *r, uint64_t seed)
 
 static void replay_search(const recorded *r, int32_t strategy, uint64_t seed, int64_t evaluations, int with_model, replay *out)
 {
-    const tj_measurer measurer = {out, NULL, measure, NULL, with_model ? predict : NULL, NULL};
+    const tj_measurer measurer = {sizeof measurer, out, NULL, measure, NULL, with_model ? predict : NULL, NULL};
     tj_tune_options options = TJ_TUNE_OPTIONS_INIT;
     tj_config first = TJ_CONFIG_INIT;
-    tj_search_result result;
+    tj_search_result result = TJ_SEARCH_RESULT_INIT;
     tj_error err;
 
     *out = begin_replay(r, mix(seed + 1));

@@ -17,7 +17,7 @@ int main(void)
     float *M = malloc(sizeof(float) * J * K), *N = malloc(sizeof(float) * K * L), *P = malloc(sizeof(float) * J * L);
     tj_buffer *device_m = NULL, *device_n = NULL, *device_p = NULL;
     tj_context *context = NULL;
-    tj_check_report report;
+    tj_check_report report = TJ_CHECK_REPORT_INIT;
     tj_error err = {TJ_OK, ""};
     int exit_code = 1;
 
@@ -41,7 +41,7 @@ int main(void)
         tj_buffer_read(device_p, 0, P, sizeof(float) * J * L, &err) != TJ_OK)
         goto done;
 
-    tj_host_operands host = {M, N, NULL, 1.0, 0.0};
+    tj_host_operands host = TJ_HOST_OPERANDS(M, N);
     if (tj_reference_check(&problem, &host, P, 0, 0, &report, &err) != TJ_OK)
         goto done;
     printf("P[0][0] = %g; %s: largest error %.1e, %.0f %% of the bound\n", (double)P[0],

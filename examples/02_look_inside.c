@@ -15,7 +15,7 @@ int main(void)
     tj_source *source = NULL;
     tj_image *image = NULL;
     tj_kernel *kernel = NULL;
-    tj_kernel_facts facts;
+    tj_kernel_facts facts = TJ_KERNEL_FACTS_INIT;
     tj_error err = {TJ_OK, ""};
     size_t ptx_bytes = 0, cubin_bytes = 0;
     int exit_code = 1;

@@ -18,10 +18,10 @@ enum { BATCH = 8, J = 64, K = 96, L = 80 };
 static tj_status check(const char *what, const tj_problem *problem, const void *M, const float *N, const tj_buffer *device_p,
                        tj_error *err)
 {
-    tj_host_operands host = {M, N, NULL, 1.0, 0.0};
+    tj_host_operands host = TJ_HOST_OPERANDS(M, N);
     size_t bytes = sizeof(float) * (size_t)tj_problem_span(problem, TJ_MATRIX_P);
     float *P = malloc(bytes);
-    tj_check_report report;
+    tj_check_report report = TJ_CHECK_REPORT_INIT;
     tj_status status = TJ_ERR_OUT_OF_MEMORY;
 
     if (P && (status = tj_buffer_read(device_p, 0, P, bytes, err)) == TJ_OK &&

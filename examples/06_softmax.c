@@ -186,7 +186,7 @@ static int print_text(const tj_family *family, const int64_t *extent, tj_error *
 static tj_status tune(tj_context *context, const tj_family *family, const int64_t *extent, double seconds, tj_error *err)
 {
     tj_tune_options options = TJ_TUNE_OPTIONS_INIT;
-    tj_tune_result result;
+    tj_tune_result result = TJ_TUNE_RESULT_INIT;
     char best[TJ_CONFIG_TEXT_BYTES], standard[TJ_CONFIG_TEXT_BYTES];
     tj_status status;
 

@@ -22,9 +22,9 @@ int main(void)
     tj_buffer *device_m = NULL, *device_n = NULL, *device_p = NULL, *device_offsets = NULL;
     tj_problem problem = TJ_PROBLEM_INIT(ROOM, K, L, TJ_F32);
     tj_operands x = TJ_OPERANDS_INIT;
-    tj_host_operands host = {.m = M, .n = N, .alpha = 1.0, .offsets = offsets};
+    tj_host_operands host = {.struct_size = sizeof host, .m = M, .n = N, .alpha = 1.0, .offsets = offsets};
     tj_context *context = NULL;
-    tj_check_report report;
+    tj_check_report report = TJ_CHECK_REPORT_INIT;
     tj_error err = {TJ_OK, ""};
     tj_status status = M && N && P ? tj_context_create(NULL, &context, &err) : TJ_ERR_OUT_OF_MEMORY;
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "error.h"
+#include "sized.h"
 
 enum { WHERE_BYTES = 64, MAX_SPEC_TEXT = 256 * 1024 };
 
@@ -457,18 +458,11 @@ static tj_status check_pointers(const tj_custom_spec *spec, tj_error *err)
     return TJ_OK;
 }
 
-tj_status tj_family_create(const tj_custom_spec *spec, tj_family **family, tj_error *err)
+static tj_status make_family(const tj_custom_spec *spec, tj_family **family, tj_error *err)
 {
-    if (family)
-        *family = NULL;
-    if (TJ_HAS_NULL(err, family, spec))
-        return TJ_ERR_INVALID_ARGUMENT;
     making m = {NULL, TJ_TEXT_INIT((size_t)TJ_CUSTOM_MAX_PARTS * (MAX_SPEC_TEXT + 1024)), TJ_OK, err};
     tj_custom *custom;
 
-    if (spec->struct_size != sizeof *spec)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "spec.struct_size is %lld, not %d: start from TJ_CUSTOM_SPEC_INIT",
-                       (long long)spec->struct_size, (int)sizeof *spec);
     m.status = check_pointers(spec, err);
     if (m.status != TJ_OK)
         return m.status;
@@ -489,6 +483,18 @@ tj_status tj_family_create(const tj_custom_spec *spec, tj_family **family, tj_er
     if (!is_good(&m))
         tj_family_free(&custom->family);
     return m.status;
+}
+
+tj_status tj_family_create(const tj_custom_spec *spec, tj_family **family, tj_error *err)
+{
+    if (family)
+        *family = NULL;
+    if (TJ_HAS_NULL(err, family, spec))
+        return TJ_ERR_INVALID_ARGUMENT;
+    tj_custom_spec own;
+    const tj_status status = TJ_READ(spec, &own, TJ_CUSTOM_SPEC_INIT, err);
+
+    return status == TJ_OK ? make_family(&own, family, err) : status;
 }
 
 void tj_family_free(tj_family *family)

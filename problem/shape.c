@@ -6,6 +6,7 @@
 
 #include "error.h"
 #include "request.h"
+#include "sized.h"
 
 static tj_layout layout_of(const tj_problem *problem, int which, const tj_operand_row *row)
 {
@@ -22,9 +23,6 @@ tj_status tj_operand_get_shape(const tj_problem *problem, int which, tj_operand_
 {
     if (TJ_HAS_NULL(err, problem, shape))
         return TJ_ERR_INVALID_ARGUMENT;
-    if (shape->struct_size != sizeof *shape)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "shape.struct_size is %zu, not %zu: start from TJ_OPERAND_SHAPE_INIT",
-                       shape->struct_size, sizeof *shape);
     if (which < 0 || which >= TJ_ADDRESSES)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "which is %d: use 0 to %d", which, TJ_ADDRESSES - 1);
     tj_request request;
@@ -36,22 +34,23 @@ tj_status tj_operand_get_shape(const tj_problem *problem, int which, tj_operand_
     const tj_operand_row *const row = &request.operand[which];
     const tj_extents extents = tj_extents_of(p);
 
-    *shape = (tj_operand_shape)TJ_OPERAND_SHAPE_INIT;
+    tj_operand_shape own = TJ_OPERAND_SHAPE_INIT;
+
     if (!row->is_taken)
-        return TJ_OK;
+        return TJ_FILL(shape, &own, TJ_OPERAND_SHAPE_INIT, err);
     const tj_layout layout = layout_of(p, which, row);
     const int64_t stored = tj_extent_at(row->rows, &extents), width = tj_extent_at(row->width, &extents);
 
-    shape->is_taken = 1;
-    shape->is_written = row->is_written;
-    shape->is_array = row->is_array;
-    shape->type = (int32_t)row->type;
-    shape->layout = (int32_t)layout;
-    shape->rows = layout == TJ_ROW_MAJOR ? stored : width;
-    shape->cols = layout == TJ_ROW_MAJOR ? width : stored;
-    shape->ld = row->ld;
-    shape->stride = row->stride;
-    shape->count = tj_operand_copies(p, row, p->batch);
-    shape->span = shape->count == TJ_ANY ? -1 : tj_operand_span(p, row);
-    return TJ_OK;
+    own.is_taken = 1;
+    own.is_written = row->is_written;
+    own.is_array = row->is_array;
+    own.type = (int32_t)row->type;
+    own.layout = (int32_t)layout;
+    own.rows = layout == TJ_ROW_MAJOR ? stored : width;
+    own.cols = layout == TJ_ROW_MAJOR ? width : stored;
+    own.ld = row->ld;
+    own.stride = row->stride;
+    own.count = tj_operand_copies(p, row, p->batch);
+    own.span = own.count == TJ_ANY ? -1 : tj_operand_span(p, row);
+    return TJ_FILL(shape, &own, TJ_OPERAND_SHAPE_INIT, err);
 }

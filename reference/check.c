@@ -29,6 +29,7 @@
 #include "scalar.h"
 #include "product.h"
 #include "reductions.h"
+#include "sized.h"
 #include "tree.h"
 
 static const double default_max_flop = 2e11;
@@ -744,10 +745,19 @@ tj_status tj_reference_check(const tj_problem *problem, const tj_host_operands *
 {
     if (TJ_HAS_NULL(err, problem, operands, p, report))
         return TJ_ERR_INVALID_ARGUMENT;
+    tj_check_report own = TJ_CHECK_REPORT_INIT;
+    tj_host_operands known;
     tj_request asked;
-    const tj_status status = tj_request_make(problem, &asked, err);
+    tj_status status = TJ_CLEAR(report, TJ_CHECK_REPORT_INIT, err);
 
-    return status == TJ_OK ? tj_request_compare(&asked, operands, p, max_flop, threads, report, err) : status;
+    if (status == TJ_OK)
+        status = TJ_READ(operands, &known, TJ_HOST_OPERANDS, err);
+    if (status == TJ_OK)
+        status = tj_request_make(problem, &asked, err);
+    if (status == TJ_OK)
+        status = tj_request_compare(&asked, &known, p, max_flop, threads, &own, err);
+    (void)TJ_FILL(report, &own, TJ_CHECK_REPORT_INIT, NULL);
+    return status;
 }
 
 typedef struct writing {
@@ -775,11 +785,14 @@ tj_status tj_reference_product(const tj_problem *problem, const tj_host_operands
         return TJ_ERR_INVALID_ARGUMENT;
     resolved request;
     writing output = {.request = &request, .p = p};
+    tj_host_operands known;
     tj_request asked;
-    tj_status status = tj_request_make(problem, &asked, err);
+    tj_status status = TJ_READ(operands, &known, TJ_HOST_OPERANDS, err);
 
     if (status == TJ_OK)
-        status = resolve(&asked, operands, p, threads, &request, err);
+        status = tj_request_make(problem, &asked, err);
+    if (status == TJ_OK)
+        status = resolve(&asked, &known, p, threads, &request, err);
     if (status != TJ_OK)
         return status;
     request.writes = true;

@@ -106,15 +106,13 @@ static tj_status fail(const tj_tuning *t, size_t tried, const char *why, tj_erro
 
 static tj_status check_options(const tj_custom *custom, const tj_tune_options *options, tj_error *err)
 {
-    const tj_status status = tj_tune_check_options(options, err);
-
-    if (status == TJ_OK && options->strategy == TJ_MODEL)
+    if (options->strategy == TJ_MODEL)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "strategy is TJ_MODEL, and no model knows family %s: use TJ_SEARCH or TJ_EXHAUSTIVE", custom->spec.name);
-    if (status == TJ_OK && options->family && options->family != &custom->family)
+    if (options->family && options->family != &custom->family)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "options.family is %s, and %s is tuned: leave it NULL",
                        tj_family_name(options->family), custom->spec.name);
-    return status;
+    return TJ_OK;
 }
 
 /* Open the device, and place the arguments on it. */
@@ -141,14 +139,13 @@ static tj_status open(custom_tuning *t, tj_error *err)
     return tj_custom_bench_place(&t->bench, base->sets, 0, err);
 }
 
-tj_status tj_custom_tune_on(tj_host *host, const tj_custom *custom, const int64_t *extent, const tj_tune_options *given,
+tj_status tj_custom_tune_on(tj_host *host, const tj_custom *custom, const int64_t *extent, const tj_tune_options *options,
                             const tj_config *recorded, tj_tune_result *result, tj_error *err)
 {
     static const tj_subject subject = {measure, NULL, NULL, time_round, confirm, fail};
     custom_tuning t = {.custom = custom, .extent = extent};
     tj_config config = TJ_CONFIG_INIT;
     tj_source *source = NULL;
-    const tj_tune_options standard = TJ_TUNE_OPTIONS_INIT, *options = given ? given : &standard;
     tj_status status = check_options(custom, options, err);
 
     memset(result, 0, sizeof *result);

@@ -19,6 +19,7 @@
 #include "error.h"
 #include "hash.h"
 #include "settle.h"
+#include "sized.h"
 #include "space.h"
 
 static const int64_t MOST_ELEMENTS = INT64_C(1) << 50, MOST_CREATED_S = INT64_C(253402300799); /* the year 9999 */
@@ -613,14 +614,25 @@ char *tj_record_print(const tj_record *record)
     return strdup(record->json);
 }
 
-void tj_record_get_facts(const tj_record *record, tj_record_facts *facts)
+tj_status tj_record_get_facts(const tj_record *record, tj_record_facts *facts, tj_error *err)
 {
-    if (!record || !facts)
-        return;
-    *facts = (tj_record_facts){record->problem_text, record->device.name, record->config,        record->compiler,
-                               record->strategy,     record->us,          record->default_us,    record->evaluations,
-                               record->created_s,    record->is_complete, record->was_cancelled, record->driver_version,
-                               record->family};
+    if (TJ_HAS_NULL(err, record, facts))
+        return TJ_ERR_INVALID_ARGUMENT;
+    const tj_record_facts own = {.problem = record->problem_text,
+                                 .device = record->device.name,
+                                 .config = record->config,
+                                 .compiler = record->compiler,
+                                 .strategy = record->strategy,
+                                 .us = record->us,
+                                 .default_us = record->default_us,
+                                 .evaluations = record->evaluations,
+                                 .created_s = record->created_s,
+                                 .is_complete = record->is_complete,
+                                 .was_cancelled = record->was_cancelled,
+                                 .driver_version = record->driver_version,
+                                 .family = record->family};
+
+    return TJ_FILL(facts, &own, TJ_RECORD_FACTS_INIT, err);
 }
 
 const tj_problem *tj_record_problem(const tj_record *record)

@@ -12,6 +12,7 @@
 
 #include "error.h"
 #include "settle.h"
+#include "sized.h"
 
 /*
  * Trials of a round, and configs that an exhaustive search announces ahead. Independent of the number of processors, so that a
@@ -30,19 +31,20 @@ static const double VERIFY_BAND = 1.03; /* of the best time: trials below it may
 
 /* ---- trying ------------------------------------------------------------------------------------------------------- */
 
-tj_status tj_tune_check_options(const tj_tune_options *options, tj_error *err)
+tj_status tj_tune_read_options(const tj_tune_options *options, tj_tune_options *own, tj_error *err)
 {
-    if (options->struct_size != sizeof *options)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "options.struct_size is %lld, not %d: start from TJ_TUNE_OPTIONS_INIT",
-                       (long long)options->struct_size, (int)sizeof *options);
-    if (options->strategy < TJ_SEARCH || options->strategy > TJ_EXHAUSTIVE)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "strategy is %d: use TJ_SEARCH, TJ_MODEL or TJ_EXHAUSTIVE",
-                       options->strategy);
-    if (options->evaluations < 0 || options->threads < 0 || !(options->check_flop >= 0) || isnan(options->seconds))
+    *own = (tj_tune_options)TJ_TUNE_OPTIONS_INIT;
+    const tj_status status = options ? TJ_READ(options, own, TJ_TUNE_OPTIONS_INIT, err) : TJ_OK;
+
+    if (status != TJ_OK)
+        return status;
+    if (own->strategy < TJ_SEARCH || own->strategy > TJ_EXHAUSTIVE)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "strategy is %d: use TJ_SEARCH, TJ_MODEL or TJ_EXHAUSTIVE", own->strategy);
+    if (own->evaluations < 0 || own->threads < 0 || !(own->check_flop >= 0) || isnan(own->seconds))
         return tj_fail(
             err, TJ_ERR_INVALID_ARGUMENT,
             "evaluations is %lld, threads %d, seconds %g, check_flop %g: use 0 for a default; only seconds may be below",
-            (long long)options->evaluations, options->threads, options->seconds, options->check_flop);
+            (long long)own->evaluations, own->threads, own->seconds, own->check_flop);
     return TJ_OK;
 }
 
@@ -387,7 +389,7 @@ tj_status tj_search_over(const tj_search_space *space, const tj_tune_options *op
     return status;
 }
 
-tj_status tj_search(const tj_problem *problem, const tj_tune_options *given, const tj_config *first, size_t first_count,
+tj_status tj_search(const tj_problem *problem, const tj_tune_options *options, const tj_config *first, size_t first_count,
                     const tj_measurer *measurer, tj_search_result *result, tj_error *err)
 {
     if (!problem)
@@ -396,17 +398,23 @@ tj_status tj_search(const tj_problem *problem, const tj_tune_options *given, con
         return tj_fail_null(err, __func__, "first");
     if (TJ_HAS_NULL(err, measurer, result))
         return TJ_ERR_INVALID_ARGUMENT;
-    const tj_tune_options standard = TJ_TUNE_OPTIONS_INIT;
-    const tj_tune_options *options = given ? given : &standard;
-    tj_status status = tj_tune_check_options(options, err); /* before other members are read */
+    tj_search_result found = TJ_SEARCH_RESULT_INIT;
     tj_search_space space;
+    tj_tune_options how;
+    tj_measurer source;
     tj_request request;
+    tj_status status = TJ_CLEAR(result, TJ_SEARCH_RESULT_INIT, err);
 
-    memset(result, 0, sizeof *result);
+    if (status == TJ_OK)
+        status = tj_tune_read_options(options, &how, err);
+    if (status == TJ_OK)
+        status = TJ_READ(measurer, &source, TJ_MEASURER_INIT, err);
     if (status == TJ_OK)
         status = tj_request_make(problem, &request, err);
     if (status != TJ_OK)
         return status;
-    space = tj_search_space_of(&request, options->strategy);
-    return tj_search_over(&space, options, first, first_count, measurer, result, err);
+    space = tj_search_space_of(&request, how.strategy);
+    status = tj_search_over(&space, &how, first, first_count, &source, &found, err);
+    (void)TJ_FILL(result, &found, TJ_SEARCH_RESULT_INIT, NULL);
+    return status;
 }

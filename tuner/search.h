@@ -77,8 +77,8 @@ typedef struct tj_ranked {
 /** Compare for qsort; of equals, the point that was taken up first. */
 int tj_by_score(const void *a, const void *b);
 
-/** Check options: this version must know them, and values must be in range. */
-tj_status tj_tune_check_options(const tj_tune_options *options, tj_error *err);
+/** Read a caller's options; NULL: all defaults. This version must know them, and values must be in range. */
+tj_status tj_tune_read_options(const tj_tune_options *options, tj_tune_options *own, tj_error *err);
 
 /** Return the seconds of a tuning with these options; 0: no limit. */
 double tj_tune_budget(const tj_tune_options *options);

@@ -34,7 +34,7 @@ static tj_status measure(void *payload, double best_us, tj_trial *trial, tj_erro
 {
     tj_tuning *t = payload;
     const tj_candidate *made, *loaded = NULL;
-    tj_kernel_facts facts;
+    tj_kernel_facts facts = TJ_KERNEL_FACTS_INIT;
     tj_error why;
     tj_status status;
 
@@ -154,7 +154,8 @@ tj_status tj_tuning_search(tj_tuning *t, const tj_search_space *space, const tj_
                            tj_error *err)
 {
     const tj_subject *subject = t->subject;
-    const tj_measurer measurer = {t, announce, measure, subject->verify, subject->predict, seconds_gone, &t->device};
+    const tj_measurer measurer = {sizeof measurer, t,         announce, measure, subject->verify, subject->predict,
+                                  seconds_gone,    &t->device};
     const tj_tune_options options = options_of_search(t);
     tj_status status = tj_search_over(space, &options, first, first_count, &measurer, &t->found, err);
 

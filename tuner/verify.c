@@ -70,8 +70,10 @@ tj_status tj_verify(tj_bench *bench, const tj_program *program, double max_flop,
 
     report = report ? report : &own;
     max_flop = has_expression && anchor->p && max_flop <= 0 ? SAMPLED_FLOP : max_flop;
-    if (status == TJ_OK && wants_reference)
+    if (status == TJ_OK && wants_reference) {
+        *report = (tj_check_report)TJ_CHECK_REPORT_INIT;
         status = tj_workbench_check(bench->operands, bench->host_p, max_flop, 0, report, err);
+    }
     if (status != TJ_OK)
         return status;
     trial->is_verified = 0;

@@ -97,14 +97,12 @@ static tj_status find_tuned(const bench *b, const bench_options *words, tuned *t
 static const tj_config *tuned_config(const bench *b, const tuned *t, const cli_shape *shape, tj_config *config)
 {
     const tj_record *record = t->records ? tj_records_find(t->records, &shape->problem, &b->device) : NULL;
-    tj_record_facts facts;
+    tj_record_facts facts = TJ_RECORD_FACTS_INIT;
 
     *config = t->config;
-    if (record) {
-        tj_record_get_facts(record, &facts);
-        if (tj_config_parse(facts.config, config, NULL) != TJ_OK) /* written by a library with other parameters */
-            return NULL;
-    }
+    if (record && (tj_record_get_facts(record, &facts, NULL) != TJ_OK ||
+                   tj_config_parse(facts.config, config, NULL) != TJ_OK)) /* written by a library with other parameters */
+        return NULL;
     return config->family ? config : NULL;
 }
 
@@ -124,8 +122,9 @@ static tj_status open_bench(cli_call *call, bench *b, tj_buffer **workspace, tj_
     b->device = (tj_device_facts)TJ_DEVICE_FACTS_INIT;
     if (tj_device_get(b->context, cli_device_ordinal(&words->machine), &b->device, err) != TJ_OK)
         return err->status;
+    b->peaks = (tj_peaks)TJ_PEAKS_INIT;
     if (tj_find_peaks(&b->device, cli_read_bandwidth(b->context, &b->device), &b->peaks, &why) != TJ_OK)
-        b->peaks = (tj_peaks){.per_s = {0}};
+        b->peaks = (tj_peaks)TJ_PEAKS_INIT;
     b->clock = clock_open(b->context, words->machine.driver, &b->device, err);
     if (!b->clock)
         return err->status;

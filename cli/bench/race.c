@@ -235,6 +235,7 @@ static int verify(const bench *b, operands *x, runner *r, outcome *o, tj_error *
     bound limit = bound_of(problem, adder_of(problem, r));
     double rms;
 
+    o->check = (tj_check_report)TJ_CHECK_REPORT_INIT;
     if (tj_workbench_reset(x->bench, err) != TJ_OK || clock_sample(b->clock, &r->samples, err) < 0 ||
         tj_workbench_read(x->bench, x->sets - 1, x->p, err) != TJ_OK ||
         tj_workbench_check(x->bench, x->p, CHECK_FLOP, 0, &o->check, err) != TJ_OK)

@@ -163,7 +163,7 @@ tj_status fleet_choose_classes(cli_call *call, const cli_machine_options *machin
                                fleet *connection, fleet_chosen *chosen, char **own_facts, tj_error *err)
 {
     tj_device_facts device = TJ_DEVICE_FACTS_INIT;
-    tj_tuning_class of;
+    tj_tuning_class of = TJ_TUNING_CLASS_INIT;
     tj_status status;
 
     chosen->count = 0;

@@ -108,7 +108,7 @@ static tj_status tune(void *payload, const char *json, char **record, tj_error *
     char shape[CLI_SHAPE_BYTES], config[TJ_CONFIG_TEXT_BYTES];
     tj_tune_options options = d->options;
     const tj_record *known;
-    tj_tune_result result;
+    tj_tune_result result = TJ_TUNE_RESULT_INIT;
     tj_problem problem;
     tj_status status;
 
@@ -188,9 +188,10 @@ static tj_status compile_ahead(void *payload, const char *json, char **record, t
     doing *d = payload;
     tj_problem problem;
     ahead a = {d, &problem, 0};
-    const tj_measurer measurer = {.payload = &a, .measure = compile_one, .predict = predict, .device = &d->device};
+    const tj_measurer measurer = {
+        .struct_size = sizeof measurer, .payload = &a, .measure = compile_one, .predict = predict, .device = &d->device};
     tj_tune_options options = d->options;
-    tj_search_result found = {NULL, 0, 0, 0};
+    tj_search_result found = TJ_SEARCH_RESULT_INIT;
     char shape[CLI_SHAPE_BYTES];
     tj_config first;
     tj_status status = tj_problem_from_json(json, &problem, err);
@@ -219,7 +220,7 @@ static tj_status choose_helped(doing *d, const char *word, const char *address, 
                                tj_error *err)
 {
     fleet *connection;
-    tj_tuning_class here;
+    tj_tuning_class here = TJ_TUNING_CLASS_INIT;
     tj_json *root = NULL, *class;
     bool is_known = false;
     tj_status status = table->open(address, true, &connection, err);
@@ -317,7 +318,7 @@ static cli_exit work(cli_call *call, tj_error *err)
     double lease_s = LEASE_S;
     fleet_chosen chosen = {.count = 0};
     fleet_worked worked = {0, 0, 0, 0};
-    tj_tuning_class of = {"", ""};
+    tj_tuning_class of = TJ_TUNING_CLASS_INIT;
     const fleet_table *table;
     char *facts = NULL, *spool = NULL;
     fleet_work how;

@@ -98,9 +98,10 @@ static tj_status walk(cli_call *call, const char *member, int with_verify, tj_st
 static void add_record(tj_json *list, const tj_record *record)
 {
     tj_json *object = cli_append_object(list);
-    tj_record_facts facts;
+    tj_record_facts facts = TJ_RECORD_FACTS_INIT;
 
-    tj_record_get_facts(record, &facts);
+    if (tj_record_get_facts(record, &facts, NULL) != TJ_OK)
+        return;
     cli_set_problem(object, tj_record_problem(record));
     cli_set_text(object, "device", facts.device);
     cli_set_text(object, "config", facts.config);
@@ -117,9 +118,10 @@ static void add_record(tj_json *list, const tj_record *record)
 
 static void print_record(const cli_call *call, const tj_record *record, int64_t now)
 {
-    tj_record_facts facts;
+    tj_record_facts facts = TJ_RECORD_FACTS_INIT;
 
-    tj_record_get_facts(record, &facts);
+    if (tj_record_get_facts(record, &facts, NULL) != TJ_OK)
+        return;
     cli_say(call, "%10s  %-34s %-20s %5" PRId64 " %9s  %s\n", cli_duration(facts.us).text, facts.problem, facts.device,
             facts.evaluations, cli_age(now - facts.created_s).text, facts.config);
 }

@@ -53,7 +53,7 @@ static void set_device(tj_json *object, const tj_device_facts *facts)
 static void print_device(const tj_device_facts *facts, double bytes_per_s)
 {
     tj_error ignored;
-    tj_peaks peaks;
+    tj_peaks peaks = TJ_PEAKS_INIT;
 
     cli_print(stdout, "%d: %s, compute capability %d.%d, uuid %s\n", (int)facts->ordinal, facts->name, (int)facts->cc_major,
               (int)facts->cc_minor, facts->uuid);

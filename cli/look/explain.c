@@ -202,7 +202,7 @@ static void print_counted(const cli_case *one)
 
 static void print_case(const cli_look *look, const cli_case *one)
 {
-    tj_tile_limits limits;
+    tj_tile_limits limits = TJ_TILE_LIMITS_INIT;
     tj_error ignored;
 
     cli_print(stdout, "config     %s\n", one->text);

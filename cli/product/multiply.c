@@ -74,7 +74,7 @@ static void tell_check(const cli_call *call, const tj_check_report *report)
 static cli_exit check_product(const cli_call *call, const cli_product *product, const tj_workbench *bench, tj_error *err)
 {
     const cli_real *budget = &product->check->budget;
-    tj_check_report report;
+    tj_check_report report = TJ_CHECK_REPORT_INIT;
 
     if (tj_workbench_check(bench, product->p, budget->is_given ? budget->value : DEFAULT_CHECK_FLOP, 0, &report, err) != TJ_OK)
         return CLI_FAILED;

@@ -87,7 +87,7 @@ static void tell(proofs *all, const cli_shape *shape, const tj_plan *plan, const
 static tj_status prove_plan(proofs *all, const cli_shape *shape, const tj_plan *plan, tj_error *err)
 {
     const char *folder = all->options->cases ? all->options->cases : "tilejit-cases";
-    tj_proof proof;
+    tj_proof proof = TJ_PROOF_INIT;
     tj_error why;
     const tj_status status = tj_plan_prove(all->call->context, plan, &shape->problem, !all->options->resume, &proof, err);
 

@@ -66,11 +66,10 @@ const tj_record *tune_find_record(const tj_records *known, const tj_problem *pro
                                   const tj_tune_options *options)
 {
     const tj_record *record = tj_records_find(known, problem, device);
-    tj_record_facts facts;
+    tj_record_facts facts = TJ_RECORD_FACTS_INIT;
 
-    if (!record)
+    if (!record || tj_record_get_facts(record, &facts, NULL) != TJ_OK)
         return NULL;
-    tj_record_get_facts(record, &facts);
     return is_founded(&facts, options) && is_usable(&facts, problem) ? record : NULL;
 }
 
@@ -132,6 +131,7 @@ static void tune_one(const worker *w, tune_job *s)
     options.progress = on_progress;
     options.payload = &mine;
     options.records = s->found;
+    s->result = (tj_tune_result)TJ_TUNE_RESULT_INIT;
     s->status = tj_tune(w->context, &s->shape->problem, &options, &s->result, &s->err);
     if (s->status == TJ_OK && s->result.is_record_lost && !wants_no_disk(&w->crew->words->machine)) {
         const char *trouble = tj_store_trouble(w->context);

@@ -197,13 +197,16 @@ TJ_API const char *tj_limit_name(tj_limit limit);
 
 /* ---- roofline ----------------------------------------------------------------------------------------------------- */
 
-/** The peaks of a device. */
+/** The peaks of a device. Start from TJ_PEAKS_INIT. */
 typedef struct tj_peaks {
+    size_t struct_size;
     double per_s[TJ_PIPES]; /**< in the unit of the pipe; 0: the device lacks the pipe, or no peak is published */
     double clock_hz;
     int32_t is_measured; /**< 1: the bandwidth of memory was measured, 0: it is its clock times the width of its bus */
     int32_t reserved;
 } tj_peaks;
+
+#define TJ_PEAKS_INIT TJ_SIZED(tj_peaks)
 
 /**
  * Compute the peaks of a device: the published rates of its compute capability, times its multiprocessors and their clock.
@@ -231,7 +234,7 @@ typedef struct tj_roof {
 
 /**
  * Return the point of a program with that intensity, computing in that pipe. NULL: peaks must not be NULL. Threads: any; pure.
- * All is 0 for a pipe that does no arithmetic.
+ * All is 0 for a pipe that does no arithmetic, and for peaks that were not initialised.
  */
 TJ_API tj_roof tj_roofline(const tj_peaks *peaks, tj_pipe pipe, double intensity);
 
@@ -288,13 +291,16 @@ TJ_API TJ_MUST_CHECK tj_status tj_estimate(const tj_device_facts *facts, const t
 
 /* ---- a tile for a device ------------------------------------------------------------------------------------------ */
 
-/** The largest width of a square tile on a device, by each limit alone and by all together. */
+/** The largest width of a square tile on a device, by each limit alone and by all together. Start from TJ_TILE_LIMITS_INIT. */
 typedef struct tj_tile_limits {
+    size_t struct_size;
     int32_t by_shared; /**< 2 T^2 elements fit a block's shared memory: the lecture's square root, far too wide if used alone */
     int32_t by_threads;   /**< T^2 threads fit a block */
     int32_t by_registers; /**< there are registers for T^2 threads */
     int32_t widest;       /**< all three hold */
 } tj_tile_limits;
+
+#define TJ_TILE_LIMITS_INIT TJ_SIZED(tj_tile_limits)
 
 /**
  * Compute the largest TILE_WIDTH on a device for elements of element_bytes, with `registers` registers per thread.

@@ -186,7 +186,7 @@ typedef struct tj_context_stats {
  */
 TJ_API void tj_context_trim(tj_context *context, int64_t plans, int64_t bytes);
 
-/** Get these numbers. NULL: neither may be NULL. Threads: any. */
+/** Get these numbers. For stats that were not initialised it logs an error, and does no more. NULL: neither may be NULL. Threads: any. */
 TJ_API void tj_context_get_stats(tj_context *context, tj_context_stats *stats);
 
 /**

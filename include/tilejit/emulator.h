@@ -23,6 +23,7 @@ extern "C" {
 
 /** The functions of <cuda_emulator.h>, which describes them. */
 typedef struct tj_emulator {
+    size_t struct_size; /**< the library's: read no field beyond it */
     int (*get_finding)(size_t index, cuEmuFinding *finding);
     size_t (*finding_count)(void);
     void (*clear)(void);

@@ -19,13 +19,16 @@ extern "C" {
 /** A loaded kernel. It never changes, and any thread may launch it. */
 typedef struct tj_kernel tj_kernel;
 
-/** The driver's facts about a loaded kernel. */
+/** The driver's facts about a loaded kernel. Start from TJ_KERNEL_FACTS_INIT. */
 typedef struct tj_kernel_facts {
+    size_t struct_size;
     int32_t registers;
     int32_t static_shared_bytes, local_bytes, constant_bytes;
     int32_t max_threads_per_block;
     int32_t ptx_version, binary_version; /**< 10 * major + minor */
 } tj_kernel_facts;
+
+#define TJ_KERNEL_FACTS_INIT TJ_SIZED(tj_kernel_facts)
 
 /**
  * Load an image into the current CUDA context. Returns when the code is on the device, so that the first launch does not wait
@@ -50,7 +53,10 @@ TJ_API TJ_MUST_CHECK tj_status tj_kernel_load(tj_context *context, const tj_sour
 TJ_API TJ_MUST_CHECK tj_status tj_kernel_launch(const tj_kernel *kernel, const tj_operands *operands,
                                                 struct CUstream_st *stream, tj_error *err);
 
-/** Ask the driver about a loaded kernel. NULL: only err may be NULL. Errors: TJ_ERR_DRIVER. */
+/**
+ * Ask the driver about a loaded kernel.
+ * NULL: only err may be NULL. Errors: TJ_ERR_DRIVER; TJ_ERR_INVALID_ARGUMENT: facts was not initialised.
+ */
 TJ_API TJ_MUST_CHECK tj_status tj_kernel_get_facts(const tj_kernel *kernel, tj_kernel_facts *facts, tj_error *err);
 
 /** The method that multiplied a product of TJ_COMPUTE_F32_SPLIT (docs/f32-split.md). */

@@ -19,8 +19,9 @@
 extern "C" {
 #endif
 
-/** The result of a proof. */
+/** The result of a proof. Start from TJ_PROOF_INIT. */
 typedef struct tj_proof {
+    size_t struct_size;
     int32_t passed;         /**< 1: all compared elements are right, and nothing outside P was written */
     int32_t was_known;      /**< 1: this is the result of an earlier proof; nothing was run now */
     int64_t elements;       /**< number of elements compared; a sample of the rows of P if all would take too long */
@@ -29,6 +30,8 @@ typedef struct tj_proof {
     int64_t created_s;      /**< seconds since 1970 */
     char reason[200];       /**< "" if passed; else a sentence */
 } tj_proof;
+
+#define TJ_PROOF_INIT TJ_SIZED(tj_proof)
 
 /**
  * Prove the kernel of a plan on its device. problem is the plan's; if it leaves an extent to the launch, its extent is the one

@@ -20,8 +20,12 @@ typedef struct tj_host_operand {
     int64_t ld, stride;  /**< scales along k are tight: their ld is 0 */
 } tj_host_operand;
 
-/** Matrices in host memory, laid out as the problem says; for TJ_POINTERS and TJ_POINTERS_16, arrays of host addresses. */
+/**
+ * Matrices in host memory, laid out as the problem says; for TJ_POINTERS and TJ_POINTERS_16, arrays of host addresses. Start from
+ * TJ_HOST_OPERANDS.
+ */
 typedef struct tj_host_operands {
+    size_t struct_size;
     const void *m, *n, *c; /**< c is read only if the problem has_beta and beta is not 0 */
     double alpha, beta;
     tj_host_operand scale[TJ_SCALED];           /**< of M and of N, read only if the problem has them */
@@ -31,8 +35,15 @@ typedef struct tj_host_operands {
                               to no group are neither read nor written */
 } tj_host_operands;
 
-/** The result of a check. */
+/* clang-format off */
+/** TJ_HOST_OPERANDS(M, N): two addresses, alpha = 1, beta = 0, and nothing else. */
+#define TJ_HOST_OPERANDS(m, n)                                                                                         \
+    { sizeof(tj_host_operands), (m), (n), NULL, 1.0, 0.0, { { NULL, 0, 0 } }, { { NULL, 0, 0 } }, { 0 }, NULL }
+/* clang-format on */
+
+/** The result of a check. Start from TJ_CHECK_REPORT_INIT. */
 typedef struct tj_check_report {
+    size_t struct_size;
     int passed;             /**< 1: every checked element is within its bound, and zero, infinite or NaN where it must be */
     int64_t elements;       /**< number of elements checked */
     int64_t elements_total; /**< number of elements of P, batch included */
@@ -44,6 +55,8 @@ typedef struct tj_check_report {
     double worst_value, worst_reference;
     char reason[160]; /**< "" if passed; else a sentence */
 } tj_check_report;
+
+#define TJ_CHECK_REPORT_INIT TJ_SIZED(tj_check_report)
 
 /**
  * Compare a computed P with the product R in float64 (for f64: a compensated sum, about twice that precision).

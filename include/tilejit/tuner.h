@@ -123,8 +123,9 @@ typedef struct tj_tune_options {
 
 #define TJ_TUNE_OPTIONS_INIT TJ_SIZED(tj_tune_options)
 
-/** The result of a tj_tune. */
+/** The result of a tj_tune. Start from TJ_TUNE_RESULT_INIT. */
 typedef struct tj_tune_result {
+    size_t struct_size;
     tj_config config;                 /**< the winner */
     tj_config default_config;         /**< the library's choice without a record */
     tj_config second;                 /**< the runner-up; the winner itself if there is no other */
@@ -142,6 +143,8 @@ typedef struct tj_tune_result {
     int32_t is_record_lost; /**< 1: a record could not be kept. 0 also if the store has one with better evidence, which stays */
     int32_t is_emulated;    /**< 1: on the emulator, whose times mean nothing: no record was kept */
 } tj_tune_result;
+
+#define TJ_TUNE_RESULT_INIT TJ_SIZED(tj_tune_result)
 
 /**
  * Tune a problem on the device of the current CUDA context (or the context's device), and keep the winner as a record.
@@ -181,8 +184,9 @@ TJ_API TJ_MUST_CHECK tj_status tj_tune(tj_context *context, const tj_problem *pr
 /** The result of one tuning: device, problem, config, times, check, versions. It never changes, and threads may share it. */
 typedef struct tj_record tj_record;
 
-/** The content of a record, as text and numbers. The text is borrowed from the record. */
+/** The content of a record, as text and numbers. The text is borrowed from the record. Start from TJ_RECORD_FACTS_INIT. */
 typedef struct tj_record_facts {
+    size_t struct_size;
     const char *problem;  /**< "512x300x700 f32 ...", for people */
     const char *device;   /**< the driver's name for it */
     const char *config;   /**< the one-line form; this version may not know its family */
@@ -193,6 +197,8 @@ typedef struct tj_record_facts {
     int32_t is_complete, was_cancelled, driver_version;
     const char *family; /**< the only family searched; "": all */
 } tj_record_facts;
+
+#define TJ_RECORD_FACTS_INIT TJ_SIZED(tj_record_facts)
 
 /**
  * Read one record from its JSON. Unknown members are ignored. A record of a newer schema is refused, and so is one whose
@@ -205,8 +211,11 @@ TJ_API TJ_MUST_CHECK tj_status tj_record_parse(const char *json, tj_record **rec
 /** The JSON of a record, the same bytes everywhere. Returns NULL only if memory ran out. Owned: the caller; free(). */
 TJ_API char *tj_record_print(const tj_record *record);
 
-/** Get the content of a record. NULL: neither may be NULL. */
-TJ_API void tj_record_get_facts(const tj_record *record, tj_record_facts *facts);
+/**
+ * Get the content of a record.
+ * NULL: only err may be NULL. Threads: any; pure. Errors: TJ_ERR_INVALID_ARGUMENT: facts was not initialised.
+ */
+TJ_API TJ_MUST_CHECK tj_status tj_record_get_facts(const tj_record *record, tj_record_facts *facts, tj_error *err);
 
 /** The record's problem, canonical. Owned: borrowed. */
 TJ_API const tj_problem *tj_record_problem(const tj_record *record);
@@ -299,12 +308,15 @@ TJ_API void tj_problem_id(const tj_problem *problem, char id[TJ_PROBLEM_ID_BYTES
 
 /**
  * All that times depend on besides the problem: the kind of device, NVRTC's version and build, and the templates of this
- * library.
+ * library. Start from TJ_TUNING_CLASS_INIT.
  */
 typedef struct tj_tuning_class {
+    size_t struct_size;
     char id[17];    /**< 16 hex digits */
     char text[320]; /**< for people: "NVIDIA H100, 132 SMs, NVRTC 13.0.48, tilejit 0.1.0 templates 0123abcd" */
 } tj_tuning_class;
+
+#define TJ_TUNING_CLASS_INIT TJ_SIZED(tj_tuning_class)
 
 /**
  * Return the class of a device in this process. Two processes whose classes have one id may use each other's records and
@@ -354,8 +366,9 @@ TJ_API TJ_MUST_CHECK tj_status tj_choose_plan(tj_context *context, const tj_reco
 
 /* ---- search, over any source of times ----------------------------------------------------------------------------- */
 
-/** The source of times for a search. The search calls it from one thread, except predict. */
+/** The source of times for a search. The search calls it from one thread, except predict. Start from TJ_MEASURER_INIT. */
 typedef struct tj_measurer {
+    size_t struct_size;
     void *payload;
     /** This config will be measured soon: compile it, on another thread if possible. May be NULL. */
     void (*announce)(void *payload, const tj_config *config);
@@ -373,12 +386,20 @@ typedef struct tj_measurer {
     const tj_device_facts *device; /**< the device to search for; NULL: any */
 } tj_measurer;
 
-/** The trials of a search: first the verified ones, the fastest first, then the others in the order of trying. */
+#define TJ_MEASURER_INIT TJ_SIZED(tj_measurer)
+
+/**
+ * The trials of a search: first the verified ones, the fastest first, then the others in the order of trying. Start from
+ * TJ_SEARCH_RESULT_INIT.
+ */
 typedef struct tj_search_result {
+    size_t struct_size;
     tj_trial *trial;
     size_t count;
     int32_t is_complete, was_cancelled;
 } tj_search_result;
+
+#define TJ_SEARCH_RESULT_INIT TJ_SIZED(tj_search_result)
 
 /**
  * Search the space of a problem. The configs in first are tried before all others (the default, those of records), and need not

@@ -59,6 +59,7 @@ static bool find_symbol(void *library, const char *symbol, void *function)
 
 bool tj_emulator_fill(void *library, tj_emulator *table)
 {
+    table->struct_size = sizeof *table;
     return find_symbol(library, "cuEmuGetFinding", &table->get_finding) &&
            find_symbol(library, "cuEmuFindingCount", &table->finding_count) &&
            find_symbol(library, "cuEmuClear", &table->clear) && find_symbol(library, "cuEmuSetOption", &table->set_option) &&

@@ -14,6 +14,7 @@
 #include "error.h"
 #include "events.h"
 #include "scope.h"
+#include "sized.h"
 #include "spills.h"
 #include "targets.h"
 #include "tree.h"
@@ -588,9 +589,7 @@ tj_status tj_kernel_get_facts(const tj_kernel *kernel, tj_kernel_facts *facts, t
 {
     if (TJ_HAS_NULL(err, kernel, facts))
         return TJ_ERR_INVALID_ARGUMENT;
-    (void)err; /* everything was asked at the load */
-    *facts = kernel->step[kernel->form.product].facts;
-    return TJ_OK;
+    return TJ_FILL(facts, &kernel->step[kernel->form.product].facts, TJ_KERNEL_FACTS_INIT, err); /* asked at the load */
 }
 
 void tj_kernel_free(tj_kernel *kernel)

@@ -149,10 +149,9 @@ tj_status tj_gpu_time(tj_gpu *gpu, tj_launch_fn *launch, const void *what, CUstr
     tj_visit v;
     tj_status status;
 
-    if (timing->struct_size != sizeof *timing || timing->reserved != 0)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "timing.struct_size is %zu, not %zu, or reserved is %d, not 0: start from TJ_TIMING_INIT",
-                       timing->struct_size, sizeof *timing, timing->reserved);
+    if (timing->reserved != 0)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "timing.reserved is %d, not 0: start from TJ_TIMING_INIT",
+                       timing->reserved);
     if (t.warmup < 0 || t.repeat < 1 || t.repeat > MAX_REPEAT)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "cannot time %d launches after %d: repeat is 1 to %d, warmup 0 or more",
                        t.repeat, t.warmup, MAX_REPEAT);

@@ -14,6 +14,7 @@
 #include "error.h"
 #include "kernel.h"
 #include "operands.h"
+#include "sized.h"
 
 enum { ALIGNMENT = 256, MOST_SETS = 4096 };
 
@@ -233,9 +234,6 @@ static tj_status draw_offsets(tj_workbench *bench, const tj_workbench_options *o
 
 static tj_status check_options(const tj_workbench_options *o, tj_error *err)
 {
-    if (o->struct_size != sizeof *o)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "options.struct_size is %zu, not %zu: start from TJ_WORKBENCH_INIT",
-                       o->struct_size, sizeof *o);
     if (o->sets > MOST_SETS)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "sets is %zu: use at most %d", o->sets, MOST_SETS);
     if (o->guard_bytes % ALIGNMENT != 0 || o->guard_bytes > ((size_t)1 << 30))
@@ -480,8 +478,11 @@ tj_status tj_workbench_check(const tj_workbench *bench, const void *p, double ma
     const void **array[TJ_MATRICES] = {NULL, NULL, NULL, NULL}, *host[TJ_MATRICES] = {NULL, NULL, NULL, NULL};
     void *laid[TJ_MATRICES] = {NULL, NULL, NULL, NULL};
     tj_host_operands x = {.alpha = bench->alpha, .beta = bench->beta, .offsets = bench->offsets};
-    tj_status status = tj_workbench_fill_operands(bench, &x, err);
+    tj_check_report own = TJ_CHECK_REPORT_INIT;
+    tj_status status = TJ_CLEAR(report, TJ_CHECK_REPORT_INIT, err);
 
+    if (status == TJ_OK)
+        status = tj_workbench_fill_operands(bench, &x, err);
     for (tj_which i = TJ_MATRIX_M; i <= TJ_MATRIX_C && status == TJ_OK; i++) {
         const void *base = i == TJ_MATRIX_P ? p : lay_out(&bench->matrix[i], &laid[i]);
 
@@ -493,7 +494,8 @@ tj_status tj_workbench_check(const tj_workbench *bench, const void *p, double ma
     x.n = host[TJ_MATRIX_N];
     x.c = host[TJ_MATRIX_C];
     if (status == TJ_OK)
-        status = tj_request_compare(&bench->asked, &x, host[TJ_MATRIX_P], max_flop, threads, report, err);
+        status = tj_request_compare(&bench->asked, &x, host[TJ_MATRIX_P], max_flop, threads, &own, err);
+    (void)TJ_FILL(report, &own, TJ_CHECK_REPORT_INIT, NULL);
     for (tj_which i = TJ_MATRIX_M; i <= TJ_MATRIX_C; i++) {
         free(array[i]);
         free(laid[i]);

@@ -124,10 +124,13 @@ tj_status tj_workbench_create(tj_context *context, const tj_problem *problem, co
         *bench = NULL;
     if (TJ_HAS_NULL(err, bench, context, problem))
         return TJ_ERR_INVALID_ARGUMENT;
+    tj_workbench_options own = TJ_WORKBENCH_INIT;
     tj_request request;
-    const tj_status status = tj_request_make(problem, &request, err);
+    tj_status status = options ? TJ_READ(options, &own, TJ_WORKBENCH_INIT, err) : TJ_OK;
 
-    return status == TJ_OK ? tj_gpu_place(&context->host.gpu, &request, options, bench, err) : status;
+    if (status == TJ_OK)
+        status = tj_request_make(problem, &request, err);
+    return status == TJ_OK ? tj_gpu_place(&context->host.gpu, &request, &own, bench, err) : status;
 }
 
 void tj_context_trim(tj_context *context, int64_t plans, int64_t bytes)
@@ -194,12 +197,14 @@ static tj_status launch_plan(const void *what, size_t set, CUstream stream, tj_e
 tj_status tj_time_launches(tj_context *context, const tj_plan *plan, const tj_operands *operands, CUstream stream,
                            const tj_timing *timing, double *microseconds, tj_error *err)
 {
-    static const tj_timing once = TJ_TIMING_INIT;
-
     if (TJ_HAS_NULL(err, context, plan, operands, microseconds))
         return TJ_ERR_INVALID_ARGUMENT;
-    return tj_gpu_time(&context->host.gpu, launch_plan, &(timed_plan){plan, operands}, stream, timing ? timing : &once,
-                       microseconds, err);
+    tj_timing own = TJ_TIMING_INIT;
+    const tj_status status = timing ? TJ_READ(timing, &own, TJ_TIMING_INIT, err) : TJ_OK;
+
+    if (status != TJ_OK)
+        return status;
+    return tj_gpu_time(&context->host.gpu, launch_plan, &(timed_plan){plan, operands}, stream, &own, microseconds, err);
 }
 
 /* ---- proof -------------------------------------------------------------------------------------------------------- */
@@ -207,16 +212,18 @@ tj_status tj_time_launches(tj_context *context, const tj_plan *plan, const tj_op
 tj_status tj_plan_prove(tj_context *context, const tj_plan *plan, const tj_problem *problem, int again, tj_proof *proof,
                         tj_error *err)
 {
-    if (proof)
-        memset(proof, 0, sizeof *proof);
     if (TJ_HAS_NULL(err, proof, context, plan, problem))
         return TJ_ERR_INVALID_ARGUMENT;
+    tj_proof own = TJ_PROOF_INIT;
     tj_request request;
     tj_error why;
-    tj_status status = tj_request_make(problem, &request, err);
+    tj_status status = TJ_CLEAR(proof, TJ_PROOF_INIT, err);
 
     if (status == TJ_OK)
-        status = tj_plan_try(context, plan, &request, again != 0, proof, err);
+        status = tj_request_make(problem, &request, err);
+    if (status == TJ_OK)
+        status = tj_plan_try(context, plan, &request, again != 0, &own, err);
+    (void)TJ_FILL(proof, &own, TJ_PROOF_INIT, NULL);
 
     if (status == TJ_ERR_CHECK_FAILED && !plan->key.config && tj_plan_refresh(context, plan->key.problem, &why) != TJ_OK)
         tj_log_line(&context->host.log, TJ_LOG_ERROR, "a kernel that failed its proof stays in use: %s", why.message);
@@ -229,9 +236,12 @@ tj_status tj_proof_write_case(tj_context *context, const tj_plan *plan, const tj
     if (TJ_HAS_NULL(err, context, plan, proof, folder))
         return TJ_ERR_INVALID_ARGUMENT;
     tj_device_facts device;
-    const tj_status status = tj_gpu_device_facts(&context->host.gpu, plan->program.kernel->device, &device, err);
+    tj_proof own;
+    tj_status status = TJ_READ(proof, &own, TJ_PROOF_INIT, err);
 
-    return status == TJ_OK ? tj_proof_write(&plan->program, &device, proof, folder, err) : status;
+    if (status == TJ_OK)
+        status = tj_gpu_device_facts(&context->host.gpu, plan->program.kernel->device, &device, err);
+    return status == TJ_OK ? tj_proof_write(&plan->program, &device, &own, folder, err) : status;
 }
 
 /* ---- store -------------------------------------------------------------------------------------------------------- */
@@ -404,8 +414,8 @@ static void offer_record(tj_context *context, const tj_records *found)
 {
     const tj_record *record = tj_records_at(found, 0);
     char id[TJ_PROBLEM_ID_BYTES];
+    tj_tuning_class of = TJ_TUNING_CLASS_INIT;
     tj_device_facts device;
-    tj_tuning_class of;
 
     if (!record || tj_gpu_current_device(&context->host.gpu, &device, NULL) != TJ_OK ||
         tj_tuning_class_of(context, &device, &of, NULL) != TJ_OK)
@@ -417,29 +427,29 @@ static void offer_record(tj_context *context, const tj_records *found)
 tj_status tj_tune(tj_context *context, const tj_problem *problem, const tj_tune_options *options, tj_tune_result *result,
                   tj_error *err)
 {
-    if (result)
-        memset(result, 0, sizeof *result);
     if (TJ_HAS_NULL(err, result, context, problem))
         return TJ_ERR_INVALID_ARGUMENT;
-    tj_tune_options own = TJ_TUNE_OPTIONS_INIT;
+    tj_tune_result best = TJ_TUNE_RESULT_INIT;
+    tj_tune_options own;
     tj_records *found = NULL;
     tj_request request;
     tj_error why;
-    tj_status status = options ? tj_tune_check_options(options, err) : TJ_OK;
+    tj_status status = TJ_CLEAR(result, TJ_TUNE_RESULT_INIT, err);
 
+    if (status == TJ_OK)
+        status = tj_tune_read_options(options, &own, err);
     if (status == TJ_OK)
         status = tj_request_make(problem, &request, err);
     if (status != TJ_OK)
         return status;
-    if (options)
-        own = *options;
     if (context->host.remote && !own.records && !own.no_record && tj_remote_writes(context->host.remote))
         own.records = found = tj_records_create();
-    status = tj_tune_on(&context->host, &request, &own, result, err);
+    status = tj_tune_on(&context->host, &request, &own, &best, err);
+    (void)TJ_FILL(result, &best, TJ_TUNE_RESULT_INIT, NULL);
     if (found)
         offer_record(context, found);
     tj_records_free(found);
-    if (!result->has_record)
+    if (!best.has_record)
         return status;
     tj_context_records_changed(context);
     if (tj_plan_refresh(context, problem, &why) != TJ_OK)

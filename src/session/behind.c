@@ -10,7 +10,7 @@
 static void tune(tj_context *context, const tj_problem *problem, double seconds, int (*is_ending)(void *payload), void *payload)
 {
     tj_tune_options options = TJ_TUNE_OPTIONS_INIT;
-    tj_tune_result result;
+    tj_tune_result result = TJ_TUNE_RESULT_INIT;
     tj_error why;
 
     options.seconds = seconds;
@@ -24,7 +24,7 @@ static void tune(tj_context *context, const tj_problem *problem, double seconds,
 static void prove(tj_context *context, const tj_problem *problem, const tj_config *config)
 {
     const tj_plan *plan = NULL;
-    tj_proof proof;
+    tj_proof proof = TJ_PROOF_INIT;
     tj_error why;
     tj_status status = tj_plan_prepare(context, problem, config, &plan, &why);
 

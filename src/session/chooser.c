@@ -62,7 +62,7 @@ void tj_context_records_changed(tj_context *context)
 static void read_generation(tj_context *context, const tj_device_facts *device, const char *name)
 {
     struct tj_chooser *chooser = context->chooser;
-    tj_tuning_class of;
+    tj_tuning_class of = TJ_TUNING_CLASS_INIT;
     char note[128], *text = NULL;
     bool is_fetched = false;
     void *bytes;
@@ -98,7 +98,7 @@ static void fetch_record(tj_context *context, const tj_device_facts *device, con
     char id[TJ_PROBLEM_ID_BYTES], key[TJ_RECORD_KEY_BYTES];
     tj_record *record = NULL;
     tj_records *one;
-    tj_tuning_class of;
+    tj_tuning_class of = TJ_TUNING_CLASS_INIT;
     int64_t kept;
     void *text;
     size_t size;

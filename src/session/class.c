@@ -13,6 +13,7 @@
 #include "hash.h"
 #include "nvrtc.h"
 #include "record.h"
+#include "sized.h"
 #include "template.h"
 
 /* Hash the templates of this library, in the order of their names, as embedded. */
@@ -42,22 +43,24 @@ tj_status tj_tuning_class_of(tj_context *context, const tj_device_facts *device,
     const tj_device_kind kind = tj_device_kind_of(device);
     char templates[TJ_HASH_HEX_BYTES], hex[TJ_HASH_HEX_BYTES], whole[512];
     const char *identity;
+    tj_tuning_class own = TJ_TUNING_CLASS_INIT;
     const tj_nvrtc *nvrtc;
-    tj_status status = tj_host_nvrtc(&context->host, &nvrtc, err);
+    tj_status status = TJ_CLEAR(of, TJ_TUNING_CLASS_INIT, err);
 
+    if (status == TJ_OK)
+        status = tj_host_nvrtc(&context->host, &nvrtc, err);
     if (status == TJ_OK)
         status = tj_nvrtc_identity(nvrtc, &identity, err);
     if (status != TJ_OK)
         return status;
     if (!hash_templates(templates))
         return tj_fail_memory(err, "the texts of all kernels");
-    (void)snprintf(of->text, sizeof of->text, "%.100s, sm_%d%d, %d SMs, NVRTC %.100s, tilejit %.20s templates %.8s", kind.name,
+    (void)snprintf(own.text, sizeof own.text, "%.100s, sm_%d%d, %d SMs, NVRTC %.100s, tilejit %.20s templates %.8s", kind.name,
                    (int)kind.cc_major, (int)kind.cc_minor, (int)kind.sm_count, identity, tj_version(), templates);
     (void)snprintf(whole, sizeof whole, "%s\n%d.%d\n%d\n%lld\n%.120s\n%.40s\n%s\n%s", kind.name, (int)kind.cc_major,
                    (int)kind.cc_minor, (int)kind.sm_count, (long long)kind.l2_bytes, identity, tj_version(), templates,
                    tj_gpu_is_emulated(&context->host.gpu) ? "emulator" : "cuda");
     tj_hash_hex(tj_hash_bytes(whole, strlen(whole)), hex);
-    memcpy(of->id, hex, sizeof of->id - 1);
-    of->id[sizeof of->id - 1] = '\0';
-    return TJ_OK;
+    memcpy(own.id, hex, sizeof own.id - 1);
+    return TJ_FILL(of, &own, TJ_TUNING_CLASS_INIT, err);
 }

@@ -353,6 +353,7 @@ void tj_context_get_stats(tj_context *context, tj_context_stats *stats)
     if (!context || !stats)
         return;
     tj_context_stats own = TJ_CONTEXT_STATS_INIT;
+    tj_error err;
 
     own.memory_hits = atomic_load_explicit(&context->stats.memory_hits, memory_order_relaxed);
     own.pack_hits = atomic_load_explicit(&context->host.stats.pack_hits, memory_order_relaxed);
@@ -367,7 +368,8 @@ void tj_context_get_stats(tj_context *context, tj_context_stats *stats)
     own.evictions = atomic_load_explicit(&context->stats.evictions, memory_order_relaxed);
     tj_plan_table_count(context->plans, &own.plans, &own.plan_bytes);
     own.remote_troubles = tj_remote_troubles(context->host.remote);
-    (void)TJ_FILL(stats, &own, TJ_CONTEXT_STATS_INIT, NULL);
+    if (TJ_FILL(stats, &own, TJ_CONTEXT_STATS_INIT, &err) != TJ_OK)
+        tj_log_line(&context->host.log, TJ_LOG_ERROR, "%s", err.message);
 }
 
 /* Index the named packs, then the textbook's. */

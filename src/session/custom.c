@@ -19,6 +19,8 @@
 #include "error.h"
 #include "events.h"
 #include "record.h"
+#include "search.h"
+#include "sized.h"
 
 #define RECORDS "custom"
 
@@ -74,7 +76,7 @@ static bool read_config(const tj_custom *custom, const char *line, tj_config *co
     return tj_custom_resolve(config, NULL) == TJ_OK;
 }
 
-typedef struct search {
+typedef struct lookup {
     const tj_custom *custom;
     const int64_t *extent;
     char *found_by;
@@ -82,18 +84,18 @@ typedef struct search {
     tj_disk_store *store;
     tj_config *config;
     bool is_found;
-} search;
+} lookup;
 
 static int is_wanted(const char *name, void *payload)
 {
-    const search *s = payload;
+    const lookup *s = payload;
 
     return strcmp(name, s->name) == 0;
 }
 
 static int visit(const char *name, const char *text, void *payload)
 {
-    search *s = payload;
+    lookup *s = payload;
     tj_custom_request request;
     tj_json *record;
     char *of;
@@ -114,7 +116,7 @@ static int visit(const char *name, const char *text, void *payload)
 static bool recall(tj_host *host, const tj_custom *custom, const int64_t *extent, const tj_device_facts *device,
                    tj_config *config)
 {
-    search s = {.custom = custom, .extent = extent, .store = host->store, .config = config};
+    lookup s = {.custom = custom, .extent = extent, .store = host->store, .config = config};
     tj_json *found_by = describe(custom, extent, device);
     int64_t passed_over;
 
@@ -249,20 +251,22 @@ static tj_status prove(tj_host *host, const tj_custom_kernel *kernel, tj_proof *
 tj_status tj_custom_prove(tj_context *context, const tj_family *family, const tj_config *config, const int64_t *extent,
                           int again, tj_proof *proof, tj_error *err)
 {
-    if (proof)
-        memset(proof, 0, sizeof *proof);
     if (TJ_HAS_NULL(err, proof, context, family, extent))
         return TJ_ERR_INVALID_ARGUMENT;
     tj_custom_kernel *kernel = NULL;
+    tj_proof own = TJ_PROOF_INIT;
     tj_device_facts device;
-    tj_status status = load(context, family, config, extent, &kernel, &device, err);
+    tj_status status = TJ_CLEAR(proof, TJ_PROOF_INIT, err);
 
+    if (status == TJ_OK)
+        status = load(context, family, config, extent, &kernel, &device, err);
     if (status != TJ_OK)
         return status;
-    if (!again && tj_proof_recall(&context->host, kernel->image, &device, proof))
-        status = tj_custom_proof_check(kernel->source, &device, proof, err);
+    if (!again && tj_proof_recall(&context->host, kernel->image, &device, &own))
+        status = tj_custom_proof_check(kernel->source, &device, &own, err);
     else
-        status = prove(&context->host, kernel, proof, err);
+        status = prove(&context->host, kernel, &own, err);
+    (void)TJ_FILL(proof, &own, TJ_PROOF_INIT, NULL);
     tj_custom_kernel_free(kernel);
     return status;
 }
@@ -270,23 +274,28 @@ tj_status tj_custom_prove(tj_context *context, const tj_family *family, const tj
 tj_status tj_custom_tune(tj_context *context, const tj_family *family, const int64_t *extent, const tj_tune_options *options,
                          tj_tune_result *result, tj_error *err)
 {
-    if (result)
-        memset(result, 0, sizeof *result);
     if (TJ_HAS_NULL(err, result, context, family, extent))
         return TJ_ERR_INVALID_ARGUMENT;
+    tj_tune_result best = TJ_TUNE_RESULT_INIT;
     const tj_custom *custom;
     tj_device_facts device;
+    tj_tune_options own;
     tj_config recorded;
     bool has_record;
-    tj_status status = tj_custom_of(family, &custom, err);
+    tj_status status = TJ_CLEAR(result, TJ_TUNE_RESULT_INIT, err);
 
+    if (status == TJ_OK)
+        status = tj_tune_read_options(options, &own, err);
+    if (status == TJ_OK)
+        status = tj_custom_of(family, &custom, err);
     if (status == TJ_OK)
         status = tj_gpu_current_device(&context->host.gpu, &device, err);
     if (status != TJ_OK)
         return status;
     has_record = recall(&context->host, custom, extent, &device, &recorded);
-    status = tj_custom_tune_on(&context->host, custom, extent, options, has_record ? &recorded : NULL, result, err);
-    if (status == TJ_OK && !(options && options->no_record) && !result->is_emulated)
-        keep(&context->host, custom, extent, &device, result);
+    status = tj_custom_tune_on(&context->host, custom, extent, &own, has_record ? &recorded : NULL, &best, err);
+    if (status == TJ_OK && !own.no_record && !best.is_emulated)
+        keep(&context->host, custom, extent, &device, &best);
+    (void)TJ_FILL(result, &best, TJ_TUNE_RESULT_INIT, NULL);
     return status;
 }

@@ -297,7 +297,7 @@ static int show(tj_pack_entry *entry, const tj_pack_item *item, tj_pack_visit vi
     const char *facts_text = tj_pack_item_text(item, "facts"), *record_text = tj_pack_item_text(item, "record");
     tj_json *facts = NULL;
     tj_record *record = NULL;
-    tj_record_facts about = {0};
+    tj_record_facts about = TJ_RECORD_FACTS_INIT;
     int answer;
 
     if (entry->kind == TJ_PACK_IMAGE) {
@@ -312,8 +312,8 @@ static int show(tj_pack_entry *entry, const tj_pack_item *item, tj_pack_visit vi
     } else if (entry->kind == TJ_PACK_CHOICE) {
         entry->problem = text_or(tj_pack_item_text(item, "problem"));
         entry->config = text_or(tj_pack_item_text(item, "config"));
-    } else if (record_text && tj_record_parse(record_text, &record, NULL) == TJ_OK) {
-        tj_record_get_facts(record, &about);
+    } else if (record_text && tj_record_parse(record_text, &record, NULL) == TJ_OK &&
+               tj_record_get_facts(record, &about, NULL) == TJ_OK) {
         entry->problem = about.problem;
         entry->config = about.config;
         entry->device = about.device;

@@ -138,7 +138,7 @@ Test(extremes, of_a_block_s_needs_overflow_nothing)
 
     for (int i = 0; i < RUNS; i++) {
         const tj_block_needs needs = {(int32_t)extreme(INT32_MAX), (int32_t)extreme(INT32_MAX), extreme(INT64_MAX)};
-        tj_tile_limits limits;
+        tj_tile_limits limits = TJ_TILE_LIMITS_INIT;
         tj_occupancy o;
         int32_t *const fact[] = {&device.cc_major,
                                  &device.cc_minor,

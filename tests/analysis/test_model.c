@@ -348,7 +348,7 @@ Test(analysis, knows_the_peaks_of_pipes)
                   {"sm_120", 209.5, 209.5, 104.8, 0, 838, 419}};
     const tj_device_facts h200 = named("sm_90"), t4 = named("sm_75");
     tj_device_facts facts = h200;
-    tj_peaks peaks;
+    tj_peaks peaks = TJ_PEAKS_INIT;
     tj_error err;
 
     cr_assert(tj_find_peaks(&h200, 0, &peaks, &err) == TJ_OK);

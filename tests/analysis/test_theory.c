@@ -44,7 +44,7 @@ static tj_device_facts named(const char *target)
 
 static tj_peaks peaks_of(const tj_device_facts *facts, double measured)
 {
-    tj_peaks peaks;
+    tj_peaks peaks = TJ_PEAKS_INIT;
     tj_error err;
 
     cr_assert(tj_find_peaks(facts, measured, &peaks, &err) == TJ_OK, "%s", err.message);
@@ -81,7 +81,8 @@ Test(theory, the_naive_product_does_a_quarter_flop_per_byte)
 /* "example in the lectures | 200 GB/s | 1 500 GFLOPS | 50 GFLOPS | 3.3 % | 7.5" */
 Test(theory, the_lectures_example_reaches_50_of_1500_gflops)
 {
-    const tj_peaks lecture = {.per_s = {[TJ_PIPE_F32] = 1500 * GIGA, [TJ_PIPE_MEMORY] = 200 * GIGA}};
+    const tj_peaks lecture = {.struct_size = sizeof lecture,
+                              .per_s = {[TJ_PIPE_F32] = 1500 * GIGA, [TJ_PIPE_MEMORY] = 200 * GIGA}};
     const tj_roof roof = tj_roofline(&lecture, TJ_PIPE_F32, 0.25);
 
     cr_expect(roof.attainable == 50 * GIGA && near(100 * roof.of_peak, 3.3, 0.05) && roof.is_memory_bound);
@@ -197,7 +198,7 @@ Test(theory, zero_fill_costs_no_load)
 Test(theory, the_square_root_of_shared_memory_alone_is_absurd)
 {
     const tj_device_facts facts = named("sm_80");
-    tj_tile_limits limits;
+    tj_tile_limits limits = TJ_TILE_LIMITS_INIT;
     tj_error err;
 
     cr_assert(tj_widest_tile(&facts, 4, 32, &limits, &err) == TJ_OK, "%s", err.message);

@@ -110,7 +110,7 @@ __attribute__((unused)) static outcome run_product(const char *ptx, const tj_sou
     unsigned grid[3];
     size_t bytes[4];
     outcome o = {0};
-    tj_check_report report;
+    tj_check_report report = TJ_CHECK_REPORT_INIT;
     tj_error err;
     char log[1024];
     int watch;
@@ -181,8 +181,9 @@ __attribute__((unused)) static outcome run_product(const char *ptx, const tj_sou
     if (what->slip != P_IS_M && what->slip != P_IS_ODD) {
         cr_assert(eq(int, cu.read(host[2], address[2], bytes[2]), 0));
         cr_assert(eq(int,
-                     tj_reference_check(&p, &(tj_host_operands){host[0], host[1], host[3], what->alpha, what->beta}, host[2], 0,
-                                        1, &report, &err),
+                     tj_reference_check(
+                         &p, &(tj_host_operands){sizeof(tj_host_operands), host[0], host[1], host[3], what->alpha, what->beta},
+                         host[2], 0, 1, &report, &err),
                      TJ_OK),
                   "%s", err.message);
         o.is_right = report.passed;

@@ -45,10 +45,10 @@ typedef struct crowd {
 
 static int multiply_once(crowd *c, tj_buffer *m, tj_buffer *n, tj_buffer *p)
 {
-    const tj_host_operands host = {c->m, c->n, NULL, 1, 0};
+    const tj_host_operands host = TJ_HOST_OPERANDS(c->m, c->n);
     static _Thread_local float product[J * L];
     tj_operands x = TJ_OPERANDS_INIT;
-    tj_check_report report;
+    tj_check_report report = TJ_CHECK_REPORT_INIT;
     tj_error err;
 
     x.m.address = tj_buffer_address(m);
@@ -194,10 +194,10 @@ static void multiply_lacking(tj_context *context, const tj_problem *problem, siz
 {
     enum { ROWS = 32, LONG = 256, COLS = 32 };
     static float m[ROWS * LONG], n[LONG * COLS], product[ROWS * COLS];
-    const tj_host_operands host = {m, n, NULL, 1, 0};
+    const tj_host_operands host = TJ_HOST_OPERANDS(m, n);
     tj_buffer *device = NULL;
     tj_operands x = TJ_OPERANDS_INIT;
-    tj_check_report report = {0};
+    tj_check_report report = TJ_CHECK_REPORT_INIT;
     tj_error err = {TJ_OK, ""};
     char *base;
 

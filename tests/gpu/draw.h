@@ -385,7 +385,7 @@ static void launch_and_check(tj_context *context, const request *r, const tj_pla
 {
     const tj_type p_type = (tj_type)tj_workbench_problem(bench)->p.type;
     const char *const label = r->label;
-    tj_check_report report = {0};
+    tj_check_report report = TJ_CHECK_REPORT_INIT;
     tj_error err = {TJ_OK, ""};
     char damage[160];
     tj_operands x;

@@ -234,7 +234,7 @@ static int run_case(tj_context *context, const struct form *form, const tj_probl
     tj_config config = TJ_CONFIG_INIT, resolved;
     tj_workbench *bench = NULL;
     const tj_plan *plan = NULL;
-    tj_check_report report = {0};
+    tj_check_report report = TJ_CHECK_REPORT_INIT;
     char damage[160] = "", text[TJ_EPILOGUE_TEXT_BYTES];
     tj_error err = {TJ_OK, ""};
     tj_status status = form->config ? tj_config_parse(form->config, &config, &err) : TJ_OK;

@@ -107,11 +107,11 @@ static void drop(product *x)
 static double multiply(tj_context *context, product *x, int32_t compute, const char *name, int32_t *path)
 {
     const double max_flop = 5e8; /* of the reference: as many rows as that allows */
-    tj_host_operands host = {.m = x->host[0], .n = x->host[1], .alpha = 1};
+    tj_host_operands host = TJ_HOST_OPERANDS(x->host[0], x->host[1]);
     tj_problem problem = x->problem, plain = x->problem;
     tj_operands operands = TJ_OPERANDS_INIT;
     tj_error err = {TJ_OK, ""};
-    tj_check_report report = {0};
+    tj_check_report report = TJ_CHECK_REPORT_INIT;
     const tj_plan *plan = NULL;
     tj_config config;
     bool is_right;

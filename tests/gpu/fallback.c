@@ -87,9 +87,9 @@ static void place(product *q, int m, int n, int p)
 
 static int is_right(product *q, int p)
 {
-    const tj_host_operands host = {.m = q->host[0], .n = q->host[1], .alpha = 1};
+    const tj_host_operands host = TJ_HOST_OPERANDS(q->host[0], q->host[1]);
     const size_t at = (size_t)p * tj_type_bytes((tj_type)q->problem.m.type);
-    tj_check_report report;
+    tj_check_report report = TJ_CHECK_REPORT_INIT;
     tj_error err;
 
     return tj_buffer_read(q->device[2], at, q->host[2], q->bytes[2], &err) == TJ_OK &&

@@ -80,7 +80,7 @@ static void check(tj_context *context, const tj_problem *problem, const tj_workb
 {
     tj_workbench *other = place(context, problem, offsets); /* of the same numbers: it knows the product of these offsets */
     void *p = malloc(tj_workbench_bytes(bench, TJ_MATRIX_P));
-    tj_check_report report = {0};
+    tj_check_report report = TJ_CHECK_REPORT_INIT;
     char damage[160] = "?";
     tj_error err = {TJ_OK, ""};
 

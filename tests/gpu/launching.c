@@ -74,8 +74,8 @@ static void clear_product(product *q)
 
 static int is_right(product *q)
 {
-    const tj_host_operands host = {.m = q->m, .n = q->n, .alpha = 1};
-    tj_check_report report;
+    const tj_host_operands host = TJ_HOST_OPERANDS(q->m, q->n);
+    tj_check_report report = TJ_CHECK_REPORT_INIT;
     tj_error err;
 
     return tj_buffer_read(q->dp, 0, q->p, (size_t)(q->problem.j.extent * q->problem.l.extent) * 4, &err) == TJ_OK &&

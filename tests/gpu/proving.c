@@ -19,7 +19,7 @@ static void prove_right(tj_context *context, const char *text, tj_problem proble
     tj_config config = TJ_CONFIG_INIT;
     tj_error err = {TJ_OK, ""};
     const tj_plan *plan;
-    tj_proof proof = {0};
+    tj_proof proof = TJ_PROOF_INIT;
 
     if (text && !expect(tj_config_parse(text, &config, &err) == TJ_OK, "%s: %s", text, err.message))
         return;
@@ -57,7 +57,7 @@ static void prove_wrong(tj_context *context)
     tj_launch_form form;
     tj_error err = {TJ_OK, ""};
     tj_plan plan = {.bytes = 0};
-    tj_proof proof;
+    tj_proof proof = TJ_PROOF_INIT;
     char target[16];
     tj_status status;
 

@@ -153,8 +153,8 @@ static void clear(product *q)
 /* Reads all that was stored, and compares it with the reference. */
 static void expect_right(product *q, const char *what)
 {
-    tj_host_operands host = {.m = q->m, .n = q->n, .alpha = 1};
-    tj_check_report report = {0};
+    tj_host_operands host = TJ_HOST_OPERANDS(q->m, q->n);
+    tj_check_report report = TJ_CHECK_REPORT_INIT;
     tj_error err = {TJ_OK, ""};
     tj_status status = tj_buffer_read(q->dp, 0, q->p, tj_buffer_bytes(q->dp), &err);
 

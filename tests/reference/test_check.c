@@ -50,7 +50,7 @@ static sample make_sample(int64_t j, int64_t k, int64_t l, int dtype, int p_dtyp
     s.p = calloc((size_t)(j * l), 8);
     tj_fill_random((tj_type)dtype, s.m, (size_t)(j * k), 1);
     tj_fill_random((tj_type)dtype, s.n, (size_t)(k * l), 2);
-    s.operands = (tj_host_operands){s.m, s.n, NULL, 1.0, 0.0};
+    s.operands = (tj_host_operands)TJ_HOST_OPERANDS(s.m, s.n);
     multiply(&s, s.p, 0, k);
     return s;
 }
@@ -64,7 +64,7 @@ static void drop_sample(sample *s)
 
 static tj_check_report check(const sample *s)
 {
-    tj_check_report report = {0};
+    tj_check_report report = TJ_CHECK_REPORT_INIT;
     tj_error err = {0};
 
     cr_assert(eq(int, tj_reference_check(&s->problem, &s->operands, s->p, 0, 2, &report, &err), TJ_OK), "%s", err.message);
@@ -220,7 +220,7 @@ Test(check, refuses_every_kind_of_damage)
         for (size_t i = 0; i < 4; i++)
             for (size_t w = 0; w < sizeof damages / sizeof damages[0]; w++) {
                 sample s = make_sample(20, depths[i], 20, dtypes[d][0], dtypes[d][1]);
-                tj_check_report report;
+                tj_check_report report = TJ_CHECK_REPORT_INIT;
 
                 damages[w].damage(&s);
                 report = check(&s);
@@ -237,7 +237,7 @@ Test(check, finds_one_wrong_element_wherever_it_is)
 
     for (int64_t i = 0; i < s.j * s.l; i += i < 300 ? 1 : 97) {
         const double right = at(&s, i);
-        tj_check_report report;
+        tj_check_report report = TJ_CHECK_REPORT_INIT;
 
         put(&s, i, right + 0.001);
         report = check(&s);
@@ -257,12 +257,12 @@ Test(check, bound_is_higham_s)
     const float ones[] = {1, 1, 1, 1};
     const double bound = 6 * 0x1p-24 / (1 - 6 * 0x1p-24) * 4 + 0x1p-24 * 4;
     const tj_problem problem = TJ_PROBLEM_INIT(1, 4, 1, TJ_F32);
-    const tj_host_operands operands = {ones, ones, NULL, 1, 0};
+    const tj_host_operands operands = TJ_HOST_OPERANDS(ones, ones);
 
     for (int steps = 0; steps < 8; steps++) {
         const float p = 4.0f + (float)steps * 0x1p-21f;
         const double error = steps * 0x1p-21;
-        tj_check_report report;
+        tj_check_report report = TJ_CHECK_REPORT_INIT;
 
         cr_assert(eq(int, tj_reference_check(&problem, &operands, &p, 0, 1, &report, NULL), TJ_OK));
         cr_expect(eq(int, report.passed, error <= bound), "%d steps", steps);
@@ -319,8 +319,8 @@ Test(check, passes_products_that_are_one_number_everywhere_for_good_reason)
     /* A sum that cancels to what f32 cannot hold. */
     const float m[] = {1, 1e-10f, -1, 1, 2e-10f, -1}, n[] = {1, 1, 1}, p[] = {0, 0};
     const tj_problem cancelling = TJ_PROBLEM_INIT(2, 3, 1, TJ_F32);
-    const tj_host_operands operands = {m, n, NULL, 1, 0};
-    tj_check_report report;
+    const tj_host_operands operands = TJ_HOST_OPERANDS(m, n);
+    tj_check_report report = TJ_CHECK_REPORT_INIT;
 
     cr_assert(eq(int, tj_reference_check(&cancelling, &operands, p, 0, 1, &report, NULL), TJ_OK));
     cr_expect(eq(int, report.passed, 1), "%s", report.reason);
@@ -329,7 +329,7 @@ Test(check, passes_products_that_are_one_number_everywhere_for_good_reason)
     const float rows[] = {1, 1.001f};
     const uint16_t ones[] = {0x3f80, 0x3f80};
     tj_problem coarse = TJ_PROBLEM_INIT(2, 1, 1, TJ_F32);
-    const tj_host_operands coarse_operands = {rows, n, NULL, 1, 0};
+    const tj_host_operands coarse_operands = TJ_HOST_OPERANDS(rows, n);
 
     coarse.p.type = TJ_BF16;
     cr_assert(eq(int, tj_reference_check(&coarse, &coarse_operands, ones, 0, 1, &report, NULL), TJ_OK));
@@ -349,8 +349,8 @@ Test(check, takes_only_zeros_where_the_operands_force_them)
 
     for (size_t i = 0; i < 3; i++) {
         tj_problem problem = TJ_PROBLEM_INIT(2, rows[i].k, 2, TJ_F32);
-        const tj_host_operands operands = {rows[i].m, rows[i].m ? ones : NULL, NULL, rows[i].alpha, 0};
-        tj_check_report report;
+        const tj_host_operands operands = {sizeof operands, rows[i].m, rows[i].m ? ones : NULL, NULL, rows[i].alpha, 0};
+        tj_check_report report = TJ_CHECK_REPORT_INIT;
 
         problem.epilogue.has_alpha = 1;
         p[3] = 0;
@@ -406,8 +406,8 @@ Test(check, wants_the_same_class_of_number)
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         tj_problem problem = TJ_PROBLEM_INIT(1, 2, 1, TJ_F32);
-        const tj_host_operands operands = {rows[i].m, rows[i].n, NULL, 1, 0};
-        tj_check_report report;
+        const tj_host_operands operands = TJ_HOST_OPERANDS(rows[i].m, rows[i].n);
+        tj_check_report report = TJ_CHECK_REPORT_INIT;
         double p;
 
         problem.p.type = rows[i].p_dtype;
@@ -428,8 +428,8 @@ Test(check, judges_f64_that_overflows)
 
     for (size_t i = 0; i < 5; i++) {
         const tj_problem problem = TJ_PROBLEM_INIT(1, rows[i].k, 1, TJ_F64);
-        const tj_host_operands operands = {big, ones, NULL, 1, 0};
-        tj_check_report report;
+        const tj_host_operands operands = TJ_HOST_OPERANDS(big, ones);
+        tj_check_report report = TJ_CHECK_REPORT_INIT;
 
         cr_assert(eq(int, tj_reference_check(&problem, &operands, &rows[i].p, 0, 1, &report, NULL), TJ_OK));
         cr_expect(eq(int, report.passed, rows[i].passed), "row %zu: %s", i, report.reason);
@@ -441,8 +441,8 @@ Test(check, passes_a_deep_sum_of_subnormal_numbers)
     enum { K = 1000 };
     float m[K], n[K], p = 0;
     const tj_problem problem = TJ_PROBLEM_INIT(1, K, 1, TJ_F32);
-    const tj_host_operands operands = {m, n, NULL, 1, 0};
-    tj_check_report report;
+    const tj_host_operands operands = TJ_HOST_OPERANDS(m, n);
+    tj_check_report report = TJ_CHECK_REPORT_INIT;
 
     for (int i = 0; i < K; i++)
         m[i] = 1e-23f, n[i] = 5e-23f; /* each product, 0.36 of the smallest number, is rounded to nothing */
@@ -457,8 +457,8 @@ Test(check, takes_alpha_and_beta_as_a_launch_does)
 {
     const float m = 3, n = 5, c = 7, p = 3 * 5 * 0.1f + 7 * 0.3f;
     tj_problem problem = TJ_PROBLEM_INIT(1, 1, 1, TJ_F32);
-    const tj_host_operands operands = {&m, &n, &c, 0.1, 0.3};
-    tj_check_report report;
+    const tj_host_operands operands = {sizeof operands, &m, &n, &c, 0.1, 0.3};
+    tj_check_report report = TJ_CHECK_REPORT_INIT;
 
     problem.epilogue.has_alpha = problem.epilogue.has_beta = 1;
     cr_assert(eq(int, tj_reference_check(&problem, &operands, &p, 0, 1, &report, NULL), TJ_OK));
@@ -468,7 +468,7 @@ Test(check, takes_alpha_and_beta_as_a_launch_does)
 Test(check, samples_whole_rows_with_the_first_and_the_last)
 {
     sample s = make_sample(100, 10, 7, TJ_F32, TJ_F32);
-    tj_check_report report;
+    tj_check_report report = TJ_CHECK_REPORT_INIT;
     const double right_first = at(&s, 0), right_last = at(&s, 100 * 7 - 1);
 
     cr_assert(eq(int, tj_reference_check(&s.problem, &s.operands, s.p, 2.0 * 10 * 7 * 9, 1, &report, NULL), TJ_OK));
@@ -495,12 +495,10 @@ Test(check, samples_whole_rows_with_the_first_and_the_last)
 Test(check, reports_the_same_for_any_number_of_threads)
 {
     sample s = make_sample(200, 30, 300, TJ_F32, TJ_F16);
-    tj_check_report one, many;
+    tj_check_report one = TJ_CHECK_REPORT_INIT, many = TJ_CHECK_REPORT_INIT;
 
-    memset(&one, 0, sizeof one);
     cr_assert(eq(int, tj_reference_check(&s.problem, &s.operands, s.p, 0, 1, &one, NULL), TJ_OK));
     for (int threads = 0; threads < 9; threads++) {
-        memset(&many, 0, sizeof many);
         cr_assert(eq(int, tj_reference_check(&s.problem, &s.operands, s.p, 0, threads, &many, NULL), TJ_OK));
         /* The order in which threads add up is theirs. */
         cr_expect(lt(dbl, fabs(many.norm - one.norm), 1e-12 * one.norm), "%d threads", threads);
@@ -518,9 +516,9 @@ Test(check, names_what_it_cannot_work_with)
     const float x[4] = {1, 1, 1, 1};
     const tj_problem plain = TJ_PROBLEM_INIT(2, 2, 2, TJ_F32);
     tj_problem any_dim = plain, any_ld = plain, any_batch = plain, beta = plain, empty = plain;
-    const tj_host_operands all = {x, x, x, 1, 1}, no_m = {NULL, x, x, 1, 1}, no_n = {x, NULL, x, 1, 1},
-                           no_c = {x, x, NULL, 1, 1};
-    tj_check_report report;
+    const tj_host_operands all = {sizeof all, x, x, x, 1, 1}, no_m = {sizeof no_m, NULL, x, x, 1, 1},
+                           no_n = {sizeof no_n, x, NULL, x, 1, 1}, no_c = {sizeof no_c, x, x, NULL, 1, 1};
+    tj_check_report report = TJ_CHECK_REPORT_INIT;
 
     any_dim.k.mode = TJ_DIM_ANY;
     any_ld.n.ld = TJ_ANY;

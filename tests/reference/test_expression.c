@@ -47,7 +47,7 @@ static double value_of(const char *name, double x)
 
     snprintf(text, sizeof text, "%s(acc)", name);
     cr_assert(eq(int, tj_epilogue_parse(text, &problem.epilogue, &err), TJ_OK), "%s: %s", text, err.message);
-    cr_assert(eq(int, tj_reference_product(&problem, &(tj_host_operands){.m = &m, .n = &n, .alpha = 1}, &p, 1, &err), TJ_OK),
+    cr_assert(eq(int, tj_reference_product(&problem, &(tj_host_operands)TJ_HOST_OPERANDS(&m, &n), &p, 1, &err), TJ_OK),
               "%s: %s", text, err.message);
     return p;
 }

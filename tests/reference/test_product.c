@@ -63,11 +63,11 @@ static int check_problem(const tj_problem *p, double alpha, double beta, uint64_
     matrix c = make_matrix(out, p->epilogue.has_beta ? tj_problem_span(p, TJ_MATRIX_C) : 1),
            got = make_matrix(out, tj_problem_span(p, TJ_MATRIX_P));
     matrix want = make_matrix(out, got.span);
-    const tj_host_operands operands = {m.data, n.data, c.data, alpha, beta};
+    const tj_host_operands operands = {sizeof operands, m.data, n.data, c.data, alpha, beta};
     const int64_t m_tight = k ? tight_of(p->m.layout, p->m.transposed, p->m.ld, j, k) : 0;
     const int64_t n_tight = k ? tight_of(p->n.layout, p->n.transposed, p->n.ld, k, l) : 0;
     const int64_t p_tight = tight_of(p->p.layout, 0, p->p.ld, j, l), c_tight = tight_of(p->p.layout, 0, p->c.ld, j, l);
-    tj_check_report report;
+    tj_check_report report = TJ_CHECK_REPORT_INIT;
     tj_error err = {0};
     int wrong = 0;
 
@@ -201,8 +201,8 @@ Test(product, of_matrices_that_pointers_lead_to)
     tj_fill_random(TJ_F32, c, BATCH * STRIDE, 3);
     for (int which = 0; which < 16; which++) {
         tj_problem strided = TJ_PROBLEM_INIT(J, K, L, TJ_F32), pointing;
-        tj_host_operands operands = {m, n, c, 1.0, 2.0};
-        tj_check_report report;
+        tj_host_operands operands = {sizeof operands, m, n, c, 1.0, 2.0};
+        tj_check_report report = TJ_CHECK_REPORT_INIT;
         tj_error err;
         void *out = p;
 
@@ -265,14 +265,14 @@ Test(product, of_f64_is_compensated)
     const double x = 1.0 + 0x1p-30;
     const double m[] = {1e16, 1.0, -1e16, x, -1.0, -0x1p-29}, n[] = {1.0, 1.0, 1.0, x, 1.0, 1.0};
     const tj_problem p = TJ_PROBLEM_INIT(1, 6, 1, TJ_F64);
-    const tj_host_operands operands = {m, n, NULL, 1.0, 0.0};
+    const tj_host_operands operands = TJ_HOST_OPERANDS(m, n);
     double got = 0;
 
     cr_assert(eq(int, tj_reference_product(&p, &operands, &got, 1, NULL), TJ_OK));
     cr_expect(eq(dbl, got, 1.0 + 0x1p-60)); /* a plain sum gives 2 or 0; the last term is lost in the 1 */
 
     tj_problem tail = TJ_PROBLEM_INIT(1, 3, 1, TJ_F64);
-    const tj_host_operands tail_operands = {m + 3, n + 3, NULL, 1.0, 0.0};
+    const tj_host_operands tail_operands = TJ_HOST_OPERANDS(m + 3, n + 3);
 
     cr_assert(eq(int, tj_reference_product(&tail, &tail_operands, &got, 1, NULL), TJ_OK));
     cr_expect(eq(dbl, got, 0x1p-60)); /* only the error of the product x * x holds it */
@@ -283,7 +283,7 @@ Test(product, does_not_read_c_where_beta_is_zero)
     const float m = 2, n = 3, c = NAN;
     float got = 0;
     tj_problem p = TJ_PROBLEM_INIT(1, 1, 1, TJ_F32);
-    tj_host_operands operands = {&m, &n, &c, 1.0, 0.0};
+    tj_host_operands operands = {sizeof operands, &m, &n, &c, 1.0, 0.0};
 
     p.epilogue.has_beta = 1;
     cr_assert(eq(int, tj_reference_product(&p, &operands, &got, 1, NULL), TJ_OK));
@@ -300,7 +300,7 @@ Test(product, ignores_scalars_that_the_problem_lacks)
     const float m = 2, n = 3;
     float got = 0;
     const tj_problem p = TJ_PROBLEM_INIT(1, 1, 1, TJ_F32);
-    const tj_host_operands operands = {&m, &n, NULL, NAN, 17.0};
+    const tj_host_operands operands = {sizeof operands, &m, &n, NULL, NAN, 17.0};
 
     cr_assert(eq(int, tj_reference_product(&p, &operands, &got, 1, NULL), TJ_OK));
     cr_expect(eq(flt, got, 6));
@@ -311,7 +311,7 @@ Test(product, is_the_same_for_any_number_of_threads)
     enum { J = 150, K = 77, L = 300 };
     static double m[J * K], n[K * L], one[J * L], many[J * L];
     const tj_problem p = TJ_PROBLEM_INIT(J, K, L, TJ_F64);
-    const tj_host_operands operands = {m, n, NULL, 1.0, 0.0};
+    const tj_host_operands operands = TJ_HOST_OPERANDS(m, n);
 
     tj_fill_random(TJ_F64, m, J * K, 1);
     tj_fill_random(TJ_F64, n, K * L, 2);

@@ -25,7 +25,7 @@ static tj_problem request(tj_host_operands *x)
                                    &problem.epilogue, &err),
                  TJ_OK),
               "%s", err.message);
-    *x = (tj_host_operands){.m = m, .n = n, .alpha = 1};
+    *x = (tj_host_operands)TJ_HOST_OPERANDS(m, n);
     x->with[0].address = peak;
     x->with[1].address = total;
     x->with[2].address = most;
@@ -40,7 +40,7 @@ static void draw(void)
 
 static tj_check_report check(const tj_problem *problem, const tj_host_operands *x, double max_flop)
 {
-    tj_check_report report;
+    tj_check_report report = TJ_CHECK_REPORT_INIT;
     tj_error err;
 
     cr_assert(eq(int, tj_reference_check(problem, x, p, max_flop, 3, &report, &err), TJ_OK), "%s", err.message);
@@ -106,7 +106,7 @@ Test(reductions, one_wrong_result_is_found)
     compute(&problem, &x);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const float right = *rows[i].at;
-        tj_check_report report;
+        tj_check_report report = TJ_CHECK_REPORT_INIT;
 
         *rows[i].at = rows[i].wrong;
         report = check(&problem, &x, 0);
@@ -164,7 +164,7 @@ Test(reductions, are_rounded_once)
 {
     static int8_t whole[BATCH * J];
     tj_problem problem = TJ_PROBLEM_INIT(J, K, L, TJ_F32);
-    tj_host_operands x = {.m = m, .n = n, .alpha = 1};
+    tj_host_operands x = TJ_HOST_OPERANDS(m, n);
     tj_error err;
 
     draw();

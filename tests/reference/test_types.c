@@ -172,12 +172,12 @@ static void fill(sample *s, tj_type n, tj_type p)
     s->problem.p.type = p;
     tj_fill_random(TJ_S8, s->m, J * K, 1);
     tj_fill_random(TJ_S8, s->n, K * L, 2);
-    s->operands = (tj_host_operands){s->m, s->n, NULL, 1.0, 0.0};
+    s->operands = (tj_host_operands)TJ_HOST_OPERANDS(s->m, s->n);
 }
 
 static int passes(const sample *s, const void *p)
 {
-    tj_check_report report;
+    tj_check_report report = TJ_CHECK_REPORT_INIT;
     tj_error err = {0};
 
     cr_assert(eq(int, tj_reference_check(&s->problem, &s->operands, p, 0, 1, &report, &err), TJ_OK), "%s", err.message);
@@ -214,7 +214,7 @@ Test(s32, wraps_where_the_sum_does_not_fit)
     enum { DEEP = 131072 };
     static int8_t m[DEEP], n[DEEP];
     const tj_problem problem = TJ_PROBLEM_INIT(1, DEEP, 1, TJ_S8);
-    const tj_host_operands operands = {m, n, NULL, 1.0, 0.0};
+    const tj_host_operands operands = TJ_HOST_OPERANDS(m, n);
     sample s = {.problem = problem, .operands = operands};
     int32_t p = 0;
 
@@ -306,7 +306,7 @@ Test(tf32, has_a_bound_of_its_own)
     enum { N = 8, DEPTH = 64 };
     static float m[N * DEPTH], n[DEPTH * N], rounded[N * DEPTH], p[N * N];
     tj_problem problem = TJ_PROBLEM_INIT(N, DEPTH, N, TJ_F32);
-    sample s = {.problem = problem, .operands = {m, n, NULL, 1.0, 0.0}};
+    sample s = {.problem = problem, .operands = TJ_HOST_OPERANDS(m, n)};
 
     tj_fill_random(TJ_F32, m, N * DEPTH, 1);
     tj_fill_random(TJ_F32, n, DEPTH * N, 2);
@@ -338,7 +338,7 @@ Test(f32_split, has_a_bound_of_its_own)
     const tj_problem problem = TJ_PROBLEM_INIT(1, 2, 1, TJ_F32);
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        sample s = {.problem = problem, .operands = {m, n, NULL, 1.0, 0.0}};
+        sample s = {.problem = problem, .operands = TJ_HOST_OPERANDS(m, n)};
 
         cr_expect(eq(int, passes(&s, &rows[i].p), rows[i].of_f32), "row %zu", i);
         s.problem.compute = TJ_COMPUTE_F32_SPLIT;
@@ -356,7 +356,7 @@ Test(scales, have_strides_of_a_batch_and_are_needed)
     problem.batch = 2;
     problem.scale[TJ_MATRIX_M] = (tj_scale)SCALE_EACH;
     for (size_t i = 0; i < 3; i++) {
-        const tj_host_operands operands = {ones, ones, NULL, 1.0, 0.0, {{scale, 0, strides[i]}}};
+        const tj_host_operands operands = {sizeof operands, ones, ones, NULL, 1.0, 0.0, {{scale, 0, strides[i]}}};
         const float second = i == 0 ? 3 : i == 1 ? 1 : 5;
         float p[4];
 
@@ -366,7 +366,7 @@ Test(scales, have_strides_of_a_batch_and_are_needed)
         cr_expect(eq(flt, p[2], second));
         cr_expect(eq(flt, p[3], second + 1));
     }
-    tj_host_operands without = {ones, ones, NULL, 1.0, 0.0};
+    tj_host_operands without = TJ_HOST_OPERANDS(ones, ones);
     tj_error err = {0};
     float p[4];
 
@@ -379,7 +379,7 @@ Test(fp8, holds_what_its_p_cannot)
 {
     const float m[3] = {1e6f, -1e6f, NAN}, one = 1;
     tj_problem problem = TJ_PROBLEM_INIT(3, 1, 1, TJ_F32);
-    sample s = {.problem = problem, .operands = {m, &one, NULL, 1.0, 0.0}};
+    sample s = {.problem = problem, .operands = TJ_HOST_OPERANDS(m, &one)};
 
     for (size_t i = 0; i < 2; i++) {
         const format *f = &formats[i];

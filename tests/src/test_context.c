@@ -207,6 +207,29 @@ static void keep_warning(tj_log_level level, const char *line, void *payload)
     snprintf(warning, sizeof warning, "%s", line);
 }
 
+static void keep_error(tj_log_level level, const char *line, void *payload)
+{
+    (void)payload;
+    if (level == TJ_LOG_ERROR)
+        snprintf(warning, sizeof warning, "%s", line);
+}
+
+/* There is no other way to say so. */
+Test(context, logs_that_statistics_were_not_initialised)
+{
+    tj_context_options options = TJ_CONTEXT_OPTIONS_INIT;
+    tj_context_stats stats = {.struct_size = 0, .compiles = 7};
+    tj_context *context;
+
+    options.log_level = TJ_LOG_ERROR;
+    options.log = keep_error;
+    context = open_context(&options);
+    tj_context_get_stats(context, &stats);
+    cr_expect(strstr(warning, "stats.struct_size is 0") && strstr(warning, "TJ_CONTEXT_STATS_INIT"), "%s", warning);
+    cr_expect(stats.compiles == 7);
+    tj_context_free(context);
+}
+
 Test(context, warns_once_where_there_is_no_home)
 {
     tj_context_options options = TJ_CONTEXT_OPTIONS_INIT;

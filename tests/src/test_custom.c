@@ -296,7 +296,7 @@ Test(custom, a_second_context_finds_the_image_in_the_store)
 Test(custom, proofs_pass_and_are_known)
 {
     tj_context *second;
-    tj_proof proof;
+    tj_proof proof = TJ_PROOF_INIT;
 
     create();
     cr_assert(eq(int, tj_custom_prove(context, family, NULL, length, 0, &proof, &err), TJ_OK), "%s", err.message);
@@ -323,7 +323,7 @@ Test(custom, wrong_kernels_fail_their_proof_and_are_not_loaded)
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         tj_custom_kernel *kernel = NULL;
-        tj_proof proof;
+        tj_proof proof = TJ_PROOF_INIT;
 
         spec = custom_spec_make(&made);
         made.part[1].text = rows[i].store;
@@ -353,7 +353,7 @@ static int always(void *payload)
 Test(custom, tuning_tries_the_space_and_drops_what_is_wrong)
 {
     tj_tune_options options = TJ_TUNE_OPTIONS_INIT;
-    tj_tune_result result;
+    tj_tune_result result = TJ_TUNE_RESULT_INIT;
     int trials = 0;
 
     /* Backward with 64 threads: what the reference does not say. */
@@ -384,7 +384,7 @@ Test(custom, tuning_refuses_what_it_cannot_do)
 {
     tj_tune_options options = TJ_TUNE_OPTIONS_INIT;
     const int64_t none[] = {0};
-    tj_tune_result result;
+    tj_tune_result result = TJ_TUNE_RESULT_INIT;
 
     create();
     options.strategy = TJ_MODEL;
@@ -435,8 +435,8 @@ static int fills_nothing(const int64_t *extent, size_t argument, void *element, 
 Test(custom, a_reference_that_gives_up_ends_what_asked_for_it)
 {
     tj_custom_kernel *kernel = NULL;
-    tj_tune_result result;
-    tj_proof proof;
+    tj_tune_result result = TJ_TUNE_RESULT_INIT;
+    tj_proof proof = TJ_PROOF_INIT;
 
     for (int turn = 0; turn < 2; turn++) {
         if (turn == 0)
@@ -471,7 +471,7 @@ Test(custom, what_tuning_found_is_recorded_and_used)
     const int64_t other[] = {LENGTH + 1};
     tj_context *gpu = open_with(FAKE_GPU_PATH, store), *second;
     tj_custom_kernel *kernel;
-    tj_tune_result result;
+    tj_tune_result result = TJ_TUNE_RESULT_INIT;
 
     /* Its launches all take as long, so the defaults would win. They compute something else. */
     made.part[1].text = "//@ if standard\ny[i] = 0;\n//@ else\n//@| y[i] = x[i] * factor;\n//@ end\n";

@@ -191,12 +191,12 @@ static void multiply(const tj_problem *problem, const char *config_text, const e
 {
     const size_t batch = problem->batch > 1 ? (size_t)problem->batch : 1;
     tj_workbench_options options = TJ_WORKBENCH_INIT;
-    tj_host_operands host = {.alpha = 1.5, .beta = -0.5};
+    tj_host_operands host = {.struct_size = sizeof host, .alpha = 1.5, .beta = -0.5};
     tj_problem plain = *problem;
     float *const m = fill(problem, TJ_MATRIX_M, of_product), *const n = fill(problem, TJ_MATRIX_N, of_product);
     float *const c = malloc((size_t)tj_problem_span(problem, TJ_MATRIX_P) * sizeof *c);
     const tj_operands *x;
-    tj_check_report report;
+    tj_check_report report = TJ_CHECK_REPORT_INIT;
     tj_workbench *bench;
     tj_config config;
     const tj_plan *plan;

@@ -257,7 +257,7 @@ static void survive(tj_context *context, const char *family, int bytes)
     tj_workbench *bench = NULL;
     tj_buffer *offsets = NULL;
     int32_t narrow[GROUPS + 1];
-    tj_check_report report;
+    tj_check_report report = TJ_CHECK_REPORT_INIT;
     const tj_plan *plan;
     char damage[160];
     tj_operands x;
@@ -310,7 +310,7 @@ Test(groups, rows_may_be_an_argument)
     const int32_t offsets[] = {0, 5, 30, 33};
     tj_context *context = open_context();
     tj_problem problem = grouped();
-    tj_check_report report;
+    tj_check_report report = TJ_CHECK_REPORT_INIT;
     char damage[160];
 
     for (int i = 0; i < FAMILIES; i++) {
@@ -343,7 +343,7 @@ Test(groups, are_proven)
     tj_problem problem = grouped();
     const tj_plan *plan = NULL;
     tj_config config = TJ_CONFIG_INIT;
-    tj_proof proof;
+    tj_proof proof = TJ_PROOF_INIT;
 
     problem.scale[TJ_MATRIX_N] = (tj_scale)SCALE_EACH;
     cr_assert(eq(int, tj_config_parse("mma:bm=16,bn=16,wm=16,wn=16", &config, &err), TJ_OK));

@@ -9,7 +9,7 @@ TestSuite(old_driver, .init = make_context_of_old_driver, .fini = free_context);
 Test(kernel, loads_completely_and_unloads)
 {
     tj_kernel *kernel = load((tj_problem)TJ_PROBLEM_INIT(64, 48, 32, TJ_F32));
-    tj_kernel_facts facts;
+    tj_kernel_facts facts = TJ_KERNEL_FACTS_INIT;
     tj_context_stats stats = TJ_CONTEXT_STATS_INIT;
 
     cr_expect(eq(int, fake.fake_live_images(), 1));

@@ -148,7 +148,7 @@ static int null_one; /* the number of the pointer that is NULL */
     REFUSES(tj_groups_check, (ARG(0), 1, ARG(1), &err), "problem", "offsets") \
     SURVIVES(tj_problem_strided, (ARG(0)), 0) \
     SURVIVES(tj_record_free, (NULL), 0) \
-    SURVIVES(tj_record_get_facts, (ARG(0), ARG(1)), 1) \
+    REFUSES(tj_record_get_facts, (ARG(0), ARG(1), &err), "record", "facts") \
     REFUSES(tj_record_parse, (ARG(0), ARG(1), &err), "json", "record") \
     ANSWERS(tj_record_print, (ARG(0)), 0, 0) \
     ANSWERS(tj_record_problem, (ARG(0)), 0, 0) \

@@ -69,10 +69,10 @@ static tj_status compute(tj_context *context, const tj_problem *problem, const c
 {
     static operand m, n, p, c;
     const bool reads_c = problem->epilogue.has_beta && with_c;
-    const tj_host_operands host = {m.to_host, n.to_host, c.to_host, 1.0, reads_c ? 2.0 : 0.0};
+    const tj_host_operands host = {sizeof host, m.to_host, n.to_host, c.to_host, 1.0, reads_c ? 2.0 : 0.0};
     tj_operands x = TJ_OPERANDS_INIT;
     tj_config config;
-    tj_check_report report;
+    tj_check_report report = TJ_CHECK_REPORT_INIT;
     const tj_plan *plan;
     tj_status status;
 

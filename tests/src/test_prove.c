@@ -104,7 +104,7 @@ Test(prove, right_kernels_pass_however_their_matrices_lie)
     for (size_t i = 0; i < sizeof configs / sizeof configs[0]; i++)
         for (int storage = 0; storage < 6; storage++) {
             tj_problem problem = TJ_PROBLEM_INIT(19, 23, 37, TJ_F32);
-            tj_proof proof;
+            tj_proof proof = TJ_PROOF_INIT;
 
             if (storage == 1)
                 problem.m.layout = problem.p.layout = TJ_COL_MAJOR, problem.p.ld = 25,
@@ -135,7 +135,7 @@ Test(prove, sums_of_thirteen_bits_pass)
 {
     tj_context *context = open_context("", TJ_PROVE_NEVER);
     tj_problem problem = TJ_PROBLEM_INIT(64, 2048, 64, TJ_E4M3);
-    tj_proof proof;
+    tj_proof proof = TJ_PROOF_INIT;
 
     problem.n.layout = TJ_COL_MAJOR;
     problem.compute = TJ_COMPUTE_F32_FP8;
@@ -166,7 +166,7 @@ Test(prove, strips_pass_wherever_lanes_stand)
             continue;
         tj_problem problem = TJ_PROBLEM_INIT(37, depths[variant / 32 % 4], columns[variant / 8 % 4], TJ_F32);
         char config[100];
-        tj_proof proof;
+        tj_proof proof = TJ_PROOF_INIT;
 
         problem.l.extent += variant % 8 > 5 && problem.l.extent % 2 != 0; /* boxes take even ones */
         if (variant % 5 == 0)
@@ -193,7 +193,7 @@ Test(prove, of_a_large_product_it_compares_some_lines)
 {
     tj_context *context = open_context("", TJ_PROVE_NEVER);
     const tj_problem problem = TJ_PROBLEM_INIT(96, 300, 160, TJ_F32);
-    tj_proof proof;
+    tj_proof proof = TJ_PROOF_INIT;
 
     cr_assert(eq(int, prove(context, &problem, NULL, 0, &proof), TJ_OK), "%s", err.message);
     cr_expect(proof.elements > 0 && proof.elements < proof.elements_total, "%lld", (long long)proof.elements);
@@ -261,7 +261,7 @@ static void expect_failure(const char *words)
     tj_context *context = open_context(store, TJ_PROVE_NEVER);
     const tj_config named = parsed(WRONG);
     const tj_plan *plan;
-    tj_proof proof;
+    tj_proof proof = TJ_PROOF_INIT;
 
     cr_expect(eq(int, prove(context, &wrong_problem, WRONG, 0, &proof), TJ_ERR_CHECK_FAILED), "%s", err.message);
     cr_expect(proof.passed == 0 && strstr(proof.reason, words) != NULL, "%s", proof.reason);
@@ -297,7 +297,7 @@ Test(prove, a_store_behind_the_matrix_is_found)
 Test(prove, a_kernel_that_ends_the_device_is_known_to_the_next_process)
 {
     tj_context *context = open_context(store, TJ_PROVE_NEVER);
-    tj_proof proof;
+    tj_proof proof = TJ_PROOF_INIT;
 
     plant(BEHIND); /* which the emulator's own checks end */
     cr_expect(eq(int, prove(context, &wrong_problem, WRONG, 0, &proof), TJ_ERR_DEVICE_LOST), "%s", err.message);
@@ -317,7 +317,7 @@ Test(prove, a_choice_that_failed_gives_way)
     tj_context *context = open_context(store, TJ_PROVE_NEVER);
     const tj_problem problem = TJ_PROBLEM_INIT(64, 64, 64, TJ_F32);
     const tj_plan *first, *second;
-    tj_proof proof = {.passed = 0, .created_s = 1, .reason = "wrong"};
+    tj_proof proof = {.struct_size = sizeof proof, .passed = 0, .created_s = 1, .reason = "wrong"};
     tj_device_facts device = TJ_DEVICE_FACTS_INIT;
 
     cr_assert(eq(int, tj_plan_prepare(context, &problem, NULL, &first, &err), TJ_OK), "%s", err.message);
@@ -366,11 +366,11 @@ Test(prove, the_option_before_passes_what_is_right_and_proves_it_once)
     const tj_problem problem = TJ_PROBLEM_INIT(64, 64, 64, TJ_F32);
     tj_device_facts device = TJ_DEVICE_FACTS_INIT;
     const tj_plan *plan;
-    tj_proof proof;
+    tj_proof proof = TJ_PROOF_INIT, known;
 
     cr_assert(eq(int, tj_plan_prepare(context, &problem, NULL, &plan, &err), TJ_OK), "%s", err.message);
     cr_assert(eq(int, tj_device_current(context, &device, &err), TJ_OK));
-    cr_expect(tj_proof_recall(&context->host, tj_plan_image(plan), &device, &proof) && proof.passed);
+    cr_expect(tj_proof_recall(&context->host, tj_plan_image(plan), &device, &known) && known.passed);
     tj_context_free(context);
     context = open_context(store, TJ_PROVE_NEVER);
     cr_assert(eq(int, tj_plan_prepare(context, &problem, NULL, &plan, &err), TJ_OK), "%s", err.message);
@@ -387,7 +387,7 @@ Test(prove, the_option_behind_replaces_what_failed)
     const tj_problem problem = TJ_PROBLEM_INIT(64, 64, 64, TJ_F32);
     tj_device_facts device = TJ_DEVICE_FACTS_INIT;
     const tj_plan *plan;
-    tj_proof proof;
+    tj_proof proof = TJ_PROOF_INIT;
 
     cr_assert(eq(int, tj_plan_prepare(context, &problem, NULL, &plan, &err), TJ_OK), "%s", err.message);
     cr_assert(eq(int, tj_device_current(context, &device, &err), TJ_OK));
@@ -403,7 +403,7 @@ Test(prove, a_damaged_or_foreign_proof_counts_as_none)
     const tj_problem problem = TJ_PROBLEM_INIT(64, 64, 64, TJ_F32);
     tj_device_facts device = TJ_DEVICE_FACTS_INIT, another = TJ_DEVICE_FACTS_INIT;
     const tj_plan *plan;
-    tj_proof proof, found;
+    tj_proof proof = TJ_PROOF_INIT, found = TJ_PROOF_INIT;
     char line[256];
 
     cr_assert(eq(int, tj_plan_prepare(context, &problem, NULL, &plan, &err), TJ_OK), "%s", err.message);
@@ -427,7 +427,7 @@ Test(prove, a_case_holds_what_a_report_needs)
 {
     tj_context *context = open_context("", TJ_PROVE_NEVER);
     const tj_problem problem = TJ_PROBLEM_INIT(64, 64, 64, TJ_F32);
-    tj_proof proof = {.passed = 0, .reason = "wrong"};
+    tj_proof proof = {.struct_size = sizeof proof, .passed = 0, .reason = "wrong"};
     char folder[160], line[300];
     const tj_plan *plan;
 

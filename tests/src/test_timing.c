@@ -184,10 +184,13 @@ Test(timing, refuses_numbers_that_make_no_sense)
     static const struct {
         tj_timing timing;
         const char *words;
-    } wrong[] = {{{SIZE, -1, 1, 1, 0, 1}, "warmup 0 or more"},     {{SIZE, 1, -1, 1, 0, 1}, "repeat is 1 to"},
-                 {{SIZE, 1, 100001, 1, 0, 1}, "repeat is 1 to"},   {{SIZE, 1, 1, -1, 0, 1}, "per_event is 1 to"},
-                 {{SIZE, 1, 1, 10001, 0, 1}, "per_event is 1 to"}, {{SIZE, 1, 1, 1, 7, 1}, "reserved is 7"},
-                 {{SIZE - 8, 1, 1, 1, 0, 1}, "TJ_TIMING_INIT"}};
+    } wrong[] = {{{SIZE, -1, 1, 1, 0, 1}, "warmup 0 or more"},
+                 {{SIZE, 1, -1, 1, 0, 1}, "repeat is 1 to"},
+                 {{SIZE, 1, 100001, 1, 0, 1}, "repeat is 1 to"},
+                 {{SIZE, 1, 1, -1, 0, 1}, "per_event is 1 to"},
+                 {{SIZE, 1, 1, 10001, 0, 1}, "per_event is 1 to"},
+                 {{SIZE, 1, 1, 1, 7, 1}, "reserved is 7"},
+                 {{7, 1, 1, 1, 0, 1}, "TJ_TIMING_INIT"}};
 
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         cr_expect(eq(int, tj_time_launches(context, plan, set, stream, &wrong[i].timing, us, &err), TJ_ERR_INVALID_ARGUMENT));

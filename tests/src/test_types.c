@@ -60,7 +60,7 @@ static void expect_right_product(const tj_problem *problem, const char *config_t
                                  const char *label)
 {
     tj_config config = TJ_CONFIG_INIT;
-    tj_check_report report;
+    tj_check_report report = TJ_CHECK_REPORT_INIT;
     tj_workbench *bench;
     const tj_plan *plan;
     char damage[160];
@@ -474,7 +474,7 @@ Test(types, scales_along_k_are_proven)
     tj_problem problem = TJ_PROBLEM_INIT(40, 100, 36, TJ_BF16);
     tj_config config = TJ_CONFIG_INIT;
     const tj_plan *plan;
-    tj_proof proof;
+    tj_proof proof = TJ_PROOF_INIT;
     char *json;
 
     problem.n.type = TJ_S8;
@@ -536,7 +536,7 @@ Test(types, of_4_bits_lie_as_they_are_said_to)
         const void *const host[] = {m, is_by_rows ? by_rows : by_cols, NULL};
         const size_t bytes[] = {sizeof m, is_by_rows ? sizeof by_rows : sizeof by_cols, sizeof wanted};
         tj_operands x = TJ_OPERANDS_INIT;
-        tj_host_operands known = {.m = m, .n = host[1]};
+        tj_host_operands known = {.struct_size = sizeof known, .m = m, .n = host[1]};
         tj_buffer *buffer[3];
         float p[3];
 
@@ -654,7 +654,7 @@ Test(types, of_4_bits_are_refused_in_words)
     const tj_plan *plan;
     tj_epilogue epilogue = {0};
     tj_config config;
-    tj_proof proof;
+    tj_proof proof = TJ_PROOF_INIT;
 
     open_context("sm_90", TJ_PROVE_NEVER);
     for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {

@@ -95,7 +95,7 @@ static void create(const tj_problem *problem, const tj_workbench_options *option
 static void expect_right_products(const tj_problem *problem, size_t sets)
 {
     const tj_plan *plan;
-    tj_check_report report;
+    tj_check_report report = TJ_CHECK_REPORT_INIT;
     void *p = malloc(tj_workbench_bytes(bench, TJ_MATRIX_P));
     char damage[160];
 
@@ -216,8 +216,8 @@ Test(workbench, repeats_operands_that_the_host_has_no_room_for)
 {
     tj_workbench_options options = TJ_WORKBENCH_INIT;
     const tj_problem problem = TJ_PROBLEM_INIT(40, 50, 60, TJ_F32);
-    tj_check_report report;
-    tj_host_operands x = {.alpha = 1};
+    tj_check_report report = TJ_CHECK_REPORT_INIT;
+    tj_host_operands x = TJ_HOST_OPERANDS(NULL, NULL);
     const float *host;
     float m[40 * 50], n[50 * 60], p[40 * 60];
 

@@ -174,7 +174,7 @@ Test(check_of_a_trial, begins_with_the_reference)
 {
     const tj_problem problem = f32(3, 4, 5);
     const tj_program *program;
-    tj_check_report report = {0};
+    tj_check_report report = TJ_CHECK_REPORT_INIT;
     tj_trial trial = {.state = TJ_TRIAL_TIMED};
     float was;
 
@@ -208,7 +208,7 @@ Test(bench, what_a_launch_does_not_write_cannot_pass)
 
     fake.fake_set_parameters_of("reduce", 2, (const size_t[]){8, 8});
     place(&problem, 1);
-    host = (tj_host_operands){host_of(TJ_MATRIX_M), host_of(TJ_MATRIX_N), NULL, 1, 0};
+    host = (tj_host_operands)TJ_HOST_OPERANDS(host_of(TJ_MATRIX_M), host_of(TJ_MATRIX_N));
     program = program_of(&problem, "skinny:splits=4");
     cr_assert(eq(int, tj_reference_product(&bench.known, &host, tj_workbench_address(bench.operands, 0, TJ_MATRIX_P), 1, &err),
                  TJ_OK));

@@ -62,7 +62,7 @@ static tj_status measure(void *payload, double best_us, tj_trial *trial, tj_erro
 static tj_status search_with(tj_strategy strategy, int64_t evaluations, tj_search_result *found)
 {
     int64_t calls = 0;
-    const tj_measurer measurer = {.payload = &calls, .measure = measure};
+    const tj_measurer measurer = {.struct_size = sizeof measurer, .payload = &calls, .measure = measure};
     const tj_search_space searched = tj_custom_space_searched(&space);
     tj_tune_options options = TJ_TUNE_OPTIONS_INIT;
     tj_config first[2] = {TJ_CONFIG_INIT, TJ_CONFIG_INIT};
@@ -79,7 +79,7 @@ static tj_status search_with(tj_strategy strategy, int64_t evaluations, tj_searc
 
 Test(custom_space, is_sampled_and_the_best_is_followed_to_its_neighbours)
 {
-    tj_search_result found;
+    tj_search_result found = TJ_SEARCH_RESULT_INIT;
 
     begin(2, VALUES);
     cr_assert(eq(int, search_with(TJ_SEARCH, 75, &found), TJ_OK), "%s", err.message);
@@ -92,7 +92,7 @@ Test(custom_space, is_sampled_and_the_best_is_followed_to_its_neighbours)
 
 Test(custom_space, is_tried_as_a_whole_if_that_is_wanted_or_fits)
 {
-    tj_search_result found;
+    tj_search_result found = TJ_SEARCH_RESULT_INIT;
 
     for (int row = 0; row < 2; row++) {
         begin(2, VALUES);
@@ -107,7 +107,7 @@ Test(custom_space, is_tried_as_a_whole_if_that_is_wanted_or_fits)
 
 Test(custom_space, of_millions_is_drawn_from_and_not_tried_as_a_whole)
 {
-    tj_search_result found;
+    tj_search_result found = TJ_SEARCH_RESULT_INIT;
 
     begin(4, TJ_PARAM_MAX_TRIED);
     cr_expect(eq(int, search_with(TJ_EXHAUSTIVE, 0, &found), TJ_ERR_INVALID_ARGUMENT));

@@ -275,7 +275,7 @@ static tj_status tune(tj_context *context, const char *family, int64_t evaluatio
 /* One that must succeed. */
 static tj_tune_result tuned(tj_context *context, const char *family, int64_t evaluations)
 {
-    tj_tune_result result;
+    tj_tune_result result = TJ_TUNE_RESULT_INIT;
 
     cr_assert(eq(int, tune(context, family, evaluations, &result), TJ_OK), "%s", err.message);
     return result;
@@ -315,7 +315,7 @@ static const tj_record *only_record(tj_context *context, tj_records **records)
 Test(known_times, a_winner_that_fails_the_last_check_gives_way)
 {
     tj_context *context = open_context();
-    tj_tune_result result;
+    tj_tune_result result = TJ_TUNE_RESULT_INIT;
     tj_records *records;
 
     SET_TABLE({"naive:tile_width=8", 40, 40, WRONG_AT_LAST}, {"naive:tile_width=4", 41, 42}, {"naive:tile_width=16", 41.1, 43});
@@ -332,7 +332,7 @@ Test(known_times, a_winner_that_fails_the_last_check_gives_way)
 Test(known_times, a_winner_that_fails_its_proof_gives_way_and_is_remembered)
 {
     tj_context *context = open_context();
-    tj_tune_result result;
+    tj_tune_result result = TJ_TUNE_RESULT_INIT;
     tj_config failed = TJ_CONFIG_INIT;
     const tj_plan *plan;
 
@@ -351,9 +351,10 @@ Test(known_times, a_winner_that_fails_its_proof_gives_way_and_is_remembered)
 Test(known_times, no_config_that_passes_the_last_check_is_an_error)
 {
     tj_context *context = open_context();
-    tj_tune_result result, none;
+    tj_tune_result result = TJ_TUNE_RESULT_INIT, none;
 
     memset(&none, 0, sizeof none);
+    none.struct_size = sizeof none;
     stage.other.fault = WRONG_AT_LAST;
     cr_expect(eq(int, tune(context, "naive", 0, &result), TJ_ERR_CHECK_FAILED));
     cr_expect(memcmp(&result, &none, sizeof none) == 0);
@@ -365,7 +366,7 @@ Test(known_times, the_first_and_the_winner_meet_the_reference)
 {
     tj_context *context = open_context();
     tj_tune_options options = options_of("naive", 0);
-    tj_tune_result result;
+    tj_tune_result result = TJ_TUNE_RESULT_INIT;
 
     SET_TABLE({"naive:tile_width=8", 40, 40}, {"naive:tile_width=4", 39, 41});
     options.check_flop = 1000;
@@ -396,7 +397,7 @@ Test(known_times, the_winner_of_the_finals_is_recorded_and_used)
     const tj_record *record;
     tj_records *records;
     tj_context_stats stats = TJ_CONTEXT_STATS_INIT;
-    tj_tune_result result;
+    tj_tune_result result = TJ_TUNE_RESULT_INIT;
     tj_config standard;
 
     SET_TABLE({"naive:tile_width=8", 40, 44}, {"naive:tile_width=4", 41, 42});
@@ -428,7 +429,7 @@ Test(known_times, the_winner_of_the_finals_is_recorded_and_used)
 Test(known_times, a_faster_config_takes_the_place_of_the_recorded_one)
 {
     tj_context *context = open_context();
-    tj_tune_result first, second;
+    tj_tune_result first = TJ_TUNE_RESULT_INIT, second = TJ_TUNE_RESULT_INIT;
     const tj_record *record;
     tj_records *records;
 
@@ -456,7 +457,7 @@ Test(known_times, a_faster_config_takes_the_place_of_the_recorded_one)
 Test(known_times, a_record_whose_config_was_not_tried_stays)
 {
     tj_context *context = open_context();
-    tj_tune_result first, second;
+    tj_tune_result first = TJ_TUNE_RESULT_INIT, second = TJ_TUNE_RESULT_INIT;
     const tj_record *record;
     tj_records *records;
 
@@ -480,7 +481,7 @@ Test(known_times, a_record_whose_config_was_not_tried_stays)
 Test(known_times, the_recorded_config_is_in_the_finals_whatever_one_look_says)
 {
     tj_context *context = open_context();
-    tj_tune_result result;
+    tj_tune_result result = TJ_TUNE_RESULT_INIT;
 
     SET_TABLE({"naive:tile_width=8", 40, 40});
     (void)tuned(context, "naive", 0);
@@ -496,7 +497,7 @@ Test(known_times, the_recorded_config_is_in_the_finals_whatever_one_look_says)
 Test(known_times, a_recorded_config_that_is_wrong_by_now_is_out)
 {
     tj_context *context = open_context();
-    tj_tune_result result;
+    tj_tune_result result = TJ_TUNE_RESULT_INIT;
 
     SET_TABLE({"naive:tile_width=8", 40, 40});
     (void)tuned(context, "naive", 0);
@@ -517,7 +518,7 @@ Test(known_times, the_config_of_a_similar_record_is_tried)
     tj_context *context = open_context();
     tj_tune_options options = options_of(NULL, 3);
     tj_device_facts device = TJ_DEVICE_FACTS_INIT;
-    tj_tune_result result;
+    tj_tune_result result = TJ_TUNE_RESULT_INIT;
     tj_config standard;
 
     SET_TABLE({unusual, 40, 40});
@@ -598,7 +599,7 @@ Test(known_times, the_record_tells_how_operands_lay)
 {
     tj_context *context = open_context();
     tj_tune_options options = options_of("naive", 1);
-    tj_tune_result result;
+    tj_tune_result result = TJ_TUNE_RESULT_INIT;
 
     fake.fake_set_device_attribute(0, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, 4096);
     (void)tuned(context, "naive", 1);
@@ -614,7 +615,7 @@ Test(known_times, the_record_tells_how_operands_lay)
 Test(known_times, cancelled_in_the_finals_it_ends_after_a_few_turns)
 {
     tj_context *context = open_context();
-    tj_tune_result result;
+    tj_tune_result result = TJ_TUNE_RESULT_INIT;
     tj_records *records;
 
     SET_TABLE({"naive:tile_width=8", 40, 44}, {"naive:tile_width=4", 41, 42});
@@ -636,7 +637,7 @@ Test(known_times, cancelled_in_the_finals_it_ends_after_a_few_turns)
 static tj_tune_result tuned_for(tj_context *context, double seconds)
 {
     tj_tune_options options = options_of(NULL, 100000);
-    tj_tune_result result;
+    tj_tune_result result = TJ_TUNE_RESULT_INIT;
 
     options.seconds = seconds;
     options.check_flop = 1000;
@@ -657,7 +658,7 @@ Test(known_times, all_of_it_ends_within_the_budget)
 
     SET_TABLE({"naive:tile_width=8", 40, 44}, {"naive:tile_width=4", 41, 42});
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        tj_tune_result result;
+        tj_tune_result result = TJ_TUNE_RESULT_INIT;
 
         stage.compile_s = rows[i].compile_s;
         stage.round_s = rows[i].round_s;
@@ -684,7 +685,7 @@ Test(known_times, a_quarter_of_the_budget_is_the_finals)
 {
     tj_context *context = open_context();
     tj_tune_options options = options_of(NULL, 100000);
-    tj_tune_result result;
+    tj_tune_result result = TJ_TUNE_RESULT_INIT;
 
     SET_TABLE({"naive:tile_width=8", 40, 44}, {"naive:tile_width=4", 41, 42});
     stage.compile_s = 0.25;
@@ -703,7 +704,7 @@ Test(known_times, a_quarter_of_the_budget_is_the_finals)
 Test(known_times, without_time_for_a_whole_turn_the_looks_decide)
 {
     tj_context *context = open_context();
-    tj_tune_result result;
+    tj_tune_result result = TJ_TUNE_RESULT_INIT;
     tj_records *records;
 
     SET_TABLE({"naive:tile_width=8", 40, 44}, {"naive:tile_width=4", 41, 42});
@@ -722,7 +723,7 @@ Test(known_times, without_time_for_a_whole_turn_the_looks_decide)
 Test(known_times, the_first_config_is_tried_and_checked_whatever_the_budget)
 {
     tj_context *context = open_context();
-    tj_tune_result result;
+    tj_tune_result result = TJ_TUNE_RESULT_INIT;
 
     stage.compile_s = 100;
     result = tuned_for(context, 1);
@@ -740,7 +741,7 @@ Test(known_times, the_first_config_is_tried_and_checked_whatever_the_budget)
 Test(known_times, the_last_check_fits_the_rest_of_the_budget)
 {
     tj_context *context = open_context();
-    tj_tune_result result;
+    tj_tune_result result = TJ_TUNE_RESULT_INIT;
 
     stage.compile_s = 1;
     stage.round_s = 0.125;
@@ -759,7 +760,7 @@ Test(known_times, the_last_check_fits_the_rest_of_the_budget)
 Test(known_times, a_record_whose_config_there_was_no_time_to_check_stays)
 {
     tj_context *context = open_context();
-    tj_tune_result first, second;
+    tj_tune_result first = TJ_TUNE_RESULT_INIT, second = TJ_TUNE_RESULT_INIT;
     const tj_record *record;
     tj_records *records;
 
@@ -781,9 +782,10 @@ static void expect_failure(tj_status wanted)
 {
     tj_context *context = open_context();
     tj_records *records = tj_records_create();
-    tj_tune_result result, none;
+    tj_tune_result result = TJ_TUNE_RESULT_INIT, none;
 
     memset(&none, 0, sizeof none);
+    none.struct_size = sizeof none;
     cr_expect(eq(int, tune(context, "naive", 0, &result), wanted));
     cr_expect(memcmp(&result, &none, sizeof none) == 0);
     cr_expect(le(i64, stage.looks, 2), "nothing is tried afterwards");
@@ -830,7 +832,7 @@ Test(known_times, without_memory_for_the_first_config_there_is_nothing_to_compar
 Test(known_times, without_memory_for_a_later_config_the_search_is_not_complete)
 {
     tj_context *context = open_context();
-    tj_tune_result result;
+    tj_tune_result result = TJ_TUNE_RESULT_INIT;
 
     SET_TABLE({"naive:tile_width=8", 40, 40}, {"naive:tile_width=4", .compile = TJ_ERR_OUT_OF_MEMORY});
     result = tuned(context, "naive", 0);
@@ -849,7 +851,7 @@ Test(known_times, no_kernel_is_tried_under_two_names)
 {
     static const char *const families[] = {"naive", "tiled", "simt", "skinny", "small_batch", NULL};
     tj_context *context = open_context();
-    tj_tune_result result;
+    tj_tune_result result = TJ_TUNE_RESULT_INIT;
 
     for (int f = 0; f < 6; f++)
         for (int round = 0; round < 2; round++) { /* the second time what the first recorded is tried first */

@@ -152,13 +152,13 @@ Test(records, survive_json_byte_for_byte)
         tj_record *record = record_of(&problems[i], 12.345678, 80), *again;
         const tj_problem canonical = tj_problem_canonical(&problems[i]);
         char *text = tj_record_print(record), *same;
-        tj_record_facts facts;
+        tj_record_facts facts = TJ_RECORD_FACTS_INIT;
 
         cr_assert(eq(int, tj_record_parse(text, &again, &err), TJ_OK), "%s", err.message);
         same = tj_record_print(again);
         cr_expect(eq(str, text, same));
         cr_expect(memcmp(tj_record_problem(again), &canonical, sizeof canonical) == 0);
-        tj_record_get_facts(again, &facts);
+        cr_assert(eq(int, tj_record_get_facts(again, &facts, &err), TJ_OK));
         cr_expect(eq(dbl, facts.us, 12.345678));
         cr_expect(eq(i64, facts.evaluations, 80));
         cr_expect(eq(str, (char *)facts.device, (char *)"NVIDIA H200"));
@@ -564,7 +564,7 @@ Test(records, come_from_the_t4_of_other_tools)
     const tj_problem problem = f32(512, 300, 700);
     const tj_device_facts device = h200();
     tj_records *records = tj_records_create();
-    tj_record_facts facts;
+    tj_record_facts facts = TJ_RECORD_FACTS_INIT;
     const tj_record *record;
     int64_t added;
 
@@ -575,7 +575,7 @@ Test(records, come_from_the_t4_of_other_tools)
     cr_expect(eq(i64, added, 1), "the fastest correct one");
     record = tj_records_find(records, &problem, &device);
     cr_assert(record != NULL);
-    tj_record_get_facts(record, &facts);
+    cr_assert(eq(int, tj_record_get_facts(record, &facts, &err), TJ_OK));
     cr_expect(eq(dbl, facts.us, 250));
     cr_expect(strstr(facts.config, "tile_width=32") && strstr(facts.config, "shared=dynamic"), "%s", facts.config);
     cr_expect(eq(str, (char *)facts.strategy, (char *)"imported"));
@@ -677,7 +677,7 @@ Test(records, of_other_tools_name_their_unit)
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         tj_records *records = tj_records_create();
-        tj_record_facts facts = {0};
+        tj_record_facts facts = TJ_RECORD_FACTS_INIT;
         const tj_record *record;
         char text[400];
         int64_t added;
@@ -689,7 +689,7 @@ Test(records, of_other_tools_name_their_unit)
         cr_assert(eq(int, tj_records_parse(text, &problem, &device, records, &added, &err), TJ_OK), "%s", err.message);
         record = tj_records_find(records, &problem, &device);
         if (record)
-            tj_record_get_facts(record, &facts);
+            cr_assert(eq(int, tj_record_get_facts(record, &facts, &err), TJ_OK));
         cr_expect(eq(dbl, facts.us, rows[i].us), "%s", rows[i].unit);
         tj_records_free(records);
     }
@@ -748,14 +748,14 @@ static double stored_us(tj_context *context, const tj_problem *problem)
     const tj_device_facts device = h200();
     tj_records *all = tj_records_create();
     const tj_record *record;
-    tj_record_facts facts = {.us = -1};
+    tj_record_facts facts = TJ_RECORD_FACTS_INIT;
 
     cr_assert(eq(int, tj_records_load(context, all, &err), TJ_OK));
     record = tj_records_find(all, problem, &device);
     if (record)
-        tj_record_get_facts(record, &facts);
+        cr_assert(eq(int, tj_record_get_facts(record, &facts, &err), TJ_OK));
     tj_records_free(all);
-    return facts.us;
+    return record ? facts.us : -1;
 }
 
 static int count_files(void)
@@ -977,7 +977,7 @@ Test(records, of_many_processes_leave_the_best)
     {
         const tj_device_facts device = h200();
         tj_records *all = tj_records_create();
-        tj_record_facts facts;
+        tj_record_facts facts = TJ_RECORD_FACTS_INIT;
         int64_t most = 0;
 
         for (int p = 0; p < PROCESSES; p++)
@@ -986,7 +986,7 @@ Test(records, of_many_processes_leave_the_best)
                     most = 80 + (i * PROCESSES + p * 7) % (ROUNDS * PROCESSES);
         cr_assert(eq(int, tj_records_load(context, all, &err), TJ_OK));
         cr_assert(tj_records_find(all, &problem, &device) != NULL);
-        tj_record_get_facts(tj_records_find(all, &problem, &device), &facts);
+        cr_assert(eq(int, tj_record_get_facts(tj_records_find(all, &problem, &device), &facts, &err), TJ_OK));
         cr_expect(eq(i64, facts.evaluations, most));
         tj_records_free(all);
     }

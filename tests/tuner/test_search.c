@@ -130,8 +130,9 @@ static valley *make_valley(int64_t edge, double bump)
 
 static tj_search_result search_with(valley *v, const tj_tune_options *options, bool verifies, bool predicts)
 {
-    const tj_measurer measurer = {v, NULL, measure, verifies ? verify : NULL, predicts ? predict : NULL, seconds, &v->device};
-    tj_search_result result;
+    const tj_measurer measurer = {sizeof measurer,           v,       NULL,      measure, verifies ? verify : NULL,
+                                  predicts ? predict : NULL, seconds, &v->device};
+    tj_search_result result = TJ_SEARCH_RESULT_INIT;
     tj_config first = TJ_CONFIG_INIT;
     tj_error err;
 
@@ -146,7 +147,7 @@ Test(search, exhaustive_tries_each_config_once_and_finds_the_optimum)
 {
     valley *v = make_valley(64, 0.3);
     tj_tune_options options = TJ_TUNE_OPTIONS_INIT;
-    tj_search_result found;
+    tj_search_result found = TJ_SEARCH_RESULT_INIT;
     tj_space *space;
     tj_config config;
     int64_t all = 0;
@@ -170,7 +171,7 @@ Test(search, by_the_model_needs_two_evaluations_where_the_model_is_right)
 {
     valley *v = make_valley_of(f32(128, 7168, 576), 0);
     tj_tune_options options = TJ_TUNE_OPTIONS_INIT;
-    tj_search_result found;
+    tj_search_result found = TJ_SEARCH_RESULT_INIT;
 
     options.strategy = TJ_MODEL;
     options.evaluations = 2; /* the first is the default */
@@ -191,7 +192,7 @@ Test(search, comes_near_the_optimum_within_eighty_evaluations)
         for (int seed = 1; seed <= 2; seed++) {
             valley *v = make_valley(edges[i], 0.3);
             tj_tune_options options = TJ_TUNE_OPTIONS_INIT;
-            tj_search_result found;
+            tj_search_result found = TJ_SEARCH_RESULT_INIT;
 
             options.seed = seed;
             options.evaluations = 80;
@@ -220,7 +221,7 @@ Test(search, finds_the_tensor_cores)
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
         tj_tune_options options = TJ_TUNE_OPTIONS_INIT;
         tj_problem problem = f32(1024, 1024, 1024);
-        tj_search_result found;
+        tj_search_result found = TJ_SEARCH_RESULT_INIT;
         valley *v;
 
         problem.m.type = types[i];
@@ -245,7 +246,7 @@ Test(search, without_a_number_ends_when_nothing_promises_more)
     for (size_t i = 0; i < sizeof bumps / sizeof bumps[0]; i++) {
         valley *v = make_valley(1024, bumps[i]);
         tj_tune_options options = TJ_TUNE_OPTIONS_INIT;
-        tj_search_result found;
+        tj_search_result found = TJ_SEARCH_RESULT_INIT;
         double best = INFINITY;
         int64_t last_best = 0;
 
@@ -272,7 +273,7 @@ Test(search, tries_as_many_as_it_is_told_to)
 {
     valley *v = make_valley(64, 0);
     tj_tune_options options = TJ_TUNE_OPTIONS_INIT;
-    tj_search_result found;
+    tj_search_result found = TJ_SEARCH_RESULT_INIT;
 
     options.evaluations = 300;
     options.seconds = -1;
@@ -289,7 +290,7 @@ Test(search, goes_on_where_its_last_round_is_a_surprise)
 {
     valley *v = make_valley(64, 0);
     tj_tune_options options = TJ_TUNE_OPTIONS_INIT;
-    tj_search_result found;
+    tj_search_result found = TJ_SEARCH_RESULT_INIT;
     int64_t end;
 
     options.seconds = -1;
@@ -309,7 +310,7 @@ Test(search, without_a_number_or_an_end_in_sight_ends_at_a_bound)
 {
     valley *v = make_valley(512, 0.1);
     tj_tune_options options = TJ_TUNE_OPTIONS_INIT;
-    tj_search_result found;
+    tj_search_result found = TJ_SEARCH_RESULT_INIT;
 
     v->lies = true;
     options.seconds = -1;
@@ -327,7 +328,7 @@ Test(search, gets_over_a_model_that_is_upside_down)
 {
     valley *v = make_valley(512, 0.1);
     tj_tune_options options = TJ_TUNE_OPTIONS_INIT;
-    tj_search_result found;
+    tj_search_result found = TJ_SEARCH_RESULT_INIT;
 
     v->lies = true;
     options.evaluations = 400;
@@ -342,7 +343,7 @@ Test(search, is_the_same_for_the_same_seed)
 {
     valley *a = make_valley(512, 0.2), *b = make_valley(512, 0.2);
     tj_tune_options options = TJ_TUNE_OPTIONS_INIT;
-    tj_search_result x, y;
+    tj_search_result x = TJ_SEARCH_RESULT_INIT, y = TJ_SEARCH_RESULT_INIT;
 
     options.seed = 7;
     x = search_with(a, &options, true, true);
@@ -360,7 +361,7 @@ Test(search, tries_nothing_twice_and_lets_nothing_wrong_lead)
 {
     valley *v = make_valley(256, 0.3);
     tj_tune_options options = TJ_TUNE_OPTIONS_INIT;
-    tj_search_result found;
+    tj_search_result found = TJ_SEARCH_RESULT_INIT;
 
     options.evaluations = 300;
     options.seconds = -1;
@@ -382,7 +383,7 @@ Test(search, ends_at_its_budget_and_when_it_is_told_to)
 {
     valley *v = make_valley(512, 0.2);
     tj_tune_options options = TJ_TUNE_OPTIONS_INIT;
-    tj_search_result found;
+    tj_search_result found = TJ_SEARCH_RESULT_INIT;
 
     options.evaluations = 1000;
     options.seconds = 10; /* at half a second each */
@@ -407,7 +408,7 @@ Test(search, tries_the_default_however_short_the_budget)
 {
     valley *v = make_valley(64, 0);
     tj_tune_options options = TJ_TUNE_OPTIONS_INIT;
-    tj_search_result found;
+    tj_search_result found = TJ_SEARCH_RESULT_INIT;
 
     v->clock = 100; /* gone before it began */
     options.seconds = 1;
@@ -422,7 +423,7 @@ Test(search, ends_its_walk_of_the_space_when_the_time_is_over)
 {
     valley *v = make_valley(2048, 0);
     tj_tune_options options = TJ_TUNE_OPTIONS_INIT;
-    tj_search_result found;
+    tj_search_result found = TJ_SEARCH_RESULT_INIT;
 
     v->tick = 1; /* at each look */
     options.seconds = 3;
@@ -438,8 +439,8 @@ Test(search, ends_its_walk_of_the_space_when_the_time_is_over)
 Test(search, passes_on_what_no_other_config_would_mend)
 {
     valley *v = make_valley(64, 0);
-    const tj_measurer measurer = {v, NULL, measure, NULL, predict, seconds, &v->device};
-    tj_search_result found;
+    const tj_measurer measurer = {sizeof measurer, v, NULL, measure, NULL, predict, seconds, &v->device};
+    tj_search_result found = TJ_SEARCH_RESULT_INIT;
     tj_error err;
 
     v->fail_after = 5;
@@ -452,10 +453,10 @@ Test(search, passes_on_what_no_other_config_would_mend)
 Test(search, refuses_options_that_are_none)
 {
     const tj_problem problem = f32(64, 64, 64);
-    const tj_measurer measurer = {NULL, NULL, measure, NULL, NULL, NULL, NULL};
+    const tj_measurer measurer = {sizeof measurer, NULL, NULL, measure, NULL, NULL, NULL, NULL};
     tj_tune_options wrong[5] = {TJ_TUNE_OPTIONS_INIT, TJ_TUNE_OPTIONS_INIT, TJ_TUNE_OPTIONS_INIT, TJ_TUNE_OPTIONS_INIT,
                                 TJ_TUNE_OPTIONS_INIT};
-    tj_search_result found;
+    tj_search_result found = TJ_SEARCH_RESULT_INIT;
 
     wrong[0].struct_size = 3;
     wrong[1].strategy = 9;

@@ -10,7 +10,7 @@ from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Seq
 from tilejit._arrays import DeviceArray, View, current_stream, device_of, empty_like, host_stream, look, stream_handle, tight
 from tilejit._binding import ffi, lib
 from tilejit._context import Context, context_of, host_context, owned, wait_for_device
-from tilejit._errors import InvalidArgument, check, text
+from tilejit._errors import InvalidArgument, check, sized, text
 from tilejit._matmul import _as_jax, _compact, _new_host, _store, _to_device, must_not_overlap
 from tilejit._problem import _same_place
 from tilejit._spec import Argument, Config, Declaration, Fill, Formula, Param, Reference, Spec, callbacks, declare, whole
@@ -203,7 +203,7 @@ class Family:
 
         Raises CheckFailed, which says what is wrong; InvalidArgument where there is no reference; what the reference raises.
         """
-        proof, error = ffi.new("tj_proof *"), ffi.new("tj_error *")
+        proof, error = sized("tj_proof"), ffi.new("tj_error *")
         numbers = ffi.new("int64_t[]", self._extent(extents))
         with callbacks():
             check(lib.tj_custom_prove(context_of(context)._open(), self._spec.family, self._spec.config(config), numbers, int(again), proof,

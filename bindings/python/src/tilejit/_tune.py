@@ -8,7 +8,7 @@ from typing import Any, Callable, Optional
 
 from tilejit._binding import ffi, lib
 from tilejit._context import Context, context_of
-from tilejit._errors import check, text
+from tilejit._errors import check, sized, text
 from tilejit._problem import Problem
 
 
@@ -75,8 +75,7 @@ def run_tuning(run: Callable[[Any, Any, Any], int], seconds: float, evaluations:
     """Call run with a tj_tune_options, a tj_tune_result and a tj_error. Raises the exception of progress, or the library's error."""
     watch = _Watch(progress)
     handle = ffi.new_handle(watch)
-    options, result, error = ffi.new("tj_tune_options *"), ffi.new("tj_tune_result *"), ffi.new("tj_error *")
-    options.struct_size = ffi.sizeof("tj_tune_options")
+    options, result, error = sized("tj_tune_options"), sized("tj_tune_result"), ffi.new("tj_error *")
     options.seconds, options.evaluations, options.no_record = seconds, evaluations, int(not keep)
     options.is_cancelled, options.progress, options.payload = lib.tjpy_is_cancelled, lib.tjpy_progress, handle
     status = run(options, result, error)
