@@ -516,8 +516,8 @@ tj_status tj_request_generate(const tj_request *request, const tj_config *config
     fill_common(view, &moved, config, is_swapped, params);
     template_name = describe(view, is_swapped, config, params, &source->launch);
     status = describe_epilogue(view, config, &source->launch, params, err);
-    tj_reductions_print(view, config->family, params);
     product = tj_product_step(&source->launch);
+    tj_reductions_print(view, config->family, product, params);
     tj_template_set_flag(params, "int_fits", fits_int(&moved, config->family->widest, product->splits));
     tj_template_set_flag(params, "splits_k", product->splits > 1);
     tj_template_set_flag(params, "walks", product->grid == TJ_GRID_WALK);

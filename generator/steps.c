@@ -48,7 +48,7 @@ void tj_step_list_args(const tj_problem *view, bool is_swapped, bool reads, bool
         add_arg(step, along_k[i], TJ_ARG_SCALE_LD, callers[i]);
     for (int i = 0; i < TJ_SCALED; i++)
         add_arg(step, tj_matrix_count(view, (tj_which)i) != 1 && scales[i], TJ_ARG_SCALE_STRIDE, callers[i]);
-    add_arg(step, is_whole && view->batch == TJ_ANY, TJ_ARG_BATCH, 0);
+    add_arg(step, is_whole ? view->batch == TJ_ANY : step->grid == TJ_GRID_WALK_ALL, TJ_ARG_BATCH, 0);
     add_arg(step, writes && view->epilogue.has_alpha, TJ_ARG_ALPHA, 0);
     add_arg(step, has_c && tj_epilogue_weighs_c(&view->epilogue), TJ_ARG_BETA, 0);
     for (int i = 0; i < TJ_SCALED; i++)

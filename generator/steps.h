@@ -13,6 +13,12 @@ static inline tj_launch_step *tj_step_product(tj_launch_form *form)
     return &form->step[form->product];
 }
 
+/** Return what the source calls the number of the product that a block, or a tile that it walks, belongs to. */
+static inline const char *tj_step_product_name(const tj_launch_step *step)
+{
+    return step->grid == TJ_GRID_WALK_ALL ? "product" : step->splits > 1 ? "blockIdx.z / SPLITS" : "blockIdx.z";
+}
+
 /**
  * Add a kernel: directly before the product, or after all others. what ("reduce") is static text: it names the kernel, and the
  * template's parameter for that name. Other steps may move. fill may be NULL, as in tj_family.describe.

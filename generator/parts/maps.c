@@ -10,28 +10,25 @@ bool tj_map_has_products(const tj_problem *view, tj_which which)
     return tj_matrix_count(view, which) != 1 && tj_problem_matrix(view, which)->stride != TJ_BROADCAST;
 }
 
-static void describe_product(const tj_problem *view, tj_which which, int32_t splits, const char *barrier,
+static void describe_product(const tj_problem *view, tj_which which, const char *name, const char *barrier,
                              tj_template_params *fill)
 {
     char product[TJ_TEMPLATE_VALUE_BYTES];
 
-    (void)snprintf(product, sizeof product, "%s%s",
-                   !tj_map_has_products(view, which) ? ""
-                   : tj_is_grouped(view)             ? "group.number, "
-                   : splits > 1                      ? "blockIdx.z / SPLITS, "
-                                                     : "blockIdx.z, ",
-                   barrier);
+    (void)snprintf(product, sizeof product, "%s%s%s", !tj_map_has_products(view, which) ? "" : name,
+                   !tj_map_has_products(view, which) ? "" : ", ", barrier);
     tj_template_set(fill, which == TJ_MATRIX_M ? "m_product" : "n_product", product);
 }
 
-void tj_maps_describe(const tj_problem *view, int32_t splits, const char *barrier, tj_template_params *fill)
+void tj_maps_describe(const tj_problem *view, const tj_launch_step *step, const char *barrier, tj_template_params *fill)
 {
+    const char *const name = tj_is_grouped(view) ? "group.number" : tj_step_product_name(step);
     const bool m_has = tj_map_has_products(view, TJ_MATRIX_M), n_has = tj_map_has_products(view, TJ_MATRIX_N);
 
     tj_template_set_flag(fill, "tensor_2d", !m_has || !n_has);
     tj_template_set_flag(fill, "tensor_3d", m_has || n_has);
-    describe_product(view, TJ_MATRIX_M, splits, barrier, fill);
-    describe_product(view, TJ_MATRIX_N, splits, barrier, fill);
+    describe_product(view, TJ_MATRIX_M, name, barrier, fill);
+    describe_product(view, TJ_MATRIX_N, name, barrier, fill);
 }
 
 /*

@@ -17,7 +17,7 @@ bool tj_map_has_products(const tj_problem *view, tj_which which);
  * Set the parameters of templates/parts/tensor.cuh, and the arguments of a copy after the line: the product, if there are
  * several, and the barrier.
  */
-void tj_maps_describe(const tj_problem *view, int32_t splits, const char *barrier, tj_template_params *fill);
+void tj_maps_describe(const tj_problem *view, const tj_launch_step *step, const char *barrier, tj_template_params *fill);
 
 /**
  * tj_step_list_args for a kernel that takes the maps of M and N before all other arguments, and P as map number p_map; -1: P is

@@ -378,7 +378,7 @@ static void print_all_lines(const tj_problem *view, const tj_family *family, tj_
     }
 }
 
-void tj_reductions_print(const tj_problem *view, const tj_family *family, tj_template_params *fill)
+void tj_reductions_print(const tj_problem *view, const tj_family *family, const tj_launch_step *step, tj_template_params *fill)
 {
     const bool reduces = tj_epilogue_reduces(&view->epilogue);
     tj_text out[LINES];
@@ -387,7 +387,10 @@ void tj_reductions_print(const tj_problem *view, const tj_family *family, tj_tem
     for (int i = 0; i < view->epilogue.expression.operands; i++)
         has_max |= view->epilogue.expression.operand[i].reduction == TJ_REDUCE_MAX;
     tj_template_set_flag(fill, "reduces", reduces);
-    tj_template_set(fill, "w_of_product", view->batch != 1 ? "W + blockIdx.z * RESULTS" : "W");
+    tj_template_set(fill, "w_of_product",
+                    view->batch == 1                 ? "W"
+                    : step->grid == TJ_GRID_WALK_ALL ? "W + product * RESULTS"
+                                                     : "W + blockIdx.z * RESULTS");
     tj_template_set(fill, "next_col", tj_epilogue_pairs(&view->epilogue) ? "c += 2" : "++c");
     tj_template_set_flag(fill, "reduces_rows", count_of(view, TJ_BY_ROW) > 0);
     tj_template_set_flag(fill, "reduces_cols", count_of(view, TJ_BY_COL) > 0);

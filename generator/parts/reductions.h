@@ -46,8 +46,8 @@ tj_status tj_reductions_check(const tj_problem *view, const tj_reduction_slots *
 void tj_reductions_describe(const tj_problem *view, const tj_reduction_slots *slots, tj_template_params *fill,
                             tj_launch_form *form);
 
-/** Print the lines that templates take, and set whether there are any. For every family. */
-void tj_reductions_print(const tj_problem *view, const tj_family *family, tj_template_params *fill);
+/** Print the lines that templates take, and set whether there are any. For every family. step: the one that multiplies. */
+void tj_reductions_print(const tj_problem *view, const tj_family *family, const tj_launch_step *step, tj_template_params *fill);
 
 /** Count the traffic of the workspace: an estimate. */
 void tj_reductions_count(const tj_problem *view, const tj_launch_form *form, tj_counts *counts);

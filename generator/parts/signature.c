@@ -227,20 +227,6 @@ static void print_from_array(const tj_problem *view, tj_which which, const char 
         say(out, "const output_t *C = C_array[%s];\n", product);
 }
 
-static void print_output_pointers(const tj_problem *view, bool has_p_map, tj_text *out)
-{
-    const bool is_batched = view->batch != 1, has_c = view->epilogue.has_beta;
-
-    if (has_c && is_array(view, TJ_MATRIX_C))
-        print_from_array(view, TJ_MATRIX_C, "blockIdx.z", out);
-    else if (has_c && is_batched)
-        tj_text_append(out, "C += blockIdx.z * stride_c;\n");
-    if (!has_p_map && is_array(view, TJ_MATRIX_P))
-        print_from_array(view, TJ_MATRIX_P, "blockIdx.z", out);
-    else if (!has_p_map && is_batched)
-        tj_text_append(out, "P += blockIdx.z * stride_p;\n");
-}
-
 static void print_operand_pointers(const tj_problem *view, const char *product, tj_text *out)
 {
     for (int i = 0; view->batch != 1 && i < view->epilogue.expression.operands; i++) {
@@ -270,9 +256,10 @@ static void print_inputs(const tj_problem *view, bool arrays, bool strides, cons
 }
 
 /* Print pointers to M, N and their scales along k, of the product that a block works on. */
-static void print_factor_pointers(const tj_problem *view, bool splits, const tj_template_params *fill, tj_text *out)
+static void print_factor_pointers(const tj_problem *view, const tj_launch_step *step, const tj_template_params *fill,
+                                  tj_text *out)
 {
-    const char *const product = splits ? "blockIdx.z / SPLITS" : "blockIdx.z";
+    const char *const product = tj_step_product_name(step);
 
     print_inputs(view, true, true, product, fill, out);
     for (tj_which which = TJ_MATRIX_M; which < TJ_SCALED; which++)
@@ -336,10 +323,42 @@ static void print_product(const tj_problem *view, const tj_launch_step *step, co
         return;
     }
     tj_text_append(&out, is_one ? "" : "// The product of the batch that this block works on.\n");
-    print_factor_pointers(view, step->splits > 1, fill, &out);
+    print_factor_pointers(view, step, fill, &out);
     tj_text_append(&out, step->splits > 1 ? "" : output);
     tj_text_append(&out, is_one ? "" : "\n");
     tj_template_take_lines(fill, "product_of_block", &out);
+}
+
+/*
+ * Print the scales, operands, C and P of a product. Where a block walks the products of a batch (tj_grid_rule), its pointers move
+ * on from the last one that it had. Return whether any does.
+ */
+static bool print_outputs(const tj_problem *view, const tj_launch_step *step, bool has_p_map, tj_text *out)
+{
+    const bool walks = step->grid == TJ_GRID_WALK_ALL, has_c = view->epilogue.has_beta;
+    const char *const product = walks ? "product" : "blockIdx.z", *const passed = walks ? "passed" : product;
+    tj_text strides = TJ_TEXT_INIT(MOST_BYTES);
+    bool moves_on;
+
+    for (tj_which which = TJ_MATRIX_M; which < TJ_SCALED; which++)
+        if (view->batch != 1 && tj_scales_sum(view, which))
+            say(&strides, "%s += %s * stride_%s;\n", tj_scale_name(which), passed, tj_scale_name(which));
+    print_operand_pointers(view, passed, &strides);
+    if (view->batch != 1 && has_c && !is_array(view, TJ_MATRIX_C))
+        say(&strides, "C += %s * stride_c;\n", passed);
+    if (view->batch != 1 && !has_p_map && !is_array(view, TJ_MATRIX_P))
+        say(&strides, "P += %s * stride_p;\n", passed);
+    moves_on = walks && strides.length > 0;
+    if (moves_on)
+        tj_text_append(out, "const int passed = product - last_product;\nlast_product = product;\n");
+    if (strides.length > 0)
+        tj_text_append(out, strides.data);
+    if (has_c && is_array(view, TJ_MATRIX_C))
+        print_from_array(view, TJ_MATRIX_C, product, out);
+    if (!has_p_map && is_array(view, TJ_MATRIX_P))
+        print_from_array(view, TJ_MATRIX_P, product, out);
+    tj_text_drop(&strides);
+    return moves_on;
 }
 
 void tj_signature_print_body(const tj_problem *view, const tj_launch_form *form, bool has_maps, tj_template_params *fill)
@@ -351,11 +370,7 @@ void tj_signature_print_body(const tj_problem *view, const tj_launch_form *form,
 
     if (print_all_derived(view, needs, &derived))
         tj_text_append(&derived, "\n");
-    for (tj_which which = TJ_MATRIX_M; which < TJ_SCALED; which++)
-        if (view->batch != 1 && tj_scales_sum(view, which))
-            say(&output, "%s += blockIdx.z * stride_%s;\n", tj_scale_name(which), tj_scale_name(which));
-    print_operand_pointers(view, "blockIdx.z", &output);
-    print_output_pointers(view, has_p_map, &output);
+    tj_template_set_flag(fill, "moves_on", print_outputs(view, product, has_p_map, &output));
     print_product(view, product, output.length > 0 ? output.data : "", fill);
     tj_template_take_lines(fill, "derived", &derived);
     tj_template_take_lines(fill, "output_of_product", &output);

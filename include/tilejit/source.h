@@ -97,7 +97,9 @@ typedef enum tj_grid_rule {
     TJ_GRID_ONCE,     /**< (ceil(elements of P / block_cols), 1, 1): once for all products of a launch */
     TJ_GRID_WALK,     /**< (blocks, 1, products * splits): `resident` on each multiprocessor of the device, but no more than
                            row_blocks * col_blocks and at least one. A block walks tiles of P, gridDim.x apart. */
-    TJ_GRID_LINES     /**< (ceil(rows or columns of P, whichever are more / block_cols), 1, products) */
+    TJ_GRID_LINES,    /**< (ceil(rows or columns of P, whichever are more / block_cols), 1, products) */
+    TJ_GRID_WALK_ALL  /**< (blocks, 1, 1): as TJ_GRID_WALK, and a block walks the tiles of one product of the launch after the
+                           other; there are no splits */
 } tj_grid_rule;
 
 enum { TJ_LAUNCH_MAX_STEPS = 7, TJ_LAUNCH_MAX_ARGS = 48, TJ_LAUNCH_MAX_SLICES = 5, TJ_LAUNCH_MAX_MAPS = 4 };
@@ -113,7 +115,7 @@ typedef struct tj_launch_step {
     int32_t block_x, block_y;       /**< threads */
     int32_t block_rows, block_cols; /**< elements of P that one block computes */
     int32_t block_products;         /**< TJ_GRID_PRODUCTS: whole products that one block computes */
-    int32_t resident;               /**< TJ_GRID_WALK: blocks that a multiprocessor holds */
+    int32_t resident;               /**< TJ_GRID_WALK, TJ_GRID_WALK_ALL: blocks that a multiprocessor holds */
     int32_t splits;     /**< TJ_GRID_TILES, TJ_GRID_WALK: blocks that share the k of a tile of P; 0 and 1: one has all of it */
     int32_t cluster[3]; /**< blocks of a cluster along x, y, z, 0 and 1: one. The grid is rounded up to whole clusters */
     int32_t overlaps;   /**< 1: if its target allows (TJ_FEATURE_DEPENDENTS), the kernel waits on the device for its predecessor

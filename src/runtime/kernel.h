@@ -94,6 +94,12 @@ typedef struct tj_stored_shape {
     int64_t span; /* first to last element, batch included; 0 if there is none */
 } tj_stored_shape;
 
+/** Does each block of the step walk tiles, as long as there are any? */
+static inline bool tj_step_walks(const tj_launch_step *step)
+{
+    return step->grid == TJ_GRID_WALK || step->grid == TJ_GRID_WALK_ALL;
+}
+
 /** The dynamic shared bytes of a step whose blocks and tiles are so wide and high. */
 static inline int64_t tj_shared_of_width(const tj_launch_step *step, int64_t width)
 {
@@ -102,7 +108,7 @@ static inline int64_t tj_shared_of_width(const tj_launch_step *step, int64_t wid
 
 typedef struct tj_geometry {
     unsigned int grid[3], block[2], shared_bytes; /* shared_bytes: dynamic ones */
-    int64_t tiles;                                /* TJ_GRID_WALK: of one product */
+    int64_t tiles;                                /* TJ_GRID_WALK, TJ_GRID_WALK_ALL: of one product */
 } tj_geometry;
 
 /** One launch, with every number known: everything it passes except addresses and scalars. */

@@ -15,6 +15,7 @@
 #include "sized.h"
 
 enum { CHECKS_J = 1, CHECKS_K = 2, CHECKS_L = 4 };
+enum { MOST_WALKED = INT32_MAX / 2 }; /* tiles of a launch that an int counts, whose last step leads past the last tile */
 
 /* ---- extents ------------------------------------------------------------------------------------------------------ */
 
@@ -274,11 +275,11 @@ static int64_t splits_of(const tj_launch_step *step)
     return step->splits > 1 ? step->splits : 1;
 }
 
-/* Count the resident blocks for this number of products and splits: a device full, but no more than there are tiles. */
-static unsigned int walkers(const tj_kernel *kernel, const tj_launch_step *step, const tj_geometry *geometry, unsigned int on_z)
+/* Count the resident blocks that walk `tiles` tiles on each of `on_z` places: a device full, but no more than there are tiles. */
+static unsigned int walkers(const tj_kernel *kernel, const tj_launch_step *step, int64_t tiles, unsigned int on_z)
 {
     const int64_t held = (int64_t)kernel->multiprocessors * step->resident / on_z;
-    const int64_t blocks = held < geometry->tiles ? held : geometry->tiles;
+    const int64_t blocks = held < tiles ? held : tiles;
 
     return in_clusters(step, 0, blocks > 0 ? blocks : 1);
 }
@@ -294,19 +295,25 @@ void tj_launch_set_products(const tj_kernel *kernel, int64_t products, tj_launch
 
         if (step->grid == TJ_GRID_PRODUCTS)
             grid[0] = in_clusters(step, 0, tj_ceil_div(products, step->block_products));
+        else if (step->grid == TJ_GRID_WALK_ALL)
+            grid[0] = walkers(kernel, step, shape->geometry[i].tiles * products, 1);
         else if (step->grid != TJ_GRID_ONCE)
             grid[2] = in_clusters(step, 2, products * splits_of(step));
         if (step->grid == TJ_GRID_WALK)
-            grid[0] = walkers(kernel, step, &shape->geometry[i], grid[2]);
+            grid[0] = walkers(kernel, step, shape->geometry[i].tiles, grid[2]);
     }
 }
 
 /* A larger batch takes several launches, one after the other in the stream, so that they share the workspace. */
-static int64_t products_of_a_launch(const tj_kernel *kernel, int64_t batch)
+static int64_t products_of_a_launch(const tj_kernel *kernel, const tj_launch_shape *shape)
 {
+    int64_t batch = shape->batch;
+
     for (int i = 0; i < kernel->form.steps; i++) {
         const tj_launch_step *step = &kernel->form.step[i];
-        const int64_t most = kernel->max_grid[2] / splits_of(step);
+        const int64_t most = step->grid != TJ_GRID_WALK_ALL           ? kernel->max_grid[2] / splits_of(step)
+                             : shape->geometry[i].tiles < MOST_WALKED ? MOST_WALKED / shape->geometry[i].tiles
+                                                                      : 1;
 
         if (step->grid != TJ_GRID_PRODUCTS && step->grid != TJ_GRID_ONCE && batch > most)
             batch = most;
@@ -322,7 +329,7 @@ static tj_status resolve_tiles(const tj_kernel *kernel, const tj_launch_step *st
     const int64_t cols = tj_ceil_div(is_swapped ? shape->j : shape->l, step->block_cols);
     const int64_t blocks[2] = {step->rows_on_x ? rows : cols, step->rows_on_x ? cols : rows};
 
-    if (step->grid == TJ_GRID_WALK) {
+    if (tj_step_walks(step)) {
         if (tj_mul(rows, cols, &geometry->tiles) && geometry->tiles <= kernel->max_grid[0])
             return TJ_OK;
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "P has %lld x %lld tiles, and a launch counts %lld: use larger ones",
@@ -354,7 +361,7 @@ static tj_status resolve_step(const tj_kernel *kernel, const tj_launch_step *ste
                               {(unsigned int)step->block_x, (unsigned int)step->block_y},
                               (unsigned int)step->dynamic_shared_bytes,
                               0};
-    if (step->grid == TJ_GRID_TILES || step->grid == TJ_GRID_WALK)
+    if (step->grid == TJ_GRID_TILES || tj_step_walks(step))
         return resolve_tiles(kernel, step, shape, geometry, err);
     if (step->grid == TJ_GRID_LINES) {
         const tj_stored_shape *const p = &shape->matrix[TJ_MATRIX_P];
@@ -402,7 +409,7 @@ static tj_status resolve_geometry(const tj_kernel *kernel, int32_t tile_width, t
         status = resolve_step(kernel, i == form->product ? &product : &form->step[i], shape, &shape->geometry[i], err);
     if (status != TJ_OK)
         return status;
-    shape->products = products_of_a_launch(kernel, shape->batch);
+    shape->products = products_of_a_launch(kernel, shape);
     tj_launch_set_products(kernel, shape->products, shape);
     return TJ_OK;
 }

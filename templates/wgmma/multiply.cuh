@@ -15,13 +15,15 @@ sum_t (&lines)[16][SLICE] = shared->lines[warp];  //@ slice_lines for [16][SLICE
 //@| #include "wgmma/first_of_thread.cuh"  //@ only reduces
 #include "parts/scale.cuh"  //@ scale
 
+//@| int last_product = 0;  //@ only moves_on
 //@ if pingpong
 int round = warpgroup == 1;  // of turns: what is new counts as over, so the first warpgroup begins
 pass(static_cast<long long>(warpgroup - 1) * phases);
 //@ end
-for (int tile = blockIdx.x; tile < rows * cols; tile += gridDim.x) {  //@ first_tile for blockIdx.x  //@ next_tile for gridDim.x
+for (int tile = blockIdx.x; tile < rows * cols; tile += gridDim.x) {  //@ tiles for rows * cols  //@ first_tile for blockIdx.x  //@ next_tile for gridDim.x
     #include "wgmma/tile.cuh"  //@ tile
     //@| #include "wgmma/rows_of_group.cuh"  //@ only has_groups
+    //@| #include "wgmma/of_product.cuh"  //@ only walks_products
     sum_t sum[TM][TN] = {};
     settle(sum);
     //@ if pingpong

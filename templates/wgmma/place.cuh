@@ -1,7 +1,10 @@
 const int rows = (j + BM - 1) / BM, cols = (l + BN - 1) / BN;
 const auto place_of = [&](int tile, index_t &block_row, index_t &block_col) {
+    //@| const int product = tile / (rows * cols);  //@ only walks_products
+    //@| tile -= product * rows * cols;  //@ only walks_products
     const int first = tile / (GROUP * cols) * GROUP;
     const int height = min(GROUP, rows - first);
     block_row = static_cast<index_t>(first + tile % (GROUP * cols) % height) * BM;
     block_col = static_cast<index_t>(tile % (GROUP * cols) / height) * BN;
+    //@| return product;  //@ only walks_products
 };

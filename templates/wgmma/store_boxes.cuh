@@ -28,6 +28,6 @@ for (int top = 0; top < TM; top += 2)
         publish_stores();
         __syncwarp();
         if (lane == 0)
-            store_box(P_map, box, box_col, box_row, blockIdx.z);  //@ box_first for box_col  //@ box_second for box_row  //@ , , , , batched
+            store_box(P_map, box, box_col, box_row, product);  //@ box_first for box_col  //@ box_second for box_row  //@ , , , , batched
         next_box = (next_box + 1) % BOXES;
     }

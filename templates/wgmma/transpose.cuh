@@ -1,7 +1,7 @@
 // The other warps transpose what has come.
 if (threadIdx.x >= 32) {
     const int lane = threadIdx.x % 32, transposer = threadIdx.x / 32 - 1;
-    for (int tile = blockIdx.x; tile < rows * cols; tile += gridDim.x)
+    for (int tile = blockIdx.x; tile < rows * cols; tile += gridDim.x)  //@ tiles for rows * cols
         for (int phase = 0; phase < phases; ++phase) {
             wait(came[stage], turn);
             for (int half = transposer; half < 2 * BM / LINE; half += TRANSPOSERS)  //@ only m_squares

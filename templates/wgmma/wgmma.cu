@@ -62,7 +62,8 @@ constexpr int SPLITS = 4;  //@ only splits_k
 #include "pack/pack.cuh"  //@ only packs
 //@| #include "parts/groups.cuh"  //@ only has_groups
 // Launch: THREADS threads in a block, and as many blocks as multiprocessors hold, or as there are tiles of P.
-//         blockIdx.z counts the products of the batch.  //@ only batched
+//         They walk the tiles of one product of the batch after the other.  //@ only walks_products
+//         blockIdx.z counts the products of the batch.  //@ only batched and not walks_products
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 wgmma(
     const __grid_constant__ tensor_map_t M_map,
@@ -77,7 +78,7 @@ wgmma(
 
     //@ lines derived
     //@| W += static_cast<long long>(blockIdx.z) * j * l;  //@ only splits_k
-    #include "parts/output.cuh"  //@ only not splits_k
+    #include "parts/output.cuh"  //@ only not splits_k and not walks_products
     if (threadIdx.x == 0) {
         for (int stage = 0; stage < STAGES; ++stage) {
             make_barrier(came[stage], 1);  //@ only squares

@@ -202,6 +202,24 @@ Test(command, runs_batches_of_matrices_that_lie_anywhere)
     cr_expect(strstr(out, "const input_t *N = N_array[blockIdx.z];") != NULL, "%s", out);
 }
 
+/* More products than the emulator has multiprocessors: each block has the tiles of several, and all that belongs to them. */
+Test(command, runs_batches_whose_products_one_block_walks)
+{
+    static const char *const of_products[] = {
+        "--dtype bf16 --alpha 2 --beta 0.5 --scale-m each --scale-n one --config wgmma:bm=64,bn=16,multipliers=2,pingpong=yes "
+        "--epilogue 'alpha * acc + beta * c + bias[col] * gain[row] + rest[row, col]'",
+        "--dtype bf16 --beta 1 --stride-p pointers --stride-c pointers --any batch --config wgmma:bm=64,bn=16",
+        "--dtype bf16 --epilogue 'most[row] = max(acc); total[col] = sum(acc); acc' --config wgmma:bm=64,bn=16,multipliers=1",
+        "--compute tf32 --stride-n broadcast --config wgmma:bm=64,bn=32,transpose=n,store=boxes",
+    };
+
+    NEEDS_COMPILER();
+    for (size_t i = 0; i < sizeof of_products / sizeof of_products[0]; i++) {
+        cr_assert(eq(int, shell("$T run 65x40x24 --batch 140 --device emulator:sm_90 %s", of_products[i]), 0), "%s", errors);
+        cr_expect(strstr(out, "check      passed: 218400 of 218400 elements") != NULL, "%s: %s", of_products[i], out);
+    }
+}
+
 Test(command, names_operands_that_it_takes_for_one_number)
 {
     NEEDS_COMPILER();

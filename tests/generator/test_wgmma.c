@@ -104,7 +104,7 @@ Test(wgmma, walks_with_blocks_that_stay)
     cr_assert(eq(int, tj_config_parse("wgmma:bm=128,bn=256", &config, NULL), TJ_OK));
     cr_assert(eq(int, tj_preview_launch(&problem, &config, &form, NULL), TJ_OK));
     product = tj_product_step(&form);
-    cr_expect(eq(int, product->grid, TJ_GRID_WALK));
+    cr_expect(eq(int, product->grid, TJ_GRID_WALK_ALL));
     cr_expect(eq(int, product->resident, 1));
     cr_expect(eq(int, product->block_x, 384));
     cr_expect(eq(i64, product->dynamic_shared_bytes,

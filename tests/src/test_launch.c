@@ -158,6 +158,72 @@ Test(launch, of_a_large_batch_takes_several)
     tj_kernel_free(kernel);
 }
 
+/* 132 multiprocessors hold two blocks each, and each product has 7 x 5 tiles. */
+Test(launch, of_blocks_that_walk_fills_the_device)
+{
+    const struct {
+        int grid;
+        int64_t batch;
+        unsigned int blocks, on_z;
+    } rows[] = {
+        {TJ_GRID_WALK, 1, 35, 1},     {TJ_GRID_WALK, 8, 33, 8},      {TJ_GRID_WALK, 300, 1, 300},
+        {TJ_GRID_WALK_ALL, 1, 35, 1}, {TJ_GRID_WALK_ALL, 8, 264, 1}, {TJ_GRID_WALK_ALL, 100000, 264, 1},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tj_problem problem = TJ_PROBLEM_INIT(100, 48, 70, TJ_F32);
+        const tj_operands x = some_operands();
+        tj_launch_form form;
+        fake_launch launch;
+        tj_kernel *kernel;
+
+        problem.batch = rows[i].batch;
+        problem = canonical(problem);
+        form = form_of(&problem);
+        form.step[0].grid = rows[i].grid;
+        form.step[0].resident = 2;
+        kernel = load_form(&form, &problem);
+        cr_assert(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_OK), "%s", err.message);
+        cr_assert(eq(ulong, fake.fake_launches(), i + 1));
+        cr_assert(fake.fake_get_launch(i, &launch));
+        cr_expect(launch.grid[0] == rows[i].blocks && launch.grid[1] == 1 && launch.grid[2] == rows[i].on_z, "row %zu: %u, %u",
+                  i, launch.grid[0], launch.grid[2]);
+        tj_kernel_free(kernel);
+    }
+}
+
+/* A block counts tiles in an int, and goes on from the last one by the number of blocks. */
+Test(launch, of_more_tiles_than_an_int_counts_takes_several)
+{
+    tj_problem problem = TJ_PROBLEM_INIT(20, 5, 6, TJ_F32);
+    const tj_operands x = some_operands();
+    int64_t products = 0;
+    tj_launch_form form;
+    tj_kernel *kernel;
+
+    problem.batch = (1 << 30) + 1;
+    problem = canonical(problem);
+    form = form_of(&problem);
+    form.step[0].grid = TJ_GRID_WALK_ALL;
+    form.step[0].resident = 1;
+    form.step[0].arg_count = 0;
+    add(&form.step[0], true, TJ_ARG_BATCH, 0);
+    kernel = load_form(&form, &problem);
+    cr_assert(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(ulong, fake.fake_launches(), 3));
+    for (unsigned long i = 0; i < 3; i++) {
+        fake_launch launch;
+        int32_t batch;
+
+        cr_assert(fake.fake_get_launch(i, &launch));
+        memcpy(&batch, launch.args, sizeof batch);
+        cr_expect(2 * (int64_t)batch <= INT32_MAX / 2, "%d products of 2 tiles", batch);
+        products += batch;
+    }
+    cr_expect(eq(i64, products, (1 << 30) + 1));
+    tj_kernel_free(kernel);
+}
+
 Test(launch, refuses_more_blocks_than_a_grid_holds)
 {
     tj_problem problem = TJ_PROBLEM_INIT(0, 8, 0, TJ_F32);

@@ -915,6 +915,12 @@ static void describe_output(const tj_problem *view, const tj_wgmma_shape *s, tj_
                                                            : "wgmma/store_lines.cuh");
 }
 
+/* Do blocks walk the tiles of all products of a batch? */
+static bool walks_products(const tj_problem *view, const tj_wgmma_shape *s)
+{
+    return view->batch != 1 && s->splits <= 1;
+}
+
 /* Describe which tiles a warpgroup walks, and how the phases of a tile are brought, transposed, multiplied and released. */
 static void describe_walk(const tj_problem *view, const tj_wgmma_shape *s, tj_template_params *fill)
 {
@@ -923,9 +929,12 @@ static void describe_walk(const tj_problem *view, const tj_wgmma_shape *s, tj_te
     tj_template_set(fill, "place", has_groups ? "wgmma/place_in_group.cuh" : "wgmma/place.cuh");
     tj_template_set(fill, "tile", has_groups ? "wgmma/tile_of_group.cuh" : "wgmma/tile.cuh");
     tj_template_set(fill, "scale",
-                    !has_groups                                                    ? "parts/scale.cuh"
+                    walks_products(view, s)                                        ? "" /* that of each product, later */
+                    : !has_groups                                                  ? "parts/scale.cuh"
                     : tj_scales_sum(view, TJ_MATRIX_N) && tj_group_count(view) > 1 ? "wgmma/all_scales.cuh"
                                                                                    : "");
+    tj_template_set_flag(fill, "walks_products", walks_products(view, s));
+    tj_template_set(fill, "tiles", walks_products(view, s) ? "batch * rows * cols" : "rows * cols");
     tj_template_set(fill, "bring", has_groups ? "wgmma/bring_in_groups.cuh" : "wgmma/bring.cuh");
     tj_template_set(fill, "first_k", s->splits > 1 ? "k_begin + phase" : "phase");
     tj_template_set_flag(fill, "pingpong", in_turn);
@@ -960,7 +969,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     const tj_reduction_slots slots = slots_of(view, &s);
     tj_launch_step *const product = tj_step_product(form);
 
-    product->grid = TJ_GRID_WALK;
+    product->grid = walks_products(view, &s) ? TJ_GRID_WALK_ALL : TJ_GRID_WALK;
     product->resident = s.blocks;
     product->block_x = s.threads;
     product->block_y = 1;
@@ -982,7 +991,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     describe_map(view, &s, &pack, false, fill, form);
     if (!fill)
         return NULL;
-    tj_maps_describe(view, s.splits, transposes_any(&s) ? "came" : "full", fill);
+    tj_maps_describe(view, tj_step_product(form), transposes_any(&s) ? "came" : "full", fill);
     tj_maps_list_args(view, form->is_swapped, s.splits <= 1, form->tensor_map[MAP_P].rank > 0 ? MAP_P : -1,
                       tj_step_product(form));
     tj_template_set_int(fill, "BM", s.bm);

@@ -1,0 +1,2 @@
+#include "parts/output.cuh"
+#include "parts/scale.cuh"
