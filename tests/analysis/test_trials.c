@@ -192,6 +192,21 @@ Test(trials, hoppers_tensor_cores_are_chosen_where_there_is_work_for_them)
     }
 }
 
+/* Expect the first choice on an H200 to have these words. */
+static void expect_choice(const tj_problem *problem, const char *words)
+{
+    const tj_device_facts h200 = trials_device("NVIDIA H200");
+    tj_config chosen = TJ_CONFIG_INIT;
+    char text[TJ_CONFIG_TEXT_BYTES];
+    tj_error err = {0};
+
+    cr_assert(tj_choose(NULL, problem, &h200, &chosen, NULL, &err) == TJ_OK, "%s", err.message);
+    cr_assert(tj_config_resolve(problem, &chosen, &err) == TJ_OK, "%s", err.message);
+    tj_config_print(&chosen, text);
+    cr_expect(strstr(text, words) != NULL, "%lldx%lldx%lld: %s", (long long)problem->j.extent, (long long)problem->k.extent,
+              (long long)problem->l.extent, text);
+}
+
 /* On an H100 gelu adds 16 to 22 us to 4096^3 in bf16, gelu_tanh 4 to 8, with two warpgroups that take turns as well as without; and on an
  * H200 the tiles that are best without an epilogue, 128 x 128 in turns, are so with gelu_tanh, and as good as any with gelu. */
 Test(trials, an_expression_does_not_hide_behind_products)
@@ -224,6 +239,14 @@ Test(trials, an_expression_does_not_hide_behind_products)
         cr_expect(strncmp(text, "wgmma:swap=no,bm=128,bn=128,multipliers=2,pingpong=yes,", 55) == 0, "%s: %s", rows[i].epilogue,
                   text);
     }
+}
+
+/* On an H200 1151^3 takes 77 to 80 us in 3 or 4 splits of 64 x 128, and 96 in 32 x 64 without. */
+Test(trials, odd_squares_are_split_in_wide_tiles)
+{
+    const tj_problem problem = TJ_PROBLEM_INIT(1151, 1151, 1151, TJ_F32);
+
+    expect_choice(&problem, "simt:bm=64,bn=128,");
 }
 
 /*
