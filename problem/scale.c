@@ -27,6 +27,10 @@ static tj_status check_one(const tj_problem *words, tj_which which, tj_error *er
     if (s->rows != 0 && s->rows != 1)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s.rows is %d: use 1 for a scale of each %s, or 0 for one of them all",
                        name, s->rows, row);
+    if (s->k == TJ_ANY)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "%s is along-k and there is no scale_k: give it the elements of k for each scale, such as 32, 64 or 128",
+                       name);
     if (s->k < 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "%s.k is %d: scales along k are for 1 or more elements each, such as 32, 64 or 128; 0 is for all of k",

@@ -18,9 +18,8 @@ typedef struct cli_matrix_options {
 typedef struct cli_request_options {
     const char *dtype, *n_dtype, *p_dtype, *compute, *any, *multiple_of;
     cli_matrix_options m, n, p, c;
-    int64_t batch, groups;
-    int64_t scale_k;
-    int32_t offsets, scale_m, scale_n;
+    int64_t batch;
+    const char *groups, *offsets, *scale[TJ_SCALED], *scale_k; /* as tj_problem_set takes them */
     cli_real alpha, beta;
     const char *epilogue, *with;
     const char *config, *family, *tile_width, *shared, *rows, *boundary;

@@ -4,6 +4,7 @@
  * opened.
  */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "product.h"
@@ -79,9 +80,10 @@ static const cli_option of_problem[] = {
     {NULL},
 };
 
-enum { DEVICE_32 = 1, DEVICE_64, HOST_32, HOST_64 };
-static const cli_name offsets[] = {
-    {"device", DEVICE_32}, {"device64", DEVICE_64}, {"host", HOST_32}, {"host64", HOST_64}, {NULL}};
+static const char *offsets_at(size_t index)
+{
+    return tj_problem_choice("offsets", index);
+}
 
 static const cli_option of_layout[] = {
     {"layout-m", CLI_CHOICE, AT(m.layout), "How M lies in memory: row (default) or col.", "order", .names = orders},
@@ -93,12 +95,11 @@ static const cli_option of_layout[] = {
     {"ld-p", CLI_INT, AT(p.ld), "The same for P.", "elements", 1, MAX_LD},
     {"ld-c", CLI_INT, AT(c.ld), "The same for C.", "elements", 1, MAX_LD},
     {"batch", CLI_INT, AT(batch), "How many products of this shape; default 1.", "count", 1, INT32_MAX},
-    {"groups", CLI_INT, AT(groups),
-     "How many products follow each other in the rows of M and P, each with an N of its own; j is all of their rows.", "count",
-     1, TJ_GROUPS_MOST},
-    {"offsets", CLI_CHOICE, AT(offsets),
+    {"groups", CLI_TEXT, AT(groups),
+     "How many products follow each other in the rows of M and P, each with an N of its own; j is all of their rows.", "count"},
+    {"offsets", CLI_TEXT, AT(offsets),
      "Where the offsets of groups lie, and their type: device (default) and host have 4 bytes each, device64 and host64 8.",
-     "where", .names = offsets},
+     "where", .offered = offsets_at},
     {"stride-m", CLI_INT, AT(m.stride),
      "Elements from one M of the batch to the next; broadcast: all use the same one; pointers: they lie anywhere, and the "
      "kernel takes an array of pointers to them; pointers16: the same, each aligned to 16 bytes.",
@@ -110,20 +111,22 @@ static const cli_option of_layout[] = {
     {NULL},
 };
 
-enum { NO_SCALE, ONE_SCALE, SCALE_EACH, SCALE_ALONG_K };
+static const char *const scale_names[TJ_SCALED] = {"scale-m", "scale-n"};
 
-static const cli_name scales[] = {{"one", ONE_SCALE}, {"each", SCALE_EACH}, {"along-k", SCALE_ALONG_K}, {NULL}};
+static const char *scale_at(size_t index)
+{
+    return tj_problem_choice(scale_names[0], index);
+}
 
 static const cli_option of_scales[] = {
-    {"scale-m", CLI_CHOICE, AT(scale_m),
+    {"scale-m", CLI_TEXT, AT(scale[TJ_MATRIX_M]),
      "The product is multiplied by scales of M: one number, or one for each of its rows; of weights also along-k, one for each "
      "row "
      "and every --scale-k elements of it.",
-     "how", .names = scales},
-    {"scale-n", CLI_CHOICE, AT(scale_n), "And by scales of N: one number, one for each of its columns, or along-k.", "how",
-     .names = scales},
-    {"scale-k", CLI_INT, AT(scale_k), "Elements of k that each scale along k is for, such as 32, 64 or 128.", "elements", 1,
-     INT32_MAX},
+     "how", .offered = scale_at},
+    {"scale-n", CLI_TEXT, AT(scale[TJ_MATRIX_N]), "And by scales of N: one number, one for each of its columns, or along-k.",
+     "how", .offered = scale_at},
+    {"scale-k", CLI_TEXT, AT(scale_k), "Elements of k that each scale along k is for, such as 32, 64 or 128.", "elements"},
     {NULL},
 };
 
@@ -162,23 +165,6 @@ const cli_group cli_request_groups[] = {[CLI_PROBLEM] = {"What to compute", of_p
 
 /* ---- problem and config ------------------------------------------------------------------------------------------- */
 
-/* Take the next item of a list; false at its end. */
-static bool next_item(const char **list, char item[64])
-{
-    size_t length;
-    const char *next = cli_next_item(list, &length);
-
-    (void)snprintf(item, 64, "%.*s", next ? (int)(length < 63 ? length : 63) : 0, next ? next : "");
-    return next != NULL;
-}
-
-static tj_dim *find_dim(tj_problem *problem, const char *name)
-{
-    tj_dim *const dim[] = {&problem->j, &problem->k, &problem->l};
-
-    return name[0] >= 'j' && name[0] <= 'l' && !name[1] ? dim[name[0] - 'j'] : NULL;
-}
-
 tj_status cli_read_dtype(const char *text, int32_t *dtype, tj_error *err)
 {
     tj_type type = TJ_TYPE_DEFAULT;
@@ -202,78 +188,22 @@ tj_status cli_read_compute(const char *text, int32_t *number, tj_error *err)
     return status;
 }
 
-/* Broadcast and pointer arrays fix parts of the storage that an argument cannot change; they stay. */
-static void make_storage_any(tj_problem *problem, bool ld, bool stride)
+/* Set a field of the problem from its option; value NULL: not given. A message about the value names the option. */
+static tj_status set_field(tj_problem *problem, const char *name, const char *value, tj_error *err)
 {
-    tj_matrix *const matrix[] = {&problem->m, &problem->n, &problem->p, &problem->c};
+    tj_error why;
+    const tj_status status = value ? tj_problem_set(problem, name, value, &why) : TJ_OK;
 
-    for (size_t i = 0; i < (problem->epilogue.has_beta ? 4u : 3u); i++) {
-        if (ld)
-            matrix[i]->ld = TJ_ANY;
-        if (stride && matrix[i]->stride != TJ_BROADCAST && !tj_stride_is_pointers(matrix[i]->stride))
-            matrix[i]->stride = TJ_ANY;
-    }
-}
-
-static tj_status make_any(tj_problem *problem, const char *item, tj_error *err)
-{
-    const bool is_all = strcmp(item, "all") == 0, is_batch = strcmp(item, "batch") == 0;
-    const bool is_ld = strcmp(item, "ld") == 0, is_stride = strcmp(item, "stride") == 0;
-    tj_dim *dim = find_dim(problem, item);
-
-    if (!dim && !is_all && !is_ld && !is_stride && !is_batch)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--any has \"%s\": use j, k, l, ld, batch, stride or all", item);
-    if (dim)
-        dim->mode = TJ_DIM_ANY;
-    if (is_all)
-        problem->j.mode = problem->k.mode = problem->l.mode = TJ_DIM_ANY;
-    if (is_batch || (is_all && problem->rows.groups == 0))
-        problem->batch = TJ_ANY;
-    make_storage_any(problem, is_all || is_ld, is_all || is_stride);
-    return TJ_OK;
-}
-
-static tj_status read_promises(const char *list, tj_problem *problem, tj_error *err)
-{
-    char item[64];
-
-    while (next_item(&list, item)) {
-        char *equals = strchr(item, '=');
-        char what[96];
-        int64_t value = 0;
-        tj_dim *dim = NULL;
-        tj_status status;
-
-        if (equals) {
-            *equals = '\0';
-            dim = find_dim(problem, item);
-        }
-        if (!dim)
-            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--multiple-of has \"%s\": write j=16,k=8 and so on", item);
-        (void)snprintf(what, sizeof what, "--multiple-of %s", item);
-        status = cli_parse_int(what, equals + 1, 1, INT32_MAX, &value, err);
-        if (status != TJ_OK)
-            return status;
-        if (dim->mode != TJ_DIM_ANY)
-            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s promises something of a fixed extent: add %s to --any", what,
-                           item);
-        if (dim->extent % value != 0)
-            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s=%d is a promise that %s = %lld breaks", what, (int)value, item,
-                           (long long)dim->extent);
-        dim->multiple_of = (int32_t)value;
-    }
-    return TJ_OK;
+    if (status != TJ_OK)
+        (void)tj_fail(err, status, "%s%s", strncmp(why.message, name, strlen(name)) == 0 ? "--" : "", why.message);
+    return status;
 }
 
 static tj_status read_any(const cli_request_options *options, tj_problem *problem, tj_error *err)
 {
-    const char *list = options->any;
-    tj_status status = TJ_OK;
-    char item[64];
+    const tj_status status = set_field(problem, "any", options->any, err);
 
-    while (status == TJ_OK && next_item(&list, item))
-        status = make_any(problem, item, err);
-    return status == TJ_OK ? read_promises(options->multiple_of, problem, err) : status;
+    return status == TJ_OK ? set_field(problem, "multiple-of", options->multiple_of, err) : status;
 }
 
 static tj_status read_config(const cli_request_options *options, cli_request *request, tj_error *err)
@@ -308,21 +238,6 @@ static void take_matrix(const cli_matrix_options *options, tj_matrix *matrix)
     matrix->transposed = (int16_t)options->transposed;
     matrix->ld = options->ld;
     matrix->stride = options->stride;
-}
-
-static tj_rows rows_of(const cli_request_options *options)
-{
-    const bool is_wide = options->offsets == DEVICE_64 || options->offsets == HOST_64;
-
-    if (!options->groups)
-        return (tj_rows){0};
-    return (tj_rows){TJ_ROWS_IN_GROUPS, (int32_t)options->groups, (int16_t)(is_wide ? 8 : 4),
-                     options->offsets == HOST_32 || options->offsets == HOST_64};
-}
-
-static const char *offsets_word(const tj_rows *rows)
-{
-    return offsets[2 * (rows->on_host != 0) + (rows->offset_bytes == 8)].word;
 }
 
 /* name=number, or name=file. */
@@ -388,36 +303,11 @@ static tj_status take_expression(const cli_request_options *options, cli_request
 
 static tj_status take_scales(const cli_request_options *options, tj_problem *problem, tj_error *err)
 {
-    const int32_t asked[] = {options->scale_m, options->scale_n};
-    tj_scale *const scale[] = {&problem->scale[TJ_MATRIX_M], &problem->scale[TJ_MATRIX_N]};
-    bool are_along_k = false;
+    tj_status status = TJ_OK;
 
-    for (int i = 0; i < 2; i++) {
-        const bool is_along_k = asked[i] == SCALE_ALONG_K;
-
-        if (asked[i] != NO_SCALE)
-            *scale[i] = (tj_scale)TJ_SCALE_INIT(TJ_F32, asked[i] != ONE_SCALE, is_along_k ? (int32_t)options->scale_k : 0);
-        are_along_k |= is_along_k;
-    }
-    if (are_along_k && options->scale_k == 0)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "scales along k are each for some elements of k: add --scale-k, such as 32, 64 or 128");
-    if (!are_along_k && options->scale_k != 0)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "scale_k is %" PRId64 " and there are no scales along k: make scale_m or scale_n, that of the weights, "
-                       "along-k, or leave scale_k out",
-                       options->scale_k);
-    return TJ_OK;
-}
-
-static const char *scale_word(const tj_scale *scale)
-{
-    return scale->type == 0 ? "none"
-                            : scales[(scale->k > 0      ? SCALE_ALONG_K
-                                      : scale->rows > 0 ? SCALE_EACH
-                                                        : ONE_SCALE) -
-                                     1]
-                                  .word;
+    for (int i = 0; i < TJ_SCALED && status == TJ_OK; i++)
+        status = set_field(problem, scale_names[i], options->scale[i], err);
+    return status == TJ_OK ? set_field(problem, "scale-k", options->scale_k, err) : status;
 }
 
 tj_status cli_take_epilogue(const cli_request_options *options, cli_request *request, tj_error *err)
@@ -479,10 +369,9 @@ tj_status cli_read_request(const cli_request_options *options, const char *shape
     take_matrix(&options->p, &request->known.p);
     take_matrix(&options->c, &request->known.c);
     request->known.batch = options->batch;
-    if (options->offsets && !options->groups)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--offsets speaks of groups that are not there: add --groups");
-    request->known.rows = rows_of(options);
-    if (cli_take_epilogue(options, request, err) != TJ_OK)
+    if (set_field(&request->known, "groups", options->groups, err) != TJ_OK ||
+        set_field(&request->known, "offsets", options->offsets, err) != TJ_OK ||
+        cli_take_epilogue(options, request, err) != TJ_OK)
         return err->status;
     if ((options->c.ld || options->c.stride) && !request->known.epilogue.has_beta)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--ld-c and --stride-c speak of a C that is not there: add --beta");
@@ -526,7 +415,7 @@ void cli_set_problem(tj_json *answer, const tj_problem *problem)
 {
     const tj_problem known = tj_problem_canonical(problem);
     tj_json *object = cli_add_object(answer, "problem");
-    char epilogue[TJ_EPILOGUE_TEXT_BYTES];
+    char value[TJ_PROBLEM_FIELD_BYTES];
 
     set_dim(object, "j", &known.j);
     set_dim(object, "k", &known.k);
@@ -546,15 +435,22 @@ void cli_set_problem(tj_json *answer, const tj_problem *problem)
     set_number(object, "batch", known.batch);
     if (known.rows.groups > 0) {
         set_number(object, "groups", known.rows.groups);
-        cli_set_text(object, "offsets", offsets_word(&known.rows));
+        tj_problem_get(&known, "offsets", value);
+        cli_set_text(object, "offsets", value);
     }
     cli_set_text(object, "compute", tj_compute_name((tj_compute)known.compute));
-    cli_set_text(object, "scale_m", scale_word(&known.scale[TJ_MATRIX_M]));
-    cli_set_text(object, "scale_n", scale_word(&known.scale[TJ_MATRIX_N]));
-    if (known.scale[TJ_MATRIX_M].k > 0 || known.scale[TJ_MATRIX_N].k > 0)
-        set_number(object, "scale_k", known.scale[TJ_MATRIX_M].k > 0 ? known.scale[TJ_MATRIX_M].k : known.scale[TJ_MATRIX_N].k);
+    for (int i = 0; i < TJ_SCALED; i++) {
+        char name[] = "scale_m";
+
+        name[6] = "mnp"[i];
+        tj_problem_get(&known, scale_names[i], value);
+        cli_set_text(object, name, *value ? value : "none");
+    }
+    tj_problem_get(&known, "scale-k", value);
+    if (*value)
+        set_number(object, "scale_k", strtoll(value, NULL, 10));
     cli_set_bool(object, "has_alpha", known.epilogue.has_alpha);
     cli_set_bool(object, "has_beta", known.epilogue.has_beta);
-    tj_epilogue_print(&known.epilogue, epilogue);
-    cli_set_text(object, "epilogue", epilogue);
+    tj_epilogue_print(&known.epilogue, value);
+    cli_set_text(object, "epilogue", value);
 }

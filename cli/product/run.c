@@ -2,6 +2,7 @@
 /*
  * tilejit run: multiply random matrices, verify the product, time it.
  */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -158,13 +159,15 @@ static cli_exit run(cli_call *call, tj_error *err)
     cli_request_options asked = options->request;
     cli_request request;
     int64_t *offsets = NULL, groups = 0;
+    char as_many[24];
     cli_exit code = CLI_WORDS;
 
     if ((!options->compile_only && cli_refuse_arch(call, &options->machine, err) != TJ_OK) ||
         (options->group_rows && read_rows(options->group_rows, &offsets, &groups, err) != TJ_OK))
         goto done;
+    (void)snprintf(as_many, sizeof as_many, "%" PRId64, groups);
     if (offsets && !asked.groups)
-        asked.groups = groups;
+        asked.groups = as_many;
     if (cli_read_request(&asked, call->operand[0], &request, err) != TJ_OK || refuse_files(&request, err) != TJ_OK ||
         (offsets && fit_offsets(&request, groups, offsets, err) != TJ_OK))
         goto done;

@@ -11,6 +11,7 @@
  *                   tj_reference_check compares a product with float64                 reference.h
  *                   operands of a problem in device memory, to try a kernel with       workbench.h
  *     laid out      shape, type and place of each operand of a problem                 shape.h
+ *     in words      the fields of a problem by name                                    field.h
  *     explained     traffic, occupancy, roofline, predicted time                       analysis.h
  *     maintained    the store, this machine's components                               store.h, doctor.h
  *     emulated      the functions of the bundled emulator                              emulator.h
@@ -28,6 +29,7 @@
 #include <tilejit/doctor.h>
 #include <tilejit/emulator.h>
 #include <tilejit/family.h>
+#include <tilejit/field.h>
 #include <tilejit/image.h>
 #include <tilejit/kernel.h>
 #include <tilejit/prove.h>

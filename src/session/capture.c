@@ -25,6 +25,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <tilejit/field.h>
+
 #include "canonical.h"
 #include "ending.h"
 #include "fs.h"
@@ -35,11 +37,12 @@
 #include "tree.h"
 #include "varying.h"
 
-enum { MOST_FILE_BYTES = 64 << 20, ROW_BYTES = TJ_PROBLEM_TEXT_BYTES + 512 + TJ_EPILOGUE_TEXT_BYTES, TRIES = 100 };
-
-static const char HEADER[] = "count,j,k,l,batch,dtype,n-dtype,p-dtype,compute,layout-m,layout-n,layout-p,ld-m,ld-n,ld-p,ld-c,"
-                             "stride-m,stride-n,stride-p,stride-c,any,multiple-of,scale-m,scale-n,alpha,beta,epilogue,groups,"
-                             "offsets,scale-k\n";
+enum {
+    MOST_FILE_BYTES = 64 << 20,
+    ROW_BYTES = TJ_PROBLEM_TEXT_BYTES + 512 + TJ_EPILOGUE_TEXT_BYTES,
+    HEADER_BYTES = 512,
+    TRIES = 100
+};
 
 typedef struct noted {
     tj_problem problem; /* with the extents of the launch */
@@ -233,61 +236,6 @@ void tj_capture_note(struct tj_capture *capture, const tj_captured *launch)
 
 /* ---- a line for each problem --------------------------------------------------------------------------------------- */
 
-/* A cell, and the comma in front of it. */
-static void add_text(tj_text *row, const char *cell)
-{
-    tj_text_append(row, ",");
-    tj_text_append(row, cell);
-}
-
-/* By on_host, and whether they have 8 bytes. */
-static const char *const offsets_word[2][2] = {{"device", "device64"}, {"host", "host64"}};
-
-static void add_number(tj_text *row, int64_t value, bool is_said)
-{
-    tj_text_append(row, ",");
-    if (is_said)
-        tj_text_append_int(row, value);
-}
-
-static void add_stride(tj_text *row, int64_t value, bool is_said)
-{
-    if (value == TJ_BROADCAST)
-        add_text(row, "broadcast");
-    else if (value == TJ_POINTERS)
-        add_text(row, "pointers");
-    else if (value == TJ_POINTERS_16)
-        add_text(row, "pointers16");
-    else
-        add_number(row, value, is_said && value != TJ_ANY);
-}
-
-/* List the dimensions of j, k, l that are known at launch alone, or their promises: "j k", "j=16 k=8". */
-static void add_dims(tj_text *row, const tj_problem *problem, bool are_promises, const char *more)
-{
-    static const char *const name[] = {"j", "k", "l"};
-    const tj_dim *const dim[] = {&problem->j, &problem->k, &problem->l};
-    const char *between = "";
-
-    tj_text_append(row, ",");
-    for (int i = 0; i < 3; i++)
-        if (dim[i]->mode == TJ_DIM_ANY && (!are_promises || dim[i]->multiple_of > 1)) {
-            tj_text_append(row, between);
-            tj_text_append(row, name[i]);
-            if (are_promises) {
-                tj_text_append(row, "=");
-                tj_text_append_int(row, dim[i]->multiple_of);
-            }
-            between = " ";
-        }
-    tj_text_append(row, *more && !*between ? more + 1 : more);
-}
-
-static const char *layout_word(int layout)
-{
-    return layout == TJ_COL_MAJOR ? "col" : "";
-}
-
 /* Count the leading dimensions (or strides) that the launch gives; *all: the number that it could give. */
 static int count_any(const tj_problem *c, bool of_strides, int *all)
 {
@@ -306,50 +254,37 @@ static int count_any(const tj_problem *c, bool of_strides, int *all)
     return any;
 }
 
+static void print_header(char header[HEADER_BYTES])
+{
+    const char *name;
+
+    strcpy(header, "count,j,k,l");
+    for (size_t i = 0; (name = tj_problem_field(i)); i++)
+        strcat(strcat(header, ","), name);
+    strcat(header, "\n");
+}
+
 /* Print the part after the count; a problem that no line of a list can express becomes a comment. batch: of the launch. */
 static void print_row(const tj_problem *c, int64_t batch, char row[ROW_BYTES])
 {
-    const tj_problem loose = tj_problem_loose(c); /* what is tight need not be said */
     tj_text text = TJ_TEXT_INIT(ROW_BYTES - 1);
-    char *line = NULL, more[32] = "", epilogue[TJ_EPILOGUE_TEXT_BYTES];
+    char *line = NULL, cell[TJ_PROBLEM_FIELD_BYTES];
     int lds, strides;
     const int any_ld = count_any(c, false, &lds), any_stride = count_any(c, true, &strides);
     const bool is_said = (any_ld == 0 || any_ld == lds) && (any_stride == 0 || any_stride == strides);
+    tj_problem launched = *c;
+    const char *name;
 
-    strcat(more, any_ld ? " ld" : "");
-    strcat(more, c->batch == TJ_ANY ? " batch" : "");
-    strcat(more, any_stride ? " stride" : "");
-    add_number(&text, c->j.extent, true);
-    add_number(&text, c->k.extent, true);
-    add_number(&text, c->l.extent, true);
-    add_number(&text, batch, batch > 1);
-    add_text(&text, tj_type_name((tj_type)c->m.type));
-    add_text(&text, c->n.type != c->m.type ? tj_type_name((tj_type)c->n.type) : "");
-    add_text(&text, c->p.type != tj_facts_of(c->m.type)->product ? tj_type_name((tj_type)c->p.type) : "");
-    add_text(&text, c->compute != tj_facts_of(c->m.type)->compute ? tj_compute_name((tj_compute)c->compute) : "");
-    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_P; which++)
-        add_text(&text, layout_word(tj_problem_matrix(c, which)->layout));
-    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++) {
-        const int64_t ld = tj_problem_matrix(&loose, which)->ld;
-
-        add_number(&text, ld, ld > 0);
+    launched.batch = batch;
+    for (int i = 0; i < 3; i++) {
+        tj_text_append(&text, ",");
+        tj_text_append_int(&text, (const tj_dim *const[]){&c->j, &c->k, &c->l}[i]->extent);
     }
-    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++) {
-        const int64_t stride = tj_problem_matrix(&loose, which)->stride;
-
-        add_stride(&text, stride, tj_matrix_count(c, which) != 1 && stride > 0);
+    for (size_t i = 0; (name = tj_problem_field(i)); i++) {
+        tj_problem_get(strcmp(name, "batch") == 0 ? &launched : c, name, cell);
+        tj_text_append(&text, ",");
+        tj_text_append(&text, cell);
     }
-    add_dims(&text, c, false, more);
-    add_dims(&text, c, true, "");
-    add_text(&text, tj_scale_word(tj_scale_form(&c->scale[TJ_MATRIX_M])));
-    add_text(&text, tj_scale_word(tj_scale_form(&c->scale[TJ_MATRIX_N])));
-    add_text(&text, c->epilogue.has_alpha ? "1" : "");
-    add_text(&text, c->epilogue.has_beta ? "1" : "");
-    tj_epilogue_print_as(&c->epilogue, true, epilogue);
-    add_text(&text, c->epilogue.expression.nodes > 0 ? epilogue : "");
-    add_number(&text, tj_group_count(c), tj_is_grouped(c));
-    add_text(&text, tj_is_grouped(c) ? offsets_word[tj_offsets_on_host(c)][tj_offset_bytes(c) == 8] : "");
-    add_number(&text, tj_scale_k(c), tj_scale_k(c) > 0);
     row[0] = '\0';
     if (tj_text_take(&text, &line, NULL) == TJ_OK)
         strcpy(row, line);
@@ -404,9 +339,12 @@ static const char *read_rows(const char *text, rows *all)
 {
     if (!*text)
         return NULL;
-    if (strncmp(text, HEADER, strlen(HEADER)) != 0)
+    char header[HEADER_BYTES];
+
+    print_header(header);
+    if (strncmp(text, header, strlen(header)) != 0)
         return "there is a file that is not a capture of this version, and it stays as it is: name another";
-    for (text += strlen(HEADER); *text;) {
+    for (text += strlen(header); *text;) {
         const bool is_comment = *text == '#';
         char *cells;
         const uint64_t count = strtoull(text + is_comment, &cells, 10);
@@ -430,11 +368,12 @@ static int by_row(const void *a, const void *b)
 static char *print_rows(rows *all, size_t *size)
 {
     tj_text text = TJ_TEXT_INIT(MOST_FILE_BYTES);
-    char *printed = NULL;
+    char *printed = NULL, header[HEADER_BYTES];
 
     if (all->count > 0)
         qsort(all->at, all->count, sizeof *all->at, by_row);
-    tj_text_append(&text, HEADER);
+    print_header(header);
+    tj_text_append(&text, header);
     for (size_t i = 0; i < all->count; i++) {
         const char *row = all->at[i].row;
         const bool is_comment = row[0] == '#';

@@ -176,8 +176,9 @@ Test(matmul_types, that_do_not_go_together_are_told_in_words)
         {"$T run 8x8x8 --compute f17", "no way to compute is named \"f17\": use f32, f64, tf32, s32, f32_split or f32_fp8"},
         {"$T run 8x8x8 --scale-m all", "use one of one, each, along-k"},
         {"$T run 8x8x8 --scale-n along-k --scale-k 4", "scale_n is along-k, which is for weights of s8, u8 or s4"},
-        {"$T run 8x8x8 --dtype f16 --n-dtype s8 --scale-k 4", "scale_k is 4 and there are no scales along k"},
-        {"$T run 8x8x8 --dtype f16 --n-dtype s8 --scale-n along-k", "add --scale-k, such as 32, 64 or 128"},
+        {"$T run 8x8x8 --dtype f16 --n-dtype s8 --scale-k 4", "--scale-k is 4 and there are no scales along k"},
+        {"$T run 8x8x8 --dtype f16 --n-dtype s8 --scale-n along-k",
+         "there is no scale_k: give it the elements of k for each scale, such as 32"},
         {"$T run 8x8x8 --dtype f64 --scale-m one", "scales are f32 and go with no f64"},
         {"$T run 8x8x8 --dtype u8 --family simt", "family simt takes matrices of f32, f64, f16 or bf16, and M is u8"},
     };

@@ -240,7 +240,7 @@ Test(command, runs_groups_of_rows)
         {"50x24x40 --group-rows 5,-1", "--group-rows of group 1"},
         {"50x24x40 --group-rows 5,46", "--group-rows has 51 rows, and j is 50"},
         {"50x24x40 --group-rows 5,17 --groups 3", "--group-rows has 2 numbers, and there are 3 groups"},
-        {"50x24x40 --offsets host", "add --groups"},
+        {"50x24x40 --offsets host", "add groups"},
         {"50x24x40 --groups 3 --batch 2", "a batch or groups, not both"},
         {"50x24x40 --groups 3 --layout-p col", "P is column-major"},
         {"50x24x40 --groups 3 --family skinny", "family skinny takes no groups"},

@@ -164,6 +164,10 @@ static int null_one; /* the number of the pointer that is NULL */
     ANSWERS(tj_problem_to_json, (ARG(0)), 0, 0) \
     REFUSES(tj_problem_from_json, (ARG(0), ARG(1), &err), "json", "problem") \
     SURVIVES(tj_problem_id, (ARG(0), ARG(1)), 1) \
+    ANSWERS(tj_problem_choice, (ARG(0), 0), 0, 0) \
+    SURVIVES(tj_problem_field, (0), 0) \
+    SURVIVES(tj_problem_get, (ARG(0), ARG(1), ARG(2)), 2) \
+    REFUSES(tj_problem_set, (ARG(0), ARG(1), ARG(2), &err), "problem", "name", "value") \
     REFUSES(tj_tuning_class_of, (ARG(0), ARG(1), ARG(2), &err), "context", "device", "of") \
     ANSWERS(tj_records_print, (ARG(0), 1), 0, 0) \
     REFUSES(tj_reference_check, (ARG(0), ARG(1), ARG(2), 1, 1, ARG(3), &err), "problem", "operands", "p", "report") \

@@ -13,7 +13,7 @@ EVERY_KIND = {
     "8x64x16 bf16 rrr gelu(acc + bias[col]) any=j,batch j%4": tilejit.Problem(8, 64, 16, "bf16", epilogue="gelu(acc + bias[col])", any="j,batch",
                                                                               multiple_of={"j": 4}),
     "8x6x5 f32 rrr any=j,k,l,batch,ld,stride": tilejit.Problem(8, 6, 5, any=["all"]),
-    "32x64x16 f32 rrr groups=4": tilejit.Problem(32, 64, 16, groups=4),
+    "32x64x16 f32 rrr groups=4 offsets=device": tilejit.Problem(32, 64, 16, groups=4),
     "32x64x16 f32 rrr groups=4 offsets=host64": tilejit.Problem(32, 64, 16, groups=4, offsets="host64"),
     "4x128x6 bf16*s4 rrr scale_n=along-k scale_k=32": tilejit.Problem(4, 128, 6, "bf16", n_dtype="s4", scale_n="along-k", scale_k=32),
     "4x8x6 f32 rrr scale_m=each scale_n=one": tilejit.Problem(4, 8, 6, scale_m="each", scale_n="one"),
@@ -64,7 +64,7 @@ def test_every_kind_is_made_ready(words, context):
 
 
 def test_grouped_and_weights_are_tuned(context):
-    for words in ("32x64x16 f32 rrr groups=4", "8x6x5 f32 rrr any=j"):
+    for words in ("32x64x16 f32 rrr groups=4 offsets=device", "8x6x5 f32 rrr any=j"):
         assert tilejit.tune(EVERY_KIND[words], evaluations=1, seconds=20).config
 
 
@@ -98,14 +98,14 @@ REFUSED = [
     (dict(batch=2**70), tilejit.InvalidArgument, "batch is 1180591620717411303424: it is .* at most"),
     (dict(batch=1.5), TypeError, "batch is 1.5: it is a whole number"),
     (dict(layouts=3), tilejit.InvalidArgument, "layouts is 3"),
-    (dict(any="m"), tilejit.InvalidArgument, "any has 'm': use j, k, l, ld, batch, stride or all"),
-    (dict(multiple_of={"j": 4}), tilejit.InvalidArgument, "multiple_of has 'j', which is not a dimension in any"),
-    (dict(any="j", multiple_of={"j": 3}), tilejit.InvalidArgument, "promises j % 3 == 0, and j is 8"),
-    (dict(scale_n="every"), tilejit.InvalidArgument, "scale_n is 'every': use one of one, each, along-k"),
+    (dict(any="m"), tilejit.InvalidArgument, "any has \"m\": use j, k, l, ld, batch, stride or all"),
+    (dict(multiple_of={"j": 4}), tilejit.InvalidArgument, "multiple_of j promises something of a fixed extent: add j to any"),
+    (dict(any="j", multiple_of={"j": 3}), tilejit.InvalidArgument, "multiple_of j=3 is a promise that j = 8 breaks"),
+    (dict(scale_n="every"), tilejit.InvalidArgument, "scale_n is \"every\": use one of one, each, along-k"),
     (dict(scale_n="along-k", scale_k=2), tilejit.InvalidArgument, "weights of s8, u8 or s4"),
-    (dict(scale_n="along-k"), tilejit.InvalidArgument, "scale_n is along-k: pass scale_k"),
+    (dict(scale_n="along-k"), tilejit.InvalidArgument, "scale_n is along-k and there is no scale_k"),
     (dict(scale_n="each", scale_k=2), tilejit.InvalidArgument, "scale_k is 2 and there are no scales along k"),
-    (dict(groups=2, offsets="there"), tilejit.InvalidArgument, "offsets is 'there': use one of device, device64, host, host64"),
+    (dict(groups=2, offsets="there"), tilejit.InvalidArgument, "offsets is \"there\": use one of device, device64, host, host64"),
     (dict(groups=2, batch=2), tilejit.InvalidArgument, "batch"),
     (dict(epilogue=3), TypeError, "epilogue is a int"),
     (dict(epilogue="acc", alpha=True), tilejit.InvalidArgument, "leave the arguments out"),

@@ -14,7 +14,7 @@ from tilejit._binding import ffi, lib
 from tilejit._context import Context, context_of
 from tilejit._errors import InvalidArgument
 from tilejit._matmul import _launch, _on_host, _remembered
-from tilejit._problem import BROADCAST, Arrays, Epilogue, Request, checked, epilogue_of, look_at_epilogue, look_at_operands, request, set_groups
+from tilejit._problem import BROADCAST, Arrays, Epilogue, Request, checked, epilogue_of, look_at_epilogue, look_at_operands, request, set_field
 from tilejit._types import NAME
 
 
@@ -133,7 +133,8 @@ def _request(arrays: Arrays, width: int, on_host: bool, epilogue: Epilogue, dtyp
         return made
     if groups > 1 and step < 0:
         raise InvalidArgument(f"b has strides of {b.strides}: its matrices follow each other backwards; pass a contiguous copy")
-    set_groups(made.problem, groups, width, int(on_host))
+    set_field(made.problem, "groups", groups)
+    set_field(made.problem, "offsets", ("host" if on_host else "device") + ("64" if width == 8 else ""))
     made.problem.n.stride = 0 if groups == 1 else BROADCAST if step == 0 else step
     if scale_n is not None and of_each:
         made.operands.scale[lib.TJ_MATRIX_N].stride = scale_n.shape[1]

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import count as count_from, takewhile
 from numbers import Real
 from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
@@ -16,9 +17,9 @@ from tilejit._spec import whole
 from tilejit._types import BYTES, NAME, advice, compute_number, number_of
 
 ROW, COL = 0, 1
-SCALED = ("scale_m", "scale_n")  # by the number of their matrix
-SCALES = {"one": (0, False), "each": (1, False), "along-k": (1, True)}  # the rows of each scale, and whether it is for a part of k
-OFFSETS = {"device": (4, 0), "device64": (8, 0), "host": (4, 1), "host64": (8, 1)}  # their bytes, and whether they are on the host
+FIELDS = tuple(text(lib.tj_problem_field(i)).replace("-", "_") for i in takewhile(lib.tj_problem_field, count_from(0)))  # of a problem, by name
+SCALED = tuple(name for name in FIELDS if name.startswith("scale_") and name != "scale_k")  # by the number of their matrix
+_OWN_WORDS = re.compile("batch|.*dtype|compute|layout|ld_|stride_|any|multiple_of|alpha|beta|epilogue")  # shown in a form of Python's own
 ANY = -1
 BROADCAST = -2
 MOST = 2**31 - 1
@@ -143,6 +144,7 @@ class Problem:
         ``"ld"`` (leading dimensions), ``"stride"`` and ``"all"``, one (``any="j"``) or several (``any="j,batch"``, or a list). The extents
         are then those to tune and to predict with.
     multiple_of: a divisor of every extent of a dimension in ``any``: ``{"j": 16}``.
+    fields: the rest of what a problem may have; names and values are those of the command's options.
     groups: of how many products, each with an N of its own, M and P hold the rows, as ``matmul_grouped`` has them; j is all of the rows.
     offsets: the memory of the offsets of groups: "device" or "host", of 4 bytes each, or "device64" or "host64".
     scale_m, scale_n: scales that the launch brings: "one"; "each" row of M or column of N; or, of weights, "along-k", each for scale_k
@@ -156,8 +158,7 @@ class Problem:
     def __init__(self, j: int, k: int, l: int, dtype: Any = "f32", *, n_dtype: Any = None, out_dtype: Any = None, layouts: str = "rrr",
                  batch: int = 1, compute: Optional[str] = None, alpha: bool = False, beta: bool = False,
                  epilogue: Union[Epilogue, str, None] = None, any: Union[str, Iterable[str]] = (), multiple_of: Optional[Mapping[str, int]] = None,
-                 groups: Optional[int] = None, offsets: str = "device", scale_m: Optional[str] = None, scale_n: Optional[str] = None,
-                 scale_k: Optional[int] = None) -> None:
+                 **fields: Union[int, str, None]) -> None:
         if not isinstance(layouts, str) or len(layouts) != 3 or set(layouts) - set("rc"):
             raise InvalidArgument(f"layouts is {layouts!r}: write three letters for M, N and P, each r or c")
         c = new_problem()
@@ -174,11 +175,14 @@ class Problem:
         if epilogue is not None:
             if alpha or beta:
                 raise InvalidArgument("the epilogue says whether there are alpha and beta: leave the arguments out")
-            _take_epilogue(c, epilogue_of(epilogue, {}), scale_m, scale_n, scale_k)
-        _take_scales(c, scale_m, scale_n, scale_k)
-        if groups is not None:
-            set_groups(c, groups, *_one_of(OFFSETS, offsets, "offsets"))
-        _leave_open(c, any.split(",") if isinstance(any, str) else any, multiple_of or {})
+            _take_epilogue(c, epilogue_of(epilogue, {}), fields)
+        for name in set(fields) - set(name for name in FIELDS if not _OWN_WORDS.match(name)):
+            raise TypeError(f"Problem has no argument {name}")
+        for name in FIELDS:
+            if fields.get(name) is not None:
+                set_field(c, name, fields[name])
+        set_field(c, "any", any if isinstance(any, str) else ",".join(any))
+        set_field(c, "multiple_of", ",".join(f"{name}={step}" for name, step in (multiple_of or {}).items()))
         self._c = checked(c)
 
     @classmethod
@@ -256,12 +260,11 @@ class Problem:
             words.append(text(line))
         else:
             words += [word for word, has in (("alpha", c.epilogue.has_alpha), ("beta", c.epilogue.has_beta)) if has]
-        for name, scale in zip(SCALED, c.scale):
-            words += [f"{name}={word}" for word, form in SCALES.items() if scale.type and form == (scale.rows, scale.k > 0)]
-        words += [f"scale_k={scale.k}" for scale in c.scale if scale.k]
-        if c.rows.groups:
-            words.append(f"groups={c.rows.groups}")
-            words += [f"offsets={word}" for word, how in OFFSETS.items() if how == (c.rows.offset_bytes, c.rows.on_host) and word != "device"]
+        cell = ffi.new("char[]", lib.TJ_PROBLEM_FIELD_BYTES)
+        for name in FIELDS:
+            lib.tj_problem_get(c, name.replace("_", "-").encode(), cell)
+            if text(cell) and not _OWN_WORDS.match(name):
+                words.append(f"{name}={text(cell)}")
         if self.any:
             words.append("any=" + ",".join(self.any))
         words += [f"{name}%{dim.multiple_of}" for name, dim in (("j", c.j), ("k", c.k), ("l", c.l)) if dim.multiple_of > 1]
@@ -286,77 +289,30 @@ def count(value: Any, name: str, least: int, most: int = 2**63 - 1) -> int:
     return number
 
 
-def _one_of(known: Mapping[str, Any], word: Any, name: str) -> Any:
-    if word not in known:
-        raise InvalidArgument(f"{name} is {word!r}: use one of {', '.join(known)}")
-    return known[word]
+def set_field(c: Any, name: str, value: Any) -> None:
+    """Set a field of a tj_problem from text or a number. Raises InvalidArgument for a value that it cannot have."""
+    error, word = ffi.new("tj_error *"), name.replace("_", "-")
+    try:
+        check(lib.tj_problem_set(c, word.encode(), str(value).encode("utf-8", "replace"), error), error)
+    except InvalidArgument as wrong:
+        raise InvalidArgument(str(wrong).replace(word, name)) from None
 
 
 def _matrices(c: Any) -> Tuple[Any, ...]:
     return (c.m, c.n, c.p, c.c) if c.epilogue.has_beta else (c.m, c.n, c.p)
 
 
-def _leave_open(c: Any, words: Iterable[str], promises: Mapping[str, int]) -> None:
-    """Make the named properties arguments of each launch, as the command's --any and --multiple-of do."""
-    dims = {"j": c.j, "k": c.k, "l": c.l}
-    for word in words:
-        is_all = word == "all"
-        if not is_all and word not in (*dims, "ld", "batch", "stride"):
-            raise InvalidArgument(f"any has {word!r}: use j, k, l, ld, batch, stride or all")
-        for name, dim in dims.items():
-            if is_all or word == name:
-                dim.mode = 1
-        if word == "batch" or (is_all and not c.rows.groups):
-            c.batch = ANY
-        for matrix in _matrices(c):
-            if is_all or word == "ld":
-                matrix.ld = ANY
-            if is_all or word == "stride":
-                matrix.stride = ANY
-    for name, step in promises.items():
-        if name not in dims or not dims[name].mode:
-            raise InvalidArgument(f"multiple_of has {name!r}, which is not a dimension in any: add it there")
-        dims[name].multiple_of = count(step, f"multiple_of {name}", 1, MOST)
-        if dims[name].extent % step:
-            raise InvalidArgument(f"multiple_of promises {name} % {step} == 0, and {name} is {dims[name].extent}")
-
-
-def _take_epilogue(c: Any, epilogue: Epilogue, scale_m: Any, scale_n: Any, scale_k: Any) -> None:
+def _take_epilogue(c: Any, epilogue: Epilogue, fields: Mapping[str, Any]) -> None:
     """Take the epilogue of a problem without arrays."""
     scales = look_at_epilogue(epilogue, None)[1]
     if epilogue.expression is not None and not epilogue.operands:
         parse_epilogue(epilogue.expression, c.epilogue)
     else:
         _set_epilogue(c, epilogue, look_at_operands(epilogue, None))
-    for name, view, word in zip((*SCALED, "scale_k"), (*scales, epilogue.scale_k), (scale_m, scale_n, scale_k)):
-        if view is not None and word is not None:
-            raise InvalidArgument(f"{name} is {word!r}, and the epilogue has one too: leave one of them out")
+    for name, view in zip((*SCALED, "scale_k"), (*scales, epilogue.scale_k)):
+        if view is not None and fields.get(name) is not None:
+            raise InvalidArgument(f"{name} is {fields[name]!r}, and the epilogue has one too: leave one of them out")
     _set_scales(c, None, scales, epilogue.scale_k)
-
-
-def _take_scales(c: Any, scale_m: Optional[str], scale_n: Optional[str], scale_k: Optional[int]) -> None:
-    """Take the scales of a problem that words state."""
-    each = 0 if scale_k is None else count(scale_k, "scale_k", 1, MOST)
-    for i, (name, word) in enumerate(zip(SCALED, (scale_m, scale_n))):
-        if word is not None:
-            rows, is_along_k = _one_of(SCALES, word, name)
-            if is_along_k and not each:
-                raise InvalidArgument(f"{name} is along-k: pass scale_k, the elements of k for each scale, such as 32, 64 or 128")
-            _set_scale(c.scale[i], rows, each if is_along_k else 0)
-    along_k = [scale for scale in c.scale if scale.k]
-    if each and not along_k:
-        raise InvalidArgument(f"scale_k is {each} and there are no scales along k: make scale_m or scale_n, that of the weights, along-k")
-    for scale in along_k:
-        scale.k = each or scale.k
-
-
-def set_groups(c: Any, groups: int, offset_bytes: int, on_host: int) -> None:
-    """Let the rows of M and P belong to groups, each with an N of its own."""
-    c.rows.kind, c.rows.groups, c.rows.offset_bytes, c.rows.on_host = lib.TJ_ROWS_IN_GROUPS, count(groups, "groups", 1, MOST), offset_bytes, on_host
-
-
-def _set_scale(scale: Any, rows: int, k: int) -> None:
-    scale.type, scale.rows, scale.k = lib.TJ_F32, rows, k
 
 
 def new_problem() -> Any:
@@ -582,9 +538,11 @@ def _set_scales(problem: Any, operands: Any, scales: Sequence[Optional[View]], s
     for i, (name, view, extent, what) in enumerate(zip(SCALED, scales, (problem.j.extent, problem.l.extent), ("a has rows", "b has columns"))):
         if view is None:
             continue
-        rows, is_along_k = _scale(f"epilogue.{name}", view, extent, what, scale_k)
-        _set_scale(problem.scale[i], rows, _scale_k(scale_k, view.shape[0], problem.k.extent) if is_along_k else 0)
-        if is_along_k and operands:
+        word = _scale(f"epilogue.{name}", view, extent, what, scale_k)
+        set_field(problem, name, word)
+        if word == "along-k":
+            problem.scale[i].k = _scale_k(scale_k, view.shape[0], problem.k.extent)
+        if word == "along-k" and operands:
             operands.scale[i].ld = view.strides[0] if view.shape[0] > 1 else view.shape[1]
     if scale_k is not None and not any(scale.k for scale in problem.scale):
         raise InvalidArgument(f"epilogue.scale_k is {scale_k} and no scales lie along k: pass them as an array of shape (parts, columns of b)")
@@ -738,18 +696,18 @@ def _stride(step: int, count: int) -> int:
     return BROADCAST if step == 0 else step
 
 
-def _scale(name: str, view: View, extent: int, what: str, scale_k: Optional[int]) -> Tuple[int, bool]:
-    """Return the rows (of M, or columns of N) of each scale in an array, and whether each is for a part of k."""
+def _scale(name: str, view: View, extent: int, what: str, scale_k: Optional[int]) -> str:
+    """Return the kind of scales in an array: "one", "each" or "along-k"."""
     if NAME[view.type] != "f32":
         raise InvalidArgument(f"{name} is of {NAME[view.type]}: scales are f32")
     if (len(view.shape) == 2 and view.shape[1] == extent and (extent == 1 or view.strides[1] == 1)
             and (view.shape[0] == 1 or view.strides[0] >= extent) and (view.shape[0] > 1 or scale_k is not None)):
-        return SCALES["along-k"]
+        return "along-k"
     if elements(view.shape) == 1:
-        return SCALES["one"]
+        return "one"
     if len(view.shape) != 1 or view.shape[0] != extent or view.strides != (1,):
         raise InvalidArgument(f"{name} is {view.shape} with strides of {view.strides}: pass one number, or {extent} contiguous ones, as many as {what}")
-    return SCALES["each"]
+    return "each"
 
 
 def _scale_k(given: Optional[int], parts: int, k: int) -> int:
