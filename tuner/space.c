@@ -59,7 +59,7 @@ struct tj_space {
     tj_axes axes;
     size_t digit[TJ_CONFIG_MAX_PARAMS];
     size_t sound; /* the first `sound` digits are not hopeless together */
-    int64_t seen, refused;
+    int64_t seen;
     int64_t part, parts; /* the share of the walk; 0 parts: all of it */
 };
 
@@ -194,10 +194,7 @@ int tj_space_next(tj_space *space, tj_config *config)
             config->value[axis] = space->axes.value[axis][space->digit[axis]];
         hopeless = hopeless_digits(space, config);
         if (hopeless > 0) {
-            const int64_t passed = combinations_left(space, hopeless);
-
-            space->seen += passed;
-            space->refused += passed;
+            space->seen += combinations_left(space, hopeless);
             advance(space, hopeless);
             continue;
         }
@@ -207,16 +204,8 @@ int tj_space_next(tj_space *space, tj_config *config)
             continue;
         if (admits(&space->request, space->has_device ? &space->device : NULL, config))
             return 1;
-        space->refused++;
     }
     return 0;
-}
-
-int64_t tj_space_seen(const tj_space *space, int64_t *refused)
-{
-    if (refused)
-        *refused = space->refused;
-    return space->seen;
 }
 
 void tj_space_free(tj_space *space)

@@ -39,9 +39,6 @@ int tj_axes_at(const tj_axes *axes, size_t axis, int32_t value);
 /** Walk one share of the space only: the parts are disjoint, and about equal. Call before the first tj_space_next. */
 void tj_space_share(tj_space *space, int part, int parts);
 
-/** Return the number of combinations examined so far; *refused (may be NULL) receives the number of those left out. */
-int64_t tj_space_seen(const tj_space *space, int64_t *refused);
-
 /** Return the place, in the whole walk, of the last config of tj_space_next. */
 int64_t tj_space_place(const tj_space *space);
 

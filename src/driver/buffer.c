@@ -90,11 +90,6 @@ void *tj_buffer_address(const tj_buffer *buffer)
     return buffer ? (void *)(uintptr_t)buffer->address : NULL;
 }
 
-size_t tj_buffer_bytes(const tj_buffer *buffer)
-{
-    return buffer->bytes;
-}
-
 /* Wait for the queued work, and leave the buffer's context. what, bytes, where: "copy" 16 "to", for the message. */
 static tj_status finish(const tj_buffer *buffer, tj_visit *v, CUresult result, const char *what, const char *where,
                         size_t bytes, tj_error *err)

@@ -16,9 +16,6 @@ void tj_gpu_destroy_stream(tj_gpu *gpu, CUstream stream);
 tj_status tj_gpu_wait(tj_gpu *gpu, CUstream stream, tj_error *err);
 tj_status tj_gpu_memory(tj_gpu *gpu, size_t *free_bytes, size_t *total_bytes, tj_error *err);
 
-/** Return the size that a buffer was created with. */
-size_t tj_buffer_bytes(const tj_buffer *buffer);
-
 /**
  * Write `bytes` bytes from offset on: the `period` bytes of host over and over. One period is copied from the host; the device
  * copies the rest. Errors: as tj_buffer_write.

@@ -143,11 +143,6 @@ const tj_source *tj_custom_source(const tj_custom_kernel *kernel)
     return kernel ? kernel->source : NULL;
 }
 
-const tj_image *tj_custom_image(const tj_custom_kernel *kernel)
-{
-    return kernel->image;
-}
-
 /* ---- launch ------------------------------------------------------------------------------------------------------- */
 
 /* Take extents other than those of the load, among the ones passed as arguments. */

@@ -24,9 +24,6 @@ struct tj_custom_kernel {
     } constant[TJ_CUSTOM_MAX_ARGUMENTS];
 };
 
-/** Return the image of a kernel. Borrowed. */
-const tj_image *tj_custom_image(const tj_custom_kernel *kernel);
-
 /** Load a source generated for extents, with its image. Takes over both unless it fails. Errors: as tj_custom_load. */
 tj_status tj_custom_host_load(tj_host *host, const int64_t *extent, tj_source *source, tj_image *image,
                               tj_custom_kernel **kernel, tj_error *err);

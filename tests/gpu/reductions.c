@@ -70,7 +70,7 @@ static const struct text {
 typedef struct product {
     tj_problem problem;
     void *m, *n, *p, *output[OUTPUTS];
-    size_t bytes[OUTPUTS];
+    size_t p_bytes, bytes[OUTPUTS];
     tj_buffer *dm, *dn, *dp, *d[OUTPUTS];
     tj_operands x;
 } product;
@@ -97,7 +97,8 @@ static void make_product(tj_context *context, const struct text *text, int k, pr
     made = tj_epilogue_parse(text->type == TJ_F64 ? expression_of_f64 : expression, &q->problem.epilogue, &err) == TJ_OK;
     q->m = malloc(m * size);
     q->n = malloc(n * size);
-    q->p = malloc((size_t)(BATCH * j * l) * size);
+    q->p_bytes = (size_t)(BATCH * j * l) * size;
+    q->p = malloc(q->p_bytes);
     tj_fill_random(TJ_F32, numbers, m, 3);
     for (size_t i = 0; i < m; i++)
         numbers[i] = (-0.25F - fabsf(numbers[i])) * (text->numbers == SPANS && i % 2 == 0 ? 0x1p-40F : 1);
@@ -111,7 +112,7 @@ static void make_product(tj_context *context, const struct text *text, int k, pr
     q->x = (tj_operands)TJ_OPERANDS_INIT;
     made = made && tj_buffer_create(context, m * size, &q->dm, &err) == TJ_OK &&
            tj_buffer_create(context, n * size, &q->dn, &err) == TJ_OK &&
-           tj_buffer_create(context, (size_t)(BATCH * j * l) * size, &q->dp, &err) == TJ_OK &&
+           tj_buffer_create(context, q->p_bytes, &q->dp, &err) == TJ_OK &&
            tj_buffer_write(q->dm, 0, q->m, m * size, &err) == TJ_OK && tj_buffer_write(q->dn, 0, q->n, n * size, &err) == TJ_OK;
     for (int i = 0; i < OUTPUTS && made; i++) {
         q->bytes[i] = (size_t)(by_rows[i] ? j : l) * BATCH * element_bytes(text, i);
@@ -156,7 +157,7 @@ static void expect_right(product *q, const char *what)
     tj_host_operands host = TJ_HOST_OPERANDS(q->m, q->n);
     tj_check_report report = TJ_CHECK_REPORT_INIT;
     tj_error err = {TJ_OK, ""};
-    tj_status status = tj_buffer_read(q->dp, 0, q->p, tj_buffer_bytes(q->dp), &err);
+    tj_status status = tj_buffer_read(q->dp, 0, q->p, q->p_bytes, &err);
 
     for (int i = 0; i < OUTPUTS && status == TJ_OK; i++) {
         status = tj_buffer_read(q->d[i], 0, q->output[i], q->bytes[i], &err);

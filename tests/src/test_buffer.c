@@ -40,7 +40,6 @@ Test(buffer, gives_back_what_was_written)
     tj_buffer *buffer = NULL;
 
     cr_assert(eq(int, tj_buffer_create(context, sizeof text, &buffer, &err), TJ_OK), "%s", err.message);
-    cr_expect(eq(sz, tj_buffer_bytes(buffer), sizeof text));
     cr_expect(eq(u64, (uint64_t)(uintptr_t)tj_buffer_address(buffer) % 256, 0));
     cr_expect(eq(int, tj_buffer_fill(buffer, 0xff, &err), TJ_OK), "%s", err.message);
     cr_expect(eq(int, tj_buffer_write(buffer, 2, text, 5, &err), TJ_OK), "%s", err.message);

@@ -106,7 +106,7 @@ Test(space, is_all_that_the_constraints_admit_each_once)
         const int d = (int)(i / 3 % 3);                         /* each device with a third of them */
         const tj_device_facts *device = d < 2 ? &devices[d] : NULL;
         const tj_problem problem = some_problem(i);
-        int64_t of_family[MAX_FAMILIES] = {0}, seen, left_out;
+        int64_t of_family[MAX_FAMILIES] = {0};
         size_t count = 0;
         tj_space *space;
         tj_request request;
@@ -114,8 +114,6 @@ Test(space, is_all_that_the_constraints_admit_each_once)
         cr_assert(eq(int, tj_space_create(&problem, device, NULL, &space, NULL), TJ_OK));
         while (count < 100000 && tj_space_next(space, &all[count]))
             count++;
-        seen = tj_space_seen(space, &left_out);
-        cr_expect(eq(i64, seen - left_out, (int64_t)count), "problem %zu, device %d", i, d);
         cr_expect(eq(int, tj_space_next(space, &all[0]), 0), "the end stays the end");
         cr_expect(count > 10, "problem %zu, device %d: %zu configs", i, d, count);
         qsort(all, count, sizeof *all, by_bytes);
