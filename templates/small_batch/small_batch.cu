@@ -105,21 +105,21 @@ small_batch(
         //@ if m_along_k
         #include "small_batch/load_m_along.cuh"
         //@ else
-        //@| #pragma unroll
+//@| #pragma unroll
         //@| for (int i = 0; i < VEC; ++i)
-        //@| #pragma unroll
+//@| #pragma unroll
         //@|     for (int r = 0; r < TM; r += VECTOR_ROWS) {
         //@|         const auto rows = read<VECTOR_ROWS>(&own.M[kk + i][row_read(r)]);
-        //@| #pragma unroll
+//@| #pragma unroll
         //@|         for (int v = 0; v < VECTOR_ROWS; ++v)
         //@|             m[r + v][i] = rows.element[v];
         //@|     }
         //@ end
         //@ if n_along_k
-        //@| #pragma unroll
+//@| #pragma unroll
         //@| for (int c = 0; c < TN; ++c) {
         //@|     const auto along_k = read<VEC>(&own.N[col_read(c)][kk]);
-        //@| #pragma unroll
+//@| #pragma unroll
         //@|     for (int i = 0; i < VEC; ++i)
         //@|         n[i][c] = along_k.element[i];
         //@| }

@@ -839,11 +839,11 @@ static void describe_lanes(const tj_mma_tile *m, const tj_mma_tile *n, bool m_ro
 {
     tj_template_set(fill, "lane_row",
                     m->load == TJ_MMA_BYTES     ? "lane / 4 * 2;  // in pairs, because of load_bytes"
-                    : m->load == TJ_MMA_WEIGHTS ? "lane / 4 * NEIGHBOURS;  // side by side, because of load_weights"
+                    : m->load == TJ_MMA_WEIGHTS ? "lane / 4 * NEIGHBOURS;  // neighbours, because of load_weights"
                                                 : "lane / 4;");
     tj_template_set(fill, "lane_col",
-                    n->load == TJ_MMA_BYTES     ? "lane % 4 * 4;  // 4 side by side, because of load_bytes"
-                    : n->load == TJ_MMA_WEIGHTS ? "lane % 4 * 2 * NEIGHBOURS;  // so many side by side, because of load_weights"
+                    n->load == TJ_MMA_BYTES     ? "lane % 4 * 4;  // in fours, because of load_bytes"
+                    : n->load == TJ_MMA_WEIGHTS ? "lane % 4 * 2 * NEIGHBOURS;  // neighbours, because of load_weights"
                                                 : "lane % 4 * 2;");
     tj_template_set(fill, "col_of_product",
                     n->load == TJ_MMA_BYTES     ? "c / 2 * 4 + c % 2"
