@@ -16,4 +16,11 @@
 double tj_climb(const tj_request *request, const tj_device_facts *device, const tj_config *refused, size_t refused_count,
                 tj_config *best);
 
+/** A config that a climb rated, as it may be tried, and its predicted seconds. */
+typedef void tj_climb_visit_fn(void *payload, const tj_config *config, double seconds);
+
+/** As tj_climb, in one family (NULL: in all), and report each config on the way that is worth trying; some come twice. */
+double tj_climb_past(const tj_request *request, const tj_device_facts *device, const tj_family *family,
+                     tj_climb_visit_fn *visit, void *payload);
+
 #endif

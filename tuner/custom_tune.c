@@ -125,10 +125,9 @@ static tj_status open(custom_tuning *t, tj_error *err)
 
     if (status != TJ_OK)
         return status;
-    base->pool = tj_pool_create_custom(&base->scratch, t->extent, base->target, base->options.threads);
-    if (!base->pool)
-        return tj_fail_memory(err, "the threads of a tuning");
-    status = tj_custom_bench_fill(gpu, base->stream, t->custom, t->extent, (uint64_t)base->options.seed, &t->bench, err);
+    status = tj_pool_take_custom(base->host, t->extent, base->target, base->options.threads, &base->pool, err);
+    if (status == TJ_OK)
+        status = tj_custom_bench_fill(gpu, base->stream, t->custom, t->extent, (uint64_t)base->options.seed, &t->bench, err);
     if (status == TJ_OK)
         status = tj_custom_set_bytes(t->custom, t->extent, &set_bytes, err);
     if (status == TJ_OK)
@@ -151,7 +150,7 @@ tj_status tj_custom_tune_on(tj_host *host, const tj_custom *custom, const int64_
     memset(result, 0, sizeof *result);
     if (status != TJ_OK)
         return status;
-    tj_tuning_begin(&t.base, &subject, host, options);
+    tj_tuning_begin(&t.base, &subject, host, NULL, options);
     config.family = &custom->family;
     status = tj_custom_resolve(&config, err);
     if (status == TJ_OK) /* if the defaults fail, or the template is faulty, times have nothing to compare with */
@@ -167,7 +166,9 @@ tj_status tj_custom_tune_on(tj_host *host, const tj_custom *custom, const int64_
 
         result->default_config = config;
         t.base.incumbents = (tj_incumbents){first[0], first[1]};
-        status = tj_tuning_run(&t.base, &space, first, 2, result, err); /* a config that is there twice is tried once */
+        status = tj_tuning_begin_search(&t.base, &space, err);
+        if (status == TJ_OK)
+            status = tj_tuning_run(&t.base, first, 2, result, err); /* a config that is there twice is tried once */
     }
     tj_custom_space_end(&t.space);
     tj_custom_bench_drop(&t.bench);

@@ -11,6 +11,7 @@ enum { LEAST_ROUNDS = 3, ROUNDS_OF_ALL = 4, LEAST_FINALISTS = 3 /* the incumbent
 
 static const double FINAL_SECONDS = 8;
 static const double SECONDS_OF_ALL = 0.5; /* as some configs slow down after a quarter of a second of load */
+static const double SHARE_OF_ALL = 0.4;   /* of a short time for the rounds */
 
 /* Draw an order for one round. */
 static void shuffle(size_t *order, size_t count, uint64_t *random)
@@ -78,7 +79,7 @@ static tj_status compare_finalists(tj_tuning *t, tj_finalist *list, size_t *coun
     tj_status status = TJ_OK;
     size_t rounds = 0;
     bool is_whole = true;
-    double start;
+    double start, seconds_of_all;
 
     tj_judge_looks(list, *count);
     if (t->is_emulated)
@@ -93,10 +94,12 @@ static tj_status compare_finalists(tj_tuning *t, tj_finalist *list, size_t *coun
             return TJ_OK;
         status = tj_pool_load(t->pool, &list[i].trial.config, &loaded, err);
     }
-    for (start = tj_clock_s(); rounds < TJ_ROUNDS && status == TJ_OK; rounds += is_whole) {
+    start = tj_clock_s();
+    seconds_of_all = fmin(SECONDS_OF_ALL, SHARE_OF_ALL * (t->deadline - start));
+    for (; rounds < TJ_ROUNDS && status == TJ_OK; rounds += is_whole) {
         if (rounds >= LEAST_ROUNDS && (tj_clock_s() > start + FINAL_SECONDS || tj_is_cancelled(t)))
             break;
-        if (*count > TJ_CONTENDERS && rounds >= ROUNDS_OF_ALL && tj_clock_s() > start + SECONDS_OF_ALL) {
+        if (*count > TJ_CONTENDERS && rounds >= ROUNDS_OF_ALL && tj_clock_s() > start + seconds_of_all) {
             tj_judge_rounds(list, *count, rounds);
             *count = tj_keep_contenders(list, *count, TJ_CONTENDERS);
         }
@@ -193,6 +196,7 @@ static tj_status hold_finals(tj_tuning *t, tj_tune_result *result, tj_error *err
     status = list_finalists(t, list, &count, result, err);
     if (status == TJ_OK)
         status = compare_finalists(t, list, &count, err);
+    tj_tuning_spend(t, &t->spent.finals);
     result->was_cancelled |= tj_is_cancelled(t);
     result->default_us = tj_finalist_us(list, count, TJ_STANDARD, 0);
     result->before_us = tj_finalist_us(list, count, TJ_RECORDED, result->default_us);
@@ -202,16 +206,15 @@ static tj_status hold_finals(tj_tuning *t, tj_tune_result *result, tj_error *err
     return status;
 }
 
-tj_status tj_tuning_run(tj_tuning *t, const tj_search_space *space, const tj_config *first, size_t first_count,
-                        tj_tune_result *result, tj_error *err)
+tj_status tj_tuning_run(tj_tuning *t, const tj_config *first, size_t first_count, tj_tune_result *result, tj_error *err)
 {
-    tj_status status = tj_tuning_search(t, space, first, first_count, err);
+    tj_status status = tj_tuning_search(t, first, first_count, err);
 
     if (status != TJ_OK)
         return status;
     count_trials(&t->found, result);
     status = hold_finals(t, result, err);
     result->is_emulated = t->is_emulated;
-    result->seconds = tj_clock_s() - t->start;
+    tj_tuning_tell_time(t, result);
     return status;
 }

@@ -9,20 +9,29 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "climb.h"
 #include "error.h"
 #include "hash.h"
 #include "parallel.h"
+#include "rank.h"
+#include "settle.h"
+#include "estimate.h"
 
-enum { MAX_POINTS = 200000 /* of a larger space, take every n-th config */, LOOKS_AT_CLOCK = 1024 /* configs between two */ };
+/*
+ * Seconds of a search: a shorter one leaves the processors to the compiler, and looks around the best that it has found. For
+ * some 30 trials that is as good.
+ */
+static const double WORTH_A_WALK = 2;
+
+enum {
+    MAX_POINTS = 200000,  /* of a larger space, take every n-th config */
+    MOST_LIKELY = 512,    /* those taken up before the walk */
+    LOOKS_AT_CLOCK = 1024 /* configs between two */
+};
 
 static uint64_t hash_config(const tj_config *config)
 {
     return tj_hash_bytes64(config->value, sizeof config->value) ^ (uint64_t)(uintptr_t)config->family;
-}
-
-static bool is_same(const tj_config *a, const tj_config *b)
-{
-    return a->family == b->family && memcmp(a->value, b->value, sizeof a->value) == 0;
 }
 
 int tj_by_score(const void *a, const void *b)
@@ -88,7 +97,7 @@ int32_t tj_points_intern(search *s, const tj_config *config)
         return -1;
     at = hash_config(config) & (s->slots - 1);
     for (; s->slot[at] >= 0; at = (at + 1) & (s->slots - 1))
-        if (is_same(&s->point[s->slot[at]].config, config))
+        if (tj_search_is_same(&s->point[s->slot[at]].config, config))
             return s->slot[at];
     locate(s, &p);
     s->point[s->count] = p;
@@ -105,6 +114,120 @@ double tj_search_predicted(search *s, tj_point *p)
     us = s->measurer->predict ? s->measurer->predict(s->measurer->payload, &p->config) : 0;
     p->predicted = us > 0 ? log(us) : 0;
     return p->predicted;
+}
+
+/* ---- likely ones -------------------------------------------------------------------------------------------------- */
+
+typedef struct likely_config {
+    double seconds;
+    size_t order; /* in which it was met */
+    tj_config config;
+} likely_config;
+
+typedef struct likely_list {
+    likely_config *item;
+    size_t count, capacity;
+    bool is_short; /* memory ran out */
+} likely_list;
+
+static void note_likely(void *payload, const tj_config *config, double seconds)
+{
+    likely_list *list = payload;
+
+    if (list->count == list->capacity) {
+        const size_t capacity = list->capacity ? 2 * list->capacity : 1024;
+        likely_config *larger = realloc(list->item, capacity * sizeof *larger);
+
+        if (!larger) {
+            list->is_short = true;
+            return;
+        }
+        list->item = larger;
+        list->capacity = capacity;
+    }
+    list->item[list->count] = (likely_config){seconds, list->count, *config};
+    list->count++;
+}
+
+static int by_seconds(const void *a, const void *b)
+{
+    const likely_config *x = a, *y = b;
+
+    if (x->seconds != y->seconds)
+        return x->seconds < y->seconds ? -1 : 1;
+    return x->order < y->order ? -1 : x->order > y->order;
+}
+
+tj_status tj_points_take_up_likely(search *s, tj_error *err)
+{
+    likely_list list = {NULL, 0, 0, false};
+    tj_status status = TJ_OK;
+
+    if (!s->measurer->device || !s->measurer->predict)
+        return TJ_OK;
+    (void)tj_climb_past(s->request, s->measurer->device, s->options->family, note_likely, &list);
+    qsort(list.item, list.count, sizeof *list.item, by_seconds);
+    for (size_t i = 0; i < list.count && s->count < MOST_LIKELY && status == TJ_OK; i++)
+        if (tj_space_rewrite(s->request, &list.item[i].config) && tj_points_intern(s, &list.item[i].config) < 0)
+            list.is_short = true;
+    free(list.item);
+    if (list.is_short)
+        status = tj_fail_memory(err, "the configs of a search");
+    s->is_sampled = true;
+    return status;
+}
+
+/* Take up a config that can be tried. False when memory ran out. */
+static bool take_up(search *s, tj_config config)
+{
+    tj_config resolved = config;
+
+    if (tj_request_resolve(s->request, &resolved, NULL) != TJ_OK || !tj_request_worth_trying(s->request, &resolved) ||
+        !(tj_rank_predict(s->measurer->device, s->request, &resolved) > 0))
+        return true;
+    return !tj_space_rewrite(s->request, &config) || tj_points_intern(s, &config) >= 0;
+}
+
+/* Take up each other choice on one axis: choices have no order for steps. Parameters that were open are settled anew. */
+static bool take_up_words(search *s, tj_config config, size_t axis)
+{
+    const tj_axes *axes = &s->axes[tj_search_family(s, config.family)];
+    bool has_memory = true;
+
+    tj_axes_leave_open(axes, &config);
+    for (size_t i = 0; i < axes->length[axis] && has_memory && tj_family_param(config.family, axis)->choice; i++) {
+        config.value[axis] = axes->value[axis][i];
+        has_memory = take_up(s, config);
+    }
+    return has_memory;
+}
+
+/* Take up the config a step away on an axis, and those another step away on the axes after it. */
+static bool take_up_steps(search *s, tj_config config, size_t axis, int step)
+{
+    const tj_axes *axes = &s->axes[tj_search_family(s, config.family)];
+    bool has_memory;
+
+    if (!tj_axes_step(axes, &config, axis, step))
+        return true;
+    has_memory = take_up(s, config);
+    for (size_t side = 2 * (axis + 1); side < 2 * axes->count && has_memory; side++) {
+        tj_config two = config;
+
+        if (tj_axes_step(axes, &two, side / 2, side % 2 ? 1 : -1))
+            has_memory = take_up(s, two);
+    }
+    return has_memory;
+}
+
+tj_status tj_points_take_up_near(search *s, const tj_config *centre, tj_error *err)
+{
+    const tj_config here = *centre; /* which may move with the points */
+    bool has_memory = true;
+
+    for (size_t axis = 0; axis < s->axes[tj_search_family(s, here.family)].count && has_memory; axis++)
+        has_memory = take_up_words(s, here, axis) && take_up_steps(s, here, axis, -1) && take_up_steps(s, here, axis, 1);
+    return has_memory ? TJ_OK : tj_fail_memory(err, "the configs of a search");
 }
 
 /* ---- the walk ----------------------------------------------------------------------------------------------------- */
@@ -204,11 +327,15 @@ static void predict_share(void *payload, int part)
 tj_status tj_points_take_up(search *s, tj_error *err)
 {
     const size_t most = s->options->strategy == TJ_EXHAUSTIVE ? SIZE_MAX : MAX_POINTS;
-    shared_walk *walk = calloc(1, sizeof *walk);
+    shared_walk *walk;
     placed_config *all = NULL;
     tj_status status = TJ_OK;
     size_t count = 0;
 
+    s->is_walked = s->count == 0 || s->seconds == 0 || s->seconds >= WORTH_A_WALK;
+    if (!s->is_walked)
+        return TJ_OK;
+    walk = calloc(1, sizeof *walk);
     if (!walk)
         return tj_fail_memory(err, "the configs of a search");
     walk->s = s;

@@ -5,13 +5,17 @@
  * Compiling is most of the cost of tuning, and only one kernel may be timed at once: so several threads compile and one times.
  * If no thread has taken a requested config, the caller compiles it, since it would only wait. Compiled configs stay, and so do
  * loaded kernels, until there are many.
+ *
+ * A compile cannot be cut short, and takes half a second where every processor has one. So the end of a tuning does not wait
+ * for those that are under way: their threads drop them, and go on with the candidates of the tuning that follows.
  */
 #include "pool.h"
 
-#include <pthread.h>
-#include <stdbool.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <tilejit/analysis.h>
 
@@ -23,52 +27,95 @@
 #include "proof.h"
 #include "settle.h"
 
+/* Whose configs are compiled. Jobs refer to it, so that it lasts until the last of them is done. */
+typedef struct subject {
+    int references;
+    tj_request request;
+    const int64_t *extent; /* of a family of the application; NULL: request */
+    tj_device_facts device;
+    bool adapts;           /* configs to device */
+    tj_pool_list_fn *list; /* to be called before its configs are compiled; NULL: it was, or there is none */
+    const void *payload;
+} subject;
+
+static const double NEW_COMPILE = 0.125; /* share of the last compile in the usual time */
+
 enum { WAITING, BUSY, DONE };
 
 typedef struct job {
     struct job *next;
+    subject *of;
     tj_config config;
     int state;
     bool was_awaited;
+    bool was_named; /* by tj_pool_await_any */
+    bool is_orphan; /* nobody wants the result any more */
     tj_candidate made;
 } job;
 
 struct tj_pool {
-    tj_host *host;
-    const tj_request *request; /* NULL: extent */
-    const int64_t *extent;
-    const tj_device_facts *device;
+    tj_host host;
     char target[16];
+    int asked; /* threads, as the tuning says */
     pthread_mutex_t lock;
     pthread_cond_t has_work, has_result;
-    job *first, *last; /* all jobs, in the order of their announcement */
+    subject *now, *ahead; /* NULL: none */
+    job *first, *last;    /* all jobs, in the order of their announcement */
+    bool is_stopped;      /* for the subject of now */
+    double end;           /* of that tuning's search, by tj_clock_s */
+    double usual_s;       /* a compile; 0: not known yet */
     bool is_ending;
     int threads;
     pthread_t thread[TJ_MOST_THREADS];
 };
 
-static tj_status build(const tj_pool *pool, const tj_config *given, tj_program *program, tj_error *err)
+/* ---- subjects ----------------------------------------------------------------------------------------------------- */
+
+static subject *make_subject(const tj_request *request, const int64_t *extent, const tj_device_facts *device)
+{
+    subject *of = calloc(1, sizeof *of);
+
+    if (!of)
+        return NULL;
+    of->references = 1;
+    of->extent = extent;
+    if (request)
+        of->request = *request;
+    of->adapts = device != NULL;
+    if (device)
+        of->device = *device;
+    return of;
+}
+
+static void release(subject *of)
+{
+    if (of && --of->references == 0)
+        free(of);
+}
+
+/* Would both compile the same? Those of the application are not told apart. */
+static bool is_same(const subject *a, const subject *b)
+{
+    return a && b && !a->extent && !b->extent && a->adapts == b->adapts &&
+           memcmp(&a->request.problem, &b->request.problem, sizeof a->request.problem) == 0 &&
+           memcmp(&a->device, &b->device, sizeof a->device) == 0;
+}
+
+/* ---- compiling ---------------------------------------------------------------------------------------------------- */
+
+static tj_status build(tj_pool *pool, const subject *of, const tj_config *given, tj_program *program, tj_error *err)
 {
     tj_config config = *given, resolved = *given;
     tj_status status;
 
-    if (pool->extent) {
-        status = tj_custom_generate(&config, pool->extent, &program->source, err);
-        return status == TJ_OK ? tj_image_build(pool->host, program->source, pool->target, false, &program->image, err)
+    if (of->extent) {
+        status = tj_custom_generate(&config, of->extent, &program->source, err);
+        return status == TJ_OK ? tj_image_build(&pool->host, program->source, pool->target, false, &program->image, err)
                                : status;
     }
-    status = pool->device ? tj_request_adapt(pool->device, pool->request, &config, &resolved, err)
-                          : tj_request_resolve(pool->request, &resolved, err);
-    return status == TJ_OK ? tj_program_build(pool->host, pool->request, &resolved, pool->target, program, err) : status;
-}
-
-static void compile(const tj_pool *pool, const tj_config *config, tj_candidate *made)
-{
-    const double start = tj_clock_s();
-
-    made->status = build(pool, config, &made->program, &made->error);
-    if (made->status == TJ_OK && tj_image_origin(made->program.image) == TJ_FROM_COMPILER)
-        made->ms = 1e3 * (tj_clock_s() - start);
+    status = of->adapts ? tj_request_adapt(&of->device, &of->request, &config, &resolved, err)
+                        : tj_request_resolve(&of->request, &resolved, err);
+    return status == TJ_OK ? tj_program_build(&pool->host, &of->request, &resolved, pool->target, program, err) : status;
 }
 
 static void drop(tj_candidate *made)
@@ -79,104 +126,51 @@ static void drop(tj_candidate *made)
         tj_program_drop(&made->program);
 }
 
-/* Compile a job. Called with the lock held, which is released while compiling. */
+/* Take a job out of the list, and release it. Called with the lock held. */
+static void drop_job(tj_pool *pool, job *one)
+{
+    job **link = &pool->first;
+
+    pool->last = NULL;
+    while (*link) {
+        if (*link == one) {
+            *link = one->next;
+        } else {
+            pool->last = *link;
+            link = &(*link)->next;
+        }
+    }
+    drop(&one->made);
+    release(one->of);
+    free(one);
+}
+
+/* Compile a job. Called with the lock held, which is released while compiling; it may be dropped then. */
 static void run(tj_pool *pool, job *one)
 {
+    double start;
+
     one->state = BUSY;
     pthread_mutex_unlock(&pool->lock);
-    compile(pool, &one->config, &one->made);
+    start = tj_clock_s();
+    one->made.status = build(pool, one->of, &one->config, &one->made.program, &one->made.error);
+    if (one->made.status == TJ_OK && tj_image_origin(one->made.program.image) == TJ_FROM_COMPILER)
+        one->made.ms = 1e3 * (tj_clock_s() - start);
     pthread_mutex_lock(&pool->lock);
+    if (one->made.ms > 0)
+        pool->usual_s += (1e-3 * one->made.ms - pool->usual_s) * (pool->usual_s > 0 ? NEW_COMPILE : 1);
     one->state = DONE;
+    if (one->is_orphan)
+        drop_job(pool, one);
     pthread_cond_broadcast(&pool->has_result);
 }
 
-static job *first_waiting(const tj_pool *pool)
-{
-    job *one = pool->first;
-
-    while (one && one->state != WAITING)
-        one = one->next;
-    return one;
-}
-
-static void *work(void *payload)
-{
-    tj_pool *pool = payload;
-
-    pthread_mutex_lock(&pool->lock);
-    while (!pool->is_ending) {
-        job *one = first_waiting(pool);
-
-        if (one)
-            run(pool, one);
-        else
-            pthread_cond_wait(&pool->has_work, &pool->lock);
-    }
-    pthread_mutex_unlock(&pool->lock);
-    return NULL;
-}
-
-static tj_pool *create(const tj_pool *subject, const char *target, int threads)
-{
-    tj_pool *pool = calloc(1, sizeof *pool);
-
-    if (!pool)
-        return NULL;
-    *pool = *subject;
-    (void)strncpy(pool->target, target, sizeof pool->target - 1);
-    pthread_mutex_init(&pool->lock, NULL);
-    pthread_cond_init(&pool->has_work, NULL);
-    pthread_cond_init(&pool->has_result, NULL);
-    threads = tj_thread_count(threads);
-    /* With fewer threads, or none, tuning is slower but works. */
-    while (pool->threads < threads && pthread_create(&pool->thread[pool->threads], NULL, work, pool) == 0)
-        pool->threads++;
-    return pool;
-}
-
-tj_pool *tj_pool_create(tj_host *host, const tj_request *request, const tj_device_facts *device, const char *target,
-                        int threads)
-{
-    return create(&(tj_pool){.host = host, .request = request, .device = device}, target, threads);
-}
-
-tj_pool *tj_pool_create_custom(tj_host *host, const int64_t *extent, const char *target, int threads)
-{
-    return create(&(tj_pool){.host = host, .extent = extent}, target, threads);
-}
-
-void tj_pool_stop(tj_pool *pool)
-{
-    pthread_mutex_lock(&pool->lock);
-    pool->is_ending = true;
-    pthread_cond_broadcast(&pool->has_work);
-    pthread_mutex_unlock(&pool->lock);
-}
-
-void tj_pool_free(tj_pool *pool)
-{
-    if (!pool)
-        return;
-    tj_pool_stop(pool);
-    for (int i = 0; i < pool->threads; i++)
-        pthread_join(pool->thread[i], NULL);
-    for (job *one = pool->first, *next; one; one = next) {
-        next = one->next;
-        drop(&one->made);
-        free(one);
-    }
-    pthread_cond_destroy(&pool->has_work);
-    pthread_cond_destroy(&pool->has_result);
-    pthread_mutex_destroy(&pool->lock);
-    free(pool);
-}
-
 /* Return the job of a config, added if there is none; NULL when memory ran out. Called with the lock held. */
-static job *find_or_add(tj_pool *pool, const tj_config *config)
+static job *find_or_add(tj_pool *pool, subject *of, const tj_config *config)
 {
     job *one = pool->first;
 
-    while (one && memcmp(&one->config, config, sizeof *config) != 0)
+    while (one && (one->of != of || one->is_orphan || memcmp(&one->config, config, sizeof *config) != 0))
         one = one->next;
     if (one)
         return one;
@@ -184,6 +178,8 @@ static job *find_or_add(tj_pool *pool, const tj_config *config)
     if (!one)
         return NULL;
     one->config = *config;
+    one->of = of;
+    of->references++;
     if (pool->last)
         pool->last->next = one;
     else
@@ -193,10 +189,286 @@ static job *find_or_add(tj_pool *pool, const tj_config *config)
     return one;
 }
 
+/* ---- threads ------------------------------------------------------------------------------------------------------ */
+
+/* Configs that a list announces on one of the pool's threads. */
+typedef struct listing {
+    tj_pool *pool;
+    subject *of;
+} listing;
+
+static void announce_listed(void *sink, const tj_config *config)
+{
+    const listing *l = sink;
+
+    pthread_mutex_lock(&l->pool->lock);
+    (void)find_or_add(l->pool, l->of, config);
+    pthread_mutex_unlock(&l->pool->lock);
+}
+
+/* Called with the lock held, which is released while listing. */
+static void list(tj_pool *pool, subject *of)
+{
+    tj_pool_list_fn *const call = of->list;
+    listing l = {pool, of};
+
+    of->list = NULL;
+    of->references++;
+    pthread_mutex_unlock(&pool->lock);
+    call(of->payload, &of->request, of->adapts ? &of->device : NULL, pool->threads, &l, announce_listed);
+    pthread_mutex_lock(&pool->lock);
+    release(of);
+}
+
+static job *first_waiting(const tj_pool *pool, const subject *of)
+{
+    job *one = pool->first;
+
+    while (one && (one->of != of || one->state != WAITING || one->is_orphan))
+        one = one->next;
+    return one;
+}
+
+/* Would a compile that begins now end after the search? Called with the lock held. */
+static bool is_closed(const tj_pool *pool)
+{
+    return pool->is_stopped || tj_clock_s() + pool->usual_s > pool->end;
+}
+
+/* Do one piece of work, what is wanted now before what is wanted ahead. False: there is none. */
+static bool do_next(tj_pool *pool)
+{
+    job *one = is_closed(pool) ? NULL : first_waiting(pool, pool->now);
+
+    if (!one && pool->ahead && pool->ahead->list) {
+        list(pool, pool->ahead);
+        return true;
+    }
+    if (!one && pool->ahead)
+        one = first_waiting(pool, pool->ahead);
+    if (one)
+        run(pool, one);
+    return one;
+}
+
+static void *work(void *payload)
+{
+    tj_pool *pool = payload;
+
+    pthread_mutex_lock(&pool->lock);
+    while (!pool->is_ending)
+        if (!do_next(pool))
+            pthread_cond_wait(&pool->has_work, &pool->lock);
+    pthread_mutex_unlock(&pool->lock);
+    return NULL;
+}
+
+/* Drop the jobs of a subject. Those that are being compiled are dropped by their threads. Called with the lock held. */
+static void abandon(tj_pool *pool, const subject *of)
+{
+    for (job *one = pool->first, *next; one; one = next) {
+        next = one->next;
+        if (one->of != of)
+            continue;
+        one->is_orphan = true;
+        if (one->state != BUSY)
+            drop_job(pool, one);
+    }
+}
+
+/* ---- taking and leaving ------------------------------------------------------------------------------------------- */
+
+static void free_pool(tj_pool *pool)
+{
+    pthread_mutex_lock(&pool->lock);
+    pool->is_ending = true;
+    pthread_cond_broadcast(&pool->has_work);
+    pthread_mutex_unlock(&pool->lock);
+    for (int i = 0; i < pool->threads; i++)
+        pthread_join(pool->thread[i], NULL);
+    while (pool->first)
+        drop_job(pool, pool->first);
+    release(pool->now);
+    release(pool->ahead);
+    pthread_cond_destroy(&pool->has_work);
+    pthread_cond_destroy(&pool->has_result);
+    pthread_mutex_destroy(&pool->lock);
+    tj_host_end(&pool->host);
+    free(pool);
+}
+
+static tj_status create(const tj_host *host, const char *target, int threads, tj_pool **out, tj_error *err)
+{
+    tj_pool *pool = calloc(1, sizeof *pool);
+    pthread_condattr_t monotonic;
+    tj_status status;
+
+    if (!pool)
+        return tj_fail_memory(err, "the threads of a tuning");
+    (void)strncpy(pool->target, target, sizeof pool->target - 1);
+    pthread_mutex_init(&pool->lock, NULL);
+    pthread_cond_init(&pool->has_work, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&pool->has_result, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    status = tj_host_begin_scratch(&pool->host, host, err);
+    pool->asked = threads;
+    /* With fewer threads, or none, tuning is slower but works. */
+    for (const int wanted = tj_thread_count(threads); status == TJ_OK && pool->threads < wanted; pool->threads++)
+        if (pthread_create(&pool->thread[pool->threads], NULL, work, pool) != 0)
+            break;
+    *out = pool;
+    return status;
+}
+
+void tj_pool_rest_begin(tj_pool_rest *rest)
+{
+    pthread_mutex_init(&rest->lock, NULL);
+    rest->pool = NULL;
+}
+
+void tj_pool_rest_end(tj_pool_rest *rest)
+{
+    if (rest->pool && rest->pool->host.gpu.pid == getpid())
+        free_pool(rest->pool);
+    pthread_mutex_destroy(&rest->lock);
+}
+
+static tj_pool *take_from(tj_pool_rest *rest)
+{
+    tj_pool *pool;
+
+    if (!rest)
+        return NULL;
+    pthread_mutex_lock(&rest->lock);
+    pool = rest->pool;
+    rest->pool = NULL;
+    pthread_mutex_unlock(&rest->lock);
+    return pool;
+}
+
+/* Let the subject follow the pool's own, which is over. Takes of. */
+static void follow(tj_pool *pool, subject *of)
+{
+    pthread_mutex_lock(&pool->lock);
+    if (is_same(pool->ahead, of)) {
+        release(of);
+        of = pool->ahead;
+        of->list = NULL; /* the tuning lists its own */
+    } else if (pool->ahead) {
+        abandon(pool, pool->ahead);
+        release(pool->ahead);
+    }
+    pool->ahead = NULL;
+    pool->now = of;
+    pool->is_stopped = false;
+    pool->end = INFINITY;
+    pthread_mutex_unlock(&pool->lock);
+}
+
+static tj_status take(tj_pool_rest *rest, const tj_host *host, subject *of, const char *target, int threads, tj_pool **out,
+                      tj_error *err)
+{
+    tj_pool *pool = of ? take_from(rest) : NULL;
+    tj_status status = of ? TJ_OK : tj_fail_memory(err, "the threads of a tuning");
+
+    *out = NULL;
+    if (pool && (pool->asked != threads || strcmp(pool->target, target) != 0)) {
+        free_pool(pool);
+        pool = NULL;
+    }
+    if (status == TJ_OK && !pool)
+        status = create(host, target, threads, &pool, err);
+    if (status == TJ_OK) {
+        follow(pool, of);
+        *out = pool;
+        return TJ_OK;
+    }
+    if (pool)
+        free_pool(pool);
+    release(of);
+    return status;
+}
+
+tj_status tj_pool_take(tj_pool_rest *rest, const tj_host *host, const tj_request *request, const tj_device_facts *device,
+                       const char *target, int threads, tj_pool **pool, tj_error *err)
+{
+    return take(rest, host, make_subject(request, NULL, device), target, threads, pool, err);
+}
+
+tj_status tj_pool_take_custom(const tj_host *host, const int64_t *extent, const char *target, int threads, tj_pool **pool,
+                              tj_error *err)
+{
+    return take(NULL, host, make_subject(NULL, extent, NULL), target, threads, pool, err);
+}
+
+void tj_pool_leave(tj_pool *pool, tj_pool_rest *rest)
+{
+    if (!pool)
+        return;
+    pthread_mutex_lock(&pool->lock);
+    abandon(pool, pool->now);
+    release(pool->now);
+    pool->now = NULL;
+    pthread_mutex_unlock(&pool->lock);
+    if (rest) {
+        pthread_mutex_lock(&rest->lock);
+        if (!rest->pool) {
+            rest->pool = pool;
+            pool = NULL;
+        }
+        pthread_mutex_unlock(&rest->lock);
+    }
+    if (pool)
+        free_pool(pool);
+}
+
+/* ---- a tuning ----------------------------------------------------------------------------------------------------- */
+
+tj_host *tj_pool_host(tj_pool *pool)
+{
+    return &pool->host;
+}
+
+int tj_pool_threads(const tj_pool *pool)
+{
+    return pool->threads;
+}
+
+void tj_pool_stop(tj_pool *pool)
+{
+    pthread_mutex_lock(&pool->lock);
+    pool->is_stopped = true;
+    pthread_cond_broadcast(&pool->has_work); /* for what is wanted ahead */
+    pthread_mutex_unlock(&pool->lock);
+}
+
+void tj_pool_end_at(tj_pool *pool, double end)
+{
+    pthread_mutex_lock(&pool->lock);
+    pool->end = end;
+    pthread_mutex_unlock(&pool->lock);
+}
+
+void tj_pool_look_ahead(tj_pool *pool, const tj_request *next, tj_pool_list_fn *list_next, const void *payload)
+{
+    subject *of = make_subject(next, NULL, pool->now->adapts ? &pool->now->device : NULL);
+
+    if (!of)
+        return;
+    of->list = list_next;
+    of->payload = payload;
+    pthread_mutex_lock(&pool->lock);
+    pool->ahead = of;
+    pthread_cond_signal(&pool->has_work);
+    pthread_mutex_unlock(&pool->lock);
+}
+
 void tj_pool_announce(tj_pool *pool, const tj_config *config)
 {
     pthread_mutex_lock(&pool->lock);
-    (void)find_or_add(pool, config);
+    (void)find_or_add(pool, pool->now, config);
     pthread_mutex_unlock(&pool->lock);
 }
 
@@ -206,7 +478,7 @@ static job *finish(tj_pool *pool, const tj_config *config)
     job *one;
 
     pthread_mutex_lock(&pool->lock);
-    one = find_or_add(pool, config);
+    one = find_or_add(pool, pool->now, config);
     if (one)
         one->was_awaited = true;
     if (one && one->state == WAITING)
@@ -224,10 +496,58 @@ tj_candidate *tj_pool_await(tj_pool *pool, const tj_config *config)
     return one ? &one->made : NULL;
 }
 
-static tj_status load_custom(const tj_pool *pool, tj_candidate *made, tj_error *err)
+/* Return the first job that nobody awaited or was told of, and that is done; *is_any: there are others. Called with the lock held. */
+static job *first_result(const tj_pool *pool, bool *is_any)
+{
+    *is_any = false;
+    for (job *one = pool->first; one; one = one->next)
+        if (one->of == pool->now && !one->was_awaited && !one->was_named && !one->is_orphan) {
+            if (one->state == DONE)
+                return one;
+            *is_any |= one->state == BUSY || !is_closed(pool);
+        }
+    return NULL;
+}
+
+/* Wait for a result. False: the time is over. Called with the lock held. */
+static bool wait_until(tj_pool *pool, const struct timespec *end)
+{
+    return (end ? pthread_cond_timedwait(&pool->has_result, &pool->lock, end)
+                : pthread_cond_wait(&pool->has_result, &pool->lock)) == 0;
+}
+
+bool tj_pool_await_any(tj_pool *pool, double seconds, tj_config *config)
+{
+    struct timespec end;
+    bool is_any, has_time = seconds > 0;
+    job *one;
+
+    if (isfinite(seconds)) {
+        clock_gettime(CLOCK_MONOTONIC, &end);
+        seconds += 1e-9 * (double)end.tv_nsec;
+        end.tv_sec += (time_t)floor(seconds);
+        end.tv_nsec = (long)(1e9 * (seconds - floor(seconds)));
+    }
+    pthread_mutex_lock(&pool->lock);
+    while (!(one = first_result(pool, &is_any)) && is_any && has_time) {
+        if (pool->threads == 0) /* then all of them wait */
+            run(pool, first_waiting(pool, pool->now));
+        else
+            has_time = wait_until(pool, isfinite(seconds) ? &end : NULL);
+    }
+    if (one) {
+        one->was_named = true;
+        *config = one->config;
+    }
+    pthread_mutex_unlock(&pool->lock);
+    return one;
+}
+
+static tj_status load_custom(tj_pool *pool, tj_candidate *made, tj_error *err)
 {
     tj_program *program = &made->program;
-    const tj_status status = tj_custom_host_load(pool->host, pool->extent, program->source, program->image, &made->custom, err);
+    const tj_status status =
+        tj_custom_host_load(&pool->host, pool->now->extent, program->source, program->image, &made->custom, err);
 
     if (status == TJ_OK)
         program->kernel = made->custom->loaded;
@@ -235,13 +555,14 @@ static tj_status load_custom(const tj_pool *pool, tj_candidate *made, tj_error *
 }
 
 /* Load a program, unless its kernel has failed a proof on such a device. */
-static tj_status load(const tj_pool *pool, tj_program *program, tj_error *err)
+static tj_status load(tj_pool *pool, tj_program *program, tj_error *err)
 {
+    const tj_device_facts *device = &pool->now->device;
     tj_proof proof;
-    tj_status status = tj_program_load(pool->host, program, err);
+    tj_status status = tj_program_load(&pool->host, program, err);
 
-    if (status == TJ_OK && pool->device && tj_proof_recall(pool->host, program->image, pool->device, &proof))
-        status = tj_proof_check(program->source, pool->device, &proof, err);
+    if (status == TJ_OK && pool->now->adapts && tj_proof_recall(&pool->host, program->image, device, &proof))
+        status = tj_proof_check(program->source, device, &proof, err);
     if (status != TJ_OK) {
         tj_kernel_free(program->kernel);
         program->kernel = NULL;
@@ -261,7 +582,7 @@ tj_status tj_pool_load(tj_pool *pool, const tj_config *config, const tj_candidat
     if (status != TJ_OK && err)
         *err = one->made.error;
     if (status == TJ_OK && !one->made.program.kernel)
-        status = pool->extent ? load_custom(pool, &one->made, err) : load(pool, &one->made.program, err);
+        status = pool->now->extent ? load_custom(pool, &one->made, err) : load(pool, &one->made.program, err);
     if (status == TJ_OK)
         *loaded = &one->made;
     return status;
@@ -269,19 +590,11 @@ tj_status tj_pool_load(tj_pool *pool, const tj_config *config, const tj_candidat
 
 void tj_pool_forget(tj_pool *pool)
 {
-    job **link = &pool->first, *one;
-
     pthread_mutex_lock(&pool->lock);
-    pool->last = NULL;
-    while ((one = *link)) {
-        if (one->state == DONE && one->was_awaited) {
-            *link = one->next;
-            drop(&one->made);
-            free(one);
-        } else {
-            pool->last = one;
-            link = &one->next;
-        }
+    for (job *one = pool->first, *next; one; one = next) {
+        next = one->next;
+        if (one->state == DONE && one->was_awaited)
+            drop_job(pool, one);
     }
     pthread_mutex_unlock(&pool->lock);
 }

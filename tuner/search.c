@@ -2,7 +2,8 @@
 /*
  * search: choose the config to try next.
  *
- * Rounds of a few configs: while one round is timed, the next one compiles; it was chosen without the results of the first.
+ * Compiling takes far longer than timing. So enough configs are under way to keep all compiling threads busy, one is timed as
+ * soon as any of them is ready, and a few more are chosen, by what is known then, whenever as many have been timed.
  */
 #include "search.h"
 
@@ -14,11 +15,11 @@
 #include "settle.h"
 #include "sized.h"
 
-/*
- * Trials of a round, and configs that an exhaustive search announces ahead. Independent of the number of processors, so that a
- * search can be repeated anywhere.
- */
-enum { ROUND = 8, AHEAD = 64, USUAL_SECONDS = 30 };
+/* Configs that are chosen together, and configs that an exhaustive search announces ahead. */
+enum { TOGETHER = 4, AHEAD = 64, USUAL_SECONDS = 30 };
+
+/* Configs under way, however few compile at once: so a search over known times can be repeated anywhere. */
+enum { LEAST_UNDER_WAY = 8 };
 
 /*
  * A search without a limit of trials ends after IN_VAIN trials without improvement, if no config promises to be faster by this
@@ -27,6 +28,7 @@ enum { ROUND = 8, AHEAD = 64, USUAL_SECONDS = 30 };
 static const double WORTH_A_ROUND = 0.0003;
 enum { IN_VAIN = 40, TRIALS_BY_MODEL = 80 };
 
+static const double WORTH_A_LOOK = 1.1; /* times the best: look around it, if the space was not walked */
 static const double VERIFY_BAND = 1.03; /* of the best time: trials below it may become finalists */
 
 /* ---- trying ------------------------------------------------------------------------------------------------------- */
@@ -55,14 +57,20 @@ double tj_tune_budget(const tj_tune_options *options)
     return options->strategy == TJ_EXHAUSTIVE ? 0 : USUAL_SECONDS;
 }
 
+/* The default is tried, however short the budget. */
+static bool is_needed(const search *s)
+{
+    return s->standard >= 0 ? s->point[s->standard].trial == TJ_NO_TRIAL : s->trials == 0;
+}
+
 static bool is_over(search *s)
 {
     if (s->options->is_cancelled && s->options->is_cancelled(s->options->payload)) {
         s->was_cancelled = true;
         return true;
     }
-    if (s->trials == 0)
-        return false; /* the default is tried, however short the budget */
+    if (is_needed(s))
+        return false;
     if (s->limit > 0 && (int64_t)s->trials >= s->limit)
         return true;
     return tj_search_is_late(s);
@@ -137,44 +145,23 @@ static tj_status try_point(search *s, int32_t index, tj_error *err)
     s->trial_log[s->trials] = trial->state == TJ_TRIAL_TIMED || trial->state == TJ_TRIAL_SLOW ? log(trial->us) : NAN;
     s->trial_point[s->trials] = index;
     p->trial = (int32_t)s->trials;
-    if (s->trials == 0)
+    if (index == s->standard)
         s->default_us = trial->us;
     if (trial->is_verified && trial->state == TJ_TRIAL_TIMED && (s->best_us == 0 || trial->us < s->best_us)) {
         s->best_us = trial->us;
         s->best_trial = (int32_t)s->trials;
     }
     s->trials++;
+    if (!s->is_walked && s->space->take_up_near && trial->us > 0 && trial->us <= WORTH_A_LOOK * s->best_us)
+        status = s->space->take_up_near(s, &p->config, err);
     tell(s, trial);
-    return TJ_OK;
+    return status;
 }
 
 static void announce(const search *s, const tj_config *config)
 {
     if (s->measurer->announce)
         s->measurer->announce(s->measurer->payload, config);
-}
-
-/* Points that were chosen together. */
-typedef struct trial_round {
-    int32_t chosen[ROUND];
-    size_t count;
-} trial_round;
-
-/* Time the points one after the other. */
-static tj_status try_round(search *s, const trial_round *r, tj_error *err)
-{
-    tj_status status = TJ_OK;
-
-    for (size_t i = 0; i < r->count && status == TJ_OK && !is_over(s); i++)
-        if (s->point[r->chosen[i]].trial == TJ_NO_TRIAL)
-            status = try_point(s, r->chosen[i], err);
-    return status;
-}
-
-static void leave_round(search *s, const trial_round *r)
-{
-    for (size_t i = 0; i < r->count; i++)
-        s->point[r->chosen[i]].is_chosen = false;
 }
 
 /* ---- strategies --------------------------------------------------------------------------------------------------- */
@@ -184,40 +171,112 @@ static bool may_settle(const search *s, int64_t known)
     return s->options->evaluations == 0 && known >= TJ_TUNE_LEAST && (int64_t)s->trials - s->best_trial > IN_VAIN;
 }
 
-/* Choose the next round, within the limit of trials, and announce it. */
-static trial_round next_round(search *s, size_t under_way)
-{
-    const int64_t known = (int64_t)(s->trials + under_way), left = s->limit > 0 ? s->limit - known : ROUND;
-    trial_round r = {.count = 0};
+/* ---- configs under way --------------------------------------------------------------------------------------------- */
 
-    s->least_gain = may_settle(s, known) ? WORTH_A_ROUND : 0;
-    if (left > 0)
-        r.count = s->space->propose(s, r.chosen, left < ROUND ? (size_t)left : ROUND);
-    for (size_t i = 0; i < r.count; i++)
-        announce(s, &s->point[r.chosen[i]].config);
-    return r;
+/* Put a point behind those that are under way, or in front of them, and compile it. False when memory ran out. */
+static bool start(search *s, int32_t point, size_t at)
+{
+    if (s->under_way_count == s->under_way_capacity) {
+        const size_t capacity = s->under_way_capacity ? 2 * s->under_way_capacity : 64;
+        int32_t *larger = realloc(s->under_way, capacity * sizeof *larger);
+
+        if (!larger)
+            return false;
+        s->under_way = larger;
+        s->under_way_capacity = capacity;
+    }
+    memmove(s->under_way + at + 1, s->under_way + at, (s->under_way_count - at) * sizeof *s->under_way);
+    s->under_way[at] = point;
+    s->under_way_count++;
+    s->point[point].is_chosen = true;
+    announce(s, &s->point[point].config);
+    return true;
+}
+
+static void take_out(search *s, size_t at)
+{
+    s->point[s->under_way[at]].is_chosen = false;
+    s->under_way_count--;
+    memmove(s->under_way + at, s->under_way + at + 1, (s->under_way_count - at) * sizeof *s->under_way);
+}
+
+static size_t place_under_way(const search *s, int32_t point)
+{
+    size_t at = 0;
+
+    while (at < s->under_way_count && s->under_way[at] != point)
+        at++;
+    return at;
+}
+
+/* Return how many are chosen at a time: with many threads several are ready before the next ones are chosen. */
+static size_t together(const search *s)
+{
+    const size_t share = (size_t)s->measurer->at_once / 4;
+
+    return share < TOGETHER ? TOGETHER : share > TJ_MOST_TOGETHER ? TJ_MOST_TOGETHER : share;
 }
 
 /*
- * Run rounds until the limit is reached or nothing is left to propose. An empty proposal is repeated once the round under way
- * is known.
+ * Choose configs until enough are under way, within the limit of trials. An empty proposal is repeated once all that are under
+ * way are known.
  */
-static tj_status run_rounds(search *s, trial_round next, tj_error *err)
+static void keep_busy(search *s)
+{
+    const size_t least = s->measurer->at_once > LEAST_UNDER_WAY ? (size_t)s->measurer->at_once : LEAST_UNDER_WAY;
+
+    while (s->under_way_count <= least && !(s->is_dry && s->under_way_count > 0)) {
+        const int64_t known = (int64_t)(s->trials + s->under_way_count), left = s->limit > 0 ? s->limit - known : INT64_MAX;
+        const size_t wanted = left < (int64_t)together(s) ? (size_t)(left > 0 ? left : 0) : together(s);
+        int32_t chosen[TJ_MOST_TOGETHER];
+        size_t count;
+
+        s->least_gain = may_settle(s, known) ? WORTH_A_ROUND : 0;
+        count = wanted > 0 ? s->space->propose(s, chosen, wanted) : 0;
+        s->is_dry = count == 0;
+        for (size_t i = 0; i < count; i++)
+            if (!start(s, chosen[i], s->under_way_count))
+                s->point[chosen[i]].is_chosen = false;
+        if (count == 0)
+            break;
+    }
+}
+
+/* Return the next point to time: the first one that is ready, or the first of all. -1: none is ready in time. */
+static int32_t take_ready(search *s)
+{
+    tj_config ready;
+    size_t at = 0;
+
+    if (s->measurer->await) {
+        do {
+            if (!s->measurer->await(s->measurer->payload, &ready))
+                return !is_needed(s) ? -1 : s->standard >= 0 ? s->standard : s->under_way[0];
+            for (at = 0; at < s->under_way_count; at++)
+                if (tj_search_is_same(&s->point[s->under_way[at]].config, &ready))
+                    break;
+        } while (at == s->under_way_count); /* announced by somebody else */
+    }
+    return s->under_way[at];
+}
+
+static tj_status run_pipeline(search *s, tj_error *err)
 {
     tj_status status = TJ_OK;
 
-    if (next.count == 0)
-        next = next_round(s, 0);
-    while (status == TJ_OK && next.count > 0 && !is_over(s)) {
-        const trial_round now = next;
+    while (status == TJ_OK && !is_over(s)) {
+        int32_t point;
 
-        next = next_round(s, now.count);
-        status = try_round(s, &now, err);
-        leave_round(s, &now);
-        if (status == TJ_OK && next.count == 0)
-            next = next_round(s, 0);
+        if (!tj_search_is_late(s))
+            keep_busy(s);
+        point = s->under_way_count > 0 ? take_ready(s) : -1;
+        if (point < 0)
+            break;
+        take_out(s, place_under_way(s, point));
+        status = try_point(s, point, err);
     }
-    leave_round(s, &next);
+    while (s->under_way_count > 0)
+        take_out(s, s->under_way_count - 1);
     return status;
 }
 
@@ -253,30 +312,37 @@ static tj_status find_first(search *s, const tj_config *first, int32_t *index, t
     return *index < 0 ? tj_fail_memory(err, "the configs of a search") : TJ_OK;
 }
 
-/* Mark the first configs, so that no round chooses them. */
-static tj_status mark_first(search *s, const tj_config *first, size_t count, tj_error *err)
+/* Let the first configs be under way before all others; the first of these is the standard. */
+static tj_status start_first(search *s, const tj_config *first, size_t count, tj_error *err)
 {
     tj_status status = TJ_OK;
+    size_t started = 0;
     int32_t index;
 
     for (size_t i = 0; i < count && status == TJ_OK; i++) {
         status = find_first(s, &first[i], &index, err);
-        if (index >= 0)
-            s->point[index].is_chosen = true;
+        if (index < 0 || place_under_way(s, index) < started)
+            continue;
+        if (s->point[index].is_chosen)
+            take_out(s, place_under_way(s, index));
+        if (!start(s, index, started))
+            status = tj_fail_memory(err, "the configs of a search");
+        else if (started++ == 0)
+            s->standard = index;
     }
     return status;
 }
 
 /* Try the default and the configs of records before all others. */
-static tj_status run_first(search *s, const tj_config *first, size_t count, tj_error *err)
+static tj_status run_first(search *s, tj_error *err)
 {
     tj_status status = TJ_OK;
-    int32_t index;
 
-    for (size_t i = 0; i < count && status == TJ_OK && !is_over(s); i++) {
-        status = find_first(s, &first[i], &index, err);
-        if (index >= 0 && s->point[index].trial == TJ_NO_TRIAL)
-            status = try_point(s, index, err);
+    while (s->under_way_count > 0 && status == TJ_OK && !is_over(s)) {
+        const int32_t point = s->under_way[0];
+
+        take_out(s, 0);
+        status = try_point(s, point, err);
     }
     return status;
 }
@@ -327,6 +393,8 @@ tj_search_space tj_search_space_of(const tj_request *request, int32_t strategy)
 {
     tj_search_space space = {.request = request, .take_up = tj_points_take_up, .admits = admits};
 
+    if (strategy == TJ_SEARCH)
+        space.take_up_likely = tj_points_take_up_likely, space.take_up_near = tj_points_take_up_near;
     if (strategy != TJ_EXHAUSTIVE)
         space.propose = strategy == TJ_MODEL ? tj_propose_ranked : tj_propose_improving;
     return space;
@@ -345,48 +413,54 @@ static bool take_families(search *s)
     return s->axes != NULL;
 }
 
-tj_status tj_search_over(const tj_search_space *space, const tj_tune_options *options, const tj_config *first,
-                         size_t first_count, const tj_measurer *measurer, tj_search_result *result, tj_error *err)
+tj_status tj_search_begin(search *s, const tj_search_space *space, const tj_tune_options *options, const tj_measurer *measurer,
+                          tj_error *err)
 {
     static const int64_t usual_limit[] = {[TJ_SEARCH] = TJ_TUNE_MOST, [TJ_MODEL] = TRIALS_BY_MODEL, [TJ_EXHAUSTIVE] = 0};
-    search s = {.space = space, .request = space->request, .options = options, .measurer = measurer, .best_trial = -1};
-    trial_round ahead = {.count = 0};
     tj_status status;
 
-    memset(result, 0, sizeof *result);
-    s.limit = options->evaluations > 0 ? options->evaluations : usual_limit[options->strategy];
-    s.seconds = tj_tune_budget(options);
-    if (!take_families(&s))
+    *s = (search){
+        .space = space, .request = space->request, .options = options, .measurer = measurer, .best_trial = -1, .standard = -1};
+    s->limit = options->evaluations > 0 ? options->evaluations : usual_limit[options->strategy];
+    s->seconds = tj_tune_budget(options);
+    if (!take_families(s))
         return tj_fail_memory(err, "the axes of a search");
-    /* Compile them while the space is walked, which takes a second if it is large. */
-    for (size_t i = 0; i < first_count; i++)
-        announce(&s, &first[i]);
-    status = space->take_up(&s, err);
-    /* Choose the first round before the first configs are tried, so that both compile at the same time. */
-    if (status == TJ_OK && space->propose) {
-        status = mark_first(&s, first, first_count, err);
-        if (status == TJ_OK)
-            ahead = next_round(&s, first_count);
-    }
-    if (status == TJ_OK)
-        status = run_first(&s, first, first_count, err);
-    if (status == TJ_OK)
-        status = space->propose ? run_rounds(&s, ahead, err) : run_exhaustive(&s, err);
-    if (status == TJ_OK) {
-        result->is_complete = tried_all(&s);
-        result->was_cancelled = s.was_cancelled;
-        sort_trials(&s);
-        result->trial = s.trial;
-        result->count = s.trials;
-        s.trial = NULL;
-    }
-    free(s.axes);
-    free(s.point);
-    free(s.slot);
-    free(s.trial);
-    free(s.trial_log);
-    free(s.trial_point);
+    status = space->take_up_likely ? space->take_up_likely(s, err) : TJ_OK;
+    if (status == TJ_OK && s->count > 0)
+        keep_busy(s);
     return status;
+}
+
+tj_status tj_search_run(search *s, const tj_config *first, size_t first_count, tj_search_result *result, tj_error *err)
+{
+    tj_status status = s->space->take_up(s, err);
+
+    if (status == TJ_OK)
+        status = start_first(s, first, first_count, err);
+    if (status == TJ_OK && !s->space->propose)
+        status = run_first(s, err);
+    if (status == TJ_OK)
+        status = s->space->propose ? run_pipeline(s, err) : run_exhaustive(s, err);
+    if (status == TJ_OK) {
+        result->is_complete = tried_all(s);
+        result->was_cancelled = s->was_cancelled;
+        sort_trials(s);
+        result->trial = s->trial;
+        result->count = s->trials;
+        s->trial = NULL;
+    }
+    return status;
+}
+
+void tj_search_end(search *s)
+{
+    free(s->axes);
+    free(s->point);
+    free(s->slot);
+    free(s->under_way);
+    free(s->trial);
+    free(s->trial_log);
+    free(s->trial_point);
 }
 
 tj_status tj_search(const tj_problem *problem, const tj_tune_options *options, const tj_config *first, size_t first_count,
@@ -404,6 +478,7 @@ tj_status tj_search(const tj_problem *problem, const tj_tune_options *options, c
     tj_measurer source;
     tj_request request;
     tj_status status = TJ_CLEAR(result, TJ_SEARCH_RESULT_INIT, err);
+    search s;
 
     if (status == TJ_OK)
         status = tj_tune_read_options(options, &how, err);
@@ -414,7 +489,10 @@ tj_status tj_search(const tj_problem *problem, const tj_tune_options *options, c
     if (status != TJ_OK)
         return status;
     space = tj_search_space_of(&request, how.strategy);
-    status = tj_search_over(&space, &how, first, first_count, &source, &found, err);
+    status = tj_search_begin(&s, &space, &how, &source, err);
+    if (status == TJ_OK)
+        status = tj_search_run(&s, first, first_count, &found, err);
+    tj_search_end(&s);
     (void)TJ_FILL(result, &found, TJ_SEARCH_RESULT_INIT, NULL);
     return status;
 }

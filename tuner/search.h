@@ -2,7 +2,7 @@
 /*
  * search: declarations that the files of the search share.
  *
- *     search.c      the strategies: rounds of trials until the end of the space or of the budget
+ *     search.c      the strategies: trials until the end of the space or of the budget
  *     points.c      the configs that the search knows, each once
  *     surrogate.c   predict an untried config and its uncertainty, from the model and the trials
  *     propose.c     choose the points to try next
@@ -11,19 +11,20 @@
 #define TJ_TUNER_SEARCH_H
 
 #include <stdbool.h>
+#include <string.h>
 
 #include <tilejit/tuner.h>
 
 #include "space.h"
 
-enum { TJ_SEARCH_MAX_FAMILIES = 32, TJ_NO_TRIAL = -1 };
+enum { TJ_SEARCH_MAX_FAMILIES = 32, TJ_NO_TRIAL = -1, TJ_MOST_TOGETHER = 16 };
 
 typedef struct tj_point {
     tj_config config;
     int16_t at[TJ_CONFIG_MAX_PARAMS]; /* index on each axis; -1: a value that is not on it */
     double predicted;                 /* logarithm of microseconds; NAN: not asked; 0 if the model has no prediction */
     int32_t trial;                    /* TJ_NO_TRIAL: untried */
-    bool is_chosen;                   /* already in this round */
+    bool is_chosen;                   /* under way, or about to be */
 } tj_point;
 
 typedef struct search search;
@@ -33,7 +34,9 @@ typedef struct tj_search_space {
     const tj_request *request; /* NULL: the kernels of family compute something else */
     const tj_family *family;   /* the only one; NULL: all of the library's */
     void *payload;
+    tj_status (*take_up_likely)(search *s, tj_error *err); /* a few good ones, soon; NULL: all at once */
     tj_status (*take_up)(search *s, tj_error *err);
+    tj_status (*take_up_near)(search *s, const tj_config *centre, tj_error *err); /* if not all were taken up; may be NULL */
     bool (*admits)(const search *s, const tj_config *config);
     /* As tj_propose_improving. NULL: try all that were taken up, in the order of predictions. */
     size_t (*propose)(search *s, int32_t *chosen, size_t wanted);
@@ -57,13 +60,18 @@ struct search {
     double *trial_log; /* logarithm of the time; NAN: none */
     int32_t *trial_point;
     size_t trials, trial_capacity;
-    double best_us; /* verified; 0: none */
+    int32_t *under_way; /* points that compile, or are compiled, and wait for their trial */
+    size_t under_way_count, under_way_capacity;
+    int32_t standard; /* the point of the default; -1: none */
+    double best_us;   /* verified; 0: none */
     double default_us;
     int32_t best_trial;
 
     int64_t limit;
     double least_gain; /* tj_propose_improving proposes no round that promises less */
     double seconds;
+    bool is_walked;  /* the points were taken from the whole space, or there is no walk */
+    bool is_dry;     /* the last proposal was empty */
     bool is_sampled; /* the points are not the whole space */
     bool was_cancelled;
 };
@@ -86,9 +94,19 @@ double tj_tune_budget(const tj_tune_options *options);
 /** Return the space of a request, with the proposals of a strategy. */
 tj_search_space tj_search_space_of(const tj_request *request, int32_t strategy);
 
-/** As tj_search, over any space; the options were checked, and no pointer is NULL. */
-tj_status tj_search_over(const tj_search_space *space, const tj_tune_options *options, const tj_config *first,
-                         size_t first_count, const tj_measurer *measurer, tj_search_result *result, tj_error *err);
+/**
+ * tj_search in two steps, over any space; the options were checked, no pointer is NULL, and all are borrowed until the end.
+ * begin announces what is likely to be good; run walks the space meanwhile, and searches. End it after a failure too.
+ */
+tj_status tj_search_begin(search *s, const tj_search_space *space, const tj_tune_options *options, const tj_measurer *measurer,
+                          tj_error *err);
+tj_status tj_search_run(search *s, const tj_config *first, size_t first_count, tj_search_result *result, tj_error *err);
+void tj_search_end(search *s);
+
+static inline bool tj_search_is_same(const tj_config *a, const tj_config *b)
+{
+    return a->family == b->family && memcmp(a->value, b->value, sizeof a->value) == 0;
+}
 
 /** Is the time over? */
 static inline bool tj_search_is_late(const search *s)
@@ -96,8 +114,20 @@ static inline bool tj_search_is_late(const search *s)
     return s->seconds > 0 && s->measurer->clock && s->measurer->clock(s->measurer->payload) >= s->seconds;
 }
 
-/** Take up the space of a request: all of it, or every n-th config of a large one, within the time; and ask the model about it. */
+/** Take up the configs a step or two away from one. Errors: TJ_ERR_OUT_OF_MEMORY. */
+tj_status tj_points_take_up_near(search *s, const tj_config *centre, tj_error *err);
+
+/**
+ * Take up the space of a request: all of it, or every n-th config of a large one, within the time; and ask the model about it.
+ * Leave it to take_up_near if the time is short.
+ */
 tj_status tj_points_take_up(search *s, tj_error *err);
+
+/**
+ * Take up the configs that the model likes best, and nothing else: as they are met on the way to the best, in milliseconds. None
+ * without a model.
+ */
+tj_status tj_points_take_up_likely(search *s, tj_error *err);
 
 /** Return the point of a config that is known to be valid, taken up if it is new; -1 when memory ran out. */
 int32_t tj_points_intern(search *s, const tj_config *config);

@@ -228,3 +228,21 @@ bool tj_is_refused(const tj_config *resolved, const tj_config *refused, size_t r
             return true;
     return false;
 }
+
+bool tj_space_rewrite(const tj_request *request, tj_config *config)
+{
+    tj_config resolved = *config, opened, again;
+    tj_axes axes;
+
+    if (tj_request_resolve(request, &resolved, NULL) != TJ_OK)
+        return false;
+    tj_axes_of(config->family, &axes);
+    opened = resolved;
+    tj_axes_leave_open(&axes, &opened);
+    again = opened;
+    if (tj_request_resolve(request, &again, NULL) == TJ_OK && memcmp(again.value, resolved.value, sizeof again.value) == 0)
+        memcpy(config->value, opened.value, sizeof config->value);
+    else
+        memcpy(config->value, resolved.value, sizeof config->value); /* not the problem's choice, so outside the space */
+    return true;
+}

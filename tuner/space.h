@@ -45,6 +45,13 @@ int64_t tj_space_place(const tj_space *space);
 /** Spell out the defaults that do not depend on the problem, and leave the checks open. */
 void tj_config_spell_out(tj_config *config);
 
+/**
+ * Write a config as the space writes it: parameters that a family settles are spelled out or, if no other value is tried, left
+ * open, so that a search does not meet one kernel under two names. False: the problem refuses the config, which stays as it
+ * was.
+ */
+bool tj_space_rewrite(const tj_request *request, tj_config *config);
+
 /** Is a resolved config among the refused ones? */
 bool tj_is_refused(const tj_config *resolved, const tj_config *refused, size_t refused_count);
 

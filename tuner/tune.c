@@ -39,6 +39,9 @@ static const double CHECK_FLOP = 2e8; /* of one check */
 typedef struct product_tuning {
     tj_tuning base;
     const tj_request *request;
+    tj_search_space space;
+    tj_config first[3 + SEEDS];
+    size_t first_count;
     tj_bench bench;
     tj_anchor anchor;
     tj_proof proof; /* of the winner, if is_proven */
@@ -46,6 +49,14 @@ typedef struct product_tuning {
     tj_check_report first_check; /* of the anchor */
     double first_check_s;
 } product_tuning;
+
+/* A request that will be tuned next, and who wants to know its first configs. */
+typedef struct ahead {
+    const tj_request *request;
+    const tj_device_facts *device;
+    void *sink;
+    void (*announce)(void *sink, const tj_config *config);
+} ahead;
 
 static product_tuning *of(tj_tuning *t)
 {
@@ -98,29 +109,6 @@ static double predict(void *payload, const tj_config *config)
 
 /* ---- first -------------------------------------------------------------------------------------------------------- */
 
-/*
- * Write a config as the space writes it: parameters that a family settles are spelled out or, if no other value is tried, left
- * open, so that a search does not meet one kernel under two names. False: the problem refuses the config, which stays as it
- * was.
- */
-static bool settle(const tj_request *request, tj_config *config)
-{
-    tj_config resolved = *config, opened, again;
-    tj_axes axes;
-
-    if (tj_request_resolve(request, &resolved, NULL) != TJ_OK)
-        return false;
-    tj_axes_of(config->family, &axes);
-    opened = resolved;
-    tj_axes_leave_open(&axes, &opened);
-    again = opened;
-    if (tj_request_resolve(request, &again, NULL) == TJ_OK && memcmp(again.value, resolved.value, sizeof again.value) == 0)
-        memcpy(config->value, opened.value, sizeof config->value);
-    else
-        memcpy(config->value, resolved.value, sizeof config->value); /* not the problem's choice, so outside the space */
-    return true;
-}
-
 static tj_status fits(void *payload, const tj_config *config, tj_error *err)
 {
     const tj_tuning *t = payload;
@@ -130,20 +118,80 @@ static tj_status fits(void *payload, const tj_config *config, tj_error *err)
 }
 
 /*
- * List the first configs. The library's choice without records comes first, because the winner is compared with its time. Some
- * may appear twice.
+ * List the first configs, and compile them. The library's choice without records comes first, because the winner is compared
+ * with its time. Some may appear twice.
  */
-static size_t list_first(product_tuning *t, const tj_records *records, const tj_record *before, tj_config *first)
+static void list_first(product_tuning *t, const tj_records *records, const tj_record *before)
 {
-    size_t count = 0;
+    const tj_request *request = t->request;
+    tj_choice likely = {.config = tj_default_config(request)};
 
-    count += tj_choose_fitting(NULL, t->request, &t->base.device, fits, &t->base, &first[0], NULL) == TJ_OK;
-    first[count++] = tj_default_config(t->request);
-    count += tj_record_read_config(before, &first[count]);
-    count += tj_choose_seeds(records, t->request, &t->base.device, &first[count], SEEDS);
-    for (size_t i = 0; i < count; i++)
-        (void)settle(t->request, &first[i]);
-    return count;
+    (void)tj_choose_for(NULL, request, &t->base.device, (tj_refusals){NULL, 0}, &likely, NULL);
+    t->first[t->first_count++] = likely.config;
+    t->first_count += tj_record_read_config(before, &t->first[t->first_count]);
+    t->first_count += tj_choose_seeds(records, request, &t->base.device, &t->first[t->first_count], SEEDS);
+    t->first[t->first_count++] = tj_default_config(request);
+    for (size_t i = 0; i < t->first_count; i++) {
+        (void)tj_space_rewrite(request, &t->first[i]);
+        tj_pool_announce(t->base.pool, &t->first[i]);
+    }
+}
+
+/* The first choice may be unfit: then another one takes its place. */
+static void settle_first(product_tuning *t)
+{
+    tj_config fit;
+
+    if (tj_choose_fitting(NULL, t->request, &t->base.device, fits, &t->base, &fit, NULL) != TJ_OK)
+        return;
+    (void)tj_space_rewrite(t->request, &fit);
+    t->first[0] = fit;
+    tj_tuning_spend(&t->base, &t->base.spent.waiting);
+}
+
+static double predict_ahead(void *payload, const tj_config *config)
+{
+    const ahead *a = payload;
+
+    return 1e6 * tj_rank_predict(a->device, a->request, config);
+}
+
+static void announce_ahead(void *payload, const tj_config *config)
+{
+    const ahead *a = payload;
+
+    a->announce(a->sink, config);
+}
+
+/* List what a tuning of a request would try first: the library's choice, and what its search announces. */
+static void list_ahead(const void *payload, const tj_request *request, const tj_device_facts *device, int threads, void *sink,
+                       void (*announce)(void *sink, const tj_config *config))
+{
+    ahead a = {request, device, sink, announce};
+    const tj_measurer measurer = {
+        .payload = &a, .announce = announce_ahead, .predict = predict_ahead, .device = device, .at_once = threads};
+    const tj_search_space space = tj_search_space_of(request, TJ_SEARCH);
+    tj_tune_options options = TJ_TUNE_OPTIONS_INIT;
+    tj_choice likely;
+    search s;
+
+    options.family = payload;
+    if (tj_choose_for(NULL, request, device, (tj_refusals){NULL, 0}, &likely, NULL) == TJ_OK) {
+        (void)tj_space_rewrite(request, &likely.config);
+        announce(sink, &likely.config);
+    }
+    (void)tj_search_begin(&s, &space, &options, &measurer, NULL);
+    tj_search_end(&s);
+}
+
+/* Let idle threads compile for the next tuning. */
+static void look_ahead(product_tuning *t)
+{
+    const tj_tune_options *options = &t->base.options;
+    tj_request next;
+
+    if (options->next && options->strategy == TJ_SEARCH && tj_request_make(options->next, &next, NULL) == TJ_OK)
+        tj_pool_look_ahead(t->base.pool, &next, list_ahead, options->family);
 }
 
 /* ---- finals ------------------------------------------------------------------------------------------------------- */
@@ -168,11 +216,11 @@ static tj_status prove(product_tuning *t, const tj_config *winner, tj_error *err
     if (status == TJ_OK)
         status = tj_proof_simple(t->request, &any, &config, &why);
     if (status == TJ_OK)
-        status = tj_program_build(&base->scratch, &any, &config, base->target, &simple, &why);
+        status = tj_program_build(base->host, &any, &config, base->target, &simple, &why);
     if (status == TJ_OK)
-        status = tj_program_load(&base->scratch, &simple, &why);
+        status = tj_program_load(base->host, &simple, &why);
     if (status == TJ_OK)
-        status = tj_program_prove(&base->scratch, &loaded->program, simple.kernel, t->request, &t->proof, &why);
+        status = tj_program_prove(tj_pool_host(base->pool), &loaded->program, simple.kernel, t->request, &t->proof, &why);
     tj_program_drop(&simple);
     t->is_proven = status == TJ_OK;
     if (status == TJ_OK || status == TJ_ERR_DEVICE_MEMORY || status == TJ_ERR_OUT_OF_MEMORY)
@@ -339,43 +387,43 @@ static void keep_record(const product_tuning *t, const tj_record *before, tj_tun
 
 /* ---- public ------------------------------------------------------------------------------------------------------- */
 
-static tj_status open(product_tuning *t, tj_error *err)
+static tj_status open(product_tuning *t, const tj_records *records, const tj_record **before, tj_error *err)
 {
     tj_tuning *const base = &t->base;
-    tj_choice likely;
     tj_status status = tj_tuning_open(base, err);
 
+    if (status == TJ_OK)
+        status = tj_pool_take(base->rest, base->host, t->request, &base->device, base->target, base->options.threads,
+                              &base->pool, err);
     if (status != TJ_OK)
         return status;
-    base->pool = tj_pool_create(&base->scratch, t->request, &base->device, base->target, base->options.threads);
-    if (!base->pool)
-        return tj_fail_memory(err, "the threads of a tuning");
-    /* Compile the first config while operands are placed, which takes about as long if they are large. */
-    if (tj_choose_for(NULL, t->request, &base->device, (tj_refusals){NULL, 0}, &likely, NULL) == TJ_OK)
-        tj_pool_announce(base->pool, &likely.config);
-    status = tj_bench_place(&base->host->gpu, base->stream, t->request, &base->device, (uint64_t)base->options.seed,
-                            base->options.is_warm, &t->bench, err);
+    *before = tj_records_get(records, &t->request->problem, &base->device);
+    list_first(t, records, *before);
+    t->space = tj_search_space_of(t->request, base->options.strategy);
+    status = tj_tuning_begin_search(base, &t->space, err);
+    look_ahead(t);
+    if (status == TJ_OK)
+        status = tj_bench_place(&base->host->gpu, base->stream, t->request, &base->device, (uint64_t)base->options.seed,
+                                base->options.is_warm, &t->bench, err);
     base->sets = t->bench.sets;
+    tj_tuning_spend(base, &base->spent.placing);
     return status;
 }
 
 /* Tune, and keep the record, with the store's records at hand. */
-static tj_status run(product_tuning *t, const tj_records *records, tj_tune_result *result, tj_error *err)
+static tj_status run(product_tuning *t, const tj_record *before, tj_tune_result *result, tj_error *err)
 {
     tj_tuning *const base = &t->base;
-    const tj_search_space space = tj_search_space_of(t->request, base->options.strategy);
-    const tj_record *before = tj_records_get(records, &t->request->problem, &base->device);
-    tj_config first[3 + SEEDS];
-    const size_t first_count = list_first(t, records, before, first);
     tj_incumbents *in = &base->incumbents;
-    const bool is_usable = tj_record_read_config(before, &in->recorded) && settle(t->request, &in->recorded);
+    const bool is_usable = tj_record_read_config(before, &in->recorded) && tj_space_rewrite(t->request, &in->recorded);
     const tj_trial *again;
     tj_status status;
 
-    result->default_config = in->standard = first[0];
+    settle_first(t);
+    result->default_config = in->standard = t->first[0];
     if (!is_usable)
         in->recorded = in->standard;
-    status = tj_tuning_run(base, &space, first, first_count, result, err);
+    status = tj_tuning_run(base, t->first, t->first_count, result, err);
     if (status != TJ_OK || (base->options.no_record && !base->options.records) || base->is_emulated)
         return status;
     /*
@@ -388,25 +436,28 @@ static tj_status run(product_tuning *t, const tj_records *records, tj_tune_resul
     return TJ_OK;
 }
 
-tj_status tj_tune_on(tj_host *host, const tj_request *request, const tj_tune_options *options, tj_tune_result *result,
-                     tj_error *err)
+tj_status tj_tune_on(tj_host *host, tj_pool_rest *rest, const tj_request *request, const tj_tune_options *options,
+                     tj_tune_result *result, tj_error *err)
 {
     static const tj_subject product = {measure, verify, predict, time_round, confirm, fail};
     product_tuning t = {.request = request};
+    const tj_record *before = NULL;
     tj_records *records = tj_records_create();
     int64_t passed_over;
     tj_status status = records ? TJ_OK : tj_fail_memory(err, "a set of records");
 
     memset(result, 0, sizeof *result);
-    tj_tuning_begin(&t.base, &product, host, options);
+    tj_tuning_begin(&t.base, &product, host, rest, options);
     if (t.base.options.check_flop == 0)
         t.base.options.check_flop = CHECK_FLOP;
     if (status == TJ_OK)
         status = tj_records_read(host->store, records, &passed_over, err);
     if (status == TJ_OK || status == TJ_ERR_IO) /* an unusable store has no records */
-        status = open(&t, err);
+        status = open(&t, records, &before, err);
     if (status == TJ_OK)
-        status = run(&t, records, result, err);
+        status = run(&t, before, result, err);
+    if (status == TJ_OK)
+        tj_tuning_tell_time(&t.base, result);
     tj_records_free(records);
     tj_anchor_drop(&t.anchor);
     tj_bench_drop(&t.bench);

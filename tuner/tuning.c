@@ -42,7 +42,9 @@ static tj_status measure(void *payload, double best_us, tj_trial *trial, tj_erro
         tj_pool_forget(t->pool);
         t->announced = 0;
     }
+    tj_tuning_spend(t, &t->spent.choosing);
     made = tj_pool_await(t->pool, &trial->config);
+    tj_tuning_spend(t, &t->spent.waiting);
     status = tj_pool_load(t->pool, &trial->config, &loaded, &why);
     if (made && made->status == TJ_OK) {
         const tj_launch_step *product = tj_product_step(tj_source_launch(made->program.source));
@@ -66,7 +68,30 @@ static tj_status measure(void *payload, double best_us, tj_trial *trial, tj_erro
     /* An image from a store has no log with registers, but the driver knows them. */
     if (tj_kernel_get_facts(loaded->program.kernel, &facts, NULL) == TJ_OK && facts.registers > 0)
         trial->registers = facts.registers;
-    return t->subject->measure(t, loaded, best_us, trial, err);
+    status = t->subject->measure(t, loaded, best_us, trial, err);
+    tj_tuning_spend(t, &t->spent.measuring);
+    return status;
+}
+
+static tj_status verify(void *payload, tj_trial *trial, tj_error *err)
+{
+    tj_tuning *t = payload;
+    const tj_status status = t->subject->verify(t, trial, err);
+
+    tj_tuning_spend(t, &t->spent.verifying);
+    return status;
+}
+
+/* The first config is waited for, however short the time. */
+static int await(void *payload, tj_config *ready)
+{
+    tj_tuning *t = payload;
+    bool is_ready;
+
+    tj_tuning_spend(t, &t->spent.choosing);
+    is_ready = tj_pool_await_any(t->pool, t->deadline - tj_clock_s(), ready);
+    tj_tuning_spend(t, &t->spent.waiting);
+    return is_ready;
 }
 
 static double seconds_gone(void *payload)
@@ -87,18 +112,35 @@ void tj_tuning_tell(const tj_tune_progress *progress, void *payload)
     tj_tune_progress whole = *progress;
 
     whole.budget = isfinite(t->budget) ? t->budget : 0;
+    whole.spent = t->spent;
     if (t->options.progress)
         t->options.progress(&whole, t->options.payload);
 }
 
+void tj_tuning_spend(tj_tuning *t, double *share)
+{
+    const double now = tj_clock_s();
+
+    *share += now - t->lap;
+    t->lap = now;
+}
+
+void tj_tuning_tell_time(tj_tuning *t, tj_tune_result *result)
+{
+    tj_tuning_spend(t, &t->spent.confirming);
+    result->seconds = t->lap - t->start;
+    result->spent = t->spent;
+}
+
 /* ---- begin and end ------------------------------------------------------------------------------------------------ */
 
-void tj_tuning_begin(tj_tuning *t, const tj_subject *subject, tj_host *host, const tj_tune_options *options)
+void tj_tuning_begin(tj_tuning *t, const tj_subject *subject, tj_host *host, tj_pool_rest *rest, const tj_tune_options *options)
 {
     t->subject = subject;
     t->host = host;
+    t->rest = rest;
     t->options = *options;
-    t->start = tj_clock_s();
+    t->start = t->lap = tj_clock_s();
     t->budget = tj_tune_budget(options) > 0 ? tj_tune_budget(options) : (double)INFINITY;
 }
 
@@ -112,8 +154,6 @@ tj_status tj_tuning_open(tj_tuning *t, tj_error *err)
     if (status == TJ_OK)
         status = tj_host_target(t->host, t->device.cc_major, t->device.cc_minor, t->target, err);
     if (status == TJ_OK)
-        status = tj_host_begin_scratch(&t->scratch, t->host, err);
-    if (status == TJ_OK)
         status = tj_gpu_create_stream(gpu, &t->stream, err);
     t->is_emulated = tj_gpu_is_emulated(gpu);
     return status;
@@ -122,9 +162,9 @@ tj_status tj_tuning_open(tj_tuning *t, tj_error *err)
 void tj_tuning_end(tj_tuning *t)
 {
     free(t->found.trial);
+    tj_search_end(&t->search);
     tj_gpu_destroy_stream(&t->host->gpu, t->stream);
-    tj_pool_free(t->pool);
-    tj_host_end(&t->scratch);
+    tj_pool_leave(t->pool, t->rest);
 }
 
 /* ---- search ------------------------------------------------------------------------------------------------------- */
@@ -150,15 +190,34 @@ static tj_tune_options options_of_search(tj_tuning *t)
     return options;
 }
 
-tj_status tj_tuning_search(tj_tuning *t, const tj_search_space *space, const tj_config *first, size_t first_count,
-                           tj_error *err)
+tj_status tj_tuning_begin_search(tj_tuning *t, const tj_search_space *space, tj_error *err)
 {
     const tj_subject *subject = t->subject;
-    const tj_measurer measurer = {sizeof measurer, t,         announce, measure, subject->verify, subject->predict,
-                                  seconds_gone,    &t->device};
-    const tj_tune_options options = options_of_search(t);
-    tj_status status = tj_search_over(space, &options, first, first_count, &measurer, &t->found, err);
+    tj_status status;
 
+    t->measurer = (tj_measurer){sizeof t->measurer,
+                                t,
+                                announce,
+                                measure,
+                                subject->verify ? verify : NULL,
+                                subject->predict,
+                                seconds_gone,
+                                &t->device,
+                                space->propose ? await : NULL,
+                                tj_pool_threads(t->pool)};
+    t->limits = options_of_search(t);
+    tj_pool_end_at(t->pool, t->deadline);
+    tj_tuning_spend(t, &t->spent.placing);
+    status = tj_search_begin(&t->search, space, &t->limits, &t->measurer, err);
+    tj_tuning_spend(t, &t->spent.choosing);
+    return status;
+}
+
+tj_status tj_tuning_search(tj_tuning *t, const tj_config *first, size_t first_count, tj_error *err)
+{
+    tj_status status = tj_search_run(&t->search, first, first_count, &t->found, err);
+
+    tj_tuning_spend(t, &t->spent.choosing);
     tj_pool_stop(t->pool); /* the configs announced ahead are no longer needed */
     t->found.is_complete &= !t->was_short;
     if (status == TJ_OK && t->found.was_cancelled && (t->found.count == 0 || !t->found.trial[0].is_verified))

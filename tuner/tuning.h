@@ -39,7 +39,8 @@ typedef struct tj_subject {
 
 struct tj_tuning {
     const tj_subject *subject;
-    tj_host *host, scratch; /* scratch compiles the candidates, none of which is stored */
+    tj_host *host;
+    tj_pool_rest *rest; /* of the context; NULL: none */
     tj_tune_options options;
     tj_device_facts device;
     char target[16];
@@ -55,25 +56,38 @@ struct tj_tuning {
     double confirm_seconds;
     tj_incumbents incumbents;
     tj_search_result found;
+    tj_tune_options limits; /* of the search: the options without the share of the finals */
+    tj_measurer measurer;
+    search search;
+    double lap; /* when the last share ended */
+    tj_tune_shares spent;
 };
 
 /** Begin the clock. The options were checked. End with tj_tuning_end. */
-void tj_tuning_begin(tj_tuning *t, const tj_subject *subject, tj_host *host, const tj_tune_options *options);
+void tj_tuning_begin(tj_tuning *t, const tj_subject *subject, tj_host *host, tj_pool_rest *rest,
+                     const tj_tune_options *options);
 
-/** Open the device of the current context, its target, a scratch host and a stream. The subject then makes pool and sets. */
+/** Open the device of the current context, its target and a stream. The subject then takes a pool, and makes sets. */
 tj_status tj_tuning_open(tj_tuning *t, tj_error *err);
 
+/** Begin the search of a space, which is borrowed: what is likely to be good compiles while operands are placed. */
+tj_status tj_tuning_begin_search(tj_tuning *t, const tj_search_space *space, tj_error *err);
+
 /**
- * Search a space, hold the finals, and fill in the result, apart from default_config and the record. The standard of the
+ * Search the space, hold the finals, and fill in the result, apart from default_config and the record. The standard of the
  * incumbents is first[0]. Errors: those of the subject; TJ_ERR_CANCELLED; TJ_ERR_OUT_OF_MEMORY.
  */
-tj_status tj_tuning_run(tj_tuning *t, const tj_search_space *space, const tj_config *first, size_t first_count,
-                        tj_tune_result *result, tj_error *err);
+tj_status tj_tuning_run(tj_tuning *t, const tj_config *first, size_t first_count, tj_tune_result *result, tj_error *err);
 void tj_tuning_end(tj_tuning *t);
 
 /** The first half of tj_tuning_run: fill in t->found. */
-tj_status tj_tuning_search(tj_tuning *t, const tj_search_space *space, const tj_config *first, size_t first_count,
-                           tj_error *err);
+tj_status tj_tuning_search(tj_tuning *t, const tj_config *first, size_t first_count, tj_error *err);
+
+/** Add the seconds since the last call to a share of t->spent. */
+void tj_tuning_spend(tj_tuning *t, double *share);
+
+/** Report the time so far; what no other share has is spent on confirming. */
+void tj_tuning_tell_time(tj_tuning *t, tj_tune_result *result);
 
 /** Return the trial of a config; NULL: it was not tried. */
 tj_trial *tj_find_trial(const tj_search_result *found, const tj_config *config);

@@ -82,6 +82,17 @@ typedef enum tj_strategy {
     TJ_EXHAUSTIVE = 2 /**< measure every config of the space */
 } tj_strategy;
 
+/** The seconds of a tuning, by what its thread did. Compiling goes on meanwhile, on threads of its own. */
+typedef struct tj_tune_shares {
+    double placing;    /**< the device, operands and buffers, before anything is tried */
+    double choosing;   /**< walking the space, predicting, deciding what to try next */
+    double waiting;    /**< for a compile, while there was nothing to measure */
+    double measuring;  /**< loading and timing configs */
+    double verifying;  /**< comparing products */
+    double finals;     /**< comparing the fastest in rounds */
+    double confirming; /**< checking and proving the winner, and keeping its record */
+} tj_tune_shares;
+
 /** The progress of a tj_tune. Valid during the call only. */
 typedef struct tj_tune_progress {
     size_t struct_size;         /**< the library's: read no field beyond it */
@@ -90,6 +101,7 @@ typedef struct tj_tune_progress {
     double best_us, default_us; /**< 0: none yet */
     const tj_config *best;      /**< NULL: none yet */
     const tj_trial *trial;      /**< the one that just ended; NULL: finalists are being compared */
+    tj_tune_shares spent;       /**< so far */
 } tj_tune_progress;
 
 /**
@@ -109,7 +121,8 @@ typedef struct tj_tune_options {
     double seconds;          /**< limit of the whole duration; default 30, for TJ_EXHAUSTIVE no limit. Below 0: no limit.
                                      A compile, a launch or a check that is under way at the end is not cut short, and the
                                      first config is tried however short the time is */
-    int64_t seed;            /**< of all random numbers; the same seed and the same times give the same search */
+    int64_t seed;            /**< of all random numbers. What is compiled first is measured first, so that two tunings with one
+                                  seed may differ */
     int32_t is_warm;         /**< 1: operands stay in place between launches; default: they rotate beyond the L2 */
     int32_t no_record;       /**< 1: keep no record, and leave the choice of tj_matmul as it is */
     double check_flop;       /**< the work of one check against float64; default 2e8. The winner's check is ten times that */
@@ -117,6 +130,9 @@ typedef struct tj_tune_options {
                                              its findings. NULL: never */
     void (*progress)(const tj_tune_progress *progress, void *payload); /**< called from the tuning thread; NULL: none */
     void *payload;                                                     /**< passed to both */
+    const tj_problem
+        *next; /**< will be tuned after this one, in this context and with these options: its first candidates compile
+                                 when this tuning has none left to compile. NULL: not known */
     struct tj_records *records; /**< also receives the record, even if the store does not keep it, and with no_record; nothing
                                      on the emulator. NULL: not wanted */
 } tj_tune_options;
@@ -135,6 +151,7 @@ typedef struct tj_tune_result {
     double warm_us;                   /**< the winner's with its operands left in the L2; 0: not measured, for lack of time */
     int64_t evaluations, refused, wrong, slow;
     double seconds;
+    tj_tune_shares spent;   /**< their sum is seconds */
     double check_ratio;     /**< largest error / bound of the winner's product, or, if time was short, of the first product */
     int64_t check_elements; /**< number of its elements compared with float64 */
     int32_t is_complete;    /**< 1: every config of the space was tried */
@@ -384,6 +401,10 @@ typedef struct tj_measurer {
     /** Seconds since the search began. NULL: no time passes. */
     double (*clock)(void *payload);
     const tj_device_facts *device; /**< the device to search for; NULL: any */
+    /** Wait until one of the configs that were announced and not measured is ready to be measured, and copy it. 0: none is under
+     * way, or the time is over. NULL: they are measured in the order in which they were announced. */
+    int (*await)(void *payload, tj_config *ready);
+    int32_t at_once; /**< number of configs that it makes ready at once; the search announces a few more. 0: not known */
 } tj_measurer;
 
 #define TJ_MEASURER_INIT TJ_SIZED(tj_measurer)
@@ -402,8 +423,9 @@ typedef struct tj_search_result {
 #define TJ_SEARCH_RESULT_INIT TJ_SIZED(tj_search_result)
 
 /**
- * Search the space of a problem. The configs in first are tried before all others (the default, those of records), and need not
- * be in the space; first_count may be 0. The same options and the same answers of the measurer give the same trials.
+ * Search the space of a problem. The configs in first are announced before all others (the default, those of records), and need
+ * not be in the space; first_count may be 0. The first of them is tried however short the time is. The same options and the same
+ * answers of the measurer give the same trials.
  *
  * Owned:   result->trial belongs to the caller; free().
  * NULL:    options and err may be NULL.

@@ -444,7 +444,7 @@ tj_status tj_tune(tj_context *context, const tj_problem *problem, const tj_tune_
         return status;
     if (context->host.remote && !own.records && !own.no_record && tj_remote_writes(context->host.remote))
         own.records = found = tj_records_create();
-    status = tj_tune_on(&context->host, &request, &own, &best, err);
+    status = tj_tune_on(&context->host, &context->pools, &request, &own, &best, err);
     (void)TJ_FILL(result, &best, TJ_TUNE_RESULT_INIT, NULL);
     if (found)
         offer_record(context, found);

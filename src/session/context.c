@@ -284,6 +284,7 @@ tj_status tj_context_create(const tj_context_options *given, tj_context **out, t
     if (!context)
         return tj_fail_memory(err, "a context");
     tj_host_begin(&context->host);
+    tj_pool_rest_begin(&context->pools);
     context->prove = (tj_prove)options.prove;
     context->specialize = (tj_specialize)options.specialize;
     context->check_pointers = options.check_pointers != 0;
@@ -344,6 +345,7 @@ void tj_context_free(tj_context *context)
     tj_varying_free(context->varying);
     tj_missing_free(context->missing);
     tj_chooser_free(context->chooser);
+    tj_pool_rest_end(&context->pools);
     tj_host_end(&context->host);
     free(context);
 }

@@ -8,6 +8,7 @@
 #include <tilejit/tools.h>
 
 #include "host.h"
+#include "pool.h"
 
 struct tj_image_table; /* image_table.c */
 struct tj_varying;     /* varying.c */
@@ -20,6 +21,7 @@ struct tj_capture;     /* capture.c */
 
 struct tj_context {
     tj_host host;
+    tj_pool_rest pools; /* of tunings */
     tj_specialize specialize;
     bool check_pointers;
     tj_prove prove;

@@ -67,12 +67,16 @@ static tj_status search_with(tj_strategy strategy, int64_t evaluations, tj_searc
     tj_tune_options options = TJ_TUNE_OPTIONS_INIT;
     tj_config first[2] = {TJ_CONFIG_INIT, TJ_CONFIG_INIT};
     tj_status status;
+    search s;
 
     options.strategy = strategy;
     options.evaluations = evaluations;
     first[0].family = first[1].family = family;
     cr_assert(tj_custom_resolve(&first[0], &err) == TJ_OK && tj_custom_resolve(&first[1], &err) == TJ_OK, "%s", err.message);
-    status = tj_search_over(&searched, &options, first, 2, &measurer, found, &err);
+    status = tj_search_begin(&s, &searched, &options, &measurer, &err);
+    if (status == TJ_OK)
+        status = tj_search_run(&s, first, 2, found, &err);
+    tj_search_end(&s);
     cr_expect(status != TJ_OK || calls == (int64_t)found->count, "%d of %zu", (int)calls, found->count);
     return status;
 }

@@ -384,17 +384,30 @@ static tj_request small_request(void)
     return request;
 }
 
+static tj_pool *take_pool(tj_context *context, const tj_request *request, int threads)
+{
+    tj_pool *pool;
+
+    cr_assert(eq(int, tj_pool_take(NULL, &context->host, request, NULL, "sm_90", threads, &pool, &err), TJ_OK), "%s",
+              err.message);
+    return pool;
+}
+
+static int64_t compiles_of(tj_pool *pool)
+{
+    return (int64_t)atomic_load(&tj_pool_host(pool)->stats.compiles);
+}
+
 /* A tuning of many configs forgets them now and then: announced ones must go on compiling. */
 Test(tune, forgets_what_was_awaited_and_not_what_was_announced)
 {
     static const char *const configs[] = {"naive:tile_width=4", "naive:tile_width=8", "naive:tile_width=16"};
     const tj_request request = small_request();
     tj_context *context = open_context("");
-    tj_pool *pool = tj_pool_create(&context->host, &request, NULL, "sm_90", 1);
+    tj_pool *pool = take_pool(context, &request, 1);
     const tj_candidate *candidate;
     tj_config config[3];
 
-    cr_assert(pool != NULL);
     for (int i = 0; i < 3; i++) {
         cr_assert(eq(int, tj_config_parse(configs[i], &config[i], &err), TJ_OK), "%s", err.message);
         tj_pool_announce(pool, &config[i]);
@@ -402,17 +415,17 @@ Test(tune, forgets_what_was_awaited_and_not_what_was_announced)
     candidate = tj_pool_await(pool, &config[1]);
     cr_expect(eq(int, candidate->status, TJ_OK), "%s", candidate->error.message);
     tj_pool_forget(pool);
-    for (int i = 0; i < 600 && compiles(context) < 3; i++)
+    for (int i = 0; i < 600 && compiles_of(pool) < 3; i++)
         usleep(100000);
     for (int i = 0; i < 3; i += 2)
         (void)tj_pool_await(pool, &config[i]);
-    cr_expect(eq(i64, compiles(context), 3), "the two that nobody asked for");
+    cr_expect(eq(i64, compiles_of(pool), 3), "the two that nobody asked for");
     tj_pool_forget(pool);
     tj_pool_forget(pool);
     candidate = tj_pool_await(pool, &config[0]);
     cr_expect(candidate->status == TJ_OK && candidate->program.image != NULL, "%s", candidate->error.message);
-    cr_expect(eq(i64, compiles(context), 4), "once more");
-    tj_pool_free(pool);
+    cr_expect(eq(i64, compiles_of(pool), 4), "once more");
+    tj_pool_leave(pool, NULL);
     tj_context_free(context);
 }
 
@@ -422,11 +435,10 @@ Test(tune, compiles_nothing_more_than_is_asked_for_when_the_search_is_over)
     static const char *const configs[] = {"naive:tile_width=4", "naive:tile_width=8", "naive:tile_width=16"};
     const tj_request request = small_request();
     tj_context *context = open_context("");
-    tj_pool *pool = tj_pool_create(&context->host, &request, NULL, "sm_90", 2);
+    tj_pool *pool = take_pool(context, &request, 2);
     const tj_candidate *candidate;
     tj_config config[3];
 
-    cr_assert(pool != NULL);
     tj_pool_stop(pool);
     for (int i = 0; i < 3; i++) {
         cr_assert(eq(int, tj_config_parse(configs[i], &config[i], &err), TJ_OK), "%s", err.message);
@@ -434,8 +446,8 @@ Test(tune, compiles_nothing_more_than_is_asked_for_when_the_search_is_over)
     }
     candidate = tj_pool_await(pool, &config[1]);
     cr_expect(eq(int, candidate->status, TJ_OK), "%s", candidate->error.message);
-    tj_pool_free(pool);
-    cr_expect(eq(i64, compiles(context), 1));
+    cr_expect(eq(i64, compiles_of(pool), 1));
+    tj_pool_leave(pool, NULL);
     tj_context_free(context);
 }
 
@@ -445,10 +457,9 @@ Test(tune, compiles_each_family_s_kernel)
     static const char *const configs[] = {"naive:tile_width=16", "tiled:tile_width=16"};
     const tj_request request = small_request();
     tj_context *context = open_context("");
-    tj_pool *pool = tj_pool_create(&context->host, &request, NULL, "sm_90", 1);
+    tj_pool *pool = take_pool(context, &request, 1);
     const tj_candidate *candidate[2];
 
-    cr_assert(pool != NULL);
     for (int i = 0; i < 2; i++) {
         tj_config config = TJ_CONFIG_INIT;
 
@@ -456,10 +467,10 @@ Test(tune, compiles_each_family_s_kernel)
         candidate[i] = tj_pool_await(pool, &config);
         cr_expect(eq(int, candidate[i]->status, TJ_OK), "%s", candidate[i]->error.message);
     }
-    cr_expect(eq(i64, compiles(context), 2));
+    cr_expect(eq(i64, compiles_of(pool), 2));
     cr_expect(tj_product_step(tj_source_launch(candidate[0]->program.source))->static_shared_bytes == 0 &&
               tj_product_step(tj_source_launch(candidate[1]->program.source))->static_shared_bytes > 0);
-    tj_pool_free(pool);
+    tj_pool_leave(pool, NULL);
     tj_context_free(context);
 }
 
