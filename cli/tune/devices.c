@@ -114,6 +114,22 @@ static bool wants_no_disk(const cli_machine_options *machine)
     return machine->no_cache || (machine->cache_dir && !*machine->cache_dir);
 }
 
+static bool is_known(const worker *w, const tune_job *s)
+{
+    return w->crew->known && tune_find_record(w->crew->known, &s->shape->problem, &w->facts, &w->crew->options);
+}
+
+/* Return the problem that this device tunes after that of s; NULL: none, or with other devices nobody knows. */
+static const tj_problem *next_problem(const worker *w, const tune_job *s)
+{
+    const tune_job *const end = w->crew->all->item + w->crew->all->count;
+
+    do
+        s++;
+    while (s < end && is_known(w, s));
+    return w->crew->count == 1 && s < end ? &s->shape->problem : NULL;
+}
+
 static void tune_one(const worker *w, tune_job *s)
 {
     tj_tune_options options = w->crew->options;
@@ -122,11 +138,12 @@ static void tune_one(const worker *w, tune_job *s)
     s->device = w->ordinal;
     s->is_emulated = w->is_emulated;
     s->status = TJ_OK; /* a lost device may have set it */
-    if (w->crew->known && tune_find_record(w->crew->known, &s->shape->problem, &w->facts, &options)) {
+    if (is_known(w, s)) {
         s->is_skipped = true;
         keep_known(w, s);
         return;
     }
+    options.next = next_problem(w, s);
     options.is_cancelled = is_cancelled;
     options.progress = on_progress;
     options.payload = &mine;
@@ -146,6 +163,8 @@ static void show(const crew *c, const tune_job *s)
         tune_clear_bar();
     if (!c->call->is_json) {
         tune_print_job(stdout, s, !c->words->no_record && !wants_no_disk(&c->words->machine));
+        if (c->call->log_level >= TJ_LOG_INFO)
+            tune_print_shares(stderr, s->shape->text, &s->result.spent);
         (void)fflush(stdout);
     }
     if (c->trials)

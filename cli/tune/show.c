@@ -117,6 +117,45 @@ void tune_print_job(FILE *out, const tune_job *job, bool wants_record)
                              : ", no record kept");
 }
 
+/* The shares, by the word that a line gives and that of --json. */
+typedef struct share_name {
+    const char *words, *name;
+    size_t offset;
+} share_name;
+
+#define SHARE(words, name) {words, #name, offsetof(tj_tune_shares, name)}
+
+static const share_name share_names[] = {
+    SHARE("waiting for compiles", waiting), SHARE("measuring", measuring), SHARE("finals", finals),
+    SHARE("verifying", verifying),          SHARE("choosing", choosing),   SHARE("placing operands", placing),
+    SHARE("confirming", confirming),
+};
+
+enum { SHARES = sizeof share_names / sizeof *share_names };
+
+static double share_of(const tj_tune_shares *spent, int i)
+{
+    return *(const double *)((const char *)spent + share_names[i].offset);
+}
+
+void tune_print_shares(FILE *out, const char *what, const tj_tune_shares *spent)
+{
+    double sum = 0;
+
+    for (int i = 0; i < SHARES; i++)
+        sum += share_of(spent, i);
+    cli_print(out, "%s: %.1f s", what, sum);
+    for (int i = 0; i < SHARES && sum > 0; i++)
+        cli_print(out, "%s %.0f %% %s", i > 0 ? "," : ":", 100 * share_of(spent, i) / sum, share_names[i].words);
+    cli_print(out, "\n");
+}
+
+void tune_add_shares(tj_tune_shares *sum, const tj_tune_shares *spent)
+{
+    for (int i = 0; i < SHARES; i++)
+        *(double *)((char *)sum + share_names[i].offset) += share_of(spent, i);
+}
+
 /* Set a time; null on the emulator, whose times mean nothing. */
 static void set_time(tj_json *object, const char *name, const tune_job *job, double value)
 {
@@ -134,6 +173,7 @@ static void set_config(tj_json *object, const char *name, const tj_config *confi
 void tune_set_job(tj_json *object, const tune_job *job)
 {
     const tj_tune_result *r = &job->result;
+    tj_json *spent;
 
     cli_set_text(object, "shape", job->shape->text);
     cli_set_problem(object, &job->shape->problem);
@@ -160,6 +200,9 @@ void tune_set_job(tj_json *object, const tune_job *job)
     cli_set_int(object, "wrong", r->wrong);
     cli_set_int(object, "slow", r->slow);
     cli_set_real(object, "seconds", r->seconds);
+    spent = cli_add_object(object, "spent");
+    for (int i = 0; i < SHARES; i++)
+        cli_set_real(spent, share_names[i].name, share_of(&r->spent, i));
     cli_set_real(object, "check_ratio", r->check_ratio);
     cli_set_int(object, "check_elements", r->check_elements);
     cli_set_bool(object, "complete", r->is_complete);

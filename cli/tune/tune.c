@@ -163,6 +163,23 @@ static tj_status tell_lost_records(const tune_jobs *all, tj_error *err)
                  : TJ_OK;
 }
 
+/* Say what the time of several tunings went to. */
+static void tell_shares(const cli_call *call, const tune_jobs *all)
+{
+    tj_tune_shares sum = {0};
+    size_t tuned = 0;
+    char what[64];
+
+    for (size_t i = 0; i < all->count; i++) {
+        tuned += all->item[i].is_done && !all->item[i].is_skipped;
+        tune_add_shares(&sum, &all->item[i].result.spent);
+    }
+    if (tuned < 2 || call->is_json)
+        return;
+    (void)snprintf(what, sizeof what, "%zu shapes", tuned);
+    tune_print_shares(stdout, what, &sum);
+}
+
 /* status: of the devices; *err says why it failed. */
 static cli_exit sum_up(const cli_call *call, const tune_jobs *all, tj_status status, tj_error *err)
 {
@@ -173,6 +190,7 @@ static cli_exit sum_up(const cli_call *call, const tune_jobs *all, tj_status sta
         tune_set_job(cli_append_object(list), &all->item[i]);
         done += all->item[i].is_done;
     }
+    tell_shares(call, all);
     if (cli_noted_signal())
         return tell_interruption(all, err);
     for (size_t i = 0; i < all->count; i++)

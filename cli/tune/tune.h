@@ -89,6 +89,11 @@ void tune_draw_bar(const tune_job *job, const tj_tune_progress *progress);
 void tune_clear_bar(void);
 void tune_log_trial(const tune_job *job, const tj_trial *trial);
 
+/** Report what the time of a tuning went to, in one line: "64x4096x4096: 1.0 s: 41 % waiting for compiles, 20 % finals, ...". */
+void tune_print_shares(FILE *out, const char *what, const tj_tune_shares *spent);
+
+void tune_add_shares(tj_tune_shares *sum, const tj_tune_shares *spent);
+
 /** Report the outcome of a shape: as a line, and as its object for --json. */
 void tune_print_job(FILE *out, const tune_job *job, bool wants_record);
 void tune_set_job(tj_json *object, const tune_job *job);
