@@ -73,7 +73,7 @@ static tj_status run_round(tj_tuning *t, tj_finalist *list, size_t count, size_t
  * whose difference is smaller than the variation between rounds. Without time for a round, and on the emulator, whose times
  * mean nothing, the search's measurements decide.
  */
-static tj_status compare_finalists(tj_tuning *t, tj_finalist *list, size_t *count, tj_error *err)
+static tj_status compare_finalists(tj_tuning *t, tj_finalist *list, size_t *count, double *noise, tj_error *err)
 {
     uint64_t random = (uint64_t)t->options.seed;
     tj_status status = TJ_OK;
@@ -109,6 +109,7 @@ static tj_status compare_finalists(tj_tuning *t, tj_finalist *list, size_t *coun
     }
     if (status == TJ_OK && rounds > 0)
         tj_judge_rounds(list, *count, rounds);
+    *noise = tj_round_noise(list, *count, rounds);
     return status;
 }
 
@@ -195,7 +196,11 @@ static tj_status hold_finals(tj_tuning *t, tj_tune_result *result, tj_error *err
     t->deadline = t->start + t->budget - fmin(t->confirm_seconds, fmax(tj_seconds_left(t), 0) / 2);
     status = list_finalists(t, list, &count, result, err);
     if (status == TJ_OK)
-        status = compare_finalists(t, list, &count, err);
+        status = compare_finalists(t, list, &count, &result->noise, err);
+    if (result->noise > TJ_TUNE_NOISE)
+        tj_log_line(&t->host->log, TJ_LOG_WARNING,
+                    "rounds of the finals differ by %.0f %%: does another process use the device? Tune again when it is idle",
+                    100 * result->noise);
     tj_tuning_spend(t, &t->spent.finals);
     result->was_cancelled |= tj_is_cancelled(t);
     result->default_us = tj_finalist_us(list, count, TJ_STANDARD, 0);

@@ -59,6 +59,17 @@ void tj_judge_rounds(tj_finalist *list, size_t count, size_t rounds)
     }
 }
 
+double tj_round_noise(const tj_finalist *list, size_t count, size_t rounds)
+{
+    double length[TJ_ROUNDS] = {0};
+
+    for (size_t round = 0; round < rounds; round++)
+        for (size_t i = 0; i < count; i++)
+            length[round] += list[i].round[round];
+    (void)tj_median(length, rounds); /* sorts them */
+    return rounds < 3 ? 0 : tj_spread(length, rounds);
+}
+
 void tj_judge_looks(tj_finalist *list, size_t count)
 {
     for (size_t i = 0; i < count; i++) {

@@ -45,6 +45,9 @@ size_t tj_list_finalists(const tj_trial *trial, size_t count, const tj_incumbent
  */
 void tj_judge_rounds(tj_finalist *list, size_t count, size_t rounds);
 
+/** Return the spread of the lengths of rounds, as tj_spread; 0 of fewer than three. */
+double tj_round_noise(const tj_finalist *list, size_t count, size_t rounds);
+
 /** Return us of the finalist with this standing; otherwise if there is none. */
 double tj_finalist_us(const tj_finalist *list, size_t count, tj_standing standing, double otherwise);
 

@@ -110,8 +110,9 @@ void tune_print_job(FILE *out, const tune_job *job, bool wants_record)
         cli_print(out, ", %.2f times as fast as the default's %.2f us", r->default_us / r->us, r->default_us);
     if (r->before_us < r->default_us || r->before_us > r->default_us)
         cli_print(out, ", %.3f times as fast as the earlier tuning's choice", r->before_us / r->us);
-    cli_print(out, ": %s (%" PRId64 " tried, %" PRId64 " refused, %" PRId64 " wrong, %.1f s%s%s)\n", config, r->evaluations,
-              r->refused, r->wrong, r->seconds, r->was_cancelled ? ", cancelled" : "",
+    cli_print(out, ": %s (%" PRId64 " tried, %" PRId64 " refused, %" PRId64 " wrong, %.1f s%s%s%s)\n", config, r->evaluations,
+              r->refused, r->wrong, r->seconds, r->noise > TJ_TUNE_NOISE ? ", NOISY: was the device in use?" : "",
+              r->was_cancelled ? ", cancelled" : "",
               r->has_record  ? ""
               : wants_record ? ", no record kept: --log warning says why"
                              : ", no record kept");
@@ -123,7 +124,10 @@ typedef struct share_name {
     size_t offset;
 } share_name;
 
-#define SHARE(words, name) {words, #name, offsetof(tj_tune_shares, name)}
+#define SHARE(words, name)                           \
+    {                                                \
+        words, #name, offsetof(tj_tune_shares, name) \
+    }
 
 static const share_name share_names[] = {
     SHARE("waiting for compiles", waiting), SHARE("measuring", measuring), SHARE("finals", finals),
@@ -190,6 +194,7 @@ void tune_set_job(tj_json *object, const tune_job *job)
     set_time(object, "median_us", job, r->us);
     set_time(object, "spread", job, r->spread);
     set_time(object, "warm_us", job, r->warm_us);
+    set_time(object, "noise", job, r->noise);
     set_config(object, "default_config", &r->default_config);
     set_time(object, "default_us", job, r->default_us);
     set_time(object, "before_us", job, r->before_us);

@@ -167,17 +167,20 @@ static tj_status tell_lost_records(const tune_jobs *all, tj_error *err)
 static void tell_shares(const cli_call *call, const tune_jobs *all)
 {
     tj_tune_shares sum = {0};
-    size_t tuned = 0;
+    size_t tuned = 0, noisy = 0;
     char what[64];
 
     for (size_t i = 0; i < all->count; i++) {
         tuned += all->item[i].is_done && !all->item[i].is_skipped;
+        noisy += all->item[i].result.noise > TJ_TUNE_NOISE;
         tune_add_shares(&sum, &all->item[i].result.spent);
     }
     if (tuned < 2 || call->is_json)
         return;
     (void)snprintf(what, sizeof what, "%zu shapes", tuned);
     tune_print_shares(stdout, what, &sum);
+    if (noisy > 0)
+        cli_print(stdout, "%zu of %zu NOISY: was the device in use? Tune them again when it is idle\n", noisy, tuned);
 }
 
 /* status: of the devices; *err says why it failed. */

@@ -139,6 +139,9 @@ typedef struct tj_tune_options {
 
 #define TJ_TUNE_OPTIONS_INIT TJ_SIZED(tj_tune_options)
 
+/** See noise below. A device alone has some 0.002, and 0.02 where its clock falls. */
+#define TJ_TUNE_NOISE 0.05
+
 /** The result of a tj_tune. Start from TJ_TUNE_RESULT_INIT. */
 typedef struct tj_tune_result {
     size_t struct_size;
@@ -149,6 +152,9 @@ typedef struct tj_tune_result {
     double before_us;                 /**< the median of an earlier tuning's choice; without one, the default's */
     double spread;                    /**< of the winner's share of a round, as in tj_trial */
     double warm_us;                   /**< the winner's with its operands left in the L2; 0: not measured, for lack of time */
+    double noise;                     /**< half the distance of the quartiles of the lengths of the finals' rounds, divided by
+                                           their median; 0: fewer than three rounds. Beyond TJ_TUNE_NOISE something else used the
+                                           device: a warning is logged, and times and choice are in doubt */
     int64_t evaluations, refused, wrong, slow;
     double seconds;
     tj_tune_shares spent;   /**< their sum is seconds */
@@ -174,8 +180,9 @@ typedef struct tj_tune_result {
  * element of later ones with the first, and the winner's product with float64 once more. A config whose product is wrong is
  * rejected. P is poisoned before each check.
  *
- * Candidates are compiled on threads of the library's own while others are timed. Only the winner is kept in the store. The
- * operands are random and the library's own, so the device needs memory for them. Other work on the device disturbs the times.
+ * Candidates are compiled on threads of the library's own while others are timed. Those threads wait in the context for the next
+ * tuning, and end with the context. Only the winner is kept in the store. The operands are random and the library's own, so the
+ * device needs memory for them. Other work on the device disturbs the times, which `noise` shows.
  *
  * The search gets at most three quarters of the time, the finalists the rest, and the winner's check the remainder. If that is
  * too short for a single round of all finalists, the times of the search decide.

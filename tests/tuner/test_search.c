@@ -436,6 +436,106 @@ Test(search, ends_its_walk_of_the_space_when_the_time_is_over)
     free(v);
 }
 
+/* ---- the pipeline ------------------------------------------------------------------------------------------------- */
+
+enum { COMPILERS = 16, MOST_JOBS = 512 };
+
+/* Compilers that work side by side in a made-up time, and one device. */
+typedef struct works {
+    valley *v;
+    double now, end, compile_s, measure_s;
+    double first_s;         /* to compile what is announced first */
+    double free[COMPILERS]; /* when each has done what it has */
+    double busy_s;          /* of all compilers, until the end */
+    struct {
+        tj_config config;
+        double done;
+        bool was_named;
+    } job[MOST_JOBS];
+    size_t jobs;
+} works;
+
+static void compile_later(void *payload, const tj_config *config)
+{
+    works *w = payload;
+    size_t next = 0;
+    double start;
+
+    for (size_t i = 1; i < COMPILERS; i++)
+        if (w->free[i] < w->free[next])
+            next = i;
+    start = fmax(w->now, w->free[next]);
+    w->free[next] = start + (w->jobs == 0 ? w->first_s : w->compile_s);
+    w->busy_s += fmax(0, fmin(w->end, w->free[next]) - start);
+    cr_assert(w->jobs < MOST_JOBS);
+    w->job[w->jobs].config = *config;
+    w->job[w->jobs++].done = w->free[next];
+}
+
+static int await(void *payload, tj_config *ready)
+{
+    works *w = payload;
+    size_t first = MOST_JOBS;
+
+    for (size_t i = 0; i < w->jobs; i++)
+        if (!w->job[i].was_named && (first == MOST_JOBS || w->job[i].done < w->job[first].done))
+            first = i;
+    if (first == MOST_JOBS || w->job[first].done > w->end)
+        return 0;
+    w->now = fmax(w->now, w->job[first].done);
+    w->job[first].was_named = true;
+    *ready = w->job[first].config;
+    return 1;
+}
+
+static tj_status measure_at_work(void *payload, double best_us, tj_trial *trial, tj_error *err)
+{
+    works *w = payload;
+
+    w->now += w->measure_s;
+    return measure(w->v, best_us, trial, err);
+}
+
+static double predict_at_work(void *payload, const tj_config *config)
+{
+    return predict(((works *)payload)->v, config);
+}
+
+static double time_at_work(void *payload)
+{
+    return ((works *)payload)->now;
+}
+
+/* In one and a half seconds, with half a second for a compile, all compilers finish twice, and nearly a third time. */
+Test(search, keeps_all_compilers_busy_and_waits_for_no_one_of_them)
+{
+    static const double first_s[] = {0.5, 1.25};
+
+    for (size_t row = 0; row < 2; row++) {
+        works w = {.v = make_valley(512, 0.1), .end = 1.5, .compile_s = 0.5, .measure_s = 0.01, .first_s = first_s[row]};
+        const tj_measurer measurer = {.struct_size = sizeof measurer,
+                                      .payload = &w,
+                                      .announce = compile_later,
+                                      .measure = measure_at_work,
+                                      .predict = predict_at_work,
+                                      .clock = time_at_work,
+                                      .device = &w.v->device,
+                                      .await = await,
+                                      .at_once = COMPILERS};
+        tj_tune_options options = TJ_TUNE_OPTIONS_INIT;
+        tj_search_result found = TJ_SEARCH_RESULT_INIT;
+        tj_error err;
+
+        options.seconds = w.end;
+        cr_assert(eq(int, tj_search(&w.v->problem, &options, NULL, 0, &measurer, &found, &err), TJ_OK), "%s", err.message);
+        cr_expect(found.count >= 2 * COMPILERS - 2, "%zu", found.count);
+        cr_expect(w.busy_s >= 0.9 * COMPILERS * w.end, "%.1f of %.1f s", w.busy_s, COMPILERS * w.end);
+        cr_expect(le(dbl, w.now, w.end + w.measure_s));
+        free(found.trial);
+        free(w.v);
+    }
+}
+
 Test(search, passes_on_what_no_other_config_would_mend)
 {
     valley *v = make_valley(64, 0);

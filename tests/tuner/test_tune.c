@@ -5,6 +5,7 @@
  * long as every other. Then on the emulator itself, where nothing is kept.
  */
 #include <errno.h>
+#include <math.h>
 #include <unistd.h>
 
 #include "context.h"
@@ -448,6 +449,36 @@ Test(tune, compiles_nothing_more_than_is_asked_for_when_the_search_is_over)
     cr_expect(eq(int, candidate->status, TJ_OK), "%s", candidate->error.message);
     cr_expect(eq(i64, compiles_of(pool), 1));
     tj_pool_leave(pool, NULL);
+    tj_context_free(context);
+}
+
+/* What is compiled when a tuning ends is not waited for, and its threads go on with the next problem. */
+Test(tune, compiles_for_the_next_problem_when_it_has_nothing_left)
+{
+    const tj_problem problem = f32(40, 24, 36), next = f32(48, 32, 20);
+    tj_context *context = open_context(folder);
+    watch w = {0};
+    tj_tune_options options = options_of(&w, 3);
+    tj_tune_result result;
+    int64_t before;
+
+    options.next = &next;
+    (void)tuned(context, &problem, &options);
+    cr_assert(context->pools.pool != NULL, "it waits for the next tuning");
+    for (int i = 0; i < 600 && compiles_of(context->pools.pool) < 10; i++)
+        usleep(100000);
+    before = compiles_of(context->pools.pool);
+    cr_expect(before >= 10, "%d", (int)before);
+    options.next = NULL;
+    result = tuned(context, &next, &options);
+    cr_expect(eq(i64, result.evaluations, 3));
+    cr_expect(compiles_of(context->pools.pool) <= before + 6, "%d, %d before it: it knew what was compiled",
+              (int)compiles_of(context->pools.pool), (int)before);
+    cr_expect(result.spent.placing > 0 && result.spent.measuring > 0 && result.spent.confirming > 0);
+    cr_expect(le(dbl,
+                 fabs(result.spent.placing + result.spent.choosing + result.spent.waiting + result.spent.measuring +
+                      result.spent.verifying + result.spent.finals + result.spent.confirming - result.seconds),
+                 1e-6));
     tj_context_free(context);
 }
 
