@@ -173,7 +173,7 @@ static bool may_settle(const search *s, int64_t known)
 
 /* ---- configs under way --------------------------------------------------------------------------------------------- */
 
-/* Put a point behind those that are under way, or in front of them, and compile it. False when memory ran out. */
+/* Put a point in this place among those that are under way, and compile it. False when memory ran out. */
 static bool start(search *s, int32_t point, size_t at)
 {
     if (s->under_way_count == s->under_way_capacity) {

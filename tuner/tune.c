@@ -38,7 +38,7 @@ static const double CHECK_FLOP = 2e8; /* of one check */
 
 typedef struct product_tuning {
     tj_tuning base;
-    const tj_request *request;
+    const tj_request *request, *next; /* next: will be tuned after it; NULL: not known */
     tj_search_space space;
     tj_config first[3 + SEEDS];
     size_t first_count;
@@ -182,16 +182,6 @@ static void list_ahead(const void *payload, const tj_request *request, const tj_
     }
     (void)tj_search_begin(&s, &space, &options, &measurer, NULL);
     tj_search_end(&s);
-}
-
-/* Let idle threads compile for the next tuning. */
-static void look_ahead(product_tuning *t)
-{
-    const tj_tune_options *options = &t->base.options;
-    tj_request next;
-
-    if (options->next && options->strategy == TJ_SEARCH && tj_request_make(options->next, &next, NULL) == TJ_OK)
-        tj_pool_look_ahead(t->base.pool, &next, list_ahead, options->family);
 }
 
 /* ---- finals ------------------------------------------------------------------------------------------------------- */
@@ -401,7 +391,8 @@ static tj_status open(product_tuning *t, const tj_records *records, const tj_rec
     list_first(t, records, *before);
     t->space = tj_search_space_of(t->request, base->options.strategy);
     status = tj_tuning_begin_search(base, &t->space, err);
-    look_ahead(t);
+    if (t->next && base->options.strategy == TJ_SEARCH)
+        tj_pool_look_ahead(base->pool, t->next, list_ahead, base->options.family);
     if (status == TJ_OK)
         status = tj_bench_place(&base->host->gpu, base->stream, t->request, &base->device, (uint64_t)base->options.seed,
                                 base->options.is_warm, &t->bench, err);
@@ -436,11 +427,11 @@ static tj_status run(product_tuning *t, const tj_record *before, tj_tune_result 
     return TJ_OK;
 }
 
-tj_status tj_tune_on(tj_host *host, tj_pool_rest *rest, const tj_request *request, const tj_tune_options *options,
-                     tj_tune_result *result, tj_error *err)
+tj_status tj_tune_on(tj_host *host, tj_pool_rest *rest, const tj_request *request, const tj_request *next,
+                     const tj_tune_options *options, tj_tune_result *result, tj_error *err)
 {
     static const tj_subject product = {measure, verify, predict, time_round, confirm, fail};
-    product_tuning t = {.request = request};
+    product_tuning t = {.request = request, .next = next};
     const tj_record *before = NULL;
     tj_records *records = tj_records_create();
     int64_t passed_over;

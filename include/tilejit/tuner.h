@@ -132,7 +132,7 @@ typedef struct tj_tune_options {
     void *payload;                                                     /**< passed to both */
     const tj_problem
         *next; /**< will be tuned after this one, in this context and with these options: its first candidates compile
-                                 when this tuning has none left to compile. NULL: not known */
+                                 when this tuning has none left to compile. NULL, or a problem that is refused: not known */
     struct tj_records *records; /**< also receives the record, even if the store does not keep it, and with no_record; nothing
                                      on the emulator. NULL: not wanted */
 } tj_tune_options;

@@ -432,7 +432,8 @@ tj_status tj_tune(tj_context *context, const tj_problem *problem, const tj_tune_
     tj_tune_result best = TJ_TUNE_RESULT_INIT;
     tj_tune_options own;
     tj_records *found = NULL;
-    tj_request request;
+    tj_request request, next;
+    bool has_next;
     tj_error why;
     tj_status status = TJ_CLEAR(result, TJ_TUNE_RESULT_INIT, err);
 
@@ -442,9 +443,10 @@ tj_status tj_tune(tj_context *context, const tj_problem *problem, const tj_tune_
         status = tj_request_make(problem, &request, err);
     if (status != TJ_OK)
         return status;
+    has_next = own.next && tj_request_make(own.next, &next, NULL) == TJ_OK;
     if (context->host.remote && !own.records && !own.no_record && tj_remote_writes(context->host.remote))
         own.records = found = tj_records_create();
-    status = tj_tune_on(&context->host, &context->pools, &request, &own, &best, err);
+    status = tj_tune_on(&context->host, &context->pools, &request, has_next ? &next : NULL, &own, &best, err);
     (void)TJ_FILL(result, &best, TJ_TUNE_RESULT_INIT, NULL);
     if (found)
         offer_record(context, found);

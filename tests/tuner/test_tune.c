@@ -452,7 +452,7 @@ Test(tune, compiles_nothing_more_than_is_asked_for_when_the_search_is_over)
     tj_context_free(context);
 }
 
-/* What is compiled when a tuning ends is not waited for, and its threads go on with the next problem. */
+/* Threads that a tuning leaves idle go on with the next problem. */
 Test(tune, compiles_for_the_next_problem_when_it_has_nothing_left)
 {
     const tj_problem problem = f32(40, 24, 36), next = f32(48, 32, 20);
