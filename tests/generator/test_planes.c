@@ -117,3 +117,25 @@ Test(planes, lays_out_its_workspace)
         cr_expect(eq(i32, form.product, 2), "row %zu", i);
     }
 }
+
+/* A kernel that sums in plain f32 is as accurate: with compute f32_split it is the same kernel, so the bits of P are those of f32. */
+Test(planes, leaves_the_kernels_of_f32_as_they_are)
+{
+    static const char *const configs[] = {"naive", "tiled", "simt", "simt:splits=4", "skinny", "strip", "small_batch"};
+
+    for (size_t i = 0; i < sizeof configs / sizeof configs[0]; i++) {
+        tj_problem problem = PROBLEM(.j = {FIXED(100)}, .k = {FIXED(64)}, .l = {FIXED(8)}, .batch = 1);
+        tj_source *source[2];
+        tj_config config;
+        tj_error err;
+
+        for (int split = 0; split < 2; split++) {
+            problem.compute = split ? TJ_COMPUTE_F32_SPLIT : TJ_COMPUTE_F32;
+            cr_assert(eq(int, tj_config_parse(configs[i], &config, &err), TJ_OK));
+            cr_assert(eq(int, tj_generate(&problem, &config, &source[split], &err), TJ_OK), "%s", err.message);
+        }
+        cr_expect(eq(str, strchr(tj_source_text(source[0]), '\n'), strchr(tj_source_text(source[1]), '\n')), "%s", configs[i]);
+        tj_source_free(source[0]);
+        tj_source_free(source[1]);
+    }
+}
