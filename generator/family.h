@@ -13,7 +13,7 @@
 #include "model.h"
 #include "template.h"
 
-enum { TJ_FAMILY_START_PARAMS = 13 };
+enum { TJ_FAMILY_START_PARAMS = 14 };
 enum { TJ_GRID_LIMIT = 65535 }; /* blocks on grid.y, and on grid.z */
 
 /** The tile of P that a block computes, and the length of a phase, each with its name in the source. */

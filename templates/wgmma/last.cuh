@@ -8,5 +8,5 @@ asm volatile(
     "setp.lt.s32 again, %0, 0;\n"
     "@again bra last;\n"
     "}" ::"r"(tile) : "memory");
-if (phases > 0 && lane == 0)
-    arrive(empty[stage > 0 ? stage - 1 : STAGES - 1]);
+if (phases > 0 && lane == 0)  //@ frees for lane == 0
+    arrive(empty[stage > 0 ? stage - 1 : STAGES - 1]);  //@ free_place for arrive

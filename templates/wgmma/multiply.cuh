@@ -10,26 +10,17 @@ const auto m_first = moved(descriptor(&tiles[0].M, sizeof(tiles[0].M[0])), m_off
 //@| const auto m_first = shared_address(&tiles[0].M[m_row / LINE][m_k][(m_row % LINE / 4 ^ m_k) * 4 + m_row % 4]);
 //@ end
 const auto n_first = descriptor(&tiles[0].N, sizeof(tiles[0].N[0]));
-//@| #include "wgmma/boxes_of_warp.cuh"  //@ only p_map
-sum_t (&lines)[16][SLICE] = shared->lines[warp];  //@ slice_lines for [16][SLICE]  //@ only not p_map and not reduces
-//@| #include "wgmma/first_of_thread.cuh"  //@ only reduces
+#include "wgmma/stored_by_warp.cuh"
 #include "parts/scale.cuh"  //@ scale
 
-//@| int last_product = 0;  //@ only moves_on
-//@ if pingpong
-int round = warpgroup == 1;  // of turns: what is new counts as over, so the first warpgroup begins
-pass(static_cast<long long>(warpgroup - 1) * phases);
-//@ end
+#include "wgmma/first_turn.cuh"
 for (int tile = blockIdx.x; tile < rows * cols; tile += gridDim.x) {  //@ tiles for rows * cols  //@ first_tile for blockIdx.x  //@ next_tile for gridDim.x
     #include "wgmma/tile.cuh"  //@ tile
     //@| #include "wgmma/rows_of_group.cuh"  //@ only has_groups
     //@| #include "wgmma/of_product.cuh"  //@ only walks_products
     sum_t sum[TM][TN] = {};
     settle(sum);
-    //@ if pingpong
-    wait(begins[warpgroup - 1], round);
-    round ^= 1;
-    //@ end
+    //@| #include "wgmma/await_turn.cuh"  //@ only pingpong
     //@| #include "wgmma/promote.cuh"  //@ only promotes
     //@| #include "wgmma/multiply_registers.cuh"  //@ only m_registers
     for (int phase = 0; phase < phases; ++phase) {  //@ only not promotes and not m_registers
@@ -42,16 +33,7 @@ for (int tile = blockIdx.x; tile < rows * cols; tile += gridDim.x) {  //@ tiles 
             for (int r = 0; r < TM; r += 2)
                 multiply_add(moved(m, m_offset(r * 32, kk)), moved(n, n_offset(kk)), sum[r], sum[r + 1]);
         commit_products();
-        //@ if releases_late
-        // The products of the phase before are there, while those of this one are made: its place is free.
-        wait_for_products<1>();
-        if (phase > 0 && lane == 0)
-            arrive(empty[stage > 0 ? stage - 1 : STAGES - 1]);
-        //@ else
-        wait_for_products<0>();
-        if (lane == 0)
-            arrive(empty[stage]);
-        //@ end
+        #include "wgmma/release_late.cuh"  //@ release
         pass(1);
     }
     if (lane == 0)  //@ only pingpong

@@ -14,8 +14,8 @@ const auto multiply = [&](sum_t (&made)[TM][TN]) {
     pass(1);
 };
 const auto add = [&](sum_t (&made)[TM][TN], int place) {
-    if (lane == 0)
-        arrive(empty[place]);
+    if (lane == 0)  //@ frees for lane == 0
+        arrive(empty[place]);  //@ free_place for arrive
     settle(made);
 #pragma unroll
     for (int r = 0; r < TM; ++r)

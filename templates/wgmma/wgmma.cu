@@ -11,6 +11,11 @@
 //
 // A block computes one tile of P after the other, as long as there are any: while the last sums of one are stored, the first phases of
 // the next are on their way.
+//@ if clusters
+
+// A cluster of blocks shares the tiles of one operand, which are read from the L2 once for all of them: in turns, each block copies them
+// to the shared memory of all. So a place of the ring is empty when the warps of all blocks have multiplied what is there.
+//@ end
 //@ if by_cols
 
 // Swapped: tensor cores take 64 rows of M at once, and columns of N in steps of 8. The few rows of the caller's P are therefore columns
@@ -49,11 +54,13 @@ constexpr int SLICE = 64;  // columns of P that a warp stores at once, 16 rows h
 constexpr int P_VECTOR = 1;  // neighbours that a lane stores at once
 constexpr int BOXES = 2;  // of a warp: one is filled while another is stored
 constexpr int SPLITS = 4;  //@ only splits_k
+constexpr int CLUSTER = 2;  // blocks that share tiles of one operand
 
 #include "parts/vector.cuh"
 //@| #include "parts/widen.cuh"  //@ only widen_words
 #include "parts/barrier.cuh"
 #include "parts/tensor.cuh"
+//@| #include "parts/cluster.cuh"  //@ only clusters
 #include "parts/wgmma.cuh"
 #include "wgmma/tiles.cuh"
 #include "wgmma/offsets.cuh"
@@ -90,7 +97,7 @@ wgmma(
             make_barrier(begins[multiplier], 4);
         publish_barriers();
     }
-    __syncthreads();
+    __syncthreads();  //@ meet for __syncthreads
     #include "parts/awaits.cuh"  //@ awaits
     #include "parts/dependents.cuh"  //@ dependents
 
@@ -124,6 +131,7 @@ wgmma(
         asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");  //@ multiplier_registers for 232  //@ only moves_registers
         #include "wgmma/multiply.cuh"
     }
+    //@| meet_in_cluster();  // others arrive at barriers of this block until they have multiplied  //@ only clusters
 }
 //@ if splits_k
 

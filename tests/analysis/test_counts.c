@@ -513,6 +513,12 @@ static const row rows[] = {
     {"wgmma:swap=yes,bn=40", 75, 72, 136, BF16(.p.layout = TJ_COL_MAJOR)},
     {"wgmma:swap=yes,bn=80", 75, 160, 96, WITH(.m.type = TJ_S8, .n.layout = TJ_COL_MAJOR, .p.type = TJ_S8)},
     {"wgmma:swap=yes,bn=40", 72, 160, 96, WITH(.m.type = TJ_E4M3, .n.layout = TJ_COL_MAJOR, .compute = TJ_COMPUTE_F32_FP8)},
+    /* clusters that share M or N: their last blocks have tiles or lie outside, in splits, in batches */
+    {"wgmma:swap=yes,cluster=n2,bn=72", 72, 1000, 256, BF16(.n.layout = TJ_COL_MAJOR)},
+    {"wgmma:swap=yes,cluster=m2,bn=40", 75, 1640, 328, BF16()},
+    {"wgmma:swap=yes,cluster=n4,bn=40,splits=2", 75, 200, 328, BF16()},
+    {"wgmma:cluster=m4,bm=64,bn=64", 100, 1640, 328, BF16(.batch = 2)},
+    {"wgmma:cluster=n2,bm=64,bn=64", 100, 72, 136, BF16(.p.type = TJ_F32)},
     /* elements taken apart: tiles that divide and that do not, layouts, stores one by one, batches, operands that products share */
     {"planes", 128, 64, 256, SPLIT()},
     {"planes:bm=64,bn=64", 100, 72, 136, SPLIT()},

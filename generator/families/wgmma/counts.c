@@ -42,7 +42,7 @@ static void count_boxes(const tj_problem *view, const tj_wgmma_shape *s, bool is
         .ld = x->ld,
         .products = view->batch,
         .stride = x->stride,
-        .repeat = is_m ? counts->col_blocks : counts->row_blocks,
+        .repeat = is_m ? counts->col_blocks / s->cluster_cols : counts->row_blocks / s->cluster_rows,
         .tile = t.along_k && !t.squares ? t.line : across,
         .boxes = t.squares ? across / t.line : t.blocks,
         .box = t.line,
@@ -255,12 +255,30 @@ static void count_outputs(const tj_problem *view, const tj_wgmma_shape *s, tj_co
     }
 }
 
+/* Return the tiles. A cluster has all its blocks, even where the last of them have tiles outside P. */
+static int64_t fill_clusters(const tj_problem *view, const tj_wgmma_shape *s, tj_counts *counts)
+{
+    counts->row_blocks = tj_ceil_div(counts->row_blocks, s->cluster_rows) * s->cluster_rows;
+    counts->col_blocks = tj_ceil_div(counts->col_blocks, s->cluster_cols) * s->cluster_cols;
+    if (s->cluster_rows * s->cluster_cols > 1)
+        counts->blocks = counts->row_blocks * counts->col_blocks * view->batch * s->splits;
+    return counts->blocks / s->splits;
+}
+
+/* Return the bytes that copies write to shared memory: in a cluster those of the shared operand once for each block. */
+static int64_t brought_bytes(const tj_wgmma_shape *s, const tj_counts *counts)
+{
+    return counts->load_m.bytes * s->cluster_cols + counts->load_n.bytes * s->cluster_rows;
+}
+
 void tj_wgmma_count(const tj_problem *view, const tj_config *config, tj_counts *counts)
 {
     const tj_wgmma_shape s = tj_wgmma_shape_of(view, config);
     const tj_pack pack = tj_wgmma_pack_of(view, &s);
     const tj_problem packed = tj_pack_moved(view, &pack);
-    const int64_t phases = tj_ceil_div(view->k.extent, s.bk), tiles = counts->blocks / s.splits, tile_phases = tiles * phases;
+    const bool is_alone = s.cluster_rows * s.cluster_cols == 1;
+    const int64_t phases = tj_ceil_div(view->k.extent, s.bk), tiles = fill_clusters(view, &s, counts),
+                  tile_phases = tiles * phases;
     const tj_split_phases share = tj_split_share(phases, s.splits);
     const int64_t tile = (int64_t)s.bm * s.bn;
     const tj_wgmma_tile m = tj_wgmma_tile_of(view, &s, true), n = tj_wgmma_tile_of(view, &s, false);
@@ -291,6 +309,6 @@ void tj_wgmma_count(const tj_problem *view, const tj_config *config, tj_counts *
     count_outputs(view, &s, counts);
     /* For each instruction the tensor cores read 64 rows of M, if lanes do not load them, and all columns of N. */
     counts->work[TJ_PIPE_SHARED] =
-        (counts->async_bytes + tile_phases * (s.bm / TJ_WGMMA_ROWS) * (m_rows + s.bn) * TJ_WGMMA_LINE) / TJ_LINE;
-    counts->barriers = counts->blocks; /* as if every tile had its own block */
+        (brought_bytes(&s, counts) + tile_phases * (s.bm / TJ_WGMMA_ROWS) * (m_rows + s.bn) * TJ_WGMMA_LINE) / TJ_LINE;
+    counts->barriers = is_alone ? counts->blocks : 0; /* as if every tile had its own block; clusters meet at their own */
 }

@@ -14,6 +14,9 @@
  * P of 72 rows takes 72 columns of an instruction and not 128 rows; it stores its P, which lies column by column, in boxes or
  * lines of columns.
  *
+ * The blocks of a cluster share tiles of one operand: in turns, each brings those to the shared memory of all, by multicast, and a
+ * place of the ring is free when the warps of all blocks have multiplied what is there.
+ *
  * For 8-bit floats the tensor cores keep only 13 bits of a sum. So they sum one phase, and threads add its accumulators to
  * theirs in f32.
  */
@@ -51,10 +54,12 @@ enum {
 static const char *const release_choices[] = {"now", "late", NULL}, *const operand_choices[] = {"none", "m", "n", "both", NULL};
 static const char *const swap_choices[] = {"no", "yes", NULL}, *const pingpong_choices[] = {"no", "yes", NULL};
 static const char *const transpose_choices[] = {"none", "m", "n", "both", "registers", NULL};
+static const char *const cluster_choices[] = {"none", "m2", "n2", "m4", "n4", NULL};
 static const char *const store_choices[] = {"boxes", "lines", "elements", NULL};
 
 /* The values that a tuner tries. */
-static const int32_t swaps_tried[] = {TJ_WGMMA_AS_P, TJ_WGMMA_SWAPPED, 0}, rows_tried[] = {64, 128, 192, 256, 0},
+static const int32_t swaps_tried[] = {TJ_WGMMA_AS_P, TJ_WGMMA_SWAPPED, 0}, clusters_tried[] = {1, 2, 3, 4, 5, 0},
+                     rows_tried[] = {64, 128, 192, 256, 0},
                      cols_tried[] = {16, 24, 32, 40, 48, 64, 72, 80, 96, 104, 112, 128, 144, 160, 192, 224, 256, 0},
                      multipliers_tried[] = {1, 2, 3, 0}, pingpongs_tried[] = {TJ_WGMMA_TOGETHER, TJ_WGMMA_PINGPONG, 0},
                      splits_tried[] = {1, 2, 3, 4, 6, 8, 12, 16, 0}, stages_tried[] = {3, 4, 6, 8, 12, 16, 0},
@@ -65,6 +70,7 @@ static const int32_t swaps_tried[] = {TJ_WGMMA_AS_P, TJ_WGMMA_SWAPPED, 0}, rows_
 
 enum {
     SWAP,
+    CLUSTER,
     BM,
     BN,
     MULTIPLIERS,
@@ -84,6 +90,9 @@ static const tj_param params[] = {
      "yes: the tensor cores multiply P^T = N^T . M^T, so that bm counts columns of P, and bn its rows, in steps of 8: for a P "
      "of few rows",
      1, 2, TJ_WGMMA_AS_P, swap_choices, swaps_tried},
+    {"cluster",
+     "blocks that share tiles of M or of N, two or four of them: in turns, each brings those to the shared memory of all", 1, 5,
+     TJ_WGMMA_ALONE, cluster_choices, clusters_tried},
     {"bm", "rows of the block tile of P", 64, 256, 0, NULL, rows_tried},
     {"bn", "columns of the block tile of P", 8, 256, 0, NULL, cols_tried},
     {"multipliers", "warpgroups of a block that multiply; one more brings the tiles", 1, MOST_MULTIPLIERS, 0, NULL,
@@ -126,6 +135,7 @@ static const char *const constraints[] = {
     "store=boxes: so it is with P, whose columns are whole 16 bytes; no beta, no splits, no groups",
     "BM is a multiple of 64 times multipliers, with pingpong=yes of 64; BN of 16, with swap=yes of 8 (of integers 8, 24, or of "
     "16)",
+    "cluster: no pingpong, no groups, no transpose",
     "swap=yes: no groups, no pairs of columns in the epilogue",
     "a thread that multiplies has registers for its sums and 32 more: block tiles of at most 128 x 256, 256 x 192 or 192 x 192",
     "a thread that transposes has 56 registers in tf32, 104 in types of 8 bits",
@@ -144,6 +154,8 @@ tj_wgmma_shape tj_wgmma_shape_of(const tj_problem *view, const tj_config *config
 
     s.promotes = view->compute == TJ_COMPUTE_F32_FP8;
     s.swapped = v[SWAP] == TJ_WGMMA_SWAPPED;
+    s.cluster_rows = v[CLUSTER] == TJ_WGMMA_N4 ? 4 : v[CLUSTER] == TJ_WGMMA_N2 ? 2 : 1;
+    s.cluster_cols = v[CLUSTER] == TJ_WGMMA_M4 ? 4 : v[CLUSTER] == TJ_WGMMA_M2 ? 2 : 1;
     s.k_step = 32 / bytes;
     s.bk = TJ_WGMMA_LINE / bytes;
     s.threads = WARPGROUP * (1 + s.multipliers);
@@ -160,11 +172,16 @@ static bool is_swapped(const tj_problem *problem, const tj_config *config)
     return (problem->p.layout != TJ_ROW_MAJOR) != (config->value[SWAP] == TJ_WGMMA_SWAPPED);
 }
 
+static int32_t cluster_of(const tj_wgmma_shape *s)
+{
+    return s->cluster_rows * s->cluster_cols;
+}
+
 static tj_tile tile(const tj_problem *problem, const tj_config *config)
 {
     const tj_wgmma_shape s = tj_wgmma_shape_of(problem, config);
 
-    return (tj_tile){s.bm, s.bk, s.bn, "BM", "BK", "BN"};
+    return (tj_tile){s.bm * s.cluster_rows, s.bk, s.bn * s.cluster_cols, "BM", "BK", "BN"};
 }
 
 static bool names(int32_t operands, bool is_m)
@@ -409,6 +426,19 @@ static tj_status check_swap(const tj_problem *view, const tj_wgmma_shape *s, tj_
                    tj_is_grouped(view) ? "rows in groups are rows of P" : "the epilogue takes pairs of columns of P");
 }
 
+static tj_status check_cluster(const tj_problem *view, const tj_wgmma_shape *s, tj_error *err)
+{
+    const char *const has = s->pingpong == TJ_WGMMA_PINGPONG ? "pingpong=yes"
+                            : tj_is_grouped(view)            ? "groups of rows"
+                            : s->transpose != TJ_WGMMA_NONE  ? "transpose"
+                                                             : NULL;
+
+    if (cluster_of(s) == 1 || !has)
+        return TJ_OK;
+    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                   "the blocks of a cluster walk their tiles together, and %s is not for them: use cluster=none", has);
+}
+
 static bool has_squares(const tj_wgmma_shape *s, bool is_m)
 {
     return (is_m ? s->bm : s->bn) % s->bk == 0;
@@ -613,8 +643,9 @@ static tj_reduction_slots slots_of(const tj_problem *view, const tj_wgmma_shape 
     const bool in_turn = s->pingpong == TJ_WGMMA_PINGPONG;
 
     return (tj_reduction_slots){
-        .of_row = tj_ceil_div(view->l.extent, s->bn),
-        .of_col = tj_ceil_div(view->j.extent, s->bm) * 4 * (in_turn ? 1 : s->multipliers), /* one for each warp */
+        .of_row = tj_ceil_div(view->l.extent, s->bn * s->cluster_cols) * s->cluster_cols,
+        .of_col = tj_ceil_div(view->j.extent, s->bm * s->cluster_rows) * s->cluster_rows * 4 *
+                  (in_turn ? 1 : s->multipliers), /* one for each warp */
         .lane_cols = 4,
         .row_slot = "block_col / BN",
         .col_slot = in_turn ? "block_row / BM * 4 + warp % 4" : "block_row / BM * (4 * MULTIPLIERS) + warp",
@@ -645,7 +676,9 @@ static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *con
         v[TRANSPOSE] = s.transpose = transpose_default(view, &s);
     if (v[PACK] == 0)
         v[PACK] = s.pack = pack_default(view, s);
-    status = check_tiles(view, &s, err);
+    status = check_cluster(view, &s, err);
+    if (status == TJ_OK)
+        status = check_tiles(view, &s, err);
     if (status == TJ_OK && s.promotes && s.release == TJ_WGMMA_LATE)
         status =
             tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
@@ -706,8 +739,12 @@ static bool for_any_operands(bool has_workspace, tj_config *config)
 
 /* ---- tuning ------------------------------------------------------------------------------------------------------- */
 
-enum { FULL_GPU = 264 };          /* blocks that occupy any GPU */
-enum { MOST_SWAPPED_ROWS = 256 }; /* of P: with more, its rows fill the 64 of a product as well */
+enum {
+    FULL_GPU = 264,          /* blocks that occupy any GPU */
+    MOST_SWAPPED_ROWS = 256, /* of P: with more, its rows fill the 64 of a product as well */
+    MOST_SHARING = 4,        /* tiles of the rows of P, if swapped */
+    CLUSTERED_BLOCKS = 128   /* in clusters of four that an H200 holds at once: these do not span its groups of processors */
+};
 
 /* Do whole lines copy over a quarter more than the columns of a wide tile? */
 static bool brings_too_much(const tj_problem *view, const tj_wgmma_shape *s)
@@ -718,22 +755,26 @@ static bool brings_too_much(const tj_problem *view, const tj_wgmma_shape *s)
 }
 
 /*
- * Swapped tiles are for few rows of P, which few tiles share: each with at most a step of rows too many, or an eighth of all.
- * One warpgroup multiplies 64 columns of P, and the ring is as deep as it can be.
+ * Swapped tiles are for few rows of P, which few tiles share, each with less than a step of rows too many.
+ * One warpgroup multiplies 64 columns of P, clusters have tiles that are there, and the ring is as deep as it can be.
  */
 static bool swaps_in_vain(const tj_problem *view, const tj_wgmma_shape *s, size_t known)
 {
-    const int64_t rows = view->l.extent, tiles = tj_ceil_div(rows, s->bn), more = tiles * s->bn - rows;
+    const int64_t rows = view->l.extent, tiles = tj_ceil_div(rows, s->bn), more = tiles * s->bn - rows,
+                  high = tj_ceil_div(view->j.extent, s->bm), blocks = tiles * high * (view->batch > 1 ? view->batch : 1);
 
-    return rows < 1 || rows > MOST_SWAPPED_ROWS || (known > BN && more >= 8 * tiles && more * 8 > rows) ||
+    return rows < 1 || rows > MOST_SWAPPED_ROWS || (known > BN && (more >= 8 * tiles || tiles > MOST_SHARING)) ||
            (known > MULTIPLIERS && s->bm != TJ_WGMMA_ROWS * s->multipliers) ||
+           (known > BN && (tiles % s->cluster_cols > 0 || high % s->cluster_rows > 0)) ||
+           (known > SPLITS && cluster_of(s) > 2 && blocks * s->splits > CLUSTERED_BLOCKS) ||
            (known > PINGPONG && s->pingpong == TJ_WGMMA_PINGPONG) || (known > GROUP && s->group != USUAL_GROUP);
 }
 
 /* Tiles that are not swapped gain nothing from these. */
 static bool is_too_fine(const tj_wgmma_shape *s, size_t known)
 {
-    return (known > BN && s->bn > 16 && s->bn < 112 && s->bn % 32 != 0) || (known > STAGES && s->stages > USUAL_STAGES);
+    return cluster_of(s) > 1 || (known > BN && s->bn > 16 && s->bn < 112 && s->bn % 32 != 0) ||
+           (known > STAGES && s->stages > USUAL_STAGES);
 }
 
 static bool is_hopeless(const tj_problem *view, const tj_config *config, size_t known)
@@ -775,7 +816,7 @@ static bool is_worth_trying(const tj_problem *view, const tj_config *config)
     const tj_wgmma_shape s = tj_wgmma_shape_of(view, config);
 
     return !is_hopeless(view, config, TJ_CONFIG_MAX_PARAMS) && s.pack == pack_default(view, s) && is_deep(view, s) &&
-           !(s.promotes && s.release == TJ_WGMMA_LATE);
+           !(s.swapped && s.store == TJ_WGMMA_LINES && has_boxes(view, &s)) && !(s.promotes && s.release == TJ_WGMMA_LATE);
 }
 
 /* ---- source ------------------------------------------------------------------------------------------------------- */
@@ -924,9 +965,15 @@ static bool walks_products(const tj_problem *view, const tj_wgmma_shape *s)
 /* Describe which tiles a warpgroup walks, and how the phases of a tile are brought, transposed, multiplied and released. */
 static void describe_walk(const tj_problem *view, const tj_wgmma_shape *s, tj_template_params *fill)
 {
-    const bool has_groups = tj_is_grouped(view), in_turn = s->pingpong == TJ_WGMMA_PINGPONG, squares = transposes_any(s);
+    const bool has_groups = tj_is_grouped(view), in_turn = s->pingpong == TJ_WGMMA_PINGPONG, squares = transposes_any(s),
+               is_alone = cluster_of(s) == 1;
+    const char *const first = is_alone ? "blockIdx.x" : "blockIdx.x / CLUSTER", *const next = is_alone ? "gridDim.x"
+                                                                                                       : "gridDim.x / CLUSTER";
 
-    tj_template_set(fill, "place", has_groups ? "wgmma/place_in_group.cuh" : "wgmma/place.cuh");
+    tj_template_set(fill, "place",
+                    has_groups  ? "wgmma/place_in_group.cuh"
+                    : !is_alone ? "wgmma/place_in_cluster.cuh"
+                                : "wgmma/place.cuh");
     tj_template_set(fill, "tile", has_groups ? "wgmma/tile_of_group.cuh" : "wgmma/tile.cuh");
     tj_template_set(fill, "scale",
                     walks_products(view, s)                                        ? "" /* that of each product, later */
@@ -936,21 +983,52 @@ static void describe_walk(const tj_problem *view, const tj_wgmma_shape *s, tj_te
     tj_template_set_flag(fill, "walks_products", walks_products(view, s));
     tj_template_set(fill, "tiles", walks_products(view, s) ? "batch * rows * cols" : "rows * cols");
     tj_template_set(fill, "bring", has_groups ? "wgmma/bring_in_groups.cuh" : "wgmma/bring.cuh");
+    tj_template_set(fill, "first_brought", first);
+    tj_template_set(fill, "next_brought", next);
     tj_template_set(fill, "first_k", s->splits > 1 ? "k_begin + phase" : "phase");
     tj_template_set_flag(fill, "pingpong", in_turn);
     tj_template_set(fill, "WM", in_turn ? "BM" : "BM / MULTIPLIERS");
     tj_template_set(fill, "group_row", in_turn ? "0" : "(warpgroup - 1) * WM");
-    tj_template_set(fill, "first_tile", in_turn ? "blockIdx.x + (warpgroup - 1) * gridDim.x" : "blockIdx.x");
-    tj_template_set(fill, "next_tile", in_turn ? "MULTIPLIERS * gridDim.x" : "gridDim.x");
+    tj_template_set(fill, "first_tile", in_turn ? "blockIdx.x + (warpgroup - 1) * gridDim.x" : first);
+    tj_template_set(fill, "next_tile", in_turn ? "MULTIPLIERS * gridDim.x" : next);
     tj_template_set(fill, "places_t", in_turn ? "long long" : "int");
     tj_template_set(fill, "advance", in_turn ? "static_cast<int>(places % STAGES)" : "places");
-    tj_template_set(fill, "releases", in_turn ? "4" : "4 * MULTIPLIERS");
+    tj_template_set(fill, "releases", in_turn ? "4" : is_alone ? "4 * MULTIPLIERS" : "4 * MULTIPLIERS * CLUSTER");
     tj_template_set_flag(fill, "squares", squares);
     tj_template_set_flag(fill, "square_bytes", squares && s->element_bytes == 1);
     tj_template_set(fill, "TRANSPOSERS", squares ? "3" : "");
     tj_template_set(fill, "came", squares ? "came" : "full");
     tj_template_set(fill, "when_full", squares ? "and can be multiplied" : "its tiles have come");
+    tj_template_set(fill, "release", s->release == TJ_WGMMA_LATE ? "wgmma/release_late.cuh" : "wgmma/release_now.cuh");
     tj_template_set_flag(fill, "releases_late", s->release == TJ_WGMMA_LATE);
+}
+
+/* Describe how the blocks of a cluster divide their tiles, bring what they share and free places of the ring. */
+static void describe_cluster(const tj_problem *view, const tj_wgmma_shape *s, tj_template_params *fill, tj_launch_form *form)
+{
+    const bool shares_m = s->cluster_cols > 1, shares_n = s->cluster_rows > 1, clusters = shares_m || shares_n;
+
+    if (clusters) {
+        tj_step_product(form)->cluster[0] = cluster_of(s);
+        form->needs |= TJ_FEATURE_CLUSTER;
+    }
+    if (clusters)
+        tj_template_set_int(fill, "CLUSTER", cluster_of(s));
+    else
+        tj_template_set(fill, "CLUSTER", "");
+    tj_template_set_flag(fill, "clusters", clusters);
+    tj_template_set_flag(fill, "m_in_turns", shares_m);
+    tj_template_set_flag(fill, "n_in_turns", shares_n);
+    tj_template_set_flag(fill, "shared_3d", tj_map_has_products(view, shares_m ? TJ_MATRIX_M : TJ_MATRIX_N));
+    tj_template_set(fill, "m_copy", shares_m ? "copy_box_to_all" : "copy_box");
+    tj_template_set(fill, "n_copy", shares_n ? "copy_box_to_all" : "copy_box");
+    tj_template_set(fill, "meet", clusters ? "meet_in_cluster" : "__syncthreads");
+    tj_template_set(fill, "frees", clusters ? "lane < CLUSTER" : "lane == 0");
+    tj_template_set(fill, "free_place", clusters ? "arrive_everywhere" : "arrive");
+    tj_template_set(fill, "cluster_rows", shares_m ? "BM" : "CLUSTER * BM");
+    tj_template_set(fill, "cluster_cols", shares_m ? "CLUSTER * BN" : "BN");
+    tj_template_set(fill, "own_row", shares_m ? "ROWS" : "ROWS + rank * BM");
+    tj_template_set(fill, "own_col", shares_m ? "COLS + rank * BN" : "COLS");
 }
 
 /* Describe how the warpgroup that brings tiles hands registers to those that multiply. */
@@ -989,6 +1067,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_widen_describe(view, (tj_widen_copies){0}, tj_widens_weights(view->m.type, view->n.type), fill);
     describe_map(view, &s, &pack, true, fill, form);
     describe_map(view, &s, &pack, false, fill, form);
+    describe_cluster(view, &s, fill, form);
     if (!fill)
         return NULL;
     tj_maps_describe(view, tj_step_product(form), transposes_any(&s) ? "came" : "full", fill);

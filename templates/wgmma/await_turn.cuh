@@ -1,0 +1,2 @@
+wait(begins[warpgroup - 1], round);
+round ^= 1;
