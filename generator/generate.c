@@ -267,6 +267,7 @@ static tj_status describe_epilogue(const tj_problem *view, const tj_config *conf
     }
     tj_template_set(params, "first_row", "thread_row"); /* as each family sets first_col */
     tj_template_set(params, "total", sums.first);
+    tj_template_set(params, "p_value", sums.first);
     tj_template_set(params, "epilogue", is_wide ? "parts/epilogue_vector.cuh" : "parts/epilogue.cuh");
     tj_template_set(params, "finish",
                     tj_product_step(form)->splits > 1 ? "parts/partial.cuh"

@@ -239,6 +239,17 @@ bool tj_problem_points(const tj_problem *problem)
     return false;
 }
 
+tj_problem tj_problem_of_sums(const tj_problem *problem)
+{
+    tj_problem sums = *problem;
+
+    if (problem->epilogue.expression.nodes > 0) {
+        sums.epilogue = (tj_epilogue){0};
+        sums.p.type = sums.c.type = tj_scalar_type(problem) == TJ_F64 ? TJ_F64 : TJ_F32; /* integers continue as floats */
+    }
+    return sums;
+}
+
 tj_problem tj_problem_transpose(const tj_problem *problem)
 {
     tj_problem t = *problem;

@@ -240,6 +240,12 @@ void tj_problem_print_marks(const tj_problem *problem, char marks[TJ_PROBLEM_TEX
 tj_problem tj_problem_transpose(const tj_problem *problem);
 
 /**
+ * Return the problem of the sums that an expression takes, each with its scales: P has one for each column of N, in f64 or f32.
+ * A problem without an expression is unchanged. Canonical.
+ */
+tj_problem tj_problem_of_sums(const tj_problem *problem);
+
+/**
  * Return the problem with everything known that it leaves to the launch: extents as given, tight leading dimensions, one
  * product.
  */

@@ -26,7 +26,7 @@ static inline tj_scale *tj_scale_in(tj_problem *problem, tj_which which)
 /** Return the name of the scales of a matrix in problems, records and text: "scale_m". */
 static inline const char *tj_scale_name(tj_which which)
 {
-    static const char *const name[TJ_SCALED] = {"scale_m", "scale_n"};
+    static const char *const name[TJ_MATRICES] = {"scale_m", "scale_n", "scale_p", "scale_c"};
 
     return name[which];
 }

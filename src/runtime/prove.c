@@ -116,15 +116,15 @@ static bool has_expression(const proving *v)
     return v->lies.problem.epilogue.expression.nodes > 0;
 }
 
-/* The type of the simple kernel's P with an expression: integers continue as floats. */
-static tj_type sum_type(const tj_problem *problem)
+/* The type of the simple kernel's P. */
+static tj_type simple_type(const proving *v)
 {
-    return tj_scalar_type(problem) == TJ_F64 ? TJ_F64 : TJ_F32;
+    return (tj_type)tj_problem_of_sums(&v->lies.problem).p.type;
 }
 
 static size_t simple_size_of(const proving *v)
 {
-    return tj_type_bytes(has_expression(v) ? sum_type(&v->lies.problem) : (tj_type)v->lies.problem.p.type);
+    return tj_type_bytes(simple_type(v));
 }
 
 /* The element of C that this element of P has; operands repeat. */
@@ -158,15 +158,14 @@ static bool outputs_agree(const proving *v, int64_t product, int64_t row, int64_
 static int64_t compare_expression(const proving *v, int64_t product, int64_t line, const char *p, const char *sums)
 {
     const bool by_rows = v->lies.problem.p.layout == TJ_ROW_MAJOR, pairs = v->sums > v->width;
-    const tj_type type = (tj_type)v->lies.problem.p.type;
+    const tj_type type = (tj_type)v->lies.problem.p.type, sum_of = simple_type(v);
     const tj_expression *e = &v->lies.problem.epilogue.expression;
     tj_bounded x[TJ_EPILOGUE_NODES];
 
     for (int64_t i = 0; i < v->width; i++) {
         double sum[2] = {0, 0}, value;
 
-        tj_convert(TJ_F64, sum, sum_type(&v->lies.problem), sums + (size_t)(pairs ? 2 * i : i) * simple_size_of(v),
-                   pairs ? 2 : 1);
+        tj_convert(TJ_F64, sum, sum_of, sums + (size_t)(pairs ? 2 * i : i) * simple_size_of(v), pairs ? 2 : 1);
         tj_convert(TJ_F64, &value, type, p + (size_t)i * tj_type_bytes(type), 1);
         tj_evaluate_again(&v->evaluation, product, by_rows ? line : i, by_rows ? i : line, sum,
                           element_of_c(v, product, line, i), x);
@@ -183,13 +182,9 @@ static int64_t compare_expression(const proving *v, int64_t product, int64_t lin
 /* A product of any extents and leading dimensions, its types and layouts those of the problem. */
 static tj_problem any_product(const tj_problem *lies)
 {
-    tj_problem simple = *lies;
+    tj_problem simple = tj_problem_of_sums(lies);
 
     simple.j = simple.k = simple.l = (tj_dim){0, TJ_DIM_ANY, 0};
-    if (lies->epilogue.expression.nodes > 0) {
-        simple.epilogue = (tj_epilogue){0};
-        simple.p.type = simple.c.type = (int32_t)sum_type(lies);
-    }
     simple.m.ld = simple.n.ld = simple.p.ld = TJ_ANY;
     simple.c.ld = simple.epilogue.has_beta ? TJ_ANY : TJ_TIGHT;
     simple.batch = 1;

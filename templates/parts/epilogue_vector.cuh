@@ -7,7 +7,7 @@ for (int i = 0; i < P_VECTOR; ++i) {
     sum[r][c + i] *= alpha;  //@ total for sum[r][c + i]  //@ only has_alpha
     if (beta != 0)  //@ only has_beta
         sum[r][c + i] += beta * before.element[i];  //@ total for sum[r][c + i]
-    value.element[i] = static_cast<output_t>(sum[r][c + i]);  //@ total for sum[r][c + i]
+    value.element[i] = static_cast<output_t>(sum[r][c + i]);  //@ p_value for sum[r][c + i]
     //@ end
 }
 reinterpret_cast<vector_t<output_t, P_VECTOR> &>(P[Row * ld_p + Col]) = value;  //@ p_place for P[Row * ld_p + Col]
