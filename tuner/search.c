@@ -248,9 +248,9 @@ static int32_t take_ready(search *s)
     tj_config ready;
     size_t at = 0;
 
-    if (s->measurer->await) {
+    if (s->measurer->any_ready) {
         do {
-            if (!s->measurer->await(s->measurer->payload, &ready))
+            if (!s->measurer->any_ready(s->measurer->payload, &ready))
                 return !is_needed(s) ? -1 : s->standard >= 0 ? s->standard : s->under_way[0];
             for (at = 0; at < s->under_way_count; at++)
                 if (tj_search_is_same(&s->point[s->under_way[at]].config, &ready))

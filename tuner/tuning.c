@@ -83,7 +83,7 @@ static tj_status verify(void *payload, tj_trial *trial, tj_error *err)
 }
 
 /* The first config is waited for, however short the time. */
-static int await(void *payload, tj_config *ready)
+static int any_ready(void *payload, tj_config *ready)
 {
     tj_tuning *t = payload;
     bool is_ready;
@@ -203,7 +203,7 @@ tj_status tj_tuning_begin_search(tj_tuning *t, const tj_search_space *space, tj_
                                 subject->predict,
                                 seconds_gone,
                                 &t->device,
-                                space->propose ? await : NULL,
+                                space->propose ? any_ready : NULL,
                                 tj_pool_threads(t->pool)};
     t->limits = options_of_search(t);
     tj_pool_end_at(t->pool, t->deadline);

@@ -410,7 +410,7 @@ typedef struct tj_measurer {
     const tj_device_facts *device; /**< the device to search for; NULL: any */
     /** Wait until one of the configs that were announced and not measured is ready to be measured, and copy it. 0: none is under
      * way, or the time is over. NULL: they are measured in the order in which they were announced. */
-    int (*await)(void *payload, tj_config *ready);
+    int (*any_ready)(void *payload, tj_config *ready);
     int32_t at_once; /**< number of configs that it makes ready at once; the search announces a few more. 0: not known */
 } tj_measurer;
 

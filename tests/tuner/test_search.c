@@ -472,7 +472,7 @@ static void compile_later(void *payload, const tj_config *config)
     w->job[w->jobs++].done = w->free[next];
 }
 
-static int await(void *payload, tj_config *ready)
+static int any_ready(void *payload, tj_config *ready)
 {
     works *w = payload;
     size_t first = MOST_JOBS;
@@ -520,7 +520,7 @@ Test(search, keeps_all_compilers_busy_and_waits_for_no_one_of_them)
                                       .predict = predict_at_work,
                                       .clock = time_at_work,
                                       .device = &w.v->device,
-                                      .await = await,
+                                      .any_ready = any_ready,
                                       .at_once = COMPILERS};
         tj_tune_options options = TJ_TUNE_OPTIONS_INIT;
         tj_search_result found = TJ_SEARCH_RESULT_INIT;
