@@ -348,7 +348,7 @@ static void evaluate_expression(const resolved *request, const tj_tile *tile, in
 {
     const tj_bounded acc[2] = {bounded_sum(request, e), bounded_sum(request, odd)};
     const tj_expression *expression = &request->problem.epilogue.expression;
-    tj_bounded x[TJ_EPILOGUE_NODES];
+    tj_bounded x[TJ_VALUES];
 
     tj_evaluate(&request->evaluation, tile->batch, tile->rows[r], p_col(request, tile, c), acc,
                 request->reads_c ? read_c(request, tile, r, c) : 0.0, x);
@@ -357,7 +357,7 @@ static void evaluate_expression(const resolved *request, const tj_tile *tile, in
             request->evaluation.operand[i].address)
             take_output(request, tile, r, c, i, x[expression->operand[i].value], e);
     tj_reductions_take(request->reductions, tile->batch, tile->rows[r], p_col(request, tile, c), x);
-    e->bounded = x[expression->value];
+    e->bounded = x[TJ_VALUE_OF_P];
     e->value = e->bounded.value;
     e->magnitude = fabsl(e->value);
     e->inputs = 0.0L;

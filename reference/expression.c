@@ -283,7 +283,7 @@ double tj_judge_stored(tj_bounded x, tj_type type, int again, double p)
 }
 
 void tj_evaluate(const tj_evaluation *v, int64_t batch, int64_t row, int64_t col, const tj_bounded acc[2], double c,
-                 tj_bounded x[TJ_EPILOGUE_NODES])
+                 tj_bounded x[TJ_VALUES])
 {
     const tj_expression *e = &v->problem->epilogue.expression;
 
@@ -364,10 +364,11 @@ void tj_evaluate(const tj_evaluation *v, int64_t batch, int64_t row, int64_t col
             x[at] = apply_function(v, node->op, a);
         }
     }
+    x[TJ_VALUE_OF_P] = x[e->value];
 }
 
 void tj_evaluate_again(const tj_evaluation *v, int64_t product, int64_t row, int64_t col, const double sum[2], double c,
-                       tj_bounded value[TJ_EPILOGUE_NODES])
+                       tj_bounded value[TJ_VALUES])
 {
     tj_bounded acc[2];
 

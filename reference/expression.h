@@ -9,6 +9,9 @@
 
 #include <tilejit/reference.h>
 
+/** The values of an element: one for each node, and the one that P stores. */
+enum { TJ_VALUE_OF_P = TJ_EPILOGUE_NODES, TJ_VALUES };
+
 /** A number of the expression, and the error bound of a kernel's number. */
 typedef struct tj_bounded {
     long double value;
@@ -38,11 +41,11 @@ tj_status tj_evaluation_prepare(const tj_problem *problem, const tj_host_operand
                                 tj_error *err);
 
 /**
- * Compute the value of each node for an element, not yet rounded to the type of P. acc: the sum with its scales, or those of a
+ * Compute the values of an element, not yet rounded to the type of P. acc: the sum with its scales, or those of a
  * pair of columns; c: the element of C, exact.
  */
 void tj_evaluate(const tj_evaluation *evaluation, int64_t batch, int64_t row, int64_t col, const tj_bounded acc[2], double c,
-                 tj_bounded value[TJ_EPILOGUE_NODES]);
+                 tj_bounded value[TJ_VALUES]);
 
 /** Read the value that a kernel stored in an output of the expression. */
 double tj_read_stored(const tj_evaluation *evaluation, int output, int64_t batch, int64_t row, int64_t col);
@@ -61,6 +64,6 @@ double tj_judge_stored(tj_bounded value, tj_type type, int again, double p);
  * element of C.
  */
 void tj_evaluate_again(const tj_evaluation *evaluation, int64_t product, int64_t row, int64_t col, const double sum[2],
-                       double c, tj_bounded value[TJ_EPILOGUE_NODES]);
+                       double c, tj_bounded value[TJ_VALUES]);
 
 #endif

@@ -122,7 +122,7 @@ static void gather(gathered *g, tj_bounded x)
     g->most = fmaxl(g->most, x.value + x.error);
 }
 
-void tj_reductions_take(tj_reductions *r, int64_t batch, int64_t row, int64_t col, const tj_bounded value[TJ_EPILOGUE_NODES])
+void tj_reductions_take(tj_reductions *r, int64_t batch, int64_t row, int64_t col, const tj_bounded value[TJ_VALUES])
 {
     if (!r)
         return;

@@ -25,8 +25,7 @@ tj_status tj_reductions_create(const tj_evaluation *evaluation, int64_t first, i
 void tj_reductions_free(tj_reductions *reductions);
 
 /** Fold in the values of all nodes of an element; each element once. NULL: accepted. Threads: any. */
-void tj_reductions_take(tj_reductions *reductions, int64_t batch, int64_t row, int64_t col,
-                        const tj_bounded value[TJ_EPILOGUE_NODES]);
+void tj_reductions_take(tj_reductions *reductions, int64_t batch, int64_t row, int64_t col, const tj_bounded value[TJ_VALUES]);
 
 /**
  * Compare a kernel's stored outputs with those results whose elements have all arrived. Return the worst error over its bound,

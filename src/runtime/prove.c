@@ -159,8 +159,7 @@ static int64_t compare_expression(const proving *v, int64_t product, int64_t lin
 {
     const bool by_rows = v->lies.problem.p.layout == TJ_ROW_MAJOR, pairs = v->sums > v->width;
     const tj_type type = (tj_type)v->lies.problem.p.type, sum_of = simple_type(v);
-    const tj_expression *e = &v->lies.problem.epilogue.expression;
-    tj_bounded x[TJ_EPILOGUE_NODES];
+    tj_bounded x[TJ_VALUES];
 
     for (int64_t i = 0; i < v->width; i++) {
         double sum[2] = {0, 0}, value;
@@ -170,7 +169,7 @@ static int64_t compare_expression(const proving *v, int64_t product, int64_t lin
         tj_evaluate_again(&v->evaluation, product, by_rows ? line : i, by_rows ? i : line, sum,
                           element_of_c(v, product, line, i), x);
         tj_reductions_take(v->reductions, product, by_rows ? line : i, by_rows ? i : line, x);
-        if (tj_judge_stored(x[e->value], type, 2, value) > 1 ||
+        if (tj_judge_stored(x[TJ_VALUE_OF_P], type, 2, value) > 1 ||
             !outputs_agree(v, product, by_rows ? line : i, by_rows ? i : line, x))
             return i;
     }
