@@ -1,12 +1,12 @@
 __device__ __forceinline__ void multiply_add(unsigned long long m, unsigned long long n, sum_t (&upper)[TN], sum_t (&lower)[TN])
 {
     asm volatile(
-        "wgmma.mma_async.sync.aligned.m64n32k16.f32.bf16.bf16 "  //@ wgmma_name for wgmma.mma_async.sync.aligned.m64n32k16.f32.bf16.bf16
+        "wgmma.mma_async.sync.aligned.m64n16k16.f32.bf16.bf16 "  //@ wgmma_name for wgmma.mma_async.sync.aligned.m64n16k16.f32.bf16.bf16
         "{%0, %1, %2, %3"
         //@ repeat more_sums
         ", %4, %5, %6, %7"
         //@ end
-        "}, %16, %17, 1"  // 1: added to the sums  //@ m_operand for 16  //@ n_operand for 17
+        "}, %8, %9, 1"  // 1: added to the sums  //@ m_operand for 8  //@ n_operand for 9
         ", 1, 1"  // neither factor is negated
         //@ if mma_halves
         ", 0"  // 1: M lies across k  //@ m_across for 0

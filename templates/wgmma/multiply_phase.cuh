@@ -4,13 +4,13 @@ __device__ __forceinline__ void multiply_add(unsigned long long m, unsigned long
     asm volatile(
         "{\n"
         ".reg .pred adds;\n"
-        "setp.ne.b32 adds, %18, 0;\n"  //@ adds_operand for 18
-        "wgmma.mma_async.sync.aligned.m64n32k32.f32.e4m3.e4m3 "  //@ wgmma_name for wgmma.mma_async.sync.aligned.m64n32k32.f32.e4m3.e4m3
+        "setp.ne.b32 adds, %10, 0;\n"  //@ adds_operand for 10
+        "wgmma.mma_async.sync.aligned.m64n16k32.f32.e4m3.e4m3 "  //@ wgmma_name for wgmma.mma_async.sync.aligned.m64n16k32.f32.e4m3.e4m3
         "{%0, %1, %2, %3"
         //@ repeat more_sums
         ", %4, %5, %6, %7"
         //@ end
-        "}, %16, %17, adds"  //@ m_operand for 16  //@ n_operand for 17
+        "}, %8, %9, adds"  //@ m_operand for 8  //@ n_operand for 9
         ", 1, 1"  // neither factor is negated
         //@ if mma_halves
         ", 0"  // 1: M lies across k  //@ m_across for 0
