@@ -83,14 +83,14 @@ typedef struct tuned {
     tj_records *records;
 } tuned;
 
-static tj_status find_tuned(const bench *b, const bench_options *words, tuned *t, tj_error *err)
+static tj_status find_tuned(const bench *b, const bench_options *options, tuned *t, tj_error *err)
 {
-    if (words->config || words->is_zero_shot_only)
+    if (options->config || options->is_zero_shot_only)
         return TJ_OK;
     if (!(t->records = tj_records_create()))
         return tj_fail_memory(err, "the tuning records");
-    return words->records ? cli_read_records(words->records, NULL, &b->device, t->records, err)
-                          : tj_records_load(b->context, t->records, err);
+    return options->records ? cli_read_records(options->records, NULL, &b->device, t->records, err)
+                            : tj_records_load(b->context, t->records, err);
 }
 
 /* Return the config of one shape, copied into *config; NULL: it was not tuned. */
@@ -110,25 +110,25 @@ static const tj_config *tuned_config(const bench *b, const tuned *t, const cli_s
 
 static tj_status open_bench(cli_call *call, bench *b, tj_buffer **workspace, tj_error *err)
 {
-    const bench_options *words = call->options;
+    const bench_options *options = call->options;
     static tj_error why; /* lives as long as the results that refer to it */
 
-    if (cli_open(call, &words->machine, true, err) != TJ_OK)
+    if (cli_open(call, &options->machine, true, err) != TJ_OK)
         return err->status;
     b->context = call->context;
-    b->rounds = (int)words->rounds;
-    b->is_zero_shot_only = words->is_zero_shot_only;
-    b->no_peers = words->with_cublas ? "cuBLAS computes on a GPU, not on the emulator" : "not asked for: --cublas";
+    b->rounds = (int)options->rounds;
+    b->is_zero_shot_only = options->is_zero_shot_only;
+    b->no_peers = options->with_cublas ? "cuBLAS computes on a GPU, not on the emulator" : "not asked for: --cublas";
     b->device = (tj_device_facts)TJ_DEVICE_FACTS_INIT;
-    if (tj_device_get(b->context, cli_device_ordinal(&words->machine), &b->device, err) != TJ_OK)
+    if (tj_device_get(b->context, cli_device_ordinal(&options->machine), &b->device, err) != TJ_OK)
         return err->status;
     b->peaks = (tj_peaks)TJ_PEAKS_INIT;
     if (tj_find_peaks(&b->device, cli_read_bandwidth(b->context, &b->device), &b->peaks, &why) != TJ_OK)
         b->peaks = (tj_peaks)TJ_PEAKS_INIT;
-    b->clock = clock_open(b->context, words->machine.driver, &b->device, err);
+    b->clock = clock_open(b->context, options->machine.driver, &b->device, err);
     if (!b->clock)
         return err->status;
-    if (!words->with_cublas || clock_is_emulated(b->clock))
+    if (!options->with_cublas || clock_is_emulated(b->clock))
         return TJ_OK;
     if (tj_buffer_create(b->context, WORKSPACE_BYTES, workspace, err) != TJ_OK)
         return err->status;
@@ -241,7 +241,7 @@ static tj_status close_csv(FILE *csv, const char *path, tj_error *err)
 static cli_exit measure(cli_call *call, const bench *b, const cli_shapes *shapes, const tuned *t, const tj_output *page,
                         tj_error *err)
 {
-    const bench_options *words = call->options;
+    const bench_options *options = call->options;
     result *results = calloc(shapes->count + 1, sizeof *results);
     cli_exit code = CLI_FAILED;
     FILE *csv = NULL;
@@ -252,7 +252,7 @@ static cli_exit measure(cli_call *call, const bench *b, const cli_shapes *shapes
     print_title(b, title);
     if (!results)
         (void)tj_fail_memory(err, "the results");
-    else if (open_csv(call, words->csv, &csv, err) == TJ_OK) {
+    else if (open_csv(call, options->csv, &csv, err) == TJ_OK) {
         cli_set_text(call->answer, "device", b->device.name);
         cli_set_text(call->answer, "cublas", b->peers ? cublas_version(b->peers) : b->no_peers);
         cli_say(call, "%s\n", title);
@@ -261,8 +261,8 @@ static cli_exit measure(cli_call *call, const bench *b, const cli_shapes *shapes
         cli_note_signals();
         done = race_all(call, b, shapes, t, csv, results, &failed);
         code = sum_up(call, b, results, done, failed, err);
-        if (close_csv(csv, words->csv, &unwritten) != TJ_OK ||
-            (words->html && write_page(b, title, results, done, page, &unwritten) != TJ_OK)) {
+        if (close_csv(csv, options->csv, &unwritten) != TJ_OK ||
+            (options->html && write_page(b, title, results, done, page, &unwritten) != TJ_OK)) {
             *err = code == CLI_DONE ? unwritten : *err;
             code = code == CLI_DONE ? CLI_FAILED : code;
         }
@@ -273,14 +273,15 @@ static cli_exit measure(cli_call *call, const bench *b, const cli_shapes *shapes
 
 static cli_exit run(cli_call *call, const cli_shapes *shapes, tuned *t, tj_error *err)
 {
-    const bench_options *words = call->options;
+    const bench_options *options = call->options;
     tj_output page = {.folder = -1, .stream = -1};
     tj_buffer *workspace = NULL;
     bench b = {.context = NULL};
     cli_exit code = CLI_FAILED;
 
-    if (cli_open_output(call, words->csv, err) == TJ_OK && (!words->html || tj_output_open(words->html, &page, err) == TJ_OK) &&
-        open_bench(call, &b, &workspace, err) == TJ_OK && find_tuned(&b, words, t, err) == TJ_OK)
+    if (cli_open_output(call, options->csv, err) == TJ_OK &&
+        (!options->html || tj_output_open(options->html, &page, err) == TJ_OK) &&
+        open_bench(call, &b, &workspace, err) == TJ_OK && find_tuned(&b, options, t, err) == TJ_OK)
         code = measure(call, &b, shapes, t, &page, err);
     cublas_close(b.peers);
     tj_buffer_free(workspace);
@@ -291,36 +292,36 @@ static cli_exit run(cli_call *call, const cli_shapes *shapes, tuned *t, tj_error
 
 /* ---- the command --------------------------------------------------------------------------------------------------- */
 
-static tj_status check_words(const cli_call *call, tuned *t, tj_error *err)
+static tj_status check_options(const cli_call *call, tuned *t, tj_error *err)
 {
-    const bench_options *words = call->options;
+    const bench_options *options = call->options;
 
-    if (call->operand_count == 0 && !words->shapes)
+    if (call->operand_count == 0 && !options->shapes)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "time what? write a shape such as 512x300x700, or --shapes with a file of them");
-    if ((words->config || words->records) && words->is_zero_shot_only)
+    if ((options->config || options->records) && options->is_zero_shot_only)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--%s says what was tuned, and --zero-shot leaves that out: give one",
-                       words->config ? "config" : "records");
-    if (words->config && words->records)
+                       options->config ? "config" : "records");
+    if (options->config && options->records)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--config and --records both say what was tuned: give one");
-    if (words->html && tj_output_is_stdout(words->html))
+    if (options->html && tj_output_is_stdout(options->html))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "stdout gets the table: name a file for --html");
-    if (words->config && tj_config_parse(words->config, &t->config, err) != TJ_OK)
+    if (options->config && tj_config_parse(options->config, &t->config, err) != TJ_OK)
         return err->status;
-    return cli_check_stdout(call, "--csv", words->csv, err);
+    return cli_check_stdout(call, "--csv", options->csv, err);
 }
 
 static cli_exit run_bench(cli_call *call, tj_error *err)
 {
-    const bench_options *words = call->options;
+    const bench_options *options = call->options;
     cli_shapes shapes = {NULL, 0};
     tuned t = {.config = TJ_CONFIG_INIT};
     cli_exit code;
 
-    if (cli_refuse_arch(call, &words->machine, err) != TJ_OK || check_words(call, &t, err) != TJ_OK)
+    if (cli_refuse_arch(call, &options->machine, err) != TJ_OK || check_options(call, &t, err) != TJ_OK)
         return CLI_WORDS;
-    code = cli_read_shapes(call, &words->request, words->shapes, &shapes, err);
-    if (code == CLI_DONE && select_shapes(words->only, &shapes, err) != TJ_OK)
+    code = cli_read_shapes(call, &options->request, options->shapes, &shapes, err);
+    if (code == CLI_DONE && select_shapes(options->only, &shapes, err) != TJ_OK)
         code = CLI_WORDS;
     if (code == CLI_DONE)
         code = run(call, &shapes, &t, err);

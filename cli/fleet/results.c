@@ -75,8 +75,8 @@ static tj_status collect_class(const cli_call *call, const fleet_table *table, f
 
 static cli_exit export_all(cli_call *call, tj_error *err)
 {
-    const result_options *words = call->options;
-    const char *path = words->output ? words->output : "-";
+    const result_options *options = call->options;
+    const char *path = options->output ? options->output : "-";
     const fleet_table *table;
     fleet *connection = NULL;
     fleet_chosen chosen = {.count = 0};
@@ -90,9 +90,9 @@ static cli_exit export_all(cli_call *call, tj_error *err)
     if (status == TJ_OK && !(c.records = tj_records_create()))
         status = tj_fail(err, TJ_ERR_OUT_OF_MEMORY, "out of memory for records");
     if (status == TJ_OK)
-        status = fleet_connect(&words->machine, false, &table, &connection, err);
+        status = fleet_connect(&options->machine, false, &table, &connection, err);
     if (status == TJ_OK)
-        status = fleet_choose_classes(call, &words->machine, words->class, table, connection, &chosen, NULL, err);
+        status = fleet_choose_classes(call, &options->machine, options->class, table, connection, &chosen, NULL, err);
     for (size_t i = 0; status == TJ_OK && i < chosen.count; i++)
         status = collect_class(call, table, connection, chosen.id[i], &c, err);
     if (status == TJ_OK) {
@@ -112,7 +112,7 @@ static cli_exit export_all(cli_call *call, tj_error *err)
 
 static cli_exit pin(cli_call *call, tj_error *err)
 {
-    const result_options *words = call->options;
+    const result_options *options = call->options;
     const char *name = call->operand[0];
     const fleet_table *table;
     fleet *connection = NULL;
@@ -127,9 +127,9 @@ static cli_exit pin(cli_call *call, tj_error *err)
                           name);
             return CLI_WORDS;
         }
-    status = fleet_connect(&words->machine, true, &table, &connection, err);
+    status = fleet_connect(&options->machine, true, &table, &connection, err);
     if (status == TJ_OK)
-        status = fleet_choose_classes(call, &words->machine, words->class, table, connection, &chosen, NULL, err);
+        status = fleet_choose_classes(call, &options->machine, options->class, table, connection, &chosen, NULL, err);
     for (size_t i = 0; status == TJ_OK && i < chosen.count; i++) {
         collecting c = {.records = tj_records_create()};
         char *text = NULL;

@@ -53,12 +53,12 @@ static void print_worker(const tj_json *worker)
 
 static void print_poisoned(const tj_json *shape)
 {
-    char *json = tj_json_print(tj_json_get(shape, "problem")), words[CLI_SHAPE_BYTES] = "?";
+    char *json = tj_json_print(tj_json_get(shape, "problem")), line[CLI_SHAPE_BYTES] = "?";
     tj_problem problem;
 
     if (json && tj_problem_from_json(json, &problem, NULL) == TJ_OK)
-        cli_print_shape(&problem, words);
-    cli_print(stdout, "  poisoned %s %s: %.200s\n", words, text(tj_json_get(shape, "problem"), "dtype"), text(shape, "why"));
+        cli_print_shape(&problem, line);
+    cli_print(stdout, "  poisoned %s %s: %.200s\n", line, text(tj_json_get(shape, "problem"), "dtype"), text(shape, "why"));
     free(json);
 }
 
@@ -104,30 +104,30 @@ static void print_all(const tj_json *root, int64_t most_poisoned)
 
 static cli_exit status(cli_call *call, tj_error *err)
 {
-    const status_options *words = call->options;
+    const status_options *options = call->options;
     const fleet_table *table;
     fleet *connection = NULL;
     tj_json *root = NULL;
     tj_status found;
 
-    if (words->watch && call->is_json) {
+    if (options->watch && call->is_json) {
         (void)tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--watch is for people, and --json prints one object: give one of them");
         return CLI_WORDS;
     }
-    found = fleet_connect(&words->machine, false, &table, &connection, err);
-    if (found == TJ_OK && words->watch)
+    found = fleet_connect(&options->machine, false, &table, &connection, err);
+    if (found == TJ_OK && options->watch)
         cli_note_signals();
     while (found == TJ_OK) {
         tj_json_free(root);
         root = NULL;
         found = fleet_ask_status(table, connection, &root, err);
         if (found == TJ_OK && !call->is_json) {
-            if (words->watch && isatty(STDOUT_FILENO))
+            if (options->watch && isatty(STDOUT_FILENO))
                 (void)fputs("\033[H\033[2J", stdout);
-            print_all(root, words->poisoned);
+            print_all(root, options->poisoned);
             (void)fflush(stdout); /* a pipe should receive each state when it is current */
         }
-        if (!words->watch)
+        if (!options->watch)
             break;
         for (int i = 0; i < 20 && !cli_noted_signal(); i++)
             (void)nanosleep(&(const struct timespec){0, 100000000}, NULL);

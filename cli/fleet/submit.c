@@ -77,7 +77,7 @@ static void tell_submitted(const cli_call *call, const char *class, const fleet_
 
 static cli_exit submit(cli_call *call, tj_error *err)
 {
-    const submit_options *words = call->options;
+    const submit_options *options = call->options;
     const char *path = call->operand[0];
     const fleet_table *table;
     fleet *connection = NULL;
@@ -90,20 +90,20 @@ static cli_exit submit(cli_call *call, tj_error *err)
     cli_exit code;
 
     call->operand_count = 0; /* the operand is a file */
-    code = cli_read_shapes(call, &words->request, path, &shapes, err);
+    code = cli_read_shapes(call, &options->request, path, &shapes, err);
     if (code != CLI_DONE) {
         free(shapes.item);
         return code;
     }
-    status = fleet_connect(&words->machine, false, &table, &connection, err);
+    status = fleet_connect(&options->machine, false, &table, &connection, err);
     if (status == TJ_OK)
-        status = fleet_choose_classes(call, &words->machine, words->class, table, connection, &chosen, &facts, err);
+        status = fleet_choose_classes(call, &options->machine, options->class, table, connection, &chosen, &facts, err);
     if (status == TJ_OK)
-        status = describe_shapes(&shapes, words->again, &list, err);
+        status = describe_shapes(&shapes, options->again, &list, err);
     for (size_t i = 0; status == TJ_OK && i < chosen.count; i++) {
         fleet_submitted submitted;
 
-        status = table->submit(connection, &(const fleet_class){chosen.id[i], facts}, list, shapes.count, words->again,
+        status = table->submit(connection, &(const fleet_class){chosen.id[i], facts}, list, shapes.count, options->again,
                                &submitted, err);
         if (status == TJ_OK)
             tell_submitted(call, chosen.id[i], &submitted, told);
@@ -134,26 +134,26 @@ static const cli_option of_cancel[] = {
 
 static cli_exit cancel(cli_call *call, tj_error *err)
 {
-    const cancel_options *words = call->options;
+    const cancel_options *options = call->options;
     const fleet_table *table;
     fleet *connection;
     fleet_chosen chosen = {.count = 0};
     tj_json *told = cli_add_list(call->answer, "classes");
-    tj_status status = fleet_connect(&words->machine, false, &table, &connection, err);
+    tj_status status = fleet_connect(&options->machine, false, &table, &connection, err);
 
     if (status == TJ_OK)
-        status = fleet_choose_classes(call, &words->machine, words->class, table, connection, &chosen, NULL, err);
+        status = fleet_choose_classes(call, &options->machine, options->class, table, connection, &chosen, NULL, err);
     for (size_t i = 0; status == TJ_OK && i < chosen.count; i++) {
         tj_json *object;
         int64_t count;
 
-        status = table->cancel(connection, chosen.id[i], words->poisoned, &count, err);
+        status = table->cancel(connection, chosen.id[i], options->poisoned, &count, err);
         if (status != TJ_OK)
             break;
         object = cli_append_object(told);
         cli_set_text(object, "class", chosen.id[i]);
-        cli_set_int(object, words->poisoned ? "forgotten" : "cancelled", count);
-        if (words->poisoned)
+        cli_set_int(object, options->poisoned ? "forgotten" : "cancelled", count);
+        if (options->poisoned)
             cli_say(call, "class %s: %" PRId64 " poisoned shapes forgotten\n", chosen.id[i], count);
         else
             cli_say(call, "class %s: %" PRId64 " shapes cancelled; those in hand are finished, and their records kept\n",
