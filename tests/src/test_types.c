@@ -407,7 +407,7 @@ Test(types, scales_along_k_are_refused_in_words)
     } row[] = {
         {"tiled", "use each, one for a row or column", TJ_BF16, TJ_BF16, 32},
         {"tiled", "use each, one for a row or column", TJ_S8, TJ_BF16, 32},
-        {"tiled", "scale_n.k is -1: scales along k are for 1 or more elements each", TJ_BF16, TJ_S8, -1},
+        {"tiled", "scale_n.k is -2: scales along k are for 1 or more elements each", TJ_BF16, TJ_S8, -2},
         {"wgmma", "family wgmma takes no scales along k, and the problem has them for each 32 elements", TJ_BF16, TJ_S8, 32},
         {"mma", "family mma takes scales along k for multiples of 32 elements", TJ_BF16, TJ_S8, 48},
         {"mma:steps=4", "use steps=2", TJ_BF16, TJ_S8, 32},

@@ -128,7 +128,8 @@ def _request(arrays: Arrays, width: int, on_host: bool, epilogue: Epilogue, dtyp
             raise InvalidArgument(f"epilogue.scale_n is {scale_n.shape} with strides of {scale_n.strides}, and b has {groups} groups of {b.shape[2]} columns: "
                                   f"pass one number, ({b.shape[2]},) for all groups, or contiguous ({groups}, {b.shape[2]}) or ({groups}, 1)")
         first = View(scale_n.kind, scale_n.address, (count,), (1,), scale_n.type, scale_n.device, scale_n.owner)
-    made = request(arrays._replace(b=one, scales=(arrays.scales[lib.TJ_MATRIX_M], first)), epilogue, dtype, compute)
+    scales = tuple(first if i == lib.TJ_MATRIX_N else scale for i, scale in enumerate(arrays.scales))
+    made = request(arrays._replace(b=one, scales=scales), epilogue, dtype, compute)
     if made.is_empty:
         return made
     if groups > 1 and step < 0:
