@@ -31,6 +31,15 @@ static void check_target(emu_warp *warp, const emu_copy *copy, bool has_landed)
     emu_check_access(warp, inst, copy->lane, &to, copy->bytes, NULL, true, false);
 }
 
+static void check_source(emu_warp *warp, const emu_copy *copy)
+{
+    const emu_place from = place_of(warp, copy, false);
+    const uint32_t bytes = copy->bytes - copy->missing;
+
+    if (bytes)
+        emu_check_access(warp, &warp->block->launch->module->inst[copy->inst], copy->lane, &from, bytes, NULL, false, false);
+}
+
 bool emu_depart(emu_warp *warp, const emu_copy *copy)
 {
     emu_flight *flight = &warp->flight;
@@ -49,6 +58,8 @@ bool emu_depart(emu_warp *warp, const emu_copy *copy)
     flight->copy[flight->copies++] = *copy;
     if (warp->block->state)
         check_target(warp, copy, false);
+    if (warp->block->launch->checks && emu_is_early(warp))
+        check_source(warp, copy); /* a device may read at once: a read at the end would hide that a wait is missing */
     return true;
 }
 
@@ -65,9 +76,7 @@ void emu_complete(emu_warp *warp, const emu_copy *copy)
     if (warp->block->launch->checks) {
         const emu_place to = place_of(warp, copy, true), from = place_of(warp, copy, false);
         uint8_t *defined = emu_defined_bytes(warp, copy->lane, &to), *known = emu_defined_bytes(warp, copy->lane, &from);
-        if (bytes)
-            emu_check_access(warp, &warp->block->launch->module->inst[copy->inst], copy->lane, &from, bytes, NULL, false,
-                             false);
+        check_source(warp, copy);
         if (defined)
             memset(defined, 1, copy->bytes);
         if (defined && known && bytes)

@@ -24,6 +24,15 @@ TestSuite(beside, .init = open_device, .timeout = 60);
 #define WAIT "griddepcontrol.wait;\n"
 #define LET "griddepcontrol.launch_dependents;\n"
 
+/* The same, with asynchronous copies, which begin before the wait or after it. */
+#define COPY(first, second)                                                                                                    \
+    ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry kernel(.param .u64 in, .param .u64 out)\n"                 \
+    "{\n.reg .b32 %r<4>;\n.reg .f32 %f<4>;\n.reg .b64 %d<8>;\n.shared .align 16 .b8 tile[256];\n"                              \
+    "ld.param.u64 %d1, [in];\nld.param.u64 %d2, [out];\nmov.u32 %r1, %tid.x;\nmul.wide.u32 %d3, %r1, 4;\n"                     \
+    "add.u64 %d1, %d1, %d3;\nadd.u64 %d2, %d2, %d3;\nmov.u32 %r2, tile;\nshl.b32 %r3, %r1, 2;\nadd.u32 %r2, %r2, %r3;\n" first \
+    "cp.async.ca.shared.global [%r2], [%d1], 4;\ncp.async.commit_group;\n" second                                              \
+    "cp.async.wait_group 0;\nld.shared.f32 %f1, [%r2];\nst.global.f32 [%d2], %f1;\nret;\n}\n"
+
 /* Run a launch after one that reads `ahead_in` and writes `ahead_out`; numbers of three buffers. */
 static findings run(const char *ptx, bool is_beside, int ahead_in, int ahead_out, int in, int out)
 {
@@ -59,6 +68,7 @@ Test(beside, what_waits_may_touch_everything)
 {
     cr_expect(eq(sz, run(TEXT(WAIT LET, ""), true, 0, 1, 1, 2).count, 0), "reads what the one ahead writes");
     cr_expect(eq(sz, run(TEXT(LET WAIT, ""), true, 0, 1, 1, 0).count, 0), "and writes what it reads");
+    cr_expect(eq(sz, run(COPY(WAIT, ""), true, 0, 1, 1, 2).count, 0), "and copies");
 }
 
 Test(beside, what_does_not_wait_is_found)
@@ -70,7 +80,8 @@ Test(beside, what_does_not_wait_is_found)
                 {"writes what is written ahead", TEXT("", ""), "writes it", 2, 1},
                 {"writes what is read ahead", TEXT("", ""), "reads it", 2, 0},
                 {"to let others start is not a wait", TEXT(LET, ""), "before griddepcontrol.wait", 1, 2},
-                {"waits too late", TEXT("", WAIT), "before griddepcontrol.wait", 1, 2}};
+                {"waits too late", TEXT("", WAIT), "before griddepcontrol.wait", 1, 2},
+                {"copies too early", COPY("", WAIT), "before griddepcontrol.wait", 1, 2}};
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const findings found = run(rows[i].ptx, true, 0, 1, rows[i].in, rows[i].out);
@@ -84,5 +95,6 @@ Test(beside, what_does_not_wait_is_found)
 Test(beside, what_the_launch_ahead_leaves_alone_is_free)
 {
     cr_expect(eq(sz, run(TEXT("", WAIT), true, 0, 1, 0, 2).count, 0), "both read it, and it is written after the wait");
+    cr_expect(eq(sz, run(COPY("", WAIT), true, 0, 1, 0, 2).count, 0), "so, too, by copies that begin before the wait");
     cr_expect(eq(sz, run(TEXT("", ""), false, 0, 1, 1, 2).count, 0), "a usual launch starts after the previous one");
 }
