@@ -238,6 +238,12 @@ tj_status tj_problem_check(const tj_problem *problem, tj_error *err)
     if (p->batch < TJ_ANY || p->batch > INT32_MAX)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "batch is %lld: use 1 to 2147483647, or TJ_ANY", (long long)p->batch);
 
+    if (p->overlap != 0 && p->overlap != 1)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "overlap is %d: use 1, or 0 for the library's choice", p->overlap);
+    if (p->constant & ~(TJ_CONSTANT_M | TJ_CONSTANT_N))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "constant is %d: use TJ_CONSTANT_M, TJ_CONSTANT_N, both, or 0",
+                       p->constant);
+
     const tj_problem words = tj_problem_words(p);
     status = tj_rows_check(&words, err);
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C && status == TJ_OK; which++) {

@@ -27,7 +27,9 @@ typedef enum kind {
     EPILOGUE,
     GROUPS,
     OFFSETS,
-    SCALE_K
+    SCALE_K,
+    OVERLAP,
+    CONSTANT
 } kind;
 
 typedef struct field {
@@ -62,7 +64,9 @@ static const field fields[] = {{"batch", BATCH, 0},
                                {"epilogue", EPILOGUE, 0},
                                {"groups", GROUPS, 0},
                                {"offsets", OFFSETS, 0},
-                               {"scale-k", SCALE_K, 0}};
+                               {"scale-k", SCALE_K, 0},
+                               {"overlap", OVERLAP, 0},
+                               {"constant", CONSTANT, 0}};
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 static const int64_t MOST_LD = INT64_C(1) << 48;
@@ -71,6 +75,9 @@ static const char *const layouts[] = {"row", "col"};
 static const char *const strides[] = {"broadcast", "pointers", "pointers16"};
 static const int64_t stride_of[] = {TJ_BROADCAST, TJ_POINTERS, TJ_POINTERS_16};
 static const char *const offsets[] = {"device", "device64", "host", "host64"}; /* 2 * on_host + has 8 bytes */
+
+static const char *const overlaps[] = {"0", "1"};
+static const char *const constants[] = {"m", "n", "both"}; /* one less than the bits of tj_problem.constant */
 
 static const field *find_field(const char *name)
 {
@@ -89,6 +96,10 @@ static const char *choice_at(const field *f, size_t index)
         return index < COUNT(strides) ? strides[index] : NULL;
     case OFFSETS:
         return index < COUNT(offsets) ? offsets[index] : NULL;
+    case OVERLAP:
+        return index < COUNT(overlaps) ? overlaps[index] : NULL;
+    case CONSTANT:
+        return index < COUNT(constants) ? constants[index] : NULL;
     case SCALE:
         return index + 1 < TJ_SCALE_FORMS ? tj_scale_word((int)index + 1) : NULL;
     default:
@@ -234,6 +245,10 @@ static tj_status set_choice(tj_problem *problem, const field *f, const char *val
         tj_matrix_of(problem, f->which)->layout = (int16_t)choice;
     } else if (f->kind == SCALE) {
         *tj_scale_in(problem, f->which) = tj_scale_of_form(choice + 1, TJ_ANY); /* along k: until scale-k says it */
+    } else if (f->kind == OVERLAP) {
+        problem->overlap = (int8_t)choice;
+    } else if (f->kind == CONSTANT) {
+        problem->constant = (int8_t)(choice + 1);
     } else if (problem->rows.groups == 0) {
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "offsets speaks of groups that are not there: add groups");
     } else {
@@ -298,7 +313,7 @@ tj_status tj_problem_set(tj_problem *problem, const char *name, const char *valu
     case COMPUTE:
         status = tj_compute_parse(value, &compute, err);
         if (status == TJ_OK)
-            problem->compute = (int32_t)compute;
+            problem->compute = (int16_t)compute;
         return status;
     case ALPHA:
         problem->epilogue.has_alpha = 1;
@@ -314,6 +329,8 @@ tj_status tj_problem_set(tj_problem *problem, const char *name, const char *valu
     case LAYOUT:
     case SCALE:
     case OFFSETS:
+    case OVERLAP:
+    case CONSTANT:
         return set_choice(problem, f, value, err);
     case STRIDE:
         if (find_choice(f, value) < 0)
@@ -445,6 +462,13 @@ void tj_problem_get(const tj_problem *problem, const char *name, char *value)
         break;
     case SCALE_K:
         print_number(value, tj_scale_k(problem), tj_scale_k(problem) > 0);
+        break;
+    case OVERLAP:
+        print_number(value, 1, problem->overlap != 0);
+        break;
+    case CONSTANT:
+        if (problem->constant)
+            strcpy(value, constants[problem->constant - 1]);
         break;
     }
 }

@@ -180,19 +180,25 @@ static bool dim_from_json(const tj_json *value, tj_dim *dim)
     return true;
 }
 
-/* Read the name of a member's value, if the member exists. */
-static tj_status read_word(const tj_json *object, const char *name, int32_t *number, tj_error *err)
+/* Read the name of a type, if the member exists. */
+static tj_status read_type(const tj_json *object, const char *name, int32_t *number, tj_error *err)
 {
-    const char *word = tj_json_text(tj_json_get(object, name));
-    const bool is_compute = strcmp(name, "compute") == 0;
-    tj_compute compute = TJ_COMPUTE_DEFAULT;
+    const char *const word = tj_json_text(tj_json_get(object, name));
     tj_type type = TJ_TYPE_DEFAULT;
-    tj_status status;
+    const tj_status status = word ? tj_type_parse(word, &type, err) : TJ_OK;
 
-    if (!word)
-        return TJ_OK;
-    status = is_compute ? tj_compute_parse(word, &compute, err) : tj_type_parse(word, &type, err);
-    *number = is_compute ? (int32_t)compute : (int32_t)type;
+    *number = (int32_t)type;
+    return status;
+}
+
+/* Read the way to compute, if it is named. */
+static tj_status read_compute(const tj_json *object, int16_t *number, tj_error *err)
+{
+    const char *const word = tj_json_text(tj_json_get(object, "compute"));
+    tj_compute compute = TJ_COMPUTE_DEFAULT;
+    const tj_status status = word ? tj_compute_parse(word, &compute, err) : TJ_OK;
+
+    *number = (int16_t)compute;
     return status;
 }
 
@@ -238,10 +244,10 @@ static tj_status problem_from_json(const tj_json *object, tj_problem *p, tj_erro
     for (size_t i = 0; i < COUNT(dims); i++)
         if (!dim_from_json(tj_json_get(object, dims[i].name), member(p, &dims[i])))
             return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the problem of a record has no extent %s", dims[i].name);
-    if ((status = read_word(object, "dtype", &p->m.type, err)) != TJ_OK ||
-        (status = read_word(object, "p_dtype", &p->p.type, err)) != TJ_OK ||
-        (status = read_word(object, "n_dtype", &p->n.type, err)) != TJ_OK ||
-        (status = read_word(object, "compute", &p->compute, err)) != TJ_OK)
+    if ((status = read_type(object, "dtype", &p->m.type, err)) != TJ_OK ||
+        (status = read_type(object, "p_dtype", &p->p.type, err)) != TJ_OK ||
+        (status = read_type(object, "n_dtype", &p->n.type, err)) != TJ_OK ||
+        (status = read_compute(object, &p->compute, err)) != TJ_OK)
         return status;
     if (!p->m.type || !p->p.type)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the problem of a record has no dtype or p_dtype");

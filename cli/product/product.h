@@ -20,6 +20,8 @@ typedef struct cli_request_options {
     cli_matrix_options m, n, p, c;
     int64_t batch;
     const char *groups, *offsets, *scale[TJ_SCALED], *scale_k; /* as tj_problem_set takes them */
+    int32_t overlap;
+    const char *constant;
     cli_real alpha, beta;
     const char *epilogue, *with;
     const char *config, *family, *tile_width, *shared, *rows, *boundary;
@@ -58,7 +60,7 @@ tj_status cli_take_epilogue(const cli_request_options *options, cli_request *req
 tj_status cli_read_dtype(const char *text, int32_t *dtype, tj_error *err);
 
 /** Like cli_read_dtype, for --compute. */
-tj_status cli_read_compute(const char *text, int32_t *compute, tj_error *err);
+tj_status cli_read_compute(const char *text, int16_t *compute, tj_error *err);
 
 enum { CLI_SHAPE_BYTES = 96 };
 

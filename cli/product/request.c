@@ -57,6 +57,11 @@ const char *cli_family_at(size_t index)
     return index < tj_family_count() ? tj_family_name(tj_family_at(index)) : NULL;
 }
 
+static const char *constant_at(size_t index)
+{
+    return tj_problem_choice("constant", index);
+}
+
 static const cli_option of_problem[] = {
     {"dtype", CLI_TEXT, AT(dtype), "Element type of M and N:", "type", .offered = input_type_at},
     {"n-dtype", CLI_TEXT, AT(n_dtype),
@@ -77,6 +82,12 @@ static const cli_option of_problem[] = {
      "all.",
      "list"},
     {"multiple-of", CLI_TEXT, AT(multiple_of), "Promises for dimensions in --any, such as j=16,k=8.", "list"},
+    {"overlap", CLI_FLAG, AT(overlap),
+     "A launch may start while the kernel before it in the stream still runs; it waits before it touches an operand.",
+     .low = 1},
+    {"constant", CLI_TEXT, AT(constant),
+     "The promise that no kernel that may still run writes m, n or both: its first elements are read ahead of that wait.",
+     "operand", .offered = constant_at},
     {NULL},
 };
 
@@ -178,13 +189,13 @@ tj_status cli_read_dtype(const char *text, int32_t *dtype, tj_error *err)
     return status;
 }
 
-tj_status cli_read_compute(const char *text, int32_t *number, tj_error *err)
+tj_status cli_read_compute(const char *text, int16_t *number, tj_error *err)
 {
     tj_compute compute = TJ_COMPUTE_DEFAULT;
     tj_status status = text ? tj_compute_parse(text, &compute, err) : TJ_OK;
 
     if (text && status == TJ_OK)
-        *number = (int32_t)compute;
+        *number = (int16_t)compute;
     return status;
 }
 
@@ -336,9 +347,10 @@ tj_status cli_check_request(const cli_request_options *options, tj_error *err)
 {
     cli_request none = {.problem = {0}};
     int32_t type;
+    int16_t compute;
 
     if (cli_read_dtype(options->dtype, &type, err) != TJ_OK || cli_read_dtype(options->n_dtype, &type, err) != TJ_OK ||
-        cli_read_dtype(options->p_dtype, &type, err) != TJ_OK || cli_read_compute(options->compute, &type, err) != TJ_OK ||
+        cli_read_dtype(options->p_dtype, &type, err) != TJ_OK || cli_read_compute(options->compute, &compute, err) != TJ_OK ||
         read_config(options, &none, err) != TJ_OK)
         return err->status;
     return read_any(options, &none.problem, err);
@@ -371,6 +383,8 @@ tj_status cli_read_request(const cli_request_options *options, const char *shape
     request->known.batch = options->batch;
     if (set_field(&request->known, "groups", options->groups, err) != TJ_OK ||
         set_field(&request->known, "offsets", options->offsets, err) != TJ_OK ||
+        set_field(&request->known, "overlap", options->overlap ? "1" : NULL, err) != TJ_OK ||
+        set_field(&request->known, "constant", options->constant, err) != TJ_OK ||
         cli_take_epilogue(options, request, err) != TJ_OK)
         return err->status;
     if ((options->c.ld || options->c.stride) && !request->known.epilogue.has_beta)

@@ -55,7 +55,8 @@ TJ_API TJ_MUST_CHECK tj_status tj_plan_prepare(tj_context *context, const tj_pro
  * j and l are at least 1. The stream must exist: the driver itself does not survive a destroyed one.
  *
  * Later work in the stream begins when P is complete, with one exception of CUDA's: a kernel that is itself launched with
- * programmatic stream serialization may begin earlier, and has to wait (cudaGridDependencySynchronize) before it reads P.
+ * programmatic stream serialization may begin earlier, and has to wait (cudaGridDependencySynchronize) before it reads P, or
+ * writes what this launch reads. tj_problem.overlap asks for launches that are such kernels themselves.
  *
  * One plan serves every extent of a TJ_DIM_ANY dimension, so the operands must hold
  * these extents; those of the problem that it was prepared from are not kept. If the library chose the config and the operands

@@ -31,6 +31,7 @@ pack(
     input_t *N_packed)
     //@ end
 {
+    //@| #include "parts/awaits.cuh"  //@ first_awaits
     #include "parts/dependents.cuh"
     __shared__ pack_tile_t tile;  //@ only pack_transposes
     #include "pack/operand.cuh"  //@ only packs_m

@@ -100,6 +100,7 @@ split(
     plane_t *N_planes)
 {
     __shared__ line_t found[LINES];
+    //@| #include "parts/awaits.cuh"  //@ first_awaits
     #include "parts/dependents.cuh"
     const int m = m_of(blockIdx.z), n = n_of(blockIdx.z);
     //@ if batched

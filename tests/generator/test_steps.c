@@ -49,6 +49,93 @@ Test(steps, short_products_start_early)
         cr_expect(starts_early(&rows[i].problem, rows[i].config), "%s", rows[i].config);
 }
 
+/* Each family that reads a constant operand ahead of its wait, and what says so in its text. */
+Test(steps, what_is_constant_is_read_ahead_of_the_wait)
+{
+    const struct {
+        const char *config, *reads;
+        tj_problem problem;
+    } rows[] = {
+        {"skinny", "load_n(0);", PROBLEM(.j = {FIXED(1)}, .k = {FIXED(4096)}, .l = {FIXED(4096)})},
+        {"strip", "copy_m(ring",
+         PROBLEM(.j = {FIXED(4)}, .k = {FIXED(4096)}, .l = {FIXED(4096)}, .m.layout = TJ_COL_MAJOR, .n.layout = TJ_COL_MAJOR,
+                 .p.layout = TJ_COL_MAJOR)},
+        {"strip:copies=boxes", "M_map, kk",
+         PROBLEM(.j = {FIXED(4)}, .k = {FIXED(4096)}, .l = {FIXED(4096)}, .m.layout = TJ_COL_MAJOR, .n.layout = TJ_COL_MAJOR,
+                 .p.layout = TJ_COL_MAJOR)},
+        {"mma", "copy_n(tiles[s]);", PROBLEM(.j = {FIXED(16)}, .k = {FIXED(4096)}, .l = {FIXED(4096)}, .m.type = TJ_BF16)},
+        {"wgmma", "N_map, ", PROBLEM(.j = {FIXED(64)}, .k = {FIXED(4096)}, .l = {FIXED(4096)}, .m.type = TJ_BF16)},
+        {"wgmma:swap=yes,bm=64,bn=64,multipliers=1", "M_map, ",
+         PROBLEM(.j = {FIXED(64)}, .k = {FIXED(4096)}, .l = {FIXED(4096)}, .m.type = TJ_BF16)},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tj_problem problem = rows[i].problem;
+        tj_config config = TJ_CONFIG_INIT;
+        tj_source *source = NULL;
+        tj_error err;
+        const char *wait, *read;
+
+        problem.overlap = 1;
+        problem.constant = TJ_CONSTANT_N;
+        cr_assert(eq(int, tj_config_parse(rows[i].config, &config, &err), TJ_OK), "%s: %s", rows[i].config, err.message);
+        cr_assert(eq(int, tj_generate(&problem, &config, &source, &err), TJ_OK), "%s: %s", rows[i].config, err.message);
+        cr_expect(tj_source_launch(source)->step[0].overlaps != 0, "%s", rows[i].config);
+        wait = strstr(tj_source_text(source), "griddepcontrol.wait");
+        read = strstr(strstr(tj_source_text(source), "__global__"), rows[i].reads);
+        cr_expect(wait && read && read < wait, "%s reads by \"%s\"", rows[i].config, rows[i].reads);
+        cr_expect(wait && strstr(wait, "launch_dependents"), "%s", rows[i].config);
+        tj_source_free(source);
+    }
+}
+
+/* Addresses that are in memory, packed operands, and kernels that go before the product: the first kernel waits before all else. */
+Test(steps, a_product_that_is_asked_to_overlap_waits_first)
+{
+    const struct {
+        const char *config;
+        tj_problem problem;
+    } rows[] = {
+        {"simt", PROBLEM(.j = {FIXED(1024)}, .k = {FIXED(1024)}, .l = {FIXED(1024)})},
+        {"mma:pack=both", PROBLEM(.j = {FIXED(63)}, .k = {FIXED(255)}, .l = {FIXED(511)}, .m.type = TJ_BF16)},
+        {"mma",
+         PROBLEM(.j = {FIXED(64)}, .k = {FIXED(4096)}, .l = {FIXED(4096)}, .m.type = TJ_BF16, .n.stride = TJ_POINTERS_16)},
+        {"mma", PROBLEM(.j = {FIXED(64)}, .k = {FIXED(256)}, .l = {FIXED(512)}, .m.type = TJ_BF16,
+                        .rows = {TJ_ROWS_IN_GROUPS, 4, 4, 0})},
+        {"small_batch", PROBLEM(.j = {FIXED(16)}, .k = {FIXED(16)}, .l = {FIXED(16)}, .batch = 100)},
+        {"planes", PROBLEM(.j = {FIXED(256)}, .k = {FIXED(256)}, .l = {FIXED(256)}, .compute = TJ_COMPUTE_F32_SPLIT)},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tj_problem problem = rows[i].problem;
+
+        cr_expect(not(starts_early(&problem, rows[i].config)), "%s, unasked", rows[i].config);
+        problem.overlap = 1;
+        problem.constant = TJ_CONSTANT_N;
+        cr_expect(starts_early(&problem, rows[i].config), "%s", rows[i].config);
+    }
+}
+
+Test(steps, overlap_and_constant_are_checked_and_printed)
+{
+    tj_problem problem = SHORT;
+    char text[TJ_PROBLEM_TEXT_BYTES];
+    tj_error err;
+
+    problem.overlap = 1;
+    problem.constant = TJ_CONSTANT_M | TJ_CONSTANT_N;
+    cr_expect(eq(int, tj_problem_check(&problem, &err), TJ_OK));
+    tj_problem_print(&problem, text);
+    cr_expect(strstr(text, " overlap constant_m constant_n") != NULL, "%s", text);
+    problem.constant = 1 << TJ_MATRIX_P;
+    cr_expect(eq(int, tj_problem_check(&problem, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(strstr(err.message, "TJ_CONSTANT_N") != NULL, "%s", err.message);
+    problem.constant = 0;
+    problem.overlap = 2;
+    cr_expect(eq(int, tj_problem_check(&problem, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(strstr(err.message, "overlap is 2") != NULL, "%s", err.message);
+}
+
 Test(steps, others_start_behind_the_kernel_ahead)
 {
     const struct {

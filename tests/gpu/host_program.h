@@ -19,6 +19,8 @@ static struct driver {
     int (*graph_instantiate)(void **, void *, unsigned long long), (*graph_launch)(void *, void *);
     int (*graph_exec_destroy)(void *), (*graph_destroy)(void *);
     int (*device_get)(int *, int), (*primary_retain)(void **, int), (*mem_alloc)(uint64_t *, size_t), (*mem_free)(uint64_t);
+    int (*module_load)(void **, const void *), (*module_unload)(void *), (*module_function)(void **, void *, const char *);
+    int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **);
 } cu;
 
 static int look_up(void *library, const char *name, void *function)
@@ -47,7 +49,9 @@ static int load_driver(void)
            look_up(library, "cuGraphExecDestroy", &cu.graph_exec_destroy) &&
            look_up(library, "cuGraphDestroy", &cu.graph_destroy) && look_up(library, "cuDeviceGet", &cu.device_get) &&
            look_up(library, "cuDevicePrimaryCtxRetain", &cu.primary_retain) &&
-           look_up(library, "cuMemAlloc_v2", &cu.mem_alloc) && look_up(library, "cuMemFree_v2", &cu.mem_free);
+           look_up(library, "cuMemAlloc_v2", &cu.mem_alloc) && look_up(library, "cuMemFree_v2", &cu.mem_free) &&
+           look_up(library, "cuModuleLoadData", &cu.module_load) && look_up(library, "cuModuleUnload", &cu.module_unload) &&
+           look_up(library, "cuModuleGetFunction", &cu.module_function) && look_up(library, "cuLaunchKernel", &cu.launch);
 }
 
 /* The driver's handle of the device that calls of context run on; negative: there is none. */

@@ -339,6 +339,8 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     form->step[0].grid = TJ_GRID_PRODUCTS;
     form->step[0].block_products = s.products;
     form->step[0].dynamic_shared_bytes = s.products * s.bytes;
+    form->step[0].overlaps = view->overlap;
+    tj_template_set_flag(fill, "overlaps", view->overlap);
     form->needs = is_async ? TJ_FEATURE_CP_ASYNC : 0;
     form->align[form->is_swapped ? TJ_MATRIX_N : TJ_MATRIX_M] = in * w.m;
     form->align[form->is_swapped ? TJ_MATRIX_M : TJ_MATRIX_N] = in * w.n;

@@ -859,11 +859,14 @@ static void describe_product(const tj_problem *view, const tj_wgmma_shape *s, tj
 }
 
 /* Describe the tensor map of one operand. */
-static void describe_map(const tj_problem *view, const tj_wgmma_shape *s, const tj_pack *pack, bool is_m,
+static void describe_map(const tj_problem *view, const tj_wgmma_shape *s, const tj_pack *pack, bool is_m, bool is_early,
                          tj_template_params *fill, tj_launch_form *form)
 {
     const tj_which which = is_m ? TJ_MATRIX_M : TJ_MATRIX_N;
     const tj_wgmma_tile t = tj_wgmma_tile_of(view, s, is_m);
+    const char *const bring = t.squares   ? "wgmma/bring_squares.cuh"
+                              : t.along_k ? "wgmma/bring_line.cuh"
+                                          : "wgmma/bring_blocks.cuh";
     tj_tensor_map *const map = &form->tensor_map[is_m ? TJ_MAP_M : TJ_MAP_N];
 
     *map = (tj_tensor_map){
@@ -877,10 +880,8 @@ static void describe_map(const tj_problem *view, const tj_wgmma_shape *s, const 
         tj_pack_map(view, pack, which, map);
     tj_template_set_flag(fill, is_m ? "m_along_k" : "n_along_k", t.along_k);
     tj_template_set_flag(fill, is_m ? "m_squares" : "n_squares", t.squares);
-    tj_template_set(fill, is_m ? "bring_m" : "bring_n",
-                    t.squares   ? "wgmma/bring_squares.cuh"
-                    : t.along_k ? "wgmma/bring_line.cuh"
-                                : "wgmma/bring_blocks.cuh");
+    tj_template_set(fill, is_m ? "bring_m" : "bring_n", is_early ? "" : bring);
+    tj_template_set(fill, is_m ? "bring_constant_m" : "bring_constant_n", is_early ? bring : "");
 }
 
 /* Is every possible value of the extent a multiple? */
@@ -1045,7 +1046,9 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     const tj_pack pack = tj_wgmma_pack_of(view, &s);
     const tj_checks checks = tj_checks_of(config, form->is_swapped);
     const tj_reduction_slots slots = slots_of(view, &s);
+    const unsigned constant = cluster_of(&s) == 1 ? tj_step_constant(view) : 0; /* a cluster brings in turns */
     tj_launch_step *const product = tj_step_product(form);
+    unsigned early;
 
     product->grid = walks_products(view, &s) ? TJ_GRID_WALK_ALL : TJ_GRID_WALK;
     product->resident = s.blocks;
@@ -1063,10 +1066,11 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_split_describe(view, s.splits, fill, form);
     tj_reductions_describe(view, &slots, fill, form);
     tj_pack_describe(view, &pack, fill, form);
-    tj_step_describe_order(view, fill, form);
+    early = tj_step_describe_order(view, packs(&s, constant == TJ_CONSTANT_M) ? 0 : constant, fill, form);
+    tj_template_set(fill, "announce", early ? "wgmma/announce_late.cuh" : "wgmma/announce.cuh");
     tj_widen_describe(view, (tj_widen_copies){0}, tj_widens_weights(view->m.type, view->n.type), fill);
-    describe_map(view, &s, &pack, true, fill, form);
-    describe_map(view, &s, &pack, false, fill, form);
+    describe_map(view, &s, &pack, true, early == TJ_CONSTANT_M, fill, form);
+    describe_map(view, &s, &pack, false, early == TJ_CONSTANT_N, fill, form);
     describe_cluster(view, &s, fill, form);
     if (!fill)
         return NULL;

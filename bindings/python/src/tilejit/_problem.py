@@ -71,7 +71,7 @@ class Epilogue:
 
 
 # Arguments of the call itself: an operand of an expression cannot be passed under these names.
-_TAKEN = frozenset(("out", "epilogue", "stream", "dtype", "compute", "context", "n_dtype"))
+_TAKEN = frozenset(("out", "epilogue", "stream", "dtype", "compute", "context", "n_dtype", "overlap", "constant"))
 
 
 @lru_cache(maxsize=1024)
@@ -126,6 +126,21 @@ def parse_epilogue(expression: str, epilogue: Any) -> None:
     check(lib.tj_epilogue_parse(expression.encode("utf-8", "replace"), ffi.addressof(epilogue), error), error)
 
 
+class Order(NamedTuple):
+    """How launches stand in their stream: the numbers of tj_problem.overlap and tj_problem.constant."""
+
+    overlap: int = 0
+    constant: int = 0
+
+    @classmethod
+    def of(cls, overlap: bool, constant: Optional[str]) -> "Order":
+        """The arguments of ``matmul``, which calls M and N a and b. Raises InvalidArgument for another constant."""
+        known = {None: 0, "a": lib.TJ_CONSTANT_M, "b": lib.TJ_CONSTANT_N, "both": lib.TJ_CONSTANT_M | lib.TJ_CONSTANT_N}
+        if constant not in known:
+            raise InvalidArgument(f"constant is {constant!r}: use one of a, b, both")
+        return cls(int(bool(overlap)), known[constant])
+
+
 class Problem:
     """The product P (j x l) = M (j x k) . N (k x l), its types and how its matrices are stored: no data, and no device.
 
@@ -149,6 +164,8 @@ class Problem:
     offsets: the memory of the offsets of groups: "device" or "host", of 4 bytes each, or "device64" or "host64".
     scale_m, scale_n: scales that the launch brings: "one"; "each" row of M or column of N; or, of weights, "along-k", each for scale_k
         elements of k.
+    overlap: True: a launch may start while the kernel before it in the stream still runs; it waits before it touches an operand.
+    constant: "m", "n" or "both", the promise that no kernel that may still run writes that operand: it is read ahead of that wait.
 
     Raises InvalidArgument for a problem that cannot be computed, TypeError for an unknown type.
     """
@@ -187,10 +204,12 @@ class Problem:
 
     @classmethod
     def of(cls, a: Any, b: Any, /, out: Any = None, *, epilogue: Union[Epilogue, str, None] = None, dtype: Any = None,
-           compute: Optional[str] = None, n_dtype: Any = None, **operands: Any) -> "Problem":
+           compute: Optional[str] = None, n_dtype: Any = None, overlap: bool = False, constant: Optional[str] = None,
+           **operands: Any) -> "Problem":
         """The problem that ``matmul`` of the same arguments launches, with the strides of these arrays."""
         problem = cls.__new__(cls)
-        problem._c = request_of(a, b, out, epilogue_of(epilogue, operands), dtype, compute, None, n_dtype).problem
+        problem._c = request_of(a, b, out, epilogue_of(epilogue, operands), dtype, compute, None, n_dtype,
+                                Order.of(overlap, constant)).problem
         return problem
 
     def _bytes(self) -> bytes:
@@ -291,7 +310,7 @@ def count(value: Any, name: str, least: int, most: int = 2**63 - 1) -> int:
 
 def set_field(c: Any, name: str, value: Any) -> None:
     """Set a field of a tj_problem from text or a number. Raises InvalidArgument for a value that it cannot have."""
-    error, word = ffi.new("tj_error *"), name.replace("_", "-")
+    error, word, value = ffi.new("tj_error *"), name.replace("_", "-"), int(value) if isinstance(value, bool) else value
     try:
         check(lib.tj_problem_set(c, word.encode(), str(value).encode("utf-8", "replace"), error), error)
     except InvalidArgument as wrong:
@@ -369,13 +388,14 @@ class Request:
         self.is_empty = 0 in out_shape
 
 
-def request_of(a: Any, b: Any, out: Any, epilogue: Epilogue, dtype: Any, compute: Optional[str], stream: Optional[int], n_dtype: Any) -> Request:
+def request_of(a: Any, b: Any, out: Any, epilogue: Epilogue, dtype: Any, compute: Optional[str], stream: Optional[int], n_dtype: Any,
+               order: Order) -> Request:
     """Return the request of arrays not examined yet."""
     va, vb = look(a, "a", stream), look(b, "b", stream)
     if n_dtype is not None:
         take_as(vb, n_dtype)
     vo = None if out is None else look(out, "out", stream)
-    return request(Arrays(va, vb, vo, *look_at_epilogue(epilogue, stream), look_at_operands(epilogue, stream)), epilogue, dtype, compute)
+    return request(Arrays(va, vb, vo, *look_at_epilogue(epilogue, stream), look_at_operands(epilogue, stream)), epilogue, dtype, compute, order)
 
 
 def take_as(b: View, n_dtype: Any) -> None:
@@ -412,7 +432,7 @@ def look_at_epilogue(epilogue: Epilogue, stream: Optional[int]) -> Tuple[Optiona
             tuple(None if scale is None else look(scale, f"epilogue.{name}", stream) for name, scale in zip(SCALED, epilogue.scales)))
 
 
-def request(given: Arrays, epilogue: Epilogue, dtype: Any, compute: Optional[str]) -> Request:
+def request(given: Arrays, epilogue: Epilogue, dtype: Any, compute: Optional[str], order: Order = Order()) -> Request:
     """Turn arrays into a problem by the rules of numpy.matmul, without copying any. Raises InvalidArgument if strides do not allow it."""
     a, b, out, c, scales, operands = given
     for view, name in ((a, "a"), (b, "b")):
@@ -437,6 +457,7 @@ def request(given: Arrays, epilogue: Epilogue, dtype: Any, compute: Optional[str
     problem = new_problem()
     problem.m.type, problem.n.type = a.type, b.type
     problem.compute = compute_number(compute)
+    problem.overlap, problem.constant = order
     problem.p.type = out.type if out is not None else 0 if dtype is None else number_of(dtype)
     if out is not None and dtype is not None and number_of(dtype) != out.type:
         raise InvalidArgument(f"dtype is {NAME[number_of(dtype)]} and out is of {NAME[out.type]}: leave one of them out")

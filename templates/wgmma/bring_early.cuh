@@ -1,0 +1,16 @@
+// What is constant needs no wait: for the first phases of the first tile it is brought while the kernel ahead may still run.
+int early = min(STAGES, phases);
+if (threadIdx.x == 0) {
+    const int tile = blockIdx.x;
+    #include "wgmma/tile.cuh"
+    for (int phase = 0; phase < early; ++phase) {
+        const int kk = phase * BK;  //@ first_k for phase
+        arrive_and_expect(full[stage], sizeof(phase_t));  //@ came for full
+        #include "wgmma/bring_line.cuh"  //@ bring_constant_m
+        #include "wgmma/bring_blocks.cuh"  //@ bring_constant_n  //@ with n for m, N for M, BN for BM, col for row
+        pass(1);
+    }
+    stage = turn = 0;
+}
+#include "parts/awaits.cuh"
+#include "parts/dependents.cuh"  //@ late_dependents
