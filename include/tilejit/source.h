@@ -96,7 +96,8 @@ typedef enum tj_grid_rule {
     TJ_GRID_PRODUCTS, /**< (ceil(batch / block_products), 1, 1), in one launch for any batch */
     TJ_GRID_ONCE,     /**< (ceil(elements of P / block_cols), 1, 1): once for all products of a launch */
     TJ_GRID_WALK,     /**< (blocks, 1, products * splits): `resident` on each multiprocessor of the device, but no more than
-                           row_blocks * col_blocks and at least one. A block walks tiles of P, gridDim.x apart. */
+                           row_blocks * col_blocks and at least one. A block walks tiles of P, gridDim.x apart. The blocks of a
+                           cluster along y walk the same tiles: then grid.y is their number. */
     TJ_GRID_LINES,    /**< (ceil(rows or columns of P, whichever are more / block_cols), 1, products) */
     TJ_GRID_WALK_ALL  /**< (blocks, 1, 1): as TJ_GRID_WALK, and a block walks the tiles of one product of the launch after the
                            other; there are no splits */

@@ -296,11 +296,11 @@ void tj_launch_set_products(const tj_kernel *kernel, int64_t products, tj_launch
         if (step->grid == TJ_GRID_PRODUCTS)
             grid[0] = in_clusters(step, 0, tj_ceil_div(products, step->block_products));
         else if (step->grid == TJ_GRID_WALK_ALL)
-            grid[0] = walkers(kernel, step, shape->geometry[i].tiles * products, 1);
+            grid[0] = walkers(kernel, step, shape->geometry[i].tiles * products, grid[1]);
         else if (step->grid != TJ_GRID_ONCE)
             grid[2] = in_clusters(step, 2, products * splits_of(step));
         if (step->grid == TJ_GRID_WALK)
-            grid[0] = walkers(kernel, step, shape->geometry[i].tiles, grid[2]);
+            grid[0] = walkers(kernel, step, shape->geometry[i].tiles, grid[1] * grid[2]);
     }
 }
 

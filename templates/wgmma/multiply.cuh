@@ -40,7 +40,7 @@ for (int tile = blockIdx.x; tile < rows * cols; tile += gridDim.x) {  //@ tiles 
         arrive(begins[warpgroup % MULTIPLIERS]);
     #include "wgmma/last.cuh"  //@ only releases_late
     pass(static_cast<long long>(MULTIPLIERS - 1) * phases);  // those of the others  //@ only pingpong
-    settle(sum);
+    #include "wgmma/end_of_products.cuh"
     //@ lines reduction_starts
     #include "wgmma/store_lines.cuh"  //@ store
     //@| #include "parts/reduce_warp.cuh"  //@ only reduces

@@ -11,10 +11,8 @@ struct shared_t {
     phase_t phase[STAGES];
     output_t boxes[4 * MULTIPLIERS][BOXES][16 * SLICE];  // what each warp stores of P  //@ box_cols for SLICE  //@ only p_map
     sum_t lines[4 * MULTIPLIERS][16][SLICE];  // what each warp stores of P  //@ slice_lines for [16][SLICE]  //@ only not p_map
-    barrier_t came[STAGES];   // its tiles have come  //@ only squares
-    barrier_t full[STAGES];   // its tiles have come  //@ when_full for its tiles have come
-    barrier_t empty[STAGES];  // nobody needs them any more
-    barrier_t begins[MULTIPLIERS];  // it is that warpgroup's turn to multiply  //@ only pingpong
+    //@| __align__(8) sum_t parts[CLUSTER - 1][4 * MULTIPLIERS][TM * TN / 2][32][2];  // the sums of the other blocks  //@ only gathers
+    #include "wgmma/barriers.cuh"
 };
 
 #include "wgmma/in_box.cuh"  //@ in_box

@@ -11,7 +11,12 @@
 //
 // A block computes one tile of P after the other, as long as there are any: while the last sums of one are stored, the first phases of
 // the next are on their way.
-//@ if clusters
+//@ if gathers
+
+// A cluster of blocks shares the k of a tile: each multiplies a part of it, and the first one adds up what the others send to it. So P
+// is stored once, by this kernel.
+//@ end
+//@ if shares_tiles
 
 // A cluster of blocks shares the tiles of one operand, which are read from the L2 once for all of them: in turns, each block copies them
 // to the shared memory of all. So a place of the ring is empty when the warps of all blocks have multiplied what is there.
@@ -54,13 +59,15 @@ constexpr int SLICE = 64;  // columns of P that a warp stores at once, 16 rows h
 constexpr int P_VECTOR = 1;  // neighbours that a lane stores at once
 constexpr int BOXES = 2;  // of a warp: one is filled while another is stored
 constexpr int SPLITS = 4;  //@ only splits_k
-constexpr int CLUSTER = 2;  // blocks that share tiles of one operand
+constexpr int CLUSTER = 2;  // blocks
 
 #include "parts/vector.cuh"
 //@| #include "parts/widen.cuh"  //@ only widen_words
 #include "parts/barrier.cuh"
 #include "parts/tensor.cuh"
 //@| #include "parts/cluster.cuh"  //@ only clusters
+//@| #include "parts/multicast.cuh"  //@ only shares_tiles
+//@| #include "parts/send.cuh"  //@ only gathers
 #include "parts/wgmma.cuh"
 #include "wgmma/tiles.cuh"
 #include "wgmma/offsets.cuh"
@@ -95,19 +102,24 @@ wgmma(
         }
         for (int multiplier = 0; multiplier < MULTIPLIERS; ++multiplier)  //@ only pingpong
             make_barrier(begins[multiplier], 4);
+        //@| for (int warp = 0; warp < 4 * MULTIPLIERS; ++warp) {  //@ only gathers
+        //@|     make_barrier(shared->gathers[warp], 1);
+        //@|     make_barrier(shared->added[warp], 1);
+        //@| }
         publish_barriers();
     }
     __syncthreads();  //@ meet for __syncthreads
     #include "parts/awaits.cuh"  //@ awaits
     #include "parts/dependents.cuh"  //@ dependents
 
-    //@ if splits_k
+    //@| const int rank = blockIdx.y;  //@ only gathers
+    //@ if has_parts
     // This block's part of k, in whole phases; the last may be short, or empty.
-    const index_t split = (k + SPLITS * BK - 1) / (SPLITS * BK) * BK;
-    const index_t k_begin = blockIdx.z % SPLITS * split;
+    const index_t split = (k + SPLITS * BK - 1) / (SPLITS * BK) * BK;  //@ k_parts for SPLITS  //@ k_parts for SPLITS
+    const index_t k_begin = blockIdx.z % SPLITS * split;  //@ part_of_k for blockIdx.z % SPLITS
     const int phases = (min(split, max(k - k_begin, static_cast<index_t>(0))) + BK - 1) / BK;
     //@ end
-    //@| const int phases = (k + BK - 1) / BK;  //@ k_index for k  //@ only not splits_k
+    //@| const int phases = (k + BK - 1) / BK;  //@ k_index for k  //@ only not has_parts
     // Tiles that are multiplied at the same time should find their rows of M and columns of N in the L2: GROUP rows of tiles are walked
     // together, column by column.
     #include "wgmma/place.cuh"  //@ place
@@ -132,7 +144,7 @@ wgmma(
         asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");  //@ multiplier_registers for 232  //@ only moves_registers
         #include "wgmma/multiply.cuh"
     }
-    //@| meet_in_cluster();  // others arrive at barriers of this block until they have multiplied  //@ only clusters
+    //@| meet_in_cluster();  // others reach for this block's shared memory until here  //@ only clusters
 }
 //@ if splits_k
 

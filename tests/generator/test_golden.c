@@ -147,6 +147,8 @@ static const golden rows[] = {
      PROBLEM(FIXED(72), FIXED(4096), FIXED(4096), .m.type = TJ_BF16)},
     {"wgmma/clustered.diff", "wgmma:swap=yes,cluster=m2,bn=40",
      PROBLEM(FIXED(72), FIXED(4096), FIXED(4096), .m.type = TJ_BF16, .n.layout = TJ_COL_MAJOR)},
+    {"wgmma/gathered.diff", "wgmma:swap=yes,cluster=k2,bn=72",
+     PROBLEM(FIXED(72), FIXED(4096), FIXED(2048), .m.type = TJ_BF16, .n.layout = TJ_COL_MAJOR)},
     {"mma/rectangular.cu", "mma", PROBLEM(FIXED(512), FIXED(304), FIXED(704), .m.type = TJ_BF16)},
     {"mma/f64_passed.diff", "mma:bm=64,bn=64,wm=32,wn=32,stages=4",
      PROBLEM(ANY(0), ANY(2), ANY(2), .m.type = TJ_F64, .epilogue.has_alpha = 1, .epilogue.has_beta = 1, .batch = 3)},

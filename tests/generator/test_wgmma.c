@@ -77,6 +77,8 @@ Test(wgmma, says_which_constraint_does_not_hold)
         {CUBES(256, .m.type = TJ_BF16), "wgmma:cluster=m2,pingpong=yes", "and pingpong=yes is not for them: use cluster=none"},
         {CUBES(256, .m.type = TJ_BF16, .rows = {TJ_ROWS_IN_GROUPS, 2, 0, 0}), "wgmma:cluster=n2", "and groups of rows is not"},
         {CUBES(256, .compute = TJ_COMPUTE_TF32), "wgmma:cluster=m2,transpose=n", "and transpose is not for them"},
+        {CUBES(256, .m.type = TJ_BF16), "wgmma:cluster=k2", NULL},
+        {CUBES(256, .m.type = TJ_BF16), "wgmma:cluster=k2,splits=2", "a second way to share k, splits, is not for them"},
         {BF16(256, 256, 192), "wgmma:cluster=m2,bn=64,boundary=none", "l = 192 is not a multiple of BN 128"},
         {CUBES(256, .m.type = TJ_BF16), "wgmma:swap=yes,bn=12", "bn is 12: it must be a multiple of 8"},
         {CUBES(256, .m.type = TJ_S8, ALONG_K), "wgmma:swap=yes,bn=40", "bn is 40, and tensor cores take 8, 16, 24, 32 columns"},
@@ -143,8 +145,9 @@ Test(wgmma, launches_clusters_that_share_an_operand)
 {
     static const struct {
         const char *config;
-        int32_t blocks;
-    } rows[] = {{"wgmma:cluster=none", 0}, {"wgmma:cluster=m2", 2}, {"wgmma:cluster=n4,bm=64", 4}};
+        int32_t x, y;
+    } rows[] = {
+        {"wgmma:cluster=none", 0, 0}, {"wgmma:cluster=m2", 2, 0}, {"wgmma:cluster=n4,bm=64", 4, 0}, {"wgmma:cluster=k2", 0, 2}};
     const tj_problem problem = BF16(1024, 1024, 1024);
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -153,8 +156,10 @@ Test(wgmma, launches_clusters_that_share_an_operand)
 
         cr_assert(eq(int, tj_config_parse(rows[i].config, &config, NULL), TJ_OK));
         cr_assert(eq(int, tj_preview_launch(&problem, &config, &form, NULL), TJ_OK));
-        cr_expect(eq(int, tj_product_step(&form)->cluster[0], rows[i].blocks));
-        cr_expect(eq(int, (form.needs & TJ_FEATURE_CLUSTER) != 0, rows[i].blocks > 0));
+        cr_expect(eq(int, tj_product_step(&form)->cluster[0], rows[i].x));
+        cr_expect(eq(int, tj_product_step(&form)->cluster[1], rows[i].y)); /* blocks that share the k of a tile */
+        cr_expect(eq(int, (form.needs & TJ_FEATURE_CLUSTER) != 0, rows[i].x + rows[i].y > 0));
+        cr_expect(eq(int, form.steps, 1));
     }
 }
 
@@ -176,6 +181,7 @@ Test(wgmma, tries_to_swap_for_few_rows_only)
         {72, "wgmma:bm=64,bn=80", false},
         {72, "wgmma:swap=yes,cluster=m2,bm=64,bn=40,stages=16", true},
         {72, "wgmma:swap=yes,cluster=m2,bm=64,bn=72,stages=12", false}, /* one tile has all rows */
+        {72, "wgmma:swap=yes,cluster=k2,bm=64,bn=72,stages=8", true},
         {256, "wgmma:cluster=m2,bm=64,bn=64,stages=8", false},
     };
 

@@ -194,7 +194,8 @@ static void count_slices(const tj_problem *view, const tj_wgmma_shape *s, const 
                   rest_down = view->j.extent % TJ_WGMMA_SLICE_ROWS, rest_along = view->l.extent % out->slice,
                   products = view->batch * s->splits;
 
-    count_laid(s, out, bytes, counts->blocks * (s->bm / TJ_WGMMA_SLICE_ROWS) * (s->bn / out->slice), &counts->shared_store);
+    count_laid(s, out, bytes, counts->blocks / s->parts * (s->bm / TJ_WGMMA_SLICE_ROWS) * (s->bn / out->slice),
+               &counts->shared_store);
     if (out->boxes > 0)
         return;
     count_taken(s, out, bytes, TJ_WGMMA_SLICE_ROWS, out->slice, down * along * products, &counts->shared_load);
@@ -260,9 +261,20 @@ static int64_t fill_clusters(const tj_problem *view, const tj_wgmma_shape *s, tj
 {
     counts->row_blocks = tj_ceil_div(counts->row_blocks, s->cluster_rows) * s->cluster_rows;
     counts->col_blocks = tj_ceil_div(counts->col_blocks, s->cluster_cols) * s->cluster_cols;
-    if (s->cluster_rows * s->cluster_cols > 1)
-        counts->blocks = counts->row_blocks * counts->col_blocks * view->batch * s->splits;
-    return counts->blocks / s->splits;
+    if (s->cluster_rows * s->cluster_cols * s->parts > 1)
+        counts->blocks = counts->row_blocks * counts->col_blocks * view->batch * s->splits * s->parts;
+    return counts->blocks / s->splits / s->parts;
+}
+
+/* The first block of a cluster that shares the k of a tile loads the sums of the others, in pairs, and adds them. */
+static void count_parts(const tj_wgmma_shape *s, int64_t tiles, tj_counts *counts)
+{
+    const int64_t sums = tiles * s->bm * s->bn * (s->parts - 1);
+    const tj_access access = tj_shared_access(TJ_WARP, 1, 2, 0, counts->sum_bytes, 2, sums / (2 * TJ_WARP));
+
+    if (sums > 0)
+        tj_traffic_add(&counts->shared_load, &access);
+    counts->sums += sums;
 }
 
 /* Return the bytes that copies write to shared memory: in a cluster those of the shared operand once for each block. */
@@ -276,10 +288,10 @@ void tj_wgmma_count(const tj_problem *view, const tj_config *config, tj_counts *
     const tj_wgmma_shape s = tj_wgmma_shape_of(view, config);
     const tj_pack pack = tj_wgmma_pack_of(view, &s);
     const tj_problem packed = tj_pack_moved(view, &pack);
-    const bool is_alone = s.cluster_rows * s.cluster_cols == 1;
+    const bool is_alone = s.cluster_rows * s.cluster_cols * s.parts == 1;
     const int64_t phases = tj_ceil_div(view->k.extent, s.bk), tiles = fill_clusters(view, &s, counts),
                   tile_phases = tiles * phases;
-    const tj_split_phases share = tj_split_share(phases, s.splits);
+    const tj_split_phases share = tj_split_share(phases, s.splits * s.parts);
     const int64_t tile = (int64_t)s.bm * s.bn;
     const tj_wgmma_tile m = tj_wgmma_tile_of(view, &s, true), n = tj_wgmma_tile_of(view, &s, false);
     const int32_t wanted = tj_registers_left(s.blocks, s.threads),
@@ -305,6 +317,7 @@ void tj_wgmma_count(const tj_problem *view, const tj_config *config, tj_counts *
         count_squares(tile_phases * ((m.squares ? s.bm / m.line : 0) + (n.squares ? s.bn / n.line : 0)), s.element_bytes,
                       counts);
     }
+    count_parts(&s, tiles, counts);
     tj_pack_count(view, &pack, counts);
     count_outputs(view, &s, counts);
     /* For each instruction the tensor cores read 64 rows of M, if lanes do not load them, and all columns of N. */

@@ -15,7 +15,8 @@
  * lines of columns.
  *
  * The blocks of a cluster share tiles of one operand: in turns, each brings those to the shared memory of all, by multicast, and a
- * place of the ring is free when the warps of all blocks have multiplied what is there.
+ * place of the ring is free when the warps of all blocks have multiplied what is there. Or they share the k of a tile, and the
+ * first of them adds up the sums that the others send to its shared memory: a split of k without a workspace and a second kernel.
  *
  * For 8-bit floats the tensor cores keep only 13 bits of a sum. So they sum one phase, and threads add its accumulators to
  * theirs in f32.
@@ -45,6 +46,7 @@ enum {
     USUAL_GROUP = 8,
     USUAL_STAGES = 8, /* of tiles that are not swapped: more of them gain nothing */
     MOST_BOXES = 4,
+    SUM_BYTES = 4,
     BARRIER_BYTES = 8,
     BARRIERS_BYTES = 2 * BARRIER_BYTES, /* of a stage */
     TRANSPOSER_REGISTERS = 56,
@@ -54,11 +56,11 @@ enum {
 static const char *const release_choices[] = {"now", "late", NULL}, *const operand_choices[] = {"none", "m", "n", "both", NULL};
 static const char *const swap_choices[] = {"no", "yes", NULL}, *const pingpong_choices[] = {"no", "yes", NULL};
 static const char *const transpose_choices[] = {"none", "m", "n", "both", "registers", NULL};
-static const char *const cluster_choices[] = {"none", "m2", "n2", "m4", "n4", NULL};
+static const char *const cluster_choices[] = {"none", "m2", "n2", "m4", "n4", "k2", "k4", NULL};
 static const char *const store_choices[] = {"boxes", "lines", "elements", NULL};
 
 /* The values that a tuner tries. */
-static const int32_t swaps_tried[] = {TJ_WGMMA_AS_P, TJ_WGMMA_SWAPPED, 0}, clusters_tried[] = {1, 2, 3, 4, 5, 0},
+static const int32_t swaps_tried[] = {TJ_WGMMA_AS_P, TJ_WGMMA_SWAPPED, 0}, clusters_tried[] = {1, 2, 3, 4, 5, 6, 7, 0},
                      rows_tried[] = {64, 128, 192, 256, 0},
                      cols_tried[] = {16, 24, 32, 40, 48, 64, 72, 80, 96, 104, 112, 128, 144, 160, 192, 224, 256, 0},
                      multipliers_tried[] = {1, 2, 3, 0}, pingpongs_tried[] = {TJ_WGMMA_TOGETHER, TJ_WGMMA_PINGPONG, 0},
@@ -91,8 +93,10 @@ static const tj_param params[] = {
      "of few rows",
      1, 2, TJ_WGMMA_AS_P, swap_choices, swaps_tried},
     {"cluster",
-     "blocks that share tiles of M or of N, two or four of them: in turns, each brings those to the shared memory of all", 1, 5,
-     TJ_WGMMA_ALONE, cluster_choices, clusters_tried},
+     "two or four blocks that share tiles of M or of N: in turns, each brings those to the shared memory of all; or that share "
+     "the "
+     "k of a tile, and add their sums up through shared memory",
+     1, 7, TJ_WGMMA_ALONE, cluster_choices, clusters_tried},
     {"bm", "rows of the block tile of P", 64, 256, 0, NULL, rows_tried},
     {"bn", "columns of the block tile of P", 8, 256, 0, NULL, cols_tried},
     {"multipliers", "warpgroups of a block that multiply; one more brings the tiles", 1, MOST_MULTIPLIERS, 0, NULL,
@@ -135,7 +139,7 @@ static const char *const constraints[] = {
     "store=boxes: so it is with P, whose columns are whole 16 bytes; no beta, no splits, no groups",
     "BM is a multiple of 64 times multipliers, with pingpong=yes of 64; BN of 16, with swap=yes of 8 (of integers 8, 24, or of "
     "16)",
-    "cluster: no pingpong, no groups, no transpose",
+    "cluster: no pingpong, no groups, no transpose; k2 and k4: no splits",
     "swap=yes: no groups, no pairs of columns in the epilogue",
     "a thread that multiplies has registers for its sums and 32 more: block tiles of at most 128 x 256, 256 x 192 or 192 x 192",
     "a thread that transposes has 56 registers in tf32, 104 in types of 8 bits",
@@ -155,6 +159,7 @@ tj_wgmma_shape tj_wgmma_shape_of(const tj_problem *view, const tj_config *config
     s.promotes = view->compute == TJ_COMPUTE_F32_FP8;
     s.swapped = v[SWAP] == TJ_WGMMA_SWAPPED;
     s.cluster_rows = v[CLUSTER] == TJ_WGMMA_N4 ? 4 : v[CLUSTER] == TJ_WGMMA_N2 ? 2 : 1;
+    s.parts = v[CLUSTER] == TJ_WGMMA_K4 ? 4 : v[CLUSTER] == TJ_WGMMA_K2 ? 2 : 1;
     s.cluster_cols = v[CLUSTER] == TJ_WGMMA_M4 ? 4 : v[CLUSTER] == TJ_WGMMA_M2 ? 2 : 1;
     s.k_step = 32 / bytes;
     s.bk = TJ_WGMMA_LINE / bytes;
@@ -174,7 +179,7 @@ static bool is_swapped(const tj_problem *problem, const tj_config *config)
 
 static int32_t cluster_of(const tj_wgmma_shape *s)
 {
-    return s->cluster_rows * s->cluster_cols;
+    return s->cluster_rows * s->cluster_cols * s->parts;
 }
 
 static tj_tile tile(const tj_problem *problem, const tj_config *config)
@@ -292,12 +297,18 @@ int64_t tj_wgmma_phase_bytes(const tj_problem *view, const tj_wgmma_shape *s)
     return tile_bytes(view, s, true) + tile_bytes(view, s, false);
 }
 
+/* Return the bytes for the sums that other blocks of a cluster send, and for two barriers of each warp. */
+static int64_t parts_bytes(const tj_wgmma_shape *s)
+{
+    return s->parts > 1 ? (int64_t)(s->parts - 1) * s->bm * s->bn * SUM_BYTES + 4 * s->multipliers * BARRIERS_BYTES : 0;
+}
+
 /* Stages and barriers. */
 static int64_t ring_bytes(const tj_problem *view, const tj_wgmma_shape *s)
 {
     const int32_t barriers = BARRIERS_BYTES + transposes_any(s) * BARRIER_BYTES;
 
-    return s->stages * (tj_wgmma_phase_bytes(view, s) + barriers) + s->multipliers * BARRIER_BYTES;
+    return s->stages * (tj_wgmma_phase_bytes(view, s) + barriers) + s->multipliers * BARRIER_BYTES + parts_bytes(s);
 }
 
 static int32_t transposer_registers(const tj_wgmma_shape *s)
@@ -431,6 +442,7 @@ static tj_status check_cluster(const tj_problem *view, const tj_wgmma_shape *s, 
     const char *const has = s->pingpong == TJ_WGMMA_PINGPONG ? "pingpong=yes"
                             : tj_is_grouped(view)            ? "groups of rows"
                             : s->transpose != TJ_WGMMA_NONE  ? "transpose"
+                            : s->parts > 1 && s->splits > 1  ? "a second way to share k, splits,"
                                                              : NULL;
 
     if (cluster_of(s) == 1 || !has)
@@ -766,7 +778,9 @@ static bool swaps_in_vain(const tj_problem *view, const tj_wgmma_shape *s, size_
     return rows < 1 || rows > MOST_SWAPPED_ROWS || (known > BN && (more >= 8 * tiles || tiles > MOST_SHARING)) ||
            (known > MULTIPLIERS && s->bm != TJ_WGMMA_ROWS * s->multipliers) ||
            (known > BN && (tiles % s->cluster_cols > 0 || high % s->cluster_rows > 0)) ||
-           (known > SPLITS && cluster_of(s) > 2 && blocks * s->splits > CLUSTERED_BLOCKS) ||
+           (known > SPLITS && cluster_of(s) > 2 && blocks * s->splits * s->parts > CLUSTERED_BLOCKS) ||
+           (known > SPLITS && s->parts > 1 &&
+            (s->splits > 1 || blocks * s->parts > FULL_GPU || view->k.extent < (int64_t)s->parts * 4 * s->bk)) ||
            (known > PINGPONG && s->pingpong == TJ_WGMMA_PINGPONG) || (known > GROUP && s->group != USUAL_GROUP);
 }
 
@@ -967,7 +981,7 @@ static bool walks_products(const tj_problem *view, const tj_wgmma_shape *s)
 static void describe_walk(const tj_problem *view, const tj_wgmma_shape *s, tj_template_params *fill)
 {
     const bool has_groups = tj_is_grouped(view), in_turn = s->pingpong == TJ_WGMMA_PINGPONG, squares = transposes_any(s),
-               is_alone = cluster_of(s) == 1;
+               is_alone = s->cluster_rows * s->cluster_cols == 1;
     const char *const first = is_alone ? "blockIdx.x" : "blockIdx.x / CLUSTER", *const next = is_alone ? "gridDim.x"
                                                                                                        : "gridDim.x / CLUSTER";
 
@@ -986,7 +1000,7 @@ static void describe_walk(const tj_problem *view, const tj_wgmma_shape *s, tj_te
     tj_template_set(fill, "bring", has_groups ? "wgmma/bring_in_groups.cuh" : "wgmma/bring.cuh");
     tj_template_set(fill, "first_brought", first);
     tj_template_set(fill, "next_brought", next);
-    tj_template_set(fill, "first_k", s->splits > 1 ? "k_begin + phase" : "phase");
+    tj_template_set(fill, "first_k", s->splits > 1 || s->parts > 1 ? "k_begin + phase" : "phase");
     tj_template_set_flag(fill, "pingpong", in_turn);
     tj_template_set(fill, "WM", in_turn ? "BM" : "BM / MULTIPLIERS");
     tj_template_set(fill, "group_row", in_turn ? "0" : "(warpgroup - 1) * WM");
@@ -1005,12 +1019,31 @@ static void describe_walk(const tj_problem *view, const tj_wgmma_shape *s, tj_te
 }
 
 /* Describe how the blocks of a cluster divide their tiles, bring what they share and free places of the ring. */
+static void describe_shared(const tj_problem *view, const tj_wgmma_shape *s, tj_template_params *fill)
+{
+    const bool shares_m = s->cluster_cols > 1, shares_n = s->cluster_rows > 1, shares = shares_m || shares_n;
+
+    tj_template_set_flag(fill, "shares_tiles", shares);
+    tj_template_set_flag(fill, "m_in_turns", shares_m);
+    tj_template_set_flag(fill, "n_in_turns", shares_n);
+    tj_template_set_flag(fill, "shared_3d", tj_map_has_products(view, shares_m ? TJ_MATRIX_M : TJ_MATRIX_N));
+    tj_template_set(fill, "m_copy", shares_m ? "copy_box_to_all" : "copy_box");
+    tj_template_set(fill, "n_copy", shares_n ? "copy_box_to_all" : "copy_box");
+    tj_template_set(fill, "frees", shares ? "lane < CLUSTER" : "lane == 0");
+    tj_template_set(fill, "free_place", shares ? "arrive_everywhere" : "arrive");
+    tj_template_set(fill, "cluster_rows", shares_m ? "BM" : "CLUSTER * BM");
+    tj_template_set(fill, "cluster_cols", shares_m ? "CLUSTER * BN" : "BN");
+    tj_template_set(fill, "own_row", shares_m ? "ROWS" : "ROWS + rank * BM");
+    tj_template_set(fill, "own_col", shares_m ? "COLS + rank * BN" : "COLS");
+}
+
+/* Describe clusters, whose blocks share tiles or, along grid.y, the k of a tile. */
 static void describe_cluster(const tj_problem *view, const tj_wgmma_shape *s, tj_template_params *fill, tj_launch_form *form)
 {
-    const bool shares_m = s->cluster_cols > 1, shares_n = s->cluster_rows > 1, clusters = shares_m || shares_n;
+    const bool clusters = cluster_of(s) > 1, gathers = s->parts > 1;
 
     if (clusters) {
-        tj_step_product(form)->cluster[0] = cluster_of(s);
+        tj_step_product(form)->cluster[gathers] = cluster_of(s);
         form->needs |= TJ_FEATURE_CLUSTER;
     }
     if (clusters)
@@ -1018,18 +1051,13 @@ static void describe_cluster(const tj_problem *view, const tj_wgmma_shape *s, tj
     else
         tj_template_set(fill, "CLUSTER", "");
     tj_template_set_flag(fill, "clusters", clusters);
-    tj_template_set_flag(fill, "m_in_turns", shares_m);
-    tj_template_set_flag(fill, "n_in_turns", shares_n);
-    tj_template_set_flag(fill, "shared_3d", tj_map_has_products(view, shares_m ? TJ_MATRIX_M : TJ_MATRIX_N));
-    tj_template_set(fill, "m_copy", shares_m ? "copy_box_to_all" : "copy_box");
-    tj_template_set(fill, "n_copy", shares_n ? "copy_box_to_all" : "copy_box");
+    tj_template_set_flag(fill, "gathers", gathers);
+    tj_template_set_flag(fill, "has_parts", gathers || s->splits > 1);
+    tj_template_set(fill, "k_parts", gathers ? "CLUSTER" : "SPLITS");
+    tj_template_set(fill, "part_of_k", gathers ? "rank" : "blockIdx.z % SPLITS");
+    tj_template_set(fill, "send_constraint", tj_sum_type(view) == TJ_S32 ? "\"r\"" : "\"f\"");
     tj_template_set(fill, "meet", clusters ? "meet_in_cluster" : "__syncthreads");
-    tj_template_set(fill, "frees", clusters ? "lane < CLUSTER" : "lane == 0");
-    tj_template_set(fill, "free_place", clusters ? "arrive_everywhere" : "arrive");
-    tj_template_set(fill, "cluster_rows", shares_m ? "BM" : "CLUSTER * BM");
-    tj_template_set(fill, "cluster_cols", shares_m ? "CLUSTER * BN" : "BN");
-    tj_template_set(fill, "own_row", shares_m ? "ROWS" : "ROWS + rank * BM");
-    tj_template_set(fill, "own_col", shares_m ? "COLS + rank * BN" : "COLS");
+    describe_shared(view, s, fill);
 }
 
 /* Describe how the warpgroup that brings tiles hands registers to those that multiply. */

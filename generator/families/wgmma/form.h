@@ -17,13 +17,22 @@ enum { TJ_WGMMA_NONE = 1, TJ_WGMMA_M, TJ_WGMMA_N, TJ_WGMMA_BOTH }; /* the operan
 enum { TJ_WGMMA_REGISTERS = 5 };                                   /* transpose alone: M is multiplied from registers */
 enum { TJ_WGMMA_SLICE_ROWS = 16 };                                 /* rows that a warp stores at once */
 enum { TJ_WGMMA_AS_P = 1, TJ_WGMMA_SWAPPED = 2 };
-enum { TJ_WGMMA_ALONE = 1, TJ_WGMMA_M2, TJ_WGMMA_N2, TJ_WGMMA_M4, TJ_WGMMA_N4 }; /* blocks of a cluster, and what they share */
+enum {
+    TJ_WGMMA_ALONE = 1,
+    TJ_WGMMA_M2,
+    TJ_WGMMA_N2,
+    TJ_WGMMA_M4,
+    TJ_WGMMA_N4,
+    TJ_WGMMA_K2,
+    TJ_WGMMA_K4
+}; /* blocks of a cluster, and what they share */
 
 /** The parameters by name, and numbers derived from them and from the types of M and N. */
 typedef struct tj_wgmma_shape {
     int32_t bm, bn, multipliers, pingpong, splits, stages, blocks, release, store, group, pack, transpose;
     int32_t element_bytes, k_step, bk, threads, wm; /* wm: rows of a warpgroup */
     int32_t cluster_rows, cluster_cols; /* tiles of a cluster: of one column, which share N, or of one row, with M */
+    int32_t parts;                      /* blocks of a cluster that share the k of a tile */
     bool promotes;                      /* tensor cores sum one phase; the thread adds its accumulators in f32 */
     bool swapped;                       /* bm counts columns of P, and the source's P lies column by column */
 } tj_wgmma_shape;

@@ -1,0 +1,30 @@
+// Each block of the cluster has summed a part of k. The first one adds up those of all, in their order: each lane of the others sends its
+// sums to the lane that has the same ones there.
+if (rank > 0) {
+    wait(shared->added[warp], gathered ^ 1);  // the last ones; what is new counts as added
+    const unsigned to = address_in(0, shared->parts[rank - 1][warp][0][lane]), came = address_in(0, &shared->gathers[warp]);
+#pragma unroll
+    for (int r = 0; r < TM; ++r)
+#pragma unroll
+        for (int c = 0; c < TN; c += 2)
+            send_pair(to + (r * TN + c) * 32 * sizeof(sum_t), sum[r][c], sum[r][c + 1], came);
+    gathered ^= 1;
+    continue;
+}
+if (lane == 0)
+    arrive_and_expect(shared->gathers[warp], (CLUSTER - 1) * sizeof(shared->parts[0][0]));
+wait(shared->gathers[warp], gathered);
+gathered ^= 1;
+#pragma unroll
+for (int other = 0; other < CLUSTER - 1; ++other)
+#pragma unroll
+    for (int r = 0; r < TM; ++r)
+#pragma unroll
+        for (int c = 0; c < TN; c += 2) {
+            const auto pair = read<2>(shared->parts[other][warp][r * (TN / 2) + c / 2][lane]);
+            sum[r][c] += pair.element[0];
+            sum[r][c + 1] += pair.element[1];
+        }
+__syncwarp();
+if (lane > 0 && lane < CLUSTER)
+    arrive_at(lane, shared->added[warp]);

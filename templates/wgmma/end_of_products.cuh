@@ -1,0 +1,2 @@
+settle(sum);
+//@| #include "wgmma/add_parts.cuh"  //@ only gathers
