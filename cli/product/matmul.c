@@ -400,9 +400,7 @@ static tj_status make_request(const cli_call *call, matrices *all, cli_request *
         if (known->epilogue.has_beta)
             known->c.stride = all->c.rank == 3 ? TJ_TIGHT : TJ_BROADCAST;
     }
-    status = cli_read_dtype(options->request.p_dtype, &known->p.type, err);
-    if (status == TJ_OK)
-        status = cli_read_compute(options->request.compute, &known->compute, err);
+    status = cli_take_types(&options->request, known, err); /* those of M and N are already as asked */
     for (tj_which i = TJ_MATRIX_M; i < TJ_SCALED && status == TJ_OK; i++)
         if (options->scale[i])
             status = take_scales(options->scale[i], i, &all->scale[i], known, options->scale_k, err);

@@ -59,8 +59,8 @@ tj_status cli_take_epilogue(const cli_request_options *options, cli_request *req
 /** Read a type option. NULL text changes nothing. */
 tj_status cli_read_dtype(const char *text, int32_t *dtype, tj_error *err);
 
-/** Like cli_read_dtype, for --compute. */
-tj_status cli_read_compute(const char *text, int16_t *compute, tj_error *err);
+/** Take the types of a problem, and how it sums. */
+tj_status cli_take_types(const cli_request_options *options, tj_problem *problem, tj_error *err);
 
 enum { CLI_SHAPE_BYTES = 96 };
 

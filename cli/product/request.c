@@ -189,16 +189,6 @@ tj_status cli_read_dtype(const char *text, int32_t *dtype, tj_error *err)
     return status;
 }
 
-tj_status cli_read_compute(const char *text, int16_t *number, tj_error *err)
-{
-    tj_compute compute = TJ_COMPUTE_DEFAULT;
-    tj_status status = text ? tj_compute_parse(text, &compute, err) : TJ_OK;
-
-    if (text && status == TJ_OK)
-        *number = (int16_t)compute;
-    return status;
-}
-
 /* Set a field of the problem from its option; value NULL: not given. A message about the value names the option. */
 static tj_status set_field(tj_problem *problem, const char *name, const char *value, tj_error *err)
 {
@@ -207,6 +197,17 @@ static tj_status set_field(tj_problem *problem, const char *name, const char *va
 
     if (status != TJ_OK)
         (void)tj_fail(err, status, "%s%s", strncmp(why.message, name, strlen(name)) == 0 ? "--" : "", why.message);
+    return status;
+}
+
+tj_status cli_take_types(const cli_request_options *options, tj_problem *problem, tj_error *err)
+{
+    const char *const given[][2] = {
+        {"dtype", options->dtype}, {"n-dtype", options->n_dtype}, {"p-dtype", options->p_dtype}, {"compute", options->compute}};
+    tj_status status = TJ_OK;
+
+    for (size_t i = 0; i < sizeof given / sizeof given[0] && status == TJ_OK; i++)
+        status = set_field(problem, given[i][0], given[i][1], err);
     return status;
 }
 
@@ -346,12 +347,8 @@ void cli_print_shape(const tj_problem *problem, char text[CLI_SHAPE_BYTES])
 tj_status cli_check_request(const cli_request_options *options, tj_error *err)
 {
     cli_request none = {.problem = {0}};
-    int32_t type;
-    int16_t compute;
 
-    if (cli_read_dtype(options->dtype, &type, err) != TJ_OK || cli_read_dtype(options->n_dtype, &type, err) != TJ_OK ||
-        cli_read_dtype(options->p_dtype, &type, err) != TJ_OK || cli_read_compute(options->compute, &compute, err) != TJ_OK ||
-        read_config(options, &none, err) != TJ_OK)
+    if (cli_take_types(options, &none.problem, err) != TJ_OK || read_config(options, &none, err) != TJ_OK)
         return err->status;
     return read_any(options, &none.problem, err);
 }
@@ -389,11 +386,7 @@ tj_status cli_read_request(const cli_request_options *options, const char *shape
         return err->status;
     if ((options->c.ld || options->c.stride) && !request->known.epilogue.has_beta)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--ld-c and --stride-c speak of a C that is not there: add --beta");
-    if (cli_read_dtype(options->dtype, &request->known.m.type, err) != TJ_OK ||
-        cli_read_dtype(options->n_dtype, &request->known.n.type, err) != TJ_OK ||
-        cli_read_dtype(options->p_dtype, &request->known.p.type, err) != TJ_OK ||
-        cli_read_compute(options->compute, &request->known.compute, err) != TJ_OK ||
-        tj_problem_check(&request->known, err) != TJ_OK)
+    if (cli_take_types(options, &request->known, err) != TJ_OK || tj_problem_check(&request->known, err) != TJ_OK)
         return err->status;
     return cli_settle_request(options, request, err);
 }
