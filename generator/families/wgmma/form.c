@@ -49,6 +49,7 @@ enum {
     SUM_BYTES = 4,
     BARRIER_BYTES = 8,
     BARRIERS_BYTES = 2 * BARRIER_BYTES, /* of a stage */
+    CLUSTER_REGISTERS = 56,             /* of a thread that starts copies, in a cluster: 40 spill */
     TRANSPOSER_REGISTERS = 56,
     BYTE_TRANSPOSER_REGISTERS = 104 /* because it holds 16 chunks instead of 4 */
 };
@@ -318,7 +319,7 @@ static int32_t transposer_registers(const tj_wgmma_shape *s)
 
 static int32_t bringer_registers(const tj_wgmma_shape *s)
 {
-    return transposes_any(s) ? transposer_registers(s) : TJ_BRINGER_REGISTERS;
+    return transposes_any(s) ? transposer_registers(s) : cluster_of(s) > 1 ? CLUSTER_REGISTERS : TJ_BRINGER_REGISTERS;
 }
 
 static int64_t all_shared(int64_t bytes)
