@@ -496,12 +496,12 @@ tj_candidate *tj_pool_await(tj_pool *pool, const tj_config *config)
     return one ? &one->made : NULL;
 }
 
-/* Return the first job that nobody awaited or was told of, and that is done; *is_any: there are others. Called with the lock held. */
+/* Return the first job that nobody was told of, and that is done; *is_any: there are others. Called with the lock held. */
 static job *first_result(const tj_pool *pool, bool *is_any)
 {
     *is_any = false;
     for (job *one = pool->first; one; one = one->next)
-        if (one->of == pool->now && !one->was_awaited && !one->was_named && !one->is_orphan) {
+        if (one->of == pool->now && !one->was_named && !one->is_orphan) {
             if (one->state == DONE)
                 return one;
             *is_any |= one->state == BUSY || !is_closed(pool);

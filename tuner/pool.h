@@ -91,8 +91,7 @@ void tj_pool_announce(tj_pool *pool, const tj_config *config);
 tj_candidate *tj_pool_await(tj_pool *pool, const tj_config *config);
 
 /**
- * Wait until one of the announced configs that nobody awaited is done, and copy the first of them in the order of announcement;
- * each once. False: none is under way, or `seconds` have passed; INFINITY: no limit.
+ * Wait until one of the announced configs is done, and copy the first of them in the order of announcement; each once. False: none is under way, or `seconds` have passed; INFINITY: no limit.
  */
 bool tj_pool_await_any(tj_pool *pool, double seconds, tj_config *config);
 

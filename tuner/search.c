@@ -245,18 +245,19 @@ static void keep_busy(search *s)
 /* Return the next point to time: the first one that is ready, or the first of all. -1: none is ready in time. */
 static int32_t take_ready(search *s)
 {
+    const int32_t needed = s->standard >= 0 ? s->standard : s->under_way[0];
     tj_config ready;
     size_t at = 0;
 
-    if (s->measurer->any_ready) {
-        do {
-            if (!s->measurer->any_ready(s->measurer->payload, &ready))
-                return !is_needed(s) ? -1 : s->standard >= 0 ? s->standard : s->under_way[0];
-            for (at = 0; at < s->under_way_count; at++)
-                if (tj_search_is_same(&s->point[s->under_way[at]].config, &ready))
-                    break;
-        } while (at == s->under_way_count); /* announced by somebody else */
-    }
+    if (!s->measurer->any_ready || (is_needed(s) && tj_search_is_late(s)))
+        return s->measurer->any_ready ? needed : s->under_way[0];
+    do {
+        if (!s->measurer->any_ready(s->measurer->payload, &ready))
+            return is_needed(s) ? needed : -1;
+        for (at = 0; at < s->under_way_count; at++)
+            if (tj_search_is_same(&s->point[s->under_way[at]].config, &ready))
+                break;
+    } while (at == s->under_way_count); /* announced by somebody else */
     return s->under_way[at];
 }
 

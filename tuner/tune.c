@@ -34,7 +34,8 @@
 
 enum { SEEDS = 6, LAST_CHECK = 10 /* times the first one's work */ };
 
-static const double CHECK_FLOP = 2e8; /* of one check */
+static const double CHECK_FLOP = 2e8;    /* of one check */
+static const double CONFIRM_SHARE = 0.1; /* of the budget, for the check of the winner */
 
 typedef struct product_tuning {
     tj_tuning base;
@@ -77,12 +78,13 @@ static tj_status time_round(tj_tuning *t, const tj_candidate *candidate, double 
     return tj_bench_round(&of(t)->bench, &candidate->program, us, is_warm, median, err);
 }
 
-static tj_status verify_with(product_tuning *t, double flop, tj_trial *trial, tj_check_report *report, tj_error *err)
+static tj_status verify_with(product_tuning *t, double flop, bool is_whole, tj_trial *trial, tj_check_report *report,
+                             tj_error *err)
 {
     const tj_candidate *loaded = NULL;
     tj_status status = tj_pool_load(t->base.pool, &trial->config, &loaded, err);
 
-    return status == TJ_OK ? tj_verify(&t->bench, &loaded->program, flop, &t->anchor, trial, report, err) : status;
+    return status == TJ_OK ? tj_verify(&t->bench, &loaded->program, flop, is_whole, &t->anchor, trial, report, err) : status;
 }
 
 static tj_status verify(void *payload, tj_trial *trial, tj_error *err)
@@ -93,10 +95,10 @@ static tj_status verify(void *payload, tj_trial *trial, tj_error *err)
 
     /* The reference costs more than a trial: it checks the first product, and the winner once more (confirm). */
     if (t->anchor.p)
-        return verify_with(t, 0, trial, NULL, err);
-    status = verify_with(t, t->base.options.check_flop, trial, &t->first_check, err);
+        return verify_with(t, 0, false, trial, NULL, err);
+    status = verify_with(t, t->base.options.check_flop, true, trial, &t->first_check, err);
     t->first_check_s = tj_clock_s() - start;
-    t->base.confirm_seconds = LAST_CHECK * t->first_check_s;
+    t->base.confirm_seconds = fmin(LAST_CHECK * t->first_check_s, CONFIRM_SHARE * t->base.budget);
     return status;
 }
 
@@ -111,10 +113,12 @@ static double predict(void *payload, const tj_config *config)
 
 static tj_status fits(void *payload, const tj_config *config, tj_error *err)
 {
-    const tj_tuning *t = payload;
+    product_tuning *t = payload;
     const tj_candidate *loaded;
+    tj_config same = *config; /* under the name by which it is announced, lest it be compiled twice */
 
-    return tj_pool_load(t->pool, config, &loaded, err);
+    (void)tj_space_rewrite(t->request, &same);
+    return tj_pool_load(t->base.pool, &same, &loaded, err);
 }
 
 /*
@@ -142,7 +146,7 @@ static void settle_first(product_tuning *t)
 {
     tj_config fit;
 
-    if (tj_choose_fitting(NULL, t->request, &t->base.device, fits, &t->base, &fit, NULL) != TJ_OK)
+    if (tj_choose_fitting(NULL, t->request, &t->base.device, fits, t, &fit, NULL) != TJ_OK)
         return;
     (void)tj_space_rewrite(t->request, &fit);
     t->first[0] = fit;
@@ -228,22 +232,23 @@ static tj_status prove(product_tuning *t, const tj_config *winner, tj_error *err
 /* Return the work of the winner's check: what the rest of the budget allows, at the rate of the first check. 0: none. */
 static double last_check_flop(const product_tuning *t)
 {
-    const double wanted = LAST_CHECK * t->base.options.check_flop, takes = t->base.confirm_seconds;
-    const double left = tj_seconds_left(&t->base);
+    const double wanted = LAST_CHECK * t->base.options.check_flop, takes = LAST_CHECK * t->first_check_s;
+    const double left = fmin(tj_seconds_left(&t->base), CONFIRM_SHARE * t->base.budget);
 
     return left <= 0 ? 0 : takes <= left ? wanted : wanted * left / takes;
 }
 
 /*
- * Check the winner on more rows. Without time for that, every element still equals that of the first product, and the result
- * reports the check of that one.
+ * Check the winner on more rows. Without time for that, every element is still compared with that of the first product, and the
+ * result reports the check of that one.
  */
 static tj_status confirm(tj_tuning *tuning, tj_trial *winner, tj_tune_result *result, tj_error *err)
 {
     product_tuning *t = of(tuning);
     const double flop = last_check_flop(t);
     tj_check_report report = t->first_check;
-    tj_status status = flop > 0 ? verify_with(t, flop, winner, &report, err) : TJ_OK;
+    const bool is_due = flop > 0 || !tj_verify_is_whole(&t->bench);
+    tj_status status = is_due ? verify_with(t, flop, true, winner, flop > 0 ? &report : NULL, err) : TJ_OK;
 
     if (status == TJ_OK && !winner->is_verified)
         return tj_fail(err, TJ_ERR_CHECK_FAILED, "%s", winner->why);

@@ -139,8 +139,8 @@ typedef struct tj_tune_options {
 
 #define TJ_TUNE_OPTIONS_INIT TJ_SIZED(tj_tune_options)
 
-/** See noise below. A device alone has some 0.002, and 0.02 where its clock falls. */
-#define TJ_TUNE_NOISE 0.05
+/** See noise below. A device alone has some 0.002, and up to 0.08 where its clock falls. */
+#define TJ_TUNE_NOISE 0.15
 
 /** The result of a tj_tune. Start from TJ_TUNE_RESULT_INIT. */
 typedef struct tj_tune_result {
@@ -176,8 +176,8 @@ typedef struct tj_tune_result {
  * never makes things slower. The choice of an earlier tuning of the problem is among them too; it stays unless the library's
  * choice is as fast or another config is faster.
  *
- * Before a config may take the lead its product is checked. Some rows of the first product are compared with float64, every
- * element of later ones with the first, and the winner's product with float64 once more. A config whose product is wrong is
+ * Before a config may take the lead its product is checked. Some rows of the first product are compared with float64, lines of
+ * later ones with the first, and the winner's product with both once more, in every element with the first. A config whose product is wrong is
  * rejected. P is poisoned before each check.
  *
  * Candidates are compiled on threads of the library's own while others are timed. Those threads wait in the context for the next

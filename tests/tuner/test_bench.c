@@ -99,7 +99,7 @@ static tj_trial checked(const tj_program *program, double max_flop)
 {
     tj_trial trial = {.state = TJ_TRIAL_TIMED, .is_verified = 1};
 
-    cr_assert(eq(int, tj_verify(&bench, program, max_flop, &anchor, &trial, NULL, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_verify(&bench, program, max_flop, false, &anchor, &trial, NULL, &err), TJ_OK), "%s", err.message);
     return trial;
 }
 
@@ -155,6 +155,32 @@ Test(check_of_a_trial, compares_every_element_with_the_first_product)
     expect_right(program, 0);
 }
 
+/* Of a large product a search compares runs all over it, and for the winner every element. */
+Test(check_of_a_trial, looks_at_runs_of_a_large_product_or_at_all_of_it)
+{
+    const tj_problem problem = f32(1280, 1, 1024);
+    const int64_t elements = 1280 * 1024, run = (4 << 20) / 16 / 4, step = (elements - run) / 15;
+    const tj_program *program;
+    tj_trial trial = {.state = TJ_TRIAL_TIMED};
+    float *p;
+
+    place(&problem, 1);
+    program = program_of(&problem, "naive:tile_width=32");
+    expect_right(program, 0);
+    cr_expect(tj_verify_is_whole(&bench) == false);
+    for (int64_t i = 0; i < 16; i += 5) {
+        expect_difference(program, i * step + 1024, 1e-2, "of product 0");
+        expect_difference(program, i * step + run - 1025, 1e-2, "of product 0");
+    }
+    expect_difference(program, 0, 1e-2, "P[0][0]");
+    expect_difference(program, elements - 1, 1e-2, "P[1279][1023]");
+    p = anchor.p;
+    p[step - 2048] += 1; /* between two runs */
+    expect_right(program, 0);
+    cr_assert(eq(int, tj_verify(&bench, program, 0, true, &anchor, &trial, NULL, &err), TJ_OK), "%s", err.message);
+    cr_expect(eq(int, trial.state, TJ_TRIAL_WRONG));
+}
+
 Test(check_of_a_trial, compares_columns_and_long_ones)
 {
     tj_problem problem = f32(1030, 1, 3);
@@ -190,7 +216,7 @@ Test(check_of_a_trial, begins_with_the_reference)
     expect_right(program, 0);
     expect_wrong(program, 1e9, "elements are");
     *(float *)host_of(TJ_MATRIX_M) = was;
-    cr_assert(eq(int, tj_verify(&bench, program, 1e9, &anchor, &trial, &report, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_verify(&bench, program, 1e9, true, &anchor, &trial, &report, &err), TJ_OK), "%s", err.message);
     cr_expect(report.passed && report.elements == 15 && report.max_ratio <= 1);
     cr_expect(eq(int, trial.is_verified, 1));
     /* A product that passes the reference must also equal the first product: the reference saw some rows only. */
