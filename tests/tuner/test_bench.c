@@ -155,7 +155,7 @@ Test(check_of_a_trial, compares_every_element_with_the_first_product)
     expect_right(program, 0);
 }
 
-/* Of a large product a search compares runs all over it, and for the winner every element. */
+/* A search compares runs all over a large product, and every element of the winner's. */
 Test(check_of_a_trial, looks_at_runs_of_a_large_product_or_at_all_of_it)
 {
     const tj_problem problem = f32(1280, 1, 1024);
