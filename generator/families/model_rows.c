@@ -169,7 +169,7 @@ const tj_model tj_model_strip_boxes = {
 /*
  * A product of tensor cores is one instruction for all its multiply-adds, which every instruction cache holds. Fitted to some
  * 23 000 trials of November 2026, of which the sets h200_mma, h200_decode, h200_e4m3, h100_drawn, h100_tf32 and h100_s8 are a
- * part.
+ * part; `start` by itself, later, to these and h200_batches.
  */
 const tj_model tj_model_mma = {
     .name = "mma",
@@ -180,7 +180,7 @@ const tj_model tj_model_mma = {
     .overlap_blocks = 2,
     .next_kernel = 2660,
     .workspace_passes = 4.2,
-    .block.start = 452,
+    .block.start = 340,
     .block.warp_start = 20.2,
     .block.ends = 214,
     .block.gather_wait = 990,
