@@ -18,6 +18,7 @@ if(TARGET tilejit_fleet)
     set_target_properties(tilejit_fleet PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH_USE_LINK_PATH ON)
     install(TARGETS tilejit_fleet LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/tilejit)
 endif()
+install(DIRECTORY trials DESTINATION ${CMAKE_INSTALL_LIBDIR}/tilejit FILES_MATCHING PATTERN *.tjtrials) # next to the library
 install(DIRECTORY include/tilejit DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES emulator/include/cuda_emulator.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 

@@ -240,6 +240,12 @@ tj_problem tj_problem_words(const tj_problem *problem);
 void tj_problem_print_marks(const tj_problem *problem, char marks[TJ_PROBLEM_TEXT_BYTES]);
 
 /**
+ * Read the line that tj_problem_print writes. False: it says something that is not read here, such as an open extent, scales or
+ * an epilogue. *problem is not checked; one that prints the same line again was read rightly.
+ */
+bool tj_problem_scan(const char *text, tj_problem *problem);
+
+/**
  * Return the transpose: a column-major P is the row-major P^T = N^T . M^T over the same memory. j and l, M and N change places,
  * and every layout changes. Canonical.
  */

@@ -15,6 +15,7 @@ mkdir -p "$bundle"
 cp build/release/tilejit build/release/bench_* build/release/examples_* build/release/tests/gpu_* build/release/tests/stress_* "$bundle"
 cp -L build/release/libtilejit.so.0 build/release/libcuda_emulator.so build/release/libtilejit_fleet.so "$bundle" # a GPU's results are compared with the emulator's
 cp build/release/textbook.tjpack "$bundle"
+cp -r trials "$bundle"
 ldd "$bundle/tilejit" "$bundle/libtilejit_fleet.so" | awk '/libhiredis|libsodium/ { print $3 }' | sort -u | xargs -I{} cp -L {} "$bundle"
 cp tests/gpu/*.py tests/gpu/run_all.sh "$bundle"
 # The Python package, for any Python from 3.9 on, with the cffi of each. The textbook's kernels are there already.

@@ -26,7 +26,8 @@ hits=$(find cli -name '*.c' | grep -vE '/(answer|help|completion|report|page[a-z
 
 # A problem is checked and made canonical once, where it comes in: in problem/, in a public function, or in one of these.
 doors='src/session/plan_table.c:tj_plan_ask src/session/matmul.c:refuse src/session/matmul.c:multiply_generally
-src/session/stand_in.c:tj_plan_improve src/runtime/workbench.c:settle tuner/record.c:problem_from_json tuner/t4.c:add_fastest'
+src/session/stand_in.c:tj_plan_improve src/runtime/workbench.c:settle tuner/record.c:problem_from_json tuner/t4.c:add_fastest
+tuner/trials.c:read_problem'
 # callers PATTERN   the functions that call one that matches, as FILE:FUNCTION; a definition begins in the first column.
 callers() {
     find generator analysis reference src tuner -name '*.c' | sort | xargs awk -v called="(^|[^a-z_])($1)\\(" '

@@ -32,12 +32,12 @@ endforeach()
 message(STATUS "tests: \${tests}.")
 EOF2
 
-expect '[here: : unit;quick: 7: A=1]' '/* tier: quick */'
-expect '[there: 1;x y: unit;slow;change: 9: A=1;B=2 3;C=4]' '/* tier: change; run: there 1 "x y"; labels: slow; env: B=2 3, C=4; timeout: 9; cost: 5 */'
+expect '[here: : unit;quick: 7: TILEJIT_TRIALS=off;A=1]' '/* tier: quick */'
+expect '[there: 1;x y: unit;slow;change: 9: TILEJIT_TRIALS=off;A=1;B=2 3;C=4]' '/* tier: change; run: there 1 "x y"; labels: slow; env: B=2 3, C=4; timeout: 9; cost: 5 */'
 expect 'tests: one;two.' '/* tier: change; run: one */\n/* tier: quick; run: two */'
 expect 'tests: one.' '/* tier: quick; run: one */\n/* tier: change; run: two */' -DTILEJIT_TIER=quick
 expect 'tests: .' '/* tier: nightly */'
-expect '[here: : unit;nightly: 42: A=1]' '/* tier: nightly */' -DTILEJIT_TIER=nightly
+expect '[here: : unit;nightly: 42: TILEJIT_TRIALS=off;A=1]' '/* tier: nightly */' -DTILEJIT_TIER=nightly
 expect 'tests: .' '/* tier: quick; sanitizers: nightly (why) */' -DTILEJIT_SANITIZE=address
 expect 'unit;nightly:' '/* tier: quick; sanitizers: nightly (why) */' -DTILEJIT_SANITIZE=address -DTILEJIT_TIER=nightly
 expect 'tests: .' '/* tier: quick; sanitizers: never (why) */' -DTILEJIT_SANITIZE=address -DTILEJIT_TIER=nightly

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * choose: tuned record, nearest record, model, safe default: in this order.
+ * choose: the problem's record; else the config of least expected time among those of similar problems and the model's own; else
+ * the safe default.
  */
 #include "choose.h"
 
@@ -12,15 +13,14 @@
 #include "canonical.h"
 #include "climb.h"
 #include "error.h"
+#include "expect.h"
 #include "rank.h"
 #include "record.h"
 #include "settle.h"
 #include "space.h"
 
-/* Factor over the model's best time below which a neighbour's tuned config, or the relaxed last choice, is still preferred. */
-static const double SIMILAR = 1.1;
-static const double NEAR = 1.6; /* sum of the doublings of extents within which two problems are similar */
-static const double SPREAD = 2; /* standard deviations of a group's size, if each row chose its group independently */
+static const double SIMILAR = 1.1; /* times the best: a relaxed config that is predicted to be no slower is still preferred */
+static const double SPREAD = 2;    /* standard deviations of a group's size, if each row chose its group independently */
 enum { NOMINAL = 1024 };
 enum { LOOSEN_ONLY = 3 }; /* refusals from which on only the last refused config is relaxed, so that the choice ends */
 
@@ -36,29 +36,7 @@ tj_config tj_default_config(const tj_request *request)
     return config;
 }
 
-/* ---- nearest ------------------------------------------------------------------------------------------------------ */
-
-static double doublings(int64_t a, int64_t b)
-{
-    return fabs(log2(((double)a + 1) / ((double)b + 1)));
-}
-
-/* Return how unlike two problems are; INFINITY if they differ in type, layout or in which extents are fixed. */
-static double difference(const tj_problem *a, const tj_problem *b)
-{
-    const bool is_same_kind = a->m.type == b->m.type && a->n.type == b->n.type && a->p.type == b->p.type &&
-                              a->compute == b->compute && a->m.layout == b->m.layout && a->n.layout == b->n.layout &&
-                              a->p.layout == b->p.layout && a->j.mode == b->j.mode && a->k.mode == b->k.mode &&
-                              a->l.mode == b->l.mode && (a->batch > 1) == (b->batch > 1) &&
-                              tj_is_grouped(a) == tj_is_grouped(b) && tj_scale_k(a) == tj_scale_k(b);
-
-    if (!is_same_kind)
-        return INFINITY;
-    return doublings(a->j.extent, b->j.extent) + doublings(a->k.extent, b->k.extent) + doublings(a->l.extent, b->l.extent) +
-           (a->batch == b->batch ? 0 : doublings(a->batch, b->batch)) +
-           (tj_group_count(a) == tj_group_count(b) ? 0 : doublings(tj_group_count(a), tj_group_count(b))) +
-           0.1 * (a->epilogue.has_beta != b->epilogue.has_beta);
-}
+/* ---- records ------------------------------------------------------------------------------------------------------ */
 
 typedef struct near_record {
     double distance;
@@ -74,24 +52,16 @@ static int by_distance(const void *a, const void *b)
     return strcmp(x->record->key, y->record->key);
 }
 
-static bool read_text(const char *text, tj_config *config)
-{
-    if (tj_config_parse(text, config, NULL) != TJ_OK)
-        return false;
-    tj_config_spell_out(config);
-    return true;
-}
-
 bool tj_record_read_config(const tj_record *record, tj_config *config)
 {
-    return record && read_text(record->config, config);
+    return record && tj_config_read(record->config, config);
 }
 
 bool tj_choose_written(const char *text, const tj_request *request, const tj_device_facts *device, tj_choice *choice)
 {
     tj_launch_form form;
 
-    if (!read_text(text, &choice->config))
+    if (!tj_config_read(text, &choice->config))
         return false;
     choice->resolved = choice->config;
     return tj_request_preview(request, &choice->resolved, &form, NULL) == TJ_OK && tj_device_can_run(device, &form);
@@ -113,9 +83,10 @@ static double device_distance(const tj_device_kind *here, const tj_device_kind *
     return here->cc_major == there->cc_major && here->cc_minor == there->cc_minor ? 1.5 : 3;
 }
 
-static size_t seeds(const tj_records *records, const tj_request *request, const tj_device_facts *device, tj_refusals refused,
-                    double farthest, tj_config *seed, size_t capacity)
+size_t tj_choose_seeds(const tj_records *records, const tj_request *request, const tj_device_facts *device, tj_config *seed,
+                       size_t capacity)
 {
+    const double farthest = 8;
     const size_t all = records ? tj_records_count(records) : 0;
     const tj_device_kind here = tj_device_kind_of(device);
     near_record *list = all > 0 ? malloc(all * sizeof *list) : NULL;
@@ -124,7 +95,7 @@ static size_t seeds(const tj_records *records, const tj_request *request, const 
     for (size_t i = 0; list && i < all; i++) {
         const tj_record *record = tj_records_at(records, i);
         const double elsewhere = device_distance(&here, &record->device);
-        const double distance = difference(&request->problem, &record->problem) + elsewhere;
+        const double distance = tj_problem_difference(&request->problem, &record->problem) + elsewhere;
 
         if (distance <= farthest)
             list[listed++] = (near_record){distance, record};
@@ -133,7 +104,7 @@ static size_t seeds(const tj_records *records, const tj_request *request, const 
         qsort(list, listed, sizeof *list, by_distance);
     for (size_t i = 0; i < listed && count < capacity; i++) {
         tj_choice choice;
-        bool is_new = read_config(list[i].record, request, device, refused, &choice);
+        bool is_new = read_config(list[i].record, request, device, (tj_refusals){NULL, 0}, &choice);
 
         for (size_t k = 0; is_new && k < count; k++)
             is_new = memcmp(&seed[k], &choice.config, sizeof *seed) != 0;
@@ -142,12 +113,6 @@ static size_t seeds(const tj_records *records, const tj_request *request, const 
     }
     free(list);
     return count;
-}
-
-size_t tj_choose_seeds(const tj_records *records, const tj_request *request, const tj_device_facts *device, tj_config *seed,
-                       size_t capacity)
-{
-    return seeds(records, request, device, (tj_refusals){NULL, 0}, 8, seed, capacity);
 }
 
 /* ---- model -------------------------------------------------------------------------------------------------------- */
@@ -175,27 +140,104 @@ static tj_request nominal(const tj_request *request)
     return with_extents;
 }
 
+/* ---- similar problems --------------------------------------------------------------------------------------------- */
+
+/* The search for the config of least expected time. */
+typedef struct expecting {
+    const tj_request *request;
+    const tj_device_facts *device;
+    tj_refusals refused;
+    const tj_expectation *e;
+    double least;    /* predicted for any config */
+    double expected; /* logarithm of the expected seconds of the best, with its uncertainty counted */
+} expecting;
+
+/* Take a config that can be launched here, if it is expected to be faster than the best. */
+static bool expects_more_of(expecting *x, const tj_config *config)
+{
+    char text[TJ_CONFIG_TEXT_BYTES];
+    double predicted, with_doubt;
+    tj_choice choice;
+
+    tj_config_print(config, text);
+    if (!tj_choose_written(text, x->request, x->device, &choice) ||
+        tj_is_refused(&choice.resolved, x->refused.config, x->refused.count))
+        return false;
+    predicted = tj_rank_predict(x->device, x->request, config);
+    if (!(predicted > 0) || tj_expect(x->e, &choice.resolved, predicted, x->least, NULL) >= x->expected)
+        return false;
+    (void)tj_expect(x->e, &choice.resolved, predicted, x->least, &with_doubt);
+    if (with_doubt >= x->expected)
+        return false;
+    x->expected = with_doubt;
+    return true;
+}
+
+/* Leave to the problem again what follows from it: what was fast for another may be too many splits here. */
+static bool leave_open(const tj_config *config, tj_config *open)
+{
+    bool is_other = false;
+
+    *open = *config;
+    for (size_t i = 0; i < tj_family_param_count(config->family); i++)
+        if (tj_family_param(config->family, i)->standard == 0) {
+            is_other |= open->value[i] != 0;
+            open->value[i] = 0;
+        }
+    return is_other;
+}
+
+/*
+ * Choose between the configs of similar problems that were measured and the one that the model ranks first. config: the model's;
+ * predicted: its seconds.
+ */
+static tj_chosen_by choose_measured(expecting *x, double predicted, tj_config *config)
+{
+    tj_chosen_by by = TJ_BY_MODEL;
+    tj_config best = *config, open;
+    const tj_neighbour *near;
+
+    x->least = predicted;
+    x->expected = INFINITY;
+    for (size_t i = 0; (near = tj_expectation_neighbour(x->e, i)); i++) {
+        bool is_new = true;
+
+        for (size_t k = 0; k < i && is_new; k++)
+            is_new = memcmp(&tj_expectation_neighbour(x->e, k)->config, &near->config, sizeof near->config) != 0;
+        if (is_new && expects_more_of(x, &near->config)) {
+            best = near->config;
+            by = near->distance > 0 ? TJ_BY_NEAREST : TJ_BY_TRIALS;
+        }
+        if (is_new && near->distance > 0 && leave_open(&near->config, &open) && expects_more_of(x, &open)) {
+            best = open;
+            by = TJ_BY_NEAREST;
+        }
+    }
+    if (expects_more_of(x, config))
+        return TJ_BY_MODEL;
+    *config = best;
+    return by;
+}
+
 /* Choose without a record of the problem itself. config: the safe default. */
 static tj_chosen_by choose_unseen(const tj_records *records, const tj_request *given, const tj_device_facts *device,
                                   tj_refusals refused, tj_config *config)
 {
     const tj_request request = nominal(given);
     const double standard = tj_rank_predict(device, &request, config);
-    tj_config near, ranked;
-    const double model = tj_climb(&request, device, refused.config, refused.count, &ranked);
-    double nearest = 0;
+    tj_chosen_by by = TJ_BY_MODEL;
+    tj_config chosen;
+    const double model = tj_climb(&request, device, refused.config, refused.count, &chosen);
+    tj_expectation *const e = model > 0 ? tj_expect_learn(records, &request, device, TJ_LEAVE_NONE_OUT) : NULL;
+    expecting x = {.request = &request, .device = device, .refused = refused, .e = e};
 
-    if (seeds(records, &request, device, refused, NEAR, &near, 1) > 0)
-        nearest = tj_rank_predict(device, &request, &near);
-    if (nearest > 0 && nearest < SIMILAR * model) {
-        *config = near;
-        return TJ_BY_NEAREST;
-    }
-    if (model > 0 && (standard == 0 || model < standard)) {
-        *config = ranked;
-        return TJ_BY_MODEL;
-    }
-    return TJ_BY_DEFAULT;
+    if (e)
+        by = choose_measured(&x, model, &chosen);
+    tj_expectation_free(e);
+    if (by == TJ_BY_MODEL && !(model > 0 && (standard == 0 || model < standard)))
+        return TJ_BY_DEFAULT;
+    *config = chosen;
+    return by;
 }
 
 /* Relax the launch bounds of the last refused config until it is not among the refused ones. */

@@ -87,6 +87,9 @@ tj_status tj_record_from_json(tj_json *object, tj_record **record, tj_error *err
 /** As tj_records_find, of a canonical problem. */
 const tj_record *tj_records_get(const tj_records *records, const tj_problem *canonical, const tj_device_facts *device);
 
+/** Return table of trials number index of a set; NULL past the last one. Owned: as in tj_records_add_trials. */
+const tj_trials *tj_records_table(const tj_records *records, size_t index);
+
 /** Move all records of one set to another. The first is empty afterwards, and must still be freed. */
 tj_status tj_records_move(tj_records *from, tj_records *to, tj_error *err);
 

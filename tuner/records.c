@@ -14,9 +14,13 @@
 #include "disk_store.h"
 #include "error.h"
 
+enum { MOST_TABLES = 16 };
+
 struct tj_records {
     tj_record **item; /* sorted by key */
     size_t count, capacity;
+    const tj_trials *table[MOST_TABLES];
+    size_t tables;
 };
 
 tj_records *tj_records_create(void)
@@ -107,6 +111,21 @@ tj_status tj_records_move(tj_records *from, tj_records *to, tj_error *err)
         from->item[i] = NULL; /* moved */
     }
     return status;
+}
+
+tj_status tj_records_add_trials(tj_records *records, const tj_trials *trials, tj_error *err)
+{
+    if (TJ_HAS_NULL(err, records, trials))
+        return TJ_ERR_INVALID_ARGUMENT;
+    if (records->tables == MOST_TABLES)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "a set of records has at most %d tables of trials", MOST_TABLES);
+    records->table[records->tables++] = trials;
+    return TJ_OK;
+}
+
+const tj_trials *tj_records_table(const tj_records *records, size_t index)
+{
+    return records && index < records->tables ? records->table[index] : NULL;
 }
 
 size_t tj_records_count(const tj_records *records)

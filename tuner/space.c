@@ -221,6 +221,14 @@ void tj_config_spell_out(tj_config *config)
             config->value[i] = tj_family_param(config->family, i)->standard;
 }
 
+bool tj_config_read(const char *text, tj_config *config)
+{
+    if (tj_config_parse(text, config, NULL) != TJ_OK)
+        return false;
+    tj_config_spell_out(config);
+    return true;
+}
+
 bool tj_is_refused(const tj_config *resolved, const tj_config *refused, size_t refused_count)
 {
     for (size_t i = 0; i < refused_count; i++)

@@ -52,6 +52,9 @@ void tj_config_spell_out(tj_config *config);
  */
 bool tj_space_rewrite(const tj_request *request, tj_config *config);
 
+/** Read a printed config and spell it out. False: this version does not know it. */
+bool tj_config_read(const char *text, tj_config *config);
+
 /** Is a resolved config among the refused ones? */
 bool tj_is_refused(const tj_config *resolved, const tj_config *refused, size_t refused_count);
 

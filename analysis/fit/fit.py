@@ -53,7 +53,7 @@ def add(table, path, name):
     if any(trial[0] == name for trial in trials):
         sys.exit(f"fit.py: there is a set {name} already")
     with open(path) as file:
-        lines = [line.rstrip("\n").split("\t") for line in file]
+        lines = [line.rstrip("\n").split("\t") for line in file if not line.startswith("# device ")]
     head = [field.lstrip("# ") for field in lines[0]]
     if not {"problem", "device"} <= set(head):
         sys.exit(f"fit.py: {path} does not say of which problems and devices its trials are: tune again with this version")

@@ -7,10 +7,11 @@
 static const struct {
     const char *word, *sentence;
 } by_whom[] = {[TJ_BY_RECORD] = {"record", "a record: this problem was tuned"},
-               [TJ_BY_NEAREST] = {"nearest", "the record of a similar problem"},
+               [TJ_BY_NEAREST] = {"nearest", "measured: similar problems were, and this is expected to be the fastest here"},
                [TJ_BY_MODEL] = {"model", "the model: no record of this problem here (tilejit tune makes one)"},
                [TJ_BY_DEFAULT] = {"default", "default: nothing is expected to be clearly faster"},
-               [TJ_BY_PACK] = {"pack", "a pack: what was chosen when it was made"}};
+               [TJ_BY_PACK] = {"pack", "a pack: what was chosen when it was made"},
+               [TJ_BY_TRIALS] = {"trials", "measured: a table of trials has this problem"}};
 
 const char *cli_chosen_by(tj_chosen_by by)
 {

@@ -330,6 +330,8 @@ static tj_status open_trials(crew *c, const char *path, tj_error *err)
         close(fd);
         return tj_fail(err, TJ_ERR_OUT_OF_MEMORY, "out of memory for %.200s", path);
     }
+    for (size_t i = 0; i < c->count; i++)
+        tune_write_trials_device(c->trials, &c->worker[i].facts);
     tune_write_trials_head(c->trials);
     return TJ_OK;
 }

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * records: tilejit tune --export, --import and --merge; and -o of a tuning.
+ * records: tilejit tune --export, --import, --merge and --pack-trials; and -o of a tuning.
  */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "input.h"
 #include "tune.h"
+
+enum { MOST_TRIALS_BYTES = 256 << 20 };
 
 static tj_status write_records(const tj_output *out, const tj_records *records, bool is_t4, tj_error *err)
 {
@@ -76,15 +79,67 @@ tj_status tune_write_found(const tj_output *out, const tune_jobs *all, tj_error 
     return status;
 }
 
+/* Add the files of --pack-trials, later ones last: their trials replace those before. */
+static tj_status add_trials(const cli_call *call, tj_trials *trials, tj_error *err)
+{
+    const char *rest = ((const tune_options *)call->options)->pack_trials, *item;
+    size_t length;
+
+    while ((item = cli_next_item(&rest, &length))) {
+        char *path = strndup(item, length), *text = NULL;
+        int64_t passed_over = 0;
+        size_t size;
+        tj_error why;
+        tj_status status =
+            path ? tj_input_read_whole(path, MOST_TRIALS_BYTES, &text, &size, err) : tj_fail_memory(err, "a path");
+
+        if (status == TJ_OK && tj_trials_add(trials, text, &passed_over, &why) != TJ_OK)
+            status = tj_fail(err, why.status, "%.200s: %.300s", path, why.message);
+        if (passed_over > 0)
+            cli_say(call, "%s: passed over, as tables do not hold such problems: %" PRId64 " trials\n", path, passed_over);
+        free(text);
+        free(path);
+        if (status != TJ_OK)
+            return status;
+    }
+    return TJ_OK;
+}
+
+static tj_status pack_trials(const cli_call *call, tj_error *err)
+{
+    const tune_options *options = call->options;
+    tj_trials *trials = tj_trials_create();
+    char *text = NULL;
+    tj_status status = trials ? add_trials(call, trials, err) : tj_fail_memory(err, "trials");
+
+    if (status == TJ_OK)
+        status = tj_trials_print(trials, &text, err);
+    if (status == TJ_OK)
+        status = cli_write_output(&call->file, text, strlen(text), err);
+    if (status == TJ_OK) {
+        cli_set_text(call->answer, "device", tj_trials_device_name(trials));
+        cli_set_int(call->answer, "problems", (int64_t)tj_trials_count(trials));
+        cli_set_int(call->answer, "bytes", (int64_t)strlen(text));
+        if (!call->file.is_stdout)
+            cli_say(call, "%s: trials of %zu problems, %zu bytes written to %s\n", tj_trials_device_name(trials),
+                    tj_trials_count(trials), strlen(text), options->output);
+    }
+    free(text);
+    tj_trials_free(trials);
+    return status;
+}
+
 cli_exit tune_move_records(cli_call *call, const cli_shapes *shapes, tj_error *err)
 {
     const tune_options *options = call->options;
     tj_records *records = tj_records_create();
-    tj_status status = cli_open_output(call, options->merge ? options->output : options->export_to, err);
+    tj_status status = cli_open_output(call, options->output ? options->output : options->export_to, err);
 
     if (status == TJ_OK && !records)
         status = tj_fail_memory(err, "records");
-    if (status == TJ_OK && options->merge) {
+    if (status == TJ_OK && options->pack_trials) {
+        status = pack_trials(call, err);
+    } else if (status == TJ_OK && options->merge) {
         status = cli_read_records(options->merge, NULL, NULL, records, err);
         if (status == TJ_OK)
             status = write_records(&call->file, records, options->is_t4, err);

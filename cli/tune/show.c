@@ -4,6 +4,7 @@
  */
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 
 #include "tune.h"
 
@@ -52,6 +53,15 @@ static const char *state_name(int32_t state)
 static bool is_tried_alone(const tune_job *job, const tj_trial *trial)
 {
     return job->is_emulated && (trial->state == TJ_TRIAL_TIMED || trial->state == TJ_TRIAL_SLOW);
+}
+
+void tune_write_trials_device(FILE *file, const tj_device_facts *facts)
+{
+    char *json = tj_device_to_json(facts);
+
+    if (json)
+        fprintf(file, "# device %s\n", json);
+    free(json);
 }
 
 void tune_write_trials_head(FILE *file)

@@ -42,6 +42,10 @@ static const cli_option own[] = {
      "files"},
     {"merge", CLI_TEXT, AT(merge),
      "Merge the records of files, separated by commas, into the file of -o; of a folder, its *.json. Tunes nothing.", "files"},
+    {"pack-trials", CLI_TEXT, AT(pack_trials),
+     "Make a table of one device's trials, by which configs of similar problems are chosen, of files of --trials, separated by "
+     "commas, later ones last, into the file of -o. Tunes nothing.",
+     "files"},
     {"t4", CLI_FLAG, AT(is_t4), "--export and --merge write Kernel Tuner's T4 format.", .low = 1},
     {NULL},
 };
@@ -244,11 +248,14 @@ static cli_exit tune_all(cli_call *call, const cli_shapes *shapes, const tune_de
 
 /* ---- the command -------------------------------------------------------------------------------------------------- */
 
-/* Options of a tuning are refused next to --export, --import and --merge, which tune nothing. */
+/* Options of a tuning are refused next to --export, --import, --merge and --pack-trials, which tune nothing. */
 static tj_status check_move(const cli_call *call, tj_error *err)
 {
     const tune_options *words = call->options;
-    const char *move = words->merge ? "--merge" : words->import_from ? "--import" : "--export";
+    const char *move = words->merge         ? "--merge"
+                       : words->pack_trials ? "--pack-trials"
+                       : words->import_from ? "--import"
+                                            : "--export";
     const size_t shapes = words->import_from ? 1 : 0; /* the shape of T4 results */
 
     if (call->operand_count > shapes)
@@ -267,14 +274,18 @@ static tj_status check_move(const cli_call *call, tj_error *err)
 static tj_status check_words(const cli_call *call, tj_error *err)
 {
     const tune_options *words = call->options;
-    const int moves = (words->merge != NULL) + (words->import_from != NULL) + (words->export_to != NULL);
+    const int moves =
+        (words->merge != NULL) + (words->import_from != NULL) + (words->export_to != NULL) + (words->pack_trials != NULL);
 
     if (moves > 1)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--import, --export and --merge are three things to do: give one");
-    if (words->merge && !words->output)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--merge needs -o: where to write the merged records");
-    if (words->output && moves > 0 && !words->merge)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "-o names the file of --merge or of a tuning; --export takes its own");
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "--import, --export, --merge and --pack-trials are four things to do: give one");
+    if ((words->merge || words->pack_trials) && !words->output)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s needs -o: where to write the %s",
+                       words->merge ? "--merge" : "--pack-trials", words->merge ? "merged records" : "table");
+    if (words->output && moves > 0 && !words->merge && !words->pack_trials)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "-o names the file of --merge, of --pack-trials or of a tuning; --export takes its own");
     if (words->output && moves == 0 && tj_output_is_stdout(words->output))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "stdout gets the lines of a tuning: name a file for -o");
     if (words->output && moves == 0 && words->no_record && words->resume)
@@ -294,7 +305,7 @@ static tj_status check_words(const cli_call *call, tj_error *err)
 static cli_exit tune(cli_call *call, tj_error *err)
 {
     const tune_options *words = call->options;
-    const bool moves = words->merge || words->import_from || words->export_to;
+    const bool moves = words->merge || words->import_from || words->export_to || words->pack_trials;
     cli_shapes shapes = {NULL, 0};
     tune_devices devices;
     tj_tune_options options;
@@ -328,7 +339,9 @@ const cli_command cli_tune = {
                "tilejit tune --shapes shapes.csv --devices 0,1 --resume\n"
                "tilejit tune --shapes shapes.csv --shard 0/4 -o part-0.json\n"
                "tilejit tune --merge parts/ -o all.json\n"
-               "tilejit tune --export records.json",
+               "tilejit tune --export records.json\n"
+               "tilejit tune --shapes grid.csv --budget 1s --trials trials.tsv\n"
+               "tilejit tune --pack-trials trials.tsv -o device.tjtrials",
     .takes = {{&(const cli_group){"tune", own}},
               {&cli_output_group, offsetof(tune_options, output)},
               {cli_request_groups, offsetof(tune_options, request), CLI_SCALARS},

@@ -5,7 +5,7 @@
  *     tune.c       options and outcome
  *     devices.c    devices, and one shape after the other; with --resume some are skipped
  *     show.c       progress, trials, results
- *     records.c    --export, --import, --merge
+ *     records.c    --export, --import, --merge, --pack-trials
  */
 #ifndef TJ_CLI_TUNE_H
 #define TJ_CLI_TUNE_H
@@ -15,7 +15,7 @@
 typedef struct tune_options {
     cli_request_options request;
     cli_machine_options machine;
-    const char *output, *family, *budget, *shapes, *devices, *trials, *export_to, *import_from, *merge, *shard;
+    const char *output, *family, *budget, *shapes, *devices, *trials, *export_to, *import_from, *merge, *shard, *pack_trials;
     int64_t evaluations, threads, seed;
     int32_t strategy; /* tj_strategy */
     int32_t resume, is_warm, no_record, is_t4;
@@ -56,7 +56,7 @@ typedef struct tune_devices {
 tj_status tune_on_devices(cli_call *call, const tune_devices *devices, const tj_tune_options *options, tune_jobs *all,
                           tj_error *err);
 
-/** Run --export, --import or --merge: no shape is tuned. */
+/** Run --export, --import, --merge or --pack-trials: no shape is tuned. */
 cli_exit tune_move_records(cli_call *call, const cli_shapes *shapes, tj_error *err);
 
 /** Write -o of a tuning: the records of its shapes, skipped ones included. */
@@ -78,9 +78,10 @@ const tj_record *tune_find_record(const tj_records *known, const tj_problem *pro
                                   const tj_tune_options *options);
 
 /**
- * Write the header of --trials that names the fields, and a row per trial, separated by tabs. bench_tuner and
- * analysis/fit/fit.py read it. device: its name.
+ * Write the lines of --trials that say what the devices are, then the header that names the fields, and a row per trial,
+ * separated by tabs. tj_trials_add, bench_tuner and analysis/fit/fit.py read it. device: its name.
  */
+void tune_write_trials_device(FILE *file, const tj_device_facts *facts);
 void tune_write_trials_head(FILE *file);
 void tune_write_trial(FILE *file, const tune_job *job, const char *device, const tj_trial *trial);
 

@@ -28,6 +28,9 @@ static const item variables[] = {
     {"TILEJIT_PACKS",
      "Files of tilejit pack, and folders of read-only stores, separated by colons: looked at before the store, and "
      "before NVRTC is opened."},
+    {"TILEJIT_TRIALS", "Tables of tilejit tune --pack-trials, and folders of them, separated by colons, by which configs are "
+                       "chosen, in addition to "
+                       "those that ship; off: none at all."},
     {"TILEJIT_CAPTURE",
      "A list of shapes to which the problems of each context are added, with their counts, every ten seconds and in the end."},
     {"TILEJIT_REMOTE", "Address of a server with which kernels and records are shared. The option --remote wins."},

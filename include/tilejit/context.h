@@ -129,6 +129,13 @@ typedef struct tj_context_options {
     int32_t line_info;
     tj_event_fn on_event; /**< receives events (event.h); default: none */
     void *event_payload;
+    /**
+     * Tables of trials (tilejit tune --pack-trials), by which configs are chosen for problems without a record: files, and
+     * folders with *.tjtrials, separated by colons, in addition to those that ship with the library; "" or "off": none at all.
+     * They are read when a choice first needs them. One that cannot be used is named in a warning, and otherwise ignored.
+     * Default: $TILEJIT_TRIALS, then those that ship
+     */
+    const char *trials;
 } tj_context_options;
 
 #define TJ_CONTEXT_OPTIONS_INIT TJ_SIZED(tj_context_options)

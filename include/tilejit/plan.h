@@ -23,10 +23,11 @@ typedef struct tj_plan tj_plan;
 /** The reason for choosing a config. */
 typedef enum tj_chosen_by {
     TJ_BY_RECORD = 1,  /**< this problem was tuned on a device of this kind */
-    TJ_BY_NEAREST = 2, /**< a similar problem was, and the model expects its config to be fast here too */
+    TJ_BY_NEAREST = 2, /**< similar problems were measured, and by that this config is expected to be the fastest here too */
     TJ_BY_MODEL = 3,   /**< the model ranks it first */
     TJ_BY_DEFAULT = 4, /**< it is the safe default: nothing is known, or no config is expected to be clearly faster */
-    TJ_BY_PACK = 5     /**< a pack holds the kernel that was chosen when it was made */
+    TJ_BY_PACK = 5,    /**< a pack holds the kernel that was chosen when it was made */
+    TJ_BY_TRIALS = 6   /**< this problem was measured on such a device, as a table of trials says, and this config was fast */
 } tj_chosen_by;
 
 /**

@@ -247,7 +247,10 @@ TJ_API const tj_problem *tj_record_problem(const tj_record *record);
 /** Free a record. NULL: accepted. */
 TJ_API void tj_record_free(tj_record *record);
 
-/** A set of records, at most one for each problem on each kind of device. For one thread at a time. */
+/**
+ * A set of records, at most one for each problem on each kind of device, with tables of trials (below) that choices may use. For
+ * one thread at a time.
+ */
 typedef struct tj_records tj_records;
 
 /** Make an empty set. Returns NULL only if memory ran out. Owned: the caller; tj_records_free(). */
@@ -306,6 +309,58 @@ TJ_API char *tj_records_print(const tj_records *records, int is_t4);
  * NULL. Owned: borrowed. NULL: none may be NULL.
  */
 TJ_API const tj_record *tj_records_find(const tj_records *records, const tj_problem *problem, const tj_device_facts *device);
+
+/* ---- tables of trials --------------------------------------------------------------------------------------------- */
+
+/** Measured times of configs for problems on one device, by which configs of similar problems are chosen. For one thread. */
+typedef struct tj_trials tj_trials;
+
+/** Make an empty set. Returns NULL only if memory ran out. Owned: the caller; tj_trials_free(), which accepts NULL. */
+TJ_API tj_trials *tj_trials_create(void);
+TJ_API void tj_trials_free(tj_trials *trials);
+
+/**
+ * Add the timed trials of a file of tilejit tune --trials. All must be of one device. A problem that the set has already gets
+ * these trials in place of those before, since times of different days are not compared. *passed_over counts lines of problems
+ * that a table does not hold: those with open extents, scales, groups, or an epilogue.
+ * NULL:    passed_over and err may be NULL.
+ * Errors:  TJ_ERR_INVALID_ARGUMENT (the text, and where it is wrong), TJ_ERR_OUT_OF_MEMORY. The set may have some of them then.
+ */
+TJ_API TJ_MUST_CHECK tj_status tj_trials_add(tj_trials *trials, const char *text, int64_t *passed_over, tj_error *err);
+
+/**
+ * Read a table that tj_trials_print has written. A table that is cut or damaged, or of another version, is refused as a whole.
+ * Owned: *trials belongs to the caller. NULL: only err may be NULL. Threads: any; pure.
+ * Errors: TJ_ERR_INVALID_ARGUMENT, TJ_ERR_OUT_OF_MEMORY.
+ */
+TJ_API TJ_MUST_CHECK tj_status tj_trials_parse(const char *text, tj_trials **trials, tj_error *err);
+
+/**
+ * Print a table: of each problem some ten trials, the fastest, those that the model ranks highest, and the fastest of each
+ * family; trials with configs that this version does not know are left out. The same set gives the same bytes.
+ * Owned: *text belongs to the caller; free(). NULL: only err may be NULL.
+ * Errors: TJ_ERR_INVALID_ARGUMENT: the set is empty; TJ_ERR_OUT_OF_MEMORY.
+ */
+TJ_API TJ_MUST_CHECK tj_status tj_trials_print(const tj_trials *trials, char **text, tj_error *err);
+
+/**
+ * Let choices by a set of records use a table of trials too. Up to 16 tables.
+ * Owned: the set borrows the table, which must outlive it. NULL: only err may be NULL. Errors: TJ_ERR_INVALID_ARGUMENT.
+ */
+TJ_API TJ_MUST_CHECK tj_status tj_records_add_trials(tj_records *records, const tj_trials *trials, tj_error *err);
+
+/** Return the name of the device on which the trials were measured; "": the set is empty. Owned: borrowed. */
+TJ_API const char *tj_trials_device_name(const tj_trials *trials);
+
+/** Return the number of problems; and problem number index, canonical, with the number of its trials. NULL past the end. */
+TJ_API size_t tj_trials_count(const tj_trials *trials);
+TJ_API const tj_problem *tj_trials_problem(const tj_trials *trials, size_t index, size_t *count);
+
+/**
+ * Print the facts of a device as one line of JSON, which tells readers of trials where they were measured.
+ * Returns NULL only if memory ran out. Owned: the caller; free(). NULL: device must not be NULL.
+ */
+TJ_API char *tj_device_to_json(const tj_device_facts *device);
 
 /* ---- tuning elsewhere --------------------------------------------------------------------------------------------- */
 

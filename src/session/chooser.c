@@ -16,21 +16,25 @@
 #include "error.h"
 #include "packed.h"
 #include "record.h"
+#include "tables.h"
 #include "varying.h"
 
 struct tj_chooser {
     pthread_mutex_t lock;
     tj_records *records;        /* under lock; NULL: not read yet */
     uint64_t read_at;           /* the change that they were read after */
+    bool has_tables;            /* records may use the tables of trials */
     struct tj_choices *choices; /* under lock */
+    struct tj_tables *tables;   /* under lock, read at the first choice that no record decides */
     _Atomic uint64_t now;       /* changes of records by this process */
 };
 
-struct tj_chooser *tj_chooser_create(void)
+struct tj_chooser *tj_chooser_create(const char *tables)
 {
     struct tj_chooser *chooser = calloc(1, sizeof *chooser);
 
-    if (!chooser || !(chooser->choices = tj_choices_create())) {
+    if (!chooser || !(chooser->choices = tj_choices_create()) || !(chooser->tables = tj_tables_create(tables))) {
+        tj_choices_free(chooser ? chooser->choices : NULL);
         free(chooser);
         return NULL;
     }
@@ -44,8 +48,14 @@ void tj_chooser_free(struct tj_chooser *chooser)
         return;
     tj_records_free(chooser->records);
     tj_choices_free(chooser->choices);
+    tj_tables_free(chooser->tables);
     pthread_mutex_destroy(&chooser->lock);
     free(chooser);
+}
+
+const struct tj_tables *tj_chooser_tables(const struct tj_chooser *chooser)
+{
+    return chooser->tables;
 }
 
 void tj_context_records_changed(tj_context *context)
@@ -139,6 +149,7 @@ static void read_records(tj_context *context, const tj_device_facts *device)
         return;
     tj_records_free(chooser->records);
     chooser->records = tj_records_create();
+    chooser->has_tables = false;
     chooser->read_at = now;
     if (!chooser->records)
         return;
@@ -149,6 +160,17 @@ static void read_records(tj_context *context, const tj_device_facts *device)
     status = tj_records_read(context->host.store, chooser->records, &passed_over, &why);
     if (status != TJ_OK && status != TJ_ERR_IO) /* a store that cannot be used has none */
         tj_log_line(&context->host.log, TJ_LOG_WARNING, "tuning records are not used: %s", why.message);
+}
+
+/* Under the lock: let the choice go by trials too, unless a record decides it. */
+static void lend_tables(tj_context *context, const tj_device_facts *device, const tj_request *request)
+{
+    struct tj_chooser *chooser = context->chooser;
+
+    if (!chooser->records || chooser->has_tables || tj_records_get(chooser->records, &request->problem, device))
+        return;
+    tj_tables_lend(chooser->tables, &context->host.log, chooser->records);
+    chooser->has_tables = true;
 }
 
 /* ---- packs -------------------------------------------------------------------------------------------------------- */
@@ -308,6 +330,8 @@ tj_status tj_context_choose(tj_context *context, tj_choosing how, const tj_devic
         status = tj_fail(err, TJ_ERR_NOT_FOUND, "no record or earlier choice of this problem is here");
     if (!is_known && how == TJ_CHOOSE_HERE)
         status = tj_gpu_device_facts(&context->host.gpu, device->ordinal, &whole, err);
+    if (!is_known && status == TJ_OK)
+        lend_tables(context, device, request);
     if (!is_known && status == TJ_OK)
         status = tj_choose_for(context->chooser->records, request, &whole, refused, choice, err);
     pthread_mutex_unlock(&context->chooser->lock);

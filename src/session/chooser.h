@@ -10,8 +10,13 @@
 #include "choose.h"
 #include "context.h"
 
-struct tj_chooser *tj_chooser_create(void);
+/** tables: as for tj_tables_create. */
+struct tj_chooser *tj_chooser_create(const char *tables);
 void tj_chooser_free(struct tj_chooser *chooser);
+
+/** The tables of trials, for tj_tables_each alone. */
+struct tj_tables;
+const struct tj_tables *tj_chooser_tables(const struct tj_chooser *chooser);
 
 /** The sources that a choice may use. */
 typedef enum tj_choosing {

@@ -231,14 +231,14 @@ static bool name_remote(tj_host *host, const char *address)
     return !address || !*address || host->remote;
 }
 
-static bool has_tables(tj_context *context, int64_t most_plans, int64_t most_bytes)
+static bool has_tables(tj_context *context, int64_t most_plans, int64_t most_bytes, const char *trials)
 {
     if (!(context->images = tj_image_table_create(most_bytes)) ||
         !(context->plans = tj_plan_table_create(tj_plan_make, most_plans, most_bytes)))
         return false;
     context->readers = tj_plan_table_readers(context->plans);
     return (context->varying = tj_varying_create()) && (context->missing = tj_missing_create()) &&
-           (context->chooser = tj_chooser_create());
+           (context->chooser = tj_chooser_create(trials));
 }
 
 tj_status tj_context_create(const tj_context_options *given, tj_context **out, tj_error *err)
@@ -310,7 +310,8 @@ tj_status tj_context_create(const tj_context_options *given, tj_context **out, t
               root, paths.root, options.store_max_bytes ? options.store_max_bytes : DEFAULT_STORE_BYTES, &context->host.log)) ||
         !name_remote(&context->host, option_or_environment(options.remote, "TILEJIT_REMOTE")) ||
         !has_tables(context, options.max_plans ? options.max_plans : DEFAULT_PLANS,
-                    options.max_plan_bytes ? options.max_plan_bytes : DEFAULT_PLAN_BYTES) ||
+                    options.max_plan_bytes ? options.max_plan_bytes : DEFAULT_PLAN_BYTES,
+                    option_or_environment(options.trials, "TILEJIT_TRIALS")) ||
         !begin_capture(context, option_or_environment(options.capture, "TILEJIT_CAPTURE")) ||
         ((options.background_tuning_s > 0 || options.prove == TJ_PROVE_BEHIND || options.first_call == TJ_FIRST_CALL_QUICK) &&
          !(context->background = tj_background_create(context, &tj_behind, options.background_tuning_s)))) {

@@ -12,12 +12,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "chooser.h"
 #include "context.h"
 #include "error.h"
 #include "nearest.h"
 #include "nvrtc.h"
 #include "nvrtc_builds.h"
 #include "packed.h"
+#include "tables.h"
 #include "targets.h"
 #include "text.h"
 
@@ -304,6 +306,19 @@ static void look_at_textbook(const doctor *who)
     tj_packs_free(opened);
 }
 
+static void tell_table(void *payload, const char *path, tj_trials *trials, const char *trouble)
+{
+    const doctor *who = payload;
+
+    if (trouble)
+        found(who, "trials", TJ_FINDING_NOTE, "make the table again with tilejit tune --pack-trials, or install TileJIT again",
+              "%s: %s", path, trouble);
+    else
+        found(who, "trials", TJ_FINDING_OK, "", "%s: %zu problems measured on %s", path, tj_trials_count(trials),
+              tj_trials_device_name(trials));
+    tj_trials_free(trials);
+}
+
 static void look_at_remote(const doctor *who)
 {
     tj_remote *remote = who->context->host.remote;
@@ -326,8 +341,8 @@ static void look_at_remote(const doctor *who)
 /* docs/environment.md says what they mean. */
 static const char *variable_at(size_t index, const void *unused)
 {
-    static const char *const names[] = {"CACHE_DIR", "PACKS",  "CAPTURE", "REMOTE",    "NVRTC", "DRIVER",
-                                        "EMULATOR",  "DEVICE", "LOG",     "LINE_INFO", "DUMP",  NULL};
+    static const char *const names[] = {"CACHE_DIR", "PACKS",  "TRIALS", "CAPTURE",   "REMOTE", "NVRTC", "DRIVER",
+                                        "EMULATOR",  "DEVICE", "LOG",    "LINE_INFO", "DUMP",   NULL};
 
     (void)unused;
     return names[index];
@@ -382,6 +397,7 @@ tj_status tj_doctor(tj_context *context, tj_finding_visit visit, void *payload, 
         look_at_probe(&who, nvrtc, target);
     look_at_packs(&who);
     look_at_textbook(&who);
+    tj_tables_each(tj_chooser_tables(context->chooser), tell_table, &who);
     look_at_store(&who);
     look_at_remote(&who);
     look_at_environment(&who);

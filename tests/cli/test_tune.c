@@ -408,7 +408,7 @@ Test(tune_command, keeps_what_it_found_when_it_is_interrupted)
     cr_expect(eq(int, shell("$T tune 32x32x32 --resume --budget 1s"), 0), "%s", errors);
     cr_expect(strstr(out, "has a record already") == NULL, "it was cut short: %s", out);
     cr_expect(eq(int,
-                 shell(BEGIN("16x16x16 --no-record") "for i in $(seq 200); do test $(wc -l <seen.tsv) -gt 2 && break; "
+                 shell(BEGIN("16x16x16 --no-record") "for i in $(seq 200); do test $(wc -l <seen.tsv) -gt 3 && break; "
                                                      "sleep 0.05; done; kill -INT $pid; wait $pid"),
                  130));
     cr_expect(strstr(errors, "tuned: 1 of 1, passed over: 0, records kept: 0") != NULL, "%s", errors);
@@ -432,8 +432,38 @@ Test(tune_command, writes_the_trials_to_stdout)
 {
     NEEDS_COMPILER();
     cr_expect(eq(int, shell("$T tune 16x16x16 --family naive --evaluations 2 --no-record --trials -"), 0), "%s", errors);
-    cr_expect(strncmp(out, "# shape\t", 8) == 0 && strstr(out, "tried") == NULL, "%s", out);
+    cr_expect(strncmp(out, "# device {", 10) == 0 && strstr(out, "\n# shape\t") && strstr(out, "tried") == NULL, "%s", out);
     cr_expect(strstr(errors, "16x16x16: ") != NULL, "%s", errors);
+}
+
+/* A table of a device, and a choice by it. */
+Test(tune_command, packs_trials_into_a_table_that_choices_go_by)
+{
+    NEEDS_COMPILER();
+    cr_assert(eq(int,
+                 shell("$T tune 16x16x16 --evaluations 3 --no-record --trials a.tsv && $T tune 17x16x16 --evaluations 2 "
+                       "--no-record --trials b.tsv && $T tune --pack-trials a.tsv,b.tsv -o folder.tjtrials"),
+                 0),
+              "%s", errors);
+    cr_expect(strstr(out, "Fake GPU: trials of 2 problems, ") && strstr(out, "bytes written to folder.tjtrials\n"), "%s", out);
+    cr_expect(eq(int,
+                 shell("mkdir -p tables && cp folder.tjtrials tables/a.tjtrials && head -c 700 folder.tjtrials "
+                       ">tables/cut.tjtrials && TILEJIT_TRIALS=tables $T explain 16x16x16 --log warning"),
+                 0),
+              "%s", errors);
+    cr_expect(strstr(out, "chosen by  measured: a table of trials has this problem\n") != NULL, "%s", out);
+    cr_expect(strstr(errors, "tables/cut.tjtrials is not used to choose configs: it is cut or damaged") != NULL, "%s", errors);
+    cr_expect(eq(int, shell("TILEJIT_TRIALS=tables $T explain 20x16x16 --json | grep -q '\"chosen_by\": *\"nearest\"'"), 0),
+              "%s", out);
+    (void)shell("TILEJIT_TRIALS=tables $T doctor");
+    cr_expect(strstr(out, "tables/a.tjtrials: 2 problems measured on Fake GPU\n") != NULL, "%s", out);
+    cr_expect(strstr(out, "note     trials    tables/cut.tjtrials: it is cut or damaged") != NULL, "%s", out);
+    cr_expect(eq(int, shell("TILEJIT_TRIALS=off $T explain 16x16x16"), 0), "%s", errors);
+    cr_expect(strstr(out, "measured: ") == NULL, "%s", out);
+    cr_expect(eq(int, shell("$T tune --pack-trials a.tsv"), 2));
+    cr_expect(strstr(errors, "--pack-trials needs -o: where to write the table") != NULL, "%s", errors);
+    cr_expect(ne(int, shell("$T tune --pack-trials folder.tjtrials -o again.tjtrials"), 0));
+    cr_expect(strstr(errors, "folder.tjtrials: it does not begin as a file of tilejit tune --trials") != NULL, "%s", errors);
 }
 
 Test(tune_command, reads_shapes_as_programs_write_them)

@@ -87,6 +87,7 @@ static int null_one; /* the number of the pointer that is NULL */
     REFUSES(tj_device_get, (ARG(0), 1, ARG(1), &err), "context", "facts") \
     REFUSES(tj_device_memory, (ARG(0), ARG(1), ARG(2), &err), "context", "free_bytes", "total_bytes") \
     REFUSES(tj_device_named, (ARG(0), ARG(1), &err), "target", "facts") \
+    ANSWERS(tj_device_to_json, (ARG(0)), 0, 0) \
     REFUSES(tj_doctor, (ARG(0), ARG(1), NULL, &err), "context", "visit") \
     SURVIVES(tj_compute_get_facts, ((tj_compute)1), 0) \
     SURVIVES(tj_compute_name, ((tj_compute)1), 0) \
@@ -153,6 +154,7 @@ static int null_one; /* the number of the pointer that is NULL */
     ANSWERS(tj_record_print, (ARG(0)), 0, 0) \
     ANSWERS(tj_record_problem, (ARG(0)), 0, 0) \
     REFUSES(tj_records_add, (ARG(0), NULL, &err), "records") \
+    REFUSES(tj_records_add_trials, (ARG(0), ARG(1), &err), "records", "trials") \
     ANSWERS(tj_records_at, (ARG(0), 1), 0, 0) \
     ANSWERS(tj_records_count, (ARG(0)), 0, 0) \
     ANSWERS(tj_records_find, (ARG(0), ARG(1), ARG(2)), 0, 2) \
@@ -170,6 +172,13 @@ static int null_one; /* the number of the pointer that is NULL */
     REFUSES(tj_problem_set, (ARG(0), ARG(1), ARG(2), &err), "problem", "name", "value") \
     REFUSES(tj_tuning_class_of, (ARG(0), ARG(1), ARG(2), &err), "context", "device", "of") \
     ANSWERS(tj_records_print, (ARG(0), 1), 0, 0) \
+    REFUSES(tj_trials_add, (ARG(0), ARG(1), NULL, &err), "trials", "text") \
+    ANSWERS(tj_trials_count, (ARG(0)), 0, 0) \
+    SURVIVES(tj_trials_device_name, (ARG(0)), 0) \
+    SURVIVES(tj_trials_free, (NULL), 0) \
+    REFUSES(tj_trials_parse, (ARG(0), ARG(1), &err), "text", "trials") \
+    REFUSES(tj_trials_print, (ARG(0), ARG(1), &err), "trials", "text") \
+    ANSWERS(tj_trials_problem, (ARG(0), 1, NULL), 0, 0) \
     REFUSES(tj_reference_check, (ARG(0), ARG(1), ARG(2), 1, 1, ARG(3), &err), "problem", "operands", "p", "report") \
     REFUSES(tj_reference_product, (ARG(0), ARG(1), ARG(2), 1, &err), "problem", "operands", "p") \
     SURVIVES(tj_roofline, (ARG(0), (tj_pipe)1, 1), 0) \
@@ -251,8 +260,8 @@ Test(null_arguments, are_refused_in_words_by_every_function)
 }
 
 #define NAME(function, ...) #function,
-/* tj_records_create takes no pointer. */
-static const char *const tested[] = {FUNCTIONS(NAME, NAME, NAME) "tj_records_create"};
+/* The last take no pointer. */
+static const char *const tested[] = {FUNCTIONS(NAME, NAME, NAME) "tj_records_create", "tj_trials_create"};
 enum { TESTED = sizeof tested / sizeof tested[0] };
 
 Test(null_arguments, are_tested_of_every_function_that_the_library_exports)

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
+/*
+ * Tables of trials: that they survive every way in and out, that nothing damaged is believed, and that choices by those that
+ * ship are better than the model's alone.
+ */
+#include <math.h>
+
+#include "expect.h"
+#include "input.h"
+#include "rank.h"
+#include "record.h"
+#include "settle.h"
+#include "space.h"
+#include "trials.h"
+#include "tuner_test.h"
+
+static tj_error err;
+
+static const char HEAD[] = "# shape\tconfig\tstate\tus\tspread\tdevice\tproblem\n";
+
+/* A file of tilejit tune --trials, of one device. */
+static char *trials_of(const tj_device_facts *device, const char *lines)
+{
+    char *json = tj_device_to_json(device), *text = malloc(strlen(json) + strlen(lines) + 200);
+
+    sprintf(text, "# device %s\n%s%s", json, HEAD, lines);
+    free(json);
+    return text;
+}
+
+static tj_trials *added(const char *text)
+{
+    tj_trials *trials = tj_trials_create();
+
+    cr_assert(eq(int, tj_trials_add(trials, text, NULL, &err), TJ_OK), "%s", err.message);
+    return trials;
+}
+
+static char *printed(const tj_trials *trials)
+{
+    char *text;
+
+    cr_assert(eq(int, tj_trials_print(trials, &text, &err), TJ_OK), "%s", err.message);
+    return text;
+}
+
+static const char LINES[] = "a\tsimt:bm=128,bn=128\ttimed\t12.5\t0.01\tNVIDIA H200\tj512 k512 l512 f32\n"
+                            "a\ttiled:tile_width=32\tslow\t120\t0.01\tNVIDIA H200\tj512 k512 l512 f32\n"
+                            "a\ttiled\trefused\t0\t0\tNVIDIA H200\tj512 k512 l512 f32\n"
+                            "a\tfuture:x=1\ttimed\t9\t0\tNVIDIA H200\tj512 k512 l512 f32\n"
+                            "b\tsimt:bm=64,bn=64\ttimed\t2.75\t0.01\tNVIDIA H200\tj64 k64 l64 f32 batch=9\n"
+                            "c\tsimt:bm=64,bn=64\ttimed\t2.75\t0.01\tNVIDIA H200\tj*8 k64 l64 f32\n";
+
+Test(tables, hold_the_timed_trials_that_this_version_knows)
+{
+    const tj_device_facts device = h200();
+    char *text = trials_of(&device, LINES), *again;
+    tj_trials *trials = tj_trials_create(), *read;
+    int64_t passed_over;
+    size_t count;
+
+    cr_assert(eq(int, tj_trials_add(trials, text, &passed_over, &err), TJ_OK), "%s", err.message);
+    cr_expect(eq(i64, passed_over, 1), "an open extent");
+    cr_expect(eq(sz, tj_trials_count(trials), 2));
+    free(text);
+    text = printed(trials);
+    cr_assert(eq(int, tj_trials_parse(text, &read, &err), TJ_OK), "%s", err.message);
+    again = printed(read);
+    cr_expect(eq(str, again, text), "the same bytes");
+    cr_expect(strstr(text, "\nj512 k512 l512 f32\n12500 simt:bm=128\n120000 tiled:tile_width=32\nj64 ") != NULL, "%s", text);
+    cr_expect(eq(str, (char *)tj_trials_device_name(read), "NVIDIA H200"));
+    cr_expect(tj_trials_problem(read, 0, &count) != NULL && count == 2);
+    cr_expect(tj_trials_problem(read, 2, &count) == NULL && count == 0);
+    cr_expect(memcmp(tj_trials_device(read)->name, device.name, sizeof device.name) == 0);
+    cr_expect(eq(i64, tj_trials_device(read)->l2_bytes, device.l2_bytes));
+    cr_expect(eq(int, tj_trials_device(read)->max_grid_x, device.max_grid_x));
+    free(text);
+    free(again);
+    tj_trials_free(trials);
+    tj_trials_free(read);
+}
+
+Test(tables, take_the_later_file_of_a_problem)
+{
+    const tj_device_facts device = h200();
+    char *first = trials_of(&device, LINES),
+         *second = trials_of(&device, "a\tsimt:bm=64,bn=128\ttimed\t30\t0\tNVIDIA H200\tj512 k512 l512 f32\n"), *text;
+    tj_trials *trials = added(first);
+
+    cr_assert(eq(int, tj_trials_add(trials, second, NULL, &err), TJ_OK), "%s", err.message);
+    text = printed(trials);
+    cr_expect(strstr(text, "\nj512 k512 l512 f32\n30000 simt\nj64 ") != NULL, "%s", text);
+    free(text);
+    free(first);
+    free(second);
+    tj_trials_free(trials);
+}
+
+Test(tables, of_two_devices_or_none_are_refused)
+{
+    const tj_device_facts device = h200();
+    char *one = trials_of(&device, "a\ttiled\ttimed\t1\t0\tNVIDIA H100\tj8 k8 l8 f32\n");
+    char nowhere[400];
+    tj_trials *trials = tj_trials_create();
+    char *text;
+
+    snprintf(nowhere, sizeof nowhere, "%sa\ttiled\ttimed\t1\t0\tNVIDIA H200\tj8 k8 l8 f32\n", HEAD);
+    cr_expect(eq(int, tj_trials_add(trials, nowhere, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(strstr(err.message, "no line \"# device\"") != NULL, "%s", err.message);
+    cr_expect(eq(int, tj_trials_add(trials, one, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(strstr(err.message, "of NVIDIA H200 and of NVIDIA H100") != NULL, "%s", err.message);
+    cr_expect(eq(int, tj_trials_add(trials, "j,k,l\n8,8,8\n", NULL, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(eq(int, tj_trials_print(trials, &text, &err), TJ_ERR_INVALID_ARGUMENT), "empty");
+    free(one);
+    tj_trials_free(trials);
+}
+
+/* A cut at any byte, and a change of any. */
+Test(tables, that_are_cut_or_damaged_are_refused_as_a_whole)
+{
+    const tj_device_facts device = h200();
+    char *lines = trials_of(&device, LINES);
+    tj_trials *trials = added(lines), *read;
+    char *text = printed(trials);
+    const size_t length = strlen(text);
+
+    for (size_t i = 0; i < length; i++) {
+        const char kept = text[i];
+
+        for (int change = 0; change < 2; change++) {
+            text[i] = change ? (char)(kept ^ 1) : '\0';
+            cr_expect(eq(int, tj_trials_parse(text, &read, &err), TJ_ERR_INVALID_ARGUMENT), "byte %zu", i);
+            cr_expect(read == NULL);
+        }
+        text[i] = kept;
+    }
+    text[strlen("tilejit trials ")] = '2';
+    cr_expect(eq(int, tj_trials_parse(text, &read, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(strstr(err.message, "another version") != NULL, "%s", err.message);
+    free(text);
+    free(lines);
+    tj_trials_free(trials);
+}
+
+/* ---- choices by them ---------------------------------------------------------------------------------------------- */
+
+/* By a table that says of 512 x 512 x 512 that `config` takes 1 us. */
+static tj_chosen_by chosen_by_table(const tj_problem *problem, const tj_device_facts *device, const tj_device_facts *measured,
+                                    const char *config, tj_config *chosen)
+{
+    char line[300], *text;
+    tj_records *records = tj_records_create();
+    tj_trials *trials;
+    tj_chosen_by by;
+
+    snprintf(line, sizeof line, "a\t%s\ttimed\t1\t0\t%s\tj512 k512 l512 f32\n", config, measured->name);
+    text = trials_of(measured, line);
+    trials = added(text);
+    cr_assert(eq(int, tj_records_add_trials(records, trials, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_choose(records, problem, device, chosen, &by, &err), TJ_OK), "%s", err.message);
+    tj_records_free(records);
+    tj_trials_free(trials);
+    free(text);
+    return by;
+}
+
+Test(tables, decide_for_the_problem_itself_and_for_similar_ones)
+{
+    static const char FAST[] = "simt:bm=64,bn=64,bk=8,tm=4,tn=4,slices=1,splits=3,stages=2";
+    const tj_device_facts device = h200();
+    const tj_problem same = f32(512, 512, 512), near = f32(500, 512, 600), other = f32(512, 512, 16);
+    tj_device_facts slice = h200(), older = h200();
+    tj_config fast, chosen;
+
+    cr_assert(tj_config_read(FAST, &fast));
+    cr_expect(eq(int, chosen_by_table(&same, &device, &device, FAST, &chosen), TJ_BY_TRIALS));
+    cr_expect(memcmp(chosen.value, fast.value, sizeof fast.value) == 0);
+    cr_expect(eq(int, chosen_by_table(&near, &device, &device, FAST, &chosen), TJ_BY_NEAREST));
+    cr_expect(eq(int, chosen_by_table(&other, &device, &device, FAST, &chosen), TJ_BY_MODEL));
+
+    slice.sm_count = 60; /* MIG, a green context: another device, for which nothing was measured */
+    cr_expect(eq(int, chosen_by_table(&same, &slice, &device, FAST, &chosen), TJ_BY_NEAREST));
+    older.cc_major = 8;
+    cr_expect(eq(int, chosen_by_table(&same, &device, &older, FAST, &chosen), TJ_BY_MODEL));
+    cr_expect(eq(int, chosen_by_table(&same, &device, &device, "future:x=1", &chosen), TJ_BY_MODEL));
+    cr_expect(eq(int, chosen_by_table(&same, &device, &device, "simt:bm=2000000", &chosen), TJ_BY_MODEL));
+}
+
+/* ---- those that ship ---------------------------------------------------------------------------------------------- */
+
+static const char *const files[] = {TJ_SOURCE_DIR "/trials/NVIDIA_H200.tjtrials",
+                                    TJ_SOURCE_DIR "/trials/NVIDIA_H100_80GB_HBM3.tjtrials"};
+enum { FILES = sizeof files / sizeof files[0] };
+
+static tj_trials *read_file(const char *path)
+{
+    tj_trials *trials;
+    char *text;
+    size_t size;
+
+    cr_assert(eq(int, tj_input_read_whole(path, TJ_TRIALS_MOST_BYTES, &text, &size, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_trials_parse(text, &trials, &err), TJ_OK), "%s: %s", path, err.message);
+    free(text);
+    return trials;
+}
+
+/* The logarithm of the loss of a choice among the trials of a problem, by the model (e is NULL) or by what is expected. */
+static double loss_of(const tj_measured_problem *of, const tj_device_facts *device, const tj_expectation *e)
+{
+    double predicted[TJ_TRIALS_KEPT], least = INFINITY, best = INFINITY, us = 0;
+    tj_request request;
+    tj_config config;
+
+    cr_assert(eq(int, tj_request_make(&of->problem, &request, &err), TJ_OK), "%s", err.message);
+    for (size_t i = 0; i < of->trials; i++) {
+        cr_assert(tj_config_read(of->trial[i].config, &config), "%s", of->trial[i].config);
+        predicted[i] = tj_rank_predict(device, &request, &config);
+        cr_assert(predicted[i] > 0, "%s: %s", of->text, of->trial[i].config);
+        least = fmin(least, predicted[i]);
+    }
+    for (size_t i = 0; i < of->trials; i++) {
+        double expected = log(predicted[i]);
+
+        cr_assert(tj_config_read(of->trial[i].config, &config));
+        cr_assert(eq(int, tj_request_resolve(&request, &config, &err), TJ_OK), "%s", err.message);
+        if (e)
+            (void)tj_expect(e, &config, predicted[i], least, &expected);
+        if (expected < best) {
+            best = expected;
+            us = (double)of->trial[i].ns;
+        }
+    }
+    return log(us / (double)of->trial[0].ns);
+}
+
+/* left_out: as for tj_expect_learn; below 0: the model's choices. */
+static double mean_loss(tj_trials *const trials[FILES], double left_out)
+{
+    tj_records *records = tj_records_create();
+    double sum = 0;
+    size_t count = 0;
+
+    for (size_t f = 0; f < FILES; f++)
+        cr_assert(eq(int, tj_records_add_trials(records, trials[f], &err), TJ_OK), "%s", err.message);
+    for (size_t f = 0; f < FILES; f++) {
+        const tj_device_facts *device = tj_trials_device(trials[f]);
+        const tj_measured_problem *of;
+
+        for (size_t i = 0; (of = tj_trials_at(trials[f], i)); i++) {
+            tj_expectation *e = NULL;
+            tj_request request;
+
+            if (of->trials < 4)
+                continue;
+            cr_assert(eq(int, tj_request_make(&of->problem, &request, &err), TJ_OK));
+            if (left_out >= 0)
+                e = tj_expect_learn(records, &request, device, left_out);
+            sum += loss_of(of, device, e);
+            count++;
+            tj_expectation_free(e);
+        }
+    }
+    tj_records_free(records);
+    return exp(sum / (double)count);
+}
+
+Test(tables, that_ship_make_better_choices_than_the_model_alone)
+{
+    tj_trials *const trials[FILES] = {read_file(files[0]), read_file(files[1])};
+    const double model = mean_loss(trials, -1), left_out = mean_loss(trials, 0), all_near_left_out = mean_loss(trials, 1);
+
+    printf("geometric mean of losses: by the model %.4f, the problem left out %.4f, all within a doubling %.4f\n", model,
+           left_out, all_near_left_out);
+    cr_expect(lt(dbl, left_out, model - 0.003));
+    cr_expect(lt(dbl, all_near_left_out, model - 0.002));
+    for (size_t f = 0; f < FILES; f++)
+        tj_trials_free(trials[f]);
+}
