@@ -19,9 +19,9 @@
 
 /*
  * Seconds of a search: a shorter one leaves the processors to the compiler, and looks around the best that it has found. For
- * some 30 trials that is as good.
+ * some 40 trials that is as good.
  */
-static const double WORTH_A_WALK = 2;
+static const double WORTH_A_WALK = 3;
 
 enum {
     MAX_POINTS = 200000,  /* of a larger space, take every n-th config */

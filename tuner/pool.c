@@ -235,17 +235,21 @@ static bool is_closed(const tj_pool *pool)
     return pool->is_stopped || tj_clock_s() + pool->usual_s > pool->end;
 }
 
-/* Do one piece of work, what is wanted now before what is wanted ahead. False: there is none. */
+/*
+ * Do one piece of work. While the search goes on a thread may be idle: a compile for the next tuning would keep it from what the
+ * trials suggest. False: there is nothing to do.
+ */
 static bool do_next(tj_pool *pool)
 {
-    job *one = is_closed(pool) ? NULL : first_waiting(pool, pool->now);
+    const bool is_ahead = is_closed(pool);
+    job *one = NULL;
 
-    if (!one && pool->ahead && pool->ahead->list) {
+    if (is_ahead && pool->ahead && pool->ahead->list) {
         list(pool, pool->ahead);
         return true;
     }
-    if (!one && pool->ahead)
-        one = first_waiting(pool, pool->ahead);
+    if (!is_ahead || pool->ahead)
+        one = first_waiting(pool, is_ahead ? pool->ahead : pool->now);
     if (one)
         run(pool, one);
     return one;
@@ -529,6 +533,8 @@ bool tj_pool_await_any(tj_pool *pool, double seconds, tj_config *config)
         end.tv_nsec = (long)(1e9 * (seconds - floor(seconds)));
     }
     pthread_mutex_lock(&pool->lock);
+    if (pool->ahead && is_closed(pool))
+        pthread_cond_broadcast(&pool->has_work); /* idle threads cannot know that it is closed by now */
     while (!(one = first_result(pool, &is_any)) && is_any && has_time) {
         if (pool->threads == 0) /* then all of them wait */
             run(pool, first_waiting(pool, pool->now));
@@ -541,6 +547,19 @@ bool tj_pool_await_any(tj_pool *pool, double seconds, tj_config *config)
     }
     pthread_mutex_unlock(&pool->lock);
     return one;
+}
+
+bool tj_pool_is_idle(tj_pool *pool)
+{
+    int under_way = 0;
+    bool is_open;
+
+    pthread_mutex_lock(&pool->lock);
+    is_open = !is_closed(pool);
+    for (job *one = pool->first; one; one = one->next)
+        under_way += one->state != DONE;
+    pthread_mutex_unlock(&pool->lock);
+    return is_open && under_way < pool->threads;
 }
 
 static tj_status load_custom(tj_pool *pool, tj_candidate *made, tj_error *err)

@@ -3,8 +3,8 @@
  * pool: compile configs of a problem, or of a family of the application, on threads, before the tuner times them, and keep the
  * results.
  *
- * A pool serves one tuning at a time, and begins with the next one's candidates when that has none left to compile. Between
- * tunings it waits in its context.
+ * A pool serves one tuning at a time, and begins with the next one's candidates when the search of the first is about to end.
+ * Between tunings it waits in its context.
  */
 #ifndef TJ_TUNER_POOL_H
 #define TJ_TUNER_POOL_H
@@ -76,7 +76,7 @@ typedef void tj_pool_list_fn(const void *payload, const tj_request *request, con
                              void *sink, void (*announce)(void *sink, const tj_config *config));
 
 /**
- * When this tuning leaves threads idle, compile for another request: what list announces, on one of the threads, and once. Call
+ * Once this tuning begins no more compiles, compile for another request: what list announces, on one of the threads, and once. Call
  * it once. payload is borrowed until the pool ends. Has no effect when memory runs out.
  */
 void tj_pool_look_ahead(tj_pool *pool, const tj_request *next, tj_pool_list_fn *list, const void *payload);
@@ -94,6 +94,9 @@ tj_candidate *tj_pool_await(tj_pool *pool, const tj_config *config);
  * Wait until one of the announced configs is done, and copy the first of them in the order of announcement; each once. False: none is under way, or `seconds` have passed; INFINITY: no limit.
  */
 bool tj_pool_await_any(tj_pool *pool, double seconds, tj_config *config);
+
+/** Has a thread nothing to compile, though there is time for it? */
+bool tj_pool_is_idle(tj_pool *pool);
 
 /**
  * Wait for the result of a config, and load it. For one thread only. Owned: as tj_pool_await.

@@ -217,15 +217,24 @@ static size_t together(const search *s)
     return share < TOGETHER ? TOGETHER : share > TJ_MOST_TOGETHER ? TJ_MOST_TOGETHER : share;
 }
 
+/* Many may be under way and all of them ready: then idle compilers get what the last trials suggest. */
+static bool wants_more(const search *s)
+{
+    const size_t least = s->measurer->at_once > LEAST_UNDER_WAY ? (size_t)s->measurer->at_once : LEAST_UNDER_WAY;
+
+    if (s->is_dry && s->under_way_count > 0)
+        return false;
+    return s->under_way_count <= least ||
+           (s->measurer->is_idle && s->trials >= s->chosen_at + together(s) && s->measurer->is_idle(s->measurer->payload));
+}
+
 /*
  * Choose configs until enough are under way, within the limit of trials. An empty proposal is repeated once all that are under
  * way are known.
  */
 static void keep_busy(search *s)
 {
-    const size_t least = s->measurer->at_once > LEAST_UNDER_WAY ? (size_t)s->measurer->at_once : LEAST_UNDER_WAY;
-
-    while (s->under_way_count <= least && !(s->is_dry && s->under_way_count > 0)) {
+    while (wants_more(s)) {
         const int64_t known = (int64_t)(s->trials + s->under_way_count), left = s->limit > 0 ? s->limit - known : INT64_MAX;
         const size_t wanted = left < (int64_t)together(s) ? (size_t)(left > 0 ? left : 0) : together(s);
         int32_t chosen[TJ_MOST_TOGETHER];
@@ -234,6 +243,7 @@ static void keep_busy(search *s)
         s->least_gain = may_settle(s, known) ? WORTH_A_ROUND : 0;
         count = wanted > 0 ? s->space->propose(s, chosen, wanted) : 0;
         s->is_dry = count == 0;
+        s->chosen_at = s->trials;
         for (size_t i = 0; i < count; i++)
             if (!start(s, chosen[i], s->under_way_count))
                 s->point[chosen[i]].is_chosen = false;

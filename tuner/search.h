@@ -62,6 +62,7 @@ struct search {
     size_t trials, trial_capacity;
     int32_t *under_way; /* points that compile, or are compiled, and wait for their trial */
     size_t under_way_count, under_way_capacity;
+    size_t chosen_at; /* trials when the last of them were chosen */
     int32_t standard; /* the point of the default; -1: none */
     double best_us;   /* verified; 0: none */
     double default_us;

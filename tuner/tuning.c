@@ -94,6 +94,13 @@ static int any_ready(void *payload, tj_config *ready)
     return is_ready;
 }
 
+static int is_idle(void *payload)
+{
+    const tj_tuning *t = payload;
+
+    return tj_pool_is_idle(t->pool);
+}
+
 static double seconds_gone(void *payload)
 {
     const tj_tuning *t = payload;
@@ -204,7 +211,8 @@ tj_status tj_tuning_begin_search(tj_tuning *t, const tj_search_space *space, tj_
                                 seconds_gone,
                                 &t->device,
                                 space->propose ? any_ready : NULL,
-                                tj_pool_threads(t->pool)};
+                                tj_pool_threads(t->pool),
+                                is_idle};
     t->limits = options_of_search(t);
     tj_pool_end_at(t->pool, t->deadline);
     tj_tuning_spend(t, &t->spent.placing);

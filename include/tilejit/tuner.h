@@ -467,6 +467,9 @@ typedef struct tj_measurer {
      * way, or the time is over. NULL: they are measured in the order in which they were announced. */
     int (*any_ready)(void *payload, tj_config *ready);
     int32_t at_once; /**< number of configs that it makes ready at once; the search announces a few more. 0: not known */
+    /** Could another config be made ready now, at once? Then the search announces more, as soon as it has learned from a few
+     * trials. NULL: not known. */
+    int (*is_idle)(void *payload);
 } tj_measurer;
 
 #define TJ_MEASURER_INIT TJ_SIZED(tj_measurer)
