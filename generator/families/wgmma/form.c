@@ -788,7 +788,7 @@ static bool swaps_in_vain(const tj_problem *view, const tj_wgmma_shape *s, size_
 /* Tiles that are not swapped gain nothing from these. */
 static bool is_too_fine(const tj_wgmma_shape *s, size_t known)
 {
-    return cluster_of(s) > 1 || (known > BN && s->bn > 16 && s->bn < 112 && s->bn % 32 != 0) ||
+    return (known > CLUSTER && cluster_of(s) > 1) || (known > BN && s->bn > 16 && s->bn < 112 && s->bn % 32 != 0) ||
            (known > STAGES && s->stages > USUAL_STAGES);
 }
 
