@@ -59,7 +59,7 @@ constexpr int SLICE = 64;  // columns of P that a warp stores at once, 16 rows h
 constexpr int P_VECTOR = 1;  // neighbours that a lane stores at once
 constexpr int BOXES = 2;  // of a warp: one is filled while another is stored
 constexpr int SPLITS = 4;  //@ only splits_k
-constexpr int CLUSTER = 2;  // blocks
+//@| constexpr int CLUSTER = 2;  // blocks  //@ only clusters
 
 #include "parts/vector.cuh"
 //@| #include "parts/widen.cuh"  //@ only widen_words
