@@ -35,7 +35,7 @@ typedef struct subject {
     tj_device_facts device;
     bool adapts;           /* configs to device */
     tj_pool_list_fn *list; /* to be called before its configs are compiled; NULL: it was, or there is none */
-    const void *payload;
+    tj_pool_basis basis;
 } subject;
 
 static const double NEW_COMPILE = 0.125; /* share of the last compile in the usual time */
@@ -215,7 +215,7 @@ static void list(tj_pool *pool, subject *of)
     of->list = NULL;
     of->references++;
     pthread_mutex_unlock(&pool->lock);
-    call(of->payload, &of->request, of->adapts ? &of->device : NULL, pool->threads, &l, announce_listed);
+    call(&of->basis, &of->request, of->adapts ? &of->device : NULL, pool->threads, &l, announce_listed);
     pthread_mutex_lock(&pool->lock);
     release(of);
 }
@@ -455,14 +455,14 @@ void tj_pool_end_at(tj_pool *pool, double end)
     pthread_mutex_unlock(&pool->lock);
 }
 
-void tj_pool_look_ahead(tj_pool *pool, const tj_request *next, tj_pool_list_fn *list_next, const void *payload)
+void tj_pool_look_ahead(tj_pool *pool, const tj_request *next, tj_pool_list_fn *list_next, tj_pool_basis basis)
 {
     subject *of = make_subject(next, NULL, pool->now->adapts ? &pool->now->device : NULL);
 
     if (!of)
         return;
     of->list = list_next;
-    of->payload = payload;
+    of->basis = basis;
     pthread_mutex_lock(&pool->lock);
     pool->ahead = of;
     pthread_cond_signal(&pool->has_work);

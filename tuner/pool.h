@@ -13,6 +13,7 @@
 #include <stdbool.h>
 
 #include <tilejit/device.h>
+#include <tilejit/tuner.h>
 
 #include "custom_kernel.h"
 #include "host.h"
@@ -71,15 +72,21 @@ void tj_pool_end_at(tj_pool *pool, double end);
 /** Begin no further compile for this tuning: a caller of tj_pool_await then compiles its config itself. */
 void tj_pool_stop(tj_pool *pool);
 
+/** The basis of a choice: a family (NULL: all), and records or trials that outlive the pool (NULL: none). */
+typedef struct tj_pool_basis {
+    const tj_family *family;
+    const tj_records *shipped;
+} tj_pool_basis;
+
 /** Announce configs that a tuning of the request would try first, for so many threads, by announce. */
-typedef void tj_pool_list_fn(const void *payload, const tj_request *request, const tj_device_facts *device, int threads,
+typedef void tj_pool_list_fn(const tj_pool_basis *basis, const tj_request *request, const tj_device_facts *device, int threads,
                              void *sink, void (*announce)(void *sink, const tj_config *config));
 
 /**
  * Once this tuning begins no more compiles, compile for another request: what list announces, on one of the threads, and once. Call
- * it once. payload is borrowed until the pool ends. Has no effect when memory runs out.
+ * it once. Has no effect when memory runs out.
  */
-void tj_pool_look_ahead(tj_pool *pool, const tj_request *next, tj_pool_list_fn *list, const void *payload);
+void tj_pool_look_ahead(tj_pool *pool, const tj_request *next, tj_pool_list_fn *list, tj_pool_basis basis);
 
 /** Queue a config, unless it is queued or done. Has no effect when memory runs out. */
 void tj_pool_announce(tj_pool *pool, const tj_config *config);

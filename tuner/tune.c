@@ -40,6 +40,7 @@ static const double CONFIRM_SHARE = 0.1; /* of the budget, for the check of the 
 typedef struct product_tuning {
     tj_tuning base;
     const tj_request *request, *next; /* next: will be tuned after it; NULL: not known */
+    tj_pool_basis basis;
     tj_search_space space;
     tj_config first[3 + SEEDS];
     size_t first_count;
@@ -130,7 +131,7 @@ static void list_first(product_tuning *t, const tj_records *records, const tj_re
     const tj_request *request = t->request;
     tj_choice likely = {.config = tj_default_config(request)};
 
-    (void)tj_choose_for(NULL, request, &t->base.device, (tj_refusals){NULL, 0}, &likely, NULL);
+    (void)tj_choose_for(t->basis.shipped, request, &t->base.device, (tj_refusals){NULL, 0}, &likely, NULL);
     t->first[t->first_count++] = likely.config;
     t->first_count += tj_record_read_config(before, &t->first[t->first_count]);
     t->first_count += tj_choose_seeds(records, request, &t->base.device, &t->first[t->first_count], SEEDS);
@@ -146,7 +147,7 @@ static void settle_first(product_tuning *t)
 {
     tj_config fit;
 
-    if (tj_choose_fitting(NULL, t->request, &t->base.device, fits, t, &fit, NULL) != TJ_OK)
+    if (tj_choose_fitting(t->basis.shipped, t->request, &t->base.device, fits, t, &fit, NULL) != TJ_OK)
         return;
     (void)tj_space_rewrite(t->request, &fit);
     t->first[0] = fit;
@@ -168,8 +169,8 @@ static void announce_ahead(void *payload, const tj_config *config)
 }
 
 /* List what a tuning of a request would try first: the library's choice, and what its search announces. */
-static void list_ahead(const void *payload, const tj_request *request, const tj_device_facts *device, int threads, void *sink,
-                       void (*announce)(void *sink, const tj_config *config))
+static void list_ahead(const tj_pool_basis *basis, const tj_request *request, const tj_device_facts *device, int threads,
+                       void *sink, void (*announce)(void *sink, const tj_config *config))
 {
     ahead a = {request, device, sink, announce};
     const tj_measurer measurer = {
@@ -179,8 +180,8 @@ static void list_ahead(const void *payload, const tj_request *request, const tj_
     tj_choice likely;
     search s;
 
-    options.family = payload;
-    if (tj_choose_for(NULL, request, device, (tj_refusals){NULL, 0}, &likely, NULL) == TJ_OK) {
+    options.family = basis->family;
+    if (tj_choose_for(basis->shipped, request, device, (tj_refusals){NULL, 0}, &likely, NULL) == TJ_OK) {
         (void)tj_space_rewrite(request, &likely.config);
         announce(sink, &likely.config);
     }
@@ -397,7 +398,7 @@ static tj_status open(product_tuning *t, const tj_records *records, const tj_rec
     t->space = tj_search_space_of(t->request, base->options.strategy);
     status = tj_tuning_begin_search(base, &t->space, err);
     if (t->next && base->options.strategy == TJ_SEARCH)
-        tj_pool_look_ahead(base->pool, t->next, list_ahead, base->options.family);
+        tj_pool_look_ahead(base->pool, t->next, list_ahead, t->basis);
     if (status == TJ_OK)
         status = tj_bench_place(&base->host->gpu, base->stream, t->request, &base->device, (uint64_t)base->options.seed,
                                 base->options.is_warm, &t->bench, err);
@@ -432,11 +433,11 @@ static tj_status run(product_tuning *t, const tj_record *before, tj_tune_result 
     return TJ_OK;
 }
 
-tj_status tj_tune_on(tj_host *host, tj_pool_rest *rest, const tj_request *request, const tj_request *next,
-                     const tj_tune_options *options, tj_tune_result *result, tj_error *err)
+tj_status tj_tune_on(tj_host *host, tj_pool_rest *rest, const tj_records *shipped, const tj_request *request,
+                     const tj_request *next, const tj_tune_options *options, tj_tune_result *result, tj_error *err)
 {
     static const tj_subject product = {measure, verify, predict, time_round, confirm, fail};
-    product_tuning t = {.request = request, .next = next};
+    product_tuning t = {.request = request, .next = next, .basis = {options->family, shipped}};
     const tj_record *before = NULL;
     tj_records *records = tj_records_create();
     int64_t passed_over;

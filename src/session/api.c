@@ -446,7 +446,8 @@ tj_status tj_tune(tj_context *context, const tj_problem *problem, const tj_tune_
     has_next = own.next && tj_request_make(own.next, &next, NULL) == TJ_OK;
     if (context->host.remote && !own.records && !own.no_record && tj_remote_writes(context->host.remote))
         own.records = found = tj_records_create();
-    status = tj_tune_on(&context->host, &context->pools, &request, has_next ? &next : NULL, &own, &best, err);
+    status = tj_tune_on(&context->host, &context->pools, tj_context_shipped(context), &request, has_next ? &next : NULL, &own,
+                        &best, err);
     (void)TJ_FILL(result, &best, TJ_TUNE_RESULT_INIT, NULL);
     if (found)
         offer_record(context, found);

@@ -24,6 +24,7 @@ struct tj_chooser {
     tj_records *records;        /* under lock; NULL: not read yet */
     uint64_t read_at;           /* the change that they were read after */
     bool has_tables;            /* records may use the tables of trials */
+    tj_records *shipped;        /* under lock, until it is there; NULL: nobody asked */
     struct tj_choices *choices; /* under lock */
     struct tj_tables *tables;   /* under lock, read at the first choice that no record decides */
     _Atomic uint64_t now;       /* changes of records by this process */
@@ -47,6 +48,7 @@ void tj_chooser_free(struct tj_chooser *chooser)
     if (!chooser)
         return;
     tj_records_free(chooser->records);
+    tj_records_free(chooser->shipped);
     tj_choices_free(chooser->choices);
     tj_tables_free(chooser->tables);
     pthread_mutex_destroy(&chooser->lock);
@@ -171,6 +173,19 @@ static void lend_tables(tj_context *context, const tj_device_facts *device, cons
         return;
     tj_tables_lend(chooser->tables, &context->host.log, chooser->records);
     chooser->has_tables = true;
+}
+
+const tj_records *tj_context_shipped(tj_context *context)
+{
+    struct tj_chooser *chooser = context->chooser;
+    const tj_records *shipped;
+
+    pthread_mutex_lock(&chooser->lock);
+    if (!chooser->shipped && (chooser->shipped = tj_records_create()))
+        tj_tables_lend(chooser->tables, &context->host.log, chooser->shipped);
+    shipped = chooser->shipped;
+    pthread_mutex_unlock(&chooser->lock);
+    return shipped;
 }
 
 /* ---- packs -------------------------------------------------------------------------------------------------------- */

@@ -18,6 +18,9 @@ void tj_chooser_free(struct tj_chooser *chooser);
 struct tj_tables;
 const struct tj_tables *tj_chooser_tables(const struct tj_chooser *chooser);
 
+/** Return an empty set of records with the tables of trials, which lasts as long as the context. NULL when memory ran out. */
+const tj_records *tj_context_shipped(tj_context *context);
+
 /** The sources that a choice may use. */
 typedef enum tj_choosing {
     TJ_CHOOSE_FOR,  /**< for a device whose facts are all given; it may be absent */

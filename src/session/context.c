@@ -345,8 +345,8 @@ void tj_context_free(tj_context *context)
     tj_image_table_free(context->images);
     tj_varying_free(context->varying);
     tj_missing_free(context->missing);
+    tj_pool_rest_end(&context->pools); /* its threads may use the chooser's tables */
     tj_chooser_free(context->chooser);
-    tj_pool_rest_end(&context->pools);
     tj_host_end(&context->host);
     free(context);
 }
