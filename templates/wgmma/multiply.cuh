@@ -6,7 +6,7 @@ const int warp_row = group_row + warp % 4 * 16;
 // What this warpgroup multiplies at the ring's first place; all else lies so many bytes further on.
 const auto m_first = moved(descriptor(&tiles[0].M, sizeof(tiles[0].M[0])), m_offset(group_row, 0));  //@ only not m_registers
 //@ if m_registers
-//@| const int m_row = warp_row + lane / 4, m_k = lane % 4 + lane / 16 * 4;
+//@| const int m_row = warp_row + lane / 4, m_k = lane % 4;
 //@| const auto m_first = shared_address(&tiles[0].M[m_row / LINE][m_k][(m_row % LINE / 4 ^ m_k) * 4 + m_row % 4]);
 //@ end
 const auto n_first = descriptor(&tiles[0].N, sizeof(tiles[0].N[0]));

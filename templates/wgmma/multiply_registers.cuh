@@ -1,7 +1,7 @@
 // The halves of a phase take turns: while the tensor cores multiply one by its factors, lanes load those of the other.
 factors_t factors[2];
 const auto take = [&](int half) {
-    take_factors(factors[half], m_first + stage * sizeof(phase_t) + m_offset(0, half * STEPS * K_STEP), lane >= 16);
+    take_factors(factors[half], m_first + stage * sizeof(phase_t) + m_offset(0, half * STEPS * K_STEP));
 };
 const auto multiply = [&](int half) {
     const auto n = moved(n_first, stage * sizeof(phase_t) + n_offset(half * STEPS * K_STEP));

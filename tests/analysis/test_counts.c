@@ -494,6 +494,7 @@ static const row rows[] = {
     {"wgmma:bm=64,bn=64", 100, 75, 136, BF16(.batch = 3, .m.stride = TJ_BROADCAST)},
     {"wgmma:bm=64,bn=64", 72, 160, 97, WITH(.m.type = TJ_S8)},
     {"wgmma:bm=128,bn=64", 72, 60, 96, WITH(.compute = TJ_COMPUTE_TF32, .m.layout = TJ_COL_MAJOR, .n.layout = TJ_COL_MAJOR)},
+    {"wgmma:swap=yes,bm=128,bn=72", 72, 60, 96, WITH(.compute = TJ_COMPUTE_TF32)},
     {"wgmma:bm=256,bn=64,splits=2", 300, 100, 96,
      WITH(.compute = TJ_COMPUTE_TF32, .m.layout = TJ_COL_MAJOR, .n.layout = TJ_COL_MAJOR, .batch = 2)},
     {"wgmma:bm=64,bn=64,pack=n", 72, 60, 96, WITH(.compute = TJ_COMPUTE_TF32)},

@@ -73,16 +73,14 @@ static void count_squares(int64_t squares, int32_t element_bytes, tj_counts *cou
             }
 }
 
-/* templates/wgmma/factors.cuh: a warp loads 16 rows of a line of M, half of it from each of two lines. */
+/* templates/wgmma/factors.cuh: a warp loads 8 rows of 4 lines of M. */
 static void count_factors(int64_t phases, const tj_wgmma_shape *s, tj_counts *counts)
 {
     tj_lanes lanes = {.count = TJ_WARP, .element_bytes = s->element_bytes, .width = 1, .is_shared = true};
 
     for (int lane = 0; lane < TJ_WARP; lane++) {
-        const int32_t k = lane % 4 + lane / 16 * 4;
-
         lanes.lane[lane] = lane;
-        lanes.address[lane] = k * TJ_WGMMA_LINE + ((lane / 16) ^ k) * CHUNK + lane / 4 % 4 * s->element_bytes;
+        lanes.address[lane] = lane % 4 * TJ_WGMMA_LINE + ((lane / 16) ^ (lane % 4)) * CHUNK + lane / 4 % 4 * s->element_bytes;
     }
     counts->factors = phases * (s->bm / TJ_WGMMA_SLICE_ROWS) * s->bk / 2;
     tj_lanes_add(&counts->shared_load, &lanes, 0, counts->factors);

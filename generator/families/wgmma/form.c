@@ -430,9 +430,14 @@ static tj_status check_types(const tj_problem *view, tj_error *err)
                    tj_facts_of(m)->name, tj_facts_of(n)->name);
 }
 
+static bool can_swap(const tj_problem *view)
+{
+    return !tj_is_grouped(view) && !tj_epilogue_pairs(&view->epilogue);
+}
+
 static tj_status check_swap(const tj_problem *view, const tj_wgmma_shape *s, tj_error *err)
 {
-    if (!s->swapped || (!tj_is_grouped(view) && !tj_epilogue_pairs(&view->epilogue)))
+    if (!s->swapped || can_swap(view))
         return TJ_OK;
     return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "swap=yes computes the transpose of P, and %s: use swap=no",
                    tj_is_grouped(view) ? "rows in groups are rows of P" : "the epilogue takes pairs of columns of P");
@@ -767,29 +772,62 @@ static bool brings_too_much(const tj_problem *view, const tj_wgmma_shape *s)
     return s->bn > 128 && !n.along_k && n.blocks * n.line * 4 > s->bn * 5;
 }
 
+/* Tiles that are not swapped gain nothing from these. */
+static bool is_too_fine(const tj_wgmma_shape *s, size_t known)
+{
+    return (known > CLUSTER && cluster_of(s) > 1) || (known > BN && s->bn > 16 && s->bn < 112 && s->bn % 32 != 0) ||
+           (known > STAGES && s->stages > USUAL_STAGES);
+}
+
+/* Are there fewer tiles than multiprocessors, if each has all that a warpgroup can multiply? */
+static bool is_small(const tj_problem *view)
+{
+    return tj_ceil_div(view->j.extent, 128) * tj_ceil_div(view->l.extent, 128) * (view->batch > 1 ? view->batch : 1) <
+           FULL_GPU / 2;
+}
+
+/*
+ * Lanes load half a phase of M while the other half is multiplied. In large products this takes long enough in wide tiles, if
+ * another warpgroup multiplies as well.
+ */
+static bool loads_in_vain(const tj_problem *view, const tj_wgmma_shape *s, size_t known)
+{
+    return is_too_fine(s, known) || (!is_small(view) && ((known > BN && (s->bn < 128 || s->bn % 64 != 0)) ||
+                                                         (known > MULTIPLIERS && s->multipliers < 2) ||
+                                                         (known > PINGPONG && s->pingpong == TJ_WGMMA_PINGPONG)));
+}
+
+/*
+ * Does it pack N, or transpose tiles of it, that comes from registers if it is swapped? That costs a tenth to a third of a large
+ * product.
+ */
+static bool turns_in_vain(const tj_problem *view, const tj_wgmma_shape *s)
+{
+    return !s->swapped && s->element_bytes == 4 && lies_wrong(view, s, false) && !lies_wrong(view, s, true) &&
+           has_map(view, s, true) && has_map(view, s, false) && can_swap(view) && view->j.extent > MOST_SWAPPED_ROWS &&
+           !is_small(view);
+}
+
 /*
  * Swapped tiles are for few rows of P, which few tiles share, each with less than a step of rows too many.
  * One warpgroup multiplies 64 columns of P, clusters have tiles that are there, and the ring is as deep as it can be.
+ * With more rows they are for an N by rows of tf32, which comes from registers as the view's M.
  */
 static bool swaps_in_vain(const tj_problem *view, const tj_wgmma_shape *s, size_t known)
 {
     const int64_t rows = view->l.extent, tiles = tj_ceil_div(rows, s->bn), more = tiles * s->bn - rows,
                   high = tj_ceil_div(view->j.extent, s->bm), blocks = tiles * high * (view->batch > 1 ? view->batch : 1);
 
+    if (rows > MOST_SWAPPED_ROWS && loads_m(s))
+        return loads_in_vain(view, s, known);
     return rows < 1 || rows > MOST_SWAPPED_ROWS || (known > BN && (more >= 8 * tiles || tiles > MOST_SHARING)) ||
+           (known > CLUSTER && loads_m(s) && cluster_of(s) > 1) ||
            (known > MULTIPLIERS && s->bm != TJ_WGMMA_ROWS * s->multipliers) ||
            (known > BN && (tiles % s->cluster_cols > 0 || high % s->cluster_rows > 0)) ||
            (known > SPLITS && cluster_of(s) > 2 && blocks * s->splits * s->parts > CLUSTERED_BLOCKS) ||
            (known > SPLITS && s->parts > 1 &&
             (s->splits > 1 || blocks * s->parts > FULL_GPU || view->k.extent < (int64_t)s->parts * 4 * s->bk)) ||
            (known > PINGPONG && s->pingpong == TJ_WGMMA_PINGPONG) || (known > GROUP && s->group != USUAL_GROUP);
-}
-
-/* Tiles that are not swapped gain nothing from these. */
-static bool is_too_fine(const tj_wgmma_shape *s, size_t known)
-{
-    return (known > CLUSTER && cluster_of(s) > 1) || (known > BN && s->bn > 16 && s->bn < 112 && s->bn % 32 != 0) ||
-           (known > STAGES && s->stages > USUAL_STAGES);
 }
 
 static bool is_hopeless(const tj_problem *view, const tj_config *config, size_t known)
@@ -805,7 +843,7 @@ static bool is_hopeless(const tj_problem *view, const tj_config *config, size_t 
     if (s.pack == 0)
         s.pack = pack_default(view, s);
     return check_types(view, NULL) != TJ_OK || check_swap(view, &s, NULL) != TJ_OK ||
-           (s.swapped ? swaps_in_vain(view, &s, known) : is_too_fine(&s, known)) ||
+           (s.swapped ? swaps_in_vain(view, &s, known) : is_too_fine(&s, known)) || turns_in_vain(view, &s) ||
            check_transpose(view, &s, true, NULL) != TJ_OK || check_transpose(view, &s, false, NULL) != TJ_OK ||
            check_operand(view, &s, true, NULL) != TJ_OK || check_operand(view, &s, false, NULL) != TJ_OK ||
            (known > BM && s.bm > 64 && s.bm - 64 >= view->j.extent) ||

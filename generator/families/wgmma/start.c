@@ -19,6 +19,12 @@ static const int32_t rows[][TJ_FAMILY_START_PARAMS] = {
     {1, 1, 128, 128, 2, 1, 1},
     /* lines of N that begin anywhere: a tall tile reads N fewer times */
     {1, 1, 256, 192, 2, 1, 1},
+    /* large products in tf32 with N by rows, which comes from registers */
+    {2, 1, 128, 256, 2, 1, 1},
+    {2, 1, 256, 128, 2, 1, 1},
+    {2, 1, 192, 192, 3, 1, 1},
+    {2, 1, 128, 192, 2, 1, 1},
+    {2, 1, 128, 128, 2, 1, 1},
     /* large products in tf32 across k: packed once, instead of transposed by each block */
     {1, 1, 128, 256, 2, 1, 1, 0, 0, 0, 0, 0, 0, TJ_WGMMA_NONE},
     {1, 1, 256, 128, 2, 1, 1, 0, 0, 0, 0, 0, 0, TJ_WGMMA_NONE},
