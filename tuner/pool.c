@@ -96,9 +96,13 @@ static void release(subject *of)
 /* Would both compile the same? Those of the application are not told apart. */
 static bool is_same(const subject *a, const subject *b)
 {
-    return a && b && !a->extent && !b->extent && a->adapts == b->adapts &&
-           memcmp(&a->request.problem, &b->request.problem, sizeof a->request.problem) == 0 &&
-           memcmp(&a->device, &b->device, sizeof a->device) == 0;
+    char a_id[TJ_PROBLEM_ID_BYTES], b_id[TJ_PROBLEM_ID_BYTES];
+
+    if (!a || !b || a->extent || b->extent || a->adapts != b->adapts || memcmp(&a->device, &b->device, sizeof a->device) != 0)
+        return false;
+    tj_problem_id(&a->request.problem, a_id);
+    tj_problem_id(&b->request.problem, b_id);
+    return strcmp(a_id, b_id) == 0;
 }
 
 /* ---- compiling ---------------------------------------------------------------------------------------------------- */

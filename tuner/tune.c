@@ -383,7 +383,7 @@ static void keep_record(const product_tuning *t, const tj_record *before, tj_tun
 
 /* ---- public ------------------------------------------------------------------------------------------------------- */
 
-static tj_status open(product_tuning *t, const tj_records *records, const tj_record **before, tj_error *err)
+static tj_status begin(product_tuning *t, const tj_records *records, const tj_record **before, tj_error *err)
 {
     tj_tuning *const base = &t->base;
     tj_status status = tj_tuning_open(base, err);
@@ -450,7 +450,7 @@ tj_status tj_tune_on(tj_host *host, tj_pool_rest *rest, const tj_records *shippe
     if (status == TJ_OK)
         status = tj_records_read(host->store, records, &passed_over, err);
     if (status == TJ_OK || status == TJ_ERR_IO) /* an unusable store has no records */
-        status = open(&t, records, &before, err);
+        status = begin(&t, records, &before, err);
     if (status == TJ_OK)
         status = run(&t, before, result, err);
     if (status == TJ_OK)
