@@ -162,7 +162,7 @@ static tj_problem problem_of(int64_t rows, int64_t width, const char *type, cons
     tj_error err;
 
     must(tj_type_parse(type, &of_all, &err), &err);
-    problem = (tj_problem)TJ_PROBLEM_INIT(rows, width, width, of_all);
+    problem = (tj_problem)TJ_PROBLEM_INIT(rows, width, width, (int32_t)of_all);
     problem.n.layout = strcmp(order, "col") == 0 ? TJ_COL_MAJOR : TJ_ROW_MAJOR;
     problem.p.type = (int32_t)of_all; /* the M of the next */
     return problem;

@@ -5,4 +5,3 @@ for (int s = 0; s < STAGES - 1; ++s) {
     #include "mma/copy_first_of.cuh"  //@ with n for m  //@ only early_n
 }
 #include "parts/awaits.cuh"
-#include "parts/dependents.cuh"  //@ late_dependents

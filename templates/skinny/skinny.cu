@@ -84,10 +84,10 @@ skinny(
             for (int e = 0; e < VECTOR; ++e)  //@ vector_loaded for VECTOR
                 n_next[i][c + e] = n.element[e];  //@ n_to for n_next[i][c + e]
         }
-        //@ if early
-        //@| };
-        //@| const auto load_rest = [&](index_t phase) {
-        //@ end
+    //@ if early
+    //@| };
+    //@| const auto load_rest = [&](index_t phase) {
+    //@ end
         //@| #include "skinny/read_scales.cuh"  //@ only n_scales_k
         // Its share of M, for everyone.
 #pragma unroll
@@ -114,7 +114,6 @@ skinny(
     //@|     load_n(0);  //@ k_begin for 0
     //@| load_n(0);  //@ k_begin for 0  //@ only not may_be_empty
     //@| #include "parts/awaits.cuh"
-    //@| #include "parts/dependents.cuh"  //@ late_dependents
     //@| if (0 < k)  //@ k_begin for 0  //@ k_end for k  //@ only may_be_empty
     //@|     load_rest(0);  //@ k_begin for 0
     //@| load_rest(0);  //@ k_begin for 0  //@ only not may_be_empty
@@ -145,6 +144,11 @@ skinny(
         //@| phase += PHASE;  //@ only loops
         if (phase + PHASE < k)  //@ next_phase for phase + PHASE  //@ k_end for k
             load(phase + PHASE);  //@ next_phase for phase + PHASE
+        //@ if early
+        //@| else {
+        //@|     #include "parts/dependents.cuh"  //@ late_dependents
+        //@| }
+        //@ end
 #pragma unroll
         for (int r = 0; r < TM; ++r) {
             sum_t m[K_THREAD];

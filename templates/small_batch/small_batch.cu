@@ -51,8 +51,8 @@ small_batch(
 {
     extern __shared__ operands_t operands[];
 
-    //@| #include "parts/awaits.cuh"  //@ only overlaps
-    //@| #include "parts/dependents.cuh"  //@ only overlaps
+    //@| #include "parts/awaits.cuh"  //@ awaits
+    //@| #include "parts/dependents.cuh"  //@ dependents
     //@ lines derived
     const int thread = threadIdx.x % TEAM;  // of the team
     const int row = thread / TEAM_COLS;

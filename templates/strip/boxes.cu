@@ -119,6 +119,7 @@ strip(
             #include "strip/bring_n.cuh"  //@ only not early_n
             pass();
         }
+        //@| #include "parts/dependents.cuh"  //@ late_dependents
     } else if (warp < WARPS) {
         #include "strip/multiply.cuh"
 #pragma unroll 1

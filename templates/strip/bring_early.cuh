@@ -10,4 +10,3 @@ if (threadIdx.x == WARPS * WARP) {
     stage = turn = 0;
 }
 #include "parts/awaits.cuh"
-#include "parts/dependents.cuh"  //@ late_dependents

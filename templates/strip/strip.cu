@@ -78,10 +78,10 @@ strip(
             copy_async_or_zero<16>(to, is_inside ? &M[at] : M, is_inside);  //@ only copies_or_zero
             //@| copy_async<16>(to, &M[at]);  //@ only copies_whole
         }
-        //@ if early
-        //@| };
-        //@| const auto copy_n = [&](phase_t &into, index_t phase) {
-        //@ end
+    //@ if early
+    //@| };
+    //@| const auto copy_n = [&](phase_t &into, index_t phase) {
+    //@ end
         // The rows of N follow each other without a gap, so that VECTOR of them are COLS chunks.
 #pragma unroll
         for (int first = 0; first < CHUNKS * COLS; first += WARP) {
@@ -108,12 +108,11 @@ strip(
     const index_t first_phase = warp * PHASE;  //@ first_phase for warp * PHASE
     //@ if early
     //@| // What is constant needs no wait: its first tiles are copied while the kernel ahead may still run.
-    //@| #pragma unroll
+//@| #pragma unroll
     //@| for (int stage = 0; stage < STAGES - 1; ++stage)
     //@|     if (first_phase + stage * TURN < k)  //@ k_end for k
     //@|         copy(ring.phase[stage], first_phase + stage * TURN);  //@ copy_constant for copy
     //@| #include "parts/awaits.cuh"
-    //@| #include "parts/dependents.cuh"  //@ late_dependents
     //@ end
 #pragma unroll
     for (int stage = 0; stage < STAGES - 1; ++stage) {
@@ -129,6 +128,11 @@ strip(
         __syncwarp();  // what all lanes copied is there, and all are done with the phase before
         if (phase + (STAGES - 1) * TURN < k)  //@ k_end for k
             copy(ring.phase[free], phase + (STAGES - 1) * TURN);
+        //@ if early
+        //@| else {
+        //@|     #include "parts/dependents.cuh"  //@ late_dependents
+        //@| }
+        //@ end
         commit_copies();
         multiply(ring.phase[current]);
         free = current;

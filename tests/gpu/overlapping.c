@@ -46,6 +46,8 @@ static const way ways[] = {
     {"wgmma:bm=64,bn=32,multipliers=2,pingpong=yes", TJ_COMPUTE_TF32, TJ_ROW_MAJOR, TJ_COL_MAJOR, 1, 9, 9},
     {"wgmma:bm=64,bn=32,multipliers=1,splits=2", TJ_COMPUTE_TF32, TJ_ROW_MAJOR, TJ_COL_MAJOR, 2, 9, 9},
     {"wgmma:swap=yes,bm=64,bn=16,multipliers=1", TJ_COMPUTE_TF32, TJ_ROW_MAJOR, TJ_COL_MAJOR, 1, 9, 9},
+    {"wgmma:swap=yes,cluster=m2,bm=64,bn=8,multipliers=1", TJ_COMPUTE_TF32, TJ_ROW_MAJOR, TJ_COL_MAJOR, 1, 9, 9},
+    {"wgmma:swap=yes,cluster=n2,bm=64,bn=16,multipliers=1", TJ_COMPUTE_TF32, TJ_ROW_MAJOR, TJ_COL_MAJOR, 1, 9, 9},
     {"wgmma:bm=64,bn=32,multipliers=1,pack=n", TJ_COMPUTE_TF32, TJ_ROW_MAJOR, TJ_ROW_MAJOR, 1, 9, 9},
 };
 
@@ -352,6 +354,7 @@ int main(int argc, char **argv)
     void *module = NULL, *own = NULL;
     tj_error err;
 
+    setvbuf(stdout, NULL, _IOLBF, 0); /* a kernel that waits for ever ends in a kill */
     if (!expect(length > 0 && load_driver(), "the driver's functions") ||
         !expect(enter_primary(context), "the primary context"))
         return finish("overlapping");

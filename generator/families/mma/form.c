@@ -915,7 +915,6 @@ static void describe_tiles(const tj_problem *view, const tj_config *config, cons
                     either_loads(&m, &n, TJ_MMA_HALVES) || either_loads(&m, &n, TJ_MMA_BYTES) ? "parts/load_transposed.cuh"
                                                                                               : "");
     tj_template_set(fill, "load_bytes", either_loads(&m, &n, TJ_MMA_BYTES) ? "parts/load_bytes.cuh" : "");
-    tj_template_set(fill, "copy_next", is_async ? "parts/copy_next.cuh" : "mma/copy_next_plain.cuh");
     tj_template_set(fill, "past", is_async ? "past" : "through");
     tj_template_set(fill, "copy_whole", s->copy == TJ_COPY_ASYNC ? "copy_async" : "copy_plain");
     tj_template_set(fill, "copy_or_zero", s->copy == TJ_COPY_ASYNC ? "copy_async_or_zero" : "copy_plain_or_zero");
@@ -1039,6 +1038,10 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_template_set_flag(fill, "vector_p", p_vector > 1);
     describe_product(view, &s, is_early ? TJ_COPIES_APART : TJ_COPIES_WHOLE, fill);
     tj_template_set(fill, "copy", is_early ? "mma/copy_apart.cuh" : "mma/copy_together.cuh");
+    tj_template_set(fill, "copy_next",
+                    is_early                     ? "mma/copy_next_early.cuh"
+                    : has_async_copies(view, &s) ? "parts/copy_next.cuh"
+                                                 : "mma/copy_next_plain.cuh");
     describe_tiles(view, config, &s, form->is_swapped, fill);
     return "mma/mma.cu";
 }

@@ -340,7 +340,8 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     form->step[0].block_products = s.products;
     form->step[0].dynamic_shared_bytes = s.products * s.bytes;
     form->step[0].overlaps = view->overlap;
-    tj_template_set_flag(fill, "overlaps", view->overlap);
+    tj_template_set(fill, "awaits", view->overlap ? "parts/awaits.cuh" : "");
+    tj_template_set(fill, "dependents", view->overlap ? "parts/dependents.cuh" : "");
     form->needs = is_async ? TJ_FEATURE_CP_ASYNC : 0;
     form->align[form->is_swapped ? TJ_MATRIX_N : TJ_MATRIX_M] = in * w.m;
     form->align[form->is_swapped ? TJ_MATRIX_M : TJ_MATRIX_N] = in * w.n;

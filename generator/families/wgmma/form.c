@@ -1058,13 +1058,15 @@ static void describe_walk(const tj_problem *view, const tj_wgmma_shape *s, tj_te
 }
 
 /* Describe how the blocks of a cluster divide their tiles, bring what they share and free places of the ring. */
-static void describe_shared(const tj_problem *view, const tj_wgmma_shape *s, tj_template_params *fill)
+static void describe_shared(const tj_problem *view, const tj_wgmma_shape *s, unsigned early, tj_template_params *fill)
 {
     const bool shares_m = s->cluster_cols > 1, shares_n = s->cluster_rows > 1, shares = shares_m || shares_n;
 
     tj_template_set_flag(fill, "shares_tiles", shares);
-    tj_template_set_flag(fill, "m_in_turns", shares_m);
-    tj_template_set_flag(fill, "n_in_turns", shares_n);
+    tj_template_set_flag(fill, "m_in_turns", shares_m && early != TJ_CONSTANT_M);
+    tj_template_set_flag(fill, "n_in_turns", shares_n && early != TJ_CONSTANT_N);
+    tj_template_set_flag(fill, "constant_in_turns",
+                         (shares_m && early == TJ_CONSTANT_M) || (shares_n && early == TJ_CONSTANT_N));
     tj_template_set_flag(fill, "shared_3d", tj_map_has_products(view, shares_m ? TJ_MATRIX_M : TJ_MATRIX_N));
     tj_template_set(fill, "m_copy", shares_m ? "copy_box_to_all" : "copy_box");
     tj_template_set(fill, "n_copy", shares_n ? "copy_box_to_all" : "copy_box");
@@ -1077,7 +1079,8 @@ static void describe_shared(const tj_problem *view, const tj_wgmma_shape *s, tj_
 }
 
 /* Describe clusters, whose blocks share tiles or, along grid.y, the k of a tile. */
-static void describe_cluster(const tj_problem *view, const tj_wgmma_shape *s, tj_template_params *fill, tj_launch_form *form)
+static void describe_cluster(const tj_problem *view, const tj_wgmma_shape *s, unsigned early, tj_template_params *fill,
+                             tj_launch_form *form)
 {
     const bool clusters = cluster_of(s) > 1, gathers = s->parts > 1;
 
@@ -1096,7 +1099,7 @@ static void describe_cluster(const tj_problem *view, const tj_wgmma_shape *s, tj
     tj_template_set(fill, "part_of_k", gathers ? "rank" : "blockIdx.z % SPLITS");
     tj_template_set(fill, "send_constraint", tj_sum_type(view) == TJ_S32 ? "\"r\"" : "\"f\"");
     tj_template_set(fill, "meet", clusters ? "meet_in_cluster" : "__syncthreads");
-    describe_shared(view, s, fill);
+    describe_shared(view, s, early, fill);
 }
 
 /* Describe how the warpgroup that brings tiles hands registers to those that multiply. */
@@ -1113,7 +1116,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     const tj_pack pack = tj_wgmma_pack_of(view, &s);
     const tj_checks checks = tj_checks_of(config, form->is_swapped);
     const tj_reduction_slots slots = slots_of(view, &s);
-    const unsigned constant = cluster_of(&s) == 1 ? tj_step_constant(view) : 0; /* a cluster brings in turns */
+    const unsigned constant = tj_step_constant(view);
     tj_launch_step *const product = tj_step_product(form);
     unsigned early;
 
@@ -1138,7 +1141,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_widen_describe(view, (tj_widen_copies){0}, tj_widens_weights(view->m.type, view->n.type), fill);
     describe_map(view, &s, &pack, true, early == TJ_CONSTANT_M, fill, form);
     describe_map(view, &s, &pack, false, early == TJ_CONSTANT_N, fill, form);
-    describe_cluster(view, &s, fill, form);
+    describe_cluster(view, &s, early, fill, form);
     if (!fill)
         return NULL;
     tj_maps_describe(view, tj_step_product(form), transposes_any(&s) ? "came" : "full", fill);
