@@ -219,6 +219,47 @@ static tj_chosen_by choose_measured(expecting *x, double predicted, tj_config *c
     return by;
 }
 
+size_t tj_choose_promising(const tj_records *records, const tj_request *request, const tj_device_facts *device,
+                           tj_config *promising, size_t capacity)
+{
+    tj_expectation *const e = tj_expect_learn(records, request, device, TJ_LEAVE_NONE_OUT);
+    double expected[TJ_MOST_PROMISING], least = INFINITY;
+    const tj_neighbour *near;
+    size_t count = 0;
+
+    for (size_t i = 0; (near = tj_expectation_neighbour(e, i)); i++) {
+        const double predicted = tj_rank_predict(device, request, &near->config);
+
+        least = predicted > 0 ? fmin(least, predicted) : least;
+    }
+    for (size_t i = 0; (near = tj_expectation_neighbour(e, i)); i++) {
+        const double predicted = tj_rank_predict(device, request, &near->config);
+        char text[TJ_CONFIG_TEXT_BYTES];
+        tj_choice choice;
+        double time;
+        size_t at = count;
+        bool is_new = predicted > 0;
+
+        for (size_t k = 0; k < count && is_new; k++)
+            is_new = memcmp(&promising[k], &near->config, sizeof near->config) != 0;
+        tj_config_print(&near->config, text);
+        if (!is_new || !tj_choose_written(text, request, device, &choice))
+            continue;
+        time = tj_expect(e, &choice.resolved, predicted, least, NULL);
+        while (at > 0 && time < expected[at - 1])
+            at--;
+        if (at == capacity)
+            continue;
+        count += count < capacity;
+        memmove(&expected[at + 1], &expected[at], (count - at - 1) * sizeof expected[0]);
+        memmove(&promising[at + 1], &promising[at], (count - at - 1) * sizeof promising[0]);
+        expected[at] = time;
+        promising[at] = near->config;
+    }
+    tj_expectation_free(e);
+    return count;
+}
+
 /* Choose without a record of the problem itself. config: the safe default. */
 static tj_chosen_by choose_unseen(const tj_records *records, const tj_request *given, const tj_device_facts *device,
                                   tj_refusals refused, tj_config *config)

@@ -40,6 +40,15 @@ bool tj_choose_written(const char *text, const tj_request *request, const tj_dev
 size_t tj_choose_seeds(const tj_records *records, const tj_request *request, const tj_device_facts *device, tj_config *seed,
                        size_t capacity);
 
+/**
+ * List the configs of similar problems, of tables of trials and records, that are expected to be the fastest here, best first.
+ * Returns their number, at most capacity, which is TJ_MOST_PROMISING at most.
+ */
+size_t tj_choose_promising(const tj_records *records, const tj_request *request, const tj_device_facts *device,
+                           tj_config *promising, size_t capacity);
+
+enum { TJ_MOST_PROMISING = 8 };
+
 /** Does this status mean that the kernel exists but may not be launched, so that another config should be chosen? */
 static inline bool tj_status_is_unfit(tj_status status)
 {

@@ -436,7 +436,8 @@ enum { TJ_MOST_REFUSED = 8 };
  * search would write it. An unfit choice gives way to another, up to TJ_MOST_REFUSED times. Use this to compare the library's choice
  * with other configs.
  *
- * Owned:   *plan is borrowed from context. NULL: records may be NULL (none), err too. Threads: any.
+ * Owned:   *plan is borrowed from context. NULL: records may be NULL (none: the tables of trials of the context alone), err too.
+ * Threads: any.
  * Errors:  those of tj_choose and tj_plan_prepare.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_choose_plan(tj_context *context, const tj_records *records, const tj_problem *problem,

@@ -385,9 +385,9 @@ tj_status tj_choose_plan(tj_context *context, const tj_records *records, const t
     tj_request request;
     const tj_status status = tj_request_make(problem, &request, err);
 
-    return status == TJ_OK
-               ? tj_choose_fitting(records, &request, device, prepare, &(choice){context, problem, plan}, config, err)
-               : status;
+    return status == TJ_OK ? tj_choose_fitting(records ? records : tj_context_shipped(context), &request, device, prepare,
+                                               &(choice){context, problem, plan}, config, err)
+                           : status;
 }
 
 tj_status tj_context_choose_config(tj_context *context, const tj_problem *problem, const tj_device_facts *device,
