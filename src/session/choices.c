@@ -10,6 +10,7 @@
 #include "canonical.h"
 #include "hash.h"
 #include "record.h"
+#include "tables.h"
 #include "text.h"
 
 enum {
@@ -33,12 +34,17 @@ typedef struct choice_file {
 struct tj_choices {
     choice_file file[FILES];
     bool has_header;
+    const struct tj_tables *tables;
     char header[128]; /* "": this build cannot be told from others, and nothing is written down */
 };
 
-struct tj_choices *tj_choices_create(void)
+struct tj_choices *tj_choices_create(const struct tj_tables *tables)
 {
-    return calloc(1, sizeof(struct tj_choices));
+    struct tj_choices *choices = calloc(1, sizeof *choices);
+
+    if (choices)
+        choices->tables = tables;
+    return choices;
 }
 
 void tj_choices_free(struct tj_choices *choices)
@@ -53,17 +59,19 @@ void tj_choices_free(struct tj_choices *choices)
     free(choices);
 }
 
-/* The file that this code came from, by its size and time. */
-static void print_header(char header[128])
+/* The file that this code came from, by its size and time, and the tables that choices go by. */
+static void print_header(const struct tj_tables *tables, char header[128])
 {
     static const char here = 0;
+    char id[TJ_HASH_HEX_BYTES];
     struct stat facts;
     Dl_info info;
 
     header[0] = '\0';
+    tj_tables_identify(tables, id);
     if (dladdr(&here, &info) && info.dli_fname && (stat(info.dli_fname, &facts) == 0 || stat("/proc/self/exe", &facts) == 0))
-        (void)snprintf(header, 128, "tilejit choices 1 %lld %lld.%09ld\n", (long long)facts.st_size,
-                       (long long)facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec);
+        (void)snprintf(header, 128, "tilejit choices 1 %lld %lld.%09ld %s\n", (long long)facts.st_size,
+                       (long long)facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec, id);
 }
 
 static void make_key(const tj_problem *problem, const tj_device_facts *device, char key[TJ_HASH_HEX_BYTES])
@@ -123,7 +131,7 @@ static void read_lines(choice_file *file, const char *text)
 
             memcpy(line, text, length);
             line[length] = line[TJ_HASH_HEX_BYTES - 1] = '\0';
-            if (by == TJ_BY_MODEL || by == TJ_BY_DEFAULT)
+            if (tj_choice_is_kept(by))
                 add(file, line, by, line + TJ_HASH_HEX_BYTES + 2);
         }
         text += length + (text[length] == '\n');
@@ -136,7 +144,7 @@ static choice_file *read_file(struct tj_choices *choices, tj_disk_store *store, 
     char name[16], *text;
 
     if (!choices->has_header)
-        print_header(choices->header);
+        print_header(choices->tables, choices->header);
     choices->has_header = true;
     if (file->is_read || !choices->header[0])
         return file;

@@ -34,8 +34,8 @@ struct tj_chooser *tj_chooser_create(const char *tables)
 {
     struct tj_chooser *chooser = calloc(1, sizeof *chooser);
 
-    if (!chooser || !(chooser->choices = tj_choices_create()) || !(chooser->tables = tj_tables_create(tables))) {
-        tj_choices_free(chooser ? chooser->choices : NULL);
+    if (!chooser || !(chooser->tables = tj_tables_create(tables)) || !(chooser->choices = tj_choices_create(chooser->tables))) {
+        tj_tables_free(chooser ? chooser->tables : NULL);
         free(chooser);
         return NULL;
     }
@@ -265,7 +265,7 @@ tj_in_packs tj_context_look_into_packs(tj_context *context, const tj_device_fact
     return TJ_IN_NO_PACK;
 }
 
-/* ---- what the model chose before ------------------------------------------------------------------------------------ */
+/* ---- earlier choices ---------------------------------------------------------------------------------------------- */
 
 /* Records may say more than the model did, so they are asked anew as long as there are any. */
 static bool trusts_choices(const tj_context *context)
@@ -285,7 +285,7 @@ static bool recall(tj_context *context, const tj_device_facts *device, const tj_
 void tj_context_remember_choice(tj_context *context, const tj_device_facts *device, const tj_request *request,
                                 const tj_choice *choice)
 {
-    if (choice->by != TJ_BY_MODEL && choice->by != TJ_BY_DEFAULT)
+    if (!tj_choice_is_kept(choice->by))
         return;
     pthread_mutex_lock(&context->chooser->lock);
     if (trusts_choices(context))

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "component.h"
 #include "error.h"
@@ -49,21 +50,10 @@ void tj_tables_free(struct tj_tables *tables)
 
 /* ---- files -------------------------------------------------------------------------------------------------------- */
 
-static void visit_file(const char *path, tj_table_visit *visit, void *payload)
-{
-    tj_trials *trials = NULL;
-    char *text = NULL;
-    size_t size;
-    tj_error why;
-    tj_status status = tj_input_read_whole(path, TJ_TRIALS_MOST_BYTES, &text, &size, &why);
-
-    if (status == TJ_OK && strlen(text) != size)
-        status = tj_fail(&why, TJ_ERR_INVALID_ARGUMENT, "it holds a zero byte, and no table does");
-    if (status == TJ_OK)
-        status = tj_trials_parse(text, &trials, &why);
-    free(text);
-    visit(payload, path, trials, status == TJ_OK ? NULL : why.message);
-}
+typedef struct visitor {
+    tj_table_visit *visit;
+    void *payload;
+} visitor;
 
 static int is_table(const struct dirent *entry)
 {
@@ -72,27 +62,29 @@ static int is_table(const struct dirent *entry)
     return length > ending && strcmp(entry->d_name + length - ending, ENDING) == 0;
 }
 
-/* Visit the tables of a folder in the order of their names; or the file. */
-static void visit_place(const char *place, tj_table_visit *visit, void *payload)
+typedef void path_visit(void *payload, const char *path);
+
+/* Visit the paths of the tables of a folder, in the order of their names; or that of the file. */
+static void visit_place(const char *place, path_visit *visit, void *payload)
 {
     struct dirent **entry;
     const int count = scandir(place, &entry, is_table, alphasort);
 
     if (count < 0) {
-        visit_file(place, visit, payload);
+        visit(payload, place);
         return;
     }
     for (int i = 0; i < count; i++) {
         char path[PATH_MAX];
 
         if (i < MOST_FILES && snprintf(path, sizeof path, "%s/%s", place, entry[i]->d_name) < (int)sizeof path)
-            visit_file(path, visit, payload);
+            visit(payload, path);
         free(entry[i]);
     }
     free(entry);
 }
 
-void tj_tables_each(const struct tj_tables *tables, tj_table_visit *visit, void *payload)
+static void each_path(const struct tj_tables *tables, path_visit *visit, void *payload)
 {
     static const char here = 0;
     char *const places = tables->places ? strdup(tables->places) : NULL, *rest = places, *place, shipped[PATH_MAX];
@@ -105,6 +97,55 @@ void tj_tables_each(const struct tj_tables *tables, tj_table_visit *visit, void 
     free(places);
     if (tj_component_find(&here, "trials", shipped))
         visit_place(shipped, visit, payload);
+}
+
+static void read_file(void *payload, const char *path)
+{
+    const visitor *v = payload;
+    tj_trials *trials = NULL;
+    char *text = NULL;
+    size_t size;
+    tj_error why;
+    tj_status status = tj_input_read_whole(path, TJ_TRIALS_MOST_BYTES, &text, &size, &why);
+
+    if (status == TJ_OK && strlen(text) != size)
+        status = tj_fail(&why, TJ_ERR_INVALID_ARGUMENT, "it holds a zero byte, and no table does");
+    if (status == TJ_OK)
+        status = tj_trials_parse(text, &trials, &why);
+    free(text);
+    v->visit(v->payload, path, trials, status == TJ_OK ? NULL : why.message);
+}
+
+void tj_tables_each(const struct tj_tables *tables, tj_table_visit *visit, void *payload)
+{
+    visitor v = {visit, payload};
+
+    each_path(tables, read_file, &v);
+}
+
+/* The file by its path, size and time. */
+static void hash_file(void *payload, const char *path)
+{
+    tj_hash128 *hash = payload;
+    struct stat facts = {.st_size = 0};
+    struct {
+        tj_hash128 before, path;
+        int64_t size, time_s, time_ns;
+    } all = {*hash, tj_hash_bytes(path, strlen(path)), 0, 0, 0};
+
+    (void)stat(path, &facts);
+    all.size = facts.st_size;
+    all.time_s = facts.st_mtim.tv_sec;
+    all.time_ns = facts.st_mtim.tv_nsec;
+    *hash = tj_hash_bytes(&all, sizeof all);
+}
+
+void tj_tables_identify(const struct tj_tables *tables, char id[TJ_HASH_HEX_BYTES])
+{
+    tj_hash128 hash = {0, 0};
+
+    each_path(tables, hash_file, &hash);
+    tj_hash_hex(hash, id);
 }
 
 /* ---- lending ------------------------------------------------------------------------------------------------------ */

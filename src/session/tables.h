@@ -8,6 +8,7 @@
 
 #include <tilejit/tuner.h>
 
+#include "hash.h"
 #include "log.h"
 
 struct tj_tables;
@@ -31,5 +32,8 @@ void tj_tables_lend(struct tj_tables *tables, const tj_log *log, tj_records *rec
  */
 typedef void tj_table_visit(void *payload, const char *path, tj_trials *trials, const char *trouble);
 void tj_tables_each(const struct tj_tables *tables, tj_table_visit *visit, void *payload);
+
+/** Tell sets of tables apart, by the paths, sizes and times of their files, which are not opened. */
+void tj_tables_identify(const struct tj_tables *tables, char id[TJ_HASH_HEX_BYTES]);
 
 #endif
