@@ -138,8 +138,8 @@ static const char *const constraints[] = {
     "no operand is an array of pointers; pack: j, k, l, leading dimensions, strides and the batch are fixed",
     "release=late is not for e4m3 and e5m2, whose sums of a phase are waited for",
     "store=boxes: so it is with P, whose columns are whole 16 bytes; no beta, no splits, no groups",
-    "BM is a multiple of 64 times multipliers, with pingpong=yes of 64; BN of 16, with swap=yes of 8 (of integers 8, 24, or of "
-    "16)",
+    "BM is a multiple of 64 times multipliers, with pingpong=yes of 64; BN of 16, with swap=yes of 8",
+    "swap=yes with integers: BN is 8, 24 or a multiple of 16",
     "cluster: no pingpong, no groups, no transpose; k2 and k4: no splits",
     "swap=yes: no groups, no pairs of columns in the epilogue",
     "a thread that multiplies has registers for its sums and 32 more: block tiles of at most 128 x 256, 256 x 192 or 192 x 192",
