@@ -234,6 +234,7 @@ static void note_trial(tj_expectation *e, const tj_request *at, const tj_device_
     predicted = tj_rank_resolved(device, &counted, &one->resolved);
     if (!(predicted > 0))
         return;
+    one->of.struct_size = sizeof one->of;
     one->of.problem = near->problem;
     one->of.device = near->record ? near->record->device.name : near->device->name;
     one->of.us = us;

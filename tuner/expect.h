@@ -17,15 +17,6 @@
 /** The evidence about one request. */
 typedef struct tj_expectation tj_expectation;
 
-/** A trial of a similar problem. */
-typedef struct tj_neighbour {
-    const tj_problem *problem;
-    const char *device;
-    tj_config config; /* spelled out */
-    double us;
-    double distance; /* 0: the problem itself, on such a device */
-} tj_neighbour;
-
 #define TJ_LEAVE_NONE_OUT (-1.0)
 
 /**

@@ -200,6 +200,37 @@ static void print_counted(const cli_case *one)
                       row[i].predicted == (int64_t)row[i].counted ? "equal" : "DIFFERENT");
 }
 
+/* The problems by whose trials the config was chosen, the most similar first, each with its fastest config. */
+enum { NEIGHBOURS = 3 };
+
+typedef struct neighbours {
+    int count;
+    char last[TJ_PROBLEM_TEXT_BYTES];
+} neighbours;
+
+static void print_neighbour(const tj_neighbour *near, void *payload)
+{
+    neighbours *all = payload;
+    char problem[TJ_PROBLEM_TEXT_BYTES], config[TJ_CONFIG_TEXT_BYTES];
+
+    tj_problem_print(near->problem, problem);
+    if (all->count == NEIGHBOURS || strcmp(problem, all->last) == 0)
+        return;
+    all->count++;
+    strcpy(all->last, problem);
+    tj_config_print(&near->config, config);
+    cli_print(stdout, "           %s on %s: %.2f us with %s\n", problem, near->device, near->us, config);
+}
+
+static void print_neighbours(const cli_look *look)
+{
+    neighbours all = {.count = 0};
+    tj_error ignored;
+
+    (void)!tj_context_neighbours(look->call->context, &look->request.problem, &look->machine.facts, print_neighbour, &all,
+                                 &ignored);
+}
+
 static void print_case(const cli_look *look, const cli_case *one)
 {
     tj_tile_limits limits = TJ_TILE_LIMITS_INIT;
@@ -208,6 +239,8 @@ static void print_case(const cli_look *look, const cli_case *one)
     cli_print(stdout, "config     %s\n", one->text);
     if (one->chosen_by != 0)
         cli_print(stdout, "chosen by  %s\n", cli_chosen_by(one->chosen_by));
+    if (one->chosen_by == TJ_BY_NEAREST || one->chosen_by == TJ_BY_TRIALS)
+        print_neighbours(look);
     if (one->is_chosen)
         cli_print(stdout, "           the tile is the model's choice for this device and shape");
     if (one->is_chosen && tj_widest_tile(&look->machine.facts, one->analysis.work.sum_bytes, one->analysis.needs.registers,

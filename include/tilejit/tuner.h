@@ -428,6 +428,28 @@ TJ_API TJ_MUST_CHECK tj_status tj_context_choose_config(tj_context *context, con
                                                         const tj_device_facts *device, tj_config *config,
                                                         tj_chosen_by *chosen_by, tj_error *err);
 
+/** A trial of a problem that is similar to one for which a config is chosen. */
+typedef struct tj_neighbour {
+    size_t struct_size;        /**< the library's: read no field beyond it */
+    const tj_problem *problem; /**< canonical */
+    const char *device;        /**< the name of the device on which it was measured */
+    tj_config config;          /**< as a search writes it */
+    double us;                 /**< its time */
+    double distance; /**< how unlike the problems are, in doublings of extents; 0: it is the problem itself, on such a device */
+} tj_neighbour;
+
+typedef void (*tj_neighbour_visit)(const tj_neighbour *neighbour, void *payload);
+
+/**
+ * Visit the trials by which tj_context_choose_config chooses for a problem that has no record, those of the most similar problems
+ * first; the first of a problem is its fastest. There may be none.
+ * Owned:   a neighbour and what it points to, during the visit only. The visit must not call back into the context.
+ * NULL:    payload and err may be NULL. Threads: any. Errors: TJ_ERR_INVALID_ARGUMENT (tj_problem_check).
+ */
+TJ_API TJ_MUST_CHECK tj_status tj_context_neighbours(tj_context *context, const tj_problem *problem,
+                                                     const tj_device_facts *device, tj_neighbour_visit visit, void *payload,
+                                                     tj_error *err);
+
 /** Choices of a problem that may be unfit, because they spill or fail a proof, before the safe default is taken, which never is. */
 enum { TJ_MOST_REFUSED = 8 };
 

@@ -409,6 +409,21 @@ tj_status tj_context_choose_config(tj_context *context, const tj_problem *proble
     return TJ_OK;
 }
 
+tj_status tj_context_neighbours(tj_context *context, const tj_problem *problem, const tj_device_facts *device,
+                                tj_neighbour_visit visit, void *payload, tj_error *err)
+{
+    if (TJ_HAS_NULL(err, context, problem, device))
+        return TJ_ERR_INVALID_ARGUMENT;
+    if (!visit)
+        return tj_fail_null(err, __func__, "visit");
+    tj_request request;
+    const tj_status status = tj_request_make(problem, &request, err);
+
+    if (status == TJ_OK)
+        tj_context_visit_neighbours(context, device, &request, visit, payload);
+    return status;
+}
+
 /* Other machines may use what was found here. */
 static void offer_record(tj_context *context, const tj_records *found)
 {

@@ -14,6 +14,7 @@
 #include "choices.h"
 #include "choose.h"
 #include "error.h"
+#include "expect.h"
 #include "packed.h"
 #include "record.h"
 #include "tables.h"
@@ -324,6 +325,22 @@ static void fetch_missing_record(tj_context *context, const tj_device_facts *dev
     pthread_mutex_unlock(&chooser->lock);
     if (!is_here && !has_packed_record(context, device, request))
         fetch_record(context, device, request);
+}
+
+void tj_context_visit_neighbours(tj_context *context, const tj_device_facts *device, const tj_request *request,
+                                 tj_neighbour_visit visit, void *payload)
+{
+    const tj_neighbour *near;
+    tj_expectation *e;
+
+    pthread_mutex_lock(&context->chooser->lock);
+    read_records(context, device);
+    lend_tables(context, device, request);
+    e = tj_expect_learn(context->chooser->records, request, device, TJ_LEAVE_NONE_OUT);
+    for (size_t i = 0; (near = tj_expectation_neighbour(e, i)); i++)
+        visit(near, payload);
+    tj_expectation_free(e);
+    pthread_mutex_unlock(&context->chooser->lock);
 }
 
 tj_status tj_context_choose(tj_context *context, tj_choosing how, const tj_device_facts *device, const tj_request *request,

@@ -18,6 +18,10 @@ void tj_chooser_free(struct tj_chooser *chooser);
 struct tj_tables;
 const struct tj_tables *tj_chooser_tables(const struct tj_chooser *chooser);
 
+/** Visit the trials by which a problem without a record is chosen for (tj_context_neighbours). */
+void tj_context_visit_neighbours(tj_context *context, const tj_device_facts *device, const tj_request *request,
+                                 tj_neighbour_visit visit, void *payload);
+
 /** Return an empty set of records with the tables of trials, which lasts as long as the context. NULL when memory ran out. */
 const tj_records *tj_context_shipped(tj_context *context);
 

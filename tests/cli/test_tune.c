@@ -451,7 +451,10 @@ Test(tune_command, packs_trials_into_a_table_that_choices_go_by)
                        ">tables/cut.tjtrials && TILEJIT_TRIALS=tables $T explain 16x16x16 --log warning"),
                  0),
               "%s", errors);
-    cr_expect(strstr(out, "chosen by  measured: a table of trials has this problem\n") != NULL, "%s", out);
+    cr_expect(
+        strstr(out, "chosen by  measured: a table of trials has this problem\n           j16 k16 l16 f32 on Fake GPU: 5") !=
+            NULL,
+        "%s", out);
     cr_expect(strstr(errors, "tables/cut.tjtrials is not used to choose configs: it is cut or damaged") != NULL, "%s", errors);
     cr_expect(eq(int, shell("TILEJIT_TRIALS=tables $T explain 20x16x16 --json | grep -q '\"chosen_by\": *\"nearest\"'"), 0),
               "%s", out);

@@ -75,6 +75,7 @@ static int null_one; /* the number of the pointer that is NULL */
     SURVIVES(tj_config_print, (ARG(0), ARG(1)), 1) \
     REFUSES(tj_config_resolve, (ARG(0), ARG(1), &err), "problem", "config") \
     REFUSES(tj_config_set, (ARG(0), ARG(1), ARG(2), &err), "config", "name", "value") \
+    REFUSES(tj_context_neighbours, (ARG(0), ARG(1), ARG(2), NULL, NULL, &err), "context", "problem", "device") \
     REFUSES(tj_context_create, (NULL, ARG(0), &err), "context") \
     SURVIVES(tj_context_free, (NULL), 0) \
     ANSWERS(tj_context_pack_hits, (ARG(0), 0), 0, 0) \
