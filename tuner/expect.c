@@ -14,7 +14,7 @@
 
 enum { MOST_PROBLEMS = 12, MOST_TRIALS = 120, OF_RECORD = 3 };
 
-/* Fitted to the tables of trials by bench_choices, each problem and its neighbourhood left out in turn. */
+/* Fitted to the trials that the tables were made of, each problem left out in turn, and all within one doubling of it (docs/trials.md). */
 tj_expect_constants tj_expect_constant = {
     .level = 0.015,
     .family = 0.16,
@@ -25,6 +25,8 @@ tj_expect_constants tj_expect_constant = {
     .doubt = 0.89,
     .step = {[TJ_PARAM_SHAPE] = 0.088, [TJ_PARAM_ORDER] = 0.02, [TJ_PARAM_HINT] = 0.18},
     .word = 0.5,
+    .fill = 0.5,
+    .tail = 0.3,
     .far_level = 2.9,
     .far_family = 0.17,
     .far_place = 4.8,
@@ -55,11 +57,13 @@ typedef struct spot {
     tj_neighbour of;
     tj_config resolved; /* for its problem */
     size_t site;
-    double behind; /* logarithm of the predicted time over the least one of the problem */
+    double fill, tail; /* doublings: of the work by zero fill, and of the time by the last wave of blocks */
+    double behind;     /* logarithm of the predicted time over the least one of the problem */
 } spot;
 
 struct tj_expectation {
-    tj_problem problem;
+    tj_request counted;
+    tj_device_facts device;
     site site[MOST_PROBLEMS];
     size_t sites, spots;
     spot spot[MOST_TRIALS];
@@ -139,7 +143,8 @@ static double covariance(const spot *a, const spot *b, double distance, bool is_
 
     if (a->resolved.family == b->resolved.family)
         sum += square(c->family) * exp(-distance / c->far_family) +
-               square(c->place) * exp(-distance / c->far_place - steps_between(&a->resolved, &b->resolved));
+               square(c->place) * exp(-distance / c->far_place - steps_between(&a->resolved, &b->resolved) -
+                                      c->fill * fabs(a->fill - b->fill) - c->tail * fabs(a->tail - b->tail));
     return sum;
 }
 
@@ -215,6 +220,24 @@ static size_t find_near(const tj_records *records, const tj_request *request, co
     return count;
 }
 
+/* Fill in what is known of a resolved config before it is measured. Returns the predicted seconds; 0: none. */
+static double look_at(const tj_device_facts *device, const tj_request *counted, spot *one)
+{
+    tj_estimate_basis basis;
+    double waves;
+
+    if (tj_estimate_count(device, counted, &one->resolved, &basis, NULL) != TJ_OK)
+        return 0;
+
+    const tj_counts *c = &basis.counts;
+
+    waves = (double)c->row_blocks * (double)c->col_blocks * (double)(c->splits > 1 ? c->splits : 1) *
+            (double)counted->problem.batch / device->sm_count;
+    one->fill = c->flop > 0 && c->work[c->pipe] > 0 ? log2((double)c->work[c->pipe] / (double)c->flop) : 0;
+    one->tail = waves > 0 ? log2(ceil(waves) / waves) : 0;
+    return tj_estimate_us(&basis) * 1e-6;
+}
+
 /* ---- learning ----------------------------------------------------------------------------------------------------- */
 
 /* Note a trial, unless this version does not know its config, or the model has no opinion about it. */
@@ -231,7 +254,7 @@ static void note_trial(tj_expectation *e, const tj_request *at, const tj_device_
     if (tj_request_resolve(at, &one->resolved, NULL) != TJ_OK)
         return;
     tj_request_counted(at, &counted);
-    predicted = tj_rank_resolved(device, &counted, &one->resolved);
+    predicted = look_at(device, &counted, one);
     if (!(predicted > 0))
         return;
     one->of.struct_size = sizeof one->of;
@@ -328,7 +351,8 @@ tj_expectation *tj_expect_learn(const tj_records *records, const tj_request *req
         free(e);
         return NULL;
     }
-    e->problem = request->problem;
+    tj_request_counted(request, &e->counted);
+    e->device = *device;
     for (size_t i = 0; i < e->sites; i++)
         for (size_t k = 0; k < e->sites; k++)
             e->near[i][k] = tj_problem_difference(e->site[i].problem, e->site[k].problem) +
@@ -352,6 +376,7 @@ double tj_expect(const tj_expectation *e, const tj_config *resolved, double pred
     spot asked = {.resolved = *resolved, .behind = log(predicted / least)};
     double row[MOST_TRIALS], mean = log(predicted), left;
 
+    (void)look_at(&e->device, &e->counted, &asked);
     for (size_t i = 0; i < e->spots; i++) {
         row[i] = covariance(&asked, &e->spot[i], e->here[e->spot[i].site], false);
         mean += e->weight[i] * row[i];

@@ -4,8 +4,9 @@
  * similar problems say of its error.
  *
  * A Gaussian process as in surrogate.c, between problems: the logarithms of measured over predicted times are correlated between
- * trials of one problem, within a family, between configs that are a few steps apart, and between configs that the model ranks
- * equally far from the best; and the less, the further apart two problems are. A config without evidence is expected to take the
+ * trials of one problem, within a family, between configs that are a few steps apart and fill their tiles and the device's last
+ * wave of blocks equally well, and between configs that the model ranks equally far from the best; and the less, the further apart
+ * two problems are. A config without evidence is expected to take the
  * time that the model predicts, and its uncertainty counts against it.
  */
 #ifndef TJ_TUNER_EXPECT_H
@@ -45,7 +46,7 @@ double tj_expect(const tj_expectation *e, const tj_config *resolved, double pred
  */
 double tj_problem_difference(const tj_problem *a, const tj_problem *b);
 
-/** The constants, which bench_choices fits by leaving out (docs/trials.md). */
+/** The constants, fitted by leaving out (docs/trials.md). */
 typedef struct tj_expect_constants {
     double level;   /* standard deviation of the error that all configs of similar problems share */
     double family;  /* of that which those of a family share, */
@@ -56,6 +57,8 @@ typedef struct tj_expect_constants {
     double doubt;   /* an uncertain config is charged so many standard deviations */
     double step[3]; /* by roles of parameters: errors are correlated by exp(-step) for each doubling, or another word */
     double word;    /* the same for another word of a parameter that changes the kernel */
+    double fill,
+        tail; /* and for each doubling of the work on zero fill, and of the share that the last wave of blocks leaves idle */
     double far_level, far_family, far_place;       /* distances at which these correlations have fallen to 1 / e */
     double other_device, other_type, other_layout; /* count as so many doublings of an extent */
 } tj_expect_constants;
