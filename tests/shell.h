@@ -53,13 +53,13 @@ __attribute__((format(printf, 1, 2))) static int shell(const char *format, ...)
     vsnprintf(line, sizeof line, format, values);
     va_end(values);
     assign_variables(assignments, sizeof assignments);
-    snprintf(
-        command, sizeof command,
-        "cd %s && unset XDG_CACHE_HOME TILEJIT_LOG TILEJIT_EMULATOR TILEJIT_DRIVER TILEJIT_DEVICE TILEJIT_DUMP "
-        "TILEJIT_PACKS TILEJIT_CAPTURE TILEJIT_REMOTE && export "
-        "TILEJIT_CACHE_DIR=%s/store TILEJIT_TRIALS=off T='%s' ASAN_OPTIONS=exitcode=99:abort_on_error=0 UBSAN_OPTIONS=exitcode=99 %s && { %s\n} "
-        ">out 2>err",
-        folder, folder, TILEJIT_BIN, assignments, line);
+    snprintf(command, sizeof command,
+             "cd %s && unset XDG_CACHE_HOME TILEJIT_LOG TILEJIT_EMULATOR TILEJIT_DRIVER TILEJIT_DEVICE TILEJIT_DUMP "
+             "TILEJIT_PACKS TILEJIT_CAPTURE TILEJIT_REMOTE && export "
+             "TILEJIT_CACHE_DIR=%s/store TILEJIT_TRIALS=off T='%s' ASAN_OPTIONS=exitcode=99:abort_on_error=0 "
+             "UBSAN_OPTIONS=exitcode=99 %s && { %s\n} "
+             ">out 2>err",
+             folder, folder, TILEJIT_BIN, assignments, line);
     status = system(command);
     read_text("out", out);
     read_text("err", errors);

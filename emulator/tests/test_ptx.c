@@ -111,8 +111,8 @@ Test(ptx, types_and_pairs_of_spaces_keep_their_order)
                                {"cvt.rn.f32.s32 %f1, %r1;\ncvt.rzi.s32.f32 %r10, %f1;", 0, 5}};
     static const char *const unknown[] = {
         "cp.async.ca.global.shared [%r11], [%d3], 4;",
-        "mma.sync.aligned.m16n8k8.col.row.f32.tf32.tf32.f32 {%r1,%r2,%r3,%r4}, {%r1,%r2,%r3,%r4}, "
-        "{%r1,%r2}, {%r1,%r2,%r3,%r4};",
+        ("mma.sync.aligned.m16n8k8.col.row.f32.tf32.tf32.f32 {%r1,%r2,%r3,%r4}, {%r1,%r2,%r3,%r4}, "
+         "{%r1,%r2}, {%r1,%r2,%r3,%r4};"),
         "add.f32.f32 %f1, %f1, %f1;"};
 
     CHECK_ROWS(rows);

@@ -206,8 +206,8 @@ Test(command, runs_batches_of_matrices_that_lie_anywhere)
 Test(command, runs_batches_whose_products_one_block_walks)
 {
     static const char *const of_products[] = {
-        "--dtype bf16 --alpha 2 --beta 0.5 --scale-m each --scale-n one --config wgmma:bm=64,bn=16,multipliers=2,pingpong=yes "
-        "--epilogue 'alpha * acc + beta * c + bias[col] * gain[row] + rest[row, col]'",
+        ("--dtype bf16 --alpha 2 --beta 0.5 --scale-m each --scale-n one --config wgmma:bm=64,bn=16,multipliers=2,pingpong=yes "
+         "--epilogue 'alpha * acc + beta * c + bias[col] * gain[row] + rest[row, col]'"),
         "--dtype bf16 --beta 1 --stride-p pointers --stride-c pointers --any batch --config wgmma:bm=64,bn=16",
         "--dtype bf16 --epilogue 'most[row] = max(acc); total[col] = sum(acc); acc' --config wgmma:bm=64,bn=16,multipliers=1",
         "--compute tf32 --stride-n broadcast --config wgmma:bm=64,bn=32,transpose=n,store=boxes",
