@@ -67,6 +67,7 @@ constexpr int SPLITS = 4;  //@ only splits_k
 #include "parts/tensor.cuh"
 //@| #include "parts/cluster.cuh"  //@ only clusters
 //@| #include "parts/multicast.cuh"  //@ only shares_tiles
+#include "wgmma/copy_once.cuh"  //@ copy_once
 //@| #include "parts/send.cuh"  //@ only gathers
 #include "parts/wgmma.cuh"
 #include "wgmma/tiles.cuh"

@@ -256,3 +256,35 @@ Test(wgmma, stores_by_what_p_allows)
         cr_expect(eq(int, form.align[TJ_MATRIX_P], rows[i].align), "row %zu", i);
     }
 }
+
+/* If P has one column of tiles, one block alone reads a tile of M, and if it has one row, a tile of N: the L2 keeps the other. */
+Test(wgmma, tells_the_l2_what_is_read_once)
+{
+    const struct {
+        tj_problem problem;
+        const char *config;
+        bool m, n;
+    } rows[] = {
+        {BF16(2048, 2048, 128), "wgmma:bn=128", true, false},
+        {BF16(2048, 2048, 128, .batch = 32), "wgmma:bn=128", true, false},
+        {BF16(2048, 2048, 128, .batch = 32, .m.stride = TJ_BROADCAST), "wgmma:bn=128", false, false},
+        {BF16(64, 4096, 4096, ALONG_K), "wgmma:bm=64,splits=4", false, true},
+        {BF16(64, 4096, 4096, ALONG_K), "wgmma:swap=yes,bn=64", true, false}, /* M of the source */
+        {BF16(64, 4096, 4096, ALONG_K), "wgmma:bm=64,cluster=n2", false, false},
+        {BF16(64, 4096, 4096), "wgmma:bm=64,pack=n", false, false},
+        {BF16(256, 256, 256), "wgmma", false, false},
+        {BF16(64, 256, 64), "wgmma:bm=64,bn=64", false, false},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tj_config config = TJ_CONFIG_INIT;
+        tj_source *source = NULL;
+        tj_error err = {0};
+
+        cr_assert(eq(int, tj_config_parse(rows[i].config, &config, NULL), TJ_OK));
+        cr_assert(eq(int, tj_generate(&rows[i].problem, &config, &source, &err), TJ_OK), "row %zu: %s", i, err.message);
+        cr_expect(eq(int, strstr(tj_source_text(source), "copy_box_once(&tiles[stage].M") != NULL, rows[i].m), "row %zu", i);
+        cr_expect(eq(int, strstr(tj_source_text(source), "copy_box_once(&tiles[stage].N") != NULL, rows[i].n), "row %zu", i);
+        tj_source_free(source);
+    }
+}
