@@ -55,7 +55,7 @@ tj_status tj_bench_fit(tj_bench *bench, const tj_program *program, tj_error *err
 
 /**
  * Time a kernel: set state, us and spread of the trial. best_us > 0: a kernel that takes several times as long is given up
- * after two launches, as TJ_TRIAL_SLOW; a slower one gets fewer launches, and so does any before the deadline. A launch that
+ * after two launches, as TJ_TRIAL_SLOW, or before any if trial->predicted_us is ten times that; a slower one gets fewer launches, and so does any before the deadline. A launch that
  * the driver refuses is TJ_TRIAL_REFUSED.
  * Errors: TJ_ERR_DEVICE_LOST, TJ_ERR_DEVICE_MEMORY, TJ_ERR_OUT_OF_MEMORY.
  */

@@ -517,33 +517,39 @@ static job *first_result(const tj_pool *pool, bool *is_any)
     return NULL;
 }
 
-/* Wait for a result. False: the time is over. Called with the lock held. */
-static bool wait_until(tj_pool *pool, const struct timespec *end)
+/* Wait for a result, until a time of tj_clock_s at most. Called with the lock held. */
+static void wait_until(tj_pool *pool, double end)
 {
-    return (end ? pthread_cond_timedwait(&pool->has_result, &pool->lock, end)
-                : pthread_cond_wait(&pool->has_result, &pool->lock)) == 0;
+    const double seconds = end - tj_clock_s();
+    struct timespec at;
+
+    if (!isfinite(seconds)) {
+        pthread_cond_wait(&pool->has_result, &pool->lock);
+        return;
+    }
+    clock_gettime(CLOCK_MONOTONIC, &at);
+    at.tv_sec += (time_t)floor(seconds);
+    at.tv_nsec += (long)(1e9 * (seconds - floor(seconds)));
+    if (at.tv_nsec >= 1000000000) {
+        at.tv_nsec -= 1000000000;
+        at.tv_sec++;
+    }
+    (void)pthread_cond_timedwait(&pool->has_result, &pool->lock, &at);
 }
 
-bool tj_pool_await_any(tj_pool *pool, double seconds, tj_config *config)
+bool tj_pool_await_any(tj_pool *pool, double end, tj_config *config)
 {
-    struct timespec end;
-    bool is_any, has_time = seconds > 0;
+    bool is_any;
     job *one;
 
-    if (isfinite(seconds)) {
-        clock_gettime(CLOCK_MONOTONIC, &end);
-        seconds += 1e-9 * (double)end.tv_nsec;
-        end.tv_sec += (time_t)floor(seconds);
-        end.tv_nsec = (long)(1e9 * (seconds - floor(seconds)));
-    }
     pthread_mutex_lock(&pool->lock);
     if (pool->ahead && is_closed(pool))
         pthread_cond_broadcast(&pool->has_work); /* idle threads cannot know that it is closed by now */
-    while (!(one = first_result(pool, &is_any)) && is_any && has_time) {
+    while (!(one = first_result(pool, &is_any)) && is_any && tj_clock_s() < end) {
         if (pool->threads == 0) /* then all of them wait */
             run(pool, first_waiting(pool, pool->now));
         else
-            has_time = wait_until(pool, isfinite(seconds) ? &end : NULL);
+            wait_until(pool, end);
     }
     if (one) {
         one->was_named = true;

@@ -98,9 +98,10 @@ void tj_pool_announce(tj_pool *pool, const tj_config *config);
 tj_candidate *tj_pool_await(tj_pool *pool, const tj_config *config);
 
 /**
- * Wait until one of the announced configs is done, and copy the first of them in the order of announcement; each once. False: none is under way, or `seconds` have passed; INFINITY: no limit.
+ * Wait until one of the announced configs is done, and copy the first of them in the order of announcement; each once. False:
+ * none is under way, or none is done at `end` by tj_clock_s; INFINITY: no limit.
  */
-bool tj_pool_await_any(tj_pool *pool, double seconds, tj_config *config);
+bool tj_pool_await_any(tj_pool *pool, double end, tj_config *config);
 
 /** Has a thread nothing to compile, though there is time for it? */
 bool tj_pool_is_idle(tj_pool *pool);

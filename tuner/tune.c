@@ -46,7 +46,8 @@ typedef struct product_tuning {
     size_t first_count;
     tj_bench bench;
     tj_anchor anchor;
-    tj_proof proof; /* of the winner, if is_proven */
+    tj_config anchor_config; /* whose product that is */
+    tj_proof proof;          /* of the winner, if is_proven */
     bool is_proven;
     tj_check_report first_check; /* of the anchor */
     double first_check_s;
@@ -98,6 +99,7 @@ static tj_status verify(void *payload, tj_trial *trial, tj_error *err)
     if (t->anchor.p)
         return verify_with(t, 0, false, trial, NULL, err);
     status = verify_with(t, t->base.options.check_flop, true, trial, &t->first_check, err);
+    t->anchor_config = trial->config;
     t->first_check_s = tj_clock_s() - start;
     t->base.confirm_seconds = fmin(LAST_CHECK * t->first_check_s, CONFIRM_SHARE * t->base.budget);
     return status;
@@ -249,7 +251,8 @@ static tj_status confirm(tj_tuning *tuning, tj_trial *winner, tj_tune_result *re
     product_tuning *t = of(tuning);
     const double flop = last_check_flop(t);
     tj_check_report report = t->first_check;
-    const bool is_due = flop > 0 || !tj_verify_is_whole(&t->bench);
+    const bool is_first = memcmp(&winner->config, &t->anchor_config, sizeof winner->config) == 0;
+    const bool is_due = flop > 0 || (!is_first && !tj_verify_is_whole(&t->bench));
     tj_status status = is_due ? verify_with(t, flop, true, winner, flop > 0 ? &report : NULL, err) : TJ_OK;
 
     if (status == TJ_OK && !winner->is_verified)

@@ -89,7 +89,7 @@ static int any_ready(void *payload, tj_config *ready)
     bool is_ready;
 
     tj_tuning_spend(t, &t->spent.choosing);
-    is_ready = tj_pool_await_any(t->pool, t->deadline - tj_clock_s(), ready);
+    is_ready = tj_pool_await_any(t->pool, t->deadline, ready);
     tj_tuning_spend(t, &t->spent.waiting);
     return is_ready;
 }

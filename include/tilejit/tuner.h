@@ -53,7 +53,8 @@ TJ_API void tj_space_free(tj_space *space);
 /** The outcome of one config. */
 typedef enum tj_trial_state {
     TJ_TRIAL_TIMED = 1,   /**< us is its time */
-    TJ_TRIAL_SLOW = 2,    /**< far slower than the best, and abandoned after a launch or two; us is their time */
+    TJ_TRIAL_SLOW = 2,    /**< far slower than the best, and abandoned after a launch or two; us is their time. Or the model
+                               expects ten times the best: then it is not launched, and us is the prediction */
     TJ_TRIAL_REFUSED = 3, /**< it did not compile, load or launch; why has the reason */
     TJ_TRIAL_WRONG = 4    /**< it computed a wrong product, and is rejected whatever its time; why has the reason */
 } tj_trial_state;

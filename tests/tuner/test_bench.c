@@ -253,6 +253,22 @@ Test(bench, what_a_launch_does_not_write_cannot_pass)
         cr_assert(eq(int, workspace[i], 0xff));
 }
 
+/* A textbook's kernel may take a second for what the best does in a millisecond. */
+Test(bench, does_not_launch_what_the_model_gives_up)
+{
+    const tj_problem problem = f32(16, 16, 16);
+    const tj_program *program;
+    tj_trial trial = {.predicted_us = 1001}, likely = {.predicted_us = 999};
+
+    place(&problem, 1);
+    program = program_of(&problem, "naive:tile_width=4");
+    cr_assert(eq(int, tj_bench_time(&bench, program, 100, &trial, &err), TJ_OK), "%s", err.message);
+    cr_expect(eq(int, trial.state, TJ_TRIAL_SLOW));
+    cr_expect(eq(dbl, trial.us, 1001));
+    cr_assert(eq(int, tj_bench_time(&bench, program, 100, &likely, &err), TJ_OK), "%s", err.message);
+    cr_expect(likely.us < 999 || likely.us > 999, "it is measured");
+}
+
 /* ---- operands ----------------------------------------------------------------------------------------------------- */
 
 /* Each set has the same matrices in places of its own. */
