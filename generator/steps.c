@@ -151,7 +151,5 @@ unsigned tj_step_describe_order(const tj_problem *view, unsigned constant, tj_te
     tj_template_set(fill, "dependents", early ? "" : dependents);
     tj_template_set(fill, "late_dependents", early ? dependents : "");
     tj_template_set_flag(fill, "early", early);
-    tj_template_set_flag(fill, "early_m", early == TJ_CONSTANT_M);
-    tj_template_set_flag(fill, "early_n", early == TJ_CONSTANT_N);
     return early;
 }

@@ -52,7 +52,7 @@ unsigned tj_step_constant(const tj_problem *view);
  * that one waits (`first_awaits`), and overlaps.
  *
  * constant: tj_step_constant if the template can read the first phases of that operand, and only these, ahead of its wait; or
- * 0. If the product waits, `early`, and `early_m` or `early_n`, are set in place of `awaits` and `dependents`: the template
+ * 0. If the product waits, `early` is set in place of `awaits` and `dependents`: the template
  * waits after it has read them. It lets others start (`late_dependents`) when its last loads have begun: loads that the next
  * kernel makes ahead of its wait would take the memory's time from them. Returns what is read early, or 0.
  */

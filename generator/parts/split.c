@@ -119,20 +119,19 @@ void tj_split_describe_elements(const tj_problem *view, int32_t splits, const ch
     tj_template_set_flag(fill, "takes_pairs", takes_pairs);
 }
 
-void tj_split_describe_walk(const tj_dim *k, int32_t splits, int32_t bk, int32_t stages, tj_phase_copies copies,
+void tj_split_describe_walk(const tj_dim *k, int32_t splits, int32_t bk, int32_t stages, bool in_pieces,
                             tj_template_params *fill)
 {
     const int64_t fewest = splits == 1 && k->mode == TJ_DIM_FIXED ? tj_ceil_div(k->extent, bk) : 0;
-    const bool is_short = fewest < stages - 1, in_pieces = copies == TJ_COPIES_IN_PIECES;
+    const bool is_short = fewest < stages - 1;
 
     tj_template_set_flag(fill, "may_be_empty", fewest == 0);
     tj_template_set_flag(fill, "may_be_short", is_short);
     tj_template_set(fill, "copy_first",
-                    copies == TJ_COPIES_APART ? "mma/copy_late.cuh"
-                    : in_pieces && is_short   ? "simt/copy_first_spread.cuh"
-                    : in_pieces               ? "simt/copy_first_all_spread.cuh"
-                    : is_short                ? "parts/copy_first.cuh"
-                                              : "parts/copy_first_all.cuh");
+                    in_pieces && is_short ? "simt/copy_first_spread.cuh"
+                    : in_pieces           ? "simt/copy_first_all_spread.cuh"
+                    : is_short            ? "parts/copy_first.cuh"
+                                          : "parts/copy_first_all.cuh");
     tj_template_set(fill, "k_steps", splits > 1 ? "k_steps" : "k");
 }
 

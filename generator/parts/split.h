@@ -39,14 +39,11 @@ void tj_split_describe(const tj_problem *view, int32_t splits, tj_template_param
  */
 void tj_split_describe_elements(const tj_problem *view, int32_t splits, const char *thread, tj_template_params *fill);
 
-/** How a block starts the copies of a phase: whole, in pieces, or those of M and of N apart, of which one precedes a wait. */
-typedef enum tj_phase_copies { TJ_COPIES_WHOLE, TJ_COPIES_IN_PIECES, TJ_COPIES_APART } tj_phase_copies;
-
 /**
  * Tell parts/walk.cuh and parts/blocks.cuh whether a block may have no phase, or fewer phases than it copies before the first
  * product.
  */
-void tj_split_describe_walk(const tj_dim *k, int32_t splits, int32_t bk, int32_t stages, tj_phase_copies copies,
+void tj_split_describe_walk(const tj_dim *k, int32_t splits, int32_t bk, int32_t stages, bool in_pieces,
                             tj_template_params *fill);
 
 /** The most whole phases of a tile's `phases` that one split has, and the number of splits that have any. */

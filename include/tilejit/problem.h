@@ -220,8 +220,8 @@ enum { TJ_GROUPS_MOST = 65535, TJ_GROUPS_MOST_HOST_BYTES = 3072 };
  * 12.3), and by the families `naive` and `tiled`, kernels are launched as without it.
  *
  * constant: the promise that while a launch waits so, nothing writes that operand: neither the kernel before it, nor any kernel
- * that may still run. Weights are such an operand. Then the first of its elements may be read ahead of the wait. A kernel
- * which breaks the promise makes P wrong; nothing can check it, except the emulator, which reports such a read as a race.
+ * that may still run. Weights are such an operand. Then a kernel may read the first of its elements ahead of the wait. One
+ * that breaks the promise makes P wrong; nothing can check it, except the emulator, which reports such a read as a race.
  * Without overlap it matters only to short products, which overlap anyway. Scales are always waited for.
  */
 typedef struct tj_problem {

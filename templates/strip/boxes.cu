@@ -99,27 +99,19 @@ strip(
         }
     };
 
-    //@| #include "strip/bring_early.cuh"  //@ only early
     if (threadIdx.x == WARPS * WARP) {  // one thread starts all copies
 #pragma unroll 1
         for (int phase = 0; phase < phases; ++phase) {
             const int kk = phase * PHASE;  //@ first_k for phase
             phase_t &tile = shared->phase[stage];
             wait(empty[stage], turn ^ 1);  // what is new counts as empty
-            //@ if early
-            //@| if (early > 0) {
-            //@|     --early;  // announced, and on its way
-            //@| } else {
-            //@|     #include "strip/bring_constant.cuh"
-            //@| }
-            //@ else
             arrive_and_expect(full[stage], sizeof tile.M + sizeof tile.N);
-            //@ end
-            #include "strip/bring_m.cuh"  //@ only not early_m
-            #include "strip/bring_n.cuh"  //@ only not early_n
+            copy_box(&tile.M, M_map, kk, block_row, full[stage]);  //@ m_product for full
+#pragma unroll
+            for (int box = 0; box < BOXES; ++box)
+                copy_box(&tile.N[box], N_map, box * LINE * VECTOR, kk / VECTOR, full[stage]);  //@ n_product for full
             pass();
         }
-        //@| #include "parts/dependents.cuh"  //@ late_dependents
     } else if (warp < WARPS) {
         #include "strip/multiply.cuh"
 #pragma unroll 1

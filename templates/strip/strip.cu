@@ -65,7 +65,7 @@ strip(
     ring_t &ring = rings[warp];
 
     // The lanes copy neighbouring chunks.
-    const auto copy = [&](phase_t &into, index_t phase) {  //@ copy_m for copy
+    const auto copy = [&](phase_t &into, index_t phase) {
 #pragma unroll
         for (int first = 0; first < BLOCK_ROWS * CHUNKS; first += WARP) {
             const int row = (first + lane) / CHUNKS;
@@ -78,10 +78,6 @@ strip(
             copy_async_or_zero<16>(to, is_inside ? &M[at] : M, is_inside);  //@ only copies_or_zero
             //@| copy_async<16>(to, &M[at]);  //@ only copies_whole
         }
-    //@ if early
-    //@| };
-    //@| const auto copy_n = [&](phase_t &into, index_t phase) {
-    //@ end
         // The rows of N follow each other without a gap, so that VECTOR of them are COLS chunks.
 #pragma unroll
         for (int first = 0; first < CHUNKS * COLS; first += WARP) {
@@ -98,26 +94,14 @@ strip(
         }
     };
 
-    //@| const auto copy = [&](phase_t &into, index_t phase) {  //@ only early
-    //@|     copy_m(into, phase);
-    //@|     copy_n(into, phase);
-    //@| };
     #include "strip/multiply.cuh"
 
     constexpr int TURN = WARPS * PHASE;  // from one phase of a warp to its next
     const index_t first_phase = warp * PHASE;  //@ first_phase for warp * PHASE
-    //@ if early
-    //@| // What is constant needs no wait: its first tiles are copied while the kernel ahead may still run.
-//@| #pragma unroll
-    //@| for (int stage = 0; stage < STAGES - 1; ++stage)
-    //@|     if (first_phase + stage * TURN < k)  //@ k_end for k
-    //@|         copy(ring.phase[stage], first_phase + stage * TURN);  //@ copy_constant for copy
-    //@| #include "parts/awaits.cuh"
-    //@ end
 #pragma unroll
     for (int stage = 0; stage < STAGES - 1; ++stage) {
         if (first_phase + stage * TURN < k)  //@ k_end for k
-            copy(ring.phase[stage], first_phase + stage * TURN);  //@ copy_rest for copy
+            copy(ring.phase[stage], first_phase + stage * TURN);
         commit_copies();
     }
     int current = 0;
@@ -128,11 +112,6 @@ strip(
         __syncwarp();  // what all lanes copied is there, and all are done with the phase before
         if (phase + (STAGES - 1) * TURN < k)  //@ k_end for k
             copy(ring.phase[free], phase + (STAGES - 1) * TURN);
-        //@ if early
-        //@| else {
-        //@|     #include "parts/dependents.cuh"  //@ late_dependents
-        //@| }
-        //@ end
         commit_copies();
         multiply(ring.phase[current]);
         free = current;

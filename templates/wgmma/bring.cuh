@@ -4,5 +4,4 @@ if (threadIdx.x == 0) {
         #include "wgmma/tile.cuh"
         #include "wgmma/bring_tile.cuh"
     }
-    //@| #include "parts/dependents.cuh"  //@ late_dependents
 }

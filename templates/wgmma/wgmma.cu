@@ -136,7 +136,6 @@ wgmma(
         }
     };
 
-    //@| #include "wgmma/bring_early.cuh"  //@ only early
     if (warpgroup == 0) {
         asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");  //@ bringer_registers for 40  //@ only moves_registers
         #include "wgmma/bring.cuh"  //@ bring

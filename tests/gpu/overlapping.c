@@ -317,12 +317,10 @@ static void expect_broken_promise(const char *self, size_t which)
     expect(status == 0, "%s: a kernel ahead that writes a constant N is found", ways[which].config);
 }
 
-/* Does the family read N ahead of its wait, where N is constant? If the kernel ahead is that which packs, it waits for others. */
+/* Does the family read N ahead of its wait, where N is constant? */
 static int reads_early(const way *w)
 {
-    return w->batch == 1 &&
-           (strncmp(w->config, "skinny", 6) == 0 || strncmp(w->config, "strip", 5) == 0 ||
-            ((strncmp(w->config, "mma", 3) == 0 || strncmp(w->config, "wgmma", 5) == 0) && !strstr(w->config, "pack=")));
+    return w->batch == 1 && strncmp(w->config, "skinny", 6) == 0;
 }
 
 static void test_way(tj_context *context, const char *self, int i, int cc_major, void *own)

@@ -915,13 +915,14 @@ static void describe_tiles(const tj_problem *view, const tj_config *config, cons
                     either_loads(&m, &n, TJ_MMA_HALVES) || either_loads(&m, &n, TJ_MMA_BYTES) ? "parts/load_transposed.cuh"
                                                                                               : "");
     tj_template_set(fill, "load_bytes", either_loads(&m, &n, TJ_MMA_BYTES) ? "parts/load_bytes.cuh" : "");
+    tj_template_set(fill, "copy_next", is_async ? "parts/copy_next.cuh" : "mma/copy_next_plain.cuh");
     tj_template_set(fill, "past", is_async ? "past" : "through");
     tj_template_set(fill, "copy_whole", s->copy == TJ_COPY_ASYNC ? "copy_async" : "copy_plain");
     tj_template_set(fill, "copy_or_zero", s->copy == TJ_COPY_ASYNC ? "copy_async_or_zero" : "copy_plain_or_zero");
 }
 
 /* The part with the product of the tensor cores. On sm_75 a source without asynchronous copies multiplies a chunk at a time. */
-static void describe_product(const tj_problem *view, const tj_mma_shape *s, tj_phase_copies copies, tj_template_params *fill)
+static void describe_product(const tj_problem *view, const tj_mma_shape *s, tj_template_params *fill)
 {
     static const char *const shape[] = {[1] = "m16n8k32", [2] = "m16n8k16", [4] = "m16n8k8", [8] = "m16n8k8"};
     const char *const sum = tj_type_get_facts(tj_sum_type(view))->name;
@@ -948,7 +949,7 @@ static void describe_product(const tj_problem *view, const tj_mma_shape *s, tj_p
     tj_template_set(fill, "which_step", s->load == TJ_MMA_AHEAD ? "int step" : "");
     tj_template_set(fill, "round_to_tf32", view->compute == TJ_COMPUTE_TF32 ? "parts/tf32.cuh" : "");
     tj_template_set_int(fill, "K_STEP", s->k_step);
-    tj_split_describe_walk(&view->k, s->splits, s->bk, s->stages, copies, fill);
+    tj_split_describe_walk(&view->k, s->splits, s->bk, s->stages, false, fill);
     tj_template_set(fill, "walk", s->load == TJ_MMA_AHEAD ? "parts/walk.cuh" : "mma/walk.cuh");
     tj_template_set(fill, "loads_next", tj_mma_walks_evenly(s) ? "else" : "else if (phase + 1 < phases)");
 }
@@ -965,19 +966,6 @@ static void describe_alignment(const tj_problem *view, const tj_mma_shape *s, tj
     }
     form->align[TJ_MATRIX_P] = out;
     form->align[TJ_MATRIX_C] = view->epilogue.has_beta ? out : 0;
-}
-
-/* The operand that is copied ahead of the wait for an earlier kernel, if it is constant: past the registers, and as it lies. */
-static unsigned copied_early(const tj_problem *view, const tj_mma_shape *s)
-{
-    const unsigned constant = tj_step_constant(view);
-    const bool is_m = constant == TJ_CONSTANT_M;
-    const tj_mma_tile t = tj_mma_tile_of(view, s, is_m);
-
-    return has_async_copies(view, s) && t.pass == TJ_MMA_PAST && !tj_mma_packs(s, is_m) &&
-                   !tj_mma_widens_copies(view, s, &t, is_m)
-               ? constant
-               : 0;
 }
 
 static uint32_t needs_of(const tj_problem *view, const tj_mma_shape *s)
@@ -999,7 +987,6 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     const tj_reduction_slots slots = slots_of(view, &s);
     const int32_t p_vector = tj_mma_p_vector(view, &s);
     tj_launch_step *const product = tj_step_product(form);
-    bool is_early;
 
     product->block_x = s.threads;
     product->block_y = 1;
@@ -1021,7 +1008,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_template_set(fill, "products", tj_scale_k(view) > 0 ? "part" : "sum");
     tj_template_set(fill, "phase_k", s.splits > 1 ? "(k_begin + phase * BK)" : "phase * BK");
     tj_pack_describe(view, &pack, fill, form);
-    is_early = tj_step_describe_order(view, copied_early(view, &s), fill, form) != 0;
+    (void)tj_step_describe_order(view, 0, fill, form);
     if (!fill)
         return NULL;
     tj_template_set_int(fill, "BM", s.bm);
@@ -1036,12 +1023,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_template_set(fill, "begin", tj_is_grouped(view) ? "parts/begin_in_group.cuh" : "parts/begin.cuh");
     tj_template_set_int(fill, "P_VECTOR", p_vector);
     tj_template_set_flag(fill, "vector_p", p_vector > 1);
-    describe_product(view, &s, is_early ? TJ_COPIES_APART : TJ_COPIES_WHOLE, fill);
-    tj_template_set(fill, "copy", is_early ? "mma/copy_apart.cuh" : "mma/copy_together.cuh");
-    tj_template_set(fill, "copy_next",
-                    is_early                     ? "mma/copy_next_early.cuh"
-                    : has_async_copies(view, &s) ? "parts/copy_next.cuh"
-                                                 : "mma/copy_next_plain.cuh");
+    describe_product(view, &s, fill);
     describe_tiles(view, config, &s, form->is_swapped, fill);
     return "mma/mma.cu";
 }

@@ -249,7 +249,7 @@ static void describe_parts(const tj_problem *view, const tj_planes_shape *s, tj_
     tj_template_set(fill, "chunk_part", "4 bytes numbered t");
     tj_template_set(fill, "multiply_planes", "multiply_add<PLANES == 3>");
     /* The deeper pipeline of the two kernels that walk planes decides. */
-    tj_split_describe_walk(&view->k, 1, s->bk, s->stages > WIDE_STAGES ? s->stages : WIDE_STAGES, TJ_COPIES_WHOLE, fill);
+    tj_split_describe_walk(&view->k, 1, s->bk, s->stages > WIDE_STAGES ? s->stages : WIDE_STAGES, false, fill);
 }
 
 static const char *describe(const tj_problem *view, const tj_config *config, tj_template_params *fill, tj_launch_form *form)

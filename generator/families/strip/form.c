@@ -496,7 +496,6 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     const tj_reduction_slots slots = slots_of(view, &s);
     const bool rows_on_x = config->value[ROWS] == TJ_ROWS_ON_X;
     tj_launch_step *product;
-    unsigned early;
 
     tj_template_set_int(fill, "TM", s.tm);
     tj_template_set_int(fill, "TN", s.tn);
@@ -525,10 +524,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     product->rows_on_x = rows_on_x;
     product->dynamic_shared_bytes = shared_bytes(view, &s);
     tj_reductions_describe(view, &slots, fill, form);
-    early = tj_step_describe_order(view, tj_step_constant(view), fill, form);
-    tj_template_set(fill, "copy_m", early ? "copy_m" : "copy");
-    tj_template_set(fill, "copy_constant", early == TJ_CONSTANT_M ? "copy_m" : "copy_n");
-    tj_template_set(fill, "copy_rest", !early ? "copy" : early == TJ_CONSTANT_M ? "copy_n" : "copy_m");
+    (void)tj_step_describe_order(view, 0, fill, form);
     form->align[TJ_MATRIX_M] = form->align[TJ_MATRIX_N] = TJ_STRIP_CHUNK;
     if (s.boxes > 0)
         describe_boxes(view, &s, fill, form);

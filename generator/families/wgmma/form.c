@@ -912,7 +912,7 @@ static void describe_product(const tj_problem *view, const tj_wgmma_shape *s, tj
 }
 
 /* Describe the tensor map of one operand. */
-static void describe_map(const tj_problem *view, const tj_wgmma_shape *s, const tj_pack *pack, bool is_m, bool is_early,
+static void describe_map(const tj_problem *view, const tj_wgmma_shape *s, const tj_pack *pack, bool is_m,
                          tj_template_params *fill, tj_launch_form *form)
 {
     const tj_which which = is_m ? TJ_MATRIX_M : TJ_MATRIX_N;
@@ -933,8 +933,7 @@ static void describe_map(const tj_problem *view, const tj_wgmma_shape *s, const 
         tj_pack_map(view, pack, which, map);
     tj_template_set_flag(fill, is_m ? "m_along_k" : "n_along_k", t.along_k);
     tj_template_set_flag(fill, is_m ? "m_squares" : "n_squares", t.squares);
-    tj_template_set(fill, is_m ? "bring_m" : "bring_n", is_early ? "" : bring);
-    tj_template_set(fill, is_m ? "bring_constant_m" : "bring_constant_n", is_early ? bring : "");
+    tj_template_set(fill, is_m ? "bring_m" : "bring_n", bring);
 }
 
 /* Is every possible value of the extent a multiple? */
@@ -1068,7 +1067,7 @@ static bool is_read_once(const tj_problem *view, const tj_wgmma_shape *s, bool i
 }
 
 /* Describe how the blocks of a cluster divide their tiles, bring what they share and free places of the ring. */
-static void describe_shared(const tj_problem *view, const tj_wgmma_shape *s, unsigned early, tj_template_params *fill)
+static void describe_shared(const tj_problem *view, const tj_wgmma_shape *s, tj_template_params *fill)
 {
     const bool shares_m = s->cluster_cols > 1, shares_n = s->cluster_rows > 1, shares = shares_m || shares_n;
     /* The other operand is then the one to keep. If both are read once, nothing is gained: 8 000 of 49x32x49 lose 13 %. */
@@ -1077,10 +1076,8 @@ static void describe_shared(const tj_problem *view, const tj_wgmma_shape *s, uns
 
     tj_template_set(fill, "copy_once", m_once || n_once ? "wgmma/copy_once.cuh" : "");
     tj_template_set_flag(fill, "shares_tiles", shares);
-    tj_template_set_flag(fill, "m_in_turns", shares_m && early != TJ_CONSTANT_M);
-    tj_template_set_flag(fill, "n_in_turns", shares_n && early != TJ_CONSTANT_N);
-    tj_template_set_flag(fill, "constant_in_turns",
-                         (shares_m && early == TJ_CONSTANT_M) || (shares_n && early == TJ_CONSTANT_N));
+    tj_template_set_flag(fill, "m_in_turns", shares_m);
+    tj_template_set_flag(fill, "n_in_turns", shares_n);
     tj_template_set_flag(fill, "shared_3d", tj_map_has_products(view, shares_m ? TJ_MATRIX_M : TJ_MATRIX_N));
     tj_template_set(fill, "m_copy", shares_m ? "copy_box_to_all" : m_once ? "copy_box_once" : "copy_box");
     tj_template_set(fill, "n_copy", shares_n ? "copy_box_to_all" : n_once ? "copy_box_once" : "copy_box");
@@ -1093,8 +1090,7 @@ static void describe_shared(const tj_problem *view, const tj_wgmma_shape *s, uns
 }
 
 /* Describe clusters, whose blocks share tiles or, along grid.y, the k of a tile. */
-static void describe_cluster(const tj_problem *view, const tj_wgmma_shape *s, unsigned early, tj_template_params *fill,
-                             tj_launch_form *form)
+static void describe_cluster(const tj_problem *view, const tj_wgmma_shape *s, tj_template_params *fill, tj_launch_form *form)
 {
     const bool clusters = cluster_of(s) > 1, gathers = s->parts > 1;
 
@@ -1113,7 +1109,7 @@ static void describe_cluster(const tj_problem *view, const tj_wgmma_shape *s, un
     tj_template_set(fill, "part_of_k", gathers ? "rank" : "blockIdx.z % SPLITS");
     tj_template_set(fill, "send_constraint", tj_sum_type(view) == TJ_S32 ? "\"r\"" : "\"f\"");
     tj_template_set(fill, "meet", clusters ? "meet_in_cluster" : "__syncthreads");
-    describe_shared(view, s, early, fill);
+    describe_shared(view, s, fill);
 }
 
 /* Describe how the warpgroup that brings tiles hands registers to those that multiply. */
@@ -1130,9 +1126,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     const tj_pack pack = tj_wgmma_pack_of(view, &s);
     const tj_checks checks = tj_checks_of(config, form->is_swapped);
     const tj_reduction_slots slots = slots_of(view, &s);
-    const unsigned constant = tj_step_constant(view);
     tj_launch_step *const product = tj_step_product(form);
-    unsigned early;
 
     product->grid = walks_products(view, &s) ? TJ_GRID_WALK_ALL : TJ_GRID_WALK;
     product->resident = s.blocks;
@@ -1150,12 +1144,11 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_split_describe(view, s.splits, fill, form);
     tj_reductions_describe(view, &slots, fill, form);
     tj_pack_describe(view, &pack, fill, form);
-    early = tj_step_describe_order(view, packs(&s, constant == TJ_CONSTANT_M) ? 0 : constant, fill, form);
-    tj_template_set(fill, "announce", early ? "wgmma/announce_late.cuh" : "wgmma/announce.cuh");
+    (void)tj_step_describe_order(view, 0, fill, form);
     tj_widen_describe(view, (tj_widen_copies){0}, tj_widens_weights(view->m.type, view->n.type), fill);
-    describe_map(view, &s, &pack, true, early == TJ_CONSTANT_M, fill, form);
-    describe_map(view, &s, &pack, false, early == TJ_CONSTANT_N, fill, form);
-    describe_cluster(view, &s, early, fill, form);
+    describe_map(view, &s, &pack, true, fill, form);
+    describe_map(view, &s, &pack, false, fill, form);
+    describe_cluster(view, &s, fill, form);
     if (!fill)
         return NULL;
     tj_maps_describe(view, tj_step_product(form), transposes_any(&s) ? "came" : "full", fill);

@@ -1,1 +1,0 @@
-arrive_and_expect(full[stage], sizeof(phase_t));  //@ came for full
