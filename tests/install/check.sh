@@ -34,6 +34,8 @@ use() {
         $(pkg-config --static --libs-only-l tilejit | sed 's/-ltilejit//')
     "$prefix.static" || fail "the static pkg-config consumer failed"
     "$prefix/bin/tilejit" --version >/dev/null || fail "the installed command does not start"
+    (env -u TILEJIT_TRIALS "$prefix/bin/tilejit" doctor || true) | grep -q "^OK *trials .*measured on NVIDIA H200" ||
+        fail "the trials that ship are not found"
 }
 
 cmake --install "$build" --prefix "$work/prefix" >/dev/null

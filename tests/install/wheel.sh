@@ -47,7 +47,7 @@ nvrtc = [finding.text for finding in tilejit.default_context().doctor() if findi
 assert "site-packages" in nvrtc[0], nvrtc' || fail "the first three lines do not work"
 user/bin/tilejit run 16x16x16 --device emulator >/dev/null || fail "the command of the wheel does not multiply"
 user/bin/python -m tilejit --version >/dev/null || fail "python -m tilejit does not start"
-TILEJIT_NVRTC=/nonexistent user/bin/python -c '
+env -u TILEJIT_TRIALS TILEJIT_NVRTC=/nonexistent user/bin/python -c '
 import numpy, tilejit
 for first, second in (("f4", (33, 20, 47)), ("f2", (16, 300, 70)), ("f8", (1, 5, 9))):
     with tilejit.Context(driver="emulator:sm_80", quick=True) as context:
@@ -58,6 +58,8 @@ for first, second in (("f4", (33, 20, 47)), ("f2", (16, 300, 70)), ("f8", (1, 5,
         assert context.stats.compiles == 0 and context.stats.pack_hits >= 1, context.stats
         textbook = [finding for finding in context.doctor() if finding.topic == "textbook"]
         assert textbook[0].state == "ok" and "sm_75 sm_80 sm_86" in textbook[0].text, textbook
+        trials = [finding.state for finding in context.doctor() if finding.topic == "trials"]
+        assert trials and set(trials) == {"ok"}, trials
         nvrtc = [finding.state for finding in context.doctor() if finding.topic == "nvrtc"]
         assert nvrtc == ["missing"]' || fail "a quick first product needs NVRTC"
 find user -path '*tilejit-*.dist-info/licenses/NOTICE' | grep -q . || fail "the wheel has no licences"
