@@ -760,8 +760,7 @@ static bool for_any_operands(bool has_workspace, tj_config *config)
 enum {
     FULL_GPU = 264,          /* blocks that occupy any GPU */
     MOST_SWAPPED_ROWS = 256, /* of P: with more, its rows fill the 64 of a product as well */
-    MOST_SHARING = 4,        /* tiles of the rows of P, if swapped */
-    CLUSTERED_BLOCKS = 128   /* in clusters of four that an H200 holds at once: these do not span its groups of processors */
+    MOST_SHARING = 4         /* tiles of the rows of P, if swapped */
 };
 
 /* Do whole lines copy over a quarter more than the columns of a wide tile? */
@@ -809,22 +808,22 @@ static bool turns_in_vain(const tj_problem *view, const tj_wgmma_shape *s)
 }
 
 /*
- * Swapped tiles are for few rows of P, which few tiles share, each with less than a step of rows too many.
- * One warpgroup multiplies 64 columns of P, clusters have tiles that are there, and the ring is as deep as it can be.
+ * Swapped tiles are for few rows of P, which few tiles share, each with less than a step of rows too many. One warpgroup
+ * multiplies 64 columns of P, and the ring is as deep as it can be. Clusters are pairs that share columns of P, or k: of 164
+ * products on an H200 those that share rows won 4, by 4 % at most, and fours that share columns or k none.
  * With more rows they are for an N by rows of tf32, which comes from registers as the view's M.
  */
 static bool swaps_in_vain(const tj_problem *view, const tj_wgmma_shape *s, size_t known)
 {
     const int64_t rows = view->l.extent, tiles = tj_ceil_div(rows, s->bn), more = tiles * s->bn - rows,
-                  high = tj_ceil_div(view->j.extent, s->bm), blocks = tiles * high * (view->batch > 1 ? view->batch : 1);
+                  blocks = tiles * tj_ceil_div(view->j.extent, s->bm) * (view->batch > 1 ? view->batch : 1);
 
     if (rows > MOST_SWAPPED_ROWS && loads_m(s))
         return loads_in_vain(view, s, known);
     return rows < 1 || rows > MOST_SWAPPED_ROWS || (known > BN && (more >= 8 * tiles || tiles > MOST_SHARING)) ||
            (known > CLUSTER && loads_m(s) && cluster_of(s) > 1) ||
            (known > MULTIPLIERS && s->bm != TJ_WGMMA_ROWS * s->multipliers) ||
-           (known > BN && (tiles % s->cluster_cols > 0 || high % s->cluster_rows > 0)) ||
-           (known > SPLITS && cluster_of(s) > 2 && blocks * s->splits * s->parts > CLUSTERED_BLOCKS) ||
+           (known > CLUSTER && (cluster_of(s) > 2 || s->cluster_rows > 1)) || (known > BN && tiles % s->cluster_cols > 0) ||
            (known > SPLITS && s->parts > 1 &&
             (s->splits > 1 || blocks * s->parts > FULL_GPU || view->k.extent < (int64_t)s->parts * 4 * s->bk)) ||
            (known > PINGPONG && s->pingpong == TJ_WGMMA_PINGPONG) || (known > GROUP && s->group != USUAL_GROUP);
