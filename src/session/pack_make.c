@@ -11,6 +11,7 @@
 
 #include "canonical.h"
 #include "choose.h"
+#include "chooser.h"
 #include "compress.h"
 #include "context.h"
 #include "error.h"
@@ -64,6 +65,8 @@ tj_status tj_pack_create(tj_context *context, const tj_records *records, tj_pack
         status = tj_fail_memory(err, "a pack");
     else
         status = records ? copy_records(records, pack->records, err) : tj_records_load(context, pack->records, err);
+    for (size_t i = 0; status == TJ_OK && tj_records_table(tj_context_shipped(context), i); i++)
+        status = tj_records_add_trials(pack->records, tj_records_table(tj_context_shipped(context), i), err);
     if (status == TJ_OK)
         *out = pack;
     else
