@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * chain: a chain of eight products, the P of one the M of the next, each with weights of its own: as a model that decodes
- * runs them, with caches that have none of the weights. What do launches gain that overlap (tj_problem.overlap), and what if N
- * is constant besides?
+ * runs them, with caches that have none of the weights. What do launches gain that overlap (tj_problem.overlap)?
  *
  *     chain                        the products below
  *     chain ROWS WIDTH TYPE ORDER [CONFIG]
@@ -18,9 +17,9 @@
 const char program[] = "chain";
 
 enum { LINKS = 8, CHAINS = 25, ROUNDS = 15 };
-enum { PLAIN, OVERLAP, CONSTANT, WAYS };
+enum { PLAIN, OVERLAP, WAYS };
 
-static const char *const ways[WAYS] = {"plain", "overlap", "overlap, N constant"};
+static const char *const ways[WAYS] = {"plain", "overlap"};
 
 typedef struct chain {
     tj_context *context;
@@ -120,8 +119,7 @@ static void measure(tj_context *context, tj_problem problem, const char *name)
     if (name)
         must(tj_config_parse(name, &named, &err), &err);
     for (int way = 0; way < WAYS; way++) {
-        problem.overlap = way >= OVERLAP;
-        problem.constant = way >= CONSTANT ? TJ_CONSTANT_N : 0;
+        problem.overlap = way == OVERLAP;
         must(tj_plan_prepare(context, &problem, name ? &named : NULL, &plan[way], &err), &err);
     }
     make_operands(&c, &problem);
@@ -141,7 +139,7 @@ static void measure(tj_context *context, tj_problem problem, const char *name)
             }
             check_result(&c, way, result, expected);
         }
-    tj_config_print(tj_source_config(tj_plan_source(plan[CONSTANT])), config);
+    tj_config_print(tj_source_config(tj_plan_source(plan[OVERLAP])), config);
     printf("%s, %s\n", text, config);
     for (int way = 0; way < WAYS; way++) {
         in_stream[way] = median(stream[way], ROUNDS);

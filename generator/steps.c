@@ -128,28 +128,15 @@ static bool is_short(const tj_problem *view)
            j * l * tj_facts_of(view->p.type)->bytes <= SHORT_P_BYTES;
 }
 
-unsigned tj_step_constant(const tj_problem *view)
-{
-    const unsigned both = TJ_CONSTANT_M | TJ_CONSTANT_N, constant = (unsigned)view->constant;
-
-    if (tj_is_grouped(view) || tj_problem_points(view))
-        return 0;
-    return constant != both ? constant : view->j.extent > view->l.extent ? TJ_CONSTANT_M : TJ_CONSTANT_N;
-}
-
-unsigned tj_step_describe_order(const tj_problem *view, unsigned constant, tj_template_params *fill, tj_launch_form *form)
+void tj_step_describe_order(const tj_problem *view, tj_template_params *fill, tj_launch_form *form)
 {
     const bool is_first = form->product == 0, is_last = form->product + 1 == form->steps;
-    const bool overlaps = view->overlap || (is_first && is_short(view)), waits = overlaps || !is_first;
+    const bool overlaps = view->overlap != 0 || (is_first && is_short(view)), waits = overlaps || !is_first;
     const char *const awaits = waits ? "parts/awaits.cuh" : "";
     const char *const dependents = overlaps || !is_last ? "parts/dependents.cuh" : "";
-    const unsigned early = waits ? constant : 0;
 
     form->step[0].overlaps = overlaps;
     tj_template_set(fill, "first_awaits", overlaps && !is_first ? awaits : "");
-    tj_template_set(fill, "awaits", early ? "" : awaits);
-    tj_template_set(fill, "dependents", early ? "" : dependents);
-    tj_template_set(fill, "late_dependents", early ? dependents : "");
-    tj_template_set_flag(fill, "early", early);
-    return early;
+    tj_template_set(fill, "awaits", awaits);
+    tj_template_set(fill, "dependents", dependents);
 }

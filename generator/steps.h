@@ -40,23 +40,12 @@ void tj_step_name(const tj_problem *view, const char *what, tj_template_params *
 void tj_step_list_args(const tj_problem *view, bool is_swapped, bool reads, bool writes, tj_launch_step *step);
 
 /**
- * Return the operand, TJ_CONSTANT_M or TJ_CONSTANT_N, that a kernel may read before it waits for the kernel ahead of it; of two
- * the larger; or 0. None is constant if its address is read from memory: arrays of pointers, offsets of groups.
- */
-unsigned tj_step_constant(const tj_problem *view);
-
-/**
  * When all steps are added: decide whether the product waits for an earlier kernel before it touches an operand (`awaits`), and
  * whether it lets a later kernel start early (`dependents`). A product that the caller asks to overlap does both, and so does a
  * short one that is the first kernel: it may overlap the preceding kernel in the stream. If the first kernel is another one,
  * that one waits (`first_awaits`), and overlaps.
- *
- * constant: tj_step_constant if the template can read the first phases of that operand, and only these, ahead of its wait; or
- * 0. If the product waits, `early` is set in place of `awaits` and `dependents`: the template
- * waits after it has read them. It lets others start (`late_dependents`) when its last loads have begun: loads that the next
- * kernel makes ahead of its wait would take the memory's time from them. Returns what is read early, or 0.
  */
-unsigned tj_step_describe_order(const tj_problem *view, unsigned constant, tj_template_params *fill, tj_launch_form *form);
+void tj_step_describe_order(const tj_problem *view, tj_template_params *fill, tj_launch_form *form);
 
 /** List the outputs of the epilogue's reductions, for the step that finishes them. */
 void tj_step_list_results(const tj_problem *view, tj_launch_step *step);

@@ -260,8 +260,6 @@ tj_problem tj_problem_transpose(const tj_problem *problem)
     t.n = problem->m;
     t.scale[TJ_MATRIX_M] = problem->scale[TJ_MATRIX_N];
     t.scale[TJ_MATRIX_N] = problem->scale[TJ_MATRIX_M];
-    t.constant = (int8_t)((tj_is_constant(problem, TJ_MATRIX_N) ? TJ_CONSTANT_M : 0) |
-                          (tj_is_constant(problem, TJ_MATRIX_M) ? TJ_CONSTANT_N : 0));
     tj_expression_transpose(&t.epilogue.expression);
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++)
         tj_matrix_of(&t, which)->layout ^= 1;

@@ -34,12 +34,6 @@ static inline bool tj_same_bytes(const void *a, const void *b, size_t bytes)
 /** Return the lines of a matrix. */
 tj_lines tj_problem_lines(const tj_problem *problem, tj_which which);
 
-/** Did the caller promise that no kernel that may still run writes M or N? */
-static inline bool tj_is_constant(const tj_problem *problem, tj_which which)
-{
-    return (problem->constant & 1 << which) != 0;
-}
-
 /** Do the matrices of an operand follow each other in memory without a gap? */
 bool tj_matrix_has_no_gaps(const tj_problem *problem, tj_which which);
 

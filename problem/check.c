@@ -240,9 +240,6 @@ tj_status tj_problem_check(const tj_problem *problem, tj_error *err)
 
     if (p->overlap != 0 && p->overlap != 1)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "overlap is %d: use 1, or 0 for the library's choice", p->overlap);
-    if (p->constant & ~(TJ_CONSTANT_M | TJ_CONSTANT_N))
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "constant is %d: use TJ_CONSTANT_M, TJ_CONSTANT_N, both, or 0",
-                       p->constant);
 
     const tj_problem words = tj_problem_words(p);
     status = tj_rows_check(&words, err);

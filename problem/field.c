@@ -28,8 +28,7 @@ typedef enum kind {
     GROUPS,
     OFFSETS,
     SCALE_K,
-    OVERLAP,
-    CONSTANT
+    OVERLAP
 } kind;
 
 typedef struct field {
@@ -65,8 +64,7 @@ static const field fields[] = {{"batch", BATCH, 0},
                                {"groups", GROUPS, 0},
                                {"offsets", OFFSETS, 0},
                                {"scale-k", SCALE_K, 0},
-                               {"overlap", OVERLAP, 0},
-                               {"constant", CONSTANT, 0}};
+                               {"overlap", OVERLAP, 0}};
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 static const int64_t MOST_LD = INT64_C(1) << 48;
@@ -77,7 +75,6 @@ static const int64_t stride_of[] = {TJ_BROADCAST, TJ_POINTERS, TJ_POINTERS_16};
 static const char *const offsets[] = {"device", "device64", "host", "host64"}; /* 2 * on_host + has 8 bytes */
 
 static const char *const overlaps[] = {"0", "1"};
-static const char *const constants[] = {"m", "n", "both"}; /* one less than the bits of tj_problem.constant */
 
 static const field *find_field(const char *name)
 {
@@ -98,8 +95,6 @@ static const char *choice_at(const field *f, size_t index)
         return index < COUNT(offsets) ? offsets[index] : NULL;
     case OVERLAP:
         return index < COUNT(overlaps) ? overlaps[index] : NULL;
-    case CONSTANT:
-        return index < COUNT(constants) ? constants[index] : NULL;
     case SCALE:
         return index + 1 < TJ_SCALE_FORMS ? tj_scale_word((int)index + 1) : NULL;
     default:
@@ -246,9 +241,7 @@ static tj_status set_choice(tj_problem *problem, const field *f, const char *val
     } else if (f->kind == SCALE) {
         *tj_scale_in(problem, f->which) = tj_scale_of_form(choice + 1, TJ_ANY); /* along k: until scale-k says it */
     } else if (f->kind == OVERLAP) {
-        problem->overlap = (int8_t)choice;
-    } else if (f->kind == CONSTANT) {
-        problem->constant = (int8_t)(choice + 1);
+        problem->overlap = (int16_t)choice;
     } else if (problem->rows.groups == 0) {
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "offsets speaks of groups that are not there: add groups");
     } else {
@@ -330,7 +323,6 @@ tj_status tj_problem_set(tj_problem *problem, const char *name, const char *valu
     case SCALE:
     case OFFSETS:
     case OVERLAP:
-    case CONSTANT:
         return set_choice(problem, f, value, err);
     case STRIDE:
         if (find_choice(f, value) < 0)
@@ -465,10 +457,6 @@ void tj_problem_get(const tj_problem *problem, const char *name, char *value)
         break;
     case OVERLAP:
         print_number(value, 1, problem->overlap != 0);
-        break;
-    case CONSTANT:
-        if (problem->constant)
-            strcpy(value, constants[problem->constant - 1]);
         break;
     }
 }

@@ -106,9 +106,6 @@ void tj_problem_print(const tj_problem *problem, char *out)
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++)
         print_number(&text, stride[which], tj_problem_matrix(&c, which)->stride, tj_problem_matrix(&bare, which)->stride);
     tj_text_append(&text, c.overlap ? " overlap" : "");
-    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_N; which++)
-        if (tj_is_constant(&c, which))
-            tj_text_append(&text, which == TJ_MATRIX_M ? " constant_m" : " constant_n");
     out[0] = '\0';
     if (tj_text_take(&text, &line, NULL) == TJ_OK)
         strcpy(out, line);

@@ -21,7 +21,6 @@ typedef struct cli_request_options {
     int64_t batch;
     const char *groups, *offsets, *scale[TJ_SCALED], *scale_k; /* as tj_problem_set takes them */
     int32_t overlap;
-    const char *constant;
     cli_real alpha, beta;
     const char *epilogue, *with;
     const char *config, *family, *tile_width, *shared, *rows, *boundary;

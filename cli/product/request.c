@@ -57,11 +57,6 @@ const char *cli_family_at(size_t index)
     return index < tj_family_count() ? tj_family_name(tj_family_at(index)) : NULL;
 }
 
-static const char *constant_at(size_t index)
-{
-    return tj_problem_choice("constant", index);
-}
-
 static const cli_option of_problem[] = {
     {"dtype", CLI_TEXT, AT(dtype), "Element type of M and N:", "type", .offered = input_type_at},
     {"n-dtype", CLI_TEXT, AT(n_dtype),
@@ -85,9 +80,6 @@ static const cli_option of_problem[] = {
     {"overlap", CLI_FLAG, AT(overlap),
      "A launch may start while the kernel before it in the stream still runs; it waits before it touches an operand.",
      .low = 1},
-    {"constant", CLI_TEXT, AT(constant),
-     "The promise that no kernel that may still run writes m, n or both: its first elements are read ahead of that wait.",
-     "operand", .offered = constant_at},
     {NULL},
 };
 
@@ -381,7 +373,6 @@ tj_status cli_read_request(const cli_request_options *options, const char *shape
     if (set_field(&request->known, "groups", options->groups, err) != TJ_OK ||
         set_field(&request->known, "offsets", options->offsets, err) != TJ_OK ||
         set_field(&request->known, "overlap", options->overlap ? "1" : NULL, err) != TJ_OK ||
-        set_field(&request->known, "constant", options->constant, err) != TJ_OK ||
         cli_take_epilogue(options, request, err) != TJ_OK)
         return err->status;
     if ((options->c.ld || options->c.stride) && !request->known.epilogue.has_beta)

@@ -290,10 +290,12 @@ static void list_args(const tj_problem *view, const tj_pack *pack, tj_launch_for
             step->arg[step->arg_count++] = (tj_argument){TJ_ARG_WORKSPACE, pack->operand[i].slice};
 }
 
-static void print_parameter(tj_text *out, const char *before, const char *type, const char *after)
+static void print_parameter(tj_text *out, const char *before, const char *type, const char *pointer, const char *after)
 {
     tj_text_append(out, before);
     tj_text_append(out, type);
+    tj_text_append(out, " ");
+    tj_text_append(out, pointer);
     tj_text_append(out, after);
 }
 
@@ -304,13 +306,13 @@ static void print_parameters(const tj_pack *pack, tj_template_params *fill)
     tj_text out = TJ_TEXT_INIT(1024);
 
     if (m)
-        print_parameter(&out, "const ", tj_template_get(fill, "m_from_t"), " *__restrict__ M,\n");
+        print_parameter(&out, "const ", tj_template_get(fill, "m_from_t"), tj_template_get(fill, "read_only"), " M,\n");
     if (n)
-        print_parameter(&out, "const ", tj_template_get(fill, "n_from_t"), " *__restrict__ N,\n");
+        print_parameter(&out, "const ", tj_template_get(fill, "n_from_t"), tj_template_get(fill, "read_only"), " N,\n");
     if (m)
-        print_parameter(&out, "", tj_template_get(fill, "m_tile_t"), n ? " *M_packed,\n" : " *M_packed)\n");
+        print_parameter(&out, "", tj_template_get(fill, "m_tile_t"), "*", n ? "M_packed,\n" : "M_packed)\n");
     if (n)
-        print_parameter(&out, "", tj_template_get(fill, "n_tile_t"), " *N_packed)\n");
+        print_parameter(&out, "", tj_template_get(fill, "n_tile_t"), "*", "N_packed)\n");
     tj_template_take_lines(fill, "pack_parameters", &out);
 }
 

@@ -46,7 +46,7 @@ static void print_operand(const tj_problem *view, tj_which which, const tj_templ
     if (is_array(view, which))
         say(out, "const %s *const *%c_array,  // where the %c of each product lies\n", type, letter, letter);
     else
-        say(out, "const %s *__restrict__ %c,\n", type, letter);
+        say(out, "const %s %s %c,\n", type, tj_template_get(fill, "read_only"), letter);
 }
 
 /* A kernel that writes P has it as its last parameter. */
@@ -63,7 +63,7 @@ static void print_output(const tj_problem *view, tj_which which, tj_text *out)
 }
 
 /* The parameter of an operand or output of the epilogue's expression. */
-static void print_with(const tj_problem *view, tj_argument argument, tj_text *out)
+static void print_with(const tj_problem *view, tj_argument argument, const tj_template_params *fill, tj_text *out)
 {
     const tj_epilogue_operand *const operand = &view->epilogue.expression.operand[argument.index];
     char name[TJ_EPILOGUE_NAME_BYTES + 1];
@@ -72,8 +72,8 @@ static void print_with(const tj_problem *view, tj_argument argument, tj_text *ou
     if (argument.kind == TJ_ARG_WITH_NUMBER)
         say(out, "%s %s,\n", real_t(view), name);
     else if (argument.kind == TJ_ARG_WITH)
-        say(out, "%s%s *__restrict__ %s,\n", operand->is_output ? "" : "const ",
-            tj_type_get_facts(tj_operand_type(view, argument.index))->cuda, name);
+        say(out, "%s%s %s %s,\n", operand->is_output ? "" : "const ",
+            tj_type_get_facts(tj_operand_type(view, argument.index))->cuda, tj_template_get(fill, "read_only"), name);
     else
         say(out, "long long %s_%s,\n", argument.kind == TJ_ARG_WITH_LD ? "ld" : "stride", name);
 }
@@ -122,17 +122,19 @@ void tj_signature_print(const tj_problem *view, const tj_launch_form *form, cons
             say(&out, "%s %s,\n", tj_template_get(fill, "scalar_t"), argument.kind == TJ_ARG_ALPHA ? "alpha" : "beta");
             break;
         case TJ_ARG_SCALE:
-            say(&out, "const float *__restrict__ scale_%c,\n", letter_of(form, index));
+            say(&out, "const float %s scale_%c,\n", tj_template_get(fill, "read_only"), letter_of(form, index));
             break;
         case TJ_ARG_WITH:
         case TJ_ARG_WITH_LD:
         case TJ_ARG_WITH_STRIDE:
         case TJ_ARG_WITH_NUMBER:
-            print_with(view, argument, &out);
+            print_with(view, argument, fill, &out);
             break;
         case TJ_ARG_OFFSETS:
-            tj_text_append(&out,
-                           index ? "const __grid_constant__ offsets_t offsets,\n" : "const offset_t *__restrict__ offsets,\n");
+            if (index)
+                tj_text_append(&out, "const __grid_constant__ offsets_t offsets,\n");
+            else
+                say(&out, "const offset_t %s offsets,\n", tj_template_get(fill, "read_only"));
             break;
         case TJ_ARG_TENSOR_MAP:
             tj_text_append(&out, "const __grid_constant__ tensor_map_t P_map)\n");
@@ -208,12 +210,14 @@ void tj_signature_print_reduce(const tj_problem *view, const tj_launch_form *for
 {
     const bool needs[TJ_MATRICES] = {false, false, true, true};
     tj_text derived = TJ_TEXT_INIT(MOST_BYTES);
+    char workspace[40];
 
     if (!fill)
         return;
     (void)print_all_derived(view, needs, &derived);
     tj_template_take_lines(fill, "reduce_derived", &derived);
-    tj_signature_print(view, form, reduce, 0, 0, "const sum_t *__restrict__ W,", fill, "reduce_parameters");
+    (void)snprintf(workspace, sizeof workspace, "const sum_t %s W,", tj_template_get(fill, "read_only"));
+    tj_signature_print(view, form, reduce, 0, 0, workspace, fill, "reduce_parameters");
 }
 
 /* Print the C, or the P, of a product that comes in an array. Beta = 0 must not even look for C. */

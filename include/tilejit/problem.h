@@ -209,8 +209,8 @@ enum { TJ_GROUPS_MOST = 65535, TJ_GROUPS_MOST_HOST_BYTES = 3072 };
  * P may have another type, as tj_compute_facts.products says: with weights it is like the floats. C has the type and the layout
  * of P; its own may repeat them or be 0.
  *
- * `overlap` and `constant` say how launches stand in their stream. The product is the same to the last bit; only the time
- * between kernels changes (docs/overlap.md).
+ * `overlap` says how launches stand in their stream. The product is the same to the last bit; only the time between kernels
+ * changes (docs/overlap.md).
  *
  * overlap: the first kernel of a launch may start while the kernel before it in the stream, whosever it is, still runs
  * (programmatic stream serialization). It gets ready, and waits on the device for the end of that kernel, and so of all work
@@ -218,11 +218,6 @@ enum { TJ_GROUPS_MOST = 65535, TJ_GROUPS_MOST_HOST_BYTES = 3072 };
  * does so only if it is launched with the same attribute; what it must then wait for, tj_plan_launch says. A capture keeps this
  * as a programmatic edge of the graph. Where it cannot be done (a device before compute capability 9.0, a driver before CUDA
  * 12.3), and by the families `naive` and `tiled`, kernels are launched as without it.
- *
- * constant: the promise that while a launch waits so, nothing writes that operand: neither the kernel before it, nor any kernel
- * that may still run. Weights are such an operand. Then a kernel may read the first of its elements ahead of the wait. One
- * that breaks the promise makes P wrong; nothing can check it, except the emulator, which reports such a read as a race.
- * Without overlap it matters only to short products, which overlap anyway. Scales are always waited for.
  */
 typedef struct tj_problem {
     size_t struct_size; /**< set by TJ_PROBLEM_INIT, so that old programs work with new libraries */
@@ -232,13 +227,9 @@ typedef struct tj_problem {
     tj_scale scale[TJ_SCALED]; /**< of M and of N, by their tj_which */
     tj_rows rows;
     int16_t compute; /**< tj_compute */
-    int8_t overlap;  /**< 1: a launch may overlap the kernel before it; 0: the library lets those of short products do so */
-    int8_t constant; /**< TJ_CONSTANT_M, TJ_CONSTANT_N: no kernel that may still run writes that operand */
+    int16_t overlap; /**< 1: a launch may overlap the kernel before it; 0: the library lets those of short products do so */
     tj_epilogue epilogue;
 } tj_problem;
-
-/** The bits of tj_problem.constant. */
-enum { TJ_CONSTANT_M = 1 << TJ_MATRIX_M, TJ_CONSTANT_N = 1 << TJ_MATRIX_N };
 
 /* clang-format off */
 #define TJ_DIM_INIT(extent) { (extent), 0, 0 }
@@ -248,7 +239,7 @@ enum { TJ_CONSTANT_M = 1 << TJ_MATRIX_M, TJ_CONSTANT_N = 1 << TJ_MATRIX_N };
 #define TJ_PROBLEM_INIT(j, k, l, type)                                                                                 \
     { sizeof(tj_problem), TJ_DIM_INIT(j), TJ_DIM_INIT(k), TJ_DIM_INIT(l), 0, TJ_MATRIX_INIT(type),                     \
       TJ_MATRIX_INIT(0), TJ_MATRIX_INIT(0), TJ_MATRIX_INIT(0), { TJ_SCALE_INIT(0, 0, 0) },                             \
-      { 0, 0, 0, 0 }, 0, 0, 0, { 0, 0, { 0, 0, 0, 0, { { 0, 0, 0, 0 } }, { 0 }, { { { 0 }, 0, 0, 0, 0, 0, { 0 } } } } } }
+      { 0, 0, 0, 0 }, 0, 0, { 0, 0, { 0, 0, 0, 0, { { 0, 0, 0, 0 } }, { 0 }, { { { 0 }, 0, 0, 0, 0, 0, { 0 } } } } } }
 /* clang-format on */
 
 /** One matrix of a problem. NULL: problem must not be NULL. Threads: any; pure. */

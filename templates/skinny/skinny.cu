@@ -64,7 +64,7 @@ skinny(
     input_t m_next[M_SHARE];  //@ m_t for input_t
     input_t n_next[K_THREAD][TN];  //@ n_t for input_t  //@ n_loaded for n_next[K_THREAD][TN]
     //@| float n_scale_next[K_THREAD / RUN][TN];  // one for each run, of which SCALE_K is a multiple  //@ only n_scales_k
-    const auto load = [&](index_t phase) {  //@ load_n for load
+    const auto load = [&](index_t phase) {
         // This thread's share of N: nobody else needs it.
 #pragma unroll
         for (int v = 0; v < K_THREAD * TN / VECTOR; ++v) {
@@ -84,10 +84,6 @@ skinny(
             for (int e = 0; e < VECTOR; ++e)  //@ vector_loaded for VECTOR
                 n_next[i][c + e] = n.element[e];  //@ n_to for n_next[i][c + e]
         }
-    //@ if early
-    //@| };
-    //@| const auto load_rest = [&](index_t phase) {
-    //@ end
         //@| #include "skinny/read_scales.cuh"  //@ only n_scales_k
         // Its share of M, for everyone.
 #pragma unroll
@@ -101,27 +97,11 @@ skinny(
         }
     };
 
-    //@| const auto load = [&](index_t phase) {  //@ only early
-    //@|     load_n(phase);
-    //@|     load_rest(phase);
-    //@| };
-
     sum_t sum[TM][TN] = {};
     int stage = 0;
-    //@ if early
-    //@| // N is constant, and needs no wait: its first elements are loaded while the kernel ahead may still run.
-    //@| if (0 < k)  //@ k_begin for 0  //@ k_end for k  //@ only may_be_empty
-    //@|     load_n(0);  //@ k_begin for 0
-    //@| load_n(0);  //@ k_begin for 0  //@ only not may_be_empty
-    //@| #include "parts/awaits.cuh"
-    //@| if (0 < k)  //@ k_begin for 0  //@ k_end for k  //@ only may_be_empty
-    //@|     load_rest(0);  //@ k_begin for 0
-    //@| load_rest(0);  //@ k_begin for 0  //@ only not may_be_empty
-    //@ else
     //@| if (0 < k)  //@ k_begin for 0  //@ k_end for k  //@ only may_be_empty
     //@|     load(0);  //@ k_begin for 0
     load(0);  //@ k_begin for 0  //@ only not may_be_empty
-    //@ end
 //@| #pragma unroll 1  // so many phases are too long a text for a compiler that knows how many they are  //@ only loops
     for (index_t phase = 0; phase < k; phase += PHASE) {  //@ k_begin for 0  //@ walked for k; phase += PHASE
         // What was loaded is this phase's now. The other half of shared memory is still being read.
@@ -144,11 +124,6 @@ skinny(
         //@| phase += PHASE;  //@ only loops
         if (phase + PHASE < k)  //@ next_phase for phase + PHASE  //@ k_end for k
             load(phase + PHASE);  //@ next_phase for phase + PHASE
-        //@ if early
-        //@| else {
-        //@|     #include "parts/dependents.cuh"  //@ late_dependents
-        //@| }
-        //@ end
 #pragma unroll
         for (int r = 0; r < TM; ++r) {
             sum_t m[K_THREAD];

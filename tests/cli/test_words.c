@@ -79,7 +79,6 @@ Test(command, names_what_is_wrong_with_the_words)
         {"run 5x3x2 --alpha ''", "--alpha is \"\""},
         {"run 5x3x2 --alpha e", "--alpha is \"e\""},
         {"run 5x3x2 --any q", "--any has \"q\""},
-        {"run 5x3x2 --overlap --constant p", "use one of m, n, both"},
         {"run 5x3x2 --multiple-of j=5", "--multiple-of j promises something of a fixed extent: add j to any"},
         {"run 5x3x2 --any j --multiple-of j=4", "breaks"},
         {"run 5x3x2 --any j --multiple-of j", "write j=16"},

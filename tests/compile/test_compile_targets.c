@@ -199,6 +199,55 @@ Test(compile, long_tiles_of_every_type)
         }
 }
 
+/*
+ * ld.global.nc promises that nothing writes the operand while the kernel lives, but the kernel ahead may: neither the product nor a
+ * kernel that goes before or after it loads so. The epilogue's operand and the scales are loaded in each, too.
+ */
+Test(compile, no_load_of_a_kernel_that_overlaps_promises_that_it_is_read_only)
+{
+    static const struct {
+        const char *config;
+        tj_problem problem;
+    } rows[] = {
+        {"simt", TJ_PROBLEM_INIT(64, 256, 256, TJ_F32)},
+        {"simt:bm=64,bn=64,bk=8,tm=8,tn=4,copy=registers,splits=2", TJ_PROBLEM_INIT(64, 256, 256, TJ_F32)},
+        {"skinny:splits=1", TJ_PROBLEM_INIT(16, 512, 512, TJ_F32)},
+        {"skinny:splits=3", TJ_PROBLEM_INIT(16, 512, 512, TJ_BF16)},
+        {"strip:splits=2", TJ_PROBLEM_INIT(512, 512, 16, TJ_F32)},
+        {"strip:copies=boxes", TJ_PROBLEM_INIT(512, 512, 16, TJ_F32)},
+        {"small_batch:copy=registers", TJ_PROBLEM_INIT(16, 16, 16, TJ_F32)},
+        {"mma:pack=both", TJ_PROBLEM_INIT(63, 255, 511, TJ_BF16)},
+        {"planes", TJ_PROBLEM_INIT(256, 256, 256, TJ_F32)},
+        {"wgmma_planes", TJ_PROBLEM_INIT(256, 256, 256, TJ_F32)},
+        {"wgmma:bm=64,bn=32,multipliers=1,splits=2", TJ_PROBLEM_INIT(64, 512, 256, TJ_BF16)},
+    };
+
+    targets_or_skip();
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tj_problem problem = rows[i].problem;
+        tj_config config = TJ_CONFIG_INIT;
+        tj_source *source = NULL;
+        tj_image *image = NULL;
+        tj_error err = {TJ_OK, ""};
+        const char *ptx;
+        size_t bytes;
+
+        problem.overlap = 1;
+        problem.epilogue.has_alpha = problem.epilogue.has_beta = 1;
+        problem.scale[TJ_MATRIX_M] = (tj_scale)SCALE_EACH;
+        problem.compute = strstr(rows[i].config, "planes") ? TJ_COMPUTE_F32_SPLIT : TJ_COMPUTE_DEFAULT;
+        cr_assert(eq(int, tj_config_parse(rows[i].config, &config, &err), TJ_OK), "%s: %s", rows[i].config, err.message);
+        cr_assert(eq(int, tj_generate(&problem, &config, &source, &err), TJ_OK), "%s: %s", rows[i].config, err.message);
+        cr_assert(eq(int, tj_compile(context, source, "compute_90", &image, &err), TJ_OK), "%s: %s", rows[i].config,
+                  err.message);
+        ptx = tj_image_ptx(image, &bytes);
+        cr_expect(strstr(ptx, "griddepcontrol.wait") != NULL, "%s", rows[i].config);
+        cr_expect(strstr(ptx, "ld.global.nc") == NULL, "%s", rows[i].config);
+        tj_image_free(image);
+        tj_source_free(source);
+    }
+}
+
 /* The message is about the request, before ptxas would report an error about PTX. */
 Test(compile, asynchronous_copies_for_an_old_target)
 {

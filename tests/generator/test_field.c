@@ -20,7 +20,7 @@ Test(field, is_read_back_as_it_was_set)
                                           {"scale-m", "each"},   {"scale-n", "along-k"},
                                           {"scale-k", "32"},     {"epilogue", "max(acc * alpha + beta * c 0)"},
                                           {"any", "j k"},        {"multiple-of", "j=8 k=16"},
-                                          {"overlap", "1"},      {"constant", "n"}};
+                                          {"overlap", "1"}};
     tj_problem problem = TJ_PROBLEM_INIT(32, 64, 80, TJ_F32);
     char value[TJ_PROBLEM_FIELD_BYTES];
     tj_error err = {0};
@@ -73,7 +73,6 @@ Test(field, names_a_wrong_value)
         {"scale-k", "32", "scale-k is 32 and there are no scales along k"},
         {"ld-n", "0", "ld-n is \"0\": write a whole number from 1 to"},
         {"batch", "2x", "batch is \"2x\": write a whole number from 1 to 2147483647"},
-        {"constant", "p", "constant is \"p\": use one of m, n, both"},
         {"groups", "65536", "groups is \"65536\": write a whole number from 1 to 65535"},
         {"offsets", "host", "offsets speaks of groups that are not there"},
         {"any", "j,q", "any has \"q\": use j, k, l, ld, batch, stride or all"},

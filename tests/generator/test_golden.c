@@ -105,8 +105,6 @@ static const golden rows[] = {
     {"skinny/pairs.diff", "skinny",
      PROBLEM(FIXED(4), FIXED(4096), FIXED(1000), .m.type = TJ_BF16, .n.type = TJ_S4, .n.layout = TJ_COL_MAJOR,
              .scale[TJ_MATRIX_N] = SCALE_ALONG_K(64))},
-    {"skinny/constant.diff", "skinny:splits=1",
-     PROBLEM(FIXED(16), FIXED(4096), FIXED(4096), .m.type = TJ_F32, .overlap = 1, .constant = TJ_CONSTANT_N)},
     {"strip/rows.cu", "strip:splits=1", PROBLEM(FIXED(1760), FIXED(1760), FIXED(16), .m.type = TJ_F32)},
     {"strip/columns_split.diff", "strip",
      PROBLEM(FIXED(7), FIXED(5000), FIXED(300), .m.type = TJ_F64, .m.layout = 1, .n.layout = 1, .epilogue.has_alpha = 1,

@@ -49,31 +49,6 @@ Test(steps, short_products_start_early)
         cr_expect(starts_early(&rows[i].problem, rows[i].config), "%s", rows[i].config);
 }
 
-/* In skinny: an operand of another family, or that the template does not stream, is waited for. */
-Test(steps, what_is_constant_is_read_ahead_of_the_wait)
-{
-    tj_problem problem = PROBLEM(.j = {FIXED(1)}, .k = {FIXED(4096)}, .l = {FIXED(4096)});
-    tj_config config = TJ_CONFIG_INIT;
-    tj_error err;
-
-    problem.overlap = 1;
-    cr_assert(eq(int, tj_config_parse("skinny", &config, &err), TJ_OK), "%s", err.message);
-    for (int32_t constant = 0; constant <= (TJ_CONSTANT_M | TJ_CONSTANT_N); constant++) {
-        tj_source *source = NULL;
-        const char *body, *wait, *read;
-
-        problem.constant = (int8_t)constant;
-        cr_assert(eq(int, tj_generate(&problem, &config, &source, &err), TJ_OK), "%s", err.message);
-        cr_expect(tj_source_launch(source)->step[0].overlaps != 0);
-        body = strstr(tj_source_text(source), "__global__");
-        wait = strstr(body, "griddepcontrol.wait");
-        read = strstr(body, "load_n(0);");
-        cr_expect(wait && (read && read < wait) == ((constant & TJ_CONSTANT_N) != 0), "constant: %d", constant);
-        cr_expect(wait && strstr(wait, "launch_dependents"), "constant: %d", constant);
-        tj_source_free(source);
-    }
-}
-
 /* Addresses that are in memory, packed operands, and kernels that go before the product: the first kernel waits before all else. */
 Test(steps, a_product_that_is_asked_to_overlap_waits_first)
 {
@@ -96,26 +71,20 @@ Test(steps, a_product_that_is_asked_to_overlap_waits_first)
 
         cr_expect(not(starts_early(&problem, rows[i].config)), "%s, unasked", rows[i].config);
         problem.overlap = 1;
-        problem.constant = TJ_CONSTANT_N;
         cr_expect(starts_early(&problem, rows[i].config), "%s", rows[i].config);
     }
 }
 
-Test(steps, overlap_and_constant_are_checked_and_printed)
+Test(steps, overlap_is_checked_and_printed)
 {
     tj_problem problem = SHORT;
     char text[TJ_PROBLEM_TEXT_BYTES];
     tj_error err;
 
     problem.overlap = 1;
-    problem.constant = TJ_CONSTANT_M | TJ_CONSTANT_N;
     cr_expect(eq(int, tj_problem_check(&problem, &err), TJ_OK));
     tj_problem_print(&problem, text);
-    cr_expect(strstr(text, " overlap constant_m constant_n") != NULL, "%s", text);
-    problem.constant = 1 << TJ_MATRIX_P;
-    cr_expect(eq(int, tj_problem_check(&problem, &err), TJ_ERR_INVALID_ARGUMENT));
-    cr_expect(strstr(err.message, "TJ_CONSTANT_N") != NULL, "%s", err.message);
-    problem.constant = 0;
+    cr_expect(strstr(text, " overlap") != NULL, "%s", text);
     problem.overlap = 2;
     cr_expect(eq(int, tj_problem_check(&problem, &err), TJ_ERR_INVALID_ARGUMENT));
     cr_expect(strstr(err.message, "overlap is 2") != NULL, "%s", err.message);

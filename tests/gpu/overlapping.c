@@ -3,14 +3,11 @@
 /* tier: change; run: emulator/overlapping; sanitizers: nightly (minutes of one thread) */
 /*
  * overlapping: products that may start before the kernel ahead has ended (tj_problem.overlap), after products and after a
- * kernel of the program's own that writes late: they wait for all that it touches, except for what is constant. The emulator
- * ends a kernel before it begins the next, and reports what would have come too early.
+ * kernel of the program's own that writes late: they wait for all that it touches. The emulator ends a kernel before it
+ * begins the next, and reports what would have come too early.
  */
 #include "gpu_test.h"
 #include "host_program.h"
-
-#include <sys/wait.h>
-#include <unistd.h>
 
 enum { ROWS = 16, SIDE = 128, MOST_BATCH = 2, OWN_THREADS = 256, NAP_NS = 1000 };
 
@@ -51,11 +48,7 @@ static const way ways[] = {
     {"wgmma:bm=64,bn=32,multipliers=1,pack=n", TJ_COMPUTE_TF32, TJ_ROW_MAJOR, TJ_ROW_MAJOR, 1, 9, 9},
 };
 
-/* The problem says one of these. `launching` tests chains that overlap by the library's choice. */
-enum { OVERLAPS, N_IS_CONSTANT, KINDS };
-static const char *const kinds[] = {"overlap", "overlap, N constant"};
-
-static tj_problem problem_of(const way *w, int kind)
+static tj_problem problem_of(const way *w)
 {
     tj_problem problem = TJ_PROBLEM_INIT(ROWS, SIDE, SIDE, TJ_F32);
 
@@ -65,7 +58,6 @@ static tj_problem problem_of(const way *w, int kind)
     problem.batch = w->batch;
     problem.epilogue.has_beta = 1; /* chains take a beta of 0, which reads no C */
     problem.overlap = 1;
-    problem.constant = kind == N_IS_CONSTANT ? TJ_CONSTANT_N : 0;
     return problem;
 }
 
@@ -119,10 +111,10 @@ static void expect_silence(const char *config, const char *what)
 
 /* ---- after products ------------------------------------------------------------------------------------------------------ */
 
-static void test_chain(tj_context *context, const way *w, int kind, int is_captured)
+static void test_chain(tj_context *context, const way *w, int is_captured)
 {
     static float numbers[MOST_BATCH * ROWS * SIDE], found[MOST_BATCH * ROWS * SIDE];
-    const tj_problem problem = problem_of(w, kind);
+    const tj_problem problem = problem_of(w);
     const tj_plan *plan = plan_of(context, &problem, w->config);
     const int rows = ROWS * w->batch;
     const size_t count = (size_t)rows * SIDE;
@@ -148,16 +140,16 @@ static void test_chain(tj_context *context, const way *w, int kind, int is_captu
         x.m.address = tj_buffer_address(buffer[i % 2]);
         x.p.address = tj_buffer_address(buffer[(i + 1) % 2]);
         if (tj_plan_launch(plan, &x, stream, &err) != TJ_OK)
-            expect(0, "%s, %s, link %d: %s", w->config, kinds[kind], i, err.message);
+            expect(0, "%s, link %d: %s", w->config, i, err.message);
     }
     if (is_captured) {
-        expect(cu.capture_end(stream, &graph) == 0 && cu.graph_instantiate(&executable, graph, 0) == 0, "%s, %s: a graph",
-               w->config, kinds[kind]);
+        expect(cu.capture_end(stream, &graph) == 0 && cu.graph_instantiate(&executable, graph, 0) == 0, "%s: a graph",
+               w->config);
         for (int i = 0; i < rounds; i++)
-            expect(cu.graph_launch(executable, stream) == 0, "%s, %s: replay %d", w->config, kinds[kind], i);
+            expect(cu.graph_launch(executable, stream) == 0, "%s: replay %d", w->config, i);
     }
     expect(cu.stream_sync(stream) == 0 && tj_buffer_read(buffer[0], 0, found, count * sizeof *found, &err) == TJ_OK,
-           "%s, %s: the end of the chain", w->config, kinds[kind]);
+           "%s: the end of the chain", w->config);
     moved = links * rounds % SIDE;
     for (int i = 0; i < rows * SIDE; i++) {
         const int in_product = i % (ROWS * SIDE), is_row_major = w->layout == TJ_ROW_MAJOR;
@@ -165,9 +157,9 @@ static void test_chain(tj_context *context, const way *w, int kind, int is_captu
 
         wrong += found[i + ((col + moved) % SIDE - col) * step] != numbers[i];
     }
-    expect(wrong == 0, "%s, %s%s: %d numbers are wrong after %d products", w->config, kinds[kind],
-           is_captured ? ", captured" : "", wrong, links * rounds);
-    expect_silence(w->config, kinds[kind]);
+    expect(wrong == 0, "%s%s: %d numbers are wrong after %d products", w->config, is_captured ? ", captured" : "", wrong,
+           links * rounds);
+    expect_silence(w->config, "after products");
     if (is_captured) {
         cu.graph_exec_destroy(executable);
         cu.graph_destroy(graph);
@@ -223,10 +215,10 @@ static void launch_own(void *function, void *stream, const own_operands *x, floa
 }
 
 /* M and C are both `value` when P = M . N + C is computed. */
-static void test_after_own(tj_context *context, const way *w, int kind, void *own)
+static void test_after_own(tj_context *context, const way *w, void *own)
 {
     static float zeros[MOST_BATCH * SIDE * SIDE];
-    const tj_problem problem = problem_of(w, kind);
+    const tj_problem problem = problem_of(w);
     const size_t count = (size_t)w->batch * ROWS * SIDE;
     const tj_plan *plan;
     own_operands x = {.of_m = (uint32_t)count, .of_p = (uint32_t)count};
@@ -254,14 +246,13 @@ static void test_after_own(tj_context *context, const way *w, int kind, void *ow
 
         launch_own(own, stream, &x, value, before);
         if (tj_plan_launch(plan, &operands, stream, &err) != TJ_OK)
-            expect(0, "%s, %s, after an own kernel: %s", w->config, kinds[kind], err.message);
+            expect(0, "%s, after an own kernel: %s", w->config, err.message);
         before = 2 * value;
     }
     launch_own(own, stream, &x, 0, before);
     expect(cu.stream_sync(stream) == 0 && tj_buffer_read(x.wrong, 0, &wrong, sizeof wrong, &err) == TJ_OK,
-           "%s, %s: the end of %d own kernels", w->config, kinds[kind], own_kernels);
-    expect(wrong == 0, "%s, %s: %u numbers were wrong or early after %d own kernels", w->config, kinds[kind], wrong,
-           own_kernels);
+           "%s: the end of %d own kernels", w->config, own_kernels);
+    expect(wrong == 0, "%s: %u numbers were wrong or early after %d own kernels", w->config, wrong, own_kernels);
     expect_silence(w->config, "after an own kernel");
     cu.stream_destroy(stream);
     tj_buffer_free(x.m);
@@ -271,11 +262,11 @@ static void test_after_own(tj_context *context, const way *w, int kind, void *ow
     tj_buffer_free(x.wrong);
 }
 
-/* A kernel ahead that writes N. If N was said to be constant, no GPU can tell; the emulator must, and then its device is lost. */
-static int write_n(tj_context *context, const way *w, int kind, void *own)
+/* Does the emulator find that N is read ahead of the wait, after a kernel that writes it? If so, its device is lost. */
+static int write_n(tj_context *context, const way *w, void *own)
 {
     static float zeros[SIDE * SIDE];
-    const tj_problem problem = problem_of(w, kind);
+    const tj_problem problem = problem_of(w);
     const tj_plan *plan = plan_of(context, &problem, w->config);
     own_operands x = {.of_m = SIDE * SIDE, .of_p = 0};
     tj_operands operands = TJ_OPERANDS_INIT;
@@ -300,59 +291,29 @@ static int write_n(tj_context *context, const way *w, int kind, void *own)
     return status != TJ_OK && strstr(err.message, "before griddepcontrol.wait") != NULL;
 }
 
-static void expect_broken_promise(const char *self, size_t which)
-{
-    char number[16];
-    int status = -1;
-    pid_t child;
-
-    (void)snprintf(number, sizeof number, "%zu", which);
-    fflush(stdout);
-    child = fork();
-    if (child == 0) {
-        execl(self, self, "broken", number, (char *)NULL);
-        _exit(127);
-    }
-    waitpid(child, &status, 0);
-    expect(status == 0, "%s: a kernel ahead that writes a constant N is found", ways[which].config);
-}
-
-/* Does the family read N ahead of its wait, where N is constant? */
-static int reads_early(const way *w)
-{
-    return w->batch == 1 && strncmp(w->config, "skinny", 6) == 0;
-}
-
-static void test_way(tj_context *context, const char *self, int i, int cc_major, void *own)
+static void test_way(tj_context *context, int i, int cc_major, void *own)
 {
     const way *const w = &ways[i];
 
     if (cc_major < w->cc_least || cc_major > w->cc_most)
         return;
-    for (int kind = OVERLAPS; kind < KINDS; kind++) {
-        test_chain(context, w, kind, 0);
-        test_chain(context, w, kind, 1);
-        test_after_own(context, w, kind, own);
-    }
+    test_chain(context, w, 0);
+    test_chain(context, w, 1);
+    test_after_own(context, w, own);
     if (emulator && w->batch == 1)
-        expect(!write_n(context, w, OVERLAPS, own), "%s: it waits for an N that is not constant", w->config);
-    if (emulator && reads_early(w))
-        expect_broken_promise(self, (size_t)i);
+        expect(!write_n(context, w, own), "%s: it waits before it reads N", w->config);
 }
 
-/* overlapping [N | broken N]: only way N; broken: does the emulator find that its promise is broken? In a process of its own. */
+/* overlapping [N]: only way N. */
 int main(int argc, char **argv)
 {
-    char self[512];
-    const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
     tj_device_facts facts = TJ_DEVICE_FACTS_INIT;
     tj_context *context = open_gpu("overlapping", "");
     void *module = NULL, *own = NULL;
     tj_error err;
 
     setvbuf(stdout, NULL, _IOLBF, 0); /* a kernel that waits for ever ends in a kill */
-    if (!expect(length > 0 && load_driver(), "the driver's functions") ||
-        !expect(enter_primary(context), "the primary context"))
+    if (!expect(load_driver(), "the driver's functions") || !expect(enter_primary(context), "the primary context"))
         return finish("overlapping");
     if (!expect(tj_device_current(context, &facts, &err) == TJ_OK && tj_emulator_get(context, &emulator, &err) == TJ_OK, "%s",
                 err.message) ||
@@ -364,12 +325,9 @@ int main(int argc, char **argv)
         rounds = own_kernels = 2;
         naps = 1;
     }
-    self[length] = '\0';
-    if (argc > 2)
-        return write_n(context, &ways[atoi(argv[2])], N_IS_CONSTANT, own) ? 0 : 1;
     for (int i = 0; i < (int)(sizeof ways / sizeof ways[0]); i++)
         if (argc == 1 || atoi(argv[1]) == i)
-            test_way(context, self, i, facts.cc_major, own);
+            test_way(context, i, facts.cc_major, own);
     cu.module_unload(module);
     leave_context();
     tj_context_free(context);

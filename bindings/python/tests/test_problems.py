@@ -17,7 +17,7 @@ EVERY_KIND = {
     "32x64x16 f32 rrr groups=4 offsets=host64": tilejit.Problem(32, 64, 16, groups=4, offsets="host64"),
     "4x128x6 bf16*s4 rrr scale_n=along-k scale_k=32": tilejit.Problem(4, 128, 6, "bf16", n_dtype="s4", scale_n="along-k", scale_k=32),
     "4x8x6 f32 rrr scale_m=each scale_n=one": tilejit.Problem(4, 8, 6, scale_m="each", scale_n="one"),
-    "4x8x6 f32 rrr overlap=1 constant=n": tilejit.Problem(4, 8, 6, overlap=True, constant="n"),
+    "4x8x6 f32 rrr overlap=1": tilejit.Problem(4, 8, 6, overlap=True),
     "4x8x6 f32 rrr alpha beta": tilejit.Problem(4, 8, 6, epilogue=tilejit.Epilogue(alpha=2, beta=1)),
 }
 
@@ -52,9 +52,7 @@ def test_problems_of_arrays(random, context):
     nibbles = numpy.zeros((64, 3), "u1")
     made = tilejit.Problem.of(a, nibbles, n_dtype="s4", epilogue=tilejit.Epilogue(scale_n=scales))
     assert made == tilejit.Problem(5, 64, 6, n_dtype="s4", scale_n="along-k", scale_k=32)
-    assert tilejit.Problem.of(a, random(64, 6), overlap=True, constant="b") == tilejit.Problem(5, 64, 6, overlap=True, constant="n")
-    with pytest.raises(tilejit.InvalidArgument, match="use one of a, b, both"):
-        tilejit.matmul(a, random(64, 6), constant="n")
+    assert tilejit.Problem.of(a, random(64, 6), overlap=True) == tilejit.Problem(5, 64, 6, overlap=True)
     with pytest.raises(tilejit.InvalidArgument, match="leave it out, b says its type"):
         tilejit.Problem.of(a, random(64, 3), n_dtype="f32")
 

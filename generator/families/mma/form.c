@@ -1008,7 +1008,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_template_set(fill, "products", tj_scale_k(view) > 0 ? "part" : "sum");
     tj_template_set(fill, "phase_k", s.splits > 1 ? "(k_begin + phase * BK)" : "phase * BK");
     tj_pack_describe(view, &pack, fill, form);
-    (void)tj_step_describe_order(view, 0, fill, form);
+    tj_step_describe_order(view, fill, form);
     if (!fill)
         return NULL;
     tj_template_set_int(fill, "BM", s.bm);

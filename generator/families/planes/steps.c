@@ -246,7 +246,7 @@ tj_launch_step *tj_planes_describe(const tj_problem *view, const tj_config *conf
     }
     describe_ahead(view, fill, form);
     describe_behind(view, fill, form);
-    (void)tj_step_describe_order(view, 0, fill, form);
+    tj_step_describe_order(view, fill, form);
     tj_reductions_describe(view, slots, fill, form);
     tj_template_set_int(fill, "K_LINE", tj_planes_k_line(view));
     tj_template_set_int(fill, "M_LINES", tj_planes_lines(view, units, true));

@@ -525,7 +525,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_template_set(fill, "first_col", spreads_cols ? "first_col" : "thread_col");
     tj_split_describe(view, config->value[SPLITS], fill, form);
     tj_reductions_describe(view, &slots, fill, form);
-    (void)tj_step_describe_order(view, 0, fill, form);
+    tj_step_describe_order(view, fill, form);
     tj_scales_describe(view, TJ_SCALES_AHEAD, s.splits, fill);
     form->step[0].block_x = s.threads;
     form->step[0].block_y = 1;

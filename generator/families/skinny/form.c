@@ -462,7 +462,6 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     const tj_reduction_slots slots = slots_of(view, &s);
     const bool rows_on_x = config->value[ROWS] == TJ_ROWS_ON_X;
     char walked[TJ_TEMPLATE_VALUE_BYTES];
-    bool is_early;
     const int32_t bytes = tj_sum_bytes(view),
                   align = s.vector / tj_type_numbers(view->n.type) * tj_facts_of(view->n.type)->bytes;
 
@@ -488,8 +487,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_template_set_flag(fill, "may_be_empty", s.splits > 1 || view->k.mode == TJ_DIM_ANY || view->k.extent == 0);
     tj_split_describe(view, s.splits, fill, form);
     tj_reductions_describe(view, &slots, fill, form);
-    is_early = tj_step_describe_order(view, tj_step_constant(view) & TJ_CONSTANT_N, fill, form) != 0;
-    tj_template_set(fill, "load_n", is_early ? "load_n" : "load");
+    tj_step_describe_order(view, fill, form);
     tj_scales_describe(view, TJ_SCALES_IN_TURN, s.splits, fill);
     form->step[0].block_x = s.lanes * s.slices;
     form->step[0].block_y = 1;

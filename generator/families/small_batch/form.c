@@ -339,7 +339,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     form->step[0].grid = TJ_GRID_PRODUCTS;
     form->step[0].block_products = s.products;
     form->step[0].dynamic_shared_bytes = s.products * s.bytes;
-    form->step[0].overlaps = view->overlap;
+    form->step[0].overlaps = view->overlap != 0;
     tj_template_set(fill, "awaits", view->overlap ? "parts/awaits.cuh" : "");
     tj_template_set(fill, "dependents", view->overlap ? "parts/dependents.cuh" : "");
     form->needs = is_async ? TJ_FEATURE_CP_ASYNC : 0;

@@ -524,7 +524,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     product->rows_on_x = rows_on_x;
     product->dynamic_shared_bytes = shared_bytes(view, &s);
     tj_reductions_describe(view, &slots, fill, form);
-    (void)tj_step_describe_order(view, 0, fill, form);
+    tj_step_describe_order(view, fill, form);
     form->align[TJ_MATRIX_M] = form->align[TJ_MATRIX_N] = TJ_STRIP_CHUNK;
     if (s.boxes > 0)
         describe_boxes(view, &s, fill, form);

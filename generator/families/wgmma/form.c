@@ -1143,7 +1143,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_split_describe(view, s.splits, fill, form);
     tj_reductions_describe(view, &slots, fill, form);
     tj_pack_describe(view, &pack, fill, form);
-    (void)tj_step_describe_order(view, 0, fill, form);
+    tj_step_describe_order(view, fill, form);
     tj_widen_describe(view, (tj_widen_copies){0}, tj_widens_weights(view->m.type, view->n.type), fill);
     describe_map(view, &s, &pack, true, fill, form);
     describe_map(view, &s, &pack, false, fill, form);

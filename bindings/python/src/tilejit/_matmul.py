@@ -16,12 +16,11 @@ from tilejit._binding import ffi, lib
 from tilejit._context import Context, context_of, host_context
 from tilejit._errors import InvalidArgument, check, failure, text
 from tilejit._problem import (
-    _PLAIN, Arrays, Epilogue, Operand, Order, Problem, Request, epilogue_of, in_words_of_a_call,
+    _PLAIN, Arrays, Epilogue, Operand, Problem, Request, epilogue_of, in_words_of_a_call,
     look_at_epilogue, look_at_operands, request, take_as,
 )
 from tilejit._types import BYTES, NAME, numpy_dtype, torch_dtype
 
-_PLAIN_ORDER = Order()
 _MOST_CALLS = 65536  # prepared calls that a context remembers
 
 
@@ -39,30 +38,30 @@ def _remembered(context: Context, key: Tuple[Any, ...], make: Callable[[], Reque
 @overload
 def matmul(a: HostArray, b: AnyArray, /, out: None = ..., *, epilogue: Optional[Epilogue] = ..., stream: Any = ..., dtype: Any = ...,
            compute: Optional[str] = ..., context: Optional[Context] = ..., n_dtype: Optional[str] = ...,
-           overlap: bool = ..., constant: Optional[str] = ...) -> HostArray: ...
+           overlap: bool = ...) -> HostArray: ...
 @overload
 def matmul(a: HostArray, b: AnyArray, /, out: None = ..., *, epilogue: str, stream: Any = ..., dtype: Any = ...,
            compute: Optional[str] = ..., context: Optional[Context] = ..., n_dtype: Optional[str] = ...,
-           overlap: bool = ..., constant: Optional[str] = ..., **operands: Union[AnyArray, float]) -> HostArray: ...
+           overlap: bool = ..., **operands: Union[AnyArray, float]) -> HostArray: ...
 @overload
 def matmul(a: A, b: AnyArray, /, out: None = ..., *, epilogue: Optional[Epilogue] = ..., stream: Any = ..., dtype: Any = ...,
            compute: Optional[str] = ..., context: Optional[Context] = ..., n_dtype: Optional[str] = ...,
-           overlap: bool = ..., constant: Optional[str] = ...) -> A: ...
+           overlap: bool = ...) -> A: ...
 @overload
 def matmul(a: A, b: AnyArray, /, out: None = ..., *, epilogue: str, stream: Any = ..., dtype: Any = ...,
            compute: Optional[str] = ..., context: Optional[Context] = ..., n_dtype: Optional[str] = ...,
-           overlap: bool = ..., constant: Optional[str] = ..., **operands: Union[AnyArray, float]) -> A: ...
+           overlap: bool = ..., **operands: Union[AnyArray, float]) -> A: ...
 @overload
 def matmul(a: AnyArray, b: AnyArray, /, out: A, *, epilogue: Optional[Epilogue] = ..., stream: Any = ..., dtype: Any = ...,
            compute: Optional[str] = ..., context: Optional[Context] = ..., n_dtype: Optional[str] = ...,
-           overlap: bool = ..., constant: Optional[str] = ...) -> A: ...
+           overlap: bool = ...) -> A: ...
 @overload
 def matmul(a: AnyArray, b: AnyArray, /, out: A, *, epilogue: str, stream: Any = ..., dtype: Any = ...,
            compute: Optional[str] = ..., context: Optional[Context] = ..., n_dtype: Optional[str] = ...,
-           overlap: bool = ..., constant: Optional[str] = ..., **operands: Union[AnyArray, float]) -> A: ...
+           overlap: bool = ..., **operands: Union[AnyArray, float]) -> A: ...
 def matmul(a: Any, b: Any, /, out: Any = None, *, epilogue: Union[Epilogue, str, None] = None, stream: Any = None, dtype: Any = None,
            compute: Optional[str] = None, context: Optional[Context] = None, n_dtype: Any = None, overlap: bool = False,
-           constant: Optional[str] = None, **operands: Any) -> Any:
+           **operands: Any) -> Any:
     """Multiply two arrays by the rules of ``numpy.matmul``, with a CUDA kernel written for exactly this product.
 
     a, b: arrays of NumPy, PyTorch, CuPy or JAX, or others with ``__cuda_array_interface__`` or ``__dlpack__``, all in the same place.
@@ -81,8 +80,6 @@ def matmul(a: Any, b: Any, /, out: Any = None, *, epilogue: Union[Epilogue, str,
         or neighbours of a column, if it has half as many; the first in the lower half of the byte. They must be contiguous.
     overlap: True: on Hopper and newer the kernel may start while the one before it in the stream still runs. It waits for the end of
         that one before it touches an array, so the product is the same, and sooner.
-    constant: with it, ``"b"``, ``"a"`` or ``"both"``: the promise that no kernel that may still run writes that array, as weights are
-        not. Its first elements are read ahead of the wait.
 
     Returns out. On a device nothing is copied, and the call returns as soon as the kernel is queued; the arrays must live until it has
     run. The exception is JAX, which shares no stream: the call waits for a and b, and for the product. Host arrays are copied to the
@@ -95,24 +92,23 @@ def matmul(a: Any, b: Any, /, out: Any = None, *, epilogue: Union[Epilogue, str,
     """
     epilogue = epilogue_of(epilogue, operands)
     handle = stream_handle(stream)
-    order = _PLAIN_ORDER if not overlap and constant is None else Order.of(overlap, constant)
     torch = sys.modules.get("torch")
     if (torch is not None and isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor) and (out is None or isinstance(out, torch.Tensor))
             and epilogue.is_plain and a.is_cuda and n_dtype is None):
-        return _with_torch(torch, a, b, out, epilogue, handle, dtype, compute, order, context_of(context))
-    return _multiply(a, b, out, epilogue, handle, dtype, compute, order, context, n_dtype)[0]
+        return _with_torch(torch, a, b, out, epilogue, handle, dtype, compute, overlap, context_of(context))
+    return _multiply(a, b, out, epilogue, handle, dtype, compute, overlap, context, n_dtype)[0]
 
 
 def _with_torch(torch: Any, a: Any, b: Any, out: Any, epilogue: Epilogue, handle: Optional[int], dtype: Any, compute: Optional[str],
-                order: Order, context: Context) -> Any:
+                overlap: bool, context: Context) -> Any:
     """The same for tensors on a device, whose steady calls look at nothing twice: what _multiply found out hangs on this key."""
     key = (a.dtype, a.shape, a.stride(), a.device, b.dtype, b.shape, b.stride(), b.device,
-           None if out is None else (out.dtype, out.shape, out.stride(), out.device), dtype, compute, order, epilogue.alpha != 1,
+           None if out is None else (out.dtype, out.shape, out.stride(), out.device), dtype, compute, overlap, epilogue.alpha != 1,
            epilogue.factor != 0)
     made = context._calls.get(key)
     if (made is None or a.is_neg() or b.is_neg() or (out is not None and out.is_neg())
             or (torch.is_grad_enabled() and (a.requires_grad or b.requires_grad or (out is not None and out.requires_grad)))):
-        product, made = _multiply(a, b, out, epilogue, handle, dtype, compute, order, context)
+        product, made = _multiply(a, b, out, epilogue, handle, dtype, compute, overlap, context)
         context._calls[key] = made
         return product
     device = a.device
@@ -120,10 +116,10 @@ def _with_torch(torch: Any, a: Any, b: Any, out: Any, epilogue: Epilogue, handle
         out = torch.empty(made.out_shape, dtype=torch_dtype(torch, made.out_type), device=device)
     index = device.index
     if made.is_empty or torch.cuda.current_device() != index:
-        return _multiply(a, b, out, epilogue, handle, dtype, compute, order, context)[0]
+        return _multiply(a, b, out, epilogue, handle, dtype, compute, overlap, context)[0]
     m, n, p = a.data_ptr(), b.data_ptr(), out.data_ptr()
     if not (m and n and p):
-        return _multiply(a, b, out, epilogue, handle, dtype, compute, order, context)[0]
+        return _multiply(a, b, out, epilogue, handle, dtype, compute, overlap, context)[0]
     if handle is None:
         handle = torch_stream(torch, index)
     _queue(context._open(), made, m, n, p, p if epilogue.factor != 0 else 0, ffi.NULL, epilogue, handle)
@@ -131,7 +127,7 @@ def _with_torch(torch: Any, a: Any, b: Any, out: Any, epilogue: Epilogue, handle
 
 
 def _multiply(a: Any, b: Any, out: Any, epilogue: Epilogue, handle: Optional[int], dtype: Any, compute: Optional[str],
-              order: Order, context: Optional[Context], n_dtype: Any = None) -> Tuple[Any, Request]:
+              overlap: bool, context: Optional[Context], n_dtype: Any = None) -> Tuple[Any, Request]:
     """matmul for whatever arrays; also what their shapes and strides came to."""
     va, vb = look(a, "a", handle), look(b, "b", handle)
     if n_dtype is not None:
@@ -141,10 +137,10 @@ def _multiply(a: Any, b: Any, out: Any, epilogue: Epilogue, handle: Optional[int
     given = Arrays(va, vb, vo, vc, scales, look_at_operands(epilogue, handle) if epilogue.operands else ())
     if va.device is None and vb.device is None:
         host_stream(handle)
-        return _on_host(given, out, epilogue, context, lambda arrays: request(arrays, epilogue, dtype, compute, order))
+        return _on_host(given, out, epilogue, context, lambda arrays: request(arrays, epilogue, dtype, compute, overlap))
     context = context_of(context, a, b, out)
-    key = (given.key(), epilogue.alpha != 1, epilogue.factor != 0, dtype, compute, order, epilogue.expression, epilogue.scale_k)
-    made = _remembered(context, key, lambda: request(given, epilogue, dtype, compute, order))
+    key = (given.key(), epilogue.alpha != 1, epilogue.factor != 0, dtype, compute, overlap, epilogue.expression, epilogue.scale_k)
+    made = _remembered(context, key, lambda: request(given, epilogue, dtype, compute, overlap))
     if vo is None:
         out = empty_like(va, made.out_shape, made.out_type, context)
         vo = look(out, "out", handle)

@@ -71,7 +71,7 @@ class Epilogue:
 
 
 # Arguments of the call itself: an operand of an expression cannot be passed under these names.
-_TAKEN = frozenset(("out", "epilogue", "stream", "dtype", "compute", "context", "n_dtype", "overlap", "constant"))
+_TAKEN = frozenset(("out", "epilogue", "stream", "dtype", "compute", "context", "n_dtype", "overlap"))
 
 
 @lru_cache(maxsize=1024)
@@ -126,21 +126,6 @@ def parse_epilogue(expression: str, epilogue: Any) -> None:
     check(lib.tj_epilogue_parse(expression.encode("utf-8", "replace"), ffi.addressof(epilogue), error), error)
 
 
-class Order(NamedTuple):
-    """How launches stand in their stream: the numbers of tj_problem.overlap and tj_problem.constant."""
-
-    overlap: int = 0
-    constant: int = 0
-
-    @classmethod
-    def of(cls, overlap: bool, constant: Optional[str]) -> "Order":
-        """The arguments of ``matmul``, which calls M and N a and b. Raises InvalidArgument for another constant."""
-        known = {None: 0, "a": lib.TJ_CONSTANT_M, "b": lib.TJ_CONSTANT_N, "both": lib.TJ_CONSTANT_M | lib.TJ_CONSTANT_N}
-        if constant not in known:
-            raise InvalidArgument(f"constant is {constant!r}: use one of a, b, both")
-        return cls(int(bool(overlap)), known[constant])
-
-
 class Problem:
     """The product P (j x l) = M (j x k) . N (k x l), its types and how its matrices are stored: no data, and no device.
 
@@ -165,7 +150,6 @@ class Problem:
     scale_m, scale_n: scales that the launch brings: "one"; "each" row of M or column of N; or, of weights, "along-k", each for scale_k
         elements of k.
     overlap: True: a launch may start while the kernel before it in the stream still runs; it waits before it touches an operand.
-    constant: "m", "n" or "both", the promise that no kernel that may still run writes that operand: it is read ahead of that wait.
 
     Raises InvalidArgument for a problem that cannot be computed, TypeError for an unknown type.
     """
@@ -204,12 +188,12 @@ class Problem:
 
     @classmethod
     def of(cls, a: Any, b: Any, /, out: Any = None, *, epilogue: Union[Epilogue, str, None] = None, dtype: Any = None,
-           compute: Optional[str] = None, n_dtype: Any = None, overlap: bool = False, constant: Optional[str] = None,
+           compute: Optional[str] = None, n_dtype: Any = None, overlap: bool = False,
            **operands: Any) -> "Problem":
         """The problem that ``matmul`` of the same arguments launches, with the strides of these arrays."""
         problem = cls.__new__(cls)
         problem._c = request_of(a, b, out, epilogue_of(epilogue, operands), dtype, compute, None, n_dtype,
-                                Order.of(overlap, constant)).problem
+                                overlap).problem
         return problem
 
     def _bytes(self) -> bytes:
@@ -389,13 +373,13 @@ class Request:
 
 
 def request_of(a: Any, b: Any, out: Any, epilogue: Epilogue, dtype: Any, compute: Optional[str], stream: Optional[int], n_dtype: Any,
-               order: Order) -> Request:
+               overlap: bool) -> Request:
     """Return the request of arrays not examined yet."""
     va, vb = look(a, "a", stream), look(b, "b", stream)
     if n_dtype is not None:
         take_as(vb, n_dtype)
     vo = None if out is None else look(out, "out", stream)
-    return request(Arrays(va, vb, vo, *look_at_epilogue(epilogue, stream), look_at_operands(epilogue, stream)), epilogue, dtype, compute, order)
+    return request(Arrays(va, vb, vo, *look_at_epilogue(epilogue, stream), look_at_operands(epilogue, stream)), epilogue, dtype, compute, overlap)
 
 
 def take_as(b: View, n_dtype: Any) -> None:
@@ -432,7 +416,7 @@ def look_at_epilogue(epilogue: Epilogue, stream: Optional[int]) -> Tuple[Optiona
             tuple(None if scale is None else look(scale, f"epilogue.{name}", stream) for name, scale in zip(SCALED, epilogue.scales)))
 
 
-def request(given: Arrays, epilogue: Epilogue, dtype: Any, compute: Optional[str], order: Order = Order()) -> Request:
+def request(given: Arrays, epilogue: Epilogue, dtype: Any, compute: Optional[str], overlap: bool = False) -> Request:
     """Turn arrays into a problem by the rules of numpy.matmul, without copying any. Raises InvalidArgument if strides do not allow it."""
     a, b, out, c, scales, operands = given
     for view, name in ((a, "a"), (b, "b")):
@@ -457,7 +441,7 @@ def request(given: Arrays, epilogue: Epilogue, dtype: Any, compute: Optional[str
     problem = new_problem()
     problem.m.type, problem.n.type = a.type, b.type
     problem.compute = compute_number(compute)
-    problem.overlap, problem.constant = order
+    problem.overlap = bool(overlap)
     problem.p.type = out.type if out is not None else 0 if dtype is None else number_of(dtype)
     if out is not None and dtype is not None and number_of(dtype) != out.type:
         raise InvalidArgument(f"dtype is {NAME[number_of(dtype)]} and out is of {NAME[out.type]}: leave one of them out")
