@@ -57,14 +57,18 @@ bool tj_record_read_config(const tj_record *record, tj_config *config)
     return record && tj_config_read(record->config, config);
 }
 
-bool tj_choose_written(const char *text, const tj_request *request, const tj_device_facts *device, tj_choice *choice)
+/* Resolve the config of a choice. False: it cannot be chosen for this request on this device. */
+static bool resolve_here(const tj_request *request, const tj_device_facts *device, tj_choice *choice)
 {
     tj_launch_form form;
 
-    if (!tj_config_read(text, &choice->config))
-        return false;
     choice->resolved = choice->config;
     return tj_request_preview(request, &choice->resolved, &form, NULL) == TJ_OK && tj_device_can_run(device, &form);
+}
+
+bool tj_choose_written(const char *text, const tj_request *request, const tj_device_facts *device, tj_choice *choice)
+{
+    return tj_config_read(text, &choice->config) && resolve_here(request, device, choice);
 }
 
 /* Read the config of a record, if it can be chosen here and was not refused. */
@@ -155,13 +159,10 @@ typedef struct expecting {
 /* Take a config that can be launched here, if it is expected to be faster than the best. */
 static bool expects_more_of(expecting *x, const tj_config *config)
 {
-    char text[TJ_CONFIG_TEXT_BYTES];
+    tj_choice choice = {.config = *config};
     double predicted, with_doubt;
-    tj_choice choice;
 
-    tj_config_print(config, text);
-    if (!tj_choose_written(text, x->request, x->device, &choice) ||
-        tj_is_refused(&choice.resolved, x->refused.config, x->refused.count))
+    if (!resolve_here(x->request, x->device, &choice) || tj_is_refused(&choice.resolved, x->refused.config, x->refused.count))
         return false;
     predicted = tj_rank_predict(x->device, x->request, config);
     if (!(predicted > 0) || tj_expect(x->e, &choice.resolved, predicted, x->least, NULL) >= x->expected)
@@ -234,16 +235,14 @@ size_t tj_choose_promising(const tj_records *records, const tj_request *request,
     }
     for (size_t i = 0; (near = tj_expectation_neighbour(e, i)); i++) {
         const double predicted = tj_rank_predict(device, request, &near->config);
-        char text[TJ_CONFIG_TEXT_BYTES];
-        tj_choice choice;
+        tj_choice choice = {.config = near->config};
         double time;
         size_t at = count;
         bool is_new = predicted > 0;
 
         for (size_t k = 0; k < count && is_new; k++)
             is_new = memcmp(&promising[k], &near->config, sizeof near->config) != 0;
-        tj_config_print(&near->config, text);
-        if (!is_new || !tj_choose_written(text, request, device, &choice))
+        if (!is_new || !resolve_here(request, device, &choice))
             continue;
         time = tj_expect(e, &choice.resolved, predicted, least, NULL);
         while (at > 0 && time < expected[at - 1])
