@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * chain: a chain of eight products, the P of one the M of the next, each with weights of its own: as a model that decodes
- * runs them, with caches that have none of the weights. What do launches gain that overlap (tj_problem.overlap)?
+ * chain: time eight products in a row, with and without launches that overlap (tj_problem.overlap). The P of one is the M of the
+ * next, and each has weights of its own, which no cache holds: so a model decodes.
  *
  *     chain                        the products below
  *     chain ROWS WIDTH TYPE ORDER [CONFIG]
