@@ -144,8 +144,6 @@ static void set_types(tj_template_params *params, const tj_problem *callers, con
     set_type_names(params, callers, view);
     tj_template_set(params, "output_t", tj_facts_of(view->p.type)->cuda);
     tj_template_set(params, "sum_t", sum == TJ_S32 ? "int" : tj_type_get_facts(sum)->cuda);
-    /* __restrict__ allows ld.global.nc, for what nobody writes while the kernel lives; the kernel ahead may. */
-    tj_template_set(params, "read_only", view->overlap ? "*" : "*__restrict__");
     tj_template_set(params, "scalar_t",
                     scalar == TJ_S32 ? "long long"
                     : scalar == sum  ? "sum_t"

@@ -128,6 +128,12 @@ static bool is_short(const tj_problem *view)
            j * l * tj_facts_of(view->p.type)->bytes <= SHORT_P_BYTES;
 }
 
+/* A first kernel that is not the product overlaps if the caller asks for it, which is noted last of all. */
+const char *tj_step_pointer(const tj_problem *view, const tj_launch_step *step)
+{
+    return step->overlaps || view->overlap ? "*" : "*__restrict__ ";
+}
+
 void tj_step_describe_order(const tj_problem *view, tj_template_params *fill, tj_launch_form *form)
 {
     const bool is_first = form->product == 0, is_last = form->product + 1 == form->steps;

@@ -300,15 +300,15 @@ static void print_parameter(tj_text *out, const char *before, const char *type, 
 }
 
 /* Print the parameters of the pack kernel, in the order of list_args. */
-static void print_parameters(const tj_pack *pack, tj_template_params *fill)
+static void print_parameters(const tj_pack *pack, const char *pointer, tj_template_params *fill)
 {
     const bool m = pack->operand[0].is_packed, n = pack->operand[1].is_packed;
     tj_text out = TJ_TEXT_INIT(1024);
 
     if (m)
-        print_parameter(&out, "const ", tj_template_get(fill, "m_from_t"), tj_template_get(fill, "read_only"), " M,\n");
+        print_parameter(&out, "const ", tj_template_get(fill, "m_from_t"), pointer, "M,\n");
     if (n)
-        print_parameter(&out, "const ", tj_template_get(fill, "n_from_t"), tj_template_get(fill, "read_only"), " N,\n");
+        print_parameter(&out, "const ", tj_template_get(fill, "n_from_t"), pointer, "N,\n");
     if (m)
         print_parameter(&out, "", tj_template_get(fill, "m_tile_t"), "*", n ? "M_packed,\n" : "M_packed)\n");
     if (n)
@@ -370,7 +370,7 @@ void tj_pack_describe(const tj_problem *view, const tj_pack *pack, tj_template_p
     if (!fill)
         return;
     list_args(view, pack, form, step);
-    print_parameters(pack, fill);
+    print_parameters(pack, tj_step_pointer(view, step), fill);
 }
 
 /* The padding of packed lines is zero, as is everything outside a map; so the map leaves it out. */

@@ -39,14 +39,15 @@ static bool is_array(const tj_problem *view, tj_which which)
     return tj_stride_is_pointers(tj_problem_matrix(view, which)->stride);
 }
 
-static void print_operand(const tj_problem *view, tj_which which, const tj_template_params *fill, tj_text *out)
+static void print_operand(const tj_problem *view, const tj_launch_step *step, tj_which which, const tj_template_params *fill,
+                          tj_text *out)
 {
     const char letter = "MN"[which], *const type = tj_template_get(fill, which == TJ_MATRIX_M ? "m_t" : "n_t");
 
     if (is_array(view, which))
         say(out, "const %s *const *%c_array,  // where the %c of each product lies\n", type, letter, letter);
     else
-        say(out, "const %s %s %c,\n", type, tj_template_get(fill, "read_only"), letter);
+        say(out, "const %s %s%c,\n", type, tj_step_pointer(view, step), letter);
 }
 
 /* A kernel that writes P has it as its last parameter. */
@@ -63,7 +64,7 @@ static void print_output(const tj_problem *view, tj_which which, tj_text *out)
 }
 
 /* The parameter of an operand or output of the epilogue's expression. */
-static void print_with(const tj_problem *view, tj_argument argument, const tj_template_params *fill, tj_text *out)
+static void print_with(const tj_problem *view, const tj_launch_step *step, tj_argument argument, tj_text *out)
 {
     const tj_epilogue_operand *const operand = &view->epilogue.expression.operand[argument.index];
     char name[TJ_EPILOGUE_NAME_BYTES + 1];
@@ -72,8 +73,8 @@ static void print_with(const tj_problem *view, tj_argument argument, const tj_te
     if (argument.kind == TJ_ARG_WITH_NUMBER)
         say(out, "%s %s,\n", real_t(view), name);
     else if (argument.kind == TJ_ARG_WITH)
-        say(out, "%s%s %s %s,\n", operand->is_output ? "" : "const ",
-            tj_type_get_facts(tj_operand_type(view, argument.index))->cuda, tj_template_get(fill, "read_only"), name);
+        say(out, "%s%s %s%s,\n", operand->is_output ? "" : "const ",
+            tj_type_get_facts(tj_operand_type(view, argument.index))->cuda, tj_step_pointer(view, step), name);
     else
         say(out, "long long %s_%s,\n", argument.kind == TJ_ARG_WITH_LD ? "ld" : "stride", name);
 }
@@ -122,19 +123,19 @@ void tj_signature_print(const tj_problem *view, const tj_launch_form *form, cons
             say(&out, "%s %s,\n", tj_template_get(fill, "scalar_t"), argument.kind == TJ_ARG_ALPHA ? "alpha" : "beta");
             break;
         case TJ_ARG_SCALE:
-            say(&out, "const float %s scale_%c,\n", tj_template_get(fill, "read_only"), letter_of(form, index));
+            say(&out, "const float %sscale_%c,\n", tj_step_pointer(view, step), letter_of(form, index));
             break;
         case TJ_ARG_WITH:
         case TJ_ARG_WITH_LD:
         case TJ_ARG_WITH_STRIDE:
         case TJ_ARG_WITH_NUMBER:
-            print_with(view, argument, fill, &out);
+            print_with(view, step, argument, &out);
             break;
         case TJ_ARG_OFFSETS:
             if (index)
                 tj_text_append(&out, "const __grid_constant__ offsets_t offsets,\n");
             else
-                say(&out, "const offset_t %s offsets,\n", tj_template_get(fill, "read_only"));
+                say(&out, "const offset_t %soffsets,\n", tj_step_pointer(view, step));
             break;
         case TJ_ARG_TENSOR_MAP:
             tj_text_append(&out, "const __grid_constant__ tensor_map_t P_map)\n");
@@ -142,7 +143,7 @@ void tj_signature_print(const tj_problem *view, const tj_launch_form *form, cons
         case TJ_ARG_POINTER:
         case TJ_ARG_WORKSPACE:
             if (printed < factors)
-                print_operand(view, (tj_which)printed++, fill, &out);
+                print_operand(view, step, (tj_which)printed++, fill, &out);
             else if (argument.kind == TJ_ARG_POINTER)
                 print_output(view, (tj_which)index, &out);
             else
@@ -210,14 +211,12 @@ void tj_signature_print_reduce(const tj_problem *view, const tj_launch_form *for
 {
     const bool needs[TJ_MATRICES] = {false, false, true, true};
     tj_text derived = TJ_TEXT_INIT(MOST_BYTES);
-    char workspace[40];
 
     if (!fill)
         return;
     (void)print_all_derived(view, needs, &derived);
     tj_template_take_lines(fill, "reduce_derived", &derived);
-    (void)snprintf(workspace, sizeof workspace, "const sum_t %s W,", tj_template_get(fill, "read_only"));
-    tj_signature_print(view, form, reduce, 0, 0, workspace, fill, "reduce_parameters");
+    tj_signature_print(view, form, reduce, 0, 0, "const sum_t *W,", fill, "reduce_parameters");
 }
 
 /* Print the C, or the P, of a product that comes in an array. Beta = 0 must not even look for C. */

@@ -14,7 +14,7 @@
  * Print the parameters that take the arguments of a step, from the argument `first` on, in their order, as //@ lines NAME.
  * view: as the step reads it (the packed operands, if it follows a pack kernel). factors: 2 if the step takes M and N as pointers,
  * to the caller's or into the workspace, else 0. workspace: the parameter for any other part of the workspace, "const sum_t
- * *__restrict__ W,". fill has the names of the types; NULL: nothing is printed.
+ * *W,". fill has the names of the types; NULL: nothing is printed.
  */
 void tj_signature_print(const tj_problem *view, const tj_launch_form *form, const tj_launch_step *step, int first, int factors,
                         const char *workspace, tj_template_params *fill, const char *name);

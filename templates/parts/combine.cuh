@@ -9,7 +9,7 @@ extern "C" __global__ void __launch_bounds__(COMBINE_THREADS)
 combine(
     //@ lines result_parameters
     //@| const int *paths,  //@ only reduces_by_path
-    const float *__restrict__ W)  //@ real_t for float  //@ read_only for *__restrict__
+    const float *W)  //@ real_t for float
 {
     __shared__ float found[COMBINE_GROUPS][32];  //@ real_t for float
     const int group = threadIdx.x / 32;

@@ -13,7 +13,7 @@ reduce(
     //@ instead reduce_parameters
     sum_t alpha,
     sum_t beta,
-    const sum_t *__restrict__ W,
+    const sum_t *W,
     const output_t *C,  // may be P itself
     output_t *P)
     //@ end

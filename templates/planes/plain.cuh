@@ -3,8 +3,8 @@
 extern "C" __global__ void __launch_bounds__(128)
 plain(
     const int *paths,
-    const input_t *__restrict__ M,  //@ read_only for *__restrict__
-    const input_t *__restrict__ N,  //@ read_only for *__restrict__
+    const input_t *M,
+    const input_t *N,
     #include "planes/parameters.cuh"
 {
     constexpr int BM = 64, BN = 64, BK = 16, WM = 32, WN = 32, TM = 4, TN = 8, THREADS = 128;

@@ -93,8 +93,10 @@ __device__ __forceinline__ void split_lines(line_t (&found)[LINES], const input_
 //         blockIdx.z counts the products of the batch.  //@ only batched
 extern "C" __global__ void __launch_bounds__(LINE_THREADS, LINE_BLOCKS)
 split(
-    const input_t *__restrict__ M,  //@ read_only for *__restrict__
-    const input_t *__restrict__ N,  //@ read_only for *__restrict__
+    //@ instead split_operands
+    const input_t *__restrict__ M,
+    const input_t *__restrict__ N,
+    //@ end
     lines_t *lines,
     plane_t *M_planes,
     plane_t *N_planes)

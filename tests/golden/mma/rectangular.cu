@@ -198,8 +198,8 @@ __device__ __forceinline__ int n_place(int line, int element)
 //         (ceil(l / BN), ceil(j / BM)) blocks in the grid.
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 mma_bf16_512x304x704(
-    const input_t *__restrict__ M,
-    const input_t *__restrict__ N,
+    const input_t *M,
+    const input_t *N,
     output_t *P)
 {
     extern __shared__ phase_t tiles[];

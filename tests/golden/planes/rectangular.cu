@@ -646,8 +646,8 @@ __device__ __forceinline__ void widen_lines(const input_t *from, long long ld, l
 extern "C" __global__ void __launch_bounds__(LINE_THREADS, LINE_BLOCKS)
 widen_f32_512x300x700(
     const int *paths,
-    const input_t *__restrict__ M,
-    const input_t *__restrict__ N,
+    const input_t *M,
+    const input_t *N,
     plane_t *M_planes,
     plane_t *N_planes)
 {
@@ -696,8 +696,8 @@ wide_f32_512x300x700(
 extern "C" __global__ void __launch_bounds__(128)
 plain_f32_512x300x700(
     const int *paths,
-    const input_t *__restrict__ M,
-    const input_t *__restrict__ N,
+    const input_t *M,
+    const input_t *N,
     output_t *P)
 {
     constexpr int BM = 64, BN = 64, BK = 16, WM = 32, WN = 32, TM = 4, TN = 8, THREADS = 128;

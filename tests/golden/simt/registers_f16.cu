@@ -82,8 +82,8 @@ __device__ __forceinline__ vector_t<input_t, COUNT> read_or_zero(const input_t *
 //         (ceil(l / BN), ceil(j / BM)) blocks in the grid.
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 simt_f16_128x100x101(
-    const input_t *__restrict__ M,
-    const input_t *__restrict__ N,
+    const input_t *M,
+    const input_t *N,
     output_t *P)
 {
     // This kernel may have started before the previous one has ended, whose results it needs.

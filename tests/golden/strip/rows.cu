@@ -134,8 +134,8 @@ __device__ __forceinline__ void fold(sum_t (&sum)[K_LANES * SHARE], int k_lane)
 //         (ceil(j / BLOCK_ROWS), 1) blocks in the grid.
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 strip_f32_1760x1760x16(
-    const input_t *__restrict__ M,
-    const input_t *__restrict__ N,
+    const input_t *M,
+    const input_t *N,
     output_t *P)
 {
     extern __shared__ ring_t rings[];
