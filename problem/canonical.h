@@ -141,7 +141,13 @@ static inline bool tj_type_is_int8(int32_t type)
 /** Does a stored element hold two numbers, neighbours of a line? */
 static inline bool tj_type_is_pair(int32_t type)
 {
-    return type == TJ_S4;
+    return type == TJ_S4 || type == TJ_U4 || type == TJ_E2M1;
+}
+
+/** Does an element hold one number, of a type that a matrix may have? P, C and operands of an expression are of such types. */
+static inline bool tj_type_is_whole(int32_t type)
+{
+    return tj_facts_of(type)->product != TJ_TYPE_DEFAULT && !tj_type_is_pair(type);
 }
 
 /** Return the numbers in a stored element. */
@@ -173,7 +179,7 @@ static inline tj_dim tj_open_l(const tj_problem *problem)
 /** May elements of this type be weights if the other operand has floats? */
 static inline bool tj_type_is_weights(int32_t type)
 {
-    return tj_type_is_int8(type) || tj_type_is_pair(type);
+    return tj_type_is_int8(type) || type == TJ_S4;
 }
 
 /**
@@ -192,10 +198,10 @@ static inline int32_t tj_leading_type(int32_t m, int32_t n)
     return tj_widens_weights(m, n) && tj_type_is_weights(m) ? n : m;
 }
 
-/** tj_type_parse for types with one number per element: operands of an expression, and conversions in it. */
+/** tj_type_parse for operands of an expression, and conversions in it. */
 static inline bool tj_type_parse_whole(const char *name, tj_type *type)
 {
-    return tj_type_parse(name, type, NULL) == TJ_OK && !tj_type_is_pair((int32_t)*type);
+    return tj_type_parse(name, type, NULL) == TJ_OK && tj_type_is_whole((int32_t)*type);
 }
 
 /** Are elements of this type floats of 8 bits? */

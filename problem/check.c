@@ -111,6 +111,9 @@ static tj_status check_types(const tj_problem *problem, tj_error *err)
         if (!tj_facts_of(type[which]))
             return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the type of %c is %d: use %s", tj_which_letter(which), asked,
                            tj_type_list(tj_types_where(is_input), true, list));
+        if (!tj_facts_of(type[which])->product)
+            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%c is %s, which only scales may be: use %s", tj_which_letter(which),
+                           tj_type_name((tj_type)type[which]), tj_type_list(tj_types_where(is_input), false, list));
         if (is_input && !tj_facts_of(type[which])->compute)
             return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%c is %s, which only P and C may be: use %s", tj_which_letter(which),
                            tj_type_name((tj_type)type[which]), tj_type_list(tj_types_where(true), false, list));

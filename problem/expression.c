@@ -57,10 +57,10 @@ bool tj_expression_is_coarse(const tj_problem *problem)
 
 /* ---- nodes -------------------------------------------------------------------------------------------------------- */
 
-/* Is it a type, or 0 if `least` is 0? Pairs are excluded, because only weights have them. */
+/* Is it the type of a number that stands alone, or 0 if `least` is 0? */
 static bool may_be_type(int type, int least)
 {
-    return type >= least && type <= tj_type_count() && !tj_type_is_pair(type);
+    return type >= least && type <= tj_type_count() && (type == TJ_TYPE_DEFAULT || tj_type_is_whole(type));
 }
 
 /* Are the counts in range? A caller may have written them, so they are never trusted. */
@@ -407,7 +407,7 @@ void tj_expression_transpose(tj_expression *e)
 /* May numbers be read from memory as this type, or converted to it, if the expression computes in `number`? */
 static bool goes_with(tj_type number, int32_t type)
 {
-    return number == TJ_F64 ? type == TJ_F64 || type == TJ_F32 : type != TJ_F64 && !tj_type_is_pair(type);
+    return number == TJ_F64 ? type == TJ_F64 || type == TJ_F32 : type != TJ_F64 && tj_type_is_whole(type);
 }
 
 static tj_status check_type(tj_type number, int32_t type, const char *what, const char *name, tj_error *err)

@@ -23,6 +23,9 @@ static const tj_type_facts types[] = {
     {"u8", "u8", "|u1", 1, TJ_COMPUTE_S32, TJ_S32, 1, 0},
     {"s32", "s32", "<i4", 4, TJ_COMPUTE_DEFAULT, TJ_S32, 1, 0},
     {"s4", "s4x2", "|u1", 1, TJ_COMPUTE_S32, TJ_S32, 1, 0}, /* a byte holds two; files have no code for it and use that of u8 */
+    {"e2m1", "e2m1x2", "|u1", 1, TJ_COMPUTE_F32, TJ_F32, 0, 0x1p-2},
+    {"u4", "u4x2", "|u1", 1, TJ_COMPUTE_S32, TJ_S32, 1, 0},
+    {"e8m0", "e8m0", "|u1", 1, TJ_COMPUTE_DEFAULT, TJ_TYPE_DEFAULT, 0, 0x1p-1}, /* of scales only */
 };
 
 #define BIT(type) (UINT32_C(1) << (type))
@@ -129,8 +132,10 @@ uint32_t tj_types_where(bool are_inputs)
 {
     uint32_t which = 0;
 
-    for (int i = 0; i < COUNT(types); i++)
-        which |= (are_inputs ? types[i].compute != 0 : !tj_type_is_pair(i + 1)) ? BIT(i + 1) : 0;
+    for (int i = 0; i < COUNT(types) && are_inputs; i++)
+        which |= types[i].compute != TJ_COMPUTE_DEFAULT ? BIT(i + 1) : 0;
+    for (int i = 0; i < COUNT(computes) && !are_inputs; i++)
+        which |= computes[i].products;
     return which;
 }
 
@@ -151,6 +156,9 @@ static const char *name_meant(const char *name)
         {"u8", {"uint8"}},
         {"s32", {"int32", "i32", "int"}},
         {"s4", {"int4", "i4"}},
+        {"e2m1", {"float4_e2m1fn", "fp4"}},
+        {"u4", {"uint4"}},
+        {"e8m0", {"float8_e8m0fnu", "ue8m0"}},
     };
 
     for (size_t i = 0; i < sizeof meant / sizeof meant[0]; i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * number: floats of 16 and 8 bits in plain integer arithmetic, so that the reference needs neither a compiler's half type nor
+ * number: floats of 16, 8 and 4 bits in plain integer arithmetic, so that the reference needs neither a compiler's half type nor
  * special instructions, and rounds the same everywhere.
  *
  * All are narrow float64: one sign bit, a biased exponent, a fraction.
@@ -10,10 +10,15 @@
  *     bf16           8          127         7
  *     e4m3           4            7         3     no infinity: its exponent holds numbers, but for one NaN
  *     e5m2           5           15         2
+ *     e2m1           2            1         1     neither infinity nor NaN
  *     float64       11         1023        52
  *
  * A NaN stays a NaN of the same sign with the upper bits of its payload, and becomes quiet when it is rounded; in 8 bits it
- * becomes 0x7f. 8-bit types never round to infinity: a value that is too large, even infinity, becomes the largest number.
+ * becomes 0x7f, and in 4 bits 6. Types of 8 and 4 bits never round to infinity: a value that is too large, even infinity,
+ * becomes the largest number.
+ *
+ * e8m0 has an exponent alone: neither sign, zero nor fraction. Halfway between two powers of 2 the even exponent is taken, zero
+ * becomes the least power, and a negative number a NaN.
  */
 #include "number.h"
 
@@ -25,13 +30,15 @@
 
 #include "canonical.h"
 
+enum { E8M0_BIAS = 127, E8M0_NAN = 255 };
+
 typedef struct narrow_format {
     int bias, fraction_bits;
     int most_exponent; /* of a number */
 } narrow_format;
 
 static const narrow_format formats[] = {
-    [TJ_F16] = {15, 10, 15}, [TJ_BF16] = {127, 7, 127}, [TJ_E4M3] = {7, 3, 8}, [TJ_E5M2] = {15, 2, 15}};
+    [TJ_F16] = {15, 10, 15}, [TJ_BF16] = {127, 7, 127}, [TJ_E4M3] = {7, 3, 8}, [TJ_E5M2] = {15, 2, 15}, [TJ_E2M1] = {1, 1, 2}};
 
 static const tj_number_limits limits[] = {
     [TJ_F32] = {0x1p-24L, 0x1p-149L, 0x1p128L - 0x1p104L, 0x1p128L - 0x1p103L, -INFINITY},
@@ -44,6 +51,9 @@ static const tj_number_limits limits[] = {
     [TJ_U8] = {0.0L, 1.0L, UINT8_MAX, INFINITY, 0.0L},
     [TJ_S32] = {0.0L, 1.0L, INT32_MAX, INFINITY, INT32_MIN},
     [TJ_S4] = {0.0L, 1.0L, 7.0L, INFINITY, -8.0L},
+    [TJ_E2M1] = {0x1p-2L, 0x1p-1L, 6.0L, INFINITY, -6.0L},
+    [TJ_U4] = {0.0L, 1.0L, 15.0L, INFINITY, 0.0L},
+    [TJ_E8M0] = {0x1p-1L, 0x1p-127L, 0x1p127L, INFINITY, 0x1p-127L},
 };
 
 const tj_number_limits *tj_number_limits_of(tj_type dtype)
@@ -112,6 +122,19 @@ static inline uint16_t narrow_from_double(double value, narrow_format format)
     return (uint16_t)(sign | quotient);
 }
 
+/* Return the bits of one of the numbers that lie two in a byte: the even index has the lower half. */
+static inline unsigned read_half(const void *base, int64_t index)
+{
+    return (unsigned)((const uint8_t *)base)[index / 2] >> (index % 2 * 4) & 0xf;
+}
+
+static inline void write_half(void *base, int64_t index, unsigned bits)
+{
+    uint8_t *const pair = (uint8_t *)base + index / 2;
+
+    *pair = (uint8_t)(index % 2 ? (*pair & 0x0f) | bits << 4 : (*pair & 0xf0) | bits);
+}
+
 void tj_read_numbers(tj_type dtype, const void *base, int64_t first, int64_t step, int64_t count, double *out, int64_t out_step)
 {
     switch (dtype) {
@@ -161,15 +184,26 @@ void tj_read_numbers(tj_type dtype, const void *base, int64_t first, int64_t ste
             out[i * out_step] = in[i * step];
         break;
     }
-    case TJ_S4: {
-        const uint8_t *in = base;
+    case TJ_S4:
+        for (int64_t i = 0; i < count; i++)
+            out[i * out_step] = (int)(read_half(base, first + i * step) ^ 8) - 8;
+        break;
+    case TJ_U4:
+        for (int64_t i = 0; i < count; i++)
+            out[i * out_step] = read_half(base, first + i * step);
+        break;
+    case TJ_E2M1:
+        for (int64_t i = 0; i < count; i++) { /* move the sign to the top of 16 bits */
+            const unsigned bits = read_half(base, first + i * step);
 
-        for (int64_t i = 0; i < count; i++) {
-            const int64_t at = first + i * step;
-
-            out[i * out_step] =
-                (int)(((unsigned)in[at / 2] >> (at % 2 * 4) & 0xf) ^ 8) - 8; /* the lower half is the first number */
+            out[i * out_step] = widen((uint16_t)((bits & 8) << 12 | (bits & 7)), formats[dtype]);
         }
+        break;
+    case TJ_E8M0: {
+        const uint8_t *in = (const uint8_t *)base + first;
+
+        for (int64_t i = 0; i < count; i++)
+            out[i * out_step] = in[i * step] == E8M0_NAN ? (double)NAN : ldexp(1.0, in[i * step] - E8M0_BIAS);
         break;
     }
     case TJ_S32: {
@@ -219,21 +253,37 @@ long double tj_saturate(tj_type dtype, long double value)
                                                  : value;
 }
 
+/* Return the exponent to which a number is rounded. Of 1 + fraction, the fraction decides: up from 1/2 on, or after it if even. */
+static uint8_t exponent_from_double(double value)
+{
+    const double least = ldexp(1.0, -E8M0_BIAS);
+    int exponent;
+
+    if (isnan(value) || value < 0)
+        return E8M0_NAN;
+    const double fraction = frexp((double)tj_saturate(TJ_E8M0, fmax(value, least)), &exponent); /* from 1/2 on, below 1 */
+    const int floor = exponent - 1 + E8M0_BIAS;
+
+    return (uint8_t)(floor + (fraction > 0.75 || (fraction == 0.75 && floor % 2 == 1)));
+}
+
 /* Write a float narrower than f32. */
 static inline void write_narrow(tj_type dtype, void *base, int64_t index, double value)
 {
     if (dtype == TJ_F16 || dtype == TJ_BF16) {
         ((uint16_t *)base)[index] = narrow_from_double(value, formats[dtype]);
+    } else if (dtype == TJ_E8M0) {
+        ((uint8_t *)base)[index] = exponent_from_double(value);
+    } else if (dtype == TJ_E2M1) {
+        const double finite = isnan(value) ? 6.0 : (double)tj_saturate(dtype, value); /* as the instruction of sm_100 */
+        const uint16_t narrow = narrow_from_double(finite, formats[dtype]);
+
+        write_half(base, index, (unsigned)(narrow >> 12 | narrow) & 0xf);
     } else {
         const uint16_t narrow = narrow_from_double((double)tj_saturate(dtype, value), formats[dtype]);
 
         ((uint8_t *)base)[index] = isnan(value) ? 0x7f : (uint8_t)(narrow >> 8 | narrow);
     }
-}
-
-static void write_half(uint8_t *pair, int half, unsigned bits)
-{
-    *pair = (uint8_t)(half ? (*pair & 0x0f) | bits << 4 : (*pair & 0xf0) | bits);
 }
 
 static inline void write_integer(tj_type dtype, void *base, int64_t index, long double value)
@@ -242,8 +292,8 @@ static inline void write_integer(tj_type dtype, void *base, int64_t index, long 
 
     if (dtype == TJ_S32)
         ((int32_t *)base)[index] = (int32_t)whole;
-    else if (dtype == TJ_S4)
-        write_half((uint8_t *)base + index / 2, (int)(index % 2), (unsigned)whole & 0xf);
+    else if (tj_type_is_pair((int32_t)dtype))
+        write_half(base, index, (unsigned)whole & 0xf);
     else
         ((uint8_t *)base)[index] = (uint8_t)whole; /* signed and unsigned */
 }
@@ -268,7 +318,7 @@ void tj_convert(tj_type to, void *destination, tj_type from, const void *source,
         return;
     if (to == from && tj_type_is_pair((int32_t)to))
         for (size_t i = 0; i < count; i++)
-            write_half((uint8_t *)destination + i / 2, (int)(i % 2), ((const uint8_t *)source)[i / 2] >> (i % 2 * 4) & 0xf);
+            write_half(destination, (int64_t)i, read_half(source, (int64_t)i));
     else if (to == from)
         memcpy(destination, source, count * tj_type_bytes(to));
     else if (to == TJ_F64) /* exact, and by far the most frequent */
@@ -313,7 +363,10 @@ void tj_fill_random(tj_type dtype, void *destination, size_t count, uint64_t see
     else if (dtype == TJ_S32)
         for (size_t i = 0; i < count; i++)
             ((int32_t *)destination)[i] = (int32_t)(next_random(&state) >> 47) - (1 << 16);
-    else if (dtype == TJ_S8 || dtype == TJ_U8 || dtype == TJ_S4)
+    else if (dtype == TJ_E8M0)
+        for (size_t i = 0; i < count; i++)
+            ((uint8_t *)destination)[i] = (uint8_t)(E8M0_BIAS - 4 + (next_random(&state) >> 61));
+    else if (tj_type_is_int8((int32_t)dtype) || tj_type_is_pair((int32_t)dtype))
         for (size_t i = 0; i < count; i++)
             ((uint8_t *)destination)[i] = (uint8_t)(next_random(&state) >> 56);
     else

@@ -26,11 +26,14 @@ static const char *stride_of_p_at(size_t index)
 /* The types of P. */
 static const char *type_at(size_t index)
 {
-    const tj_type_facts *facts;
+    const tj_compute_facts *facts;
+    uint32_t products = 0;
 
-    for (tj_type type = TJ_F32; (facts = tj_type_get_facts(type)); type++)
-        if (type != TJ_S4 && index-- == 0)
-            return facts->name;
+    for (tj_compute compute = TJ_COMPUTE_F32; (facts = tj_compute_get_facts(compute)); compute++)
+        products |= facts->products;
+    for (tj_type type = TJ_F32; tj_type_get_facts(type); type++)
+        if (products >> type & 1 && index-- == 0)
+            return tj_type_name(type);
     return NULL;
 }
 

@@ -9,7 +9,7 @@
  * have l / 2 columns.
  *
  * A problem is plain data, without pointers to matrices and without a device. Equal problems generate equal source. Extents,
- * leading dimensions and strides count elements, never bytes; for s4 an element of the last two is a pair (TJ_S4).
+ * leading dimensions and strides count elements, never bytes; of 4-bit types an element of the last two is a pair (TJ_S4).
  */
 #ifndef TILEJIT_PROBLEM_H
 #define TILEJIT_PROBLEM_H
@@ -42,7 +42,14 @@ typedef enum tj_type {
      * if its length is odd the upper half of its last byte is unused. All counts of stored elements count such bytes: leading
      * dimensions, strides, tj_problem_span, tj_type_bytes.
      */
-    TJ_S4 = 10
+    TJ_S4 = 10,
+    /**
+     * Floats of 4 bits, two in a byte as TJ_S4: 2 of exponent, 1 of fraction, so 0, 0.5, 1, 1.5, 2, 3, 4 and 6 and their
+     * negatives. It has neither NaN nor infinity.
+     */
+    TJ_E2M1 = 11,
+    TJ_U4 = 12,  /**< Weights of 4 bits, 0 to 15, two in a byte as TJ_S4 */
+    TJ_E8M0 = 13 /**< 8 bits of exponent: byte b is 2^(b - 127), and 255 is NaN. Of scales only, never of a matrix */
 } tj_type;
 
 /** The accumulation of products. The library never accumulates in another type than the caller's. */
@@ -317,7 +324,7 @@ typedef struct tj_type_facts {
     const char *numpy;    /**< its code in a .npy file, little-endian: "<f4" */
     int32_t bytes;        /**< of one element */
     int32_t compute;      /**< the tj_compute that TJ_COMPUTE_DEFAULT means for M and N of this type; 0: they cannot have it */
-    int32_t product;      /**< the tj_type that TJ_TYPE_DEFAULT means for their P */
+    int32_t product;      /**< the tj_type that TJ_TYPE_DEFAULT means for their P; 0: no matrix has this type */
     int32_t is_integer;   /**< 1: all its numbers are whole */
     double unit_roundoff; /**< half the distance from 1 to the next number; 0 for integers, which round by at most 1/2 */
 } tj_type_facts;

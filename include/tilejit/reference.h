@@ -121,7 +121,8 @@ TJ_API void tj_convert(tj_type to, void *destination, tj_type from, const void *
 
 /**
  * Fill with reproducible values from a seed (splitmix64): floats uniform in [-1, 1], s8 and u8 in their whole range, s32 in
- * [-2^16, 2^16). For s4 count is in bytes, as tj_problem_span counts them.
+ * [-2^16, 2^16). e8m0 becomes a power of 2 from 1/16 to 8. For types of 4 bits, all of whose patterns are drawn, count is in
+ * bytes, as tj_problem_span counts them.
  */
 TJ_API void tj_fill_random(tj_type dtype, void *destination, size_t count, uint64_t seed);
 

@@ -236,7 +236,7 @@ Test(command, completes_words_from_its_tables)
         {"completion ''", "bash zsh fish "},
         {"run 8x8x8 --layout-m ''", "row col "},
         {"run --stride-p ''", "pointers pointers16 "},
-        {"run --dtype ''", "f32 f64 f16 bf16 e4m3 e5m2 s8 u8 s4 "},
+        {"run --dtype ''", "f32 f64 f16 bf16 e4m3 e5m2 s8 u8 s4 e2m1 u4 "},
         {"run --p-dtype ''", "f32 f64 f16 bf16 e4m3 e5m2 s8 u8 s32 "},
         {"run --compute ''", "f32 f64 tf32 s32 f32_split f32_fp8 "},
         {"run --scale-n ''", "one each along-k "},

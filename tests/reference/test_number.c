@@ -133,8 +133,9 @@ Test(convert, goes_between_all_types)
 
                 tj_write_number((tj_type)from, &once, 0, (long double)values[i]);
                 tj_write_number((tj_type)to, &want, 0, (long double)tj_read_number((tj_type)from, &once, 0));
-                cr_expect(eq(dbl, tj_read_number((tj_type)to, target, i), tj_read_number((tj_type)to, &want, 0)),
-                          "%d to %d, value %d", from, to, i);
+                const double got = tj_read_number((tj_type)to, target, i), read = tj_read_number((tj_type)to, &want, 0);
+
+                cr_expect(isnan(read) ? isnan(got) : got == read, "%d to %d, value %d", from, to, i);
             }
         }
 }
@@ -167,11 +168,14 @@ Test(fill_random, is_uniform_in_every_type)
 {
     static const struct {
         double least, most;
-    } integers[] = {[TJ_S8] = {-128, 127}, [TJ_U8] = {0, 255}, [TJ_S32] = {-65536, 65535}, [TJ_S4] = {-8, 7}};
+    } integers[] = {
+        [TJ_S8] = {-128, 127}, [TJ_U8] = {0, 255}, [TJ_S32] = {-65536, 65535}, [TJ_S4] = {-8, 7}, [TJ_U4] = {0, 15}};
     enum { COUNT = 100000 };
     static double buffer[COUNT], again[COUNT];
 
     for (int dtype = TJ_F32; dtype <= tj_type_count(); dtype++) {
+        if (dtype == TJ_E2M1 || dtype == TJ_E8M0) /* all patterns alike; powers of 2 */
+            continue;
         const size_t bytes = COUNT * tj_type_bytes((tj_type)dtype);
         const bool is_integer = tj_type_get_facts((tj_type)dtype)->is_integer;
         const double least = is_integer ? integers[dtype].least : -1, most = is_integer ? integers[dtype].most : 1;

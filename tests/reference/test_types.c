@@ -108,6 +108,71 @@ Test(pairs, are_read_and_written_by_halves)
     }
 }
 
+Test(pairs, of_e2m1_and_u4_hold_every_value)
+{
+    static const double of_e2m1[8] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
+
+    for (int pattern = 0; pattern < 16; pattern++) {
+        const uint8_t pair = (uint8_t)(pattern << 4 | (15 - pattern));
+        const double value = tj_read_number(TJ_E2M1, &pair, 1);
+        uint8_t back = 0;
+
+        cr_expect(eq(dbl, value, copysign(of_e2m1[pattern % 8], pattern < 8 ? 1 : -1)));
+        cr_expect(eq(int, signbit(value) != 0, pattern >= 8));
+        tj_write_number(TJ_E2M1, &back, 1, (long double)value);
+        cr_expect(eq(int, back, pattern << 4));
+        cr_expect(eq(dbl, tj_read_number(TJ_U4, &pair, 1), pattern));
+        cr_expect(eq(dbl, tj_read_number(TJ_U4, &pair, 0), 15 - pattern));
+        tj_write_number(TJ_U4, &back, 0, (long double)(pattern + 0.25));
+        cr_expect(eq(int, back, pattern << 4 | pattern));
+    }
+}
+
+Test(pairs, of_e2m1_and_u4_round_to_nearest_even_and_saturate)
+{
+    static const struct {
+        double value, e2m1, u4;
+    } rows[] = {{0.25, 0, 0},   {0.26, 0.5, 0}, {0.75, 1, 1},      {1.25, 1, 1},      {1.75, 2, 2}, {2.5, 2, 2},
+                {2.51, 3, 3},   {3.5, 4, 4},    {5, 4, 5},         {5.01, 6, 5},      {7, 6, 7},    {14.5, 6, 14},
+                {15.5, 6, 15},  {1e300, 6, 15}, {-0.25, 0, 0},     {-0.75, -1, 0},    {-5, -4, 0},  {-1e300, -6, 0},
+                {1e-300, 0, 0}, {NAN, 6, 0},    {INFINITY, 6, 15}, {-INFINITY, -6, 0}};
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        uint8_t e2m1 = 0x55, u4 = 0x55;
+
+        tj_write_number(TJ_E2M1, &e2m1, 0, (long double)rows[i].value);
+        tj_write_number(TJ_U4, &u4, 1, (long double)rows[i].value);
+        cr_expect(eq(dbl, tj_read_number(TJ_E2M1, &e2m1, 0), rows[i].e2m1), "%g", rows[i].value);
+        cr_expect(eq(dbl, tj_read_number(TJ_U4, &u4, 1), rows[i].u4), "%g", rows[i].value);
+        cr_expect(e2m1 >> 4 == 5 && (u4 & 0xf) == 5);
+    }
+}
+
+/* ---- exponents alone ---------------------------------------------------------------------------------------------- */
+
+Test(e8m0, holds_powers_of_2_and_one_NaN)
+{
+    for (unsigned pattern = 0; pattern < 256; pattern++) {
+        const uint8_t bits = (uint8_t)pattern;
+        const double value = tj_read_number(TJ_E8M0, &bits, 0);
+
+        cr_expect(pattern == 255 ? isnan(value) : value == scalbn(1.0, (int)pattern - 127), "%u", pattern);
+        cr_expect(eq(uint, narrowed(TJ_E8M0, (long double)value), pattern));
+        if (pattern >= 254)
+            continue;
+        const long double tie = 1.5L * (long double)value;
+
+        cr_expect(eq(uint, narrowed(TJ_E8M0, tie), pattern + (pattern & 1)));
+        cr_expect(eq(uint, narrowed(TJ_E8M0, nextafterl(tie, 0.0L)), pattern));
+        cr_expect(eq(uint, narrowed(TJ_E8M0, nextafterl(tie, INFINITY)), pattern + 1));
+    }
+    cr_expect(eq(uint, narrowed(TJ_E8M0, 0), 0));
+    cr_expect(eq(uint, narrowed(TJ_E8M0, 1e-300L), 0));
+    cr_expect(eq(uint, narrowed(TJ_E8M0, INFINITY), 254));
+    cr_expect(eq(uint, narrowed(TJ_E8M0, 1e300L), 254));
+    cr_expect(eq(uint, narrowed(TJ_E8M0, -1), 255));
+}
+
 /* ---- integers ----------------------------------------------------------------------------------------------------- */
 
 Test(integers, are_rounded_to_nearest_even_and_saturate)
