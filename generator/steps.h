@@ -47,6 +47,9 @@ void tj_step_list_args(const tj_problem *view, bool is_swapped, bool reads, bool
  */
 void tj_step_describe_order(const tj_problem *view, tj_template_params *fill, tj_launch_form *form);
 
+/** Does the kernel of a step overlap the one before it? Asked when its source is printed, when its step is described. */
+bool tj_step_overlaps(const tj_problem *view, const tj_launch_step *step);
+
 /**
  * Return the `*` of a pointer to memory that the kernel of a step only reads: "*__restrict__ ", which allows ld.global.nc, or "*" if
  * the kernel overlaps the one before it: such a load is for memory that nobody writes while the kernel lives, and that one may.

@@ -50,11 +50,17 @@ static void print_operand(const tj_problem *view, const tj_launch_step *step, tj
         say(out, "const %s %s%c,\n", type, tj_step_pointer(view, step), letter);
 }
 
-/* A kernel that writes P has it as its last parameter. */
-static void print_output(const tj_problem *view, tj_which which, tj_text *out)
+/*
+ * A kernel that writes P has it as its last parameter. No operand but C may be P: so says P where pointers to operands do not, lest
+ * each store to P keep the next load of an operand waiting.
+ */
+static void print_output(const tj_problem *view, const tj_launch_step *step, tj_which which, tj_text *out)
 {
+    const bool is_alone = tj_step_overlaps(view, step) && !view->epilogue.has_beta;
+
     if (which == TJ_MATRIX_P)
         tj_text_append(out, is_array(view, which) ? "output_t *const *P_array)  // where the P of each product lies\n"
+                            : is_alone            ? "output_t *__restrict__ P)\n"
                                                   : "output_t *P)\n");
     else if (is_array(view, which))
         tj_text_append(out,
@@ -74,7 +80,8 @@ static void print_with(const tj_problem *view, const tj_launch_step *step, tj_ar
         say(out, "%s %s,\n", real_t(view), name);
     else if (argument.kind == TJ_ARG_WITH)
         say(out, "%s%s %s%s,\n", operand->is_output ? "" : "const ",
-            tj_type_get_facts(tj_operand_type(view, argument.index))->cuda, tj_step_pointer(view, step), name);
+            tj_type_get_facts(tj_operand_type(view, argument.index))->cuda,
+            operand->is_output ? "*__restrict__ " : tj_step_pointer(view, step), name);
     else
         say(out, "long long %s_%s,\n", argument.kind == TJ_ARG_WITH_LD ? "ld" : "stride", name);
 }
@@ -145,7 +152,7 @@ void tj_signature_print(const tj_problem *view, const tj_launch_form *form, cons
             if (printed < factors)
                 print_operand(view, step, (tj_which)printed++, fill, &out);
             else if (argument.kind == TJ_ARG_POINTER)
-                print_output(view, (tj_which)index, &out);
+                print_output(view, step, (tj_which)index, &out);
             else
                 say(&out, "%s\n", workspace);
             break;

@@ -200,7 +200,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 mma_bf16_512x304x704(
     const input_t *M,
     const input_t *N,
-    output_t *P)
+    output_t *__restrict__ P)
 {
     extern __shared__ phase_t tiles[];
 

@@ -84,7 +84,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 simt_f16_128x100x101(
     const input_t *M,
     const input_t *N,
-    output_t *P)
+    output_t *__restrict__ P)
 {
     // This kernel may have started before the previous one has ended, whose results it needs.
 #if __CUDA_ARCH__ >= 900

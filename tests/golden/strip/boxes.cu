@@ -178,7 +178,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 strip_f32_2560x2560x16(
     const __grid_constant__ tensor_map_t M_map,
     const __grid_constant__ tensor_map_t N_map,
-    output_t *P)
+    output_t *__restrict__ P)
 {
     extern __shared__ shared_t shared[];
     barrier_t (&full)[STAGES] = shared->full, (&empty)[STAGES] = shared->empty;

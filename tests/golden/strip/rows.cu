@@ -136,7 +136,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 strip_f32_1760x1760x16(
     const input_t *M,
     const input_t *N,
-    output_t *P)
+    output_t *__restrict__ P)
 {
     extern __shared__ ring_t rings[];
 

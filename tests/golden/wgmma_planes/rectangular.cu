@@ -571,7 +571,7 @@ __device__ __forceinline__ void multiply_tiles(
     const tensor_map_t &M_map,
     const tensor_map_t &N_map,
     const lines_t *lines,
-    output_t *P)
+    output_t *__restrict__ P)
 {
     // What one phase needs: lines of 128 bytes of each plane.
     struct __align__(1024) phase_t {
@@ -741,7 +741,7 @@ wgmma_planes_f32_512x300x700(
     const __grid_constant__ tensor_map_t N_map,
     const int *paths,
     const lines_t *lines,
-    output_t *P)
+    output_t *__restrict__ P)
 {
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;");
@@ -818,7 +818,7 @@ wide_f32_512x300x700(
     const __grid_constant__ tensor_map_t N_map,
     const int *paths,
     const lines_t *lines,
-    output_t *P)
+    output_t *__restrict__ P)
 {
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;");
@@ -841,7 +841,7 @@ plain_f32_512x300x700(
     const int *paths,
     const input_t *M,
     const input_t *N,
-    output_t *P)
+    output_t *__restrict__ P)
 {
     constexpr int BM = 64, BN = 64, BK = 16, WM = 32, WN = 32, TM = 4, TN = 8, THREADS = 128;
     __shared__ sum_t Mds[BK][BM + 1];
