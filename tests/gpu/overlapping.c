@@ -2,8 +2,8 @@
 /* tier: change; sanitizers: never (it needs a GPU) */
 /* tier: change; run: emulator/overlapping; sanitizers: nightly (minutes of one thread) */
 /*
- * overlapping: products that may start before the kernel ahead has ended (tj_problem.overlap), after products and after a
- * kernel of the program's own that writes late: they wait for all that it touches. The emulator ends a kernel before it
+ * overlapping: products that may start before the kernel ahead has ended, asked (tj_problem.overlap) and unasked, after products and
+ * after a kernel of the program's own that writes late: they wait for all that it touches. The emulator ends a kernel before it
  * begins the next, and reports what would have come too early.
  */
 #include "gpu_test.h"
@@ -48,7 +48,8 @@ static const way ways[] = {
     {"wgmma:bm=64,bn=32,multipliers=1,pack=n", TJ_COMPUTE_TF32, TJ_ROW_MAJOR, TJ_ROW_MAJOR, 1, 9, 9},
 };
 
-static tj_problem problem_of(const way *w)
+/* They are so short that most overlap unasked. */
+static tj_problem problem_of(const way *w, int is_asked)
 {
     tj_problem problem = TJ_PROBLEM_INIT(ROWS, SIDE, SIDE, TJ_F32);
 
@@ -56,8 +57,8 @@ static tj_problem problem_of(const way *w)
     problem.m.layout = problem.p.layout = (int16_t)w->layout;
     problem.n.layout = (int16_t)w->n_layout;
     problem.batch = w->batch;
-    problem.epilogue.has_beta = 1; /* chains take a beta of 0, which reads no C */
-    problem.overlap = 1;
+    problem.epilogue.has_beta = is_asked != 0; /* chains take a beta of 0, which reads no C */
+    problem.overlap = (int16_t)is_asked;
     return problem;
 }
 
@@ -111,10 +112,10 @@ static void expect_silence(const char *config, const char *what)
 
 /* ---- after products ------------------------------------------------------------------------------------------------------ */
 
-static void test_chain(tj_context *context, const way *w, int is_captured)
+static void test_chain(tj_context *context, const way *w, int is_asked, int is_captured)
 {
     static float numbers[MOST_BATCH * ROWS * SIDE], found[MOST_BATCH * ROWS * SIDE];
-    const tj_problem problem = problem_of(w);
+    const tj_problem problem = problem_of(w, is_asked);
     const tj_plan *plan = plan_of(context, &problem, w->config);
     const int rows = ROWS * w->batch;
     const size_t count = (size_t)rows * SIDE;
@@ -157,8 +158,8 @@ static void test_chain(tj_context *context, const way *w, int is_captured)
 
         wrong += found[i + ((col + moved) % SIDE - col) * step] != numbers[i];
     }
-    expect(wrong == 0, "%s%s: %d numbers are wrong after %d products", w->config, is_captured ? ", captured" : "", wrong,
-           links * rounds);
+    expect(wrong == 0, "%s%s%s: %d numbers are wrong after %d products", w->config, is_asked ? "" : ", unasked",
+           is_captured ? ", captured" : "", wrong, links * rounds);
     expect_silence(w->config, "after products");
     if (is_captured) {
         cu.graph_exec_destroy(executable);
@@ -218,7 +219,7 @@ static void launch_own(void *function, void *stream, const own_operands *x, floa
 static void test_after_own(tj_context *context, const way *w, void *own)
 {
     static float zeros[MOST_BATCH * SIDE * SIDE];
-    const tj_problem problem = problem_of(w);
+    const tj_problem problem = problem_of(w, 1);
     const size_t count = (size_t)w->batch * ROWS * SIDE;
     const tj_plan *plan;
     own_operands x = {.of_m = (uint32_t)count, .of_p = (uint32_t)count};
@@ -266,7 +267,7 @@ static void test_after_own(tj_context *context, const way *w, void *own)
 static int write_n(tj_context *context, const way *w, void *own)
 {
     static float zeros[SIDE * SIDE];
-    const tj_problem problem = problem_of(w);
+    const tj_problem problem = problem_of(w, 1);
     const tj_plan *plan = plan_of(context, &problem, w->config);
     own_operands x = {.of_m = SIDE * SIDE, .of_p = 0};
     tj_operands operands = TJ_OPERANDS_INIT;
@@ -297,8 +298,9 @@ static void test_way(tj_context *context, int i, int cc_major, void *own)
 
     if (cc_major < w->cc_least || cc_major > w->cc_most)
         return;
-    test_chain(context, w, 0);
-    test_chain(context, w, 1);
+    for (int is_captured = 0; is_captured < 2; is_captured++)
+        for (int is_asked = 0; is_asked < 2; is_asked++)
+            test_chain(context, w, is_asked, is_captured);
     test_after_own(context, w, own);
     if (emulator && w->batch == 1)
         expect(!write_n(context, w, own), "%s: it waits before it reads N", w->config);
