@@ -316,8 +316,19 @@ static tj_status check_groups(const tj_family *family, const tj_problem *view, t
 
 static tj_status check_scales(const tj_family *family, const tj_problem *view, tj_error *err)
 {
-    if (tj_scale_k(view) == 0 || family->scales_along_k)
+    const bool are_plain = tj_scales_are_plain(view);
+    char marks[TJ_PROBLEM_TEXT_BYTES];
+
+    if (are_plain ? tj_scale_k(view) == 0 || family->scales_along_k : family->takes_scales && family->takes_scales(view))
         return TJ_OK;
+    if (!are_plain) {
+        tj_problem_print_marks(&(tj_problem){.scale = {view->scale[TJ_MATRIX_M], view->scale[TJ_MATRIX_N]}}, marks);
+        return tj_fail(
+            err, TJ_ERR_INVALID_ARGUMENT,
+            "family %s does not multiply by the scales of this problem (%s): use the family %s, or none, so that the library "
+            "chooses",
+            family->name, marks + 1, TJ_SAFE_FAMILY->name);
+    }
     return tj_fail(
         err, TJ_ERR_INVALID_ARGUMENT,
         "family %s takes no scales along k, and the problem has them for each %d elements: use the family %s, or none, so "

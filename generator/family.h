@@ -45,7 +45,7 @@ struct tj_family {
     uint32_t types;         /* of M, N and P, bits 1 << tj_type; 0: all */
     bool takes_weights;     /* M or N may have 8 bits if the other is a float, whatever `types` says */
     bool takes_s4;          /* M or N may be s4, two numbers in a byte, if the other is a float */
-    bool scales_along_k;    /* tj_scale.k */
+    bool scales_along_k;    /* plain scales (tj_scales_are_plain) of parts of k */
     bool sums_in_registers; /* many accumulators: a kernel that spills is not launched */
     bool takes_groups;      /* TJ_ROWS_IN_GROUPS */
     enum {
@@ -76,6 +76,12 @@ struct tj_family {
      * in range already. view: the problem as the source sees it (tj_request_view); config is in the caller's dimensions.
      */
     tj_status (*resolve)(const tj_problem *view, bool is_swapped, tj_config *config, tj_error *err);
+
+    /**
+     * Can a source of this family multiply by scales that are not plain (tj_scales_are_plain)? Types and layouts of view are
+     * those that the family takes. NULL: by none.
+     */
+    bool (*takes_scales)(const tj_problem *view);
 
     /**
      * Leave a thread more registers, by looser launch bounds or smaller tiles. config is resolved. False: nothing is left to

@@ -34,7 +34,7 @@ tj_lines tj_problem_number_lines(const tj_problem *problem, tj_which which)
     tj_operand_row row = tj_operand_row_of(problem, (int)which);
 
     if (tj_type_is_pair((int32_t)row.type))
-        row.width = (tj_extent_rule){row.width.of, true, row.width.per / 2};
+        row.width = (tj_extent_rule){row.width.of, true, row.width.per / 2, 1};
     return lines_of(problem, &row);
 }
 

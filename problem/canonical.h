@@ -101,6 +101,8 @@ tj_status tj_epilogue_check_scalars(const tj_problem *problem, double alpha, dou
 /** The addresses that a launch takes, by their public numbers: matrices, their scales, operands of the expression. */
 enum {
     TJ_SCALES = TJ_OPERAND_SCALE, /* the scales of a matrix: TJ_SCALES + which */
+    TJ_ZEROS = TJ_OPERAND_ZERO,   /* their zero points */
+    TJ_WHOLES = TJ_OPERAND_WHOLE, /* the numbers of whole matrices */
     TJ_WITH = TJ_OPERAND_WITH,    /* the first operand of the epilogue's expression */
     TJ_ADDRESSES = TJ_OPERANDS_MOST
 };

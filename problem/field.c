@@ -136,7 +136,8 @@ static tj_status take_choice(const field *f, const char *value, int *choice, tj_
         return TJ_OK;
     for (size_t i = 0; choice_at(f, i); i++)
         strcat(strcat(offered, i ? ", " : ""), choice_at(f, i));
-    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is \"%.80s\": use one of %s", f->name, value, offered);
+    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is \"%.80s\": use one of %s%s", f->name, value, offered,
+                   f->kind == SCALE ? ", or TYPE:ROWSxK, such as f32:128x128:row-by-row" : "");
 }
 
 static tj_status take_number(const char *name, const char *value, int64_t most, int64_t *number, tj_error *err)
@@ -232,8 +233,11 @@ static tj_status set_list(tj_problem *problem, const field *f, const char *list,
 static tj_status set_choice(tj_problem *problem, const field *f, const char *value, tj_error *err)
 {
     int choice;
-    const tj_status status = take_choice(f, value, &choice, err);
+    tj_status status;
 
+    if (f->kind == SCALE && tj_scale_scan(value, tj_scale_in(problem, f->which)))
+        return TJ_OK;
+    status = take_choice(f, value, &choice, err);
     if (status != TJ_OK)
         return status;
     if (f->kind == LAYOUT) {
@@ -256,7 +260,7 @@ static tj_status set_scale_k(tj_problem *problem, int64_t k, tj_error *err)
     bool is_taken = false;
 
     for (tj_which which = TJ_MATRIX_M; which < TJ_SCALED; which++)
-        if (tj_scale_of(problem, which)->k != 0) {
+        if (tj_scale_of(problem, which)->k == TJ_ANY) {
             tj_scale_in(problem, which)->k = (int32_t)k;
             is_taken = true;
         }
@@ -355,6 +359,16 @@ static void print_stride(const tj_problem *problem, tj_which which, char *value)
     print_number(value, stride, stride > 0 && tj_matrix_count(problem, which) != 1);
 }
 
+static void print_scale(const tj_problem *problem, tj_which which, char *value)
+{
+    const int form = tj_scale_form(problem, which);
+
+    if (form == TJ_SCALE_OF_ANY_FORM)
+        tj_scale_print(tj_scale_of(problem, which), value);
+    else
+        strcpy(value, tj_scale_word(form));
+}
+
 /* Add an item, and the blank before it. */
 static void add_item(char *value, const char *item)
 {
@@ -435,7 +449,7 @@ void tj_problem_get(const tj_problem *problem, const char *name, char *value)
         print_promises(problem, value);
         break;
     case SCALE:
-        strcpy(value, tj_scale_word(tj_scale_form(tj_scale_of(problem, f->which))));
+        print_scale(problem, f->which, value);
         break;
     case ALPHA:
     case BETA:
@@ -453,7 +467,7 @@ void tj_problem_get(const tj_problem *problem, const char *name, char *value)
             strcpy(value, offsets[2 * tj_offsets_on_host(problem) + (tj_offset_bytes(problem) == 8)]);
         break;
     case SCALE_K:
-        print_number(value, tj_scale_k(problem), tj_scale_k(problem) > 0);
+        print_number(value, tj_scale_k(problem), tj_scales_name_k(problem));
         break;
     case OVERLAP:
         print_number(value, 1, problem->overlap != 0);

@@ -10,15 +10,15 @@
 #include "checked.h"
 #include "tree.h"
 
-static const tj_extent_rule ONE = {0, true, 1}, J = {'j', true, 1}, K = {'k', true, 1}, L = {'l', true, 1};
+static const tj_extent_rule ONE = {0, true, 1, 1}, J = {'j', true, 1, 1}, K = {'k', true, 1, 1}, L = {'l', true, 1, 1};
 
 /* An epilogue of pairs takes two columns of the sum for each column of P. */
 static tj_extent_rule p_cols(const tj_problem *problem)
 {
-    return (tj_extent_rule){'l', true, tj_sums_per_column(problem)};
+    return (tj_extent_rule){'l', true, tj_sums_per_column(problem), 1};
 }
 
-/* Both fit: the longest title is "the scales of M". */
+/* Both fit: the longest title is "the zero points of M". */
 static void entitle(tj_operand_row *row, const char *name, const char *title)
 {
     strcpy(row->name, name);
@@ -49,23 +49,75 @@ static tj_operand_row matrix_row(const tj_problem *problem, tj_which which)
     return row;
 }
 
-/* Scales: a row of them for each part of k, with one number for each row of M or column of N, or one for all. */
+enum { TILE_ROWS = 128, TILE_PARTS = 4, TILE_BYTES = 512 };
+
+/* The number of the blocks of `each` elements, or of all of them, that `of` has. */
+static tj_extent_rule blocks_of(char of, int32_t each)
+{
+    return each == 0 ? ONE : (tj_extent_rule){of, each == 1, each, 1};
+}
+
+/* The rows and the width of scales, or of their zero points. */
+static void lay_out_scales(const tj_scale *scale, char rows_of, char parts_of, tj_operand_row *row)
+{
+    const tj_extent_rule blocks = blocks_of(rows_of, scale->rows), parts = blocks_of(parts_of, scale->k);
+    const bool by_rows = scale->layout == TJ_SCALES_ROW_BY_ROW;
+
+    row->rows = by_rows ? blocks : parts;
+    row->width = by_rows ? parts : blocks;
+    if (scale->layout == TJ_SCALES_IN_TILES) {
+        row->rows = (tj_extent_rule){rows_of, false, TILE_ROWS, 1};
+        row->width = (tj_extent_rule){parts_of, false, scale->k * TILE_PARTS, TILE_BYTES};
+    }
+    if (tj_type_is_pair((int32_t)row->type))
+        row->width = (tj_extent_rule){row->width.of, false, row->width.per * 2, 1};
+    row->ld = scale->k > 0 ? TJ_ANY : TJ_TIGHT;
+    row->stride = TJ_ANY;
+}
+
+/* The scales of a matrix, one for each block of its rows and of k; those of P, of its rows and columns. */
 static tj_operand_row scale_row(const tj_problem *problem, tj_which of)
 {
     const tj_scale *const scale = tj_scale_of(problem, of);
-    const bool is_of_m = of == TJ_MATRIX_M;
-    char title[TJ_EPILOGUE_NAME_BYTES];
-
+    char title[TJ_TITLE_BYTES];
     tj_operand_row row = {.is_taken = tj_is_scaled(problem, of),
-                          .is_each_group = !is_of_m && tj_is_grouped(problem),
-                          .type = (tj_type)scale->type,
-                          .rows = scale->k > 0 ? (tj_extent_rule){'k', false, scale->k} : ONE,
-                          .width = scale->rows > 0 ? (tj_extent_rule){is_of_m ? 'j' : 'l', scale->rows == 1, scale->rows} : ONE,
-                          .ld = scale->k > 0 ? TJ_ANY : TJ_TIGHT,
-                          .stride = TJ_ANY};
+                          .is_written = of == TJ_MATRIX_P,
+                          .is_each_group = of == TJ_MATRIX_N && tj_is_grouped(problem),
+                          .type = (tj_type)scale->type};
 
+    lay_out_scales(scale, of == TJ_MATRIX_N ? 'l' : 'j', of == TJ_MATRIX_P ? 'l' : 'k', &row);
     (void)snprintf(title, sizeof title, "the scales of %c", tj_which_letter(of));
     entitle(&row, tj_scale_name(of), title);
+    return row;
+}
+
+/* Zero points lie as the scales do. */
+static tj_operand_row zero_row(const tj_problem *problem, tj_which of)
+{
+    const tj_scale *const scale = tj_scale_of(problem, of);
+    tj_operand_row row = scale_row(problem, of);
+    char title[TJ_TITLE_BYTES];
+
+    row.is_taken = scale->zero != 0;
+    row.type = (tj_type)scale->zero;
+    lay_out_scales(scale, of == TJ_MATRIX_N ? 'l' : 'j', 'k', &row);
+    (void)snprintf(title, sizeof title, "the zero points of %c", tj_which_letter(of));
+    entitle(&row, of == TJ_MATRIX_N ? "zero_n" : "zero_m", title);
+    return row;
+}
+
+/* The one number of a whole matrix. */
+static tj_operand_row whole_row(const tj_problem *problem, tj_which of)
+{
+    tj_operand_row row = scale_row(problem, of);
+    char title[TJ_TITLE_BYTES];
+
+    row.is_taken = tj_scale_of(problem, of)->whole != 0;
+    row.type = TJ_F32;
+    row.rows = row.width = ONE;
+    row.ld = TJ_TIGHT;
+    (void)snprintf(title, sizeof title, "the scale of all of %c", tj_which_letter(of));
+    entitle(&row, of == TJ_MATRIX_N ? "whole_n" : "whole_m", title);
     return row;
 }
 
@@ -95,7 +147,9 @@ static tj_operand_row with_row(const tj_problem *problem, int i)
 tj_operand_row tj_operand_row_of(const tj_problem *problem, int which)
 {
     return which < TJ_MATRICES ? matrix_row(problem, (tj_which)which)
-           : which < TJ_WITH   ? scale_row(problem, (tj_which)(which - TJ_SCALES))
+           : which < TJ_ZEROS  ? scale_row(problem, (tj_which)(which - TJ_SCALES))
+           : which < TJ_WHOLES ? zero_row(problem, (tj_which)(which - TJ_ZEROS))
+           : which < TJ_WITH   ? whole_row(problem, (tj_which)(which - TJ_WHOLES))
                                : with_row(problem, which - TJ_WITH);
 }
 
@@ -112,7 +166,7 @@ int64_t tj_extent_at(tj_extent_rule rule, const tj_extents *extents)
 {
     const int64_t extent = rule.of == 'j' ? extents->j : rule.of == 'k' ? extents->k : rule.of == 'l' ? extents->l : 1;
 
-    return rule.per == 1 ? extent : tj_ceil_div(extent, rule.per);
+    return (rule.per == 1 ? extent : tj_ceil_div(extent, rule.per)) * rule.times;
 }
 
 tj_dim tj_extent_dim(tj_extent_rule rule, const tj_problem *problem)
@@ -124,7 +178,7 @@ tj_dim tj_extent_dim(tj_extent_rule rule, const tj_problem *problem)
 
     if (rule.per == 1)
         return dim;
-    dim.extent = tj_ceil_div(dim.extent, rule.per);
+    dim.extent = tj_extent_at(rule, &(tj_extents){problem->j.extent, problem->k.extent, problem->l.extent});
     dim.multiple_of = dim.multiple_of % rule.per == 0 || rule.is_even ? dim.multiple_of / rule.per : 1;
     return dim;
 }

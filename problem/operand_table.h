@@ -14,11 +14,11 @@
 
 #include "canonical.h"
 
-/** A number of rows or elements that derives from an extent of the product: ceil(extent / per). */
+/** A number of rows or elements that derives from an extent of the product: ceil(extent / per) * times. */
 typedef struct tj_extent_rule {
-    char of;      /* 'j', 'k' or 'l'; 0: the number is 1 */
+    char of;      /* 'j', 'k' or 'l'; 0: the extent is 1 */
     bool is_even; /* per divides the extent */
-    int32_t per;
+    int32_t per, times;
 } tj_extent_rule;
 
 /** j, k and l of one launch. */
@@ -26,15 +26,17 @@ typedef struct tj_extents {
     int64_t j, k, l;
 } tj_extents;
 
+enum { TJ_TITLE_BYTES = 24 };
+
 /** One operand of the problem. */
 typedef struct tj_operand_row {
-    char name[TJ_EPILOGUE_NAME_BYTES];  /* "m", "scale_m", "bias": for messages about its numbers */
-    char title[TJ_EPILOGUE_NAME_BYTES]; /* "M", "the scales of M", "bias" */
-    bool is_taken;                      /* a launch gives its address, unless the launch reads none of it */
-    bool is_written;                    /* P, and outputs of the epilogue */
-    bool is_array;                      /* the address is that of an array of pointers, one for each matrix */
-    bool is_each_group;                 /* one for each group of rows, else one for each product of the batch */
-    tj_type type;                       /* of an element */
+    char name[TJ_EPILOGUE_NAME_BYTES]; /* "m", "scale_m", "bias": for messages about its numbers */
+    char title[TJ_TITLE_BYTES];        /* "M", "the zero points of M", "bias" */
+    bool is_taken;                     /* a launch gives its address, unless the launch reads none of it */
+    bool is_written;                   /* P, and outputs of the epilogue */
+    bool is_array;                     /* the address is that of an array of pointers, one for each matrix */
+    bool is_each_group;                /* one for each group of rows, else one for each product of the batch */
+    tj_type type;                      /* of an element */
     tj_extent_rule rows, width;
     int64_t ld, stride; /* in elements; TJ_ANY: given by the launch; TJ_TIGHT: derived from rows and width */
 } tj_operand_row;

@@ -43,7 +43,7 @@ static void print_number(tj_text *text, const char *name, int64_t value, int64_t
 void tj_problem_print_marks(const tj_problem *problem, char marks[TJ_PROBLEM_TEXT_BYTES])
 {
     static const char *const col[] = {" M:col", " N:col", " P:col"};
-    static const char *const of_form[TJ_SCALE_FORMS] = {"", "", ":each", ":along_k"};
+    static const char *const of_form[] = {"", "", ":each", ":along_k", "="};
     const bool has_expression = problem->epilogue.expression.nodes > 0;
     char text[TJ_EPILOGUE_TEXT_BYTES];
 
@@ -51,11 +51,16 @@ void tj_problem_print_marks(const tj_problem *problem, char marks[TJ_PROBLEM_TEX
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_P; which++)
         strcat(marks, tj_problem_matrix(problem, which)->layout == TJ_COL_MAJOR ? col[which] : "");
     for (tj_which which = TJ_MATRIX_M; which < TJ_SCALED; which++)
-        if (tj_is_scaled(problem, which))
-            strcat(strcat(strcat(marks, " "), tj_scale_name(which)), of_form[tj_scale_form(tj_scale_of(problem, which))]);
+        if (tj_is_scaled(problem, which)) {
+            const int form = tj_scale_form(problem, which);
+
+            strcat(strcat(strcat(marks, " "), tj_scale_name(which)), of_form[form]);
+            if (form == TJ_SCALE_OF_ANY_FORM)
+                tj_scale_print(tj_scale_of(problem, which), marks + strlen(marks));
+        }
     strcat(marks, problem->epilogue.has_alpha && !has_expression ? " alpha" : "");
     strcat(marks, problem->epilogue.has_beta && !has_expression ? " beta" : "");
-    if (tj_scale_k(problem) > 0) {
+    if (tj_scales_name_k(problem)) {
         text[tj_format_int(text, tj_scale_k(problem))] = '\0';
         strcat(strcat(marks, " scale_k="), text);
     }

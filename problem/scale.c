@@ -1,31 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * scale: the scales that a problem can have, and their words.
+ * scale: the scales that a problem can have, and their text.
  */
 #include "scale.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "canonical.h"
 #include "error.h"
+#include "text.h"
 
-static tj_status check_one(const tj_problem *words, tj_which which, tj_error *err)
+static const uint32_t SCALE_TYPES = 1U << TJ_F32 | 1U << TJ_F16 | 1U << TJ_BF16 | 1U << TJ_E8M0 | 1U << TJ_E4M3;
+
+/* ---- check -------------------------------------------------------------------------------------------------------- */
+
+/* In messages: what M's scales call a row is a column of N. */
+static const char *row_of(tj_which which)
+{
+    return which == TJ_MATRIX_N ? "column" : "row";
+}
+
+static tj_status check_numbers(const tj_problem *words, tj_which which, tj_error *err)
 {
     const tj_scale *const s = tj_scale_of(words, which);
-    const char *const name = tj_scale_name(which), *const row = which == TJ_MATRIX_N ? "column" : "row";
-    const int32_t type = tj_problem_matrix(words, which)->type;
+    const char *const name = tj_scale_name(which), *const row = row_of(which);
+    char list[TJ_NAME_LIST_BYTES];
 
-    if (s->type == 0 && (s->rows | s->k | s->layout | s->ld))
+    if (s->type < 0 || s->type > 31 || !(SCALE_TYPES >> s->type & 1))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s.type is %d (%s): scales are %s", name, s->type,
+                       tj_type_name((tj_type)s->type), tj_type_list(SCALE_TYPES, true, list));
+    if (s->rows < 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "%s.type is 0, which means no scales, and other members are set: use TJ_F32", name);
-    if (s->type == 0)
-        return TJ_OK;
-    if (words->compute == TJ_COMPUTE_F64)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "%s is asked for, but scales are f32 and go with no f64: leave them out, and use alpha", name);
-    if (s->type != TJ_F32)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s.type is %d (%s): scales are f32, use TJ_F32", name, s->type,
-                       tj_type_name((tj_type)s->type));
-    if (s->rows != 0 && s->rows != 1)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s.rows is %d: use 1 for a scale of each %s, or 0 for one of them all",
+                       "%s.rows is %d: use 1 for a scale of each %s, a number such as 128 for one of a block of them, or 0 for "
+                       "one of them all",
                        name, s->rows, row);
     if (s->k == TJ_ANY)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
@@ -35,35 +43,136 @@ static tj_status check_one(const tj_problem *words, tj_which which, tj_error *er
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "%s.k is %d: scales along k are for 1 or more elements each, such as 32, 64 or 128; 0 is for all of k",
                        name, s->k);
-    if (s->k > 0 && s->rows == 0)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "%s.k is %d and rows 0: scales along k are for one %s each, use rows 1, or k 0", name, s->k, row);
-    if (s->k > 0 && (!tj_widens_weights(words->m.type, words->n.type) || !tj_type_is_weights(type)))
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "%s is along-k, which is for weights of s8, u8 or s4 with f32, f16 or bf16, and its k is %d, M is %s, "
-                       "N %s: use each, one for a row or column (k 0)",
-                       name, s->k, tj_type_name((tj_type)words->m.type), tj_type_name((tj_type)words->n.type));
-    if (s->layout != TJ_SCALES_PART_BY_PART)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s.layout is %d: use TJ_SCALES_PART_BY_PART", name, s->layout);
     if (s->ld != 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "%s.ld is %d: each launch states the leading dimension of scales (tj_operands.scale), leave it 0", name,
                        s->ld);
+    if (which == TJ_MATRIX_M && s->rows > 1 && words->rows.kind != TJ_ROWS_AS_THEY_LIE)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "%s.rows is %d, and groups of rows begin at any row: use 1, a scale of each row, or 0", name, s->rows);
     return TJ_OK;
+}
+
+static tj_status check_layout(const tj_problem *words, tj_which which, tj_error *err)
+{
+    const tj_scale *const s = tj_scale_of(words, which);
+    const char *const name = tj_scale_name(which);
+
+    if (s->layout < TJ_SCALES_PART_BY_PART || s->layout > TJ_SCALES_IN_TILES)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "%s.layout is %d: use TJ_SCALES_PART_BY_PART, TJ_SCALES_ROW_BY_ROW or TJ_SCALES_IN_TILES", name,
+                       s->layout);
+    if (s->layout != TJ_SCALES_PART_BY_PART && s->k == 0)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "%s.layout is %d and k 0: scales of all of k are a vector, use TJ_SCALES_PART_BY_PART", name, s->layout);
+    if (s->layout != TJ_SCALES_IN_TILES)
+        return TJ_OK;
+    if ((s->type != TJ_E8M0 && s->type != TJ_E4M3) || s->rows != 1 || (s->k != 16 && s->k != 32) || s->zero != 0)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "%s.layout is TJ_SCALES_IN_TILES, and its type is %s, rows %d, k %d, zero %d: tiles hold scales of "
+                       "8 bits (TJ_E8M0, TJ_E4M3) with rows 1, k 16 or 32 and no zero points; use another layout",
+                       name, tj_type_name((tj_type)s->type), s->rows, s->k, s->zero);
+    return TJ_OK;
+}
+
+/* Is it weights of integers, next to floats? */
+static bool is_whole_weights(const tj_problem *words, tj_which which)
+{
+    const int32_t type = tj_problem_matrix(words, which)->type;
+
+    return tj_widens_weights(words->m.type, words->n.type) && tj_type_is_weights(type) && tj_facts_of(type)->is_integer;
+}
+
+static tj_status check_zero(const tj_problem *words, tj_which which, tj_error *err)
+{
+    const tj_scale *const s = tj_scale_of(words, which);
+    const bool is_float = s->zero == s->type && s->type != TJ_E8M0;
+
+    if (s->zero == 0)
+        return TJ_OK;
+    if (!is_float && s->zero != TJ_U4 && s->zero != TJ_U8 && s->zero != TJ_S8)
+        return tj_fail(
+            err, TJ_ERR_INVALID_ARGUMENT,
+            "%s.zero is %d (%s): zero points are TJ_U4, TJ_U8, TJ_S8 or of the type of the scales%s; 0: there are none",
+            tj_scale_name(which), s->zero, tj_type_name((tj_type)s->zero), s->type == TJ_E8M0 ? ", which e8m0 cannot be" : "");
+    if (!is_whole_weights(words, which))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "%s.zero is %s, and M is %s, N %s: zero points are those of weights of s8, u8, s4 or u4 that meet "
+                       "floats; leave it 0",
+                       tj_scale_name(which), tj_type_name((tj_type)s->zero), tj_type_name((tj_type)words->m.type),
+                       tj_type_name((tj_type)words->n.type));
+    return TJ_OK;
+}
+
+static tj_status check_one(const tj_problem *words, tj_which which, tj_error *err)
+{
+    const tj_scale *const s = tj_scale_of(words, which);
+    const char *const name = tj_scale_name(which);
+    tj_status status;
+
+    if (s->type == 0 && (s->rows | s->k | s->layout | s->ld | s->zero | s->whole))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "%s.type is 0, which means no scales, and other members are set: use TJ_F32", name);
+    if (s->type == 0)
+        return TJ_OK;
+    if (which == TJ_MATRIX_P)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "scale_p.type is %d (%s): P is stored without scales, leave scale[TJ_MATRIX_P] 0 and scale it by an "
+                       "epilogue",
+                       s->type, tj_type_name((tj_type)s->type));
+    if (words->compute == TJ_COMPUTE_F64)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "%s is asked for, but scales are f32 and go with no f64: leave them out, and use alpha", name);
+    if (s->whole != 0 && s->whole != 1)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s.whole is %d: use 0 or 1", name, s->whole);
+    status = check_numbers(words, which, err);
+    if (status == TJ_OK)
+        status = check_layout(words, which, err);
+    return status == TJ_OK ? check_zero(words, which, err) : status;
 }
 
 tj_status tj_scales_check(const tj_problem *words, tj_error *err)
 {
+    const int32_t m = tj_scale_of(words, TJ_MATRIX_M)->k, n = tj_scale_of(words, TJ_MATRIX_N)->k;
     tj_status status = TJ_OK;
 
     for (tj_which which = TJ_MATRIX_M; which < TJ_SCALED && status == TJ_OK; which++)
         status = check_one(words, which, err);
+    if (status == TJ_OK && m > 0 && n > 0 && m % n != 0 && n % m != 0)
+        return tj_fail(
+            err, TJ_ERR_INVALID_ARGUMENT,
+            "scale_m.k is %d and scale_n.k %d: one must be a multiple of the other, so that parts of k have one scale "
+            "of each",
+            m, n);
     return status;
 }
 
-int tj_scale_form(const tj_scale *scale)
+/* ---- forms -------------------------------------------------------------------------------------------------------- */
+
+int tj_scale_form(const tj_problem *problem, tj_which which)
 {
-    return scale->type == 0 ? 0 : scale->k > 0 ? 3 : scale->rows == 1 ? 2 : 1;
+    const tj_scale *const s = tj_scale_of(problem, which);
+    const tj_scale along_k = tj_scale_of_form(3, tj_scale_k(problem));
+
+    for (int form = 0; form < 3; form++) {
+        const tj_scale known = tj_scale_of_form(form, 0);
+
+        if (tj_same_bytes(s, &known, sizeof known))
+            return form;
+    }
+    return tj_same_bytes(s, &along_k, sizeof along_k) ? 3 : TJ_SCALE_OF_ANY_FORM;
+}
+
+bool tj_scales_are_plain(const tj_problem *problem)
+{
+    bool are = true;
+
+    for (tj_which which = TJ_MATRIX_M; which < TJ_SCALED; which++) {
+        const int form = tj_scale_form(problem, which);
+
+        are &= form < 3 || (form == 3 && is_whole_weights(problem, which));
+    }
+    return are;
 }
 
 tj_scale tj_scale_of_form(int form, int32_t k)
@@ -76,4 +185,87 @@ const char *tj_scale_word(int form)
     static const char *const word[TJ_SCALE_FORMS] = {"", "one", "each", "along-k"};
 
     return word[form];
+}
+
+/* ---- text --------------------------------------------------------------------------------------------------------- */
+
+static const char *const layouts[] = {"", ":row-by-row", ":tiles"};
+
+static void print_count(char *text, int32_t count)
+{
+    char number[16];
+
+    number[tj_format_int(number, count)] = '\0';
+    strcat(text, count > 0 ? number : "all");
+}
+
+void tj_scale_print(const tj_scale *scale, char text[TJ_SCALE_TEXT_BYTES])
+{
+    strcat(strcpy(text, tj_type_name((tj_type)scale->type)), ":");
+    print_count(text, scale->rows);
+    strcat(text, "x");
+    print_count(text, scale->k);
+    strcat(text, layouts[scale->layout]);
+    if (scale->zero != 0)
+        strcat(strcat(text, ":zero="), tj_type_name((tj_type)scale->zero));
+    strcat(text, scale->whole ? ":whole" : "");
+}
+
+/* Take a number, or "all", which `end` follows. */
+static bool take_count(const char **text, char end, int32_t *count)
+{
+    char number[16];
+    const char *const last = strchr(*text, end);
+    const size_t length = last ? (size_t)(last - *text) : strlen(*text);
+    int64_t parsed = 0;
+
+    if ((!last && end != ':') || length >= sizeof number)
+        return false;
+    (void)snprintf(number, sizeof number, "%.*s", (int)length, *text);
+    if (strcmp(number, "all") != 0 && (!tj_parse_int(number, &parsed) || parsed < 1 || parsed > INT32_MAX))
+        return false;
+    *count = (int32_t)parsed;
+    *text += length + (last && end != ':');
+    return true;
+}
+
+/* Take a word off the text, if it is the next one. */
+static bool take_word(const char **text, const char *word)
+{
+    const size_t length = strlen(word);
+
+    if (length == 0 || strncmp(*text, word, length) != 0 || ((*text)[length] != ':' && (*text)[length] != '\0'))
+        return false;
+    *text += length;
+    return true;
+}
+
+bool tj_scale_scan(const char *text, tj_scale *scale)
+{
+    tj_scale read = {0};
+    char name[16];
+    tj_type type, zero = TJ_TYPE_DEFAULT;
+    size_t length = strcspn(text, ":");
+
+    (void)snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : 0), text);
+    if (text[length] != ':' || tj_type_parse(name, &type, NULL) != TJ_OK)
+        return false;
+    text += length + 1;
+    if (!take_count(&text, 'x', &read.rows) || !take_count(&text, ':', &read.k))
+        return false;
+    for (int layout = TJ_SCALES_ROW_BY_ROW; layout <= TJ_SCALES_IN_TILES; layout++)
+        read.layout = (int8_t)(take_word(&text, layouts[layout]) ? layout : read.layout);
+    for (int32_t i = 1; i <= tj_type_count() && zero == TJ_TYPE_DEFAULT; i++) {
+        char word[32];
+
+        (void)snprintf(word, sizeof word, ":zero=%s", tj_type_name((tj_type)i));
+        zero = take_word(&text, word) ? (tj_type)i : TJ_TYPE_DEFAULT;
+    }
+    read.type = (int8_t)type;
+    read.zero = (int8_t)zero;
+    read.whole = take_word(&text, ":whole");
+    if (*text != '\0')
+        return false;
+    *scale = read;
+    return true;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * scale: the scales of M and N. Those of the whole sum (k is 0) are factors of the epilogue; those along k multiply parts of the
+ * scale: the scales of a matrix. Those of the whole sum (k is 0) are factors of the epilogue; those along k multiply parts of the
  * sum before they are added.
  */
 #ifndef TJ_PROBLEM_SCALE_H
@@ -77,32 +77,50 @@ static inline bool tj_scales_sum(const tj_problem *problem, tj_which which)
     return tj_is_scaled(problem, which) && !tj_scales_along_k(problem, which);
 }
 
-/** Return the elements of k that each scale along k is for; 0: no scales are along k. */
+/** Return the elements of k of a part, all of whose products have the same scales; 0: no scales are along k. */
 static inline int32_t tj_scale_k(const tj_problem *problem)
 {
-    int32_t k = 0;
+    const int32_t m = tj_scale_of(problem, TJ_MATRIX_M)->k, n = tj_scale_of(problem, TJ_MATRIX_N)->k;
 
-    for (tj_which which = TJ_MATRIX_M; which < TJ_SCALED && k == 0; which++)
-        k = tj_scale_of(problem, which)->k;
-    return k;
+    return m == 0 || (n != 0 && n < m) ? n : m;
 }
 
 /** Can the problem have these scales? The message names the first wrong number. Types and compute are spelled out. */
 tj_status tj_scales_check(const tj_problem *words, tj_error *err);
 
 /**
- * The forms of scales that records, lists of shapes and a problem's line can express, by number: 0: none; 1: one; 2: each; 3:
- * along-k, one for each row and some elements of k. The number of elements is stated elsewhere.
+ * Are all scales of f32, one for each row of M or column of N or one for all of them, and along k part by part and of weights
+ * only? Every family takes those that multiply the sum; others are taken by families that say so (tj_family.takes_scales).
  */
-enum { TJ_SCALE_FORMS = 4 };
+bool tj_scales_are_plain(const tj_problem *problem);
 
-/** Return the number of the form. The scales have passed their check. */
-int tj_scale_form(const tj_scale *scale);
+/**
+ * The forms of scales that have a word and, in records, a number: 0: none; 1: one; 2: each; 3: along-k, one for each row and
+ * tj_scale_k elements of k. All of them are f32, part by part, without zero points and without a number for the whole matrix.
+ */
+enum { TJ_SCALE_FORMS = 4, TJ_SCALE_OF_ANY_FORM = TJ_SCALE_FORMS };
+
+/** Return the number of the form of a matrix's scales, or TJ_SCALE_OF_ANY_FORM. The scales have passed their check. */
+int tj_scale_form(const tj_problem *problem, tj_which which);
+
+/** Are scales of the form along-k, whose number of elements is stated apart from them? */
+static inline bool tj_scales_name_k(const tj_problem *problem)
+{
+    return tj_scale_form(problem, TJ_MATRIX_M) == 3 || tj_scale_form(problem, TJ_MATRIX_N) == 3;
+}
 
 /** Return scales of a form. k: the elements of k of each, if the form is along-k. */
 tj_scale tj_scale_of_form(int form, int32_t k);
 
 /** Return the word of a form: "each"; "" for none. */
 const char *tj_scale_word(int form);
+
+enum { TJ_SCALE_TEXT_BYTES = 80 };
+
+/** Print scales of any form: "f32:128x128:row-by-row", "bf16:1x32:zero=u4", "e4m3:1x16:whole"; "all" is the number 0. */
+void tj_scale_print(const tj_scale *scale, char text[TJ_SCALE_TEXT_BYTES]);
+
+/** Read what tj_scale_print prints. False: it is something else; *scale is then unchanged. */
+bool tj_scale_scan(const char *text, tj_scale *scale);
 
 #endif

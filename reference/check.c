@@ -46,7 +46,7 @@ typedef struct resolved {
     struct {
         const float *number; /* NULL: none */
         int64_t stride;
-    } scale[TJ_SCALED];
+    } scale[TJ_FACTORS];
     const void *offsets;            /* of groups, which are computed one by one; n and its scales are then of one group */
     bool is_whole;                  /* integers up to P: exact */
     long double roundings;          /* number of roundings from products to P's type */
@@ -103,7 +103,7 @@ static int default_threads(void)
 
 static tj_status take_scales(const tj_host_operands *operands, resolved *request, tj_error *err)
 {
-    for (tj_which which = TJ_MATRIX_M; which < TJ_SCALED; which++) {
+    for (tj_which which = TJ_MATRIX_M; which < TJ_FACTORS; which++) {
         const tj_host_operand *given = &operands->scale[which];
         const int64_t count = tj_operand_elements(&request->problem, TJ_SCALES + (int)which);
 

@@ -10,7 +10,10 @@
 /** Return one of the operands after the matrices, by its number in the operand table. */
 static inline const tj_host_operand *tj_host_operand_at(const tj_host_operands *x, int which)
 {
-    return which < TJ_WITH ? &x->scale[which - TJ_SCALES] : &x->with[which - TJ_WITH];
+    return which < TJ_ZEROS    ? &x->scale[which - TJ_SCALES]
+           : which < TJ_WHOLES ? &x->zero[which - TJ_ZEROS]
+           : which < TJ_WITH   ? &x->whole[which - TJ_WHOLES]
+                               : &x->with[which - TJ_WITH];
 }
 
 /** Return one of them, to be changed. */

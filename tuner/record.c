@@ -129,7 +129,7 @@ enum { ZEROS = 1, EXTENTS = 2 };
  */
 static void problem_to_json(const tj_problem *p, unsigned with, tj_json *object)
 {
-    char epilogue[TJ_EPILOGUE_TEXT_BYTES];
+    char epilogue[TJ_EPILOGUE_TEXT_BYTES], scale[TJ_SCALE_TEXT_BYTES];
 
     for (size_t i = 0; i < COUNT(dims); i++)
         add_dim(object, dims[i].name, const_member(p, &dims[i]), with & EXTENTS);
@@ -142,10 +142,17 @@ static void problem_to_json(const tj_problem *p, unsigned with, tj_json *object)
     for (size_t i = 0; i < COUNT(numbers); i++)
         if (get_number(p, &numbers[i]) || (!numbers[i].is_later && with & ZEROS))
             tj_json_add_int(object, numbers[i].name, get_number(p, &numbers[i]));
-    for (tj_which which = TJ_MATRIX_M; which < TJ_SCALED; which++)
-        if (tj_is_scaled(p, which))
-            tj_json_add_int(object, tj_scale_name(which), tj_scale_form(tj_scale_of(p, which)));
-    if (tj_scale_k(p) > 0)
+    for (tj_which which = TJ_MATRIX_M; which < TJ_SCALED; which++) {
+        const int form = tj_scale_form(p, which);
+
+        if (form == TJ_SCALE_OF_ANY_FORM) {
+            tj_scale_print(tj_scale_of(p, which), scale);
+            tj_json_add_text(object, tj_scale_name(which), scale);
+        } else if (form > 0) {
+            tj_json_add_int(object, tj_scale_name(which), form);
+        }
+    }
+    if (tj_scales_name_k(p))
         tj_json_add_int(object, "scale_k", tj_scale_k(p));
     if (p->epilogue.expression.nodes > 0) {
         tj_epilogue_print(&p->epilogue, epilogue);
@@ -212,22 +219,36 @@ static tj_status read_member(const tj_json *object, const char *name, int64_t mo
                    most == 1 ? "or" : "to", (long long)most);
 }
 
+/* Read the scales of a matrix: the number of a form, or the text of any scales. */
+static tj_status read_scale(const tj_json *object, tj_which which, int32_t scale_k, tj_scale *scale, tj_error *err)
+{
+    const char *const name = tj_scale_name(which), *const text = tj_json_text(tj_json_get(object, name));
+    int64_t form;
+
+    if (text && tj_scale_scan(text, scale))
+        return TJ_OK;
+    if (text)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s of a record's problem is \"%.60s\": it is like f32:128x128:row-by-row",
+                       name, text);
+    if (read_member(object, name, TJ_SCALE_FORMS - 1, &form, err) != TJ_OK)
+        return TJ_ERR_INVALID_ARGUMENT;
+    if (form == 3 && scale_k == 0)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "%s of a record's problem is 3, along k, and its scale_k is 0: it is 1 or more", name);
+    *scale = tj_scale_of_form((int)form, scale_k);
+    return TJ_OK;
+}
+
 static tj_status read_scales(const tj_json *object, tj_problem *p, tj_error *err)
 {
-    int64_t form, scale_k;
+    int64_t scale_k;
 
     if (read_member(object, "scale_k", INT32_MAX, &scale_k, err) != TJ_OK)
         return TJ_ERR_INVALID_ARGUMENT;
-    for (tj_which which = TJ_MATRIX_M; which < TJ_SCALED; which++) {
-        if (read_member(object, tj_scale_name(which), TJ_SCALE_FORMS - 1, &form, err) != TJ_OK)
+    for (tj_which which = TJ_MATRIX_M; which < TJ_SCALED; which++)
+        if (read_scale(object, which, (int32_t)scale_k, tj_scale_in(p, which), err) != TJ_OK)
             return TJ_ERR_INVALID_ARGUMENT;
-        *tj_scale_in(p, which) = tj_scale_of_form((int)form, (int32_t)scale_k);
-        if (tj_scale_form(tj_scale_of(p, which)) != form)
-            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                           "%s of a record's problem is %lld, along k, and its scale_k is 0: it is 1 or more",
-                           tj_scale_name(which), (long long)form);
-    }
-    if (tj_scale_k(p) == scale_k)
+    if (scale_k == 0 || tj_scales_name_k(p))
         return TJ_OK;
     return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                    "scale_k of a record's problem is %lld, and no scales are along k: it is 0 then", (long long)scale_k);

@@ -18,7 +18,7 @@ typedef struct matmul_options {
     cli_machine_options machine;
     cli_check_options check;
     cli_timing timing;
-    const char *output, *c, *scale[TJ_SCALED]; /* files of scales, by the tj_which of their matrix */
+    const char *output, *c, *scale[TJ_FACTORS]; /* files of scales, by the tj_which of their matrix */
     int64_t scale_k;
     int32_t order, keep, compile_only;
 } matmul_options;
@@ -47,7 +47,7 @@ static const cli_option own[] = {
 
 /* M, N, C and P of one call, and scales. An all-zero array was not given. */
 typedef struct matrices {
-    tj_npy m, n, c, p, scale[TJ_SCALED], with[TJ_EPILOGUE_OPERANDS];
+    tj_npy m, n, c, p, scale[TJ_FACTORS], with[TJ_EPILOGUE_OPERANDS];
 } matrices;
 
 /* "512 x 300", or "8 x 512 x 300" for a batch. */
@@ -92,7 +92,7 @@ static tj_status check_words(const cli_call *call, tj_error *err)
     const matmul_options *options = call->options;
     int from_stdin = is_stdin(call->operand[0]) + is_stdin(call->operand[1]) + is_stdin(options->c);
 
-    for (int i = 0; i < TJ_SCALED; i++)
+    for (int i = 0; i < TJ_FACTORS; i++)
         from_stdin += is_stdin(options->scale[i]);
     if (!options->output && !options->compile_only)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "where should P go? add -o P.npy");
@@ -163,7 +163,7 @@ static tj_status load(const cli_call *call, matrices *all, tj_error *err)
         (options->c && tj_npy_read(options->c, &all->c, err) != TJ_OK) ||
         cli_read_dtype(options->request.dtype, &m, err) != TJ_OK)
         return err->status;
-    for (int i = 0; i < TJ_SCALED; i++)
+    for (int i = 0; i < TJ_FACTORS; i++)
         if (options->scale[i] && tj_npy_read(options->scale[i], &all->scale[i], err) != TJ_OK)
             return err->status;
     n = m;
@@ -401,7 +401,7 @@ static tj_status make_request(const cli_call *call, matrices *all, cli_request *
             known->c.stride = all->c.rank == 3 ? TJ_TIGHT : TJ_BROADCAST;
     }
     status = cli_take_types(&options->request, known, err); /* those of M and N are already as asked */
-    for (tj_which i = TJ_MATRIX_M; i < TJ_SCALED && status == TJ_OK; i++)
+    for (tj_which i = TJ_MATRIX_M; i < TJ_FACTORS && status == TJ_OK; i++)
         if (options->scale[i])
             status = take_scales(options->scale[i], i, &all->scale[i], known, options->scale_k, err);
     if (status == TJ_OK)
@@ -452,7 +452,7 @@ static cli_exit multiply(const cli_call *call, const cli_request *request, matri
     tj_error unwritten;
     tj_status status;
 
-    for (int i = 0; i < TJ_SCALED; i++)
+    for (int i = 0; i < TJ_FACTORS; i++)
         product.host[TJ_OPERAND_SCALE + i] = all->scale[i].data;
     for (int i = 0; i < TJ_EPILOGUE_OPERANDS; i++)
         product.host[TJ_OPERAND_WITH + i] = all->with[i].data;
@@ -490,7 +490,7 @@ static cli_exit matmul(cli_call *call, tj_error *err)
     tj_npy_drop(&all.n);
     tj_npy_drop(&all.c);
     tj_npy_drop(&all.p);
-    for (int i = 0; i < TJ_SCALED; i++)
+    for (int i = 0; i < TJ_FACTORS; i++)
         tj_npy_drop(&all.scale[i]);
     for (int i = 0; i < TJ_EPILOGUE_OPERANDS; i++)
         tj_npy_drop(&all.with[i]);

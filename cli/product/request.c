@@ -117,7 +117,7 @@ static const cli_option of_layout[] = {
     {NULL},
 };
 
-static const char *const scale_names[TJ_SCALED] = {"scale-m", "scale-n"};
+static const char *const scale_names[TJ_FACTORS] = {"scale-m", "scale-n"};
 
 static const char *scale_at(size_t index)
 {
@@ -312,7 +312,7 @@ static tj_status take_scales(const cli_request_options *options, tj_problem *pro
 {
     tj_status status = TJ_OK;
 
-    for (int i = 0; i < TJ_SCALED && status == TJ_OK; i++)
+    for (int i = 0; i < TJ_FACTORS && status == TJ_OK; i++)
         status = set_field(problem, scale_names[i], options->scale[i], err);
     return status == TJ_OK ? set_field(problem, "scale-k", options->scale_k, err) : status;
 }
@@ -440,7 +440,7 @@ void cli_set_problem(tj_json *answer, const tj_problem *problem)
         cli_set_text(object, "offsets", value);
     }
     cli_set_text(object, "compute", tj_compute_name((tj_compute)known.compute));
-    for (int i = 0; i < TJ_SCALED; i++) {
+    for (int i = 0; i < TJ_FACTORS; i++) {
         char name[] = "scale_m";
 
         name[6] = "mnp"[i];

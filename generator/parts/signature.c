@@ -272,7 +272,7 @@ static void print_factor_pointers(const tj_problem *view, const tj_launch_step *
     const char *const product = tj_step_product_name(step);
 
     print_inputs(view, true, true, product, fill, out);
-    for (tj_which which = TJ_MATRIX_M; which < TJ_SCALED; which++)
+    for (tj_which which = TJ_MATRIX_M; which < TJ_FACTORS; which++)
         if (view->batch != 1 && tj_scales_along_k(view, which))
             say(out, "%s += %s * stride_%s;\n", tj_scale_name(which), product, tj_scale_name(which));
 }
@@ -287,7 +287,7 @@ static void print_product_of_team(const tj_problem *view, tj_template_params *fi
 
     print_inputs(view, false, true, "product", fill, &inputs);
     print_inputs(view, true, false, "product", fill, &input_arrays);
-    for (tj_which which = TJ_MATRIX_M; which < TJ_SCALED; which++)
+    for (tj_which which = TJ_MATRIX_M; which < TJ_FACTORS; which++)
         if (view->batch != 1 && tj_scales_sum(view, which))
             say(&inputs, "%s += product * stride_%s;\n", tj_scale_name(which), tj_scale_name(which));
     if (view->batch != 1 && view->epilogue.has_beta && !is_array(view, TJ_MATRIX_C))
@@ -350,7 +350,7 @@ static bool print_outputs(const tj_problem *view, const tj_launch_step *step, bo
     tj_text strides = TJ_TEXT_INIT(MOST_BYTES);
     bool moves_on;
 
-    for (tj_which which = TJ_MATRIX_M; which < TJ_SCALED; which++)
+    for (tj_which which = TJ_MATRIX_M; which < TJ_FACTORS; which++)
         if (view->batch != 1 && tj_scales_sum(view, which))
             say(&strides, "%s += %s * stride_%s;\n", tj_scale_name(which), passed, tj_scale_name(which));
     print_operand_pointers(view, passed, &strides);

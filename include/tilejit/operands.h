@@ -36,11 +36,15 @@ typedef struct tj_operands {
                        by arrays of pointers, are not compared */
     tj_operand c; /**< read if the problem adds beta * C and beta is not 0. Without an address it is P itself */
     /**
-     * Scales of M and of N, by their tj_which, read if the problem has them: one value, or one per row of M and per column of
-     * N. stride: from those of a product to those of the next; 0: tight; TJ_BROADCAST. ld is used with scales along k only
-     * (tj_scale.k), where each part of k has one such vector: the distance from one vector to the next; 0: tight.
+     * Scales, by the tj_which of their matrix, read if the problem has them: one value, a vector, or, with scales along k
+     * (tj_scale.k), a matrix as tj_scale_layout says. ld, of such a matrix: from the scales of one part of k to those of the next;
+     * with TJ_SCALES_ROW_BY_ROW from one block of rows to the next, with TJ_SCALES_IN_TILES from one row of tiles to the next; 0:
+     * tight. stride: from those of a product to those of the next; 0: tight; TJ_BROADCAST. None may overlap P.
      */
     tj_operand scale[TJ_SCALED];
+    tj_operand zero[TJ_FACTORS];  /**< zero points (tj_scale.zero), laid out as the scales are, with an ld and a stride of their
+                                       own, which count bytes for u4 */
+    tj_operand whole[TJ_FACTORS]; /**< one number of f32 that multiplies the whole matrix (tj_scale.whole) */
     /**
      * The operands of the epilogue's expression: tj_operands_set finds one by name, tj_epilogue_find gives its number. ld: of a
      * matrix, from one stored row (column) to the next; 0: tight. stride: from one product of the batch to the next; 0: tight;
@@ -76,7 +80,7 @@ typedef struct tj_operands {
 /** TJ_OPERANDS(M, N, P): three addresses, alpha = 1, beta = 0, everything else as in the problem. */
 #define TJ_OPERANDS(m, n, p)                                                                                           \
     { sizeof(tj_operands), { (m), 0, 0 }, { (n), 0, 0 }, { (p), 0, 0 }, { NULL, 0, 0 }, { { NULL, 0, 0 } },       \
-      { { NULL, 0, 0 } }, { 0 }, 1.0, 0.0, 0, 0, 0, 0, 0, 0, NULL, NULL, 0 }
+      { { NULL, 0, 0 } }, { { NULL, 0, 0 } }, { { NULL, 0, 0 } }, { 0 }, 1.0, 0.0, 0, 0, 0, 0, 0, 0, NULL, NULL, 0 }
 #define TJ_OPERANDS_INIT TJ_OPERANDS(NULL, NULL, NULL)
 /* clang-format on */
 

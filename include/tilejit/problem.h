@@ -132,8 +132,11 @@ typedef enum tj_which { TJ_MATRIX_M = 0, TJ_MATRIX_N = 1, TJ_MATRIX_P = 2, TJ_MA
 
 enum { TJ_MATRICES = 4 };
 
-/** Matrices that may have scales: those before this number. Not an enum, which compilers compare with no tj_which. */
-#define TJ_SCALED (TJ_MATRIX_N + 1)
+/** M and N, which are multiplied: the matrices before this number. Not an enum, which compilers compare with no tj_which. */
+#define TJ_FACTORS (TJ_MATRIX_N + 1)
+
+/** Matrices that may have scales: those before this number. */
+#define TJ_SCALED (TJ_MATRIX_P + 1)
 
 /** The storage of one matrix of a problem. All zero: row-major, tight, of the default type. */
 typedef struct tj_matrix {
@@ -146,32 +149,60 @@ typedef struct tj_matrix {
                              TJ_POINTERS_16 */
 } tj_matrix;
 
-/** How the scales of an operand lie. */
+/**
+ * The layout of scales. A block is `rows` rows of M, or columns of N, by `k` elements of k, and has one scale; the last block
+ * may be short in both directions. "Rows" in this comment are columns of N.
+ */
 typedef enum tj_scale_layout {
     /**
-     * The scales of one part of k follow each other, in the order of M's rows or N's columns; then come those of the next part.
-     * So they are a row-major matrix with a row for each part: of j numbers for M, of l for N, if each row or column has its own.
+     * A row-major matrix with a row for each part of k and a column for each block of rows: the scales of one part of k follow
+     * each other. So weights of k x l with groups along k come from most quantisers of 4 bits.
      */
-    TJ_SCALES_PART_BY_PART = 0
+    TJ_SCALES_PART_BY_PART = 0,
+    /**
+     * The transpose, with a row for each block of rows and a column for each part of k. So rows that were quantised one by one,
+     * as activations are, and weights that are stored as l x k have their scales.
+     */
+    TJ_SCALES_ROW_BY_ROW = 1,
+    /**
+     * The layout that cuBLAS and tensor cores of Blackwell take, for scales of 8 bits with rows 1 and k 16 or 32: tiles of 128
+     * rows by 4 parts of k, 512 bytes each, the tiles of 128 rows following each other along k. The scale of row r and part p of
+     * a tile is byte (r % 32) * 16 + r / 32 * 4 + p. The last tiles are stored whole.
+     */
+    TJ_SCALES_IN_TILES = 2
 } tj_scale_layout;
 
 /**
- * The scales of M or N: numbers that multiply its elements, one for a block of them. They are an operand of every launch. All
- * zero: there are none. Not with f64.
+ * The scales of a matrix: numbers that multiply the elements of M or N, one for a block of them. They are an operand of every
+ * launch. All zero: there are none. Not with f64.
  *
- *     problem.scale[TJ_MATRIX_N] = (tj_scale)TJ_SCALE_INIT(TJ_F32, 0, 0);    one for the matrix
- *     problem.scale[TJ_MATRIX_N] = (tj_scale)TJ_SCALE_INIT(TJ_F32, 1, 0);    one for each column
- *     problem.scale[TJ_MATRIX_N] = (tj_scale)TJ_SCALE_INIT(TJ_F32, 1, 64);   one for each column and 64 elements of k
+ *     problem.scale[TJ_MATRIX_N] = (tj_scale)TJ_SCALE_INIT(TJ_F32, 0, 0);      one for the matrix
+ *     problem.scale[TJ_MATRIX_N] = (tj_scale)TJ_SCALE_INIT(TJ_F32, 1, 0);      one for each column
+ *     problem.scale[TJ_MATRIX_N] = (tj_scale)TJ_SCALE_INIT(TJ_F32, 1, 64);     one for each column and 64 elements of k
+ *     problem.scale[TJ_MATRIX_N] = (tj_scale)TJ_SCALE_INIT(TJ_F32, 128, 128);  one for a block of 128 x 128
  *
- * Scales of all of k multiply the sum. Scales of parts of k are for weights (tj_problem): each multiplies the products of its
- * part, in f32, before they are added to the sum; the last part may have fewer elements.
+ * Scales of all of k (k is 0) multiply the sum. Scales of parts of k multiply the sums of parts, which are added up in f32:
+ *
+ *     P = epilogue( sum over the parts of k of  scale_m[row][part] * scale_n[part][column] * (sum of the products of a part) )
+ *
+ * If M and N have scales for parts of different length, the longer is a multiple of the shorter.
+ *
+ * A launch reads scales as the numbers they are: a scale may be 0, negative, infinite or NaN, with what that does to a product
+ * in IEEE arithmetic.
  */
 typedef struct tj_scale {
-    int16_t type;   /**< tj_type of the scales: TJ_F32; 0: there are none */
-    int16_t layout; /**< tj_scale_layout */
-    int32_t rows;   /**< rows of M, or columns of N, for each scale: 1; 0: all of them */
-    int32_t k;      /**< elements of k for each scale, 1 or more; 0: all of them */
-    int32_t ld;     /**< elements from the scales of one part of k to those of the next; 0: each launch states it */
+    int8_t type;   /**< tj_type: TJ_F32, TJ_F16, TJ_BF16, TJ_E8M0, TJ_E4M3; 0: there are none */
+    int8_t layout; /**< tj_scale_layout */
+    /**
+     * The tj_type of zero points, which lie as the scales do (tj_operands.zero): TJ_U4, TJ_U8, TJ_S8, or the type of the scales;
+     * 0: there are none. For weights of integers that meet floats (tj_problem): a weight q is scale * (q - zero). Zero points of
+     * u4 are two in a byte, neighbours of a row as stored.
+     */
+    int8_t zero;
+    int8_t whole; /**< 1: one number of f32 for the whole matrix multiplies too (tj_operands.whole); 0 */
+    int32_t rows; /**< rows of M, or columns of N, for each scale, such as 1 or 128; 0: all of them */
+    int32_t k;    /**< elements of k for each scale, 1 or more; 0: all of them */
+    int32_t ld;   /**< must be 0: each launch states the leading dimension (tj_operands.scale) */
 } tj_scale;
 
 /** How the rows of M and P are found. */
@@ -231,7 +262,7 @@ typedef struct tj_problem {
     tj_dim j, k, l;
     int64_t batch; /**< products; 0 and 1: one, without a batch dimension; TJ_ANY */
     tj_matrix m, n, p, c;
-    tj_scale scale[TJ_SCALED]; /**< of M and of N, by their tj_which */
+    tj_scale scale[TJ_SCALED]; /**< of M, N and P, by their tj_which; those of P must be 0 */
     tj_rows rows;
     int16_t compute; /**< tj_compute */
     int16_t overlap; /**< 1: a launch may overlap the kernel before it; 0: the library lets those of short products do so */
@@ -241,7 +272,7 @@ typedef struct tj_problem {
 /* clang-format off */
 #define TJ_DIM_INIT(extent) { (extent), 0, 0 }
 #define TJ_MATRIX_INIT(type) { (type), 0, 0, 0, 0 }
-#define TJ_SCALE_INIT(type, rows, k) { (type), 0, (rows), (k), 0 }
+#define TJ_SCALE_INIT(type, rows, k) { (type), 0, 0, 0, (rows), (k), 0 }
 /** TJ_PROBLEM_INIT(j, k, l, type): everything fixed, row-major, tight, alpha = 1, beta = 0. type is that of M and N. */
 #define TJ_PROBLEM_INIT(j, k, l, type)                                                                                 \
     { sizeof(tj_problem), TJ_DIM_INIT(j), TJ_DIM_INIT(k), TJ_DIM_INIT(l), 0, TJ_MATRIX_INIT(type),                     \
@@ -289,7 +320,7 @@ TJ_API TJ_MUST_CHECK tj_status tj_groups_check(const tj_problem *problem, int64_
  */
 TJ_API tj_problem tj_problem_canonical(const tj_problem *problem);
 
-enum { TJ_PROBLEM_TEXT_BYTES = 512 + 16 + TJ_EPILOGUE_TEXT_BYTES };
+enum { TJ_PROBLEM_TEXT_BYTES = 768 + TJ_EPILOGUE_TEXT_BYTES };
 
 /**
  * Write "j512 k300 l700 f32", then only what differs from the default ("N:col ld_m=304 alpha beta batch=8"), into text (at

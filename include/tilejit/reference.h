@@ -28,7 +28,9 @@ typedef struct tj_host_operands {
     size_t struct_size;
     const void *m, *n, *c; /**< c is read only if the problem has_beta and beta is not 0 */
     double alpha, beta;
-    tj_host_operand scale[TJ_SCALED];           /**< of M and of N, read only if the problem has them */
+    tj_host_operand scale[TJ_SCALED];           /**< scales, read only if the problem has them */
+    tj_host_operand zero[TJ_FACTORS];           /**< zero points of M and of N, likewise */
+    tj_host_operand whole[TJ_FACTORS];          /**< the one number of all of M and of N, likewise */
     tj_host_operand with[TJ_EPILOGUE_OPERANDS]; /**< operands of the expression, by number */
     double number[TJ_EPILOGUE_OPERANDS];        /**< operands of the expression that are numbers */
     const void *offsets; /**< read only if the problem has groups: the offset of each, as for tj_groups_check. Rows that belong
@@ -38,7 +40,8 @@ typedef struct tj_host_operands {
 /* clang-format off */
 /** TJ_HOST_OPERANDS(M, N): two addresses, alpha = 1, beta = 0, and nothing else. */
 #define TJ_HOST_OPERANDS(m, n)                                                                                         \
-    { sizeof(tj_host_operands), (m), (n), NULL, 1.0, 0.0, { { NULL, 0, 0 } }, { { NULL, 0, 0 } }, { 0 }, NULL }
+    { sizeof(tj_host_operands), (m), (n), NULL, 1.0, 0.0, { { NULL, 0, 0 } }, { { NULL, 0, 0 } },            \
+      { { NULL, 0, 0 } }, { { NULL, 0, 0 } }, { 0 }, NULL }
 /* clang-format on */
 
 /** The result of a check. Start from TJ_CHECK_REPORT_INIT. */

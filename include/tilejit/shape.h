@@ -20,8 +20,10 @@ extern "C" {
 
 /** Numbers of the operands after those of tj_which. */
 enum {
-    TJ_OPERAND_SCALE = TJ_MATRICES,                 /**< the scales of a matrix have number TJ_OPERAND_SCALE + its tj_which */
-    TJ_OPERAND_WITH = TJ_OPERAND_SCALE + TJ_SCALED, /**< operand i of the epilogue's expression: TJ_OPERAND_WITH + i */
+    TJ_OPERAND_SCALE = TJ_MATRICES,                  /**< the scales of a matrix have number TJ_OPERAND_SCALE + its tj_which */
+    TJ_OPERAND_ZERO = TJ_OPERAND_SCALE + TJ_SCALED,  /**< its zero points: TJ_OPERAND_ZERO + its tj_which */
+    TJ_OPERAND_WHOLE = TJ_OPERAND_ZERO + TJ_FACTORS, /**< the one number of the whole matrix: TJ_OPERAND_WHOLE + its tj_which */
+    TJ_OPERAND_WITH = TJ_OPERAND_WHOLE + TJ_FACTORS, /**< operand i of the epilogue's expression: TJ_OPERAND_WITH + i */
     TJ_OPERANDS_MOST = TJ_OPERAND_WITH + TJ_EPILOGUE_OPERANDS
 };
 
@@ -35,7 +37,7 @@ typedef struct tj_operand_shape {
     int32_t layout;     /**< tj_layout as stored; of a vector along j, TJ_COL_MAJOR, of any other, TJ_ROW_MAJOR */
     int32_t reserved;   /**< 0 */
     int64_t rows, cols; /**< elements of one matrix or vector as stored: of s4, an element holds two numbers; of scales along k,
-                              a row for each part of k */
+                              as tj_scale_layout says; of tiles of scales, a row for each 128 rows */
     int64_t ld, stride; /**< elements, as in a canonical problem: TJ_ANY where the launch says it, TJ_TIGHT where it follows */
     int64_t count;      /**< matrices or vectors: one for each product, for each group (N and its scales), TJ_ANY */
     int64_t span;       /**< elements from the first to the last of all; with an array of pointers, of one. -1: a launch says a

@@ -44,8 +44,9 @@ typedef enum tj_argument_kind {
     TJ_ARG_BETA,         /**< beta, of the same type */
     TJ_ARG_WORKSPACE,    /**< pointer into the workspace; index: of slice */
     TJ_ARG_TENSOR_MAP,   /**< a CUtensorMap by value, 128 bytes aligned to 128; index: of tensor_map */
-    TJ_ARG_SCALE,        /**< pointer to the scales of a matrix, which are float; index: tj_which, of M or N */
-    TJ_ARG_SCALE_STRIDE, /**< long long: from the scales of one product of the batch to those of the next; index: tj_which */
+    TJ_ARG_SCALE,        /**< pointer to scales; index: that of the operand (shape.h), counted from TJ_OPERAND_SCALE on: of the
+                              scales of a matrix its tj_which, then come zero points and the numbers of whole matrices */
+    TJ_ARG_SCALE_STRIDE, /**< long long: from the scales of one product of the batch to those of the next; the same index */
     TJ_ARG_CUSTOM,       /**< of a family of the application's own (custom.h): 4 or 8 bytes; index: the size */
     TJ_ARG_OFFSETS,      /**< offsets of groups; index 0: pointer to them, 1: the offsets themselves, by value */
     /**
@@ -56,7 +57,7 @@ typedef enum tj_argument_kind {
     TJ_ARG_WITH_LD,     /**< */
     TJ_ARG_WITH_STRIDE, /**< */
     TJ_ARG_WITH_NUMBER, /**< */
-    TJ_ARG_SCALE_LD     /**< long long: distance of scales along k from one part of k to the next; index: tj_which, of M or N */
+    TJ_ARG_SCALE_LD     /**< long long: leading dimension of scales along k (tj_scale_layout); the same index */
 } tj_argument_kind;
 
 typedef enum tj_extent { TJ_EXTENT_J, TJ_EXTENT_K, TJ_EXTENT_L } tj_extent;

@@ -367,7 +367,7 @@ static bool is_good_argument(const tj_kernel *kernel, const tj_argument *arg)
     case TJ_ARG_SCALE:
     case TJ_ARG_SCALE_STRIDE:
     case TJ_ARG_SCALE_LD:
-        return is_within(arg->index, TJ_MATRIX_M, TJ_SCALED - 1);
+        return is_within(arg->index, 0, TJ_WITH - TJ_SCALES - 1);
     case TJ_ARG_WITH:
     case TJ_ARG_WITH_LD:
     case TJ_ARG_WITH_STRIDE:

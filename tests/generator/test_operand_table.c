@@ -59,7 +59,7 @@ Test(operand_table, has_a_row_for_every_address_of_a_launch)
 
     tj_operand_table(&problem, row);
     for (int which = 0, i = 0; which < TJ_WITH; which++) {
-        if (which == TJ_MATRIX_C) {
+        if (which == TJ_MATRIX_C || which > TJ_SCALES + TJ_MATRIX_N) {
             cr_expect(not(row[which].is_taken));
             continue;
         }
@@ -168,14 +168,14 @@ Test(operand_shape, says_how_each_operand_is_stored)
         int rows, cols, count;
         tj_type type;
         tj_layout layout;
-    } expected[] = {{J, K, 3, TJ_BF16, TJ_ROW_MAJOR},     {K / 2, L, 3, TJ_S4, TJ_COL_MAJOR},
-                    {J, L / 2, 3, TJ_BF16, TJ_ROW_MAJOR}, {0, 0, 0, TJ_TYPE_DEFAULT, TJ_ROW_MAJOR},
-                    {J, 1, 3, TJ_F32, TJ_COL_MAJOR},      {4, L, 3, TJ_F32, TJ_ROW_MAJOR}};
+    } expected[TJ_OPERAND_WITH] = {{J, K, 3, TJ_BF16, TJ_ROW_MAJOR},     {K / 2, L, 3, TJ_S4, TJ_COL_MAJOR},
+                                   {J, L / 2, 3, TJ_BF16, TJ_ROW_MAJOR}, {0, 0, 0, TJ_TYPE_DEFAULT, TJ_ROW_MAJOR},
+                                   {J, 1, 3, TJ_F32, TJ_COL_MAJOR},      {4, L, 3, TJ_F32, TJ_ROW_MAJOR}};
 
     for (int which = 0; which < TJ_OPERAND_WITH; which++) {
         const tj_operand_shape shape = shape_of(&problem, which);
 
-        cr_expect(eq(int, shape.is_taken, which != TJ_MATRIX_C));
+        cr_expect(eq(int, shape.is_taken, expected[which].rows > 0));
         cr_expect(eq(int, shape.is_written, which == TJ_MATRIX_P));
         cr_expect(eq(i64, shape.rows, expected[which].rows), "%d", which);
         cr_expect(eq(i64, shape.cols, expected[which].cols), "%d", which);
@@ -190,6 +190,38 @@ Test(operand_shape, says_how_each_operand_is_stored)
     cr_expect(eq(i64, shape_of(&problem, TJ_OPERAND_SCALE + TJ_MATRIX_N).span, -1), "the launch says the distance of its rows");
 }
 
+/* A block of rows or of k may be short; tiles are whole; zero points of 4 bits are two in a byte. */
+Test(operand_shape, says_how_scales_are_stored)
+{
+    static const struct {
+        tj_scale scale;
+        int which, rows, cols;
+    } expected[] = {
+        {{TJ_F32, .rows = 128, .k = 128}, TJ_OPERAND_SCALE, 3, 2},
+        {{TJ_F32, .layout = TJ_SCALES_ROW_BY_ROW, .rows = 128, .k = 128}, TJ_OPERAND_SCALE, 2, 3},
+        {{TJ_F16, .layout = TJ_SCALES_ROW_BY_ROW, .rows = 1, .k = 32}, TJ_OPERAND_SCALE, 135, 10},
+        {{TJ_BF16, .rows = 0, .k = 32}, TJ_OPERAND_SCALE, 10, 1},
+        {{TJ_F32, .rows = 16}, TJ_OPERAND_SCALE, 1, 9},
+        {{TJ_E8M0, .layout = TJ_SCALES_IN_TILES, .rows = 1, .k = 32}, TJ_OPERAND_SCALE, 2, 3 * 512},
+        {{TJ_F16, .zero = TJ_U4, .rows = 1, .k = 32}, TJ_OPERAND_ZERO, 10, 68},
+        {{TJ_F16, .zero = TJ_F16, .rows = 1, .k = 32}, TJ_OPERAND_ZERO, 10, 135},
+        {{TJ_F16, .layout = TJ_SCALES_ROW_BY_ROW, .zero = TJ_U4, .rows = 1, .k = 40}, TJ_OPERAND_ZERO, 135, 4},
+        {{TJ_E4M3, .layout = TJ_SCALES_ROW_BY_ROW, .whole = 1, .rows = 1, .k = 16}, TJ_OPERAND_WHOLE, 1, 1},
+    };
+
+    for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) {
+        tj_problem problem = TJ_PROBLEM_INIT(7, 300, 135, TJ_F16);
+
+        problem.n.type = TJ_S8;
+        problem.scale[TJ_MATRIX_N] = expected[i].scale;
+        const tj_operand_shape shape = shape_of(&problem, expected[i].which + TJ_MATRIX_N);
+
+        cr_expect(eq(int, shape.is_taken, 1), "%zu", i);
+        cr_expect(eq(i64, shape.rows, expected[i].rows), "%zu", i);
+        cr_expect(eq(i64, shape.cols, expected[i].cols), "%zu", i);
+    }
+}
+
 Test(operand_shape, refuses_in_words)
 {
     const tj_problem problem = rich();
@@ -197,7 +229,7 @@ Test(operand_shape, refuses_in_words)
     tj_error err;
 
     cr_expect(eq(int, tj_operand_get_shape(&problem, TJ_OPERANDS_MOST, &shape, &err), TJ_ERR_INVALID_ARGUMENT));
-    cr_expect(eq(str, err.message, "which is 14: use 0 to 13"));
+    cr_expect(eq(str, err.message, "which is 19: use 0 to 18"));
     shape.struct_size = 7;
     cr_expect(eq(int, tj_operand_get_shape(&problem, 0, &shape, &err), TJ_ERR_INVALID_ARGUMENT));
     cr_expect(strstr(err.message, "TJ_OPERAND_SHAPE_INIT") != NULL, "%s", err.message);

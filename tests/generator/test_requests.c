@@ -96,8 +96,8 @@ Test(problem, names_what_is_wrong_with_everything_else)
     rows[23].problem.m.type = TJ_U8, rows[23].problem.compute = TJ_COMPUTE_F32;
     rows[23].words = "compute is f32 but M and N are u8: use s32";
     rows[24].problem.p.type = TJ_S8, rows[24].words = "M and N are f32 but P is s8";
-    rows[25].problem.scale[TJ_MATRIX_N] = (tj_scale)TJ_SCALE_INIT(TJ_F32, 128, 128);
-    rows[25].words = "scale_n.rows is 128: use 1 for a scale of each column, or 0 for one of them all";
+    rows[25].problem.scale[TJ_MATRIX_N] = (tj_scale)TJ_SCALE_INIT(TJ_F32, -128, 128);
+    rows[25].words = "scale_n.rows is -128: use 1 for a scale of each column, a number such as 128 for one of a block of them";
     rows[26].problem.m.type = TJ_F64, rows[26].problem.scale[TJ_MATRIX_M] = (tj_scale)ONE_SCALE;
     rows[26].words = "scale_m is asked for, but scales are f32 and go with no f64";
     rows[27].problem.scale[TJ_MATRIX_M].rows = 1;
@@ -109,26 +109,38 @@ Test(problem, names_what_is_wrong_with_everything_else)
     }
 }
 
-/* Every number of a scale that has no kernel is named, with the remedy. */
+/* Every number of a scale that no kernel takes is named, with the remedy. */
 Test(problem, names_the_number_of_a_scale_that_it_does_not_take)
 {
     static const struct {
         tj_scale scale;
         const char *words;
     } rows[] = {
-        {{0, 0, 1, 0, 0}, "scale_n.type is 0, which means no scales, and other members are set: use TJ_F32"},
-        {{0, 0, 0, 64, 0}, "scale_n.type is 0"},
-        {{0, 1, 0, 0, 0}, "scale_n.type is 0"},
-        {{0, 0, 0, 0, 8}, "scale_n.type is 0"},
-        {{TJ_E4M3, 0, 1, 0, 0}, "scale_n.type is 5 (e4m3): scales are f32, use TJ_F32"},
-        {{99, 0, 0, 0, 0}, "scale_n.type is 99 (?): scales are f32, use TJ_F32"},
-        {{TJ_F32, 0, 128, 128, 0}, "scale_n.rows is 128: use 1 for a scale of each column, or 0 for one of them all"},
-        {{TJ_F32, 0, -1, 0, 0}, "scale_n.rows is -1"},
-        {{TJ_F32, 0, 1, -1, 0}, "scale_n is along-k and there is no scale_k"},
-        {{TJ_F32, 0, 1, -2, 0}, "scale_n.k is -2: scales along k are for 1 or more elements each"},
-        {{TJ_F32, 0, 0, 128, 0}, "scale_n.k is 128 and rows 0: scales along k are for one column each, use rows 1, or k 0"},
-        {{TJ_F32, 1, 1, 32, 0}, "scale_n.layout is 1: use TJ_SCALES_PART_BY_PART"},
-        {{TJ_F32, 0, 1, 32, 8}, "scale_n.ld is 8: each launch states the leading dimension of scales (tj_operands.scale)"},
+        {{.rows = 1}, "scale_n.type is 0, which means no scales, and other members are set: use TJ_F32"},
+        {{.k = 64}, "scale_n.type is 0"},
+        {{.layout = 1}, "scale_n.type is 0"},
+        {{.ld = 8}, "scale_n.type is 0"},
+        {{.zero = TJ_U4}, "scale_n.type is 0"},
+        {{.whole = 1}, "scale_n.type is 0"},
+        {{TJ_E5M2, .rows = 1}, "scale_n.type is 6 (e5m2): scales are TJ_F32, TJ_F16, TJ_BF16, TJ_E4M3 or TJ_E8M0"},
+        {{99}, "scale_n.type is 99 (?): scales are"},
+        {{-1}, "scale_n.type is -1 (?): scales are"},
+        {{TJ_F32, .rows = -1}, "scale_n.rows is -1: use 1 for a scale of each column"},
+        {{TJ_F32, .rows = 1, .k = -1}, "scale_n is along-k and there is no scale_k"},
+        {{TJ_F32, .rows = 1, .k = -2}, "scale_n.k is -2: scales along k are for 1 or more elements each"},
+        {{TJ_F32, .rows = 1, .k = 32, .ld = 8}, "scale_n.ld is 8: each launch states the leading dimension of scales"},
+        {{TJ_F32, .whole = 2}, "scale_n.whole is 2: use 0 or 1"},
+        {{TJ_F32, .layout = 3, .rows = 1, .k = 32}, "scale_n.layout is 3: use TJ_SCALES_PART_BY_PART, TJ_SCALES_ROW_BY_ROW or"},
+        {{TJ_F32, .layout = -1, .rows = 1, .k = 32}, "scale_n.layout is -1"},
+        {{TJ_F32, .layout = TJ_SCALES_ROW_BY_ROW, .rows = 1}, "scale_n.layout is 1 and k 0: scales of all of k are a vector"},
+        {{TJ_F32, .layout = TJ_SCALES_IN_TILES, .rows = 1, .k = 32},
+         "its type is f32, rows 1, k 32, zero 0: tiles hold scales of"},
+        {{TJ_E8M0, .layout = TJ_SCALES_IN_TILES, .rows = 1, .k = 128}, "rows 1, k 128, zero 0: tiles hold scales of 8 bits"},
+        {{TJ_E8M0, .layout = TJ_SCALES_IN_TILES, .rows = 128, .k = 32}, "rows 128, k 32, zero 0: tiles hold"},
+        {{TJ_E4M3, .layout = TJ_SCALES_IN_TILES, .zero = TJ_U8, .rows = 1, .k = 16}, "k 16, zero 8: tiles hold"},
+        {{TJ_F16, .zero = TJ_F32, .rows = 1}, "scale_n.zero is 1 (f32): zero points are TJ_U4, TJ_U8, TJ_S8 or of the type of"},
+        {{TJ_E8M0, .zero = TJ_E8M0, .rows = 1}, "which e8m0 cannot be"},
+        {{TJ_F32, .zero = 99, .rows = 1}, "scale_n.zero is 99 (?)"},
     };
     tj_problem problem = problem_of(8, 64, 8);
     tj_error err = {0};
@@ -139,11 +151,35 @@ Test(problem, names_the_number_of_a_scale_that_it_does_not_take)
         cr_expect(eq(int, tj_problem_check(&problem, &err), TJ_ERR_INVALID_ARGUMENT), "%s", rows[i].words);
         cr_expect(ne(ptr, strstr(err.message, rows[i].words), NULL), "%s: %s", rows[i].words, err.message);
     }
-    problem.scale[TJ_MATRIX_N] = (tj_scale){0};
-    problem.scale[TJ_MATRIX_M] = (tj_scale)SCALE_ALONG_K(128); /* of the activations */
-    cr_expect(eq(int, tj_problem_check(&problem, &err), TJ_ERR_INVALID_ARGUMENT));
-    cr_expect(ne(ptr, strstr(err.message, "scale_m is along-k, which is for weights"), NULL), "%s", err.message);
-    cr_expect(ne(ptr, strstr(err.message, "its k is 128, M is f32, N s8"), NULL), "%s", err.message);
+}
+
+/* Scales that fit their matrix, or each other, or the rows, or are of P. */
+Test(problem, names_scales_that_do_not_fit)
+{
+    struct {
+        tj_problem problem;
+        const char *words;
+    } rows[] = {
+        {problem_of(8, 64, 8), "scale_m.zero is u4, and M is f32, N f32: zero points are those of weights of s8, u8, s4 or u4"},
+        {problem_of(8, 64, 8), "scale_m.zero is u8, and M is f32, N s8: zero points are those of weights"},
+        {problem_of(8, 64, 8), "scale_m.k is 48 and scale_n.k 32: one must be a multiple of the other"},
+        {problem_of(8, 64, 8), "scale_m.rows is 2, and groups of rows begin at any row: use 1, a scale of each row, or 0"},
+        {problem_of(8, 64, 8), "scale_p.type is 1 (f32): P is stored without scales, leave scale[TJ_MATRIX_P] 0"},
+    };
+    tj_error err = {0};
+
+    rows[0].problem.scale[TJ_MATRIX_M] = (tj_scale){TJ_F32, .zero = TJ_U4, .rows = 1};
+    rows[1].problem.n.type = TJ_S8;
+    rows[1].problem.scale[TJ_MATRIX_M] = (tj_scale){TJ_F32, .zero = TJ_U8, .rows = 1};
+    rows[2].problem.scale[TJ_MATRIX_M] = (tj_scale)SCALE_ALONG_K(48);
+    rows[2].problem.scale[TJ_MATRIX_N] = (tj_scale)SCALE_ALONG_K(32);
+    rows[3].problem.rows = (tj_rows){.kind = TJ_ROWS_IN_GROUPS, .groups = 2};
+    rows[3].problem.scale[TJ_MATRIX_M] = (tj_scale)TJ_SCALE_INIT(TJ_F32, 2, 32);
+    rows[4].problem.scale[TJ_MATRIX_P] = (tj_scale)SCALE_EACH;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        cr_expect(eq(int, tj_problem_check(&rows[i].problem, &err), TJ_ERR_INVALID_ARGUMENT), "%s", rows[i].words);
+        cr_expect(ne(ptr, strstr(err.message, rows[i].words), NULL), "%s: %s", rows[i].words, err.message);
+    }
 }
 
 Test(problem, names_the_types_there_are)
