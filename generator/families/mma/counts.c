@@ -101,7 +101,9 @@ static void count_copies(const operand *o, tj_traffic *traffic, int64_t *gathere
 static int64_t place_of(const tj_mma_tile *t, int32_t bytes, int32_t line, int32_t element)
 {
     const int32_t chunk = TJ_MMA_CHUNK / bytes, chunks = t->line / chunk, turns = tj_least(chunks, 8);
-    const int32_t reader = t->load == TJ_MMA_BYTES ? line % 2 + line / 4 % 4 * 2 : line % 8;
+    const int32_t reader = t->load == TJ_MMA_BYTES ? line % 2 + line / 4 % 4 * 2
+                           : tj_mma_loads_words(t) ? line % 2 * 4 + line / 2 % 2 * 2 + line / 4 % 2
+                                                   : line % 8;
 
     if (t->load == TJ_MMA_ELEMENTS)
         return (int64_t)(line * t->pitch + (bytes == 8 ? element ^ line % 4 * 4 : element)) * bytes;
@@ -176,6 +178,9 @@ static element element_of(const operand *o, int32_t lane, int32_t part)
     case TJ_MMA_UNITS: /* k in stored elements */
         return (element){lane / 4 + (o->is_m ? part % 2 : part / 2) * 8,
                          (lane % 4 * 2 + (o->is_m ? part / 2 : part % 2) * 8) / tj_type_numbers(o->matrix->type)};
+    case TJ_MMA_WORDS: /* the same; two of 8 lines each */
+    case TJ_MMA_RUNS:
+        return (element){lane / 4 + part * 8, lane % 4 * 8 / tj_type_numbers(o->matrix->type)};
     case TJ_MMA_BYTES: /* as line_of_bytes of the template */
         return (element){0, lane / 16 * 16 + lane / 8 % 2 * 2 + lane % 8 / 2 * 4 + lane % 2};
     default:
@@ -187,17 +192,21 @@ static element element_of(const operand *o, int32_t lane, int32_t part)
 /* load: one warp loads 16 rows of M or columns of N for one step; with neighbours in pairs, 32. */
 static void count_fragment(const operand *o, int32_t first_across, int32_t first_k, int64_t times, tj_traffic *traffic)
 {
-    const bool is_unit = o->tile.load == TJ_MMA_UNITS, by_element = o->tile.load == TJ_MMA_ELEMENTS || is_unit;
+    const bool is_unit = o->tile.load == TJ_MMA_UNITS, is_word = tj_mma_loads_words(&o->tile),
+               by_element = o->tile.load == TJ_MMA_ELEMENTS || is_unit;
     const int32_t numbers = tj_type_numbers(o->matrix->type);
-    /* ldmatrix handles units of 2 bytes only. */
+    /* ldmatrix handles units of 2 bytes only; 8 neighbours are loaded as words of 4. */
     tj_lanes lanes = {.count = o->tile.load == TJ_MMA_WEIGHTS ? TJ_WARP / 2 : TJ_WARP,
                       .element_bytes = is_unit      ? 2 / numbers
                                        : by_element ? o->tile.bytes
+                                       : is_word    ? 4
                                                     : 2,
-                      .width = by_element ? 1 : TJ_MMA_CHUNK / 2,
+                      .width = is_word      ? 8 * o->tile.bytes / numbers / 4
+                               : by_element ? 1
+                                            : TJ_MMA_CHUNK / 2,
                       .is_shared = true};
 
-    for (int32_t part = 0; part < (by_element ? 4 : 1); part++) {
+    for (int32_t part = 0; part < (by_element ? 4 : is_word ? 2 : 1); part++) {
         for (int32_t lane = 0; lane < lanes.count; lane++) {
             const element e = element_of(o, lane, part);
             const int32_t across = first_across + e.across, k = first_k + e.k;
@@ -217,20 +226,21 @@ static void count_fragment(const operand *o, int32_t first_across, int32_t first
 static void count_fragments(const operand *o, const tj_mma_shape *s, int32_t steps, int64_t times, tj_traffic *traffic)
 {
     const int32_t across = o->along_k ? o->tile.lines : o->tile.line; /* in stored elements */
+    const int32_t at_once = tj_mma_loads_words(&o->tile) ? 2 : 1;     /* steps of one load */
 
     if (traffic->is_estimate) { /* the first stands for all */
-        count_fragment(o, 0, 0, times * (across / FRAGMENT) * steps, traffic);
+        count_fragment(o, 0, 0, times * (across / FRAGMENT) * (steps / at_once), traffic);
         return;
     }
     for (int32_t first = 0; first < across; first += FRAGMENT)
-        for (int32_t step = 0; step < steps; step++)
+        for (int32_t step = 0; step < steps; step += at_once)
             count_fragment(o, first, step * s->k_step / (o->along_k ? tj_type_numbers(o->matrix->type) : 1), times, traffic);
 }
 
 /*
- * weights.cuh: instructions that separate the neighbours in the two registers of load_weights (or spread units along k),
- * without the multiply-adds that make numbers of them. The first neighbour needs no shift; one instruction flips the signs of
- * both bytes of f16.
+ * weights.cuh: instructions that separate the neighbours in the two registers of load_weights (or spread units along k, or separate
+ * four pairs of two words), without the multiply-adds that make numbers of them. The first neighbour needs no shift; one instruction
+ * flips the signs of both bytes of f16.
  */
 static int32_t widening_of(const tj_problem *view, const tj_mma_tile *tile)
 {
@@ -240,8 +250,8 @@ static int32_t widening_of(const tj_problem *view, const tj_mma_tile *tile)
 
     if (tile->load == TJ_MMA_UNITS) /* four, each spread and separated */
         return 4 * (is_f16 && !is_pair ? 2 + has_sign : is_f16 || is_pair ? 2 : 3);
-    if (is_pair)
-        return 2 * (4 + 3);
+    if (is_pair) /* a word serves two steps */
+        return (tile->load == TJ_MMA_WORDS ? 1 : 2) * (4 + 3);
     return 2 * (is_f16 ? 2 + has_sign : 2 * 2 + 1);
 }
 
@@ -257,9 +267,9 @@ static int64_t widened_of(const tj_problem *view, const operand *o, const tj_mma
 /* Conversion instructions of a warp for its fragments: separate neighbours of one byte, round to tf32, or widen weights. */
 static int64_t conversions_of(const tj_problem *view, const operand *o, const tj_mma_shape *s, bool is_tf32, int64_t times)
 {
-    const int32_t instructions = tj_mma_keeps_weights(&o->tile)            ? widening_of(view, &o->tile)
-                                 : is_tf32 || o->tile.load == TJ_MMA_BYTES ? 4
-                                                                           : 0;
+    const int32_t instructions = tj_mma_keeps_weights(&o->tile) ? widening_of(view, &o->tile)
+                                 : is_tf32 || o->tile.load == TJ_MMA_BYTES || o->tile.load == TJ_MMA_RUNS ? 4
+                                                                                                          : 0;
 
     return instructions * times * ((o->along_k ? o->tile.lines : o->tile.line) / FRAGMENT) * s->steps;
 }

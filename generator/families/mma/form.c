@@ -203,6 +203,13 @@ static bool keeps_weights(const tj_problem *view, const tj_mma_shape *s, bool is
            (lies_along_k(view, is_m) || (is_m ? s->wm : s->wn) % (TJ_MMA_CHUNK * numbers) == 0);
 }
 
+/* Do lanes load 8 neighbours of both operands along k, for two steps at once? Steps take turns in four quarters of registers. */
+static bool loads_words(const tj_problem *view, const tj_mma_shape *s)
+{
+    return s->steps % 4 == 0 && s->load != TJ_MMA_NEEDED && lies_along_k(view, true) && lies_along_k(view, false) &&
+           (keeps_weights(view, s, true) || keeps_weights(view, s, false));
+}
+
 tj_mma_tile tj_mma_tile_of(const tj_problem *view, const tj_mma_shape *s, bool is_m)
 {
     const bool along_k = lies_along_k(view, is_m) || transposes(view, s, is_m);
@@ -215,11 +222,12 @@ tj_mma_tile tj_mma_tile_of(const tj_problem *view, const tj_mma_shape *s, bool i
     if (keeps_weights(view, s, is_m)) {
         const int32_t numbers = tj_type_numbers(tj_problem_matrix(view, is_m ? TJ_MATRIX_M : TJ_MATRIX_N)->type);
 
-        t.load = along_k ? TJ_MMA_UNITS : TJ_MMA_WEIGHTS;
+        t.load = !along_k ? TJ_MMA_WEIGHTS : loads_words(view, s) ? TJ_MMA_WORDS : TJ_MMA_UNITS;
         t.bytes = 1;
         t.line /= numbers;
         t.neighbours = along_k ? 1 : 2 * numbers;
     } else {
+        t.load = loads_words(view, s) ? TJ_MMA_RUNS : t.load;
         t.neighbours = t.load == TJ_MMA_BYTES ? 2 : 1;
     }
     /* Lanes that load elements of 4 bytes stand 8 x 4 on lines; the padding moves neighbouring lines apart by 8 banks. */
@@ -273,7 +281,8 @@ int32_t tj_mma_sums(const tj_problem *view, const tj_mma_shape *s)
 int32_t tj_mma_registers(const tj_problem *view, const tj_mma_shape *s)
 {
     const int32_t sums = tj_mma_sums(view, s) * tj_sum_bytes(view) / 4;
-    const int32_t fragments = (s->wm / TJ_MMA_ROWS * 4 + s->wn / TJ_MMA_COLS * 2) * (s->element_bytes == 8 ? 2 : 1);
+    const int32_t fragments =
+        (s->wm / TJ_MMA_ROWS * 4 + s->wn / TJ_MMA_COLS * 2) * (s->element_bytes == 8 || loads_words(view, s) ? 2 : 1);
 
     return sums + (s->load == TJ_MMA_NEEDED ? 1 : 2) * fragments;
 }
@@ -712,7 +721,8 @@ static const char *load_file(const tj_mma_tile *t, bool is_m)
     static const char *const file[] = {
         [TJ_MMA_WHOLE] = "mma/load_m_whole.cuh", [TJ_MMA_HALVES] = "mma/load_m_halves.cuh",
         [TJ_MMA_BYTES] = "mma/load_m_bytes.cuh", [TJ_MMA_WEIGHTS] = "mma/load_m_weights.cuh",
-        [TJ_MMA_UNITS] = "mma/load_m_units.cuh", [TJ_MMA_ELEMENTS] = "mma/load_m_elements.cuh",
+        [TJ_MMA_UNITS] = "mma/load_m_units.cuh", [TJ_MMA_WORDS] = "mma/load_m_words.cuh",
+        [TJ_MMA_RUNS] = "mma/load_m_runs.cuh",   [TJ_MMA_ELEMENTS] = "mma/load_m_elements.cuh",
     };
 
     return t->bytes < 8 ? file[t->load] : is_m ? "mma/load_f64.cuh" : "";
@@ -781,6 +791,7 @@ static void describe_tile(const tj_problem *view, const tj_problem *as_read, con
     tj_template_set_of(fill, is_m, "M_LINES", text);
     tj_template_set_of(fill, is_m, "m_advance", !along_k ? "BK * ld_m" : pairs ? "BK / 2" : "BK");
     tj_template_set_of(fill, is_m, "m_places", place_file(t));
+    tj_template_set_of(fill, is_m, "m_reader", tj_mma_loads_words(t) ? "reader_of(line)" : "line % 8");
     tj_template_set_of(fill, is_m, "m_share", along_k ? "mma/share_along.cuh" : "mma/share_across.cuh");
     tj_template_set_of(fill, is_m, "m_copy", copy_file(c));
     tj_template_set_of(fill, is_m, "m_load", load_file(t, is_m));
@@ -797,7 +808,11 @@ static void describe_tile(const tj_problem *view, const tj_problem *as_read, con
     (void)snprintf(text, sizeof text, "unroll %d  // more at once would not fit the registers", c->at_once);
     tj_template_set_of(fill, is_m, "m_unroll", c->at_once < t->goes ? text : "unroll");
     tj_template_set_of(fill, is_m, "m_k_left", pairs ? "(k_left + 1) / 2" : "k_left");
-    tj_template_set_of(fill, is_m, "m_now", s->load == TJ_MMA_AHEAD ? "m[step % 2]" : "m");
+    tj_template_set_of(fill, is_m, "m_halves_of", s->load != TJ_MMA_AHEAD ? "m" : tj_mma_loads_words(t) ? "m[4]" : "m[2]");
+    tj_template_set_of(fill, is_m, "m_now",
+                       s->load != TJ_MMA_AHEAD ? "m"
+                       : tj_mma_loads_words(t) ? "m[step % 4]"
+                                               : "m[step % 2]");
     tj_template_set(fill, is_m ? "m_block" : "n_block",
                     is_m    ? pairs ? "block_row / 2" : "block_row"
                     : pairs ? "block_col / 2"
@@ -813,17 +828,24 @@ static void describe_stored(const tj_problem *view, const tj_mma_tile *t, tj_tem
 {
     const int32_t leading = tj_leading_type(view->m.type, view->n.type),
                   weights = view->m.type == leading ? view->n.type : view->m.type;
-    const bool pairs = tj_type_is_pair(weights), along_k = t->load == TJ_MMA_UNITS;
+    const bool pairs = tj_type_is_pair(weights), units = t->load == TJ_MMA_UNITS, words = t->load == TJ_MMA_WORDS;
     char widen[TJ_TEMPLATE_VALUE_BYTES];
 
     (void)snprintf(widen, sizeof widen, "weights/%s_to_%s.cuh", tj_facts_of(weights)->name, tj_facts_of(leading)->name);
     tj_template_set(fill, "widen_neighbour", widen);
     tj_template_set(fill, "two_t", leading == TJ_F16 ? "f16x2" : "bf16x2");
     tj_template_set(fill, "two_ones", leading == TJ_F16 ? "0x3c003c00u" : "0x3f803f80u");
-    tj_template_set(fill, "load_units", along_k ? "" : "weights/load_units.cuh");
-    tj_template_set(fill, "widen_unit", along_k ? "weights/unit.cuh" : "");
-    tj_template_set(fill, "weights_lie", along_k ? "weights/along.cuh" : pairs ? "weights/of_4.cuh" : "weights/of_8.cuh");
-    tj_template_set(fill, "NEIGHBOURS", along_k ? "" : pairs ? "4" : "2");
+    tj_template_set(fill, "load_units", units || words ? "" : "weights/load_units.cuh");
+    tj_template_set(fill, "widen_unit", units ? "weights/unit.cuh" : words ? "weights/pair_up.cuh" : "");
+    tj_template_set(fill, "weights_lie",
+                    units   ? "weights/along.cuh"
+                    : words ? "weights/words.cuh"
+                    : pairs ? "weights/of_4.cuh"
+                            : "weights/of_8.cuh");
+    tj_template_set(fill, "NEIGHBOURS", units ? "" : pairs ? "4" : "2");
+    tj_template_set(fill, "of_a_unit", words ? "a word" : "a unit");
+    tj_template_set(fill, "WORDS", !words ? "" : pairs ? "1" : "2");
+    tj_template_set(fill, "word_k", pairs ? "kk / 2" : "kk");
     tj_template_set(fill, "unit_k", pairs ? "kk / 2" : "kk");
     tj_template_set(fill, "unit_shift", pairs ? "12" : "8");
     tj_template_set(fill, "weights_unit", pairs ? "unsigned char" : "unsigned short");
@@ -943,8 +965,6 @@ static void describe_product(const tj_problem *view, const tj_mma_shape *s, tj_t
     tj_template_set(fill, "place_note", f64 ? "mma/place_note_f64.cuh" : "mma/place_note.cuh");
     tj_template_set(fill, "fragment_t", f64 ? "double" : "unsigned int");
     tj_template_set_flag(fill, "loads_ahead", s->load == TJ_MMA_AHEAD);
-    tj_template_set(fill, "m_halves_of", s->load == TJ_MMA_AHEAD ? "m[2]" : "m");
-    tj_template_set(fill, "n_halves_of", s->load == TJ_MMA_AHEAD ? "n[2]" : "n");
     tj_template_set_flag(fill, "walks_evenly", tj_mma_walks_evenly(s));
     tj_template_set(fill, "which_step", s->load == TJ_MMA_AHEAD ? "int step" : "");
     tj_template_set(fill, "round_to_tf32", view->compute == TJ_COMPUTE_TF32 ? "parts/tf32.cuh" : "");

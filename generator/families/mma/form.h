@@ -34,6 +34,8 @@ typedef enum tj_mma_load {
     TJ_MMA_BYTES,   /* ldmatrix transposes pairs of elements of 1 byte; the warp then separates them */
     TJ_MMA_WEIGHTS, /* ldmatrix transposes 2 or 4 weights of 8 or 4 bits at once; the warp then widens them */
     TJ_MMA_UNITS,   /* two weights along k at a time; the warp then widens them */
+    TJ_MMA_WORDS,   /* 8 weights along k, of two steps; the warp then widens them */
+    TJ_MMA_RUNS,    /* the 8 elements along k that those are multiplied by */
     TJ_MMA_ELEMENTS /* one element at a time */
 } tj_mma_load;
 
@@ -71,7 +73,13 @@ bool tj_mma_widens(const tj_problem *view, const tj_mma_shape *s, bool is_m);
 /** Do the weights lie unchanged in shared memory? */
 static inline bool tj_mma_keeps_weights(const tj_mma_tile *t)
 {
-    return t->load == TJ_MMA_WEIGHTS || t->load == TJ_MMA_UNITS;
+    return t->load == TJ_MMA_WEIGHTS || t->load == TJ_MMA_UNITS || t->load == TJ_MMA_WORDS;
+}
+
+/** Are elements of two steps loaded at once, 8 neighbours along k? */
+static inline bool tj_mma_loads_words(const tj_mma_tile *t)
+{
+    return t->load == TJ_MMA_WORDS || t->load == TJ_MMA_RUNS;
 }
 
 /** Do the copies to shared memory widen the weights? */
