@@ -78,6 +78,8 @@ struct tj_log; /* log.h */
        void **extra))                                                                                                  \
     X(launch_kernel_ex, cuLaunchKernelEx, cuLaunchKernelEx, 11060, false,                                              \
       (const CUlaunchConfig *config, CUfunction function, void **parameters, void **extra))                            \
+    X(max_active_clusters, cuOccupancyMaxActiveClusters, cuOccupancyMaxActiveClusters, 11070, false,                   \
+      (int *clusters, CUfunction function, const CUlaunchConfig *config))                                              \
     X(tensor_map_encode, cuTensorMapEncodeTiled, cuTensorMapEncodeTiled, 12000, false,                                 \
       (CUtensorMap *map, int type, unsigned int rank, void *address, const uint64_t *extent, const uint64_t *stride,   \
        const unsigned int *box, const unsigned int *step, int interleave, int swizzle, int promotion, int fill))       \

@@ -153,6 +153,7 @@ typedef struct tj_loaded_step {
     bool is_last;    /* of the form */
     tj_parameter parameter[TJ_LAUNCH_MAX_ARGS];
     CUlaunchAttribute attribute[2];
+    int64_t clustered; /* blocks of whole clusters that the device holds at once; 0: no clusters, or the driver does not say */
     int64_t max_dynamic_shared; /* bytes that a launch may ask for */
     tj_kernel_facts facts;
 } tj_loaded_step;

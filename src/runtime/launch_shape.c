@@ -275,11 +275,15 @@ static int64_t splits_of(const tj_launch_step *step)
     return step->splits > 1 ? step->splits : 1;
 }
 
-/* Count the resident blocks that walk `tiles` tiles on each of `on_z` places: a device full, but no more than there are tiles. */
-static unsigned int walkers(const tj_kernel *kernel, const tj_launch_step *step, int64_t tiles, unsigned int on_z)
+/*
+ * Count the resident blocks that walk `tiles` tiles on each of `on_z` places: a device full, but no more than there are tiles. One
+ * that began when others have ended would double the time.
+ */
+static unsigned int walkers(const tj_kernel *kernel, int index, int64_t tiles, unsigned int on_z)
 {
-    const int64_t held = (int64_t)kernel->multiprocessors * step->resident / on_z;
-    const int64_t blocks = held < tiles ? held : tiles;
+    const tj_launch_step *step = &kernel->form.step[index];
+    const int64_t all = (int64_t)kernel->multiprocessors * step->resident, clustered = kernel->step[index].clustered,
+                  held = (clustered > 0 && clustered < all ? clustered : all) / on_z, blocks = held < tiles ? held : tiles;
 
     return in_clusters(step, 0, blocks > 0 ? blocks : 1);
 }
@@ -296,11 +300,11 @@ void tj_launch_set_products(const tj_kernel *kernel, int64_t products, tj_launch
         if (step->grid == TJ_GRID_PRODUCTS)
             grid[0] = in_clusters(step, 0, tj_ceil_div(products, step->block_products));
         else if (step->grid == TJ_GRID_WALK_ALL)
-            grid[0] = walkers(kernel, step, shape->geometry[i].tiles * products, grid[1]);
+            grid[0] = walkers(kernel, i, shape->geometry[i].tiles * products, grid[1]);
         else if (step->grid != TJ_GRID_ONCE)
             grid[2] = in_clusters(step, 2, products * splits_of(step));
         if (step->grid == TJ_GRID_WALK)
-            grid[0] = walkers(kernel, step, shape->geometry[i].tiles, grid[1] * grid[2]);
+            grid[0] = walkers(kernel, i, shape->geometry[i].tiles, grid[1] * grid[2]);
     }
 }
 

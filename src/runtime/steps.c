@@ -79,6 +79,31 @@ static tj_parameter find_parameter(const tj_kernel *kernel, const tj_argument *a
     }
 }
 
+/*
+ * A cluster runs within a group of multiprocessors (GPC), which has not always a multiple of its blocks: of 132 multiprocessors,
+ * clusters of four may occupy 128.
+ */
+static void count_clustered(const tj_kernel *kernel, int index, tj_loaded_step *step)
+{
+    const tj_launch_step *form = &kernel->form.step[index];
+    const CUlaunchAttribute *cluster = &step->attribute[step->attribute_count - 1];
+    const unsigned int size[3] = {cluster->value.cluster.x, cluster->value.cluster.y, cluster->value.cluster.z};
+    const CUlaunchConfig config = {.grid_x = size[0],
+                                   .grid_y = size[1],
+                                   .grid_z = size[2],
+                                   .block_x = (unsigned int)form->block_x,
+                                   .block_y = (unsigned int)form->block_y,
+                                   .block_z = 1,
+                                   .shared_bytes = (unsigned int)form->dynamic_shared_bytes,
+                                   .attributes = step->attribute,
+                                   .attribute_count = step->attribute_count};
+    int clusters = 0;
+
+    if (kernel->driver->api.max_active_clusters &&
+        kernel->driver->api.max_active_clusters(&clusters, step->function, &config) == CUDA_SUCCESS && clusters > 0)
+        step->clustered = (int64_t)clusters * size[0] * size[1] * size[2];
+}
+
 static tj_status set_cluster(tj_kernel *kernel, int index, tj_error *err)
 {
     const tj_launch_step *form = &kernel->form.step[index];
@@ -99,13 +124,14 @@ static tj_status set_cluster(tj_kernel *kernel, int index, tj_error *err)
             form->kernel, size[0], size[1], size[2], version / 1000, version % 1000 / 10);
     step->attribute[step->attribute_count++] =
         (CUlaunchAttribute){.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, .value.cluster = {size[0], size[1], size[2]}};
-    if (size[0] * size[1] * size[2] <= PORTABLE_CLUSTER)
-        return TJ_OK;
-    result = kernel->driver->api.func_set_attribute(step->function, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
-    if (result == CUDA_SUCCESS)
-        return TJ_OK;
-    return tj_driver_fail(kernel->driver, result, err, "cannot launch %s in clusters of %u x %u x %u blocks", form->kernel,
-                          size[0], size[1], size[2]);
+    if (size[0] * size[1] * size[2] > PORTABLE_CLUSTER) {
+        result = kernel->driver->api.func_set_attribute(step->function, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
+        if (result != CUDA_SUCCESS)
+            return tj_driver_fail(kernel->driver, result, err, "cannot launch %s in clusters of %u x %u x %u blocks",
+                                  form->kernel, size[0], size[1], size[2]);
+    }
+    count_clustered(kernel, index, step);
+    return TJ_OK;
 }
 
 tj_status tj_step_prepare(tj_kernel *kernel, int index, uint32_t features, tj_error *err)

@@ -719,6 +719,29 @@ EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction functi
     return end(result);
 }
 
+/* A block to a multiprocessor, and a cluster within a group of 18 of them. */
+EXPORT CUresult cuOccupancyMaxActiveClusters(int *clusters, CUfunction function, const CUlaunchConfig *config)
+{
+    enum { GROUP = 18 };
+    fake_launch launch = {.device = 0};
+    CUresult result = begin(CALL_max_active_clusters);
+    int blocks;
+
+    (void)function;
+    for (unsigned int i = 0; result == CUDA_SUCCESS && i < config->attribute_count; i++)
+        if (config->attributes[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
+            result = set_cluster(&launch, &config->attributes[i]);
+    blocks = (int)(launch.cluster[0] * launch.cluster[1] * launch.cluster[2]);
+    if (result == CUDA_SUCCESS && blocks == 0)
+        result = CUDA_ERROR_INVALID_VALUE;
+    if (result == CUDA_SUCCESS) {
+        const int all = fake.attribute[current()->device][CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT];
+
+        *clusters = all / GROUP * (GROUP / blocks) + all % GROUP / blocks;
+    }
+    return end(result);
+}
+
 /* Every stream is the current context's. */
 EXPORT CUresult cuStreamGetCtx(CUstream stream, CUcontext *context)
 {

@@ -158,6 +158,34 @@ Test(launch, of_a_large_batch_takes_several)
     tj_kernel_free(kernel);
 }
 
+/* Clusters of four leave two of 18 neighbouring multiprocessors free. A cluster that begins late would walk as many tiles as the others. */
+Test(launch, of_clusters_that_walk_takes_as_many_as_run_at_once)
+{
+    const struct {
+        int cluster[2];
+        unsigned int blocks;
+    } rows[] = {{{1, 1}, 132}, {{2, 1}, 132}, {{4, 1}, 116}, {{8, 1}, 112}, {{1, 4}, 29}};
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tj_problem problem = canonical((tj_problem)TJ_PROBLEM_INIT(1600, 48, 1600, TJ_F32));
+        const tj_operands x = some_operands();
+        tj_launch_form form = form_of(&problem);
+        fake_launch launch;
+        tj_kernel *kernel;
+
+        form.step[0].grid = TJ_GRID_WALK;
+        form.step[0].resident = 1;
+        for (int axis = 0; axis < 2; axis++)
+            form.step[0].cluster[axis] = rows[i].cluster[axis];
+        kernel = load_form(&form, &problem);
+        cr_assert(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_OK), "%s", err.message);
+        cr_assert(fake.fake_get_launch(i, &launch));
+        cr_expect(launch.grid[0] == rows[i].blocks && launch.grid[1] == (unsigned int)rows[i].cluster[1], "row %zu: %u, %u", i,
+                  launch.grid[0], launch.grid[1]);
+        tj_kernel_free(kernel);
+    }
+}
+
 /* 132 multiprocessors hold two blocks each, and each product has 7 x 5 tiles. */
 Test(launch, of_blocks_that_walk_fills_the_device)
 {
