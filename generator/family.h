@@ -47,7 +47,7 @@ struct tj_family {
     bool takes_s4;          /* M or N may be s4, two numbers in a byte, if the other is a float */
     bool scales_along_k;    /* plain scales (tj_scales_are_plain) of parts of k */
     bool sums_in_registers; /* many accumulators: a kernel that spills is not launched */
-    bool takes_groups;      /* TJ_ROWS_IN_GROUPS */
+    bool takes_groups;      /* rows in groups, by offsets or masked */
     enum {
         TJ_REDUCES_BY_WARP = 1, /* a thread has rows r and columns c of P, and a warp combines its lanes' partial results */
         TJ_REDUCES_BY_PATH,     /* the same in several kernels, of which the device selects one; each has its own tiles */
@@ -159,11 +159,11 @@ static inline tj_checks tj_checks_of(const tj_config *config, bool is_swapped)
     return (tj_checks){is_swapped ? l : j, config->check_k == TJ_CHECK_ON, is_swapped ? j : l};
 }
 
-/** Return the view with groups of the mean size, which forms use for decisions; unchanged without groups. */
+/** Return the view with groups of the usual size, which forms use for decisions; unchanged without groups. */
 static inline tj_problem tj_mean_of_groups(tj_problem view)
 {
     if (tj_is_grouped(&view))
-        view.j.extent = tj_ceil_div(view.j.extent, tj_group_count(&view));
+        view.j.extent = tj_usual_rows(&view);
     return view;
 }
 

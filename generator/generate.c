@@ -175,9 +175,13 @@ static void set_groups(tj_template_params *params, const tj_problem *view, bool 
     tj_template_set_flag(params, "has_groups", has_groups);
     tj_template_set_flag(params, "many_groups", tj_group_count(view) > 1);
     tj_template_set_int(params, "GROUPS", tj_group_count(view));
-    tj_template_set(params, "offset_t", tj_offset_bytes(view) == 8 ? "long long" : "int");
+    tj_template_set_flag(params, "masked", tj_is_masked(view));
+    tj_template_set(params, "numbers_of_groups", tj_is_masked(view) ? "parts/counts.cuh" : "parts/offsets.cuh");
+    tj_template_set(params, tj_is_masked(view) ? "count_t" : "offset_t", tj_offset_bytes(view) == 8 ? "long long" : "int");
     tj_template_set_flag(params, "offsets_by_value", tj_offsets_on_host(view));
-    tj_template_set(params, "offset_rows", tj_offsets_on_host(view) ? "offsets.row" : "offsets");
+    tj_template_set(params, "offset_rows",
+                    tj_is_masked(view) ? (tj_offsets_on_host(view) ? "counts.of" : "counts")
+                                       : (tj_offsets_on_host(view) ? "offsets.row" : "offsets"));
     tj_template_set(params, "find_group", by_warp ? "parts/find_group_by_warp.cuh" : "parts/find_group.cuh");
     tj_template_set(params, "tile_height", by_warp ? "BM" : "TILE_WIDTH");
 }

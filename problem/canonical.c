@@ -176,7 +176,7 @@ tj_problem tj_problem_even(const tj_problem *problem)
         return even;
     even.rows = (tj_rows){0};
     even.batch = tj_group_count(problem);
-    even.j.extent = tj_ceil_div(problem->j.extent, tj_group_count(problem));
+    even.j.extent = tj_usual_rows(problem);
     even.j.multiple_of = 0;
     return tj_problem_canonical(&even); /* M, P and C follow each other, as rows of groups do */
 }

@@ -27,6 +27,8 @@ typedef enum kind {
     EPILOGUE,
     GROUPS,
     OFFSETS,
+    GROUPED,
+    EXPECTED,
     SCALE_K,
     OVERLAP
 } kind;
@@ -64,7 +66,9 @@ static const field fields[] = {{"batch", BATCH, 0},
                                {"groups", GROUPS, 0},
                                {"offsets", OFFSETS, 0},
                                {"scale-k", SCALE_K, 0},
-                               {"overlap", OVERLAP, 0}};
+                               {"overlap", OVERLAP, 0},
+                               {"grouped", GROUPED, 0},
+                               {"expected", EXPECTED, 0}};
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 static const int64_t MOST_LD = INT64_C(1) << 48;
@@ -73,6 +77,7 @@ static const char *const layouts[] = {"row", "col"};
 static const char *const strides[] = {"broadcast", "pointers", "pointers16"};
 static const int64_t stride_of[] = {TJ_BROADCAST, TJ_POINTERS, TJ_POINTERS_16};
 static const char *const offsets[] = {"device", "device64", "host", "host64"}; /* 2 * on_host + has 8 bytes */
+static const char *const ways[] = {"packed", "masked"};                        /* tj_rows_kind, from TJ_ROWS_IN_GROUPS on */
 
 static const char *const overlaps[] = {"0", "1"};
 
@@ -93,6 +98,8 @@ static const char *choice_at(const field *f, size_t index)
         return index < COUNT(strides) ? strides[index] : NULL;
     case OFFSETS:
         return index < COUNT(offsets) ? offsets[index] : NULL;
+    case GROUPED:
+        return index < COUNT(ways) ? ways[index] : NULL;
     case OVERLAP:
         return index < COUNT(overlaps) ? overlaps[index] : NULL;
     case SCALE:
@@ -230,6 +237,11 @@ static tj_status set_list(tj_problem *problem, const field *f, const char *list,
     return status;
 }
 
+static tj_status refuse_groups(const field *f, tj_error *err)
+{
+    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s speaks of groups that are not there: add groups", f->name);
+}
+
 static tj_status set_choice(tj_problem *problem, const field *f, const char *value, tj_error *err)
 {
     int choice;
@@ -247,9 +259,11 @@ static tj_status set_choice(tj_problem *problem, const field *f, const char *val
     } else if (f->kind == OVERLAP) {
         problem->overlap = (int16_t)choice;
     } else if (problem->rows.groups == 0) {
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "offsets speaks of groups that are not there: add groups");
+        return refuse_groups(f, err);
+    } else if (f->kind == GROUPED) {
+        problem->rows.kind = TJ_ROWS_IN_GROUPS + choice;
     } else {
-        problem->rows.on_host = (int16_t)(choice / 2);
+        problem->rows.on_host = (int8_t)(choice / 2);
         problem->rows.offset_bytes = choice % 2 ? 8 : 4;
     }
     return TJ_OK;
@@ -273,7 +287,10 @@ static tj_status set_scale_k(tj_problem *problem, int64_t k, tj_error *err)
 
 static tj_status set_number(tj_problem *problem, const field *f, const char *value, tj_error *err)
 {
-    const int64_t most = f->kind == GROUPS ? TJ_GROUPS_MOST : f->kind == LD || f->kind == STRIDE ? MOST_LD : INT32_MAX;
+    const int64_t most = f->kind == GROUPS                    ? TJ_GROUPS_MOST
+                         : f->kind == EXPECTED                ? INT16_MAX
+                         : f->kind == LD || f->kind == STRIDE ? MOST_LD
+                                                              : INT32_MAX;
     int64_t number = 0;
     const tj_status status = take_number(f->name, value, most, &number, err);
 
@@ -281,8 +298,12 @@ static tj_status set_number(tj_problem *problem, const field *f, const char *val
         return status;
     if (f->kind == SCALE_K)
         return set_scale_k(problem, number, err);
+    if (f->kind == EXPECTED && problem->rows.groups == 0)
+        return refuse_groups(f, err);
     if (f->kind == GROUPS)
-        problem->rows = (tj_rows){TJ_ROWS_IN_GROUPS, (int32_t)number, 4, 0};
+        problem->rows = (tj_rows){TJ_ROWS_IN_GROUPS, (int32_t)number, 4, 0, 0};
+    else if (f->kind == EXPECTED)
+        problem->rows.expected = (int16_t)number;
     else
         *(f->kind == BATCH ? &problem->batch
           : f->kind == LD  ? &tj_matrix_of(problem, f->which)->ld
@@ -326,6 +347,7 @@ tj_status tj_problem_set(tj_problem *problem, const char *name, const char *valu
     case LAYOUT:
     case SCALE:
     case OFFSETS:
+    case GROUPED:
     case OVERLAP:
         return set_choice(problem, f, value, err);
     case STRIDE:
@@ -465,6 +487,13 @@ void tj_problem_get(const tj_problem *problem, const char *name, char *value)
     case OFFSETS:
         if (tj_is_grouped(problem))
             strcpy(value, offsets[2 * tj_offsets_on_host(problem) + (tj_offset_bytes(problem) == 8)]);
+        break;
+    case GROUPED:
+        if (tj_is_masked(problem))
+            strcpy(value, ways[problem->rows.kind - TJ_ROWS_IN_GROUPS]);
+        break;
+    case EXPECTED:
+        print_number(value, problem->rows.expected, problem->rows.expected > 0);
         break;
     case SCALE_K:
         print_number(value, tj_scale_k(problem), tj_scales_name_k(problem));

@@ -108,6 +108,8 @@ void tj_problem_print(const tj_problem *problem, char *out)
         tj_text_append(&text, tj_offsets_on_host(&c) ? " offsets:host" : " offsets:");
         tj_text_append(&text, tj_offset_bytes(&c) == 8 ? "64" : "");
     }
+    tj_text_append(&text, tj_is_masked(&c) ? " masked" : "");
+    print_number(&text, " expected=", c.rows.expected, 0);
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++)
         print_number(&text, stride[which], tj_problem_matrix(&c, which)->stride, tj_problem_matrix(&bare, which)->stride);
     tj_text_append(&text, c.overlap ? " overlap" : "");

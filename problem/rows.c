@@ -5,6 +5,7 @@
 #include "rows.h"
 
 #include "canonical.h"
+#include "checked.h"
 #include "error.h"
 
 /* Groups are whole rows, so that a tile can begin at any row and be clipped. */
@@ -30,11 +31,12 @@ static tj_status check_matrices(const tj_problem *words, tj_error *err)
 tj_status tj_rows_check(const tj_problem *words, tj_error *err)
 {
     const tj_rows rows = tj_rows_canonical(&words->rows);
-    const int64_t all = (rows.groups + INT64_C(1)) * rows.offset_bytes;
+    const bool is_masked = rows.kind == TJ_ROWS_MASKED;
+    const int64_t all = (rows.groups + (is_masked ? INT64_C(0) : 1)) * rows.offset_bytes;
 
-    if (rows.kind != TJ_ROWS_AS_THEY_LIE && rows.kind != TJ_ROWS_IN_GROUPS)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "rows.kind is %d: use TJ_ROWS_AS_THEY_LIE or TJ_ROWS_IN_GROUPS",
-                       rows.kind);
+    if (rows.kind < TJ_ROWS_AS_THEY_LIE || rows.kind > TJ_ROWS_MASKED)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "rows.kind is %d: use TJ_ROWS_AS_THEY_LIE, TJ_ROWS_IN_GROUPS or TJ_ROWS_MASKED", rows.kind);
     if (rows.kind == TJ_ROWS_AS_THEY_LIE && words->rows.groups != 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "rows.groups is %d and rows.kind TJ_ROWS_AS_THEY_LIE: use TJ_ROWS_IN_GROUPS, or no groups",
@@ -50,15 +52,27 @@ tj_status tj_rows_check(const tj_problem *words, tj_error *err)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "rows.on_host is %d: use 0 or 1", rows.on_host);
     if (rows.on_host && all > TJ_GROUPS_MOST_HOST_BYTES)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "%d groups have %lld bytes of offsets, and a launch takes %d of them from the host: leave them on the "
+                       "%d groups have %lld bytes of %s, and a launch takes %d of them from the host: leave them on the "
                        "device%s",
-                       rows.groups, (long long)all, TJ_GROUPS_MOST_HOST_BYTES,
-                       rows.offset_bytes == 8 ? ", or use offsets of 4 bytes" : "");
+                       rows.groups, (long long)all, tj_offsets_word(words), TJ_GROUPS_MOST_HOST_BYTES,
+                       rows.offset_bytes == 8 ? ", or use 4 bytes for each" : "");
     if (words->batch != 0 && words->batch != 1)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "batch is %lld and rows.groups %d: a problem has a batch or groups, not both; leave batch 0",
                        (long long)words->batch, rows.groups);
+    if (is_masked && words->j.extent % rows.groups != 0)
+        return tj_rows_refuse_j(words, words->j.extent, err);
+    if (rows.expected < 0 || (rows.expected > 0 && !is_masked))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "rows.expected is %d: use 0 or, with TJ_ROWS_MASKED, 1 to %d",
+                       rows.expected, INT16_MAX);
     return check_matrices(words, err);
+}
+
+tj_status tj_rows_refuse_j(const tj_problem *problem, int64_t j, tj_error *err)
+{
+    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                   "j is %lld, which is not a multiple of the %d masked groups: all have room for as many rows", (long long)j,
+                   problem->rows.groups);
 }
 
 tj_rows tj_rows_canonical(const tj_rows *rows)
@@ -72,32 +86,73 @@ tj_rows tj_rows_canonical(const tj_rows *rows)
     return c;
 }
 
-tj_status tj_groups_check(const tj_problem *problem, int64_t j, const void *offsets, tj_error *err)
+int64_t tj_usual_rows(const tj_problem *problem)
 {
-    if (TJ_HAS_NULL(err, problem, offsets))
-        return TJ_ERR_INVALID_ARGUMENT;
-    const int64_t rows = j > 0 ? j : problem->j.extent, count = tj_group_count(problem);
-    int64_t begin, end;
+    const int64_t mean = tj_ceil_div(problem->j.extent, tj_group_count(problem));
 
-    if (count < 1)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the problem has no groups (rows.kind is %d), and so no offsets",
-                       problem->rows.kind);
-    end = tj_group_offset(problem, offsets, 0);
-    for (int64_t group = 0; group < count; group++) {
-        begin = end;
-        end = tj_group_offset(problem, offsets, group + 1);
-        if (begin < 0 || end > rows)
+    return problem->rows.expected > 0 && problem->rows.expected < mean ? problem->rows.expected : mean;
+}
+
+/* Return number i of the offsets or counts. */
+static int64_t offset_at(const tj_problem *problem, const void *offsets, int64_t i)
+{
+    return problem->rows.offset_bytes == 8 ? ((const int64_t *)offsets)[i] : ((const int32_t *)offsets)[i];
+}
+
+tj_group_rows tj_rows_of_group(const tj_problem *problem, int64_t j, const void *offsets, int64_t group)
+{
+    const int64_t room = j / tj_group_count(problem);
+
+    if (!tj_is_masked(problem))
+        return (tj_group_rows){offset_at(problem, offsets, group), offset_at(problem, offsets, group + 1)};
+    return (tj_group_rows){group * room, group * room + offset_at(problem, offsets, group)};
+}
+
+static tj_status check_counts(const tj_problem *problem, int64_t rows, const void *counts, tj_error *err)
+{
+    const int64_t room = rows / tj_group_count(problem);
+
+    for (int64_t group = 0; group < tj_group_count(problem); group++) {
+        const int64_t count = offset_at(problem, counts, group);
+
+        if (count < 0 || count > room)
+            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                           "group %lld has %lld rows, and room for 0 to %lld of them (j / groups): correct its count, or "
+                           "raise j",
+                           (long long)group, (long long)count, (long long)room);
+    }
+    return TJ_OK;
+}
+
+static tj_status check_offsets(const tj_problem *problem, int64_t rows, const void *offsets, tj_error *err)
+{
+    for (int64_t group = 0; group < tj_group_count(problem); group++) {
+        const tj_group_rows of = tj_rows_of_group(problem, rows, offsets, group);
+
+        if (of.begin < 0 || of.end > rows)
             return tj_fail(
                 err, TJ_ERR_INVALID_ARGUMENT,
                 "group %lld has the rows from %lld up to %lld, and there are only those from 0 up to j = %lld: correct its "
                 "offsets, or raise j",
-                (long long)group, (long long)begin, (long long)end, (long long)rows);
-        if (end < begin)
+                (long long)group, (long long)of.begin, (long long)of.end, (long long)rows);
+        if (of.end < of.begin)
             return tj_fail(
                 err, TJ_ERR_INVALID_ARGUMENT,
                 "group %lld begins at row %lld and ends before row %lld: offsets never fall, and those of an empty group "
                 "are equal",
-                (long long)group, (long long)begin, (long long)end);
+                (long long)group, (long long)of.begin, (long long)of.end);
     }
     return TJ_OK;
+}
+
+tj_status tj_groups_check(const tj_problem *problem, int64_t j, const void *offsets, tj_error *err)
+{
+    if (TJ_HAS_NULL(err, problem, offsets))
+        return TJ_ERR_INVALID_ARGUMENT;
+    const int64_t rows = j > 0 ? j : problem->j.extent;
+
+    if (tj_group_count(problem) < 1)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the problem has no groups (rows.kind is %d), and so no offsets",
+                       problem->rows.kind);
+    return tj_is_masked(problem) ? check_counts(problem, rows, offsets, err) : check_offsets(problem, rows, offsets, err);
 }

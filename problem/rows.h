@@ -13,7 +13,13 @@
 /** Do the rows belong to groups, each with its own N? */
 static inline bool tj_is_grouped(const tj_problem *problem)
 {
-    return problem->rows.kind == TJ_ROWS_IN_GROUPS;
+    return problem->rows.kind != TJ_ROWS_AS_THEY_LIE;
+}
+
+/** Has each group room for as many rows, and a count of those that are there? */
+static inline bool tj_is_masked(const tj_problem *problem)
+{
+    return problem->rows.kind == TJ_ROWS_MASKED;
 }
 
 /** Return the number of groups; 0: the rows are in none. */
@@ -28,23 +34,46 @@ static inline bool tj_offsets_on_host(const tj_problem *problem)
     return tj_is_grouped(problem) && problem->rows.on_host;
 }
 
-/** Return the bytes of one offset. Canonical, grouped. */
+/** Return the bytes of one offset or count. Canonical, grouped. */
 static inline int32_t tj_offset_bytes(const tj_problem *problem)
 {
     return problem->rows.offset_bytes;
 }
 
-/** Return the bytes of all offsets: the first row of each group, and the end of the last. Canonical; 0: there are no groups. */
-static inline int64_t tj_offsets_bytes(const tj_problem *problem)
+/** Return "offsets" or, of masked groups, "counts". */
+static inline const char *tj_offsets_word(const tj_problem *problem)
 {
-    return tj_is_grouped(problem) ? (tj_group_count(problem) + 1) * tj_offset_bytes(problem) : 0;
+    return tj_is_masked(problem) ? "counts" : "offsets";
 }
 
-/** Return number i of the offsets of a problem with groups. Canonical. */
-static inline int64_t tj_group_offset(const tj_problem *problem, const void *offsets, int64_t i)
+/** Return the number of offsets, of which the last is the end of the last group, or of counts; 0: there are no groups. */
+static inline int64_t tj_offset_count(const tj_problem *problem)
 {
-    return tj_offset_bytes(problem) == (int32_t)sizeof(int64_t) ? ((const int64_t *)offsets)[i] : ((const int32_t *)offsets)[i];
+    return tj_is_masked(problem) || !tj_is_grouped(problem) ? tj_group_count(problem) : tj_group_count(problem) + 1;
 }
+
+/** Return the bytes of all offsets or counts. Canonical; 0: there are no groups. */
+static inline int64_t tj_offsets_bytes(const tj_problem *problem)
+{
+    return tj_is_grouped(problem) ? tj_offset_count(problem) * tj_offset_bytes(problem) : 0;
+}
+
+/** Rows of a group: from `begin` on and before `end`. */
+typedef struct tj_group_rows {
+    int64_t begin, end;
+} tj_group_rows;
+
+/** Return the rows that each masked group has room for. */
+static inline int64_t tj_room_of_group(const tj_problem *problem)
+{
+    return problem->j.extent / tj_group_count(problem);
+}
+
+/** Return the rows of a group, as its offsets or its count say. j: those of all groups. Canonical, grouped. */
+tj_group_rows tj_rows_of_group(const tj_problem *problem, int64_t j, const void *offsets, int64_t group);
+
+/** Return the number of rows of a group for which configs are chosen: the mean or, of masked groups, the expected one. */
+int64_t tj_usual_rows(const tj_problem *problem);
 
 /** Return the most tiles of `height` rows that `rows` rows of P take: the last tile of each group may be short. */
 static inline int64_t tj_row_tiles(const tj_problem *problem, int64_t rows, int64_t height)
@@ -54,6 +83,9 @@ static inline int64_t tj_row_tiles(const tj_problem *problem, int64_t rows, int6
 
 /** Can the problem have these rows? The message names the first wrong number. Types and layouts are spelled out. */
 tj_status tj_rows_check(const tj_problem *words, tj_error *err);
+
+/** Say that j rows are not the same number for each masked group. */
+tj_status tj_rows_refuse_j(const tj_problem *problem, int64_t j, tj_error *err);
 
 /** Spell out what the rows leave to its default, and forget what does not count. */
 tj_rows tj_rows_canonical(const tj_rows *rows);

@@ -634,9 +634,9 @@ static int64_t rows_to_check(const tj_problem *p, int64_t rows, double max_flop)
 
 static row_range rows_of_group(const resolved *request, int64_t group)
 {
-    const int64_t begin = tj_group_offset(&request->problem, request->offsets, group);
+    const tj_group_rows rows = tj_rows_of_group(&request->problem, request->problem.j.extent, request->offsets, group);
 
-    return (row_range){begin, tj_group_offset(&request->problem, request->offsets, group + 1) - begin};
+    return (row_range){rows.begin, rows.end - rows.begin};
 }
 
 /* Return the number of rows of all products. */
@@ -644,9 +644,11 @@ static int64_t count_rows(const resolved *request)
 {
     const tj_problem *p = &request->problem;
 
-    if (!tj_is_grouped(p))
-        return p->j.extent * p->batch;
-    return tj_group_offset(p, request->offsets, tj_group_count(p)) - tj_group_offset(p, request->offsets, 0);
+    int64_t rows = tj_is_grouped(p) ? 0 : p->j.extent * p->batch;
+
+    for (int64_t group = 0; group < tj_group_count(p); group++)
+        rows += rows_of_group(request, group).count;
+    return rows;
 }
 
 /* Replace the N of all groups by that of one group. */

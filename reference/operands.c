@@ -49,21 +49,44 @@ static uint64_t next_random(uint64_t *state)
     return z ^ z >> 31;
 }
 
+static void set_offset(const tj_problem *problem, void *offsets, int64_t i, int64_t value)
+{
+    if (tj_offset_bytes(problem) == (int32_t)sizeof(int64_t))
+        ((int64_t *)offsets)[i] = value;
+    else
+        ((int32_t *)offsets)[i] = (int32_t)value;
+}
+
+/* Counts of masked groups are up to a quarter above and below the expected one; some are 0 where all of the room is expected. */
+static void draw_counts(const tj_problem *problem, void *counts, uint64_t seed)
+{
+    const int64_t room = tj_room_of_group(problem), usual = tj_usual_rows(problem);
+    const int64_t spread = usual < room ? usual / 4 : room;
+    uint64_t state = seed;
+
+    for (int64_t i = 0; i < tj_group_count(problem); i++) {
+        const int64_t drawn = usual - spread + (int64_t)(next_random(&state) % (uint64_t)(2 * spread + 1));
+
+        set_offset(problem, counts, i, drawn < room ? drawn : room);
+    }
+}
+
 void tj_draw_offsets(const tj_problem *problem, void *offsets, uint64_t seed)
 {
     const int64_t count = tj_group_count(problem), rows = problem->j.extent, mean = rows / count;
     uint64_t state = seed;
     int64_t at = 0;
 
+    if (tj_is_masked(problem)) {
+        draw_counts(problem, offsets, seed);
+        return;
+    }
     for (int64_t i = 0; i <= count; i++) {
         const int64_t even = (int64_t)((double)rows * (double)i / (double)count);
         const int64_t drawn = even + (int64_t)(next_random(&state) % (uint64_t)(2 * mean + 2)) - mean;
 
         at = i == count ? rows : i == 0 ? 0 : drawn < at ? at : drawn > rows ? rows : drawn;
-        if (tj_offset_bytes(problem) == (int32_t)sizeof(int64_t))
-            ((int64_t *)offsets)[i] = at;
-        else
-            ((int32_t *)offsets)[i] = (int32_t)at;
+        set_offset(problem, offsets, i, at);
     }
 }
 

@@ -135,10 +135,13 @@ static tj_request nominal(const tj_request *request)
         if (dim[i]->mode == TJ_DIM_ANY)
             dim[i]->extent = NOMINAL;
     if (tj_is_grouped(&p)) {
-        const double mean = ceil((double)p.j.extent / (double)tj_group_count(&p));
-        const int64_t rows = tj_group_count(&p) * (int64_t)(mean + SPREAD * sqrt(mean));
+        const double usual = (double)tj_usual_rows(&p);
+        const int64_t rows = (int64_t)(usual + SPREAD * sqrt(usual)), all = tj_group_count(&p) * rows;
 
-        p.j.extent = rows < INT32_MAX ? rows : INT32_MAX;
+        if (p.rows.expected > 0)
+            p.rows.expected = (int16_t)(rows < INT16_MAX ? rows : INT16_MAX);
+        else if (!tj_is_masked(&p))
+            p.j.extent = all < INT32_MAX ? all : INT32_MAX;
     }
     tj_request_derive(&p, &with_extents);
     return with_extents;

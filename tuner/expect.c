@@ -97,7 +97,7 @@ double tj_problem_difference(const tj_problem *a, const tj_problem *b)
                               a->compute == b->compute && a->m.layout == b->m.layout && a->p.layout == b->p.layout &&
                               a->j.mode == b->j.mode && a->k.mode == b->k.mode && a->l.mode == b->l.mode &&
                               (a->batch > 1) == (b->batch > 1) && (a->batch < 0 ? a->batch == b->batch : b->batch >= 0) &&
-                              tj_is_grouped(a) == tj_is_grouped(b) && tj_scale_k(a) == tj_scale_k(b);
+                              a->rows.kind == b->rows.kind && tj_scale_k(a) == tj_scale_k(b);
 
     if (!is_same_kind)
         return INFINITY;

@@ -61,6 +61,8 @@ static const number_field numbers[] = {FIELD("m_layout", m.layout),
                                        LATER("groups", rows.groups, TJ_GROUPS_MOST),
                                        LATER("offset_bytes", rows.offset_bytes, sizeof(int64_t)),
                                        LATER("offsets_on_host", rows.on_host, 1),
+                                       LATER("rows_kind", rows.kind, TJ_ROWS_MASKED),
+                                       LATER("expected_rows", rows.expected, INT16_MAX),
                                        FIELD("has_alpha", epilogue.has_alpha),
                                        FIELD("has_beta", epilogue.has_beta)};
 
@@ -88,7 +90,8 @@ static int64_t get_number(const tj_problem *p, const number_field *field)
 {
     const void *at = const_member(p, field);
 
-    return field->bytes == sizeof(int16_t)   ? *(const int16_t *)at
+    return field->bytes == sizeof(int8_t)    ? *(const int8_t *)at
+           : field->bytes == sizeof(int16_t) ? *(const int16_t *)at
            : field->bytes == sizeof(int32_t) ? *(const int32_t *)at
                                              : *(const int64_t *)at;
 }
@@ -97,7 +100,9 @@ static void set_number(tj_problem *p, const number_field *field, int64_t value)
 {
     void *at = member(p, field);
 
-    if (field->bytes == sizeof(int16_t))
+    if (field->bytes == sizeof(int8_t))
+        *(int8_t *)at = (int8_t)value;
+    else if (field->bytes == sizeof(int16_t))
         *(int16_t *)at = (int16_t)value;
     else if (field->bytes == sizeof(int32_t))
         *(int32_t *)at = (int32_t)value;
@@ -276,7 +281,8 @@ static tj_status problem_from_json(const tj_json *object, tj_problem *p, tj_erro
         status = read_member(object, numbers[i].name, most_of(&numbers[i]), &value, err);
         set_number(p, &numbers[i], value);
     }
-    p->rows.kind = p->rows.groups != 0 ? TJ_ROWS_IN_GROUPS : TJ_ROWS_AS_THEY_LIE;
+    if (p->rows.kind == TJ_ROWS_AS_THEY_LIE && p->rows.groups != 0)
+        p->rows.kind = TJ_ROWS_IN_GROUPS; /* a record of groups says no more than their number */
     if (status != TJ_OK || (status = read_scales(object, p, err)) != TJ_OK)
         return status;
     if (epilogue && (status = tj_epilogue_parse(epilogue, &p->epilogue, err)) != TJ_OK)
@@ -319,7 +325,8 @@ static void print_line(const tj_problem *p, char *out, size_t bytes)
     if (p->batch > 1)
         (void)snprintf(batch, sizeof batch, " batch %lld", (long long)p->batch);
     if (tj_is_grouped(p))
-        (void)snprintf(batch, sizeof batch, " in %lld groups", (long long)tj_group_count(p));
+        (void)snprintf(batch, sizeof batch, " in %lld %sgroups", (long long)tj_group_count(p),
+                       tj_is_masked(p) ? "masked " : "");
     (void)snprintf(type, sizeof type, "%s%s%s%s%s%s", p->n.type != p->m.type ? "," : "",
                    p->n.type != p->m.type ? tj_type_name((tj_type)p->n.type) : "", p->p.type != p->m.type ? "->" : "",
                    p->p.type != p->m.type ? tj_type_name((tj_type)p->p.type) : "",

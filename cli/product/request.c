@@ -91,6 +91,11 @@ static const char *offsets_at(size_t index)
     return tj_problem_choice("offsets", index);
 }
 
+static const char *grouped_at(size_t index)
+{
+    return tj_problem_choice("grouped", index);
+}
+
 static const cli_option of_layout[] = {
     {"layout-m", CLI_CHOICE, AT(m.layout), "How M lies in memory: row (default) or col.", "order", .names = orders},
     {"layout-n", CLI_CHOICE, AT(n.layout), "The same for N.", "order", .names = orders},
@@ -106,6 +111,12 @@ static const cli_option of_layout[] = {
     {"offsets", CLI_TEXT, AT(offsets),
      "Where the offsets of groups lie, and their type: device (default) and host have 4 bytes each, device64 and host64 8.",
      "where", .offered = offsets_at},
+    {"grouped", CLI_TEXT, AT(grouped),
+     "How the rows of groups lie: packed (default), one group after the other; or masked, each with room for j / groups of "
+     "them "
+     "and a count of those that are there.",
+     "how", .offered = grouped_at},
+    {"expected", CLI_TEXT, AT(expected), "Rows that most masked groups have, for which the config is chosen.", "count"},
     {"stride-m", CLI_INT, AT(m.stride),
      "Elements from one M of the batch to the next; broadcast: all use the same one; pointers: they lie anywhere, and the "
      "kernel takes an array of pointers to them; pointers16: the same, each aligned to 16 bytes.",
@@ -375,6 +386,8 @@ tj_status cli_read_request(const cli_request_options *options, const char *shape
     request->known.batch = options->batch;
     if (set_field(&request->known, "groups", options->groups, err) != TJ_OK ||
         set_field(&request->known, "offsets", options->offsets, err) != TJ_OK ||
+        set_field(&request->known, "grouped", options->grouped, err) != TJ_OK ||
+        set_field(&request->known, "expected", options->expected, err) != TJ_OK ||
         set_field(&request->known, "overlap", options->overlap ? "1" : NULL, err) != TJ_OK ||
         cli_take_epilogue(options, request, err) != TJ_OK)
         return err->status;
@@ -438,6 +451,10 @@ void cli_set_problem(tj_json *answer, const tj_problem *problem)
         set_number(object, "groups", known.rows.groups);
         tj_problem_get(&known, "offsets", value);
         cli_set_text(object, "offsets", value);
+        tj_problem_get(&known, "grouped", value);
+        cli_set_text(object, "grouped", *value ? value : "packed");
+        if (known.rows.expected > 0)
+            set_number(object, "expected", known.rows.expected);
     }
     cli_set_text(object, "compute", tj_compute_name((tj_compute)known.compute));
     for (int i = 0; i < TJ_FACTORS; i++) {

@@ -24,8 +24,8 @@ typedef struct run_options {
 static const cli_option own[] = {
     {"seed", CLI_INT, AT(seed), "Of the random matrices; default 1.", "number", 0, INT64_MAX - 2, .initial = 1},
     {"group-rows", CLI_TEXT, AT(group_rows),
-     "How many rows each group has, such as 5,0,17, j at most in all; default: they fall to groups at random. Without --groups "
-     "it says how many groups there are.",
+     "How many rows each group has, such as 5,0,17, j at most in all, or j / groups of each masked one; default: they fall to "
+     "groups at random. Without --groups it says how many groups there are.",
      "list"},
     {"count", CLI_FLAG, AT(counts), "Count what the kernel does: loads, sectors, bank conflicts, FMAs. On the emulator only.",
      .low = CLI_COUNT},
@@ -85,7 +85,7 @@ static tj_status read_rows(const char *list, int64_t **offsets, int64_t *groups,
     return status;
 }
 
-/* Convert the offsets of --group-rows to the type of the problem, in place: they only become shorter. */
+/* Convert the offsets of --group-rows to those, or the counts, of the problem, in place: they only become shorter. */
 static tj_status fit_offsets(const cli_request *request, int64_t groups, int64_t *offsets, tj_error *err)
 {
     const tj_problem known = tj_problem_canonical(&request->known);
@@ -94,7 +94,10 @@ static tj_status fit_offsets(const cli_request *request, int64_t groups, int64_t
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "--group-rows has %lld numbers, and there are %lld groups: give one for each", (long long)groups,
                        (long long)known.rows.groups);
-    if (offsets[groups] > known.j.extent)
+    if (known.rows.kind == TJ_ROWS_MASKED)
+        for (int64_t i = 0; i < groups; i++)
+            offsets[i] = offsets[i + 1] - offsets[i];
+    else if (offsets[groups] > known.j.extent)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--group-rows has %lld rows, and j is %lld: raise j, or shorten groups",
                        (long long)offsets[groups], (long long)known.j.extent);
     for (int64_t i = 0; i <= groups && known.rows.offset_bytes == (int32_t)sizeof(int32_t); i++)

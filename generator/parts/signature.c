@@ -96,6 +96,11 @@ static void print_extent(const tj_problem *view, const tj_launch_form *form, int
         say(out, "int %c,\n", "jkl"[index]);
 }
 
+static const char *offset_word(const tj_problem *view)
+{
+    return tj_is_masked(view) ? "count" : "offset";
+}
+
 void tj_signature_print(const tj_problem *view, const tj_launch_form *form, const tj_launch_step *step, int first, int factors,
                         const char *workspace, tj_template_params *fill, const char *name)
 {
@@ -140,9 +145,9 @@ void tj_signature_print(const tj_problem *view, const tj_launch_form *form, cons
             break;
         case TJ_ARG_OFFSETS:
             if (index)
-                tj_text_append(&out, "const __grid_constant__ offsets_t offsets,\n");
+                say(&out, "const __grid_constant__ %ss_t %ss,\n", offset_word(view), offset_word(view));
             else
-                say(&out, "const offset_t %soffsets,\n", tj_step_pointer(view, step));
+                say(&out, "const %s_t %s%ss,\n", offset_word(view), tj_step_pointer(view, step), offset_word(view));
             break;
         case TJ_ARG_TENSOR_MAP:
             tj_text_append(&out, "const __grid_constant__ tensor_map_t P_map)\n");

@@ -68,6 +68,9 @@ typedef struct tj_operands {
      * In device memory they are not checked before the launch, and the kernel enforces the rule itself: an offset below 0
      * counts as 0, one beyond j as j, and one below an earlier one as that one, so that its group has no rows. Nothing outside
      * of M, N, P and C is read or written, whatever the offsets are. tj_groups_check describes their defects.
+     *
+     * With TJ_ROWS_MASKED they are the counts of the groups, rows.groups integers from 0 to j / groups, to which the same
+     * applies: a count below 0 counts as 0, and one beyond j / groups as that.
      */
     const void *offsets;
     void *workspace; /**< device memory of tj_plan_workspace_bytes() bytes; launches that may run at the same time must not

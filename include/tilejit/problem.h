@@ -222,17 +222,26 @@ typedef enum tj_rows_kind {
      *
      * M and P are row-major, and batch is 1. A scale of M for each row follows the rows; N's scales are those of each group's N.
      */
-    TJ_ROWS_IN_GROUPS = 1
+    TJ_ROWS_IN_GROUPS = 1,
+    /**
+     * Masked groups: each group has room for as many rows, j / groups of them, so that j is a multiple of groups and M is what
+     * other libraries call [groups, most rows, k]. An array of `groups` counts, an operand of every launch in the place of the
+     * offsets, says how many rows are there: group g has the rows from g * (j / groups) on, the first count[g] of its room.
+     * The others are not read, and those of P are not written. All else is as with TJ_ROWS_IN_GROUPS.
+     */
+    TJ_ROWS_MASKED = 2
 } tj_rows_kind;
 
 /** The rows of M and P. All zero: they are found as they lie. */
 typedef struct tj_rows {
-    int32_t kind;         /**< tj_rows_kind */
-    int32_t groups;       /**< of TJ_ROWS_IN_GROUPS, 1 to TJ_GROUPS_MOST; otherwise 0, and the members below are ignored */
-    int16_t offset_bytes; /**< of one offset, which is a signed integer: 4 (0 means that) or 8 */
-    int16_t on_host;      /**< 1: the offsets of a launch lie in host memory. They are copied with the launch, at most
+    int32_t kind;        /**< tj_rows_kind */
+    int32_t groups;      /**< 1 to TJ_GROUPS_MOST; without groups 0, and the members below are ignored */
+    int8_t offset_bytes; /**< of one offset or count, which is a signed integer: 4 (0 means that) or 8 */
+    int8_t on_host;      /**< 1: the offsets or counts of a launch lie in host memory. They are copied with the launch, at most
                                TJ_GROUPS_MOST_HOST_BYTES of them, and a CUDA graph keeps those that it was captured with. 0:
                                they lie in device memory, where an earlier kernel of the stream may have written them */
+    int16_t expected;    /**< of TJ_ROWS_MASKED: rows that most groups have, where it is less than j / groups; 0: not known. The
+                               config is chosen for them; the product does not depend on it */
 } tj_rows;
 
 enum { TJ_GROUPS_MOST = 65535, TJ_GROUPS_MOST_HOST_BYTES = 3072 };
@@ -277,7 +286,7 @@ typedef struct tj_problem {
 #define TJ_PROBLEM_INIT(j, k, l, type)                                                                                 \
     { sizeof(tj_problem), TJ_DIM_INIT(j), TJ_DIM_INIT(k), TJ_DIM_INIT(l), 0, TJ_MATRIX_INIT(type),                     \
       TJ_MATRIX_INIT(0), TJ_MATRIX_INIT(0), TJ_MATRIX_INIT(0), { TJ_SCALE_INIT(0, 0, 0) },                             \
-      { 0, 0, 0, 0 }, 0, 0, { 0, 0, { 0, 0, 0, 0, { { 0, 0, 0, 0 } }, { 0 }, { { { 0 }, 0, 0, 0, 0, 0, { 0 } } } } } }
+      { 0, 0, 0, 0, 0 }, 0, 0, { 0, 0, { 0, 0, 0, 0, { { 0, 0, 0, 0 } }, { 0 }, { { { 0 }, 0, 0, 0, 0, 0, { 0 } } } } } }
 /* clang-format on */
 
 /** One matrix of a problem. NULL: problem must not be NULL. Threads: any; pure. */
@@ -304,8 +313,9 @@ TJ_API TJ_MUST_CHECK tj_status tj_problem_check(const tj_problem *problem, tj_er
 /**
  * Are these the offsets of a launch of a problem with groups: do they lie between 0 and j, and never decrease? If not, the
  * message names the first wrong group. A launch checks offsets in host memory this way. Use it to check offsets in device
- * memory, after copying them to the host. offsets: rows.groups + 1 signed integers of rows.offset_bytes each. j: the rows to
- * launch with; 0: those of the problem, which must have passed tj_problem_check.
+ * memory, after copying them to the host. offsets: rows.groups + 1 signed integers of rows.offset_bytes each; with
+ * TJ_ROWS_MASKED rows.groups counts, which lie between 0 and j / groups. j: the rows to launch with; 0: those of the problem,
+ * which must have passed tj_problem_check.
  *
  * NULL:    only err may be NULL.
  * Threads: any; pure.

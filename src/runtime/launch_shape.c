@@ -596,6 +596,7 @@ static tj_status check_workspace(const tj_kernel *kernel, const tj_operands *x, 
 bool tj_launch_offsets_are_right(const tj_kernel *kernel, const tj_operands *x, int64_t j)
 {
     return x->offsets && (uintptr_t)x->offsets % (uintptr_t)tj_offset_bytes(&kernel->problem) == 0 &&
+           (!tj_is_masked(&kernel->problem) || j % tj_group_count(&kernel->problem) == 0) &&
            (!tj_offsets_on_host(&kernel->problem) || tj_groups_check(&kernel->problem, j, x->offsets, NULL) == TJ_OK);
 }
 
@@ -603,6 +604,7 @@ static tj_status check_offsets(const tj_kernel *kernel, const tj_operands *x, co
 {
     const tj_problem *const problem = &kernel->problem;
     const unsigned long long at = (unsigned long long)(uintptr_t)x->offsets;
+    const char *const word = tj_offsets_word(problem);
     lines in = {(int64_t)(uintptr_t)x->offsets, 1, 1, tj_offsets_bytes(problem)}, out;
 
     if (!tj_is_grouped(problem) || tj_launch_offsets_are_right(kernel, x, shape->j)) {
@@ -611,14 +613,15 @@ static tj_status check_offsets(const tj_kernel *kernel, const tj_operands *x, co
             return TJ_OK;
         return tj_fail(
             err, TJ_ERR_INVALID_ARGUMENT,
-            "P at 0x%llx and the offsets at 0x%llx overlap: a product cannot overwrite what it reads; give P memory of "
-            "its own",
-            (unsigned long long)(uintptr_t)x->p.address, at);
+            "P at 0x%llx and the %s at 0x%llx overlap: a product cannot overwrite what it reads; give P memory of its own",
+            (unsigned long long)(uintptr_t)x->p.address, word, at);
     }
     if (!x->offsets)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "offsets is NULL: give the %s address of the %lld offsets of %lld groups",
-                       tj_offsets_on_host(problem) ? "host" : "device", (long long)tj_group_count(problem) + 1,
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "offsets is NULL: give the %s address of the %lld %s of %lld groups",
+                       tj_offsets_on_host(problem) ? "host" : "device", (long long)tj_offset_count(problem), word,
                        (long long)tj_group_count(problem));
+    if (tj_is_masked(problem) && shape->j % tj_group_count(problem) != 0)
+        return tj_rows_refuse_j(problem, shape->j, err);
     if ((uintptr_t)x->offsets % (uintptr_t)tj_offset_bytes(problem) != 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "offsets is 0x%llx, which is not aligned to its elements of %d bytes", at,
                        tj_offset_bytes(problem));

@@ -243,7 +243,7 @@ static tj_status compute_lines(const proving *v, const run *r, int64_t n, int64_
     return tj_kernel_launch(v->simple, &x, v->stream, err);
 }
 
-/* With groups, each line has the N of its group; a workbench draws groups that have all lines. */
+/* With groups, each line has the N of its group; lines of no group are left alone. */
 static tj_status compute_simply(const proving *v, const run *r, tj_error *err)
 {
     const void *const offsets = tj_workbench_offsets(v->bench);
@@ -253,9 +253,8 @@ static tj_status compute_simply(const proving *v, const run *r, tj_error *err)
     if (!tj_is_grouped(&v->lies.problem))
         return compute_lines(v, r, r->product, 0, err);
     for (int64_t group = 0; group < tj_group_count(&v->lies.problem) && status == TJ_OK; group++) {
-        const int64_t begins = tj_group_offset(&v->lies.problem, offsets, group),
-                      ends = tj_group_offset(&v->lies.problem, offsets, group + 1);
-        const int64_t from = begins > r->line ? begins : r->line, to = ends < end ? ends : end;
+        const tj_group_rows of = tj_rows_of_group(&v->lies.problem, v->lies.problem.j.extent, offsets, group);
+        const int64_t from = of.begin > r->line ? of.begin : r->line, to = of.end < end ? of.end : end;
         const run part = {r->product, from, to - from};
 
         if (from < to)
@@ -304,6 +303,8 @@ static void draw_runs(proving *v, bool is_emulated)
         v->run[v->runs] = (run){at / v->lines, at % v->lines, v->longest < left ? v->longest : left};
         if (needs_even_lines(v))
             v->run[v->runs].line -= v->run[v->runs].line % 2;
+        if (tj_is_masked(k)) /* the lines that are there come first */
+            v->run[v->runs].line -= v->run[v->runs].line % tj_room_of_group(k);
     }
 }
 
@@ -318,6 +319,8 @@ static void check_all_of_p(proving *v)
         return;
     for (int64_t b = 0; b < v->lies.problem.batch; b++)
         for (int64_t line = 0; line < v->lines; line++) {
+            if (!tj_workbench_has_line(v->bench, line))
+                continue;
             const char *at =
                 v->p + tj_workbench_offset(v->bench, TJ_MATRIX_P, b) + (size_t)(line * v->lies.problem.p.ld) * size;
 
@@ -344,6 +347,8 @@ static tj_status compare_run(proving *v, const run *r, tj_error *err)
     if (status == TJ_OK)
         status = tj_buffer_read(v->simple_p, 0, v->line, (size_t)r->lines * simple_width, err);
     for (int64_t i = 0; i < r->lines && status == TJ_OK; i++) {
+        if (!tj_workbench_has_line(v->bench, r->line + i))
+            continue;
         const char *const line_of_p = p + (size_t)i * ld, *const simple = v->line + (size_t)i * simple_width;
         const int64_t wrong = has_expression(v)
                                   ? compare_expression(v, r->product, r->line + i, line_of_p, simple)

@@ -210,7 +210,7 @@ static void describe_sets(tj_workbench *bench)
     }
 }
 
-/* Rows fall to groups at random. */
+/* Rows fall to groups at random, or as many as usual are there of masked ones. */
 static tj_status draw_offsets(tj_workbench *bench, const tj_workbench_options *options, tj_error *err)
 {
     const size_t bytes = (size_t)tj_offsets_bytes(&bench->lies.problem);
@@ -542,13 +542,17 @@ static tj_status check_guards(const tj_workbench *bench, const tj_buffer *buffer
     return status;
 }
 
-/* Does this line of P belong to a product? */
-static bool is_of_a_group(const tj_workbench *bench, int64_t line)
+bool tj_workbench_has_line(const tj_workbench *bench, int64_t line)
 {
     const tj_problem *lies = &bench->lies.problem;
+    bool is_inside = !tj_is_grouped(lies);
 
-    return !tj_is_grouped(lies) || (line >= tj_group_offset(lies, bench->offsets, 0) &&
-                                    line < tj_group_offset(lies, bench->offsets, tj_group_count(lies)));
+    for (int64_t group = 0; group < tj_group_count(lies) && !is_inside; group++) {
+        const tj_group_rows of = tj_rows_of_group(lies, lies->j.extent, bench->offsets, group);
+
+        is_inside = line >= of.begin && line < of.end;
+    }
+    return is_inside;
 }
 
 /* Check that padding between rows, batches and groups of P is untouched. */
@@ -565,7 +569,7 @@ static tj_status check_gaps(const tj_workbench *bench, const unsigned char *p, c
         return tj_fail_memory(err, "the operands of a workbench");
     for (int64_t b = 0; b < bench->lies.problem.batch; b++)
         for (int64_t line = 0; line < stored.count.extent; line++)
-            if (is_of_a_group(bench, line))
+            if (tj_workbench_has_line(bench, line))
                 memset(is_element + (size_t)(b * lies->stride + line * lies->ld) * size, 1, width);
     for (size_t i = 0; i < m->bytes && !*reason; i++)
         if (!is_element[i] && p[i] != (before ? before[i] : 0xff))

@@ -40,6 +40,9 @@ tj_status tj_workbench_read_part(const tj_workbench *bench, size_t set, size_t o
  */
 tj_status tj_workbench_fill_operands(const tj_workbench *bench, tj_host_operands *host, tj_error *err);
 
+/** Does this line of P belong to a product? With groups, there may be lines that belong to none. */
+bool tj_workbench_has_line(const tj_workbench *bench, int64_t line);
+
 /** Are all bits 1, as in guards, and in a P that nothing has written to? */
 bool tj_workbench_is_untouched(const void *bytes, size_t count);
 

@@ -240,6 +240,8 @@ Test(command, runs_groups_of_rows)
         {"50x24x40 --group-rows 5,-1", "--group-rows of group 1"},
         {"50x24x40 --group-rows 5,46", "--group-rows has 51 rows, and j is 50"},
         {"50x24x40 --group-rows 5,17 --groups 3", "--group-rows has 2 numbers, and there are 3 groups"},
+        {"50x24x40 --group-rows 5,26 --grouped masked", "group 1 has 26 rows, and room for 0 to 25 of them"},
+        {"50x24x40 --groups 3 --grouped masked", "j is 50, which is not a multiple of the 3 masked groups"},
         {"50x24x40 --offsets host", "add groups"},
         {"50x24x40 --groups 3 --batch 2", "a batch or groups, not both"},
         {"50x24x40 --groups 3 --layout-p col", "P is column-major"},
@@ -249,6 +251,9 @@ Test(command, runs_groups_of_rows)
 
     cr_assert(eq(int, shell("$T run 50x24x40 --device emulator --group-rows 5,0,17,20"), 0), "%s", errors);
     cr_expect(strstr(out, "check      passed: 1680 of 1680 elements") != NULL, "%s", out);
+    cr_assert(eq(int, shell("$T run 52x24x40 --device emulator --group-rows 5,0,13,2 --grouped masked --expected 5"), 0), "%s",
+              errors);
+    cr_expect(strstr(out, "check      passed: 800 of 800 elements") != NULL, "%s", out);
     cr_assert(eq(int, shell("$T run 50x24x40 --device emulator --groups 70 --offsets host64 --any all --json"), 0), "%s",
               errors);
     answer = json_loads(out, 0, NULL);

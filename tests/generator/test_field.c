@@ -20,8 +20,9 @@ Test(field, is_read_back_as_it_was_set)
                                           {"scale-m", "each"},   {"scale-n", "along-k"},
                                           {"scale-k", "32"},     {"epilogue", "max(acc * alpha + beta * c 0)"},
                                           {"any", "j k"},        {"multiple-of", "j=8 k=16"},
-                                          {"overlap", "1"}};
-    tj_problem problem = TJ_PROBLEM_INIT(32, 64, 80, TJ_F32);
+                                          {"overlap", "1"},      {"grouped", "masked"},
+                                          {"expected", "7"}};
+    tj_problem problem = TJ_PROBLEM_INIT(48, 64, 80, TJ_F32);
     char value[TJ_PROBLEM_FIELD_BYTES];
     tj_error err = {0};
 
@@ -59,7 +60,7 @@ Test(field, of_a_default_is_empty)
     for (size_t i = 0; (name = tj_problem_field(i)); i++) {
         tj_problem_get(&problem, name, value);
         cr_expect(eq(str, value, (char *)(strcmp(name, "dtype") == 0 ? "f16" : "")), "%s", name);
-        if (tj_problem_choice(name, 0) && strcmp(name, "offsets") != 0) /* which needs groups */
+        if (tj_problem_choice(name, 0) && strcmp(name, "offsets") != 0 && strcmp(name, "grouped") != 0) /* which need groups */
             cr_expect(eq(int, tj_problem_set(&problem, name, tj_problem_choice(name, 0), NULL), TJ_OK), "%s", name);
     }
 }
@@ -75,6 +76,8 @@ Test(field, names_a_wrong_value)
         {"batch", "2x", "batch is \"2x\": write a whole number from 1 to 2147483647"},
         {"groups", "65536", "groups is \"65536\": write a whole number from 1 to 65535"},
         {"offsets", "host", "offsets speaks of groups that are not there"},
+        {"grouped", "masked", "grouped speaks of groups that are not there"},
+        {"expected", "4", "expected speaks of groups that are not there"},
         {"any", "j,q", "any has \"q\": use j, k, l, ld, batch, stride or all"},
         {"multiple-of", "k=16", "multiple-of k promises something of a fixed extent"},
         {"multiple-of", "16", "multiple-of has \"16\": write j=16,k=8"},

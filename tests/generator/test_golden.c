@@ -141,6 +141,8 @@ static const golden rows[] = {
     {"wgmma/groups.diff", "wgmma",
      PROBLEM(FIXED(1024), FIXED(4096), FIXED(14336), .m.type = TJ_E4M3, .n.layout = TJ_COL_MAJOR, .compute = TJ_COMPUTE_F32_FP8,
              .rows = {TJ_ROWS_IN_GROUPS, 8, 0, 0}, .scale[TJ_MATRIX_M] = SCALE_EACH, .scale[TJ_MATRIX_N] = ONE_SCALE)},
+    {"wgmma/masked.diff", "wgmma",
+     PROBLEM(FIXED(32768), FIXED(4096), FIXED(14336), .m.type = TJ_BF16, .rows = {TJ_ROWS_MASKED, 8, 0, 0, 20})},
     {"wgmma/swapped.diff", "wgmma:swap=yes,bn=40",
      PROBLEM(FIXED(72), FIXED(4096), FIXED(4096), .m.type = TJ_BF16, .n.layout = TJ_COL_MAJOR)},
     {"wgmma/swapped_splits.diff", "wgmma:swap=yes,bn=72,splits=2",

@@ -133,7 +133,12 @@ static void draw_types(tj_problem *p, int w)
 /* Draw groups in place of a batch: M, P and C are one matrix each, and N has one matrix per group. */
 static void draw_groups(tj_problem *p)
 {
-    p->rows = (tj_rows){TJ_ROWS_IN_GROUPS, (int32_t)PICK(1, 2, 3, 5, 8, 33, 70), (int16_t)PICK(0, 4, 8), next() % 2};
+    p->rows = (tj_rows){TJ_ROWS_IN_GROUPS, (int32_t)PICK(1, 2, 3, 5, 8, 33, 70), (int8_t)PICK(0, 4, 8), next() % 2, 0};
+    if (next() % 3 == 0) { /* masked, each with room for as many rows */
+        p->rows.kind = TJ_ROWS_MASKED;
+        p->rows.expected = next() % 20;
+        p->j.extent = (p->j.extent + p->rows.groups - 1) / p->rows.groups * p->rows.groups;
+    }
     p->batch = 0;
     p->m.stride = p->p.stride = p->c.stride = TJ_TIGHT;
     p->n.stride = next() % 4 == 0 ? PICK(TJ_POINTERS, TJ_POINTERS_16, TJ_BROADCAST) : TJ_TIGHT;
@@ -254,7 +259,11 @@ static void describe(request *r, const char *number)
              (long long)p->c.ld, (long long)p->m.stride, (long long)p->n.stride, (long long)p->p.stride, (long long)p->c.stride,
              scale_form(&p->scale[TJ_MATRIX_M]), scale_form(&p->scale[TJ_MATRIX_N]),
              p->scale[TJ_MATRIX_M].k + p->scale[TJ_MATRIX_N].k, p->epilogue.has_alpha, p->epilogue.has_beta,
-             (long long)p->rows.groups, p->rows.offset_bytes, p->rows.on_host ? "on the host" : "on the device", text);
+             (long long)p->rows.groups, p->rows.offset_bytes,
+             p->rows.kind == TJ_ROWS_MASKED ? "masked"
+             : p->rows.on_host              ? "on the host"
+                                            : "on the device",
+             text);
 }
 
 /* ---- operands ----------------------------------------------------------------------------------------------------- */
@@ -282,8 +291,8 @@ static void *draw_matrix(const tj_problem *lies, tj_which which, int kind)
 }
 
 /*
- * Draw the starts of groups: any places, so that some are empty, and some rows at both ends may belong to none. NULL: no
- * groups.
+ * Draw the starts of groups: any places, so that some are empty, and some rows at both ends may belong to none; or the counts
+ * of masked ones. NULL: no groups.
  */
 static void *draw_offsets(const tj_problem *known)
 {
@@ -296,7 +305,9 @@ static void *draw_offsets(const tj_problem *known)
         free(at);
         return NULL;
     }
-    for (int64_t i = 0; i <= c.rows.groups; i++) {
+    for (int64_t i = 0; i < c.rows.groups && c.rows.kind == TJ_ROWS_MASKED; i++)
+        at[i] = (int64_t)(next() % (uint64_t)(c.j.extent / c.rows.groups + 1));
+    for (int64_t i = 0; i <= c.rows.groups && c.rows.kind == TJ_ROWS_IN_GROUPS; i++) {
         int64_t place = i == c.rows.groups ? last : first + (int64_t)(next() % (uint64_t)(last - first + 1));
         int64_t k = i;
 

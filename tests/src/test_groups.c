@@ -17,7 +17,7 @@
 
 #include "scales.h"
 
-enum { J = 50, K = 16, L = 32, GROUPS = 3 };
+enum { J = 50, J_MASKED = 51, K = 16, L = 32, GROUPS = 3 };
 
 static tj_error err;
 
@@ -34,6 +34,15 @@ static tj_problem grouped(void)
     tj_problem problem = TJ_PROBLEM_INIT(J, K, L, TJ_F16);
 
     problem.rows = (tj_rows){.kind = TJ_ROWS_IN_GROUPS, .groups = GROUPS};
+    return problem;
+}
+
+/* With room for J_MASKED / GROUPS rows each, of which most are expected to be empty, and counts of 8 bytes. */
+static tj_problem masked(void)
+{
+    tj_problem problem = TJ_PROBLEM_INIT(J_MASKED, K, L, TJ_F16);
+
+    problem.rows = (tj_rows){.kind = TJ_ROWS_MASKED, .groups = GROUPS, .offset_bytes = 8, .expected = 6};
     return problem;
 }
 
@@ -59,7 +68,11 @@ Test(groups, refuses_problems_that_cannot_be)
         int16_t layout_m, layout_p;
         const char *says;
     } rows[] = {
-        {{2, 3, 0, 0}, 0, 0, 0, 0, 0, "rows.kind is 2: use TJ_ROWS_AS_THEY_LIE or TJ_ROWS_IN_GROUPS"},
+        {{9, 3, 0, 0}, 0, 0, 0, 0, 0, "rows.kind is 9: use TJ_ROWS_AS_THEY_LIE, TJ_ROWS_IN_GROUPS or TJ_ROWS_MASKED"},
+        {{TJ_ROWS_MASKED, 3, 0, 0}, 0, 0, 0, 0, 0, "j is 50, which is not a multiple of the 3 masked groups"},
+        {{TJ_ROWS_MASKED, 2, 0, 0, -1}, 0, 0, 0, 0, 0, "rows.expected is -1"},
+        {{TJ_ROWS_IN_GROUPS, 2, 0, 0, 5}, 0, 0, 0, 0, 0, "rows.expected is 5: use 0 or, with TJ_ROWS_MASKED"},
+        {{TJ_ROWS_MASKED, 1000, 4, 1}, 0, 0, 0, 0, 0, "1000 groups have 4000 bytes of counts"},
         {{TJ_ROWS_AS_THEY_LIE, 3, 0, 0}, 0, 0, 0, 0, 0, "rows.groups is 3 and rows.kind TJ_ROWS_AS_THEY_LIE"},
         {{TJ_ROWS_IN_GROUPS, 0, 0, 0}, 0, 0, 0, 0, 0, "rows.groups is 0: use 1 to 65535"},
         {{TJ_ROWS_IN_GROUPS, -1, 0, 0}, 0, 0, 0, 0, 0, "rows.groups is -1: use 1 to 65535"},
@@ -67,7 +80,7 @@ Test(groups, refuses_problems_that_cannot_be)
         {{TJ_ROWS_IN_GROUPS, 3, 2, 0}, 0, 0, 0, 0, 0, "rows.offset_bytes is 2: use 4 or 8"},
         {{TJ_ROWS_IN_GROUPS, 3, 4, 2}, 0, 0, 0, 0, 0, "rows.on_host is 2: use 0 or 1"},
         {{TJ_ROWS_IN_GROUPS, 768, 4, 1}, 0, 0, 0, 0, 0, "768 groups have 3076 bytes of offsets"},
-        {{TJ_ROWS_IN_GROUPS, 384, 8, 1}, 0, 0, 0, 0, 0, "use offsets of 4 bytes"},
+        {{TJ_ROWS_IN_GROUPS, 384, 8, 1}, 0, 0, 0, 0, 0, "use 4 bytes for each"},
         {{TJ_ROWS_IN_GROUPS, 3, 0, 0}, 2, 0, 0, 0, 0, "a batch or groups, not both"},
         {{TJ_ROWS_IN_GROUPS, 3, 0, 0}, TJ_ANY, 0, 0, 0, 0, "a batch or groups, not both"},
         {{TJ_ROWS_IN_GROUPS, 3, 0, 0}, 0, 0, 0, 1, 0, "M is column-major"},
@@ -162,6 +175,28 @@ Test(groups, says_which_group_has_wrong_offsets)
                 "row %zu", i);
             expect_said(rows[i].says);
         }
+}
+
+Test(groups, says_which_masked_group_has_a_wrong_count)
+{
+    static const struct {
+        int64_t count[GROUPS], j;
+        const char *says; /* NULL: nothing is wrong */
+    } rows[] = {
+        {{0, 17, 5}, 0, NULL},
+        {{0, 18, 5}, 0, "group 1 has 18 rows, and room for 0 to 17 of them"},
+        {{0, 18, 5}, 54, NULL},
+        {{0, 3, -1}, 0, "group 2 has -1 rows"},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const tj_status wanted = rows[i].says ? TJ_ERR_INVALID_ARGUMENT : TJ_OK;
+        const tj_problem problem = masked();
+
+        err.message[0] = '\0';
+        cr_expect(eq(int, tj_groups_check(&problem, rows[i].j, rows[i].count, &err), wanted), "row %zu", i);
+        expect_said(rows[i].says);
+    }
 }
 
 Test(groups, have_no_offsets_where_there_are_none)
@@ -301,6 +336,90 @@ Test(groups, wrong_device_offsets_lead_nowhere)
 
     for (int i = 0; i < FAMILIES; i++)
         survive(context, families[i], i % 2 ? 8 : 4);
+    tj_context_free(context);
+}
+
+/* Read P back: it is the product, of so many elements, and nothing else was written. */
+static void check_product(tj_workbench *bench, const char *family, int64_t elements)
+{
+    tj_check_report report = TJ_CHECK_REPORT_INIT;
+    void *const p = malloc(tj_workbench_bytes(bench, TJ_MATRIX_P));
+    char damage[160];
+
+    cr_expect(eq(int, tj_workbench_read(bench, 0, p, &err), TJ_OK));
+    cr_expect(eq(int, tj_workbench_check(bench, p, 0, 0, &report, &err), TJ_OK));
+    cr_expect(report.passed, "%s: %s", family, report.reason);
+    cr_expect(eq(i64, report.elements_total, elements), "%s", family);
+    cr_expect(eq(int, tj_workbench_find_damage(bench, 0, p, damage, &err), TJ_OK));
+    cr_expect(eq(str, damage, (char *)""), "%s", family);
+    free(p);
+}
+
+/* No row is computed that is not there, and the kernel settles wrong counts. j may be an argument. */
+Test(groups, masked_rows_are_those_that_the_counts_say)
+{
+    static const int64_t right[GROUPS] = {0, 17, 5}, wrong[GROUPS] = {-3, INT64_C(1) << 40, 5};
+    tj_context *context = open_context();
+
+    for (int i = 0; i < FAMILIES; i++) {
+        tj_problem problem = masked();
+        tj_workbench *bench = NULL;
+        tj_buffer *counts = NULL;
+        const tj_plan *plan;
+        tj_operands x;
+
+        problem.j.mode = i % 2 ? TJ_DIM_ANY : TJ_DIM_FIXED;
+        plan = prepare(context, &problem, families[i], right, &bench);
+        x = *tj_workbench_operands(bench);
+        cr_expect(eq(int, tj_plan_launch(plan, &x, NULL, &err), TJ_OK), "%s: %s", families[i], err.message);
+        check_product(bench, families[i], 22 * L);
+        cr_assert(eq(int, tj_buffer_create(context, sizeof wrong, &counts, &err), TJ_OK));
+        cr_assert(eq(int, tj_buffer_write(counts, 0, wrong, sizeof wrong, &err), TJ_OK));
+        x.offsets = tj_buffer_address(counts);
+        cr_expect(eq(int, tj_workbench_reset(bench, &err), TJ_OK));
+        cr_expect(eq(int, tj_plan_launch(plan, &x, NULL, &err), TJ_OK), "%s: %s", families[i], err.message);
+        check_product(bench, families[i], 22 * L);
+        tj_buffer_free(counts);
+        tj_workbench_free(bench);
+    }
+    tj_context_free(context);
+}
+
+Test(groups, launches_refuse_rows_that_masked_groups_do_not_share)
+{
+    tj_context *context = open_context();
+    tj_problem problem = masked();
+    tj_workbench *bench = NULL;
+    const tj_plan *plan;
+    tj_operands x;
+
+    problem.j.mode = TJ_DIM_ANY;
+    plan = prepare(context, &problem, "tiled", NULL, &bench);
+    x = *tj_workbench_operands(bench);
+    x.j = 50;
+    cr_expect(eq(int, tj_plan_launch(plan, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
+    expect_said("j is 50, which is not a multiple of the 3 masked groups");
+    x.j = J_MASKED;
+    x.offsets = NULL;
+    cr_expect(eq(int, tj_plan_launch(plan, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
+    expect_said("give the device address of the 3 counts of 3 groups");
+    tj_workbench_free(bench);
+    tj_context_free(context);
+}
+
+/* A proof looks at the rows that are there. */
+Test(groups, masked_ones_are_proven)
+{
+    tj_context *context = open_context();
+    const tj_problem problem = masked();
+    tj_config config = TJ_CONFIG_INIT;
+    tj_proof proof = TJ_PROOF_INIT;
+    const tj_plan *plan = NULL;
+
+    cr_assert(eq(int, tj_config_parse("mma:bm=16,bn=16,wm=16,wn=16", &config, &err), TJ_OK));
+    cr_assert(eq(int, tj_plan_prepare(context, &problem, &config, &plan, &err), TJ_OK), "%s", err.message);
+    cr_expect(eq(int, tj_plan_prove(context, plan, &problem, 1, &proof, &err), TJ_OK), "%s", err.message);
+    cr_expect(proof.passed, "%s", proof.reason);
     tj_context_free(context);
 }
 

@@ -140,6 +140,14 @@ static inline tj_problem grouped_problem(void)
     return p;
 }
 
+static inline tj_problem masked_problem(void)
+{
+    tj_problem p = f32(36, 5, 48);
+
+    p.rows = (tj_rows){TJ_ROWS_MASKED, 12, 8, 1, 2};
+    return p;
+}
+
 /* Whatever is read prints as what reads as itself. */
 static inline void expect_same_again(const tj_record *record)
 {

@@ -9,8 +9,8 @@ TestSuite(records, .init = make_folder, .fini = remove_folder);
 
 Test(records, survive_json_byte_for_byte)
 {
-    const tj_problem problems[] = {f32(512, 300, 700), strange_problem(), pointing_problem(),
-                                   mixed_problem(),    tf32_problem(),    grouped_problem()};
+    const tj_problem problems[] = {f32(512, 300, 700), strange_problem(), pointing_problem(), mixed_problem(),
+                                   tf32_problem(),     grouped_problem(), masked_problem()};
 
     for (size_t i = 0; i < sizeof problems / sizeof problems[0]; i++) {
         tj_record *record = record_of(&problems[i], 12.345678, 80), *again;
@@ -60,10 +60,11 @@ Test(records, of_earlier_builds_are_read_and_printed_byte_for_byte)
 /* They keep their names: later properties are not in their text. Problems that differ only in them are told apart. */
 Test(records, of_what_was_there_before_do_not_change)
 {
-    static const char *const members[] = {"n_dtype", "compute",      "scale_m",        "scale_n",
-                                          "groups",  "offset_bytes", "offsets_on_host"};
+    static const char *const members[] = {"n_dtype",      "compute",         "scale_m",   "scale_n",      "groups",
+                                          "offset_bytes", "offsets_on_host", "rows_kind", "expected_rows"};
     const tj_problem old = f32(33, 5, 48),
-                     problems[] = {old, mixed_problem(), tf32_problem(), strange_problem(), grouped_problem()};
+                     problems[] = {
+                         old, mixed_problem(), tf32_problem(), strange_problem(), grouped_problem(), masked_problem()};
     tj_problem plain = mixed_problem();
     tj_record *record = record_of(&old, 5, 80), *scaled = record_of(&problems[1], 5, 80), *other;
     char *text = tj_record_print(record);

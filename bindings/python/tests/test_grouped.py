@@ -118,3 +118,51 @@ def test_alpha_beta_c_and_scales(random, place):
 def test_epilogues_that_are_wrong(random, epilogue, operands, error, words):
     with pytest.raises(error, match=words):
         tilejit.matmul_grouped(random(ROWS, K), random(3, K, L), LISTS[0], epilogue=epilogue, **operands)
+
+
+COUNTS = [[0, 13, 5], [13, 13, 13], [0, 0, 1]]
+
+
+def expected_masked(a, b, counts, out):
+    for g, count in enumerate(counts):
+        out[g, :count] = a[g, :count] @ b[g]
+    return out
+
+
+@pytest.mark.parametrize("counts", COUNTS)
+@pytest.mark.parametrize("kind", ["list", "int32", "int64"])
+def test_masked(random, place, counts, kind):
+    to, back = place
+    a, b, out = random(3, 13, K), random(3, K, L), random(3, 13, L)
+    given = counts if kind == "list" else to(numpy.array(counts, kind)) if kind == "int32" else numpy.array(counts, kind)
+    result = to(out.copy())
+    assert tilejit.matmul_masked(to(a), to(b), given, result, expected=5) is result
+    assert numpy.array_equal(back(result), expected_masked(a, b, counts, out.copy()))
+    p = back(tilejit.matmul_masked(to(a), to(b), given))
+    assert p.shape == (3, 13, L)
+    for g, count in enumerate(counts):
+        assert numpy.array_equal(p[g, :count], a[g, :count] @ b[g])
+
+
+def test_masked_with_an_epilogue(random, place):
+    to, back = place
+    a, b, gain = random(3, 13, K), random(3, K, L), random(39)
+    p = back(tilejit.matmul_masked(to(a), to(b), [13, 2, 0], to(numpy.zeros((3, 13, L), "f4")), epilogue="acc * gain[row]", gain=to(gain)))
+    wanted = expected_masked(a, b, [13, 2, 0], numpy.zeros((3, 13, L), "f4")) * gain.reshape(3, 13, 1)
+    assert numpy.array_equal(p, wanted)
+
+
+def test_masked_arrays_that_do_not_go_together(random):
+    a, b = random(3, 13, K), random(3, K, L)
+    with pytest.raises(tilejit.InvalidArgument, match="a is .groups, room, k. and b is"):
+        tilejit.matmul_masked(a[:2], b, [1, 2])
+    with pytest.raises(tilejit.InvalidArgument, match="pass 3 contiguous numbers, the rows of each group"):
+        tilejit.matmul_masked(a, b, [1, 2])
+    with pytest.raises(tilejit.InvalidArgument, match="group 1 has 14 rows, and room for 0 to 13"):
+        tilejit.matmul_masked(a, b, [1, 14, 2])
+
+
+def test_masked_matrices_with_a_gap(random, context, foreign):
+    wide = context.to_device(random(3, 14, K))
+    with pytest.raises(tilejit.InvalidArgument, match="must follow each other without a gap"):
+        tilejit.matmul_masked(foreign(wide, (3, 13, K), (14 * K, K, 1)), context.to_device(random(3, K, L)), [1, 2, 3])

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""matmul_grouped: one launch for products of different numbers of rows."""
+"""matmul_grouped and matmul_masked: one launch for products of different numbers of rows."""
 
 from __future__ import annotations
 
 import copy
 import sys
-from typing import Any, Optional, Sequence, Tuple, Union, overload
+from typing import Any, NamedTuple, Optional, Sequence, Tuple, Union, overload
 
 import numpy
 
@@ -59,25 +59,79 @@ def matmul_grouped(a: Any, b: Any, /, offsets: Any, out: Any = None, *, epilogue
 
     Returns out, as ``matmul`` does, and raises what that raises.
     """
-    epilogue = epilogue_of(epilogue, operands, "offsets")
+    return _multiply(a, b, out, epilogue_of(epilogue, operands, "offsets"), stream, dtype, compute, context, Rows(offsets))
+
+
+@overload
+def matmul_masked(a: HostArray, b: AnyArray, /, counts: Union[AnyArray, Sequence[int]], out: None = ..., *, expected: int = ...,
+                  epilogue: Union[Epilogue, str, None] = ..., stream: Any = ..., dtype: Any = ..., compute: Optional[str] = ...,
+                  context: Optional[Context] = ..., **operands: Any) -> HostArray: ...
+@overload
+def matmul_masked(a: A, b: AnyArray, /, counts: Union[AnyArray, Sequence[int]], out: None = ..., *, expected: int = ...,
+                  epilogue: Union[Epilogue, str, None] = ..., stream: Any = ..., dtype: Any = ..., compute: Optional[str] = ...,
+                  context: Optional[Context] = ..., **operands: Any) -> A: ...
+@overload
+def matmul_masked(a: AnyArray, b: AnyArray, /, counts: Union[AnyArray, Sequence[int]], out: A, *, expected: int = ...,
+                  epilogue: Union[Epilogue, str, None] = ..., stream: Any = ..., dtype: Any = ..., compute: Optional[str] = ...,
+                  context: Optional[Context] = ..., **operands: Any) -> A: ...
+def matmul_masked(a: Any, b: Any, /, counts: Any, out: Any = None, *, expected: int = 0, epilogue: Union[Epilogue, str, None] = None,
+                  stream: Any = None, dtype: Any = None, compute: Optional[str] = None, context: Optional[Context] = None, **operands: Any) -> Any:
+    """Multiply the first rows of each matrix of a by that group's matrix of b: experts that have room for as many rows each.
+
+    ``out[g, :counts[g]] = a[g, :counts[g]] @ b[g]`` for each group g.
+
+    a: (groups, room, k), row-major: the matrices follow each other without a gap, as those of a contiguous array do.
+    b: (groups, k, l); the rows or the columns of each matrix must be contiguous.
+    counts: a number from 0 to room for each group. Where it lies, and what wrong ones do, is as for the offsets of ``matmul_grouped``.
+    out: receives the product, (groups, room, l). Its other rows stay as they are; in a new array they are 0 on the host, and hold
+        anything on a device.
+    expected: rows that most groups have, 0 if that is not known. The config is chosen for them; the product does not depend on it.
+    epilogue, operands, stream, dtype, compute, context: as for ``matmul_grouped``; ``row`` counts the rows of all groups, ``g * room + i``.
+
+    Returns out, as ``matmul`` does, and raises what that raises.
+    """
+    return _multiply(a, b, out, epilogue_of(epilogue, operands, "counts"), stream, dtype, compute, context, Rows(counts, True, expected))
+
+
+class Rows(NamedTuple):
+    """The rows of groups: offsets or, of masked ones, counts, and how many rows most of those have."""
+
+    offsets: Any
+    is_masked: bool = False
+    expected: int = 0
+
+    @property
+    def word(self) -> str:
+        """Name the numbers."""
+        return "counts" if self.is_masked else "offsets"
+
+
+def _multiply(a: Any, b: Any, out: Any, epilogue: Epilogue, stream: Any, dtype: Any, compute: Optional[str], context: Optional[Context],
+              rows: Rows) -> Any:
     handle = stream_handle(stream)
     va, vb = look(a, "a", handle), look(b, "b", handle)
     vo = None if out is None else look(out, "out", handle)
     given = Arrays(va, vb, vo, *look_at_epilogue(epilogue, handle), look_at_operands(epilogue, handle))
-    if len(va.shape) != 2 or len(vb.shape) != 3 or vb.shape[0] < 1:
-        raise InvalidArgument(f"a is {va.shape} and b is {vb.shape}: a is (rows, k) and b is (groups, k, l), of one group or more")
-    address, width, on_host, keep = _look_at_offsets(offsets, vb.shape[0], handle)
+    if len(va.shape) != 2 + rows.is_masked or len(vb.shape) != 3 or vb.shape[0] < 1 or (rows.is_masked and va.shape[0] != vb.shape[0]):
+        raise InvalidArgument(f"a is {va.shape} and b is {vb.shape}: a is {'(groups, room, k)' if rows.is_masked else '(rows, k)'} and b is "
+                              f"(groups, k, l), of one group or more")
+    address, width, on_host, keep = _look_at_offsets(rows, vb.shape[0], handle)
 
     def make(arrays: Arrays) -> Request:
-        return _request(arrays, width, on_host, epilogue, dtype, compute)
+        if not rows.is_masked:
+            return _request(arrays, width, on_host, epilogue, dtype, compute, rows)
+        flat = arrays._replace(a=_flat(arrays.a, "a"), out=arrays.out and _flat(arrays.out, "out"))
+        made = _request(flat, width, on_host, epilogue, dtype, compute, rows)
+        made.out_shape = (*arrays.a.shape[:2], *made.out_shape[1:])
+        return made
 
     if va.device is None and vb.device is None:
         host_stream(handle)
         if not on_host:
-            raise InvalidArgument("offsets are on a device, and a and b on the host: put all of them in one place")
+            raise InvalidArgument(f"{rows.word} are on a device, and a and b on the host: put all of them in one place")
         return _on_host(given, out, epilogue, context, lambda arrays: _from(address, make(arrays)), True)[0]
     context = context_of(context, a, b, out)
-    key = ("grouped", given.key(), epilogue.alpha != 1, epilogue.factor != 0, width, on_host, dtype, compute, epilogue.expression)
+    key = ("grouped", rows[1:], given.key(), epilogue.alpha != 1, epilogue.factor != 0, width, on_host, dtype, compute, epilogue.expression)
     made = _remembered(context, key, lambda: make(given))
     if vo is None:
         out = empty_like(va, made.out_shape, made.out_type, context)
@@ -94,9 +148,18 @@ def matmul_grouped(a: Any, b: Any, /, offsets: Any, out: Any = None, *, epilogue
     return out
 
 
-def _look_at_offsets(offsets: Any, groups: int, stream: Optional[int]) -> Tuple[int, int, bool, Any]:
+def _flat(view: View, name: str) -> View:
+    """Return the rows of all groups as those of one matrix."""
+    groups, room, cols = view.shape
+    if groups > 1 and view.strides[0] != room * view.strides[1]:
+        raise InvalidArgument(f"{name} is {view.shape} with strides of {view.strides}: its matrices must follow each other without a gap; pass a "
+                              f"contiguous copy")
+    return View(view.kind, view.address, (groups * room, cols), view.strides[1:], view.type, view.device, view.owner, view.read_only)
+
+
+def _look_at_offsets(rows: Rows, groups: int, stream: Optional[int]) -> Tuple[int, int, bool, Any]:
     """Return the address of offsets, bytes per offset, whether they are on the host, and an owner to keep until the launch."""
-    width = 4
+    offsets, word, width, wanted = rows.offsets, rows.word, 4, groups if rows.is_masked else groups + 1
     if isinstance(offsets, (list, tuple)):
         offsets = numpy.array(offsets)
         if offsets.dtype == "i8" and len(offsets) and abs(offsets).max() < 2**31:
@@ -104,18 +167,19 @@ def _look_at_offsets(offsets: Any, groups: int, stream: Optional[int]) -> Tuple[
     if str(getattr(offsets, "dtype", "")).rpartition(".")[2] == "int64":  # read as two halves: only offsets have elements of 64 bits
         torch = sys.modules.get("torch")
         width, offsets = 8, offsets.view(torch.int32 if torch is not None and isinstance(offsets, torch.Tensor) else "i4")
-    view = look(offsets, "offsets", stream)
+    view = look(offsets, word, stream)
     if NAME[view.type] != "s32":
-        raise InvalidArgument(f"offsets are of {NAME[view.type]}: they are of int32 or int64")
-    if len(view.shape) != 1 or view.strides != (1,) or view.shape[0] * 4 != (groups + 1) * width:
-        raise InvalidArgument(f"offsets is {tuple(extent * 4 // width for extent in view.shape)} and b has {groups} groups: pass {groups + 1} "
-                              f"contiguous numbers, where each group begins and where the last one ends")
+        raise InvalidArgument(f"{word} are of {NAME[view.type]}: they are of int32 or int64")
+    if len(view.shape) != 1 or view.strides != (1,) or view.shape[0] * 4 != wanted * width:
+        raise InvalidArgument(f"{word} is {tuple(extent * 4 // width for extent in view.shape)} and b has {groups} groups: pass {wanted} contiguous "
+                              f"numbers, {'the rows of each group' if rows.is_masked else 'where each group begins and where the last one ends'}")
     if view.address == 0:
-        raise InvalidArgument("offsets has no memory: it was freed")
+        raise InvalidArgument(f"{word} has no memory: it was freed")
     return view.address, width, view.device is None, offsets
 
 
-def _request(arrays: Arrays, width: int, on_host: bool, epilogue: Epilogue, dtype: Any, compute: Optional[str]) -> Request:
+def _request(arrays: Arrays, width: int, on_host: bool, epilogue: Epilogue, dtype: Any, compute: Optional[str],
+             rows: Rows) -> Request:
     """Return the request of a product of all rows with one matrix of b, then with one matrix for each group."""
     b, scale_n = arrays.b, arrays.scales[lib.TJ_MATRIX_N]
     groups, step = b.shape[0], b.strides[0]
@@ -136,6 +200,10 @@ def _request(arrays: Arrays, width: int, on_host: bool, epilogue: Epilogue, dtyp
         raise InvalidArgument(f"b has strides of {b.strides}: its matrices follow each other backwards; pass a contiguous copy")
     set_field(made.problem, "groups", groups)
     set_field(made.problem, "offsets", ("host" if on_host else "device") + ("64" if width == 8 else ""))
+    if rows.is_masked:
+        set_field(made.problem, "grouped", "masked")
+    if rows.expected:
+        set_field(made.problem, "expected", rows.expected)
     made.problem.n.stride = 0 if groups == 1 else BROADCAST if step == 0 else step
     if scale_n is not None and of_each:
         made.operands.scale[lib.TJ_MATRIX_N].stride = scale_n.shape[1]
