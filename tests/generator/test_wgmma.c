@@ -146,8 +146,11 @@ Test(wgmma, launches_clusters_that_share_an_operand)
     static const struct {
         const char *config;
         int32_t x, y;
-    } rows[] = {
-        {"wgmma:cluster=none", 0, 0}, {"wgmma:cluster=m2", 2, 0}, {"wgmma:cluster=n4,bm=64", 4, 0}, {"wgmma:cluster=k2", 0, 2}};
+    } rows[] = {{"wgmma:cluster=none", 0, 0},
+                {"wgmma:cluster=m2", 2, 0},
+                {"wgmma:cluster=n4,bm=64", 4, 0},
+                {"wgmma:cluster=m4n2,bm=64", 8, 0},
+                {"wgmma:cluster=k2", 0, 2}};
     const tj_problem problem = BF16(1024, 1024, 1024);
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

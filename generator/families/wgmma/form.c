@@ -57,12 +57,12 @@ enum {
 static const char *const release_choices[] = {"now", "late", NULL}, *const operand_choices[] = {"none", "m", "n", "both", NULL};
 static const char *const swap_choices[] = {"no", "yes", NULL}, *const pingpong_choices[] = {"no", "yes", NULL};
 static const char *const transpose_choices[] = {"none", "m", "n", "both", "registers", NULL};
-static const char *const cluster_choices[] = {"none", "m2", "n2", "m4", "n4", "k2", "k4", NULL};
+static const char *const cluster_choices[] = {"none", "m2", "n2", "m4", "n4", "k2", "k4", "m2n2", "m2n4", "m4n2", NULL};
 static const char *const store_choices[] = {"boxes", "lines", "elements", NULL};
 
 /* The values that a tuner tries. */
-static const int32_t swaps_tried[] = {TJ_WGMMA_AS_P, TJ_WGMMA_SWAPPED, 0}, clusters_tried[] = {1, 2, 3, 4, 5, 6, 7, 0},
-                     rows_tried[] = {64, 128, 192, 256, 0},
+static const int32_t swaps_tried[] = {TJ_WGMMA_AS_P, TJ_WGMMA_SWAPPED, 0},
+                     clusters_tried[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 0}, rows_tried[] = {64, 128, 192, 256, 0},
                      cols_tried[] = {16, 24, 32, 40, 48, 64, 72, 80, 96, 104, 112, 128, 144, 160, 192, 224, 256, 0},
                      multipliers_tried[] = {1, 2, 3, 0}, pingpongs_tried[] = {TJ_WGMMA_TOGETHER, TJ_WGMMA_PINGPONG, 0},
                      splits_tried[] = {1, 2, 3, 4, 6, 8, 12, 16, 0}, stages_tried[] = {3, 4, 6, 8, 12, 16, 0},
@@ -94,10 +94,9 @@ static const tj_param params[] = {
      "of few rows",
      1, 2, TJ_WGMMA_AS_P, swap_choices, swaps_tried},
     {"cluster",
-     "two or four blocks that share tiles of M or of N: in turns, each brings those to the shared memory of all; or that share "
-     "the "
-     "k of a tile, and add their sums up through shared memory",
-     1, 7, TJ_WGMMA_ALONE, cluster_choices, clusters_tried},
+     "two or four blocks that share tiles of M, of N, or of both: in turns, each brings those to the shared memory of all that "
+     "share them; or that share the k of a tile, and add their sums up through shared memory",
+     1, 10, TJ_WGMMA_ALONE, cluster_choices, clusters_tried},
     {"bm", "rows of the block tile of P", 64, 256, 0, NULL, rows_tried},
     {"bn", "columns of the block tile of P", 8, 256, 0, NULL, cols_tried},
     {"multipliers", "warpgroups of a block that multiply; one more brings the tiles", 1, MOST_MULTIPLIERS, 0, NULL,
@@ -150,6 +149,21 @@ static const char *const constraints[] = {
     NULL,
 };
 
+/* Blocks of a cluster that share each. */
+static const struct {
+    int32_t share_m, share_n, share_k;
+} sharing[] = {{1, 1, 1}, /* not resolved */
+               [TJ_WGMMA_ALONE] = {1, 1, 1},
+               [TJ_WGMMA_M2] = {2, 1, 1},
+               [TJ_WGMMA_N2] = {1, 2, 1},
+               [TJ_WGMMA_M4] = {4, 1, 1},
+               [TJ_WGMMA_N4] = {1, 4, 1},
+               [TJ_WGMMA_K2] = {1, 1, 2},
+               [TJ_WGMMA_K4] = {1, 1, 4},
+               [TJ_WGMMA_M2N2] = {2, 2, 1},
+               [TJ_WGMMA_M2N4] = {2, 4, 1},
+               [TJ_WGMMA_M4N2] = {4, 2, 1}};
+
 tj_wgmma_shape tj_wgmma_shape_of(const tj_problem *view, const tj_config *config)
 {
     const int32_t *v = config->value, bytes = tj_facts_of(tj_widened_type(view, TJ_MATRIX_M))->bytes;
@@ -159,9 +173,9 @@ tj_wgmma_shape tj_wgmma_shape_of(const tj_problem *view, const tj_config *config
 
     s.promotes = view->compute == TJ_COMPUTE_F32_FP8;
     s.swapped = v[SWAP] == TJ_WGMMA_SWAPPED;
-    s.cluster_rows = v[CLUSTER] == TJ_WGMMA_N4 ? 4 : v[CLUSTER] == TJ_WGMMA_N2 ? 2 : 1;
-    s.parts = v[CLUSTER] == TJ_WGMMA_K4 ? 4 : v[CLUSTER] == TJ_WGMMA_K2 ? 2 : 1;
-    s.cluster_cols = v[CLUSTER] == TJ_WGMMA_M4 ? 4 : v[CLUSTER] == TJ_WGMMA_M2 ? 2 : 1;
+    s.cluster_cols = sharing[v[CLUSTER]].share_m;
+    s.cluster_rows = sharing[v[CLUSTER]].share_n;
+    s.parts = sharing[v[CLUSTER]].share_k;
     s.k_step = 32 / bytes;
     s.bk = TJ_WGMMA_LINE / bytes;
     s.threads = WARPGROUP * (1 + s.multipliers);
@@ -1045,7 +1059,10 @@ static void describe_walk(const tj_problem *view, const tj_wgmma_shape *s, tj_te
     tj_template_set(fill, "next_tile", in_turn ? "MULTIPLIERS * gridDim.x" : next);
     tj_template_set(fill, "places_t", in_turn ? "long long" : "int");
     tj_template_set(fill, "advance", in_turn ? "static_cast<int>(places % STAGES)" : "places");
-    tj_template_set(fill, "releases", in_turn ? "4" : is_alone ? "4 * MULTIPLIERS" : "4 * MULTIPLIERS * CLUSTER");
+    tj_template_set(fill, "releases",
+                    in_turn    ? "4"
+                    : is_alone ? "4 * MULTIPLIERS"
+                               : "4 * MULTIPLIERS * (CLUSTER_ROWS + CLUSTER_COLS - 1)");
     tj_template_set_flag(fill, "squares", squares);
     tj_template_set_flag(fill, "square_bytes", squares && s->element_bytes == 1);
     tj_template_set(fill, "TRANSPOSERS", squares ? "3" : "");
@@ -1077,15 +1094,14 @@ static void describe_shared(const tj_problem *view, const tj_wgmma_shape *s, tj_
     tj_template_set_flag(fill, "shares_tiles", shares);
     tj_template_set_flag(fill, "m_in_turns", shares_m);
     tj_template_set_flag(fill, "n_in_turns", shares_n);
-    tj_template_set_flag(fill, "shared_3d", tj_map_has_products(view, shares_m ? TJ_MATRIX_M : TJ_MATRIX_N));
-    tj_template_set(fill, "m_copy", shares_m ? "copy_box_to_all" : m_once ? "copy_box_once" : "copy_box");
-    tj_template_set(fill, "n_copy", shares_n ? "copy_box_to_all" : n_once ? "copy_box_once" : "copy_box");
-    tj_template_set(fill, "frees", shares ? "lane < CLUSTER" : "lane == 0");
-    tj_template_set(fill, "free_place", shares ? "arrive_everywhere" : "arrive");
-    tj_template_set(fill, "cluster_rows", shares_m ? "BM" : "CLUSTER * BM");
-    tj_template_set(fill, "cluster_cols", shares_m ? "CLUSTER * BN" : "BN");
-    tj_template_set(fill, "own_row", shares_m ? "ROWS" : "ROWS + rank * BM");
-    tj_template_set(fill, "own_col", shares_m ? "COLS + rank * BN" : "COLS");
+    tj_template_set_flag(fill, "m_3d", tj_map_has_products(view, TJ_MATRIX_M));
+    tj_template_set_flag(fill, "n_3d", tj_map_has_products(view, TJ_MATRIX_N));
+    tj_template_set(fill, "m_copy", shares_m ? "share_m_box" : m_once ? "copy_box_once" : "copy_box");
+    tj_template_set(fill, "n_copy", shares_n ? "share_n_box" : n_once ? "copy_box_once" : "copy_box");
+    tj_template_set(fill, "frees", shares ? "(sharers >> lane & 1)" : "lane == 0");
+    tj_template_set(fill, "free_place", shares ? "arrive_there" : "arrive");
+    tj_template_set_int(fill, "CLUSTER_ROWS", s->cluster_rows);
+    tj_template_set_int(fill, "CLUSTER_COLS", s->cluster_cols);
 }
 
 /* Describe clusters, whose blocks share tiles or, along grid.y, the k of a tile. */
