@@ -230,6 +230,38 @@ static bool read_problem(const char *line, tj_problem *problem)
     return strcmp(line, again) == 0;
 }
 
+/* Return the list for the trials of a problem, in place of those of an earlier text: times of two days are not compared. */
+static measured_list *begin_problem(tj_trials *trials, const char *line, const tj_problem *problem)
+{
+    measured_list *list = list_of(trials, line);
+
+    if (!list)
+        return NULL;
+    list->of.problem = *problem;
+    if (list->text != trials->texts)
+        list->of.trials = 0;
+    list->text = trials->texts;
+    return list;
+}
+
+/* Read the line of a device, which precedes its trials: the set is of the first. */
+static tj_status meet_device(tj_trials *trials, const char *json, tj_device_facts *device, tj_error *err)
+{
+    tj_status status = read_device(json, device, err);
+
+    if (status == TJ_OK && !trials->device.name[0])
+        trials->device = *device;
+    return status;
+}
+
+static tj_status expect_device(const tj_trials *trials, const char *name, tj_error *err)
+{
+    if (strcmp(name, trials->device.name) == 0)
+        return TJ_OK;
+    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "trials of %.60s and of %.60s: a table is of one device", trials->device.name,
+                   name);
+}
+
 static tj_status add_trial(measured_list *list, const char *config, int64_t ns, tj_error *err)
 {
     for (size_t i = 0; i < list->of.trials; i++)
@@ -256,10 +288,8 @@ static tj_status read_line(tj_trials *trials, char *line, measured_list **at, tj
     if (line[0] == 'j') {
         if (!read_problem(line, &problem))
             return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "\"%.80s\" is not a problem that this version reads", line);
-        if (!(*at = list_of(trials, line)))
-            return tj_fail_memory(err, "trials");
-        (*at)->of.problem = problem;
-        return TJ_OK;
+        *at = begin_problem(trials, line, &problem);
+        return *at ? TJ_OK : tj_fail_memory(err, "trials");
     }
     if (!*at || !blank)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "\"%.80s\" is neither a problem nor a trial of one", line);
@@ -269,45 +299,62 @@ static tj_status read_line(tj_trials *trials, char *line, measured_list **at, tj
     return add_trial(*at, blank + 1, ns, err);
 }
 
+/* rest: what follows the first line. */
 static tj_status read_table(tj_trials *trials, char *rest, tj_error *err)
 {
     measured_list *at = NULL;
     char *line = strsep(&rest, "\n");
-    tj_status status = rest ? read_device(line, &trials->device, err)
+    tj_device_facts device;
+    tj_status status = rest ? meet_device(trials, line, &device, err)
                             : tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "it ends before the line of its device");
 
+    if (status == TJ_OK)
+        status = expect_device(trials, device.name, err);
     while (status == TJ_OK && (line = strsep(&rest, "\n")))
         if (*line)
             status = read_line(trials, line, &at, err);
     return status;
 }
 
+static bool is_table(const char *text)
+{
+    return strncmp(text, MAGIC, sizeof MAGIC - 3) == 0; /* of whatever version */
+}
+
+/* Return what follows the first line of a table; NULL: it is not whole. */
+static const char *open_table(const char *text, tj_error *err)
+{
+    const size_t magic = sizeof MAGIC - 1;
+    const char *const body = strchr(text, '\n');
+    char checksum[TJ_HASH_HEX_BYTES];
+
+    if (strncmp(text, MAGIC, magic) != 0) {
+        (void)tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                      "it is of another version of tables than 1: make it again with this build's tilejit tune --pack-trials");
+        return NULL;
+    }
+    if (body)
+        tj_hash_hex(tj_hash_bytes(body + 1, strlen(body + 1)), checksum);
+    if (body && (size_t)(body - text) == magic + sizeof checksum - 1 &&
+        memcmp(text + magic, checksum, sizeof checksum - 1) == 0)
+        return body + 1;
+    (void)tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "it is cut or damaged: its checksum is not that of its content");
+    return NULL;
+}
+
 tj_status tj_trials_parse(const char *text, tj_trials **trials, tj_error *err)
 {
     if (TJ_HAS_NULL(err, text, trials))
         return TJ_ERR_INVALID_ARGUMENT;
-    const size_t magic = sizeof MAGIC - 1;
-    const char *const body = strchr(text, '\n');
-    char checksum[TJ_HASH_HEX_BYTES];
     tj_trials *table;
     tj_status status;
 
     *trials = NULL;
-    if (strncmp(text, MAGIC, magic - 2) != 0)
+    if (!is_table(text))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "it is not a table of trials (tilejit tune --pack-trials)");
-    if (strncmp(text, MAGIC, magic) != 0)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "it is of another version of tables than 1: make it again with this build's tilejit tune --pack-trials");
-    if (body)
-        tj_hash_hex(tj_hash_bytes(body + 1, strlen(body + 1)), checksum);
-    if (!body || (size_t)(body - text) != magic + sizeof checksum - 1 ||
-        memcmp(text + magic, checksum, sizeof checksum - 1) != 0)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "it is cut or damaged: its checksum is not that of its content");
     if (!(table = tj_trials_create()))
         return tj_fail_memory(err, "trials");
-    status = keep_text(table, strdup(body + 1), err);
-    if (status == TJ_OK)
-        status = read_table(table, table->text[0], err);
+    status = tj_trials_add(table, text, NULL, err);
     if (status == TJ_OK)
         *trials = table;
     else
@@ -395,17 +442,6 @@ typedef struct reading {
     int64_t passed_over;
 } reading;
 
-/* The line of a device, which precedes its trials. */
-static tj_status meet_device(reading *r, const char *json, tj_error *err)
-{
-    tj_device_facts device;
-    tj_status status = read_device(json, &device, err);
-
-    if (status == TJ_OK && !r->trials->device.name[0])
-        r->trials->device = device;
-    return status;
-}
-
 static tj_status read_trial(reading *r, char *line, tj_error *err)
 {
     char *field[COLUMNS] = {NULL}, *word;
@@ -426,21 +462,16 @@ static tj_status read_trial(reading *r, char *line, tj_error *err)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "no line \"# device\" is before the first trial, so the device's clocks are not known: tune again with "
                        "this version");
-    if (strcmp(field[DEVICE], r->trials->device.name) != 0)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "trials of %.60s and of %.60s: a table is of one device",
-                       r->trials->device.name, field[DEVICE]);
+    if (expect_device(r->trials, field[DEVICE], err) != TJ_OK)
+        return TJ_ERR_INVALID_ARGUMENT;
     if (!r->problem || strcmp(r->problem, field[PROBLEM]) != 0) {
         if (!read_problem(field[PROBLEM], &problem)) {
             r->passed_over++;
             return TJ_OK;
         }
-        if (!(r->list = list_of(r->trials, field[PROBLEM])))
+        if (!(r->list = begin_problem(r->trials, field[PROBLEM], &problem)))
             return tj_fail_memory(err, "trials");
         r->problem = field[PROBLEM];
-        r->list->of.problem = problem;
-        if (r->list->text != r->trials->texts) /* trials of an earlier file: times of two days are not compared */
-            r->list->of.trials = 0;
-        r->list->text = r->trials->texts;
     }
     return add_trial(r->list, field[CONFIG], ns, err);
 }
@@ -448,12 +479,13 @@ static tj_status read_trial(reading *r, char *line, tj_error *err)
 static tj_status read_trials(reading *r, char *rest, tj_error *err)
 {
     bool has_head = false;
+    tj_device_facts device;
     tj_status status = TJ_OK;
     char *line;
 
     while (status == TJ_OK && (line = strsep(&rest, "\n"))) {
         if (strncmp(line, "# device ", 9) == 0)
-            status = meet_device(r, line + 9, err);
+            status = meet_device(r->trials, line + 9, &device, err);
         else if (!has_head && line[0] == '#')
             has_head = read_head(line, r->at);
         else if (line[0] != '#' && line[0] != '\0')
@@ -468,9 +500,13 @@ tj_status tj_trials_add(tj_trials *trials, const char *text, int64_t *passed_ove
     if (TJ_HAS_NULL(err, trials, text))
         return TJ_ERR_INVALID_ARGUMENT;
     reading r = {.trials = trials};
-    tj_status status = keep_text(trials, strdup(text), err);
+    const char *const table = is_table(text) ? open_table(text, err) : NULL;
+    tj_status status =
+        is_table(text) && !table ? TJ_ERR_INVALID_ARGUMENT : keep_text(trials, strdup(table ? table : text), err);
 
-    if (status == TJ_OK)
+    if (status == TJ_OK && table)
+        status = read_table(trials, trials->text[trials->texts - 1], err);
+    else if (status == TJ_OK)
         status = read_trials(&r, trials->text[trials->texts - 1], err);
     if (passed_over)
         *passed_over = r.passed_over;

@@ -465,8 +465,14 @@ Test(tune_command, packs_trials_into_a_table_that_choices_go_by)
     cr_expect(strstr(out, "measured: ") == NULL, "%s", out);
     cr_expect(eq(int, shell("$T tune --pack-trials a.tsv"), 2));
     cr_expect(strstr(errors, "--pack-trials needs -o: where to write the table") != NULL, "%s", errors);
-    cr_expect(ne(int, shell("$T tune --pack-trials folder.tjtrials -o again.tjtrials"), 0));
-    cr_expect(strstr(errors, "folder.tjtrials: it does not begin as a file of tilejit tune --trials") != NULL, "%s", errors);
+    cr_expect(
+        eq(int,
+           shell("$T tune --pack-trials a.tsv -o one.tjtrials && $T tune --pack-trials one.tjtrials,b.tsv -o both.tjtrials && "
+                 "cmp both.tjtrials folder.tjtrials"),
+           0),
+        "a table is extended: %s", errors);
+    cr_expect(ne(int, shell("$T tune --pack-trials tables/cut.tjtrials -o again.tjtrials"), 0));
+    cr_expect(strstr(errors, "tables/cut.tjtrials: it is cut or damaged") != NULL, "%s", errors);
 }
 
 Test(tune_command, reads_shapes_as_programs_write_them)

@@ -86,12 +86,28 @@ Test(tables, take_the_later_file_of_a_problem)
     const tj_device_facts device = h200();
     char *first = trials_of(&device, LINES),
          *second = trials_of(&device, "a\tsimt:bm=64,bn=128\ttimed\t30\t0\tNVIDIA H200\tj512 k512 l512 f32\n"), *text;
-    tj_trials *trials = added(first);
+    tj_trials *trials = added(first), *more;
+    char *table;
 
     cr_assert(eq(int, tj_trials_add(trials, second, NULL, &err), TJ_OK), "%s", err.message);
     text = printed(trials);
     cr_expect(strstr(text, "\nj512 k512 l512 f32\n30000 simt\nj64 ") != NULL, "%s", text);
     free(text);
+    tj_trials_free(trials);
+
+    /* a table is one of the files, too */
+    more = added(second);
+    table = printed(more);
+    trials = added(first);
+    cr_assert(eq(int, tj_trials_add(trials, table, NULL, &err), TJ_OK), "%s", err.message);
+    text = printed(trials);
+    cr_expect(strstr(text, "\nj512 k512 l512 f32\n30000 simt\nj64 ") != NULL, "%s", text);
+    table[strlen(table) - 2] ^= 1;
+    cr_expect(eq(int, tj_trials_add(trials, table, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(strstr(err.message, "cut or damaged") != NULL, "%s", err.message);
+    free(text);
+    free(table);
+    tj_trials_free(more);
     free(first);
     free(second);
     tj_trials_free(trials);
@@ -101,19 +117,29 @@ Test(tables, of_two_devices_or_none_are_refused)
 {
     const tj_device_facts device = h200();
     char *one = trials_of(&device, "a\ttiled\ttimed\t1\t0\tNVIDIA H100\tj8 k8 l8 f32\n");
-    char nowhere[400];
-    tj_trials *trials = tj_trials_create();
-    char *text;
+    tj_device_facts h100 = device;
+    char nowhere[400], *lines_of_h100, *table, *text;
+    tj_trials *trials = tj_trials_create(), *elsewhere;
+
+    strcpy(h100.name, "NVIDIA H100");
+    lines_of_h100 = trials_of(&h100, "a\ttiled\ttimed\t1\t0\tNVIDIA H100\tj8 k8 l8 f32\n");
+    elsewhere = added(lines_of_h100);
 
     snprintf(nowhere, sizeof nowhere, "%sa\ttiled\ttimed\t1\t0\tNVIDIA H200\tj8 k8 l8 f32\n", HEAD);
     cr_expect(eq(int, tj_trials_add(trials, nowhere, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
     cr_expect(strstr(err.message, "no line \"# device\"") != NULL, "%s", err.message);
     cr_expect(eq(int, tj_trials_add(trials, one, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
     cr_expect(strstr(err.message, "of NVIDIA H200 and of NVIDIA H100") != NULL, "%s", err.message);
+    table = printed(elsewhere);
+    cr_expect(eq(int, tj_trials_add(trials, table, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(strstr(err.message, "of NVIDIA H200 and of NVIDIA H100") != NULL, "%s", err.message);
     cr_expect(eq(int, tj_trials_add(trials, "j,k,l\n8,8,8\n", NULL, &err), TJ_ERR_INVALID_ARGUMENT));
     cr_expect(eq(int, tj_trials_print(trials, &text, &err), TJ_ERR_INVALID_ARGUMENT), "empty");
     free(one);
+    free(lines_of_h100);
+    free(table);
     tj_trials_free(trials);
+    tj_trials_free(elsewhere);
 }
 
 /* A cut at any byte, and a change of any. */
