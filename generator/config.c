@@ -264,7 +264,7 @@ static tj_status check_types(const tj_family *family, const tj_problem *view, bo
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_P; which++) {
         const int32_t type = tj_problem_matrix(view, callers[which])->type;
 
-        if (tj_type_is_pair(type) && !family->takes_s4)
+        if (tj_type_is_pair(type) && !family->takes_pairs)
             return tj_fail(
                 err, TJ_ERR_INVALID_ARGUMENT,
                 "family %s takes no weights of 4 bits, and %c is %s: use the family %s, or none, so that the library "
@@ -272,7 +272,7 @@ static tj_status check_types(const tj_family *family, const tj_problem *view, bo
                 family->name, tj_which_letter(which), tj_type_name((tj_type)type), TJ_SAFE_FAMILY->name);
         if (!family->types)
             continue;
-        if (!(family->types >> type & 1) && !(takes_weights && tj_type_is_weights(type)))
+        if (!(family->types >> type & 1) && !(takes_weights && (TJ_TYPES_OF_WEIGHTS >> type & 1)))
             return tj_fail(
                 err, TJ_ERR_INVALID_ARGUMENT,
                 "family %s takes matrices of %s, and %c is %s: use the family %s, or none, so that the library chooses",

@@ -44,7 +44,7 @@ struct tj_family {
         *weighed;           /* the model chooses among these for a device if the config sets none of them. NULL: none */
     uint32_t types;         /* of M, N and P, bits 1 << tj_type; 0: all */
     bool takes_weights;     /* M or N may have 8 bits if the other is a float, whatever `types` says */
-    bool takes_s4;          /* M or N may be s4, two numbers in a byte, if the other is a float */
+    bool takes_pairs;       /* M or N may be weights of 4 bits, two in a byte */
     bool scales_along_k;    /* plain scales (tj_scales_are_plain) of parts of k */
     bool sums_in_registers; /* many accumulators: a kernel that spills is not launched */
     bool takes_groups;      /* rows in groups, by offsets or masked */

@@ -481,7 +481,9 @@ static const char *describe(const tj_problem *view, bool is_swapped, const tj_co
     form->step[0].sums_in_registers = config->family->sums_in_registers;
     if (params)
         tj_step_name(view, config->family->name, params, form, &form->step[0]);
-    if (tj_type_is_fp8(view->m.type) || tj_type_is_fp8(view->n.type) || tj_type_is_fp8(view->p.type) ||
+    const bool reads_fp8 = tj_type_is_fp8(view->m.type) || tj_type_is_fp8(view->n.type);
+
+    if ((reads_fp8 && !tj_widens_weights(view->m.type, view->n.type)) || tj_type_is_fp8(view->p.type) ||
         ((tj_expression_types(e, TJ_OP_OPERAND) | tj_expression_types(e, TJ_OP_CONVERT)) & (1u << TJ_E4M3 | 1u << TJ_E5M2)))
         form->needs = TJ_FEATURE_FP8;
     name = config->family->describe(view, config, params, form);

@@ -140,10 +140,18 @@ static inline bool tj_type_is_int8(int32_t type)
     return type == TJ_S8 || type == TJ_U8;
 }
 
+/** Are elements of this type floats of 8 bits? */
+static inline bool tj_type_is_fp8(int32_t type)
+{
+    return type == TJ_E4M3 || type == TJ_E5M2;
+}
+
 /** Does a stored element hold two numbers, neighbours of a line? */
 static inline bool tj_type_is_pair(int32_t type)
 {
-    return type == TJ_S4 || type == TJ_U4 || type == TJ_E2M1;
+    const tj_type_facts *const facts = tj_facts_of(type);
+
+    return facts && facts->numbers > 1;
 }
 
 /** Does an element hold one number, of a type that a matrix may have? P, C and operands of an expression are of such types. */
@@ -155,7 +163,7 @@ static inline bool tj_type_is_whole(int32_t type)
 /** Return the numbers in a stored element. */
 static inline int32_t tj_type_numbers(int32_t type)
 {
-    return tj_type_is_pair(type) ? 2 : 1;
+    return tj_facts_of(type)->numbers;
 }
 
 /** Do elements of M or N hold two numbers? */
@@ -178,18 +186,27 @@ static inline tj_dim tj_open_l(const tj_problem *problem)
     return (tj_dim){0, TJ_DIM_ANY, whole > 1 ? whole : 0};
 }
 
-/** May elements of this type be weights if the other operand has floats? */
-static inline bool tj_type_is_weights(int32_t type)
+/** The types of 8 and 4 bits that weights may have. */
+enum { TJ_TYPES_OF_WEIGHTS = 1 << TJ_E4M3 | 1 << TJ_E5M2 | 1 << TJ_S8 | 1 << TJ_U8 | 1 << TJ_S4 | 1 << TJ_E2M1 | 1 << TJ_U4 };
+
+/** Are elements of this type weights if those of the other operand are activations: wider floats, all of whose bits they fit? */
+static inline bool tj_type_is_weights_of(int32_t type, int32_t other)
 {
-    return tj_type_is_int8(type) || type == TJ_S4;
+    return (TJ_TYPES_OF_WEIGHTS >> type & 1) &&
+           (other == TJ_F32 || other == TJ_F16 || other == TJ_BF16 || (other == TJ_E4M3 && tj_type_is_pair(type)));
 }
 
-/**
- * Is one operand integers of 8 or 4 bits (weights), and the other floats (activations)? Then the weights are widened on load.
- */
+/** Is one operand weights and the other activations? Then the weights are widened on load. */
 static inline bool tj_widens_weights(int32_t m, int32_t n)
 {
-    return tj_type_is_weights(m) != tj_type_is_weights(n);
+    return tj_type_is_weights_of(m, n) || tj_type_is_weights_of(n, m);
+}
+
+/** Are the elements of M or N weights? */
+static inline bool tj_is_weights(const tj_problem *problem, tj_which which)
+{
+    return which == TJ_MATRIX_M ? tj_type_is_weights_of(problem->m.type, problem->n.type)
+                                : tj_type_is_weights_of(problem->n.type, problem->m.type);
 }
 
 /**
@@ -197,19 +214,13 @@ static inline bool tj_widens_weights(int32_t m, int32_t n)
  */
 static inline int32_t tj_leading_type(int32_t m, int32_t n)
 {
-    return tj_widens_weights(m, n) && tj_type_is_weights(m) ? n : m;
+    return tj_type_is_weights_of(m, n) ? n : m;
 }
 
 /** tj_type_parse for operands of an expression, and conversions in it. */
 static inline bool tj_type_parse_whole(const char *name, tj_type *type)
 {
     return tj_type_parse(name, type, NULL) == TJ_OK && tj_type_is_whole((int32_t)*type);
-}
-
-/** Are elements of this type floats of 8 bits? */
-static inline bool tj_type_is_fp8(int32_t type)
-{
-    return type == TJ_E4M3 || type == TJ_E5M2;
 }
 
 /** Return the bytes of an accumulator. Canonical. */

@@ -34,11 +34,8 @@ static tj_status check_dim(char name, const tj_dim *dim, int64_t minimum, tj_err
  */
 static bool go_together(int32_t m, int32_t n)
 {
-    if (tj_widens_weights(m, n)) {
-        const int32_t leading = tj_leading_type(m, n);
-
-        return leading == TJ_F32 || leading == TJ_F16 || leading == TJ_BF16;
-    }
+    if (tj_widens_weights(m, n))
+        return true;
     if (tj_type_is_pair(m) || tj_type_is_pair(n))
         return false;
     return m == n ||
@@ -119,10 +116,12 @@ static tj_status check_types(const tj_problem *problem, tj_error *err)
                            tj_type_name((tj_type)type[which]), tj_type_list(tj_types_where(true), false, list));
     }
     if (!go_together(type[TJ_MATRIX_M], type[TJ_MATRIX_N]))
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "M is %s but N is %s: give both one type, e4m3 and e5m2, s8 and u8, or one of them s8, u8 or s4 and the "
-                       "other f32, f16 or bf16",
-                       tj_type_name((tj_type)type[TJ_MATRIX_M]), tj_type_name((tj_type)type[TJ_MATRIX_N]));
+        return tj_fail(
+            err, TJ_ERR_INVALID_ARGUMENT,
+            "M is %s but N is %s: give both one type, e4m3 and e5m2, s8 and u8, or one of them weights of %s, and the "
+            "other f32, f16 or bf16, or e4m3 next to weights of 4 bits",
+            tj_type_name((tj_type)type[TJ_MATRIX_M]), tj_type_name((tj_type)type[TJ_MATRIX_N]),
+            tj_type_list(TJ_TYPES_OF_WEIGHTS, false, list));
     if (type[TJ_MATRIX_C] != type[TJ_MATRIX_P])
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "P is %s but C is %s: C has the type of P, leave its type 0",
                        tj_type_name((tj_type)type[TJ_MATRIX_P]), tj_type_name((tj_type)type[TJ_MATRIX_C]));

@@ -78,9 +78,7 @@ static tj_status check_layout(const tj_problem *words, tj_which which, tj_error 
 /* Is it weights of integers, next to floats? */
 static bool is_whole_weights(const tj_problem *words, tj_which which)
 {
-    const int32_t type = tj_problem_matrix(words, which)->type;
-
-    return tj_widens_weights(words->m.type, words->n.type) && tj_type_is_weights(type) && tj_facts_of(type)->is_integer;
+    return tj_is_weights(words, which) && tj_facts_of(tj_problem_matrix(words, which)->type)->is_integer;
 }
 
 static tj_status check_zero(const tj_problem *words, tj_which which, tj_error *err)
@@ -170,7 +168,7 @@ bool tj_scales_are_plain(const tj_problem *problem)
     for (tj_which which = TJ_MATRIX_M; which < TJ_SCALED; which++) {
         const int form = tj_scale_form(problem, which);
 
-        are &= form < 3 || (form == 3 && is_whole_weights(problem, which));
+        are &= form < 3 || (form == 3 && tj_is_weights(problem, which));
     }
     return are;
 }

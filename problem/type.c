@@ -13,19 +13,19 @@
 
 /* In the order of tj_type. */
 static const tj_type_facts types[] = {
-    {"f32", "float", "<f4", 4, TJ_COMPUTE_F32, TJ_F32, 0, 0x1p-24},
-    {"f64", "double", "<f8", 8, TJ_COMPUTE_F64, TJ_F64, 0, 0x1p-53},
-    {"f16", "half", "<f2", 2, TJ_COMPUTE_F32, TJ_F16, 0, 0x1p-11},
-    {"bf16", "bfloat16", "<V2", 2, TJ_COMPUTE_F32, TJ_BF16, 0, 0x1p-8},
-    {"e4m3", "e4m3", "<V1", 1, TJ_COMPUTE_F32, TJ_F32, 0, 0x1p-4},
-    {"e5m2", "e5m2", "<f1", 1, TJ_COMPUTE_F32, TJ_F32, 0, 0x1p-3},
-    {"s8", "s8", "|i1", 1, TJ_COMPUTE_S32, TJ_S32, 1, 0},
-    {"u8", "u8", "|u1", 1, TJ_COMPUTE_S32, TJ_S32, 1, 0},
-    {"s32", "s32", "<i4", 4, TJ_COMPUTE_DEFAULT, TJ_S32, 1, 0},
-    {"s4", "s4x2", "|u1", 1, TJ_COMPUTE_S32, TJ_S32, 1, 0}, /* a byte holds two; files have no code for it and use that of u8 */
-    {"e2m1", "e2m1x2", "|u1", 1, TJ_COMPUTE_F32, TJ_F32, 0, 0x1p-2},
-    {"u4", "u4x2", "|u1", 1, TJ_COMPUTE_S32, TJ_S32, 1, 0},
-    {"e8m0", "e8m0", "|u1", 1, TJ_COMPUTE_DEFAULT, TJ_TYPE_DEFAULT, 0, 0x1p-1}, /* of scales only */
+    {"f32", "float", "<f4", 4, TJ_COMPUTE_F32, TJ_F32, 0, 0x1p-24, 1},
+    {"f64", "double", "<f8", 8, TJ_COMPUTE_F64, TJ_F64, 0, 0x1p-53, 1},
+    {"f16", "half", "<f2", 2, TJ_COMPUTE_F32, TJ_F16, 0, 0x1p-11, 1},
+    {"bf16", "bfloat16", "<V2", 2, TJ_COMPUTE_F32, TJ_BF16, 0, 0x1p-8, 1},
+    {"e4m3", "e4m3", "<V1", 1, TJ_COMPUTE_F32, TJ_F32, 0, 0x1p-4, 1},
+    {"e5m2", "e5m2", "<f1", 1, TJ_COMPUTE_F32, TJ_F32, 0, 0x1p-3, 1},
+    {"s8", "s8", "|i1", 1, TJ_COMPUTE_S32, TJ_S32, 1, 0, 1},
+    {"u8", "u8", "|u1", 1, TJ_COMPUTE_S32, TJ_S32, 1, 0, 1},
+    {"s32", "s32", "<i4", 4, TJ_COMPUTE_DEFAULT, TJ_S32, 1, 0, 1},
+    {"s4", "s4x2", "|u1", 1, TJ_COMPUTE_S32, TJ_S32, 1, 0, 2}, /* a byte holds two; files have no code for it, but that of u8 */
+    {"e2m1", "e2m1x2", "|u1", 1, TJ_COMPUTE_F32, TJ_F32, 0, 0x1p-2, 2},
+    {"u4", "u4x2", "|u1", 1, TJ_COMPUTE_S32, TJ_S32, 1, 0, 2},
+    {"e8m0", "e8m0", "|u1", 1, TJ_COMPUTE_DEFAULT, TJ_TYPE_DEFAULT, 0, 0x1p-1, 1}, /* of scales only */
 };
 
 #define BIT(type) (UINT32_C(1) << (type))

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "canonical.h"
+#include "number.h"
 #include "operand_table.h"
 #include "tree.h"
 
@@ -92,8 +93,12 @@ void tj_draw_offsets(const tj_problem *problem, void *offsets, uint64_t seed)
 
 double tj_largest_product(const tj_problem *problem)
 {
+    const int32_t weights = tj_is_weights(problem, TJ_MATRIX_M) ? problem->m.type : problem->n.type;
+
     if (tj_widens_weights(problem->m.type, problem->n.type))
-        return tj_holds_pairs(problem) ? 8 : 255;
+        return tj_type_is_fp8(weights)
+                   ? 1
+                   : (double)fmaxl(tj_number_limits_of(weights)->largest, -tj_number_limits_of(weights)->least);
     return problem->compute == TJ_COMPUTE_S32 && !needs_small_numbers(problem) ? 255.0 * 255.0 : 1;
 }
 

@@ -191,10 +191,11 @@ static bool packs_pairs(const tj_problem *view, const tj_pack *pack)
     return false;
 }
 
+/* Are weights of 8 bits packed? Those of 4 bits are pairs. */
 static bool packs_weights(const tj_problem *view, const tj_pack *pack)
 {
     for (int i = 0; i < 2; i++)
-        if (pack->operand[i].is_packed && widens(view, both[i]))
+        if (pack->operand[i].is_packed && widens(view, both[i]) && numbers_of(view, both[i]) == 1)
             return true;
     return false;
 }

@@ -122,7 +122,7 @@ void tj_textbook_count_lines(const tj_problem *view, tj_which which, int32_t til
 
 void tj_textbook_count(const tj_problem *view, int32_t tile_width, tj_counts *counts)
 {
-    const int64_t weights = tj_type_is_weights(view->m.type) ? counts->load_m.elements : counts->load_n.elements;
+    const int64_t weights = tj_is_weights(view, TJ_MATRIX_M) ? counts->load_m.elements : counts->load_n.elements;
 
     tj_textbook_count_lines(view, TJ_MATRIX_P, tile_width, 1, &counts->store_p);
     if (view->epilogue.has_beta)

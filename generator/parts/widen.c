@@ -1,11 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "widen.h"
 
+#include <stdio.h>
+
 #include "error.h"
 
-static bool has_sign(const tj_problem *view)
+static int32_t weights_of(const tj_problem *view)
 {
-    return view->m.type != TJ_U8 && view->n.type != TJ_U8;
+    return tj_is_weights(view, TJ_MATRIX_M) ? view->m.type : view->n.type;
+}
+
+tj_widening tj_widening_of(const tj_problem *view)
+{
+    static const tj_widening to_f16[] = {
+        [TJ_S4] = {1, 7, 1}, [TJ_U4] = {1, 7, 1},   [TJ_E2M1] = {4, 15, 1}, [TJ_S8] = {2, 3, 1},
+        [TJ_U8] = {1, 2, 1}, [TJ_E4M3] = {2, 4, 0}, [TJ_E5M2] = {1, 2, 0}};
+    static const tj_widening to_bf16[] = {
+        [TJ_S4] = {1, 7, 1}, [TJ_U4] = {1, 7, 1},    [TJ_E2M1] = {4, 15, 1}, [TJ_S8] = {2, 5, 1},
+        [TJ_U8] = {2, 5, 2}, [TJ_E4M3] = {7, 13, 1}, [TJ_E5M2] = {7, 13, 1}};
+
+    return tj_leading_type(view->m.type, view->n.type) == TJ_F16 ? to_f16[weights_of(view)] : to_bf16[weights_of(view)];
 }
 
 tj_status tj_widen_check(const tj_problem *view, const char *family, tj_error *err)
@@ -22,32 +36,32 @@ tj_status tj_widen_check(const tj_problem *view, const char *family, tj_error *e
 
 void tj_widen_describe(const tj_problem *view, tj_widen_copies copies, bool steps, tj_template_params *fill)
 {
-    const bool loads = copies.whole || copies.or_zero || copies.elements;
+    const int32_t leading = tj_leading_type(view->m.type, view->n.type);
+    const bool loads = copies.whole || copies.or_zero || copies.elements, pairs = tj_holds_pairs(view);
+    char widen[TJ_TEMPLATE_VALUE_BYTES] = "";
 
+    if (tj_widens_weights(view->m.type, view->n.type))
+        (void)snprintf(widen, sizeof widen, "weights/%s_to_%s.cuh", tj_facts_of(weights_of(view))->name,
+                       tj_facts_of(leading)->name);
+    tj_template_set(fill, "widen_neighbour", widen);
+    tj_template_set(fill, "two_t", leading == TJ_F16 ? "f16x2" : "bf16x2");
+    tj_template_set(fill, "two_ones", leading == TJ_F16 ? "0x3c003c00u" : "0x3f803f80u");
     tj_template_set(fill, "widen_words", loads || steps ? "parts/widen.cuh" : "");
+    tj_template_set(fill, "widen", pairs ? "weights/widen_pairs.cuh" : "weights/widen_bytes.cuh");
     tj_template_set(fill, "weights_loaded",
                     copies.whole      ? "weights/load_whole.cuh"
                     : copies.or_zero  ? "weights/load_or_zero.cuh"
                     : copies.elements ? "weights/load_one_by_one.cuh"
                                       : "");
-    tj_template_set(fill, "widen_two",
-                    tj_leading_type(view->m.type, view->n.type) == TJ_F16 ? "weights/widen_to_f16.cuh"
-                                                                          : "weights/widen_to_bf16.cuh");
     tj_template_set(fill, "store_widened", loads ? "weights/store_widened.cuh" : "");
-    tj_template_set(fill, "unpack",
-                    steps && (tj_type_is_pair(view->m.type) || tj_type_is_pair(view->n.type)) ? "weights/unpack.cuh" : "");
-    tj_template_set(fill, "widened_word",
-                    has_sign(view) ? "weights.element[word] ^ 0x80808080u;  // each 128 more" : "weights.element[word];");
-    tj_template_set(fill, "f16_excess", has_sign(view) ? "0x64806480u));  // 1024 + 128" : "0x64006400u));");
-    tj_template_set(fill, "bf16_excess", has_sign(view) ? "8388736.0f;  // 2^23 + 128" : "8388608.0f;");
 }
 
-/* widen converts a word of four weights; widen_two converts two, and for bf16 subtracts in f32. */
+/* widen spreads and converts each two weights. */
 void tj_widen_count(const tj_problem *view, int64_t weights, tj_counts *counts)
 {
-    enum { WARP = 32, WORD = 4 };
-    const bool is_f16 = tj_leading_type(view->m.type, view->n.type) == TJ_F16;
+    enum { WARP = 32, TWO = 2 };
+    const tj_widening w = tj_widening_of(view);
 
-    counts->conversions += weights / (WARP * WORD) * (2 * (is_f16 ? 2 : 3) + has_sign(view));
-    counts->sums += is_f16 ? 0 : weights;
+    counts->conversions += weights / (WARP * TWO) * (1 + w.first);
+    counts->work[TJ_PIPE_F16] += 2 * weights * w.multiply_adds;
 }

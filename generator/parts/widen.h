@@ -20,6 +20,15 @@ static inline int32_t tj_widened_type(const tj_problem *view, tj_which which)
                                                          : tj_problem_matrix(view, which)->type;
 }
 
+/** The instructions of widen_neighbour (templates/weights), which makes two numbers of 16 bits of a register with weights. */
+typedef struct tj_widening {
+    int32_t first, all;    /* for the first neighbours of a register, and for all that it holds, without multiply-adds */
+    int32_t multiply_adds; /* for each two numbers */
+} tj_widening;
+
+/** Return those of the weights of view, which must hold some, to f16 or bf16. */
+tj_widening tj_widening_of(const tj_problem *view);
+
 /** Do tensor cores of 16 bits multiply M and N once weights are widened? Errors: TJ_ERR_INVALID_ARGUMENT: they do not. */
 tj_status tj_widen_check(const tj_problem *view, const char *family, tj_error *err);
 

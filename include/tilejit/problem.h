@@ -249,9 +249,9 @@ enum { TJ_GROUPS_MOST = 65535, TJ_GROUPS_MOST_HOST_BYTES = 3072 };
 /**
  * A problem. Start from TJ_PROBLEM_INIT; zero in any field means its default.
  *
- * M and N have the same type, or are e4m3 and e5m2, or s8 and u8; or one holds weights of s8, u8 or s4, and the other f32, f16
- * or bf16: weights are widened when they are loaded, which is exact, and accumulated in f32; their scales are their unit,
- * and each part of k may have scales of its own (tj_scale).
+ * M and N have the same type, or are e4m3 and e5m2, or s8 and u8; or one holds weights of s8, u8, e4m3, e5m2, s4, u4 or e2m1,
+ * and the other f32, f16 or bf16, or e4m3 next to 4 bits: weights are widened when they are loaded, which is exact, and accumulated in f32; their
+ * scales are their unit, and each part of k may have scales of its own (tj_scale).
  *
  * P may have another type, as tj_compute_facts.products says: with weights it is like the floats. C has the type and the layout
  * of P; its own may repeat them or be 0.
@@ -368,6 +368,7 @@ typedef struct tj_type_facts {
     int32_t product;      /**< the tj_type that TJ_TYPE_DEFAULT means for their P; 0: no matrix has this type */
     int32_t is_integer;   /**< 1: all its numbers are whole */
     double unit_roundoff; /**< half the distance from 1 to the next number; 0 for integers, which round by at most 1/2 */
+    int32_t numbers;      /**< in one element: 2 for types of 4 bits (TJ_S4), otherwise 1 */
 } tj_type_facts;
 
 /** The number of element types. They are numbered from 1 on. Threads: any; pure. */

@@ -1,8 +1,6 @@
 // Eight weights of a line from number `first` on, two in a byte; zero, where they are not there. A half byte after the line is not.
-//@ if pack_wide
-template <bool WIDE>
-//@ end
-__device__ __forceinline__ unsigned int load_pairs(const s4x2 *line, long long first, long long elements)
+template <bool WIDE, typename pair_t>  //@ pack_wide,
+__device__ __forceinline__ unsigned int load_pairs(const pair_t *line, long long first, long long elements)
 {
     unsigned int pairs = 0;
     if (WIDE && first < elements)  //@ only pack_wide
@@ -15,8 +13,8 @@ __device__ __forceinline__ unsigned int load_pairs(const s4x2 *line, long long f
 }
 
 // As pack_lines. Weights become numbers of the type that they are multiplied by.
-template <bool WIDE, typename packed_t>  //@ pack_wide,
-__device__ __forceinline__ void pack_pairs(const s4x2 *from, long long ld, packed_t *to, long long ld_packed, long long lines_packed, long long lines, long long elements, int block)
+template <bool WIDE, typename pair_t, typename packed_t>  //@ pack_wide,,
+__device__ __forceinline__ void pack_pairs(const pair_t *from, long long ld, packed_t *to, long long ld_packed, long long lines_packed, long long lines, long long elements, int block)
 {
     const long long chunks = ld_packed / PACK_WIDTH;
 #pragma unroll 1  // several turns at once would not fit the registers of every target
@@ -25,7 +23,7 @@ __device__ __forceinline__ void pack_pairs(const s4x2 *from, long long ld, packe
         unsigned int pairs = 0;
         if (line < lines)
             pairs = load_pairs<WIDE>(&from[line * ld], first, elements);  //@ load_pairs for load_pairs<WIDE>
-        const auto widened = widen<PACK_WIDTH>(unpack(pairs));
+        const auto widened = widen_pairs(pairs);
         store_chunk(&to[line * ld_packed + first], reinterpret_cast<const uint4 &>(widened));
     }
 }

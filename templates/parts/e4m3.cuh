@@ -15,6 +15,15 @@ struct e4m3 {
     //@ end
     //@ if self_read
 
+    //@ if widens_weights
+    //@| // Its exponent and fraction, in their places, are a float that is 2^120 too small: 7 and 127 are the biases. So older devices read
+    //@| // it too.
+    //@| __device__ operator float() const
+    //@| {
+    //@|     const unsigned int rest = bits & 0x7fu;
+    //@|     return __uint_as_float(rest == 0x7f ? 0x7fffffffu : (bits & 0x80u) << 24 | rest << 20) * 0x1p120f;
+    //@| }
+    //@ else
     __device__ operator float() const
     {
         unsigned int pair;  // of halves
@@ -23,6 +32,7 @@ struct e4m3 {
         asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(static_cast<unsigned short>(pair)));
         return value;
     }
+    //@ end
     //@ end
 };
 

@@ -15,12 +15,11 @@ struct e5m2 {
     //@ end
     //@ if self_read
 
+    // It is the upper byte of a half.
     __device__ operator float() const
     {
-        unsigned int pair;  // of halves
-        asm("cvt.rn.f16x2.e5m2x2 %0, %1;" : "=r"(pair) : "h"(static_cast<unsigned short>(bits)));
         float value;
-        asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(static_cast<unsigned short>(pair)));
+        asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(static_cast<unsigned short>(bits << 8)));
         return value;
     }
     //@ end

@@ -1,3 +1,4 @@
+#include "weights/add_both.cuh"
 // 1024 + 8 + weight has the weight, with its sign turned round, as its last 4 bits.
 __device__ __forceinline__ unsigned int widen_neighbour(unsigned int units, int neighbour)
 {

@@ -1,3 +1,4 @@
+#include "weights/add_both.cuh"
 // 128 + n has n as its last 7 bits, of which bfloat16 has no more. What the eighth is worth goes to what is subtracted.
 __device__ __forceinline__ unsigned int widen_neighbour(unsigned int units, int neighbour)
 {

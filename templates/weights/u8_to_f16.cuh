@@ -1,3 +1,4 @@
+#include "weights/add_both.cuh"
 // 1024 + weight has the weight as its last 8 bits.
 __device__ __forceinline__ unsigned int widen_neighbour(unsigned int units, int neighbour)
 {

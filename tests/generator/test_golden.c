@@ -175,9 +175,15 @@ static const golden rows[] = {
      PROBLEM(FIXED(512), FIXED(320), FIXED(704), .m.type = TJ_F16, .m.layout = 1, .n.layout = 1, .p.layout = 1,
              .epilogue.has_beta = 1)},
     {"mma/pairs.diff", "mma", PROBLEM(FIXED(512), FIXED(300), FIXED(701), .m.type = TJ_F16, .n.type = TJ_S4)},
+    {"mma/e2m1.diff", "mma", PROBLEM(FIXED(16), FIXED(4096), FIXED(6144), .m.type = TJ_BF16, .n.type = TJ_E2M1)},
+    {"mma/e4m3_weights.diff", "mma",
+     PROBLEM(FIXED(16), FIXED(4096), FIXED(6144), .m.type = TJ_F16, .n.type = TJ_E4M3, .n.layout = TJ_COL_MAJOR)},
+    {"mma/packed_u4.diff", "mma", PROBLEM(FIXED(512), FIXED(300), FIXED(701), .m.type = TJ_BF16, .n.type = TJ_U4)},
     {"mma/groups.diff", "mma",
      PROBLEM(FIXED(1024), FIXED(4096), FIXED(14336), .m.type = TJ_BF16, .rows = {TJ_ROWS_IN_GROUPS, 8, 4, 1},
              .scale[TJ_MATRIX_M] = SCALE_EACH, .scale[TJ_MATRIX_N] = SCALE_EACH)},
+    {"tiled/e2m1.cu", "tiled", PROBLEM(FIXED(512), FIXED(300), FIXED(700), .m.type = TJ_F32, .n.type = TJ_E2M1)},
+    {"tiled/e4m3_weights.cu", "tiled", PROBLEM(FIXED(512), FIXED(300), FIXED(700), .m.type = TJ_BF16, .n.type = TJ_E4M3)},
 };
 
 /* Texts of the examples' own families: what a program of examples/ prints. */

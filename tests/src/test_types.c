@@ -293,7 +293,8 @@ Test(types, of_weights_are_widened_or_refused)
         problem.m.type = wrong[i].m;
         problem.n.type = wrong[i].n;
         cr_expect(eq(int, tj_problem_check(&problem, &err), TJ_ERR_INVALID_ARGUMENT));
-        cr_expect(says("one of them s8, u8 or s4 and the other f32, f16 or bf16"), "%s", err.message);
+        cr_expect(says("one of them weights of e4m3, e5m2, s8, u8, s4, e2m1 or u4, and the other f32, f16 or bf16"), "%s",
+                  err.message);
         problem.m.type = right[i].m;
         problem.n.type = right[i].n;
         problem.scale[TJ_MATRIX_N] = (tj_scale)SCALE_EACH;
@@ -493,28 +494,63 @@ Test(types, scales_along_k_are_proven)
     cr_expect(proof.passed && proof.elements == 40 * 36, "%s", proof.reason);
 }
 
-/* Every weight that there is, times 1: a bound of f32 leaves no room for another one. */
+/* Is this byte infinity or a NaN? */
+static bool is_special(tj_type type, int byte)
+{
+    const uint8_t bits = (uint8_t)byte;
+    double value;
+
+    tj_convert(TJ_F64, &value, type, &bits, 1);
+    return !isfinite(value);
+}
+
+/*
+ * Every weight that there is, times 1: a bound of f32 leaves no room for another one. First at each place of a fragment: a
+ * square of ones, so without infinities, which would spread. Then in one row, each for itself.
+ */
 Test(types, of_weights_are_widened_exactly)
 {
-    static const tj_type weights[] = {TJ_S8, TJ_U8, TJ_S4}, numbers[] = {TJ_F16, TJ_BF16};
+    static const tj_type weights[] = {TJ_S8, TJ_U8, TJ_E4M3, TJ_E5M2, TJ_S4, TJ_U4, TJ_E2M1},
+                         numbers[] = {TJ_F16, TJ_BF16, TJ_F32};
+    static const char *const configs[] = {"mma:bm=16,bn=64,wm=16,wn=64",
+                                          "mma:bm=16,bn=64,wm=16,wn=16,pack=n",
+                                          "mma:bm=16,bn=64,wm=16,wn=16,copy=registers",
+                                          "wgmma:bm=64,bn=64,pack=both",
+                                          "skinny",
+                                          "tiled",
+                                          "naive"};
+    enum { WEIGHTS = sizeof weights / sizeof weights[0], CONFIGS = sizeof configs / sizeof configs[0] };
 
     open_context("sm_90", TJ_PROVE_NEVER);
-    for (size_t i = 0; i < 6 && has_nvrtc(); i++) {
-        tj_problem problem = TJ_PROBLEM_INIT(16, 16, 256, numbers[i % 2]);
+    for (size_t i = 0; i < WEIGHTS * 3 * CONFIGS * 2 * 2 && has_nvrtc(); i++) {
+        const tj_type weight = weights[i % WEIGHTS], number = numbers[i / WEIGHTS % 3];
+        const char *const config = configs[i / WEIGHTS / 3 % CONFIGS];
+        const bool is_pair = tj_type_get_facts(weight)->numbers == 2, is_row = i / WEIGHTS / 3 / CONFIGS % 2,
+                   is_along_k = i / WEIGHTS / 3 / CONFIGS / 2;
+        const int32_t k = is_row ? 1 : 16, l = is_row && is_pair && !is_along_k ? 512 : 256;
+        tj_problem problem = TJ_PROBLEM_INIT(16, k, l, number);
         tj_workbench_options options = TJ_WORKBENCH_INIT;
-        static uint8_t all[16 * 256];
-        static uint16_t one[16 * 16];
+        static uint8_t all[16 * 256], ones[16 * 16 * 4];
         const double unit = 1;
+        char label[160];
 
-        problem.n.type = weights[i / 2];
+        if ((number == TJ_F32 && strstr(config, "mma")) || (is_pair && strstr(config, "registers")))
+            continue; /* refused */
+        problem.n.type = weight;
+        problem.n.layout = is_along_k;
         problem.p.type = TJ_F32;
         for (int e = 0; e < 16 * 256; e++)
-            all[e] = (unsigned char)(e + e / 256);
+            all[e] = (uint8_t)(e + e / 256);
+        for (int e = 0; e < 16 * 256 && !is_row; e++)
+            all[e] = is_special(weight, all[e]) ? 0 : all[e];
+        memset(ones, 0, sizeof ones);
         for (int e = 0; e < 16; e++)
-            tj_convert(numbers[i % 2], &one[16 * e + e], TJ_F64, &unit, 1);
-        options.host[TJ_MATRIX_M] = one;
+            tj_convert(number, ones + tj_type_bytes(number) * (size_t)(is_row ? e : 17 * e), TJ_F64, &unit, 1);
+        options.host[TJ_MATRIX_M] = ones;
         options.host[TJ_MATRIX_N] = all;
-        expect_right_product(&problem, "mma:bm=16,bn=64,wm=16,wn=16", &options, tj_type_name(weights[i / 2]));
+        snprintf(label, sizeof label, "%s of %s by %s, %s, %s", is_row ? "a row" : "a square", tj_type_name(weight),
+                 tj_type_name(number), is_along_k ? "along k" : "across k", config);
+        expect_right_product(&problem, config, &options, label);
     }
 }
 
@@ -608,11 +644,21 @@ Test(types, of_4_bits_are_widened)
         {"wgmma:bm=64,bn=32", TJ_BF16, TJ_S4, 65, 71, 49, 0, 0, 0, 0, 2, 0},
         {"wgmma:bm=64,bn=32", TJ_F16, TJ_S4, 65, 72, 48, 0, 0, 1, 0, 1, 0},
         {"wgmma:bm=64,bn=32", TJ_S4, TJ_F16, 65, 71, 48, 0, 1, 1, 1, 1, 0},
+        {"naive", TJ_BF16, TJ_E2M1, 5, 71, 19, 9, 1, 1, 0, 2, 0},
+        {"tiled", TJ_U4, TJ_F32, 21, 71, 19, 1, 1, 1, 0, 2, 0},
+        {"tiled", TJ_E4M3, TJ_E2M1, 21, 71, 19, 24, 0, 0, 0, 2, 0},
+        {"tiled", TJ_U4, TJ_E4M3, 21, 71, 19, 24, 0, 0, 0, 2, 0},
+        {"skinny:splits=2", TJ_F16, TJ_E2M1, 5, 201, 71, 0, 1, 1, 0, 1, 0},
+        {"skinny:stream=m", TJ_U4, TJ_BF16, 71, 200, 3, 16, 0, 0, 1, 1, 0},
+        {"mma:bm=32,bn=32,wm=16,wn=16", TJ_F16, TJ_E2M1, 33, 71, 47, 32, 1, 1, 0, 1, 0},
+        {"mma:bm=32,bn=32,wm=16,wn=16", TJ_U4, TJ_BF16, 33, 72, 40, 0, 0, 0, 1, 1, 0},
+        {"mma:bm=32,bn=32,wm=16,wn=16,pack=both,splits=2", TJ_E2M1, TJ_F16, 35, 171, 40, 0, 1, 0, 0, 2, 0},
+        {"wgmma:bm=64,bn=32", TJ_BF16, TJ_U4, 65, 71, 49, 0, 0, 0, 0, 2, 0},
     };
 
     open_context("sm_90", TJ_PROVE_NEVER);
     for (size_t i = 0; i < sizeof row / sizeof row[0] && has_nvrtc(); i++) {
-        const bool is_m = row[i].m == TJ_S4;
+        const bool is_m = tj_type_get_facts(row[i].m)->numbers == 2;
         tj_problem problem = TJ_PROBLEM_INIT(row[i].j, row[i].k, row[i].l, row[i].m);
         tj_workbench_options options = TJ_WORKBENCH_INIT;
         char label[160];
@@ -645,8 +691,11 @@ Test(types, of_4_bits_are_refused_in_words)
         const char *words;
     } row[] = {
         {TJ_S4, 0, 0, "M is s4 but N is s4: give both one type"},
-        {TJ_S4, TJ_S8, 0, "one of them s8, u8 or s4 and the other f32, f16 or bf16"},
-        {TJ_E4M3, TJ_S4, 0, "M is e4m3 but N is s4"},
+        {TJ_S4, TJ_S8, 0, "one of them weights of e4m3, e5m2, s8, u8, s4, e2m1 or u4, and the other f32, f16 or bf16"},
+        {TJ_E5M2, TJ_S4, 0, "M is e5m2 but N is s4"},
+        {TJ_E2M1, 0, 0, "M is e2m1 but N is e2m1"},
+        {TJ_E8M0, TJ_F16, 0, "M is e8m0, which only scales may be: use f32,"},
+        {TJ_F16, TJ_E8M0, 0, "N is e8m0, which only scales may be: use f32,"},
         {TJ_F64, TJ_S4, 0, "M is f64 but N is s4"},
         {TJ_BF16, TJ_S4, TJ_S4, "M is bf16 and N is s4 but P is s4: such a P may be f32, f16, bf16, e4m3 or e5m2"},
     };

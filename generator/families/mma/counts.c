@@ -238,30 +238,22 @@ static void count_fragments(const operand *o, const tj_mma_shape *s, int32_t ste
 }
 
 /*
- * weights.cuh: instructions that separate the neighbours in the two registers of load_weights (or spread units along k, or separate
- * four pairs of two words), without the multiply-adds that make numbers of them. The first neighbour needs no shift; one instruction
- * flips the signs of both bytes of f16.
+ * weights.cuh: instructions that widen the two registers of load_weights, or four units along k, each of which is spread, or
+ * words; a word of pairs serves two steps.
  */
 static int32_t widening_of(const tj_problem *view, const tj_mma_tile *tile)
 {
-    const bool is_pair = tj_holds_pairs(view);
-    const bool is_f16 = tj_leading_type(view->m.type, view->n.type) == TJ_F16,
-               has_sign = view->m.type != TJ_U8 && view->n.type != TJ_U8;
+    const tj_widening w = tj_widening_of(view);
 
-    if (tile->load == TJ_MMA_UNITS) /* four, each spread and separated */
-        return 4 * (is_f16 && !is_pair ? 2 + has_sign : is_f16 || is_pair ? 2 : 3);
-    if (is_pair) /* a word serves two steps */
-        return (tile->load == TJ_MMA_WORDS ? 1 : 2) * (4 + 3);
-    return 2 * (is_f16 ? 2 + has_sign : 2 * 2 + 1);
+    if (tile->load == TJ_MMA_UNITS)
+        return 4 * (1 + w.first);
+    return (tile->load == TJ_MMA_WORDS && tj_holds_pairs(view) ? 1 : 2) * w.all;
 }
 
-/* weights.cuh: number of multiply-adds; bfloat16 takes two for each u8 weight. */
+/* weights.cuh: number of multiply-adds. */
 static int64_t widened_of(const tj_problem *view, const operand *o, const tj_mma_shape *s, int64_t times)
 {
-    const bool is_long = tj_leading_type(view->m.type, view->n.type) == TJ_BF16 &&
-                         tj_problem_matrix(view, o->is_m ? TJ_MATRIX_M : TJ_MATRIX_N)->type == TJ_U8;
-
-    return tj_mma_keeps_weights(&o->tile) ? times * (o->is_m ? s->bm : s->bn) * s->bk * (is_long ? 2 : 1) : 0;
+    return tj_mma_keeps_weights(&o->tile) ? times * (o->is_m ? s->bm : s->bn) * s->bk * tj_widening_of(view).multiply_adds : 0;
 }
 
 /* Conversion instructions of a warp for its fragments: separate neighbours of one byte, round to tf32, or widen weights. */

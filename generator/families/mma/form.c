@@ -82,7 +82,7 @@ static const tj_param params[] = {
 };
 
 static const char *const constraints[] = {
-    "f16, bf16, f64 and types of 8 bits; weights of s8 or u8, or s4 packed, with f16 or bf16; f32 with compute tf32",
+    "f16, bf16, f64 and types of 8 bits; weights of 8 bits, or of 4 bits packed, with f16 or bf16; f32 with compute tf32",
     "BM, BN, WM and WN are powers of two; BM is a multiple of WM, BN of WN",
     "steps is even",
     "1 to 32 warps: one for each warp tile",
@@ -127,8 +127,7 @@ bool tj_mma_packs(const tj_mma_shape *s, bool is_m)
 
 bool tj_mma_widens(const tj_problem *view, const tj_mma_shape *s, bool is_m)
 {
-    return tj_widens_weights(view->m.type, view->n.type) && tj_type_is_weights(is_m ? view->m.type : view->n.type) &&
-           !tj_mma_packs(s, is_m);
+    return tj_is_weights(view, is_m ? TJ_MATRIX_M : TJ_MATRIX_N) && !tj_mma_packs(s, is_m);
 }
 
 /* ---- tiles -------------------------------------------------------------------------------------------------------- */
@@ -460,10 +459,10 @@ static tj_status check_pairs(const tj_problem *view, const tj_mma_shape *s, tj_e
         if (is_widened_on_its_way(view, s, is_m))
             return tj_fail(
                 err, TJ_ERR_INVALID_ARGUMENT,
-                "%c is s4, and family mma takes lines of it that begin at multiples of 4 bytes, with copy=async and, "
+                "%c is %s, and family mma takes lines of it that begin at multiples of 4 bytes, with copy=async and, "
                 "across k, %s=32 and more: use pack=%c, which needs fixed dimensions and no groups, or the family "
                 "skinny or tiled",
-                is_m ? 'M' : 'N', is_m ? "wm" : "wn", is_m ? 'm' : 'n');
+                is_m ? 'M' : 'N', tj_facts_of(is_m ? view->m.type : view->n.type)->name, is_m ? "wm" : "wn", is_m ? 'm' : 'n');
     return TJ_OK;
 }
 
@@ -826,15 +825,8 @@ static void describe_tile(const tj_problem *view, const tj_problem *as_read, con
 /* Describe weights that lie unchanged in shared memory. Only one of M and N is weights. */
 static void describe_stored(const tj_problem *view, const tj_mma_tile *t, tj_template_params *fill)
 {
-    const int32_t leading = tj_leading_type(view->m.type, view->n.type),
-                  weights = view->m.type == leading ? view->n.type : view->m.type;
-    const bool pairs = tj_type_is_pair(weights), units = t->load == TJ_MMA_UNITS, words = t->load == TJ_MMA_WORDS;
-    char widen[TJ_TEMPLATE_VALUE_BYTES];
+    const bool pairs = tj_holds_pairs(view), units = t->load == TJ_MMA_UNITS, words = t->load == TJ_MMA_WORDS;
 
-    (void)snprintf(widen, sizeof widen, "weights/%s_to_%s.cuh", tj_facts_of(weights)->name, tj_facts_of(leading)->name);
-    tj_template_set(fill, "widen_neighbour", widen);
-    tj_template_set(fill, "two_t", leading == TJ_F16 ? "f16x2" : "bf16x2");
-    tj_template_set(fill, "two_ones", leading == TJ_F16 ? "0x3c003c00u" : "0x3f803f80u");
     tj_template_set(fill, "load_units", units || words ? "" : "weights/load_units.cuh");
     tj_template_set(fill, "widen_unit", units ? "weights/unit.cuh" : words ? "weights/pair_up.cuh" : "");
     tj_template_set(fill, "weights_lie",
@@ -1051,7 +1043,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
 const tj_family tj_family_mma = {
     .name = "mma",
     .summary = "tensor cores multiply; a warp computes a tile of P, tiles of M and N pass through shared memory, phases ahead",
-    .takes_s4 = true,
+    .takes_pairs = true,
     .param = params,
     .param_count = sizeof params / sizeof params[0],
     .constraint = constraints,

@@ -214,7 +214,7 @@ void tj_skinny_count(const tj_problem *view, const tj_config *config, tj_counts 
         count_tile(&c, counts);
     }
     if (tj_widens_weights(view->m.type, view->n.type)) /* one subtraction each; the compiler may omit those beyond the edge */
-        counts->sums += c.block_phases * c.phase * (tj_type_is_weights(view->m.type) ? s.tm : c.block_cols);
+        counts->sums += c.block_phases * c.phase * (tj_is_weights(view, TJ_MATRIX_M) ? s.tm : c.block_cols);
     if (tj_scales_along_k(view, TJ_MATRIX_N)) {
         counts->sums += c.block_phases * c.phase * c.block_cols;
         tj_scales_count_along_k(view, tj_ceil_div(counts->load_n.elements * tj_type_numbers(view->n.type), c.run),
