@@ -5,10 +5,7 @@ const int warp = threadIdx.x / 32 - 4;
 const int warp_row = group_row + warp % 4 * 16;
 // What this warpgroup multiplies at the ring's first place; all else lies so many bytes further on.
 const auto m_first = moved(descriptor(&tiles[0].M, sizeof(tiles[0].M[0])), m_offset(group_row, 0));  //@ only not m_registers
-//@ if m_registers
-//@| const int m_row = warp_row + lane / 4, m_k = lane % 4;
-//@| const auto m_first = shared_address(&tiles[0].M[m_row / LINE][m_k][(m_row % LINE / 4 ^ m_k) * 4 + m_row % 4]);
-//@ end
+//@| #include "wgmma/first_factors.cuh"  //@ first_factors
 const auto n_first = descriptor(&tiles[0].N, sizeof(tiles[0].N[0]));
 #include "wgmma/stored_by_warp.cuh"
 #include "parts/scale.cuh"  //@ scale
@@ -22,7 +19,7 @@ for (int tile = blockIdx.x; tile < rows * cols; tile += gridDim.x) {  //@ tiles 
     settle(sum);
     //@| #include "wgmma/await_turn.cuh"  //@ only pingpong
     //@| #include "wgmma/promote.cuh"  //@ only promotes
-    //@| #include "wgmma/multiply_registers.cuh"  //@ only m_registers
+    //@| #include "wgmma/multiply_registers.cuh"  //@ multiply_registers
     for (int phase = 0; phase < phases; ++phase) {  //@ only not promotes and not m_registers
         const auto m = moved(m_first, stage * sizeof(phase_t)), n = moved(n_first, stage * sizeof(phase_t));
         wait(full[stage], turn);

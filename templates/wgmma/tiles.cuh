@@ -1,10 +1,12 @@
 // What one phase needs, in blocks of lines of 128 bytes: BK elements along k or, where neighbours in memory lie across k, as many
 // elements across it.
-constexpr int LINE = 128 / sizeof(input_t);  //@ m_t for input_t
-#include "wgmma/blocks.cuh"
+constexpr int LINE = 128 / sizeof(input_t);  //@ line_t for input_t
+#include "wgmma/blocks.cuh"  //@ only not m_weights
+//@| constexpr int M_LINE = BK / 2;  // bytes of a row of M  //@ m_line for BK / 2  //@ only m_weights
 #include "wgmma/blocks.cuh"  //@ with n for m, N for M, BN for BM, columns for rows
 struct __align__(1024) phase_t {
-    input_t M[M_BLOCKS][M_LINES][LINE];  //@ m_t for input_t
+    input_t M[M_BLOCKS][M_LINES][LINE];  //@ m_t for input_t  //@ only not m_weights
+    //@| unsigned char M[BM][M_LINE];  //@ only m_weights
     input_t N[N_BLOCKS][N_LINES][LINE];  //@ n_t for input_t
 };
 struct shared_t {

@@ -31,7 +31,11 @@
 // Tensor cores take such elements along k alone. Tiles of what lies across k are transposed between the two, where they lie: by the
 // warps next to the one that starts the copies, which wait until the tiles have come, and then hand them on as full.
 //@ end
-//@ if m_registers
+//@ if m_weights
+
+// M has weights of fewer bits than tensor cores multiply. They come as they are; the warps that multiply load them to registers, widen
+// them there, and multiply from there.
+//@ elif m_registers
 
 // Tensor cores take such elements of shared memory along k alone, and M lies across it. So the warps that multiply load its elements to
 // registers, in the order that a product takes.
@@ -44,7 +48,8 @@
 #include "parts/card.cuh"
 constexpr int BM = 128;
 constexpr int BN = 32;
-constexpr int BK = 64;  // 128 bytes of elements
+constexpr int BK = 64;  // 128 bytes of elements  //@ only not m_weights
+//@| constexpr int BK = 128;  // 64 bytes of M, and twice 128 of N  //@ m_bytes for 64  //@ only m_weights
 constexpr int K_STEP = 16;  // elements along k of one product of the tensor cores
 constexpr int MULTIPLIERS = 2;
 constexpr int WM = BM / MULTIPLIERS;  // rows of a warpgroup
@@ -72,7 +77,7 @@ constexpr int SPLITS = 4;  //@ only splits_k
 #include "parts/wgmma.cuh"
 #include "wgmma/tiles.cuh"
 #include "wgmma/offsets.cuh"
-//@| #include "wgmma/factors.cuh"  //@ only m_registers
+//@| #include "wgmma/factors.cuh"  //@ factors
 #include "parts/tf32.cuh"  //@ only pack_rounds
 #include "pack/pack.cuh"  //@ only packs
 //@| #include "parts/groups.cuh"  //@ only has_groups

@@ -508,6 +508,9 @@ static const row rows[] = {
     /* swapped: the rows of P in steps of 8, stored as boxes of columns, one by one or in splits; layouts and types */
     {"wgmma:swap=yes,bn=72", 72, 256, 136, BF16(.n.layout = TJ_COL_MAJOR)},
     {"wgmma:swap=yes,bn=40", 75, 200, 328, BF16()},
+    {"wgmma:swap=yes,bm=128,bn=40", 40, 512, 200, BF16(.n.type = TJ_S4, .n.layout = TJ_COL_MAJOR)}, /* weights by registers */
+    {"wgmma:swap=yes,bn=40,cluster=k2", 33, 296, 130, BF16(.n.type = TJ_S8, .n.layout = TJ_COL_MAJOR, .n.ld = 304)},
+    {"wgmma:swap=yes,bm=256,bn=72", 72, 320, 200, BF16(.n.type = TJ_U8, .n.layout = TJ_COL_MAJOR, .m.layout = TJ_COL_MAJOR)},
     {"wgmma:swap=yes,bm=128,bn=24", 17, 72, 200, BF16(.p.type = TJ_F32, .batch = 3)},
     {"wgmma:swap=yes,bn=104", 200, 72, 136, BF16(.n.layout = TJ_COL_MAJOR)},
     {"wgmma:swap=yes,bn=40", 75, 200, 136, BF16(.n.layout = TJ_COL_MAJOR, .epilogue.has_alpha = 1, .epilogue.has_beta = 1)},

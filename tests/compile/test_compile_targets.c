@@ -516,6 +516,42 @@ Test(compile, wgmma_in_every_form)
     }
 }
 
+/* wgmma: weights that come from registers, with and without scales along k, by types and tiles; nothing may be serialised. */
+Test(compile, wgmma_of_weights)
+{
+    static const char *const configs[] = {"wgmma:swap=yes,bm=128,bn=128",          "wgmma:swap=yes,bm=256,bn=64",
+                                          "wgmma:swap=yes,bm=64,bn=72,cluster=k2", "wgmma:swap=yes,bm=128,bn=160",
+                                          "wgmma:swap=yes,bm=192,bn=96,splits=2",  "wgmma:swap=yes,bm=64,bn=64,blocks=2"};
+    static const int types[] = {TJ_S4, TJ_S8, TJ_U8}, parts[] = {0, 32, 128, 256, 64};
+    const char *const *targets = targets_or_skip();
+    bool has_it = false;
+
+    for (size_t t = 0; targets[t]; t++)
+        has_it = has_it || strcmp(targets[t], "sm_90") == 0;
+    if (!has_it)
+        cr_skip_test("this NVRTC does not know sm_90");
+    for (int variant = 0; variant < 30; variant++) {
+        tj_problem problem =
+            TJ_PROBLEM_INIT(variant & 1 ? 256 : 264, variant & 2 ? 512 : 544, variant & 4 ? 256 : 272, TJ_BF16);
+        const char *const config = configs[variant % 6];
+        char label[200];
+
+        if (is_left_out(variant, 30))
+            continue;
+        problem.m.type = variant % 4 == 0 ? TJ_F16 : TJ_BF16;
+        problem.m.layout = variant % 7 == 0;
+        problem.n.type = types[variant % 3];
+        problem.n.layout = TJ_COL_MAJOR;
+        if (parts[variant / 2 % 5] > 0)
+            problem.scale[TJ_MATRIX_N] = (tj_scale)SCALE_ALONG_K(parts[variant / 2 % 5]);
+        problem.epilogue.has_alpha = problem.epilogue.has_beta = variant % 3 == 0;
+        if (!strstr(config, "splits") && variant % 5 == 0)
+            problem.j = problem.l = (tj_dim){0, TJ_DIM_ANY, 16};
+        snprintf(label, sizeof label, "%s, variant %d", config, variant);
+        compile(&problem, config, "sm_90", label);
+    }
+}
+
 /* mma: each type, layout and set of checks, with splits, packed and passed, for each target that has its tensor cores. */
 Test(compile, mma_in_every_form)
 {

@@ -8,9 +8,11 @@
 #include "family.h"
 #include "generator_test.h"
 #include "of_problem.h"
+#include "scales.h"
 
 #define BF16(j_, k_, l_, ...) PROBLEM(.j = {FIXED(j_)}, .k = {FIXED(k_)}, .l = {FIXED(l_)}, .m.type = TJ_BF16, __VA_ARGS__)
 #define ALONG_K .n.layout = TJ_COL_MAJOR
+#define WEIGHTS(type_, ...) .n.type = (type_), ALONG_K, ##__VA_ARGS__
 
 Test(wgmma, says_which_constraint_does_not_hold)
 {
@@ -48,7 +50,8 @@ Test(wgmma, says_which_constraint_does_not_hold)
         {CUBES(256, .compute = TJ_COMPUTE_TF32, .m.layout = TJ_COL_MAJOR), "wgmma:pack=n,transpose=registers", NULL},
         {CUBES(256, .compute = TJ_COMPUTE_TF32, .m.layout = TJ_COL_MAJOR), "wgmma:transpose=registers", NULL}, /* N packed */
         {CUBES(256, .compute = TJ_COMPUTE_TF32), "wgmma:transpose=registers", "lie across k, and M does not"},
-        {CUBES(256, .m.type = TJ_S8, .m.layout = TJ_COL_MAJOR), "wgmma:transpose=registers", "M of tf32, and M is of s8"},
+        {CUBES(256, .m.type = TJ_S8, .m.layout = TJ_COL_MAJOR), "wgmma:transpose=registers",
+         "M of tf32 or of weights, and M of this source is of s8"},
         {CUBES(256, .compute = TJ_COMPUTE_TF32, .m.layout = TJ_COL_MAJOR), "wgmma:transpose=registers,pack=both",
          "pack=both and transpose=registers both name M"},
         {CUBES(256, .compute = TJ_COMPUTE_TF32, .m.layout = TJ_COL_MAJOR, ALONG_K), "wgmma:transpose=registers,release=now",
@@ -95,6 +98,19 @@ Test(wgmma, says_which_constraint_does_not_hold)
         {CUBES(256, .m.type = TJ_BF16), "wgmma:store=boxes,splits=2", "without beta and without splits"},
         {BF16(256, 256, 256, .p.ld = 260), "wgmma:store=boxes", "begin at multiples of 16 bytes"},
         {BF16(256, 256, 180, .p.ld = 192), "wgmma:store=boxes", "columns are whole 16 bytes"},
+        {BF16(64, 256, 256, WEIGHTS(TJ_S4)), "wgmma:swap=yes,bm=256,bn=64", NULL},
+        {BF16(64, 256, 256, WEIGHTS(TJ_U8)), "wgmma:swap=yes,cluster=n2", NULL},
+        {BF16(64, 256, 256, WEIGHTS(TJ_S4)), "wgmma", NULL}, /* packed: as N they do not come from registers */
+        {BF16(64, 256, 256, WEIGHTS(TJ_S4)), "wgmma:swap=yes,transpose=registers,release=now", "use release=late"},
+        {BF16(64, 256, 256, .n.type = TJ_S4), "wgmma:swap=yes,transpose=registers", "takes weights that lie along k"},
+        {BF16(64, 200, 256, WEIGHTS(TJ_S4)), "wgmma:swap=yes,pack=none", "rows that begin at multiples of 16 bytes"},
+        {BF16(64, 256, 256, WEIGHTS(TJ_S4, .scale[TJ_MATRIX_N] = SCALE_ALONG_K(32))), "wgmma:swap=yes", NULL},
+        {BF16(64, 512, 256, WEIGHTS(TJ_S4, .scale[TJ_MATRIX_N] = SCALE_ALONG_K(256))), "wgmma:swap=yes", NULL},
+        {BF16(64, 256, 256, WEIGHTS(TJ_S4, .scale[TJ_MATRIX_N] = SCALE_ALONG_K(48))), "wgmma:swap=yes",
+         "for 48 elements of k each, and family wgmma takes 32, 64, or a multiple of 128"},
+        {BF16(64, 256, 256, WEIGHTS(TJ_S4, .scale[TJ_MATRIX_N] = SCALE_ALONG_K(32))), "wgmma", "use swap=yes"},
+        {BF16(256, 256, 256, WEIGHTS(TJ_S4, .scale[TJ_MATRIX_N] = SCALE_ALONG_K(32))), "wgmma:swap=yes,bm=128,bn=256",
+         "a tile whose sums fit the registers twice"},
         {CUBES(256, .m.type = TJ_BF16), "wgmma:bn=256,stages=5", "5 stages of tiles of 128 x 64 and 64 x 256 need "},
     };
 

@@ -12,6 +12,7 @@
 #include "parts/scales.h"
 #include "parts/split.h"
 #include "parts/traffic.h"
+#include "parts/widen.h"
 
 enum { CHUNK = 16, SCALE_BYTES = 4, WARPGROUP = 128 };
 
@@ -36,14 +37,14 @@ static void count_boxes(const tj_problem *view, const tj_wgmma_shape *s, bool is
     const tj_wgmma_tile t = tj_wgmma_tile_of(view, s, is_m);
     const int32_t across = is_m ? s->bm : s->bn;
     const tj_boxes boxes = {
-        .element_bytes = s->element_bytes,
+        .element_bytes = tj_facts_of(x->type)->bytes,
         .width = lines.width.extent,
         .lines = lines.count.extent,
         .ld = x->ld,
         .products = view->batch,
         .stride = x->stride,
         .repeat = is_m ? counts->col_blocks / s->cluster_cols : counts->row_blocks / s->cluster_rows,
-        .tile = t.along_k && !t.squares ? t.line : across,
+        .tile = t.along_k && !t.squares ? t.blocks * t.line : across,
         .boxes = t.squares ? across / t.line : t.blocks,
         .box = t.line,
     };
@@ -84,6 +85,34 @@ static void count_factors(int64_t phases, const tj_wgmma_shape *s, tj_counts *co
     }
     counts->factors = phases * (s->bm / TJ_WGMMA_SLICE_ROWS) * s->bk / 2;
     tj_lanes_add(&counts->shared_load, &lanes, 0, counts->factors);
+}
+
+/* templates/wgmma/factors_of_weights.cuh: the four lanes of a row load the same chunk, and those of a warp 8 rows. */
+static void count_weights(const tj_problem *view, int64_t phases, const tj_wgmma_shape *s, tj_counts *counts)
+{
+    const tj_widening widening = tj_widening_of(view);
+    const int32_t line = s->bk * s->weight_bits / 8;
+    tj_lanes lanes = {.count = TJ_WARP, .element_bytes = CHUNK / 4, .width = 4, .is_shared = true};
+
+    for (int lane = 0; lane < TJ_WARP; lane++) {
+        lanes.lane[lane] = lane;
+        lanes.address[lane] = lane / 4 * line + (lane / 4 * line / TJ_WGMMA_LINE) % (line / CHUNK) * CHUNK;
+    }
+    counts->factors = phases * (s->bm / 8) * (line / CHUNK);
+    tj_lanes_add(&counts->shared_load, &lanes, 0, counts->factors);
+    counts->conversions =
+        phases * s->bm * s->bk / (2 * TJ_WARP) * (widening.first + (s->weight_bits == 4 ? 2 : 1)); /* picked */
+    counts->work[TJ_PIPE_F16] = 2 * phases * s->bm * s->bk * widening.multiply_adds;
+}
+
+/* Count the parts of k that have one scale: a multiply-add for each accumulator, and scales for the rows of each thread. */
+static void count_parts_of_k(const tj_problem *view, const tj_wgmma_shape *s, int64_t tiles, int64_t phases, tj_counts *counts)
+{
+    const int32_t k = tj_scale_k(view);
+    const int64_t of_phase = tj_ceil_div(s->bk, k), parts = k > s->bk ? tj_ceil_div(view->k.extent, k) : phases * of_phase;
+
+    counts->work[TJ_PIPE_F32] += 2 * tiles * parts * s->bm * s->bn;
+    tj_scales_count_along_k(view, tiles * phases * of_phase * s->bm / TJ_WGMMA_ROWS * WARPGROUP * 2, &counts->load_scales);
 }
 
 /* Count the boxes that store P. */
@@ -310,16 +339,20 @@ void tj_wgmma_count(const tj_problem *view, const tj_config *config, tj_counts *
     if (phases > 0) {
         count_boxes(&packed, &s, true, counts);
         count_boxes(&packed, &s, false, counts);
-        if (s.transpose == TJ_WGMMA_REGISTERS)
+        if (s.weight_bits > 0)
+            count_weights(view, tile_phases, &s, counts);
+        else if (s.transpose == TJ_WGMMA_REGISTERS)
             count_factors(tile_phases, &s, counts);
         count_squares(tile_phases * ((m.squares ? s.bm / m.line : 0) + (n.squares ? s.bn / n.line : 0)), s.element_bytes,
                       counts);
     }
+    if (s.adds_parts)
+        count_parts_of_k(view, &s, tiles, phases, counts);
     count_parts(&s, tiles, counts);
     tj_pack_count(view, &pack, counts);
     count_outputs(view, &s, counts);
     /* For each instruction the tensor cores read 64 rows of M, if lanes do not load them, and all columns of N. */
     counts->work[TJ_PIPE_SHARED] =
-        (brought_bytes(&s, counts) + tile_phases * (s.bm / TJ_WGMMA_ROWS) * (m_rows + s.bn) * TJ_WGMMA_LINE) / TJ_LINE;
+        (brought_bytes(&s, counts) + tile_phases * (s.bm / TJ_WGMMA_ROWS) * (m_rows + s.bn) * s.bk * s.element_bytes) / TJ_LINE;
     counts->barriers = is_alone ? counts->blocks : 0; /* as if every tile had its own block; clusters meet at their own */
 }

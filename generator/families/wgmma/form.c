@@ -8,7 +8,8 @@
  * of two bytes may lie across k. Others are copied in squares, which idle warps of the first warpgroup transpose in shared
  * memory, or are packed first, by a kernel of their own. Operands with lines that do not begin at multiples of 16 bytes are
  * packed as well, and so are weights of 8 bits, which are widened to the 16-bit type that they are multiplied by.
- * M of tf32 may lie across k as it is: its factors of a product then come from registers, to which lanes load them.
+ * M of tf32 may lie across k as it is: its factors of a product then come from registers, to which lanes load them. So do weights
+ * of 8 and 4 bits as M, which lanes widen (weights.c).
  *
  * An instruction takes 64 rows of M, and columns of N in steps of 8. With swap=yes the source computes P^T = N^T . M^T, so that a
  * P of 72 rows takes 72 columns of an instruction and not 128 rows; it stores its P, which lies column by column, in boxes or
@@ -47,6 +48,7 @@ enum {
     USUAL_STAGES = 8, /* of tiles that are not swapped: more of them gain nothing */
     MOST_BOXES = 4,
     SUM_BYTES = 4,
+    WEIGHT_REGISTERS = 16, /* two units of k of 64 rows */
     BARRIER_BYTES = 8,
     BARRIERS_BYTES = 2 * BARRIER_BYTES, /* of a stage */
     CLUSTER_REGISTERS = 56,             /* of a thread that starts copies, in a cluster: 40 spill */
@@ -123,8 +125,8 @@ static const tj_param params[] = {
      1, 4, 0, operand_choices, operands_tried, TJ_PARAM_ORDER},
     {"transpose",
      "operands of tf32 and 8 bits that lie across k, and are transposed in shared memory: by default those that can be and are "
-     "not packed; or registers: M of tf32 lies across k, and those who multiply load it to registers, the default where N lies "
-     "along k",
+     "not packed; or registers: M of tf32 lies across k, or M holds weights, and those who multiply load it to registers, the "
+     "default where it is possible",
      1, 5, 0, transpose_choices, transposes_tried, TJ_PARAM_ORDER},
 };
 
@@ -134,6 +136,9 @@ static const char *const constraints[] = {
     "sm_90a; what is not packed begins each line, and each product of a batch, at a multiple of 16 bytes",
     "types of 8 bits and tf32 lie along k, or are packed, or transposed: the tile's side is a multiple of BK then",
     "transpose=registers is for M of tf32 that lies across k, with release=late; N lies along k or is packed",
+    "transpose=registers is also for M of weights of s8, u8 or s4 that lies along k; scales along k, of 32, 64 or a multiple "
+    "of "
+    "128, take it",
     "no operand is an array of pointers; pack: j, k, l, leading dimensions, strides and the batch are fixed",
     "release=late is not for e4m3 and e5m2, whose sums of a phase are waited for",
     "store=boxes: so it is with P, whose columns are whole 16 bytes; no beta, no splits, no groups",
@@ -164,6 +169,16 @@ static const struct {
                [TJ_WGMMA_M2N4] = {2, 4, 1},
                [TJ_WGMMA_M4N2] = {4, 2, 1}};
 
+/* Settle what depends on where the factors of M come from. */
+static void settle_weights(const tj_problem *view, tj_wgmma_shape *s)
+{
+    const bool loads_weights = s->transpose == TJ_WGMMA_REGISTERS && tj_wgmma_has_weights(view);
+
+    s->weight_bits = !loads_weights ? 0 : tj_type_is_pair(view->m.type) ? 4 : 8;
+    s->adds_parts = loads_weights && tj_scale_k(view) > 0;
+    s->bk = loads_weights ? TJ_WGMMA_WEIGHTS_BK : TJ_WGMMA_LINE / s->element_bytes;
+}
+
 tj_wgmma_shape tj_wgmma_shape_of(const tj_problem *view, const tj_config *config)
 {
     const int32_t *v = config->value, bytes = tj_facts_of(tj_widened_type(view, TJ_MATRIX_M))->bytes;
@@ -177,7 +192,7 @@ tj_wgmma_shape tj_wgmma_shape_of(const tj_problem *view, const tj_config *config
     s.cluster_rows = sharing[v[CLUSTER]].share_n;
     s.parts = sharing[v[CLUSTER]].share_k;
     s.k_step = 32 / bytes;
-    s.bk = TJ_WGMMA_LINE / bytes;
+    settle_weights(view, &s);
     s.threads = WARPGROUP * (1 + s.multipliers);
     s.wm = s.pingpong == TJ_WGMMA_PINGPONG ? s.bm : s.bm / (s.multipliers > 0 ? s.multipliers : 1);
     return s;
@@ -255,11 +270,13 @@ static bool packs_transposed(const tj_problem *view, const tj_wgmma_shape *s, bo
 
 tj_wgmma_tile tj_wgmma_tile_of(const tj_problem *view, const tj_wgmma_shape *s, bool is_m)
 {
-    const int32_t across = is_m ? s->bm : s->bn, line = TJ_WGMMA_LINE / s->element_bytes;
+    const int32_t across = is_m ? s->bm : s->bn, line = TJ_WGMMA_LINE / s->element_bytes, bytes = s->bk * s->weight_bits / 8;
     const bool along_k = lies_along_k(view, is_m) || packs_transposed(view, s, is_m) || transposes(s, is_m);
 
-    return along_k ? (tj_wgmma_tile){1, across, line, true, transposes(s, is_m)}
-                   : (tj_wgmma_tile){(int32_t)tj_ceil_div(across, line), s->bk, line, false, false};
+    if (is_m && s->weight_bits > 0)
+        return (tj_wgmma_tile){1, across, bytes, bytes, true, false};
+    return along_k ? (tj_wgmma_tile){s->bk / line, across, line, TJ_WGMMA_LINE, true, transposes(s, is_m)}
+                   : (tj_wgmma_tile){(int32_t)tj_ceil_div(across, line), s->bk, line, TJ_WGMMA_LINE, false, false};
 }
 
 /* Can a tensor map describe the caller's matrix? */
@@ -267,9 +284,11 @@ static bool has_map(const tj_problem *view, const tj_wgmma_shape *s, bool is_m)
 {
     const tj_which which = is_m ? TJ_MATRIX_M : TJ_MATRIX_N;
 
-    return tj_widened_type(view, which) == tj_problem_matrix(view, which)->type &&
+    const int32_t type = tj_problem_matrix(view, which)->type;
+
+    return (tj_widened_type(view, which) == type || (is_m && s->weight_bits > 0)) &&
            !tj_stride_is_pointers(tj_problem_matrix(view, which)->stride) &&
-           tj_access_lines_begin_at(view, which, CHUNK / s->element_bytes);
+           tj_access_lines_begin_at(view, which, CHUNK / tj_facts_of(type)->bytes);
 }
 
 /* Can the tensor cores read it through that map, after a transpose if needed? */
@@ -304,7 +323,7 @@ static int64_t tile_bytes(const tj_problem *view, const tj_wgmma_shape *s, bool 
 {
     const tj_wgmma_tile t = tj_wgmma_tile_of(view, s, is_m);
 
-    return (int64_t)t.blocks * t.lines * TJ_WGMMA_LINE;
+    return (int64_t)t.blocks * t.lines * t.bytes;
 }
 
 int64_t tj_wgmma_phase_bytes(const tj_problem *view, const tj_wgmma_shape *s)
@@ -348,12 +367,12 @@ int64_t tj_wgmma_shared_bytes(const tj_problem *view, const tj_wgmma_shape *s)
 
 int32_t tj_wgmma_sum_registers(const tj_wgmma_shape *s)
 {
-    return s->wm * s->bn / WARPGROUP * (s->promotes ? 2 : 1);
+    return s->wm * s->bn / WARPGROUP * (s->promotes || s->adds_parts ? 2 : 1);
 }
 
 int32_t tj_wgmma_factor_registers(const tj_wgmma_shape *s)
 {
-    return loads_m(s) ? s->wm * s->bk / WARPGROUP : 0;
+    return s->weight_bits > 0 ? s->wm / TJ_WGMMA_ROWS * WEIGHT_REGISTERS : loads_m(s) ? s->wm * s->bk / WARPGROUP : 0;
 }
 
 /* Do the accumulators of two phases fit the registers, so that one is added while the other is computed? */
@@ -459,11 +478,11 @@ static tj_status check_swap(const tj_problem *view, const tj_wgmma_shape *s, tj_
 
 static tj_status check_cluster(const tj_problem *view, const tj_wgmma_shape *s, tj_error *err)
 {
-    const char *const has = s->pingpong == TJ_WGMMA_PINGPONG ? "pingpong=yes"
-                            : tj_is_grouped(view)            ? "groups of rows"
-                            : s->transpose != TJ_WGMMA_NONE  ? "transpose"
-                            : s->parts > 1 && s->splits > 1  ? "a second way to share k, splits,"
-                                                             : NULL;
+    const char *const has = s->pingpong == TJ_WGMMA_PINGPONG                       ? "pingpong=yes"
+                            : tj_is_grouped(view)                                  ? "groups of rows"
+                            : s->transpose != TJ_WGMMA_NONE && s->weight_bits == 0 ? "transpose"
+                            : s->parts > 1 && s->splits > 1                        ? "a second way to share k, splits,"
+                                                                                   : NULL;
 
     if (cluster_of(s) == 1 || !has)
         return TJ_OK;
@@ -482,10 +501,15 @@ static tj_status check_transpose(const tj_problem *view, const tj_wgmma_shape *s
 
     if (!transposes(s, is_m) && !(is_m && loads_m(s)))
         return TJ_OK;
-    if (loads_m(s) && s->element_bytes != 4)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "transpose=registers is for M of tf32, and M is of %s: leave it out",
+    if (loads_m(s) && s->element_bytes != 4 && s->weight_bits == 0)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "transpose=registers is for M of tf32 or of weights, and M of this source is of %s: leave it out",
                        tj_facts_of(view->m.type)->name);
-    if (!lies_wrong(view, s, is_m))
+    if (s->weight_bits > 0 && !lies_along_k(view, true))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "transpose=registers takes weights that lie along k, and those of M of this source lie across it: use "
+                       "pack=m, which needs fixed dimensions, or family mma");
+    if (s->weight_bits == 0 && !lies_wrong(view, s, is_m))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "transpose=%s is for operands of tf32 or 8 bits that lie across k, and %c does not: leave it out",
                        transpose_choices[s->transpose - 1], letter);
@@ -519,6 +543,7 @@ static bool can_transpose(const tj_problem *view, const tj_wgmma_shape *s, bool 
 static bool can_load_m(const tj_problem *view, tj_wgmma_shape s)
 {
     s.transpose = TJ_WGMMA_REGISTERS;
+    settle_weights(view, &s);
     return check_transpose(view, &s, true, NULL) == TJ_OK && has_map(view, &s, true) &&
            (packs(&s, false) || !lies_wrong(view, &s, false)) && fits_registers(&s, TJ_BRINGER_REGISTERS);
 }
@@ -545,7 +570,8 @@ static tj_status check_operand(const tj_problem *view, const tj_wgmma_shape *s, 
         return tj_fail(
             err, TJ_ERR_INVALID_ARGUMENT,
             "family wgmma multiplies %s, and %c holds weights of %s: pack it (pack=%c, which widens them and needs fixed "
-            "dimensions), or use family mma",
+            "dimensions), load it to registers as M of the source (by swap and transpose=registers, if it lies along k in "
+            "rows that begin at multiples of 16 bytes), or use family mma",
             tj_facts_of(tj_widened_type(view, which))->name, letter, tj_facts_of(tj_problem_matrix(view, which)->type)->name,
             is_m ? 'm' : 'n');
     if (lies_wrong(view, s, is_m) && !transposes(s, is_m))
@@ -706,6 +732,7 @@ static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *con
         return status;
     if (v[TRANSPOSE] == 0)
         v[TRANSPOSE] = s.transpose = transpose_default(view, &s);
+    settle_weights(view, &s);
     if (v[PACK] == 0)
         v[PACK] = s.pack = pack_default(view, s);
     status = check_cluster(view, &s, err);
@@ -727,6 +754,8 @@ static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *con
         status = check_transpose(view, &s, true, err);
     if (status == TJ_OK)
         status = check_transpose(view, &s, false, err);
+    if (status == TJ_OK)
+        status = tj_wgmma_check_parts(view, &s, err);
     if (status == TJ_OK)
         status = check_operand(view, &s, true, err);
     if (status == TJ_OK)
@@ -853,13 +882,14 @@ static bool is_hopeless(const tj_problem *view, const tj_config *config, size_t 
         s.pack = 0;
     if (known <= TRANSPOSE || s.transpose == 0)
         s.transpose = transpose_default(view, &s);
+    settle_weights(view, &s);
     if (s.pack == 0)
         s.pack = pack_default(view, s);
     return check_types(view, NULL) != TJ_OK || check_swap(view, &s, NULL) != TJ_OK ||
            (s.swapped ? swaps_in_vain(view, &s, known) : is_too_fine(&s, known)) || turns_in_vain(view, &s) ||
            check_transpose(view, &s, true, NULL) != TJ_OK || check_transpose(view, &s, false, NULL) != TJ_OK ||
-           check_operand(view, &s, true, NULL) != TJ_OK || check_operand(view, &s, false, NULL) != TJ_OK ||
-           (known > BM && s.bm > 64 && s.bm - 64 >= view->j.extent) ||
+           tj_wgmma_check_parts(view, &s, NULL) != TJ_OK || check_operand(view, &s, true, NULL) != TJ_OK ||
+           check_operand(view, &s, false, NULL) != TJ_OK || (known > BM && s.bm > 64 && s.bm - 64 >= view->j.extent) ||
            (known > BN && s.bn > 16 && s.bn / 2 >= view->l.extent) || (known > BN && brings_too_much(view, &s)) ||
            (known > BLOCKS && s.pingpong == TJ_WGMMA_PINGPONG && (s.multipliers != 2 || s.blocks > 1)) ||
            (known > SPLITS && s.splits > 1 && (tiles * s.splits > FULL_GPU || view->k.extent < (int64_t)s.splits * 4 * s.bk)) ||
@@ -903,6 +933,19 @@ static void describe_product(const tj_problem *view, const tj_wgmma_shape *s, tj
     (void)snprintf(text, sizeof text, "wgmma.mma_async.sync.aligned.m64n%dk%d.%s.%s.%s", s->bn, s->k_step, sum,
                    wgmma_type(view, tj_widened_type(view, TJ_MATRIX_M)), wgmma_type(view, tj_widened_type(view, TJ_MATRIX_N)));
     tj_template_set(fill, "wgmma_name", text);
+    tj_wgmma_describe_weights(view, s, fill);
+    tj_template_set(fill, "multiply_registers",
+                    s->weight_bits > 0 ? "wgmma/multiply_weights.cuh"
+                    : loads_m(s)       ? "wgmma/multiply_registers.cuh"
+                                       : "");
+    tj_template_set(fill, "factors",
+                    s->weight_bits > 0 ? "wgmma/factors_of_weights.cuh"
+                    : loads_m(s)       ? "wgmma/factors.cuh"
+                                       : "");
+    tj_template_set(fill, "first_factors",
+                    s->weight_bits > 0 ? "wgmma/first_weights.cuh"
+                    : loads_m(s)       ? "wgmma/first_factors.cuh"
+                                       : "");
     tj_template_set_int(fill, "m_operand", sums);
     tj_template_set_int(fill, "m_second", sums + 1);
     tj_template_set_int(fill, "m_third", sums + 2);
@@ -914,13 +957,14 @@ static void describe_product(const tj_problem *view, const tj_wgmma_shape *s, tj
     tj_template_set(fill, "n_across", n.along_k ? "0" : "1");
     tj_template_set_int(fill, "more_sums", sums / 4 - 1);
     tj_template_set(fill, "multiply_add",
-                    s->promotes     ? "wgmma/multiply_phase.cuh"
-                    : sum[0] == 's' ? "wgmma/multiply_integers.cuh"
-                    : loads_m(s)    ? "wgmma/multiply_factors.cuh"
-                                    : "wgmma/multiply_add.cuh");
+                    s->promotes          ? "wgmma/multiply_phase.cuh"
+                    : sum[0] == 's'      ? "wgmma/multiply_integers.cuh"
+                    : s->weight_bits > 0 ? "wgmma/multiply_widened.cuh"
+                    : loads_m(s)         ? "wgmma/multiply_factors.cuh"
+                                         : "wgmma/multiply_add.cuh");
     tj_template_set_flag(fill, "promotes", s->promotes);
     tj_template_set_flag(fill, "two_parts", has_two_parts(s));
-    tj_template_set_int(fill, "adds_operand", sums + 2);
+    tj_template_set_int(fill, "adds_operand", sums + (loads_m(s) ? 5 : 2));
     tj_template_set(fill, "sum_constraint", sum[0] == 's' ? "\"+r\"" : "\"+f\"");
 }
 
@@ -930,7 +974,10 @@ static void describe_map(const tj_problem *view, const tj_wgmma_shape *s, const 
 {
     const tj_which which = is_m ? TJ_MATRIX_M : TJ_MATRIX_N;
     const tj_wgmma_tile t = tj_wgmma_tile_of(view, s, is_m);
-    const char *const bring = t.squares   ? "wgmma/bring_squares.cuh"
+    const bool weights = is_m && s->weight_bits > 0, in_blocks = t.along_k && t.blocks > 1;
+    const char *const bring = weights     ? "wgmma/bring_weights.cuh"
+                              : t.squares ? "wgmma/bring_squares.cuh"
+                              : in_blocks ? "wgmma/bring_blocks_along.cuh"
                               : t.along_k ? "wgmma/bring_line.cuh"
                                           : "wgmma/bring_blocks.cuh";
     tj_tensor_map *const map = &form->tensor_map[is_m ? TJ_MAP_M : TJ_MAP_N];
@@ -939,12 +986,16 @@ static void describe_map(const tj_problem *view, const tj_wgmma_shape *s, const 
         .matrix = is_m != form->is_swapped ? TJ_MATRIX_M : TJ_MATRIX_N,
         .rank = tj_map_has_products(view, which) ? 3 : 2,
         .box = {t.line, t.squares ? t.line : t.lines, 1},
-        .swizzle = TJ_WGMMA_LINE,
+        .swizzle = t.bytes,
         .rounds = view->compute == TJ_COMPUTE_TF32,
     };
     if (packs(s, is_m))
         tj_pack_map(view, pack, which, map);
     tj_template_set_flag(fill, is_m ? "m_along_k" : "n_along_k", t.along_k);
+    tj_template_set(fill, is_m ? "m_blocks" : "n_blocks", in_blocks ? "BK / LINE" : "1");
+    tj_template_set(fill, is_m ? "m_each_block" : "n_each_block", in_blocks ? "blocks of LINE elements of k" : "one block");
+    if (!is_m)
+        tj_template_set(fill, "n_place", in_blocks ? "(kk / LINE * N_LINES * LINE + kk % LINE)" : "kk");
     tj_template_set_flag(fill, is_m ? "m_squares" : "n_squares", t.squares);
     tj_template_set(fill, is_m ? "bring_m" : "bring_n", bring);
 }
@@ -1160,7 +1211,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_reductions_describe(view, &slots, fill, form);
     tj_pack_describe(view, &pack, fill, form);
     tj_step_describe_order(view, fill, form);
-    tj_widen_describe(view, (tj_widen_copies){0}, tj_widens_weights(view->m.type, view->n.type), fill);
+    tj_widen_describe(view, (tj_widen_copies){0}, tj_widens_weights(view->m.type, view->n.type) && s.weight_bits == 0, fill);
     describe_map(view, &s, &pack, true, fill, form);
     describe_map(view, &s, &pack, false, fill, form);
     describe_cluster(view, &s, fill, form);
@@ -1196,6 +1247,7 @@ const tj_family tj_family_wgmma = {
     .param_count = sizeof params / sizeof params[0],
     .constraint = constraints,
     .start = &tj_wgmma_start,
+    .scales_along_k = true,
     .sums_in_registers = true,
     .takes_groups = true,
     .model = &tj_model_wgmma,

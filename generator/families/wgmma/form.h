@@ -15,6 +15,7 @@ enum { TJ_WGMMA_TOGETHER = 1, TJ_WGMMA_PINGPONG = 2 };
 enum { TJ_WGMMA_BOXES = 1, TJ_WGMMA_LINES = 2, TJ_WGMMA_ELEMENTS = 3 };
 enum { TJ_WGMMA_NONE = 1, TJ_WGMMA_M, TJ_WGMMA_N, TJ_WGMMA_BOTH }; /* the operands that pack and transpose name */
 enum { TJ_WGMMA_REGISTERS = 5 };                                   /* transpose alone: M is multiplied from registers */
+enum { TJ_WGMMA_WEIGHTS_BK = 128 };                                /* of M of weights that is multiplied from registers */
 enum { TJ_WGMMA_SLICE_ROWS = 16 };                                 /* rows that a warp stores at once */
 enum { TJ_WGMMA_AS_P = 1, TJ_WGMMA_SWAPPED = 2 };
 enum {
@@ -36,18 +37,33 @@ typedef struct tj_wgmma_shape {
     int32_t element_bytes, k_step, bk, threads, wm; /* wm: rows of a warpgroup */
     int32_t cluster_rows, cluster_cols; /* tiles of a cluster: of one column, which share N, or of one row, with M */
     int32_t parts;                      /* blocks of a cluster that share the k of a tile */
+    int32_t weight_bits;                /* of M, whose weights come from registers; 0: they do not */
+    bool adds_parts;                    /* weights have scales along k, which multiply parts of a sum in f32 */
     bool promotes;                      /* tensor cores sum one phase; the thread adds its accumulators in f32 */
     bool swapped;                       /* bm counts columns of P, and the source's P lies column by column */
 } tj_wgmma_shape;
 
+/** Does the source's M hold weights of 8 or 4 bits, and N what they are multiplied by? */
+static inline bool tj_wgmma_has_weights(const tj_problem *view)
+{
+    return tj_is_weights(view, TJ_MATRIX_M);
+}
+
+/** Refuse scales along k of weights that do not come from registers, or of parts that a phase of these does not divide. */
+tj_status tj_wgmma_check_parts(const tj_problem *view, const tj_wgmma_shape *s, tj_error *err);
+
+/** Describe how the weights of M come to registers (weights.c), whether or not they do. */
+void tj_wgmma_describe_weights(const tj_problem *view, const tj_wgmma_shape *s, tj_template_params *fill);
+
 tj_wgmma_shape tj_wgmma_shape_of(const tj_problem *view, const tj_config *config);
 
-/** How a tile of the source's M or N lies in shared memory: blocks of lines of 128 bytes, each block copied at once. */
+/** How a tile of the source's M or N lies in shared memory: blocks of lines, each block copied at once. */
 typedef struct tj_wgmma_tile {
     int32_t blocks, lines;
-    int32_t line; /* elements */
-    bool along_k; /* a line lies along k, perhaps after packing or transposing */
-    bool squares; /* it is copied in squares of `line` lines, and transposed in shared memory */
+    int32_t line;  /* stored elements */
+    int32_t bytes; /* of a line: 128 or, of weights, 64 */
+    bool along_k;  /* a line lies along k, perhaps after packing or transposing */
+    bool squares;  /* it is copied in squares of `line` lines, and transposed in shared memory */
 } tj_wgmma_tile;
 
 tj_wgmma_tile tj_wgmma_tile_of(const tj_problem *view, const tj_wgmma_shape *s, bool is_m);

@@ -1,0 +1,25 @@
+// M has weights of fewer bits than tensor cores multiply. So its factors come from registers, to which the warps that multiply load
+// weights, and widen them. Of the 16 rows of a warp and the K_STEP elements along k of a product, a lane has
+//
+//              k  0 1   2 3   4 5   6 7   8 9 ...
+//     row 0    lane   0     1     2     3     0
+//     row 1           4     5     6     7     4
+//       :
+//     row 8           0     1     2     3     0
+//       :
+//
+// That is two neighbours of every eight. The four lanes of a row load the same chunks, of 16 bytes, and pick their own weights of them.
+constexpr int UNIT = 2 * K_STEP;  // elements of k whose factors a lane makes at once
+constexpr int UNITS = BK / UNIT;
+constexpr int UNIT_BYTES = UNIT / 2;  // of a line of M
+using factors_t = unsigned int[2][TM / 2][4];
+
+#include "weights/s8_to_f16.cuh"  //@ widen_neighbour
+
+__device__ __forceinline__ void load_chunk(unsigned int (&word)[4], unsigned at)
+{
+    asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(word[0]), "=r"(word[1]), "=r"(word[2]), "=r"(word[3]) : "r"(at) : "memory");
+}
+
+#include "wgmma/take_4.cuh"  //@ take_factors
