@@ -38,20 +38,6 @@ tj_config tj_default_config(const tj_request *request)
 
 /* ---- records ------------------------------------------------------------------------------------------------------ */
 
-typedef struct near_record {
-    double distance;
-    const tj_record *record;
-} near_record;
-
-static int by_distance(const void *a, const void *b)
-{
-    const near_record *x = a, *y = b;
-
-    if (x->distance != y->distance)
-        return x->distance < y->distance ? -1 : 1;
-    return strcmp(x->record->key, y->record->key);
-}
-
 bool tj_record_read_config(const tj_record *record, tj_config *config)
 {
     return record && tj_config_read(record->config, config);
@@ -77,46 +63,6 @@ static bool read_config(const tj_record *record, const tj_request *request, cons
 {
     return record && tj_choose_written(record->config, request, device, choice) &&
            !tj_is_refused(&choice->resolved, refused.config, refused.count);
-}
-
-/* Another device counts as one and a half doublings, another compute capability as three. */
-static double device_distance(const tj_device_kind *here, const tj_device_kind *there)
-{
-    if (tj_device_kind_is_equal(here, there))
-        return 0;
-    return here->cc_major == there->cc_major && here->cc_minor == there->cc_minor ? 1.5 : 3;
-}
-
-size_t tj_choose_seeds(const tj_records *records, const tj_request *request, const tj_device_facts *device, tj_config *seed,
-                       size_t capacity)
-{
-    const double farthest = 8;
-    const size_t all = records ? tj_records_count(records) : 0;
-    const tj_device_kind here = tj_device_kind_of(device);
-    near_record *list = all > 0 ? malloc(all * sizeof *list) : NULL;
-    size_t listed = 0, count = 0;
-
-    for (size_t i = 0; list && i < all; i++) {
-        const tj_record *record = tj_records_at(records, i);
-        const double elsewhere = device_distance(&here, &record->device);
-        const double distance = tj_problem_difference(&request->problem, &record->problem) + elsewhere;
-
-        if (distance <= farthest)
-            list[listed++] = (near_record){distance, record};
-    }
-    if (list)
-        qsort(list, listed, sizeof *list, by_distance);
-    for (size_t i = 0; i < listed && count < capacity; i++) {
-        tj_choice choice;
-        bool is_new = read_config(list[i].record, request, device, (tj_refusals){NULL, 0}, &choice);
-
-        for (size_t k = 0; is_new && k < count; k++)
-            is_new = memcmp(&seed[k], &choice.config, sizeof *seed) != 0;
-        if (is_new)
-            seed[count++] = choice.config;
-    }
-    free(list);
-    return count;
 }
 
 /* ---- model -------------------------------------------------------------------------------------------------------- */
@@ -270,7 +216,8 @@ static tj_chosen_by choose_unseen(const tj_records *records, const tj_request *g
     const double standard = tj_rank_predict(device, &request, config);
     tj_chosen_by by = TJ_BY_MODEL;
     tj_config chosen;
-    const double model = tj_climb(&request, device, refused.config, refused.count, &chosen);
+    const double model =
+        tj_climb(&request, device, &(tj_climb_terms){.refused = refused.config, .refused_count = refused.count}, &chosen);
     tj_expectation *const e = model > 0 ? tj_expect_learn(records, &request, device, TJ_LEAVE_NONE_OUT) : NULL;
     expecting x = {.request = &request, .device = device, .refused = refused, .e = e};
 

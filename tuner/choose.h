@@ -34,13 +34,6 @@ bool tj_record_read_config(const tj_record *record, tj_config *config);
 bool tj_choose_written(const char *text, const tj_request *request, const tj_device_facts *device, tj_choice *choice);
 
 /**
- * List configs of records that may be good here, nearest first: of this kind of device for similar problems, then of other
- * devices for this problem and similar ones. Returns their number, at most capacity.
- */
-size_t tj_choose_seeds(const tj_records *records, const tj_request *request, const tj_device_facts *device, tj_config *seed,
-                       size_t capacity);
-
-/**
  * List the configs of similar problems, of tables of trials and records, that are expected to be the fastest here, best first.
  * Returns their number, at most capacity, which is TJ_MOST_PROMISING at most.
  */

@@ -49,10 +49,7 @@ typedef struct climb {
     const tj_request *request;
     tj_request counted; /* as it is counted */
     const tj_device_facts *device;
-    const tj_config *refused;
-    size_t refused_count;
-    tj_climb_visit_fn *visit; /* NULL: nobody wants to know */
-    void *payload;
+    tj_climb_terms terms;
     tj_axes axes;
     known_config known[KNOWN];
     scored_config start[MOST_STARTS];
@@ -67,13 +64,14 @@ static double ask(const climb *c, const tj_config *config)
     tj_config resolved = *config;
     double seconds;
 
-    if (tj_request_resolve(c->request, &resolved, NULL) != TJ_OK || tj_is_refused(&resolved, c->refused, c->refused_count))
+    if (tj_request_resolve(c->request, &resolved, NULL) != TJ_OK ||
+        tj_is_refused(&resolved, c->terms.refused, c->terms.refused_count))
         return 0;
     seconds = tj_rank_resolved(c->device, &c->counted, &resolved);
     if (!tj_request_worth_trying(c->request, &resolved))
         return 2 * seconds;
-    if (c->visit && seconds > 0)
-        c->visit(c->payload, config, seconds);
+    if (c->terms.visit && seconds > 0)
+        c->terms.visit(c->terms.payload, config, seconds);
     return seconds;
 }
 
@@ -241,48 +239,22 @@ static void climb_family(climb *c, const tj_family *family, scored_config *best)
         *best = top;
 }
 
-/* Climb as c says, in one family or in all. */
-static scored_config climb_all(climb *c, const tj_request *request, const tj_device_facts *device, const tj_family *family)
+double tj_climb(const tj_request *request, const tj_device_facts *device, const tj_climb_terms *terms, tj_config *best)
 {
+    climb *c = calloc(1, sizeof *c);
     scored_config found = {.seconds = 0};
 
+    if (!c)
+        return 0;
     c->request = request;
     tj_request_counted(request, &c->counted);
     c->device = device;
+    c->terms = *terms;
     for (size_t i = 0; i < tj_family_count(); i++)
-        if (!family || family == tj_family_at(i))
+        if (!terms->family || terms->family == tj_family_at(i))
             climb_family(c, tj_family_at(i), &found);
-    return found;
-}
-
-double tj_climb(const tj_request *request, const tj_device_facts *device, const tj_config *refused, size_t refused_count,
-                tj_config *best)
-{
-    climb *c = calloc(1, sizeof *c);
-    scored_config found;
-
-    if (!c)
-        return 0;
-    c->refused = refused;
-    c->refused_count = refused_count;
-    found = climb_all(c, request, device, NULL);
     free(c);
-    if (found.seconds > 0)
+    if (found.seconds > 0 && best)
         *best = found.config;
-    return found.seconds;
-}
-
-double tj_climb_past(const tj_request *request, const tj_device_facts *device, const tj_family *family,
-                     tj_climb_visit_fn *visit, void *payload)
-{
-    climb *c = calloc(1, sizeof *c);
-    scored_config found;
-
-    if (!c)
-        return 0;
-    c->visit = visit;
-    c->payload = payload;
-    found = climb_all(c, request, device, family);
-    free(c);
     return found.seconds;
 }

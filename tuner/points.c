@@ -161,11 +161,12 @@ static int by_seconds(const void *a, const void *b)
 tj_status tj_points_take_up_likely(search *s, tj_error *err)
 {
     likely_list list = {NULL, 0, 0, false};
+    const tj_climb_terms terms = {.family = s->options->family, .visit = note_likely, .payload = &list};
     tj_status status = TJ_OK;
 
     if (!s->measurer->device || !s->measurer->predict)
         return TJ_OK;
-    (void)tj_climb_past(s->request, s->measurer->device, s->options->family, note_likely, &list);
+    (void)tj_climb(s->request, s->measurer->device, &terms, NULL);
     qsort(list.item, list.count, sizeof *list.item, by_seconds);
     for (size_t i = 0; i < list.count && s->count < MOST_LIKELY && status == TJ_OK; i++)
         if (tj_space_rewrite(s->request, &list.item[i].config) && tj_points_intern(s, &list.item[i].config) < 0)

@@ -32,7 +32,7 @@
 #include "tuning.h"
 #include "verify.h"
 
-enum { SEEDS = 6, PROMISING = 4, LAST_CHECK = 10 /* times the first one's work */ };
+enum { OF_RECORDS = 6, OF_TABLES = 4, LAST_CHECK = 10 /* times the first one's work */ };
 
 static const double CHECK_FLOP = 2e8;    /* of one check */
 static const double CONFIRM_SHARE = 0.1; /* of the budget, for the check of the winner */
@@ -42,7 +42,7 @@ typedef struct product_tuning {
     const tj_request *request, *next; /* next: will be tuned after it; NULL: not known */
     tj_pool_basis basis;
     tj_search_space space;
-    tj_config first[3 + SEEDS + PROMISING];
+    tj_config first[3 + OF_RECORDS + OF_TABLES];
     size_t first_count;
     tj_bench bench;
     tj_anchor anchor;
@@ -136,8 +136,8 @@ static void list_first(product_tuning *t, const tj_records *records, const tj_re
     (void)tj_choose_for(t->basis.shipped, request, &t->base.device, (tj_refusals){NULL, 0}, &likely, NULL);
     t->first[t->first_count++] = likely.config;
     t->first_count += tj_record_read_config(before, &t->first[t->first_count]);
-    t->first_count += tj_choose_seeds(records, request, &t->base.device, &t->first[t->first_count], SEEDS);
-    t->first_count += tj_choose_promising(t->basis.shipped, request, &t->base.device, &t->first[t->first_count], PROMISING);
+    t->first_count += tj_choose_promising(records, request, &t->base.device, &t->first[t->first_count], OF_RECORDS);
+    t->first_count += tj_choose_promising(t->basis.shipped, request, &t->base.device, &t->first[t->first_count], OF_TABLES);
     t->first[t->first_count++] = tj_default_config(request);
     for (size_t i = 0; i < t->first_count; i++) {
         (void)tj_space_rewrite(request, &t->first[i]);
