@@ -850,6 +850,14 @@ static bool turns_in_vain(const tj_problem *view, const tj_wgmma_shape *s)
            !is_small(view);
 }
 
+/* Does it pack weights of N that come from registers if it is swapped? */
+static bool packs_in_vain(const tj_problem *view, const tj_wgmma_shape *s)
+{
+    return !s->swapped && tj_is_weights(view, TJ_MATRIX_N) && lies_along_k(view, false) && can_swap(view) &&
+           !tj_stride_is_pointers(view->n.stride) &&
+           tj_access_lines_begin_at(view, TJ_MATRIX_N, CHUNK / tj_facts_of(view->n.type)->bytes);
+}
+
 /*
  * Swapped tiles are for few rows of P, which few tiles share, each with less than a step of rows too many. One warpgroup
  * multiplies 64 columns of P, and the ring is as deep as it can be. Clusters are pairs that share columns of P, or k: of 164
@@ -887,9 +895,10 @@ static bool is_hopeless(const tj_problem *view, const tj_config *config, size_t 
         s.pack = pack_default(view, s);
     return check_types(view, NULL) != TJ_OK || check_swap(view, &s, NULL) != TJ_OK ||
            (s.swapped ? swaps_in_vain(view, &s, known) : is_too_fine(&s, known)) || turns_in_vain(view, &s) ||
-           check_transpose(view, &s, true, NULL) != TJ_OK || check_transpose(view, &s, false, NULL) != TJ_OK ||
-           tj_wgmma_check_parts(view, &s, NULL) != TJ_OK || check_operand(view, &s, true, NULL) != TJ_OK ||
-           check_operand(view, &s, false, NULL) != TJ_OK || (known > BM && s.bm > 64 && s.bm - 64 >= view->j.extent) ||
+           packs_in_vain(view, &s) || check_transpose(view, &s, true, NULL) != TJ_OK ||
+           check_transpose(view, &s, false, NULL) != TJ_OK || tj_wgmma_check_parts(view, &s, NULL) != TJ_OK ||
+           check_operand(view, &s, true, NULL) != TJ_OK || check_operand(view, &s, false, NULL) != TJ_OK ||
+           (known > BM && s.bm > 64 && s.bm - 64 >= view->j.extent) ||
            (known > BN && s.bn > 16 && s.bn / 2 >= view->l.extent) || (known > BN && brings_too_much(view, &s)) ||
            (known > BLOCKS && s.pingpong == TJ_WGMMA_PINGPONG && (s.multipliers != 2 || s.blocks > 1)) ||
            (known > SPLITS && s.splits > 1 && (tiles * s.splits > FULL_GPU || view->k.extent < (int64_t)s.splits * 4 * s.bk)) ||
