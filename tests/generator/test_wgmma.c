@@ -109,6 +109,8 @@ Test(wgmma, says_which_constraint_does_not_hold)
         {BF16(64, 256, 256, WEIGHTS(TJ_S4, .scale[TJ_MATRIX_N] = SCALE_ALONG_K(48))), "wgmma:swap=yes",
          "for 48 elements of k each, and family wgmma takes 32, 64, or a multiple of 128"},
         {BF16(64, 256, 256, WEIGHTS(TJ_S4, .scale[TJ_MATRIX_N] = SCALE_ALONG_K(32))), "wgmma", "use swap=yes"},
+        {BF16(64, 256, 256, WEIGHTS(TJ_S4, .scale[TJ_MATRIX_N] = SCALE_ALONG_K(32), .batch = 2)), "wgmma:swap=yes",
+         "in one product, and the problem has a batch"},
         {BF16(256, 256, 256, WEIGHTS(TJ_S4, .scale[TJ_MATRIX_N] = SCALE_ALONG_K(32))), "wgmma:swap=yes,bm=128,bn=256",
          "a tile whose sums fit the registers twice"},
         {CUBES(256, .m.type = TJ_BF16), "wgmma:bn=256,stages=5", "5 stages of tiles of 128 x 64 and 64 x 256 need "},

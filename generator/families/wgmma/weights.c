@@ -24,6 +24,11 @@ tj_status tj_wgmma_check_parts(const tj_problem *view, const tj_wgmma_shape *s, 
                            ? "pack=none, transpose=registers and a tile whose sums fit the registers twice"
                        : s->swapped ? "swap=no"
                                     : "swap=yes");
+    if (view->batch != 1)
+        return tj_fail(
+            err, TJ_ERR_INVALID_ARGUMENT,
+            "family wgmma multiplies weights by scales along k in one product, and the problem has a batch: use family "
+            "mma or tiled");
     if (k % UNIT == 0 && (k % s->bk == 0 || s->bk % k == 0))
         return TJ_OK;
     return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
