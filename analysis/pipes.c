@@ -33,7 +33,7 @@ static const tj_term terms[TJ_TERMS] = {
     [TJ_PIPE_MEMORY] = {"memory", "memory", "bytes", 0},
     [TJ_TERM_LATENCY] = {"latency", "latency", NULL, 0},
     [TJ_TERM_PACK] = {"pack", "packing operands", NULL, 0},
-    [TJ_TERM_REDUCE] = {"reduce", "adding splits up", NULL, 0},
+    [TJ_TERM_REDUCE] = {"reduce", "adding splits up, or quantising P", NULL, 0},
     [TJ_TERM_LAUNCH] = {"launch", "launch", NULL, 0},
 };
 

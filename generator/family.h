@@ -84,6 +84,12 @@ struct tj_family {
     bool (*takes_scales)(const tj_problem *view);
 
     /**
+     * Does the source quantise P itself, whose scales it finds (tj_problem.scale[TJ_MATRIX_P])? problem: the caller's, canonical,
+     * with such scales; parameters of config may be open. NULL or false: a kernel after the product does it (parts/quantize.h).
+     */
+    bool (*quantizes)(const tj_problem *problem, const tj_config *config);
+
+    /**
      * Leave a thread more registers, by looser launch bounds or smaller tiles. config is resolved. False: nothing is left to
      * do. NULL: the family has no such bounds.
      */
@@ -166,12 +172,6 @@ static inline tj_problem tj_mean_of_groups(tj_problem view)
         view.j.extent = tj_usual_rows(&view);
     return view;
 }
-
-/**
- * Fill in the launch form of a resolved config as tj_generate would, without the kernel's name and arguments. view and
- * is_swapped: those of tj_request_view.
- */
-void tj_family_launch(const tj_problem *view, bool is_swapped, const tj_config *config, tj_launch_form *form);
 
 /**
  * Return the alignment in bytes that the source asks of a matrix of a canonical problem; 0: that of an element or, with arrays

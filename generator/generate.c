@@ -11,6 +11,7 @@
 #include "checked.h"
 #include "error.h"
 #include "parts/expression.h"
+#include "parts/quantize.h"
 #include "parts/reductions.h"
 #include "parts/signature.h"
 #include "sources.h"
@@ -130,9 +131,10 @@ static void set_type_names(tj_template_params *params, const tj_problem *callers
 
 /*
  * A type that CUDA does not have is declared by the part of its name, with the conversions that the source uses. Integers
- * convert to integers by way of 64 bits. view: operands as the product reads them; callers: as the caller has them.
+ * convert to integers by way of 64 bits. view: operands as the product reads them; callers: as the caller has them; stored: the
+ * type of the caller's P.
  */
-static void set_types(tj_template_params *params, const tj_problem *callers, const tj_problem *view)
+static void set_types(tj_template_params *params, const tj_problem *callers, const tj_problem *view, int32_t stored)
 {
     static const char *const place[] = {"first", "second", "third", "fourth", "fifth", "sixth", "seventh"};
     const uint32_t operands = tj_expression_types(&view->epilogue.expression, TJ_OP_OPERAND);
@@ -151,7 +153,7 @@ static void set_types(tj_template_params *params, const tj_problem *callers, con
     tj_template_set_flag(params, "whole", scalar == TJ_S32);
     tj_template_set_flag(params, "widens", view->m.type != (int32_t)sum || view->n.type != (int32_t)sum);
     for (int32_t type = 1; type <= tj_type_count(); type++) {
-        const bool converts = conversions >> type & 1, writes = view->p.type == type || converts,
+        const bool converts = conversions >> type & 1, writes = view->p.type == type || stored == type || converts,
                    reads = view->m.type == type || view->n.type == type || callers->m.type == type || callers->n.type == type ||
                            (operands >> type & 1) || converts || (view->p.type == type && view->epilogue.has_beta);
 
@@ -186,12 +188,12 @@ static void set_groups(tj_template_params *params, const tj_problem *view, bool 
     tj_template_set(params, "tile_height", by_warp ? "BM" : "TILE_WIDTH");
 }
 
-static void fill_common(const tj_problem *callers, const tj_problem *view, const tj_config *config, bool is_swapped,
-                        tj_template_params *params)
+static void fill_common(const tj_problem *callers, const tj_problem *view, int32_t stored, const tj_config *config,
+                        bool is_swapped, tj_template_params *params)
 {
     const tj_checks checks = tj_checks_of(config, is_swapped);
 
-    set_types(params, callers, view);
+    set_types(params, callers, view, stored);
     set_groups(params, view, config->family->sums_in_registers);
     set_dim(params, "k", &view->k);
     set_dim(params, "l", &view->l);
@@ -221,8 +223,9 @@ static void append_line(tj_text *out, const char *const *piece)
         tj_text_append(out, *piece);
 }
 
-/* Print the conversion of a sum that goes on in another type, and the scales that multiply it. */
-static void print_scaled_sum(const tj_problem *view, const tj_expression_sums *sums, bool converts, tj_template_params *params)
+/* Print the conversion of a sum that goes on in another type, and the scales that multiply it, at the end of out. */
+static void print_scaled_sum(const tj_problem *view, const tj_expression_sums *sums, bool converts,
+                             const tj_template_params *params, tj_text *out)
 {
     const bool pairs = tj_epilogue_pairs(&view->epilogue);
     const char *const sum[] = {sums->first, sums->second}, *const name[] = {"total", "total_beside"};
@@ -230,14 +233,34 @@ static void print_scaled_sum(const tj_problem *view, const tj_expression_sums *s
                                    tj_template_get(params, sums->by_vector ? "n_scale_beside_of_vector" : "n_scale_beside")};
     const char *const factor[][2] = {{tj_template_get(params, "m_scale"), tj_template_get(params, "m_scale")},
                                      {n_scale[0], n_scale[1]}};
-    tj_text out = TJ_TEXT_INIT(1024);
 
     for (int i = 0; converts && i < 1 + pairs; i++)
-        append_line(&out, (const char *const[]){tj_template_get(params, "scalar_t"), " ", name[i], " = ", sum[i], ";\n", NULL});
+        append_line(out, (const char *const[]){tj_template_get(params, "scalar_t"), " ", name[i], " = ", sum[i], ";\n", NULL});
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_N; which++)
         for (int i = 0; tj_scales_sum(view, which) && i < 1 + pairs; i++)
-            append_line(&out, (const char *const[]){converts ? name[i] : sum[i], " *= ", factor[which][i], ";\n", NULL});
-    tj_template_take_lines(params, "scaled_sum", &out);
+            append_line(out, (const char *const[]){converts ? name[i] : sum[i], " *= ", factor[which][i], ";\n", NULL});
+}
+
+/* Describe how the source turns its sums into values of P that it quantises, before it stores them. */
+static tj_status describe_quantized(const tj_problem *view, tj_checks checks, tj_template_params *params, tj_error *err)
+{
+    const bool pairs = tj_epilogue_pairs(&view->epilogue);
+    const tj_expression_sums sums = {
+        .first = "Pvalue",
+        .second = "beside",
+        .may_be_outside = (checks.j || checks.l) && has_outputs(&view->epilogue.expression),
+        .value = "Pvalue",
+    };
+    tj_text out = TJ_TEXT_INIT(1024);
+
+    print_scaled_sum(view, &sums, false, params, &out);
+    if (view->epilogue.has_alpha && view->epilogue.expression.nodes == 0)
+        tj_text_append(&out, "Pvalue *= alpha;\n");
+    tj_template_take_lines(params, "quantized_sum", &out);
+    tj_template_set(params, "value_of_sums", pairs ? "parts/sum_of_pair.cuh" : "parts/sum_of_one.cuh");
+    tj_template_set_int(params, "sums_of_value", 1 + pairs);
+    tj_template_set_int(params, "SCALE_SUMS", tj_scale_of(view, TJ_MATRIX_P)->k * (1 + pairs));
+    return tj_expression_describe(view, &sums, params, err);
 }
 
 /* Describe the epilogue, parts/epilogue.cuh, for neighbours at once if the form states an alignment of P. */
@@ -247,15 +270,22 @@ static tj_status describe_epilogue(const tj_problem *view, const tj_config *conf
     const bool is_wide = form->align[TJ_MATRIX_P] > 0;
     const bool pairs = tj_epilogue_pairs(&view->epilogue), by_cols = view->p.layout != TJ_ROW_MAJOR;
     const bool scales_rows = tj_scales_sum_by_each(view, TJ_MATRIX_M), scales_cols = tj_scales_sum_by_each(view, TJ_MATRIX_N);
+    const bool quantizes = tj_is_scaled(view, TJ_MATRIX_P); /* values of P are made of the sums before, in place */
     const tj_checks checks = tj_checks_of(config, form->is_swapped);
-    tj_expression_sums sums = {is_wide ? "sum[r][c + i]" : "Pvalue", is_wide ? "sum[r][c + 2 * i + 1]" : "beside", is_wide,
-                               tj_reduces_by_thread(config->family), false};
+    tj_text scaled_sum = TJ_TEXT_INIT(1024);
+    tj_expression_sums sums = {is_wide ? "sum[r][c + i]" : "Pvalue",
+                               is_wide ? "sum[r][c + 2 * i + 1]" : "beside",
+                               is_wide,
+                               tj_reduces_by_thread(config->family),
+                               false,
+                               NULL};
     bool has_map = false; /* the copy engine stores P, from boxes in shared memory */
     /* Integers continue as floats, or as 64-bit integers, if there is more to compute. */
     const bool converts = tj_sum_type(view) == TJ_S32 && (tj_has_scales(view) || view->epilogue.has_alpha ||
                                                           view->epilogue.has_beta || view->epilogue.expression.nodes > 0);
 
-    tj_template_set_flag(params, "has_alpha", view->epilogue.has_alpha);
+    tj_template_set_flag(params, "quantizes_tile", quantizes);
+    tj_template_set_flag(params, "has_alpha", view->epilogue.has_alpha && !quantizes);
     tj_template_set_flag(params, "has_beta", view->epilogue.has_beta);
     tj_template_set_flag(params, "scale_n", tj_scales_sum(view, TJ_MATRIX_N));
     tj_template_set_flag(params, "n_scales_k", tj_scales_along_k(view, TJ_MATRIX_N));
@@ -264,7 +294,9 @@ static tj_status describe_epilogue(const tj_problem *view, const tj_config *conf
         tj_format_int(params->param[params->count - 1].value, tj_scale_k(view));
     if (is_wide && pairs)
         sums.first = "sum[r][c + 2 * i]";
-    print_scaled_sum(view, &sums, converts, params);
+    if (!quantizes)
+        print_scaled_sum(view, &sums, converts, params, &scaled_sum);
+    tj_template_take_lines(params, "scaled_sum", &scaled_sum);
     if (converts) {
         sums.first = "total";
         sums.second = "total_beside";
@@ -284,7 +316,7 @@ static tj_status describe_epilogue(const tj_problem *view, const tj_config *conf
     tj_template_set(params, "p_sums", pairs && tj_product_step(form)->splits <= 1 ? "2 * P_VECTOR" : "P_VECTOR");
     for (int i = 0; i < TJ_LAUNCH_MAX_MAPS; i++)
         has_map |= form->tensor_map[i].rank > 0 && form->tensor_map[i].lines == 0 && form->tensor_map[i].matrix == TJ_MATRIX_P;
-    sums.may_be_outside = has_map && (checks.j || checks.l) && has_outputs(&view->epilogue.expression);
+    sums.may_be_outside = has_map && !quantizes && (checks.j || checks.l) && has_outputs(&view->epilogue.expression);
     tj_template_set_flag(params, "p_map", has_map);
     tj_template_set_flag(params, "guards_outputs", sums.may_be_outside);
     tj_template_set(params, "p_place",
@@ -298,12 +330,12 @@ static tj_status describe_epilogue(const tj_problem *view, const tj_config *conf
                     : pairs ? "C[Row * ld_c + Col / 2]"
                             : "C[Row * ld_c + Col]");
     tj_template_set_flag(params, "names_row",
-                         scales_rows || tj_epilogue_reduces(&view->epilogue) ||
-                             tj_expression_names(&view->epilogue.expression, TJ_BY_ROW));
+                         !quantizes && (scales_rows || tj_epilogue_reduces(&view->epilogue) ||
+                                        tj_expression_names(&view->epilogue.expression, TJ_BY_ROW)));
     tj_template_set_flag(params, "names_col",
-                         scales_cols || tj_epilogue_reduces(&view->epilogue) ||
-                             tj_expression_names(&view->epilogue.expression, TJ_BY_COL));
-    return tj_expression_describe(view, &sums, params, err);
+                         !quantizes && (scales_cols || tj_epilogue_reduces(&view->epilogue) ||
+                                        tj_expression_names(&view->epilogue.expression, TJ_BY_COL)));
+    return quantizes ? describe_quantized(view, checks, params, err) : tj_expression_describe(view, &sums, params, err);
 }
 
 /* Print the product's parameters, unless its family has, and what follows from them. moved: the operands as the product reads them. */
@@ -389,7 +421,7 @@ static void append_head(tj_text *out, const tj_problem *problem, const tj_proble
                    : p_by_rows ? p.count_name
                                : p.width_name,
                    p_by_rows ? &p.width : &p.count, p_by_rows ? p.width_name : p.count_name);
-    tj_text_append(out, " = ");
+    tj_text_append(out, tj_is_scaled(problem, TJ_MATRIX_P) ? " * scale_p = " : " = ");
     if (has_expression) {
         tj_text_append(out, value);
         tj_text_append(out, ", where acc = ");
@@ -464,9 +496,9 @@ static tj_status describe_checks(const tj_source *source, bool is_swapped, char 
 
 /* ---- public ------------------------------------------------------------------------------------------------------- */
 
-/* params NULL: only the launch form is wanted. */
-static const char *describe(const tj_problem *view, bool is_swapped, const tj_config *config, tj_template_params *params,
-                            tj_launch_form *form)
+/* problem: the caller's. params NULL: only the launch form is wanted. */
+static const char *describe(const tj_problem *problem, const tj_problem *view, bool is_swapped, const tj_config *config,
+                            tj_template_params *params, tj_launch_form *form)
 {
     const tj_expression *e = &view->epilogue.expression;
     tj_launch_step *product;
@@ -483,7 +515,7 @@ static const char *describe(const tj_problem *view, bool is_swapped, const tj_co
         tj_step_name(view, config->family->name, params, form, &form->step[0]);
     const bool reads_fp8 = tj_type_is_fp8(view->m.type) || tj_type_is_fp8(view->n.type);
 
-    if ((reads_fp8 && !tj_widens_weights(view->m.type, view->n.type)) || tj_type_is_fp8(view->p.type) ||
+    if ((reads_fp8 && !tj_widens_weights(view->m.type, view->n.type)) || tj_type_is_fp8(problem->p.type) ||
         ((tj_expression_types(e, TJ_OP_OPERAND) | tj_expression_types(e, TJ_OP_CONVERT)) & (1u << TJ_E4M3 | 1u << TJ_E5M2)))
         form->needs = TJ_FEATURE_FP8;
     name = config->family->describe(view, config, params, form);
@@ -492,12 +524,17 @@ static const char *describe(const tj_problem *view, bool is_swapped, const tj_co
         form->most_k = INT32_MAX - product->splits * config->family->tile(view, config).k;
     if (params && product->arg_count == 0)
         tj_step_list_args(view, is_swapped, true, product->splits <= 1, product);
+    tj_quantize_describe(problem, view, params, form);
     return name;
 }
 
-void tj_family_launch(const tj_problem *view, bool is_swapped, const tj_config *config, tj_launch_form *form)
+void tj_family_launch(const tj_request *request, const tj_config *config, tj_launch_form *form)
 {
-    (void)describe(view, is_swapped, config, NULL, form);
+    bool is_swapped;
+    const tj_problem *const view = tj_request_view(request, config, &is_swapped);
+
+    (void)describe(&request->problem, view, is_swapped, config, NULL, form);
+    tj_quantize_redirect(&request->problem, view, form);
 }
 
 tj_status tj_request_generate(const tj_request *request, const tj_config *config, tj_source **out, tj_error *err)
@@ -520,8 +557,8 @@ tj_status tj_request_generate(const tj_request *request, const tj_config *config
     }
     source->request = *request;
     source->config = *config;
-    fill_common(view, &moved, config, is_swapped, params);
-    template_name = describe(view, is_swapped, config, params, &source->launch);
+    fill_common(view, &moved, request->problem.p.type, config, is_swapped, params);
+    template_name = describe(&request->problem, view, is_swapped, config, params, &source->launch);
     status = describe_epilogue(view, config, &source->launch, params, err);
     product = tj_product_step(&source->launch);
     tj_reductions_print(view, config->family, product, params);
@@ -545,6 +582,9 @@ tj_status tj_request_generate(const tj_request *request, const tj_config *config
     append_head(&body, &request->problem, view, is_swapped);
     if (status == TJ_OK)
         status = tj_template_fill(template_name, params, &body, err);
+    if (status == TJ_OK && tj_quantizes_later(&request->problem, view))
+        status = tj_template_fill("parts/quantize.cuh", params, &body, err);
+    tj_quantize_redirect(&request->problem, view, &source->launch);
     tj_template_drop(params);
     free(params);
     if (status == TJ_OK)
@@ -580,15 +620,11 @@ tj_status tj_generate(const tj_problem *problem, const tj_config *config, tj_sou
 tj_status tj_request_preview(const tj_request *request, tj_config *config, tj_launch_form *form, tj_error *err)
 {
     const tj_status status = tj_request_resolve(request, config, err);
-    const tj_problem *view;
-    bool is_swapped;
 
     memset(form, 0, sizeof *form);
-    if (status != TJ_OK)
-        return status;
-    view = tj_request_view(request, config, &is_swapped);
-    tj_family_launch(view, is_swapped, config, form);
-    return TJ_OK;
+    if (status == TJ_OK)
+        tj_family_launch(request, config, form);
+    return status;
 }
 
 tj_status tj_source_of_text(const tj_config *config, const tj_launch_form *launch, char *text, const char *request,

@@ -13,8 +13,9 @@
 #include "request.h"
 
 /**
- * Return the problem as the source of the config sees it: canonical, and transposed if *is_swapped. Depends on config by its
- * family and parameters, which may still be open.
+ * Return the problem as the source of the config sees it: canonical, and transposed if *is_swapped. If P has scales and a kernel
+ * after the product quantises it, it is the problem of the values (tj_problem_unquantized). Depends on config by its family and
+ * parameters, which may still be open.
  */
 const tj_problem *tj_request_view(const tj_request *request, const tj_config *config, bool *is_swapped);
 
@@ -29,6 +30,9 @@ tj_status tj_request_resolve(const tj_request *request, tj_config *config, tj_er
 tj_status tj_request_preview(const tj_request *request, tj_config *config, tj_launch_form *form, tj_error *err);
 
 /* ---- config is resolved ------------------------------------------------------------------------------------------- */
+
+/** Fill in the launch form as tj_generate would, without the kernel's name and arguments. */
+void tj_family_launch(const tj_request *request, const tj_config *config, tj_launch_form *form);
 
 /** As tj_generate. */
 tj_status tj_request_generate(const tj_request *request, const tj_config *config, tj_source **source, tj_error *err);

@@ -30,6 +30,7 @@ void tj_step_list_args(const tj_problem *view, bool is_swapped, bool reads, bool
     const bool is_there[TJ_MATRICES] = {reads, reads, writes, has_c};
     const int callers[TJ_MATRICES] = {is_swapped ? TJ_MATRIX_N : TJ_MATRIX_M, is_swapped ? TJ_MATRIX_M : TJ_MATRIX_N,
                                       TJ_MATRIX_P, TJ_MATRIX_C};
+    const bool quantizes = writes && tj_is_scaled(view, TJ_MATRIX_P);
     bool along_k[TJ_FACTORS], scales[TJ_FACTORS];
     const tj_matrix *const matrix[TJ_MATRICES] = {&view->m, &view->n, &view->p, &view->c};
 
@@ -46,13 +47,16 @@ void tj_step_list_args(const tj_problem *view, bool is_swapped, bool reads, bool
                 callers[i]);
     for (int i = 0; i < TJ_FACTORS; i++)
         add_arg(step, along_k[i], TJ_ARG_SCALE_LD, callers[i]);
+    add_arg(step, quantizes, TJ_ARG_SCALE_LD, TJ_MATRIX_P);
     for (int i = 0; i < TJ_FACTORS; i++)
         add_arg(step, tj_matrix_count(view, (tj_which)i) != 1 && scales[i], TJ_ARG_SCALE_STRIDE, callers[i]);
+    add_arg(step, quantizes && view->batch != 1, TJ_ARG_SCALE_STRIDE, TJ_MATRIX_P);
     add_arg(step, is_whole ? view->batch == TJ_ANY : step->grid == TJ_GRID_WALK_ALL, TJ_ARG_BATCH, 0);
     add_arg(step, writes && view->epilogue.has_alpha, TJ_ARG_ALPHA, 0);
     add_arg(step, has_c && tj_epilogue_weighs_c(&view->epilogue), TJ_ARG_BETA, 0);
     for (int i = 0; i < TJ_FACTORS; i++)
         add_arg(step, scales[i], TJ_ARG_SCALE, callers[i]);
+    add_arg(step, quantizes, TJ_ARG_SCALE, TJ_MATRIX_P);
     for (int i = 0; i < view->epilogue.expression.operands; i++) {
         const uint8_t indexed = view->epilogue.expression.operand[i].indexed;
 

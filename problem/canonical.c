@@ -239,9 +239,22 @@ bool tj_problem_points(const tj_problem *problem)
     return false;
 }
 
+tj_problem tj_problem_unquantized(const tj_problem *problem)
+{
+    enum { LINE = 32 }; /* elements that lines of f32 are padded to: 128 bytes */
+    tj_problem p = *problem;
+
+    p.scale[TJ_MATRIX_P] = (tj_scale){0};
+    p.p = (tj_matrix){.type = TJ_F32, .layout = p.p.layout};
+    if (p.j.mode == TJ_DIM_FIXED && p.l.mode == TJ_DIM_FIXED)
+        p.p.ld = tj_ceil_div(tj_problem_lines(&p, TJ_MATRIX_P).width.extent, LINE) * LINE;
+    p.c = p.p;
+    return tj_problem_canonical(&p);
+}
+
 tj_problem tj_problem_of_sums(const tj_problem *problem)
 {
-    tj_problem sums = *problem;
+    tj_problem sums = tj_is_scaled(problem, TJ_MATRIX_P) ? tj_problem_unquantized(problem) : *problem;
 
     if (problem->epilogue.expression.nodes > 0) {
         sums.epilogue = (tj_epilogue){0};

@@ -172,6 +172,12 @@ static inline bool tj_holds_pairs(const tj_problem *problem)
     return tj_type_is_pair(problem->m.type) || tj_type_is_pair(problem->n.type);
 }
 
+/** Must j, l and the batch be fixed, because they make the size of a workspace: of reductions, or of a P with scales? */
+static inline bool tj_takes_fixed_extents(const tj_problem *problem)
+{
+    return tj_epilogue_reduces(&problem->epilogue) || tj_is_scaled(problem, TJ_MATRIX_P);
+}
+
 /** Return the columns of M . N that each column of P takes: 2 if the epilogue takes pairs. */
 static inline int32_t tj_sums_per_column(const tj_problem *problem)
 {
@@ -269,6 +275,12 @@ tj_problem tj_problem_transpose(const tj_problem *problem);
  * A problem without an expression is unchanged. Canonical.
  */
 tj_problem tj_problem_of_sums(const tj_problem *problem);
+
+/**
+ * Return the problem of the values that a P with scales is quantised from: in f32, their rows padded to whole lines of 128 bytes.
+ * A kernel that does not quantise itself leaves them in the workspace. Canonical.
+ */
+tj_problem tj_problem_unquantized(const tj_problem *problem);
 
 /**
  * Return the problem with everything known that it leaves to the launch: extents as given, tight leading dimensions, one

@@ -69,11 +69,13 @@ static bool can_compute(int32_t m, int32_t n, int32_t compute)
     }
 }
 
-static tj_status check_compute(int32_t compute, const int32_t type[TJ_MATRICES], tj_error *err)
+/* finds_scales: of P, which may then be of 8 bits whatever M and N are. */
+static tj_status check_compute(int32_t compute, const int32_t type[TJ_MATRICES], bool finds_scales, tj_error *err)
 {
     const int32_t m = type[TJ_MATRIX_M], n = type[TJ_MATRIX_N], p = type[TJ_MATRIX_P];
     const int32_t standard = tj_facts_of(tj_leading_type(m, n))->compute;
     const tj_compute_facts *facts = tj_compute_facts_of(standard);
+    const uint32_t products = facts->products | (finds_scales ? TJ_QUANTIZED_TYPES : 0);
     char list[TJ_NAME_LIST_BYTES], inputs[INPUTS_BYTES];
 
     (void)name_inputs(m, n, inputs);
@@ -87,9 +89,9 @@ static tj_status check_compute(int32_t compute, const int32_t type[TJ_MATRICES],
                        : m == TJ_F32           ? ", tf32 or f32_split"
                        : tj_type_is_fp8(m)     ? " or f32_fp8"
                                                : "");
-    if (!(facts->products >> p & 1))
+    if (!(products >> p & 1))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s but P is %s: such a P may be %s", inputs, tj_type_name((tj_type)p),
-                       tj_type_list(facts->products, false, list));
+                       tj_type_list(products, false, list));
     return TJ_OK;
 }
 
@@ -125,7 +127,7 @@ static tj_status check_types(const tj_problem *problem, tj_error *err)
     if (type[TJ_MATRIX_C] != type[TJ_MATRIX_P])
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "P is %s but C is %s: C has the type of P, leave its type 0",
                        tj_type_name((tj_type)type[TJ_MATRIX_P]), tj_type_name((tj_type)type[TJ_MATRIX_C]));
-    return check_compute(problem->compute, type, err);
+    return check_compute(problem->compute, type, tj_is_scaled(problem, TJ_MATRIX_P), err);
 }
 
 static tj_status check_flag(char letter, const char *name, int32_t value, tj_error *err)

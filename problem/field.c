@@ -68,7 +68,8 @@ static const field fields[] = {{"batch", BATCH, 0},
                                {"scale-k", SCALE_K, 0},
                                {"overlap", OVERLAP, 0},
                                {"grouped", GROUPED, 0},
-                               {"expected", EXPECTED, 0}};
+                               {"expected", EXPECTED, 0},
+                               {"scale-p", SCALE, TJ_MATRIX_P}};
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 static const int64_t MOST_LD = INT64_C(1) << 48;

@@ -78,14 +78,16 @@ static void lay_out_scales(const tj_scale *scale, char rows_of, char parts_of, t
 /* The scales of a matrix, one for each block of its rows and of k; those of P, of its rows and columns. */
 static tj_operand_row scale_row(const tj_problem *problem, tj_which of)
 {
-    const tj_scale *const scale = tj_scale_of(problem, of);
+    tj_scale scale = *tj_scale_of(problem, of);
     char title[TJ_TITLE_BYTES];
     tj_operand_row row = {.is_taken = tj_is_scaled(problem, of),
                           .is_written = of == TJ_MATRIX_P,
                           .is_each_group = of == TJ_MATRIX_N && tj_is_grouped(problem),
-                          .type = (tj_type)scale->type};
+                          .type = (tj_type)scale.type};
 
-    lay_out_scales(scale, of == TJ_MATRIX_N ? 'l' : 'j', of == TJ_MATRIX_P ? 'l' : 'k', &row);
+    if (of == TJ_MATRIX_P) /* k counts columns of P */
+        scale.k *= tj_sums_per_column(problem);
+    lay_out_scales(&scale, of == TJ_MATRIX_N ? 'l' : 'j', of == TJ_MATRIX_P ? 'l' : 'k', &row);
     (void)snprintf(title, sizeof title, "the scales of %c", tj_which_letter(of));
     entitle(&row, tj_scale_name(of), title);
     return row;

@@ -8,6 +8,10 @@ void tj_request_derive(const tj_problem *changed, tj_request *to)
     to->given = given;
     to->problem = tj_problem_canonical(&given);
     to->transposed = tj_problem_transpose(&to->problem);
+    if (tj_is_scaled(&to->problem, TJ_MATRIX_P)) {
+        to->unquantized = tj_problem_unquantized(&to->problem);
+        to->unquantized_transposed = tj_problem_transpose(&to->unquantized);
+    }
     tj_operand_table(&to->problem, to->operand);
 }
 

@@ -102,6 +102,60 @@ static tj_status check_zero(const tj_problem *words, tj_which which, tj_error *e
     return TJ_OK;
 }
 
+/* The scales of P, which the kernel finds. */
+static tj_status check_scales_of_p(const tj_scale *s, tj_error *err)
+{
+    if (s->type != TJ_F32 && s->type != TJ_E8M0)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "scale_p.type is %s: the kernel finds scales of f32 or e8m0, use TJ_F32 or TJ_E8M0",
+                       tj_type_name((tj_type)s->type));
+    if (s->rows != 1)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "scale_p.rows is %d: each row of P has scales of its own, use 1 (and k for the columns of each)",
+                       s->rows);
+    if (s->k != 0 && s->k != 32 && s->k != 64 && s->k != 128)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "scale_p.k is %d: use 32, 64 or 128 columns of P for each scale, or 0 for a whole row", s->k);
+    if (s->whole != 0)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "scale_p.whole is 1: P has no number for the whole matrix, use 0");
+    return TJ_OK;
+}
+
+/* A P that the kernel quantises: rows of it that one kernel finds, in a workspace whose size is known before the launch. */
+static tj_status check_quantized(const tj_problem *words, tj_error *err)
+{
+    const bool is_fixed = words->j.mode == TJ_DIM_FIXED && words->l.mode == TJ_DIM_FIXED && words->batch != TJ_ANY;
+    char list[TJ_NAME_LIST_BYTES];
+
+    if (!tj_type_is_quantized(words->p.type))
+        return tj_fail(
+            err, TJ_ERR_INVALID_ARGUMENT,
+            "scale_p is asked for, and P is %s: the kernel finds scales for a P of %s; give it one of these types, or "
+            "leave scale[TJ_MATRIX_P] 0",
+            tj_type_name((tj_type)words->p.type), tj_type_list(TJ_QUANTIZED_TYPES, false, list));
+    if (words->p.layout != TJ_ROW_MAJOR)
+        return tj_fail(
+            err, TJ_ERR_INVALID_ARGUMENT,
+            "scale_p is asked for, and P is column-major: blocks with one scale lie along rows, so use a row-major P");
+    if (words->epilogue.has_beta)
+        return tj_fail(
+            err, TJ_ERR_INVALID_ARGUMENT,
+            "scale_p is asked for, and the epilogue reads C, which has the type of P and no scales: leave beta out, and "
+            "add an operand of the expression, such as residual:bf16[row, col]");
+    if (tj_stride_is_pointers(words->p.stride))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "scale_p is asked for, and P is an array of pointers: give its matrices one stride");
+    if (!is_fixed)
+        return tj_fail(
+            err, TJ_ERR_INVALID_ARGUMENT,
+            "scale_p is asked for, and %s is known only at launch: fix j, l and the batch, which make the size of the "
+            "workspace",
+            words->j.mode != TJ_DIM_FIXED   ? "j"
+            : words->l.mode != TJ_DIM_FIXED ? "l"
+                                            : "the batch");
+    return check_scales_of_p(tj_scale_of(words, TJ_MATRIX_P), err);
+}
+
 static tj_status check_one(const tj_problem *words, tj_which which, tj_error *err)
 {
     const tj_scale *const s = tj_scale_of(words, which);
@@ -113,11 +167,6 @@ static tj_status check_one(const tj_problem *words, tj_which which, tj_error *er
                        "%s.type is 0, which means no scales, and other members are set: use TJ_F32", name);
     if (s->type == 0)
         return TJ_OK;
-    if (which == TJ_MATRIX_P)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "scale_p.type is %d (%s): P is stored without scales, leave scale[TJ_MATRIX_P] 0 and scale it by an "
-                       "epilogue",
-                       s->type, tj_type_name((tj_type)s->type));
     if (words->compute == TJ_COMPUTE_F64)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "%s is asked for, but scales are f32 and go with no f64: leave them out, and use alpha", name);
@@ -126,7 +175,9 @@ static tj_status check_one(const tj_problem *words, tj_which which, tj_error *er
     status = check_numbers(words, which, err);
     if (status == TJ_OK)
         status = check_layout(words, which, err);
-    return status == TJ_OK ? check_zero(words, which, err) : status;
+    if (status == TJ_OK)
+        status = check_zero(words, which, err);
+    return status == TJ_OK && which == TJ_MATRIX_P ? check_quantized(words, err) : status;
 }
 
 tj_status tj_scales_check(const tj_problem *words, tj_error *err)
@@ -143,6 +194,15 @@ tj_status tj_scales_check(const tj_problem *words, tj_error *err)
             "of each",
             m, n);
     return status;
+}
+
+int64_t tj_scale_place(const tj_scale *scale, int64_t ld, int64_t row, int64_t part)
+{
+    return scale->k == 0                           ? row
+           : scale->layout == TJ_SCALES_ROW_BY_ROW ? row * ld + part
+           : scale->layout == TJ_SCALES_IN_TILES
+               ? row / 128 * ld + part / 4 * 512 + row % 32 * 16 + row % 128 / 32 * 4 + part % 4
+               : part * ld + row;
 }
 
 /* ---- forms -------------------------------------------------------------------------------------------------------- */
@@ -165,7 +225,7 @@ bool tj_scales_are_plain(const tj_problem *problem)
 {
     bool are = true;
 
-    for (tj_which which = TJ_MATRIX_M; which < TJ_SCALED; which++) {
+    for (tj_which which = TJ_MATRIX_M; which < TJ_FACTORS; which++) {
         const int form = tj_scale_form(problem, which);
 
         are &= form < 3 || (form == 3 && tj_is_weights(problem, which));

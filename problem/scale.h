@@ -85,6 +85,21 @@ static inline int32_t tj_scale_k(const tj_problem *problem)
     return m == 0 || (n != 0 && n < m) ? n : m;
 }
 
+/** The types of a P whose scales the kernel finds. */
+static const uint32_t TJ_QUANTIZED_TYPES = 1U << TJ_E4M3 | 1U << TJ_E5M2 | 1U << TJ_S8;
+
+/** Is it one of them? */
+static inline bool tj_type_is_quantized(int32_t type)
+{
+    return type > 0 && type < 32 && (TJ_QUANTIZED_TYPES >> type & 1) != 0;
+}
+
+/**
+ * Return the place of the scale of row number `row` and part number `part` of P, in elements from the first. ld: from one part, row
+ * or row of tiles to the next, as the layout says.
+ */
+int64_t tj_scale_place(const tj_scale *scale, int64_t ld, int64_t row, int64_t part);
+
 /** Can the problem have these scales? The message names the first wrong number. Types and compute are spelled out. */
 tj_status tj_scales_check(const tj_problem *words, tj_error *err);
 

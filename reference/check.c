@@ -28,6 +28,7 @@
 #include "operand_table.h"
 #include "scalar.h"
 #include "product.h"
+#include "quantized.h"
 #include "reductions.h"
 #include "sized.h"
 #include "tree.h"
@@ -56,6 +57,7 @@ typedef struct resolved {
     bool writes;                    /* other outputs are stored, not judged */
     tj_evaluation evaluation;       /* valid if there is an expression */
     tj_reductions *reductions;      /* outputs for rows and columns; NULL: none, or not wanted */
+    tj_blocks *blocks;              /* of a P with scales; NULL: it has none */
     const tj_number_limits *sum_limits, *p_limits; /* of the computation, and of P */
     int threads;
 } resolved;
@@ -410,7 +412,12 @@ static element element_at(const resolved *request, const tj_tile *tile, int r, i
         e.magnitude += fabsl((long double)request->beta * (long double)old);
         e.is_special |= !isfinite(old) || !isfinite(request->beta);
     }
-    e.value = tj_saturate((tj_type)request->problem.p.type, e.value);
+    if (!request->blocks) {
+        e.value = tj_saturate((tj_type)request->problem.p.type, e.value);
+        return e;
+    }
+    e.bounded = request->has_expression ? e.bounded : bounded_sum(request, &e);
+    tj_blocks_take(request->blocks, tile->batch, tile->rows[r], p_col(request, tile, c), e.bounded);
     return e;
 }
 
@@ -522,8 +529,11 @@ static void check_tile(const tj_tile *tile, int worker, void *payload)
             const int64_t row = tile->rows[r], col = p_col(request, tile, c);
             const element e = element_at(request, tile, r, c);
             const double p = tj_read_number(request->p.type, tj_view_base(&request->p, tile->batch),
-                                            tj_view_index(&request->p, tile->batch, row, col));
-            const double ratio = judge(request, &e, p);
+                                            tj_view_index(&request->p, tile->batch, row, col)) *
+                             tj_blocks_scale(request->blocks, tile->batch, row, col);
+            const double ratio =
+                request->blocks ? fmax(tj_blocks_judge_element(request->blocks, tile->batch, row, col, e.bounded, p), e.outputs)
+                                : judge(request, &e, p);
 
             report->elements++;
             f->failures += ratio > 1.0;
@@ -683,6 +693,7 @@ static tj_status run_products(resolved *request, double max_flop, bool with_magn
         product = product_of(request, of, rows_to_check(&all.problem, of.count, share), with_magnitude, visit, payload);
         status = tj_product_run(&product, err);
     }
+    *request = all;
     return status;
 }
 
@@ -693,16 +704,26 @@ static tj_status gather_reductions(resolved *request, tj_error *err)
                : TJ_OK;
 }
 
-/* Report a wrong reduction, unless an element was wrong before. */
-static void conclude_reductions(const resolved *request, tj_check_report *report)
+static tj_status gather_blocks(resolved *request, const tj_host_operands *operands, tj_error *err)
 {
-    char why[TJ_REDUCTION_WHY_BYTES];
-    const double ratio = tj_reductions_judge(request->reductions, 1, why);
+    return tj_blocks_create(&request->problem, &operands->scale[TJ_MATRIX_P], 0, request->problem.batch, &request->blocks, err);
+}
 
+/* Report a wrong result of many elements, unless another was wrong before. */
+static void conclude_result(double ratio, const char *why, tj_check_report *report)
+{
     report->max_ratio = ratio > report->max_ratio ? ratio : report->max_ratio;
     if (ratio > 1.0 && report->passed)
         (void)snprintf(report->reason, sizeof report->reason, "%s", why);
     report->passed = report->passed && !(ratio > 1.0);
+}
+
+static void conclude_results(const resolved *request, tj_check_report *report)
+{
+    char of_reduction[TJ_REDUCTION_WHY_BYTES], of_scale[TJ_BLOCKS_WHY_BYTES];
+
+    conclude_result(tj_reductions_judge(request->reductions, 1, of_reduction), of_reduction, report);
+    conclude_result(tj_blocks_judge(request->blocks, of_scale), of_scale, report);
 }
 
 /* ---- public ------------------------------------------------------------------------------------------------------- */
@@ -727,6 +748,8 @@ tj_status tj_request_compare(const tj_request *asked, const tj_host_operands *op
         return tj_fail_memory(err, "the findings of the check");
     status = gather_reductions(&request, err);
     if (status == TJ_OK)
+        status = gather_blocks(&request, operands, err);
+    if (status == TJ_OK)
         status = run_products(&request, max_flop, true, check_tile, &check, err);
     if (status == TJ_OK) {
         for (int i = 1; i < request.threads; i++)
@@ -734,10 +757,11 @@ tj_status tj_request_compare(const tj_request *asked, const tj_host_operands *op
         found = check.findings[0].report;
         found.elements_total = count_rows(&request) * tj_problem_p_cols(&request.problem);
         conclude(&request, &check.findings[0], &found);
-        conclude_reductions(&request, &found);
+        conclude_results(&request, &found);
         *report = found;
     }
     tj_reductions_free(request.reductions);
+    tj_blocks_free(request.blocks);
     free(check.findings);
     return status;
 }
@@ -767,6 +791,15 @@ typedef struct writing {
     void *p;
 } writing;
 
+/* The number that P stores. */
+static long double stored_at(const resolved *request, const tj_tile *tile, int r, int c)
+{
+    const element e = element_at(request, tile, r, c);
+
+    return request->blocks ? tj_blocks_quantize(request->blocks, tile->batch, tile->rows[r], p_col(request, tile, c), e.value)
+                           : e.value;
+}
+
 static void write_tile(const tj_tile *tile, int worker, void *payload)
 {
     const writing *output = payload;
@@ -778,7 +811,30 @@ static void write_tile(const tj_tile *tile, int worker, void *payload)
     for (int r = 0; r < tile->row_count; r++)
         for (int c = 0; c < tile->col_count; c += columns_of(request))
             tj_write_number(request->p.type, p, tj_view_index(&request->p, tile->batch, tile->rows[r], p_col(request, tile, c)),
-                            element_at(request, tile, r, c).value);
+                            stored_at(request, tile, r, c));
+}
+
+/* Take the values of P, whose scales must be known before any is stored. */
+static void take_tile(const tj_tile *tile, int worker, void *payload)
+{
+    const writing *output = payload;
+
+    (void)worker;
+    for (int r = 0; r < tile->row_count; r++)
+        for (int c = 0; c < tile->col_count; c += columns_of(output->request))
+            (void)element_at(output->request, tile, r, c);
+}
+
+static tj_status find_scales(resolved *request, const tj_host_operands *operands, tj_error *err)
+{
+    writing output = {.request = request};
+    tj_status status = gather_blocks(request, operands, err);
+
+    if (status == TJ_OK && request->blocks)
+        status = run_products(request, INFINITY, false, take_tile, &output, err);
+    if (status == TJ_OK)
+        tj_blocks_store(request->blocks);
+    return status;
 }
 
 tj_status tj_reference_product(const tj_problem *problem, const tj_host_operands *operands, void *p, int threads, tj_error *err)
@@ -798,11 +854,14 @@ tj_status tj_reference_product(const tj_problem *problem, const tj_host_operands
     if (status != TJ_OK)
         return status;
     request.writes = true;
-    status = gather_reductions(&request, err);
+    status = find_scales(&request, &known, err);
+    if (status == TJ_OK)
+        status = gather_reductions(&request, err);
     if (status == TJ_OK)
         status = run_products(&request, INFINITY, false, write_tile, &output, err);
     if (status == TJ_OK)
         tj_reductions_store(request.reductions);
     tj_reductions_free(request.reductions);
+    tj_blocks_free(request.blocks);
     return status;
 }

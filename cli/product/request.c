@@ -128,7 +128,7 @@ static const cli_option of_layout[] = {
     {NULL},
 };
 
-static const char *const scale_names[TJ_FACTORS] = {"scale-m", "scale-n"};
+static const char *const scale_names[TJ_SCALED] = {"scale-m", "scale-n", "scale-p"};
 
 static const char *scale_at(size_t index)
 {
@@ -143,6 +143,11 @@ static const cli_option of_scales[] = {
      "how", .offered = scale_at},
     {"scale-n", CLI_TEXT, AT(scale[TJ_MATRIX_N]), "And by scales of N: one number, one for each of its columns, or along-k.",
      "how", .offered = scale_at},
+    {"scale-p", CLI_TEXT, AT(scale[TJ_MATRIX_P]),
+     "P, of e4m3, e5m2 or s8, is stored divided by scales that the kernel finds and stores: each, one for each of its rows, or "
+     "one "
+     "for columns of a row, as f32:1x128:row-by-row or e8m0:1x32 says.",
+     "how"},
     {"scale-k", CLI_TEXT, AT(scale_k), "Elements of k that each scale along k is for, such as 32, 64 or 128.", "elements"},
     {NULL},
 };
@@ -323,7 +328,7 @@ static tj_status take_scales(const cli_request_options *options, tj_problem *pro
 {
     tj_status status = TJ_OK;
 
-    for (int i = 0; i < TJ_FACTORS && status == TJ_OK; i++)
+    for (int i = 0; i < TJ_SCALED && status == TJ_OK; i++)
         status = set_field(problem, scale_names[i], options->scale[i], err);
     return status == TJ_OK ? set_field(problem, "scale-k", options->scale_k, err) : status;
 }
@@ -457,12 +462,13 @@ void cli_set_problem(tj_json *answer, const tj_problem *problem)
             set_number(object, "expected", known.rows.expected);
     }
     cli_set_text(object, "compute", tj_compute_name((tj_compute)known.compute));
-    for (int i = 0; i < TJ_FACTORS; i++) {
+    for (int i = 0; i < TJ_SCALED; i++) {
         char name[] = "scale_m";
 
         name[6] = "mnp"[i];
         tj_problem_get(&known, scale_names[i], value);
-        cli_set_text(object, name, *value ? value : "none");
+        if (*value || i < TJ_FACTORS)
+            cli_set_text(object, name, *value ? value : "none");
     }
     tj_problem_get(&known, "scale-k", value);
     if (*value)

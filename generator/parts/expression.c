@@ -328,11 +328,13 @@ static void print_store(printing *p, tj_text *out)
     for (int i = 0; i < p->e->operands; i++)
         if (p->e->operand[i].is_output)
             print_output(p, i, out);
-    if (p->sums.by_vector)
+    if (p->sums.value)
+        (void)snprintf(place, sizeof place, "%s", p->sums.value);
+    else if (p->sums.by_vector)
         (void)snprintf(place, sizeof place, "value.element[i]");
     else
         print_place(p, "P", "ld_p", place, sizeof place);
-    print_assignment(p, place, "output_t", p->e->value, out);
+    print_assignment(p, place, p->sums.value ? real_name(p) : "output_t", p->e->value, out);
 }
 
 /* ---- functions ---------------------------------------------------------------------------------------------------- */
@@ -390,6 +392,6 @@ tj_status tj_expression_describe(const tj_problem *view, const tj_expression_sum
     set_functions(p, fill);
     print_store(p, &store);
     free(p);
-    tj_template_take_lines(fill, "store_value", &store);
+    tj_template_take_lines(fill, sums->value ? "quantized_value" : "store_value", &store);
     return TJ_OK;
 }

@@ -16,15 +16,16 @@
  * How the source names acc, or acc[2*col] and acc[2*col+1] of a pair. by_vector: columns are Col + i, and P is
  * value.element[i]. by_thread: a thread has rows r and columns c of P, and an array of partial reductions for each; otherwise
  * it has one element. may_be_outside: the element may lie outside P unless `inside` holds; it is computed nevertheless, and no
- * output stores it.
+ * output stores it. value: the variable that takes the value, which is quantised before it is stored; NULL: an element of P.
  */
 typedef struct tj_expression_sums {
     const char *first, *second;
     bool by_vector, by_thread, may_be_outside;
+    const char *value;
 } tj_expression_sums;
 
 /**
- * Print an expression as the lines `store_value`, and set the other parameters of templates/parts/epilogue.cuh and
+ * Print an expression as the lines `store_value` (`quantized_value`, if it is quantised afterwards), and set the other parameters of templates/parts/epilogue.cuh and
  * functions.cuh.
  * Errors: TJ_ERR_OUT_OF_MEMORY.
  */

@@ -11,6 +11,7 @@
 #include "expression.h"
 #include "steps.h"
 #include "operand_table.h"
+#include "traffic.h"
 #include "tree.h"
 
 enum {
@@ -411,20 +412,6 @@ void tj_reductions_print(const tj_problem *view, const tj_family *family, const 
 
 /* ---- counts ------------------------------------------------------------------------------------------------------- */
 
-/* Whole warps access neighbouring elements. */
-static void count_in_order(int64_t elements, int64_t bytes, tj_traffic *traffic)
-{
-    const int64_t requests = tj_ceil_div(elements, 32);
-
-    traffic->elements += elements;
-    traffic->bytes += elements * bytes;
-    traffic->requests += requests;
-    traffic->wavefronts += requests;
-    traffic->merged += requests;
-    traffic->sectors += requests * bytes;
-    traffic->is_estimate = 1;
-}
-
 void tj_reductions_count(const tj_problem *view, const tj_launch_form *form, tj_counts *counts)
 {
     const int64_t bytes = (int64_t)tj_type_bytes(tj_scalar_type(view));
@@ -439,9 +426,9 @@ void tj_reductions_count(const tj_problem *view, const tj_launch_form *form, tj_
                 tj_operand_elements(view, TJ_WITH + i) * view->batch * (int64_t)tj_type_bytes(tj_operand_type(view, i));
         }
     results = form->result_bytes / bytes * tj_ceil_div(view->batch, TJ_GRID_LIMIT);
-    count_in_order(results, bytes, &counts->store_w);
-    count_in_order(results, bytes, &counts->load_w);
+    tj_traffic_add_in_order(results, bytes, &counts->store_w);
+    tj_traffic_add_in_order(results, bytes, &counts->load_w);
     if (outputs > 0)
-        count_in_order(outputs, output_bytes / outputs, &counts->store_p);
+        tj_traffic_add_in_order(outputs, output_bytes / outputs, &counts->store_p);
     counts->work[TJ_PIPE_MEMORY] += output_bytes;
 }

@@ -135,7 +135,10 @@ void tj_signature_print(const tj_problem *view, const tj_launch_form *form, cons
             say(&out, "%s %s,\n", tj_template_get(fill, "scalar_t"), argument.kind == TJ_ARG_ALPHA ? "alpha" : "beta");
             break;
         case TJ_ARG_SCALE:
-            say(&out, "const float %sscale_%c,\n", tj_step_pointer(view, step), letter_of(form, index));
+            if (index == TJ_MATRIX_P)
+                say(&out, "%s *scale_p,\n", tj_scale_of(view, TJ_MATRIX_P)->type == TJ_E8M0 ? "unsigned char" : "float");
+            else
+                say(&out, "const float %sscale_%c,\n", tj_step_pointer(view, step), letter_of(form, index));
             break;
         case TJ_ARG_WITH:
         case TJ_ARG_WITH_LD:
@@ -358,6 +361,8 @@ static bool print_outputs(const tj_problem *view, const tj_launch_step *step, bo
     for (tj_which which = TJ_MATRIX_M; which < TJ_FACTORS; which++)
         if (view->batch != 1 && tj_scales_sum(view, which))
             say(&strides, "%s += %s * stride_%s;\n", tj_scale_name(which), passed, tj_scale_name(which));
+    if (view->batch != 1 && tj_is_scaled(view, TJ_MATRIX_P))
+        say(&strides, "scale_p += %s * stride_scale_p;\n", passed);
     print_operand_pointers(view, passed, &strides);
     if (view->batch != 1 && has_c && !is_array(view, TJ_MATRIX_C))
         say(&strides, "C += %s * stride_c;\n", passed);

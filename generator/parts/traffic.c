@@ -200,6 +200,19 @@ static void estimate(tj_traffic *traffic, const tj_access *access)
         estimate_instances(access, &one, lanes, x->last, y->last, times, traffic);
 }
 
+void tj_traffic_add_in_order(int64_t elements, int64_t bytes, tj_traffic *traffic)
+{
+    const int64_t requests = tj_ceil_div(elements, TJ_WARP);
+
+    traffic->elements += elements;
+    traffic->bytes += elements * bytes;
+    traffic->requests += requests;
+    traffic->wavefronts += requests;
+    traffic->merged += requests;
+    traffic->sectors += requests * bytes;
+    traffic->is_estimate = 1;
+}
+
 /* ---- exact and estimated ------------------------------------------------------------------------------------------ */
 
 static void count_all(tj_traffic *traffic, const tj_access *access)

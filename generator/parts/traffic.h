@@ -61,4 +61,7 @@ tj_access tj_shared_access(int32_t x, int32_t y, int64_t step_x, int64_t step_y,
  */
 void tj_traffic_add(tj_traffic *traffic, const tj_access *access);
 
+/** Add accesses of whole warps to neighbouring elements, one after the other: an estimate. */
+void tj_traffic_add_in_order(int64_t elements, int64_t bytes, tj_traffic *traffic);
+
 #endif

@@ -39,7 +39,8 @@ typedef struct tj_operands {
      * Scales, by the tj_which of their matrix, read if the problem has them: one value, a vector, or, with scales along k
      * (tj_scale.k), a matrix as tj_scale_layout says. ld, of such a matrix: from the scales of one part of k to those of the next;
      * with TJ_SCALES_ROW_BY_ROW from one block of rows to the next, with TJ_SCALES_IN_TILES from one row of tiles to the next; 0:
-     * tight. stride: from those of a product to those of the next; 0: tight; TJ_BROADCAST. None may overlap P.
+     * tight. stride: from those of a product to those of the next; 0: tight; TJ_BROADCAST. None may overlap P. Those of P are
+     * written: they overlap nothing, and are not shared by products.
      */
     tj_operand scale[TJ_SCALED];
     tj_operand zero[TJ_FACTORS];  /**< zero points (tj_scale.zero), laid out as the scales are, with an ld and a stride of their

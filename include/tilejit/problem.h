@@ -189,6 +189,28 @@ typedef enum tj_scale_layout {
  *
  * A launch reads scales as the numbers they are: a scale may be 0, negative, infinite or NaN, with what that does to a product
  * in IEEE arithmetic.
+ *
+ * The scales of P are found and stored by the kernel, which quantises P (docs/epilogues.md): P is e4m3, e5m2 or s8, row-major,
+ * and what M and N, alpha and an expression give is
+ *
+ *     value (f32) = P * scale_p, up to the last rounding
+ *
+ *     problem.p.type = TJ_E4M3;
+ *     problem.scale[TJ_MATRIX_P] = (tj_scale){TJ_F32, TJ_SCALES_ROW_BY_ROW, .rows = 1, .k = 128};
+ *
+ * type is TJ_F32 or TJ_E8M0, rows 1; k counts columns of P, 32, 64 or 128 neighbours of a row, or 0: the whole row. A layout
+ * lies as those of M do, with columns of P in place of k; its padding is never written. In f32:
+ *
+ *     largest = the largest magnitude of the block, before any other rounding; NaN if a value is NaN
+ *     scale   = TJ_F32: largest / the largest number of P's type (448, 57 344, 127), and at least 2^-126
+ *               TJ_E8M0: the least power of two, from 2^-126 on, by which largest / scale is at most that number
+ *               1 where largest is 0
+ *     P       = value * (1 / scale), rounded to nearest even
+ *
+ * Where a value of the block is infinite or NaN, the scale is too (TJ_E8M0: NaN), so that all of the block reads as NaN. The OCP
+ * microscaling formats take the exponent of `largest` alone for e8m0, so that the largest values saturate; here none does. The
+ * divisions and products are those of IEEE f32, so that equal values give equal bits in every config. There is no C (beta),
+ * and j, l and the batch are fixed.
  */
 typedef struct tj_scale {
     int8_t type;   /**< tj_type: TJ_F32, TJ_F16, TJ_BF16, TJ_E8M0, TJ_E4M3; 0: there are none */

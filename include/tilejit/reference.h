@@ -28,7 +28,8 @@ typedef struct tj_host_operands {
     size_t struct_size;
     const void *m, *n, *c; /**< c is read only if the problem has_beta and beta is not 0 */
     double alpha, beta;
-    tj_host_operand scale[TJ_SCALED];           /**< scales, read only if the problem has them */
+    tj_host_operand scale[TJ_SCALED];           /**< scales, read only if the problem has them; of P, as an output of an
+                                                     expression: stored by a kernel, or the destination. Its ld may be padded */
     tj_host_operand zero[TJ_FACTORS];           /**< zero points of M and of N, likewise */
     tj_host_operand whole[TJ_FACTORS];          /**< the one number of all of M and of N, likewise */
     tj_host_operand with[TJ_EPILOGUE_OPERANDS]; /**< operands of the expression, by number */
@@ -87,6 +88,9 @@ typedef struct tj_check_report {
  * its values at both ends of the interval, by the product rule; each operation adds its own rounding. If a kernel may take the
  * other branch of a select, the bound includes both. If no bound exists, as for a quotient whose divisor may be 0, any P
  * passes.
+ *
+ * With scales of P, an element times the stored scale may be off by the bound of its value and half a step of P's type. A scale
+ * passes if it follows from a largest magnitude between those of v - e and v + e, with 2^-22 of itself for its own roundings.
  *
  * Outputs for rows or columns are judged if all of their elements were evaluated. A sum of n values v, each off by e, may be
  * off by all e together and by gamma(n) * (|v| + e) summed up; a maximum lies between those of v - e and v + e, and is NaN

@@ -104,7 +104,7 @@ typedef enum tj_grid_rule {
                            other; there are no splits */
 } tj_grid_rule;
 
-enum { TJ_LAUNCH_MAX_STEPS = 7, TJ_LAUNCH_MAX_ARGS = 48, TJ_LAUNCH_MAX_SLICES = 5, TJ_LAUNCH_MAX_MAPS = 4 };
+enum { TJ_LAUNCH_MAX_STEPS = 8, TJ_LAUNCH_MAX_ARGS = 48, TJ_LAUNCH_MAX_SLICES = 6, TJ_LAUNCH_MAX_MAPS = 4 };
 enum { TJ_KERNEL_NAME_BYTES = 64 };
 
 /** One kernel of a launch. */

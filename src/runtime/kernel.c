@@ -547,6 +547,7 @@ tj_status tj_kernel_load_code(tj_host *host, const tj_launch_form *form, const t
     kernel->scalar_type = tj_scalar_type(problem);
     kernel->has_pairs = tj_epilogue_pairs(&problem->epilogue);
     kernel->weighs_c = tj_epilogue_weighs_c(&problem->epilogue);
+    kernel->has_outputs = tj_is_scaled(problem, TJ_MATRIX_P);
     for (int i = 0; i < problem->epilogue.expression.operands; i++)
         kernel->has_numbers |= problem->epilogue.expression.operand[i].indexed == TJ_BY_NOTHING,
             kernel->has_outputs |= problem->epilogue.expression.operand[i].is_output;

@@ -268,6 +268,8 @@ static bool is_open(const tj_problem *problem)
     for (int i = 0; i < problem->epilogue.expression.operands; i++)
         if (problem->epilogue.expression.operand[i].is_output)
             return true; /* is it apart from all that is read? */
+    if (tj_is_scaled(problem, TJ_MATRIX_P))
+        return true; /* so are its scales */
     return problem->batch == TJ_ANY || problem->j.mode == TJ_DIM_ANY || problem->k.mode == TJ_DIM_ANY ||
            problem->l.mode == TJ_DIM_ANY;
 }

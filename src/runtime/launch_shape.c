@@ -556,18 +556,18 @@ static tj_status check_apart(const tj_kernel *kernel, const tj_launch_shape *sha
                    (unsigned long long)(uintptr_t)pointer, written);
 }
 
-/* Outputs of the expression lie apart from everything else. */
+/* Outputs of the expression, and the scales of P, lie apart from everything else. */
 static tj_status check_outputs(const tj_kernel *kernel, const tj_operands *x, const tj_launch_shape *shape, tj_error *err)
 {
-    const tj_expression *e = &kernel->problem.epilogue.expression;
     tj_status status = TJ_OK;
 
-    for (int i = 0; i < e->operands; i++)
-        for (int which = 0; e->operand[i].is_output && which < TJ_ADDRESSES && status == TJ_OK; which++)
-            if (which != TJ_WITH + i && shape->matrix[which].span > 0 && tj_operand_at(x, which)->address &&
+    for (int to = TJ_MATRICES; to < TJ_ADDRESSES; to++)
+        for (int which = 0;
+             kernel->operand[to].is_taken && kernel->operand[to].is_written && which < TJ_ADDRESSES && status == TJ_OK; which++)
+            if (which != to && shape->matrix[which].span > 0 && tj_operand_at(x, which)->address &&
                 !is_idle_c(kernel, x, which))
                 status =
-                    check_apart(kernel, shape, which, tj_operand_at(x, which)->address, TJ_WITH + i, x->with[i].address, err);
+                    check_apart(kernel, shape, which, tj_operand_at(x, which)->address, to, tj_operand_at(x, to)->address, err);
     return status;
 }
 

@@ -10,6 +10,7 @@
  */
 #include "proof.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +27,7 @@
 #include "family.h"
 #include "kernel.h"
 #include "operands.h"
+#include "quantized.h"
 #include "reductions.h"
 #include "settle.h"
 #include "workbench.h"
@@ -51,6 +53,8 @@ typedef struct proving {
     double alpha, beta;
     tj_evaluation evaluation;  /* of an expression */
     tj_reductions *reductions; /* of the run that is compared; NULL: none */
+    tj_host_operand scales;    /* of P, as they were read back */
+    tj_blocks *blocks;         /* of a P with scales, of the run that is compared; NULL: it has none */
     int64_t lines, width;      /* of one P, as stored */
     int64_t sums;              /* in such a line: more than its elements where each takes a pair */
     run run[MOST_RUNS];
@@ -116,6 +120,12 @@ static bool has_expression(const proving *v)
     return v->lies.problem.epilogue.expression.nodes > 0;
 }
 
+/* Does the host judge each element by its value and a bound? So it does for a P whose scales the kernel finds. */
+static bool is_judged(const proving *v)
+{
+    return has_expression(v) || tj_is_scaled(&v->lies.problem, TJ_MATRIX_P);
+}
+
 /* The type of the simple kernel's P. */
 static tj_type simple_type(const proving *v)
 {
@@ -154,8 +164,27 @@ static bool outputs_agree(const proving *v, int64_t product, int64_t row, int64_
     return true;
 }
 
+/* Return the error of an element p over its bound. */
+static double judge(const proving *v, int64_t product, int64_t row, int64_t col, tj_bounded x, double p)
+{
+    if (!v->blocks)
+        return tj_judge_stored(x, (tj_type)v->lies.problem.p.type, 2, p);
+    tj_blocks_take(v->blocks, product, row, col, x);
+    return tj_blocks_judge_element(v->blocks, product, row, col, x, p * tj_blocks_scale(v->blocks, product, row, col));
+}
+
+/* Compute the values of an element from the simple kernel's sums. */
+static void evaluate(const proving *v, int64_t product, int64_t row, int64_t col, const double sum[2], double c,
+                     tj_bounded x[TJ_VALUES])
+{
+    if (has_expression(v))
+        tj_evaluate_again(&v->evaluation, product, row, col, sum, c, x);
+    else
+        x[TJ_VALUE_OF_P] = (tj_bounded){sum[0], tj_allowed_error(&v->lies.problem, v->alpha) + 0x1p-22 * fabs(sum[0])};
+}
+
 /* The first element of a line that no order of summation explains, -1: none. p: as it lies; sums: the simple kernel's. */
-static int64_t compare_expression(const proving *v, int64_t product, int64_t line, const char *p, const char *sums)
+static int64_t compare_values(const proving *v, int64_t product, int64_t line, const char *p, const char *sums)
 {
     const bool by_rows = v->lies.problem.p.layout == TJ_ROW_MAJOR, pairs = v->sums > v->width;
     const tj_type type = (tj_type)v->lies.problem.p.type, sum_of = simple_type(v);
@@ -166,10 +195,9 @@ static int64_t compare_expression(const proving *v, int64_t product, int64_t lin
 
         tj_convert(TJ_F64, sum, sum_of, sums + (size_t)(pairs ? 2 * i : i) * simple_size_of(v), pairs ? 2 : 1);
         tj_convert(TJ_F64, &value, type, p + (size_t)i * tj_type_bytes(type), 1);
-        tj_evaluate_again(&v->evaluation, product, by_rows ? line : i, by_rows ? i : line, sum,
-                          element_of_c(v, product, line, i), x);
+        evaluate(v, product, by_rows ? line : i, by_rows ? i : line, sum, element_of_c(v, product, line, i), x);
         tj_reductions_take(v->reductions, product, by_rows ? line : i, by_rows ? i : line, x);
-        if (tj_judge_stored(x[TJ_VALUE_OF_P], type, 2, value) > 1 ||
+        if (judge(v, product, by_rows ? line : i, by_rows ? i : line, x[TJ_VALUE_OF_P], value) > 1 ||
             !outputs_agree(v, product, by_rows ? line : i, by_rows ? i : line, x))
             return i;
     }
@@ -275,7 +303,7 @@ static void draw_runs(proving *v, bool is_emulated)
     const int64_t total = v->lines * k->batch;
     const double cost = 2.0 * (double)(k->k.extent + 1) * (double)v->sums, line_bytes = (double)v->sums * 8;
     const double paid = (is_emulated ? EMULATED_FLOP : FLOP) / cost, held = (double)MOST_BYTES / line_bytes;
-    const double judged = has_expression(v) ? (is_emulated ? 2e5 : 2e6) / (double)v->width : held; /* on the host */
+    const double judged = is_judged(v) ? (is_emulated ? 2e5 : 2e6) / (double)v->width : held; /* on the host */
     const double least = paid < held ? paid : held;
     const int64_t most = (int64_t)(least < judged ? least : judged) + 1;
     const int64_t wanted = k->k.extent > LONG_K ? 2 : SAMPLED_RUNS, runs = wanted < total ? wanted : total;
@@ -337,11 +365,13 @@ static tj_status compare_run(proving *v, const run *r, tj_error *err)
     const size_t simple_width = (size_t)v->sums * simple_size_of(v);
     const size_t at = tj_workbench_offset(v->bench, TJ_MATRIX_P, r->product) + (size_t)r->line * ld;
     const char *p = v->has_all_of_p ? v->p + at : v->p;
-    char why[TJ_REDUCTION_WHY_BYTES];
+    char why[TJ_REDUCTION_WHY_BYTES], of_scale[TJ_BLOCKS_WHY_BYTES];
     tj_status status = compute_simply(v, r, err);
 
     if (status == TJ_OK && has_expression(v))
         status = tj_reductions_create(&v->evaluation, r->product, 1, &v->reductions, err);
+    if (status == TJ_OK)
+        status = tj_blocks_create(&v->lies.problem, &v->scales, r->product, 1, &v->blocks, err);
     if (status == TJ_OK && !v->has_all_of_p)
         status = tj_workbench_read_part(v->bench, 0, at, (size_t)(r->lines - 1) * ld + width, v->p, err);
     if (status == TJ_OK)
@@ -350,8 +380,8 @@ static tj_status compare_run(proving *v, const run *r, tj_error *err)
         if (!tj_workbench_has_line(v->bench, r->line + i))
             continue;
         const char *const line_of_p = p + (size_t)i * ld, *const simple = v->line + (size_t)i * simple_width;
-        const int64_t wrong = has_expression(v)
-                                  ? compare_expression(v, r->product, r->line + i, line_of_p, simple)
+        const int64_t wrong = is_judged(v)
+                                  ? compare_values(v, r->product, r->line + i, line_of_p, simple)
                                   : tj_compare_random_products(&v->lies.problem, v->alpha, line_of_p, simple, v->width);
         const int64_t line = r->line + i;
         const bool by_rows = v->lies.problem.p.layout == TJ_ROW_MAJOR;
@@ -362,8 +392,12 @@ static tj_status compare_run(proving *v, const run *r, tj_error *err)
     }
     if (status == TJ_OK && tj_reductions_judge(v->reductions, 2, why) > 1)
         fail(v, "%s", why);
+    if (status == TJ_OK && tj_blocks_judge(v->blocks, of_scale) > 1)
+        fail(v, "%s", of_scale);
     tj_reductions_free(v->reductions);
+    tj_blocks_free(v->blocks);
     v->reductions = NULL;
+    v->blocks = NULL;
     v->proof->elements += r->lines * v->width;
     return status;
 }
@@ -420,13 +454,14 @@ static tj_status check(proving *v, tj_error *err)
     return status;
 }
 
-/* Prepare the drawn operands and the stored further outputs for the host. */
-static tj_status prepare_expression(proving *v, tj_error *err)
+/* Prepare the drawn operands, the stored further outputs and the scales of P for the host. */
+static tj_status prepare_values(proving *v, tj_error *err)
 {
     tj_host_operands host = {.alpha = v->alpha, .beta = v->beta};
     const tj_status status = tj_workbench_fill_operands(v->bench, &host, err);
 
-    return status == TJ_OK ? tj_evaluation_prepare(&v->lies.problem, &host, &v->evaluation, err) : status;
+    v->scales = host.scale[TJ_MATRIX_P];
+    return status == TJ_OK && has_expression(v) ? tj_evaluation_prepare(&v->lies.problem, &host, &v->evaluation, err) : status;
 }
 
 static tj_status run_proof(proving *v, tj_error *err)
@@ -448,8 +483,8 @@ static tj_status run_proof(proving *v, tj_error *err)
         status = make_room(v, err);
     if (status == TJ_OK)
         status = launch(v, err);
-    if (status == TJ_OK && has_expression(v))
-        status = prepare_expression(v, err);
+    if (status == TJ_OK && is_judged(v))
+        status = prepare_values(v, err);
     if (status == TJ_OK)
         status = check(v, err);
     v->proof->ms = now_ms() - start;

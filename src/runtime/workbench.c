@@ -98,7 +98,7 @@ static tj_status draw(tj_workbench *bench, int which, const tj_workbench_options
     m->period = options->period > 0 && !given && which < TJ_MATRICES && (size_t)options->period * size < m->bytes
                     ? (size_t)options->period * size
                     : m->bytes;
-    if (which >= TJ_WITH && bench->lies.problem.epilogue.expression.operand[which - TJ_WITH].is_output) {
+    if (which != TJ_MATRIX_P && bench->lies.operand[which].is_written) {
         m->stored = malloc(m->bytes);
         return m->stored ? TJ_OK : tj_fail_memory(err, "the outputs of a workbench");
     }
@@ -400,7 +400,7 @@ tj_status tj_workbench_reset(tj_workbench *bench, tj_error *err)
         return tj_fail_null(err, __func__, "bench");
     tj_status status = tj_buffer_fill(bench->matrix[TJ_MATRIX_P].elements, 0xff, err);
 
-    for (int i = TJ_WITH; i < TJ_ADDRESSES && status == TJ_OK; i++)
+    for (int i = TJ_MATRICES; i < TJ_ADDRESSES && status == TJ_OK; i++)
         if (bench->matrix[i].stored)
             status = tj_buffer_fill(bench->matrix[i].elements, 0xff, err);
     return status == TJ_OK && bench->workspace ? tj_buffer_fill(bench->workspace, 0xff, err) : status;

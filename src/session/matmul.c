@@ -395,7 +395,7 @@ __attribute__((noinline)) static tj_status multiply_generally(tj_context *contex
     tj_config storage;
     tj_status status;
 
-    if (context->specialize == TJ_SPECIALIZE_SHAPES || tj_epilogue_reduces(&problem->epilogue)) {
+    if (context->specialize == TJ_SPECIALIZE_SHAPES || tj_takes_fixed_extents(problem)) {
         fill_extents(problem, &moved);
         return matmul(context, problem, NULL, &moved, stream, err);
     }

@@ -107,7 +107,7 @@ static tj_status obtain_textbook(tj_context *context, const tj_scope *scope, con
     tj_config storage;
     const tj_config *config;
 
-    if (tj_epilogue_reduces(&request->problem.epilogue)) /* whose extents no launch brings */
+    if (tj_takes_fixed_extents(&request->problem)) /* whose extents no launch brings */
         return tj_plan_obtain(context, scope, request, &tj_textbook_config, TJ_EFFORT_BEST, plan, err);
     tj_request_general(request, &general);
     tj_operands_take(&moved, &request->problem, &general.given);

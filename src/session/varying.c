@@ -127,7 +127,7 @@ bool tj_varying_find(struct tj_varying *varying, const tj_request *request, tj_r
     tj_problem found;
     bool varies = false;
 
-    if (tj_epilogue_reduces(&known.epilogue))
+    if (tj_takes_fixed_extents(&known))
         return false; /* the extents make the size of the workspace */
     pthread_mutex_lock(&varying->lock);
     for (int d = 0; varying->slot && !varies && d < DIMENSIONS; d++) {
@@ -163,7 +163,7 @@ bool tj_varying_open(const tj_request *request, int index, tj_request *general)
     tj_problem open = index >= all ? tj_problem_general(&request->problem) : tj_problem_loose(&request->problem);
 
     _Static_assert(TJ_OPENINGS == 2 * sizeof dimensions + 2, "with and without a promise, and all that a launch can bring");
-    if (tj_epilogue_reduces(&open.epilogue) || (index > all && (open.batch != 1 || tj_is_grouped(&open))))
+    if (tj_takes_fixed_extents(&open) || (index > all && (open.batch != 1 || tj_is_grouped(&open))))
         return false;
     if (index > all)
         open_batch(&open);

@@ -24,5 +24,7 @@ constexpr long long stride_n = 300 * 700;
 constexpr long long stride_p = 512 * 700;
 constexpr long long stride_c = 512 * 700;
 constexpr int SCALE_K = 64;  // elements of k that each scale of the weights is for
+//@| constexpr int SCALE_SUMS = 128;  // neighbours that share a scale of P  //@ only quantizes_tile
+//@| #include "parts/scale_of.cuh"  //@ only quantizes_tile
 #include "parts/functions.cuh"  //@ only expression
 #include "parts/reduction.cuh"  //@ only reduces

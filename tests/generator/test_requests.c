@@ -153,7 +153,7 @@ Test(problem, names_the_number_of_a_scale_that_it_does_not_take)
     }
 }
 
-/* Scales that fit their matrix, or each other, or the rows, or are of P. */
+/* Scales that fit their matrix, or each other, or the rows. */
 Test(problem, names_scales_that_do_not_fit)
 {
     struct {
@@ -164,7 +164,6 @@ Test(problem, names_scales_that_do_not_fit)
         {problem_of(8, 64, 8), "scale_m.zero is u8, and M is f32, N s8: zero points are those of weights"},
         {problem_of(8, 64, 8), "scale_m.k is 48 and scale_n.k 32: one must be a multiple of the other"},
         {problem_of(8, 64, 8), "scale_m.rows is 2, and groups of rows begin at any row: use 1, a scale of each row, or 0"},
-        {problem_of(8, 64, 8), "scale_p.type is 1 (f32): P is stored without scales, leave scale[TJ_MATRIX_P] 0"},
     };
     tj_error err = {0};
 
@@ -175,9 +174,45 @@ Test(problem, names_scales_that_do_not_fit)
     rows[2].problem.scale[TJ_MATRIX_N] = (tj_scale)SCALE_ALONG_K(32);
     rows[3].problem.rows = (tj_rows){.kind = TJ_ROWS_IN_GROUPS, .groups = 2};
     rows[3].problem.scale[TJ_MATRIX_M] = (tj_scale)TJ_SCALE_INIT(TJ_F32, 2, 32);
-    rows[4].problem.scale[TJ_MATRIX_P] = (tj_scale)SCALE_EACH;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         cr_expect(eq(int, tj_problem_check(&rows[i].problem, &err), TJ_ERR_INVALID_ARGUMENT), "%s", rows[i].words);
+        cr_expect(ne(ptr, strstr(err.message, rows[i].words), NULL), "%s: %s", rows[i].words, err.message);
+    }
+}
+
+/* A P whose scales the kernel finds. */
+Test(problem, names_what_is_wrong_with_a_quantized_p)
+{
+    struct {
+        tj_scale scale;
+        const char *words;
+    } rows[] = {
+        {{TJ_F32, .rows = 2, .k = 32}, "scale_p.rows is 2: each row of P has scales of its own, use 1"},
+        {{TJ_F32, .rows = 0, .k = 0}, "scale_p.rows is 0"},
+        {{TJ_F32, .rows = 1, .k = 48}, "scale_p.k is 48: use 32, 64 or 128 columns of P for each scale, or 0 for a whole row"},
+        {{TJ_BF16, .rows = 1, .k = 32}, "scale_p.type is bf16: the kernel finds scales of f32 or e8m0"},
+        {{TJ_F32, .whole = 1, .rows = 1}, "scale_p.whole is 1"},
+        {{TJ_F32, .zero = TJ_U8, .rows = 1}, "scale_p.zero is u8"},
+        {{TJ_F32, .rows = 1, .k = 32}, "and P is f32: the kernel finds scales for a P of e4m3, e5m2 or s8"},
+        {{TJ_F32, .rows = 1, .k = 32}, "and P is column-major"},
+        {{TJ_F32, .rows = 1, .k = 32}, "and the epilogue reads C, which has the type of P and no scales"},
+        {{TJ_F32, .rows = 1, .k = 32}, "and P is an array of pointers"},
+        {{TJ_F32, .rows = 1, .k = 32}, "and j is known only at launch: fix j, l and the batch"},
+        {{TJ_F32, .rows = 1, .k = 32}, "and the batch is known only at launch"},
+    };
+    tj_error err = {0};
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tj_problem problem = problem_of(8, 64, 8);
+
+        problem.scale[TJ_MATRIX_P] = rows[i].scale;
+        problem.p.type = i == 6 ? TJ_F32 : TJ_E4M3;
+        problem.p.layout = i == 7;
+        problem.epilogue.has_beta = i == 8;
+        problem.p.stride = i == 9 ? TJ_POINTERS : 0;
+        problem.j.mode = i == 10 ? TJ_DIM_ANY : TJ_DIM_FIXED;
+        problem.batch = i == 11 ? TJ_ANY : 1;
+        cr_expect(eq(int, tj_problem_check(&problem, &err), TJ_ERR_INVALID_ARGUMENT), "%s", rows[i].words);
         cr_expect(ne(ptr, strstr(err.message, rows[i].words), NULL), "%s: %s", rows[i].words, err.message);
     }
 }

@@ -45,6 +45,7 @@ enum {
     INSTRUCTION_REGISTERS = 26,
     MOST_STAGES = 16,
     USUAL_GROUP = 8,
+    USUAL_COLS = 128,
     USUAL_STAGES = 8, /* of tiles that are not swapped: more of them gain nothing */
     MOST_BOXES = 4,
     SUM_BYTES = 4,
@@ -205,6 +206,19 @@ tj_wgmma_shape tj_wgmma_shape_of(const tj_problem *view, const tj_config *config
 static bool is_swapped(const tj_problem *problem, const tj_config *config)
 {
     return (problem->p.layout != TJ_ROW_MAJOR) != (config->value[SWAP] == TJ_WGMMA_SWAPPED);
+}
+
+/*
+ * Do the four lanes that share a row of sums have whole blocks of P, each with one scale? A warpgroup has all columns of a tile. An
+ * open BN becomes 128.
+ */
+static bool quantizes(const tj_problem *problem, const tj_config *config)
+{
+    const int32_t sums = tj_scale_of(problem, TJ_MATRIX_P)->k * tj_sums_per_column(problem), *const v = config->value;
+    const int32_t bn = v[BN] > 0 ? v[BN] : USUAL_COLS;
+
+    return sums > 0 && bn % sums == 0 && v[SWAP] != TJ_WGMMA_SWAPPED && v[SPLITS] <= 1 && tj_sum_type(problem) == TJ_F32 &&
+           !tj_epilogue_reduces(&problem->epilogue);
 }
 
 static int32_t cluster_of(const tj_wgmma_shape *s)
@@ -691,7 +705,7 @@ static void settle_tile(const tj_problem *view, bool promotes, int32_t *v)
     if (v[MULTIPLIERS] == 0)
         v[MULTIPLIERS] = v[PINGPONG] == TJ_WGMMA_PINGPONG ? 2 : v[BM] == 192 ? 3 : v[BM] == 64 ? 1 : 2;
     if (v[BN] == 0)
-        v[BN] = v[SWAP] == TJ_WGMMA_SWAPPED ? even_columns(&view->l) : 128;
+        v[BN] = v[SWAP] == TJ_WGMMA_SWAPPED ? even_columns(&view->l) : USUAL_COLS;
     if (v[RELEASE] == 0)
         v[RELEASE] = promotes ? TJ_WGMMA_NOW : TJ_WGMMA_LATE;
 }
@@ -1266,6 +1280,7 @@ const tj_family tj_family_wgmma = {
     .is_swapped = is_swapped,
     .tile = tile,
     .resolve = resolve,
+    .quantizes = quantizes,
     .relax = relax,
     .for_any_operands = for_any_operands,
     .moved = moved,

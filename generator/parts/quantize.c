@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "quantize.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "error.h"
+#include "operand_table.h"
+#include "scale.h"
+#include "steps.h"
+#include "traffic.h"
+#include "tree.h"
+
+enum { TEAM = 32, TEAMS = 8, SLICE = TJ_LAUNCH_MAX_SLICES - 1, F32_BYTES = 4, ALIGNMENT = 16, LINE_BYTES = 160 };
+
+__attribute__((format(printf, 2, 3))) static void say(tj_text *out, const char *format, ...)
+{
+    char line[LINE_BYTES];
+    va_list values;
+
+    va_start(values, format);
+    (void)vsnprintf(line, sizeof line, format, values);
+    va_end(values);
+    tj_text_append(out, line);
+}
+
+bool tj_quantizes_later(const tj_problem *problem, const tj_problem *view)
+{
+    return tj_is_scaled(problem, TJ_MATRIX_P) && !tj_is_scaled(view, TJ_MATRIX_P);
+}
+
+/* Return the bytes of the P of one launch in the workspace; -1: too many. */
+static int64_t bytes_of(const tj_problem *problem)
+{
+    const tj_problem stored = tj_problem_unquantized(problem);
+    int64_t bytes;
+
+    return tj_mul(stored.p.ld, stored.j.extent, &bytes) &&
+                   tj_mul(bytes, stored.batch < TJ_GRID_LIMIT ? stored.batch : TJ_GRID_LIMIT, &bytes) &&
+                   tj_mul(bytes, F32_BYTES, &bytes)
+               ? bytes
+               : -1;
+}
+
+tj_status tj_quantize_check(const tj_problem *problem, tj_error *err)
+{
+    if (bytes_of(problem) >= 0)
+        return TJ_OK;
+    return tj_fail(
+        err, TJ_ERR_INVALID_ARGUMENT,
+        "P of %lld x %lld elements, which a kernel after the product quantises, needs more bytes of workspace than 63 "
+        "bits count: use fewer",
+        (long long)problem->j.extent, (long long)tj_problem_p_cols(problem));
+}
+
+/* ---- source ------------------------------------------------------------------------------------------------------- */
+
+/* Describe the scale of a block: the largest number of P's type is `largest`, a power of two times a fraction of 23 bits. */
+static void describe_scale(const tj_problem *problem, tj_template_params *fill)
+{
+    static const struct {
+        tj_type type;
+        const char *largest, *exponent, *to_next; /* to_next: added to a larger fraction, it carries into the exponent */
+    } limit[] = {{TJ_E4M3, "448", "8", "0x1fffffu"}, {TJ_E5M2, "57344", "15", "0x1fffffu"}, {TJ_S8, "127", "6", "0x1ffffu"}};
+    const tj_scale *const scale = tj_scale_of(problem, TJ_MATRIX_P);
+    const bool is_power = scale->type == TJ_E8M0;
+    char place[TJ_TEMPLATE_VALUE_BYTES];
+
+    for (size_t i = 0; i < sizeof limit / sizeof limit[0]; i++)
+        if (limit[i].type == (tj_type)problem->p.type) {
+            tj_template_set(fill, "largest_of_type", limit[i].largest);
+            tj_template_set(fill, "exponent_of_type", limit[i].exponent);
+            tj_template_set(fill, "to_next_power", limit[i].to_next);
+        }
+    tj_template_set(fill, "scale_function", is_power ? "parts/scale_e8m0.cuh" : "parts/scale_f32.cuh");
+    tj_template_set(fill, "scale_value", is_power ? "static_cast<unsigned char>(__float_as_uint(scale) >> 23)" : "scale");
+    if (scale->k == 0)
+        (void)snprintf(place, sizeof place, "Row");
+    else if (scale->layout == TJ_SCALES_IN_TILES)
+        (void)snprintf(place, sizeof place,
+                       "Row / 128 * ld_scale_p + part / 4 * 512 + Row %% 32 * 16 + Row %% 128 / 32 * 4 + part %% 4");
+    else
+        (void)snprintf(place, sizeof place, "%s",
+                       scale->layout == TJ_SCALES_ROW_BY_ROW ? "Row * ld_scale_p + part" : "part * ld_scale_p + Row");
+    tj_template_set(fill, "scale_place", place);
+    tj_template_set_int(fill, "SCALE_COLS", scale->k > 0 ? scale->k : tj_problem_p_cols(problem));
+}
+
+static void add_arg(tj_launch_step *step, bool is_present, tj_argument_kind kind, int32_t index)
+{
+    if (is_present)
+        step->arg[step->arg_count++] = (tj_argument){(int32_t)kind, index};
+}
+
+static void list_args(const tj_problem *problem, tj_launch_step *step)
+{
+    const bool has_batch = problem->batch != 1;
+
+    add_arg(step, problem->p.ld == TJ_ANY, TJ_ARG_LD, TJ_MATRIX_P);
+    add_arg(step, has_batch && problem->p.stride == TJ_ANY, TJ_ARG_STRIDE, TJ_MATRIX_P);
+    add_arg(step, tj_scale_of(problem, TJ_MATRIX_P)->k > 0, TJ_ARG_SCALE_LD, TJ_MATRIX_P);
+    add_arg(step, has_batch, TJ_ARG_SCALE_STRIDE, TJ_MATRIX_P);
+    add_arg(step, tj_is_grouped(problem), TJ_ARG_OFFSETS, tj_offsets_on_host(problem));
+    add_arg(step, true, TJ_ARG_WORKSPACE, SLICE);
+    add_arg(step, true, TJ_ARG_SCALE, TJ_MATRIX_P);
+    add_arg(step, true, TJ_ARG_POINTER, TJ_MATRIX_P);
+}
+
+static void print_parameters(const tj_problem *problem, const tj_launch_step *step, tj_template_params *fill)
+{
+    tj_text out = TJ_TEXT_INIT(16 * LINE_BYTES);
+
+    for (int i = 0; i < step->arg_count; i++)
+        switch (step->arg[i].kind) {
+        case TJ_ARG_LD:
+            tj_text_append(&out, "long long ld_quantized,\n");
+            break;
+        case TJ_ARG_STRIDE:
+            tj_text_append(&out, "long long stride_quantized,\n");
+            break;
+        case TJ_ARG_SCALE_LD:
+            tj_text_append(&out, "long long ld_scale_p,\n");
+            break;
+        case TJ_ARG_SCALE_STRIDE:
+            tj_text_append(&out, "long long stride_scale_p,\n");
+            break;
+        case TJ_ARG_OFFSETS:
+            if (step->arg[i].index)
+                say(&out, "const __grid_constant__ %s_t %s,\n", tj_offsets_word(problem), tj_offsets_word(problem));
+            else
+                say(&out, "const %s *%s,\n", tj_is_masked(problem) ? "count_t" : "offset_t", tj_offsets_word(problem));
+            break;
+        case TJ_ARG_WORKSPACE:
+            tj_text_append(&out, "const float *W,\n");
+            break;
+        case TJ_ARG_SCALE:
+            say(&out, "%s *scale_p,\n", tj_scale_of(problem, TJ_MATRIX_P)->type == TJ_E8M0 ? "unsigned char" : "float");
+            break;
+        default:
+            tj_text_append(&out, "quantized_t *P)\n");
+        }
+    tj_template_take_lines(fill, "quantize_parameters", &out);
+}
+
+/* Print the pointers of a batch's product. w_stride: elements from one P in the workspace to the next. */
+static void print_product(const tj_problem *problem, int64_t w_stride, tj_template_params *fill)
+{
+    tj_text out = TJ_TEXT_INIT(4 * LINE_BYTES);
+
+    if (problem->batch != 1) {
+        say(&out, "W += blockIdx.z * %lldLL;\nscale_p += blockIdx.z * stride_scale_p;\n", (long long)w_stride);
+        if (problem->p.stride == TJ_ANY)
+            say(&out, "P += blockIdx.z * stride_quantized;\n");
+        else
+            say(&out, "P += blockIdx.z * %lldLL;\n", (long long)problem->p.stride);
+    }
+    tj_template_take_lines(fill, "quantize_of_product", &out);
+}
+
+static void describe_source(const tj_problem *problem, tj_launch_step *step, tj_template_params *fill)
+{
+    const tj_problem stored = tj_problem_unquantized(problem);
+    const bool whole_rows = tj_scale_of(problem, TJ_MATRIX_P)->k == 0;
+    char ld[TJ_TEMPLATE_VALUE_BYTES] = "ld_quantized";
+
+    list_args(problem, step);
+    print_parameters(problem, step, fill);
+    print_product(problem, stored.p.stride > 0 ? stored.p.stride : stored.p.ld * stored.j.extent, fill);
+    tj_template_set(fill, "quantized_t", tj_facts_of(problem->p.type)->cuda);
+    tj_template_set_int(fill, "P_ROWS", problem->j.extent);
+    tj_template_set_int(fill, "P_COLS", tj_problem_p_cols(problem));
+    tj_template_set_int(fill, "LD_W", stored.p.ld);
+    tj_template_set_int(fill, "SCALE_TEAM", whole_rows ? TEAM * TEAMS : TEAM);
+    tj_template_set_int(fill, "SCALE_TEAMS", whole_rows ? 1 : TEAMS);
+    tj_template_set_flag(fill, "whole_rows", whole_rows);
+    tj_template_set(fill, "rows_of_groups",
+                    tj_is_masked(problem)    ? "parts/quantize_masked.cuh"
+                    : tj_is_grouped(problem) ? "parts/quantize_groups.cuh"
+                                             : "");
+    if (problem->p.ld != TJ_ANY)
+        (void)snprintf(ld, sizeof ld, "%lldLL", (long long)problem->p.ld);
+    tj_template_set(fill, "quantized_ld", ld);
+}
+
+/* The grid counts rows of the caller's P on x, in each row blocks of some neighbours on y. */
+static void describe_grid(const tj_problem *problem, const tj_launch_form *form, tj_launch_step *step)
+{
+    const int32_t scale_k = tj_scale_of(problem, TJ_MATRIX_P)->k;
+    const int64_t all = problem->l.extent, some = scale_k > 0 ? (int64_t)TEAMS * scale_k * tj_sums_per_column(problem) : all;
+    const int32_t cols = (int32_t)(some < all ? some : all);
+
+    step->grid = TJ_GRID_TILES;
+    step->rows_on_x = !form->is_swapped; /* the source's rows are the caller's columns otherwise */
+    step->block_x = TEAM * TEAMS;
+    step->block_y = 1;
+    step->block_rows = form->is_swapped ? cols : 1;
+    step->block_cols = form->is_swapped ? 1 : cols;
+    step->static_shared_bytes = scale_k > 0 ? 0 : TEAMS * F32_BYTES;
+    step->overlaps = 1;
+}
+
+void tj_quantize_describe(const tj_problem *problem, const tj_problem *view, tj_template_params *fill, tj_launch_form *form)
+{
+    tj_launch_step *step;
+
+    if (!tj_is_scaled(problem, TJ_MATRIX_P))
+        return;
+    describe_scale(problem, fill);
+    if (!tj_quantizes_later(problem, view))
+        return;
+    form->slice[SLICE] = tj_ceil_div(form->workspace_bytes, ALIGNMENT) * ALIGNMENT;
+    form->workspace_bytes = form->slice[SLICE] + bytes_of(problem);
+    step = tj_step_add(view, "quantize", false, fill, form);
+    describe_grid(problem, form, step);
+    if (fill)
+        describe_source(problem, step, fill);
+}
+
+void tj_quantize_redirect(const tj_problem *problem, const tj_problem *view, tj_launch_form *form)
+{
+    const tj_problem stored = tj_problem_unquantized(problem);
+
+    if (!tj_quantizes_later(problem, view))
+        return;
+    form->align[TJ_MATRIX_P] = 0;
+    for (int i = 0; i < form->steps - 1; i++)
+        for (int arg = 0; arg < form->step[i].arg_count; arg++)
+            if (form->step[i].arg[arg].kind == TJ_ARG_POINTER && form->step[i].arg[arg].index == TJ_MATRIX_P)
+                form->step[i].arg[arg] = (tj_argument){TJ_ARG_WORKSPACE, SLICE};
+    for (int i = 0; i < TJ_LAUNCH_MAX_MAPS; i++) {
+        tj_tensor_map *const map = &form->tensor_map[i];
+
+        if (map->rank == 0 || map->lines > 0 || map->matrix != TJ_MATRIX_P)
+            continue;
+        map->matrix = SLICE;
+        map->type = TJ_F32;
+        map->lines = stored.j.extent;
+        map->width = tj_problem_p_cols(&stored);
+        map->ld = stored.p.ld;
+    }
+}
+
+/* ---- counts ------------------------------------------------------------------------------------------------------- */
+
+void tj_quantize_count(const tj_problem *problem, const tj_problem *view, tj_counts *counts)
+{
+    const tj_scale *const scale = tj_scale_of(problem, TJ_MATRIX_P);
+    const int64_t cols = tj_problem_p_cols(problem), rows = problem->j.extent * problem->batch, elements = rows * cols;
+    const int64_t p_bytes = tj_facts_of(problem->p.type)->bytes;
+
+    if (!tj_is_scaled(problem, TJ_MATRIX_P))
+        return;
+    tj_traffic_add_in_order(rows * tj_ceil_div(cols, scale->k > 0 ? scale->k : cols),
+                            (int64_t)tj_type_bytes((tj_type)scale->type), &counts->store_p);
+    if (!tj_quantizes_later(problem, view))
+        return;
+    tj_traffic_add_in_order(elements, F32_BYTES, &counts->load_w);
+    tj_traffic_add_in_order(elements, p_bytes, &counts->store_p);
+    counts->quantized_bytes = elements * (F32_BYTES + p_bytes);
+}
