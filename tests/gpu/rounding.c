@@ -2,8 +2,9 @@
 /* tier: change; sanitizers: never (it needs a GPU) */
 /* tier: change; run: emulator/rounding; cost: 100 */
 /*
- * rounding: every number of 16 and 8 bits becomes a float, and floats on, between and next to them become such numbers, as on
- * the host. The product is a column times 1: so the kernel should store the number that it reads.
+ * rounding: every number of 16, 8 and 4 bits becomes a float, and floats on, between and next to them become such numbers, as on
+ * the host; weights in each family that widens them. The product is a column times 1: so the kernel should store the number that
+ * it reads.
  */
 #include "gpu_test.h"
 
@@ -30,11 +31,12 @@ static uint32_t bits_at(tj_type dtype, const void *elements, size_t i)
                                        : ((const uint8_t *)elements)[i];
 }
 
-/* P = M . 1, by a named config or the library's own. */
+/* P = M . 1, by a named config or the library's own. The 1 is of type n_dtype. */
 static tj_status multiply_by_one(tj_context *context, const char *name, tj_type dtype, const void *m, size_t count,
-                                 tj_type p_dtype, void *p, tj_error *err)
+                                 tj_type n_dtype, tj_type p_dtype, void *p, tj_error *err)
 {
-    const size_t m_bytes = count * tj_type_bytes(dtype), p_bytes = count * tj_type_bytes(p_dtype);
+    const size_t numbers = (size_t)tj_type_get_facts(dtype)->numbers;
+    const size_t m_bytes = count / numbers * tj_type_bytes(dtype), p_bytes = count * tj_type_bytes(p_dtype);
     tj_problem problem = TJ_PROBLEM_INIT((int64_t)count, 1, 1, dtype);
     tj_operands x = TJ_OPERANDS_INIT;
     tj_buffer *dm = NULL, *dn = NULL, *dp = NULL;
@@ -44,8 +46,10 @@ static tj_status multiply_by_one(tj_context *context, const char *name, tj_type 
     unsigned char n[8];
     tj_status status = name ? tj_config_parse(name, &config, err) : TJ_OK;
 
+    problem.m.layout = n_dtype != dtype ? TJ_COL_MAJOR : TJ_ROW_MAJOR; /* one line: weights may lie two in a byte */
+    problem.n.type = (int32_t)n_dtype;
     problem.p.type = (int32_t)p_dtype;
-    tj_convert(dtype, n, TJ_F64, &one, 1);
+    tj_convert(n_dtype, n, TJ_F64, &one, 1);
     if (status == TJ_OK)
         status = tj_buffer_create(context, m_bytes, &dm, err);
     if (status == TJ_OK)
@@ -73,7 +77,8 @@ static tj_status multiply_by_one(tj_context *context, const char *name, tj_type 
 }
 
 /* The sum begins with 0, so a kernel stores no -0. */
-static void test_column(tj_context *context, const char *name, tj_type dtype, const void *m, size_t count, tj_type p_dtype)
+static void test_column_by(tj_context *context, const char *name, tj_type dtype, const void *m, size_t count, tj_type n_dtype,
+                           tj_type p_dtype)
 {
     const char *by = name ? name : "the library's choice";
     float *sums = malloc(count * sizeof *sums);
@@ -85,7 +90,8 @@ static void test_column(tj_context *context, const char *name, tj_type dtype, co
     for (size_t i = 0; i < count; i++)
         sums[i] += 0.0F;
     tj_convert(p_dtype, expected, TJ_F32, sums, count);
-    if (expect(multiply_by_one(context, name, dtype, m, count, p_dtype, p, &err) == TJ_OK, "%s: %s", by, err.message)) {
+    if (expect(multiply_by_one(context, name, dtype, m, count, n_dtype, p_dtype, p, &err) == TJ_OK, "%s, %s: %s", by,
+               tj_type_name(dtype), err.message)) {
         for (size_t i = count; i-- > 0;) {
             const uint32_t is = bits_at(p_dtype, p, i), should_be = bits_at(p_dtype, expected, i);
 
@@ -94,13 +100,34 @@ static void test_column(tj_context *context, const char *name, tj_type dtype, co
             wrong++;
             first = i;
         }
-        expect(wrong == 0, "%s, %s to %s: %zu of %zu are wrong, 0x%x is 0x%x, not 0x%x", by, tj_type_name(dtype),
-               tj_type_name(p_dtype), wrong, count, bits_at(dtype, m, first), bits_at(p_dtype, p, first),
+        expect(wrong == 0, "%s, %s by %s to %s: %zu of %zu are wrong, %g is 0x%x, not 0x%x", by, tj_type_name(dtype),
+               tj_type_name(n_dtype), tj_type_name(p_dtype), wrong, count, (double)sums[first], bits_at(p_dtype, p, first),
                bits_at(p_dtype, expected, first));
     }
     free(sums);
     free(p);
     free(expected);
+}
+
+static void test_column(tj_context *context, const char *name, tj_type dtype, const void *m, size_t count, tj_type p_dtype)
+{
+    test_column_by(context, name, dtype, m, count, dtype, p_dtype);
+}
+
+/* All patterns of a byte as weights, where they are widened. */
+static void test_weights(tj_context *context, tj_type type)
+{
+    static const char *const configs[] = {"naive", "skinny:stream=m", "mma", "mma:pack=both"};
+    static const tj_type numbers[] = {TJ_F32, TJ_F16, TJ_BF16};
+    enum { COUNT = 256 };
+    uint8_t patterns[COUNT];
+
+    for (int i = 0; i < COUNT; i++)
+        patterns[i] = (uint8_t)i;
+    for (size_t i = 0; i < 4 * 3; i++)
+        if (i / 3 < 2 || numbers[i % 3] != TJ_F32)
+            test_column_by(context, configs[i / 3], type, patterns, COUNT * (size_t)tj_type_get_facts(type)->numbers,
+                           numbers[i % 3], TJ_F32);
 }
 
 /* All patterns of an 8-bit type; floats on, between and next to its numbers, and beyond them. */
@@ -155,6 +182,9 @@ int main(void)
     }
     for (int type = TJ_E4M3; type <= TJ_U8; type++)
         test_8_bits(context, (tj_type)type);
+    for (int type = TJ_E4M3; type <= TJ_U4; type++)
+        if (type != TJ_S32)
+            test_weights(context, (tj_type)type);
     free(patterns);
     free(words);
     free(exact);
