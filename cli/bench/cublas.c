@@ -370,8 +370,9 @@ static const char *find_beyond(const tj_problem *problem)
         return "groups of rows";
     if (e->has_alpha || takes_more(problem) || e->expression.nodes > 0)
         return "an epilogue";
-    if (problem->m.type == TJ_S4 || problem->n.type == TJ_S4)
-        return "elements of 4 bits";
+    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_N; which++)
+        if (tj_type_get_facts((tj_type)tj_problem_matrix(problem, which)->type)->numbers > 1)
+            return "elements of 4 bits";
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_P; which++)
         if (tj_stride_is_pointers(tj_problem_matrix(problem, which)->stride))
             return "arrays of pointers";

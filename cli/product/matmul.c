@@ -107,8 +107,14 @@ static tj_status check_words(const cli_call *call, tj_error *err)
     return cli_check_request(&options->request, err);
 }
 
+static bool holds_pairs(tj_type dtype)
+{
+    return tj_type_get_facts(dtype)->numbers == 2;
+}
+
 /*
- * Convert an array to a type, if it has another. Bytes are reinterpreted as pairs of s4, which doubles the contiguous extent.
+ * Convert an array to a type, if it has another. Bytes are reinterpreted as pairs of 4 bits, which doubles the contiguous
+ * extent.
  */
 static tj_status convert(const char *path, tj_npy *array, tj_type dtype, tj_error *err)
 {
@@ -117,13 +123,13 @@ static tj_status convert(const char *path, tj_npy *array, tj_type dtype, tj_erro
 
     if (array->dtype == dtype)
         return TJ_OK;
-    if (dtype == TJ_S4 && array->dtype != TJ_U8)
+    if (holds_pairs(dtype) && array->dtype != TJ_U8)
         return tj_fail(
             err, TJ_ERR_INVALID_ARGUMENT,
-            "%.200s holds %s: a file of s4 holds u8, of which each has two neighbours of a line, the first in its lower "
+            "%.200s holds %s: a file of %s holds u8, of which each has two neighbours of a line, the first in its lower "
             "half",
-            path, tj_type_name(array->dtype));
-    if (dtype == TJ_S4) {
+            path, tj_type_name(array->dtype), tj_type_name(dtype));
+    if (holds_pairs(dtype)) {
         array->dtype = dtype;
         *pairs_of(array) *= 2;
         return TJ_OK;
@@ -171,9 +177,9 @@ static tj_status load(const cli_call *call, matrices *all, tj_error *err)
         convert(call->operand[0], &all->m, m ? (tj_type)m : all->m.dtype, err) != TJ_OK ||
         convert(call->operand[1], &all->n, n ? (tj_type)n : all->n.dtype, err) != TJ_OK)
         return err->status;
-    if (all->m.dtype == TJ_S4 && all->m.is_fortran_order == options->request.m.transposed)
+    if (holds_pairs(all->m.dtype) && all->m.is_fortran_order == options->request.m.transposed)
         drop_half(pairs_of(&all->m), options->request.n.transposed ? columns(&all->n) : rows(&all->n));
-    if (all->n.dtype == TJ_S4 && all->n.is_fortran_order != options->request.n.transposed)
+    if (holds_pairs(all->n.dtype) && all->n.is_fortran_order != options->request.n.transposed)
         drop_half(pairs_of(&all->n), options->request.m.transposed ? rows(&all->m) : columns(&all->m));
     if (!m && all->m.dtype != all->n.dtype && !go_together(all->m.dtype, all->n.dtype))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
@@ -226,16 +232,21 @@ static tj_status check_c(const cli_call *call, const matrices *all, const tj_pro
     return TJ_OK;
 }
 
-static bool is_weights(int32_t type)
+/* Is a matrix of fewer bits than the other? */
+static bool is_weights(const tj_problem *known, tj_which which)
 {
-    return type == TJ_S8 || type == TJ_U8 || type == TJ_S4;
+    const tj_type_facts *const its = tj_type_get_facts((tj_type)tj_problem_matrix(known, which)->type),
+                               *const others =
+                                   tj_type_get_facts((tj_type)tj_problem_matrix(known, (tj_which)(1 - which))->type);
+
+    return its->bytes < others->bytes || its->numbers > others->numbers;
 }
 
 /* Are the scales a matrix with a row for each k block, for weights next to floats? */
 static bool are_along_k(tj_which which, const tj_npy *scales, const tj_problem *known, int64_t scale_k)
 {
-    return is_weights(tj_problem_matrix(known, which)->type) && is_weights(known->m.type) != is_weights(known->n.type) &&
-           columns(scales) == (which == TJ_MATRIX_N ? known->l.extent : known->j.extent) && (rows(scales) > 1 || scale_k > 0);
+    return is_weights(known, which) && columns(scales) == (which == TJ_MATRIX_N ? known->l.extent : known->j.extent) &&
+           (rows(scales) > 1 || scale_k > 0);
 }
 
 static tj_status take_along_k(const char *path, tj_which which, const tj_npy *scales, tj_problem *known, int64_t scale_k,

@@ -106,6 +106,9 @@ Test(matmul_types, of_weights_of_4_bits_are_files_of_bytes)
 {
     static const float by_rows[] = {-409, -228, 523, -656}, by_cols[] = {-409, -228, 523};
     static const float along_k[] = {-209, -78, 223, -306};
+    /* 21 a3 | 7f 58 | dc 96: 1 2 3 10, 15 7 8 5, 12 13 6 9 */
+    static const float of_u4[] = {1 + 150 + 1200, 2 + 70 + 1300, 3 + 80 + 600, 10 + 50 + 900};
+    static const float of_e2m1[] = {0.5F - 60 - 200, 1 + 60 - 300, 1.5F + 0 + 400, -1 + 30 - 50};
 
     if (!has_compiler())
         return;
@@ -130,6 +133,10 @@ Test(matmul_types, of_weights_of_4_bits_are_files_of_bytes)
     expect_bytes(along_k, sizeof along_k, "<f4");
     cr_expect(eq(int, shell("$T matmul N.npy M.npy -o P.npy --dtype f32 --n-dtype s4"), 1));
     cr_expect(strstr(errors, "M.npy holds s8: a file of s4 holds u8, of which each has two") != NULL, "%s", errors);
+    cr_assert(eq(int, shell("$T matmul M.npy N.npy -o P.npy --dtype f32 --n-dtype u4"), 0), "%s", errors);
+    expect_bytes(of_u4, sizeof of_u4, "<f4");
+    cr_assert(eq(int, shell("$T matmul M.npy N.npy -o P.npy --dtype f32 --n-dtype e2m1"), 0), "%s", errors);
+    expect_bytes(of_e2m1, sizeof of_e2m1, "<f4");
 }
 
 /* 1.5 * 2 in e4m3 and e5m2 (0x3c and 0x40), scaled by 0.5 and 4 as a whole, into e5m2: 6 is 0x46. */

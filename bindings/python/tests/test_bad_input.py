@@ -194,7 +194,8 @@ def test_host_out_that_overlaps_itself(random, strides):
 @pytest.mark.parametrize("dtype, words", [
     ("i8", "int64, .*int8 or uint8, whose sums are exact in int32, or to float32"), ("i4", "int32, which only a product has: convert it to int8"),
     ("c8", "complex64, .*real and imaginary parts"), ("U3", "text, "), ("f2,f4", "a struct, "), ("O", "of objects"),
-    (ml_dtypes.int4, 'int4.*pack it: .*arrays of uint8 with n_dtype="s4": two in a byte'), (ml_dtypes.uint4, "uint4.*subtract 8 and pack it"),
+    (ml_dtypes.int4, 'int4.*pack it: .*arrays of uint8 with n_dtype="s4": two in a byte'), (ml_dtypes.uint4, 'uint4.*pack it: .*n_dtype="u4"'),
+    *([(ml_dtypes.float4_e2m1fn, 'float4_e2m1fn.*pack it: .*n_dtype="e2m1"')] if hasattr(ml_dtypes, "float4_e2m1fn") else []),
     *([(ml_dtypes.float8_e4m3, "float8_e4m3, .*convert it to float8_e4m3fn or")] if hasattr(ml_dtypes, "float8_e4m3") else [])])
 def test_types_and_the_remedy(dtype, words):
     with pytest.raises(TypeError, match=f"the type of a is {words}"):
@@ -202,7 +203,7 @@ def test_types_and_the_remedy(dtype, words):
 
 
 def test_names_of_types(random):
-    for n_dtype, words in (("u4", "n_dtype is u4: subtract 8"), ("int4", "n_dtype is int4: pack it"), (ml_dtypes.int4, "n_dtype is int4")):
+    for n_dtype, words in (("uint4", "n_dtype is uint4: pack it"), ("int4", "n_dtype is int4: pack it"), (ml_dtypes.int4, "n_dtype is int4")):
         with pytest.raises(TypeError, match=words):
             tilejit.matmul(random(2, 2), numpy.zeros((2, 1), "u1"), n_dtype=n_dtype)
     for dtype, words in (("fp16", "did you mean f16"), (5, "5, which is not an element type: use float32"), (None, "None, which is not an element type")):

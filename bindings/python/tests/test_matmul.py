@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Products of host and device arrays, whose elements are small integers, so that they are exact."""
 
+import ctypes
 import threading
 
 import ml_dtypes
@@ -155,30 +156,62 @@ def test_scales_along_k(random, each):
         tilejit.matmul(a, b.astype("f4"), epilogue=tilejit.Epilogue(scale_n=scales, scale_k=each))
 
 
+_OF_E2M1 = numpy.array([0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6])
+
+
 @pytest.mark.parametrize("k", [64, 65])
-def test_weights_of_4_bits(random, context, k):
-    a, weights = random(5, k), (numpy.arange(k * 6).reshape(k, 6) * 7 % 16 - 8)
-    nibbles = (weights & 15).astype("u1")
+@pytest.mark.parametrize("n_dtype, values", [("s4", (numpy.arange(16) ^ 8) - 8), ("u4", numpy.arange(16)), ("e2m1", _OF_E2M1)])
+def test_weights_of_4_bits(random, context, k, n_dtype, values):
+    a, nibbles = random(5, k), (numpy.arange(k * 6).reshape(k, 6) * 7 % 16).astype("u1")
+    weights = values[nibbles]
     by_rows = nibbles[:, 0::2] | nibbles[:, 1::2] << 4
     columns = numpy.vstack([nibbles, numpy.full((k % 2, 6), 9, "u1")]).T
     by_columns = numpy.ascontiguousarray(columns[:, 0::2] | columns[:, 1::2] << 4)  # (l, half of k)
     scales = random(1, 6)[0]
     for b in (by_rows, by_columns.T):
-        assert numpy.allclose(tilejit.matmul(a, b, n_dtype="s4"), a @ weights, rtol=1e-4, atol=1e-3)
-        assert numpy.allclose(tilejit.matmul(a, b, n_dtype="s4", epilogue=tilejit.Epilogue(scale_n=scales)), a @ weights * scales, rtol=1e-4, atol=1e-3)
+        assert numpy.allclose(tilejit.matmul(a, b, n_dtype=n_dtype), a @ weights, rtol=1e-4, atol=1e-3)
+        assert numpy.allclose(tilejit.matmul(a, b, n_dtype=n_dtype, epilogue=tilejit.Epilogue(scale_n=scales)), a @ weights * scales, rtol=1e-4, atol=1e-3)
     there = context.to_device(by_rows)
-    assert numpy.allclose(tilejit.matmul(context.to_device(a), there, n_dtype="s4").numpy(), a @ weights, rtol=1e-4, atol=1e-3)
+    assert numpy.allclose(tilejit.matmul(context.to_device(a), there, n_dtype=n_dtype).numpy(), a @ weights, rtol=1e-4, atol=1e-3)
     with pytest.raises(tilejit.InvalidArgument, match="columns must be contiguous"):
-        tilejit.matmul(a, numpy.ascontiguousarray(by_columns.T), n_dtype="s4")
-    with pytest.raises(tilejit.InvalidArgument, match="matrices of s4 are arrays of uint8"):
-        tilejit.matmul(a, weights.astype("i1"), n_dtype="s4")
+        tilejit.matmul(a, numpy.ascontiguousarray(by_columns.T), n_dtype=n_dtype)
+    with pytest.raises(tilejit.InvalidArgument, match="matrices of .* are arrays of uint8"):
+        tilejit.matmul(a, weights.astype("i1"), n_dtype=n_dtype)
     with pytest.raises(tilejit.InvalidArgument, match="leave it out, b says its type"):
         tilejit.matmul(a, by_rows, n_dtype="u8")
     with pytest.raises(tilejit.InvalidArgument, match="a has .* columns and b has"):
-        tilejit.matmul(a, by_rows[:9], n_dtype="s4")
-    with pytest.raises(TypeError, match="an array has no elements of s4"):
-        context.empty((4, 4), "s4")
-    assert str(tilejit.Problem(4, k, 6, "bf16", n_dtype="s4")) == f"4x{k}x6 bf16*s4 rrr"
+        tilejit.matmul(a, by_rows[:9], n_dtype=n_dtype)
+    with pytest.raises(TypeError, match="an array has no elements of"):
+        context.empty((4, 4), n_dtype)
+    assert str(tilejit.Problem(4, k, 6, "bf16", n_dtype=n_dtype)) == f"4x{k}x6 bf16*{n_dtype} rrr"
+    with pytest.raises(tilejit.InvalidArgument, match="weights of 4 bits are b"):
+        tilejit.matmul(_Pairs(context.to_device(nibbles), n_dtype), context.to_device(a))
+
+
+class _Pairs:
+    """A tensor of DLPack, two numbers in a byte."""
+
+    CODES = {"s4": 0, "u4": 1, "e2m1": 17}
+
+    def __init__(self, array, name):
+        self.array, self.name = array, name
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+    def __dlpack__(self, **options):
+        capsule = self.array.__dlpack__(**options)
+        pointer = ctypes.pythonapi.PyCapsule_GetPointer
+        pointer.restype, pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+        kind = ctypes.cast(pointer(capsule, b"dltensor") + 20, ctypes.POINTER(ctypes.c_uint8))  # code, bits, lanes
+        kind[0], kind[1], kind[2] = self.CODES[self.name], 4, 2
+        return capsule
+
+
+@pytest.mark.parametrize("name", _Pairs.CODES)
+def test_pairs_of_dlpack_say_their_type(random, context, name):
+    a, b = context.to_device(random(5, 64)), context.to_device(numpy.arange(64 * 6, dtype="i4").astype("u1").reshape(64, 6))
+    assert (tilejit.matmul(a, _Pairs(b, name)).numpy() == tilejit.matmul(a, b, n_dtype=name).numpy()).all()
 
 
 def test_threads_share_a_context(random, context):

@@ -173,9 +173,9 @@ _DESTROY = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
 _NEW_CAPSULE = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, _DESTROY)(("PyCapsule_New", ctypes.pythonapi))
 
 _DLPACK_CUDA = 2
-# (code, bits) of DLPack's types
-_DLPACK_TYPES = {(2, 32): "f32", (2, 64): "f64", (2, 16): "f16", (4, 16): "bf16", (10, 8): "e4m3", (12, 8): "e5m2", (0, 8): "s8", (1, 8): "u8",
-                 (0, 32): "s32"}
+# (code, bits, lanes) of DLPack's types
+_DLPACK_TYPES = {(2, 32, 1): "f32", (2, 64, 1): "f64", (2, 16, 1): "f16", (4, 16, 1): "bf16", (10, 8, 1): "e4m3", (12, 8, 1): "e5m2",
+                 (14, 8, 1): "e8m0", (0, 8, 1): "s8", (1, 8, 1): "u8", (0, 32, 1): "s32", (0, 4, 2): "s4", (1, 4, 2): "u4", (17, 4, 2): "e2m1"}
 _exported: Dict[int, Any] = {}  # tensors of DLPack that were handed out, by their addresses, and what they need
 
 
@@ -197,8 +197,8 @@ def _hand_out(view: View, ordinal: int) -> Any:
     managed = ffi.new("dl_managed_tensor *")
     tensor = managed.tensor
     tensor.data, tensor.device_type, tensor.device_id = ffi.cast("void *", view.address), _DLPACK_CUDA, ordinal
-    tensor.dimensions, tensor.shape, tensor.type_lanes = len(view.shape), shape, 1
-    tensor.type_code, tensor.type_bits = next(code for code, word in _DLPACK_TYPES.items() if word == NAME[view.type])
+    tensor.dimensions, tensor.shape = len(view.shape), shape
+    tensor.type_code, tensor.type_bits, tensor.type_lanes = next(code for code, word in _DLPACK_TYPES.items() if word == NAME[view.type])
     managed.deleter = lib.tjpy_dlpack_delete
     address = int(ffi.cast("size_t", managed))
     _exported[address] = (managed, shape, view.memory)
@@ -220,7 +220,7 @@ def _look_dlpack(array: Any, name: str, stream: Optional[int]) -> View:
         raise InvalidArgument(f"{name} hands out no DLPack tensor that can be read; was it consumed already?") from None
     shape = tuple(tensor.shape[i] for i in range(tensor.dimensions))
     strides = tight(shape) if tensor.strides == ffi.NULL else tuple(tensor.strides[i] for i in range(tensor.dimensions))
-    word = _DLPACK_TYPES.get((tensor.type_code, tensor.type_bits)) if tensor.type_lanes == 1 else None
+    word = _DLPACK_TYPES.get((tensor.type_code, tensor.type_bits, tensor.type_lanes))
     if word is None:
         raise TypeError(f"{name} has DLPack's type ({tensor.type_code}, {tensor.type_bits} bits, {tensor.type_lanes} lanes), which TileJIT "
                         f"does not multiply: convert it to {USUAL}")

@@ -19,7 +19,7 @@ from tilejit._arrays import DeviceArray, stream_handle
 from tilejit._binding import ffi, lib
 from tilejit._errors import InvalidArgument, NoDriver, check, sized, text
 from tilejit._nvrtc import find_nvrtc
-from tilejit._types import NAME, number_of
+from tilejit._types import NAME, PAIRS, number_of
 
 Path_ = Union[str, "os.PathLike[str]"]
 
@@ -228,8 +228,9 @@ class Context:
     def empty(self, shape: Union[int, Tuple[int, ...]], dtype: Any = "f32") -> DeviceArray:
         """An array in device memory, or in that of the emulator, whose elements are not set. Raises DeviceMemory."""
         number = number_of(dtype)
-        if NAME[number] == "s4":
-            raise TypeError("an array has no elements of s4: make one of uint8, each of which holds two numbers, and pass n_dtype=\"s4\" to matmul")
+        if number in PAIRS:
+            raise TypeError(f"an array has no elements of {NAME[number]}: make one of uint8, each of which holds two numbers, and pass "
+                            f"n_dtype=\"{NAME[number]}\" to matmul")
         return DeviceArray(self, (shape,) if isinstance(shape, int) else tuple(shape), number)
 
     def to_device(self, array: "numpy.ndarray[Any, Any]") -> DeviceArray:

@@ -19,7 +19,7 @@ from tilejit._problem import (
     _PLAIN, Arrays, Epilogue, Operand, Problem, Request, epilogue_of, in_words_of_a_call,
     look_at_epilogue, look_at_operands, request, take_as,
 )
-from tilejit._types import BYTES, NAME, numpy_dtype, torch_dtype
+from tilejit._types import BYTES, NAME, PAIRS, numpy_dtype, torch_dtype
 
 _MOST_CALLS = 65536  # prepared calls that a context remembers
 
@@ -76,8 +76,8 @@ def matmul(a: Any, b: Any, /, out: Any = None, *, epilogue: Union[Epilogue, str,
         integers.
     compute: the arithmetic of sums, such as ``"tf32"`` or ``"f32_split"``. Default: as exactly as the types allow.
     context: default: ``default_context()``.
-    n_dtype: ``"s4"`` if b is an array of uint8, each of whose bytes holds two weights of 4 bits: neighbours of a row, if b has k rows,
-        or neighbours of a column, if it has half as many; the first in the lower half of the byte. They must be contiguous.
+    n_dtype: ``"s4"``, ``"u4"`` or ``"e2m1"`` if b is an array of uint8, each of whose bytes holds two weights of 4 bits: neighbours of
+        a row, if b has k rows, or neighbours of a column, if it has half as many; the first in the lower half of the byte. They must be contiguous.
     overlap: True: on Hopper and newer the kernel may start while the one before it in the stream still runs. It waits for the end of
         that one before it touches an array, so the product is the same, and sooner.
 
@@ -280,7 +280,7 @@ def _is_output(made: Request, name: str) -> bool:
 
 def _compact(view: View) -> View:
     """Return a host array without gaps: itself, or a copy."""
-    if NAME[view.type] == "s4":  # pairs stay neighbours
+    if view.type in PAIRS:  # they stay neighbours
         return _compact_pairs(view)
     if view.strides == tight(view.shape) or elements(view.shape) == 0:
         return View(view.kind, view.address, view.shape, tight(view.shape), view.type, None, view.owner, view.read_only)
@@ -298,7 +298,7 @@ def _compact_pairs(view: View) -> View:
                    view.type, None, view.owner, view.read_only)
     if tight(view.shape) == view.strides or tight(swapped.shape) == swapped.strides or elements(view.shape) == 0:
         return view
-    raise InvalidArgument(f"b has strides of {view.strides}: on the host an array of s4 must be contiguous, by rows or by columns; pass a copy")
+    raise InvalidArgument(f"b has strides of {view.strides}: on the host an array of {NAME[view.type]} must be contiguous, by rows or by columns; pass a copy")
 
 
 def _to_device(context: Context, view: View) -> DeviceArray:

@@ -14,7 +14,7 @@ from tilejit._arrays import View, elements, look, tight
 from tilejit._binding import ffi, lib
 from tilejit._errors import InvalidArgument, check, text
 from tilejit._spec import whole
-from tilejit._types import BYTES, NAME, advice, compute_number, number_of
+from tilejit._types import BYTES, NAME, NUMBER, PAIRS, advice, compute_number, number_of
 
 ROW, COL = 0, 1
 FIELDS = tuple(text(lib.tj_problem_field(i)).replace("-", "_") for i in takewhile(lib.tj_problem_field, count_from(0)))  # of a problem, by name
@@ -132,7 +132,7 @@ class Problem:
     Problems that ask for the same are equal; they may be keys of a dict, and are pickled.
 
     j, k, l: extents in elements, from 1 on (k may be 0).
-    dtype: the type of M and N; n_dtype: of N, where it is another (e4m3 with e5m2, s8 with u8, weights of s8, u8 or s4 with f32, f16 and bf16).
+    dtype: the type of M and N; n_dtype: of N, where it is another (e4m3 with e5m2, s8 with u8, weights of 8 or 4 bits with f32, f16 and bf16).
     out_dtype: the type of P. Default: f32 for sums in f32 of 8-bit floats, s32 for integers, else that of M.
     layouts: three letters for M, N and P: r is row-major, c column-major.
     batch: the number of such products, stored one after the other.
@@ -383,12 +383,13 @@ def request_of(a: Any, b: Any, out: Any, epilogue: Epilogue, dtype: Any, compute
 
 
 def take_as(b: View, n_dtype: Any) -> None:
-    """Let the bytes of b be pairs of s4. Raises InvalidArgument if b or n_dtype is something else."""
-    if NAME[number_of(n_dtype, "n_dtype")] != "s4":
-        raise InvalidArgument(f"n_dtype is {n_dtype!r}: leave it out, b says its type, but for \"s4\"")
-    if NAME[b.type] != "u8" or len(b.shape) < 2:
-        raise InvalidArgument(f"b is {b.shape} of {NAME[b.type]}: matrices of s4 are arrays of uint8, of which each holds two numbers")
-    b.type = number_of("s4")
+    """Let the bytes of b be pairs of numbers of 4 bits. Raises InvalidArgument if b or n_dtype is something else."""
+    number = number_of(n_dtype, "n_dtype")
+    if number not in PAIRS:
+        raise InvalidArgument(f"n_dtype is {n_dtype!r}: leave it out, b says its type, but for \"s4\", \"u4\" and \"e2m1\"")
+    if b.type not in (number, NUMBER["u8"]) or len(b.shape) < 2:
+        raise InvalidArgument(f"b is {b.shape} of {NAME[b.type]}: matrices of {NAME[number]} are arrays of uint8, of which each holds two numbers")
+    b.type = number
 
 
 class Arrays(NamedTuple):
@@ -430,7 +431,9 @@ def request(given: Arrays, epilogue: Epilogue, dtype: Any, compute: Optional[str
     a_shape, a_strides = (a.shape, a.strides) if len(a.shape) > 1 else ((1,) + a.shape, (a.shape[0] * max(a.strides[0], 1),) + a.strides)
     b_shape, b_strides = (b.shape, b.strides) if len(b.shape) > 1 else (b.shape + (1,), b.strides + (1,))
     j, k, l = a_shape[-2], a_shape[-1], b_shape[-1]
-    has_pairs = NAME[b.type] == "s4"
+    has_pairs = b.type in PAIRS
+    if a.type in PAIRS:
+        raise InvalidArgument(f"a is of {NAME[a.type]}: weights of 4 bits are b, as in (b.T @ a.T).T")
     along_k = has_pairs and b_shape[-2] != k  # pairs are neighbours of a column
     if has_pairs:
         l = l if along_k else 2 * l

@@ -19,6 +19,8 @@ _NAMES = {
     "bfloat16": "bf16",
     "float8_e4m3fn": "e4m3",
     "float8_e5m2": "e5m2",
+    "float8_e8m0fnu": "e8m0",
+    "float4_e2m1fn_x2": "e2m1",
     "int8": "s8",
     "uint8": "u8",
     "int32": "s32",
@@ -27,6 +29,7 @@ _FOREIGN = {name: foreign for foreign, name in _NAMES.items()}
 
 NUMBER: Dict[str, int] = {text(lib.tj_type_name(number)): number for number in range(1, lib.tj_type_count() + 1)}
 NAME: Dict[int, str] = {number: name for name, number in NUMBER.items()}
+PAIRS = frozenset(number for number in NAME if lib.tj_type_get_facts(number).numbers == 2)  # whose elements hold two numbers
 BYTES: Dict[int, int] = {number: lib.tj_type_bytes(number) for number in NAME}
 
 _numbers: Dict[Any, int] = {}  # of every dtype object that was met
@@ -41,7 +44,7 @@ def number_of(dtype: Any, name: str = "dtype") -> int:
     word = str(dtype)
     if word.startswith("torch."):
         word = word[len("torch."):]
-    elif word in ("u4", "uint4", "int4"):  # not NumPy's "u4", which has 4 bytes
+    elif word in ("uint4", "int4", "float4_e2m1fn"):
         raise TypeError(f"{name} is {word}: {advice(word)}")
     elif word not in NUMBER:
         try:
@@ -63,11 +66,12 @@ def number_of(dtype: Any, name: str = "dtype") -> int:
 
 USUAL = "float32, float64, float16, bfloat16, float8_e4m3fn, float8_e5m2, int8 or uint8"
 _SHOWN = {"str": "text", "bytes": "text", "void": "a struct", "object": "of objects"}
-_PACK = "weights of 4 bits are arrays of uint8 with n_dtype=\"s4\": two in a byte, the first in its lower half"
+_PACK = "pack it: weights of 4 bits are arrays of uint8 with n_dtype=\"{}\": two in a byte, the first in its lower half"
 _ADVICE = (  # by how the name of a type begins
     (r"complex", "multiply its real and imaginary parts, each an array of floats"),
-    (r"int4", f"pack it: {_PACK}"),
-    (r"u(int)?4$", f"subtract 8 and pack it: {_PACK}, and are -8 to 7"),
+    (r"int4$", _PACK.format("s4")),
+    (r"uint4$", _PACK.format("u4")),
+    (r"float4_e2m1fn$", _PACK.format("e2m1")),
     (r"u?int|bool", "convert it to int8 or uint8, whose sums are exact in int32, or to float32 or float64"),
     (r"float8_e4m3|float8_e5m2", "convert it to float8_e4m3fn or float8_e5m2"),
     (r"float(96|128)|longdouble", "convert it to float64"),
