@@ -21,6 +21,11 @@
 
 static const double SIMILAR = 1.1; /* times the best: a relaxed config that is predicted to be no slower is still preferred */
 static const double SPREAD = 2;    /* standard deviations of a group's size, if each row chose its group independently */
+/*
+ * Times the least predicted time, beyond which trials of other problems do not speak for a config: of those that are predicted to
+ * be so slow, tables hold the few that are not. Without this limit no measured problem has a better choice.
+ */
+static const double FAR = 1.5;
 enum { NOMINAL = 1024 };
 enum { LOOSEN_ONLY = 3 }; /* refusals from which on only the last refused config is relaxed, so that the choice ends */
 
@@ -105,8 +110,8 @@ typedef struct expecting {
     double expected; /* logarithm of the expected seconds of the best, with its uncertainty counted */
 } expecting;
 
-/* Take a config that can be launched here, if it is expected to be faster than the best. */
-static bool expects_more_of(expecting *x, const tj_config *config)
+/* Take a config that can be launched here, if it is expected to be faster than the best. is_measured: for this very problem. */
+static bool expects_more_of(expecting *x, const tj_config *config, bool is_measured)
 {
     tj_choice choice = {.config = *config};
     double predicted, with_doubt;
@@ -114,7 +119,8 @@ static bool expects_more_of(expecting *x, const tj_config *config)
     if (!resolve_here(x->request, x->device, &choice) || tj_is_refused(&choice.resolved, x->refused.config, x->refused.count))
         return false;
     predicted = tj_rank_predict(x->device, x->request, config);
-    if (!(predicted > 0) || tj_expect(x->e, &choice.resolved, predicted, x->least, NULL) >= x->expected)
+    if (!(predicted > 0) || (predicted > FAR * x->least && !is_measured) ||
+        tj_expect(x->e, &choice.resolved, predicted, x->least, NULL) >= x->expected)
         return false;
     (void)tj_expect(x->e, &choice.resolved, predicted, x->least, &with_doubt);
     if (with_doubt >= x->expected)
@@ -154,16 +160,16 @@ static tj_chosen_by choose_measured(expecting *x, double predicted, tj_config *c
 
         for (size_t k = 0; k < i && is_new; k++)
             is_new = memcmp(&tj_expectation_neighbour(x->e, k)->config, &near->config, sizeof near->config) != 0;
-        if (is_new && expects_more_of(x, &near->config)) {
+        if (is_new && expects_more_of(x, &near->config, near->distance == 0)) {
             best = near->config;
             by = near->distance > 0 ? TJ_BY_NEAREST : TJ_BY_TRIALS;
         }
-        if (is_new && near->distance > 0 && leave_open(&near->config, &open) && expects_more_of(x, &open)) {
+        if (is_new && near->distance > 0 && leave_open(&near->config, &open) && expects_more_of(x, &open, false)) {
             best = open;
             by = TJ_BY_NEAREST;
         }
     }
-    if (expects_more_of(x, config))
+    if (expects_more_of(x, config, false))
         return TJ_BY_MODEL;
     *config = best;
     return by;

@@ -193,7 +193,9 @@ static tj_chosen_by chosen_by_table(const tj_problem *problem, const tj_device_f
 
 Test(tables, decide_for_the_problem_itself_and_for_similar_ones)
 {
-    static const char FAST[] = "simt:bm=64,bn=64,bk=8,tm=4,tn=4,slices=1,splits=3,stages=2";
+    static const char FAST[] = "simt:bm=64,bn=64,bk=8,tm=4,tn=4,slices=1,splits=3,stages=2",
+                      SLOW[] = "simt:bm=128,bn=128,bk=8,tm=8,tn=8,slices=1,splits=1,stages=2",
+                      ON_SLICE[] = "simt:bm=64,bn=64,bk=16,tm=8,tn=4,splits=1,stages=3";
     const tj_device_facts device = h200();
     const tj_problem same = f32(512, 512, 512), near = f32(500, 512, 600), other = f32(512, 512, 16);
     tj_device_facts slice = h200(), older = h200();
@@ -205,8 +207,12 @@ Test(tables, decide_for_the_problem_itself_and_for_similar_ones)
     cr_expect(eq(int, chosen_by_table(&near, &device, &device, FAST, &chosen), TJ_BY_NEAREST));
     cr_expect(eq(int, chosen_by_table(&other, &device, &device, FAST, &chosen), TJ_BY_MODEL));
 
+    /* predicted to be much slower than the best: a trial decides for its own problem alone */
+    cr_expect(eq(int, chosen_by_table(&same, &device, &device, SLOW, &chosen), TJ_BY_TRIALS));
+    cr_expect(eq(int, chosen_by_table(&near, &device, &device, SLOW, &chosen), TJ_BY_MODEL));
+
     slice.sm_count = 60; /* MIG, a green context: another device, for which nothing was measured */
-    cr_expect(eq(int, chosen_by_table(&same, &slice, &device, FAST, &chosen), TJ_BY_NEAREST));
+    cr_expect(eq(int, chosen_by_table(&same, &slice, &device, ON_SLICE, &chosen), TJ_BY_NEAREST));
     older.cc_major = 8;
     cr_expect(eq(int, chosen_by_table(&same, &device, &older, FAST, &chosen), TJ_BY_MODEL));
     cr_expect(eq(int, chosen_by_table(&same, &device, &device, "future:x=1", &chosen), TJ_BY_MODEL));
