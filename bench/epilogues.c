@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * epilogues [--gate] [--config TEXT] [JxKxL]: the cost of a fused epilogue, and of a peer's.
+ * epilogues [--gate | --quantize] [--dtype bf16 | e4m3] [--config TEXT] [JxKxL]: the cost of a fused epilogue, and of a peer's.
  *
  *     product          P = M . N, TileJIT and cuBLASLt
  *     gelu(acc + bias) fused by TileJIT, and by cuBLASLt (CUBLASLT_EPILOGUE_GELU_BIAS, which is gelu by tanh)
  *     --gate           silu(acc[2*col]) * acc[2*col+1] fused by TileJIT; and by cuBLASLt, whose product a second kernel then halves,
  *                      eight elements per thread. That kernel is a family of this program's own (custom.h)
+ *     --quantize       the same gate into e4m3 with a scale of f32 for 128 columns of a row; the second kernel finds the scales, too
  *
- * bf16, row-major. Samples are CUDA graphs of launches that rotate over sets of operands larger than the L2, taken in turn; times are
+ * bf16, row-major; e4m3: N by columns, sums as f32_fp8. Samples are CUDA graphs of launches that rotate over sets of operands larger than the L2, taken in turn; times are
  * medians. TileJIT's fused kernel uses the config of --config, else the store's records if there are any (tilejit tune JxKxL
  * --dtype bf16 --epilogue ...); cuBLASLt uses the fastest algorithm that its heuristic offers. Every product is compared with the
  * float64 reference on sampled rows; the second kernel is proven.
@@ -21,7 +22,7 @@
 
 const char program[] = "epilogues";
 
-enum { ROUNDS = 21, SETS = 3, RUNNERS = 8, TRIED_IDEAS = 8 };
+enum { SCALE_COLS = 128, ROUNDS = 21, SETS = 3, RUNNERS = 8, TRIED_IDEAS = 8 };
 static const double CHECKED_FLOP = 4e9;
 static const size_t WORKSPACE_BYTES = (size_t)64 << 20;
 
@@ -48,14 +49,22 @@ static int queue(void *what, size_t set, struct CUstream_st *stream, tj_error *e
         return 0;
     if (!r->second)
         return 1;
-    const tj_custom_value value[] = {{.address = x->p.address}, {.address = tj_workbench_operands(r->halves)[set].p.address}};
+    const tj_operands *const to = &tj_workbench_operands(r->halves)[set];
+    const tj_custom_value value[] = {
+        {.address = x->p.address}, {.address = to->p.address}, {.address = to->scale[TJ_MATRIX_P].address}};
     return tj_custom_launch(r->second, NULL, value, stream, err) == TJ_OK;
 }
 
-static tj_problem product_of(const int64_t extent[3], const char *epilogue)
+static tj_problem product_of(const int64_t extent[3], tj_type type, const char *epilogue)
 {
-    tj_problem problem = TJ_PROBLEM_INIT(extent[0], extent[1], extent[2], TJ_BF16);
+    tj_problem problem = TJ_PROBLEM_INIT(extent[0], extent[1], extent[2], type);
     tj_error err;
+
+    problem.p.type = TJ_BF16;
+    if (type == TJ_E4M3) { /* as cuBLASLt takes it */
+        problem.n.layout = TJ_COL_MAJOR;
+        problem.compute = TJ_COMPUTE_F32_FP8;
+    }
 
     if (epilogue)
         must(tj_epilogue_parse(epilogue, &problem.epilogue, &err), &err);
@@ -172,28 +181,94 @@ static const char gate_text[] =
     "    P[i] = p;\n"
     "}\n";
 
+static const char quantize_text[] =
+    "// P[i] = silu(X[2 * i]) * X[2 * i + 1] / S[i / 128]. A thread reads eight elements of bf16 at once and writes four of "
+    "e4m3; a\n"
+    "// warp has the 128 that share a scale.\n"
+    "constexpr int THREADS = 256;  //@ threads\n"
+    "struct __align__(16) eight_t {\n"
+    "    unsigned int pair[4];\n"
+    "};\n"
+    "\n"
+    "extern \"C\" __global__ void __launch_bounds__(THREADS)\n"
+    "quantize(\n"
+    "    const eight_t *__restrict__ X,\n"
+    "    unsigned int *__restrict__ P,\n"
+    "    float *__restrict__ S)\n"
+    "{\n"
+    "    const long long i = static_cast<long long>(blockIdx.x) * THREADS + threadIdx.x;\n"
+    "    const eight_t x = X[i];\n"
+    "    float value[4], largest = 0;\n"
+    "#pragma unroll\n"
+    "    for (int e = 0; e < 4; ++e) {\n"
+    "        const float gate = __uint_as_float(x.pair[e] << 16), up = __uint_as_float(x.pair[e] & 0xffff0000);\n"
+    "        value[e] = __fdividef(gate, 1 + __expf(-gate)) * up;\n"
+    "        largest = fmaxf(largest, fabsf(value[e]));\n"
+    "    }\n"
+    "#pragma unroll\n"
+    "    for (int step = 1; step < 32; step *= 2)\n"
+    "        largest = fmaxf(largest, __shfl_xor_sync(~0u, largest, step));\n"
+    "    const float scale = largest == 0 ? 1 : largest / 448, inverse = 1 / scale;\n"
+    "    unsigned short low, high;\n"
+    "    asm(\"cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;\" : \"=h\"(low) : \"f\"(value[1] * inverse), \"f\"(value[0] * "
+    "inverse));\n"
+    "    asm(\"cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;\" : \"=h\"(high) : \"f\"(value[3] * inverse), \"f\"(value[2] * "
+    "inverse));\n"
+    "    P[i] = high << 16 | low;\n"
+    "    if (threadIdx.x % 32 == 0)\n"
+    "        S[i / 32] = scale;\n"
+    "}\n";
+
+static float gate_of(const void *x, int64_t i)
+{
+    float pair[2];
+
+    tj_convert(TJ_F32, pair, TJ_BF16, (const char *)x + 4 * i, 2);
+    return pair[0] / (1 + expf(-pair[0])) * pair[1];
+}
+
+static int quantize_reference(const int64_t *extent, void *const *argument, void *payload)
+{
+    (void)payload;
+    for (int64_t begin = 0; begin < extent[0]; begin += SCALE_COLS) {
+        float largest = 0, scale;
+
+        for (int64_t i = begin; i < begin + SCALE_COLS; i++)
+            largest = fmaxf(largest, fabsf(gate_of(argument[0], i)));
+        scale = largest == 0 ? 1 : largest / 448;
+        ((float *)argument[2])[begin / SCALE_COLS] = scale;
+        for (int64_t i = begin; i < begin + SCALE_COLS; i++) {
+            const float value = gate_of(argument[0], i) / scale;
+
+            tj_convert(TJ_E4M3, (char *)argument[1] + i, TJ_F32, &value, 1);
+        }
+    }
+    return 0;
+}
+
 static int gate_reference(const int64_t *extent, void *const *argument, void *payload)
 {
     (void)payload;
     for (int64_t i = 0; i < extent[0]; i++) {
-        float x[2], value;
+        const float value = gate_of(argument[0], i);
 
-        tj_convert(TJ_F32, x, TJ_BF16, (const char *)argument[0] + 4 * i, 2);
-        value = x[0] / (1 + expf(-x[0])) * x[1];
         tj_convert(TJ_BF16, (char *)argument[1] + 2 * i, TJ_F32, &value, 1);
     }
     return 0;
 }
 
 /* Load it for `count` elements of P; proven. */
-static tj_custom_kernel *load_gate(tj_context *context, int64_t count)
+static tj_custom_kernel *load_gate(tj_context *context, int64_t count, int quantizes)
 {
-    static const tj_custom_part part = {"gate.cu", gate_text};
+    static const tj_custom_part parts[] = {{"gate.cu", gate_text}, {"quantize.cu", quantize_text}};
     static const char *const extents[] = {"count"}, *const constraints[] = {"count % (4 * threads) == 0", NULL};
     static const int32_t threads_tried[] = {128, 256, 512, 0};
     static const tj_param param = {"threads", "threads of a block", 32, 1024, 256, NULL, threads_tried};
     static const tj_custom_argument arguments[] = {{"X", TJ_CUSTOM_IN, TJ_BF16, "2 * count", 16, 0, 0},
                                                    {"P", TJ_CUSTOM_OUT, TJ_BF16, "count", 8, 0, 0}};
+    static const tj_custom_argument quantized[] = {{"X", TJ_CUSTOM_IN, TJ_BF16, "2 * count", 16, 0, 0},
+                                                   {"P", TJ_CUSTOM_OUT, TJ_E4M3, "count", 4, 0, 0},
+                                                   {"S", TJ_CUSTOM_OUT, TJ_F32, "count / 128", 4, 0, 0}};
     tj_custom_spec spec = TJ_CUSTOM_SPEC_INIT;
     const int64_t few = 1 << 16;
     tj_custom_kernel *kernel;
@@ -201,8 +276,8 @@ static tj_custom_kernel *load_gate(tj_context *context, int64_t count)
     tj_proof proof = TJ_PROOF_INIT;
     tj_error err;
 
-    spec.name = "gate";
-    spec.part = &part;
+    spec.name = quantizes ? "quantize" : "gate";
+    spec.part = &parts[quantizes];
     spec.part_count = 1;
     spec.extent = extents;
     spec.extent_count = 1;
@@ -211,11 +286,11 @@ static tj_custom_kernel *load_gate(tj_context *context, int64_t count)
     spec.constraint = constraints;
     spec.grid[0] = "count / (4 * threads)";
     spec.block[0] = "threads";
-    spec.argument = arguments;
-    spec.argument_count = 2;
-    spec.reference = gate_reference;
-    spec.absolute = 1e-6;
-    spec.relative = 0.01;
+    spec.argument = quantizes ? quantized : arguments;
+    spec.argument_count = quantizes ? 3 : 2;
+    spec.reference = quantizes ? quantize_reference : gate_reference;
+    spec.absolute = quantizes ? 1e-2 : 1e-6; /* e4m3: half a step of the smallest numbers */
+    spec.relative = quantizes ? 0.13 : 0.01; /* and one step of the others, over whose edge a value may be rounded */
     must(tj_family_create(&spec, &family, &err), &err);
     must(tj_custom_prove(context, family, NULL, &few, 0, &proof, &err), &err);
     must(tj_custom_load(context, family, NULL, &count, &kernel, &err), &err);
@@ -228,6 +303,7 @@ typedef struct race {
     tj_context *context;
     cublas *peers; /* NULL: not installed */
     const int64_t *extent;
+    tj_type type;
     const char *config; /* of the fused kernel; NULL: the library's */
     runner *all;
     int count;
@@ -244,8 +320,8 @@ static void add_peer(race *r, runner peer, const char *why)
 static void race_bias(race *r)
 {
     static const char gelu[] = "gelu_tanh(acc + bias:bf16[col])", exact[] = "gelu(acc + bias:bf16[col])";
-    const tj_problem plain = product_of(r->extent, NULL), fused = product_of(r->extent, gelu),
-                     by_erf = product_of(r->extent, exact);
+    const tj_problem plain = product_of(r->extent, r->type, NULL), fused = product_of(r->extent, r->type, gelu),
+                     by_erf = product_of(r->extent, r->type, exact);
     const tj_problem canonical = tj_problem_canonical(&plain);
     tj_workbench *plain_bench = place(r->context, &plain), *fused_bench = place(r->context, &fused),
                  *erf_bench = place(r->context, &by_erf);
@@ -269,13 +345,22 @@ static void race_bias(race *r)
         err.message);
 }
 
-static void race_gate(race *r)
+/* Ask for e4m3 with scales of 1 x SCALE_COLS. */
+static tj_problem quantized(tj_problem problem)
+{
+    problem.p.type = TJ_E4M3;
+    problem.scale[TJ_MATRIX_P] = (tj_scale){.type = TJ_F32, .layout = TJ_SCALES_ROW_BY_ROW, .rows = 1, .k = SCALE_COLS};
+    return problem;
+}
+
+static void race_gate(race *r, int quantizes)
 {
     static const char gate[] = "silu(acc[2*col]) * acc[2*col+1]";
-    const tj_problem plain = product_of(r->extent, NULL), fused = product_of(r->extent, gate);
+    const tj_problem plain = product_of(r->extent, r->type, NULL), gated = product_of(r->extent, r->type, gate),
+                     fused = quantizes ? quantized(gated) : gated;
     const tj_problem canonical = tj_problem_canonical(&plain);
     tj_workbench *plain_bench = place(r->context, &plain), *fused_bench = place(r->context, &fused);
-    const tj_custom_kernel *second = load_gate(r->context, r->extent[0] * r->extent[2] / 2);
+    const tj_custom_kernel *second = load_gate(r->context, r->extent[0] * r->extent[2] / 2, quantizes);
     const tj_plan *product = prepare(r->context, &plain, NULL, plain_bench);
     tj_error err = {TJ_OK, ""};
 
@@ -333,8 +418,8 @@ int main(int argc, char **argv)
 {
     static runner all[RUNNERS];
     int64_t extent[3] = {4096, 4096, 4096};
-    race r = {.extent = extent, .all = all};
-    int is_gate = 0;
+    race r = {.extent = extent, .type = TJ_BF16, .all = all};
+    int is_gate = 0, quantizes = 0;
     tj_device_facts facts = TJ_DEVICE_FACTS_INIT;
     bench_clock *clock;
     tj_buffer *workspace;
@@ -345,22 +430,27 @@ int main(int argc, char **argv)
             r.config = argv[++i];
         else if (strcmp(argv[i], "--gate") == 0)
             is_gate = 1;
+        else if (strcmp(argv[i], "--quantize") == 0)
+            quantizes = 1;
+        else if (strcmp(argv[i], "--dtype") == 0 && i + 1 < argc)
+            must(tj_type_parse(argv[++i], &r.type, &err), &err);
         else if (sscanf(argv[i], "%ldx%ldx%ld", &extent[0], &extent[1], &extent[2]) != 3)
-            die(2, "write epilogues [--gate] [--config TEXT] [JxKxL]");
+            die(2, "write epilogues [--gate | --quantize] [--dtype bf16 | e4m3] [--config TEXT] [JxKxL]");
     must(tj_context_create(NULL, &r.context, &err), &err);
     must(tj_device_get(r.context, device_number(), &facts, &err), &err);
     clock = clock_open(r.context, NULL, &facts, &err);
     if (!clock)
         die(77, "%s", err.message);
-    printf("# device %s; M . N is %ld x %ld of bf16, k %ld\n", facts.name, (long)extent[0], (long)extent[2], (long)extent[1]);
+    printf("# device %s; M . N is %ld x %ld of %s, k %ld\n", facts.name, (long)extent[0], (long)extent[2], tj_type_name(r.type),
+           (long)extent[1]);
     must(tj_buffer_create(r.context, WORKSPACE_BYTES, &workspace, &err), &err);
     r.peers = cublas_open(clock_stream(clock), tj_buffer_address(workspace), WORKSPACE_BYTES, &err);
     if (r.peers)
         printf("# cuBLASLt %s\n", cublas_version(r.peers));
     else
         printf("# %s\n", err.message);
-    if (is_gate)
-        race_gate(&r);
+    if (is_gate || quantizes)
+        race_gate(&r, quantizes);
     else
         race_bias(&r);
     run(&r, clock);

@@ -27,7 +27,7 @@ typedef struct dl_managed_tensor {
 } dl_managed_tensor;
 
 /**
- * tj_matmul with operands that are a prepared set and the addresses of this call; 0: there is none. scales: TJ_FACTORS; NULL: none. Returns NULL, or why it failed,
+ * tj_matmul with operands that are a prepared set and the addresses of this call; 0: there is none. scales: TJ_SCALED; NULL: none. Returns NULL, or why it failed,
  * which is valid until the next call of this thread.
  */
 static inline const tj_error *tjpy_matmul(tj_context *context, const tj_problem *problem, const tj_operands *prepared, size_t m,
@@ -41,7 +41,7 @@ static inline const tj_error *tjpy_matmul(tj_context *context, const tj_problem 
     operands.n.address = (const void *)n;
     operands.p.address = (const void *)p;
     operands.c.address = (const void *)c;
-    for (int i = 0; scales && i < TJ_FACTORS; i++)
+    for (int i = 0; scales && i < TJ_SCALED; i++)
         operands.scale[i].address = (const void *)scales[i];
     operands.alpha = alpha;
     operands.beta = beta;

@@ -153,3 +153,51 @@ def test_refused(random, context, epilogue, operands, error, message):
     a, b = random(8, 16), random(16, 12)
     with pytest.raises(error, match=message):
         tilejit.matmul(a, b, epilogue=epilogue, **operands)
+
+
+def block_scales(values, columns, largest):
+    """The scales that the library finds, by its formula in f32."""
+    rows, cols = values.shape
+    parts = -(-cols // columns)
+    peaks = numpy.array([[numpy.abs(values[r, p * columns:(p + 1) * columns]).max() for p in range(parts)] for r in range(rows)], "f4")
+    return numpy.where(peaks == 0, numpy.float32(1), peaks / numpy.float32(largest))
+
+
+@pytest.mark.parametrize("columns", [32, 64, 128])
+@pytest.mark.parametrize("dtype, largest", [(ml_dtypes.float8_e4m3fn, 448), (numpy.int8, 127)])
+def test_a_quantised_product_has_its_scales(place, columns, dtype, largest):
+    to, back = place
+    a = numpy.arange(-33 * 8, 33 * 8).reshape(33, 16).astype("f4")  # whole numbers, so that sums are exact
+    b = (numpy.arange(16 * 150).reshape(16, 150) % 7).astype("f4")
+    scales = to(numpy.full((33, -(-150 // columns)), 9, "f4"))
+    p = back(tilejit.matmul(to(a), to(b), dtype=dtype, epilogue=tilejit.Epilogue(scale_p=scales)))
+    wanted = block_scales(a @ b, columns, largest)
+    assert numpy.array_equal(back(scales), wanted)
+    values = (a @ b) * numpy.repeat(1 / wanted, columns, 1)[:, :150]
+    assert numpy.array_equal(p, (numpy.rint(values) if dtype is numpy.int8 else values).astype(dtype))
+
+
+def test_scales_of_rows_by_columns_and_powers_of_two(random):
+    a, b = random(16, 32), random(32, 96)
+    rows, by_cols, powers = numpy.zeros(16, "f4"), numpy.zeros((3, 16), "f4").T, numpy.zeros((16, 3), "u1")
+    for scales in rows, by_cols, powers:
+        p = tilejit.matmul(a, b, dtype="e4m3", epilogue=tilejit.Epilogue(expression="relu(acc)", scale_p=scales))
+        factor = numpy.exp2(scales.astype("f4") - 127) if scales is powers else scales
+        restored = p.astype("f4") * (factor[:, None] if factor.ndim == 1 else numpy.repeat(factor, 32, 1))
+        assert numpy.allclose(restored, relu(a @ b), rtol=0.07, atol=0.02)
+        assert (factor > 0).all()
+
+
+def test_wrong_arrays_for_scales_are_refused(random):
+    a, b = random(16, 32), random(32, 96)
+    read_only = numpy.zeros(16, "f4")
+    read_only.flags.writeable = False
+    for scales, words in ((numpy.zeros((16, 4), "f4"), r"scale_p is \(16, 4\) and out has 16 rows of 96 columns: pass an array of \(16,\), or of \(16, 1\)"),
+                          (numpy.zeros((15, 3), "f4"), "out has 16 rows"), (numpy.zeros((16, 3), "f2"), "scale_p is of f16: the scales of out are"),
+                          (read_only, "scale_p is read-only")):
+        with pytest.raises(tilejit.InvalidArgument, match=words):
+            tilejit.matmul(a, b, dtype="e4m3", epilogue=tilejit.Epilogue(scale_p=scales))
+    with pytest.raises(tilejit.InvalidArgument, match="and out is f32: the kernel finds scales for a"):
+        tilejit.matmul(a, b, epilogue=tilejit.Epilogue(scale_p=numpy.zeros(16, "f4")))
+    with pytest.raises(tilejit.InvalidArgument, match="receives the scales of one matrix"):
+        tilejit.matmul(random(2, 16, 32), b, dtype="e4m3", epilogue=tilejit.Epilogue(scale_p=numpy.zeros(16, "f4")))

@@ -224,6 +224,9 @@ def _on_host(given: Arrays, out: Any, epilogue: Epilogue, context: Optional[Cont
     tight_ones = Arrays(_compact(given.a), _compact(given.b), tight_out, given.c and _compact(given.c), tuple(scale and _compact(scale) for scale in given.scales),
                         [Operand(each.name, each.view and _compact(each.view), each.number) for each in stored])
     made = make(tight_ones)
+    quantized = given.scales[lib.TJ_MATRIX_P]
+    if quantized is not None:
+        must_not_overlap(quantized, "epilogue.scale_p")
     for operand in stored:
         if operand.view is not None and _is_output(made, operand.name):
             must_not_overlap(operand.view, f"the output {operand.name}")
@@ -253,6 +256,8 @@ def _on_host(given: Arrays, out: Any, epilogue: Epilogue, context: Optional[Cont
             _launch(context, made, there, epilogue, 0)
             context.synchronize()
             _store(context, product, vo)
+            if quantized is not None:
+                _store(context, there.scales[lib.TJ_MATRIX_P].owner, quantized)
             for before, after in zip(stored, there.operands):
                 if before.view is not None and after.view is not None and _is_output(made, before.name):
                     _store(context, after.view.owner, before.view)

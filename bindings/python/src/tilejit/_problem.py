@@ -35,6 +35,9 @@ class Epilogue:
     scale_m, scale_n: f32 arrays on the device of a: one number, or one for each row of a and each column of b. Not with f64. Of weights
         (int8 or uint8 beside floats) they may lie along k: an array of shape (parts, rows of a) or (parts, columns of b), whose first row
         multiplies the weights' first ``scale_k`` elements along k, and so on; the last part may have fewer.
+    scale_p: an array that receives the scales of ``out``, which is e4m3, e5m2 or int8 then (``dtype=`` or ``out``), one matrix without a
+        batch: of float32, or the exponents of powers of two (e8m0) as uint8. Of shape (rows,): one for each row; (rows, parts): one for each 128,
+        64 or 32 columns, whichever gives as many parts. Its rows or its columns are contiguous (docs/epilogues.md).
     expression: the value of ``out`` instead of that formula, such as ``"gelu(acc + bias[col])"``, over ``acc`` (the scaled sum), ``row``,
         ``col``, ``alpha``, ``beta``, ``c`` and operands of any other name (docs/epilogues.md). Pairs of columns,
         ``"silu(acc[2*col]) * acc[2*col+1]"``, give ``out`` half as many columns.
@@ -53,6 +56,7 @@ class Epilogue:
     expression: Optional[str] = None
     operands: Mapping[str, Any] = field(default_factory=dict)
     scale_k: Optional[int] = None
+    scale_p: Any = None
 
     @property
     def is_plain(self) -> bool:
@@ -446,6 +450,10 @@ def request(given: Arrays, epilogue: Epilogue, dtype: Any, compute: Optional[str
     problem.compute = compute_number(compute)
     problem.overlap = bool(overlap)
     problem.p.type = out.type if out is not None else 0 if dtype is None else number_of(dtype)
+    if scales[lib.TJ_MATRIX_P] is not None:
+        if batch or len(a.shape) == 1 or len(b.shape) == 1:
+            raise InvalidArgument(f"epilogue.scale_p receives the scales of one matrix, and a is {a.shape} and b {b.shape}: pass two matrices")
+        set_field(problem, "scale_p", "each")  # so that types go together; _set_quantized says the rest
     if out is not None and dtype is not None and number_of(dtype) != out.type:
         raise InvalidArgument(f"dtype is {NAME[number_of(dtype)]} and out is of {NAME[out.type]}: leave one of them out")
     _set_epilogue(problem, epilogue, operands)
@@ -518,7 +526,7 @@ def request(given: Arrays, epilogue: Epilogue, dtype: Any, compute: Optional[str
     if has_c:
         problem.c.layout, problem.c.ld, problem.c.stride = p_layout, c_ld, _stride(stride[3], many)
     _set_scales(problem, made.operands, scales, epilogue.scale_k)
-    for scale in made.operands.scale:
+    for scale in made.operands.scale[0:lib.TJ_MATRIX_P]:
         scale.stride = BROADCAST
     for i, operand in enumerate(arrays):
         getattr(made.operands, "with")[made.withs[operand.name]].stride = _stride(stride[4 + i], many)
@@ -552,8 +560,33 @@ def _set_scales(problem: Any, operands: Any, scales: Sequence[Optional[View]], s
             problem.scale[i].k = _scale_k(scale_k, view.shape[0], problem.k.extent)
         if word == "along-k" and operands:
             operands.scale[i].ld = view.strides[0] if view.shape[0] > 1 else view.shape[1]
-    if scale_k is not None and not any(scale.k for scale in problem.scale):
+    _set_quantized(problem, operands, scales[lib.TJ_MATRIX_P])
+    if scale_k is not None and not any(scale.k for scale in problem.scale[0:lib.TJ_MATRIX_P]):
         raise InvalidArgument(f"epilogue.scale_k is {scale_k} and no scales lie along k: pass them as an array of shape (parts, columns of b)")
+
+
+def _set_quantized(problem: Any, operands: Any, view: Optional[View]) -> None:
+    """Set the scales of P that an array receives, by its shape."""
+    if view is None:
+        return
+    rows, cols = problem.j.extent, problem.l.extent // (2 if lib.tj_epilogue_pairs(ffi.addressof(problem.epilogue)) else 1)
+    parts = view.shape[1] if len(view.shape) == 2 else 1
+    columns = [0] if len(view.shape) == 1 else [each for each in (128, 64, 32) if -(-cols // each) == parts]
+    by_rows = len(view.shape) == 1 or parts == 1 or view.strides[1] == 1
+    ld = view.shape[0] if len(view.shape) == 1 else view.strides[0] if by_rows and rows > 1 else parts if by_rows else view.strides[1]
+    if NAME[view.type] not in ("f32", "u8", "e8m0"):
+        raise InvalidArgument(f"epilogue.scale_p is of {NAME[view.type]}: the scales of out are float32, or uint8 for powers of two (e8m0)")
+    if len(view.shape) not in (1, 2) or view.shape[0] != rows or not columns:
+        raise InvalidArgument(f"epilogue.scale_p is {view.shape} and out has {rows} rows of {cols} columns: pass an array of ({rows},), or of "
+                              + ", ".join(f"({rows}, {-(-cols // each)})" for each in (128, 64, 32)) + " for 128, 64 or 32 columns each")
+    if view.strides[0] != 1 and (len(view.shape) == 1 or not by_rows):
+        raise InvalidArgument(f"epilogue.scale_p has strides of {view.strides}: its rows or its columns must be contiguous")
+    if view.read_only:
+        raise InvalidArgument("epilogue.scale_p is read-only, and receives the scales of out")
+    word = "f32" if NAME[view.type] == "f32" else "e8m0"
+    set_field(problem, "scale_p", f"{word}:1x{columns[0] or 'all'}{':row-by-row' if by_rows and columns[0] else ''}")
+    if operands and columns[0]:
+        operands.scale[lib.TJ_MATRIX_P].ld = ld
 
 
 def _declare(problem: Any, expression: str, operands: Sequence[Operand]) -> None:
