@@ -22,5 +22,5 @@ __device__ __forceinline__ void arrive_there(barrier_t &barrier)
         "}" ::"r"(shared_address(&barrier)), "r"(threadIdx.x % 32) : "memory");
 }
 
-#include "parts/share_box.cuh"  //@ only m_in_turns
-#include "parts/share_box.cuh"  //@ with n for m, N for M  //@ only n_in_turns
+#include "parts/share_box.cuh"  //@ share_m
+#include "parts/share_box.cuh"  //@ share_n  //@ with n for m, N for M

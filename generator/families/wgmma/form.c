@@ -1156,6 +1156,11 @@ static bool is_read_once(const tj_problem *view, const tj_wgmma_shape *s, bool i
            s->cluster_rows * s->cluster_cols == 1;
 }
 
+static const char *sharing_part(const tj_problem *view, tj_which which)
+{
+    return tj_map_has_products(view, which) ? "parts/share_box_of_product.cuh" : "parts/share_box.cuh";
+}
+
 /* Describe how the blocks of a cluster divide their tiles, bring what they share and free places of the ring. */
 static void describe_shared(const tj_problem *view, const tj_wgmma_shape *s, tj_template_params *fill)
 {
@@ -1168,8 +1173,8 @@ static void describe_shared(const tj_problem *view, const tj_wgmma_shape *s, tj_
     tj_template_set_flag(fill, "shares_tiles", shares);
     tj_template_set_flag(fill, "m_in_turns", shares_m);
     tj_template_set_flag(fill, "n_in_turns", shares_n);
-    tj_template_set_flag(fill, "m_3d", tj_map_has_products(view, TJ_MATRIX_M));
-    tj_template_set_flag(fill, "n_3d", tj_map_has_products(view, TJ_MATRIX_N));
+    tj_template_set(fill, "share_m", shares_m ? sharing_part(view, TJ_MATRIX_M) : "");
+    tj_template_set(fill, "share_n", shares_n ? sharing_part(view, TJ_MATRIX_N) : "");
     tj_template_set(fill, "m_copy", shares_m ? "share_m_box" : m_once ? "copy_box_once" : "copy_box");
     tj_template_set(fill, "n_copy", shares_n ? "share_n_box" : n_once ? "copy_box_once" : "copy_box");
     tj_template_set(fill, "frees", shares ? "(sharers >> lane & 1)" : "lane == 0");
