@@ -10,16 +10,16 @@ for (int r = 0; r < WM / 16; ++r) {
     fragment_t (&fragment)[4] = m[step % 2][r];  //@ m_now for m[step % 2]
 #pragma unroll
     for (int i = 0; i < 4; ++i)
-        fragment[i] = all[(16 * r + i % 2 * 8) * M_LINE + step / 2 * 16 + (m_at ^ step % 2 * 8 + i / 2 * 4)];  //@ only m_along_k
-        //@| fragment[i] = all[(step * K_STEP + i / 2 * 4) * M_LINE + 16 * r + (m_at ^ i % 2 * 8)];  //@ only not m_along_k
+        fragment[i] = all[(16 * r + i % 2 * 8) * M_LINE + step / 2 * 16 + (m_at ^ step % 2 * 8 + i / 2 * 4)];  //@ two_steps for step / 2  //@ only m_along_k
+        //@| fragment[i] = all[(step * K_STEP + i / 2 * 4) * M_LINE + 16 * r + (m_at ^ i % 2 * 8)];  //@ step_k for step * K_STEP  //@ only not m_along_k
 }
 #pragma unroll
 for (int c = 0; c < WN / 8; c += 2) {
     fragment_t fragment[4];  // of two products: columns 0 to 7 and 8 to 15
 #pragma unroll
     for (int i = 0; i < 4; ++i)
-        fragment[i] = all[(step * K_STEP + i % 2 * 4) * N_LINE + 8 * c + (n_at ^ i / 2 * 8)];  //@ only not n_along_k
-        //@| fragment[i] = all[(8 * c + i / 2 * 8) * N_LINE + step / 2 * 16 + (n_at ^ step % 2 * 8 + i % 2 * 4)];  //@ only n_along_k
+        fragment[i] = all[(step * K_STEP + i % 2 * 4) * N_LINE + 8 * c + (n_at ^ i / 2 * 8)];  //@ step_k for step * K_STEP  //@ only not n_along_k
+        //@| fragment[i] = all[(8 * c + i / 2 * 8) * N_LINE + step / 2 * 16 + (n_at ^ step % 2 * 8 + i % 2 * 4)];  //@ two_steps for step / 2  //@ only n_along_k
 #pragma unroll
     for (int i = 0; i < 4; ++i)
         n[step % 2][c + i / 2][i % 2] = fragment[i];  //@ n_now for n[step % 2]

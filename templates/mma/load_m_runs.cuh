@@ -4,7 +4,7 @@ if (step % 2 != 0)
 for (int r = 0; r < WM / 16; ++r)
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-        const int row = warp_row + 16 * r + 8 * half + lane / 4, kk = step * K_STEP + lane % 4 * 8;
+        const int row = warp_row + 16 * r + 8 * half + lane / 4, kk = step * K_STEP + lane % 4 * 8;  //@ step_k for step * K_STEP
         const auto run = *reinterpret_cast<const vector_t<unsigned int, 4> *>(&from.M[m_place(row, kk)]);
 #pragma unroll
         for (int i = 0; i < 4; ++i)

@@ -1,7 +1,7 @@
 #pragma unroll
 for (int r = 0; r < WM / 16; r += NEIGHBOURS / 2) {
     fragment_t units[2];
-    load_weights(units, &from.M[m_place(step * K_STEP + lane % 16, (warp_row + 16 * r) / (NEIGHBOURS / 2))]);
+    load_weights(units, &from.M[m_place(step * K_STEP + lane % 16, (warp_row + 16 * r) / (NEIGHBOURS / 2))]);  //@ step_k for step * K_STEP
 #pragma unroll
     for (int i = 0; i < NEIGHBOURS; ++i)
 #pragma unroll

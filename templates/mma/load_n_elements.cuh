@@ -4,7 +4,7 @@ for (int c = 0; c < WN / 8; c += 2) {
     fragment_t fragment[4];  // of two products: columns 0 to 7 and 8 to 15
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-        const int of_col = col + lane / 4 + i / 2 * 8, kk = step * K_STEP + lane % 4 + i % 2 * 4;
+        const int of_col = col + lane / 4 + i / 2 * 8, kk = step * K_STEP + lane % 4 + i % 2 * 4;  //@ step_k for step * K_STEP
         fragment[i] = __float_as_uint(from.N[n_place(kk, of_col)]);
     }
 #pragma unroll

@@ -1,7 +1,7 @@
 #pragma unroll
 for (int c = 0; c < WN / 8; c += NEIGHBOURS) {
     fragment_t units[2];
-    load_weights(units, &from.N[n_place(step * K_STEP + lane % 16, (warp_col + 8 * c) / (NEIGHBOURS / 2))]);
+    load_weights(units, &from.N[n_place(step * K_STEP + lane % 16, (warp_col + 8 * c) / (NEIGHBOURS / 2))]);  //@ step_k for step * K_STEP
 #pragma unroll
     for (int i = 0; i < NEIGHBOURS; ++i)
 #pragma unroll

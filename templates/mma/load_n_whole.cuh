@@ -2,7 +2,7 @@
 for (int c = 0; c < WN / 8; c += 2) {
     const int col = warp_col + 8 * c;
     fragment_t fragment[4];  // of two products: columns 0 to 7 and 8 to 15
-    load_matrices(fragment, &from.N[n_place(col + lane / 16 * 8 + lane % 8, step * K_STEP + lane / 8 % 2 * CHUNK)]);
+    load_matrices(fragment, &from.N[n_place(col + lane / 16 * 8 + lane % 8, step * K_STEP + lane / 8 % 2 * CHUNK)]);  //@ step_k for step * K_STEP
 #pragma unroll
     for (int i = 0; i < 4; ++i)
         n[step % 2][c + i / 2][i % 2] = fragment[i];  //@ n_now for n[step % 2]  //@ n_rounded for fragment[i]

@@ -1,6 +1,6 @@
 #pragma unroll
 for (int c = 0; c < WN / 8; ++c) {
-    const int col = warp_col + 8 * c + lane / 4, kk = step * K_STEP + lane % 4 * 8;
+    const int col = warp_col + 8 * c + lane / 4, kk = step * K_STEP + lane % 4 * 8;  //@ step_k for step * K_STEP
     const auto words = *reinterpret_cast<const vector_t<unsigned int, WORDS> *>(&from.N[n_place(col, kk)]);  //@ word_k for kk
 #pragma unroll
     for (int i = 0; i < 4; ++i)

@@ -28,6 +28,8 @@ constexpr int BK = 64;
 constexpr int WM = 64;
 constexpr int WN = 64;
 constexpr int K_STEP = 16;  // elements along k of one product of the tensor cores
+constexpr int SLICES = 1;  // of a phase: other warps multiply each of them
+constexpr int WARPS = BM / WM * (BN / WN);  // of a slice
 constexpr int STEPS = BK / K_STEP;  // of a phase
 constexpr int TM = WM / 8;  // elements of a thread in a column of P
 constexpr int TN = WN / 4;  // and in a row
@@ -66,7 +68,7 @@ mma(
 
     // The first row and column of P that this thread computes, in the block's tile. The next come 8 rows and columns further.
     const int lane = threadIdx.x % 32;
-    const int warp = threadIdx.x / 32;
+    const int warp = threadIdx.x / 32;  //@ warp_and_slice for threadIdx.x / 32
     const int warp_row = warp / (BN / WN) * WM;
     const int warp_col = warp % (BN / WN) * WN;
     const int thread_row = warp_row + lane / 4;  //@ lane_row for lane / 4;
@@ -102,6 +104,7 @@ mma(
     //@| #include "mma/store_weights.cuh"  //@ m_store_weights
     //@| #include "mma/store_weights.cuh"  //@ n_store_weights  //@ with n for m, N for M
 
+    //@| #include "mma/scales.cuh"  //@ only adds_parts
     // load: the fragments of one step, for the rows and columns of this warp.
     fragment_t m[2][WM / 16][4], n[2][WN / 8][2];  //@ m_halves_of for m[2]  //@ n_halves_of for n[2]
     const auto load = [&](const phase_t &from, int step) {
@@ -111,7 +114,7 @@ mma(
 
     // multiply: one step's products, added to the thread's sums.
     sum_t sum[TM][TN] = {};
-    //@| sum_t part[TM][TN] = {};  // of the elements of k that have one scale  //@ only adds_parts
+    //@| #include "mma/add_part.cuh"  //@ only adds_parts
     const auto multiply = [&](int step) {  //@ which_step for int step
 #pragma unroll
         for (int r = 0; r < WM / 16; ++r)
@@ -124,7 +127,6 @@ mma(
             }
     };
 
-    //@| #include "mma/part_n.cuh"  //@ part
     #include "parts/walk.cuh"  //@ walk
 
     #include "parts/store.cuh"  //@ store

@@ -1,3 +1,4 @@
+//@| next_scales(0);  //@ only adds_parts
 #pragma unroll
 for (int s = 0; s < STAGES - 1; ++s) {
     #include "parts/copy_first.cuh"  //@ copy_first
@@ -13,6 +14,7 @@ if (phases > 0)  //@ only may_be_empty
     load(tiles[0], 0);
 load(tiles[0], 0);  //@ only not may_be_empty
 for (index_t phase = 0; phase < phases; ++phase) {
+    //@| next_scales(phase + 1);  //@ only adds_parts
     //@ if walks_evenly
     // The last phase goes on to load what it began with, which nobody multiplies: a branch around that would take longer.
     //@| const int next = phase + 1 == phases ? current : current + 1 < STAGES ? current + 1 : 0;
@@ -31,9 +33,9 @@ for (index_t phase = 0; phase < phases; ++phase) {
         }
         #include "parts/copy_next.cuh"  //@ copy_next
         multiply(step);
+        //@| if ((step + 1) % PART_STEPS == 0)  //@ part_is_complete for (step + 1) % PART_STEPS == 0  //@ only adds_parts
+        //@|     add_part(step / PART_STEPS);
     }
-    //@| if ((phase * BK + BK) % SCALE_K == 0 || phase + 1 == phases)  //@ phase_k for phase * BK  //@ only adds_parts
-    //@|     add_part(phase);
     free = current;
     current = next;
 }

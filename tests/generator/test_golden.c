@@ -175,6 +175,8 @@ static const golden rows[] = {
      PROBLEM(FIXED(512), FIXED(304), FIXED(704), .m.type = TJ_BF16, .n.type = TJ_S8, .n.layout = TJ_COL_MAJOR)},
     {"mma/weights_in_words.diff", "mma:bm=16,bn=128,wn=32,steps=4",
      PROBLEM(FIXED(16), FIXED(4096), FIXED(6144), .m.type = TJ_BF16, .n.type = TJ_S4, .n.layout = TJ_COL_MAJOR)},
+    {"mma/slices.diff", "mma:bm=16,bn=64,wn=32,steps=4,slices=4",
+     PROBLEM(FIXED(16), FIXED(4096), FIXED(6144), .m.type = TJ_BF16, .n.layout = TJ_COL_MAJOR)},
     {"mma/registers.diff", "mma:stages=2,copy=registers", PROBLEM(FIXED(512), FIXED(304), FIXED(704), .m.type = TJ_F16)},
     {"mma/columns.diff", "mma:bm=64,bn=64",
      PROBLEM(FIXED(512), FIXED(320), FIXED(704), .m.type = TJ_F16, .m.layout = 1, .n.layout = 1, .p.layout = 1,

@@ -357,13 +357,17 @@ Test(choice, begins_with_configs_that_some_problem_admits)
 {
     tj_problem problems[] = {f32(16, 16, 16),       f32(13, 32, 5),        f32(24, 24, 24),
                              f32(1024, 1024, 1024), f32(2048, 4096, 16),   f32(64, 1216, 1),
-                             f32(1024, 1024, 1024), f32(1024, 1024, 1024), f32(1024, 1024, 1024)};
+                             f32(1024, 1024, 1024), f32(1024, 1024, 1024), f32(1024, 1024, 1024),
+                             f32(16, 4096, 4096)};
 
     for (size_t i = 0; i < 3; i++)
         problems[i].batch = 10000;
     problems[6].m.type = TJ_BF16;
     problems[7].m.type = TJ_F64;
     problems[8].compute = TJ_COMPUTE_F32_SPLIT;
+    problems[9].m.type = TJ_BF16;
+    problems[9].n.type = TJ_S4;
+    problems[9].n.layout = TJ_COL_MAJOR;
     for (size_t f = 0; f < tj_family_count(); f++) {
         const tj_family *family = tj_family_at(f);
         tj_config start, past;

@@ -263,7 +263,7 @@ static int64_t conversions_of(const tj_problem *view, const operand *o, const tj
                                  : is_tf32 || o->tile.load == TJ_MMA_BYTES || o->tile.load == TJ_MMA_RUNS ? 4
                                                                                                           : 0;
 
-    return instructions * times * ((o->along_k ? o->tile.lines : o->tile.line) / FRAGMENT) * s->steps;
+    return instructions * times * ((o->along_k ? o->tile.lines : o->tile.line) / FRAGMENT) * (s->bk / s->k_step);
 }
 
 /*
@@ -272,7 +272,7 @@ static int64_t conversions_of(const tj_problem *view, const operand *o, const tj
  */
 static int64_t halves_of(const operand *o, const tj_mma_shape *s, int64_t times)
 {
-    return 2 * 4 * times * ((o->along_k ? o->tile.lines : o->tile.line) / FRAGMENT) * s->steps;
+    return 2 * 4 * times * ((o->along_k ? o->tile.lines : o->tile.line) / FRAGMENT) * (s->bk / s->k_step);
 }
 
 /* ---- P and C ------------------------------------------------------------------------------------------------------ */
@@ -381,6 +381,46 @@ static void estimate_registers(const tj_problem *view, const tj_mma_shape *s, co
     (void)tj_guess_registers(counts, wanted, 6, wanted - slack, s->blocks, s->threads);
 }
 
+/*
+ * add_part: one multiply-add for each accumulator, and its scale from another lane. read_scales: whole warps, each for the rows or
+ * columns of its tile. parts: of all blocks together.
+ */
+static void count_parts(const tj_problem *view, const tj_mma_shape *s, int64_t parts, tj_counts *counts)
+{
+    const int64_t warps = parts * (s->threads / TJ_WARP);
+
+    counts->sums += parts * s->bm * s->bn;
+    for (int is_m = 0; is_m < 2; is_m++) {
+        const int32_t of_warp = is_m ? s->wm : s->wn;
+
+        if (!tj_scales_along_k(view, is_m ? TJ_MATRIX_M : TJ_MATRIX_N))
+            continue;
+        counts->conversions += warps * of_warp / (is_m ? TJ_MMA_ROWS / 2 : TJ_MMA_COLS / 2);
+        tj_scales_count_along_k(view, warps * (of_warp > TJ_WARP ? of_warp : TJ_WARP), &counts->load_scales);
+    }
+}
+
+enum { SLICE_EXCHANGES = 4 }; /* two barriers, a store, and loads that overlap */
+
+static void count_sums(int32_t bytes, int64_t requests, tj_traffic *traffic)
+{
+    const tj_access access = tj_shared_access(TJ_WARP, 1, 1, 0, bytes, 1, requests);
+
+    tj_traffic_add(traffic, &access);
+}
+
+/* add_slices: the sums of all slices but the first go through shared memory. */
+static void count_slices(const tj_mma_shape *s, tj_counts *counts)
+{
+    const int64_t requests = counts->blocks * (s->slices - 1) * s->bm * s->bn / TJ_WARP;
+
+    count_sums(counts->sum_bytes, requests, &counts->shared_store);
+    count_sums(counts->sum_bytes, requests, &counts->shared_load);
+    counts->sums += requests * TJ_WARP;
+    counts->barriers += 2 * counts->blocks;
+    counts->exchanged = SLICE_EXCHANGES;
+}
+
 void tj_mma_count(const tj_problem *view, const tj_config *config, tj_counts *counts)
 {
     const tj_mma_shape s = tj_mma_shape_of(view, config);
@@ -410,7 +450,7 @@ void tj_mma_count(const tj_problem *view, const tj_config *config, tj_counts *co
      */
     counts->barriers = counts->blocks + tiles * (phases - (tj_mma_walks_evenly(&s) ? 0 : share.splits));
     counts->work[counts->pipe] = 2 * block_phases * tile * s.bk;
-    counts->mma = block_phases * tile / (TJ_MMA_ROWS * TJ_MMA_COLS) * s.steps;
+    counts->mma = block_phases * tile / (TJ_MMA_ROWS * TJ_MMA_COLS) * (s.bk / s.k_step);
     counts->conversions = conversions_of(view, &m, &s, is_tf32 && !tj_mma_packs(&s, true), m_times) +
                           conversions_of(view, &n, &s, is_tf32 && !tj_mma_packs(&s, false), n_times);
     if (counts->pipe == TJ_PIPE_TENSOR_FP8)
@@ -424,11 +464,11 @@ void tj_mma_count(const tj_problem *view, const tj_config *config, tj_counts *co
     if (phases > 0) {
         count_copies(&m, &counts->load_m, &counts->gathered);
         count_copies(&n, &counts->load_n, &counts->gathered);
-        count_fragments(&m, &s, s.steps, m_times, &counts->shared_load);
-        count_fragments(&n, &s, s.steps, n_times, &counts->shared_load);
+        count_fragments(&m, &s, s.bk / s.k_step, m_times, &counts->shared_load);
+        count_fragments(&n, &s, s.bk / s.k_step, n_times, &counts->shared_load);
         if (tj_mma_walks_evenly(&s)) {
-            count_fragments(&m, &s, 1, tiles * share.splits * (s.bn / s.wn), &counts->shared_load);
-            count_fragments(&n, &s, 1, tiles * share.splits * (s.bm / s.wm), &counts->shared_load);
+            count_fragments(&m, &s, s.slices, tiles * share.splits * (s.bn / s.wn), &counts->shared_load);
+            count_fragments(&n, &s, s.slices, tiles * share.splits * (s.bm / s.wm), &counts->shared_load);
         }
         count_passing(&m, &s, block_phases, &counts->load_m, counts);
         count_passing(&n, &s, block_phases, &counts->load_n, counts);
@@ -436,13 +476,10 @@ void tj_mma_count(const tj_problem *view, const tj_config *config, tj_counts *co
             if (tj_mma_widens_copies(view, &s, &(is_m ? &m : &n)->tile, is_m))
                 tj_widen_count(view, block_phases * (is_m ? m : n).tile.lines * (is_m ? m : n).tile.line, counts);
     }
-    if (tj_scale_k(view) > 0) { /* add_part: one multiply-add for each accumulator */
-        const int64_t parts = block_phases / (tj_scale_k(view) / s.bk) + 1;
-
-        counts->sums += parts * tile;
-        tj_scales_count_along_k(view, parts * s.threads * (tj_scales_along_k(view, TJ_MATRIX_M) ? s.wm / 8 : s.wn / 4),
-                                &counts->load_scales);
-    }
+    if (tj_scale_k(view) > 0)
+        count_parts(view, &s, block_phases * tj_mma_parts(view, &s), counts);
+    if (s.slices > 1)
+        count_slices(&s, counts);
     tj_pack_count(view, &pack, counts);
     count_outputs(view, &s, &m, &n, counts);
     tj_pointers_count(view, NULL, counts);

@@ -45,10 +45,11 @@ static const char *const pack_choices[] = {"none", "m", "n", "both", NULL}, *con
 static const int32_t steps_tried[] = {2, 4, 8, 0}, stages_tried[] = {2, 3, 4, 5, 6, 0}, blocks_tried[] = {1, 2, 3, 4, 0},
                      groups_tried[] = {1, 8, 0}, widths_tried[] = {16, 0}, vectors_tried[] = {4, 0},
                      edges_tried[] = {16, 32, 64, 128, 256, 0}, warps_tried[] = {16, 32, 64, 0},
+                     slices_tried[] = {1, 2, 4, 8, 0},
                      packs_tried[] = {TJ_MMA_PACK_NONE, TJ_MMA_PACK_M, TJ_MMA_PACK_N, TJ_MMA_PACK_BOTH, 0};
 
 /* in this order: */
-enum { BM, BN, STEPS, WM, WN, SPLITS, STAGES, BLOCKS, COPY, PACK, LOAD, WIDTH, VECTOR, GROUP, ROWS, TRANSPOSE };
+enum { BM, BN, STEPS, WM, WN, SPLITS, STAGES, BLOCKS, COPY, PACK, LOAD, SLICES, WIDTH, VECTOR, GROUP, ROWS, TRANSPOSE };
 
 static const tj_param params[] = {
     {"bm", "rows of the block tile of P", 16, 256, 0, NULL, edges_tried},
@@ -70,6 +71,8 @@ static const tj_param params[] = {
      "in "
      "half as many registers",
      1, 2, 0, load_choices, NULL, TJ_PARAM_ORDER},
+    {"slices", "warps that share a tile and multiply parts of each phase, of as many steps: BK grows with them", 1, 8, 1, NULL,
+     slices_tried},
     {"width", "most elements of M and N that one copy takes, as far as 16 bytes go; 1 asks for no alignment of them", 1, 16, 16,
      NULL, widths_tried, TJ_PARAM_ORDER},
     {"vector", "most elements of P that one store takes; 1 asks for no alignment of P", 1, 4, 4, NULL, vectors_tried,
@@ -84,9 +87,9 @@ static const tj_param params[] = {
 static const char *const constraints[] = {
     "f16, bf16, f64 and types of 8 bits; weights of 8 bits, or of 4 bits packed, with f16 or bf16; f32 with compute tf32",
     "BM, BN, WM and WN are powers of two; BM is a multiple of WM, BN of WN",
-    "steps is even",
-    "1 to 32 warps: one for each warp tile",
-    "scales along k are for a multiple of the BK elements of a phase each",
+    "steps is even; slices is a power of two",
+    "1 to 32 warps: one for each warp tile, and slice",
+    "scales along k are for a multiple of the BK elements of a phase each, or BK is a multiple of those",
     "a thread has registers for at most 128 sums (with scales along k twice), for fragments of two steps, and 28 more",
     "all threads copy alike: a line of a tile is shared by a part of them, or by all",
     "copies take 16, 8 or 4 bytes (weights: 8 or 4) if each line begins at a multiple of them, else elements one by one",
@@ -103,13 +106,15 @@ static const char *const constraints[] = {
 tj_mma_shape tj_mma_shape_of(const tj_problem *view, const tj_config *config)
 {
     const int32_t *v = config->value, bytes = tj_facts_of(tj_leading_type(view->m.type, view->n.type))->bytes;
-    tj_mma_shape s = {v[BM],   v[BN],   v[STEPS], v[WM],    v[WN],     v[SPLITS], v[STAGES], v[BLOCKS],
-                      v[COPY], v[PACK], v[LOAD],  v[WIDTH], v[VECTOR], v[GROUP],  v[ROWS],   v[TRANSPOSE]};
+    tj_mma_shape s = {v[BM],   v[BN],   v[STEPS],  v[WM],    v[WN],     v[SPLITS], v[STAGES], v[BLOCKS],   v[COPY],
+                      v[PACK], v[LOAD], v[SLICES], v[WIDTH], v[VECTOR], v[GROUP],  v[ROWS],   v[TRANSPOSE]};
 
     s.element_bytes = bytes;
     s.k_step = bytes == 8 ? 8 : 2 * TJ_MMA_CHUNK / bytes;
-    s.bk = s.steps * s.k_step;
-    s.threads = s.wm > 0 && s.wn > 0 ? s.bm / s.wm * (s.bn / s.wn) * WARP : 0;
+    s.slices = s.slices > 0 ? s.slices : 1; /* not settled yet */
+    s.slice_k = s.steps * s.k_step;
+    s.bk = s.slices * s.slice_k;
+    s.threads = s.wm > 0 && s.wn > 0 ? s.slices * (s.bm / s.wm * (s.bn / s.wn)) * WARP : 0;
     return s;
 }
 
@@ -205,7 +210,8 @@ static bool keeps_weights(const tj_problem *view, const tj_mma_shape *s, bool is
 /* Do lanes load 8 neighbours of both operands along k, for two steps at once? Steps take turns in four quarters of registers. */
 static bool loads_words(const tj_problem *view, const tj_mma_shape *s)
 {
-    return s->steps % 4 == 0 && s->load != TJ_MMA_NEEDED && lies_along_k(view, true) && lies_along_k(view, false) &&
+    return s->steps % 4 == 0 && tj_scale_k(view) % (2 * s->k_step) == 0 && s->load != TJ_MMA_NEEDED &&
+           lies_along_k(view, true) && lies_along_k(view, false) &&
            (keeps_weights(view, s, true) || keeps_weights(view, s, false));
 }
 
@@ -268,8 +274,10 @@ int64_t tj_mma_shared_bytes(const tj_problem *view, const tj_mma_shape *s)
 {
     const tj_mma_tile m = tj_mma_tile_of(view, s, true), n = tj_mma_tile_of(view, s, false);
     const int64_t phase = (int64_t)m.lines * m.pitch * m.bytes + (int64_t)n.lines * n.pitch * n.bytes;
+    const int64_t stages = s->stages * ((phase + 127) / 128 * 128),
+                  sums = (int64_t)(s->slices - 1) * s->bm * s->bn * tj_sum_bytes(view);
 
-    return s->stages * ((phase + 127) / 128 * 128);
+    return stages > sums ? stages : sums;
 }
 
 int32_t tj_mma_sums(const tj_problem *view, const tj_mma_shape *s)
@@ -352,20 +360,27 @@ static int32_t sum_registers(const tj_problem *view, const tj_mma_shape *s)
     return tj_mma_sums(view, s) * tj_sum_bytes(view) / 4;
 }
 
-/* A phase must have one scale for each row, or column, of the weights. */
+int32_t tj_mma_parts(const tj_problem *view, const tj_mma_shape *s)
+{
+    return tj_scale_k(view) == 0 || tj_scale_k(view) >= s->slice_k ? 1 : s->slice_k / tj_scale_k(view);
+}
+
+/* A slice of a phase must have whole parts of k, each of whole steps, or be part of one. */
 static tj_status check_parts(const tj_problem *view, const tj_mma_shape *s, tj_error *err)
 {
-    const int32_t least = params[STEPS].minimum * s->k_step;
+    const int32_t part = tj_scale_k(view), least = params[STEPS].minimum * s->k_step;
 
-    if (tj_scale_k(view) == 0 || tj_scale_k(view) % s->bk == 0)
+    if (part % s->k_step == 0 && (part % s->slice_k == 0 || (part > 0 && s->slice_k % part == 0)))
         return TJ_OK;
-    if (tj_scale_k(view) % least == 0)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "scale_k is %d, and a phase of %d elements of k would take more than one scale: use steps=%d",
-                       tj_scale_k(view), s->bk, params[STEPS].minimum);
+    if (part % least == 0)
+        return tj_fail(
+            err, TJ_ERR_INVALID_ARGUMENT,
+            "scale_k is %d, and neither it nor the %d elements of k of so many steps is a multiple of the other: use "
+            "steps=%d",
+            part, s->slice_k, params[STEPS].minimum);
     return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                   "scale_k is %d, and family mma takes scales along k for multiples of %d elements: use family tiled",
-                   tj_scale_k(view), least);
+                   "scale_k is %d, and family mma takes scales along k for multiples of %d elements: use family tiled", part,
+                   least);
 }
 
 static tj_status check_tiles(const tj_problem *view, const tj_mma_shape *s, tj_error *err)
@@ -384,6 +399,8 @@ static tj_status check_tiles(const tj_problem *view, const tj_mma_shape *s, tj_e
     if (s->steps % 2 != 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "steps is %d: it must be even, for steps take turns in two halves of registers", s->steps);
+    if (!tj_is_power_of_2(s->slices))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "slices is %d: it must be 1, 2, 4 or 8", s->slices);
     if (s->threads > MOST_WARPS * WARP)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "a block of %d x %d with warp tiles of %d x %d has %d warps: %d are the most", s->bm, s->bn, s->wm,
@@ -667,6 +684,7 @@ static bool is_worth_trying(const tj_problem *view, const tj_config *config)
 
     return !is_hopeless(view, config, TJ_CONFIG_MAX_PARAMS) && tj_tile_group_matters(view, s.splits, s.group, rows, cols) &&
            (s.load == TJ_MMA_AHEAD || view->compute == TJ_COMPUTE_TF32) && !is_likely_to_spill(view, &s) &&
+           (s.slices == 1 || rows * cols <= FULL_GPU) &&
            (s.transpose == TJ_MMA_TRANSPOSE_NO || transposes(view, &s, true) || transposes(view, &s, false)) &&
            is_copy_worth_trying(view, &s) && is_pack_worth_trying(view, &s, true) && is_pack_worth_trying(view, &s, false);
 }
@@ -935,6 +953,25 @@ static void describe_tiles(const tj_problem *view, const tj_config *config, cons
     tj_template_set(fill, "copy_or_zero", s->copy == TJ_COPY_ASYNC ? "copy_async_or_zero" : "copy_plain_or_zero");
 }
 
+/* Which warp multiplies which steps of a phase. */
+static void describe_slices(const tj_mma_shape *s, tj_template_params *fill)
+{
+    const bool slices = s->slices > 1;
+
+    if (slices)
+        tj_template_set_int(fill, "SLICES", s->slices);
+    else
+        tj_template_set(fill, "SLICES", "");
+    tj_template_set(fill, "WARPS", slices ? "BM / WM * (BN / WN)" : "");
+    tj_template_set(fill, "STEPS", slices ? "BK / K_STEP / SLICES" : "BK / K_STEP");
+    tj_template_set(fill, "THREADS", slices ? "32 * WARPS * SLICES" : "32 * (BM / WM) * (BN / WN)");
+    tj_template_set(fill, "warp_and_slice",
+                    slices ? "threadIdx.x / 32 % WARPS, slice = threadIdx.x / 32 / WARPS" : "threadIdx.x / 32");
+    tj_template_set(fill, "step_k", slices ? "(slice * STEPS + step) * K_STEP" : "step * K_STEP");
+    tj_template_set(fill, "two_steps", slices ? "(slice * STEPS + step) / 2" : "step / 2");
+    tj_template_set(fill, "walk", slices ? "mma/walk_slices.cuh" : tj_template_get(fill, "walk_phases"));
+}
+
 /* The part with the product of the tensor cores. On sm_75 a source without asynchronous copies multiplies a chunk at a time. */
 static void describe_product(const tj_problem *view, const tj_mma_shape *s, tj_template_params *fill)
 {
@@ -962,7 +999,8 @@ static void describe_product(const tj_problem *view, const tj_mma_shape *s, tj_t
     tj_template_set(fill, "round_to_tf32", view->compute == TJ_COMPUTE_TF32 ? "parts/tf32.cuh" : "");
     tj_template_set_int(fill, "K_STEP", s->k_step);
     tj_split_describe_walk(&view->k, s->splits, s->bk, s->stages, false, fill);
-    tj_template_set(fill, "walk", s->load == TJ_MMA_AHEAD ? "parts/walk.cuh" : "mma/walk.cuh");
+    tj_template_set(fill, "walk_phases", s->load == TJ_MMA_AHEAD ? "parts/walk.cuh" : "mma/walk.cuh");
+    describe_slices(s, fill);
     tj_template_set(fill, "loads_next", tj_mma_walks_evenly(s) ? "else" : "else if (phase + 1 < phases)");
 }
 
@@ -992,6 +1030,35 @@ static uint32_t needs_of(const tj_problem *view, const tj_mma_shape *s)
            by_type[tj_widened_type(view, TJ_MATRIX_M)];
 }
 
+/* The scales of parts of k. */
+static void describe_parts(const tj_problem *view, const tj_config *config, const tj_mma_shape *s, bool is_swapped,
+                           tj_template_params *fill)
+{
+    const tj_checks checks = tj_checks_of(config, is_swapped);
+    const int32_t parts = tj_mma_parts(view, s);
+    const bool of_m = tj_scales_along_k(view, TJ_MATRIX_M), of_n = tj_scales_along_k(view, TJ_MATRIX_N);
+    const bool spans_phases = tj_scale_k(view) > s->bk;
+
+    tj_template_set_flag(fill, "adds_parts", true);
+    for (int is_m = 0; is_m < 2; is_m++) {
+        tj_template_set_of(fill, is_m, "m_hold_scales", (is_m ? of_m : of_n) ? "mma/hold_scales.cuh" : "");
+        tj_template_set_of(fill, is_m, "m_read_scales", (is_m ? of_m : of_n) ? "mma/read_scales.cuh" : "");
+        tj_template_set_of(fill, is_m, "m_give_scales", (is_m ? of_m : of_n) ? "mma/give_scales.cuh" : "");
+    }
+    tj_template_set_flag(fill, "clips_parts", checks.k && parts > 1);
+    tj_template_set_int(fill, "PARTS", parts);
+    tj_template_set(fill, "ends_part", spans_phases ? "mma/ends_part.cuh" : "");
+    tj_template_set(fill, "part_is_complete",
+                    spans_phases ? "step + 1 == STEPS && ends_part(phase)" : "(step + 1) % PART_STEPS == 0");
+    tj_template_set(fill, "m_scale_at", "scale_m[kk / SCALE_K * ld_scale_m + row]");
+    tj_template_set(fill, "n_scale_at", "scale_n[kk / SCALE_K * ld_scale_n + col]");
+    tj_template_set(fill, "part_scale", of_m && of_n ? "row_scale[r] * col_scale[c]" : of_m ? "row_scale[r]" : "col_scale[c]");
+    tj_template_set(fill, "phase_k",
+                    s->splits > 1   ? s->slices > 1 ? "k_begin + phase * BK + slice * STEPS * K_STEP" : "k_begin + phase * BK"
+                    : s->slices > 1 ? "phase * BK + slice * STEPS * K_STEP"
+                                    : "phase * BK");
+}
+
 static const char *describe(const tj_problem *view, const tj_config *config, tj_template_params *fill, tj_launch_form *form)
 {
     const tj_mma_shape s = tj_mma_shape_of(view, config);
@@ -1012,13 +1079,9 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_split_describe(view, s.splits, fill, form);
     tj_reductions_describe(view, &slots, fill, form);
     tj_scales_describe(view, TJ_SCALES_AHEAD, s.splits, fill);
-    tj_template_set_flag(fill, "adds_parts", tj_scale_k(view) > 0);
-    tj_template_set(fill, "part",
-                    tj_scales_along_k(view, TJ_MATRIX_N)   ? "mma/part_n.cuh"
-                    : tj_scales_along_k(view, TJ_MATRIX_M) ? "mma/part_m.cuh"
-                                                           : "");
+    if (tj_scale_k(view) > 0)
+        describe_parts(view, config, &s, form->is_swapped, fill);
     tj_template_set(fill, "products", tj_scale_k(view) > 0 ? "part" : "sum");
-    tj_template_set(fill, "phase_k", s.splits > 1 ? "(k_begin + phase * BK)" : "phase * BK");
     tj_pack_describe(view, &pack, fill, form);
     tj_step_describe_order(view, fill, form);
     if (!fill)

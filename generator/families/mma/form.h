@@ -21,8 +21,8 @@ enum { TJ_MMA_TRANSPOSE_NO = 1, TJ_MMA_TRANSPOSE_YES = 2 };
 
 /** The parameters by name, and numbers derived from them and from the types of M and N. */
 typedef struct tj_mma_shape {
-    int32_t bm, bn, steps, wm, wn, splits, stages, blocks, copy, pack, load, width, vector, group, rows, transpose;
-    int32_t element_bytes, k_step, bk, threads;
+    int32_t bm, bn, steps, wm, wn, splits, stages, blocks, copy, pack, load, slices, width, vector, group, rows, transpose;
+    int32_t element_bytes, k_step, slice_k, bk, threads; /* slice_k: elements of k of a slice of a phase */
 } tj_mma_shape;
 
 tj_mma_shape tj_mma_shape_of(const tj_problem *view, const tj_config *config);
@@ -99,6 +99,9 @@ int64_t tj_mma_shared_bytes(const tj_problem *view, const tj_mma_shape *s);
 
 /** Return the number of a thread's accumulators; with scales along k, including those of a part of k. */
 int32_t tj_mma_sums(const tj_problem *view, const tj_mma_shape *s);
+
+/** Return the parts of a slice of a phase that have scales of their own; 1 without scales along k. */
+int32_t tj_mma_parts(const tj_problem *view, const tj_mma_shape *s);
 
 /** Return the registers of a thread's accumulators and of the fragments that it holds at once. */
 int32_t tj_mma_registers(const tj_problem *view, const tj_mma_shape *s);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * start: the configs from which a search begins: the fastest, or nearly, for shapes that were measured on an H200. BM, BN,
- * STEPS, WM, WN, SPLITS, STAGES, BLOCKS, COPY, PACK, LOAD.
+ * STEPS, WM, WN, SPLITS, STAGES, BLOCKS, COPY, PACK, LOAD, SLICES.
  */
 #include "form.h"
 
@@ -59,6 +59,14 @@ static const int32_t rows[][TJ_FAMILY_START_PARAMS] = {
     {128, 16, 4, 16, 16, 1, 5, 2},
     {64, 16, 4, 32, 16, 6, 5, 2},
     {32, 16, 4, 16, 16, 24, 4, 1},
+    /* the same, with slices of each phase */
+    {16, 32, 4, 16, 32, 1, 4, 2, 0, 0, 0, 8},
+    {16, 64, 4, 16, 32, 1, 4, 2, 0, 0, 0, 4},
+    {16, 64, 8, 16, 32, 1, 4, 1, 0, 0, 0, 4},
+    {16, 128, 8, 16, 32, 1, 4, 2, 0, 0, 0, 2},
+    {16, 128, 8, 16, 32, 4, 4, 2},
+    {32, 64, 4, 32, 32, 1, 4, 2, 0, 0, 0, 4},
+    {64, 64, 4, 64, 32, 1, 4, 1, 0, 0, 0, 2},
     /* a k far longer than both */
     {16, 64, 8, 16, 16, 264, 5, 3},
     {32, 16, 4, 16, 16, 264, 6, 1},

@@ -1,0 +1,14 @@
+sum_t part[TM][TN] = {};  // of the elements of k that have one scale
+// add_part: the products of a part that is complete, times their scales, are added to the sums.
+const auto add_part = [&](int which) {
+    #include "mma/give_scales.cuh"  //@ m_give_scales
+    #include "mma/give_scales.cuh"  //@ n_give_scales  //@ with n for m, TN for TM, col for row, c for r
+#pragma unroll
+    for (int c = 0; c < TN; ++c)
+#pragma unroll
+        for (int r = 0; r < TM; ++r) {
+            sum[r][c] += row_scale[r] * col_scale[c] * part[r][c];  //@ part_scale for row_scale[r] * col_scale[c]
+            part[r][c] = 0;
+        }
+};
+
