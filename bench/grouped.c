@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * grouped [--groups G] [--skew] [JxKxL] [CONFIG ...]: one call for many products of different j, next to a loop with a
- * call for each.
+ * grouped [--groups G] [--skew | --masked LIST] [--type TYPE] [JxKxL] [CONFIG ...]: one call for many products of different j,
+ * next to a loop with a call for each.
  *
  *     grouped      TileJIT: one launch, offsets in device memory; with the library's config, then with each CONFIG
  *     loop         TileJIT: a plan for each j
  *     loop         cuBLASLt: the fastest algorithm that its heuristic offers for each j
  *
  * bf16, row-major: J rows of tokens; each chose one of G experts at random, uniformly or, with --skew, expert e with a weight of
- * 1 / (1 + e). Samples are CUDA graphs, taken in turn; times are medians. Every P is compared with the float64 reference.
+ * 1 / (1 + e). With --masked 17,15,21 there are that many experts with room for J / G rows, and so many of them are there; no
+ * loop is timed then. Of e4m3, N lies along k, P is bf16, and tensor cores add with 13 bits (f32_fp8). Samples are CUDA graphs, taken in turn; times are medians. Every P is compared with the float64 reference.
  */
+#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "clock.h"
@@ -18,7 +21,7 @@
 
 const char program[] = "grouped";
 
-enum { ROUNDS = 15, MOST_GROUPS = 512, MOST_RUNNERS = 16, TRIED_IDEAS = 6 };
+enum { ROUNDS = 15, MOST_GROUPS = 512, MOST_RUNNERS = 16, TRIED_IDEAS = 6, PERIOD = 16777213 };
 static const size_t WORKSPACE_BYTES = (size_t)64 << 20;
 static const double CHECKED_FLOP = 3e9;
 
@@ -87,6 +90,20 @@ static void draw(int64_t rows, int64_t groups, int is_skewed, int32_t *offsets)
     offsets[0] = 0;
     for (int64_t e = 0; e < groups; e++)
         offsets[e + 1] = offsets[e] + count[e];
+}
+
+/* Read the rows of each masked group, such as "915,809", into counts. Return how many groups there are; *rows: all of theirs. */
+static int64_t read_counts(const char *list, int32_t *counts, int64_t *rows)
+{
+    int64_t groups = 0;
+
+    for (char *end; *list && groups < MOST_GROUPS; list = *end == ',' ? end + 1 : end) {
+        counts[groups] = (int32_t)strtol(list, &end, 10);
+        if (end == list || counts[groups] < 0)
+            die(2, "--masked has \"%s\": write the rows of each group, such as 17,15,21", list);
+        *rows += counts[groups++];
+    }
+    return groups;
 }
 
 /* Return the product of one group alone, and the addresses of its matrices. */
@@ -230,9 +247,9 @@ static void race(tj_context *context, bench_clock *clock, runner *all, int count
         }
 }
 
-static void print_runner(runner *r, const tj_problem *problem, double first_us)
+static void print_runner(runner *r, const tj_problem *problem, int64_t rows, double first_us)
 {
-    const double flop = 2.0 * (double)problem->j.extent * (double)problem->k.extent * (double)problem->l.extent;
+    const double flop = 2.0 * (double)rows * (double)problem->k.extent * (double)problem->l.extent;
     const double us = median(r->us, ROUNDS);
 
     printf("%-28s %9.2f us %7.1f TFLOP/s  %6.3f  %s, %.3g of its bound  %s\n", r->who, us, flop / us / 1e6,
@@ -245,7 +262,8 @@ int main(int argc, char **argv)
     static int32_t offsets[MOST_GROUPS + 1];
     static runner all[MOST_RUNNERS];
     const char *config[MOST_RUNNERS] = {NULL};
-    int64_t extent[3] = {1024, 4096, 14336}, groups = 8;
+    int64_t extent[3] = {1024, 4096, 14336}, groups = 8, rows = 0;
+    tj_type type = TJ_BF16;
     tj_workbench_options options = TJ_WORKBENCH_INIT;
     int count = 0, configs = 1, is_skewed = 0; /* the first config is the library's */
     tj_device_facts facts = TJ_DEVICE_FACTS_INIT;
@@ -261,10 +279,14 @@ int main(int argc, char **argv)
             groups = atol(argv[++i]);
         else if (strcmp(argv[i], "--skew") == 0)
             is_skewed = 1;
+        else if (strcmp(argv[i], "--masked") == 0 && i + 1 < argc)
+            groups = read_counts(argv[++i], offsets, &rows);
+        else if (strcmp(argv[i], "--type") == 0 && i + 1 < argc)
+            must(tj_type_parse(argv[++i], &type, &err), &err);
         else if (strchr(argv[i], ':') && configs < MOST_RUNNERS - 3)
             config[configs++] = argv[i];
         else if (sscanf(argv[i], "%ldx%ldx%ld", &extent[0], &extent[1], &extent[2]) != 3)
-            die(2, "write grouped [--groups G] [--skew] [JxKxL] [CONFIG ...]");
+            die(2, "write grouped [--groups G] [--skew | --masked LIST] [--type TYPE] [JxKxL] [CONFIG ...]");
     if (groups < 1 || groups > MOST_GROUPS)
         die(2, "--groups is %ld: use 1 to %d", (long)groups, MOST_GROUPS);
     must(tj_context_create(NULL, &context, &err), &err);
@@ -273,23 +295,38 @@ int main(int argc, char **argv)
     if (!clock)
         die(77, "%s", err.message);
 
-    tj_problem problem = TJ_PROBLEM_INIT(extent[0], extent[1], extent[2], TJ_BF16);
+    const bool is_masked = rows > 0;
+    tj_problem problem = TJ_PROBLEM_INIT(extent[0], extent[1], extent[2], type);
     problem.rows = (tj_rows){.kind = TJ_ROWS_IN_GROUPS, .groups = (int32_t)groups};
-    draw(extent[0], groups, is_skewed, offsets);
+    if (type == TJ_E4M3) {
+        problem.n.layout = TJ_COL_MAJOR;
+        problem.p.type = TJ_BF16;
+        problem.compute = TJ_COMPUTE_F32_FP8;
+    }
+    if (is_masked) {
+        problem.rows.kind = TJ_ROWS_MASKED;
+        problem.rows.expected = (int16_t)(rows / groups);
+    } else {
+        draw(rows = extent[0], groups, is_skewed, offsets);
+    }
     options.offsets = offsets;
     options.seed = 1;
+    options.period = PERIOD;
     must(tj_workbench_create(context, &problem, &options, &bench, &err), &err);
-    printf("# device %s; %ld rows of bf16 in %ld groups, k %ld, l %ld:", facts.name, (long)extent[0], (long)groups,
+    printf("# device %s; %ld rows of %s in %ld groups, k %ld, l %ld:", facts.name, (long)rows, tj_type_name(type), (long)groups,
            (long)extent[1], (long)extent[2]);
     for (int64_t g = 0; g < groups && g < 16; g++)
-        printf(" %d", offsets[g + 1] - offsets[g]);
+        printf(" %d", is_masked ? offsets[g] : offsets[g + 1] - offsets[g]);
     printf("%s\n", groups > 16 ? " ..." : "");
     for (int i = 0; i < configs; i++)
         all[count++] = grouped(context, &problem, config[i], bench);
-    all[count++] = loop_of_plans(context, bench, offsets, groups);
+    if (!is_masked)
+        all[count++] = loop_of_plans(context, bench, offsets, groups);
     must(tj_buffer_create(context, WORKSPACE_BYTES, &workspace, &err), &err);
     peers = cublas_open(clock_stream(clock), tj_buffer_address(workspace), WORKSPACE_BYTES, &err);
-    if (peers) {
+    if (is_masked) {
+        printf("# masked: no loop\n");
+    } else if (peers) {
         printf("# cuBLASLt %s\n", cublas_version(peers));
         all[count++] = loop_of_peers(clock, peers, bench, offsets, groups);
     } else {
@@ -297,6 +334,6 @@ int main(int argc, char **argv)
     }
     race(context, clock, all, count);
     for (int i = 0; i < count; i++)
-        print_runner(&all[i], &problem, i > 0 ? median(all[0].us, ROUNDS) : 0);
+        print_runner(&all[i], &problem, rows, i > 0 ? median(all[0].us, ROUNDS) : 0);
     return 0;
 }
