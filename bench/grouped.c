@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * grouped [--groups G] [--skew | --masked LIST] [--type TYPE] [JxKxL] [CONFIG ...]: one call for many products of different j,
- * next to a loop with a call for each.
+ * grouped [--groups G] [--skew | --masked LIST] [--gather] [--alone] [--type TYPE] [JxKxL] [CONFIG ...]: one call for many
+ * products of different j, next to a loop with a call for each.
  *
  *     grouped      TileJIT: one launch, offsets in device memory; with the library's config, then with each CONFIG
  *     loop         TileJIT: a plan for each j
  *     loop         cuBLASLt: the fastest algorithm that its heuristic offers for each j
  *
  * bf16, row-major: J rows of tokens; each chose one of G experts at random, uniformly or, with --skew, expert e with a weight of
- * 1 / (1 + e). With --masked 17,15,21 there are that many experts with room for J / G rows, and so many of them are there; no
- * loop is timed then. Of e4m3, N lies along k, P is bf16, and tensor cores add with 13 bits (f32_fp8). Samples are CUDA graphs, taken in turn; times are medians. Every P is compared with the float64 reference.
+ * 1 / (1 + e). With --masked 17,15,21 there are that many experts with room for J / G rows, and so many of them are there. With
+ * --gather an index gathers the rows of M. The loops are left out then, and with --alone. Of e4m3, N lies along k, P is bf16, and
+ * tensor cores add with 13 bits (f32_fp8). Samples are CUDA graphs, taken in turn; times are medians. Every P is compared with
+ * the float64 reference.
  */
 #include <stdbool.h>
 #include <stdlib.h>
@@ -265,7 +267,7 @@ int main(int argc, char **argv)
     int64_t extent[3] = {1024, 4096, 14336}, groups = 8, rows = 0;
     tj_type type = TJ_BF16;
     tj_workbench_options options = TJ_WORKBENCH_INIT;
-    int count = 0, configs = 1, is_skewed = 0; /* the first config is the library's */
+    int count = 0, configs = 1, is_skewed = 0, gathers = 0, is_alone = 0; /* the first config is the library's */
     tj_device_facts facts = TJ_DEVICE_FACTS_INIT;
     tj_context *context;
     tj_workbench *bench;
@@ -281,12 +283,17 @@ int main(int argc, char **argv)
             is_skewed = 1;
         else if (strcmp(argv[i], "--masked") == 0 && i + 1 < argc)
             groups = read_counts(argv[++i], offsets, &rows);
+        else if (strcmp(argv[i], "--gather") == 0)
+            gathers = 1;
+        else if (strcmp(argv[i], "--alone") == 0)
+            is_alone = 1;
         else if (strcmp(argv[i], "--type") == 0 && i + 1 < argc)
             must(tj_type_parse(argv[++i], &type, &err), &err);
         else if (strchr(argv[i], ':') && configs < MOST_RUNNERS - 3)
             config[configs++] = argv[i];
         else if (sscanf(argv[i], "%ldx%ldx%ld", &extent[0], &extent[1], &extent[2]) != 3)
-            die(2, "write grouped [--groups G] [--skew | --masked LIST] [--type TYPE] [JxKxL] [CONFIG ...]");
+            die(2,
+                "write grouped [--groups G] [--skew | --masked LIST] [--gather] [--alone] [--type TYPE] [JxKxL] [CONFIG ...]");
     if (groups < 1 || groups > MOST_GROUPS)
         die(2, "--groups is %ld: use 1 to %d", (long)groups, MOST_GROUPS);
     must(tj_context_create(NULL, &context, &err), &err);
@@ -295,9 +302,10 @@ int main(int argc, char **argv)
     if (!clock)
         die(77, "%s", err.message);
 
-    const bool is_masked = rows > 0;
+    const bool is_masked = rows > 0, has_loops = !is_masked && !gathers && !is_alone;
     tj_problem problem = TJ_PROBLEM_INIT(extent[0], extent[1], extent[2], type);
     problem.rows = (tj_rows){.kind = TJ_ROWS_IN_GROUPS, .groups = (int32_t)groups};
+    problem.rows.gathered = (int16_t)gathers;
     if (type == TJ_E4M3) {
         problem.n.layout = TJ_COL_MAJOR;
         problem.p.type = TJ_BF16;
@@ -320,12 +328,12 @@ int main(int argc, char **argv)
     printf("%s\n", groups > 16 ? " ..." : "");
     for (int i = 0; i < configs; i++)
         all[count++] = grouped(context, &problem, config[i], bench);
-    if (!is_masked)
+    if (has_loops)
         all[count++] = loop_of_plans(context, bench, offsets, groups);
     must(tj_buffer_create(context, WORKSPACE_BYTES, &workspace, &err), &err);
     peers = cublas_open(clock_stream(clock), tj_buffer_address(workspace), WORKSPACE_BYTES, &err);
-    if (is_masked) {
-        printf("# masked: no loop\n");
+    if (!has_loops) {
+        printf("# no loop\n");
     } else if (peers) {
         printf("# cuBLASLt %s\n", cublas_version(peers));
         all[count++] = loop_of_peers(clock, peers, bench, offsets, groups);

@@ -314,6 +314,16 @@ static tj_status check_groups(const tj_family *family, const tj_problem *view, t
         family->name, (long long)tj_group_count(view), TJ_SAFE_FAMILY->name);
 }
 
+static tj_status check_gathered(const tj_family *family, const tj_problem *view, tj_error *err)
+{
+    if (!tj_is_gathered(view) || family->takes_gathered)
+        return TJ_OK;
+    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                   "family %s does not gather rows of M, as the problem asks for: use the family %s, or none, so that the "
+                   "library chooses",
+                   family->name, TJ_SAFE_FAMILY->name);
+}
+
 static tj_status check_scales(const tj_family *family, const tj_problem *view, tj_error *err)
 {
     const bool are_plain = tj_scales_are_plain(view);
@@ -339,8 +349,10 @@ static tj_status check_scales(const tj_family *family, const tj_problem *view, t
 /* Check the abilities of a family that do not depend on its parameters. */
 static tj_status check_abilities(const tj_family *family, const tj_problem *view, tj_error *err)
 {
-    const tj_status status = check_groups(family, view, err);
+    tj_status status = check_groups(family, view, err);
 
+    if (status == TJ_OK)
+        status = check_gathered(family, view, err);
     return status == TJ_OK ? check_scales(family, view, err) : status;
 }
 

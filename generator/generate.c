@@ -178,6 +178,7 @@ static void set_groups(tj_template_params *params, const tj_problem *view, bool 
     tj_template_set_flag(params, "many_groups", tj_group_count(view) > 1);
     tj_template_set_int(params, "GROUPS", tj_group_count(view));
     tj_template_set_flag(params, "masked", tj_is_masked(view));
+    tj_template_set_flag(params, "gathers_m", tj_is_gathered(view));
     tj_template_set(params, "numbers_of_groups", tj_is_masked(view) ? "parts/counts.cuh" : "parts/offsets.cuh");
     tj_template_set(params, tj_is_masked(view) ? "count_t" : "offset_t", tj_offset_bytes(view) == 8 ? "long long" : "int");
     tj_template_set_flag(params, "offsets_by_value", tj_offsets_on_host(view));
@@ -341,14 +342,20 @@ static tj_status describe_epilogue(const tj_problem *view, const tj_config *conf
 /* Print the product's parameters, unless its family has, and what follows from them. moved: the operands as the product reads them. */
 static void print_signature(const tj_problem *moved, const tj_launch_form *form, tj_template_params *params)
 {
-    const bool has_maps = (form->needs & TJ_FEATURE_TMA) != 0;
+    const bool has_maps = (form->needs & TJ_FEATURE_TMA) != 0, gathers = tj_is_gathered(moved); /* then M has no map */
     const tj_launch_step *const product = tj_product_step(form);
     char workspace[96];
 
     (void)snprintf(workspace, sizeof workspace, "%s *__restrict__ W,  // what is found of rows and columns: see RESULTS",
                    tj_scalar_type(moved) == TJ_F64 ? "double" : "float");
     if (!tj_template_has_lines(params, "parameters"))
-        tj_signature_print(moved, form, product, has_maps ? 2 : 0, has_maps ? 0 : 2,
+        tj_signature_print(moved, form, product,
+                           !has_maps ? 0
+                           : gathers ? 1
+                                     : 2,
+                           !has_maps ? 2
+                           : gathers ? 1
+                                     : 0,
                            product->splits > 1
                                ? "sum_t *__restrict__ W)  // the partial sums: a j x l matrix for each split of each product"
                                : workspace,

@@ -29,6 +29,7 @@ typedef enum kind {
     OFFSETS,
     GROUPED,
     EXPECTED,
+    GATHER,
     SCALE_K,
     OVERLAP
 } kind;
@@ -69,7 +70,8 @@ static const field fields[] = {{"batch", BATCH, 0},
                                {"overlap", OVERLAP, 0},
                                {"grouped", GROUPED, 0},
                                {"expected", EXPECTED, 0},
-                               {"scale-p", SCALE, TJ_MATRIX_P}};
+                               {"scale-p", SCALE, TJ_MATRIX_P},
+                               {"gather", GATHER, 0}};
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 static const int64_t MOST_LD = INT64_C(1) << 48;
@@ -101,6 +103,7 @@ static const char *choice_at(const field *f, size_t index)
         return index < COUNT(offsets) ? offsets[index] : NULL;
     case GROUPED:
         return index < COUNT(ways) ? ways[index] : NULL;
+    case GATHER:
     case OVERLAP:
         return index < COUNT(overlaps) ? overlaps[index] : NULL;
     case SCALE:
@@ -259,10 +262,12 @@ static tj_status set_choice(tj_problem *problem, const field *f, const char *val
         *tj_scale_in(problem, f->which) = tj_scale_of_form(choice + 1, TJ_ANY); /* along k: until scale-k says it */
     } else if (f->kind == OVERLAP) {
         problem->overlap = (int16_t)choice;
+    } else if (f->kind == GATHER) {
+        problem->rows.gathered = (int16_t)choice;
     } else if (problem->rows.groups == 0) {
         return refuse_groups(f, err);
     } else if (f->kind == GROUPED) {
-        problem->rows.kind = TJ_ROWS_IN_GROUPS + choice;
+        problem->rows.kind = (int16_t)(TJ_ROWS_IN_GROUPS + choice);
     } else {
         problem->rows.on_host = (int8_t)(choice / 2);
         problem->rows.offset_bytes = choice % 2 ? 8 : 4;
@@ -302,7 +307,7 @@ static tj_status set_number(tj_problem *problem, const field *f, const char *val
     if (f->kind == EXPECTED && problem->rows.groups == 0)
         return refuse_groups(f, err);
     if (f->kind == GROUPS)
-        problem->rows = (tj_rows){TJ_ROWS_IN_GROUPS, (int32_t)number, 4, 0, 0};
+        problem->rows = (tj_rows){TJ_ROWS_IN_GROUPS, problem->rows.gathered, (int32_t)number, 4, 0, 0};
     else if (f->kind == EXPECTED)
         problem->rows.expected = (int16_t)number;
     else
@@ -349,6 +354,7 @@ tj_status tj_problem_set(tj_problem *problem, const char *name, const char *valu
     case SCALE:
     case OFFSETS:
     case GROUPED:
+    case GATHER:
     case OVERLAP:
         return set_choice(problem, f, value, err);
     case STRIDE:
@@ -498,6 +504,9 @@ void tj_problem_get(const tj_problem *problem, const char *name, char *value)
         break;
     case SCALE_K:
         print_number(value, tj_scale_k(problem), tj_scales_name_k(problem));
+        break;
+    case GATHER:
+        print_number(value, 1, tj_is_gathered(problem));
         break;
     case OVERLAP:
         print_number(value, 1, problem->overlap != 0);

@@ -8,7 +8,24 @@
 #include "checked.h"
 #include "error.h"
 
-/* Groups are whole rows, so that a tile can begin at any row and be clipped. */
+/* An index leads to the scales of a row of M, if each row has its own. */
+static tj_status check_gathered_scales(const tj_problem *words, tj_error *err)
+{
+    const tj_scale *const scale = &words->scale[TJ_MATRIX_M];
+
+    if (!words->rows.gathered || (scale->rows <= 1 && scale->layout != TJ_SCALES_IN_TILES && scale->zero == 0))
+        return TJ_OK;
+    return tj_fail(
+        err, TJ_ERR_INVALID_ARGUMENT,
+        "rows.gathered is 1, and the scales of M are for %d rows each%s: use one for each row or one for all of M, part "
+        "by part or row by row",
+        scale->rows,
+        scale->zero                           ? ", with zero points"
+        : scale->layout == TJ_SCALES_IN_TILES ? ", in tiles"
+                                              : "");
+}
+
+/* Groups and gathered rows are whole rows, so that a tile can begin at any row and be clipped. */
 static tj_status check_matrices(const tj_problem *words, tj_error *err)
 {
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++) {
@@ -17,13 +34,14 @@ static tj_status check_matrices(const tj_problem *words, tj_error *err)
         if (which == TJ_MATRIX_N || (which == TJ_MATRIX_C && !words->epilogue.has_beta))
             continue;
         if (m->layout != TJ_ROW_MAJOR)
-            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                           "%c is column-major, and groups are rows that follow each other: store it row-major",
-                           tj_which_letter(which));
+            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%c is column-major, and %s: store it row-major",
+                           tj_which_letter(which),
+                           tj_is_grouped(words) ? "groups are rows that follow each other" : "rows of M are gathered");
         if (tj_stride_is_pointers(m->stride))
-            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                           "stride_%c is pointers, and with groups there is one %c: only N may be an array of pointers",
-                           tj_which_letter(which) + ('a' - 'A'), tj_which_letter(which));
+            return tj_fail(
+                err, TJ_ERR_INVALID_ARGUMENT,
+                "stride_%c is pointers, and with groups or an index there is one %c: only N may be an array of pointers",
+                tj_which_letter(which) + ('a' - 'A'), tj_which_letter(which));
     }
     return TJ_OK;
 }
@@ -41,8 +59,16 @@ tj_status tj_rows_check(const tj_problem *words, tj_error *err)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "rows.groups is %d and rows.kind TJ_ROWS_AS_THEY_LIE: use TJ_ROWS_IN_GROUPS, or no groups",
                        words->rows.groups);
+    if (rows.gathered != 0 && rows.gathered != 1)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "rows.gathered is %d: use 0 or 1", rows.gathered);
+    if (rows.gathered && words->batch != 0 && words->batch != 1)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "batch is %lld and rows.gathered 1: rows are gathered for one product or for groups; leave batch 0",
+                       (long long)words->batch);
+    if (check_gathered_scales(words, err) != TJ_OK)
+        return TJ_ERR_INVALID_ARGUMENT;
     if (rows.kind == TJ_ROWS_AS_THEY_LIE)
-        return TJ_OK;
+        return rows.gathered ? check_matrices(words, err) : TJ_OK;
     if (rows.groups < 1 || rows.groups > TJ_GROUPS_MOST)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "rows.groups is %d: use 1 to %d, or rows.kind TJ_ROWS_AS_THEY_LIE",
                        rows.groups, TJ_GROUPS_MOST);
@@ -80,7 +106,7 @@ tj_rows tj_rows_canonical(const tj_rows *rows)
     tj_rows c = *rows;
 
     if (rows->kind == TJ_ROWS_AS_THEY_LIE)
-        return (tj_rows){0};
+        return (tj_rows){.gathered = rows->gathered};
     if (c.offset_bytes == 0)
         c.offset_bytes = (int16_t)sizeof(int32_t);
     return c;

@@ -22,6 +22,12 @@ static inline bool tj_is_masked(const tj_problem *problem)
     return problem->rows.kind == TJ_ROWS_MASKED;
 }
 
+/** Are the rows of M gathered by an index? */
+static inline bool tj_is_gathered(const tj_problem *problem)
+{
+    return problem->rows.gathered != 0;
+}
+
 /** Return the number of groups; 0: the rows are in none. */
 static inline int64_t tj_group_count(const tj_problem *problem)
 {

@@ -24,6 +24,7 @@
 #include "error.h"
 #include "check.h"
 #include "expression.h"
+#include "gather.h"
 #include "number.h"
 #include "operand_table.h"
 #include "scalar.h"
@@ -192,11 +193,9 @@ static tj_status resolve(const tj_request *asked, const tj_host_operands *operan
                          resolved *request, tj_error *err)
 {
     const tj_problem c = asked->problem;
-    tj_status status = require_known(&asked->given, err);
+    tj_status status;
 
     memset(request, 0, sizeof *request);
-    if (status != TJ_OK)
-        return status;
     if (threads < 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "threads is %d: use a positive number, or 0 for one per processor",
                        threads);
@@ -728,8 +727,9 @@ static void conclude_results(const resolved *request, tj_check_report *report)
 
 /* ---- public ------------------------------------------------------------------------------------------------------- */
 
-tj_status tj_request_compare(const tj_request *asked, const tj_host_operands *operands, const void *p, double max_flop,
-                             int threads, tj_check_report *report, tj_error *err)
+/* The rows of M lie in the order of the product. */
+static tj_status compare_in_order(const tj_request *asked, const tj_host_operands *operands, const void *p, double max_flop,
+                                  int threads, tj_check_report *report, tj_error *err)
 {
     tj_check_report found = {0};
     resolved request;
@@ -763,6 +763,21 @@ tj_status tj_request_compare(const tj_request *asked, const tj_host_operands *op
     tj_reductions_free(request.reductions);
     tj_blocks_free(request.blocks);
     free(check.findings);
+    return status;
+}
+
+tj_status tj_request_compare(const tj_request *asked, const tj_host_operands *operands, const void *p, double max_flop,
+                             int threads, tj_check_report *report, tj_error *err)
+{
+    tj_gathered gathered;
+    tj_status status = require_known(&asked->given, err);
+
+    if (status != TJ_OK)
+        return status;
+    status = tj_gather(asked, operands, &gathered, err);
+    if (status == TJ_OK)
+        status = compare_in_order(&gathered.request, &gathered.operands, p, max_flop, threads, report, err);
+    tj_gathered_drop(&gathered);
     return status;
 }
 
@@ -837,24 +852,16 @@ static tj_status find_scales(resolved *request, const tj_host_operands *operands
     return status;
 }
 
-tj_status tj_reference_product(const tj_problem *problem, const tj_host_operands *operands, void *p, int threads, tj_error *err)
+static tj_status write_in_order(const tj_request *asked, const tj_host_operands *operands, void *p, int threads, tj_error *err)
 {
-    if (TJ_HAS_NULL(err, problem, operands, p))
-        return TJ_ERR_INVALID_ARGUMENT;
     resolved request;
     writing output = {.request = &request, .p = p};
-    tj_host_operands known;
-    tj_request asked;
-    tj_status status = TJ_READ(operands, &known, TJ_HOST_OPERANDS, err);
+    tj_status status = resolve(asked, operands, p, threads, &request, err);
 
-    if (status == TJ_OK)
-        status = tj_request_make(problem, &asked, err);
-    if (status == TJ_OK)
-        status = resolve(&asked, &known, p, threads, &request, err);
     if (status != TJ_OK)
         return status;
     request.writes = true;
-    status = find_scales(&request, &known, err);
+    status = find_scales(&request, operands, err);
     if (status == TJ_OK)
         status = gather_reductions(&request, err);
     if (status == TJ_OK)
@@ -863,5 +870,27 @@ tj_status tj_reference_product(const tj_problem *problem, const tj_host_operands
         tj_reductions_store(request.reductions);
     tj_reductions_free(request.reductions);
     tj_blocks_free(request.blocks);
+    return status;
+}
+
+tj_status tj_reference_product(const tj_problem *problem, const tj_host_operands *operands, void *p, int threads, tj_error *err)
+{
+    if (TJ_HAS_NULL(err, problem, operands, p))
+        return TJ_ERR_INVALID_ARGUMENT;
+    tj_gathered gathered;
+    tj_host_operands known;
+    tj_request asked;
+    tj_status status = TJ_READ(operands, &known, TJ_HOST_OPERANDS, err);
+
+    if (status == TJ_OK)
+        status = tj_request_make(problem, &asked, err);
+    if (status == TJ_OK)
+        status = require_known(&asked.given, err);
+    if (status != TJ_OK)
+        return status;
+    status = tj_gather(&asked, &known, &gathered, err);
+    if (status == TJ_OK)
+        status = write_in_order(&gathered.request, &gathered.operands, p, threads, err);
+    tj_gathered_drop(&gathered);
     return status;
 }

@@ -91,6 +91,18 @@ void tj_draw_offsets(const tj_problem *problem, void *offsets, uint64_t seed)
     }
 }
 
+void tj_draw_index(const tj_problem *problem, int32_t *index, uint64_t seed)
+{
+    const int64_t rows = problem->j.extent;
+    uint64_t state = ~seed;
+
+    for (int64_t i = 0; i < rows; i++) {
+        const uint64_t drawn = next_random(&state);
+
+        index[i] = drawn % 32 ? (int32_t)(drawn / 32 % (uint64_t)rows) : drawn / 32 % 2 ? -1 : (int32_t)rows;
+    }
+}
+
 double tj_largest_product(const tj_problem *problem)
 {
     const int32_t weights = tj_is_weights(problem, TJ_MATRIX_M) ? problem->m.type : problem->n.type;

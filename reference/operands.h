@@ -28,6 +28,9 @@ static inline tj_host_operand *tj_host_operand_in(tj_host_operands *x, int which
  */
 void tj_fill_operand(const tj_problem *problem, int which, void *destination, size_t count, uint64_t seed);
 
+/** Draw the index of a problem whose rows of M are gathered: a row of M for each row, and now and then none. Canonical. */
+void tj_draw_index(const tj_problem *problem, int32_t *index, uint64_t seed);
+
 /**
  * Draw offsets of a problem with groups. Every row is in a group, and sizes are about the mean; some groups may be empty.
  * Canonical.

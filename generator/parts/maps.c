@@ -37,20 +37,24 @@ void tj_maps_describe(const tj_problem *view, const tj_launch_step *step, const 
  */
 void tj_maps_list_args(const tj_problem *view, bool is_swapped, bool writes, int32_t p_map, tj_launch_step *step)
 {
+    const bool gathers = tj_is_gathered(view); /* threads copy rows of M: it has no map */
     tj_problem mapped = *view;
-    int32_t count = 2;
+    int32_t count = gathers ? 1 : 2;
 
-    mapped.m.ld = mapped.n.ld = mapped.m.stride = mapped.n.stride = TJ_TIGHT;
+    mapped.n.ld = mapped.m.stride = mapped.n.stride = TJ_TIGHT;
+    if (!gathers)
+        mapped.m.ld = TJ_TIGHT;
     if (p_map >= 0)
         mapped.p.ld = mapped.p.stride = TJ_TIGHT;
     step->arg[0] = (tj_argument){TJ_ARG_TENSOR_MAP, TJ_MAP_M};
-    step->arg[1] = (tj_argument){TJ_ARG_TENSOR_MAP, TJ_MAP_N};
+    step->arg[count - 1] = (tj_argument){TJ_ARG_TENSOR_MAP, TJ_MAP_N};
     step->arg_count = count;
     tj_step_list_args(&mapped, is_swapped, true, writes, step);
     for (int i = count; i < step->arg_count; i++) {
         const bool is_matrix = step->arg[i].kind == TJ_ARG_POINTER;
 
-        if (!is_matrix || (step->arg[i].index != TJ_MATRIX_M && step->arg[i].index != TJ_MATRIX_N))
+        if (!is_matrix || (gathers && step->arg[i].index == TJ_MATRIX_M) ||
+            (step->arg[i].index != TJ_MATRIX_M && step->arg[i].index != TJ_MATRIX_N))
             step->arg[count++] = p_map >= 0 && is_matrix && step->arg[i].index == TJ_MATRIX_P
                                      ? (tj_argument){TJ_ARG_TENSOR_MAP, p_map}
                                      : step->arg[i];

@@ -59,6 +59,7 @@ void tj_scales_describe(const tj_problem *view, tj_scales_read how, int32_t spli
     const tj_scales_read here = splits > 1 ? TJ_SCALES_BY_ELEMENT : how; /* the last kernel has one element per thread */
 
     bool one[2], each[2]; /* of N, of M, is read ahead */
+    const char *const m_scale_of = tj_is_gathered(view) ? "gathered_scale(scale_m, m_index, Row, m_rows)" : "scale_m[Row]";
 
     for (int is_m = 0; is_m < 2; is_m++) {
         const scales s = scales_of(view, is_m);
@@ -70,13 +71,15 @@ void tj_scales_describe(const tj_problem *view, tj_scales_read how, int32_t spli
     tj_template_set(fill, "m_scale",
                     each[1]                      ? "row_scale[r]"
                     : one[1]                     ? "m_scale"
-                    : scales_of(view, true).each ? "scale_m[Row]"
+                    : scales_of(view, true).each ? m_scale_of
                                                  : "*scale_m");
     tj_template_set(fill, "n_scale",
                     each[0]                       ? "col_scale[c]"
                     : one[0]                      ? "n_scale"
                     : scales_of(view, false).each ? "scale_n[Col]"
                                                   : "*scale_n");
+    tj_template_set(fill, "m_scale_of", m_scale_of);
+    tj_template_set(fill, "n_scale_of", "scale_n[Col]");
     print_ones(one[1], one[0], fill);
     tj_template_set_flag(fill, "scales_ahead", one[1] || one[0] || each[1] || each[0]);
     describe_vector(view, here, fill);

@@ -66,14 +66,18 @@ void tj_textbook_describe(const tj_problem *view, const tj_config *config, tj_sc
     const tj_checks checks = tj_checks_of(config, form->is_swapped);
     const bool reduces = tj_epilogue_reduces(&view->epilogue);
     tj_launch_step *const product = tj_step_product(form);
+    char inside[TJ_TEMPLATE_VALUE_BYTES];
 
+    if (tj_is_gathered(view))
+        m.other = "from";
     tj_template_set_int(params, "TILE_WIDTH", tile_width);
     product->block_x = product->block_y = product->block_rows = product->block_cols = tile_width;
     tj_scales_describe(view, TJ_SCALES_BY_ELEMENT, 1, params);
     describe_element(view, TJ_MATRIX_M, m, "m_read", params);
     describe_element(view, TJ_MATRIX_N, n, "n_read", params);
     tj_template_set(params, "m_k", m.k);
-    tj_template_set(params, "m_row", m.other);
+    (void)snprintf(inside, sizeof inside, tj_is_gathered(view) ? "%s >= 0" : "%s < j", m.other);
+    tj_template_set(params, "m_inside", inside);
     tj_template_set(params, "n_k", n.k);
     tj_template_set(params, "n_col", n.other);
     tj_template_set_flag(params, "names_elements",
@@ -82,7 +86,7 @@ void tj_textbook_describe(const tj_problem *view, const tj_config *config, tj_sc
     describe_grid(view, product->rows_on_x, params);
     tj_template_set_flag(params, "reduces_at_edge", reduces && (checks.j || checks.l));
     tj_template_set_flag(params, "returns_at_edge", !reduces && (checks.j || checks.l));
-    tj_template_set(params, "terms", reduces && (checks.j || checks.l) ? "terms" : "k");
+    tj_template_set(params, "terms", (reduces && (checks.j || checks.l)) || tj_is_gathered(view) ? "terms" : "k");
     tj_template_set(params, "beside", !reduces && tj_epilogue_pairs(&view->epilogue) ? "parts/beside.cuh" : "");
     tj_template_set(params, "ending", reduces ? "parts/reduce_block.cuh" : "parts/epilogue.cuh");
     if (reduces) {

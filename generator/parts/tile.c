@@ -18,18 +18,19 @@ static bool needs_check(const tj_dim *dim, int32_t tile_width)
     return dim->multiple_of == 0 || dim->multiple_of % tile_width != 0;
 }
 
-static tj_status settle_check(char name, const tj_dim *dim, int32_t tile, const char *tile_name, bool has_groups,
+/* why: the check is needed whatever the extent is; NULL: it depends on that. */
+static tj_status settle_check(char name, const tj_dim *dim, int32_t tile, const char *tile_name, const char *why,
                               int32_t *check, tj_error *err)
 {
-    const bool is_needed = has_groups || needs_check(dim, tile);
+    const bool is_needed = why || needs_check(dim, tile);
 
     if (*check == TJ_CHECK_AUTO)
         *check = is_needed ? TJ_CHECK_ON : TJ_CHECK_OFF;
     if (*check != TJ_CHECK_OFF || !is_needed)
         return TJ_OK;
-    if (has_groups)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "the boundary check of %c is switched off, but groups may end at any row: leave the check on", name);
+    if (why)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the boundary check of %c is switched off, but %s: leave the check on",
+                       name, why);
     if (dim->mode == TJ_DIM_ANY)
         return tj_fail(
             err, TJ_ERR_INVALID_ARGUMENT,
@@ -77,13 +78,15 @@ tj_status tj_tile_settle_checks(const tj_problem *view, bool is_swapped, tj_conf
     const tj_tile tile = config->family->tile(view, config);
     int32_t *const check_rows = is_swapped ? &config->check_l : &config->check_j;
     int32_t *const check_cols = is_swapped ? &config->check_j : &config->check_l;
-    tj_status status =
-        settle_check(is_swapped ? 'l' : 'j', &view->j, tile.rows, tile.rows_name, tj_is_grouped(view), check_rows, err);
+    const char *const why = tj_is_grouped(view)    ? "groups may end at any row"
+                            : tj_is_gathered(view) ? "an index may lead to no row of M"
+                                                   : NULL;
+    tj_status status = settle_check(is_swapped ? 'l' : 'j', &view->j, tile.rows, tile.rows_name, why, check_rows, err);
 
     if (status == TJ_OK && config->family->checks_k)
-        status = settle_check('k', &view->k, tile.k, tile.k_name, false, &config->check_k, err);
+        status = settle_check('k', &view->k, tile.k, tile.k_name, NULL, &config->check_k, err);
     if (status == TJ_OK)
-        status = settle_check(is_swapped ? 'j' : 'l', &view->l, tile.cols, tile.cols_name, false, check_cols, err);
+        status = settle_check(is_swapped ? 'j' : 'l', &view->l, tile.cols, tile.cols_name, NULL, check_cols, err);
     if (!config->family->checks_k)
         config->check_k = TJ_CHECK_OFF;
     return status;

@@ -74,6 +74,13 @@ typedef struct tj_operands {
      * applies: a count below 0 counts as 0, and one beyond j / groups as that.
      */
     const void *offsets;
+    /**
+     * Used if the rows of M are gathered (tj_rows.gathered): the row of M for each of the j rows of the product, in device memory,
+     * and the number of rows that M has; 0: j. Entries are not checked before the launch. The kernel reads nothing for those below
+     * 0 and from m_rows on, whose rows count as zeros, and nothing outside of M, whatever the index holds.
+     */
+    const int32_t *m_index;
+    int64_t m_rows;
     void *workspace; /**< device memory of tj_plan_workspace_bytes() bytes; launches that may run at the same time must not
                           share it. If it is NULL or too small, the launch allocates a workspace from the device's memory pool
                           (cuMemAllocAsync) and frees it, in its stream; that costs a few microseconds */
@@ -84,7 +91,7 @@ typedef struct tj_operands {
 /** TJ_OPERANDS(M, N, P): three addresses, alpha = 1, beta = 0, everything else as in the problem. */
 #define TJ_OPERANDS(m, n, p)                                                                                           \
     { sizeof(tj_operands), { (m), 0, 0 }, { (n), 0, 0 }, { (p), 0, 0 }, { NULL, 0, 0 }, { { NULL, 0, 0 } },       \
-      { { NULL, 0, 0 } }, { { NULL, 0, 0 } }, { { NULL, 0, 0 } }, { 0 }, 1.0, 0.0, 0, 0, 0, 0, 0, 0, NULL, NULL, 0 }
+      { { NULL, 0, 0 } }, { { NULL, 0, 0 } }, { { NULL, 0, 0 } }, { 0 }, 1.0, 0.0, 0, 0, 0, 0, 0, 0, NULL, NULL, 0, NULL, 0 }
 #define TJ_OPERANDS_INIT TJ_OPERANDS(NULL, NULL, NULL)
 /* clang-format on */
 

@@ -256,7 +256,13 @@ typedef enum tj_rows_kind {
 
 /** The rows of M and P. All zero: they are found as they lie. */
 typedef struct tj_rows {
-    int32_t kind;        /**< tj_rows_kind */
+    int16_t kind; /**< tj_rows_kind */
+    /**
+     * 1: the rows of M are gathered by an index, an operand of every launch (tj_operands.m_index): row r of the product, of any
+     * kind above, is made of row m_index[r] of M, with its scales. M has m_rows rows then, those of a launch, and not j. An
+     * entry below 0 or from m_rows on reads nothing, and its row counts as zeros. M is row-major, and there is no batch.
+     */
+    int16_t gathered;
     int32_t groups;      /**< 1 to TJ_GROUPS_MOST; without groups 0, and the members below are ignored */
     int8_t offset_bytes; /**< of one offset or count, which is a signed integer: 4 (0 means that) or 8 */
     int8_t on_host;      /**< 1: the offsets or counts of a launch lie in host memory. They are copied with the launch, at most
@@ -308,7 +314,7 @@ typedef struct tj_problem {
 #define TJ_PROBLEM_INIT(j, k, l, type)                                                                                 \
     { sizeof(tj_problem), TJ_DIM_INIT(j), TJ_DIM_INIT(k), TJ_DIM_INIT(l), 0, TJ_MATRIX_INIT(type),                     \
       TJ_MATRIX_INIT(0), TJ_MATRIX_INIT(0), TJ_MATRIX_INIT(0), { TJ_SCALE_INIT(0, 0, 0) },                             \
-      { 0, 0, 0, 0, 0 }, 0, 0, { 0, 0, { 0, 0, 0, 0, { { 0, 0, 0, 0 } }, { 0 }, { { { 0 }, 0, 0, 0, 0, 0, { 0 } } } } } }
+      { 0, 0, 0, 0, 0, 0 }, 0, 0, { 0, 0, { 0, 0, 0, 0, { { 0, 0, 0, 0 } }, { 0 }, { { { 0 }, 0, 0, 0, 0, 0, { 0 } } } } } }
 /* clang-format on */
 
 /** One matrix of a problem. NULL: problem must not be NULL. Threads: any; pure. */

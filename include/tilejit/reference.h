@@ -36,13 +36,15 @@ typedef struct tj_host_operands {
     double number[TJ_EPILOGUE_OPERANDS];        /**< operands of the expression that are numbers */
     const void *offsets; /**< read only if the problem has groups: the offset of each, as for tj_groups_check. Rows that belong
                               to no group are neither read nor written */
+    const int32_t *m_index; /**< read only if the rows of M are gathered, as in tj_operands; with m_rows */
+    int64_t m_rows;
 } tj_host_operands;
 
 /* clang-format off */
 /** TJ_HOST_OPERANDS(M, N): two addresses, alpha = 1, beta = 0, and nothing else. */
 #define TJ_HOST_OPERANDS(m, n)                                                                                         \
     { sizeof(tj_host_operands), (m), (n), NULL, 1.0, 0.0, { { NULL, 0, 0 } }, { { NULL, 0, 0 } },            \
-      { { NULL, 0, 0 } }, { { NULL, 0, 0 } }, { 0 }, NULL }
+      { { NULL, 0, 0 } }, { { NULL, 0, 0 } }, { 0 }, NULL, NULL, 0 }
 /* clang-format on */
 
 /** The result of a check. Start from TJ_CHECK_REPORT_INIT. */

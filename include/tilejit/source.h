@@ -57,10 +57,16 @@ typedef enum tj_argument_kind {
     TJ_ARG_WITH_LD,     /**< */
     TJ_ARG_WITH_STRIDE, /**< */
     TJ_ARG_WITH_NUMBER, /**< */
+    TJ_ARG_M_INDEX,     /**< pointer to the index by which rows of M are gathered */
     TJ_ARG_SCALE_LD     /**< long long: leading dimension of scales along k (tj_scale_layout); the same index */
 } tj_argument_kind;
 
-typedef enum tj_extent { TJ_EXTENT_J, TJ_EXTENT_K, TJ_EXTENT_L } tj_extent;
+typedef enum tj_extent {
+    TJ_EXTENT_J,
+    TJ_EXTENT_K,
+    TJ_EXTENT_L,
+    TJ_EXTENT_M_ROWS /**< rows of an M from which rows are gathered */
+} tj_extent;
 
 typedef struct tj_argument {
     int32_t kind;  /**< tj_argument_kind */

@@ -136,12 +136,18 @@ static bool resolve_span(tj_stored_shape *stored, int64_t batch, size_t element_
            tj_add(stored->span, stored->width, &stored->span) && tj_mul(stored->span, (int64_t)element_bytes, &bytes);
 }
 
+/* Does an operand have the rows of M, which may be gathered? */
+static bool is_of_m(int which)
+{
+    return which == TJ_MATRIX_M || which == TJ_SCALES + TJ_MATRIX_M;
+}
+
 /* The numbers of an operand: those that the problem leaves open are given by the launch. */
 static tj_status resolve_operand(const tj_kernel *kernel, int which, int64_t ld, int64_t stride, tj_launch_shape *shape,
                                  tj_error *err)
 {
     const tj_operand_row *const row = &kernel->operand[which];
-    const tj_extents extents = {shape->j, shape->k, shape->l};
+    const tj_extents extents = {is_of_m(which) ? shape->m_rows : shape->j, shape->k, shape->l};
     const int64_t copies = tj_operand_copies(&kernel->problem, row, shape->batch);
     tj_stored_shape *const stored = &shape->matrix[which];
     char ld_name[NUMBER_NAME_BYTES], stride_name[NUMBER_NAME_BYTES];
@@ -169,6 +175,16 @@ static tj_status resolve_operand(const tj_kernel *kernel, int which, int64_t ld,
             err, TJ_ERR_INVALID_ARGUMENT, "%s is %lld, and a product spans %lld elements: products of the batch would overlap",
             name_number(row, which, "stride", stride_name), (long long)stored->stride, (long long)span_of_one(stored));
     return TJ_OK;
+}
+
+/* Rows of M: j of them, unless an index gathers those of the product. */
+static tj_status resolve_m_rows(const tj_problem *problem, int64_t given, tj_launch_shape *shape, tj_error *err)
+{
+    shape->m_rows = tj_is_gathered(problem) && given != 0 ? given : shape->j;
+    if (shape->m_rows >= 1 && shape->m_rows <= INT32_MAX)
+        return TJ_OK;
+    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "m_rows is %lld: M must have 1 to %d rows, or 0 for j", (long long)given,
+                   INT32_MAX);
 }
 
 /* c = NULL means P itself, so C is then stored as P is. That works if the text takes C's numbers as arguments, or has
@@ -431,6 +447,8 @@ tj_status tj_launch_resolve(const tj_kernel *kernel, const tj_operands *x, tj_la
     if (status == TJ_OK)
         status = resolve_extent('l', &problem->l, x->l, 1, INT32_MAX, &shape->l, err);
     if (status == TJ_OK)
+        status = resolve_m_rows(problem, x->m_rows, shape, err);
+    if (status == TJ_OK)
         status = resolve_batch(problem, x->batch, &shape->batch, err);
     for (int which = 0; which < TJ_ADDRESSES && status == TJ_OK; which++)
         if (kernel->operand[which].is_taken)
@@ -442,6 +460,7 @@ tj_status tj_launch_resolve(const tj_kernel *kernel, const tj_operands *x, tj_la
     shape->extent[TJ_EXTENT_J] = (int32_t)shape->j;
     shape->extent[TJ_EXTENT_K] = (int32_t)shape->k;
     shape->extent[TJ_EXTENT_L] = (int32_t)shape->l;
+    shape->extent[TJ_EXTENT_M_ROWS] = (int32_t)shape->m_rows;
     return status;
 }
 
@@ -628,6 +647,29 @@ static tj_status check_offsets(const tj_kernel *kernel, const tj_operands *x, co
     return tj_groups_check(problem, shape->j, x->offsets, err);
 }
 
+/* An index is read only on the device: is it there, and not where P is written? */
+static tj_status check_index(const tj_kernel *kernel, const tj_operands *x, const tj_launch_shape *shape, tj_error *err)
+{
+    const lines in = {(int64_t)(uintptr_t)x->m_index, 1, 1, shape->j * (int64_t)sizeof(int32_t)},
+                out = lines_of(kernel, shape, TJ_MATRIX_P, x->p.address);
+
+    if (!tj_is_gathered(&kernel->problem))
+        return TJ_OK;
+    if (!x->m_index)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "m_index is NULL: give the device address of the row of M for each of the %lld rows of the product",
+                       (long long)shape->j);
+    if ((uintptr_t)x->m_index % sizeof(int32_t) != 0)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "m_index is 0x%llx, which is not aligned to its elements of 4 bytes",
+                       (unsigned long long)(uintptr_t)x->m_index);
+    if (certainly_meet(&in, &out))
+        return tj_fail(
+            err, TJ_ERR_INVALID_ARGUMENT,
+            "P at 0x%llx and m_index at 0x%llx overlap: a product cannot overwrite what it reads; give P memory of its own",
+            (unsigned long long)(uintptr_t)x->p.address, (unsigned long long)(uintptr_t)x->m_index);
+    return TJ_OK;
+}
+
 static tj_status check_operands(const tj_kernel *kernel, const tj_operands *x, const tj_launch_shape *shape, tj_error *err)
 {
     for (int which = 0; which < TJ_ADDRESSES; which++) {
@@ -661,7 +703,7 @@ static tj_status check_operands(const tj_kernel *kernel, const tj_operands *x, c
     }
     if (tj_epilogue_check_scalars(&kernel->problem, x->alpha, x->beta, err) != TJ_OK)
         return TJ_ERR_INVALID_ARGUMENT;
-    if (check_offsets(kernel, x, shape, err) != TJ_OK)
+    if (check_offsets(kernel, x, shape, err) != TJ_OK || check_index(kernel, x, shape, err) != TJ_OK)
         return TJ_ERR_INVALID_ARGUMENT;
     for (int i = 0; i < kernel->problem.epilogue.expression.operands && kernel->scalar_type != TJ_F64; i++)
         if (kernel->problem.epilogue.expression.operand[i].indexed == TJ_BY_NOTHING &&

@@ -98,6 +98,8 @@ static int64_t offset_of(const proving *v, int which, char dimension, int64_t i)
 {
     const tj_operand_row *const row = &v->lies.operand[which];
 
+    if (tj_is_gathered(&v->lies.problem) && (which == TJ_MATRIX_M || which == TJ_SCALES + TJ_MATRIX_M))
+        return 0; /* the index leads to rows of M */
     return row->rows.of == dimension ? i * row->ld : row->width.of == dimension ? i / row->width.per : 0;
 }
 
@@ -215,7 +217,7 @@ static tj_problem any_product(const tj_problem *lies)
     simple.m.ld = simple.n.ld = simple.p.ld = TJ_ANY;
     simple.c.ld = simple.epilogue.has_beta ? TJ_ANY : TJ_TIGHT;
     simple.batch = 1;
-    simple.rows = (tj_rows){0};
+    simple.rows = (tj_rows){.gathered = lies->rows.gathered};
     simple.m.stride = simple.n.stride = simple.p.stride = simple.c.stride = TJ_TIGHT;
     return simple;
 }
@@ -259,6 +261,10 @@ static tj_status compute_lines(const proving *v, const run *r, int64_t n, int64_
             scales(v, which, v->lies.operand[which].is_each_group ? n : r->product, by_rows ? 'j' : 'l', r->line);
     if (has_c)
         x.c.address = address(v, TJ_MATRIX_C, r->product) + (size_t)(r->line * k->c.ld) * size_of(v, TJ_MATRIX_C);
+    if (tj_is_gathered(k)) {
+        x.m_index = tj_workbench_operands(v->bench)->m_index + row;
+        x.m_rows = k->j.extent;
+    }
     x.alpha = v->alpha;
     x.beta = v->beta;
     x.j = by_rows ? r->lines : k->j.extent;

@@ -40,6 +40,8 @@ struct tj_workbench {
     placed matrix[TJ_ADDRESSES];
     void *offsets;             /* of groups, on the host */
     tj_buffer *device_offsets; /* the same, unless a launch takes them from the host */
+    int32_t *m_index;          /* of gathered rows of M, on the host */
+    tj_buffer *device_m_index;
     tj_buffer *workspace;
     size_t workspace_bytes; /* without guards */
     tj_operands *set;
@@ -206,6 +208,7 @@ static void describe_sets(tj_workbench *bench)
         x->k = bench->lies.problem.k.extent;
         x->l = bench->lies.problem.l.extent;
         x->batch = bench->lies.problem.batch;
+        x->m_index = bench->device_m_index ? tj_buffer_address(bench->device_m_index) : NULL;
         x->offsets = bench->device_offsets ? tj_buffer_address(bench->device_offsets) : bench->offsets;
     }
 }
@@ -230,6 +233,22 @@ static tj_status draw_offsets(tj_workbench *bench, const tj_workbench_options *o
         return status;
     status = tj_gpu_allocate(bench->gpu, bench->stream, bytes, &bench->device_offsets, err);
     return status == TJ_OK ? tj_buffer_write(bench->device_offsets, 0, bench->offsets, bytes, err) : status;
+}
+
+/* Rows of the product are made of rows of M at random, a few of none. */
+static tj_status draw_index(tj_workbench *bench, const tj_workbench_options *options, tj_error *err)
+{
+    const size_t rows = (size_t)bench->lies.problem.j.extent, bytes = rows * sizeof(int32_t);
+    tj_status status;
+
+    if (!tj_is_gathered(&bench->lies.problem))
+        return TJ_OK;
+    bench->m_index = malloc(bytes);
+    if (!bench->m_index)
+        return tj_fail_memory(err, "the operands of a workbench");
+    tj_draw_index(&bench->lies.problem, bench->m_index, options->seed);
+    status = tj_gpu_allocate(bench->gpu, bench->stream, bytes, &bench->device_m_index, err);
+    return status == TJ_OK ? tj_buffer_write(bench->device_m_index, 0, bench->m_index, bytes, err) : status;
 }
 
 static tj_status check_options(const tj_workbench_options *o, tj_error *err)
@@ -284,6 +303,8 @@ tj_status tj_gpu_place(tj_gpu *gpu, const tj_request *request, const tj_workbenc
     status = settle(bench, request, options, err);
     if (status == TJ_OK)
         status = draw_offsets(bench, options, err);
+    if (status == TJ_OK)
+        status = draw_index(bench, options, err);
     for (int i = 0; i < TJ_ADDRESSES && status == TJ_OK; i++) {
         placed *m = &bench->matrix[i];
 
@@ -320,6 +341,8 @@ void tj_workbench_free(tj_workbench *bench)
     tj_buffer_free(bench->workspace);
     tj_buffer_free(bench->device_offsets);
     free(bench->offsets);
+    tj_buffer_free(bench->device_m_index);
+    free(bench->m_index);
     free(bench->set);
     free(bench);
 }
@@ -477,7 +500,7 @@ tj_status tj_workbench_check(const tj_workbench *bench, const void *p, double ma
         return TJ_ERR_INVALID_ARGUMENT;
     const void **array[TJ_MATRICES] = {NULL, NULL, NULL, NULL}, *host[TJ_MATRICES] = {NULL, NULL, NULL, NULL};
     void *laid[TJ_MATRICES] = {NULL, NULL, NULL, NULL};
-    tj_host_operands x = {.alpha = bench->alpha, .beta = bench->beta, .offsets = bench->offsets};
+    tj_host_operands x = {.alpha = bench->alpha, .beta = bench->beta, .offsets = bench->offsets, .m_index = bench->m_index};
     tj_check_report own = TJ_CHECK_REPORT_INIT;
     tj_status status = TJ_CLEAR(report, TJ_CHECK_REPORT_INIT, err);
 

@@ -4,7 +4,7 @@
 #include "parts/card.cuh"
 constexpr int TILE_WIDTH = 16;
 
-//@| #include "parts/groups.cuh"  //@ only has_groups
+#include "parts/rows.cuh"
 #include "parts/launch.cuh"
 extern "C" __global__ void __launch_bounds__(TILE_WIDTH * TILE_WIDTH)
 naive(
@@ -12,11 +12,12 @@ naive(
 {
     //@ lines derived
     #include "parts/block.cuh"
-    //@| const index_t terms = Row < j && Col < l ? k : 0;  // none where this thread hangs over the edge of P  //@ check_j && check_l  //@ only reduces_at_edge
+    //@| const index_t terms = Row < j && Col < l ? k : 0;  // none where this thread hangs over the edge of P  //@ check_j && check_l  //@ only reduces_at_edge and not gathers_m
     if (Row >= j || Col >= l)  //@ check_j || check_l  //@ only returns_at_edge
         return;  // this thread hangs over the edge of P
 
     #include "parts/product.cuh"
+    //@| #include "naive/gathered_row.cuh"  //@ only gathers_m
     sum_t Pvalue = 0;
     for (index_t i = 0; i < k; ++i)  //@ terms for k  //@ only not names_elements
         Pvalue += M[Row * ld_m + i] * N[i * ld_n + Col];  //@ m_read for M[Row * ld_m + i]  //@ n_read for N[i * ld_n + Col]

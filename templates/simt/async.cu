@@ -34,7 +34,7 @@ struct __align__(16) phase_t {
     //@| sum_t N[BK][BN + VEC];  // VEC more: elements that are neighbours along k are stored into other banks  //@ only not n_row_major
 };
 
-//@| #include "parts/groups.cuh"  //@ only has_groups
+#include "parts/rows.cuh"
 #include "simt/launch.cuh"
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 simt(

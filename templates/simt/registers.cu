@@ -24,7 +24,7 @@ __device__ __forceinline__ vector_t<input_t, COUNT> read_or_zero(const input_t *
 //@ if copies_or_zero
 
 //@ end
-//@| #include "parts/groups.cuh"  //@ only has_groups
+#include "parts/rows.cuh"
 #include "simt/launch.cuh"
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 simt(

@@ -18,7 +18,7 @@
 #include "parts/card.cuh"
 constexpr int TILE_WIDTH = 16;
 
-//@| #include "parts/groups.cuh"  //@ only has_groups
+#include "parts/rows.cuh"
 #include "parts/launch.cuh"
 extern "C" __global__ void __launch_bounds__(TILE_WIDTH * TILE_WIDTH)
 tiled(
@@ -32,6 +32,7 @@ tiled(
     //@ lines derived
     #include "parts/product.cuh"
     #include "parts/block.cuh"
+    //@| const long long from = gathered(m_index, Row, j, m_rows);  // the row of M  //@ only gathers_m
     //@| const index_t m_row = block_row + tx;  // M is column-major: neighbouring threads load neighbouring rows  //@ only not m_row_major
     //@| const index_t n_col = block_col + ty;  // N is column-major: neighbouring threads load down a column  //@ only not n_row_major
 
@@ -41,7 +42,7 @@ tiled(
         // Zero, which adds nothing, where a tile hangs over the edge.  //@ only check_j or check_k or check_l
         const index_t k_tx = phase * TILE_WIDTH + tx;  //@ only m_row_major or not n_row_major
         const index_t k_ty = phase * TILE_WIDTH + ty;  //@ only n_row_major or not m_row_major
-        Mds[ty][tx] = Row < j && k_tx < k ? M[Row * ld_m + k_tx] : sum_t{0};  //@ check_j && check_k  //@ m_k for k_tx  //@ m_row for Row  //@ m_read for M[Row * ld_m + k_tx]
+        Mds[ty][tx] = Row < j && k_tx < k ? M[Row * ld_m + k_tx] : sum_t{0};  //@ check_j && check_k  //@ m_k for k_tx  //@ m_read for M[Row * ld_m + k_tx]  //@ m_inside for Row < j
         Nds[ty][tx] = k_ty < k && Col < l ? N[k_ty * ld_n + Col] : sum_t{0};  //@ check_k && check_l  //@ n_k for k_ty  //@ n_col for Col  //@ n_read for N[k_ty * ld_n + Col]  //@ n_place for Nds[ty][tx]
         __syncthreads();  // read after write: both tiles are complete before anyone reads them
 

@@ -58,6 +58,7 @@ constexpr int TN = BN / 4;  // and in a row
 constexpr int THREADS = 128 * (1 + MULTIPLIERS);
 constexpr int STAGES = 4;
 constexpr int TRANSPOSERS = 3;  // warps
+//@| constexpr int GATHERERS = 3;  // warps  //@ only gathers_m
 constexpr int BLOCKS = 1;
 constexpr int GROUP = 8;
 constexpr int SLICE = 64;  // columns of P that a warp stores at once, 16 rows high
@@ -67,6 +68,7 @@ constexpr int SPLITS = 4;  //@ only splits_k
 //@| constexpr int CLUSTER = 2;  // blocks  //@ only clusters
 
 #include "parts/vector.cuh"
+//@| #include "parts/async.cuh"  //@ only gathers_m
 //@| #include "parts/widen.cuh"  //@ only widen_words
 #include "parts/barrier.cuh"
 #include "parts/tensor.cuh"
@@ -80,13 +82,13 @@ constexpr int SPLITS = 4;  //@ only splits_k
 //@| #include "wgmma/factors.cuh"  //@ factors
 #include "parts/tf32.cuh"  //@ only pack_rounds
 #include "pack/pack.cuh"  //@ only packs
-//@| #include "parts/groups.cuh"  //@ only has_groups
+#include "parts/rows.cuh"
 // Launch: THREADS threads in a block, and as many blocks as multiprocessors hold, or as there are tiles of P.
 //         They walk the tiles of one product of the batch after the other.  //@ only walks_products
 //         blockIdx.z counts the products of the batch.  //@ only batched and not walks_products
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 wgmma(
-    const __grid_constant__ tensor_map_t M_map,
+    const __grid_constant__ tensor_map_t M_map,  //@ only not gathers_m
     const __grid_constant__ tensor_map_t N_map,
     #include "parts/parameters.cuh"
 {
@@ -103,7 +105,7 @@ wgmma(
         for (int stage = 0; stage < STAGES; ++stage) {
             make_barrier(came[stage], 1);  //@ only squares
             make_barrier(full[stage], TRANSPOSERS);  // a lane of each arrives  //@ only squares
-            make_barrier(full[stage], 1);  //@ only not squares
+            make_barrier(full[stage], 1);  //@ arrivals for 1  //@ only not squares
             make_barrier(empty[stage], 4 * MULTIPLIERS);  // a lane of each warp arrives  //@ releases for 4 * MULTIPLIERS
         }
         for (int multiplier = 0; multiplier < MULTIPLIERS; ++multiplier)  //@ only pingpong
@@ -145,6 +147,7 @@ wgmma(
         asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");  //@ bringer_registers for 40  //@ only moves_registers
         #include "wgmma/bring.cuh"  //@ bring
         //@| #include "wgmma/transpose.cuh"  //@ only squares
+        //@| #include "wgmma/gather.cuh"  //@ only gathers_m
     } else {
         asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");  //@ multiplier_registers for 232  //@ only moves_registers
         #include "wgmma/multiply.cuh"

@@ -251,8 +251,9 @@ Test(command, runs_groups_of_rows)
 
     cr_assert(eq(int, shell("$T run 50x24x40 --device emulator --group-rows 5,0,17,20"), 0), "%s", errors);
     cr_expect(strstr(out, "check      passed: 1680 of 1680 elements") != NULL, "%s", out);
-    cr_assert(eq(int, shell("$T run 52x24x40 --device emulator --group-rows 5,0,13,2 --grouped masked --expected 5"), 0), "%s",
-              errors);
+    cr_assert(
+        eq(int, shell("$T run 52x24x40 --device emulator --group-rows 5,0,13,2 --grouped masked --expected 5 --gather"), 0),
+        "%s", errors);
     cr_expect(strstr(out, "check      passed: 800 of 800 elements") != NULL, "%s", out);
     cr_assert(eq(int, shell("$T run 50x24x40 --device emulator --groups 70 --offsets host64 --any all --json"), 0), "%s",
               errors);

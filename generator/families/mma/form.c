@@ -432,6 +432,17 @@ static tj_status check_copies(const tj_problem *view, const tj_mma_shape *s, boo
                    s->threads, t.lines, t.line, t.width);
 }
 
+/* Threads that copy rows of M one by one do not widen them. */
+static tj_status check_gathered(const tj_problem *view, const tj_mma_shape *s, tj_error *err)
+{
+    if (!tj_is_gathered(view) || !tj_mma_widens(view, s, true))
+        return TJ_OK;
+    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                   "family mma gathers rows of M as they are, and those of %s would be widened: let N hold the weights, or use "
+                   "family %s",
+                   tj_facts_of(view->m.type)->name, TJ_SAFE_FAMILY->name);
+}
+
 static tj_status check_room(const tj_problem *view, const tj_mma_shape *s, tj_error *err)
 {
     const int64_t bytes = tj_mma_shared_bytes(view, s);
@@ -575,6 +586,8 @@ static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *con
     if (status == TJ_OK)
         status = check_copies(view, &s, false, err);
     if (status == TJ_OK)
+        status = check_gathered(view, &s, err);
+    if (status == TJ_OK)
         status = check_room(view, &s, err);
     if (status == TJ_OK)
         status = tj_split_check(view, s.splits, err);
@@ -703,7 +716,7 @@ static tile_copies copies_of(const tj_problem *view, const tj_mma_shape *s, cons
                              bool is_m)
 {
     const bool clips = !tj_mma_packs(s, is_m), along_k = lies_along_k(view, is_m), across = is_m ? checks->j : checks->l;
-    tile_copies c = {.clips_lines = clips && (along_k ? across : checks->k),
+    tile_copies c = {.clips_lines = (is_m && tj_is_gathered(view)) || (clips && (along_k ? across : checks->k)),
                      .clips_ends = clips && (along_k ? checks->k : across),
                      .widen = tj_mma_widens_copies(view, s, t, is_m),
                      .at_once = tj_mma_copies_at_once(view, s, is_m)};
@@ -746,8 +759,10 @@ static const char *load_file(const tj_mma_tile *t, bool is_m)
 }
 
 /* How many elements are left for a copy that may be wanted in part. */
-static const char *wanted(const tile_copies *c)
+static const char *wanted(const tile_copies *c, bool gathers)
 {
+    if (gathers)
+        return c->clips_ends ? "m_at[line / M_GO] >= 0 ? m_left : 0" : "m_at[line / M_GO] >= 0 ? M_WIDTH : 0";
     if (c->clips_lines)
         return c->clips_ends ? "line < m_lines_left ? m_left : 0" : "line < m_lines_left ? M_WIDTH : 0";
     return c->clips_ends ? "m_left" : "M_WIDTH";
@@ -787,6 +802,7 @@ static void describe_tile(const tj_problem *view, const tj_problem *as_read, con
     const bool along_k = lies_along_k(view, is_m) || transposes(view, s, is_m);
     /* Weights of 4 bits that lie unchanged in shared memory: a stored element has two numbers. */
     const bool pairs = tj_mma_keeps_weights(t) && tj_type_is_pair(is_m ? view->m.type : view->n.type);
+    const bool gathers = is_m && tj_is_gathered(view);
     const struct {
         const char *name;
         bool value;
@@ -809,21 +825,26 @@ static void describe_tile(const tj_problem *view, const tj_problem *as_read, con
     tj_template_set_of(fill, is_m, "m_advance", !along_k ? "BK * ld_m" : pairs ? "BK / 2" : "BK");
     tj_template_set_of(fill, is_m, "m_places", place_file(t));
     tj_template_set_of(fill, is_m, "m_reader", tj_mma_loads_words(t) ? "reader_of(line)" : "line % 8");
-    tj_template_set_of(fill, is_m, "m_share", along_k ? "mma/share_along.cuh" : "mma/share_across.cuh");
+    tj_template_set_of(fill, is_m, "m_share",
+                       gathers   ? "mma/share_gathered.cuh"
+                       : along_k ? "mma/share_along.cuh"
+                                 : "mma/share_across.cuh");
+    tj_template_set_of(fill, is_m, "m_line_at", gathers ? "max(m_at[line / M_GO], 0LL)" : "line * ld_m");
+    tj_template_set_of(fill, is_m, "m_line_inside", gathers ? "m_at[line / M_GO] >= 0" : "line < m_lines_left");
     tj_template_set_of(fill, is_m, "m_copy", copy_file(c));
     tj_template_set_of(fill, is_m, "m_load", load_file(t, is_m));
     tj_template_set_of(fill, is_m, "m_stored_t", stored_type(view, as_read, t, is_m));
     tj_template_set_of(fill, is_m, "m_waiting", c->wait ? "mma/waiting.cuh" : "");
     tj_template_set_of(fill, is_m, "m_store_weights", c->wait ? "mma/store_weights.cuh" : "");
     tj_template_set_of(fill, is_m, "m_copy_part", t->pass == TJ_MMA_GATHERED ? "copy_elements" : "copy_async_part");
-    tj_template_set_of(fill, is_m, "m_wanted", wanted(c));
+    tj_template_set_of(fill, is_m, "m_wanted", wanted(c, gathers));
     tj_template_set_of(fill, is_m, "m_load_weights",
                        c->are_parts  ? "load_weights_one_by_one<M_WIDTH>"
                        : c->are_zero ? "load_weights_or_zero<M_WIDTH>"
                                      : "load_weights<M_WIDTH>");
     tj_template_set_of(fill, is_m, "m_asked", asked(c));
     (void)snprintf(text, sizeof text, "unroll %d  // more at once would not fit the registers", c->at_once);
-    tj_template_set_of(fill, is_m, "m_unroll", c->at_once < t->goes ? text : "unroll");
+    tj_template_set_of(fill, is_m, "m_unroll", c->at_once < t->goes && !gathers ? text : "unroll"); /* m_at is in registers */
     tj_template_set_of(fill, is_m, "m_k_left", pairs ? "(k_left + 1) / 2" : "k_left");
     tj_template_set_of(fill, is_m, "m_halves_of", s->load != TJ_MMA_AHEAD ? "m" : tj_mma_loads_words(t) ? "m[4]" : "m[2]");
     tj_template_set_of(fill, is_m, "m_now",
@@ -1114,6 +1135,7 @@ const tj_family tj_family_mma = {
     .sums_in_registers = true,
     .scales_along_k = true,
     .takes_groups = true,
+    .takes_gathered = true,
     .model = &tj_model_mma,
     .reduces = TJ_REDUCES_BY_WARP,
     .checks_k = true,

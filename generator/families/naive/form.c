@@ -76,6 +76,7 @@ const tj_family tj_family_naive = {
     .scales_along_k = true,
     .takes_pairs = true,
     .takes_groups = true,
+    .takes_gathered = true,
     .model = &tj_model_textbook,
     .reduces = TJ_REDUCES_BY_TILE,
     .checks_k = false,

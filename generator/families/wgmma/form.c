@@ -54,6 +54,8 @@ enum {
     BARRIERS_BYTES = 2 * BARRIER_BYTES, /* of a stage */
     CLUSTER_REGISTERS = 56,             /* of a thread that starts copies, in a cluster: 40 spill */
     TRANSPOSER_REGISTERS = 56,
+    GATHERER_REGISTERS = 56,
+    GATHERERS = 3,                  /* warps */
     BYTE_TRANSPOSER_REGISTERS = 104 /* because it holds 16 chunks instead of 4 */
 };
 
@@ -188,6 +190,7 @@ tj_wgmma_shape tj_wgmma_shape_of(const tj_problem *view, const tj_config *config
         v[GROUP], v[PACK], v[TRANSPOSE],   .element_bytes = bytes};
 
     s.promotes = view->compute == TJ_COMPUTE_F32_FP8;
+    s.gathers = tj_is_gathered(view);
     s.swapped = v[SWAP] == TJ_WGMMA_SWAPPED;
     s.cluster_cols = sharing[v[CLUSTER]].share_m;
     s.cluster_rows = sharing[v[CLUSTER]].share_n;
@@ -366,7 +369,10 @@ static int32_t transposer_registers(const tj_wgmma_shape *s)
 
 static int32_t bringer_registers(const tj_wgmma_shape *s)
 {
-    return transposes_any(s) ? transposer_registers(s) : cluster_of(s) > 1 ? CLUSTER_REGISTERS : TJ_BRINGER_REGISTERS;
+    return transposes_any(s)   ? transposer_registers(s)
+           : s->gathers        ? GATHERER_REGISTERS
+           : cluster_of(s) > 1 ? CLUSTER_REGISTERS
+                               : TJ_BRINGER_REGISTERS;
 }
 
 static int64_t all_shared(int64_t bytes)
@@ -479,7 +485,7 @@ static tj_status check_types(const tj_problem *view, tj_error *err)
 
 static bool can_swap(const tj_problem *view)
 {
-    return !tj_is_grouped(view) && !tj_epilogue_pairs(&view->epilogue);
+    return !tj_is_grouped(view) && !tj_is_gathered(view) && !tj_epilogue_pairs(&view->epilogue);
 }
 
 static tj_status check_swap(const tj_problem *view, const tj_wgmma_shape *s, tj_error *err)
@@ -487,13 +493,16 @@ static tj_status check_swap(const tj_problem *view, const tj_wgmma_shape *s, tj_
     if (!s->swapped || can_swap(view))
         return TJ_OK;
     return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "swap=yes computes the transpose of P, and %s: use swap=no",
-                   tj_is_grouped(view) ? "rows in groups are rows of P" : "the epilogue takes pairs of columns of P");
+                   tj_is_grouped(view)    ? "rows in groups are rows of P"
+                   : tj_is_gathered(view) ? "the rows that are gathered are those of M"
+                                          : "the epilogue takes pairs of columns of P");
 }
 
 static tj_status check_cluster(const tj_problem *view, const tj_wgmma_shape *s, tj_error *err)
 {
     const char *const has = s->pingpong == TJ_WGMMA_PINGPONG                       ? "pingpong=yes"
                             : tj_is_grouped(view)                                  ? "groups of rows"
+                            : s->gathers                                           ? "gathered rows"
                             : s->transpose != TJ_WGMMA_NONE && s->weight_bits == 0 ? "transpose"
                             : s->parts > 1 && s->splits > 1                        ? "a second way to share k, splits,"
                                                                                    : NULL;
@@ -550,7 +559,7 @@ static bool fits_registers(const tj_wgmma_shape *s, int32_t bringer)
 
 static bool can_transpose(const tj_problem *view, const tj_wgmma_shape *s, bool is_m)
 {
-    return lies_wrong(view, s, is_m) && has_map(view, s, is_m) && has_squares(s, is_m) && !packs(s, is_m) &&
+    return !s->gathers && lies_wrong(view, s, is_m) && has_map(view, s, is_m) && has_squares(s, is_m) && !packs(s, is_m) &&
            transposer_registers(s) <= tj_registers_left(s->blocks, s->threads) && fits_registers(s, transposer_registers(s));
 }
 
@@ -567,6 +576,19 @@ static int32_t transpose_default(const tj_problem *view, const tj_wgmma_shape *s
     if (can_load_m(view, *s))
         return TJ_WGMMA_REGISTERS;
     return name(can_transpose(view, s, true), can_transpose(view, s, false));
+}
+
+/* The warps that gather rows of M are those that would transpose, and they copy elements as they are. */
+static tj_status check_gathered(const tj_problem *view, const tj_wgmma_shape *s, tj_error *err)
+{
+    if (s->gathers && view->compute == TJ_COMPUTE_TF32)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "family wgmma gathers rows of M as they are, and does not round them to tf32: use family mma");
+    if (s->gathers && transposes_any(s))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "transpose=%s takes the warps that gather rows of M: store N column-major, or use family mma",
+                       transpose_choices[s->transpose - 1]);
+    return TJ_OK;
 }
 
 /* A tensor map needs lines, and products of a batch, that begin at multiples of 16 bytes. */
@@ -765,6 +787,8 @@ static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *con
     if (status == TJ_OK && v[STAGES] == 0)
         v[STAGES] = s.stages = stages_that_fit(view, s);
     if (status == TJ_OK)
+        status = check_gathered(view, &s, err);
+    if (status == TJ_OK)
         status = check_transpose(view, &s, true, err);
     if (status == TJ_OK)
         status = check_transpose(view, &s, false, err);
@@ -907,7 +931,7 @@ static bool is_hopeless(const tj_problem *view, const tj_config *config, size_t 
     settle_weights(view, &s);
     if (s.pack == 0)
         s.pack = pack_default(view, s);
-    return check_types(view, NULL) != TJ_OK || check_swap(view, &s, NULL) != TJ_OK ||
+    return check_types(view, NULL) != TJ_OK || check_swap(view, &s, NULL) != TJ_OK || check_gathered(view, &s, NULL) != TJ_OK ||
            (s.swapped ? swaps_in_vain(view, &s, known) : is_too_fine(&s, known)) || turns_in_vain(view, &s) ||
            packs_in_vain(view, &s) || check_transpose(view, &s, true, NULL) != TJ_OK ||
            check_transpose(view, &s, false, NULL) != TJ_OK || tj_wgmma_check_parts(view, &s, NULL) != TJ_OK ||
@@ -998,11 +1022,12 @@ static void describe_map(const tj_problem *view, const tj_wgmma_shape *s, const 
     const tj_which which = is_m ? TJ_MATRIX_M : TJ_MATRIX_N;
     const tj_wgmma_tile t = tj_wgmma_tile_of(view, s, is_m);
     const bool weights = is_m && s->weight_bits > 0, in_blocks = t.along_k && t.blocks > 1;
-    const char *const bring = weights     ? "wgmma/bring_weights.cuh"
-                              : t.squares ? "wgmma/bring_squares.cuh"
-                              : in_blocks ? "wgmma/bring_blocks_along.cuh"
-                              : t.along_k ? "wgmma/bring_line.cuh"
-                                          : "wgmma/bring_blocks.cuh";
+    const char *const bring = is_m && s->gathers ? ""
+                              : weights          ? "wgmma/bring_weights.cuh"
+                              : t.squares        ? "wgmma/bring_squares.cuh"
+                              : in_blocks        ? "wgmma/bring_blocks_along.cuh"
+                              : t.along_k        ? "wgmma/bring_line.cuh"
+                                                 : "wgmma/bring_blocks.cuh";
     tj_tensor_map *const map = &form->tensor_map[is_m ? TJ_MAP_M : TJ_MAP_N];
 
     *map = (tj_tensor_map){
@@ -1014,6 +1039,8 @@ static void describe_map(const tj_problem *view, const tj_wgmma_shape *s, const 
     };
     if (packs(s, is_m))
         tj_pack_map(view, pack, which, map);
+    if (is_m && s->gathers)
+        *map = (tj_tensor_map){0};
     tj_template_set_flag(fill, is_m ? "m_along_k" : "n_along_k", t.along_k);
     tj_template_set(fill, is_m ? "m_blocks" : "n_blocks", in_blocks ? "BK / LINE" : "1");
     tj_template_set(fill, is_m ? "m_each_block" : "n_each_block", in_blocks ? "blocks of LINE elements of k" : "one block");
@@ -1137,6 +1164,14 @@ static void describe_walk(const tj_problem *view, const tj_wgmma_shape *s, tj_te
                     in_turn    ? "4"
                     : is_alone ? "4 * MULTIPLIERS"
                                : "4 * MULTIPLIERS * (CLUSTER_ROWS + CLUSTER_COLS - 1)");
+    if (s->gathers)
+        tj_template_set_int(fill, "GATHERERS", GATHERERS);
+    else
+        tj_template_set(fill, "GATHERERS", "");
+    tj_template_set(fill, "arrivals", s->gathers ? "1 + GATHERERS" : "1");
+    tj_template_set(fill, "brought", s->gathers ? "sizeof(tiles[stage].N)" : "sizeof(phase_t)");
+    tj_template_set_flag(fill, "copies_part", s->gathers);
+    tj_template_set(fill, "end_of_rows", has_groups ? "group.end" : "j");
     tj_template_set_flag(fill, "squares", squares);
     tj_template_set_flag(fill, "square_bytes", squares && s->element_bytes == 1);
     tj_template_set(fill, "TRANSPOSERS", squares ? "3" : "");
@@ -1278,6 +1313,7 @@ const tj_family tj_family_wgmma = {
     .scales_along_k = true,
     .sums_in_registers = true,
     .takes_groups = true,
+    .takes_gathered = true,
     .model = &tj_model_wgmma,
     .reduces = TJ_REDUCES_BY_WARP,
     .checks_k = true,

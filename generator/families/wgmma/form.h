@@ -40,6 +40,7 @@ typedef struct tj_wgmma_shape {
     int32_t weight_bits;                /* of M, whose weights come from registers; 0: they do not */
     bool adds_parts;                    /* weights have scales along k, which multiply parts of a sum in f32 */
     bool promotes;                      /* tensor cores sum one phase; the thread adds its accumulators in f32 */
+    bool gathers;                       /* threads copy rows of M, which an index gathers */
     bool swapped;                       /* bm counts columns of P, and the source's P lies column by column */
 } tj_wgmma_shape;
 

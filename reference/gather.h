@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gather: a product whose rows of M are gathered by an index, as one of rows that lie in its own order.
+ */
+#ifndef TJ_REFERENCE_GATHER_H
+#define TJ_REFERENCE_GATHER_H
+
+#include <tilejit/reference.h>
+
+#include "request.h"
+
+/** A request without an index, and its operands, of which M and its scales may be copies. */
+typedef struct tj_gathered {
+    tj_request request;
+    tj_host_operands operands;
+    void *m, *scale_m; /* owned; NULL: the caller's */
+} tj_gathered;
+
+/**
+ * Put the rows of M, and their scales, in the order of the product, and zeros for those of none. Without an index, nothing is
+ * copied. The request leaves nothing open. Owned: the caller; tj_gathered_drop, whatever is returned.
+ * Errors: TJ_ERR_INVALID_ARGUMENT: there is no index; TJ_ERR_OUT_OF_MEMORY.
+ */
+tj_status tj_gather(const tj_request *asked, const tj_host_operands *given, tj_gathered *to, tj_error *err);
+
+void tj_gathered_drop(tj_gathered *gathered);
+
+#endif

@@ -1,0 +1,2 @@
+//@| #include "parts/groups.cuh"  //@ only has_groups
+//@| #include "parts/gather.cuh"  //@ only gathers_m

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
+/*
+ * Rows of M gathered by an index: which problems and configs may have them, what a launch refuses, and that an index, which nobody looks
+ * at before the kernel, leads nowhere that is not M: M lies in a buffer of its own size, and the emulator stops an access after its end.
+ */
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tilejit/tools.h>
+
+#include "scales.h"
+
+enum { J = 70, K = 24, L = 32, M_ROWS = 9, GROUPS = 3 };
+
+static tj_error err;
+
+static void expect_said(const char *words)
+{
+    cr_expect(ne(ptr, (void *)strstr(err.message, words), NULL), "\"%s\" is not in: %s", words, err.message);
+}
+
+static tj_problem gathered(void)
+{
+    tj_problem problem = TJ_PROBLEM_INIT(J, K, L, TJ_F16);
+
+    problem.rows.gathered = 1;
+    return problem;
+}
+
+static tj_context *open_context(void)
+{
+    tj_context_options options = TJ_CONTEXT_OPTIONS_INIT;
+    tj_context *context = NULL;
+
+    cr_assert(setenv("TILEJIT_EMULATOR", EMULATOR_PATH, 1) == 0);
+    options.driver = "emulator";
+    options.cache_dir = "";
+    cr_assert(eq(int, tj_context_create(&options, &context, &err), TJ_OK), "%s", err.message);
+    return context;
+}
+
+Test(gather, refuses_problems_that_cannot_be)
+{
+    const struct {
+        int16_t gathered, layout_m;
+        int64_t batch, stride_m;
+        tj_scale scale_m;
+        const char *says;
+    } rows[] = {
+        {2, 0, 0, 0, {0}, "rows.gathered is 2: use 0 or 1"},
+        {1, 1, 0, 0, {0}, "M is column-major, and rows of M are gathered"},
+        {1, 0, 3, 0, {0}, "batch is 3 and rows.gathered 1"},
+        {1, 0, 0, TJ_POINTERS, {0}, "with groups or an index there is one M"},
+        {1, 0, 0, 0, TJ_SCALE_INIT(TJ_F32, 128, 0), "the scales of M are for 128 rows each"},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tj_problem problem = gathered();
+
+        problem.rows.gathered = rows[i].gathered;
+        problem.m.layout = rows[i].layout_m;
+        problem.m.stride = rows[i].stride_m;
+        problem.batch = rows[i].batch;
+        problem.scale[TJ_MATRIX_M] = rows[i].scale_m;
+        cr_expect(eq(int, tj_problem_check(&problem, &err), TJ_ERR_INVALID_ARGUMENT), "row %zu", i);
+        expect_said(rows[i].says);
+    }
+}
+
+Test(gather, refuses_configs_that_do_not_take_it)
+{
+    static const struct {
+        const char *config, *says;
+    } rows[] = {
+        {"simt", "family simt does not gather rows of M"},     {"mma:splits=2", "rows of M are gathered"},
+        {"mma:pack=both", "not done for gathered rows"},       {"wgmma:swap=yes", "the rows that are gathered are those of M"},
+        {"wgmma:cluster=n2", "gathered rows is not for them"},
+    };
+    const tj_problem problem = gathered();
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tj_config config = TJ_CONFIG_INIT;
+
+        cr_assert(eq(int, tj_config_parse(rows[i].config, &config, &err), TJ_OK));
+        cr_expect(eq(int, tj_config_resolve(&problem, &config, &err), TJ_ERR_INVALID_ARGUMENT), "%s", rows[i].config);
+        expect_said(rows[i].says);
+    }
+}
+
+/* ---- launches ----------------------------------------------------------------------------------------------------- */
+
+static tj_buffer *put(tj_context *context, const void *host, size_t bytes)
+{
+    tj_buffer *buffer = NULL;
+
+    cr_assert(eq(int, tj_buffer_create(context, bytes, &buffer, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_buffer_write(buffer, 0, host, bytes, &err), TJ_OK), "%s", err.message);
+    return buffer;
+}
+
+/* An M of fewer rows than the product has, whose index leads outside of it here and there, is multiplied as the reference does. */
+static void multiply(tj_context *context, tj_problem problem, const char *text)
+{
+    static const int32_t strange[] = {-1, INT32_MIN, INT32_MAX, M_ROWS};
+    static uint16_t m[M_ROWS * K], n[GROUPS * K * L], p[J * L];
+    static float scale[M_ROWS];
+    static const int32_t offsets[GROUPS + 1] = {0, 20, 20, J};
+    int32_t index[J];
+    tj_config config = TJ_CONFIG_INIT;
+    tj_check_report report = TJ_CHECK_REPORT_INIT;
+    tj_host_operands host = TJ_HOST_OPERANDS(m, n);
+    tj_operands x = TJ_OPERANDS_INIT;
+    tj_buffer *buffer[6];
+    const tj_plan *plan = NULL;
+
+    for (int i = 0; i < J; i++)
+        index[i] = i % 11 == 5 ? strange[i / 11 % 4] : i * 7 % M_ROWS;
+    for (int i = 0; i < M_ROWS * K; i++)
+        m[i] = (uint16_t)(0x3800 + i * 37 % 1024); /* 0.5 to 1 */
+    for (int i = 0; i < GROUPS * K * L; i++)
+        n[i] = (uint16_t)(0x3800 + i * 53 % 1024);
+    for (int i = 0; i < M_ROWS; i++)
+        scale[i] = 0.5F + (float)i;
+    memset(p, 0xff, sizeof p);
+    buffer[0] = put(context, m, sizeof m);
+    buffer[1] = put(context, n, sizeof n);
+    buffer[2] = put(context, p, sizeof p);
+    buffer[3] = put(context, index, sizeof index);
+    buffer[4] = put(context, scale, sizeof scale);
+    buffer[5] = put(context, offsets, sizeof offsets);
+    x.m.address = tj_buffer_address(buffer[0]);
+    x.n.address = tj_buffer_address(buffer[1]);
+    x.p.address = tj_buffer_address(buffer[2]);
+    x.m_index = tj_buffer_address(buffer[3]);
+    x.scale[TJ_MATRIX_M].address = tj_buffer_address(buffer[4]);
+    x.offsets = tj_buffer_address(buffer[5]);
+    x.j = J;
+    x.m_rows = host.m_rows = M_ROWS;
+    host.m_index = index;
+    host.offsets = offsets;
+    host.scale[TJ_MATRIX_M].address = scale;
+    cr_assert(eq(int, tj_config_parse(text, &config, &err), TJ_OK));
+    cr_assert(eq(int, tj_plan_prepare(context, &problem, &config, &plan, &err), TJ_OK), "%s: %s", text, err.message);
+    cr_expect(eq(int, tj_plan_launch(plan, &x, NULL, &err), TJ_OK), "%s: %s", text, err.message);
+    cr_expect(eq(int, tj_buffer_read(buffer[2], 0, p, sizeof p, &err), TJ_OK), "%s: %s", text, err.message);
+    problem.j.mode = TJ_DIM_FIXED;
+    cr_expect(eq(int, tj_reference_check(&problem, &host, p, 0, 1, &report, &err), TJ_OK), "%s: %s", text, err.message);
+    cr_expect(report.passed, "%s: %s", text, report.reason);
+    for (int i = 0; i < 6; i++)
+        tj_buffer_free(buffer[i]);
+}
+
+Test(gather, takes_rows_of_m_where_the_index_says)
+{
+    static const char *const families[] = {"naive",
+                                           "tiled",
+                                           "tiled:shared=dynamic",
+                                           "mma:bm=16,bn=16,wm=16,wn=16",
+                                           "mma:bm=32,bn=32,wm=16,wn=16,copy=registers",
+                                           "wgmma:bm=64,bn=32",
+                                           "wgmma:bm=128,bn=32,stages=2",
+                                           "wgmma:bm=64,bn=32,pingpong=yes,stages=3"};
+    tj_context *context = open_context();
+
+    for (size_t i = 0; i < sizeof families / sizeof families[0]; i++)
+        for (int variant = 0; variant < 3; variant++) {
+            tj_problem problem = gathered();
+
+            problem.j.mode = variant == 1 ? TJ_DIM_ANY : TJ_DIM_FIXED;
+            if (variant > 0)
+                problem.scale[TJ_MATRIX_M] = (tj_scale)SCALE_EACH;
+            if (variant == 2)
+                problem.rows = (tj_rows){.kind = TJ_ROWS_IN_GROUPS, .groups = GROUPS, .gathered = 1};
+            multiply(context, problem, families[i]);
+        }
+    tj_context_free(context);
+}
+
+Test(gather, launches_refuse_what_they_cannot_read)
+{
+    tj_context *context = open_context();
+    tj_workbench_options options = TJ_WORKBENCH_INIT;
+    const tj_problem problem = gathered();
+    tj_config config = TJ_CONFIG_INIT;
+    tj_workbench *bench = NULL;
+    const tj_plan *plan = NULL;
+    tj_operands x;
+
+    cr_assert(eq(int, tj_config_parse("tiled", &config, &err), TJ_OK));
+    cr_assert(eq(int, tj_plan_prepare(context, &problem, &config, &plan, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_workbench_create(context, &problem, &options, &bench, &err), TJ_OK), "%s", err.message);
+    x = *tj_workbench_operands(bench);
+    x.m_rows = -4;
+    cr_expect(eq(int, tj_plan_launch(plan, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
+    expect_said("m_rows is -4");
+    x.m_rows = 0;
+    x.m_index = (const int32_t *)((uintptr_t)x.m_index + 2);
+    cr_expect(eq(int, tj_plan_launch(plan, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
+    expect_said("not aligned to its elements of 4 bytes");
+    x.m_index = x.p.address;
+    cr_expect(eq(int, tj_plan_launch(plan, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
+    expect_said("and m_index at");
+    x.m_index = NULL;
+    cr_expect(eq(int, tj_plan_launch(plan, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
+    expect_said("m_index is NULL: give the device address of the row of M for each of the 70 rows");
+    tj_workbench_free(bench);
+    tj_context_free(context);
+}
+
+/* The proof multiplies the same rows by the simple kernel. */
+Test(gather, is_proven)
+{
+    tj_context *context = open_context();
+    const tj_problem problem = gathered();
+    tj_config config = TJ_CONFIG_INIT;
+    tj_proof proof = TJ_PROOF_INIT;
+    const tj_plan *plan = NULL;
+
+    cr_assert(eq(int, tj_config_parse("mma:bm=16,bn=16,wm=16,wn=16", &config, &err), TJ_OK));
+    cr_assert(eq(int, tj_plan_prepare(context, &problem, &config, &plan, &err), TJ_OK), "%s", err.message);
+    cr_expect(eq(int, tj_plan_prove(context, plan, &problem, 1, &proof, &err), TJ_OK), "%s", err.message);
+    cr_expect(proof.passed, "%s", proof.reason);
+    tj_context_free(context);
+}
