@@ -1,7 +1,8 @@
 #include "weights/add_both.cuh"
+#include "weights/take_bits.cuh"
 // 128 + n has n as its last 7 bits, of which bfloat16 has no more. What the eighth is worth goes to what is subtracted.
 __device__ __forceinline__ unsigned int widen_neighbour(unsigned int units, int neighbour)
 {
-    const unsigned int weights = units >> 8 * neighbour, last = (weights & 0x007f007fu) | 0x43004300u;
-    return add_both(last, (weights & 0x00800080u) | 0xc300c300u);  // -128, or -256 for a negative weight
+    const unsigned int weights = units >> 8 * neighbour, last = take_bits(weights, 0x007f007fu, 0x43004300u);
+    return add_both(last, take_bits(weights, 0x00800080u, 0xc300c300u));  // -128, or -256 for a negative weight
 }

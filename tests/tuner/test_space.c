@@ -355,10 +355,9 @@ Test(choice, is_not_kept_from_words_that_ask_for_other_numbers)
 /* A start that nothing admits would only cost time. */
 Test(choice, begins_with_configs_that_some_problem_admits)
 {
-    tj_problem problems[] = {f32(16, 16, 16),       f32(13, 32, 5),        f32(24, 24, 24),
-                             f32(1024, 1024, 1024), f32(2048, 4096, 16),   f32(64, 1216, 1),
-                             f32(1024, 1024, 1024), f32(1024, 1024, 1024), f32(1024, 1024, 1024),
-                             f32(16, 4096, 4096)};
+    tj_problem problems[] = {f32(16, 16, 16),       f32(13, 32, 5),     f32(24, 24, 24),       f32(1024, 1024, 1024),
+                             f32(2048, 4096, 16),   f32(64, 1216, 1),   f32(1024, 1024, 1024), f32(1024, 1024, 1024),
+                             f32(1024, 1024, 1024), f32(16, 4096, 4096)};
 
     for (size_t i = 0; i < 3; i++)
         problems[i].batch = 10000;

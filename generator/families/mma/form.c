@@ -1052,10 +1052,8 @@ static uint32_t needs_of(const tj_problem *view, const tj_mma_shape *s)
 }
 
 /* The scales of parts of k. */
-static void describe_parts(const tj_problem *view, const tj_config *config, const tj_mma_shape *s, bool is_swapped,
-                           tj_template_params *fill)
+static void describe_parts(const tj_problem *view, const tj_mma_shape *s, tj_template_params *fill)
 {
-    const tj_checks checks = tj_checks_of(config, is_swapped);
     const int32_t parts = tj_mma_parts(view, s);
     const bool of_m = tj_scales_along_k(view, TJ_MATRIX_M), of_n = tj_scales_along_k(view, TJ_MATRIX_N);
     const bool spans_phases = tj_scale_k(view) > s->bk;
@@ -1066,7 +1064,6 @@ static void describe_parts(const tj_problem *view, const tj_config *config, cons
         tj_template_set_of(fill, is_m, "m_read_scales", (is_m ? of_m : of_n) ? "mma/read_scales.cuh" : "");
         tj_template_set_of(fill, is_m, "m_give_scales", (is_m ? of_m : of_n) ? "mma/give_scales.cuh" : "");
     }
-    tj_template_set_flag(fill, "clips_parts", checks.k && parts > 1);
     tj_template_set_int(fill, "PARTS", parts);
     tj_template_set(fill, "ends_part", spans_phases ? "mma/ends_part.cuh" : "");
     tj_template_set(fill, "part_is_complete",
@@ -1101,7 +1098,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_reductions_describe(view, &slots, fill, form);
     tj_scales_describe(view, TJ_SCALES_AHEAD, s.splits, fill);
     if (tj_scale_k(view) > 0)
-        describe_parts(view, config, &s, form->is_swapped, fill);
+        describe_parts(view, &s, fill);
     tj_template_set(fill, "products", tj_scale_k(view) > 0 ? "part" : "sum");
     tj_pack_describe(view, &pack, fill, form);
     tj_step_describe_order(view, fill, form);
