@@ -348,7 +348,7 @@ static int set_gelu_bias(const cublas_problem *p, const void *bias, tj_error *er
            check(p->library->desc_set(p->desc, DESC_BIAS_TYPE, &p->c.type, sizeof p->c.type), "setting the bias's type", err);
 }
 
-/* Does a launch take other operands than M, N and P? */
+/* Does a launch take other operands than M, N and P, and what belongs to scales? */
 static bool takes_more(const tj_problem *problem)
 {
     bool takes = false;
@@ -356,6 +356,8 @@ static bool takes_more(const tj_problem *problem)
     for (int which = TJ_MATRIX_C; which < TJ_OPERANDS_MOST; which++) {
         tj_operand_shape shape = TJ_OPERAND_SHAPE_INIT;
 
+        if (which >= TJ_OPERAND_SCALE && which < TJ_OPERAND_WITH)
+            continue;
         takes |= tj_operand_get_shape(problem, which, &shape, NULL) == TJ_OK && shape.is_taken;
     }
     return takes;

@@ -30,7 +30,10 @@ void cublas_close(cublas *library);
 /** "13.1.0" */
 const char *cublas_version(const cublas *library);
 
-/** Is it M . N only: no epilogue, no groups, no arrays of pointers? If not, err says why, with TJ_ERR_UNSUPPORTED. */
+/**
+ * Is it M . N only: no epilogue, no groups, no arrays of pointers? If not, err says why, with TJ_ERR_UNSUPPORTED. Scales are left
+ * out: cuBLAS then multiplies without them, which is another product.
+ */
 bool cublas_is_asked(const tj_problem *problem, tj_error *err);
 
 /** Describe such a canonical problem. NULL: err says why. */

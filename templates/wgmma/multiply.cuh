@@ -11,6 +11,7 @@ const auto n_first = descriptor(&tiles[0].N, sizeof(tiles[0].N[0]));
 #include "parts/scale.cuh"  //@ scale
 
 #include "wgmma/first_turn.cuh"
+//@| #include "wgmma/part.cuh"  //@ only promotes
 for (int tile = blockIdx.x; tile < rows * cols; tile += gridDim.x) {  //@ tiles for rows * cols  //@ first_tile for blockIdx.x  //@ next_tile for gridDim.x
     #include "wgmma/tile.cuh"  //@ tile
     //@| #include "wgmma/rows_of_group.cuh"  //@ only has_groups

@@ -40,6 +40,11 @@
 // Tensor cores take such elements of shared memory along k alone, and M lies across it. So the warps that multiply load its elements to
 // registers, in the order that a product takes.
 //@ end
+//@ if scales_parts
+
+// Parts of k have scales. Another warp of the first warpgroup brings those of a phase to its place of the ring, as floats, and arrives
+// at full when they are there. The threads multiply the sums of a part by them before they add it to the sums of all.
+//@ end
 //@ if pingpong
 
 // Ping-pong: each multiplying warpgroup has tiles of its own, and they take turns. While one stores its tile, another multiplies.
@@ -50,6 +55,7 @@ constexpr int BM = 128;
 constexpr int BN = 32;
 constexpr int BK = 64;  // 128 bytes of elements  //@ only not m_weights
 //@| constexpr int BK = 128;  // 64 bytes of M, and twice 128 of N  //@ m_bytes for 64  //@ only m_weights
+constexpr int PART = 64;  // elements along k that tensor cores add up
 constexpr int K_STEP = 16;  // elements along k of one product of the tensor cores
 constexpr int MULTIPLIERS = 2;
 constexpr int WM = BM / MULTIPLIERS;  // rows of a warpgroup
@@ -77,6 +83,7 @@ constexpr int SPLITS = 4;  //@ only splits_k
 #include "wgmma/copy_once.cuh"  //@ copy_once
 //@| #include "parts/send.cuh"  //@ only gathers
 #include "parts/wgmma.cuh"
+//@| #include "wgmma/scales.cuh"  //@ only scales_parts
 #include "wgmma/tiles.cuh"
 #include "wgmma/offsets.cuh"
 //@| #include "wgmma/factors.cuh"  //@ factors
@@ -148,6 +155,7 @@ wgmma(
         #include "wgmma/bring.cuh"  //@ bring
         //@| #include "wgmma/transpose.cuh"  //@ only squares
         //@| #include "wgmma/gather.cuh"  //@ only gathers_m
+        //@| #include "wgmma/bring_scales.cuh"  //@ only scales_parts
     } else {
         asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");  //@ multiplier_registers for 232  //@ only moves_registers
         #include "wgmma/multiply.cuh"

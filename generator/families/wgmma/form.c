@@ -19,8 +19,8 @@
  * place of the ring is free when the warps of all blocks have multiplied what is there. Or they share the k of a tile, and the
  * first of them adds up the sums that the others send to its shared memory: a split of k without a workspace and a second kernel.
  *
- * For 8-bit floats the tensor cores keep only 13 bits of a sum. So they sum one phase, and threads add its accumulators to
- * theirs in f32.
+ * For 8-bit floats the tensor cores keep only 13 bits of a sum. So they sum a part of k for 64 rows, and threads add its
+ * accumulators, times the part's scales, to theirs in f32. The first part of a tile is multiplied while the tile before it is stored.
  */
 #include "form.h"
 
@@ -68,7 +68,7 @@ static const char *const store_choices[] = {"boxes", "lines", "elements", NULL};
 /* The values that a tuner tries. */
 static const int32_t swaps_tried[] = {TJ_WGMMA_AS_P, TJ_WGMMA_SWAPPED, 0},
                      clusters_tried[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 0}, rows_tried[] = {64, 128, 192, 256, 0},
-                     cols_tried[] = {16, 24, 32, 40, 48, 64, 72, 80, 96, 104, 112, 128, 144, 160, 192, 224, 256, 0},
+                     cols_tried[] = {8, 16, 24, 32, 40, 48, 64, 72, 80, 96, 104, 112, 128, 144, 160, 192, 224, 256, 0},
                      multipliers_tried[] = {1, 2, 3, 0}, pingpongs_tried[] = {TJ_WGMMA_TOGETHER, TJ_WGMMA_PINGPONG, 0},
                      splits_tried[] = {1, 2, 3, 4, 6, 8, 12, 16, 0}, stages_tried[] = {3, 4, 6, 8, 12, 16, 0},
                      blocks_tried[] = {1, 2, 0}, groups_tried[] = {4, 8, 16, 0},
@@ -143,7 +143,8 @@ static const char *const constraints[] = {
     "of "
     "128, take it",
     "no operand is an array of pointers; pack: j, k, l, leading dimensions, strides and the batch are fixed",
-    "release=late is not for e4m3 and e5m2, whose sums of a phase are waited for",
+    "release=late is not for e4m3 and e5m2, whose sums of a part of k are waited for",
+    "scales along k are for compute f32_fp8, for 32, 64 or a multiple of 128 elements; no transpose",
     "store=boxes: so it is with P, whose columns are whole 16 bytes; no beta, no splits, no groups",
     "BM is a multiple of 64 times multipliers, with pingpong=yes of 64; BN of 16, with swap=yes of 8",
     "swap=yes with integers: BN is 8, 24 or a multiple of 16",
@@ -191,6 +192,8 @@ tj_wgmma_shape tj_wgmma_shape_of(const tj_problem *view, const tj_config *config
 
     s.promotes = view->compute == TJ_COMPUTE_F32_FP8;
     s.gathers = tj_is_gathered(view);
+    s.scales_parts = s.promotes && tj_scale_k(view) > 0;
+    s.scales_cols = s.promotes && tj_wgmma_scales_cols(view);
     s.swapped = v[SWAP] == TJ_WGMMA_SWAPPED;
     s.cluster_cols = sharing[v[CLUSTER]].share_m;
     s.cluster_rows = sharing[v[CLUSTER]].share_n;
@@ -359,7 +362,8 @@ static int64_t ring_bytes(const tj_problem *view, const tj_wgmma_shape *s)
 {
     const int32_t barriers = BARRIERS_BYTES + transposes_any(s) * BARRIER_BYTES;
 
-    return s->stages * (tj_wgmma_phase_bytes(view, s) + barriers) + s->multipliers * BARRIER_BYTES + parts_bytes(s);
+    return s->stages * (tj_wgmma_phase_bytes(view, s) + barriers) + tj_wgmma_scale_bytes(view, s) +
+           s->multipliers * BARRIER_BYTES + parts_bytes(s);
 }
 
 static int32_t transposer_registers(const tj_wgmma_shape *s)
@@ -369,10 +373,10 @@ static int32_t transposer_registers(const tj_wgmma_shape *s)
 
 static int32_t bringer_registers(const tj_wgmma_shape *s)
 {
-    return transposes_any(s)   ? transposer_registers(s)
-           : s->gathers        ? GATHERER_REGISTERS
-           : cluster_of(s) > 1 ? CLUSTER_REGISTERS
-                               : TJ_BRINGER_REGISTERS;
+    return transposes_any(s)                      ? transposer_registers(s)
+           : s->gathers                           ? GATHERER_REGISTERS
+           : cluster_of(s) > 1 || s->scales_parts ? CLUSTER_REGISTERS
+                                                  : TJ_BRINGER_REGISTERS;
 }
 
 static int64_t all_shared(int64_t bytes)
@@ -387,19 +391,15 @@ int64_t tj_wgmma_shared_bytes(const tj_problem *view, const tj_wgmma_shape *s)
 
 int32_t tj_wgmma_sum_registers(const tj_wgmma_shape *s)
 {
-    return s->wm * s->bn / WARPGROUP * (s->promotes || s->adds_parts ? 2 : 1);
+    return (s->wm + (s->promotes ? TJ_WGMMA_ROWS : s->adds_parts ? s->wm : 0)) * s->bn / WARPGROUP;
 }
 
 int32_t tj_wgmma_factor_registers(const tj_wgmma_shape *s)
 {
-    return s->weight_bits > 0 ? s->wm / TJ_WGMMA_ROWS * WEIGHT_REGISTERS : loads_m(s) ? s->wm * s->bk / WARPGROUP : 0;
-}
-
-/* Do the accumulators of two phases fit the registers, so that one is added while the other is computed? */
-static bool has_two_parts(const tj_wgmma_shape *s)
-{
-    return s->promotes && tj_wgmma_sum_registers(s) / 2 * 3 + OTHER_REGISTERS <=
-                              tj_multiplier_registers(s->blocks, s->multipliers, bringer_registers(s));
+    return s->weight_bits > 0 ? s->wm / TJ_WGMMA_ROWS * WEIGHT_REGISTERS
+           : loads_m(s)       ? s->wm * s->bk / WARPGROUP
+           : s->scales_cols   ? s->bn / 4
+                              : 0;
 }
 
 /* A line of a box has 16 bytes, and the last 16 bytes of a line of P are stored whole. */
@@ -539,6 +539,10 @@ static tj_status check_transpose(const tj_problem *view, const tj_wgmma_shape *s
     if (loads_m(s) && s->release == TJ_WGMMA_NOW)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "transpose=registers loads half a phase of M while the other is multiplied: use release=late");
+    if (s->scales_parts)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "transpose=%s leaves no warp that brings the scales along k: leave it out, so that %c is packed",
+                       transpose_choices[s->transpose - 1], letter);
     if (packs(s, is_m))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "pack=%s and transpose=%s both name %c: what is packed lies along k already, so name it once",
@@ -559,8 +563,9 @@ static bool fits_registers(const tj_wgmma_shape *s, int32_t bringer)
 
 static bool can_transpose(const tj_problem *view, const tj_wgmma_shape *s, bool is_m)
 {
-    return !s->gathers && lies_wrong(view, s, is_m) && has_map(view, s, is_m) && has_squares(s, is_m) && !packs(s, is_m) &&
-           transposer_registers(s) <= tj_registers_left(s->blocks, s->threads) && fits_registers(s, transposer_registers(s));
+    return !s->gathers && !s->scales_parts && lies_wrong(view, s, is_m) && has_map(view, s, is_m) && has_squares(s, is_m) &&
+           !packs(s, is_m) && transposer_registers(s) <= tj_registers_left(s->blocks, s->threads) &&
+           fits_registers(s, transposer_registers(s));
 }
 
 static bool can_load_m(const tj_problem *view, tj_wgmma_shape s)
@@ -710,12 +715,12 @@ static int32_t stages_that_fit(const tj_problem *view, tj_wgmma_shape s)
     return s.stages;
 }
 
-/* Return the columns of a tile, in steps of 16, so that as few as possible of at most 128 each share them. */
-static int32_t even_columns(const tj_dim *l)
+/* Return the columns of a tile, in such steps, so that as few as possible of at most 128 each share them. */
+static int32_t even_columns(const tj_dim *l, int32_t step)
 {
     const int64_t all = l->mode == TJ_DIM_FIXED && l->extent > 0 ? l->extent : 128, tiles = tj_ceil_div(all, 128);
 
-    return (int32_t)tj_ceil_div(tj_ceil_div(all, tiles), 16) * 16;
+    return (int32_t)tj_ceil_div(tj_ceil_div(all, tiles), step) * step;
 }
 
 static void settle_tile(const tj_problem *view, bool promotes, int32_t *v)
@@ -727,7 +732,7 @@ static void settle_tile(const tj_problem *view, bool promotes, int32_t *v)
     if (v[MULTIPLIERS] == 0)
         v[MULTIPLIERS] = v[PINGPONG] == TJ_WGMMA_PINGPONG ? 2 : v[BM] == 192 ? 3 : v[BM] == 64 ? 1 : 2;
     if (v[BN] == 0)
-        v[BN] = v[SWAP] == TJ_WGMMA_SWAPPED ? even_columns(&view->l) : USUAL_COLS;
+        v[BN] = v[SWAP] == TJ_WGMMA_SWAPPED ? even_columns(&view->l, promotes ? 8 : 16) : USUAL_COLS;
     if (v[RELEASE] == 0)
         v[RELEASE] = promotes ? TJ_WGMMA_NOW : TJ_WGMMA_LATE;
 }
@@ -910,6 +915,7 @@ static bool swaps_in_vain(const tj_problem *view, const tj_wgmma_shape *s, size_
     if (rows > MOST_SWAPPED_ROWS && loads_m(s))
         return loads_in_vain(view, s, known);
     return rows < 1 || rows > MOST_SWAPPED_ROWS || (known > BN && (more >= 8 * tiles || tiles > MOST_SHARING)) ||
+           (known > BN && s->bn < 16 && (rows > 8 || !s->promotes)) || /* few rows of other types have faster families */
            (known > CLUSTER && loads_m(s) && cluster_of(s) > 1) ||
            (known > MULTIPLIERS && s->bm != TJ_WGMMA_ROWS * s->multipliers) ||
            (known > CLUSTER && (cluster_of(s) > 2 || s->cluster_rows > 1)) || (known > BN && tiles % s->cluster_cols > 0) ||
@@ -1010,7 +1016,6 @@ static void describe_product(const tj_problem *view, const tj_wgmma_shape *s, tj
                     : loads_m(s)         ? "wgmma/multiply_factors.cuh"
                                          : "wgmma/multiply_add.cuh");
     tj_template_set_flag(fill, "promotes", s->promotes);
-    tj_template_set_flag(fill, "two_parts", has_two_parts(s));
     tj_template_set_int(fill, "adds_operand", sums + (loads_m(s) ? 5 : 2));
     tj_template_set(fill, "sum_constraint", sum[0] == 's' ? "\"+r\"" : "\"+f\"");
 }
@@ -1168,7 +1173,7 @@ static void describe_walk(const tj_problem *view, const tj_wgmma_shape *s, tj_te
         tj_template_set_int(fill, "GATHERERS", GATHERERS);
     else
         tj_template_set(fill, "GATHERERS", "");
-    tj_template_set(fill, "arrivals", s->gathers ? "1 + GATHERERS" : "1");
+    tj_template_set(fill, "arrivals", s->gathers ? "1 + GATHERERS" : s->scales_parts ? "2" : "1");
     tj_template_set(fill, "brought", s->gathers ? "sizeof(tiles[stage].N)" : "sizeof(phase_t)");
     tj_template_set_flag(fill, "copies_part", s->gathers);
     tj_template_set(fill, "end_of_rows", has_groups ? "group.end" : "j");
@@ -1298,6 +1303,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     describe_registers(&s, fill);
     describe_edges(view, checks, tj_wgmma_output_of(view, &s).slice, fill);
     describe_product(view, &s, fill);
+    tj_wgmma_describe_scales(view, &s, checks, fill);
     return "wgmma/wgmma.cu";
 }
 
@@ -1320,6 +1326,7 @@ const tj_family tj_family_wgmma = {
     .widest = 256,
     .is_swapped = is_swapped,
     .tile = tile,
+    .takes_scales = tj_wgmma_takes_scales,
     .resolve = resolve,
     .quantizes = quantizes,
     .relax = relax,

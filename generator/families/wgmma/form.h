@@ -39,7 +39,9 @@ typedef struct tj_wgmma_shape {
     int32_t parts;                      /* blocks of a cluster that share the k of a tile */
     int32_t weight_bits;                /* of M, whose weights come from registers; 0: they do not */
     bool adds_parts;                    /* weights have scales along k, which multiply parts of a sum in f32 */
-    bool promotes;                      /* tensor cores sum one phase; the thread adds its accumulators in f32 */
+    bool promotes;                      /* tensor cores sum a part of k; the thread adds its accumulators in f32 */
+    bool scales_parts;                  /* which it multiplies by scales before, */
+    bool scales_cols;                   /* one for each of its columns */
     bool gathers;                       /* threads copy rows of M, which an index gathers */
     bool swapped;                       /* bm counts columns of P, and the source's P lies column by column */
 } tj_wgmma_shape;
@@ -78,9 +80,25 @@ tj_pack tj_wgmma_pack_of(const tj_problem *view, const tj_wgmma_shape *s);
 int64_t tj_wgmma_phase_bytes(const tj_problem *view, const tj_wgmma_shape *s);
 int64_t tj_wgmma_shared_bytes(const tj_problem *view, const tj_wgmma_shape *s);
 
-/** Return the registers of a multiplying thread's accumulators, and of the factors of M that it loads. */
+/** Return the registers of a multiplying thread's accumulators, and of the factors of M, or the scales of columns, that it loads. */
 int32_t tj_wgmma_sum_registers(const tj_wgmma_shape *s);
 int32_t tj_wgmma_factor_registers(const tj_wgmma_shape *s);
+
+/** Can the parts of a sum that threads add up be multiplied by these scales? */
+bool tj_wgmma_takes_scales(const tj_problem *view);
+
+/** Do parts have a scale for each column, and not for blocks of columns? */
+bool tj_wgmma_scales_cols(const tj_problem *view);
+
+/** Return the elements along k whose products tensor cores sum before threads add them up: those of a phase, or with the same scales. */
+int32_t tj_wgmma_part_k(const tj_problem *view, const tj_wgmma_shape *s);
+
+/** Return the scales along k of a phase, and the bytes of those in the ring. */
+int32_t tj_wgmma_phase_scales(const tj_problem *view, const tj_wgmma_shape *s);
+int64_t tj_wgmma_scale_bytes(const tj_problem *view, const tj_wgmma_shape *s);
+
+/** Describe how a warp brings scales along k, and how parts are multiplied by them. */
+void tj_wgmma_describe_scales(const tj_problem *view, const tj_wgmma_shape *s, tj_checks checks, tj_template_params *fill);
 
 /** How P, or the workspace, is written through shared memory. */
 typedef struct tj_wgmma_output {

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * scales: those along k, by which promoted parts of a sum are multiplied. A warp of the warpgroup that starts the copies brings
+ * them to the ring, as floats, whatever their type and their layout: the warps that multiply read them where they read the rest.
+ *
+ * N of the source has a scale for each column, or one for a block of columns, of which a thread reads the few that its tile touches.
+ */
+#include "form.h"
+
+#include <stdio.h>
+
+#include "checked.h"
+#include "parts/scales.h"
+#include "steps.h"
+
+enum {
+    FLOAT_BYTES = 4,
+    LEAST_BLOCK = 8,
+    UNUSED = 2,
+    TILE_ROWS = 128,
+    TILE_PARTS = 4,
+    TILE_BYTES = 512,
+    BLOCK_BYTES = 24,
+    PRODUCT_BYTES = 48
+};
+
+static bool is_along_k(const tj_problem *view, bool is_m)
+{
+    return tj_scales_along_k(view, is_m ? TJ_MATRIX_M : TJ_MATRIX_N);
+}
+
+static int32_t rows_of(const tj_problem *view, bool is_m)
+{
+    return tj_scale_of(view, is_m ? TJ_MATRIX_M : TJ_MATRIX_N)->rows;
+}
+
+/* Does a whole number of blocks of columns end where 8 columns do, which a thread's accumulators are in groups of? */
+static bool is_in_blocks(const tj_problem *view)
+{
+    return rows_of(view, false) % LEAST_BLOCK == 0; /* 0: one block */
+}
+
+bool tj_wgmma_scales_cols(const tj_problem *view)
+{
+    return is_along_k(view, false) && !is_in_blocks(view);
+}
+
+int32_t tj_wgmma_part_k(const tj_problem *view, const tj_wgmma_shape *s)
+{
+    const int32_t k = tj_scale_k(view);
+
+    return s->promotes && k > 0 && k < s->bk ? k : s->bk;
+}
+
+bool tj_wgmma_takes_scales(const tj_problem *view)
+{
+    for (int is_m = 0; is_m < 2; is_m++) {
+        const tj_which which = is_m ? TJ_MATRIX_M : TJ_MATRIX_N;
+        const tj_scale *const s = tj_scale_of(view, which);
+        const bool is_along = tj_scales_along_k(view, which);
+
+        if (is_along ? s->type != TJ_F32 || s->whole || (s->k != 32 && s->k != 64 && s->k % TJ_WGMMA_LINE != 0)
+                     : tj_scale_form(view, which) == TJ_SCALE_OF_ANY_FORM)
+            return false;
+    }
+    return view->compute == TJ_COMPUTE_F32_FP8 && !tj_is_gathered(view); /* whose rows those warps copy */
+}
+
+/* Return the rows (columns) of a tile from one of its scales to the next. Tiles begin at multiples of their height (width). */
+static int32_t step_of(const tj_problem *view, const tj_wgmma_shape *s, bool is_m)
+{
+    const int32_t rows = rows_of(view, is_m);
+    int32_t step = is_m ? s->bm : s->bn;
+
+    if (is_m || !is_in_blocks(view))
+        return 1;
+    for (int32_t other = rows; other > 0;) { /* the greatest common divisor */
+        const int32_t rest = step % other;
+
+        step = other;
+        other = rest;
+    }
+    return step;
+}
+
+/* Return the scales of one part that a place of the ring has, or has room for. */
+static int32_t scales_of(const tj_problem *view, const tj_wgmma_shape *s, bool is_m)
+{
+    return is_along_k(view, is_m) ? (is_m ? s->bm : s->bn) / step_of(view, s, is_m) : UNUSED;
+}
+
+int32_t tj_wgmma_phase_scales(const tj_problem *view, const tj_wgmma_shape *s)
+{
+    return s->scales_parts ? s->bk / tj_wgmma_part_k(view, s) * (scales_of(view, s, true) + scales_of(view, s, false)) : 0;
+}
+
+int64_t tj_wgmma_scale_bytes(const tj_problem *view, const tj_wgmma_shape *s)
+{
+    return (int64_t)s->stages * tj_wgmma_phase_scales(view, s) * FLOAT_BYTES;
+}
+
+/* ---- source ------------------------------------------------------------------------------------------------------- */
+
+/* Print "at", "at / 128" or, if all rows have one scale, "0". */
+static void print_block(int32_t rows, char text[BLOCK_BYTES])
+{
+    if (rows > 1)
+        (void)snprintf(text, BLOCK_BYTES, "at / %d", rows);
+    else
+        (void)snprintf(text, BLOCK_BYTES, "%s", rows == 1 ? "at" : "0");
+}
+
+/* Describe where the scale of row (column) `at` lies, of the part that begins at element `along`, and how it is read. */
+static void describe_place(const tj_problem *view, bool is_m, bool ends_in_parts, tj_template_params *fill)
+{
+    const tj_which which = is_m ? TJ_MATRIX_M : TJ_MATRIX_N;
+    const tj_scale *const s = tj_scale_of(view, which);
+    const bool by_group = tj_is_grouped(view) && !is_m;
+    char text[2 * TJ_TEMPLATE_VALUE_BYTES], block[BLOCK_BYTES], product[PRODUCT_BYTES] = "";
+
+    if (by_group ? tj_group_count(view) > 1 : tj_matrix_count(view, which) != 1)
+        (void)snprintf(product, sizeof product, "%s * stride_scale_m + ", by_group ? "group.number" : "product");
+    print_block(s->rows, block);
+    if (s->layout == TJ_SCALES_IN_TILES)
+        (void)snprintf(text, sizeof text,
+                       "%sat / %d * ld_scale_m + along / %d * %d + at %% 32 * 16 + at / 32 %% 4 * 4 + along / %d %% 4", product,
+                       TILE_ROWS, s->k * TILE_PARTS, TILE_BYTES, s->k);
+    else if (s->layout == TJ_SCALES_ROW_BY_ROW)
+        (void)snprintf(text, sizeof text, "%s%s * ld_scale_m + along / %d", product, block, s->k);
+    else
+        (void)snprintf(text, sizeof text, "%salong / %d * ld_scale_m + %s", product, s->k, block);
+    tj_template_set_of(fill, is_m, "m_scale_place", text);
+    tj_template_set_of(fill, is_m, "m_scale_read", ends_in_parts ? "along < k ? scale_m[place] : 0" : "scale_m[place]");
+}
+
+/* Describe how many scales of M, or of N, a place of the ring has, and how they are brought. */
+static void describe_side(const tj_problem *view, const tj_wgmma_shape *s, bool is_m, bool ends_in_parts,
+                          tj_template_params *fill)
+{
+    const bool is_along = is_along_k(view, is_m);
+
+    tj_template_set_int(fill, is_m ? "M_SCALES" : "N_SCALES", scales_of(view, s, is_m));
+    tj_template_set_int(fill, is_m ? "M_STEP" : "N_STEP", is_along ? step_of(view, s, is_m) : 1);
+    tj_template_set_of(fill, is_m, "load_m_scales", is_along ? "wgmma/load_scales.cuh" : "");
+    tj_template_set_of(fill, is_m, "put_m_scales", is_along ? "wgmma/put_scales.cuh" : "");
+    tj_template_set_of(fill, is_m, "m_scale_end", !is_m ? "l" : tj_is_grouped(view) ? "all_rows" : "j");
+    if (is_along)
+        describe_place(view, is_m, ends_in_parts, fill);
+}
+
+void tj_wgmma_describe_scales(const tj_problem *view, const tj_wgmma_shape *s, tj_checks checks, tj_template_params *fill)
+{
+    const bool m = s->scales_parts && is_along_k(view, true), n = s->scales_parts && is_along_k(view, false);
+    const int32_t part = tj_wgmma_part_k(view, s);
+
+    tj_template_set_flag(fill, "scales_parts", s->scales_parts);
+    tj_template_set(fill, "scaled_part",
+                    m && n && s->scales_cols ? "m_scale[r + i] * n_scale[c] * part[i][c]"
+                    : m && n                 ? "m_scale[r + i] * n_scale[c / (N_STEP / 4)] * part[i][c]"
+                    : m                      ? "m_scale[r + i] * part[i][c]"
+                    : n && s->scales_cols    ? "n_scale[c] * part[i][c]"
+                    : n                      ? "n_scale[c / (N_STEP / 4)] * part[i][c]"
+                                             : "part[i][c]");
+    tj_template_set(fill, "m_scales", m ? "wgmma/scales_of_rows.cuh" : "");
+    tj_template_set(fill, "n_scales", !n ? "" : s->scales_cols ? "wgmma/scales_of_cols.cuh" : "wgmma/scales_of_blocks.cuh");
+    if (s->promotes)
+        tj_template_set_int(fill, "PART", part);
+    else
+        tj_template_set(fill, "PART", "");
+    for (int is_m = 0; is_m < 2 && s->scales_parts; is_m++)
+        describe_side(view, s, is_m, checks.k && part < s->bk, fill);
+}
