@@ -49,7 +49,7 @@ static bool fits_int(const tj_problem *view, int32_t tile, int32_t splits)
         if (!tj_mul(lines.count.extent + tile, ld, &last) || last + lines.width.extent + tile > INT32_MAX)
             return false;
     }
-    return view->k.extent + (int64_t)splits * tile <= INT32_MAX;
+    return view->k.extent + (int64_t)splits * tile <= INT32_MAX && view->k.extent + (int64_t)tj_scale_k(view) <= INT32_MAX;
 }
 
 /* Set the part that declares a type. In the part, whose words say `self`, place is the type. */
@@ -136,7 +136,8 @@ static void set_type_names(tj_template_params *params, const tj_problem *callers
  */
 static void set_types(tj_template_params *params, const tj_problem *callers, const tj_problem *view, int32_t stored)
 {
-    static const char *const place[] = {"first", "second", "third", "fourth", "fifth", "sixth", "seventh"};
+    static const char *const place[] = {"first", "second",  "third",  "fourth", "fifth",
+                                        "sixth", "seventh", "eighth", "ninth",  "tenth"};
     const uint32_t operands = tj_expression_types(&view->epilogue.expression, TJ_OP_OPERAND);
     const uint32_t conversions = tj_expression_types(&view->epilogue.expression, TJ_OP_CONVERT);
     const tj_type sum = tj_sum_type(view), scalar = tj_scalar_type(view);
@@ -155,7 +156,8 @@ static void set_types(tj_template_params *params, const tj_problem *callers, con
     for (int32_t type = 1; type <= tj_type_count(); type++) {
         const bool converts = conversions >> type & 1, writes = view->p.type == type || stored == type || converts,
                    reads = view->m.type == type || view->n.type == type || callers->m.type == type || callers->n.type == type ||
-                           (operands >> type & 1) || converts || (view->p.type == type && view->epilogue.has_beta);
+                           (operands >> type & 1) || converts || (view->p.type == type && view->epilogue.has_beta) ||
+                           tj_scales_have_type(view, type);
 
         if ((!reads && !writes) || type == TJ_F32 || type == TJ_F64)
             continue;
@@ -240,6 +242,10 @@ static void print_scaled_sum(const tj_problem *view, const tj_expression_sums *s
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_N; which++)
         for (int i = 0; tj_scales_sum(view, which) && i < 1 + pairs; i++)
             append_line(out, (const char *const[]){converts ? name[i] : sum[i], " *= ", factor[which][i], ";\n", NULL});
+    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_N; which++)
+        for (int i = 0; tj_scale_of(view, which)->whole && i < 1 + pairs; i++)
+            append_line(out, (const char *const[]){converts ? name[i] : sum[i], " *= *whole_", which == TJ_MATRIX_M ? "m" : "n",
+                                                   ";\n", NULL});
 }
 
 /* Describe how the source turns its sums into values of P that it quantises, before it stores them. */
@@ -282,8 +288,9 @@ static tj_status describe_epilogue(const tj_problem *view, const tj_config *conf
                                NULL};
     bool has_map = false; /* the copy engine stores P, from boxes in shared memory */
     /* Integers continue as floats, or as 64-bit integers, if there is more to compute. */
-    const bool converts = tj_sum_type(view) == TJ_S32 && (tj_has_scales(view) || view->epilogue.has_alpha ||
-                                                          view->epilogue.has_beta || view->epilogue.expression.nodes > 0);
+    const bool converts =
+        tj_sum_type(view) == TJ_S32 && tj_scale_k(view) == 0 &&
+        (tj_has_scales(view) || view->epilogue.has_alpha || view->epilogue.has_beta || view->epilogue.expression.nodes > 0);
 
     tj_template_set_flag(params, "quantizes_tile", quantizes);
     tj_template_set_flag(params, "has_alpha", view->epilogue.has_alpha && !quantizes);
@@ -520,7 +527,7 @@ static const char *describe(const tj_problem *problem, const tj_problem *view, b
     form->step[0].sums_in_registers = config->family->sums_in_registers;
     if (params)
         tj_step_name(view, config->family->name, params, form, &form->step[0]);
-    const bool reads_fp8 = tj_type_is_fp8(view->m.type) || tj_type_is_fp8(view->n.type);
+    const bool reads_fp8 = tj_type_is_fp8(view->m.type) || tj_type_is_fp8(view->n.type) || tj_scales_have_type(view, TJ_E4M3);
 
     if ((reads_fp8 && !tj_widens_weights(view->m.type, view->n.type)) || tj_type_is_fp8(problem->p.type) ||
         ((tj_expression_types(e, TJ_OP_OPERAND) | tj_expression_types(e, TJ_OP_CONVERT)) & (1u << TJ_E4M3 | 1u << TJ_E5M2)))

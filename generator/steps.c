@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "operand_table.h"
 #include "tree.h"
 
 static void add_arg(tj_launch_step *step, bool is_present, tj_argument_kind kind, int32_t index)
@@ -30,13 +31,15 @@ void tj_step_list_args(const tj_problem *view, bool is_swapped, bool reads, bool
     const bool is_there[TJ_MATRICES] = {reads, reads, writes, has_c};
     const int callers[TJ_MATRICES] = {is_swapped ? TJ_MATRIX_N : TJ_MATRIX_M, is_swapped ? TJ_MATRIX_M : TJ_MATRIX_N,
                                       TJ_MATRIX_P, TJ_MATRIX_C};
-    const bool quantizes = writes && tj_is_scaled(view, TJ_MATRIX_P);
-    bool along_k[TJ_FACTORS], scales[TJ_FACTORS];
+    bool has_ld[TJ_SCALE_OPERANDS], scales[TJ_SCALE_OPERANDS];
     const tj_matrix *const matrix[TJ_MATRICES] = {&view->m, &view->n, &view->p, &view->c};
 
-    for (tj_which which = TJ_MATRIX_M; which < TJ_FACTORS; which++) {
-        along_k[which] = reads && tj_scales_along_k(view, which);
-        scales[which] = along_k[which] || (writes && tj_scales_sum(view, which));
+    for (int i = 0; i < TJ_SCALE_OPERANDS; i++) {
+        const tj_which of = tj_scale_operand_of(i);
+        const tj_operand_row row = tj_is_scaled(view, of) ? tj_operand_row_of(view, TJ_SCALES + i) : (tj_operand_row){0};
+
+        scales[i] = row.is_taken && (tj_scale_operand_goes_along_k(view, i) ? reads : writes);
+        has_ld[i] = scales[i] && (row.ld == TJ_ANY || of == TJ_MATRIX_P);
     }
     for (int i = 0; i < 3; i++)
         add_arg(step, reads && dim[i]->mode == TJ_DIM_ANY, TJ_ARG_EXTENT, is_swapped ? TJ_EXTENT_L - i : i);
@@ -46,18 +49,16 @@ void tj_step_list_args(const tj_problem *view, bool is_swapped, bool reads, bool
     for (int i = 0; i < TJ_MATRICES; i++)
         add_arg(step, is_there[i] && tj_matrix_count(view, (tj_which)i) != 1 && matrix[i]->stride == TJ_ANY, TJ_ARG_STRIDE,
                 callers[i]);
-    for (int i = 0; i < TJ_FACTORS; i++)
-        add_arg(step, along_k[i], TJ_ARG_SCALE_LD, callers[i]);
-    add_arg(step, quantizes, TJ_ARG_SCALE_LD, TJ_MATRIX_P);
-    for (int i = 0; i < TJ_FACTORS; i++)
-        add_arg(step, tj_matrix_count(view, (tj_which)i) != 1 && scales[i], TJ_ARG_SCALE_STRIDE, callers[i]);
-    add_arg(step, quantizes && view->batch != 1, TJ_ARG_SCALE_STRIDE, TJ_MATRIX_P);
+    for (int i = 0; i < TJ_SCALE_OPERANDS; i++)
+        add_arg(step, has_ld[i], TJ_ARG_SCALE_LD, is_swapped ? tj_scale_operand_across(i) : i);
+    for (int i = 0; i < TJ_SCALE_OPERANDS; i++)
+        add_arg(step, scales[i] && tj_matrix_count(view, tj_scale_operand_of(i)) != 1, TJ_ARG_SCALE_STRIDE,
+                is_swapped ? tj_scale_operand_across(i) : i);
     add_arg(step, is_whole ? view->batch == TJ_ANY : step->grid == TJ_GRID_WALK_ALL, TJ_ARG_BATCH, 0);
     add_arg(step, writes && view->epilogue.has_alpha, TJ_ARG_ALPHA, 0);
     add_arg(step, has_c && tj_epilogue_weighs_c(&view->epilogue), TJ_ARG_BETA, 0);
-    for (int i = 0; i < TJ_FACTORS; i++)
-        add_arg(step, scales[i], TJ_ARG_SCALE, callers[i]);
-    add_arg(step, quantizes, TJ_ARG_SCALE, TJ_MATRIX_P);
+    for (int i = 0; i < TJ_SCALE_OPERANDS; i++)
+        add_arg(step, scales[i], TJ_ARG_SCALE, is_swapped ? tj_scale_operand_across(i) : i);
     for (int i = 0; i < view->epilogue.expression.operands; i++) {
         const uint8_t indexed = view->epilogue.expression.operand[i].indexed;
 

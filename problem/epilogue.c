@@ -19,6 +19,16 @@ static bool scales_n(const tj_problem *problem)
     return tj_is_scaled(problem, TJ_MATRIX_N);
 }
 
+static bool has_whole_m(const tj_problem *problem)
+{
+    return tj_scale_of(problem, TJ_MATRIX_M)->whole != 0;
+}
+
+static bool has_whole_n(const tj_problem *problem)
+{
+    return tj_scale_of(problem, TJ_MATRIX_N)->whole != 0;
+}
+
 static bool has_alpha(const tj_problem *problem)
 {
     return problem->epilogue.has_alpha != 0;
@@ -31,10 +41,8 @@ static bool has_beta(const tj_problem *problem)
 
 /* In the order of execution. */
 const tj_operation tj_operations[] = {
-    {scales_m, true, "scale_m * ", "", 1},
-    {scales_n, true, "", " * scale_n", 1},
-    {has_alpha, false, "alpha * ", "", 1},
-    {has_beta, false, "", " + beta * C", 2},
+    {scales_m, true, "scale_m * ", "", 1},    {scales_n, true, "", " * scale_n", 1}, {has_whole_m, true, "whole_m * ", "", 1},
+    {has_whole_n, true, "", " * whole_n", 1}, {has_alpha, false, "alpha * ", "", 1}, {has_beta, false, "", " + beta * C", 2},
 };
 
 const size_t tj_operation_count = sizeof tj_operations / sizeof tj_operations[0];

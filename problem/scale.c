@@ -47,9 +47,30 @@ static tj_status check_numbers(const tj_problem *words, tj_which which, tj_error
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "%s.ld is %d: each launch states the leading dimension of scales (tj_operands.scale), leave it 0", name,
                        s->ld);
-    if (which == TJ_MATRIX_M && s->rows > 1 && words->rows.kind != TJ_ROWS_AS_THEY_LIE)
+    return TJ_OK;
+}
+
+/* Groups begin at any row of M, and each is a product of its own: a block of rows must not reach from one into the next. */
+static tj_status check_groups(const tj_problem *words, tj_which which, tj_error *err)
+{
+    const tj_scale *const s = tj_scale_of(words, which);
+    const char *const name = tj_scale_name(which);
+
+    if (which != TJ_MATRIX_M || words->rows.kind == TJ_ROWS_AS_THEY_LIE)
+        return TJ_OK;
+    if (s->rows > 1)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "%s.rows is %d, and groups of rows begin at any row: use 1, a scale of each row, or 0", name, s->rows);
+    if (s->layout == TJ_SCALES_IN_TILES)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "%s.layout is TJ_SCALES_IN_TILES, and groups of rows begin at any row of a tile: use "
+                       "TJ_SCALES_ROW_BY_ROW or TJ_SCALES_PART_BY_PART",
+                       name);
+    if (s->zero != 0 && tj_type_is_pair(s->zero) && s->rows == 1 && (s->k == 0 || s->layout == TJ_SCALES_PART_BY_PART))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "%s.zero is %s, of which two rows share a byte, and groups of rows begin at any row: use TJ_U8 or "
+                       "TJ_SCALES_ROW_BY_ROW",
+                       name, tj_type_name((tj_type)s->zero));
     return TJ_OK;
 }
 
@@ -177,6 +198,8 @@ static tj_status check_one(const tj_problem *words, tj_which which, tj_error *er
         status = check_layout(words, which, err);
     if (status == TJ_OK)
         status = check_zero(words, which, err);
+    if (status == TJ_OK)
+        status = check_groups(words, which, err);
     return status == TJ_OK && which == TJ_MATRIX_P ? check_quantized(words, err) : status;
 }
 
@@ -198,11 +221,11 @@ tj_status tj_scales_check(const tj_problem *words, tj_error *err)
 
 int64_t tj_scale_place(const tj_scale *scale, int64_t ld, int64_t row, int64_t part)
 {
-    return scale->k == 0                           ? row
-           : scale->layout == TJ_SCALES_ROW_BY_ROW ? row * ld + part
-           : scale->layout == TJ_SCALES_IN_TILES
-               ? row / 128 * ld + part / 4 * 512 + row % 32 * 16 + row % 128 / 32 * 4 + part % 4
-               : part * ld + row;
+    const int64_t block = scale->rows > 0 ? row / scale->rows : 0;
+
+    return scale->layout == TJ_SCALES_IN_TILES ? row / 128 * ld + part / 4 * 512 + row % 32 * 16 + row % 128 / 32 * 4 + part % 4
+           : scale->layout == TJ_SCALES_ROW_BY_ROW ? block * ld + part
+                                                   : part * ld + block;
 }
 
 /* ---- forms -------------------------------------------------------------------------------------------------------- */

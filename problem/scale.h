@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include <tilejit/problem.h>
+#include <tilejit/shape.h>
 
 /** Return the scales of a matrix. */
 static inline const tj_scale *tj_scale_of(const tj_problem *problem, tj_which which)
@@ -53,7 +54,17 @@ static inline bool tj_scales_along_k(const tj_problem *problem, tj_which which)
     return tj_scale_of(problem, which)->k > 0;
 }
 
-/** Does each row of M, or column of N, have scales of its own? */
+/** Are any scales, or zero points, of M or N of this type? */
+static inline bool tj_scales_have_type(const tj_problem *problem, int32_t type)
+{
+    bool have = false;
+
+    for (tj_which which = TJ_MATRIX_M; which < TJ_FACTORS; which++)
+        have |= tj_scale_of(problem, which)->type == type || tj_scale_of(problem, which)->zero == type;
+    return have;
+}
+
+/** Does each row of M, or column of N, have a scale of its own? */
 static inline bool tj_scales_each(const tj_problem *problem, tj_which which)
 {
     return tj_scale_of(problem, which)->rows == 1;
@@ -62,7 +73,7 @@ static inline bool tj_scales_each(const tj_problem *problem, tj_which which)
 /** Does one scale of M or N multiply the whole sum of every element? */
 static inline bool tj_scales_sum_by_one(const tj_problem *problem, tj_which which)
 {
-    return tj_is_scaled(problem, which) && !tj_scales_each(problem, which) && !tj_scales_along_k(problem, which);
+    return tj_is_scaled(problem, which) && tj_scale_of(problem, which)->rows == 0 && !tj_scales_along_k(problem, which);
 }
 
 /** Do scales of M or N multiply the whole sum, one for each row of M or column of N? */
@@ -95,10 +106,34 @@ static inline bool tj_type_is_quantized(int32_t type)
 }
 
 /**
- * Return the place of the scale of row number `row` and part number `part` of P, in elements from the first. ld: from one part, row
- * or row of tiles to the next, as the layout says.
+ * Return the place of the scale of row number `row` and part number `part`, in elements from the first. ld: from one part, block of
+ * rows or row of tiles to the next, as the layout says.
  */
 int64_t tj_scale_place(const tj_scale *scale, int64_t ld, int64_t row, int64_t part);
+
+/** Operands of a launch: scales, zero points and the numbers of whole matrices, counted from TJ_OPERAND_SCALE on. */
+enum { TJ_SCALE_OPERANDS = TJ_OPERAND_WITH - TJ_OPERAND_SCALE };
+
+/** Return the matrix that one of them belongs to. */
+static inline tj_which tj_scale_operand_of(int index)
+{
+    return (tj_which)(index < TJ_SCALED ? index : (index - TJ_SCALED) % TJ_FACTORS);
+}
+
+/** Return the same of N for one of M, and of M for one of N; what belongs to P stays. */
+static inline int tj_scale_operand_across(int index)
+{
+    const tj_which of = tj_scale_operand_of(index);
+
+    return of == TJ_MATRIX_P ? index : of == TJ_MATRIX_M ? index + 1 : index - 1;
+}
+
+/** Is it read along k, for elements or for parts of a sum? Else it multiplies the whole sum. */
+static inline bool tj_scale_operand_goes_along_k(const tj_problem *problem, int index)
+{
+    return index < TJ_FACTORS ? tj_scales_along_k(problem, (tj_which)index)
+                              : index >= TJ_SCALED && index < TJ_SCALED + TJ_FACTORS;
+}
 
 /** Can the problem have these scales? The message names the first wrong number. Types and compute are spelled out. */
 tj_status tj_scales_check(const tj_problem *words, tj_error *err);

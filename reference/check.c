@@ -45,14 +45,13 @@ typedef struct resolved {
     tj_matrix_view m, n, c, p;
     double alpha, beta; /* rounded as a launch rounds them */
     bool reads_c;
-    struct {
-        const float *number; /* NULL: none */
-        int64_t stride;
-    } scale[TJ_FACTORS];
+    tj_factor factor[TJ_FACTORS];   /* scales and zero points */
     const void *offsets;            /* of groups, which are computed one by one; n and its scales are then of one group */
     bool is_whole;                  /* integers up to P: exact */
     long double roundings;          /* number of roundings from products to P's type */
-    long double least_along_k;      /* the least scale along k */
+    long double least_along_k;      /* the least scale of M along k times that of N, but at most 1 */
+    long double most_along_k;       /* the same with the largest, at least 1 */
+    bool has_infinite_scale;        /* along k: infinity times a sum of a part, which may be 0 */
     long double input_error;        /* relative error of a product, if M and N are rounded first, or bits are cut off */
     bool has_expression, has_pairs; /* has_pairs: an element of P takes two columns of M . N */
     bool writes;                    /* other outputs are stored, not judged */
@@ -104,59 +103,23 @@ static int default_threads(void)
     return online < 1 ? 1 : online > 64 ? 64 : (int)online;
 }
 
+/* Find the scales, and how large and small those along k are. */
 static tj_status take_scales(const tj_host_operands *operands, resolved *request, tj_error *err)
 {
-    for (tj_which which = TJ_MATRIX_M; which < TJ_FACTORS; which++) {
-        const tj_host_operand *given = &operands->scale[which];
-        const int64_t count = tj_operand_elements(&request->problem, TJ_SCALES + (int)which);
+    tj_status status = TJ_OK;
 
-        if (count == 0)
-            continue;
-        if (!given->address)
-            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is NULL: the reference needs the scales in host memory",
-                           tj_scale_name(which));
-        request->scale[which].number = given->address;
-        request->scale[which].stride = given->stride == TJ_BROADCAST ? 0 : given->stride ? given->stride : count;
+    for (tj_which which = TJ_MATRIX_M; which < TJ_FACTORS && status == TJ_OK; which++) {
+        tj_factor_range range;
+
+        status = tj_factor_find(&request->problem, operands, which, &request->factor[which], err);
+        if (status != TJ_OK)
+            return status;
+        range = tj_factor_range_along_k(&request->factor[which], &request->problem, which);
+        request->least_along_k *= range.least;
+        request->most_along_k *= range.most;
+        request->has_infinite_scale |= range.has_infinite;
     }
-    return TJ_OK;
-}
-
-/* Return the scales along k, which multiply the weights; no scales of other kinds. */
-static tj_scales_view along_k(const resolved *request, tj_which which)
-{
-    const tj_problem *c = &request->problem;
-
-    return (tj_scales_view){.scale = tj_scales_along_k(c, which) ? request->scale[which].number : NULL,
-                            .ld = which == TJ_MATRIX_M ? c->j.extent : c->l.extent,
-                            .stride = request->scale[which].stride,
-                            .scale_k = tj_scale_k(c)};
-}
-
-/* Return the least scale along k: a part of a sum may exceed the scaled products by its inverse. */
-static long double least_along_k(const resolved *request)
-{
-    long double least = 1.0L;
-
-    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_N; which++) {
-        const tj_scales_view scales = along_k(request, which);
-        const int64_t products = scales.stride > 0 ? tj_matrix_count(&request->problem, which) : 1;
-
-        for (int64_t product = 0; product < products && scales.scale; product++)
-            for (int64_t i = 0; i < tj_operand_elements(&request->problem, TJ_SCALES + (int)which); i++) {
-                const long double scale = fabsl((long double)scales.scale[product * scales.stride + i]);
-
-                least = scale > 0.0L && scale < least ? scale : least;
-            }
-    }
-    return least;
-}
-
-/* Return the scale of row or column i; scales along k are already in the sum. */
-static long double scale_at(const resolved *request, tj_which which, int64_t batch, int64_t i)
-{
-    const int64_t at = batch * request->scale[which].stride + (tj_scales_sum_by_each(&request->problem, which) ? i : 0);
-
-    return tj_scales_sum(&request->problem, which) ? (long double)request->scale[which].number[at] : 1.0L;
+    return status;
 }
 
 /*
@@ -178,12 +141,15 @@ static void set_errors(resolved *request)
     /* Tensor cores truncate to f32, with up to twice the error of rounding. */
     const bool may_cut_off = compute->sum == TJ_F32 && (c->compute == TJ_COMPUTE_TF32 || tj_facts_of(c->m.type)->bytes < 4);
     /* Splitting elements costs some bits of each product, and tensor cores truncate within a few of these. */
-    const long double sums = (long double)c->k.extent * (may_cut_off ? 2.0L : 1.0L) +
-                             (c->compute == TJ_COMPUTE_F32_SPLIT ? 126.0L : 0.0L) +
-                             (tj_scale_k(c) > 0 ? 1.0L + (long double)tj_ceil_div(c->k.extent, tj_scale_k(c)) : 0.0L);
+    const long double sums =
+        (long double)c->k.extent * (may_cut_off ? 2.0L : 1.0L) + (c->compute == TJ_COMPUTE_F32_SPLIT ? 126.0L : 0.0L);
+    const long double parts = tj_scale_k(c) > 0 ? 1.0L + (long double)tj_ceil_div(c->k.extent, tj_scale_k(c)) : 0.0L;
 
     request->is_whole = tj_scalar_type(c) == TJ_S32;
-    request->roundings = is_s32 ? 6.0L : sums + 2.0L + tj_is_scaled(c, TJ_MATRIX_M) + tj_is_scaled(c, TJ_MATRIX_N);
+    request->roundings = (is_s32 ? 4.0L + parts : sums + parts) + 2.0L;
+    for (tj_which which = TJ_MATRIX_M; which < TJ_FACTORS; which++)
+        request->roundings +=
+            !is_s32 * (tj_is_scaled(c, which) + (tj_scale_of(c, which)->zero != 0)) + tj_scale_of(c, which)->whole;
     request->input_error = c->compute == TJ_COMPUTE_F32_FP8 ? fp8_sum_error : 2.0L * v + v * v;
     request->sum_limits = tj_number_limits_of(is_s32 ? TJ_F32 : (tj_type)compute->sum);
     request->p_limits = tj_number_limits_of((tj_type)c->p.type);
@@ -219,7 +185,7 @@ static tj_status resolve(const tj_request *asked, const tj_host_operands *operan
     if (tj_is_grouped(&c) && tj_groups_check(&c, 0, operands->offsets, err) != TJ_OK)
         return TJ_ERR_INVALID_ARGUMENT;
     set_errors(request);
-    request->least_along_k = 1.0L; /* until the scales are known to exist */
+    request->least_along_k = request->most_along_k = 1.0L; /* until the scales are known to exist */
     if (!p || (c.k.extent > 0 && (!operands->m || !operands->n)) || (request->reads_c && !operands->c))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is NULL: the reference needs the matrix in host memory",
                        !p                               ? "P"
@@ -229,7 +195,6 @@ static tj_status resolve(const tj_request *asked, const tj_host_operands *operan
     status = take_scales(operands, request, err);
     if (status != TJ_OK)
         return status;
-    request->least_along_k = least_along_k(request);
     if (request->has_expression) {
         status = tj_evaluation_prepare(&request->problem, operands, &request->evaluation, err);
         request->evaluation.alpha = request->alpha;
@@ -255,8 +220,7 @@ static tj_product product_of(const resolved *request, row_range of, int64_t row_
     return (tj_product){
         .m = request->m,
         .n = request->n,
-        .m_scales = along_k(request, TJ_MATRIX_M),
-        .n_scales = along_k(request, TJ_MATRIX_N),
+        .factor = {&request->factor[TJ_MATRIX_M], &request->factor[TJ_MATRIX_N]},
         .first_row = of.first,
         .j = of.count,
         .k = request->problem.k.extent,
@@ -333,12 +297,21 @@ static void take_output(const resolved *request, const tj_tile *tile, int r, int
     e->outputs = ratio > e->outputs ? ratio : e->outputs;
 }
 
+/* An infinite scale makes NaN of a part whose sum is 0, and infinity of another: the order of the sum decides. */
+static bool is_special_by_a_scale(const resolved *request, const element *e)
+{
+    return request->has_infinite_scale && !isfinite(e->value);
+}
+
 /* Return the sum with the error bound of a kernel's. */
 static tj_bounded bounded_sum(const resolved *request, const element *e)
 {
     const bool is_lost = !e->is_special && may_overflow(request, e);
 
-    return (tj_bounded){e->value, e->is_special ? 0.0L : is_lost ? (long double)INFINITY : sum_error_of(request, e)};
+    return (tj_bounded){e->value, is_special_by_a_scale(request, e) ? (long double)INFINITY
+                                  : e->is_special                   ? 0.0L
+                                  : is_lost                         ? (long double)INFINITY
+                                                                    : sum_error_of(request, e)};
 }
 
 /*
@@ -366,14 +339,20 @@ static void evaluate_expression(const resolved *request, const tj_tile *tile, in
     e->is_special |= odd->is_special;
 }
 
+/* Is the sum an integer? With scales along k only the sums of its parts are. */
+static bool is_sum_of_integers(const resolved *request)
+{
+    return request->problem.compute == TJ_COMPUTE_S32 && tj_scale_k(&request->problem) == 0;
+}
+
 /* Return a sum with its scales, and the magnitude to which its rounding errors are proportional. */
 static element sum_at(const resolved *request, const tj_tile *tile, int r, int c)
 {
     const int at = r * TJ_TILE_COLS + c;
-    const bool is_s32 = request->problem.compute == TJ_COMPUTE_S32; /* exact in float64, then modulo 2^32 */
+    const bool is_s32 = is_sum_of_integers(request); /* exact in float64, then modulo 2^32 */
     const double sum = is_s32 ? (double)(int32_t)(uint32_t)(int64_t)tile->sum[at] : tile->sum[at];
-    const long double scale_m = scale_at(request, TJ_MATRIX_M, tile->batch, tile->rows[r]);
-    const long double scale_n = scale_at(request, TJ_MATRIX_N, tile->batch, tile->first_col + c);
+    const long double scale_m = tj_factor_of_sum(&request->factor[TJ_MATRIX_M], tile->batch, tile->rows[r]);
+    const long double scale_n = tj_factor_of_sum(&request->factor[TJ_MATRIX_N], tile->batch, tile->first_col + c);
     const long double alpha = request->has_expression ? 1.0L : (long double)request->alpha, scale = scale_m * scale_n * alpha;
     element e = {
         /* An infinite sum has a meaningless rest. */
@@ -391,6 +370,10 @@ static element sum_at(const resolved *request, const tj_tile *tile, int r, int c
                   (tj_is_scaled(&request->problem, TJ_MATRIX_M) ? 1.0L + fabsl(scale_m) : 1.0L) *
                   (tj_is_scaled(&request->problem, TJ_MATRIX_N) ? 1.0L + fabsl(scale_n) : 1.0L);
     e.partial *= fmaxl(1.0L, fabsl(scale_m) * fmaxl(1.0L, fabsl(scale_n))) / request->least_along_k;
+    if (tj_scale_k(&request->problem) > 0) { /* two scales may be multiplied first */
+        e.underflow += request->roundings * request->sum_limits->smallest_subnormal * (e.partial + request->most_along_k);
+        e.partial = fmaxl(e.partial, request->most_along_k);
+    }
     e.is_special |= !isfinite(scale);
     return e;
 }
@@ -443,6 +426,8 @@ static double judge(const resolved *request, const element *e, double p)
         return fmax(tj_judge_stored(e->bounded, (tj_type)request->problem.p.type, 1, p), e->outputs);
     if (request->is_whole)
         return (long double)p == e->value ? 0.0 : INFINITY;
+    if (is_special_by_a_scale(request, e))
+        return !isfinite(p) || !isfinite(overflow) || tj_facts_of(request->problem.p.type)->is_integer ? 0.0 : INFINITY;
     if (e->is_special) { /* a NaN or an infinity stays one of the two, or becomes the limit of a type without infinity */
         if (isnan(e->value))
             return isnan(p) || (p == 0.0 && tj_facts_of(request->problem.p.type)->is_integer) ? 0.0 : INFINITY;
@@ -668,8 +653,8 @@ static void take_group(const resolved *all, int64_t group, resolved *one)
                             : (size_t)(all->n.stride / tj_type_numbers((int32_t)all->n.type)) * tj_type_bytes(all->n.type);
 
     one->n.base = all->n.base ? (const char *)all->n.base + (size_t)group * step : NULL;
-    if (all->scale[TJ_MATRIX_N].number)
-        one->scale[TJ_MATRIX_N].number = all->scale[TJ_MATRIX_N].number + group * all->scale[TJ_MATRIX_N].stride;
+    one->factor[TJ_MATRIX_N] = all->factor[TJ_MATRIX_N];
+    tj_factor_move(&one->factor[TJ_MATRIX_N], group);
 }
 
 /* Run all products: those of a batch together, those of groups one after the other. max_flop: INFINITY for all rows. */

@@ -27,12 +27,14 @@ static float factor_of(const tj_problem *c, int which)
 
 void tj_fill_operand(const tj_problem *problem, int which, void *destination, size_t count, uint64_t seed)
 {
-    const bool is_scale = which >= TJ_MATRICES && which < TJ_WITH;
+    const bool is_scale = which >= TJ_SCALES && which < TJ_ZEROS;
     const tj_type type = tj_operand_row_of(problem, which).type;
+    const float factor = is_scale ? factor_of(problem, which) : 1;
 
     tj_fill_random(type, destination, count, seed);
-    for (size_t i = 0; is_scale && i < count; i++)
-        ((float *)destination)[i] *= factor_of(problem, which);
+    for (size_t i = 0; factor != 1 && i < count; i++)
+        tj_write_number(type, destination, (int64_t)i,
+                        (long double)(factor * (float)tj_read_number(type, destination, (int64_t)i)));
     for (size_t i = 0; which <= TJ_MATRIX_N && needs_small_numbers(problem) && i < count; i++) {
         int8_t *number = (int8_t *)destination + i;
 
@@ -103,7 +105,17 @@ void tj_draw_index(const tj_problem *problem, int32_t *index, uint64_t seed)
     }
 }
 
-double tj_largest_product(const tj_problem *problem)
+/* Return how many times its largest number an element may become: random e8m0 reaches 8, and a zero point is of 8 bits at most. */
+static double largest_factor(const tj_problem *problem, tj_which which)
+{
+    const tj_scale *const scale = tj_scale_of(problem, which);
+
+    return (scale->type == TJ_E8M0 ? 8 : 1) * (scale->zero == 0                                           ? 1
+                                               : tj_type_is_pair(tj_problem_matrix(problem, which)->type) ? 33
+                                                                                                          : 3);
+}
+
+static double largest_unscaled(const tj_problem *problem)
 {
     const int32_t weights = tj_is_weights(problem, TJ_MATRIX_M) ? problem->m.type : problem->n.type;
 
@@ -112,6 +124,11 @@ double tj_largest_product(const tj_problem *problem)
                    ? 1
                    : (double)fmaxl(tj_number_limits_of(weights)->largest, -tj_number_limits_of(weights)->least);
     return problem->compute == TJ_COMPUTE_S32 && !needs_small_numbers(problem) ? 255.0 * 255.0 : 1;
+}
+
+double tj_largest_product(const tj_problem *problem)
+{
+    return largest_unscaled(problem) * largest_factor(problem, TJ_MATRIX_M) * largest_factor(problem, TJ_MATRIX_N);
 }
 
 double tj_trial_number(int operand)

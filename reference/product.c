@@ -158,13 +158,6 @@ static bool has_special(const double *number, int count, int step)
     return is_special;
 }
 
-/* Multiply `count` elements along k, from `first` on, by their scales. */
-static void scale(const tj_scales_view *scales, int64_t batch, int64_t of, int64_t first, int count, double *number, int step)
-{
-    for (int i = 0; scales->scale && i < count; i++)
-        number[i * step] *= scales->scale[batch * scales->stride + (first + i) / scales->scale_k * scales->ld + of];
-}
-
 static void pack_m(const tj_product *p, workspace *w, int64_t batch, int row_count, int64_t first, int step)
 {
     for (int r = 0; r < row_count; r++) {
@@ -172,7 +165,8 @@ static void pack_m(const tj_product *p, workspace *w, int64_t batch, int row_cou
 
         tj_read_numbers(p->m.type, tj_view_base(&p->m, batch), tj_view_index(&p->m, batch, w->rows[r], first), p->m.col_step,
                         step, row, 1);
-        scale(&p->m_scales, batch, w->rows[r], first, step, row, 1);
+        if (tj_factor_changes_elements(p->factor[TJ_MATRIX_M]))
+            tj_factor_apply(p->factor[TJ_MATRIX_M], batch, w->rows[r], first, step, row, 1);
         w->row_special[r] |= has_special(row, step, 1);
     }
     for (int r = row_count; r % ROWS_AT_ONCE != 0; r++)
@@ -187,8 +181,8 @@ static void pack_n(const tj_product *p, workspace *w, int64_t batch, int64_t fir
 
             tj_read_numbers(p->n.type, tj_view_base(&p->n, batch), tj_view_index(&p->n, batch, first + i, first_col), 1,
                             col_count, row, 1);
-            for (int c = 0; c < col_count; c++)
-                scale(&p->n_scales, batch, first_col + c, first + i, 1, &row[c], 1);
+            for (int c = 0; c < col_count && tj_factor_changes_elements(p->factor[TJ_MATRIX_N]); c++)
+                tj_factor_apply(p->factor[TJ_MATRIX_N], batch, first_col + c, first + i, 1, &row[c], 1);
             for (int c = 0; c < col_count; c++)
                 w->col_special[c] |= !isfinite(row[c]);
         }
@@ -196,7 +190,8 @@ static void pack_n(const tj_product *p, workspace *w, int64_t batch, int64_t fir
         for (int c = 0; c < col_count; c++) {
             tj_read_numbers(p->n.type, tj_view_base(&p->n, batch), tj_view_index(&p->n, batch, first, first_col + c),
                             p->n.row_step, step, &w->n[c], TJ_TILE_COLS);
-            scale(&p->n_scales, batch, first_col + c, first, step, &w->n[c], TJ_TILE_COLS);
+            if (tj_factor_changes_elements(p->factor[TJ_MATRIX_N]))
+                tj_factor_apply(p->factor[TJ_MATRIX_N], batch, first_col + c, first, step, &w->n[c], TJ_TILE_COLS);
             w->col_special[c] |= has_special(&w->n[c], step, TJ_TILE_COLS);
         }
     }

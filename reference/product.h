@@ -11,6 +11,8 @@
 
 #include <tilejit/reference.h>
 
+#include "factor.h"
+
 enum {
     TJ_TILE_ROWS = 64,  /* of P; a multiple of 4 */
     TJ_TILE_COLS = 128, /* of P; a multiple of 4 */
@@ -35,12 +37,6 @@ static inline int64_t tj_view_index(const tj_matrix_view *view, int64_t batch, i
     return batch * view->stride + row * view->row_step + col * view->col_step;
 }
 
-/** Scales along k: number i of a row of M, or column of N, is scale[batch * stride + i / scale_k * ld + row or column]. */
-typedef struct tj_scales_view {
-    const float *scale; /* NULL: none */
-    int64_t ld, stride, scale_k;
-} tj_scales_view;
-
 /** Some rows and some columns of one product of the batch. Arrays are TJ_TILE_COLS wide. */
 typedef struct tj_tile {
     int64_t batch, first_col;
@@ -58,7 +54,7 @@ typedef void (*tj_tile_fn)(const tj_tile *tile, int worker, void *payload);
 
 typedef struct tj_product {
     tj_matrix_view m, n;
-    tj_scales_view m_scales, n_scales; /* factors of M and N */
+    const tj_factor *factor[TJ_FACTORS]; /* zero points and scales along k of M and of N */
     int64_t j, k, l, batch;
     int64_t first_row; /* of M and P, where the product's j rows begin */
     int64_t row_count; /* rows of P to compute, batch included: all, or evenly spread ones */

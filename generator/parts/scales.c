@@ -6,12 +6,13 @@
 #include "canonical.h"
 #include "checked.h"
 #include "lanes.h"
+#include "operand_table.h"
 
 enum { SCALE_BYTES = 4, SECTOR = 32 };
 
 /* The scales of one operand. */
 typedef struct scales {
-    bool one, each;  /* of the whole sum: one for all, or one for each row of M or column of N; neither: none */
+    bool one, each;  /* of the whole sum: one for all, or one for each (block of) rows of M or columns of N; neither: none */
     int64_t count;   /* of one product */
     bool is_by_rows; /* one for each row of P, else for each column */
 } scales;
@@ -19,9 +20,63 @@ typedef struct scales {
 static scales scales_of(const tj_problem *view, bool is_m)
 {
     const tj_which of = is_m ? TJ_MATRIX_M : TJ_MATRIX_N;
-    const bool each = tj_scales_sum_by_each(view, of);
+    const bool each = tj_scales_sum(view, of) && !tj_scales_sum_by_one(view, of);
 
     return (scales){tj_scales_sum_by_one(view, of), each, !each ? 1 : is_m ? view->j.extent : view->l.extent, is_m};
+}
+
+/* Print "Col", "Col / 128" or, for one scale of all, "". */
+static void print_block(const char *other, int32_t rows, char text[TJ_TEMPLATE_NAME_BYTES])
+{
+    if (rows > 1)
+        (void)snprintf(text, TJ_TEMPLATE_NAME_BYTES, "%s / %d", other, rows);
+    else
+        (void)snprintf(text, TJ_TEMPLATE_NAME_BYTES, "%s", rows == 1 ? other : "");
+}
+
+/* Print the index of a number: "line * ld + within"; each may be empty. */
+static void print_index(const tj_operand_row *row, const char *line, const char *within, char *text, size_t bytes)
+{
+    const bool has_line = *line != '\0' && row->ld == TJ_ANY;
+    const char *const plus = has_line && *within != '\0' ? " + " : "";
+
+    if (has_line)
+        (void)snprintf(text, bytes, "%s * ld_%s%s%s", line, row->name, plus, within);
+    else
+        (void)snprintf(text, bytes, "%s", *within != '\0' ? within : "0");
+}
+
+void tj_scales_print_read(const tj_problem *view, int index, const char *part, const char *other,
+                          char text[TJ_TEMPLATE_VALUE_BYTES])
+{
+    const tj_scale *const scale = tj_scale_of(view, tj_scale_operand_of(index));
+    const tj_operand_row row = tj_operand_row_of(view, TJ_SCALES + index);
+    const bool by_rows = scale->layout == TJ_SCALES_ROW_BY_ROW;
+    char block[TJ_TEMPLATE_NAME_BYTES], half[TJ_TEMPLATE_NAME_BYTES + 8], place[2 * TJ_TEMPLATE_NAME_BYTES];
+
+    part = scale->k > 0 ? part : "";
+    print_block(other, scale->rows, block);
+    if (index >= TJ_WHOLES - TJ_SCALES || (*part == '\0' && *block == '\0')) {
+        (void)snprintf(text, TJ_TEMPLATE_VALUE_BYTES, tj_type_is_pair((int32_t)row.type) ? "(*%s)[0]" : "*%s", row.name);
+        return;
+    }
+    if (scale->layout == TJ_SCALES_IN_TILES) {
+        (void)snprintf(text, TJ_TEMPLATE_VALUE_BYTES,
+                       "%s[%s / 128 * ld_%s + %s / 4 * 512 + %s %% 32 * 16 + %s %% 128 / 32 * 4 + %s %% 4]", row.name, other,
+                       row.name, part, other, other, part);
+        return;
+    }
+    const char *const line = by_rows ? block : part, *const within = by_rows ? part : block;
+
+    if (!tj_type_is_pair((int32_t)row.type)) {
+        print_index(&row, line, within, place, sizeof place);
+        (void)snprintf(text, TJ_TEMPLATE_VALUE_BYTES, "%s[%s]", row.name, place);
+        return;
+    }
+    (void)snprintf(half, sizeof half, *within != '\0' ? "%s / 2" : "%s", within);
+    print_index(&row, line, half, place, sizeof place);
+    (void)snprintf(half, sizeof half, *within != '\0' ? "%s %% 2" : "0%s", within);
+    (void)snprintf(text, TJ_TEMPLATE_VALUE_BYTES, "%s[%s][%s]", row.name, place, half);
 }
 
 /* Describe the scales of P_VECTOR neighbouring columns, and for pairs of columns that of the second. */
@@ -30,12 +85,14 @@ static void describe_vector(const tj_problem *view, tj_scales_read here, tj_temp
     const bool ahead = here == TJ_SCALES_AHEAD, pairs = tj_epilogue_pairs(&view->epilogue);
     const char *const one = here == TJ_SCALES_BY_ELEMENT ? "*scale_n" : "n_scale";
     const bool each = scales_of(view, false).each;
+    char beside[TJ_TEMPLATE_VALUE_BYTES];
 
     if (each && pairs)
         tj_template_set(fill, "n_scale_of_vector", ahead ? "col_scale[c + 2 * i]" : "scale_n[Col + 2 * i]");
     else
         tj_template_set(fill, "n_scale_of_vector", !each ? one : ahead ? "col_scale[c + i]" : "scale_n[Col + i]");
-    tj_template_set(fill, "n_scale_beside", !each ? one : ahead ? "col_scale[c + 1]" : "scale_n[Col + 1]");
+    tj_scales_print_read(view, TJ_MATRIX_N, "", tj_scale_of(view, TJ_MATRIX_N)->rows > 1 ? "(Col + 1)" : "Col + 1", beside);
+    tj_template_set(fill, "n_scale_beside", !each ? one : ahead ? "col_scale[c + 1]" : beside);
     tj_template_set(fill, "n_scale_beside_of_vector",
                     !each   ? one
                     : ahead ? "col_scale[c + 2 * i + 1]"
@@ -59,7 +116,7 @@ void tj_scales_describe(const tj_problem *view, tj_scales_read how, int32_t spli
     const tj_scales_read here = splits > 1 ? TJ_SCALES_BY_ELEMENT : how; /* the last kernel has one element per thread */
 
     bool one[2], each[2]; /* of N, of M, is read ahead */
-    const char *const m_scale_of = tj_is_gathered(view) ? "gathered_scale(scale_m, m_index, Row, m_rows)" : "scale_m[Row]";
+    char read[TJ_TEMPLATE_VALUE_BYTES];
 
     for (int is_m = 0; is_m < 2; is_m++) {
         const scales s = scales_of(view, is_m);
@@ -68,18 +125,17 @@ void tj_scales_describe(const tj_problem *view, tj_scales_read how, int32_t spli
         one[is_m] = s.one && here != TJ_SCALES_BY_ELEMENT;
         tj_template_set_flag(fill, is_m ? "scales_rows_ahead" : "scales_cols_ahead", each[is_m]);
     }
-    tj_template_set(fill, "m_scale",
-                    each[1]                      ? "row_scale[r]"
-                    : one[1]                     ? "m_scale"
-                    : scales_of(view, true).each ? m_scale_of
-                                                 : "*scale_m");
-    tj_template_set(fill, "n_scale",
-                    each[0]                       ? "col_scale[c]"
-                    : one[0]                      ? "n_scale"
-                    : scales_of(view, false).each ? "scale_n[Col]"
-                                                  : "*scale_n");
-    tj_template_set(fill, "m_scale_of", m_scale_of);
-    tj_template_set(fill, "n_scale_of", "scale_n[Col]");
+    tj_scales_print_read(view, TJ_MATRIX_M, "", "Row", read);
+    if (tj_is_gathered(view) && scales_of(view, true).each)
+        (void)snprintf(read, sizeof read, "gathered_scale(scale_m, m_index, Row, m_rows)");
+    tj_template_set(fill, "m_scale_of", read);
+    tj_template_set(fill, "m_scale", each[1] ? "row_scale[r]" : one[1] ? "m_scale" : read);
+    tj_scales_print_read(view, TJ_MATRIX_N, "", "Col", read);
+    tj_template_set(fill, "n_scale_of", read);
+    tj_template_set(fill, "n_scale", each[0] ? "col_scale[c]" : one[0] ? "n_scale" : read);
+    (void)snprintf(read, sizeof read, "const %s",
+                   tj_is_scaled(view, TJ_MATRIX_M) ? tj_facts_of(tj_scale_of(view, TJ_MATRIX_M)->type)->cuda : "float");
+    tj_template_set(fill, "m_scale_t", read);
     print_ones(one[1], one[0], fill);
     tj_template_set_flag(fill, "scales_ahead", one[1] || one[0] || each[1] || each[0]);
     describe_vector(view, here, fill);

@@ -18,6 +18,13 @@ typedef enum tj_scales_read {
 /** Describe the factors of the epilogue. A product that splits k leaves scales to the last kernel. fill may be NULL. */
 void tj_scales_describe(const tj_problem *view, tj_scales_read how, int32_t splits, tj_template_params *fill);
 
+/**
+ * Print how the source reads scales, zero points or the number of the whole matrix (TJ_SCALE_OPERANDS): "scale_n[part *
+ * ld_scale_n + Col]". part: the name of the part of k, of this matrix; other: that of the row of M or column of N.
+ */
+void tj_scales_print_read(const tj_problem *view, int index, const char *part, const char *other,
+                          char text[TJ_TEMPLATE_VALUE_BYTES]);
+
 /** The source's names for the k, and for the row of M or column of N, of an element that a thread reads. */
 typedef struct tj_scales_place {
     const char *k, *other;

@@ -28,6 +28,12 @@ static const char *real_t(const tj_problem *view)
     return tj_scalar_type(view) == TJ_F64 ? "double" : "float";
 }
 
+/* The row of scales, or of what goes with them, of the caller's: its name and type in the source. */
+static tj_operand_row scales_at(const tj_problem *view, const tj_launch_form *form, int32_t callers)
+{
+    return tj_operand_row_of(view, TJ_SCALES + (form->is_swapped ? tj_scale_operand_across(callers) : callers));
+}
+
 /* The source's letter for a matrix of the caller's. */
 static char letter_of(const tj_launch_form *form, int32_t callers)
 {
@@ -124,10 +130,10 @@ void tj_signature_print(const tj_problem *view, const tj_launch_form *form, cons
             say(&out, "long long stride_%c,\n", letter_of(form, index));
             break;
         case TJ_ARG_SCALE_LD:
-            say(&out, "long long ld_scale_%c,\n", letter_of(form, index));
+            say(&out, "long long ld_%s,\n", scales_at(view, form, index).name);
             break;
         case TJ_ARG_SCALE_STRIDE:
-            say(&out, "long long stride_scale_%c,\n", letter_of(form, index));
+            say(&out, "long long stride_%s,\n", scales_at(view, form, index).name);
             break;
         case TJ_ARG_BATCH:
             tj_text_append(&out, "int batch,\n");
@@ -140,7 +146,8 @@ void tj_signature_print(const tj_problem *view, const tj_launch_form *form, cons
             if (index == TJ_MATRIX_P)
                 say(&out, "%s *scale_p,\n", tj_scale_of(view, TJ_MATRIX_P)->type == TJ_E8M0 ? "unsigned char" : "float");
             else
-                say(&out, "const float %sscale_%c,\n", tj_step_pointer(view, step), letter_of(form, index));
+                say(&out, "const %s %s%s,\n", tj_type_get_facts(scales_at(view, form, index).type)->cuda,
+                    tj_step_pointer(view, step), scales_at(view, form, index).name);
             break;
         case TJ_ARG_WITH:
         case TJ_ARG_WITH_LD:
@@ -262,6 +269,18 @@ static void print_operand_pointers(const tj_problem *view, const char *product, 
     }
 }
 
+/* Print pointers to the scales of a product, or of a group: those that are read along k, or those that multiply the whole sum. */
+static void print_scale_pointers(const tj_problem *view, bool of_m, bool along_k, const char *product, tj_text *out)
+{
+    for (int i = 0; i < TJ_SCALE_OPERANDS; i++) {
+        const tj_which of = tj_scale_operand_of(i);
+        const tj_operand_row row = tj_operand_row_of(view, TJ_SCALES + i);
+
+        if (row.is_taken && (of_m || of == TJ_MATRIX_N) && tj_scale_operand_goes_along_k(view, i) == along_k)
+            say(out, "%s += %s * stride_%s;\n", row.name, product, row.name);
+    }
+}
+
 /* Print pointers to M and N, those that the caller gives as arrays or those that strides lead to. */
 static void print_inputs(const tj_problem *view, bool arrays, bool strides, const char *product, const tj_template_params *fill,
                          tj_text *out)
@@ -285,9 +304,8 @@ static void print_factor_pointers(const tj_problem *view, const tj_launch_step *
     const char *const product = tj_step_product_name(step);
 
     print_inputs(view, true, true, product, fill, out);
-    for (tj_which which = TJ_MATRIX_M; which < TJ_FACTORS; which++)
-        if (view->batch != 1 && tj_scales_along_k(view, which))
-            say(out, "%s += %s * stride_%s;\n", tj_scale_name(which), product, tj_scale_name(which));
+    if (view->batch != 1)
+        print_scale_pointers(view, true, true, product, out);
 }
 
 /* Print what small_batch takes of a team's product: at once by strides, but from arrays where it is needed. */
@@ -300,9 +318,8 @@ static void print_product_of_team(const tj_problem *view, tj_template_params *fi
 
     print_inputs(view, false, true, "product", fill, &inputs);
     print_inputs(view, true, false, "product", fill, &input_arrays);
-    for (tj_which which = TJ_MATRIX_M; which < TJ_FACTORS; which++)
-        if (view->batch != 1 && tj_scales_sum(view, which))
-            say(&inputs, "%s += product * stride_%s;\n", tj_scale_name(which), tj_scale_name(which));
+    if (view->batch != 1)
+        print_scale_pointers(view, true, false, "product", &inputs);
     if (view->batch != 1 && view->epilogue.has_beta && !is_array(view, TJ_MATRIX_C))
         tj_text_append(&output, "C += product * stride_c;\n");
     if (view->batch != 1 && !p_array)
@@ -331,8 +348,8 @@ static void print_factor_of_group(const tj_problem *view, tj_template_params *fi
         say(&out, "const %s *N = N_array[group.number];\n", tj_template_get(fill, "n_t"));
     else if (has_many)
         tj_text_append(&out, "N += group.number * stride_n;\n");
-    if (has_many && (tj_scales_sum(view, TJ_MATRIX_N) || tj_scales_along_k(view, TJ_MATRIX_N)))
-        tj_text_append(&out, "scale_n += group.number * stride_scale_n;\n");
+    for (int along_k = 0; along_k < 2 && has_many; along_k++)
+        print_scale_pointers(view, false, along_k, "group.number", &out);
     tj_template_take_lines(fill, "factor_of_group", &out);
 }
 
@@ -363,11 +380,8 @@ static bool print_outputs(const tj_problem *view, const tj_launch_step *step, bo
     tj_text strides = TJ_TEXT_INIT(MOST_BYTES);
     bool moves_on;
 
-    for (tj_which which = TJ_MATRIX_M; which < TJ_FACTORS; which++)
-        if (view->batch != 1 && tj_scales_sum(view, which))
-            say(&strides, "%s += %s * stride_%s;\n", tj_scale_name(which), passed, tj_scale_name(which));
-    if (view->batch != 1 && tj_is_scaled(view, TJ_MATRIX_P))
-        say(&strides, "scale_p += %s * stride_scale_p;\n", passed);
+    if (view->batch != 1)
+        print_scale_pointers(view, true, false, passed, &strides);
     print_operand_pointers(view, passed, &strides);
     if (view->batch != 1 && has_c && !is_array(view, TJ_MATRIX_C))
         say(&strides, "C += %s * stride_c;\n", passed);

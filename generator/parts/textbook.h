@@ -24,6 +24,9 @@ tj_tile tj_textbook_tile(const tj_problem *problem, const tj_config *config);
 /** tj_family.resolve of such a form. */
 tj_status tj_textbook_resolve(const tj_problem *view, bool is_swapped, tj_config *config, tj_error *err);
 
+/** tj_family.takes_scales of such a form: all. */
+bool tj_textbook_takes_scales(const tj_problem *view);
+
 /**
  * Describe tile, block, axis, the epilogue's reductions, and how elements are read: m and n locate them
  * in the source.

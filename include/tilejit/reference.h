@@ -75,8 +75,9 @@ typedef struct tj_check_report {
  * Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., sections 3.1 and 3.5. (Two small terms are added that change
  * nothing else: half a subnormal number for every rounding, and u_p of the first term.) Instead of k + 2 it is 2 k + 2 if
  * tensor cores may add in f32, for M and N narrower than f32 and for tf32, because they truncate to f32 instead of rounding; it
- * is k + 128 with TJ_COMPUTE_F32_SPLIT (docs/f32-split.md). Scales multiply R and |M| . |N|, and each adds 1 to n; those along
- * k multiply the weights, and add 2 and the number of parts of k. If the operands force a zero (a zero factor, k = 0), only a
+ * is k + 128 with TJ_COMPUTE_F32_SPLIT (docs/f32-split.md). Scales multiply R and |M| . |N|, and each adds 1 to n, as do
+ * zero points and the number of a whole matrix; scales along k multiply elements, and add 1 and the number of parts of k. If one
+ * of them is infinite, an element of P that it makes infinite or NaN may be either, because a part of the sum may be 0. If the operands force a zero (a zero factor, k = 0), only a
  * zero passes. NaN and infinity must be where the reference has them, with its sign. If the operands have none, an element
  * whose sum may overflow on the way, depending on its order, may also be infinite or NaN. Values of a type without infinity are
  * compared with R clamped to its limits.

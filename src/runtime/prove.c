@@ -93,14 +93,22 @@ static size_t size_of(const proving *v, int which)
     return tj_type_bytes(v->lies.operand[which].type);
 }
 
-/* Elements from the first of an operand to number i of a dimension; 0: the operand does not have it. */
-static int64_t offset_of(const proving *v, int which, char dimension, int64_t i)
+/* Elements from the first of an operand, whose lines are ld apart, to number i of a dimension; 0: the operand does not have it. */
+static int64_t offset_with(const proving *v, int which, int64_t ld, char dimension, int64_t i)
 {
     const tj_operand_row *const row = &v->lies.operand[which];
 
     if (tj_is_gathered(&v->lies.problem) && (which == TJ_MATRIX_M || which == TJ_SCALES + TJ_MATRIX_M))
         return 0; /* the index leads to rows of M */
-    return row->rows.of == dimension ? i * row->ld : row->width.of == dimension ? i / row->width.per : 0;
+    return row->rows.of == dimension    ? i / row->rows.per * ld
+           : row->width.of == dimension ? i / row->width.per * row->width.times
+                                        : 0;
+}
+
+/* The same of a matrix, which says how far its lines are apart. */
+static int64_t offset_of(const proving *v, int which, char dimension, int64_t i)
+{
+    return offset_with(v, which, v->lies.operand[which].ld, dimension, i);
 }
 
 /* Return the address of a product's matrix. */
@@ -222,13 +230,37 @@ static tj_problem any_product(const tj_problem *lies)
     return simple;
 }
 
-/* Runs whose lines begin in a line of pairs, which have no address of their own each: an even line has. */
-static bool needs_even_lines(const proving *v)
+static int64_t common_multiple(int64_t a, int64_t b)
 {
-    const bool by_rows = v->lies.problem.p.layout == TJ_ROW_MAJOR;
-    const tj_extent_rule width = v->lies.operand[by_rows ? TJ_MATRIX_M : TJ_MATRIX_N].width;
+    int64_t x = a, y = b;
 
-    return width.of == (by_rows ? 'j' : 'l') && width.per > 1;
+    while (y != 0) {
+        const int64_t rest = x % y;
+
+        x = y;
+        y = rest;
+    }
+    return a / x * b;
+}
+
+/*
+ * A run begins where each operand has an address for its line: two numbers of 4 bits share one, and so do the lines of a block
+ * that has one scale. Groups begin at any row, and have no such operands.
+ */
+static int64_t line_step(const proving *v)
+{
+    const char dimension = v->lies.problem.p.layout == TJ_ROW_MAJOR ? 'j' : 'l';
+    int64_t step = 1;
+
+    for (int which = 0; which < TJ_WITH && !tj_is_grouped(&v->lies.problem); which++) {
+        const tj_operand_row *const row = &v->lies.operand[which];
+
+        if (row->is_taken && which != TJ_MATRIX_P && which != TJ_MATRIX_C)
+            step = common_multiple(step, row->rows.of == dimension    ? row->rows.per
+                                         : row->width.of == dimension ? row->width.per
+                                                                      : 1);
+    }
+    return step;
 }
 
 /* Scales for the simple kernel, from number i of a dimension on, of the product or the group with that number. */
@@ -237,12 +269,13 @@ static tj_operand scales(const proving *v, int which, int64_t product, char dime
     const tj_operand *const scale = tj_operand_at(tj_workbench_operands(v->bench), which);
     const tj_operand_row *const row = &v->lies.operand[which];
     const tj_extents extents = tj_extents_of(&v->lies.problem);
+    const int64_t ld = tj_extent_at(row->width, &extents);
 
     if (!scale->address)
         return (tj_operand){NULL, 0, 0};
     return (tj_operand){(const char *)scale->address +
-                            (size_t)(product * scale->stride + offset_of(v, which, dimension, i)) * size_of(v, which),
-                        row->rows.of ? tj_extent_at(row->width, &extents) : 0, 0};
+                            (size_t)(product * scale->stride + offset_with(v, which, ld, dimension, i)) * size_of(v, which),
+                        row->rows.of ? ld : 0, 0};
 }
 
 /* Lines of a run, of the product with that number: it is said in which N, and in which scales of N. */
@@ -313,7 +346,7 @@ static void draw_runs(proving *v, bool is_emulated)
     const double least = paid < held ? paid : held;
     const int64_t most = (int64_t)(least < judged ? least : judged) + 1;
     const int64_t wanted = k->k.extent > LONG_K ? 2 : SAMPLED_RUNS, runs = wanted < total ? wanted : total;
-    const int64_t share = total / runs, length = (most + runs - 1) / runs;
+    const int64_t share = total / runs, length = (most + runs - 1) / runs, step = line_step(v);
     uint64_t random = UINT64_C(0x9e3779b97f4a7c15);
 
     if (most >= total && k->batch <= MOST_RUNS) {
@@ -326,20 +359,20 @@ static void draw_runs(proving *v, bool is_emulated)
     v->longest = v->longest < v->lines ? v->longest : v->lines;
     for (v->runs = 0; v->runs < runs; v->runs++) {
         const int64_t spare = share - v->longest;
-        int64_t at = share * v->runs, left;
+        int64_t at = share * v->runs, first, lines;
 
         random = random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
         if (v->runs == runs - 1)
             at = total - v->longest;
         else if (v->runs > 0 && spare > 0)
             at += (int64_t)((random >> 20) % (uint64_t)spare);
-        left = v->lines - at % v->lines; /* of that product */
-        v->run[v->runs] = (run){at / v->lines, at % v->lines, v->longest < left ? v->longest : left};
-        if (needs_even_lines(v))
-            v->run[v->runs].line -= v->run[v->runs].line % 2;
+        first = at % v->lines / step * step;
+        lines = at % v->lines - first + v->longest;
+        v->run[v->runs] = (run){at / v->lines, first, lines < v->lines - first ? lines : v->lines - first};
         if (tj_is_masked(k)) /* the lines that are there come first */
             v->run[v->runs].line -= v->run[v->runs].line % tj_room_of_group(k);
     }
+    v->longest = v->longest + step - 1 < v->lines ? v->longest + step - 1 : v->lines;
 }
 
 /* ---- checks ------------------------------------------------------------------------------------------------------- */

@@ -18,14 +18,9 @@ naive(
 
     #include "parts/product.cuh"
     //@| #include "naive/gathered_row.cuh"  //@ only gathers_m
-    sum_t Pvalue = 0;
-    for (index_t i = 0; i < k; ++i)  //@ terms for k  //@ only not names_elements
-        Pvalue += M[Row * ld_m + i] * N[i * ld_n + Col];  //@ m_read for M[Row * ld_m + i]  //@ n_read for N[i * ld_n + Col]
-    //@| for (index_t i = 0; i < k; ++i) {  //@ terms for k  //@ only names_elements
-    //@|     const sum_t m = M[Row * ld_m + i];  //@ m_read for M[Row * ld_m + i]
-    //@|     const sum_t n = N[i * ld_n + Col];  //@ n_read for N[i * ld_n + Col]
-    //@|     Pvalue += m * n;
-    //@| }
+    //@| #include "parts/sum_of_parts.cuh"  //@ only adds_parts
+    sum_t Pvalue = 0;  //@ only not adds_parts
+    #include "naive/multiply.cuh"  //@ multiply  //@ only not adds_parts
 
     //@| #include "parts/beside.cuh"  //@ beside
     #include "parts/epilogue.cuh"  //@ ending

@@ -5,6 +5,9 @@
 #include "parts/s8.cuh"  //@ fifth_part  //@ with fifth for self
 #include "parts/u8.cuh"  //@ sixth_part  //@ with sixth for self
 #include "parts/s32.cuh"  //@ seventh_part  //@ with seventh for self
+//@| #include "parts/s4x2.cuh"  //@ eighth_part  //@ with eighth for self
+//@| #include "parts/s4x2.cuh"  //@ ninth_part  //@ with ninth for self
+#include "parts/e8m0.cuh"  //@ tenth_part  //@ with tenth for self
 using input_t = float;
 using output_t = float;
 using sum_t = float;
@@ -23,7 +26,7 @@ constexpr long long stride_m = 512 * 300;
 constexpr long long stride_n = 300 * 700;
 constexpr long long stride_p = 512 * 700;
 constexpr long long stride_c = 512 * 700;
-constexpr int SCALE_K = 64;  // elements of k that each scale of the weights is for
+constexpr int SCALE_K = 64;  // elements of k in a part that has scales of its own
 //@| constexpr int SCALE_SUMS = 128;  // neighbours that share a scale of P  //@ only quantizes_tile
 //@| #include "parts/scale_of.cuh"  //@ only quantizes_tile
 #include "parts/functions.cuh"  //@ only expression

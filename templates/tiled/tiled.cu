@@ -36,20 +36,9 @@ tiled(
     //@| const index_t m_row = block_row + tx;  // M is column-major: neighbouring threads load neighbouring rows  //@ only not m_row_major
     //@| const index_t n_col = block_col + ty;  // N is column-major: neighbouring threads load down a column  //@ only not n_row_major
 
-    sum_t Pvalue = 0;
-    for (index_t phase = 0; phase * TILE_WIDTH < k; ++phase) {
-        // One element of M and one of N for each thread to load.
-        // Zero, which adds nothing, where a tile hangs over the edge.  //@ only check_j or check_k or check_l
-        const index_t k_tx = phase * TILE_WIDTH + tx;  //@ only m_row_major or not n_row_major
-        const index_t k_ty = phase * TILE_WIDTH + ty;  //@ only n_row_major or not m_row_major
-        Mds[ty][tx] = Row < j && k_tx < k ? M[Row * ld_m + k_tx] : sum_t{0};  //@ check_j && check_k  //@ m_k for k_tx  //@ m_read for M[Row * ld_m + k_tx]  //@ m_inside for Row < j
-        Nds[ty][tx] = k_ty < k && Col < l ? N[k_ty * ld_n + Col] : sum_t{0};  //@ check_k && check_l  //@ n_k for k_ty  //@ n_col for Col  //@ n_read for N[k_ty * ld_n + Col]  //@ n_place for Nds[ty][tx]
-        __syncthreads();  // read after write: both tiles are complete before anyone reads them
-
-        for (int i = 0; i < TILE_WIDTH; ++i)
-            Pvalue += Mds[ty][i] * Nds[i][tx];  //@ m_element for Mds[ty][i]
-        __syncthreads();  // write after read: everyone is done with them before the next phase overwrites them
-    }
+    //@| #include "parts/sum_of_parts.cuh"  //@ only adds_parts
+    sum_t Pvalue = 0;  //@ only not adds_parts
+    #include "tiled/multiply.cuh"  //@ only not adds_parts
 
     if (Row >= j || Col >= l)  //@ check_j || check_l  //@ only returns_at_edge
         return;  // this thread only helped to load

@@ -164,6 +164,8 @@ Test(problem, names_scales_that_do_not_fit)
         {problem_of(8, 64, 8), "scale_m.zero is u8, and M is f32, N s8: zero points are those of weights"},
         {problem_of(8, 64, 8), "scale_m.k is 48 and scale_n.k 32: one must be a multiple of the other"},
         {problem_of(8, 64, 8), "scale_m.rows is 2, and groups of rows begin at any row: use 1, a scale of each row, or 0"},
+        {problem_of(8, 64, 8), "scale_m.layout is TJ_SCALES_IN_TILES, and groups of rows begin at any row of a tile"},
+        {problem_of(8, 64, 8), "scale_m.zero is u4, of which two rows share a byte, and groups of rows begin at any row"},
     };
     tj_error err = {0};
 
@@ -174,6 +176,10 @@ Test(problem, names_scales_that_do_not_fit)
     rows[2].problem.scale[TJ_MATRIX_N] = (tj_scale)SCALE_ALONG_K(32);
     rows[3].problem.rows = (tj_rows){.kind = TJ_ROWS_IN_GROUPS, .groups = 2};
     rows[3].problem.scale[TJ_MATRIX_M] = (tj_scale)TJ_SCALE_INIT(TJ_F32, 2, 32);
+    rows[4].problem.rows = rows[5].problem.rows = rows[3].problem.rows;
+    rows[4].problem.scale[TJ_MATRIX_M] = (tj_scale){TJ_E8M0, .layout = TJ_SCALES_IN_TILES, .rows = 1, .k = 32};
+    rows[5].problem.m.type = TJ_S8, rows[5].problem.n.type = TJ_F16;
+    rows[5].problem.scale[TJ_MATRIX_M] = (tj_scale){TJ_F32, .zero = TJ_U4, .rows = 1, .k = 32};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         cr_expect(eq(int, tj_problem_check(&rows[i].problem, &err), TJ_ERR_INVALID_ARGUMENT), "%s", rows[i].words);
         cr_expect(ne(ptr, strstr(err.message, rows[i].words), NULL), "%s: %s", rows[i].words, err.message);

@@ -39,7 +39,7 @@ static int64_t pick(const int64_t *values, size_t count)
 typedef struct request {
     tj_problem known, asked; /* asked: the kernel's; what it leaves open, the launch says from known */
     tj_config config;
-    char label[TJ_CONFIG_TEXT_BYTES + 320];
+    char label[TJ_CONFIG_TEXT_BYTES + 448];
 } request;
 
 /* ---- drawing ------------------------------------------------------------------------------------------------------ */
@@ -219,6 +219,49 @@ static int is_served(const request *r)
     return tj_problem_check(&r->asked, NULL) == TJ_OK && tj_config_resolve(&r->asked, &resolved, NULL) == TJ_OK;
 }
 
+/* Draw scales of any kind for M or N, which may be weights. */
+static tj_scale draw_scale(const tj_problem *p, tj_which which)
+{
+    const int32_t type = tj_problem_matrix(p, which)->type;
+    const int may_have_zero = type == TJ_S8 || type == TJ_U8 || type == TJ_S4 || type == TJ_U4;
+    tj_scale scale = {(int8_t)PICK(TJ_F32, TJ_F32, TJ_F16, TJ_BF16, TJ_E8M0, TJ_E4M3),
+                      (int8_t)PICK(TJ_SCALES_PART_BY_PART, TJ_SCALES_ROW_BY_ROW, TJ_SCALES_IN_TILES),
+                      0,
+                      next() % 4 == 0,
+                      (int32_t)PICK(0, 1, 1, 1, 2, 5, 16, 128),
+                      (int32_t)PICK(0, 1, 7, 16, 32, 32, 128),
+                      0};
+
+    if (scale.layout == TJ_SCALES_IN_TILES) {
+        scale.type = (int8_t)PICK(TJ_E8M0, TJ_E4M3);
+        scale.rows = 1;
+        scale.k = (int32_t)PICK(16, 32);
+    } else if (scale.k == 0) {
+        scale.layout = TJ_SCALES_PART_BY_PART;
+    }
+    if (may_have_zero && scale.layout != TJ_SCALES_IN_TILES && next() % 2)
+        scale.zero = (int8_t)PICK(TJ_U4, TJ_U8, TJ_S8, scale.type == TJ_E8M0 ? TJ_U8 : scale.type);
+    return scale;
+}
+
+/* Give some problems scales of any kind, where the family takes them. All else is drawn as if this were not here. */
+static void draw_scales(request *r)
+{
+    const request before = *r;
+    const uint64_t state = random_state;
+
+    if (next() % 2 == 0) {
+        for (tj_which which = TJ_MATRIX_M; which < TJ_FACTORS; which++)
+            r->known.scale[which] = next() % 4 ? draw_scale(&r->known, which) : r->known.scale[which];
+        if (r->known.scale[TJ_MATRIX_M].k > 0 && r->known.scale[TJ_MATRIX_N].k > 0 && next() % 2)
+            r->known.scale[TJ_MATRIX_N].k = r->known.scale[TJ_MATRIX_M].k;
+        memcpy(r->asked.scale, r->known.scale, sizeof r->asked.scale);
+        if (!is_served(r))
+            *r = before;
+    }
+    random_state = state;
+}
+
 /*
  * Draw the properties that the problem leaves to the launch, for half of all: extents, leading dimensions, strides, the batch.
  */
@@ -229,6 +272,7 @@ static void draw_open(request *r, const int64_t tile[3])
     int64_t *const number[] = {&p->m.ld, &p->n.ld, &p->p.ld, &p->c.ld, &p->m.stride, &p->n.stride, &p->p.stride, &p->c.stride};
 
     r->asked = r->known;
+    draw_scales(r);
     if (next() % 2)
         return;
     for (size_t i = 0; i < 3; i++)
@@ -243,6 +287,18 @@ static void draw_open(request *r, const int64_t tile[3])
         p->j = r->known.j, p->k = r->known.k, p->l = r->known.l;
     if (!is_served(r))
         r->asked = r->known;
+}
+
+/* Add scales that have no number to the label. */
+static void describe_scales(request *r)
+{
+    char text[TJ_PROBLEM_FIELD_BYTES];
+
+    for (tj_which which = TJ_MATRIX_M; which < TJ_FACTORS; which++) {
+        tj_problem_get(&r->known, which == TJ_MATRIX_M ? "scale-m" : "scale-n", text);
+        if (strchr(text, ':'))
+            snprintf(r->label + strlen(r->label), sizeof r->label - strlen(r->label), " %c %.60s", "MN"[which], text);
+    }
 }
 
 static void describe(request *r, const char *number)
@@ -266,6 +322,7 @@ static void describe(request *r, const char *number)
              : p->rows.on_host              ? "on the host"
                                             : "on the device",
              text);
+    describe_scales(r);
 }
 
 /* ---- operands ----------------------------------------------------------------------------------------------------- */

@@ -15,6 +15,10 @@ static const char *const constraints[] = {
 
 static const char *describe(const tj_problem *view, const tj_config *config, tj_template_params *fill, tj_launch_form *form)
 {
+    const bool names_elements =
+        tj_scale_of(view, TJ_MATRIX_M)->zero || tj_scale_of(view, TJ_MATRIX_N)->zero || tj_holds_pairs(view);
+
+    tj_template_set(fill, "multiply", names_elements ? "naive/multiply_named.cuh" : "naive/multiply.cuh");
     tj_textbook_describe(view, config, (tj_scales_place){"i", "Row"}, (tj_scales_place){"i", "Col"}, fill, form);
     return "naive/naive.cu";
 }
@@ -74,6 +78,7 @@ const tj_family tj_family_naive = {
     .param_count = sizeof params / sizeof params[0],
     .constraint = constraints,
     .scales_along_k = true,
+    .takes_scales = tj_textbook_takes_scales,
     .takes_pairs = true,
     .takes_groups = true,
     .takes_gathered = true,

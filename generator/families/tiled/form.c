@@ -33,7 +33,11 @@ static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *con
             err, TJ_ERR_INVALID_ARGUMENT,
             "shared is dynamic, and the epilogue reduces rows or columns, for which the width of tiles is in the text: "
             "use shared=static");
-    return tj_textbook_resolve(view, is_swapped, config, err);
+    const tj_status status = tj_textbook_resolve(view, is_swapped, config, err);
+
+    if (tj_scale_k(view) > 0 && tj_config_get(config, "shared") == SHARED_DYNAMIC)
+        config->check_k = TJ_CHECK_ON; /* a part of k may end within a tile of the launch */
+    return status;
 }
 
 static const char *describe(const tj_problem *view, const tj_config *config, tj_template_params *fill, tj_launch_form *form)
@@ -58,12 +62,14 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
         form->least_tile_width = params[0].minimum;
         form->most_tile_width = params[0].maximum;
         form->step[0].dynamic_shared_bytes = 2 * tile * element_bytes;
+        tj_template_set(fill, "multiply", "tiled/multiply_dynamic.cuh");
         return "tiled/dynamic.cu";
     }
     tj_template_set(fill, "m_element", view->m.layout == TJ_ROW_MAJOR ? "Mds[ty][i]" : "Mds[i][ty]");
     tj_template_set(fill, "n_place", view->n.layout == TJ_ROW_MAJOR ? "Nds[ty][tx]" : "Nds[tx][ty]");
     /* A column-major N is transposed as it is stored. Without padding all stores would fall in one or two banks. */
     form->step[0].static_shared_bytes += (2 * tile + (view->n.layout == TJ_COL_MAJOR ? tile_width : 0)) * element_bytes;
+    tj_template_set(fill, "multiply", "tiled/multiply.cuh");
     return "tiled/tiled.cu";
 }
 
@@ -126,6 +132,7 @@ const tj_family tj_family_tiled = {
     .param_count = sizeof params / sizeof params[0],
     .constraint = constraints,
     .scales_along_k = true,
+    .takes_scales = tj_textbook_takes_scales,
     .takes_pairs = true,
     .takes_groups = true,
     .takes_gathered = true,
