@@ -199,7 +199,11 @@ static double walk_cycles(const tj_device_facts *facts, const tj_counts *c, cons
     const double line = is_packed ? walk->line * walk->packed_line : walk->line;
     const double lines = line * (double)(c->load_m.merged + c->load_n.merged) / tiles;
     const double wait = (is_packed ? walk->packed_wait : model->wait) + (c->transposed > 0 ? walk->transpose_wait : 0);
-    const double made = products + phases * (c->sums > 0 ? walk->add : 0);
+    /* Lanes make factors of weights, and add up the sums of parts of k, while the tensor cores multiply. */
+    const double lanes_work = walk->widen * (double)c->conversions + (double)c->work[TJ_PIPE_F32] / 64; /* two a lane */
+    const double widened = is_packed ? 0 : lanes_work / TJ_SCHEDULERS / tiles;
+    const double summed = products + phases * (c->sums > 0 ? walk->add : 0);
+    const double made = widened > 0 ? soft_maximum(summed, widened, model->sharpness / 2) : summed;
     const double in_turn = fmax(made, phases * wait / fmax(1, c->ahead));
     const double most = here * fmax(fmax(made, shared), lines);
     const double flight = c->ahead > 5 ? blocks * c->ahead * (double)c->phase.loads * c->element_bytes : 0;

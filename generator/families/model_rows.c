@@ -249,6 +249,7 @@ const tj_model tj_model_wgmma = {
     .walk.throttle = 0.18,
     .walk.throttle_cycles = 19000,
     .walk.add = 200,
+    .walk.widen = 2.3,
     .walk.store = 102,
     .walk.round = 0.37,
     .walk.finish = 1.5,

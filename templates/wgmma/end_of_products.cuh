@@ -1,2 +1,3 @@
 settle(sum);
+//@| #include "wgmma/unfold.cuh"  //@ unfold
 //@| #include "wgmma/add_parts.cuh"  //@ only gathers

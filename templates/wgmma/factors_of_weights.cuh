@@ -15,11 +15,12 @@ constexpr int UNIT_BYTES = UNIT / 2;  // of a line of M
 using factors_t = unsigned int[2][TM / 2][4];
 
 #include "weights/s8_to_f16.cuh"  //@ widen_neighbour
+#include "weights/multiply_both.cuh"  //@ multiply_both
+#include "wgmma/both.cuh"  //@ both
 
-__device__ __forceinline__ void load_chunk(unsigned int (&word)[4], unsigned at)
+__device__ __forceinline__ void load_chunk(unsigned int &w0, unsigned int &w1, unsigned int &w2, unsigned int &w3, unsigned at)
 {
-    asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(word[0]), "=r"(word[1]), "=r"(word[2]), "=r"(word[3]) : "r"(at) : "memory");
+    asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];" : "=r"(w0), "=r"(w1), "=r"(w2), "=r"(w3) : "r"(at) : "memory");
 }
 
 #include "wgmma/take_4.cuh"  //@ take_factors

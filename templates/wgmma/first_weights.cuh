@@ -1,3 +1,3 @@
 const int m_row = warp_row + lane / 4;
 const auto m_first = shared_address(&tiles[0].M[m_row]) ^ m_row / 2 % 4 * 16;  // where the first chunk of the row lies  //@ first_chunk for m_row / 2 % 4
-const unsigned int select = lane % 4 * 0x11 + (lane % 4 + 4) * 0x1100;  // a byte, and the same of the word moved by half a byte  //@ select
+const unsigned int select = lane % 4 + 0x4440;  // the bytes of this lane's weights  //@ select

@@ -1,15 +1,20 @@
-// While the tensor cores multiply the factors of a unit of k, lanes make those of the next.
+// While the tensor cores multiply the factors of a unit of k, lanes make those of the next, of words that they have loaded before.
 factors_t factors[2];
-const auto take = [&](int unit) {
-    take_factors(factors[unit % 2], (m_first ^ unit * UNIT_BYTES) + stage * sizeof(phase_t), select);
+words_t words;
+//@| #include "wgmma/scales_of_weights.cuh"  //@ scales_of_weights
+//@| #include "wgmma/add_part.cuh"  //@ only adds_parts
+const auto load = [&](int unit) { load_words(words, (m_first ^ unit * UNIT_BYTES) + stage * sizeof(phase_t)); };
+const auto make = [&](int unit, const scales_t &by) {  //@ , scales_of_weights
+    make_factors(factors[unit % 2], words, select);
+    //@| #include "wgmma/scale_factors.cuh"  //@ scale_factors
 };
-//@| #include "wgmma/part_of_weights.cuh"  //@ only adds_parts
 if (phases > 0) {
     wait(full[stage], turn);
-    take(0);
+    load(0);
+    make(0, next_scales);  //@ , scales_of_weights
 }
 for (int phase = 0; phase < phases; ++phase) {
-    //@ if adds_parts
+    //@ if scales_of_weights
     //@| const scales_t scales = next_scales;
     //@| if (phase + 1 < phases)
     //@|     load_scales(phase + 1);
@@ -18,6 +23,8 @@ for (int phase = 0; phase < phases; ++phase) {
     for (int unit = 0; unit < UNITS; ++unit) {
         const auto n = moved(n_first, stage * sizeof(phase_t));
         //@| const bool has_begun = unit * UNIT % SCALE_K > 0;  // the part  //@ has_begun for unit * UNIT % SCALE_K > 0  //@ only adds_parts
+        if (unit + 1 < UNITS)
+            load(unit + 1);
         begin_products();
 #pragma unroll
         for (int step = 0; step < 2; ++step)
@@ -35,12 +42,13 @@ for (int phase = 0; phase < phases; ++phase) {
         if (unit == 0 && phase > 0 && lane == 0)  //@ frees for lane == 0
             arrive(empty[stage > 0 ? stage - 1 : STAGES - 1]);  //@ free_place for arrive
         if (unit + 1 < UNITS) {
-            take(unit + 1);
+            make(unit + 1, scales);  //@ , scales_of_weights
         } else {
             pass(1);
             if (phase + 1 < phases) {
                 wait(full[stage], turn);
-                take(0);
+                load(0);
+                make(0, next_scales);  //@ , scales_of_weights
             }
         }
         //@ if adds_parts

@@ -1,15 +1,22 @@
-// at: where the lane's first chunk lies. Its weights are two neighbours of every two words, which select picks.
-__device__ __forceinline__ void take_factors(factors_t &m, unsigned at, unsigned int select)
+using words_t = unsigned int[TM][8];  // of a unit, 4 weights each
+
+// at: where the lane's first chunk lies.
+__device__ __forceinline__ void load_words(words_t &word, unsigned at)
 {
 #pragma unroll
     for (int r = 0; r < TM; ++r)
 #pragma unroll
-        for (int step = 0; step < 2; ++step) {
-            unsigned int word[4];
-            load_chunk(word, (at ^ step * 16) + (r / 2 * 64 + r % 2 * 8) * M_LINE);
+        for (int i = 0; i < 8; i += 4)
+            load_chunk(word[r][i], word[r][i + 1], word[r][i + 2], word[r][i + 3], (at ^ i * 4) + (r / 2 * 64 + r % 2 * 8) * M_LINE);
+}
+
+// The lane's weights are two neighbours of every two words, which select picks.
+__device__ __forceinline__ void make_factors(factors_t &m, const words_t &word, unsigned int select)
+{
 #pragma unroll
-            for (int i = 0; i < 2; ++i)
-                m[step][r / 2][r % 2 + i * 2] = widen_neighbour(__byte_perm(word[2 * i], word[2 * i + 1], select), 0);
-        }
+    for (int i = 0; i < 4; ++i)
+#pragma unroll
+        for (int r = 0; r < TM; ++r)
+            m[i / 2][r / 2][r % 2 + i % 2 * 2] = widen_neighbour(__byte_perm(word[r][2 * i], word[r][2 * i + 1], select), 0);
 }
 

@@ -521,8 +521,15 @@ Test(compile, wgmma_of_weights)
 {
     static const char *const configs[] = {"wgmma:swap=yes,bm=128,bn=128",          "wgmma:swap=yes,bm=256,bn=64",
                                           "wgmma:swap=yes,bm=64,bn=72,cluster=k2", "wgmma:swap=yes,bm=128,bn=160",
-                                          "wgmma:swap=yes,bm=192,bn=96,splits=2",  "wgmma:swap=yes,bm=64,bn=64,blocks=2"};
-    static const int types[] = {TJ_S4, TJ_S8, TJ_U8}, parts[] = {0, 32, 128, 256, 64};
+                                          "wgmma:swap=yes,bm=192,bn=80,splits=2",  "wgmma:swap=yes,bm=64,bn=64,blocks=2"};
+    static const int types[] = {TJ_S4, TJ_S8, TJ_E2M1};
+    static const tj_scale scales[] = {NO_SCALE,
+                                      SCALE_ALONG_K(32),
+                                      SCALE_ALONG_K(128),
+                                      SCALE_ALONG_K(256),
+                                      {TJ_BF16, TJ_SCALES_ROW_BY_ROW, TJ_U4, 0, 1, 32},
+                                      {TJ_E8M0, TJ_SCALES_IN_TILES, 0, 0, 1, 32},
+                                      {TJ_E4M3, TJ_SCALES_ROW_BY_ROW, 0, 1, 1, 16}};
     const char *const *targets = targets_or_skip();
     bool has_it = false;
 
@@ -542,8 +549,9 @@ Test(compile, wgmma_of_weights)
         problem.m.layout = variant % 7 == 0;
         problem.n.type = types[variant % 3];
         problem.n.layout = TJ_COL_MAJOR;
-        if (parts[variant / 2 % 5] > 0)
-            problem.scale[TJ_MATRIX_N] = (tj_scale)SCALE_ALONG_K(parts[variant / 2 % 5]);
+        problem.scale[TJ_MATRIX_N] = scales[variant / 2 % (sizeof scales / sizeof scales[0])];
+        if (problem.scale[TJ_MATRIX_N].zero == TJ_U4 || problem.scale[TJ_MATRIX_N].k == 16)
+            problem.n.type = TJ_U4;
         problem.epilogue.has_alpha = problem.epilogue.has_beta = variant % 3 == 0;
         if (!strstr(config, "splits") && variant % 5 == 0)
             problem.j = problem.l = (tj_dim){0, TJ_DIM_ANY, 16};

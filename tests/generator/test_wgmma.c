@@ -113,8 +113,19 @@ Test(wgmma, says_which_constraint_does_not_hold)
         {BF16(64, 256, 256, WEIGHTS(TJ_S4, .scale[TJ_MATRIX_N] = SCALE_ALONG_K(32))), "wgmma", "use swap=yes"},
         {BF16(64, 256, 256, WEIGHTS(TJ_S4, .scale[TJ_MATRIX_N] = SCALE_ALONG_K(32), .batch = 2)), "wgmma:swap=yes",
          "in one product, and the problem has a batch"},
+        {BF16(64, 256, 256, WEIGHTS(TJ_E2M1, .scale[TJ_MATRIX_N] = {TJ_E4M3, TJ_SCALES_ROW_BY_ROW, 0, 1, 1, 16})),
+         "wgmma:swap=yes,bm=128,bn=256", NULL}, /* factors times scales are exact */
+        {BF16(64, 256, 256, WEIGHTS(TJ_E2M1, .scale[TJ_MATRIX_N] = {TJ_F32, 0, 0, 0, 1, 16})), "wgmma:swap=yes",
+         "for 16 elements of k each, and family wgmma takes 32"},
+        {BF16(64, 256, 256, WEIGHTS(TJ_U4, .scale[TJ_MATRIX_N] = {TJ_BF16, TJ_SCALES_ROW_BY_ROW, TJ_U4, 0, 1, 32})),
+         "wgmma:swap=yes", NULL},
+        {BF16(64, 256, 256, WEIGHTS(TJ_U4, .scale[TJ_MATRIX_N] = {TJ_BF16, 0, TJ_U4, 0, 1, 0})), "wgmma:swap=yes", NULL},
+        {BF16(64, 256, 256, WEIGHTS(TJ_U8, .scale[TJ_MATRIX_N] = {TJ_F32, 0, TJ_S8, 0, 1, 64})), "wgmma:swap=yes",
+         "does not multiply by the scales"}, /* bf16 does not have 255 + 127 */
+        {BF16(64, 256, 256, WEIGHTS(TJ_U4, .scale[TJ_MATRIX_N] = {TJ_F32, 0, TJ_F32, 0, 1, 64})), "wgmma:swap=yes",
+         "does not multiply by the scales"},
         {BF16(256, 256, 256, WEIGHTS(TJ_S4, .scale[TJ_MATRIX_N] = SCALE_ALONG_K(32))), "wgmma:swap=yes,bm=128,bn=256",
-         "a tile whose sums fit the registers twice"},
+         "and a smaller tile"},
         {CUBES(256, .m.type = TJ_BF16), "wgmma:bn=256,stages=5", "5 stages of tiles of 128 x 64 and 64 x 256 need "},
     };
 

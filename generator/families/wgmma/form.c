@@ -179,7 +179,8 @@ static void settle_weights(const tj_problem *view, tj_wgmma_shape *s)
     const bool loads_weights = s->transpose == TJ_WGMMA_REGISTERS && tj_wgmma_has_weights(view);
 
     s->weight_bits = !loads_weights ? 0 : tj_type_is_pair(view->m.type) ? 4 : 8;
-    s->adds_parts = loads_weights && tj_scale_k(view) > 0;
+    s->adds_parts = loads_weights && tj_wgmma_adds_parts(view);
+    s->scale_registers = loads_weights ? tj_wgmma_scale_registers(view, s->wm) : 0;
     s->bk = loads_weights ? TJ_WGMMA_WEIGHTS_BK : TJ_WGMMA_LINE / s->element_bytes;
 }
 
@@ -199,9 +200,9 @@ tj_wgmma_shape tj_wgmma_shape_of(const tj_problem *view, const tj_config *config
     s.cluster_rows = sharing[v[CLUSTER]].share_n;
     s.parts = sharing[v[CLUSTER]].share_k;
     s.k_step = 32 / bytes;
-    settle_weights(view, &s);
     s.threads = WARPGROUP * (1 + s.multipliers);
     s.wm = s.pingpong == TJ_WGMMA_PINGPONG ? s.bm : s.bm / (s.multipliers > 0 ? s.multipliers : 1);
+    settle_weights(view, &s);
     return s;
 }
 
@@ -396,7 +397,7 @@ int32_t tj_wgmma_sum_registers(const tj_wgmma_shape *s)
 
 int32_t tj_wgmma_factor_registers(const tj_wgmma_shape *s)
 {
-    return s->weight_bits > 0 ? s->wm / TJ_WGMMA_ROWS * WEIGHT_REGISTERS
+    return s->weight_bits > 0 ? s->wm / TJ_WGMMA_ROWS * WEIGHT_REGISTERS + s->scale_registers
            : loads_m(s)       ? s->wm * s->bk / WARPGROUP
            : s->scales_cols   ? s->bn / 4
                               : 0;
@@ -589,6 +590,10 @@ static tj_status check_gathered(const tj_problem *view, const tj_wgmma_shape *s,
     if (s->gathers && view->compute == TJ_COMPUTE_TF32)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "family wgmma gathers rows of M as they are, and does not round them to tf32: use family mma");
+    if (s->gathers && s->weight_bits > 0)
+        return tj_fail(
+            err, TJ_ERR_INVALID_ARGUMENT,
+            "transpose=registers loads weights that a tensor map copies, and rows of M are gathered: use family mma");
     if (s->gathers && transposes_any(s))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "transpose=%s takes the warps that gather rows of M: store N column-major, or use family mma",
@@ -883,6 +888,17 @@ static bool loads_in_vain(const tj_problem *view, const tj_wgmma_shape *s, size_
 }
 
 /*
+ * Weights that come from registers keep lanes busy next to the tensor cores: two warpgroups that multiply, or more, and tiles of
+ * many columns hide that.
+ */
+static bool widens_in_vain(const tj_problem *view, const tj_wgmma_shape *s, size_t known)
+{
+    return (known > CLUSTER && (cluster_of(s) > 2 || (s->parts > 1 && !is_small(view)))) ||
+           (known > BN && (s->bn < 64 || s->bn % 32 != 0)) || (known > MULTIPLIERS && s->multipliers < 2 && !is_small(view)) ||
+           (known > PINGPONG && s->pingpong == TJ_WGMMA_PINGPONG) || (known > STAGES && s->stages > USUAL_STAGES);
+}
+
+/*
  * Does it pack N, or transpose tiles of it, that comes from registers if it is swapped? That costs a tenth to a third of a large
  * product.
  */
@@ -913,12 +929,13 @@ static bool swaps_in_vain(const tj_problem *view, const tj_wgmma_shape *s, size_
                   blocks = tiles * tj_ceil_div(view->j.extent, s->bm) * (view->batch > 1 ? view->batch : 1);
 
     if (rows > MOST_SWAPPED_ROWS && loads_m(s))
-        return loads_in_vain(view, s, known);
+        return s->weight_bits > 0 ? widens_in_vain(view, s, known) : loads_in_vain(view, s, known);
     return rows < 1 || rows > MOST_SWAPPED_ROWS || (known > BN && (more >= 8 * tiles || tiles > MOST_SHARING)) ||
            (known > BN && s->bn < 16 && (rows > 8 || !s->promotes)) || /* few rows of other types have faster families */
-           (known > CLUSTER && loads_m(s) && cluster_of(s) > 1) ||
+           (known > CLUSTER && loads_m(s) && s->weight_bits == 0 && cluster_of(s) > 1) ||
            (known > MULTIPLIERS && s->bm != TJ_WGMMA_ROWS * s->multipliers) ||
-           (known > CLUSTER && (cluster_of(s) > 2 || s->cluster_rows > 1)) || (known > BN && tiles % s->cluster_cols > 0) ||
+           (known > CLUSTER && ((cluster_of(s) > 2 && (s->weight_bits == 0 || s->parts == 1)) || s->cluster_rows > 1)) ||
+           (known > BN && tiles % s->cluster_cols > 0) ||
            (known > SPLITS && s->parts > 1 &&
             (s->splits > 1 || blocks * s->parts > FULL_GPU || view->k.extent < (int64_t)s->parts * 4 * s->bk)) ||
            (known > PINGPONG && s->pingpong == TJ_WGMMA_PINGPONG) || (known > GROUP && s->group != USUAL_GROUP);
@@ -986,7 +1003,6 @@ static void describe_product(const tj_problem *view, const tj_wgmma_shape *s, tj
     (void)snprintf(text, sizeof text, "wgmma.mma_async.sync.aligned.m64n%dk%d.%s.%s.%s", s->bn, s->k_step, sum,
                    wgmma_type(view, tj_widened_type(view, TJ_MATRIX_M)), wgmma_type(view, tj_widened_type(view, TJ_MATRIX_N)));
     tj_template_set(fill, "wgmma_name", text);
-    tj_wgmma_describe_weights(view, s, fill);
     tj_template_set(fill, "multiply_registers",
                     s->weight_bits > 0 ? "wgmma/multiply_weights.cuh"
                     : loads_m(s)       ? "wgmma/multiply_registers.cuh"
@@ -1302,9 +1318,15 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     describe_walk(view, &s, fill);
     describe_registers(&s, fill);
     describe_edges(view, checks, tj_wgmma_output_of(view, &s).slice, fill);
+    tj_wgmma_describe_weights(view, &s, checks.j, fill);
     describe_product(view, &s, fill);
     tj_wgmma_describe_scales(view, &s, checks, fill);
     return "wgmma/wgmma.cu";
+}
+
+static bool takes_scales(const tj_problem *view)
+{
+    return tj_wgmma_takes_scales(view) || tj_wgmma_takes_scales_of_weights(view);
 }
 
 const tj_family tj_family_wgmma = {
@@ -1326,7 +1348,7 @@ const tj_family tj_family_wgmma = {
     .widest = 256,
     .is_swapped = is_swapped,
     .tile = tile,
-    .takes_scales = tj_wgmma_takes_scales,
+    .takes_scales = takes_scales,
     .resolve = resolve,
     .quantizes = quantizes,
     .relax = relax,

@@ -38,6 +38,7 @@ typedef struct tj_wgmma_shape {
     int32_t cluster_rows, cluster_cols; /* tiles of a cluster: of one column, which share N, or of one row, with M */
     int32_t parts;                      /* blocks of a cluster that share the k of a tile */
     int32_t weight_bits;                /* of M, whose weights come from registers; 0: they do not */
+    int32_t scale_registers;            /* for the scales of many parts of a phase */
     bool adds_parts;                    /* weights have scales along k, which multiply parts of a sum in f32 */
     bool promotes;                      /* tensor cores sum a part of k; the thread adds its accumulators in f32 */
     bool scales_parts;                  /* which it multiplies by scales before, */
@@ -55,8 +56,17 @@ static inline bool tj_wgmma_has_weights(const tj_problem *view)
 /** Refuse scales along k of weights that do not come from registers, or of parts that a phase of these does not divide. */
 tj_status tj_wgmma_check_parts(const tj_problem *view, const tj_wgmma_shape *s, tj_error *err);
 
-/** Describe how the weights of M come to registers (weights.c), whether or not they do. */
-void tj_wgmma_describe_weights(const tj_problem *view, const tj_wgmma_shape *s, tj_template_params *fill);
+/** Describe how the weights of M come to registers (weights.c), whether or not they do. clips_rows: some rows lie outside M. */
+void tj_wgmma_describe_weights(const tj_problem *view, const tj_wgmma_shape *s, bool clips_rows, tj_template_params *fill);
+
+/** Can weights that come from registers have the scales and zero points of this problem, in one view or the other? */
+bool tj_wgmma_takes_scales_of_weights(const tj_problem *view);
+
+/** Do the scales of M along k multiply sums of parts? Others multiply the factors, and that is exact. */
+bool tj_wgmma_adds_parts(const tj_problem *view);
+
+/** Return the registers of a thread for scales of more than two parts of a phase: wm rows, and those of the next phase. */
+int32_t tj_wgmma_scale_registers(const tj_problem *view, int32_t wm);
 
 tj_wgmma_shape tj_wgmma_shape_of(const tj_problem *view, const tj_config *config);
 

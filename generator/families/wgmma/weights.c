@@ -1,70 +1,193 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * weights: M of weights of 8 and 4 bits, whose factors come from registers (templates/wgmma/factors_of_weights.cuh).
+ * weights: M of weights of 8 and 4 bits, whose factors come from registers (templates/wgmma/factors_of_weights.cuh), and their
+ * scales along k.
+ *
+ * Scales multiply the sums of parts of k, in f32. Where the type that weights are widened to has every weight times its scale,
+ * the factors are multiplied instead, which is exact too, and takes no accumulators. A scale of e8m0 is then divided by 8, and
+ * the sum multiplied by 8: a scale of 2^127 times a weight would be too large for bf16.
  */
 #include "form.h"
 
+#include <stdio.h>
+
 #include "checked.h"
 #include "error.h"
+#include "operand_table.h"
+#include "parts/scales.h"
+#include "text.h"
 
-enum { UNIT = 32 }; /* elements of k whose factors a lane makes at once */
+enum { UNIT = 32, K_STEP = 16 }; /* elements of k whose factors a lane makes at once; of a product */
+enum { PLACE_REGISTERS = 8 };    /* for the place of a scale in a tile of cuBLAS */
+
+static bool is_integer(int32_t type)
+{
+    return type == TJ_S4 || type == TJ_U4 || type == TJ_S8 || type == TJ_U8;
+}
+
+/* Does f16, or bf16 with 8 bits of fraction, have every weight less its zero point? */
+static bool has_differences(const tj_problem *view, tj_which which)
+{
+    const tj_scale *const scale = tj_scale_of(view, which);
+    const int32_t type = tj_problem_matrix(view, which)->type;
+
+    if (scale->zero == 0)
+        return true;
+    if (!is_integer(type) || !is_integer(scale->zero))
+        return false;
+    if (tj_leading_type(view->m.type, view->n.type) == TJ_F16)
+        return true;
+    return type == TJ_U4 || scale->zero == TJ_U4 || (type == scale->zero) || (type == TJ_S4 && scale->zero == TJ_S8);
+}
+
+/* Does the type that weights of M are widened to have every one of them, less its zero point, times its scale? */
+static bool folds(const tj_problem *view)
+{
+    const tj_scale *const scale = tj_scale_of(view, TJ_MATRIX_M);
+    const bool is_small =
+        tj_type_is_pair(view->m.type) && (scale->zero == 0 || (view->m.type == TJ_U4 && scale->zero == TJ_U4));
+
+    return is_small && (scale->type == TJ_E4M3 || (scale->type == TJ_E8M0 && view->n.type == TJ_BF16));
+}
+
+bool tj_wgmma_takes_scales_of_weights(const tj_problem *view)
+{
+    const tj_which weights = tj_is_weights(view, TJ_MATRIX_M) ? TJ_MATRIX_M : TJ_MATRIX_N,
+                   other = weights == TJ_MATRIX_M ? TJ_MATRIX_N : TJ_MATRIX_M;
+
+    return tj_widens_weights(view->m.type, view->n.type) && !tj_scales_along_k(view, other) &&
+           tj_scale_of(view, other)->zero == 0 && has_differences(view, weights);
+}
+
+bool tj_wgmma_adds_parts(const tj_problem *view)
+{
+    return tj_scales_along_k(view, TJ_MATRIX_M) && !folds(view);
+}
+
+static bool has_scales(const tj_problem *view)
+{
+    return tj_scales_along_k(view, TJ_MATRIX_M) || tj_scale_of(view, TJ_MATRIX_M)->zero != 0;
+}
+
+int32_t tj_wgmma_scale_registers(const tj_problem *view, int32_t wm)
+{
+    const tj_scale *const scale = tj_scale_of(view, TJ_MATRIX_M);
+    const int32_t parts = scale->k == 0 ? 1 : (int32_t)tj_ceil_div(TJ_WGMMA_WEIGHTS_BK, scale->k);
+    /* Two scales are among what all else takes. */
+    const int32_t scales = scale->k > 0 && parts > 2 ? parts - 2 : 0, zeros = scale->zero != 0 ? parts : 0;
+
+    return 2 * (scales + zeros) * wm / 32 + (scale->layout == TJ_SCALES_IN_TILES ? PLACE_REGISTERS : 0);
+}
 
 tj_status tj_wgmma_check_parts(const tj_problem *view, const tj_wgmma_shape *s, tj_error *err)
 {
-    const int32_t k = tj_scale_k(view);
+    const int32_t k = tj_scale_k(view), least = folds(view) ? K_STEP : UNIT;
 
-    if (k == 0 || !tj_widens_weights(view->m.type, view->n.type))
+    if (!tj_widens_weights(view->m.type, view->n.type) ||
+        (!has_scales(view) && !tj_scales_along_k(view, TJ_MATRIX_N) && tj_scale_of(view, TJ_MATRIX_N)->zero == 0))
         return TJ_OK;
     if (s->weight_bits == 0)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "family wgmma multiplies weights by scales along k where these weights come from registers as M of the "
-                       "source, which %s: use %s, or family mma",
-                       tj_wgmma_has_weights(view) ? "transpose and pack decide" : "they are with the other swap",
-                       tj_wgmma_has_weights(view)
-                           ? "pack=none, transpose=registers and a tile whose sums fit the registers twice"
-                       : s->swapped ? "swap=no"
-                                    : "swap=yes");
+        return tj_fail(
+            err, TJ_ERR_INVALID_ARGUMENT,
+            "family wgmma takes scales along k and zero points where weights come from registers as M of the source, "
+            "which %s: use %s, or family mma",
+            tj_wgmma_has_weights(view) ? "transpose and pack decide" : "they are with the other swap",
+            tj_wgmma_has_weights(view) ? "pack=none, transpose=registers and a smaller tile"
+            : s->swapped               ? "swap=no"
+                                       : "swap=yes");
     if (view->batch != 1)
         return tj_fail(
             err, TJ_ERR_INVALID_ARGUMENT,
-            "family wgmma multiplies weights by scales along k in one product, and the problem has a batch: use family "
+            "family wgmma takes scales along k and zero points in one product, and the problem has a batch: use family "
             "mma or tiled");
-    if (k % UNIT == 0 && (k % s->bk == 0 || s->bk % k == 0))
+    if (k == 0 || (k % least == 0 && (k % s->bk == 0 || s->bk % k == 0)))
         return TJ_OK;
-    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                   "scales are for %d elements of k each, and family wgmma takes 32, 64, or a multiple of 128: use family mma "
-                   "or tiled",
-                   k);
+    return tj_fail(
+        err, TJ_ERR_INVALID_ARGUMENT,
+        "scales are for %d elements of k each, and family wgmma takes %s32, 64, or a multiple of 128: use family mma "
+        "or tiled",
+        k, least < UNIT ? "16, " : "");
+}
+
+/* ---- source ------------------------------------------------------------------------------------------------------- */
+
+/* Print one member of a thread's scales, and how it is loaded: "next_scales.of[p][r] = inside ? scale_m[...] : 0.0f;". */
+static void print_scale(const tj_problem *view, int index, const char *member, const char *type, const char *value,
+                        const char *inside, tj_text *members, tj_text *loads)
+{
+    char read[TJ_TEMPLATE_VALUE_BYTES], line[3 * TJ_TEMPLATE_VALUE_BYTES];
+
+    tj_scales_print_read(view, index, "kk / SCALE_K", "Row", read);
+    (void)snprintf(line, sizeof line, "%s %s[PARTS][TM];\n", type, member);
+    tj_text_append(members, line);
+    (void)snprintf(line, sizeof line, value, inside, *inside ? " ? " : "", read, *inside ? " : 0.0f" : "");
+    tj_text_append(loads, "next_scales.");
+    tj_text_append(loads, member);
+    tj_text_append(loads, "[p][r] = ");
+    tj_text_append(loads, line);
+    tj_text_append(loads, ";\n");
+}
+
+/* Describe the scales and zero points of a phase, and what becomes of factors. clips_rows: rows may lie outside M. */
+static void describe_scales(const tj_problem *view, const tj_wgmma_shape *s, bool clips_rows, tj_template_params *fill)
+{
+    const bool adds_parts = s->adds_parts, scales_factors = tj_scales_along_k(view, TJ_MATRIX_M) && !adds_parts,
+               has_zeros = tj_scale_of(view, TJ_MATRIX_M)->zero != 0, is_e8m0 = tj_scale_of(view, TJ_MATRIX_M)->type == TJ_E8M0,
+               ends = !(view->k.mode == TJ_DIM_FIXED && view->k.extent % s->bk == 0) && tj_scale_k(view) > 0;
+    const char *const inside = clips_rows && ends ? "Row < j && kk < k" : clips_rows ? "Row < j" : ends ? "kk < k" : "";
+    tj_text members = TJ_TEXT_INIT(256), loads = TJ_TEXT_INIT(1024), uses = TJ_TEXT_INIT(256);
+
+    if (adds_parts)
+        print_scale(view, TJ_MATRIX_M, "of", "float", "%s%s%s%s", inside, &members, &loads);
+    if (has_zeros) {
+        print_scale(view, TJ_ZEROS - TJ_SCALES + TJ_MATRIX_M, "less", "unsigned int", "both(-(%s%s%s%s))", inside, &members,
+                    &loads);
+        tj_text_append(&uses, "two = add_both(two, by.less[p][r]);\n");
+    }
+    if (scales_factors) {
+        print_scale(view, TJ_MATRIX_M, "times", "unsigned int", is_e8m0 ? "both((%s%s%s%s) * 0.125f)" : "both(%s%s%s%s)",
+                    inside, &members, &loads);
+        tj_text_append(&uses, "two = multiply_both(two, by.times[p][r]);\n");
+    }
+    tj_template_take_lines(fill, "scale_members", &members);
+    tj_template_take_lines(fill, "load_members", &loads);
+    tj_template_take_lines(fill, "scale_two", &uses);
+    tj_template_set(fill, "both", has_zeros || scales_factors ? "wgmma/both.cuh" : "");
+    tj_template_set(fill, "multiply_both", scales_factors && is_integer(view->m.type) ? "weights/multiply_both.cuh" : "");
+    tj_template_set(fill, "scale_factors", has_zeros || scales_factors ? "wgmma/scale_factors.cuh" : "");
+    tj_template_set(fill, "unfold", scales_factors && is_e8m0 ? "wgmma/unfold.cuh" : "");
 }
 
 /* Describe the parts of k that have one scale: several of a phase, or some phases. */
 static void describe_parts(const tj_problem *view, const tj_wgmma_shape *s, tj_template_params *fill)
 {
-    const bool is_long = tj_scale_k(view) > s->bk;
-    const bool whole = view->k.mode == TJ_DIM_FIXED && view->k.extent % s->bk == 0;
+    const bool is_long = tj_scale_k(view) > s->bk, has_parts = tj_scale_k(view) > 0, is_split = s->splits > 1 || s->parts > 1;
 
-    tj_template_set_flag(fill, "ends_in_phase", !whole);
+    tj_template_set(fill, "phase_parts", has_parts ? "(BK + SCALE_K - 1) / SCALE_K" : "1");
+    tj_template_set(fill, "part_k", has_parts ? "p * SCALE_K" : "0");
+    tj_template_set(fill, "part_of_step", has_parts ? "(unit * UNIT + step * K_STEP) / SCALE_K" : "0");
     tj_template_set(fill, "has_begun",
-                    !is_long                        ? "unit * UNIT % SCALE_K > 0"
-                    : s->splits > 1 || s->parts > 1 ? "unit > 0 || (phase > 0 && (k_begin + phase * BK) % SCALE_K > 0)"
-                                                    : "unit > 0 || phase * BK % SCALE_K > 0");
+                    !is_long   ? "unit * UNIT % SCALE_K > 0"
+                    : is_split ? "unit > 0 || (phase > 0 && (k_begin + phase * BK) % SCALE_K > 0)"
+                               : "unit > 0 || phase * BK % SCALE_K > 0");
     tj_template_set(fill, "ends_part",
-                    !is_long ? "(unit + 1) * UNIT % SCALE_K == 0"
-                    : s->splits > 1 || s->parts > 1
-                        ? "unit + 1 == UNITS && ((k_begin + (phase + 1) * BK) % SCALE_K == 0 || phase + 1 == phases)"
-                        : "unit + 1 == UNITS && ((phase + 1) * BK % SCALE_K == 0 || phase + 1 == phases)");
-    tj_template_set(fill, "scale_at", "kk / SCALE_K * ld_scale_m + Row");
+                    !is_long   ? "(unit + 1) * UNIT % SCALE_K == 0"
+                    : is_split ? "unit + 1 == UNITS && ((k_begin + (phase + 1) * BK) % SCALE_K == 0 || phase + 1 == phases)"
+                               : "unit + 1 == UNITS && ((phase + 1) * BK % SCALE_K == 0 || phase + 1 == phases)");
 }
 
-void tj_wgmma_describe_weights(const tj_problem *view, const tj_wgmma_shape *s, tj_template_params *fill)
+void tj_wgmma_describe_weights(const tj_problem *view, const tj_wgmma_shape *s, bool clips_rows, tj_template_params *fill)
 {
     const bool pairs = s->weight_bits == 4;
 
     tj_template_set_flag(fill, "m_weights", s->weight_bits > 0);
     tj_template_set(fill, "line_t", tj_template_get(fill, s->weight_bits > 0 ? "n_t" : "m_t"));
     tj_template_set_flag(fill, "adds_parts", s->adds_parts);
+    tj_template_set(fill, "unfold", "");
     if (s->weight_bits == 0)
         return;
+    tj_template_set(fill, "scales_of_weights", has_scales(view) ? "wgmma/scales_of_weights.cuh" : "");
+    describe_scales(view, s, clips_rows, fill);
     describe_parts(view, s, fill);
     tj_template_set(fill, "take_factors", pairs ? "wgmma/take_4.cuh" : "wgmma/take_8.cuh");
     tj_template_set(fill, "m_line", pairs ? "BK / 2" : "BK");
@@ -72,6 +195,5 @@ void tj_wgmma_describe_weights(const tj_problem *view, const tj_wgmma_shape *s, 
     tj_template_set(fill, "UNIT_BYTES", pairs ? "UNIT / 2" : "UNIT");
     tj_template_set(fill, "stored_k", pairs ? "kk / 2" : "kk");
     tj_template_set(fill, "first_chunk", pairs ? "m_row / 2 % 4" : "m_row % 8");
-    tj_template_set(fill, "select",
-                    pairs ? "lane % 4 * 0x11 + (lane % 4 + 4) * 0x1100" : "lane % 4 * 0x22 + (lane % 4 * 2 + 1) * 0x1100");
+    tj_template_set(fill, "select", pairs ? "lane % 4 + 0x4440" : "lane % 4 * 0x22 + (lane % 4 * 2 + 1) * 0x1100");
 }
