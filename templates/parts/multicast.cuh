@@ -1,18 +1,7 @@
-// Blocks of one row of a cluster share tiles of M, those of one column tiles of N. A bit for each block that shares them with this one:
-constexpr int CLUSTER_ROWS = 2;
-constexpr int CLUSTER_COLS = 1;
-__device__ __forceinline__ unsigned short m_sharers(int rank)
-{
-    return ((1 << CLUSTER_COLS) - 1) << rank / CLUSTER_COLS * CLUSTER_COLS;
-}
+constexpr unsigned short ALL_BLOCKS = (1 << CLUSTER) - 1;
 
-__device__ __forceinline__ unsigned short n_sharers(int rank)
-{
-    return ((1 << CLUSTER) - 1) / ((1 << CLUSTER_COLS) - 1) << rank % CLUSTER_COLS;
-}
-
-// A lane arrives at the barrier that lies in the same place of the block of its number.
-__device__ __forceinline__ void arrive_there(barrier_t &barrier)
+// Each of the first CLUSTER lanes arrives at the barrier that lies in the same place of one block.
+__device__ __forceinline__ void arrive_everywhere(barrier_t &barrier)
 {
     asm volatile(
         "{\n"
@@ -22,5 +11,18 @@ __device__ __forceinline__ void arrive_there(barrier_t &barrier)
         "}" ::"r"(shared_address(&barrier)), "r"(threadIdx.x % 32) : "memory");
 }
 
-#include "parts/share_box.cuh"  //@ share_m
-#include "parts/share_box.cuh"  //@ share_n  //@ with n for m, N for M
+// Copy a box to the same place of all blocks, whose barriers each count the bytes.
+//@ if shared_3d
+//@| __device__ __forceinline__ void copy_box_to_all(void *to, const tensor_map_t &from, int element, int line, int product, barrier_t &barrier)
+//@| {
+//@|     asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, {%2, %3, %4}], [%5], %6;"
+//@|                  ::"r"(shared_address(to)), "l"(&from), "r"(element), "r"(line), "r"(product), "r"(shared_address(&barrier)), "h"(ALL_BLOCKS) : "memory");
+//@| }
+//@ else
+__device__ __forceinline__ void copy_box_to_all(void *to, const tensor_map_t &from, int element, int line, barrier_t &barrier)
+{
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, {%2, %3}], [%4], %5;"
+                 ::"r"(shared_address(to)), "l"(&from), "r"(element), "r"(line), "r"(shared_address(&barrier)), "h"(ALL_BLOCKS) : "memory");
+}
+//@ end
+

@@ -18,8 +18,8 @@
 //@ end
 //@ if shares_tiles
 
-// Blocks of a cluster share tiles, which are read from the L2 once for all that share them: in turns, each block copies them to the shared
-// memory of these. So a place of the ring is empty when the warps of all those blocks have multiplied what is there.
+// A cluster of blocks shares the tiles of one operand, which are read from the L2 once for all of them: in turns, each block copies them
+// to the shared memory of all. So a place of the ring is empty when the warps of all blocks have multiplied what is there.
 //@ end
 //@ if by_cols
 

@@ -530,8 +530,6 @@ static const row rows[] = {
     {"wgmma:swap=yes,cluster=n4,bn=40,splits=2", 75, 200, 328, BF16()},
     {"wgmma:cluster=m4,bm=64,bn=64", 100, 1640, 328, BF16(.batch = 2)},
     {"wgmma:cluster=n2,bm=64,bn=64", 100, 72, 136, BF16(.p.type = TJ_F32)},
-    {"wgmma:swap=yes,cluster=m2n4,bn=24,bm=64", 75, 200, 328, BF16()},
-    {"wgmma:cluster=m2n2,bm=64,bn=64", 100, 1640, 200, BF16(.batch = 2, .n.layout = TJ_COL_MAJOR)},
     {"wgmma:swap=yes,cluster=k2,bn=40", 75, 1640, 328, BF16()},
     {"wgmma:cluster=k4,bm=64,bn=64", 100, 1640, 328, BF16(.batch = 2)},
     /* elements taken apart: tiles that divide and that do not, layouts, stores one by one, batches, operands that products share */

@@ -194,7 +194,6 @@ static const struct form {
     {"wgmma:swap=yes,bn=24", TJ_BF16, 0, 0, 8, 0},
     {"wgmma:swap=yes,cluster=n2,bn=40", TJ_F16, 0, 0, 8, 0},
     {"wgmma:cluster=m4,bm=64,bn=32,store=lines", TJ_BF16, 0, TJ_F32, 8, 0},
-    {"wgmma:swap=yes,cluster=m4n2,bn=16", TJ_F16, 0, 0, 8, 0},
     {"wgmma:swap=yes,cluster=k2,bn=40", TJ_BF16, 0, 0, 8, 0},
     {"wgmma:cluster=k4,bm=64,bn=32", TJ_S8, 0, TJ_S8, 16, 0},
     {"wgmma:swap=yes,bn=40,splits=2", TJ_BF16, 0, TJ_F32, 8, 0},

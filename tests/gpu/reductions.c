@@ -49,7 +49,6 @@ static const struct text {
     {"wgmma:swap=yes,bn=24", TJ_BF16, TJ_ROW_MAJOR, HAS_NAN},
     {"wgmma:swap=yes,cluster=m2,bn=24", TJ_BF16, TJ_ROW_MAJOR, HAS_NAN},
     {"wgmma:cluster=n4,bm=64,bn=32", TJ_BF16, TJ_ROW_MAJOR},
-    {"wgmma:cluster=m2n2,bm=64,bn=32", TJ_BF16, TJ_ROW_MAJOR},
     {"wgmma:cluster=k2,bm=64,bn=64", TJ_BF16, TJ_ROW_MAJOR},
     {"wgmma:swap=yes,bn=40,store=elements", TJ_BF16, TJ_COL_MAJOR},
     /* tiles that divide P: nothing stands between the last products and what is made of them */

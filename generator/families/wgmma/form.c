@@ -62,12 +62,12 @@ enum {
 static const char *const release_choices[] = {"now", "late", NULL}, *const operand_choices[] = {"none", "m", "n", "both", NULL};
 static const char *const swap_choices[] = {"no", "yes", NULL}, *const pingpong_choices[] = {"no", "yes", NULL};
 static const char *const transpose_choices[] = {"none", "m", "n", "both", "registers", NULL};
-static const char *const cluster_choices[] = {"none", "m2", "n2", "m4", "n4", "k2", "k4", "m2n2", "m2n4", "m4n2", NULL};
+static const char *const cluster_choices[] = {"none", "m2", "n2", "m4", "n4", "k2", "k4", NULL};
 static const char *const store_choices[] = {"boxes", "lines", "elements", NULL};
 
 /* The values that a tuner tries. */
-static const int32_t swaps_tried[] = {TJ_WGMMA_AS_P, TJ_WGMMA_SWAPPED, 0},
-                     clusters_tried[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 0}, rows_tried[] = {64, 128, 192, 256, 0},
+static const int32_t swaps_tried[] = {TJ_WGMMA_AS_P, TJ_WGMMA_SWAPPED, 0}, clusters_tried[] = {1, 2, 3, 4, 5, 6, 7, 0},
+                     rows_tried[] = {64, 128, 192, 256, 0},
                      cols_tried[] = {8, 16, 24, 32, 40, 48, 64, 72, 80, 96, 104, 112, 128, 144, 160, 192, 224, 256, 0},
                      multipliers_tried[] = {1, 2, 3, 0}, pingpongs_tried[] = {TJ_WGMMA_TOGETHER, TJ_WGMMA_PINGPONG, 0},
                      splits_tried[] = {1, 2, 3, 4, 6, 8, 12, 16, 0}, stages_tried[] = {3, 4, 6, 8, 12, 16, 0},
@@ -99,9 +99,10 @@ static const tj_param params[] = {
      "of few rows",
      1, 2, TJ_WGMMA_AS_P, swap_choices, swaps_tried},
     {"cluster",
-     "two or four blocks that share tiles of M, of N, or of both: in turns, each brings those to the shared memory of all that "
-     "share them; or that share the k of a tile, and add their sums up through shared memory",
-     1, 10, TJ_WGMMA_ALONE, cluster_choices, clusters_tried},
+     "two or four blocks that share tiles of M or of N: in turns, each brings those to the shared memory of all; or that share "
+     "the "
+     "k of a tile, and add their sums up through shared memory",
+     1, 7, TJ_WGMMA_ALONE, cluster_choices, clusters_tried},
     {"bm", "rows of the block tile of P", 64, 256, 0, NULL, rows_tried},
     {"bn", "columns of the block tile of P", 8, 256, 0, NULL, cols_tried},
     {"multipliers", "warpgroups of a block that multiply; one more brings the tiles", 1, MOST_MULTIPLIERS, 0, NULL,
@@ -168,10 +169,7 @@ static const struct {
                [TJ_WGMMA_M4] = {4, 1, 1},
                [TJ_WGMMA_N4] = {1, 4, 1},
                [TJ_WGMMA_K2] = {1, 1, 2},
-               [TJ_WGMMA_K4] = {1, 1, 4},
-               [TJ_WGMMA_M2N2] = {2, 2, 1},
-               [TJ_WGMMA_M2N4] = {2, 4, 1},
-               [TJ_WGMMA_M4N2] = {4, 2, 1}};
+               [TJ_WGMMA_K4] = {1, 1, 4}};
 
 /* Settle what depends on where the factors of M come from. */
 static void settle_weights(const tj_problem *view, tj_wgmma_shape *s)
@@ -862,10 +860,16 @@ static bool brings_too_much(const tj_problem *view, const tj_wgmma_shape *s)
     return s->bn > 128 && !n.along_k && n.blocks * n.line * 4 > s->bn * 5;
 }
 
-/* Tiles that are not swapped gain nothing from these. */
-static bool is_too_fine(const tj_wgmma_shape *s, size_t known)
+/*
+ * Tiles that are not swapped gain nothing from these, but for few rows of P: 128x5120x5120 has a tile of 64x80 for each of 128
+ * multiprocessors, which are kept waiting by what each of them has to bring. Lines of N across k hold 64 columns or more.
+ */
+static bool is_too_fine(const tj_problem *view, const tj_wgmma_shape *s, size_t known)
 {
-    return (known > CLUSTER && cluster_of(s) > 1) || (known > BN && s->bn > 16 && s->bn < 112 && s->bn % 32 != 0) ||
+    const bool takes_steps = view->j.extent <= MOST_SWAPPED_ROWS && tj_wgmma_tile_of(view, s, false).along_k;
+
+    return (known > CLUSTER && cluster_of(s) > 1) ||
+           (known > BN && s->bn > 16 && s->bn < 112 && s->bn % 32 != 0 && !takes_steps) ||
            (known > STAGES && s->stages > USUAL_STAGES);
 }
 
@@ -882,9 +886,9 @@ static bool is_small(const tj_problem *view)
  */
 static bool loads_in_vain(const tj_problem *view, const tj_wgmma_shape *s, size_t known)
 {
-    return is_too_fine(s, known) || (!is_small(view) && ((known > BN && (s->bn < 128 || s->bn % 64 != 0)) ||
-                                                         (known > MULTIPLIERS && s->multipliers < 2) ||
-                                                         (known > PINGPONG && s->pingpong == TJ_WGMMA_PINGPONG)));
+    return is_too_fine(view, s, known) || (!is_small(view) && ((known > BN && (s->bn < 128 || s->bn % 64 != 0)) ||
+                                                               (known > MULTIPLIERS && s->multipliers < 2) ||
+                                                               (known > PINGPONG && s->pingpong == TJ_WGMMA_PINGPONG)));
 }
 
 /*
@@ -955,7 +959,7 @@ static bool is_hopeless(const tj_problem *view, const tj_config *config, size_t 
     if (s.pack == 0)
         s.pack = pack_default(view, s);
     return check_types(view, NULL) != TJ_OK || check_swap(view, &s, NULL) != TJ_OK || check_gathered(view, &s, NULL) != TJ_OK ||
-           (s.swapped ? swaps_in_vain(view, &s, known) : is_too_fine(&s, known)) || turns_in_vain(view, &s) ||
+           (s.swapped ? swaps_in_vain(view, &s, known) : is_too_fine(view, &s, known)) || turns_in_vain(view, &s) ||
            packs_in_vain(view, &s) || check_transpose(view, &s, true, NULL) != TJ_OK ||
            check_transpose(view, &s, false, NULL) != TJ_OK || tj_wgmma_check_parts(view, &s, NULL) != TJ_OK ||
            check_operand(view, &s, true, NULL) != TJ_OK || check_operand(view, &s, false, NULL) != TJ_OK ||
@@ -1181,10 +1185,7 @@ static void describe_walk(const tj_problem *view, const tj_wgmma_shape *s, tj_te
     tj_template_set(fill, "next_tile", in_turn ? "MULTIPLIERS * gridDim.x" : next);
     tj_template_set(fill, "places_t", in_turn ? "long long" : "int");
     tj_template_set(fill, "advance", in_turn ? "static_cast<int>(places % STAGES)" : "places");
-    tj_template_set(fill, "releases",
-                    in_turn    ? "4"
-                    : is_alone ? "4 * MULTIPLIERS"
-                               : "4 * MULTIPLIERS * (CLUSTER_ROWS + CLUSTER_COLS - 1)");
+    tj_template_set(fill, "releases", in_turn ? "4" : is_alone ? "4 * MULTIPLIERS" : "4 * MULTIPLIERS * CLUSTER");
     if (s->gathers)
         tj_template_set_int(fill, "GATHERERS", GATHERERS);
     else
@@ -1212,11 +1213,6 @@ static bool is_read_once(const tj_problem *view, const tj_wgmma_shape *s, bool i
            s->cluster_rows * s->cluster_cols == 1;
 }
 
-static const char *sharing_part(const tj_problem *view, tj_which which)
-{
-    return tj_map_has_products(view, which) ? "parts/share_box_of_product.cuh" : "parts/share_box.cuh";
-}
-
 /* Describe how the blocks of a cluster divide their tiles, bring what they share and free places of the ring. */
 static void describe_shared(const tj_problem *view, const tj_wgmma_shape *s, tj_template_params *fill)
 {
@@ -1229,14 +1225,15 @@ static void describe_shared(const tj_problem *view, const tj_wgmma_shape *s, tj_
     tj_template_set_flag(fill, "shares_tiles", shares);
     tj_template_set_flag(fill, "m_in_turns", shares_m);
     tj_template_set_flag(fill, "n_in_turns", shares_n);
-    tj_template_set(fill, "share_m", shares_m ? sharing_part(view, TJ_MATRIX_M) : "");
-    tj_template_set(fill, "share_n", shares_n ? sharing_part(view, TJ_MATRIX_N) : "");
-    tj_template_set(fill, "m_copy", shares_m ? "share_m_box" : m_once ? "copy_box_once" : "copy_box");
-    tj_template_set(fill, "n_copy", shares_n ? "share_n_box" : n_once ? "copy_box_once" : "copy_box");
-    tj_template_set(fill, "frees", shares ? "(sharers >> lane & 1)" : "lane == 0");
-    tj_template_set(fill, "free_place", shares ? "arrive_there" : "arrive");
-    tj_template_set_int(fill, "CLUSTER_ROWS", s->cluster_rows);
-    tj_template_set_int(fill, "CLUSTER_COLS", s->cluster_cols);
+    tj_template_set_flag(fill, "shared_3d", tj_map_has_products(view, shares_m ? TJ_MATRIX_M : TJ_MATRIX_N));
+    tj_template_set(fill, "m_copy", shares_m ? "copy_box_to_all" : m_once ? "copy_box_once" : "copy_box");
+    tj_template_set(fill, "n_copy", shares_n ? "copy_box_to_all" : n_once ? "copy_box_once" : "copy_box");
+    tj_template_set(fill, "frees", shares ? "lane < CLUSTER" : "lane == 0");
+    tj_template_set(fill, "free_place", shares ? "arrive_everywhere" : "arrive");
+    tj_template_set(fill, "cluster_rows", shares_m ? "BM" : "CLUSTER * BM");
+    tj_template_set(fill, "cluster_cols", shares_m ? "CLUSTER * BN" : "BN");
+    tj_template_set(fill, "own_row", shares_m ? "ROWS" : "ROWS + rank * BM");
+    tj_template_set(fill, "own_col", shares_m ? "COLS + rank * BN" : "COLS");
 }
 
 /* Describe clusters, whose blocks share tiles or, along grid.y, the k of a tile. */

@@ -25,10 +25,7 @@ enum {
     TJ_WGMMA_M4,
     TJ_WGMMA_N4,
     TJ_WGMMA_K2,
-    TJ_WGMMA_K4,
-    TJ_WGMMA_M2N2,
-    TJ_WGMMA_M2N4,
-    TJ_WGMMA_M4N2
+    TJ_WGMMA_K4
 }; /* blocks of a cluster, and what they share */
 
 /** The parameters by name, and numbers derived from them and from the types of M and N. */
