@@ -292,7 +292,8 @@ static tj_status describe_epilogue(const tj_problem *view, const tj_config *conf
         tj_sum_type(view) == TJ_S32 && tj_scale_k(view) == 0 &&
         (tj_has_scales(view) || view->epilogue.has_alpha || view->epilogue.has_beta || view->epilogue.expression.nodes > 0);
 
-    tj_template_set_flag(params, "quantizes_tile", quantizes);
+    tj_template_set(params, "quantized", quantizes ? "parts/quantized.cuh" : "");
+    tj_template_set(params, "quantize_tile", quantizes ? "parts/quantize_tile.cuh" : "");
     tj_template_set_flag(params, "has_alpha", view->epilogue.has_alpha && !quantizes);
     tj_template_set_flag(params, "has_beta", view->epilogue.has_beta);
     tj_template_set_flag(params, "scale_n", tj_scales_sum(view, TJ_MATRIX_N));

@@ -172,7 +172,7 @@ static void describe_source(const tj_problem *problem, tj_launch_step *step, tj_
     tj_template_set_int(fill, "LD_W", stored.p.ld);
     tj_template_set_int(fill, "SCALE_TEAM", whole_rows ? TEAM * TEAMS : TEAM);
     tj_template_set_int(fill, "SCALE_TEAMS", whole_rows ? 1 : TEAMS);
-    tj_template_set_flag(fill, "whole_rows", whole_rows);
+    tj_template_set(fill, "largest_of_row", whole_rows ? "parts/quantize_row.cuh" : "");
     tj_template_set(fill, "rows_of_groups",
                     tj_is_masked(problem)    ? "parts/quantize_masked.cuh"
                     : tj_is_grouped(problem) ? "parts/quantize_groups.cuh"

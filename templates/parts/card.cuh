@@ -27,7 +27,6 @@ constexpr long long stride_n = 300 * 700;
 constexpr long long stride_p = 512 * 700;
 constexpr long long stride_c = 512 * 700;
 constexpr int SCALE_K = 64;  // elements of k in a part that has scales of its own
-//@| constexpr int SCALE_SUMS = 128;  // neighbours that share a scale of P  //@ only quantizes_tile
-//@| #include "parts/scale_of.cuh"  //@ only quantizes_tile
+//@| #include "parts/quantized.cuh"  //@ quantized
 #include "parts/functions.cuh"  //@ only expression
 #include "parts/reduction.cuh"  //@ only reduces

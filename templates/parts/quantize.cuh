@@ -29,7 +29,7 @@ quantize(
     #include "parts/awaits.cuh"
     //@ lines quantize_of_product
     //@| #include "parts/quantize_groups.cuh"  //@ rows_of_groups
-    if (first >= P_COLS)  //@ only not whole_rows
+    if (first >= P_COLS)
         return;
     W += Row * LD_W;
     P += Row * 700;  //@ quantized_ld for 700
@@ -40,13 +40,7 @@ quantize(
 #pragma unroll
     for (int step = 1; step < 32; step *= 2)
         largest = max(largest, __shfl_xor_sync(~0u, largest, step));
-    //@ if whole_rows
-    //@| __shared__ unsigned int of_warp[SCALE_TEAM / 32];
-    //@| of_warp[thread / 32] = largest;
-    //@| __syncthreads();
-    //@| for (int warp = 0; warp < SCALE_TEAM / 32; ++warp)
-    //@|     largest = max(largest, of_warp[warp]);
-    //@ end
+    //@| #include "parts/quantize_row.cuh"  //@ largest_of_row
     const float scale = scale_of(largest), inverse = 1 / scale;
     if (thread == 0)
         scale_p[Row] = scale;  //@ scale_place for Row  //@ scale_value for scale

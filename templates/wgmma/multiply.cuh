@@ -40,7 +40,7 @@ for (int tile = blockIdx.x; tile < rows * cols; tile += gridDim.x) {  //@ tiles 
     pass(static_cast<long long>(MULTIPLIERS - 1) * phases);  // those of the others  //@ only pingpong
     #include "wgmma/end_of_products.cuh"
     //@ lines reduction_starts
-    //@| #include "parts/quantize_tile.cuh"  //@ only quantizes_tile
+    //@| #include "parts/quantize_tile.cuh"  //@ quantize_tile
     #include "wgmma/store_lines.cuh"  //@ store
     //@| #include "parts/reduce_warp.cuh"  //@ only reduces
 }

@@ -86,6 +86,7 @@ constexpr int SPLITS = 4;  //@ only splits_k
 //@| #include "wgmma/scales.cuh"  //@ only scales_parts
 #include "wgmma/tiles.cuh"
 #include "wgmma/offsets.cuh"
+//@| #include "wgmma/quads.cuh"  //@ quads
 //@| #include "wgmma/factors.cuh"  //@ factors
 #include "parts/tf32.cuh"  //@ only pack_rounds
 #include "pack/pack.cuh"  //@ only packs

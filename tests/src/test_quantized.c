@@ -129,6 +129,8 @@ static const struct row {
      E8M0_BLOCKS(TJ_SCALES_IN_TILES, 32)},
     {"wgmma:bn=256", "silu(acc[2*col] + bias[col]) * acc[2*col+1]", 70, 64, 520, 1, TJ_BF16, TJ_E4M3, 0, 0, true,
      F32_BLOCKS(128)},
+    {"wgmma:bn=128", "acc[2*col] * acc[2*col+1]", 70, 64, 576, 2, TJ_F16, TJ_S8, 0, 0, true,
+     E8M0_BLOCKS(TJ_SCALES_ROW_BY_ROW, 32)},
     {"wgmma:bn=64", NULL, 150, 64, 128, 1, TJ_BF16, TJ_E4M3, 1, 4, true, F32_BLOCKS(64)},
     {"wgmma:bn=64", NULL, 152, 64, 128, 1, TJ_BF16, TJ_E4M3, 1, 4, true, F32_BLOCKS(64), .is_masked = true},
     {"wgmma:bn=128,cluster=k2", NULL, 70, 128, 128, 1, TJ_BF16, TJ_E4M3, 1, 0, true, TJ_SCALE_INIT(TJ_F32, 1, 128)},
@@ -296,6 +298,48 @@ Test(quantized, values_are_rounded_as_the_reference_rounds_them)
             expect_same_bits(TJ_BF16, types[type], scales[i], "wgmma:bm=64,bn=32");
         }
     expect_same_bits(TJ_F32, TJ_E4M3, (tj_scale)SCALE_EACH, "tiled");
+}
+
+/* The reference's own product passes; one with a wrong element, or a wrong scale, does not. */
+Test(quantized, wrong_elements_and_scales_are_found)
+{
+    static float m[J * K], n[K * L], scales[J * 3];
+    static uint8_t p[J * L];
+    tj_problem problem = TJ_PROBLEM_INIT(J, K, L, TJ_F32);
+    tj_host_operands host = TJ_HOST_OPERANDS(m, n);
+    tj_check_report report = TJ_CHECK_REPORT_INIT;
+
+    tj_fill_random(TJ_F32, m, J * K, 1);
+    tj_fill_random(TJ_F32, n, K * L, 2);
+    problem.p.type = TJ_E4M3;
+    problem.scale[TJ_MATRIX_P] = (tj_scale)F32_BLOCKS(32);
+    cr_expect(eq(int, tj_reference_product(&problem, &host, p, 1, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(ne(ptr, strstr(err.message, "scale_p is NULL"), NULL), "%s", err.message);
+    host.scale[TJ_MATRIX_P].address = scales;
+    cr_assert(eq(int, tj_reference_product(&problem, &host, p, 1, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_reference_check(&problem, &host, p, 0, 1, &report, &err), TJ_OK), "%s", err.message);
+    cr_expect(report.passed && report.max_ratio <= 1, "%s", report.reason);
+    p[5 * L + 40] += 2;
+    cr_assert(eq(int, tj_reference_check(&problem, &host, p, 0, 1, &report, &err), TJ_OK));
+    cr_expect(eq(int, report.passed, 0));
+    cr_expect(report.worst_row == 5 && report.worst_col == 40, "%s", report.reason);
+    p[5 * L + 40] -= 2;
+    for (int i = 0; i < 32; i++)
+        p[7 * L + 32 + i] = p[8 * L + 32 + i];
+    scales[7 * 3 + 1] = scales[8 * 3 + 1];
+    cr_assert(eq(int, tj_reference_check(&problem, &host, p, 0, 1, &report, &err), TJ_OK));
+    cr_expect(eq(int, report.passed, 0), "another row's block");
+    cr_assert(eq(int, tj_reference_product(&problem, &host, p, 1, &err), TJ_OK));
+    scales[7 * 3 + 1] *= 2; /* e4m3 of half the size, times twice the scale: elements are right, the scale is not */
+    for (int i = 0; i < 32; i++) {
+        float half;
+
+        tj_convert(TJ_F32, &half, TJ_E4M3, &p[7 * L + 32 + i], 1);
+        half /= 2;
+        tj_convert(TJ_E4M3, &p[7 * L + 32 + i], TJ_F32, &half, 1);
+    }
+    cr_assert(eq(int, tj_reference_check(&problem, &host, p, 0, 1, &report, &err), TJ_OK));
+    cr_expect(ne(ptr, strstr(report.reason, "the scale of row 7 from column 32 on, product 0, is"), NULL), "%s", report.reason);
 }
 
 /* A launch wants memory for the scales that overlaps nothing. */

@@ -49,6 +49,7 @@ enum {
     USUAL_STAGES = 8, /* of tiles that are not swapped: more of them gain nothing */
     MOST_BOXES = 4,
     SUM_BYTES = 4,
+    QUAD_SUMS = 128,       /* of four lanes, in which each has 16 values of P */
     WEIGHT_REGISTERS = 16, /* two units of k of 64 rows */
     BARRIER_BYTES = 8,
     BARRIERS_BYTES = 2 * BARRIER_BYTES, /* of a stage */
@@ -424,6 +425,16 @@ static int32_t slice_of(const tj_wgmma_shape *s, int32_t most)
     return slice;
 }
 
+/*
+ * Do quantised values of pairs, of which a lane has every fourth of a row, go to P in 16 bytes each, which four lanes exchange in
+ * registers?
+ */
+static bool has_quads(const tj_problem *view, const tj_wgmma_shape *s)
+{
+    return tj_is_scaled(view, TJ_MATRIX_P) && tj_epilogue_pairs(&view->epilogue) && s->store != TJ_WGMMA_ELEMENTS &&
+           s->bn % QUAD_SUMS == 0 && tj_access_fits_output(view, CHUNK);
+}
+
 tj_wgmma_output tj_wgmma_output_of(const tj_problem *view, const tj_wgmma_shape *s)
 {
     const int32_t p_bytes = tj_facts_of(view->p.type)->bytes, warps = 4 * s->multipliers,
@@ -436,6 +447,11 @@ tj_wgmma_output tj_wgmma_output_of(const tj_problem *view, const tj_wgmma_shape 
         out.boxes = 1;
     }
     out.slice = slice_of(s, most);
+    out.quads = out.boxes == 0 && has_quads(view, s);
+    if (out.quads) {
+        out.vector = CHUNK;
+        return out;
+    }
     if (out.boxes > 0)
         out.vector = s->swapped ? 1 : 2 / sums;
     else if (s->store != TJ_WGMMA_ELEMENTS && !(s->swapped && s->splits <= 1)) /* an epilogue takes neighbours of a row */
@@ -1109,6 +1125,8 @@ static void describe_output(const tj_problem *view, const tj_wgmma_shape *s, tj_
     const tj_wgmma_output out = tj_wgmma_output_of(view, s);
     const int32_t bytes = out.vector * tj_facts_of(view->p.type)->bytes, box = out.slice / tj_access_sums(view, s->splits),
                   line = s->swapped ? TJ_WGMMA_SLICE_ROWS : box;
+    const bool has_bytes_transposed = s->element_bytes == 1 && (transposes_any(s) || packs_transposed(view, s, true) ||
+                                                                packs_transposed(view, s, false)); /* for M or N */
 
     if (out.boxes > 0) {
         form->align[TJ_MATRIX_P] = CHUNK;
@@ -1132,7 +1150,16 @@ static void describe_output(const tj_problem *view, const tj_wgmma_shape *s, tj_
     tj_template_set(fill, "col_in_box",
                     s->swapped ? "(c - first) / 2 * 8 + c % 2 + lane % 4 * 2" : "(c - first) * 4 + lane % 4 * 2");
     tj_template_set(fill, "in_box", out.boxes == 0 ? "" : s->swapped ? "wgmma/in_box_of_cols.cuh" : "wgmma/in_box.cuh");
-    tj_template_set(fill, "in_lines", out.boxes > 0 ? "" : s->swapped ? "wgmma/in_lines_of_cols.cuh" : "wgmma/in_lines.cuh");
+    tj_template_set(fill, "bytes_of_quads", has_bytes_transposed ? "" : "parts/transpose_bytes.cuh");
+    tj_template_set(fill, "quads", out.quads ? "wgmma/quads.cuh" : "");
+    tj_template_set(fill, "first_of_thread",
+                    tj_epilogue_reduces(&view->epilogue) || tj_is_scaled(view, TJ_MATRIX_P) || s->scales_parts
+                        ? "wgmma/first_of_thread.cuh"
+                        : "");
+    tj_template_set(fill, "in_lines",
+                    out.boxes > 0 || out.quads ? ""
+                    : s->swapped               ? "wgmma/in_lines_of_cols.cuh"
+                                               : "wgmma/in_lines.cuh");
     tj_template_set(fill, "slice_lines", s->swapped ? "[SLICE][16]" : "[16][SLICE]");
     tj_template_set_flag(fill, "by_cols", s->swapped);
     tj_template_set_int(fill, "P_VECTOR", out.vector);
@@ -1143,6 +1170,7 @@ static void describe_output(const tj_problem *view, const tj_wgmma_shape *s, tj_
     tj_template_set_flag(fill, "vector_p", out.vector > 1);
     tj_template_set(fill, "store",
                     out.boxes > 0                          ? "wgmma/store_boxes.cuh"
+                    : out.quads                            ? "wgmma/store_quads.cuh"
                     : tj_epilogue_reduces(&view->epilogue) ? "wgmma/store_elements.cuh"
                     : s->swapped                           ? "wgmma/store_cols.cuh"
                                                            : "wgmma/store_lines.cuh");

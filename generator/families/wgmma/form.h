@@ -112,6 +112,7 @@ typedef struct tj_wgmma_output {
     int32_t slice;  /* columns that a warp stores at once, in TJ_WGMMA_SLICE_ROWS rows */
     int32_t vector; /* neighbours that a lane finishes at once, and stores if there are no boxes */
     int32_t boxes;  /* slices per warp for stores of the copy engine; 0: lanes store them */
+    bool quads;     /* four lanes exchange what they store, in registers */
     int64_t bytes;  /* of shared memory of a block for this */
 } tj_wgmma_output;
 
