@@ -11,9 +11,8 @@
 enum {
     SINCE_75 = TJ_FEATURE_LDMATRIX | TJ_FEATURE_MMA_F16 | TJ_FEATURE_MMA_S8,
     SINCE_80 = SINCE_75 | TJ_FEATURE_CP_ASYNC | TJ_FEATURE_MMA_BF16 | TJ_FEATURE_MMA_TF32 | TJ_FEATURE_MMA_F64,
-    SINCE_89 = SINCE_80 | TJ_FEATURE_FP8,
-    SINCE_90 =
-        SINCE_89 | TJ_FEATURE_STMATRIX | TJ_FEATURE_DEPENDENTS | TJ_FEATURE_CLUSTER | TJ_FEATURE_TMA | TJ_FEATURE_FP8_SUMS
+    SINCE_89 = SINCE_80 | TJ_FEATURE_FP8 | TJ_FEATURE_MMA_FP8,
+    SINCE_90 = SINCE_89 | TJ_FEATURE_STMATRIX | TJ_FEATURE_DEPENDENTS | TJ_FEATURE_CLUSTER | TJ_FEATURE_TMA
 };
 
 /*
@@ -21,31 +20,31 @@ enum {
  * table of arithmetic throughput; those of tensor cores follow from the product's data sheet: dense, with sums in f32 (f64,
  * s32). mma.sync reaches all of these up to sm_89 and on sm_120. On sm_90 it reaches 62 % in bf16, f16, tf32 and s8 (measured
  * on an H200), and wgmma the rest; in f64, which wgmma lacks, it reaches all. On later ones, whose tcgen05 is twice as fast,
- * mma.sync has not been measured; the table assumes the same rate as before. Features are those that ptxas accepts; but sm_89
- * multiplies 8-bit floats with sums of 13 bits, which nobody asks for (emulator/README.md).
+ * mma.sync has not been measured; the table assumes the same rate as before. Features are those that ptxas accepts. sm_89 adds
+ * products of 8-bit floats with 13 bits (emulator/README.md), so they are products of halves where all bits are wanted.
  */
 /* clang-format off */
 static const tj_architecture architectures[] = {
     /*   threads     shared kept  f32  f64  f16  tensor f16  bf16  tf32  f64   s8   fp8  mma.sync, fp8 as halves */
-    { 75, 1024, 16,  64, 0, 256, { 64,   2, 128,  512,    0,    0,    0, 1024,    0}, 1.00, false,
+    { 75, 1024, 16,  64, 0, 256, { 64,   2, 128,  512,    0,    0,    0, 1024,    0}, 1.00, TJ_HALVES_NEVER,
      SINCE_75, 0, 0, {"T4", 40, 1590, 5001, 256, 4, 15828320256}},
-    { 80, 2048, 32, 164, 1, 128, { 64,  32, 256, 1024, 1024,  512,   64, 2048,    0}, 1.00, false,
+    { 80, 2048, 32, 164, 1, 128, { 64,  32, 256, 1024, 1024,  512,   64, 2048,    0}, 1.00, TJ_HALVES_NEVER,
      SINCE_80, 0, 0, {"A100 80GB", 108, 1410, 1593, 5120, 40, 84974239744}},
-    { 86, 1536, 16, 100, 1, 128, {128,   2, 256,  512,  512,  256,    0, 1024,    0}, 1.00, false,
+    { 86, 1536, 16, 100, 1, 128, {128,   2, 256,  512,  512,  256,    0, 1024,    0}, 1.00, TJ_HALVES_NEVER,
      SINCE_80, 0, 0, {"A10", 72, 1695, 6251, 384, 6, 23609475072}},
-    { 89, 1536, 24, 100, 1, 128, {128,   2, 128,  512,  512,  256,    0, 1024, 1024}, 1.00, false,
+    { 89, 1536, 24, 100, 1, 128, {128,   2, 128,  512,  512,  256,    0, 1024, 1024}, 1.00, TJ_HALVES_FOR_SUMS,
      SINCE_89, 0, 0, {"L4", 58, 2040, 6251, 192, 48, 23580639232}},
-    { 90, 2048, 32, 228, 1, 128, {128,  64, 256, 2048, 2048, 1024,  128, 4096, 4096}, 0.62, true,
+    { 90, 2048, 32, 228, 1, 128, {128,  64, 256, 2048, 2048, 1024,  128, 4096, 4096}, 0.62, TJ_HALVES_ALWAYS,
      SINCE_90, TJ_FEATURE_SETMAXNREG, TJ_FEATURE_WGMMA, {"H200", 132, 1980, 3201, 6144, 60, 150109880320}},
-    {100, 2048, 32, 228, 1, 128, {128,  64, 256, 4096, 4096, 2048,   64, 8192, 8192}, 0.31, false,
+    {100, 2048, 32, 228, 1, 128, {128,  64, 256, 4096, 4096, 2048,   64, 8192, 8192}, 0.31, TJ_HALVES_NEVER,
      SINCE_90, TJ_FEATURE_SETMAXNREG, 0, {"B200", 148, 1965, 3996, 8192, 126, 191514869760}},
-    {103, 2048, 32, 228, 1, 128, {128,   2, 256, 4096, 4096, 2048,    2,    0, 8192}, 0.31, false,
+    {103, 2048, 32, 228, 1, 128, {128,   2, 256, 4096, 4096, 2048,    2,    0, 8192}, 0.31, TJ_HALVES_NEVER,
      SINCE_90, TJ_FEATURE_SETMAXNREG, 0, {"B300", 148, 1920, 3996, 8192, 126, 288803454976}},
-    {110, 1536, 24, 228, 1, 128, {128,   2, 256,    0,    0,    0,    0,    0,    0}, 0.31, false,
+    {110, 1536, 24, 228, 1, 128, {128,   2, 256,    0,    0,    0,    0,    0,    0}, 0.31, TJ_HALVES_NEVER,
      SINCE_90, TJ_FEATURE_SETMAXNREG, 0, {"Thor", 20, 1575, 4266, 256, 32, 131072000000}},
-    {120, 1536, 24, 100, 1, 128, {128,   2, 128,  256,  256,  128,    0, 1024,  512}, 1.00, false,
+    {120, 1536, 24, 100, 1, 128, {128,   2, 128,  256,  256,  128,    0, 1024,  512}, 1.00, TJ_HALVES_NEVER,
      SINCE_90, TJ_FEATURE_SETMAXNREG, 0, {"RTX 5090", 170, 2407, 14001, 512, 96, 34190458880}},
-    {121, 1536, 24, 100, 1, 128, {128,   2, 128,    0,    0,    0,    0,    0,    0}, 1.00, false,
+    {121, 1536, 24, 100, 1, 128, {128,   2, 128,    0,    0,    0,    0,    0,    0}, 1.00, TJ_HALVES_NEVER,
      SINCE_90, TJ_FEATURE_SETMAXNREG, 0, {"GB10", 48, 2418, 4266, 256, 24, 128446967808}},
 };
 /* clang-format on */

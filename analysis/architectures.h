@@ -12,6 +12,9 @@
 
 enum { TJ_SCHEDULERS = 4 }; /* of every multiprocessor, each with a quarter of the warps and registers */
 
+/** Products of 8-bit floats become products of halves by the compiler, or, for sums of all bits, by the source. */
+typedef enum tj_halves { TJ_HALVES_NEVER, TJ_HALVES_FOR_SUMS, TJ_HALVES_ALWAYS } tj_halves;
+
 typedef struct tj_architecture {
     int32_t capability; /* 90 for 9.0 */
     /* of a multiprocessor */
@@ -20,7 +23,7 @@ typedef struct tj_architecture {
     int32_t shared_unit;          /* allocation unit of shared memory, in bytes */
     int32_t fma[TJ_PIPE_ISSUE];   /* multiply-adds per clock of each arithmetic pipe; 0: none, or not published */
     double mma_sync;              /* share of the tensor cores' multiply-adds, except those of f64, that mma.sync reaches */
-    bool halves;                  /* mma.sync multiplies 8-bit floats as halves, at the rate of halves */
+    tj_halves halves;             /* does mma.sync multiply 8-bit floats as halves, at their rate? */
     uint32_t features;            /* tj_feature bits, which newer capabilities have too */
     uint32_t own;                 /* for code of the "a" target, and for the "a" targets of newer capabilities */
     uint32_t alone;               /* for code of this "a" target only */

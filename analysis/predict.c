@@ -49,7 +49,8 @@ static bool is_halves(const tj_device_facts *facts, const tj_counts *c)
 {
     const tj_architecture *architecture = tj_architecture_of(facts);
 
-    return c->halves > 0 && architecture && architecture->halves;
+    return c->halves > 0 && architecture &&
+           (architecture->halves == TJ_HALVES_ALWAYS || (architecture->halves == TJ_HALVES_FOR_SUMS && !c->truncates));
 }
 
 /* Return the warps of a block without those that only copy tiles. */

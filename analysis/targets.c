@@ -34,7 +34,7 @@ int tj_features_since(uint32_t features, const char *target)
 {
     if (strncmp(target, "sm_", 3) != 0)
         return 0;
-    if (features & TJ_FEATURE_FP8_SUMS)
+    if (features & TJ_FEATURE_MMA_FP8)
         return 1204;
     return features & TJ_FEATURE_FP8 && atoi(target + 3) == 89 ? 1201 : 0;
 }
@@ -48,7 +48,7 @@ const char *tj_feature_name(uint32_t features)
 {
     static const char *const name[] = {"cp_async", "ldmatrix", "stmatrix",   "mma_f16", "mma_s8",
                                        "mma_bf16", "mma_tf32", "mma_f64",    "fp8",     "dependents",
-                                       "cluster",  "tma",      "setmaxnreg", "wgmma",   "fp8_sums"};
+                                       "cluster",  "tma",      "setmaxnreg", "wgmma",   "mma_fp8"};
     const int first = __builtin_ffs((int)features);
 
     return first > 0 && (size_t)first <= sizeof name / sizeof name[0] ? name[first - 1] : "";

@@ -77,6 +77,7 @@ typedef struct tj_counts {
     int64_t conversions; /**< warp instructions that convert elements of shared memory for tensor cores, or weights for shared
                               memory */
     int64_t halves;      /**< warp instructions in addition to the products, if mma.sync multiplies 8-bit floats as halves */
+    int32_t truncates;   /**< sums of a part of k may have 13 bits: mma.sync then multiplies no halves where it has such sums */
     int64_t transposed;  /**< requests of shared_load that transpose tiles; shared_store has the same number */
     int64_t factors;     /**< requests of shared_load for factors that tensor cores take from registers, and not from there */
     int64_t narrow;      /**< requests of asynchronous copies of less than 16 bytes, which pass through the L1: of mma */

@@ -123,10 +123,10 @@ static tj_status take_scales(const tj_host_operands *operands, resolved *request
 }
 
 /*
- * For TJ_COMPUTE_F32_FP8: a step of the tensor cores adds 32 products to the partial sum, and truncates each of these 33 at
- * 2^-13 of the largest, which is at most the sum of all products of the part. A part has four steps.
+ * For TJ_COMPUTE_F32_FP8: a step of the tensor cores adds 32 products to the partial sum (16 on sm_89), and truncates each of
+ * these 33 (17) at 2^-13 of the largest, which is at most the sum of all products of the part. A part has four steps (eight).
  */
-static const long double fp8_sum_error = 4 * 33 * 0x1p-13L;
+static const long double fp8_sum_error = 8 * 17 * 0x1p-13L;
 
 /*
  * Set the errors of a right element: k roundings in the sum, or the equivalent of 2 k, or none for integers; one for each

@@ -24,13 +24,13 @@ typedef enum tj_feature {
     TJ_FEATURE_MMA_BF16 = 1 << 5,    /**< */
     TJ_FEATURE_MMA_TF32 = 1 << 6,    /**< */
     TJ_FEATURE_MMA_F64 = 1 << 7,     /**< */
-    TJ_FEATURE_FP8 = 1 << 8,         /**< e4m3 and e5m2: conversions and products */
+    TJ_FEATURE_FP8 = 1 << 8,         /**< conversions to and from e4m3 and e5m2 */
     TJ_FEATURE_DEPENDENTS = 1 << 9,  /**< a kernel that waits on the device for its predecessor (griddepcontrol) */
     TJ_FEATURE_CLUSTER = 1 << 10,    /**< clusters of blocks */
     TJ_FEATURE_TMA = 1 << 11,        /**< bulk and tensor copies */
     TJ_FEATURE_SETMAXNREG = 1 << 12, /**< registers moved between warpgroups */
     TJ_FEATURE_WGMMA = 1 << 13,      /**< products by a warpgroup */
-    TJ_FEATURE_FP8_SUMS = 1 << 14    /**< products of e4m3 and e5m2 by a warp, with full f32 sums: sm_89 keeps 13 bits */
+    TJ_FEATURE_MMA_FP8 = 1 << 14     /**< products of e4m3 and e5m2 by a warp */
 } tj_feature;
 
 /** The value that a kernel parameter receives. */

@@ -141,13 +141,13 @@ static tj_status check_compiler(const tj_source *source, const char *target, con
 {
     const uint32_t needs = tj_source_launch(source)->needs;
     const int version = 100 * tj_nvrtc_major(nvrtc) + tj_nvrtc_minor(nvrtc), since = tj_features_since(needs, target);
-    const uint32_t unknown = needs & TJ_FEATURE_FP8_SUMS ? TJ_FEATURE_FP8_SUMS : TJ_FEATURE_FP8;
+    const uint32_t unknown = needs & TJ_FEATURE_MMA_FP8 ? TJ_FEATURE_MMA_FP8 : TJ_FEATURE_FP8;
 
     if (version >= since)
         return TJ_OK;
     return tj_fail(err, TJ_ERR_UNSUPPORTED, "%s needs %s, which NVRTC %d.%d does not know for %s: use NVRTC %d.%d or newer%s",
                    tj_source_kernel(source), tj_feature_name(unknown), version / 100, version % 100, target, since / 100,
-                   since % 100, unknown == TJ_FEATURE_FP8_SUMS ? ", or the family tiled" : "");
+                   since % 100, unknown == TJ_FEATURE_MMA_FP8 ? ", or the family tiled" : "");
 }
 
 /* Choose code for one chip alone only if the source needs its features. */

@@ -31,6 +31,7 @@ constexpr int K_STEP = 16;  // elements along k of one product of the tensor cor
 constexpr int SLICES = 1;  // of a phase: other warps multiply each of them
 constexpr int WARPS = BM / WM * (BN / WN);  // of a slice
 constexpr int STEPS = BK / K_STEP;  // of a phase
+//@| constexpr int PART_K = 128;  // elements of k whose products have a sum of their own  //@ only adds_parts
 constexpr int TM = WM / 8;  // elements of a thread in a column of P
 constexpr int TN = WN / 4;  // and in a row
 constexpr int THREADS = 32 * (BM / WM) * (BN / WN);
@@ -104,7 +105,7 @@ mma(
     //@| #include "mma/store_weights.cuh"  //@ m_store_weights
     //@| #include "mma/store_weights.cuh"  //@ n_store_weights  //@ with n for m, N for M
 
-    //@| #include "mma/scales.cuh"  //@ only adds_parts
+    //@| #include "mma/parts.cuh"  //@ only adds_parts
     // load: the fragments of one step, for the rows and columns of this warp.
     fragment_t m[2][WM / 16][4], n[2][WN / 8][2];  //@ m_halves_of for m[2]  //@ n_halves_of for n[2]
     const auto load = [&](const phase_t &from, int step) {

@@ -1,12 +1,8 @@
 // Scales of parts of k: lane i reads those of row or column i of the warp's tile, 32 + i and so on, a phase before they are needed. The
 // lanes that need them get them from there.
-constexpr int PARTS = 1;  // of what a warp multiplies of a phase
-constexpr int PART_STEPS = STEPS / PARTS;
 #include "mma/hold_scales.cuh"  //@ m_hold_scales
 #include "mma/hold_scales.cuh"  //@ n_hold_scales  //@ with n for m, N for M, WN for WM
 const auto next_scales = [&](index_t phase) {
     #include "mma/read_scales.cuh"  //@ m_read_scales
     #include "mma/read_scales.cuh"  //@ n_read_scales  //@ with n for m, N for M, WN for WM, col for row, cols for rows, l for j
 };
-//@| #include "mma/ends_part.cuh"  //@ ends_part
-

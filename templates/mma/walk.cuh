@@ -1,4 +1,4 @@
-//@| next_scales(0);  //@ only adds_parts
+//@| next_scales(0);  //@ only scales_parts
 #pragma unroll
 for (int s = 0; s < STAGES - 1; ++s) {
     #include "parts/copy_first.cuh"  //@ copy_first
@@ -11,7 +11,7 @@ __syncthreads();
 int current = 0;        // the stage that is multiplied
 int free = STAGES - 1;  // the one that was multiplied before: it takes the next copies
 for (index_t phase = 0; phase < phases; ++phase) {
-    //@| next_scales(phase + 1);  //@ only adds_parts
+    //@| next_scales(phase + 1);  //@ only scales_parts
     const int next = current + 1 < STAGES ? current + 1 : 0;
 #pragma unroll
     for (int step = 0; step < STEPS; ++step) {

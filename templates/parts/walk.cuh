@@ -1,4 +1,4 @@
-//@| next_scales(0);  //@ only adds_parts
+//@| next_scales(0);  //@ only scales_parts
 #pragma unroll
 for (int s = 0; s < STAGES - 1; ++s) {
     #include "parts/copy_first.cuh"  //@ copy_first
@@ -14,7 +14,7 @@ if (phases > 0)  //@ only may_be_empty
     load(tiles[0], 0);
 load(tiles[0], 0);  //@ only not may_be_empty
 for (index_t phase = 0; phase < phases; ++phase) {
-    //@| next_scales(phase + 1);  //@ only adds_parts
+    //@| next_scales(phase + 1);  //@ only scales_parts
     //@ if walks_evenly
     // The last phase goes on to load what it began with, which nobody multiplies: a branch around that would take longer.
     //@| const int next = phase + 1 == phases ? current : current + 1 < STAGES ? current + 1 : 0;

@@ -614,8 +614,7 @@ Test(compile, mma_that_transposes)
     for (size_t t = 0; targets[t]; t++)
         for (int variant = 0; variant < 12; variant++) {
             const bool is_even = variant & 1, is_broadcast = variant % 4 == 2;
-            static const uint32_t needed[] = {TJ_FEATURE_MMA_TF32, TJ_FEATURE_MMA_S8 | TJ_FEATURE_CP_ASYNC,
-                                              TJ_FEATURE_FP8_SUMS};
+            static const uint32_t needed[] = {TJ_FEATURE_MMA_TF32, TJ_FEATURE_MMA_S8 | TJ_FEATURE_CP_ASYNC, TJ_FEATURE_MMA_FP8};
             tj_problem problem = TJ_PROBLEM_INIT(is_even ? 256 : 257, is_even ? 512 : 515, is_even ? 128 : 259, TJ_F32);
             char label[200];
 
@@ -927,9 +926,8 @@ Test(compile, has_the_features_that_the_table_of_targets_says)
                              "\"+d\"(e) : \"d\"(e));"},
         {TJ_FEATURE_FP8,
          "unsigned short h; asm volatile(\"cvt.rn.satfinite.e4m3x2.f32 %0, %1, %1;\" : \"=h\"(h) : \"f\"(f)); p[0] = h;"},
-        {TJ_FEATURE_FP8_SUMS,
-         "asm volatile(\"mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 {%0,%0,%0,%0}, {%1,%1,%1,%1}, "
-         "{%1,%1}, {%0,%0,%0,%0};\" : \"+f\"(f) : \"r\"(p[0]));"},
+        {TJ_FEATURE_MMA_FP8, "asm volatile(\"mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 {%0,%0,%0,%0}, {%1,%1,%1,%1}, "
+                             "{%1,%1}, {%0,%0,%0,%0};\" : \"+f\"(f) : \"r\"(p[0]));"},
         {TJ_FEATURE_DEPENDENTS, "asm volatile(\"griddepcontrol.wait;\");"},
         {TJ_FEATURE_CLUSTER, "asm volatile(\"barrier.cluster.arrive.aligned;\");"},
         {TJ_FEATURE_TMA, "asm volatile(\"cp.async.bulk.commit_group;\");"},
@@ -949,7 +947,7 @@ Test(compile, has_the_features_that_the_table_of_targets_says)
             snprintf(target, sizeof target, "%s%s", targets[t], has_own ? "a" : "");
             features = tj_target_features(target);
             /* ptxas knows nothing of sums: those of sm_89 have fewer bits than the feature says. */
-            features |= features & TJ_FEATURE_FP8 ? TJ_FEATURE_FP8_SUMS : 0;
+            features |= features & TJ_FEATURE_FP8 ? TJ_FEATURE_MMA_FP8 : 0;
             for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
                 const bool is_there = (features & rows[i].feature) != 0 &&
                                       compiler_version() >= tj_features_since((uint32_t)rows[i].feature, target);

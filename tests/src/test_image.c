@@ -150,8 +150,8 @@ Test(image_compile, names_the_nvrtc_that_knows_what_the_text_needs)
         uint32_t needs;
         const char *target, *said; /* said NULL: it compiles */
     } rows[] = {
-        {TJ_FEATURE_FP8_SUMS, "sm_90", "needs fp8_sums, which NVRTC 12.3 does not know for sm_90: use NVRTC 12.4 or newer, or"},
-        {TJ_FEATURE_FP8_SUMS, "compute_90", NULL},
+        {TJ_FEATURE_MMA_FP8, "sm_90", "needs mma_fp8, which NVRTC 12.3 does not know for sm_90: use NVRTC 12.4 or newer, or"},
+        {TJ_FEATURE_MMA_FP8, "compute_90", NULL},
         {TJ_FEATURE_FP8, "sm_90", NULL},
     };
     tj_source *source = make_source(100);

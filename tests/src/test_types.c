@@ -412,7 +412,7 @@ Test(types, scales_along_k_are_refused_in_words)
         {"tiled", "scale_n.k is -2: scales along k are for 1 or more elements each", TJ_BF16, TJ_S8, -2},
         {"wgmma", "family wgmma takes scales along k and zero points where weights come from registers", TJ_BF16, TJ_S8, 32},
         {"mma", "family mma takes scales along k for multiples of 32 elements", TJ_BF16, TJ_S8, 48},
-        {"mma:steps=4", "use steps=2", TJ_BF16, TJ_S8, 32},
+        {"mma:steps=4", "use steps=2", TJ_BF16, TJ_S8, 96},
         {"mma:wm=64,wn=64", "a warp tile of 64 x 64 sums does not fit the registers: 2048 are the most", TJ_BF16, TJ_S8, 32},
         {"skinny:stream=m", "N has scales along k", TJ_BF16, TJ_S8, 32},
     };
@@ -492,6 +492,42 @@ Test(types, scales_along_k_are_proven)
     cr_assert(eq(int, tj_plan_prepare(context, &problem, &config, &plan, &err), TJ_OK), "%s", err.message);
     cr_expect(eq(int, tj_plan_prove(context, plan, &problem, 1, &proof, &err), TJ_OK), "%s", err.message);
     cr_expect(proof.passed && proof.elements == 40 * 36, "%s", proof.reason);
+}
+
+/*
+ * Tensor cores of sm_89 add products of 8-bit floats with 13 bits. Those of 1 after one of 16 384 would be lost, but for the parts
+ * of 128 with compute f32_fp8; and none is lost with f32.
+ */
+Test(types, of_8_bit_floats_are_multiplied_on_sm_89)
+{
+    static const char *const configs[] = {"mma:bm=32,bn=32,wm=16,wn=16", "mma:bm=32,bn=32,wm=16,wn=16,steps=4,load=needed",
+                                          "mma:bm=16,bn=64,wm=16,wn=32,steps=8,splits=3", NULL};
+    static const tj_type types[] = {TJ_E4M3, TJ_E5M2};
+    enum { K = 1600, ROWS = 20 };
+    static uint8_t m[ROWS * K], n[K * ROWS];
+
+    open_context("sm_89", TJ_PROVE_NEVER);
+    for (int i = 0; i < 4 * 4 * 2 && has_nvrtc(); i++) {
+        tj_problem problem = TJ_PROBLEM_INIT(ROWS, K, ROWS, types[i % 2]);
+        tj_workbench_options options = TJ_WORKBENCH_INIT;
+        const char *const config = configs[i / 4 % 4];
+        const double one = 1, many = 128;
+        char label[160];
+
+        problem.n.type = types[i / 2 % 2];
+        problem.n.layout = i / 8 % 2;
+        problem.compute = i < 16 ? TJ_COMPUTE_F32 : TJ_COMPUTE_F32_FP8;
+        problem.p.type = i % 3 == 0 ? TJ_BF16 : TJ_F32;
+        for (int e = 0; e < ROWS * K; e++) {
+            tj_convert((tj_type)problem.m.type, &m[e], TJ_F64, e % K == 0 ? &many : &one, 1);
+            tj_convert((tj_type)problem.n.type, &n[e], TJ_F64, (problem.n.layout ? e % K : e / ROWS) == 0 ? &many : &one, 1);
+        }
+        snprintf(label, sizeof label, "variant %d, %s", i, config ? config : "the library's choice");
+        expect_right_product(&problem, config, &options, label);
+        options.host[TJ_MATRIX_M] = m;
+        options.host[TJ_MATRIX_N] = n;
+        expect_right_product(&problem, config, &options, label);
+    }
 }
 
 /* Is this byte infinity or a NaN? */

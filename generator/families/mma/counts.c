@@ -453,6 +453,7 @@ void tj_mma_count(const tj_problem *view, const tj_config *config, tj_counts *co
     counts->mma = block_phases * tile / (TJ_MMA_ROWS * TJ_MMA_COLS) * (s.bk / s.k_step);
     counts->conversions = conversions_of(view, &m, &s, is_tf32 && !tj_mma_packs(&s, true), m_times) +
                           conversions_of(view, &n, &s, is_tf32 && !tj_mma_packs(&s, false), n_times);
+    counts->truncates = view->compute == TJ_COMPUTE_F32_FP8;
     if (counts->pipe == TJ_PIPE_TENSOR_FP8)
         counts->halves = halves_of(&m, &s, m_times) + halves_of(&n, &s, n_times) + 4 * counts->mma;
     counts->work[TJ_PIPE_F16] = 2 * (widened_of(view, &m, &s, m_times) + widened_of(view, &n, &s, n_times));
@@ -476,7 +477,7 @@ void tj_mma_count(const tj_problem *view, const tj_config *config, tj_counts *co
             if (tj_mma_widens_copies(view, &s, &(is_m ? &m : &n)->tile, is_m))
                 tj_widen_count(view, block_phases * (is_m ? m : n).tile.lines * (is_m ? m : n).tile.line, counts);
     }
-    if (tj_scale_k(view) > 0)
+    if (tj_mma_part_k(view) > 0)
         count_parts(view, &s, block_phases * tj_mma_parts(view, &s), counts);
     if (s.slices > 1)
         count_slices(&s, counts);

@@ -36,6 +36,7 @@
 enum { WARP = 32, MOST_WARPS = 32, MOST_SUM_REGISTERS = 128, OTHER_REGISTERS = 28, MAX_SHARED = 227 * 1024 };
 enum { ASKED_BYTES = 16 };
 enum { SLICE_M = 1, SLICE_N = 2, WORTH_PACKING = 24 };
+enum { MOST_TRUNCATED = 128 }; /* products of a sum that may keep 13 bits, as TJ_COMPUTE_F32_FP8 promises */
 enum { LEAST_COPY = 4, LEAST_WEIGHTS = 4, ADDRESS_REGISTERS = 2, MOST_COPIES = 20 };
 
 static const char *const pack_choices[] = {"none", "m", "n", "both", NULL}, *const load_choices[] = {"ahead", "needed", NULL},
@@ -90,7 +91,8 @@ static const char *const constraints[] = {
     "steps is even; slices is a power of two",
     "1 to 32 warps: one for each warp tile, and slice",
     "scales along k are for a multiple of the BK elements of a phase each, or BK is a multiple of those",
-    "a thread has registers for at most 128 sums (with scales along k twice), for fragments of two steps, and 28 more",
+    "a thread has registers for at most 128 sums (with scales along k and compute f32_fp8 twice), for fragments of two steps, "
+    "and 28 more",
     "all threads copy alike: a line of a tile is shared by a part of them, or by all",
     "copies take 16, 8 or 4 bytes (weights: 8 or 4) if each line begins at a multiple of them, else elements one by one",
     "copy=registers: f16, s8 and u8 on sm_75 too; copies take no more than what divides a line",
@@ -280,9 +282,24 @@ int64_t tj_mma_shared_bytes(const tj_problem *view, const tj_mma_shape *s)
     return stages > sums ? stages : sums;
 }
 
+int32_t tj_mma_part_k(const tj_problem *view)
+{
+    int32_t part = tj_scale_k(view);
+
+    if (view->compute != TJ_COMPUTE_F32_FP8)
+        return part;
+    for (int32_t rest = MOST_TRUNCATED; rest > 0;) { /* the greatest common divisor; that of 0 and a number is the number */
+        const int32_t next = part % rest;
+
+        part = rest;
+        rest = next;
+    }
+    return part;
+}
+
 int32_t tj_mma_sums(const tj_problem *view, const tj_mma_shape *s)
 {
-    return s->wm * s->wn / WARP * (tj_scale_k(view) > 0 ? 2 : 1);
+    return s->wm * s->wn / WARP * (tj_mma_part_k(view) > 0 ? 2 : 1);
 }
 
 int32_t tj_mma_registers(const tj_problem *view, const tj_mma_shape *s)
@@ -352,8 +369,7 @@ static tj_status check_type(const tj_problem *view, tj_error *err)
 }
 
 /*
- * Registers of a thread's accumulators: with scales along k twice as many, because those of a part are added to those of all
- * parts.
+ * Registers of a thread's accumulators: twice as many where those of a part of k are added to those of all parts.
  */
 static int32_t sum_registers(const tj_problem *view, const tj_mma_shape *s)
 {
@@ -362,13 +378,15 @@ static int32_t sum_registers(const tj_problem *view, const tj_mma_shape *s)
 
 int32_t tj_mma_parts(const tj_problem *view, const tj_mma_shape *s)
 {
-    return tj_scale_k(view) == 0 || tj_scale_k(view) >= s->slice_k ? 1 : s->slice_k / tj_scale_k(view);
+    const int32_t part = tj_mma_part_k(view);
+
+    return part == 0 || part >= s->slice_k ? 1 : s->slice_k / part;
 }
 
 /* A slice of a phase must have whole parts of k, each of whole steps, or be part of one. */
 static tj_status check_parts(const tj_problem *view, const tj_mma_shape *s, tj_error *err)
 {
-    const int32_t part = tj_scale_k(view), least = params[STEPS].minimum * s->k_step;
+    const int32_t part = tj_mma_part_k(view), least = params[STEPS].minimum * s->k_step;
 
     if (part % s->k_step == 0 && (part % s->slice_k == 0 || (part > 0 && s->slice_k % part == 0)))
         return TJ_OK;
@@ -407,7 +425,7 @@ static tj_status check_tiles(const tj_problem *view, const tj_mma_shape *s, tj_e
                        s->wn, s->threads / WARP, MOST_WARPS);
     if (sum_registers(view, s) > MOST_SUM_REGISTERS)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "a warp tile of %d x %d sums does not fit the registers: %d are the most",
-                       s->wm, s->wn, MOST_SUM_REGISTERS * WARP * 4 / tj_sum_bytes(view) / (tj_scale_k(view) > 0 ? 2 : 1));
+                       s->wm, s->wn, MOST_SUM_REGISTERS * WARP * 4 / tj_sum_bytes(view) / (tj_mma_part_k(view) > 0 ? 2 : 1));
     return check_parts(view, s, err);
 }
 
@@ -564,7 +582,7 @@ static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *con
     if (v[WM] == 0)
         v[WM] = warp_edge(v[BM], tj_sum_bytes(view) == 8 ? 32 : 64);
     if (v[WN] == 0)
-        v[WN] = warp_edge(v[BN], tj_sum_bytes(view) == 8 || tj_scale_k(view) > 0 ? 32 : 64);
+        v[WN] = warp_edge(v[BN], tj_sum_bytes(view) == 8 || tj_mma_part_k(view) > 0 ? 32 : 64);
     if (v[COPY] == 0)
         v[COPY] = TJ_COPY_ASYNC;
     s = tj_mma_shape_of(view, config);
@@ -1000,13 +1018,21 @@ static void describe_product(const tj_problem *view, const tj_mma_shape *s, tj_t
     const char *const sum = tj_type_get_facts(tj_sum_type(view))->name;
     const bool by_chunks = is_on_sm_75(tj_widened_type(view, TJ_MATRIX_M)) && !has_async_copies(view, s);
     const bool integers = sum[0] == 's', f64 = s->element_bytes == 8;
+    /* Products of 8-bit floats with all bits of f32. */
+    const bool keeps_all = tj_type_is_fp8(tj_widened_type(view, TJ_MATRIX_M)) && view->compute != TJ_COMPUTE_F32_FP8;
+    char two[TJ_TEMPLATE_VALUE_BYTES];
 
     tj_template_set(fill, "multiply_add",
                     f64                     ? "parts/multiply_f64.cuh"
                     : by_chunks && integers ? "parts/multiply_integers_75.cuh"
                     : by_chunks             ? "parts/multiply_f16_75.cuh"
                     : integers              ? "parts/multiply_integers.cuh"
+                    : keeps_all             ? "parts/multiply_fp8.cuh"
                                             : "parts/multiply_add.cuh");
+    for (int is_m = 0; is_m < 2 && keeps_all; is_m++) {
+        (void)snprintf(two, sizeof two, "%sx2", tj_facts_of(is_m ? view->m.type : view->n.type)->name);
+        tj_template_set_of(fill, is_m, "m_x2", two);
+    }
     tj_template_set(fill, "mma_shape", shape[s->element_bytes]);
     tj_template_set(fill, "mma_m", mma_type(view, tj_widened_type(view, TJ_MATRIX_M)));
     tj_template_set(fill, "mma_n", mma_type(view, tj_widened_type(view, TJ_MATRIX_N)));
@@ -1042,8 +1068,8 @@ static void describe_alignment(const tj_problem *view, const tj_mma_shape *s, tj
 static uint32_t needs_of(const tj_problem *view, const tj_mma_shape *s)
 {
     static const uint32_t by_type[] = {
-        [TJ_F32] = TJ_FEATURE_MMA_TF32,  [TJ_F64] = TJ_FEATURE_MMA_F64,   [TJ_F16] = TJ_FEATURE_MMA_F16,
-        [TJ_BF16] = TJ_FEATURE_MMA_BF16, [TJ_E4M3] = TJ_FEATURE_FP8_SUMS, [TJ_E5M2] = TJ_FEATURE_FP8_SUMS,
+        [TJ_F32] = TJ_FEATURE_MMA_TF32,  [TJ_F64] = TJ_FEATURE_MMA_F64,  [TJ_F16] = TJ_FEATURE_MMA_F16,
+        [TJ_BF16] = TJ_FEATURE_MMA_BF16, [TJ_E4M3] = TJ_FEATURE_MMA_FP8, [TJ_E5M2] = TJ_FEATURE_MMA_FP8,
         [TJ_S8] = TJ_FEATURE_MMA_S8,     [TJ_U8] = TJ_FEATURE_MMA_S8,
     };
 
@@ -1056,7 +1082,7 @@ static void describe_parts(const tj_problem *view, const tj_mma_shape *s, tj_tem
 {
     const int32_t parts = tj_mma_parts(view, s);
     const bool of_m = tj_scales_along_k(view, TJ_MATRIX_M), of_n = tj_scales_along_k(view, TJ_MATRIX_N);
-    const bool spans_phases = tj_scale_k(view) > s->bk;
+    const bool spans_phases = tj_mma_part_k(view) > s->bk;
 
     tj_template_set_flag(fill, "adds_parts", true);
     for (int is_m = 0; is_m < 2; is_m++) {
@@ -1064,13 +1090,19 @@ static void describe_parts(const tj_problem *view, const tj_mma_shape *s, tj_tem
         tj_template_set_of(fill, is_m, "m_read_scales", (is_m ? of_m : of_n) ? "mma/read_scales.cuh" : "");
         tj_template_set_of(fill, is_m, "m_give_scales", (is_m ? of_m : of_n) ? "mma/give_scales.cuh" : "");
     }
+    tj_template_set_int(fill, "PART_K", tj_mma_part_k(view));
     tj_template_set_int(fill, "PARTS", parts);
+    tj_template_set_flag(fill, "scales_parts", of_m || of_n);
     tj_template_set(fill, "ends_part", spans_phases ? "mma/ends_part.cuh" : "");
     tj_template_set(fill, "part_is_complete",
                     spans_phases ? "step + 1 == STEPS && ends_part(phase)" : "(step + 1) % PART_STEPS == 0");
     tj_template_set(fill, "m_scale_at", "scale_m[kk / SCALE_K * ld_scale_m + row]");
     tj_template_set(fill, "n_scale_at", "scale_n[kk / SCALE_K * ld_scale_n + col]");
-    tj_template_set(fill, "part_scale", of_m && of_n ? "row_scale[r] * col_scale[c]" : of_m ? "row_scale[r]" : "col_scale[c]");
+    tj_template_set(fill, "part_scaled",
+                    of_m && of_n ? "row_scale[r] * col_scale[c] * part[r][c]"
+                    : of_m       ? "row_scale[r] * part[r][c]"
+                    : of_n       ? "col_scale[c] * part[r][c]"
+                                 : "part[r][c]");
     tj_template_set(fill, "phase_k",
                     s->splits > 1   ? s->slices > 1 ? "k_begin + phase * BK + slice * STEPS * K_STEP" : "k_begin + phase * BK"
                     : s->slices > 1 ? "phase * BK + slice * STEPS * K_STEP"
@@ -1097,9 +1129,9 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_split_describe(view, s.splits, fill, form);
     tj_reductions_describe(view, &slots, fill, form);
     tj_scales_describe(view, TJ_SCALES_AHEAD, s.splits, fill);
-    if (tj_scale_k(view) > 0)
+    if (tj_mma_part_k(view) > 0)
         describe_parts(view, &s, fill);
-    tj_template_set(fill, "products", tj_scale_k(view) > 0 ? "part" : "sum");
+    tj_template_set(fill, "products", tj_mma_part_k(view) > 0 ? "part" : "sum");
     tj_pack_describe(view, &pack, fill, form);
     tj_step_describe_order(view, fill, form);
     if (!fill)

@@ -61,6 +61,12 @@ typedef struct tj_mma_tile {
 
 tj_mma_tile tj_mma_tile_of(const tj_problem *view, const tj_mma_shape *s, bool is_m);
 
+/**
+ * Return the elements of k whose products have a sum of their own, which is added to that of all: those that have one scale; and
+ * with compute f32_fp8, where tensor cores may add them with 13 bits, 128 at most. 0: there is one sum.
+ */
+int32_t tj_mma_part_k(const tj_problem *view);
+
 /** Return the number of a thread's copies through registers that are in flight at once, among those of a tile in a phase. */
 int32_t tj_mma_copies_at_once(const tj_problem *view, const tj_mma_shape *s, bool is_m);
 
