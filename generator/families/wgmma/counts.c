@@ -105,13 +105,22 @@ static void count_weights(const tj_problem *view, int64_t phases, const tj_wgmma
     counts->work[TJ_PIPE_F16] = 2 * phases * s->bm * s->bk * widening.multiply_adds;
 }
 
-/* Count the parts of k that have one scale: a multiply-add for each accumulator, and scales for the rows of each thread. */
-static void count_parts_of_k(const tj_problem *view, const tj_wgmma_shape *s, int64_t tiles, int64_t phases, tj_counts *counts)
+/*
+ * Count the scales and zero points of weights: for each accumulator a multiply-add for each part of k or, if factors are multiplied,
+ * for each factor; and what is read for the rows of each thread.
+ */
+static void count_scales_of_weights(const tj_problem *view, const tj_wgmma_shape *s, int64_t tiles, int64_t phases,
+                                    tj_counts *counts)
 {
-    const int32_t k = tj_scale_k(view);
-    const int64_t of_phase = tj_ceil_div(s->bk, k), parts = k > s->bk ? tj_ceil_div(view->k.extent, k) : phases * of_phase;
+    const tj_scale *const scale = tj_scale_of(view, TJ_MATRIX_M);
+    const int32_t k = scale->k;
+    const int64_t of_phase = k == 0 || k > s->bk ? 1 : tj_ceil_div(s->bk, k),
+                  parts = k > s->bk ? tj_ceil_div(view->k.extent, k) : phases * of_phase,
+                  factors = (k > 0 && !s->adds_parts) + (scale->zero != 0);
 
-    counts->work[TJ_PIPE_F32] += 2 * tiles * parts * s->bm * s->bn;
+    counts->work[TJ_PIPE_F32] += s->adds_parts ? 2 * tiles * parts * s->bm * s->bn : 0;
+    counts->work[TJ_PIPE_F16] += 2 * tiles * phases * s->bm * s->bk * factors;
+    counts->conversions += tiles * phases * s->bm * s->bk / (2 * TJ_WARP) * factors;
     tj_scales_count_along_k(view, tiles * phases * of_phase * s->bm / TJ_WGMMA_ROWS * WARPGROUP * 2, &counts->load_scales);
 }
 
@@ -348,8 +357,8 @@ void tj_wgmma_count(const tj_problem *view, const tj_config *config, tj_counts *
         count_squares(tile_phases * ((m.squares ? s.bm / m.line : 0) + (n.squares ? s.bn / n.line : 0)), s.element_bytes,
                       counts);
     }
-    if (s.adds_parts)
-        count_parts_of_k(view, &s, tiles, phases, counts);
+    if (s.weight_bits > 0)
+        count_scales_of_weights(view, &s, tiles, phases, counts);
     count_parts(&s, tiles, counts);
     tj_pack_count(view, &pack, counts);
     count_outputs(view, &s, counts);
