@@ -9,6 +9,7 @@
 
 #include "canonical.h"
 #include "error.h"
+#include "format.h"
 #include "text.h"
 #include "tree.h"
 
@@ -31,6 +32,7 @@ typedef enum kind {
     EXPECTED,
     GATHER,
     SCALE_K,
+    FORMAT,
     OVERLAP
 } kind;
 
@@ -84,12 +86,15 @@ static const char *const ways[] = {"packed", "masked"};                        /
 
 static const char *const overlaps[] = {"0", "1"};
 
+/* Sets several of the others, and has no column. */
+static const field format_field = {"format", FORMAT, 0};
+
 static const field *find_field(const char *name)
 {
     for (size_t i = 0; i < COUNT(fields); i++)
         if (strcmp(fields[i].name, name) == 0)
             return &fields[i];
-    return NULL;
+    return strcmp(format_field.name, name) == 0 ? &format_field : NULL;
 }
 
 static const char *choice_at(const field *f, size_t index)
@@ -106,6 +111,8 @@ static const char *choice_at(const field *f, size_t index)
     case GATHER:
     case OVERLAP:
         return index < COUNT(overlaps) ? overlaps[index] : NULL;
+    case FORMAT:
+        return tj_format_name(index);
     case SCALE:
         return index + 1 < TJ_SCALE_FORMS ? tj_scale_word((int)index + 1) : NULL;
     default:
@@ -256,7 +263,9 @@ static tj_status set_choice(tj_problem *problem, const field *f, const char *val
     status = take_choice(f, value, &choice, err);
     if (status != TJ_OK)
         return status;
-    if (f->kind == LAYOUT) {
+    if (f->kind == FORMAT) {
+        tj_format_apply((size_t)choice, problem);
+    } else if (f->kind == LAYOUT) {
         tj_matrix_of(problem, f->which)->layout = (int16_t)choice;
     } else if (f->kind == SCALE) {
         *tj_scale_in(problem, f->which) = tj_scale_of_form(choice + 1, TJ_ANY); /* along k: until scale-k says it */
@@ -350,6 +359,7 @@ tj_status tj_problem_set(tj_problem *problem, const char *name, const char *valu
     case OPEN:
     case PROMISES:
         return set_list(problem, f, value, err);
+    case FORMAT:
     case LAYOUT:
     case SCALE:
     case OFFSETS:
@@ -498,6 +508,8 @@ void tj_problem_get(const tj_problem *problem, const char *name, char *value)
     case GROUPED:
         if (tj_is_masked(problem))
             strcpy(value, ways[problem->rows.kind - TJ_ROWS_IN_GROUPS]);
+        break;
+    case FORMAT:
         break;
     case EXPECTED:
         print_number(value, problem->rows.expected, problem->rows.expected > 0);

@@ -20,6 +20,29 @@ static const cli_option own[] = {
 
 /* ---- one config ----------------------------------------------------------------------------------------------------- */
 
+/* The scales of each matrix, as the quantiser's arrays lie: rows by columns. */
+static void print_scales(const tj_problem *known)
+{
+    static const struct {
+        const char *name, *field;
+    } of[] = {{"scales of M", "scale-m"}, {"scales of N", "scale-n"},  {"scales of P", "scale-p"}, {"zero points of M", NULL},
+              {"zero points of N", NULL}, {"scale of all of M", NULL}, {"scale of all of N", NULL}};
+    const tj_problem canonical = tj_problem_canonical(known);
+    char form[TJ_PROBLEM_FIELD_BYTES];
+    const char *head = "scales    ";
+
+    for (size_t i = 0; i < sizeof of / sizeof of[0]; i++) {
+        tj_operand_shape shape = TJ_OPERAND_SHAPE_INIT;
+
+        if (tj_operand_get_shape(known, TJ_OPERAND_SCALE + (int)i, &shape, NULL) != TJ_OK || !shape.is_taken)
+            continue;
+        tj_problem_get(&canonical, of[i].field, form);
+        cli_print(stdout, "%s %s: %s%s%" PRId64 " x %" PRId64 " of %s\n", head, of[i].name, of[i].field ? form : "",
+                  of[i].field ? ", " : "", shape.rows, shape.cols, tj_type_name((tj_type)shape.type));
+        head = "          ";
+    }
+}
+
 static void print_work(const cli_case *one, const tj_problem *known)
 {
     const tj_work *c = &one->analysis.work;
@@ -248,6 +271,7 @@ static void print_case(const cli_look *look, const cli_case *one)
         cli_print(stdout, "; the widest here: %d (threads %d, registers %d, shared memory alone %d)", (int)limits.widest,
                   (int)limits.by_threads, (int)limits.by_registers, (int)limits.by_shared);
     cli_print(stdout, "%schecks     %s\n", one->is_chosen ? "\n" : "", tj_source_checks_text(one->source));
+    print_scales(&look->request.known);
     print_work(one, &look->request.known);
     print_roofline(one);
     print_occupancy(one);

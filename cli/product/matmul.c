@@ -19,6 +19,7 @@ typedef struct matmul_options {
     cli_check_options check;
     cli_timing timing;
     const char *output, *c, *scale[TJ_FACTORS]; /* files of scales, by the tj_which of their matrix */
+    const char *zero_n, *whole_n;
     int64_t scale_k;
     int32_t order, keep, compile_only;
 } matmul_options;
@@ -37,6 +38,8 @@ static const cli_option own[] = {
      "S.npy"},
     {"scale-k", CLI_INT, AT(scale_k), "Elements of k that each scale along k is for; default: k divided by the parts.",
      "elements", 1, INT32_MAX},
+    {"zero-n", CLI_TEXT, AT(zero_n), "Zero points of N, for a --format that has them; they lie as the scales do.", "Z.npy"},
+    {"whole-n", CLI_TEXT, AT(whole_n), "The one number that multiplies all of N, for a --format that has it.", "W.npy"},
     {"order", CLI_CHOICE, AT(order), "How P is written: C (row by row, the default unless C.npy is F) or F.", "order",
      .names = orders},
     {"keep", CLI_FLAG, AT(keep), "Write P even if it did not pass its check.", .low = 1},
@@ -47,7 +50,7 @@ static const cli_option own[] = {
 
 /* M, N, C and P of one call, and scales. An all-zero array was not given. */
 typedef struct matrices {
-    tj_npy m, n, c, p, scale[TJ_FACTORS], with[TJ_EPILOGUE_OPERANDS];
+    tj_npy m, n, c, p, scale[TJ_FACTORS], zero_n, whole_n, with[TJ_EPILOGUE_OPERANDS];
 } matrices;
 
 /* "512 x 300", or "8 x 512 x 300" for a batch. */
@@ -89,7 +92,7 @@ static int64_t *pairs_of(tj_npy *array)
 /* Check the options as far as possible without the files. */
 static tj_status check_words(const cli_call *call, tj_error *err)
 {
-    const matmul_options *options = call->options;
+    matmul_options *const options = call->options;
     int from_stdin = is_stdin(call->operand[0]) + is_stdin(call->operand[1]) + is_stdin(options->c);
 
     for (int i = 0; i < TJ_FACTORS; i++)
@@ -102,6 +105,11 @@ static tj_status check_words(const cli_call *call, tj_error *err)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "stdin can be one of the matrices only");
     if (options->request.beta.is_given && !options->c)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--beta multiplies a matrix that is not there: add --c C.npy");
+    if ((options->zero_n || options->whole_n) && !options->request.format)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--%s goes with a --format that has it: add --format",
+                       options->zero_n ? "zero-n" : "whole-n");
+    if (options->request.format) /* its N is l x k */
+        options->request.n.transposed = 1;
     if (!options->compile_only && cli_refuse_arch(call, &options->machine, err) != TJ_OK)
         return err->status;
     return cli_check_request(&options->request, err);
@@ -160,6 +168,26 @@ static void drop_half(int64_t *inner, int64_t other)
     *inner -= *inner == other + 1;
 }
 
+/* Bytes that NumPy calls u8 are what --format says: 8-bit floats, powers of 2, two numbers of 4 bits. */
+static tj_status read_as(const char *path, tj_npy *array, tj_type type, tj_error *err)
+{
+    if (array->dtype == TJ_U8 && tj_type_bytes(type) == 1 && !holds_pairs(type))
+        array->dtype = type;
+    return convert(path, array, type, err);
+}
+
+/* The types of M and N as --format has them. */
+static tj_status load_format(const cli_call *call, matrices *all, tj_error *err)
+{
+    const matmul_options *const options = call->options;
+    tj_problem probe = TJ_PROBLEM_INIT(1, 1, 1, (int32_t)all->m.dtype);
+
+    if (cli_take_format(&options->request, &probe, err) != TJ_OK || cli_take_types(&options->request, &probe, err) != TJ_OK ||
+        read_as(call->operand[0], &all->m, (tj_type)probe.m.type, err) != TJ_OK)
+        return err->status;
+    return read_as(call->operand[1], &all->n, (tj_type)probe.n.type, err);
+}
+
 static tj_status load(const cli_call *call, matrices *all, tj_error *err)
 {
     const matmul_options *options = call->options;
@@ -172,7 +200,13 @@ static tj_status load(const cli_call *call, matrices *all, tj_error *err)
     for (int i = 0; i < TJ_FACTORS; i++)
         if (options->scale[i] && tj_npy_read(options->scale[i], &all->scale[i], err) != TJ_OK)
             return err->status;
+    if ((options->zero_n && tj_npy_read(options->zero_n, &all->zero_n, err) != TJ_OK) ||
+        (options->whole_n && tj_npy_read_operand(options->whole_n, &all->whole_n, err) != TJ_OK) ||
+        (options->request.format && load_format(call, all, err) != TJ_OK))
+        return err->status;
     n = m;
+    if (options->request.format)
+        m = (int32_t)all->m.dtype, n = (int32_t)all->n.dtype;
     if (cli_read_dtype(options->request.n_dtype, &n, err) != TJ_OK ||
         convert(call->operand[0], &all->m, m ? (tj_type)m : all->m.dtype, err) != TJ_OK ||
         convert(call->operand[1], &all->n, n ? (tj_type)n : all->n.dtype, err) != TJ_OK)
@@ -320,6 +354,69 @@ static tj_status repeat(tj_npy *array, int64_t products, tj_error *err)
     return TJ_OK;
 }
 
+/* Take an array of scales, zero points or the number of a whole matrix as --format has them; path NULL: it is not given. */
+static tj_status take_of_format(const char *format, const char *option, int operand, const char *path, tj_npy *array,
+                                const tj_problem *known, tj_error *err)
+{
+    tj_operand_shape wanted = TJ_OPERAND_SHAPE_INIT;
+    char shape[SHAPE_BYTES];
+    int64_t cols;
+
+    if (tj_operand_get_shape(known, operand, &wanted, err) != TJ_OK)
+        return err->status;
+    if (!wanted.is_taken && !path)
+        return TJ_OK;
+    if (!wanted.is_taken)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--format %s has nothing that --%s could bring: leave it out", format,
+                       option);
+    const tj_type type = (tj_type)wanted.type;
+
+    cols = wanted.cols * tj_type_get_facts(type)->numbers;
+    if (!path)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "--format %s needs --%s: add a file with %" PRId64 " x %" PRId64 " numbers of %s", format, option,
+                       wanted.rows, cols, tj_type_name(type));
+    if (read_as(path, array, type, err) != TJ_OK)
+        return err->status;
+    if (array->rank == 1)
+        (void)snprintf(shape, sizeof shape, "%" PRId64, array->shape[0]);
+    else
+        format_shape(shape, array);
+    if ((array->rank == 1 ? array->shape[0] != 1 || wanted.rows * wanted.cols != 1
+                          : rows(array) != wanted.rows || columns(array) != cols) ||
+        (array->rank == 3 && batch(array) != wanted.count))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "%.100s is %s: --format %s takes %" PRId64 " x %" PRId64 " numbers of %s there%s", path, shape, format,
+                       wanted.rows, cols, tj_type_name(type), wanted.count > 1 ? ", for all products or for each" : "");
+    if (array->is_fortran_order && wanted.rows > 1 && wanted.cols > 1)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%.100s is in Fortran order: scales lie row after row", path);
+    return wanted.count > 1 && array->rank != 3 ? repeat(array, wanted.count, err) : TJ_OK;
+}
+
+/* Take the arrays of a --format. Scales of groups have the type of their file, if it is a float of 16 or 32 bits. */
+static tj_status take_format(const matmul_options *options, matrices *all, tj_problem *known, tj_error *err)
+{
+    static const char *const names[] = {"scale-m", "scale-n"};
+    const char *const format = options->request.format;
+    tj_scale *const n = &known->scale[TJ_MATRIX_N];
+    tj_status status = TJ_OK;
+
+    if (options->scale_k)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--scale-k is %" PRId64 ", and --format %s says it: leave it out",
+                       options->scale_k, format);
+    if (options->scale[TJ_MATRIX_N] && (n->type == TJ_F16 || n->type == TJ_BF16) &&
+        (all->scale[TJ_MATRIX_N].dtype == TJ_F32 || all->scale[TJ_MATRIX_N].dtype == TJ_F16 ||
+         all->scale[TJ_MATRIX_N].dtype == TJ_BF16))
+        n->type = (int8_t)all->scale[TJ_MATRIX_N].dtype;
+    for (int i = 0; i < TJ_FACTORS && status == TJ_OK; i++)
+        status = take_of_format(format, names[i], TJ_OPERAND_SCALE + i, options->scale[i], &all->scale[i], known, err);
+    if (status == TJ_OK)
+        status = take_of_format(format, "zero-n", TJ_OPERAND_ZERO + TJ_MATRIX_N, options->zero_n, &all->zero_n, known, err);
+    return status == TJ_OK
+               ? take_of_format(format, "whole-n", TJ_OPERAND_WHOLE + TJ_MATRIX_N, options->whole_n, &all->whole_n, known, err)
+               : status;
+}
+
 /*
  * Take an operand of the expression: a vector, or a matrix in the order of P. Without an option it has the type of the file, if
  * the expression can read that.
@@ -395,6 +492,9 @@ static tj_status make_request(const cli_call *call, matrices *all, cli_request *
     known->n.layout = all->n.is_fortran_order ? TJ_COL_MAJOR : TJ_ROW_MAJOR;
     known->p.layout = options->order == ORDER_F || (options->c && all->c.is_fortran_order) ? TJ_COL_MAJOR : TJ_ROW_MAJOR;
     known->m.transposed = (int16_t)options->request.m.transposed;
+    if (cli_take_format(&options->request, known, err) != TJ_OK)
+        return err->status;
+    known->n.layout = all->n.is_fortran_order ? TJ_COL_MAJOR : TJ_ROW_MAJOR;
     known->n.transposed = (int16_t)options->request.n.transposed;
     if (cli_take_epilogue(&options->request, request, err) != TJ_OK)
         return err->status;
@@ -412,7 +512,9 @@ static tj_status make_request(const cli_call *call, matrices *all, cli_request *
             known->c.stride = all->c.rank == 3 ? TJ_TIGHT : TJ_BROADCAST;
     }
     status = cli_take_types(&options->request, known, err); /* those of M and N are already as asked */
-    for (tj_which i = TJ_MATRIX_M; i < TJ_FACTORS && status == TJ_OK; i++)
+    if (status == TJ_OK && options->request.format)
+        status = take_format(options, all, known, err);
+    for (tj_which i = TJ_MATRIX_M; i < TJ_FACTORS && status == TJ_OK && !options->request.format; i++)
         if (options->scale[i])
             status = take_scales(options->scale[i], i, &all->scale[i], known, options->scale_k, err);
     if (status == TJ_OK)
@@ -465,6 +567,8 @@ static cli_exit multiply(const cli_call *call, const cli_request *request, matri
 
     for (int i = 0; i < TJ_FACTORS; i++)
         product.host[TJ_OPERAND_SCALE + i] = all->scale[i].data;
+    product.host[TJ_OPERAND_ZERO + TJ_MATRIX_N] = all->zero_n.data;
+    product.host[TJ_OPERAND_WHOLE + TJ_MATRIX_N] = all->whole_n.data;
     for (int i = 0; i < TJ_EPILOGUE_OPERANDS; i++)
         product.host[TJ_OPERAND_WITH + i] = all->with[i].data;
     code = cli_multiply(call, &options->machine, &product, err);
@@ -503,6 +607,8 @@ static cli_exit matmul(cli_call *call, tj_error *err)
     tj_npy_drop(&all.p);
     for (int i = 0; i < TJ_FACTORS; i++)
         tj_npy_drop(&all.scale[i]);
+    tj_npy_drop(&all.zero_n);
+    tj_npy_drop(&all.whole_n);
     for (int i = 0; i < TJ_EPILOGUE_OPERANDS; i++)
         tj_npy_drop(&all.with[i]);
     return code;
@@ -520,6 +626,7 @@ const cli_command cli_matmul = {
     .example = "tilejit matmul M.npy N.npy -o P.npy\n"
                "tilejit matmul M.npy N.npy -o P.npy --alpha 0.5 --beta 1 --c C.npy\n"
                "tilejit matmul M.npy N.npy -o P.npy --epilogue 'gelu(acc + bias[col])' --with bias=bias.npy\n"
+               "tilejit matmul M.npy N.npy -o P.npy --format fp8_block --scale-m SM.npy --scale-n SN.npy\n"
                "tilejit matmul M.npy N.npy -o P.npy --config tiled:tile_width=32",
     .takes = {{&cli_output_group, offsetof(matmul_options, output)},
               {&(const cli_group){"matmul", own}},

@@ -19,7 +19,7 @@ typedef struct cli_request_options {
     const char *dtype, *n_dtype, *p_dtype, *compute, *any, *multiple_of;
     cli_matrix_options m, n, p, c;
     int64_t batch;
-    const char *groups, *offsets, *grouped, *expected, *scale[TJ_SCALED], *scale_k; /* as tj_problem_set takes them */
+    const char *groups, *offsets, *grouped, *expected, *scale[TJ_SCALED], *scale_k, *format; /* as tj_problem_set takes them */
     int32_t overlap, gather;
     cli_real alpha, beta;
     const char *epilogue, *with;
@@ -49,6 +49,9 @@ typedef struct cli_request {
 tj_status cli_read_request(const cli_request_options *options, const char *shape, cli_request *request, tj_error *err);
 
 /** Check the options of a command that takes the shape from files; and, with request->known filled, the rest. */
+/** Take --format, and the type of M before it: other options follow, and may say more. */
+tj_status cli_take_format(const cli_request_options *options, tj_problem *problem, tj_error *err);
+
 tj_status cli_check_request(const cli_request_options *options, tj_error *err);
 tj_status cli_settle_request(const cli_request_options *options, cli_request *request, tj_error *err);
 

@@ -60,7 +60,15 @@ const char *cli_family_at(size_t index)
     return index < tj_family_count() ? tj_family_name(tj_family_at(index)) : NULL;
 }
 
+static const char *format_at(size_t index)
+{
+    return tj_problem_choice("format", index);
+}
+
 static const cli_option of_problem[] = {
+    {"format", CLI_TEXT, AT(format),
+     "Types and scales as quantisers write them together, with an N that lies as l x k (docs/scales.md):", "name",
+     .offered = format_at},
     {"dtype", CLI_TEXT, AT(dtype), "Element type of M and N:", "type", .offered = input_type_at},
     {"n-dtype", CLI_TEXT, AT(n_dtype),
      "That of N alone: e4m3 goes with e5m2, s8 with u8, and weights of 8 or 4 bits with f32, f16 and bf16.", "type",
@@ -224,6 +232,13 @@ tj_status cli_take_types(const cli_request_options *options, tj_problem *problem
     return status;
 }
 
+tj_status cli_take_format(const cli_request_options *options, tj_problem *problem, tj_error *err)
+{
+    const tj_status status = options->format ? set_field(problem, "dtype", options->dtype, err) : TJ_OK;
+
+    return status == TJ_OK ? set_field(problem, "format", options->format, err) : status;
+}
+
 static tj_status read_any(const cli_request_options *options, tj_problem *problem, tj_error *err)
 {
     const tj_status status = set_field(problem, "any", options->any, err);
@@ -361,7 +376,8 @@ tj_status cli_check_request(const cli_request_options *options, tj_error *err)
 {
     cli_request none = {.problem = {0}};
 
-    if (cli_take_types(options, &none.problem, err) != TJ_OK || read_config(options, &none, err) != TJ_OK)
+    if (cli_take_format(options, &none.problem, err) != TJ_OK || cli_take_types(options, &none.problem, err) != TJ_OK ||
+        read_config(options, &none, err) != TJ_OK)
         return err->status;
     return read_any(options, &none.problem, err);
 }
@@ -391,7 +407,8 @@ tj_status cli_read_request(const cli_request_options *options, const char *shape
     take_matrix(&options->p, &request->known.p);
     take_matrix(&options->c, &request->known.c);
     request->known.batch = options->batch;
-    if (set_field(&request->known, "groups", options->groups, err) != TJ_OK ||
+    if (cli_take_format(options, &request->known, err) != TJ_OK ||
+        set_field(&request->known, "groups", options->groups, err) != TJ_OK ||
         set_field(&request->known, "offsets", options->offsets, err) != TJ_OK ||
         set_field(&request->known, "grouped", options->grouped, err) != TJ_OK ||
         set_field(&request->known, "expected", options->expected, err) != TJ_OK ||

@@ -158,6 +158,31 @@ Test(matmul_types, of_8_bit_floats_may_differ)
     cr_expect(strstr(out, "\"scale_m\": \"none\"") != NULL, "%s", out);
 }
 
+/* e4m3 1, 2 by 2, 1 (0x38 and 0x40): 4, times 0.5 of M and 4 of N. */
+#define BLOCKS                                                                                   \
+    NPY "printf '\\070\\100' | npy M.npy '|u1' 1 2; printf '\\100\\070' | npy N.npy '|u1' 1 2; " \
+        "printf '\\000\\000\\000\\077' | npy A.npy '<f4' 1 1; printf '\\000\\000\\200\\100' | npy B.npy '<f4' 1 1; "
+
+/* 1, 2 of f16 by 5, 9 in a byte of u4, less a zero point of 3 in the lower half: 14, times 0.5 of f16. */
+#define WEIGHTS                                                                                       \
+    NPY "printf '\\000\\074\\000\\100' | npy M.npy '<f2' 1 2; printf '\\225' | npy N.npy '|u1' 1 1; " \
+        "printf '\\003' | npy Z.npy '|u1' 1 1; printf '\\000\\070' | npy S.npy '<f2' 1 1; "
+
+/* Files as quantisers write them: N is l x k, and bytes are what the format says. */
+Test(matmul_types, and_scales_of_a_format_come_from_files)
+{
+    static const uint16_t eight = 0x4100, seven = 0x4700;
+
+    if (!has_compiler())
+        return;
+    cr_assert(eq(int, shell(BLOCKS "$T matmul M.npy N.npy -o P.npy --format fp8_block --scale-m A.npy --scale-n B.npy"), 0),
+              "%s", errors);
+    expect_bytes(&eight, 2, "<V2");
+    cr_assert(eq(int, shell(WEIGHTS "$T matmul M.npy N.npy -o P.npy --format w4g32z --scale-n S.npy --zero-n Z.npy"), 0), "%s",
+              errors);
+    expect_bytes(&seven, 2, "<f2");
+}
+
 Test(matmul_types, that_do_not_go_together_are_told_in_words)
 {
     static const struct {
@@ -186,6 +211,21 @@ Test(matmul_types, that_do_not_go_together_are_told_in_words)
         {"$T run 8x8x8 --dtype f16 --n-dtype s8 --scale-n along-k",
          "there is no scale_k: give it the elements of k for each scale, such as 32"},
         {"$T run 8x8x8 --dtype f64 --scale-m one", "scales are f32 and go with no f64"},
+        {"$T run 8x8x8 --scale-m f32:1xmany", "or TYPE:ROWSxK, such as f32:128x128:row-by-row"},
+        {"$T run 8x8x8 --scale-m e5m2:1x32", "scale_m.type is 6 (e5m2): scales are"},
+        {"$T run 8x8x8 --format fp9", "--format is \"fp9\": use one of fp8_block, fp8_block_1d, mxfp8, mxfp4, nvfp4, w4g128,"},
+        {BLOCKS "$T matmul M.npy N.npy -o P.npy --format fp8_block --scale-m A.npy",
+         "--format fp8_block needs --scale-n: add a file with 1 x 1 numbers of f32"},
+        {BLOCKS "$T matmul M.npy N.npy -o P.npy --format fp8_block --scale-m M.npy --scale-n B.npy",
+         "M.npy is 1 x 2: --format fp8_block takes 1 x 1 numbers of f32 there"},
+        {BLOCKS "$T matmul M.npy N.npy -o P.npy --format fp8_block --scale-m A.npy --scale-n B.npy --zero-n B.npy",
+         "--format fp8_block has nothing that --zero-n could bring: leave it out"},
+        {WEIGHTS "$T matmul M.npy N.npy -o P.npy --format w4g32z --scale-n S.npy",
+         "--format w4g32z needs --zero-n: add a file with 1 x 2 numbers of u4"},
+        {WEIGHTS "$T matmul M.npy N.npy -o P.npy --format w4g32z --scale-n S.npy --zero-n S.npy",
+         "S.npy holds f16: a file of u4"},
+        {WEIGHTS "$T matmul M.npy N.npy -o P.npy --zero-n Z.npy", "--zero-n goes with a --format that has it: add --format"},
+        {WEIGHTS "$T matmul M.npy N.npy -o P.npy --format w4g32z --scale-k 32", "and --format w4g32z says it: leave it out"},
         {"$T run 8x8x8 --dtype u8 --family simt", "family simt takes matrices of f32, f64, f16 or bf16, and M is u8"},
     };
 

@@ -50,6 +50,69 @@ Test(field, is_read_back_as_it_was_set)
     }
 }
 
+/* Scales that have no word say all of their numbers, and are read again as they were. */
+Test(field, of_scales_has_any_form)
+{
+    static const char *const forms[] = {"f32:128x128:row-by-row", "f32:128x64",      "e8m0:1x32:tiles",
+                                        "e4m3:1x16:tiles:whole",  "bf16:1xall",      "f16:allx32",
+                                        "f16:1x32:zero=u4",       "f32:1x1:zero=s8", "f16:1x64:row-by-row:zero=f16:whole"};
+    static const char *const wrong[] = {"f32",          "f32:",          "f32:1",           "f32:1x",
+                                        "f32:0x32",     "f32:1x-1",      "f32:1x32:rows",   "f32:1x32:whole:tiles",
+                                        "f99:1x32",     "f32:1x32:zero", "f32:1x32:zero=q", "f32:1x99999999999",
+                                        "f32:1x32:who", "all:1x32",      "f32:1x32:"};
+    tj_problem problem = TJ_PROBLEM_INIT(48, 64, 80, TJ_F16);
+    char value[TJ_PROBLEM_FIELD_BYTES], line[TJ_PROBLEM_TEXT_BYTES];
+    tj_error err = {0};
+
+    problem.n.type = TJ_S8;
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
+        cr_assert(eq(int, tj_problem_set(&problem, "scale-n", forms[i], &err), TJ_OK), "%s", err.message);
+        cr_assert(eq(int, tj_problem_check(&problem, &err), TJ_OK), "%s", err.message);
+        tj_problem_get(&problem, "scale-n", value);
+        cr_expect(eq(str, value, (char *)forms[i]));
+        tj_problem_print(&problem, line);
+        cr_expect(strstr(line, forms[i]) != NULL, "%s", line);
+    }
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        cr_expect(eq(int, tj_problem_set(&problem, "scale-n", wrong[i], &err), TJ_ERR_INVALID_ARGUMENT), "%s", wrong[i]);
+        cr_expect(strstr(err.message, "such as f32:128x128:row-by-row") != NULL, "%s", err.message);
+    }
+}
+
+/* Two lengths of parts: only one of them is what scale-k says. */
+Test(field, of_scales_has_the_shorter_parts_in_a_word)
+{
+    tj_problem problem = TJ_PROBLEM_INIT(48, 64, 80, TJ_F16);
+    char value[TJ_PROBLEM_FIELD_BYTES];
+
+    problem.scale[TJ_MATRIX_M] = (tj_scale)TJ_SCALE_INIT(TJ_F32, 1, 128);
+    problem.scale[TJ_MATRIX_N] = (tj_scale)TJ_SCALE_INIT(TJ_F32, 1, 32);
+    tj_problem_get(&problem, "scale-m", value);
+    cr_expect(eq(str, value, "f32:1x128"));
+    tj_problem_get(&problem, "scale-n", value);
+    cr_expect(eq(str, value, "along-k"));
+    tj_problem_get(&problem, "scale-k", value);
+    cr_expect(eq(str, value, "32"));
+}
+
+/* A format is types and scales that go together; a type of activations stays. */
+Test(field, names_a_format)
+{
+    tj_error err = {0};
+    const char *name;
+    size_t count;
+
+    for (count = 0; (name = tj_problem_choice("format", count)); count++) {
+        tj_problem problem = TJ_PROBLEM_INIT(48, 64, 80, TJ_F16);
+
+        cr_assert(eq(int, tj_problem_set(&problem, "format", name, &err), TJ_OK), "%s", err.message);
+        cr_expect(eq(int, tj_problem_check(&problem, &err), TJ_OK), "%s: %s", name, err.message);
+        cr_expect(problem.scale[TJ_MATRIX_N].type != 0 && problem.n.layout == TJ_COL_MAJOR, "%s", name);
+        cr_expect(eq(int, problem.m.type, problem.n.type == TJ_E4M3 ? TJ_E4M3 : TJ_F16), "%s", name);
+    }
+    cr_expect(eq(sz, count, 8));
+}
+
 Test(field, of_a_default_is_empty)
 {
     tj_problem problem = TJ_PROBLEM_INIT(32, 64, 80, TJ_F16);

@@ -117,6 +117,29 @@ Test(records, keep_the_numbers_of_scales)
     free(text);
 }
 
+/* Scales without such a form are text, which older versions refuse as a number of a form. */
+Test(records, keep_scales_of_any_form)
+{
+    tj_problem p = f32(8, 64, 8), parsed;
+    tj_error err = {TJ_OK, ""};
+
+    p.n.type = TJ_S8;
+    p.scale[TJ_MATRIX_M] = (tj_scale){TJ_F32, TJ_SCALES_ROW_BY_ROW, .rows = 1, .k = 128};
+    p.scale[TJ_MATRIX_N] = (tj_scale){TJ_BF16, .zero = TJ_U4, .whole = 1, .rows = 1, .k = 32};
+    char *text = tj_problem_to_json(&p), *again, *form;
+
+    cr_expect(strstr(text, "\"scale_n\":\"bf16:1x32:zero=u4:whole\"") && !strstr(text, "scale_k"), "%s", text);
+    cr_assert(eq(int, tj_problem_from_json(text, &parsed, &err), TJ_OK), "%s", err.message);
+    again = tj_problem_to_json(&parsed);
+    cr_expect(eq(str, text, again));
+    form = strstr(text, "bf16:1x32");
+    memcpy(form, "bf16:1y32", 9);
+    cr_expect(eq(int, tj_problem_from_json(text, &parsed, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(strstr(err.message, "scale_n of a record's problem is \"bf16:1y32") != NULL, "%s", err.message);
+    free(again);
+    free(text);
+}
+
 /* For a change of any byte: refused with a message, or the content is the same (white space). */
 Test(records, that_are_damaged_are_refused)
 {
