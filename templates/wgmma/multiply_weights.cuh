@@ -4,24 +4,22 @@ words_t words;
 //@| #include "wgmma/scales_of_weights.cuh"  //@ scales_of_weights
 //@| #include "wgmma/add_part.cuh"  //@ only adds_parts
 const auto load = [&](int unit) { load_words(words, (m_first ^ unit * UNIT_BYTES) + stage * sizeof(phase_t)); };
-const auto make = [&](int unit, const scales_t &by) {  //@ , scales_of_weights
+const auto make = [&](int unit) {
     make_factors(factors[unit % 2], words, select);
     //@| #include "wgmma/scale_factors.cuh"  //@ scale_factors
 };
 if (phases > 0) {
     wait(full[stage], turn);
     load(0);
-    make(0, next_scales);  //@ , scales_of_weights
+    make(0);
 }
 for (int phase = 0; phase < phases; ++phase) {
-    //@ if scales_of_weights
-    //@| const scales_t scales = next_scales;
-    //@| if (phase + 1 < phases)
+    //@| if (phase + 1 < phases)  //@ only scales_of_weights
     //@|     load_scales(phase + 1);
-    //@ end
+    //@| scales_t last = scales;  //@ only adds_parts
 #pragma unroll
     for (int unit = 0; unit < UNITS; ++unit) {
-        const auto n = moved(n_first, stage * sizeof(phase_t));
+        const auto n = static_cast<unsigned int>(n_first) + stage * static_cast<unsigned int>(sizeof(phase_t) / 16);
         //@| const bool has_begun = unit * UNIT % SCALE_K > 0;  // the part  //@ has_begun for unit * UNIT % SCALE_K > 0  //@ only adds_parts
         if (unit + 1 < UNITS)
             load(unit + 1);
@@ -30,7 +28,7 @@ for (int phase = 0; phase < phases; ++phase) {
         for (int step = 0; step < 2; ++step)
 #pragma unroll
             for (int r = 0; r < TM; r += 2) {
-                const auto n_step = moved(n, n_offset(unit * UNIT + step * K_STEP));
+                const auto n_step = n + n_offset(unit * UNIT + step * K_STEP) / 16;
                 //@ if adds_parts
                 //@| multiply_add(factors[unit % 2][step][r / 2], n_step, part[r], part[r + 1], has_begun || step > 0);
                 //@ else
@@ -42,19 +40,20 @@ for (int phase = 0; phase < phases; ++phase) {
         if (unit == 0 && phase > 0 && lane == 0)  //@ frees for lane == 0
             arrive(empty[stage > 0 ? stage - 1 : STAGES - 1]);  //@ free_place for arrive
         if (unit + 1 < UNITS) {
-            make(unit + 1, scales);  //@ , scales_of_weights
+            make(unit + 1);
         } else {
             pass(1);
             if (phase + 1 < phases) {
                 wait(full[stage], turn);
                 load(0);
-                make(0, next_scales);  //@ , scales_of_weights
+                //@| make_scales(phase + 1);  //@ only scales_of_weights
+                make(0);
             }
         }
         //@ if adds_parts
         //@| if ((unit + 1) * UNIT % SCALE_K == 0) {  //@ ends_part for (unit + 1) * UNIT % SCALE_K == 0
         //@|     wait_for_products<0>();
-        //@|     add_part(scales.of[unit * UNIT / SCALE_K]);
+        //@|     add_part(last.of[unit * UNIT / SCALE_K]);
         //@| }
         //@ end
     }

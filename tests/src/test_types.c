@@ -356,6 +356,55 @@ Test(types, of_weights_are_widened_for_tensor_cores)
     }
 }
 
+/* wgmma loads weights to registers: scales of each type and layout, zero points, and factors that are multiplied themselves. */
+Test(types, weights_from_registers_have_scales)
+{
+    static const struct {
+        const char *config;
+        tj_type m, n;
+        int32_t j, k, l;
+        tj_scale scale;
+    } row[] = {
+        {"wgmma:swap=yes,bm=64,bn=40", TJ_BF16, TJ_E2M1, 40, 416, 72, {TJ_E8M0, TJ_SCALES_ROW_BY_ROW, 0, 0, 1, 32, 0}},
+        {"wgmma:swap=yes,bm=128,bn=24", TJ_F16, TJ_E2M1, 24, 416, 72, {TJ_E8M0, TJ_SCALES_IN_TILES, 0, 0, 1, 32, 0}},
+        {"wgmma:swap=yes,bm=64,bn=24,cluster=k2",
+         TJ_F16,
+         TJ_E2M1,
+         17,
+         416,
+         72,
+         {TJ_E4M3, TJ_SCALES_ROW_BY_ROW, 0, 1, 1, 16, 0}},
+        {"wgmma:swap=yes,bm=64,bn=24", TJ_BF16, TJ_S4, 24, 416, 72, {TJ_E4M3, TJ_SCALES_IN_TILES, 0, 0, 1, 16, 0}},
+        {"wgmma:swap=yes,bm=128,bn=24", TJ_BF16, TJ_U4, 17, 416, 72, {TJ_BF16, TJ_SCALES_ROW_BY_ROW, TJ_U4, 0, 1, 32, 0}},
+        {"wgmma:swap=yes,bm=64,bn=24,splits=2",
+         TJ_F16,
+         TJ_U4,
+         24,
+         544,
+         72,
+         {TJ_F16, TJ_SCALES_PART_BY_PART, TJ_U4, 0, 1, 128, 0}},
+        {"wgmma:swap=yes,bm=64,bn=24", TJ_BF16, TJ_U4, 24, 416, 72, {TJ_E4M3, TJ_SCALES_ROW_BY_ROW, TJ_U4, 0, 1, 64, 0}},
+        {"wgmma:swap=yes,bm=64,bn=24", TJ_BF16, TJ_S8, 24, 416, 72, {TJ_F32, TJ_SCALES_PART_BY_PART, TJ_S8, 0, 1, 0, 0}},
+        {"wgmma:swap=yes,bm=64,bn=24", TJ_BF16, TJ_E4M3, 24, 416, 200, {TJ_F32, TJ_SCALES_ROW_BY_ROW, 0, 0, 128, 128, 0}},
+    };
+
+    open_context("sm_90", TJ_PROVE_NEVER);
+    for (size_t i = 0; i < sizeof row / sizeof row[0] && has_nvrtc(); i++) {
+        tj_problem problem = TJ_PROBLEM_INIT(row[i].j, row[i].k, row[i].l, row[i].m);
+        tj_workbench_options options = TJ_WORKBENCH_INIT;
+        char label[160];
+
+        problem.n.type = row[i].n;
+        problem.n.layout = TJ_COL_MAJOR;
+        problem.m.layout = (int16_t)(i % 3 == 1);
+        problem.scale[TJ_MATRIX_N] = row[i].scale;
+        problem.p.type = TJ_F32;
+        options.guard_bytes = 256;
+        snprintf(label, sizeof label, "%s, variant %zu", row[i].config, i);
+        expect_right_product(&problem, row[i].config, &options, label);
+    }
+}
+
 /* In every family that takes them: parts that phases divide, a short last one, splits, batches, groups, and weights as M. */
 Test(types, scales_along_k_multiply_parts)
 {
@@ -375,6 +424,8 @@ Test(types, scales_along_k_multiply_parts)
         {"mma:bm=32,bn=32,wm=16,wn=16,steps=4,splits=2", TJ_F16, TJ_U8, 33, 200, 48, 128, 1, 1, 2, 0},
         {"mma:bm=32,bn=32,wm=16,wn=16,pack=m", TJ_S8, TJ_F16, 34, 100, 40, 32, 1, 0, 1, 0},
         {"mma:bm=32,bn=32,wm=16,wn=16", TJ_BF16, TJ_U8, 70, 96, 32, 32, 0, 0, 1, 3},
+        {"wgmma:swap=yes,bm=64,bn=48", TJ_U8, TJ_F16, 70, 528, 48, 256, 0, 0, 1, 0},
+        {"wgmma:swap=yes,bm=64,bn=40,cluster=k2", TJ_BF16, TJ_S8, 40, 336, 96, 32, 0, 1, 1, 0},
     };
 
     open_context("sm_90", TJ_PROVE_NEVER);

@@ -1052,6 +1052,7 @@ static void describe_product(const tj_problem *view, const tj_wgmma_shape *s, tj
                     : loads_m(s)         ? "wgmma/multiply_factors.cuh"
                                          : "wgmma/multiply_add.cuh");
     tj_template_set_flag(fill, "promotes", s->promotes);
+    tj_template_set_int(fill, "upper_operand", sums + 6);
     tj_template_set_int(fill, "adds_operand", sums + (loads_m(s) ? 5 : 2));
     tj_template_set(fill, "sum_constraint", sum[0] == 's' ? "\"+r\"" : "\"+f\"");
 }

@@ -10,6 +10,7 @@
 #include "form.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "checked.h"
 #include "error.h"
@@ -111,21 +112,45 @@ tj_status tj_wgmma_check_parts(const tj_problem *view, const tj_wgmma_shape *s, 
 
 /* ---- source ------------------------------------------------------------------------------------------------------- */
 
-/* Print one member of a thread's scales, and how it is loaded: "next_scales.of[p][r] = inside ? scale_m[...] : 0.0f;". */
-static void print_scale(const tj_problem *view, int index, const char *member, const char *type, const char *value,
-                        const char *inside, tj_text *members, tj_text *loads)
+/* What a thread has of the scales of its rows: lines that declare it as it is stored and as it is used, that load and convert it. */
+typedef struct scale_lines {
+    tj_text stored, made, load, make;
+} scale_lines;
+
+/* Print a line of pieces. */
+static void print(tj_text *out, const char *const *piece)
 {
-    char read[TJ_TEMPLATE_VALUE_BYTES], line[3 * TJ_TEMPLATE_VALUE_BYTES];
+    for (; *piece; piece++)
+        tj_text_append(out, *piece);
+    tj_text_append(out, ";\n");
+}
+
+/*
+ * Print the lines of one member, such as "coming.of[p][r] = inside ? scale_m[...] : float{};". before and after: around the number
+ * where it is converted. A zero point that shares its byte with another is chosen there, too.
+ */
+static void print_scale(const tj_problem *view, int index, const char *member, const char *made_t, const char *before,
+                        const char *after, const char *inside, scale_lines *out)
+{
+    const int32_t type = (int32_t)tj_operand_row_of(view, TJ_SCALES + index).type;
+    const char *const stored_t = tj_facts_of(type)->cuda, *half = "";
+    char read[TJ_TEMPLATE_VALUE_BYTES], choice[TJ_TEMPLATE_VALUE_BYTES];
+    char *last;
 
     tj_scales_print_read(view, index, "kk / SCALE_K", "Row", read);
-    (void)snprintf(line, sizeof line, "%s %s[PARTS][TM];\n", type, member);
-    tj_text_append(members, line);
-    (void)snprintf(line, sizeof line, value, inside, *inside ? " ? " : "", read, *inside ? " : 0.0f" : "");
-    tj_text_append(loads, "next_scales.");
-    tj_text_append(loads, member);
-    tj_text_append(loads, "[p][r] = ");
-    tj_text_append(loads, line);
-    tj_text_append(loads, ";\n");
+    last = strrchr(read, '[');
+    if (tj_type_is_pair(type) && last) {
+        (void)snprintf(choice, sizeof choice, "%s", last);
+        half = choice;
+        *last = '\0';
+    }
+    print(&out->stored, (const char *const[]){stored_t, " ", member, "[PARTS][TM]", NULL});
+    print(&out->made, (const char *const[]){made_t, " ", member, "[PARTS][TM]", NULL});
+    print(&out->load,
+          *inside ? (const char *const[]){"coming.", member, "[p][r] = ", inside, " ? ", read, " : ", stored_t, "{}", NULL}
+                  : (const char *const[]){"coming.", member, "[p][r] = ", read, NULL});
+    print(&out->make,
+          (const char *const[]){"scales.", member, "[p][r] = ", before, "coming.", member, "[p][r]", half, after, NULL});
 }
 
 /* Describe the scales and zero points of a phase, and what becomes of factors. clips_rows: rows may lie outside M. */
@@ -135,27 +160,28 @@ static void describe_scales(const tj_problem *view, const tj_wgmma_shape *s, boo
                has_zeros = tj_scale_of(view, TJ_MATRIX_M)->zero != 0, is_e8m0 = tj_scale_of(view, TJ_MATRIX_M)->type == TJ_E8M0,
                ends = !(view->k.mode == TJ_DIM_FIXED && view->k.extent % s->bk == 0) && tj_scale_k(view) > 0;
     const char *const inside = clips_rows && ends ? "Row < j && kk < k" : clips_rows ? "Row < j" : ends ? "kk < k" : "";
-    tj_text members = TJ_TEXT_INIT(256), loads = TJ_TEXT_INIT(1024), uses = TJ_TEXT_INIT(256);
+    scale_lines lines = {TJ_TEXT_INIT(256), TJ_TEXT_INIT(256), TJ_TEXT_INIT(1024), TJ_TEXT_INIT(512)};
+    tj_text uses = TJ_TEXT_INIT(256);
 
     if (adds_parts)
-        print_scale(view, TJ_MATRIX_M, "of", "float", "%s%s%s%s", inside, &members, &loads);
+        print_scale(view, TJ_MATRIX_M, "of", "float", "", "", inside, &lines);
     if (has_zeros) {
-        print_scale(view, TJ_ZEROS - TJ_SCALES + TJ_MATRIX_M, "less", "unsigned int", "both(-(%s%s%s%s))", inside, &members,
-                    &loads);
-        tj_text_append(&uses, "two = add_both(two, by.less[p][r]);\n");
+        print_scale(view, TJ_ZEROS - TJ_SCALES + TJ_MATRIX_M, "less", "unsigned int", "both(-static_cast<float>(", "))", inside,
+                    &lines);
+        tj_text_append(&uses, "two = add_both(two, scales.less[p][r]);\n");
     }
     if (scales_factors) {
-        print_scale(view, TJ_MATRIX_M, "times", "unsigned int", is_e8m0 ? "both((%s%s%s%s) * 0.125f)" : "both(%s%s%s%s)",
-                    inside, &members, &loads);
-        tj_text_append(&uses, "two = multiply_both(two, by.times[p][r]);\n");
+        print_scale(view, TJ_MATRIX_M, "times", "unsigned int", is_e8m0 ? "both(0.125f * " : "both(", ")", inside, &lines);
+        tj_text_append(&uses, "two = multiply_both(two, scales.times[p][r]);\n");
     }
-    tj_template_take_lines(fill, "scale_members", &members);
-    tj_template_take_lines(fill, "load_members", &loads);
+    tj_template_take_lines(fill, "stored_scales", &lines.stored);
+    tj_template_take_lines(fill, "made_scales", &lines.made);
+    tj_template_take_lines(fill, "load_scale", &lines.load);
+    tj_template_take_lines(fill, "make_scale", &lines.make);
     tj_template_take_lines(fill, "scale_two", &uses);
     tj_template_set(fill, "both", has_zeros || scales_factors ? "wgmma/both.cuh" : "");
     tj_template_set(fill, "multiply_both", scales_factors && is_integer(view->m.type) ? "weights/multiply_both.cuh" : "");
     tj_template_set(fill, "scale_factors", has_zeros || scales_factors ? "wgmma/scale_factors.cuh" : "");
-    tj_template_set(fill, "unfold", scales_factors && is_e8m0 ? "wgmma/unfold.cuh" : "");
 }
 
 /* Describe the parts of k that have one scale: several of a phase, or some phases. */
@@ -183,7 +209,11 @@ void tj_wgmma_describe_weights(const tj_problem *view, const tj_wgmma_shape *s, 
     tj_template_set_flag(fill, "m_weights", s->weight_bits > 0);
     tj_template_set(fill, "line_t", tj_template_get(fill, s->weight_bits > 0 ? "n_t" : "m_t"));
     tj_template_set_flag(fill, "adds_parts", s->adds_parts);
-    tj_template_set(fill, "unfold", "");
+    tj_template_set(fill, "unfold",
+                    s->weight_bits > 0 && !s->adds_parts && tj_scales_along_k(view, TJ_MATRIX_M) &&
+                            tj_scale_of(view, TJ_MATRIX_M)->type == TJ_E8M0
+                        ? "wgmma/unfold.cuh"
+                        : "");
     if (s->weight_bits == 0)
         return;
     tj_template_set(fill, "scales_of_weights", has_scales(view) ? "wgmma/scales_of_weights.cuh" : "");
