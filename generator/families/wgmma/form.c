@@ -1346,7 +1346,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     describe_edges(view, checks, tj_wgmma_output_of(view, &s).slice, fill);
     tj_wgmma_describe_weights(view, &s, checks.j, fill);
     describe_product(view, &s, fill);
-    tj_wgmma_describe_scales(view, &s, checks, fill);
+    tj_wgmma_describe_scales(view, &s, checks, tj_step_product_name(product), fill);
     return "wgmma/wgmma.cu";
 }
 

@@ -13,16 +13,7 @@
 #include "parts/scales.h"
 #include "steps.h"
 
-enum {
-    FLOAT_BYTES = 4,
-    LEAST_BLOCK = 8,
-    UNUSED = 2,
-    TILE_ROWS = 128,
-    TILE_PARTS = 4,
-    TILE_BYTES = 512,
-    BLOCK_BYTES = 24,
-    PRODUCT_BYTES = 48
-};
+enum { FLOAT_BYTES = 4, LEAST_BLOCK = 8, UNUSED = 2, LINE_BYTES = 128 };
 
 static bool is_along_k(const tj_problem *view, bool is_m)
 {
@@ -59,7 +50,7 @@ bool tj_wgmma_takes_scales(const tj_problem *view)
         const tj_scale *const s = tj_scale_of(view, which);
         const bool is_along = tj_scales_along_k(view, which);
 
-        if (is_along ? s->type != TJ_F32 || s->whole || (s->k != 32 && s->k != 64 && s->k % TJ_WGMMA_LINE != 0)
+        if (is_along ? s->zero != 0 || (s->k != 32 && s->k != 64 && s->k % TJ_WGMMA_LINE != 0)
                      : tj_scale_form(view, which) == TJ_SCALE_OF_ANY_FORM)
             return false;
     }
@@ -101,36 +92,41 @@ int64_t tj_wgmma_scale_bytes(const tj_problem *view, const tj_wgmma_shape *s)
 
 /* ---- source ------------------------------------------------------------------------------------------------------- */
 
-/* Print "at", "at / 128" or, if all rows have one scale, "0". */
-static void print_block(int32_t rows, char text[BLOCK_BYTES])
-{
-    if (rows > 1)
-        (void)snprintf(text, BLOCK_BYTES, "at / %d", rows);
-    else
-        (void)snprintf(text, BLOCK_BYTES, "%s", rows == 1 ? "at" : "0");
-}
-
-/* Describe where the scale of row (column) `at` lies, of the part that begins at element `along`, and how it is read. */
-static void describe_place(const tj_problem *view, bool is_m, bool ends_in_parts, tj_template_params *fill)
+/* Describe how the scale of row (column) `at` is read, of the part of k with number `of_k` that begins at element `along`. */
+static void describe_read(const tj_problem *view, bool is_m, bool ends_in_parts, tj_template_params *fill)
 {
     const tj_which which = is_m ? TJ_MATRIX_M : TJ_MATRIX_N;
-    const tj_scale *const s = tj_scale_of(view, which);
-    const bool by_group = tj_is_grouped(view) && !is_m;
-    char text[2 * TJ_TEMPLATE_VALUE_BYTES], block[BLOCK_BYTES], product[PRODUCT_BYTES] = "";
+    char read[TJ_TEMPLATE_VALUE_BYTES], text[2 * TJ_TEMPLATE_VALUE_BYTES];
 
-    if (by_group ? tj_group_count(view) > 1 : tj_matrix_count(view, which) != 1)
-        (void)snprintf(product, sizeof product, "%s * stride_scale_m + ", by_group ? "group.number" : "product");
-    print_block(s->rows, block);
-    if (s->layout == TJ_SCALES_IN_TILES)
-        (void)snprintf(text, sizeof text,
-                       "%sat / %d * ld_scale_m + along / %d * %d + at %% 32 * 16 + at / 32 %% 4 * 4 + along / %d %% 4", product,
-                       TILE_ROWS, s->k * TILE_PARTS, TILE_BYTES, s->k);
-    else if (s->layout == TJ_SCALES_ROW_BY_ROW)
-        (void)snprintf(text, sizeof text, "%s%s * ld_scale_m + along / %d", product, block, s->k);
-    else
-        (void)snprintf(text, sizeof text, "%salong / %d * ld_scale_m + %s", product, s->k, block);
-    tj_template_set_of(fill, is_m, "m_scale_place", text);
-    tj_template_set_of(fill, is_m, "m_scale_read", ends_in_parts ? "along < k ? scale_m[place] : 0" : "scale_m[place]");
+    tj_scales_print_read(view, (int)which, "of_k", "at", read);
+    (void)snprintf(text, sizeof text, ends_in_parts ? "along < k ? %s : 0.0f" : "%s", read);
+    tj_template_set(fill, is_m ? "m_scale_read" : "n_scale_read", text);
+    tj_template_set_int(fill, is_m ? "m_scale_k" : "n_scale_k", tj_scale_of(view, which)->k);
+    tj_template_set(fill, is_m ? "m_scale_end" : "n_scale_end", !is_m ? "l" : tj_is_grouped(view) ? "all_rows" : "j");
+}
+
+/* Print pointers to the scales of all products or groups, and to those of a tile's. */
+static void print_pointers(const tj_problem *view, const char *product, tj_template_params *fill)
+{
+    tj_text all = TJ_TEXT_INIT(2 * LINE_BYTES), one = TJ_TEXT_INIT(2 * LINE_BYTES);
+
+    for (int is_m = 0; is_m < 2; is_m++) {
+        const tj_which which = is_m ? TJ_MATRIX_M : TJ_MATRIX_N;
+        const bool by_group = tj_is_grouped(view) && !is_m;
+        const char *const type = tj_type_get_facts((tj_type)tj_scale_of(view, which)->type)->cuda;
+        const char letter = is_m ? 'm' : 'n';
+        char line[LINE_BYTES];
+
+        if (!is_along_k(view, is_m) || (by_group ? tj_group_count(view) : tj_matrix_count(view, which)) == 1)
+            continue;
+        (void)snprintf(line, sizeof line, "const %s *const all_scales_%c = scale_%c;\n", type, letter, letter);
+        tj_text_append(&all, line);
+        (void)snprintf(line, sizeof line, "const %s *const scale_%c = all_scales_%c + %s * stride_scale_%c;\n", type, letter,
+                       letter, by_group ? "group.number" : product, letter);
+        tj_text_append(&one, line);
+    }
+    tj_template_take_lines(fill, "all_scales", &all);
+    tj_template_take_lines(fill, "scales_of_product", &one);
 }
 
 /* Describe how many scales of M, or of N, a place of the ring has, and how they are brought. */
@@ -143,12 +139,12 @@ static void describe_side(const tj_problem *view, const tj_wgmma_shape *s, bool 
     tj_template_set_int(fill, is_m ? "M_STEP" : "N_STEP", is_along ? step_of(view, s, is_m) : 1);
     tj_template_set_of(fill, is_m, "load_m_scales", is_along ? "wgmma/load_scales.cuh" : "");
     tj_template_set_of(fill, is_m, "put_m_scales", is_along ? "wgmma/put_scales.cuh" : "");
-    tj_template_set_of(fill, is_m, "m_scale_end", !is_m ? "l" : tj_is_grouped(view) ? "all_rows" : "j");
     if (is_along)
-        describe_place(view, is_m, ends_in_parts, fill);
+        describe_read(view, is_m, ends_in_parts, fill);
 }
 
-void tj_wgmma_describe_scales(const tj_problem *view, const tj_wgmma_shape *s, tj_checks checks, tj_template_params *fill)
+void tj_wgmma_describe_scales(const tj_problem *view, const tj_wgmma_shape *s, tj_checks checks, const char *product,
+                              tj_template_params *fill)
 {
     const bool m = s->scales_parts && is_along_k(view, true), n = s->scales_parts && is_along_k(view, false);
     const int32_t part = tj_wgmma_part_k(view, s);
@@ -167,6 +163,7 @@ void tj_wgmma_describe_scales(const tj_problem *view, const tj_wgmma_shape *s, t
         tj_template_set_int(fill, "PART", part);
     else
         tj_template_set(fill, "PART", "");
+    print_pointers(view, product, fill);
     for (int is_m = 0; is_m < 2 && s->scales_parts; is_m++)
         describe_side(view, s, is_m, checks.k && part < s->bk, fill);
 }

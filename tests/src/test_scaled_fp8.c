@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tier: change */
+/*
+ * 8-bit floats with scales of parts of k, by wgmma on the emulator: every type, layout and block of scales, next to splits, clusters,
+ * batches, groups and short last parts; and what is refused.
+ */
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tilejit/tools.h>
+#include <tilejit/workbench.h>
+
+static tj_error err;
+static tj_context *context;
+
+static void open_context(void)
+{
+    tj_context_options options = TJ_CONTEXT_OPTIONS_INIT;
+
+    setenv("TILEJIT_EMULATOR", EMULATOR_PATH, 1);
+    setenv("CUDA_EMULATOR_DEVICES", "sm_90", 1);
+    setenv("CUDA_EMULATOR_LOG", "0", 1);
+    options.driver = "emulator";
+    options.cache_dir = "";
+    options.prove = TJ_PROVE_NEVER;
+    cr_assert(eq(int, tj_context_create(&options, &context, &err), TJ_OK), "%s", err.message);
+}
+
+static void stop(void)
+{
+    tj_context_free(context);
+}
+
+TestSuite(scaled_fp8, .init = open_context, .fini = stop, .timeout = 300);
+
+static bool has_nvrtc(void)
+{
+    const char *const *targets;
+    const bool has = tj_targets(context, &targets, &err) == TJ_OK;
+
+    if (!has && getenv("TILEJIT_REQUIRE_NVRTC"))
+        cr_assert(has, "%s", err.message);
+    return has;
+}
+
+/* Launch once with the operands of a workbench between guards, and check P. */
+static void expect_right_product(const tj_problem *problem, const char *text)
+{
+    tj_workbench_options options = TJ_WORKBENCH_INIT;
+    tj_check_report report = TJ_CHECK_REPORT_INIT;
+    tj_config config = TJ_CONFIG_INIT;
+    const tj_plan *plan = NULL;
+    tj_workbench *bench;
+    char damage[160];
+    void *p;
+
+    options.guard_bytes = 256;
+    cr_assert(eq(int, tj_config_parse(text, &config, &err), TJ_OK), "%s: %s", text, err.message);
+    cr_assert(eq(int, tj_plan_prepare(context, problem, &config, &plan, &err), TJ_OK), "%s: %s", text, err.message);
+    cr_assert(eq(int, tj_workbench_create(context, problem, &options, &bench, &err), TJ_OK), "%s: %s", text, err.message);
+    p = malloc(tj_workbench_bytes(bench, TJ_MATRIX_P));
+    cr_assert(eq(int, tj_workbench_fit(bench, tj_plan_workspace_bytes(plan), &err), TJ_OK), "%s: %s", text, err.message);
+    cr_assert(eq(int, tj_plan_launch(plan, tj_workbench_operands(bench), NULL, &err), TJ_OK), "%s: %s", text, err.message);
+    cr_assert(eq(int, tj_synchronize(context, NULL, &err), TJ_OK), "%s: %s", text, err.message);
+    cr_assert(eq(int, tj_workbench_read(bench, 0, p, &err), TJ_OK), "%s: %s", text, err.message);
+    cr_assert(eq(int, tj_workbench_check(bench, p, 0, 1, &report, &err), TJ_OK), "%s: %s", text, err.message);
+    cr_expect(report.passed, "%s: %s; %g is %g", text, report.reason, report.worst_value, report.worst_reference);
+    cr_assert(eq(int, tj_workbench_find_damage(bench, 0, p, damage, &err), TJ_OK), "%s", err.message);
+    cr_expect(eq(str, damage, ""), "%s", text);
+    free(p);
+    tj_workbench_free(bench);
+}
+
+#define BLOCKS(type_, layout_, rows_, k_)                                \
+    {                                                                    \
+        .type = (type_), .layout = (layout_), .rows = (rows_), .k = (k_) \
+    }
+#define BY_ROW(rows_, k_) BLOCKS(TJ_F32, TJ_SCALES_ROW_BY_ROW, rows_, k_)
+#define BY_PART(rows_, k_) BLOCKS(TJ_F32, TJ_SCALES_PART_BY_PART, rows_, k_)
+#define MX(layout_) BLOCKS(TJ_E8M0, layout_, 1, 32)
+
+static const struct row {
+    const char *config;
+    int64_t j, k, l, batch;
+    tj_type m, n, p;
+    int32_t groups;
+    tj_scale scale_m, scale_n;
+} rows[] = {
+    {"wgmma:bm=128,bn=128", 130, 384, 272, 1, TJ_E4M3, TJ_E4M3, TJ_BF16, 0, BY_ROW(1, 128), BY_ROW(128, 128)},
+    {"wgmma:bm=256,bn=128", 260, 384, 144, 1, TJ_E4M3, TJ_E5M2, TJ_F16, 0, BY_PART(1, 128), BY_PART(128, 128)},
+    {"wgmma:bm=128,bn=144", 70, 272, 304, 1, TJ_E5M2, TJ_E4M3, TJ_F32, 0, BY_ROW(1, 128), BY_ROW(1, 128)},
+    {"wgmma:bm=64,bn=96,cluster=n2", 130, 256, 96, 1, TJ_E4M3, TJ_E4M3, TJ_E4M3, 0, BY_ROW(1, 128), BY_ROW(128, 128)},
+    {"wgmma:bm=64,bn=64,pingpong=yes", 130, 256, 144, 1, TJ_E4M3, TJ_E4M3, TJ_BF16, 0, BY_ROW(1, 128), BY_PART(1, 256)},
+    {"wgmma:bm=64,bn=48,splits=2", 70, 512, 96, 3, TJ_E4M3, TJ_E4M3, TJ_BF16, 0, BY_ROW(1, 128), BY_ROW(128, 128)},
+    {"wgmma:bm=64,bn=48", 70, 256, 96, 3, TJ_E4M3, TJ_E4M3, TJ_BF16, 0, BY_ROW(1, 128), BY_ROW(0, 128)},
+    {"wgmma:bm=64,bn=48", 130, 256, 96, 1, TJ_E4M3, TJ_E4M3, TJ_BF16, 3, BY_ROW(1, 128), BY_ROW(128, 128)},
+    {"wgmma:swap=yes,bn=8", 5, 400, 200, 1, TJ_E4M3, TJ_E4M3, TJ_BF16, 0, BY_ROW(1, 128), BY_ROW(128, 128)},
+    {"wgmma:swap=yes,bn=24,cluster=k2", 20, 1024, 136, 1, TJ_E4M3, TJ_E4M3, TJ_BF16, 0, BY_ROW(1, 128), BY_ROW(1, 128)},
+    {"wgmma:bm=64,bn=32", 70, 336, 96, 1, TJ_E4M3, TJ_E4M3, TJ_BF16, 0, MX(TJ_SCALES_ROW_BY_ROW), MX(TJ_SCALES_PART_BY_PART)},
+    {"wgmma:bm=128,bn=64", 140, 288, 144, 2, TJ_E5M2, TJ_E4M3, TJ_BF16, 0, MX(TJ_SCALES_IN_TILES), MX(TJ_SCALES_IN_TILES)},
+    {"wgmma:bm=64,bn=32", 70, 256, 96, 1, TJ_E4M3, TJ_E4M3, TJ_BF16, 0, BLOCKS(TJ_F16, TJ_SCALES_ROW_BY_ROW, 16, 64),
+     BLOCKS(TJ_BF16, TJ_SCALES_PART_BY_PART, 40, 128)},
+    {"wgmma:bm=64,bn=32", 70, 256, 96, 1, TJ_E4M3, TJ_E4M3, TJ_BF16, 0, BY_PART(1, 128), TJ_SCALE_INIT(TJ_F32, 1, 0)},
+    {"wgmma:bm=64,bn=32", 70, 256, 96, 1, TJ_E4M3, TJ_E4M3, TJ_BF16, 0, TJ_SCALE_INIT(TJ_F32, 0, 0), BY_PART(1, 128)},
+};
+
+Test(scaled_fp8, parts_are_multiplied_by_their_scales)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0] && has_nvrtc(); i++) {
+        const struct row *const row = &rows[i];
+        tj_problem problem = TJ_PROBLEM_INIT(row->j, row->k, row->l, row->m);
+
+        problem.n.type = (int16_t)row->n;
+        problem.p.type = (int16_t)row->p;
+        problem.n.layout = TJ_COL_MAJOR;
+        problem.batch = row->batch;
+        problem.compute = TJ_COMPUTE_F32_FP8;
+        problem.rows = (tj_rows){.kind = row->groups > 0 ? TJ_ROWS_IN_GROUPS : TJ_ROWS_AS_THEY_LIE, .groups = row->groups};
+        problem.scale[TJ_MATRIX_M] = row->scale_m;
+        problem.scale[TJ_MATRIX_N] = row->scale_n;
+        expect_right_product(&problem, row->config);
+    }
+}
+
+Test(scaled_fp8, scales_that_wgmma_does_not_take_are_refused_in_words)
+{
+    static const struct {
+        const char *config, *message;
+        tj_scale scale_m, scale_n;
+        int32_t n_layout;
+    } row[] = {
+        {"wgmma", "family wgmma does not multiply by the scales of this problem", BY_ROW(1, 96), BY_ROW(1, 96), TJ_COL_MAJOR},
+        {"wgmma:bn=128,transpose=n", "leaves no warp that brings the scales along k", BY_ROW(1, 128), BY_ROW(128, 128), 0},
+        {"wgmma:bm=256,bn=128", "a thread 224 registers, and block tiles of 256 x 128 take", BY_ROW(1, 128), BY_ROW(1, 128),
+         TJ_COL_MAJOR},
+    };
+
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        tj_problem problem = TJ_PROBLEM_INIT(256, 384, 256, TJ_E4M3);
+        tj_config config = TJ_CONFIG_INIT;
+
+        problem.n.layout = (int16_t)row[i].n_layout;
+        problem.compute = TJ_COMPUTE_F32_FP8;
+        problem.scale[TJ_MATRIX_M] = row[i].scale_m;
+        problem.scale[TJ_MATRIX_N] = row[i].scale_n;
+        cr_assert(eq(int, tj_config_parse(row[i].config, &config, &err), TJ_OK), "%s", err.message);
+        cr_expect(eq(int, tj_config_resolve(&problem, &config, &err), TJ_ERR_INVALID_ARGUMENT), "%s", row[i].config);
+        cr_expect(strstr(err.message, row[i].message) != NULL, "%s", err.message);
+    }
+}
