@@ -314,8 +314,13 @@ static tj_status check_groups(const tj_family *family, const tj_problem *view, t
         family->name, (long long)tj_group_count(view), TJ_SAFE_FAMILY->name);
 }
 
-static tj_status check_gathered(const tj_family *family, const tj_problem *view, tj_error *err)
+static tj_status check_indexes(const tj_family *family, const tj_problem *view, tj_error *err)
 {
+    if (tj_is_scattered(view) && !family->takes_scattered)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "family %s does not scatter rows to P, as the problem asks for: use the family %s, or none, so that the "
+                       "library chooses",
+                       family->name, TJ_SAFE_FAMILY->name);
     if (!tj_is_gathered(view) || family->takes_gathered)
         return TJ_OK;
     return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
@@ -352,7 +357,7 @@ static tj_status check_abilities(const tj_family *family, const tj_problem *view
     tj_status status = check_groups(family, view, err);
 
     if (status == TJ_OK)
-        status = check_gathered(family, view, err);
+        status = check_indexes(family, view, err);
     return status == TJ_OK ? check_scales(family, view, err) : status;
 }
 

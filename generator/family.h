@@ -48,6 +48,7 @@ struct tj_family {
     bool scales_along_k;    /* plain scales (tj_scales_are_plain) of parts of k */
     bool sums_in_registers; /* many accumulators: a kernel that spills is not launched */
     bool takes_gathered;    /* rows of M by an index */
+    bool takes_scattered;   /* rows of P by an index */
     bool takes_groups;      /* rows in groups, by offsets or masked */
     enum {
         TJ_REDUCES_BY_WARP = 1, /* a thread has rows r and columns c of P, and a warp combines its lanes' partial results */

@@ -181,6 +181,7 @@ static void set_groups(tj_template_params *params, const tj_problem *view, bool 
     tj_template_set_int(params, "GROUPS", tj_group_count(view));
     tj_template_set_flag(params, "masked", tj_is_masked(view));
     tj_template_set_flag(params, "gathers_m", tj_is_gathered(view));
+    tj_template_set_flag(params, "scatters_p", tj_is_scattered(view));
     tj_template_set(params, "numbers_of_groups", tj_is_masked(view) ? "parts/counts.cuh" : "parts/offsets.cuh");
     tj_template_set(params, tj_is_masked(view) ? "count_t" : "offset_t", tj_offset_bytes(view) == 8 ? "long long" : "int");
     tj_template_set_flag(params, "offsets_by_value", tj_offsets_on_host(view));
@@ -286,6 +287,7 @@ static tj_status describe_epilogue(const tj_problem *view, const tj_config *conf
                                tj_reduces_by_thread(config->family),
                                false,
                                NULL};
+    const bool scatters = tj_is_scattered(view);
     bool has_map = false; /* the copy engine stores P, from boxes in shared memory */
     /* Integers continue as floats, or as 64-bit integers, if there is more to compute. */
     const bool converts =
@@ -331,6 +333,7 @@ static tj_status describe_epilogue(const tj_problem *view, const tj_config *conf
     tj_template_set(params, "p_place",
                     has_map && pairs ? "in_box(box, row, col / 2)"
                     : has_map        ? "in_box(box, row, col)"
+                    : scatters       ? (pairs ? "P[to * ld_p + Col / 2]" : "P[to * ld_p + Col]")
                     : by_cols        ? "P[Col * ld_p + Row]"
                     : pairs          ? "P[Row * ld_p + Col / 2]"
                                      : "P[Row * ld_p + Col]");

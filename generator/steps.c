@@ -44,6 +44,7 @@ void tj_step_list_args(const tj_problem *view, bool is_swapped, bool reads, bool
     for (int i = 0; i < 3; i++)
         add_arg(step, reads && dim[i]->mode == TJ_DIM_ANY, TJ_ARG_EXTENT, is_swapped ? TJ_EXTENT_L - i : i);
     add_arg(step, reads && tj_is_gathered(view), TJ_ARG_EXTENT, TJ_EXTENT_M_ROWS);
+    add_arg(step, writes && tj_is_scattered(view), TJ_ARG_EXTENT, TJ_EXTENT_P_ROWS);
     for (int i = 0; i < TJ_MATRICES; i++)
         add_arg(step, is_there[i] && matrix[i]->ld == TJ_ANY, TJ_ARG_LD, callers[i]);
     for (int i = 0; i < TJ_MATRICES; i++)
@@ -73,6 +74,7 @@ void tj_step_list_args(const tj_problem *view, bool is_swapped, bool reads, bool
         tj_step_list_results(view, step);
     add_arg(step, tj_is_grouped(view), TJ_ARG_OFFSETS, tj_offsets_on_host(view));
     add_arg(step, reads && tj_is_gathered(view), TJ_ARG_M_INDEX, 0);
+    add_arg(step, writes && tj_is_scattered(view), TJ_ARG_P_INDEX, 0);
     add_arg(step, reads, TJ_ARG_POINTER, callers[TJ_MATRIX_M]);
     add_arg(step, reads, TJ_ARG_POINTER, callers[TJ_MATRIX_N]);
     add_arg(step, !reads || !writes || (tj_epilogue_reduces(&view->epilogue) && !is_whole), TJ_ARG_WORKSPACE, 0);

@@ -31,6 +31,7 @@ typedef enum kind {
     GROUPED,
     EXPECTED,
     GATHER,
+    SCATTER,
     SCALE_K,
     FORMAT,
     OVERLAP
@@ -73,7 +74,8 @@ static const field fields[] = {{"batch", BATCH, 0},
                                {"grouped", GROUPED, 0},
                                {"expected", EXPECTED, 0},
                                {"scale-p", SCALE, TJ_MATRIX_P},
-                               {"gather", GATHER, 0}};
+                               {"gather", GATHER, 0},
+                               {"scatter", SCATTER, 0}};
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 static const int64_t MOST_LD = INT64_C(1) << 48;
@@ -109,6 +111,7 @@ static const char *choice_at(const field *f, size_t index)
     case GROUPED:
         return index < COUNT(ways) ? ways[index] : NULL;
     case GATHER:
+    case SCATTER:
     case OVERLAP:
         return index < COUNT(overlaps) ? overlaps[index] : NULL;
     case FORMAT:
@@ -272,7 +275,9 @@ static tj_status set_choice(tj_problem *problem, const field *f, const char *val
     } else if (f->kind == OVERLAP) {
         problem->overlap = (int16_t)choice;
     } else if (f->kind == GATHER) {
-        problem->rows.gathered = (int16_t)choice;
+        problem->rows.gathered = (int8_t)choice;
+    } else if (f->kind == SCATTER) {
+        problem->rows.scattered = (int8_t)choice;
     } else if (problem->rows.groups == 0) {
         return refuse_groups(f, err);
     } else if (f->kind == GROUPED) {
@@ -316,7 +321,7 @@ static tj_status set_number(tj_problem *problem, const field *f, const char *val
     if (f->kind == EXPECTED && problem->rows.groups == 0)
         return refuse_groups(f, err);
     if (f->kind == GROUPS)
-        problem->rows = (tj_rows){TJ_ROWS_IN_GROUPS, problem->rows.gathered, (int32_t)number, 4, 0, 0};
+        problem->rows = (tj_rows){TJ_ROWS_IN_GROUPS, problem->rows.gathered, problem->rows.scattered, (int32_t)number, 4, 0, 0};
     else if (f->kind == EXPECTED)
         problem->rows.expected = (int16_t)number;
     else
@@ -365,6 +370,7 @@ tj_status tj_problem_set(tj_problem *problem, const char *name, const char *valu
     case OFFSETS:
     case GROUPED:
     case GATHER:
+    case SCATTER:
     case OVERLAP:
         return set_choice(problem, f, value, err);
     case STRIDE:
@@ -519,6 +525,9 @@ void tj_problem_get(const tj_problem *problem, const char *name, char *value)
         break;
     case GATHER:
         print_number(value, 1, tj_is_gathered(problem));
+        break;
+    case SCATTER:
+        print_number(value, 1, tj_is_scattered(problem));
         break;
     case OVERLAP:
         print_number(value, 1, problem->overlap != 0);

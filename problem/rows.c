@@ -28,7 +28,9 @@ static tj_status check_gathered_scales(const tj_problem *words, tj_error *err)
 /* Groups and gathered rows are whole rows, so that a tile can begin at any row and be clipped. */
 static tj_status check_matrices(const tj_problem *words, tj_error *err)
 {
-    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++) {
+    const bool keeps_m = !tj_is_grouped(words) && !words->rows.gathered; /* its rows are found as they lie */
+
+    for (tj_which which = keeps_m ? TJ_MATRIX_P : TJ_MATRIX_M; which <= TJ_MATRIX_C; which++) {
         const tj_matrix *m = tj_problem_matrix(words, which);
 
         if (which == TJ_MATRIX_N || (which == TJ_MATRIX_C && !words->epilogue.has_beta))
@@ -36,7 +38,9 @@ static tj_status check_matrices(const tj_problem *words, tj_error *err)
         if (m->layout != TJ_ROW_MAJOR)
             return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%c is column-major, and %s: store it row-major",
                            tj_which_letter(which),
-                           tj_is_grouped(words) ? "groups are rows that follow each other" : "rows of M are gathered");
+                           tj_is_grouped(words)    ? "groups are rows that follow each other"
+                           : words->rows.scattered ? "rows are scattered to P"
+                                                   : "rows of M are gathered");
         if (tj_stride_is_pointers(m->stride))
             return tj_fail(
                 err, TJ_ERR_INVALID_ARGUMENT,
@@ -61,14 +65,22 @@ tj_status tj_rows_check(const tj_problem *words, tj_error *err)
                        words->rows.groups);
     if (rows.gathered != 0 && rows.gathered != 1)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "rows.gathered is %d: use 0 or 1", rows.gathered);
-    if (rows.gathered && words->batch != 0 && words->batch != 1)
+    if (rows.scattered != 0 && rows.scattered != 1)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "rows.scattered is %d: use 0 or 1", rows.scattered);
+    if ((rows.gathered || rows.scattered) && words->batch != 0 && words->batch != 1)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "batch is %lld and rows.gathered 1: rows are gathered for one product or for groups; leave batch 0",
+                       "batch is %lld, and an index of rows is for one product or for groups: leave batch 0",
                        (long long)words->batch);
+    if (rows.scattered && words->epilogue.has_beta)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "rows.scattered is 1, and the epilogue reads C, which lies as P does: leave out beta and c");
+    if (rows.scattered && tj_is_scaled(words, TJ_MATRIX_P))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "rows.scattered is 1, and P has scales, which follow its rows: leave out one of the two");
     if (check_gathered_scales(words, err) != TJ_OK)
         return TJ_ERR_INVALID_ARGUMENT;
     if (rows.kind == TJ_ROWS_AS_THEY_LIE)
-        return rows.gathered ? check_matrices(words, err) : TJ_OK;
+        return rows.gathered || rows.scattered ? check_matrices(words, err) : TJ_OK;
     if (rows.groups < 1 || rows.groups > TJ_GROUPS_MOST)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "rows.groups is %d: use 1 to %d, or rows.kind TJ_ROWS_AS_THEY_LIE",
                        rows.groups, TJ_GROUPS_MOST);
@@ -106,7 +118,7 @@ tj_rows tj_rows_canonical(const tj_rows *rows)
     tj_rows c = *rows;
 
     if (rows->kind == TJ_ROWS_AS_THEY_LIE)
-        return (tj_rows){.gathered = rows->gathered};
+        return (tj_rows){.gathered = rows->gathered, .scattered = rows->scattered};
     if (c.offset_bytes == 0)
         c.offset_bytes = (int16_t)sizeof(int32_t);
     return c;

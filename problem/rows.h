@@ -28,6 +28,12 @@ static inline bool tj_is_gathered(const tj_problem *problem)
     return problem->rows.gathered != 0;
 }
 
+/** Is each row of the product stored to a row of P that an index names? */
+static inline bool tj_is_scattered(const tj_problem *problem)
+{
+    return problem->rows.scattered != 0;
+}
+
 /** Return the number of groups; 0: the rows are in none. */
 static inline int64_t tj_group_count(const tj_problem *problem)
 {

@@ -751,41 +751,6 @@ static tj_status compare_in_order(const tj_request *asked, const tj_host_operand
     return status;
 }
 
-tj_status tj_request_compare(const tj_request *asked, const tj_host_operands *operands, const void *p, double max_flop,
-                             int threads, tj_check_report *report, tj_error *err)
-{
-    tj_gathered gathered;
-    tj_status status = require_known(&asked->given, err);
-
-    if (status != TJ_OK)
-        return status;
-    status = tj_gather(asked, operands, &gathered, err);
-    if (status == TJ_OK)
-        status = compare_in_order(&gathered.request, &gathered.operands, p, max_flop, threads, report, err);
-    tj_gathered_drop(&gathered);
-    return status;
-}
-
-tj_status tj_reference_check(const tj_problem *problem, const tj_host_operands *operands, const void *p, double max_flop,
-                             int threads, tj_check_report *report, tj_error *err)
-{
-    if (TJ_HAS_NULL(err, problem, operands, p, report))
-        return TJ_ERR_INVALID_ARGUMENT;
-    tj_check_report own = TJ_CHECK_REPORT_INIT;
-    tj_host_operands known;
-    tj_request asked;
-    tj_status status = TJ_CLEAR(report, TJ_CHECK_REPORT_INIT, err);
-
-    if (status == TJ_OK)
-        status = TJ_READ(operands, &known, TJ_HOST_OPERANDS, err);
-    if (status == TJ_OK)
-        status = tj_request_make(problem, &asked, err);
-    if (status == TJ_OK)
-        status = tj_request_compare(&asked, &known, p, max_flop, threads, &own, err);
-    (void)TJ_FILL(report, &own, TJ_CHECK_REPORT_INIT, NULL);
-    return status;
-}
-
 typedef struct writing {
     const resolved *request;
     void *p;
@@ -858,6 +823,99 @@ static tj_status write_in_order(const tj_request *asked, const tj_host_operands 
     return status;
 }
 
+static size_t row_of_p_bytes(const tj_request *asked)
+{
+    return (size_t)asked->operand[TJ_MATRIX_P].ld * tj_type_bytes((tj_type)asked->problem.p.type);
+}
+
+/* Copy rows between a P of the caller's and one in the order of the product. */
+static void move_rows(const tj_request *asked, const tj_host_operands *operands, void *scattered, void *in_order, bool back)
+{
+    const size_t bytes = row_of_p_bytes(asked),
+                 width = (size_t)tj_problem_p_cols(&asked->problem) * tj_type_bytes((tj_type)asked->problem.p.type);
+
+    for (int64_t row = 0; row < asked->problem.j.extent; row++) {
+        const int64_t of_p = tj_row_of_p(asked, operands, row);
+        char *const there = of_p < 0 ? NULL : (char *)scattered + (size_t)of_p * bytes, *const here = (char *)in_order +
+                                                                                                      (size_t)row * bytes;
+
+        if (there)
+            memcpy(back ? there : here, back ? here : there, width);
+    }
+}
+
+/* Rows that are not stored cannot be compared: they count as right. */
+static tj_status write_what_is_not_stored(const tj_request *asked, const tj_host_operands *operands,
+                                          const tj_gathered *gathered, void *in_order, int threads, tj_error *err)
+{
+    for (int64_t row = 0; row < asked->problem.j.extent; row++)
+        if (tj_row_of_p(asked, operands, row) < 0)
+            return write_in_order(&gathered->request, &gathered->operands, in_order, threads, err);
+    return TJ_OK;
+}
+
+static tj_status write_scattered(const tj_request *asked, const tj_host_operands *operands, const tj_gathered *gathered,
+                                 void *p, int threads, tj_error *err)
+{
+    void *const in_order = calloc((size_t)asked->problem.j.extent, row_of_p_bytes(asked));
+    tj_status status = in_order ? TJ_OK : tj_fail_memory(err, "the rows of P");
+
+    if (status == TJ_OK) {
+        move_rows(asked, operands, p, in_order, false); /* rows of no group stay as they are */
+        status = write_in_order(&gathered->request, &gathered->operands, in_order, threads, err);
+    }
+    if (status == TJ_OK)
+        move_rows(asked, operands, p, in_order, true);
+    free(in_order);
+    return status;
+}
+
+tj_status tj_request_compare(const tj_request *asked, const tj_host_operands *operands, const void *p, double max_flop,
+                             int threads, tj_check_report *report, tj_error *err)
+{
+    const bool is_scattered = tj_is_scattered(&asked->problem);
+    tj_gathered gathered;
+    void *in_order = NULL;
+    tj_status status = require_known(&asked->given, err);
+
+    if (status != TJ_OK)
+        return status;
+    status = tj_gather(asked, operands, &gathered, err);
+    if (status == TJ_OK && is_scattered) {
+        in_order = calloc((size_t)asked->problem.j.extent, row_of_p_bytes(asked));
+        status = in_order ? write_what_is_not_stored(asked, operands, &gathered, in_order, threads, err)
+                          : tj_fail_memory(err, "the rows of P");
+    }
+    if (status == TJ_OK && is_scattered)
+        move_rows(asked, operands, (void *)(uintptr_t)p, in_order, false);
+    if (status == TJ_OK)
+        status = compare_in_order(&gathered.request, &gathered.operands, is_scattered ? in_order : p, max_flop, threads, report,
+                                  err);
+    free(in_order);
+    tj_gathered_drop(&gathered);
+    return status;
+}
+
+tj_status tj_reference_check(const tj_problem *problem, const tj_host_operands *operands, const void *p, double max_flop,
+                             int threads, tj_check_report *report, tj_error *err)
+{
+    if (TJ_HAS_NULL(err, problem, operands, p, report))
+        return TJ_ERR_INVALID_ARGUMENT;
+    tj_check_report own = TJ_CHECK_REPORT_INIT;
+    tj_host_operands known;
+    tj_request asked;
+    tj_status status = TJ_CLEAR(report, TJ_CHECK_REPORT_INIT, err);
+
+    if (status == TJ_OK)
+        status = TJ_READ(operands, &known, TJ_HOST_OPERANDS, err);
+    if (status == TJ_OK)
+        status = tj_request_make(problem, &asked, err);
+    if (status == TJ_OK)
+        status = tj_request_compare(&asked, &known, p, max_flop, threads, &own, err);
+    (void)TJ_FILL(report, &own, TJ_CHECK_REPORT_INIT, NULL);
+    return status;
+}
+
 tj_status tj_reference_product(const tj_problem *problem, const tj_host_operands *operands, void *p, int threads, tj_error *err)
 {
     if (TJ_HAS_NULL(err, problem, operands, p))
@@ -874,7 +932,9 @@ tj_status tj_reference_product(const tj_problem *problem, const tj_host_operands
     if (status != TJ_OK)
         return status;
     status = tj_gather(&asked, &known, &gathered, err);
-    if (status == TJ_OK)
+    if (status == TJ_OK && tj_is_scattered(&asked.problem))
+        status = write_scattered(&asked, &known, &gathered, p, threads, err);
+    else if (status == TJ_OK)
         status = write_in_order(&gathered.request, &gathered.operands, p, threads, err);
     tj_gathered_drop(&gathered);
     return status;

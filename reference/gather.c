@@ -60,6 +60,9 @@ tj_status tj_gather(const tj_request *asked, const tj_host_operands *given, tj_g
     pieces p;
 
     *to = (tj_gathered){.request = *asked, .operands = *given};
+    if (tj_is_scattered(&asked->problem) && !given->p_index)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "p_index is NULL: the reference needs the index in host memory");
+    to->request.problem.rows.scattered = to->request.given.rows.scattered = 0;
     if (!tj_is_gathered(&asked->problem))
         return TJ_OK;
     if (!given->m_index)
@@ -76,6 +79,15 @@ tj_status tj_gather(const tj_request *asked, const tj_host_operands *given, tj_g
         return tj_fail_memory(err, "the gathered rows of M");
     to->request.problem.rows.gathered = to->request.given.rows.gathered = 0;
     return TJ_OK;
+}
+
+int64_t tj_row_of_p(const tj_request *asked, const tj_host_operands *given, int64_t row)
+{
+    const int64_t p_rows = given->p_rows > 0 ? given->p_rows : asked->problem.j.extent;
+
+    if (!tj_is_scattered(&asked->problem))
+        return row;
+    return given->p_index[row] < p_rows ? given->p_index[row] : -1;
 }
 
 void tj_gathered_drop(tj_gathered *gathered)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gather: a product whose rows of M are gathered by an index, as one of rows that lie in its own order.
+ * gather: a product whose rows of M and P are found by indexes, as one of rows that lie in its own order.
  */
 #ifndef TJ_REFERENCE_GATHER_H
 #define TJ_REFERENCE_GATHER_H
@@ -9,7 +9,7 @@
 
 #include "request.h"
 
-/** A request without an index, and its operands, of which M and its scales may be copies. */
+/** A request without indexes, and its operands, of which M and its scales may be copies. */
 typedef struct tj_gathered {
     tj_request request;
     tj_host_operands operands;
@@ -24,5 +24,8 @@ typedef struct tj_gathered {
 tj_status tj_gather(const tj_request *asked, const tj_host_operands *given, tj_gathered *to, tj_error *err);
 
 void tj_gathered_drop(tj_gathered *gathered);
+
+/** Return the row of P for row `row` of the product; negative: it is not stored. */
+int64_t tj_row_of_p(const tj_request *asked, const tj_host_operands *given, int64_t row);
 
 #endif

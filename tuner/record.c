@@ -63,6 +63,7 @@ static const number_field numbers[] = {FIELD("m_layout", m.layout),
                                        LATER("offsets_on_host", rows.on_host, 1),
                                        LATER("rows_kind", rows.kind, TJ_ROWS_MASKED),
                                        LATER("gathered", rows.gathered, 1),
+                                       LATER("scattered", rows.scattered, 1),
                                        LATER("expected_rows", rows.expected, INT16_MAX),
                                        FIELD("has_alpha", epilogue.has_alpha),
                                        FIELD("has_beta", epilogue.has_beta)};

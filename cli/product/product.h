@@ -20,7 +20,7 @@ typedef struct cli_request_options {
     cli_matrix_options m, n, p, c;
     int64_t batch;
     const char *groups, *offsets, *grouped, *expected, *scale[TJ_SCALED], *scale_k, *format; /* as tj_problem_set takes them */
-    int32_t overlap, gather;
+    int32_t overlap, gather, scatter;
     cli_real alpha, beta;
     const char *epilogue, *with;
     const char *config, *family, *tile_width, *shared, *rows, *boundary;

@@ -126,6 +126,8 @@ static const cli_option of_layout[] = {
      "how", .offered = grouped_at},
     {"gather", CLI_FLAG, AT(gather), "An index of each launch says which row of M each row of the product is made of.",
      .low = 1},
+    {"scatter", CLI_FLAG, AT(scatter), "An index of each launch says to which row of P each row of the product is stored.",
+     .low = 1},
     {"expected", CLI_TEXT, AT(expected), "Rows that most masked groups have, for which the config is chosen.", "count"},
     {"stride-m", CLI_INT, AT(m.stride),
      "Elements from one M of the batch to the next; broadcast: all use the same one; pointers: they lie anywhere, and the "
@@ -413,6 +415,7 @@ tj_status cli_read_request(const cli_request_options *options, const char *shape
         set_field(&request->known, "grouped", options->grouped, err) != TJ_OK ||
         set_field(&request->known, "expected", options->expected, err) != TJ_OK ||
         set_field(&request->known, "gather", options->gather ? "1" : NULL, err) != TJ_OK ||
+        set_field(&request->known, "scatter", options->scatter ? "1" : NULL, err) != TJ_OK ||
         set_field(&request->known, "overlap", options->overlap ? "1" : NULL, err) != TJ_OK ||
         cli_take_epilogue(options, request, err) != TJ_OK)
         return err->status;

@@ -332,8 +332,12 @@ static void print_store(printing *p, tj_text *out)
         (void)snprintf(place, sizeof place, "%s", p->sums.value);
     else if (p->sums.by_vector)
         (void)snprintf(place, sizeof place, "value.element[i]");
+    else if (tj_is_scattered(p->view))
+        (void)snprintf(place, sizeof place, "P[to * ld_p + %s]", p->col);
     else
         print_place(p, "P", "ld_p", place, sizeof place);
+    if (tj_is_scattered(p->view) && !p->sums.value && !p->sums.by_vector)
+        tj_text_append(out, "const long long to = scattered(p_index, Row, p_rows);  // the row of P\nif (to >= 0)\n    ");
     print_assignment(p, place, p->sums.value ? real_name(p) : "output_t", p->e->value, out);
 }
 

@@ -96,8 +96,8 @@ static void print_extent(const tj_problem *view, const tj_launch_form *form, int
 {
     const int32_t index = form->is_swapped ? TJ_EXTENT_L - callers : callers;
 
-    if (callers == TJ_EXTENT_M_ROWS)
-        tj_text_append(out, "int m_rows,\n");
+    if (callers >= TJ_EXTENT_M_ROWS)
+        tj_text_append(out, callers == TJ_EXTENT_M_ROWS ? "int m_rows,\n" : "int p_rows,\n");
     else if (index == TJ_EXTENT_J && tj_is_grouped(view))
         tj_text_append(out, "int all_rows,\n");
     else
@@ -162,7 +162,8 @@ void tj_signature_print(const tj_problem *view, const tj_launch_form *form, cons
                 say(&out, "const %s_t %s%ss,\n", offset_word(view), tj_step_pointer(view, step), offset_word(view));
             break;
         case TJ_ARG_M_INDEX:
-            say(&out, "const int %sm_index,\n", tj_step_pointer(view, step));
+        case TJ_ARG_P_INDEX:
+            say(&out, "const int %s%c_index,\n", tj_step_pointer(view, step), argument.kind == TJ_ARG_M_INDEX ? 'm' : 'p');
             break;
         case TJ_ARG_TENSOR_MAP:
             tj_text_append(&out, "const __grid_constant__ tensor_map_t P_map)\n");

@@ -262,7 +262,14 @@ typedef struct tj_rows {
      * kind above, is made of row m_index[r] of M, with its scales. M has m_rows rows then, those of a launch, and not j. An
      * entry below 0 or from m_rows on reads nothing, and its row counts as zeros. M is row-major, and there is no batch.
      */
-    int16_t gathered;
+    int8_t gathered;
+    /**
+     * 1: row r of the product is stored to row p_index[r] of P (tj_operands.p_index), which has p_rows rows then, those
+     * of a launch. A row whose entry is below 0, or from p_rows on, is not stored. Entries of rows that are stored must differ:
+     * where two are the same, either row may be found there, or parts of both. P is row-major, there is no batch, and no beta.
+     * What an epilogue indexes by row follows the rows of the product.
+     */
+    int8_t scattered;
     int32_t groups;      /**< 1 to TJ_GROUPS_MOST; without groups 0, and the members below are ignored */
     int8_t offset_bytes; /**< of one offset or count, which is a signed integer: 4 (0 means that) or 8 */
     int8_t on_host;      /**< 1: the offsets or counts of a launch lie in host memory. They are copied with the launch, at most
@@ -314,7 +321,7 @@ typedef struct tj_problem {
 #define TJ_PROBLEM_INIT(j, k, l, type)                                                                                 \
     { sizeof(tj_problem), TJ_DIM_INIT(j), TJ_DIM_INIT(k), TJ_DIM_INIT(l), 0, TJ_MATRIX_INIT(type),                     \
       TJ_MATRIX_INIT(0), TJ_MATRIX_INIT(0), TJ_MATRIX_INIT(0), { TJ_SCALE_INIT(0, 0, 0) },                             \
-      { 0, 0, 0, 0, 0, 0 }, 0, 0, { 0, 0, { 0, 0, 0, 0, { { 0, 0, 0, 0 } }, { 0 }, { { { 0 }, 0, 0, 0, 0, 0, { 0 } } } } } }
+      { 0, 0, 0, 0, 0, 0, 0 }, 0, 0, { 0, 0, { 0, 0, 0, 0, { { 0, 0, 0, 0 } }, { 0 }, { { { 0 }, 0, 0, 0, 0, 0, { 0 } } } } } }
 /* clang-format on */
 
 /** One matrix of a problem. NULL: problem must not be NULL. Threads: any; pure. */

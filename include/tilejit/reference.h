@@ -38,13 +38,15 @@ typedef struct tj_host_operands {
                               to no group are neither read nor written */
     const int32_t *m_index; /**< read only if the rows of M are gathered, as in tj_operands; with m_rows */
     int64_t m_rows;
+    const int32_t *p_index; /**< read only if rows are scattered to P, as in tj_operands; with p_rows */
+    int64_t p_rows;
 } tj_host_operands;
 
 /* clang-format off */
 /** TJ_HOST_OPERANDS(M, N): two addresses, alpha = 1, beta = 0, and nothing else. */
 #define TJ_HOST_OPERANDS(m, n)                                                                                         \
     { sizeof(tj_host_operands), (m), (n), NULL, 1.0, 0.0, { { NULL, 0, 0 } }, { { NULL, 0, 0 } },            \
-      { { NULL, 0, 0 } }, { { NULL, 0, 0 } }, { 0 }, NULL, NULL, 0 }
+      { { NULL, 0, 0 } }, { { NULL, 0, 0 } }, { 0 }, NULL, NULL, 0, NULL, 0 }
 /* clang-format on */
 
 /** The result of a check. Start from TJ_CHECK_REPORT_INIT. */

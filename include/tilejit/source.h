@@ -58,6 +58,7 @@ typedef enum tj_argument_kind {
     TJ_ARG_WITH_STRIDE, /**< */
     TJ_ARG_WITH_NUMBER, /**< */
     TJ_ARG_M_INDEX,     /**< pointer to the index by which rows of M are gathered */
+    TJ_ARG_P_INDEX,     /**< pointer to the index by which rows are scattered to P */
     TJ_ARG_SCALE_LD     /**< long long: leading dimension of scales along k (tj_scale_layout); the same index */
 } tj_argument_kind;
 
@@ -65,7 +66,8 @@ typedef enum tj_extent {
     TJ_EXTENT_J,
     TJ_EXTENT_K,
     TJ_EXTENT_L,
-    TJ_EXTENT_M_ROWS /**< rows of an M from which rows are gathered */
+    TJ_EXTENT_M_ROWS, /**< rows of an M from which rows are gathered */
+    TJ_EXTENT_P_ROWS  /**< rows of a P to which rows are scattered */
 } tj_extent;
 
 typedef struct tj_argument {

@@ -374,9 +374,11 @@ static bool is_good_argument(const tj_kernel *kernel, const tj_argument *arg)
     case TJ_ARG_WITH_NUMBER:
         return is_within(arg->index, 0, kernel->problem.epilogue.expression.operands - 1);
     case TJ_ARG_EXTENT:
-        return is_within(arg->index, TJ_EXTENT_J, tj_is_gathered(&kernel->problem) ? TJ_EXTENT_M_ROWS : TJ_EXTENT_L);
+        return is_within(arg->index, TJ_EXTENT_J, TJ_EXTENT_P_ROWS);
     case TJ_ARG_M_INDEX:
         return tj_is_gathered(&kernel->problem);
+    case TJ_ARG_P_INDEX:
+        return tj_is_scattered(&kernel->problem);
     case TJ_ARG_WORKSPACE:
         return is_good_slice(kernel, arg->index);
     case TJ_ARG_OFFSETS:

@@ -113,11 +113,11 @@ typedef struct tj_geometry {
 
 /** One launch, with every number known: everything it passes except addresses and scalars. */
 typedef struct tj_launch_shape {
-    int64_t j, k, l, batch, m_rows;
+    int64_t j, k, l, batch, m_rows, p_rows;
     int64_t products;                     /* of one launch of all steps: the batch, or what grid.z holds of it */
     tj_stored_shape matrix[TJ_ADDRESSES]; /* C, and scales, only if the problem has them */
     tj_geometry geometry[TJ_LAUNCH_MAX_STEPS];
-    int32_t extent[TJ_EXTENT_M_ROWS + 1],
+    int32_t extent[TJ_EXTENT_P_ROWS + 1],
         products_now; /* as kernels take them: tj_extent; the products of the launch at hand */
 } tj_launch_shape;
 

@@ -142,12 +142,18 @@ static bool is_of_m(int which)
     return which == TJ_MATRIX_M || which == TJ_SCALES + TJ_MATRIX_M;
 }
 
+/* The rows of an operand that has one for each row of the product, or those that an index leads to. */
+static int64_t rows_of(const tj_launch_shape *shape, int which)
+{
+    return is_of_m(which) ? shape->m_rows : which == TJ_MATRIX_P ? shape->p_rows : shape->j;
+}
+
 /* The numbers of an operand: those that the problem leaves open are given by the launch. */
 static tj_status resolve_operand(const tj_kernel *kernel, int which, int64_t ld, int64_t stride, tj_launch_shape *shape,
                                  tj_error *err)
 {
     const tj_operand_row *const row = &kernel->operand[which];
-    const tj_extents extents = {is_of_m(which) ? shape->m_rows : shape->j, shape->k, shape->l};
+    const tj_extents extents = {rows_of(shape, which), shape->k, shape->l};
     const int64_t copies = tj_operand_copies(&kernel->problem, row, shape->batch);
     tj_stored_shape *const stored = &shape->matrix[which];
     char ld_name[NUMBER_NAME_BYTES], stride_name[NUMBER_NAME_BYTES];
@@ -177,14 +183,13 @@ static tj_status resolve_operand(const tj_kernel *kernel, int which, int64_t ld,
     return TJ_OK;
 }
 
-/* Rows of M: j of them, unless an index gathers those of the product. */
-static tj_status resolve_m_rows(const tj_problem *problem, int64_t given, tj_launch_shape *shape, tj_error *err)
+/* Rows of M or P: j of them, unless an index leads there. */
+static tj_status resolve_rows(const char *name, bool by_index, int64_t given, int64_t j, int64_t *rows, tj_error *err)
 {
-    shape->m_rows = tj_is_gathered(problem) && given != 0 ? given : shape->j;
-    if (shape->m_rows >= 1 && shape->m_rows <= INT32_MAX)
+    *rows = by_index && given != 0 ? given : j;
+    if (*rows >= 1 && *rows <= INT32_MAX)
         return TJ_OK;
-    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "m_rows is %lld: M must have 1 to %d rows, or 0 for j", (long long)given,
-                   INT32_MAX);
+    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is %lld: use 1 to %d rows, or 0 for j", name, (long long)given, INT32_MAX);
 }
 
 /* c = NULL means P itself, so C is then stored as P is. That works if the text takes C's numbers as arguments, or has
@@ -447,7 +452,9 @@ tj_status tj_launch_resolve(const tj_kernel *kernel, const tj_operands *x, tj_la
     if (status == TJ_OK)
         status = resolve_extent('l', &problem->l, x->l, 1, INT32_MAX, &shape->l, err);
     if (status == TJ_OK)
-        status = resolve_m_rows(problem, x->m_rows, shape, err);
+        status = resolve_rows("m_rows", tj_is_gathered(problem), x->m_rows, shape->j, &shape->m_rows, err);
+    if (status == TJ_OK)
+        status = resolve_rows("p_rows", tj_is_scattered(problem), x->p_rows, shape->j, &shape->p_rows, err);
     if (status == TJ_OK)
         status = resolve_batch(problem, x->batch, &shape->batch, err);
     for (int which = 0; which < TJ_ADDRESSES && status == TJ_OK; which++)
@@ -461,6 +468,7 @@ tj_status tj_launch_resolve(const tj_kernel *kernel, const tj_operands *x, tj_la
     shape->extent[TJ_EXTENT_K] = (int32_t)shape->k;
     shape->extent[TJ_EXTENT_L] = (int32_t)shape->l;
     shape->extent[TJ_EXTENT_M_ROWS] = (int32_t)shape->m_rows;
+    shape->extent[TJ_EXTENT_P_ROWS] = (int32_t)shape->p_rows;
     return status;
 }
 
@@ -648,25 +656,28 @@ static tj_status check_offsets(const tj_kernel *kernel, const tj_operands *x, co
 }
 
 /* An index is read only on the device: is it there, and not where P is written? */
-static tj_status check_index(const tj_kernel *kernel, const tj_operands *x, const tj_launch_shape *shape, tj_error *err)
+static tj_status check_index(const tj_kernel *kernel, const tj_operands *x, const tj_launch_shape *shape, bool is_of_m,
+                             tj_error *err)
 {
-    const lines in = {(int64_t)(uintptr_t)x->m_index, 1, 1, shape->j * (int64_t)sizeof(int32_t)},
+    const int32_t *const index = is_of_m ? x->m_index : x->p_index;
+    const char letter = is_of_m ? 'm' : 'p';
+    const lines in = {(int64_t)(uintptr_t)index, 1, 1, shape->j * (int64_t)sizeof(int32_t)},
                 out = lines_of(kernel, shape, TJ_MATRIX_P, x->p.address);
 
-    if (!tj_is_gathered(&kernel->problem))
+    if (is_of_m ? !tj_is_gathered(&kernel->problem) : !tj_is_scattered(&kernel->problem))
         return TJ_OK;
-    if (!x->m_index)
+    if (!index)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "m_index is NULL: give the device address of the row of M for each of the %lld rows of the product",
-                       (long long)shape->j);
-    if ((uintptr_t)x->m_index % sizeof(int32_t) != 0)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "m_index is 0x%llx, which is not aligned to its elements of 4 bytes",
-                       (unsigned long long)(uintptr_t)x->m_index);
+                       "%c_index is NULL: give the device address of the row of %c for each of the %lld rows of the product",
+                       letter, is_of_m ? 'M' : 'P', (long long)shape->j);
+    if ((uintptr_t)index % sizeof(int32_t) != 0)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%c_index is 0x%llx, which is not aligned to its elements of 4 bytes",
+                       letter, (unsigned long long)(uintptr_t)index);
     if (certainly_meet(&in, &out))
         return tj_fail(
             err, TJ_ERR_INVALID_ARGUMENT,
-            "P at 0x%llx and m_index at 0x%llx overlap: a product cannot overwrite what it reads; give P memory of its own",
-            (unsigned long long)(uintptr_t)x->p.address, (unsigned long long)(uintptr_t)x->m_index);
+            "P at 0x%llx and %c_index at 0x%llx overlap: a product cannot overwrite what it reads; give P memory of its own",
+            (unsigned long long)(uintptr_t)x->p.address, letter, (unsigned long long)(uintptr_t)index);
     return TJ_OK;
 }
 
@@ -703,7 +714,8 @@ static tj_status check_operands(const tj_kernel *kernel, const tj_operands *x, c
     }
     if (tj_epilogue_check_scalars(&kernel->problem, x->alpha, x->beta, err) != TJ_OK)
         return TJ_ERR_INVALID_ARGUMENT;
-    if (check_offsets(kernel, x, shape, err) != TJ_OK || check_index(kernel, x, shape, err) != TJ_OK)
+    if (check_offsets(kernel, x, shape, err) != TJ_OK || check_index(kernel, x, shape, true, err) != TJ_OK ||
+        check_index(kernel, x, shape, false, err) != TJ_OK)
         return TJ_ERR_INVALID_ARGUMENT;
     for (int i = 0; i < kernel->problem.epilogue.expression.operands && kernel->scalar_type != TJ_F64; i++)
         if (kernel->problem.epilogue.expression.operand[i].indexed == TJ_BY_NOTHING &&

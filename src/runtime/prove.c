@@ -402,7 +402,10 @@ static tj_status compare_run(proving *v, const run *r, tj_error *err)
 {
     const size_t size = size_of(v, TJ_MATRIX_P), ld = (size_t)v->lies.problem.p.ld * size, width = (size_t)v->width * size;
     const size_t simple_width = (size_t)v->sums * simple_size_of(v);
-    const size_t at = tj_workbench_offset(v->bench, TJ_MATRIX_P, r->product) + (size_t)r->line * ld;
+    const int64_t ends[2] = {tj_workbench_other_row(v->bench, r->line),
+                             tj_workbench_other_row(v->bench, r->line + r->lines - 1)},
+                  first = ends[0] < ends[1] ? ends[0] : ends[1]; /* of the run's rows in P */
+    const size_t at = tj_workbench_offset(v->bench, TJ_MATRIX_P, r->product) + (size_t)first * ld;
     const char *p = v->has_all_of_p ? v->p + at : v->p;
     char why[TJ_REDUCTION_WHY_BYTES], of_scale[TJ_BLOCKS_WHY_BYTES];
     tj_status status = compute_simply(v, r, err);
@@ -416,9 +419,11 @@ static tj_status compare_run(proving *v, const run *r, tj_error *err)
     if (status == TJ_OK)
         status = tj_buffer_read(v->simple_p, 0, v->line, (size_t)r->lines * simple_width, err);
     for (int64_t i = 0; i < r->lines && status == TJ_OK; i++) {
-        if (!tj_workbench_has_line(v->bench, r->line + i))
+        const int64_t of_p = tj_workbench_other_row(v->bench, r->line + i);
+
+        if (!tj_workbench_has_line(v->bench, of_p))
             continue;
-        const char *const line_of_p = p + (size_t)i * ld, *const simple = v->line + (size_t)i * simple_width;
+        const char *const line_of_p = p + (size_t)(of_p - first) * ld, *const simple = v->line + (size_t)i * simple_width;
         const int64_t wrong = is_judged(v)
                                   ? compare_values(v, r->product, r->line + i, line_of_p, simple)
                                   : tj_compare_random_products(&v->lies.problem, v->alpha, line_of_p, simple, v->width);

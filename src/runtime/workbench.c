@@ -42,6 +42,8 @@ struct tj_workbench {
     tj_buffer *device_offsets; /* the same, unless a launch takes them from the host */
     int32_t *m_index;          /* of gathered rows of M, on the host */
     tj_buffer *device_m_index;
+    int32_t *p_index; /* of rows that are scattered to P, on the host */
+    tj_buffer *device_p_index;
     tj_buffer *workspace;
     size_t workspace_bytes; /* without guards */
     tj_operands *set;
@@ -209,6 +211,7 @@ static void describe_sets(tj_workbench *bench)
         x->l = bench->lies.problem.l.extent;
         x->batch = bench->lies.problem.batch;
         x->m_index = bench->device_m_index ? tj_buffer_address(bench->device_m_index) : NULL;
+        x->p_index = bench->device_p_index ? tj_buffer_address(bench->device_p_index) : NULL;
         x->offsets = bench->device_offsets ? tj_buffer_address(bench->device_offsets) : bench->offsets;
     }
 }
@@ -235,20 +238,32 @@ static tj_status draw_offsets(tj_workbench *bench, const tj_workbench_options *o
     return status == TJ_OK ? tj_buffer_write(bench->device_offsets, 0, bench->offsets, bytes, err) : status;
 }
 
-/* Rows of the product are made of rows of M at random, a few of none. */
-static tj_status draw_index(tj_workbench *bench, const tj_workbench_options *options, tj_error *err)
+static tj_status put_index(const tj_workbench *bench, const int32_t *index, tj_buffer **buffer, tj_error *err)
 {
-    const size_t rows = (size_t)bench->lies.problem.j.extent, bytes = rows * sizeof(int32_t);
-    tj_status status;
+    const size_t bytes = (size_t)bench->lies.problem.j.extent * sizeof(int32_t);
+    const tj_status status = tj_gpu_allocate(bench->gpu, bench->stream, bytes, buffer, err);
 
-    if (!tj_is_gathered(&bench->lies.problem))
-        return TJ_OK;
-    bench->m_index = malloc(bytes);
-    if (!bench->m_index)
+    return status == TJ_OK ? tj_buffer_write(*buffer, 0, index, bytes, err) : status;
+}
+
+/* Rows of the product are made of rows of M at random, a few of none; and stored to P from the last row on. */
+static tj_status draw_indexes(tj_workbench *bench, const tj_workbench_options *options, tj_error *err)
+{
+    const tj_problem *const lies = &bench->lies.problem;
+    const size_t bytes = (size_t)lies->j.extent * sizeof(int32_t);
+    tj_status status = TJ_OK;
+
+    bench->m_index = tj_is_gathered(lies) ? malloc(bytes) : NULL;
+    bench->p_index = tj_is_scattered(lies) ? malloc(bytes) : NULL;
+    if ((tj_is_gathered(lies) && !bench->m_index) || (tj_is_scattered(lies) && !bench->p_index))
         return tj_fail_memory(err, "the operands of a workbench");
-    tj_draw_index(&bench->lies.problem, bench->m_index, options->seed);
-    status = tj_gpu_allocate(bench->gpu, bench->stream, bytes, &bench->device_m_index, err);
-    return status == TJ_OK ? tj_buffer_write(bench->device_m_index, 0, bench->m_index, bytes, err) : status;
+    for (int64_t row = 0; row < lies->j.extent && bench->p_index; row++)
+        bench->p_index[row] = (int32_t)tj_workbench_other_row(bench, row);
+    if (bench->m_index) {
+        tj_draw_index(lies, bench->m_index, options->seed);
+        status = put_index(bench, bench->m_index, &bench->device_m_index, err);
+    }
+    return status == TJ_OK && bench->p_index ? put_index(bench, bench->p_index, &bench->device_p_index, err) : status;
 }
 
 static tj_status check_options(const tj_workbench_options *o, tj_error *err)
@@ -304,7 +319,7 @@ tj_status tj_gpu_place(tj_gpu *gpu, const tj_request *request, const tj_workbenc
     if (status == TJ_OK)
         status = draw_offsets(bench, options, err);
     if (status == TJ_OK)
-        status = draw_index(bench, options, err);
+        status = draw_indexes(bench, options, err);
     for (int i = 0; i < TJ_ADDRESSES && status == TJ_OK; i++) {
         placed *m = &bench->matrix[i];
 
@@ -343,6 +358,8 @@ void tj_workbench_free(tj_workbench *bench)
     free(bench->offsets);
     tj_buffer_free(bench->device_m_index);
     free(bench->m_index);
+    tj_buffer_free(bench->device_p_index);
+    free(bench->p_index);
     free(bench->set);
     free(bench);
 }
@@ -500,7 +517,11 @@ tj_status tj_workbench_check(const tj_workbench *bench, const void *p, double ma
         return TJ_ERR_INVALID_ARGUMENT;
     const void **array[TJ_MATRICES] = {NULL, NULL, NULL, NULL}, *host[TJ_MATRICES] = {NULL, NULL, NULL, NULL};
     void *laid[TJ_MATRICES] = {NULL, NULL, NULL, NULL};
-    tj_host_operands x = {.alpha = bench->alpha, .beta = bench->beta, .offsets = bench->offsets, .m_index = bench->m_index};
+    tj_host_operands x = {.alpha = bench->alpha,
+                          .beta = bench->beta,
+                          .offsets = bench->offsets,
+                          .m_index = bench->m_index,
+                          .p_index = bench->p_index};
     tj_check_report own = TJ_CHECK_REPORT_INIT;
     tj_status status = TJ_CLEAR(report, TJ_CHECK_REPORT_INIT, err);
 
@@ -565,15 +586,21 @@ static tj_status check_guards(const tj_workbench *bench, const tj_buffer *buffer
     return status;
 }
 
+int64_t tj_workbench_other_row(const tj_workbench *bench, int64_t row)
+{
+    return tj_is_scattered(&bench->lies.problem) ? bench->lies.problem.j.extent - 1 - row : row;
+}
+
 bool tj_workbench_has_line(const tj_workbench *bench, int64_t line)
 {
     const tj_problem *lies = &bench->lies.problem;
+    const int64_t row = tj_workbench_other_row(bench, line);
     bool is_inside = !tj_is_grouped(lies);
 
     for (int64_t group = 0; group < tj_group_count(lies) && !is_inside; group++) {
         const tj_group_rows of = tj_rows_of_group(lies, lies->j.extent, bench->offsets, group);
 
-        is_inside = line >= of.begin && line < of.end;
+        is_inside = row >= of.begin && row < of.end;
     }
     return is_inside;
 }

@@ -40,6 +40,9 @@ tj_status tj_workbench_read_part(const tj_workbench *bench, size_t set, size_t o
  */
 tj_status tj_workbench_fill_operands(const tj_workbench *bench, tj_host_operands *host, tj_error *err);
 
+/** Return the row of P for a row of the product, and the reverse: where rows are scattered, the last one comes first. */
+int64_t tj_workbench_other_row(const tj_workbench *bench, int64_t row);
+
 /** Does this line of P belong to a product? With groups, there may be lines that belong to none. */
 bool tj_workbench_has_line(const tj_workbench *bench, int64_t line);
 

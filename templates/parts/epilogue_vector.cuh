@@ -10,4 +10,10 @@ for (int i = 0; i < P_VECTOR; ++i) {
     value.element[i] = static_cast<output_t>(sum[r][c + i]);  //@ p_value for sum[r][c + i]
     //@ end
 }
+//@ if scatters_p
+//@| const long long to = scattered(p_index, Row, p_rows);  // the row of P
+//@| if (to >= 0)
+//@|     reinterpret_cast<vector_t<output_t, P_VECTOR> &>(P[Row * ld_p + Col]) = value;  //@ p_place for P[Row * ld_p + Col]
+//@ else
 reinterpret_cast<vector_t<output_t, P_VECTOR> &>(P[Row * ld_p + Col]) = value;  //@ p_place for P[Row * ld_p + Col]
+//@ end

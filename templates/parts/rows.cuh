@@ -1,2 +1,3 @@
 //@| #include "parts/groups.cuh"  //@ only has_groups
 //@| #include "parts/gather.cuh"  //@ only gathers_m
+//@| #include "parts/scatter.cuh"  //@ only scatters_p

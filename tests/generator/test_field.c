@@ -113,6 +113,19 @@ Test(field, names_a_format)
     cr_expect(eq(sz, count, 8));
 }
 
+/* Without beta, which the other fields have. */
+Test(field, scatter_is_read_back_too)
+{
+    tj_problem problem = TJ_PROBLEM_INIT(48, 64, 80, TJ_F32);
+    char value[TJ_PROBLEM_FIELD_BYTES];
+
+    cr_assert(eq(int, tj_problem_set(&problem, "scatter", "1", NULL), TJ_OK));
+    cr_assert(eq(int, tj_problem_check(&problem, NULL), TJ_OK));
+    problem = tj_problem_canonical(&problem);
+    tj_problem_get(&problem, "scatter", value);
+    cr_expect(eq(str, value, (char *)"1"));
+}
+
 Test(field, of_a_default_is_empty)
 {
     tj_problem problem = TJ_PROBLEM_INIT(32, 64, 80, TJ_F16);

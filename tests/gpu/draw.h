@@ -134,13 +134,14 @@ static void draw_types(tj_problem *p, int w)
 static void draw_groups(tj_problem *p)
 {
 
-    p->rows = (tj_rows){TJ_ROWS_IN_GROUPS, 0, (int32_t)PICK(1, 2, 3, 5, 8, 33, 70), (int8_t)PICK(0, 4, 8), next() % 2, 0};
+    p->rows = (tj_rows){TJ_ROWS_IN_GROUPS, 0, 0, (int32_t)PICK(1, 2, 3, 5, 8, 33, 70), (int8_t)PICK(0, 4, 8), next() % 2, 0};
     if (next() % 3 == 0) { /* masked, each with room for as many rows */
         p->rows.kind = TJ_ROWS_MASKED;
         p->rows.expected = next() % 20;
         p->j.extent = (p->j.extent + p->rows.groups - 1) / p->rows.groups * p->rows.groups;
     }
     p->rows.gathered = next() % 4 == 0;
+    p->rows.scattered = next() % 4 == 0 && !p->epilogue.has_beta;
     p->batch = 0;
     p->m.stride = p->p.stride = p->c.stride = TJ_TIGHT;
     p->n.stride = next() % 4 == 0 ? PICK(TJ_POINTERS, TJ_POINTERS_16, TJ_BROADCAST) : TJ_TIGHT;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tier: quick */
 /*
- * Rows of M gathered by an index: which problems and configs may have them, what a launch refuses, and that an index, which nobody looks
+ * Rows of M gathered by an index, and rows scattered to P: which problems and configs may have them, what a launch refuses, and that an index, which nobody looks
  * at before the kernel, leads nowhere that is not M: M lies in a buffer of its own size, and the emulator stops an access after its end.
  */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +16,7 @@
 
 #include "scales.h"
 
-enum { J = 70, K = 24, L = 32, M_ROWS = 9, GROUPS = 3 };
+enum { J = 70, K = 24, L = 32, M_ROWS = 9, P_ROWS = 77, GROUPS = 3 };
 
 static tj_error err;
 
@@ -54,7 +55,7 @@ Test(gather, refuses_problems_that_cannot_be)
     } rows[] = {
         {2, 0, 0, 0, {0}, "rows.gathered is 2: use 0 or 1"},
         {1, 1, 0, 0, {0}, "M is column-major, and rows of M are gathered"},
-        {1, 0, 3, 0, {0}, "batch is 3 and rows.gathered 1"},
+        {1, 0, 3, 0, {0}, "batch is 3, and an index of rows is for one product"},
         {1, 0, 0, TJ_POINTERS, {0}, "with groups or an index there is one M"},
         {1, 0, 0, 0, TJ_SCALE_INIT(TJ_F32, 128, 0), "the scales of M are for 128 rows each"},
     };
@@ -70,6 +71,25 @@ Test(gather, refuses_problems_that_cannot_be)
         cr_expect(eq(int, tj_problem_check(&problem, &err), TJ_ERR_INVALID_ARGUMENT), "row %zu", i);
         expect_said(rows[i].says);
     }
+}
+
+Test(gather, scatters_to_a_p_of_rows_without_scales)
+{
+    tj_problem problem = gathered();
+
+    problem.rows.scattered = 2;
+    cr_expect(eq(int, tj_problem_check(&problem, &err), TJ_ERR_INVALID_ARGUMENT));
+    expect_said("rows.scattered is 2: use 0 or 1");
+    problem.rows = (tj_rows){.scattered = 1};
+    problem.p.layout = TJ_COL_MAJOR;
+    cr_expect(eq(int, tj_problem_check(&problem, &err), TJ_ERR_INVALID_ARGUMENT));
+    expect_said("P is column-major, and rows are scattered to P");
+    problem.p.layout = TJ_ROW_MAJOR;
+    problem.m.layout = TJ_COL_MAJOR;
+    cr_expect(eq(int, tj_problem_check(&problem, &err), TJ_OK), "%s", err.message);
+    problem.epilogue.has_beta = 1;
+    cr_expect(eq(int, tj_problem_check(&problem, &err), TJ_ERR_INVALID_ARGUMENT));
+    expect_said("leave out beta");
 }
 
 Test(gather, refuses_configs_that_do_not_take_it)
@@ -107,17 +127,19 @@ static tj_buffer *put(tj_context *context, const void *host, size_t bytes)
 static void multiply(tj_context *context, tj_problem problem, const char *text)
 {
     static const int32_t strange[] = {-1, INT32_MIN, INT32_MAX, M_ROWS};
-    static uint16_t m[M_ROWS * K], n[GROUPS * K * L], p[J * L];
+    static uint16_t m[M_ROWS * K], n[GROUPS * K * L], p[P_ROWS * L];
     static float scale[M_ROWS];
     static const int32_t offsets[GROUPS + 1] = {0, 20, 20, J};
-    int32_t index[J];
+    int32_t index[J], to[J];
     tj_config config = TJ_CONFIG_INIT;
     tj_check_report report = TJ_CHECK_REPORT_INIT;
     tj_host_operands host = TJ_HOST_OPERANDS(m, n);
     tj_operands x = TJ_OPERANDS_INIT;
-    tj_buffer *buffer[6];
+    tj_buffer *buffer[7];
     const tj_plan *plan = NULL;
 
+    for (int i = 0; i < J; i++)
+        to[i] = i % 13 == 6 ? (i % 2 ? -1 - i : P_ROWS + i) : i * 3 % P_ROWS;
     for (int i = 0; i < J; i++)
         index[i] = i % 11 == 5 ? strange[i / 11 % 4] : i * 7 % M_ROWS;
     for (int i = 0; i < M_ROWS * K; i++)
@@ -133,6 +155,7 @@ static void multiply(tj_context *context, tj_problem problem, const char *text)
     buffer[3] = put(context, index, sizeof index);
     buffer[4] = put(context, scale, sizeof scale);
     buffer[5] = put(context, offsets, sizeof offsets);
+    buffer[6] = put(context, to, sizeof to);
     x.m.address = tj_buffer_address(buffer[0]);
     x.n.address = tj_buffer_address(buffer[1]);
     x.p.address = tj_buffer_address(buffer[2]);
@@ -142,6 +165,9 @@ static void multiply(tj_context *context, tj_problem problem, const char *text)
     x.j = J;
     x.m_rows = host.m_rows = M_ROWS;
     host.m_index = index;
+    x.p_index = tj_buffer_address(buffer[6]);
+    host.p_index = to;
+    x.p_rows = host.p_rows = P_ROWS;
     host.offsets = offsets;
     host.scale[TJ_MATRIX_M].address = scale;
     cr_assert(eq(int, tj_config_parse(text, &config, &err), TJ_OK));
@@ -151,7 +177,14 @@ static void multiply(tj_context *context, tj_problem problem, const char *text)
     problem.j.mode = TJ_DIM_FIXED;
     cr_expect(eq(int, tj_reference_check(&problem, &host, p, 0, 1, &report, &err), TJ_OK), "%s: %s", text, err.message);
     cr_expect(report.passed, "%s: %s", text, report.reason);
-    for (int i = 0; i < 6; i++)
+    for (int row = 0; row < P_ROWS && problem.rows.scattered; row++) {
+        bool is_stored = false;
+
+        for (int i = 0; i < J; i++)
+            is_stored |= to[i] == row;
+        cr_expect(is_stored || p[row * L] == 0xffff, "%s: row %d of P was written", text, row);
+    }
+    for (int i = 0; i < 7; i++)
         tj_buffer_free(buffer[i]);
 }
 
@@ -168,7 +201,7 @@ Test(gather, takes_rows_of_m_where_the_index_says)
     tj_context *context = open_context();
 
     for (size_t i = 0; i < sizeof families / sizeof families[0]; i++)
-        for (int variant = 0; variant < 3; variant++) {
+        for (int variant = 0; variant < 5; variant++) {
             tj_problem problem = gathered();
 
             problem.j.mode = variant == 1 ? TJ_DIM_ANY : TJ_DIM_FIXED;
@@ -176,6 +209,9 @@ Test(gather, takes_rows_of_m_where_the_index_says)
                 problem.scale[TJ_MATRIX_M] = (tj_scale)SCALE_EACH;
             if (variant == 2)
                 problem.rows = (tj_rows){.kind = TJ_ROWS_IN_GROUPS, .groups = GROUPS, .gathered = 1};
+            problem.rows.scattered = variant >= 3;
+            if (variant == 4)
+                cr_assert(eq(int, tj_epilogue_parse("relu(acc * 2)", &problem.epilogue, &err), TJ_OK));
             multiply(context, problem, families[i]);
         }
     tj_context_free(context);
@@ -185,12 +221,13 @@ Test(gather, launches_refuse_what_they_cannot_read)
 {
     tj_context *context = open_context();
     tj_workbench_options options = TJ_WORKBENCH_INIT;
-    const tj_problem problem = gathered();
+    tj_problem problem = gathered();
     tj_config config = TJ_CONFIG_INIT;
     tj_workbench *bench = NULL;
     const tj_plan *plan = NULL;
     tj_operands x;
 
+    problem.rows.scattered = 1;
     cr_assert(eq(int, tj_config_parse("tiled", &config, &err), TJ_OK));
     cr_assert(eq(int, tj_plan_prepare(context, &problem, &config, &plan, &err), TJ_OK), "%s", err.message);
     cr_assert(eq(int, tj_workbench_create(context, &problem, &options, &bench, &err), TJ_OK), "%s", err.message);
@@ -205,6 +242,15 @@ Test(gather, launches_refuse_what_they_cannot_read)
     x.m_index = x.p.address;
     cr_expect(eq(int, tj_plan_launch(plan, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
     expect_said("and m_index at");
+    x.m_index = tj_workbench_operands(bench)->m_index;
+    x.p_index = NULL;
+    cr_expect(eq(int, tj_plan_launch(plan, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
+    expect_said("p_index is NULL: give the device address of the row of P for each of the 70 rows");
+    x.p_index = tj_workbench_operands(bench)->p_index;
+    x.p_rows = -1;
+    cr_expect(eq(int, tj_plan_launch(plan, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
+    expect_said("p_rows is -1");
+    x.p_rows = 0;
     x.m_index = NULL;
     cr_expect(eq(int, tj_plan_launch(plan, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
     expect_said("m_index is NULL: give the device address of the row of M for each of the 70 rows");
@@ -216,11 +262,12 @@ Test(gather, launches_refuse_what_they_cannot_read)
 Test(gather, is_proven)
 {
     tj_context *context = open_context();
-    const tj_problem problem = gathered();
+    tj_problem problem = gathered();
     tj_config config = TJ_CONFIG_INIT;
     tj_proof proof = TJ_PROOF_INIT;
     const tj_plan *plan = NULL;
 
+    problem.rows.scattered = 1;
     cr_assert(eq(int, tj_config_parse("mma:bm=16,bn=16,wm=16,wn=16", &config, &err), TJ_OK));
     cr_assert(eq(int, tj_plan_prepare(context, &problem, &config, &plan, &err), TJ_OK), "%s", err.message);
     cr_expect(eq(int, tj_plan_prove(context, plan, &problem, 1, &proof, &err), TJ_OK), "%s", err.message);

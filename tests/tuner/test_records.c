@@ -60,8 +60,9 @@ Test(records, of_earlier_builds_are_read_and_printed_byte_for_byte)
 /* They keep their names: later properties are not in their text. Problems that differ only in them are told apart. */
 Test(records, of_what_was_there_before_do_not_change)
 {
-    static const char *const members[] = {"n_dtype",      "compute",         "scale_m",   "scale_n",       "groups",
-                                          "offset_bytes", "offsets_on_host", "rows_kind", "expected_rows", "gathered"};
+    static const char *const members[] = {"n_dtype",       "compute",      "scale_m",         "scale_n",
+                                          "groups",        "offset_bytes", "offsets_on_host", "rows_kind",
+                                          "expected_rows", "gathered",     "scattered"};
     const tj_problem old = f32(33, 5, 48),
                      problems[] = {
                          old, mixed_problem(), tf32_problem(), strange_problem(), grouped_problem(), masked_problem()};

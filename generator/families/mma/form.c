@@ -1164,6 +1164,7 @@ const tj_family tj_family_mma = {
     .sums_in_registers = true,
     .scales_along_k = true,
     .takes_groups = true,
+    .takes_scattered = true,
     .takes_gathered = true,
     .model = &tj_model_mma,
     .reduces = TJ_REDUCES_BY_WARP,

@@ -407,8 +407,9 @@ static bool has_boxes(const tj_problem *view, const tj_wgmma_shape *s)
 {
     const int32_t bytes = tj_facts_of(view->p.type)->bytes;
 
-    return s->splits <= 1 && !tj_is_grouped(view) && !view->epilogue.has_beta && !tj_stride_is_pointers(view->p.stride) &&
-           tj_access_fits_output(view, CHUNK / bytes) && (tj_access_sums(view, s->splits) == 1 || bytes > 1);
+    return s->splits <= 1 && !tj_is_grouped(view) && !tj_is_scattered(view) && !view->epilogue.has_beta &&
+           !tj_stride_is_pointers(view->p.stride) && tj_access_fits_output(view, CHUNK / bytes) &&
+           (tj_access_sums(view, s->splits) == 1 || bytes > 1);
 }
 
 /* Return the columns of a slice: a power of two where P lies by rows, to which a chunk's place in its line is fitted. */
@@ -500,7 +501,7 @@ static tj_status check_types(const tj_problem *view, tj_error *err)
 
 static bool can_swap(const tj_problem *view)
 {
-    return !tj_is_grouped(view) && !tj_is_gathered(view) && !tj_epilogue_pairs(&view->epilogue);
+    return !tj_is_grouped(view) && !tj_is_gathered(view) && !tj_is_scattered(view) && !tj_epilogue_pairs(&view->epilogue);
 }
 
 static tj_status check_swap(const tj_problem *view, const tj_wgmma_shape *s, tj_error *err)
@@ -508,9 +509,10 @@ static tj_status check_swap(const tj_problem *view, const tj_wgmma_shape *s, tj_
     if (!s->swapped || can_swap(view))
         return TJ_OK;
     return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "swap=yes computes the transpose of P, and %s: use swap=no",
-                   tj_is_grouped(view)    ? "rows in groups are rows of P"
-                   : tj_is_gathered(view) ? "the rows that are gathered are those of M"
-                                          : "the epilogue takes pairs of columns of P");
+                   tj_is_grouped(view)     ? "rows in groups are rows of P"
+                   : tj_is_gathered(view)  ? "the rows that are gathered are those of M"
+                   : tj_is_scattered(view) ? "the rows that are scattered are those of P"
+                                           : "the epilogue takes pairs of columns of P");
 }
 
 static tj_status check_cluster(const tj_problem *view, const tj_wgmma_shape *s, tj_error *err)
@@ -1367,6 +1369,7 @@ const tj_family tj_family_wgmma = {
     .scales_along_k = true,
     .sums_in_registers = true,
     .takes_groups = true,
+    .takes_scattered = true,
     .takes_gathered = true,
     .model = &tj_model_wgmma,
     .reduces = TJ_REDUCES_BY_WARP,
