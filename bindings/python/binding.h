@@ -27,7 +27,8 @@ typedef struct dl_managed_tensor {
 } dl_managed_tensor;
 
 /**
- * tj_matmul with operands that are a prepared set and the addresses of this call; 0: there is none. scales: TJ_SCALED; NULL: none. Returns NULL, or why it failed,
+ * tj_matmul with operands that are a prepared set and the addresses of this call; 0: there is none. scales: those of TJ_OPERAND_SCALE and all
+ * up to TJ_OPERAND_WITH; NULL: none. Returns NULL, or why it failed,
  * which is valid until the next call of this thread.
  */
 static inline const tj_error *tjpy_matmul(tj_context *context, const tj_problem *problem, const tj_operands *prepared, size_t m,
@@ -43,6 +44,10 @@ static inline const tj_error *tjpy_matmul(tj_context *context, const tj_problem 
     operands.c.address = (const void *)c;
     for (int i = 0; scales && i < TJ_SCALED; i++)
         operands.scale[i].address = (const void *)scales[i];
+    for (int i = 0; scales && i < TJ_FACTORS; i++) {
+        operands.zero[i].address = (const void *)scales[TJ_SCALED + i];
+        operands.whole[i].address = (const void *)scales[TJ_SCALED + TJ_FACTORS + i];
+    }
     operands.alpha = alpha;
     operands.beta = beta;
     return tj_matmul(context, problem, &operands, (struct CUstream_st *)stream, &error) == TJ_OK ? NULL : &error;

@@ -16,8 +16,8 @@ from tilejit._binding import ffi, lib
 from tilejit._context import Context, context_of, host_context
 from tilejit._errors import InvalidArgument, check, failure, text
 from tilejit._problem import (
-    _PLAIN, Arrays, Epilogue, Operand, Problem, Request, epilogue_of, in_words_of_a_call,
-    look_at_epilogue, look_at_operands, request, take_as,
+    _PLAIN, Arrays, Epilogue, Format, Operand, Problem, Request, epilogue_of, in_words_of_a_call,
+    look_at_epilogue, look_at_operands, request, take_types,
 )
 from tilejit._types import BYTES, NAME, PAIRS, numpy_dtype, torch_dtype
 
@@ -38,30 +38,30 @@ def _remembered(context: Context, key: Tuple[Any, ...], make: Callable[[], Reque
 @overload
 def matmul(a: HostArray, b: AnyArray, /, out: None = ..., *, epilogue: Optional[Epilogue] = ..., stream: Any = ..., dtype: Any = ...,
            compute: Optional[str] = ..., context: Optional[Context] = ..., n_dtype: Optional[str] = ...,
-           overlap: bool = ...) -> HostArray: ...
+           overlap: bool = ..., format: Format = ...) -> HostArray: ...
 @overload
 def matmul(a: HostArray, b: AnyArray, /, out: None = ..., *, epilogue: str, stream: Any = ..., dtype: Any = ...,
            compute: Optional[str] = ..., context: Optional[Context] = ..., n_dtype: Optional[str] = ...,
-           overlap: bool = ..., **operands: Union[AnyArray, float]) -> HostArray: ...
+           overlap: bool = ..., format: Format = ..., **operands: Union[AnyArray, float]) -> HostArray: ...
 @overload
 def matmul(a: A, b: AnyArray, /, out: None = ..., *, epilogue: Optional[Epilogue] = ..., stream: Any = ..., dtype: Any = ...,
            compute: Optional[str] = ..., context: Optional[Context] = ..., n_dtype: Optional[str] = ...,
-           overlap: bool = ...) -> A: ...
+           overlap: bool = ..., format: Format = ...) -> A: ...
 @overload
 def matmul(a: A, b: AnyArray, /, out: None = ..., *, epilogue: str, stream: Any = ..., dtype: Any = ...,
            compute: Optional[str] = ..., context: Optional[Context] = ..., n_dtype: Optional[str] = ...,
-           overlap: bool = ..., **operands: Union[AnyArray, float]) -> A: ...
+           overlap: bool = ..., format: Format = ..., **operands: Union[AnyArray, float]) -> A: ...
 @overload
 def matmul(a: AnyArray, b: AnyArray, /, out: A, *, epilogue: Optional[Epilogue] = ..., stream: Any = ..., dtype: Any = ...,
            compute: Optional[str] = ..., context: Optional[Context] = ..., n_dtype: Optional[str] = ...,
-           overlap: bool = ...) -> A: ...
+           overlap: bool = ..., format: Format = ...) -> A: ...
 @overload
 def matmul(a: AnyArray, b: AnyArray, /, out: A, *, epilogue: str, stream: Any = ..., dtype: Any = ...,
            compute: Optional[str] = ..., context: Optional[Context] = ..., n_dtype: Optional[str] = ...,
-           overlap: bool = ..., **operands: Union[AnyArray, float]) -> A: ...
+           overlap: bool = ..., format: Format = ..., **operands: Union[AnyArray, float]) -> A: ...
 def matmul(a: Any, b: Any, /, out: Any = None, *, epilogue: Union[Epilogue, str, None] = None, stream: Any = None, dtype: Any = None,
            compute: Optional[str] = None, context: Optional[Context] = None, n_dtype: Any = None, overlap: bool = False,
-           **operands: Any) -> Any:
+           format: Format = None, **operands: Any) -> Any:
     """Multiply two arrays by the rules of ``numpy.matmul``, with a CUDA kernel written for exactly this product.
 
     a, b: arrays of NumPy, PyTorch, CuPy or JAX, or others with ``__cuda_array_interface__`` or ``__dlpack__``, all in the same place.
@@ -80,6 +80,10 @@ def matmul(a: Any, b: Any, /, out: Any = None, *, epilogue: Union[Epilogue, str,
         a row, if b has k rows, or neighbours of a column, if it has half as many; the first in the lower half of the byte. They must be contiguous.
     overlap: True: on Hopper and newer the kernel may start while the one before it in the stream still runs. It waits for the end of
         that one before it touches an array, so the product is the same, and sooner.
+    format: a name for types and scales that go together, such as ``"fp8_block"``, or fields of a problem and their values, such as
+        ``{"scale_m": "f32:1x128:row-by-row", "scale_n": "f32:64x64:row-by-row"}`` (docs/scales.md). The scales are arrays of the epilogue as a
+        quantiser wrote them, and b is the transpose of weights that lie as (l, k). Arrays of uint8 are taken for the types that the
+        format has.
 
     Returns out. On a device nothing is copied, and the call returns as soon as the kernel is queued; the arrays must live until it has
     run. The exception is JAX, which shares no stream: the call waits for a and b, and for the product. Host arrays are copied to the
@@ -94,9 +98,9 @@ def matmul(a: Any, b: Any, /, out: Any = None, *, epilogue: Union[Epilogue, str,
     handle = stream_handle(stream)
     torch = sys.modules.get("torch")
     if (torch is not None and isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor) and (out is None or isinstance(out, torch.Tensor))
-            and epilogue.is_plain and a.is_cuda and n_dtype is None):
+            and epilogue.is_plain and a.is_cuda and n_dtype is None and format is None):
         return _with_torch(torch, a, b, out, epilogue, handle, dtype, compute, overlap, context_of(context))
-    return _multiply(a, b, out, epilogue, handle, dtype, compute, overlap, context, n_dtype)[0]
+    return _multiply(a, b, out, epilogue, handle, dtype, compute, overlap, context, n_dtype, format)[0]
 
 
 def _with_torch(torch: Any, a: Any, b: Any, out: Any, epilogue: Epilogue, handle: Optional[int], dtype: Any, compute: Optional[str],
@@ -127,20 +131,20 @@ def _with_torch(torch: Any, a: Any, b: Any, out: Any, epilogue: Epilogue, handle
 
 
 def _multiply(a: Any, b: Any, out: Any, epilogue: Epilogue, handle: Optional[int], dtype: Any, compute: Optional[str],
-              overlap: bool, context: Optional[Context], n_dtype: Any = None) -> Tuple[Any, Request]:
+              overlap: bool, context: Optional[Context], n_dtype: Any = None, format: Format = None) -> Tuple[Any, Request]:
     """matmul for whatever arrays; also what their shapes and strides came to."""
     va, vb = look(a, "a", handle), look(b, "b", handle)
-    if n_dtype is not None:
-        take_as(vb, n_dtype)
+    take_types(va, vb, n_dtype, format)
     vo = None if out is None else look(out, "out", handle)
     vc, scales = (None, _PLAIN.scales) if epilogue is _PLAIN else look_at_epilogue(epilogue, handle)
     given = Arrays(va, vb, vo, vc, scales, look_at_operands(epilogue, handle) if epilogue.operands else ())
     if va.device is None and vb.device is None:
         host_stream(handle)
-        return _on_host(given, out, epilogue, context, lambda arrays: request(arrays, epilogue, dtype, compute, overlap))
+        return _on_host(given, out, epilogue, context, lambda arrays: request(arrays, epilogue, dtype, compute, overlap, format))
     context = context_of(context, a, b, out)
-    key = (given.key(), epilogue.alpha != 1, epilogue.factor != 0, dtype, compute, overlap, epilogue.expression, epilogue.scale_k)
-    made = _remembered(context, key, lambda: request(given, epilogue, dtype, compute, overlap))
+    key = (given.key(), epilogue.alpha != 1, epilogue.factor != 0, dtype, compute, overlap, epilogue.expression, epilogue.scale_k,
+           format if isinstance(format, str) else format and tuple(format.items()))
+    made = _remembered(context, key, lambda: request(given, epilogue, dtype, compute, overlap, format))
     if vo is None:
         out = empty_like(va, made.out_shape, made.out_type, context)
         vo = look(out, "out", handle)

@@ -19,6 +19,9 @@ from tilejit._types import BYTES, NAME, NUMBER, PAIRS, advice, compute_number, n
 ROW, COL = 0, 1
 FIELDS = tuple(text(lib.tj_problem_field(i)).replace("-", "_") for i in takewhile(lib.tj_problem_field, count_from(0)))  # of a problem, by name
 SCALED = tuple(name for name in FIELDS if name.startswith("scale_") and name != "scale_k")  # by the number of their matrix
+SCALES = (*SCALED, "zero_m", "zero_n", "whole_m", "whole_n")  # by their numbers as operands, from TJ_OPERAND_SCALE on
+FLOATS = tuple(NUMBER[name] for name in ("f32", "f16", "bf16"))
+Format = Union[str, Mapping[str, str], None]
 _OWN_WORDS = re.compile("batch|.*dtype|compute|layout|ld_|stride_|any|multiple_of|alpha|beta|epilogue")  # shown in a form of Python's own
 ANY = -1
 BROADCAST = -2
@@ -35,6 +38,8 @@ class Epilogue:
     scale_m, scale_n: f32 arrays on the device of a: one number, or one for each row of a and each column of b. Not with f64. Of weights
         (int8 or uint8 beside floats) they may lie along k: an array of shape (parts, rows of a) or (parts, columns of b), whose first row
         multiplies the weights' first ``scale_k`` elements along k, and so on; the last part may have fewer.
+        With a ``format`` of the call they are arrays as the quantiser wrote them (docs/scales.md).
+    zero_n: zero points of b, and whole_n: one f32 that multiplies all of b, for a ``format`` that has them.
     scale_p: an array that receives the scales of ``out``, which is e4m3, e5m2 or int8 then (``dtype=`` or ``out``), one matrix without a
         batch: of float32, or the exponents of powers of two (e8m0) as uint8. Of shape (rows,): one for each row; (rows, parts): one for each 128,
         64 or 32 columns, whichever gives as many parts. Its rows or its columns are contiguous (docs/epilogues.md).
@@ -57,6 +62,8 @@ class Epilogue:
     operands: Mapping[str, Any] = field(default_factory=dict)
     scale_k: Optional[int] = None
     scale_p: Any = None
+    zero_n: Any = None
+    whole_n: Any = None
 
     @property
     def is_plain(self) -> bool:
@@ -65,8 +72,8 @@ class Epilogue:
 
     @property
     def scales(self) -> Tuple[Any, ...]:
-        """The arrays of scales, by the number of their matrix."""
-        return tuple(getattr(self, name) for name in SCALED)
+        """The arrays of scales, and of what goes with them, by their numbers."""
+        return tuple(getattr(self, name, None) for name in SCALES)
 
     @property
     def factor(self) -> float:
@@ -75,7 +82,7 @@ class Epilogue:
 
 
 # Arguments of the call itself: an operand of an expression cannot be passed under these names.
-_TAKEN = frozenset(("out", "epilogue", "stream", "dtype", "compute", "context", "n_dtype", "overlap"))
+_TAKEN = frozenset(("out", "epilogue", "stream", "dtype", "compute", "context", "n_dtype", "overlap", "format"))
 
 
 @lru_cache(maxsize=1024)
@@ -151,8 +158,10 @@ class Problem:
     fields: the rest of what a problem may have; names and values are those of the command's options.
     groups: of how many products, each with an N of its own, M and P hold the rows, as ``matmul_grouped`` has them; j is all of the rows.
     offsets: the memory of the offsets of groups: "device" or "host", of 4 bytes each, or "device64" or "host64".
+    format: a name for types and scales that go together, such as "fp8_block" (docs/scales.md), with an N that lies as l x k; other arguments
+        that are given come after it.
     scale_m, scale_n: scales that the launch brings: "one"; "each" row of M or column of N; or, of weights, "along-k", each for scale_k
-        elements of k.
+        elements of k; or any, such as "f32:128x128:row-by-row".
     overlap: True: a launch may start while the kernel before it in the stream still runs; it waits before it touches an operand.
 
     Raises InvalidArgument for a problem that cannot be computed, TypeError for an unknown type.
@@ -160,22 +169,25 @@ class Problem:
 
     __slots__ = ("_c",)
 
-    def __init__(self, j: int, k: int, l: int, dtype: Any = "f32", *, n_dtype: Any = None, out_dtype: Any = None, layouts: str = "rrr",
-                 batch: int = 1, compute: Optional[str] = None, alpha: bool = False, beta: bool = False,
+    def __init__(self, j: int, k: int, l: int, dtype: Any = "f32", *, n_dtype: Any = None, out_dtype: Any = None, layouts: Optional[str] = None,
+                 batch: int = 1, compute: Optional[str] = None, alpha: bool = False, beta: bool = False, format: Format = None,
                  epilogue: Union[Epilogue, str, None] = None, any: Union[str, Iterable[str]] = (), multiple_of: Optional[Mapping[str, int]] = None,
                  **fields: Union[int, str, None]) -> None:
-        if not isinstance(layouts, str) or len(layouts) != 3 or set(layouts) - set("rc"):
+        if layouts is not None and (not isinstance(layouts, str) or len(layouts) != 3 or set(layouts) - set("rc")):
             raise InvalidArgument(f"layouts is {layouts!r}: write three letters for M, N and P, each r or c")
         c = new_problem()
         c.j.extent, c.k.extent, c.l.extent, c.batch = (count(each, name, 0) for each, name in ((j, "j"), (k, "k"), (l, "l"), (batch, "batch")))
         if c.batch < 1:
             raise InvalidArgument("batch is 0: it is 1 or more")
         c.m.type = number_of(dtype)
-        c.n.type = 0 if n_dtype is None else number_of(n_dtype, "n_dtype")
-        c.p.type = 0 if out_dtype is None else number_of(out_dtype, "out_dtype")
-        c.m.layout, c.n.layout, c.p.layout = ("rc".index(letter) for letter in layouts)
+        _set_format(c, format)
+        c.m.type = c.m.type if dtype == "f32" else number_of(dtype)
+        c.n.type = c.n.type if n_dtype is None else number_of(n_dtype, "n_dtype")
+        c.p.type = c.p.type if out_dtype is None else number_of(out_dtype, "out_dtype")
+        for matrix, letter in zip((c.m, c.n, c.p), layouts or ""):
+            matrix.layout = "rc".index(letter)
         c.c.layout = c.p.layout
-        c.compute = compute_number(compute)
+        c.compute = c.compute if compute is None else compute_number(compute)
         c.epilogue.has_alpha, c.epilogue.has_beta = int(alpha), int(beta)
         if epilogue is not None:
             if alpha or beta:
@@ -192,12 +204,12 @@ class Problem:
 
     @classmethod
     def of(cls, a: Any, b: Any, /, out: Any = None, *, epilogue: Union[Epilogue, str, None] = None, dtype: Any = None,
-           compute: Optional[str] = None, n_dtype: Any = None, overlap: bool = False,
+           compute: Optional[str] = None, n_dtype: Any = None, overlap: bool = False, format: Format = None,
            **operands: Any) -> "Problem":
         """The problem that ``matmul`` of the same arguments launches, with the strides of these arrays."""
         problem = cls.__new__(cls)
         problem._c = request_of(a, b, out, epilogue_of(epilogue, operands), dtype, compute, None, n_dtype,
-                                overlap).problem
+                                overlap, format).problem
         return problem
 
     def _bytes(self) -> bytes:
@@ -305,6 +317,12 @@ def set_field(c: Any, name: str, value: Any) -> None:
         raise InvalidArgument(str(wrong).replace(word, name)) from None
 
 
+def _set_format(c: Any, format: Format) -> None:
+    """Set the types and scales of a format: of a name, or of a mapping from fields to their text."""
+    for name, value in ([("format", format)] if isinstance(format, str) else (format or {}).items()):
+        set_field(c, name, value)
+
+
 def _matrices(c: Any) -> Tuple[Any, ...]:
     return (c.m, c.n, c.p, c.c) if c.epilogue.has_beta else (c.m, c.n, c.p)
 
@@ -377,13 +395,30 @@ class Request:
 
 
 def request_of(a: Any, b: Any, out: Any, epilogue: Epilogue, dtype: Any, compute: Optional[str], stream: Optional[int], n_dtype: Any,
-               overlap: bool) -> Request:
+               overlap: bool, format: Format = None) -> Request:
     """Return the request of arrays not examined yet."""
     va, vb = look(a, "a", stream), look(b, "b", stream)
-    if n_dtype is not None:
-        take_as(vb, n_dtype)
+    take_types(va, vb, n_dtype, format)
     vo = None if out is None else look(out, "out", stream)
-    return request(Arrays(va, vb, vo, *look_at_epilogue(epilogue, stream), look_at_operands(epilogue, stream)), epilogue, dtype, compute, overlap)
+    return request(Arrays(va, vb, vo, *look_at_epilogue(epilogue, stream), look_at_operands(epilogue, stream)), epilogue, dtype, compute, overlap, format)
+
+
+def take_types(a: View, b: View, n_dtype: Any, format: Format) -> None:
+    """Let bytes be numbers of the types that n_dtype and a format say. Raises InvalidArgument for arrays of other types."""
+    if n_dtype is not None:
+        take_as(b, n_dtype)
+    if format is None:
+        return
+    wanted = new_problem()
+    wanted.m.type = a.type
+    _set_format(wanted, format)
+    for view, number, name in ((a, wanted.m.type, "a"), (b, wanted.n.type, "b")):
+        if number == view.type or number == 0:
+            continue
+        if view.type != NUMBER["u8"] or BYTES[number] != 1:
+            raise InvalidArgument(f"{name} is of {NAME[view.type]}, and the format {format} takes {NAME[number]}"
+                                  + (", or its bytes as uint8" if BYTES[number] == 1 else ""))
+        view.type = number
 
 
 def take_as(b: View, n_dtype: Any) -> None:
@@ -408,7 +443,7 @@ class Arrays(NamedTuple):
 
     def named(self) -> Tuple[Tuple[Optional[View], str], ...]:
         """Return them with their names, except those of an expression."""
-        return tuple(zip((*self[:4], *self.scales), ("a", "b", "out", "epilogue.c", *(f"epilogue.{name}" for name in SCALED))))
+        return tuple(zip((*self[:4], *self.scales), ("a", "b", "out", "epilogue.c", *(f"epilogue.{name}" for name in SCALES))))
 
     def key(self) -> Tuple[Any, ...]:
         """Return all that a request takes from them."""
@@ -418,10 +453,10 @@ class Arrays(NamedTuple):
 def look_at_epilogue(epilogue: Epilogue, stream: Optional[int]) -> Tuple[Optional[View], Tuple[Optional[View], ...]]:
     """Examine its arrays: c and the scales."""
     return (None if epilogue.c is None else look(epilogue.c, "epilogue.c", stream),
-            tuple(None if scale is None else look(scale, f"epilogue.{name}", stream) for name, scale in zip(SCALED, epilogue.scales)))
+            tuple(None if scale is None else look(scale, f"epilogue.{name}", stream) for name, scale in zip(SCALES, epilogue.scales)))
 
 
-def request(given: Arrays, epilogue: Epilogue, dtype: Any, compute: Optional[str], overlap: bool = False) -> Request:
+def request(given: Arrays, epilogue: Epilogue, dtype: Any, compute: Optional[str], overlap: bool = False, format: Format = None) -> Request:
     """Turn arrays into a problem by the rules of numpy.matmul, without copying any. Raises InvalidArgument if strides do not allow it."""
     a, b, out, c, scales, operands = given
     for view, name in ((a, "a"), (b, "b")):
@@ -446,10 +481,12 @@ def request(given: Arrays, epilogue: Epilogue, dtype: Any, compute: Optional[str
     batch = _broadcast(a_shape[:-2], b_shape[:-2], a.shape, b.shape)
 
     problem = new_problem()
+    problem.m.type = a.type
+    _set_format(problem, format)
     problem.m.type, problem.n.type = a.type, b.type
-    problem.compute = compute_number(compute)
+    problem.compute = compute_number(compute) if compute is not None else problem.compute
     problem.overlap = bool(overlap)
-    problem.p.type = out.type if out is not None else 0 if dtype is None else number_of(dtype)
+    problem.p.type = out.type if out is not None else problem.p.type if dtype is None else number_of(dtype)
     if scales[lib.TJ_MATRIX_P] is not None:
         if batch or len(a.shape) == 1 or len(b.shape) == 1:
             raise InvalidArgument(f"epilogue.scale_p receives the scales of one matrix, and a is {a.shape} and b {b.shape}: pass two matrices")
@@ -525,8 +562,11 @@ def request(given: Arrays, epilogue: Epilogue, dtype: Any, compute: Optional[str
         matrix.layout, matrix.ld, matrix.stride = layout, ld, _stride(step, many)
     if has_c:
         problem.c.layout, problem.c.ld, problem.c.stride = p_layout, c_ld, _stride(stride[3], many)
-    _set_scales(problem, made.operands, scales, epilogue.scale_k)
-    for scale in made.operands.scale[0:lib.TJ_MATRIX_P]:
+    if format is None:
+        _set_scales(problem, made.operands, scales, epilogue.scale_k)
+    else:
+        _set_scales_of_format(problem, made.operands, scales, epilogue.scale_k, format)
+    for scale in (*made.operands.scale[0:lib.TJ_MATRIX_P], *made.operands.zero, *made.operands.whole):
         scale.stride = BROADCAST
     for i, operand in enumerate(arrays):
         getattr(made.operands, "with")[made.withs[operand.name]].stride = _stride(stride[4 + i], many)
@@ -549,6 +589,37 @@ def _set_epilogue(problem: Any, epilogue: Epilogue, operands: Sequence[Operand])
         _declare(problem, epilogue.expression, operands)
 
 
+def _set_scales_of_format(problem: Any, operands: Any, scales: Sequence[Optional[View]], scale_k: Optional[int], format: Format) -> None:
+    """Compare arrays of scales with those of a format, and set their leading dimensions."""
+    if scale_k is not None:
+        raise InvalidArgument(f"epilogue.scale_k is {scale_k}, and the format {format} says it: leave it out")
+    own, view_n = problem.scale[lib.TJ_MATRIX_N], scales[lib.TJ_MATRIX_N]
+    if view_n is not None and own.type in FLOATS[1:] and view_n.type in FLOATS:
+        own.type = view_n.type  # of weights, either will do
+    slots = (*operands.scale, *operands.zero, *operands.whole)
+    for i, (name, view, slot) in enumerate(zip(SCALES, scales, slots)):
+        if i == lib.TJ_MATRIX_P:
+            continue
+        shape = _shape_of(problem, lib.TJ_OPERAND_SCALE + i)
+        wanted = (int(shape.rows), int(shape.cols))
+        if view is None and not shape.is_taken:
+            continue
+        if view is None:
+            raise InvalidArgument(f"the format {format} has epilogue.{name}: pass {wanted[0]} x {wanted[1]} elements of {NAME[shape.type]}")
+        if not shape.is_taken:
+            raise InvalidArgument(f"the format {format} has no epilogue.{name}: leave it out")
+        if view.type != shape.type and not (view.type == NUMBER["u8"] and BYTES[shape.type] == 1):
+            raise InvalidArgument(f"epilogue.{name} is of {NAME[view.type]}, and the format {format} takes {NAME[shape.type]}"
+                                  + (", or its bytes as uint8" if BYTES[shape.type] == 1 else ""))
+        if 1 in wanted and elements(view.shape) == wanted[0] * wanted[1] and view.strides == tight(view.shape):
+            slot.ld = wanted[1]  # a vector may have any dimensions
+        elif view.shape == wanted and view.strides[1] == 1 and view.strides[0] >= wanted[1]:
+            slot.ld = view.strides[0]
+        else:
+            raise InvalidArgument(f"epilogue.{name} is {view.shape} with strides of {view.strides}: the format {format} takes {wanted}, row after row")
+    _set_quantized(problem, operands, scales[lib.TJ_MATRIX_P])
+
+
 def _set_scales(problem: Any, operands: Any, scales: Sequence[Optional[View]], scale_k: Optional[int]) -> None:
     """Set the number of scales of a problem with known extents, and their leading dimensions, if there are operands."""
     for i, (name, view, extent, what) in enumerate(zip(SCALED, scales, (problem.j.extent, problem.l.extent), ("a has rows", "b has columns"))):
@@ -560,6 +631,9 @@ def _set_scales(problem: Any, operands: Any, scales: Sequence[Optional[View]], s
             problem.scale[i].k = _scale_k(scale_k, view.shape[0], problem.k.extent)
         if word == "along-k" and operands:
             operands.scale[i].ld = view.strides[0] if view.shape[0] > 1 else view.shape[1]
+    for name, view in zip(SCALES[len(SCALED):], scales[len(SCALED):]):
+        if view is not None:
+            raise InvalidArgument(f"epilogue.{name} goes with a format that has it: pass format=")
     _set_quantized(problem, operands, scales[lib.TJ_MATRIX_P])
     if scale_k is not None and not any(scale.k for scale in problem.scale[0:lib.TJ_MATRIX_P]):
         raise InvalidArgument(f"epilogue.scale_k is {scale_k} and no scales lie along k: pass them as an array of shape (parts, columns of b)")
