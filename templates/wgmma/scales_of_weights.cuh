@@ -11,8 +11,26 @@ struct scales_t {
     float of[PARTS][TM];
     //@ end
 } scales;
-#include "wgmma/each_scale.cuh"  //@ with load for visit
-#include "wgmma/each_scale.cuh"  //@ with make for visit
+const auto load_scales = [&](int phase) {
+#pragma unroll
+    for (int p = 0; p < PARTS; ++p)
+#pragma unroll
+        for (int r = 0; r < TM; ++r) {
+            const index_t Row = block_row + m_row + r / 2 * 64 + r % 2 * 8;
+            const index_t kk = phase * BK + p * SCALE_K;  //@ first_k for phase  //@ part_k for p * SCALE_K
+            //@ lines load_scale
+        }
+};
+const auto make_scales = [&](int phase) {
+#pragma unroll
+    for (int p = 0; p < PARTS; ++p)
+#pragma unroll
+        for (int r = 0; r < TM; ++r) {
+            const index_t Row = block_row + m_row + r / 2 * 64 + r % 2 * 8;
+            const index_t kk = phase * BK + p * SCALE_K;  //@ first_k for phase  //@ part_k for p * SCALE_K
+            //@ lines make_scale
+        }
+};
 if (phases > 0) {
     load_scales(0);
     make_scales(0);

@@ -112,7 +112,7 @@ tj_status tj_wgmma_check_parts(const tj_problem *view, const tj_wgmma_shape *s, 
 
 /* ---- source ------------------------------------------------------------------------------------------------------- */
 
-/* What a thread has of the scales of its rows: lines that declare it as it is stored and as it is used, that load and convert it. */
+/* Lines that declare the scales of a thread's rows, as they are stored and as they are used, and that load and convert them. */
 typedef struct scale_lines {
     tj_text stored, made, load, make;
 } scale_lines;
