@@ -1,5 +1,6 @@
 // adds: to the sums; otherwise the products take their place.
-__device__ __forceinline__ void multiply_add(unsigned long long m, unsigned long long n, sum_t (&upper)[TN], sum_t (&lower)[TN], bool adds)
+template <int SUMS>
+__device__ __forceinline__ void multiply_add(unsigned long long m, unsigned long long n, sum_t (&upper)[SUMS], sum_t (&lower)[SUMS], bool adds)
 {
     asm volatile(
         "{\n"

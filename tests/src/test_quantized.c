@@ -131,6 +131,7 @@ static const struct row {
      F32_BLOCKS(128)},
     {"wgmma:bn=128", "acc[2*col] * acc[2*col+1]", 70, 64, 576, 2, TJ_F16, TJ_S8, 0, 0, true,
      E8M0_BLOCKS(TJ_SCALES_ROW_BY_ROW, 32)},
+    {"wgmma:bn=256", "silu(acc[2*col]) * acc[2*col+1]", 70, 256, 512, 1, TJ_E4M3, TJ_E4M3, 1, 0, true, F32_BLOCKS(128)},
     {"wgmma:bn=64", NULL, 150, 64, 128, 1, TJ_BF16, TJ_E4M3, 1, 4, true, F32_BLOCKS(64)},
     {"wgmma:bn=64", NULL, 152, 64, 128, 1, TJ_BF16, TJ_E4M3, 1, 4, true, F32_BLOCKS(64), .is_masked = true},
     {"wgmma:bn=128,cluster=k2", NULL, 70, 128, 128, 1, TJ_BF16, TJ_E4M3, 1, 0, true, TJ_SCALE_INIT(TJ_F32, 1, 128)},
@@ -146,6 +147,8 @@ static tj_problem problem_of(const struct row *row)
     problem.scale[TJ_MATRIX_P] = row->scale;
     if (row->groups)
         problem.rows = (tj_rows){.kind = row->is_masked ? TJ_ROWS_MASKED : TJ_ROWS_IN_GROUPS, .groups = row->groups};
+    if (row->type == TJ_E4M3)
+        problem.compute = TJ_COMPUTE_F32_FP8;
     if (strncmp(row->config, "planes", 6) == 0)
         problem.compute = TJ_COMPUTE_F32_SPLIT;
     if (row->epilogue)

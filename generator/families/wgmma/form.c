@@ -46,7 +46,8 @@ enum {
     MOST_STAGES = 16,
     USUAL_GROUP = 8,
     USUAL_COLS = 128,
-    USUAL_STAGES = 8, /* of tiles that are not swapped: more of them gain nothing */
+    MOST_PART_COLS = 224, /* whose sums of a part of k leave registers for those of all */
+    USUAL_STAGES = 8,     /* of tiles that are not swapped: more of them gain nothing */
     MOST_BOXES = 4,
     SUM_BYTES = 4,
     QUAD_SUMS = 128,       /* of four lanes, in which each has 16 values of P */
@@ -194,6 +195,7 @@ tj_wgmma_shape tj_wgmma_shape_of(const tj_problem *view, const tj_config *config
     s.gathers = tj_is_gathered(view);
     s.scales_parts = s.promotes && tj_scale_k(view) > 0;
     s.scales_cols = s.promotes && tj_wgmma_scales_cols(view);
+    s.halves = s.promotes && s.bn > MOST_PART_COLS && v[SWAP] != TJ_WGMMA_SWAPPED;
     s.swapped = v[SWAP] == TJ_WGMMA_SWAPPED;
     s.cluster_cols = sharing[v[CLUSTER]].share_m;
     s.cluster_rows = sharing[v[CLUSTER]].share_n;
@@ -391,7 +393,9 @@ int64_t tj_wgmma_shared_bytes(const tj_problem *view, const tj_wgmma_shape *s)
 
 int32_t tj_wgmma_sum_registers(const tj_wgmma_shape *s)
 {
-    return (s->wm + (s->promotes ? TJ_WGMMA_ROWS : s->adds_parts ? s->wm : 0)) * s->bn / WARPGROUP;
+    const int32_t part = s->halves ? TJ_WGMMA_ROWS / 2 : s->promotes ? TJ_WGMMA_ROWS : s->adds_parts ? s->wm : 0;
+
+    return (s->wm + part) * s->bn / WARPGROUP;
 }
 
 int32_t tj_wgmma_factor_registers(const tj_wgmma_shape *s)
@@ -983,6 +987,7 @@ static bool is_hopeless(const tj_problem *view, const tj_config *config, size_t 
            check_operand(view, &s, true, NULL) != TJ_OK || check_operand(view, &s, false, NULL) != TJ_OK ||
            (known > BM && s.bm > 64 && s.bm - 64 >= view->j.extent) ||
            (known > BN && s.bn > 16 && s.bn / 2 >= view->l.extent) || (known > BN && brings_too_much(view, &s)) ||
+           (known > BN && s.halves && !tj_is_scaled(view, TJ_MATRIX_P)) || /* wide tiles of 8-bit floats are for its blocks */
            (known > BLOCKS && s.pingpong == TJ_WGMMA_PINGPONG && (s.multipliers != 2 || s.blocks > 1)) ||
            (known > SPLITS && s.splits > 1 && (tiles * s.splits > FULL_GPU || view->k.extent < (int64_t)s.splits * 4 * s.bk)) ||
            (known > BLOCKS && (check_tiles(view, &s, NULL) != TJ_OK || (s.stages > 0 && check_room(view, &s, NULL) != TJ_OK)));
@@ -1018,11 +1023,11 @@ static const char *wgmma_type(const tj_problem *view, int32_t type)
 static void describe_product(const tj_problem *view, const tj_wgmma_shape *s, tj_template_params *fill)
 {
     const char *const sum = tj_type_get_facts(tj_sum_type(view))->name;
-    const int32_t sums = s->bn / 2;
+    const int32_t cols = s->halves ? s->bn / 2 : s->bn, sums = cols / 2;
     const tj_wgmma_tile m = tj_wgmma_tile_of(view, s, true), n = tj_wgmma_tile_of(view, s, false);
     char text[TJ_TEMPLATE_VALUE_BYTES];
 
-    (void)snprintf(text, sizeof text, "wgmma.mma_async.sync.aligned.m64n%dk%d.%s.%s.%s", s->bn, s->k_step, sum,
+    (void)snprintf(text, sizeof text, "wgmma.mma_async.sync.aligned.m64n%dk%d.%s.%s.%s", cols, s->k_step, sum,
                    wgmma_type(view, tj_widened_type(view, TJ_MATRIX_M)), wgmma_type(view, tj_widened_type(view, TJ_MATRIX_N)));
     tj_template_set(fill, "wgmma_name", text);
     tj_template_set(fill, "multiply_registers",
@@ -1055,6 +1060,8 @@ static void describe_product(const tj_problem *view, const tj_wgmma_shape *s, tj
                                          : "wgmma/multiply_add.cuh");
     tj_template_set_flag(fill, "promotes", s->promotes);
     tj_template_set_int(fill, "upper_operand", sums + 6);
+    tj_template_set(fill, "made_part", !s->promotes ? "" : s->halves ? "wgmma/part_halves.cuh" : "wgmma/part.cuh");
+    tj_template_set(fill, "promote", !s->promotes ? "" : s->halves ? "wgmma/promote_halves.cuh" : "wgmma/promote.cuh");
     tj_template_set_int(fill, "adds_operand", sums + (loads_m(s) ? 5 : 2));
     tj_template_set(fill, "sum_constraint", sum[0] == 's' ? "\"+r\"" : "\"+f\"");
 }

@@ -38,6 +38,7 @@ typedef struct tj_wgmma_shape {
     int32_t scale_registers;            /* for the scales of many parts of a phase */
     bool adds_parts;                    /* weights have scales along k, which multiply parts of a sum in f32 */
     bool promotes;                      /* tensor cores sum a part of k; the thread adds its accumulators in f32 */
+    bool halves;                        /* of the columns, one after the other, */
     bool scales_parts;                  /* which it multiplies by scales before, */
     bool scales_cols;                   /* one for each of its columns */
     bool gathers;                       /* threads copy rows of M, which an index gathers */

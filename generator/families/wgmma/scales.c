@@ -148,15 +148,15 @@ void tj_wgmma_describe_scales(const tj_problem *view, const tj_wgmma_shape *s, t
 {
     const bool m = s->scales_parts && is_along_k(view, true), n = s->scales_parts && is_along_k(view, false);
     const int32_t part = tj_wgmma_part_k(view, s);
+    char scaled[TJ_TEMPLATE_VALUE_BYTES];
 
     tj_template_set_flag(fill, "scales_parts", s->scales_parts);
-    tj_template_set(fill, "scaled_part",
-                    m && n && s->scales_cols ? "m_scale[r + i] * n_scale[c] * part[i][c]"
-                    : m && n                 ? "m_scale[r + i] * n_scale[c / (N_STEP / 4)] * part[i][c]"
-                    : m                      ? "m_scale[r + i] * part[i][c]"
-                    : n && s->scales_cols    ? "n_scale[c] * part[i][c]"
-                    : n                      ? "n_scale[c / (N_STEP / 4)] * part[i][c]"
-                                             : "part[i][c]");
+    (void)snprintf(scaled, sizeof scaled, "%s%spart[i][%s]", m ? "m_scale[r + i] * " : "",
+                   !n               ? ""
+                   : s->scales_cols ? "n_scale[c] * "
+                                    : "n_scale[c / (N_STEP / 4)] * ",
+                   s->halves ? "c % (TN / 2)" : "c");
+    tj_template_set(fill, "scaled_part", scaled);
     tj_template_set(fill, "m_scales", m ? "wgmma/scales_of_rows.cuh" : "");
     tj_template_set(fill, "n_scales", !n ? "" : s->scales_cols ? "wgmma/scales_of_cols.cuh" : "wgmma/scales_of_blocks.cuh");
     if (s->promotes)

@@ -1,0 +1,20 @@
+// Tensor cores keep 13 bits of a sum of such products. So they add up a part of k alone, for 64 rows and half of the columns at a time, and
+// the threads all parts: sums of all columns would leave no registers.
+sum_t part[2][TN / 2];
+const auto multiply_part = [&](int r, int half, int first) {
+    const int place = stage * sizeof(phase_t);
+    const auto m = moved(m_first, place + m_offset(r * 32, first)), n = moved(n_first, place + n_offset(first) + half * (BN / 2) * 128);
+    begin_products();
+#pragma unroll
+    for (int kk = 0; kk < PART; kk += K_STEP)
+        multiply_add(moved(m, m_offset(0, kk)), moved(n, n_offset(kk)), part[0], part[1], kk > 0);
+    commit_products();
+};
+const auto begin_phase = [&] {
+    wait(full[stage], turn);
+    multiply_part(0, 0, 0);
+};
+//@ if not pingpong
+//@| if (phases > 0 && blockIdx.x < rows * cols)  //@ tiles for rows * cols  //@ first_tile for blockIdx.x
+//@|     begin_phase();
+//@ end
