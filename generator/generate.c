@@ -350,8 +350,12 @@ static tj_status describe_epilogue(const tj_problem *view, const tj_config *conf
     return quantizes ? describe_quantized(view, checks, params, err) : tj_expression_describe(view, &sums, params, err);
 }
 
-/* Print the product's parameters, unless its family has, and what follows from them. moved: the operands as the product reads them. */
-static void print_signature(const tj_problem *moved, const tj_launch_form *form, tj_template_params *params)
+/*
+ * Print the product's parameters, unless its family has, what follows from them, and those of the kernel that adds up splits. moved:
+ * the operands as the product reads them.
+ */
+static void print_signature(const tj_problem *view, const tj_problem *moved, const tj_launch_form *form,
+                            tj_template_params *params)
 {
     const bool has_maps = (form->needs & TJ_FEATURE_TMA) != 0, gathers = tj_is_gathered(moved); /* then M has no map */
     const tj_launch_step *const product = tj_product_step(form);
@@ -372,6 +376,8 @@ static void print_signature(const tj_problem *moved, const tj_launch_form *form,
                                : workspace,
                            params, "parameters");
     tj_signature_print_body(moved, form, has_maps, params);
+    if (product->splits > 1)
+        tj_signature_print_reduce(view, form, product + 1, params);
 }
 
 /* ---- comments around the kernel ----------------------------------------------------------------------------------- */
@@ -595,7 +601,7 @@ tj_status tj_request_generate(const tj_request *request, const tj_config *config
     tj_template_set(params, "rows_axis", product->rows_on_x ? "x" : "y");
     tj_template_set(params, "cols_axis", product->rows_on_x ? "y" : "x");
 
-    print_signature(&moved, &source->launch, params);
+    print_signature(view, &moved, &source->launch, params);
 
     append_head(&body, &request->problem, view, is_swapped);
     if (status == TJ_OK)

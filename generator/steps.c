@@ -138,14 +138,14 @@ static bool is_short(const tj_problem *view)
 }
 
 /* A first kernel that is not the product overlaps if the caller asks for it, which is noted last of all. */
-bool tj_step_overlaps(const tj_problem *view, const tj_launch_step *step)
+bool tj_launch_overlaps(const tj_problem *view, const tj_launch_form *form)
 {
-    return step->overlaps || view->overlap;
+    return form->step[0].overlaps || view->overlap;
 }
 
-const char *tj_step_pointer(const tj_problem *view, const tj_launch_step *step)
+const char *tj_step_pointer(const tj_problem *view, const tj_launch_form *form, const tj_launch_step *step, bool is_workspace)
 {
-    return tj_step_overlaps(view, step) ? "*" : "*__restrict__ ";
+    return tj_launch_overlaps(view, form) || (is_workspace && step->overlaps) ? "*" : "*__restrict__ ";
 }
 
 void tj_step_describe_order(const tj_problem *view, tj_template_params *fill, tj_launch_form *form)

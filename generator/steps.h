@@ -47,14 +47,15 @@ void tj_step_list_args(const tj_problem *view, bool is_swapped, bool reads, bool
  */
 void tj_step_describe_order(const tj_problem *view, tj_template_params *fill, tj_launch_form *form);
 
-/** Does the kernel of a step overlap the one before it? Asked when its source is printed, when its step is described. */
-bool tj_step_overlaps(const tj_problem *view, const tj_launch_step *step);
+/** May the first kernel of a launch overlap the kernel before the launch? Known when all steps are described. */
+bool tj_launch_overlaps(const tj_problem *view, const tj_launch_form *form);
 
 /**
- * Return the `*` of a pointer to memory that the kernel of a step only reads: "*__restrict__ ", which allows ld.global.nc, or "*" if
- * the kernel overlaps the one before it: such a load is for memory that nobody writes while the kernel lives, and that one may.
+ * Return the `*` of a pointer to memory that the kernel of a step only reads: "*__restrict__ ", which allows ld.global.nc, or "*".
+ * Such a load is for memory that nobody writes while the kernel lives. But a kernel before the launch, which that overlaps, may
+ * write the caller's operands meanwhile, and an earlier kernel of the launch the workspace (is_workspace).
  */
-const char *tj_step_pointer(const tj_problem *view, const tj_launch_step *step);
+const char *tj_step_pointer(const tj_problem *view, const tj_launch_form *form, const tj_launch_step *step, bool is_workspace);
 
 /** List the outputs of the epilogue's reductions, for the step that finishes them. */
 void tj_step_list_results(const tj_problem *view, tj_launch_step *step);

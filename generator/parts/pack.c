@@ -372,7 +372,7 @@ void tj_pack_describe(const tj_problem *view, const tj_pack *pack, tj_template_p
     if (!fill)
         return;
     list_args(view, pack, form, step);
-    print_parameters(pack, tj_step_pointer(view, step), fill);
+    print_parameters(pack, tj_step_pointer(view, form, step, false), fill);
 }
 
 /* The padding of packed lines is zero, as is everything outside a map; so the map leaves it out. */

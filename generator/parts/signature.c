@@ -45,7 +45,7 @@ static bool is_array(const tj_problem *view, tj_which which)
     return tj_stride_is_pointers(tj_problem_matrix(view, which)->stride);
 }
 
-static void print_operand(const tj_problem *view, const tj_launch_step *step, tj_which which, const tj_template_params *fill,
+static void print_operand(const tj_problem *view, tj_which which, const char *pointer, const tj_template_params *fill,
                           tj_text *out)
 {
     const char letter = "MN"[which], *const type = tj_template_get(fill, which == TJ_MATRIX_M ? "m_t" : "n_t");
@@ -53,16 +53,16 @@ static void print_operand(const tj_problem *view, const tj_launch_step *step, tj
     if (is_array(view, which))
         say(out, "const %s *const *%c_array,  // where the %c of each product lies\n", type, letter, letter);
     else
-        say(out, "const %s %s%c,\n", type, tj_step_pointer(view, step), letter);
+        say(out, "const %s %s%c,\n", type, pointer, letter);
 }
 
 /*
  * A kernel that writes P has it as its last parameter. No operand but C may be P: so says P where pointers to operands do not, lest
  * each store to P keep the next load of an operand waiting.
  */
-static void print_output(const tj_problem *view, const tj_launch_step *step, tj_which which, tj_text *out)
+static void print_output(const tj_problem *view, const tj_launch_form *form, tj_which which, tj_text *out)
 {
-    const bool is_alone = tj_step_overlaps(view, step) && !view->epilogue.has_beta;
+    const bool is_alone = tj_launch_overlaps(view, form) && !view->epilogue.has_beta;
 
     if (which == TJ_MATRIX_P)
         tj_text_append(out, is_array(view, which) ? "output_t *const *P_array)  // where the P of each product lies\n"
@@ -76,7 +76,7 @@ static void print_output(const tj_problem *view, const tj_launch_step *step, tj_
 }
 
 /* The parameter of an operand or output of the epilogue's expression. */
-static void print_with(const tj_problem *view, const tj_launch_step *step, tj_argument argument, tj_text *out)
+static void print_with(const tj_problem *view, const char *pointer, tj_argument argument, tj_text *out)
 {
     const tj_epilogue_operand *const operand = &view->epilogue.expression.operand[argument.index];
     char name[TJ_EPILOGUE_NAME_BYTES + 1];
@@ -86,8 +86,8 @@ static void print_with(const tj_problem *view, const tj_launch_step *step, tj_ar
         say(out, "%s %s,\n", real_t(view), name);
     else if (argument.kind == TJ_ARG_WITH)
         say(out, "%s%s %s%s,\n", operand->is_output ? "" : "const ",
-            tj_type_get_facts(tj_operand_type(view, argument.index))->cuda,
-            operand->is_output ? "*__restrict__ " : tj_step_pointer(view, step), name);
+            tj_type_get_facts(tj_operand_type(view, argument.index))->cuda, operand->is_output ? "*__restrict__ " : pointer,
+            name);
     else
         say(out, "long long %s_%s,\n", argument.kind == TJ_ARG_WITH_LD ? "ld" : "stride", name);
 }
@@ -112,6 +112,7 @@ static const char *offset_word(const tj_problem *view)
 void tj_signature_print(const tj_problem *view, const tj_launch_form *form, const tj_launch_step *step, int first, int factors,
                         const char *workspace, tj_template_params *fill, const char *name)
 {
+    const char *const pointer = tj_step_pointer(view, form, step, false);
     tj_text out = TJ_TEXT_INIT(MOST_BYTES);
     int printed = 0;
 
@@ -146,24 +147,24 @@ void tj_signature_print(const tj_problem *view, const tj_launch_form *form, cons
             if (index == TJ_MATRIX_P)
                 say(&out, "%s *scale_p,\n", tj_scale_of(view, TJ_MATRIX_P)->type == TJ_E8M0 ? "unsigned char" : "float");
             else
-                say(&out, "const %s %s%s,\n", tj_type_get_facts(scales_at(view, form, index).type)->cuda,
-                    tj_step_pointer(view, step), scales_at(view, form, index).name);
+                say(&out, "const %s %s%s,\n", tj_type_get_facts(scales_at(view, form, index).type)->cuda, pointer,
+                    scales_at(view, form, index).name);
             break;
         case TJ_ARG_WITH:
         case TJ_ARG_WITH_LD:
         case TJ_ARG_WITH_STRIDE:
         case TJ_ARG_WITH_NUMBER:
-            print_with(view, step, argument, &out);
+            print_with(view, pointer, argument, &out);
             break;
         case TJ_ARG_OFFSETS:
             if (index)
                 say(&out, "const __grid_constant__ %ss_t %ss,\n", offset_word(view), offset_word(view));
             else
-                say(&out, "const %s_t %s%ss,\n", offset_word(view), tj_step_pointer(view, step), offset_word(view));
+                say(&out, "const %s_t %s%ss,\n", offset_word(view), pointer, offset_word(view));
             break;
         case TJ_ARG_M_INDEX:
         case TJ_ARG_P_INDEX:
-            say(&out, "const int %s%c_index,\n", tj_step_pointer(view, step), argument.kind == TJ_ARG_M_INDEX ? 'm' : 'p');
+            say(&out, "const int %s%c_index,\n", pointer, argument.kind == TJ_ARG_M_INDEX ? 'm' : 'p');
             break;
         case TJ_ARG_TENSOR_MAP:
             tj_text_append(&out, "const __grid_constant__ tensor_map_t P_map)\n");
@@ -171,9 +172,10 @@ void tj_signature_print(const tj_problem *view, const tj_launch_form *form, cons
         case TJ_ARG_POINTER:
         case TJ_ARG_WORKSPACE:
             if (printed < factors)
-                print_operand(view, step, (tj_which)printed++, fill, &out);
+                print_operand(view, (tj_which)printed++, tj_step_pointer(view, form, step, argument.kind == TJ_ARG_WORKSPACE),
+                              fill, &out);
             else if (argument.kind == TJ_ARG_POINTER)
-                print_output(view, step, (tj_which)index, &out);
+                print_output(view, form, (tj_which)index, &out);
             else
                 say(&out, "%s\n", workspace);
             break;
@@ -240,8 +242,6 @@ void tj_signature_print_reduce(const tj_problem *view, const tj_launch_form *for
     const bool needs[TJ_MATRICES] = {false, false, true, true};
     tj_text derived = TJ_TEXT_INIT(MOST_BYTES);
 
-    if (!fill)
-        return;
     (void)print_all_derived(view, needs, &derived);
     tj_template_take_lines(fill, "reduce_derived", &derived);
     tj_signature_print(view, form, reduce, 0, 0, "const sum_t *W,", fill, "reduce_parameters");

@@ -6,7 +6,6 @@
 #include "checked.h"
 #include "error.h"
 #include "scales.h"
-#include "signature.h"
 #include "steps.h"
 #include "traffic.h"
 
@@ -100,7 +99,6 @@ void tj_split_describe(const tj_problem *view, int32_t splits, tj_template_param
     reduce->overlaps = 1;
     if (fill)
         tj_step_list_args(view, form->is_swapped, false, true, reduce);
-    tj_signature_print_reduce(view, form, reduce, fill);
 }
 
 void tj_split_describe_elements(const tj_problem *view, int32_t splits, const char *thread, tj_template_params *fill)

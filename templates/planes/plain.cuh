@@ -3,8 +3,10 @@
 extern "C" __global__ void __launch_bounds__(128)
 plain(
     const int *paths,
-    const input_t *M,
-    const input_t *N,
+    //@ instead operands
+    const input_t *__restrict__ M,
+    const input_t *__restrict__ N,
+    //@ end
     #include "planes/parameters.cuh"
 {
     constexpr int BM = 64, BN = 64, BK = 16, WM = 32, WN = 32, TM = 4, TN = 8, THREADS = 128;

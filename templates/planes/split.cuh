@@ -93,7 +93,7 @@ __device__ __forceinline__ void split_lines(line_t (&found)[LINES], const input_
 //         blockIdx.z counts the products of the batch.  //@ only batched
 extern "C" __global__ void __launch_bounds__(LINE_THREADS, LINE_BLOCKS)
 split(
-    //@ instead split_operands
+    //@ instead operands
     const input_t *__restrict__ M,
     const input_t *__restrict__ N,
     //@ end

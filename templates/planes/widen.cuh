@@ -31,8 +31,10 @@ __device__ __forceinline__ void widen_lines(const input_t *from, long long ld, l
 extern "C" __global__ void __launch_bounds__(LINE_THREADS, LINE_BLOCKS)
 widen(
     const int *paths,
-    const input_t *M,
-    const input_t *N,
+    //@ instead operands
+    const input_t *__restrict__ M,
+    const input_t *__restrict__ N,
+    //@ end
     plane_t *M_planes,
     plane_t *N_planes)
 {

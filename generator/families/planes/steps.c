@@ -172,7 +172,7 @@ static void describe_ahead(const tj_problem *view, tj_template_params *fill, tj_
     step->static_shared_bytes = TJ_PLANES_LINE_GROUP * TJ_PLANES_LINE_BYTES;
     if (fill) {
         add_operands(form, step);
-        tj_signature_print(view, form, step, 0, step->arg_count, "", fill, "split_operands");
+        tj_signature_print(view, form, step, 0, step->arg_count, "", fill, "operands");
         tj_planes_add_arg(step, TJ_ARG_WORKSPACE, TJ_PLANES_LINES);
         add_planes(step);
     }

@@ -433,7 +433,7 @@ __device__ __forceinline__ void multiply_tile(
     const lines_t *lines,
     const plane_t *M_planes,
     const plane_t *N_planes,
-    output_t *__restrict__ P)
+    output_t *P)
 {
     constexpr int K_STEP = 16;  // elements along k of one product of the tensor cores
     constexpr int STEPS = BK / K_STEP;  // of a phase
@@ -598,7 +598,7 @@ planes_f32_512x300x700(
     const lines_t *lines,
     const plane_t *M_planes,
     const plane_t *N_planes,
-    output_t *__restrict__ P)
+    output_t *P)
 {
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;");
@@ -646,8 +646,8 @@ __device__ __forceinline__ void widen_lines(const input_t *from, long long ld, l
 extern "C" __global__ void __launch_bounds__(LINE_THREADS, LINE_BLOCKS)
 widen_f32_512x300x700(
     const int *paths,
-    const input_t *M,
-    const input_t *N,
+    const input_t *__restrict__ M,
+    const input_t *__restrict__ N,
     plane_t *M_planes,
     plane_t *N_planes)
 {
@@ -675,7 +675,7 @@ wide_f32_512x300x700(
     const lines_t *lines,
     const plane_t *M_planes,
     const plane_t *N_planes,
-    output_t *__restrict__ P)
+    output_t *P)
 {
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;");
@@ -696,9 +696,9 @@ wide_f32_512x300x700(
 extern "C" __global__ void __launch_bounds__(128)
 plain_f32_512x300x700(
     const int *paths,
-    const input_t *M,
-    const input_t *N,
-    output_t *__restrict__ P)
+    const input_t *__restrict__ M,
+    const input_t *__restrict__ N,
+    output_t *P)
 {
     constexpr int BM = 64, BN = 64, BK = 16, WM = 32, WN = 32, TM = 4, TN = 8, THREADS = 128;
     __shared__ sum_t Mds[BK][BM + 1];

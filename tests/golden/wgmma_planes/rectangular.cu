@@ -573,7 +573,7 @@ __device__ __forceinline__ void multiply_tiles(
     const tensor_map_t &M_map,
     const tensor_map_t &N_map,
     const lines_t *lines,
-    output_t *__restrict__ P)
+    output_t *P)
 {
     // What one phase needs: lines of 128 bytes of each plane.
     struct __align__(1024) phase_t {
@@ -743,7 +743,7 @@ wgmma_planes_f32_512x300x700(
     const __grid_constant__ tensor_map_t N_map,
     const int *paths,
     const lines_t *lines,
-    output_t *__restrict__ P)
+    output_t *P)
 {
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;");
@@ -791,8 +791,8 @@ __device__ __forceinline__ void widen_lines(const input_t *from, long long ld, l
 extern "C" __global__ void __launch_bounds__(LINE_THREADS, LINE_BLOCKS)
 widen_f32_512x300x700(
     const int *paths,
-    const input_t *M,
-    const input_t *N,
+    const input_t *__restrict__ M,
+    const input_t *__restrict__ N,
     plane_t *M_planes,
     plane_t *N_planes)
 {
@@ -820,7 +820,7 @@ wide_f32_512x300x700(
     const __grid_constant__ tensor_map_t N_map,
     const int *paths,
     const lines_t *lines,
-    output_t *__restrict__ P)
+    output_t *P)
 {
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;");
@@ -841,9 +841,9 @@ wide_f32_512x300x700(
 extern "C" __global__ void __launch_bounds__(128)
 plain_f32_512x300x700(
     const int *paths,
-    const input_t *M,
-    const input_t *N,
-    output_t *__restrict__ P)
+    const input_t *__restrict__ M,
+    const input_t *__restrict__ N,
+    output_t *P)
 {
     constexpr int BM = 64, BN = 64, BK = 16, WM = 32, WN = 32, TM = 4, TN = 8, THREADS = 128;
     __shared__ sum_t Mds[BK][BM + 1];
