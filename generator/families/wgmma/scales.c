@@ -113,12 +113,13 @@ static void print_pointers(const tj_problem *view, const char *product, tj_templ
     for (int is_m = 0; is_m < 2; is_m++) {
         const tj_which which = is_m ? TJ_MATRIX_M : TJ_MATRIX_N;
         const bool by_group = tj_is_grouped(view) && !is_m;
-        const char *const type = tj_type_get_facts((tj_type)tj_scale_of(view, which)->type)->cuda;
         const char letter = is_m ? 'm' : 'n';
+        const char *type;
         char line[LINE_BYTES];
 
         if (!is_along_k(view, is_m) || (by_group ? tj_group_count(view) : tj_matrix_count(view, which)) == 1)
             continue;
+        type = tj_type_get_facts((tj_type)tj_scale_of(view, which)->type)->cuda;
         (void)snprintf(line, sizeof line, "const %s *const all_scales_%c = scale_%c;\n", type, letter, letter);
         tj_text_append(&all, line);
         (void)snprintf(line, sizeof line, "const %s *const scale_%c = all_scales_%c + %s * stride_scale_%c;\n", type, letter,
