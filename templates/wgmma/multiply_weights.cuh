@@ -21,8 +21,15 @@ for (int phase = 0; phase < phases; ++phase) {
     for (int unit = 0; unit < UNITS; ++unit) {
         const auto n = static_cast<unsigned int>(n_first) + stage * static_cast<unsigned int>(sizeof(phase_t) / 16);
         //@| const bool has_begun = unit * UNIT % SCALE_K > 0;  // the part  //@ has_begun for unit * UNIT % SCALE_K > 0  //@ only adds_parts
-        if (unit + 1 < UNITS)
+        if (unit + 1 < UNITS) {
             load(unit + 1);
+        } else {
+            pass(1);
+            if (phase + 1 < phases) {
+                wait(full[stage], turn);
+                load(0);
+            }
+        }
         begin_products();
 #pragma unroll
         for (int step = 0; step < 2; ++step)
@@ -41,14 +48,9 @@ for (int phase = 0; phase < phases; ++phase) {
             arrive(empty[stage > 0 ? stage - 1 : STAGES - 1]);  //@ free_place for arrive
         if (unit + 1 < UNITS) {
             make(unit + 1);
-        } else {
-            pass(1);
-            if (phase + 1 < phases) {
-                wait(full[stage], turn);
-                load(0);
-                //@| make_scales(phase + 1);  //@ only scales_of_weights
-                make(0);
-            }
+        } else if (phase + 1 < phases) {
+            //@| make_scales(phase + 1);  //@ only scales_of_weights
+            make(0);
         }
         //@ if adds_parts
         //@| if ((unit + 1) * UNIT % SCALE_K == 0) {  //@ ends_part for (unit + 1) * UNIT % SCALE_K == 0

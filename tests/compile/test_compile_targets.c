@@ -528,8 +528,8 @@ Test(compile, wgmma_in_every_form)
 Test(compile, wgmma_of_weights)
 {
     static const char *const configs[] = {"wgmma:swap=yes,bm=128,bn=128",          "wgmma:swap=yes,bm=256,bn=64",
-                                          "wgmma:swap=yes,bm=64,bn=72,cluster=k2", "wgmma:swap=yes,bm=128,bn=160",
-                                          "wgmma:swap=yes,bm=192,bn=80,splits=2",  "wgmma:swap=yes,bm=64,bn=64,blocks=2"};
+                                          "wgmma:swap=yes,bm=64,bn=72,cluster=k2", "wgmma:swap=yes,bm=128,bn=144",
+                                          "wgmma:swap=yes,bm=192,bn=72,splits=2",  "wgmma:swap=yes,bm=64,bn=64,blocks=2"};
     static const int types[] = {TJ_S4, TJ_S8, TJ_E2M1};
     static const tj_scale scales[] = {NO_SCALE,
                                       SCALE_ALONG_K(32),

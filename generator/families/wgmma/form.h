@@ -63,7 +63,7 @@ bool tj_wgmma_takes_scales_of_weights(const tj_problem *view);
 /** Do the scales of M along k multiply sums of parts? Others multiply the factors, and that is exact. */
 bool tj_wgmma_adds_parts(const tj_problem *view);
 
-/** Return the registers of a thread for scales of more than two parts of a phase: wm rows, and those of the next phase. */
+/** Return the registers of a thread for the scales of a phase, beyond those that find room: of wm rows of a warpgroup. */
 int32_t tj_wgmma_scale_registers(const tj_problem *view, int32_t wm);
 
 tj_wgmma_shape tj_wgmma_shape_of(const tj_problem *view, const tj_config *config);

@@ -18,8 +18,8 @@
 #include "parts/scales.h"
 #include "text.h"
 
-enum { UNIT = 32, K_STEP = 16 }; /* elements of k whose factors a lane makes at once; of a product */
-enum { PLACE_REGISTERS = 8 };    /* for the place of a scale in a tile of cuBLAS */
+enum { UNIT = 32, K_STEP = 16 };                  /* elements of k whose factors a lane makes at once; of a product */
+enum { PLACE_REGISTERS = 8, FEW_REGISTERS = 12 }; /* for the place of a scale in a tile of cuBLAS; those that find room */
 
 static bool is_integer(int32_t type)
 {
@@ -74,10 +74,14 @@ int32_t tj_wgmma_scale_registers(const tj_problem *view, int32_t wm)
 {
     const tj_scale *const scale = tj_scale_of(view, TJ_MATRIX_M);
     const int32_t parts = scale->k == 0 ? 1 : (int32_t)tj_ceil_div(TJ_WGMMA_WEIGHTS_BK, scale->k);
-    /* Two scales are among what all else takes. */
-    const int32_t scales = scale->k > 0 && parts > 2 ? parts - 2 : 0, zeros = scale->zero != 0 ? parts : 0;
+    /* As they were stored and as they are used; what multiplies sums is kept until they are there. */
+    const int32_t copies = (scale->k == 0 ? 0
+                            : folds(view) ? 2
+                                          : 3) +
+                           (scale->zero != 0 ? 2 : 0),
+                  all = copies * parts * wm / 32 + (scale->layout == TJ_SCALES_IN_TILES ? PLACE_REGISTERS : 0);
 
-    return 2 * (scales + zeros) * wm / 32 + (scale->layout == TJ_SCALES_IN_TILES ? PLACE_REGISTERS : 0);
+    return all > FEW_REGISTERS ? all - FEW_REGISTERS : 0;
 }
 
 tj_status tj_wgmma_check_parts(const tj_problem *view, const tj_wgmma_shape *s, tj_error *err)
