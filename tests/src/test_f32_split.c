@@ -14,7 +14,6 @@
 
 #include <tilejit/tools.h>
 #include <tilejit/workbench.h>
-#include "tier.h"
 
 static tj_error err;
 static tj_context *context;
@@ -276,7 +275,7 @@ static void multiply_kinds(const char *config, size_t apart)
     }
 }
 
-Test(f32_split, is_as_accurate_as_f32_whatever_the_operands_are, .disabled = LEFT_TO_NIGHT)
+Test(f32_split, is_as_accurate_as_f32_whatever_the_operands_are)
 {
     open_context("sm_90", TJ_PROVE_NEVER);
     if (!has_nvrtc())
@@ -284,7 +283,7 @@ Test(f32_split, is_as_accurate_as_f32_whatever_the_operands_are, .disabled = LEF
     multiply_kinds("planes:bm=64,bn=64", 1);
 }
 
-Test(f32_split, is_as_accurate_by_wgmma, .disabled = LEFT_TO_NIGHT)
+Test(f32_split, is_as_accurate_by_wgmma)
 {
     open_context("sm_90", TJ_PROVE_NEVER);
     if (has_nvrtc())
@@ -351,7 +350,7 @@ static void multiply_shapes(const char *const configs[4], unsigned count)
 }
 
 /* On the oldest target too. */
-Test(f32_split, takes_every_shape_and_epilogue, .disabled = LEFT_TO_NIGHT)
+Test(f32_split, takes_every_shape_and_epilogue)
 {
     static const char *const configs[4] = {"planes:bm=64,bn=64", "planes:bm=128,bn=64,wm=64,wn=64,stages=2,vector=1",
                                            "planes:bm=64,bn=128,wm=32,wn=32,steps=4,rows=x", "planes:group=2,bm=64,bn=64"};
@@ -361,7 +360,7 @@ Test(f32_split, takes_every_shape_and_epilogue, .disabled = LEFT_TO_NIGHT)
         multiply_shapes(configs, IS_NIGHTLY ? 24 : 8);
 }
 
-Test(f32_split, takes_every_shape_and_epilogue_by_wgmma, .disabled = LEFT_TO_NIGHT)
+Test(f32_split, takes_every_shape_and_epilogue_by_wgmma)
 {
     static const char *const configs[4] = {"wgmma_planes:multipliers=1,bn=64,blocks=2", "wgmma_planes:bn=48,stages=2,vector=1",
                                            "wgmma_planes:multipliers=3,bn=16", "wgmma_planes:multipliers=1,bn=80,group=2"};

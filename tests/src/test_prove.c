@@ -19,7 +19,6 @@
 #include "context.h"
 #include "image.h"
 #include "proof.h"
-#include "tier.h"
 
 static tj_error err;
 static char store[] = "/tmp/tilejit-prove-XXXXXX";
@@ -147,7 +146,7 @@ Test(prove, sums_of_thirteen_bits_pass)
 }
 
 /* strip: each place of its lanes, either side short, either layout of P, edges of j and k, batches, splits, no k at all. */
-Test(prove, strips_pass_wherever_lanes_stand, .disabled = LEFT_TO_NIGHT)
+Test(prove, strips_pass_wherever_lanes_stand)
 {
     static const char *const places[] = {"col_lanes=1",
                                          "row_lanes=1,tm=3",

@@ -12,7 +12,6 @@
 #include "pool.h"
 #include "record.h"
 #include "tuner_test.h"
-#include "tier.h"
 
 static char folder[] = "/tmp/tilejit-tune-XXXXXX";
 static tj_error err;
@@ -197,7 +196,7 @@ Test(tune, keeps_a_record_that_plans_use_from_then_on)
     tj_context_free(context);
 }
 
-Test(tune, goes_on_from_the_record_that_is_there, .disabled = LEFT_TO_NIGHT)
+Test(tune, goes_on_from_the_record_that_is_there)
 {
     const tj_problem problem = f32(40, 24, 36);
     tj_context *context = open_context(folder);
@@ -224,7 +223,7 @@ Test(tune, goes_on_from_the_record_that_is_there, .disabled = LEFT_TO_NIGHT)
     tj_context_free(context);
 }
 
-Test(tune, tries_all_of_a_small_space_and_says_so, .disabled = LEFT_TO_NIGHT)
+Test(tune, tries_all_of_a_small_space_and_says_so)
 {
     const tj_problem problem = f32(20, 10, 12);
     tj_context *context = open_context("");
@@ -260,7 +259,7 @@ static void expect_search(tj_context *context, const char *family, int is_comple
 }
 
 /* A complete record stands above every other: it must be one of the whole space, or say of which family. */
-Test(tune, of_one_family_says_so, .disabled = LEFT_TO_NIGHT)
+Test(tune, of_one_family_says_so)
 {
     const tj_problem problem = f32(1, 1, 1);
     tj_context *context = open_context(folder);
@@ -549,7 +548,7 @@ Test(tune, that_is_cancelled_at_once_has_nothing_to_keep)
     tj_context_free(context);
 }
 
-Test(tune, without_a_record_changes_nothing, .disabled = LEFT_TO_NIGHT)
+Test(tune, without_a_record_changes_nothing)
 {
     const tj_problem problem = f32(33, 17, 31);
     tj_context *context = open_context(folder);
@@ -566,7 +565,7 @@ Test(tune, without_a_record_changes_nothing, .disabled = LEFT_TO_NIGHT)
     tj_context_free(context);
 }
 
-Test(tune, takes_every_kind_of_problem, .disabled = LEFT_TO_NIGHT)
+Test(tune, takes_every_kind_of_problem)
 {
     tj_problem rows[] = {f32(24, 8, 40), f32(24, 8, 40), f32(24, 8, 40), f32(24, 0, 40), f32(1, 50, 1), f32(24, 8, 40)};
     tj_context *context = open_context("");
