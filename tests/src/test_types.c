@@ -581,6 +581,90 @@ Test(types, of_8_bit_floats_are_multiplied_on_sm_89)
     }
 }
 
+/* Scales of blocks of M and of N, of each type and layout: some are for all rows of a warp's tile, some for parts of two lengths. */
+Test(types, of_8_bit_floats_have_scales_of_blocks)
+{
+    static const struct {
+        const char *config;
+        tj_scale of_m, of_n;
+        int32_t j, k, l, layouts, batch, groups;
+    } row[] = {
+        {"mma:bm=32,bn=64,wm=16,wn=32,steps=4",
+         {TJ_F32, 1, 0, 0, 1, 128, 0},
+         {TJ_F32, 1, 0, 0, 128, 128, 0},
+         70,
+         400,
+         132,
+         1,
+         1,
+         0},
+        {"mma:bm=64,bn=64,wm=64,wn=16,splits=2",
+         {TJ_F32, 1, 0, 0, 1, 128, 0},
+         {TJ_F32, 0, 0, 0, 1, 128, 0},
+         97,
+         500,
+         70,
+         0,
+         2,
+         0},
+        {"mma:bm=32,bn=32,wm=16,wn=16,steps=8",
+         {TJ_E8M0, 1, 0, 0, 1, 32, 0},
+         {TJ_E8M0, 2, 0, 0, 1, 32, 0},
+         40,
+         330,
+         33,
+         2,
+         1,
+         0},
+        {"mma:bm=32,bn=64,wm=32,wn=16", {TJ_F32, 0, 0, 0, 128, 64, 0}, {TJ_BF16, 1, 0, 0, 1, 192, 0}, 140, 390, 64, 3, 1, 0},
+        {"mma:bm=16,bn=64,wm=16,wn=32,load=needed", {0}, {TJ_E4M3, 0, 0, 1, 64, 64, 0}, 9, 256, 130, 1, 1, 0},
+        {"mma:bm=32,bn=32,wm=16,wn=16,pack=both",
+         {TJ_F32, 0, 0, 0, 0, 128, 0},
+         {TJ_F16, 0, 0, 0, 1, 256, 0},
+         33,
+         300,
+         40,
+         2,
+         1,
+         0},
+        {"mma:bm=32,bn=64,wm=16,wn=32,steps=4",
+         {TJ_F32, 1, 0, 0, 1, 128, 0},
+         {TJ_F32, 1, 0, 0, 128, 128, 0},
+         90,
+         256,
+         130,
+         1,
+         1,
+         3},
+        {NULL, {TJ_F32, 1, 0, 0, 1, 128, 0}, {TJ_F32, 1, 0, 0, 128, 128, 0}, 130, 384, 200, 1, 1, 0},
+    };
+
+    for (size_t i = 0; i < 4 * sizeof row / sizeof row[0]; i++) {
+        tj_problem problem = TJ_PROBLEM_INIT(row[i / 4].j, row[i / 4].k, row[i / 4].l, TJ_E4M3);
+        tj_workbench_options options = TJ_WORKBENCH_INIT;
+        char label[160];
+
+        if (i > 0)
+            tj_context_free(context);
+        open_context(i % 2 ? "sm_89" : "sm_90", TJ_PROVE_NEVER);
+        if (!has_nvrtc())
+            return;
+        problem.compute = i % 4 < 2 ? TJ_COMPUTE_F32 : TJ_COMPUTE_F32_FP8;
+        problem.n.type = i / 4 % 3 == 2 ? TJ_E5M2 : TJ_E4M3;
+        problem.m.layout = row[i / 4].layouts / 2;
+        problem.n.layout = row[i / 4].layouts % 2;
+        problem.p.type = i / 4 % 2 ? TJ_BF16 : TJ_F32;
+        problem.scale[TJ_MATRIX_M] = row[i / 4].of_m;
+        problem.scale[TJ_MATRIX_N] = row[i / 4].of_n;
+        problem.batch = row[i / 4].batch;
+        problem.rows =
+            (tj_rows){.kind = row[i / 4].groups > 0 ? TJ_ROWS_IN_GROUPS : TJ_ROWS_AS_THEY_LIE, .groups = row[i / 4].groups};
+        options.guard_bytes = 256;
+        snprintf(label, sizeof label, "variant %zu, %s", i, row[i / 4].config ? row[i / 4].config : "the library's choice");
+        expect_right_product(&problem, row[i / 4].config, &options, label);
+    }
+}
+
 /* Is this byte infinity or a NaN? */
 static bool is_special(tj_type type, int byte)
 {

@@ -395,7 +395,8 @@ static void count_parts(const tj_problem *view, const tj_mma_shape *s, int64_t p
 
         if (!tj_scales_along_k(view, is_m ? TJ_MATRIX_M : TJ_MATRIX_N))
             continue;
-        counts->conversions += warps * of_warp / (is_m ? TJ_MMA_ROWS / 2 : TJ_MMA_COLS / 2);
+        if (!tj_mma_has_one_scale(view, s, is_m))
+            counts->conversions += warps * of_warp / (is_m ? TJ_MMA_ROWS / 2 : TJ_MMA_COLS / 2);
         tj_scales_count_along_k(view, warps * (of_warp > TJ_WARP ? of_warp : TJ_WARP), &counts->load_scales);
     }
 }

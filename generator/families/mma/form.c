@@ -376,6 +376,22 @@ static int32_t sum_registers(const tj_problem *view, const tj_mma_shape *s)
     return tj_mma_sums(view, s) * tj_sum_bytes(view) / 4;
 }
 
+bool tj_mma_has_one_scale(const tj_problem *view, const tj_mma_shape *s, bool is_m)
+{
+    const int32_t rows = tj_scale_of(view, is_m ? TJ_MATRIX_M : TJ_MATRIX_N)->rows;
+
+    return rows == 0 || rows % (is_m ? s->wm : s->wn) == 0;
+}
+
+/* Scales along k of 8-bit floats, however they lie. A lane reads those of the rows that it multiplies. */
+static bool takes_scales(const tj_problem *view)
+{
+    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_N; which++)
+        if (!tj_scales_along_k(view, which) && tj_scale_form(view, which) == TJ_SCALE_OF_ANY_FORM)
+            return false;
+    return tj_type_is_fp8(view->m.type) && tj_type_is_fp8(view->n.type) && !tj_is_gathered(view);
+}
+
 int32_t tj_mma_parts(const tj_problem *view, const tj_mma_shape *s)
 {
     const int32_t part = tj_mma_part_k(view);
@@ -1018,8 +1034,11 @@ static void describe_product(const tj_problem *view, const tj_mma_shape *s, tj_t
     const char *const sum = tj_type_get_facts(tj_sum_type(view))->name;
     const bool by_chunks = is_on_sm_75(tj_widened_type(view, TJ_MATRIX_M)) && !has_async_copies(view, s);
     const bool integers = sum[0] == 's', f64 = s->element_bytes == 8;
-    /* Products of 8-bit floats with all bits of f32. */
-    const bool keeps_all = tj_type_is_fp8(tj_widened_type(view, TJ_MATRIX_M)) && view->compute != TJ_COMPUTE_F32_FP8;
+    /*
+     * Only sm_120 adds products of 8-bit floats with all bits. sm_89 does with 13, and for others ptxas makes halves of them, with
+     * a sum for each product that begins at 0: more registers and instructions than halves that are added to all.
+     */
+    const bool is_fp8 = tj_type_is_fp8(tj_widened_type(view, TJ_MATRIX_M)), truncates = view->compute == TJ_COMPUTE_F32_FP8;
     char two[TJ_TEMPLATE_VALUE_BYTES];
 
     tj_template_set(fill, "multiply_add",
@@ -1027,9 +1046,10 @@ static void describe_product(const tj_problem *view, const tj_mma_shape *s, tj_t
                     : by_chunks && integers ? "parts/multiply_integers_75.cuh"
                     : by_chunks             ? "parts/multiply_f16_75.cuh"
                     : integers              ? "parts/multiply_integers.cuh"
-                    : keeps_all             ? "parts/multiply_fp8.cuh"
+                    : is_fp8                ? "parts/multiply_fp8.cuh"
                                             : "parts/multiply_add.cuh");
-    for (int is_m = 0; is_m < 2 && keeps_all; is_m++) {
+    tj_template_set(fill, "by_halves", truncates ? "__CUDA_ARCH__ >= 900 && __CUDA_ARCH__ < 1200" : "__CUDA_ARCH__ < 1200");
+    for (int is_m = 0; is_m < 2 && is_fp8; is_m++) {
         (void)snprintf(two, sizeof two, "%sx2", tj_facts_of(is_m ? view->m.type : view->n.type)->name);
         tj_template_set_of(fill, is_m, "m_x2", two);
     }
@@ -1077,32 +1097,54 @@ static uint32_t needs_of(const tj_problem *view, const tj_mma_shape *s)
            by_type[tj_widened_type(view, TJ_MATRIX_M)];
 }
 
-/* The scales of parts of k. */
+/* Describe how a warp reads the scales of M, or of N, for parts of k: a lane those of its rows, or all lanes the one of all rows. */
+static void describe_scales(const tj_problem *view, const tj_mma_shape *s, bool is_m, tj_template_params *fill)
+{
+    const tj_which which = is_m ? TJ_MATRIX_M : TJ_MATRIX_N;
+    const tj_scale *const scale = tj_scale_of(view, which);
+    const bool is_along = tj_scales_along_k(view, which), is_one = tj_mma_has_one_scale(view, s, is_m);
+    char part[TJ_TEMPLATE_NAME_BYTES], read[TJ_TEMPLATE_VALUE_BYTES], number[TJ_TEMPLATE_VALUE_BYTES];
+
+    tj_template_set_of(fill, is_m, "m_hold_scales", is_along ? "mma/hold_scales.cuh" : "");
+    tj_template_set_of(fill, is_m, "m_read_scales", is_along ? "mma/read_scales.cuh" : "");
+    tj_template_set_of(fill, is_m, "m_give_scales", is_along && !is_one ? "mma/give_scales.cuh" : "");
+    if (!is_along)
+        return;
+    (void)snprintf(part, sizeof part, tj_scales_are_plain(view) ? "kk / SCALE_K" : "kk / %d", scale->k);
+    tj_scales_print_read(view, (int)which, part, is_m ? "row" : "col", read);
+    (void)snprintf(number, sizeof number, scale->type == TJ_F32 ? "%s" : "static_cast<float>(%s)", read);
+    tj_template_set_of(fill, is_m, "m_scale_at", number);
+    tj_template_set_of(fill, is_m, "m_scales_of", is_one ? "1" : is_m ? "WM > 32 ? WM / 32 : 1" : "WN > 32 ? WN / 32 : 1");
+    tj_template_set_of(fill, is_m, "m_scale_line",
+                       is_one ? is_m ? "block_row + warp_row" : "block_col + warp_col"
+                       : is_m ? "block_row + warp_row + (32 * i + lane) % WM"
+                              : "block_col + warp_col + (32 * i + lane) % WN");
+}
+
+/* Describe the parts of k whose sums are added to those of all. */
 static void describe_parts(const tj_problem *view, const tj_mma_shape *s, tj_template_params *fill)
 {
-    const int32_t parts = tj_mma_parts(view, s);
     const bool of_m = tj_scales_along_k(view, TJ_MATRIX_M), of_n = tj_scales_along_k(view, TJ_MATRIX_N);
     const bool spans_phases = tj_mma_part_k(view) > s->bk;
+    char scaled[TJ_TEMPLATE_VALUE_BYTES];
 
     tj_template_set_flag(fill, "adds_parts", true);
-    for (int is_m = 0; is_m < 2; is_m++) {
-        tj_template_set_of(fill, is_m, "m_hold_scales", (is_m ? of_m : of_n) ? "mma/hold_scales.cuh" : "");
-        tj_template_set_of(fill, is_m, "m_read_scales", (is_m ? of_m : of_n) ? "mma/read_scales.cuh" : "");
-        tj_template_set_of(fill, is_m, "m_give_scales", (is_m ? of_m : of_n) ? "mma/give_scales.cuh" : "");
-    }
+    for (int is_m = 0; is_m < 2; is_m++)
+        describe_scales(view, s, is_m, fill);
     tj_template_set_int(fill, "PART_K", tj_mma_part_k(view));
-    tj_template_set_int(fill, "PARTS", parts);
+    tj_template_set_int(fill, "PARTS", tj_mma_parts(view, s));
     tj_template_set_flag(fill, "scales_parts", of_m || of_n);
     tj_template_set(fill, "ends_part", spans_phases ? "mma/ends_part.cuh" : "");
     tj_template_set(fill, "part_is_complete",
                     spans_phases ? "step + 1 == STEPS && ends_part(phase)" : "(step + 1) % PART_STEPS == 0");
-    tj_template_set(fill, "m_scale_at", "scale_m[kk / SCALE_K * ld_scale_m + row]");
-    tj_template_set(fill, "n_scale_at", "scale_n[kk / SCALE_K * ld_scale_n + col]");
-    tj_template_set(fill, "part_scaled",
-                    of_m && of_n ? "row_scale[r] * col_scale[c] * part[r][c]"
-                    : of_m       ? "row_scale[r] * part[r][c]"
-                    : of_n       ? "col_scale[c] * part[r][c]"
-                                 : "part[r][c]");
+    (void)snprintf(scaled, sizeof scaled, "%s%spart[r][c]",
+                   !of_m                                 ? ""
+                   : tj_mma_has_one_scale(view, s, true) ? "m_scale[which][0] * "
+                                                         : "row_scale[r] * ",
+                   !of_n                                  ? ""
+                   : tj_mma_has_one_scale(view, s, false) ? "n_scale[which][0] * "
+                                                          : "col_scale[c] * ");
+    tj_template_set(fill, "part_scaled", scaled);
     tj_template_set(fill, "phase_k",
                     s->splits > 1   ? s->slices > 1 ? "k_begin + phase * BK + slice * STEPS * K_STEP" : "k_begin + phase * BK"
                     : s->slices > 1 ? "phase * BK + slice * STEPS * K_STEP"
@@ -1163,6 +1205,7 @@ const tj_family tj_family_mma = {
     .start = &tj_mma_start,
     .sums_in_registers = true,
     .scales_along_k = true,
+    .takes_scales = takes_scales,
     .takes_groups = true,
     .takes_scattered = true,
     .takes_gathered = true,

@@ -67,6 +67,9 @@ tj_mma_tile tj_mma_tile_of(const tj_problem *view, const tj_mma_shape *s, bool i
  */
 int32_t tj_mma_part_k(const tj_problem *view);
 
+/** Do all rows of M, or columns of N, in the tile of a warp share one scale of a part of k? */
+bool tj_mma_has_one_scale(const tj_problem *view, const tj_mma_shape *s, bool is_m);
+
 /** Return the number of a thread's copies through registers that are in flight at once, among those of a tile in a phase. */
 int32_t tj_mma_copies_at_once(const tj_problem *view, const tj_mma_shape *s, bool is_m);
 
