@@ -245,21 +245,36 @@ static tj_scale draw_scale(const tj_problem *p, tj_which which)
     return scale;
 }
 
-/* Give some problems scales of any kind, where the family takes them. All else is drawn as if this were not here. */
+/* Has a matrix fewer bits than the other? */
+static int has_fewer_bits(const tj_problem *p, tj_which which)
+{
+    const tj_type_facts *const its = tj_type_get_facts((tj_type)tj_problem_matrix(p, which)->type);
+    const tj_type_facts *const others = tj_type_get_facts((tj_type)tj_problem_matrix(p, (tj_which)(1 - which))->type);
+
+    return its && others && its->bytes * others->numbers < others->bytes * its->numbers;
+}
+
+enum { SCALES_TRIED = 12 }; /* a family with tensor cores takes few of them */
+
+/* Give some problems scales of any kind, if the family takes some. All else is drawn as if this were not here. */
 static void draw_scales(request *r)
 {
     const request before = *r;
     const uint64_t state = random_state;
+    int tries = next() % 2 == 0 ? SCALES_TRIED : 0, is_taken = 0;
 
-    if (next() % 2 == 0) {
+    while (!is_taken && tries-- > 0) {
+        *r = before;
         for (tj_which which = TJ_MATRIX_M; which < TJ_FACTORS; which++)
-            r->known.scale[which] = next() % 4 ? draw_scale(&r->known, which) : r->known.scale[which];
+            if (tries % 2 == 0 || has_fewer_bits(&r->known, which))
+                r->known.scale[which] = draw_scale(&r->known, which);
         if (r->known.scale[TJ_MATRIX_M].k > 0 && r->known.scale[TJ_MATRIX_N].k > 0 && next() % 2)
             r->known.scale[TJ_MATRIX_N].k = r->known.scale[TJ_MATRIX_M].k;
         memcpy(r->asked.scale, r->known.scale, sizeof r->asked.scale);
-        if (!is_served(r))
-            *r = before;
+        is_taken = is_served(r);
     }
+    if (!is_taken)
+        *r = before;
     random_state = state;
 }
 

@@ -101,7 +101,7 @@ Test(scales, may_have_any_value)
     }
 }
 
-/* The powers of e8m0, from the least, which is no normal float, to the largest; and 255, which is NaN. */
+/* The powers of e8m0, from the least, a subnormal float, to the largest; and 255, which is NaN. */
 Test(scales, of_e8m0_are_powers_of_two)
 {
     enum { COLS = 5 };
