@@ -266,7 +266,7 @@ static void draw_scales(request *r)
     while (!is_taken && tries-- > 0) {
         *r = before;
         for (tj_which which = TJ_MATRIX_M; which < TJ_FACTORS; which++)
-            if (tries % 2 == 0 || has_fewer_bits(&r->known, which))
+            if (tries % 2 == 0 || !has_fewer_bits(&r->known, (tj_which)(1 - which))) /* of weights alone, too */
                 r->known.scale[which] = draw_scale(&r->known, which);
         if (r->known.scale[TJ_MATRIX_M].k > 0 && r->known.scale[TJ_MATRIX_N].k > 0 && next() % 2)
             r->known.scale[TJ_MATRIX_N].k = r->known.scale[TJ_MATRIX_M].k;
