@@ -75,6 +75,11 @@ typedef enum way {
     BY_BF16_S8,
     BY_U8_F16,
     BY_BF16_S4,
+    BY_F16_E2M1,
+    BY_BF16_U4,
+    BY_BF16_E4M3,
+    BY_F16_E5M2,
+    BY_E4M3_E2M1,
     WAYS
 } way;
 
@@ -96,6 +101,11 @@ static const struct {
     {"bf16_s8", TJ_BF16, TJ_S8, TJ_COMPUTE_DEFAULT, TJ_COMPUTE_F32}, /* weights: N is of mate always */
     {"u8_f16", TJ_U8, TJ_F16, TJ_COMPUTE_DEFAULT, TJ_COMPUTE_F32},
     {"bf16_s4", TJ_BF16, TJ_S4, TJ_COMPUTE_DEFAULT, TJ_COMPUTE_F32},
+    {"f16_e2m1", TJ_F16, TJ_E2M1, TJ_COMPUTE_DEFAULT, TJ_COMPUTE_F32},
+    {"bf16_u4", TJ_BF16, TJ_U4, TJ_COMPUTE_DEFAULT, TJ_COMPUTE_F32},
+    {"bf16_e4m3", TJ_BF16, TJ_E4M3, TJ_COMPUTE_DEFAULT, TJ_COMPUTE_F32},
+    {"f16_e5m2", TJ_F16, TJ_E5M2, TJ_COMPUTE_DEFAULT, TJ_COMPUTE_F32},
+    {"e4m3_e2m1", TJ_E4M3, TJ_E2M1, TJ_COMPUTE_DEFAULT, TJ_COMPUTE_F32},
 };
 
 static void set_way(tj_problem *p, int w)
@@ -104,6 +114,13 @@ static void set_way(tj_problem *p, int w)
     if (w >= BY_BF16_S8)
         p->n.type = ways[w].mate;
     p->compute = ways[w].compute;
+}
+
+static int bits_of(int32_t type)
+{
+    const tj_type_facts *const facts = tj_type_get_facts((tj_type)type);
+
+    return 8 * facts->bytes / facts->numbers;
 }
 
 /* Draw the types of N and P, and the epilogue. */
@@ -122,11 +139,10 @@ static void draw_types(tj_problem *p, int w)
         p->scale[TJ_MATRIX_M] = nth_scale(PICK(0, 1, 2));
         p->scale[TJ_MATRIX_N] = nth_scale(PICK(0, 1, 2));
     }
-    const int n_is_weights = p->n.type == TJ_S8 || p->n.type == TJ_U8 || p->n.type == TJ_S4,
-              m_is_weights = p->m.type == TJ_S8 || p->m.type == TJ_U8;
+    const int m_bits = bits_of(p->m.type), n_bits = p->n.type != 0 ? bits_of(p->n.type) : m_bits;
 
-    if (p->n.type != 0 && m_is_weights != n_is_weights && next() % 2 == 0) /* of weights */
-        *(m_is_weights ? &p->scale[TJ_MATRIX_M] : &p->scale[TJ_MATRIX_N]) =
+    if (m_bits != n_bits && next() % 2 == 0) /* of weights */
+        *(m_bits < n_bits ? &p->scale[TJ_MATRIX_M] : &p->scale[TJ_MATRIX_N]) =
             (tj_scale)SCALE_ALONG_K((int32_t)PICK(1, 7, 16, 32, 64, 128));
 }
 
