@@ -166,6 +166,11 @@ static tj_status check_quantized(const tj_problem *words, tj_error *err)
     if (tj_stride_is_pointers(words->p.stride))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "scale_p is asked for, and P is an array of pointers: give its matrices one stride");
+    if (tj_is_scattered(words))
+        return tj_fail(
+            err, TJ_ERR_INVALID_ARGUMENT,
+            "scale_p is asked for, and an index scatters the rows of P, to some of which several may be added: leave one "
+            "of the two out");
     if (!is_fixed)
         return tj_fail(
             err, TJ_ERR_INVALID_ARGUMENT,

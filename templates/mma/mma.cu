@@ -130,6 +130,7 @@ mma(
 
     #include "parts/walk.cuh"  //@ walk
 
+    //@| #include "parts/quantize_tile.cuh"  //@ quantize_tile
     #include "parts/store.cuh"  //@ store
 }
 #include "parts/reduce.cuh"  //@ only splits_k

@@ -7,7 +7,7 @@ for (int r = 0; r < TM; ++r) {
     const index_t Row = tile_row;  //@ only not check_j
 #pragma unroll
     for (int first = 0; first < TN; first += SCALE_SUMS / 4) {
-        const index_t begin = block_col + first * 4, part = begin / SCALE_SUMS;
+        const index_t begin = block_col + first * 4, part = begin / SCALE_SUMS;  //@ first_sums for block_col
         unsigned int largest = 0;
 #pragma unroll
         for (int c = first; c < first + SCALE_SUMS / 4; ++c) {  //@ next_col for ++c

@@ -120,6 +120,11 @@ static const struct row {
     {"small_batch:copy=registers", NULL, 12, 16, 40, 5, TJ_F32, TJ_E4M3, 0, 0, false, F32_BLOCKS(32)},
     {"planes", NULL, 64, 64, 96, 1, TJ_F32, TJ_E4M3, 0, 0, false, F32_BLOCKS(64)},
     {"mma:bm=32,bn=32,wm=16,wn=16,splits=2", NULL, 40, 128, 70, 1, TJ_BF16, TJ_E4M3, 0, 0, false, F32_BLOCKS(32)},
+    {"mma:bm=32,bn=64,wm=16,wn=32,slices=1", "alpha * acc", 70, 64, 300, 2, TJ_BF16, TJ_E4M3, 0, 0, true,
+     E8M0_BLOCKS(TJ_SCALES_IN_TILES, 32)},
+    {"mma:bm=32,bn=128,wm=16,wn=64,slices=1", "silu(acc[2*col] + bias[col]) * acc[2*col+1]", 70, 64, 320, 1, TJ_F16, TJ_S8, 0,
+     0, true, F32_BLOCKS(32)},
+    {"mma:bm=32,bn=64,wm=16,wn=64,slices=1", NULL, 70, 64, 320, 1, TJ_E4M3, TJ_E5M2, 0, 3, true, F32_BLOCKS(64)},
     {"wgmma:bn=64,swap=yes", NULL, 70, 64, 64, 1, TJ_BF16, TJ_E4M3, 1, 0, false, F32_BLOCKS(32)},
     {"wgmma:bn=64", NULL, 70, 64, 80, 1, TJ_S8, TJ_S8, 1, 0, false, F32_BLOCKS(32)},
     {"wgmma:bn=128", NULL, 128, 64, 256, 1, TJ_BF16, TJ_E4M3, 0, 0, true, F32_BLOCKS(128)},
@@ -145,9 +150,11 @@ static tj_problem problem_of(const struct row *row)
     problem.n.layout = (int16_t)row->layout_n;
     problem.batch = row->batch;
     problem.scale[TJ_MATRIX_P] = row->scale;
+    problem.scale[TJ_MATRIX_M] = nth_scale(row->j % 3);
+    problem.scale[TJ_MATRIX_N] = nth_scale(row->l % 3);
     if (row->groups)
         problem.rows = (tj_rows){.kind = row->is_masked ? TJ_ROWS_MASKED : TJ_ROWS_IN_GROUPS, .groups = row->groups};
-    if (row->type == TJ_E4M3)
+    if (row->type == TJ_E4M3 && row->config[0] == 'w')
         problem.compute = TJ_COMPUTE_F32_FP8;
     if (strncmp(row->config, "planes", 6) == 0)
         problem.compute = TJ_COMPUTE_F32_SPLIT;

@@ -120,6 +120,15 @@ tj_mma_shape tj_mma_shape_of(const tj_problem *view, const tj_config *config)
     return s;
 }
 
+/* Do the four lanes that share a row of sums have whole blocks of P, each with one scale? An open WN is not known to have. */
+static bool quantizes(const tj_problem *problem, const tj_config *config)
+{
+    const int32_t sums = tj_scale_of(problem, TJ_MATRIX_P)->k * tj_sums_per_column(problem), *const v = config->value;
+
+    return sums > 0 && v[WN] > 0 && v[WN] % sums == 0 && v[SPLITS] <= 1 && v[SLICES] == 1 && tj_sum_type(problem) == TJ_F32 &&
+           !tj_epilogue_reduces(&problem->epilogue);
+}
+
 static tj_tile tile(const tj_problem *problem, const tj_config *config)
 {
     const tj_mma_shape s = tj_mma_shape_of(problem, config);
@@ -951,6 +960,7 @@ static void describe_lanes(const tj_mma_tile *m, const tj_mma_tile *n, bool m_ro
                     : n->neighbours == 2 ? "c / 4 * 16 + c % 4"
                                          : "c / 2 * 8 + c % 2");
     tj_template_set(fill, "first_col", "thread_col");
+    tj_template_set(fill, "first_sums", "block_col + warp_col");
 }
 
 /* Describe how tiles are copied, clipped and read. */
@@ -1170,7 +1180,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_tile_describe_grid(view, product->rows_on_x, fill);
     tj_split_describe(view, s.splits, fill, form);
     tj_reductions_describe(view, &slots, fill, form);
-    tj_scales_describe(view, TJ_SCALES_AHEAD, s.splits, fill);
+    tj_scales_describe(view, tj_is_scaled(view, TJ_MATRIX_P) ? TJ_SCALES_BY_ELEMENT : TJ_SCALES_AHEAD, s.splits, fill);
     if (tj_mma_part_k(view) > 0)
         describe_parts(view, &s, fill);
     tj_template_set(fill, "products", tj_mma_part_k(view) > 0 ? "part" : "sum");
@@ -1215,6 +1225,7 @@ const tj_family tj_family_mma = {
     .widest = 256,
     .tile = tile,
     .resolve = resolve,
+    .quantizes = quantizes,
     .relax = relax,
     .for_tall = tj_tile_for_tall,
     .for_any_operands = for_any_operands,

@@ -1161,6 +1161,7 @@ static void describe_output(const tj_problem *view, const tj_wgmma_shape *s, tj_
                     s->swapped ? "(c - first) / 2 * 8 + c % 2 + lane % 4 * 2" : "(c - first) * 4 + lane % 4 * 2");
     tj_template_set(fill, "in_box", out.boxes == 0 ? "" : s->swapped ? "wgmma/in_box_of_cols.cuh" : "wgmma/in_box.cuh");
     tj_template_set(fill, "bytes_of_quads", has_bytes_transposed ? "" : "parts/transpose_bytes.cuh");
+    tj_template_set(fill, "first_sums", "block_col"); /* a warp has all columns of the tile */
     tj_template_set(fill, "quads", out.quads ? "wgmma/quads.cuh" : "");
     tj_template_set(fill, "first_of_thread",
                     tj_epilogue_reduces(&view->epilogue) || tj_is_scaled(view, TJ_MATRIX_P) || s->scales_parts
