@@ -306,6 +306,11 @@ static tj_status check_pairs_of_tile(const tj_problem *view, const tj_config *re
 
 static tj_status check_groups(const tj_family *family, const tj_problem *view, tj_error *err)
 {
+    if (tj_divides_k(view) && !family->takes_groups_along_k)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "family %s takes no groups along k, and the problem has %d: use the family %s, or none, so that the "
+                       "library chooses",
+                       family->name, view->rows.groups, TJ_SAFE_FAMILY->name);
     if (!tj_is_grouped(view) || family->takes_groups)
         return TJ_OK;
     return tj_fail(

@@ -49,7 +49,8 @@ struct tj_family {
     bool sums_in_registers; /* many accumulators: a kernel that spills is not launched */
     bool takes_gathered;    /* rows of M by an index */
     bool takes_scattered;   /* rows of P by an index */
-    bool takes_groups;      /* rows in groups, by offsets or masked */
+    bool takes_groups_along_k;
+    bool takes_groups; /* rows in groups, by offsets or masked */
     enum {
         TJ_REDUCES_BY_WARP = 1, /* a thread has rows r and columns c of P, and a warp combines its lanes' partial results */
         TJ_REDUCES_BY_PATH,     /* the same in several kernels, of which the device selects one; each has its own tiles */

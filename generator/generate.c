@@ -178,7 +178,8 @@ static void set_groups(tj_template_params *params, const tj_problem *view, bool 
     set_dim(params, "all_rows", has_groups ? &view->j : &none);
     tj_template_set_flag(params, "has_groups", has_groups);
     tj_template_set_flag(params, "many_groups", tj_group_count(view) > 1);
-    tj_template_set_int(params, "GROUPS", tj_group_count(view));
+    tj_template_set_flag(params, "divides_k", tj_divides_k(view));
+    tj_template_set_int(params, "GROUPS", view->rows.groups);
     tj_template_set_flag(params, "masked", tj_is_masked(view));
     tj_template_set_flag(params, "gathers_m", tj_is_gathered(view));
     tj_template_set_flag(params, "scatters_p", tj_is_scattered(view));

@@ -72,7 +72,7 @@ void tj_step_list_args(const tj_problem *view, bool is_swapped, bool reads, bool
     }
     if (is_whole)
         tj_step_list_results(view, step);
-    add_arg(step, tj_is_grouped(view), TJ_ARG_OFFSETS, tj_offsets_on_host(view));
+    add_arg(step, tj_is_grouped(view) || (reads && tj_divides_k(view)), TJ_ARG_OFFSETS, tj_offsets_on_host(view));
     add_arg(step, reads && tj_is_gathered(view), TJ_ARG_M_INDEX, 0);
     add_arg(step, writes && tj_is_scattered(view), TJ_ARG_P_INDEX, 0);
     add_arg(step, reads, TJ_ARG_POINTER, callers[TJ_MATRIX_M]);

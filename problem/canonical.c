@@ -75,6 +75,8 @@ tj_problem tj_problem_words(const tj_problem *problem)
         c.m.type = TJ_F32;
     if (c.n.type == TJ_TYPE_DEFAULT)
         c.n.type = c.m.type;
+    if (tj_divides_k(&c) && (c.batch == 0 || c.batch == 1))
+        c.batch = c.rows.groups;
     const int32_t leading = tj_leading_type(c.m.type, c.n.type);
 
     if (c.p.type == TJ_TYPE_DEFAULT && tj_facts_of(leading))
@@ -102,6 +104,8 @@ tj_problem tj_problem_canonical(const tj_problem *problem)
     if (c.batch == 0)
         c.batch = 1;
     c.rows = tj_rows_canonical(&c.rows);
+    if (tj_divides_k(&c) && c.batch > 1)
+        c.m.stride = c.n.stride = TJ_BROADCAST;
     forget_unused(&c.j);
     forget_unused(&c.k);
     forget_unused(&c.l);
@@ -172,6 +176,11 @@ tj_problem tj_problem_even(const tj_problem *problem)
 {
     tj_problem even = *problem;
 
+    if (tj_divides_k(problem)) {
+        even.rows = (tj_rows){0};
+        even.k.extent = tj_ceil_div(problem->k.extent, problem->rows.groups);
+        return tj_problem_canonical(&even);
+    }
     if (!tj_is_grouped(problem))
         return even;
     even.rows = (tj_rows){0};

@@ -84,7 +84,7 @@ static const char *const layouts[] = {"row", "col"};
 static const char *const strides[] = {"broadcast", "pointers", "pointers16"};
 static const int64_t stride_of[] = {TJ_BROADCAST, TJ_POINTERS, TJ_POINTERS_16};
 static const char *const offsets[] = {"device", "device64", "host", "host64"}; /* 2 * on_host + has 8 bytes */
-static const char *const ways[] = {"packed", "masked"};                        /* tj_rows_kind, from TJ_ROWS_IN_GROUPS on */
+static const char *const ways[] = {"packed", "masked", "along-k"};             /* tj_rows_kind, from TJ_ROWS_IN_GROUPS on */
 
 static const char *const overlaps[] = {"0", "1"};
 
@@ -505,14 +505,14 @@ void tj_problem_get(const tj_problem *problem, const char *name, char *value)
             tj_epilogue_print_as(&problem->epilogue, true, value);
         break;
     case GROUPS:
-        print_number(value, tj_group_count(problem), tj_is_grouped(problem));
+        print_number(value, problem->rows.groups, tj_has_offsets(problem));
         break;
     case OFFSETS:
-        if (tj_is_grouped(problem))
+        if (tj_has_offsets(problem))
             strcpy(value, offsets[2 * tj_offsets_on_host(problem) + (tj_offset_bytes(problem) == 8)]);
         break;
     case GROUPED:
-        if (tj_is_masked(problem))
+        if (problem->rows.kind > TJ_ROWS_IN_GROUPS)
             strcpy(value, ways[problem->rows.kind - TJ_ROWS_IN_GROUPS]);
         break;
     case FORMAT:

@@ -103,12 +103,12 @@ void tj_problem_print(const tj_problem *problem, char *out)
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++)
         print_number(&text, ld[which], tj_problem_matrix(&c, which)->ld, tj_problem_matrix(&bare, which)->ld);
     print_number(&text, " batch=", c.batch, 1);
-    print_number(&text, " groups=", tj_group_count(&c), 0);
-    if (tj_is_grouped(&c) && (tj_offset_bytes(&c) == 8 || tj_offsets_on_host(&c))) {
+    print_number(&text, " groups=", c.rows.groups, 0);
+    if (tj_has_offsets(&c) && (tj_offset_bytes(&c) == 8 || tj_offsets_on_host(&c))) {
         tj_text_append(&text, tj_offsets_on_host(&c) ? " offsets:host" : " offsets:");
         tj_text_append(&text, tj_offset_bytes(&c) == 8 ? "64" : "");
     }
-    tj_text_append(&text, tj_is_masked(&c) ? " masked" : "");
+    tj_text_append(&text, tj_is_masked(&c) ? " masked" : tj_divides_k(&c) ? " along-k" : "");
     print_number(&text, " expected=", c.rows.expected, 0);
     tj_text_append(&text, tj_is_gathered(&c) ? " gather" : "");
     tj_text_append(&text, tj_is_scattered(&c) ? " scatter" : "");

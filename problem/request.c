@@ -7,6 +7,8 @@ void tj_request_derive(const tj_problem *changed, tj_request *to)
 
     to->given = given;
     to->problem = tj_problem_canonical(&given);
+    if (tj_divides_k(&to->problem)) /* that of a group is known when the kernel reads the offsets */
+        to->problem.k.mode = TJ_DIM_ANY;
     to->transposed = tj_problem_transpose(&to->problem);
     if (tj_is_scaled(&to->problem, TJ_MATRIX_P)) {
         to->unquantized = tj_problem_unquantized(&to->problem);

@@ -50,15 +50,48 @@ static tj_status check_matrices(const tj_problem *words, tj_error *err)
     return TJ_OK;
 }
 
+/* A product of the batch for each group, of the same M and N. */
+static tj_status check_along_k(const tj_problem *words, tj_error *err)
+{
+    if (words->batch != words->rows.groups)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "batch is %lld and rows.groups %d: groups along k are the products of a batch; leave batch 0",
+                       (long long)words->batch, words->rows.groups);
+    if (words->rows.gathered || words->rows.scattered)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "rows.gathered is %d and rows.scattered %d, and groups along k have no index of rows: leave both 0",
+                       words->rows.gathered, words->rows.scattered);
+    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_N; which++) {
+        const tj_matrix *const m = tj_problem_matrix(words, which);
+
+        if (m->stride != TJ_BROADCAST && m->stride != TJ_TIGHT)
+            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "stride_%c is %lld, and groups along k share one %c: leave it 0",
+                           "mn"[which], (long long)m -> stride, "MN"[which]);
+        if (tj_type_is_pair(m->type))
+            return tj_fail(
+                err, TJ_ERR_INVALID_ARGUMENT,
+                "%c is of %s, of which two share a byte, and groups along k may begin at any element: use another type",
+                "MN"[which], tj_type_name((tj_type)m->type));
+        if (tj_scale_of(words, which)->k > 0)
+            return tj_fail(
+                err, TJ_ERR_INVALID_ARGUMENT,
+                "the scales of %c are for %d elements of k, and groups along k may begin at any element: use scales of "
+                "all of k",
+                "MN"[which], tj_scale_of(words, which) -> k);
+    }
+    return TJ_OK;
+}
+
 tj_status tj_rows_check(const tj_problem *words, tj_error *err)
 {
     const tj_rows rows = tj_rows_canonical(&words->rows);
     const bool is_masked = rows.kind == TJ_ROWS_MASKED;
     const int64_t all = (rows.groups + (is_masked ? INT64_C(0) : 1)) * rows.offset_bytes;
 
-    if (rows.kind < TJ_ROWS_AS_THEY_LIE || rows.kind > TJ_ROWS_MASKED)
+    if (rows.kind < TJ_ROWS_AS_THEY_LIE || rows.kind > TJ_ROWS_ALONG_K)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "rows.kind is %d: use TJ_ROWS_AS_THEY_LIE, TJ_ROWS_IN_GROUPS or TJ_ROWS_MASKED", rows.kind);
+                       "rows.kind is %d: use TJ_ROWS_AS_THEY_LIE, TJ_ROWS_IN_GROUPS, TJ_ROWS_MASKED or TJ_ROWS_ALONG_K",
+                       rows.kind);
     if (rows.kind == TJ_ROWS_AS_THEY_LIE && words->rows.groups != 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "rows.groups is %d and rows.kind TJ_ROWS_AS_THEY_LIE: use TJ_ROWS_IN_GROUPS, or no groups",
@@ -67,7 +100,7 @@ tj_status tj_rows_check(const tj_problem *words, tj_error *err)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "rows.gathered is %d: use 0 or 1", rows.gathered);
     if (rows.scattered != 0 && rows.scattered != 1)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "rows.scattered is %d: use 0 or 1", rows.scattered);
-    if ((rows.gathered || rows.scattered) && words->batch != 0 && words->batch != 1)
+    if (rows.kind != TJ_ROWS_ALONG_K && (rows.gathered || rows.scattered) && words->batch != 0 && words->batch != 1)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "batch is %lld, and an index of rows is for one product or for groups: leave batch 0",
                        (long long)words->batch);
@@ -94,6 +127,8 @@ tj_status tj_rows_check(const tj_problem *words, tj_error *err)
                        "device%s",
                        rows.groups, (long long)all, tj_offsets_word(words), TJ_GROUPS_MOST_HOST_BYTES,
                        rows.offset_bytes == 8 ? ", or use 4 bytes for each" : "");
+    if (rows.kind == TJ_ROWS_ALONG_K)
+        return check_along_k(words, err);
     if (words->batch != 0 && words->batch != 1)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "batch is %lld and rows.groups %d: a problem has a batch or groups, not both; leave batch 0",
@@ -139,10 +174,10 @@ static int64_t offset_at(const tj_problem *problem, const void *offsets, int64_t
 
 tj_group_rows tj_rows_of_group(const tj_problem *problem, int64_t j, const void *offsets, int64_t group)
 {
-    const int64_t room = j / tj_group_count(problem);
-
     if (!tj_is_masked(problem))
         return (tj_group_rows){offset_at(problem, offsets, group), offset_at(problem, offsets, group + 1)};
+    const int64_t room = j / tj_group_count(problem);
+
     return (tj_group_rows){group * room, group * room + offset_at(problem, offsets, group)};
 }
 
@@ -162,23 +197,25 @@ static tj_status check_counts(const tj_problem *problem, int64_t rows, const voi
     return TJ_OK;
 }
 
-static tj_status check_offsets(const tj_problem *problem, int64_t rows, const void *offsets, tj_error *err)
+static tj_status check_offsets(const tj_problem *problem, int64_t all, const void *offsets, tj_error *err)
 {
-    for (int64_t group = 0; group < tj_group_count(problem); group++) {
-        const tj_group_rows of = tj_rows_of_group(problem, rows, offsets, group);
+    const char *const what = tj_divides_k(problem) ? "elements of k" : "rows",
+                      *const one = tj_divides_k(problem) ? "element" : "row", *const name = tj_divides_k(problem) ? "k" : "j";
 
-        if (of.begin < 0 || of.end > rows)
+    for (int64_t group = 0; group < problem->rows.groups; group++) {
+        const tj_group_rows of = tj_rows_of_group(problem, all, offsets, group);
+
+        if (of.begin < 0 || of.end > all)
             return tj_fail(
                 err, TJ_ERR_INVALID_ARGUMENT,
-                "group %lld has the rows from %lld up to %lld, and there are only those from 0 up to j = %lld: correct its "
-                "offsets, or raise j",
-                (long long)group, (long long)of.begin, (long long)of.end, (long long)rows);
+                "group %lld has the %s from %lld up to %lld, and there are only those from 0 up to %s = %lld: correct "
+                "its offsets, or raise %s",
+                (long long)group, what, (long long)of.begin, (long long)of.end, name, (long long)all, name);
         if (of.end < of.begin)
-            return tj_fail(
-                err, TJ_ERR_INVALID_ARGUMENT,
-                "group %lld begins at row %lld and ends before row %lld: offsets never fall, and those of an empty group "
-                "are equal",
-                (long long)group, (long long)of.begin, (long long)of.end);
+            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                           "group %lld begins at %s %lld and ends before %s %lld: offsets never fall, and those of an empty "
+                           "group are equal",
+                           (long long)group, one, (long long)of.begin, one, (long long)of.end);
     }
     return TJ_OK;
 }
@@ -187,9 +224,9 @@ tj_status tj_groups_check(const tj_problem *problem, int64_t j, const void *offs
 {
     if (TJ_HAS_NULL(err, problem, offsets))
         return TJ_ERR_INVALID_ARGUMENT;
-    const int64_t rows = j > 0 ? j : problem->j.extent;
+    const int64_t rows = j > 0 ? j : tj_offset_bound(problem, problem->j.extent, problem->k.extent);
 
-    if (tj_group_count(problem) < 1)
+    if (!tj_has_offsets(problem) || problem->rows.groups < 1)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the problem has no groups (rows.kind is %d), and so no offsets",
                        problem->rows.kind);
     return tj_is_masked(problem) ? check_counts(problem, rows, offsets, err) : check_offsets(problem, rows, offsets, err);

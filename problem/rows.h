@@ -13,6 +13,18 @@
 /** Do the rows belong to groups, each with its own N? */
 static inline bool tj_is_grouped(const tj_problem *problem)
 {
+    return problem->rows.kind == TJ_ROWS_IN_GROUPS || problem->rows.kind == TJ_ROWS_MASKED;
+}
+
+/** Do groups divide k, one product of the batch for each? */
+static inline bool tj_divides_k(const tj_problem *problem)
+{
+    return problem->rows.kind == TJ_ROWS_ALONG_K;
+}
+
+/** Does each launch bring offsets, or counts, of groups? */
+static inline bool tj_has_offsets(const tj_problem *problem)
+{
     return problem->rows.kind != TJ_ROWS_AS_THEY_LIE;
 }
 
@@ -43,7 +55,7 @@ static inline int64_t tj_group_count(const tj_problem *problem)
 /** Does each launch bring the offsets of the groups in host memory? */
 static inline bool tj_offsets_on_host(const tj_problem *problem)
 {
-    return tj_is_grouped(problem) && problem->rows.on_host;
+    return tj_has_offsets(problem) && problem->rows.on_host;
 }
 
 /** Return the bytes of one offset or count. Canonical, grouped. */
@@ -61,13 +73,13 @@ static inline const char *tj_offsets_word(const tj_problem *problem)
 /** Return the number of offsets, of which the last is the end of the last group, or of counts; 0: there are no groups. */
 static inline int64_t tj_offset_count(const tj_problem *problem)
 {
-    return tj_is_masked(problem) || !tj_is_grouped(problem) ? tj_group_count(problem) : tj_group_count(problem) + 1;
+    return problem->rows.groups + (tj_has_offsets(problem) && !tj_is_masked(problem));
 }
 
 /** Return the bytes of all offsets or counts. Canonical; 0: there are no groups. */
 static inline int64_t tj_offsets_bytes(const tj_problem *problem)
 {
-    return tj_is_grouped(problem) ? tj_offset_count(problem) * tj_offset_bytes(problem) : 0;
+    return tj_has_offsets(problem) ? tj_offset_count(problem) * tj_offset_bytes(problem) : 0;
 }
 
 /** Rows of a group: from `begin` on and before `end`. */
@@ -81,7 +93,10 @@ static inline int64_t tj_room_of_group(const tj_problem *problem)
     return problem->j.extent / tj_group_count(problem);
 }
 
-/** Return the rows of a group, as its offsets or its count say. j: those of all groups. Canonical, grouped. */
+/**
+ * Return the rows of a group, or its elements of k, as its offsets or its count say. j: the rows of all masked groups. Canonical,
+ * with offsets.
+ */
 tj_group_rows tj_rows_of_group(const tj_problem *problem, int64_t j, const void *offsets, int64_t group);
 
 /** Return the number of rows of a group for which configs are chosen: the mean or, of masked groups, the expected one. */
@@ -95,6 +110,12 @@ static inline int64_t tj_row_tiles(const tj_problem *problem, int64_t rows, int6
 
 /** Can the problem have these rows? The message names the first wrong number. Types and layouts are spelled out. */
 tj_status tj_rows_check(const tj_problem *words, tj_error *err);
+
+/** Return the number that bounds offsets: j, or k where groups divide it. */
+static inline int64_t tj_offset_bound(const tj_problem *problem, int64_t j, int64_t k)
+{
+    return tj_divides_k(problem) ? k : j;
+}
 
 /** Say that j rows are not the same number for each masked group. */
 tj_status tj_rows_refuse_j(const tj_problem *problem, int64_t j, tj_error *err);

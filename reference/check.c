@@ -46,6 +46,7 @@ typedef struct resolved {
     double alpha, beta; /* rounded as a launch rounds them */
     bool reads_c;
     tj_factor factor[TJ_FACTORS];   /* scales and zero points */
+    const int64_t *k_offsets;       /* of groups along k; NULL: none */
     const void *offsets;            /* of groups, which are computed one by one; n and its scales are then of one group */
     bool is_whole;                  /* integers up to P: exact */
     long double roundings;          /* number of roundings from products to P's type */
@@ -78,12 +79,14 @@ static tj_matrix_view view_of(const tj_matrix *matrix, const void *base)
 
 static tj_status require_known(const tj_problem *p, tj_error *err)
 {
-    if (p->j.mode != TJ_DIM_FIXED || p->k.mode != TJ_DIM_FIXED || p->l.mode != TJ_DIM_FIXED)
+    const bool is_k_open = p->k.mode != TJ_DIM_FIXED && !tj_divides_k(p); /* that of all groups has an extent */
+
+    if (p->j.mode != TJ_DIM_FIXED || is_k_open || p->l.mode != TJ_DIM_FIXED)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "%c is TJ_DIM_ANY: the reference needs every extent, with mode TJ_DIM_FIXED",
-                       p->j.mode != TJ_DIM_FIXED   ? 'j'
-                       : p->k.mode != TJ_DIM_FIXED ? 'k'
-                                                   : 'l');
+                       p->j.mode != TJ_DIM_FIXED ? 'j'
+                       : is_k_open               ? 'k'
+                                                 : 'l');
     if (p->batch == TJ_ANY)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "batch is TJ_ANY: the reference needs a number");
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++) {
@@ -180,9 +183,9 @@ static tj_status resolve(const tj_request *asked, const tj_host_operands *operan
     request->has_pairs = tj_epilogue_pairs(&c.epilogue);
     request->reads_c = c.epilogue.has_beta && (request->beta != 0.0 || !tj_epilogue_weighs_c(&c.epilogue));
     request->offsets = operands->offsets;
-    if (tj_is_grouped(&c) && !operands->offsets)
+    if (tj_has_offsets(&c) && !operands->offsets)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "offsets is NULL: the reference needs those of the groups in host memory");
-    if (tj_is_grouped(&c) && tj_groups_check(&c, 0, operands->offsets, err) != TJ_OK)
+    if (tj_has_offsets(&c) && tj_groups_check(&c, 0, operands->offsets, err) != TJ_OK)
         return TJ_ERR_INVALID_ARGUMENT;
     set_errors(request);
     request->least_along_k = request->most_along_k = 1.0L; /* until the scales are known to exist */
@@ -224,6 +227,7 @@ static tj_product product_of(const resolved *request, row_range of, int64_t row_
         .first_row = of.first,
         .j = of.count,
         .k = request->problem.k.extent,
+        .k_offsets = request->k_offsets,
         .l = request->problem.l.extent,
         .batch = request->problem.batch,
         .row_count = row_count,
@@ -658,12 +662,31 @@ static void take_group(const resolved *all, int64_t group, resolved *one)
 }
 
 /* Run all products: those of a batch together, those of groups one after the other. max_flop: INFINITY for all rows. */
+static int64_t *copy_k_offsets(const resolved *request)
+{
+    const tj_problem *const p = &request->problem;
+    int64_t *const offsets = calloc((size_t)p->rows.groups + 1, sizeof *offsets);
+
+    for (int64_t group = 0; group < p->rows.groups && offsets; group++) {
+        const tj_group_rows of = tj_rows_of_group(p, 0, request->offsets, group);
+
+        offsets[group] = of.begin;
+        offsets[group + 1] = of.end;
+    }
+    return offsets;
+}
+
 static tj_status run_products(resolved *request, double max_flop, bool with_magnitude, tj_tile_fn visit, void *payload,
                               tj_error *err)
 {
     const resolved all = *request;
     const int64_t groups = tj_group_count(&all.problem), total = count_rows(request);
+    int64_t *const k_offsets = tj_divides_k(&all.problem) ? copy_k_offsets(request) : NULL;
     tj_status status = TJ_OK;
+
+    if (tj_divides_k(&all.problem) && !k_offsets)
+        return tj_fail_memory(err, "the offsets of groups");
+    request->k_offsets = k_offsets;
 
     for (int64_t i = 0; i < (groups > 0 ? groups : 1) && status == TJ_OK; i++) {
         const row_range of = groups > 0 ? rows_of_group(&all, i) : (row_range){0, all.problem.j.extent};
@@ -677,6 +700,7 @@ static tj_status run_products(resolved *request, double max_flop, bool with_magn
         product = product_of(request, of, rows_to_check(&all.problem, of.count, share), with_magnitude, visit, payload);
         status = tj_product_run(&product, err);
     }
+    free(k_offsets);
     *request = all;
     return status;
 }

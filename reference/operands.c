@@ -76,7 +76,8 @@ static void draw_counts(const tj_problem *problem, void *counts, uint64_t seed)
 
 void tj_draw_offsets(const tj_problem *problem, void *offsets, uint64_t seed)
 {
-    const int64_t count = tj_group_count(problem), rows = problem->j.extent, mean = rows / count;
+    const int64_t count = problem->rows.groups, rows = tj_offset_bound(problem, problem->j.extent, problem->k.extent),
+                  mean = rows / count;
     uint64_t state = seed;
     int64_t at = 0;
 

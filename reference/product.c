@@ -254,8 +254,10 @@ static void compute_tile(const tiled_run *run, worker *self, int64_t batch, int 
     memset(w->magnitude, 0, used);
     memset(w->row_special, 0, sizeof w->row_special);
     memset(w->col_special, 0, sizeof w->col_special);
-    for (int64_t first = 0; first < p->k; first += TJ_TILE_STEP) {
-        const int step = p->k - first < TJ_TILE_STEP ? (int)(p->k - first) : TJ_TILE_STEP;
+    const int64_t begin = p->k_offsets ? p->k_offsets[batch] : 0, end = p->k_offsets ? p->k_offsets[batch + 1] : p->k;
+
+    for (int64_t first = begin; first < end; first += TJ_TILE_STEP) {
+        const int step = end - first < TJ_TILE_STEP ? (int)(end - first) : TJ_TILE_STEP;
 
         pack_m(p, w, batch, row_count, first, step);
         pack_n(p, w, batch, first_col, col_count, first, step);

@@ -56,8 +56,9 @@ typedef struct tj_product {
     tj_matrix_view m, n;
     const tj_factor *factor[TJ_FACTORS]; /* zero points and scales along k of M and of N */
     int64_t j, k, l, batch;
-    int64_t first_row; /* of M and P, where the product's j rows begin */
-    int64_t row_count; /* rows of P to compute, batch included: all, or evenly spread ones */
+    const int64_t *k_offsets; /* where the elements of k of each product of the batch begin, and one more; NULL: all of k */
+    int64_t first_row;        /* of M and P, where the product's j rows begin */
+    int64_t row_count;        /* rows of P to compute, batch included: all, or evenly spread ones */
     bool with_magnitude;
     int workers; /* at least 1; the number of distinct `worker` arguments */
     tj_tile_fn visit;

@@ -97,7 +97,7 @@ static tj_status fit_offsets(const cli_request *request, int64_t groups, int64_t
     if (known.rows.kind == TJ_ROWS_MASKED)
         for (int64_t i = 0; i < groups; i++)
             offsets[i] = offsets[i + 1] - offsets[i];
-    else if (offsets[groups] > known.j.extent)
+    else if (known.rows.kind == TJ_ROWS_IN_GROUPS && offsets[groups] > known.j.extent)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--group-rows has %lld rows, and j is %lld: raise j, or shorten groups",
                        (long long)offsets[groups], (long long)known.j.extent);
     for (int64_t i = 0; i <= groups && known.rows.offset_bytes == (int32_t)sizeof(int32_t); i++)

@@ -19,8 +19,17 @@ static bool number_is_multiple(int64_t value, int64_t width_multiple, int32_t of
     return value == TJ_BROADCAST || value == TJ_POINTERS_16 || value % of == 0;
 }
 
+/* Does a line lie along a k of which groups may begin at any element? */
+static bool begins_anywhere(const tj_problem *view, tj_which which)
+{
+    return tj_divides_k(view) && ((which == TJ_MATRIX_M && view->m.layout == TJ_ROW_MAJOR) ||
+                                  (which == TJ_MATRIX_N && view->n.layout == TJ_COL_MAJOR));
+}
+
 bool tj_access_lines_begin_at(const tj_problem *view, tj_which which, int32_t elements)
 {
+    if (begins_anywhere(view, which))
+        return elements == 1;
     const tj_matrix *const x = tj_problem_matrix(view, which);
     const int64_t multiple = multiple_of(tj_problem_lines(view, which).width);
     const bool has_stride = tj_matrix_count(view, which) != 1 || tj_stride_is_pointers(x->stride);

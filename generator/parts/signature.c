@@ -98,6 +98,8 @@ static void print_extent(const tj_problem *view, const tj_launch_form *form, int
 
     if (callers >= TJ_EXTENT_M_ROWS)
         tj_text_append(out, callers == TJ_EXTENT_M_ROWS ? "int m_rows,\n" : "int p_rows,\n");
+    else if (index == TJ_EXTENT_K && tj_divides_k(view))
+        tj_text_append(out, "int all_k,\n");
     else if (index == TJ_EXTENT_J && tj_is_grouped(view))
         tj_text_append(out, "int all_rows,\n");
     else
@@ -354,6 +356,19 @@ static void print_factor_of_group(const tj_problem *view, tj_template_params *fi
     tj_template_take_lines(fill, "factor_of_group", &out);
 }
 
+/* Print how many elements of k a product of groups along k has, and where they begin in M and N. */
+static void print_elements_of_k(const tj_problem *view, const tj_template_params *fill, tj_text *out)
+{
+    const char *const offsets = tj_template_get(fill, "offset_rows");
+
+    if (!tj_divides_k(view))
+        return;
+    say(out, "const index_t k_begin = k_at(%s, blockIdx.z, all_k);\n", offsets);
+    say(out, "const index_t k = max(k_at(%s, blockIdx.z + 1, all_k) - k_begin, static_cast<index_t>(0));\n", offsets);
+    say(out, "M += k_begin%s;\nN += k_begin%s;\n", view->m.layout == TJ_ROW_MAJOR ? "" : " * ld_m",
+        view->n.layout == TJ_ROW_MAJOR ? " * ld_n" : "");
+}
+
 static void print_product(const tj_problem *view, const tj_launch_step *step, const char *output, tj_template_params *fill)
 {
     const bool is_one = view->batch == 1 && (!tj_problem_points(view) || tj_is_grouped(view));
@@ -365,6 +380,7 @@ static void print_product(const tj_problem *view, const tj_launch_step *step, co
     }
     tj_text_append(&out, is_one ? "" : "// The product of the batch that this block works on.\n");
     print_factor_pointers(view, step, fill, &out);
+    print_elements_of_k(view, fill, &out);
     tj_text_append(&out, step->splits > 1 ? "" : output);
     tj_text_append(&out, is_one ? "" : "\n");
     tj_template_take_lines(fill, "product_of_block", &out);

@@ -15,7 +15,7 @@ const int32_t tj_splits_tried[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 33, 48, 66, 96,
 
 bool tj_split_is_possible(const tj_problem *view)
 {
-    return !tj_is_grouped(view) && !tj_is_gathered(view) && !tj_epilogue_reduces(&view->epilogue) &&
+    return !tj_has_offsets(view) && !tj_is_gathered(view) && !tj_epilogue_reduces(&view->epilogue) &&
            view->j.mode == TJ_DIM_FIXED && view->l.mode == TJ_DIM_FIXED && view->batch > 0;
 }
 
@@ -38,6 +38,8 @@ tj_status tj_split_check(const tj_problem *view, int32_t splits, tj_error *err)
     if (tj_is_grouped(view))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "splits is %d, and rows of a problem with groups may belong to none of them: use splits=1", splits);
+    if (tj_divides_k(view))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "splits is %d, and groups divide k already: use splits=1", splits);
     if (tj_is_gathered(view))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "splits is %d, and rows of M are gathered, whose index the second kernel does not have: use splits=1",

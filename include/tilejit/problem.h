@@ -251,7 +251,18 @@ typedef enum tj_rows_kind {
      * offsets, says how many rows are there: group g has the rows from g * (j / groups) on, the first count[g] of its room.
      * The others are not read, and those of P are not written. All else is as with TJ_ROWS_IN_GROUPS.
      */
-    TJ_ROWS_MASKED = 2
+    TJ_ROWS_MASKED = 2,
+    /**
+     * Groups along k, as the gradient of each expert's weights needs them: `groups` products of different k.
+     *
+     *     P_g (j x l) = M_g (j x k_g) . N_g (k_g x l)        for g = 0 ... groups - 1
+     *
+     * M (j x k) and N (k x l) hold the elements of all groups, one group after the other along k. Group g has those from
+     * offset[g] to offset[g + 1] - 1, for which k takes the place of j above; a group without elements gives the epilogue of 0.
+     * The products are a batch of `groups`, whose P, C, epilogue operands and scales lie as those of a batch do; M and N are
+     * shared (TJ_BROADCAST), in any layout. Vector accesses need k across a stored row: M column-major, N row-major.
+     */
+    TJ_ROWS_ALONG_K = 3
 } tj_rows_kind;
 
 /** The rows of M and P. All zero: they are found as they lie. */
@@ -349,7 +360,7 @@ TJ_API TJ_MUST_CHECK tj_status tj_problem_check(const tj_problem *problem, tj_er
  * Are these the offsets of a launch of a problem with groups: do they lie between 0 and j, and never decrease? If not, the
  * message names the first wrong group. A launch checks offsets in host memory this way. Use it to check offsets in device
  * memory, after copying them to the host. offsets: rows.groups + 1 signed integers of rows.offset_bytes each; with
- * TJ_ROWS_MASKED rows.groups counts, which lie between 0 and j / groups. j: the rows to launch with; 0: those of the problem,
+ * TJ_ROWS_MASKED rows.groups counts, which lie between 0 and j / groups. j: the rows to launch with, or k with TJ_ROWS_ALONG_K; 0: those of the problem,
  * which must have passed tj_problem_check.
  *
  * NULL:    only err may be NULL.

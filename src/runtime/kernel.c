@@ -382,7 +382,7 @@ static bool is_good_argument(const tj_kernel *kernel, const tj_argument *arg)
     case TJ_ARG_WORKSPACE:
         return is_good_slice(kernel, arg->index);
     case TJ_ARG_OFFSETS:
-        return tj_is_grouped(&kernel->problem) && arg->index == tj_offsets_on_host(&kernel->problem);
+        return tj_has_offsets(&kernel->problem) && arg->index == tj_offsets_on_host(&kernel->problem);
     case TJ_ARG_CUSTOM:
         return arg->index == 4 || arg->index == 8;
     case TJ_ARG_TENSOR_MAP:

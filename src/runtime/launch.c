@@ -223,8 +223,9 @@ static bool rest_is_plain(const tj_kernel *kernel, const tj_operands *x)
         return false;
     if (kernel->has_more && !more_is_plain(kernel, x))
         return false;
-    if (tj_is_grouped(&kernel->problem) && (!tj_launch_offsets_are_right(kernel, x, kernel->ready.j) ||
-                                            (uintptr_t)x->offsets - (uintptr_t)x->p.address < kernel->reach[TJ_MATRIX_P].of_p))
+    if (tj_has_offsets(&kernel->problem) &&
+        (!tj_launch_offsets_are_right(kernel, x, tj_offset_bound(&kernel->problem, kernel->ready.j, kernel->ready.k)) ||
+         (uintptr_t)x->offsets - (uintptr_t)x->p.address < kernel->reach[TJ_MATRIX_P].of_p))
         return false;
     return scalars_fit(kernel, x);
 }
@@ -300,7 +301,7 @@ void tj_launch_make_ready(tj_kernel *kernel)
         kernel->scalar_type != TJ_F64 && (kernel->problem.epilogue.has_alpha || kernel->problem.epilogue.has_beta);
     kernel->has_more = tj_has_scales(&kernel->problem) || kernel->problem.epilogue.expression.operands > 0;
     kernel->takes_more = kernel->problem.epilogue.has_beta || kernel->form.workspace_bytes > 0 || kernel->has_more ||
-                         tj_is_grouped(&kernel->problem) || kernel->narrows_scalars;
+                         tj_has_offsets(&kernel->problem) || kernel->narrows_scalars;
     kernel->is_ready = true;
 }
 

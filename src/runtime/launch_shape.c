@@ -632,11 +632,12 @@ static tj_status check_offsets(const tj_kernel *kernel, const tj_operands *x, co
     const tj_problem *const problem = &kernel->problem;
     const unsigned long long at = (unsigned long long)(uintptr_t)x->offsets;
     const char *const word = tj_offsets_word(problem);
+    const int64_t bound = tj_offset_bound(problem, shape->j, shape->k);
     lines in = {(int64_t)(uintptr_t)x->offsets, 1, 1, tj_offsets_bytes(problem)}, out;
 
-    if (!tj_is_grouped(problem) || tj_launch_offsets_are_right(kernel, x, shape->j)) {
+    if (!tj_has_offsets(problem) || tj_launch_offsets_are_right(kernel, x, bound)) {
         out = lines_of(kernel, shape, TJ_MATRIX_P, x->p.address);
-        if (!tj_is_grouped(problem) || tj_offsets_on_host(problem) || !certainly_meet(&in, &out))
+        if (!tj_has_offsets(problem) || tj_offsets_on_host(problem) || !certainly_meet(&in, &out))
             return TJ_OK;
         return tj_fail(
             err, TJ_ERR_INVALID_ARGUMENT,
@@ -646,13 +647,13 @@ static tj_status check_offsets(const tj_kernel *kernel, const tj_operands *x, co
     if (!x->offsets)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "offsets is NULL: give the %s address of the %lld %s of %lld groups",
                        tj_offsets_on_host(problem) ? "host" : "device", (long long)tj_offset_count(problem), word,
-                       (long long)tj_group_count(problem));
+                       (long long)problem->rows.groups);
     if (tj_is_masked(problem) && shape->j % tj_group_count(problem) != 0)
         return tj_rows_refuse_j(problem, shape->j, err);
     if ((uintptr_t)x->offsets % (uintptr_t)tj_offset_bytes(problem) != 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "offsets is 0x%llx, which is not aligned to its elements of %d bytes", at,
                        tj_offset_bytes(problem));
-    return tj_groups_check(problem, shape->j, x->offsets, err);
+    return tj_groups_check(problem, bound, x->offsets, err);
 }
 
 /* An index is read only on the device: is it there, and not where P is written? */

@@ -134,7 +134,7 @@ tj_status tj_kernel_check_pointers(const tj_kernel *kernel, const tj_operands *g
         if (status != TJ_OK)
             return status;
     }
-    if (tj_is_grouped(&kernel->problem) && !tj_offsets_on_host(&kernel->problem)) {
+    if (tj_has_offsets(&kernel->problem) && !tj_offsets_on_host(&kernel->problem)) {
         status = check_place(kernel, "the array of offsets", x.offsets, tj_offsets_bytes(&kernel->problem), err);
         if (status != TJ_OK)
             return status;

@@ -284,10 +284,14 @@ static tj_status compute_lines(const proving *v, const run *r, int64_t n, int64_
     const tj_problem *k = &v->lies.problem;
     const bool by_rows = k->p.layout == TJ_ROW_MAJOR, has_c = k->epilogue.has_beta && !has_expression(v);
     const int64_t row = by_rows ? r->line : 0, col = by_rows ? 0 : r->line;
+    const tj_group_rows of_k =
+        tj_divides_k(k) ? tj_rows_of_group(k, 0, tj_workbench_offsets(v->bench), r->product) : (tj_group_rows){0, k->k.extent};
+    const int64_t of_m = offset_of(v, TJ_MATRIX_M, 'j', row) + offset_of(v, TJ_MATRIX_M, 'k', of_k.begin),
+                  of_n = offset_of(v, TJ_MATRIX_N, 'l', col) + offset_of(v, TJ_MATRIX_N, 'k', of_k.begin);
     tj_operands x = TJ_OPERANDS_INIT;
 
-    x.m.address = address(v, TJ_MATRIX_M, r->product) + (size_t)offset_of(v, TJ_MATRIX_M, 'j', row) * size_of(v, TJ_MATRIX_M);
-    x.n.address = address(v, TJ_MATRIX_N, n) + (size_t)offset_of(v, TJ_MATRIX_N, 'l', col) * size_of(v, TJ_MATRIX_N);
+    x.m.address = address(v, TJ_MATRIX_M, r->product) + (size_t)of_m * size_of(v, TJ_MATRIX_M);
+    x.n.address = address(v, TJ_MATRIX_N, n) + (size_t)of_n * size_of(v, TJ_MATRIX_N);
     x.p.address = (char *)tj_buffer_address(v->simple_p) + (size_t)(at * v->width) * simple_size_of(v);
     for (int which = TJ_SCALES; which < TJ_WITH; which++)
         *tj_operand_in(&x, which) =
@@ -301,7 +305,7 @@ static tj_status compute_lines(const proving *v, const run *r, int64_t n, int64_
     x.alpha = v->alpha;
     x.beta = v->beta;
     x.j = by_rows ? r->lines : k->j.extent;
-    x.k = k->k.extent;
+    x.k = of_k.end - of_k.begin;
     x.l = by_rows ? k->l.extent : r->lines;
     x.m.ld = k->m.ld;
     x.n.ld = k->n.ld;

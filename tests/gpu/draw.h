@@ -149,6 +149,8 @@ static void draw_types(tj_problem *p, int w)
 /* Draw groups in place of a batch: M, P and C are one matrix each, and N has one matrix per group. */
 static void draw_groups(tj_problem *p)
 {
+    const int has_pairs = p->m.type == TJ_S4 || p->n.type == TJ_S4,
+              has_parts = p->scale[TJ_MATRIX_M].k > 0 || p->scale[TJ_MATRIX_N].k > 0;
 
     p->rows = (tj_rows){TJ_ROWS_IN_GROUPS, 0, 0, (int32_t)PICK(1, 2, 3, 5, 8, 33, 70), (int8_t)PICK(0, 4, 8), next() % 2, 0};
     if (next() % 3 == 0) { /* masked, each with room for as many rows */
@@ -160,6 +162,11 @@ static void draw_groups(tj_problem *p)
     p->rows.scattered = next() % 4 == 0 && !p->epilogue.has_beta;
     p->batch = 0;
     p->m.stride = p->p.stride = p->c.stride = TJ_TIGHT;
+    if (next() % 6 == 0 && !has_pairs && !has_parts) {
+        p->rows = (tj_rows){TJ_ROWS_ALONG_K, 0, 0, p->rows.groups, p->rows.offset_bytes, p->rows.on_host, 0};
+        p->n.stride = TJ_TIGHT;
+        return;
+    }
     p->n.stride = next() % 4 == 0 ? PICK(TJ_POINTERS, TJ_POINTERS_16, TJ_BROADCAST) : TJ_TIGHT;
     if (p->n.stride == TJ_TIGHT)
         draw_gaps(p);
@@ -388,8 +395,9 @@ static void *draw_matrix(const tj_problem *lies, tj_which which, int kind)
 static void *draw_offsets(const tj_problem *known)
 {
     const tj_problem c = tj_problem_canonical(known);
-    const int64_t first = next() % 4 ? 0 : (int64_t)(next() % (uint64_t)(c.j.extent + 1));
-    const int64_t last = next() % 4 ? c.j.extent : first + (int64_t)(next() % (uint64_t)(c.j.extent - first + 1));
+    const int64_t all = c.rows.kind == TJ_ROWS_ALONG_K ? c.k.extent : c.j.extent;
+    const int64_t first = next() % 4 ? 0 : (int64_t)(next() % (uint64_t)(all + 1));
+    const int64_t last = next() % 4 ? all : first + (int64_t)(next() % (uint64_t)(all - first + 1));
     int64_t *const at = calloc((size_t)c.rows.groups + 1, sizeof *at);
 
     if (c.rows.groups == 0) {
@@ -398,7 +406,7 @@ static void *draw_offsets(const tj_problem *known)
     }
     for (int64_t i = 0; i < c.rows.groups && c.rows.kind == TJ_ROWS_MASKED; i++)
         at[i] = (int64_t)(next() % (uint64_t)(c.j.extent / c.rows.groups + 1));
-    for (int64_t i = 0; i <= c.rows.groups && c.rows.kind == TJ_ROWS_IN_GROUPS; i++) {
+    for (int64_t i = 0; i <= c.rows.groups && c.rows.kind != TJ_ROWS_MASKED; i++) {
         int64_t place = i == c.rows.groups ? last : first + (int64_t)(next() % (uint64_t)(last - first + 1));
         int64_t k = i;
 

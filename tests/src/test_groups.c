@@ -68,7 +68,17 @@ Test(groups, refuses_problems_that_cannot_be)
         int16_t layout_m, layout_p;
         const char *says;
     } rows[] = {
-        {{9, 0, 0, 3, 0, 0}, 0, 0, 0, 0, 0, "rows.kind is 9: use TJ_ROWS_AS_THEY_LIE, TJ_ROWS_IN_GROUPS or TJ_ROWS_MASKED"},
+        {{9, 0, 0, 3, 0, 0},
+         0,
+         0,
+         0,
+         0,
+         0,
+         "rows.kind is 9: use TJ_ROWS_AS_THEY_LIE, TJ_ROWS_IN_GROUPS, TJ_ROWS_MASKED or "
+         "TJ_ROWS_ALONG_K"},
+        {{TJ_ROWS_ALONG_K, 0, 0, 3, 0, 0}, 2, 0, 0, 0, 0, "batch is 2 and rows.groups 3: groups along k are the products"},
+        {{TJ_ROWS_ALONG_K, 1, 0, 3, 0, 0}, 0, 0, 0, 0, 0, "groups along k have no index of rows"},
+        {{TJ_ROWS_ALONG_K, 0, 0, 3, 0, 0}, 0, 64, 0, 0, 0, "stride_n is 64, and groups along k share one N"},
         {{TJ_ROWS_MASKED, 0, 0, 3, 0, 0}, 0, 0, 0, 0, 0, "j is 50, which is not a multiple of the 3 masked groups"},
         {{TJ_ROWS_MASKED, 0, 0, 2, 0, 0, -1}, 0, 0, 0, 0, 0, "rows.expected is -1"},
         {{TJ_ROWS_IN_GROUPS, 0, 0, 2, 0, 0, 5}, 0, 0, 0, 0, 0, "rows.expected is 5: use 0 or, with TJ_ROWS_MASKED"},
@@ -420,6 +430,67 @@ Test(groups, masked_ones_are_proven)
     cr_assert(eq(int, tj_plan_prepare(context, &problem, &config, &plan, &err), TJ_OK), "%s", err.message);
     cr_expect(eq(int, tj_plan_prove(context, plan, &problem, 1, &proof, &err), TJ_OK), "%s", err.message);
     cr_expect(proof.passed, "%s", proof.reason);
+    tj_context_free(context);
+}
+
+/* Groups along k: some without elements, in every layout; wrong offsets lead to fewer elements, and nowhere else. */
+Test(groups, may_divide_k)
+{
+    enum { K_OF_ALL = 77 };
+    static const char *const along_k[] = {"naive", "tiled", "simt:bm=16,bn=32,bk=16,tm=4,tn=4", "mma:bm=16,bn=16,wm=16,wn=16",
+                                          "mma:bm=16,bn=32,wm=16,wn=16,copy=registers"};
+    static const int32_t right[GROUPS + 1] = {3, 40, 40, K_OF_ALL}, wrong[GROUPS + 1] = {-9, INT32_MAX, 5, INT32_MIN};
+    tj_context *context = open_context();
+
+    for (size_t i = 0; i < 4 * sizeof along_k / sizeof along_k[0]; i++) {
+        tj_problem problem = TJ_PROBLEM_INIT(J, K_OF_ALL, L, TJ_F16);
+        const char *const family = along_k[i / 4];
+        tj_workbench *bench = NULL;
+        tj_buffer *offsets = NULL;
+        const tj_plan *plan;
+        char damage[160];
+        tj_operands x;
+
+        problem.rows = (tj_rows){.kind = TJ_ROWS_ALONG_K, .groups = GROUPS};
+        problem.m.layout = i % 2;
+        problem.n.layout = i / 2 % 2;
+        problem.p.layout = i % 3 == 1;
+        plan = prepare(context, &problem, family, right, &bench);
+        x = *tj_workbench_operands(bench);
+        cr_expect(eq(int, tj_plan_launch(plan, &x, NULL, &err), TJ_OK), "%s: %s", family, err.message);
+        check_product(bench, family, GROUPS * J * L);
+        cr_assert(eq(int, tj_buffer_create(context, sizeof wrong, &offsets, &err), TJ_OK));
+        cr_assert(eq(int, tj_buffer_write(offsets, 0, wrong, sizeof wrong, &err), TJ_OK));
+        x.offsets = tj_buffer_address(offsets);
+        cr_expect(eq(int, tj_plan_launch(plan, &x, NULL, &err), TJ_OK), "%s: %s", family, err.message);
+        cr_expect(eq(int, tj_synchronize(context, NULL, &err), TJ_OK), "%s: %s", family, err.message);
+        cr_expect(eq(int, tj_workbench_find_damage(bench, 0, NULL, damage, &err), TJ_OK));
+        cr_expect(eq(str, damage, (char *)""), "%s", family);
+        tj_buffer_free(offsets);
+        tj_workbench_free(bench);
+    }
+    tj_context_free(context);
+}
+
+Test(groups, along_k_are_proven_and_refused_by_others)
+{
+    tj_context *context = open_context();
+    tj_problem problem = TJ_PROBLEM_INIT(J, K, L, TJ_F16);
+    const int32_t offsets[GROUPS + 1] = {0, 20, 20, K};
+    tj_config config = TJ_CONFIG_INIT;
+    tj_proof proof = TJ_PROOF_INIT;
+    const tj_plan *plan = NULL;
+
+    problem.rows = (tj_rows){.kind = TJ_ROWS_ALONG_K, .groups = GROUPS};
+    cr_expect(eq(int, tj_groups_check(&problem, 0, offsets, &err), TJ_ERR_INVALID_ARGUMENT));
+    expect_said("group 0 has the elements of k from 0 up to 20, and there are only those from 0 up to k = 16");
+    cr_assert(eq(int, tj_config_parse("mma:bm=16,bn=16,wm=16,wn=16", &config, &err), TJ_OK));
+    cr_assert(eq(int, tj_plan_prepare(context, &problem, &config, &plan, &err), TJ_OK), "%s", err.message);
+    cr_expect(eq(int, tj_plan_prove(context, plan, &problem, 1, &proof, &err), TJ_OK), "%s", err.message);
+    cr_expect(proof.passed, "%s", proof.reason);
+    cr_assert(eq(int, tj_config_parse("skinny", &config, &err), TJ_OK));
+    cr_expect(eq(int, tj_config_resolve(&problem, &config, &err), TJ_ERR_INVALID_ARGUMENT));
+    expect_said("family skinny takes no groups along k");
     tj_context_free(context);
 }
 

@@ -1217,6 +1217,7 @@ const tj_family tj_family_mma = {
     .scales_along_k = true,
     .takes_scales = takes_scales,
     .takes_groups = true,
+    .takes_groups_along_k = true,
     .takes_scattered = true,
     .takes_gathered = true,
     .model = &tj_model_mma,

@@ -553,6 +553,7 @@ const tj_family tj_family_simt = {
     .start = &tj_simt_start,
     .sums_in_registers = true,
     .takes_groups = true,
+    .takes_groups_along_k = true,
     .takes_scattered = true,
     .model = &tj_model_simt,
     .reduces = TJ_REDUCES_BY_WARP,

@@ -135,6 +135,7 @@ const tj_family tj_family_tiled = {
     .takes_scales = tj_textbook_takes_scales,
     .takes_pairs = true,
     .takes_groups = true,
+    .takes_groups_along_k = true,
     .takes_scattered = true,
     .takes_gathered = true,
     .model = &tj_model_textbook,
