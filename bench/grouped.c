@@ -303,7 +303,7 @@ int main(int argc, char **argv)
         die(77, "%s", err.message);
 
     const bool is_masked = rows > 0, has_loops = !is_masked && !gathers && !is_alone;
-    tj_problem problem = TJ_PROBLEM_INIT(extent[0], extent[1], extent[2], type);
+    tj_problem problem = TJ_PROBLEM_INIT(extent[0], extent[1], extent[2], (int32_t)type);
     problem.rows = (tj_rows){.kind = TJ_ROWS_IN_GROUPS, .groups = (int32_t)groups};
     problem.rows.gathered = (int8_t)gathers;
     if (type == TJ_E4M3) {

@@ -166,3 +166,22 @@ def test_masked_matrices_with_a_gap(random, context, foreign):
     wide = context.to_device(random(3, 14, K))
     with pytest.raises(tilejit.InvalidArgument, match="must follow each other without a gap"):
         tilejit.matmul_masked(foreign(wide, (3, 13, K), (14 * K, K, 1)), context.to_device(random(3, K, L)), [1, 2, 3])
+
+
+@pytest.mark.parametrize("tokens", [7, 60])
+def test_rows_by_an_index(random, place, tokens):
+    to, back = place
+    a, b, offsets = random(tokens, K), random(3, K, L), LISTS[1]
+    index = (numpy.arange(ROWS, dtype="i4") * 5) % tokens
+    index[3], index[20] = -1, tokens
+    rows = numpy.where(((index >= 0) & (index < tokens))[:, None], a[index.clip(0, tokens - 1)], 0).astype("f4")
+    p = tilejit.matmul_grouped(to(a), to(b), offsets, to(numpy.zeros((ROWS, L), "f4")), index=to(index))
+    assert numpy.array_equal(back(p), expected(rows, b, offsets, numpy.zeros((ROWS, L), "f4")))
+
+
+def test_an_index_that_is_wrong(random, context):
+    a, b = random(7, K), random(3, K, L)
+    with pytest.raises(tilejit.InvalidArgument, match="pass a row of a for each row"):
+        tilejit.matmul_grouped(a, b, LISTS[0], index=numpy.zeros((ROWS, 2), "i4"))
+    with pytest.raises(tilejit.InvalidArgument, match="pass contiguous numbers of int32"):
+        tilejit.matmul_grouped(context.to_device(a), context.to_device(b), LISTS[0], index=context.to_device(numpy.zeros(ROWS, "f4")))

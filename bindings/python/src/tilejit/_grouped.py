@@ -19,28 +19,28 @@ from tilejit._types import NAME
 
 
 @overload
-def matmul_grouped(a: HostArray, b: AnyArray, /, offsets: Union[AnyArray, Sequence[int]], out: None = ..., *, epilogue: Optional[Epilogue] = ...,
+def matmul_grouped(a: HostArray, b: AnyArray, /, offsets: Union[AnyArray, Sequence[int]], out: None = ..., *, index: Any = ..., epilogue: Optional[Epilogue] = ...,
                    stream: Any = ..., dtype: Any = ..., compute: Optional[str] = ..., context: Optional[Context] = ...) -> HostArray: ...
 @overload
-def matmul_grouped(a: HostArray, b: AnyArray, /, offsets: Union[AnyArray, Sequence[int]], out: None = ..., *, epilogue: str,
+def matmul_grouped(a: HostArray, b: AnyArray, /, offsets: Union[AnyArray, Sequence[int]], out: None = ..., *, index: Any = ..., epilogue: str,
                    stream: Any = ..., dtype: Any = ..., compute: Optional[str] = ..., context: Optional[Context] = ...,
                    **operands: Union[AnyArray, float]) -> HostArray: ...
 @overload
-def matmul_grouped(a: A, b: AnyArray, /, offsets: Union[AnyArray, Sequence[int]], out: None = ..., *, epilogue: Optional[Epilogue] = ...,
+def matmul_grouped(a: A, b: AnyArray, /, offsets: Union[AnyArray, Sequence[int]], out: None = ..., *, index: Any = ..., epilogue: Optional[Epilogue] = ...,
                    stream: Any = ..., dtype: Any = ..., compute: Optional[str] = ..., context: Optional[Context] = ...) -> A: ...
 @overload
-def matmul_grouped(a: A, b: AnyArray, /, offsets: Union[AnyArray, Sequence[int]], out: None = ..., *, epilogue: str,
+def matmul_grouped(a: A, b: AnyArray, /, offsets: Union[AnyArray, Sequence[int]], out: None = ..., *, index: Any = ..., epilogue: str,
                    stream: Any = ..., dtype: Any = ..., compute: Optional[str] = ..., context: Optional[Context] = ...,
                    **operands: Union[AnyArray, float]) -> A: ...
 @overload
-def matmul_grouped(a: AnyArray, b: AnyArray, /, offsets: Union[AnyArray, Sequence[int]], out: A, *, epilogue: Optional[Epilogue] = ...,
+def matmul_grouped(a: AnyArray, b: AnyArray, /, offsets: Union[AnyArray, Sequence[int]], out: A, *, index: Any = ..., epilogue: Optional[Epilogue] = ...,
                    stream: Any = ..., dtype: Any = ..., compute: Optional[str] = ..., context: Optional[Context] = ...) -> A: ...
 @overload
-def matmul_grouped(a: AnyArray, b: AnyArray, /, offsets: Union[AnyArray, Sequence[int]], out: A, *, epilogue: str,
+def matmul_grouped(a: AnyArray, b: AnyArray, /, offsets: Union[AnyArray, Sequence[int]], out: A, *, index: Any = ..., epilogue: str,
                    stream: Any = ..., dtype: Any = ..., compute: Optional[str] = ..., context: Optional[Context] = ...,
                    **operands: Union[AnyArray, float]) -> A: ...
-def matmul_grouped(a: Any, b: Any, /, offsets: Any, out: Any = None, *, epilogue: Union[Epilogue, str, None] = None, stream: Any = None,
-                   dtype: Any = None, compute: Optional[str] = None, context: Optional[Context] = None, **operands: Any) -> Any:
+def matmul_grouped(a: Any, b: Any, /, offsets: Any, out: Any = None, *, index: Any = None, epilogue: Union[Epilogue, str, None] = None,
+                   stream: Any = None, dtype: Any = None, compute: Optional[str] = None, context: Optional[Context] = None, **operands: Any) -> Any:
     """Multiply groups of rows of a, each by its own matrix of b: the experts of a mixture, in one launch.
 
     ``out[offsets[g]:offsets[g + 1]] = a[offsets[g]:offsets[g + 1]] @ b[g]`` for each group g.
@@ -51,6 +51,8 @@ def matmul_grouped(a: Any, b: Any, /, offsets: Any, out: Any = None, *, epilogue
         the kernel runs: an earlier kernel of the stream may have written them, and each replay of a captured graph takes those that it
         finds. Wrong ones then lead nowhere outside of the arrays (docs/grouped.md). A list or a NumPy array, of 767 groups at most,
         travels with the launch and is checked.
+    index: the row of a for each row of the product, of int32 and in the place of a: then a is (tokens, k), and the product has as many
+        rows as the index. An entry that is no row of a counts as a row of zeros.
     out: receives the product, (rows, l). Rows that belong to no group stay as they are; in a new array they are 0 on the host, and hold
         anything on a device.
     epilogue, operands: as for ``matmul``: ``epilogue="gelu(acc + gain[row])", gain=gain``. ``row`` is the row of out, and what is indexed
@@ -59,7 +61,7 @@ def matmul_grouped(a: Any, b: Any, /, offsets: Any, out: Any = None, *, epilogue
 
     Returns out, as ``matmul`` does, and raises what that raises.
     """
-    return _multiply(a, b, out, epilogue_of(epilogue, operands, "offsets"), stream, dtype, compute, context, Rows(offsets))
+    return _multiply(a, b, out, epilogue_of(epilogue, operands, "offsets"), stream, dtype, compute, context, Rows(offsets, index=index))
 
 
 @overload
@@ -99,6 +101,7 @@ class Rows(NamedTuple):
     offsets: Any
     is_masked: bool = False
     expected: int = 0
+    index: Any = None
 
     @property
     def word(self) -> str:
@@ -109,7 +112,13 @@ class Rows(NamedTuple):
 def _multiply(a: Any, b: Any, out: Any, epilogue: Epilogue, stream: Any, dtype: Any, compute: Optional[str], context: Optional[Context],
               rows: Rows) -> Any:
     handle = stream_handle(stream)
+    tokens, chosen = 0, None
+    if rows.index is not None and isinstance(a, numpy.ndarray):
+        a = _take(a, rows.index)
     va, vb = look(a, "a", handle), look(b, "b", handle)
+    if rows.index is not None and va.device is not None:
+        chosen, tokens = _look_at_index(rows.index, va, handle), va.shape[0]
+        va = View(va.kind, va.address, (chosen.shape[0], va.shape[1]), va.strides, va.type, va.device, va.owner, va.read_only)
     vo = None if out is None else look(out, "out", handle)
     given = Arrays(va, vb, vo, *look_at_epilogue(epilogue, handle), look_at_operands(epilogue, handle))
     if len(va.shape) != 2 + rows.is_masked or len(vb.shape) != 3 or vb.shape[0] < 1 or (rows.is_masked and va.shape[0] != vb.shape[0]):
@@ -119,7 +128,7 @@ def _multiply(a: Any, b: Any, out: Any, epilogue: Epilogue, stream: Any, dtype: 
 
     def make(arrays: Arrays) -> Request:
         if not rows.is_masked:
-            return _request(arrays, width, on_host, epilogue, dtype, compute, rows)
+            return _request(arrays, width, on_host, epilogue, dtype, compute, rows, chosen is not None)
         flat = arrays._replace(a=_flat(arrays.a, "a"), out=arrays.out and _flat(arrays.out, "out"))
         made = _request(flat, width, on_host, epilogue, dtype, compute, rows)
         made.out_shape = (*arrays.a.shape[:2], *made.out_shape[1:])
@@ -131,7 +140,7 @@ def _multiply(a: Any, b: Any, out: Any, epilogue: Epilogue, stream: Any, dtype: 
             raise InvalidArgument(f"{rows.word} are on a device, and a and b on the host: put all of them in one place")
         return _on_host(given, out, epilogue, context, lambda arrays: _from(address, make(arrays)), True)[0]
     context = context_of(context, a, b, out)
-    key = ("grouped", rows[1:], given.key(), epilogue.alpha != 1, epilogue.factor != 0, width, on_host, dtype, compute, epilogue.expression)
+    key = ("grouped", rows[1:3], chosen is not None, given.key(), epilogue.alpha != 1, epilogue.factor != 0, width, on_host, dtype, compute, epilogue.expression)
     made = _remembered(context, key, lambda: make(given))
     if vo is None:
         out = empty_like(va, made.out_shape, made.out_type, context)
@@ -141,7 +150,7 @@ def _multiply(a: Any, b: Any, out: Any, epilogue: Epilogue, stream: Any, dtype: 
     if handle is None:
         handle = next((current_stream(view) for view in (va, vb, vo) if view.kind in ("torch", "cupy")), va.stream)
     with device_of(va):
-        _launch(context, _from(address, made), given._replace(out=vo), epilogue, handle)
+        _launch(context, _from(address, made, chosen, tokens), given._replace(out=vo), epilogue, handle)
         if va.kind == "jax":
             context.synchronize(handle)
     del keep
@@ -179,7 +188,7 @@ def _look_at_offsets(rows: Rows, groups: int, stream: Optional[int]) -> Tuple[in
 
 
 def _request(arrays: Arrays, width: int, on_host: bool, epilogue: Epilogue, dtype: Any, compute: Optional[str],
-             rows: Rows) -> Request:
+             rows: Rows, gathers: bool = False) -> Request:
     """Return the request of a product of all rows with one matrix of b, then with one matrix for each group."""
     b, scale_n = arrays.b, arrays.scales[lib.TJ_MATRIX_N]
     groups, step = b.shape[0], b.strides[0]
@@ -202,6 +211,8 @@ def _request(arrays: Arrays, width: int, on_host: bool, epilogue: Epilogue, dtyp
     set_field(made.problem, "offsets", ("host" if on_host else "device") + ("64" if width == 8 else ""))
     if rows.is_masked:
         set_field(made.problem, "grouped", "masked")
+    if gathers:
+        set_field(made.problem, "gather", "1")
     if rows.expected:
         set_field(made.problem, "expected", rows.expected)
     made.problem.n.stride = 0 if groups == 1 else BROADCAST if step == 0 else step
@@ -211,10 +222,35 @@ def _request(arrays: Arrays, width: int, on_host: bool, epilogue: Epilogue, dtyp
     return made
 
 
-def _from(offsets: int, made: Request) -> Request:
-    """Copy a request with its own offsets, as other threads have others."""
+def _take(a: Any, index: Any) -> Any:
+    """Return the rows of a host array in the order of an index; zeros for those that it does not have."""
+    chosen = numpy.asarray(index)
+    if chosen.ndim != 1 or chosen.dtype.kind != "i" or a.ndim != 2:
+        raise InvalidArgument(f"index is {chosen.shape} of {chosen.dtype} and a is {a.shape}: pass a row of a for each row of the product")
+    there = (chosen >= 0) & (chosen < len(a))
+    rows = numpy.zeros((len(chosen), a.shape[1]), a.dtype)
+    rows[there] = a[chosen[there]]
+    return rows
+
+
+def _look_at_index(index: Any, a: View, stream: Optional[int]) -> View:
+    """Examine an index on a device: int32, next to a."""
+    view = look(index, "index", stream)
+    if NAME[view.type] != "s32" or len(view.shape) != 1 or view.strides != (1,) or len(a.shape) != 2 or view.device != a.device:
+        raise InvalidArgument(f"index is {view.shape} of {NAME[view.type]} and a is {a.shape}: pass contiguous numbers of int32, on the device of a, a row of a "
+                              f"for each row of the product")
+    if view.address == 0:
+        raise InvalidArgument("index has no memory: it was freed")
+    return view
+
+
+def _from(offsets: int, made: Request, index: Optional[View] = None, tokens: int = 0) -> Request:
+    """Copy a request with its own offsets, and its own index of the rows of a, as other threads have others."""
     this = copy.copy(made)
     if made.operands:
         this.operands = ffi.new("tj_operands *", made.operands[0])
         this.operands.offsets = ffi.cast("void *", offsets)
+    if made.operands and index is not None:
+        this.operands.m_index = ffi.cast("int32_t *", index.address)
+        this.operands.m_rows = tokens
     return this
