@@ -183,6 +183,23 @@ Test(matmul_types, and_scales_of_a_format_come_from_files)
     expect_bytes(&seven, 2, "<f2");
 }
 
+/* A format is an option like others: a column of lists, and a request that explain can describe. */
+Test(matmul_types, of_a_format_are_an_option)
+{
+    cr_assert(eq(int, shell("$T explain 16x300x130 tiled --format nvfp4 --dtype f16 --device emulator:sm_90"), 0), "%s",
+              errors);
+    cr_expect(strstr(out, "scales     scales of N: e4m3:1x16:row-by-row:whole, 130 x 19 of e4m3\n"
+                          "           scale of all of N: 1 x 1 of f32\n") != NULL,
+              "%s", out);
+    if (!has_compiler())
+        return;
+    cr_expect(eq(int,
+                 shell("printf 'j,k,l,format\\n16,64,32,mxfp4\\n' >f.csv; $T pack --shapes f.csv -o f.pack --arch sm_90 "
+                       "--family tiled"),
+                 0),
+              "%s", errors);
+}
+
 Test(matmul_types, that_do_not_go_together_are_told_in_words)
 {
     static const struct {
