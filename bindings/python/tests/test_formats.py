@@ -99,3 +99,19 @@ def test_a_problem_has_a_format():
     x, w = numpy.ones((16, 256), ml_dtypes.float8_e4m3fn), numpy.ones((384, 256), ml_dtypes.float8_e4m3fn)
     scales = tilejit.Epilogue(scale_m=numpy.ones((16, 2), "f4"), scale_n=numpy.ones((3, 2), "f4"))
     assert tilejit.Problem.of(x, w.T, format="fp8_block", epilogue=scales) == problem
+
+
+def test_groups_have_scales_of_their_own(numbers):
+    offsets = [0, 3, 3, 9]
+    x, wx, sx = quantize(numbers.standard_normal((9, 200)), 1, 128)
+    experts = [quantize(numbers.standard_normal((140, 200)), 128, 128) for _ in range(3)]
+    w, ww = numpy.stack([each[0] for each in experts]), numpy.stack([each[1] for each in experts])
+    expected = numpy.concatenate([(x[first:last].astype("f8") * sx[first:last]) @ (each[0].astype("f8") * each[2]).T
+                                  for first, last, each in zip(offsets, offsets[1:], experts)])
+    product = tilejit.matmul_grouped(x, w.transpose(0, 2, 1), offsets, format="fp8_block", epilogue=tilejit.Epilogue(scale_m=wx, scale_n=ww),
+                                     dtype="f32")
+    assert abs(product - expected).max() < 0.02 * abs(expected).max()
+    room = tilejit.matmul_masked(x.reshape(3, 3, 200), w.transpose(0, 2, 1), [3, 0, 2], format="fp8_block",
+                                 epilogue=tilejit.Epilogue(scale_m=wx.reshape(3, 3, 2), scale_n=ww), dtype="f32")
+    alone = tilejit.matmul(x[6:8], w[2].T, format="fp8_block", epilogue=tilejit.Epilogue(scale_m=wx[6:8], scale_n=ww[2]), dtype="f32")
+    assert abs(room[2, :2] - alone).max() < 0.02 * abs(alone).max()

@@ -14,33 +14,39 @@ from tilejit._binding import ffi, lib
 from tilejit._context import Context, context_of
 from tilejit._errors import InvalidArgument
 from tilejit._matmul import _launch, _on_host, _remembered
-from tilejit._problem import BROADCAST, Arrays, Epilogue, Request, checked, epilogue_of, look_at_epilogue, look_at_operands, request, set_field
+from tilejit._problem import (
+    BROADCAST, SCALES, Arrays, Epilogue, Format, Request, checked, epilogue_of, look_at_epilogue, look_at_operands, request, set_field, take_types,
+)
 from tilejit._types import NAME
 
 
 @overload
 def matmul_grouped(a: HostArray, b: AnyArray, /, offsets: Union[AnyArray, Sequence[int]], out: None = ..., *, index: Any = ..., epilogue: Optional[Epilogue] = ...,
-                   stream: Any = ..., dtype: Any = ..., compute: Optional[str] = ..., context: Optional[Context] = ...) -> HostArray: ...
+                   stream: Any = ..., dtype: Any = ..., compute: Optional[str] = ..., context: Optional[Context] = ...,
+                   format: Format = ...) -> HostArray: ...
 @overload
 def matmul_grouped(a: HostArray, b: AnyArray, /, offsets: Union[AnyArray, Sequence[int]], out: None = ..., *, index: Any = ..., epilogue: str,
-                   stream: Any = ..., dtype: Any = ..., compute: Optional[str] = ..., context: Optional[Context] = ...,
+                   stream: Any = ..., dtype: Any = ..., compute: Optional[str] = ..., context: Optional[Context] = ..., format: Format = ...,
                    **operands: Union[AnyArray, float]) -> HostArray: ...
 @overload
 def matmul_grouped(a: A, b: AnyArray, /, offsets: Union[AnyArray, Sequence[int]], out: None = ..., *, index: Any = ..., epilogue: Optional[Epilogue] = ...,
-                   stream: Any = ..., dtype: Any = ..., compute: Optional[str] = ..., context: Optional[Context] = ...) -> A: ...
+                   stream: Any = ..., dtype: Any = ..., compute: Optional[str] = ..., context: Optional[Context] = ...,
+                   format: Format = ...) -> A: ...
 @overload
 def matmul_grouped(a: A, b: AnyArray, /, offsets: Union[AnyArray, Sequence[int]], out: None = ..., *, index: Any = ..., epilogue: str,
-                   stream: Any = ..., dtype: Any = ..., compute: Optional[str] = ..., context: Optional[Context] = ...,
+                   stream: Any = ..., dtype: Any = ..., compute: Optional[str] = ..., context: Optional[Context] = ..., format: Format = ...,
                    **operands: Union[AnyArray, float]) -> A: ...
 @overload
 def matmul_grouped(a: AnyArray, b: AnyArray, /, offsets: Union[AnyArray, Sequence[int]], out: A, *, index: Any = ..., epilogue: Optional[Epilogue] = ...,
-                   stream: Any = ..., dtype: Any = ..., compute: Optional[str] = ..., context: Optional[Context] = ...) -> A: ...
+                   stream: Any = ..., dtype: Any = ..., compute: Optional[str] = ..., context: Optional[Context] = ...,
+                   format: Format = ...) -> A: ...
 @overload
 def matmul_grouped(a: AnyArray, b: AnyArray, /, offsets: Union[AnyArray, Sequence[int]], out: A, *, index: Any = ..., epilogue: str,
-                   stream: Any = ..., dtype: Any = ..., compute: Optional[str] = ..., context: Optional[Context] = ...,
+                   stream: Any = ..., dtype: Any = ..., compute: Optional[str] = ..., context: Optional[Context] = ..., format: Format = ...,
                    **operands: Union[AnyArray, float]) -> A: ...
 def matmul_grouped(a: Any, b: Any, /, offsets: Any, out: Any = None, *, index: Any = None, epilogue: Union[Epilogue, str, None] = None,
-                   stream: Any = None, dtype: Any = None, compute: Optional[str] = None, context: Optional[Context] = None, **operands: Any) -> Any:
+                   stream: Any = None, dtype: Any = None, compute: Optional[str] = None, context: Optional[Context] = None, format: Format = None,
+                   **operands: Any) -> Any:
     """Multiply groups of rows of a, each by its own matrix of b: the experts of a mixture, in one launch.
 
     ``out[offsets[g]:offsets[g + 1]] = a[offsets[g]:offsets[g + 1]] @ b[g]`` for each group g.
@@ -57,27 +63,29 @@ def matmul_grouped(a: Any, b: Any, /, offsets: Any, out: Any = None, *, index: A
         anything on a device.
     epilogue, operands: as for ``matmul``: ``epilogue="gelu(acc + gain[row])", gain=gain``. ``row`` is the row of out, and what is indexed
         by ``col`` is the same for all groups. ``Epilogue(scale_n=...)`` may be (groups, l) or (groups, 1): scales for each group.
-    stream, dtype, compute, context: as for ``matmul``.
+    stream, dtype, compute, context, format: as for ``matmul``. With a format the scales of b, its zero points and the number of the whole are
+        those of all groups, or have a dimension more, of the groups.
 
     Returns out, as ``matmul`` does, and raises what that raises.
     """
-    return _multiply(a, b, out, epilogue_of(epilogue, operands, "offsets"), stream, dtype, compute, context, Rows(offsets, index=index))
+    return _multiply(a, b, out, epilogue_of(epilogue, operands, "offsets"), stream, dtype, compute, context, Rows(offsets, index=index), format)
 
 
 @overload
 def matmul_masked(a: HostArray, b: AnyArray, /, counts: Union[AnyArray, Sequence[int]], out: None = ..., *, expected: int = ...,
                   epilogue: Union[Epilogue, str, None] = ..., stream: Any = ..., dtype: Any = ..., compute: Optional[str] = ...,
-                  context: Optional[Context] = ..., **operands: Any) -> HostArray: ...
+                  context: Optional[Context] = ..., format: Format = ..., **operands: Any) -> HostArray: ...
 @overload
 def matmul_masked(a: A, b: AnyArray, /, counts: Union[AnyArray, Sequence[int]], out: None = ..., *, expected: int = ...,
                   epilogue: Union[Epilogue, str, None] = ..., stream: Any = ..., dtype: Any = ..., compute: Optional[str] = ...,
-                  context: Optional[Context] = ..., **operands: Any) -> A: ...
+                  context: Optional[Context] = ..., format: Format = ..., **operands: Any) -> A: ...
 @overload
 def matmul_masked(a: AnyArray, b: AnyArray, /, counts: Union[AnyArray, Sequence[int]], out: A, *, expected: int = ...,
                   epilogue: Union[Epilogue, str, None] = ..., stream: Any = ..., dtype: Any = ..., compute: Optional[str] = ...,
-                  context: Optional[Context] = ..., **operands: Any) -> A: ...
+                  context: Optional[Context] = ..., format: Format = ..., **operands: Any) -> A: ...
 def matmul_masked(a: Any, b: Any, /, counts: Any, out: Any = None, *, expected: int = 0, epilogue: Union[Epilogue, str, None] = None,
-                  stream: Any = None, dtype: Any = None, compute: Optional[str] = None, context: Optional[Context] = None, **operands: Any) -> Any:
+                  stream: Any = None, dtype: Any = None, compute: Optional[str] = None, context: Optional[Context] = None, format: Format = None,
+                   **operands: Any) -> Any:
     """Multiply the first rows of each matrix of a by that group's matrix of b: experts that have room for as many rows each.
 
     ``out[g, :counts[g]] = a[g, :counts[g]] @ b[g]`` for each group g.
@@ -88,11 +96,11 @@ def matmul_masked(a: Any, b: Any, /, counts: Any, out: Any = None, *, expected: 
     out: receives the product, (groups, room, l). Its other rows stay as they are; in a new array they are 0 on the host, and hold
         anything on a device.
     expected: rows that most groups have, 0 if that is not known. The config is chosen for them; the product does not depend on it.
-    epilogue, operands, stream, dtype, compute, context: as for ``matmul_grouped``; ``row`` counts the rows of all groups, ``g * room + i``.
+    epilogue, operands, stream, dtype, compute, context, format: as for ``matmul_grouped``; ``row`` counts the rows of all groups, ``g * room + i``.
 
     Returns out, as ``matmul`` does, and raises what that raises.
     """
-    return _multiply(a, b, out, epilogue_of(epilogue, operands, "counts"), stream, dtype, compute, context, Rows(counts, True, expected))
+    return _multiply(a, b, out, epilogue_of(epilogue, operands, "counts"), stream, dtype, compute, context, Rows(counts, True, expected), format)
 
 
 class Rows(NamedTuple):
@@ -110,12 +118,13 @@ class Rows(NamedTuple):
 
 
 def _multiply(a: Any, b: Any, out: Any, epilogue: Epilogue, stream: Any, dtype: Any, compute: Optional[str], context: Optional[Context],
-              rows: Rows) -> Any:
+              rows: Rows, format: Format) -> Any:
     handle = stream_handle(stream)
     tokens, chosen = 0, None
     if rows.index is not None and isinstance(a, numpy.ndarray):
         a = _take(a, rows.index)
     va, vb = look(a, "a", handle), look(b, "b", handle)
+    take_types(va, vb, None, format)
     if rows.index is not None and va.device is not None:
         chosen, tokens = _look_at_index(rows.index, va, handle), va.shape[0]
         va = View(va.kind, va.address, (chosen.shape[0], va.shape[1]), va.strides, va.type, va.device, va.owner, va.read_only)
@@ -128,9 +137,9 @@ def _multiply(a: Any, b: Any, out: Any, epilogue: Epilogue, stream: Any, dtype: 
 
     def make(arrays: Arrays) -> Request:
         if not rows.is_masked:
-            return _request(arrays, width, on_host, epilogue, dtype, compute, rows, chosen is not None)
+            return _request(arrays, width, on_host, epilogue, dtype, compute, rows, chosen is not None, format)
         flat = arrays._replace(a=_flat(arrays.a, "a"), out=arrays.out and _flat(arrays.out, "out"))
-        made = _request(flat, width, on_host, epilogue, dtype, compute, rows)
+        made = _request(flat, width, on_host, epilogue, dtype, compute, rows, False, format)
         made.out_shape = (*arrays.a.shape[:2], *made.out_shape[1:])
         return made
 
@@ -140,7 +149,8 @@ def _multiply(a: Any, b: Any, out: Any, epilogue: Epilogue, stream: Any, dtype: 
             raise InvalidArgument(f"{rows.word} are on a device, and a and b on the host: put all of them in one place")
         return _on_host(given, out, epilogue, context, lambda arrays: _from(address, make(arrays)), True)[0]
     context = context_of(context, a, b, out)
-    key = ("grouped", rows[1:3], chosen is not None, given.key(), epilogue.alpha != 1, epilogue.factor != 0, width, on_host, dtype, compute, epilogue.expression)
+    key = ("grouped", rows[1:3], chosen is not None, given.key(), epilogue.alpha != 1, epilogue.factor != 0, width, on_host, dtype, compute, epilogue.expression,
+           format if isinstance(format, str) else format and tuple(format.items()))
     made = _remembered(context, key, lambda: make(given))
     if vo is None:
         out = empty_like(va, made.out_shape, made.out_type, context)
@@ -188,12 +198,12 @@ def _look_at_offsets(rows: Rows, groups: int, stream: Optional[int]) -> Tuple[in
 
 
 def _request(arrays: Arrays, width: int, on_host: bool, epilogue: Epilogue, dtype: Any, compute: Optional[str],
-             rows: Rows, gathers: bool = False) -> Request:
+             rows: Rows, gathers: bool = False, format: Format = None) -> Request:
     """Return the request of a product of all rows with one matrix of b, then with one matrix for each group."""
     b, scale_n = arrays.b, arrays.scales[lib.TJ_MATRIX_N]
     groups, step = b.shape[0], b.strides[0]
     one = View(b.kind, b.address, b.shape[1:], b.strides[1:], b.type, b.device, b.owner)
-    of_each = scale_n is not None and len(scale_n.shape) == 2
+    of_each = format is None and scale_n is not None and len(scale_n.shape) == 2
     first = scale_n
     if scale_n is not None and of_each:
         count = scale_n.shape[1]
@@ -202,9 +212,16 @@ def _request(arrays: Arrays, width: int, on_host: bool, epilogue: Epilogue, dtyp
                                   f"pass one number, ({b.shape[2]},) for all groups, or contiguous ({groups}, {b.shape[2]}) or ({groups}, 1)")
         first = View(scale_n.kind, scale_n.address, (count,), (1,), scale_n.type, scale_n.device, scale_n.owner)
     scales = tuple(first if i == lib.TJ_MATRIX_N else scale for i, scale in enumerate(arrays.scales))
-    made = request(arrays._replace(b=one, scales=scales), epilogue, dtype, compute)
+    if format is not None:
+        scales = tuple(_first_of_groups(name, scale, groups, rows) for name, scale in zip(SCALES, arrays.scales))
+    made = request(arrays._replace(b=one, scales=scales), epilogue, dtype, compute, False, format)
     if made.is_empty:
         return made
+    if format is not None:
+        slots = (*made.operands.scale, *made.operands.zero, *made.operands.whole)
+        for slot, scale, own in zip(slots, arrays.scales, scales):
+            if scale is not None and own is not None and len(own.shape) < len(scale.shape) and own.shape == scale.shape[1:]:
+                slot.stride = scale.strides[0] if groups > 1 else 0
     if groups > 1 and step < 0:
         raise InvalidArgument(f"b has strides of {b.strides}: its matrices follow each other backwards; pass a contiguous copy")
     set_field(made.problem, "groups", groups)
@@ -220,6 +237,17 @@ def _request(arrays: Arrays, width: int, on_host: bool, epilogue: Epilogue, dtyp
         made.operands.scale[lib.TJ_MATRIX_N].stride = scale_n.shape[1]
     made.problem = checked(made.problem)
     return made
+
+
+def _first_of_groups(name: str, scale: Optional[View], groups: int, rows: Rows) -> Optional[View]:
+    """Return the scales of the first group, where each has its own; of masked rows, those of a as one matrix."""
+    if scale is None or (len(scale.shape) < 3 and name != "whole_n"):
+        return scale
+    if name == "scale_m":
+        return _flat(scale, "epilogue.scale_m") if rows.is_masked else scale
+    if not name.endswith("_n") or scale.shape[0] != groups:
+        return scale
+    return View(scale.kind, scale.address, scale.shape[1:], scale.strides[1:], scale.type, scale.device, scale.owner)
 
 
 def _take(a: Any, index: Any) -> Any:
