@@ -379,7 +379,7 @@ static int finish(const bench *b, field *f, operands *x, result *out, tj_error *
 static int hold(const bench *b, field *f, operands *x, const tj_plan *const *plan, cublas_problem **peer, result *out,
                 tj_error *err)
 {
-    const tj_problem *settled;
+    const tj_problem canonical = tj_problem_canonical(&out->shape->problem), *settled;
     size_t workspace = 0;
     tj_error why;
 
@@ -400,7 +400,7 @@ static int hold(const bench *b, field *f, operands *x, const tj_plan *const *pla
             f->ours[i] = (runner){.who = i ? TUNED : ZERO_SHOT, .x = x, .plan = plan[i]};
             enter(b, f, &f->ours[i], out);
         }
-    if (b->peers && (!cublas_is_asked(&out->shape->problem, &why) || !(*peer = cublas_describe(b->peers, settled, &why))))
+    if (b->peers && (!cublas_is_asked(&canonical, &why) || !(*peer = cublas_describe(b->peers, settled, &why))))
         for (int who = CUBLAS; who <= CUBLASLT; who++)
             miss(&out->of[who], why.status != TJ_ERR_UNSUPPORTED, why.message);
     return (!*peer || enter_peers(b, f, x, *peer, out, err)) && finish(b, f, x, out, err);
