@@ -259,16 +259,20 @@ static tj_status check_types(const tj_family *family, const tj_problem *view, bo
 {
     const tj_which callers[] = {is_swapped ? TJ_MATRIX_N : TJ_MATRIX_M, is_swapped ? TJ_MATRIX_M : TJ_MATRIX_N, TJ_MATRIX_P};
     const bool takes_weights = family->takes_weights && tj_widens_weights(view->m.type, view->n.type);
+    const int pairs = tj_widens_weights(view->m.type, view->n.type) ? TJ_PAIRS_OF_WEIGHTS : TJ_PAIRS;
     char list[TJ_NAME_LIST_BYTES];
 
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_P; which++) {
         const int32_t type = tj_problem_matrix(view, callers[which])->type;
 
-        if (tj_type_is_pair(type) && !family->takes_pairs)
+        if (tj_type_is_pair(type) && (int)family->takes_pairs < pairs)
             return tj_fail(
                 err, TJ_ERR_INVALID_ARGUMENT,
-                "family %s takes no weights of 4 bits, and %c is %s: use the family %s, or none, so that the library "
-                "chooses",
+                pairs == TJ_PAIRS
+                    ? "family %s takes 4 bits as weights only, and %c is %s like the other: use the family %s, or none, "
+                      "so that the library chooses"
+                    : "family %s takes no weights of 4 bits, and %c is %s: use the family %s, or none, so that the library "
+                      "chooses",
                 family->name, tj_which_letter(which), tj_type_name((tj_type)type), TJ_SAFE_FAMILY->name);
         if (!family->types)
             continue;

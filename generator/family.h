@@ -41,14 +41,14 @@ struct tj_family {
     const char *const *constraint; /* sentences, NULL-terminated */
     const tj_family_values *start; /* configs from which a search begins, besides the default. NULL: none */
     const tj_family_values
-        *weighed;           /* the model chooses among these for a device if the config sets none of them. NULL: none */
-    uint32_t types;         /* of M, N and P, bits 1 << tj_type; 0: all */
-    bool takes_weights;     /* M or N may have 8 bits if the other is a float, whatever `types` says */
-    bool takes_pairs;       /* M or N may be weights of 4 bits, two in a byte */
-    bool scales_along_k;    /* plain scales (tj_scales_are_plain) of parts of k */
-    bool sums_in_registers; /* many accumulators: a kernel that spills is not launched */
-    bool takes_gathered;    /* rows of M by an index */
-    bool takes_scattered;   /* rows of P by an index */
+        *weighed;       /* the model chooses among these for a device if the config sets none of them. NULL: none */
+    uint32_t types;     /* of M, N and P, bits 1 << tj_type; 0: all */
+    bool takes_weights; /* M or N may have 8 bits if the other is a float, whatever `types` says */
+    enum { TJ_PAIRS_OF_WEIGHTS = 1, TJ_PAIRS } takes_pairs; /* M or N may have 4 bits, two in a byte; 0: neither */
+    bool scales_along_k;                                    /* plain scales (tj_scales_are_plain) of parts of k */
+    bool sums_in_registers;                                 /* many accumulators: a kernel that spills is not launched */
+    bool takes_gathered;                                    /* rows of M by an index */
+    bool takes_scattered;                                   /* rows of P by an index */
     bool takes_groups_along_k;
     bool takes_groups; /* rows in groups, by offsets or masked */
     enum {

@@ -29,15 +29,15 @@ static tj_status check_dim(char name, const tj_dim *dim, int64_t minimum, tj_err
 }
 
 /*
- * May M and N have these types? One type; two of 8 bits with the same accumulator; or weights and their activations. Pairs are
- * weights only.
+ * May M and N have these types? One type; two of 8 bits with the same accumulator; or weights and their activations. Pairs of
+ * integers are weights only.
  */
 static bool go_together(int32_t m, int32_t n)
 {
     if (tj_widens_weights(m, n))
         return true;
     if (tj_type_is_pair(m) || tj_type_is_pair(n))
-        return false;
+        return m == TJ_E2M1 && n == TJ_E2M1;
     return m == n ||
            (tj_facts_of(m)->bytes == 1 && tj_facts_of(n)->bytes == 1 && tj_facts_of(m)->compute == tj_facts_of(n)->compute);
 }

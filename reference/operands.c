@@ -116,15 +116,17 @@ static double largest_factor(const tj_problem *problem, tj_which which)
                                                                                                           : 3);
 }
 
+/* The largest number of a matrix of random numbers: floats of 8 bits and more are drawn from -1 to 1, others from all that there are. */
+static double largest_of(int32_t type)
+{
+    const tj_number_limits *const limits = tj_number_limits_of((tj_type)type);
+
+    return tj_type_is_int8(type) || tj_type_is_pair(type) ? (double)fmaxl(limits->largest, -limits->least) : 1;
+}
+
 static double largest_unscaled(const tj_problem *problem)
 {
-    const int32_t weights = tj_is_weights(problem, TJ_MATRIX_M) ? problem->m.type : problem->n.type;
-
-    if (tj_widens_weights(problem->m.type, problem->n.type))
-        return tj_type_is_fp8(weights)
-                   ? 1
-                   : (double)fmaxl(tj_number_limits_of(weights)->largest, -tj_number_limits_of(weights)->least);
-    return problem->compute == TJ_COMPUTE_S32 && !needs_small_numbers(problem) ? 255.0 * 255.0 : 1;
+    return needs_small_numbers(problem) ? 1 : largest_of(problem->m.type) * largest_of(problem->n.type);
 }
 
 double tj_largest_product(const tj_problem *problem)

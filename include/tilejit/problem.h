@@ -295,9 +295,9 @@ enum { TJ_GROUPS_MOST = 65535, TJ_GROUPS_MOST_HOST_BYTES = 3072 };
 /**
  * A problem. Start from TJ_PROBLEM_INIT; zero in any field means its default.
  *
- * M and N have the same type, or are e4m3 and e5m2, or s8 and u8; or one holds weights of s8, u8, e4m3, e5m2, s4, u4 or e2m1,
- * and the other f32, f16 or bf16, or e4m3 next to 4 bits: weights are widened when they are loaded, which is exact, and accumulated in f32; their
- * scales are their unit, and each part of k may have scales of its own (tj_scale).
+ * M and N have the same type, not s4 or u4, or are e4m3 and e5m2, or s8 and u8; or one holds weights of s8, u8, e4m3, e5m2, s4,
+ * u4 or e2m1, and the other f32, f16 or bf16, or e4m3 next to 4 bits: weights are widened when they are loaded, which is exact,
+ * and accumulated in f32; their scales are their unit, and each part of k may have scales of its own (tj_scale).
  *
  * P may have another type, as tj_compute_facts.products says: with weights it is like the floats. C has the type and the layout
  * of P; its own may repeat them or be 0.

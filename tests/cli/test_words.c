@@ -160,7 +160,7 @@ Test(command, does_not_do_what_the_page_says_so_of)
         cr_expect(ne(int, shell("TILEJIT_DRIVER=emulator $T %s", request), 0), "%s is done after all", request);
         cr_expect(strstr(errors, answer) != NULL, "%s: %s, not %s", request, errors, answer);
     }
-    cr_expect(eq(int, count, 13), "rows of the table");
+    cr_expect(eq(int, count, 12), "rows of the table");
 }
 
 Test(command, reports_a_failure_as_json_too)

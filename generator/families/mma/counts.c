@@ -268,7 +268,7 @@ static int64_t conversions_of(const tj_problem *view, const operand *o, const tj
 
 /*
  * Up to sm_110 8-bit floats are multiplied as halves: two instructions convert each register of a fragment to two, and two products
- * take the place of one.
+ * take the place of one. Those of ptxas begin at zero, and each lane adds their four accumulators to its own.
  */
 static int64_t halves_of(const operand *o, const tj_mma_shape *s, int64_t times)
 {
@@ -456,7 +456,8 @@ void tj_mma_count(const tj_problem *view, const tj_config *config, tj_counts *co
                           conversions_of(view, &n, &s, is_tf32 && !tj_mma_packs(&s, false), n_times);
     counts->truncates = view->compute == TJ_COMPUTE_F32_FP8;
     if (counts->pipe == TJ_PIPE_TENSOR_FP8)
-        counts->halves = halves_of(&m, &s, m_times) + halves_of(&n, &s, n_times) + counts->mma;
+        counts->halves =
+            halves_of(&m, &s, m_times) + halves_of(&n, &s, n_times) + (tj_mma_writes_halves(&s) ? 1 : 4) * counts->mma;
     counts->work[TJ_PIPE_F16] = 2 * (widened_of(view, &m, &s, m_times) + widened_of(view, &n, &s, n_times));
     counts->chain = share.most * s.steps;
     counts->chain_fma = s.wm * s.wn * s.k_step / TJ_WARP;

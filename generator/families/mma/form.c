@@ -1044,21 +1044,20 @@ static void describe_product(const tj_problem *view, const tj_mma_shape *s, tj_t
     const char *const sum = tj_type_get_facts(tj_sum_type(view))->name;
     const bool by_chunks = is_on_sm_75(tj_widened_type(view, TJ_MATRIX_M)) && !has_async_copies(view, s);
     const bool integers = sum[0] == 's', f64 = s->element_bytes == 8;
-    /*
-     * Only sm_120 adds products of 8-bit floats with all bits. sm_89 does with 13, and for others ptxas makes halves of them, with
-     * a sum for each product that begins at 0: more registers and instructions than halves that are added to all.
-     */
     const bool is_fp8 = tj_type_is_fp8(tj_widened_type(view, TJ_MATRIX_M)), truncates = view->compute == TJ_COMPUTE_F32_FP8;
     char two[TJ_TEMPLATE_VALUE_BYTES];
 
     tj_template_set(fill, "multiply_add",
-                    f64                     ? "parts/multiply_f64.cuh"
-                    : by_chunks && integers ? "parts/multiply_integers_75.cuh"
-                    : by_chunks             ? "parts/multiply_f16_75.cuh"
-                    : integers              ? "parts/multiply_integers.cuh"
-                    : is_fp8                ? "parts/multiply_fp8.cuh"
-                                            : "parts/multiply_add.cuh");
-    tj_template_set(fill, "by_halves", truncates ? "__CUDA_ARCH__ >= 900 && __CUDA_ARCH__ < 1200" : "__CUDA_ARCH__ < 1200");
+                    f64                                                 ? "parts/multiply_f64.cuh"
+                    : by_chunks && integers                             ? "parts/multiply_integers_75.cuh"
+                    : by_chunks                                         ? "parts/multiply_f16_75.cuh"
+                    : integers                                          ? "parts/multiply_integers.cuh"
+                    : is_fp8 && (tj_mma_writes_halves(s) || !truncates) ? "parts/multiply_fp8.cuh"
+                                                                        : "parts/multiply_add.cuh");
+    tj_template_set(fill, "by_halves",
+                    truncates                 ? "__CUDA_ARCH__ >= 900 && __CUDA_ARCH__ < 1200"
+                    : tj_mma_writes_halves(s) ? "__CUDA_ARCH__ < 1200"
+                                              : "__CUDA_ARCH__ < 900");
     for (int is_m = 0; is_m < 2 && is_fp8; is_m++) {
         (void)snprintf(two, sizeof two, "%sx2", tj_facts_of(is_m ? view->m.type : view->n.type)->name);
         tj_template_set_of(fill, is_m, "m_x2", two);
@@ -1208,7 +1207,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
 const tj_family tj_family_mma = {
     .name = "mma",
     .summary = "tensor cores multiply; a warp computes a tile of P, tiles of M and N pass through shared memory, phases ahead",
-    .takes_pairs = true,
+    .takes_pairs = TJ_PAIRS_OF_WEIGHTS,
     .param = params,
     .param_count = sizeof params / sizeof params[0],
     .constraint = constraints,

@@ -1369,7 +1369,7 @@ const tj_family tj_family_wgmma = {
     .name = "wgmma",
     .summary =
         "Hopper's tensor cores multiply tiles of shared memory, which the copy engine brings; blocks walk the tiles of P",
-    .takes_pairs = true,
+    .takes_pairs = TJ_PAIRS_OF_WEIGHTS,
     .param = params,
     .param_count = sizeof params / sizeof params[0],
     .constraint = constraints,
