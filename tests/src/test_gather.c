@@ -217,6 +217,41 @@ Test(gather, takes_rows_of_m_where_the_index_says)
     tj_context_free(context);
 }
 
+/* Scales of parts of k follow the rows of M, in the families that multiply by them. */
+Test(gather, takes_the_scales_of_blocks_too)
+{
+    static const char *const families[] = {"naive", "tiled", "mma:bm=32,bn=32,wm=16,wn=16"};
+    tj_context *context = open_context();
+
+    for (size_t i = 0; i < sizeof families / sizeof families[0]; i++) {
+        tj_problem problem = TJ_PROBLEM_INIT(J, 256, L, TJ_E4M3);
+        tj_workbench_options options = TJ_WORKBENCH_INIT;
+        tj_check_report report = TJ_CHECK_REPORT_INIT;
+        tj_config config = TJ_CONFIG_INIT;
+        tj_workbench *bench = NULL;
+        const tj_plan *plan = NULL;
+        void *p;
+
+        problem.rows.gathered = 1;
+        problem.n.layout = TJ_COL_MAJOR;
+        problem.compute = TJ_COMPUTE_F32_FP8;
+        problem.scale[TJ_MATRIX_M] = (tj_scale)TJ_SCALE_INIT(TJ_F32, 1, 128);
+        problem.scale[TJ_MATRIX_M].layout = i % 2 ? TJ_SCALES_ROW_BY_ROW : TJ_SCALES_PART_BY_PART;
+        problem.scale[TJ_MATRIX_N] = (tj_scale)TJ_SCALE_INIT(TJ_F32, 128, 128);
+        cr_assert(eq(int, tj_config_parse(families[i], &config, &err), TJ_OK));
+        cr_assert(eq(int, tj_plan_prepare(context, &problem, &config, &plan, &err), TJ_OK), "%s", err.message);
+        cr_assert(eq(int, tj_workbench_create(context, &problem, &options, &bench, &err), TJ_OK), "%s", err.message);
+        p = malloc(tj_workbench_bytes(bench, TJ_MATRIX_P));
+        cr_expect(eq(int, tj_plan_launch(plan, tj_workbench_operands(bench), NULL, &err), TJ_OK), "%s", err.message);
+        cr_expect(eq(int, tj_workbench_read(bench, 0, p, &err), TJ_OK));
+        cr_expect(eq(int, tj_workbench_check(bench, p, 0, 0, &report, &err), TJ_OK));
+        cr_expect(report.passed, "%s: %s", families[i], report.reason);
+        tj_workbench_free(bench);
+        free(p);
+    }
+    tj_context_free(context);
+}
+
 Test(gather, launches_refuse_what_they_cannot_read)
 {
     tj_context *context = open_context();

@@ -398,7 +398,7 @@ static bool takes_scales(const tj_problem *view)
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_N; which++)
         if (!tj_scales_along_k(view, which) && tj_scale_form(view, which) == TJ_SCALE_OF_ANY_FORM)
             return false;
-    return tj_type_is_fp8(view->m.type) && tj_type_is_fp8(view->n.type) && !tj_is_gathered(view);
+    return tj_type_is_fp8(view->m.type) && tj_type_is_fp8(view->n.type);
 }
 
 int32_t tj_mma_parts(const tj_problem *view, const tj_mma_shape *s)
@@ -1111,7 +1111,8 @@ static void describe_scales(const tj_problem *view, const tj_mma_shape *s, bool 
 {
     const tj_which which = is_m ? TJ_MATRIX_M : TJ_MATRIX_N;
     const tj_scale *const scale = tj_scale_of(view, which);
-    const bool is_along = tj_scales_along_k(view, which), is_one = tj_mma_has_one_scale(view, s, is_m);
+    const bool is_along = tj_scales_along_k(view, which), is_one = tj_mma_has_one_scale(view, s, is_m),
+               gathers = is_m && !is_one && tj_is_gathered(view); /* row: of M then, negative where there is none */
     char part[TJ_TEMPLATE_NAME_BYTES], read[TJ_TEMPLATE_VALUE_BYTES], number[TJ_TEMPLATE_VALUE_BYTES];
 
     tj_template_set_of(fill, is_m, "m_hold_scales", is_along ? "mma/hold_scales.cuh" : "");
@@ -1125,9 +1126,11 @@ static void describe_scales(const tj_problem *view, const tj_mma_shape *s, bool 
     tj_template_set_of(fill, is_m, "m_scale_at", number);
     tj_template_set_of(fill, is_m, "m_scales_of", is_one ? "1" : is_m ? "WM > 32 ? WM / 32 : 1" : "WN > 32 ? WN / 32 : 1");
     tj_template_set_of(fill, is_m, "m_scale_line",
-                       is_one ? is_m ? "block_row + warp_row" : "block_col + warp_col"
-                       : is_m ? "block_row + warp_row + (32 * i + lane) % WM"
-                              : "block_col + warp_col + (32 * i + lane) % WN");
+                       gathers  ? "gathered(m_index, block_row + warp_row + (32 * i + lane) % WM, j, m_rows)"
+                       : is_one ? is_m ? "block_row + warp_row" : "block_col + warp_col"
+                       : is_m   ? "block_row + warp_row + (32 * i + lane) % WM"
+                                : "block_col + warp_col + (32 * i + lane) % WN");
+    tj_template_set_of(fill, is_m, "m_scale_inside", gathers ? "row >= 0" : is_m ? "row < j" : "col < l");
 }
 
 /* Describe the parts of k whose sums are added to those of all. */
