@@ -151,6 +151,8 @@ static void print_product(const tj_problem *problem, int64_t w_stride, tj_templa
         say(&out, "W += blockIdx.z * %lldLL;\nscale_p += blockIdx.z * stride_scale_p;\n", (long long)w_stride);
         if (problem->p.stride == TJ_ANY)
             say(&out, "P += blockIdx.z * stride_quantized;\n");
+        else if (problem->p.stride == TJ_TIGHT) /* of a leading dimension that the launch brings */
+            say(&out, "P += blockIdx.z * ld_quantized * P_ROWS;\n");
         else
             say(&out, "P += blockIdx.z * %lldLL;\n", (long long)problem->p.stride);
     }

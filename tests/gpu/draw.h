@@ -301,6 +301,34 @@ static void draw_scales(request *r)
     random_state = state;
 }
 
+/* Quantise the P of some problems, if all else allows it. All else is drawn as if this were not here. */
+static void draw_quantized(request *r)
+{
+    const request before = *r;
+    const uint64_t state = random_state;
+    tj_problem *const p = &r->known;
+
+    if (next() % 4 == 0) {
+        p->scale[TJ_MATRIX_P] =
+            (tj_scale){.type = (int8_t)PICK(TJ_F32, TJ_E8M0),
+                       .layout = (int8_t)PICK(TJ_SCALES_PART_BY_PART, TJ_SCALES_ROW_BY_ROW, TJ_SCALES_IN_TILES),
+                       .rows = 1,
+                       .k = (int32_t)PICK(0, 32, 32, 64, 128)};
+        if (p->scale[TJ_MATRIX_P].layout == TJ_SCALES_IN_TILES)
+            p->scale[TJ_MATRIX_P].type = TJ_E8M0, p->scale[TJ_MATRIX_P].k = 32;
+        else if (p->scale[TJ_MATRIX_P].k == 0)
+            p->scale[TJ_MATRIX_P].layout = TJ_SCALES_PART_BY_PART;
+        p->p = (tj_matrix){.type = (int32_t)PICK(TJ_E4M3, TJ_E5M2, TJ_S8),
+                           .ld = next() % 3 ? TJ_TIGHT : p->l.extent + PICK(1, 3, 16)};
+        p->c = (tj_matrix){0};
+        p->epilogue.has_beta = 0;
+        r->asked = *p;
+        if (!is_served(r))
+            *r = before;
+    }
+    random_state = state;
+}
+
 /*
  * Draw the properties that the problem leaves to the launch, for half of all: extents, leading dimensions, strides, the batch.
  */
@@ -312,6 +340,7 @@ static void draw_open(request *r, const int64_t tile[3])
 
     r->asked = r->known;
     draw_scales(r);
+    draw_quantized(r);
     if (next() % 2)
         return;
     for (size_t i = 0; i < 3; i++)
@@ -333,10 +362,12 @@ static void describe_scales(request *r)
 {
     char text[TJ_PROBLEM_FIELD_BYTES];
 
-    for (tj_which which = TJ_MATRIX_M; which < TJ_FACTORS; which++) {
-        tj_problem_get(&r->known, which == TJ_MATRIX_M ? "scale-m" : "scale-n", text);
-        if (strchr(text, ':'))
-            snprintf(r->label + strlen(r->label), sizeof r->label - strlen(r->label), " %c %.60s", "MN"[which], text);
+    static const char *const names[] = {"scale-m", "scale-n", "scale-p"};
+
+    for (tj_which which = TJ_MATRIX_M; which < TJ_SCALED; which++) {
+        tj_problem_get(&r->known, names[which], text);
+        if (strchr(text, ':') || (which == TJ_MATRIX_P && *text))
+            snprintf(r->label + strlen(r->label), sizeof r->label - strlen(r->label), " %c %.60s", "MNP"[which], text);
     }
 }
 
