@@ -235,7 +235,7 @@ Test(kernel, with_an_impossible_form_is_an_internal_error)
     rows[count] = plain, rows[count++].step[0].cluster[1] = 17;
     rows[count] = plain, rows[count++].step[0].arg[0].kind = TJ_ARG_SCALE_STRIDE + 1;
     rows[count] = plain, rows[count++].step[0].arg[0].index = TJ_MATRICES;
-    rows[count] = plain, rows[count++].step[0].arg[0] = (tj_argument){TJ_ARG_EXTENT, 3};
+    rows[count] = plain, rows[count++].step[0].arg[0] = (tj_argument){TJ_ARG_EXTENT, TJ_EXTENT_P_ROWS + 1};
     rows[count] = plain, rows[count++].step[0].arg[0] = (tj_argument){TJ_ARG_TENSOR_MAP, 0}; /* a map of nothing */
     rows[count] = plain, rows[count++].step[0].arg[0] = (tj_argument){TJ_ARG_WORKSPACE, 0};  /* of no bytes */
     rows[count] = plain, rows[count++].align[TJ_MATRIX_M] = 12;
