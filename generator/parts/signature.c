@@ -208,11 +208,13 @@ static void print_derived(const tj_problem *view, tj_which which, bool is_stride
 {
     const char letter = "mnpc"[which];
     const tj_lines lines = tj_problem_lines(view, which);
+    const char *const extent = is_stride ? lines.count_name : lines.width_name;
+    const char *const name = tj_divides_k(view) && strcmp(extent, "k") == 0 ? "all_k" : extent; /* k is that of a group */
 
     if (is_stride)
-        say(out, "const long long stride_%c = ld_%c * %s;\n", letter, letter, lines.count_name);
+        say(out, "const long long stride_%c = ld_%c * %s;\n", letter, letter, name);
     else
-        say(out, "const index_t ld_%c = %s;\n", letter, lines.width_name);
+        say(out, "const index_t ld_%c = %s;\n", letter, name);
 }
 
 static bool has_number(const tj_problem *view, tj_which which, bool is_stride)
