@@ -372,12 +372,9 @@ static const char *find_beyond(const tj_problem *problem)
         return "groups of rows";
     if (e->has_alpha || takes_more(problem) || e->expression.nodes > 0)
         return "an epilogue";
-    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_N; which++) {
-        const tj_type_facts *const facts = tj_type_get_facts((tj_type)tj_problem_matrix(problem, which)->type);
-
-        if (facts && facts->numbers > 1) /* no facts: N has the type of M */
+    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_N; which++)
+        if (tj_type_get_facts((tj_type)tj_problem_matrix(problem, which)->type)->numbers > 1)
             return "elements of 4 bits";
-    }
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_P; which++)
         if (tj_stride_is_pointers(tj_problem_matrix(problem, which)->stride))
             return "arrays of pointers";
