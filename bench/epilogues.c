@@ -57,7 +57,7 @@ static int queue(void *what, size_t set, struct CUstream_st *stream, tj_error *e
 
 static tj_problem product_of(const int64_t extent[3], tj_type type, const char *epilogue)
 {
-    tj_problem problem = TJ_PROBLEM_INIT(extent[0], extent[1], extent[2], type);
+    tj_problem problem = TJ_PROBLEM_INIT(extent[0], extent[1], extent[2], (int32_t)type);
     tj_error err;
 
     problem.p.type = TJ_BF16;

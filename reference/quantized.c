@@ -182,14 +182,15 @@ double tj_blocks_judge(const tj_blocks *b, char why[TJ_BLOCKS_WHY_BYTES])
     double worst = 0;
 
     for (int64_t at = 0; b && at < b->of_product * b->products; at++) {
-        const int64_t part = at % b->parts, left = b->cols - part * b->width, width = left < b->width ? left : b->width;
+        const int64_t row = at % b->of_product / b->parts, product = b->first + at / b->of_product,
+                      col = at % b->parts * b->width;
+        const int64_t left = b->cols - col, width = left < b->width ? left : b->width;
         const double ratio = b->block[at].count == width ? judge_scale(b, &b->block[at], stored(b, at)) : 0;
 
         if (ratio > 1 && worst <= 1)
             (void)snprintf(why, TJ_BLOCKS_WHY_BYTES,
-                           "the scale of row %lld from column %lld on, product %lld, is %.9g, not %.9g",
-                           (long long)(at % b->of_product / b->parts), (long long)(part * b->width),
-                           (long long)(b->first + at / b->of_product), (double)stored(b, at),
+                           "the scale of row %lld from column %lld on, product %lld, is %.9g, not %.9g", (long long)row,
+                           (long long)col, (long long)product, (double)stored(b, at),
                            (double)scale_of(b, (float)b->block[at].largest));
         worst = ratio > worst ? ratio : worst;
     }

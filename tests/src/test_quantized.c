@@ -175,6 +175,21 @@ Test(quantized, products_of_every_family_are_right)
     }
 }
 
+/* The stride of a batch follows from a leading dimension that the launch brings. */
+Test(quantized, products_of_a_batch_follow_an_open_leading_dimension)
+{
+    tj_problem problem = TJ_PROBLEM_INIT(20, 16, 40, TJ_F16);
+
+    open_context(TJ_PROVE_NEVER);
+    if (!has_nvrtc())
+        return;
+    problem.p = (tj_matrix){.type = TJ_E4M3, .ld = TJ_ANY};
+    problem.scale[TJ_MATRIX_P] = (tj_scale)F32_BLOCKS(32);
+    problem.batch = 3;
+    expect_right_product(&problem, "tiled");
+    expect_right_product(&problem, "mma:bm=32,bn=64,wm=16,wn=32,slices=1");
+}
+
 /* Where tiles have whole blocks, no kernel and no workspace is added. */
 Test(quantized, tiles_that_have_whole_blocks_need_no_second_kernel)
 {
