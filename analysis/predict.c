@@ -191,6 +191,7 @@ static double walk_cycles(const tj_device_facts *facts, const tj_counts *c, cons
     const double tiles = (double)c->blocks, phases = (double)c->phases, sms = facts->sm_count;
     const double blocks = fmin(tiles, sms * fmin(resident, c->walkers)), here = ceil(blocks / sms),
                  turns = ceil(tiles / blocks);
+    const double elements = (double)c->block_rows * c->block_cols;
     const double laid = (double)(c->shared_load.wavefronts + c->shared_store.wavefronts) / tiles;
     const double cool = (double)c->work[c->pipe] / tiles / product_rate(facts, c, peaks) / walk->rate;
     const double products = cool * (1 + walk->throttle * turns * cool / (turns * cool + walk->throttle_cycles));
@@ -200,11 +201,13 @@ static double walk_cycles(const tj_device_facts *facts, const tj_counts *c, cons
     const double line = is_packed ? walk->line * walk->packed_line : walk->line;
     const double lines = line * (double)(c->load_m.merged + c->load_n.merged) / tiles;
     const double wait = (is_packed ? walk->packed_wait : model->wait) + (c->transposed > 0 ? walk->transpose_wait : 0);
-    /* Lanes make factors of weights, and add up the sums of parts of k, while the tensor cores multiply. */
-    const double lanes_work = walk->widen * (double)c->conversions + (double)c->work[TJ_PIPE_F32] / 64; /* two a lane */
-    const double widened = is_packed ? 0 : lanes_work / TJ_SCHEDULERS / tiles;
+    /* A warpgroup that makes factors of weights, and adds up parts of k, waits for its products; others multiply meanwhile. */
+    const double groups = fmax(1, c->threads_per_block / 128.0 - 1);
+    const double widened = is_packed ? 0 : walk->widen * (double)c->conversions / (4 * groups) / tiles;
+    const double parts = c->work[TJ_PIPE_F32] > 0 && widened > 0 ? (double)c->work[TJ_PIPE_F32] / 2 / elements / tiles : 0;
     const double summed = products + phases * (c->sums > 0 ? walk->add : 0);
-    const double made = widened > 0 ? soft_maximum(summed, widened, model->sharpness / 2) : summed;
+    const double own = products / groups + widened + parts * (walk->part + elements / groups / 128);
+    const double made = widened > 0 ? soft_maximum(summed, own, model->sharpness / 2) : summed;
     const double in_turn = fmax(made, phases * wait / fmax(1, c->ahead));
     const double most = here * fmax(fmax(made, shared), lines);
     const double flight = c->ahead > 5 ? blocks * c->ahead * (double)c->phase.loads * c->element_bytes : 0;
@@ -214,7 +217,7 @@ static double walk_cycles(const tj_device_facts *facts, const tj_counts *c, cons
      * The epilogue's expression: the few warps of one part of a block leave half of the lanes unused; those of one warpgroup
      * leave more.
      */
-    const double elements = (double)c->block_rows * c->block_cols, lanes = 32 * TJ_SCHEDULERS;
+    const double lanes = 32 * TJ_SCHEDULERS;
     const double operations = (double)c->finish / tiles;
     const double finish = walk->finish * here * (walk->round * elements + operations) / lanes;
     const double alone = walk->alone * here * (operations - walk->hidden * elements) / lanes;

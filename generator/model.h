@@ -76,7 +76,8 @@
     X(throttle, "relative slowdown when power limits the clock, in a long launch")                                             \
     X(throttle_cycles, "cycles of products after which half of that slowdown applies")                                         \
     X(add, "of a phase that waits for its accumulators and adds them to those of all phases")                                  \
-    X(widen, "of a scheduler for each instruction that makes factors of weights, next to products")                            \
+    X(widen, "of a warp for each of its instructions that make factors of weights")                                            \
+    X(part, "of a warpgroup that waits for the products of a part of k, to add them up")                                       \
     X(store, "from a tile's last product to the next tile's first, if one part of a block does both")                          \
     X(round, "operations that rounding and storing an accumulator count as")                                                   \
     X(finish, "of all lanes for each operation of the epilogue's expression")                                                  \

@@ -871,7 +871,8 @@ static bool for_any_operands(bool has_workspace, tj_config *config)
 enum {
     FULL_GPU = 264,          /* blocks that occupy any GPU */
     MOST_SWAPPED_ROWS = 256, /* of P: with more, its rows fill the 64 of a product as well */
-    MOST_SHARING = 4         /* tiles of the rows of P, if swapped */
+    MOST_SHARING = 4,        /* tiles of the rows of P, if swapped */
+    FEW_ROWS = 16            /* of P, in which mma multiplies weights faster */
 };
 
 /* Do whole lines copy over a quarter more than the columns of a wide tile? */
@@ -958,10 +959,10 @@ static bool swaps_in_vain(const tj_problem *view, const tj_wgmma_shape *s, size_
         return s->weight_bits > 0 ? widens_in_vain(view, s, known) : loads_in_vain(view, s, known);
     return rows < 1 || rows > MOST_SWAPPED_ROWS || (known > BN && (more >= 8 * tiles || tiles > MOST_SHARING)) ||
            (known > BN && s->bn < 16 && (rows > 8 || !s->promotes)) || /* few rows of other types have faster families */
+           (rows <= FEW_ROWS && tj_is_weights(view, TJ_MATRIX_M)) ||
            (known > CLUSTER && loads_m(s) && s->weight_bits == 0 && cluster_of(s) > 1) ||
            (known > MULTIPLIERS && s->bm != TJ_WGMMA_ROWS * s->multipliers) ||
-           (known > CLUSTER && ((cluster_of(s) > 2 && (s->weight_bits == 0 || s->parts == 1)) || s->cluster_rows > 1)) ||
-           (known > BN && tiles % s->cluster_cols > 0) ||
+           (known > CLUSTER && (cluster_of(s) > 2 || s->cluster_rows > 1)) || (known > BN && tiles % s->cluster_cols > 0) ||
            (known > SPLITS && s->parts > 1 &&
             (s->splits > 1 || blocks * s->parts > FULL_GPU || view->k.extent < (int64_t)s->parts * 4 * s->bk)) ||
            (known > PINGPONG && s->pingpong == TJ_WGMMA_PINGPONG) || (known > GROUP && s->group != USUAL_GROUP);
