@@ -22,6 +22,22 @@ tj_widening tj_widening_of(const tj_problem *view)
     return tj_leading_type(view->m.type, view->n.type) == TJ_F16 ? to_f16[weights_of(view)] : to_bf16[weights_of(view)];
 }
 
+int32_t tj_widening_adds(const tj_problem *view)
+{
+    static const int32_t to_f16[] = {[TJ_S4] = -1032, [TJ_U4] = -1024, [TJ_S8] = -1152, [TJ_U8] = -1024},
+                         to_bf16[] = {[TJ_S4] = -136, [TJ_U4] = -128, [TJ_S8] = 0, [TJ_U8] = 128};
+
+    return tj_leading_type(view->m.type, view->n.type) == TJ_F16 ? to_f16[weights_of(view)] : to_bf16[weights_of(view)];
+}
+
+/* bf16 has the whole numbers up to 256, f16 those up to 2048. */
+bool tj_widening_takes_zero(const tj_problem *view, int32_t zero)
+{
+    const bool is_integer = zero == TJ_U4 || zero == TJ_U8 || zero == TJ_S8;
+
+    return is_integer && (tj_leading_type(view->m.type, view->n.type) == TJ_F16 || zero == TJ_U4 || zero == weights_of(view));
+}
+
 tj_status tj_widen_check(const tj_problem *view, const char *family, tj_error *err)
 {
     const int32_t leading = tj_leading_type(view->m.type, view->n.type);

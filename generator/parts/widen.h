@@ -29,6 +29,12 @@ typedef struct tj_widening {
 /** Return those of the weights of view, which must hold some, to f16 or bf16. */
 tj_widening tj_widening_of(const tj_problem *view);
 
+/** Return the number that widen_neighbour adds last, and a caller may name instead, less a zero point; 0: it adds none. */
+int32_t tj_widening_adds(const tj_problem *view);
+
+/** Do numbers of 16 bits have every weight less a zero point of this type exactly? */
+bool tj_widening_takes_zero(const tj_problem *view, int32_t zero);
+
 /** Do tensor cores of 16 bits multiply M and N once weights are widened? Errors: TJ_ERR_INVALID_ARGUMENT: they do not. */
 tj_status tj_widen_check(const tj_problem *view, const char *family, tj_error *err);
 

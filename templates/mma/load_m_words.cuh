@@ -6,7 +6,8 @@ for (int r = 0; r < WM / 16; ++r)
     for (int half = 0; half < 2; ++half) {
         const int row = warp_row + 16 * r + 8 * half + lane / 4, kk = step * K_STEP + lane % 4 * 8;  //@ step_k for step * K_STEP
         const auto words = *reinterpret_cast<const vector_t<unsigned int, WORDS> *>(&from.M[m_place(row, kk)]);  //@ word_k for kk
+        //@ lines m_zero
 #pragma unroll
         for (int i = 0; i < 4; ++i)
-            m[(step + i / 2) % 4][r][half + i % 2 * 2] = widen_neighbour(words.element[i / NEIGHBOURS], i % NEIGHBOURS);
+            m[(step + i / 2) % 4][r][half + i % 2 * 2] = widen_neighbour(words.element[i / NEIGHBOURS], i % NEIGHBOURS);  //@ word_less for NEIGHBOURS)
     }

@@ -6,3 +6,5 @@ const auto next_scales = [&](index_t phase) {
     #include "mma/read_scales.cuh"  //@ m_read_scales
     #include "mma/read_scales.cuh"  //@ n_read_scales  //@ with n for m, N for M, WN for WM, col for row, cols for rows, l for j
 };
+//@| #include "mma/turn_zeros.cuh"  //@ m_turn_zeros
+//@| #include "mma/turn_zeros.cuh"  //@ n_turn_zeros  //@ with n for m, N for M

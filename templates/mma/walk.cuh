@@ -11,6 +11,7 @@ __syncthreads();
 int current = 0;        // the stage that is multiplied
 int free = STAGES - 1;  // the one that was multiplied before: it takes the next copies
 for (index_t phase = 0; phase < phases; ++phase) {
+    //@| take_zeros();  //@ only has_zeros
     //@| next_scales(phase + 1);  //@ only scales_parts
     const int next = current + 1 < STAGES ? current + 1 : 0;
 #pragma unroll

@@ -10,6 +10,7 @@ __syncthreads();
 
 int current = 0;        // the stage that is multiplied
 int free = STAGES - 1;  // the one that was multiplied before: it takes the next copies
+//@| take_zeros();  //@ only has_zeros
 if (phases > 0)  //@ only may_be_empty
     load(tiles[0], 0);
 load(tiles[0], 0);  //@ only not may_be_empty
@@ -29,6 +30,7 @@ for (index_t phase = 0; phase < phases; ++phase) {
             //@|     store_weights(tiles[free]);
             wait_for_copies<STAGES - 2>();  //@ only copies_async
             __syncthreads();  // the next phase's tiles are complete, and nobody needs this phase's any more
+            //@| take_zeros();  //@ only has_zeros
             load(tiles[next], 0);
         }
         #include "parts/copy_next.cuh"  //@ copy_next

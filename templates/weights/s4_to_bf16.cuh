@@ -1,7 +1,7 @@
 #include "weights/add_both.cuh"
 #include "weights/take_bits.cuh"
 // 128 + 8 + weight has the weight, with its sign turned round, as its last 4 bits.
-__device__ __forceinline__ unsigned int widen_neighbour(unsigned int units, int neighbour)
+__device__ __forceinline__ unsigned int widen_neighbour(unsigned int units, int neighbour, unsigned int less = 0xc308c308u /* -136 */)
 {
-    return add_both(take_bits(units >> 4 * neighbour, 0x000f000fu, 0x43084308u), 0xc308c308u);  // -136
+    return add_both(take_bits(units >> 4 * neighbour, 0x000f000fu, 0x43084308u), less);
 }

@@ -37,6 +37,7 @@ enum { WARP = 32, MOST_WARPS = 32, MOST_SUM_REGISTERS = 128, OTHER_REGISTERS = 2
 enum { ASKED_BYTES = 16 };
 enum { SLICE_M = 1, SLICE_N = 2, WORTH_PACKING = 24 };
 enum { MOST_TRUNCATED = 128 }; /* products of a sum that may keep 13 bits, as TJ_COMPUTE_F32_FP8 promises */
+enum { ZERO_BYTES = 160 };     /* of a line that fetches a zero point */
 enum { LEAST_COPY = 4, LEAST_WEIGHTS = 4, ADDRESS_REGISTERS = 2, MOST_COPIES = 20 };
 
 static const char *const pack_choices[] = {"none", "m", "n", "both", NULL}, *const load_choices[] = {"ahead", "needed", NULL},
@@ -392,13 +393,23 @@ bool tj_mma_has_one_scale(const tj_problem *view, const tj_mma_shape *s, bool is
     return rows == 0 || rows % (is_m ? s->wm : s->wn) == 0;
 }
 
-/* Scales along k of 8-bit floats, however they lie. A lane reads those of the rows that it multiplies. */
+/*
+ * Scales along k of 8-bit floats, or of weights, however they lie. A lane reads those of the rows that it multiplies. Each row of
+ * weights may have zero points such that numbers of 16 bits have a weight less its zero point.
+ */
 static bool takes_scales(const tj_problem *view)
 {
-    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_N; which++)
-        if (!tj_scales_along_k(view, which) && tj_scale_form(view, which) == TJ_SCALE_OF_ANY_FORM)
+    const bool are_fp8 = tj_type_is_fp8(view->m.type) && tj_type_is_fp8(view->n.type);
+
+    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_N; which++) {
+        const tj_scale *const scale = tj_scale_of(view, which);
+
+        if (scale->k > 0 ? !are_fp8 && !tj_is_weights(view, which) : scale->rows > 1 || scale->zero != 0)
             return false;
-    return tj_type_is_fp8(view->m.type) && tj_type_is_fp8(view->n.type);
+        if (scale->zero != 0 && (scale->rows != 1 || tj_is_gathered(view) || !tj_widening_takes_zero(view, scale->zero)))
+            return false;
+    }
+    return are_fp8 || tj_widens_weights(view->m.type, view->n.type);
 }
 
 int32_t tj_mma_parts(const tj_problem *view, const tj_mma_shape *s)
@@ -501,6 +512,24 @@ static tj_status check_room(const tj_problem *view, const tj_mma_shape *s, tj_er
                    "%d blocks of %d threads leave each thread %d registers, and a warp tile of %d x %d takes %d: use a smaller "
                    "warp tile, or fewer blocks",
                    s->blocks, s->threads, left, s->wm, s->wn, needed);
+}
+
+/* Zero points are taken from weights that a warp widens, words or units across k. */
+static tj_status check_zeros(const tj_problem *view, const tj_mma_shape *s, tj_error *err)
+{
+    for (int is_m = 0; is_m < 2; is_m++) {
+        const tj_mma_tile t = tj_mma_tile_of(view, s, is_m);
+
+        if (tj_scale_of(view, is_m ? TJ_MATRIX_M : TJ_MATRIX_N)->zero != 0 && t.load != TJ_MMA_WORDS &&
+            t.load != TJ_MMA_WEIGHTS)
+            return tj_fail(
+                err, TJ_ERR_INVALID_ARGUMENT,
+                "%c has zero points, and family mma takes them from weights that lie along k as the other operand does, "
+                "with steps=4 or 8 and parts of a multiple of 32, or across k: use those, without pack=%c, or the family "
+                "tiled",
+                is_m ? 'M' : 'N', is_m ? 'm' : 'n');
+    }
+    return TJ_OK;
 }
 
 /* Return the widest tile of a warp that leaves a block at least four warps. */
@@ -622,6 +651,8 @@ static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *con
     status = check_tiles(view, &s, err);
     if (status == TJ_OK)
         status = check_pairs(view, &s, err);
+    if (status == TJ_OK)
+        status = check_zeros(view, &s, err);
     if (status == TJ_OK)
         status = check_pack(view, &s, err);
     if (status == TJ_OK)
@@ -904,6 +935,31 @@ static void describe_tile(const tj_problem *view, const tj_problem *as_read, con
                             : "l - block_col");
 }
 
+/* Describe the zero points of weights: what widen_neighbour adds last takes them in, or they are added after it. */
+static void describe_zeros(const tj_problem *view, const tj_mma_tile *t, bool is_m, tj_template_params *fill)
+{
+    const bool has = tj_scale_of(view, is_m ? TJ_MATRIX_M : TJ_MATRIX_N)->zero != 0, adds = tj_widening_adds(view) != 0;
+    const char *const first = !is_m ? "8 * c" : t->load == TJ_MMA_WORDS ? "16 * r + 8 * half" : "16 * r";
+    const char letter = is_m ? 'm' : 'n';
+    tj_text lines = TJ_TEXT_INIT(ZERO_BYTES);
+    char line[ZERO_BYTES];
+
+    (void)snprintf(
+        line, sizeof line,
+        "const unsigned int less = __shfl_sync(0xffffffffu, %c_less[step / PART_STEPS][(%s) / 32], %s + lane / 4%s);\n", letter,
+        first, first, t->load == TJ_MMA_WORDS ? "" : " * NEIGHBOURS + i");
+    if (has)
+        tj_text_append(&lines, line);
+    tj_template_take_lines(fill, is_m ? "m_zero" : "n_zero", &lines);
+    tj_template_set(fill, "word_less", has ? "NEIGHBOURS, less)" : "NEIGHBOURS)");
+    tj_template_set(fill, "unit_less", has ? "i, less)" : "i)");
+    tj_template_set(fill, "widen_less", has && !adds ? "weights/widen_less.cuh" : "");
+    tj_template_set(fill, "both",
+                    !has                                                    ? ""
+                    : tj_leading_type(view->m.type, view->n.type) == TJ_F16 ? "weights/both_f16.cuh"
+                                                                            : "weights/both_bf16.cuh");
+}
+
 /* Describe weights that lie unchanged in shared memory. Only one of M and N is weights. */
 static void describe_stored(const tj_problem *view, const tj_mma_tile *t, tj_template_params *fill)
 {
@@ -997,8 +1053,12 @@ static void describe_tiles(const tj_problem *view, const tj_config *config, cons
         tj_template_set_flag(fill, flag[i].name, flag[i].value);
     tj_widen_describe(view, widened,
                       tj_widens_weights(view->m.type, view->n.type) && !of_m.widen && !of_n.widen && !stores_weights, fill);
-    if (stores_weights)
-        describe_stored(view, tj_mma_keeps_weights(&m) ? &m : &n, fill);
+    if (stores_weights) {
+        const bool is_m = tj_mma_keeps_weights(&m);
+
+        describe_stored(view, is_m ? &m : &n, fill);
+        describe_zeros(view, is_m ? &m : &n, is_m, fill);
+    }
     describe_tile(view, &as_read, s, &m, &of_m, true, fill);
     describe_tile(view, &as_read, s, &n, &of_n, false, fill);
     describe_lanes(&m, &n, view->compute == TJ_COMPUTE_TF32 && !tj_mma_packs(s, true),
@@ -1106,7 +1166,8 @@ static uint32_t needs_of(const tj_problem *view, const tj_mma_shape *s)
            by_type[tj_widened_type(view, TJ_MATRIX_M)];
 }
 
-/* Describe how a warp reads the scales of M, or of N, for parts of k: a lane those of its rows, or all lanes the one of all rows. */
+/* Describe how a warp reads the scales of M, or of N, for parts of k: a lane those of its rows, or all lanes the one of all rows; and
+ * its zero points. */
 static void describe_scales(const tj_problem *view, const tj_mma_shape *s, bool is_m, tj_template_params *fill)
 {
     const tj_which which = is_m ? TJ_MATRIX_M : TJ_MATRIX_N;
@@ -1118,6 +1179,7 @@ static void describe_scales(const tj_problem *view, const tj_mma_shape *s, bool 
     tj_template_set_of(fill, is_m, "m_hold_scales", is_along ? "mma/hold_scales.cuh" : "");
     tj_template_set_of(fill, is_m, "m_read_scales", is_along ? "mma/read_scales.cuh" : "");
     tj_template_set_of(fill, is_m, "m_give_scales", is_along && !is_one ? "mma/give_scales.cuh" : "");
+    tj_template_set_of(fill, is_m, "m_turn_zeros", scale->zero ? "mma/turn_zeros.cuh" : "");
     if (!is_along)
         return;
     (void)snprintf(part, sizeof part, tj_scales_are_plain(view) ? "kk / SCALE_K" : "kk / %d", scale->k);
@@ -1131,6 +1193,13 @@ static void describe_scales(const tj_problem *view, const tj_mma_shape *s, bool 
                        : is_m   ? "block_row + warp_row + (32 * i + lane) % WM"
                                 : "block_col + warp_col + (32 * i + lane) % WN");
     tj_template_set_of(fill, is_m, "m_scale_inside", gathers ? "row >= 0" : is_m ? "row < j" : "col < l");
+    tj_template_set_of(fill, is_m, "m_hold_zeros", scale->zero ? "mma/hold_zeros.cuh" : "");
+    tj_template_set_of(fill, is_m, "m_read_zeros", scale->zero ? "mma/read_zeros.cuh" : "");
+    if (!scale->zero)
+        return;
+    tj_scales_print_read(view, TJ_SCALED + (int)which, part, is_m ? "row" : "col", read);
+    tj_template_set(fill, is_m ? "m_zero_at" : "n_zero_at", read);
+    tj_template_set_int(fill, "without_zero", tj_widening_adds(view));
 }
 
 /* Describe the parts of k whose sums are added to those of all. */
@@ -1186,6 +1255,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     if (tj_mma_part_k(view) > 0)
         describe_parts(view, &s, fill);
     tj_template_set(fill, "products", tj_mma_part_k(view) > 0 ? "part" : "sum");
+    tj_template_set_flag(fill, "has_zeros", tj_scale_of(view, TJ_MATRIX_M)->zero || tj_scale_of(view, TJ_MATRIX_N)->zero);
     tj_pack_describe(view, &pack, fill, form);
     tj_step_describe_order(view, fill, form);
     if (!fill)
