@@ -92,8 +92,7 @@ static const char *const constraints[] = {
     "steps is even; slices is a power of two",
     "1 to 32 warps: one for each warp tile, and slice",
     "scales along k are for a multiple of the BK elements of a phase each, or BK is a multiple of those",
-    "a thread has registers for at most 128 sums (with scales along k and compute f32_fp8 twice), for fragments of two steps, "
-    "and 28 more",
+    "a thread has registers for at most 128 sums (of parts of k twice), for fragments of two steps, and 28 more",
     "all threads copy alike: a line of a tile is shared by a part of them, or by all",
     "copies take 16, 8 or 4 bytes (weights: 8 or 4) if each line begins at a multiple of them, else elements one by one",
     "copy=registers: f16, s8 and u8 on sm_75 too; copies take no more than what divides a line",
