@@ -64,7 +64,7 @@ static tj_status check_along_k(const tj_problem *words, tj_error *err)
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_N; which++) {
         const tj_matrix *const m = tj_problem_matrix(words, which);
 
-        if (m->stride != TJ_BROADCAST && m->stride != TJ_TIGHT)
+        if (m->stride != TJ_BROADCAST && m->stride != TJ_TIGHT && m->stride != TJ_ANY)
             return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "stride_%c is %lld, and groups along k share one %c: leave it 0",
                            "mn"[which], (long long)m -> stride, "MN"[which]);
         if (tj_type_is_pair(m->type))

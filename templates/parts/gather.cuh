@@ -10,6 +10,6 @@ __device__ __forceinline__ int gathered(const int *m_index, index_t row, index_t
 __device__ __forceinline__ float gathered_scale(const float *scale_m, const int *m_index, index_t row, int m_rows)  //@ m_scale_t for const float
 {
     const int from = gathered(m_index, row, row + 1, m_rows);
-    return from < 0 ? 0 : scale_m[from];
+    return from < 0 ? 0 : static_cast<float>(scale_m[from]);
 }
 

@@ -220,7 +220,7 @@ Test(gather, takes_rows_of_m_where_the_index_says)
 /* Scales of parts of k follow the rows of M, in the families that multiply by them. */
 Test(gather, takes_the_scales_of_blocks_too)
 {
-    static const char *const families[] = {"naive", "tiled", "mma:bm=32,bn=32,wm=16,wn=16"};
+    static const char *const families[] = {"naive", "tiled", "mma:bm=32,bn=32,wm=16,wn=16", "tiled:shared=dynamic"};
     tj_context *context = open_context();
 
     for (size_t i = 0; i < sizeof families / sizeof families[0]; i++) {
@@ -238,6 +238,8 @@ Test(gather, takes_the_scales_of_blocks_too)
         problem.scale[TJ_MATRIX_M] = (tj_scale)TJ_SCALE_INIT(TJ_F32, 1, 128);
         problem.scale[TJ_MATRIX_M].layout = i % 2 ? TJ_SCALES_ROW_BY_ROW : TJ_SCALES_PART_BY_PART;
         problem.scale[TJ_MATRIX_N] = (tj_scale)TJ_SCALE_INIT(TJ_F32, 128, 128);
+        if (i == 3) /* which multiply the sum, and are narrower than it */
+            problem.scale[TJ_MATRIX_M] = (tj_scale)TJ_SCALE_INIT(TJ_BF16, 1, 0);
         cr_assert(eq(int, tj_config_parse(families[i], &config, &err), TJ_OK));
         cr_assert(eq(int, tj_plan_prepare(context, &problem, &config, &plan, &err), TJ_OK), "%s", err.message);
         cr_assert(eq(int, tj_workbench_create(context, &problem, &options, &bench, &err), TJ_OK), "%s", err.message);

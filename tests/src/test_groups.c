@@ -455,6 +455,7 @@ Test(groups, may_divide_k)
         problem.m.layout = i % 2;
         problem.n.layout = i / 2 % 2;
         problem.p.layout = i % 3 == 1;
+        problem.k.mode = i % 5 == 3 ? TJ_DIM_ANY : TJ_DIM_FIXED;
         plan = prepare(context, &problem, family, right, &bench);
         x = *tj_workbench_operands(bench);
         cr_expect(eq(int, tj_plan_launch(plan, &x, NULL, &err), TJ_OK), "%s: %s", family, err.message);
