@@ -389,7 +389,7 @@ static void count_parts(const tj_problem *view, const tj_mma_shape *s, int64_t p
 {
     const int64_t warps = parts * (s->threads / TJ_WARP);
 
-    counts->sums += parts * s->bm * s->bn;
+    counts->sums += parts * s->slices * s->bm * s->bn;
     for (int is_m = 0; is_m < 2; is_m++) {
         const int32_t of_warp = is_m ? s->wm : s->wn;
 
