@@ -28,10 +28,8 @@ constexpr int BK = 64;
 constexpr int WM = 64;
 constexpr int WN = 64;
 constexpr int K_STEP = 16;  // elements along k of one product of the tensor cores
-//@| constexpr int SLICES = 1;  // of a phase: other warps multiply each of them
-//@| constexpr int WARPS = BM / WM * (BN / WN);  // of a slice
+#include "mma/phase.cuh"
 constexpr int STEPS = BK / K_STEP;  // of a phase
-//@| constexpr int PART_K = 128;  // elements of k whose products have a sum of their own  //@ only adds_parts
 constexpr int TM = WM / 8;  // elements of a thread in a column of P
 constexpr int TN = WN / 4;  // and in a row
 constexpr int THREADS = 32 * (BM / WM) * (BN / WN);
