@@ -10,6 +10,7 @@
 #include "checked.h"
 #include "error.h"
 #include "family.h"
+#include "parts/quantize.h"
 #include "settle.h"
 #include "text.h"
 
@@ -412,6 +413,8 @@ tj_status tj_request_resolve(const tj_request *request, tj_config *config, tj_er
         return status;
     resolved = begin(config);
     view = tj_request_view(request, &resolved, &is_swapped);
+    if (tj_quantize_check(&request->problem, view, resolved.family, err) != TJ_OK)
+        return TJ_ERR_INVALID_ARGUMENT;
     return settle(view, is_swapped, &resolved, config, err);
 }
 

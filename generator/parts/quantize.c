@@ -42,8 +42,15 @@ static int64_t bytes_of(const tj_problem *problem)
                : -1;
 }
 
-tj_status tj_quantize_check(const tj_problem *problem, tj_error *err)
+tj_status tj_quantize_check(const tj_problem *problem, const tj_problem *view, const tj_family *family, tj_error *err)
 {
+    if (!tj_quantizes_later(problem, view))
+        return TJ_OK;
+    if (problem->batch > TJ_GRID_LIMIT && family->reduces == TJ_REDUCES_BY_TEAM)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "family %s computes all of a batch in one launch, and the kernel after it quantises %d of the %lld "
+                       "products: use another family, or none, so that the library chooses",
+                       family->name, TJ_GRID_LIMIT, (long long)problem->batch);
     if (bytes_of(problem) >= 0)
         return TJ_OK;
     return tj_fail(

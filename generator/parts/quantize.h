@@ -13,8 +13,8 @@
 /** Does a kernel after the product quantise P? problem: the caller's; view: as the source sees it. */
 bool tj_quantizes_later(const tj_problem *problem, const tj_problem *view);
 
-/** Refuse a P in the workspace whose size 63 bits do not hold. */
-tj_status tj_quantize_check(const tj_problem *problem, tj_error *err);
+/** Refuse a P in the workspace whose size 63 bits do not hold, or more products than the kernel after the family's counts. */
+tj_status tj_quantize_check(const tj_problem *problem, const tj_problem *view, const tj_family *family, tj_error *err);
 
 /**
  * Describe the numbers of P's scales, and add the kernel after the product if it quantises, with its part of the workspace. Do

@@ -325,6 +325,63 @@ Test(quantized, values_are_rounded_as_the_reference_rounds_them)
     expect_same_bits(TJ_F32, TJ_E4M3, (tj_scale)SCALE_EACH, "tiled");
 }
 
+/* More products than grid.z counts take several launches, which share the workspace; small_batch has one launch for all. */
+Test(quantized, products_of_a_large_batch_are_right)
+{
+    tj_problem problem = TJ_PROBLEM_INIT(2, 1, 2, TJ_F32);
+    tj_config config = TJ_CONFIG_INIT;
+
+    open_context(TJ_PROVE_NEVER);
+    if (!has_nvrtc())
+        return;
+    problem.p.type = TJ_S8;
+    problem.batch = 66000;
+    problem.scale[TJ_MATRIX_P] = (tj_scale)SCALE_EACH;
+    expect_right_product(&problem, NULL);
+    cr_assert(eq(int, tj_config_parse("small_batch", &config, &err), TJ_OK));
+    cr_expect(eq(int, tj_config_resolve(&problem, &config, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(ne(ptr, strstr(err.message, "quantises 65535 of the 66000 products: use another family"), NULL), "%s",
+              err.message);
+}
+
+/* A P that begins at an odd byte goes to another kernel, with the same bits. */
+Test(quantized, p_may_lie_anywhere)
+{
+    enum { ROWS = 64, COLS = 256, SUMS = 64 };
+    static float numbers[SUMS * COLS];
+    static uint16_t m[ROWS * SUMS], n[SUMS * COLS];
+    static uint8_t p[2][ROWS * COLS + 1], scales[2][ROWS * COLS / 128 * sizeof(float)];
+    tj_problem problem = TJ_PROBLEM_INIT(ROWS, SUMS, COLS, TJ_BF16);
+    tj_operands x = TJ_OPERANDS_INIT;
+    tj_buffer *buffer[4];
+
+    open_context(TJ_PROVE_NEVER);
+    if (!has_nvrtc())
+        return;
+    for (int i = 0; i < SUMS * COLS; i++)
+        numbers[i] = (float)(i * 7 % 11 - 5); /* whole ones, so that every order of summation is exact */
+    tj_convert(TJ_BF16, m, TJ_F32, numbers, ROWS * SUMS);
+    tj_convert(TJ_BF16, n, TJ_F32, numbers, SUMS * COLS);
+    problem.p.type = TJ_E4M3;
+    problem.scale[TJ_MATRIX_P] = (tj_scale)F32_BLOCKS(128);
+    x.m.address = on_device(m, sizeof m, &buffer[0]);
+    x.n.address = on_device(n, sizeof n, &buffer[1]);
+    for (int is_odd = 0; is_odd < 2; is_odd++) {
+        x.p.address = (char *)on_device(p[is_odd], sizeof p[is_odd], &buffer[2]) + is_odd;
+        x.scale[TJ_MATRIX_P].address = on_device(scales[is_odd], sizeof scales[is_odd], &buffer[3]);
+        cr_assert(eq(int, tj_matmul(context, &problem, &x, NULL, &err), TJ_OK), "%s", err.message);
+        cr_assert(eq(int, tj_synchronize(context, NULL, &err), TJ_OK), "%s", err.message);
+        cr_assert(eq(int, tj_buffer_read(buffer[2], 0, p[is_odd], sizeof p[is_odd], &err), TJ_OK));
+        cr_assert(eq(int, tj_buffer_read(buffer[3], 0, scales[is_odd], sizeof scales[is_odd], &err), TJ_OK));
+        tj_buffer_free(buffer[2]);
+        tj_buffer_free(buffer[3]);
+    }
+    cr_expect(eq(int, memcmp(p[0], p[1] + 1, ROWS * COLS), 0));
+    cr_expect(eq(int, memcmp(scales[0], scales[1], sizeof scales[0]), 0));
+    tj_buffer_free(buffer[0]);
+    tj_buffer_free(buffer[1]);
+}
+
 /* The reference's own product passes; one with a wrong element, or a wrong scale, does not. */
 Test(quantized, wrong_elements_and_scales_are_found)
 {
