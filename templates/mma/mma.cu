@@ -83,8 +83,7 @@ mma(
     const index_t n_left = l - block_col - n_first;  // elements inside N, from this thread's first on  //@ n_inside for l - block_col  //@ only n_clips_ends and not n_along_k
     //@| const index_t n_lines_left = l - block_col - n_line;  // inside N, from this thread's first on  //@ only n_clips_lines and n_along_k
 
-    //@| #include "mma/waiting.cuh"  //@ m_waiting
-    //@| #include "mma/waiting.cuh"  //@ n_waiting  //@ with n for m, N for M
+    #include "mma/waiting_of_either.cuh"
     // copy: the tiles of a phase. What lies outside M and N becomes zero, and is not read.  //@ only clips_copies
     //@| // copy: the tiles of a phase.  //@ only not clips_copies
     const auto copy = [&](phase_t &into, index_t phase, int piece) {  //@ , checks_phases, spreads_copies
@@ -100,8 +99,7 @@ mma(
         m_from += BK;  //@ m_advance for BK
         n_from += BK * ld_n;  //@ n_advance for BK * ld_n
     };
-    //@| #include "mma/store_weights.cuh"  //@ m_store_weights
-    //@| #include "mma/store_weights.cuh"  //@ n_store_weights  //@ with n for m, N for M
+    #include "mma/store_either.cuh"
 
     //@| #include "mma/parts.cuh"  //@ only adds_parts
     // load: the fragments of one step, for the rows and columns of this warp.
