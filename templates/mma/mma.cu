@@ -78,10 +78,7 @@ mma(
     #include "mma/share_along.cuh"  //@ m_share
     constexpr int N_WIDTH = 4;
     #include "mma/share_across.cuh"  //@ n_share  //@ with n for m, N for M, col for row
-    const index_t m_lines_left = j - block_row - m_line;  // inside M, from this thread's first on  //@ only m_clips_lines and m_along_k and not gathers_m
-    //@| const index_t m_left = j - block_row - m_first;  // elements inside M, from this thread's first on  //@ m_inside for j - block_row  //@ only m_clips_ends and not m_along_k
-    const index_t n_left = l - block_col - n_first;  // elements inside N, from this thread's first on  //@ n_inside for l - block_col  //@ only n_clips_ends and not n_along_k
-    //@| const index_t n_lines_left = l - block_col - n_line;  // inside N, from this thread's first on  //@ only n_clips_lines and n_along_k
+    #include "mma/inside.cuh"
 
     #include "mma/waiting_of_either.cuh"
     // copy: the tiles of a phase. What lies outside M and N becomes zero, and is not read.  //@ only clips_copies
