@@ -205,7 +205,8 @@ static double walk_cycles(const tj_device_facts *facts, const tj_counts *c, cons
     const double groups = fmax(1, c->threads_per_block / 128.0 - 1);
     const double widened = is_packed ? 0 : walk->widen * (double)c->conversions / (4 * groups) / tiles;
     const double parts = c->work[TJ_PIPE_F32] > 0 && widened > 0 ? (double)c->work[TJ_PIPE_F32] / 2 / elements / tiles : 0;
-    const double summed = products + phases * (c->sums > 0 ? walk->add : 0);
+    const double added = c->promotions > 0 ? c->promotions * walk->promote : c->sums > 0 ? walk->add : 0;
+    const double summed = products + phases * added;
     const double own = products / groups + widened + parts * (walk->part + elements / groups / 128);
     const double made = widened > 0 ? soft_maximum(summed, own, model->sharpness / 2) : summed;
     const double in_turn = fmax(made, phases * wait / fmax(1, c->ahead));

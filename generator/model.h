@@ -76,6 +76,7 @@
     X(throttle, "relative slowdown when power limits the clock, in a long launch")                                             \
     X(throttle_cycles, "cycles of products after which half of that slowdown applies")                                         \
     X(add, "of a phase that waits for its accumulators and adds them to those of all phases")                                  \
+    X(promote, "of a part of k whose accumulators a thread waits for and adds to its sums, for each 64 rows")                  \
     X(widen, "of a warp for each of its instructions that make factors of weights")                                            \
     X(part, "of a warpgroup that waits for the products of a part of k, to add them up")                                       \
     X(store, "from a tile's last product to the next tile's first, if one part of a block does both")                          \

@@ -249,6 +249,7 @@ const tj_model tj_model_wgmma = {
     .walk.throttle = 0.18,
     .walk.throttle_cycles = 19000,
     .walk.add = 200,
+    .walk.promote = 150,
     .walk.widen = 2.6,
     .walk.part = 80,
     .walk.store = 102,

@@ -632,9 +632,9 @@ Test(bench, refuses_headers_of_the_former_dialect)
 /* The shapes that the repository brings are read, all 64. */
 Test(bench, reads_the_public_shapes)
 {
-    static const char *const names[] = {"public", "others", "unseen"};
+    static const char *const names[] = {"public", "others", "unseen", "fp8_block"};
 
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         cr_expect(eq(int, shell("$B --shapes '%s/bench/shapes/%s.csv' --only none", TJ_SOURCE_DIR, names[i]), 2));
         cr_expect(has(errors, "--only has \"none\""), "the file itself is fine: %s", errors);
     }

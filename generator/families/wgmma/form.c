@@ -886,6 +886,7 @@ static bool brings_too_much(const tj_problem *view, const tj_wgmma_shape *s)
 /*
  * Tiles that are not swapped gain nothing from these, but for few rows of P: 128x5120x5120 has a tile of 64x80 for each of 128
  * multiprocessors, which are kept waiting by what each of them has to bring. Lines of N across k hold 64 columns or more.
+ * Where columns have scales in blocks, each 16 or 32 columns of some tiles take a product of scales, which costs more than it gains.
  */
 static bool is_too_fine(const tj_problem *view, const tj_wgmma_shape *s, size_t known)
 {
@@ -893,7 +894,8 @@ static bool is_too_fine(const tj_problem *view, const tj_wgmma_shape *s, size_t 
 
     return (known > CLUSTER && cluster_of(s) > 1) ||
            (known > BN && s->bn > 16 && s->bn < 112 && s->bn % 32 != 0 && !takes_steps) ||
-           (known > STAGES && s->stages > USUAL_STAGES);
+           (known > STAGES && s->stages > USUAL_STAGES) ||
+           (known > BN && s->scales_parts && !s->scales_cols && s->bn > 128 && s->bn % 64 != 0);
 }
 
 /* Are there fewer tiles than multiprocessors, if each has all that a warpgroup can multiply? */
@@ -947,7 +949,8 @@ static bool packs_in_vain(const tj_problem *view, const tj_wgmma_shape *s)
 /*
  * Swapped tiles are for few rows of P, which few tiles share, each with less than a step of rows too many. One warpgroup
  * multiplies 64 columns of P, and the ring is as deep as it can be. Clusters are pairs that share columns of P, or k: of 164
- * products on an H200 those that share rows won 4, by 4 % at most, and fours that share columns or k none.
+ * products on an H200 those that share rows won 4, by 4 % at most, and fours that share columns or k none. With scales of parts,
+ * those that share k lost all of 24.
  * With more rows they are for an N by rows of tf32, which comes from registers as the view's M.
  */
 static bool swaps_in_vain(const tj_problem *view, const tj_wgmma_shape *s, size_t known)
@@ -962,7 +965,8 @@ static bool swaps_in_vain(const tj_problem *view, const tj_wgmma_shape *s, size_
            (rows <= FEW_ROWS && tj_is_weights(view, TJ_MATRIX_M)) ||
            (known > CLUSTER && loads_m(s) && s->weight_bits == 0 && cluster_of(s) > 1) ||
            (known > MULTIPLIERS && s->bm != TJ_WGMMA_ROWS * s->multipliers) ||
-           (known > CLUSTER && (cluster_of(s) > 2 || s->cluster_rows > 1)) || (known > BN && tiles % s->cluster_cols > 0) ||
+           (known > CLUSTER && (cluster_of(s) > 2 || s->cluster_rows > 1 || (s->parts > 1 && s->scales_parts))) ||
+           (known > BN && tiles % s->cluster_cols > 0) ||
            (known > SPLITS && s->parts > 1 &&
             (s->splits > 1 || blocks * s->parts > FULL_GPU || view->k.extent < (int64_t)s->parts * 4 * s->bk)) ||
            (known > PINGPONG && s->pingpong == TJ_WGMMA_PINGPONG) || (known > GROUP && s->group != USUAL_GROUP);
