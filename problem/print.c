@@ -43,7 +43,6 @@ static void print_number(tj_text *text, const char *name, int64_t value, int64_t
 void tj_problem_print_marks(const tj_problem *problem, char marks[TJ_PROBLEM_TEXT_BYTES])
 {
     static const char *const col[] = {" M:col", " N:col", " P:col"};
-    static const char *const of_form[] = {"", "", ":each", ":along_k", "="};
     const bool has_expression = problem->epilogue.expression.nodes > 0;
     char text[TJ_EPILOGUE_TEXT_BYTES];
 
@@ -54,7 +53,7 @@ void tj_problem_print_marks(const tj_problem *problem, char marks[TJ_PROBLEM_TEX
         if (tj_is_scaled(problem, which)) {
             const int form = tj_scale_form(problem, which);
 
-            strcat(strcat(strcat(marks, " "), tj_scale_name(which)), of_form[form]);
+            strcat(strcat(strcat(marks, " "), tj_scale_name(which)), tj_scale_mark(form));
             if (form == TJ_SCALE_OF_ANY_FORM)
                 tj_scale_print(tj_scale_of(problem, which), marks + strlen(marks));
         }

@@ -273,6 +273,13 @@ const char *tj_scale_word(int form)
     return word[form];
 }
 
+const char *tj_scale_mark(int form)
+{
+    static const char *const mark[] = {"", "", ":each", ":along_k", "="};
+
+    return mark[form];
+}
+
 /* ---- text --------------------------------------------------------------------------------------------------------- */
 
 static const char *const layouts[] = {"", ":row-by-row", ":tiles"};

@@ -165,6 +165,9 @@ tj_scale tj_scale_of_form(int form, int32_t k);
 /** Return the word of a form: "each"; "" for none. */
 const char *tj_scale_word(int form);
 
+/** Return what follows the name of scales of a form in the line of a problem: ":each"; "=", before their text, for any form. */
+const char *tj_scale_mark(int form);
+
 enum { TJ_SCALE_TEXT_BYTES = 80 };
 
 /** Print scales of any form: "f32:128x128:row-by-row", "bf16:1x32:zero=u4", "e4m3:1x16:whole"; "all" is the number 0. */

@@ -4,10 +4,15 @@
  */
 #include <string.h>
 
+#include <tilejit/field.h>
+
 #include "canonical.h"
+#include "scale.h"
 #include "text.h"
 
-enum { WORD_BYTES = 64 };
+enum { WORD_BYTES = 96 };
+
+_Static_assert((int)WORD_BYTES >= TJ_SCALE_TEXT_BYTES + 8, "the longest words are those of scales");
 
 /* Copy the next word. False: there is none, or it is too long for any that is read here. */
 static bool next_word(const char **rest, char word[WORD_BYTES])
@@ -40,6 +45,19 @@ static bool read_type(const char *word, int32_t *number)
     return true;
 }
 
+/* Read "", ":each", ":along_k" or "=bf16:1x128", the marks of scales after their name. */
+static bool read_scale(const char *mark, tj_scale *scale)
+{
+    if (mark[0] == '=')
+        return tj_scale_scan(mark + 1, scale);
+    for (int form = 1; form < TJ_SCALE_FORMS; form++)
+        if (strcmp(mark, tj_scale_mark(form)) == 0) {
+            *scale = tj_scale_of_form(form, TJ_ANY); /* along k: until scale_k, which is printed after them, says it */
+            return true;
+        }
+    return false;
+}
+
 static bool read_word(const char *word, tj_problem *p)
 {
     static const char names[] = "MNP";
@@ -56,6 +74,14 @@ static bool read_word(const char *word, tj_problem *p)
         return (p->epilogue.has_alpha = 1) != 0;
     if (strcmp(word, "beta") == 0)
         return (p->epilogue.has_beta = 1) != 0;
+    if (strncmp(word, "scale_k=", 8) == 0)
+        return tj_problem_set(p, "scale-k", word + 8, NULL) == TJ_OK;
+    for (tj_which which = TJ_MATRIX_M; which < TJ_SCALED; which++) {
+        const size_t length = strlen(tj_scale_name(which));
+
+        if (strncmp(word, tj_scale_name(which), length) == 0)
+            return read_scale(word + length, tj_scale_in(p, which));
+    }
     if (!word[0] || !name || word[1] != ':')
         return false;
     tj_matrix *const matrix = tj_matrix_of(p, (tj_which)(TJ_MATRIX_M + (name - names)));

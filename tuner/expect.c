@@ -89,6 +89,35 @@ static bool are_alike(int32_t a, int32_t b)
     return a == b || (x->bytes == y->bytes && x->compute == y->compute && tj_type_is_pair(a) == tj_type_is_pair(b));
 }
 
+/*
+ * Do scales cost a kernel the same? Those along k are read and multiplied by in its loop, as often if their blocks are equal. The
+ * kernel finds those of P. Others are factors of the epilogue.
+ */
+static bool scales_are_alike(const tj_problem *a, const tj_problem *b)
+{
+    bool are = tj_is_scaled(a, TJ_MATRIX_P) == tj_is_scaled(b, TJ_MATRIX_P);
+
+    for (tj_which which = TJ_MATRIX_M; which < TJ_SCALED; which++) {
+        const tj_scale *x = tj_scale_of(a, which), *y = tj_scale_of(b, which);
+
+        are &= x->k == y->k && (x->k == 0 || (x->rows == y->rows && !x->zero == !y->zero));
+    }
+    return are;
+}
+
+/* Do scales along k, that are alike, differ in their types or in how they lie? */
+static bool scales_differ(const tj_problem *a, const tj_problem *b)
+{
+    bool differ = false;
+
+    for (tj_which which = TJ_MATRIX_M; which < TJ_FACTORS; which++) {
+        const tj_scale *x = tj_scale_of(a, which), *y = tj_scale_of(b, which);
+
+        differ |= x->k > 0 && (x->type != y->type || x->layout != y->layout || x->zero != y->zero);
+    }
+    return differ;
+}
+
 double tj_problem_difference(const tj_problem *a, const tj_problem *b)
 {
     const tj_expect_constants *c = &tj_expect_constant;
@@ -97,15 +126,15 @@ double tj_problem_difference(const tj_problem *a, const tj_problem *b)
                               a->compute == b->compute && a->m.layout == b->m.layout && a->p.layout == b->p.layout &&
                               a->j.mode == b->j.mode && a->k.mode == b->k.mode && a->l.mode == b->l.mode &&
                               (a->batch > 1) == (b->batch > 1) && (a->batch < 0 ? a->batch == b->batch : b->batch >= 0) &&
-                              a->rows.kind == b->rows.kind && tj_scale_k(a) == tj_scale_k(b);
+                              a->rows.kind == b->rows.kind && scales_are_alike(a, b);
 
     if (!is_same_kind)
         return INFINITY;
     return doublings(a->j.extent, b->j.extent) + doublings(a->k.extent, b->k.extent) + doublings(a->l.extent, b->l.extent) +
            (a->batch == b->batch ? 0 : doublings(a->batch, b->batch)) +
            (tj_group_count(a) == tj_group_count(b) ? 0 : doublings(tj_group_count(a), tj_group_count(b))) +
-           0.1 * (a->epilogue.has_beta != b->epilogue.has_beta) + c->other_type * (a->m.type != b->m.type) +
-           c->other_layout * (a->n.layout != b->n.layout);
+           0.1 * (a->epilogue.has_beta != b->epilogue.has_beta) +
+           c->other_type * (a->m.type != b->m.type || scales_differ(a, b)) + c->other_layout * (a->n.layout != b->n.layout);
 }
 
 /*

@@ -10,6 +10,7 @@
 #include "input.h"
 #include "rank.h"
 #include "record.h"
+#include "scale.h"
 #include "settle.h"
 #include "space.h"
 #include "trials.h"
@@ -142,6 +143,44 @@ Test(tables, of_two_devices_or_none_are_refused)
     tj_trials_free(elsewhere);
 }
 
+/* Scales in every form that a problem has a text for, and P with scales that the kernel finds. */
+Test(tables, hold_problems_with_scales_of_any_form)
+{
+    static const char *const forms[] = {
+        "j128 k4096 l4096 bf16 N:s4 N:col scale_n=bf16:1x128:row-by-row",
+        "j128 k4096 l4096 bf16 N:s8 N:col scale_n:along_k scale_k=64",
+        "j128 k4096 l4096 bf16 N:u4 N:col scale_n=bf16:1x32:row-by-row:zero=u4",
+        "j128 k4096 l4096 e2m1 P:bf16 N:col scale_m=e4m3:1x16:row-by-row:whole scale_n=e4m3:1x16:row-by-row:whole",
+        "j128 k4096 l4096 e4m3 P:bf16 N:col scale_m scale_n:each",
+        "j128 k4096 l4096 e4m3 P:bf16 compute:f32_fp8 N:col scale_m=f32:1x128:row-by-row scale_n=f32:128x128:row-by-row",
+        "j128 k4096 l4096 f16 P:s8 scale_p=f32:1x128:row-by-row"};
+    enum { FORMS = sizeof forms / sizeof forms[0] };
+    const tj_device_facts device = h200();
+    char lines[FORMS * 300] = "", *text, *again;
+    tj_trials *trials = tj_trials_create(), *read;
+    int64_t passed_over;
+
+    for (size_t i = 0; i < FORMS; i++)
+        sprintf(lines + strlen(lines), "a\tnaive\ttimed\t9\t0\tNVIDIA H200\t%s\n", forms[i]);
+    text = trials_of(&device, lines);
+    cr_assert(eq(int, tj_trials_add(trials, text, &passed_over, &err), TJ_OK), "%s", err.message);
+    cr_expect(eq(i64, passed_over, 0));
+    cr_assert(eq(sz, tj_trials_count(trials), FORMS));
+    free(text);
+    text = printed(trials);
+    cr_assert(eq(int, tj_trials_parse(text, &read, &err), TJ_OK), "%s", err.message);
+    again = printed(read);
+    cr_expect(eq(str, again, text), "the same bytes");
+    for (size_t i = 0; i < FORMS; i++) {
+        cr_expect(strstr(text, forms[i]) != NULL, "%s", forms[i]);
+        cr_expect(eq(str, (char *)tj_trials_at(read, i)->text, (char *)forms[i]));
+    }
+    free(text);
+    free(again);
+    tj_trials_free(trials);
+    tj_trials_free(read);
+}
+
 /* A cut at any byte, and a change of any. */
 Test(tables, that_are_cut_or_damaged_are_refused_as_a_whole)
 {
@@ -171,21 +210,31 @@ Test(tables, that_are_cut_or_damaged_are_refused_as_a_whole)
 
 /* ---- choices by them ---------------------------------------------------------------------------------------------- */
 
+/* By a table of these trials. */
+static tj_chosen_by chosen_by(const tj_trials *trials, const tj_problem *problem, const tj_device_facts *device,
+                              tj_config *chosen)
+{
+    tj_records *records = tj_records_create();
+    tj_chosen_by by;
+
+    cr_assert(eq(int, tj_records_add_trials(records, trials, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_choose(records, problem, device, chosen, &by, &err), TJ_OK), "%s", err.message);
+    tj_records_free(records);
+    return by;
+}
+
 /* By a table that says of 512 x 512 x 512 that `config` takes 1 us. */
 static tj_chosen_by chosen_by_table(const tj_problem *problem, const tj_device_facts *device, const tj_device_facts *measured,
                                     const char *config, tj_config *chosen)
 {
     char line[300], *text;
-    tj_records *records = tj_records_create();
     tj_trials *trials;
     tj_chosen_by by;
 
     snprintf(line, sizeof line, "a\t%s\ttimed\t1\t0\t%s\tj512 k512 l512 f32\n", config, measured->name);
     text = trials_of(measured, line);
     trials = added(text);
-    cr_assert(eq(int, tj_records_add_trials(records, trials, &err), TJ_OK), "%s", err.message);
-    cr_assert(eq(int, tj_choose(records, problem, device, chosen, &by, &err), TJ_OK), "%s", err.message);
-    tj_records_free(records);
+    by = chosen_by(trials, problem, device, chosen);
     tj_trials_free(trials);
     free(text);
     return by;
@@ -219,6 +268,37 @@ Test(tables, decide_for_the_problem_itself_and_for_similar_ones)
     cr_expect(eq(int, chosen_by_table(&same, &device, &device, "simt:bm=2000000", &chosen), TJ_BY_MODEL));
 }
 
+/* Blocks of scales along k are work in a kernel's loop: a problem with others, or with none, is of another kind. */
+Test(tables, with_scales_speak_for_problems_with_such_scales)
+{
+    static const char FAST[] = "mma:bm=16,bn=32,steps=4,wm=16,wn=32,splits=1,stages=3,blocks=3,copy=async,pack=none,slices=4",
+                      LINE[] = "a\t%s\ttimed\t1\t0\tNVIDIA H200\tj1 k16384 l7168 e4m3 P:bf16 compute:f32_fp8 N:col "
+                               "scale_m=f32:1x128:row-by-row scale_n=f32:128x128:row-by-row\n";
+    const tj_device_facts device = h200();
+    char line[400], *text;
+    tj_problem same = TJ_PROBLEM_INIT(1, 16384, 7168, TJ_E4M3), near, unscaled, other;
+    tj_trials *trials;
+    tj_config chosen, fast;
+
+    same.p.type = TJ_BF16;
+    cr_assert(eq(int, tj_problem_set(&same, "format", "fp8_block", &err), TJ_OK), "%s", err.message);
+    near = other = unscaled = same;
+    near.l.extent = 8192;
+    memset(unscaled.scale, 0, sizeof unscaled.scale);
+    other.scale[TJ_MATRIX_N].rows = 1;
+    snprintf(line, sizeof line, LINE, FAST);
+    text = trials_of(&device, line);
+    trials = added(text);
+    cr_assert(tj_config_read(FAST, &fast));
+    cr_expect(eq(int, chosen_by(trials, &same, &device, &chosen), TJ_BY_TRIALS));
+    cr_expect(memcmp(chosen.value, fast.value, sizeof fast.value) == 0);
+    cr_expect(eq(int, chosen_by(trials, &near, &device, &chosen), TJ_BY_NEAREST));
+    cr_expect(eq(int, chosen_by(trials, &unscaled, &device, &chosen), TJ_BY_MODEL));
+    cr_expect(eq(int, chosen_by(trials, &other, &device, &chosen), TJ_BY_MODEL));
+    tj_trials_free(trials);
+    free(text);
+}
+
 /* ---- those that ship ---------------------------------------------------------------------------------------------- */
 
 static const char *const files[] = {TJ_SOURCE_DIR "/trials/NVIDIA_H200.tjtrials",
@@ -235,6 +315,42 @@ static tj_trials *read_file(const char *path)
     cr_assert(eq(int, tj_trials_parse(text, &trials, &err), TJ_OK), "%s: %s", path, err.message);
     free(text);
     return trials;
+}
+
+/* Does the config take this problem at most a fiftieth longer than the fastest that was measured? */
+static bool is_among_the_fastest(const tj_measured_problem *of, const tj_config *config)
+{
+    bool is = false;
+
+    for (size_t i = 0; i < of->trials && of->trial[i].ns * 50 <= of->trial[0].ns * 51; i++) {
+        tj_config fast;
+
+        cr_assert(tj_config_read(of->trial[i].config, &fast));
+        is |= memcmp(&fast, config, sizeof fast) == 0;
+    }
+    return is;
+}
+
+/* A few are decided by trials of others: a config that was not tried is expected to be faster. */
+Test(tables, that_ship_decide_for_their_problems_with_scales)
+{
+    tj_trials *const trials = read_file(files[0]);
+    const tj_measured_problem *of;
+    size_t count = 0, fast = 0;
+
+    for (size_t i = 0; (of = tj_trials_at(trials, i)); i++) {
+        tj_config chosen;
+
+        if (!tj_has_scales(&of->problem))
+            continue;
+        count++;
+        (void)chosen_by(trials, &of->problem, tj_trials_device(trials), &chosen);
+        fast += is_among_the_fastest(of, &chosen);
+    }
+    printf("problems with scales: %zu, %zu of them with one of the fastest configs\n", count, fast);
+    cr_expect(gt(sz, count, 0));
+    cr_expect(ge(sz, 10 * fast, 9 * count));
+    tj_trials_free(trials);
 }
 
 /* The logarithm of the loss of a choice among the trials of a problem, by the model (e is NULL) or by what is expected. */
