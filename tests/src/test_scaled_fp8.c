@@ -97,6 +97,8 @@ static const struct row {
     {"wgmma:bm=64,bn=64,pingpong=yes", 130, 256, 144, 1, TJ_E4M3, TJ_E4M3, TJ_BF16, 0, BY_ROW(1, 128), BY_PART(1, 256)},
     {"wgmma:bm=64,bn=48,splits=2", 70, 512, 96, 3, TJ_E4M3, TJ_E4M3, TJ_BF16, 0, BY_ROW(1, 128), BY_ROW(128, 128)},
     {"wgmma:bm=64,bn=48", 70, 256, 96, 3, TJ_E4M3, TJ_E4M3, TJ_BF16, 0, BY_ROW(1, 128), BY_ROW(0, 128)},
+    {"wgmma:bm=64,bn=48,splits=2,pack=both", 70, 500, 96, 3, TJ_E4M3, TJ_E4M3, TJ_BF16, 0, BY_ROW(1, 128), BY_ROW(128, 128)},
+    {"wgmma:bm=64,bn=48,pack=both", 70, 250, 96, 3, TJ_E4M3, TJ_E4M3, TJ_BF16, 0, BY_ROW(1, 128), BY_ROW(128, 128)},
     {"wgmma:bm=64,bn=48", 130, 256, 96, 1, TJ_E4M3, TJ_E4M3, TJ_BF16, 3, BY_ROW(1, 128), BY_ROW(128, 128)},
     {"wgmma:swap=yes,bn=8", 5, 400, 200, 1, TJ_E4M3, TJ_E4M3, TJ_BF16, 0, BY_ROW(1, 128), BY_ROW(128, 128)},
     {"wgmma:swap=yes,bn=24,cluster=k2", 20, 1024, 136, 1, TJ_E4M3, TJ_E4M3, TJ_BF16, 0, BY_ROW(1, 128), BY_ROW(1, 128)},

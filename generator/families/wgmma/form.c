@@ -1315,7 +1315,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     const tj_pack pack = tj_wgmma_pack_of(view, &s);
     const tj_checks checks = tj_checks_of(config, form->is_swapped);
     const tj_reduction_slots slots = slots_of(view, &s);
-    tj_launch_step *const product = tj_step_product(form);
+    tj_launch_step *const product = tj_step_product(form); /* until tj_pack_describe adds one ahead of it */
 
     product->grid = walks_products(view, &s) ? TJ_GRID_WALK_ALL : TJ_GRID_WALK;
     product->resident = s.blocks;
@@ -1359,7 +1359,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     describe_edges(view, checks, tj_wgmma_output_of(view, &s).slice, fill);
     tj_wgmma_describe_weights(view, &s, checks.j, fill);
     describe_product(view, &s, fill);
-    tj_wgmma_describe_scales(view, &s, checks, tj_step_product_name(product), fill);
+    tj_wgmma_describe_scales(view, &s, checks, tj_step_product_name(tj_step_product(form)), fill);
     return "wgmma/wgmma.cu";
 }
 
