@@ -121,6 +121,27 @@ Test(scales, of_e8m0_are_powers_of_two)
     }
 }
 
+/* Scales of the whole sum that are fractions, of every type, where tiles hang over the edges of P. */
+Test(scales, of_sums_may_be_fractions)
+{
+    enum { ROWS = 52, K = 64, COLS = 176 };
+    static const char *const takers[] = {"naive", "tiled", "mma", "wgmma"};
+    static const int8_t types[] = {TJ_F32, TJ_F16, TJ_BF16, TJ_E8M0, TJ_E4M3};
+    static float p[ROWS * COLS];
+
+    for (size_t t = 0; t < sizeof types / sizeof types[0]; t++)
+        for (size_t f = 0; f < sizeof takers / sizeof takers[0] && has_nvrtc(); f++) {
+            const void *host[TJ_OPERANDS_MOST] = {NULL};
+            tj_problem problem = TJ_PROBLEM_INIT(ROWS, K, COLS, TJ_BF16);
+
+            problem.n.type = TJ_S8;
+            problem.p.type = TJ_F32;
+            problem.scale[TJ_MATRIX_M] = (tj_scale)TJ_SCALE_INIT(types[t], 1, 0);
+            problem.scale[TJ_MATRIX_N] = (tj_scale)TJ_SCALE_INIT(types[t], 1, 0);
+            multiply(&problem, takers[f], host, p);
+        }
+}
+
 /* A zero point is any number of its type, whatever the weights can be. An odd number of them leaves half of a byte unused. */
 Test(scales, have_zero_points_of_any_value)
 {
