@@ -256,6 +256,8 @@ static tj_scale draw_scale(const tj_problem *p, tj_which which)
                       (int32_t)PICK(0, 1, 7, 16, 32, 32, 128),
                       0};
 
+    if (next() % 3 == 0) /* of the whole sum, which more families take */
+        return (tj_scale){scale.type, .whole = scale.whole, .rows = (int32_t)PICK(0, 1, 1)};
     if (scale.layout == TJ_SCALES_IN_TILES) {
         scale.type = (int8_t)PICK(TJ_E8M0, TJ_E4M3);
         scale.rows = 1;

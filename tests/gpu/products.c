@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tier: change; sanitizers: never (it needs a GPU) */
-/* tier: change; run: emulator/products 150 1 small; cost: 100 */
+/* tier: change; run: emulator/products 150 2 small; cost: 100 */
 /* tier: nightly; run: emulator/products_1 500 1 small */
 /* tier: nightly; run: emulator/products_2 500 2 small */
 /* tier: nightly; run: emulator/products_3 500 3 small; sanitizers: never (minutes of numbers) */
@@ -53,8 +53,8 @@ enum { TRIES = 500 }; /* to draw a config that suits; there may be none */
 /* Draw a way that many families serve, and now and then one that few do. */
 static int draw_way(void)
 {
-    if (next() % 6 == 0)
-        return (int)PICK(BY_E4M3, BY_E5M2, BY_S8, BY_U8, BY_BF16_S8, BY_U8_F16, BY_BF16_S4);
+    if (next() % 3 == 0)
+        return (int)PICK(BY_E4M3, BY_E5M2, BY_FP8, BY_S8, BY_U8, BY_BF16_S8, BY_U8_F16, BY_BF16_S4, BY_BF16_E4M3);
     return (int)PICK(BY_F32, BY_F32, BY_F32, BY_TF32, BY_F64, BY_F64, BY_F16, BY_F16, BY_BF16, BY_BF16);
 }
 
