@@ -16,4 +16,5 @@ const auto begin_phase = [&] {
 //@ if not pingpong
 //@| if (phases > 0 && blockIdx.x < rows * cols)  //@ tiles for rows * cols  //@ first_tile for blockIdx.x
 //@|     begin_phase();
+//@| wait_for_products<0>();  // ptxas serialises products that are on their way where a tile begins or ends
 //@ end

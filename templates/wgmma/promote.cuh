@@ -19,8 +19,11 @@ for (int phase = 0; phase < phases; ++phase) {
         }
     }
     pass(1);
-    //@| if (phase + 1 < phases)  //@ only not pingpong
-    //@|     begin_phase();
+    //@ if not pingpong
+    //@| if (phase + 1 >= phases)
+    //@|     break;
+    //@| begin_phase();
+    //@ end
 }
 //@ if not pingpong
 //@| // The first products of the next tile are made while this one is stored.
