@@ -24,6 +24,14 @@ __device__ __forceinline__ void arrive(barrier_t &barrier)
     asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(&barrier)) : "memory");
 }
 
+//@ if gathers_m
+// Arrive when all copies (cp.async) are there that this thread has started. Others see them after the barrier.
+__device__ __forceinline__ void arrive_with_copies(barrier_t &barrier)
+{
+    asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(shared_address(&barrier)) : "memory");
+}
+
+//@ end
 // Arrive, and announce so many bytes that copies will bring.
 __device__ __forceinline__ void arrive_and_expect(barrier_t &barrier, int bytes)
 {

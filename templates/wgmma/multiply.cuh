@@ -24,6 +24,7 @@ for (int tile = blockIdx.x; tile < rows * cols; tile += gridDim.x) {  //@ tiles 
     for (int phase = 0; phase < phases; ++phase) {  //@ only not promotes and not m_registers
         const auto m = moved(m_first, stage * sizeof(phase_t)), n = moved(n_first, stage * sizeof(phase_t));
         wait(full[stage], turn);
+        //@| publish_stores();  // copies of threads are there for the tensor cores too  //@ only gathers_m
         begin_products();
 #pragma unroll
         for (int kk = 0; kk < BK; kk += K_STEP)

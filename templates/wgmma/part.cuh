@@ -11,6 +11,7 @@ const auto multiply_part = [&](int r, int first) {
 };
 const auto begin_phase = [&] {
     wait(full[stage], turn);
+    //@| publish_stores();  // copies of threads are there for the tensor cores too  //@ only gathers_m
     multiply_part(0, 0);
 };
 //@ if not pingpong

@@ -172,6 +172,18 @@ Test(analysis, explain_compares_and_names_the_fastest)
 }
 
 /* The textbook's table: bandwidth of an A100 times 0.25. */
+/* The warps that gather rows of M have few registers: the compiler says whether a kernel spills, and no such kernel is launched. */
+Test(analysis, wide_tiles_of_gathered_rows_can_be_launched)
+{
+    const char *const configs[] = {"", "wgmma:bm=128,bn=128,pingpong=yes", "wgmma:bm=256,bn=128"};
+
+    for (size_t i = 0; i < sizeof configs / sizeof configs[0]; i++) {
+        cr_assert(eq(int, shell("$T explain 1024x4096x14336 %s --dtype bf16 --groups 8 --gather --arch sm_90a", configs[i]), 0),
+                  "%s", errors);
+        cr_expect(strstr(out, "wgmma:") != NULL && strstr(out, "spills") == NULL, "%s", out);
+    }
+}
+
 Test(analysis, explain_answers_in_json)
 {
     json_t *answer, *configs, *one;

@@ -1232,7 +1232,7 @@ static void describe_walk(const tj_problem *view, const tj_wgmma_shape *s, tj_te
         tj_template_set_int(fill, "GATHERERS", GATHERERS);
     else
         tj_template_set(fill, "GATHERERS", "");
-    tj_template_set(fill, "arrivals", s->gathers ? "1 + GATHERERS" : s->scales_parts ? "2" : "1");
+    tj_template_set(fill, "arrivals", s->gathers ? "1 + 32 * GATHERERS" : s->scales_parts ? "2" : "1");
     tj_template_set(fill, "brought", s->gathers ? "sizeof(tiles[stage].N)" : "sizeof(phase_t)");
     tj_template_set_flag(fill, "copies_part", s->gathers);
     tj_template_set(fill, "end_of_rows", has_groups ? "group.end" : "j");
