@@ -5,7 +5,6 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "canonical.h"
 #include "checked.h"
@@ -14,7 +13,7 @@
 #include "operand_table.h"
 #include "tree.h"
 
-enum { LOCKS = 64, ONE = 127, NOT_A_NUMBER = 255 /* of e8m0 */ };
+enum { LOCKS = 64 };
 
 /* The division by the scale rounds three times: in the scale, in its inverse and in the product with it. */
 static const long double ROUNDINGS = 0x1p-22L;
@@ -27,10 +26,12 @@ typedef struct block {
 
 struct tj_blocks {
     const tj_problem *problem;
-    const tj_host_operand *scales;
-    int64_t first, products, rows, cols, width; /* width: columns of a block */
-    int64_t parts, of_product;                  /* blocks of a row, and of a product */
-    const tj_number_limits *limits;
+    const tj_scale *form;                 /* of the scales */
+    void *scale;                          /* the first of them, of product 0 */
+    int64_t ld, stride;                   /* of the scales */
+    int64_t first, products, cols, width; /* width: columns of a block */
+    int64_t parts, of_product;            /* blocks of a row, and of a product */
+    const tj_number_limits *limits;       /* of P's type */
     block *block;
     pthread_mutex_t lock[LOCKS];
 };
@@ -38,7 +39,9 @@ struct tj_blocks {
 tj_status tj_blocks_create(const tj_problem *problem, const tj_host_operand *scales, int64_t first, int64_t products,
                            tj_blocks **out, tj_error *err)
 {
-    const tj_scale *const scale = tj_scale_of(problem, TJ_MATRIX_P);
+    const tj_scale *const form = tj_scale_of(problem, TJ_MATRIX_P);
+    const tj_operand_row row = tj_operand_row_of(problem, TJ_SCALES + TJ_MATRIX_P);
+    const tj_extents extents = tj_extents_of(problem);
     tj_blocks *b;
 
     *out = NULL;
@@ -50,14 +53,16 @@ tj_status tj_blocks_create(const tj_problem *problem, const tj_host_operand *sca
     if (!b)
         return tj_fail_memory(err, "the scales of the reference");
     b->problem = problem;
-    b->scales = scales;
+    b->form = form;
+    b->scale = (void *)(uintptr_t)scales->address;
+    b->ld = scales->ld ? scales->ld : tj_extent_at(row.width, &extents);
+    b->stride = scales->stride ? scales->stride : tj_operand_elements(problem, TJ_SCALES + TJ_MATRIX_P);
     b->first = first;
     b->products = products;
-    b->rows = problem->j.extent;
     b->cols = tj_problem_p_cols(problem);
-    b->width = scale->k > 0 ? scale->k : b->cols;
+    b->width = form->k > 0 ? form->k : b->cols;
     b->parts = tj_ceil_div(b->cols, b->width);
-    b->of_product = b->parts * b->rows;
+    b->of_product = b->parts * problem->j.extent;
     b->limits = tj_number_limits_of((tj_type)problem->p.type);
     b->block = calloc((size_t)(b->of_product * products), sizeof *b->block);
     for (int i = 0; i < LOCKS; i++)
@@ -115,6 +120,11 @@ void tj_blocks_take(tj_blocks *b, int64_t product, int64_t row, int64_t col, tj_
 
 /* ---- scales ------------------------------------------------------------------------------------------------------- */
 
+static bool is_power(const tj_blocks *b)
+{
+    return b->form->type == TJ_E8M0;
+}
+
 /* Return the scale of a finite largest magnitude, as a kernel computes it in f32 (templates/parts/scale_of.cuh). */
 static float scale_of(const tj_blocks *b, float largest)
 {
@@ -124,7 +134,7 @@ static float scale_of(const tj_blocks *b, float largest)
 
     if (largest == 0)
         return 1;
-    if (tj_scale_of(b->problem, TJ_MATRIX_P)->type == TJ_E8M0)
+    if (is_power(b))
         scale = frexpf(largest, &of_largest) > frexpf(limit, &of_limit) ? ldexpf(1, of_largest - of_limit + 1)
                                                                         : ldexpf(1, of_largest - of_limit);
     else
@@ -132,30 +142,18 @@ static float scale_of(const tj_blocks *b, float largest)
     return fmaxf(scale, 0x1p-126F);
 }
 
-static char *place_of(const tj_blocks *b, int64_t at)
+/* Return the place of a block's scale, in elements from the first. */
+static int64_t place_of(const tj_blocks *b, int64_t at)
 {
     const int64_t product = b->first + at / b->of_product, in = at % b->of_product;
-    const tj_scale *const scale = tj_scale_of(b->problem, TJ_MATRIX_P);
-    const tj_operand_row row = tj_operand_row_of(b->problem, TJ_SCALES + TJ_MATRIX_P);
-    const tj_extents extents = tj_extents_of(b->problem);
-    const int64_t ld = b->scales->ld ? b->scales->ld : tj_extent_at(row.width, &extents),
-                  place = tj_scale_place(scale, ld, in / b->parts, in % b->parts),
-                  stride = b->scales->stride ? b->scales->stride : tj_operand_elements(b->problem, TJ_SCALES + TJ_MATRIX_P);
 
-    return (char *)(uintptr_t)b->scales->address + (size_t)(product * stride + place) * tj_type_bytes((tj_type)scale->type);
+    return product * b->stride + tj_scale_place(b->form, b->ld, in / b->parts, in % b->parts);
 }
 
 /* Return the stored scale of a block; NaN: it has none. */
 static float stored(const tj_blocks *b, int64_t at)
 {
-    const char *const place = place_of(b, at);
-    const int power = (uint8_t)*place;
-    float scale;
-
-    if (tj_scale_of(b->problem, TJ_MATRIX_P)->type == TJ_E8M0)
-        return power == NOT_A_NUMBER ? NAN : ldexpf(1, power - ONE);
-    memcpy(&scale, place, sizeof scale);
-    return scale;
+    return (float)tj_read_number((tj_type)b->form->type, b->scale, place_of(b, at));
 }
 
 /* Return the error of a stored scale over its bound. */
@@ -163,13 +161,13 @@ static double judge_scale(const tj_blocks *b, const block *of, float scale)
 {
     const float expected = scale_of(b, (float)of->largest), least = scale_of(b, (float)fmaxl(of->least, 0)),
                 most = scale_of(b, (float)of->most);
-    const bool may_be_zero = of->least <= 0, is_power = tj_scale_of(b->problem, TJ_MATRIX_P)->type == TJ_E8M0;
-    const long double slack = is_power ? 0 : ROUNDINGS;
+    const bool may_be_zero = of->least <= 0;
+    const long double slack = is_power(b) ? 0 : ROUNDINGS;
 
     if (of->is_unknown)
         return 0;
     if (of->has_nan || of->has_infinity)
-        return is_power || of->has_nan ? (isnan(scale) ? 0 : INFINITY) : isinf(scale) ? 0 : INFINITY;
+        return is_power(b) || of->has_nan ? (isnan(scale) ? 0 : INFINITY) : isinf(scale) ? 0 : INFINITY;
     if (scale == expected || (may_be_zero && (scale == 1 || (scale > 0 && scale <= most))))
         return 0;
     if (scale >= least * (1 - slack) && scale <= most * (1 + slack))
@@ -202,14 +200,10 @@ void tj_blocks_store(const tj_blocks *b)
     for (int64_t at = 0; b && at < b->of_product * b->products; at++) {
         const block *const of = &b->block[at];
         const float scale = of->has_nan ? NAN : of->has_infinity ? INFINITY : scale_of(b, (float)of->largest);
-        char *const place = place_of(b, at);
 
-        if (of->count == 0)
-            continue; /* rows of no group */
-        if (tj_scale_of(b->problem, TJ_MATRIX_P)->type == TJ_E8M0)
-            *(uint8_t *)place = isfinite(scale) ? (uint8_t)(ilogbf(scale) + ONE) : NOT_A_NUMBER;
-        else
-            memcpy(place, &scale, sizeof scale);
+        if (of->count > 0) /* not the rows of no group */
+            tj_write_number((tj_type)b->form->type, b->scale, place_of(b, at),
+                            is_power(b) && isinf(scale) ? (long double)NAN : scale);
     }
 }
 
