@@ -181,6 +181,18 @@ tj_group_rows tj_rows_of_group(const tj_problem *problem, int64_t j, const void 
     return (tj_group_rows){group * room, group * room + offset_at(problem, offsets, group)};
 }
 
+/* Masked groups have equal room; others follow each other without a gap. */
+bool tj_row_has_group(const tj_problem *problem, int64_t j, const void *offsets, int64_t row)
+{
+    if (!tj_is_grouped(problem))
+        return true;
+    const int64_t last = tj_group_count(problem) - 1, at = tj_is_masked(problem) ? row / (j / (last + 1)) : 0;
+    const tj_group_rows from = tj_rows_of_group(problem, j, offsets, at),
+                        to = tj_is_masked(problem) ? from : tj_rows_of_group(problem, j, offsets, last);
+
+    return row >= from.begin && row < to.end;
+}
+
 static tj_status check_counts(const tj_problem *problem, int64_t rows, const void *counts, tj_error *err)
 {
     const int64_t room = rows / tj_group_count(problem);

@@ -99,6 +99,9 @@ static inline int64_t tj_room_of_group(const tj_problem *problem)
  */
 tj_group_rows tj_rows_of_group(const tj_problem *problem, int64_t j, const void *offsets, int64_t group);
 
+/** Does a row of the product belong to a group? Its arguments are as for tj_rows_of_group; without groups every row belongs. */
+bool tj_row_has_group(const tj_problem *problem, int64_t j, const void *offsets, int64_t row);
+
 /** Return the number of rows of a group for which configs are chosen: the mean or, of masked groups, the expected one. */
 int64_t tj_usual_rows(const tj_problem *problem);
 

@@ -594,15 +594,8 @@ int64_t tj_workbench_other_row(const tj_workbench *bench, int64_t row)
 bool tj_workbench_has_line(const tj_workbench *bench, int64_t line)
 {
     const tj_problem *lies = &bench->lies.problem;
-    const int64_t row = tj_workbench_other_row(bench, line);
-    bool is_inside = !tj_is_grouped(lies);
 
-    for (int64_t group = 0; group < tj_group_count(lies) && !is_inside; group++) {
-        const tj_group_rows of = tj_rows_of_group(lies, lies->j.extent, bench->offsets, group);
-
-        is_inside = row >= of.begin && row < of.end;
-    }
-    return is_inside;
+    return tj_row_has_group(lies, lies->j.extent, bench->offsets, tj_workbench_other_row(bench, line));
 }
 
 /* Check that padding between rows, batches and groups of P is untouched. */
