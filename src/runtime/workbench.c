@@ -216,7 +216,15 @@ static void describe_sets(tj_workbench *bench)
     }
 }
 
-/* Rows fall to groups at random, or as many as usual are there of masked ones. */
+/* Copy numbers to a new buffer. */
+static tj_status put(const tj_workbench *bench, const void *host, size_t bytes, tj_buffer **buffer, tj_error *err)
+{
+    const tj_status status = tj_gpu_allocate(bench->gpu, bench->stream, bytes, buffer, err);
+
+    return status == TJ_OK ? tj_buffer_write(*buffer, 0, host, bytes, err) : status;
+}
+
+/* Draw the offsets of groups, or the counts of masked ones, unless the options give them. */
 static tj_status draw_offsets(tj_workbench *bench, const tj_workbench_options *options, tj_error *err)
 {
     const size_t bytes = (size_t)tj_offsets_bytes(&bench->lies.problem);
@@ -234,19 +242,10 @@ static tj_status draw_offsets(tj_workbench *bench, const tj_workbench_options *o
     status = tj_groups_check(&bench->lies.problem, 0, bench->offsets, err);
     if (status != TJ_OK || tj_offsets_on_host(&bench->lies.problem))
         return status;
-    status = tj_gpu_allocate(bench->gpu, bench->stream, bytes, &bench->device_offsets, err);
-    return status == TJ_OK ? tj_buffer_write(bench->device_offsets, 0, bench->offsets, bytes, err) : status;
+    return put(bench, bench->offsets, bytes, &bench->device_offsets, err);
 }
 
-static tj_status put_index(const tj_workbench *bench, const int32_t *index, tj_buffer **buffer, tj_error *err)
-{
-    const size_t bytes = (size_t)bench->lies.problem.j.extent * sizeof(int32_t);
-    const tj_status status = tj_gpu_allocate(bench->gpu, bench->stream, bytes, buffer, err);
-
-    return status == TJ_OK ? tj_buffer_write(*buffer, 0, index, bytes, err) : status;
-}
-
-/* Rows of the product are made of rows of M at random, a few of none; and stored to P from the last row on. */
+/* Draw the rows of M that are gathered, of which a few do not exist. Rows are scattered to P in reverse order. */
 static tj_status draw_indexes(tj_workbench *bench, const tj_workbench_options *options, tj_error *err)
 {
     const tj_problem *const lies = &bench->lies.problem;
@@ -261,9 +260,9 @@ static tj_status draw_indexes(tj_workbench *bench, const tj_workbench_options *o
         bench->p_index[row] = (int32_t)tj_workbench_other_row(bench, row);
     if (bench->m_index) {
         tj_draw_index(lies, bench->m_index, options->seed);
-        status = put_index(bench, bench->m_index, &bench->device_m_index, err);
+        status = put(bench, bench->m_index, bytes, &bench->device_m_index, err);
     }
-    return status == TJ_OK && bench->p_index ? put_index(bench, bench->p_index, &bench->device_p_index, err) : status;
+    return status == TJ_OK && bench->p_index ? put(bench, bench->p_index, bytes, &bench->device_p_index, err) : status;
 }
 
 static tj_status check_options(const tj_workbench_options *o, tj_error *err)
