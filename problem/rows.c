@@ -107,9 +107,6 @@ tj_status tj_rows_check(const tj_problem *words, tj_error *err)
     if (rows.scattered && words->epilogue.has_beta)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "rows.scattered is 1, and the epilogue reads C, which lies as P does: leave out beta and c");
-    if (rows.scattered && tj_is_scaled(words, TJ_MATRIX_P))
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "rows.scattered is 1, and P has scales, which follow its rows: leave out one of the two");
     if (check_gathered_scales(words, err) != TJ_OK)
         return TJ_ERR_INVALID_ARGUMENT;
     if (rows.kind == TJ_ROWS_AS_THEY_LIE)
