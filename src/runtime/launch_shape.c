@@ -627,59 +627,67 @@ bool tj_launch_offsets_are_right(const tj_kernel *kernel, const tj_operands *x, 
            (!tj_offsets_on_host(&kernel->problem) || tj_groups_check(&kernel->problem, j, x->offsets, NULL) == TJ_OK);
 }
 
+/* Does P lie apart from `bytes` bytes at an address in device memory, which a kernel reads? */
+static tj_status check_apart_from_p(const tj_kernel *kernel, const tj_operands *x, const tj_launch_shape *shape,
+                                    const char *name, const void *pointer, int64_t bytes, tj_error *err)
+{
+    const lines in = {(int64_t)(uintptr_t)pointer, 1, 1, bytes}, out = lines_of(kernel, shape, TJ_MATRIX_P, x->p.address);
+
+    if (!certainly_meet(&in, &out))
+        return TJ_OK;
+    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                   "P at 0x%llx and %s at 0x%llx overlap: a product cannot overwrite what it reads; give P memory of its own",
+                   (unsigned long long)(uintptr_t)x->p.address, name, (unsigned long long)(uintptr_t)pointer);
+}
+
 static tj_status check_offsets(const tj_kernel *kernel, const tj_operands *x, const tj_launch_shape *shape, tj_error *err)
 {
     const tj_problem *const problem = &kernel->problem;
-    const unsigned long long at = (unsigned long long)(uintptr_t)x->offsets;
-    const char *const word = tj_offsets_word(problem);
     const int64_t bound = tj_offset_bound(problem, shape->j, shape->k);
-    lines in = {(int64_t)(uintptr_t)x->offsets, 1, 1, tj_offsets_bytes(problem)}, out;
 
-    if (!tj_has_offsets(problem) || tj_launch_offsets_are_right(kernel, x, bound)) {
-        out = lines_of(kernel, shape, TJ_MATRIX_P, x->p.address);
-        if (!tj_has_offsets(problem) || tj_offsets_on_host(problem) || !certainly_meet(&in, &out))
-            return TJ_OK;
-        return tj_fail(
-            err, TJ_ERR_INVALID_ARGUMENT,
-            "P at 0x%llx and the %s at 0x%llx overlap: a product cannot overwrite what it reads; give P memory of its own",
-            (unsigned long long)(uintptr_t)x->p.address, word, at);
-    }
+    if (!tj_has_offsets(problem))
+        return TJ_OK;
+    if (tj_launch_offsets_are_right(kernel, x, bound))
+        return tj_offsets_on_host(problem)
+                   ? TJ_OK
+                   : check_apart_from_p(kernel, x, shape, tj_is_masked(problem) ? "the counts" : "the offsets", x->offsets,
+                                        tj_offsets_bytes(problem), err);
     if (!x->offsets)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "offsets is NULL: give the %s address of the %lld %s of %lld groups",
-                       tj_offsets_on_host(problem) ? "host" : "device", (long long)tj_offset_count(problem), word,
-                       (long long)problem->rows.groups);
+                       tj_offsets_on_host(problem) ? "host" : "device", (long long)tj_offset_count(problem),
+                       tj_offsets_word(problem), (long long)problem->rows.groups);
     if (tj_is_masked(problem) && shape->j % tj_group_count(problem) != 0)
         return tj_rows_refuse_j(problem, shape->j, err);
     if ((uintptr_t)x->offsets % (uintptr_t)tj_offset_bytes(problem) != 0)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "offsets is 0x%llx, which is not aligned to its elements of %d bytes", at,
-                       tj_offset_bytes(problem));
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "offsets is 0x%llx, which is not aligned to its elements of %d bytes",
+                       (unsigned long long)(uintptr_t)x->offsets, tj_offset_bytes(problem));
     return tj_groups_check(problem, bound, x->offsets, err);
 }
 
 /* An index is read only on the device: is it there, and not where P is written? */
-static tj_status check_index(const tj_kernel *kernel, const tj_operands *x, const tj_launch_shape *shape, bool is_of_m,
-                             tj_error *err)
+static tj_status check_index(const tj_kernel *kernel, const tj_operands *x, const tj_launch_shape *shape, const char *name,
+                             const int32_t *index, tj_error *err)
 {
-    const int32_t *const index = is_of_m ? x->m_index : x->p_index;
-    const char letter = is_of_m ? 'm' : 'p';
-    const lines in = {(int64_t)(uintptr_t)index, 1, 1, shape->j * (int64_t)sizeof(int32_t)},
-                out = lines_of(kernel, shape, TJ_MATRIX_P, x->p.address);
-
-    if (is_of_m ? !tj_is_gathered(&kernel->problem) : !tj_is_scattered(&kernel->problem))
-        return TJ_OK;
     if (!index)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "%c_index is NULL: give the device address of the row of %c for each of the %lld rows of the product",
-                       letter, is_of_m ? 'M' : 'P', (long long)shape->j);
+                       "%s is NULL: give the device address of the row of %c for each of the %lld rows of the product", name,
+                       name[0] == 'm' ? 'M' : 'P', (long long)shape->j);
     if ((uintptr_t)index % sizeof(int32_t) != 0)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%c_index is 0x%llx, which is not aligned to its elements of 4 bytes",
-                       letter, (unsigned long long)(uintptr_t)index);
-    if (certainly_meet(&in, &out))
-        return tj_fail(
-            err, TJ_ERR_INVALID_ARGUMENT,
-            "P at 0x%llx and %c_index at 0x%llx overlap: a product cannot overwrite what it reads; give P memory of its own",
-            (unsigned long long)(uintptr_t)x->p.address, letter, (unsigned long long)(uintptr_t)index);
-    return TJ_OK;
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is 0x%llx, which is not aligned to its elements of 4 bytes", name,
+                       (unsigned long long)(uintptr_t)index);
+    return check_apart_from_p(kernel, x, shape, name, index, shape->j * (int64_t)sizeof(int32_t), err);
+}
+
+/* The offsets or counts of groups, and the indexes of rows. */
+static tj_status check_rows(const tj_kernel *kernel, const tj_operands *x, const tj_launch_shape *shape, tj_error *err)
+{
+    tj_status status = check_offsets(kernel, x, shape, err);
+
+    if (status == TJ_OK && tj_is_gathered(&kernel->problem))
+        status = check_index(kernel, x, shape, "m_index", x->m_index, err);
+    if (status == TJ_OK && tj_is_scattered(&kernel->problem))
+        status = check_index(kernel, x, shape, "p_index", x->p_index, err);
+    return status;
 }
 
 static tj_status check_operands(const tj_kernel *kernel, const tj_operands *x, const tj_launch_shape *shape, tj_error *err)
@@ -715,8 +723,7 @@ static tj_status check_operands(const tj_kernel *kernel, const tj_operands *x, c
     }
     if (tj_epilogue_check_scalars(&kernel->problem, x->alpha, x->beta, err) != TJ_OK)
         return TJ_ERR_INVALID_ARGUMENT;
-    if (check_offsets(kernel, x, shape, err) != TJ_OK || check_index(kernel, x, shape, true, err) != TJ_OK ||
-        check_index(kernel, x, shape, false, err) != TJ_OK)
+    if (check_rows(kernel, x, shape, err) != TJ_OK)
         return TJ_ERR_INVALID_ARGUMENT;
     for (int i = 0; i < kernel->problem.epilogue.expression.operands && kernel->scalar_type != TJ_F64; i++)
         if (kernel->problem.epilogue.expression.operand[i].indexed == TJ_BY_NOTHING &&
