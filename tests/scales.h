@@ -12,6 +12,12 @@
 #define ONE_SCALE TJ_SCALE_INIT(TJ_F32, 0, 0)
 #define SCALE_EACH TJ_SCALE_INIT(TJ_F32, 1, 0)
 #define SCALE_ALONG_K(k) TJ_SCALE_INIT(TJ_F32, 1, (k))
+#define SCALES_OF(type_, layout_, rows_, k_)                             \
+    {                                                                    \
+        .type = (type_), .layout = (layout_), .rows = (rows_), .k = (k_) \
+    }
+#define BY_ROW(rows_, k_) SCALES_OF(TJ_F32, TJ_SCALES_ROW_BY_ROW, rows_, k_)
+#define BY_PART(rows_, k_) SCALES_OF(TJ_F32, TJ_SCALES_PART_BY_PART, rows_, k_)
 
 /** Return one form after the other: none, one, each. */
 static inline tj_scale nth_scale(int64_t n)

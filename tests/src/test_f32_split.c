@@ -4,49 +4,12 @@
  * compute f32_split on the emulator: products as accurate as those of f32, by the path that the operands ask for; what becomes of
  * infinities, NaN, subnormal numbers and spans; and which path ran.
  */
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <tilejit/tools.h>
-#include <tilejit/workbench.h>
-
-static tj_error err;
-static tj_context *context;
-
-static void open_context(const char *device, tj_prove prove)
-{
-    tj_context_options options = TJ_CONTEXT_OPTIONS_INIT;
-
-    setenv("TILEJIT_EMULATOR", EMULATOR_PATH, 1);
-    setenv("CUDA_EMULATOR_DEVICES", device, 1);
-    setenv("CUDA_EMULATOR_LOG", "0", 1);
-    options.driver = "emulator";
-    options.cache_dir = "";
-    options.prove = prove;
-    cr_assert(eq(int, tj_context_create(&options, &context, &err), TJ_OK), "%s", err.message);
-}
-
-static void stop(void)
-{
-    tj_context_free(context);
-}
+#include "product_test.h"
 
 TestSuite(f32_split, .fini = stop, .timeout = 300);
-
-static bool has_nvrtc(void)
-{
-    const char *const *targets;
-    const bool has = tj_targets(context, &targets, &err) == TJ_OK;
-
-    if (!has && getenv("TILEJIT_REQUIRE_NVRTC"))
-        cr_assert(has, "%s", err.message);
-    return has;
-}
 
 /* ---- operands ----------------------------------------------------------------------------------------------------- */
 

@@ -4,84 +4,17 @@
  * 8-bit floats with scales of parts of k, by wgmma on the emulator: every type, layout and block of scales, next to splits, clusters,
  * batches, groups and short last parts; and what is refused.
  */
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
+#include "product_test.h"
+#include "scales.h"
 
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <tilejit/tools.h>
-#include <tilejit/workbench.h>
-
-static tj_error err;
-static tj_context *context;
-
-static void open_context(void)
+static void start(void)
 {
-    tj_context_options options = TJ_CONTEXT_OPTIONS_INIT;
-
-    setenv("TILEJIT_EMULATOR", EMULATOR_PATH, 1);
-    setenv("CUDA_EMULATOR_DEVICES", "sm_90", 1);
-    setenv("CUDA_EMULATOR_LOG", "0", 1);
-    options.driver = "emulator";
-    options.cache_dir = "";
-    options.prove = TJ_PROVE_NEVER;
-    cr_assert(eq(int, tj_context_create(&options, &context, &err), TJ_OK), "%s", err.message);
+    open_context("sm_90", TJ_PROVE_NEVER);
 }
 
-static void stop(void)
-{
-    tj_context_free(context);
-}
+TestSuite(scaled_fp8, .init = start, .fini = stop, .timeout = 300);
 
-TestSuite(scaled_fp8, .init = open_context, .fini = stop, .timeout = 300);
-
-static bool has_nvrtc(void)
-{
-    const char *const *targets;
-    const bool has = tj_targets(context, &targets, &err) == TJ_OK;
-
-    if (!has && getenv("TILEJIT_REQUIRE_NVRTC"))
-        cr_assert(has, "%s", err.message);
-    return has;
-}
-
-/* Launch once with the operands of a workbench between guards, and check P. */
-static void expect_right_product(const tj_problem *problem, const char *text)
-{
-    tj_workbench_options options = TJ_WORKBENCH_INIT;
-    tj_check_report report = TJ_CHECK_REPORT_INIT;
-    tj_config config = TJ_CONFIG_INIT;
-    const tj_plan *plan = NULL;
-    tj_workbench *bench;
-    char damage[160];
-    void *p;
-
-    options.guard_bytes = 256;
-    cr_assert(eq(int, tj_config_parse(text, &config, &err), TJ_OK), "%s: %s", text, err.message);
-    cr_assert(eq(int, tj_plan_prepare(context, problem, &config, &plan, &err), TJ_OK), "%s: %s", text, err.message);
-    cr_assert(eq(int, tj_workbench_create(context, problem, &options, &bench, &err), TJ_OK), "%s: %s", text, err.message);
-    p = malloc(tj_workbench_bytes(bench, TJ_MATRIX_P));
-    cr_assert(eq(int, tj_workbench_fit(bench, tj_plan_workspace_bytes(plan), &err), TJ_OK), "%s: %s", text, err.message);
-    cr_assert(eq(int, tj_plan_launch(plan, tj_workbench_operands(bench), NULL, &err), TJ_OK), "%s: %s", text, err.message);
-    cr_assert(eq(int, tj_synchronize(context, NULL, &err), TJ_OK), "%s: %s", text, err.message);
-    cr_assert(eq(int, tj_workbench_read(bench, 0, p, &err), TJ_OK), "%s: %s", text, err.message);
-    cr_assert(eq(int, tj_workbench_check(bench, p, 0, 1, &report, &err), TJ_OK), "%s: %s", text, err.message);
-    cr_expect(report.passed, "%s: %s; %g is %g", text, report.reason, report.worst_value, report.worst_reference);
-    cr_assert(eq(int, tj_workbench_find_damage(bench, 0, p, damage, &err), TJ_OK), "%s", err.message);
-    cr_expect(eq(str, damage, ""), "%s", text);
-    free(p);
-    tj_workbench_free(bench);
-}
-
-#define BLOCKS(type_, layout_, rows_, k_)                                \
-    {                                                                    \
-        .type = (type_), .layout = (layout_), .rows = (rows_), .k = (k_) \
-    }
-#define BY_ROW(rows_, k_) BLOCKS(TJ_F32, TJ_SCALES_ROW_BY_ROW, rows_, k_)
-#define BY_PART(rows_, k_) BLOCKS(TJ_F32, TJ_SCALES_PART_BY_PART, rows_, k_)
-#define MX(layout_) BLOCKS(TJ_E8M0, layout_, 1, 32)
+#define MX(layout_) SCALES_OF(TJ_E8M0, layout_, 1, 32)
 
 static const struct row {
     const char *config;
@@ -104,8 +37,8 @@ static const struct row {
     {"wgmma:swap=yes,bn=24,cluster=k2", 20, 1024, 136, 1, TJ_E4M3, TJ_E4M3, TJ_BF16, 0, BY_ROW(1, 128), BY_ROW(1, 128)},
     {"wgmma:bm=64,bn=32", 70, 336, 96, 1, TJ_E4M3, TJ_E4M3, TJ_BF16, 0, MX(TJ_SCALES_ROW_BY_ROW), MX(TJ_SCALES_PART_BY_PART)},
     {"wgmma:bm=128,bn=64", 140, 288, 144, 2, TJ_E5M2, TJ_E4M3, TJ_BF16, 0, MX(TJ_SCALES_IN_TILES), MX(TJ_SCALES_IN_TILES)},
-    {"wgmma:bm=64,bn=32", 70, 256, 96, 1, TJ_E4M3, TJ_E4M3, TJ_BF16, 0, BLOCKS(TJ_F16, TJ_SCALES_ROW_BY_ROW, 16, 64),
-     BLOCKS(TJ_BF16, TJ_SCALES_PART_BY_PART, 40, 128)},
+    {"wgmma:bm=64,bn=32", 70, 256, 96, 1, TJ_E4M3, TJ_E4M3, TJ_BF16, 0, SCALES_OF(TJ_F16, TJ_SCALES_ROW_BY_ROW, 16, 64),
+     SCALES_OF(TJ_BF16, TJ_SCALES_PART_BY_PART, 40, 128)},
     {"wgmma:bm=64,bn=32", 70, 256, 96, 1, TJ_E4M3, TJ_E4M3, TJ_BF16, 0, BY_PART(1, 128), TJ_SCALE_INIT(TJ_F32, 1, 0)},
     {"wgmma:bm=64,bn=32", 70, 256, 96, 1, TJ_E4M3, TJ_E4M3, TJ_BF16, 0, TJ_SCALE_INIT(TJ_F32, 0, 0), BY_PART(1, 128)},
 };
@@ -115,16 +48,18 @@ Test(scaled_fp8, parts_are_multiplied_by_their_scales)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0] && has_nvrtc(); i++) {
         const struct row *const row = &rows[i];
         tj_problem problem = TJ_PROBLEM_INIT(row->j, row->k, row->l, row->m);
+        tj_workbench_options options = TJ_WORKBENCH_INIT;
 
+        options.guard_bytes = 256;
         problem.n.type = (int16_t)row->n;
         problem.p.type = (int16_t)row->p;
         problem.n.layout = TJ_COL_MAJOR;
         problem.batch = row->batch;
         problem.compute = TJ_COMPUTE_F32_FP8;
-        problem.rows = (tj_rows){.kind = row->groups > 0 ? TJ_ROWS_IN_GROUPS : TJ_ROWS_AS_THEY_LIE, .groups = row->groups};
+        problem.rows = rows_in_groups(row->groups);
         problem.scale[TJ_MATRIX_M] = row->scale_m;
         problem.scale[TJ_MATRIX_N] = row->scale_n;
-        expect_right_product(&problem, row->config);
+        expect_right_product(&problem, row->config, &options, row->config);
     }
 }
 
@@ -151,7 +86,7 @@ Test(scaled_fp8, scales_that_wgmma_does_not_take_are_refused_in_words)
         problem.scale[TJ_MATRIX_N] = row[i].scale_n;
         cr_assert(eq(int, tj_config_parse(row[i].config, &config, &err), TJ_OK), "%s", err.message);
         cr_expect(eq(int, tj_config_resolve(&problem, &config, &err), TJ_ERR_INVALID_ARGUMENT), "%s", row[i].config);
-        cr_expect(strstr(err.message, row[i].message) != NULL, "%s", err.message);
+        cr_expect(says(row[i].message), "%s", err.message);
     }
 }
 
@@ -182,7 +117,7 @@ Test(scaled_fp8, products_are_not_serialized)
         problem.n.layout = (int16_t)row[i].n_layout;
         problem.p.type = TJ_BF16;
         problem.compute = TJ_COMPUTE_F32_FP8;
-        problem.rows = (tj_rows){.kind = row[i].groups > 0 ? TJ_ROWS_IN_GROUPS : TJ_ROWS_AS_THEY_LIE, .groups = row[i].groups};
+        problem.rows = rows_in_groups(row[i].groups);
         if (row[i].scale_k > 0) {
             problem.scale[TJ_MATRIX_M] = (tj_scale)BY_ROW(1, row[i].scale_k);
             problem.scale[TJ_MATRIX_N] = (tj_scale)BY_ROW(128, row[i].scale_k);

@@ -4,54 +4,17 @@
  * Scales of blocks, from the arrays of a launch to the product: every value that a scale may have, what is wrong with an array, and
  * proofs, whose runs begin where blocks do. The requests that are refused: tests/generator/test_requests.c.
  */
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include <math.h>
 #include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <tilejit/tools.h>
-#include <tilejit/workbench.h>
-
-static tj_error err;
-static tj_context *context;
+#include "product_test.h"
 
 static void start(void)
 {
-    tj_context_options options = TJ_CONTEXT_OPTIONS_INIT;
-
-    setenv("TILEJIT_EMULATOR", EMULATOR_PATH, 1);
-    setenv("CUDA_EMULATOR_DEVICES", "sm_90", 1);
-    setenv("CUDA_EMULATOR_LOG", "0", 1);
-    options.driver = "emulator";
-    options.cache_dir = "";
-    options.prove = TJ_PROVE_NEVER;
-    cr_assert(eq(int, tj_context_create(&options, &context, &err), TJ_OK), "%s", err.message);
-}
-
-static void stop(void)
-{
-    tj_context_free(context);
+    open_context("sm_90", TJ_PROVE_NEVER);
 }
 
 TestSuite(scales, .init = start, .fini = stop, .timeout = 300);
-
-static bool has_nvrtc(void)
-{
-    const char *const *targets;
-    const bool has = tj_targets(context, &targets, &err) == TJ_OK;
-
-    if (!has && getenv("TILEJIT_REQUIRE_NVRTC"))
-        cr_assert(has, "%s", err.message);
-    return has;
-}
-
-static bool says(const char *words)
-{
-    return strstr(err.message, words) != NULL;
-}
 
 /* Launch with these arrays, NULL for random ones, into p of f32, and let the reference judge it. */
 static void multiply(const tj_problem *problem, const char *family, const void *const host[TJ_OPERANDS_MOST], float *p)

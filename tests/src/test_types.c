@@ -4,84 +4,13 @@
  * Every type, compute mode and scale, from the problem to a checked product, on the emulator; and the requests that are
  * refused, with their messages.
  */
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <tilejit/tools.h>
-#include <tilejit/workbench.h>
-
+#include "product_test.h"
 #include "scales.h"
 
-static tj_error err;
-static tj_context *context;
-
-static void open_context(const char *device, tj_prove prove)
-{
-    tj_context_options options = TJ_CONTEXT_OPTIONS_INIT;
-
-    setenv("TILEJIT_EMULATOR", EMULATOR_PATH, 1);
-    setenv("CUDA_EMULATOR_DEVICES", device, 1);
-    setenv("CUDA_EMULATOR_LOG", "0", 1);
-    options.driver = "emulator";
-    options.cache_dir = "";
-    options.prove = prove;
-    cr_assert(eq(int, tj_context_create(&options, &context, &err), TJ_OK), "%s", err.message);
-}
-
-static void stop(void)
-{
-    tj_context_free(context);
-}
-
 TestSuite(types, .fini = stop, .timeout = 300);
-
-static bool has_nvrtc(void)
-{
-    const char *const *targets;
-    const bool has = tj_targets(context, &targets, &err) == TJ_OK;
-
-    if (!has && getenv("TILEJIT_REQUIRE_NVRTC"))
-        cr_assert(has, "%s", err.message);
-    return has;
-}
-
-static bool says(const char *words)
-{
-    return strstr(err.message, words) != NULL;
-}
-
-/* Launch once with the operands of a workbench, and check the product. config NULL: the library's choice. */
-static void expect_right_product(const tj_problem *problem, const char *config_text, const tj_workbench_options *options,
-                                 const char *label)
-{
-    tj_config config = TJ_CONFIG_INIT;
-    tj_check_report report = TJ_CHECK_REPORT_INIT;
-    tj_workbench *bench;
-    const tj_plan *plan;
-    char damage[160];
-    void *p;
-
-    cr_assert(eq(int, config_text ? tj_config_parse(config_text, &config, &err) : TJ_OK, TJ_OK), "%s: %s", label, err.message);
-    cr_assert(eq(int, tj_plan_prepare(context, problem, config_text ? &config : NULL, &plan, &err), TJ_OK), "%s: %s", label,
-              err.message);
-    cr_assert(eq(int, tj_workbench_create(context, problem, options, &bench, &err), TJ_OK), "%s: %s", label, err.message);
-    p = malloc(tj_workbench_bytes(bench, TJ_MATRIX_P));
-    cr_assert(eq(int, tj_workbench_fit(bench, tj_plan_workspace_bytes(plan), &err), TJ_OK), "%s: %s", label, err.message);
-    cr_assert(eq(int, tj_plan_launch(plan, tj_workbench_operands(bench), NULL, &err), TJ_OK), "%s: %s", label, err.message);
-    cr_assert(eq(int, tj_synchronize(context, NULL, &err), TJ_OK), "%s: %s", label, err.message);
-    cr_assert(eq(int, tj_workbench_read(bench, 0, p, &err), TJ_OK), "%s: %s", label, err.message);
-    cr_assert(eq(int, tj_workbench_check(bench, p, 0, 1, &report, &err), TJ_OK), "%s: %s", label, err.message);
-    cr_expect(report.passed, "%s: %s; %g is %g", label, report.reason, report.worst_value, report.worst_reference);
-    cr_assert(eq(int, tj_workbench_find_damage(bench, 0, p, damage, &err), TJ_OK), "%s", err.message);
-    cr_expect(eq(str, damage, ""), "%s", label);
-    free(p);
-    tj_workbench_free(bench);
-}
 
 static const struct inputs {
     tj_type m, n;
@@ -441,7 +370,7 @@ Test(types, scales_along_k_multiply_parts)
         problem.n.layout = (int16_t)row[i].n_layout;
         problem.p.layout = (int16_t)(row[i].groups == 0 && i % 4 == 3);
         problem.batch = row[i].batch;
-        problem.rows = (tj_rows){.kind = row[i].groups > 0 ? TJ_ROWS_IN_GROUPS : TJ_ROWS_AS_THEY_LIE, .groups = row[i].groups};
+        problem.rows = rows_in_groups(row[i].groups);
         problem.scale[TJ_MATRIX_M] = is_m ? along_k : (tj_scale)SCALE_EACH; /* those of a sum go on as they are */
         problem.scale[TJ_MATRIX_N] = is_m ? (tj_scale)ONE_SCALE : along_k;
         problem.p.type = TJ_F32;
@@ -589,54 +518,17 @@ Test(types, of_8_bit_floats_have_scales_of_blocks)
         tj_scale of_m, of_n;
         int32_t j, k, l, layouts, batch, groups;
     } row[] = {
-        {"mma:bm=32,bn=64,wm=16,wn=32,steps=4",
-         {TJ_F32, 1, 0, 0, 1, 128, 0},
-         {TJ_F32, 1, 0, 0, 128, 128, 0},
-         70,
-         400,
-         132,
-         1,
-         1,
+        {"mma:bm=32,bn=64,wm=16,wn=32,steps=4", BY_ROW(1, 128), BY_ROW(128, 128), 70, 400, 132, 1, 1, 0},
+        {"mma:bm=64,bn=64,wm=64,wn=16,splits=2", BY_ROW(1, 128), BY_PART(1, 128), 97, 500, 70, 0, 2, 0},
+        {"mma:bm=32,bn=32,wm=16,wn=16,steps=8", SCALES_OF(TJ_E8M0, TJ_SCALES_ROW_BY_ROW, 1, 32),
+         SCALES_OF(TJ_E8M0, TJ_SCALES_IN_TILES, 1, 32), 40, 330, 33, 2, 1, 0},
+        {"mma:bm=32,bn=64,wm=32,wn=16", BY_PART(128, 64), SCALES_OF(TJ_BF16, TJ_SCALES_ROW_BY_ROW, 1, 192), 140, 390, 64, 3, 1,
          0},
-        {"mma:bm=64,bn=64,wm=64,wn=16,splits=2",
-         {TJ_F32, 1, 0, 0, 1, 128, 0},
-         {TJ_F32, 0, 0, 0, 1, 128, 0},
-         97,
-         500,
-         70,
-         0,
-         2,
-         0},
-        {"mma:bm=32,bn=32,wm=16,wn=16,steps=8",
-         {TJ_E8M0, 1, 0, 0, 1, 32, 0},
-         {TJ_E8M0, 2, 0, 0, 1, 32, 0},
-         40,
-         330,
-         33,
-         2,
-         1,
-         0},
-        {"mma:bm=32,bn=64,wm=32,wn=16", {TJ_F32, 0, 0, 0, 128, 64, 0}, {TJ_BF16, 1, 0, 0, 1, 192, 0}, 140, 390, 64, 3, 1, 0},
-        {"mma:bm=16,bn=64,wm=16,wn=32,load=needed", {0}, {TJ_E4M3, 0, 0, 1, 64, 64, 0}, 9, 256, 130, 1, 1, 0},
-        {"mma:bm=32,bn=32,wm=16,wn=16,pack=both",
-         {TJ_F32, 0, 0, 0, 0, 128, 0},
-         {TJ_F16, 0, 0, 0, 1, 256, 0},
-         33,
-         300,
-         40,
-         2,
-         1,
-         0},
-        {"mma:bm=32,bn=64,wm=16,wn=32,steps=4",
-         {TJ_F32, 1, 0, 0, 1, 128, 0},
-         {TJ_F32, 1, 0, 0, 128, 128, 0},
-         90,
-         256,
-         130,
-         1,
-         1,
-         3},
-        {NULL, {TJ_F32, 1, 0, 0, 1, 128, 0}, {TJ_F32, 1, 0, 0, 128, 128, 0}, 130, 384, 200, 1, 1, 0},
+        {"mma:bm=16,bn=64,wm=16,wn=32,load=needed", {0}, {TJ_E4M3, .whole = 1, .rows = 64, .k = 64}, 9, 256, 130, 1, 1, 0},
+        {"mma:bm=32,bn=32,wm=16,wn=16,pack=both", BY_PART(0, 128), SCALES_OF(TJ_F16, TJ_SCALES_PART_BY_PART, 1, 256), 33, 300,
+         40, 2, 1, 0},
+        {"mma:bm=32,bn=64,wm=16,wn=32,steps=4", BY_ROW(1, 128), BY_ROW(128, 128), 90, 256, 130, 1, 1, 3},
+        {NULL, BY_ROW(1, 128), BY_ROW(128, 128), 130, 384, 200, 1, 1, 0},
     };
 
     for (size_t i = 0; i < 4 * sizeof row / sizeof row[0]; i++) {
@@ -657,8 +549,7 @@ Test(types, of_8_bit_floats_have_scales_of_blocks)
         problem.scale[TJ_MATRIX_M] = row[i / 4].of_m;
         problem.scale[TJ_MATRIX_N] = row[i / 4].of_n;
         problem.batch = row[i / 4].batch;
-        problem.rows =
-            (tj_rows){.kind = row[i / 4].groups > 0 ? TJ_ROWS_IN_GROUPS : TJ_ROWS_AS_THEY_LIE, .groups = row[i / 4].groups};
+        problem.rows = rows_in_groups(row[i / 4].groups);
         options.guard_bytes = 256;
         snprintf(label, sizeof label, "variant %zu, %s", i, row[i / 4].config ? row[i / 4].config : "the library's choice");
         expect_right_product(&problem, row[i / 4].config, &options, label);
@@ -842,7 +733,7 @@ Test(types, of_4_bits_are_widened)
         problem.n.layout = (int16_t)row[i].n_layout;
         problem.p.layout = (int16_t)row[i].p_layout;
         problem.batch = row[i].batch;
-        problem.rows = (tj_rows){.kind = row[i].groups > 0 ? TJ_ROWS_IN_GROUPS : TJ_ROWS_AS_THEY_LIE, .groups = row[i].groups};
+        problem.rows = rows_in_groups(row[i].groups);
         if (row[i].scale_k) {
             *(is_m ? &problem.scale[TJ_MATRIX_M] : &problem.scale[TJ_MATRIX_N]) = (tj_scale)SCALE_ALONG_K(row[i].scale_k);
         } else {
