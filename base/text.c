@@ -4,6 +4,8 @@
  */
 #include "text.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,6 +56,22 @@ void tj_text_append_int(tj_text *text, int64_t value)
     char digits[24];
 
     tj_text_append_bytes(text, digits, tj_format_int(digits, value));
+}
+
+void tj_text_print(tj_text *text, const char *format, ...)
+{
+    va_list values, counted;
+    int length;
+
+    va_start(values, format);
+    va_copy(counted, values);
+    length = vsnprintf(NULL, 0, format, counted);
+    va_end(counted);
+    if (length >= 0 && reserve(text, (size_t)length)) { /* and the NUL */
+        (void)vsnprintf(text->data + text->length, (size_t)length + 1, format, values);
+        text->length += (size_t)length;
+    }
+    va_end(values);
 }
 
 tj_status tj_text_take(tj_text *text, char **out, tj_error *err)

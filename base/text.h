@@ -2,7 +2,7 @@
 /*
  * text: one growing buffer with a stated maximum. The first failure is sticky; tj_text_take reports it.
  *
- * Numbers never pass through printf: its output depends on the host program's locale.
+ * Numbers with a fraction never pass through printf: their decimal point depends on the host program's locale.
  */
 #ifndef TJ_BASE_TEXT_H
 #define TJ_BASE_TEXT_H
@@ -26,6 +26,9 @@ typedef struct tj_text {
 void tj_text_append(tj_text *text, const char *string);
 void tj_text_append_bytes(tj_text *text, const void *bytes, size_t count);
 void tj_text_append_int(tj_text *text, int64_t value);
+
+/** Append as printf writes. Numbers of the format are integers. */
+__attribute__((format(printf, 2, 3))) void tj_text_print(tj_text *text, const char *format, ...);
 
 /** Hand the buffer over (free() it); on a sticky failure *out is NULL and the failure is reported. text is empty afterwards. */
 tj_status tj_text_take(tj_text *text, char **out, tj_error *err);

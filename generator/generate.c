@@ -222,12 +222,6 @@ static bool has_outputs(const tj_expression *e)
     return false;
 }
 
-static void append_line(tj_text *out, const char *const *piece)
-{
-    for (; *piece; piece++)
-        tj_text_append(out, *piece);
-}
-
 /* Print the conversion of a sum that goes on in another type, and the scales that multiply it, at the end of out. */
 static void print_scaled_sum(const tj_problem *view, const tj_expression_sums *sums, bool converts,
                              const tj_template_params *params, tj_text *out)
@@ -240,14 +234,13 @@ static void print_scaled_sum(const tj_problem *view, const tj_expression_sums *s
                                      {n_scale[0], n_scale[1]}};
 
     for (int i = 0; converts && i < 1 + pairs; i++)
-        append_line(out, (const char *const[]){tj_template_get(params, "scalar_t"), " ", name[i], " = ", sum[i], ";\n", NULL});
+        tj_text_print(out, "%s %s = %s;\n", tj_template_get(params, "scalar_t"), name[i], sum[i]);
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_N; which++)
         for (int i = 0; tj_scales_sum(view, which) && i < 1 + pairs; i++)
-            append_line(out, (const char *const[]){converts ? name[i] : sum[i], " *= ", factor[which][i], ";\n", NULL});
+            tj_text_print(out, "%s *= %s;\n", converts ? name[i] : sum[i], factor[which][i]);
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_N; which++)
         for (int i = 0; tj_scale_of(view, which)->whole && i < 1 + pairs; i++)
-            append_line(out, (const char *const[]){converts ? name[i] : sum[i], " *= *whole_", which == TJ_MATRIX_M ? "m" : "n",
-                                                   ";\n", NULL});
+            tj_text_print(out, "%s *= *whole_%c;\n", converts ? name[i] : sum[i], "mn"[which]);
 }
 
 /* Describe how the source turns its sums into values of P that it quantises, before it stores them. */

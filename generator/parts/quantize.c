@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "quantize.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 
 #include "error.h"
@@ -12,17 +11,6 @@
 #include "tree.h"
 
 enum { TEAM = 32, TEAMS = 8, SLICE = TJ_LAUNCH_MAX_SLICES - 1, F32_BYTES = 4, ALIGNMENT = 16, LINE_BYTES = 160 };
-
-__attribute__((format(printf, 2, 3))) static void say(tj_text *out, const char *format, ...)
-{
-    char line[LINE_BYTES];
-    va_list values;
-
-    va_start(values, format);
-    (void)vsnprintf(line, sizeof line, format, values);
-    va_end(values);
-    tj_text_append(out, line);
-}
 
 bool tj_quantizes_later(const tj_problem *problem, const tj_problem *view)
 {
@@ -133,15 +121,17 @@ static void print_parameters(const tj_problem *problem, const tj_launch_step *st
             break;
         case TJ_ARG_OFFSETS:
             if (step->arg[i].index)
-                say(&out, "const __grid_constant__ %s_t %s,\n", tj_offsets_word(problem), tj_offsets_word(problem));
+                tj_text_print(&out, "const __grid_constant__ %s_t %s,\n", tj_offsets_word(problem), tj_offsets_word(problem));
             else
-                say(&out, "const %s *%s,\n", tj_is_masked(problem) ? "count_t" : "offset_t", tj_offsets_word(problem));
+                tj_text_print(&out, "const %s *%s,\n", tj_is_masked(problem) ? "count_t" : "offset_t",
+                              tj_offsets_word(problem));
             break;
         case TJ_ARG_WORKSPACE:
             tj_text_append(&out, "const float *W,\n");
             break;
         case TJ_ARG_SCALE:
-            say(&out, "%s *scale_p,\n", tj_scale_of(problem, TJ_MATRIX_P)->type == TJ_E8M0 ? "unsigned char" : "float");
+            tj_text_print(&out, "%s *scale_p,\n",
+                          tj_scale_of(problem, TJ_MATRIX_P)->type == TJ_E8M0 ? "unsigned char" : "float");
             break;
         default:
             tj_text_append(&out, "quantized_t *P)\n");
@@ -155,13 +145,13 @@ static void print_product(const tj_problem *problem, int64_t w_stride, tj_templa
     tj_text out = TJ_TEXT_INIT(4 * LINE_BYTES);
 
     if (problem->batch != 1) {
-        say(&out, "W += blockIdx.z * %lldLL;\nscale_p += blockIdx.z * stride_scale_p;\n", (long long)w_stride);
+        tj_text_print(&out, "W += blockIdx.z * %lldLL;\nscale_p += blockIdx.z * stride_scale_p;\n", (long long)w_stride);
         if (problem->p.stride == TJ_ANY)
-            say(&out, "P += blockIdx.z * stride_quantized;\n");
+            tj_text_print(&out, "P += blockIdx.z * stride_quantized;\n");
         else if (problem->p.stride == TJ_TIGHT) /* of a leading dimension that the launch brings */
-            say(&out, "P += blockIdx.z * ld_quantized * P_ROWS;\n");
+            tj_text_print(&out, "P += blockIdx.z * ld_quantized * P_ROWS;\n");
         else
-            say(&out, "P += blockIdx.z * %lldLL;\n", (long long)problem->p.stride);
+            tj_text_print(&out, "P += blockIdx.z * %lldLL;\n", (long long)problem->p.stride);
     }
     tj_template_take_lines(fill, "quantize_of_product", &out);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reductions.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -160,17 +159,6 @@ typedef struct printing {
     int operand, place; /* place: its number among all reductions */
 } printing;
 
-__attribute__((format(printf, 2, 3))) static void say(tj_text *out, const char *format, ...)
-{
-    char line[LINE_BYTES];
-    va_list values;
-
-    va_start(values, format);
-    (void)vsnprintf(line, sizeof line, format, values);
-    va_end(values);
-    tj_text_append(out, line);
-}
-
 static void say_step(const printing *p, const char *indent, const char *index, const char *value, tj_text *out)
 {
     tj_text_append(out, indent);
@@ -211,12 +199,12 @@ static void print_start(const printing *p, tj_text *out)
     const char *const count = p->by_rows ? "TM" : p->pairs ? "TN / 2" : "TN";
 
     if (!p->by_warp) {
-        say(out, "%s %s = %s;\n", p->real, p->so_far, start_of(p));
+        tj_text_print(out, "%s %s = %s;\n", p->real, p->so_far, start_of(p));
         return;
     }
-    say(out, "%s %s[%s]%s;\n", p->real, p->so_far, count, p->is_sum ? " = {}" : "");
+    tj_text_print(out, "%s %s[%s]%s;\n", p->real, p->so_far, count, p->is_sum ? " = {}" : "");
     if (!p->is_sum)
-        say(out, "#pragma unroll\nfor (%s &so_far : %s)\n    so_far = %s;\n", p->real, p->so_far, start_of(p));
+        tj_text_print(out, "#pragma unroll\nfor (%s &so_far : %s)\n    so_far = %s;\n", p->real, p->so_far, start_of(p));
 }
 
 /* Combine the partial reductions of a warp's lanes, and store the result. */
@@ -225,12 +213,13 @@ static void print_warp(const printing *p, tj_text *lanes, tj_text *results)
     const char *const index = p->by_rows ? "[r]" : p->pairs ? "[c / 2]" : "[c]";
     char other[LINE_BYTES], place[LINE_BYTES];
 
-    say(lanes, "#pragma unroll\n");
-    say(lanes, "for (int step = %s; step < %s; step *= 2)\n", p->by_rows ? "1" : "LANE_COLS", p->by_rows ? "LANE_COLS" : "32");
+    tj_text_print(lanes, "#pragma unroll\n");
+    tj_text_print(lanes, "for (int step = %s; step < %s; step *= 2)\n", p->by_rows ? "1" : "LANE_COLS",
+                  p->by_rows ? "LANE_COLS" : "32");
     (void)snprintf(other, sizeof other, "__shfl_xor_sync(~0u, %s%s, step)", p->so_far, index);
     say_step(p, "    ", index, other, lanes);
     place_result(p, p->by_rows ? "row_slot" : "col_slot", p->by_rows ? "Row" : p->pairs ? "Col / 2" : "Col", place);
-    say(results, "results[%s] = %s%s;\n", place, p->so_far, index);
+    tj_text_print(results, "results[%s] = %s%s;\n", place, p->so_far, index);
 }
 
 /* A block of TILE_WIDTH x TILE_WIDTH threads: the first row of threads combines the values. */
@@ -240,16 +229,16 @@ static void print_block(const printing *p, bool is_first, tj_text *out)
     const char *const at = p->by_rows ? "block_row + tx" : p->pairs ? "Col / 2" : "Col";
     char place[LINE_BYTES], as_slot[LINE_BYTES];
 
-    say(out, "%svalues[ty][tx] = %s;\n__syncthreads();\n",
-        is_first ? "" : "__syncthreads();  // all are done with the last ones\n", p->so_far);
-    say(out, "if (ty == 0 && %s < %s%s) {\n", p->by_rows ? "block_row + tx" : "Col", p->by_rows ? "j" : "l",
-        !p->by_rows && p->pairs ? " && Col % 2 == 0" : "");
-    say(out, "    %s = values%s;\n", p->so_far, p->by_rows ? "[tx][0]" : "[0][tx]");
-    say(out, "    for (int i = 1; i < TILE_WIDTH; ++i)\n");
+    tj_text_print(out, "%svalues[ty][tx] = %s;\n__syncthreads();\n",
+                  is_first ? "" : "__syncthreads();  // all are done with the last ones\n", p->so_far);
+    tj_text_print(out, "if (ty == 0 && %s < %s%s) {\n", p->by_rows ? "block_row + tx" : "Col", p->by_rows ? "j" : "l",
+                  !p->by_rows && p->pairs ? " && Col % 2 == 0" : "");
+    tj_text_print(out, "    %s = values%s;\n", p->so_far, p->by_rows ? "[tx][0]" : "[0][tx]");
+    tj_text_print(out, "    for (int i = 1; i < TILE_WIDTH; ++i)\n");
     say_step(p, "        ", "", p->by_rows ? "values[tx][i]" : "values[i][tx]", out);
     (void)snprintf(as_slot, sizeof as_slot, "static_cast<long long>(%s)", slot);
     place_result(p, p->number == 0 ? as_slot : slot, at, place);
-    say(out, "    results[%s] = %s;\n}\n", place, p->so_far);
+    tj_text_print(out, "    results[%s] = %s;\n}\n", place, p->so_far);
 }
 
 /* Store the values of some rows of the block's tile in shared memory: warps combine the rows, threads combine the columns. */
@@ -259,26 +248,28 @@ static void print_rows(const printing *p, tj_text *kept, tj_text *found)
     const char *const col = p->pairs ? "block_col / 2 + c" : "block_col + c";
     char place[LINE_BYTES], other[LINE_BYTES];
 
-    say(kept, "kept[%d][%s] = %s;\n", p->place, p->pairs ? "e / 2" : "e", p->so_far);
+    tj_text_print(kept, "kept[%d][%s] = %s;\n", p->place, p->pairs ? "e / 2" : "e", p->so_far);
     if (p->by_rows) {
-        say(found, "for (int r = thread / 32; r < ROWS_AT_ONCE; r += THREADS / 32) {\n");
-        say(found, "    %s %s = %s;\n", p->real, p->so_far, start_of(p));
-        say(found, "    for (int c = thread %% 32; c < %s; c += 32)\n", cols);
+        tj_text_print(found, "for (int r = thread / 32; r < ROWS_AT_ONCE; r += THREADS / 32) {\n");
+        tj_text_print(found, "    %s %s = %s;\n", p->real, p->so_far, start_of(p));
+        tj_text_print(found, "    for (int c = thread %% 32; c < %s; c += 32)\n", cols);
         (void)snprintf(other, sizeof other, "kept[%d][r * %s + c]", p->place, cols);
         say_step(p, "        ", "", other, found);
-        say(found, "#pragma unroll\n    for (int step = 1; step < 32; step *= 2)\n");
+        tj_text_print(found, "#pragma unroll\n    for (int step = 1; step < 32; step *= 2)\n");
         (void)snprintf(other, sizeof other, "__shfl_xor_sync(~0u, %s, step)", p->so_far);
         say_step(p, "        ", "", other, found);
         place_result(p, "row_slot", "block_row + top + r", place);
-        say(found, "    if (thread %% 32 == 0 && block_row + top + r < j)\n        results[%s] = %s;\n}\n", place, p->so_far);
+        tj_text_print(found, "    if (thread %% 32 == 0 && block_row + top + r < j)\n        results[%s] = %s;\n}\n", place,
+                      p->so_far);
         return;
     }
-    say(found, "for (int c = thread; c < %s; c += THREADS) {\n", cols);
-    say(found, "    %s %s = kept[%d][c];\n    for (int r = 1; r < ROWS_AT_ONCE; ++r)\n", p->real, p->so_far, p->place);
+    tj_text_print(found, "for (int c = thread; c < %s; c += THREADS) {\n", cols);
+    tj_text_print(found, "    %s %s = kept[%d][c];\n    for (int r = 1; r < ROWS_AT_ONCE; ++r)\n", p->real, p->so_far,
+                  p->place);
     (void)snprintf(other, sizeof other, "kept[%d][r * %s + c]", p->place, cols);
     say_step(p, "        ", "", other, found);
     place_result(p, "col_slot", col, place);
-    say(found, "    if (%s < %s)\n        results[%s] = %s;\n}\n", col, p->pairs ? "l / 2" : "l", place, p->so_far);
+    tj_text_print(found, "    if (%s < %s)\n        results[%s] = %s;\n}\n", col, p->pairs ? "l / 2" : "l", place, p->so_far);
 }
 
 /* Store each thread's partial reductions in shared memory; the team combines those of its product. */
@@ -289,21 +280,22 @@ static void print_team(const printing *p, tj_text *kept, tj_text *found)
     const char *const at = p->by_rows ? "row_of(r)" : p->pairs ? "col_of(c) / 2" : "col_of(c)";
     char other[LINE_BYTES];
 
-    say(kept, "#pragma unroll\nfor (int %s)\n",
-        p->by_rows ? "r = 0; r < TM; ++r"
-        : p->pairs ? "c = 0; c < TN; c += 2"
-                   : "c = 0; c < TN; ++c");
-    say(kept, "    own.kept[%d][%s * (%s) + %s] = %s%s;\n", p->place, p->by_rows ? "col" : "row", pitch, at, p->so_far,
-        p->by_rows ? "[r]"
-        : p->pairs ? "[c / 2]"
-                   : "[c]");
-    say(found, "for (int line = thread; line < %s; line += TEAM) {\n", lines);
-    say(found, "    %s %s = own.kept[%d][line];\n", p->real, p->so_far, p->place);
-    say(found, "    for (int other = 1; other < %s; ++other)\n", p->by_rows ? "TEAM_COLS" : "TEAM_ROWS");
+    tj_text_print(kept, "#pragma unroll\nfor (int %s)\n",
+                  p->by_rows ? "r = 0; r < TM; ++r"
+                  : p->pairs ? "c = 0; c < TN; c += 2"
+                             : "c = 0; c < TN; ++c");
+    tj_text_print(kept, "    own.kept[%d][%s * (%s) + %s] = %s%s;\n", p->place, p->by_rows ? "col" : "row", pitch, at,
+                  p->so_far,
+                  p->by_rows ? "[r]"
+                  : p->pairs ? "[c / 2]"
+                             : "[c]");
+    tj_text_print(found, "for (int line = thread; line < %s; line += TEAM) {\n", lines);
+    tj_text_print(found, "    %s %s = own.kept[%d][line];\n", p->real, p->so_far, p->place);
+    tj_text_print(found, "    for (int other = 1; other < %s; ++other)\n", p->by_rows ? "TEAM_COLS" : "TEAM_ROWS");
     (void)snprintf(other, sizeof other, "own.kept[%d][other * (%s) + line]", p->place, pitch);
     say_step(p, "        ", "", other, found);
-    say(found, "    %s[line] = static_cast<%s>(%s);\n}\n", p->name,
-        tj_type_get_facts(tj_operand_type(p->view, p->operand))->cuda, p->so_far);
+    tj_text_print(found, "    %s[line] = static_cast<%s>(%s);\n}\n", p->name,
+                  tj_type_get_facts(tj_operand_type(p->view, p->operand))->cuda, p->so_far);
 }
 
 /* Each group of threads combines some slots of a row or column; the first group combines the groups' results. */
@@ -314,28 +306,28 @@ static void print_all(const printing *p, bool is_first, tj_text *out)
 
     place_result(p, "slot", "place", place);
     (void)snprintf(other, sizeof other, "W[%s]", place);
-    say(out, "%s %s = %s;\n", p->real, p->so_far, start_of(p));
-    say(out, "if (place < %s) {\n#pragma unroll 4\n", lines);
-    say(out, "    for (long long slot = group; slot < %s; slot += COMBINE_GROUPS)\n",
-        p->by_path   ? (p->by_rows ? "row_slots" : "col_slots")
-        : p->by_rows ? "ROW_SLOTS"
-                     : "COL_SLOTS");
+    tj_text_print(out, "%s %s = %s;\n", p->real, p->so_far, start_of(p));
+    tj_text_print(out, "if (place < %s) {\n#pragma unroll 4\n", lines);
+    tj_text_print(out, "    for (long long slot = group; slot < %s; slot += COMBINE_GROUPS)\n",
+                  p->by_path   ? (p->by_rows ? "row_slots" : "col_slots")
+                  : p->by_rows ? "ROW_SLOTS"
+                               : "COL_SLOTS");
     say_step(p, "        ", "", other, out);
-    say(out, "}\n%sfound[group][lane] = %s;\n__syncthreads();\n",
-        is_first ? "" : "__syncthreads();  // all are done with the last ones\n", p->so_far);
-    say(out, "if (group == 0 && place < %s) {\n    for (int g = 1; g < COMBINE_GROUPS; ++g)\n", lines);
+    tj_text_print(out, "}\n%sfound[group][lane] = %s;\n__syncthreads();\n",
+                  is_first ? "" : "__syncthreads();  // all are done with the last ones\n", p->so_far);
+    tj_text_print(out, "if (group == 0 && place < %s) {\n    for (int g = 1; g < COMBINE_GROUPS; ++g)\n", lines);
     say_step(p, "        ", "", "found[g][lane]", out);
-    say(out, "    %s[place] = static_cast<%s>(%s);\n}\n", p->name,
-        tj_type_get_facts(tj_operand_type(p->view, p->operand))->cuda, p->so_far);
+    tj_text_print(out, "    %s[place] = static_cast<%s>(%s);\n}\n", p->name,
+                  tj_type_get_facts(tj_operand_type(p->view, p->operand))->cuda, p->so_far);
 }
 
 static void print_parameters(const printing *p, const char *product, tj_text *parameters, tj_text *of_product)
 {
     if (p->is_batched) {
-        say(parameters, "long long stride_%s,\n", p->name);
-        say(of_product, "%s += %s * stride_%s;\n", p->name, product, p->name);
+        tj_text_print(parameters, "long long stride_%s,\n", p->name);
+        tj_text_print(of_product, "%s += %s * stride_%s;\n", p->name, product, p->name);
     }
-    say(parameters, "%s *__restrict__ %s,\n", tj_type_get_facts(tj_operand_type(p->view, p->operand))->cuda, p->name);
+    tj_text_print(parameters, "%s *__restrict__ %s,\n", tj_type_get_facts(tj_operand_type(p->view, p->operand))->cuda, p->name);
 }
 
 static void print_all_lines(const tj_problem *view, const tj_family *family, tj_text out[LINES])

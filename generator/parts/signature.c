@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "signature.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,17 +10,6 @@
 #include "tree.h"
 
 enum { LINE_BYTES = 256, MOST_BYTES = 64 * 1024 };
-
-__attribute__((format(printf, 2, 3))) static void say(tj_text *out, const char *format, ...)
-{
-    char line[LINE_BYTES];
-    va_list values;
-
-    va_start(values, format);
-    (void)vsnprintf(line, sizeof line, format, values);
-    va_end(values);
-    tj_text_append(out, line);
-}
 
 static const char *real_t(const tj_problem *view)
 {
@@ -51,9 +39,9 @@ static void print_operand(const tj_problem *view, tj_which which, const char *po
     const char letter = "MN"[which], *const type = tj_template_get(fill, which == TJ_MATRIX_M ? "m_t" : "n_t");
 
     if (is_array(view, which))
-        say(out, "const %s *const *%c_array,  // where the %c of each product lies\n", type, letter, letter);
+        tj_text_print(out, "const %s *const *%c_array,  // where the %c of each product lies\n", type, letter, letter);
     else
-        say(out, "const %s %s%c,\n", type, pointer, letter);
+        tj_text_print(out, "const %s %s%c,\n", type, pointer, letter);
 }
 
 /*
@@ -83,13 +71,13 @@ static void print_with(const tj_problem *view, const char *pointer, tj_argument 
 
     (void)tj_expression_name(operand->name, name);
     if (argument.kind == TJ_ARG_WITH_NUMBER)
-        say(out, "%s %s,\n", real_t(view), name);
+        tj_text_print(out, "%s %s,\n", real_t(view), name);
     else if (argument.kind == TJ_ARG_WITH)
-        say(out, "%s%s %s%s,\n", operand->is_output ? "" : "const ",
-            tj_type_get_facts(tj_operand_type(view, argument.index))->cuda, operand->is_output ? "*__restrict__ " : pointer,
-            name);
+        tj_text_print(out, "%s%s %s%s,\n", operand->is_output ? "" : "const ",
+                      tj_type_get_facts(tj_operand_type(view, argument.index))->cuda,
+                      operand->is_output ? "*__restrict__ " : pointer, name);
     else
-        say(out, "long long %s_%s,\n", argument.kind == TJ_ARG_WITH_LD ? "ld" : "stride", name);
+        tj_text_print(out, "long long %s_%s,\n", argument.kind == TJ_ARG_WITH_LD ? "ld" : "stride", name);
 }
 
 static void print_extent(const tj_problem *view, const tj_launch_form *form, int32_t callers, tj_text *out)
@@ -103,7 +91,7 @@ static void print_extent(const tj_problem *view, const tj_launch_form *form, int
     else if (index == TJ_EXTENT_J && tj_is_grouped(view))
         tj_text_append(out, "int all_rows,\n");
     else
-        say(out, "int %c,\n", "jkl"[index]);
+        tj_text_print(out, "int %c,\n", "jkl"[index]);
 }
 
 static const char *offset_word(const tj_problem *view)
@@ -127,30 +115,32 @@ void tj_signature_print(const tj_problem *view, const tj_launch_form *form, cons
             print_extent(view, form, index, &out);
             break;
         case TJ_ARG_LD:
-            say(&out, "long long ld_%c,\n", letter_of(form, index));
+            tj_text_print(&out, "long long ld_%c,\n", letter_of(form, index));
             break;
         case TJ_ARG_STRIDE:
-            say(&out, "long long stride_%c,\n", letter_of(form, index));
+            tj_text_print(&out, "long long stride_%c,\n", letter_of(form, index));
             break;
         case TJ_ARG_SCALE_LD:
-            say(&out, "long long ld_%s,\n", scales_at(view, form, index).name);
+            tj_text_print(&out, "long long ld_%s,\n", scales_at(view, form, index).name);
             break;
         case TJ_ARG_SCALE_STRIDE:
-            say(&out, "long long stride_%s,\n", scales_at(view, form, index).name);
+            tj_text_print(&out, "long long stride_%s,\n", scales_at(view, form, index).name);
             break;
         case TJ_ARG_BATCH:
             tj_text_append(&out, "int batch,\n");
             break;
         case TJ_ARG_ALPHA:
         case TJ_ARG_BETA:
-            say(&out, "%s %s,\n", tj_template_get(fill, "scalar_t"), argument.kind == TJ_ARG_ALPHA ? "alpha" : "beta");
+            tj_text_print(&out, "%s %s,\n", tj_template_get(fill, "scalar_t"),
+                          argument.kind == TJ_ARG_ALPHA ? "alpha" : "beta");
             break;
         case TJ_ARG_SCALE:
             if (index == TJ_MATRIX_P)
-                say(&out, "%s *scale_p,\n", tj_scale_of(view, TJ_MATRIX_P)->type == TJ_E8M0 ? "unsigned char" : "float");
+                tj_text_print(&out, "%s *scale_p,\n",
+                              tj_scale_of(view, TJ_MATRIX_P)->type == TJ_E8M0 ? "unsigned char" : "float");
             else
-                say(&out, "const %s %s%s,\n", tj_type_get_facts(scales_at(view, form, index).type)->cuda, pointer,
-                    scales_at(view, form, index).name);
+                tj_text_print(&out, "const %s %s%s,\n", tj_type_get_facts(scales_at(view, form, index).type)->cuda, pointer,
+                              scales_at(view, form, index).name);
             break;
         case TJ_ARG_WITH:
         case TJ_ARG_WITH_LD:
@@ -160,13 +150,13 @@ void tj_signature_print(const tj_problem *view, const tj_launch_form *form, cons
             break;
         case TJ_ARG_OFFSETS:
             if (index)
-                say(&out, "const __grid_constant__ %ss_t %ss,\n", offset_word(view), offset_word(view));
+                tj_text_print(&out, "const __grid_constant__ %ss_t %ss,\n", offset_word(view), offset_word(view));
             else
-                say(&out, "const %s_t %s%ss,\n", offset_word(view), pointer, offset_word(view));
+                tj_text_print(&out, "const %s_t %s%ss,\n", offset_word(view), pointer, offset_word(view));
             break;
         case TJ_ARG_M_INDEX:
         case TJ_ARG_P_INDEX:
-            say(&out, "const int %s%c_index,\n", pointer, argument.kind == TJ_ARG_M_INDEX ? 'm' : 'p');
+            tj_text_print(&out, "const int %s%c_index,\n", pointer, argument.kind == TJ_ARG_M_INDEX ? 'm' : 'p');
             break;
         case TJ_ARG_TENSOR_MAP:
             tj_text_append(&out, "const __grid_constant__ tensor_map_t P_map)\n");
@@ -179,7 +169,7 @@ void tj_signature_print(const tj_problem *view, const tj_launch_form *form, cons
             else if (argument.kind == TJ_ARG_POINTER)
                 print_output(view, form, (tj_which)index, &out);
             else
-                say(&out, "%s\n", workspace);
+                tj_text_print(&out, "%s\n", workspace);
             break;
         case TJ_ARG_CUSTOM:
             break;
@@ -198,7 +188,7 @@ void tj_signature_print_arguments(tj_template_params *fill)
          line = strchr(line, '\n') + 1) {
         for (start = end = line + strcspn(line, ",)"); start > line && strchr(in_name, start[-1]);)
             start--;
-        say(&out, "%.*s%s", (int)(end - start), start, *end == ')' ? ");\n" : ", ");
+        tj_text_print(&out, "%.*s%s", (int)(end - start), start, *end == ')' ? ");\n" : ", ");
     }
     tj_template_take_lines(fill, "arguments", &out);
 }
@@ -212,9 +202,9 @@ static void print_derived(const tj_problem *view, tj_which which, bool is_stride
     const char *const name = tj_divides_k(view) && strcmp(extent, "k") == 0 ? "all_k" : extent; /* k is that of a group */
 
     if (is_stride)
-        say(out, "const long long stride_%c = ld_%c * %s;\n", letter, letter, name);
+        tj_text_print(out, "const long long stride_%c = ld_%c * %s;\n", letter, letter, name);
     else
-        say(out, "const index_t ld_%c = %s;\n", letter, name);
+        tj_text_print(out, "const index_t ld_%c = %s;\n", letter, name);
 }
 
 static bool has_number(const tj_problem *view, tj_which which, bool is_stride)
@@ -255,11 +245,12 @@ void tj_signature_print_reduce(const tj_problem *view, const tj_launch_form *for
 static void print_from_array(const tj_problem *view, tj_which which, const char *product, tj_text *out)
 {
     if (which == TJ_MATRIX_P)
-        say(out, "output_t *P = P_array[%s];\n", product);
+        tj_text_print(out, "output_t *P = P_array[%s];\n", product);
     else if (tj_epilogue_weighs_c(&view->epilogue))
-        say(out, "const output_t *C = beta != 0 ? C_array[%s] : nullptr;  // beta = 0 must not even look for C\n", product);
+        tj_text_print(out, "const output_t *C = beta != 0 ? C_array[%s] : nullptr;  // beta = 0 must not even look for C\n",
+                      product);
     else
-        say(out, "const output_t *C = C_array[%s];\n", product);
+        tj_text_print(out, "const output_t *C = C_array[%s];\n", product);
 }
 
 static void print_operand_pointers(const tj_problem *view, const char *product, tj_text *out)
@@ -270,7 +261,7 @@ static void print_operand_pointers(const tj_problem *view, const char *product, 
 
         (void)tj_expression_name(operand->name, name);
         if (operand->reduction == TJ_REDUCE_NOT && operand->indexed != TJ_BY_NOTHING)
-            say(out, "%s += %s * stride_%s;\n", name, product, name);
+            tj_text_print(out, "%s += %s * stride_%s;\n", name, product, name);
     }
 }
 
@@ -282,7 +273,7 @@ static void print_scale_pointers(const tj_problem *view, bool of_m, bool along_k
         const tj_operand_row row = tj_operand_row_of(view, TJ_SCALES + i);
 
         if (row.is_taken && (of_m || of == TJ_MATRIX_N) && tj_scale_operand_goes_along_k(view, i) == along_k)
-            say(out, "%s += %s * stride_%s;\n", row.name, product, row.name);
+            tj_text_print(out, "%s += %s * stride_%s;\n", row.name, product, row.name);
     }
 }
 
@@ -296,9 +287,9 @@ static void print_inputs(const tj_problem *view, bool arrays, bool strides, cons
         const char letter = "MN"[which];
 
         if (from_array && arrays)
-            say(out, "const %s *%c = %c_array[%s];\n", type, letter, letter, product);
+            tj_text_print(out, "const %s *%c = %c_array[%s];\n", type, letter, letter, product);
         else if (!from_array && strides && view->batch != 1)
-            say(out, "%c += %s * stride_%c;\n", letter, product, "mn"[which]);
+            tj_text_print(out, "%c += %s * stride_%c;\n", letter, product, "mn"[which]);
     }
 }
 
@@ -350,7 +341,7 @@ static void print_factor_of_group(const tj_problem *view, tj_template_params *fi
     tj_text out = TJ_TEXT_INIT(LINE_BYTES);
 
     if (is_array(view, TJ_MATRIX_N))
-        say(&out, "const %s *N = N_array[group.number];\n", tj_template_get(fill, "n_t"));
+        tj_text_print(&out, "const %s *N = N_array[group.number];\n", tj_template_get(fill, "n_t"));
     else if (has_many)
         tj_text_append(&out, "N += group.number * stride_n;\n");
     for (int along_k = 0; along_k < 2 && has_many; along_k++)
@@ -365,10 +356,10 @@ static void print_elements_of_k(const tj_problem *view, const tj_template_params
 
     if (!tj_divides_k(view))
         return;
-    say(out, "const index_t k_begin = k_at(%s, blockIdx.z, all_k);\n", offsets);
-    say(out, "const index_t k = max(k_at(%s, blockIdx.z + 1, all_k) - k_begin, static_cast<index_t>(0));\n", offsets);
-    say(out, "M += k_begin%s;\nN += k_begin%s;\n", view->m.layout == TJ_ROW_MAJOR ? "" : " * ld_m",
-        view->n.layout == TJ_ROW_MAJOR ? " * ld_n" : "");
+    tj_text_print(out, "const index_t k_begin = k_at(%s, blockIdx.z, all_k);\n", offsets);
+    tj_text_print(out, "const index_t k = max(k_at(%s, blockIdx.z + 1, all_k) - k_begin, static_cast<index_t>(0));\n", offsets);
+    tj_text_print(out, "M += k_begin%s;\nN += k_begin%s;\n", view->m.layout == TJ_ROW_MAJOR ? "" : " * ld_m",
+                  view->n.layout == TJ_ROW_MAJOR ? " * ld_n" : "");
 }
 
 static void print_product(const tj_problem *view, const tj_launch_step *step, const char *output, tj_template_params *fill)
@@ -403,9 +394,9 @@ static bool print_outputs(const tj_problem *view, const tj_launch_step *step, bo
         print_scale_pointers(view, true, false, passed, &strides);
     print_operand_pointers(view, passed, &strides);
     if (view->batch != 1 && has_c && !is_array(view, TJ_MATRIX_C))
-        say(&strides, "C += %s * stride_c;\n", passed);
+        tj_text_print(&strides, "C += %s * stride_c;\n", passed);
     if (view->batch != 1 && !has_p_map && !is_array(view, TJ_MATRIX_P))
-        say(&strides, "P += %s * stride_p;\n", passed);
+        tj_text_print(&strides, "P += %s * stride_p;\n", passed);
     moves_on = walks && strides.length > 0;
     if (moves_on)
         tj_text_append(out, "const int passed = product - last_product;\nlast_product = product;\n");

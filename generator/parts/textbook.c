@@ -83,15 +83,10 @@ static void print_scaled_part(const tj_problem *view, const tj_config *config, t
             continue;
         (void)snprintf(part, sizeof part, each == tj_scale_k(view) ? "part" : "part / %d", each / tj_scale_k(view));
         tj_scales_print_read(view, (int)which, part, other[which], read);
-        tj_text_append(&out, indent);
-        tj_text_append(&out, which == TJ_MATRIX_M ? "const float m_scale = " : "const float n_scale = ");
-        tj_text_append(&out, read);
-        tj_text_append(&out, ";\n");
+        tj_text_print(&out, "%sconst float %c_scale = %s;\n", indent, "mn"[which], read);
         strcat(product, which == TJ_MATRIX_M ? " * m_scale" : " * n_scale");
     }
-    tj_text_append(&out, indent);
-    tj_text_append(&out, product);
-    tj_text_append(&out, *guard ? ";\n}\n" : ";\n");
+    tj_text_print(&out, "%s%s;\n%s", indent, product, *guard ? "}\n" : "");
     tj_template_take_lines(params, "scaled_part", &out);
 }
 

@@ -134,6 +134,24 @@ Test(text, reports_its_limit_once_and_stays_usable)
     free(out);
 }
 
+Test(text, prints_a_format_up_to_its_limit)
+{
+    tj_text text = TJ_TEXT_INIT(10);
+    tj_error err;
+    char *out;
+
+    tj_text_append(&text, "ab");
+    tj_text_print(&text, "%s[%d]", "cd", -42);
+    tj_text_print(&text, "%c", 'e');
+    cr_assert(eq(int, tj_text_take(&text, &out, &err), TJ_OK));
+    cr_assert(eq(str, out, "abcd[-42]e"));
+    free(out);
+
+    tj_text_print(&text, "%s", "0123456789!");
+    cr_assert(eq(int, tj_text_take(&text, &out, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_assert(eq(ptr, out, NULL));
+}
+
 Test(text, parses_whole_numbers_and_nothing_else)
 {
     static const struct {

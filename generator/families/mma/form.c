@@ -37,7 +37,7 @@ enum { WARP = 32, MOST_WARPS = 32, MOST_SUM_REGISTERS = 128, OTHER_REGISTERS = 2
 enum { ASKED_BYTES = 16 };
 enum { SLICE_M = 1, SLICE_N = 2, WORTH_PACKING = 24 };
 enum { MOST_TRUNCATED = 128 }; /* products of a sum that may keep 13 bits, as TJ_COMPUTE_F32_FP8 promises */
-enum { ZERO_BYTES = 160 };     /* of a line that fetches a zero point */
+enum { ZERO_BYTES = 160 };     /* of the line that fetches a zero point */
 enum { LEAST_COPY = 4, LEAST_WEIGHTS = 4, ADDRESS_REGISTERS = 2, MOST_COPIES = 20 };
 
 static const char *const pack_choices[] = {"none", "m", "n", "both", NULL}, *const load_choices[] = {"ahead", "needed", NULL},
@@ -941,14 +941,12 @@ static void describe_zeros(const tj_problem *view, const tj_mma_tile *t, bool is
     const char *const first = !is_m ? "8 * c" : t->load == TJ_MMA_WORDS ? "16 * r + 8 * half" : "16 * r";
     const char letter = is_m ? 'm' : 'n';
     tj_text lines = TJ_TEXT_INIT(ZERO_BYTES);
-    char line[ZERO_BYTES];
 
-    (void)snprintf(
-        line, sizeof line,
-        "const unsigned int less = __shfl_sync(0xffffffffu, %c_less[step / PART_STEPS][(%s) / 32], %s + lane / 4%s);\n", letter,
-        first, first, t->load == TJ_MMA_WORDS ? "" : " * NEIGHBOURS + i");
     if (has)
-        tj_text_append(&lines, line);
+        tj_text_print(&lines,
+                      "const unsigned int less = __shfl_sync(0xffffffffu, %c_less[step / PART_STEPS][(%s) / 32], %s + "
+                      "lane / 4%s);\n",
+                      letter, first, first, t->load == TJ_MMA_WORDS ? "" : " * NEIGHBOURS + i");
     tj_template_take_lines(fill, is_m ? "m_zero" : "n_zero", &lines);
     tj_template_set(fill, "word_less", has ? "NEIGHBOURS, less)" : "NEIGHBOURS)");
     tj_template_set(fill, "unit_less", has ? "i, less)" : "i)");

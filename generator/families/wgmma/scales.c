@@ -13,7 +13,7 @@
 #include "parts/scales.h"
 #include "steps.h"
 
-enum { FLOAT_BYTES = 4, LEAST_BLOCK = 8, UNUSED = 2, LINE_BYTES = 128 };
+enum { FLOAT_BYTES = 4, LEAST_BLOCK = 8, UNUSED = 2, MOST_BYTES = 256 };
 
 static bool is_along_k(const tj_problem *view, bool is_m)
 {
@@ -108,23 +108,20 @@ static void describe_read(const tj_problem *view, bool is_m, bool ends_in_parts,
 /* Print pointers to the scales of all products or groups, and to those of a tile's. */
 static void print_pointers(const tj_problem *view, const char *product, tj_template_params *fill)
 {
-    tj_text all = TJ_TEXT_INIT(2 * LINE_BYTES), one = TJ_TEXT_INIT(2 * LINE_BYTES);
+    tj_text all = TJ_TEXT_INIT(MOST_BYTES), one = TJ_TEXT_INIT(MOST_BYTES);
 
     for (int is_m = 0; is_m < 2; is_m++) {
         const tj_which which = is_m ? TJ_MATRIX_M : TJ_MATRIX_N;
         const bool by_group = tj_is_grouped(view) && !is_m;
         const char letter = is_m ? 'm' : 'n';
         const char *type;
-        char line[LINE_BYTES];
 
         if (!is_along_k(view, is_m) || (by_group ? tj_group_count(view) : tj_matrix_count(view, which)) == 1)
             continue;
         type = tj_type_get_facts((tj_type)tj_scale_of(view, which)->type)->cuda;
-        (void)snprintf(line, sizeof line, "const %s *const all_scales_%c = scale_%c;\n", type, letter, letter);
-        tj_text_append(&all, line);
-        (void)snprintf(line, sizeof line, "const %s *const scale_%c = all_scales_%c + %s * stride_scale_%c;\n", type, letter,
-                       letter, by_group ? "group.number" : product, letter);
-        tj_text_append(&one, line);
+        tj_text_print(&all, "const %s *const all_scales_%c = scale_%c;\n", type, letter, letter);
+        tj_text_print(&one, "const %s *const scale_%c = all_scales_%c + %s * stride_scale_%c;\n", type, letter, letter,
+                      by_group ? "group.number" : product, letter);
     }
     tj_template_take_lines(fill, "all_scales", &all);
     tj_template_take_lines(fill, "scales_of_product", &one);

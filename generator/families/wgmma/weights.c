@@ -121,14 +121,6 @@ typedef struct scale_lines {
     tj_text stored, made, load, make;
 } scale_lines;
 
-/* Print a line of pieces. */
-static void print(tj_text *out, const char *const *piece)
-{
-    for (; *piece; piece++)
-        tj_text_append(out, *piece);
-    tj_text_append(out, ";\n");
-}
-
 /*
  * Print the lines of one member, such as "coming.of[p][r] = inside ? scale_m[...] : float{};". before and after: around the number
  * where it is converted. A zero point that shares its byte with another is chosen there, too.
@@ -148,13 +140,13 @@ static void print_scale(const tj_problem *view, int index, const char *member, c
         half = choice;
         *last = '\0';
     }
-    print(&out->stored, (const char *const[]){stored_t, " ", member, "[PARTS][TM]", NULL});
-    print(&out->made, (const char *const[]){made_t, " ", member, "[PARTS][TM]", NULL});
-    print(&out->load,
-          *inside ? (const char *const[]){"coming.", member, "[p][r] = ", inside, " ? ", read, " : ", stored_t, "{}", NULL}
-                  : (const char *const[]){"coming.", member, "[p][r] = ", read, NULL});
-    print(&out->make,
-          (const char *const[]){"scales.", member, "[p][r] = ", before, "coming.", member, "[p][r]", half, after, NULL});
+    tj_text_print(&out->stored, "%s %s[PARTS][TM];\n", stored_t, member);
+    tj_text_print(&out->made, "%s %s[PARTS][TM];\n", made_t, member);
+    if (*inside)
+        tj_text_print(&out->load, "coming.%s[p][r] = %s ? %s : %s{};\n", member, inside, read, stored_t);
+    else
+        tj_text_print(&out->load, "coming.%s[p][r] = %s;\n", member, read);
+    tj_text_print(&out->make, "scales.%s[p][r] = %scoming.%s[p][r]%s%s;\n", member, before, member, half, after);
 }
 
 /* Describe the scales and zero points of a phase, and what becomes of factors. clips_rows: rows may lie outside M. */
