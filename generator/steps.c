@@ -7,19 +7,13 @@
 #include "operand_table.h"
 #include "tree.h"
 
-static void add_arg(tj_launch_step *step, bool is_present, tj_argument_kind kind, int32_t index)
-{
-    if (is_present)
-        step->arg[step->arg_count++] = (tj_argument){(int32_t)kind, index};
-}
-
 void tj_step_list_results(const tj_problem *view, tj_launch_step *step)
 {
     for (int i = 0; i < view->epilogue.expression.operands; i++) {
         const bool is_result = view->epilogue.expression.operand[i].reduction != TJ_REDUCE_NOT;
 
-        add_arg(step, is_result && view->batch != 1, TJ_ARG_WITH_STRIDE, i);
-        add_arg(step, is_result, TJ_ARG_WITH, i);
+        tj_step_add_arg(step, is_result && view->batch != 1, TJ_ARG_WITH_STRIDE, i);
+        tj_step_add_arg(step, is_result, TJ_ARG_WITH, i);
     }
 }
 
@@ -42,44 +36,44 @@ void tj_step_list_args(const tj_problem *view, bool is_swapped, bool reads, bool
         has_ld[i] = scales[i] && (row.ld == TJ_ANY || of == TJ_MATRIX_P);
     }
     for (int i = 0; i < 3; i++)
-        add_arg(step, reads && dim[i]->mode == TJ_DIM_ANY, TJ_ARG_EXTENT, is_swapped ? TJ_EXTENT_L - i : i);
-    add_arg(step, reads && tj_is_gathered(view), TJ_ARG_EXTENT, TJ_EXTENT_M_ROWS);
-    add_arg(step, writes && tj_is_scattered(view), TJ_ARG_EXTENT, TJ_EXTENT_P_ROWS);
+        tj_step_add_arg(step, reads && dim[i]->mode == TJ_DIM_ANY, TJ_ARG_EXTENT, is_swapped ? TJ_EXTENT_L - i : i);
+    tj_step_add_arg(step, reads && tj_is_gathered(view), TJ_ARG_EXTENT, TJ_EXTENT_M_ROWS);
+    tj_step_add_arg(step, writes && tj_is_scattered(view), TJ_ARG_EXTENT, TJ_EXTENT_P_ROWS);
     for (int i = 0; i < TJ_MATRICES; i++)
-        add_arg(step, is_there[i] && matrix[i]->ld == TJ_ANY, TJ_ARG_LD, callers[i]);
+        tj_step_add_arg(step, is_there[i] && matrix[i]->ld == TJ_ANY, TJ_ARG_LD, callers[i]);
     for (int i = 0; i < TJ_MATRICES; i++)
-        add_arg(step, is_there[i] && tj_matrix_count(view, (tj_which)i) != 1 && matrix[i]->stride == TJ_ANY, TJ_ARG_STRIDE,
-                callers[i]);
+        tj_step_add_arg(step, is_there[i] && tj_matrix_count(view, (tj_which)i) != 1 && matrix[i]->stride == TJ_ANY,
+                        TJ_ARG_STRIDE, callers[i]);
     for (int i = 0; i < TJ_SCALE_OPERANDS; i++)
-        add_arg(step, has_ld[i], TJ_ARG_SCALE_LD, is_swapped ? tj_scale_operand_across(i) : i);
+        tj_step_add_arg(step, has_ld[i], TJ_ARG_SCALE_LD, is_swapped ? tj_scale_operand_across(i) : i);
     for (int i = 0; i < TJ_SCALE_OPERANDS; i++)
-        add_arg(step, scales[i] && tj_matrix_count(view, tj_scale_operand_of(i)) != 1, TJ_ARG_SCALE_STRIDE,
-                is_swapped ? tj_scale_operand_across(i) : i);
-    add_arg(step, is_whole ? view->batch == TJ_ANY : step->grid == TJ_GRID_WALK_ALL, TJ_ARG_BATCH, 0);
-    add_arg(step, writes && view->epilogue.has_alpha, TJ_ARG_ALPHA, 0);
-    add_arg(step, has_c && tj_epilogue_weighs_c(&view->epilogue), TJ_ARG_BETA, 0);
+        tj_step_add_arg(step, scales[i] && tj_matrix_count(view, tj_scale_operand_of(i)) != 1, TJ_ARG_SCALE_STRIDE,
+                        is_swapped ? tj_scale_operand_across(i) : i);
+    tj_step_add_arg(step, is_whole ? view->batch == TJ_ANY : step->grid == TJ_GRID_WALK_ALL, TJ_ARG_BATCH, 0);
+    tj_step_add_arg(step, writes && view->epilogue.has_alpha, TJ_ARG_ALPHA, 0);
+    tj_step_add_arg(step, has_c && tj_epilogue_weighs_c(&view->epilogue), TJ_ARG_BETA, 0);
     for (int i = 0; i < TJ_SCALE_OPERANDS; i++)
-        add_arg(step, scales[i], TJ_ARG_SCALE, is_swapped ? tj_scale_operand_across(i) : i);
+        tj_step_add_arg(step, scales[i], TJ_ARG_SCALE, is_swapped ? tj_scale_operand_across(i) : i);
     for (int i = 0; i < view->epilogue.expression.operands; i++) {
         const uint8_t indexed = view->epilogue.expression.operand[i].indexed;
 
         if (view->epilogue.expression.operand[i].reduction != TJ_REDUCE_NOT)
             continue; /* added by tj_step_list_results */
-        add_arg(step, writes && indexed == TJ_BY_NOTHING, TJ_ARG_WITH_NUMBER, i);
-        add_arg(step, writes && indexed == TJ_BY_BOTH, TJ_ARG_WITH_LD, i);
-        add_arg(step, writes && indexed && view->batch != 1, TJ_ARG_WITH_STRIDE, i);
-        add_arg(step, writes && indexed, TJ_ARG_WITH, i);
+        tj_step_add_arg(step, writes && indexed == TJ_BY_NOTHING, TJ_ARG_WITH_NUMBER, i);
+        tj_step_add_arg(step, writes && indexed == TJ_BY_BOTH, TJ_ARG_WITH_LD, i);
+        tj_step_add_arg(step, writes && indexed && view->batch != 1, TJ_ARG_WITH_STRIDE, i);
+        tj_step_add_arg(step, writes && indexed, TJ_ARG_WITH, i);
     }
     if (is_whole)
         tj_step_list_results(view, step);
-    add_arg(step, tj_is_grouped(view) || (reads && tj_divides_k(view)), TJ_ARG_OFFSETS, tj_offsets_on_host(view));
-    add_arg(step, reads && tj_is_gathered(view), TJ_ARG_M_INDEX, 0);
-    add_arg(step, writes && tj_is_scattered(view), TJ_ARG_P_INDEX, 0);
-    add_arg(step, reads, TJ_ARG_POINTER, callers[TJ_MATRIX_M]);
-    add_arg(step, reads, TJ_ARG_POINTER, callers[TJ_MATRIX_N]);
-    add_arg(step, !reads || !writes || (tj_epilogue_reduces(&view->epilogue) && !is_whole), TJ_ARG_WORKSPACE, 0);
-    add_arg(step, has_c, TJ_ARG_POINTER, TJ_MATRIX_C);
-    add_arg(step, writes, TJ_ARG_POINTER, TJ_MATRIX_P);
+    tj_step_add_arg(step, tj_is_grouped(view) || (reads && tj_divides_k(view)), TJ_ARG_OFFSETS, tj_offsets_on_host(view));
+    tj_step_add_arg(step, reads && tj_is_gathered(view), TJ_ARG_M_INDEX, 0);
+    tj_step_add_arg(step, writes && tj_is_scattered(view), TJ_ARG_P_INDEX, 0);
+    tj_step_add_arg(step, reads, TJ_ARG_POINTER, callers[TJ_MATRIX_M]);
+    tj_step_add_arg(step, reads, TJ_ARG_POINTER, callers[TJ_MATRIX_N]);
+    tj_step_add_arg(step, !reads || !writes || (tj_epilogue_reduces(&view->epilogue) && !is_whole), TJ_ARG_WORKSPACE, 0);
+    tj_step_add_arg(step, has_c, TJ_ARG_POINTER, TJ_MATRIX_C);
+    tj_step_add_arg(step, writes, TJ_ARG_POINTER, TJ_MATRIX_P);
 }
 
 enum { NUMBER_BYTES = 12 }; /* an extent is an int32_t */

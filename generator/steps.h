@@ -33,6 +33,13 @@ tj_launch_step *tj_step_add(const tj_problem *view, const char *what, bool is_ah
 void tj_step_name(const tj_problem *view, const char *what, tj_template_params *fill, const tj_launch_form *form,
                   tj_launch_step *step);
 
+/** Append an argument, if it is present. */
+static inline void tj_step_add_arg(tj_launch_step *step, bool is_present, tj_argument_kind kind, int32_t index)
+{
+    if (is_present)
+        step->arg[step->arg_count++] = (tj_argument){(int32_t)kind, index};
+}
+
 /**
  * List the arguments of a step, from which tj_signature_print prints its parameters. reads: M and N; writes: P. A step that does
  * only one of these gets the workspace in place of the rest. If is_swapped, the source's M is the caller's N.

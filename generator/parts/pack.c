@@ -284,12 +284,12 @@ static void list_args(const tj_problem *view, const tj_pack *pack, tj_launch_for
         if (pack->operand[i].is_packed) {
             const int32_t callers = callers_of(form, both[i]);
 
-            step->arg[step->arg_count++] = (tj_argument){TJ_ARG_POINTER, callers};
+            tj_step_add_arg(step, true, TJ_ARG_POINTER, callers);
             redirect(product, callers, pack->operand[i].slice);
         }
     for (int i = 0; i < 2; i++)
         if (pack->operand[i].is_packed)
-            step->arg[step->arg_count++] = (tj_argument){TJ_ARG_WORKSPACE, pack->operand[i].slice};
+            tj_step_add_arg(step, true, TJ_ARG_WORKSPACE, pack->operand[i].slice);
 }
 
 static void print_parameter(tj_text *out, const char *before, const char *type, const char *pointer, const char *after)

@@ -81,24 +81,18 @@ static void describe_scale(const tj_problem *problem, tj_template_params *fill)
     tj_template_set_int(fill, "SCALE_COLS", scale->k > 0 ? scale->k : tj_problem_p_cols(problem));
 }
 
-static void add_arg(tj_launch_step *step, bool is_present, tj_argument_kind kind, int32_t index)
-{
-    if (is_present)
-        step->arg[step->arg_count++] = (tj_argument){(int32_t)kind, index};
-}
-
 static void list_args(const tj_problem *problem, tj_launch_step *step)
 {
     const bool has_batch = problem->batch != 1;
 
-    add_arg(step, problem->p.ld == TJ_ANY, TJ_ARG_LD, TJ_MATRIX_P);
-    add_arg(step, has_batch && problem->p.stride == TJ_ANY, TJ_ARG_STRIDE, TJ_MATRIX_P);
-    add_arg(step, tj_scale_of(problem, TJ_MATRIX_P)->k > 0, TJ_ARG_SCALE_LD, TJ_MATRIX_P);
-    add_arg(step, has_batch, TJ_ARG_SCALE_STRIDE, TJ_MATRIX_P);
-    add_arg(step, tj_is_grouped(problem), TJ_ARG_OFFSETS, tj_offsets_on_host(problem));
-    add_arg(step, true, TJ_ARG_WORKSPACE, SLICE);
-    add_arg(step, true, TJ_ARG_SCALE, TJ_MATRIX_P);
-    add_arg(step, true, TJ_ARG_POINTER, TJ_MATRIX_P);
+    tj_step_add_arg(step, problem->p.ld == TJ_ANY, TJ_ARG_LD, TJ_MATRIX_P);
+    tj_step_add_arg(step, has_batch && problem->p.stride == TJ_ANY, TJ_ARG_STRIDE, TJ_MATRIX_P);
+    tj_step_add_arg(step, tj_scale_of(problem, TJ_MATRIX_P)->k > 0, TJ_ARG_SCALE_LD, TJ_MATRIX_P);
+    tj_step_add_arg(step, has_batch, TJ_ARG_SCALE_STRIDE, TJ_MATRIX_P);
+    tj_step_add_arg(step, tj_is_grouped(problem), TJ_ARG_OFFSETS, tj_offsets_on_host(problem));
+    tj_step_add_arg(step, true, TJ_ARG_WORKSPACE, SLICE);
+    tj_step_add_arg(step, true, TJ_ARG_SCALE, TJ_MATRIX_P);
+    tj_step_add_arg(step, true, TJ_ARG_POINTER, TJ_MATRIX_P);
 }
 
 static void print_parameters(const tj_problem *problem, const tj_launch_step *step, tj_template_params *fill)

@@ -73,8 +73,8 @@ static void list_arguments(const tj_problem *view, const tj_reduction_slots *slo
 {
     tj_step_list_results(view, step);
     if (slots->of_row_by_path[0] > 0)
-        step->arg[step->arg_count++] = (tj_argument){TJ_ARG_WORKSPACE, slots->path_slice};
-    step->arg[step->arg_count++] = (tj_argument){TJ_ARG_WORKSPACE, slots->slice};
+        tj_step_add_arg(step, true, TJ_ARG_WORKSPACE, slots->path_slice);
+    tj_step_add_arg(step, true, TJ_ARG_WORKSPACE, slots->slice);
 }
 
 /* Set the number of slots that the kernel of each path fills. */

@@ -226,10 +226,10 @@ static void describe_product(const tj_problem *view, const tj_launch_form *form,
     step->overlaps = 1;
     if (!wants_text)
         return;
-    tj_planes_add_arg(step, TJ_ARG_WORKSPACE, TJ_PLANES_WORDS);
-    tj_planes_add_arg(step, TJ_ARG_WORKSPACE, TJ_PLANES_LINES);
-    tj_planes_add_arg(step, TJ_ARG_WORKSPACE, TJ_PLANES_OF_M);
-    tj_planes_add_arg(step, TJ_ARG_WORKSPACE, TJ_PLANES_OF_N);
+    tj_step_add_arg(step, true, TJ_ARG_WORKSPACE, TJ_PLANES_WORDS);
+    tj_step_add_arg(step, true, TJ_ARG_WORKSPACE, TJ_PLANES_LINES);
+    tj_step_add_arg(step, true, TJ_ARG_WORKSPACE, TJ_PLANES_OF_M);
+    tj_step_add_arg(step, true, TJ_ARG_WORKSPACE, TJ_PLANES_OF_N);
     tj_planes_add_parameters(view, form->is_swapped, step);
 }
 

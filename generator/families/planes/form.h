@@ -77,12 +77,6 @@ tj_launch_step *tj_planes_describe(const tj_problem *view, const tj_config *conf
                                    const tj_reduction_slots *slots, int32_t vector, tj_template_params *fill,
                                    tj_launch_form *form);
 
-/** Append an argument. */
-static inline void tj_planes_add_arg(tj_launch_step *step, tj_argument_kind kind, int32_t index)
-{
-    step->arg[step->arg_count++] = (tj_argument){(int32_t)kind, index};
-}
-
 /** Append the arguments of a kernel that writes P, as templates/planes/parameters.cuh has them. */
 void tj_planes_add_parameters(const tj_problem *view, bool is_swapped, tj_launch_step *step);
 

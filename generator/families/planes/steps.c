@@ -127,14 +127,14 @@ tj_status tj_planes_check(const tj_problem *view, tj_planes_units units, const c
 /* Append the caller's matrices that are the source's M and N. */
 static void add_operands(const tj_launch_form *form, tj_launch_step *step)
 {
-    tj_planes_add_arg(step, TJ_ARG_POINTER, form->is_swapped ? TJ_MATRIX_N : TJ_MATRIX_M);
-    tj_planes_add_arg(step, TJ_ARG_POINTER, form->is_swapped ? TJ_MATRIX_M : TJ_MATRIX_N);
+    tj_step_add_arg(step, true, TJ_ARG_POINTER, form->is_swapped ? TJ_MATRIX_N : TJ_MATRIX_M);
+    tj_step_add_arg(step, true, TJ_ARG_POINTER, form->is_swapped ? TJ_MATRIX_M : TJ_MATRIX_N);
 }
 
 static void add_planes(tj_launch_step *step)
 {
-    tj_planes_add_arg(step, TJ_ARG_WORKSPACE, TJ_PLANES_OF_M);
-    tj_planes_add_arg(step, TJ_ARG_WORKSPACE, TJ_PLANES_OF_N);
+    tj_step_add_arg(step, true, TJ_ARG_WORKSPACE, TJ_PLANES_OF_M);
+    tj_step_add_arg(step, true, TJ_ARG_WORKSPACE, TJ_PLANES_OF_N);
 }
 
 /* Append all arguments of a kernel that writes P; for the epilogue's reductions, the slice of the results. */
@@ -173,7 +173,7 @@ static void describe_ahead(const tj_problem *view, tj_template_params *fill, tj_
     if (fill) {
         add_operands(form, step);
         tj_signature_print(view, form, step, 0, step->arg_count, "", fill, "operands");
-        tj_planes_add_arg(step, TJ_ARG_WORKSPACE, TJ_PLANES_LINES);
+        tj_step_add_arg(step, true, TJ_ARG_WORKSPACE, TJ_PLANES_LINES);
         add_planes(step);
     }
     step = tj_step_add(view, "decide", true, fill, form);
@@ -184,8 +184,8 @@ static void describe_ahead(const tj_problem *view, tj_template_params *fill, tj_
     step->overlaps = 1;
     step->static_shared_bytes = DECIDE_THREADS / WARP * TJ_PLANES_LINE_BYTES;
     if (fill) {
-        tj_planes_add_arg(step, TJ_ARG_WORKSPACE, TJ_PLANES_LINES);
-        tj_planes_add_arg(step, TJ_ARG_WORKSPACE, TJ_PLANES_WORDS);
+        tj_step_add_arg(step, true, TJ_ARG_WORKSPACE, TJ_PLANES_LINES);
+        tj_step_add_arg(step, true, TJ_ARG_WORKSPACE, TJ_PLANES_WORDS);
     }
 }
 
@@ -197,7 +197,7 @@ static void describe_behind(const tj_problem *view, tj_template_params *fill, tj
     describe_lines(step);
     step->overlaps = 1;
     if (fill) {
-        tj_planes_add_arg(step, TJ_ARG_WORKSPACE, TJ_PLANES_WORDS);
+        tj_step_add_arg(step, true, TJ_ARG_WORKSPACE, TJ_PLANES_WORDS);
         add_operands(form, step);
         add_planes(step);
     }
@@ -212,7 +212,7 @@ static void describe_behind(const tj_problem *view, tj_template_params *fill, tj
     step->overlaps = 1;
     step->static_shared_bytes = (int64_t)2 * PLAIN_BK * (TJ_PLANES_PLAIN_EDGE + 1) * 4;
     if (fill) {
-        tj_planes_add_arg(step, TJ_ARG_WORKSPACE, TJ_PLANES_WORDS);
+        tj_step_add_arg(step, true, TJ_ARG_WORKSPACE, TJ_PLANES_WORDS);
         add_operands(form, step);
         own = step->arg_count;
         tj_planes_add_parameters(view, form->is_swapped, step);

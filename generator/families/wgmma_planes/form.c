@@ -249,10 +249,10 @@ static void describe_product(const tj_problem *view, const tj_wplanes_shape *s, 
     step->dynamic_shared_bytes = tj_wplanes_shared_bytes(s, planes, stages);
     if (!wants_text)
         return;
-    tj_planes_add_arg(step, TJ_ARG_TENSOR_MAP, MAP_M);
-    tj_planes_add_arg(step, TJ_ARG_TENSOR_MAP, MAP_N);
-    tj_planes_add_arg(step, TJ_ARG_WORKSPACE, TJ_PLANES_WORDS);
-    tj_planes_add_arg(step, TJ_ARG_WORKSPACE, TJ_PLANES_LINES);
+    tj_step_add_arg(step, true, TJ_ARG_TENSOR_MAP, MAP_M);
+    tj_step_add_arg(step, true, TJ_ARG_TENSOR_MAP, MAP_N);
+    tj_step_add_arg(step, true, TJ_ARG_WORKSPACE, TJ_PLANES_WORDS);
+    tj_step_add_arg(step, true, TJ_ARG_WORKSPACE, TJ_PLANES_LINES);
     tj_planes_add_parameters(view, form->is_swapped, step);
 }
 
