@@ -351,20 +351,15 @@ static tj_status describe_epilogue(const tj_problem *view, const tj_config *conf
 static void print_signature(const tj_problem *view, const tj_problem *moved, const tj_launch_form *form,
                             tj_template_params *params)
 {
-    const bool has_maps = (form->needs & TJ_FEATURE_TMA) != 0, gathers = tj_is_gathered(moved); /* then M has no map */
+    const bool has_maps = (form->needs & TJ_FEATURE_TMA) != 0;
+    const int maps = !has_maps ? 0 : tj_is_gathered(moved) ? 1 : 2; /* of M and N; M has none if an index gathers its rows */
     const tj_launch_step *const product = tj_product_step(form);
     char workspace[96];
 
     (void)snprintf(workspace, sizeof workspace, "%s *__restrict__ W,  // what is found of rows and columns: see RESULTS",
                    tj_scalar_type(moved) == TJ_F64 ? "double" : "float");
     if (!tj_template_has_lines(params, "parameters"))
-        tj_signature_print(moved, form, product,
-                           !has_maps ? 0
-                           : gathers ? 1
-                                     : 2,
-                           !has_maps ? 2
-                           : gathers ? 1
-                                     : 0,
+        tj_signature_print(moved, form, product, maps, 2 - maps,
                            product->splits > 1
                                ? "sum_t *__restrict__ W)  // the partial sums: a j x l matrix for each split of each product"
                                : workspace,
