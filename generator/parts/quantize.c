@@ -4,8 +4,9 @@
 #include <stdio.h>
 
 #include "error.h"
-#include "operand_table.h"
 #include "scale.h"
+#include "scales.h"
+#include "signature.h"
 #include "steps.h"
 #include "traffic.h"
 #include "tree.h"
@@ -69,14 +70,7 @@ static void describe_scale(const tj_problem *problem, tj_template_params *fill)
         }
     tj_template_set(fill, "scale_function", is_power ? "parts/scale_e8m0.cuh" : "parts/scale_f32.cuh");
     tj_template_set(fill, "scale_value", is_power ? "static_cast<unsigned char>(__float_as_uint(scale) >> 23)" : "scale");
-    if (scale->k == 0)
-        (void)snprintf(place, sizeof place, "Row");
-    else if (scale->layout == TJ_SCALES_IN_TILES)
-        (void)snprintf(place, sizeof place,
-                       "Row / 128 * ld_scale_p + part / 4 * 512 + Row %% 32 * 16 + Row %% 128 / 32 * 4 + part %% 4");
-    else
-        (void)snprintf(place, sizeof place, "%s",
-                       scale->layout == TJ_SCALES_ROW_BY_ROW ? "Row * ld_scale_p + part" : "part * ld_scale_p + Row");
+    tj_scales_print_read(problem, TJ_MATRIX_P, "part", "Row", place);
     tj_template_set(fill, "scale_place", place);
     tj_template_set_int(fill, "SCALE_COLS", scale->k > 0 ? scale->k : tj_problem_p_cols(problem));
 }
@@ -114,18 +108,13 @@ static void print_parameters(const tj_problem *problem, const tj_launch_step *st
             tj_text_append(&out, "long long stride_scale_p,\n");
             break;
         case TJ_ARG_OFFSETS:
-            if (step->arg[i].index)
-                tj_text_print(&out, "const __grid_constant__ %s_t %s,\n", tj_offsets_word(problem), tj_offsets_word(problem));
-            else
-                tj_text_print(&out, "const %s *%s,\n", tj_is_masked(problem) ? "count_t" : "offset_t",
-                              tj_offsets_word(problem));
+            tj_signature_print_offsets(problem, step->arg[i].index, "*", &out);
             break;
         case TJ_ARG_WORKSPACE:
             tj_text_append(&out, "const float *W,\n");
             break;
         case TJ_ARG_SCALE:
-            tj_text_print(&out, "%s *scale_p,\n",
-                          tj_scale_of(problem, TJ_MATRIX_P)->type == TJ_E8M0 ? "unsigned char" : "float");
+            tj_signature_print_scales_of_p(problem, &out);
             break;
         default:
             tj_text_append(&out, "quantized_t *P)\n");

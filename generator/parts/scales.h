@@ -19,8 +19,9 @@ typedef enum tj_scales_read {
 void tj_scales_describe(const tj_problem *view, tj_scales_read how, int32_t splits, tj_template_params *fill);
 
 /**
- * Print how the source reads scales, zero points or the number of the whole matrix (TJ_SCALE_OPERANDS): "scale_n[part *
- * ld_scale_n + Col]". part: the name of the part of k, of this matrix; other: that of the row of M or column of N.
+ * Print how the source reads scales, zero points or the number of the whole matrix (TJ_SCALE_OPERANDS), and stores the scales of
+ * P: "scale_n[part * ld_scale_n + Col]". part: the name of the part of k of this matrix (of P: of columns); other: that of the row
+ * of M or P, or of the column of N.
  */
 void tj_scales_print_read(const tj_problem *view, int index, const char *part, const char *other,
                           char text[TJ_TEMPLATE_VALUE_BYTES]);

@@ -94,9 +94,19 @@ static void print_extent(const tj_problem *view, const tj_launch_form *form, int
         tj_text_print(out, "int %c,\n", "jkl"[index]);
 }
 
-static const char *offset_word(const tj_problem *view)
+void tj_signature_print_offsets(const tj_problem *view, bool by_value, const char *pointer, tj_text *out)
 {
-    return tj_is_masked(view) ? "count" : "offset";
+    const char *const name = tj_offsets_word(view);
+
+    if (by_value)
+        tj_text_print(out, "const __grid_constant__ %s_t %s,\n", name, name);
+    else
+        tj_text_print(out, "const %s %s%s,\n", tj_is_masked(view) ? "count_t" : "offset_t", pointer, name);
+}
+
+void tj_signature_print_scales_of_p(const tj_problem *view, tj_text *out)
+{
+    tj_text_append(out, tj_scale_of(view, TJ_MATRIX_P)->type == TJ_E8M0 ? "unsigned char *scale_p,\n" : "float *scale_p,\n");
 }
 
 void tj_signature_print(const tj_problem *view, const tj_launch_form *form, const tj_launch_step *step, int first, int factors,
@@ -136,8 +146,7 @@ void tj_signature_print(const tj_problem *view, const tj_launch_form *form, cons
             break;
         case TJ_ARG_SCALE:
             if (index == TJ_MATRIX_P)
-                tj_text_print(&out, "%s *scale_p,\n",
-                              tj_scale_of(view, TJ_MATRIX_P)->type == TJ_E8M0 ? "unsigned char" : "float");
+                tj_signature_print_scales_of_p(view, &out);
             else
                 tj_text_print(&out, "const %s %s%s,\n", tj_type_get_facts(scales_at(view, form, index).type)->cuda, pointer,
                               scales_at(view, form, index).name);
@@ -149,10 +158,7 @@ void tj_signature_print(const tj_problem *view, const tj_launch_form *form, cons
             print_with(view, pointer, argument, &out);
             break;
         case TJ_ARG_OFFSETS:
-            if (index)
-                tj_text_print(&out, "const __grid_constant__ %ss_t %ss,\n", offset_word(view), offset_word(view));
-            else
-                tj_text_print(&out, "const %s_t %s%ss,\n", offset_word(view), pointer, offset_word(view));
+            tj_signature_print_offsets(view, index, pointer, &out);
             break;
         case TJ_ARG_M_INDEX:
         case TJ_ARG_P_INDEX:

@@ -12,12 +12,18 @@
 
 /**
  * Print the parameters that take the arguments of a step, from the argument `first` on, in their order, as //@ lines NAME.
- * view: as the step reads it (the packed operands, if it follows a pack kernel). factors: 2 if the step takes M and N as pointers,
- * to the caller's or into the workspace, else 0. workspace: the parameter for any other part of the workspace, "const sum_t
- * *W,". fill has the names of the types; NULL: nothing is printed.
+ * view: as the step reads it (the packed operands, if it follows a pack kernel). factors: how many of M and N the step takes as
+ * pointers, to the caller's or into the workspace: both, M alone, or neither. workspace: the parameter for any other part of the
+ * workspace, "const sum_t *W,". fill has the names of the types; NULL: nothing is printed.
  */
 void tj_signature_print(const tj_problem *view, const tj_launch_form *form, const tj_launch_step *step, int first, int factors,
                         const char *workspace, tj_template_params *fill, const char *name);
+
+/** Print the parameter for the offsets or counts of groups. pointer: the `*` of a pointer to them, unless they come by value. */
+void tj_signature_print_offsets(const tj_problem *view, bool by_value, const char *pointer, tj_text *out);
+
+/** Print the parameter for the scales of P, which the kernel finds. */
+void tj_signature_print_scales_of_p(const tj_problem *view, tj_text *out);
 
 /** Print the arguments with which a kernel passes on those parameters, `arguments`: "alpha, C, P);". fill has `parameters`. */
 void tj_signature_print_arguments(tj_template_params *fill);

@@ -26,7 +26,7 @@ for (int r = 0; r < TM; ++r) {
             largest = max(largest, __shfl_xor_sync(~0u, largest, step));
         const float scale = scale_of(largest), inverse = 1 / scale;
         if (lane % 4 == 0 && tile_row < j && begin < l)  //@ && check_j && check_l
-            scale_p[Row] = scale;  //@ scale_place for Row  //@ scale_value for scale
+            scale_p[Row] = scale;  //@ scale_place for scale_p[Row]  //@ scale_value for scale
 #pragma unroll
         for (int c = first; c < first + SCALE_SUMS / 4; ++c)  //@ next_col for ++c
             sum[r][c] *= inverse;
