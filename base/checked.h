@@ -31,6 +31,18 @@ static inline bool tj_is_power_of_2(int32_t number)
     return number > 0 && (number & (number - 1)) == 0;
 }
 
+/** Return the greatest number that divides both; if one is 0, the other. a, b >= 0. */
+static inline int32_t tj_greatest_divisor(int32_t a, int32_t b)
+{
+    while (b > 0) {
+        const int32_t rest = a % b;
+
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
 static inline int32_t tj_least(int32_t a, int32_t b)
 {
     return a < b ? a : b;

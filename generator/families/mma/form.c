@@ -293,17 +293,9 @@ int64_t tj_mma_shared_bytes(const tj_problem *view, const tj_mma_shape *s)
 
 int32_t tj_mma_part_k(const tj_problem *view)
 {
-    int32_t part = tj_scale_k(view);
+    const int32_t part = tj_scale_k(view);
 
-    if (view->compute != TJ_COMPUTE_F32_FP8)
-        return part;
-    for (int32_t rest = MOST_TRUNCATED; rest > 0;) { /* the greatest common divisor; that of 0 and a number is the number */
-        const int32_t next = part % rest;
-
-        part = rest;
-        rest = next;
-    }
-    return part;
+    return view->compute == TJ_COMPUTE_F32_FP8 ? tj_greatest_divisor(part, MOST_TRUNCATED) : part;
 }
 
 int32_t tj_mma_sums(const tj_problem *view, const tj_mma_shape *s)

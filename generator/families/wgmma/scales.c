@@ -60,18 +60,7 @@ bool tj_wgmma_takes_scales(const tj_problem *view)
 /* Return the rows (columns) of a tile from one of its scales to the next. Tiles begin at multiples of their height (width). */
 static int32_t step_of(const tj_problem *view, const tj_wgmma_shape *s, bool is_m)
 {
-    const int32_t rows = rows_of(view, is_m);
-    int32_t step = is_m ? s->bm : s->bn;
-
-    if (is_m || !is_in_blocks(view))
-        return 1;
-    for (int32_t other = rows; other > 0;) { /* the greatest common divisor */
-        const int32_t rest = step % other;
-
-        step = other;
-        other = rest;
-    }
-    return step;
+    return is_m || !is_in_blocks(view) ? 1 : tj_greatest_divisor(s->bn, rows_of(view, false));
 }
 
 /* Return the scales of one part that a place of the ring has, or has room for. */
