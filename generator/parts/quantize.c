@@ -18,6 +18,14 @@ bool tj_quantizes_later(const tj_problem *problem, const tj_problem *view)
     return tj_is_scaled(problem, TJ_MATRIX_P) && !tj_is_scaled(view, TJ_MATRIX_P);
 }
 
+bool tj_quantize_fits(const tj_problem *problem, int32_t cols, int32_t splits)
+{
+    const int32_t sums = tj_scale_of(problem, TJ_MATRIX_P)->k * tj_sums_per_column(problem);
+
+    return sums > 0 && cols > 0 && cols % sums == 0 && splits <= 1 && tj_sum_type(problem) == TJ_F32 &&
+           !tj_epilogue_reduces(&problem->epilogue);
+}
+
 /* Return the bytes of the P of one launch in the workspace; -1: too many. */
 static int64_t bytes_of(const tj_problem *problem)
 {

@@ -17,6 +17,12 @@ bool tj_quantizes_later(const tj_problem *problem, const tj_problem *view);
 tj_status tj_quantize_check(const tj_problem *problem, const tj_problem *view, const tj_family *family, tj_error *err);
 
 /**
+ * Can the kernel that multiplies quantise P, because the four lanes that share a row of `cols` sums have whole blocks of it, each with
+ * one scale? problem: the caller's, with such scales; cols: 0 if they are open.
+ */
+bool tj_quantize_fits(const tj_problem *problem, int32_t cols, int32_t splits);
+
+/**
  * Describe the numbers of P's scales, and add the kernel after the product if it quantises, with its part of the workspace. Do
  * nothing if P has no scales. form: described by the family.
  */

@@ -25,6 +25,7 @@
 #include "error.h"
 #include "parts/access.h"
 #include "parts/copy.h"
+#include "parts/quantize.h"
 #include "parts/reductions.h"
 #include "parts/registers.h"
 #include "parts/scales.h"
@@ -120,13 +121,12 @@ tj_mma_shape tj_mma_shape_of(const tj_problem *view, const tj_config *config)
     return s;
 }
 
-/* Do the four lanes that share a row of sums have whole blocks of P, each with one scale? An open WN is not known to have. */
+/* An open WN is not known to have whole blocks. */
 static bool quantizes(const tj_problem *problem, const tj_config *config)
 {
-    const int32_t sums = tj_scale_of(problem, TJ_MATRIX_P)->k * tj_sums_per_column(problem), *const v = config->value;
+    const int32_t *const v = config->value;
 
-    return sums > 0 && v[WN] > 0 && v[WN] % sums == 0 && v[SPLITS] <= 1 && v[SLICES] == 1 && tj_sum_type(problem) == TJ_F32 &&
-           !tj_epilogue_reduces(&problem->epilogue);
+    return v[SLICES] == 1 && tj_quantize_fits(problem, v[WN], v[SPLITS]);
 }
 
 static tj_tile tile(const tj_problem *problem, const tj_config *config)

@@ -30,6 +30,7 @@
 #include "error.h"
 #include "parts/access.h"
 #include "parts/maps.h"
+#include "parts/quantize.h"
 #include "parts/reductions.h"
 #include "parts/registers.h"
 #include "parts/scales.h"
@@ -214,17 +215,12 @@ static bool is_swapped(const tj_problem *problem, const tj_config *config)
     return (problem->p.layout != TJ_ROW_MAJOR) != (config->value[SWAP] == TJ_WGMMA_SWAPPED);
 }
 
-/*
- * Do the four lanes that share a row of sums have whole blocks of P, each with one scale? A warpgroup has all columns of a tile. An
- * open BN becomes 128.
- */
+/* A warpgroup has all columns of a tile. An open BN becomes 128. */
 static bool quantizes(const tj_problem *problem, const tj_config *config)
 {
-    const int32_t sums = tj_scale_of(problem, TJ_MATRIX_P)->k * tj_sums_per_column(problem), *const v = config->value;
-    const int32_t bn = v[BN] > 0 ? v[BN] : USUAL_COLS;
+    const int32_t *const v = config->value;
 
-    return sums > 0 && bn % sums == 0 && v[SWAP] != TJ_WGMMA_SWAPPED && v[SPLITS] <= 1 && tj_sum_type(problem) == TJ_F32 &&
-           !tj_epilogue_reduces(&problem->epilogue);
+    return v[SWAP] != TJ_WGMMA_SWAPPED && tj_quantize_fits(problem, v[BN] > 0 ? v[BN] : USUAL_COLS, v[SPLITS]);
 }
 
 static int32_t cluster_of(const tj_wgmma_shape *s)
