@@ -33,9 +33,8 @@ int32_t tj_widening_adds(const tj_problem *view)
 /* bf16 has the whole numbers up to 256, f16 those up to 2048. */
 bool tj_widening_takes_zero(const tj_problem *view, int32_t zero)
 {
-    const bool is_integer = zero == TJ_U4 || zero == TJ_U8 || zero == TJ_S8;
-
-    return is_integer && (tj_leading_type(view->m.type, view->n.type) == TJ_F16 || zero == TJ_U4 || zero == weights_of(view));
+    return tj_facts_of(zero)->is_integer &&
+           (tj_leading_type(view->m.type, view->n.type) == TJ_F16 || zero == TJ_U4 || zero == weights_of(view));
 }
 
 tj_status tj_widen_check(const tj_problem *view, const char *family, tj_error *err)

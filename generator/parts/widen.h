@@ -32,7 +32,7 @@ tj_widening tj_widening_of(const tj_problem *view);
 /** Return the number that widen_neighbour adds last, and a caller may name instead, less a zero point; 0: it adds none. */
 int32_t tj_widening_adds(const tj_problem *view);
 
-/** Do numbers of 16 bits have every weight less a zero point of this type exactly? */
+/** Can widen_neighbour take off any zero point of this type exactly, with the number that it adds last or after it? */
 bool tj_widening_takes_zero(const tj_problem *view, int32_t zero);
 
 /** Do tensor cores of 16 bits multiply M and N once weights are widened? Errors: TJ_ERR_INVALID_ARGUMENT: they do not. */

@@ -21,12 +21,7 @@
 enum { UNIT = 32, K_STEP = 16 };                  /* elements of k whose factors a lane makes at once; of a product */
 enum { PLACE_REGISTERS = 8, FEW_REGISTERS = 12 }; /* for the place of a scale in a tile of cuBLAS; those that find room */
 
-static bool is_integer(int32_t type)
-{
-    return type == TJ_S4 || type == TJ_U4 || type == TJ_S8 || type == TJ_U8;
-}
-
-/* Does f16, or bf16 with 8 bits of fraction, have every weight less its zero point? */
+/* Does f16, or bf16 with 8 bits of fraction, have every weight less its zero point? Weights with zero points are integers. */
 static bool has_differences(const tj_problem *view, tj_which which)
 {
     const tj_scale *const scale = tj_scale_of(view, which);
@@ -34,11 +29,11 @@ static bool has_differences(const tj_problem *view, tj_which which)
 
     if (scale->zero == 0)
         return true;
-    if (!is_integer(type) || !is_integer(scale->zero))
+    if (!tj_facts_of(scale->zero)->is_integer)
         return false;
     if (tj_leading_type(view->m.type, view->n.type) == TJ_F16)
         return true;
-    return type == TJ_U4 || scale->zero == TJ_U4 || (type == scale->zero) || (type == TJ_S4 && scale->zero == TJ_S8);
+    return type == TJ_U4 || scale->zero == TJ_U4 || type == scale->zero || (type == TJ_S4 && scale->zero == TJ_S8);
 }
 
 /* Does the type that weights of M are widened to have every one of them, less its zero point, times its scale? */
@@ -176,7 +171,8 @@ static void describe_scales(const tj_problem *view, const tj_wgmma_shape *s, boo
     tj_template_take_lines(fill, "make_scale", &lines.make);
     tj_template_take_lines(fill, "scale_two", &uses);
     tj_template_set(fill, "both", has_zeros || scales_factors ? "wgmma/both.cuh" : "");
-    tj_template_set(fill, "multiply_both", scales_factors && is_integer(view->m.type) ? "weights/multiply_both.cuh" : "");
+    tj_template_set(fill, "multiply_both",
+                    scales_factors && tj_facts_of(view->m.type)->is_integer ? "weights/multiply_both.cuh" : "");
     tj_template_set(fill, "scale_factors", has_zeros || scales_factors ? "wgmma/scale_factors.cuh" : "");
 }
 
