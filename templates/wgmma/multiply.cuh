@@ -11,7 +11,7 @@ const auto n_first = descriptor(&tiles[0].N, sizeof(tiles[0].N[0]));
 #include "parts/scale.cuh"  //@ scale
 
 #include "wgmma/first_turn.cuh"
-//@| #include "wgmma/part.cuh"  //@ made_part
+//@| #include "wgmma/part.cuh"  //@ only promotes
 for (int tile = blockIdx.x; tile < rows * cols; tile += gridDim.x) {  //@ tiles for rows * cols  //@ first_tile for blockIdx.x  //@ next_tile for gridDim.x
     #include "wgmma/tile.cuh"  //@ tile
     //@| #include "wgmma/rows_of_group.cuh"  //@ only has_groups
@@ -19,7 +19,7 @@ for (int tile = blockIdx.x; tile < rows * cols; tile += gridDim.x) {  //@ tiles 
     sum_t sum[TM][TN] = {};
     settle(sum);
     //@| #include "wgmma/await_turn.cuh"  //@ only pingpong
-    //@| #include "wgmma/promote.cuh"  //@ promote
+    //@| #include "wgmma/promote.cuh"  //@ only promotes
     //@| #include "wgmma/multiply_registers.cuh"  //@ multiply_registers
     for (int phase = 0; phase < phases; ++phase) {  //@ only not promotes and not m_registers
         const auto m = moved(m_first, stage * sizeof(phase_t)), n = moved(n_first, stage * sizeof(phase_t));

@@ -1,35 +1,17 @@
-for (int phase = 0; phase < phases; ++phase) {
-    begin_phase();  //@ only pingpong
 #pragma unroll
-    for (int first = 0; first < BK; first += PART) {
-        //@| #include "wgmma/scales_of_part.cuh"  //@ only scales_parts
+for (int r = 0; r < TM; r += 2)
 #pragma unroll
-        for (int r = 0; r < TM; r += 2)
+    for (int half = 0; half < 2; ++half) {
+        if (first + r + half > 0)
+            multiply_part(r, half, first);
+        wait_for_products<0>();
+        if (first + PART == BK && r + 2 == TM && half == 1 && lane == 0)  //@ frees for lane == 0
+            arrive(empty[stage]);  //@ free_place for arrive
 #pragma unroll
-            for (int half = 0; half < 2; ++half) {
-                if (first + r + half > 0)
-                    multiply_part(r, half, first);
-                wait_for_products<0>();
-                if (first + PART == BK && r + 2 == TM && half == 1 && lane == 0)  //@ frees for lane == 0
-                    arrive(empty[stage]);  //@ free_place for arrive
+        for (int i = 0; i < 2; ++i)
 #pragma unroll
-                for (int i = 0; i < 2; ++i)
-#pragma unroll
-                    for (int c = half * (TN / 2); c < (half + 1) * (TN / 2); ++c) {
-                        asm volatile("" : "+f"(part[i][c % (TN / 2)])::"memory");  // the products are there
-                        sum[r + i][c] += part[i][c % (TN / 2)];  //@ scaled_part for part[i][c % (TN / 2)]
-                    }
+            for (int c = half * (TN / 2); c < (half + 1) * (TN / 2); ++c) {
+                asm volatile("" : "+f"(part[i][c % (TN / 2)])::"memory");  // the products are there
+                sum[r + i][c] += part[i][c % (TN / 2)];  //@ scaled_part for part[i][c % (TN / 2)]
             }
     }
-    pass(1);
-    //@ if not pingpong
-    //@| if (phase + 1 >= phases)
-    //@|     break;
-    //@| begin_phase();
-    //@ end
-}
-//@ if not pingpong
-//@| // The first products of the next tile are made while this one is stored.
-//@| if (phases > 0 && tile + gridDim.x < rows * cols)  //@ tiles for rows * cols  //@ next_tile for gridDim.x
-//@|     begin_phase();
-//@ end

@@ -1059,8 +1059,10 @@ static void describe_product(const tj_problem *view, const tj_wgmma_shape *s, tj
                                          : "wgmma/multiply_add.cuh");
     tj_template_set_flag(fill, "promotes", s->promotes);
     tj_template_set_int(fill, "upper_operand", sums + 6);
-    tj_template_set(fill, "made_part", !s->promotes ? "" : s->halves ? "wgmma/part_halves.cuh" : "wgmma/part.cuh");
-    tj_template_set(fill, "promote", !s->promotes ? "" : s->halves ? "wgmma/promote_halves.cuh" : "wgmma/promote.cuh");
+    tj_template_set_flag(fill, "halves", s->halves);
+    tj_template_set(fill, "part_cols", s->halves ? "TN / 2" : "TN");
+    tj_template_set(fill, "n_of_part", s->halves ? "n_offset(first) + half * (BN / 2) * 128" : "n_offset(first)");
+    tj_template_set(fill, "promoted", s->halves ? "wgmma/promote_halves.cuh" : "wgmma/promote_rows.cuh");
     tj_template_set_int(fill, "adds_operand", sums + (loads_m(s) ? 5 : 2));
     tj_template_set(fill, "sum_constraint", sum[0] == 's' ? "\"+r\"" : "\"+f\"");
 }
