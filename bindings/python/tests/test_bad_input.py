@@ -241,6 +241,10 @@ def test_operands_with_the_names_of_arguments(random):
             tilejit.matmul(a, b, **{"epilogue": f"acc + {name}[col]", **({} if name == "epilogue" else {name: v})})
         epilogue = tilejit.Epilogue(expression=f"acc + {name}[col]", operands={name: v})
         assert numpy.array_equal(tilejit.matmul(a, b, epilogue=epilogue), a @ b + v)
-    with pytest.raises(tilejit.InvalidArgument, match="the epilogue names offsets"):
-        tilejit.matmul_grouped(a, b[None], [0, 4], epilogue="acc + offsets[col]")
+    for name in ("offsets", "index"):
+        with pytest.raises(tilejit.InvalidArgument, match=f"the epilogue names {name}, which is an argument of the call"):
+            tilejit.matmul_grouped(a, b[None], [0, 4], epilogue=f"acc + {name}[col]")
+    for name in ("counts", "expected"):
+        with pytest.raises(tilejit.InvalidArgument, match=f"the epilogue names {name}, which is an argument of the call"):
+            tilejit.matmul_masked(a[None], b[None], [4], epilogue=f"acc + {name}[col]")
     assert numpy.array_equal(tilejit.matmul(a, b, epilogue="acc + a[col] * b[col]", a=v, b=v), a @ b + v * v)

@@ -179,6 +179,17 @@ def test_rows_by_an_index(random, place, tokens):
     assert numpy.array_equal(back(p), expected(rows, b, offsets, numpy.zeros((ROWS, L), "f4")))
 
 
+def test_an_index_keeps_the_stream_that_a_names(random, context, foreign, monkeypatch):
+    a, b = context.to_device(random(7, K)), context.to_device(random(3, K, L))
+    named = foreign(a, (7, K), None)
+    named.__cuda_array_interface__["stream"] = 1
+    streams = []
+    monkeypatch.setattr("tilejit._matmul._queue", lambda *launch: streams.append(launch[-1]))
+    for index in (None, context.to_device(numpy.zeros(7, "i4"))):
+        tilejit.matmul_grouped(named, b, [0, 1, 2, 7], context.empty((7, L)), index=index, context=context)
+    assert streams == [1, 1]
+
+
 def test_an_index_that_is_wrong(random, context):
     a, b = random(7, K), random(3, K, L)
     with pytest.raises(tilejit.InvalidArgument, match="pass a row of a for each row"):

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import copy
 import ctypes
 import operator
 import sys
@@ -59,6 +60,12 @@ class View:
     def key(self) -> Tuple[Any, ...]:
         """All properties that a call depends on, except the address."""
         return (self.kind, self.type, self.shape, self.strides, self.device, self.read_only)
+
+    def laid(self, shape: Tuple[int, ...], strides: Tuple[int, ...]) -> "View":
+        """The same memory with another shape and other strides."""
+        other = copy.copy(self)
+        other.shape, other.strides = shape, strides
+        return other
 
 
 def tight(shape: Tuple[int, ...]) -> Tuple[int, ...]:

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple, Optional, Sequence, Tuple, Union, overload
 
 import numpy
 
-from tilejit._arrays import A, AnyArray, HostArray, View, current_stream, device_of, empty_like, host_stream, look, stream_handle, tight
+from tilejit._arrays import A, AnyArray, HostArray, View, host_stream, look, stream_handle, tight
 from tilejit._binding import ffi, lib
 from tilejit._context import Context, context_of
 from tilejit._errors import InvalidArgument
-from tilejit._matmul import _launch, _on_host, _remembered
+from tilejit._matmul import _on_device, _on_host, _remembered
 from tilejit._problem import (
-    BROADCAST, SCALES, Arrays, Epilogue, Format, Request, checked, epilogue_of, look_at_epilogue, look_at_operands, request, set_field, take_types,
+    BROADCAST, SCALES, Arrays, Epilogue, Format, Request, checked, epilogue_of, format_key, look_at, request, set_field,
 )
 from tilejit._types import NAME
 
@@ -57,18 +57,18 @@ def matmul_grouped(a: Any, b: Any, /, offsets: Any, out: Any = None, *, index: A
         the kernel runs: an earlier kernel of the stream may have written them, and each replay of a captured graph takes those that it
         finds. Wrong ones then lead nowhere outside of the arrays (docs/grouped.md). A list or a NumPy array, of 767 groups at most,
         travels with the launch and is checked.
-    index: the row of a for each row of the product, of int32 and in the place of a: then a is (tokens, k), and the product has as many
-        rows as the index. An entry that is no row of a counts as a row of zeros.
+    index: the row of a for each row of the product: int32, in the same memory as a. Then a is (tokens, k), and the product has a row for
+        each entry. An entry that names no row of a stands for a row of zeros.
     out: receives the product, (rows, l). Rows that belong to no group stay as they are; in a new array they are 0 on the host, and hold
         anything on a device.
     epilogue, operands: as for ``matmul``: ``epilogue="gelu(acc + gain[row])", gain=gain``. ``row`` is the row of out, and what is indexed
         by ``col`` is the same for all groups. ``Epilogue(scale_n=...)`` may be (groups, l) or (groups, 1): scales for each group.
-    stream, dtype, compute, context, format: as for ``matmul``. With a format the scales of b, its zero points and the number of the whole are
-        those of all groups, or have a dimension more, of the groups.
+    stream, dtype, compute, context, format: as for ``matmul``. With a format the scales of b, its zero points and its one number for the whole
+        matrix are the same for all groups, or have one more dimension, for the groups.
 
     Returns out, as ``matmul`` does, and raises what that raises.
     """
-    return _multiply(a, b, out, epilogue_of(epilogue, operands, "offsets"), stream, dtype, compute, context, Rows(offsets, index=index), format)
+    return _multiply(a, b, out, epilogue_of(epilogue, operands, "offsets", "index"), stream, dtype, compute, context, Rows(offsets, index=index), format)
 
 
 @overload
@@ -85,14 +85,15 @@ def matmul_masked(a: AnyArray, b: AnyArray, /, counts: Union[AnyArray, Sequence[
                   context: Optional[Context] = ..., format: Format = ..., **operands: Any) -> A: ...
 def matmul_masked(a: Any, b: Any, /, counts: Any, out: Any = None, *, expected: int = 0, epilogue: Union[Epilogue, str, None] = None,
                   stream: Any = None, dtype: Any = None, compute: Optional[str] = None, context: Optional[Context] = None, format: Format = None,
-                   **operands: Any) -> Any:
-    """Multiply the first rows of each matrix of a by that group's matrix of b: experts that have room for as many rows each.
+                  **operands: Any) -> Any:
+    """Multiply the first rows of each matrix of a by that group's matrix of b: the experts of a mixture, with room for as many rows each.
 
     ``out[g, :counts[g]] = a[g, :counts[g]] @ b[g]`` for each group g.
 
     a: (groups, room, k), row-major: the matrices follow each other without a gap, as those of a contiguous array do.
     b: (groups, k, l); the rows or the columns of each matrix must be contiguous.
-    counts: a number from 0 to room for each group. Where it lies, and what wrong ones do, is as for the offsets of ``matmul_grouped``.
+    counts: a number from 0 to room for each group. They lie where the offsets of ``matmul_grouped`` may, and wrong ones on a device
+        lead nowhere outside of the arrays either.
     out: receives the product, (groups, room, l). Its other rows stay as they are; in a new array they are 0 on the host, and hold
         anything on a device.
     expected: rows that most groups have, 0 if that is not known. The config is chosen for them; the product does not depend on it.
@@ -100,20 +101,20 @@ def matmul_masked(a: Any, b: Any, /, counts: Any, out: Any = None, *, expected: 
 
     Returns out, as ``matmul`` does, and raises what that raises.
     """
-    return _multiply(a, b, out, epilogue_of(epilogue, operands, "counts"), stream, dtype, compute, context, Rows(counts, True, expected), format)
+    return _multiply(a, b, out, epilogue_of(epilogue, operands, "counts", "expected"), stream, dtype, compute, context, Rows(counts, True, expected), format)
 
 
 class Rows(NamedTuple):
-    """The rows of groups: offsets or, of masked ones, counts, and how many rows most of those have."""
+    """The rows of groups."""
 
-    offsets: Any
+    offsets: Any  # counts, if they are masked
     is_masked: bool = False
-    expected: int = 0
-    index: Any = None
+    expected: int = 0  # rows of most masked groups
+    index: Any = None  # of the rows of a
 
     @property
     def word(self) -> str:
-        """Name the numbers."""
+        """The argument's name."""
         return "counts" if self.is_masked else "offsets"
 
 
@@ -123,13 +124,12 @@ def _multiply(a: Any, b: Any, out: Any, epilogue: Epilogue, stream: Any, dtype: 
     tokens, chosen = 0, None
     if rows.index is not None and isinstance(a, numpy.ndarray):
         a = _take(a, rows.index)
-    va, vb = look(a, "a", handle), look(b, "b", handle)
-    take_types(va, vb, None, format)
+    given = look_at(a, b, out, epilogue, handle, None, format)
+    va, vb = given.a, given.b
     if rows.index is not None and va.device is not None:
         chosen, tokens = _look_at_index(rows.index, va, handle), va.shape[0]
-        va = View(va.kind, va.address, (chosen.shape[0], va.shape[1]), va.strides, va.type, va.device, va.owner, va.read_only)
-    vo = None if out is None else look(out, "out", handle)
-    given = Arrays(va, vb, vo, *look_at_epilogue(epilogue, handle), look_at_operands(epilogue, handle))
+        va = va.laid((chosen.shape[0], va.shape[1]), va.strides)
+        given = given._replace(a=va)
     if len(va.shape) != 2 + rows.is_masked or len(vb.shape) != 3 or vb.shape[0] < 1 or (rows.is_masked and va.shape[0] != vb.shape[0]):
         raise InvalidArgument(f"a is {va.shape} and b is {vb.shape}: a is {'(groups, room, k)' if rows.is_masked else '(rows, k)'} and b is "
                               f"(groups, k, l), of one group or more")
@@ -149,20 +149,10 @@ def _multiply(a: Any, b: Any, out: Any, epilogue: Epilogue, stream: Any, dtype: 
             raise InvalidArgument(f"{rows.word} are on a device, and a and b on the host: put all of them in one place")
         return _on_host(given, out, epilogue, context, lambda arrays: _from(address, make(arrays)), True)[0]
     context = context_of(context, a, b, out)
-    key = ("grouped", rows[1:3], chosen is not None, given.key(), epilogue.alpha != 1, epilogue.factor != 0, width, on_host, dtype, compute, epilogue.expression,
-           format if isinstance(format, str) else format and tuple(format.items()))
+    key = ("grouped", rows.is_masked, rows.expected, chosen is not None, given.key(), epilogue.alpha != 1, epilogue.factor != 0, width, on_host, dtype,
+           compute, epilogue.expression, epilogue.scale_k, format_key(format))
     made = _remembered(context, key, lambda: make(given))
-    if vo is None:
-        out = empty_like(va, made.out_shape, made.out_type, context)
-        vo = look(out, "out", handle)
-    if made.is_empty:
-        return out
-    if handle is None:
-        handle = next((current_stream(view) for view in (va, vb, vo) if view.kind in ("torch", "cupy")), va.stream)
-    with device_of(va):
-        _launch(context, _from(address, made, chosen, tokens), given._replace(out=vo), epilogue, handle)
-        if va.kind == "jax":
-            context.synchronize(handle)
+    out = _on_device(context, _from(address, made, chosen, tokens), given, out, epilogue, handle)
     del keep
     return out
 
@@ -173,7 +163,7 @@ def _flat(view: View, name: str) -> View:
     if groups > 1 and view.strides[0] != room * view.strides[1]:
         raise InvalidArgument(f"{name} is {view.shape} with strides of {view.strides}: its matrices must follow each other without a gap; pass a "
                               f"contiguous copy")
-    return View(view.kind, view.address, (groups * room, cols), view.strides[1:], view.type, view.device, view.owner, view.read_only)
+    return view.laid((groups * room, cols), view.strides[1:])
 
 
 def _look_at_offsets(rows: Rows, groups: int, stream: Optional[int]) -> Tuple[int, int, bool, Any]:
@@ -200,28 +190,16 @@ def _look_at_offsets(rows: Rows, groups: int, stream: Optional[int]) -> Tuple[in
 def _request(arrays: Arrays, width: int, on_host: bool, epilogue: Epilogue, dtype: Any, compute: Optional[str],
              rows: Rows, gathers: bool = False, format: Format = None) -> Request:
     """Return the request of a product of all rows with one matrix of b, then with one matrix for each group."""
-    b, scale_n = arrays.b, arrays.scales[lib.TJ_MATRIX_N]
+    b = arrays.b
     groups, step = b.shape[0], b.strides[0]
-    one = View(b.kind, b.address, b.shape[1:], b.strides[1:], b.type, b.device, b.owner)
-    of_each = format is None and scale_n is not None and len(scale_n.shape) == 2
-    first = scale_n
-    if scale_n is not None and of_each:
-        count = scale_n.shape[1]
-        if scale_n.shape[0] != groups or count not in (1, b.shape[2]) or scale_n.strides != tight(scale_n.shape):
-            raise InvalidArgument(f"epilogue.scale_n is {scale_n.shape} with strides of {scale_n.strides}, and b has {groups} groups of {b.shape[2]} columns: "
-                                  f"pass one number, ({b.shape[2]},) for all groups, or contiguous ({groups}, {b.shape[2]}) or ({groups}, 1)")
-        first = View(scale_n.kind, scale_n.address, (count,), (1,), scale_n.type, scale_n.device, scale_n.owner)
-    scales = tuple(first if i == lib.TJ_MATRIX_N else scale for i, scale in enumerate(arrays.scales))
-    if format is not None:
-        scales = tuple(_first_of_groups(name, scale, groups, rows) for name, scale in zip(SCALES, arrays.scales))
-    made = request(arrays._replace(b=one, scales=scales), epilogue, dtype, compute, False, format)
+    scales = tuple(scale and _scales_of_one(name, scale, b, rows, format) for name, scale in zip(SCALES, arrays.scales))
+    made = request(arrays._replace(b=b.laid(b.shape[1:], b.strides[1:]), scales=scales), epilogue, dtype, compute, False, format)
     if made.is_empty:
         return made
-    if format is not None:
-        slots = (*made.operands.scale, *made.operands.zero, *made.operands.whole)
-        for slot, scale, own in zip(slots, arrays.scales, scales):
-            if scale is not None and own is not None and len(own.shape) < len(scale.shape) and own.shape == scale.shape[1:]:
-                slot.stride = scale.strides[0] if groups > 1 else 0
+    slots = (*made.operands.scale, *made.operands.zero, *made.operands.whole)
+    for slot, scale, own in zip(slots, arrays.scales, scales):
+        if scale is not None and own is not None and len(own.shape) < len(scale.shape) and own.shape == scale.shape[1:]:
+            slot.stride = scale.strides[0] if groups > 1 else 0
     if groups > 1 and step < 0:
         raise InvalidArgument(f"b has strides of {b.strides}: its matrices follow each other backwards; pass a contiguous copy")
     set_field(made.problem, "groups", groups)
@@ -233,21 +211,26 @@ def _request(arrays: Arrays, width: int, on_host: bool, epilogue: Epilogue, dtyp
     if rows.expected:
         set_field(made.problem, "expected", rows.expected)
     made.problem.n.stride = 0 if groups == 1 else BROADCAST if step == 0 else step
-    if scale_n is not None and of_each:
-        made.operands.scale[lib.TJ_MATRIX_N].stride = scale_n.shape[1]
     made.problem = checked(made.problem)
     return made
 
 
-def _first_of_groups(name: str, scale: Optional[View], groups: int, rows: Rows) -> Optional[View]:
-    """Return the scales of the first group, where each has its own; of masked rows, those of a as one matrix."""
-    if scale is None or (len(scale.shape) < 3 and name != "whole_n"):
+def _scales_of_one(name: str, scale: View, b: View, rows: Rows, format: Format) -> View:
+    """Return the scales of the first group, if each group has its own. Return those of masked rows as the scales of one matrix."""
+    groups, cols = b.shape[0], b.shape[2]
+    if format is None:
+        if name != "scale_n" or len(scale.shape) != 2:
+            return scale
+        if scale.shape[0] != groups or scale.shape[1] not in (1, cols) or scale.strides != tight(scale.shape):
+            raise InvalidArgument(f"epilogue.scale_n is {scale.shape} with strides of {scale.strides}, and b has {groups} groups of {cols} columns: "
+                                  f"pass one number, ({cols},) for all groups, or contiguous ({groups}, {cols}) or ({groups}, 1)")
+    elif len(scale.shape) < 3 and name != "whole_n":
         return scale
-    if name == "scale_m":
+    elif name == "scale_m":
         return _flat(scale, "epilogue.scale_m") if rows.is_masked else scale
-    if not name.endswith("_n") or scale.shape[0] != groups:
+    elif not name.endswith("_n") or scale.shape[0] != groups:
         return scale
-    return View(scale.kind, scale.address, scale.shape[1:], scale.strides[1:], scale.type, scale.device, scale.owner)
+    return scale.laid(scale.shape[1:], scale.strides[1:])
 
 
 def _take(a: Any, index: Any) -> Any:

@@ -16,8 +16,7 @@ from tilejit._binding import ffi, lib
 from tilejit._context import Context, context_of, host_context
 from tilejit._errors import InvalidArgument, check, failure, text
 from tilejit._problem import (
-    _PLAIN, Arrays, Epilogue, Format, Operand, Problem, Request, epilogue_of, in_words_of_a_call,
-    look_at_epilogue, look_at_operands, request, take_types,
+    Arrays, Epilogue, Format, Operand, Problem, Request, epilogue_of, format_key, in_words_of_a_call, look_at, request,
 )
 from tilejit._types import BYTES, NAME, PAIRS, numpy_dtype, torch_dtype
 
@@ -133,30 +132,32 @@ def _with_torch(torch: Any, a: Any, b: Any, out: Any, epilogue: Epilogue, handle
 def _multiply(a: Any, b: Any, out: Any, epilogue: Epilogue, handle: Optional[int], dtype: Any, compute: Optional[str],
               overlap: bool, context: Optional[Context], n_dtype: Any = None, format: Format = None) -> Tuple[Any, Request]:
     """matmul for whatever arrays; also what their shapes and strides came to."""
-    va, vb = look(a, "a", handle), look(b, "b", handle)
-    take_types(va, vb, n_dtype, format)
-    vo = None if out is None else look(out, "out", handle)
-    vc, scales = (None, _PLAIN.scales) if epilogue is _PLAIN else look_at_epilogue(epilogue, handle)
-    given = Arrays(va, vb, vo, vc, scales, look_at_operands(epilogue, handle) if epilogue.operands else ())
-    if va.device is None and vb.device is None:
+    given = look_at(a, b, out, epilogue, handle, n_dtype, format)
+    if given.a.device is None and given.b.device is None:
         host_stream(handle)
         return _on_host(given, out, epilogue, context, lambda arrays: request(arrays, epilogue, dtype, compute, overlap, format))
     context = context_of(context, a, b, out)
     key = (given.key(), epilogue.alpha != 1, epilogue.factor != 0, dtype, compute, overlap, epilogue.expression, epilogue.scale_k,
-           format if isinstance(format, str) else format and tuple(format.items()))
+           format_key(format))
     made = _remembered(context, key, lambda: request(given, epilogue, dtype, compute, overlap, format))
-    if vo is None:
-        out = empty_like(va, made.out_shape, made.out_type, context)
-        vo = look(out, "out", handle)
+    return _on_device(context, made, given, out, epilogue, handle), made
+
+
+def _on_device(context: Context, made: Request, given: Arrays, out: Any, epilogue: Epilogue, handle: Optional[int]) -> Any:
+    """Queue a request in the stream of the arrays, unless the caller named one. Return out, or the new array that takes its place."""
+    a, b, p = given[:3]
+    if p is None:
+        out = empty_like(a, made.out_shape, made.out_type, context)
+        p = look(out, "out", handle)
     if made.is_empty:
-        return out, made
+        return out
     if handle is None:
-        handle = next((current_stream(view) for view in (va, vb, vo) if view.kind in ("torch", "cupy")), va.stream)
-    with device_of(va):
-        _launch(context, made, given._replace(out=vo), epilogue, handle)
-        if va.kind == "jax":
+        handle = next((current_stream(view) for view in (a, b, p) if view.kind in ("torch", "cupy")), a.stream)
+    with device_of(a):
+        _launch(context, made, given._replace(out=p), epilogue, handle)
+        if a.kind == "jax":
             context.synchronize(handle)
-    return out, made
+    return out
 
 
 def _launch(context: Context, made: Request, given: Arrays, epilogue: Epilogue, stream: int) -> None:
@@ -223,7 +224,7 @@ def _on_host(given: Arrays, out: Any, epilogue: Epilogue, context: Optional[Cont
     vo = given.out
     if vo is not None:
         must_not_overlap(vo, "out")
-    tight_out = vo and View(vo.kind, vo.address, vo.shape, tight(vo.shape), vo.type, vo.device, vo.owner, vo.read_only)
+    tight_out = vo and vo.laid(vo.shape, tight(vo.shape))
     stored = given.operands  # as the caller has them
     tight_ones = Arrays(_compact(given.a), _compact(given.b), tight_out, given.c and _compact(given.c), tuple(scale and _compact(scale) for scale in given.scales),
                         [Operand(each.name, each.view and _compact(each.view), each.number) for each in stored])
@@ -292,7 +293,7 @@ def _compact(view: View) -> View:
     if view.type in PAIRS:  # they stay neighbours
         return _compact_pairs(view)
     if view.strides == tight(view.shape) or elements(view.shape) == 0:
-        return View(view.kind, view.address, view.shape, tight(view.shape), view.type, None, view.owner, view.read_only)
+        return view.laid(view.shape, tight(view.shape))
     if view.kind == "torch":
         return look(view.owner.contiguous(), "a", None)
     if isinstance(view.owner, numpy.ndarray):
@@ -303,9 +304,8 @@ def _compact(view: View) -> View:
 
 def _compact_pairs(view: View) -> View:
     """Like _compact, for bytes of two numbers, which lie along the contiguous axis."""
-    swapped = View(view.kind, view.address, view.shape[:-2] + (view.shape[-1], view.shape[-2]), view.strides[:-2] + (view.strides[-1], view.strides[-2]),
-                   view.type, None, view.owner, view.read_only)
-    if tight(view.shape) == view.strides or tight(swapped.shape) == swapped.strides or elements(view.shape) == 0:
+    swapped, strides = (each[:-2] + (each[-1], each[-2]) for each in (view.shape, view.strides))
+    if tight(view.shape) == view.strides or tight(swapped) == strides or elements(view.shape) == 0:
         return view
     raise InvalidArgument(f"b has strides of {view.strides}: on the host an array of {NAME[view.type]} must be contiguous, by rows or by columns; pass a copy")
 

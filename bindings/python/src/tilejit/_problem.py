@@ -109,6 +109,7 @@ def epilogue_of(epilogue: Any, operands: Mapping[str, Any], *more: str) -> Epilo
 
 
 _PLAIN = Epilogue()
+_PLAIN_SCALES = _PLAIN.scales
 BY_COL, BY_ROW, BY_BOTH = 1, 2, 3
 
 
@@ -397,10 +398,28 @@ class Request:
 def request_of(a: Any, b: Any, out: Any, epilogue: Epilogue, dtype: Any, compute: Optional[str], stream: Optional[int], n_dtype: Any,
                overlap: bool, format: Format = None) -> Request:
     """Return the request of arrays not examined yet."""
+    return request(look_at(a, b, out, epilogue, stream, n_dtype, format), epilogue, dtype, compute, overlap, format)
+
+
+def look_at(a: Any, b: Any, out: Any, epilogue: Epilogue, stream: Optional[int], n_dtype: Any, format: Format) -> Arrays:
+    """Examine the arrays of a call."""
     va, vb = look(a, "a", stream), look(b, "b", stream)
     take_types(va, vb, n_dtype, format)
     vo = None if out is None else look(out, "out", stream)
-    return request(Arrays(va, vb, vo, *look_at_epilogue(epilogue, stream), look_at_operands(epilogue, stream)), epilogue, dtype, compute, overlap, format)
+    return Arrays(va, vb, vo, *look_at_epilogue(epilogue, stream), look_at_operands(epilogue, stream))
+
+
+def format_key(format: Format) -> Any:
+    """A format as part of a key."""
+    return tuple(format.items()) if isinstance(format, Mapping) else format
+
+
+def _check_type(name: str, view: View, number: int, format: Format) -> None:
+    """Raise InvalidArgument for an array that has neither the type of a format nor the bytes of one."""
+    are_bytes = BYTES[number] == 1
+    if view.type != number and not (view.type == NUMBER["u8"] and are_bytes):
+        raise InvalidArgument(f"{name} is of {NAME[view.type]}, and the format {format} takes {NAME[number]}"
+                              + (", or its bytes as uint8" if are_bytes else ""))
 
 
 def take_types(a: View, b: View, n_dtype: Any, format: Format) -> None:
@@ -413,12 +432,9 @@ def take_types(a: View, b: View, n_dtype: Any, format: Format) -> None:
     wanted.m.type = a.type
     _set_format(wanted, format)
     for view, number, name in ((a, wanted.m.type, "a"), (b, wanted.n.type, "b")):
-        if number == view.type or number == 0:
-            continue
-        if view.type != NUMBER["u8"] or BYTES[number] != 1:
-            raise InvalidArgument(f"{name} is of {NAME[view.type]}, and the format {format} takes {NAME[number]}"
-                                  + (", or its bytes as uint8" if BYTES[number] == 1 else ""))
-        view.type = number
+        if number != 0:
+            _check_type(name, view, number, format)
+            view.type = number
 
 
 def take_as(b: View, n_dtype: Any) -> None:
@@ -452,6 +468,8 @@ class Arrays(NamedTuple):
 
 def look_at_epilogue(epilogue: Epilogue, stream: Optional[int]) -> Tuple[Optional[View], Tuple[Optional[View], ...]]:
     """Examine its arrays: c and the scales."""
+    if epilogue is _PLAIN:
+        return None, _PLAIN_SCALES
     return (None if epilogue.c is None else look(epilogue.c, "epilogue.c", stream),
             tuple(None if scale is None else look(scale, f"epilogue.{name}", stream) for name, scale in zip(SCALES, epilogue.scales)))
 
@@ -608,9 +626,7 @@ def _set_scales_of_format(problem: Any, operands: Any, scales: Sequence[Optional
             raise InvalidArgument(f"the format {format} has epilogue.{name}: pass {wanted[0]} x {wanted[1]} elements of {NAME[shape.type]}")
         if not shape.is_taken:
             raise InvalidArgument(f"the format {format} has no epilogue.{name}: leave it out")
-        if view.type != shape.type and not (view.type == NUMBER["u8"] and BYTES[shape.type] == 1):
-            raise InvalidArgument(f"epilogue.{name} is of {NAME[view.type]}, and the format {format} takes {NAME[shape.type]}"
-                                  + (", or its bytes as uint8" if BYTES[shape.type] == 1 else ""))
+        _check_type(f"epilogue.{name}", view, shape.type, format)
         if 1 in wanted and elements(view.shape) == wanted[0] * wanted[1] and view.strides == tight(view.shape):
             slot.ld = wanted[1]  # a vector may have any dimensions
         elif view.shape == wanted and view.strides[1] == 1 and view.strides[0] >= wanted[1]:
