@@ -24,14 +24,12 @@
 #include "error.h"
 #include "check.h"
 #include "expression.h"
-#include "gather.h"
 #include "number.h"
 #include "operand_table.h"
 #include "scalar.h"
 #include "product.h"
 #include "quantized.h"
 #include "reductions.h"
-#include "sized.h"
 #include "tree.h"
 
 static const double default_max_flop = 2e11;
@@ -75,28 +73,6 @@ static tj_matrix_view view_of(const tj_matrix *matrix, const void *base)
         .stride = matrix->stride < 0 ? 0 : numbers * matrix->stride, /* 0 for TJ_BROADCAST and pointers */
         .is_array = tj_stride_is_pointers(matrix->stride),
     };
-}
-
-static tj_status require_known(const tj_problem *p, tj_error *err)
-{
-    const bool is_k_open = p->k.mode != TJ_DIM_FIXED && !tj_divides_k(p); /* that of all groups has an extent */
-
-    if (p->j.mode != TJ_DIM_FIXED || is_k_open || p->l.mode != TJ_DIM_FIXED)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "%c is TJ_DIM_ANY: the reference needs every extent, with mode TJ_DIM_FIXED",
-                       p->j.mode != TJ_DIM_FIXED ? 'j'
-                       : is_k_open               ? 'k'
-                                                 : 'l');
-    if (p->batch == TJ_ANY)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "batch is TJ_ANY: the reference needs a number");
-    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++) {
-        const tj_matrix *m = tj_problem_matrix(p, which);
-
-        if (m->ld == TJ_ANY || m->stride == TJ_ANY)
-            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s_%c is TJ_ANY: the reference needs a number",
-                           m->ld == TJ_ANY ? "ld" : "stride", "mnpc"[which]);
-    }
-    return TJ_OK;
 }
 
 static int default_threads(void)
@@ -641,7 +617,6 @@ static row_range rows_of_group(const resolved *request, int64_t group)
 static int64_t count_rows(const resolved *request)
 {
     const tj_problem *p = &request->problem;
-
     int64_t rows = tj_is_grouped(p) ? 0 : p->j.extent * p->batch;
 
     for (int64_t group = 0; group < tj_group_count(p); group++)
@@ -661,7 +636,7 @@ static void take_group(const resolved *all, int64_t group, resolved *one)
     tj_factor_move(&one->factor[TJ_MATRIX_N], group);
 }
 
-/* Run all products: those of a batch together, those of groups one after the other. max_flop: INFINITY for all rows. */
+/* Return where the groups that divide k begin, and where the last one ends. */
 static int64_t *copy_k_offsets(const resolved *request)
 {
     const tj_problem *const p = &request->problem;
@@ -676,6 +651,7 @@ static int64_t *copy_k_offsets(const resolved *request)
     return offsets;
 }
 
+/* Run all products: those of a batch together, those of groups one after the other. max_flop: INFINITY for all rows. */
 static tj_status run_products(resolved *request, double max_flop, bool with_magnitude, tj_tile_fn visit, void *payload,
                               tj_error *err)
 {
@@ -734,11 +710,8 @@ static void conclude_results(const resolved *request, tj_check_report *report)
     conclude_result(tj_blocks_judge(request->blocks, of_scale), of_scale, report);
 }
 
-/* ---- public ------------------------------------------------------------------------------------------------------- */
-
-/* The rows of M lie in the order of the product. */
-static tj_status compare_in_order(const tj_request *asked, const tj_host_operands *operands, const void *p, double max_flop,
-                                  int threads, tj_check_report *report, tj_error *err)
+tj_status tj_compare_in_order(const tj_request *asked, const tj_host_operands *operands, const void *p, double max_flop,
+                              int threads, tj_check_report *report, tj_error *err)
 {
     tj_check_report found = {0};
     resolved request;
@@ -774,6 +747,8 @@ static tj_status compare_in_order(const tj_request *asked, const tj_host_operand
     free(check.findings);
     return status;
 }
+
+/* ---- the product -------------------------------------------------------------------------------------------------- */
 
 typedef struct writing {
     const resolved *request;
@@ -826,7 +801,7 @@ static tj_status find_scales(resolved *request, const tj_host_operands *operands
     return status;
 }
 
-static tj_status write_in_order(const tj_request *asked, const tj_host_operands *operands, void *p, int threads, tj_error *err)
+tj_status tj_write_in_order(const tj_request *asked, const tj_host_operands *operands, void *p, int threads, tj_error *err)
 {
     resolved request;
     writing output = {.request = &request, .p = p};
@@ -844,122 +819,5 @@ static tj_status write_in_order(const tj_request *asked, const tj_host_operands 
         tj_reductions_store(request.reductions);
     tj_reductions_free(request.reductions);
     tj_blocks_free(request.blocks);
-    return status;
-}
-
-static size_t row_of_p_bytes(const tj_request *asked)
-{
-    return (size_t)asked->operand[TJ_MATRIX_P].ld * tj_type_bytes((tj_type)asked->problem.p.type);
-}
-
-/* Copy rows between a P of the caller's and one in the order of the product. */
-static void move_rows(const tj_request *asked, const tj_host_operands *operands, void *scattered, void *in_order, bool back)
-{
-    const size_t bytes = row_of_p_bytes(asked),
-                 width = (size_t)tj_problem_p_cols(&asked->problem) * tj_type_bytes((tj_type)asked->problem.p.type);
-
-    for (int64_t row = 0; row < asked->problem.j.extent; row++) {
-        const int64_t of_p = tj_row_of_p(asked, operands, row);
-        char *const there = of_p < 0 ? NULL : (char *)scattered + (size_t)of_p * bytes, *const here = (char *)in_order +
-                                                                                                      (size_t)row * bytes;
-
-        if (there)
-            memcpy(back ? there : here, back ? here : there, width);
-    }
-}
-
-/* Rows that are not stored cannot be compared: they count as right. */
-static tj_status write_what_is_not_stored(const tj_request *asked, const tj_host_operands *operands,
-                                          const tj_gathered *gathered, void *in_order, int threads, tj_error *err)
-{
-    for (int64_t row = 0; row < asked->problem.j.extent; row++)
-        if (tj_row_of_p(asked, operands, row) < 0)
-            return write_in_order(&gathered->request, &gathered->operands, in_order, threads, err);
-    return TJ_OK;
-}
-
-static tj_status write_scattered(const tj_request *asked, const tj_host_operands *operands, const tj_gathered *gathered,
-                                 void *p, int threads, tj_error *err)
-{
-    void *const in_order = calloc((size_t)asked->problem.j.extent, row_of_p_bytes(asked));
-    tj_status status = in_order ? TJ_OK : tj_fail_memory(err, "the rows of P");
-
-    if (status == TJ_OK) {
-        move_rows(asked, operands, p, in_order, false); /* rows of no group stay as they are */
-        status = write_in_order(&gathered->request, &gathered->operands, in_order, threads, err);
-    }
-    if (status == TJ_OK)
-        move_rows(asked, operands, p, in_order, true);
-    free(in_order);
-    return status;
-}
-
-tj_status tj_request_compare(const tj_request *asked, const tj_host_operands *operands, const void *p, double max_flop,
-                             int threads, tj_check_report *report, tj_error *err)
-{
-    const bool is_scattered = tj_is_scattered(&asked->problem);
-    tj_gathered gathered;
-    void *in_order = NULL;
-    tj_status status = require_known(&asked->given, err);
-
-    if (status != TJ_OK)
-        return status;
-    status = tj_gather(asked, operands, &gathered, err);
-    if (status == TJ_OK && is_scattered) {
-        in_order = calloc((size_t)asked->problem.j.extent, row_of_p_bytes(asked));
-        status = in_order ? write_what_is_not_stored(asked, operands, &gathered, in_order, threads, err)
-                          : tj_fail_memory(err, "the rows of P");
-    }
-    if (status == TJ_OK && is_scattered)
-        move_rows(asked, operands, (void *)(uintptr_t)p, in_order, false);
-    if (status == TJ_OK)
-        status = compare_in_order(&gathered.request, &gathered.operands, is_scattered ? in_order : p, max_flop, threads, report,
-                                  err);
-    free(in_order);
-    tj_gathered_drop(&gathered);
-    return status;
-}
-
-tj_status tj_reference_check(const tj_problem *problem, const tj_host_operands *operands, const void *p, double max_flop,
-                             int threads, tj_check_report *report, tj_error *err)
-{
-    if (TJ_HAS_NULL(err, problem, operands, p, report))
-        return TJ_ERR_INVALID_ARGUMENT;
-    tj_check_report own = TJ_CHECK_REPORT_INIT;
-    tj_host_operands known;
-    tj_request asked;
-    tj_status status = TJ_CLEAR(report, TJ_CHECK_REPORT_INIT, err);
-
-    if (status == TJ_OK)
-        status = TJ_READ(operands, &known, TJ_HOST_OPERANDS, err);
-    if (status == TJ_OK)
-        status = tj_request_make(problem, &asked, err);
-    if (status == TJ_OK)
-        status = tj_request_compare(&asked, &known, p, max_flop, threads, &own, err);
-    (void)TJ_FILL(report, &own, TJ_CHECK_REPORT_INIT, NULL);
-    return status;
-}
-
-tj_status tj_reference_product(const tj_problem *problem, const tj_host_operands *operands, void *p, int threads, tj_error *err)
-{
-    if (TJ_HAS_NULL(err, problem, operands, p))
-        return TJ_ERR_INVALID_ARGUMENT;
-    tj_gathered gathered;
-    tj_host_operands known;
-    tj_request asked;
-    tj_status status = TJ_READ(operands, &known, TJ_HOST_OPERANDS, err);
-
-    if (status == TJ_OK)
-        status = tj_request_make(problem, &asked, err);
-    if (status == TJ_OK)
-        status = require_known(&asked.given, err);
-    if (status != TJ_OK)
-        return status;
-    status = tj_gather(&asked, &known, &gathered, err);
-    if (status == TJ_OK && tj_is_scattered(&asked.problem))
-        status = write_scattered(&asked, &known, &gathered, p, threads, err);
-    else if (status == TJ_OK)
-        status = write_in_order(&gathered.request, &gathered.operands, p, threads, err);
-    tj_gathered_drop(&gathered);
     return status;
 }
