@@ -71,15 +71,20 @@ static void move_rows(const tj_request *asked, const tj_host_operands *operands,
     }
 }
 
-/* Rows that are not stored cannot be compared: they count as right. */
+/* Rows that are not stored cannot be compared: they count as right. Further outputs are the caller's, and stay as they are. */
 static tj_status fill_in_rows(const tj_request *asked, const tj_host_operands *operands, const tj_gathered *gathered,
                               void *in_order, int threads, tj_error *err)
 {
+    const tj_expression *const e = &asked->problem.epilogue.expression;
+    tj_host_operands x = gathered->operands;
     bool are_stored = true;
 
     for (int64_t row = 0; row < asked->problem.j.extent && are_stored; row++)
         are_stored = tj_row_of_p(asked, operands, row) >= 0;
-    return are_stored ? TJ_OK : tj_write_in_order(&gathered->request, &gathered->operands, in_order, threads, err);
+    for (int i = 0; i < e->operands; i++)
+        if (e->operand[i].is_output)
+            x.with[i].address = NULL;
+    return are_stored ? TJ_OK : tj_write_in_order(&gathered->request, &x, in_order, threads, err);
 }
 
 static tj_status compare_scattered(const tj_request *asked, const tj_host_operands *operands, const tj_gathered *gathered,

@@ -254,6 +254,31 @@ Test(gather, takes_the_scales_of_blocks_too)
     tj_context_free(context);
 }
 
+/* A row that is not stored counts as right, but the further outputs of it and of all others are those that were given. */
+Test(gather, further_outputs_are_judged_where_a_row_is_not_stored)
+{
+    static const float m[3] = {1, 2, 3}, n[2] = {1, 10};
+    static const int32_t p_index[3] = {1, -1, 0};
+    float p[4] = {0}, other[6] = {0};
+    tj_problem problem = TJ_PROBLEM_INIT(3, 1, 2, TJ_F32);
+    tj_host_operands host = TJ_HOST_OPERANDS(m, n);
+    tj_check_report report = TJ_CHECK_REPORT_INIT;
+
+    problem.rows.scattered = 1;
+    cr_assert(eq(int, tj_epilogue_parse("other[row, col] = acc; acc", &problem.epilogue, &err), TJ_OK), "%s", err.message);
+    host.p_index = p_index;
+    host.p_rows = 2;
+    host.with[tj_epilogue_find(&problem.epilogue, "other")].address = other;
+    cr_assert(eq(int, tj_reference_product(&problem, &host, p, 1, &err), TJ_OK), "%s", err.message);
+    cr_expect(p[0] == 3 && p[1] == 30 && p[2] == 1 && p[3] == 10);
+    cr_assert(eq(int, tj_reference_check(&problem, &host, p, 0, 1, &report, &err), TJ_OK), "%s", err.message);
+    cr_expect(report.passed, "%s", report.reason);
+    other[2] = 7;
+    cr_assert(eq(int, tj_reference_check(&problem, &host, p, 0, 1, &report, &err), TJ_OK), "%s", err.message);
+    cr_expect(eq(int, report.passed, 0));
+    cr_expect(eq(flt, other[2], 7));
+}
+
 Test(gather, launches_refuse_what_they_cannot_read)
 {
     tj_context *context = open_context();
