@@ -116,11 +116,13 @@ static void set_way(tj_problem *p, int w)
     p->compute = ways[w].compute;
 }
 
-static int bits_of(int32_t type)
+/* Has a matrix fewer bits than the other? A type that is left to its default is the other's. */
+static int has_fewer_bits(const tj_problem *p, tj_which which)
 {
-    const tj_type_facts *const facts = tj_type_get_facts((tj_type)type);
+    const tj_type_facts *const its = tj_type_get_facts((tj_type)tj_problem_matrix(p, which)->type);
+    const tj_type_facts *const others = tj_type_get_facts((tj_type)tj_problem_matrix(p, (tj_which)(1 - which))->type);
 
-    return 8 * facts->bytes / facts->numbers;
+    return its && others && its->bytes * others->numbers < others->bytes * its->numbers;
 }
 
 /* Draw the types of N and P, and the epilogue. */
@@ -139,11 +141,9 @@ static void draw_types(tj_problem *p, int w)
         p->scale[TJ_MATRIX_M] = nth_scale(PICK(0, 1, 2));
         p->scale[TJ_MATRIX_N] = nth_scale(PICK(0, 1, 2));
     }
-    const int m_bits = bits_of(p->m.type), n_bits = p->n.type != 0 ? bits_of(p->n.type) : m_bits;
-
-    if (m_bits != n_bits && next() % 2 == 0) /* of weights */
-        *(m_bits < n_bits ? &p->scale[TJ_MATRIX_M] : &p->scale[TJ_MATRIX_N]) =
-            (tj_scale)SCALE_ALONG_K((int32_t)PICK(1, 7, 16, 32, 64, 128));
+    for (tj_which which = TJ_MATRIX_M; which < TJ_FACTORS; which++)
+        if (has_fewer_bits(p, which) && next() % 2 == 0) /* of weights */
+            p->scale[which] = (tj_scale)SCALE_ALONG_K((int32_t)PICK(1, 7, 16, 32, 64, 128));
 }
 
 /* Draw groups in place of a batch: M, P and C are one matrix each, and N has one matrix per group. */
@@ -268,15 +268,6 @@ static tj_scale draw_scale(const tj_problem *p, tj_which which)
     if (may_have_zero && scale.layout != TJ_SCALES_IN_TILES && next() % 2)
         scale.zero = (int8_t)PICK(TJ_U4, TJ_U8, TJ_S8, scale.type == TJ_E8M0 ? TJ_U8 : scale.type);
     return scale;
-}
-
-/* Has a matrix fewer bits than the other? */
-static int has_fewer_bits(const tj_problem *p, tj_which which)
-{
-    const tj_type_facts *const its = tj_type_get_facts((tj_type)tj_problem_matrix(p, which)->type);
-    const tj_type_facts *const others = tj_type_get_facts((tj_type)tj_problem_matrix(p, (tj_which)(1 - which))->type);
-
-    return its && others && its->bytes * others->numbers < others->bytes * its->numbers;
 }
 
 enum { SCALES_TRIED = 12 }; /* a family with tensor cores takes few of them */
