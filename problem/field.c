@@ -271,7 +271,7 @@ static tj_status set_choice(tj_problem *problem, const field *f, const char *val
     } else if (f->kind == LAYOUT) {
         tj_matrix_of(problem, f->which)->layout = (int16_t)choice;
     } else if (f->kind == SCALE) {
-        *tj_scale_in(problem, f->which) = tj_scale_of_form(choice + 1, TJ_ANY); /* along k: until scale-k says it */
+        *tj_scale_in(problem, f->which) = tj_scale_of_form(choice + 1, TJ_ANY);
     } else if (f->kind == OVERLAP) {
         problem->overlap = (int16_t)choice;
     } else if (f->kind == GATHER) {

@@ -51,11 +51,8 @@ void tj_problem_print_marks(const tj_problem *problem, char marks[TJ_PROBLEM_TEX
         strcat(marks, tj_problem_matrix(problem, which)->layout == TJ_COL_MAJOR ? col[which] : "");
     for (tj_which which = TJ_MATRIX_M; which < TJ_SCALED; which++)
         if (tj_is_scaled(problem, which)) {
-            const int form = tj_scale_form(problem, which);
-
-            strcat(strcat(strcat(marks, " "), tj_scale_name(which)), tj_scale_mark(form));
-            if (form == TJ_SCALE_OF_ANY_FORM)
-                tj_scale_print(tj_scale_of(problem, which), marks + strlen(marks));
+            strcat(strcat(marks, " "), tj_scale_name(which));
+            tj_scale_print_mark(problem, which, marks + strlen(marks));
         }
     strcat(marks, problem->epilogue.has_alpha && !has_expression ? " alpha" : "");
     strcat(marks, problem->epilogue.has_beta && !has_expression ? " beta" : "");

@@ -148,7 +148,7 @@ bool tj_scales_are_plain(const tj_problem *problem);
  * The forms of scales that have a word and, in records, a number: 0: none; 1: one; 2: each; 3: along-k, one for each row and
  * tj_scale_k elements of k. All of them are f32, part by part, without zero points and without a number for the whole matrix.
  */
-enum { TJ_SCALE_FORMS = 4, TJ_SCALE_OF_ANY_FORM = TJ_SCALE_FORMS };
+enum { TJ_SCALE_ALONG_K = 3, TJ_SCALE_FORMS, TJ_SCALE_OF_ANY_FORM = TJ_SCALE_FORMS };
 
 /** Return the number of the form of a matrix's scales, or TJ_SCALE_OF_ANY_FORM. The scales have passed their check. */
 int tj_scale_form(const tj_problem *problem, tj_which which);
@@ -156,24 +156,27 @@ int tj_scale_form(const tj_problem *problem, tj_which which);
 /** Are scales of the form along-k, whose number of elements is stated apart from them? */
 static inline bool tj_scales_name_k(const tj_problem *problem)
 {
-    return tj_scale_form(problem, TJ_MATRIX_M) == 3 || tj_scale_form(problem, TJ_MATRIX_N) == 3;
+    return tj_scale_form(problem, TJ_MATRIX_M) == TJ_SCALE_ALONG_K || tj_scale_form(problem, TJ_MATRIX_N) == TJ_SCALE_ALONG_K;
 }
 
-/** Return scales of a form. k: the elements of k of each, if the form is along-k. */
+/** Return scales of a form. k: the elements of k of each, if the form is along-k; TJ_ANY where it is read after them. */
 tj_scale tj_scale_of_form(int form, int32_t k);
 
 /** Return the word of a form: "each"; "" for none. */
 const char *tj_scale_word(int form);
 
-/** Return what follows the name of scales of a form in the line of a problem: ":each"; "=", before their text, for any form. */
-const char *tj_scale_mark(int form);
-
-enum { TJ_SCALE_TEXT_BYTES = 80 };
+enum { TJ_SCALE_TEXT_BYTES = 80, TJ_SCALE_MARK_BYTES = TJ_SCALE_TEXT_BYTES + 1 };
 
 /** Print scales of any form: "f32:128x128:row-by-row", "bf16:1x32:zero=u4", "e4m3:1x16:whole"; "all" is the number 0. */
 void tj_scale_print(const tj_scale *scale, char text[TJ_SCALE_TEXT_BYTES]);
 
 /** Read what tj_scale_print prints. False: it is something else; *scale is then unchanged. */
 bool tj_scale_scan(const char *text, tj_scale *scale);
+
+/** Print the mark that follows the name of a matrix's scales in the line of a problem: "", ":each", ":along_k", "=bf16:1x128". */
+void tj_scale_print_mark(const tj_problem *problem, tj_which which, char text[TJ_SCALE_MARK_BYTES]);
+
+/** Read such a mark. Along k, the number of elements is TJ_ANY, until scale_k, which is printed after all scales, says it. */
+bool tj_scale_scan_mark(const char *mark, tj_scale *scale);
 
 #endif

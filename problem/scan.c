@@ -12,7 +12,7 @@
 
 enum { WORD_BYTES = 96 };
 
-_Static_assert((int)WORD_BYTES >= TJ_SCALE_TEXT_BYTES + 8, "the longest words are those of scales");
+_Static_assert((int)WORD_BYTES >= TJ_SCALE_MARK_BYTES + 7, "the longest words are those of scales");
 
 /* Copy the next word. False: there is none, or it is too long for any that is read here. */
 static bool next_word(const char **rest, char word[WORD_BYTES])
@@ -45,19 +45,6 @@ static bool read_type(const char *word, int32_t *number)
     return true;
 }
 
-/* Read "", ":each", ":along_k" or "=bf16:1x128", the marks of scales after their name. */
-static bool read_scale(const char *mark, tj_scale *scale)
-{
-    if (mark[0] == '=')
-        return tj_scale_scan(mark + 1, scale);
-    for (int form = 1; form < TJ_SCALE_FORMS; form++)
-        if (strcmp(mark, tj_scale_mark(form)) == 0) {
-            *scale = tj_scale_of_form(form, TJ_ANY); /* along k: until scale_k, which is printed after them, says it */
-            return true;
-        }
-    return false;
-}
-
 static bool read_word(const char *word, tj_problem *p)
 {
     static const char names[] = "MNP";
@@ -80,7 +67,7 @@ static bool read_word(const char *word, tj_problem *p)
         const size_t length = strlen(tj_scale_name(which));
 
         if (strncmp(word, tj_scale_name(which), length) == 0)
-            return read_scale(word + length, tj_scale_in(p, which));
+            return tj_scale_scan_mark(word + length, tj_scale_in(p, which));
     }
     if (!word[0] || !name || word[1] != ':')
         return false;

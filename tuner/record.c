@@ -239,7 +239,7 @@ static tj_status read_scale(const tj_json *object, tj_which which, int32_t scale
                        name, text);
     if (read_member(object, name, TJ_SCALE_FORMS - 1, &form, err) != TJ_OK)
         return TJ_ERR_INVALID_ARGUMENT;
-    if (form == 3 && scale_k == 0)
+    if (form == TJ_SCALE_ALONG_K && scale_k == 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "%s of a record's problem is 3, along k, and its scale_k is 0: it is 1 or more", name);
     *scale = tj_scale_of_form((int)form, scale_k);
