@@ -348,7 +348,7 @@ static int set_gelu_bias(const cublas_problem *p, const void *bias, tj_error *er
            check(p->library->desc_set(p->desc, DESC_BIAS_TYPE, &p->c.type, sizeof p->c.type), "setting the bias's type", err);
 }
 
-/* Does a launch take other operands than M, N and P, and what belongs to scales? */
+/* Does a launch take operands that are neither M, N or P nor scales and what belongs to them? */
 static bool takes_more(const tj_problem *problem)
 {
     bool takes = false;

@@ -31,8 +31,8 @@ void cublas_close(cublas *library);
 const char *cublas_version(const cublas *library);
 
 /**
- * Is it M . N only: no epilogue, no groups, no arrays of pointers? If not, err says why, with TJ_ERR_UNSUPPORTED. Scales are left
- * out: cuBLAS then multiplies without them, which is another product. The problem is canonical.
+ * Is it M . N only: no epilogue, no groups, no arrays of pointers? If not, err says why, with TJ_ERR_UNSUPPORTED. A problem with
+ * scales passes: cuBLAS multiplies without them, which is another product. The problem is canonical.
  */
 bool cublas_is_asked(const tj_problem *problem, tj_error *err);
 

@@ -168,7 +168,7 @@ static void drop_half(int64_t *inner, int64_t other)
     *inner -= *inner == other + 1;
 }
 
-/* Bytes that NumPy calls u8 are what --format says: 8-bit floats, powers of 2, two numbers of 4 bits. */
+/* Convert an array to a type of --format. Bytes that NumPy calls u8 become 8-bit floats, powers of 2 or pairs as they are. */
 static tj_status read_as(const char *path, tj_npy *array, tj_type type, tj_error *err)
 {
     if (array->dtype == TJ_U8 && tj_type_bytes(type) == 1 && !holds_pairs(type))
@@ -204,9 +204,9 @@ static tj_status load(const cli_call *call, matrices *all, tj_error *err)
         (options->whole_n && tj_npy_read_operand(options->whole_n, &all->whole_n, err) != TJ_OK) ||
         (options->request.format && load_format(call, all, err) != TJ_OK))
         return err->status;
-    n = m;
     if (options->request.format)
-        m = (int32_t)all->m.dtype, n = (int32_t)all->n.dtype;
+        m = (int32_t)all->m.dtype;
+    n = options->request.format ? (int32_t)all->n.dtype : m;
     if (cli_read_dtype(options->request.n_dtype, &n, err) != TJ_OK ||
         convert(call->operand[0], &all->m, m ? (tj_type)m : all->m.dtype, err) != TJ_OK ||
         convert(call->operand[1], &all->n, n ? (tj_type)n : all->n.dtype, err) != TJ_OK)
@@ -354,7 +354,7 @@ static tj_status repeat(tj_npy *array, int64_t products, tj_error *err)
     return TJ_OK;
 }
 
-/* Take an array of scales, zero points or the number of a whole matrix as --format has them; path NULL: it is not given. */
+/* Take an array that --format names: scales, zero points or the number of a whole matrix. path NULL: it was not given. */
 static tj_status take_of_format(const char *format, const char *option, int operand, const char *path, tj_npy *array,
                                 const tj_problem *known, tj_error *err)
 {
@@ -393,7 +393,7 @@ static tj_status take_of_format(const char *format, const char *option, int oper
     return wanted.count > 1 && array->rank != 3 ? repeat(array, wanted.count, err) : TJ_OK;
 }
 
-/* Take the arrays of a --format. Scales of groups have the type of their file, if it is a float of 16 or 32 bits. */
+/* Take the arrays of a --format. Scales of weights along k have the type of their file, if that is a float of 16 or 32 bits. */
 static tj_status take_format(const matmul_options *options, matrices *all, tj_problem *known, tj_error *err)
 {
     static const char *const names[] = {"scale-m", "scale-n"};
@@ -488,13 +488,12 @@ static tj_status make_request(const cli_call *call, matrices *all, cli_request *
 
     *known = (tj_problem)TJ_PROBLEM_INIT(j, k, l, (int32_t)all->m.dtype);
     known->n.type = (int32_t)all->n.dtype;
+    if (cli_take_format(&options->request, known, err) != TJ_OK)
+        return err->status;
     known->m.layout = all->m.is_fortran_order ? TJ_COL_MAJOR : TJ_ROW_MAJOR;
     known->n.layout = all->n.is_fortran_order ? TJ_COL_MAJOR : TJ_ROW_MAJOR;
     known->p.layout = options->order == ORDER_F || (options->c && all->c.is_fortran_order) ? TJ_COL_MAJOR : TJ_ROW_MAJOR;
     known->m.transposed = (int16_t)options->request.m.transposed;
-    if (cli_take_format(&options->request, known, err) != TJ_OK)
-        return err->status;
-    known->n.layout = all->n.is_fortran_order ? TJ_COL_MAJOR : TJ_ROW_MAJOR;
     known->n.transposed = (int16_t)options->request.n.transposed;
     if (cli_take_epilogue(&options->request, request, err) != TJ_OK)
         return err->status;

@@ -48,10 +48,10 @@ typedef struct cli_request {
 /** Read the options of a command with a shape. Every error of the options is found here. */
 tj_status cli_read_request(const cli_request_options *options, const char *shape, cli_request *request, tj_error *err);
 
-/** Check the options of a command that takes the shape from files; and, with request->known filled, the rest. */
-/** Take --format, and the type of M before it: other options follow, and may say more. */
+/** Take --format, after the type of M that --dtype names. Types and scales of other options come later, and replace those of it. */
 tj_status cli_take_format(const cli_request_options *options, tj_problem *problem, tj_error *err);
 
+/** Check the options of a command that takes the shape from files; and, with request->known filled, the rest. */
 tj_status cli_check_request(const cli_request_options *options, tj_error *err);
 tj_status cli_settle_request(const cli_request_options *options, cli_request *request, tj_error *err);
 

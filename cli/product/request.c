@@ -120,9 +120,8 @@ static const cli_option of_layout[] = {
      "Where the offsets of groups lie, and their type: device (default) and host have 4 bytes each, device64 and host64 8.",
      "where", .offered = offsets_at},
     {"grouped", CLI_TEXT, AT(grouped),
-     "How the rows of groups lie: packed (default), one group after the other; or masked, each with room for j / groups of "
-     "them "
-     "and a count of those that are there.",
+     "How groups lie: packed (default), with rows one group after the other; masked, each with room for j / groups rows and a "
+     "count of the rows in use; or along-k, which divide k.",
      "how", .offered = grouped_at},
     {"gather", CLI_FLAG, AT(gather), "An index of each launch says which row of M each row of the product is made of.",
      .low = 1},
@@ -156,9 +155,8 @@ static const cli_option of_scales[] = {
     {"scale-n", CLI_TEXT, AT(scale[TJ_MATRIX_N]), "And by scales of N: one number, one for each of its columns, or along-k.",
      "how", .offered = scale_at},
     {"scale-p", CLI_TEXT, AT(scale[TJ_MATRIX_P]),
-     "P, of e4m3, e5m2 or s8, is stored divided by scales that the kernel finds and stores: each, one for each of its rows, or "
-     "one "
-     "for columns of a row, as f32:1x128:row-by-row or e8m0:1x32 says.",
+     "Quantise P, of e4m3, e5m2 or s8, with scales that the kernel finds and stores: each, for one of each row, or such as "
+     "f32:1x128:row-by-row or e8m0:1x32, for one of 128 or 32 columns of a row.",
      "how"},
     {"scale-k", CLI_TEXT, AT(scale_k), "Elements of k that each scale along k is for, such as 32, 64 or 128.", "elements"},
     {NULL},
@@ -223,15 +221,25 @@ static tj_status set_field(tj_problem *problem, const char *name, const char *va
     return status;
 }
 
-tj_status cli_take_types(const cli_request_options *options, tj_problem *problem, tj_error *err)
+/* Set fields of the problem, each given by its name and its value, up to a name of NULL. */
+static tj_status set_fields(tj_problem *problem, const char *const (*given)[2], tj_error *err)
 {
-    const char *const given[][2] = {
-        {"dtype", options->dtype}, {"n-dtype", options->n_dtype}, {"p-dtype", options->p_dtype}, {"compute", options->compute}};
     tj_status status = TJ_OK;
 
-    for (size_t i = 0; i < sizeof given / sizeof given[0] && status == TJ_OK; i++)
-        status = set_field(problem, given[i][0], given[i][1], err);
+    for (; (*given)[0] && status == TJ_OK; given++)
+        status = set_field(problem, (*given)[0], (*given)[1], err);
     return status;
+}
+
+tj_status cli_take_types(const cli_request_options *options, tj_problem *problem, tj_error *err)
+{
+    const char *const given[][2] = {{"dtype", options->dtype},
+                                    {"n-dtype", options->n_dtype},
+                                    {"p-dtype", options->p_dtype},
+                                    {"compute", options->compute},
+                                    {NULL}};
+
+    return set_fields(problem, given, err);
 }
 
 tj_status cli_take_format(const cli_request_options *options, tj_problem *problem, tj_error *err)
@@ -398,6 +406,14 @@ tj_status cli_settle_request(const cli_request_options *options, cli_request *re
 
 tj_status cli_read_request(const cli_request_options *options, const char *shape, cli_request *request, tj_error *err)
 {
+    const char *const given[][2] = {{"groups", options->groups},
+                                    {"offsets", options->offsets},
+                                    {"grouped", options->grouped},
+                                    {"expected", options->expected},
+                                    {"gather", options->gather ? "1" : NULL},
+                                    {"scatter", options->scatter ? "1" : NULL},
+                                    {"overlap", options->overlap ? "1" : NULL},
+                                    {NULL}};
     int64_t extent[3] = {0, 0, 0};
 
     memset(request, 0, sizeof *request);
@@ -409,14 +425,7 @@ tj_status cli_read_request(const cli_request_options *options, const char *shape
     take_matrix(&options->p, &request->known.p);
     take_matrix(&options->c, &request->known.c);
     request->known.batch = options->batch;
-    if (cli_take_format(options, &request->known, err) != TJ_OK ||
-        set_field(&request->known, "groups", options->groups, err) != TJ_OK ||
-        set_field(&request->known, "offsets", options->offsets, err) != TJ_OK ||
-        set_field(&request->known, "grouped", options->grouped, err) != TJ_OK ||
-        set_field(&request->known, "expected", options->expected, err) != TJ_OK ||
-        set_field(&request->known, "gather", options->gather ? "1" : NULL, err) != TJ_OK ||
-        set_field(&request->known, "scatter", options->scatter ? "1" : NULL, err) != TJ_OK ||
-        set_field(&request->known, "overlap", options->overlap ? "1" : NULL, err) != TJ_OK ||
+    if (cli_take_format(options, &request->known, err) != TJ_OK || set_fields(&request->known, given, err) != TJ_OK ||
         cli_take_epilogue(options, request, err) != TJ_OK)
         return err->status;
     if ((options->c.ld || options->c.stride) && !request->known.epilogue.has_beta)

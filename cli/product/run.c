@@ -24,8 +24,9 @@ typedef struct run_options {
 static const cli_option own[] = {
     {"seed", CLI_INT, AT(seed), "Of the random matrices; default 1.", "number", 0, INT64_MAX - 2, .initial = 1},
     {"group-rows", CLI_TEXT, AT(group_rows),
-     "How many rows each group has, such as 5,0,17, j at most in all, or j / groups of each masked one; default: they fall to "
-     "groups at random. Without --groups it says how many groups there are.",
+     "Rows of each group, such as 5,0,17: j at most in all, or j / groups in each masked group. Default: rows fall to groups "
+     "at "
+     "random. Without --groups the list has as many groups as numbers.",
      "list"},
     {"count", CLI_FLAG, AT(counts), "Count what the kernel does: loads, sectors, bank conflicts, FMAs. On the emulator only.",
      .low = CLI_COUNT},
@@ -85,7 +86,7 @@ static tj_status read_rows(const char *list, int64_t **offsets, int64_t *groups,
     return status;
 }
 
-/* Convert the offsets of --group-rows to those, or the counts, of the problem, in place: they only become shorter. */
+/* Convert the offsets of --group-rows to the problem's offsets, or counts, in place: elements only become shorter. */
 static tj_status fit_offsets(const cli_request *request, int64_t groups, int64_t *offsets, tj_error *err)
 {
     const tj_problem known = tj_problem_canonical(&request->known);

@@ -43,9 +43,8 @@ static const cli_option own[] = {
     {"merge", CLI_TEXT, AT(merge),
      "Merge the records of files, separated by commas, into the file of -o; of a folder, its *.json. Tunes nothing.", "files"},
     {"pack-trials", CLI_TEXT, AT(pack_trials),
-     "Make a table of one device's trials, by which configs of similar problems are chosen, of files of --trials and tables, "
-     "separated by "
-     "commas, later ones last, into the file of -o. Tunes nothing.",
+     "Write to the file of -o a table of one device's trials, by which configs of similar problems are chosen. Takes files of "
+     "--trials and tables, separated by commas, later ones last. Tunes nothing.",
      "files"},
     {"t4", CLI_FLAG, AT(is_t4), "--export and --merge write Kernel Tuner's T4 format.", .low = 1},
     {NULL},
