@@ -8,10 +8,10 @@
  *                      eight elements per thread. That kernel is a family of this program's own (custom.h)
  *     --quantize       the same gate into e4m3 with a scale of f32 for 128 columns of a row; the second kernel finds the scales, too
  *
- * bf16, row-major; e4m3: N by columns, sums as f32_fp8. Samples are CUDA graphs of launches that rotate over sets of operands larger than the L2, taken in turn; times are
- * medians. TileJIT's fused kernel uses the config of --config, else the store's records if there are any (tilejit tune JxKxL
- * --dtype bf16 --epilogue ...); cuBLASLt uses the fastest algorithm that its heuristic offers. Every product is compared with the
- * float64 reference on sampled rows; the second kernel is proven.
+ * bf16 is row-major; with e4m3 N lies by columns, and sums are f32_fp8. Samples are CUDA graphs of launches that rotate over sets of
+ * operands larger than the L2, taken in turn; times are medians. TileJIT's fused kernel uses the config of --config, else the
+ * store's records if there are any (tilejit tune JxKxL --dtype bf16 --epilogue ...); cuBLASLt uses the fastest algorithm that its
+ * heuristic offers. Every product is compared with the float64 reference on sampled rows; the second kernel is proven.
  */
 #include <math.h>
 #include <string.h>
@@ -65,7 +65,6 @@ static tj_problem product_of(const int64_t extent[3], tj_type type, const char *
         problem.n.layout = TJ_COL_MAJOR;
         problem.compute = TJ_COMPUTE_F32_FP8;
     }
-
     if (epilogue)
         must(tj_epilogue_parse(epilogue, &problem.epilogue, &err), &err);
     return problem;
@@ -182,9 +181,8 @@ static const char gate_text[] =
     "}\n";
 
 static const char quantize_text[] =
-    "// P[i] = silu(X[2 * i]) * X[2 * i + 1] / S[i / 128]. A thread reads eight elements of bf16 at once and writes four of "
-    "e4m3; a\n"
-    "// warp has the 128 that share a scale.\n"
+    "// P[i] = silu(X[2 * i]) * X[2 * i + 1] / S[i / 128]. A thread reads eight elements of bf16 at once and writes four of\n"
+    "// e4m3; the 128 elements of a warp share a scale.\n"
     "constexpr int THREADS = 256;  //@ threads\n"
     "struct __align__(16) eight_t {\n"
     "    unsigned int pair[4];\n"

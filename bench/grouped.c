@@ -8,8 +8,8 @@
  *     loop         cuBLASLt: the fastest algorithm that its heuristic offers for each j
  *
  * bf16, row-major: J rows of tokens; each chose one of G experts at random, uniformly or, with --skew, expert e with a weight of
- * 1 / (1 + e). With --masked 17,15,21 there are that many experts with room for J / G rows, and so many of them are there. With
- * --gather an index gathers the rows of M. The loops are left out then, and with --alone. Of e4m3, N lies along k, P is bf16, and
+ * 1 / (1 + e). --masked 17,15,21 makes three experts with room for J / 3 rows each, of which 17, 15 and 21 are in use. --gather
+ * takes rows of M by an index. Both leave the loops out, and so does --alone. With --type e4m3 N lies along k, P is bf16, and
  * tensor cores add with 13 bits (f32_fp8). Samples are CUDA graphs, taken in turn; times are medians. Every P is compared with
  * the float64 reference.
  */
