@@ -25,12 +25,12 @@ TJ_API const char *tj_problem_choice(const char *name, size_t index);
 
 /**
  * Set a field of a problem from text. A field that refers to others is set after them: scale-k after the scales, offsets after
- * groups, any and multiple-of last. Items of any and multiple-of are separated by commas or blanks. Scales that have no word are
- * like f32:128x128:row-by-row: type, rows by elements of k (or all), and then, if there are any, the layout (row-by-row or tiles),
- * zero=TYPE and whole.
+ * groups, any and multiple-of last. Items of any and multiple-of are separated by commas or blanks. Scales that have no word
+ * are written like f32:128x128:row-by-row: the type, rows by elements of k (either may be "all"), and then, as needed, the
+ * layout (row-by-row or tiles), zero=TYPE and whole.
  *
- * "format", which is a name for types and scales (tj_problem_choice lists them; docs/scales.md), sets several fields, and has no
- * column: set it after the type of M, which a format of weights keeps if it is f16, and before all others.
+ * "format" names types and scales (tj_problem_choice lists the names; docs/scales.md). It sets several fields and has no column.
+ * Set it before all other fields, but after the type of M: a format of weights keeps f16.
  *
  * NULL:    only err may be NULL.
  * Threads: any; pure.

@@ -37,10 +37,10 @@ typedef struct tj_operands {
     tj_operand c; /**< read if the problem adds beta * C and beta is not 0. Without an address it is P itself */
     /**
      * Scales, by the tj_which of their matrix, read if the problem has them: one value, a vector, or, with scales along k
-     * (tj_scale.k), a matrix as tj_scale_layout says. ld, of such a matrix: from the scales of one part of k to those of the next;
-     * with TJ_SCALES_ROW_BY_ROW from one block of rows to the next, with TJ_SCALES_IN_TILES from one row of tiles to the next; 0:
-     * tight. stride: from those of a product to those of the next; 0: tight; TJ_BROADCAST. None may overlap P. Those of P are
-     * written: they overlap nothing, and are not shared by products.
+     * (tj_scale.k), a matrix as tj_scale_layout says. ld of such a matrix: from the scales of one part of k to those of the
+     * next; with TJ_SCALES_ROW_BY_ROW, from one block of rows to the next; with TJ_SCALES_IN_TILES, from one row of tiles to the
+     * next; 0: tight. stride: from those of a product to those of the next; 0: tight; TJ_BROADCAST. None may overlap P. The
+     * scales of P are written: they may overlap nothing, and products may not share them.
      */
     tj_operand scale[TJ_SCALED];
     tj_operand zero[TJ_FACTORS];  /**< zero points (tj_scale.zero), laid out as the scales are, with an ld and a stride of their
@@ -70,20 +70,21 @@ typedef struct tj_operands {
      * counts as 0, one beyond j as j, and one below an earlier one as that one, so that its group has no rows. Nothing outside
      * of M, N, P and C is read or written, whatever the offsets are. tj_groups_check describes their defects.
      *
-     * With TJ_ROWS_MASKED they are the counts of the groups, rows.groups integers from 0 to j / groups, to which the same
-     * applies: a count below 0 counts as 0, and one beyond j / groups as that.
+     * With TJ_ROWS_MASKED they are the counts of the groups: rows.groups integers from 0 to j / groups. The same applies to
+     * them: a count below 0 counts as 0, and one beyond j / groups as j / groups.
      */
     const void *offsets;
     /**
-     * Used if the rows of M are gathered (tj_rows.gathered): the row of M for each of the j rows of the product, in device memory,
-     * and the number of rows that M has; 0: j. Entries are not checked before the launch. The kernel reads nothing for those below
-     * 0 and from m_rows on, whose rows count as zeros, and nothing outside of M, whatever the index holds.
+     * Used if the rows of M are gathered (tj_rows.gathered): the row of M for each of the j rows of the product, in device
+     * memory, and the number of rows that M has; 0: j. Entries are not checked before the launch. The kernel reads nothing for
+     * an entry below 0 or from m_rows on: that row counts as zeros. Nothing outside of M is read, whatever the index holds.
      */
     const int32_t *m_index;
     int64_t m_rows;
     /**
-     * Used if rows are scattered to P (tj_rows.scattered): the row of P for each of the j rows of the product, in device memory, and
-     * not checked before the launch; and the number of rows that P has, 0: j. Nothing outside of P is written, whatever the index holds.
+     * Used if rows are scattered to P (tj_rows.scattered): the row of P for each of the j rows of the product, in device memory,
+     * and the number of rows that P has; 0: j. Entries are not checked before the launch. Nothing outside of P is written,
+     * whatever the index holds.
      */
     const int32_t *p_index;
     int64_t p_rows;

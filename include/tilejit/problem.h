@@ -132,10 +132,10 @@ typedef enum tj_which { TJ_MATRIX_M = 0, TJ_MATRIX_N = 1, TJ_MATRIX_P = 2, TJ_MA
 
 enum { TJ_MATRICES = 4 };
 
-/** M and N, which are multiplied: the matrices before this number. Not an enum, which compilers compare with no tj_which. */
+/** The matrices before this number, M and N, are multiplied. A macro, because compilers warn where two enums are compared. */
 #define TJ_FACTORS (TJ_MATRIX_N + 1)
 
-/** Matrices that may have scales: those before this number. */
+/** The matrices before this number may have scales. */
 #define TJ_SCALED (TJ_MATRIX_P + 1)
 
 /** The storage of one matrix of a problem. All zero: row-major, tight, of the default type. */
@@ -151,23 +151,23 @@ typedef struct tj_matrix {
 
 /**
  * The layout of scales. A block is `rows` rows of M, or columns of N, by `k` elements of k, and has one scale; the last block
- * may be short in both directions. "Rows" in this comment are columns of N.
+ * may be short in both directions. A row below is a row of M or a column of N.
  */
 typedef enum tj_scale_layout {
     /**
      * A row-major matrix with a row for each part of k and a column for each block of rows: the scales of one part of k follow
-     * each other. So weights of k x l with groups along k come from most quantisers of 4 bits.
+     * each other. Most quantisers store the scales of k x l weights of 4 bits this way.
      */
     TJ_SCALES_PART_BY_PART = 0,
     /**
-     * The transpose, with a row for each block of rows and a column for each part of k. So rows that were quantised one by one,
-     * as activations are, and weights that are stored as l x k have their scales.
+     * The transpose, with a row for each block of rows and a column for each part of k. Activations, whose rows are quantised
+     * one by one, and weights that are stored as l x k usually have this layout.
      */
     TJ_SCALES_ROW_BY_ROW = 1,
     /**
-     * The layout that cuBLAS and tensor cores of Blackwell take, for scales of 8 bits with rows 1 and k 16 or 32: tiles of 128
-     * rows by 4 parts of k, 512 bytes each, the tiles of 128 rows following each other along k. The scale of row r and part p of
-     * a tile is byte (r % 32) * 16 + r / 32 * 4 + p. The last tiles are stored whole.
+     * The layout that cuBLAS and the tensor cores of Blackwell take, for scales of 8 bits with rows 1 and k 16 or 32. A tile has
+     * 128 rows by 4 parts of k and takes 512 bytes; the tiles of the same rows follow each other along k. The scale of row r and
+     * part p of a tile is byte (r % 32) * 16 + r / 32 * 4 + p. The last tiles are stored whole.
      */
     TJ_SCALES_IN_TILES = 2
 } tj_scale_layout;
@@ -187,19 +187,18 @@ typedef enum tj_scale_layout {
  *
  * If M and N have scales for parts of different length, the longer is a multiple of the shorter.
  *
- * A launch reads scales as the numbers they are: a scale may be 0, negative, infinite or NaN, with what that does to a product
- * in IEEE arithmetic.
+ * A scale may be any number of its type: 0, negative, infinite or NaN. It multiplies as in IEEE arithmetic.
  *
- * The scales of P are found and stored by the kernel, which quantises P (docs/epilogues.md): P is e4m3, e5m2 or s8, row-major,
- * and what M and N, alpha and an expression give is
+ * The kernel finds and stores the scales of P: it quantises P (docs/epilogues.md). P is then e4m3, e5m2 or s8 and row-major, and
+ * the value that the epilogue computes in f32 is
  *
- *     value (f32) = P * scale_p, up to the last rounding
+ *     value = P * scale_p, up to the last rounding
  *
  *     problem.p.type = TJ_E4M3;
  *     problem.scale[TJ_MATRIX_P] = (tj_scale){TJ_F32, TJ_SCALES_ROW_BY_ROW, .rows = 1, .k = 128};
  *
- * type is TJ_F32 or TJ_E8M0, rows 1; k counts columns of P, 32, 64 or 128 neighbours of a row, or 0: the whole row. A layout
- * lies as those of M do, with columns of P in place of k; its padding is never written. In f32:
+ * type is TJ_F32 or TJ_E8M0, and rows is 1. k counts columns of P: 32, 64 or 128 neighbours of a row, or 0 for the whole row.
+ * The layouts are those of M's scales, with columns of P in place of k. Padding is never written. In f32:
  *
  *     largest = the largest magnitude of the block, before any other rounding; NaN if a value is NaN
  *     scale   = TJ_F32: largest / the largest number of P's type (448, 57 344, 127), and at least 2^-126
@@ -209,19 +208,19 @@ typedef enum tj_scale_layout {
  *
  * Where a value of the block is infinite or NaN, the scale is too (TJ_E8M0: NaN), so that all of the block reads as NaN. The OCP
  * microscaling formats take the exponent of `largest` alone for e8m0, so that the largest values saturate; here none does. The
- * divisions and products are those of IEEE f32, so that equal values give equal bits in every config. There is no C (beta),
- * and j, l and the batch are fixed.
+ * divisions and products are those of IEEE f32, so that equal values give equal bits in every config. Such a problem has no C
+ * (beta), and j, l and the batch are fixed.
  */
 typedef struct tj_scale {
     int8_t type;   /**< tj_type: TJ_F32, TJ_F16, TJ_BF16, TJ_E8M0, TJ_E4M3; 0: there are none */
     int8_t layout; /**< tj_scale_layout */
     /**
-     * The tj_type of zero points, which lie as the scales do (tj_operands.zero): TJ_U4, TJ_U8, TJ_S8, or the type of the scales;
-     * 0: there are none. For weights of integers that meet floats (tj_problem): a weight q is scale * (q - zero). Zero points of
-     * u4 are two in a byte, neighbours of a row as stored.
+     * The tj_type of zero points (tj_operands.zero): TJ_U4, TJ_U8, TJ_S8, or the type of the scales; 0: there are none. They are
+     * for weights of integers next to floats (tj_problem): a weight q is scale * (q - zero). They lie as the scales do, those of
+     * u4 two in a byte, neighbours of a row as stored.
      */
     int8_t zero;
-    int8_t whole; /**< 1: one number of f32 for the whole matrix multiplies too (tj_operands.whole); 0 */
+    int8_t whole; /**< 1: one more number of f32 multiplies the whole matrix (tj_operands.whole); 0: none does */
     int32_t rows; /**< rows of M, or columns of N, for each scale, such as 1 or 128; 0: all of them */
     int32_t k;    /**< elements of k for each scale, 1 or more; 0: all of them */
     int32_t ld;   /**< must be 0: each launch states the leading dimension (tj_operands.scale) */
@@ -246,10 +245,10 @@ typedef enum tj_rows_kind {
      */
     TJ_ROWS_IN_GROUPS = 1,
     /**
-     * Masked groups: each group has room for as many rows, j / groups of them, so that j is a multiple of groups and M is what
-     * other libraries call [groups, most rows, k]. An array of `groups` counts, an operand of every launch in the place of the
-     * offsets, says how many rows are there: group g has the rows from g * (j / groups) on, the first count[g] of its room.
-     * The others are not read, and those of P are not written. All else is as with TJ_ROWS_IN_GROUPS.
+     * Masked groups: every group has room for j / groups rows, so j is a multiple of groups. Other libraries call the shape of
+     * such an M [groups, most rows, k]. An array of `groups` counts is an operand of every launch, in the place of the offsets:
+     * group g has the first count[g] rows of its room, which begins at row g * (j / groups). The kernel neither reads the other
+     * rows of M nor writes those of P. All else is as with TJ_ROWS_IN_GROUPS.
      */
     TJ_ROWS_MASKED = 2,
     /**
@@ -286,8 +285,8 @@ typedef struct tj_rows {
     int8_t on_host;      /**< 1: the offsets or counts of a launch lie in host memory. They are copied with the launch, at most
                                TJ_GROUPS_MOST_HOST_BYTES of them, and a CUDA graph keeps those that it was captured with. 0:
                                they lie in device memory, where an earlier kernel of the stream may have written them */
-    int16_t expected;    /**< of TJ_ROWS_MASKED: rows that most groups have, where it is less than j / groups; 0: not known. The
-                               config is chosen for them; the product does not depend on it */
+    int16_t expected;    /**< with TJ_ROWS_MASKED: the rows that most groups have, if fewer than j / groups; 0: not known. The
+                               choice of a config depends on it, the product does not */
 } tj_rows;
 
 enum { TJ_GROUPS_MOST = 65535, TJ_GROUPS_MOST_HOST_BYTES = 3072 };
@@ -295,9 +294,9 @@ enum { TJ_GROUPS_MOST = 65535, TJ_GROUPS_MOST_HOST_BYTES = 3072 };
 /**
  * A problem. Start from TJ_PROBLEM_INIT; zero in any field means its default.
  *
- * M and N have the same type, not s4 or u4, or are e4m3 and e5m2, or s8 and u8; or one holds weights of s8, u8, e4m3, e5m2, s4,
- * u4 or e2m1, and the other f32, f16 or bf16, or e4m3 next to 4 bits: weights are widened when they are loaded, which is exact,
- * and accumulated in f32; their scales are their unit, and each part of k may have scales of its own (tj_scale).
+ * M and N have the same type (not s4 or u4), or are e4m3 and e5m2, or s8 and u8. Or one of them holds weights of s8, u8, e4m3,
+ * e5m2, s4, u4 or e2m1, and the other holds f32, f16 or bf16, or e4m3 if the weights have 4 bits. Weights are widened when they
+ * are loaded, which is exact, and their products are accumulated in f32. Each part of k may have scales of its own (tj_scale).
  *
  * P may have another type, as tj_compute_facts.products says: with weights it is like the floats. C has the type and the layout
  * of P; its own may repeat them or be 0.
@@ -317,7 +316,7 @@ typedef struct tj_problem {
     tj_dim j, k, l;
     int64_t batch; /**< products; 0 and 1: one, without a batch dimension; TJ_ANY */
     tj_matrix m, n, p, c;
-    tj_scale scale[TJ_SCALED]; /**< of M, N and P, by their tj_which; those of P must be 0 */
+    tj_scale scale[TJ_SCALED]; /**< of M, N and P, by their tj_which */
     tj_rows rows;
     int16_t compute; /**< tj_compute */
     int16_t overlap; /**< 1: a launch may overlap the kernel before it; 0: the library lets those of short products do so */
@@ -359,9 +358,11 @@ TJ_API TJ_MUST_CHECK tj_status tj_problem_check(const tj_problem *problem, tj_er
 /**
  * Are these the offsets of a launch of a problem with groups: do they lie between 0 and j, and never decrease? If not, the
  * message names the first wrong group. A launch checks offsets in host memory this way. Use it to check offsets in device
- * memory, after copying them to the host. offsets: rows.groups + 1 signed integers of rows.offset_bytes each; with
- * TJ_ROWS_MASKED rows.groups counts, which lie between 0 and j / groups. j: the rows to launch with, or k with TJ_ROWS_ALONG_K; 0: those of the problem,
- * which must have passed tj_problem_check.
+ * memory, after copying them to the host.
+ *
+ * offsets: rows.groups + 1 signed integers of rows.offset_bytes each; with TJ_ROWS_MASKED, rows.groups counts, which lie between
+ * 0 and j / groups. j: the rows to launch with, or k with TJ_ROWS_ALONG_K; 0: the extent in the problem. The problem must have
+ * passed tj_problem_check.
  *
  * NULL:    only err may be NULL.
  * Threads: any; pure.
@@ -444,7 +445,10 @@ typedef struct tj_compute_facts {
     double input_roundoff; /**< M and N are rounded with this unit roundoff before they are multiplied; 0: they never are */
 } tj_compute_facts;
 
-/** The facts of a way to compute, which are numbered from 1 on; NULL for a number that is none. Owned: the library, for ever. Threads: any; pure. */
+/**
+ * Return the facts of a way to compute; they are numbered from 1 on. NULL: there is no such number.
+ * Owned: the library, for ever. Threads: any; pure.
+ */
 TJ_API const tj_compute_facts *tj_compute_get_facts(tj_compute compute);
 
 /** "tf32" and the like; "?" for a number that is none. Owned: static text. Threads: any; pure. */

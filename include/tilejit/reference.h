@@ -28,8 +28,8 @@ typedef struct tj_host_operands {
     size_t struct_size;
     const void *m, *n, *c; /**< c is read only if the problem has_beta and beta is not 0 */
     double alpha, beta;
-    tj_host_operand scale[TJ_SCALED];           /**< scales, read only if the problem has them; of P, as an output of an
-                                                     expression: stored by a kernel, or the destination. Its ld may be padded */
+    tj_host_operand scale[TJ_SCALED];           /**< scales, read only if the problem has them. Those of P are an output: a
+                                                     kernel stored them, or here is their destination. Their ld may be padded */
     tj_host_operand zero[TJ_FACTORS];           /**< zero points of M and of N, likewise */
     tj_host_operand whole[TJ_FACTORS];          /**< the one number of all of M and of N, likewise */
     tj_host_operand with[TJ_EPILOGUE_OPERANDS]; /**< operands of the expression, by number */
@@ -77,11 +77,13 @@ typedef struct tj_check_report {
  * Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., sections 3.1 and 3.5. (Two small terms are added that change
  * nothing else: half a subnormal number for every rounding, and u_p of the first term.) Instead of k + 2 it is 2 k + 2 if
  * tensor cores may add in f32, for M and N narrower than f32 and for tf32, because they truncate to f32 instead of rounding; it
- * is k + 128 with TJ_COMPUTE_F32_SPLIT (docs/f32-split.md). Scales multiply R and |M| . |N|, and each adds 1 to n, as do
- * zero points and the number of a whole matrix; scales along k multiply elements, and add 1 and the number of parts of k. If one
- * of them is infinite, an element of P that it makes infinite or NaN may be either, because a part of the sum may be 0. If the operands force a zero (a zero factor, k = 0), only a
- * zero passes. NaN and infinity must be where the reference has them, with its sign. If the operands have none, an element
- * whose sum may overflow on the way, depending on its order, may also be infinite or NaN. Values of a type without infinity are
+ * is k + 128 with TJ_COMPUTE_F32_SPLIT (docs/f32-split.md). Scales multiply R and |M| . |N|, and each adds 1 to n, as do zero
+ * points and the number of a whole matrix; scales along k multiply elements, and add 1 and the number of parts of k. If the
+ * operands force a zero (a zero factor, k = 0), only a zero passes.
+ *
+ * NaN and infinity must be where the reference has them, with its sign. If the operands have none, an element whose sum may
+ * overflow on the way, depending on its order, may also be infinite or NaN. If a scale along k is infinite, an element of P
+ * that it makes infinite or NaN may be either, because a part of the sum may be 0. Values of a type without infinity are
  * compared with R clamped to its limits.
  *
  * TJ_COMPUTE_TF32 adds (2 v + v^2) * |M| . |N| with v = 2^-11, for M and N that are rounded first. TJ_COMPUTE_F32_FP8 adds
@@ -94,8 +96,8 @@ typedef struct tj_check_report {
  * other branch of a select, the bound includes both. If no bound exists, as for a quotient whose divisor may be 0, any P
  * passes.
  *
- * With scales of P, an element times the stored scale may be off by the bound of its value and half a step of P's type. A scale
- * passes if it follows from a largest magnitude between those of v - e and v + e, with 2^-22 of itself for its own roundings.
+ * With scales of P, an element times its stored scale may be off by the bound of its value and half a step of P's type. A scale
+ * passes if it follows from a largest magnitude between those of v - e and v + e; its own roundings may add 2^-22 of it.
  *
  * Outputs for rows or columns are judged if all of their elements were evaluated. A sum of n values v, each off by e, may be
  * off by all e together and by gamma(n) * (|v| + e) summed up; a maximum lies between those of v - e and v + e, and is NaN

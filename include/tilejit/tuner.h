@@ -321,8 +321,8 @@ TJ_API tj_trials *tj_trials_create(void);
 TJ_API void tj_trials_free(tj_trials *trials);
 
 /**
- * Add the timed trials of a file of tilejit tune --trials, or those of a table. All must be of one device. A problem that the set has already gets
- * these trials in place of those before, since times of different days are not compared. *passed_over counts lines of problems
+ * Add the timed trials of a file of tilejit tune --trials, or those of a table. All must be of one device. Trials of a problem
+ * replace those that the set had of it, because times of different days are not compared. *passed_over counts lines of problems
  * that a table does not hold: those with open extents, groups, or an epilogue.
  * NULL:    passed_over and err may be NULL.
  * Errors:  TJ_ERR_INVALID_ARGUMENT (the text, and where it is wrong), TJ_ERR_OUT_OF_MEMORY. The set may have some of them then.

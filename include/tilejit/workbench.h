@@ -9,7 +9,8 @@
  *     tj_workbench_create(context, &problem, NULL, &bench, &err);
  *     tj_workbench_fit(bench, tj_plan_workspace_bytes(plan), &err);
  *     tj_plan_launch(plan, tj_workbench_operands(bench), NULL, &err);
- *     tj_workbench_check(bench, 0, &report, &err);
+ *     tj_workbench_read(bench, 0, p, &err);
+ *     tj_workbench_check(bench, p, 0, 1, &report, &err);
  */
 #ifndef TILEJIT_WORKBENCH_H
 #define TILEJIT_WORKBENCH_H
@@ -45,7 +46,7 @@ typedef struct tj_workbench_options {
                                          Default: they do not repeat */
     double number[TJ_EPILOGUE_OPERANDS]; /**< operands of the expression that are numbers */
     uint64_t numbers_given;              /**< bits 1 << i of the numbers given; the others get a value with an effect */
-    const void *offsets;    /**< if the problem has groups: their offsets, as a launch would take them; borrowed for the call.
+    const void *offsets;    /**< the offsets or counts of groups, as a launch would take them; borrowed for the call.
                               Default: drawn from the seed, so that each row belongs to some group and some may be empty */
     const tj_problem *lies; /**< storage of the matrices, with every number known. Default: that of tj_problem_strided */
 } tj_workbench_options;
