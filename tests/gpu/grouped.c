@@ -3,9 +3,10 @@
 /* tier: change; run: emulator/grouped 20 3 small; cost: 100 */
 /* tier: nightly; run: emulator/grouped_more 100 4 small; sanitizers: never (minutes of numbers) */
 /*
- * grouped [CASES [SEED [small]]]: problems with groups of rows. Runs that share a store (TILEJIT_CACHE_DIR) compile a kernel once. Random ones as products.c draws them, with all that they can say; then
- * what only a launch can show: offsets in device memory that change between the replays of a captured graph, offsets on the host that
- * the graph keeps, and offsets in device memory that are not valid.
+ * grouped [CASES [SEED [small]]]: problems with groups of rows. It first runs random ones, as products.c draws them. Then it
+ * tests what only a launch can show: offsets in device memory that change between the replays of a captured graph, offsets on
+ * the host that the graph keeps, and offsets in device memory that are not valid. Runs that share a store (TILEJIT_CACHE_DIR) compile a
+ * kernel once.
  */
 #include "host_program.h"
 #include "draw.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tier: quick */
 /*
- * Rows of M gathered by an index, and rows scattered to P: which problems and configs may have them, what a launch refuses, and that an index, which nobody looks
- * at before the kernel, leads nowhere that is not M: M lies in a buffer of its own size, and the emulator stops an access after its end.
+ * Rows of M gathered by an index, and rows scattered to P: which problems and configs may have them, and what a launch refuses.
+ * Only the kernel reads an index, and it must not read outside of M, whatever the index holds: M lies in a buffer of its own
+ * size, and the emulator stops an access after its end.
  */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>

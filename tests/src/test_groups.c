@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tier: quick */
 /*
- * Groups of rows: what a problem and its offsets may be, what a launch refuses, and that offsets in device memory, which nobody looks
- * at before the kernel, lead nowhere that is not the caller's: the emulator stops at the first access outside of an allocation, and the
- * workbench's guards show the rest.
+ * Groups of rows: what a problem and its offsets may be, and what a launch refuses. Only the kernel reads offsets in device
+ * memory, and it must touch nothing but the caller's matrices, whatever the offsets are: the emulator stops at the first access
+ * outside of an allocation, and the workbench's guards show the rest.
  */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
