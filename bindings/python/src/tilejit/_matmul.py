@@ -75,14 +75,13 @@ def matmul(a: Any, b: Any, /, out: Any = None, *, epilogue: Union[Epilogue, str,
         integers.
     compute: the arithmetic of sums, such as ``"tf32"`` or ``"f32_split"``. Default: as exactly as the types allow.
     context: default: ``default_context()``.
-    n_dtype: ``"s4"``, ``"u4"`` or ``"e2m1"`` if b is an array of uint8, each of whose bytes holds two weights of 4 bits: neighbours of
-        a row, if b has k rows, or neighbours of a column, if it has half as many; the first in the lower half of the byte. They must be contiguous.
+    n_dtype: ``"s4"``, ``"u4"`` or ``"e2m1"`` if b is an array of uint8 with two weights of 4 bits in a byte, the first in its lower half. They
+        are neighbours of a row if b has k rows, and neighbours of a column if it has half as many. That axis must be contiguous.
     overlap: True: on Hopper and newer the kernel may start while the one before it in the stream still runs. It waits for the end of
         that one before it touches an array, so the product is the same, and sooner.
     format: a name for types and scales that go together, such as ``"fp8_block"``, or fields of a problem and their values, such as
-        ``{"scale_m": "f32:1x128:row-by-row", "scale_n": "f32:64x64:row-by-row"}`` (docs/scales.md). The scales are arrays of the epilogue as a
-        quantiser wrote them, and b is the transpose of weights that lie as (l, k). Arrays of uint8 are taken for the types that the
-        format has.
+        ``{"scale_m": "f32:1x128:row-by-row", "scale_n": "f32:64x64:row-by-row"}`` (docs/scales.md). Pass the scales in the epilogue, as the
+        quantiser wrote them, and as b the transpose of weights that lie as (l, k). Arrays of uint8 take the types that the format has.
 
     Returns out. On a device nothing is copied, and the call returns as soon as the kernel is queued; the arrays must live until it has
     run. The exception is JAX, which shares no stream: the call waits for a and b, and for the product. Host arrays are copied to the

@@ -35,14 +35,16 @@ class Epilogue:
     alpha: a number. With integers and an integer result it is a whole number.
     c: an array of the shape and type of the product, or without its batch dimensions.
     beta: a number; 1 if there is a c, else 0. A beta without a c adds to ``out`` itself.
-    scale_m, scale_n: f32 arrays on the device of a: one number, or one for each row of a and each column of b. Not with f64. Of weights
-        (int8 or uint8 beside floats) they may lie along k: an array of shape (parts, rows of a) or (parts, columns of b), whose first row
-        multiplies the weights' first ``scale_k`` elements along k, and so on; the last part may have fewer.
+    scale_m, scale_n: f32 arrays on the device of a: one number, or one for each row of a and each column of b. Not with f64. Scales of
+        weights (8 or 4 bits, next to wider floats) may lie along k: an array of shape (parts, rows of a) or (parts, columns of b), whose first
+        row multiplies the weights' first ``scale_k`` elements along k, and so on; the last part may have fewer.
         With a ``format`` of the call they are arrays as the quantiser wrote them (docs/scales.md).
-    zero_n: zero points of b, and whole_n: one f32 that multiplies all of b, for a ``format`` that has them.
-    scale_p: an array that receives the scales of ``out``, which is e4m3, e5m2 or int8 then (``dtype=`` or ``out``), one matrix without a
-        batch: of float32, or the exponents of powers of two (e8m0) as uint8. Of shape (rows,): one for each row; (rows, parts): one for each 128,
-        64 or 32 columns, whichever gives as many parts. Its rows or its columns are contiguous (docs/epilogues.md).
+    zero_n: zero points of b, for a ``format`` that has them.
+    whole_n: one f32 that multiplies all of b, for a ``format`` that has it.
+    scale_p: an array that receives the scales of ``out``. Then ``out`` is one matrix of e4m3, e5m2 or int8 (``dtype=`` or ``out``), without a
+        batch. The array is of float32, or of uint8 for the exponents of powers of two (e8m0). With shape (rows,) it has a scale for each row;
+        with shape (rows, parts) a scale for each 128, 64 or 32 columns, whichever gives that number of parts. Its rows or its columns are
+        contiguous (docs/epilogues.md).
     expression: the value of ``out`` instead of that formula, such as ``"gelu(acc + bias[col])"``, over ``acc`` (the scaled sum), ``row``,
         ``col``, ``alpha``, ``beta``, ``c`` and operands of any other name (docs/epilogues.md). Pairs of columns,
         ``"silu(acc[2*col]) * acc[2*col+1]"``, give ``out`` half as many columns.
@@ -159,10 +161,10 @@ class Problem:
     fields: the rest of what a problem may have; names and values are those of the command's options.
     groups: of how many products, each with an N of its own, M and P hold the rows, as ``matmul_grouped`` has them; j is all of the rows.
     offsets: the memory of the offsets of groups: "device" or "host", of 4 bytes each, or "device64" or "host64".
-    format: a name for types and scales that go together, such as "fp8_block" (docs/scales.md), with an N that lies as l x k; other arguments
-        that are given come after it.
-    scale_m, scale_n: scales that the launch brings: "one"; "each" row of M or column of N; or, of weights, "along-k", each for scale_k
-        elements of k; or any, such as "f32:128x128:row-by-row".
+    format: a name for types and scales that go together, such as "fp8_block" (docs/scales.md), with an N that lies as l x k. Other arguments
+        replace what it says.
+    scale_m, scale_n: scales that the launch brings: "one"; "each", for each row of M or column of N; "along-k", for weights, each for scale_k
+        elements of k; or any other, such as "f32:128x128:row-by-row".
     overlap: True: a launch may start while the kernel before it in the stream still runs; it waits before it touches an operand.
 
     Raises InvalidArgument for a problem that cannot be computed, TypeError for an unknown type.
@@ -443,7 +445,7 @@ def take_as(b: View, n_dtype: Any) -> None:
     if number not in PAIRS:
         raise InvalidArgument(f"n_dtype is {n_dtype!r}: leave it out, b says its type, but for \"s4\", \"u4\" and \"e2m1\"")
     if b.type not in (number, NUMBER["u8"]) or len(b.shape) < 2:
-        raise InvalidArgument(f"b is {b.shape} of {NAME[b.type]}: matrices of {NAME[number]} are arrays of uint8, of which each holds two numbers")
+        raise InvalidArgument(f"b is {b.shape} of {NAME[b.type]}: matrices of {NAME[number]} are arrays of uint8 with two numbers in each byte")
     b.type = number
 
 
