@@ -74,7 +74,8 @@ constexpr int SPLITS = 4;  //@ only splits_k
 //@| constexpr int CLUSTER = 2;  // blocks  //@ only clusters
 
 #include "parts/vector.cuh"
-//@| #include "parts/async.cuh"  //@ only gathers_m
+//@| // Copies from global to shared memory past the registers. They arrive at a barrier when they are there.  //@ only gathers_m
+//@| #include "parts/async_copies.cuh"  //@ only gathers_m
 //@| #include "parts/widen.cuh"  //@ only widen_words
 #include "parts/barrier.cuh"
 #include "parts/tensor.cuh"
