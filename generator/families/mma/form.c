@@ -420,12 +420,12 @@ static tj_status check_parts(const tj_problem *view, const tj_mma_shape *s, tj_e
     if (part % least == 0)
         return tj_fail(
             err, TJ_ERR_INVALID_ARGUMENT,
-            "scale_k is %d, and neither it nor the %d elements of k of so many steps is a multiple of the other: use "
-            "steps=%d",
-            part, s->slice_k, params[STEPS].minimum);
+            "the products of each %d elements of k have a sum of their own, and steps=%d multiplies %d elements: one of these "
+            "must be a multiple of the other, use steps=%d",
+            part, s->steps, s->slice_k, params[STEPS].minimum);
     return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                   "scale_k is %d, and family mma takes scales along k for multiples of %d elements: use family tiled", part,
-                   least);
+                   "scale_k is %d, and family mma takes scales along k for multiples of %d elements: use family tiled",
+                   tj_scale_k(view), least);
 }
 
 static tj_status check_tiles(const tj_problem *view, const tj_mma_shape *s, tj_error *err)
