@@ -345,8 +345,8 @@ static tj_status describe_epilogue(const tj_problem *view, const tj_config *conf
 }
 
 /*
- * Print the product's parameters, unless its family has, what follows from them, and those of the kernel that adds up splits. moved:
- * the operands as the product reads them.
+ * Print the product's parameters, unless its family has, what follows from them, and those of the kernel that adds up splits.
+ * moved: the operands as the product reads them.
  */
 static void print_signature(const tj_problem *view, const tj_problem *moved, const tj_launch_form *form,
                             tj_template_params *params)

@@ -25,9 +25,8 @@ typedef struct tj_expression_sums {
 } tj_expression_sums;
 
 /**
- * Print an expression as the lines `store_value` (`quantized_value`, if it is quantised afterwards), and set the other parameters of templates/parts/epilogue.cuh and
- * functions.cuh.
- * Errors: TJ_ERR_OUT_OF_MEMORY.
+ * Print an expression as the lines `store_value` (`quantized_value`, if it is quantised afterwards), and set the other
+ * parameters of templates/parts/epilogue.cuh and functions.cuh. Errors: TJ_ERR_OUT_OF_MEMORY.
  */
 tj_status tj_expression_describe(const tj_problem *view, const tj_expression_sums *sums, tj_template_params *fill,
                                  tj_error *err);

@@ -17,8 +17,8 @@ bool tj_quantizes_later(const tj_problem *problem, const tj_problem *view);
 tj_status tj_quantize_check(const tj_problem *problem, const tj_problem *view, const tj_family *family, tj_error *err);
 
 /**
- * Can the kernel that multiplies quantise P, because the four lanes that share a row of `cols` sums have whole blocks of it, each with
- * one scale? problem: the caller's, with such scales; cols: 0 if they are open.
+ * Can the kernel that multiplies quantise P, because the four lanes that share a row of `cols` sums have whole blocks of it,
+ * each with one scale? problem: the caller's, with such scales; cols: 0 if they are open.
  */
 bool tj_quantize_fits(const tj_problem *problem, int32_t cols, int32_t splits);
 

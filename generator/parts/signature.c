@@ -45,8 +45,8 @@ static void print_operand(const tj_problem *view, tj_which which, const char *po
 }
 
 /*
- * A kernel that writes P has it as its last parameter. No operand but C may be P: so says P where pointers to operands do not, lest
- * each store to P keep the next load of an operand waiting.
+ * A kernel that writes P has it as its last parameter. No operand but C may be P: so says P where pointers to operands do not,
+ * lest each store to P keep the next load of an operand waiting.
  */
 static void print_output(const tj_problem *view, const tj_launch_form *form, tj_which which, tj_text *out)
 {

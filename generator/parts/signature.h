@@ -30,8 +30,8 @@ void tj_signature_print_arguments(tj_template_params *fill);
 
 /**
  * Print the beginning of the product's kernel, as //@ lines: `derived`, its leading dimensions and strides that are not
- * arguments; `output_of_product`, its scales, operands, C and P; `product_of_block`, those after M, N and scales along k. has_maps:
- * M and N come as tensor maps.
+ * arguments; `output_of_product`, its scales, operands, C and P; `product_of_block`, those after M, N and scales along k.
+ * has_maps: M and N come as tensor maps.
  */
 void tj_signature_print_body(const tj_problem *view, const tj_launch_form *form, bool has_maps, tj_template_params *fill);
 

@@ -267,8 +267,8 @@ static int64_t conversions_of(const tj_problem *view, const operand *o, const tj
 }
 
 /*
- * Up to sm_110 8-bit floats are multiplied as halves: two instructions convert each register of a fragment to two, and two products
- * take the place of one. Those of ptxas begin at zero, and each lane adds their four accumulators to its own.
+ * Up to sm_110 8-bit floats are multiplied as halves: two instructions convert each register of a fragment to two, and two
+ * products take the place of one. Those of ptxas begin at zero, and each lane adds their four accumulators to its own.
  */
 static int64_t halves_of(const operand *o, const tj_mma_shape *s, int64_t times)
 {

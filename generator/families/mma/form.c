@@ -1155,8 +1155,10 @@ static uint32_t needs_of(const tj_problem *view, const tj_mma_shape *s)
            by_type[tj_widened_type(view, TJ_MATRIX_M)];
 }
 
-/* Describe how a warp reads the scales of M, or of N, for parts of k: a lane those of its rows, or all lanes the one of all rows; and
- * its zero points. */
+/*
+ * Describe how a warp reads the scales of M, or of N, for parts of k, and its zero points: a lane reads those of its rows, or all
+ * lanes read the one of all rows.
+ */
 static void describe_scales(const tj_problem *view, const tj_mma_shape *s, bool is_m, tj_template_params *fill)
 {
     const tj_which which = is_m ? TJ_MATRIX_M : TJ_MATRIX_N;

@@ -69,8 +69,8 @@ int32_t tj_mma_part_k(const tj_problem *view);
 
 /**
  * Does the source multiply 8-bit floats as halves where only sm_120 and newer add their products with all bits? If not, it does so
- * on sm_89 alone, and ptxas up to sm_110: with a sum for each product that begins at 0, so with more registers and additions. On an
- * H200 warp tiles of 64 x 32 take 0.84 times as long with halves in the source, those of 16 x 32 1.02 to 1.15 times.
+ * on sm_89 alone, and ptxas up to sm_110: with a sum for each product that begins at 0, so with more registers and additions.
+ * On an H200 warp tiles of 64 x 32 take 0.84 times as long with halves in the source, those of 16 x 32 1.02 to 1.15 times.
  */
 static inline bool tj_mma_writes_halves(const tj_mma_shape *s)
 {

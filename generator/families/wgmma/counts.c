@@ -106,8 +106,8 @@ static void count_weights(const tj_problem *view, int64_t phases, const tj_wgmma
 }
 
 /*
- * Count the scales and zero points of weights: for each accumulator a multiply-add for each part of k or, if factors are multiplied,
- * for each factor; and what is read for the rows of each thread.
+ * Count the scales and zero points of weights: for each accumulator a multiply-add for each part of k or, if factors are
+ * multiplied, for each factor; and what is read for the rows of each thread.
  */
 static void count_scales_of_weights(const tj_problem *view, const tj_wgmma_shape *s, int64_t tiles, int64_t phases,
                                     tj_counts *counts)

@@ -20,7 +20,8 @@
  * first of them adds up the sums that the others send to its shared memory: a split of k without a workspace and a second kernel.
  *
  * For 8-bit floats the tensor cores keep only 13 bits of a sum. So they sum a part of k for 64 rows, and threads add its
- * accumulators, times the part's scales, to theirs in f32. The first part of a tile is multiplied while the tile before it is stored.
+ * accumulators, times the part's scales, to theirs in f32. The first part of a tile is multiplied while the tile before it is
+ * stored.
  */
 #include "form.h"
 
@@ -880,7 +881,8 @@ static bool brings_too_much(const tj_problem *view, const tj_wgmma_shape *s)
 /*
  * Tiles that are not swapped gain nothing from these, but for few rows of P: 128x5120x5120 has a tile of 64x80 for each of 128
  * multiprocessors, which are kept waiting by what each of them has to bring. Lines of N across k hold 64 columns or more.
- * Where columns have scales in blocks, each 16 or 32 columns of some tiles take a product of scales, which costs more than it gains.
+ * Where columns have scales in blocks, each 16 or 32 columns of some tiles take a product of scales, which costs more than it
+ * gains.
  */
 static bool is_too_fine(const tj_problem *view, const tj_wgmma_shape *s, size_t known)
 {

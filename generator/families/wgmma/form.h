@@ -88,7 +88,10 @@ tj_pack tj_wgmma_pack_of(const tj_problem *view, const tj_wgmma_shape *s);
 int64_t tj_wgmma_phase_bytes(const tj_problem *view, const tj_wgmma_shape *s);
 int64_t tj_wgmma_shared_bytes(const tj_problem *view, const tj_wgmma_shape *s);
 
-/** Return the registers of a multiplying thread's accumulators, and of the factors of M, or the scales of columns, that it loads. */
+/**
+ * Return the registers of a multiplying thread's accumulators, and of the factors of M, or the scales of columns, that it
+ * loads.
+ */
 int32_t tj_wgmma_sum_registers(const tj_wgmma_shape *s);
 int32_t tj_wgmma_factor_registers(const tj_wgmma_shape *s);
 
@@ -98,7 +101,7 @@ bool tj_wgmma_takes_scales(const tj_problem *view);
 /** Do parts have a scale for each column, and not for blocks of columns? */
 bool tj_wgmma_scales_cols(const tj_problem *view);
 
-/** Return the elements along k whose products tensor cores sum before threads add them up: those of a phase, or with the same scales. */
+/** Return the elements along k whose products tensor cores sum before threads add them: a phase, or those that share scales. */
 int32_t tj_wgmma_part_k(const tj_problem *view, const tj_wgmma_shape *s);
 
 /** Return the scales along k of a phase, and the bytes of those in the ring. */

@@ -3,7 +3,8 @@
  * scales: those along k, by which promoted parts of a sum are multiplied. A warp of the warpgroup that starts the copies brings
  * them to the ring, as floats, whatever their type and their layout: the warps that multiply read them where they read the rest.
  *
- * N of the source has a scale for each column, or one for a block of columns, of which a thread reads the few that its tile touches.
+ * N of the source has a scale for each column, or one for a block of columns, of which a thread reads the few that its tile
+ * touches.
  */
 #include "form.h"
 
