@@ -404,7 +404,7 @@ static tj_status settle(const tj_problem *view, bool is_swapped, tj_config *begu
 
 tj_status tj_request_resolve(const tj_request *request, tj_config *config, tj_error *err)
 {
-    const tj_status status = tj_config_check(config, err);
+    tj_status status = tj_config_check(config, err);
     tj_config resolved;
     const tj_problem *view;
     bool is_swapped;
@@ -413,9 +413,8 @@ tj_status tj_request_resolve(const tj_request *request, tj_config *config, tj_er
         return status;
     resolved = begin(config);
     view = tj_request_view(request, &resolved, &is_swapped);
-    if (tj_quantize_check(&request->problem, view, resolved.family, err) != TJ_OK)
-        return TJ_ERR_INVALID_ARGUMENT;
-    return settle(view, is_swapped, &resolved, config, err);
+    status = tj_quantize_check(&request->problem, view, resolved.family, err);
+    return status == TJ_OK ? settle(view, is_swapped, &resolved, config, err) : status;
 }
 
 tj_status tj_config_resolve(const tj_problem *problem, tj_config *config, tj_error *err)
