@@ -38,9 +38,9 @@ typedef struct tj_wgmma_shape {
     int32_t scale_registers;            /* for the scales of many parts of a phase */
     bool adds_parts;                    /* weights have scales along k, which multiply parts of a sum in f32 */
     bool promotes;                      /* tensor cores sum a part of k; the thread adds its accumulators in f32 */
-    bool halves;                        /* of the columns, one after the other, */
-    bool scales_parts;                  /* which it multiplies by scales before, */
-    bool scales_cols;                   /* one for each of its columns */
+    bool halves;                        /* it does so for one half of the columns after the other */
+    bool scales_parts;                  /* parts have scales along k, by which it multiplies their sums */
+    bool scales_cols;                   /* those of N are one for each column, not for blocks of them */
     bool gathers;                       /* threads copy rows of M, which an index gathers */
     bool swapped;                       /* bm counts columns of P, and the source's P lies column by column */
 } tj_wgmma_shape;
