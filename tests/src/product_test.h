@@ -51,6 +51,14 @@ static inline bool says(const char *words)
     return strstr(err.message, words) != NULL;
 }
 
+/** Are these words in the last message? NULL: nothing need be. */
+static inline void expect_said(const char *words)
+{
+    const bool is_said = !words || says(words);
+
+    cr_expect(is_said, "\"%s\" is not in: %s", words, err.message);
+}
+
 /** Return rows in that many groups; 0: as they lie. */
 static inline tj_rows rows_in_groups(int32_t groups)
 {

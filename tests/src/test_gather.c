@@ -5,26 +5,12 @@
  * Only the kernel reads an index, and it must not read outside of M, whatever the index holds: M lies in a buffer of its own
  * size, and the emulator stops an access after its end.
  */
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include <limits.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <tilejit/tools.h>
-
+#include "product_test.h"
 #include "scales.h"
 
 enum { J = 70, K = 24, L = 32, M_ROWS = 9, P_ROWS = 77, GROUPS = 3 };
-
-static tj_error err;
-
-static void expect_said(const char *words)
-{
-    cr_expect(ne(ptr, (void *)strstr(err.message, words), NULL), "\"%s\" is not in: %s", words, err.message);
-}
 
 static tj_problem gathered(void)
 {
@@ -34,17 +20,12 @@ static tj_problem gathered(void)
     return problem;
 }
 
-static tj_context *open_context(void)
+static void start(void)
 {
-    tj_context_options options = TJ_CONTEXT_OPTIONS_INIT;
-    tj_context *context = NULL;
-
-    cr_assert(setenv("TILEJIT_EMULATOR", EMULATOR_PATH, 1) == 0);
-    options.driver = "emulator";
-    options.cache_dir = "";
-    cr_assert(eq(int, tj_context_create(&options, &context, &err), TJ_OK), "%s", err.message);
-    return context;
+    open_context("sm_90", TJ_PROVE_NEVER);
 }
+
+TestSuite(gather, .init = start, .fini = stop);
 
 Test(gather, refuses_problems_that_cannot_be)
 {
@@ -115,7 +96,7 @@ Test(gather, refuses_configs_that_do_not_take_it)
 
 /* ---- launches ----------------------------------------------------------------------------------------------------- */
 
-static tj_buffer *put(tj_context *context, const void *host, size_t bytes)
+static tj_buffer *put(const void *host, size_t bytes)
 {
     tj_buffer *buffer = NULL;
 
@@ -125,7 +106,7 @@ static tj_buffer *put(tj_context *context, const void *host, size_t bytes)
 }
 
 /* An M of fewer rows than the product has, whose index leads outside of it here and there, is multiplied as the reference does. */
-static void multiply(tj_context *context, tj_problem problem, const char *text)
+static void multiply(tj_problem problem, const char *text)
 {
     static const int32_t strange[] = {-1, INT32_MIN, INT32_MAX, M_ROWS};
     static uint16_t m[M_ROWS * K], n[GROUPS * K * L], p[P_ROWS * L];
@@ -150,13 +131,13 @@ static void multiply(tj_context *context, tj_problem problem, const char *text)
     for (int i = 0; i < M_ROWS; i++)
         scale[i] = 0.5F + (float)i;
     memset(p, 0xff, sizeof p);
-    buffer[0] = put(context, m, sizeof m);
-    buffer[1] = put(context, n, sizeof n);
-    buffer[2] = put(context, p, sizeof p);
-    buffer[3] = put(context, index, sizeof index);
-    buffer[4] = put(context, scale, sizeof scale);
-    buffer[5] = put(context, offsets, sizeof offsets);
-    buffer[6] = put(context, to, sizeof to);
+    buffer[0] = put(m, sizeof m);
+    buffer[1] = put(n, sizeof n);
+    buffer[2] = put(p, sizeof p);
+    buffer[3] = put(index, sizeof index);
+    buffer[4] = put(scale, sizeof scale);
+    buffer[5] = put(offsets, sizeof offsets);
+    buffer[6] = put(to, sizeof to);
     x.m.address = tj_buffer_address(buffer[0]);
     x.n.address = tj_buffer_address(buffer[1]);
     x.p.address = tj_buffer_address(buffer[2]);
@@ -199,7 +180,6 @@ Test(gather, takes_rows_of_m_where_the_index_says)
                                            "wgmma:bm=64,bn=32",
                                            "wgmma:bm=128,bn=32,stages=2",
                                            "wgmma:bm=64,bn=32,pingpong=yes,stages=3"};
-    tj_context *context = open_context();
 
     for (size_t i = 0; i < sizeof families / sizeof families[0]; i++)
         for (int variant = 0; variant < 5; variant++) {
@@ -213,25 +193,18 @@ Test(gather, takes_rows_of_m_where_the_index_says)
             problem.rows.scattered = variant >= 3;
             if (variant == 4)
                 cr_assert(eq(int, tj_epilogue_parse("relu(acc * 2)", &problem.epilogue, &err), TJ_OK));
-            multiply(context, problem, families[i]);
+            multiply(problem, families[i]);
         }
-    tj_context_free(context);
 }
 
 /* Scales of parts of k follow the rows of M, in the families that multiply by them. */
 Test(gather, takes_the_scales_of_blocks_too)
 {
     static const char *const families[] = {"naive", "tiled", "mma:bm=32,bn=32,wm=16,wn=16", "tiled:shared=dynamic"};
-    tj_context *context = open_context();
 
     for (size_t i = 0; i < sizeof families / sizeof families[0]; i++) {
         tj_problem problem = TJ_PROBLEM_INIT(J, 256, L, TJ_E4M3);
         tj_workbench_options options = TJ_WORKBENCH_INIT;
-        tj_check_report report = TJ_CHECK_REPORT_INIT;
-        tj_config config = TJ_CONFIG_INIT;
-        tj_workbench *bench = NULL;
-        const tj_plan *plan = NULL;
-        void *p;
 
         problem.rows.gathered = 1;
         problem.n.layout = TJ_COL_MAJOR;
@@ -241,18 +214,8 @@ Test(gather, takes_the_scales_of_blocks_too)
         problem.scale[TJ_MATRIX_N] = (tj_scale)TJ_SCALE_INIT(TJ_F32, 128, 128);
         if (i == 3) /* which multiply the sum, and are narrower than it */
             problem.scale[TJ_MATRIX_M] = (tj_scale)TJ_SCALE_INIT(TJ_BF16, 1, 0);
-        cr_assert(eq(int, tj_config_parse(families[i], &config, &err), TJ_OK));
-        cr_assert(eq(int, tj_plan_prepare(context, &problem, &config, &plan, &err), TJ_OK), "%s", err.message);
-        cr_assert(eq(int, tj_workbench_create(context, &problem, &options, &bench, &err), TJ_OK), "%s", err.message);
-        p = malloc(tj_workbench_bytes(bench, TJ_MATRIX_P));
-        cr_expect(eq(int, tj_plan_launch(plan, tj_workbench_operands(bench), NULL, &err), TJ_OK), "%s", err.message);
-        cr_expect(eq(int, tj_workbench_read(bench, 0, p, &err), TJ_OK));
-        cr_expect(eq(int, tj_workbench_check(bench, p, 0, 0, &report, &err), TJ_OK));
-        cr_expect(report.passed, "%s: %s", families[i], report.reason);
-        tj_workbench_free(bench);
-        free(p);
+        expect_right_product(&problem, families[i], &options, families[i]);
     }
-    tj_context_free(context);
 }
 
 /* A row that is not stored counts as right, but the further outputs of it and of all others are those that were given. */
@@ -282,7 +245,6 @@ Test(gather, further_outputs_are_judged_where_a_row_is_not_stored)
 
 Test(gather, launches_refuse_what_they_cannot_read)
 {
-    tj_context *context = open_context();
     tj_workbench_options options = TJ_WORKBENCH_INIT;
     tj_problem problem = gathered();
     tj_config config = TJ_CONFIG_INIT;
@@ -318,13 +280,11 @@ Test(gather, launches_refuse_what_they_cannot_read)
     cr_expect(eq(int, tj_plan_launch(plan, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
     expect_said("m_index is NULL: give the device address of the row of M for each of the 70 rows");
     tj_workbench_free(bench);
-    tj_context_free(context);
 }
 
 /* The proof multiplies the same rows by the simple kernel. */
 Test(gather, is_proven)
 {
-    tj_context *context = open_context();
     tj_problem problem = gathered();
     tj_config config = TJ_CONFIG_INIT;
     tj_proof proof = TJ_PROOF_INIT;
@@ -335,5 +295,4 @@ Test(gather, is_proven)
     cr_assert(eq(int, tj_plan_prepare(context, &problem, &config, &plan, &err), TJ_OK), "%s", err.message);
     cr_expect(eq(int, tj_plan_prove(context, plan, &problem, 1, &proof, &err), TJ_OK), "%s", err.message);
     cr_expect(proof.passed, "%s", proof.reason);
-    tj_context_free(context);
 }

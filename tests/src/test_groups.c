@@ -5,29 +5,14 @@
  * memory, and it must touch nothing but the caller's matrices, whatever the offsets are: the emulator stops at the first access
  * outside of an allocation, and the workbench's guards show the rest.
  */
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include <limits.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <tilejit/tools.h>
-
+#include "product_test.h"
 #include "scales.h"
 
+#define KINDS "rows.kind is 9: use TJ_ROWS_AS_THEY_LIE, TJ_ROWS_IN_GROUPS, TJ_ROWS_MASKED or TJ_ROWS_ALONG_K"
+
 enum { J = 50, J_MASKED = 51, K = 16, L = 32, GROUPS = 3 };
-
-static tj_error err;
-
-/* Is that in the last message? NULL: nothing need be. */
-static void expect_said(const char *words)
-{
-    const bool is_said = !words || strstr(err.message, words) != NULL;
-
-    cr_expect(eq(int, is_said, true), "\"%s\" is not in: %s", words, err.message);
-}
 
 static tj_problem grouped(void)
 {
@@ -46,17 +31,12 @@ static tj_problem masked(void)
     return problem;
 }
 
-static tj_context *open_context(void)
+static void start(void)
 {
-    tj_context_options options = TJ_CONTEXT_OPTIONS_INIT;
-    tj_context *context = NULL;
-
-    cr_assert(setenv("TILEJIT_EMULATOR", EMULATOR_PATH, 1) == 0);
-    options.driver = "emulator";
-    options.cache_dir = "";
-    cr_assert(eq(int, tj_context_create(&options, &context, &err), TJ_OK), "%s", err.message);
-    return context;
+    open_context("sm_90", TJ_PROVE_NEVER);
 }
+
+TestSuite(groups, .init = start, .fini = stop);
 
 /* ---- problems ----------------------------------------------------------------------------------------------------- */
 
@@ -68,14 +48,7 @@ Test(groups, refuses_problems_that_cannot_be)
         int16_t layout_m, layout_p;
         const char *says;
     } rows[] = {
-        {{9, 0, 0, 3, 0, 0},
-         0,
-         0,
-         0,
-         0,
-         0,
-         "rows.kind is 9: use TJ_ROWS_AS_THEY_LIE, TJ_ROWS_IN_GROUPS, TJ_ROWS_MASKED or "
-         "TJ_ROWS_ALONG_K"},
+        {{9, 0, 0, 3, 0, 0}, 0, 0, 0, 0, 0, KINDS},
         {{TJ_ROWS_ALONG_K, 0, 0, 3, 0, 0}, 2, 0, 0, 0, 0, "batch is 2 and rows.groups 3: groups along k are the products"},
         {{TJ_ROWS_ALONG_K, 1, 0, 3, 0, 0}, 0, 0, 0, 0, 0, "groups along k have no index of rows"},
         {{TJ_ROWS_ALONG_K, 0, 0, 3, 0, 0}, 0, 64, 0, 0, 0, "stride_n is 64, and groups along k share one N"},
@@ -225,18 +198,14 @@ static const char *const families[] = {"tiled", "naive", "simt:bm=16,bn=32,bk=16
                                        "wgmma:bm=64,bn=32"};
 enum { FAMILIES = sizeof families / sizeof families[0] };
 
-/* Prepare a plan with the config of that text, and operands for it. */
-static const tj_plan *prepare(tj_context *context, const tj_problem *problem, const char *text, const void *offsets,
-                              tj_workbench **bench)
+/* Prepare a plan, and operands with these offsets. */
+static const tj_plan *prepare_with(const tj_problem *problem, const char *text, const void *offsets, tj_workbench **bench)
 {
+    const tj_plan *const plan = prepare(problem, text, text);
     tj_workbench_options options = TJ_WORKBENCH_INIT;
-    tj_config config = TJ_CONFIG_INIT;
-    const tj_plan *plan = NULL;
 
     options.guard_bytes = 4096;
     options.offsets = offsets;
-    cr_assert(eq(int, tj_config_parse(text, &config, &err), TJ_OK));
-    cr_assert(eq(int, tj_plan_prepare(context, problem, &config, &plan, &err), TJ_OK), "%s", err.message);
     cr_assert(eq(int, tj_workbench_create(context, problem, &options, bench, &err), TJ_OK), "%s", err.message);
     return plan;
 }
@@ -244,14 +213,13 @@ static const tj_plan *prepare(tj_context *context, const tj_problem *problem, co
 Test(groups, launches_refuse_host_offsets_that_are_wrong)
 {
     const int32_t right[] = {0, 20, 20, J}, falls[] = {0, 20, 10, J};
-    tj_context *context = open_context();
     tj_problem problem = grouped();
     tj_workbench *bench = NULL;
     const tj_plan *plan;
     tj_operands x;
 
     problem.rows.on_host = 1;
-    plan = prepare(context, &problem, "simt", right, &bench);
+    plan = prepare_with(&problem, "simt", right, &bench);
     x = *tj_workbench_operands(bench);
     cr_expect(eq(int, tj_plan_launch(plan, &x, NULL, &err), TJ_OK), "%s", err.message);
     x.offsets = falls;
@@ -265,15 +233,13 @@ Test(groups, launches_refuse_host_offsets_that_are_wrong)
     expect_said("give the host address of the 4 offsets of 3 groups");
     cr_expect(eq(int, tj_synchronize(context, NULL, &err), TJ_OK));
     tj_workbench_free(bench);
-    tj_context_free(context);
 }
 
 Test(groups, launches_refuse_device_offsets_that_cannot_be_read)
 {
-    tj_context *context = open_context();
     const tj_problem problem = grouped();
     tj_workbench *bench = NULL;
-    const tj_plan *plan = prepare(context, &problem, "tiled", NULL, &bench);
+    const tj_plan *plan = prepare_with(&problem, "tiled", NULL, &bench);
     tj_operands x = *tj_workbench_operands(bench);
 
     x.offsets = NULL;
@@ -283,11 +249,10 @@ Test(groups, launches_refuse_device_offsets_that_cannot_be_read)
     cr_expect(eq(int, tj_plan_launch(plan, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
     expect_said("and the offsets at");
     tj_workbench_free(bench);
-    tj_context_free(context);
 }
 
 /* No offsets have an effect outside the operands, whatever they are; and right ones after them work as ever. */
-static void survive(tj_context *context, const char *family, int bytes)
+static void survive(const char *family, int bytes)
 {
     static const int64_t wrong[][GROUPS + 1] = {
         {-1, INT32_MIN, INT32_MAX, 0},
@@ -311,7 +276,7 @@ static void survive(tj_context *context, const char *family, int bytes)
     problem.rows.offset_bytes = bytes;
     for (int i = 0; i <= GROUPS; i++)
         narrow[i] = (int32_t)right[i];
-    plan = prepare(context, &problem, family, bytes == 8 ? (const void *)right : narrow, &bench);
+    plan = prepare_with(&problem, family, bytes == 8 ? (const void *)right : narrow, &bench);
     p = malloc(tj_workbench_bytes(bench, TJ_MATRIX_P));
     cr_assert(eq(int, tj_buffer_create(context, sizeof right, &offsets, &err), TJ_OK));
     x = *tj_workbench_operands(bench);
@@ -342,11 +307,8 @@ static void survive(tj_context *context, const char *family, int bytes)
 
 Test(groups, wrong_device_offsets_lead_nowhere)
 {
-    tj_context *context = open_context();
-
     for (int i = 0; i < FAMILIES; i++)
-        survive(context, families[i], i % 2 ? 8 : 4);
-    tj_context_free(context);
+        survive(families[i], i % 2 ? 8 : 4);
 }
 
 /* Read P back: it is the product, of so many elements, and nothing else was written. */
@@ -369,7 +331,6 @@ static void check_product(tj_workbench *bench, const char *family, int64_t eleme
 Test(groups, masked_rows_are_those_that_the_counts_say)
 {
     static const int64_t right[GROUPS] = {0, 17, 5}, wrong[GROUPS] = {-3, INT64_C(1) << 40, 5};
-    tj_context *context = open_context();
 
     for (int i = 0; i < FAMILIES; i++) {
         tj_problem problem = masked();
@@ -379,7 +340,7 @@ Test(groups, masked_rows_are_those_that_the_counts_say)
         tj_operands x;
 
         problem.j.mode = i % 2 ? TJ_DIM_ANY : TJ_DIM_FIXED;
-        plan = prepare(context, &problem, families[i], right, &bench);
+        plan = prepare_with(&problem, families[i], right, &bench);
         x = *tj_workbench_operands(bench);
         cr_expect(eq(int, tj_plan_launch(plan, &x, NULL, &err), TJ_OK), "%s: %s", families[i], err.message);
         check_product(bench, families[i], 22 * L);
@@ -392,19 +353,17 @@ Test(groups, masked_rows_are_those_that_the_counts_say)
         tj_buffer_free(counts);
         tj_workbench_free(bench);
     }
-    tj_context_free(context);
 }
 
 Test(groups, launches_refuse_rows_that_masked_groups_do_not_share)
 {
-    tj_context *context = open_context();
     tj_problem problem = masked();
     tj_workbench *bench = NULL;
     const tj_plan *plan;
     tj_operands x;
 
     problem.j.mode = TJ_DIM_ANY;
-    plan = prepare(context, &problem, "tiled", NULL, &bench);
+    plan = prepare_with(&problem, "tiled", NULL, &bench);
     x = *tj_workbench_operands(bench);
     x.j = 50;
     cr_expect(eq(int, tj_plan_launch(plan, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
@@ -414,13 +373,11 @@ Test(groups, launches_refuse_rows_that_masked_groups_do_not_share)
     cr_expect(eq(int, tj_plan_launch(plan, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
     expect_said("give the device address of the 3 counts of 3 groups");
     tj_workbench_free(bench);
-    tj_context_free(context);
 }
 
 /* A proof looks at the rows that are there. */
 Test(groups, masked_ones_are_proven)
 {
-    tj_context *context = open_context();
     const tj_problem problem = masked();
     tj_config config = TJ_CONFIG_INIT;
     tj_proof proof = TJ_PROOF_INIT;
@@ -430,7 +387,6 @@ Test(groups, masked_ones_are_proven)
     cr_assert(eq(int, tj_plan_prepare(context, &problem, &config, &plan, &err), TJ_OK), "%s", err.message);
     cr_expect(eq(int, tj_plan_prove(context, plan, &problem, 1, &proof, &err), TJ_OK), "%s", err.message);
     cr_expect(proof.passed, "%s", proof.reason);
-    tj_context_free(context);
 }
 
 /* Groups along k: some without elements, in every layout; wrong offsets lead to fewer elements, and nowhere else. */
@@ -440,7 +396,6 @@ Test(groups, may_divide_k)
     static const char *const along_k[] = {"naive", "tiled", "simt:bm=16,bn=32,bk=16,tm=4,tn=4", "mma:bm=16,bn=16,wm=16,wn=16",
                                           "mma:bm=16,bn=32,wm=16,wn=16,copy=registers"};
     static const int32_t right[GROUPS + 1] = {3, 40, 40, K_OF_ALL}, wrong[GROUPS + 1] = {-9, INT32_MAX, 5, INT32_MIN};
-    tj_context *context = open_context();
 
     for (size_t i = 0; i < 4 * sizeof along_k / sizeof along_k[0]; i++) {
         tj_problem problem = TJ_PROBLEM_INIT(J, K_OF_ALL, L, TJ_F16);
@@ -456,7 +411,7 @@ Test(groups, may_divide_k)
         problem.n.layout = i / 2 % 2;
         problem.p.layout = i % 3 == 1;
         problem.k.mode = i % 5 == 3 ? TJ_DIM_ANY : TJ_DIM_FIXED;
-        plan = prepare(context, &problem, family, right, &bench);
+        plan = prepare_with(&problem, family, right, &bench);
         x = *tj_workbench_operands(bench);
         cr_expect(eq(int, tj_plan_launch(plan, &x, NULL, &err), TJ_OK), "%s: %s", family, err.message);
         check_product(bench, family, GROUPS * J * L);
@@ -470,12 +425,10 @@ Test(groups, may_divide_k)
         tj_buffer_free(offsets);
         tj_workbench_free(bench);
     }
-    tj_context_free(context);
 }
 
 Test(groups, along_k_are_proven_and_refused_by_others)
 {
-    tj_context *context = open_context();
     tj_problem problem = TJ_PROBLEM_INIT(J, K, L, TJ_F16);
     const int32_t offsets[GROUPS + 1] = {0, 20, 20, K};
     tj_config config = TJ_CONFIG_INIT;
@@ -492,14 +445,12 @@ Test(groups, along_k_are_proven_and_refused_by_others)
     cr_assert(eq(int, tj_config_parse("skinny", &config, &err), TJ_OK));
     cr_expect(eq(int, tj_config_resolve(&problem, &config, &err), TJ_ERR_INVALID_ARGUMENT));
     expect_said("family skinny takes no groups along k");
-    tj_context_free(context);
 }
 
 /* One plan for all numbers of rows, as a server has it that takes what comes. */
 Test(groups, rows_may_be_an_argument)
 {
     const int32_t offsets[] = {0, 5, 30, 33};
-    tj_context *context = open_context();
     tj_problem problem = grouped();
     tj_check_report report = TJ_CHECK_REPORT_INIT;
     char damage[160];
@@ -513,7 +464,7 @@ Test(groups, rows_may_be_an_argument)
         known.j.extent = 33;
         asked = known;
         asked.j.mode = TJ_DIM_ANY;
-        plan = prepare(context, &asked, families[i], offsets, &bench);
+        plan = prepare_with(&asked, families[i], offsets, &bench);
         p = malloc(tj_workbench_bytes(bench, TJ_MATRIX_P));
         cr_expect(eq(int, tj_plan_launch(plan, tj_workbench_operands(bench), NULL, &err), TJ_OK), "%s", err.message);
         cr_expect(eq(int, tj_workbench_read(bench, 0, p, &err), TJ_OK));
@@ -524,13 +475,11 @@ Test(groups, rows_may_be_an_argument)
         tj_workbench_free(bench);
         free(p);
     }
-    tj_context_free(context);
 }
 
 /* A proof compares every line with the N of its group. */
 Test(groups, are_proven)
 {
-    tj_context *context = open_context();
     tj_problem problem = grouped();
     const tj_plan *plan = NULL;
     tj_config config = TJ_CONFIG_INIT;
@@ -542,5 +491,4 @@ Test(groups, are_proven)
     cr_expect(eq(int, tj_plan_prove(context, plan, &problem, 0, &proof, &err), TJ_OK), "%s", err.message);
     cr_expect(eq(int, proof.passed, 1), "%s", proof.reason);
     cr_expect(eq(i64, proof.elements, J * L));
-    tj_context_free(context);
 }
