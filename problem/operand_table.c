@@ -4,7 +4,6 @@
  */
 #include "operand_table.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "checked.h"
@@ -18,7 +17,7 @@ static tj_extent_rule p_cols(const tj_problem *problem)
     return (tj_extent_rule){'l', true, tj_sums_per_column(problem), 1};
 }
 
-/* Both fit: the longest title is "the zero points of M". */
+/* Both fit: the longest title is "the scale of all of M". */
 static void entitle(tj_operand_row *row, const char *name, const char *title)
 {
     strcpy(row->name, name);
@@ -78,8 +77,8 @@ static void lay_out_scales(const tj_scale *scale, char rows_of, char parts_of, t
 /* The scales of a matrix, one for each block of its rows and of k; those of P, of its rows and columns. */
 static tj_operand_row scale_row(const tj_problem *problem, tj_which of)
 {
+    static const char *const title[TJ_SCALED] = {"the scales of M", "the scales of N", "the scales of P"};
     tj_scale scale = *tj_scale_of(problem, of);
-    char title[TJ_TITLE_BYTES];
     tj_operand_row row = {.is_taken = tj_is_scaled(problem, of),
                           .is_written = of == TJ_MATRIX_P,
                           .is_each_group = of == TJ_MATRIX_N && tj_is_grouped(problem),
@@ -88,38 +87,37 @@ static tj_operand_row scale_row(const tj_problem *problem, tj_which of)
     if (of == TJ_MATRIX_P) /* k counts columns of P */
         scale.k *= tj_sums_per_column(problem);
     lay_out_scales(&scale, of == TJ_MATRIX_N ? 'l' : 'j', of == TJ_MATRIX_P ? 'l' : 'k', &row);
-    (void)snprintf(title, sizeof title, "the scales of %c", tj_which_letter(of));
-    entitle(&row, tj_scale_name(of), title);
+    entitle(&row, tj_scale_name(of), title[of]);
     return row;
 }
 
 /* Zero points lie as the scales do. */
 static tj_operand_row zero_row(const tj_problem *problem, tj_which of)
 {
+    static const char *const name[TJ_FACTORS] = {"zero_m", "zero_n"}, *const title[TJ_FACTORS] = {"the zero points of M",
+                                                                                                  "the zero points of N"};
     const tj_scale *const scale = tj_scale_of(problem, of);
     tj_operand_row row = scale_row(problem, of);
-    char title[TJ_TITLE_BYTES];
 
     row.is_taken = scale->zero != 0;
     row.type = (tj_type)scale->zero;
     lay_out_scales(scale, of == TJ_MATRIX_N ? 'l' : 'j', 'k', &row);
-    (void)snprintf(title, sizeof title, "the zero points of %c", tj_which_letter(of));
-    entitle(&row, of == TJ_MATRIX_N ? "zero_n" : "zero_m", title);
+    entitle(&row, name[of], title[of]);
     return row;
 }
 
 /* The one number of a whole matrix. */
 static tj_operand_row whole_row(const tj_problem *problem, tj_which of)
 {
+    static const char *const name[TJ_FACTORS] = {"whole_m", "whole_n"}, *const title[TJ_FACTORS] = {"the scale of all of M",
+                                                                                                    "the scale of all of N"};
     tj_operand_row row = scale_row(problem, of);
-    char title[TJ_TITLE_BYTES];
 
     row.is_taken = tj_scale_of(problem, of)->whole != 0;
     row.type = TJ_F32;
     row.rows = row.width = ONE;
     row.ld = TJ_TIGHT;
-    (void)snprintf(title, sizeof title, "the scale of all of %c", tj_which_letter(of));
-    entitle(&row, of == TJ_MATRIX_N ? "whole_n" : "whole_m", title);
+    entitle(&row, name[of], title[of]);
     return row;
 }
 
