@@ -7,13 +7,14 @@
 #include "error.h"
 
 /*
- * Copy what each row of the product has of an operand: `parts` pieces of `bytes`, `apart` bytes from one to the next in the
- * source, `step` from the piece of a row to that of the next, and likewise in the copy.
+ * The part of an operand that one row of the product has: `parts` pieces of `bytes` bytes, which lie `apart` bytes from each
+ * other, and `step` bytes from those of the next row; and likewise in a copy.
  */
 typedef struct pieces {
     size_t parts, bytes, apart, step, apart_in_copy, step_in_copy;
 } pieces;
 
+/* Return a copy in the order of the product; rows that M does not have are zeros. NULL: memory ran out. Owned: the caller. */
 static void *copy_rows(const tj_gathered *of, int64_t m_rows, const void *from, const pieces *p)
 {
     const int64_t j = of->request.problem.j.extent;
