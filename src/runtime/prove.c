@@ -201,14 +201,14 @@ static int64_t compare_values(const proving *v, int64_t product, int64_t line, c
     tj_bounded x[TJ_VALUES];
 
     for (int64_t i = 0; i < v->width; i++) {
+        const int64_t row = by_rows ? line : i, col = by_rows ? i : line;
         double sum[2] = {0, 0}, value;
 
         tj_convert(TJ_F64, sum, sum_of, sums + (size_t)(pairs ? 2 * i : i) * simple_size_of(v), pairs ? 2 : 1);
         tj_convert(TJ_F64, &value, type, p + (size_t)i * tj_type_bytes(type), 1);
-        evaluate(v, product, by_rows ? line : i, by_rows ? i : line, sum, element_of_c(v, product, line, i), x);
-        tj_reductions_take(v->reductions, product, by_rows ? line : i, by_rows ? i : line, x);
-        if (judge(v, product, by_rows ? line : i, by_rows ? i : line, x[TJ_VALUE_OF_P], value) > 1 ||
-            !outputs_agree(v, product, by_rows ? line : i, by_rows ? i : line, x))
+        evaluate(v, product, row, col, sum, element_of_c(v, product, line, i), x);
+        tj_reductions_take(v->reductions, product, row, col, x);
+        if (judge(v, product, row, col, x[TJ_VALUE_OF_P], value) > 1 || !outputs_agree(v, product, row, col, x))
             return i;
     }
     return -1;
@@ -278,7 +278,7 @@ static tj_operand scales(const proving *v, int which, int64_t product, char dime
                         row->rows.of ? ld : 0, 0};
 }
 
-/* Lines of a run, of the product with that number: it is said in which N, and in which scales of N. */
+/* Compute the lines of a run with matrix n of N and its scales; `at`: the first of them in the simple kernel's P. */
 static tj_status compute_lines(const proving *v, const run *r, int64_t n, int64_t at, tj_error *err)
 {
     const tj_problem *k = &v->lies.problem;
@@ -423,16 +423,15 @@ static tj_status compare_run(proving *v, const run *r, tj_error *err)
     if (status == TJ_OK)
         status = tj_buffer_read(v->simple_p, 0, v->line, (size_t)r->lines * simple_width, err);
     for (int64_t i = 0; i < r->lines && status == TJ_OK; i++) {
-        const int64_t of_p = tj_workbench_other_row(v->bench, r->line + i);
+        const int64_t line = r->line + i, of_p = tj_workbench_other_row(v->bench, line);
 
         if (!tj_workbench_has_line(v->bench, of_p))
             continue;
         const char *const line_of_p = p + (size_t)(of_p - first) * ld, *const simple = v->line + (size_t)i * simple_width;
-        const int64_t wrong = is_judged(v)
-                                  ? compare_values(v, r->product, r->line + i, line_of_p, simple)
-                                  : tj_compare_random_products(&v->lies.problem, v->alpha, line_of_p, simple, v->width);
-        const int64_t line = r->line + i;
         const bool by_rows = v->lies.problem.p.layout == TJ_ROW_MAJOR;
+        const int64_t wrong = is_judged(v)
+                                  ? compare_values(v, r->product, line, line_of_p, simple)
+                                  : tj_compare_random_products(&v->lies.problem, v->alpha, line_of_p, simple, v->width);
 
         if (wrong >= 0)
             fail(v, "P[%lld][%lld] of product %lld is not what the family %s computes", (long long)(by_rows ? line : wrong),
