@@ -53,14 +53,16 @@ typedef struct matrices {
     tj_npy m, n, c, p, scale[TJ_FACTORS], zero_n, whole_n, with[TJ_EPILOGUE_OPERANDS];
 } matrices;
 
-/* "512 x 300", or "8 x 512 x 300" for a batch. */
+/* "512 x 300", "8 x 512 x 300" for a batch, or "300" for a vector. */
 static void format_shape(char out[SHAPE_BYTES], const tj_npy *array)
 {
     if (array->rank == 3)
         (void)snprintf(out, SHAPE_BYTES, "%" PRId64 " x %" PRId64 " x %" PRId64, array->shape[0], array->shape[1],
                        array->shape[2]);
-    else
+    else if (array->rank == 2)
         (void)snprintf(out, SHAPE_BYTES, "%" PRId64 " x %" PRId64, array->shape[0], array->shape[1]);
+    else
+        (void)snprintf(out, SHAPE_BYTES, "%" PRId64, array->shape[0]);
 }
 
 static int64_t rows(const tj_npy *array)
@@ -300,6 +302,24 @@ static tj_status take_along_k(const char *path, tj_which which, const tj_npy *sc
     return TJ_OK;
 }
 
+/* Repeat an array that is not a batch for each product of the batch. */
+static tj_status repeat(tj_npy *array, int64_t products, tj_error *err)
+{
+    char *repeated;
+
+    if (products <= 1 || array->rank == 3)
+        return TJ_OK;
+    repeated = malloc(array->bytes * (size_t)products);
+    if (!repeated)
+        return tj_fail(err, TJ_ERR_OUT_OF_MEMORY, "out of memory for %" PRId64 " copies of an operand", products);
+    for (int64_t i = 0; i < products; i++)
+        memcpy(repeated + (size_t)i * array->bytes, array->data, array->bytes);
+    free(array->data);
+    array->data = repeated;
+    array->bytes *= (size_t)products;
+    return TJ_OK;
+}
+
 /* Take scales of rows or columns: convert them to f32, and repeat a single set for each product of the batch. */
 static tj_status take_scales(const char *path, tj_which which, tj_npy *scales, tj_problem *known, int64_t scale_k,
                              tj_error *err)
@@ -311,7 +331,6 @@ static tj_status take_scales(const char *path, tj_which which, tj_npy *scales, t
                                    : columns(scales),
                   other = by_row ? columns(scales) : rows(scales);
     char shape[SHAPE_BYTES];
-    float *repeated;
 
     format_shape(shape, scales);
     if (along_k && scales->is_fortran_order)
@@ -325,33 +344,7 @@ static tj_status take_scales(const char *path, tj_which which, tj_npy *scales, t
                        products > 1 ? ", for all products or for each" : "");
     else
         known->scale[which] = (tj_scale)TJ_SCALE_INIT(TJ_F32, count != 1, 0);
-    if (convert(path, scales, TJ_F32, err) != TJ_OK)
-        return err->status;
-    if (scales->rank == 3 || products == 1)
-        return TJ_OK;
-    repeated = malloc((size_t)(products * count) * sizeof *repeated);
-    if (!repeated)
-        return tj_fail(err, TJ_ERR_OUT_OF_MEMORY, "out of memory for %" PRId64 " scales", products * count);
-    for (int64_t i = 0; i < products * count; i++)
-        repeated[i] = ((const float *)scales->data)[i % count];
-    free(scales->data);
-    scales->data = repeated;
-    return TJ_OK;
-}
-
-/* Repeat the elements for each product of the batch. */
-static tj_status repeat(tj_npy *array, int64_t products, tj_error *err)
-{
-    char *repeated = malloc(array->bytes * (size_t)products);
-
-    if (!repeated)
-        return tj_fail(err, TJ_ERR_OUT_OF_MEMORY, "out of memory for %" PRId64 " copies of an operand", products);
-    for (int64_t i = 0; i < products; i++)
-        memcpy(repeated + (size_t)i * array->bytes, array->data, array->bytes);
-    free(array->data);
-    array->data = repeated;
-    array->bytes *= (size_t)products;
-    return TJ_OK;
+    return convert(path, scales, TJ_F32, err) == TJ_OK ? repeat(scales, products, err) : err->status;
 }
 
 /* Take an array that --format names: scales, zero points or the number of a whole matrix. path NULL: it was not given. */
@@ -378,10 +371,7 @@ static tj_status take_of_format(const char *format, const char *option, int oper
                        wanted.rows, cols, tj_type_name(type));
     if (read_as(path, array, type, err) != TJ_OK)
         return err->status;
-    if (array->rank == 1)
-        (void)snprintf(shape, sizeof shape, "%" PRId64, array->shape[0]);
-    else
-        format_shape(shape, array);
+    format_shape(shape, array);
     if ((array->rank == 1 ? array->shape[0] != 1 || wanted.rows * wanted.cols != 1
                           : rows(array) != wanted.rows || columns(array) != cols) ||
         (array->rank == 3 && batch(array) != wanted.count))
@@ -390,7 +380,7 @@ static tj_status take_of_format(const char *format, const char *option, int oper
                        wanted.rows, cols, tj_type_name(type), wanted.count > 1 ? ", for all products or for each" : "");
     if (array->is_fortran_order && wanted.rows > 1 && wanted.cols > 1)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%.100s is in Fortran order: scales lie row after row", path);
-    return wanted.count > 1 && array->rank != 3 ? repeat(array, wanted.count, err) : TJ_OK;
+    return repeat(array, wanted.count, err);
 }
 
 /* Take the arrays of a --format. Scales of weights along k have the type of their file, if that is a float of 16 or 32 bits. */
@@ -427,14 +417,11 @@ static tj_status take_operand(int operand, const char *path, tj_npy *array, tj_p
     const bool is_vector = array->rank == 1 && declared->indexed != TJ_BY_BOTH, is_f64 = known->m.type == TJ_F64;
     tj_operand_shape wanted = TJ_OPERAND_SHAPE_INIT;
     tj_status status = tj_operand_get_shape(known, TJ_OPERAND_WITH + operand, &wanted, err);
-    char shape[SHAPE_BYTES] = "";
+    char shape[SHAPE_BYTES];
 
     if (status != TJ_OK)
         return status;
-    if (array->rank > 1)
-        format_shape(shape, array);
-    else
-        (void)snprintf(shape, sizeof shape, "%" PRId64, array->shape[0]);
+    format_shape(shape, array);
     if (!(is_vector && array->shape[0] == wanted.rows * wanted.cols) &&
         (array->rank == 1 || rows(array) != wanted.rows || columns(array) != wanted.cols ||
          (array->rank == 3 && batch(array) != wanted.count)))
@@ -450,7 +437,7 @@ static tj_status take_operand(int operand, const char *path, tj_npy *array, tj_p
                          : array->dtype == TJ_F64 ? TJ_F32
                                                   : (uint8_t)array->dtype;
     status = convert(path, array, (tj_type)declared->type, err);
-    return status == TJ_OK && wanted.count > 1 && array->rank != 3 ? repeat(array, wanted.count, err) : status;
+    return status == TJ_OK ? repeat(array, wanted.count, err) : status;
 }
 
 static tj_status take_operands(matrices *all, cli_request *request, tj_error *err)
