@@ -2,10 +2,12 @@
 struct e8m0 {
     unsigned char bits;
 
-    // 2^-127 is below the normal floats: its bit is the first of the fraction.
+    // 2^-127 is below the normal floats: its bit is the first of the fraction. Infinity and one is a NaN. No choice: ptxas makes a branch
+    // of each, and lanes wait for each other.
     __device__ operator float() const
     {
-        return __uint_as_float(bits == 255 ? 0x7fc00000u : bits == 0 ? 0x00400000u : bits << 23);
+        const unsigned int power = static_cast<unsigned int>(bits) << 23, is_nan = (bits + 1u) >> 8;
+        return __uint_as_float(max(power, 0x00400000u) + is_nan);
     }
 };
 

@@ -52,8 +52,10 @@ enum {
     USUAL_STAGES = 8,     /* of tiles that are not swapped: more of them gain nothing */
     MOST_BOXES = 4,
     SUM_BYTES = 4,
-    QUAD_SUMS = 128,       /* of four lanes, in which each has 16 values of P */
-    WEIGHT_REGISTERS = 16, /* two units of k of 64 rows */
+    QUAD_SUMS = 128,         /* of four lanes, in which each has 16 values of P */
+    WEIGHT_REGISTERS = 16,   /* two units of k of 64 rows */
+    WEIGHTS_BK = 128,        /* elements of k of a phase of weights */
+    RING_BYTES = 192 * 1024, /* of shared memory, next to what is stored */
     BARRIER_BYTES = 8,
     BARRIERS_BYTES = 2 * BARRIER_BYTES, /* of a stage */
     CLUSTER_REGISTERS = 56,             /* of a thread that starts copies, in a cluster: 40 spill */
@@ -173,6 +175,17 @@ static const struct {
                [TJ_WGMMA_K2] = {1, 1, 2},
                [TJ_WGMMA_K4] = {1, 1, 4}};
 
+/*
+ * Return the elements of k of a phase of weights. With half of them, a line of weights is short and there are twice as many barriers;
+ * but a ring of fewer than four phases waits for its copies.
+ */
+static int32_t weights_bk(const tj_wgmma_shape *s)
+{
+    const int32_t bytes = WEIGHTS_BK * (s->bn * s->element_bytes + s->bm * s->weight_bits / 8);
+
+    return 4 * bytes > RING_BYTES / (s->blocks > 0 ? s->blocks : 1) ? WEIGHTS_BK / 2 : WEIGHTS_BK;
+}
+
 /* Settle what depends on where the factors of M come from. */
 static void settle_weights(const tj_problem *view, tj_wgmma_shape *s)
 {
@@ -180,8 +193,8 @@ static void settle_weights(const tj_problem *view, tj_wgmma_shape *s)
 
     s->weight_bits = !loads_weights ? 0 : tj_type_is_pair(view->m.type) ? 4 : 8;
     s->adds_parts = loads_weights && tj_wgmma_adds_parts(view);
-    s->scale_registers = loads_weights ? tj_wgmma_scale_registers(view, s->wm) : 0;
-    s->bk = loads_weights ? TJ_WGMMA_WEIGHTS_BK : TJ_WGMMA_LINE / s->element_bytes;
+    s->bk = loads_weights ? weights_bk(s) : TJ_WGMMA_LINE / s->element_bytes;
+    s->scale_registers = loads_weights ? tj_wgmma_scale_registers(view, s) : 0;
 }
 
 tj_wgmma_shape tj_wgmma_shape_of(const tj_problem *view, const tj_config *config)

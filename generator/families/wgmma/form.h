@@ -15,7 +15,6 @@ enum { TJ_WGMMA_TOGETHER = 1, TJ_WGMMA_PINGPONG = 2 };
 enum { TJ_WGMMA_BOXES = 1, TJ_WGMMA_LINES = 2, TJ_WGMMA_ELEMENTS = 3 };
 enum { TJ_WGMMA_NONE = 1, TJ_WGMMA_M, TJ_WGMMA_N, TJ_WGMMA_BOTH }; /* the operands that pack and transpose name */
 enum { TJ_WGMMA_REGISTERS = 5 };                                   /* transpose alone: M is multiplied from registers */
-enum { TJ_WGMMA_WEIGHTS_BK = 128 };                                /* of M of weights that is multiplied from registers */
 enum { TJ_WGMMA_SLICE_ROWS = 16 };                                 /* rows that a warp stores at once */
 enum { TJ_WGMMA_AS_P = 1, TJ_WGMMA_SWAPPED = 2 };
 enum {
@@ -63,8 +62,8 @@ bool tj_wgmma_takes_scales_of_weights(const tj_problem *view);
 /** Do the scales of M along k multiply sums of parts? Others multiply the factors, and that is exact. */
 bool tj_wgmma_adds_parts(const tj_problem *view);
 
-/** Return the registers of a thread for the scales of a phase, beyond those that find room: of wm rows of a warpgroup. */
-int32_t tj_wgmma_scale_registers(const tj_problem *view, int32_t wm);
+/** Return the registers of a thread for the scales of a phase, beyond those that find room. */
+int32_t tj_wgmma_scale_registers(const tj_problem *view, const tj_wgmma_shape *s);
 
 tj_wgmma_shape tj_wgmma_shape_of(const tj_problem *view, const tj_config *config);
 

@@ -65,16 +65,16 @@ static bool has_scales(const tj_problem *view)
     return tj_scales_along_k(view, TJ_MATRIX_M) || tj_scale_of(view, TJ_MATRIX_M)->zero != 0;
 }
 
-int32_t tj_wgmma_scale_registers(const tj_problem *view, int32_t wm)
+int32_t tj_wgmma_scale_registers(const tj_problem *view, const tj_wgmma_shape *s)
 {
     const tj_scale *const scale = tj_scale_of(view, TJ_MATRIX_M);
-    const int32_t parts = scale->k == 0 ? 1 : (int32_t)tj_ceil_div(TJ_WGMMA_WEIGHTS_BK, scale->k);
+    const int32_t parts = scale->k == 0 ? 1 : (int32_t)tj_ceil_div(s->bk, scale->k);
     /* As they were stored and as they are used; what multiplies sums is kept until they are there. */
     const int32_t copies = (scale->k == 0 ? 0
                             : folds(view) ? 2
                                           : 3) +
                            (scale->zero != 0 ? 2 : 0),
-                  all = copies * parts * wm / 32 + (scale->layout == TJ_SCALES_IN_TILES ? PLACE_REGISTERS : 0);
+                  all = copies * parts * s->wm / 32 + (scale->layout == TJ_SCALES_IN_TILES ? PLACE_REGISTERS : 0);
 
     return all > FEW_REGISTERS ? all - FEW_REGISTERS : 0;
 }
@@ -197,6 +197,7 @@ static void describe_parts(const tj_problem *view, const tj_wgmma_shape *s, tj_t
 void tj_wgmma_describe_weights(const tj_problem *view, const tj_wgmma_shape *s, bool clips_rows, tj_template_params *fill)
 {
     const bool pairs = s->weight_bits == 4;
+    const int32_t line = s->bk * s->weight_bits / 8; /* bytes */
 
     tj_template_set_flag(fill, "m_weights", s->weight_bits > 0);
     tj_template_set(fill, "line_t", tj_template_get(fill, s->weight_bits > 0 ? "n_t" : "m_t"));
@@ -213,9 +214,12 @@ void tj_wgmma_describe_weights(const tj_problem *view, const tj_wgmma_shape *s, 
     describe_parts(view, s, fill);
     tj_template_set(fill, "take_factors", pairs ? "wgmma/take_4.cuh" : "wgmma/take_8.cuh");
     tj_template_set(fill, "m_line", pairs ? "BK / 2" : "BK");
-    tj_template_set_int(fill, "m_bytes", s->bk * s->weight_bits / 8);
+    tj_template_set_int(fill, "m_bytes", line);
     tj_template_set(fill, "UNIT_BYTES", pairs ? "UNIT / 2" : "UNIT");
     tj_template_set(fill, "stored_k", pairs ? "kk / 2" : "kk");
-    tj_template_set(fill, "first_chunk", pairs ? "m_row / 2 % 4" : "m_row % 8");
+    tj_template_set(fill, "first_chunk",
+                    line == TJ_WGMMA_LINE       ? "m_row % 8"
+                    : line == TJ_WGMMA_LINE / 2 ? "m_row / 2 % 4"
+                                                : "m_row / 4 % 2");
     tj_template_set(fill, "select", pairs ? "lane % 4 + 0x4440" : "lane % 4 * 0x22 + (lane % 4 * 2 + 1) * 0x1100");
 }
