@@ -56,16 +56,18 @@ static const char *name_inputs(int32_t m, int32_t n, char text[INPUTS_BYTES])
 
 static bool can_compute(int32_t m, int32_t n, int32_t compute)
 {
-    if (tj_widens_weights(m, n))
+    const int32_t leading = tj_leading_type(m, n);
+
+    if (tj_widens_weights(m, n) && !tj_type_is_fp8(leading))
         return compute == TJ_COMPUTE_DEFAULT || compute == TJ_COMPUTE_F32;
     switch (compute) {
     case TJ_COMPUTE_TF32:
     case TJ_COMPUTE_F32_SPLIT:
         return m == TJ_F32;
     case TJ_COMPUTE_F32_FP8:
-        return tj_type_is_fp8(m);
+        return tj_type_is_fp8(leading);
     default:
-        return compute == TJ_COMPUTE_DEFAULT || compute == tj_facts_of(m)->compute;
+        return compute == TJ_COMPUTE_DEFAULT || compute == tj_facts_of(leading)->compute;
     }
 }
 
@@ -85,10 +87,10 @@ static tj_status check_compute(int32_t compute, const int32_t type[TJ_MATRICES],
     if (!can_compute(m, n, compute))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "compute is %s but %s: use %s%s", tj_compute_name((tj_compute)compute),
                        inputs, facts->name,
-                       tj_widens_weights(m, n) ? ""
-                       : m == TJ_F32           ? ", tf32 or f32_split"
-                       : tj_type_is_fp8(m)     ? " or f32_fp8"
-                                               : "");
+                       tj_type_is_fp8(tj_leading_type(m, n)) ? " or f32_fp8"
+                       : tj_widens_weights(m, n)             ? ""
+                       : m == TJ_F32                         ? ", tf32 or f32_split"
+                                                             : "");
     if (!(products >> p & 1))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s but P is %s: such a P may be %s", inputs, tj_type_name((tj_type)p),
                        tj_type_list(products, false, list));

@@ -125,6 +125,13 @@ tj_status tj_pack_check(const tj_problem *view, const tj_pack *pack, int32_t spl
                        "dimensions and strides, without arrays of pointers, or use %s",
                        asked, remedy);
     for (int i = 0; i < 2; i++)
+        if (pack->operand[i].is_packed && pack->operand[i].transposes && numbers_of(view, both[i]) > 1)
+            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                           "%s would transpose weights of %s, of which two share a byte, and tensor cores take %s along k: "
+                           "store them along k, or use family mma or tiled",
+                           asked, tj_facts_of(tj_problem_matrix(view, both[i])->type)->name,
+                           tj_facts_of(tj_widened_type(view, both[i]))->name);
+    for (int i = 0; i < 2; i++)
         if (pack->operand[i].is_packed && !packed_bytes(view, pack, both[i], splits, &bytes))
             return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s needs more bytes of workspace than 63 bits count: use %s", asked,
                            remedy);

@@ -18,7 +18,10 @@ tj_widening tj_widening_of(const tj_problem *view)
     static const tj_widening to_bf16[] = {
         [TJ_S4] = {1, 7, 1}, [TJ_U4] = {1, 7, 1},    [TJ_E2M1] = {4, 15, 1}, [TJ_S8] = {2, 5, 1},
         [TJ_U8] = {2, 5, 2}, [TJ_E4M3] = {7, 13, 1}, [TJ_E5M2] = {7, 13, 1}};
+    static const tj_widening to_fp8 = {5, 5, 0}; /* three permutations, a shift, and its bits among those of a number */
 
+    if (tj_widens_to_fp8(view))
+        return to_fp8;
     return tj_leading_type(view->m.type, view->n.type) == TJ_F16 ? to_f16[weights_of(view)] : to_bf16[weights_of(view)];
 }
 
@@ -33,7 +36,7 @@ int32_t tj_widening_adds(const tj_problem *view)
 /* bf16 has the whole numbers up to 256, f16 those up to 2048. */
 bool tj_widening_takes_zero(const tj_problem *view, int32_t zero)
 {
-    return tj_facts_of(zero)->is_integer &&
+    return tj_facts_of(zero)->is_integer && !tj_widens_to_fp8(view) &&
            (tj_leading_type(view->m.type, view->n.type) == TJ_F16 || zero == TJ_U4 || zero == weights_of(view));
 }
 
@@ -41,10 +44,10 @@ tj_status tj_widen_check(const tj_problem *view, const char *family, tj_error *e
 {
     const int32_t leading = tj_leading_type(view->m.type, view->n.type);
 
-    if (!tj_widens_weights(view->m.type, view->n.type) || leading == TJ_F16 || leading == TJ_BF16)
+    if (!tj_widens_weights(view->m.type, view->n.type) || leading == TJ_F16 || leading == TJ_BF16 || leading == TJ_E4M3)
         return TJ_OK;
     return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                   "family %s multiplies weights by f16 or bf16, not by %s: convert what is %s, or use the family skinny "
+                   "family %s multiplies weights by f16, bf16 or e4m3, not by %s: convert what is %s, or use the family skinny "
                    "or tiled",
                    family, tj_facts_of(leading)->name, tj_facts_of(leading)->name);
 }
@@ -62,7 +65,13 @@ void tj_widen_describe(const tj_problem *view, tj_widen_copies copies, bool step
     tj_template_set(fill, "two_t", leading == TJ_F16 ? "f16x2" : "bf16x2");
     tj_template_set(fill, "two_ones", leading == TJ_F16 ? "0x3c003c00u" : "0x3f803f80u");
     tj_template_set(fill, "widen_words", loads || steps ? "parts/widen.cuh" : "");
-    tj_template_set(fill, "widen", pairs ? "weights/widen_pairs.cuh" : "weights/widen_bytes.cuh");
+    tj_template_set(fill, "widen",
+                    tj_widens_to_fp8(view) ? "weights/widen_fours.cuh"
+                    : pairs                ? "weights/widen_pairs.cuh"
+                                           : "weights/widen_bytes.cuh");
+    tj_template_set(fill, "pairs_t", tj_widens_to_fp8(view) ? "unsigned long long" : "unsigned int");
+    tj_template_set(fill, "half_byte", tj_widens_to_fp8(view) ? "0xfull" : "0xfu");
+    tj_template_set(fill, "widened_bits", tj_widens_to_fp8(view) ? "8" : "16");
     tj_template_set(fill, "weights_loaded",
                     copies.whole      ? "weights/load_whole.cuh"
                     : copies.or_zero  ? "weights/load_or_zero.cuh"

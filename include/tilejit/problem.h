@@ -37,8 +37,8 @@ typedef enum tj_type {
     TJ_U8 = 8,
     TJ_S32 = 9, /**< of P and C only */
     /**
-     * Weights of 4 bits, -8 to 7, two in a byte: for M or N only, with the other f32, f16 or bf16. Neighbours of a stored row
-     * (a column of a column-major matrix) share a byte: the even index has its lower half. A stored row begins at a byte, and
+     * Weights of 4 bits, -8 to 7, two in a byte: for M or N only, with the other f32, f16, bf16 or e4m3. Neighbours of a stored
+     * row (a column of a column-major matrix) share a byte: the even index has its lower half. A stored row begins at a byte, and
      * if its length is odd the upper half of its last byte is unused. All counts of stored elements count such bytes: leading
      * dimensions, strides, tj_problem_span, tj_type_bytes.
      */
@@ -80,7 +80,7 @@ typedef enum tj_compute {
      */
     TJ_COMPUTE_F32_SPLIT = 5,
     /**
-     * For M and N of e4m3 and e5m2, and only at the caller's request: tensor cores may add up to 128 products with the 13 bits
+     * For M and N of e4m3 and e5m2, or e4m3 and weights of 4 bits, and only at the caller's request: tensor cores may add up to 128 products with the 13 bits
      * that those of Ada and Hopper have for 8-bit floats, which is several times as fast. Such parts are added up in f32. This
      * is how cuBLAS sums without CUBLASLT_MATMUL_DESC_FAST_ACCUM. Other products are computed as with TJ_COMPUTE_F32.
      */

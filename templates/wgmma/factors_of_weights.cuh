@@ -1,18 +1,11 @@
 // M has weights of fewer bits than tensor cores multiply. So its factors come from registers, to which the warps that multiply load
 // weights, and widen them. Of the 16 rows of a warp and the K_STEP elements along k of a product, a lane has
 //
-//              k  0 1   2 3   4 5   6 7   8 9 ...
-//     row 0    lane   0     1     2     3     0
-//     row 1           4     5     6     7     4
-//       :
-//     row 8           0     1     2     3     0
-//       :
-//
-// That is two neighbours of every eight. The four lanes of a row load the same chunks, of 16 bytes, and pick their own weights of them.
+#include "wgmma/lie_in_twos.cuh"  //@ factors_lie
 constexpr int UNIT = 2 * K_STEP;  // elements of k whose factors a lane makes at once
 constexpr int UNITS = BK / UNIT;
 constexpr int UNIT_BYTES = UNIT / 2;  // of a line of M
-using factors_t = unsigned int[2][TM / 2][4];
+using factors_t = unsigned int[2][TM / 2][4];  //@ unit_steps for 2
 
 #include "weights/s8_to_f16.cuh"  //@ widen_neighbour
 #include "weights/multiply_both.cuh"  //@ multiply_both

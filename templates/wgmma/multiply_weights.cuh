@@ -16,7 +16,7 @@ if (phases > 0) {
 for (int phase = 0; phase < phases; ++phase) {
     //@| if (phase + 1 < phases)  //@ only scales_of_weights
     //@|     load_scales(phase + 1);
-    //@| scales_t last = scales;  //@ only adds_parts
+    //@| #include "wgmma/last_scales.cuh"  //@ last_scales
 #pragma unroll
     for (int unit = 0; unit < UNITS; ++unit) {
         const auto n = static_cast<unsigned int>(n_first) + stage * static_cast<unsigned int>(sizeof(phase_t) / 16);
@@ -32,7 +32,7 @@ for (int phase = 0; phase < phases; ++phase) {
         }
         begin_products();
 #pragma unroll
-        for (int step = 0; step < 2; ++step)
+        for (int step = 0; step < 2; ++step)  //@ unit_steps for 2
 #pragma unroll
             for (int r = 0; r < TM; r += 2) {
                 const auto n_step = n + n_offset(unit * UNIT + step * K_STEP) / 16;
@@ -55,7 +55,7 @@ for (int phase = 0; phase < phases; ++phase) {
         //@ if adds_parts
         //@| if ((unit + 1) * UNIT % SCALE_K == 0) {  //@ ends_part for (unit + 1) * UNIT % SCALE_K == 0
         //@|     wait_for_products<0>();
-        //@|     add_part(last.of[unit * UNIT / SCALE_K]);
+        //@|     add_part(last.of[unit * UNIT / SCALE_K]);  //@ last_scale for last.of[unit * UNIT / SCALE_K]
         //@| }
         //@ end
     }

@@ -15,7 +15,9 @@ __device__ __forceinline__ void multiply_add(const unsigned int (&m)[4], unsigne
         "}, {%8, %9, %10, %11}"  //@ m_operand for 8  //@ m_second for 9  //@ m_third for 10  //@ m_fourth for 11
         ", n, adds"
         ", 1, 1"  // neither factor is negated
+        //@ if mma_halves
         ", 0"  // 1: N lies across k  //@ n_across for 0
+        //@ end
         ";\n"
         "}"
         : "+f"(upper[0]), "+f"(upper[1]), "+f"(lower[0]), "+f"(lower[1])

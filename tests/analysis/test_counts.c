@@ -517,6 +517,9 @@ static const row rows[] = {
     {"wgmma:swap=yes,bn=72", 72, 256, 136, BF16(.n.layout = TJ_COL_MAJOR)},
     {"wgmma:swap=yes,bn=40", 75, 200, 328, BF16()},
     {"wgmma:swap=yes,bm=128,bn=40", 40, 512, 200, BF16(.n.type = TJ_S4, .n.layout = TJ_COL_MAJOR)}, /* weights by registers */
+    {"wgmma:swap=yes,bm=128,bn=40", 40, 512, 200,
+     WITH(.m.type = TJ_E4M3, .n.type = TJ_S4, .n.layout = TJ_COL_MAJOR, .compute = TJ_COMPUTE_F32_FP8)},
+    {"mma:bm=32,bn=32,wm=16,wn=16", 40, 160, 72, WITH(.m.type = TJ_E4M3, .n.type = TJ_E2M1, .n.layout = TJ_COL_MAJOR)},
     {"wgmma:swap=yes,bn=40,cluster=k2", 33, 296, 130, BF16(.n.type = TJ_S8, .n.layout = TJ_COL_MAJOR, .n.ld = 304)},
     {"wgmma:swap=yes,bm=256,bn=72", 72, 320, 200, BF16(.n.type = TJ_U8, .n.layout = TJ_COL_MAJOR, .m.layout = TJ_COL_MAJOR)},
     {"wgmma:swap=yes,bm=128,bn=24", 17, 72, 200, BF16(.p.type = TJ_F32, .batch = 3)},

@@ -560,6 +560,11 @@ Test(compile, wgmma_of_weights)
         problem.scale[TJ_MATRIX_N] = scales[variant / 2 % (sizeof scales / sizeof scales[0])];
         if (problem.scale[TJ_MATRIX_N].zero == TJ_U4 || problem.scale[TJ_MATRIX_N].k == 16)
             problem.n.type = TJ_U4;
+        else if (problem.n.type != TJ_S8 && variant % 4 == 1) {
+            problem.m.type = TJ_E4M3;
+            problem.m.layout = TJ_ROW_MAJOR;
+            problem.compute = TJ_COMPUTE_F32_FP8;
+        }
         problem.epilogue.has_alpha = problem.epilogue.has_beta = variant % 3 == 0;
         if (!strstr(config, "splits") && variant % 5 == 0)
             problem.j = problem.l = (tj_dim){0, TJ_DIM_ANY, 16};

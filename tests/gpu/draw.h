@@ -80,6 +80,7 @@ typedef enum way {
     BY_BF16_E4M3,
     BY_F16_E5M2,
     BY_E4M3_E2M1,
+    BY_E4M3_S4,
     WAYS
 } way;
 
@@ -106,6 +107,7 @@ static const struct {
     {"bf16_e4m3", TJ_BF16, TJ_E4M3, TJ_COMPUTE_DEFAULT, TJ_COMPUTE_F32},
     {"f16_e5m2", TJ_F16, TJ_E5M2, TJ_COMPUTE_DEFAULT, TJ_COMPUTE_F32},
     {"e4m3_e2m1", TJ_E4M3, TJ_E2M1, TJ_COMPUTE_DEFAULT, TJ_COMPUTE_F32},
+    {"e4m3_s4", TJ_E4M3, TJ_S4, TJ_COMPUTE_F32_FP8, TJ_COMPUTE_F32_FP8},
 };
 
 static void set_way(tj_problem *p, int w)

@@ -235,7 +235,7 @@ Test(types, of_weights_are_widened_or_refused)
             cr_expect(eq(int, tj_config_resolve(&problem, &config, &err), TJ_ERR_INVALID_ARGUMENT), "%s", refuse[f]);
             cr_expect(says(refuse[f]), "%s", err.message);
             if (f >= tensor_cores)
-                cr_expect(says("multiplies weights by f16 or bf16, not by f32"), "%s", err.message);
+                cr_expect(says("multiplies weights by f16, bf16 or e4m3, not by f32"), "%s", err.message);
         }
         for (size_t f = 0; f < 3 && has_nvrtc(); f++)
             expect_right_product(&problem, widen[f], NULL, widen[f]);
@@ -315,6 +315,16 @@ Test(types, weights_from_registers_have_scales)
         {"wgmma:swap=yes,bm=64,bn=24", TJ_BF16, TJ_U4, 24, 416, 72, {TJ_E4M3, TJ_SCALES_ROW_BY_ROW, TJ_U4, 0, 1, 64, 0}},
         {"wgmma:swap=yes,bm=64,bn=24", TJ_BF16, TJ_S8, 24, 416, 72, {TJ_F32, TJ_SCALES_PART_BY_PART, TJ_S8, 0, 1, 0, 0}},
         {"wgmma:swap=yes,bm=64,bn=24", TJ_BF16, TJ_E4M3, 24, 416, 200, {TJ_F32, TJ_SCALES_ROW_BY_ROW, 0, 0, 128, 128, 0}},
+        {"wgmma:swap=yes,bm=128,bn=24", TJ_E4M3, TJ_S4, 17, 416, 72, {0}},
+        {"wgmma:swap=yes,bm=64,bn=24,cluster=k2", TJ_E4M3, TJ_U4, 24, 416, 72, {TJ_F16, TJ_SCALES_ROW_BY_ROW, 0, 0, 1, 32, 0}},
+        {"wgmma:swap=yes,bm=64,bn=24", TJ_E4M3, TJ_E2M1, 24, 416, 72, {TJ_E8M0, TJ_SCALES_IN_TILES, 0, 0, 1, 32, 0}},
+        {"wgmma:swap=yes,bm=64,bn=24,splits=2",
+         TJ_E4M3,
+         TJ_S4,
+         24,
+         800,
+         72,
+         {TJ_BF16, TJ_SCALES_PART_BY_PART, 0, 0, 1, 256, 0}},
     };
 
     open_context("sm_90", TJ_PROVE_NEVER);
@@ -328,9 +338,83 @@ Test(types, weights_from_registers_have_scales)
         problem.m.layout = (int16_t)(i % 3 == 1);
         problem.scale[TJ_MATRIX_N] = row[i].scale;
         problem.p.type = TJ_F32;
+        if (row[i].m == TJ_E4M3) {
+            problem.compute = TJ_COMPUTE_F32_FP8;
+            problem.m.layout = TJ_ROW_MAJOR;
+        }
         options.guard_bytes = 256;
         snprintf(label, sizeof label, "%s, variant %zu", row[i].config, i);
         expect_right_product(&problem, row[i].config, &options, label);
+    }
+}
+
+/* Weights of 4 bits by e4m3 on tensor cores, with scales of both: as they lie, and packed as e4m3. */
+Test(types, weights_of_4_bits_meet_e4m3)
+{
+    static const struct {
+        const char *config;
+        tj_type n;
+        int32_t n_layout, compute;
+        tj_scale m, of_n;
+    } row[] = {
+        {"mma:bm=32,bn=32,wm=16,wn=16", TJ_S4, TJ_COL_MAJOR, TJ_COMPUTE_F32, {0}, {0}},
+        {"mma:bm=32,bn=32,wm=16,wn=16,splits=2", TJ_U4, TJ_COL_MAJOR, TJ_COMPUTE_F32_FP8, {0}, SCALE_ALONG_K(64)},
+        {"mma:bm=32,bn=32,wm=16,wn=16", TJ_E2M1, TJ_COL_MAJOR, TJ_COMPUTE_F32, SCALE_ALONG_K(32), SCALE_ALONG_K(32)},
+        {"mma:bm=64,bn=64,wm=64,wn=32,pack=n", TJ_S4, TJ_COL_MAJOR, TJ_COMPUTE_F32_FP8, SCALE_ALONG_K(128), SCALE_ALONG_K(64)},
+        {"mma:bm=32,bn=32,wm=16,wn=16", TJ_E2M1, TJ_ROW_MAJOR, TJ_COMPUTE_F32, {0}, SCALE_ALONG_K(32)},
+        {"wgmma:bm=64,bn=32", TJ_U4, TJ_COL_MAJOR, TJ_COMPUTE_F32_FP8, SCALE_EACH, SCALE_ALONG_K(32)},
+        {"wgmma:bm=64,bn=32", TJ_S4, TJ_COL_MAJOR, TJ_COMPUTE_F32_FP8, SCALE_ALONG_K(128), SCALE_ALONG_K(64)},
+        {"wgmma:swap=yes,bm=64,bn=24", TJ_E2M1, TJ_COL_MAJOR, TJ_COMPUTE_F32_FP8, SCALE_ALONG_K(32), SCALE_ALONG_K(32)},
+    };
+
+    open_context("sm_90", TJ_PROVE_NEVER);
+    for (size_t i = 0; i < sizeof row / sizeof row[0] && has_nvrtc(); i++) {
+        tj_problem problem = TJ_PROBLEM_INIT(37, 224, 72, TJ_E4M3);
+        tj_workbench_options options = TJ_WORKBENCH_INIT;
+        char label[160];
+
+        problem.n.type = row[i].n;
+        problem.n.layout = (int16_t)row[i].n_layout;
+        problem.compute = row[i].compute;
+        problem.scale[TJ_MATRIX_M] = row[i].m;
+        problem.scale[TJ_MATRIX_N] = row[i].of_n;
+        problem.p.type = TJ_BF16;
+        options.guard_bytes = 256;
+        snprintf(label, sizeof label, "%s, variant %zu", row[i].config, i);
+        expect_right_product(&problem, row[i].config, &options, label);
+    }
+}
+
+/* Tensor cores take e4m3 along k, in which two neighbours across k of a byte do not lie; they have no zero points. */
+Test(types, weights_of_4_bits_that_e4m3_cannot_meet_are_refused)
+{
+    static const struct {
+        const char *config, *words;
+        int32_t n_layout, compute, zero;
+    } row[] = {
+        {"wgmma:bm=64,bn=32,pack=n", "would transpose weights of u4, of which two share a byte", TJ_ROW_MAJOR,
+         TJ_COMPUTE_F32_FP8, 0},
+        {"wgmma", "ask for compute f32_fp8", TJ_COL_MAJOR, TJ_COMPUTE_F32, 0},
+        {"wgmma:swap=yes,transpose=registers", "what they are multiplied by has such scales too", TJ_COL_MAJOR,
+         TJ_COMPUTE_F32_FP8, -1},
+        {"mma", "family mma does not multiply by the scales of this problem", TJ_COL_MAJOR, TJ_COMPUTE_F32, TJ_U4},
+        {"wgmma", "family wgmma does not multiply by the scales of this problem", TJ_COL_MAJOR, TJ_COMPUTE_F32_FP8, TJ_U4},
+    };
+
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        tj_problem problem = TJ_PROBLEM_INIT(64, 256, 64, TJ_E4M3);
+        tj_config config = TJ_CONFIG_INIT;
+
+        problem.n.type = TJ_U4;
+        problem.n.layout = (int16_t)row[i].n_layout;
+        problem.compute = row[i].compute;
+        if (row[i].zero > 0)
+            problem.scale[TJ_MATRIX_N] = (tj_scale){TJ_F16, TJ_SCALES_ROW_BY_ROW, TJ_U4, 0, 1, 32, 0};
+        if (row[i].zero < 0)
+            problem.scale[TJ_MATRIX_M] = (tj_scale)SCALE_ALONG_K(32);
+        cr_assert(eq(int, tj_config_parse(row[i].config, &config, &err), TJ_OK));
+        cr_expect(eq(int, tj_config_resolve(&problem, &config, &err), TJ_ERR_INVALID_ARGUMENT), "%s", row[i].config);
+        cr_expect(says(row[i].words), "%s", err.message);
     }
 }
 
@@ -573,7 +657,7 @@ static bool is_special(tj_type type, int byte)
 Test(types, of_weights_are_widened_exactly)
 {
     static const tj_type weights[] = {TJ_S8, TJ_U8, TJ_E4M3, TJ_E5M2, TJ_S4, TJ_U4, TJ_E2M1},
-                         numbers[] = {TJ_F16, TJ_BF16, TJ_F32};
+                         numbers[] = {TJ_F16, TJ_BF16, TJ_F32, TJ_E4M3};
     static const char *const configs[] = {"mma:bm=16,bn=64,wm=16,wn=64",
                                           "mma:bm=16,bn=64,wm=16,wn=16,pack=n",
                                           "mma:bm=16,bn=64,wm=16,wn=16,copy=registers",
@@ -581,14 +665,14 @@ Test(types, of_weights_are_widened_exactly)
                                           "skinny",
                                           "tiled",
                                           "naive"};
-    enum { WEIGHTS = sizeof weights / sizeof weights[0], CONFIGS = sizeof configs / sizeof configs[0] };
+    enum { WEIGHTS = sizeof weights / sizeof weights[0], CONFIGS = sizeof configs / sizeof configs[0], NUMBERS = 4 };
 
     open_context("sm_90", TJ_PROVE_NEVER);
-    for (size_t i = 0; i < WEIGHTS * 3 * CONFIGS * 2 * 2 && has_nvrtc(); i++) {
-        const tj_type weight = weights[i % WEIGHTS], number = numbers[i / WEIGHTS % 3];
-        const char *const config = configs[i / WEIGHTS / 3 % CONFIGS];
-        const bool is_pair = tj_type_get_facts(weight)->numbers == 2, is_row = i / WEIGHTS / 3 / CONFIGS % 2,
-                   is_along_k = i / WEIGHTS / 3 / CONFIGS / 2;
+    for (size_t i = 0; i < WEIGHTS * NUMBERS * CONFIGS * 2 * 2 && has_nvrtc(); i++) {
+        const tj_type weight = weights[i % WEIGHTS], number = numbers[i / WEIGHTS % NUMBERS];
+        const char *const config = configs[i / WEIGHTS / NUMBERS % CONFIGS];
+        const bool is_pair = tj_type_get_facts(weight)->numbers == 2, is_row = i / WEIGHTS / NUMBERS / CONFIGS % 2,
+                   is_along_k = i / WEIGHTS / NUMBERS / CONFIGS / 2;
         const int32_t k = is_row ? 1 : 16, l = is_row && is_pair && !is_along_k ? 512 : 256;
         tj_problem problem = TJ_PROBLEM_INIT(16, k, l, number);
         tj_workbench_options options = TJ_WORKBENCH_INIT;
@@ -598,6 +682,10 @@ Test(types, of_weights_are_widened_exactly)
 
         if ((number == TJ_F32 && strstr(config, "mma")) || (is_pair && strstr(config, "registers")))
             continue; /* refused */
+        if (number == TJ_E4M3 && (!is_pair || strcmp(config, "skinny") == 0 || (strstr(config, "wgmma") && !is_along_k)))
+            continue;
+        if (number == TJ_E4M3 && strstr(config, "wgmma"))
+            problem.compute = TJ_COMPUTE_F32_FP8;
         problem.n.type = weight;
         problem.n.layout = is_along_k;
         problem.p.type = TJ_F32;

@@ -38,6 +38,7 @@ typedef struct operand {
     tj_mma_tile tile;
     int64_t count, width;  /* number of lines, and elements of one */
     int64_t batch, repeat; /* repeat: blocks that load the same tile */
+    int32_t unit;          /* neighbours along k that a register of a fragment has */
     int32_t stored_bytes;  /* of an element in global memory; smaller than in the tile where copies widen weights */
     bool is_m, along_k;
 } operand;
@@ -57,6 +58,7 @@ static operand operand_of(const tj_problem *view, const tj_problem *packed, cons
         .width = is_packed ? matrix->ld : lines.width.extent,
         .batch = packed->batch,
         .repeat = is_m ? counts->col_blocks : counts->row_blocks,
+        .unit = 4 / s->element_bytes,
         .stored_bytes = tj_facts_of(matrix->type)->bytes,
         .is_m = is_m,
         .along_k = is_m == (matrix->layout == TJ_ROW_MAJOR),
@@ -177,7 +179,8 @@ static element element_of(const operand *o, int32_t lane, int32_t part)
         return (element){0, lane % 16};
     case TJ_MMA_UNITS: /* k in stored elements */
         return (element){lane / 4 + (o->is_m ? part % 2 : part / 2) * 8,
-                         (lane % 4 * 2 + (o->is_m ? part / 2 : part % 2) * 8) / tj_type_numbers(o->matrix->type)};
+                         (lane % 4 * o->unit + (o->is_m ? part / 2 : part % 2) * 4 * o->unit) /
+                             tj_type_numbers(o->matrix->type)};
     case TJ_MMA_WORDS: /* the same; two of 8 lines each */
     case TJ_MMA_RUNS:
         return (element){lane / 4 + part * 8, lane % 4 * 8 / tj_type_numbers(o->matrix->type)};
@@ -197,7 +200,7 @@ static void count_fragment(const operand *o, int32_t first_across, int32_t first
     const int32_t numbers = tj_type_numbers(o->matrix->type);
     /* ldmatrix handles units of 2 bytes only; 8 neighbours are loaded as words of 4. */
     tj_lanes lanes = {.count = o->tile.load == TJ_MMA_WEIGHTS ? TJ_WARP / 2 : TJ_WARP,
-                      .element_bytes = is_unit      ? 2 / numbers
+                      .element_bytes = is_unit      ? o->unit / numbers
                                        : by_element ? o->tile.bytes
                                        : is_word    ? 4
                                                     : 2,
@@ -238,15 +241,15 @@ static void count_fragments(const operand *o, const tj_mma_shape *s, int32_t ste
 }
 
 /*
- * weights.cuh: instructions that widen the two registers of load_weights, or four units along k, each of which is spread, or
- * words; a word of pairs serves two steps.
+ * weights.cuh: instructions that widen the two registers of load_weights, or four units along k, each of which is spread if it
+ * becomes 16 bits, or words; a word of pairs serves two steps.
  */
 static int32_t widening_of(const tj_problem *view, const tj_mma_tile *tile)
 {
     const tj_widening w = tj_widening_of(view);
 
     if (tile->load == TJ_MMA_UNITS)
-        return 4 * (1 + w.first);
+        return 4 * (!tj_widens_to_fp8(view) + w.first);
     return (tile->load == TJ_MMA_WORDS && tj_holds_pairs(view) ? 1 : 2) * w.all;
 }
 
@@ -344,7 +347,7 @@ static void count_outputs(const tj_problem *view, const tj_mma_shape *s, const o
  */
 static int32_t more_registers(const tj_problem *view, const tj_mma_shape *s, const operand *o)
 {
-    if (tj_type_is_fp8(o->matrix->type))
+    if (tj_mma_pipe(view) == TJ_PIPE_TENSOR_FP8)
         return s->wm * s->wn / 128;
     return view->compute == TJ_COMPUTE_TF32 && o->tile.load == TJ_MMA_ELEMENTS ? 2 * s->steps : 0;
 }

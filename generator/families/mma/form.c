@@ -88,7 +88,7 @@ static const tj_param params[] = {
 };
 
 static const char *const constraints[] = {
-    "f16, bf16, f64 and types of 8 bits; weights of 8 bits, or of 4 bits packed, with f16 or bf16; f32 with compute tf32",
+    "f16, bf16, f64 and types of 8 bits; weights of 8 and 4 bits with f16 or bf16, of 4 bits with e4m3; f32 with compute tf32",
     "BM, BN, WM and WN are powers of two; BM is a multiple of WM, BN of WN",
     "steps is even; slices is a power of two",
     "1 to 32 warps: one for each warp tile, and slice",
@@ -194,19 +194,24 @@ static bool lies_along_k(const tj_problem *view, bool is_m)
     return is_m ? view->m.layout == TJ_ROW_MAJOR : view->n.layout == TJ_COL_MAJOR;
 }
 
+static bool holds_pairs(const tj_problem *view, bool is_m)
+{
+    return tj_type_is_pair(is_m ? view->m.type : view->n.type);
+}
+
 /*
- * Is it transposed on its way to the workspace? ldmatrix transposes elements of two bytes; elements of eight are never loaded
- * with it.
+ * Is it transposed on its way to the workspace? Pairs are packed as they lie; ldmatrix transposes elements of two bytes;
+ * elements of eight are never loaded with it.
  */
 static bool transposes(const tj_problem *view, const tj_mma_shape *s, bool is_m)
 {
     return s->transpose == TJ_MMA_TRANSPOSE_YES && tj_mma_packs(s, is_m) && !lies_along_k(view, is_m) &&
-           (s->element_bytes == 1 || s->element_bytes == 4);
+           !holds_pairs(view, is_m) && (s->element_bytes == 1 || s->element_bytes == 4);
 }
 
 /*
  * Does cp.async copy the weights unchanged? Their lines begin at multiples of 4 bytes; lines across k need units of 2 bytes
- * that fill a warp's tile.
+ * that fill a warp's tile, and are not for e4m3, of which a register has four along k.
  */
 static bool keeps_weights(const tj_problem *view, const tj_mma_shape *s, bool is_m)
 {
@@ -215,14 +220,14 @@ static bool keeps_weights(const tj_problem *view, const tj_mma_shape *s, bool is
 
     return tj_mma_widens(view, s, is_m) && s->copy != TJ_COPY_REGISTERS && s->width >= LEAST_COPY &&
            tj_access_lines_begin_at(view, which, LEAST_COPY) &&
-           (lies_along_k(view, is_m) || (is_m ? s->wm : s->wn) % (TJ_MMA_CHUNK * numbers) == 0);
+           (lies_along_k(view, is_m) || (!tj_widens_to_fp8(view) && (is_m ? s->wm : s->wn) % (TJ_MMA_CHUNK * numbers) == 0));
 }
 
 /* Do lanes load 8 neighbours of both operands along k, for two steps at once? Steps take turns in four quarters of registers. */
 static bool loads_words(const tj_problem *view, const tj_mma_shape *s)
 {
-    return s->steps % 4 == 0 && tj_scale_k(view) % (2 * s->k_step) == 0 && s->load != TJ_MMA_NEEDED &&
-           lies_along_k(view, true) && lies_along_k(view, false) &&
+    return !tj_widens_to_fp8(view) && s->steps % 4 == 0 && tj_scale_k(view) % (2 * s->k_step) == 0 &&
+           s->load != TJ_MMA_NEEDED && lies_along_k(view, true) && lies_along_k(view, false) &&
            (keeps_weights(view, s, true) || keeps_weights(view, s, false));
 }
 
@@ -390,7 +395,8 @@ bool tj_mma_has_one_scale(const tj_problem *view, const tj_mma_shape *s, bool is
  */
 static bool takes_scales(const tj_problem *view)
 {
-    const bool are_fp8 = tj_type_is_fp8(view->m.type) && tj_type_is_fp8(view->n.type);
+    const bool are_fp8 =
+        tj_type_is_fp8(tj_widened_type(view, TJ_MATRIX_M)) && tj_type_is_fp8(tj_widened_type(view, TJ_MATRIX_N));
 
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_N; which++) {
         const tj_scale *const scale = tj_scale_of(view, which);
@@ -531,11 +537,6 @@ static int32_t warp_edge(int32_t block_edge, int32_t most)
     return tj_least(half, most);
 }
 
-static bool holds_pairs(const tj_problem *view, bool is_m)
-{
-    return tj_type_is_pair(is_m ? view->m.type : view->n.type);
-}
-
 static bool is_widened_on_its_way(const tj_problem *view, const tj_mma_shape *s, bool is_m)
 {
     const tj_mma_tile t = tj_mma_tile_of(view, s, is_m);
@@ -551,8 +552,8 @@ static tj_status check_pairs(const tj_problem *view, const tj_mma_shape *s, tj_e
             return tj_fail(
                 err, TJ_ERR_INVALID_ARGUMENT,
                 "%c is %s, and family mma takes lines of it that begin at multiples of 4 bytes, with copy=async and, "
-                "across k, %s=32 and more: use pack=%c, which needs fixed dimensions and no groups, or the family "
-                "skinny or tiled",
+                "across k, f16 or bf16 as the other operand and %s=32 and more: use pack=%c, which needs fixed dimensions and "
+                "no groups, or the family skinny or tiled",
                 is_m ? 'M' : 'N', tj_facts_of(is_m ? view->m.type : view->n.type)->name, is_m ? "wm" : "wn", is_m ? 'm' : 'n');
     return TJ_OK;
 }
@@ -952,12 +953,14 @@ static void describe_zeros(const tj_problem *view, const tj_mma_tile *t, bool is
 /* Describe weights that lie unchanged in shared memory. Only one of M and N is weights. */
 static void describe_stored(const tj_problem *view, const tj_mma_tile *t, tj_template_params *fill)
 {
-    const bool pairs = tj_holds_pairs(view), units = t->load == TJ_MMA_UNITS, words = t->load == TJ_MMA_WORDS;
+    const bool pairs = tj_holds_pairs(view), units = t->load == TJ_MMA_UNITS, words = t->load == TJ_MMA_WORDS,
+               fours = tj_widens_to_fp8(view);
 
     tj_template_set(fill, "load_units", units || words ? "" : "weights/load_units.cuh");
-    tj_template_set(fill, "widen_unit", units ? "weights/unit.cuh" : words ? "weights/pair_up.cuh" : "");
+    tj_template_set(fill, "widen_unit", fours ? "" : units ? "weights/unit.cuh" : words ? "weights/pair_up.cuh" : "");
     tj_template_set(fill, "weights_lie",
-                    units   ? "weights/along.cuh"
+                    fours   ? "weights/fours.cuh"
+                    : units ? "weights/along.cuh"
                     : words ? "weights/words.cuh"
                     : pairs ? "weights/of_4.cuh"
                             : "weights/of_8.cuh");
@@ -967,7 +970,9 @@ static void describe_stored(const tj_problem *view, const tj_mma_tile *t, tj_tem
     tj_template_set(fill, "word_k", pairs ? "kk / 2" : "kk");
     tj_template_set(fill, "unit_k", pairs ? "kk / 2" : "kk");
     tj_template_set(fill, "unit_shift", pairs ? "12" : "8");
-    tj_template_set(fill, "weights_unit", pairs ? "unsigned char" : "unsigned short");
+    tj_template_set(fill, "weights_unit", pairs && !fours ? "unsigned char" : "unsigned short");
+    tj_template_set(fill, "widen_a_unit", fours ? "widen_four" : "widen_unit");
+    tj_template_set(fill, "unit_first", fours ? "16 + lane % 4 * 4" : "8 + lane % 4 * 2");
 }
 
 static bool either_loads(const tj_mma_tile *m, const tj_mma_tile *n, tj_mma_load load)
@@ -1108,7 +1113,7 @@ static void describe_product(const tj_problem *view, const tj_mma_shape *s, tj_t
                     : tj_mma_writes_halves(s) ? "__CUDA_ARCH__ < 1200"
                                               : "__CUDA_ARCH__ < 900");
     for (int is_m = 0; is_m < 2 && is_fp8; is_m++) {
-        (void)snprintf(two, sizeof two, "%sx2", tj_facts_of(is_m ? view->m.type : view->n.type)->name);
+        (void)snprintf(two, sizeof two, "%sx2", tj_facts_of(tj_widened_type(view, is_m ? TJ_MATRIX_M : TJ_MATRIX_N))->name);
         tj_template_set_of(fill, is_m, "m_x2", two);
     }
     tj_template_set(fill, "mma_shape", shape[s->element_bytes]);

@@ -91,7 +91,8 @@ static void count_factors(int64_t phases, const tj_wgmma_shape *s, tj_counts *co
 static void count_weights(const tj_problem *view, int64_t phases, const tj_wgmma_shape *s, tj_counts *counts)
 {
     const tj_widening widening = tj_widening_of(view);
-    const int32_t line = s->bk * s->weight_bits / 8;
+    const bool fours = tj_widens_to_fp8(view);
+    const int32_t line = s->bk * s->weight_bits / 8, picks = s->weight_bits == 4 && !fours ? 2 : 1;
     tj_lanes lanes = {.count = TJ_WARP, .element_bytes = CHUNK / 4, .width = 4, .is_shared = true};
 
     for (int lane = 0; lane < TJ_WARP; lane++) {
@@ -100,14 +101,13 @@ static void count_weights(const tj_problem *view, int64_t phases, const tj_wgmma
     }
     counts->factors = phases * (s->bm / 8) * (line / CHUNK);
     tj_lanes_add(&counts->shared_load, &lanes, 0, counts->factors);
-    counts->conversions =
-        phases * s->bm * s->bk / (2 * TJ_WARP) * (widening.first + (s->weight_bits == 4 ? 2 : 1)); /* picked */
+    counts->conversions = phases * s->bm * s->bk / ((fours ? 4 : 2) * TJ_WARP) * (picks + widening.first);
     counts->work[TJ_PIPE_F16] = 2 * phases * s->bm * s->bk * widening.multiply_adds;
 }
 
 /*
- * Count the scales and zero points of weights: for each accumulator a multiply-add for each part of k or, if factors are
- * multiplied, for each factor; and what is read for the rows of each thread.
+ * Count the scales and zero points of weights: for each accumulator a multiply-add for each part of k (of a phase at most, if
+ * tensor cores add with 13 bits) or, if factors are multiplied, for each factor; and what is read for the rows of each thread.
  */
 static void count_scales_of_weights(const tj_problem *view, const tj_wgmma_shape *s, int64_t tiles, int64_t phases,
                                     tj_counts *counts)
@@ -115,10 +115,11 @@ static void count_scales_of_weights(const tj_problem *view, const tj_wgmma_shape
     const tj_scale *const scale = tj_scale_of(view, TJ_MATRIX_M);
     const int32_t k = scale->k;
     const int64_t of_phase = k == 0 || k > s->bk ? 1 : tj_ceil_div(s->bk, k),
-                  parts = k > 0 && k > s->bk ? tj_ceil_div(view->k.extent, k) : phases * of_phase,
+                  parts = k > s->bk && !tj_widens_to_fp8(view) ? tj_ceil_div(view->k.extent, k) : phases * of_phase,
                   factors = (k > 0 && !s->adds_parts) + (scale->zero != 0);
 
-    counts->work[TJ_PIPE_F32] += s->adds_parts ? 2 * tiles * parts * s->bm * s->bn : 0;
+    counts->work[TJ_PIPE_F32] += s->adds_parts && k > 0 ? 2 * tiles * parts * s->bm * s->bn : 0;
+    counts->sums += s->adds_parts && k == 0 ? tiles * parts * s->bm * s->bn : 0;
     counts->work[TJ_PIPE_F16] += 2 * tiles * phases * s->bm * s->bk * factors;
     counts->conversions += tiles * phases * s->bm * s->bk / (2 * TJ_WARP) * factors;
     tj_scales_count_along_k(view, tiles * phases * of_phase * s->bm / TJ_WGMMA_ROWS * WARPGROUP * 2, &counts->load_scales);

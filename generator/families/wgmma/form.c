@@ -142,7 +142,7 @@ static const tj_param params[] = {
 
 static const char *const constraints[] = {
     "f16, bf16, s8, u8; f32 with compute tf32; e4m3 and e5m2 with compute f32_fp8",
-    "M and N of 16 bits have the same type, or one is packed, of weights of s8, u8 or s4",
+    "M and N of 16 bits have the same type, or one is weights of 8 or 4 bits, packed or from registers; e4m3: or of 4 bits",
     "sm_90a; what is not packed begins each line, and each product of a batch, at a multiple of 16 bytes",
     "types of 8 bits and tf32 lie along k, or are packed, or transposed: the tile's side is a multiple of BK then",
     "transpose=registers is for M of tf32 that lies across k, with release=late; N lies along k or is packed",
@@ -177,13 +177,13 @@ static const struct {
 
 /*
  * Return the elements of k of a phase of weights. With half of them, a line of weights is short and there are twice as many barriers;
- * but a ring of fewer than four phases waits for its copies.
+ * but a ring of fewer than four phases waits for its copies. Lines of e4m3 have 128 elements.
  */
 static int32_t weights_bk(const tj_wgmma_shape *s)
 {
     const int32_t bytes = WEIGHTS_BK * (s->bn * s->element_bytes + s->bm * s->weight_bits / 8);
 
-    return 4 * bytes > RING_BYTES / (s->blocks > 0 ? s->blocks : 1) ? WEIGHTS_BK / 2 : WEIGHTS_BK;
+    return s->element_bytes > 1 && 4 * bytes > RING_BYTES / (s->blocks > 0 ? s->blocks : 1) ? WEIGHTS_BK / 2 : WEIGHTS_BK;
 }
 
 /* Settle what depends on where the factors of M come from. */
@@ -193,6 +193,10 @@ static void settle_weights(const tj_problem *view, tj_wgmma_shape *s)
 
     s->weight_bits = !loads_weights ? 0 : tj_type_is_pair(view->m.type) ? 4 : 8;
     s->adds_parts = loads_weights && tj_wgmma_adds_parts(view);
+    s->promotes = view->compute == TJ_COMPUTE_F32_FP8 && !loads_weights; /* the loop of weights adds parts itself */
+    s->scales_parts = s->promotes && tj_scale_k(view) > 0;
+    s->scales_cols = s->promotes && tj_wgmma_scales_cols(view);
+    s->halves = s->promotes && s->bn > MOST_PART_COLS && !s->swapped;
     s->bk = loads_weights ? weights_bk(s) : TJ_WGMMA_LINE / s->element_bytes;
     s->scale_registers = loads_weights ? tj_wgmma_scale_registers(view, s) : 0;
 }
@@ -204,11 +208,7 @@ tj_wgmma_shape tj_wgmma_shape_of(const tj_problem *view, const tj_config *config
         v[BM],    v[BN],   v[MULTIPLIERS], v[PINGPONG],           v[SPLITS], v[STAGES], v[BLOCKS], v[RELEASE], v[STORE],
         v[GROUP], v[PACK], v[TRANSPOSE],   .element_bytes = bytes};
 
-    s.promotes = view->compute == TJ_COMPUTE_F32_FP8;
     s.gathers = tj_is_gathered(view);
-    s.scales_parts = s.promotes && tj_scale_k(view) > 0;
-    s.scales_cols = s.promotes && tj_wgmma_scales_cols(view);
-    s.halves = s.promotes && s.bn > MOST_PART_COLS && v[SWAP] != TJ_WGMMA_SWAPPED;
     s.swapped = v[SWAP] == TJ_WGMMA_SWAPPED;
     s.cluster_cols = sharing[v[CLUSTER]].share_m;
     s.cluster_rows = sharing[v[CLUSTER]].share_n;
@@ -601,7 +601,7 @@ static bool can_load_m(const tj_problem *view, tj_wgmma_shape s)
 {
     s.transpose = TJ_WGMMA_REGISTERS;
     settle_weights(view, &s);
-    return check_transpose(view, &s, true, NULL) == TJ_OK && has_map(view, &s, true) &&
+    return !tj_scales_along_k(view, TJ_MATRIX_N) && check_transpose(view, &s, true, NULL) == TJ_OK && has_map(view, &s, true) &&
            (packs(&s, false) || !lies_wrong(view, &s, false)) && fits_registers(&s, TJ_BRINGER_REGISTERS);
 }
 
@@ -766,8 +766,6 @@ static void settle_tile(const tj_problem *view, bool promotes, int32_t *v)
         v[MULTIPLIERS] = v[PINGPONG] == TJ_WGMMA_PINGPONG ? 2 : v[BM] == 192 ? 3 : v[BM] == 64 ? 1 : 2;
     if (v[BN] == 0)
         v[BN] = v[SWAP] == TJ_WGMMA_SWAPPED ? even_columns(&view->l, promotes ? 8 : 16) : USUAL_COLS;
-    if (v[RELEASE] == 0)
-        v[RELEASE] = promotes ? TJ_WGMMA_NOW : TJ_WGMMA_LATE;
 }
 
 static tj_reduction_slots slots_of(const tj_problem *view, const tj_wgmma_shape *s)
@@ -807,6 +805,8 @@ static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *con
     if (v[TRANSPOSE] == 0)
         v[TRANSPOSE] = s.transpose = transpose_default(view, &s);
     settle_weights(view, &s);
+    if (v[RELEASE] == 0)
+        v[RELEASE] = s.release = s.promotes ? TJ_WGMMA_NOW : TJ_WGMMA_LATE;
     if (v[PACK] == 0)
         v[PACK] = s.pack = pack_default(view, s);
     status = check_cluster(view, &s, err);
@@ -947,11 +947,11 @@ static bool turns_in_vain(const tj_problem *view, const tj_wgmma_shape *s)
            !is_small(view);
 }
 
-/* Does it pack weights of N that come from registers if it is swapped? */
+/* Does it pack weights of N that come from registers if it is swapped? They do not where M has scales of parts. */
 static bool packs_in_vain(const tj_problem *view, const tj_wgmma_shape *s)
 {
-    return !s->swapped && tj_is_weights(view, TJ_MATRIX_N) && lies_along_k(view, false) && can_swap(view) &&
-           !tj_stride_is_pointers(view->n.stride) &&
+    return !s->swapped && tj_is_weights(view, TJ_MATRIX_N) && !tj_scales_along_k(view, TJ_MATRIX_M) &&
+           lies_along_k(view, false) && can_swap(view) && !tj_stride_is_pointers(view->n.stride) &&
            tj_access_lines_begin_at(view, TJ_MATRIX_N, CHUNK / tj_facts_of(view->n.type)->bytes);
 }
 

@@ -59,7 +59,10 @@ void tj_wgmma_describe_weights(const tj_problem *view, const tj_wgmma_shape *s, 
 /** Can weights that come from registers have the scales and zero points of this problem, in one view or the other? */
 bool tj_wgmma_takes_scales_of_weights(const tj_problem *view);
 
-/** Do the scales of M along k multiply sums of parts? Others multiply the factors, and that is exact. */
+/**
+ * Have parts of k sums of their own: because the scales of M along k multiply these, and not the factors, which would not be
+ * exact; or because tensor cores add products of e4m3 with 13 bits?
+ */
 bool tj_wgmma_adds_parts(const tj_problem *view);
 
 /** Return the registers of a thread for the scales of a phase, beyond those that find room. */

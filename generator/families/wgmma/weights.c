@@ -6,6 +6,8 @@
  * Scales multiply the sums of parts of k, in f32. Where the type that weights are widened to has every weight times its scale,
  * the factors are multiplied instead, which is exact too, and takes no accumulators. A scale of e8m0 is then divided by 8, and
  * the sum multiplied by 8: a scale of 2^127 times a weight would be too large for bf16.
+ *
+ * Weights of 4 bits that meet e4m3 become e4m3, four to a register. Each part of k, a phase at most, has sums of its own then.
  */
 #include "form.h"
 
@@ -16,6 +18,7 @@
 #include "error.h"
 #include "operand_table.h"
 #include "parts/scales.h"
+#include "parts/widen.h"
 #include "text.h"
 
 enum { UNIT = 32, K_STEP = 16 };                  /* elements of k whose factors a lane makes at once; of a product */
@@ -29,7 +32,7 @@ static bool has_differences(const tj_problem *view, tj_which which)
 
     if (scale->zero == 0)
         return true;
-    if (!tj_facts_of(scale->zero)->is_integer)
+    if (!tj_facts_of(scale->zero)->is_integer || tj_widens_to_fp8(view))
         return false;
     if (tj_leading_type(view->m.type, view->n.type) == TJ_F16)
         return true;
@@ -40,8 +43,8 @@ static bool has_differences(const tj_problem *view, tj_which which)
 static bool folds(const tj_problem *view)
 {
     const tj_scale *const scale = tj_scale_of(view, TJ_MATRIX_M);
-    const bool is_small =
-        tj_type_is_pair(view->m.type) && (scale->zero == 0 || (view->m.type == TJ_U4 && scale->zero == TJ_U4));
+    const bool is_small = !tj_widens_to_fp8(view) && tj_type_is_pair(view->m.type) &&
+                          (scale->zero == 0 || (view->m.type == TJ_U4 && scale->zero == TJ_U4));
 
     return is_small && (scale->type == TJ_E4M3 || (scale->type == TJ_E8M0 && view->n.type == TJ_BF16));
 }
@@ -57,7 +60,7 @@ bool tj_wgmma_takes_scales_of_weights(const tj_problem *view)
 
 bool tj_wgmma_adds_parts(const tj_problem *view)
 {
-    return tj_scales_along_k(view, TJ_MATRIX_M) && !folds(view);
+    return tj_widens_to_fp8(view) || (tj_scales_along_k(view, TJ_MATRIX_M) && !folds(view));
 }
 
 static bool has_scales(const tj_problem *view)
@@ -86,6 +89,8 @@ tj_status tj_wgmma_check_parts(const tj_problem *view, const tj_wgmma_shape *s, 
     if (!tj_widens_weights(view->m.type, view->n.type) ||
         (!has_scales(view) && !tj_scales_along_k(view, TJ_MATRIX_N) && tj_scale_of(view, TJ_MATRIX_N)->zero == 0))
         return TJ_OK;
+    if (s->weight_bits == 0 && tj_widens_to_fp8(view)) /* they are packed as e4m3, whose parts have scales (scales.c) */
+        return TJ_OK;
     if (s->weight_bits == 0)
         return tj_fail(
             err, TJ_ERR_INVALID_ARGUMENT,
@@ -95,6 +100,11 @@ tj_status tj_wgmma_check_parts(const tj_problem *view, const tj_wgmma_shape *s, 
             tj_wgmma_has_weights(view) ? "pack=none, transpose=registers and a smaller tile"
             : s->swapped               ? "swap=no"
                                        : "swap=yes");
+    if (tj_scales_along_k(view, TJ_MATRIX_N))
+        return tj_fail(
+            err, TJ_ERR_INVALID_ARGUMENT,
+            "family wgmma takes weights from registers with scales along k of their own, and what they are multiplied "
+            "by has such scales too: use transpose=none and pack=m, or family mma");
     if (view->batch != 1)
         return tj_fail(
             err, TJ_ERR_INVALID_ARGUMENT,
@@ -154,7 +164,7 @@ static void describe_scales(const tj_problem *view, const tj_wgmma_shape *s, boo
     scale_lines lines = {TJ_TEXT_INIT(256), TJ_TEXT_INIT(256), TJ_TEXT_INIT(1024), TJ_TEXT_INIT(512)};
     tj_text uses = TJ_TEXT_INIT(256);
 
-    if (adds_parts)
+    if (adds_parts && tj_scales_along_k(view, TJ_MATRIX_M))
         print_scale(view, TJ_MATRIX_M, "of", "float", "", "", inside, &lines);
     if (has_zeros) {
         print_scale(view, TJ_ZEROS - TJ_SCALES + TJ_MATRIX_M, "less", "unsigned int", "both(-static_cast<float>(", "))", inside,
@@ -179,24 +189,28 @@ static void describe_scales(const tj_problem *view, const tj_wgmma_shape *s, boo
 /* Describe the parts of k that have one scale: several of a phase, or some phases. */
 static void describe_parts(const tj_problem *view, const tj_wgmma_shape *s, tj_template_params *fill)
 {
-    const bool is_long = tj_scale_k(view) > s->bk, has_parts = tj_scale_k(view) > 0, is_split = s->splits > 1 || s->parts > 1;
+    const bool has_parts = tj_scale_k(view) > 0, fours = tj_widens_to_fp8(view),
+               is_phase = fours && (tj_scale_k(view) == 0 || tj_scale_k(view) > s->bk), /* more would lose bits */
+        is_long = tj_scale_k(view) > s->bk, is_split = s->splits > 1 || s->parts > 1;
 
     tj_template_set(fill, "phase_parts", has_parts ? "(BK + SCALE_K - 1) / SCALE_K" : "1");
     tj_template_set(fill, "part_k", has_parts ? "p * SCALE_K" : "0");
     tj_template_set(fill, "part_of_step", has_parts ? "(unit * UNIT + step * K_STEP) / SCALE_K" : "0");
     tj_template_set(fill, "has_begun",
-                    !is_long   ? "unit * UNIT % SCALE_K > 0"
+                    is_phase   ? "unit > 0"
+                    : !is_long ? "unit * UNIT % SCALE_K > 0"
                     : is_split ? "unit > 0 || (phase > 0 && (k_begin + phase * BK) % SCALE_K > 0)"
                                : "unit > 0 || phase * BK % SCALE_K > 0");
     tj_template_set(fill, "ends_part",
-                    !is_long   ? "(unit + 1) * UNIT % SCALE_K == 0"
+                    is_phase   ? "unit + 1 == UNITS"
+                    : !is_long ? "(unit + 1) * UNIT % SCALE_K == 0"
                     : is_split ? "unit + 1 == UNITS && ((k_begin + (phase + 1) * BK) % SCALE_K == 0 || phase + 1 == phases)"
                                : "unit + 1 == UNITS && ((phase + 1) * BK % SCALE_K == 0 || phase + 1 == phases)");
 }
 
 void tj_wgmma_describe_weights(const tj_problem *view, const tj_wgmma_shape *s, bool clips_rows, tj_template_params *fill)
 {
-    const bool pairs = s->weight_bits == 4;
+    const bool pairs = s->weight_bits == 4, fours = tj_widens_to_fp8(view), scales = tj_scales_along_k(view, TJ_MATRIX_M);
     const int32_t line = s->bk * s->weight_bits / 8; /* bytes */
 
     tj_template_set_flag(fill, "m_weights", s->weight_bits > 0);
@@ -212,7 +226,15 @@ void tj_wgmma_describe_weights(const tj_problem *view, const tj_wgmma_shape *s, 
     tj_template_set(fill, "scales_of_weights", has_scales(view) ? "wgmma/scales_of_weights.cuh" : "");
     describe_scales(view, s, clips_rows, fill);
     describe_parts(view, s, fill);
-    tj_template_set(fill, "take_factors", pairs ? "wgmma/take_4.cuh" : "wgmma/take_8.cuh");
+    tj_template_set(fill, "take_factors", fours ? "wgmma/take_fours.cuh" : pairs ? "wgmma/take_4.cuh" : "wgmma/take_8.cuh");
+    tj_template_set(fill, "UNIT", fours ? "K_STEP" : "2 * K_STEP");
+    tj_template_set(fill, "unit_steps", fours ? "1" : "2");
+    tj_template_set(fill, "factors_lie", fours ? "wgmma/lie_in_fours.cuh" : "wgmma/lie_in_twos.cuh");
+    tj_template_set(fill, "last_scales", s->adds_parts && scales ? "wgmma/last_scales.cuh" : "");
+    tj_template_set(fill, "last_scale", scales ? "last.of[unit * UNIT / SCALE_K]" : "");
+    tj_template_set(fill, "times_scale", scales ? "that times the scale" : "that");
+    tj_template_set(fill, "part_scale", scales ? "const float (&scale)[TM]" : "");
+    tj_template_set(fill, "part_of_sum", scales ? "scale[r] * part[r][c]" : "part[r][c]");
     tj_template_set(fill, "m_line", pairs ? "BK / 2" : "BK");
     tj_template_set_int(fill, "m_bytes", line);
     tj_template_set(fill, "UNIT_BYTES", pairs ? "UNIT / 2" : "UNIT");
@@ -221,5 +243,8 @@ void tj_wgmma_describe_weights(const tj_problem *view, const tj_wgmma_shape *s, 
                     line == TJ_WGMMA_LINE       ? "m_row % 8"
                     : line == TJ_WGMMA_LINE / 2 ? "m_row / 2 % 4"
                                                 : "m_row / 4 % 2");
-    tj_template_set(fill, "select", pairs ? "lane % 4 + 0x4440" : "lane % 4 * 0x22 + (lane % 4 * 2 + 1) * 0x1100");
+    tj_template_set(fill, "select",
+                    fours   ? "lane % 4 * 0x22 + 0x10"
+                    : pairs ? "lane % 4 + 0x4440"
+                            : "lane % 4 * 0x22 + (lane % 4 * 2 + 1) * 0x1100");
 }

@@ -1,0 +1,1 @@
+scales_t last = scales;
