@@ -11,14 +11,14 @@
 #include "npy.h"
 #include "product.h"
 
-enum { ORDER_C = 1, ORDER_F, SHAPE_BYTES = 80 };
+enum { ORDER_C = 1, ORDER_F, SHAPE_BYTES = 80, HOW_BYTES = 64 };
 
 typedef struct matmul_options {
     cli_request_options request;
     cli_machine_options machine;
     cli_check_options check;
     cli_timing timing;
-    const char *output, *c, *scale[TJ_FACTORS]; /* files of scales, by the tj_which of their matrix */
+    const char *output, *c, *scale[TJ_SCALED], *form[TJ_SCALED]; /* files of scales and how they lie, by the tj_which */
     const char *zero_n, *whole_n;
     int64_t scale_k;
     int32_t order, keep, compile_only;
@@ -36,10 +36,18 @@ static const cli_option own[] = {
      "The same for its columns: 1 x l, or 1 x 1. Of weights the scales of either option may lie along k: so many rows as k has "
      "parts, of j or l numbers each.",
      "S.npy"},
+    {"scale-p", CLI_TEXT, AT(scale[TJ_MATRIX_P]),
+     "Quantise P, and write the scales that the kernel finds to this file. P is of --p-dtype e4m3, e5m2 or s8.", "S.npy"},
+    {"form-m", CLI_TEXT, AT(form[TJ_MATRIX_M]),
+     "The type and the block of --scale-m, and how they lie, such as f32:1x128:row-by-row (docs/scales.md).", "form"},
+    {"form-n", CLI_TEXT, AT(form[TJ_MATRIX_N]), "The same for --scale-n, such as f16:1x32:zero=u4.", "form"},
+    {"form-p", CLI_TEXT, AT(form[TJ_MATRIX_P]), "The same for --scale-p; default: f32:1x128:row-by-row.", "form"},
     {"scale-k", CLI_INT, AT(scale_k), "Elements of k that each scale along k is for; default: k divided by the parts.",
      "elements", 1, INT32_MAX},
-    {"zero-n", CLI_TEXT, AT(zero_n), "Zero points of N, for a --format that has them; they lie as the scales do.", "Z.npy"},
-    {"whole-n", CLI_TEXT, AT(whole_n), "The one number that multiplies all of N, for a --format that has it.", "W.npy"},
+    {"zero-n", CLI_TEXT, AT(zero_n), "Zero points of N, for a --format or --form-n that has them; they lie as the scales do.",
+     "Z.npy"},
+    {"whole-n", CLI_TEXT, AT(whole_n), "The one number that multiplies all of N, for a --format or --form-n that has it.",
+     "W.npy"},
     {"order", CLI_CHOICE, AT(order), "How P is written: C (row by row, the default unless C.npy is F) or F.", "order",
      .names = orders},
     {"keep", CLI_FLAG, AT(keep), "Write P even if it did not pass its check.", .low = 1},
@@ -50,8 +58,12 @@ static const cli_option own[] = {
 
 /* M, N, C and P of one call, and scales. An all-zero array was not given. */
 typedef struct matrices {
-    tj_npy m, n, c, p, scale[TJ_FACTORS], zero_n, whole_n, with[TJ_EPILOGUE_OPERANDS];
+    tj_npy m, n, c, p, scale[TJ_SCALED], zero_n, whole_n, with[TJ_EPILOGUE_OPERANDS];
+    tj_output scale_p; /* the file of the scales of P */
 } matrices;
+
+static const char *const scale_names[TJ_SCALED] = {"scale-m", "scale-n", "scale-p"}, *const form_names[TJ_SCALED] = {
+                                                                                         "form-m", "form-n", "form-p"};
 
 /* "512 x 300", "8 x 512 x 300" for a batch, or "300" for a vector. */
 static void format_shape(char out[SHAPE_BYTES], const tj_npy *array)
@@ -107,9 +119,21 @@ static tj_status check_words(const cli_call *call, tj_error *err)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "stdin can be one of the matrices only");
     if (options->request.beta.is_given && !options->c)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--beta multiplies a matrix that is not there: add --c C.npy");
-    if ((options->zero_n || options->whole_n) && !options->request.format)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--%s goes with a --format that has it: add --format",
+    if ((options->zero_n || options->whole_n) && !options->request.format && !options->form[TJ_MATRIX_N])
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--%s goes with a --format or --form-n that has it: add one",
                        options->zero_n ? "zero-n" : "whole-n");
+    for (int i = 0; i < TJ_SCALED; i++) {
+        if (options->form[i] && !options->scale[i])
+            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--%s says how a file lies that is not there: add --%s S.npy",
+                           form_names[i], scale_names[i]);
+        if (options->form[i] && i < TJ_FACTORS && options->request.format)
+            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--%s and --format %s both say how scales lie: leave one out",
+                           form_names[i], options->request.format);
+    }
+    if (cli_check_stdout(call, "--scale-p", options->scale[TJ_MATRIX_P], err) != TJ_OK)
+        return err->status;
+    if (is_stdin(options->scale[TJ_MATRIX_P]))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--scale-p - would mix the scales with the report: name a file");
     if (options->request.format) /* its N is l x k */
         options->request.n.transposed = 1;
     if (!options->compile_only && cli_refuse_arch(call, &options->machine, err) != TJ_OK)
@@ -347,8 +371,11 @@ static tj_status take_scales(const char *path, tj_which which, tj_npy *scales, t
     return convert(path, scales, TJ_F32, err) == TJ_OK ? repeat(scales, products, err) : err->status;
 }
 
-/* Take an array that --format names: scales, zero points or the number of a whole matrix. path NULL: it was not given. */
-static tj_status take_of_format(const char *format, const char *option, int operand, const char *path, tj_npy *array,
+/*
+ * Take an array that --format or --form-n names: scales, zero points or the number of a whole matrix. how: that option and its
+ * value; path NULL: it was not given.
+ */
+static tj_status take_of_format(const char *how, const char *option, int operand, const char *path, tj_npy *array,
                                 const tj_problem *known, tj_error *err)
 {
     tj_operand_shape wanted = TJ_OPERAND_SHAPE_INIT;
@@ -360,51 +387,73 @@ static tj_status take_of_format(const char *format, const char *option, int oper
     if (!wanted.is_taken && !path)
         return TJ_OK;
     if (!wanted.is_taken)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--format %s has nothing that --%s could bring: leave it out", format,
-                       option);
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s has nothing that --%s could bring: leave it out", how, option);
     const tj_type type = (tj_type)wanted.type;
 
     cols = wanted.cols * tj_type_get_facts(type)->numbers;
     if (!path)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "--format %s needs --%s: add a file with %" PRId64 " x %" PRId64 " numbers of %s", format, option,
-                       wanted.rows, cols, tj_type_name(type));
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s needs --%s: add a file with %" PRId64 " x %" PRId64 " numbers of %s",
+                       how, option, wanted.rows, cols, tj_type_name(type));
     if (read_as(path, array, type, err) != TJ_OK)
         return err->status;
     format_shape(shape, array);
     if ((array->rank == 1 ? array->shape[0] != 1 || wanted.rows * wanted.cols != 1
                           : rows(array) != wanted.rows || columns(array) != cols) ||
         (array->rank == 3 && batch(array) != wanted.count))
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "%.100s is %s: --format %s takes %" PRId64 " x %" PRId64 " numbers of %s there%s", path, shape, format,
-                       wanted.rows, cols, tj_type_name(type), wanted.count > 1 ? ", for all products or for each" : "");
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%.100s is %s: %s takes %" PRId64 " x %" PRId64 " numbers of %s there%s",
+                       path, shape, how, wanted.rows, cols, tj_type_name(type),
+                       wanted.count > 1 ? ", for all products or for each" : "");
     if (array->is_fortran_order && wanted.rows > 1 && wanted.cols > 1)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%.100s is in Fortran order: scales lie row after row", path);
     return repeat(array, wanted.count, err);
 }
 
+/* Take the zero points of N and its one number. */
+static tj_status take_rest_of_n(const char *how, const matmul_options *options, matrices *all, const tj_problem *known,
+                                tj_error *err)
+{
+    const tj_status status =
+        take_of_format(how, "zero-n", TJ_OPERAND_ZERO + TJ_MATRIX_N, options->zero_n, &all->zero_n, known, err);
+
+    return status == TJ_OK
+               ? take_of_format(how, "whole-n", TJ_OPERAND_WHOLE + TJ_MATRIX_N, options->whole_n, &all->whole_n, known, err)
+               : status;
+}
+
 /* Take the arrays of a --format. Scales of weights along k have the type of their file, if that is a float of 16 or 32 bits. */
 static tj_status take_format(const matmul_options *options, matrices *all, tj_problem *known, tj_error *err)
 {
-    static const char *const names[] = {"scale-m", "scale-n"};
-    const char *const format = options->request.format;
     tj_scale *const n = &known->scale[TJ_MATRIX_N];
+    char how[HOW_BYTES];
     tj_status status = TJ_OK;
 
     if (options->scale_k)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--scale-k is %" PRId64 ", and --format %s says it: leave it out",
-                       options->scale_k, format);
+                       options->scale_k, options->request.format);
     if (options->scale[TJ_MATRIX_N] && (n->type == TJ_F16 || n->type == TJ_BF16) &&
         (all->scale[TJ_MATRIX_N].dtype == TJ_F32 || all->scale[TJ_MATRIX_N].dtype == TJ_F16 ||
          all->scale[TJ_MATRIX_N].dtype == TJ_BF16))
         n->type = (int8_t)all->scale[TJ_MATRIX_N].dtype;
+    (void)snprintf(how, sizeof how, "--format %s", options->request.format);
     for (int i = 0; i < TJ_FACTORS && status == TJ_OK; i++)
-        status = take_of_format(format, names[i], TJ_OPERAND_SCALE + i, options->scale[i], &all->scale[i], known, err);
+        status = take_of_format(how, scale_names[i], TJ_OPERAND_SCALE + i, options->scale[i], &all->scale[i], known, err);
+    return status == TJ_OK ? take_rest_of_n(how, options, all, known, err) : status;
+}
+
+/* Take the scales of M or N, as --form-m or --form-n says that they lie, or as their shape does. */
+static tj_status take_own_scales(const matmul_options *options, tj_which which, matrices *all, tj_problem *known, tj_error *err)
+{
+    const char *const form = options->form[which], *const path = options->scale[which];
+    char how[HOW_BYTES];
+    tj_status status;
+
+    if (!form)
+        return path ? take_scales(path, which, &all->scale[which], known, options->scale_k, err) : TJ_OK;
+    (void)snprintf(how, sizeof how, "--%s %.40s", form_names[which], form);
+    status = tj_problem_set(known, scale_names[which], form, err);
     if (status == TJ_OK)
-        status = take_of_format(format, "zero-n", TJ_OPERAND_ZERO + TJ_MATRIX_N, options->zero_n, &all->zero_n, known, err);
-    return status == TJ_OK
-               ? take_of_format(format, "whole-n", TJ_OPERAND_WHOLE + TJ_MATRIX_N, options->whole_n, &all->whole_n, known, err)
-               : status;
+        status = take_of_format(how, scale_names[which], TJ_OPERAND_SCALE + (int)which, path, &all->scale[which], known, err);
+    return status == TJ_OK && which == TJ_MATRIX_N ? take_rest_of_n(how, options, all, known, err) : status;
 }
 
 /*
@@ -500,9 +549,11 @@ static tj_status make_request(const cli_call *call, matrices *all, cli_request *
     status = cli_take_types(&options->request, known, err); /* those of M and N are already as asked */
     if (status == TJ_OK && options->request.format)
         status = take_format(options, all, known, err);
+    if (status == TJ_OK && options->scale[TJ_MATRIX_P])
+        status = tj_problem_set(known, scale_names[TJ_MATRIX_P],
+                                options->form[TJ_MATRIX_P] ? options->form[TJ_MATRIX_P] : "f32:1x128:row-by-row", err);
     for (tj_which i = TJ_MATRIX_M; i < TJ_FACTORS && status == TJ_OK && !options->request.format; i++)
-        if (options->scale[i])
-            status = take_scales(options->scale[i], i, &all->scale[i], known, options->scale_k, err);
+        status = take_own_scales(options, i, all, known, err);
     if (status == TJ_OK)
         status = take_operands(all, request, err);
     if (status == TJ_OK)
@@ -538,12 +589,44 @@ static tj_status make_p(const cli_request *request, matrices *all, tj_error *err
     return TJ_OK;
 }
 
+/* Allocate the scales of P, if there are any, as they will be written. */
+static tj_status make_scale_p(const cli_request *request, matrices *all, tj_error *err)
+{
+    tj_operand_shape shape = TJ_OPERAND_SHAPE_INIT;
+    tj_npy *const scales = &all->scale[TJ_MATRIX_P];
+
+    if (tj_operand_get_shape(&request->known, TJ_OPERAND_SCALE + TJ_MATRIX_P, &shape, err) != TJ_OK)
+        return err->status;
+    if (!shape.is_taken)
+        return TJ_OK;
+    *scales = (tj_npy){.dtype = (tj_type)shape.type,
+                       .rank = all->p.rank,
+                       .bytes = (size_t)(shape.count * shape.rows * shape.cols) * tj_type_bytes((tj_type)shape.type)};
+    scales->shape[0] = shape.count;
+    scales->shape[scales->rank - 2] = shape.rows;
+    scales->shape[scales->rank - 1] = shape.cols;
+    scales->data = malloc(scales->bytes);
+    return scales->data ? TJ_OK
+                        : tj_fail(err, TJ_ERR_OUT_OF_MEMORY, "out of memory for the scales of P, %zu bytes", scales->bytes);
+}
+
+static tj_status write_array(const tj_output *file, const tj_npy *array, tj_error *err)
+{
+    tj_status status;
+
+    cli_begin_file(file);
+    status = tj_npy_write(file, array, err);
+    cli_end_file(file);
+    return status;
+}
+
 static cli_exit multiply(const cli_call *call, const cli_request *request, matrices *all, tj_error *err)
 {
     const matmul_options *options = call->options;
     cli_product product = {.request = request,
                            .host = {all->m.data, all->n.data, NULL, all->c.data},
                            .p = all->p.data,
+                           .scale_p = all->scale[TJ_MATRIX_P].data,
                            .timing = cli_timing_or(options->timing, 1, 5),
                            .check = &options->check};
     cli_exit code;
@@ -560,9 +643,9 @@ static cli_exit multiply(const cli_call *call, const cli_request *request, matri
     code = cli_multiply(call, &options->machine, &product, err);
     if (code != CLI_DONE && !(code == CLI_CHECK_FAILED && options->keep))
         return code;
-    cli_begin_file(&call->file);
-    status = tj_npy_write(&call->file, &all->p, &unwritten);
-    cli_end_file(&call->file);
+    status = write_array(&call->file, &all->p, &unwritten);
+    if (status == TJ_OK && all->scale[TJ_MATRIX_P].data)
+        status = write_array(&all->scale_p, &all->scale[TJ_MATRIX_P], &unwritten);
     if (status != TJ_OK) {
         *err = unwritten;
         return CLI_FAILED;
@@ -570,6 +653,12 @@ static cli_exit multiply(const cli_call *call, const cli_request *request, matri
     cli_set_text(call->answer, "output", options->output);
     format_shape(shape, &all->p);
     cli_say(call, "P          %s: %s %s\n", options->output, shape, tj_type_name(all->p.dtype));
+    if (all->scale[TJ_MATRIX_P].data) {
+        cli_set_text(call->answer, "scales_of_p", options->scale[TJ_MATRIX_P]);
+        format_shape(shape, &all->scale[TJ_MATRIX_P]);
+        cli_say(call, "           %s: %s scales of it, %s\n", options->scale[TJ_MATRIX_P], shape,
+                tj_type_name(all->scale[TJ_MATRIX_P].dtype));
+    }
     return code;
 }
 
@@ -578,21 +667,26 @@ static cli_exit matmul(cli_call *call, tj_error *err)
     const matmul_options *options = call->options;
     cli_request request = {.problem = {0}};
     matrices all = {.p = {0}};
+    const char *const scale_p = options->compile_only ? NULL : options->scale[TJ_MATRIX_P];
     cli_exit code = CLI_FAILED;
 
     if (check_words(call, err) != TJ_OK)
         return CLI_WORDS;
-    if (cli_open_output(call, options->compile_only ? NULL : options->output, err) == TJ_OK && load(call, &all, err) == TJ_OK &&
+    if (cli_open_output(call, options->compile_only ? NULL : options->output, err) == TJ_OK &&
+        (!scale_p || tj_output_open(scale_p, &all.scale_p, err) == TJ_OK) && load(call, &all, err) == TJ_OK &&
         check_shapes(call, &all, err) == TJ_OK && make_request(call, &all, &request, err) == TJ_OK &&
-        make_p(&request, &all, err) == TJ_OK && cli_open(call, &options->machine, !options->compile_only, err) == TJ_OK)
+        make_p(&request, &all, err) == TJ_OK && make_scale_p(&request, &all, err) == TJ_OK &&
+        cli_open(call, &options->machine, !options->compile_only, err) == TJ_OK)
         code = options->compile_only ? cli_compile_only(call, &options->machine, &request, err)
                                      : multiply(call, &request, &all, err);
     tj_npy_drop(&all.m);
     tj_npy_drop(&all.n);
     tj_npy_drop(&all.c);
     tj_npy_drop(&all.p);
-    for (int i = 0; i < TJ_FACTORS; i++)
+    for (int i = 0; i < TJ_SCALED; i++)
         tj_npy_drop(&all.scale[i]);
+    if (all.scale_p.path)
+        tj_output_close(&all.scale_p);
     tj_npy_drop(&all.zero_n);
     tj_npy_drop(&all.whole_n);
     for (int i = 0; i < TJ_EPILOGUE_OPERANDS; i++)
@@ -613,6 +707,7 @@ const cli_command cli_matmul = {
                "tilejit matmul M.npy N.npy -o P.npy --alpha 0.5 --beta 1 --c C.npy\n"
                "tilejit matmul M.npy N.npy -o P.npy --epilogue 'gelu(acc + bias[col])' --with bias=bias.npy\n"
                "tilejit matmul M.npy N.npy -o P.npy --format fp8_block --scale-m SM.npy --scale-n SN.npy\n"
+               "tilejit matmul M.npy N.npy -o P.npy --p-dtype e4m3 --scale-p SP.npy\n"
                "tilejit matmul M.npy N.npy -o P.npy --config tiled:tile_width=32",
     .takes = {{&cli_output_group, offsetof(matmul_options, output)},
               {&(const cli_group){"matmul", own}},

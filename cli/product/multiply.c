@@ -174,7 +174,9 @@ cli_exit cli_multiply(const cli_call *call, const cli_machine_options *machine, 
         tj_emulator_get(context, &emulator, err) != TJ_OK ||
         (product->counts && cli_count_begin(call, by_line, plan, err) != TJ_OK) ||
         cli_launch(context, emulator, plan, tj_workbench_operands(bench), err) != TJ_OK ||
-        tj_workbench_read(bench, 0, product->p, err) != TJ_OK)
+        tj_workbench_read(bench, 0, product->p, err) != TJ_OK ||
+        (product->scale_p &&
+         tj_workbench_read_operand(bench, 0, TJ_OPERAND_SCALE + TJ_MATRIX_P, product->scale_p, err) != TJ_OK))
         goto done;
     /* The emulator's clock is a model, not a measurement. */
     if (!emulator && cli_time(context, plan, tj_workbench_operands(bench), product->timing, &median, &least, err) != TJ_OK)

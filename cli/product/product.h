@@ -214,7 +214,8 @@ typedef struct cli_product {
     const cli_request *request;
     const void *host[TJ_OPERANDS_MOST]; /* as tj_workbench_options.host; NULL: random, of a seed */
     uint64_t seed;
-    void *p; /* receives P in the same layout */
+    void *p;       /* receives P in the same layout */
+    void *scale_p; /* receives the scales of P that the kernel finds; NULL: they are not wanted */
     cli_timing timing;
     const cli_check_options *check;
     int32_t counts;

@@ -97,6 +97,15 @@ TJ_API TJ_MUST_CHECK tj_status tj_workbench_reset(tj_workbench *bench, tj_error 
 TJ_API TJ_MUST_CHECK tj_status tj_workbench_read(const tj_workbench *bench, size_t set, void *p, tj_error *err);
 
 /**
+ * Copy another operand of a set, by its number (shape.h), such as the scales of P that a launch has stored. It lies as
+ * tj_operand_get_shape says of tj_workbench_problem(), tight where a launch states how. Wait for the launch first.
+ * NULL: only err may be NULL. Errors: TJ_ERR_INVALID_ARGUMENT (no such set, or the problem has no such operand), those of
+ * tj_buffer_read.
+ */
+TJ_API TJ_MUST_CHECK tj_status tj_workbench_read_operand(const tj_workbench *bench, size_t set, int operand, void *to,
+                                                         tj_error *err);
+
+/**
  * Check a P that tj_workbench_read copied, as tj_reference_check does.
  * NULL: only err may be NULL. Errors: those of tj_reference_check.
  */

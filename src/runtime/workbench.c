@@ -452,6 +452,17 @@ static tj_status check_set(const tj_workbench *bench, size_t set, tj_error *err)
                : tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "set %zu of a workbench that has %zu: count from 0", set, bench->sets);
 }
 
+/* operand: a number that there is. A stretch of it. */
+static tj_status read_part(const tj_workbench *bench, size_t set, int operand, size_t offset, size_t bytes, void *to,
+                           tj_error *err)
+{
+    const tj_status status = check_set(bench, set, err);
+
+    return status == TJ_OK ? tj_buffer_read(bench->matrix[operand].elements,
+                                            set * set_step(bench, operand) + bench->guard + offset, to, bytes, err)
+                           : status;
+}
+
 tj_status tj_workbench_read(const tj_workbench *bench, size_t set, void *p, tj_error *err)
 {
     if (TJ_HAS_NULL(err, bench, p))
@@ -459,13 +470,19 @@ tj_status tj_workbench_read(const tj_workbench *bench, size_t set, void *p, tj_e
     return tj_workbench_read_part(bench, set, 0, bench->matrix[TJ_MATRIX_P].bytes, p, err);
 }
 
+tj_status tj_workbench_read_operand(const tj_workbench *bench, size_t set, int operand, void *to, tj_error *err)
+{
+    if (TJ_HAS_NULL(err, bench, to))
+        return TJ_ERR_INVALID_ARGUMENT;
+    if (operand < 0 || operand >= TJ_ADDRESSES || !bench->matrix[operand].elements)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "operand is %d: the problem has none of that number, see TJ_OPERAND_SCALE and the others", operand);
+    return read_part(bench, set, operand, 0, bench->matrix[operand].bytes, to, err);
+}
+
 tj_status tj_workbench_read_part(const tj_workbench *bench, size_t set, size_t offset, size_t bytes, void *p, tj_error *err)
 {
-    const tj_status status = check_set(bench, set, err);
-
-    return status == TJ_OK ? tj_buffer_read(bench->matrix[TJ_MATRIX_P].elements,
-                                            set * set_step(bench, TJ_MATRIX_P) + bench->guard + offset, p, bytes, err)
-                           : status;
+    return read_part(bench, set, TJ_MATRIX_P, offset, bytes, p, err);
 }
 
 /* ---- is it right? ------------------------------------------------------------------------------------------------- */

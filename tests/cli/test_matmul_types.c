@@ -50,14 +50,19 @@ static bool has_compiler(void)
     NPY "printf '\\001\\376\\003\\200\\177\\000' | npy M.npy '|i1' 2 3; " \
         "printf '\\001\\377\\002\\000\\003\\004' | npy N.npy '|u1' 3 2; "
 
-static void expect_bytes(const void *wanted, size_t bytes, const char *descr)
+static void expect_bytes_of(const char *name, const void *wanted, size_t bytes, const char *descr)
 {
     static char file[OUTPUT_BYTES];
-    const size_t size = read_text("P.npy", file);
+    const size_t size = read_text(name, file);
 
-    cr_assert(gt(sz, size, bytes), "no P: %s", errors);
+    cr_assert(gt(sz, size, bytes), "no %s: %s", name, errors);
     cr_expect(strstr(file + 10, descr) != NULL, "%s", file + 10);
     cr_expect(zero(int, memcmp(file + size - bytes, wanted, bytes)), "%s: %s", descr, out);
+}
+
+static void expect_bytes(const void *wanted, size_t bytes, const char *descr)
+{
+    expect_bytes_of("P.npy", wanted, bytes, descr);
 }
 
 Test(matmul_types, of_integers_come_from_files_and_go_to_them)
@@ -183,6 +188,71 @@ Test(matmul_types, and_scales_of_a_format_come_from_files)
     expect_bytes(&seven, 2, "<f2");
 }
 
+/* 1 of f16 by 1, 2, -4, 0.5, whose largest is 4. */
+#define ROW                                           \
+    NPY "printf '\\000\\074' | npy M.npy '<f2' 1 1; " \
+        "printf '\\000\\074\\000\\100\\000\\304\\000\\070' | npy N.npy '<f2' 1 4; "
+
+/* P of e4m3 and the scales that the kernel finds: 4 / 448, and 2^-6, of which 4 / 2^-6 is 256. */
+Test(matmul_types, of_a_quantised_p_have_scales_in_a_file)
+{
+    static const uint8_t values[] = {0x6e, 0x76, 0xfe, 0x66}, by_two[] = {0x68, 0x70, 0xf8, 0x60}, power = 121;
+    static const float scale = 4.0F / 448;
+
+    if (!has_compiler())
+        return;
+    cr_assert(eq(int, shell(ROW "$T matmul M.npy N.npy -o P.npy --p-dtype e4m3 --scale-p S.npy"), 0), "%s", errors);
+    cr_expect(strstr(out, "S.npy: 1 x 1 scales of it, f32") != NULL, "%s", out);
+    expect_bytes(values, sizeof values, "<V1");
+    expect_bytes_of("S.npy", &scale, sizeof scale, "<f4");
+    cr_assert(eq(int, shell("$T matmul M.npy N.npy -o P.npy --p-dtype e4m3 --scale-p S.npy --form-p e8m0:1x32"), 0), "%s",
+              errors);
+    expect_bytes(by_two, sizeof by_two, "<V1");
+    expect_bytes_of("S.npy", &power, 1, "|u1");
+}
+
+/* Scales of blocks without the name of a format: what --form-m and --form-n say of their files. */
+Test(matmul_types, and_scales_of_a_form_come_from_files)
+{
+    static const float eight = 8, seven = 7;
+    static const struct {
+        const char *words, *said;
+    } wrong[] = {
+        {"--form-n f32:1x128", "--form-n says how a file lies that is not there: add --scale-n S.npy"},
+        {"--scale-n B.npy --form-n f99:1x128", "f99"},
+        {"--scale-n N.npy --form-n f32:1x128", "N.npy is 1 x 2: --form-n f32:1x128 takes 1 x 1 numbers of f32 there"},
+        {"--scale-n B.npy --form-n f32:1x128 --format fp8_block", "both say how scales lie: leave one out"},
+        {"--scale-n B.npy --zero-n Z.npy", "--zero-n goes with a --format or --form-n that has it"},
+        {"--scale-p -", "--scale-p - would mix the scales with the report"},
+        {"--scale-p S.npy", "scale_p is asked for, and P is f32"},
+    };
+
+    cr_assert(eq(int,
+                 shell(NPY "printf '\\070\\100' | npy M.npy '<V1' 1 2; printf '\\100\\070' | npy N.npy '<V1' 1 2; "
+                           "printf '\\000\\000\\000\\077' | npy A.npy '<f4' 1 1; "
+                           "printf '\\000\\000\\200\\100' | npy B.npy '<f4' 1 1"),
+                 0),
+              "%s", errors);
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        cr_expect(ne(int, shell("$T matmul M.npy N.npy -o P.npy --transpose-n %s", wrong[i].words), 0), "%s", wrong[i].words);
+        cr_expect(strstr(errors, wrong[i].said) != NULL, "%s: %s", wrong[i].words, errors);
+    }
+    if (!has_compiler())
+        return;
+    cr_assert(eq(int,
+                 shell("$T matmul M.npy N.npy -o P.npy --transpose-n --scale-m A.npy --form-m f32:1x128 --scale-n B.npy "
+                       "--form-n f32:128x128:row-by-row"),
+                 0),
+              "%s", errors);
+    expect_bytes(&eight, 4, "<f4");
+    cr_assert(eq(int,
+                 shell(WEIGHTS "$T matmul M.npy N.npy -o P.npy --n-dtype u4 --dtype f16 --p-dtype f32 --transpose-n --scale-n "
+                               "S.npy --form-n f16:1x32:row-by-row:zero=u4 --zero-n Z.npy"),
+                 0),
+              "%s", errors);
+    expect_bytes(&seven, 4, "<f4");
+}
+
 /* A format is an option like others: a column of lists, and a request that explain can describe. */
 Test(matmul_types, of_a_format_are_an_option)
 {
@@ -241,7 +311,8 @@ Test(matmul_types, that_do_not_go_together_are_told_in_words)
          "--format w4g32z needs --zero-n: add a file with 1 x 2 numbers of u4"},
         {WEIGHTS "$T matmul M.npy N.npy -o P.npy --format w4g32z --scale-n S.npy --zero-n S.npy",
          "S.npy holds f16: a file of u4"},
-        {WEIGHTS "$T matmul M.npy N.npy -o P.npy --zero-n Z.npy", "--zero-n goes with a --format that has it: add --format"},
+        {WEIGHTS "$T matmul M.npy N.npy -o P.npy --zero-n Z.npy",
+         "--zero-n goes with a --format or --form-n that has it: add one"},
         {WEIGHTS "$T matmul M.npy N.npy -o P.npy --format w4g32z --scale-k 32", "and --format w4g32z says it: leave it out"},
         {"$T run 8x8x8 --dtype u8 --family simt", "family simt takes matrices of f32, f64, f16 or bf16, and M is u8"},
     };

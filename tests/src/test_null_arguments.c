@@ -222,6 +222,7 @@ static int null_one; /* the number of the pointer that is NULL */
     ANSWERS(tj_workbench_operands, (ARG(0)), 0, 0) \
     ANSWERS(tj_workbench_problem, (ARG(0)), 0, 0) \
     REFUSES(tj_workbench_read, (ARG(0), 0, ARG(1), &err), "bench", "p") \
+    REFUSES(tj_workbench_read_operand, (ARG(0), 0, 0, ARG(1), &err), "bench", "to") \
     REFUSES(tj_workbench_reset, (ARG(0), &err), "bench")
 /* clang-format on */
 

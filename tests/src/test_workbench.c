@@ -284,4 +284,8 @@ Test(workbench, names_what_is_wrong_with_its_options)
     create(&problem, NULL);
     cr_expect(eq(int, tj_workbench_read(bench, 1, &wrong, &err), TJ_ERR_INVALID_ARGUMENT));
     cr_expect(strstr(err.message, "set 1 of a workbench that has 1") != NULL, "%s", err.message);
+    cr_expect(eq(int, tj_workbench_read_operand(bench, 0, TJ_OPERAND_SCALE, &wrong, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(eq(int, tj_workbench_read_operand(bench, 0, TJ_OPERANDS_MOST, &wrong, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(eq(int, tj_workbench_read_operand(bench, 0, -1, &wrong, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(strstr(err.message, "operand is -1: the problem has none of that number") != NULL, "%s", err.message);
 }
