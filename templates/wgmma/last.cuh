@@ -9,4 +9,4 @@ asm volatile(
     "@again bra last;\n"
     "}" ::"r"(tile) : "memory");
 if (phases > 0 && lane == 0)  //@ frees for lane == 0
-    arrive(empty[stage > 0 ? stage - 1 : STAGES - 1]);  //@ free_place for arrive
+    arrive(empty[stage > 0 ? stage - 1 : STAGES - 1]);  //@ last_place for stage > 0 ? stage - 1 : STAGES - 1  //@ free_place for arrive

@@ -2,6 +2,7 @@
 const int lane = threadIdx.x % 32;
 const int group_row = (warpgroup - 1) * WM;  //@ group_row for (warpgroup - 1) * WM
 const int warp = threadIdx.x / 32 - 4;
+//@| #include "wgmma/slice.cuh"  //@ slice_of_warpgroup
 const int warp_row = group_row + warp % 4 * 16;
 // What this warpgroup multiplies at the ring's first place; all else lies so many bytes further on.
 const auto m_first = moved(descriptor(&tiles[0].M, sizeof(tiles[0].M[0])), m_offset(group_row, 0));  //@ only not m_registers

@@ -13,9 +13,9 @@ if (phases > 0) {
     load(0);
     make(0);
 }
-for (int phase = 0; phase < phases; ++phase) {
-    //@| if (phase + 1 < phases)  //@ only scales_of_weights
-    //@|     load_scales(phase + 1);
+for (int phase = 0; phase < phases; ++phase) {  //@ first_phase for 0  //@ next_phase for ++phase
+    //@| if (phase + 1 < phases)  //@ slices_step for 1  //@ only scales_of_weights
+    //@|     load_scales(phase + 1);  //@ slices_step for 1
     //@| #include "wgmma/last_scales.cuh"  //@ last_scales
 #pragma unroll
     for (int unit = 0; unit < UNITS; ++unit) {
@@ -24,8 +24,8 @@ for (int phase = 0; phase < phases; ++phase) {
         if (unit + 1 < UNITS) {
             load(unit + 1);
         } else {
-            pass(1);
-            if (phase + 1 < phases) {
+            pass(1);  //@ slices_step for 1
+            if (phase + 1 < phases) {  //@ slices_step for 1
                 wait(full[stage], turn);
                 load(0);
             }
@@ -44,12 +44,12 @@ for (int phase = 0; phase < phases; ++phase) {
             }
         commit_products();
         wait_for_products<1>();  // those of the unit before are there: its registers are free
-        if (unit == 0 && phase > 0 && lane == 0)  //@ frees for lane == 0
-            arrive(empty[stage > 0 ? stage - 1 : STAGES - 1]);  //@ free_place for arrive
+        if (unit == 0 && phase > 0 && lane == 0)  //@ is_later for phase > 0  //@ frees for lane == 0
+            arrive(empty[stage > 0 ? stage - 1 : STAGES - 1]);  //@ last_place for stage > 0 ? stage - 1 : STAGES - 1  //@ free_place for arrive
         if (unit + 1 < UNITS) {
             make(unit + 1);
-        } else if (phase + 1 < phases) {
-            //@| make_scales(phase + 1);  //@ only scales_of_weights
+        } else if (phase + 1 < phases) {  //@ slices_step for 1
+            //@| make_scales(phase + 1);  //@ slices_step for 1  //@ only scales_of_weights
             make(0);
         }
         //@ if adds_parts

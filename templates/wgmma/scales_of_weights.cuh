@@ -32,6 +32,6 @@ const auto make_scales = [&](int phase) {
         }
 };
 if (phases > 0) {
-    load_scales(0);
-    make_scales(0);
+    load_scales(0);  //@ first_phase for 0
+    make_scales(0);  //@ first_phase for 0
 }

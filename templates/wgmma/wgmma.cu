@@ -58,6 +58,9 @@ constexpr int BK = 64;  // 128 bytes of elements  //@ only not m_weights
 //@| constexpr int PART = 64;  // elements along k that tensor cores add up
 constexpr int K_STEP = 16;  // elements along k of one product of the tensor cores
 constexpr int MULTIPLIERS = 2;
+//@| constexpr int SLICES = 2;  // multipliers that share the k of a tile
+//@| constexpr int ROUND = SLICES * BK;  // elements along k of a phase of each
+//@| constexpr int STORERS = 4 * MULTIPLIERS / SLICES;  // warps
 constexpr int WM = BM / MULTIPLIERS;  // rows of a warpgroup
 constexpr int TM = WM / 32;  // elements of a thread in a column of P
 constexpr int TN = BN / 4;  // and in a row
@@ -129,14 +132,14 @@ wgmma(
     #include "parts/awaits.cuh"  //@ awaits
     #include "parts/dependents.cuh"  //@ dependents
 
-    //@| const int rank = blockIdx.y;  //@ only gathers
+    //@ lines rank_of_block
     //@ if has_parts
     // This block's part of k, in whole phases; the last may be short, or empty.
-    const index_t split = (k + SPLITS * BK - 1) / (SPLITS * BK) * BK;  //@ k_parts for SPLITS  //@ k_parts for SPLITS
+    const index_t split = (k + SPLITS * BK - 1) / (SPLITS * BK) * BK;  //@ k_parts for SPLITS  //@ k_parts for SPLITS  //@ round_k for BK  //@ round_k for BK  //@ round_k for BK
     const index_t k_begin = blockIdx.z % SPLITS * split;  //@ part_of_k for blockIdx.z % SPLITS
-    const int phases = (min(split, max(k - k_begin, static_cast<index_t>(0))) + BK - 1) / BK;
+    const int phases = (min(split, max(k - k_begin, static_cast<index_t>(0))) + BK - 1) / BK;  //@ phases_of for BK  //@ round_k for BK
     //@ end
-    //@| const int phases = (k + BK - 1) / BK;  //@ k_index for k  //@ only not has_parts
+    //@| const int phases = (k + BK - 1) / BK;  //@ k_index for k  //@ phases_of for BK  //@ round_k for BK  //@ only not has_parts
     // Tiles that are multiplied at the same time should find their rows of M and columns of N in the L2: GROUP rows of tiles are walked
     // together, column by column.
     #include "wgmma/place.cuh"  //@ place

@@ -105,6 +105,9 @@ Test(wgmma, says_which_constraint_does_not_hold)
         {BF16(64, 256, 256, WEIGHTS(TJ_U8)), "wgmma:swap=yes,cluster=n2", NULL},
         {BF16(64, 256, 256, WEIGHTS(TJ_S4)), "wgmma", NULL}, /* packed: as N they do not come from registers */
         {BF16(64, 256, 256, WEIGHTS(TJ_S4)), "wgmma:swap=yes,transpose=registers,release=now", "use release=late"},
+        {BF16(64, 256, 256, WEIGHTS(TJ_S4)), "wgmma:swap=yes,bm=64,multipliers=2", NULL}, /* they share k */
+        {BF16(64, 256, 256, WEIGHTS(TJ_S4)), "wgmma:swap=yes,bm=64,multipliers=2,stages=2", "use 3 or more"},
+        {BF16(64, 256, 256, WEIGHTS(TJ_S4)), "wgmma:swap=yes,bm=128,multipliers=3", "a multiple of 64 times multipliers"},
         {BF16(64, 256, 256, .n.type = TJ_S4), "wgmma:swap=yes,transpose=registers", "takes weights that lie along k"},
         {BF16(64, 200, 256, WEIGHTS(TJ_S4)), "wgmma:swap=yes,pack=none", "rows that begin at multiples of 16 bytes"},
         {BF16(64, 256, 256, WEIGHTS(TJ_S4, .scale[TJ_MATRIX_N] = SCALE_ALONG_K(32))), "wgmma:swap=yes", NULL},

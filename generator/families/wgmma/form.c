@@ -111,8 +111,10 @@ static const tj_param params[] = {
      1, 7, TJ_WGMMA_ALONE, cluster_choices, clusters_tried},
     {"bm", "rows of the block tile of P", 64, 256, 0, NULL, rows_tried},
     {"bn", "columns of the block tile of P", 8, 256, 0, NULL, cols_tried},
-    {"multipliers", "warpgroups of a block that multiply; one more brings the tiles", 1, MOST_MULTIPLIERS, 0, NULL,
-     multipliers_tried},
+    {"multipliers",
+     "warpgroups of a block that multiply; one more brings the tiles. More than bm / 64 of them share the k of a tile of "
+     "weights",
+     1, MOST_MULTIPLIERS, 0, NULL, multipliers_tried},
     {"pingpong", "yes: multipliers have tiles of their own and take turns: one stores its tile while another multiplies", 1, 2,
      TJ_WGMMA_TOGETHER, pingpong_choices, pingpongs_tried},
     TJ_SPLITS(1, splits_tried),
@@ -152,6 +154,7 @@ static const char *const constraints[] = {
     "scales along k are for compute f32_fp8, for 32, 64 or a multiple of 128 elements; no transpose",
     "store=boxes: so it is with P, whose columns are whole 16 bytes; no beta, no splits, no groups",
     "BM is a multiple of 64 times multipliers, with pingpong=yes of 64; BN of 16, with swap=yes of 8",
+    "multipliers that share the k of a tile of weights: a multiple of BM / 64, and more stages than share it",
     "swap=yes with integers: BN is 8, 24 or a multiple of 16",
     "cluster: no pingpong, no groups, no transpose; k2 and k4: no splits",
     "swap=yes: no groups, no pairs of columns in the epilogue",
@@ -189,9 +192,13 @@ static int32_t weights_bk(const tj_wgmma_shape *s)
 /* Settle what depends on where the factors of M come from. */
 static void settle_weights(const tj_problem *view, tj_wgmma_shape *s)
 {
-    const bool loads_weights = s->transpose == TJ_WGMMA_REGISTERS && tj_wgmma_has_weights(view);
+    const bool loads_weights = s->transpose == TJ_WGMMA_REGISTERS && tj_wgmma_has_weights(view),
+               in_turn = s->pingpong == TJ_WGMMA_PINGPONG;
+    const int32_t all_rows = TJ_WGMMA_ROWS * s->multipliers;
 
     s->weight_bits = !loads_weights ? 0 : tj_type_is_pair(view->m.type) ? 4 : 8;
+    s->slices = loads_weights && !in_turn && s->bm > 0 && s->bm < all_rows ? all_rows / s->bm : 1;
+    s->wm = in_turn ? s->bm : s->bm * s->slices / (s->multipliers > 0 ? s->multipliers : 1);
     s->adds_parts = loads_weights && tj_wgmma_adds_parts(view);
     s->promotes = view->compute == TJ_COMPUTE_F32_FP8 && !loads_weights; /* the loop of weights adds parts itself */
     s->scales_parts = s->promotes && tj_scale_k(view) > 0;
@@ -215,7 +222,6 @@ tj_wgmma_shape tj_wgmma_shape_of(const tj_problem *view, const tj_config *config
     s.parts = sharing[v[CLUSTER]].share_k;
     s.k_step = 32 / bytes;
     s.threads = WARPGROUP * (1 + s.multipliers);
-    s.wm = s.pingpong == TJ_WGMMA_PINGPONG ? s.bm : s.bm / (s.multipliers > 0 ? s.multipliers : 1);
     settle_weights(view, &s);
     return s;
 }
@@ -364,7 +370,9 @@ int64_t tj_wgmma_phase_bytes(const tj_problem *view, const tj_wgmma_shape *s)
 /* Return the bytes for the sums that other blocks of a cluster send, and for two barriers of each warp. */
 static int64_t parts_bytes(const tj_wgmma_shape *s)
 {
-    return s->parts > 1 ? (int64_t)(s->parts - 1) * s->bm * s->bn * SUM_BYTES + 4 * s->multipliers * BARRIERS_BYTES : 0;
+    const int32_t sharers = s->parts * s->slices;
+
+    return sharers > 1 ? (int64_t)(sharers - 1) * s->bm * s->bn * SUM_BYTES + 4 * s->multipliers * BARRIERS_BYTES : 0;
 }
 
 /* Stages and barriers. */
@@ -450,7 +458,7 @@ static bool has_quads(const tj_problem *view, const tj_wgmma_shape *s)
 
 tj_wgmma_output tj_wgmma_output_of(const tj_problem *view, const tj_wgmma_shape *s)
 {
-    const int32_t p_bytes = tj_facts_of(view->p.type)->bytes, warps = 4 * s->multipliers,
+    const int32_t p_bytes = tj_facts_of(view->p.type)->bytes, warps = 4 * s->multipliers / s->slices,
                   sum_bytes = tj_facts_of((int32_t)tj_sum_type(view))->bytes, sums = tj_access_sums(view, s->splits);
     tj_wgmma_output out = {.vector = 1};
     int32_t most = 64;
@@ -690,7 +698,7 @@ static tj_status check_tiles(const tj_problem *view, const tj_wgmma_shape *s, tj
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "pingpong=yes takes two multipliers or more, and there is one");
     if (s->pingpong == TJ_WGMMA_PINGPONG && s->bm % TJ_WGMMA_ROWS != 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "bm is %d: it must be a multiple of 64", s->bm);
-    if (s->wm % TJ_WGMMA_ROWS != 0 || s->bm % s->wm != 0)
+    if (s->wm % TJ_WGMMA_ROWS != 0 || s->bm % s->wm != 0 || (s->slices > 1 && s->wm * s->multipliers != s->bm * s->slices))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "bm is %d: it must be a multiple of 64 times multipliers, which is %d",
                        s->bm, s->multipliers);
     if (s->bn % (s->swapped ? 8 : 16) != 0)
@@ -722,6 +730,11 @@ static tj_status check_room(const tj_problem *view, const tj_wgmma_shape *s, tj_
 {
     const int64_t bytes = tj_wgmma_shared_bytes(view, s);
 
+    if (s->stages <= s->slices)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "stages is %d, and each of %d multipliers that share the k of a tile holds a phase while it waits for "
+                       "its next: use %d or more",
+                       s->stages, s->slices, s->slices + 1);
     if (bytes <= MAX_SHARED / s->blocks)
         return TJ_OK;
     return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
@@ -1234,13 +1247,17 @@ static void describe_walk(const tj_problem *view, const tj_wgmma_shape *s, tj_te
     tj_template_set(fill, "next_brought", next);
     tj_template_set(fill, "first_k", s->splits > 1 || s->parts > 1 ? "k_begin + phase" : "phase");
     tj_template_set_flag(fill, "pingpong", in_turn);
-    tj_template_set(fill, "WM", in_turn ? "BM" : "BM / MULTIPLIERS");
-    tj_template_set(fill, "group_row", in_turn ? "0" : "(warpgroup - 1) * WM");
+    tj_template_set(fill, "WM", in_turn ? "BM" : s->slices > 1 ? "BM * SLICES / MULTIPLIERS" : "BM / MULTIPLIERS");
+    tj_template_set(fill, "group_row", in_turn ? "0" : s->slices > 1 ? "(warpgroup - 1) * WM % BM" : "(warpgroup - 1) * WM");
     tj_template_set(fill, "first_tile", in_turn ? "blockIdx.x + (warpgroup - 1) * gridDim.x" : first);
     tj_template_set(fill, "next_tile", in_turn ? "MULTIPLIERS * gridDim.x" : next);
     tj_template_set(fill, "places_t", in_turn ? "long long" : "int");
     tj_template_set(fill, "advance", in_turn ? "static_cast<int>(places % STAGES)" : "places");
-    tj_template_set(fill, "releases", in_turn ? "4" : is_alone ? "4 * MULTIPLIERS" : "4 * MULTIPLIERS * CLUSTER");
+    tj_template_set(fill, "releases",
+                    in_turn         ? "4"
+                    : s->slices > 1 ? (is_alone ? "STORERS" : "STORERS * CLUSTER")
+                    : is_alone      ? "4 * MULTIPLIERS"
+                                    : "4 * MULTIPLIERS * CLUSTER");
     if (s->gathers)
         tj_template_set_int(fill, "GATHERERS", GATHERERS);
     else
@@ -1291,13 +1308,45 @@ static void describe_shared(const tj_problem *view, const tj_wgmma_shape *s, tj_
     tj_template_set(fill, "own_col", shares_m ? "COLS + rank * BN" : "COLS");
 }
 
+/* Describe how warpgroups share the k of a tile, each with every SLICES-th phase. */
+static void describe_slices(const tj_wgmma_shape *s, tj_template_params *fill)
+{
+    const bool slices = s->slices > 1, shares_k = s->parts > 1, shares_tiles = s->cluster_rows * s->cluster_cols > 1;
+
+    if (slices)
+        tj_template_set_int(fill, "SLICES", s->slices);
+    else
+        tj_template_set(fill, "SLICES", "");
+    tj_template_set(fill, "ROUND", slices ? "SLICES * BK" : "");
+    tj_template_set(fill, "STORERS", slices ? "4 * MULTIPLIERS / SLICES" : "");
+    tj_template_set(fill, "slice_of_warpgroup", slices ? "wgmma/slice.cuh" : "");
+    tj_template_set_lines(fill, "rank_of_block", shares_k ? "const int rank = blockIdx.y;\n" : NULL);
+    tj_template_set_lines(fill, "share_of_k", slices && shares_k ? "const int share = rank * SLICES + slice;\n" : NULL);
+    tj_template_set(fill, "storers", slices ? "STORERS" : "4 * MULTIPLIERS");
+    tj_template_set(fill, "round_k", slices ? "ROUND" : "BK");
+    tj_template_set(fill, "phases_of", slices ? "ROUND * SLICES" : "BK");
+    tj_template_set(fill, "first_phase", slices ? "slice" : "0");
+    tj_template_set(fill, "next_phase", slices ? "phase += SLICES" : "++phase");
+    tj_template_set(fill, "slices_step", slices ? "SLICES" : "1");
+    tj_template_set(fill, "is_later", slices ? "phase >= SLICES" : "phase > 0");
+    tj_template_set(fill, "last_place",
+                    slices ? "stage >= SLICES ? stage - SLICES : stage + STAGES - SLICES"
+                           : "stage > 0 ? stage - 1 : STAGES - 1");
+    tj_template_set(fill, "share", !slices ? "rank" : shares_k ? "share" : "slice");
+    tj_template_set(fill, "adder", shares_tiles ? "rank" : "0");
+    tj_template_set(fill, "sharer", !slices ? "lane" : shares_k ? "lane / SLICES" : shares_tiles ? "rank" : "0");
+    tj_template_set(fill, "sender", slices ? "warp + lane % SLICES * STORERS" : "warp");
+    tj_template_set(fill, "storer", slices ? "storer" : "warp");
+    tj_template_set(fill, "sharers", !slices ? "CLUSTER" : shares_k ? "CLUSTER * SLICES" : "SLICES");
+}
+
 /* Describe clusters, whose blocks share tiles or, along grid.y, the k of a tile. */
 static void describe_cluster(const tj_problem *view, const tj_wgmma_shape *s, tj_template_params *fill, tj_launch_form *form)
 {
-    const bool clusters = cluster_of(s) > 1, gathers = s->parts > 1;
+    const bool clusters = cluster_of(s) > 1, shares_k = s->parts > 1;
 
     if (clusters) {
-        tj_step_product(form)->cluster[gathers] = cluster_of(s);
+        tj_step_product(form)->cluster[shares_k] = cluster_of(s);
         form->needs |= TJ_FEATURE_CLUSTER;
     }
     if (clusters)
@@ -1305,12 +1354,13 @@ static void describe_cluster(const tj_problem *view, const tj_wgmma_shape *s, tj
     else
         tj_template_set(fill, "CLUSTER", "");
     tj_template_set_flag(fill, "clusters", clusters);
-    tj_template_set_flag(fill, "gathers", gathers);
-    tj_template_set_flag(fill, "has_parts", gathers || s->splits > 1);
-    tj_template_set(fill, "k_parts", gathers ? "CLUSTER" : "SPLITS");
-    tj_template_set(fill, "part_of_k", gathers ? "rank" : "blockIdx.z % SPLITS");
+    tj_template_set_flag(fill, "gathers", shares_k || s->slices > 1);
+    tj_template_set_flag(fill, "has_parts", shares_k || s->splits > 1);
+    tj_template_set(fill, "k_parts", shares_k ? "CLUSTER" : "SPLITS");
+    tj_template_set(fill, "part_of_k", shares_k ? "rank" : "blockIdx.z % SPLITS");
     tj_template_set(fill, "send_constraint", tj_sum_type(view) == TJ_S32 ? "\"r\"" : "\"f\"");
     tj_template_set(fill, "meet", clusters ? "meet_in_cluster" : "__syncthreads");
+    describe_slices(s, fill);
     describe_shared(view, s, fill);
 }
 

@@ -33,6 +33,7 @@ typedef struct tj_wgmma_shape {
     int32_t element_bytes, k_step, bk, threads, wm; /* wm: rows of a warpgroup */
     int32_t cluster_rows, cluster_cols; /* tiles of a cluster: of one column, which share N, or of one row, with M */
     int32_t parts;                      /* blocks of a cluster that share the k of a tile */
+    int32_t slices;                     /* multipliers of weights that share the k of a tile, whose phases they take in turns */
     int32_t weight_bits;                /* of M, whose weights come from registers; 0: they do not */
     int32_t scale_registers;            /* for the scales of many parts of a phase */
     bool adds_parts;                    /* weights have scales along k, which multiply parts of a sum in f32 */

@@ -159,7 +159,7 @@ static void describe_scales(const tj_problem *view, const tj_wgmma_shape *s, boo
 {
     const bool adds_parts = s->adds_parts, scales_factors = tj_scales_along_k(view, TJ_MATRIX_M) && !adds_parts,
                has_zeros = tj_scale_of(view, TJ_MATRIX_M)->zero != 0, is_e8m0 = tj_scale_of(view, TJ_MATRIX_M)->type == TJ_E8M0,
-               ends = !(view->k.mode == TJ_DIM_FIXED && view->k.extent % s->bk == 0) && tj_scale_k(view) > 0;
+               ends = !(view->k.mode == TJ_DIM_FIXED && view->k.extent % (s->bk * s->slices) == 0) && tj_scale_k(view) > 0;
     const char *const inside = clips_rows && ends ? "Row < j && kk < k" : clips_rows ? "Row < j" : ends ? "kk < k" : "";
     scale_lines lines = {TJ_TEXT_INIT(256), TJ_TEXT_INIT(256), TJ_TEXT_INIT(1024), TJ_TEXT_INIT(512)};
     tj_text uses = TJ_TEXT_INIT(256);
@@ -191,21 +191,22 @@ static void describe_parts(const tj_problem *view, const tj_wgmma_shape *s, tj_t
 {
     const bool has_parts = tj_scale_k(view) > 0, fours = tj_widens_to_fp8(view),
                is_phase = fours && (tj_scale_k(view) == 0 || tj_scale_k(view) > s->bk), /* more would lose bits */
-        is_long = tj_scale_k(view) > s->bk, is_split = s->splits > 1 || s->parts > 1;
+        is_long = tj_scale_k(view) > s->bk, is_split = s->splits > 1 || s->parts > 1, slices = s->slices > 1;
+    const char *const at = is_split ? "(k_begin + phase * BK)" : "phase * BK", *const round = slices ? "ROUND" : "BK";
+    char begun[TJ_TEMPLATE_VALUE_BYTES], ends[TJ_TEMPLATE_VALUE_BYTES];
 
     tj_template_set(fill, "phase_parts", has_parts ? "(BK + SCALE_K - 1) / SCALE_K" : "1");
     tj_template_set(fill, "part_k", has_parts ? "p * SCALE_K" : "0");
     tj_template_set(fill, "part_of_step", has_parts ? "(unit * UNIT + step * K_STEP) / SCALE_K" : "0");
-    tj_template_set(fill, "has_begun",
-                    is_phase   ? "unit > 0"
-                    : !is_long ? "unit * UNIT % SCALE_K > 0"
-                    : is_split ? "unit > 0 || (phase > 0 && (k_begin + phase * BK) % SCALE_K > 0)"
-                               : "unit > 0 || phase * BK % SCALE_K > 0");
-    tj_template_set(fill, "ends_part",
-                    is_phase   ? "unit + 1 == UNITS"
-                    : !is_long ? "(unit + 1) * UNIT % SCALE_K == 0"
-                    : is_split ? "unit + 1 == UNITS && ((k_begin + (phase + 1) * BK) % SCALE_K == 0 || phase + 1 == phases)"
-                               : "unit + 1 == UNITS && ((phase + 1) * BK % SCALE_K == 0 || phase + 1 == phases)");
+    (void)snprintf(begun, sizeof begun, "unit > 0 || (%s%s %% SCALE_K >= %s)",
+                   slices     ? "phase >= SLICES && "
+                   : is_split ? "phase > 0 && "
+                              : "",
+                   at, round);
+    (void)snprintf(ends, sizeof ends, "unit + 1 == UNITS && (%s %% SCALE_K + %s >= SCALE_K || phase + %s >= phases)", at, round,
+                   slices ? "SLICES" : "1");
+    tj_template_set(fill, "has_begun", is_phase ? "unit > 0" : is_long ? begun : "unit * UNIT % SCALE_K > 0");
+    tj_template_set(fill, "ends_part", is_phase ? "unit + 1 == UNITS" : is_long ? ends : "(unit + 1) * UNIT % SCALE_K == 0");
 }
 
 void tj_wgmma_describe_weights(const tj_problem *view, const tj_wgmma_shape *s, bool clips_rows, tj_template_params *fill)
