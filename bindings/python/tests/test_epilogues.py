@@ -188,6 +188,38 @@ def test_scales_of_rows_by_columns_and_powers_of_two(random):
         assert (factor > 0).all()
 
 
+@pytest.mark.parametrize("how, columns, number", [("f32:1x128:row-by-row", 128, "f4"), ("e8m0:1x32:row-by-row", 32, "u1"), ("each", None, "f4")])
+def test_a_text_makes_the_array_of_scales(place, random, how, columns, number):
+    to, back = place
+    a, b = random(33, 32), random(32, 150)
+    p, scales = tilejit.matmul(to(a), to(b), dtype="e4m3", epilogue=tilejit.Epilogue(scale_p=how))
+    own = to(numpy.zeros((33, -(-150 // columns)) if columns else 33, number))
+    q = tilejit.matmul(to(a), to(b), dtype="e4m3", epilogue=tilejit.Epilogue(scale_p=own))
+    assert type(scales) is type(own) and back(scales).dtype == number
+    assert numpy.array_equal(back(scales), back(own))
+    assert numpy.array_equal(back(p), back(q))
+
+
+def test_a_text_takes_the_columns_of_the_product(random):
+    gated, scales = tilejit.matmul(random(8, 32), random(32, 128), dtype="e4m3",
+                                   epilogue=tilejit.Epilogue(expression="silu(acc[2*col]) * acc[2*col+1]", scale_p="f32:1x64:row-by-row"))
+    assert gated.shape == (8, 64) and scales.shape == (8, 1)
+    packed = numpy.full((16, 16), 0x21, "u1")
+    q, scales = tilejit.matmul(random(8, 32).astype("f2"), packed.T, n_dtype="s4", dtype="s8", epilogue=tilejit.Epilogue(scale_p="f32:1x32:row-by-row"))
+    assert q.shape == (8, 16) and scales.shape == (8, 1)
+
+
+@pytest.mark.parametrize("how, words", [
+    ("f32:1x128", "a new array lies row by row, so write f32:1x128:row-by-row"), ("f16:1x128:row-by-row", "the scales of out are of f32 or e8m0"),
+    ("f32:1x48:row-by-row", "for 32, 64 or 128 columns of a row"), ("nonsense", "nonsense"),
+])
+def test_other_texts_for_scales_are_refused(random, how, words):
+    with pytest.raises(tilejit.InvalidArgument, match=words):
+        tilejit.matmul(random(16, 32), random(32, 96), dtype="e4m3", epilogue=tilejit.Epilogue(scale_p=how))
+    with pytest.raises(tilejit.InvalidArgument, match="the product has the shape"):
+        tilejit.matmul(random(2, 16, 32), random(32, 96), dtype="e4m3", epilogue=tilejit.Epilogue(scale_p="each"))
+
+
 def test_wrong_arrays_for_scales_are_refused(random):
     a, b = random(16, 32), random(32, 96)
     read_only = numpy.zeros(16, "f4")

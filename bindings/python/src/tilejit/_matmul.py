@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import Any, Callable, List, Optional, Sequence, Tuple, Union, overload
 
 import numpy
@@ -16,7 +17,8 @@ from tilejit._binding import ffi, lib
 from tilejit._context import Context, context_of, host_context
 from tilejit._errors import InvalidArgument, check, failure, text
 from tilejit._problem import (
-    Arrays, Epilogue, Format, Operand, Problem, Request, epilogue_of, format_key, in_words_of_a_call, look_at, request,
+    Arrays, Epilogue, Format, Operand, Problem, Request, epilogue_of, format_key, in_words_of_a_call, look_at, new_scales,
+    request,
 )
 from tilejit._types import BYTES, NAME, PAIRS, numpy_dtype, torch_dtype
 
@@ -83,7 +85,7 @@ def matmul(a: Any, b: Any, /, out: Any = None, *, epilogue: Union[Epilogue, str,
         ``{"scale_m": "f32:1x128:row-by-row", "scale_n": "f32:64x64:row-by-row"}`` (docs/scales.md). Pass the scales in the epilogue, as the
         quantiser wrote them, and as b the transpose of weights that lie as (l, k). Arrays of uint8 take the types that the format has.
 
-    Returns out. On a device nothing is copied, and the call returns as soon as the kernel is queued; the arrays must live until it has
+    Returns out; with a text as the epilogue's ``scale_p``, out and the array of its scales. On a device nothing is copied, and the call returns as soon as the kernel is queued; the arrays must live until it has
     run. The exception is JAX, which shares no stream: the call waits for a and b, and for the product. Host arrays are copied to the
     device and back; without a GPU the emulator computes the product, and an EmulatorWarning says so.
 
@@ -94,11 +96,29 @@ def matmul(a: Any, b: Any, /, out: Any = None, *, epilogue: Union[Epilogue, str,
     """
     epilogue = epilogue_of(epilogue, operands)
     handle = stream_handle(stream)
+    if isinstance(epilogue.scale_p, str):
+        epilogue = _with_new_scales(a, b, epilogue, handle, compute, context, n_dtype, format)
+        product = _multiply(a, b, out, epilogue, handle, dtype, compute, overlap, context, n_dtype, format)[0]
+        return product, epilogue.scale_p
     torch = sys.modules.get("torch")
     if (torch is not None and isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor) and (out is None or isinstance(out, torch.Tensor))
             and epilogue.is_plain and a.is_cuda and n_dtype is None and format is None):
         return _with_torch(torch, a, b, out, epilogue, handle, dtype, compute, overlap, context_of(context))
     return _multiply(a, b, out, epilogue, handle, dtype, compute, overlap, context, n_dtype, format)[0]
+
+
+def _with_new_scales(a: Any, b: Any, epilogue: Epilogue, handle: Optional[int], compute: Optional[str], context: Optional[Context], n_dtype: Any,
+                     format: Format) -> Epilogue:
+    """The epilogue with a new array of a's kind for the scales of P that its text describes."""
+    plain = replace(epilogue, scale_p=None)
+    given = look_at(a, b, None, plain, handle, n_dtype, format)
+    shape = request(given, plain, None, compute, False, format).out_shape
+    if len(shape) != 2:
+        raise InvalidArgument(f"epilogue.scale_p is {epilogue.scale_p!r}, and the product has the shape {shape}: scales are those of one matrix")
+    shape, number = new_scales(epilogue.scale_p, *shape)
+    if given.a.device is None:
+        return replace(plain, scale_p=_new_host(given.a, shape, number))
+    return replace(plain, scale_p=empty_like(given.a, shape, number, context_of(context, a, b)))
 
 
 def _with_torch(torch: Any, a: Any, b: Any, out: Any, epilogue: Epilogue, handle: Optional[int], dtype: Any, compute: Optional[str],

@@ -44,7 +44,8 @@ class Epilogue:
     scale_p: an array that receives the scales of ``out``. Then ``out`` is one matrix of e4m3, e5m2 or int8 (``dtype=`` or ``out``), without a
         batch. The array is of float32, or of uint8 for the exponents of powers of two (e8m0). With shape (rows,) it has a scale for each row;
         with shape (rows, parts) a scale for each 128, 64 or 32 columns, whichever gives that number of parts. Its rows or its columns are
-        contiguous (docs/epilogues.md).
+        contiguous (docs/epilogues.md). Or a text, such as ``"f32:1x128:row-by-row"``, ``"e8m0:1x32:row-by-row"`` or ``"each"``: then matmul makes
+        the array, and returns the product and the array.
     expression: the value of ``out`` instead of that formula, such as ``"gelu(acc + bias[col])"``, over ``acc`` (the scaled sum), ``row``,
         ``col``, ``alpha``, ``beta``, ``c`` and operands of any other name (docs/epilogues.md). Pairs of columns,
         ``"silu(acc[2*col]) * acc[2*col+1]"``, give ``out`` half as many columns.
@@ -657,20 +658,37 @@ def _set_scales(problem: Any, operands: Any, scales: Sequence[Optional[View]], s
         raise InvalidArgument(f"epilogue.scale_k is {scale_k} and no scales lie along k: pass them as an array of shape (parts, columns of b)")
 
 
+_COLUMNS = (128, 64, 32)  # of P, for each of its scales
+
+
+def new_scales(how: str, rows: int, cols: int) -> Tuple[Tuple[int, ...], int]:
+    """Return the shape and the type of an array for the scales of P that a text describes. Raises InvalidArgument for another text."""
+    wanted = new_problem()
+    set_field(wanted, "scale_p", how)
+    scale = wanted.scale[lib.TJ_MATRIX_P]
+    if NAME[scale.type] not in ("f32", "e8m0") or scale.rows != 1 or scale.k not in (0, *_COLUMNS):
+        raise InvalidArgument(f"epilogue.scale_p is {how!r}: the scales of out are of f32 or e8m0, for 32, 64 or 128 columns of a row or all of them, "
+                              "as in f32:1x128:row-by-row")
+    if scale.k and scale.layout != lib.TJ_SCALES_ROW_BY_ROW:
+        raise InvalidArgument(f"epilogue.scale_p is {how!r}: a new array lies row by row, so write {NAME[scale.type]}:1x{scale.k}:row-by-row, or "
+                              "pass an array, whose strides may say otherwise")
+    return (rows, -(-cols // scale.k)) if scale.k else (rows,), NUMBER["f32" if NAME[scale.type] == "f32" else "u8"]
+
+
 def _set_quantized(problem: Any, operands: Any, view: Optional[View]) -> None:
     """Set the scales of P that an array receives, by its shape."""
     if view is None:
         return
     rows, cols = problem.j.extent, problem.l.extent // (2 if lib.tj_epilogue_pairs(ffi.addressof(problem.epilogue)) else 1)
     parts = view.shape[1] if len(view.shape) == 2 else 1
-    columns = [0] if len(view.shape) == 1 else [each for each in (128, 64, 32) if -(-cols // each) == parts]
+    columns = [0] if len(view.shape) == 1 else [each for each in _COLUMNS if -(-cols // each) == parts]
     by_rows = len(view.shape) == 1 or parts == 1 or view.strides[1] == 1
     ld = view.shape[0] if len(view.shape) == 1 else view.strides[0] if by_rows and rows > 1 else parts if by_rows else view.strides[1]
     if NAME[view.type] not in ("f32", "u8", "e8m0"):
         raise InvalidArgument(f"epilogue.scale_p is of {NAME[view.type]}: the scales of out are float32, or uint8 for powers of two (e8m0)")
     if len(view.shape) not in (1, 2) or view.shape[0] != rows or not columns:
         raise InvalidArgument(f"epilogue.scale_p is {view.shape} and out has {rows} rows of {cols} columns: pass an array of ({rows},), or of "
-                              + ", ".join(f"({rows}, {-(-cols // each)})" for each in (128, 64, 32)) + " for 128, 64 or 32 columns each")
+                              + ", ".join(f"({rows}, {-(-cols // each)})" for each in _COLUMNS) + " for 128, 64 or 32 columns each")
     if view.strides[0] != 1 and (len(view.shape) == 1 or not by_rows):
         raise InvalidArgument(f"epilogue.scale_p has strides of {view.strides}: its rows or its columns must be contiguous")
     if view.read_only:
