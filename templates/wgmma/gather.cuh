@@ -10,7 +10,7 @@ if (threadIdx.x >= 32) {
 #pragma unroll
         for (int i = 0; i < (GOES + 7) / 8; ++i) {
             const int line = first_line + (8 * i + chunk) * LINES;
-            from[i] = line < BM ? gathered(m_index, block_row + line, j, m_rows) : -1;  //@ end_of_rows for j
+            from[i] = line < BM ? max(gathered(m_index, block_row + line, j, m_rows), -1) : -1;  //@ end_of_rows for j
         }
         for (int phase = 0; phase < phases; ++phase) {
             const index_t at = static_cast<index_t>(phase) * BK + chunk * M_CHUNK;
@@ -21,8 +21,12 @@ if (threadIdx.x >= 32) {
 #pragma unroll
             for (int i = 0; i < GOES; ++i) {
                 const int row = __shfl_sync(0xffffffff, from[i / 8], i % 8, 8);
-                if ((i + 1) * LINES <= BM || first_line + i * LINES < BM)
-                    copy_async_part<M_CHUNK>((i % 2 ? second : first) + i * LINES * LINE, M_at + static_cast<long long>(max(row, 0)) * ld_m, row < 0 ? 0 : k - at);
+                if ((i + 1) * LINES <= BM || first_line + i * LINES < BM) {
+                    input_t *const to = (i % 2 ? second : first) + i * LINES * LINE;  //@ m_t for input_t
+                    const input_t *const begin = M_at + static_cast<long long>(row) * ld_m;  //@ m_t for input_t
+                    copy_async_or_zero<16>(to, begin, row != -1 && at < k);  //@ gathers_m && check_k  //@ only copies_or_zero
+                    copy_async_part<M_CHUNK>(to, begin, row != -1 ? k - at : 0);  //@ only copies_part
+                }
             }
             arrive_with_copies(full[stage]);
             pass(1);

@@ -1226,7 +1226,8 @@ static bool walks_products(const tj_problem *view, const tj_wgmma_shape *s)
 static void describe_walk(const tj_problem *view, const tj_wgmma_shape *s, tj_template_params *fill)
 {
     const bool has_groups = tj_is_grouped(view), in_turn = s->pingpong == TJ_WGMMA_PINGPONG, squares = transposes_any(s),
-               is_alone = s->cluster_rows * s->cluster_cols == 1;
+               is_alone = s->cluster_rows * s->cluster_cols == 1,
+               gathers_whole = tj_access_widest(view, TJ_MATRIX_M, CHUNK / s->element_bytes) == CHUNK / s->element_bytes;
     const char *const first = is_alone ? "blockIdx.x" : "blockIdx.x / CLUSTER", *const next = is_alone ? "gridDim.x"
                                                                                                        : "gridDim.x / CLUSTER";
 
@@ -1264,7 +1265,8 @@ static void describe_walk(const tj_problem *view, const tj_wgmma_shape *s, tj_te
         tj_template_set(fill, "GATHERERS", "");
     tj_template_set(fill, "arrivals", s->gathers ? "1 + 32 * GATHERERS" : s->scales_parts ? "2" : "1");
     tj_template_set(fill, "brought", s->gathers ? "sizeof(tiles[stage].N)" : "sizeof(phase_t)");
-    tj_template_set_flag(fill, "copies_part", s->gathers);
+    tj_template_set_flag(fill, "copies_or_zero", s->gathers && gathers_whole);
+    tj_template_set_flag(fill, "copies_part", s->gathers && !gathers_whole);
     tj_template_set(fill, "end_of_rows", has_groups ? "group.end" : "j");
     tj_template_set_flag(fill, "squares", squares);
     tj_template_set_flag(fill, "square_bytes", squares && s->element_bytes == 1);
