@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * grouped [--groups G] [--skew | --masked LIST] [--gather] [--alone] [--type TYPE] [JxKxL] [CONFIG ...]: one call for many
- * products of different j, next to a loop with a call for each.
+ * grouped [--groups G] [--skew | --masked LIST | --along-k] [--gather] [--alone] [--type TYPE] [JxKxL] [CONFIG ...]: one call
+ * for many products of different j or k, next to a loop with a call for each.
  *
  *     grouped      TileJIT: one launch, offsets in device memory; with the library's config, then with each CONFIG
- *     loop         TileJIT: a plan for each j
- *     loop         cuBLASLt: the fastest algorithm that its heuristic offers for each j
+ *     loop         TileJIT: a plan for each
+ *     loop         cuBLASLt: the fastest algorithm that its heuristic offers for each
  *
  * bf16, row-major: J rows of tokens; each chose one of G experts at random, uniformly or, with --skew, expert e with a weight of
- * 1 / (1 + e). --masked 17,15,21 makes three experts with room for J / 3 rows each, of which 17, 15 and 21 are in use. --gather
+ * 1 / (1 + e). --along-k divides K tokens instead, as gradients of weights do: M lies as K x J. --masked 17,15,21 makes three experts with room for J / 3 rows each, of which 17, 15 and 21 are in use. --gather
  * takes rows of M by an index. Both leave the loops out, and so does --alone. With --type e4m3 N lies along k, P is bf16, and
  * tensor cores add with 13 bits (f32_fp8). Samples are CUDA graphs, taken in turn; times are medians. Every P is compared with
  * the float64 reference.
@@ -114,17 +114,27 @@ static tj_problem product_of(const tj_workbench *bench, const int32_t *offsets, 
     const tj_problem *all = tj_workbench_problem(bench);
     const tj_operands *y = tj_workbench_operands(bench);
     const size_t size = tj_type_bytes((tj_type)all->m.type);
+    const int along_k = all->rows.kind == TJ_ROWS_ALONG_K;
     tj_problem problem = *all;
 
     problem.rows = (tj_rows){0};
-    problem.j.extent = offsets[g + 1] - offsets[g];
+    problem.batch = 1;
+    problem.m.stride = problem.n.stride = problem.p.stride = TJ_TIGHT;
+    (along_k ? &problem.k : &problem.j)->extent = offsets[g + 1] - offsets[g];
     *x = *y;
     x->j = problem.j.extent;
+    x->k = problem.k.extent;
     x->offsets = NULL;
     x->m.address = (const char *)y->m.address + (size_t)(offsets[g] * all->m.ld) * size;
-    x->n.address = (const char *)y->n.address + (size_t)(g * all->n.stride) * size;
-    x->p.address = (const char *)y->p.address + (size_t)(offsets[g] * all->p.ld) * size;
+    x->n.address = (const char *)y->n.address + (size_t)(along_k ? offsets[g] * all->n.ld : g * all->n.stride) * size;
+    x->p.address = (const char *)y->p.address + (size_t)(along_k ? g * all->p.stride : offsets[g] * all->p.ld) * size;
     return tj_problem_canonical(&problem);
+}
+
+/* Has a group no product? */
+static int is_empty(const tj_problem *problem)
+{
+    return problem->j.extent == 0 || problem->k.extent == 0;
 }
 
 /* ---- the contenders ----------------------------------------------------------------------------------------------- */
@@ -152,7 +162,7 @@ static runner loop_of_plans(tj_context *context, tj_workbench *bench, const int3
         one *next = &r.loop[r.products];
         const tj_problem problem = product_of(bench, offsets, g, &next->x);
 
-        if (problem.j.extent == 0)
+        if (is_empty(&problem))
             continue;
         must(tj_plan_prepare(context, &problem, NULL, &next->plan, &err), &err);
         must(tj_workbench_fit(bench, tj_plan_workspace_bytes(next->plan), &err), &err);
@@ -198,7 +208,7 @@ static runner loop_of_peers(bench_clock *clock, cublas *peers, tj_workbench *ben
         one *next = &r.loop[r.products];
         const tj_problem problem = product_of(bench, offsets, g, &next->x);
 
-        if (problem.j.extent == 0)
+        if (is_empty(&problem))
             continue;
         next->peer = cublas_describe(peers, &problem, &err);
         if (!next->peer)
@@ -251,7 +261,9 @@ static void race(tj_context *context, bench_clock *clock, runner *all, int count
 
 static void print_runner(runner *r, const tj_problem *problem, int64_t rows, double first_us)
 {
-    const double flop = 2.0 * (double)rows * (double)problem->k.extent * (double)problem->l.extent;
+    const double flop = 2.0 * (double)rows *
+                        (double)(problem->rows.kind == TJ_ROWS_ALONG_K ? problem->j.extent : problem->k.extent) *
+                        (double)problem->l.extent;
     const double us = median(r->us, ROUNDS);
 
     printf("%-28s %9.2f us %7.1f TFLOP/s  %6.3f  %s, %.3g of its bound  %s\n", r->who, us, flop / us / 1e6,
@@ -267,7 +279,7 @@ int main(int argc, char **argv)
     int64_t extent[3] = {1024, 4096, 14336}, groups = 8, rows = 0;
     tj_type type = TJ_BF16;
     tj_workbench_options options = TJ_WORKBENCH_INIT;
-    int count = 0, configs = 1, is_skewed = 0, gathers = 0, is_alone = 0; /* the first config is the library's */
+    int count = 0, configs = 1, is_skewed = 0, gathers = 0, is_alone = 0, along_k = 0; /* the first config is the library's */
     tj_device_facts facts = TJ_DEVICE_FACTS_INIT;
     tj_context *context;
     tj_workbench *bench;
@@ -283,6 +295,8 @@ int main(int argc, char **argv)
             is_skewed = 1;
         else if (strcmp(argv[i], "--masked") == 0 && i + 1 < argc)
             groups = read_counts(argv[++i], offsets, &rows);
+        else if (strcmp(argv[i], "--along-k") == 0)
+            along_k = 1;
         else if (strcmp(argv[i], "--gather") == 0)
             gathers = 1;
         else if (strcmp(argv[i], "--alone") == 0)
@@ -292,8 +306,8 @@ int main(int argc, char **argv)
         else if (strchr(argv[i], ':') && configs < MOST_RUNNERS - 3)
             config[configs++] = argv[i];
         else if (sscanf(argv[i], "%ldx%ldx%ld", &extent[0], &extent[1], &extent[2]) != 3)
-            die(2,
-                "write grouped [--groups G] [--skew | --masked LIST] [--gather] [--alone] [--type TYPE] [JxKxL] [CONFIG ...]");
+            die(2, "write grouped [--groups G] [--skew | --masked LIST | --along-k] [--gather] [--alone] [--type TYPE] [JxKxL] "
+                   "[CONFIG ...]");
     if (groups < 1 || groups > MOST_GROUPS)
         die(2, "--groups is %ld: use 1 to %d", (long)groups, MOST_GROUPS);
     must(tj_context_create(NULL, &context, &err), &err);
@@ -311,18 +325,22 @@ int main(int argc, char **argv)
         problem.p.type = TJ_BF16;
         problem.compute = TJ_COMPUTE_F32_FP8;
     }
+    if (along_k) {
+        problem.rows.kind = TJ_ROWS_ALONG_K;
+        problem.m.layout = TJ_COL_MAJOR;
+    }
     if (is_masked) {
         problem.rows.kind = TJ_ROWS_MASKED;
         problem.rows.expected = (int16_t)(rows / groups);
     } else {
-        draw(rows = extent[0], groups, is_skewed, offsets);
+        draw(rows = extent[along_k], groups, is_skewed, offsets);
     }
     options.offsets = offsets;
     options.seed = 1;
     options.period = PERIOD;
     must(tj_workbench_create(context, &problem, &options, &bench, &err), &err);
-    printf("# device %s; %ld rows of %s in %ld groups, k %ld, l %ld:", facts.name, (long)rows, tj_type_name(type), (long)groups,
-           (long)extent[1], (long)extent[2]);
+    printf("# device %s; %ld %s of %s in %ld groups, %ldx%ldx%ld:", facts.name, (long)rows, along_k ? "elements of k" : "rows",
+           tj_type_name(type), (long)groups, (long)extent[0], (long)extent[1], (long)extent[2]);
     for (int64_t g = 0; g < groups && g < 16; g++)
         printf(" %d", is_masked ? offsets[g] : offsets[g + 1] - offsets[g]);
     printf("%s\n", groups > 16 ? " ..." : "");

@@ -26,15 +26,18 @@ static bool begins_anywhere(const tj_problem *view, tj_which which)
                                   (which == TJ_MATRIX_N && view->n.layout == TJ_COL_MAJOR));
 }
 
-bool tj_access_lines_begin_at(const tj_problem *view, tj_which which, int32_t elements)
+bool tj_access_lines_are_multiples(const tj_problem *view, tj_which which, int32_t elements)
 {
-    if (begins_anywhere(view, which))
-        return elements == 1;
     const tj_matrix *const x = tj_problem_matrix(view, which);
     const int64_t multiple = multiple_of(tj_problem_lines(view, which).width);
     const bool has_stride = tj_matrix_count(view, which) != 1 || tj_stride_is_pointers(x->stride);
 
     return number_is_multiple(x->ld, multiple, elements) && (!has_stride || number_is_multiple(x->stride, multiple, elements));
+}
+
+bool tj_access_lines_begin_at(const tj_problem *view, tj_which which, int32_t elements)
+{
+    return begins_anywhere(view, which) ? elements == 1 : tj_access_lines_are_multiples(view, which, elements);
 }
 
 int32_t tj_access_widest(const tj_problem *view, tj_which which, int32_t limit)

@@ -15,6 +15,9 @@
 int32_t tj_access_widest(const tj_problem *view, tj_which which, int32_t limit);
 
 /** Does every line of a stored matrix begin at a multiple of `elements`, whatever its width? */
+bool tj_access_lines_are_multiples(const tj_problem *view, tj_which which, int32_t elements);
+
+/** The same of what a product reads of each line: groups along k may begin anywhere on it. */
 bool tj_access_lines_begin_at(const tj_problem *view, tj_which which, int32_t elements);
 
 /** May P be written, and C read, `elements` at a time? elements: a power of two. */

@@ -1,4 +1,4 @@
-barrier_t came[STAGES];   // its tiles have come  //@ only squares
+barrier_t came[STAGES];   // its tiles have come  //@ only prepares
 barrier_t full[STAGES];   // its tiles have come  //@ when_full for its tiles have come
 barrier_t empty[STAGES];  // nobody needs them any more
 barrier_t begins[MULTIPLIERS];  // it is that warpgroup's turn to multiply  //@ only pingpong

@@ -39,7 +39,7 @@ for (int tile = blockIdx.x; tile < rows * cols; tile += gridDim.x) {  //@ tiles 
     if (lane == 0)  //@ only pingpong
         arrive(begins[warpgroup % MULTIPLIERS]);
     #include "wgmma/last.cuh"  //@ only releases_late
-    pass(static_cast<long long>(MULTIPLIERS - 1) * phases);  // those of the others  //@ only pingpong
+    #include "wgmma/pass_others.cuh"  //@ only pingpong
     #include "wgmma/end_of_products.cuh"
     //@ lines reduction_starts
     //@| #include "parts/quantize_tile.cuh"  //@ quantize_tile

@@ -1,4 +1,6 @@
+#include "wgmma/chunks.cuh"  //@ only prepares
 #include "wgmma/squares.cuh"  //@ only squares
+//@| #include "wgmma/kept.cuh"  //@ kept
 // Where a product's elements begin in a tile, in bytes: so many rows (columns) from the tile's first, and so many elements along k.
 __device__ constexpr int m_offset(int row, int kk)  //@ only not m_weights
 {

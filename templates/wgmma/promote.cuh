@@ -11,5 +11,5 @@ for (int phase = 0; phase < phases; ++phase) {
     begin_phase();  //@ only not pingpong
 }
 // The first products of the next tile are made while this one is stored.  //@ only not pingpong
-if (phases > 0 && tile + gridDim.x < rows * cols)  //@ tiles for rows * cols  //@ next_tile for gridDim.x  //@ only not pingpong
+if (phases > 0 && tile + gridDim.x < rows * cols)  //@ next_phases for phases  //@ tiles for rows * cols  //@ next_tile for gridDim.x  //@ only not pingpong
     begin_phase();

@@ -3,23 +3,9 @@
 // puts the same elements as chunk a of each line of group c. Eight lanes side by side have the same a ^ c: together they put chunks
 // where they took them, and meet in no bank. Half of the eight values of a ^ c keep a warp busy.
 constexpr int CHUNK = 16 / sizeof(input_t);  //@ m_t for input_t
-using chunk_t = vector_t<unsigned int, 4>;
-
-__device__ __forceinline__ chunk_t take_chunk(unsigned at)
-{
-    chunk_t chunk;
-    asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(chunk.element[0]), "=r"(chunk.element[1]), "=r"(chunk.element[2]), "=r"(chunk.element[3]) : "r"(at) : "memory");
-    return chunk;
-}
-
-__device__ __forceinline__ void put_chunk(unsigned at, unsigned w0, unsigned w1, unsigned w2, unsigned w3)
-{
-    asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(at), "r"(w0), "r"(w1), "r"(w2), "r"(w3) : "memory");
-}
 
 //@| #include "parts/transpose_bytes.cuh"  //@ only square_bytes
-__device__ __forceinline__ void transpose_half(void *square, int half, int lane)
+__device__ __forceinline__ void transpose_half(void *square, int half, int lane, int skip, int left)  //@ , , , divides_k, divides_k
 {
     // Of eight lines in a row, each differs from the first by an exclusive or: of its number, in its address and in the chunk's place.
     const auto first = [&](int group, int chunk) { return shared_address(square) + group * CHUNK * 128 + (chunk ^ group * CHUNK % 8) * 16; };
@@ -30,6 +16,7 @@ __device__ __forceinline__ void transpose_half(void *square, int half, int lane)
 #pragma unroll
     for (int i = 0; i < CHUNK; ++i)
         taken[i] = take_chunk(line(from, i));
+    //@| #include "wgmma/clear_taken.cuh"  //@ only divides_k
     __syncwarp();  // all have taken theirs
 #pragma unroll
     for (int w = 0; w < 4; ++w) {  // word w of each chunk

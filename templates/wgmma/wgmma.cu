@@ -31,6 +31,11 @@
 // Tensor cores take such elements along k alone. Tiles of what lies across k are transposed between the two, where they lie: by the
 // warps next to the one that starts the copies, which wait until the tiles have come, and then hand them on as full.
 //@ end
+//@ if divides_k
+
+// Groups divide k, so each has tiles of all of P, and a number of phases of its own. The first and the last one may bring elements of its
+// neighbours: the warps next to the one that starts the copies replace them by zeros before they hand a phase on as full.
+//@ end
 //@ if m_weights
 
 // M has weights of fewer bits than tensor cores multiply. They come as they are; the warps that multiply load them to registers, widen
@@ -66,7 +71,7 @@ constexpr int TM = WM / 32;  // elements of a thread in a column of P
 constexpr int TN = BN / 4;  // and in a row
 constexpr int THREADS = 128 * (1 + MULTIPLIERS);
 constexpr int STAGES = 4;
-constexpr int TRANSPOSERS = 3;  // warps
+constexpr int PREPARERS = 3;  // warps
 //@| constexpr int GATHERERS = 3;  // warps  //@ only gathers_m
 constexpr int BLOCKS = 1;
 constexpr int GROUP = 8;
@@ -107,7 +112,7 @@ wgmma(
     extern __shared__ shared_t shared[];
     phase_t (&tiles)[STAGES] = shared->phase;
     barrier_t (&full)[STAGES] = shared->full, (&empty)[STAGES] = shared->empty;
-    barrier_t (&came)[STAGES] = shared->came;  //@ only squares
+    barrier_t (&came)[STAGES] = shared->came;  //@ only prepares
     barrier_t (&begins)[MULTIPLIERS] = shared->begins;  //@ only pingpong
 
     //@ lines derived
@@ -115,9 +120,9 @@ wgmma(
     #include "parts/output.cuh"  //@ only not splits_k and not walks_products
     if (threadIdx.x == 0) {
         for (int stage = 0; stage < STAGES; ++stage) {
-            make_barrier(came[stage], 1);  //@ only squares
-            make_barrier(full[stage], TRANSPOSERS);  // a lane of each arrives  //@ only squares
-            make_barrier(full[stage], 1);  //@ arrivals for 1  //@ only not squares
+            make_barrier(came[stage], 1);  //@ only prepares
+            make_barrier(full[stage], PREPARERS);  // a lane of each arrives  //@ only prepares
+            make_barrier(full[stage], 1);  //@ arrivals for 1  //@ only not prepares
             make_barrier(empty[stage], 4 * MULTIPLIERS);  // a lane of each warp arrives  //@ releases for 4 * MULTIPLIERS
         }
         for (int multiplier = 0; multiplier < MULTIPLIERS; ++multiplier)  //@ only pingpong
@@ -139,10 +144,11 @@ wgmma(
     const index_t k_begin = blockIdx.z % SPLITS * split;  //@ part_of_k for blockIdx.z % SPLITS
     const int phases = (min(split, max(k - k_begin, static_cast<index_t>(0))) + BK - 1) / BK;  //@ phases_of for BK  //@ round_k for BK
     //@ end
-    //@| const int phases = (k + BK - 1) / BK;  //@ k_index for k  //@ phases_of for BK  //@ round_k for BK  //@ only not has_parts
+    //@| const int phases = (k + BK - 1) / BK;  //@ k_index for k  //@ phases_of for BK  //@ round_k for BK  //@ only not has_parts and not divides_k
     // Tiles that are multiplied at the same time should find their rows of M and columns of N in the L2: GROUP rows of tiles are walked
     // together, column by column.
     #include "wgmma/place.cuh"  //@ place
+    //@| #include "wgmma/span.cuh"  //@ only divides_k
     const int warpgroup = of_warp(threadIdx.x / 128);
     int stage = 0;  // the place in the ring,
     int turn = 0;   // and how often it was passed: 0, 1, 0, 1 ...
@@ -158,7 +164,7 @@ wgmma(
     if (warpgroup == 0) {
         asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");  //@ bringer_registers for 40  //@ only moves_registers
         #include "wgmma/bring.cuh"  //@ bring
-        //@| #include "wgmma/transpose.cuh"  //@ only squares
+        //@| #include "wgmma/prepare.cuh"  //@ only prepares
         //@| #include "wgmma/gather.cuh"  //@ only gathers_m
         //@| #include "wgmma/bring_scales.cuh"  //@ only scales_parts
     } else {

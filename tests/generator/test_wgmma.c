@@ -12,6 +12,7 @@
 
 #define BF16(j_, k_, l_, ...) PROBLEM(.j = {FIXED(j_)}, .k = {FIXED(k_)}, .l = {FIXED(l_)}, .m.type = TJ_BF16, __VA_ARGS__)
 #define ALONG_K .n.layout = TJ_COL_MAJOR
+#define GROUPS_ALONG_K .rows = {TJ_ROWS_ALONG_K, 0, 0, 3, 0, 0}
 #define WEIGHTS(type_, ...) .n.type = (type_), ALONG_K, ##__VA_ARGS__
 
 Test(wgmma, says_which_constraint_does_not_hold)
@@ -130,6 +131,13 @@ Test(wgmma, says_which_constraint_does_not_hold)
          "does not multiply by the scales"},
         {BF16(256, 256, 256, WEIGHTS(TJ_S4, .scale[TJ_MATRIX_N] = SCALE_ALONG_K(32))), "wgmma:swap=yes,bm=128,bn=256",
          "and a smaller tile"},
+        {BF16(256, 256, 256, GROUPS_ALONG_K), "wgmma:swap=yes,bn=64", NULL},
+        {BF16(256, 250, 256, .m.ld = 256, GROUPS_ALONG_K), "wgmma", NULL},
+        {BF16(256, 250, 256, .m.ld = 250, GROUPS_ALONG_K), "wgmma", "must begin at multiples of 16 bytes"},
+        {BF16(256, 256, 256, GROUPS_ALONG_K), "wgmma:cluster=n2", "groups along k is not for them: use cluster=none"},
+        {BF16(256, 256, 256, GROUPS_ALONG_K), "wgmma:splits=2", "groups divide k already: use splits=1"},
+        {BF16(256, 256, 256, GROUPS_ALONG_K), "wgmma:pack=m", "ahead of the product, which is not done for groups"},
+        {BF16(64, 256, 256, WEIGHTS(TJ_S8, GROUPS_ALONG_K)), "wgmma:swap=yes,transpose=registers", "of whole phases"},
         {CUBES(256, .m.type = TJ_BF16), "wgmma:bn=256,stages=5", "5 stages of tiles of 128 x 64 and 64 x 256 need "},
     };
 

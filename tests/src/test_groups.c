@@ -447,6 +447,145 @@ Test(groups, along_k_are_proven_and_refused_by_others)
     expect_said("family skinny takes no groups along k");
 }
 
+/* ---- groups along k in wgmma -------------------------------------------------------------------------------------- */
+
+enum { ALONG_J = 150, ALONG_K = 333, ALONG_L = 80, ALONG_LD = 336, ALONG_GROUPS = 5 };
+
+/* Groups along k that end anywhere, of which one is empty. */
+static tj_problem along_k(tj_type type, bool m_across, bool n_across)
+{
+    tj_problem problem = TJ_PROBLEM_INIT(ALONG_J, ALONG_K, ALONG_L, (int32_t)type);
+
+    problem.rows = (tj_rows){.kind = TJ_ROWS_ALONG_K, .groups = ALONG_GROUPS, .offset_bytes = 8};
+    problem.m.layout = m_across;
+    problem.n.layout = !n_across;
+    problem.m.ld = m_across ? 160 : ALONG_LD;
+    problem.n.ld = n_across ? ALONG_L : ALONG_LD;
+    if (type == TJ_E4M3)
+        problem.compute = TJ_COMPUTE_F32_FP8;
+    if (type == TJ_F32)
+        problem.compute = TJ_COMPUTE_TF32;
+    return problem;
+}
+
+static const struct {
+    tj_type type;
+    const char *config;
+    int layouts; /* of M and N: 1: both along k; 4: all */
+} wgmma_along_k[] = {
+    {TJ_F16, "wgmma:bm=64,bn=32", 4},
+    {TJ_BF16, "wgmma:bm=128,bn=80,release=now,stages=2", 4},
+    {TJ_BF16, "wgmma:bm=64,bn=32,pingpong=yes,multipliers=3", 4},
+    {TJ_F16, "wgmma:bm=64,bn=24,swap=yes", 4},
+    {TJ_E4M3, "wgmma:bm=128,bn=128", 4},
+    {TJ_E4M3, "wgmma:bm=64,bn=48,pingpong=yes", 1},
+    {TJ_F32, "wgmma:bm=64,bn=32", 4},
+    {TJ_F32, "wgmma:bm=64,bn=64,pingpong=yes", 4},
+    {TJ_S8, "wgmma:bm=128,bn=128", 4},
+};
+enum { WGMMA_ALONG_K = sizeof wgmma_along_k / sizeof wgmma_along_k[0] };
+
+/* The copy engine brings what follows a group along k, wherever that ends, and the product is without it. */
+Test(groups, along_k_may_be_copied_by_the_copy_engine)
+{
+    static const int64_t right[ALONG_GROUPS + 1] = {3, 68, 68, 101, 230, ALONG_K - 2},
+                                              wrong[ALONG_GROUPS + 1] = {-9, INT64_C(1) << 40, 5, INT64_MIN, INT64_MAX, 7};
+    for (size_t i = 0; i < 4 * WGMMA_ALONG_K; i++) {
+        tj_problem problem = along_k(wgmma_along_k[i / 4].type, i % 2, i / 2 % 2);
+        const char *const config = wgmma_along_k[i / 4].config;
+        tj_workbench *bench = NULL;
+        tj_buffer *offsets = NULL;
+        const tj_plan *plan;
+        char damage[160];
+        tj_operands x;
+
+        if ((int)i % 4 >= wgmma_along_k[i / 4].layouts)
+            continue;
+        problem.p.layout = i % 3 == 1;
+        problem.epilogue.has_beta = i % 5 == 2;
+        problem.k.mode = i % 5 == 3 ? TJ_DIM_ANY : TJ_DIM_FIXED;
+        plan = prepare_with(&problem, config, right, &bench);
+        x = *tj_workbench_operands(bench);
+        cr_expect(eq(int, tj_plan_launch(plan, &x, NULL, &err), TJ_OK), "%s: %s", config, err.message);
+        check_product(bench, config, (int64_t)ALONG_GROUPS * ALONG_J * ALONG_L);
+        cr_assert(eq(int, tj_buffer_create(context, sizeof wrong, &offsets, &err), TJ_OK));
+        cr_assert(eq(int, tj_buffer_write(offsets, 0, wrong, sizeof wrong, &err), TJ_OK));
+        x.offsets = tj_buffer_address(offsets);
+        cr_expect(eq(int, tj_plan_launch(plan, &x, NULL, &err), TJ_OK), "%s: %s", config, err.message);
+        cr_expect(eq(int, tj_synchronize(context, NULL, &err), TJ_OK), "%s: %s", config, err.message);
+        cr_expect(eq(int, tj_workbench_find_damage(bench, 0, NULL, damage, &err), TJ_OK));
+        cr_expect(eq(str, damage, (char *)""), "%s", config);
+        tj_buffer_free(offsets);
+        tj_workbench_free(bench);
+    }
+}
+
+/* Every second group has no numbers: what the others are made of is 1, and nothing of their neighbours gets into their sums. */
+static void check_apart(tj_type type, const char *config, bool m_across, bool n_across)
+{
+    static const int64_t offsets[ALONG_GROUPS + 1] = {0, 67, 90, 90, 231, ALONG_K};
+    const uint32_t one = type == TJ_F32   ? 0x3f800000
+                         : type == TJ_F16 ? 0x3c00
+                                          : 0x38,
+                   none = type == TJ_F32   ? 0x7fc00000
+                          : type == TJ_F16 ? 0x7e00
+                                           : 0x7f;
+    const size_t bytes = tj_type_bytes(type), p_elements = (size_t)ALONG_GROUPS * ALONG_J * ALONG_L;
+    tj_problem problem = along_k(type, m_across, n_across);
+    tj_workbench *bench = NULL;
+    tj_buffer *factor[2] = {NULL, NULL};
+    tj_operands x;
+    size_t wrong = 0;
+    float *p;
+
+    problem.p.type = TJ_F32;
+    const tj_plan *const plan = prepare_with(&problem, config, offsets, &bench);
+
+    x = *tj_workbench_operands(bench);
+    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_N; which++) {
+        const bool across = which == TJ_MATRIX_M ? m_across : n_across;
+        const size_t size = tj_workbench_bytes(bench, which), ld = (size_t)tj_problem_matrix(&problem, which)->ld;
+        unsigned char *const data = malloc(size);
+
+        for (size_t at = 0; at < size / bytes; at++) {
+            const int64_t k = (int64_t)(across ? at / ld : at % ld);
+            const bool is_odd = (k >= offsets[1] && k < offsets[2]) || (k >= offsets[3] && k < offsets[4]);
+
+            memcpy(data + at * bytes, is_odd ? &none : &one, bytes);
+        }
+        cr_assert(eq(int, tj_buffer_create(context, size, &factor[which], &err), TJ_OK));
+        cr_assert(eq(int, tj_buffer_write(factor[which], 0, data, size, &err), TJ_OK));
+        free(data);
+    }
+    x.m.address = tj_buffer_address(factor[TJ_MATRIX_M]);
+    x.n.address = tj_buffer_address(factor[TJ_MATRIX_N]);
+    cr_expect(eq(int, tj_plan_launch(plan, &x, NULL, &err), TJ_OK), "%s: %s", config, err.message);
+    cr_expect(eq(int, tj_synchronize(context, NULL, &err), TJ_OK), "%s: %s", config, err.message);
+    p = malloc(p_elements * sizeof *p);
+    cr_assert(eq(int, tj_workbench_read(bench, 0, p, &err), TJ_OK));
+    for (size_t at = 0; at < p_elements; at++) {
+        const size_t group = at / (p_elements / ALONG_GROUPS);
+
+        wrong += group % 2 == 0 && p[at] != (float)(offsets[group + 1] - offsets[group]);
+    }
+    cr_expect(eq(sz, wrong, 0), "%s", config);
+    free(p);
+    tj_buffer_free(factor[TJ_MATRIX_M]);
+    tj_buffer_free(factor[TJ_MATRIX_N]);
+    tj_workbench_free(bench);
+}
+
+Test(groups, along_k_are_apart_from_their_neighbours)
+{
+    static const char *const config[] = {"wgmma:bm=64,bn=32", "wgmma:bm=128,bn=128", "mma:bm=16,bn=16,wm=16,wn=16"};
+    for (int i = 0; i < 4; i++) {
+        check_apart(TJ_F16, config[0], i % 2, i / 2);
+        check_apart(TJ_E4M3, config[1], i % 2, i / 2);
+        check_apart(TJ_F32, config[0], i % 2, i / 2);
+    }
+    check_apart(TJ_F16, config[2], true, true);
+}
+
 /* One plan for all numbers of rows, as a server has it that takes what comes. */
 Test(groups, rows_may_be_an_argument)
 {

@@ -19,6 +19,9 @@
  * place of the ring is free when the warps of all blocks have multiplied what is there. Or they share the k of a tile, and the
  * first of them adds up the sums that the others send to its shared memory: a split of k without a workspace and a second kernel.
  *
+ * Groups along k give each tile a k of its own, which may begin and end within what the copy engine brings: warps that transpose
+ * otherwise replace what belongs to other groups by zeros.
+ *
  * For 8-bit floats the tensor cores keep only 13 bits of a sum. So they sum a part of k for 64 rows, and threads add its
  * accumulators, times the part's scales, to theirs in f32. The first part of a tile is multiplied while the tile before it is
  * stored.
@@ -61,8 +64,10 @@ enum {
     CLUSTER_REGISTERS = 56,             /* of a thread that starts copies, in a cluster: 40 spill */
     TRANSPOSER_REGISTERS = 56,
     GATHERER_REGISTERS = 56,
-    GATHERERS = 3,                  /* warps */
-    BYTE_TRANSPOSER_REGISTERS = 104 /* because it holds 16 chunks instead of 4 */
+    CLEARER_REGISTERS = 56,
+    GATHERERS = 3,                   /* warps */
+    BYTE_TRANSPOSER_REGISTERS = 104, /* because it holds 16 chunks instead of 4 */
+    SPAN_REGISTERS = 16              /* more of those, where groups divide k */
 };
 
 static const char *const release_choices[] = {"now", "late", NULL}, *const operand_choices[] = {"none", "m", "n", "both", NULL};
@@ -216,6 +221,7 @@ tj_wgmma_shape tj_wgmma_shape_of(const tj_problem *view, const tj_config *config
         v[GROUP], v[PACK], v[TRANSPOSE],   .element_bytes = bytes};
 
     s.gathers = tj_is_gathered(view);
+    s.divides_k = tj_divides_k(view);
     s.swapped = v[SWAP] == TJ_WGMMA_SWAPPED;
     s.cluster_cols = sharing[v[CLUSTER]].share_m;
     s.cluster_rows = sharing[v[CLUSTER]].share_n;
@@ -287,6 +293,12 @@ static bool transposes_any(const tj_wgmma_shape *s)
     return transposes(s, true) || transposes(s, false);
 }
 
+/* Do warps prepare what the copy engine has brought, before others multiply it? */
+static bool prepares(const tj_wgmma_shape *s)
+{
+    return transposes_any(s) || s->divides_k;
+}
+
 static bool lies_along_k(const tj_problem *view, bool is_m)
 {
     return is_m ? view->m.layout == TJ_ROW_MAJOR : view->n.layout == TJ_COL_MAJOR;
@@ -324,7 +336,7 @@ static bool has_map(const tj_problem *view, const tj_wgmma_shape *s, bool is_m)
 
     return (tj_widened_type(view, which) == type || (is_m && s->weight_bits > 0)) &&
            !tj_stride_is_pointers(tj_problem_matrix(view, which)->stride) &&
-           tj_access_lines_begin_at(view, which, CHUNK / tj_facts_of(type)->bytes);
+           tj_access_lines_are_multiples(view, which, CHUNK / tj_facts_of(type)->bytes);
 }
 
 /* Can the tensor cores read it through that map, after a transpose if needed? */
@@ -378,7 +390,7 @@ static int64_t parts_bytes(const tj_wgmma_shape *s)
 /* Stages and barriers. */
 static int64_t ring_bytes(const tj_problem *view, const tj_wgmma_shape *s)
 {
-    const int32_t barriers = BARRIERS_BYTES + transposes_any(s) * BARRIER_BYTES;
+    const int32_t barriers = BARRIERS_BYTES + prepares(s) * BARRIER_BYTES;
 
     return s->stages * (tj_wgmma_phase_bytes(view, s) + barriers) + tj_wgmma_scale_bytes(view, s) +
            s->multipliers * BARRIER_BYTES + parts_bytes(s);
@@ -386,13 +398,14 @@ static int64_t ring_bytes(const tj_problem *view, const tj_wgmma_shape *s)
 
 static int32_t transposer_registers(const tj_wgmma_shape *s)
 {
-    return s->element_bytes == 1 ? BYTE_TRANSPOSER_REGISTERS : TRANSPOSER_REGISTERS;
+    return (s->element_bytes == 1 ? BYTE_TRANSPOSER_REGISTERS : TRANSPOSER_REGISTERS) + (s->divides_k ? SPAN_REGISTERS : 0);
 }
 
 static int32_t bringer_registers(const tj_wgmma_shape *s)
 {
     return transposes_any(s)                      ? transposer_registers(s)
            : s->gathers                           ? GATHERER_REGISTERS
+           : s->divides_k                         ? CLEARER_REGISTERS
            : cluster_of(s) > 1 || s->scales_parts ? CLUSTER_REGISTERS
                                                   : TJ_BRINGER_REGISTERS;
 }
@@ -540,6 +553,7 @@ static tj_status check_cluster(const tj_problem *view, const tj_wgmma_shape *s, 
     const char *const has = s->pingpong == TJ_WGMMA_PINGPONG                       ? "pingpong=yes"
                             : tj_is_grouped(view)                                  ? "groups of rows"
                             : s->gathers                                           ? "gathered rows"
+                            : s->divides_k                                         ? "groups along k"
                             : s->transpose != TJ_WGMMA_NONE && s->weight_bits == 0 ? "transpose"
                             : s->parts > 1 && s->splits > 1                        ? "a second way to share k, splits,"
                                                                                    : NULL;
@@ -569,6 +583,10 @@ static tj_status check_transpose(const tj_problem *view, const tj_wgmma_shape *s
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "transpose=registers takes weights that lie along k, and those of M of this source lie across it: use "
                        "pack=m, which needs fixed dimensions, or family mma");
+    if (s->weight_bits > 0 && s->divides_k)
+        return tj_fail(
+            err, TJ_ERR_INVALID_ARGUMENT,
+            "transpose=registers takes weights of whole phases, and groups along k may end within one: use family mma");
     if (s->weight_bits == 0 && !lies_wrong(view, s, is_m))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "transpose=%s is for operands of tf32 or 8 bits that lie across k, and %c does not: leave it out",
@@ -1126,7 +1144,6 @@ static void describe_map(const tj_problem *view, const tj_wgmma_shape *s, const 
     tj_template_set(fill, is_m ? "m_each_block" : "n_each_block", in_blocks ? "blocks of LINE elements of k" : "one block");
     if (!is_m)
         tj_template_set(fill, "n_place", in_blocks ? "(kk / LINE * N_LINES * LINE + kk % LINE)" : "kk");
-    tj_template_set_flag(fill, is_m ? "m_squares" : "n_squares", t.squares);
     tj_template_set(fill, is_m ? "bring_m" : "bring_n", bring);
 }
 
@@ -1225,9 +1242,10 @@ static bool walks_products(const tj_problem *view, const tj_wgmma_shape *s)
 /* Describe which tiles a warpgroup walks, and how the phases of a tile are brought, transposed, multiplied and released. */
 static void describe_walk(const tj_problem *view, const tj_wgmma_shape *s, tj_template_params *fill)
 {
-    const bool has_groups = tj_is_grouped(view), in_turn = s->pingpong == TJ_WGMMA_PINGPONG, squares = transposes_any(s),
+    const bool has_groups = tj_is_grouped(view), in_turn = s->pingpong == TJ_WGMMA_PINGPONG,
                is_alone = s->cluster_rows * s->cluster_cols == 1,
                gathers_whole = tj_access_widest(view, TJ_MATRIX_M, CHUNK / s->element_bytes) == CHUNK / s->element_bytes;
+    const char *const tiles = walks_products(view, s) ? "batch * rows * cols" : "rows * cols";
     const char *const first = is_alone ? "blockIdx.x" : "blockIdx.x / CLUSTER", *const next = is_alone ? "gridDim.x"
                                                                                                        : "gridDim.x / CLUSTER";
 
@@ -1242,15 +1260,20 @@ static void describe_walk(const tj_problem *view, const tj_wgmma_shape *s, tj_te
                     : tj_scales_sum(view, TJ_MATRIX_N) && tj_group_count(view) > 1 ? "wgmma/all_scales.cuh"
                                                                                    : "");
     tj_template_set_flag(fill, "walks_products", walks_products(view, s));
-    tj_template_set(fill, "tiles", walks_products(view, s) ? "batch * rows * cols" : "rows * cols");
+    tj_template_set(fill, "tiles", tiles);
     tj_template_set(fill, "bring", has_groups ? "wgmma/bring_in_groups.cuh" : "wgmma/bring.cuh");
     tj_template_set(fill, "first_brought", first);
     tj_template_set(fill, "next_brought", next);
-    tj_template_set(fill, "first_k", s->splits > 1 || s->parts > 1 ? "k_begin + phase" : "phase");
+    tj_template_set(fill, "first_k",
+                    s->divides_k                    ? "span.first + phase"
+                    : s->splits > 1 || s->parts > 1 ? "k_begin + phase"
+                                                    : "phase");
     tj_template_set_flag(fill, "pingpong", in_turn);
     tj_template_set(fill, "WM", in_turn ? "BM" : s->slices > 1 ? "BM * SLICES / MULTIPLIERS" : "BM / MULTIPLIERS");
     tj_template_set(fill, "group_row", in_turn ? "0" : s->slices > 1 ? "(warpgroup - 1) * WM % BM" : "(warpgroup - 1) * WM");
     tj_template_set(fill, "first_tile", in_turn ? "blockIdx.x + (warpgroup - 1) * gridDim.x" : first);
+    tj_template_set(fill, "first_phases", s->divides_k ? "span_of(blockIdx.x).phases" : "phases");
+    tj_template_set(fill, "next_phases", s->divides_k ? "span_of(tile + gridDim.x).phases" : "phases");
     tj_template_set(fill, "next_tile", in_turn ? "MULTIPLIERS * gridDim.x" : next);
     tj_template_set(fill, "places_t", in_turn ? "long long" : "int");
     tj_template_set(fill, "advance", in_turn ? "static_cast<int>(places % STAGES)" : "places");
@@ -1268,13 +1291,34 @@ static void describe_walk(const tj_problem *view, const tj_wgmma_shape *s, tj_te
     tj_template_set_flag(fill, "copies_or_zero", s->gathers && gathers_whole);
     tj_template_set_flag(fill, "copies_part", s->gathers && !gathers_whole);
     tj_template_set(fill, "end_of_rows", has_groups ? "group.end" : "j");
-    tj_template_set_flag(fill, "squares", squares);
-    tj_template_set_flag(fill, "square_bytes", squares && s->element_bytes == 1);
-    tj_template_set(fill, "TRANSPOSERS", squares ? "3" : "");
-    tj_template_set(fill, "came", squares ? "came" : "full");
-    tj_template_set(fill, "when_full", squares ? "and can be multiplied" : "its tiles have come");
     tj_template_set(fill, "release", s->release == TJ_WGMMA_LATE ? "wgmma/release_late.cuh" : "wgmma/release_now.cuh");
     tj_template_set_flag(fill, "releases_late", s->release == TJ_WGMMA_LATE);
+}
+
+/* Describe how warps prepare what the copy engine has brought of an operand. */
+static const char *preparation_of(const tj_wgmma_shape *s, const tj_wgmma_tile *t)
+{
+    return t->squares      ? "wgmma/transpose.cuh"
+           : !s->divides_k ? ""
+           : t->along_k    ? "wgmma/clear_ends.cuh"
+                           : "wgmma/clear_lines.cuh";
+}
+
+static void describe_preparation(const tj_problem *view, const tj_wgmma_shape *s, tj_template_params *fill)
+{
+    const tj_wgmma_tile m = tj_wgmma_tile_of(view, s, true), n = tj_wgmma_tile_of(view, s, false);
+    const bool squares = m.squares || n.squares;
+
+    tj_template_set_flag(fill, "prepares", prepares(s));
+    tj_template_set_flag(fill, "squares", squares);
+    tj_template_set_flag(fill, "square_bytes", squares && s->element_bytes == 1);
+    tj_template_set(fill, "PREPARERS", prepares(s) ? "3" : "");
+    tj_template_set(fill, "came", prepares(s) ? "came" : "full");
+    tj_template_set(fill, "when_full", prepares(s) ? "and can be multiplied" : "its tiles have come");
+    tj_template_set_of(fill, true, "prepare_m", preparation_of(s, &m));
+    tj_template_set_of(fill, false, "prepare_m", preparation_of(s, &n));
+    tj_template_set(fill, "kept",
+                    s->divides_k && ((m.along_k && !m.squares) || (n.along_k && !n.squares)) ? "wgmma/kept.cuh" : "");
 }
 
 /* Does one block alone read each tile of an operand of the caller's, because P has one row, or column, of tiles? */
@@ -1405,7 +1449,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     describe_cluster(view, &s, fill, form);
     if (!fill)
         return NULL;
-    tj_maps_describe(view, tj_step_product(form), transposes_any(&s) ? "came" : "full", fill);
+    tj_maps_describe(view, tj_step_product(form), prepares(&s) ? "came" : "full", fill);
     tj_maps_list_args(view, form->is_swapped, s.splits <= 1, form->tensor_map[MAP_P].rank > 0 ? MAP_P : -1,
                       tj_step_product(form));
     tj_template_set_int(fill, "BM", s.bm);
@@ -1420,6 +1464,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_template_set(fill, "col_of", "c / 2 * 8 + c % 2");
     tj_template_set(fill, "first_col", "thread_col");
     describe_walk(view, &s, fill);
+    describe_preparation(view, &s, fill);
     describe_registers(&s, fill);
     describe_edges(view, checks, tj_wgmma_output_of(view, &s).slice, fill);
     tj_wgmma_describe_weights(view, &s, checks.j, fill);
@@ -1445,6 +1490,7 @@ const tj_family tj_family_wgmma = {
     .scales_along_k = true,
     .sums_in_registers = true,
     .takes_groups = true,
+    .takes_groups_along_k = true,
     .takes_scattered = true,
     .takes_gathered = true,
     .model = &tj_model_wgmma,

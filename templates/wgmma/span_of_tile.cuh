@@ -1,0 +1,2 @@
+const span_t span = span_of(tile);
+const int phases = span.phases;
