@@ -12,7 +12,7 @@
 #include "family.h"
 #include "canonical.h"
 #include "estimate.h"
-#include "parts/quantize.h"
+#include "parts/after.h"
 #include "parts/reductions.h"
 #include "operand_table.h"
 #include "settle.h"
@@ -177,7 +177,7 @@ tj_status tj_count_resolved(const tj_request *counted, const tj_config *resolved
     resolved->family->count(view, resolved, counts);
     count_operands(view, counts);
     tj_reductions_count(view, form, counts);
-    tj_quantize_count(&counted->problem, view, counts);
+    tj_after_count(&counted->problem, view, counts);
     if (view->epilogue.has_beta && counts->splits == 1) { /* with splits, the second kernel applies beta */
         counts->work[pipe_of_sums(view)] += 2 * view->j.extent * view->l.extent * view->batch;
         counts->waits++;

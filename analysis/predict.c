@@ -275,15 +275,15 @@ static double reduce_cycles(const tj_device_facts *facts, const tj_counts *c, co
            moved / (peaks->per_s[TJ_PIPE_L2] / peaks->clock_hz);
 }
 
-/* The cycles of the kernel that quantises P: it begins when the product has ended, and most of what it moves passes the L2. */
-static double quantize_cycles(const tj_counts *c, const tj_peaks *peaks)
+/* The cycles of the kernel that finishes P: it begins when the product has ended, and most of what it moves passes the L2. */
+static double after_cycles(const tj_counts *c, const tj_peaks *peaks)
 {
     const tj_model *model = c->model;
 
-    if (c->quantized_bytes == 0)
+    if (c->after_bytes == 0)
         return 0;
     return model->next_kernel + model->shared->reduce_ends + model->shared->wait +
-           (double)c->quantized_bytes / (peaks->per_s[TJ_PIPE_MEMORY] / peaks->clock_hz);
+           (double)c->after_bytes / (peaks->per_s[TJ_PIPE_MEMORY] / peaks->clock_hz);
 }
 
 /*
@@ -369,7 +369,7 @@ tj_prediction tj_predict(const tj_device_facts *facts, const tj_counts *counts, 
                          (peaks->is_measured ? 1 : common->memory_efficiency) * 1e6;
     us[TJ_TERM_LATENCY] = (full_waves + (last > 0)) * one.latency / per_us;
     us[TJ_TERM_PACK] = pack_cycles(facts, counts, peaks) / per_us;
-    us[TJ_TERM_REDUCE] = (reduce_cycles(facts, counts, peaks) + quantize_cycles(counts, peaks)) / per_us;
+    us[TJ_TERM_REDUCE] = (reduce_cycles(facts, counts, peaks) + after_cycles(counts, peaks)) / per_us;
     us[TJ_TERM_LAUNCH] = common->launch_us;
     device = soft_maximum(us[TJ_PIPE_L2], us[TJ_PIPE_MEMORY], common->sharpness) +
              counts->model->block.shared_sector * shared_sectors(counts) / per_us;

@@ -10,7 +10,7 @@
 #include "checked.h"
 #include "error.h"
 #include "family.h"
-#include "parts/quantize.h"
+#include "parts/after.h"
 #include "settle.h"
 #include "text.h"
 
@@ -413,7 +413,7 @@ tj_status tj_request_resolve(const tj_request *request, tj_config *config, tj_er
         return status;
     resolved = begin(config);
     view = tj_request_view(request, &resolved, &is_swapped);
-    status = tj_quantize_check(&request->problem, view, resolved.family, err);
+    status = tj_after_check(&request->problem, view, resolved.family, err);
     return status == TJ_OK ? settle(view, is_swapped, &resolved, config, err) : status;
 }
 

@@ -108,13 +108,13 @@ bool tj_family_start(const tj_family *family, size_t index, tj_config *config)
 
 const tj_problem *tj_request_view(const tj_request *request, const tj_config *config, bool *is_swapped)
 {
-    const bool is_quantized_later = tj_is_scaled(&request->problem, TJ_MATRIX_P) &&
-                                    !(config->family->quantizes && config->family->quantizes(&request->problem, config));
+    const bool quantizes = tj_is_scaled(&request->problem, TJ_MATRIX_P) && config->family->quantizes &&
+                           config->family->quantizes(&request->problem, config);
 
     *is_swapped = config->family->is_swapped ? config->family->is_swapped(&request->problem, config)
                                              : request->problem.p.layout == TJ_COL_MAJOR;
-    if (is_quantized_later)
-        return *is_swapped ? &request->unquantized_transposed : &request->unquantized;
+    if (tj_is_finished(&request->problem) && !quantizes)
+        return *is_swapped ? &request->unfinished_transposed : &request->unfinished;
     return *is_swapped ? &request->transposed : &request->problem;
 }
 

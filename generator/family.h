@@ -88,7 +88,7 @@ struct tj_family {
 
     /**
      * Does the source quantise P itself, whose scales it finds (tj_problem.scale[TJ_MATRIX_P])? problem: the caller's, canonical,
-     * with such scales; parameters of config may be open. NULL or false: a kernel after the product does it (parts/quantize.h).
+     * with such scales; parameters of config may be open. NULL or false: a kernel after the product does it (parts/after.h).
      */
     bool (*quantizes)(const tj_problem *problem, const tj_config *config);
 

@@ -10,8 +10,8 @@
 
 #include "checked.h"
 #include "error.h"
+#include "parts/after.h"
 #include "parts/expression.h"
-#include "parts/quantize.h"
 #include "parts/reductions.h"
 #include "parts/signature.h"
 #include "sources.h"
@@ -131,10 +131,10 @@ static void set_type_names(tj_template_params *params, const tj_problem *callers
 
 /*
  * A type that CUDA does not have is declared by the part of its name, with the conversions that the source uses. Integers
- * convert to integers by way of 64 bits. view: operands as the product reads them; callers: as the caller has them; stored: the
- * type of the caller's P.
+ * convert to integers by way of 64 bits. problem: the caller's, whose P a kernel after the product may finish; callers: operands as
+ * the caller has them; view: as the product reads them.
  */
-static void set_types(tj_template_params *params, const tj_problem *callers, const tj_problem *view, int32_t stored)
+static void set_types(tj_template_params *params, const tj_problem *problem, const tj_problem *callers, const tj_problem *view)
 {
     static const char *const place[] = {"first", "second",  "third",  "fourth", "fifth",
                                         "sixth", "seventh", "eighth", "ninth",  "tenth"};
@@ -154,9 +154,10 @@ static void set_types(tj_template_params *params, const tj_problem *callers, con
     tj_template_set_flag(params, "whole", scalar == TJ_S32);
     tj_template_set_flag(params, "widens", view->m.type != (int32_t)sum || view->n.type != (int32_t)sum);
     for (int32_t type = 1; type <= tj_type_count(); type++) {
-        const bool converts = conversions >> type & 1, writes = view->p.type == type || stored == type || converts,
+        const bool converts = conversions >> type & 1, writes = view->p.type == type || problem->p.type == type || converts,
                    reads = view->m.type == type || view->n.type == type || callers->m.type == type || callers->n.type == type ||
-                           (operands >> type & 1) || converts || (view->p.type == type && view->epilogue.has_beta) ||
+                           (operands >> type & 1) || converts ||
+                           (view->p.type == type && (view->epilogue.has_beta || tj_is_combined(problem))) ||
                            tj_scales_have_type(view, type);
 
         if ((!reads && !writes) || type == TJ_F32 || type == TJ_F64)
@@ -193,12 +194,12 @@ static void set_groups(tj_template_params *params, const tj_problem *view, bool 
     tj_template_set(params, "tile_height", by_warp ? "BM" : "TILE_WIDTH");
 }
 
-static void fill_common(const tj_problem *callers, const tj_problem *view, int32_t stored, const tj_config *config,
+static void fill_common(const tj_problem *problem, const tj_problem *callers, const tj_problem *view, const tj_config *config,
                         bool is_swapped, tj_template_params *params)
 {
     const tj_checks checks = tj_checks_of(config, is_swapped);
 
-    set_types(params, callers, view, stored);
+    set_types(params, problem, callers, view);
     set_groups(params, view, config->family->sums_in_registers);
     set_dim(params, "k", &view->k);
     set_dim(params, "l", &view->l);
@@ -447,6 +448,9 @@ static void append_head(tj_text *out, const tj_problem *problem, const tj_proble
     for (size_t i = 0; i < tj_operation_count; i++)
         tj_text_append(out, tj_operation_is_in_formula(view, &tj_operations[i]) ? tj_operations[i].after : "");
     tj_text_append(out, "\n//\n");
+    if (tj_is_combined(problem))
+        tj_text_print(out, "// The last kernel adds up %d rows of this product for each row of the caller's P.\n//\n",
+                      problem->rows.combined);
     if (is_swapped && problem->p.layout == TJ_ROW_MAJOR) {
         tj_text_append(out, "// This text computes the transpose, P^T = N^T . M^T, so that ");
         tj_text_append(out, is_longer(&view->j, &view->l) ? "l" : "j");
@@ -537,7 +541,7 @@ static const char *describe(const tj_problem *problem, const tj_problem *view, b
         form->most_k = INT32_MAX - product->splits * config->family->tile(view, config).k;
     if (params && product->arg_count == 0)
         tj_step_list_args(view, is_swapped, true, product->splits <= 1, product);
-    tj_quantize_describe(problem, view, params, form);
+    tj_after_describe(problem, view, params, form);
     return name;
 }
 
@@ -547,7 +551,7 @@ void tj_family_launch(const tj_request *request, const tj_config *config, tj_lau
     const tj_problem *const view = tj_request_view(request, config, &is_swapped);
 
     (void)describe(&request->problem, view, is_swapped, config, NULL, form);
-    tj_quantize_redirect(&request->problem, view, form);
+    tj_after_redirect(&request->problem, view, form);
 }
 
 tj_status tj_request_generate(const tj_request *request, const tj_config *config, tj_source **out, tj_error *err)
@@ -570,7 +574,7 @@ tj_status tj_request_generate(const tj_request *request, const tj_config *config
     }
     source->request = *request;
     source->config = *config;
-    fill_common(view, &moved, request->problem.p.type, config, is_swapped, params);
+    fill_common(&request->problem, view, &moved, config, is_swapped, params);
     template_name = describe(&request->problem, view, is_swapped, config, params, &source->launch);
     status = describe_epilogue(view, config, &source->launch, params, err);
     product = tj_product_step(&source->launch);
@@ -595,9 +599,9 @@ tj_status tj_request_generate(const tj_request *request, const tj_config *config
     append_head(&body, &request->problem, view, is_swapped);
     if (status == TJ_OK)
         status = tj_template_fill(template_name, params, &body, err);
-    if (status == TJ_OK && tj_quantizes_later(&request->problem, view))
-        status = tj_template_fill("parts/quantize.cuh", params, &body, err);
-    tj_quantize_redirect(&request->problem, view, &source->launch);
+    if (status == TJ_OK && tj_after_follows(&request->problem, view))
+        status = tj_template_fill(tj_after_template(&request->problem), params, &body, err);
+    tj_after_redirect(&request->problem, view, &source->launch);
     tj_template_drop(params);
     free(params);
     if (status == TJ_OK)

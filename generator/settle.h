@@ -13,8 +13,8 @@
 #include "request.h"
 
 /**
- * Return the problem as the source of the config sees it: canonical, and transposed if *is_swapped. If P has scales and a kernel
- * after the product quantises it, it is the problem of the values (tj_problem_unquantized). Depends on config by its family and
+ * Return the problem as the source of the config sees it: canonical, and transposed if *is_swapped. If a kernel after
+ * the product finishes P, it is the problem of the P before that (tj_problem_unfinished). Depends on config by its family and
  * parameters, which may still be open.
  */
 const tj_problem *tj_request_view(const tj_request *request, const tj_config *config, bool *is_swapped);

@@ -248,25 +248,30 @@ bool tj_problem_points(const tj_problem *problem)
     return false;
 }
 
-tj_problem tj_problem_unquantized(const tj_problem *problem)
+tj_problem tj_problem_unfinished(const tj_problem *problem)
 {
-    enum { LINE = 32 }; /* elements that lines of f32 are padded to: 128 bytes */
+    enum { LINE_BYTES = 128 };
     tj_problem p = *problem;
 
+    p.p = (tj_matrix){.type = tj_is_combined(problem) ? p.p.type : TJ_F32, .layout = p.p.layout};
     p.scale[TJ_MATRIX_P] = (tj_scale){0};
-    p.p = (tj_matrix){.type = TJ_F32, .layout = p.p.layout};
+    p.rows.combined = 0;
+    p.epilogue.has_beta = 0; /* a P with scales has none; with rows that are added up, C is added last */
+    const int64_t line = LINE_BYTES / tj_facts_of(p.p.type)->bytes;
+
     if (p.j.mode == TJ_DIM_FIXED && p.l.mode == TJ_DIM_FIXED)
-        p.p.ld = tj_ceil_div(tj_problem_lines(&p, TJ_MATRIX_P).width.extent, LINE) * LINE;
+        p.p.ld = tj_ceil_div(tj_problem_lines(&p, TJ_MATRIX_P).width.extent, line) * line;
     p.c = p.p;
     return tj_problem_canonical(&p);
 }
 
 tj_problem tj_problem_of_sums(const tj_problem *problem)
 {
-    tj_problem sums = tj_is_scaled(problem, TJ_MATRIX_P) ? tj_problem_unquantized(problem) : *problem;
+    tj_problem sums = tj_is_finished(problem) ? tj_problem_unfinished(problem) : *problem;
 
-    if (problem->epilogue.expression.nodes > 0) {
-        sums.epilogue = (tj_epilogue){0};
+    if (problem->epilogue.expression.nodes > 0 || tj_is_combined(problem)) {
+        if (problem->epilogue.expression.nodes > 0)
+            sums.epilogue = (tj_epilogue){0};
         sums.p.type = sums.c.type = tj_scalar_type(problem) == TJ_F64 ? TJ_F64 : TJ_F32; /* integers continue as floats */
     }
     return sums;

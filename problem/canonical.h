@@ -172,10 +172,18 @@ static inline bool tj_holds_pairs(const tj_problem *problem)
     return tj_type_is_pair(problem->m.type) || tj_type_is_pair(problem->n.type);
 }
 
-/** Must j, l and the batch be fixed, because they make the size of a workspace: of reductions, or of a P with scales? */
+/**
+ * Does a kernel after the product finish P, unless the product's own kernel does: by finding its scales, or by adding up rows?
+ */
+static inline bool tj_is_finished(const tj_problem *problem)
+{
+    return tj_is_scaled(problem, TJ_MATRIX_P) || tj_is_combined(problem);
+}
+
+/** Must j, l and the batch be fixed, because they make the size of a workspace: of reductions, or of a P to be finished? */
 static inline bool tj_takes_fixed_extents(const tj_problem *problem)
 {
-    return tj_epilogue_reduces(&problem->epilogue) || tj_is_scaled(problem, TJ_MATRIX_P);
+    return tj_epilogue_reduces(&problem->epilogue) || tj_is_finished(problem);
 }
 
 /** Return the columns of M . N that each column of P takes: 2 if the epilogue takes pairs. */
@@ -277,10 +285,11 @@ tj_problem tj_problem_transpose(const tj_problem *problem);
 tj_problem tj_problem_of_sums(const tj_problem *problem);
 
 /**
- * Return the problem of the values that a P with scales is quantised from: in f32, their rows padded to whole lines of 128 bytes.
- * A kernel that does not quantise itself leaves them in the workspace. Canonical.
+ * Return the problem of the P in the workspace that a kernel after the product finishes (tj_is_finished): its rows are padded to
+ * whole lines of 128 bytes. Values to quantise are f32. Rows to add up have P's type, as the product alone would store them: for
+ * types of 16 bits that is half the traffic, and it is the product whose kernels were measured. Canonical.
  */
-tj_problem tj_problem_unquantized(const tj_problem *problem);
+tj_problem tj_problem_unfinished(const tj_problem *problem);
 
 /**
  * Return the problem with everything known that it leaves to the launch: extents as given, tight leading dimensions, one

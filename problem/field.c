@@ -32,6 +32,7 @@ typedef enum kind {
     EXPECTED,
     GATHER,
     SCATTER,
+    COMBINE,
     SCALE_K,
     FORMAT,
     OVERLAP
@@ -75,7 +76,8 @@ static const field fields[] = {{"batch", BATCH, 0},
                                {"expected", EXPECTED, 0},
                                {"scale-p", SCALE, TJ_MATRIX_P},
                                {"gather", GATHER, 0},
-                               {"scatter", SCATTER, 0}};
+                               {"scatter", SCATTER, 0},
+                               {"combine", COMBINE, 0}};
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 static const int64_t MOST_LD = INT64_C(1) << 48;
@@ -281,7 +283,7 @@ static tj_status set_choice(tj_problem *problem, const field *f, const char *val
     } else if (problem->rows.groups == 0) {
         return refuse_groups(f, err);
     } else if (f->kind == GROUPED) {
-        problem->rows.kind = (int16_t)(TJ_ROWS_IN_GROUPS + choice);
+        problem->rows.kind = (int8_t)(TJ_ROWS_IN_GROUPS + choice);
     } else {
         problem->rows.on_host = (int8_t)(choice / 2);
         problem->rows.offset_bytes = choice % 2 ? 8 : 4;
@@ -309,6 +311,7 @@ static tj_status set_number(tj_problem *problem, const field *f, const char *val
 {
     const int64_t most = f->kind == GROUPS                    ? TJ_GROUPS_MOST
                          : f->kind == EXPECTED                ? INT16_MAX
+                         : f->kind == COMBINE                 ? TJ_COMBINED_MOST
                          : f->kind == LD || f->kind == STRIDE ? MOST_LD
                                                               : INT32_MAX;
     int64_t number = 0;
@@ -321,7 +324,14 @@ static tj_status set_number(tj_problem *problem, const field *f, const char *val
     if (f->kind == EXPECTED && problem->rows.groups == 0)
         return refuse_groups(f, err);
     if (f->kind == GROUPS)
-        problem->rows = (tj_rows){TJ_ROWS_IN_GROUPS, problem->rows.gathered, problem->rows.scattered, (int32_t)number, 4, 0, 0};
+        problem->rows = (tj_rows){.kind = TJ_ROWS_IN_GROUPS,
+                                  .gathered = problem->rows.gathered,
+                                  .scattered = problem->rows.scattered,
+                                  .combined = problem->rows.combined,
+                                  .groups = (int32_t)number,
+                                  .offset_bytes = 4};
+    else if (f->kind == COMBINE)
+        problem->rows.combined = (int8_t)number;
     else if (f->kind == EXPECTED)
         problem->rows.expected = (int16_t)number;
     else
@@ -528,6 +538,9 @@ void tj_problem_get(const tj_problem *problem, const char *name, char *value)
         break;
     case SCATTER:
         print_number(value, 1, tj_is_scattered(problem));
+        break;
+    case COMBINE:
+        print_number(value, problem->rows.combined, tj_is_combined(problem));
         break;
     case OVERLAP:
         print_number(value, 1, problem->overlap != 0);

@@ -24,13 +24,22 @@ static void entitle(tj_operand_row *row, const char *name, const char *title)
     strcpy(row->title, title);
 }
 
+/* P and C have a row for each sum of rows of the product. */
+static tj_extent_rule p_rows(const tj_problem *problem)
+{
+    return (tj_extent_rule){'j', !tj_is_combined(problem), tj_rows_of_sum(problem), 1};
+}
+
 static tj_operand_row matrix_row(const tj_problem *problem, tj_which which)
 {
     static const char *const name[TJ_MATRICES] = {"m", "n", "p", "c"}, *const title[TJ_MATRICES] = {"M", "N", "P", "C"};
     const tj_matrix *const m = tj_problem_matrix(problem, which);
-    const tj_extent_rule rows = which == TJ_MATRIX_N ? K : J, cols = which == TJ_MATRIX_M   ? K
-                                                                     : which == TJ_MATRIX_N ? L
-                                                                                            : p_cols(problem);
+    const tj_extent_rule rows = which == TJ_MATRIX_N   ? K
+                                : which == TJ_MATRIX_M ? J
+                                                       : p_rows(problem),
+                         cols = which == TJ_MATRIX_M   ? K
+                                : which == TJ_MATRIX_N ? L
+                                                       : p_cols(problem);
     const bool is_row_major = m->layout == TJ_ROW_MAJOR;
     tj_operand_row row = {.is_taken = which != TJ_MATRIX_C || problem->epilogue.has_beta,
                           .is_written = which == TJ_MATRIX_P,
@@ -121,7 +130,7 @@ static tj_operand_row whole_row(const tj_problem *problem, tj_which of)
     return row;
 }
 
-/* An operand of the epilogue: a vector, or a matrix that is stored as P is. */
+/* An operand of the epilogue: a vector, or a matrix of the product's rows that is stored as P is. */
 static tj_operand_row with_row(const tj_problem *problem, int i)
 {
     const tj_epilogue_operand *const operand = &problem->epilogue.expression.operand[i];
@@ -134,6 +143,8 @@ static tj_operand_row with_row(const tj_problem *problem, int i)
         return row;
     row.is_written = operand->is_output;
     row.is_array = false;
+    if (tj_is_combined(problem)) /* P is row-major, and has other rows */
+        row.rows = J;
     row.type = tj_operand_type(problem, i);
     row.ld = row.stride = TJ_ANY;
     if (operand->indexed != TJ_BY_BOTH) {

@@ -108,6 +108,7 @@ void tj_problem_print(const tj_problem *problem, char *out)
     print_number(&text, " expected=", c.rows.expected, 0);
     tj_text_append(&text, tj_is_gathered(&c) ? " gather" : "");
     tj_text_append(&text, tj_is_scattered(&c) ? " scatter" : "");
+    print_number(&text, " combine=", c.rows.combined, 0);
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++)
         print_number(&text, stride[which], tj_problem_matrix(&c, which)->stride, tj_problem_matrix(&bare, which)->stride);
     tj_text_append(&text, c.overlap ? " overlap" : "");

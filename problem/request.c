@@ -10,9 +10,9 @@ void tj_request_derive(const tj_problem *changed, tj_request *to)
     if (tj_divides_k(&to->problem)) /* that of a group is known when the kernel reads the offsets */
         to->problem.k.mode = TJ_DIM_ANY;
     to->transposed = tj_problem_transpose(&to->problem);
-    if (tj_is_scaled(&to->problem, TJ_MATRIX_P)) {
-        to->unquantized = tj_problem_unquantized(&to->problem);
-        to->unquantized_transposed = tj_problem_transpose(&to->unquantized);
+    if (tj_is_finished(&to->problem)) {
+        to->unfinished = tj_problem_unfinished(&to->problem);
+        to->unfinished_transposed = tj_problem_transpose(&to->unfinished);
     }
     tj_operand_table(&to->problem, to->operand);
 }

@@ -15,8 +15,8 @@ typedef struct tj_request {
     tj_problem given;       /* as it was written: plans are found by it */
     tj_problem problem;     /* canonical */
     tj_problem transposed;  /* its transpose (tj_problem_transpose), which some sources compute */
-    tj_problem unquantized; /* if P has scales: tj_problem_unquantized, and its transpose; otherwise undefined */
-    tj_problem unquantized_transposed;
+    tj_problem unfinished; /* if tj_is_finished: tj_problem_unfinished, and its transpose; otherwise undefined */
+    tj_problem unfinished_transposed;
     tj_operand_row operand[TJ_ADDRESSES];
 } tj_request;
 

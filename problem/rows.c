@@ -40,6 +40,7 @@ static tj_status check_matrices(const tj_problem *words, tj_error *err)
                            tj_which_letter(which),
                            tj_is_grouped(words)    ? "groups are rows that follow each other"
                            : words->rows.scattered ? "rows are scattered to P"
+                           : words->rows.combined  ? "rows of P add up rows of the product"
                                                    : "rows of M are gathered");
         if (tj_stride_is_pointers(m->stride))
             return tj_fail(
@@ -50,6 +51,38 @@ static tj_status check_matrices(const tj_problem *words, tj_error *err)
     return TJ_OK;
 }
 
+/* The rows of the product lie in the workspace until a kernel adds them up. */
+static tj_status check_combined(const tj_problem *words, tj_error *err)
+{
+    const uint32_t floats = 1u << TJ_F32 | 1u << TJ_F64 | 1u << TJ_F16 | 1u << TJ_BF16;
+    const int32_t combined = words->rows.combined;
+    char list[TJ_NAME_LIST_BYTES];
+
+    if (combined < 0 || combined > TJ_COMBINED_MOST)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "rows.combined is %d: use 1 to %d rows of the product for each row of P, or 0 for none", combined,
+                       TJ_COMBINED_MOST);
+    if (combined == 0)
+        return TJ_OK;
+    if (words->rows.scattered)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "rows.combined is %d and rows.scattered 1: both say which rows P has; leave one of them 0", combined);
+    if (!(floats >> words->p.type & 1))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "rows.combined is %d, and P is %s: sums with factors are of %s", combined,
+                       tj_type_name((tj_type)words->p.type), tj_type_list(floats, false, list));
+    if (words->epilogue.has_beta && words->epilogue.expression.nodes > 0)
+        return tj_fail(
+            err, TJ_ERR_INVALID_ARGUMENT,
+            "rows.combined is %d, and the expression reads c, which has the rows of P: add an operand of the rows of "
+            "the product, such as residual:bf16[row, col]",
+            combined);
+    if (words->j.mode != TJ_DIM_FIXED || words->l.mode != TJ_DIM_FIXED)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "rows.combined is %d, and %s is known only at launch: fix j and l, which make the size of the workspace",
+                       combined, words->j.mode != TJ_DIM_FIXED ? "j" : "l");
+    return TJ_OK;
+}
+
 /* A product of the batch for each group, of the same M and N. */
 static tj_status check_along_k(const tj_problem *words, tj_error *err)
 {
@@ -57,10 +90,11 @@ static tj_status check_along_k(const tj_problem *words, tj_error *err)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "batch is %lld and rows.groups %d: groups along k are the products of a batch; leave batch 0",
                        (long long)words->batch, words->rows.groups);
-    if (words->rows.gathered || words->rows.scattered)
+    if (tj_has_index(&words->rows))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "rows.gathered is %d and rows.scattered %d, and groups along k have no index of rows: leave both 0",
-                       words->rows.gathered, words->rows.scattered);
+                       "rows.gathered is %d, rows.scattered %d and rows.combined %d, and groups along k have no index of rows: "
+                       "leave them 0",
+                       words->rows.gathered, words->rows.scattered, words->rows.combined);
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_N; which++) {
         const tj_matrix *const m = tj_problem_matrix(words, which);
 
@@ -100,17 +134,17 @@ tj_status tj_rows_check(const tj_problem *words, tj_error *err)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "rows.gathered is %d: use 0 or 1", rows.gathered);
     if (rows.scattered != 0 && rows.scattered != 1)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "rows.scattered is %d: use 0 or 1", rows.scattered);
-    if (rows.kind != TJ_ROWS_ALONG_K && (rows.gathered || rows.scattered) && words->batch != 0 && words->batch != 1)
+    if (rows.kind != TJ_ROWS_ALONG_K && tj_has_index(&rows) && words->batch != 0 && words->batch != 1)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "batch is %lld, and an index of rows is for one product or for groups: leave batch 0",
                        (long long)words->batch);
     if (rows.scattered && words->epilogue.has_beta)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "rows.scattered is 1, and the epilogue reads C, which lies as P does: leave out beta and c");
-    if (check_gathered_scales(words, err) != TJ_OK)
+    if (check_gathered_scales(words, err) != TJ_OK || check_combined(words, err) != TJ_OK)
         return TJ_ERR_INVALID_ARGUMENT;
     if (rows.kind == TJ_ROWS_AS_THEY_LIE)
-        return rows.gathered || rows.scattered ? check_matrices(words, err) : TJ_OK;
+        return tj_has_index(&rows) ? check_matrices(words, err) : TJ_OK;
     if (rows.groups < 1 || rows.groups > TJ_GROUPS_MOST)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "rows.groups is %d: use 1 to %d, or rows.kind TJ_ROWS_AS_THEY_LIE",
                        rows.groups, TJ_GROUPS_MOST);
@@ -150,7 +184,7 @@ tj_rows tj_rows_canonical(const tj_rows *rows)
     tj_rows c = *rows;
 
     if (rows->kind == TJ_ROWS_AS_THEY_LIE)
-        return (tj_rows){.gathered = rows->gathered, .scattered = rows->scattered};
+        return (tj_rows){.gathered = rows->gathered, .scattered = rows->scattered, .combined = rows->combined};
     if (c.offset_bytes == 0)
         c.offset_bytes = (int16_t)sizeof(int32_t);
     return c;

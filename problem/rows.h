@@ -46,6 +46,24 @@ static inline bool tj_is_scattered(const tj_problem *problem)
     return problem->rows.scattered != 0;
 }
 
+/** Does each row of P add up rows of the product? */
+static inline bool tj_is_combined(const tj_problem *problem)
+{
+    return problem->rows.combined != 0;
+}
+
+/** Return the rows of the product that each row of P adds up; 1 if it is one of them. */
+static inline int32_t tj_rows_of_sum(const tj_problem *problem)
+{
+    return tj_is_combined(problem) ? problem->rows.combined : 1;
+}
+
+/** Does each launch bring an index of rows of M or P? */
+static inline bool tj_has_index(const tj_rows *rows)
+{
+    return rows->gathered || rows->scattered || rows->combined;
+}
+
 /** Return the number of groups; 0: the rows are in none. */
 static inline int64_t tj_group_count(const tj_problem *problem)
 {

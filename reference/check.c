@@ -23,6 +23,7 @@
 #include "checked.h"
 #include "error.h"
 #include "check.h"
+#include "combined.h"
 #include "expression.h"
 #include "number.h"
 #include "operand_table.h"
@@ -57,6 +58,7 @@ typedef struct resolved {
     tj_evaluation evaluation;       /* valid if there is an expression */
     tj_reductions *reductions;      /* outputs for rows and columns; NULL: none, or not wanted */
     tj_blocks *blocks;              /* of a P with scales; NULL: it has none */
+    tj_combined *combined;          /* of a P whose rows add up rows of the product; NULL: it has those rows */
     const tj_number_limits *sum_limits, *p_limits; /* of the computation, and of P */
     int threads;
 } resolved;
@@ -367,19 +369,20 @@ static element element_at(const resolved *request, const tj_tile *tile, int r, i
         const element odd = request->has_pairs ? sum_at(request, tile, r, c + 1) : e;
 
         evaluate_expression(request, tile, r, c, &e, &odd);
-    } else if (request->reads_c) {
+    } else if (request->reads_c && !request->combined) {
         const double old = read_c(request, tile, r, c);
 
         e.value += (long double)request->beta * (long double)old;
         e.magnitude += fabsl((long double)request->beta * (long double)old);
         e.is_special |= !isfinite(old) || !isfinite(request->beta);
     }
-    if (!request->blocks) {
+    if (!request->blocks && !request->combined) {
         e.value = tj_saturate((tj_type)request->problem.p.type, e.value);
         return e;
     }
     e.bounded = request->has_expression ? e.bounded : bounded_sum(request, &e);
     tj_blocks_take(request->blocks, tile->batch, tile->rows[r], p_col(request, tile, c), e.bounded);
+    tj_combined_take(request->combined, tile->rows[r], p_col(request, tile, c), e.bounded);
     return e;
 }
 
@@ -446,6 +449,7 @@ typedef struct findings {
     double value;
     long double least, greatest, largest_magnitude, largest_size, largest_underflow;
     bool must_not_be_zero; /* some element is too large to be a zero from cancellation */
+    double outputs;        /* of rows that are added up: the largest error of further outputs / bound */
 } findings;
 
 typedef struct checking {
@@ -481,12 +485,39 @@ static void note_shape(const resolved *request, findings *f, const element *e, d
     f->largest_underflow = e->underflow > f->largest_underflow ? e->underflow : f->largest_underflow;
 }
 
+/* Note an element p of P, and its error / bound. */
+static void note_element(const resolved *request, findings *f, int64_t batch, int64_t row, int64_t col, const element *e,
+                         double p, double ratio)
+{
+    tj_check_report *report = &f->report;
+
+    report->elements++;
+    f->failures += ratio > 1.0;
+    if (isfinite(e->value))
+        f->squares += e->value * e->value;
+    note_shape(request, f, e, p);
+    if (isfinite(e->value) && (isfinite(p) || ratio > 1.0)) {
+        const double error = isfinite(p) ? (double)fabsl((long double)p - e->value) : INFINITY;
+        const double relative = e->value != 0.0L ? (double)((long double)error / fabsl(e->value)) : 0.0;
+
+        report->max_error = error > report->max_error ? error : report->max_error;
+        report->max_relative = relative > report->max_relative ? relative : report->max_relative;
+    }
+    if (!f->has_worst || ratio > report->max_ratio || (ratio == report->max_ratio && !is_before(report, batch, row, col))) {
+        f->has_worst = true;
+        report->max_ratio = ratio;
+        report->worst_batch = batch;
+        report->worst_row = row;
+        report->worst_col = col;
+        report->worst_value = p;
+        report->worst_reference = (double)e->value;
+    }
+}
+
 static void check_tile(const tj_tile *tile, int worker, void *payload)
 {
     const checking *check = payload;
     const resolved *request = check->request;
-    findings *f = &check->findings[worker];
-    tj_check_report *report = &f->report;
 
     for (int r = 0; r < tile->row_count; r++)
         for (int c = 0; c < tile->col_count; c += columns_of(request)) {
@@ -499,28 +530,50 @@ static void check_tile(const tj_tile *tile, int worker, void *payload)
                 request->blocks ? fmax(tj_blocks_judge_element(request->blocks, tile->batch, row, col, e.bounded, p), e.outputs)
                                 : judge(request, &e, p);
 
-            report->elements++;
-            f->failures += ratio > 1.0;
-            if (isfinite(e.value))
-                f->squares += e.value * e.value;
-            note_shape(request, f, &e, p);
-            if (isfinite(e.value) && (isfinite(p) || ratio > 1.0)) {
-                const double error = isfinite(p) ? (double)fabsl((long double)p - e.value) : INFINITY;
-                const double relative = e.value != 0.0L ? (double)((long double)error / fabsl(e.value)) : 0.0;
+            note_element(request, &check->findings[worker], tile->batch, row, col, &e, p, ratio);
+        }
+}
 
-                report->max_error = error > report->max_error ? error : report->max_error;
-                report->max_relative = relative > report->max_relative ? relative : report->max_relative;
-            }
-            if (!f->has_worst || ratio > report->max_ratio ||
-                (ratio == report->max_ratio && !is_before(report, tile->batch, row, col))) {
-                f->has_worst = true;
-                report->max_ratio = ratio;
-                report->worst_batch = tile->batch;
-                report->worst_row = row;
-                report->worst_col = col;
-                report->worst_value = p;
-                report->worst_reference = (double)e.value;
-            }
+/* Take the rows that are added up. */
+static void take_rows(const tj_tile *tile, int worker, void *payload)
+{
+    const checking *check = payload;
+    findings *f = &check->findings[worker];
+
+    for (int r = 0; r < tile->row_count; r++)
+        for (int c = 0; c < tile->col_count; c += columns_of(check->request)) {
+            const element e = element_at(check->request, tile, r, c);
+
+            f->outputs = e.outputs > f->outputs ? e.outputs : f->outputs;
+        }
+}
+
+/* Return the element of P that adds up elements of the rows taken. */
+static element sum_of_rows(const resolved *request, int64_t row, int64_t col)
+{
+    tj_row_sum sum = tj_combined_sum(request->combined, row, col);
+    element e = {0};
+
+    if (request->reads_c)
+        tj_row_sum_add_exact(&sum, request->beta,
+                             tj_read_number(request->c.type, request->c.base, tj_view_index(&request->c, 0, row, col)));
+    e.bounded = tj_row_sum_bounded(&sum, &request->problem);
+    e.value = e.bounded.value;
+    e.magnitude = fabsl(e.value);
+    e.underflow = 2.0L * e.bounded.error;
+    return e;
+}
+
+/* Judge the sums, now that the rows are there. */
+static void check_sums(const resolved *request, int64_t sums, findings *f)
+{
+    for (int64_t i = 0; i < sums; i++)
+        for (int64_t col = 0; col < tj_problem_p_cols(&request->problem); col++) {
+            const int64_t row = tj_combined_row(request->combined, i);
+            const element e = sum_of_rows(request, row, col);
+            const double p = tj_read_number(request->p.type, request->p.base, tj_view_index(&request->p, 0, row, col));
+
+            note_element(request, f, 0, row, col, &e, p, tj_judge_stored(e.bounded, (tj_type)request->problem.p.type, 1, p));
         }
 }
 
@@ -530,6 +583,7 @@ static void merge(findings *into, const findings *from)
     tj_check_report *a = &into->report;
     const tj_check_report *b = &from->report;
 
+    into->outputs = from->outputs > into->outputs ? from->outputs : into->outputs;
     if (!from->has_worst)
         return;
     if (!into->has_worst) {
@@ -674,6 +728,10 @@ static tj_status run_products(resolved *request, double max_flop, bool with_magn
         if (groups > 0)
             take_group(&all, i, request);
         product = product_of(request, of, rows_to_check(&all.problem, of.count, share), with_magnitude, visit, payload);
+        if (all.combined)
+            product.rows = tj_combined_needs(all.combined, of.first, of.first + of.count, &product.row_count);
+        if (product.row_count == 0)
+            continue;
         status = tj_product_run(&product, err);
     }
     free(k_offsets);
@@ -710,12 +768,22 @@ static void conclude_results(const resolved *request, tj_check_report *report)
     conclude_result(tj_blocks_judge(request->blocks, of_scale), of_scale, report);
 }
 
+/* Find the rows of the product that are added up, of as many rows of P as max_flop pays for. */
+static tj_status gather_combined(resolved *request, const tj_host_operands *operands, double max_flop, int64_t *sums,
+                                 tj_error *err)
+{
+    *sums = rows_to_check(&request->problem, tj_combined_rows_of_p(&request->problem, operands),
+                          max_flop / tj_rows_of_sum(&request->problem));
+    return tj_combined_create(&request->problem, operands, *sums, &request->combined, err);
+}
+
 tj_status tj_compare_in_order(const tj_request *asked, const tj_host_operands *operands, const void *p, double max_flop,
                               int threads, tj_check_report *report, tj_error *err)
 {
     tj_check_report found = {0};
     resolved request;
     checking check = {.request = &request};
+    int64_t sums = 0;
     tj_status status = resolve(asked, operands, p, threads, &request, err);
 
     if (status != TJ_OK)
@@ -732,18 +800,25 @@ tj_status tj_compare_in_order(const tj_request *asked, const tj_host_operands *o
     if (status == TJ_OK)
         status = gather_blocks(&request, operands, err);
     if (status == TJ_OK)
-        status = run_products(&request, max_flop, true, check_tile, &check, err);
+        status = gather_combined(&request, operands, max_flop, &sums, err);
+    if (status == TJ_OK)
+        status = run_products(&request, max_flop, true, request.combined ? take_rows : check_tile, &check, err);
+    if (status == TJ_OK && request.combined)
+        check_sums(&request, sums, &check.findings[0]);
     if (status == TJ_OK) {
         for (int i = 1; i < request.threads; i++)
             merge(&check.findings[0], &check.findings[i]);
         found = check.findings[0].report;
-        found.elements_total = count_rows(&request) * tj_problem_p_cols(&request.problem);
+        found.elements_total = (request.combined ? tj_combined_rows_of_p(&request.problem, operands) : count_rows(&request)) *
+                               tj_problem_p_cols(&request.problem);
         conclude(&request, &check.findings[0], &found);
+        conclude_result(check.findings[0].outputs, "a further output is outside its error bound", &found);
         conclude_results(&request, &found);
         *report = found;
     }
     tj_reductions_free(request.reductions);
     tj_blocks_free(request.blocks);
+    tj_combined_free(request.combined);
     free(check.findings);
     return status;
 }
@@ -778,7 +853,7 @@ static void write_tile(const tj_tile *tile, int worker, void *payload)
                             stored_at(request, tile, r, c));
 }
 
-/* Take the values of P, whose scales must be known before any is stored. */
+/* Take the values of P, of which something must be known before any is stored: its scales, or the other rows of a sum. */
 static void take_tile(const tj_tile *tile, int worker, void *payload)
 {
     const writing *output = payload;
@@ -787,6 +862,20 @@ static void take_tile(const tj_tile *tile, int worker, void *payload)
     for (int r = 0; r < tile->row_count; r++)
         for (int c = 0; c < tile->col_count; c += columns_of(output->request))
             (void)element_at(output->request, tile, r, c);
+}
+
+/* Store the sums of the rows taken. */
+static void write_sums(const writing *output, int64_t sums)
+{
+    const resolved *const request = output->request;
+
+    for (int64_t i = 0; i < sums; i++)
+        for (int64_t col = 0; col < tj_problem_p_cols(&request->problem); col++) {
+            const int64_t row = tj_combined_row(request->combined, i);
+
+            tj_write_number(request->p.type, output->p, tj_view_index(&request->p, 0, row, col),
+                            sum_of_rows(request, row, col).value);
+        }
 }
 
 static tj_status find_scales(resolved *request, const tj_host_operands *operands, tj_error *err)
@@ -805,6 +894,7 @@ tj_status tj_write_in_order(const tj_request *asked, const tj_host_operands *ope
 {
     resolved request;
     writing output = {.request = &request, .p = p};
+    int64_t sums = 0;
     tj_status status = resolve(asked, operands, p, threads, &request, err);
 
     if (status != TJ_OK)
@@ -814,9 +904,14 @@ tj_status tj_write_in_order(const tj_request *asked, const tj_host_operands *ope
     if (status == TJ_OK)
         status = gather_reductions(&request, err);
     if (status == TJ_OK)
-        status = run_products(&request, INFINITY, false, write_tile, &output, err);
+        status = gather_combined(&request, operands, INFINITY, &sums, err);
+    if (status == TJ_OK)
+        status = run_products(&request, INFINITY, false, request.combined ? take_tile : write_tile, &output, err);
+    if (status == TJ_OK && request.combined)
+        write_sums(&output, sums);
     if (status == TJ_OK)
         tj_reductions_store(request.reductions);
+    tj_combined_free(request.combined);
     tj_reductions_free(request.reductions);
     tj_blocks_free(request.blocks);
     return status;

@@ -222,6 +222,8 @@ static int64_t selected_row(const tj_product *p, int64_t i)
     __extension__ typedef unsigned __int128 wide;
     const int64_t total = p->j * p->batch;
 
+    if (p->rows)
+        return p->rows[i] - p->first_row;
     if (p->row_count >= total || p->row_count < 2)
         return i;
     return (int64_t)((wide)i * (wide)(total - 1) / (wide)(p->row_count - 1));

@@ -59,6 +59,7 @@ typedef struct tj_product {
     const int64_t *k_offsets; /* where the elements of k of each product of the batch begin, and one more; NULL: all of k */
     int64_t first_row;        /* of M and P, where the product's j rows begin */
     int64_t row_count;        /* rows of P to compute, batch included: all, or evenly spread ones */
+    const int64_t *rows;      /* of the one product: the row_count rows to compute, counted as first_row is; NULL: as above */
     bool with_magnitude;
     int workers; /* at least 1; the number of distinct `worker` arguments */
     tj_tile_fn visit;

@@ -42,8 +42,8 @@ compile() { # FILE WHERE COMPILER...
 }
 
 names='tj_context_options options = TJ_CONTEXT_OPTIONS_INIT; tj_context *context = NULL; tj_error err; const tj_plan *plan = NULL;
-tj_problem problem = TJ_PROBLEM_INIT(1, 1, 1, TJ_F32); tj_operands x = TJ_OPERANDS_INIT; void *workspace = NULL, *bias = NULL, *offsets = NULL, *scales = NULL, *counts = NULL; int *m_index = NULL;
-(void)M, (void)N, (void)P, (void)stream, (void)options, (void)context, (void)err, (void)plan, (void)problem, (void)x, (void)workspace, (void)bias, (void)offsets, (void)scales, (void)counts, (void)m_index;'
+tj_problem problem = TJ_PROBLEM_INIT(1, 1, 1, TJ_F32); tj_operands x = TJ_OPERANDS_INIT; void *workspace = NULL, *bias = NULL, *offsets = NULL, *scales = NULL, *counts = NULL; int *m_index = NULL, *p_index = NULL; float *p_factor = NULL;
+(void)M, (void)N, (void)P, (void)stream, (void)options, (void)context, (void)err, (void)plan, (void)problem, (void)x, (void)workspace, (void)bias, (void)offsets, (void)scales, (void)counts, (void)m_index, (void)p_index, (void)p_factor;'
 check_c() { # FILE WHERE
     {
         printf '#include <stdint.h>\n#include <stdio.h>\n#include <tilejit/tools.h>\n'

@@ -64,6 +64,7 @@ static const number_field numbers[] = {FIELD("m_layout", m.layout),
                                        LATER("rows_kind", rows.kind, TJ_ROWS_ALONG_K),
                                        LATER("gathered", rows.gathered, 1),
                                        LATER("scattered", rows.scattered, 1),
+                                       LATER("combined", rows.combined, TJ_COMBINED_MOST),
                                        LATER("expected_rows", rows.expected, INT16_MAX),
                                        FIELD("has_alpha", epilogue.has_alpha),
                                        FIELD("has_beta", epilogue.has_beta)};

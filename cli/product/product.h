@@ -19,7 +19,8 @@ typedef struct cli_request_options {
     const char *dtype, *n_dtype, *p_dtype, *compute, *any, *multiple_of;
     cli_matrix_options m, n, p, c;
     int64_t batch;
-    const char *groups, *offsets, *grouped, *expected, *scale[TJ_SCALED], *scale_k, *format; /* as tj_problem_set takes them */
+    const char *groups, *offsets, *grouped, *expected, *combine, *scale[TJ_SCALED], *scale_k,
+        *format; /* as tj_problem_set takes them */
     int32_t overlap, gather, scatter;
     cli_real alpha, beta;
     const char *epilogue, *with;

@@ -128,6 +128,8 @@ static const cli_option of_layout[] = {
      .low = 1},
     {"scatter", CLI_FLAG, AT(scatter), "An index of each launch says to which row of P each row of the product is stored.",
      .low = 1},
+    {"combine", CLI_TEXT, AT(combine),
+     "How many rows of the product each row of P adds up, each times a factor, as an index of each launch says.", "count"},
     {"expected", CLI_TEXT, AT(expected), "Rows that most masked groups have, for which the config is chosen.", "count"},
     {"stride-m", CLI_INT, AT(m.stride),
      "Elements from one M of the batch to the next; broadcast: all use the same one; pointers: they lie anywhere, and the "
@@ -413,6 +415,7 @@ tj_status cli_read_request(const cli_request_options *options, const char *shape
                                     {"expected", options->expected},
                                     {"gather", options->gather ? "1" : NULL},
                                     {"scatter", options->scatter ? "1" : NULL},
+                                    {"combine", options->combine},
                                     {"overlap", options->overlap ? "1" : NULL},
                                     {NULL}};
     int64_t extent[3] = {0, 0, 0};
@@ -494,6 +497,8 @@ void cli_set_problem(tj_json *answer, const tj_problem *problem)
         if (known.rows.expected > 0)
             set_number(object, "expected", known.rows.expected);
     }
+    if (known.rows.combined > 0)
+        set_number(object, "combine", known.rows.combined);
     cli_set_text(object, "compute", tj_compute_name((tj_compute)known.compute));
     for (int i = 0; i < TJ_SCALED; i++) {
         char name[] = "scale_m";

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "error.h"
+#include "after.h"
 #include "scale.h"
 #include "scales.h"
 #include "signature.h"
@@ -11,12 +11,7 @@
 #include "traffic.h"
 #include "tree.h"
 
-enum { TEAM = 32, TEAMS = 8, SLICE = TJ_LAUNCH_MAX_SLICES - 1, F32_BYTES = 4, ALIGNMENT = 16, LINE_BYTES = 160 };
-
-bool tj_quantizes_later(const tj_problem *problem, const tj_problem *view)
-{
-    return tj_is_scaled(problem, TJ_MATRIX_P) && !tj_is_scaled(view, TJ_MATRIX_P);
-}
+enum { TEAM = 32, TEAMS = 8, F32_BYTES = 4, LINE_BYTES = 160 };
 
 bool tj_quantize_fits(const tj_problem *problem, int32_t cols, int32_t splits)
 {
@@ -26,41 +21,10 @@ bool tj_quantize_fits(const tj_problem *problem, int32_t cols, int32_t splits)
            !tj_epilogue_reduces(&problem->epilogue);
 }
 
-/* Return the bytes of the P of one launch in the workspace; -1: too many. */
-static int64_t bytes_of(const tj_problem *problem)
-{
-    const tj_problem stored = tj_problem_unquantized(problem);
-    int64_t bytes;
-
-    return tj_mul(stored.p.ld, stored.j.extent, &bytes) &&
-                   tj_mul(bytes, stored.batch < TJ_GRID_LIMIT ? stored.batch : TJ_GRID_LIMIT, &bytes) &&
-                   tj_mul(bytes, F32_BYTES, &bytes)
-               ? bytes
-               : -1;
-}
-
-tj_status tj_quantize_check(const tj_problem *problem, const tj_problem *view, const tj_family *family, tj_error *err)
-{
-    if (!tj_quantizes_later(problem, view))
-        return TJ_OK;
-    if (problem->batch > TJ_GRID_LIMIT && family->reduces == TJ_REDUCES_BY_TEAM)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "family %s computes all of a batch in one launch, and the kernel after it quantises %d of the %lld "
-                       "products: use another family, or none, so that the library chooses",
-                       family->name, TJ_GRID_LIMIT, (long long)problem->batch);
-    if (bytes_of(problem) >= 0)
-        return TJ_OK;
-    return tj_fail(
-        err, TJ_ERR_INVALID_ARGUMENT,
-        "P of %lld x %lld elements, which a kernel after the product quantises, needs more bytes of workspace than 63 "
-        "bits count: use fewer",
-        (long long)problem->j.extent, (long long)tj_problem_p_cols(problem));
-}
-
 /* ---- source ------------------------------------------------------------------------------------------------------- */
 
-/* Describe the scale of a block: the largest number of P's type is `largest`, a power of two times a fraction of 23 bits. */
-static void describe_scale(const tj_problem *problem, tj_template_params *fill)
+/* The largest number of P's type is `largest`, a power of two times a fraction of 23 bits. */
+void tj_quantize_describe_scale(const tj_problem *problem, tj_template_params *fill)
 {
     static const struct {
         tj_type type;
@@ -92,7 +56,7 @@ static void list_args(const tj_problem *problem, tj_launch_step *step)
     tj_step_add_arg(step, tj_scale_of(problem, TJ_MATRIX_P)->k > 0, TJ_ARG_SCALE_LD, TJ_MATRIX_P);
     tj_step_add_arg(step, has_batch, TJ_ARG_SCALE_STRIDE, TJ_MATRIX_P);
     tj_step_add_arg(step, tj_is_grouped(problem), TJ_ARG_OFFSETS, tj_offsets_on_host(problem));
-    tj_step_add_arg(step, true, TJ_ARG_WORKSPACE, SLICE);
+    tj_step_add_arg(step, true, TJ_ARG_WORKSPACE, TJ_AFTER_SLICE);
     tj_step_add_arg(step, true, TJ_ARG_SCALE, TJ_MATRIX_P);
     tj_step_add_arg(step, true, TJ_ARG_POINTER, TJ_MATRIX_P);
 }
@@ -149,7 +113,7 @@ static void print_product(const tj_problem *problem, int64_t w_stride, tj_templa
 
 static void describe_source(const tj_problem *problem, tj_launch_step *step, tj_template_params *fill)
 {
-    const tj_problem stored = tj_problem_unquantized(problem);
+    const tj_problem stored = tj_problem_unfinished(problem);
     const bool whole_rows = tj_scale_of(problem, TJ_MATRIX_P)->k == 0;
     char ld[TJ_TEMPLATE_VALUE_BYTES] = "ld_quantized";
 
@@ -191,60 +155,26 @@ static void describe_grid(const tj_problem *problem, const tj_launch_form *form,
 
 void tj_quantize_describe(const tj_problem *problem, const tj_problem *view, tj_template_params *fill, tj_launch_form *form)
 {
-    tj_launch_step *step;
+    tj_launch_step *const step = tj_step_add(view, "quantize", false, fill, form);
 
-    if (!tj_is_scaled(problem, TJ_MATRIX_P))
-        return;
-    describe_scale(problem, fill);
-    if (!tj_quantizes_later(problem, view))
-        return;
-    form->slice[SLICE] = tj_ceil_div(form->workspace_bytes, ALIGNMENT) * ALIGNMENT;
-    form->workspace_bytes = form->slice[SLICE] + bytes_of(problem);
-    step = tj_step_add(view, "quantize", false, fill, form);
     describe_grid(problem, form, step);
     if (fill)
         describe_source(problem, step, fill);
 }
 
-void tj_quantize_redirect(const tj_problem *problem, const tj_problem *view, tj_launch_form *form)
-{
-    const tj_problem stored = tj_problem_unquantized(problem);
-
-    if (!tj_quantizes_later(problem, view))
-        return;
-    form->align[TJ_MATRIX_P] = 0;
-    for (int i = 0; i < form->steps - 1; i++)
-        for (int arg = 0; arg < form->step[i].arg_count; arg++)
-            if (form->step[i].arg[arg].kind == TJ_ARG_POINTER && form->step[i].arg[arg].index == TJ_MATRIX_P)
-                form->step[i].arg[arg] = (tj_argument){TJ_ARG_WORKSPACE, SLICE};
-    for (int i = 0; i < TJ_LAUNCH_MAX_MAPS; i++) {
-        tj_tensor_map *const map = &form->tensor_map[i];
-
-        if (map->rank == 0 || map->lines > 0 || map->matrix != TJ_MATRIX_P)
-            continue;
-        map->matrix = SLICE;
-        map->type = TJ_F32;
-        map->lines = stored.j.extent;
-        map->width = tj_problem_p_cols(&stored);
-        map->ld = stored.p.ld;
-    }
-}
-
 /* ---- counts ------------------------------------------------------------------------------------------------------- */
 
-void tj_quantize_count(const tj_problem *problem, const tj_problem *view, tj_counts *counts)
+void tj_quantize_count(const tj_problem *problem, bool is_after, tj_counts *counts)
 {
     const tj_scale *const scale = tj_scale_of(problem, TJ_MATRIX_P);
     const int64_t cols = tj_problem_p_cols(problem), rows = problem->j.extent * problem->batch, elements = rows * cols;
     const int64_t p_bytes = tj_facts_of(problem->p.type)->bytes;
 
-    if (!tj_is_scaled(problem, TJ_MATRIX_P))
-        return;
     tj_traffic_add_in_order(rows * tj_ceil_div(cols, scale->k > 0 ? scale->k : cols),
                             (int64_t)tj_type_bytes((tj_type)scale->type), &counts->store_p);
-    if (!tj_quantizes_later(problem, view))
+    if (!is_after)
         return;
     tj_traffic_add_in_order(elements, F32_BYTES, &counts->load_w);
     tj_traffic_add_in_order(elements, p_bytes, &counts->store_p);
-    counts->quantized_bytes = elements * (F32_BYTES + p_bytes);
+    counts->after_bytes = elements * (F32_BYTES + p_bytes);
 }

@@ -177,6 +177,7 @@ void tj_signature_print(const tj_problem *view, const tj_launch_form *form, cons
             else
                 tj_text_print(&out, "%s\n", workspace);
             break;
+        case TJ_ARG_P_FACTOR: /* of a kernel that prints its own (combine_rows.c) */
         case TJ_ARG_CUSTOM:
             break;
         }

@@ -85,9 +85,13 @@ typedef struct tj_operands {
      * Used if rows are scattered to P (tj_rows.scattered): the row of P for each of the j rows of the product, in device memory,
      * and the number of rows that P has; 0: j. Entries are not checked before the launch. Nothing outside of P is written,
      * whatever the index holds.
+     *
+     * Used if rows are combined (tj_rows.combined): the rows of the product that each row of P adds up, p_rows times `combined`
+     * of them, in device memory; p_rows 0: j / combined, rounded up. Nothing outside of the product is read.
      */
     const int32_t *p_index;
     int64_t p_rows;
+    const float *p_factor; /**< used if rows are combined: the factor of each entry of p_index, in device memory */
     void *workspace; /**< device memory of tj_plan_workspace_bytes() bytes; launches that may run at the same time must not
                           share it. If it is NULL or too small, the launch allocates a workspace from the device's memory pool
                           (cuMemAllocAsync) and frees it, in its stream; that costs a few microseconds */
@@ -98,7 +102,7 @@ typedef struct tj_operands {
 /** TJ_OPERANDS(M, N, P): three addresses, alpha = 1, beta = 0, everything else as in the problem. */
 #define TJ_OPERANDS(m, n, p)                                                                                           \
     { sizeof(tj_operands), { (m), 0, 0 }, { (n), 0, 0 }, { (p), 0, 0 }, { NULL, 0, 0 }, { { NULL, 0, 0 } },       \
-      { { NULL, 0, 0 } }, { { NULL, 0, 0 } }, { { NULL, 0, 0 } }, { 0 }, 1.0, 0.0, 0, 0, 0, 0, 0, 0, NULL, NULL, 0, NULL, 0, NULL, 0 }
+      { { NULL, 0, 0 } }, { { NULL, 0, 0 } }, { { NULL, 0, 0 } }, { 0 }, 1.0, 0.0, 0, 0, 0, 0, 0, 0, NULL, NULL, 0, NULL, 0, NULL, NULL, 0 }
 #define TJ_OPERANDS_INIT TJ_OPERANDS(NULL, NULL, NULL)
 /* clang-format on */
 

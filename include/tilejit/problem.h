@@ -266,7 +266,7 @@ typedef enum tj_rows_kind {
 
 /** The rows of M and P. All zero: they are found as they lie. */
 typedef struct tj_rows {
-    int16_t kind; /**< tj_rows_kind */
+    int8_t kind; /**< tj_rows_kind */
     /**
      * 1: the rows of M are gathered by an index, an operand of every launch (tj_operands.m_index): row r of the product, of any
      * kind above, is made of row m_index[r] of M, with its scales. M has m_rows rows then, those of a launch, and not j. An
@@ -280,6 +280,22 @@ typedef struct tj_rows {
      * What an epilogue indexes by row follows the rows of the product.
      */
     int8_t scattered;
+    /**
+     * 1 to TJ_COMBINED_MOST: each row of P is the weighted sum of as many rows of the product, as a token adds up the outputs of
+     * the experts that it was sent to; 0: P has the rows of the product.
+     *
+     *     P[t] = p_factor[t][0] * R[p_index[t][0]] + ... + p_factor[t][combined - 1] * R[p_index[t][combined - 1]] + beta * C[t]
+     *
+     * R are the j rows of the product after the epilogue, rounded to P's type. The indexes and factors of each row of P are
+     * operands of every launch (tj_operands.p_index, p_factor), as is p_rows, the number of rows that P and C have. The sum is
+     * computed in f32, or f64 if the product is, from left to right, so that its bits are the same every time, and rounded once.
+     * An index that is below 0, from j on, or of a row that belongs to no group adds nothing. A row of P that adds nothing is 0,
+     * plus beta * C; all p_rows rows are written. A row of the product may be named any number of times, or never.
+     *
+     * P is f32, f16, bf16 or f64, and row-major; j and l are fixed, because R lies in the workspace; there is no batch. `row` in
+     * an epilogue, and its operands and outputs besides P, are of the rows of the product. An expression does not read c.
+     */
+    int8_t combined;
     int32_t groups;      /**< 1 to TJ_GROUPS_MOST; without groups 0, and the members below are ignored */
     int8_t offset_bytes; /**< of one offset or count, which is a signed integer: 4 (0 means that) or 8 */
     int8_t on_host;      /**< 1: the offsets or counts of a launch lie in host memory. They are copied with the launch, at most
@@ -289,7 +305,7 @@ typedef struct tj_rows {
                                choice of a config depends on it, the product does not */
 } tj_rows;
 
-enum { TJ_GROUPS_MOST = 65535, TJ_GROUPS_MOST_HOST_BYTES = 3072 };
+enum { TJ_GROUPS_MOST = 65535, TJ_GROUPS_MOST_HOST_BYTES = 3072, TJ_COMBINED_MOST = 32 };
 
 /**
  * A problem. Start from TJ_PROBLEM_INIT; zero in any field means its default.
@@ -331,7 +347,7 @@ typedef struct tj_problem {
 #define TJ_PROBLEM_INIT(j, k, l, type)                                                                                 \
     { sizeof(tj_problem), TJ_DIM_INIT(j), TJ_DIM_INIT(k), TJ_DIM_INIT(l), 0, TJ_MATRIX_INIT(type),                     \
       TJ_MATRIX_INIT(0), TJ_MATRIX_INIT(0), TJ_MATRIX_INIT(0), { TJ_SCALE_INIT(0, 0, 0) },                             \
-      { 0, 0, 0, 0, 0, 0, 0 }, 0, 0, { 0, 0, { 0, 0, 0, 0, { { 0, 0, 0, 0 } }, { 0 }, { { { 0 }, 0, 0, 0, 0, 0, { 0 } } } } } }
+      { 0, 0, 0, 0, 0, 0, 0, 0 }, 0, 0, { 0, 0, { 0, 0, 0, 0, { { 0, 0, 0, 0 } }, { 0 }, { { { 0 }, 0, 0, 0, 0, 0, { 0 } } } } } }
 /* clang-format on */
 
 /** One matrix of a problem. NULL: problem must not be NULL. Threads: any; pure. */

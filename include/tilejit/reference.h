@@ -38,15 +38,16 @@ typedef struct tj_host_operands {
                               to no group are neither read nor written */
     const int32_t *m_index; /**< read only if the rows of M are gathered, as in tj_operands; with m_rows */
     int64_t m_rows;
-    const int32_t *p_index; /**< read only if rows are scattered to P, as in tj_operands; with p_rows */
+    const int32_t *p_index; /**< read only if rows are scattered to P or combined, as in tj_operands; with p_rows */
     int64_t p_rows;
+    const float *p_factor; /**< read only if rows are combined, as in tj_operands */
 } tj_host_operands;
 
 /* clang-format off */
 /** TJ_HOST_OPERANDS(M, N): two addresses, alpha = 1, beta = 0, and nothing else. */
 #define TJ_HOST_OPERANDS(m, n)                                                                                         \
     { sizeof(tj_host_operands), (m), (n), NULL, 1.0, 0.0, { { NULL, 0, 0 } }, { { NULL, 0, 0 } },            \
-      { { NULL, 0, 0 } }, { { NULL, 0, 0 } }, { 0 }, NULL, NULL, 0, NULL, 0 }
+      { { NULL, 0, 0 } }, { { NULL, 0, 0 } }, { 0 }, NULL, NULL, 0, NULL, 0, NULL }
 /* clang-format on */
 
 /** The result of a check. Start from TJ_CHECK_REPORT_INIT. */
@@ -98,6 +99,9 @@ typedef struct tj_check_report {
  *
  * With scales of P, an element times its stored scale may be off by the bound of its value and half a step of P's type. A scale
  * passes if it follows from a largest magnitude between those of v - e and v + e; its own roundings may add 2^-22 of it.
+ *
+ * Combined rows (tj_rows.combined) may be off by the bound of each row and its rounding to P's type, times its factor, and by
+ * the rounding of each term and each addition.
  *
  * Outputs for rows or columns are judged if all of their elements were evaluated. A sum of n values v, each off by e, may be
  * off by all e together and by gamma(n) * (|v| + e) summed up; a maximum lies between those of v - e and v + e, and is NaN

@@ -58,8 +58,9 @@ typedef enum tj_argument_kind {
     TJ_ARG_WITH_STRIDE, /**< */
     TJ_ARG_WITH_NUMBER, /**< */
     TJ_ARG_M_INDEX,     /**< pointer to the index by which rows of M are gathered */
-    TJ_ARG_P_INDEX,     /**< pointer to the index by which rows are scattered to P */
-    TJ_ARG_SCALE_LD     /**< long long: leading dimension of scales along k (tj_scale_layout); the same index */
+    TJ_ARG_P_INDEX,     /**< pointer to the index by which rows are scattered to P, or combined */
+    TJ_ARG_SCALE_LD,    /**< long long: leading dimension of scales along k (tj_scale_layout); the same index */
+    TJ_ARG_P_FACTOR     /**< pointer to the factors of rows that are combined */
 } tj_argument_kind;
 
 typedef enum tj_extent {
@@ -108,8 +109,9 @@ typedef enum tj_grid_rule {
                            row_blocks * col_blocks and at least one. A block walks tiles of P, gridDim.x apart. The blocks of a
                            cluster along y walk the same tiles: then grid.y is their number. */
     TJ_GRID_LINES,    /**< (ceil(rows or columns of P, whichever are more / block_cols), 1, products) */
-    TJ_GRID_WALK_ALL  /**< (blocks, 1, 1): as TJ_GRID_WALK, and a block walks the tiles of one product of the launch after the
+    TJ_GRID_WALK_ALL, /**< (blocks, 1, 1): as TJ_GRID_WALK, and a block walks the tiles of one product of the launch after the
                            other; there are no splits */
+    TJ_GRID_ROWS      /**< (rows of P, ceil(columns of P / block_cols), 1) */
 } tj_grid_rule;
 
 enum { TJ_LAUNCH_MAX_STEPS = 8, TJ_LAUNCH_MAX_ARGS = 48, TJ_LAUNCH_MAX_SLICES = 6, TJ_LAUNCH_MAX_MAPS = 4 };

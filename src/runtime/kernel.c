@@ -378,7 +378,9 @@ static bool is_good_argument(const tj_kernel *kernel, const tj_argument *arg)
     case TJ_ARG_M_INDEX:
         return tj_is_gathered(&kernel->problem);
     case TJ_ARG_P_INDEX:
-        return tj_is_scattered(&kernel->problem);
+        return tj_is_scattered(&kernel->problem) || tj_is_combined(&kernel->problem);
+    case TJ_ARG_P_FACTOR:
+        return tj_is_combined(&kernel->problem);
     case TJ_ARG_WORKSPACE:
         return is_good_slice(kernel, arg->index);
     case TJ_ARG_OFFSETS:
@@ -397,8 +399,8 @@ static bool is_good_step(const tj_kernel *kernel, int index)
     const tj_launch_step *step = &kernel->form.step[index];
 
     if (!step->kernel[0] || !is_within(step->arg_count, 0, TJ_LAUNCH_MAX_ARGS) ||
-        !is_within(step->grid, TJ_GRID_TILES, TJ_GRID_WALK_ALL) || step->block_x < 1 || step->block_y < 1 ||
-        step->block_rows < 1 || step->block_cols < 1 || (step->grid == TJ_GRID_PRODUCTS && step->block_products < 1) ||
+        !is_within(step->grid, TJ_GRID_TILES, TJ_GRID_ROWS) || step->block_x < 1 || step->block_y < 1 || step->block_rows < 1 ||
+        step->block_cols < 1 || (step->grid == TJ_GRID_PRODUCTS && step->block_products < 1) ||
         (tj_step_walks(step) && step->resident < 1) ||
         !is_within(step->splits, 0,
                    (step->grid == TJ_GRID_TILES || step->grid == TJ_GRID_WALK) && kernel->form.workspace_bytes > 0 ? UINT16_MAX

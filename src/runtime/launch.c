@@ -271,8 +271,8 @@ static bool is_open(const tj_problem *problem)
             return true; /* is it apart from all that is read? */
     if (tj_is_scaled(problem, TJ_MATRIX_P))
         return true; /* so are its scales */
-    return tj_is_gathered(problem) || tj_is_scattered(problem) /* m_rows, p_rows */ || problem->batch == TJ_ANY ||
-           problem->j.mode == TJ_DIM_ANY || problem->k.mode == TJ_DIM_ANY || problem->l.mode == TJ_DIM_ANY;
+    return tj_has_index(&problem->rows) /* m_rows, p_rows */ || problem->batch == TJ_ANY || problem->j.mode == TJ_DIM_ANY ||
+           problem->k.mode == TJ_DIM_ANY || problem->l.mode == TJ_DIM_ANY;
 }
 
 void tj_launch_make_ready(tj_kernel *kernel)

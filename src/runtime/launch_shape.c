@@ -142,10 +142,12 @@ static bool is_of_m(int which)
     return which == TJ_MATRIX_M || which == TJ_SCALES + TJ_MATRIX_M;
 }
 
-/* The rows of an operand that has one for each row of the product, or those that an index leads to. */
-static int64_t rows_of(const tj_launch_shape *shape, int which)
+/* The rows of an operand that has one for each row of the product, or those that an index leads to; of P those of its sums. */
+static int64_t rows_of(const tj_kernel *kernel, const tj_launch_shape *shape, int which)
 {
-    return is_of_m(which) ? shape->m_rows : which == TJ_MATRIX_P ? shape->p_rows : shape->j;
+    return is_of_m(which)                                 ? shape->m_rows
+           : which == TJ_MATRIX_P || which == TJ_MATRIX_C ? shape->p_rows * tj_rows_of_sum(&kernel->problem)
+                                                          : shape->j;
 }
 
 /* The numbers of an operand: those that the problem leaves open are given by the launch. */
@@ -153,7 +155,7 @@ static tj_status resolve_operand(const tj_kernel *kernel, int which, int64_t ld,
                                  tj_error *err)
 {
     const tj_operand_row *const row = &kernel->operand[which];
-    const tj_extents extents = {rows_of(shape, which), shape->k, shape->l};
+    const tj_extents extents = {rows_of(kernel, shape, which), shape->k, shape->l};
     const int64_t copies = tj_operand_copies(&kernel->problem, row, shape->batch);
     tj_stored_shape *const stored = &shape->matrix[which];
     char ld_name[NUMBER_NAME_BYTES], stride_name[NUMBER_NAME_BYTES];
@@ -183,13 +185,14 @@ static tj_status resolve_operand(const tj_kernel *kernel, int which, int64_t ld,
     return TJ_OK;
 }
 
-/* Rows of M or P: j of them, unless an index leads there. */
-static tj_status resolve_rows(const char *name, bool by_index, int64_t given, int64_t j, int64_t *rows, tj_error *err)
+/* Rows of M or P: the usual number of them, unless an index leads there. */
+static tj_status resolve_rows(const char *name, bool by_index, int64_t given, int64_t usual, int64_t *rows, tj_error *err)
 {
-    *rows = by_index && given != 0 ? given : j;
+    *rows = by_index && given != 0 ? given : usual;
     if (*rows >= 1 && *rows <= INT32_MAX)
         return TJ_OK;
-    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is %lld: use 1 to %d rows, or 0 for j", name, (long long)given, INT32_MAX);
+    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is %lld: use 1 to %d rows, or 0 for %lld", name, (long long)given,
+                   INT32_MAX, (long long)usual);
 }
 
 /* c = NULL means P itself, so C is then stored as P is. That works if the text takes C's numbers as arguments, or has
@@ -365,13 +368,19 @@ static tj_status resolve_tiles(const tj_kernel *kernel, const tj_launch_step *st
     return check_grid(kernel, blocks, err);
 }
 
+/* The lines of the P that the product stores, before any of them are added up. */
+static int64_t lines_of_product(const tj_kernel *kernel, const tj_launch_shape *shape)
+{
+    return tj_is_combined(&kernel->problem) ? shape->j : shape->matrix[TJ_MATRIX_P].lines;
+}
+
 static tj_status resolve_elements(const tj_kernel *kernel, const tj_launch_step *step, const tj_launch_shape *shape,
                                   tj_geometry *geometry, tj_error *err)
 {
-    const tj_stored_shape *const p = &shape->matrix[TJ_MATRIX_P];
     int64_t elements, blocks;
 
-    if (!tj_mul(p->lines, p->width, &elements) || (blocks = tj_ceil_div(elements, step->block_cols)) > kernel->max_grid[0])
+    if (!tj_mul(lines_of_product(kernel, shape), shape->matrix[TJ_MATRIX_P].width, &elements) ||
+        (blocks = tj_ceil_div(elements, step->block_cols)) > kernel->max_grid[0])
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "P has %lld x %lld elements, more than one launch of %s takes: use a config that does not split k",
                        (long long)shape->j, (long long)shape->l, step->kernel);
@@ -389,10 +398,17 @@ static tj_status resolve_step(const tj_kernel *kernel, const tj_launch_step *ste
     if (step->grid == TJ_GRID_TILES || tj_step_walks(step))
         return resolve_tiles(kernel, step, shape, geometry, err);
     if (step->grid == TJ_GRID_LINES) {
-        const tj_stored_shape *const p = &shape->matrix[TJ_MATRIX_P];
+        const int64_t lines = lines_of_product(kernel, shape), width = shape->matrix[TJ_MATRIX_P].width;
 
-        geometry->grid[0] = in_clusters(step, 0, tj_ceil_div(p->lines > p->width ? p->lines : p->width, step->block_cols));
+        geometry->grid[0] = in_clusters(step, 0, tj_ceil_div(lines > width ? lines : width, step->block_cols));
         return TJ_OK;
+    }
+    if (step->grid == TJ_GRID_ROWS) {
+        const int64_t blocks[2] = {shape->p_rows, tj_ceil_div(shape->matrix[TJ_MATRIX_P].width, step->block_cols)};
+
+        geometry->grid[0] = (unsigned int)blocks[0];
+        geometry->grid[1] = (unsigned int)blocks[1];
+        return check_grid(kernel, blocks, err);
     }
     return step->grid == TJ_GRID_PRODUCTS ? TJ_OK : resolve_elements(kernel, step, shape, geometry, err);
 }
@@ -454,7 +470,8 @@ tj_status tj_launch_resolve(const tj_kernel *kernel, const tj_operands *x, tj_la
     if (status == TJ_OK)
         status = resolve_rows("m_rows", tj_is_gathered(problem), x->m_rows, shape->j, &shape->m_rows, err);
     if (status == TJ_OK)
-        status = resolve_rows("p_rows", tj_is_scattered(problem), x->p_rows, shape->j, &shape->p_rows, err);
+        status = resolve_rows("p_rows", tj_is_scattered(problem) || tj_is_combined(problem), x->p_rows,
+                              tj_ceil_div(shape->j, tj_rows_of_sum(problem)), &shape->p_rows, err);
     if (status == TJ_OK)
         status = resolve_batch(problem, x->batch, &shape->batch, err);
     for (int which = 0; which < TJ_ADDRESSES && status == TJ_OK; which++)
@@ -664,29 +681,45 @@ static tj_status check_offsets(const tj_kernel *kernel, const tj_operands *x, co
     return tj_groups_check(problem, bound, x->offsets, err);
 }
 
-/* An index is read only on the device: is it there, and not where P is written? */
-static tj_status check_index(const tj_kernel *kernel, const tj_operands *x, const tj_launch_shape *shape, const char *name,
-                             const int32_t *index, tj_error *err)
+/* An index, or the factors that go with it: `each` elements of 4 bytes for each row of the product, or of P. */
+typedef struct row_index {
+    const char *name, *what, *of;
+    const void *address;
+    int64_t rows, each;
+} row_index;
+
+/* It is read only on the device: is it there, and not where P is written? */
+static tj_status check_index(const tj_kernel *kernel, const tj_operands *x, const tj_launch_shape *shape, row_index i,
+                             tj_error *err)
 {
-    if (!index)
+    if (!i.address)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "%s is NULL: give the device address of the row of %c for each of the %lld rows of the product", name,
-                       name[0] == 'm' ? 'M' : 'P', (long long)shape->j);
-    if ((uintptr_t)index % sizeof(int32_t) != 0)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is 0x%llx, which is not aligned to its elements of 4 bytes", name,
-                       (unsigned long long)(uintptr_t)index);
-    return check_apart_from_p(kernel, x, shape, name, index, shape->j * (int64_t)sizeof(int32_t), err);
+                       "%s is NULL: give the device address of the %s for each of the %lld rows of %s", i.name, i.what,
+                       (long long)i.rows, i.of);
+    if ((uintptr_t)i.address % sizeof(int32_t) != 0)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is 0x%llx, which is not aligned to its elements of 4 bytes", i.name,
+                       (unsigned long long)(uintptr_t)i.address);
+    return check_apart_from_p(kernel, x, shape, i.name, i.address, i.rows * i.each * (int64_t)sizeof(int32_t), err);
 }
 
 /* The offsets or counts of groups, and the indexes of rows. */
 static tj_status check_rows(const tj_kernel *kernel, const tj_operands *x, const tj_launch_shape *shape, tj_error *err)
 {
     tj_status status = check_offsets(kernel, x, shape, err);
+    const tj_problem *const problem = &kernel->problem;
+    const row_index of_m = {"m_index", "row of M", "the product", x->m_index, shape->j, 1},
+                    of_p = {"p_index", "row of P", "the product", x->p_index, shape->j, 1},
+                    of_sums = {"p_index", "rows of the product", "P", x->p_index, shape->p_rows, problem->rows.combined},
+                    factors = {"p_factor", "factors", "P", x->p_factor, shape->p_rows, problem->rows.combined};
 
-    if (status == TJ_OK && tj_is_gathered(&kernel->problem))
-        status = check_index(kernel, x, shape, "m_index", x->m_index, err);
-    if (status == TJ_OK && tj_is_scattered(&kernel->problem))
-        status = check_index(kernel, x, shape, "p_index", x->p_index, err);
+    if (status == TJ_OK && tj_is_gathered(problem))
+        status = check_index(kernel, x, shape, of_m, err);
+    if (status == TJ_OK && tj_is_scattered(problem))
+        status = check_index(kernel, x, shape, of_p, err);
+    if (status == TJ_OK && tj_is_combined(problem))
+        status = check_index(kernel, x, shape, of_sums, err);
+    if (status == TJ_OK && tj_is_combined(problem))
+        status = check_index(kernel, x, shape, factors, err);
     return status;
 }
 

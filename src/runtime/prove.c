@@ -21,6 +21,7 @@
 
 #include "buffer.h"
 #include "canonical.h"
+#include "combined.h"
 #include "compare.h"
 #include "error.h"
 #include "expression.h"
@@ -55,7 +56,8 @@ typedef struct proving {
     tj_reductions *reductions; /* of the run that is compared; NULL: none */
     tj_host_operand scales;    /* of P, as they were read back */
     tj_blocks *blocks;         /* of a P with scales, of the run that is compared; NULL: it has none */
-    int64_t lines, width;      /* of one P, as stored */
+    int64_t lines, width;      /* of one product, as P is stored: combined rows are still apart */
+    int32_t combined;          /* of its lines, which are one line of P */
     int64_t sums;              /* in such a line: more than its elements where each takes a pair */
     run run[MOST_RUNS];
     int runs;
@@ -130,10 +132,10 @@ static bool has_expression(const proving *v)
     return v->lies.problem.epilogue.expression.nodes > 0;
 }
 
-/* Does the host judge each element by its value and a bound? So it does for a P whose scales the kernel finds. */
+/* Does the host judge each element by its value and a bound? So it does for a P that is finished after the sums of products. */
 static bool is_judged(const proving *v)
 {
-    return has_expression(v) || tj_is_scaled(&v->lies.problem, TJ_MATRIX_P);
+    return has_expression(v) || tj_is_finished(&v->lies.problem);
 }
 
 /* The type of the simple kernel's P. */
@@ -214,6 +216,45 @@ static int64_t compare_values(const proving *v, int64_t product, int64_t line, c
     return -1;
 }
 
+/*
+ * The first element that no order of summation explains of a line of P that adds up `rows` lines of the product from `line` on, -1:
+ * none. p: as it lies; sums: the simple kernel's, of those lines.
+ */
+static int64_t compare_sums(const proving *v, int64_t product, int64_t line, int64_t rows, int64_t of_p, const char *p,
+                            const char *sums)
+{
+    const tj_problem *const k = &v->lies.problem;
+    const size_t simple_width = (size_t)v->sums * simple_size_of(v);
+    tj_bounded x[TJ_VALUES];
+
+    for (int64_t i = 0; i < v->width; i++) {
+        const int64_t first = i * tj_sums_per_column(k);
+        tj_row_sum total = {0};
+        double value;
+
+        for (int64_t row = line; row < line + rows; row++) {
+            double sum[2] = {0, 0};
+
+            if (!tj_row_has_group(k, k->j.extent, tj_workbench_offsets(v->bench), row))
+                continue;
+            tj_convert(TJ_F64, sum, simple_type(v),
+                       sums + (size_t)(row - line) * simple_width + (size_t)first * simple_size_of(v),
+                       (size_t)tj_sums_per_column(k));
+            evaluate(v, product, row, i, sum, 0, x);
+            tj_reductions_take(v->reductions, product, row, i, x);
+            if (!outputs_agree(v, product, row, i, x))
+                return i;
+            tj_row_sum_add(&total, k, tj_workbench_factor(v->bench, row), x[TJ_VALUE_OF_P]);
+        }
+        if (k->epilogue.has_beta)
+            tj_row_sum_add_exact(&total, v->beta, element_of_c(v, product, of_p, i));
+        tj_convert(TJ_F64, &value, (tj_type)k->p.type, p + (size_t)i * size_of(v, TJ_MATRIX_P), 1);
+        if (tj_judge_stored(tj_row_sum_bounded(&total, k), (tj_type)k->p.type, 2, value) > 1)
+            return i;
+    }
+    return -1;
+}
+
 /* ---- the simple kernel -------------------------------------------------------------------------------------------- */
 
 /* A product of any extents and leading dimensions, its types and layouts those of the problem. */
@@ -250,7 +291,7 @@ static int64_t common_multiple(int64_t a, int64_t b)
 static int64_t line_step(const proving *v)
 {
     const char dimension = v->lies.problem.p.layout == TJ_ROW_MAJOR ? 'j' : 'l';
-    int64_t step = 1;
+    int64_t step = v->combined;
 
     for (int which = 0; which < TJ_WITH && !tj_is_grouped(&v->lies.problem); which++) {
         const tj_operand_row *const row = &v->lies.operand[which];
@@ -282,7 +323,7 @@ static tj_operand scales(const proving *v, int which, int64_t product, char dime
 static tj_status compute_lines(const proving *v, const run *r, int64_t n, int64_t at, tj_error *err)
 {
     const tj_problem *k = &v->lies.problem;
-    const bool by_rows = k->p.layout == TJ_ROW_MAJOR, has_c = k->epilogue.has_beta && !has_expression(v);
+    const bool by_rows = k->p.layout == TJ_ROW_MAJOR, has_c = v->simple->problem.epilogue.has_beta;
     const int64_t row = by_rows ? r->line : 0, col = by_rows ? 0 : r->line;
     const tj_group_rows of_k =
         tj_divides_k(k) ? tj_rows_of_group(k, 0, tj_workbench_offsets(v->bench), r->product) : (tj_group_rows){0, k->k.extent};
@@ -349,7 +390,8 @@ static void draw_runs(proving *v, bool is_emulated)
     const double judged = is_judged(v) ? (is_emulated ? 2e5 : 2e6) / (double)v->width : held; /* on the host */
     const double least = paid < held ? paid : held;
     const int64_t most = (int64_t)(least < judged ? least : judged) + 1;
-    const int64_t wanted = k->k.extent > LONG_K ? 2 : SAMPLED_RUNS, runs = wanted < total ? wanted : total;
+    const int64_t wanted = k->k.extent > LONG_K ? 2 : SAMPLED_RUNS, whole = total < v->combined ? 1 : total / v->combined,
+                  runs = wanted < whole ? wanted : whole;
     const int64_t share = total / runs, length = (most + runs - 1) / runs, step = line_step(v);
     uint64_t random = UINT64_C(0x9e3779b97f4a7c15);
 
@@ -360,6 +402,7 @@ static void draw_runs(proving *v, bool is_emulated)
         return;
     }
     v->longest = length < share ? length : share;
+    v->longest = v->longest > v->combined ? v->longest : v->combined;
     v->longest = v->longest < v->lines ? v->longest : v->lines;
     for (v->runs = 0; v->runs < runs; v->runs++) {
         const int64_t spare = share - v->longest;
@@ -374,7 +417,7 @@ static void draw_runs(proving *v, bool is_emulated)
         lines = at % v->lines - first + v->longest;
         v->run[v->runs] = (run){at / v->lines, first, lines < v->lines - first ? lines : v->lines - first};
         if (tj_is_masked(k)) /* the lines that are there come first */
-            v->run[v->runs].line -= v->run[v->runs].line % tj_room_of_group(k);
+            v->run[v->runs].line = v->run[v->runs].line / tj_room_of_group(k) * tj_room_of_group(k) / step * step;
     }
     v->longest = v->longest + step - 1 < v->lines ? v->longest + step - 1 : v->lines;
 }
@@ -389,7 +432,7 @@ static void check_all_of_p(proving *v)
     if (tj_facts_of(v->lies.problem.p.type)->is_integer)
         return;
     for (int64_t b = 0; b < v->lies.problem.batch; b++)
-        for (int64_t line = 0; line < v->lines; line++) {
+        for (int64_t line = 0; line < tj_ceil_div(v->lines, v->combined); line++) {
             if (!tj_workbench_has_line(v->bench, line))
                 continue;
             const char *at =
@@ -406,8 +449,10 @@ static tj_status compare_run(proving *v, const run *r, tj_error *err)
 {
     const size_t size = size_of(v, TJ_MATRIX_P), ld = (size_t)v->lies.problem.p.ld * size, width = (size_t)v->width * size;
     const size_t simple_width = (size_t)v->sums * simple_size_of(v);
-    const int64_t ends[2] = {tj_workbench_other_row(v->bench, r->line),
-                             tj_workbench_other_row(v->bench, r->line + r->lines - 1)},
+    const int64_t end = r->line + r->lines, /* a run begins with a line of P, of which the last may be short */
+        lines = end == v->lines ? tj_ceil_div(r->lines, v->combined) : r->lines / v->combined;
+    const int64_t ends[2] = {tj_workbench_row_of_p(v->bench, r->line),
+                             tj_workbench_row_of_p(v->bench, r->line + (lines - 1) * v->combined)},
                   first = ends[0] < ends[1] ? ends[0] : ends[1]; /* of the run's rows in P */
     const size_t at = tj_workbench_offset(v->bench, TJ_MATRIX_P, r->product) + (size_t)first * ld;
     const char *p = v->has_all_of_p ? v->p + at : v->p;
@@ -419,23 +464,25 @@ static tj_status compare_run(proving *v, const run *r, tj_error *err)
     if (status == TJ_OK)
         status = tj_blocks_create(&v->lies.problem, &v->scales, r->product, 1, &v->blocks, err);
     if (status == TJ_OK && !v->has_all_of_p)
-        status = tj_workbench_read_part(v->bench, 0, at, (size_t)(r->lines - 1) * ld + width, v->p, err);
+        status = tj_workbench_read_part(v->bench, 0, at, (size_t)(lines - 1) * ld + width, v->p, err);
     if (status == TJ_OK)
         status = tj_buffer_read(v->simple_p, 0, v->line, (size_t)r->lines * simple_width, err);
-    for (int64_t i = 0; i < r->lines && status == TJ_OK; i++) {
-        const int64_t line = r->line + i, of_p = tj_workbench_other_row(v->bench, line);
+    for (int64_t line = r->line; line < r->line + lines * v->combined && status == TJ_OK; line += v->combined) {
+        const int64_t of_p = tj_workbench_row_of_p(v->bench, line), rows = end - line < v->combined ? end - line : v->combined;
 
         if (!tj_workbench_has_line(v->bench, of_p))
             continue;
-        const char *const line_of_p = p + (size_t)(of_p - first) * ld, *const simple = v->line + (size_t)i * simple_width;
+        const char *const line_of_p = p + (size_t)(of_p - first) * ld, *const simple =
+                                                                           v->line + (size_t)(line - r->line) * simple_width;
+        const int64_t wrong =
+            tj_is_combined(&v->lies.problem) ? compare_sums(v, r->product, line, rows, of_p, line_of_p, simple)
+            : is_judged(v)                   ? compare_values(v, r->product, line, line_of_p, simple)
+                           : tj_compare_random_products(&v->lies.problem, v->alpha, line_of_p, simple, v->width);
         const bool by_rows = v->lies.problem.p.layout == TJ_ROW_MAJOR;
-        const int64_t wrong = is_judged(v)
-                                  ? compare_values(v, r->product, line, line_of_p, simple)
-                                  : tj_compare_random_products(&v->lies.problem, v->alpha, line_of_p, simple, v->width);
 
         if (wrong >= 0)
-            fail(v, "P[%lld][%lld] of product %lld is not what the family %s computes", (long long)(by_rows ? line : wrong),
-                 (long long)(by_rows ? wrong : line), (long long)r->product, TJ_SIMPLE_FAMILY->name);
+            fail(v, "P[%lld][%lld] of product %lld is not what the family %s computes", (long long)(by_rows ? of_p : wrong),
+                 (long long)(by_rows ? wrong : of_p), (long long)r->product, TJ_SIMPLE_FAMILY->name);
     }
     if (status == TJ_OK && tj_reductions_judge(v->reductions, 2, why) > 1)
         fail(v, "%s", why);
@@ -445,7 +492,7 @@ static tj_status compare_run(proving *v, const run *r, tj_error *err)
     tj_blocks_free(v->blocks);
     v->reductions = NULL;
     v->blocks = NULL;
-    v->proof->elements += r->lines * v->width;
+    v->proof->elements += lines * v->width;
     return status;
 }
 
@@ -606,11 +653,12 @@ tj_status tj_program_prove(tj_host *host, const tj_program *program, const tj_ke
 
     v.alpha = tj_trial_alpha(&v.lies.problem);
     v.beta = tj_trial_beta(&v.lies.problem);
-    v.lines = tj_extent_at(p->rows, &extents);
+    v.combined = tj_rows_of_sum(&v.lies.problem);
+    v.lines = tj_is_combined(&v.lies.problem) ? extents.j : tj_extent_at(p->rows, &extents);
     v.width = tj_extent_at(p->width, &extents);
     v.sums = v.width * tj_sums_per_column(&v.lies.problem);
     *proof = (tj_proof){.passed = 1, .created_s = (int64_t)time(NULL)};
-    proof->elements_total = v.lines * v.width * v.lies.problem.batch;
+    proof->elements_total = tj_ceil_div(v.lines, v.combined) * v.width * v.lies.problem.batch;
     status = run_proof(&v, err);
     drop(&v);
     if (status != TJ_OK && proof->passed) { /* nothing was proven */

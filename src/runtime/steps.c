@@ -75,6 +75,8 @@ static tj_parameter find_parameter(const tj_kernel *kernel, const tj_argument *a
         return (tj_parameter){TJ_IN_OPERANDS, offsetof(tj_operands, m_index)};
     case TJ_ARG_P_INDEX:
         return (tj_parameter){TJ_IN_OPERANDS, offsetof(tj_operands, p_index)};
+    case TJ_ARG_P_FACTOR:
+        return (tj_parameter){TJ_IN_OPERANDS, offsetof(tj_operands, p_factor)};
     case TJ_ARG_CUSTOM: /* the caller of the launch knows */
         return (tj_parameter){TJ_IN_OPERANDS, 0};
     default: /* TJ_ARG_TENSOR_MAP */

@@ -42,8 +42,10 @@ struct tj_workbench {
     tj_buffer *device_offsets; /* the same, unless a launch takes them from the host */
     int32_t *m_index;          /* of gathered rows of M, on the host */
     tj_buffer *device_m_index;
-    int32_t *p_index; /* of rows that are scattered to P, on the host */
+    int32_t *p_index; /* of rows that are scattered to P or combined, on the host */
     tj_buffer *device_p_index;
+    float *p_factor; /* of rows that are combined, on the host */
+    tj_buffer *device_p_factor;
     tj_buffer *workspace;
     size_t workspace_bytes; /* without guards */
     tj_operands *set;
@@ -212,6 +214,7 @@ static void describe_sets(tj_workbench *bench)
         x->batch = bench->lies.problem.batch;
         x->m_index = bench->device_m_index ? tj_buffer_address(bench->device_m_index) : NULL;
         x->p_index = bench->device_p_index ? tj_buffer_address(bench->device_p_index) : NULL;
+        x->p_factor = bench->device_p_factor ? tj_buffer_address(bench->device_p_factor) : NULL;
         x->offsets = bench->device_offsets ? tj_buffer_address(bench->device_offsets) : bench->offsets;
     }
 }
@@ -245,7 +248,53 @@ static tj_status draw_offsets(tj_workbench *bench, const tj_workbench_options *o
     return put(bench, bench->offsets, bytes, &bench->device_offsets, err);
 }
 
-/* Draw the rows of M that are gathered, of which a few do not exist. Rows are scattered to P in reverse order. */
+/* Return the number of rows of P. */
+static int64_t rows_of_p(const tj_workbench *bench)
+{
+    return tj_problem_lines(&bench->lies.problem, TJ_MATRIX_P).count.extent;
+}
+
+/* Return the place of a row of the product in the index of combined rows. */
+static int64_t place_in_sum(const tj_workbench *bench, int64_t row)
+{
+    const int32_t combined = tj_rows_of_sum(&bench->lies.problem);
+
+    return tj_workbench_row_of_p(bench, row) * combined + combined - 1 - row % combined;
+}
+
+/* Name the rows of P that rows are scattered to. */
+static tj_status draw_scattered(tj_workbench *bench, tj_error *err)
+{
+    const int64_t j = bench->lies.problem.j.extent;
+
+    bench->p_index = malloc((size_t)j * sizeof *bench->p_index);
+    if (!bench->p_index)
+        return tj_fail_memory(err, "the operands of a workbench");
+    for (int64_t row = 0; row < j; row++)
+        bench->p_index[row] = (int32_t)tj_workbench_row_of_p(bench, row);
+    return put(bench, bench->p_index, (size_t)j * sizeof *bench->p_index, &bench->device_p_index, err);
+}
+
+/* Name the rows that sums take, of which some may not exist, and draw their factors. */
+static tj_status draw_combined(tj_workbench *bench, const tj_workbench_options *options, tj_error *err)
+{
+    const size_t count = (size_t)(rows_of_p(bench) * bench->lies.problem.rows.combined);
+    tj_status status;
+
+    bench->p_index = malloc(count * sizeof *bench->p_index);
+    bench->p_factor = malloc(count * sizeof *bench->p_factor);
+    if (!bench->p_index || !bench->p_factor)
+        return tj_fail_memory(err, "the operands of a workbench");
+    memset(bench->p_index, 0xff, count * sizeof *bench->p_index);
+    for (int64_t row = 0; row < bench->lies.problem.j.extent; row++)
+        bench->p_index[place_in_sum(bench, row)] = (int32_t)row;
+    tj_fill_random(TJ_F32, bench->p_factor, count, options->seed + TJ_ADDRESSES);
+    status = put(bench, bench->p_index, count * sizeof *bench->p_index, &bench->device_p_index, err);
+    return status == TJ_OK ? put(bench, bench->p_factor, count * sizeof *bench->p_factor, &bench->device_p_factor, err)
+                           : status;
+}
+
+/* Draw the rows of M that are gathered, of which a few do not exist, and the rows of P. */
 static tj_status draw_indexes(tj_workbench *bench, const tj_workbench_options *options, tj_error *err)
 {
     const tj_problem *const lies = &bench->lies.problem;
@@ -253,16 +302,15 @@ static tj_status draw_indexes(tj_workbench *bench, const tj_workbench_options *o
     tj_status status = TJ_OK;
 
     bench->m_index = tj_is_gathered(lies) ? malloc(bytes) : NULL;
-    bench->p_index = tj_is_scattered(lies) ? malloc(bytes) : NULL;
-    if ((tj_is_gathered(lies) && !bench->m_index) || (tj_is_scattered(lies) && !bench->p_index))
+    if (tj_is_gathered(lies) && !bench->m_index)
         return tj_fail_memory(err, "the operands of a workbench");
-    for (int64_t row = 0; row < lies->j.extent && bench->p_index; row++)
-        bench->p_index[row] = (int32_t)tj_workbench_other_row(bench, row);
     if (bench->m_index) {
         tj_draw_index(lies, bench->m_index, options->seed);
         status = put(bench, bench->m_index, bytes, &bench->device_m_index, err);
     }
-    return status == TJ_OK && bench->p_index ? put(bench, bench->p_index, bytes, &bench->device_p_index, err) : status;
+    if (status == TJ_OK && tj_is_scattered(lies))
+        return draw_scattered(bench, err);
+    return status == TJ_OK && tj_is_combined(lies) ? draw_combined(bench, options, err) : status;
 }
 
 static tj_status check_options(const tj_workbench_options *o, tj_error *err)
@@ -359,6 +407,8 @@ void tj_workbench_free(tj_workbench *bench)
     free(bench->m_index);
     tj_buffer_free(bench->device_p_index);
     free(bench->p_index);
+    tj_buffer_free(bench->device_p_factor);
+    free(bench->p_factor);
     free(bench->set);
     free(bench);
 }
@@ -537,7 +587,8 @@ tj_status tj_workbench_check(const tj_workbench *bench, const void *p, double ma
                           .beta = bench->beta,
                           .offsets = bench->offsets,
                           .m_index = bench->m_index,
-                          .p_index = bench->p_index};
+                          .p_index = bench->p_index,
+                          .p_factor = bench->p_factor};
     tj_check_report own = TJ_CHECK_REPORT_INIT;
     tj_status status = TJ_CLEAR(report, TJ_CHECK_REPORT_INIT, err);
 
@@ -602,16 +653,24 @@ static tj_status check_guards(const tj_workbench *bench, const tj_buffer *buffer
     return status;
 }
 
-int64_t tj_workbench_other_row(const tj_workbench *bench, int64_t row)
+int64_t tj_workbench_row_of_p(const tj_workbench *bench, int64_t row)
 {
-    return tj_is_scattered(&bench->lies.problem) ? bench->lies.problem.j.extent - 1 - row : row;
+    const tj_problem *const lies = &bench->lies.problem;
+
+    return tj_is_scattered(lies) || tj_is_combined(lies) ? rows_of_p(bench) - 1 - row / tj_rows_of_sum(lies) : row;
 }
 
+double tj_workbench_factor(const tj_workbench *bench, int64_t row)
+{
+    return (double)bench->p_factor[place_in_sum(bench, row)];
+}
+
+/* Every sum is stored. Other lines are those of one row each, and the same function leads from P to the product. */
 bool tj_workbench_has_line(const tj_workbench *bench, int64_t line)
 {
-    const tj_problem *lies = &bench->lies.problem;
+    const tj_problem *const lies = &bench->lies.problem;
 
-    return tj_row_has_group(lies, lies->j.extent, bench->offsets, tj_workbench_other_row(bench, line));
+    return tj_is_combined(lies) || tj_row_has_group(lies, lies->j.extent, bench->offsets, tj_workbench_row_of_p(bench, line));
 }
 
 /* Check that padding between rows, batches and groups of P is untouched. */

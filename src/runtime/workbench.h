@@ -40,8 +40,14 @@ tj_status tj_workbench_read_part(const tj_workbench *bench, size_t set, size_t o
  */
 tj_status tj_workbench_fill_operands(const tj_workbench *bench, tj_host_operands *host, tj_error *err);
 
-/** Return the row of P for a row of the product, and the reverse: where rows are scattered, the last one comes first. */
-int64_t tj_workbench_other_row(const tj_workbench *bench, int64_t row);
+/**
+ * Return the row of P for a row of the product. Where an index leads there, the last one comes first: the row itself if rows are
+ * scattered, or the `combined` neighbours that a row of P adds up, the last of them first.
+ */
+int64_t tj_workbench_row_of_p(const tj_workbench *bench, int64_t row);
+
+/** Return the factor of a row of the product where rows are combined. */
+double tj_workbench_factor(const tj_workbench *bench, int64_t row);
 
 /** Does this line of P belong to a product? With groups, there may be lines that belong to none. */
 bool tj_workbench_has_line(const tj_workbench *bench, int64_t line);

@@ -474,7 +474,7 @@ Test(epilogue, reductions_take_fixed_extents)
     problem.batch = TJ_ANY;
     expect_problem_refused(&problem, "the batch is known only at launch");
     problem.batch = 1;
-    problem.rows = (tj_rows){TJ_ROWS_IN_GROUPS, 0, 0, 4, 8, 0};
+    problem.rows = (tj_rows){TJ_ROWS_IN_GROUPS, 0, 0, 0, 4, 8, 0};
     expect_problem_refused(&problem, "the problem has groups");
     problem.rows = (tj_rows){0};
     problem.epilogue.expression.operand[0].reduction = 9;

@@ -61,7 +61,7 @@ Test(steps, a_product_that_is_asked_to_overlap_waits_first)
         {"mma",
          PROBLEM(.j = {FIXED(64)}, .k = {FIXED(4096)}, .l = {FIXED(4096)}, .m.type = TJ_BF16, .n.stride = TJ_POINTERS_16)},
         {"mma", PROBLEM(.j = {FIXED(64)}, .k = {FIXED(256)}, .l = {FIXED(512)}, .m.type = TJ_BF16,
-                        .rows = {TJ_ROWS_IN_GROUPS, 0, 0, 4, 4, 0})},
+                        .rows = {TJ_ROWS_IN_GROUPS, 0, 0, 0, 4, 4, 0})},
         {"small_batch", PROBLEM(.j = {FIXED(16)}, .k = {FIXED(16)}, .l = {FIXED(16)}, .batch = 100)},
         {"planes", PROBLEM(.j = {FIXED(256)}, .k = {FIXED(256)}, .l = {FIXED(256)}, .compute = TJ_COMPUTE_F32_SPLIT)},
     };

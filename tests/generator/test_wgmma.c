@@ -12,7 +12,7 @@
 
 #define BF16(j_, k_, l_, ...) PROBLEM(.j = {FIXED(j_)}, .k = {FIXED(k_)}, .l = {FIXED(l_)}, .m.type = TJ_BF16, __VA_ARGS__)
 #define ALONG_K .n.layout = TJ_COL_MAJOR
-#define GROUPS_ALONG_K .rows = {TJ_ROWS_ALONG_K, 0, 0, 3, 0, 0}
+#define GROUPS_ALONG_K .rows = {TJ_ROWS_ALONG_K, 0, 0, 0, 3, 0, 0}
 #define WEIGHTS(type_, ...) .n.type = (type_), ALONG_K, ##__VA_ARGS__
 
 Test(wgmma, says_which_constraint_does_not_hold)
@@ -80,7 +80,7 @@ Test(wgmma, says_which_constraint_does_not_hold)
         {CUBES(256, .m.type = TJ_BF16, .p.layout = TJ_COL_MAJOR), "wgmma:swap=yes,bn=200", NULL},
         {CUBES(256, .m.type = TJ_BF16), "wgmma:cluster=n4", NULL},
         {CUBES(256, .m.type = TJ_BF16), "wgmma:cluster=m2,pingpong=yes", "and pingpong=yes is not for them: use cluster=none"},
-        {CUBES(256, .m.type = TJ_BF16, .rows = {TJ_ROWS_IN_GROUPS, 0, 0, 2, 0, 0}), "wgmma:cluster=n2",
+        {CUBES(256, .m.type = TJ_BF16, .rows = {TJ_ROWS_IN_GROUPS, 0, 0, 0, 2, 0, 0}), "wgmma:cluster=n2",
          "and groups of rows is not"},
         {CUBES(256, .compute = TJ_COMPUTE_TF32), "wgmma:cluster=m2,transpose=n", "and transpose is not for them"},
         {CUBES(256, .m.type = TJ_BF16), "wgmma:cluster=k2", NULL},
@@ -88,7 +88,7 @@ Test(wgmma, says_which_constraint_does_not_hold)
         {BF16(256, 256, 192), "wgmma:cluster=m2,bn=64,boundary=none", "l = 192 is not a multiple of BN 128"},
         {CUBES(256, .m.type = TJ_BF16), "wgmma:swap=yes,bn=12", "bn is 12: it must be a multiple of 8"},
         {CUBES(256, .m.type = TJ_S8, ALONG_K), "wgmma:swap=yes,bn=40", "bn is 40, and tensor cores take 8, 16, 24, 32 columns"},
-        {CUBES(256, .m.type = TJ_BF16, .rows = {TJ_ROWS_IN_GROUPS, 0, 0, 2, 0, 0}), "wgmma:swap=yes",
+        {CUBES(256, .m.type = TJ_BF16, .rows = {TJ_ROWS_IN_GROUPS, 0, 0, 0, 2, 0, 0}), "wgmma:swap=yes",
          "rows in groups are rows of P"},
         {CUBES(256, .m.type = TJ_BF16), "wgmma:bm=192,bn=208", "bn is 208, and the 104 sums of one product do not fit the 128"},
         {CUBES(256, .m.type = TJ_BF16), "wgmma:bm=256,bn=256",

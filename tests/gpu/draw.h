@@ -154,7 +154,7 @@ static void draw_groups(tj_problem *p)
     const int has_pairs = p->m.type == TJ_S4 || p->n.type == TJ_S4,
               has_parts = p->scale[TJ_MATRIX_M].k > 0 || p->scale[TJ_MATRIX_N].k > 0;
 
-    p->rows = (tj_rows){TJ_ROWS_IN_GROUPS, 0, 0, (int32_t)PICK(1, 2, 3, 5, 8, 33, 70), (int8_t)PICK(0, 4, 8), next() % 2, 0};
+    p->rows = (tj_rows){TJ_ROWS_IN_GROUPS, 0, 0, 0, (int32_t)PICK(1, 2, 3, 5, 8, 33, 70), (int8_t)PICK(0, 4, 8), next() % 2, 0};
     if (next() % 3 == 0) { /* masked, each with room for as many rows */
         p->rows.kind = TJ_ROWS_MASKED;
         p->rows.expected = next() % 20;
@@ -165,7 +165,7 @@ static void draw_groups(tj_problem *p)
     p->batch = 0;
     p->m.stride = p->p.stride = p->c.stride = TJ_TIGHT;
     if (next() % 6 == 0 && !has_pairs && !has_parts) {
-        p->rows = (tj_rows){TJ_ROWS_ALONG_K, 0, 0, p->rows.groups, p->rows.offset_bytes, p->rows.on_host, 0};
+        p->rows = (tj_rows){TJ_ROWS_ALONG_K, 0, 0, 0, p->rows.groups, p->rows.offset_bytes, p->rows.on_host, 0};
         p->n.stride = TJ_TIGHT;
         return;
     }

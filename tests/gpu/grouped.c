@@ -106,7 +106,7 @@ static void replay(tj_context *context, const char *text, int on_host)
     tj_error err = {TJ_OK, ""};
     char label[160];
 
-    problem.rows = (tj_rows){TJ_ROWS_IN_GROUPS, 0, 0, GROUPS, 4, on_host};
+    problem.rows = (tj_rows){TJ_ROWS_IN_GROUPS, 0, 0, 0, GROUPS, 4, on_host};
     if (!expect(tj_config_parse(text, &config, &err) == TJ_OK &&
                     tj_plan_prepare(context, &problem, &config, &plan, &err) == TJ_OK,
                 "%s: %s", text, err.message))

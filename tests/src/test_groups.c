@@ -48,28 +48,28 @@ Test(groups, refuses_problems_that_cannot_be)
         int16_t layout_m, layout_p;
         const char *says;
     } rows[] = {
-        {{9, 0, 0, 3, 0, 0}, 0, 0, 0, 0, 0, KINDS},
-        {{TJ_ROWS_ALONG_K, 0, 0, 3, 0, 0}, 2, 0, 0, 0, 0, "batch is 2 and rows.groups 3: groups along k are the products"},
-        {{TJ_ROWS_ALONG_K, 1, 0, 3, 0, 0}, 0, 0, 0, 0, 0, "groups along k have no index of rows"},
-        {{TJ_ROWS_ALONG_K, 0, 0, 3, 0, 0}, 0, 64, 0, 0, 0, "stride_n is 64, and groups along k share one N"},
-        {{TJ_ROWS_MASKED, 0, 0, 3, 0, 0}, 0, 0, 0, 0, 0, "j is 50, which is not a multiple of the 3 masked groups"},
-        {{TJ_ROWS_MASKED, 0, 0, 2, 0, 0, -1}, 0, 0, 0, 0, 0, "rows.expected is -1"},
-        {{TJ_ROWS_IN_GROUPS, 0, 0, 2, 0, 0, 5}, 0, 0, 0, 0, 0, "rows.expected is 5: use 0 or, with TJ_ROWS_MASKED"},
-        {{TJ_ROWS_MASKED, 0, 0, 1000, 4, 1}, 0, 0, 0, 0, 0, "1000 groups have 4000 bytes of counts"},
-        {{TJ_ROWS_AS_THEY_LIE, 0, 0, 3, 0, 0}, 0, 0, 0, 0, 0, "rows.groups is 3 and rows.kind TJ_ROWS_AS_THEY_LIE"},
-        {{TJ_ROWS_IN_GROUPS, 0, 0, 0, 0, 0}, 0, 0, 0, 0, 0, "rows.groups is 0: use 1 to 65535"},
-        {{TJ_ROWS_IN_GROUPS, 0, 0, -1, 0, 0}, 0, 0, 0, 0, 0, "rows.groups is -1: use 1 to 65535"},
-        {{TJ_ROWS_IN_GROUPS, 0, 0, 65536, 0, 0}, 0, 0, 0, 0, 0, "rows.groups is 65536"},
-        {{TJ_ROWS_IN_GROUPS, 0, 0, 3, 2, 0}, 0, 0, 0, 0, 0, "rows.offset_bytes is 2: use 4 or 8"},
-        {{TJ_ROWS_IN_GROUPS, 0, 0, 3, 4, 2}, 0, 0, 0, 0, 0, "rows.on_host is 2: use 0 or 1"},
-        {{TJ_ROWS_IN_GROUPS, 0, 0, 768, 4, 1}, 0, 0, 0, 0, 0, "768 groups have 3076 bytes of offsets"},
-        {{TJ_ROWS_IN_GROUPS, 0, 0, 384, 8, 1}, 0, 0, 0, 0, 0, "use 4 bytes for each"},
-        {{TJ_ROWS_IN_GROUPS, 0, 0, 3, 0, 0}, 2, 0, 0, 0, 0, "a batch or groups, not both"},
-        {{TJ_ROWS_IN_GROUPS, 0, 0, 3, 0, 0}, TJ_ANY, 0, 0, 0, 0, "a batch or groups, not both"},
-        {{TJ_ROWS_IN_GROUPS, 0, 0, 3, 0, 0}, 0, 0, 0, 1, 0, "M is column-major"},
-        {{TJ_ROWS_IN_GROUPS, 0, 0, 3, 0, 0}, 0, 0, 0, 0, 1, "P is column-major"},
-        {{TJ_ROWS_IN_GROUPS, 0, 0, 3, 0, 0}, 0, 0, TJ_POINTERS, 0, 0, "only N may be an array of pointers"},
-        {{TJ_ROWS_IN_GROUPS, 0, 0, 3, 0, 0}, 0, -9, 0, 0, 0, "stride_n is -9"},
+        {{9, 0, 0, 0, 3, 0, 0}, 0, 0, 0, 0, 0, KINDS},
+        {{TJ_ROWS_ALONG_K, 0, 0, 0, 3, 0, 0}, 2, 0, 0, 0, 0, "batch is 2 and rows.groups 3: groups along k are the products"},
+        {{TJ_ROWS_ALONG_K, 1, 0, 0, 3, 0, 0}, 0, 0, 0, 0, 0, "groups along k have no index of rows"},
+        {{TJ_ROWS_ALONG_K, 0, 0, 0, 3, 0, 0}, 0, 64, 0, 0, 0, "stride_n is 64, and groups along k share one N"},
+        {{TJ_ROWS_MASKED, 0, 0, 0, 3, 0, 0}, 0, 0, 0, 0, 0, "j is 50, which is not a multiple of the 3 masked groups"},
+        {{TJ_ROWS_MASKED, 0, 0, 0, 2, 0, 0, -1}, 0, 0, 0, 0, 0, "rows.expected is -1"},
+        {{TJ_ROWS_IN_GROUPS, 0, 0, 0, 2, 0, 0, 5}, 0, 0, 0, 0, 0, "rows.expected is 5: use 0 or, with TJ_ROWS_MASKED"},
+        {{TJ_ROWS_MASKED, 0, 0, 0, 1000, 4, 1}, 0, 0, 0, 0, 0, "1000 groups have 4000 bytes of counts"},
+        {{TJ_ROWS_AS_THEY_LIE, 0, 0, 0, 3, 0, 0}, 0, 0, 0, 0, 0, "rows.groups is 3 and rows.kind TJ_ROWS_AS_THEY_LIE"},
+        {{TJ_ROWS_IN_GROUPS, 0, 0, 0, 0, 0, 0}, 0, 0, 0, 0, 0, "rows.groups is 0: use 1 to 65535"},
+        {{TJ_ROWS_IN_GROUPS, 0, 0, 0, -1, 0, 0}, 0, 0, 0, 0, 0, "rows.groups is -1: use 1 to 65535"},
+        {{TJ_ROWS_IN_GROUPS, 0, 0, 0, 65536, 0, 0}, 0, 0, 0, 0, 0, "rows.groups is 65536"},
+        {{TJ_ROWS_IN_GROUPS, 0, 0, 0, 3, 2, 0}, 0, 0, 0, 0, 0, "rows.offset_bytes is 2: use 4 or 8"},
+        {{TJ_ROWS_IN_GROUPS, 0, 0, 0, 3, 4, 2}, 0, 0, 0, 0, 0, "rows.on_host is 2: use 0 or 1"},
+        {{TJ_ROWS_IN_GROUPS, 0, 0, 0, 768, 4, 1}, 0, 0, 0, 0, 0, "768 groups have 3076 bytes of offsets"},
+        {{TJ_ROWS_IN_GROUPS, 0, 0, 0, 384, 8, 1}, 0, 0, 0, 0, 0, "use 4 bytes for each"},
+        {{TJ_ROWS_IN_GROUPS, 0, 0, 0, 3, 0, 0}, 2, 0, 0, 0, 0, "a batch or groups, not both"},
+        {{TJ_ROWS_IN_GROUPS, 0, 0, 0, 3, 0, 0}, TJ_ANY, 0, 0, 0, 0, "a batch or groups, not both"},
+        {{TJ_ROWS_IN_GROUPS, 0, 0, 0, 3, 0, 0}, 0, 0, 0, 1, 0, "M is column-major"},
+        {{TJ_ROWS_IN_GROUPS, 0, 0, 0, 3, 0, 0}, 0, 0, 0, 0, 1, "P is column-major"},
+        {{TJ_ROWS_IN_GROUPS, 0, 0, 0, 3, 0, 0}, 0, 0, TJ_POINTERS, 0, 0, "only N may be an array of pointers"},
+        {{TJ_ROWS_IN_GROUPS, 0, 0, 0, 3, 0, 0}, 0, -9, 0, 0, 0, "stride_n is -9"},
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -97,7 +97,7 @@ Test(groups, have_an_n_each)
     cr_expect(eq(i64, tj_problem_span(&problem, TJ_MATRIX_M), J * K));
     cr_expect(eq(i64, tj_problem_span(&problem, TJ_MATRIX_N), GROUPS * K * L));
     cr_expect(eq(i64, tj_problem_span(&problem, TJ_MATRIX_P), J * L));
-    problem.rows = (tj_rows){TJ_ROWS_AS_THEY_LIE, 0, 0, 0, 7, 7}; /* none, so what else is said of them is forgotten */
+    problem.rows = (tj_rows){TJ_ROWS_AS_THEY_LIE, 0, 0, 0, 0, 7, 7}; /* none, so what else is said of them is forgotten */
     cr_assert(eq(int, tj_problem_check(&problem, &err), TJ_OK));
     c = tj_problem_canonical(&problem);
     cr_expect(eq(int, c.rows.offset_bytes | c.rows.on_host, 0));

@@ -136,7 +136,7 @@ static inline tj_problem grouped_problem(void)
 {
     tj_problem p = f32(33, 5, 48);
 
-    p.rows = (tj_rows){TJ_ROWS_IN_GROUPS, 0, 0, 12, 8, 1};
+    p.rows = (tj_rows){TJ_ROWS_IN_GROUPS, 0, 0, 0, 12, 8, 1};
     return p;
 }
 
@@ -144,7 +144,7 @@ static inline tj_problem masked_problem(void)
 {
     tj_problem p = f32(36, 5, 48);
 
-    p.rows = (tj_rows){TJ_ROWS_MASKED, 1, 1, 12, 8, 1, 2};
+    p.rows = (tj_rows){TJ_ROWS_MASKED, 1, 1, 0, 12, 8, 1, 2};
     return p;
 }
 

@@ -62,7 +62,7 @@ Test(records, of_what_was_there_before_do_not_change)
 {
     static const char *const members[] = {"n_dtype",       "compute",      "scale_m",         "scale_n",
                                           "groups",        "offset_bytes", "offsets_on_host", "rows_kind",
-                                          "expected_rows", "gathered",     "scattered"};
+                                          "expected_rows", "gathered",     "scattered",       "combined"};
     const tj_problem old = f32(33, 5, 48),
                      problems[] = {
                          old, mixed_problem(), tf32_problem(), strange_problem(), grouped_problem(), masked_problem()};

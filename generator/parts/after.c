@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "after.h"
+
+#include "combine_rows.h"
+#include "error.h"
+#include "quantize.h"
+#include "steps.h"
+#include "tree.h"
+
+enum { ALIGNMENT = 16 };
+
+bool tj_after_follows(const tj_problem *problem, const tj_problem *view)
+{
+    return tj_is_finished(problem) && !tj_is_finished(view);
+}
+
+/* Return the bytes of the P of one launch in the workspace; -1: too many. */
+static int64_t bytes_of(const tj_problem *problem)
+{
+    const tj_problem stored = tj_problem_unfinished(problem);
+    int64_t bytes;
+
+    return tj_mul(stored.p.ld, stored.j.extent, &bytes) &&
+                   tj_mul(bytes, stored.batch < TJ_GRID_LIMIT ? stored.batch : TJ_GRID_LIMIT, &bytes) &&
+                   tj_mul(bytes, tj_facts_of(stored.p.type)->bytes, &bytes)
+               ? bytes
+               : -1;
+}
+
+tj_status tj_after_check(const tj_problem *problem, const tj_problem *view, const tj_family *family, tj_error *err)
+{
+    if (!tj_after_follows(problem, view))
+        return TJ_OK;
+    if (problem->batch > TJ_GRID_LIMIT && family->reduces == TJ_REDUCES_BY_TEAM)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "family %s computes all of a batch in one launch, and the kernel after it quantises %d of the %lld "
+                       "products: use another family, or none, so that the library chooses",
+                       family->name, TJ_GRID_LIMIT, (long long)problem->batch);
+    if (bytes_of(problem) >= 0)
+        return TJ_OK;
+    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                   "P of %lld x %lld elements, which a kernel after the product %s, needs more bytes of workspace than 63 bits "
+                   "count: use fewer",
+                   (long long)problem->j.extent, (long long)tj_problem_p_cols(problem),
+                   tj_is_combined(problem) ? "adds up" : "quantises");
+}
+
+void tj_after_describe(const tj_problem *problem, const tj_problem *view, tj_template_params *fill, tj_launch_form *form)
+{
+    if (tj_is_scaled(problem, TJ_MATRIX_P))
+        tj_quantize_describe_scale(problem, fill);
+    if (!tj_after_follows(problem, view))
+        return;
+    form->slice[TJ_AFTER_SLICE] = tj_ceil_div(form->workspace_bytes, ALIGNMENT) * ALIGNMENT;
+    form->workspace_bytes = form->slice[TJ_AFTER_SLICE] + bytes_of(problem);
+    if (tj_is_combined(problem))
+        tj_combine_rows_describe(problem, view, fill, form);
+    else
+        tj_quantize_describe(problem, view, fill, form);
+}
+
+const char *tj_after_template(const tj_problem *problem)
+{
+    return tj_is_combined(problem) ? "parts/combine_rows.cuh" : "parts/quantize.cuh";
+}
+
+void tj_after_redirect(const tj_problem *problem, const tj_problem *view, tj_launch_form *form)
+{
+    const tj_problem stored = tj_problem_unfinished(problem);
+
+    if (!tj_after_follows(problem, view))
+        return;
+    form->align[TJ_MATRIX_P] = 0;
+    for (int i = 0; i < form->steps - 1; i++)
+        for (int arg = 0; arg < form->step[i].arg_count; arg++)
+            if (form->step[i].arg[arg].kind == TJ_ARG_POINTER && form->step[i].arg[arg].index == TJ_MATRIX_P)
+                form->step[i].arg[arg] = (tj_argument){TJ_ARG_WORKSPACE, TJ_AFTER_SLICE};
+    for (int i = 0; i < TJ_LAUNCH_MAX_MAPS; i++) {
+        tj_tensor_map *const map = &form->tensor_map[i];
+
+        if (map->rank == 0 || map->lines > 0 || map->matrix != TJ_MATRIX_P)
+            continue;
+        map->matrix = TJ_AFTER_SLICE;
+        map->type = stored.p.type;
+        map->lines = stored.j.extent;
+        map->width = tj_problem_p_cols(&stored);
+        map->ld = stored.p.ld;
+    }
+}
+
+void tj_after_count(const tj_problem *problem, const tj_problem *view, tj_counts *counts)
+{
+    const bool follows = tj_after_follows(problem, view);
+
+    if (tj_is_scaled(problem, TJ_MATRIX_P))
+        tj_quantize_count(problem, follows, counts);
+    else if (follows)
+        tj_combine_rows_count(problem, counts);
+}
