@@ -5,6 +5,7 @@ if (threadIdx.x / 32 == 1) {
     for (int tile = blockIdx.x; tile < rows * cols; tile += gridDim.x) {  //@ tiles for rows * cols  //@ first_brought for blockIdx.x  //@ next_brought for gridDim.x
         #include "wgmma/tile.cuh"  //@ tile
         //@ lines scales_of_product
+        //@| #include "wgmma/rows_of_scales.cuh"  //@ rows_of_scales
         for (int phase = 0; phase < phases; ++phase) {
             const int kk = phase * BK;  //@ first_k for phase
             #include "wgmma/load_scales.cuh"  //@ load_m_scales

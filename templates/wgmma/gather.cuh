@@ -1,9 +1,9 @@
-// The other warps copy the rows of M, which an index gathers: a thread copies a chunk of 16 bytes of every 12th line. Nobody waits for the
+// The last warps copy the rows of M, which an index gathers: a thread copies a chunk of 16 bytes of one in LINES lines. Nobody waits for the
 // copies of a phase here: they arrive at full themselves, so that those of all free places are under way at once. The eight lanes of a line
 // share the registers that say which rows these are: each has every eighth.
-if (threadIdx.x >= 32) {
+if (threadIdx.x >= 128 - 32 * GATHERERS) {
     constexpr int M_CHUNK = 16 / sizeof(input_t), LINES = GATHERERS * 32 / 8, GOES = (BM + LINES - 1) / LINES;  //@ m_t for input_t
-    const int first_line = threadIdx.x / 8 - 4, chunk = threadIdx.x % 8;
+    const int first_line = threadIdx.x / 8 - (16 - LINES), chunk = threadIdx.x % 8;
     for (int tile = blockIdx.x; tile < rows * cols; tile += gridDim.x) {  //@ tiles for rows * cols
         #include "wgmma/tile.cuh"  //@ tile
         int from[(GOES + 7) / 8];  // rows of M; negative: none
@@ -16,8 +16,8 @@ if (threadIdx.x >= 32) {
             const index_t at = static_cast<index_t>(phase) * BK + chunk * M_CHUNK;
             const input_t *const M_at = M + at;  //@ m_t for input_t
             wait(empty[stage], turn ^ 1);
-            input_t *const first = &tiles[stage].M[0][first_line][(chunk ^ first_line % 8) * M_CHUNK];      //@ m_t for input_t
-            input_t *const second = &tiles[stage].M[0][first_line][(chunk ^ 4 ^ first_line % 8) * M_CHUNK];  // LINES % 8 is 4  //@ m_t for input_t
+            input_t *const first = &tiles[stage].M[0][first_line][(chunk ^ first_line % 8) * M_CHUNK];  //@ m_t for input_t
+            input_t *const second = &tiles[stage].M[0][first_line][(chunk ^ LINES % 8 ^ first_line % 8) * M_CHUNK];  // LINES % 8 is 0 or 4  //@ m_t for input_t
 #pragma unroll
             for (int i = 0; i < GOES; ++i) {
                 const int row = __shfl_sync(0xffffffff, from[i / 8], i % 8, 8);

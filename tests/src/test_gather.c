@@ -218,6 +218,40 @@ Test(gather, takes_the_scales_of_blocks_too)
     }
 }
 
+/* In wgmma a warp brings the scales of the rows that others gather: of every layout and type, and of a k that ends in a part. */
+Test(gather, takes_the_scales_of_blocks_next_to_copies)
+{
+    static const struct {
+        const char *config;
+        tj_scale m, n;
+        int32_t k, groups;
+    } rows[] = {
+        {"wgmma:bm=64,bn=32", {TJ_F32, TJ_SCALES_ROW_BY_ROW, 0, 0, 1, 128}, TJ_SCALE_INIT(TJ_F32, 128, 128), 256, 0},
+        {"wgmma:bm=128,bn=32,stages=2", TJ_SCALE_INIT(TJ_F32, 1, 128), TJ_SCALE_INIT(TJ_F32, 1, 128), 250, GROUPS},
+        {"wgmma:bm=64,bn=32,pingpong=yes", TJ_SCALE_INIT(TJ_E8M0, 1, 32), TJ_SCALE_INIT(TJ_E8M0, 1, 32), 272, GROUPS},
+        {"wgmma:bm=64,bn=32", {0}, TJ_SCALE_INIT(TJ_F32, 128, 128), 128, 0},
+        {"wgmma:bm=64,bn=32", TJ_SCALE_INIT(TJ_F32, 1, 64), {0}, 384, GROUPS},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tj_problem problem = TJ_PROBLEM_INIT(J, rows[i].k, 48, TJ_E4M3);
+        tj_workbench_options options = TJ_WORKBENCH_INIT;
+
+        if (rows[i].groups > 0)
+            problem.rows = (tj_rows){.kind = TJ_ROWS_IN_GROUPS, .groups = rows[i].groups};
+        problem.rows.gathered = 1;
+        problem.m.ld = problem.n.ld = 400;
+        problem.n.layout = TJ_COL_MAJOR;
+        problem.p.type = TJ_BF16;
+        problem.compute = TJ_COMPUTE_F32_FP8;
+        problem.scale[TJ_MATRIX_M] = rows[i].m;
+        problem.scale[TJ_MATRIX_N] = rows[i].n;
+        options.seed = i;
+        options.guard_bytes = 4096;
+        expect_right_product(&problem, rows[i].config, &options, rows[i].config);
+    }
+}
+
 /* A row that is not stored counts as right, but the further outputs of it and of all others are those that were given. */
 Test(gather, further_outputs_are_judged_where_a_row_is_not_stored)
 {

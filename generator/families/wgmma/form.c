@@ -1283,10 +1283,14 @@ static void describe_walk(const tj_problem *view, const tj_wgmma_shape *s, tj_te
                     : is_alone      ? "4 * MULTIPLIERS"
                                     : "4 * MULTIPLIERS * CLUSTER");
     if (s->gathers)
-        tj_template_set_int(fill, "GATHERERS", GATHERERS);
+        tj_template_set_int(fill, "GATHERERS", s->scales_parts ? GATHERERS - 1 : GATHERERS); /* one brings scales */
     else
         tj_template_set(fill, "GATHERERS", "");
-    tj_template_set(fill, "arrivals", s->gathers ? "1 + 32 * GATHERERS" : s->scales_parts ? "2" : "1");
+    tj_template_set(fill, "arrivals",
+                    s->gathers && s->scales_parts ? "2 + 32 * GATHERERS"
+                    : s->gathers                  ? "1 + 32 * GATHERERS"
+                    : s->scales_parts             ? "2"
+                                                  : "1");
     tj_template_set(fill, "brought", s->gathers ? "sizeof(tiles[stage].N)" : "sizeof(phase_t)");
     tj_template_set_flag(fill, "copies_or_zero", s->gathers && gathers_whole);
     tj_template_set_flag(fill, "copies_part", s->gathers && !gathers_whole);

@@ -9,6 +9,7 @@
 #include "form.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "checked.h"
 #include "parts/scales.h"
@@ -55,7 +56,7 @@ bool tj_wgmma_takes_scales(const tj_problem *view)
                      : tj_scale_form(view, which) == TJ_SCALE_OF_ANY_FORM)
             return false;
     }
-    return view->compute == TJ_COMPUTE_F32_FP8 && !tj_is_gathered(view); /* whose rows those warps copy */
+    return view->compute == TJ_COMPUTE_F32_FP8;
 }
 
 /* Return the rows (columns) of a tile from one of its scales to the next. Tiles begin at multiples of their height (width). */
@@ -86,13 +87,25 @@ int64_t tj_wgmma_scale_bytes(const tj_problem *view, const tj_wgmma_shape *s)
 static void describe_read(const tj_problem *view, bool is_m, bool ends_in_parts, tj_template_params *fill)
 {
     const tj_which which = is_m ? TJ_MATRIX_M : TJ_MATRIX_N;
+    const bool gathers = is_m && tj_is_gathered(view);
     char read[TJ_TEMPLATE_VALUE_BYTES], text[2 * TJ_TEMPLATE_VALUE_BYTES];
 
     tj_scales_print_read(view, (int)which, "of_k", "at", read);
-    (void)snprintf(text, sizeof text, ends_in_parts ? "along < k ? %s : 0.0f" : "%s", read);
+    (void)snprintf(text, sizeof text, "%s%s%s%s%s", gathers ? "at >= 0" : "", gathers && ends_in_parts ? " && " : "",
+                   ends_in_parts ? "along < k" : "", gathers || ends_in_parts ? " ? " : "", read);
+    if (gathers || ends_in_parts)
+        (void)snprintf(text + strlen(text), sizeof text - strlen(text), " : 0.0f");
     tj_template_set(fill, is_m ? "m_scale_read" : "n_scale_read", text);
+    if (gathers)
+        (void)snprintf(text, sizeof text, "from[i / 32]");
+    else
+        (void)snprintf(text, sizeof text, "min(block_%s + (i + lane) * %c_STEP, static_cast<index_t>(%s) - 1)",
+                       is_m ? "row" : "col", is_m ? 'M' : 'N',
+                       !is_m                 ? "l"
+                       : tj_is_grouped(view) ? "all_rows"
+                                             : "j");
+    tj_template_set(fill, is_m ? "m_scale_at" : "n_scale_at", text);
     tj_template_set_int(fill, is_m ? "m_scale_k" : "n_scale_k", tj_scale_of(view, which)->k);
-    tj_template_set(fill, is_m ? "m_scale_end" : "n_scale_end", !is_m ? "l" : tj_is_grouped(view) ? "all_rows" : "j");
 }
 
 /* Print pointers to the scales of all products or groups, and to those of a tile's. */
@@ -139,6 +152,7 @@ void tj_wgmma_describe_scales(const tj_problem *view, const tj_wgmma_shape *s, t
     char scaled[TJ_TEMPLATE_VALUE_BYTES];
 
     tj_template_set_flag(fill, "scales_parts", s->scales_parts);
+    tj_template_set(fill, "rows_of_scales", m && s->gathers ? "wgmma/rows_of_scales.cuh" : "");
     (void)snprintf(scaled, sizeof scaled, "%s%spart[i][%s]", m ? "m_scale[r + i] * " : "",
                    !n               ? ""
                    : s->scales_cols ? "n_scale[c] * "
