@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * grouped [--groups G] [--skew | --masked LIST | --along-k] [--gather] [--alone] [--type TYPE] [JxKxL] [CONFIG ...]: one call
- * for many products of different j or k, next to a loop with a call for each.
+ * grouped [--groups G] [--skew | --masked LIST | --along-k] [--gather] [--combine ROWS] [--alone] [--type TYPE] [JxKxL]
+ * [CONFIG ...]: one call for many products of different j or k, next to a loop with a call for each.
  *
  *     grouped      TileJIT: one launch, offsets in device memory; with the library's config, then with each CONFIG
  *     loop         TileJIT: a plan for each
  *     loop         cuBLASLt: the fastest algorithm that its heuristic offers for each
  *
  * bf16, row-major: J rows of tokens; each chose one of G experts at random, uniformly or, with --skew, expert e with a weight of
- * 1 / (1 + e). --along-k divides K tokens instead, as gradients of weights do: M lies as K x J. --masked 17,15,21 makes three experts with room for J / 3 rows each, of which 17, 15 and 21 are in use. --gather
- * takes rows of M by an index. Both leave the loops out, and so does --alone. With --type e4m3 N lies along k, P is bf16, and
- * tensor cores add with 13 bits (f32_fp8). Samples are CUDA graphs, taken in turn; times are medians. Every P is compared with
- * the float64 reference.
+ * 1 / (1 + e). --along-k divides K tokens instead, as gradients of weights do: M lies as K x J. --masked 17,15,21 makes three
+ * experts with room for J / 3 rows each, of which 17, 15 and 21 are in use. --gather takes rows of M by an index, and --combine 2
+ * adds up two rows for each row of P. These three leave the loops out, and so does --alone. With --type e4m3 N lies along k, P is
+ * bf16, and tensor cores add with 13 bits (f32_fp8). Samples are CUDA graphs, taken in turn; times are medians. Every P is
+ * compared with the float64 reference.
  */
 #include <stdbool.h>
 #include <stdlib.h>
@@ -276,7 +277,7 @@ int main(int argc, char **argv)
     static int32_t offsets[MOST_GROUPS + 1];
     static runner all[MOST_RUNNERS];
     const char *config[MOST_RUNNERS] = {NULL};
-    int64_t extent[3] = {1024, 4096, 14336}, groups = 8, rows = 0;
+    int64_t extent[3] = {1024, 4096, 14336}, groups = 8, rows = 0, combined = 0;
     tj_type type = TJ_BF16;
     tj_workbench_options options = TJ_WORKBENCH_INIT;
     int count = 0, configs = 1, is_skewed = 0, gathers = 0, is_alone = 0, along_k = 0; /* the first config is the library's */
@@ -299,6 +300,8 @@ int main(int argc, char **argv)
             along_k = 1;
         else if (strcmp(argv[i], "--gather") == 0)
             gathers = 1;
+        else if (strcmp(argv[i], "--combine") == 0 && i + 1 < argc)
+            combined = atol(argv[++i]);
         else if (strcmp(argv[i], "--alone") == 0)
             is_alone = 1;
         else if (strcmp(argv[i], "--type") == 0 && i + 1 < argc)
@@ -306,8 +309,8 @@ int main(int argc, char **argv)
         else if (strchr(argv[i], ':') && configs < MOST_RUNNERS - 3)
             config[configs++] = argv[i];
         else if (sscanf(argv[i], "%ldx%ldx%ld", &extent[0], &extent[1], &extent[2]) != 3)
-            die(2, "write grouped [--groups G] [--skew | --masked LIST | --along-k] [--gather] [--alone] [--type TYPE] [JxKxL] "
-                   "[CONFIG ...]");
+            die(2, "write grouped [--groups G] [--skew | --masked LIST | --along-k] [--gather] [--combine ROWS] [--alone] "
+                   "[--type TYPE] [JxKxL] [CONFIG ...]");
     if (groups < 1 || groups > MOST_GROUPS)
         die(2, "--groups is %ld: use 1 to %d", (long)groups, MOST_GROUPS);
     must(tj_context_create(NULL, &context, &err), &err);
@@ -316,10 +319,11 @@ int main(int argc, char **argv)
     if (!clock)
         die(77, "%s", err.message);
 
-    const bool is_masked = rows > 0, has_loops = !is_masked && !gathers && !is_alone;
+    const bool is_masked = rows > 0, has_loops = !is_masked && !gathers && combined == 0 && !is_alone;
     tj_problem problem = TJ_PROBLEM_INIT(extent[0], extent[1], extent[2], (int32_t)type);
     problem.rows = (tj_rows){.kind = TJ_ROWS_IN_GROUPS, .groups = (int32_t)groups};
     problem.rows.gathered = (int8_t)gathers;
+    problem.rows.combined = (int8_t)combined;
     if (type == TJ_E4M3) {
         problem.n.layout = TJ_COL_MAJOR;
         problem.p.type = TJ_BF16;

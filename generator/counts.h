@@ -105,7 +105,7 @@ typedef struct tj_counts {
     int32_t registers_least; /**< likely minimum; the same number if known */
     int32_t registers_most;  /**< likely maximum */
     int32_t spilled;         /**< registers per thread beyond the launch bounds: an estimate */
-    int64_t after_bytes; /**< that a kernel after the product moves to finish P (parts/after.h); 0: there is none */
+    int64_t after_bytes;     /**< that a kernel after the product moves to finish P (parts/after.h); 0: there is none */
     double intensity;        /**< flop / global_bytes */
     tj_pack_counts pack;
     tj_reduce_counts reduce;

@@ -12,9 +12,9 @@
 
 /** May be copied. */
 typedef struct tj_request {
-    tj_problem given;       /* as it was written: plans are found by it */
-    tj_problem problem;     /* canonical */
-    tj_problem transposed;  /* its transpose (tj_problem_transpose), which some sources compute */
+    tj_problem given;      /* as it was written: plans are found by it */
+    tj_problem problem;    /* canonical */
+    tj_problem transposed; /* its transpose (tj_problem_transpose), which some sources compute */
     tj_problem unfinished; /* if tj_is_finished: tj_problem_unfinished, and its transpose; otherwise undefined */
     tj_problem unfinished_transposed;
     tj_operand_row operand[TJ_ADDRESSES];
