@@ -171,7 +171,7 @@ static const golden rows[] = {
              .scale[TJ_MATRIX_M] = SCALE_EACH)},
     {"wgmma/by_index_scaled.diff", "wgmma:bm=128,bn=128",
      PROBLEM(FIXED(1024), FIXED(4096), FIXED(14336), .m.type = TJ_E4M3, .n.layout = TJ_COL_MAJOR, .p.type = TJ_BF16,
-             .compute = TJ_COMPUTE_F32_FP8, .rows = {TJ_ROWS_IN_GROUPS, 1, 0, 8, 0, 0},
+             .compute = TJ_COMPUTE_F32_FP8, .rows = {.kind = TJ_ROWS_IN_GROUPS, .gathered = 1, .groups = 8},
              .scale = {{TJ_F32, TJ_SCALES_ROW_BY_ROW, 0, 0, 1, 128}, TJ_SCALE_INIT(TJ_F32, 128, 128)})},
     {"wgmma/along_k.diff", "wgmma:bm=128,bn=192,pingpong=yes",
      PROBLEM(FIXED(4096), FIXED(8192), FIXED(14336), .m.type = TJ_BF16, .m.layout = TJ_COL_MAJOR,
