@@ -14,19 +14,31 @@
 /* ---- the table ---------------------------------------------------------------------------------------------------- */
 
 /* Each in the file of its name. */
-extern const cli_command cli_matmul, cli_run, cli_bench, cli_tune, cli_prove, cli_generate, cli_compile, cli_explain,
-    cli_report, cli_families, cli_devices, cli_doctor, cli_cache_list, cli_cache_stats, cli_cache_verify, cli_cache_clear,
-    cli_cache_path, cli_cache_explain, cli_warm_up, cli_pack, cli_pack_list, cli_pack_verify, cli_pack_diff, cli_pack_unpack,
-    cli_fleet_submit, cli_fleet_work, cli_fleet_status, cli_fleet_cancel, cli_fleet_export, cli_fleet_pin, cli_fleet_key,
-    cli_completion, cli_help, cli_version, cli_man;
+extern const cli_command cli_matmul, cli_run, cli_bench, cli_tune, cli_prove, cli_trace, cli_with, cli_generate, cli_compile,
+    cli_explain, cli_report, cli_families, cli_devices, cli_doctor, cli_cache_list, cli_cache_stats, cli_cache_verify,
+    cli_cache_clear, cli_cache_path, cli_cache_explain, cli_warm_up, cli_pack, cli_pack_list, cli_pack_verify, cli_pack_diff,
+    cli_pack_unpack, cli_fleet_submit, cli_fleet_work, cli_fleet_status, cli_fleet_cancel, cli_fleet_export, cli_fleet_pin,
+    cli_fleet_key, cli_completion, cli_help, cli_version, cli_man;
 
-static const cli_command *const commands[] = {
-    &cli_matmul,       &cli_run,         &cli_bench,        &cli_tune,         &cli_prove,        &cli_generate,
-    &cli_compile,      &cli_explain,     &cli_report,       &cli_families,     &cli_devices,      &cli_doctor,
-    &cli_cache_list,   &cli_cache_stats, &cli_cache_verify, &cli_cache_clear,  &cli_cache_path,   &cli_cache_explain,
-    &cli_warm_up,      &cli_pack,        &cli_pack_list,    &cli_pack_verify,  &cli_pack_diff,    &cli_pack_unpack,
-    &cli_fleet_submit, &cli_fleet_work,  &cli_fleet_status, &cli_fleet_cancel, &cli_fleet_export, &cli_fleet_pin,
-    &cli_fleet_key,    &cli_completion,  &cli_help,         &cli_version,      &cli_man,          NULL};
+static const cli_command *const commands[] = {&cli_matmul,       &cli_run,
+                                              &cli_bench,        &cli_tune,
+                                              &cli_prove,        &cli_trace,
+                                              &cli_with,         &cli_generate,
+                                              &cli_compile,      &cli_explain,
+                                              &cli_report,       &cli_families,
+                                              &cli_devices,      &cli_doctor,
+                                              &cli_cache_list,   &cli_cache_stats,
+                                              &cli_cache_verify, &cli_cache_clear,
+                                              &cli_cache_path,   &cli_cache_explain,
+                                              &cli_warm_up,      &cli_pack,
+                                              &cli_pack_list,    &cli_pack_verify,
+                                              &cli_pack_diff,    &cli_pack_unpack,
+                                              &cli_fleet_submit, &cli_fleet_work,
+                                              &cli_fleet_status, &cli_fleet_cancel,
+                                              &cli_fleet_export, &cli_fleet_pin,
+                                              &cli_fleet_key,    &cli_completion,
+                                              &cli_help,         &cli_version,
+                                              &cli_man,          NULL};
 static const cli_group *const shared[] = {&cli_request_groups[CLI_PROBLEM],
                                           &cli_request_groups[CLI_LAYOUT],
                                           &cli_request_groups[CLI_SCALES],

@@ -16,7 +16,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-ROOMS = "include base problem generator analysis reference src tuner fleet cli bench emulator".split()
+ROOMS = "include base problem generator analysis reference src tuner blas fleet cli bench emulator".split()
 
 # A file, a file that it may use although that leads back to it, and why. * is one part of a path.
 ALLOWED = [

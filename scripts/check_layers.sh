@@ -15,9 +15,9 @@ forbid() {
     [ -z "$hits" ] || complain "forbidden include:"$'\n'"$hits"
 }
 forbid "$(find emulator -name '*.[ch]')" 'tilejit|xxhash|jansson'
-forbid "$(find base problem generator analysis reference src tuner emulator cli include -name '*.[ch]')" 'hiredis|sodium'
-forbid "$(find base problem generator analysis reference src tuner cli fleet bench examples -name '*.[ch]')" 'jansson'
-forbid "$(find base problem generator analysis reference src tuner emulator cli fleet -name '*.[ch]')" '(cuda|nvrtc|cuda_runtime[a-z_]*)\.h>'
+forbid "$(find base problem generator analysis reference src tuner emulator blas cli include -name '*.[ch]')" 'hiredis|sodium'
+forbid "$(find base problem generator analysis reference src tuner blas cli fleet bench examples -name '*.[ch]')" 'jansson'
+forbid "$(find base problem generator analysis reference src tuner emulator blas cli fleet -name '*.[ch]')" '(cuda|nvrtc|cuda_runtime[a-z_]*|cublas[A-Za-z_0-9]*)\.h>'
 
 # The command's output goes through cli_print, which cleans it; files that it writes, and constant strings, do not.
 hits=$(find cli -name '*.c' | grep -vE '/(answer|help|completion|report|page[a-z_]*)\.c$' |

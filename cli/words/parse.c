@@ -116,6 +116,9 @@ static tj_status add_operand(cli_call *call, const char *word, tj_error *err)
 {
     const cli_command *command = call->command;
 
+    if (command->runs_program)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s takes a program after --: tilejit %s -- %.200s", command->name,
+                       command->name, word);
     if (call->operand_count < command->operand_count[1]) {
         call->operand[call->operand_count++] = word;
         return TJ_OK;
@@ -179,12 +182,19 @@ tj_status cli_parse(int count, char *const *word, cli_call *call, tj_error *err)
         if (!is_after_dashes && strcmp(word[i], "--") == 0) {
             is_after_dashes = true;
             i++;
+            if (command->runs_program && i < count) {
+                call->program = word + i;
+                break;
+            }
         } else if (!is_after_dashes && is_option(word[i])) {
             i += read_option(count - i, word + i, call, &status, err);
         } else {
             status = add_operand(call, word[i++], err);
         }
     }
+    if (status == TJ_OK && !call->is_help && command->runs_program && !call->program)
+        status = tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s needs a program after --: tilejit %s -- python train.py",
+                         command->name, command->name);
     if (status == TJ_OK && !call->is_help && call->operand_count < command->operand_count[0])
         status = tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s needs %s", command->name, command->operands);
     for (size_t g = 0; status == TJ_OK && cli_taken_at(command, g, &taken); g++)

@@ -81,6 +81,7 @@ typedef struct cli_call {
     const struct cli_table *table;
     const char *operand[CLI_MAX_OPERANDS];
     size_t operand_count;
+    char *const *program; /* of a command that runs one: the words after --, ended by NULL; NULL: none */
     int32_t is_help, is_json, log_level; /* options of every command */
     void *options;                       /* the command's own structure; fields not given are NULL, 0, or initial */
     tj_json *answer;                     /* an object to fill: the output of --json */
@@ -105,6 +106,7 @@ typedef struct cli_command {
     size_t option_bytes;              /* of the structure */
     const char *(*offered)(size_t i); /* values that completion offers for the operands; may be NULL */
     bool is_hidden;
+    bool runs_program; /* its operands are a program and its arguments, after -- */
 
     /** Any result but CLI_DONE has *err filled. Without --json the command prints its results to stdout itself. */
     cli_exit (*run)(cli_call *call, tj_error *err);

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "compute.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+
+#include <tilejit/tools.h>
+
+#include "ending.h"
+#include "error.h"
+#include "log.h"
+
+enum { WANTED_AFTER = 3, JUDGED_AFTER = 7 };
+
+/* TileJIT must be faster by this much, since times of single calls scatter, and nobody gains by an exchange of equals. */
+static const double MARGIN = 0.97;
+
+typedef enum state { NEW, WANTED, COMPARED, OURS, THEIRS } state;
+
+typedef struct request {
+    blas_product *product;
+    const tj_driver *driver;
+    struct request *next;
+} request;
+
+static struct {
+    blas_choice choice;
+    tj_log log;
+    pthread_mutex_t lock;
+    pthread_cond_t has_work;
+    request *first, *last;
+    bool has_thread, has_failed;
+    tj_context *context; /* of the thread */
+} self = {.lock = PTHREAD_MUTEX_INITIALIZER, .has_work = PTHREAD_COND_INITIALIZER};
+
+void blas_compute_start(blas_choice choice)
+{
+    const char *level = secure_getenv("TILEJIT_LOG");
+
+    self.choice = choice;
+    self.log = (tj_log){level && (level[0] == 'i' || level[0] == 'd') ? TJ_LOG_INFO : TJ_LOG_OFF, tj_log_to_stderr, NULL};
+}
+
+/* ---- the thread that makes kernels --------------------------------------------------------------------------------- */
+
+static bool is_recorded(const tj_problem *problem, tj_error *err)
+{
+    tj_device_facts facts = TJ_DEVICE_FACTS_INIT;
+    tj_chosen_by by = TJ_BY_DEFAULT;
+    tj_config config = TJ_CONFIG_INIT;
+
+    return tj_device_current(self.context, &facts, err) == TJ_OK &&
+           tj_context_choose_config(self.context, problem, &facts, &config, &by, err) == TJ_OK &&
+           (by == TJ_BY_RECORD || by == TJ_BY_PACK || by == TJ_BY_TRIALS);
+}
+
+/* In the product's CUDA context. */
+static state prepare(blas_product *product)
+{
+    const tj_plan *plan;
+    tj_error err = {TJ_OK, ""};
+
+    if (!self.context && tj_context_create(NULL, &self.context, &err) != TJ_OK)
+        self.context = NULL;
+    if (self.context && (self.choice != BLAS_BY_RECORD || is_recorded(&product->problem, &err)) &&
+        tj_plan_prepare(self.context, &product->problem, NULL, &plan, &err) == TJ_OK) {
+        atomic_store_explicit(&product->plan, plan, memory_order_release);
+        return self.choice == BLAS_BY_TIME ? COMPARED : OURS;
+    }
+    tj_log_line(&self.log, TJ_LOG_INFO, "%s stays with cuBLAS: %s", product->name,
+                err.status == TJ_OK ? "it has no record" : err.message);
+    return THEIRS;
+}
+
+static void serve(const request *one)
+{
+    blas_product *product = one->product;
+    state next = THEIRS;
+    CUcontext popped;
+
+    if (tj_ending_enter(false, NULL) != TJ_OK)
+        return;
+    if (one->driver->api.ctx_push((CUcontext)(uintptr_t)product->form.context) == CUDA_SUCCESS) {
+        next = prepare(product);
+        (void)one->driver->api.ctx_pop(&popped);
+    }
+    atomic_store_explicit(&product->state, next, memory_order_release);
+    tj_ending_leave(false);
+}
+
+static void *serve_all(void *unused)
+{
+    request *one;
+
+    (void)unused;
+    for (;;) {
+        pthread_mutex_lock(&self.lock);
+        while (!self.first)
+            pthread_cond_wait(&self.has_work, &self.lock);
+        one = self.first;
+        self.first = one->next;
+        if (!self.first)
+            self.last = NULL;
+        pthread_mutex_unlock(&self.lock);
+        serve(one);
+        free(one);
+    }
+    return NULL;
+}
+
+/* Under the lock. The program's signals are for its own threads. */
+static bool has_thread(void)
+{
+    sigset_t all, before;
+    pthread_t thread;
+
+    if (self.has_thread || self.has_failed)
+        return self.has_thread;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    self.has_thread = pthread_create(&thread, NULL, serve_all, NULL) == 0 && pthread_detach(thread) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    self.has_failed = !self.has_thread;
+    return self.has_thread;
+}
+
+static void want(const tj_driver *driver, blas_product *product)
+{
+    request *one = calloc(1, sizeof *one);
+    bool is_queued = false;
+
+    if (one) {
+        *one = (request){.product = product, .driver = driver};
+        pthread_mutex_lock(&self.lock);
+        is_queued = has_thread();
+        if (is_queued) {
+            if (self.last)
+                self.last->next = one;
+            else
+                self.first = one;
+            self.last = one;
+            pthread_cond_signal(&self.has_work);
+        }
+        pthread_mutex_unlock(&self.lock);
+    }
+    if (!is_queued) {
+        free(one);
+        atomic_store(&product->state, THEIRS);
+    }
+}
+
+/* ---- calls ----------------------------------------------------------------------------------------------------------- */
+
+static bool has_addresses(const blas_call *call)
+{
+    return call->address[BLAS_A] && call->address[BLAS_B] && call->address[BLAS_D] &&
+           (!call->form.has_beta || call->address[BLAS_C]) && (!(call->form.epilogue & BLAS_EPILOGUE_BIAS) || call->bias);
+}
+
+/* false: nothing is queued, and cuBLAS is to compute this call. A launch that fails is the last one of its product. */
+static bool launch(const blas_call *call, blas_product *product, bool is_captured)
+{
+    const tj_plan *plan = atomic_load_explicit(&product->plan, memory_order_acquire);
+    tj_operands operands;
+    tj_error err;
+
+    /* In a graph the stream's own memory would become nodes, which not every graph may have. */
+    if (!has_addresses(call) || (is_captured && tj_plan_workspace_bytes(plan) > call->workspace_bytes))
+        return false;
+    blas_call_operands(call, &product->problem, &operands);
+    if (tj_plan_launch(plan, &operands, call->stream, &err) == TJ_OK)
+        return true;
+    atomic_store(&product->state, THEIRS);
+    tj_log_line(&self.log, TJ_LOG_INFO, "%s goes back to cuBLAS: %s", product->name, err.message);
+    return false;
+}
+
+static void judge(blas_product *product)
+{
+    uint64_t count[BLAS_SIDES];
+    const double theirs = blas_timing_median(product, BLAS_THEIRS, &count[BLAS_THEIRS]),
+                 ours = blas_timing_median(product, BLAS_OURS, &count[BLAS_OURS]);
+    char text[TJ_PROBLEM_TEXT_BYTES];
+    int compared = COMPARED;
+    state next;
+
+    if (count[BLAS_THEIRS] < JUDGED_AFTER || count[BLAS_OURS] < JUDGED_AFTER)
+        return;
+    next = ours < MARGIN * theirs ? OURS : THEIRS;
+    if (atomic_compare_exchange_strong(&product->state, &compared, (int)next) && self.log.level != TJ_LOG_OFF) {
+        tj_problem_print(&product->problem, text);
+        tj_log_line(&self.log, TJ_LOG_INFO, "%s %s: cuBLAS %lld ns, TileJIT %lld ns: %s", product->name, text,
+                    (long long)(1000 * theirs), (long long)(1000 * ours), next == OURS ? "TileJIT" : "cuBLAS");
+    }
+}
+
+/* A turn of the comparison. The first of each side, which may load code, is not timed. */
+static bool take_turn(const tj_driver *driver, const blas_call *call, blas_product *product, blas_visit *visit)
+{
+    const blas_side side =
+        atomic_load(&product->begun[BLAS_OURS]) > atomic_load(&product->begun[BLAS_THEIRS]) ? BLAS_THEIRS : BLAS_OURS;
+    const uint64_t before = atomic_fetch_add(&product->begun[side], 1);
+    blas_pair *pair;
+    bool is_done;
+
+    blas_timing_read(driver, false);
+    judge(product);
+    pair = before > 0 ? blas_timing_begin(driver, product, side, call->stream) : NULL;
+    if (side == BLAS_THEIRS) {
+        visit->pair = pair;
+        return false;
+    }
+    is_done = launch(call, product, false);
+    blas_timing_end(driver, pair, call->stream, is_done);
+    return is_done;
+}
+
+bool blas_compute_begin(const tj_driver *driver, const blas_call *call, blas_product *product, blas_visit *visit)
+{
+    state now = (state)atomic_load_explicit(&product->state, memory_order_acquire);
+    int captured = 0;
+    bool is_captured;
+
+    if (now == THEIRS)
+        return false;
+    if (!product->is_known) {
+        atomic_store(&product->state, THEIRS);
+        return false;
+    }
+    if (now == NEW) {
+        if (atomic_fetch_add(&product->calls, 1) + 1 == WANTED_AFTER) {
+            atomic_store(&product->state, WANTED);
+            want(driver, product);
+        }
+        return false;
+    }
+    if (now == WANTED)
+        return false;
+    is_captured = !driver->api.stream_is_capturing ||
+                  driver->api.stream_is_capturing((CUstream)call->stream, &captured) != CUDA_SUCCESS || captured != 0;
+    if (now == OURS)
+        return launch(call, product, is_captured);
+    return !is_captured && take_turn(driver, call, product, visit);
+}

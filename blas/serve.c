@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "serve.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compute.h"
+#include "ending.h"
+#include "timing.h"
+#include "trace.h"
+
+typedef enum mode { UNREAD, OFF, TRACE, WITH } mode;
+
+static struct {
+    atomic_int mode;
+    pthread_mutex_t starting;
+    _Atomic(const tj_driver *) driver; /* NULL until a first call; then the process has used CUDA */
+    tj_ending_call at_exit;
+} self = {.starting = PTHREAD_MUTEX_INITIALIZER};
+
+static void write_at_exit(void *unused)
+{
+    (void)unused;
+    if (atomic_load(&self.mode) == TRACE)
+        blas_trace_write(atomic_load(&self.driver), true);
+}
+
+static void before_fork(void)
+{
+    pthread_mutex_lock(&self.starting);
+}
+
+static void after_fork(void)
+{
+    pthread_mutex_unlock(&self.starting);
+}
+
+/* CUDA does not survive a fork: such a child has no calls to serve. One that was forked before the first call begins anew. */
+static void in_child(void)
+{
+    if (atomic_load(&self.driver))
+        atomic_store(&self.mode, OFF);
+    pthread_mutex_unlock(&self.starting);
+}
+
+/* TILEJIT_BLAS: "trace:FOLDER", "with", "with:always", "with:recorded"; all else, and in a set-uid program everything: off. */
+static mode read_mode(void)
+{
+    static const char trace[] = "trace:";
+    const char *text = secure_getenv("TILEJIT_BLAS");
+
+    if (text && strncmp(text, trace, sizeof trace - 1) == 0) {
+        blas_trace_start(text + sizeof trace - 1);
+        return TRACE;
+    }
+    if (text && strcmp(text, "with") == 0)
+        blas_compute_start(BLAS_BY_TIME);
+    else if (text && strcmp(text, "with:always") == 0)
+        blas_compute_start(BLAS_BY_KNOWLEDGE);
+    else if (text && strcmp(text, "with:recorded") == 0)
+        blas_compute_start(BLAS_BY_RECORD);
+    else
+        return OFF;
+    return WITH;
+}
+
+__attribute__((noinline, cold)) static mode settle_mode(void)
+{
+    pthread_mutex_lock(&self.starting);
+    if (atomic_load(&self.mode) == UNREAD) {
+        (void)pthread_atfork(before_fork, after_fork, in_child);
+        atomic_store(&self.mode, read_mode());
+    }
+    pthread_mutex_unlock(&self.starting);
+    return (mode)atomic_load(&self.mode);
+}
+
+bool blas_is_asked(void)
+{
+    mode now = (mode)atomic_load_explicit(&self.mode, memory_order_relaxed);
+
+    return (now == UNREAD ? settle_mode() : now) != OFF;
+}
+
+/* The driver that the program uses. NULL: it cannot be opened, and from then on calls are left alone. */
+__attribute__((noinline, cold)) static const tj_driver *open_driver(void)
+{
+    const char *path = secure_getenv("TILEJIT_DRIVER");
+    const tj_driver *driver;
+
+    pthread_mutex_lock(&self.starting);
+    driver = atomic_load(&self.driver);
+    if (!driver && atomic_load(&self.mode) != OFF) {
+        if (tj_driver_open(path && *path ? path : NULL, NULL, &driver, NULL) != TJ_OK) {
+            driver = NULL;
+            atomic_store(&self.mode, OFF);
+        } else if (atomic_load(&self.mode) == TRACE) {
+            self.at_exit = (tj_ending_call){.call = write_at_exit};
+            tj_ending_ask(&self.at_exit);
+        }
+        atomic_store(&self.driver, driver);
+    }
+    pthread_mutex_unlock(&self.starting);
+    return driver;
+}
+
+bool blas_begin(blas_call *call, blas_visit *visit)
+{
+    const tj_driver *driver = atomic_load_explicit(&self.driver, memory_order_acquire);
+    const bool is_trace = atomic_load_explicit(&self.mode, memory_order_relaxed) == TRACE;
+    blas_product *product;
+    CUcontext current = NULL;
+    int captured = 0;
+
+    if (!driver && !(driver = open_driver()))
+        return false;
+    if (driver->api.ctx_get_current(&current) != CUDA_SUCCESS || !current)
+        return false;
+    call->form.context = current;
+    product = blas_product_find(call);
+    if (!product)
+        return false;
+    visit->product = product;
+    visit->stream = call->stream;
+    if (!is_trace)
+        return blas_compute_begin(driver, call, product, visit);
+    if (driver->api.stream_is_capturing && driver->api.stream_is_capturing((CUstream)call->stream, &captured) != CUDA_SUCCESS)
+        captured = 1; /* the legacy stream while another one is captured */
+    blas_timing_read(driver, false);
+    blas_trace_begin(driver, product, captured != 0, visit);
+    return false;
+}
+
+void blas_end(const blas_visit *visit, int status)
+{
+    const tj_driver *driver;
+
+    if (!visit->product)
+        return;
+    driver = atomic_load_explicit(&self.driver, memory_order_acquire);
+    if (visit->pair)
+        blas_timing_end(driver, visit->pair, (CUstream)visit->stream, status == BLAS_SUCCESS);
+    if (atomic_load_explicit(&self.mode, memory_order_relaxed) == TRACE)
+        blas_trace_write(driver, false);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * trace: the products of a process, counted and timed, and written for tilejit trace.
+ */
+#ifndef TJ_BLAS_TRACE_H
+#define TJ_BLAS_TRACE_H
+
+#include "serve.h"
+#include "timing.h"
+
+/** Write the products into a file of this folder, named by the process. Call it once. */
+void blas_trace_start(const char *folder);
+
+/** Count a call, and time it if its product has few times yet. */
+void blas_trace_begin(const tj_driver *driver, blas_product *product, bool is_captured, blas_visit *visit);
+
+/** Write what has come in so far, if the last time is some seconds ago; is_last: in any case, after waiting for all times. */
+void blas_trace_write(const tj_driver *driver, bool is_last);
+
+#endif

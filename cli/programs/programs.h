@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * programs: programs that call cuBLAS, run with libtilejit_blas.so preloaded (blas/).
+ */
+#ifndef TJ_CLI_PROGRAMS_H
+#define TJ_CLI_PROGRAMS_H
+
+#include "product.h"
+
+/* ---- running ----------------------------------------------------------------------------------------------------- */
+
+/**
+ * Set the environment of a program: the library, before those that are preloaded already, and $TILEJIT_BLAS. Errors:
+ * TJ_ERR_NOT_FOUND: no such library, or no such program; TJ_ERR_UNSUPPORTED: the loader would not preload it into this program.
+ */
+tj_status programs_prepare(char *const *program, const char *task, tj_error *err);
+
+/** Become the program. Returns only on failure. */
+cli_exit programs_become(char *const *program, tj_error *err);
+
+/**
+ * Run the program and wait for its end. quiet: its stdout goes to stderr. *code: its exit code, or 128 plus the number of the
+ * signal that ended it.
+ */
+tj_status programs_run(char *const *program, bool quiet, int *code, double *seconds, tj_error *err);
+
+/* ---- traces ------------------------------------------------------------------------------------------------------ */
+
+/** The reason for believing a time of TileJIT's. */
+typedef enum traced_by {
+    TRACED_BY_NONE,
+    TRACED_BY_RECORD,  /* a tuning of this problem */
+    TRACED_BY_MEASURE, /* it was measured just now, or a table of trials has it */
+    TRACED_BY_MODEL
+} traced_by;
+
+typedef struct traced_product {
+    bool is_known;      /* problem is set */
+    tj_problem problem; /* canonical */
+    char what[192];     /* the function and the sizes, of one that is not known */
+    char why[160];      /* why it is not */
+    int64_t calls, captured, timed;
+    double us;      /* cuBLAS's time of a call; 0: none was timed */
+    double ours_us; /* TileJIT's; 0: not known */
+    traced_by by;
+} traced_product;
+
+typedef struct traced {
+    traced_product *item; /* by the time of all their calls, the longest first */
+    size_t count;
+    int64_t processes, missed; /* missed: calls of more products than are told apart */
+    char program[64];
+    double seconds; /* of the run */
+} traced;
+
+/** Return the microseconds of all calls of a product by cuBLAS, and by the faster of both. */
+double traced_cublas_us(const traced_product *product);
+double traced_best_us(const traced_product *product);
+
+/** Read the files of a folder. free(all->item), after a failure too. */
+tj_status traced_read(const char *folder, traced *all, tj_error *err);
+
+/** Say TileJIT's time of each product: by record, by trial, by measuring for a second each, or by the model. */
+tj_status traced_compare(cli_call *call, const cli_machine_options *machine, bool must_measure, traced *all, tj_error *err);
+
+/* ---- reports ------------------------------------------------------------------------------------------------------- */
+
+void traced_print(const cli_call *call, const traced *all);
+void traced_answer(tj_json *answer, const traced *all);
+
+/** Write a list of shapes (docs/shape-lists.md): a row for each product that has a problem. */
+tj_status traced_csv(const tj_output *out, const traced *all, tj_error *err);
+
+/** Write a page that fetches nothing. device: its name; "": none. */
+tj_status traced_page(const tj_output *out, const traced *all, const char *device, tj_error *err);
+
+const char *traced_by_word(traced_by by);
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tilejit with: run a program whose matrix products TileJIT computes where it is faster than cuBLAS.
+ */
+#include "programs.h"
+
+typedef struct with_options {
+    int32_t is_always, is_recorded;
+} with_options;
+
+static const cli_option own[] = {
+    {"always", CLI_FLAG, offsetof(with_options, is_always),
+     "Compute every product that TileJIT can compute, whichever is faster.", .low = 1},
+    {"only-recorded", CLI_FLAG, offsetof(with_options, is_recorded),
+     "Compute the products whose kernel a record of a tuning, a pack or a table of trials names, and measure nothing.",
+     .low = 1},
+    {NULL},
+};
+
+static tj_status check(const void *options, tj_error *err)
+{
+    const with_options *o = options;
+
+    return o->is_always && o->is_recorded
+               ? tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--always and --only-recorded exclude each other: give one")
+               : TJ_OK;
+}
+
+static const cli_group group = {"Programs", own, check};
+
+static cli_exit with(cli_call *call, tj_error *err)
+{
+    const with_options *o = call->options;
+    const char *task = o->is_always ? "with:always" : o->is_recorded ? "with:recorded" : "with";
+
+    if (programs_prepare(call->program, task, err) != TJ_OK)
+        return CLI_FAILED;
+    return programs_become(call->program, err);
+}
+
+const cli_command cli_with = {
+    .name = "with",
+    .operands = "-- <program> [arguments]",
+    .runs_program = true,
+    .summary = "run a program, with its cuBLAS products computed by TileJIT where that is faster",
+    .text = "Preloads libtilejit_blas.so, which stands before cuBLAS and cuBLASLt, and becomes the program: exit code and "
+            "signals are "
+            "the program's.\n\n"
+            "No call waits for a kernel. A product that comes a third time is compiled on a thread of the library's own, while "
+            "cuBLAS "
+            "goes on computing it. Then the two take turns, each call is timed on the device, and after seven of each the "
+            "faster one "
+            "computes the product from then on. The precision is at least the one that was asked for; what TileJIT cannot "
+            "compute, or "
+            "does not know, goes to cuBLAS as it came. TILEJIT_LOG=info says what was decided; the variables of "
+            "docs/environment.md "
+            "hold for the library in the program. docs/programs.md says what is reached and what is not.",
+    .example = "tilejit with -- python train.py\ntilejit with --only-recorded -- ./app args\n",
+    .takes = {{&group}},
+    .option_bytes = sizeof(with_options),
+    .run = with,
+};

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tier: change; sanitizers: never (the preloaded library would be loaded before the sanitizer's own) */
+/*
+ * tilejit with and tilejit trace, as a user types them, with a program that multiplies by fakes of cuBLAS and cuBLASLt on the
+ * emulator, and checks each product itself.
+ */
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include <stdbool.h>
+
+#include <jansson.h>
+
+#include "shell.h"
+
+/* $P is the program linked with cuBLAS, $O the one that opens it, $G the plugin of one that is linked with neither. */
+static void assign_variables(char *assignments, size_t bytes)
+{
+    snprintf(assignments, bytes,
+             "TILEJIT_DRIVER=emulator TILEJIT_EMULATOR='%s' LD_LIBRARY_PATH='%s/cublas' L='%s' P='%s/blas_linked' "
+             "O='%s/blas_opens' G='%s/libblas_plugin.so' B='%s/cublas'",
+             EMULATOR_PATH, BLAS_FOLDER, BLAS_LIBRARY, BLAS_FOLDER, BLAS_FOLDER, BLAS_FOLDER, BLAS_FOLDER);
+}
+
+TestSuite(blas, .init = make_folder, .fini = remove_folder, .timeout = 280);
+
+static void must(const char *line, const char *expected)
+{
+    const int code = shell("%s", line);
+
+    cr_expect(code == 0 && strstr(out, expected) != NULL && strstr(out, "WRONG") == NULL, "%s: %d\n%s%s", line, code, out,
+              errors);
+}
+
+/* ---- interposition ---------------------------------------------------------------------------------------------------- */
+
+Test(blas, a_preload_that_is_asked_for_nothing_changes_nothing)
+{
+    must("LD_PRELOAD=$L $P random 40 1", "40 products, 0 taken, 0 wrong");
+    must("LD_PRELOAD=$L TILEJIT_BLAS=nonsense $O random 20 2", "20 products, 0 taken, 0 wrong");
+    must("LD_PRELOAD=$L $O plugin $G random 20 3", "20 products, 0 taken, 0 wrong");
+    must("LD_PRELOAD=$L $P symbols", "ok");
+    must("$T with -- $P symbols", "ok");
+}
+
+Test(blas, products_of_all_kinds_are_taken_and_right)
+{
+    NEEDS_COMPILER();
+    must(IS_NIGHTLY ? "$T with --always -- $P random 120 1 wait" : "$T with --always -- $P random 14 1 wait",
+         IS_NIGHTLY ? "120 products, 120 taken, 0 wrong" : "14 products, 14 taken, 0 wrong");
+}
+
+Test(blas, a_library_that_the_program_opens_by_itself_is_found)
+{
+    NEEDS_COMPILER();
+    must("$T with --always -- $O random 4 2 wait", "4 products, 4 taken, 0 wrong");
+    must("$T with --always -- $O plugin $G random 4 3 wait", "4 products, 4 taken, 0 wrong");
+}
+
+Test(blas, of_two_libraries_each_gets_its_own_calls)
+{
+    must("$T with -- $O two $B/libcublas.so.12", "ok a call of the second");
+    must("$T trace -- $O two $B/libcublas.so.12", "ok a call of the second");
+}
+
+Test(blas, calls_that_are_unusual_go_to_cublas)
+{
+    must("$T with --always -- $P edges", "ok a destroyed handle is refused by the library");
+    must("$T trace -- $P edges", "ok a destroyed handle is refused by the library");
+}
+
+Test(blas, a_capture_records_a_kernel_that_is_there_and_waits_for_none)
+{
+    NEEDS_COMPILER();
+    must("$T with --always -- $P capture", "ok the graph multiplies");
+}
+
+Test(blas, threads_and_forked_children)
+{
+    must("$T with -- $P threads", "4 threads, 0 wrong");
+    must("$T with --always -- $P fork", "ok a child that does not");
+    must("$T trace --json -- $P fork 2>err", "\"processes\": 2"); /* the child that used CUDA, and the parent */
+}
+
+Test(blas, the_faster_one_computes)
+{
+    NEEDS_COMPILER();
+    must("TILEJIT_LOG=info $T with -- $P often", "ok the product is taken");
+    cr_expect(strstr(errors, "cublasSgemm_v2 j16 k32 l24 f32: cuBLAS ") != NULL, "%s", errors);
+}
+
+Test(blas, without_a_record_only_recorded_computes_nothing)
+{
+    must("TILEJIT_LOG=info $T with --only-recorded -- $P random 4 1", "4 products, 0 taken, 0 wrong");
+    cr_expect(strstr(errors, "compiling") == NULL, "%s", errors);
+}
+
+/* ---- programs --------------------------------------------------------------------------------------------------------- */
+
+Test(blas, the_program_keeps_its_arguments_exit_code_and_preloads)
+{
+    cr_expect(shell("$T with -- sh -c 'exit 7'") == 7);
+    cr_expect(shell("$T with -- sh -c 'kill -TERM $$'") == 143);
+    cr_expect(shell("$T trace -- sh -c 'exit 7'") == 7);
+    cr_expect(strstr(errors, "sh ended with exit code 7") != NULL, "%s", errors);
+    cr_expect(shell("$T trace -- sh -c 'kill -TERM $$'") == 143);
+    must("$T with -- echo --json -- --always", "--json -- --always");
+    must("LD_PRELOAD=libm.so.6 $T with -- sh -c 'echo $LD_PRELOAD'", "libtilejit_blas.so:libm.so.6");
+}
+
+static void fails(const char *line, int code, const char *message)
+{
+    const int got = shell("%s", line);
+
+    cr_expect(got == code && strstr(errors, message) != NULL, "%s: %d\n%s", line, got, errors);
+}
+
+Test(blas, what_cannot_be_done_is_said)
+{
+    fails("$T with", 2, "with needs a program after --: tilejit with -- python train.py");
+    fails("$T trace $P", 2, "trace takes a program after --: tilejit trace -- ");
+    fails("$T with --always --only-recorded -- $P", 2, "--always and --only-recorded exclude each other");
+    fails("$T with -- ./absent", 1, "cannot run ./absent: no such program");
+    fails("cp $P suid && chmod 4755 suid && $T with -- ./suid", 1, "for which the loader ignores what is preloaded");
+    fails("printf '\\177ELF\\2\\1\\1' > static && head -c 200 /dev/zero >> static && chmod 755 static && $T with -- ./static",
+          1, "is linked statically");
+    fails("$T trace -- true", 1, "no product was seen: the program calls no product of cuBLAS or cuBLASLt");
+    fails("$T trace --csv absent/file -- $P symbols", 1, "absent");
+    cr_expect(strstr(out, "ok") == NULL, "the program ran before the file was known to be good: %s", out);
+}
+
+/* ---- traces ----------------------------------------------------------------------------------------------------------- */
+
+Test(blas, a_trace_counts_and_times_each_product)
+{
+    json_error_t where;
+    json_t *answer, *list, *one;
+    size_t index;
+
+    shell("$T trace --json -- $P random 12 1");
+    answer = json_loads(out, 0, &where);
+    cr_assert(answer != NULL, "%s: %s", where.text, out);
+    cr_expect_eq(json_integer_value(json_object_get(answer, "processes")), 1);
+    list = json_object_get(answer, "products");
+    cr_expect_eq(json_array_size(list), 12U);
+    json_array_foreach(list, index, one)
+    {
+        cr_expect_eq(json_integer_value(json_object_get(one, "calls")), 4);
+        cr_expect_eq(json_integer_value(json_object_get(one, "timed")), 4);
+        cr_expect(json_number_value(json_object_get(one, "cublas_us")) > 0);
+        cr_expect(json_number_value(json_object_get(one, "tilejit_us")) > 0);
+        cr_expect_str_eq(json_string_value(json_object_get(one, "by")), "model");
+        cr_expect(json_object_get(one, "problem") != NULL);
+    }
+    json_decref(answer);
+    cr_expect(strstr(errors, "12 products, 0 taken, 0 wrong") != NULL, "the program's stdout goes to stderr: %s", errors);
+}
+
+Test(blas, a_trace_is_a_list_of_shapes_and_a_page)
+{
+    static char text[OUTPUT_BYTES];
+
+    NEEDS_COMPILER();
+    must("$T trace --csv shapes.csv --html page.html -- $P random 3 5", "cuBLAS us");
+    cr_expect(strstr(out, "12 products of 3 kinds") != NULL, "%s", out);
+    must("$T warm-up --shapes shapes.csv", "3");
+    read_text("page.html", text);
+    cr_expect(strstr(text, "<meta name=\"viewport\"") != NULL && strstr(text, "prefers-color-scheme:dark") != NULL);
+    cr_expect(strstr(text, "http") == NULL && strstr(text, "<script") == NULL, "%s", text);
+    cr_expect(strstr(text, "4 calls; cuBLAS ") != NULL && strstr(text, "</html>") != NULL, "%s", text);
+}
+
+Test(blas, calls_in_a_capture_are_counted_and_not_timed)
+{
+    cr_expect(shell("$T trace -- $P capture") == 1); /* nothing is taken, as the program expects */
+    cr_expect(strstr(out, "of them were captured into graphs") != NULL, "%s", out);
+}
+
+Test(blas, products_that_tilejit_cannot_compute_are_listed_with_the_reason)
+{
+    cr_expect(shell("$T trace -- $P edges") == 0);
+    cr_expect(strstr(out, "alpha and beta lie in device memory") != NULL, "%s", out);
+    cr_expect(strstr(out, "an extent is 0") != NULL, "%s", out);
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
+/*
+ * A call of cuBLAS as a problem of TileJIT: which precision it gets, and what is left to cuBLAS.
+ */
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include "call.h"
+
+static blas_form plain(int type, int result, int compute)
+{
+    blas_form form = {.m = 24, .n = 16, .k = 32, .batch = 1, .compute = compute, .is_in_place = 1, .is_aligned = 1};
+
+    form.epilogue = BLAS_EPILOGUE_NONE;
+    form.type[BLAS_A] = form.type[BLAS_B] = type;
+    form.type[BLAS_C] = form.type[BLAS_D] = result;
+    form.ld[BLAS_A] = 24, form.ld[BLAS_B] = 32, form.ld[BLAS_D] = 24;
+    form.scalar_type = compute == BLAS_COMPUTE_32I ? BLAS_R_32I : compute == BLAS_COMPUTE_64F ? BLAS_R_64F : BLAS_R_32F;
+    return form;
+}
+
+/* The way to compute; 0: it is left to cuBLAS. */
+static int way_of(blas_form form)
+{
+    tj_problem problem;
+    char why[128] = "";
+
+    if (!blas_call_problem(&form, &problem, why)) {
+        cr_expect(why[0] != '\0');
+        return 0;
+    }
+    return tj_problem_canonical(&problem).compute;
+}
+
+static int way(int type, int result, int compute, int math)
+{
+    blas_form form = plain(type, result, compute);
+
+    form.math = math;
+    return way_of(form);
+}
+
+Test(call, f32_is_ieee_unless_tf32_was_allowed)
+{
+    cr_expect_eq(way(BLAS_R_32F, BLAS_R_32F, BLAS_COMPUTE_32F, BLAS_MATH_DEFAULT), TJ_COMPUTE_F32);
+    cr_expect_eq(way(BLAS_R_32F, BLAS_R_32F, BLAS_COMPUTE_32F, BLAS_MATH_TENSOR_OP), TJ_COMPUTE_F32);
+    cr_expect_eq(way(BLAS_R_32F, BLAS_R_32F, BLAS_COMPUTE_32F, BLAS_MATH_PEDANTIC), TJ_COMPUTE_F32);
+    cr_expect_eq(way(BLAS_R_32F, BLAS_R_32F, BLAS_COMPUTE_32F_PEDANTIC, BLAS_MATH_TF32), TJ_COMPUTE_F32);
+    cr_expect_eq(way(BLAS_R_32F, BLAS_R_32F, BLAS_COMPUTE_32F, BLAS_MATH_TF32), TJ_COMPUTE_TF32);
+    cr_expect_eq(way(BLAS_R_32F, BLAS_R_32F, BLAS_COMPUTE_32F, BLAS_MATH_TF32 | BLAS_MATH_NO_NARROW_REDUCTION),
+                 TJ_COMPUTE_TF32);
+    cr_expect_eq(way(BLAS_R_32F, BLAS_R_32F, BLAS_COMPUTE_32F_FAST_TF32, BLAS_MATH_DEFAULT), TJ_COMPUTE_TF32);
+    cr_expect_eq(way(BLAS_R_32F, BLAS_R_32F, BLAS_COMPUTE_32F_FAST_16F, BLAS_MATH_DEFAULT), TJ_COMPUTE_TF32);
+    cr_expect_eq(way(BLAS_R_32F, BLAS_R_32F, BLAS_COMPUTE_32F_FAST_TF32, BLAS_MATH_PEDANTIC), 0);
+}
+
+Test(call, emulated_types_and_unknown_modes_are_left_to_cublas)
+{
+    cr_expect_eq(way(BLAS_R_32F, BLAS_R_32F, BLAS_COMPUTE_32F, 4), 0);
+    cr_expect_eq(way(BLAS_R_32F, BLAS_R_32F, 78, BLAS_MATH_DEFAULT), 0);
+    cr_expect_eq(way(BLAS_R_64F, BLAS_R_64F, BLAS_COMPUTE_64F, 8), 0);
+    cr_expect_eq(way(4 /* complex */, 4, BLAS_COMPUTE_32F, BLAS_MATH_DEFAULT), 0);
+}
+
+Test(call, narrow_types_are_summed_in_f32_at_least)
+{
+    cr_expect_eq(way(BLAS_R_16F, BLAS_R_16F, BLAS_COMPUTE_16F, BLAS_MATH_DEFAULT), TJ_COMPUTE_F32);
+    cr_expect_eq(way(BLAS_R_16F, BLAS_R_32F, BLAS_COMPUTE_32F, BLAS_MATH_DEFAULT), TJ_COMPUTE_F32);
+    cr_expect_eq(way(BLAS_R_16BF, BLAS_R_16BF, BLAS_COMPUTE_32F, BLAS_MATH_TENSOR_OP), TJ_COMPUTE_F32);
+    cr_expect_eq(way(BLAS_R_16BF, BLAS_R_16BF, BLAS_COMPUTE_32F, BLAS_MATH_PEDANTIC), 0);
+    cr_expect_eq(way(BLAS_R_16BF, BLAS_R_16BF, BLAS_COMPUTE_16F, BLAS_MATH_DEFAULT), 0);
+    cr_expect_eq(way(BLAS_R_8F_E4M3, BLAS_R_16BF, BLAS_COMPUTE_32F, BLAS_MATH_DEFAULT), TJ_COMPUTE_F32_FP8);
+    cr_expect_eq(way(BLAS_R_8I, BLAS_R_32I, BLAS_COMPUTE_32I, BLAS_MATH_DEFAULT), TJ_COMPUTE_S32);
+    cr_expect_eq(way(BLAS_R_64F, BLAS_R_64F, BLAS_COMPUTE_64F, BLAS_MATH_TF32), TJ_COMPUTE_F64);
+}
+
+Test(call, a_column_major_product_is_the_row_major_one_of_transposes)
+{
+    blas_form form = plain(BLAS_R_16BF, BLAS_R_16BF, BLAS_COMPUTE_32F);
+    char text[TJ_PROBLEM_TEXT_BYTES], why[128];
+    tj_problem problem;
+
+    form.op_a = BLAS_OP_T, form.ld[BLAS_A] = 40, form.has_alpha = 1;
+    form.epilogue = BLAS_EPILOGUE_GELU | BLAS_EPILOGUE_BIAS, form.bias_type = -1;
+    cr_assert(blas_call_problem(&form, &problem, why), "%s", why);
+    tj_problem_print(&problem, text);
+    cr_expect_str_eq(text, "j16 k32 l24 bf16 N:col epilogue=gelu_tanh(alpha * acc + bias:bf16[col]) ld_n=40");
+}
+
+Test(call, strides_keep_their_meaning)
+{
+    blas_form form = plain(BLAS_R_32F, BLAS_R_32F, BLAS_COMPUTE_32F);
+    tj_problem problem;
+    char why[128];
+
+    form.batch = 3, form.stride[BLAS_A] = 0, form.stride[BLAS_B] = 700, form.stride[BLAS_D] = 500;
+    cr_assert(blas_call_problem(&form, &problem, why), "%s", why);
+    cr_expect_eq(problem.n.stride, TJ_BROADCAST);
+    cr_expect_eq(problem.m.stride, 700);
+    form.stride[BLAS_B] = -1; /* TileJIT's TJ_ANY */
+    cr_expect_eq(way_of(form), 0);
+    form.stride[BLAS_B] = 700, form.stride[BLAS_D] = 0; /* and TJ_TIGHT */
+    cr_expect_eq(way_of(form), 0);
+}
+
+Test(call, what_tilejit_has_no_words_for_is_left_to_cublas)
+{
+    blas_form form[8];
+
+    for (int i = 0; i < 8; i++)
+        form[i] = plain(BLAS_R_32F, BLAS_R_32F, BLAS_COMPUTE_32F);
+    form[0].k = 0;
+    form[1].is_on_device = 1;
+    form[2].is_zero = 1;
+    form[3].is_aligned = 0;
+    form[4].is_special = BLAS_DESC_D_SCALE_POINTER + 1;
+    form[5].epilogue = 128 | BLAS_EPILOGUE_RELU;
+    form[6].has_beta = 1, form[6].ld[BLAS_C] = 30; /* C is D, with another leading dimension */
+    form[7].has_beta = 1, form[7].ld[BLAS_C] = 24, form[7].type[BLAS_C] = BLAS_R_16F;
+    for (int i = 0; i < 8; i++)
+        cr_expect_eq(way_of(form[i]), 0, "form %d", i);
+}
+
+Test(call, scalars_of_every_type_are_read)
+{
+    const uint16_t halves[] = {0x3c00, 0xc000, 0x0001, 0x7c00, 0x3555};
+    const double values[] = {1, -2, 0x1p-24, INFINITY, 0.333251953125};
+    const int32_t whole = -7;
+    const float f32 = 0.5F;
+    blas_call call = {0};
+
+    call.form.scalar_type = BLAS_R_16F;
+    for (int i = 0; i < 5; i++)
+        cr_expect_eq(blas_call_scalar(&call, &halves[i]), values[i]);
+    call.form.scalar_type = BLAS_R_32I;
+    cr_expect_eq(blas_call_scalar(&call, &whole), -7);
+    call.form.scalar_type = BLAS_R_32F;
+    cr_expect_eq(blas_call_scalar(&call, &f32), 0.5);
+    call.alpha = call.beta = NULL;
+    blas_call_settle(&call);
+    cr_expect_eq(call.form.is_on_device, 1);
+}
