@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Groups of rows, each with a matrix of its own; elements are small integers, so that products are exact."""
 
+import pathlib
+import runpy
+
 import numpy
 import pytest
 import tilejit
 
+EXAMPLE = pathlib.Path(__file__).resolve().parents[1] / "examples" / "experts.py"
 ROWS, K, L = 40, 16, 24
 LISTS = [[0, 10, 20, 40], [0, 0, 40, 40], [3, 4, 30, 31]]
 
@@ -196,3 +200,119 @@ def test_an_index_that_is_wrong(random, context):
         tilejit.matmul_grouped(a, b, LISTS[0], index=numpy.zeros((ROWS, 2), "i4"))
     with pytest.raises(tilejit.InvalidArgument, match="pass contiguous numbers of int32"):
         tilejit.matmul_grouped(context.to_device(a), context.to_device(b), LISTS[0], index=context.to_device(numpy.zeros(ROWS, "f4")))
+
+
+TOP = 3
+
+
+def sums_of(product, rows, factors):
+    """What combine= computes, for rows that need not exist."""
+    there = (rows >= 0) & (rows < len(product))
+    picked = numpy.where(there[:, :, None], product[rows.clip(0, len(product) - 1)], 0)
+    return (factors[:, :, None] * picked).sum(1).astype("f4")
+
+
+@pytest.mark.parametrize("tokens", [1, 13, 60])
+@pytest.mark.parametrize("gathers", [False, True])
+def test_rows_that_are_added_up(random, place, tokens, gathers):
+    to, back = place
+    offsets, b, out = LISTS[2], random(3, K, L), random(tokens, L)
+    a = random(7 if gathers else ROWS, K)
+    index = (numpy.arange(ROWS, dtype="i4") * 5) % 7
+    rows = numpy.random.default_rng(3).integers(-2, ROWS + 3, (tokens, TOP)).astype("i4")
+    factors = random(tokens, TOP)
+    product = expected(a[index] if gathers else a, b, offsets, numpy.zeros((ROWS, L), "f4"))  # rows of no group add nothing
+    wanted = sums_of(product, rows, factors)
+    given = {"index": to(index)} if gathers else {}
+    result = to(out.copy())
+    assert tilejit.matmul_grouped(to(a), to(b), offsets, result, combine=to(rows), factors=to(factors), **given) is result
+    assert numpy.array_equal(back(result), wanted)
+    p = back(tilejit.matmul_grouped(to(a), to(b), offsets, combine=to(rows), factors=to(factors), **given))
+    assert p.shape == (tokens, L) and numpy.array_equal(p, wanted)
+    result = to(out.copy())
+    tilejit.matmul_grouped(to(a), to(b), offsets, result, combine=to(rows), factors=to(factors), epilogue=tilejit.Epilogue(alpha=2, beta=3), **given)
+    assert numpy.array_equal(back(result), 2 * wanted + 3 * out)
+    p = tilejit.matmul_grouped(to(a), to(b), offsets, combine=to(rows), factors=to(factors), epilogue=tilejit.Epilogue(beta=-1, c=to(out)), **given)
+    assert numpy.array_equal(back(p), wanted - out)
+
+
+def test_masked_rows_that_are_added_up_or_scattered(random, place):
+    to, back = place
+    a, b, counts = random(3, 13, K), random(3, K, L), [13, 2, 0]
+    product = expected_masked(a, b, counts, numpy.zeros((3, 13, L), "f4")).reshape(39, L)
+    rows, factors = (numpy.arange(8 * TOP, dtype="i4") * 7 % 39).reshape(8, TOP), random(8, TOP)
+    p = tilejit.matmul_masked(to(a), to(b), counts, combine=to(rows), factors=to(factors))
+    assert numpy.array_equal(back(p), sums_of(product, rows, factors))
+    out, scatter = random(50, L), (numpy.arange(39, dtype="i4") * 7 % 50)
+    wanted = out.copy()
+    wanted[scatter[:15]] = product[:15]
+    assert numpy.array_equal(back(tilejit.matmul_masked(to(a), to(b), counts, to(out), scatter=to(scatter))), wanted)
+
+
+@pytest.mark.parametrize("rows_of_out", [5, 60])
+def test_scattered_rows(random, place, context, foreign, rows_of_out):
+    to, back = place
+    offsets, a, b, out = LISTS[2], random(ROWS, K), random(3, K, L), random(rows_of_out, L)
+    scatter = numpy.arange(ROWS, dtype="i4") * 7 % 61 - 1  # here and there no row of out
+    product, wanted = expected(a, b, offsets, numpy.zeros((ROWS, L), "f4")), out.copy()
+    for i in range(offsets[0], offsets[-1]):
+        if 0 <= scatter[i] < rows_of_out:
+            wanted[scatter[i]] = product[i]
+    assert numpy.array_equal(back(tilejit.matmul_grouped(to(a), to(b), offsets, to(out.copy()), scatter=to(scatter))), wanted)
+    if to is context.to_device:  # rows of out that lie apart
+        wide = to(numpy.pad(out, ((0, 0), (0, 3))))
+        tilejit.matmul_grouped(to(a), to(b), offsets, foreign(wide, out.shape, (L + 3, 1)), scatter=to(scatter))
+        assert numpy.array_equal(wide.numpy(), numpy.pad(wanted, ((0, 0), (0, 3))))
+    p = back(tilejit.matmul_grouped(to(a), to(b), offsets, to(numpy.zeros((ROWS, L), "f4")), scatter=to(numpy.arange(ROWS, dtype="i4")[::-1].copy())))
+    assert numpy.array_equal(p, product[::-1])
+
+
+@pytest.mark.parametrize("offsets", [[0, 5, 5, 33], [2, 9, 20, 30]])
+@pytest.mark.parametrize("transposed", [False, True])
+def test_groups_along_k(random, place, foreign, offsets, transposed):
+    to, back = place
+    tokens, gradients = random(33, K), random(33, L)
+    is_host = to(tokens) is tokens
+    a = to(tokens.T.copy()) if not transposed else tokens.T if is_host else foreign(to(tokens), (K, 33), (1, K))
+    wanted = numpy.stack([tokens[begin:end].T @ gradients[begin:end] for begin, end in zip(offsets, offsets[1:])])
+    fresh = () if is_host or not transposed else (to(numpy.empty((3, K, L), "f4")),)  # nobody knows how to make one like a foreign array
+    assert numpy.array_equal(back(tilejit.matmul_along_k(a, to(gradients), offsets, *fresh)), wanted)
+    out = random(3, K, L)
+    given = numpy.array(offsets, "i8") if is_host else to(numpy.array(offsets, "i4"))
+    p = tilejit.matmul_along_k(a, to(gradients), given, to(out.copy()), epilogue=tilejit.Epilogue(alpha=2, beta=1))
+    assert numpy.array_equal(back(p), 2 * wanted + out)
+    bias = random(L)
+    assert numpy.array_equal(back(tilejit.matmul_along_k(a, to(gradients), offsets, *fresh, epilogue="acc + bias[col]", bias=to(bias))), wanted + bias)
+
+
+@pytest.mark.parametrize("more, says", [
+    ({"combine": numpy.zeros((4, 2), "i4")}, "combine is given alone"), ({"factors": numpy.zeros((4, 2), "f4")}, "factors is given alone"),
+    ({"combine": numpy.zeros((4, 2), "i4"), "factors": numpy.zeros((4, 3), "f4")}, "a factor for each number of combine"),
+    ({"combine": numpy.zeros(8, "i4"), "factors": numpy.zeros(8, "f4")}, "for each row of out, .tokens, top_k"),
+    ({"combine": numpy.zeros((4, 33), "i4"), "factors": numpy.zeros((4, 33), "f4")}, "33.*1 to 32"),
+    ({"combine": numpy.zeros((4, 2), "f4"), "factors": numpy.zeros((4, 2), "f4")}, "combine is .4, 2. of f32"),
+    ({"scatter": numpy.zeros(ROWS - 1, "i4")}, "the row of out for each of the 40 rows"),
+    ({"scatter": numpy.zeros(ROWS, "i4"), "combine": numpy.zeros((4, 2), "i4"), "factors": numpy.zeros((4, 2), "f4")}, "leave one of them out"),
+    ({"combine": numpy.zeros((4, 2), "i4"), "factors": numpy.zeros((4, 2), "f4"), "out": numpy.zeros((5, L), "f4")}, "out has a row for each row of"),
+])
+def test_rows_of_out_that_are_wrong(random, place, more, says):
+    to, _ = place
+    with pytest.raises(tilejit.InvalidArgument, match=says):
+        tilejit.matmul_grouped(to(random(ROWS, K)), to(random(3, K, L)), LISTS[0], **{name: to(array) for name, array in more.items()})
+
+
+def test_groups_along_k_that_are_wrong(random):
+    with pytest.raises(tilejit.InvalidArgument, match="a is .j, k. and b is"):
+        tilejit.matmul_along_k(random(3, K, 5), random(5, L), [0, 5])
+    with pytest.raises(tilejit.InvalidArgument, match="where each group begins"):
+        tilejit.matmul_along_k(random(K, 5), random(5, L), [5])
+    with pytest.raises(tilejit.InvalidArgument, match="there are only those from 0 up to k = 5"):
+        tilejit.matmul_along_k(random(K, 5), random(5, L), [0, 6])
+
+
+def test_the_example(capsys, monkeypatch):
+    """A whole layer of a mixture of experts."""
+    monkeypatch.setattr("sys.argv", [str(EXAMPLE)])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(str(EXAMPLE), run_name="__main__")
+    assert ended.value.code == 0 and "the same bits in a second run" in capsys.readouterr().out

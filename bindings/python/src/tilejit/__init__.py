@@ -33,7 +33,7 @@ from tilejit._errors import (
 )
 from tilejit._explain import Explanation, explain
 from tilejit._family import Family, Kernel, Proof
-from tilejit._grouped import matmul_grouped, matmul_masked
+from tilejit._grouped import matmul_along_k, matmul_grouped, matmul_masked
 from tilejit._matmul import matmul, prepare, warm_up
 from tilejit._pack import pack
 from tilejit._problem import Epilogue, Problem
@@ -47,5 +47,5 @@ __all__ = [
     "EmulatorWarning", "Epilogue", "Error", "Explanation", "Family", "FileError", "Finding", "Forked", "InternalError", "InvalidArgument", "Kernel",
     "NoCompiler",
     "NoDriver", "NotFound", "OutOfMemory", "Param", "Problem", "Progress", "Proof", "Spills", "Stats", "Tuning", "Unsupported", "default_context", "explain", "matmul",
-    "matmul_grouped", "matmul_masked", "pack", "prepare", "tune", "warm_up",
+    "matmul_along_k", "matmul_grouped", "matmul_masked", "pack", "prepare", "tune", "warm_up",
 ]
