@@ -179,6 +179,10 @@ tj_problem tj_problem_even(const tj_problem *problem)
     if (tj_divides_k(problem)) {
         even.rows = (tj_rows){0};
         even.k.extent = tj_ceil_div(problem->k.extent, problem->rows.groups);
+        if (even.batch > 1 && even.k.extent > 0) { /* each product has elements of its own */
+            even.m.stride = even.k.extent * (even.m.layout == TJ_ROW_MAJOR ? 1 : even.m.ld);
+            even.n.stride = even.k.extent * (even.n.layout == TJ_ROW_MAJOR ? even.n.ld : 1);
+        }
         return tj_problem_canonical(&even);
     }
     if (!tj_is_grouped(problem))

@@ -434,6 +434,21 @@ static tj_counts counts_of(const tj_problem *problem, const char *text)
     return counts;
 }
 
+/* Groups along k share M and N, but none of their elements: together they read each once from memory. */
+Test(analysis, counts_the_elements_of_each_group_along_k)
+{
+    tj_problem problem = TJ_PROBLEM_INIT(64, 160, 32, TJ_F32);
+    tj_counts c;
+
+    problem.rows = (tj_rows){.kind = TJ_ROWS_ALONG_K, .groups = 5};
+    for (int i = 0; i < 4; i++) {
+        problem.m.layout = i % 2;
+        problem.n.layout = i / 2;
+        c = counts_of(&problem, "tiled:tile_width=16");
+        cr_expect(c.work[TJ_PIPE_MEMORY] == 4 * (64 * 160 + 160 * 32 + 5 * 64 * 32), "%lld", (long long)c.work[TJ_PIPE_MEMORY]);
+    }
+}
+
 /* Lines of M begin at multiples of 8 bytes, those of N at multiples of 16. */
 Test(analysis, counts_copies_that_are_narrower_than_a_chunk)
 {
