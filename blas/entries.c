@@ -3,12 +3,13 @@
  * entries: the products of libcublas, under its names. Each describes its call, and passes its arguments on as they came.
  *
  * Stream, math mode and pointer mode are not remembered: the library is asked for those of the handle at each call, which takes
- * a few nanoseconds, and is right whichever way the handle was made, set or copied.
+ * a few nanoseconds, and is right whichever way the handle was made and set. Only a workspace cannot be asked for.
  */
 #include <string.h>
 
 #include "functions.h"
 #include "serve.h"
+#include "workspaces.h"
 
 typedef int get_stream_fn(void *handle, struct CUstream_st **stream);
 typedef int get_int_fn(void *handle, int *value);
@@ -33,6 +34,7 @@ static bool ask_handle(blas_library *library, void *handle, blas_call *call)
                get_math_mode(handle, &math) == BLAS_SUCCESS;
     blas_depth--;
     call->form.math = math;
+    call->workspace = blas_workspace_get(handle, &call->workspace_bytes);
     call->form.is_on_device = pointer_mode != BLAS_SCALARS_ON_HOST;
     return is_known;
 }
@@ -174,3 +176,32 @@ BATCHED_OF_ANY(cublasGemmBatchedEx, int)
 BATCHED_OF_ANY(cublasGemmBatchedEx_64, int64_t)
 WITH_F32(cublasSgemmEx, int)
 WITH_F32(cublasSgemmEx_64, int64_t)
+
+/* ---- workspaces ------------------------------------------------------------------------------------------------------ */
+
+/*
+ * A setter passes its arguments on; then the handle has that workspace, or with NULL the library's own. A new stream takes the
+ * workspace away, as the documentation of cublasSetStream says.
+ */
+#define SETTER(FUNCTION, parameters, arguments, workspace, bytes)                                      \
+    BLAS_EXPORT int FUNCTION parameters;                                                               \
+    BLAS_EXPORT int FUNCTION parameters                                                                \
+    {                                                                                                  \
+        blas_library *const library = blas_find_library(BLAS_##FUNCTION, __builtin_return_address(0)); \
+        void *const symbol = library ? blas_real(library, BLAS_##FUNCTION) : NULL;                     \
+        int(*real) parameters;                                                                         \
+        int status;                                                                                    \
+                                                                                                       \
+        memcpy(&real, &symbol, sizeof real);                                                           \
+        if (!real)                                                                                     \
+            return BLAS_NOT_INITIALIZED;                                                               \
+        blas_depth++;                                                                                  \
+        status = real arguments;                                                                       \
+        blas_depth--;                                                                                  \
+        blas_workspace_set(handle, status == BLAS_SUCCESS ? (workspace) : NULL, bytes);                \
+        return status;                                                                                 \
+    }
+
+SETTER(cublasSetWorkspace_v2, (void *handle, void *given, size_t size), (handle, given, size), given, size)
+SETTER(cublasSetStream_v2, (void *handle, void *stream), (handle, stream), NULL, 0)
+SETTER(cublasDestroy_v2, (void *handle), (handle), NULL, 0)

@@ -47,6 +47,7 @@ static const char *const names[BLAS_FUNCTIONS] = {
 #define BLAS_ONE(name) [BLAS_##name] = #name,
 #define BLAS_BOTH(name) BLAS_ONE(name) [BLAS_##name##_64] = #name "_64",
     BLAS_PRODUCTS(BLAS_BOTH)
+    BLAS_SETTERS(BLAS_ONE)
     BLAS_ONE(cublasLtMatmul)
     BLAS_GETTERS(BLAS_ONE)
     BLAS_LT_GETTERS(BLAS_ONE)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * functions: the functions that libtilejit_blas.so takes the place of, and the real ones.
+ * functions: the functions that libtilejit_blas.so replaces, and the real ones.
  *
  * A program reaches cuBLAS in one of two ways. Either the loader binds its symbols: then it finds those of a preloaded library
  * first, whatever opened the program's own libraries and with which flags. Or the program opens the library and asks dlsym,
@@ -32,6 +32,12 @@
     X(cublasGemmStridedBatchedEx) \
     X(cublasGemmBatchedEx)
 
+/** Functions that change the workspace of a handle. */
+#define BLAS_SETTERS(X)      \
+    X(cublasSetWorkspace_v2) \
+    X(cublasSetStream_v2)    \
+    X(cublasDestroy_v2)
+
 /** Functions that are asked, and not replaced: first of libcublas, then of libcublasLt. */
 #define BLAS_GETTERS(X)   \
     X(cublasGetStream_v2) \
@@ -46,6 +52,7 @@ typedef enum blas_function {
 #define BLAS_BOTH(name) BLAS_##name, BLAS_##name##_64,
 #define BLAS_ONE(name) BLAS_##name,
     BLAS_PRODUCTS(BLAS_BOTH)
+    BLAS_SETTERS(BLAS_ONE)
     BLAS_cublasLtMatmul,
     BLAS_REPLACED, /* functions before this number are replaced */
     BLAS_BEFORE_GETTERS = BLAS_REPLACED - 1,

@@ -7,7 +7,7 @@
  *                                        of NVIDIA's library, which does not say that: the seconds to wait once
  *     program edges                      calls that are refused, do nothing, or are unusual
  *     program often                      one product until it is first taken, and 40 times more
- *     program threads | fork | capture | symbols | two LIBRARY
+ *     program threads | fork | capture | workspace | symbols | two LIBRARY | stub LIBRARY
  *
  * It is built three times: linked with the libraries; as a plugin that is; and to open them itself (OPENS).
  */
@@ -35,6 +35,7 @@ enum { POOL_BYTES = 1 << 22, MOST = 40 };
     X(cublasCreate_v2, (void **handle))                                                                                     \
     X(cublasDestroy_v2, (void *handle))                                                                                     \
     X(cublasSetStream_v2, (void *handle, void *stream))                                                                     \
+    X(cublasSetWorkspace_v2, (void *handle, void *workspace, size_t bytes))                                                 \
     X(cublasSetMathMode, (void *handle, int mode))                                                                          \
     X(cublasSetPointerMode_v2, (void *handle, int mode))                                                                    \
     BLAS(X, , int) BLAS(X, _64, int64_t)                                                                                    \
@@ -659,6 +660,36 @@ static int run_capture(void)
     return wrong;
 }
 
+static bool is_captured(job *j, void **graph)
+{
+    const int before = count();
+
+    return cu.begin_capture(j->stream, 0) == 0 && call(j) == 0 && cu.end_capture(j->stream, graph) == 0 && count() == before;
+}
+
+/* A kernel that splits k needs a workspace: a capture takes that of the handle, and nobody else's. */
+static int run_workspace(void)
+{
+    void *graph = NULL, *executable = NULL;
+    product p = usual();
+    int wrong = 0;
+    job j = {0};
+
+    p.m = p.n = 16, p.k = 2048, p.lda = p.ldc = 16, p.ldb = 2048;
+    p.stride_a = p.stride_b = 16 * 2048;
+    open_handles(&j);
+    make_job(&j, &p);
+    expect(await(&j, &wrong), "the product is taken", &wrong);
+    expect(!is_captured(&j, &graph), "a capture without a workspace is left to the library", &wrong);
+    expect(lib.cublasSetWorkspace_v2(j.handle, (void *)allocate(1 << 20), 1 << 20) == 0 && is_captured(&j, &graph),
+           "one with a workspace is not", &wrong);
+    (void)cu.to_device(j.c.device, j.c.host, j.c.bytes);
+    expect(cu.instantiate(&executable, graph, 0) == 0 && cu.graph_launch(executable, j.stream) == 0 && count_wrong(&j) == 0,
+           "the graph multiplies", &wrong);
+    expect(lib.cublasSetStream_v2(j.handle, j.stream) == 0 && !is_captured(&j, &graph), "a new stream takes it away", &wrong);
+    return wrong;
+}
+
 #ifdef OPENS
 /* Two libraries at once: each call reaches the library whose function the program asked for. */
 static int run_two(const char *path)
@@ -687,6 +718,33 @@ static int run_two(const char *path)
            "a call of the second", &wrong);
     return wrong;
 }
+/* A library of functions that open cuBLAS, which nothing has opened before, at their first call. */
+static int run_stub(const char *path)
+{
+    int (*sgemm)(void *h, GEMM(int), const void *b, int ldb, const void *beta, void *c, int ldc), wrong = 0;
+    int (*create)(void **handle), (*set_stream)(void *handle, void *stream);
+    void *stub = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    product p = usual();
+    job j = {0};
+
+    if (!stub)
+        die(dlerror());
+    find(stub, "stub_cublasSetStream_v2", &set_stream);
+    find(stub, "stub_cublasCreate_v2", &create);
+    find(stub, "stub_cublasSgemm_v2", &sgemm);
+    expect(set_stream(NULL, NULL) == 1, "the first call opens the library, which refuses it", &wrong);
+    open_libraries("libcublas.so.13", "libcublasLt.so.13"); /* to count */
+    make_job(&j, &p);
+    expect(create(&j.handle) == 0 && cu.stream_create(&j.stream, 1) == 0 && set_stream(j.handle, j.stream) == 0, "a handle",
+           &wrong);
+    for (int i = 0; i < 8; i++)
+        expect(cu.to_device(j.c.device, j.c.host, j.c.bytes) == 0 &&
+                   sgemm(j.handle, 0, 0, 24, 16, 32, j.alpha, (void *)j.a.device, 24, (void *)j.b.device, 32, j.beta,
+                         (void *)j.c.device, 24) == 0 &&
+                   count_wrong(&j) == 0,
+               "a product through the stub", &wrong);
+    return wrong;
+}
 #endif
 
 int main(int argc, char **argv)
@@ -703,6 +761,10 @@ int main(int argc, char **argv)
             die(dlerror());
         find(plugin, "run_plugin", &run);
         return run(argc - 2, argv + 2);
+    }
+    if (strcmp(what, "stub") == 0 && argc > 2) {
+        open_driver();
+        return run_stub(argv[2]) != 0;
     }
 #endif
     open_libraries("libcublas.so.13", "libcublasLt.so.13");
@@ -721,6 +783,8 @@ int main(int argc, char **argv)
         wrong = run_threads();
     else if (strcmp(what, "capture") == 0)
         wrong = run_capture();
+    else if (strcmp(what, "workspace") == 0)
+        wrong = run_workspace();
 #ifdef OPENS
     else if (strcmp(what, "two") == 0 && argc > 2)
         wrong = run_two(argv[2]);

@@ -13,13 +13,13 @@
 
 #include "shell.h"
 
-/* $P is the program linked with cuBLAS, $O the one that opens it, $G the plugin of one that is linked with neither. */
+/* $P is the program linked with cuBLAS, $O the one that opens it or a plugin, $G, or a stub, $S. */
 static void assign_variables(char *assignments, size_t bytes)
 {
     snprintf(assignments, bytes,
-             "TILEJIT_DRIVER=emulator TILEJIT_EMULATOR='%s' LD_LIBRARY_PATH='%s/cublas' L='%s' P='%s/blas_linked' "
-             "O='%s/blas_opens' G='%s/libblas_plugin.so' B='%s/cublas'",
-             EMULATOR_PATH, BLAS_FOLDER, BLAS_LIBRARY, BLAS_FOLDER, BLAS_FOLDER, BLAS_FOLDER, BLAS_FOLDER);
+             "TILEJIT_DRIVER=emulator TILEJIT_EMULATOR='%s' F='%s' L='%s' && export LD_LIBRARY_PATH=$F/cublas P=$F/blas_linked "
+             "O=$F/blas_opens G=$F/libblas_plugin.so S=$F/libblas_stub.so",
+             EMULATOR_PATH, BLAS_FOLDER, BLAS_LIBRARY);
 }
 
 TestSuite(blas, .init = make_folder, .fini = remove_folder, .timeout = 280);
@@ -59,8 +59,15 @@ Test(blas, a_library_that_the_program_opens_by_itself_is_found)
 
 Test(blas, of_two_libraries_each_gets_its_own_calls)
 {
-    must("$T with -- $O two $B/libcublas.so.12", "ok a call of the second");
-    must("$T trace -- $O two $B/libcublas.so.12", "ok a call of the second");
+    must("$T with -- $O two $F/cublas/libcublas.so.12", "ok a call of the second");
+    must("$T trace -- $O two $F/cublas/libcublas.so.12", "ok a call of the second");
+}
+
+Test(blas, functions_that_open_the_library_at_their_first_call)
+{
+    must("$O stub $S", "ok a product through the stub");
+    must("$T with -- $O stub $S", "ok a product through the stub");
+    cr_expect(shell("$T trace -- $O stub $S") == 0 && strstr(out, "8 products of 1 kinds") != NULL, "%s%s", out, errors);
 }
 
 Test(blas, calls_that_are_unusual_go_to_cublas)
@@ -73,6 +80,7 @@ Test(blas, a_capture_records_a_kernel_that_is_there_and_waits_for_none)
 {
     NEEDS_COMPILER();
     must("$T with --always -- $P capture", "ok the graph multiplies");
+    must("$T with --always -- $P workspace", "ok a new stream takes it away");
 }
 
 Test(blas, threads_and_forked_children)
