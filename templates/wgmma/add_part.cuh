@@ -1,10 +1,8 @@
-// The tensor cores sum up the products of a part, and threads add that times the scale to their sums.  //@ times_scale for that times the scale
-sum_t part[TM][TN];
-const auto add_part = [&](const float (&scale)[TM]) {  //@ part_scale for const float (&scale)[TM]
-    settle(part);
+wait_for_products<0>();
+settle(part);
 #pragma unroll
-    for (int r = 0; r < TM; ++r)
+for (int r = row; r < row + 2; ++r)
 #pragma unroll
-        for (int c = 0; c < TN; ++c)
-            sum[r][c] += scale[r] * part[r][c];  //@ part_of_sum for scale[r] * part[r][c]
-};
+    for (int c = 0; c < TN; ++c)
+        sum[r][c] += static_cast<float>(scale[unit * UNIT / SCALE_K][r]) * part[r % PART_ROWS][c];  //@ part_of_sum for static_cast<float>(scale[unit * UNIT / SCALE_K][r]) * part
+//@ lines load_next_scale

@@ -1,10 +1,11 @@
+const int unit = piece % UNITS, row = piece / UNITS * 2;
 #pragma unroll
 for (int step = 0; step < 2; ++step)
 #pragma unroll
-    for (int r = 0; r < TM; ++r)
+    for (int r = row; r < row + 2; ++r)
 #pragma unroll
         for (int far = 0; far < 4; far += 2) {
             const int p = (unit * UNIT + step * K_STEP) / SCALE_K;  //@ part_of_step for (unit * UNIT + step * K_STEP) / SCALE_K
-            unsigned int &two = factors[unit % 2][step][r / 2][r % 2 + far];
+            unsigned int &two = factors[piece % 2][step][r % 2 + far];
             //@ lines scale_two
         }

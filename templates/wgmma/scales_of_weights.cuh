@@ -1,14 +1,13 @@
-// The elements of k that have one scale are a part. Scales and zero points of this thread's rows are loaded a phase ahead, and converted
-// when they are needed: a conversion waits for its number.
-constexpr int PARTS = (BK + SCALE_K - 1) / SCALE_K;  // of a phase  //@ phase_parts for (BK + SCALE_K - 1) / SCALE_K
+// Factors are multiplied by scales, or less zero points, of this thread's rows. Those are loaded a phase ahead, and converted when they are
+// needed: a conversion waits for its number.
 struct stored_t {
     //@ instead stored_scales
-    float of[PARTS][TM];
+    float times[PARTS][TM];
     //@ end
 } coming;
 struct scales_t {
     //@ instead made_scales
-    float of[PARTS][TM];
+    unsigned int times[PARTS][TM];
     //@ end
 } scales;
 const auto load_scales = [&](int phase) {

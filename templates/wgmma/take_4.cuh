@@ -1,11 +1,11 @@
-using words_t = unsigned int[TM][4];  // of a unit, 8 weights each
+using words_t = unsigned int[2][4];  // of a unit, 8 weights each
 
 // at: where the lane's first chunk lies.
 __device__ __forceinline__ void load_words(words_t &word, unsigned at)
 {
 #pragma unroll
-    for (int r = 0; r < TM; ++r)
-        load_chunk(word[r][0], word[r][1], word[r][2], word[r][3], at + (r / 2 * 64 + r % 2 * 8) * M_LINE);
+    for (int r = 0; r < 2; ++r)
+        load_chunk(word[r][0], word[r][1], word[r][2], word[r][3], at + r * 8 * M_LINE);
 }
 
 // The lane's two weights of a word are a byte, which select picks. A product with 2^12 + 1 moves the second to the upper half of a
@@ -15,7 +15,7 @@ __device__ __forceinline__ void make_factors(factors_t &m, const words_t &word, 
 #pragma unroll
     for (int i = 0; i < 4; ++i)
 #pragma unroll
-        for (int r = 0; r < TM; ++r)
-            m[i / 2][r / 2][r % 2 + i % 2 * 2] = widen_neighbour(__byte_perm(word[r][i], 0, select) * 0x1001, 0);
+        for (int r = 0; r < 2; ++r)
+            m[i / 2][r + i % 2 * 2] = widen_neighbour(__byte_perm(word[r][i], 0, select) * 0x1001, 0);
 }
 

@@ -63,6 +63,7 @@ enum {
     BARRIERS_BYTES = 2 * BARRIER_BYTES, /* of a stage */
     CLUSTER_REGISTERS = 56,             /* of a thread that starts copies, in a cluster: 40 spill */
     TRANSPOSER_REGISTERS = 56,
+    LEAST_BRINGER_REGISTERS = 24,
     GATHERER_REGISTERS = 56,
     CLEARER_REGISTERS = 56,
     GATHERERS = 3,                   /* warps */
@@ -210,6 +211,7 @@ static void settle_weights(const tj_problem *view, tj_wgmma_shape *s)
     s->scales_cols = s->promotes && tj_wgmma_scales_cols(view);
     s->halves = s->promotes && s->bn > MOST_PART_COLS && !s->swapped;
     s->bk = loads_weights ? weights_bk(s) : TJ_WGMMA_LINE / s->element_bytes;
+    s->part_rows = !s->adds_parts ? 0 : tj_wgmma_has_long_parts(view, s) ? s->wm : TJ_WGMMA_ROWS;
     s->scale_registers = loads_weights ? tj_wgmma_scale_registers(view, s) : 0;
 }
 
@@ -401,13 +403,18 @@ static int32_t transposer_registers(const tj_wgmma_shape *s)
     return (s->element_bytes == 1 ? BYTE_TRANSPOSER_REGISTERS : TRANSPOSER_REGISTERS) + (s->divides_k ? SPAN_REGISTERS : 0);
 }
 
+/* The sums of the largest tiles of weights leave it so few: 24, which its copies of two maps fit. */
 static int32_t bringer_registers(const tj_wgmma_shape *s)
 {
+    const int32_t needed = tj_wgmma_sum_registers(s) + tj_wgmma_factor_registers(s) + OTHER_REGISTERS;
+
     return transposes_any(s)                      ? transposer_registers(s)
            : s->gathers                           ? GATHERER_REGISTERS
            : s->divides_k                         ? CLEARER_REGISTERS
            : cluster_of(s) > 1 || s->scales_parts ? CLUSTER_REGISTERS
-                                                  : TJ_BRINGER_REGISTERS;
+           : s->weight_bits > 0 && needed > tj_multiplier_registers(s->blocks, s->multipliers, TJ_BRINGER_REGISTERS)
+               ? LEAST_BRINGER_REGISTERS
+               : TJ_BRINGER_REGISTERS;
 }
 
 static int64_t all_shared(int64_t bytes)
@@ -422,14 +429,14 @@ int64_t tj_wgmma_shared_bytes(const tj_problem *view, const tj_wgmma_shape *s)
 
 int32_t tj_wgmma_sum_registers(const tj_wgmma_shape *s)
 {
-    const int32_t part = s->halves ? TJ_WGMMA_ROWS / 2 : s->promotes ? TJ_WGMMA_ROWS : s->adds_parts ? s->wm : 0;
+    const int32_t part = s->halves ? TJ_WGMMA_ROWS / 2 : s->promotes ? TJ_WGMMA_ROWS : s->part_rows;
 
     return (s->wm + part) * s->bn / WARPGROUP;
 }
 
 int32_t tj_wgmma_factor_registers(const tj_wgmma_shape *s)
 {
-    return s->weight_bits > 0 ? s->wm / TJ_WGMMA_ROWS * WEIGHT_REGISTERS + s->scale_registers
+    return s->weight_bits > 0 ? WEIGHT_REGISTERS + s->scale_registers
            : loads_m(s)       ? s->wm * s->bk / WARPGROUP
            : s->scales_cols   ? s->bn / 4
                               : 0;
@@ -628,7 +635,7 @@ static bool can_load_m(const tj_problem *view, tj_wgmma_shape s)
     s.transpose = TJ_WGMMA_REGISTERS;
     settle_weights(view, &s);
     return !tj_scales_along_k(view, TJ_MATRIX_N) && check_transpose(view, &s, true, NULL) == TJ_OK && has_map(view, &s, true) &&
-           (packs(&s, false) || !lies_wrong(view, &s, false)) && fits_registers(&s, TJ_BRINGER_REGISTERS);
+           (packs(&s, false) || !lies_wrong(view, &s, false)) && fits_registers(&s, bringer_registers(&s));
 }
 
 static int32_t transpose_default(const tj_problem *view, const tj_wgmma_shape *s)

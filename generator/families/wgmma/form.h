@@ -37,6 +37,7 @@ typedef struct tj_wgmma_shape {
     int32_t weight_bits;                /* of M, whose weights come from registers; 0: they do not */
     int32_t scale_registers;            /* for the scales of many parts of a phase */
     bool adds_parts;                    /* weights have scales along k, which multiply parts of a sum in f32 */
+    int32_t part_rows;                  /* whose sums of a part a warpgroup has at once: 64, or all if parts are long */
     bool promotes;                      /* tensor cores sum a part of k; the thread adds its accumulators in f32 */
     bool halves;                        /* it does so for one half of the columns after the other */
     bool scales_parts;                  /* parts have scales along k, by which it multiplies their sums */
@@ -66,6 +67,9 @@ bool tj_wgmma_takes_scales_of_weights(const tj_problem *view);
  * exact; or because tensor cores add products of e4m3 with 13 bits?
  */
 bool tj_wgmma_adds_parts(const tj_problem *view);
+
+/** Does a part of k, whose sums threads multiply and add, last for more than a phase? */
+bool tj_wgmma_has_long_parts(const tj_problem *view, const tj_wgmma_shape *s);
 
 /** Return the registers of a thread for the scales of a phase, beyond those that find room. */
 int32_t tj_wgmma_scale_registers(const tj_problem *view, const tj_wgmma_shape *s);

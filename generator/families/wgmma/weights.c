@@ -63,6 +63,12 @@ bool tj_wgmma_adds_parts(const tj_problem *view)
     return tj_widens_to_fp8(view) || (tj_scales_along_k(view, TJ_MATRIX_M) && !folds(view));
 }
 
+/* Tensor cores would lose bits of sums of 8-bit floats: each phase is a part of those at most. */
+bool tj_wgmma_has_long_parts(const tj_problem *view, const tj_wgmma_shape *s)
+{
+    return tj_scale_k(view) > s->bk && !tj_widens_to_fp8(view);
+}
+
 static bool has_scales(const tj_problem *view)
 {
     return tj_scales_along_k(view, TJ_MATRIX_M) || tj_scale_of(view, TJ_MATRIX_M)->zero != 0;
@@ -72,10 +78,10 @@ int32_t tj_wgmma_scale_registers(const tj_problem *view, const tj_wgmma_shape *s
 {
     const tj_scale *const scale = tj_scale_of(view, TJ_MATRIX_M);
     const int32_t parts = scale->k == 0 ? 1 : (int32_t)tj_ceil_div(s->bk, scale->k);
-    /* As they were stored and as they are used; what multiplies sums is kept until they are there. */
+    /* Scales of sums are kept as they were stored; those of factors, and zero points, as they are used, too. */
     const int32_t copies = (scale->k == 0 ? 0
                             : folds(view) ? 2
-                                          : 3) +
+                                          : 1) +
                            (scale->zero != 0 ? 2 : 0),
                   all = copies * parts * s->wm / 32 + (scale->layout == TJ_SCALES_IN_TILES ? PLACE_REGISTERS : 0);
 
@@ -127,52 +133,82 @@ typedef struct scale_lines {
 } scale_lines;
 
 /*
- * Print the lines of one member, such as "coming.of[p][r] = inside ? scale_m[...] : float{};". before and after: around the number
- * where it is converted. A zero point that shares its byte with another is chosen there, too.
+ * Print the line that loads a scale, such as "coming.less[p][r] = inside ? scale_m[...] : float{};". Returns what chooses one of two
+ * zero points that share a byte, or nothing, in choice.
  */
-static void print_scale(const tj_problem *view, int index, const char *member, const char *made_t, const char *before,
-                        const char *after, const char *inside, scale_lines *out)
+static void print_load(const tj_problem *view, int index, const char *to, const char *inside, tj_text *load,
+                       char choice[static TJ_TEMPLATE_VALUE_BYTES])
 {
     const int32_t type = (int32_t)tj_operand_row_of(view, TJ_SCALES + index).type;
-    const char *const stored_t = tj_facts_of(type)->cuda, *half = "";
-    char read[TJ_TEMPLATE_VALUE_BYTES], choice[TJ_TEMPLATE_VALUE_BYTES];
+    char read[TJ_TEMPLATE_VALUE_BYTES];
     char *last;
 
     tj_scales_print_read(view, index, "kk / SCALE_K", "Row", read);
+    choice[0] = '\0';
     last = strrchr(read, '[');
     if (tj_type_is_pair(type) && last) {
-        (void)snprintf(choice, sizeof choice, "%s", last);
-        half = choice;
+        (void)snprintf(choice, TJ_TEMPLATE_VALUE_BYTES, "%s", last);
         *last = '\0';
     }
-    tj_text_print(&out->stored, "%s %s[PARTS][TM];\n", stored_t, member);
-    tj_text_print(&out->made, "%s %s[PARTS][TM];\n", made_t, member);
     if (*inside)
-        tj_text_print(&out->load, "coming.%s[p][r] = %s ? %s : %s{};\n", member, inside, read, stored_t);
+        tj_text_print(load, "%s[p][r] = %s ? %s : %s{};\n", to, inside, read, tj_facts_of(type)->cuda);
     else
-        tj_text_print(&out->load, "coming.%s[p][r] = %s;\n", member, read);
-    tj_text_print(&out->make, "scales.%s[p][r] = %scoming.%s[p][r]%s%s;\n", member, before, member, half, after);
+        tj_text_print(load, "%s[p][r] = %s;\n", to, read);
+}
+
+/* Print the lines of one member of the scales of factors. before and after: around the number where it is converted. */
+static void print_scale(const tj_problem *view, int index, const char *member, const char *before, const char *after,
+                        const char *inside, scale_lines *out)
+{
+    char to[TJ_TEMPLATE_VALUE_BYTES], choice[TJ_TEMPLATE_VALUE_BYTES];
+
+    (void)snprintf(to, sizeof to, "coming.%s", member);
+    print_load(view, index, to, inside, &out->load, choice);
+    tj_text_print(&out->stored, "%s %s[PARTS][TM];\n",
+                  tj_facts_of((int32_t)tj_operand_row_of(view, TJ_SCALES + index).type)->cuda, member);
+    tj_text_print(&out->made, "unsigned int %s[PARTS][TM];\n", member);
+    tj_text_print(&out->make, "scales.%s[p][r] = %s%s[p][r]%s%s;\n", member, before, to, choice, after);
+}
+
+/* Describe the scales that multiply sums of parts. */
+static void describe_scales_of_sums(const tj_problem *view, const tj_wgmma_shape *s, const char *inside,
+                                    tj_template_params *fill)
+{
+    const bool scales = s->adds_parts && tj_scales_along_k(view, TJ_MATRIX_M);
+    tj_text load = TJ_TEXT_INIT(256);
+    char choice[TJ_TEMPLATE_VALUE_BYTES];
+
+    if (scales)
+        print_load(view, TJ_MATRIX_M, "scale", inside, &load, choice);
+    tj_template_take_lines(fill, "load_scale_of_sum", &load);
+    tj_template_set_lines(fill, "load_next_scale",
+                          !scales ? NULL
+                          : s->slices > 1
+                              ? "if (phase + SLICES < phases)\n    load_scale(phase + SLICES, unit * UNIT / SCALE_K, row);\n"
+                              : "if (phase + 1 < phases)\n    load_scale(phase + 1, unit * UNIT / SCALE_K, row);\n");
+    tj_template_set(fill, "sum_scale_t", scales ? tj_facts_of(tj_scale_of(view, TJ_MATRIX_M)->type)->cuda : "");
+    tj_template_set(fill, "scales_of_sums", scales ? "wgmma/scales_of_sums.cuh" : "");
+    tj_template_set(fill, "times_scale", scales ? "that times the scale" : "that");
+    tj_template_set(fill, "part_of_sum", scales ? "static_cast<float>(scale[unit * UNIT / SCALE_K][r]) * part" : "part");
 }
 
 /* Describe the scales and zero points of a phase, and what becomes of factors. clips_rows: rows may lie outside M. */
 static void describe_scales(const tj_problem *view, const tj_wgmma_shape *s, bool clips_rows, tj_template_params *fill)
 {
-    const bool adds_parts = s->adds_parts, scales_factors = tj_scales_along_k(view, TJ_MATRIX_M) && !adds_parts,
+    const bool scales_factors = tj_scales_along_k(view, TJ_MATRIX_M) && !s->adds_parts,
                has_zeros = tj_scale_of(view, TJ_MATRIX_M)->zero != 0, is_e8m0 = tj_scale_of(view, TJ_MATRIX_M)->type == TJ_E8M0,
+               makes = has_zeros || scales_factors,
                ends = !(view->k.mode == TJ_DIM_FIXED && view->k.extent % (s->bk * s->slices) == 0) && tj_scale_k(view) > 0;
     const char *const inside = clips_rows && ends ? "Row < j && kk < k" : clips_rows ? "Row < j" : ends ? "kk < k" : "";
     scale_lines lines = {TJ_TEXT_INIT(256), TJ_TEXT_INIT(256), TJ_TEXT_INIT(1024), TJ_TEXT_INIT(512)};
     tj_text uses = TJ_TEXT_INIT(256);
 
-    if (adds_parts && tj_scales_along_k(view, TJ_MATRIX_M))
-        print_scale(view, TJ_MATRIX_M, "of", "float", "", "", inside, &lines);
     if (has_zeros) {
-        print_scale(view, TJ_ZEROS - TJ_SCALES + TJ_MATRIX_M, "less", "unsigned int", "both(-static_cast<float>(", "))", inside,
-                    &lines);
+        print_scale(view, TJ_ZEROS - TJ_SCALES + TJ_MATRIX_M, "less", "both(-static_cast<float>(", "))", inside, &lines);
         tj_text_append(&uses, "two = add_both(two, scales.less[p][r]);\n");
     }
     if (scales_factors) {
-        print_scale(view, TJ_MATRIX_M, "times", "unsigned int", is_e8m0 ? "both(0.125f * " : "both(", ")", inside, &lines);
+        print_scale(view, TJ_MATRIX_M, "times", is_e8m0 ? "both(0.125f * " : "both(", ")", inside, &lines);
         tj_text_append(&uses, "two = multiply_both(two, scales.times[p][r]);\n");
     }
     tj_template_take_lines(fill, "stored_scales", &lines.stored);
@@ -180,10 +216,12 @@ static void describe_scales(const tj_problem *view, const tj_wgmma_shape *s, boo
     tj_template_take_lines(fill, "load_scale", &lines.load);
     tj_template_take_lines(fill, "make_scale", &lines.make);
     tj_template_take_lines(fill, "scale_two", &uses);
-    tj_template_set(fill, "both", has_zeros || scales_factors ? "wgmma/both.cuh" : "");
+    tj_template_set(fill, "both", makes ? "wgmma/both.cuh" : "");
     tj_template_set(fill, "multiply_both",
                     scales_factors && tj_facts_of(view->m.type)->is_integer ? "weights/multiply_both.cuh" : "");
-    tj_template_set(fill, "scale_factors", has_zeros || scales_factors ? "wgmma/scale_factors.cuh" : "");
+    tj_template_set(fill, "scale_factors", makes ? "wgmma/scale_factors.cuh" : "");
+    tj_template_set(fill, "scales_of_weights", makes ? "wgmma/scales_of_weights.cuh" : "");
+    describe_scales_of_sums(view, s, inside, fill);
 }
 
 /* Describe the parts of k that have one scale: several of a phase, or some phases. */
@@ -191,11 +229,11 @@ static void describe_parts(const tj_problem *view, const tj_wgmma_shape *s, tj_t
 {
     const bool has_parts = tj_scale_k(view) > 0, fours = tj_widens_to_fp8(view),
                is_phase = fours && (tj_scale_k(view) == 0 || tj_scale_k(view) > s->bk), /* more would lose bits */
-        is_long = tj_scale_k(view) > s->bk, is_split = s->splits > 1 || s->parts > 1, slices = s->slices > 1;
+        is_long = tj_wgmma_has_long_parts(view, s), is_split = s->splits > 1 || s->parts > 1, slices = s->slices > 1;
     const char *const at = is_split ? "(k_begin + phase * BK)" : "phase * BK", *const round = slices ? "ROUND" : "BK";
     char begun[TJ_TEMPLATE_VALUE_BYTES], ends[TJ_TEMPLATE_VALUE_BYTES];
 
-    tj_template_set(fill, "phase_parts", has_parts ? "(BK + SCALE_K - 1) / SCALE_K" : "1");
+    tj_template_set(fill, "PARTS", !has_scales(view) ? "" : has_parts ? "(BK + SCALE_K - 1) / SCALE_K" : "1");
     tj_template_set(fill, "part_k", has_parts ? "p * SCALE_K" : "0");
     tj_template_set(fill, "part_of_step", has_parts ? "(unit * UNIT + step * K_STEP) / SCALE_K" : "0");
     (void)snprintf(begun, sizeof begun, "unit > 0 || (%s%s %% SCALE_K >= %s)",
@@ -211,7 +249,7 @@ static void describe_parts(const tj_problem *view, const tj_wgmma_shape *s, tj_t
 
 void tj_wgmma_describe_weights(const tj_problem *view, const tj_wgmma_shape *s, bool clips_rows, tj_template_params *fill)
 {
-    const bool pairs = s->weight_bits == 4, fours = tj_widens_to_fp8(view), scales = tj_scales_along_k(view, TJ_MATRIX_M);
+    const bool pairs = s->weight_bits == 4, fours = tj_widens_to_fp8(view);
     const int32_t line = s->bk * s->weight_bits / 8; /* bytes */
 
     tj_template_set_flag(fill, "m_weights", s->weight_bits > 0);
@@ -224,18 +262,13 @@ void tj_wgmma_describe_weights(const tj_problem *view, const tj_wgmma_shape *s, 
                         : "");
     if (s->weight_bits == 0)
         return;
-    tj_template_set(fill, "scales_of_weights", has_scales(view) ? "wgmma/scales_of_weights.cuh" : "");
     describe_scales(view, s, clips_rows, fill);
     describe_parts(view, s, fill);
     tj_template_set(fill, "take_factors", fours ? "wgmma/take_fours.cuh" : pairs ? "wgmma/take_4.cuh" : "wgmma/take_8.cuh");
     tj_template_set(fill, "UNIT", fours ? "K_STEP" : "2 * K_STEP");
     tj_template_set(fill, "unit_steps", fours ? "1" : "2");
     tj_template_set(fill, "factors_lie", fours ? "wgmma/lie_in_fours.cuh" : "wgmma/lie_in_twos.cuh");
-    tj_template_set(fill, "last_scales", s->adds_parts && scales ? "wgmma/last_scales.cuh" : "");
-    tj_template_set(fill, "last_scale", scales ? "last.of[unit * UNIT / SCALE_K]" : "");
-    tj_template_set(fill, "times_scale", scales ? "that times the scale" : "that");
-    tj_template_set(fill, "part_scale", scales ? "const float (&scale)[TM]" : "");
-    tj_template_set(fill, "part_of_sum", scales ? "scale[r] * part[r][c]" : "part[r][c]");
+    tj_template_set(fill, "PART_ROWS", tj_wgmma_has_long_parts(view, s) ? "TM" : "2");
     tj_template_set(fill, "m_line", pairs ? "BK / 2" : "BK");
     tj_template_set_int(fill, "m_bytes", line);
     tj_template_set(fill, "UNIT_BYTES", pairs ? "UNIT / 2" : "UNIT");

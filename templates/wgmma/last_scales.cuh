@@ -1,1 +1,0 @@
-scales_t last = scales;
