@@ -324,6 +324,22 @@ static void draw_quantized(request *r)
     random_state = state;
 }
 
+/* Let rows of P add up rows of the product in some problems, if all else allows it. All else is drawn as if this were not here. */
+static void draw_combined(request *r)
+{
+    const request before = *r;
+    const uint64_t state = random_state;
+
+    if (next() % 3 == 0) {
+        r->known.rows.scattered = 0;
+        r->known.rows.combined = (int8_t)PICK(1, 2, 2, 3, 8, 32);
+        r->asked = r->known;
+        if (!is_served(r))
+            *r = before;
+    }
+    random_state = state;
+}
+
 /*
  * Draw the properties that the problem leaves to the launch, for half of all: extents, leading dimensions, strides, the batch.
  */
@@ -336,6 +352,7 @@ static void draw_open(request *r, const int64_t tile[3])
     r->asked = r->known;
     draw_scales(r);
     draw_quantized(r);
+    draw_combined(r);
     if (next() % 2)
         return;
     for (size_t i = 0; i < 3; i++)
@@ -388,6 +405,8 @@ static void describe(request *r, const char *number)
                                             : "on the device",
              text);
     describe_scales(r);
+    if (k->rows.combined)
+        snprintf(r->label + strlen(r->label), sizeof r->label - strlen(r->label), " combine %d", k->rows.combined);
 }
 
 /* ---- operands ----------------------------------------------------------------------------------------------------- */
@@ -470,7 +489,9 @@ static int watch_p(const tj_workbench *bench)
 {
     const tj_problem *c = tj_workbench_problem(bench);
     const uint64_t size = tj_type_bytes((tj_type)c->p.type);
-    const int64_t lines = c->p.layout == TJ_ROW_MAJOR ? c->j.extent : c->l.extent;
+    const int64_t each =
+        c->rows.combined > 0 ? c->rows.combined : 1; /* rows of the product in one of P, which is row-major then */
+    const int64_t lines = c->p.layout == TJ_ROW_MAJOR ? (c->j.extent + each - 1) / each : c->l.extent;
     const int64_t width = c->p.layout == TJ_ROW_MAJOR ? c->l.extent : c->j.extent;
     const int is_even = c->rows.groups > 0 ? 0 : c->batch == 1 || c->p.stride == c->p.ld * lines;
 
@@ -541,7 +562,8 @@ static void launch_and_check(tj_context *context, const request *r, const tj_pla
     expect(report.passed || (report.norm == 0 && report.max_error == 0), "%s: %s; ratio %g at [%lld][%lld][%lld]: %g, not %g",
            label, report.reason, report.max_ratio, (long long)report.worst_batch, (long long)report.worst_row,
            (long long)report.worst_col, report.worst_value, report.worst_reference);
-    if (is_whole && (p_type == TJ_F32 || p_type == TJ_F64) && !x.scale[TJ_MATRIX_M].address && !x.scale[TJ_MATRIX_N].address)
+    if (is_whole && !tj_workbench_problem(bench)->rows.combined && (p_type == TJ_F32 || p_type == TJ_F64) &&
+        !x.scale[TJ_MATRIX_M].address && !x.scale[TJ_MATRIX_N].address)
         expect(report.max_error == 0, "%s: whole numbers came out wrong by %g", label, report.max_error);
     expect(!*damage, "%s: %s", label, damage);
     if (digests)

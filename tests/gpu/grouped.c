@@ -94,7 +94,7 @@ static void check(tj_context *context, const tj_problem *problem, const tj_workb
     free(p);
 }
 
-static void replay(tj_context *context, const char *text, int on_host)
+static void replay(tj_context *context, const char *text, int on_host, int combined)
 {
     tj_problem problem = TJ_PROBLEM_INIT(J, K, L, TJ_F16);
     void *stream, *graph = NULL, *executable = NULL;
@@ -106,7 +106,7 @@ static void replay(tj_context *context, const char *text, int on_host)
     tj_error err = {TJ_OK, ""};
     char label[160];
 
-    problem.rows = (tj_rows){TJ_ROWS_IN_GROUPS, 0, 0, 0, GROUPS, 4, on_host};
+    problem.rows = (tj_rows){TJ_ROWS_IN_GROUPS, 0, 0, (int8_t)combined, GROUPS, 4, on_host};
     if (!expect(tj_config_parse(text, &config, &err) == TJ_OK &&
                     tj_plan_prepare(context, &problem, &config, &plan, &err) == TJ_OK,
                 "%s: %s", text, err.message))
@@ -150,7 +150,7 @@ static void settle(const int32_t *given, int32_t *settled)
     }
 }
 
-static void survive(tj_context *context, const char *text)
+static void survive(tj_context *context, const char *text, int combined)
 {
     tj_problem problem = TJ_PROBLEM_INIT(J, K, L, TJ_F16);
     tj_config config = TJ_CONFIG_INIT;
@@ -161,7 +161,7 @@ static void survive(tj_context *context, const char *text)
     tj_error err = {TJ_OK, ""};
     char label[160], damage[160];
 
-    problem.rows = (tj_rows){.kind = TJ_ROWS_IN_GROUPS, .groups = GROUPS};
+    problem.rows = (tj_rows){.kind = TJ_ROWS_IN_GROUPS, .combined = (int8_t)combined, .groups = GROUPS};
     if (!expect(tj_config_parse(text, &config, &err) == TJ_OK &&
                     tj_plan_prepare(context, &problem, &config, &plan, &err) == TJ_OK,
                 "%s: %s", text, err.message))
@@ -207,9 +207,11 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < sizeof fast / sizeof fast[0]; i++) {
         if (strncmp(fast[i], "wgmma", 5) == 0 && facts.cc_major != 9)
             continue;
-        survive(context, fast[i]);
-        replay(context, fast[i], 0);
-        replay(context, fast[i], 1);
+        for (int combined = 0; combined <= 2; combined += 2) { /* rows as they are, and two to each row of P */
+            survive(context, fast[i], combined);
+            replay(context, fast[i], 0, combined);
+            replay(context, fast[i], 1, combined);
+        }
     }
     with_groups = 1;
     for (int i = 0; i < cases && gpu_failed < 20; i++) {

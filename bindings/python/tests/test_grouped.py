@@ -206,7 +206,7 @@ TOP = 3
 
 
 def sums_of(product, rows, factors):
-    """What combine= computes, for rows that need not exist."""
+    """Return the result of combine=, whose rows need not exist."""
     there = (rows >= 0) & (rows < len(product))
     picked = numpy.where(there[:, :, None], product[rows.clip(0, len(product) - 1)], 0)
     return (factors[:, :, None] * picked).sum(1).astype("f4")
