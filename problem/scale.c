@@ -6,6 +6,7 @@
 
 #include "canonical.h"
 #include "error.h"
+#include "tree.h"
 
 static const uint32_t SCALE_TYPES = 1U << TJ_F32 | 1U << TJ_F16 | 1U << TJ_BF16 | 1U << TJ_E8M0 | 1U << TJ_E4M3;
 
@@ -173,6 +174,10 @@ static tj_status check_quantized(const tj_problem *words, tj_error *err)
             words->j.mode != TJ_DIM_FIXED   ? "j"
             : words->l.mode != TJ_DIM_FIXED ? "l"
                                             : "the batch");
+    if (tj_type_is_pair(words->p.type) && tj_problem_p_cols(words) % 2 != 0)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "P is %s, of which two columns share a byte, and has %lld columns: give it an even number",
+                       tj_type_name((tj_type)words->p.type), (long long)tj_problem_p_cols(words));
     return check_scales_of_p(tj_scale_of(words, TJ_MATRIX_P), err);
 }
 

@@ -97,7 +97,7 @@ static inline int32_t tj_scale_k(const tj_problem *problem)
 }
 
 /** The types of a P whose scales the kernel finds. */
-static const uint32_t TJ_QUANTIZED_TYPES = 1U << TJ_E4M3 | 1U << TJ_E5M2 | 1U << TJ_S8;
+static const uint32_t TJ_QUANTIZED_TYPES = 1U << TJ_E4M3 | 1U << TJ_E5M2 | 1U << TJ_S8 | 1U << TJ_E2M1;
 
 /** Is it one of them? */
 static inline bool tj_type_is_quantized(int32_t type)

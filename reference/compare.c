@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "canonical.h"
+#include "number.h"
 #include "operands.h"
 
 enum { CHUNK = 1024 };
@@ -36,14 +37,19 @@ int64_t tj_compare_random_products(const tj_problem *problem, double alpha, cons
 {
     const tj_type dtype = (tj_type)problem->p.type;
     const size_t size = tj_type_bytes(dtype);
-    const double allowed = tj_allowed_error(problem, alpha), relative = 4 * tj_type_get_facts(dtype)->unit_roundoff;
+    const int64_t numbers = tj_type_numbers(dtype); /* of an element */
+    /* A value of a quantised P lies between two neighbours, which may be 0 and the least one. */
+    const double step = !tj_is_scaled(problem, TJ_MATRIX_P) ? 0
+                        : tj_facts_of(dtype)->is_integer    ? 1
+                                                            : (double)tj_number_limits_of(dtype)->smallest_subnormal;
+    const double allowed = tj_allowed_error(problem, alpha) + step, relative = 4 * tj_type_get_facts(dtype)->unit_roundoff;
     double x[CHUNK], y[CHUNK];
 
     for (int64_t start = 0; start < count; start += CHUNK) {
         const size_t length = (size_t)(count - start < CHUNK ? count - start : CHUNK);
 
-        tj_convert(TJ_F64, x, dtype, (const char *)p + (size_t)start * size, length);
-        tj_convert(TJ_F64, y, dtype, (const char *)other + (size_t)start * size, length);
+        tj_convert(TJ_F64, x, dtype, (const char *)p + (size_t)(start / numbers) * size, length);
+        tj_convert(TJ_F64, y, dtype, (const char *)other + (size_t)(start / numbers) * size, length);
         for (size_t i = 0; i < length; i++)
             if (x[i] != y[i] && !(fabs(x[i] - y[i]) <= allowed + relative * fabs(y[i])))
                 return start + (int64_t)i;

@@ -73,10 +73,11 @@ static bool compare(const tj_bench *bench, const void *anchor, const looked *l, 
     for (int64_t b = 0; b < known->batch; b++)
         for (int64_t line = 0; line < rows; line++) {
             const size_t offset = (size_t)(b * known->p.stride + line * known->p.ld) * size;
-            const int64_t at = is_looked_at(l, offset, (size_t)width * size)
-                                   ? tj_compare_random_products(known, bench->alpha, (const char *)bench->host_p + offset,
-                                                                (const char *)anchor + offset, width)
-                                   : -1;
+            const int64_t at =
+                is_looked_at(l, offset, (size_t)width * size)
+                    ? tj_compare_random_products(known, bench->alpha, (const char *)bench->host_p + offset,
+                                                 (const char *)anchor + offset, width * tj_type_numbers(known->p.type))
+                    : -1;
 
             if (at < 0)
                 continue;

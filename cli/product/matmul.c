@@ -37,7 +37,7 @@ static const cli_option own[] = {
      "parts, of j or l numbers each.",
      "S.npy"},
     {"scale-p", CLI_TEXT, AT(scale[TJ_MATRIX_P]),
-     "Quantise P, and write the scales that the kernel finds to this file. P is of --p-dtype e4m3, e5m2 or s8.", "S.npy"},
+     "Quantise P, and write the scales that the kernel finds to this file. P is of --p-dtype e4m3, e5m2, s8 or e2m1.", "S.npy"},
     {"form-m", CLI_TEXT, AT(form[TJ_MATRIX_M]),
      "The type and the block of --scale-m, and how they lie, such as f32:1x128:row-by-row (docs/scales.md).", "form"},
     {"form-n", CLI_TEXT, AT(form[TJ_MATRIX_N]), "The same for --scale-n, such as f16:1x32:zero=u4.", "form"},

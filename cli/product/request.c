@@ -158,7 +158,8 @@ static const cli_option of_scales[] = {
     {"scale-n", CLI_TEXT, AT(scale[TJ_MATRIX_N]), "And by scales of N: one number, one for each of its columns, or along-k.",
      "how", .offered = scale_at},
     {"scale-p", CLI_TEXT, AT(scale[TJ_MATRIX_P]),
-     "Quantise P, of e4m3, e5m2 or s8, with scales that the kernel finds and stores: each, for one of each row, or such as "
+     "Quantise P, of e4m3, e5m2, s8 or e2m1, with scales that the kernel finds and stores: each, for one of each row, or such "
+     "as "
      "f32:1x128:row-by-row or e8m0:1x32, for one of 128 or 32 columns of a row.",
      "how"},
     {"scale-k", CLI_TEXT, AT(scale_k), "Elements of k that each scale along k is for, such as 32, 64 or 128.", "elements"},

@@ -17,8 +17,8 @@ bool tj_quantize_fits(const tj_problem *problem, int32_t cols, int32_t splits)
 {
     const int32_t sums = tj_scale_of(problem, TJ_MATRIX_P)->k * tj_sums_per_column(problem);
 
-    return sums > 0 && cols > 0 && cols % sums == 0 && splits <= 1 && tj_sum_type(problem) == TJ_F32 &&
-           !tj_epilogue_reduces(&problem->epilogue);
+    return sums > 0 && cols > 0 && cols % sums == 0 && splits <= 1 && !tj_type_is_pair(problem->p.type) &&
+           tj_sum_type(problem) == TJ_F32 && !tj_epilogue_reduces(&problem->epilogue);
 }
 
 /* ---- source ------------------------------------------------------------------------------------------------------- */
@@ -29,7 +29,10 @@ void tj_quantize_describe_scale(const tj_problem *problem, tj_template_params *f
     static const struct {
         tj_type type;
         const char *largest, *exponent, *to_next; /* to_next: added to a larger fraction, it carries into the exponent */
-    } limit[] = {{TJ_E4M3, "448", "8", "0x1fffffu"}, {TJ_E5M2, "57344", "15", "0x1fffffu"}, {TJ_S8, "127", "6", "0x1ffffu"}};
+    } limit[] = {{TJ_E4M3, "448", "8", "0x1fffffu"},
+                 {TJ_E5M2, "57344", "15", "0x1fffffu"},
+                 {TJ_S8, "127", "6", "0x1ffffu"},
+                 {TJ_E2M1, "6", "2", "0x3fffffu"}};
     const tj_scale *const scale = tj_scale_of(problem, TJ_MATRIX_P);
     const bool is_power = scale->type == TJ_E8M0;
     char place[TJ_TEMPLATE_VALUE_BYTES];
@@ -126,6 +129,8 @@ static void describe_source(const tj_problem *problem, tj_launch_step *step, tj_
     tj_template_set_int(fill, "LD_W", stored.p.ld);
     tj_template_set_int(fill, "SCALE_TEAM", whole_rows ? TEAM * TEAMS : TEAM);
     tj_template_set_int(fill, "SCALE_TEAMS", whole_rows ? 1 : TEAMS);
+    tj_template_set(fill, "quantize_cols",
+                    tj_type_is_pair(problem->p.type) ? "parts/quantize_pairs.cuh" : "parts/quantize_cols.cuh");
     tj_template_set(fill, "largest_of_row", whole_rows ? "parts/quantize_row.cuh" : "");
     tj_template_set(fill, "rows_of_groups",
                     tj_is_masked(problem)    ? "parts/quantize_masked.cuh"
@@ -168,13 +173,13 @@ void tj_quantize_count(const tj_problem *problem, bool is_after, tj_counts *coun
 {
     const tj_scale *const scale = tj_scale_of(problem, TJ_MATRIX_P);
     const int64_t cols = tj_problem_p_cols(problem), rows = problem->j.extent * problem->batch, elements = rows * cols;
-    const int64_t p_bytes = tj_facts_of(problem->p.type)->bytes;
+    const int64_t p_bytes = tj_facts_of(problem->p.type)->bytes, numbers = tj_type_numbers(problem->p.type);
 
     tj_traffic_add_in_order(rows * tj_ceil_div(cols, scale->k > 0 ? scale->k : cols),
                             (int64_t)tj_type_bytes((tj_type)scale->type), &counts->store_p);
     if (!is_after)
         return;
     tj_traffic_add_in_order(elements, F32_BYTES, &counts->load_w);
-    tj_traffic_add_in_order(elements, p_bytes, &counts->store_p);
-    counts->after_bytes = elements * (F32_BYTES + p_bytes);
+    tj_traffic_add_in_order(elements / numbers, p_bytes, &counts->store_p);
+    counts->after_bytes = elements * F32_BYTES + elements / numbers * p_bytes;
 }

@@ -45,7 +45,7 @@ typedef enum tj_type {
     TJ_S4 = 10,
     /**
      * Floats of 4 bits, two in a byte as TJ_S4: 2 of exponent, 1 of fraction, so 0, 0.5, 1, 1.5, 2, 3, 4 and 6 and their
-     * negatives. It has neither NaN nor infinity.
+     * negatives. It has neither NaN nor infinity. P may be of it if the kernel finds its scales (tj_problem.scale).
      */
     TJ_E2M1 = 11,
     TJ_U4 = 12,  /**< Weights of 4 bits, 0 to 15, two in a byte as TJ_S4 */
@@ -201,12 +201,12 @@ typedef enum tj_scale_layout {
  * The layouts are those of M's scales, with columns of P in place of k. Padding is never written. In f32:
  *
  *     largest = the largest magnitude of the block, before any other rounding; NaN if a value is NaN
- *     scale   = TJ_F32: largest / the largest number of P's type (448, 57 344, 127), and at least 2^-126
+ *     scale   = TJ_F32: largest / the largest number of P's type (448, 57 344, 127, 6), and at least 2^-126
  *               TJ_E8M0: the least power of two, from 2^-126 on, by which largest / scale is at most that number
  *               1 where largest is 0
  *     P       = value * (1 / scale), rounded to nearest even
  *
- * Where a value of the block is infinite or NaN, the scale is too (TJ_E8M0: NaN), so that all of the block reads as NaN. The OCP
+ * P of TJ_E2M1 has an even number of columns. Where a value of the block is infinite or NaN, the scale is too (TJ_E8M0: NaN), so that all of the block reads as NaN. The OCP
  * microscaling formats take the exponent of `largest` alone for e8m0, so that the largest values saturate; here none does. The
  * divisions and products are those of IEEE f32, so that equal values give equal bits in every config. Such a problem has no C
  * (beta), and j, l and the batch are fixed.

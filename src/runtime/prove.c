@@ -27,6 +27,7 @@
 #include "expression.h"
 #include "family.h"
 #include "kernel.h"
+#include "number.h"
 #include "operands.h"
 #include "quantized.h"
 #include "reductions.h"
@@ -207,7 +208,7 @@ static int64_t compare_values(const proving *v, int64_t product, int64_t line, c
         double sum[2] = {0, 0}, value;
 
         tj_convert(TJ_F64, sum, sum_of, sums + (size_t)(pairs ? 2 * i : i) * simple_size_of(v), pairs ? 2 : 1);
-        tj_convert(TJ_F64, &value, type, p + (size_t)i * tj_type_bytes(type), 1);
+        value = tj_read_number(type, p, i);
         evaluate(v, product, row, col, sum, element_of_c(v, product, line, i), x);
         tj_reductions_take(v->reductions, product, row, col, x);
         if (judge(v, product, row, col, x[TJ_VALUE_OF_P], value) > 1 || !outputs_agree(v, product, row, col, x))
@@ -422,14 +423,20 @@ static void draw_runs(proving *v, bool is_emulated)
     v->longest = v->longest + step - 1 < v->lines ? v->longest + step - 1 : v->lines;
 }
 
+/* Return the bytes of a line of P, without what pads it. */
+static size_t bytes_of_line(const proving *v)
+{
+    return (size_t)(v->width / tj_type_numbers(v->lies.problem.p.type)) * size_of(v, TJ_MATRIX_P);
+}
+
 /* ---- checks ------------------------------------------------------------------------------------------------------- */
 
-/* Check that every element of P, as read back, was written. Integers cannot be checked: an unwritten one is a number too. */
+/* Check that every element of P, as read back, was written. Integers and pairs cannot be checked: unwritten bits are numbers too. */
 static void check_all_of_p(proving *v)
 {
     const size_t size = size_of(v, TJ_MATRIX_P);
 
-    if (tj_facts_of(v->lies.problem.p.type)->is_integer)
+    if (tj_facts_of(v->lies.problem.p.type)->is_integer || tj_type_is_pair(v->lies.problem.p.type))
         return;
     for (int64_t b = 0; b < v->lies.problem.batch; b++)
         for (int64_t line = 0; line < tj_ceil_div(v->lines, v->combined); line++) {
@@ -447,7 +454,7 @@ static void check_all_of_p(proving *v)
 
 static tj_status compare_run(proving *v, const run *r, tj_error *err)
 {
-    const size_t size = size_of(v, TJ_MATRIX_P), ld = (size_t)v->lies.problem.p.ld * size, width = (size_t)v->width * size;
+    const size_t ld = (size_t)v->lies.problem.p.ld * size_of(v, TJ_MATRIX_P);
     const size_t simple_width = (size_t)v->sums * simple_size_of(v);
     const int64_t end = r->line + r->lines, /* a run begins with a line of P, of which the last may be short */
         lines = end == v->lines ? tj_ceil_div(r->lines, v->combined) : r->lines / v->combined;
@@ -464,7 +471,7 @@ static tj_status compare_run(proving *v, const run *r, tj_error *err)
     if (status == TJ_OK)
         status = tj_blocks_create(&v->lies.problem, &v->scales, r->product, 1, &v->blocks, err);
     if (status == TJ_OK && !v->has_all_of_p)
-        status = tj_workbench_read_part(v->bench, 0, at, (size_t)(lines - 1) * ld + width, v->p, err);
+        status = tj_workbench_read_part(v->bench, 0, at, (size_t)(lines - 1) * ld + bytes_of_line(v), v->p, err);
     if (status == TJ_OK)
         status = tj_buffer_read(v->simple_p, 0, v->line, (size_t)r->lines * simple_width, err);
     for (int64_t line = r->line; line < r->line + lines * v->combined && status == TJ_OK; line += v->combined) {
@@ -502,7 +509,7 @@ static tj_status make_room(proving *v, tj_error *err)
 {
     const size_t size = size_of(v, TJ_MATRIX_P);
     const size_t line = (size_t)v->longest * (size_t)v->sums * simple_size_of(v);
-    const size_t lines_apart = (size_t)(v->longest - 1) * (size_t)v->lies.problem.p.ld * size + (size_t)v->width * size;
+    const size_t lines_apart = (size_t)(v->longest - 1) * (size_t)v->lies.problem.p.ld * size + bytes_of_line(v);
     tj_status status = TJ_OK;
 
     v->has_all_of_p = tj_workbench_bytes(v->bench, TJ_MATRIX_P) <= MOST_BYTES;
@@ -655,7 +662,7 @@ tj_status tj_program_prove(tj_host *host, const tj_program *program, const tj_ke
     v.beta = tj_trial_beta(&v.lies.problem);
     v.combined = tj_rows_of_sum(&v.lies.problem);
     v.lines = tj_is_combined(&v.lies.problem) ? extents.j : tj_extent_at(p->rows, &extents);
-    v.width = tj_extent_at(p->width, &extents);
+    v.width = tj_extent_at(p->width, &extents) * tj_type_numbers((int32_t)p->type);
     v.sums = v.width * tj_sums_per_column(&v.lies.problem);
     *proof = (tj_proof){.passed = 1, .created_s = (int64_t)time(NULL)};
     proof->elements_total = tj_ceil_div(v.lines, v.combined) * v.width * v.lies.problem.batch;

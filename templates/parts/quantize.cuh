@@ -44,7 +44,5 @@ quantize(
     const float scale = scale_of(largest), inverse = 1 / scale;
     if (thread == 0)
         scale_p[Row] = scale;  //@ scale_place for scale_p[Row]  //@ scale_value for scale
-#pragma unroll 4
-    for (int Col = first + thread; Col < end; Col += SCALE_TEAM)
-        P[Col] = static_cast<quantized_t>(W[Col] * inverse);
+    #include "parts/quantize_cols.cuh"  //@ quantize_cols
 }

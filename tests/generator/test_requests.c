@@ -199,7 +199,7 @@ Test(problem, names_what_is_wrong_with_a_quantized_p)
         {{TJ_BF16, .rows = 1, .k = 32}, "scale_p.type is bf16: the kernel finds scales of f32 or e8m0"},
         {{TJ_F32, .whole = 1, .rows = 1}, "scale_p.whole is 1"},
         {{TJ_F32, .zero = TJ_U8, .rows = 1}, "scale_p.zero is u8"},
-        {{TJ_F32, .rows = 1, .k = 32}, "and P is f32: the kernel finds scales for a P of e4m3, e5m2 or s8"},
+        {{TJ_F32, .rows = 1, .k = 32}, "and P is f32: the kernel finds scales for a P of e4m3, e5m2, s8 or e2m1"},
         {{TJ_F32, .rows = 1, .k = 32}, "and P is column-major"},
         {{TJ_F32, .rows = 1, .k = 32}, "and the epilogue reads C, which has the type of P and no scales"},
         {{TJ_F32, .rows = 1, .k = 32}, "and P is an array of pointers"},

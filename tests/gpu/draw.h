@@ -313,7 +313,7 @@ static void draw_quantized(request *r)
             p->scale[TJ_MATRIX_P].type = TJ_E8M0, p->scale[TJ_MATRIX_P].k = 32;
         else if (p->scale[TJ_MATRIX_P].k == 0)
             p->scale[TJ_MATRIX_P].layout = TJ_SCALES_PART_BY_PART;
-        p->p = (tj_matrix){.type = (int32_t)PICK(TJ_E4M3, TJ_E5M2, TJ_S8),
+        p->p = (tj_matrix){.type = (int32_t)PICK(TJ_E4M3, TJ_E5M2, TJ_S8, TJ_E2M1),
                            .ld = next() % 3 ? TJ_TIGHT : p->l.extent + PICK(1, 3, 16)};
         p->c = (tj_matrix){0};
         p->epilogue.has_beta = 0;

@@ -39,6 +39,11 @@ static const struct row {
     {"tiled", "peak[row] = max(abs(acc)); acc", 21, 35, 70, 1, TJ_F16, TJ_E4M3, 0, 0, false, BY_ROW(1, 64)},
     {"tiled", NULL, 50, 16, 40, 1, TJ_F16, TJ_E4M3, 0, 3, false, E8M0_BLOCKS(TJ_SCALES_PART_BY_PART, 32)},
     {"tiled", NULL, 51, 16, 40, 1, TJ_F16, TJ_E4M3, 0, 3, false, BY_ROW(1, 32), .is_masked = true},
+    {"tiled", NULL, 21, 35, 70, 3, TJ_BF16, TJ_E2M1, 0, 0, false, E8M0_BLOCKS(TJ_SCALES_ROW_BY_ROW, 32)},
+    {"naive", NULL, 50, 16, 40, 1, TJ_F16, TJ_E2M1, 0, 3, false, E8M0_BLOCKS(TJ_SCALES_IN_TILES, 32)},
+    {"mma:bm=32,bn=64,wm=16,wn=32,slices=1", "silu(acc[2*col]) * acc[2*col+1]", 70, 64, 320, 1, TJ_BF16, TJ_E2M1, 0, 0, false,
+     BY_ROW(1, 32)},
+    {"wgmma:bn=128", NULL, 70, 64, 200, 1, TJ_BF16, TJ_E2M1, 1, 0, false, SCALE_EACH},
     {"naive", NULL, 140, 16, 170, 2, TJ_S8, TJ_E4M3, 0, 0, false, E8M0_BLOCKS(TJ_SCALES_IN_TILES, 32)},
     {"simt:copy=registers,bm=32,bn=32,bk=8,tm=4,tn=4,splits=2", NULL, 33, 64, 70, 2, TJ_F32, TJ_E4M3, 0, 0, false,
      BY_ROW(1, 64)},
@@ -237,7 +242,7 @@ static void expect_same_bits(tj_type type, tj_type p_type, tj_scale scale, const
 
 Test(quantized, values_are_rounded_as_the_reference_rounds_them)
 {
-    static const tj_type types[] = {TJ_E4M3, TJ_E5M2, TJ_S8};
+    static const tj_type types[] = {TJ_E4M3, TJ_E5M2, TJ_S8, TJ_E2M1};
     static const tj_scale scales[] = {BY_ROW(1, 32), E8M0_BLOCKS(TJ_SCALES_PART_BY_PART, 32),
                                       E8M0_BLOCKS(TJ_SCALES_IN_TILES, 32)};
 

@@ -200,6 +200,31 @@ def test_a_text_makes_the_array_of_scales(place, random, how, columns, number):
     assert numpy.array_equal(back(p), back(q))
 
 
+@pytest.mark.parametrize("scale", ["f4", "u1"])
+@pytest.mark.parametrize("columns", [32, 128])
+def test_a_product_of_4_bits_is_rounded_as_ml_dtypes_does(place, scale, columns):
+    to, back = place
+    a = numpy.arange(-33 * 8, 33 * 8).reshape(33, 16).astype("f4")  # whole numbers, so that sums are exact
+    b = (numpy.arange(16 * 150).reshape(16, 150) % 7).astype("f4") - 3
+    scales, out = to(numpy.zeros((33, -(-150 // columns)), scale)), to(numpy.zeros((33, 75), "u1"))
+    packed = back(tilejit.matmul(to(a), to(b), out, dtype="e2m1", epilogue=tilejit.Epilogue(scale_p=scales)))
+    found = back(scales)
+    if scale == "f4":
+        assert numpy.array_equal(found, block_scales(a @ b, columns, 6))
+    factor = found if scale == "f4" else numpy.exp2(found.astype("f4") - 127)
+    values = ((a @ b) * numpy.repeat(1 / factor, columns, 1)[:, :150]).astype(ml_dtypes.float4_e2m1fn).view("u1")
+    assert numpy.array_equal(packed, values[:, ::2] | values[:, 1::2] << 4)
+    own, _ = tilejit.matmul(to(a), to(b), dtype="e2m1", epilogue=tilejit.Epilogue(scale_p=("f32" if scale == "f4" else "e8m0") + f":1x{columns}:row-by-row"))
+    assert numpy.array_equal(back(own), packed)
+
+
+def test_a_product_of_4_bits_has_an_even_number_of_columns(random):
+    with pytest.raises(tilejit.InvalidArgument, match="two columns share a byte, and has 95 columns: give it an even number"):
+        tilejit.matmul(random(16, 32), random(32, 95), dtype="e2m1", epilogue=tilejit.Epilogue(scale_p="each"))
+    with pytest.raises(tilejit.InvalidArgument, match="such an out may be"):
+        tilejit.matmul(random(16, 32), random(32, 96), dtype="e2m1")
+
+
 def test_a_text_takes_the_columns_of_the_product(random):
     gated, scales = tilejit.matmul(random(8, 32), random(32, 128), dtype="e4m3",
                                    epilogue=tilejit.Epilogue(expression="silu(acc[2*col]) * acc[2*col+1]", scale_p="f32:1x64:row-by-row"))

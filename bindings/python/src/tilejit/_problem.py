@@ -42,7 +42,7 @@ class Epilogue:
     zero_n: zero points of b, for a ``format`` that has them.
     whole_n: one f32 that multiplies all of b, for a ``format`` that has it.
     scale_p: an array that receives the scales of ``out``. Then ``out`` is one matrix of e4m3, e5m2 or int8 (``dtype=`` or ``out``), without a
-        batch. The array is of float32, or of uint8 for the exponents of powers of two (e8m0). With shape (rows,) it has a scale for each row;
+        batch, or an array of uint8 with two numbers of ``dtype="e2m1"`` in each byte. The array is of float32, or of uint8 for the exponents of powers of two (e8m0). With shape (rows,) it has a scale for each row;
         with shape (rows, parts) a scale for each 128, 64 or 32 columns, whichever gives that number of parts. Its rows or its columns are
         contiguous (docs/epilogues.md). Or a text, such as ``"f32:1x128:row-by-row"``, ``"e8m0:1x32:row-by-row"`` or ``"each"``: then matmul makes
         the array, and returns the product and the array.
@@ -507,13 +507,15 @@ def request(given: Arrays, epilogue: Epilogue, dtype: Any, compute: Optional[str
     problem.m.type, problem.n.type = a.type, b.type
     problem.compute = compute_number(compute) if compute is not None else problem.compute
     problem.overlap = bool(overlap)
-    problem.p.type = out.type if out is not None else problem.p.type if dtype is None else number_of(dtype)
+    asked = None if dtype is None else number_of(dtype)
+    holds_pairs = asked in PAIRS and out is not None and out.type == NUMBER["u8"]  # two numbers in each byte
+    problem.p.type = out.type if out is not None and not holds_pairs else problem.p.type if asked is None else asked
     if scales[lib.TJ_MATRIX_P] is not None:
         if batch or len(a.shape) == 1 or len(b.shape) == 1:
             raise InvalidArgument(f"epilogue.scale_p receives the scales of one matrix, and a is {a.shape} and b {b.shape}: pass two matrices")
         set_field(problem, "scale_p", "each")  # so that types go together; _set_quantized says the rest
-    if out is not None and dtype is not None and number_of(dtype) != out.type:
-        raise InvalidArgument(f"dtype is {NAME[number_of(dtype)]} and out is of {NAME[out.type]}: leave one of them out")
+    if out is not None and asked is not None and asked != out.type and not holds_pairs:
+        raise InvalidArgument(f"dtype is {NAME[asked]} and out is of {NAME[out.type]}: leave one of them out")
     _set_epilogue(problem, epilogue, operands)
     if problem.epilogue.has_beta and c is None and out is None:
         raise InvalidArgument(f"beta is {epilogue.factor} and there is nothing to add: pass epilogue.c, or out, which is then added to"
@@ -524,7 +526,7 @@ def request(given: Arrays, epilogue: Epilogue, dtype: Any, compute: Optional[str
     shown = batch + (() if len(a.shape) == 1 else (j,)) + (() if len(b.shape) == 1 else (columns,))
     if 0 in shown and epilogue.expression is None:
         problem.epilogue.has_beta = 0
-    made = Request(shown, p.type)
+    made = Request(shown, NUMBER["u8"] if p.type in PAIRS else p.type)  # NumPy has no pairs
     if c is not None and c.type != made.out_type:
         raise InvalidArgument(f"epilogue.c is of {NAME[c.type]} and the product of {NAME[made.out_type]}: they must be of the same type")
 
