@@ -7,6 +7,8 @@ struct span_t {
 const auto span_of = [&](int tile) {
     constexpr int CHUNK = 16 / sizeof(input_t);  //@ m_t for input_t
     const int group = min(tile / (rows * cols), GROUPS), next = min(group + 1, GROUPS);
-    const index_t begin = k_at(offsets, group, all_k), end = k_at(offsets, next, all_k), first = begin / CHUNK * CHUNK;  //@ offset_rows for offsets  //@ offset_rows for offsets
+    const index_t begin = k_at(offsets, group, all_k);  //@ offset_rows for offsets
+    const index_t end = k_at(offsets, next, all_k);     //@ offset_rows for offsets
+    const index_t first = begin / CHUNK * CHUNK;
     return span_t{first, begin, end, begin < end ? static_cast<int>((end - first + BK - 1) / BK) : 0};
 };

@@ -520,6 +520,24 @@ Test(groups, along_k_may_be_copied_by_the_copy_engine)
     }
 }
 
+Test(groups, along_k_may_travel_with_the_launch)
+{
+    static const char *const configs[] = {"mma:bm=32,bn=32,wm=16,wn=16", "wgmma:bm=64,bn=32"};
+    static const int64_t offsets[ALONG_GROUPS + 1] = {3, 68, 68, 101, 230, ALONG_K - 2};
+
+    for (size_t i = 0; i < sizeof configs / sizeof configs[0]; i++) {
+        tj_problem problem = along_k(TJ_F16, true, true);
+        tj_workbench *bench = NULL;
+
+        problem.rows.on_host = 1;
+        const tj_plan *const plan = prepare_with(&problem, configs[i], offsets, &bench);
+
+        cr_expect(eq(int, tj_plan_launch(plan, tj_workbench_operands(bench), NULL, &err), TJ_OK), "%s", err.message);
+        check_product(bench, configs[i], (int64_t)ALONG_GROUPS * ALONG_J * ALONG_L);
+        tj_workbench_free(bench);
+    }
+}
+
 /* Every second group has no numbers: what the others are made of is 1, and nothing of their neighbours gets into their sums. */
 static void check_apart(tj_type type, const char *config, bool m_across, bool n_across)
 {
