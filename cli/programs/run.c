@@ -82,13 +82,13 @@ tj_status programs_prepare(char *const *program, const char *task, tj_error *err
 {
     const char *(*near)(void) = tj_version; /* next to the library of the command */
     const char *before = getenv("LD_PRELOAD");
-    char path[PATH_MAX], *preload;
+    char found[PATH_MAX], path[PATH_MAX], *preload;
     const void *place;
 
     memcpy(&place, &near, sizeof place);
     if (examine(program[0], err) != TJ_OK)
         return err->status;
-    if (!tj_component_find(place, LIBRARY, path))
+    if (!tj_component_find(place, LIBRARY, found) || !realpath(found, path))
         return tj_fail(err, TJ_ERR_NOT_FOUND,
                        "there is no %s next to tilejit's library or in its tilejit folder: install TileJIT whole, or build it "
                        "with -DTILEJIT_BUILD_BLAS=ON",

@@ -174,7 +174,7 @@ typedef enum kind { PLAIN, STRIDED, BATCHED, EX, EX_STRIDED, EX_BATCHED, SEX, LT
 
 typedef struct product {
     kind kind;
-    bool is_64, has_bias;
+    bool is_64, has_bias, has_scales, is_apart;                     /* is_apart: D is not C */
     int op_a, op_b, type_a, type_c, compute, scalar_type, function; /* function: 0, relu 2, gelu 32 */
     int64_t m, n, k, lda, ldb, ldc, stride_a, stride_b, stride_c, batch;
     double alpha, beta;
@@ -190,7 +190,8 @@ typedef struct buffer {
 
 typedef struct job {
     product p;
-    buffer a, b, c, bias;
+    buffer a, b, c, d, bias; /* d: c itself, unless they are apart */
+    uint64_t scales;
     char alpha[8], beta[8];
     void *handle, *lt, *stream;
 } job;
@@ -233,16 +234,16 @@ static void make_buffer(buffer *to, int type, size_t elements, int64_t stride, i
 
 static product draw(void)
 {
-    static const int of_ex[][4] = {{R_32F, R_32F, COMPUTE_32F, R_32F},   {R_64F, R_64F, COMPUTE_64F, R_64F},
-                                   {R_16F, R_16F, COMPUTE_32F, R_32F},   {R_16F, R_32F, COMPUTE_32F, R_32F},
-                                   {R_16BF, R_16BF, COMPUTE_32F, R_32F}, {R_16BF, R_32F, COMPUTE_32F, R_32F},
-                                   {R_8I, R_32I, COMPUTE_32I, R_32I},    {R_16F, R_16F, COMPUTE_16F, R_16F}};
+    static const int of_ex[][4] = {
+        {R_32F, R_32F, COMPUTE_32F, R_32F}, {R_64F, R_64F, COMPUTE_64F, R_64F},   {R_16F, R_16F, COMPUTE_32F, R_32F},
+        {R_16F, R_32F, COMPUTE_32F, R_32F}, {R_16BF, R_16BF, COMPUTE_32F, R_32F}, {R_16BF, R_32F, COMPUTE_32F, R_32F},
+        {R_8I, R_32I, COMPUTE_32I, R_32I},  {R_16F, R_16F, COMPUTE_16F, R_16F},   {R_8F_E4M3, R_16BF, COMPUTE_32F, R_32F}};
     static const int of_letter[][4] = {
         {R_32F, R_32F, COMPUTE_32F, R_32F}, {R_64F, R_64F, COMPUTE_64F, R_64F}, {R_16F, R_16F, COMPUTE_16F, R_16F}};
     product p = {.kind = (kind)drawn(0, KINDS - 1), .is_64 = drawn(0, 1), .op_a = drawn(0, 1), .op_b = drawn(0, 1)};
     const int *types = p.kind < EX     ? of_letter[drawn(0, 2)]
                        : p.kind == SEX ? of_ex[(const int[]){0, 3, 5}[drawn(0, 2)]]
-                                       : of_ex[drawn(0, p.kind == LT ? 6 : 7)];
+                                       : of_ex[p.kind != LT ? drawn(0, 7) : (const int[]){0, 1, 2, 3, 4, 5, 6, 8}[drawn(0, 7)]];
     const bool is_batch = p.kind == STRIDED || p.kind == BATCHED || p.kind == EX_STRIDED || p.kind == EX_BATCHED;
 
     p.type_a = types[0], p.type_c = types[1], p.compute = types[2], p.scalar_type = types[3];
@@ -256,6 +257,13 @@ static product draw(void)
     p.stride_c = p.ldc * MOST + drawn(0, 9);
     p.alpha = (const double[]){1, 1, 2, -1}[drawn(0, 3)];
     p.beta = (const double[]){0, 0, 1, 3}[drawn(0, 3)];
+    p.is_apart = p.kind == LT && drawn(0, 1);
+    p.has_scales = p.type_a == R_8F_E4M3;
+    if (p.has_scales) { /* the only way of NVIDIA's library */
+        p.op_a = 1, p.op_b = 0;
+        p.m = 16 * drawn(1, 2), p.n = 16 * drawn(1, 2), p.k = 16 * drawn(1, 2);
+        p.lda = p.ldb = 32, p.ldc = 32, p.stride_a = p.stride_b = p.stride_c = 32 * MOST;
+    }
     if (p.kind == LT && p.type_a != R_8I) {
         p.has_bias = drawn(0, 1);
         p.function = (const int[]){0, 2, 32}[drawn(0, 2)];
@@ -269,7 +277,13 @@ static void make_job(job *j, const product *p)
     make_buffer(&j->a, p->type_a, (size_t)(p->stride_a * p->batch + p->lda * MOST), p->stride_a, p->batch);
     make_buffer(&j->b, p->type_a, (size_t)(p->stride_b * p->batch + p->ldb * MOST), p->stride_b, p->batch);
     make_buffer(&j->c, p->type_c, (size_t)(p->stride_c * p->batch + p->ldc * MOST), p->stride_c, p->batch);
+    j->d = j->c;
+    if (p->is_apart)
+        make_buffer(&j->d, p->type_c, (size_t)(p->stride_c * p->batch + p->ldc * MOST), p->stride_c, p->batch);
     make_buffer(&j->bias, p->type_c, MOST, 0, 1);
+    j->scales = allocate(32);
+    if (cu.to_device(j->scales, (const float[]){2}, 4) != 0 || cu.to_device(j->scales + 16, (const float[]){4}, 4) != 0)
+        die("cannot copy");
     tj_write_number(type_of(p->scalar_type), j->alpha, 0, p->alpha);
     tj_write_number(type_of(p->scalar_type), j->beta, 0, p->beta);
 }
@@ -294,13 +308,15 @@ static int call_lt(job *j)
     lib.cublasLtMatmulDescSetAttribute(desc, 7, &epilogue, 4);
     if (p->has_bias)
         lib.cublasLtMatmulDescSetAttribute(desc, 8, &j->bias.device, 8);
+    for (int i = 0; p->has_scales && i < 2; i++)
+        lib.cublasLtMatmulDescSetAttribute(desc, 17 + i, &(const uint64_t){j->scales + 16 * (uint64_t)i}, 8);
     for (int i = 0; i < 3; i++) {
         lib.cublasLtMatrixLayoutCreate(&layout[i], type[i], (uint64_t)rows[i], (uint64_t)cols[i], ld[i]);
         lib.cublasLtMatrixLayoutSetAttribute(layout[i], 5, &batch, 4);
         lib.cublasLtMatrixLayoutSetAttribute(layout[i], 6, &stride[i], 8);
     }
     status = lib.cublasLtMatmul(j->lt, desc, j->alpha, (void *)j->a.device, layout[0], (void *)j->b.device, layout[1], j->beta,
-                                (void *)j->c.device, layout[2], (void *)j->c.device, layout[2], NULL, NULL, 0, j->stream);
+                                (void *)j->c.device, layout[2], (void *)j->d.device, layout[2], NULL, NULL, 0, j->stream);
     for (int i = 0; i < 3; i++)
         lib.cublasLtMatrixLayoutDestroy(layout[i]);
     lib.cublasLtMatmulDescDestroy(desc);
@@ -351,7 +367,7 @@ static int count_wrong(const job *j)
     char *got = malloc(j->c.bytes), *expected = malloc(j->c.bytes);
     int wrong = 0;
 
-    memcpy(expected, j->c.host, j->c.bytes);
+    memcpy(expected, j->d.host, j->d.bytes);
     for (int64_t i = 0; i < p->batch; i++)
         for (int64_t col = 0; col < p->n; col++)
             for (int64_t row = 0; row < p->m; row++) {
@@ -361,7 +377,7 @@ static int count_wrong(const job *j)
                 for (int64_t k = 0; k < p->k; k++)
                     sum += tj_read_number(ta, j->a.host, i * p->stride_a + (p->op_a ? row * p->lda + k : k * p->lda + row)) *
                            tj_read_number(ta, j->b.host, i * p->stride_b + (p->op_b ? k * p->ldb + col : col * p->ldb + k));
-                value = p->alpha * sum + p->beta * tj_read_number(tc, j->c.host, at);
+                value = p->alpha * sum * (p->has_scales ? 8 : 1) + p->beta * tj_read_number(tc, j->c.host, at);
                 value += p->has_bias ? tj_read_number(tc, j->bias.host, row) : 0;
                 if (p->function == 2)
                     value = value > 0 ? value : 0;
@@ -369,7 +385,7 @@ static int count_wrong(const job *j)
                     value = value / 2 * (1 + tanh(sqrt(2 / M_PI) * (value + 0.044715 * value * value * value)));
                 tj_write_number(tc, expected, at, value);
             }
-    if (cu.stream_wait(j->stream) != 0 || cu.to_host(got, j->c.device, j->c.bytes) != 0)
+    if (cu.stream_wait(j->stream) != 0 || cu.to_host(got, j->d.device, j->d.bytes) != 0)
         die("cannot copy back");
     for (size_t i = 0; i < j->c.elements; i++) {
         const double x = tj_read_number(tc, got, (int64_t)i), y = tj_read_number(tc, expected, (int64_t)i);
@@ -399,7 +415,7 @@ static bool once(job *j, int *wrong)
     const int before = count();
     int status, bad;
 
-    if (cu.to_device(j->c.device, j->c.host, j->c.bytes) != 0)
+    if (cu.to_device(j->d.device, j->d.host, j->d.bytes) != 0)
         die("cannot copy");
     status = call(j);
     if (status == 15 && !lib.fake_cublas_count) /* NVIDIA's does not do it */
@@ -537,6 +553,7 @@ static int run_edges(void)
         make_buffer(&j.a, R_32F, 4096, 0, 1);
         make_buffer(&j.b, R_32F, 4096, 0, 1);
         make_buffer(&j.c, R_32F, 4096, 0, 1);
+        j.d = j.c;
         tj_write_number(TJ_F32, j.alpha, 0, 1);
         tj_write_number(TJ_F32, j.beta, 0, 0);
         (void)once(&j, &wrong);
