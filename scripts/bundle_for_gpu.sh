@@ -13,7 +13,7 @@ bundle=build/gpu-bundle
 rm -rf "$bundle"
 mkdir -p "$bundle"
 cp build/release/tilejit build/release/bench_* build/release/examples_* build/release/tests/gpu_* build/release/tests/stress_* "$bundle"
-cp -L build/release/libtilejit.so.0 build/release/libcuda_emulator.so build/release/libtilejit_fleet.so "$bundle" # a GPU's results are compared with the emulator's
+cp -L build/release/libtilejit.so.0 build/release/libtilejit_blas.so build/release/libcuda_emulator.so build/release/libtilejit_fleet.so "$bundle" # a GPU's results are compared with the emulator's
 cp build/release/textbook.tjpack "$bundle"
 cp -r trials "$bundle"
 ldd "$bundle/tilejit" "$bundle/libtilejit_fleet.so" | awk '/libhiredis|libsodium/ { print $3 }' | sort -u | xargs -I{} cp -L {} "$bundle"

@@ -13,7 +13,7 @@ for place in here somewhere/further/away; do
     build=$work/$place/source/build/release
     [ $place = here ] || build=$work/$place/b # within the sources, and next to them
     cmake -G Ninja -S "$work/$place/source" -B "$build" -DCMAKE_BUILD_TYPE="${1:-Release}" -DTILEJIT_BUILD_TESTS=OFF -DTILEJIT_BUILD_GPU_TESTS=ON "${@:2}" >/dev/null
-    installed=(tilejit tilejit_static tilejit_installed cuda_emulator tilejit_texts)
+    installed=(tilejit tilejit_static tilejit_blas tilejit_installed cuda_emulator tilejit_texts)
     ! grep -q '^build tilejit_fleet:' "$build/build.ninja" || installed+=(tilejit_fleet)
     CCACHE_DISABLE=1 cmake --build "$build" --target "${installed[@]}" >/dev/null
     cmake --install "$build" --prefix "$work/$place/prefix" >/dev/null
