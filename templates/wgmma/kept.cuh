@@ -1,12 +1,12 @@
 // Of the 16 bytes of a chunk, those from number `begin` on and before `end` are kept; others become zero.
 struct kept_t {
-    unsigned mask[4];
+    unsigned bits[4];
 
     __device__ __forceinline__ kept_t(int begin, int end)
     {
 #pragma unroll
         for (int w = 0; w < 4; ++w)
-            mask[w] = first_bytes(end - 4 * w) & ~first_bytes(begin - 4 * w);
+            bits[w] = first_bytes(end - 4 * w) & ~first_bytes(begin - 4 * w);
     }
 
     __device__ __forceinline__ static unsigned first_bytes(int count)
@@ -17,11 +17,11 @@ struct kept_t {
     __device__ __forceinline__ void clear_others(unsigned at) const
     {
         chunk_t chunk = {};
-        if ((mask[0] & mask[1] & mask[2] & mask[3]) == ~0U)
+        if ((bits[0] & bits[1] & bits[2] & bits[3]) == ~0U)
             return;
-        if ((mask[0] | mask[1] | mask[2] | mask[3]) != 0)
+        if ((bits[0] | bits[1] | bits[2] | bits[3]) != 0)
             chunk = take_chunk(at);
-        put_chunk(at, chunk.element[0] & mask[0], chunk.element[1] & mask[1], chunk.element[2] & mask[2], chunk.element[3] & mask[3]);
+        put_chunk(at, chunk.element[0] & bits[0], chunk.element[1] & bits[1], chunk.element[2] & bits[2], chunk.element[3] & bits[3]);
     }
 };
 
