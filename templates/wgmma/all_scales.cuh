@@ -1,1 +1,1 @@
-const float *const all_scales_n = scale_n;
+//@ lines all_of_groups

@@ -1,3 +1,3 @@
 const index_t j = group.end;  // row j belongs to the next group
-scale_n = all_scales_n + group.number * stride_scale_n;  //@ only scale_n and many_groups
+//@ lines those_of_group
 #include "parts/scale.cuh"

@@ -392,7 +392,7 @@ static void describe(request *r, const char *number)
     snprintf(r->label, sizeof r->label,
              "%s: %lldx%lldx%lldx%lld dtype %d n %d p %d compute %d layouts %d%d%d transposes %d%d any %d%d%d%d ld %lld %lld "
              "%lld %lld strides %lld "
-             "%lld %lld %lld scales %d%d of %d alpha %d beta %d groups %lld of %d %s, %s",
+             "%lld %lld %lld scales %d%d of %d alpha %d beta %d groups %lld of %d %s%s%s, %s",
              number, (long long)k->j.extent, (long long)k->k.extent, (long long)k->l.extent, (long long)k->batch, p->m.type,
              p->n.type, p->p.type, p->compute, p->m.layout, p->n.layout, p->p.layout, p->m.transposed, p->n.transposed,
              p->j.mode, p->k.mode, p->l.mode, p->batch == TJ_ANY, (long long)p->m.ld, (long long)p->n.ld, (long long)p->p.ld,
@@ -400,10 +400,11 @@ static void describe(request *r, const char *number)
              scale_form(&p->scale[TJ_MATRIX_M]), scale_form(&p->scale[TJ_MATRIX_N]),
              p->scale[TJ_MATRIX_M].k + p->scale[TJ_MATRIX_N].k, p->epilogue.has_alpha, p->epilogue.has_beta,
              (long long)p->rows.groups, p->rows.offset_bytes,
-             p->rows.kind == TJ_ROWS_MASKED ? "masked"
-             : p->rows.on_host              ? "on the host"
-                                            : "on the device",
-             text);
+             p->rows.kind == TJ_ROWS_MASKED    ? "masked"
+             : p->rows.kind == TJ_ROWS_ALONG_K ? "along k"
+             : p->rows.on_host                 ? "on the host"
+                                               : "on the device",
+             p->rows.gathered ? " gathered" : "", p->rows.scattered ? " scattered" : "", text);
     describe_scales(r);
     if (k->rows.combined)
         snprintf(r->label + strlen(r->label), sizeof r->label - strlen(r->label), " combine %d", k->rows.combined);

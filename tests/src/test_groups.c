@@ -504,10 +504,15 @@ Test(groups, along_k_may_be_copied_by_the_copy_engine)
         problem.p.layout = i % 3 == 1;
         problem.epilogue.has_beta = i % 5 == 2;
         problem.k.mode = i % 5 == 3 ? TJ_DIM_ANY : TJ_DIM_FIXED;
+        problem.rows.on_host = i % 7 == 4;
         plan = prepare_with(&problem, config, right, &bench);
         x = *tj_workbench_operands(bench);
         cr_expect(eq(int, tj_plan_launch(plan, &x, NULL, &err), TJ_OK), "%s: %s", config, err.message);
         check_product(bench, config, (int64_t)ALONG_GROUPS * ALONG_J * ALONG_L);
+        if (problem.rows.on_host) {
+            tj_workbench_free(bench);
+            continue; /* a launch refuses wrong ones */
+        }
         cr_assert(eq(int, tj_buffer_create(context, sizeof wrong, &offsets, &err), TJ_OK));
         cr_assert(eq(int, tj_buffer_write(offsets, 0, wrong, sizeof wrong, &err), TJ_OK));
         x.offsets = tj_buffer_address(offsets);
@@ -602,6 +607,22 @@ Test(groups, along_k_are_apart_from_their_neighbours)
         check_apart(TJ_F32, config[0], i % 2, i / 2);
     }
     check_apart(TJ_F16, config[2], true, true);
+}
+
+/* Each group's N has a number for the whole matrix, next to scales of parts of k. */
+Test(groups, multiply_by_the_number_of_their_own_n)
+{
+    tj_problem problem = TJ_PROBLEM_INIT(140, 96, 80, TJ_E4M3);
+    tj_workbench_options options = TJ_WORKBENCH_INIT;
+
+    problem.rows = (tj_rows){.kind = TJ_ROWS_IN_GROUPS, .groups = GROUPS};
+    problem.n.layout = TJ_COL_MAJOR;
+    problem.p.type = TJ_BF16;
+    problem.compute = TJ_COMPUTE_F32_FP8;
+    problem.scale[TJ_MATRIX_N] = (tj_scale){TJ_E4M3, TJ_SCALES_IN_TILES, .whole = 1, .rows = 1, .k = 32};
+    expect_right_product(&problem, "wgmma:bm=64,bn=48", &options, "whole");
+    problem.scale[TJ_MATRIX_N].layout = TJ_SCALES_ROW_BY_ROW;
+    expect_right_product(&problem, "mma:bm=32,bn=32,wm=16,wn=16", &options, "whole");
 }
 
 /* One plan for all numbers of rows, as a server has it that takes what comes. */

@@ -1262,10 +1262,9 @@ static void describe_walk(const tj_problem *view, const tj_wgmma_shape *s, tj_te
                                 : "wgmma/place.cuh");
     tj_template_set(fill, "tile", has_groups ? "wgmma/tile_of_group.cuh" : "wgmma/tile.cuh");
     tj_template_set(fill, "scale",
-                    walks_products(view, s)                                        ? "" /* that of each product, later */
-                    : !has_groups                                                  ? "parts/scale.cuh"
-                    : tj_scales_sum(view, TJ_MATRIX_N) && tj_group_count(view) > 1 ? "wgmma/all_scales.cuh"
-                                                                                   : "");
+                    walks_products(view, s) ? "" /* that of each product, later */
+                    : !has_groups           ? "parts/scale.cuh"
+                                            : "wgmma/all_scales.cuh");
     tj_template_set_flag(fill, "walks_products", walks_products(view, s));
     tj_template_set(fill, "tiles", tiles);
     tj_template_set(fill, "bring", has_groups ? "wgmma/bring_in_groups.cuh" : "wgmma/bring.cuh");

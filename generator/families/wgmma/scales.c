@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "checked.h"
+#include "operand_table.h"
 #include "parts/scales.h"
 #include "steps.h"
 
@@ -130,6 +131,23 @@ static void print_pointers(const tj_problem *view, const char *product, tj_templ
     tj_template_take_lines(fill, "scales_of_product", &one);
 }
 
+/* Print pointers to what multiplies whole sums and belongs to N, of all groups, and of a tile's. */
+static void print_pointers_of_groups(const tj_problem *view, tj_template_params *fill)
+{
+    tj_text all = TJ_TEXT_INIT(MOST_BYTES), one = TJ_TEXT_INIT(MOST_BYTES);
+
+    for (int i = 0; i < TJ_SCALE_OPERANDS && tj_group_count(view) > 1; i++) {
+        const tj_operand_row row = tj_operand_row_of(view, TJ_SCALES + i);
+
+        if (tj_scale_operand_of(i) != TJ_MATRIX_N || !row.is_taken || tj_scale_operand_goes_along_k(view, i))
+            continue;
+        tj_text_print(&all, "const %s *const all_%s = %s;\n", tj_type_get_facts(row.type)->cuda, row.name, row.name);
+        tj_text_print(&one, "%s = all_%s + group.number * stride_%s;\n", row.name, row.name, row.name);
+    }
+    tj_template_take_lines(fill, "all_of_groups", &all);
+    tj_template_take_lines(fill, "those_of_group", &one);
+}
+
 /* Describe how many scales of M, or of N, a place of the ring has, and how they are brought. */
 static void describe_side(const tj_problem *view, const tj_wgmma_shape *s, bool is_m, bool ends_in_parts,
                           tj_template_params *fill)
@@ -166,6 +184,7 @@ void tj_wgmma_describe_scales(const tj_problem *view, const tj_wgmma_shape *s, t
     else
         tj_template_set(fill, "PART", "");
     print_pointers(view, product, fill);
+    print_pointers_of_groups(view, fill);
     for (int is_m = 0; is_m < 2 && s->scales_parts; is_m++)
         describe_side(view, s, is_m, checks.k && part < s->bk, fill);
 }
