@@ -84,7 +84,8 @@ tj_status tj_tile_settle_checks(const tj_problem *view, bool is_swapped, tj_conf
     tj_status status = settle_check(is_swapped ? 'l' : 'j', &view->j, tile.rows, tile.rows_name, why, check_rows, err);
 
     if (status == TJ_OK && config->family->checks_k)
-        status = settle_check('k', &view->k, tile.k, tile.k_name, NULL, &config->check_k, err);
+        status = settle_check('k', &view->k, tile.k, tile.k_name, tj_divides_k(view) ? "groups may end at any element" : NULL,
+                              &config->check_k, err);
     if (status == TJ_OK)
         status = settle_check(is_swapped ? 'j' : 'l', &view->l, tile.cols, tile.cols_name, NULL, check_cols, err);
     if (!config->family->checks_k)

@@ -427,6 +427,31 @@ Test(groups, may_divide_k)
     }
 }
 
+/* A promise about k is one about that of all groups, of which each may have any. */
+Test(groups, along_k_end_anywhere_whatever_k_is_a_multiple_of)
+{
+    static const char *const along_k[] = {"tiled:tile_width=8", "simt:bm=16,bn=32,bk=16,tm=4,tn=4",
+                                          "mma:bm=16,bn=16,wm=16,wn=16", "wgmma:bm=64,bn=32"};
+    static const int32_t offsets[GROUPS + 1] = {0, 13, 27, 64};
+    tj_config config = TJ_CONFIG_INIT;
+
+    for (size_t i = 0; i < sizeof along_k / sizeof along_k[0]; i++) {
+        tj_problem problem = TJ_PROBLEM_INIT(48, 64, L, TJ_F16);
+        tj_workbench_options options = TJ_WORKBENCH_INIT;
+
+        problem.rows = (tj_rows){.kind = TJ_ROWS_ALONG_K, .groups = GROUPS};
+        problem.k = (tj_dim){64, TJ_DIM_ANY, 64};
+        options.offsets = offsets;
+        expect_right_product(&problem, along_k[i], &options, along_k[i]);
+    }
+    tj_problem fixed = TJ_PROBLEM_INIT(48, 64, L, TJ_F16);
+
+    fixed.rows = (tj_rows){.kind = TJ_ROWS_ALONG_K, .groups = GROUPS};
+    cr_assert(eq(int, tj_config_parse("mma:bm=16,bn=16,wm=16,wn=16,boundary=none", &config, &err), TJ_OK), "%s", err.message);
+    cr_expect(eq(int, tj_config_resolve(&fixed, &config, &err), TJ_ERR_INVALID_ARGUMENT));
+    expect_said("groups may end at any element");
+}
+
 Test(groups, along_k_are_proven_and_refused_by_others)
 {
     tj_problem problem = TJ_PROBLEM_INIT(J, K, L, TJ_F16);
