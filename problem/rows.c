@@ -55,7 +55,7 @@ static tj_status check_matrices(const tj_problem *words, tj_error *err)
 static tj_status check_combined(const tj_problem *words, tj_error *err)
 {
     const uint32_t floats = 1u << TJ_F32 | 1u << TJ_F64 | 1u << TJ_F16 | 1u << TJ_BF16;
-    const int32_t combined = words->rows.combined;
+    const int8_t combined = words->rows.combined;
     char list[TJ_NAME_LIST_BYTES];
 
     if (combined < 0 || combined > TJ_COMBINED_MOST)

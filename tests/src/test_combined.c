@@ -256,6 +256,31 @@ Test(combined, an_index_may_hold_anything)
         }
 }
 
+/* Another kernel takes an M that the first one cannot, and leaves its rows in the same workspace. */
+Test(combined, operands_may_lie_anywhere)
+{
+    static uint16_t shifted[J * K + 1];
+    tj_problem problem = own_problem(false);
+    tj_buffer *buffer = NULL;
+
+    open_context("sm_90", TJ_PROVE_NEVER);
+    if (!has_nvrtc())
+        return;
+    lay_out(false);
+    const tj_plan *const plan = prepare(&problem, NULL, "the library's choice");
+
+    launch(plan, "aligned");
+    check_rows(&problem, "aligned");
+    memcpy(shifted + 1, own.m, sizeof own.m);
+    cr_assert(eq(int, tj_buffer_create(context, sizeof shifted, &buffer, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_buffer_write(buffer, 0, shifted, sizeof shifted, &err), TJ_OK), "%s", err.message);
+    own.x.m.address = (const uint16_t *)tj_buffer_address(buffer) + 1;
+    launch(plan, "not aligned");
+    check_rows(&problem, "not aligned");
+    tj_buffer_free(buffer);
+    drop();
+}
+
 static float half_to_float(uint16_t half)
 {
     float number;
