@@ -178,7 +178,6 @@ static void set_groups(tj_template_params *params, const tj_problem *view, bool 
     set_dim(params, "j", has_groups ? &none : &view->j);
     set_dim(params, "all_rows", has_groups ? &view->j : &none);
     tj_template_set_flag(params, "has_groups", has_groups);
-    tj_template_set_flag(params, "many_groups", tj_group_count(view) > 1);
     tj_template_set_flag(params, "divides_k", tj_divides_k(view));
     tj_template_set_int(params, "GROUPS", view->rows.groups);
     tj_template_set_flag(params, "masked", tj_is_masked(view));
@@ -293,7 +292,6 @@ static tj_status describe_epilogue(const tj_problem *view, const tj_config *conf
     tj_template_set(params, "quantize_tile", quantizes ? "parts/quantize_tile.cuh" : "");
     tj_template_set_flag(params, "has_alpha", view->epilogue.has_alpha && !quantizes);
     tj_template_set_flag(params, "has_beta", view->epilogue.has_beta);
-    tj_template_set_flag(params, "scale_n", tj_scales_sum(view, TJ_MATRIX_N));
     tj_template_set_flag(params, "n_scales_k", tj_scales_along_k(view, TJ_MATRIX_N));
     tj_template_set(params, "SCALE_K", "");
     if (tj_scale_k(view) > 0)
