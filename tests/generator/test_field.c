@@ -126,6 +126,24 @@ Test(field, scatter_is_read_back_too)
     cr_expect(eq(str, value, (char *)"1"));
 }
 
+/* A number that stays when groups come after it, and stands in the text of the problem. */
+Test(field, combine_is_a_number_of_rows)
+{
+    tj_problem problem = TJ_PROBLEM_INIT(48, 64, 80, TJ_F32);
+    char value[TJ_PROBLEM_FIELD_BYTES], text[TJ_PROBLEM_TEXT_BYTES];
+    tj_error err = {TJ_OK, ""};
+
+    cr_assert(eq(int, tj_problem_set(&problem, "combine", "3", NULL), TJ_OK));
+    cr_assert(eq(int, tj_problem_set(&problem, "groups", "4", NULL), TJ_OK));
+    cr_assert(eq(int, tj_problem_check(&problem, NULL), TJ_OK));
+    tj_problem_get(&problem, "combine", value);
+    cr_expect(eq(str, value, (char *)"3"));
+    tj_problem_print(&problem, text);
+    cr_expect(eq(str, text, (char *)"j48 k64 l80 f32 groups=4 combine=3"));
+    cr_expect(eq(int, tj_problem_set(&problem, "combine", "33", &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(eq(str, err.message, (char *)"combine is \"33\": write a whole number from 1 to 32"));
+}
+
 Test(field, of_a_default_is_empty)
 {
     tj_problem problem = TJ_PROBLEM_INIT(32, 64, 80, TJ_F16);

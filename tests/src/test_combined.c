@@ -48,6 +48,19 @@ Test(combined, problems_that_cannot_have_sums_are_refused)
     }
 }
 
+/* A record keeps the number, and one without it reads as before. */
+Test(combined, the_number_is_kept_by_records)
+{
+    const tj_problem problem = combined(64, 32, 48, TJ_F16, 4);
+    char *const text = tj_problem_to_json(&problem);
+    tj_problem parsed;
+
+    cr_expect(strstr(text, "\"combined\":4") != NULL, "%s", text);
+    cr_assert(eq(int, tj_problem_from_json(text, &parsed, &err), TJ_OK), "%s", err.message);
+    cr_expect(eq(int, parsed.rows.combined, 4));
+    free(text);
+}
+
 /* ---- right sums --------------------------------------------------------------------------------------------------- */
 
 static const struct row {
