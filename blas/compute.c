@@ -4,6 +4,9 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <tilejit/tools.h>
 
@@ -11,7 +14,7 @@
 #include "error.h"
 #include "log.h"
 
-enum { WANTED_AFTER = 3, JUDGED_AFTER = 7 };
+enum { WANTED_AFTER = 3, JUDGED_AFTER = 7, MOST_THREADS = 4, PROCESSORS_EACH = 4, NICENESS = 10 };
 
 /* TileJIT must be faster by this much, since times of single calls scatter, and nobody gains by an exchange of equals. */
 static const double MARGIN = 0.97;
@@ -29,10 +32,11 @@ static struct {
     tj_log log;
     pthread_mutex_t lock;
     pthread_cond_t has_work;
-    request *first, *last;
-    bool has_thread, has_failed;
-    tj_context *context; /* of the thread */
-} self = {.lock = PTHREAD_MUTEX_INITIALIZER, .has_work = PTHREAD_COND_INITIALIZER};
+    request *waiting; /* in no order */
+    int threads, idle;
+    pthread_once_t once;
+    tj_context *context; /* of the threads */
+} self = {.lock = PTHREAD_MUTEX_INITIALIZER, .has_work = PTHREAD_COND_INITIALIZER, .once = PTHREAD_ONCE_INIT};
 
 void blas_compute_start(blas_choice choice)
 {
@@ -42,7 +46,13 @@ void blas_compute_start(blas_choice choice)
     self.log = (tj_log){level && (level[0] == 'i' || level[0] == 'd') ? TJ_LOG_INFO : TJ_LOG_OFF, tj_log_to_stderr, NULL};
 }
 
-/* ---- the thread that makes kernels --------------------------------------------------------------------------------- */
+/* ---- threads that make kernels ---------------------------------------------------------------------------------------- */
+
+static void make_context(void)
+{
+    if (tj_context_create(NULL, &self.context, NULL) != TJ_OK)
+        self.context = NULL;
+}
 
 static bool is_recorded(const tj_problem *problem, tj_error *err)
 {
@@ -61,8 +71,7 @@ static state prepare(blas_product *product)
     const tj_plan *plan;
     tj_error err = {TJ_OK, ""};
 
-    if (!self.context && tj_context_create(NULL, &self.context, &err) != TJ_OK)
-        self.context = NULL;
+    (void)pthread_once(&self.once, make_context);
     if (self.context && (self.choice != BLAS_BY_RECORD || is_recorded(&product->problem, &err)) &&
         tj_plan_prepare(self.context, &product->problem, NULL, &plan, &err) == TJ_OK) {
         atomic_store_explicit(&product->plan, plan, memory_order_release);
@@ -89,19 +98,40 @@ static void serve(const request *one)
     tj_ending_leave(false);
 }
 
+static double work_of(const blas_product *product)
+{
+    const blas_form *form = &product->form;
+
+    return (double)form->m * (double)form->n * (double)form->k * (double)form->batch;
+}
+
+/* Under the lock. */
+static request *take_largest(void)
+{
+    request **largest = &self.waiting, *taken;
+
+    for (request **at = largest; *at; at = &(*at)->next)
+        if (work_of((*at)->product) > work_of((*largest)->product))
+            largest = at;
+    taken = *largest;
+    *largest = taken->next;
+    return taken;
+}
+
+/* The program's own threads go first, where processors are few. */
 static void *serve_all(void *unused)
 {
     request *one;
 
     (void)unused;
+    (void)setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), NICENESS);
     for (;;) {
         pthread_mutex_lock(&self.lock);
-        while (!self.first)
+        self.idle++;
+        while (!self.waiting)
             pthread_cond_wait(&self.has_work, &self.lock);
-        one = self.first;
-        self.first = one->next;
-        if (!self.first)
-            self.last = NULL;
+        self.idle--;
+        one = take_largest();
         pthread_mutex_unlock(&self.lock);
         serve(one);
         free(one);
@@ -109,20 +139,24 @@ static void *serve_all(void *unused)
     return NULL;
 }
 
-/* Under the lock. The program's signals are for its own threads. */
-static bool has_thread(void)
+/* Under the lock: have one more thread if all are at work and the processors suffice. false: there is none at all. */
+static bool have_threads(void)
 {
+    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
     sigset_t all, before;
     pthread_t thread;
 
-    if (self.has_thread || self.has_failed)
-        return self.has_thread;
+    if (self.idle > 0 || self.threads == MOST_THREADS ||
+        (self.threads > 0 && processors < PROCESSORS_EACH * (self.threads + 1)))
+        return true;
     sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    self.has_thread = pthread_create(&thread, NULL, serve_all, NULL) == 0 && pthread_detach(thread) == 0;
+    pthread_sigmask(SIG_SETMASK, &all, &before); /* the program's signals are for its own threads */
+    if (pthread_create(&thread, NULL, serve_all, NULL) == 0) {
+        (void)pthread_detach(thread);
+        self.threads++;
+    }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    self.has_failed = !self.has_thread;
-    return self.has_thread;
+    return self.threads > 0;
 }
 
 static void want(const tj_driver *driver, blas_product *product)
@@ -133,13 +167,10 @@ static void want(const tj_driver *driver, blas_product *product)
     if (one) {
         *one = (request){.product = product, .driver = driver};
         pthread_mutex_lock(&self.lock);
-        is_queued = has_thread();
+        is_queued = have_threads();
         if (is_queued) {
-            if (self.last)
-                self.last->next = one;
-            else
-                self.first = one;
-            self.last = one;
+            one->next = self.waiting;
+            self.waiting = one;
             pthread_cond_signal(&self.has_work);
         }
         pthread_mutex_unlock(&self.lock);

@@ -2,8 +2,8 @@
 /*
  * compute: products by TileJIT, where that is faster.
  *
- * No call waits for a kernel. After WANTED_AFTER calls of a product its kernel is made on a thread of this file's own; until
- * then cuBLAS computes the product. Then the two take turns, and each call is timed on the device. After JUDGED_AFTER times of
+ * No call waits for a kernel. After WANTED_AFTER calls of a product its kernel is made on one of this file's own threads, the
+ * largest product first; until then cuBLAS computes it. Then the two take turns, and each call is timed on the device. After JUDGED_AFTER times of
  * each, the faster one computes the product for the rest of the process. Calls on a stream that is being captured take no part
  * in that: before the decision they go to cuBLAS.
  */

@@ -114,6 +114,7 @@ void cli_stop_listening(void)
 {
     if (!self.is_listening)
         return;
+    self.is_listening = false; /* a command may have stopped before, to run a program */
     atomic_store(&self.is_over, true);
     (void)pthread_kill(self.thread, SIGINT); /* any signal wakes it */
     (void)pthread_join(self.thread, NULL);

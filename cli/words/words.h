@@ -244,7 +244,7 @@ int cli_noted_signal(void);
 void cli_hold_signals(void);
 void cli_release_signals(void);
 
-/** Restore the signals' actions from before cli_listen. */
+/** Restore the signals' actions from before cli_listen. Later calls do nothing. */
 void cli_stop_listening(void);
 
 #endif

@@ -255,6 +255,9 @@ static product draw(void)
     p.stride_a = p.lda * MOST + drawn(0, 9);
     p.stride_b = drawn(0, 2) == 0 && p.kind != BATCHED && p.kind != EX_BATCHED ? 0 : p.ldb * MOST + drawn(0, 9);
     p.stride_c = p.ldc * MOST + drawn(0, 9);
+    if (p.kind == BATCHED || p.kind == EX_BATCHED) /* NVIDIA's library asks for addresses that are multiples of 16 */
+        p.stride_a = (p.stride_a + 15) / 16 * 16, p.stride_b = (p.stride_b + 15) / 16 * 16,
+        p.stride_c = (p.stride_c + 15) / 16 * 16;
     p.alpha = (const double[]){1, 1, 2, -1}[drawn(0, 3)];
     p.beta = (const double[]){0, 0, 1, 3}[drawn(0, 3)];
     p.is_apart = p.kind == LT && drawn(0, 1);
