@@ -266,7 +266,7 @@ static tj_status check_types(const tj_family *family, const tj_problem *view, bo
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_P; which++) {
         const int32_t type = tj_problem_matrix(view, callers[which])->type;
 
-        if (tj_type_is_pair(type) && (int)family->takes_pairs < pairs)
+        if (which != TJ_MATRIX_P && tj_type_is_pair(type) && (int)family->takes_pairs < pairs)
             return tj_fail(
                 err, TJ_ERR_INVALID_ARGUMENT,
                 pairs == TJ_PAIRS

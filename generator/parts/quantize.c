@@ -17,8 +17,9 @@ bool tj_quantize_fits(const tj_problem *problem, int32_t cols, int32_t splits)
 {
     const int32_t sums = tj_scale_of(problem, TJ_MATRIX_P)->k * tj_sums_per_column(problem);
 
-    return sums > 0 && cols > 0 && cols % sums == 0 && splits <= 1 && !tj_type_is_pair(problem->p.type) &&
-           tj_sum_type(problem) == TJ_F32 && !tj_epilogue_reduces(&problem->epilogue);
+    return sums > 0 && cols > 0 && cols % sums == 0 && splits <= 1 && tj_sum_type(problem) == TJ_F32 &&
+           !tj_epilogue_reduces(&problem->epilogue) &&
+           !(tj_type_is_pair(problem->p.type) && tj_epilogue_pairs(&problem->epilogue));
 }
 
 /* ---- source ------------------------------------------------------------------------------------------------------- */

@@ -12,7 +12,8 @@
 
 /**
  * Can the kernel that multiplies quantise P, because the four lanes that share a row of `cols` sums have whole blocks of it,
- * each with one scale? problem: the caller's, with such scales; cols: 0 if they are open.
+ * each with one scale? problem: the caller's, with such scales; cols: 0 if they are open. Two values of 4 bits that share a byte
+ * are those of one lane, unless the epilogue takes pairs.
  */
 bool tj_quantize_fits(const tj_problem *problem, int32_t cols, int32_t splits);
 

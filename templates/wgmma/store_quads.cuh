@@ -8,8 +8,7 @@ for (int r = 0; r < TM; ++r) {
 #pragma unroll
         for (int w = 0; w < 4; ++w) {
             const int c = first + 8 * w;
-            const vector_t<output_t, 4> bytes = {static_cast<output_t>(sum[r][c]), static_cast<output_t>(sum[r][c + 2]),
-                                                 static_cast<output_t>(sum[r][c + 4]), static_cast<output_t>(sum[r][c + 6])};
+            #include "wgmma/four_values.cuh"  //@ four_bytes
             word[w] = reinterpret_cast<const unsigned int &>(bytes);
         }
         transpose_words(word);

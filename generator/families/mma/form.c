@@ -344,7 +344,7 @@ int32_t tj_mma_p_vector(const tj_problem *view, const tj_mma_shape *s)
     /* Neighbouring columns of a thread: those of one product, or of two or four products whose columns alternate. */
     const int32_t run = 2 * tj_mma_tile_of(view, s, false).neighbours / tj_access_sums(view, s->splits);
 
-    for (int32_t width = tj_least(run, s->vector); width > 1; width /= 2)
+    for (int32_t width = tj_type_is_pair(view->p.type) ? 1 : tj_least(run, s->vector); width > 1; width /= 2)
         if (s->splits > 1 ? tj_access_fits_workspace(view, width) : tj_access_fits_output(view, width))
             return width;
     return 1;
@@ -1245,6 +1245,8 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     form->needs |= needs_of(view, &s);
     describe_alignment(view, &s, form);
     tj_tile_describe_grid(view, product->rows_on_x, fill);
+    if (tj_type_is_pair(view->p.type))
+        tj_template_set(fill, "store", "parts/store_halves.cuh");
     tj_split_describe(view, s.splits, fill, form);
     tj_reductions_describe(view, &slots, fill, form);
     tj_scales_describe(view, tj_is_scaled(view, TJ_MATRIX_P) ? TJ_SCALES_BY_ELEMENT : TJ_SCALES_AHEAD, s.splits, fill);

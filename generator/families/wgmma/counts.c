@@ -276,7 +276,7 @@ static void count_outputs(const tj_problem *view, const tj_wgmma_shape *s, tj_co
     const tj_wgmma_output out = tj_wgmma_output_of(view, s);
     const int32_t p_bytes = tj_facts_of(view->p.type)->bytes;
 
-    if (!out.quads)
+    if (!out.quads && !out.halves)
         count_slices(view, s, &out, out.boxes > 0 ? p_bytes : counts->sum_bytes, counts);
     if (s->splits > 1) {
         count_lines(view, s, &out, counts->sum_bytes, s->swapped ? view->j.extent : view->l.extent,

@@ -449,7 +449,7 @@ static bool has_boxes(const tj_problem *view, const tj_wgmma_shape *s)
 
     return s->splits <= 1 && !tj_is_grouped(view) && !tj_is_scattered(view) && !view->epilogue.has_beta &&
            !tj_stride_is_pointers(view->p.stride) && tj_access_fits_output(view, CHUNK / bytes) &&
-           (tj_access_sums(view, s->splits) == 1 || bytes > 1);
+           !tj_type_is_pair(view->p.type) && (tj_access_sums(view, s->splits) == 1 || bytes > 1);
 }
 
 /* Return the columns of a slice: a power of two where P lies by rows, to which a chunk's place in its line is fitted. */
@@ -467,13 +467,13 @@ static int32_t slice_of(const tj_wgmma_shape *s, int32_t most)
 }
 
 /*
- * Do quantised values of pairs, of which a lane has every fourth of a row, go to P in 16 bytes each, which four lanes exchange in
- * registers?
+ * Do quantised values of pairs, or values of which two share a byte, go to P in 16 bytes each, which four lanes exchange in
+ * registers? A lane has every fourth byte of a row.
  */
 static bool has_quads(const tj_problem *view, const tj_wgmma_shape *s)
 {
-    return tj_is_scaled(view, TJ_MATRIX_P) && tj_epilogue_pairs(&view->epilogue) && s->store != TJ_WGMMA_ELEMENTS &&
-           s->bn % QUAD_SUMS == 0 && tj_access_fits_output(view, CHUNK);
+    return tj_is_scaled(view, TJ_MATRIX_P) && (tj_epilogue_pairs(&view->epilogue) || tj_type_is_pair(view->p.type)) &&
+           s->store != TJ_WGMMA_ELEMENTS && s->bn % QUAD_SUMS == 0 && tj_access_fits_output(view, CHUNK);
 }
 
 tj_wgmma_output tj_wgmma_output_of(const tj_problem *view, const tj_wgmma_shape *s)
@@ -489,8 +489,9 @@ tj_wgmma_output tj_wgmma_output_of(const tj_problem *view, const tj_wgmma_shape 
     }
     out.slice = slice_of(s, most);
     out.quads = out.boxes == 0 && has_quads(view, s);
-    if (out.quads) {
-        out.vector = CHUNK;
+    out.halves = !out.quads && tj_type_is_pair(view->p.type);
+    if (out.quads || out.halves) {
+        out.vector = out.quads ? CHUNK : 1;
         return out;
     }
     if (out.boxes > 0)
@@ -1215,15 +1216,16 @@ static void describe_output(const tj_problem *view, const tj_wgmma_shape *s, tj_
     tj_template_set(fill, "in_box", out.boxes == 0 ? "" : s->swapped ? "wgmma/in_box_of_cols.cuh" : "wgmma/in_box.cuh");
     tj_template_set(fill, "bytes_of_quads", has_bytes_transposed ? "" : "parts/transpose_bytes.cuh");
     tj_template_set(fill, "first_sums", "block_col"); /* a warp has all columns of the tile */
+    tj_template_set(fill, "four_bytes", tj_type_is_pair(view->p.type) ? "wgmma/four_halves.cuh" : "wgmma/four_values.cuh");
     tj_template_set(fill, "quads", out.quads ? "wgmma/quads.cuh" : "");
     tj_template_set(fill, "first_of_thread",
                     tj_epilogue_reduces(&view->epilogue) || tj_is_scaled(view, TJ_MATRIX_P) || s->scales_parts
                         ? "wgmma/first_of_thread.cuh"
                         : "");
     tj_template_set(fill, "in_lines",
-                    out.boxes > 0 || out.quads ? ""
-                    : s->swapped               ? "wgmma/in_lines_of_cols.cuh"
-                                               : "wgmma/in_lines.cuh");
+                    out.boxes > 0 || out.quads || out.halves ? ""
+                    : s->swapped                             ? "wgmma/in_lines_of_cols.cuh"
+                                                             : "wgmma/in_lines.cuh");
     tj_template_set(fill, "slice_lines", s->swapped ? "[SLICE][16]" : "[16][SLICE]");
     tj_template_set_flag(fill, "by_cols", s->swapped);
     tj_template_set_int(fill, "P_VECTOR", out.vector);
@@ -1235,6 +1237,7 @@ static void describe_output(const tj_problem *view, const tj_wgmma_shape *s, tj_
     tj_template_set(fill, "store",
                     out.boxes > 0                          ? "wgmma/store_boxes.cuh"
                     : out.quads                            ? "wgmma/store_quads.cuh"
+                    : out.halves                           ? "parts/store_halves.cuh"
                     : tj_epilogue_reduces(&view->epilogue) ? "wgmma/store_elements.cuh"
                     : s->swapped                           ? "wgmma/store_cols.cuh"
                                                            : "wgmma/store_lines.cuh");

@@ -126,6 +126,7 @@ typedef struct tj_wgmma_output {
     int32_t vector; /* neighbours that a lane finishes at once, and stores if there are no boxes */
     int32_t boxes;  /* slices per warp for stores of the copy engine; 0: lanes store them */
     bool quads;     /* four lanes exchange what they store, in registers */
+    bool halves;    /* a lane stores two values of 4 bits at once, as it has them */
     int64_t bytes;  /* of shared memory of a block for this */
 } tj_wgmma_output;
 
