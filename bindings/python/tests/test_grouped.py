@@ -249,6 +249,14 @@ def test_masked_rows_that_are_added_up_or_scattered(random, place):
     assert numpy.array_equal(back(tilejit.matmul_masked(to(a), to(b), counts, to(out), scatter=to(scatter))), wanted)
 
 
+def test_rows_of_64_bits_on_the_host(random):
+    """None of them wraps to a row that is there."""
+    a, b, factors = random(ROWS, K), random(3, K, L), random(2, 2)
+    rows = numpy.array([[5, 2**32 + 5], [-2**32 + 5, 2**40]])
+    wanted = sums_of(expected(a, b, LISTS[0], numpy.zeros((ROWS, L), "f4")), rows, factors)
+    assert numpy.array_equal(tilejit.matmul_grouped(a, b, LISTS[0], combine=rows, factors=factors), wanted) and not wanted[1].any()
+
+
 @pytest.mark.parametrize("rows_of_out", [5, 60])
 def test_scattered_rows(random, place, context, foreign, rows_of_out):
     to, back = place

@@ -154,7 +154,7 @@ def matmul_along_k(a: Any, b: Any, /, offsets: Any, out: Any = None, *, epilogue
     return out
 
 
-class Of(NamedTuple):
+class OutRows(NamedTuple):
     """The rows of out that an index leads to, or those that add up rows of the product: arrays in device memory."""
 
     index: Any
@@ -238,7 +238,7 @@ def _must_be_on_host(handle: Optional[int], on_host: bool, word: str) -> None:
         raise InvalidArgument(f"{word} are on a device, and a and b on the host: put all of them in one place")
 
 
-def _look_at_out(rows: Rows, given: Arrays, is_host: bool, context: Optional[Context], stream: Optional[int]) -> Optional[Of]:
+def _look_at_out(rows: Rows, given: Arrays, is_host: bool, context: Optional[Context], stream: Optional[int]) -> Optional[OutRows]:
     """Examine what leads to the rows of out. Copy it to the device if a is on the host. None: nothing does."""
     if (rows.combine is None) != (rows.factors is None):
         raise InvalidArgument(f"{'combine' if rows.factors is None else 'factors'} is given alone: combine names the rows that are added up, and "
@@ -252,13 +252,13 @@ def _look_at_out(rows: Rows, given: Arrays, is_host: bool, context: Optional[Con
     if rows.scatter is not None:
         index = _at(rows.scatter, "scatter", ("i", "s32"), (count,), f"the row of out for each of the {count} rows of the product", context,
                     given.a, stream)
-        return Of(index, None, given.out.shape[0] if given.out else count, 0)
+        return OutRows(index, None, given.out.shape[0] if given.out else count, 0)
     index = _at(rows.combine, "combine", ("i", "s32"), (None, None), "the rows of the product for each row of out, (tokens, top_k)", context,
                 given.a, stream)
     factors = _at(rows.factors, "factors", ("f", "f32"), index.shape, "a factor for each number of combine", context, given.a, stream)
     if given.out is not None and given.out.shape[0] != index.shape[0]:
         raise InvalidArgument(f"out is {given.out.shape} and combine is {index.shape}: out has a row for each row of combine")
-    return Of(index, factors, index.shape[0], index.shape[1])
+    return OutRows(index, factors, index.shape[0], index.shape[1])
 
 
 def _at(array: Any, name: str, kinds: Tuple[str, str], shape: Tuple[Optional[int], ...], what: str, context: Optional[Context], a: View,
@@ -269,6 +269,8 @@ def _at(array: Any, name: str, kinds: Tuple[str, str], shape: Tuple[Optional[int
     """
     if context is not None:
         host = numpy.asarray(array)
+        if host.dtype.kind == "i":  # what 32 bits do not hold names no row either
+            host = numpy.where((host < 0) | (host >= 2**31), -1, host)
         if host.dtype.kind == kinds[0]:
             array = context.to_device(numpy.ascontiguousarray(host, kinds[0] + "4"))
     view = look(array, name, stream)
@@ -321,7 +323,7 @@ def _look_at_offsets(rows: Rows, groups: Optional[int], stream: Optional[int]) -
 
 
 def _request(arrays: Arrays, width: int, on_host: bool, epilogue: Epilogue, dtype: Any, compute: Optional[str],
-             rows: Rows, gathers: bool = False, format: Format = None, of: Optional[Of] = None) -> Request:
+             rows: Rows, gathers: bool = False, format: Format = None, of: Optional[OutRows] = None) -> Request:
     """Return the request of a product of all rows with one matrix of b, then with one matrix for each group."""
     b, out, c = arrays.b, arrays.out, arrays.c
     if of:  # for now P has the rows of the product
@@ -361,7 +363,7 @@ def _request(arrays: Arrays, width: int, on_host: bool, epilogue: Epilogue, dtyp
     return made
 
 
-def _with_rows(view: View, name: str, of: Of, a: View) -> View:
+def _with_rows(view: View, name: str, of: OutRows, a: View) -> View:
     """Return a matrix of the rows of out as one of as many rows as the product has."""
     if len(view.shape) != 2 or view.shape[0] != of.rows:
         raise InvalidArgument(f"{name} is {view.shape}: it has {of.rows} rows, one for each row of out")
@@ -423,7 +425,7 @@ def _look_at_index(index: Any, a: View, stream: Optional[int]) -> View:
     return view
 
 
-def _from(offsets: int, made: Request, index: Optional[View] = None, tokens: int = 0, of: Optional[Of] = None) -> Request:
+def _from(offsets: int, made: Request, index: Optional[View] = None, tokens: int = 0, of: Optional[OutRows] = None) -> Request:
     """Copy a request with its own offsets, and its own indexes of the rows of a and out, as other threads have others."""
     this = copy.copy(made)
     if made.operands:
