@@ -10,10 +10,11 @@
 /* ---- running ----------------------------------------------------------------------------------------------------- */
 
 /**
- * Set the environment of a program: the library, before those that are preloaded already, and $TILEJIT_BLAS. Errors:
+ * Set the environment of call->program: the library, before those that are preloaded already, $TILEJIT_BLAS, and, if --log asks
+ * for lines, $TILEJIT_LOG. Errors:
  * TJ_ERR_NOT_FOUND: no such library, or no such program; TJ_ERR_UNSUPPORTED: the loader would not preload it into this program.
  */
-tj_status programs_prepare(char *const *program, const char *task, tj_error *err);
+tj_status programs_prepare(const cli_call *call, const char *task, tj_error *err);
 
 /** Become the program. Returns only on failure. */
 cli_exit programs_become(char *const *program, tj_error *err);

@@ -78,15 +78,18 @@ static tj_status examine(const char *name, tj_error *err)
                     : TJ_OK;
 }
 
-tj_status programs_prepare(char *const *program, const char *task, tj_error *err)
+tj_status programs_prepare(const cli_call *call, const char *task, tj_error *err)
 {
+    static const char *const levels[] = {
+        [TJ_LOG_ERROR] = "error", [TJ_LOG_WARNING] = "warning", [TJ_LOG_INFO] = "info", [TJ_LOG_DEBUG] = "debug"};
+    const char *const level = call->log_level > TJ_LOG_OFF && call->log_level <= TJ_LOG_DEBUG ? levels[call->log_level] : NULL;
     const char *(*near)(void) = tj_version; /* next to the library of the command */
     const char *before = getenv("LD_PRELOAD");
     char found[PATH_MAX], path[PATH_MAX], *preload;
     const void *place;
 
     memcpy(&place, &near, sizeof place);
-    if (examine(program[0], err) != TJ_OK)
+    if (examine(call->program[0], err) != TJ_OK)
         return err->status;
     if (!tj_component_find(place, LIBRARY, found) || !realpath(found, path))
         return tj_fail(err, TJ_ERR_NOT_FOUND,
@@ -98,7 +101,8 @@ tj_status programs_prepare(char *const *program, const char *task, tj_error *err
                        "%.300s has a blank or a colon in its name, which separate the libraries of LD_PRELOAD: move it", path);
     if (asprintf(&preload, "%s%s%s", path, before && *before ? ":" : "", before ? before : "") < 0)
         return tj_fail_memory(err, "the environment");
-    if (setenv("LD_PRELOAD", preload, 1) != 0 || setenv("TILEJIT_BLAS", task, 1) != 0)
+    if (setenv("LD_PRELOAD", preload, 1) != 0 || setenv("TILEJIT_BLAS", task, 1) != 0 ||
+        (level && setenv("TILEJIT_LOG", level, 1) != 0))
         (void)tj_fail_memory(err, "the environment");
     free(preload);
     return err->status;

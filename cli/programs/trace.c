@@ -104,7 +104,7 @@ static cli_exit trace(cli_call *call, tj_error *err)
             (void)tj_fail(err, TJ_ERR_IO, "cannot make the folder %.300s: %s", folder, strerror(errno));
         } else {
             (void)snprintf(task, sizeof task, "trace:%s", folder);
-            if (programs_prepare(call->program, task, err) == TJ_OK)
+            if (programs_prepare(call, task, err) == TJ_OK)
                 code = examine(call, folder, &csv, &html, err);
             (void)tj_fs_remove_tree(AT_FDCWD, folder);
         }
@@ -119,14 +119,12 @@ const cli_command cli_trace = {
     .operands = "-- <program> [arguments]",
     .runs_program = true,
     .summary = "run a program, and say what its cuBLAS products would gain",
-    .text =
-        "Preloads libtilejit_blas.so, which passes every call on to cuBLAS and cuBLASLt, counts each distinct product, and "
-        "times "
-        "it on the device by a pair of events (the first 64 calls, then every 16th; none in a captured stream). When the "
-        "program "
-        "has ended, a table says how long cuBLAS took, and how long TileJIT takes for the same: by a record of a tuning, by a "
-        "table of trials, or by the model. docs/programs.md says what is reached and what is not.\n\n"
-        "The exit code is the program's. With --json, or with - for a file, the program's stdout goes to stderr.",
+    .text = "Preloads libtilejit_blas.so, which passes every call on to cuBLAS and cuBLASLt, counts each distinct product, "
+            "and times it on the device by a pair of events (the first 64 calls, then every 16th; none in a captured "
+            "stream). When the program has ended, a table says how long cuBLAS took, and how long TileJIT takes for the "
+            "same: by a record of a tuning, by a table of trials, or by the model. docs/programs.md says what is reached "
+            "and what is not.\n\n"
+            "The exit code is the program's. With --json, or with - for a file, the program's stdout goes to stderr.",
     .example = "tilejit trace -- python train.py\n"
                "tilejit trace --csv shapes.csv --html trace.html -- ./app args\n"
                "tilejit tune --shapes shapes.csv\n",

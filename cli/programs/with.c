@@ -33,7 +33,7 @@ static cli_exit with(cli_call *call, tj_error *err)
     const with_options *o = call->options;
     const char *task = o->is_always ? "with:always" : o->is_recorded ? "with:recorded" : "with";
 
-    if (programs_prepare(call->program, task, err) != TJ_OK)
+    if (programs_prepare(call, task, err) != TJ_OK)
         return CLI_FAILED;
     return programs_become(call->program, err);
 }
@@ -44,17 +44,13 @@ const cli_command cli_with = {
     .runs_program = true,
     .summary = "run a program, with its cuBLAS products computed by TileJIT where that is faster",
     .text = "Preloads libtilejit_blas.so, which stands before cuBLAS and cuBLASLt, and becomes the program: exit code and "
-            "signals are "
-            "the program's.\n\n"
-            "No call waits for a kernel. A product that comes a third time is compiled on a thread of the library's own, while "
-            "cuBLAS "
-            "goes on computing it. Then the two take turns, each call is timed on the device, and after seven of each the "
-            "faster one "
-            "computes the product from then on. The precision is at least the one that was asked for; what TileJIT cannot "
-            "compute, or "
-            "does not know, goes to cuBLAS as it came. TILEJIT_LOG=info says what was decided; the variables of "
-            "docs/environment.md "
-            "hold for the library in the program. docs/programs.md says what is reached and what is not.",
+            "signals are the program's.\n\n"
+            "No call waits for a kernel. A product that comes a third time is compiled on threads of the library's own, "
+            "while cuBLAS goes on computing it. Then the two take turns, each call is timed on the device, and after seven "
+            "of each the faster one computes the product from then on. The precision is at least the one that was asked "
+            "for; what TileJIT cannot compute, or does not know, goes to cuBLAS as it came. --verbose says what was "
+            "decided; the variables of docs/environment.md hold for the library in the program. docs/programs.md says what "
+            "is reached and what is not.",
     .example = "tilejit with -- python train.py\ntilejit with --only-recorded -- ./app args\n",
     .takes = {{&group}},
     .option_bytes = sizeof(with_options),
