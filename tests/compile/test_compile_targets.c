@@ -524,6 +524,53 @@ Test(compile, wgmma_in_every_form)
     }
 }
 
+/* wgmma: groups of rows and along k, and gathered rows. The warps next to those that multiply have few registers, and may not spill. */
+Test(compile, wgmma_of_groups)
+{
+    static const struct {
+        const char *config;
+        int32_t type;
+        tj_rows rows;
+        int16_t m_layout, n_layout;
+    } kernels[] = {
+        {"wgmma:bm=128,bn=192,pingpong=yes", TJ_BF16, {.kind = TJ_ROWS_IN_GROUPS, .groups = 8}, 0, 0},
+        {"wgmma:bm=128,bn=192", TJ_F16, {.kind = TJ_ROWS_MASKED, .groups = 8}, 0, 1},
+        {"wgmma:bm=256,bn=128", TJ_BF16, {.kind = TJ_ROWS_IN_GROUPS, .gathered = 1, .groups = 8}, 0, 0},
+        {"wgmma:bm=128,bn=192,pingpong=yes", TJ_BF16, {.gathered = 1}, 0, 0},
+        {"wgmma:bm=128,bn=128", TJ_E4M3, {.kind = TJ_ROWS_IN_GROUPS, .gathered = 1, .groups = 8}, 0, 1},
+        {"wgmma:bm=128,bn=256", TJ_BF16, {.kind = TJ_ROWS_ALONG_K, .groups = 8}, 0, 1},
+        {"wgmma:bm=128,bn=192,pingpong=yes", TJ_BF16, {.kind = TJ_ROWS_ALONG_K, .groups = 8}, 1, 0},
+        {"wgmma:bm=128,bn=128", TJ_E4M3, {.kind = TJ_ROWS_ALONG_K, .groups = 8}, 0, 0},
+        {"wgmma:bm=128,bn=128,transpose=n", TJ_F32, {.kind = TJ_ROWS_ALONG_K, .groups = 8}, 0, 0},
+        {"wgmma:bm=128,bn=256", TJ_F32, {.kind = TJ_ROWS_ALONG_K, .groups = 8}, 1, 1},
+    };
+    const char *const *targets = targets_or_skip();
+    bool has_it = false;
+
+    for (size_t t = 0; targets[t]; t++)
+        has_it = has_it || strcmp(targets[t], "sm_90") == 0;
+    if (!has_it)
+        cr_skip_test("this NVRTC does not know sm_90");
+    for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++) {
+        tj_problem problem = TJ_PROBLEM_INIT(1024, 4096, 14336, kernels[i].type);
+        char label[200];
+
+        problem.rows = kernels[i].rows;
+        problem.m.layout = kernels[i].m_layout;
+        problem.n.layout = kernels[i].n_layout;
+        if (kernels[i].type == TJ_F32)
+            problem.compute = TJ_COMPUTE_TF32;
+        if (kernels[i].type == TJ_E4M3) {
+            problem.compute = TJ_COMPUTE_F32_FP8;
+            problem.p.type = TJ_BF16;
+            if (problem.rows.gathered)
+                problem.scale[TJ_MATRIX_M] = (tj_scale){TJ_F32, TJ_SCALES_ROW_BY_ROW, .rows = 1, .k = 128};
+        }
+        snprintf(label, sizeof label, "%s, row %zu", kernels[i].config, i);
+        compile(&problem, kernels[i].config, "sm_90", label);
+    }
+}
+
 /* wgmma: weights that come from registers, with and without scales along k, by types and tiles; nothing may be serialised. */
 Test(compile, wgmma_of_weights)
 {

@@ -64,7 +64,7 @@ enum {
     CLUSTER_REGISTERS = 56,             /* of a thread that starts copies, in a cluster: 40 spill */
     TRANSPOSER_REGISTERS = 56,
     LEAST_BRINGER_REGISTERS = 24,
-    GATHERER_REGISTERS = 56,
+    GATHERER_REGISTERS = 56, /* or of one that finds a group: 40 spill next to wide tiles */
     CLEARER_REGISTERS = 56,
     GATHERERS = 3,                   /* warps */
     BYTE_TRANSPOSER_REGISTERS = 104, /* because it holds 16 chunks instead of 4 */
@@ -222,6 +222,7 @@ tj_wgmma_shape tj_wgmma_shape_of(const tj_problem *view, const tj_config *config
         v[BM],    v[BN],   v[MULTIPLIERS], v[PINGPONG],           v[SPLITS], v[STAGES], v[BLOCKS], v[RELEASE], v[STORE],
         v[GROUP], v[PACK], v[TRANSPOSE],   .element_bytes = bytes};
 
+    s.finds_groups = tj_is_grouped(view);
     s.gathers = tj_is_gathered(view);
     s.divides_k = tj_divides_k(view);
     s.swapped = v[SWAP] == TJ_WGMMA_SWAPPED;
@@ -409,7 +410,7 @@ static int32_t bringer_registers(const tj_wgmma_shape *s)
     const int32_t needed = tj_wgmma_sum_registers(s) + tj_wgmma_factor_registers(s) + OTHER_REGISTERS;
 
     return transposes_any(s)                      ? transposer_registers(s)
-           : s->gathers                           ? GATHERER_REGISTERS
+           : s->gathers || s->finds_groups        ? GATHERER_REGISTERS
            : s->divides_k                         ? CLEARER_REGISTERS
            : cluster_of(s) > 1 || s->scales_parts ? CLUSTER_REGISTERS
            : s->weight_bits > 0 && needed > tj_multiplier_registers(s->blocks, s->multipliers, TJ_BRINGER_REGISTERS)

@@ -42,6 +42,7 @@ typedef struct tj_wgmma_shape {
     bool halves;                        /* it does so for one half of the columns after the other */
     bool scales_parts;                  /* parts have scales along k, by which it multiplies their sums */
     bool scales_cols;                   /* those of N are one for each column, not for blocks of them */
+    bool finds_groups;                  /* a warp finds out whose rows a tile has */
     bool gathers;                       /* threads copy rows of M, which an index gathers */
     bool divides_k;                     /* each tile has the k of its group, beyond whose end threads clear what was copied */
     bool swapped;                       /* bm counts columns of P, and the source's P lies column by column */
