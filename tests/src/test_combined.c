@@ -149,6 +149,8 @@ Test(combined, sums_are_proven)
 enum { J = 48, K = 32, L = 72, LD_P = 80, GROUPS = 3, TOKENS = 29, TOP = 3, BUFFERS = 7 };
 
 static const int32_t offsets[GROUPS + 1] = {4, 20, 20, 41}, counts[GROUPS] = {16, 0, 9};
+static const int32_t wrong[GROUPS + 1] = {-7, 20, 12, INT32_MAX}, taken[GROUPS + 1] = {0, 20, 20, J},
+                                    wrong_counts[GROUPS] = {17, -1, 9}, taken_counts[GROUPS] = {16, 0, 9};
 static const int32_t hostile[] = {-1, INT32_MIN, INT32_MAX, J, 3, 41, J + 1};
 
 typedef struct layer {
@@ -243,7 +245,7 @@ static void check_rows(const tj_problem *problem, const char *label)
         cr_expect(own.p[5 * LD_P + col] == 0, "%s: a row of no sum is %#x", label, own.p[5 * LD_P + col]);
 }
 
-Test(combined, an_index_may_hold_anything)
+Test(combined, an_index_and_offsets_may_hold_anything)
 {
     static const char *const families[] = {"naive", "tiled", "simt:copy=registers,bm=32,bn=32,bk=8,tm=4,tn=4",
                                            "mma:bm=32,bn=32,wm=16,wn=16", "wgmma:bm=64,bn=64"};
@@ -252,12 +254,15 @@ Test(combined, an_index_may_hold_anything)
     if (!has_nvrtc())
         return;
     for (size_t i = 0; i < sizeof families / sizeof families[0]; i++)
-        for (int variant = 0; variant < 4; variant++) {
+        for (int variant = 0; variant < 6; variant++) {
             tj_problem problem = own_problem(variant % 2);
             uint16_t first[TOKENS * LD_P];
 
-            problem.epilogue.has_beta = variant >= 2;
+            problem.epilogue.has_beta = variant / 2 == 1;
             lay_out(variant % 2);
+            if (variant >= 4) /* a kernel takes them as those that the reference has */
+                own.x.offsets = variant % 2 ? put(6, wrong_counts, sizeof wrong_counts) : put(6, wrong, sizeof wrong);
+            own.host.offsets = variant < 4 ? own.host.offsets : variant % 2 ? taken_counts : taken;
             const tj_plan *const plan = prepare(&problem, families[i], families[i]);
 
             launch(plan, families[i]);
