@@ -37,7 +37,8 @@ typedef struct tj_kernel_facts {
  * Owned:   *kernel belongs to the caller; tj_kernel_free(). It keeps all that it needs of source and image.
  * NULL:    only err may be NULL.
  * Errors:  TJ_ERR_NO_DRIVER, TJ_ERR_UNSUPPORTED (image and device do not match; the message names both), TJ_ERR_SPILLS (the
- *          source keeps its accumulators in registers, and the compiler spilled some; the message names a looser config),
+ *          source keeps its accumulators in registers, and the compiler spilled some, or left
+ *          products out; the message names a looser config),
  *          TJ_ERR_DEVICE_MEMORY, TJ_ERR_DRIVER, TJ_ERR_DEVICE_LOST, TJ_ERR_FORKED. On failure *kernel is NULL.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_kernel_load(tj_context *context, const tj_source *source, const tj_image *image,

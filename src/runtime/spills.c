@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "dropped.h"
 #include "error.h"
 #include "family.h"
 #include "settle.h"
@@ -44,12 +45,26 @@ static const char *slowed_down_by(const char *log)
     return NULL;
 }
 
+static bool drops_products(const tj_image *image)
+{
+    size_t bytes = 0;
+    const void *const cubin = tj_image_cubin(image, &bytes);
+
+    return strcmp(tj_image_target(image), "sm_90a") == 0 && tj_cubin_drops_products(cubin, bytes);
+}
+
 tj_status tj_spills_check_image(const tj_source *source, const tj_image *image, tj_error *err)
 {
     const tj_resources r = tj_image_resources(image);
     const char *const slowed = slowed_down_by(tj_image_log(image));
     char remedy[TJ_CONFIG_TEXT_BYTES + 64];
 
+    if (drops_products(image)) {
+        print_remedy(source, remedy, sizeof remedy);
+        return tj_fail(err, TJ_ERR_SPILLS, "%s is not launched: NVRTC %s for %s leaves products of the tensor cores out: %s",
+                       tj_product_step(tj_source_launch(source))->kernel, tj_image_compiler(image), tj_image_target(image),
+                       remedy);
+    }
     if (slowed && keeps_sums_in_registers(tj_source_launch(source))) {
         print_remedy(source, remedy, sizeof remedy);
         return tj_fail(err, TJ_ERR_SPILLS, "%s is not launched: NVRTC %s for %s says \"%s\": %s",

@@ -13,7 +13,7 @@
 
 /**
  * TJ_OK, or TJ_ERR_SPILLS with the bytes, the compiler and a config that may do better; also if the compiler reports serialised
- * wgmma products. An unknown result (an image of PTX alone) is TJ_OK here: the driver is asked once the code is loaded.
+ * wgmma products, or leaves some out (dropped.h). An unknown result (an image of PTX alone) is TJ_OK here: the driver is asked once the code is loaded.
  */
 tj_status tj_spills_check_image(const tj_source *source, const tj_image *image, tj_error *err);
 

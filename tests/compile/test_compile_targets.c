@@ -15,6 +15,7 @@
 #include <tilejit/tools.h>
 
 #include "context.h"
+#include "dropped.h"
 #include "nvrtc.h"
 #include "nvrtc_table.h"
 #include "targets.h"
@@ -91,6 +92,8 @@ static void compile(const tj_problem *problem, const char *config_text, const ch
     cr_expect(gt(sz, ptx, 500), "%s for %s", label, target);
     cr_expect(gt(sz, cubin, 500), "%s for %s", label, target);
     cr_expect(eq(int, used.spill_stores, 0), "%s for %s spills", label, target);
+    cr_expect(strcmp(target, "sm_90a") != 0 || !tj_cubin_drops_products(tj_image_cubin(image, NULL), cubin),
+              "%s leaves products out", label);
     if (problem->k.mode == TJ_DIM_ANY || problem->k.extent > 0) /* without a phase, the compiler drops the tiles */
         cr_expect(eq(i64, (int64_t)used.shared_bytes >= tj_product_step(tj_source_launch(source))->static_shared_bytes, 1),
                   "%s for %s: %d bytes of shared memory", label, target, used.shared_bytes);

@@ -4,6 +4,7 @@
  * 8-bit floats with scales of parts of k, by wgmma on the emulator: every type, layout and block of scales, next to splits, clusters,
  * batches, groups and short last parts; and what is refused.
  */
+#include "dropped.h"
 #include "product_test.h"
 #include "scales.h"
 
@@ -88,6 +89,31 @@ Test(scaled_fp8, scales_that_wgmma_does_not_take_are_refused_in_words)
         cr_expect(eq(int, tj_config_resolve(&problem, &config, &err), TJ_ERR_INVALID_ARGUMENT), "%s", row[i].config);
         cr_expect(says(row[i].message), "%s", err.message);
     }
+}
+
+/* Parts of one product each, for the rows of three warps of a thread, in a phase that is the only one (docs/compilers.md). */
+Test(scaled_fp8, products_are_not_dropped)
+{
+    tj_problem problem = TJ_PROBLEM_INIT(200, 48, 16, TJ_E4M3);
+    tj_config config = TJ_CONFIG_INIT;
+    tj_source *source = NULL;
+    tj_image *image = NULL;
+    const void *cubin;
+    size_t bytes;
+
+    if (!has_nvrtc())
+        return;
+    problem.n.layout = TJ_COL_MAJOR;
+    problem.compute = TJ_COMPUTE_F32_FP8;
+    problem.scale[TJ_MATRIX_M] = (tj_scale)BY_ROW(1, 32);
+    cr_assert(eq(int, tj_config_parse("wgmma:swap=yes,bm=192,bn=8,multipliers=1", &config, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_generate(&problem, &config, &source, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_compile(context, source, "sm_90a", &image, &err), TJ_OK), "%s", err.message);
+    cubin = tj_image_cubin(image, &bytes);
+    cr_assert(ne(ptr, (void *)cubin, NULL));
+    cr_expect(!tj_cubin_drops_products(cubin, bytes));
+    tj_image_free(image);
+    tj_source_free(source);
 }
 
 /* ptxas serialises products whose accumulators it finds in use at the ends of a loop: the library then refuses the kernel. */

@@ -7,6 +7,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
+#include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 #include <tilejit/tools.h>
 
 #include "choose.h"
+#include "dropped.h"
 #include "fake/fake_cuda.h"
 #include "spills.h"
 #include "of_problem.h"
@@ -229,4 +231,37 @@ Test(spills, a_search_counts_them_as_refused)
     cr_assert(eq(int, tj_choose_plan(context, NULL, &wide, &device, &config, &plan, &err), TJ_OK), "%s", err.message);
     cr_expect(ne(str, (char *)tj_family_name(config.family), "simt"), "what a tuning compares with can be launched");
     tj_context_free(context);
+}
+
+/* A file with one section of code: two instructions, of which the second is a wgmma of that operation and result. */
+static bool drops(uint32_t section_type, int operation, int result, size_t bytes)
+{
+    struct {
+        Elf64_Ehdr head;
+        Elf64_Shdr section;
+        unsigned char code[2][16];
+    } file = {
+        .head = {.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64}, .e_shoff = sizeof(Elf64_Ehdr), .e_shnum = 1}};
+
+    file.section = (Elf64_Shdr){.sh_type = section_type,
+                                .sh_flags = SHF_EXECINSTR,
+                                .sh_offset = sizeof file.head + sizeof file.section,
+                                .sh_size = sizeof file.code};
+    file.code[1][0] = operation & 0xff;
+    file.code[1][1] = 0x70 | operation >> 8;
+    file.code[1][2] = (unsigned char)result;
+    return tj_cubin_drops_products(&file, bytes ? bytes : sizeof file);
+}
+
+Test(spills, products_without_a_result_are_found)
+{
+    cr_expect(drops(SHT_PROGBITS, 0x9f0, 0xff, 0));
+    cr_expect(drops(SHT_PROGBITS, 0x9f3, 0xff, 0));
+    cr_expect(drops(SHT_PROGBITS, 0xdf0, 0xff, 0));
+    cr_expect(!drops(SHT_PROGBITS, 0x9f3, 24, 0), "has a result");
+    cr_expect(!drops(SHT_PROGBITS, 0x9c5, 0xff, 0), "is a fence");
+    cr_expect(!drops(SHT_NOTE, 0x9f3, 0xff, 0), "is not code");
+    for (size_t bytes = 1; bytes < sizeof(Elf64_Ehdr) + sizeof(Elf64_Shdr) + 32; bytes++)
+        cr_expect(!drops(SHT_PROGBITS, 0x9f3, 0xff, bytes), "%zu bytes", bytes);
+    cr_expect(!tj_cubin_drops_products(NULL, 0));
 }

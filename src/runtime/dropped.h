@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * dropped: did ptxas leave products of the tensor cores out of a CUBIN?
+ *
+ * A product that ptxas believes to be the same as another one stays in the code as an instruction whose sums go to no register.
+ * Builds of CUDA 13.0 believe so of products that differ (docs/compilers.md). No product of the generator is one that could be
+ * left out, so such an instruction says that the kernel is wrong.
+ */
+#ifndef TJ_SRC_DROPPED_H
+#define TJ_SRC_DROPPED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/**
+ * Return whether a CUBIN for sm_90a has a wgmma whose sums go to no register. Bytes that are not an ELF file of 64 bits with
+ * sections have none. NULL: false.
+ */
+bool tj_cubin_drops_products(const void *cubin, size_t bytes);
+
+#endif
