@@ -119,6 +119,7 @@ mma(
                 const int col = 2 * c, next = col + 1;  //@ col_of_product for 2 * c  //@ next_of_product for col + 1;
                 multiply_add(m[step % 2][r], n[step % 2][c], sum[2 * r][col], sum[2 * r][next], sum[2 * r + 1][col], sum[2 * r + 1][next]);  //@ m_now for m[step % 2]  //@ n_now for n[step % 2]  //@ products for sum  //@ products for sum  //@ products for sum  //@ products for sum
             }
+        //@| #include "mma/sum_m.cuh"  //@ sum_others
     };
 
     #include "parts/walk.cuh"  //@ walk

@@ -379,6 +379,70 @@ Test(types, weights_from_registers_have_scales)
     }
 }
 
+/* In mma: a whole number near a zero point is taken from the weights, and the rest from the sum. Weights that are 7 less 7 are 0. */
+Test(types, weights_have_zero_points_of_floats)
+{
+    static const struct {
+        const char *config;
+        tj_type m, n;
+        int32_t n_layout;
+        tj_scale scale;
+    } row[] = {
+        {"mma:bm=32,bn=64,wm=16,wn=32,steps=4",
+         TJ_F16,
+         TJ_U4,
+         TJ_COL_MAJOR,
+         {TJ_F16, TJ_SCALES_ROW_BY_ROW, TJ_F16, 0, 1, 32, 0}},
+        {"mma:bm=32,bn=32,wm=16,wn=16,steps=4,slices=2",
+         TJ_BF16,
+         TJ_S4,
+         TJ_COL_MAJOR,
+         {TJ_F32, TJ_SCALES_PART_BY_PART, TJ_F32, 0, 1, 128, 0}},
+        {"mma:bm=32,bn=64,wm=16,wn=32,splits=2",
+         TJ_BF16,
+         TJ_U4,
+         TJ_ROW_MAJOR,
+         {TJ_BF16, TJ_SCALES_PART_BY_PART, TJ_BF16, 0, 1, 64, 0}},
+        {"mma:bm=32,bn=32,wm=16,wn=16,steps=4",
+         TJ_U8,
+         TJ_F16,
+         TJ_COL_MAJOR,
+         {TJ_F16, TJ_SCALES_ROW_BY_ROW, TJ_F16, 0, 1, 32, 0}},
+        {"mma:bm=32,bn=64,wm=16,wn=32,steps=4",
+         TJ_BF16,
+         TJ_S8,
+         TJ_COL_MAJOR,
+         {TJ_F16, TJ_SCALES_ROW_BY_ROW, TJ_F16, 0, 1, 32, 0}},
+    };
+    static uint8_t sevens[64 * 128 / 2];
+    static uint16_t zeros[4 * 64];
+
+    open_context("sm_90", TJ_PROVE_NEVER);
+    for (size_t i = 0; i < sizeof row / sizeof row[0] && has_nvrtc(); i++) {
+        tj_problem problem = TJ_PROBLEM_INIT(37, 416, 72, row[i].m);
+        tj_workbench_options options = TJ_WORKBENCH_INIT;
+        char label[160];
+
+        problem.n.type = row[i].n;
+        problem.n.layout = (int16_t)row[i].n_layout;
+        problem.scale[row[i].m == TJ_U8 ? TJ_MATRIX_M : TJ_MATRIX_N] = row[i].scale;
+        problem.p.type = TJ_F32;
+        options.guard_bytes = 256;
+        snprintf(label, sizeof label, "%s, variant %zu", row[i].config, i);
+        expect_right_product(&problem, row[i].config, &options, label);
+        if (i > 0)
+            continue;
+        problem.k.extent = 128;
+        problem.l.extent = 64;
+        memset(sevens, 0x77, sizeof sevens);
+        for (size_t z = 0; z < sizeof zeros / sizeof zeros[0]; z++)
+            zeros[z] = 0x4700;
+        options.host[TJ_MATRIX_N] = sevens;
+        options.host[TJ_OPERAND_ZERO + TJ_MATRIX_N] = zeros;
+        expect_right_product(&problem, row[i].config, &options, "weights that are zero");
+    }
+}
+
 /* Weights of 4 bits by e4m3 on tensor cores, with scales of both: as they lie, and packed as e4m3. */
 Test(types, weights_of_4_bits_meet_e4m3)
 {

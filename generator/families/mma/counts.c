@@ -404,6 +404,13 @@ static void count_parts(const tj_problem *view, const tj_mma_shape *s, int64_t p
     }
 }
 
+/* sum_m, sum_n: the fragments of what has no zero points, by ones: of each warp, for one step. */
+static int64_t products_with_ones(const tj_problem *view, const tj_mma_shape *s, int64_t block_phases)
+{
+    return block_phases * ((tj_mma_has_float_zeros(view, false) ? s->bm / TJ_MMA_ROWS * (s->bn / s->wn) : 0) +
+                           (tj_mma_has_float_zeros(view, true) ? s->bn / TJ_MMA_COLS * (s->bm / s->wm) : 0));
+}
+
 enum { SLICE_EXCHANGES = 4 }; /* two barriers, a store, and loads that overlap */
 
 static void count_sums(int32_t bytes, int64_t requests, tj_traffic *traffic)
@@ -454,7 +461,8 @@ void tj_mma_count(const tj_problem *view, const tj_config *config, tj_counts *co
      */
     counts->barriers = counts->blocks + tiles * (phases - (tj_mma_walks_evenly(&s) ? 0 : share.splits));
     counts->work[counts->pipe] = 2 * block_phases * tile * s.bk;
-    counts->mma = block_phases * tile / (TJ_MMA_ROWS * TJ_MMA_COLS) * (s.bk / s.k_step);
+    counts->mma =
+        (block_phases * tile / (TJ_MMA_ROWS * TJ_MMA_COLS) + products_with_ones(view, &s, block_phases)) * (s.bk / s.k_step);
     counts->conversions = conversions_of(view, &m, &s, is_tf32 && !tj_mma_packs(&s, true), m_times) +
                           conversions_of(view, &n, &s, is_tf32 && !tj_mma_packs(&s, false), n_times);
     counts->truncates = view->compute == TJ_COMPUTE_F32_FP8;

@@ -314,7 +314,8 @@ int32_t tj_mma_registers(const tj_problem *view, const tj_mma_shape *s)
     const int32_t fragments =
         (s->wm / TJ_MMA_ROWS * 4 + s->wn / TJ_MMA_COLS * 2) * (s->element_bytes == 8 || loads_words(view, s) ? 2 : 1);
 
-    return sums + (s->load == TJ_MMA_NEEDED ? 1 : 2) * fragments;
+    return sums + (s->load == TJ_MMA_NEEDED ? 1 : 2) * fragments + (tj_mma_has_float_zeros(view, true) ? s->wn / 2 : 0) +
+           (tj_mma_has_float_zeros(view, false) ? s->wm / 4 : 0);
 }
 
 /* Registers of a copy in flight: its elements, each in a register of its own if gathered, and its address. */
@@ -389,9 +390,16 @@ bool tj_mma_has_one_scale(const tj_problem *view, const tj_mma_shape *s, bool is
     return rows == 0 || rows % (is_m ? s->wm : s->wn) == 0;
 }
 
+bool tj_mma_has_float_zeros(const tj_problem *view, bool is_m)
+{
+    const int32_t zero = tj_scale_of(view, is_m ? TJ_MATRIX_M : TJ_MATRIX_N)->zero;
+
+    return zero != 0 && !tj_facts_of(zero)->is_integer;
+}
+
 /*
  * Scales along k of 8-bit floats, or of weights, however they lie. A lane reads those of the rows that it multiplies. Each row of
- * weights may have zero points such that numbers of 16 bits have a weight less its zero point.
+ * weights may have zero points such that numbers of 16 bits have a weight less its zero point, or of floats.
  */
 static bool takes_scales(const tj_problem *view)
 {
@@ -403,7 +411,10 @@ static bool takes_scales(const tj_problem *view)
 
         if (scale->k > 0 ? !are_fp8 && !tj_is_weights(view, which) : scale->rows > 1 || scale->zero != 0)
             return false;
-        if (scale->zero != 0 && (scale->rows != 1 || tj_is_gathered(view) || !tj_widening_takes_zero(view, scale->zero)))
+        if (scale->zero != 0 &&
+            (scale->rows != 1 || tj_is_gathered(view) ||
+             !(tj_mma_has_float_zeros(view, which == TJ_MATRIX_M) ? !tj_widens_to_fp8(view)
+                                                                  : tj_widening_takes_zero(view, scale->zero))))
             return false;
     }
     return are_fp8 || tj_widens_weights(view->m.type, view->n.type);
@@ -1160,6 +1171,26 @@ static uint32_t needs_of(const tj_problem *view, const tj_mma_shape *s)
            by_type[tj_widened_type(view, TJ_MATRIX_M)];
 }
 
+/* Describe how zero points of floats are parted, and how the elements are added up by which their rests are multiplied. */
+static void describe_float_zeros(const tj_problem *view, tj_template_params *fill)
+{
+    static const struct {
+        const char *least, *largest;
+    } of_weights[] = {[TJ_S8] = {"-128.0f", "127.0f"},
+                      [TJ_U8] = {"0.0f", "255.0f"},
+                      [TJ_S4] = {"-8.0f", "7.0f"},
+                      [TJ_U4] = {"0.0f", "15.0f"}};
+    const bool of_m = tj_mma_has_float_zeros(view, true), of_n = tj_mma_has_float_zeros(view, false);
+
+    tj_template_set(fill, "hold_sums", of_m ? "mma/hold_n_sums.cuh" : of_n ? "mma/hold_m_sums.cuh" : "");
+    tj_template_set(fill, "sum_others", of_m ? "mma/sum_n.cuh" : of_n ? "mma/sum_m.cuh" : "");
+    tj_template_set(fill, "forget_sums", of_m ? "mma/forget_n_sums.cuh" : of_n ? "mma/forget_m_sums.cuh" : "");
+    if (!of_m && !of_n)
+        return;
+    tj_template_set(fill, "least_weight", of_weights[of_m ? view->m.type : view->n.type].least);
+    tj_template_set(fill, "largest_weight", of_weights[of_m ? view->m.type : view->n.type].largest);
+}
+
 /*
  * Describe how a warp reads the scales of M, or of N, for parts of k, and its zero points: a lane reads those of its rows, or all
  * lanes read the one of all rows.
@@ -1170,12 +1201,14 @@ static void describe_scales(const tj_problem *view, const tj_mma_shape *s, bool 
     const tj_scale *const scale = tj_scale_of(view, which);
     const bool is_along = tj_scales_along_k(view, which), is_one = tj_mma_has_one_scale(view, s, is_m),
                gathers = is_m && !is_one && tj_is_gathered(view); /* row: of M then, negative where there is none */
+    const bool floats = tj_mma_has_float_zeros(view, is_m);
     char part[TJ_TEMPLATE_NAME_BYTES], read[TJ_TEMPLATE_VALUE_BYTES], number[TJ_TEMPLATE_VALUE_BYTES];
 
     tj_template_set_of(fill, is_m, "m_hold_scales", is_along ? "mma/hold_scales.cuh" : "");
     tj_template_set_of(fill, is_m, "m_read_scales", is_along ? "mma/read_scales.cuh" : "");
     tj_template_set_of(fill, is_m, "m_give_scales", is_along && !is_one ? "mma/give_scales.cuh" : "");
     tj_template_set_of(fill, is_m, "m_turn_zeros", scale->zero ? "mma/turn_zeros.cuh" : "");
+    tj_template_set_of(fill, is_m, "m_give_rests", floats ? "mma/give_rests.cuh" : "");
     if (!is_along)
         return;
     (void)snprintf(part, sizeof part, tj_scales_are_plain(view) ? "kk / SCALE_K" : "kk / %d", scale->k);
@@ -1189,8 +1222,14 @@ static void describe_scales(const tj_problem *view, const tj_mma_shape *s, bool 
                        : is_m   ? "block_row + warp_row + (32 * i + lane) % WM"
                                 : "block_col + warp_col + (32 * i + lane) % WN");
     tj_template_set_of(fill, is_m, "m_scale_inside", gathers ? "row >= 0" : is_m ? "row < j" : "col < l");
-    tj_template_set_of(fill, is_m, "m_hold_zeros", scale->zero ? "mma/hold_zeros.cuh" : "");
-    tj_template_set_of(fill, is_m, "m_read_zeros", scale->zero ? "mma/read_zeros.cuh" : "");
+    tj_template_set_of(fill, is_m, "m_hold_zeros",
+                       floats        ? "mma/hold_float_zeros.cuh"
+                       : scale->zero ? "mma/hold_zeros.cuh"
+                                     : "");
+    tj_template_set_of(fill, is_m, "m_read_zeros",
+                       floats        ? "mma/read_float_zeros.cuh"
+                       : scale->zero ? "mma/read_zeros.cuh"
+                                     : "");
     if (!scale->zero)
         return;
     tj_scales_print_read(view, TJ_SCALED + (int)which, part, is_m ? "row" : "col", read);
@@ -1214,13 +1253,16 @@ static void describe_parts(const tj_problem *view, const tj_mma_shape *s, tj_tem
     tj_template_set(fill, "ends_part", spans_phases ? "mma/ends_part.cuh" : "");
     tj_template_set(fill, "part_is_complete",
                     spans_phases ? "step + 1 == STEPS && ends_part(phase)" : "(step + 1) % PART_STEPS == 0");
-    (void)snprintf(scaled, sizeof scaled, "%s%spart[r][c]",
+    (void)snprintf(scaled, sizeof scaled, "%s%s%s",
                    !of_m                                 ? ""
                    : tj_mma_has_one_scale(view, s, true) ? "m_scale[which][0] * "
                                                          : "row_scale[r] * ",
                    !of_n                                  ? ""
                    : tj_mma_has_one_scale(view, s, false) ? "n_scale[which][0] * "
-                                                          : "col_scale[c] * ");
+                                                          : "col_scale[c] * ",
+                   tj_mma_has_float_zeros(view, true)    ? "(part[r][c] - row_rest[r] * n_sum[0][c])"
+                   : tj_mma_has_float_zeros(view, false) ? "(part[r][c] - col_rest[c] * m_sum[r][0])"
+                                                         : "part[r][c]");
     tj_template_set(fill, "part_scaled", scaled);
     tj_template_set(fill, "phase_k",
                     s->splits > 1   ? s->slices > 1 ? "k_begin + phase * BK + slice * STEPS * K_STEP" : "k_begin + phase * BK"
@@ -1250,6 +1292,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_split_describe(view, s.splits, fill, form);
     tj_reductions_describe(view, &slots, fill, form);
     tj_scales_describe(view, tj_is_scaled(view, TJ_MATRIX_P) ? TJ_SCALES_BY_ELEMENT : TJ_SCALES_AHEAD, s.splits, fill);
+    describe_float_zeros(view, fill);
     if (tj_mma_part_k(view) > 0)
         describe_parts(view, &s, fill);
     tj_template_set(fill, "products", tj_mma_part_k(view) > 0 ? "part" : "sum");

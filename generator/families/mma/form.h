@@ -116,6 +116,13 @@ int32_t tj_mma_p_vector(const tj_problem *view, const tj_mma_shape *s);
 /** Return the bytes of shared memory of a block. */
 int64_t tj_mma_shared_bytes(const tj_problem *view, const tj_mma_shape *s);
 
+/**
+ * Has the source's M, or its N, weights with zero points of floats? A whole number near each is taken from its weights, in 16 bits
+ * and exactly. The rest, times the sum of what they are multiplied by, is taken from the sum of a part, in f32. So the error is at
+ * most three times that of weights less zero points.
+ */
+bool tj_mma_has_float_zeros(const tj_problem *view, bool is_m);
+
 /** Return the number of a thread's accumulators; with scales along k, including those of a part of k. */
 int32_t tj_mma_sums(const tj_problem *view, const tj_mma_shape *s);
 

@@ -1,0 +1,3 @@
+#pragma unroll
+for (int r = 0; r < TM; ++r)
+    m_sum[r][0] = m_sum[r][1] = 0;

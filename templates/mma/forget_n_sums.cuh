@@ -1,0 +1,3 @@
+#pragma unroll
+for (int c = 0; c < TN; ++c)
+    n_sum[0][c] = n_sum[1][c] = 0;
