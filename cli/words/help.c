@@ -33,6 +33,8 @@ static const item variables[] = {
                        "those that ship; off: none at all."},
     {"TILEJIT_CAPTURE",
      "A list of shapes to which the problems of each context are added, with their counts, every ten seconds and in the end."},
+    {"TILEJIT_BLAS", "The task of libtilejit_blas.so where it is preloaded: with, with:always, with:recorded, or trace: and a "
+                     "folder. tilejit with and tilejit trace set it."},
     {"TILEJIT_REMOTE", "Address of a server with which kernels and records are shared. The option --remote wins."},
     {"TILEJIT_NVRTC", "Path of libnvrtc. The option --nvrtc wins."},
     {"TILEJIT_DRIVER",

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tier: change; sanitizers: only; run: blas/inside random 6 1 wait; env: TILEJIT_BLAS=with:always; labels: threads */
+/* tier: change; sanitizers: only; run: blas/inside_often often; env: TILEJIT_BLAS=with; labels: threads */
+/* tier: change; sanitizers: only; run: blas/inside_threads threads; env: TILEJIT_BLAS=with; labels: threads */
+/* tier: change; sanitizers: only; run: blas/inside_edges edges; env: TILEJIT_BLAS=with:always */
+/* tier: change; sanitizers: only; run: blas/inside_workspace workspace; env: TILEJIT_BLAS=with:always */
 /*
  * program: a program that multiplies by cuBLAS, checks each product, and knows nothing of TileJIT. Operands are small integers,
  * so that all products but those of gelu are exact.
@@ -14,6 +19,7 @@
 #include <dlfcn.h>
 #include <math.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -216,13 +222,26 @@ static uint64_t allocate(size_t bytes)
     return address;
 }
 
+/* Memory that lives as long as the process. */
+static void *keep(void *memory)
+{
+    static _Atomic(void *) kept[8192];
+    static atomic_size_t count;
+    const size_t at = atomic_fetch_add(&count, 1);
+
+    if (!memory || at >= sizeof kept / sizeof kept[0])
+        die("out of memory");
+    atomic_store(&kept[at], memory);
+    return memory;
+}
+
 static void make_buffer(buffer *to, int type, size_t elements, int64_t stride, int64_t batch)
 {
     const size_t size = tj_type_bytes(type_of(type));
     uint64_t *addresses = calloc((size_t)batch, sizeof *addresses);
 
     *to = (buffer){
-        calloc(elements, size), allocate(elements * size), allocate(8 * (size_t)batch), elements, elements * size, type};
+        keep(calloc(elements, size)), allocate(elements * size), allocate(8 * (size_t)batch), elements, elements * size, type};
     for (size_t i = 0; i < elements; i++)
         tj_write_number(type_of(type), to->host, (int64_t)i, drawn(-2, 2));
     for (int64_t i = 0; i < batch; i++)
