@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tier: change; sanitizers: never (nothing can be preloaded there; program.c says what runs instead) */
+/* tier: change; sanitizers: never (nothing can be preloaded there: program.c runs instead) */
 /*
  * tilejit with and tilejit trace, as a user types them, with a program that multiplies by fakes of cuBLAS and cuBLASLt on the
  * emulator, and checks each product itself.
