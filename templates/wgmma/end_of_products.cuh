@@ -1,3 +1,3 @@
 settle(sum);
 //@| #include "wgmma/unfold.cuh"  //@ unfold
-//@| #include "wgmma/add_parts.cuh"  //@ only gathers
+//@| #include "wgmma/add_parts.cuh"  //@ add_parts

@@ -90,7 +90,7 @@ constexpr int SPLITS = 4;  //@ only splits_k
 //@| #include "parts/cluster.cuh"  //@ only clusters
 //@| #include "parts/multicast.cuh"  //@ only shares_tiles
 #include "wgmma/copy_once.cuh"  //@ copy_once
-//@| #include "parts/send.cuh"  //@ only gathers
+//@| #include "parts/send.cuh"  //@ send
 #include "parts/wgmma.cuh"
 //@| #include "wgmma/scales.cuh"  //@ only scales_parts
 #include "wgmma/tiles.cuh"
@@ -128,7 +128,7 @@ wgmma(
         for (int multiplier = 0; multiplier < MULTIPLIERS; ++multiplier)  //@ only pingpong
             make_barrier(begins[multiplier], 4);
         //@| for (int warp = 0; warp < 4 * MULTIPLIERS; ++warp) {  //@ only gathers
-        //@|     make_barrier(shared->gathers[warp], 1);
+        //@|     make_barrier(shared->gathers[warp], 1);  //@ senders for 1
         //@|     make_barrier(shared->added[warp], 1);
         //@| }
         publish_barriers();

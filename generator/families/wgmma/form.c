@@ -1371,7 +1371,7 @@ static void describe_shared(const tj_problem *view, const tj_wgmma_shape *s, tj_
 /* Describe how warpgroups share the k of a tile, each with every SLICES-th phase. */
 static void describe_slices(const tj_wgmma_shape *s, tj_template_params *fill)
 {
-    const bool slices = s->slices > 1, shares_k = s->parts > 1, shares_tiles = s->cluster_rows * s->cluster_cols > 1;
+    const bool slices = s->slices > 1, shares_k = s->parts > 1;
 
     if (slices)
         tj_template_set_int(fill, "SLICES", s->slices);
@@ -1392,9 +1392,11 @@ static void describe_slices(const tj_wgmma_shape *s, tj_template_params *fill)
     tj_template_set(fill, "last_place",
                     slices ? "stage >= SLICES ? stage - SLICES : stage + STAGES - SLICES"
                            : "stage > 0 ? stage - 1 : STAGES - 1");
-    tj_template_set(fill, "share", !slices ? "rank" : shares_k ? "share" : "slice");
-    tj_template_set(fill, "adder", shares_tiles ? "rank" : "0");
-    tj_template_set(fill, "sharer", !slices ? "lane" : shares_k ? "lane / SLICES" : shares_tiles ? "rank" : "0");
+    tj_template_set(fill, "share", slices ? "share" : "rank");
+    tj_template_set(fill, "add_parts", shares_k ? "wgmma/add_parts.cuh" : slices ? "wgmma/add_slices.cuh" : "");
+    tj_template_set(fill, "send", shares_k ? "parts/send.cuh" : "");
+    tj_template_set(fill, "senders", shares_k ? "1" : "SLICES - 1");
+    tj_template_set(fill, "sharer", slices ? "lane / SLICES" : "lane");
     tj_template_set(fill, "sender", slices ? "warp + lane % SLICES * STORERS" : "warp");
     tj_template_set(fill, "storer", slices ? "storer" : "warp");
     tj_template_set(fill, "sharers", !slices ? "CLUSTER" : shares_k ? "CLUSTER * SLICES" : "SLICES");
