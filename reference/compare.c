@@ -37,11 +37,11 @@ int64_t tj_compare_random_products(const tj_problem *problem, double alpha, cons
 {
     const tj_type dtype = (tj_type)problem->p.type;
     const size_t size = tj_type_bytes(dtype);
-    const int64_t numbers = tj_type_numbers(dtype); /* of an element */
+    const int64_t numbers = tj_type_numbers((int32_t)dtype); /* of an element */
     /* A value of a quantised P lies between two neighbours, which may be 0 and the least one. */
-    const double step = !tj_is_scaled(problem, TJ_MATRIX_P) ? 0
-                        : tj_facts_of(dtype)->is_integer    ? 1
-                                                            : (double)tj_number_limits_of(dtype)->smallest_subnormal;
+    const double step = !tj_is_scaled(problem, TJ_MATRIX_P)       ? 0
+                        : tj_facts_of((int32_t)dtype)->is_integer ? 1
+                                                                  : (double)tj_number_limits_of(dtype)->smallest_subnormal;
     const double allowed = tj_allowed_error(problem, alpha) + step, relative = 4 * tj_type_get_facts(dtype)->unit_roundoff;
     double x[CHUNK], y[CHUNK];
 

@@ -392,9 +392,9 @@ bool tj_mma_has_one_scale(const tj_problem *view, const tj_mma_shape *s, bool is
 
 bool tj_mma_has_float_zeros(const tj_problem *view, bool is_m)
 {
-    const int32_t zero = tj_scale_of(view, is_m ? TJ_MATRIX_M : TJ_MATRIX_N)->zero;
+    const tj_scale *const scale = tj_scale_of(view, is_m ? TJ_MATRIX_M : TJ_MATRIX_N);
 
-    return zero != 0 && !tj_facts_of(zero)->is_integer;
+    return scale->zero != 0 && !tj_facts_of(scale->zero)->is_integer;
 }
 
 /*

@@ -115,7 +115,7 @@ static void count_scales_of_weights(const tj_problem *view, const tj_wgmma_shape
     const tj_scale *const scale = tj_scale_of(view, TJ_MATRIX_M);
     const int32_t k = scale->k;
     const int64_t of_phase = k == 0 || k > s->bk ? 1 : tj_ceil_div(s->bk, k),
-                  parts = k > s->bk && !tj_widens_to_fp8(view) ? tj_ceil_div(view->k.extent, k) : phases * of_phase,
+                  parts = k > 0 && k > s->bk && !tj_widens_to_fp8(view) ? tj_ceil_div(view->k.extent, k) : phases * of_phase,
                   factors = (k > 0 && !s->adds_parts) + (scale->zero != 0);
 
     counts->work[TJ_PIPE_F32] += s->adds_parts && k > 0 ? 2 * tiles * parts * s->bm * s->bn : 0;
