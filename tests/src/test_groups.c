@@ -530,6 +530,10 @@ Test(groups, along_k_may_be_copied_by_the_copy_engine)
         problem.epilogue.has_beta = i % 5 == 2;
         problem.k.mode = i % 5 == 3 ? TJ_DIM_ANY : TJ_DIM_FIXED;
         problem.rows.on_host = i % 7 == 4;
+        if (i % 4 < 2) {
+            problem.scale[TJ_MATRIX_M] = (tj_scale)SCALE_EACH;
+            problem.scale[TJ_MATRIX_N] = (tj_scale)ONE_SCALE;
+        }
         plan = prepare_with(&problem, config, right, &bench);
         x = *tj_workbench_operands(bench);
         cr_expect(eq(int, tj_plan_launch(plan, &x, NULL, &err), TJ_OK), "%s: %s", config, err.message);
@@ -565,6 +569,23 @@ Test(groups, along_k_may_travel_with_the_launch)
         cr_expect(eq(int, tj_plan_launch(plan, tj_workbench_operands(bench), NULL, &err), TJ_OK), "%s", err.message);
         check_product(bench, configs[i], (int64_t)ALONG_GROUPS * ALONG_J * ALONG_L);
         tj_workbench_free(bench);
+    }
+}
+
+/* A single group is one product, of a part of k. */
+Test(groups, along_k_may_be_one)
+{
+    static const int64_t offsets[] = {5, 300};
+    tj_workbench_options options = TJ_WORKBENCH_INIT;
+
+    options.offsets = offsets;
+    for (int i = 0; i < 4; i++) {
+        static const char *const config[] = {"wgmma:bm=64,bn=48", "wgmma:bm=64,bn=32,pingpong=yes", "wgmma:swap=yes,bn=40",
+                                             "mma"};
+        tj_problem problem = along_k(TJ_BF16, i % 2, i / 2);
+
+        problem.rows.groups = 1;
+        expect_right_product(&problem, config[i], &options, config[i]);
     }
 }
 
