@@ -463,10 +463,12 @@ Test(groups, along_k_are_proven_and_refused_by_others)
     problem.rows = (tj_rows){.kind = TJ_ROWS_ALONG_K, .groups = GROUPS};
     cr_expect(eq(int, tj_groups_check(&problem, 0, offsets, &err), TJ_ERR_INVALID_ARGUMENT));
     expect_said("group 0 has the elements of k from 0 up to 20, and there are only those from 0 up to k = 16");
-    cr_assert(eq(int, tj_config_parse("mma:bm=16,bn=16,wm=16,wn=16", &config, &err), TJ_OK));
-    cr_assert(eq(int, tj_plan_prepare(context, &problem, &config, &plan, &err), TJ_OK), "%s", err.message);
-    cr_expect(eq(int, tj_plan_prove(context, plan, &problem, 1, &proof, &err), TJ_OK), "%s", err.message);
-    cr_expect(proof.passed, "%s", proof.reason);
+    for (int i = 0; i < 2; i++) {
+        cr_assert(eq(int, tj_config_parse(i ? "wgmma:bm=64,bn=32" : "mma:bm=16,bn=16,wm=16,wn=16", &config, &err), TJ_OK));
+        cr_assert(eq(int, tj_plan_prepare(context, &problem, &config, &plan, &err), TJ_OK), "%s", err.message);
+        cr_expect(eq(int, tj_plan_prove(context, plan, &problem, 1, &proof, &err), TJ_OK), "%s", err.message);
+        cr_expect(proof.passed, "%s", proof.reason);
+    }
     cr_assert(eq(int, tj_config_parse("skinny", &config, &err), TJ_OK));
     cr_expect(eq(int, tj_config_resolve(&problem, &config, &err), TJ_ERR_INVALID_ARGUMENT));
     expect_said("family skinny takes no groups along k");
