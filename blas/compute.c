@@ -19,6 +19,9 @@ enum { WANTED_AFTER = 3, JUDGED_AFTER = 7, MOST_THREADS = 4, PROCESSORS_EACH = 4
 /* TileJIT must be faster by this much, since times of single calls scatter, and nobody gains by an exchange of equals. */
 static const double MARGIN = 0.97;
 
+/* Predicted times are further from the truth than measured ones (docs/analysis.md). */
+static const double DOUBT = 1.25;
+
 typedef enum state { NEW, WANTED, COMPARED, OURS, THEIRS } state;
 
 typedef struct request {
@@ -65,6 +68,30 @@ static bool is_recorded(const tj_problem *problem, tj_error *err)
            (by == TJ_BY_RECORD || by == TJ_BY_PACK || by == TJ_BY_TRIALS);
 }
 
+static void take_nearest(const tj_neighbour *neighbour, void *payload)
+{
+    double *us = payload;
+
+    if (neighbour->distance == 0 && (*us == 0 || neighbour->us < *us))
+        *us = neighbour->us;
+}
+
+/* The time that the library's choice should take: measured on such a device, else predicted. 0: neither is known. */
+static double expect(const tj_problem *problem)
+{
+    tj_device_facts facts = TJ_DEVICE_FACTS_INIT;
+    tj_config config = TJ_CONFIG_INIT;
+    double us = 0;
+
+    if (tj_device_current(self.context, &facts, NULL) != TJ_OK ||
+        tj_context_neighbours(self.context, problem, &facts, take_nearest, &us, NULL) != TJ_OK || us > 0)
+        return us;
+    return tj_context_choose_config(self.context, problem, &facts, &config, NULL, NULL) == TJ_OK &&
+                   tj_estimate(&facts, problem, &config, &us, NULL) == TJ_OK
+               ? DOUBT * us
+               : 0;
+}
+
 /* In the product's CUDA context. */
 static state prepare(blas_product *product)
 {
@@ -74,6 +101,7 @@ static state prepare(blas_product *product)
     (void)pthread_once(&self.once, make_context);
     if (self.context && (self.choice != BLAS_BY_RECORD || is_recorded(&product->problem, &err)) &&
         tj_plan_prepare(self.context, &product->problem, NULL, &plan, &err) == TJ_OK) {
+        product->expected_us = self.choice == BLAS_BY_TIME ? expect(&product->problem) : 0;
         atomic_store_explicit(&product->plan, plan, memory_order_release);
         return self.choice == BLAS_BY_TIME ? COMPARED : OURS;
     }
@@ -226,25 +254,44 @@ static void judge(blas_product *product)
     }
 }
 
-/* A turn of the comparison. The first of each side, which may load code, is not timed. */
-static bool take_turn(const tj_driver *driver, const blas_call *call, blas_product *product, blas_visit *visit)
+/* Time a call of a side. The first one, which may load code, is not timed. */
+static blas_pair *time_call(const tj_driver *driver, const blas_call *call, blas_product *product, blas_side side)
 {
-    const blas_side side =
-        atomic_load(&product->begun[BLAS_OURS]) > atomic_load(&product->begun[BLAS_THEIRS]) ? BLAS_THEIRS : BLAS_OURS;
     const uint64_t before = atomic_fetch_add(&product->begun[side], 1);
+
+    return before > 0 ? blas_timing_begin(driver, product, side, call->stream) : NULL;
+}
+
+/* A call before the decision. */
+static bool take_turn(const tj_driver *driver, const blas_call *call, blas_product *product, bool has_kernel, blas_visit *visit)
+{
+    const bool is_ours = has_kernel && atomic_load(&product->begun[BLAS_OURS]) <= atomic_load(&product->begun[BLAS_THEIRS]);
     blas_pair *pair;
     bool is_done;
 
     blas_timing_read(driver, false);
-    judge(product);
-    pair = before > 0 ? blas_timing_begin(driver, product, side, call->stream) : NULL;
-    if (side == BLAS_THEIRS) {
-        visit->pair = pair;
+    if (has_kernel)
+        judge(product);
+    if (!is_ours) {
+        if (has_kernel || atomic_load(&product->begun[BLAS_EARLY]) < JUDGED_AFTER)
+            visit->pair = time_call(driver, call, product, has_kernel ? BLAS_THEIRS : BLAS_EARLY);
         return false;
     }
+    pair = time_call(driver, call, product, BLAS_OURS);
     is_done = launch(call, product, false);
     blas_timing_end(driver, pair, call->stream, is_done);
     return is_done;
+}
+
+/* Is TileJIT expected to be faster, before both were timed? */
+static bool is_promising(const tj_driver *driver, const blas_product *product)
+{
+    uint64_t count;
+    double theirs;
+
+    blas_timing_read(driver, false);
+    theirs = blas_timing_median(product, BLAS_EARLY, &count);
+    return product->expected_us > 0 && count > 0 && product->expected_us < MARGIN * theirs;
 }
 
 bool blas_compute_begin(const tj_driver *driver, const blas_call *call, blas_product *product, blas_visit *visit)
@@ -259,18 +306,14 @@ bool blas_compute_begin(const tj_driver *driver, const blas_call *call, blas_pro
         atomic_store(&product->state, THEIRS);
         return false;
     }
-    if (now == NEW) {
-        if (atomic_fetch_add(&product->calls, 1) + 1 == WANTED_AFTER) {
-            atomic_store(&product->state, WANTED);
-            want(driver, product);
-        }
-        return false;
+    if (now == NEW && atomic_fetch_add(&product->calls, 1) + 1 == WANTED_AFTER) {
+        atomic_store(&product->state, WANTED);
+        want(driver, product);
     }
-    if (now == WANTED)
-        return false;
     is_captured = !driver->api.stream_is_capturing ||
                   driver->api.stream_is_capturing((CUstream)call->stream, &captured) != CUDA_SUCCESS || captured != 0;
-    if (now == OURS)
+    if (now == OURS || (now == COMPARED && is_captured && is_promising(driver, product)))
         return launch(call, product, is_captured);
-    return !is_captured && take_turn(driver, call, product, visit);
+    return !is_captured && (now == COMPARED || self.choice == BLAS_BY_TIME) &&
+           take_turn(driver, call, product, now == COMPARED, visit);
 }

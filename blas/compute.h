@@ -3,9 +3,11 @@
  * compute: products by TileJIT, where that is faster.
  *
  * No call waits for a kernel. After WANTED_AFTER calls of a product its kernel is made on one of this file's own threads, the
- * largest product first; until then cuBLAS computes it. Then the two take turns, and each call is timed on the device. After JUDGED_AFTER times of
- * each, the faster one computes the product for the rest of the process. Calls on a stream that is being captured take no part
- * in that: before the decision they go to cuBLAS.
+ * largest product first; until then cuBLAS computes it. Then the two take turns, and each call is timed on the device. After
+ * JUDGED_AFTER times of each, the faster one computes the product for the rest of the process.
+ *
+ * Calls on a stream that is being captured take no turns: before the decision they get the one that is expected to be faster,
+ * by cuBLAS's times so far and by a time of the kernel that was measured elsewhere or predicted.
  */
 #ifndef TJ_BLAS_COMPUTE_H
 #define TJ_BLAS_COMPUTE_H

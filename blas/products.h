@@ -9,8 +9,8 @@
 
 #include "call.h"
 
-/** Those who may compute a product. */
-typedef enum blas_side { BLAS_THEIRS, BLAS_OURS, BLAS_SIDES } blas_side;
+/** Those whose calls are timed: cuBLAS and TileJIT, and cuBLAS in a program's first calls, when much else is slow. */
+typedef enum blas_side { BLAS_THEIRS, BLAS_OURS, BLAS_EARLY, BLAS_SIDES } blas_side;
 
 /** The last times of one side. Under the lock of timing.c. */
 typedef struct blas_times {
@@ -29,6 +29,7 @@ typedef struct blas_product {
     atomic_ullong begun[BLAS_SIDES];
     blas_times times[BLAS_SIDES];
     atomic_int state;                    /* compute.c */
+    double expected_us;                  /* compute.c, set before plan: the time that its kernel should take; 0: not known */
     _Atomic(const tj_plan *) plan;       /* compute.c; NULL: none */
     _Atomic(struct blas_product *) next; /* in the order in which they came */
 } blas_product;

@@ -12,7 +12,7 @@
  *                                        of NVIDIA's library, which does not say that: the seconds to wait once
  *     program edges                      calls that are refused, do nothing, or are unusual
  *     program often                      one product until it is first taken, and 40 times more
- *     program threads | fork | capture | workspace | symbols | two LIBRARY | stub LIBRARY
+ *     program threads | fork | capture | expected | workspace | symbols | two LIBRARY | stub LIBRARY
  *
  * It is built three times: linked with the libraries; as a plugin that is; and to open them itself (OPENS).
  */
@@ -674,6 +674,33 @@ static int run_fork(void)
     return wrong;
 }
 
+/* With few calls, a capture gets the kernel that is expected to be faster. */
+static int run_expected(void)
+{
+    void *graph = NULL, *executable = NULL;
+    int wrong = 0, taken = 0;
+    product p = usual();
+    job j = {0};
+
+    open_handles(&j);
+    make_job(&j, &p);
+    for (int i = 0; i < 4; i++)
+        (void)once(&j, &wrong);
+    for (int i = 0; i < 200 && !taken; i++) {
+        const int before = count();
+
+        nanosleep(&(struct timespec){0, 50000000}, NULL);
+        expect(cu.begin_capture(j.stream, 0) == 0 && call(&j) == 0 && cu.end_capture(j.stream, &graph) == 0, "a capture",
+               &wrong);
+        taken = count() == before;
+    }
+    expect(taken, "the capture has the kernel", &wrong);
+    (void)cu.to_device(j.c.device, j.c.host, j.c.bytes);
+    expect(cu.instantiate(&executable, graph, 0) == 0 && cu.graph_launch(executable, j.stream) == 0 && count_wrong(&j) == 0,
+           "the graph multiplies", &wrong);
+    return wrong;
+}
+
 /* In a capture a product is recorded if its kernel is there, and else left to the library; the capture stays valid. */
 static int run_capture(void)
 {
@@ -822,6 +849,8 @@ int main(int argc, char **argv)
         wrong = run_threads();
     else if (strcmp(what, "capture") == 0)
         wrong = run_capture();
+    else if (strcmp(what, "expected") == 0)
+        wrong = run_expected();
     else if (strcmp(what, "workspace") == 0)
         wrong = run_workspace();
 #ifdef OPENS

@@ -80,6 +80,7 @@ Test(blas, a_capture_records_a_kernel_that_is_there_and_waits_for_none)
 {
     NEEDS_COMPILER();
     must("$T with --always -- $P capture", "ok the graph multiplies");
+    must("$T with -- $P expected", "ok the graph multiplies");
     must("$T with --always -- $P workspace", "ok a new stream takes it away");
 }
 
