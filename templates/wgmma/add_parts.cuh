@@ -10,7 +10,7 @@ if (rank > 0) {  //@ share for rank
         for (int c = 0; c < TN; c += 2)
             send_pair(to + (r * TN + c) * 32 * sizeof(sum_t), sum[r][c], sum[r][c + 1], came);
     gathered ^= 1;
-    //@| wait_for_products<0>();  //@ only promotes and not pingpong
+    //@| wait_for_products<0>();  //@ only ahead
     continue;
 }
 if (lane == 0)

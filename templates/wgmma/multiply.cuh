@@ -45,7 +45,7 @@ for (int tile = blockIdx.x; tile < rows * cols; tile += gridDim.x) {  //@ tiles 
     //@| #include "parts/quantize_tile.cuh"  //@ quantize_tile
     #include "wgmma/store_lines.cuh"  //@ store
     //@| #include "parts/reduce_warp.cuh"  //@ only reduces
-    //@| wait_for_products<0>();  //@ only promotes and not pingpong
+    //@| wait_for_products<0>();  //@ only ahead
 }
 if (lane == 0)  //@ only p_map
     wait_until_stored<0>();

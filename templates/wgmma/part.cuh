@@ -17,6 +17,6 @@ const auto begin_phase = [&] {
     publish_stores();  // copies of threads are there for the tensor cores too  //@ only gathers_m
     multiply_part(0, 0, 0);  //@ , halves,
 };
-if (phases > 0 && blockIdx.x < rows * cols)  //@ first_phases for phases  //@ tiles for rows * cols  //@ first_tile for blockIdx.x  //@ only not pingpong
+if (phases > 0 && blockIdx.x < rows * cols)  //@ first_phases for phases  //@ tiles for rows * cols  //@ first_tile for blockIdx.x  //@ only ahead
     begin_phase();
-wait_for_products<0>();  // ptxas serialises products that are on their way where a tile begins or ends  //@ only not pingpong
+wait_for_products<0>();  // ptxas serialises products that are on their way where a tile begins or ends  //@ only ahead

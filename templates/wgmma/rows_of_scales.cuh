@@ -1,4 +1,4 @@
-int from[(M_SCALES + 31) / 32];  // rows of M that are gathered; negative: none
+int from[(M_SCALES + LINES - 1) / LINES];  // rows of M that are gathered; negative: none
 #pragma unroll
-for (int i = 0; i < M_SCALES; i += 32)
-    from[i / 32] = gathered(m_index, block_row + i + lane, j, m_rows);  //@ end_of_rows for j
+for (int i = 0; i < M_SCALES; i += LINES)
+    from[i / LINES] = gathered(m_index, block_row + i + line, j, m_rows);  //@ end_of_rows for j

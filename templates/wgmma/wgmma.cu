@@ -47,8 +47,8 @@
 //@ end
 //@ if scales_parts
 
-// Parts of k have scales. Another warp of the first warpgroup brings those of a phase to its place of the ring, as floats, and arrives
-// at full when they are there. The threads multiply the sums of a part by them before they add it to the sums of all.
+// Parts of k have scales. Other warps of the first warpgroup bring those of a phase to its place of the ring, as floats, and arrive at
+// full when they are there. The threads multiply the sums of a part by them before they add it to the sums of all.
 //@ end
 //@ if pingpong
 
@@ -73,6 +73,8 @@ constexpr int THREADS = 128 * (1 + MULTIPLIERS);
 constexpr int STAGES = 4;
 constexpr int PREPARERS = 3;  // warps
 //@| constexpr int GATHERERS = 3;  // warps  //@ only gathers_m
+//@| constexpr int SCALERS = 3;  // warps  //@ only scales_parts
+//@| constexpr int AT_ONCE = 4;  // parts of k whose scales are loaded at once  //@ only scales_parts
 constexpr int BLOCKS = 1;
 constexpr int GROUP = 8;
 constexpr int SLICE = 64;  // columns of P that a warp stores at once, 16 rows high

@@ -34,6 +34,8 @@ static const struct row {
     {"wgmma:bm=64,bn=48,splits=2,pack=both", 70, 500, 96, 3, TJ_E4M3, TJ_E4M3, TJ_BF16, 0, BY_ROW(1, 128), BY_ROW(128, 128)},
     {"wgmma:bm=64,bn=48,pack=both", 70, 250, 96, 3, TJ_E4M3, TJ_E4M3, TJ_BF16, 0, BY_ROW(1, 128), BY_ROW(128, 128)},
     {"wgmma:bm=64,bn=48", 130, 256, 96, 1, TJ_E4M3, TJ_E4M3, TJ_BF16, 3, BY_ROW(1, 128), BY_ROW(128, 128)},
+    {"wgmma:bm=256,bn=128,cluster=m2", 260, 1168, 272, 1, TJ_E4M3, TJ_E4M3, TJ_BF16, 0, BY_ROW(1, 128), BY_ROW(128, 128)},
+    {"wgmma:bm=64,bn=32,stages=3", 130, 848, 96, 2, TJ_E4M3, TJ_E4M3, TJ_BF16, 0, BY_PART(1, 64), BY_ROW(1, 64)},
     {"wgmma:swap=yes,bn=8", 5, 400, 200, 1, TJ_E4M3, TJ_E4M3, TJ_BF16, 0, BY_ROW(1, 128), BY_ROW(128, 128)},
     {"wgmma:swap=yes,bn=24,cluster=k2", 20, 1024, 136, 1, TJ_E4M3, TJ_E4M3, TJ_BF16, 0, BY_ROW(1, 128), BY_ROW(1, 128)},
     {"wgmma:bm=64,bn=32", 70, 336, 96, 1, TJ_E4M3, TJ_E4M3, TJ_BF16, 0, MX(TJ_SCALES_ROW_BY_ROW), MX(TJ_SCALES_PART_BY_PART)},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * scales: those along k, by which promoted parts of a sum are multiplied. A warp of the warpgroup that starts the copies brings
+ * scales: those along k, by which promoted parts of a sum are multiplied. Warps of the warpgroup that starts the copies bring
  * them to the ring, as floats, whatever their type and their layout: the warps that multiply read them where they read the rest.
  *
  * N of the source has a scale for each column, or one for a block of columns, of which a thread reads the few that its tile
@@ -17,6 +17,7 @@
 #include "steps.h"
 
 enum { FLOAT_BYTES = 4, LEAST_BLOCK = 8, UNUSED = 2, MOST_BYTES = 256 };
+enum { SCALERS = 3, PARTS_AT_ONCE = 4 };
 
 static bool is_along_k(const tj_problem *view, bool is_m)
 {
@@ -82,6 +83,12 @@ int64_t tj_wgmma_scale_bytes(const tj_problem *view, const tj_wgmma_shape *s)
     return (int64_t)s->stages * tj_wgmma_phase_scales(view, s) * FLOAT_BYTES;
 }
 
+/* Return the parts whose scales are loaded at once. A phase has `parts`: one, two or four. */
+static int32_t parts_at_once(const tj_wgmma_shape *s, int32_t parts)
+{
+    return s->gathers ? parts : PARTS_AT_ONCE;
+}
+
 /* ---- source ------------------------------------------------------------------------------------------------------- */
 
 /* Describe how the scale of row (column) `at` is read, of the part of k with number `of_k` that begins at element `along`. */
@@ -98,9 +105,9 @@ static void describe_read(const tj_problem *view, bool is_m, bool ends_in_parts,
         (void)snprintf(text + strlen(text), sizeof text - strlen(text), " : 0.0f");
     tj_template_set(fill, is_m ? "m_scale_read" : "n_scale_read", text);
     if (gathers)
-        (void)snprintf(text, sizeof text, "from[i / 32]");
+        (void)snprintf(text, sizeof text, "from[i / LINES]");
     else
-        (void)snprintf(text, sizeof text, "min(block_%s + (i + lane) * %c_STEP, static_cast<index_t>(%s) - 1)",
+        (void)snprintf(text, sizeof text, "min(block_%s + (i + line) * %c_STEP, static_cast<index_t>(%s) - 1)",
                        is_m ? "row" : "col", is_m ? 'M' : 'N',
                        !is_m                 ? "l"
                        : tj_is_grouped(view) ? "all_rows"
@@ -162,6 +169,18 @@ static void describe_side(const tj_problem *view, const tj_wgmma_shape *s, bool 
         describe_read(view, is_m, ends_in_parts, fill);
 }
 
+/* Describe which warps bring scales, and of how many parts at once: of one phase, where others gather rows and registers are few. */
+static void describe_bringers(const tj_wgmma_shape *s, int32_t parts, tj_template_params *fill)
+{
+    if (!s->scales_parts) {
+        tj_template_set(fill, "SCALERS", "");
+        tj_template_set(fill, "AT_ONCE", "");
+        return;
+    }
+    tj_template_set_int(fill, "SCALERS", s->gathers ? 1 : SCALERS);
+    tj_template_set_int(fill, "AT_ONCE", parts_at_once(s, parts));
+}
+
 void tj_wgmma_describe_scales(const tj_problem *view, const tj_wgmma_shape *s, tj_checks checks, const char *product,
                               tj_template_params *fill)
 {
@@ -170,6 +189,7 @@ void tj_wgmma_describe_scales(const tj_problem *view, const tj_wgmma_shape *s, t
     char scaled[TJ_TEMPLATE_VALUE_BYTES];
 
     tj_template_set_flag(fill, "scales_parts", s->scales_parts);
+    describe_bringers(s, s->bk / part, fill);
     tj_template_set(fill, "rows_of_scales", m && s->gathers ? "wgmma/rows_of_scales.cuh" : "");
     (void)snprintf(scaled, sizeof scaled, "%s%spart[i][%s]", m ? "m_scale[r + i] * " : "",
                    !n               ? ""
@@ -188,5 +208,5 @@ void tj_wgmma_describe_scales(const tj_problem *view, const tj_wgmma_shape *s, t
     print_pointers(view, product, fill);
     print_pointers_of_groups(view, fill);
     for (int is_m = 0; is_m < 2 && s->scales_parts; is_m++)
-        describe_side(view, s, is_m, checks.k && part < s->bk, fill);
+        describe_side(view, s, is_m, parts_at_once(s, s->bk / part) > s->bk / part || (checks.k && part < s->bk), fill);
 }
