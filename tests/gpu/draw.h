@@ -493,7 +493,8 @@ static int watch_p(const tj_workbench *bench)
     const int64_t each =
         c->rows.combined > 0 ? c->rows.combined : 1; /* rows of the product in one of P, which is row-major then */
     const int64_t lines = c->p.layout == TJ_ROW_MAJOR ? (c->j.extent + each - 1) / each : c->l.extent;
-    const int64_t width = c->p.layout == TJ_ROW_MAJOR ? c->l.extent : c->j.extent;
+    const int64_t width =
+        (c->p.layout == TJ_ROW_MAJOR ? c->l.extent : c->j.extent) / tj_type_get_facts((tj_type)c->p.type)->numbers;
     const int is_even = c->rows.groups > 0 ? 0 : c->batch == 1 || c->p.stride == c->p.ld * lines;
 
     if (!emulator || !is_even)
