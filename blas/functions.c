@@ -261,10 +261,11 @@ bool blas_note_symbol(const void *caller, const char *name, void *real)
 {
     const bool is_lt = is_of_lt(name);
     blas_library *library, *before;
-    place object, home;
+    place object, home, linked;
     void *handle;
 
-    if (!place_of_symbol(real, &home) || !is_cublas(home.path, is_lt) || !place_of_symbol(caller, &object))
+    if (!place_of_symbol(real, &home) || !is_cublas(home.path, is_lt) || !place_of_symbol(caller, &object) ||
+        (place_of_symbol(linked_function(&object, name), &linked) && linked.base != home.base))
         return false;
     handle = dlopen(home.path, RTLD_LAZY | RTLD_NOLOAD);
     pthread_mutex_lock(&self.lock);

@@ -88,7 +88,7 @@ extern _Thread_local int blas_depth __attribute__((tls_model("initial-exec"), vi
 
 /**
  * Note that the object of a caller is given the replacement for a function of the library that holds `real`. false: it must be
- * given the real one, because that is not of cuBLAS, or because the object was given those of another cuBLAS before.
+ * given the real one: that is not of cuBLAS, or the object is linked with another cuBLAS, or was given functions of another.
  */
 bool blas_note_symbol(const void *caller, const char *name, void *real);
 

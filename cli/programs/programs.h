@@ -10,7 +10,7 @@
 /* ---- running ----------------------------------------------------------------------------------------------------- */
 
 /**
- * Set the environment of call->program: the library, before those that are preloaded already, $TILEJIT_BLAS, and, if --log asks
+ * Set the environment of call->program: the library, in place of one of another build and before all else that is preloaded, $TILEJIT_BLAS, and, if --log asks
  * for lines, $TILEJIT_LOG. Errors:
  * TJ_ERR_NOT_FOUND: no such library, or no such program; TJ_ERR_UNSUPPORTED: the loader would not preload it into this program.
  */

@@ -16,6 +16,7 @@
 
 #include "component.h"
 #include "programs.h"
+#include "text.h"
 
 static const char LIBRARY[] = "libtilejit_blas.so";
 
@@ -78,13 +79,33 @@ static tj_status examine(const char *name, tj_error *err)
                     : TJ_OK;
 }
 
+/* The library, and all that is preloaded already but a library of that name, which is of another build. NULL: no memory. */
+static char *join_preloads(const char *path, const char *before)
+{
+    tj_text text = TJ_TEXT_INIT(1 << 20);
+    char *joined;
+
+    tj_text_append(&text, path);
+    for (const char *at = before ? before : ""; *at;) {
+        const size_t length = strcspn(at, " :");
+        const char *slash = memrchr(at, '/', length), *name = slash ? slash + 1 : at;
+
+        if (length > 0 &&
+            ((size_t)(at + length - name) != sizeof LIBRARY - 1 || memcmp(name, LIBRARY, sizeof LIBRARY - 1) != 0)) {
+            tj_text_append(&text, ":");
+            tj_text_append_bytes(&text, at, length);
+        }
+        at += length + (at[length] != '\0');
+    }
+    return tj_text_take(&text, &joined, NULL) == TJ_OK ? joined : NULL;
+}
+
 tj_status programs_prepare(const cli_call *call, const char *task, tj_error *err)
 {
     static const char *const levels[] = {
         [TJ_LOG_ERROR] = "error", [TJ_LOG_WARNING] = "warning", [TJ_LOG_INFO] = "info", [TJ_LOG_DEBUG] = "debug"};
     const char *const level = call->log_level > TJ_LOG_OFF && call->log_level <= TJ_LOG_DEBUG ? levels[call->log_level] : NULL;
     const char *(*near)(void) = tj_version; /* next to the library of the command */
-    const char *before = getenv("LD_PRELOAD");
     char found[PATH_MAX], path[PATH_MAX], *preload;
     const void *place;
 
@@ -99,7 +120,8 @@ tj_status programs_prepare(const cli_call *call, const char *task, tj_error *err
     if (strpbrk(path, " :"))
         return tj_fail(err, TJ_ERR_UNSUPPORTED,
                        "%.300s has a blank or a colon in its name, which separate the libraries of LD_PRELOAD: move it", path);
-    if (asprintf(&preload, "%s%s%s", path, before && *before ? ":" : "", before ? before : "") < 0)
+    preload = join_preloads(path, getenv("LD_PRELOAD"));
+    if (!preload)
         return tj_fail_memory(err, "the environment");
     if (setenv("LD_PRELOAD", preload, 1) != 0 || setenv("TILEJIT_BLAS", task, 1) != 0 ||
         (level && setenv("TILEJIT_LOG", level, 1) != 0))

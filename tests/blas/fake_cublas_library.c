@@ -10,13 +10,18 @@ typedef struct handle {
 } handle;
 
 static handle handles[HANDLES];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static handle *find(void *given)
 {
+    handle *found = NULL;
+
+    pthread_mutex_lock(&lock);
     for (int i = 0; i < HANDLES; i++)
         if (given == &handles[i] && handles[i].used == USED)
-            return &handles[i];
-    return NULL;
+            found = &handles[i];
+    pthread_mutex_unlock(&lock);
+    return found;
 }
 
 /* How many products this library was asked for. */
@@ -27,23 +32,28 @@ EXPORT int fake_cublas_count(void)
 
 EXPORT int cublasCreate_v2(void **made)
 {
+    int i = 0;
+
     if (!fake_open_driver())
         return NOT_INITIALIZED;
-    for (int i = 0; i < HANDLES; i++)
-        if (handles[i].used != USED) {
-            handles[i] = (handle){.used = USED};
-            *made = &handles[i];
-            return SUCCESS;
-        }
-    return NOT_INITIALIZED;
+    pthread_mutex_lock(&lock);
+    while (i < HANDLES && handles[i].used == USED)
+        i++;
+    if (i < HANDLES)
+        handles[i] = (handle){.used = USED};
+    pthread_mutex_unlock(&lock);
+    *made = i < HANDLES ? &handles[i] : NULL;
+    return i < HANDLES ? SUCCESS : NOT_INITIALIZED;
 }
 
 EXPORT int cublasDestroy_v2(void *given)
 {
     handle *h = find(given);
 
+    pthread_mutex_lock(&lock);
     if (h)
         h->used = 0;
+    pthread_mutex_unlock(&lock);
     return h ? SUCCESS : NOT_INITIALIZED;
 }
 

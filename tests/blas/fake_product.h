@@ -8,6 +8,7 @@
 
 #include <dlfcn.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -45,14 +46,23 @@ static void *fake_look_up(void *driver, const char *name, void *function)
     return symbol;
 }
 
-static int fake_open_driver(void)
+static int fake_is_open;
+
+static void fake_find_driver(void)
 {
     const char *path = getenv("TILEJIT_EMULATOR");
     void *driver = dlopen(path ? path : "libcuda.so.1", RTLD_NOW);
 
-    return driver && fake_look_up(driver, "cuMemcpyDtoH_v2", &fake_driver.to_host) &&
-           fake_look_up(driver, "cuMemcpyHtoD_v2", &fake_driver.to_device) &&
-           fake_look_up(driver, "cuStreamIsCapturing", &fake_driver.is_capturing);
+    fake_is_open = driver && fake_look_up(driver, "cuMemcpyDtoH_v2", &fake_driver.to_host) &&
+                   fake_look_up(driver, "cuMemcpyHtoD_v2", &fake_driver.to_device) &&
+                   fake_look_up(driver, "cuStreamIsCapturing", &fake_driver.is_capturing);
+}
+
+static int fake_open_driver(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    return pthread_once(&once, fake_find_driver) == 0 && fake_is_open;
 }
 
 static tj_type fake_type(int id)

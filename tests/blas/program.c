@@ -623,25 +623,50 @@ static int run_often(void)
     return wrong;
 }
 
+/* Threads of even numbers share a handle. */
+static job shared;
+
 static void *run_thread(void *payload)
 {
+    static atomic_int number;
     int *wrong = payload;
     product p = usual();
-    job j = {0};
+    job j = shared;
 
     cu.set_current(context);
-    open_handles(&j);
+    if (atomic_fetch_add(&number, 1) % 2)
+        open_handles(&j);
     make_job(&j, &p);
     for (int i = 0; i < 40; i++)
         (void)once(&j, wrong);
     return NULL;
 }
 
+/* Another library of cuBLAS comes and goes, whose functions are its own. */
+static void *run_opener(void *payload)
+{
+    for (int i = 0; i < 100; i++) {
+        void *library = dlopen("libcublas.so.12", RTLD_NOW | RTLD_LOCAL), *handle;
+        int (*create)(void **handle), (*destroy)(void *handle);
+
+        if (!library)
+            die(dlerror());
+        find(library, "cublasCreate_v2", &create);
+        find(library, "cublasDestroy_v2", &destroy);
+        *(int *)payload += create(&handle) != 0 || destroy(handle) != 0;
+        dlclose(library);
+    }
+    return NULL;
+}
+
 static int run_threads(void)
 {
-    int wrong[4] = {0}, sum = 0;
-    pthread_t thread[4];
+    int wrong[4] = {0}, sum = 0, other = 0;
+    pthread_t thread[4], opener;
 
+    open_handles(&shared);
+    if (pthread_create(&opener, NULL, run_opener, &other) != 0)
+        die("no thread");
     for (int i = 0; i < 4; i++)
         if (pthread_create(&thread[i], NULL, run_thread, &wrong[i]) != 0)
             die("no thread");
@@ -649,6 +674,8 @@ static int run_threads(void)
         pthread_join(thread[i], NULL);
         sum += wrong[i];
     }
+    pthread_join(opener, NULL);
+    sum += other;
     printf("4 threads, %d wrong\n", sum);
     return sum;
 }

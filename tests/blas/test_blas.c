@@ -43,6 +43,15 @@ Test(blas, a_preload_that_is_asked_for_nothing_changes_nothing)
     must("$T with -- $P symbols", "ok");
 }
 
+Test(blas, a_preload_of_another_build_is_passed_over)
+{
+    NEEDS_COMPILER();
+    must("mkdir other && cp $L other && LD_PRELOAD=$PWD/other/libtilejit_blas.so:libm.so.6 $T with -- sh -c 'echo $LD_PRELOAD'",
+         "/libtilejit_blas.so:libm.so.6\n");
+    cr_expect(strstr(out, "other") == NULL, "%s", out);
+    must("LD_PRELOAD=$PWD/other/libtilejit_blas.so $T with --always -- $O random 2 1 wait", "2 products, 2 taken, 0 wrong");
+}
+
 Test(blas, products_of_all_kinds_are_taken_and_right)
 {
     NEEDS_COMPILER();
