@@ -374,12 +374,18 @@ static int64_t lines_of_product(const tj_kernel *kernel, const tj_launch_shape *
     return tj_is_combined(&kernel->problem) ? shape->j : shape->matrix[TJ_MATRIX_P].lines;
 }
 
+/* Their numbers: a kernel after the product makes pairs of them if P holds pairs. */
+static int64_t width_of_product(const tj_kernel *kernel, const tj_launch_shape *shape)
+{
+    return shape->matrix[TJ_MATRIX_P].width * tj_type_numbers(kernel->problem.p.type);
+}
+
 static tj_status resolve_elements(const tj_kernel *kernel, const tj_launch_step *step, const tj_launch_shape *shape,
                                   tj_geometry *geometry, tj_error *err)
 {
     int64_t elements, blocks;
 
-    if (!tj_mul(lines_of_product(kernel, shape), shape->matrix[TJ_MATRIX_P].width, &elements) ||
+    if (!tj_mul(lines_of_product(kernel, shape), width_of_product(kernel, shape), &elements) ||
         (blocks = tj_ceil_div(elements, step->block_cols)) > kernel->max_grid[0])
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "P has %lld x %lld elements, more than one launch of %s takes: use a config that does not split k",
@@ -398,7 +404,7 @@ static tj_status resolve_step(const tj_kernel *kernel, const tj_launch_step *ste
     if (step->grid == TJ_GRID_TILES || tj_step_walks(step))
         return resolve_tiles(kernel, step, shape, geometry, err);
     if (step->grid == TJ_GRID_LINES) {
-        const int64_t lines = lines_of_product(kernel, shape), width = shape->matrix[TJ_MATRIX_P].width;
+        const int64_t lines = lines_of_product(kernel, shape), width = width_of_product(kernel, shape);
 
         geometry->grid[0] = in_clusters(step, 0, tj_ceil_div(lines > width ? lines : width, step->block_cols));
         return TJ_OK;

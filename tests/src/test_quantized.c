@@ -43,6 +43,8 @@ static const struct row {
     {"naive", NULL, 50, 16, 40, 1, TJ_F16, TJ_E2M1, 0, 3, false, E8M0_BLOCKS(TJ_SCALES_IN_TILES, 32)},
     {"mma:bm=32,bn=64,wm=16,wn=32,slices=1", "silu(acc[2*col]) * acc[2*col+1]", 70, 64, 320, 1, TJ_BF16, TJ_E2M1, 0, 0, false,
      BY_ROW(1, 32)},
+    {"mma:bm=32,bn=64,wm=16,wn=32,slices=1,splits=2", NULL, 70, 128, 300, 2, TJ_BF16, TJ_E2M1, 0, 0, false, BY_ROW(1, 32)},
+    {"planes", NULL, 64, 64, 96, 1, TJ_F32, TJ_E2M1, 0, 0, false, BY_ROW(1, 64)},
     {"mma:bm=32,bn=64,wm=16,wn=32,slices=1", NULL, 70, 64, 300, 2, TJ_BF16, TJ_E2M1, 0, 0, true,
      E8M0_BLOCKS(TJ_SCALES_ROW_BY_ROW, 32)},
     {"mma:bm=32,bn=64,wm=16,wn=64,slices=1", "relu(acc)", 70, 64, 300, 1, TJ_E4M3, TJ_E2M1, 0, 3, true, BY_ROW(1, 64)},
