@@ -205,12 +205,17 @@ static double walk_cycles(const tj_device_facts *facts, const tj_counts *c, cons
     const double groups = fmax(1, c->threads_per_block / 128.0 - 1);
     const double widened = is_packed ? 0 : walk->widen * (double)c->conversions / (4 * groups) / tiles;
     const double parts = c->work[TJ_PIPE_F32] > 0 && widened > 0 ? (double)c->work[TJ_PIPE_F32] / 2 / elements / tiles : 0;
-    const double added = c->promotions > 0 ? c->promotions * walk->promote : c->sums > 0 ? walk->add : 0;
-    const double summed = products + phases * added;
-    const double own = products / groups + widened + parts * (walk->part + elements / groups / 128);
+    /* Those of weights say how often they are added up: in each phase, or once for each block or slice that shares k. */
+    const double sums = widened > 0 ? fmin(phases, (double)c->sums / elements / tiles) : c->sums > 0 ? phases : 0;
+    const double summed = products + (c->promotions > 0 ? phases * c->promotions * walk->promote : sums * walk->add);
+    const double own_parts = parts * (double)c->chain / fmax(1, phases); /* of a slice */
+    const double own = products / groups + widened + own_parts * (walk->part + elements / groups / 128);
     const double made = widened > 0 ? soft_maximum(summed, own, model->sharpness / 2) : summed;
     const double in_turn = fmax(made, phases * wait / fmax(1, c->ahead));
-    const double most = here * fmax(fmax(made, shared), lines);
+    /* All warps of a multiprocessor take turns to issue what makes factors. */
+    const double made_by_all =
+        widened > 0 ? walk->issue * ((double)c->conversions + walk->unit * (double)c->factors) / 4 / tiles : 0;
+    const double most = here * fmax(fmax(made, made_by_all), fmax(shared, lines));
     const double flight = c->ahead > 5 ? blocks * c->ahead * (double)c->phase.loads * c->element_bytes : 0;
     const double crowd = 1 + walk->flight_cost * fmax(0, flight / walk->flight - 1);
     const double tile = soft_maximum(most, in_turn, model->sharpness) * crowd;

@@ -78,6 +78,8 @@
     X(add, "of a phase that waits for its accumulators and adds them to those of all phases")                                  \
     X(promote, "of a part of k whose accumulators a thread waits for and adds to its sums, for each 64 rows")                  \
     X(widen, "of a warp for each of its instructions that make factors of weights")                                            \
+    X(issue, "of a scheduler for each of its instructions that make factors of weights")                                       \
+    X(unit, "other instructions for each request that loads weights")                                                          \
     X(part, "of a warpgroup that waits for the products of a part of k, to add them up")                                       \
     X(store, "from a tile's last product to the next tile's first, if one part of a block does both")                          \
     X(round, "operations that rounding and storing an accumulator count as")                                                   \

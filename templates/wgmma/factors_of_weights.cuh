@@ -7,7 +7,7 @@ constexpr int UNITS = BK / UNIT;
 constexpr int UNIT_BYTES = UNIT / 2;  // of a line of M
 using factors_t = unsigned int[2][4];  //@ unit_steps for 2
 
-#include "weights/s8_to_f16.cuh"  //@ widen_neighbour
+#include "weights/s8_to_f16.cuh"  //@ widen_factor
 #include "weights/multiply_both.cuh"  //@ multiply_both
 #include "wgmma/both.cuh"  //@ both
 

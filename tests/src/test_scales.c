@@ -84,6 +84,56 @@ Test(scales, of_e8m0_are_powers_of_two)
     }
 }
 
+/*
+ * Each power of e8m0 next to each number of e2m1, where wgmma multiplies one by the other in bf16. A column has one scale and one
+ * number that is not zero; where the product is infinite in f32, so is P.
+ */
+Test(scales, of_e8m0_multiply_weights_exactly)
+{
+    enum { K = 32, SCALES = 256, NUMBERS = 16, COLS = SCALES * NUMBERS };
+    static const float magnitudes[NUMBERS / 2] = {0, 0.5F, 1, 1.5F, 2, 3, 4, 6};
+    static uint8_t n[COLS][K / 2], scale[COLS];
+    static uint16_t m[8][K];
+    tj_workbench_options options = TJ_WORKBENCH_INIT;
+    tj_problem problem = TJ_PROBLEM_INIT(8, K, COLS, TJ_BF16);
+    tj_config config = TJ_CONFIG_INIT;
+    static float p[8 * COLS];
+    tj_workbench *bench;
+    const tj_plan *plan;
+
+    if (!has_nvrtc())
+        return;
+    for (int c = 0; c < COLS; c++) {
+        n[c][c % (K / 2)] = (uint8_t)(c / SCALES);
+        scale[c] = (uint8_t)(c % SCALES);
+    }
+    for (int k = 0; k < K; k++)
+        m[0][k] = 0x3f80; /* 1; other rows are 0 */
+    problem.n.type = TJ_E2M1;
+    problem.n.layout = TJ_COL_MAJOR;
+    problem.p.type = TJ_F32;
+    problem.scale[TJ_MATRIX_N] = (tj_scale){TJ_E8M0, TJ_SCALES_ROW_BY_ROW, .rows = 1, .k = K};
+    options.host[TJ_MATRIX_M] = m;
+    options.host[TJ_MATRIX_N] = n;
+    options.host[TJ_OPERAND_SCALE + TJ_MATRIX_N] = scale;
+    cr_assert(eq(int, tj_config_parse("wgmma:swap=yes,bm=64,bn=8", &config, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_plan_prepare(context, &problem, &config, &plan, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_workbench_create(context, &problem, &options, &bench, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_plan_launch(plan, tj_workbench_operands(bench), NULL, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_synchronize(context, NULL, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_workbench_read(bench, 0, p, &err), TJ_OK), "%s", err.message);
+    for (int c = 0; c < COLS; c++) {
+        const int number = c / SCALES;
+        const float wanted =
+            c % SCALES == 255 ? NAN : ldexpf(number < 8 ? magnitudes[number] : -magnitudes[number - 8], c % SCALES - 127);
+
+        cr_expect(p[c] == wanted || (isnan(p[c]) && isnan(wanted)), "%d times 2^(%d - 127) is %g, not %g", number, c % SCALES,
+                  (double)p[c], (double)wanted);
+    }
+    tj_workbench_free(bench);
+    tj_plan_release(plan);
+}
+
 /* Scales of the whole sum that are fractions, of every type, where tiles hang over the edges of P. */
 Test(scales, of_sums_may_be_fractions)
 {

@@ -304,10 +304,10 @@ static int64_t fill_clusters(const tj_problem *view, const tj_wgmma_shape *s, tj
     return counts->blocks / s->splits / s->parts;
 }
 
-/* The first block of a cluster that shares the k of a tile loads the sums of the others, in pairs, and adds them. */
+/* The first slice, of the first block of a cluster, that shares the k of a tile loads the sums of the others, in pairs, and adds them. */
 static void count_parts(const tj_wgmma_shape *s, int64_t tiles, tj_counts *counts)
 {
-    const int64_t sums = tiles * s->bm * s->bn * (s->parts - 1);
+    const int64_t sums = tiles * s->bm * s->bn * (s->parts * s->slices - 1);
     const tj_access access = tj_shared_access(TJ_WARP, 1, 2, 0, counts->sum_bytes, 2, sums / (2 * TJ_WARP));
 
     if (sums > 0)
@@ -342,11 +342,11 @@ void tj_wgmma_count(const tj_problem *view, const tj_config *config, tj_counts *
     counts->promotions = s.promotes ? s.wm / TJ_WGMMA_ROWS * (s.bk / tj_wgmma_part_k(view, &s)) : 0;
     counts->sums = s.promotes ? tile_phases * (s.bk / tj_wgmma_part_k(view, &s)) * tile : 0; /* those of parts, added to all */
     tj_scales_count_along_k(view, tile_phases * tj_wgmma_phase_scales(view, &s), &counts->load_scales);
-    counts->chain = share.most;
+    counts->chain = tj_ceil_div(share.most, s.slices);
     counts->chain_fma = s.wm * s.bn * s.bk / WARPGROUP;
     counts->walkers = s.blocks;
     counts->alternates = s.pingpong == TJ_WGMMA_PINGPONG;
-    counts->ahead = s.stages - 1;
+    counts->ahead = s.stages - s.slices; /* each slice multiplies one */
     counts->waits = 1;
     (void)tj_guess_registers(counts, wanted, 0, wanted, s.blocks, s.threads);
     if (phases > 0) {

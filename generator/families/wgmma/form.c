@@ -184,15 +184,24 @@ static const struct {
                [TJ_WGMMA_K2] = {1, 1, 2},
                [TJ_WGMMA_K4] = {1, 1, 4}};
 
+/* Return the bytes for the sums that other blocks of a cluster, and slices, send, and for two barriers of each warp. */
+static int64_t parts_bytes(const tj_wgmma_shape *s)
+{
+    const int32_t sharers = s->parts * s->slices;
+
+    return sharers > 1 ? (int64_t)(sharers - 1) * s->bm * s->bn * SUM_BYTES + 4 * s->multipliers * BARRIERS_BYTES : 0;
+}
+
 /*
  * Return the elements of k of a phase of weights. With half of them, a line of weights is short and there are twice as many barriers;
- * but a ring of fewer than four phases waits for its copies. Lines of e4m3 have 128 elements.
+ * but a ring waits for its copies if it has fewer than three phases next to those that are multiplied.
  */
 static int32_t weights_bk(const tj_wgmma_shape *s)
 {
-    const int32_t bytes = WEIGHTS_BK * (s->bn * s->element_bytes + s->bm * s->weight_bits / 8);
+    const int64_t bytes = (int64_t)WEIGHTS_BK * (s->bn * s->element_bytes + s->bm * s->weight_bits / 8),
+                  room = RING_BYTES / (s->blocks > 0 ? s->blocks : 1) - parts_bytes(s);
 
-    return s->element_bytes > 1 && 4 * bytes > RING_BYTES / (s->blocks > 0 ? s->blocks : 1) ? WEIGHTS_BK / 2 : WEIGHTS_BK;
+    return s->element_bytes > 1 && (s->slices + 3) * bytes > room ? WEIGHTS_BK / 2 : WEIGHTS_BK;
 }
 
 /* Settle what depends on where the factors of M come from. */
@@ -380,14 +389,6 @@ static int64_t tile_bytes(const tj_problem *view, const tj_wgmma_shape *s, bool 
 int64_t tj_wgmma_phase_bytes(const tj_problem *view, const tj_wgmma_shape *s)
 {
     return tile_bytes(view, s, true) + tile_bytes(view, s, false);
-}
-
-/* Return the bytes for the sums that other blocks of a cluster send, and for two barriers of each warp. */
-static int64_t parts_bytes(const tj_wgmma_shape *s)
-{
-    const int32_t sharers = s->parts * s->slices;
-
-    return sharers > 1 ? (int64_t)(sharers - 1) * s->bm * s->bn * SUM_BYTES + 4 * s->multipliers * BARRIERS_BYTES : 0;
 }
 
 /* Stages and barriers. */
@@ -997,7 +998,7 @@ static bool packs_in_vain(const tj_problem *view, const tj_wgmma_shape *s)
 
 /*
  * Swapped tiles are for few rows of P, which few tiles share, each with less than a step of rows too many. One warpgroup
- * multiplies 64 columns of P, and the ring is as deep as it can be. Clusters are pairs that share columns of P, or k: of 164
+ * multiplies 64 columns of P, or two share the k of their weights (of 3 or 4, one won by 2 % on an H200), and the ring is as deep as it can be. Clusters are pairs that share columns of P, or k: of 164
  * products on an H200 those that share rows won 4, by 4 % at most, and fours that share columns or k none. With scales of parts,
  * those that share k lost all of 24.
  * With more rows they are for an N by rows of tf32, which comes from registers as the view's M.
@@ -1013,7 +1014,7 @@ static bool swaps_in_vain(const tj_problem *view, const tj_wgmma_shape *s, size_
            (known > BN && s->bn < 16 && (rows > 8 || !s->promotes)) || /* few rows of other types have faster families */
            (rows <= FEW_ROWS && tj_is_weights(view, TJ_MATRIX_M)) ||
            (known > CLUSTER && loads_m(s) && s->weight_bits == 0 && cluster_of(s) > 1) ||
-           (known > MULTIPLIERS && s->bm != TJ_WGMMA_ROWS * s->multipliers) ||
+           (known > MULTIPLIERS && s->bm != TJ_WGMMA_ROWS * s->multipliers && s->slices != 2) ||
            (known > CLUSTER && (cluster_of(s) > 2 || s->cluster_rows > 1 || (s->parts > 1 && s->scales_parts))) ||
            (known > BN && tiles % s->cluster_cols > 0) ||
            (known > SPLITS && s->parts > 1 &&

@@ -56,6 +56,13 @@ static const int32_t rows[][TJ_FAMILY_START_PARAMS] = {
     {2, 1, 64, 64, 1, 1, 1},
     {2, 1, 64, 32, 1, 1, 1},
     {2, 1, 64, 80, 1, 1, 1},
+    /* the same with weights, whose warpgroups share k, and 64 or more rows */
+    {2, TJ_WGMMA_K2, 64, 0, 2, 1, 1},
+    {2, TJ_WGMMA_K2, 64, 32, 2, 1, 1},
+    {2, TJ_WGMMA_K2, 64, 64, 2, 1, 1},
+    {2, 1, 64, 32, 2, 1, 1},
+    {2, 1, 64, 64, 2, 1, 1},
+    {2, 1, 128, 64, 2, 1, 1},
 };
 
 const tj_family_values tj_wgmma_start = {sizeof rows / sizeof rows[0], rows};

@@ -49,6 +49,13 @@ static bool folds(const tj_problem *view)
     return is_small && (scale->type == TJ_E4M3 || (scale->type == TJ_E8M0 && view->n.type == TJ_BF16));
 }
 
+/* Are the scales of MXFP4 powers of 2, by which a weight of e2m1 in its place becomes a bfloat16? */
+static bool has_powers(const tj_problem *view)
+{
+    return tj_scales_along_k(view, TJ_MATRIX_M) && folds(view) && view->m.type == TJ_E2M1 &&
+           tj_scale_of(view, TJ_MATRIX_M)->type == TJ_E8M0;
+}
+
 bool tj_wgmma_takes_scales_of_weights(const tj_problem *view)
 {
     const tj_which weights = tj_is_weights(view, TJ_MATRIX_M) ? TJ_MATRIX_M : TJ_MATRIX_N,
@@ -207,7 +214,11 @@ static void describe_scales(const tj_problem *view, const tj_wgmma_shape *s, boo
         print_scale(view, TJ_ZEROS - TJ_SCALES + TJ_MATRIX_M, "less", "both(-static_cast<float>(", "))", inside, &lines);
         tj_text_append(&uses, "two = add_both(two, scales.less[p][r]);\n");
     }
-    if (scales_factors) {
+    if (has_powers(view)) {
+        char choice[TJ_TEMPLATE_VALUE_BYTES];
+
+        print_load(view, TJ_MATRIX_M, "coming", inside, &lines.load, choice);
+    } else if (scales_factors) {
         print_scale(view, TJ_MATRIX_M, "times", is_e8m0 ? "both(0.125f * " : "both(", ")", inside, &lines);
         tj_text_append(&uses, "two = multiply_both(two, scales.times[p][r]);\n");
     }
@@ -216,11 +227,19 @@ static void describe_scales(const tj_problem *view, const tj_wgmma_shape *s, boo
     tj_template_take_lines(fill, "load_scale", &lines.load);
     tj_template_take_lines(fill, "make_scale", &lines.make);
     tj_template_take_lines(fill, "scale_two", &uses);
-    tj_template_set(fill, "both", makes ? "wgmma/both.cuh" : "");
+    tj_template_set(fill, "both", makes && !has_powers(view) ? "wgmma/both.cuh" : "");
     tj_template_set(fill, "multiply_both",
                     scales_factors && tj_facts_of(view->m.type)->is_integer ? "weights/multiply_both.cuh" : "");
-    tj_template_set(fill, "scale_factors", makes ? "wgmma/scale_factors.cuh" : "");
-    tj_template_set(fill, "scales_of_weights", makes ? "wgmma/scales_of_weights.cuh" : "");
+    tj_template_set(fill, "scale_factors",
+                    has_powers(view) ? "wgmma/multiply_by_powers.cuh"
+                    : makes          ? "wgmma/scale_factors.cuh"
+                                     : "");
+    tj_template_set(fill, "scales_of_weights",
+                    has_powers(view) ? "wgmma/powers_of_weights.cuh"
+                    : makes          ? "wgmma/scales_of_weights.cuh"
+                                     : "");
+    tj_template_set(fill, "widen_factor",
+                    has_powers(view) ? "weights/e2m1_in_bf16.cuh" : tj_template_get(fill, "widen_neighbour"));
     describe_scales_of_sums(view, s, inside, fill);
 }
 

@@ -1,0 +1,34 @@
+// Factors are multiplied by powers of 2, the scales of this thread's rows, which are loaded a phase ahead. A warp that has a large one
+// multiplies by all of the phase in two steps.
+e8m0 coming[PARTS][TM];
+unsigned int powers[PARTS][TM];  // two factors or, if one is larger, bits
+bool has_larger;
+const auto load_scales = [&](int phase) {
+#pragma unroll
+    for (int p = 0; p < PARTS; ++p)
+#pragma unroll
+        for (int r = 0; r < TM; ++r) {
+            const index_t Row = block_row + m_row + r / 2 * 64 + r % 2 * 8;
+            const index_t kk = phase * BK + p * SCALE_K;  //@ first_k for phase  //@ part_k for p * SCALE_K
+            //@ lines load_scale
+        }
+};
+const auto make_scales = [&](int) {
+    unsigned int all = 0;
+#pragma unroll
+    for (int p = 0; p < PARTS; ++p)
+#pragma unroll
+        for (int r = 0; r < TM; ++r)
+            all |= coming[p][r].bits;
+    has_larger = __any_sync(~0u, all > LARGEST);
+    const unsigned int times = has_larger ? 1 : TIMES_POWER, more = has_larger ? 0 : PLUS_POWER;
+#pragma unroll
+    for (int p = 0; p < PARTS; ++p)
+#pragma unroll
+        for (int r = 0; r < TM; ++r)
+            powers[p][r] = coming[p][r].bits * times + more;
+};
+if (phases > 0) {
+    load_scales(0);  //@ first_phase for 0
+    make_scales(0);
+}
