@@ -17,7 +17,7 @@ typedef struct tj_template_file {
 extern const tj_template_file tj_template_files[];
 extern const size_t tj_template_file_count;
 
-enum { TJ_TEMPLATE_MAX_PARAMS = 384, TJ_TEMPLATE_NAME_BYTES = 32, TJ_TEMPLATE_VALUE_BYTES = 128, TJ_TEMPLATE_MAX_LINES = 32 };
+enum { TJ_TEMPLATE_MAX_PARAMS = 448, TJ_TEMPLATE_NAME_BYTES = 32, TJ_TEMPLATE_VALUE_BYTES = 128, TJ_TEMPLATE_MAX_LINES = 32 };
 
 /** The parameters of a template. A condition is a parameter too: "" is false, anything else true. */
 typedef struct tj_template_params {

@@ -144,6 +144,21 @@ Test(wgmma, says_which_constraint_does_not_hold)
     expect_answers(rows, sizeof rows / sizeof rows[0]);
 }
 
+/* Weights from registers with scales, activations that are packed, and a P that a kernel after the product quantises. */
+Test(wgmma, has_room_for_the_parameters_of_much_at_once)
+{
+    tj_problem problem = BF16(8, 32, 48, WEIGHTS(TJ_U4, .scale[TJ_MATRIX_N] = {TJ_E8M0, TJ_SCALES_IN_TILES, 0, 0, 1, 16}));
+    tj_config config = TJ_CONFIG_INIT;
+    tj_source *source = NULL;
+
+    problem.p.type = TJ_E4M3;
+    problem.scale[TJ_MATRIX_P] = (tj_scale){TJ_E8M0, TJ_SCALES_IN_TILES, 0, 0, 1, 32};
+    cr_assert(
+        eq(int, tj_config_parse("wgmma:swap=yes,bm=128,bn=16,pack=n,cluster=k4,transpose=registers", &config, &err), TJ_OK));
+    cr_expect(eq(int, tj_generate(&problem, &config, &source, &err), TJ_OK), "%s", err.message);
+    tj_source_free(source);
+}
+
 Test(wgmma, walks_with_blocks_that_stay)
 {
     const tj_problem problem = BF16(1000, 1024, 520, .batch = 2);
