@@ -150,6 +150,7 @@ Test(wgmma, has_room_for_the_parameters_of_much_at_once)
     tj_problem problem = BF16(8, 32, 48, WEIGHTS(TJ_U4, .scale[TJ_MATRIX_N] = {TJ_E8M0, TJ_SCALES_IN_TILES, 0, 0, 1, 16}));
     tj_config config = TJ_CONFIG_INIT;
     tj_source *source = NULL;
+    tj_error err;
 
     problem.p.type = TJ_E4M3;
     problem.scale[TJ_MATRIX_P] = (tj_scale){TJ_E8M0, TJ_SCALES_IN_TILES, 0, 0, 1, 32};
