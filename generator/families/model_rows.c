@@ -166,6 +166,31 @@ const tj_model tj_model_strip_boxes = {
     .block.pipe_efficiency = 0.86,
 };
 
+/* As skinny, but warps wait for each other in the end only. Fitted to set h200_thin. */
+const tj_model tj_model_thin = {
+    .name = "thin",
+    .shared = &tj_model_shared,
+    .overlaps_waves = true,
+    .wait = 222,
+    .sharpness = 0.939,
+    .device_sharpness = 19.2,
+    .overlap_blocks = 0.018,
+    .next_kernel = 4690,
+    .workspace_passes = 7.93,
+    .block.start = 3020,
+    .block.ends = 2900,
+    .block.shared_wait = 9.7,
+    .block.fetch_cycles = 0.00112,
+    .block.phase_instructions = 43.2,
+    .block.copy_instructions = 13.9,
+    .block.issue = 1,
+    .block.lone_warp = 1.81,
+    .block.product_lone_warp = 0.0308,
+    .block.fetch_loss = 0.544,
+    .block.shared_passes = 0.153,
+    .block.pipe_efficiency = 0.583,
+};
+
 /*
  * A product of tensor cores is one instruction for all its multiply-adds, which every instruction cache holds. Fitted to some
  * 23 000 trials of November 2026, of which the sets h200_mma, h200_decode, h200_e4m3, h100_drawn, h100_tf32 and h100_s8 are a

@@ -11,6 +11,7 @@
     X(simt)            \
     X(skinny)          \
     X(strip)           \
+    X(thin)            \
     X(small_batch)     \
     X(mma)             \
     X(planes)          \

@@ -150,37 +150,7 @@ skinny(
 #pragma unroll
             for (int c = 0; c < TN; ++c)
                 shared.partial[slice][r * BLOCK_COLS + col_of(c)] = sum[top + r][c];
-        __syncthreads();
-        for (int half = SLICES / 2; half > 0; half /= 2) {
-            for (int e = thread; e < half * OUTPUTS; e += THREADS)
-                shared.partial[e / OUTPUTS][e % OUTPUTS] += shared.partial[half + e / OUTPUTS][e % OUTPUTS];
-            __syncthreads();
-        }
-        for (int e = thread; e < OUTPUTS; e += THREADS) {  //@ first_element for thread  //@ element_step for THREADS
-            const index_t Row = block_row + top + e / BLOCK_COLS;
-            const index_t Col = block_col + e % BLOCK_COLS;
-            sum_t Pvalue = shared.partial[0][e];
-            //@| sum_t beside = shared.partial[0][e + 1];  // of the next column  //@ only takes_pairs
-            //@ if reduces
-            //@ lines reduction_starts
-            //@| if (Row < j && Col < l) {  //@ check_j && check_l
-            //@|     #include "parts/epilogue.cuh"
-            //@| }
-            //@ lines element_kept
-            //@ else
-            if (Row >= j || Col >= l)  //@ check_j || check_l  //@ only check_j or check_l
-                continue;
-            //@| W[Row * l + Col] = Pvalue;  //@ w_place for Row * l + Col  //@ only splits_k
-            #include "parts/epilogue.cuh"  //@ only not splits_k
-            //@ end
-        }
-        //@ if reduces
-        //@| // reduce: of these rows, warps combine what is kept of each, and threads what is kept of each column.
-        //@| __syncthreads();
-        //@| const long long row_slot = block_col / BLOCK_COLS;  //@ only reduces_rows
-        //@| const long long col_slot = (block_row + top) / ROWS_AT_ONCE;  //@ only reduces_cols
-        //@ lines rows_found
-        //@ end
+        #include "parts/slices.cuh"
     }
 }
 #include "parts/reduce.cuh"  //@ only splits_k

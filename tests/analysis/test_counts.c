@@ -46,6 +46,7 @@ typedef struct row {
 #define SCALED(of_m, of_n, ...) WITH(.scale[TJ_MATRIX_M] = of_m, .scale[TJ_MATRIX_N] = of_n, __VA_ARGS__)
 #define SPLIT(...) WITH(.compute = TJ_COMPUTE_F32_SPLIT, __VA_ARGS__)
 #define BF16(...) WITH(.m.type = TJ_BF16, __VA_ARGS__)
+#define WEIGHTS(...) WITH(.m.type = TJ_BF16, .n.layout = TJ_COL_MAJOR, .n.type = __VA_ARGS__)
 
 static const row rows[] = {
     /* every width of tiled that is special: least, most, default, powers, multiples of 4, odd, prime */
@@ -608,6 +609,14 @@ static const row rows[] = {
     {"wgmma:bm=64,bn=64,splits=2", 72, 160, 96, SCALED(SCALE_EACH, SCALE_EACH, .m.type = TJ_BF16, .batch = 2)},
     {"wgmma:swap=yes,bn=40,store=lines", 72, 160, 96, SCALED(SCALE_EACH, SCALE_EACH, .m.type = TJ_BF16, .batch = 2)},
     {"wgmma:swap=yes,bn=72", 72, 160, 128, SCALED(SCALE_EACH, SCALE_EACH, .m.type = TJ_BF16)},
+    /* thin: slices with and without a unit, widths, types, splits */
+    {"thin", 8, 1024, 64, WEIGHTS(TJ_S4)},
+    {"thin:slices=16", 8, 1024, 64, WEIGHTS(TJ_E2M1)},
+    {"thin:tn=16,slices=4,width=8,ahead=3", 16, 1024, 64, WEIGHTS(TJ_U4)},
+    {"thin:tn=64,splits=2", 8, 1536, 128, WEIGHTS(TJ_S4)},
+    {"thin:tm=24,slices=2,rows=x", 48, 512, 64, WEIGHTS(TJ_S8, .batch = 2, .epilogue.has_beta = 1)},
+    {"thin:width=8,slices=1", 32, 256, 96,
+     WEIGHTS(TJ_E4M3, .scale[TJ_MATRIX_M] = SCALE_EACH, .scale[TJ_MATRIX_N] = SCALE_EACH)},
     /* arrays of pointers */
     {"mma:bm=64,bn=64", 72, 40, 136, BF16(.batch = 3, ARRAYS(TJ_POINTERS_16), .epilogue.has_beta = 1)},
     {"mma:bm=64,bn=64,splits=2", 72, 140, 136, BF16(.batch = 2, ARRAYS(TJ_POINTERS_16), .epilogue.has_beta = 1)},

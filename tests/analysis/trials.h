@@ -14,6 +14,8 @@
 
 #include <tilejit/tools.h>
 
+#include "canonical.h"
+
 typedef struct trial {
     const char *config;
     double us; /* of one product, operands not in the L2 */
@@ -73,30 +75,10 @@ static inline tj_device_facts trials_device(const char *name)
 /* Read "j512 k300 l700 f32 P:s32 N:col compute:tf32 batch=8", as tj_problem_print writes it. */
 static inline tj_problem trials_problem(const char *text)
 {
-    long long j, k, l, batch;
-    char word[32];
-    int length = 0;
-    tj_type type;
-    tj_compute compute;
     tj_problem problem;
 
-    if (sscanf(text, "j%lld k%lld l%lld %31s%n", &j, &k, &l, word, &length) != 4 || tj_type_parse(word, &type, NULL) != TJ_OK)
+    if (!tj_problem_scan(text, &problem))
         trials_die("\"%s\" is not a problem", text);
-    problem = (tj_problem)TJ_PROBLEM_INIT(j, k, l, (int32_t)type);
-    for (const char *rest = text + length; sscanf(rest, " %31s%n", word, &length) == 1; rest += length) {
-        tj_matrix *const matrix = word[0] == 'M' ? &problem.m : word[0] == 'N' ? &problem.n : &problem.p;
-
-        if (sscanf(word, "batch=%lld", &batch) == 1)
-            problem.batch = batch;
-        else if (strncmp(word, "compute:", 8) == 0 && tj_compute_parse(word + 8, &compute, NULL) == TJ_OK)
-            problem.compute = (int32_t)compute;
-        else if (strchr("MNP", word[0]) && strcmp(word + 1, ":col") == 0)
-            matrix->layout = TJ_COL_MAJOR;
-        else if (strchr("NP", word[0]) && word[1] == ':' && tj_type_parse(word + 2, &type, NULL) == TJ_OK)
-            matrix->type = (int32_t)type;
-        else
-            trials_die("\"%s\": no trial has had \"%s\" yet: teach %s to read it", text, word, __FILE__);
-    }
     return problem;
 }
 

@@ -119,9 +119,10 @@ Test(command, lists_families_that_it_can_generate)
 
         const char *request = strstr(name, "planes")       ? "37x20x13 --compute f32_split"
                               : strcmp(name, "wgmma") == 0 ? "37x24x16 --dtype f16"
+                              : strcmp(name, "thin") == 0  ? "7x64x16 --dtype f16 --n-dtype s4 --layout-n col"
                                                            : "37x20x13 --dtype f64";
 
-        /* with few columns and, where a family takes it, of f64 */
+        /* with few columns and, where a family takes it, of f64; thin multiplies by weights */
         cr_expect(eq(int, shell("$T generate %s --family %s", request, name), 0), "%s: %s", name, errors);
         cr_expect(strstr(out, "__global__") != NULL, "%s", name);
     }

@@ -623,6 +623,40 @@ Test(compile, wgmma_of_weights)
     }
 }
 
+/* thin: weights, scales, tiles and checks, for each target that has cp.async. */
+Test(compile, thin_of_weights)
+{
+    static const char *const configs[] = {"thin", "thin:tm=8,tn=64,slices=4,ahead=1", "thin:tm=24,slices=4,splits=2",
+                                          "thin:tm=16,tn=16,slices=2,ahead=4"};
+    static const int types[] = {TJ_S4, TJ_U4, TJ_E2M1, TJ_S8, TJ_U8, TJ_E4M3, TJ_E5M2};
+    static const tj_scale scales[] = {NO_SCALE,
+                                      SCALE_ALONG_K(128),
+                                      {TJ_F16, TJ_SCALES_ROW_BY_ROW, 0, 0, 1, 32},
+                                      {TJ_E8M0, TJ_SCALES_ROW_BY_ROW, 0, 0, 1, 32},
+                                      {TJ_E4M3, TJ_SCALES_PART_BY_PART, 0, 1, 1, 64}};
+    const char *const *targets = targets_or_skip(), *serving[64];
+    int serve = 0;
+
+    for (size_t t = 0; targets[t] && serve < 64; t++)
+        if (has(targets[t], TJ_FEATURE_CP_ASYNC))
+            serving[serve++] = targets[t];
+    for (int variant = 0; variant < 42; variant++) {
+        tj_problem problem = TJ_PROBLEM_INIT(variant & 1 ? 48 : 45, 512, variant & 2 ? 256 : 250, TJ_BF16);
+        char label[200];
+
+        if (is_left_out(variant, 42))
+            continue;
+        problem.m.type = variant % 3 == 0 ? TJ_F16 : TJ_BF16;
+        problem.n.type = types[variant % 7];
+        problem.n.layout = TJ_COL_MAJOR;
+        problem.scale[TJ_MATRIX_N] = scales[variant / 2 % 5];
+        problem.epilogue.has_alpha = problem.epilogue.has_beta = variant % 3 == 0;
+        problem.batch = variant % 4 == 0 ? 3 : 1;
+        snprintf(label, sizeof label, "%s, variant %d", configs[variant / 3 % 4], variant);
+        compile(&problem, configs[variant / 3 % 4], serving[variant % serve], label);
+    }
+}
+
 /* mma: each type, layout and set of checks, with splits, packed and passed, for each target that has its tensor cores. */
 Test(compile, mma_in_every_form)
 {

@@ -99,6 +99,28 @@ static void make_skinny(request *r)
     } while (!take(r, text) && ++tries < TRIES);
 }
 
+/* Weights along k by a few rows, in lines that wide loads divide. */
+static void make_thin(request *r)
+{
+    static const char *const geometry[] = {"", ",tm=8,tn=16", ",tm=16,slices=4,ahead=1", ",tm=24,slices=2",
+                                           ",slices=16,tn=64,ahead=1"};
+    tj_problem *const p = &r->known;
+    char text[128];
+    int tries = 0;
+
+    p->j.extent = 1 + p->j.extent % 40;
+    p->k.extent = (1 + p->k.extent % 20) * 64;
+    draw_storage(p, (int)PICK(BY_BF16_S8, BY_BF16_S4, BY_BF16_E4M3));
+    p->m.transposed = p->n.transposed = 0;
+    p->m.layout = p->p.layout = TJ_ROW_MAJOR;
+    p->n.layout = TJ_COL_MAJOR;
+    p->m.ld = p->n.ld = p->p.ld = p->c.ld = TJ_TIGHT;
+    do
+        snprintf(text, sizeof text, "thin:boundary=%s,splits=%d%s", next() % 4 ? "auto" : "all", (int)PICK(1, 1, 2, 3),
+                 geometry[next() % 5]);
+    while (!take(r, text) && ++tries < TRIES);
+}
+
 /* The lanes stand in all ways that the extent of 16 at most lets. */
 static void make_strip(request *r)
 {
@@ -274,8 +296,10 @@ static void make_request(request *r, const char *number)
         make_small_batch(r);
         break;
     case 2:
-    case 3:
         make_skinny(r);
+        break;
+    case 3:
+        make_thin(r);
         break;
     case 4:
     case 5:

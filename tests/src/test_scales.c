@@ -134,6 +134,49 @@ Test(scales, of_e8m0_multiply_weights_exactly)
     tj_plan_release(plan);
 }
 
+/* Each weight of 4 bits times each scale of 8 bits that there is: rows of M pick the weights one by one. */
+Test(scales, of_weights_of_4_bits_are_multiplied_exactly)
+{
+    enum { WEIGHTS = 16, K = 128, COLS = 256 };
+    static const char *const takers[] = {"naive", "tiled", "thin"};
+    static const float value[WEIGHTS] = {0, 0.5F, 1, 1.5F, 2, 3, 4, 6, 0, -0.5F, -1, -1.5F, -2, -3, -4, -6};
+    static uint16_t m[WEIGHTS * K];
+    static uint8_t n[COLS * K / 2], scale[COLS * K / 16];
+    static float p[WEIGHTS * COLS];
+    const void *host[TJ_OPERANDS_MOST] = {[TJ_MATRIX_M] = m, [TJ_MATRIX_N] = n, [TJ_OPERAND_SCALE + TJ_MATRIX_N] = scale};
+
+    for (int i = 0; i < WEIGHTS; i++)
+        m[i * K + 7 * i] = 0x3f80; /* 1, in bf16 */
+    for (int c = 0; c < COLS; c++)
+        for (int i = 0; i < WEIGHTS; i++)
+            n[(c * K + 7 * i) / 2] |= (uint8_t)(i << 4 * (i % 2));
+    for (int is_e4m3 = 0; is_e4m3 < 2; is_e4m3++) {
+        const int parts = is_e4m3 ? K / 16 : K / 32;
+        tj_problem problem = TJ_PROBLEM_INIT(WEIGHTS, K, COLS, TJ_BF16);
+
+        for (int i = 0; i < COLS * parts; i++)
+            scale[i] = (uint8_t)(i / parts);
+        problem.n.type = TJ_E2M1;
+        problem.n.layout = TJ_COL_MAJOR;
+        problem.p.type = TJ_F32;
+        problem.scale[TJ_MATRIX_N] = (tj_scale){is_e4m3 ? TJ_E4M3 : TJ_E8M0, TJ_SCALES_ROW_BY_ROW, .rows = 1, .k = K / parts};
+        for (size_t f = 0; f < sizeof takers / sizeof takers[0] && has_nvrtc(); f++) {
+            multiply(&problem, takers[f], host, p);
+            for (int i = 0; i < WEIGHTS * COLS; i++) {
+                const int bits = i % COLS, fraction = bits & 7, exponent = bits >> 3 & 15;
+                const float of_e4m3 = (bits & 127) == 127 ? NAN
+                                      : exponent == 0     ? ldexpf((float)fraction, -9)
+                                                          : ldexpf((float)(8 + fraction), exponent - 10);
+                const float factor = !is_e4m3 ? bits == 255 ? NAN : ldexpf(1, bits - 127) : bits >= 128 ? -of_e4m3 : of_e4m3;
+                const float wanted = value[i / COLS] * factor;
+
+                cr_expect(p[i] == wanted || (isnan(p[i]) && isnan(wanted)), "%s: %g times scale %d is %g", takers[f],
+                          (double)value[i / COLS], bits, (double)p[i]);
+            }
+        }
+    }
+}
+
 /* Scales of the whole sum that are fractions, of every type, where tiles hang over the edges of P. */
 Test(scales, of_sums_may_be_fractions)
 {

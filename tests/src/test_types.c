@@ -285,15 +285,41 @@ Test(types, of_weights_are_widened_for_tensor_cores)
     }
 }
 
+/* Weights with scales, by families that load them to registers. */
+typedef struct scaled_weights {
+    const char *config;
+    tj_type m, n;
+    int32_t j, k, l;
+    tj_scale scale;
+} scaled_weights;
+
+static void expect_right_weights(const scaled_weights *row, size_t rows, bool turns_m)
+{
+    open_context("sm_90", TJ_PROVE_NEVER);
+    for (size_t i = 0; i < rows && has_nvrtc(); i++) {
+        tj_problem problem = TJ_PROBLEM_INIT(row[i].j, row[i].k, row[i].l, row[i].m);
+        tj_workbench_options options = TJ_WORKBENCH_INIT;
+        char label[160];
+
+        problem.n.type = row[i].n;
+        problem.n.layout = TJ_COL_MAJOR;
+        problem.m.layout = (int16_t)(turns_m && i % 3 == 1);
+        problem.scale[TJ_MATRIX_N] = row[i].scale;
+        problem.p.type = TJ_F32;
+        if (row[i].m == TJ_E4M3) {
+            problem.compute = TJ_COMPUTE_F32_FP8;
+            problem.m.layout = TJ_ROW_MAJOR;
+        }
+        options.guard_bytes = 256;
+        snprintf(label, sizeof label, "%s, variant %zu", row[i].config, i);
+        expect_right_product(&problem, row[i].config, &options, label);
+    }
+}
+
 /* wgmma loads weights to registers: scales of each type and layout, zero points, and factors that are multiplied themselves. */
 Test(types, weights_from_registers_have_scales)
 {
-    static const struct {
-        const char *config;
-        tj_type m, n;
-        int32_t j, k, l;
-        tj_scale scale;
-    } row[] = {
+    static const scaled_weights row[] = {
         {"wgmma:swap=yes,bm=64,bn=40", TJ_BF16, TJ_E2M1, 40, 416, 72, {TJ_E8M0, TJ_SCALES_ROW_BY_ROW, 0, 0, 1, 32, 0}},
         {"wgmma:swap=yes,bm=128,bn=24", TJ_F16, TJ_E2M1, 24, 416, 72, {TJ_E8M0, TJ_SCALES_IN_TILES, 0, 0, 1, 32, 0}},
         {"wgmma:swap=yes,bm=64,bn=24,cluster=k2",
@@ -358,25 +384,32 @@ Test(types, weights_from_registers_have_scales)
         {"wgmma:swap=yes,bm=64,bn=256", TJ_BF16, TJ_E2M1, 40, 160, 72, {TJ_E8M0, TJ_SCALES_ROW_BY_ROW, 0, 0, 1, 32, 0}},
     };
 
-    open_context("sm_90", TJ_PROVE_NEVER);
-    for (size_t i = 0; i < sizeof row / sizeof row[0] && has_nvrtc(); i++) {
-        tj_problem problem = TJ_PROBLEM_INIT(row[i].j, row[i].k, row[i].l, row[i].m);
-        tj_workbench_options options = TJ_WORKBENCH_INIT;
-        char label[160];
+    expect_right_weights(row, sizeof row / sizeof row[0], true);
+}
 
-        problem.n.type = row[i].n;
-        problem.n.layout = TJ_COL_MAJOR;
-        problem.m.layout = (int16_t)(i % 3 == 1);
-        problem.scale[TJ_MATRIX_N] = row[i].scale;
-        problem.p.type = TJ_F32;
-        if (row[i].m == TJ_E4M3) {
-            problem.compute = TJ_COMPUTE_F32_FP8;
-            problem.m.layout = TJ_ROW_MAJOR;
-        }
-        options.guard_bytes = 256;
-        snprintf(label, sizeof label, "%s, variant %zu", row[i].config, i);
-        expect_right_product(&problem, row[i].config, &options, label);
-    }
+/*
+ * thin: each type of weights, by the widest loads and narrower ones; scales that are multiplied by weights, and by sums; zero points;
+ * rows and columns that hang over an edge, slices without a unit, splits.
+ */
+Test(types, weights_of_few_rows_have_scales)
+{
+    static const scaled_weights row[] = {
+        {"thin", TJ_BF16, TJ_E2M1, 7, 1152, 72, {TJ_E8M0, TJ_SCALES_ROW_BY_ROW, 0, 0, 1, 32, 0}},
+        {"thin:slices=2,ahead=4", TJ_BF16, TJ_E2M1, 17, 384, 40, {TJ_E8M0, TJ_SCALES_IN_TILES, 0, 0, 1, 32, 0}},
+        {"thin:width=8,splits=3", TJ_BF16, TJ_E2M1, 9, 1600, 33, {TJ_E8M0, TJ_SCALES_PART_BY_PART, 0, 0, 1, 64, 0}},
+        {"thin:tn=16", TJ_BF16, TJ_E2M1, 3, 320, 48, {TJ_E4M3, TJ_SCALES_ROW_BY_ROW, 0, 1, 1, 16, 0}},
+        {"thin:slices=4", TJ_F16, TJ_E2M1, 16, 416, 72, {TJ_E8M0, TJ_SCALES_ROW_BY_ROW, 0, 0, 1, 32, 0}},
+        {"thin:slices=1,tn=64", TJ_BF16, TJ_S4, 1, 512, 100, {TJ_BF16, TJ_SCALES_ROW_BY_ROW, 0, 0, 1, 128, 0}},
+        {"thin:tm=8", TJ_F16, TJ_S4, 13, 1536, 72, {TJ_F32, TJ_SCALES_PART_BY_PART, 0, 0, 1, 256, 0}},
+        {"thin:width=4", TJ_BF16, TJ_U4, 16, 416, 72, {TJ_F16, TJ_SCALES_ROW_BY_ROW, TJ_U4, 0, 1, 32, 0}},
+        {"thin:slices=2", TJ_F16, TJ_U4, 8, 544, 33, {TJ_F16, TJ_SCALES_ROW_BY_ROW, TJ_U8, 0, 1, 32, 0}},
+        {"thin", TJ_BF16, TJ_S8, 5, 512, 72, {TJ_F16, TJ_SCALES_ROW_BY_ROW, TJ_S8, 0, 1, 128, 0}},
+        {"thin:width=8", TJ_F16, TJ_U8, 5, 416, 72, {TJ_F32, TJ_SCALES_ROW_BY_ROW, TJ_U8, 0, 1, 32, 0}},
+        {"thin", TJ_BF16, TJ_E4M3, 24, 512, 200, {TJ_F32, TJ_SCALES_ROW_BY_ROW, 0, 0, 128, 128, 0}},
+        {"thin:splits=2", TJ_F16, TJ_E5M2, 32, 640, 72, {TJ_F32, TJ_SCALES_PART_BY_PART, 0, 0, 1, 0, 0}},
+    };
+
+    expect_right_weights(row, sizeof row / sizeof row[0], false);
 }
 
 /* In mma: a whole number near a zero point is taken from the weights, and the rest from the sum. Weights that are 7 less 7 are 0. */

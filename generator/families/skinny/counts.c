@@ -9,6 +9,7 @@
 #include "parts/pointers.h"
 #include "parts/registers.h"
 #include "parts/scales.h"
+#include "parts/slices.h"
 #include "parts/split.h"
 #include "parts/traffic.h"
 
@@ -99,59 +100,18 @@ static void count_tile(const scene *c, tj_counts *counts)
         count_shared(c, c->s.slices, c->s.lanes, c->run, 0, wide, reads, &counts->shared_load);
 }
 
-enum { EXCHANGES_OF_LEVEL = 4 }; /* waits for a barrier, for two accumulators of others, and for its own store */
-
-/* Reduce the slices' accumulators as a tree, ROWS_AT_ONCE rows at a time. */
-static void count_tree(const scene *c, tj_counts *counts)
+/* A thread stores its sums for the tree that adds up those of the slices. */
+static void count_partial(const scene *c, int32_t pitch, tj_counts *counts)
 {
-    const int64_t tops = counts->blocks * (c->s.tm / c->rows_at_once), pitch = c->outputs + !c->n_rows;
+    const int64_t tops = counts->blocks * (c->s.tm / c->rows_at_once);
     const int32_t wide = c->n_rows ? tj_least(c->s.vector, 16 / c->bytes) : 1;
     const int64_t stores = tops * c->rows_at_once * (c->s.tn / wide);
-    int32_t levels = 0;
 
     if (c->n_rows)
         /* VECTOR neighbours of a thread; if they take several stores, those of the next lane begin VECTOR further on. */
         count_shared(c, c->s.lanes, c->s.slices, c->s.vector, pitch, wide, stores, &counts->shared_store);
     else
         count_shared(c, c->s.slices, c->s.lanes, pitch, 1, 1, stores, &counts->shared_store);
-    for (int32_t half = c->s.slices / 2; half > 0; half /= 2) {
-        count_shared(c, c->outputs, half, 1, pitch, 1, 2 * tops, &counts->shared_load);
-        count_shared(c, c->outputs, half, 1, pitch, 1, tops, &counts->shared_store);
-        counts->sums += tops * half * c->outputs;
-        counts->barriers += tops;
-        levels++;
-    }
-    counts->barriers += 2 * tops;
-    counts->exchanged = (int32_t)(c->s.tm / c->rows_at_once) * levels * EXCHANGES_OF_LEVEL;
-}
-
-/* A thread for each output loads its accumulator, if the element of P exists. */
-static void count_sums(const scene *c, int64_t matrices, tj_traffic *traffic)
-{
-    const tj_access access = {
-        .threads_x = c->block_cols,
-        .threads_y = c->rows_at_once,
-        .step_x = c->bytes,
-        .step_y = c->block_cols * c->bytes,
-        .element_bytes = c->bytes,
-        .is_shared = true,
-        .axis = {tj_tile_axis(c->view->l.extent, c->block_cols, 0), tj_tile_axis(c->view->j.extent, c->rows_at_once, 0)},
-        .repeat = matrices,
-    };
-
-    tj_traffic_add(traffic, &access);
-}
-
-/* P, C or the workspace: a thread for each output. */
-static void count_output(const scene *c, int64_t bytes, int64_t ld, int64_t stride, int64_t matrices, tj_traffic *traffic)
-{
-    const bool p_rows = c->view->p.layout == TJ_ROW_MAJOR;
-    tj_access access = tj_tiled_access(c->block_cols, c->rows_at_once, c->view->l.extent, c->view->j.extent,
-                                       p_rows ? bytes : ld * bytes, p_rows ? ld * bytes : bytes);
-
-    access.element_bytes = (int32_t)bytes;
-    access.axis[2] = tj_batch_axis(matrices, stride, bytes);
-    tj_traffic_add(traffic, &access);
 }
 
 enum { LONG_PHASE = 64 }; /* elements of N in a thread's registers */
@@ -182,8 +142,6 @@ void tj_skinny_count(const tj_problem *view, const tj_config *config, tj_counts 
 {
     const tj_skinny_shape s = tj_skinny_shape_of(view, config);
     const int32_t threads = s.lanes * s.slices, splits = (int32_t)counts->splits;
-    const bool p_rows = view->p.layout == TJ_ROW_MAJOR;
-    const int64_t p_bytes = tj_facts_of(view->p.type)->bytes;
     scene c = {.view = view, .s = s, .run = tj_skinny_run(view, &s), .bytes = counts->sum_bytes};
     int64_t phases;
 
@@ -220,17 +178,7 @@ void tj_skinny_count(const tj_problem *view, const tj_config *config, tj_counts 
         tj_scales_count_along_k(view, tj_ceil_div(counts->load_n.elements * tj_type_numbers(view->n.type), c.run),
                                 &counts->load_scales);
     }
-    count_tree(&c, counts);
-    count_sums(&c, view->batch * splits, &counts->shared_load);
-    if (splits > 1) {
-        count_output(&c, c.bytes, p_rows ? view->l.extent : view->j.extent, view->j.extent * view->l.extent,
-                     view->batch * splits, &counts->store_w);
-        tj_split_count(view, splits, counts);
-    } else {
-        count_output(&c, p_bytes, view->p.ld, view->p.stride, view->batch, &counts->store_p);
-        if (view->epilogue.has_beta)
-            count_output(&c, p_bytes, view->c.ld, view->c.stride, view->batch, &counts->load_c);
-        tj_scales_count_tiles(view, c.block_cols, c.rows_at_once, TJ_SCALES_IN_TURN, counts);
-    }
+    count_partial(&c, c.outputs + !c.n_rows, counts);
+    tj_slices_count(view, &(tj_slices){s.slices, c.rows_at_once, c.block_cols, s.tm, c.outputs + !c.n_rows}, counts);
     tj_pointers_count(view, NULL, counts);
 }
