@@ -29,6 +29,6 @@ for minor in 9 10 11 12 13 14; do
 done
 for wheel in "$wheels"/*.whl; do "$python" -m zipfile -e "$wheel" "$bundle/python"; done
 cp -r bindings/python/examples "$bundle/python"
-cp -r bench/shapes bench/tables.py bench/programs.py "$bundle"
+cp -r bench/shapes bench/tables.py bench/programs.py bench/programs "$bundle"
 scripts/check_runpath.sh "$bundle"
 echo "bundled: $(du -sh "$bundle" | cut -f1) in $bundle"
