@@ -14,13 +14,13 @@ const auto load_scales = [&](int phase) {
         }
 };
 const auto make_scales = [&](int) {
-    unsigned int all = 0;
+    unsigned int largest = 0;
 #pragma unroll
     for (int p = 0; p < PARTS; ++p)
 #pragma unroll
         for (int r = 0; r < TM; ++r)
-            all |= coming[p][r].bits;
-    has_larger = __any_sync(~0u, all > LARGEST);
+            largest = max(largest, static_cast<unsigned int>(coming[p][r].bits));
+    has_larger = __any_sync(~0u, largest > LARGEST);
     const unsigned int times = has_larger ? 1 : TIMES_POWER, more = has_larger ? 0 : PLUS_POWER;
 #pragma unroll
     for (int p = 0; p < PARTS; ++p)
