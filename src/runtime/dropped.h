@@ -2,9 +2,9 @@
 /*
  * dropped: did ptxas leave products of the tensor cores out of a CUBIN?
  *
- * A product that ptxas believes to be the same as another one stays in the code as an instruction whose sums go to no register.
- * Builds of CUDA 13.0 believe so of products that differ (docs/compilers.md). No product of the generator is one that could be
- * left out, so such an instruction says that the kernel is wrong.
+ * A product whose sums ptxas believes to be those of another one stays in the code as an instruction whose sums go to no
+ * register. CUDA 13.0 believes so of products that differ (docs/compilers.md). No product of the generator could be left out, so
+ * such an instruction says that the kernel is wrong.
  */
 #ifndef TJ_SRC_DROPPED_H
 #define TJ_SRC_DROPPED_H

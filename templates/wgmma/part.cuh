@@ -5,11 +5,9 @@ const auto multiply_part = [&](int r, int half, int first) {  //@ , halves,
     const int place = stage * sizeof(phase_t);
     const auto m = moved(m_first, place + m_offset(r * 32, first)), n = moved(n_first, place + n_offset(first));  //@ n_of_part for n_offset(first)
     begin_products();
-    // Never: a part has one product. With a constant, ptxas takes parts of different rows for the same (docs/compilers.md).  //@ only one_product
-    //@| const bool adds = stage < 0;  //@ only one_product
 #pragma unroll
     for (int kk = 0; kk < PART; kk += K_STEP)
-        multiply_add(moved(m, m_offset(0, kk)), moved(n, n_offset(kk)), part[0], part[1], kk > 0);  //@ adds for kk > 0
+        multiply_add(moved(m, m_offset(0, kk)), moved(n, n_offset(kk)), part[0], part[1], kk > 0);
     commit_products();
 };
 const auto begin_phase = [&] {
