@@ -9,8 +9,8 @@
 #include "traffic.h"
 #include "tree.h"
 
-/* A thread has COLS columns, THREADS apart. */
-enum { THREADS = 128, COLS = 8, LINE_BYTES = 160 };
+/* A thread has COLS columns, and loads VECTOR_BYTES of neighbours at once, as many as divide a row. */
+enum { THREADS = 128, COLS = 8, VECTOR_BYTES = 8, LINE_BYTES = 160 };
 
 /* ---- source ------------------------------------------------------------------------------------------------------- */
 
@@ -79,8 +79,8 @@ static void print_c(const tj_problem *problem, tj_template_params *fill)
     print_ld(problem, TJ_MATRIX_C, ld);
     if (problem->epilogue.has_beta)
         tj_text_print(&out,
-                      "if (Col < P_COLS && beta != 0)  // beta = 0 must not read C: it may hold NaN, or nothing yet\n"
-                      "    sum[c] += beta * static_cast<combined_t>(C[Row * %s + Col]);\n",
+                      "if (beta != 0)  // beta = 0 must not read C: it may hold NaN, or nothing yet\n"
+                      "    sum[load][v] += beta * static_cast<combined_t>(C[Row * %s + Col + v]);\n",
                       ld);
     tj_template_take_lines(fill, "adds_c", &out);
 }
@@ -89,6 +89,10 @@ static void describe_source(const tj_problem *problem, const tj_launch_step *ste
 {
     const tj_problem stored = tj_problem_unfinished(problem);
     char ld[TJ_TEMPLATE_VALUE_BYTES], is_row[TJ_TEMPLATE_VALUE_BYTES] = "from >= 0 && from < W_ROWS";
+    int32_t vector = VECTOR_BYTES / tj_facts_of(problem->p.type)->bytes;
+
+    while (tj_problem_p_cols(problem) % vector != 0)
+        vector /= 2;
 
     tj_template_set(fill, "combined_t", tj_scalar_type(problem) == TJ_F64 ? "double" : "float");
     print_parameters(problem, step, fill);
@@ -100,7 +104,8 @@ static void describe_source(const tj_problem *problem, const tj_launch_step *ste
     tj_template_set_int(fill, "LD_W", stored.p.ld);
     tj_template_set_int(fill, "COMBINED", problem->rows.combined);
     tj_template_set_int(fill, "SUM_THREADS", THREADS);
-    tj_template_set_int(fill, "SUM_COLS", COLS);
+    tj_template_set_int(fill, "SUM_VECTOR", vector);
+    tj_template_set_int(fill, "SUM_LOADS", COLS / vector);
     if (tj_is_masked(problem))
         (void)snprintf(is_row, sizeof is_row, "from >= 0 && from < W_ROWS && from %% ROOM < rows_of(%s, from / ROOM, ROOM)",
                        tj_template_get(fill, "offset_rows"));

@@ -7,10 +7,15 @@ constexpr int P_COLS = 700;
 constexpr long long LD_W = 704;
 constexpr int COMBINED = 2;
 constexpr int SUM_THREADS = 128;
-constexpr int SUM_COLS = 8;  // of a thread
+constexpr int SUM_VECTOR = 4;  // neighbouring columns that a thread loads at once,
+constexpr int SUM_LOADS = 2;   // and how many times from each row
+
+struct alignas(SUM_VECTOR * sizeof(output_t)) neighbours_t {
+    output_t element[SUM_VECTOR];
+};
 
 // Launch: SUM_THREADS threads in a block,
-//         (rows of P, ceil(P_COLS / (SUM_THREADS * SUM_COLS))) blocks in the grid.
+//         (rows of P, ceil(P_COLS / (SUM_THREADS * SUM_LOADS * SUM_VECTOR))) blocks in the grid.
 extern "C" __global__ void __launch_bounds__(SUM_THREADS)
 combine_rows(
     //@ instead combine_rows_parameters
@@ -22,8 +27,8 @@ combine_rows(
 {
     const int thread = threadIdx.x;
     const long long Row = blockIdx.x;
-    const int first = blockIdx.y * (SUM_THREADS * SUM_COLS) + thread;
-    combined_t sum[SUM_COLS] = {};
+    const int first = (blockIdx.y * (SUM_THREADS * SUM_LOADS) + thread) * SUM_VECTOR;
+    combined_t sum[SUM_LOADS][SUM_VECTOR] = {};
 
     #include "parts/awaits.cuh"
     //@| // Rows of a group's room that are not there belong to no product.  //@ only masked
@@ -36,18 +41,26 @@ combine_rows(
         if (is_row) {
             const combined_t factor = p_factor[Row * COMBINED + i];
 #pragma unroll
-            for (int c = 0; c < SUM_COLS; ++c) {
-                const int Col = first + c * SUM_THREADS;
-                if (Col < P_COLS)
-                    sum[c] += factor * static_cast<combined_t>(W[from * LD_W + Col]);
+            for (int load = 0; load < SUM_LOADS; ++load) {
+                const int Col = first + load * SUM_THREADS * SUM_VECTOR;
+                if (Col < P_COLS) {
+                    const neighbours_t row = *reinterpret_cast<const neighbours_t *>(&W[from * LD_W + Col]);
+#pragma unroll
+                    for (int v = 0; v < SUM_VECTOR; ++v)
+                        sum[load][v] += factor * static_cast<combined_t>(row.element[v]);
+                }
             }
         }
     }
 #pragma unroll
-    for (int c = 0; c < SUM_COLS; ++c) {
-        const int Col = first + c * SUM_THREADS;
-        //@ lines adds_c
-        if (Col < P_COLS)
-            P[Row * 700 + Col] = static_cast<output_t>(sum[c]);  //@ ld_combined for 700
+    for (int load = 0; load < SUM_LOADS; ++load) {
+        const int Col = first + load * SUM_THREADS * SUM_VECTOR;
+        if (Col >= P_COLS)
+            return;
+#pragma unroll
+        for (int v = 0; v < SUM_VECTOR; ++v) {
+            //@ lines adds_c
+            P[Row * 700 + Col + v] = static_cast<output_t>(sum[load][v]);  //@ ld_combined for 700
+        }
     }
 }

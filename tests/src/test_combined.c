@@ -70,6 +70,8 @@ static const struct row {
     bool is_masked, gathers, has_beta;
 } rows[] = {
     {"naive", NULL, 21, 35, 70, TJ_BF16, TJ_BF16, 0, 0, 2},
+    {"naive", NULL, 21, 35, 71, TJ_F16, TJ_F16, 0, 0, 2, .has_beta = true},
+    {"naive", NULL, 9, 5, 2100, TJ_F16, TJ_F16, 0, 0, 4},
     {"tiled", NULL, 50, 16, 40, TJ_F16, TJ_F16, 0, 3, 4},
     {"tiled:shared=dynamic", "alpha * acc", 20, 35, 70, TJ_F32, TJ_F32, 0, 0, 1, .has_beta = true},
     {"tiled", "silu(acc[2*col] + bias[col]) * acc[2*col+1]", 21, 35, 140, TJ_F16, TJ_F32, 0, 0, 3},
