@@ -17,8 +17,7 @@ for (int tile = blockIdx.x; tile < rows * cols; tile += gridDim.x) {  //@ tiles 
     #include "wgmma/tile.cuh"  //@ tile
     //@| #include "wgmma/rows_of_group.cuh"  //@ only has_groups
     //@| #include "wgmma/of_product.cuh"  //@ only walks_products
-    sum_t sum[TM][TN] = {};  //@ only not one_product
-    //@| #include "wgmma/zeros.cuh"  //@ only one_product
+    sum_t sum[TM][TN] = {};
     settle(sum);
     //@| #include "wgmma/await_turn.cuh"  //@ only pingpong
     //@| #include "wgmma/promote.cuh"  //@ only promotes

@@ -1,3 +1,4 @@
+//@| #include "wgmma/unequal_zeros.cuh"  //@ only one_product
 for (int phase = 0; phase < phases; ++phase) {
     begin_phase();  //@ only not ahead
 #pragma unroll
