@@ -218,7 +218,8 @@ static double walk_cycles(const tj_device_facts *facts, const tj_counts *c, cons
     const double most = here * fmax(fmax(made, made_by_all), fmax(shared, lines));
     const double flight = c->ahead > 5 ? blocks * c->ahead * (double)c->phase.loads * c->element_bytes : 0;
     const double crowd = 1 + walk->flight_cost * fmax(0, flight / walk->flight - 1);
-    const double tile = soft_maximum(most, in_turn, model->sharpness) * crowd;
+    const double copied = walk->gather * (double)c->copied / tiles;
+    const double tile = soft_maximum(most, in_turn, model->sharpness) * crowd + copied;
     /*
      * The epilogue's expression: the few warps of one part of a block leave half of the lanes unused; those of one warpgroup
      * leave more.

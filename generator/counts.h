@@ -80,6 +80,7 @@ typedef struct tj_counts {
     int32_t truncates;   /**< sums of a part of k may have 13 bits: mma.sync then multiplies no halves where it has such sums */
     int64_t transposed;  /**< requests of shared_load that transpose tiles; shared_store has the same number */
     int64_t factors;     /**< requests of shared_load for factors that tensor cores take from registers, and not from there */
+    int64_t copied;      /**< warp instructions that copy rows of M that an index gathers, next to the copy engine */
     int64_t narrow;      /**< requests of asynchronous copies of less than 16 bytes, which pass through the L1: of mma */
     int64_t gathered;    /**< requests that load one element per lane, several of which form one shared memory store */
     /**

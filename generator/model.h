@@ -92,7 +92,8 @@
     X(flight, "bytes of all blocks that may be in flight with more than six stages")                                           \
     X(flight_cost, "share of a tile's time that each further such number of bytes costs")                                      \
     X(transpose_wait, "from a tile's arrival to the end of its transpose in shared memory")                                    \
-    X(transpose_passes, "of shared memory for each wavefront of the lanes that transpose tiles")
+    X(transpose_passes, "of shared memory for each wavefront of the lanes that transpose tiles")                               \
+    X(gather, "of a block for each instruction of the warps that copy gathered rows of M")
 /* clang-format on */
 
 #define TJ_MODEL_MEMBER(name, meaning) double name;

@@ -187,7 +187,7 @@ tj_problem tj_problem_even(const tj_problem *problem)
     }
     if (!tj_is_grouped(problem))
         return even;
-    even.rows = (tj_rows){0};
+    even.rows = (tj_rows){.gathered = problem->rows.gathered};
     even.batch = tj_group_count(problem);
     even.j.extent = tj_usual_rows(problem);
     even.j.multiple_of = 0;

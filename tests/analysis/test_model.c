@@ -449,6 +449,18 @@ Test(analysis, counts_the_elements_of_each_group_along_k)
     }
 }
 
+/* A warp copies four rows of 128 bytes at once, for each tile of P and each phase of k. */
+Test(analysis, counts_the_copies_of_rows_that_an_index_gathers)
+{
+    tj_problem problem = TJ_PROBLEM_INIT(256, 128, 256, TJ_BF16);
+
+    cr_expect(counts_of(&problem, "wgmma:bm=128,bn=128").copied == 0);
+    problem.rows.gathered = 1;
+    cr_expect(counts_of(&problem, "wgmma:bm=128,bn=128").copied == 4 * 2 * 32);
+    problem.rows = (tj_rows){.kind = TJ_ROWS_IN_GROUPS, .gathered = 1, .groups = 2};
+    cr_expect(counts_of(&problem, "wgmma:bm=128,bn=128").copied == 4 * 2 * 32);
+}
+
 /* Lines of M begin at multiples of 8 bytes, those of N at multiples of 16. */
 Test(analysis, counts_copies_that_are_narrower_than_a_chunk)
 {

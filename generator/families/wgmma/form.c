@@ -1265,9 +1265,7 @@ static bool walks_products(const tj_problem *view, const tj_wgmma_shape *s)
 static void describe_walk(const tj_problem *view, const tj_wgmma_shape *s, tj_template_params *fill)
 {
     const bool has_groups = tj_is_grouped(view), in_turn = s->pingpong == TJ_WGMMA_PINGPONG,
-               is_alone = s->cluster_rows * s->cluster_cols == 1,
-               gathers_whole = tj_access_widest(view, TJ_MATRIX_M, CHUNK / s->element_bytes) == CHUNK / s->element_bytes;
-    const char *const tiles = walks_products(view, s) ? "batch * rows * cols" : "rows * cols";
+               is_alone = s->cluster_rows * s->cluster_cols == 1;
     const char *const first = is_alone ? "blockIdx.x" : "blockIdx.x / CLUSTER", *const next = is_alone ? "gridDim.x"
                                                                                                        : "gridDim.x / CLUSTER";
 
@@ -1281,7 +1279,7 @@ static void describe_walk(const tj_problem *view, const tj_wgmma_shape *s, tj_te
                     : !has_groups           ? "parts/scale.cuh"
                                             : "wgmma/all_scales.cuh");
     tj_template_set_flag(fill, "walks_products", walks_products(view, s));
-    tj_template_set(fill, "tiles", tiles);
+    tj_template_set(fill, "tiles", walks_products(view, s) ? "batch * rows * cols" : "rows * cols");
     tj_template_set(fill, "bring", has_groups ? "wgmma/bring_in_groups.cuh" : "wgmma/bring.cuh");
     tj_template_set(fill, "first_brought", first);
     tj_template_set(fill, "next_brought", next);
@@ -1303,6 +1301,16 @@ static void describe_walk(const tj_problem *view, const tj_wgmma_shape *s, tj_te
                     : s->slices > 1 ? (is_alone ? "STORERS" : "STORERS * CLUSTER")
                     : is_alone      ? "4 * MULTIPLIERS"
                                     : "4 * MULTIPLIERS * CLUSTER");
+    tj_template_set(fill, "release", s->release == TJ_WGMMA_LATE ? "wgmma/release_late.cuh" : "wgmma/release_now.cuh");
+    tj_template_set_flag(fill, "releases_late", s->release == TJ_WGMMA_LATE);
+}
+
+/* Describe the warps that copy rows of M, which an index gathers, and who arrives when a place of the ring is full. */
+static void describe_gatherers(const tj_problem *view, const tj_wgmma_shape *s, tj_template_params *fill)
+{
+    const int32_t chunk = CHUNK / s->element_bytes;
+    const bool copies_whole = tj_access_widest(view, TJ_MATRIX_M, chunk) == chunk;
+
     if (s->gathers)
         tj_template_set_int(fill, "GATHERERS", s->scales_parts ? GATHERERS - 1 : GATHERERS); /* one brings scales */
     else
@@ -1313,11 +1321,9 @@ static void describe_walk(const tj_problem *view, const tj_wgmma_shape *s, tj_te
                     : s->scales_parts             ? "1 + SCALERS"
                                                   : "1");
     tj_template_set(fill, "brought", s->gathers ? "sizeof(tiles[stage].N)" : "sizeof(phase_t)");
-    tj_template_set_flag(fill, "copies_or_zero", s->gathers && gathers_whole);
-    tj_template_set_flag(fill, "copies_part", s->gathers && !gathers_whole);
-    tj_template_set(fill, "end_of_rows", has_groups ? "group.end" : "j");
-    tj_template_set(fill, "release", s->release == TJ_WGMMA_LATE ? "wgmma/release_late.cuh" : "wgmma/release_now.cuh");
-    tj_template_set_flag(fill, "releases_late", s->release == TJ_WGMMA_LATE);
+    tj_template_set_flag(fill, "copies_or_zero", s->gathers && copies_whole);
+    tj_template_set_flag(fill, "copies_part", s->gathers && !copies_whole);
+    tj_template_set(fill, "end_of_rows", tj_is_grouped(view) ? "group.end" : "j");
 }
 
 /* Describe how warps prepare what the copy engine has brought of an operand. */
@@ -1491,6 +1497,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_template_set(fill, "col_of", "c / 2 * 8 + c % 2");
     tj_template_set(fill, "first_col", "thread_col");
     describe_walk(view, &s, fill);
+    describe_gatherers(view, &s, fill);
     describe_preparation(view, &s, fill);
     describe_registers(&s, fill);
     describe_edges(view, checks, tj_wgmma_output_of(view, &s).slice, fill);
