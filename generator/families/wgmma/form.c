@@ -932,6 +932,19 @@ static bool brings_too_much(const tj_problem *view, const tj_wgmma_shape *s)
     return s->bn > 128 && !n.along_k && n.blocks * n.line * 4 > s->bn * 5;
 }
 
+/* Are there fewer tiles than multiprocessors, if each has all that a warpgroup can multiply? */
+static bool is_small(const tj_problem *view)
+{
+    return tj_ceil_div(view->j.extent, 128) * tj_ceil_div(view->l.extent, 128) * (view->batch > 1 ? view->batch : 1) <
+           FULL_GPU / 2;
+}
+
+/* May pairs of blocks that share tiles gain? Large products of 8-bit floats with scales are up to 2 % faster or slower with them. */
+static bool may_gain_by_pairs(const tj_problem *view, const tj_wgmma_shape *s)
+{
+    return s->scales_parts && s->parts == 1 && !is_small(view);
+}
+
 /*
  * Tiles that are not swapped gain nothing from these, but for few rows of P: 128x5120x5120 has a tile of 64x80 for each of 128
  * multiprocessors, which are kept waiting by what each of them has to bring. Lines of N across k hold 64 columns or more.
@@ -942,17 +955,10 @@ static bool is_too_fine(const tj_problem *view, const tj_wgmma_shape *s, size_t 
 {
     const bool takes_steps = view->j.extent <= MOST_SWAPPED_ROWS && tj_wgmma_tile_of(view, s, false).along_k;
 
-    return (known > CLUSTER && cluster_of(s) > 1) ||
+    return (known > CLUSTER && cluster_of(s) > (may_gain_by_pairs(view, s) ? 2 : 1)) ||
            (known > BN && s->bn > 16 && s->bn < 112 && s->bn % 32 != 0 && !takes_steps) ||
            (known > STAGES && s->stages > USUAL_STAGES) ||
            (known > BN && s->scales_parts && !s->scales_cols && s->bn > 128 && s->bn % 64 != 0);
-}
-
-/* Are there fewer tiles than multiprocessors, if each has all that a warpgroup can multiply? */
-static bool is_small(const tj_problem *view)
-{
-    return tj_ceil_div(view->j.extent, 128) * tj_ceil_div(view->l.extent, 128) * (view->batch > 1 ? view->batch : 1) <
-           FULL_GPU / 2;
 }
 
 /*

@@ -117,7 +117,7 @@ int32_t tj_wgmma_part_k(const tj_problem *view, const tj_wgmma_shape *s);
 int32_t tj_wgmma_phase_scales(const tj_problem *view, const tj_wgmma_shape *s);
 int64_t tj_wgmma_scale_bytes(const tj_problem *view, const tj_wgmma_shape *s);
 
-/** Describe how a warp brings scales along k, and how parts are multiplied by them. product: its name in the source. */
+/** Describe how warps bring scales along k, and how parts are multiplied by them. product: its name in the source. */
 void tj_wgmma_describe_scales(const tj_problem *view, const tj_wgmma_shape *s, tj_checks checks, const char *product,
                               tj_template_params *fill);
 
