@@ -165,7 +165,7 @@ thin(
                     const auto run = read<4>(reinterpret_cast<const unsigned int *>(&m_own[stage * (TM * UNIT) + (m_at[r] ^ eight * CHUNK)]));
 #pragma unroll
                     for (int pair = 0; pair < 4; ++pair)
-                        m[r][pair] = pair_up(run, pair);  //@ m_pair
+                        m[r][pair] = run.element[pair];  //@ m_pair
                 }
 #pragma unroll
                 for (int c = 0; c < TN / 16; ++c) {
