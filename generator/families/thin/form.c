@@ -198,6 +198,7 @@ static tj_status check_shape(const tj_problem *view, const tj_thin_shape *s, tj_
     const tj_reduction_slots slots = slots_of(view, s);
     const int32_t needed = tj_thin_registers(view, s) + TJ_THIN_OTHER_REGISTERS,
                   left = tj_registers_left(s->blocks, s->threads);
+    const int64_t bytes = shared_bytes(view, s) + kept_bytes(view, s);
     tj_status status = check_width(view, s->width, err);
 
     if (status != TJ_OK)
@@ -207,10 +208,10 @@ static tj_status check_shape(const tj_problem *view, const tj_thin_shape *s, tj_
                        TJ_THIN_ROWS, TJ_THIN_COLS);
     if (!tj_is_power_of_2(s->slices))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "slices is %d: it must be a power of 2", s->slices);
-    if (shared_bytes(view, s) + kept_bytes(view, s) > MAX_SHARED)
+    if (bytes > MAX_SHARED)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "%d slices of %d rows and %d columns need %lld bytes of shared memory: 227 KiB is the most", s->slices,
-                       s->tm, s->tn, (long long)(shared_bytes(view, s) + kept_bytes(view, s)));
+                       s->tm, s->tn, (long long)bytes);
     if (needed > left)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "%d blocks of %d threads leave each thread %d registers, and %d x %d of P with ahead=%d take %d: use "
