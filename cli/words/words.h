@@ -81,7 +81,7 @@ typedef struct cli_call {
     const struct cli_table *table;
     const char *operand[CLI_MAX_OPERANDS];
     size_t operand_count;
-    char *const *program; /* of a command that runs one: the words after --, ended by NULL; NULL: none */
+    char *const *program;                /* of a command that runs one: the words after --, ended by NULL; NULL: none */
     int32_t is_help, is_json, log_level; /* options of every command */
     void *options;                       /* the command's own structure; fields not given are NULL, 0, or initial */
     tj_json *answer;                     /* an object to fill: the output of --json */
