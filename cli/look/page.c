@@ -6,21 +6,6 @@
 
 #include "page.h"
 
-void cli_page_text(FILE *out, const char *text)
-{
-    static const char special[] = "&<>\"";
-    static const char *const entity[] = {"&amp;", "&lt;", "&gt;", "&quot;"};
-
-    for (; *text; text++) {
-        const char *at = strchr(special, *text);
-
-        if (at)
-            fputs(entity[at - special], out);
-        else
-            fputc((unsigned char)*text < 0x20 || (unsigned char)*text > 0x7e ? '?' : *text, out);
-    }
-}
-
 void cli_page_config(FILE *out, const char *text)
 {
     fputs("<code>", out);
@@ -29,7 +14,7 @@ void cli_page_config(FILE *out, const char *text)
         char word[64];
 
         (void)snprintf(word, sizeof word, "%.*s", (int)length, text);
-        cli_page_text(out, word);
+        cli_html_text(out, word);
         fputs(text[length] ? "<wbr>" : "", out);
         text += length;
     }
@@ -41,7 +26,7 @@ void cli_page_name(FILE *out, const cli_case *one)
     char name[CLI_NAME_BYTES];
 
     cli_name_case(one, name);
-    cli_page_text(out, name);
+    cli_html_text(out, name);
 }
 
 void cli_page_open_figure(FILE *out, const char *id, int width, int height, const char *title)

@@ -7,9 +7,6 @@
 
 #include "look.h"
 
-/** Write text from outside, such as a device's name, as HTML. */
-void cli_page_text(FILE *out, const char *text);
-
 /** Write a config's text as code, which a narrow page breaks only after commas. */
 void cli_page_config(FILE *out, const char *text);
 

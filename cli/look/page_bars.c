@@ -73,7 +73,7 @@ void cli_page_occupancy(FILE *out, const cli_look *look)
 
         fprintf(out, "<li class=\"k%zu\"><span class=\"key\">%c</span> %s", i, (char)('A' + i),
                 o->warps_per_sm < o->max_warps_per_sm ? "more by: " : "");
-        cli_page_text(out, o->lift);
+        cli_html_text(out, o->lift);
         fputs("</li>\n", out);
     }
     fputs("</ul>\n", out);

@@ -50,7 +50,7 @@ void cli_page_table(FILE *out, const cli_look *look, size_t winner)
         fprintf(out, "<tr><th scope=\"row\">%s</th>", column[0].row[r].name);
         for (size_t i = 0; i < look->count; i++) {
             fprintf(out, "<td%s>", i == winner ? win : "");
-            cli_page_text(out, column[i].row[r].text);
+            cli_html_text(out, column[i].row[r].text);
             fputs("</td>", out);
         }
         fputs("</tr>\n", out);

@@ -77,7 +77,7 @@ static void put_head(FILE *out, const cli_look *look)
     fputs("<h1>", out);
     cli_print_formula(out, p);
     fputs("</h1>\n<dl>\n<dt>device</dt><dd>", out);
-    cli_page_text(out, look->machine.facts.name);
+    cli_html_text(out, look->machine.facts.name);
     fprintf(out, ", compute capability %d.%d (%s)</dd>\n<dt>roofs</dt><dd>%s and %s to memory, %s</dd>\n",
             (int)look->machine.facts.cc_major, (int)look->machine.facts.cc_minor, look->machine.origin,
             cli_rate(best->analysis.roof.peak, "FLOP/s").text, cli_rate(best->analysis.roof.bandwidth, "B/s").text,
@@ -87,7 +87,7 @@ static void put_head(FILE *out, const cli_look *look)
     cli_page_config(out, best->text);
     fprintf(out, ", %s, which is %s; what bounds it is %s. Its checks: ", cli_duration(best->analysis.predicted.us).text,
             cli_rate(best->analysis.predicted.flop_per_s, "FLOP/s").text, best->analysis.predicted.bound);
-    cli_page_text(out, tj_source_checks_text(best->source));
+    cli_html_text(out, tj_source_checks_text(best->source));
     fputs(".</p>\n", out);
 }
 

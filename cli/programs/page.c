@@ -22,21 +22,6 @@ static const char STYLE[] =
     ".bar{height:.55rem;margin:.2rem 0;border-radius:2px;min-width:2px}.theirs{background:var(--theirs)}"
     ".ours{background:var(--ours)}\n";
 
-static void put_text(FILE *out, const char *text)
-{
-    static const char special[] = "&<>\"";
-    static const char *const entity[] = {"&amp;", "&lt;", "&gt;", "&quot;"};
-
-    for (; *text; text++) {
-        const char *at = strchr(special, *text);
-
-        if (at)
-            fputs(entity[at - special], out);
-        else
-            fputc((unsigned char)*text < 0x20 || (unsigned char)*text > 0x7e ? '?' : *text, out);
-    }
-}
-
 static void put_bar(FILE *out, const char *side, double us, double most)
 {
     if (us > 0 && most > 0)
@@ -52,7 +37,7 @@ static void put_product(FILE *out, const traced_product *product, double most)
     fputs("<article>\n<p><code>", out);
     if (product->is_known)
         tj_problem_print(&product->problem, name);
-    put_text(out, product->is_known ? name : product->what);
+    cli_html_text(out, product->is_known ? name : product->what);
     fputs("</code></p>\n", out);
     put_bar(out, "theirs", calls * product->us, most);
     put_bar(out, "ours", calls * product->ours_us, most);
@@ -64,7 +49,7 @@ static void put_product(FILE *out, const traced_product *product, double most)
         fprintf(out, "; <b>%.2f times</b>", product->us / product->ours_us);
     if (!product->is_known) {
         fputs("; stays with cuBLAS: ", out);
-        put_text(out, product->why);
+        cli_html_text(out, product->why);
     }
     fputs("</p>\n</article>\n", out);
 }
@@ -86,9 +71,9 @@ static void put_page(FILE *out, const traced *all, const char *device)
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
         "content=\"width=device-width,initial-scale=1\"><title>tilejit trace</title>\n<style>\n%s</style></head><body>\n<h1>",
         STYLE);
-    put_text(out, *all->program ? all->program : "no product");
+    cli_html_text(out, *all->program ? all->program : "no product");
     fputs(": its matrix products</h1>\n<p class=\"soft\">", out);
-    put_text(out, device);
+    cli_html_text(out, device);
     fprintf(out,
             "</p>\n<div class=\"figures\"><div><b>%s</b>by cuBLAS</div><div><b>%s</b>with TileJIT where it is faster</div>"
             "<div><b>%.2f</b>times as fast</div><div><b>%.1f s</b>the whole run</div></div>\n",

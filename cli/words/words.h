@@ -225,6 +225,9 @@ void cli_end_file(const tj_output *out);
 /** Write one piece with tj_output_write, between them. */
 tj_status cli_write_output(const tj_output *out, const void *bytes, size_t size, tj_error *err);
 
+/** Write text from outside, such as a device's name, as HTML. */
+void cli_html_text(FILE *out, const char *text);
+
 /* ---- signals ---------------------------------------------------------------------------------------------------- */
 
 /**
