@@ -88,7 +88,10 @@ static bool place_of_symbol(const void *symbol, place *where)
     return true;
 }
 
-/* Under the lock. handle: of the object there; the library keeps it. NULL: there is no room. */
+/*
+ * Return the library at this address, or add it with its handle, which is then kept. NULL: it is not there, and handle is NULL
+ * or there is no room. The caller holds the lock.
+ */
 static blas_library *library_at(const void *base, void *handle)
 {
     for (size_t i = 0; i < self.libraries; i++)

@@ -44,8 +44,8 @@ static bool read_layout(get_fn *ask, const void *object, layout *to)
 }
 
 /*
- * Programs use few layouts, each many times. What was read of one is kept with its bytes, which say all that there is to say of
- * it, so that nine calls become a comparison.
+ * Programs use few layouts, each many times. The attributes of a layout are kept with its bytes, which determine
+ * them, so that one comparison replaces nine calls.
  */
 static bool know_layout(get_fn *ask, const void *object, layout *to)
 {
