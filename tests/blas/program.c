@@ -99,7 +99,7 @@ extern void *fake_cublas_next(void);
 #endif
 
 static void *context;
-static unsigned long long seed;
+static _Thread_local unsigned long long seed = 1;
 
 static void die(const char *why)
 {
@@ -630,11 +630,13 @@ static void *run_thread(void *payload)
 {
     static atomic_int number;
     int *wrong = payload;
+    int mine = atomic_fetch_add(&number, 1);
     product p = usual();
     job j = shared;
 
+    seed = (unsigned long long)mine + 1;
     cu.set_current(context);
-    if (atomic_fetch_add(&number, 1) % 2)
+    if (mine % 2)
         open_handles(&j);
     make_job(&j, &p);
     for (int i = 0; i < 40; i++)
