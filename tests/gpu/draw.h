@@ -586,8 +586,8 @@ static int run_request(tj_context *context, const request *r, int is_whole, FILE
 
     const tj_status status = tj_plan_prepare(context, &r->asked, &r->config, &plan, &err);
     if (status == TJ_ERR_SPILLS)
-        return !expect(strstr(err.message, " is not launched: ") && strstr(err.message, ": use "), "%s: no remedy in: %s", r->label,
-                       err.message);
+        return !expect(strstr(err.message, " is not launched: ") && strstr(err.message, ": use "), "%s: no remedy in: %s",
+                       r->label, err.message);
     if (!expect(status == TJ_OK, "%s: %s", r->label, err.message))
         return 1;
     offsets = draw_offsets(&r->known);
