@@ -113,7 +113,7 @@ static void count_operands(const tj_problem *view, tj_counts *counts)
         traffic->requests += requests;
         traffic->wavefronts += requests;
         traffic->merged += requests;
-        traffic->sectors += indexed == TJ_BY_ROW ? requests : requests * bytes;
+        traffic->sectors += indexed == TJ_BY_ROW || indexed == TJ_BY_PRODUCT ? requests : requests * bytes;
         traffic->is_estimate = 1;
         counts->work[TJ_PIPE_MEMORY] += tj_operand_elements(view, TJ_WITH + i) * bytes * view->batch;
         counts->waits += !view->epilogue.expression.operand[i].is_output;

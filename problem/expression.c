@@ -156,7 +156,7 @@ int tj_expression_operand(tj_expression *e, const char *name, int indexed, int t
 {
     tj_epilogue_operand operand = {.indexed = (uint8_t)indexed, .type = (uint8_t)type};
 
-    if (!e || !name || !is_sound(e) || !is_name(name) || indexed < TJ_BY_NOTHING || indexed > TJ_BY_BOTH ||
+    if (!e || !name || !is_sound(e) || !is_name(name) || indexed < TJ_BY_NOTHING || indexed > TJ_BY_PRODUCT ||
         !may_be_type(type, 0) || (indexed == TJ_BY_NOTHING && type != 0))
         return -1;
     strcpy(operand.name, name);

@@ -135,7 +135,7 @@ static int parse_number(parsing *p)
                             TJ_EPILOGUE_NODES);
 }
 
-/* Parse "[col]" or "[row, col]". */
+/* Parse "[col]", "[row, col]" or "[0]". */
 static int parse_index(parsing *p)
 {
     const char *start = p->at;
@@ -145,9 +145,11 @@ static int parse_index(parsing *p)
         indexed = take(p, ",") ? (take(p, "col") ? TJ_BY_BOTH : -1) : TJ_BY_ROW;
     else if (take(p, "col"))
         indexed = TJ_BY_COL;
+    else if (take(p, "0"))
+        indexed = TJ_BY_PRODUCT;
     if (indexed > 0 && take(p, "]"))
         return indexed;
-    return fail(p, start, "an operand is indexed by [row], [col] or [row, col]");
+    return fail(p, start, "an operand is indexed by [row], [col], [row, col] or [0]");
 }
 
 /* Parse ":bf16[col]" after the name of an operand. Returns how it is indexed, or -1. */
@@ -179,7 +181,7 @@ static int parse_operand(parsing *p, const char *start, const char *name)
     if ((indexed = parse_declaration(p, &type)) < 0)
         return -1;
     if (indexed == TJ_BY_NOTHING && type != TJ_TYPE_DEFAULT)
-        return fail(p, type_at, "a number has no element type: index the operand by [row], [col] or [row, col]");
+        return fail(p, type_at, "a number has no element type: index the operand by [row], [col], [row, col] or [0]");
     for (int32_t i = 0; i < p->e.operands; i++) {
         tj_epilogue_operand *known = &p->e.operand[i];
 
@@ -476,7 +478,7 @@ static int parse_output(parsing *p)
     skip(p);
     if ((indexed = parse_declaration(p, &type)) < 0)
         return -1;
-    if (indexed == TJ_BY_NOTHING || !take(p, "=") || p->at != past)
+    if (indexed == TJ_BY_NOTHING || indexed == TJ_BY_PRODUCT || !take(p, "=") || p->at != past)
         return fail(p, past - 1, "nothing is assigned here: an output is indexed, name[row, col] = value;");
     if (indexed == TJ_BY_BOTH)
         value = parse_condition(p);

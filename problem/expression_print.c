@@ -58,6 +58,7 @@ static void append_operand(printing *p, const tj_epilogue_operand *operand)
     append(p, operand->indexed == TJ_BY_COL       ? "[col]"
               : operand->indexed == TJ_BY_ROW     ? "[row]"
               : operand->indexed == TJ_BY_NOTHING ? ""
+              : operand->indexed == TJ_BY_PRODUCT ? "[0]"
               : p->is_cell                        ? "[row col]"
                                                   : "[row, col]");
 }

@@ -149,7 +149,7 @@ static tj_operand_row with_row(const tj_problem *problem, int i)
     row.ld = row.stride = TJ_ANY;
     if (operand->indexed != TJ_BY_BOTH) {
         row.rows = ONE;
-        row.width = operand->indexed == TJ_BY_ROW ? J : p_cols(problem);
+        row.width = operand->indexed == TJ_BY_PRODUCT ? ONE : operand->indexed == TJ_BY_ROW ? J : p_cols(problem);
         row.ld = TJ_TIGHT;
     }
     return row;

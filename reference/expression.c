@@ -60,8 +60,8 @@ tj_status tj_evaluation_prepare(const tj_problem *problem, const tj_host_operand
                            "the ld of operand %s is %lld, and a stored line of P has %lld elements: it must be at least that",
                            e->operand[i].name, (long long)ld, (long long)width);
         v->operand[i].address = given->address;
-        v->operand[i].row_step = indexed == TJ_BY_ROW ? 1 : indexed == TJ_BY_COL ? 0 : by_rows ? ld : 1;
-        v->operand[i].col_step = indexed == TJ_BY_COL ? 1 : indexed == TJ_BY_ROW ? 0 : by_rows ? 1 : ld;
+        v->operand[i].row_step = indexed == TJ_BY_ROW ? 1 : indexed != TJ_BY_BOTH ? 0 : by_rows ? ld : 1;
+        v->operand[i].col_step = indexed == TJ_BY_COL ? 1 : indexed != TJ_BY_BOTH ? 0 : by_rows ? 1 : ld;
         v->operand[i].stride = given->stride == TJ_BROADCAST ? 0
                                : given->stride               ? given->stride
                                : indexed == TJ_BY_BOTH       ? ld * rows

@@ -172,7 +172,7 @@ static const cli_option of_scalars[] = {
     {"epilogue", CLI_TEXT, AT(epilogue),
      "What becomes of each sum before it is stored, such as 'gelu(acc + bias[col])': an expression over acc, row, col, alpha, "
      "beta, "
-     "c, and operands of any other name, which are indexed by [row], [col], [row, col] or not at all.",
+     "c, and operands of any other name, which are indexed by [row], [col], [row, col], [0] or not at all.",
      "expression"},
     {"with", CLI_TEXT, AT(with),
      "What the operands of --epilogue are: slope=0.1, and for matmul bias=bias.npy, separated by commas.", "list"},

@@ -94,7 +94,10 @@ static void print_operand(printing *p, int at)
         (void)snprintf(ld, sizeof ld, "ld_%s", name);
         print_place(p, name, ld, element, sizeof element);
     } else {
-        (void)snprintf(element, sizeof element, "%s[%s]", name, operand->indexed == TJ_BY_ROW ? "Row" : p->col);
+        (void)snprintf(element, sizeof element, "%s[%s]", name,
+                       operand->indexed == TJ_BY_PRODUCT ? "0"
+                       : operand->indexed == TJ_BY_ROW   ? "Row"
+                                                         : p->col);
     }
     if (operand->indexed == TJ_BY_NOTHING)
         set(p, at, "%s", name);

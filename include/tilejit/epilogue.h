@@ -108,7 +108,8 @@ typedef enum tj_indexed {
     TJ_BY_NOTHING = 0, /**< slope: a number that each launch brings */
     TJ_BY_COL = 1,     /**< bias[col]: one element for each column of P */
     TJ_BY_ROW = 2,     /**< gain[row]: one for each row */
-    TJ_BY_BOTH = 3     /**< residual[row,col]: a matrix stored as P is, with its own leading dimension */
+    TJ_BY_BOTH = 3,    /**< residual[row,col]: a matrix stored as P is, with its own leading dimension */
+    TJ_BY_PRODUCT = 4  /**< factor[0]: one element in device memory, for each product of a batch, which the kernel reads */
 } tj_indexed;
 
 /** The reduction of a row or column of P by an output. */

@@ -220,6 +220,23 @@ Test(command, runs_batches_whose_products_one_block_walks)
     }
 }
 
+/* factor[0] is read by the kernel, one for each product. */
+Test(command, operands_of_one_element_lie_in_device_memory)
+{
+    static const char *const configs[] = {"naive", "simt", "mma:splits=2", "wgmma:swap=yes"};
+
+    NEEDS_COMPILER();
+    for (size_t i = 0; i < sizeof configs / sizeof configs[0]; i++) {
+        cr_assert(eq(int,
+                     shell("$T run 64x64x64 --dtype bf16 --batch 3 --config %s --device emulator:sm_90 --epilogue "
+                           "'select(factor[0] == 0, 0, factor[0] * acc) + weight:bf16[0] * c'",
+                           configs[i]),
+                     0),
+                  "%s: %s", configs[i], errors);
+        cr_expect(strstr(out, "check      passed: 12288 of 12288 elements") != NULL, "%s: %s", configs[i], out);
+    }
+}
+
 Test(command, names_operands_that_it_takes_for_one_number)
 {
     NEEDS_COMPILER();

@@ -39,6 +39,7 @@ Test(epilogue, two_spellings_of_one_tree_are_equal_bytes)
         {"clamp(acc, -1, 6)", "min(max(acc, -1), 6)"},
         {"clamp(acc, -1, 6)", "min(6, max(-1.0, acc))"},
         {"relu(gain[row]*acc + residual[row,col])", "relu(residual[row, col] + acc*gain[row])"},
+        {"acc * factor[0]", "factor [ 0 ]*acc"},
         {"acc*0.5e1", "acc*5"},
         {"(a*b + b*a) * acc", "acc * (a*b + a*b)"},
         {"alpha*acc + beta*c", "c * beta + acc * alpha"},
@@ -65,6 +66,7 @@ Test(epilogue, what_is_not_one_tree_differs)
         {"acc * 0.1", "acc * 0.10000000000000002"}, /* the last digit of a constant */
         {"acc - bias[col]", "bias[col] - acc"},
         {"acc + bias[col]", "acc + bias[row]"},
+        {"acc + bias", "acc + bias[0]"},
         {"acc + bias[col]", "acc + bias:bf16[col]"},
         {"acc + bias[col]", "acc + shift[col]"},
         {"(acc + 1) + 2", "acc + (1 + 2)"}, /* sums round */
@@ -111,6 +113,7 @@ Test(epilogue, canonical_text_reads_back_as_the_same_bytes)
                                         "0.1*acc + 1e300*slope",
                                         "pre:bf16[row,col] = acc + bias[col]; gelu(acc + bias[col])",
                                         "a[row,col] = acc; b:f16[row,col] = 2*acc; acc",
+                                        "factor:bf16[0]*acc",
                                         "silu(acc[2*col] + a[col])*(acc[2*col+1] + b[col])",
                                         "peak[row] = max(abs(acc)); total:bf16[col] = sum(gelu(acc)); acc",
                                         "sum[row] = sum(max(acc, sum2[col])); x[row,col] = acc; acc"};
@@ -205,7 +208,8 @@ Test(epilogue, hostile_texts_are_refused_in_words)
     expect_refused("++x", 1, "++ is not an operation");
     expect_refused("*p", 1, "expected a number");
     expect_refused("&x", 1, "expected a number");
-    expect_refused("x[0]", 3, "is indexed by");
+    expect_refused("x[1]", 3, "is indexed by");
+    expect_refused("x[0] = max(acc); acc", 6, "nothing is assigned");
     expect_refused("x[row+1]", 3, "is indexed by");
     expect_refused("acc[0]", 4, "acc[2*col] or acc[2*col+1]");
     expect_refused("acc[2*row]", 4, "acc[2*col] or acc[2*col+1]");

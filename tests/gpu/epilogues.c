@@ -44,8 +44,8 @@ static void append(char *text, const char *more)
 static void add_leaf(char *text, bool is_f64)
 {
     static const char *const leaves[] = {
-        "acc", "acc",   "acc",    "bias[col]", "gain[row]",    "residual[row,col]", "slope", "0.5",
-        "2",   "alpha", "beta*c", "row/16",    "small:*[col]", "e:*[row,col]",      "c",     "(col - row)/8"};
+        "acc",    "acc",    "acc",          "bias[col]",    "gain[row]", "residual[row,col]", "slope",    "0.5", "2", "alpha",
+        "beta*c", "row/16", "small:*[col]", "e:*[row,col]", "c",         "(col - row)/8",     "factor[0]"};
     static const char *const types[TYPES] = {"bf16", "f16", "e4m3", "e5m2", "s8", "f32"};
     const char *leaf = leaves[below((int)(sizeof leaves / sizeof leaves[0]))], *star = strchr(leaf, '*');
 

@@ -33,6 +33,15 @@ def test_every_kind_of_operand(random, place):
     assert numpy.array_equal(p, 0.5 * (a @ b) * gain[:, None] + residual)
 
 
+def test_one_element_for_each_product(random, place):
+    to, back = place
+    a, b, factor = random(3, 4, 5), random(5, 6), numpy.array([[2], [-1], [0.5]], "f4")
+    p = back(tilejit.matmul(to(a), to(b), epilogue="factor[0] * acc", factor=to(factor)))
+    assert numpy.array_equal(p, factor[:, :, None] * (a @ b))
+    p = back(tilejit.matmul(to(a), to(b), epilogue="factor[0] * acc", factor=to(factor[0])))
+    assert numpy.array_equal(p, 2 * (a @ b))
+
+
 def test_types_of_operands(random):
     a, b = random(16, 32).astype(ml_dtypes.bfloat16), random(32, 16).astype(ml_dtypes.bfloat16)
     bias = random(16).astype(ml_dtypes.bfloat16)

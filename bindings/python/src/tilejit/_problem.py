@@ -51,7 +51,7 @@ class Epilogue:
         ``"silu(acc[2*col]) * acc[2*col+1]"``, give ``out`` half as many columns.
     operands: the expression's operands, by name: a number, or an array on the device of a. ``bias[col]`` is an array of as many
         elements as ``out`` has columns, ``gain[row]`` as many as it has rows, ``residual[row, col]`` of the shape of ``out`` and stored as
-        it is; batch dimensions of ``out`` may precede these. An operand whose type the expression leaves out has
+        it is, ``factor[0]`` of one; batch dimensions of ``out`` may precede these. An operand whose type the expression leaves out has
         that of its array. Further outputs are operands too, which are written.
     scale_k: the elements of k per scale along k. By default k divided by the parts.
     """
@@ -113,7 +113,7 @@ def epilogue_of(epilogue: Any, operands: Mapping[str, Any], *more: str) -> Epilo
 
 _PLAIN = Epilogue()
 _PLAIN_SCALES = _PLAIN.scales
-BY_COL, BY_ROW, BY_BOTH = 1, 2, 3
+BY_COL, BY_ROW, BY_BOTH, BY_PRODUCT = 1, 2, 3, 4
 
 
 @dataclass
@@ -734,7 +734,7 @@ def _lay_operand(made: Request, operand: Operand, batch: Tuple[int, ...], p_layo
     index = made.withs[name] = lib.tj_epilogue_find(ffi.addressof(made.problem.epilogue), name.encode())
     indexed = tree.operand[index].indexed
     shape = _shape_of(made.problem, lib.TJ_OPERAND_WITH + index)
-    own = {BY_COL: (shape.cols,), BY_ROW: (shape.rows,), BY_BOTH: (shape.rows, shape.cols)}[indexed]
+    own = {BY_COL: (shape.cols,), BY_ROW: (shape.rows,), BY_BOTH: (shape.rows, shape.cols), BY_PRODUCT: (1,)}[indexed]
     lead = len(view.shape) - len(own)
     if lead < 0 or lead > len(batch) or view.shape[lead:] != own or any(x not in (1, y) for x, y in zip(view.shape[:lead], batch[len(batch) - lead:])):
         raise InvalidArgument(f"the operand {name} is {view.shape}, and the epilogue asks for {own}, with batch dimensions of {batch} ahead or without")
@@ -760,7 +760,7 @@ def _names_rows(problem: Any) -> bool:
 def _goes_on(made: Request, operand: Operand, step: int, j: int) -> bool:
     """If products follow each other as rows of a taller one, does the operand too?"""
     index = made.withs[operand.name]
-    if made.problem.epilogue.expression.operand[index].indexed == BY_COL:
+    if made.problem.epilogue.expression.operand[index].indexed in (BY_COL, BY_PRODUCT):
         return step == 0
     return bool(step == j * getattr(made.operands, "with")[index].ld)
 
