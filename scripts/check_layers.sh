@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # tier: quick
-# Check the rules between files that include folders cannot enforce, and that every public header compiles alone, as C and as C++.
+# Check the rules between files that include folders cannot enforce, that every public header compiles alone, as C and as C++, and that
+# tilejit.hpp has all of tilejit.h that can fail or frees.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -48,6 +49,21 @@ for header in include/tilejit/*.h; do
 int main(void) { return 0; }" >"$folder/one.c"
     cc -std=c17 -Wall -Wextra -Wpedantic -Werror -Iinclude -Iemulator/include -fsyntax-only "$folder/one.c" || complain "$header does not compile alone as C17"
     c++ -x c++ -std=c++17 -Wall -Wextra -Wpedantic -Werror -Iinclude -Iemulator/include -fsyntax-only "$folder/one.c" || complain "$header does not compile alone as C++17"
+done
+
+# The header of C++: alone, as each standard, by each compiler that is here; 2b is what older compilers call 23.
+for compiler in c++ $(command -v clang++); do
+    for standard in 17 20 2b; do
+        echo '#include <tilejit/tilejit.hpp>' >"$folder/one.cpp"
+        $compiler -std=c++$standard -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror -Iinclude -fsyntax-only "$folder/one.cpp" ||
+            complain "tilejit.hpp does not compile alone as C++$standard by $compiler"
+    done
+done
+# A function that returns a status, or frees what the library made, needs a wrapper: others are called as they are.
+for header in $(sed -n 's/^#include <\(tilejit\/.*\)>/include\/\1/p' include/tilejit/tilejit.h); do
+    for name in $(grep -oE 'TJ_MUST_CHECK tj_status tj_[a-z_0-9]+|void tj_[a-z_]+_(free|destroy|release)\(' "$header" | grep -oE 'tj_[a-z_0-9]+' | grep -v '^tj_status$'); do
+        grep -qE "[( <]$name[,)>(]" include/tilejit/tilejit.hpp || complain "tilejit.hpp lacks $name of $header"
+    done
 done
 [ $status -eq 0 ] && echo "check_layers: no complaint"
 exit $status

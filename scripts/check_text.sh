@@ -12,7 +12,7 @@ files=$(git ls-files --cached --others --exclude-standard | grep -v -e '^LICENSE
 bad=$(grep -nIE -e '\bTODO\b|\bFIXME\b' -e '/(work|root)/' -e 'pypi\.org|deb\.debian\.org|archive\.ubuntu' $files || true)
 [ -z "$bad" ] || complain "not to be in the repository:"$'\n'"$bad"
 
-for file in $(printf '%s\n' $files | grep -E '\.(c|h|sh|cmake|awk)$|CMakeLists.txt$'); do
+for file in $(printf '%s\n' $files | grep -E '\.(c|h|cpp|hpp|sh|cmake|awk)$|CMakeLists.txt$'); do
     head -n 2 "$file" | grep -q 'SPDX-License-Identifier: Apache-2.0' || complain "$file has no SPDX line"
 done
 bad=$(LC_ALL=C grep -nP '[^\x00-\x7F]' templates/*/*.cu templates/*/*.cuh || true)
@@ -35,7 +35,7 @@ python3 bench/picture.py bench/results/programs_h200.csv | cmp -s - docs/picture
 # Prose (CONTRIBUTING.md, "Style"). Exempt: templates, golden files, and records of the past.
 words() { awk -f scripts/check_words.awk "$@"; }
 old='^(templates|tests/golden|bench/results)/|^CHANGELOG.md$'
-bad=$(words $(printf '%s\n' $files | grep -E '\.(c|h|sh|cmake|py|awk|md)$|CMakeLists.txt$|^\.ci/run$' | grep -vE "$old"))
+bad=$(words $(printf '%s\n' $files | grep -E '\.(c|h|cpp|hpp|sh|cmake|py|awk|md)$|CMakeLists.txt$|^\.ci/run$' | grep -vE "$old"))
 [ -z "$bad" ] || complain "not in plain order:"$'\n'"$bad"
 # It can fail: each line with FAULT must be found, and no other.
 planted=$(mktemp -d)

@@ -48,7 +48,7 @@ function is_code(line, n,    head) {
 FNR == 1 {
     end_opening(0)
     file = FILENAME
-    kind = file ~ /\.md$/ ? "md" : file ~ /\.[ch]$/ ? "c" : "sh"
+    kind = file ~ /\.md$/ ? "md" : file ~ /\.(c|h|cpp|hpp)$/ ? "c" : "sh"
     fenced = inside = 0
     blank = 1
 }

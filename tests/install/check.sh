@@ -21,6 +21,7 @@ use() {
         configure "$prefix" $library >/dev/null
         cmake --build "$prefix.$library" >/dev/null
         "$prefix.$library/consumer" || fail "the find_package consumer of $library failed"
+        "$prefix.$library/consumer_cpp" >/dev/null || fail "the find_package consumer of $library in C++ failed"
     done
     readelf -d "$prefix.tilejit_static/consumer" | grep -q libtilejit && fail "the static consumer needs libtilejit.so"
 
