@@ -49,6 +49,7 @@ static const char *const names[BLAS_FUNCTIONS] = {
     BLAS_PRODUCTS(BLAS_BOTH)
     BLAS_SETTERS(BLAS_ONE)
     BLAS_ONE(cublasLtMatmul)
+    BLAS_ONE(cublasLtCreate)
     BLAS_GETTERS(BLAS_ONE)
     BLAS_LT_GETTERS(BLAS_ONE)
 };
@@ -225,7 +226,7 @@ __attribute__((noinline, cold)) static blas_library *look_for_library(const char
 
 blas_library *blas_find_library(blas_function function, const void *caller)
 {
-    blas_library *library = recall(key_of(caller, function == BLAS_cublasLtMatmul));
+    blas_library *library = recall(key_of(caller, function >= BLAS_cublasLtMatmul));
 
     if (__builtin_expect(library != NULL, 1))
         return library;

@@ -32,8 +32,9 @@
     X(cublasGemmStridedBatchedEx) \
     X(cublasGemmBatchedEx)
 
-/** Functions that change the workspace of a handle. */
+/** Functions that make a handle, or change its workspace. */
 #define BLAS_SETTERS(X)      \
+    X(cublasCreate_v2)       \
     X(cublasSetWorkspace_v2) \
     X(cublasSetStream_v2)    \
     X(cublasDestroy_v2)
@@ -53,7 +54,8 @@ typedef enum blas_function {
 #define BLAS_ONE(name) BLAS_##name,
     BLAS_PRODUCTS(BLAS_BOTH)
     BLAS_SETTERS(BLAS_ONE)
-    BLAS_cublasLtMatmul,
+    BLAS_cublasLtMatmul, /* the first of libcublasLt */
+    BLAS_cublasLtCreate,
     BLAS_REPLACED, /* functions before this number are replaced */
     BLAS_BEFORE_GETTERS = BLAS_REPLACED - 1,
     BLAS_GETTERS(BLAS_ONE)

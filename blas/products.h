@@ -7,6 +7,8 @@
 
 #include <stdatomic.h>
 
+#include <tilejit/tools.h>
+
 #include "call.h"
 
 /** Those whose calls are timed: cuBLAS and TileJIT, and cuBLAS in a program's first calls, when much else is slow. */
@@ -18,6 +20,12 @@ typedef struct blas_times {
     float us[64];   /* the last ones, in a ring */
 } blas_times;
 
+/** The times of a product in this run or an earlier one. */
+typedef struct blas_known {
+    double us[2];                      /* of BLAS_THEIRS and BLAS_OURS; 0: not measured */
+    char config[TJ_CONFIG_TEXT_BYTES]; /* of the kernel that the second one is of */
+} blas_known;
+
 /** A product. It never moves, and lives as long as the process. */
 typedef struct blas_product {
     blas_form form;
@@ -28,10 +36,14 @@ typedef struct blas_product {
     atomic_ullong calls, captured; /* captured: calls while the stream was being captured */
     atomic_ullong begun[BLAS_SIDES];
     blas_times times[BLAS_SIDES];
-    atomic_int state;                    /* compute.c */
-    double expected_us;                  /* compute.c, set before plan: the time that its kernel should take; 0: not known */
-    _Atomic(const tj_plan *) plan;       /* compute.c; NULL: none */
-    _Atomic(struct blas_product *) next; /* in the order in which they came */
+    atomic_int state;                     /* compute.c */
+    blas_known known;                     /* under a lock of compute.c */
+    double expected_us;                   /* compute.c, set before plan: the time that its kernel should take; 0: not known */
+    atomic_bool is_recalled;              /* compute.c: memory is set */
+    _Atomic(struct blas_memory *) memory; /* compute.c: from an earlier run; NULL: none */
+    atomic_int reviews;                   /* compute.c: the number of times that a decision for TileJIT was taken back */
+    _Atomic(const tj_plan *) plan;        /* compute.c; NULL: none */
+    _Atomic(struct blas_product *) next;  /* in the order in which they came */
 } blas_product;
 
 /** Find the product of a call, or add it. NULL: memory ran out, or there are too many. Threads: any. */

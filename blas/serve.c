@@ -8,6 +8,7 @@
 
 #include "compute.h"
 #include "ending.h"
+#include "functions.h"
 #include "timing.h"
 #include "trace.h"
 
@@ -106,6 +107,17 @@ __attribute__((noinline, cold)) static const tj_driver *open_driver(void)
     return driver;
 }
 
+void blas_warm(void)
+{
+    const tj_driver *driver;
+    CUcontext current = NULL;
+
+    if (blas_depth > 0 || !blas_is_asked() || atomic_load(&self.mode) != WITH || !(driver = open_driver()))
+        return;
+    if (driver->api.ctx_get_current(&current) == CUDA_SUCCESS && current)
+        blas_making_warm(driver, current);
+}
+
 bool blas_begin(blas_call *call, blas_visit *visit)
 {
     const tj_driver *driver = atomic_load_explicit(&self.driver, memory_order_acquire);
@@ -124,8 +136,10 @@ bool blas_begin(blas_call *call, blas_visit *visit)
         return false;
     visit->product = product;
     visit->stream = call->stream;
-    if (!is_trace)
+    if (!is_trace) {
+        blas_making_warm(driver, current);
         return blas_compute_begin(driver, call, product, visit);
+    }
     if (driver->api.stream_is_capturing && driver->api.stream_is_capturing((CUstream)call->stream, &captured) != CUDA_SUCCESS)
         captured = 1; /* the legacy stream while another one is captured */
     blas_timing_read(driver, false);

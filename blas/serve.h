@@ -17,6 +17,9 @@ typedef struct blas_visit {
 /** Is anything to be done about calls of this thread? Otherwise a call goes straight to cuBLAS. */
 bool blas_is_asked(void);
 
+/** When a handle is made, before and after: have the kernels of the last run made, once there is a CUDA context. */
+void blas_warm(void);
+
 /** Before cuBLAS is called. true: the product is queued, and cuBLAS need not be called. */
 bool blas_begin(blas_call *call, blas_visit *visit);
 

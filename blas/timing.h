@@ -20,6 +20,9 @@ void blas_timing_end(const tj_driver *driver, blas_pair *pair, CUstream stream, 
 /** Read the pairs that are over. must_wait: wait for all of them. */
 void blas_timing_read(const tj_driver *driver, bool must_wait);
 
+/** Forget the times of cuBLAS and TileJIT so far, but not those of the first calls. */
+void blas_timing_forget(blas_product *product);
+
 /** Return the median of a side's times, and their number; 0: there is none. */
 double blas_timing_median(const blas_product *product, blas_side side, uint64_t *count);
 

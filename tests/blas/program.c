@@ -12,6 +12,9 @@
  *                                        of NVIDIA's library, which does not say that: the seconds to wait once
  *     program edges                      calls that are refused, do nothing, or are unusual
  *     program often                      one product until it is first taken, and 40 times more
+ *     program again                      is the first call taken, a second after the handle was made? Then calls until 80 were taken,
+ *                                        or 300 were made
+ *     program exit MS                    a child that ends MS milliseconds after it asked for kernels, and how long its end takes
  *     program threads | fork | capture | expected | workspace | symbols | two LIBRARY | stub LIBRARY
  *
  * It is built three times: linked with the libraries; as a plugin that is; and to open them itself (OPENS).
@@ -703,6 +706,40 @@ static int run_fork(void)
     return wrong;
 }
 
+static double now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+}
+
+/* The end of a process whose kernels are being compiled. */
+static int run_exit(int pause_ms)
+{
+    int wrong = 0, status = 0, ends[2];
+    double begun = 0, ended;
+    pid_t child;
+
+    if (pipe(ends) != 0 || (child = fork()) < 0)
+        die("no child");
+    if (child == 0) {
+        open_driver();
+        wrong = run_random(6, false);
+        nanosleep(&(struct timespec){pause_ms / 1000, pause_ms % 1000 * 1000000L}, NULL);
+        begun = now_ms();
+        if (write(ends[1], &begun, sizeof begun) != sizeof begun)
+            die("no pipe");
+        exit(wrong);
+    }
+    if (waitpid(child, &status, 0) != child || read(ends[0], &begun, sizeof begun) != sizeof begun)
+        die("no child");
+    ended = now_ms();
+    printf("%.0f ms\n", ended - begun);
+    expect(status == 0, "the child", &wrong);
+    return wrong;
+}
+
 /* With few calls, a capture gets the kernel that is expected to be faster. */
 static int run_expected(void)
 {
@@ -782,6 +819,29 @@ static int run_workspace(void)
     expect(cu.instantiate(&executable, graph, 0) == 0 && cu.graph_launch(executable, j.stream) == 0 && count_wrong(&j) == 0,
            "the graph multiplies", &wrong);
     expect(lib.cublasSetStream_v2(j.handle, j.stream) == 0 && !is_captured(&j, &graph), "a new stream takes it away", &wrong);
+    return wrong;
+}
+
+/* In the second run the kernel of the first comes while the program prepares itself. */
+static int run_again(void)
+{
+    int wrong = 0, taken = 0, calls = 0;
+    product p = usual();
+    void *graph = NULL;
+    job j = {0};
+
+    open_handles(&j);
+    make_job(&j, &p);
+    sleep(1);
+    printf("the first call is %s\n", is_captured(&j, &graph) ? "taken" : "left");
+    for (; calls < 300 && taken < 80; calls++) {
+        const bool is_taken = once(&j, &wrong);
+
+        taken += is_taken;
+        if (!is_taken && calls > 30)
+            nanosleep(&(struct timespec){0, 10000000}, NULL);
+    }
+    printf("%d calls, %s taken, %d wrong\n", calls, taken == 80 ? "80" : taken > 0 ? "some" : "none", wrong);
     return wrong;
 }
 
@@ -865,6 +925,8 @@ int main(int argc, char **argv)
     open_libraries("libcublas.so.13", "libcublasLt.so.13");
     if (strcmp(what, "fork") == 0)
         return run_fork() != 0;
+    if (strcmp(what, "exit") == 0 && argc > 2)
+        return run_exit(atoi(argv[2])) != 0;
     open_driver();
     seed = argc > 3 ? strtoull(argv[3], NULL, 10) : 1;
     if (strcmp(what, "random") == 0 && argc > 3)
@@ -882,6 +944,8 @@ int main(int argc, char **argv)
         wrong = run_expected();
     else if (strcmp(what, "workspace") == 0)
         wrong = run_workspace();
+    else if (strcmp(what, "again") == 0)
+        wrong = run_again();
 #ifdef OPENS
     else if (strcmp(what, "two") == 0 && argc > 2)
         wrong = run_two(argv[2]);

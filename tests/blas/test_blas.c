@@ -107,6 +107,73 @@ Test(blas, the_faster_one_computes)
     cr_expect(strstr(errors, "cublasSgemm_v2 j16 k32 l24 f32: cuBLAS ") != NULL, "%s", errors);
 }
 
+Test(blas, the_second_run_begins_where_the_first_ended)
+{
+    NEEDS_COMPILER();
+    must("$T with -- $P again", "the first call is left\n");
+    must("grep -h -c tilejit_us store/v1/program-*", "1");
+    must("$T with --verbose -- $P again", "the first call is taken\n80 calls, 80 taken, 0 wrong");
+    cr_expect(strstr(errors, "compiling") == NULL && strstr(errors, "cuBLAS ") == NULL, "%s", errors);
+    must("chmod -R a-w store && $T with -- $P again && chmod -R u+w store", "the first call is taken\n");
+}
+
+/* Give the remembered product other times, in microseconds. */
+#define REMEMBER(cublas, tilejit)                                                                                     \
+    "sed -i 's/\"cublas_us\": .*,/\"cublas_us\": " cublas ",/; s/\"tilejit_us\": .*,/\"tilejit_us\": " tilejit ",/' " \
+    "store/v1/program-* && "
+
+Test(blas, what_was_decided_holds_while_times_do)
+{
+    NEEDS_COMPILER();
+    must("$T with -- $P again", "80 taken, 0 wrong");
+    must(REMEMBER("1000", "2000") "$T with --verbose -- $P again", "the first call is left\n300 calls, none taken, 0 wrong");
+    cr_expect(strstr(errors, "compiling") == NULL, "%s", errors);
+    must(REMEMBER("0.01", "0.1") "$T with --verbose -- $P again", "the first call is left\n");
+    cr_expect(strstr(out, "80 taken, 0 wrong") != NULL && strstr(errors, ": TileJIT\n") != NULL,
+              "cuBLAS is slower than it was: %s%s", out, errors);
+    must(REMEMBER("0.01", "0.001") "$T with --verbose -- $P again", "the first call is taken\n");
+    cr_expect(strstr(errors, "to be compared again") != NULL && strstr(errors, ": TileJIT\n") != NULL,
+              "TileJIT is slower than it was: %s", errors);
+    must("sed -i 's/\"config\": .*,/\"config\": \"naive\",/' store/v1/program-* && " REMEMBER(
+             "0.01", "0.001") "$T with --verbose -- $P again",
+         "300 calls, none taken");
+    cr_expect(strstr(errors, "TileJIT is expected to take") != NULL, "another config's time says nothing: %s", errors);
+}
+
+Test(blas, a_note_that_is_damaged_or_of_another_program_is_as_none)
+{
+    NEEDS_COMPILER();
+    must("$T with -- $P again", "80 taken, 0 wrong");
+    must("sed -i 's/\"format\": 1/\"format\": 2/' store/v1/program-* && $T with -- $P again", "the first call is left\n");
+    must("sed -i 's/ again/ often/' store/v1/program-* && $T with -- $P again", "the first call is left\n");
+    must("truncate -s 100 store/v1/program-* && $T with -- $P again", "the first call is left\n");
+    must("TILEJIT_CACHE_DIR=off $T with -- $P again", "80 taken, 0 wrong");
+    must("$T with -- $P again", "the first call is taken\n");
+}
+
+Test(blas, processes_at_once_keep_the_products_of_all)
+{
+    must("for i in 1 2 3 4 5 6; do $T trace --json -- $P random 4 $i > trace$i 2>&1 & done; wait; "
+         "grep -h -c cublas_us store/v1/program-*",
+         "24\n");
+}
+
+Test(blas, what_a_trace_timed_is_where_the_next_run_begins)
+{
+    NEEDS_COMPILER();
+    cr_expect(shell("$T trace -- $P again") == 0);
+    must("$T with --verbose -- $P again", "80 taken, 0 wrong");
+    cr_expect(strstr(errors, "compiling") < strstr(errors, "cuBLAS "), "%s", errors);
+    must("TILEJIT_LOG=info $T with --always -- $P again", "the first call is taken\n");
+}
+
+Test(blas, the_end_does_not_wait_for_a_compile)
+{
+    NEEDS_COMPILER();
+    must("$T with -- $P exit 30", "ok the child");
+    cr_expect(atoi(strchr(out, '\n') + 1) < 1000, "%s", out);
+}
+
 Test(blas, without_a_record_only_recorded_computes_nothing)
 {
     must("TILEJIT_LOG=info $T with --only-recorded -- $P random 4 1", "4 products, 0 taken, 0 wrong");

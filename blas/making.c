@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "making.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "ending.h"
+#include "error.h"
+#include "threads.h"
+#include "timing.h"
+
+enum { WRITTEN_EACH_S = 5 };
+
+/* Predicted times are further from the truth than measured ones (docs/analysis.md): to believe one, it must be better by this. */
+static const double DOUBT = 1.25;
+
+/* A kernel that is predicted to take this many times cuBLAS's time is not worth a compile; one that was measured, BLAS_CLEARLY. */
+static const double HOPELESS = 2.5;
+
+static struct {
+    blas_choice choice;
+    tj_log log;
+    pthread_once_t once;
+    tj_context *context; /* of the threads */
+    tj_device_facts device;
+    atomic_bool has_context, is_warm; /* is_warm: a thread reads the memory, or has done so */
+    _Atomic(blas_memory *) memory;
+    atomic_bool has_memory; /* it has been read, and its kernels are asked for */
+    pthread_mutex_t lock;   /* guards every blas_known */
+    pthread_mutex_t writing;
+    atomic_bool is_write_queued;
+    atomic_llong next_write_s;
+    tj_ending_call at_exit;
+} self = {.once = PTHREAD_ONCE_INIT,
+          .device = TJ_DEVICE_FACTS_INIT,
+          .lock = PTHREAD_MUTEX_INITIALIZER,
+          .writing = PTHREAD_MUTEX_INITIALIZER};
+
+/* ---- what is known ----------------------------------------------------------------------------------------------------- */
+
+blas_known blas_known_get(const blas_known *from)
+{
+    blas_known known;
+
+    pthread_mutex_lock(&self.lock);
+    known = *from;
+    pthread_mutex_unlock(&self.lock);
+    return known;
+}
+
+void blas_known_set(blas_known *to, blas_known known)
+{
+    pthread_mutex_lock(&self.lock);
+    *to = known;
+    pthread_mutex_unlock(&self.lock);
+}
+
+/* Where the product was not decided, cuBLAS's first times say which kernels a later run may want at once. */
+static bool know(blas_product *product, blas_known *known)
+{
+    uint64_t count;
+
+    *known = blas_known_get(&product->known);
+    if (known->us[BLAS_THEIRS] <= 0)
+        known->us[BLAS_THEIRS] = blas_timing_median(product, BLAS_EARLY, &count);
+    return atomic_load(&product->state) != BLAS_IS_NEW && known->us[BLAS_THEIRS] > 0;
+}
+
+static void write_memory(bool is_last)
+{
+    pthread_mutex_lock(&self.writing);
+    blas_memory_write(self.context, &self.device, is_last, know);
+    pthread_mutex_unlock(&self.writing);
+}
+
+static int64_t seconds(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec;
+}
+
+static void run_write(blas_task *task)
+{
+    write_memory(false);
+    atomic_store(&self.next_write_s, seconds() + WRITTEN_EACH_S);
+    atomic_store(&self.is_write_queued, false);
+    free(task);
+}
+
+/* A decision was made: have it written now and then, because many a process does not end by exit(). */
+void blas_making_keep(void)
+{
+    blas_task *task;
+
+    if (seconds() < atomic_load(&self.next_write_s) || atomic_exchange(&self.is_write_queued, true))
+        return;
+    task = calloc(1, sizeof *task);
+    if (task)
+        task->run = run_write;
+    if (!task || !blas_threads_run(task)) {
+        free(task);
+        atomic_store(&self.is_write_queued, false);
+    }
+}
+
+static void write_at_exit(void *unused)
+{
+    (void)unused;
+    if (atomic_load(&self.has_context))
+        write_memory(true);
+}
+
+void blas_making_start(blas_choice choice, const tj_log *log)
+{
+    self.choice = choice;
+    self.log = *log;
+    self.at_exit = (tj_ending_call){.call = write_at_exit};
+    tj_ending_ask(&self.at_exit);
+}
+
+/* ---- kernels, made on threads of threads.c ------------------------------------------------------------------------------ */
+
+/* In a CUDA context. */
+static void make_context(void)
+{
+    if (tj_context_create(NULL, &self.context, NULL) != TJ_OK) {
+        self.context = NULL;
+        return;
+    }
+    if (tj_device_current(self.context, &self.device, NULL) == TJ_OK) {
+        atomic_store(&self.memory, blas_memory_read(self.context, &self.device));
+        atomic_store(&self.has_context, true);
+    }
+}
+
+static void take_nearest(const tj_neighbour *neighbour, void *payload)
+{
+    double *us = payload;
+
+    if (neighbour->distance == 0 && (*us == 0 || neighbour->us < *us))
+        *us = neighbour->us;
+}
+
+/* A kernel that is wanted: of a product, or of an earlier run. */
+typedef struct wanted {
+    const tj_problem *problem;
+    const char *name;   /* for people */
+    double theirs_us;   /* cuBLAS's time so far; 0: not known */
+    blas_known known;   /* before, and after */
+    double expected_us; /* after: to be compared with cuBLAS's by a capture; 0: not known */
+    const tj_plan *plan;
+} wanted;
+
+/* The time that the library's choice should take: measured on such a device, else predicted. 0: neither is known. */
+static double expect(const wanted *one, const tj_device_facts *facts, const tj_config *config, bool *is_measured)
+{
+    double us = 0;
+
+    *is_measured = tj_context_neighbours(self.context, one->problem, facts, take_nearest, &us, NULL) == TJ_OK && us > 0;
+    return *is_measured || tj_estimate(facts, one->problem, config, &us, NULL) == TJ_OK ? us : 0;
+}
+
+/*
+ * Is the kernel worth making, before anybody has timed it? If it was timed, then by the faster one. Otherwise unless it is
+ * expected to be far slower.
+ */
+static blas_state foresee(wanted *one, const tj_device_facts *facts, const tj_config *config)
+{
+    char text[TJ_CONFIG_TEXT_BYTES];
+    bool is_measured;
+    double us;
+
+    tj_config_print(config, text);
+    if (strcmp(text, one->known.config) != 0) { /* another kernel than the one that was timed, as after a tuning */
+        one->known.us[BLAS_OURS] = 0;
+        memcpy(one->known.config, text, sizeof text);
+    }
+    if (one->known.us[BLAS_OURS] > 0 && one->known.us[BLAS_THEIRS] > 0)
+        return one->known.us[BLAS_OURS] < BLAS_MARGIN * one->known.us[BLAS_THEIRS] ? BLAS_IS_OURS : BLAS_IS_CHECKED;
+    us = expect(one, facts, config, &is_measured);
+    one->expected_us = is_measured ? us : DOUBT * us;
+    if (one->theirs_us > 0 && us > (is_measured ? BLAS_CLEARLY : HOPELESS) * one->theirs_us) {
+        tj_log_line(&self.log, TJ_LOG_INFO, "%s stays with cuBLAS, which takes %lld ns: TileJIT is expected to take %lld ns",
+                    one->name, (long long)(1000 * one->theirs_us), (long long)(1000 * us));
+        return BLAS_IS_THEIRS;
+    }
+    return BLAS_IS_COMPARED;
+}
+
+/* In a CUDA context: make the kernel if it is to be used, and say how. */
+static blas_state prepare(wanted *one)
+{
+    tj_device_facts facts = TJ_DEVICE_FACTS_INIT;
+    tj_config config = TJ_CONFIG_INIT;
+    tj_chosen_by by = TJ_BY_DEFAULT;
+    tj_error err = {TJ_OK, "TileJIT has no context"};
+    blas_state next = BLAS_IS_OURS;
+
+    (void)pthread_once(&self.once, make_context);
+    if (!self.context || tj_device_current(self.context, &facts, &err) != TJ_OK ||
+        tj_context_choose_config(self.context, one->problem, &facts, &config, &by, &err) != TJ_OK) {
+        next = BLAS_IS_THEIRS;
+    } else if (self.choice == BLAS_BY_RECORD && by != TJ_BY_RECORD && by != TJ_BY_PACK && by != TJ_BY_TRIALS) {
+        (void)snprintf(err.message, sizeof err.message, "it has no record");
+        next = BLAS_IS_THEIRS;
+    } else if (self.choice == BLAS_BY_TIME &&
+               ((next = foresee(one, &facts, &config)) == BLAS_IS_CHECKED || next == BLAS_IS_THEIRS)) {
+        return next;
+    } else if (tj_plan_prepare(self.context, one->problem, NULL, &one->plan, &err) != TJ_OK) {
+        next = BLAS_IS_THEIRS;
+    }
+    if (next == BLAS_IS_THEIRS)
+        tj_log_line(&self.log, TJ_LOG_INFO, "%s stays with cuBLAS: %s", one->name, err.message);
+    return next;
+}
+
+static blas_state prepare_in(const tj_driver *driver, const void *context, wanted *one)
+{
+    blas_state next = BLAS_IS_THEIRS;
+    CUcontext popped;
+
+    if (driver->api.ctx_push((CUcontext)(uintptr_t)context) == CUDA_SUCCESS) {
+        next = prepare(one);
+        (void)driver->api.ctx_pop(&popped);
+    }
+    return next;
+}
+
+typedef struct request {
+    blas_task task;
+    const tj_driver *driver;
+    const void *context; /* the CUDA context */
+    blas_product *product;
+    blas_memory *memory;
+} request;
+
+blas_memory *blas_making_recall(blas_product *product)
+{
+    blas_memory *memory;
+
+    if (!atomic_load(&self.has_memory))
+        return NULL;
+    if (!atomic_load(&product->is_recalled)) {
+        memory = blas_memory_find(atomic_load(&self.memory), &product->problem);
+        atomic_store(&product->memory, memory && memory->context == product->form.context ? memory : NULL);
+        atomic_store(&product->is_recalled, true);
+    }
+    return atomic_load(&product->memory);
+}
+
+static void make_for_product(blas_task *task)
+{
+    request *asked = (request *)task;
+    blas_product *product = asked->product;
+    const blas_memory *memory = blas_making_recall(product); /* it was perhaps being read when the kernel was asked for */
+    wanted one = {.problem = &product->problem, .name = product->name, .known = blas_known_get(&product->known)};
+    uint64_t count;
+    blas_state next;
+
+    if (memory && one.known.us[BLAS_THEIRS] <= 0)
+        one.known = blas_known_get(&memory->known);
+    one.theirs_us = blas_timing_median(product, BLAS_EARLY, &count);
+    if (count == 0)
+        one.theirs_us = one.known.us[BLAS_THEIRS];
+    next = prepare_in(asked->driver, asked->context, &one);
+    blas_known_set(&product->known, one.known);
+    product->expected_us = one.expected_us;
+    atomic_store_explicit(&product->plan, one.plan, memory_order_release);
+    atomic_store_explicit(&product->state, next, memory_order_release);
+    free(asked);
+}
+
+static void make_for_memory(blas_task *task)
+{
+    request *asked = (request *)task;
+    blas_memory *memory = asked->memory;
+    wanted one = {.problem = &memory->problem, .name = "a product of the last run", .known = blas_known_get(&memory->known)};
+    blas_state next;
+
+    one.theirs_us = one.known.us[BLAS_THEIRS];
+    next = prepare_in(asked->driver, asked->context, &one);
+    blas_known_set(&memory->known, one.known);
+    memory->expected_us = one.expected_us;
+    atomic_store_explicit(&memory->plan, one.plan, memory_order_release);
+    atomic_store_explicit(&memory->state, next, memory_order_release);
+    free(asked);
+}
+
+static double work_of(const tj_problem *problem)
+{
+    return (double)problem->j.extent * (double)problem->k.extent * (double)problem->l.extent *
+           (double)(problem->batch > 0 ? problem->batch : 1);
+}
+
+static bool ask(void (*run)(blas_task *task), request asked, double size)
+{
+    request *copy = malloc(sizeof *copy);
+
+    if (!copy)
+        return false;
+    *copy = asked;
+    copy->task = (blas_task){.run = run, .size = size};
+    if (blas_threads_run(&copy->task))
+        return true;
+    free(copy);
+    return false;
+}
+
+void blas_making_want(const tj_driver *driver, blas_product *product)
+{
+    if (!ask(make_for_product, (request){.driver = driver, .product = product, .context = product->form.context},
+             work_of(&product->problem)))
+        atomic_store(&product->state, BLAS_IS_THEIRS);
+}
+
+/* Read what is remembered, and ask for its kernels, of one CUDA context. */
+static void warm_up(blas_task *task)
+{
+    request *asked = (request *)task;
+    CUcontext popped;
+
+    if (asked->driver->api.ctx_push((CUcontext)(uintptr_t)asked->context) == CUDA_SUCCESS) {
+        (void)pthread_once(&self.once, make_context);
+        (void)asked->driver->api.ctx_pop(&popped);
+        for (blas_memory *one = atomic_load(&self.memory); one; one = one->next)
+            one->context = asked->context;
+        atomic_store(&self.has_memory, true);
+        for (blas_memory *one = atomic_load(&self.memory); one; one = one->next)
+            if (!ask(make_for_memory, (request){.driver = asked->driver, .memory = one, .context = asked->context},
+                     work_of(&one->problem)))
+                atomic_store(&one->state, BLAS_IS_THEIRS);
+    }
+    free(asked);
+}
+
+void blas_making_warm(const tj_driver *driver, const void *context)
+{
+    if (!atomic_load_explicit(&self.is_warm, memory_order_relaxed) && !atomic_exchange(&self.is_warm, true))
+        (void)ask(warm_up, (request){.driver = driver, .context = context}, HUGE_VAL);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * memory: the products of a program's last runs on such a device, with the times of both sides, as a note in the store
+ * (docs/store.md). It is as disposable as the rest of the store: a lost or false one costs a comparison.
+ */
+#ifndef TJ_BLAS_MEMORY_H
+#define TJ_BLAS_MEMORY_H
+
+#include <tilejit/tools.h>
+
+#include "products.h"
+
+/** A product of an earlier run. It lives as long as the process. */
+typedef struct blas_memory {
+    tj_problem problem;
+    char id[TJ_PROBLEM_ID_BYTES];
+    blas_known known;
+    int64_t unseen; /* number of runs since the last one that had it */
+    struct blas_memory *next;
+    /* compute.c: */
+    const void *context; /* the CUDA context of the plan */
+    double expected_us;
+    atomic_int state;
+    _Atomic(const tj_plan *) plan;
+} blas_memory;
+
+/** Read the note of this program for such a device. NULL: there is none. Errors of any kind: there is none. */
+blas_memory *blas_memory_read(const tj_context *context, const tj_device_facts *device);
+
+/** Return the one of a problem, or NULL. */
+blas_memory *blas_memory_find(blas_memory *first, const tj_problem *problem);
+
+/** Copy the times of a product so far. false: it has none that is worth keeping. */
+typedef bool blas_memory_fn(blas_product *product, blas_known *known);
+
+/**
+ * Write the products of this process, with those of the note that it did not call, until they were missed in some runs. is_last:
+ * this run is over. Processes take turns by a lock of the store. Trouble is forgotten. Threads: one at a time.
+ */
+void blas_memory_write(const tj_context *context, const tj_device_facts *device, bool is_last, blas_memory_fn *know);
+
+#endif

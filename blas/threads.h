@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * threads: work that no call waits for, on a few threads of low priority: the program's own threads go first.
+ */
+#ifndef TJ_BLAS_THREADS_H
+#define TJ_BLAS_THREADS_H
+
+#include <stdbool.h>
+
+/** A piece of work, embedded in the things it is about. */
+typedef struct blas_task {
+    void (*run)(struct blas_task *task); /* owns the task from then on */
+    double size;                         /* the largest one runs first */
+    struct blas_task *next;              /* private to this file */
+} blas_task;
+
+/** Run a task soon, on a thread with all signals blocked. false: there is no thread, and the task is the caller's. Threads: any. */
+bool blas_threads_run(blas_task *task);
+
+#endif
