@@ -88,8 +88,7 @@ typedef struct tj_counts {
      * weights in f32, or multiply by scales along k.
      */
     int64_t sums;
-    int32_t
-        promotions; /**< in a phase: how often a thread waits for the sums of a part of k and adds them up; 0: it does not */
+    int32_t promotions;  /**< in a phase: the parts of k whose sums a thread waits for and adds up; 0: it does not */
     int64_t async_bytes; /**< bytes loaded by asynchronous copies to shared memory, without stores by threads */
     int64_t waits;       /**< times that a block waits for global memory, in sequence: an estimate */
     int64_t chain;       /**< length of a thread's chain of dependent multiply-adds */

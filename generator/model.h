@@ -76,7 +76,7 @@
     X(throttle, "relative slowdown when power limits the clock, in a long launch")                                             \
     X(throttle_cycles, "cycles of products after which half of that slowdown applies")                                         \
     X(add, "of a phase that waits for its accumulators and adds them to those of all phases")                                  \
-    X(promote, "of a part of k whose accumulators a thread waits for and adds to its sums, for each 64 rows")                  \
+    X(promote, "of a part of k whose accumulators a thread waits for; other products hide the additions")                      \
     X(widen, "of a warp for each of its instructions that make factors of weights")                                            \
     X(issue, "of a scheduler for each of its instructions that make factors of weights")                                       \
     X(unit, "other instructions for each request that loads weights")                                                          \

@@ -340,8 +340,8 @@ void tj_wgmma_count(const tj_problem *view, const tj_config *config, tj_counts *
     counts->phases = share.most;
     counts->work[counts->pipe] = 2 * tile_phases * tile * s.bk;
     counts->copied = s.gathers ? tile_phases * s.bm * (TJ_WGMMA_LINE / CHUNK) / TJ_WARP : 0;
-    counts->promotions = s.promotes ? s.wm / TJ_WGMMA_ROWS * (s.bk / tj_wgmma_part_k(view, &s)) : 0;
-    counts->sums = s.promotes ? tile_phases * (s.bk / tj_wgmma_part_k(view, &s)) * tile : 0; /* those of parts, added to all */
+    counts->promotions = s.promotes ? s.bk / tj_wgmma_part_k(view, &s) : 0;
+    counts->sums = tile_phases * counts->promotions * tile; /* those of parts, added to all */
     tj_scales_count_along_k(view, tile_phases * tj_wgmma_phase_scales(view, &s), &counts->load_scales);
     counts->chain = tj_ceil_div(share.most, s.slices);
     counts->chain_fma = s.wm * s.bn * s.bk / WARPGROUP;
