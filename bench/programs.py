@@ -113,11 +113,11 @@ class LlamaMlp:
 # In the order of the table and of the picture: (program, product, how to make one set of its operands).
 PRODUCTS = [
     *(("GPT-2", f"vocabulary, {rows} row{'s' * (rows > 1)}", lambda rows=rows: Linear(rows, 768, 50257)) for rows in (1, 64, 1024)),
-    ("GPT-2", "vocabulary, gradient of the weights", lambda: Product((50257, 1024), (1024, 768), a_transposed=True)),
-    ("GPT-2", "vocabulary, gradient of the input", lambda: Product((1024, 50257), (50257, 768))),
+    ("GPT-2", "vocabulary gradient, weights", lambda: Product((50257, 1024), (1024, 768), a_transposed=True)),
+    ("GPT-2", "vocabulary gradient, input", lambda: Product((1024, 50257), (50257, 768))),
     *(("Llama", f"MLP, {rows} row{'s' * (rows > 1)}", lambda rows=rows: LlamaMlp(rows)) for rows in (1, 16, 64, 512, 2048)),
     *(("Llama", f"QKV, {rows} row{'s' * (rows > 1)}", lambda rows=rows: Linear(rows, 4096, 6144)) for rows in (1, 2048)),
-    ("attention", "Q by K transposed, 64 heads", lambda: Batch(64, 1024, 64)),
+    ("attention", "Q by K, 64 heads", lambda: Batch(64, 1024, 64)),
     ("f32 layer", "2048x367x513, bias, relu", lambda: BiasRelu(2048, 367, 513, f32)),
 ]
 

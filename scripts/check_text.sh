@@ -30,16 +30,21 @@ for page in $pages; do
 done
 kernel=tests/golden/tiled/rectangular.cu
 awk '/^```/ { shown = /^```cuda/; next } shown' README.md | cmp -s - $kernel || complain "the kernel in README.md is not $kernel"
-python3 bench/picture.py bench/results/programs_h200.csv | cmp -s - docs/pictures/programs.svg ||
-    complain "docs/pictures/programs.svg is not what bench/picture.py draws of bench/results/programs_h200.csv"
+drawn=$(mktemp -d)
+trap 'rm -rf "$drawn"' EXIT
+said=$(python3 bench/picture.py bench/results/programs.csv bench/results/programs_h200.csv "$drawn")
+diff -r "$drawn" docs/pictures >&2 || complain "docs/pictures are not what bench/picture.py draws of bench/results"
+case $(tr -s '\n ' ' ' <README.md) in *"alt=\"$said\""*) ;; *) complain "README.md does not say of its picture: $said" ;; esac
+table=$(python3 bench/programs/table.py bench/results/programs.csv)
+case $(cat bench/results/programs.md) in *"$table"*) ;; *) complain "bench/results/programs.md has not the table that bench/programs/table.py makes of programs.csv" ;; esac
 # Prose (CONTRIBUTING.md, "Style"). Exempt: templates, golden files, and records of the past.
 words() { awk -f scripts/check_words.awk "$@"; }
 old='^(templates|tests/golden|bench/results)/|^CHANGELOG.md$'
 bad=$(words $(printf '%s\n' $files | grep -E '\.(c|h|cpp|hpp|sh|cmake|py|awk|md)$|CMakeLists.txt$|^\.ci/run$' | grep -vE "$old"))
 [ -z "$bad" ] || complain "not in plain order:"$'\n'"$bad"
 # It can fail: each line with FAULT must be found, and no other.
-planted=$(mktemp -d)
-trap 'rm -rf "$planted"' EXIT
+planted=$drawn/planted
+mkdir "$planted"
 cat >"$planted/a.c" <<'END'
 /* What a block reads. FAULT */
 /*

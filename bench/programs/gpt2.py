@@ -1,80 +1,76 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A training step of GPT-2 (124 million parameters, bf16, 4 x 1024 tokens, eager), which knows nothing of TileJIT.
+"""GPT-2 of transformers (124 million parameters, bf16): a training step of 4 x 1024 tokens, and the generation of 32 tokens.
 
-    python3 bench/programs/gpt2.py                          as it is
-    tilejit with --verbose -- python3 bench/programs/gpt2.py
-    tilejit trace -- python3 bench/programs/gpt2.py
-
-Weights and tokens are random, of one seed. Prints the median of 30 steps after 60 others, and losses on the way, which say whether two
-runs learn alike.
+Weights and tokens are random, of one seed. Losses, logits and tokens say whether two runs compute alike. With --f32-sums PyTorch lets no
+product add up parts in bf16, which cuBLAS may otherwise do and TileJIT does not.
 """
-import time
-
 import torch
-from torch import nn
-from torch.nn import functional
+from transformers import GPT2Config, GPT2LMHeadModel
 
-WIDTH, HEADS, LAYERS, WORDS, TOKENS, BATCH = 768, 12, 12, 50257, 1024, 4
+import harness
+
+chosen = harness.options(__doc__, torch=True, f32_sums="add up in f32 only")
+device = "cpu" if chosen.tiny else "cuda"
+BATCH, TOKENS, PROMPT, NEW = (2, 16, 4, 3) if chosen.tiny else (4, 1024, 128, 32)
+torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = not chosen.f32_sums
 
 
-class Block(nn.Module):
+def make():
+    """A model in bf16, without dropout, so that two runs compute the same."""
+    torch.manual_seed(0)
+    small = {"n_embd": 48, "n_layer": 2, "n_head": 3, "vocab_size": 211, "n_positions": 64, "bos_token_id": 0, "eos_token_id": 0}
+    config = GPT2Config(resid_pdrop=0, embd_pdrop=0, attn_pdrop=0, **(small if chosen.tiny else {}))
+    with harness.made_on(device, torch.bfloat16):
+        return harness.replace_linear(GPT2LMHeadModel(config), chosen)
+
+
+class Training:
     def __init__(self):
-        super().__init__()
-        self.before_attention, self.before_mlp = nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH)
-        self.qkv, self.out = nn.Linear(WIDTH, 3 * WIDTH), nn.Linear(WIDTH, WIDTH)
-        self.up, self.down = nn.Linear(WIDTH, 4 * WIDTH), nn.Linear(4 * WIDTH, WIDTH)
+        self.model = make().train()
+        self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-4, fused=True, capturable=not chosen.tiny)
+        self.tokens = torch.randint(0, self.model.config.vocab_size, (BATCH, TOKENS), device=device)
+        self.losses = []
 
-    def forward(self, x):
-        qkv = self.qkv(self.before_attention(x)).split(WIDTH, 2)
-        q, k, v = (part.view(BATCH, TOKENS, HEADS, WIDTH // HEADS).transpose(1, 2) for part in qkv)
-        attended = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
-        x = x + self.out(attended.transpose(1, 2).reshape(BATCH, TOKENS, WIDTH))
-        return x + self.down(functional.gelu(self.up(self.before_mlp(x)), approximate="tanh"))
+    def step(self):
+        loss = self.model(input_ids=self.tokens, labels=self.tokens, use_cache=False).loss
+        loss.backward()
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        self.losses.append(loss.detach())
+
+    def look(self):
+        """The steps before the pause are compared; after them the same batch is learnt by heart, and runs drift apart."""
+        return {"losses": torch.stack(self.losses[:10]), "later losses": torch.stack(self.losses[29::30] or self.losses[-1:])}
+
+    def last(self):
+        return {"last loss": self.losses[-1]}
 
 
-class GPT2(nn.Module):
+class Generation:
     def __init__(self):
-        super().__init__()
-        self.words, self.places = nn.Embedding(WORDS, WIDTH), nn.Embedding(TOKENS, WIDTH)
-        self.blocks, self.norm = nn.Sequential(*(Block() for _ in range(LAYERS))), nn.LayerNorm(WIDTH)
-        self.head = nn.Linear(WIDTH, WORDS, bias=False)
-        self.head.weight = self.words.weight
+        self.model = make().eval()
+        self.prompt = torch.randint(1, self.model.config.vocab_size, (1, PROMPT), device=device)
+        self.rest = {"max_new_tokens": NEW, "min_new_tokens": NEW, "do_sample": False, "pad_token_id": 0,
+                     "attention_mask": torch.ones_like(self.prompt)}
 
-    def forward(self, tokens):
-        return self.head(self.norm(self.blocks(self.words(tokens) + self.places.weight)))
+    @torch.no_grad()
+    def step(self):
+        self.tokens = self.model.generate(self.prompt, **self.rest)
+
+    @torch.no_grad()
+    def look(self):
+        return {"logits": self.model(self.prompt).logits[:, -1], "tokens": self.tokens[0, PROMPT:]}
 
 
 def main():
-    torch.manual_seed(0)
-    model = GPT2().cuda().bfloat16()
-    for parameter in model.parameters():
-        if parameter.dim() > 1:
-            nn.init.normal_(parameter, std=0.02)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
-    tokens = torch.randint(0, WORDS, (BATCH, TOKENS + 1), device="cuda")
-
-    def step():
-        logits = model(tokens[:, :-1]).float().view(-1, WORDS)
-        loss = functional.cross_entropy(logits, tokens[:, 1:].reshape(-1))
-        loss.backward()
-        optimizer.step()
-        optimizer.zero_grad(set_to_none=True)
-        return loss
-
-    losses = [step() for _ in range(10)]
-    torch.cuda.synchronize()
-    time.sleep(5)  # the first kernels of a fresh machine are compiled meanwhile
-    losses += [step() for _ in range(50)]
-    times = []
-    for _ in range(30):
-        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        start.record()
-        losses.append(step())
-        end.record()
-        torch.cuda.synchronize()
-        times.append(start.elapsed_time(end))
-    print(f"{sorted(times)[15]:.2f} ms a step;", ", ".join(f"loss {i}: {losses[i].item():.4f}" for i in (0, 9, 29, 89)))
+    training, generation = Training(), Generation()
+    harness.run(harness.torch_clock(chosen.tiny), [
+        harness.Case("GPT-2", f"training step, {BATCH} x {TOKENS} tokens", training.step, training.look, {"losses": 5e-3},
+                     steps=(10, 50, 30), look_at_graph=training.last),
+        harness.Case("GPT-2", f"generation of {NEW} tokens", generation.step, generation.look, {"logits": 3e-2}, steps=(1, 1, 5),
+                     graph=False),
+    ], chosen.tiny)
 
 
 if __name__ == "__main__":
