@@ -12,14 +12,30 @@
 static const char *const places[] = {"", "tilejit/", "../", "../lib/", "../lib/tilejit/"};
 enum { PLACES = sizeof places / sizeof places[0] };
 
+/* The file that holds `near`. The loader names a program as it was started: one from PATH has a bare name. */
+static bool find_own_file(const void *near, char path[PATH_MAX])
+{
+    Dl_info here;
+    ssize_t length;
+
+    if (dladdr(near, &here) == 0 || !here.dli_fname)
+        return false;
+    if (strchr(here.dli_fname, '/'))
+        return snprintf(path, PATH_MAX, "%s", here.dli_fname) < PATH_MAX;
+    length = readlink("/proc/self/exe", path, PATH_MAX - 1);
+    if (length <= 0)
+        return false;
+    path[length] = '\0';
+    return strchr(path, '/') != NULL;
+}
+
 /* Does one of the places hold a file of that name? */
 static bool is_in(const char *place, const void *near, const char *name, char path[PATH_MAX])
 {
-    const char *slash;
-    Dl_info here;
+    char own[PATH_MAX];
 
-    return dladdr(near, &here) != 0 && here.dli_fname && (slash = strrchr(here.dli_fname, '/')) &&
-           snprintf(path, PATH_MAX, "%.*s/%s%s", (int)(slash - here.dli_fname), here.dli_fname, place, name) < PATH_MAX &&
+    return find_own_file(near, own) &&
+           snprintf(path, PATH_MAX, "%.*s/%s%s", (int)(strrchr(own, '/') - own), own, place, name) < PATH_MAX &&
            access(path, R_OK) == 0;
 }
 

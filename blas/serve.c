@@ -94,7 +94,7 @@ __attribute__((noinline, cold)) static const tj_driver *open_driver(void)
     pthread_mutex_lock(&self.starting);
     driver = atomic_load(&self.driver);
     if (!driver && atomic_load(&self.mode) != OFF) {
-        if (tj_driver_open(path && *path ? path : NULL, NULL, &driver, NULL) != TJ_OK) {
+        if (tj_driver_open(path && *path ? path : NULL, true, NULL, &driver, NULL) != TJ_OK) {
             driver = NULL;
             atomic_store(&self.mode, OFF);
         } else if (atomic_load(&self.mode) == TRACE) {

@@ -44,7 +44,8 @@ TJ_API void tj_stream_destroy(tj_context *context, struct CUstream_st *stream);
 typedef struct tj_buffer tj_buffer;
 
 /**
- * Allocate device memory, without setting its bytes. A buffer of size 0 has an address too.
+ * Allocate device memory, without setting its bytes, by the context's allocator if it has one. A buffer of size 0 has an
+ * address too.
  *
  * Owned:   *buffer belongs to the caller; tj_buffer_free(), before the context is freed.
  * NULL:    only err may be NULL.

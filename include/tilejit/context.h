@@ -15,6 +15,8 @@
 extern "C" {
 #endif
 
+struct CUstream_st; /* a CUstream, which is also a cudaStream_t; NULL is the legacy default stream */
+
 /** A context. All threads may share it. */
 typedef struct tj_context tj_context;
 
@@ -26,6 +28,24 @@ typedef enum tj_log_level { TJ_LOG_OFF = 0, TJ_LOG_ERROR, TJ_LOG_WARNING, TJ_LOG
  * an exception or a longjmp out of it would leave later calls waiting for ever.
  */
 typedef void (*tj_log_fn)(tj_log_level level, const char *line, void *payload);
+
+/**
+ * Allocate device memory for the library: `bytes` of it, aligned to 256 bytes, for work that is queued on `stream` (NULL: the
+ * legacy default stream) after the call, as cuMemAllocAsync does. NULL: there is none, and the call that needs it fails with
+ * TJ_ERR_DEVICE_MEMORY. The CUDA context in which it must lie is current. The stream may be being captured: the memory must
+ * then stay the graph's for as long as it may be launched.
+ *
+ * It may be called from any thread that calls the library, from its own where options ask for background work, and from several
+ * at once. It must not call back into the same context, and it must return.
+ */
+typedef void *(*tj_allocate_fn)(size_t bytes, struct CUstream_st *stream, void *payload);
+
+/**
+ * Take back what tj_allocate_fn gave, with the same bytes and stream: once each, in any order, from any thread. Work that was
+ * queued on the stream before the call may still use it, as with cuMemFreeAsync. After the device was lost, no CUDA context need
+ * be current. A forked child gives nothing back.
+ */
+typedef void (*tj_release_fn)(void *memory, size_t bytes, struct CUstream_st *stream, void *payload);
 
 /** The part of a problem that becomes constants of its kernel. */
 typedef enum tj_specialize {
@@ -67,7 +87,8 @@ typedef struct tj_pack_bytes {
 /** Start from TJ_CONTEXT_OPTIONS_INIT; zero in any field means its default. All text is copied. */
 typedef struct tj_context_options {
     size_t struct_size;
-    const char *nvrtc;     /**< path of libnvrtc; default: $TILEJIT_NVRTC, then the search in docs/environment.md */
+    const char *nvrtc;     /**< path of libnvrtc, or system: the search in docs/environment.md without the places that
+                                variables name; default: $TILEJIT_NVRTC, then the whole search */
     const char *driver;    /**< path of libcuda, or emulator, emulator:sm_80 (see emulator.h); default: $TILEJIT_DRIVER, then
                                 libcuda.so.1 */
     const char *cache_dir; /**< root of the store; default: $TILEJIT_CACHE_DIR, $XDG_CACHE_HOME/tilejit,
@@ -136,6 +157,21 @@ typedef struct tj_context_options {
      * Default: $TILEJIT_TRIALS, then those that ship
      */
     const char *trials;
+    /**
+     * The program's allocator, for all device memory that the library would ask the driver for: the workspace of a launch whose
+     * operands bring none, which goes back before the call returns; what tuning and proofs compute with; and tj_buffer. Both
+     * functions or neither. The code of kernels is the driver's own. Default: cuMemAllocAsync for workspaces, cuMemAlloc for
+     * the others
+     */
+    tj_allocate_fn allocate;
+    tj_release_fn release;
+    void *allocator_payload;
+    /**
+     * 1: the library reads no environment variable for this context, as if none was set: options alone decide, there is no store
+     * unless cache_dir names one, NVRTC is looked for as "system" says, and profilers see no ranges. The driver, NVRTC, the
+     * loader and the emulator have variables of their own, and read them. Default: 0
+     */
+    int32_t ignore_environment;
 } tj_context_options;
 
 #define TJ_CONTEXT_OPTIONS_INIT TJ_SIZED(tj_context_options)
@@ -143,7 +179,7 @@ typedef struct tj_context_options {
 /**
  * Make a context. It opens the named packs, but no library; it creates no file. It reads the environment now, except
  * TILEJIT_EMULATOR, which is read when the emulator is opened, and the variables that locate NVRTC (docs/environment.md), which
- * are read when NVRTC is first needed. In a set-uid program it reads none.
+ * are read when NVRTC is first needed. In a set-uid program, or with ignore_environment, it reads none.
  *
  * Owned:   *context belongs to the caller; tj_context_free().
  * NULL:    options (all defaults) and err may be NULL.

@@ -93,8 +93,9 @@ typedef struct tj_operands {
     int64_t p_rows;
     const float *p_factor; /**< used if rows are combined: the factor of each entry of p_index, in device memory */
     void *workspace; /**< device memory of tj_plan_workspace_bytes() bytes; launches that may run at the same time must not
-                          share it. If it is NULL or too small, the launch allocates a workspace from the device's memory pool
-                          (cuMemAllocAsync) and frees it, in its stream; that costs a few microseconds */
+                          share it. If it is NULL or too small, the launch takes a workspace from the program's allocator (option
+                          allocate of the context), else from the device's memory pool (cuMemAllocAsync), and gives it back, in
+                          its stream; the pool costs a few microseconds */
     size_t workspace_bytes; /**< the size of workspace */
 } tj_operands;
 

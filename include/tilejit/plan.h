@@ -35,8 +35,8 @@ typedef enum tj_chosen_by {
  * Call this before a stream capture begins, or to pay for the first use at a time of your choosing.
  *
  * The kernel that the library chooses (tuner.h) may use a workspace (tj_plan_workspace_bytes) and operands that are aligned to
- * 16 bytes, as the driver allocates them. It works without either: a launch takes its workspace from the stream's memory pool,
- * and for other operands tj_matmul and tj_plan_launch take another plan.
+ * 16 bytes, as the driver allocates them. It works without either: a launch takes its workspace from the context's allocator or
+ * the stream's memory pool, and for other operands tj_matmul and tj_plan_launch take another plan.
  *
  * Owned:   *plan belongs to context, which keeps it for the caller until tj_plan_release, or until it is freed.
  * NULL:    config (the library chooses) and err may be NULL.
@@ -52,7 +52,7 @@ TJ_API TJ_MUST_CHECK tj_status tj_plan_prepare(tj_context *context, const tj_pro
 
 /**
  * Queue the launches of a plan on a stream, and return before they have run. This takes no lock, and allocates nothing except a
- * workspace that operands leave out. k = 0 gives beta * C, and then m and n need no address unless they are arrays of pointers;
+ * workspace that operands leave out (tj_operands.workspace). k = 0 gives beta * C, and then m and n need no address unless they are arrays of pointers;
  * j and l are at least 1. The stream must exist: the driver itself does not survive a destroyed one.
  *
  * Later work in the stream begins when P is complete, with one exception of CUDA's: a kernel that is itself launched with

@@ -320,12 +320,12 @@ static tj_status report_places(const tj_nvrtc_places *places, const char *unusab
     return tj_fail(err, TJ_ERR_NO_COMPILER, "no NVRTC found in %d places: %s%s; %s", count, list, tail, REMEDY);
 }
 
-static tj_status search_and_open(int driver_major, const tj_log *log, const tj_nvrtc **out, tj_error *err)
+static tj_status search_and_open(const char *path, int driver_major, const tj_log *log, const tj_nvrtc **out, tj_error *err)
 {
     tj_nvrtc_places places;
     const tj_nvrtc *newer = NULL, *without_builtins = NULL;
     char unusable[TJ_ERROR_MESSAGE_BYTES] = "";
-    tj_status status = tj_nvrtc_places_list(NULL, &places, err);
+    tj_status status = tj_nvrtc_places_list(path, &places, err);
 
     if (status != TJ_OK)
         return status;
@@ -385,7 +385,7 @@ static bool is_same_request(const struct request *request, const char *path, int
 {
     if (!path || !request->path)
         return !path && !request->path && request->driver_major == driver_major;
-    return strcmp(request->path, path) == 0;
+    return strcmp(request->path, path) == 0 && (!tj_nvrtc_is_searched(path) || request->driver_major == driver_major);
 }
 
 static tj_status answer(const char *path, int driver_major, const tj_log *log, const tj_nvrtc **nvrtc, tj_error *err)
@@ -404,7 +404,8 @@ static tj_status answer(const char *path, int driver_major, const tj_log *log, c
         free(request);
         return tj_fail_memory(err, "NVRTC's path");
     }
-    status = path ? open_library(path, false, nvrtc, err) : search_and_open(driver_major, log, nvrtc, err);
+    status = tj_nvrtc_is_searched(path) ? search_and_open(path, driver_major, log, nvrtc, err)
+                                        : open_library(path, false, nvrtc, err);
     if (status == TJ_OK)
         report_choice(*nvrtc, driver_major, log);
     /* Without builtins it cannot compile; do not remember that: they may be installed before the next call. */

@@ -23,7 +23,7 @@
 typedef struct tj_nvrtc tj_nvrtc;
 
 /**
- * Open NVRTC. path NULL: search the places of nvrtc_search.h in order, and take the first library that opens, is 11.2 or newer,
+ * Open NVRTC. path NULL, or TJ_NVRTC_SYSTEM: search the places of nvrtc_search.h in order, and take the first library that opens, is 11.2 or newer,
  * has its builtins, and whose major version is at most driver_version / 1000 (0: no driver known). A library of a newer major
  * version than the driver is taken only if there is no other, with a warning; one without builtins comes last, also with a
  * warning. Once opened for a path, the same table is returned for ever. Errors: TJ_ERR_NO_COMPILER, with the unusable file and

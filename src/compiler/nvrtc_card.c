@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "hash.h"
+#include "nvrtc_search.h"
 #include "nvrtc_table.h"
 #include "text.h"
 
@@ -34,7 +35,7 @@ void tj_nvrtc_card_name(const char *path, int driver_version, char name[64])
         tj_text_append(&text, "\n");
         tj_text_append(&text, value ? value : "");
     }
-    if (!path && stat("/etc/ld.so.cache", &cache) == 0) { /* a newly installed NVRTC changes this file */
+    if (tj_nvrtc_is_searched(path) && stat("/etc/ld.so.cache", &cache) == 0) { /* a newly installed NVRTC changes this file */
         tj_text_append(&text, "\n");
         tj_text_append_int(&text, cache.st_mtim.tv_sec);
     }

@@ -270,21 +270,28 @@ static void add_installed_toolkits(tj_nvrtc_places *places)
     add_root(places, SYSTEM_FOLDER, SYSTEM_FOLDER, add_folder);
 }
 
+bool tj_nvrtc_is_searched(const char *path)
+{
+    return !path || strcmp(path, TJ_NVRTC_SYSTEM) == 0;
+}
+
 tj_status tj_nvrtc_places_list(const char *path, tj_nvrtc_places *places, tj_error *err)
 {
     *places = (tj_nvrtc_places){0};
-    if (path) {
+    if (!tj_nvrtc_is_searched(path)) {
         add(places, "the given path", path, NULL, 0, false);
     } else {
         for (size_t i = 0; i < SONAMES; i++)
             add(places, "already loaded", sonames[i].name, NULL, sonames[i].major, true);
         for (size_t i = 0; i < SONAMES; i++)
             add(places, "the loader's path", sonames[i].name, NULL, sonames[i].major, false);
-        add_variable(places, "CUDA_HOME", add_toolkit);
-        add_variable(places, "CUDA_PATH", add_toolkit);
-        add_variable(places, "VIRTUAL_ENV", add_environment);
-        add_variable(places, "CONDA_PREFIX", add_environment);
-        add_data_folder(places);
+        if (!path) {
+            add_variable(places, "CUDA_HOME", add_toolkit);
+            add_variable(places, "CUDA_PATH", add_toolkit);
+            add_variable(places, "VIRTUAL_ENV", add_environment);
+            add_variable(places, "CONDA_PREFIX", add_environment);
+            add_data_folder(places);
+        }
         add_installed_toolkits(places);
     }
     if (!places->is_out_of_memory)
@@ -326,10 +333,10 @@ static void add_file(uint64_t *stamp, const char *path)
     add_bytes(stamp, seen, sizeof seen);
 }
 
-/* Add the places where the loader looks up a bare name. */
-static void add_loader(uint64_t *stamp)
+/* Add the places where the loader looks up a bare name; it read its variable when the program began. */
+static void add_loader(uint64_t *stamp, bool reads_environment)
 {
-    const char *folders = secure_getenv("LD_LIBRARY_PATH");
+    const char *folders = reads_environment ? secure_getenv("LD_LIBRARY_PATH") : NULL;
     char folder[PATH_MAX];
 
     add_file(stamp, "/etc/ld.so.cache");
@@ -362,7 +369,7 @@ tj_nvrtc_stamp tj_nvrtc_search_stamp(const char *path)
             add_file(&stamp.files, places.place[i].library);
     }
     if (!path || !strchr(path, '/'))
-        add_loader(&stamp.files);
+        add_loader(&stamp.files, !path || !tj_nvrtc_is_searched(path));
     tj_nvrtc_places_drop(&places);
     dl_iterate_phdr(take_loads, &stamp.loads);
     return stamp;

@@ -11,6 +11,12 @@
 
 #include <tilejit/status.h>
 
+/** The path that asks for a search without the places that variables name. */
+#define TJ_NVRTC_SYSTEM "system"
+
+/** Is the library looked for, rather than named? path: as given to tj_nvrtc_open. */
+bool tj_nvrtc_is_searched(const char *path);
+
 /** One library to try, or one place without a library. */
 typedef struct tj_nvrtc_place {
     char *where;         /* for people: "CUDA_HOME=/opt/cuda" */
@@ -39,7 +45,7 @@ typedef struct tj_nvrtc_places {
  *     /usr/lib/x86_64-linux-gnu
  *
  * Within one folder the newest version comes first. The .alt. variants are never taken. A set-uid program reads no
- * variable. path NULL: search. Errors: TJ_ERR_OUT_OF_MEMORY.
+ * variable. path NULL: search; TJ_NVRTC_SYSTEM: search, and read no variable. Errors: TJ_ERR_OUT_OF_MEMORY.
  */
 tj_status tj_nvrtc_places_list(const char *path, tj_nvrtc_places *places, tj_error *err);
 void tj_nvrtc_places_drop(tj_nvrtc_places *places);

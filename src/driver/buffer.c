@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "error.h"
+#include "memory.h"
 #include "visit.h"
 
 struct tj_buffer {
@@ -46,11 +47,46 @@ static tj_status check_range(const tj_buffer *buffer, size_t offset, size_t byte
                    buffer->bytes);
 }
 
+/* An address: size 0 has one too. */
+static size_t taken_bytes(const tj_buffer *buffer)
+{
+    return buffer->bytes ? buffer->bytes : 1;
+}
+
+static tj_status take_from_driver(tj_buffer *buffer, tj_error *err)
+{
+    size_t free_bytes = 0, total_bytes = 0;
+    const CUresult result = buffer->driver->api.mem_alloc(&buffer->address, taken_bytes(buffer));
+
+    if (result == CUDA_SUCCESS)
+        return TJ_OK;
+    (void)buffer->driver->api.mem_get_info(&free_bytes, &total_bytes);
+    return tj_driver_fail(buffer->driver, result, err, "cannot allocate %zu bytes on the device, which has %zu of %zu free",
+                          buffer->bytes, free_bytes, total_bytes);
+}
+
+/* The program's allocator answers in the order of the stream, and a buffer may be used in any: wait. */
+static tj_status take_from_program(tj_buffer *buffer, tj_error *err)
+{
+    const tj_allocator *own = &buffer->gpu->allocator;
+    void *memory;
+    CUresult result;
+    tj_status status = tj_memory_ask(buffer->gpu, taken_bytes(buffer), buffer->stream, &memory, err);
+
+    if (status != TJ_OK)
+        return status;
+    result = buffer->driver->api.stream_synchronize(buffer->stream);
+    if (result != CUDA_SUCCESS) {
+        status = tj_driver_fail(buffer->driver, result, err, "waiting for the program's allocator");
+        own->release(memory, taken_bytes(buffer), buffer->stream, own->payload);
+    }
+    buffer->address = (CUdeviceptr)(uintptr_t)memory;
+    return status;
+}
+
 tj_status tj_gpu_allocate(tj_gpu *gpu, CUstream stream, size_t bytes, tj_buffer **out, tj_error *err)
 {
     tj_buffer *buffer = calloc(1, sizeof *buffer);
-    size_t free_bytes = 0, total_bytes = 0;
-    CUresult result;
     tj_visit v;
     tj_status status;
 
@@ -62,25 +98,17 @@ tj_status tj_gpu_allocate(tj_gpu *gpu, CUstream stream, size_t bytes, tj_buffer 
         free(buffer);
         return status;
     }
-    status = tj_scope_handle(&v.scope, &buffer->home, err);
-    if (status != TJ_OK)
-        goto done;
-    result = v.scope.driver->api.mem_alloc(&buffer->address, bytes ? bytes : 1);
-    if (result != CUDA_SUCCESS) {
-        (void)v.scope.driver->api.mem_get_info(&free_bytes, &total_bytes);
-        status =
-            tj_driver_fail(v.scope.driver, result, err, "cannot allocate %zu bytes on the device, which has %zu of %zu free",
-                           bytes, free_bytes, total_bytes);
-        goto done;
-    }
     buffer->gpu = gpu;
     buffer->driver = v.scope.driver;
     buffer->bytes = bytes;
     buffer->stream = stream;
-    *out = buffer;
-done:
+    status = tj_scope_handle(&v.scope, &buffer->home, err);
+    if (status == TJ_OK)
+        status = gpu->allocator.allocate ? take_from_program(buffer, err) : take_from_driver(buffer, err);
     tj_visit_leave(&v);
-    if (status != TJ_OK)
+    if (status == TJ_OK)
+        *out = buffer;
+    else
         free(buffer);
     return status;
 }
@@ -192,10 +220,15 @@ void tj_buffer_free(tj_buffer *buffer)
 
     if (!buffer)
         return;
-    if (enter_home(buffer, &v, NULL) == TJ_OK) {
+    const tj_allocator *own = &buffer->gpu->allocator;
+    const bool is_entered = enter_home(buffer, &v, NULL) == TJ_OK;
+
+    if (!own->allocate && is_entered)
         (void)buffer->driver->api.mem_free(buffer->address);
+    else if (own->allocate && tj_gpu_check_process(buffer->gpu, NULL) == TJ_OK)
+        own->release((void *)(uintptr_t)buffer->address, taken_bytes(buffer), buffer->stream, own->payload);
+    if (is_entered)
         tj_visit_leave(&v);
-    }
     free(buffer);
 }
 

@@ -355,7 +355,7 @@ static tj_status no_emulator(const char *path, const char *why, tj_error *err)
                    "cannot load the emulator %s: %s; set TILEJIT_EMULATOR to the path of libcuda_emulator.so", path, why);
 }
 
-static tj_status open_library(const char *asked, struct opened **out, tj_error *err)
+static tj_status open_library(const char *asked, bool reads_environment, struct opened **out, tj_error *err)
 {
     const bool wants_emulator = tj_emulator_is_asked(asked);
     struct opened *entry = NULL;
@@ -365,7 +365,7 @@ static tj_status open_library(const char *asked, struct opened **out, tj_error *
     void *library;
 
     if (wants_emulator) {
-        status = tj_emulator_find(found, err);
+        status = tj_emulator_find(reads_environment, found, err);
         path = found;
     }
     if (status != TJ_OK)
@@ -407,7 +407,7 @@ static tj_status open_library(const char *asked, struct opened **out, tj_error *
     return TJ_OK;
 }
 
-tj_status tj_driver_open(const char *path, const tj_log *log, const tj_driver **driver, tj_error *err)
+tj_status tj_driver_open(const char *path, bool reads_environment, const tj_log *log, const tj_driver **driver, tj_error *err)
 {
     struct opened *entry = NULL;
     tj_status status = TJ_OK;
@@ -420,7 +420,7 @@ tj_status tj_driver_open(const char *path, const tj_log *log, const tj_driver **
     for (entry = atomic_load(&drivers); entry && strcmp(entry->key, path) != 0; entry = entry->next)
         ;
     if (!entry && (status = tj_ending_enter(true, err)) == TJ_OK) {
-        status = open_library(path, &entry, err);
+        status = open_library(path, reads_environment, &entry, err);
         tj_ending_leave(true);
         if (entry) {
             entry->next = atomic_load(&drivers);

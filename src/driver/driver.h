@@ -141,11 +141,13 @@ typedef struct tj_driver {
 } tj_driver;
 
 /**
- * Open a driver and call cuInit. path NULL: libcuda.so.1 from the loader's path. Once opened for a path, the same table is
+ * Open a driver and call cuInit. path NULL: libcuda.so.1 from the loader's path. reads_environment: TILEJIT_EMULATOR may locate the
+ * emulator. Once opened for a path, the same table is
  * returned for ever; a failure is not remembered. path, log and err may be NULL. Threads: any. Errors: TJ_ERR_NO_DRIVER, with
  * the places tried, and the remedy; TJ_ERR_FORKED: opened by a parent of this process.
  */
-tj_status tj_driver_open(const char *path, const struct tj_log *log, const tj_driver **driver, tj_error *err);
+tj_status tj_driver_open(const char *path, bool reads_environment, const struct tj_log *log, const tj_driver **driver,
+                         tj_error *err);
 
 /** Return "CUDA_ERROR_ILLEGAL_ADDRESS", from our own table first: a failing driver need not be asked. driver may be NULL. */
 const char *tj_driver_result_name(const tj_driver *driver, CUresult result);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "component.h"
 #include "error.h"
 
 static const char WORD[] = "emulator";
@@ -20,12 +21,9 @@ bool tj_emulator_is_asked(const char *driver_path)
            (driver_path[length] == '\0' || driver_path[length] == ':');
 }
 
-tj_status tj_emulator_find(char path[PATH_MAX], tj_error *err)
+tj_status tj_emulator_find(bool reads_environment, char path[PATH_MAX], tj_error *err)
 {
-    static const char *const places[] = {"libcuda_emulator.so", "tilejit/libcuda_emulator.so", "../libcuda_emulator.so"};
-    const char *given = secure_getenv("TILEJIT_EMULATOR");
-    const char *slash;
-    Dl_info here;
+    const char *given = reads_environment ? secure_getenv("TILEJIT_EMULATOR") : NULL;
 
     if (given && *given) {
         if (strchr(given, '/') && access(given, R_OK) != 0) /* the loader finds a bare name */
@@ -34,19 +32,11 @@ tj_status tj_emulator_find(char path[PATH_MAX], tj_error *err)
         snprintf(path, PATH_MAX, "%s", given);
         return TJ_OK;
     }
-    if (dladdr((const void *)WORD, &here) == 0 || !here.dli_fname || !(slash = strrchr(here.dli_fname, '/')))
-        return tj_fail(err, TJ_ERR_NO_DRIVER,
-                       "cannot tell where TileJIT lies, to find the emulator next to it: set TILEJIT_EMULATOR");
-    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
-        if (snprintf(path, PATH_MAX, "%.*s/%s", (int)(slash - here.dli_fname), here.dli_fname, places[i]) < PATH_MAX &&
-            access(path, R_OK) == 0)
-            return TJ_OK;
-    }
-    return tj_fail(
-        err, TJ_ERR_NO_DRIVER,
-        "no libcuda_emulator.so in %.*s or its tilejit folder: build TileJIT with -DTILEJIT_BUILD_EMULATOR=ON, or set "
-        "TILEJIT_EMULATOR to the path of one",
-        (int)(slash - here.dli_fname), here.dli_fname);
+    if (tj_component_find(WORD, "libcuda_emulator.so", path))
+        return TJ_OK;
+    return tj_fail(err, TJ_ERR_NO_DRIVER,
+                   "no libcuda_emulator.so next to TileJIT or in a tilejit folder there: build TileJIT with "
+                   "-DTILEJIT_BUILD_EMULATOR=ON, or set TILEJIT_EMULATOR to the path of one");
 }
 
 static bool find_symbol(void *library, const char *symbol, void *function)

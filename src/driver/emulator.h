@@ -13,8 +13,8 @@
 /** Is this driver path "emulator" or "emulator:..."? */
 bool tj_emulator_is_asked(const char *driver_path);
 
-/** Find its library. Errors: TJ_ERR_NO_DRIVER, with the places searched. */
-tj_status tj_emulator_find(char path[PATH_MAX], tj_error *err);
+/** Find its library: by TILEJIT_EMULATOR, if the environment is read, or next to this one. Errors: TJ_ERR_NO_DRIVER, with the places searched. */
+tj_status tj_emulator_find(bool reads_environment, char path[PATH_MAX], tj_error *err);
 
 /** Fill in the table from an opened library; false: it is not an emulator. */
 bool tj_emulator_fill(void *library, tj_emulator *table);

@@ -46,7 +46,7 @@ tj_status tj_gpu_driver(tj_gpu *gpu, const tj_driver **driver, tj_error *err)
     pthread_mutex_lock(&gpu->opening);
     *driver = atomic_load_explicit(&gpu->driver, memory_order_relaxed);
     if (!*driver) {
-        status = tj_driver_open(gpu->driver_path, gpu->log, driver, err);
+        status = tj_driver_open(gpu->driver_path, !gpu->ignores_environment, gpu->log, driver, err);
         if (status == TJ_OK)
             atomic_store_explicit(&gpu->driver, *driver, memory_order_release);
     }

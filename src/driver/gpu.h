@@ -9,11 +9,22 @@
 #include <stdatomic.h>
 #include <sys/types.h>
 
+#include <tilejit/context.h>
+
 #include "driver.h"
+
+/** The program's allocator of device memory; all NULL: the driver's. */
+typedef struct tj_allocator {
+    tj_allocate_fn allocate;
+    tj_release_fn release;
+    void *payload;
+} tj_allocator;
 
 typedef struct tj_gpu {
     const struct tj_log *log; /* must outlive it */
-    char *driver_path;        /* NULL: default */
+    tj_allocator allocator;
+    char *driver_path; /* NULL: default */
+    bool ignores_environment;
     int device;
     pid_t pid;                         /* of the process that created it */
     pthread_mutex_t opening;           /* held while the driver is opened, never on a hit */
@@ -21,7 +32,7 @@ typedef struct tj_gpu {
     _Atomic(CUcontext) primary;        /* of device, retained by scope.c; NULL until needed */
 } tj_gpu;
 
-/** Initialise a gpu that is all zero except driver_path, which it takes over, and device. */
+/** Initialise a gpu that is all zero except driver_path, which it takes over, device, allocator and ignores_environment. */
 void tj_gpu_begin(tj_gpu *gpu, const struct tj_log *log);
 
 /** End it, without a CUDA call in a forked child or after a loss. */

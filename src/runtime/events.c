@@ -51,18 +51,24 @@ void tj_host_tell_problem(const tj_host *host, tj_event_kind kind, const tj_prob
         tell(host, kind, problem, NULL, (tj_outcome){0});
 }
 
-void tj_range_open(const char *what, const char *kernel)
+/* A variable names the profiler's library. */
+static bool has_ranges(const tj_host *host)
+{
+    return !host->ignores_environment && tj_nvtx_is_there();
+}
+
+void tj_range_open(const tj_host *host, const char *what, const char *kernel)
 {
     char text[160];
 
-    if (!tj_nvtx_is_there())
+    if (!has_ranges(host))
         return;
     (void)snprintf(text, sizeof text, "tilejit %s %s", what, kernel);
     tj_nvtx_push(text);
 }
 
-void tj_range_close(void)
+void tj_range_close(const tj_host *host)
 {
-    if (tj_nvtx_is_there())
+    if (has_ranges(host))
         tj_nvtx_pop();
 }

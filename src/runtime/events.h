@@ -27,7 +27,7 @@ void tj_host_tell_proof(tj_host *host, const tj_source *source, const tj_proof *
 void tj_host_tell_problem(const tj_host *host, tj_event_kind kind, const tj_problem *problem);
 
 /** A range of a profiler's time line, from open to close on one thread: "tilejit WHAT KERNEL". Without a profiler: one load. */
-void tj_range_open(const char *what, const char *kernel);
-void tj_range_close(void);
+void tj_range_open(const tj_host *host, const char *what, const char *kernel);
+void tj_range_close(const tj_host *host);
 
 #endif

@@ -40,6 +40,8 @@ tj_status tj_host_begin_scratch(tj_host *scratch, const tj_host *host, tj_error 
     tj_host_begin(scratch);
     scratch->log = host->log;
     scratch->gpu.device = host->gpu.device;
+    scratch->gpu.allocator = host->gpu.allocator;
+    scratch->ignores_environment = scratch->gpu.ignores_environment = host->ignores_environment;
     scratch->remote = host->remote;
     scratch->is_scratch = true;
     if (tj_copy_text(&scratch->nvrtc_path, host->nvrtc_path) &&

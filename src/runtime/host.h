@@ -20,7 +20,8 @@ typedef struct tj_host {
     tj_log log;
     tj_gpu gpu;
     char *nvrtc_path, *dump_dir; /* NULL: default, none */
-    bool has_lines;              /* code says which lines of the stored text it came from */
+    bool ignores_environment;
+    bool has_lines; /* code says which lines of the stored text it came from */
     tj_disk_store *store;
     tj_packs *packs;               /* searched before the store; NULL: none */
     tj_packs *textbook;            /* for all shapes, next to the library; after those, for images alone; NULL: none */

@@ -256,10 +256,10 @@ static tj_status compile(tj_host *host, const tj_source *source, const tj_key *k
         goto done;
     tj_log_line(&host->log, TJ_LOG_INFO, "compiling %s for %s (first use)", kernel, target);
     atomic_fetch_add_explicit(&host->stats.compiles, 1, memory_order_relaxed);
-    tj_range_open("compile", kernel);
+    tj_range_open(host, "compile", kernel);
     print_program_name(host, source, key, name);
     status = tj_nvrtc_compile(nvrtc, text, strlen(text), name, target, wishes_of(host), &compiled, &why);
-    tj_range_close();
+    tj_range_close(host);
     if (status == TJ_OK && !tj_image_has_entry(compiled.ptx, kernel))
         status = tj_fail(&why, TJ_ERR_INTERNAL, "NVRTC %s compiled %s for %s, but its PTX has no such entry function",
                          body->compiler, kernel, target);

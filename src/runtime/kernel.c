@@ -586,9 +586,9 @@ tj_status tj_host_load(tj_host *host, const tj_source *source, const tj_image *i
     *kernel = NULL;
     if (status != TJ_OK)
         return status;
-    tj_range_open("load", tj_source_kernel(source));
+    tj_range_open(host, "load", tj_source_kernel(source));
     status = tj_kernel_load_code(host, tj_source_launch(source), tj_source_problem(source), &code, kernel, err);
-    tj_range_close();
+    tj_range_close(host);
     return status;
 }
 

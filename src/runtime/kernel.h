@@ -19,6 +19,7 @@
 
 #include "canonical.h"
 #include "host.h"
+#include "memory.h"
 #include "operand_table.h"
 
 /** The parts of an image that a loader needs. All borrowed, for the duration of the call. */
@@ -239,7 +240,7 @@ static inline bool tj_kernel_suits(const tj_kernel *kernel, const tj_operands *x
             ((uintptr_t)x->p.address & (alignment[TJ_MATRIX_P] - 1)) |
             ((uintptr_t)x->c.address & (alignment[TJ_MATRIX_C] - 1))) == 0 &&
            (kernel->form.workspace_bytes == 0 || tj_kernel_has_workspace(kernel, x) ||
-            tj_driver_has_stream_memory(kernel->driver));
+            tj_memory_is_in_order(kernel->gpu, kernel->driver));
 }
 
 /** Operands -> numbers; checks extents, promises, leading dimensions, strides, grid; looks at no pointer. Pure. */

@@ -5,7 +5,8 @@
  * Two ways lead to the same call. A kernel whose problem leaves nothing open has grid and constant arguments since its
  * load, and a launch of it only looks at the pointers, and whether P reaches into what is read. Everything else, and everything
  * that is wrong, goes through tj_launch_resolve. Neither way allocates, locks, or asks the driver anything, but for the
- * workspace of a split k where the operands bring none: that comes from the driver, in the order of the stream.
+ * workspace of a split k where the operands bring none: that comes from the program's allocator or the driver, in the order of
+ * the stream.
  */
 #include "kernel.h"
 
@@ -144,35 +145,23 @@ static tj_status queue_batch(const tj_kernel *kernel, const tj_operands *first, 
     return status;
 }
 
-/* The operands have no workspace: allocate one in the stream, from before the first kernel until after the last. */
+/* The operands have no workspace: take one in the stream, from before the first kernel until after the last. */
 static tj_status queue_with_own_workspace(const tj_kernel *kernel, tj_operands *x, tj_launch_shape *shape, CUstream stream,
                                           tj_error *err)
 {
-    const tj_driver_api *api = &kernel->driver->api;
-    const int64_t bytes = kernel->form.workspace_bytes;
     const char *name = tj_product_step(&kernel->form)->kernel;
-    CUdeviceptr workspace = 0;
-    CUresult result = api->mem_alloc_async(&workspace, (size_t)bytes, stream);
-    tj_status status;
+    void *workspace = NULL;
+    tj_status status, given;
 
-    if (result == CUDA_ERROR_NOT_SUPPORTED)
-        return tj_fail(err, TJ_ERR_UNSUPPORTED,
-                       "%s needs %lld bytes of workspace, the operands bring none, and device %d cannot allocate in a stream: "
-                       "give what tj_plan_workspace_bytes says, or use a config without",
-                       name, (long long)bytes, kernel->device);
-    if (result != CUDA_SUCCESS)
-        return tj_driver_fail(kernel->driver, result, err,
-                              "cannot allocate the %lld bytes of workspace of %s, which the operands do not bring",
-                              (long long)bytes, name);
-    x->workspace = (void *)(uintptr_t)workspace;
-    x->workspace_bytes = (size_t)bytes;
-    status = queue_batch(kernel, x, shape, stream, err);
-    if (tj_driver_check_alive(kernel->driver, NULL) != TJ_OK)
+    x->workspace_bytes = (size_t)kernel->form.workspace_bytes;
+    status = tj_memory_take(kernel->gpu, kernel->driver, x->workspace_bytes, stream, name, &workspace, err);
+    if (status != TJ_OK)
         return status;
-    result = api->mem_free_async(workspace, stream);
-    if (status == TJ_OK && result != CUDA_SUCCESS)
-        status = tj_driver_fail(kernel->driver, result, err, "cannot give back the workspace of %s", name);
-    return status;
+    x->workspace = workspace;
+    status = queue_batch(kernel, x, shape, stream, err);
+    given =
+        tj_memory_give(kernel->gpu, kernel->driver, workspace, x->workspace_bytes, stream, name, status == TJ_OK ? err : NULL);
+    return status == TJ_OK ? given : status;
 }
 
 /* Do that operand and P, at these addresses, reach into each other? If there are gaps in them, that may be as it should. */

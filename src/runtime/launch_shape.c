@@ -628,7 +628,7 @@ static tj_status check_workspace(const tj_kernel *kernel, const tj_operands *x, 
     if (needed == 0)
         return TJ_OK;
     if (!tj_kernel_has_workspace(kernel, x)) {
-        if (tj_driver_has_stream_memory(kernel->driver))
+        if (tj_memory_is_in_order(kernel->gpu, kernel->driver))
             return TJ_OK;
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "%s needs %lld bytes of workspace, the operands bring %lld, and a driver of CUDA %d.%d cannot allocate "

@@ -18,6 +18,7 @@
 #include "component.h"
 #include "error.h"
 #include "missing.h"
+#include "nvrtc_search.h"
 #include "plan.h"
 #include "record.h"
 #include "sized.h"
@@ -29,15 +30,15 @@ static const int64_t DEFAULT_STORE_BYTES = INT64_C(1) << 30, DEFAULT_PLANS = 409
 enum { CAPTURE_WRITE_S = 10 };
 
 /* In a set-uid program secure_getenv answers NULL for everything. An empty variable counts as unset. */
-static const char *environment(const char *name)
+static const char *environment(const tj_context_options *options, const char *name)
 {
-    const char *value = secure_getenv(name);
+    const char *value = options->ignore_environment ? NULL : secure_getenv(name);
     return value && *value ? value : NULL;
 }
 
-static const char *option_or_environment(const char *option, const char *name)
+static const char *option_or_environment(const tj_context_options *options, const char *option, const char *name)
 {
-    return option ? option : environment(name);
+    return option ? option : environment(options, name);
 }
 
 static tj_status resolve_options(tj_context_options *out, const tj_context_options *options, tj_error *err)
@@ -49,7 +50,7 @@ static tj_status resolve_options(tj_context_options *out, const tj_context_optio
 static tj_status resolve_log(tj_log *log, const tj_context_options *options, tj_error *err)
 {
     static const char *const words[] = {"off", "error", "warning", "info", "debug"};
-    const char *word = environment("TILEJIT_LOG");
+    const char *word = environment(options, "TILEJIT_LOG");
     int level = options->log_level;
 
     if (level < TJ_LOG_OFF || level > TJ_LOG_DEBUG)
@@ -68,7 +69,7 @@ static tj_status resolve_log(tj_log *log, const tj_context_options *options, tj_
 
 static tj_status resolve_device(int *device, const tj_context_options *options, tj_error *err)
 {
-    const char *word = environment("TILEJIT_DEVICE");
+    const char *word = environment(options, "TILEJIT_DEVICE");
     int64_t value = 0;
 
     if (options->device < 0)
@@ -88,10 +89,10 @@ static tj_status resolve_device(int *device, const tj_context_options *options, 
  */
 static tj_status resolve_store(tj_context *context, char **root, const tj_context_options *options, tj_error *err)
 {
-    const char *variable = environment("TILEJIT_CACHE_DIR");
+    const char *variable = environment(options, "TILEJIT_CACHE_DIR");
     const char *given = options->cache_dir ? options->cache_dir : variable;
-    const char *cache_home = environment("XDG_CACHE_HOME");
-    const char *home = environment("HOME");
+    const char *cache_home = environment(options, "XDG_CACHE_HOME");
+    const char *home = environment(options, "HOME");
     tj_text path = TJ_TEXT_INIT(PATH_MAX);
 
     *root = NULL;
@@ -99,6 +100,9 @@ static tj_status resolve_store(tj_context *context, char **root, const tj_contex
         context->why_no_store = "the disk is switched off: the option cache_dir is empty, as --no-cache makes it";
     else if (!options->cache_dir && variable && strcmp(variable, "off") == 0)
         context->why_no_store = "the disk is switched off: TILEJIT_CACHE_DIR is \"off\"";
+    else if (!options->cache_dir && options->ignore_environment)
+        context->why_no_store =
+            "the disk is switched off: the environment is ignored, and the option cache_dir names no folder";
     context->is_disk_off = context->why_no_store != NULL;
     if (context->is_disk_off)
         return TJ_OK;
@@ -154,7 +158,7 @@ static void sort_path(named_paths *paths, const char *path, size_t *packs, size_
 /* The option's packs or, without them, those of the environment, and the read-only roots in front of folders among them. */
 static bool resolve_packs(named_paths *paths, const tj_context_options *options)
 {
-    const char *variable = options->packs ? NULL : environment("TILEJIT_PACKS");
+    const char *variable = options->packs ? NULL : environment(options, "TILEJIT_PACKS");
     size_t most = 1, packs = 0, roots = 0;
     char *rest, *path;
 
@@ -248,7 +252,7 @@ tj_status tj_context_create(const tj_context_options *given, tj_context **out, t
     *out = NULL;
     tj_context_options options;
     tj_context *context = NULL;
-    const char *variable = environment("TILEJIT_LINE_INFO");
+    const char *variable;
     named_paths paths = {NULL, NULL, NULL};
     char *root = NULL;
     tj_status status;
@@ -256,6 +260,9 @@ tj_status tj_context_create(const tj_context_options *given, tj_context **out, t
     status = resolve_options(&options, given, err);
     if (status != TJ_OK)
         return status;
+    if (options.ignore_environment != 0 && options.ignore_environment != 1)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "ignore_environment is %d: use 0 or 1", options.ignore_environment);
+    variable = environment(&options, "TILEJIT_LINE_INFO");
     if (options.store_max_bytes < 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "store_max_bytes is %lld: use 0 (default) or a size in bytes",
                        (long long)options.store_max_bytes);
@@ -269,6 +276,9 @@ tj_status tj_context_create(const tj_context_options *given, tj_context **out, t
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "prove is %d: use TJ_PROVE_NEVER (0), TJ_PROVE_BEFORE (1) or TJ_PROVE_BEHIND (2)", options.prove);
 
+    if (!options.allocate != !options.release)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the option %s is set without %s: set both, or neither",
+                       options.allocate ? "allocate" : "release", options.allocate ? "release" : "allocate");
     if (options.line_info != 0 && options.line_info != 1)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "line_info is %d: use 0 or 1", options.line_info);
     if (variable && strcmp(variable, "0") != 0 && strcmp(variable, "1") != 0)
@@ -289,7 +299,12 @@ tj_status tj_context_create(const tj_context_options *given, tj_context **out, t
     context->specialize = (tj_specialize)options.specialize;
     context->check_pointers = options.check_pointers != 0;
     context->first_call = (tj_first_call)options.first_call;
+    context->host.ignores_environment = options.ignore_environment;
+    context->host.gpu.ignores_environment = options.ignore_environment;
+    if (options.ignore_environment && !options.nvrtc)
+        options.nvrtc = TJ_NVRTC_SYSTEM;
     context->host.has_lines = options.line_info || (variable && strcmp(variable, "1") == 0);
+    context->host.gpu.allocator = (tj_allocator){options.allocate, options.release, options.allocator_payload};
     context->host.on_event = options.on_event;
     context->host.event_payload = options.event_payload;
 
@@ -301,18 +316,18 @@ tj_status tj_context_create(const tj_context_options *given, tj_context **out, t
     if (status != TJ_OK)
         goto fail;
 
-    if (!tj_copy_text(&context->host.nvrtc_path, option_or_environment(options.nvrtc, "TILEJIT_NVRTC")) ||
-        !tj_copy_text(&context->host.gpu.driver_path, option_or_environment(options.driver, "TILEJIT_DRIVER")) ||
-        !tj_copy_text(&context->host.dump_dir, option_or_environment(options.dump_dir, "TILEJIT_DUMP")) ||
+    if (!tj_copy_text(&context->host.nvrtc_path, option_or_environment(&options, options.nvrtc, "TILEJIT_NVRTC")) ||
+        !tj_copy_text(&context->host.gpu.driver_path, option_or_environment(&options, options.driver, "TILEJIT_DRIVER")) ||
+        !tj_copy_text(&context->host.dump_dir, option_or_environment(&options, options.dump_dir, "TILEJIT_DUMP")) ||
         !resolve_packs(&paths, &options) || !open_packs(&context->host, &paths, options.pack_bytes) ||
         (options.first_call == TJ_FIRST_CALL_QUICK && !tj_textbook_open(&context->host.log, &context->host.textbook)) ||
         !(context->host.store = tj_disk_store_create(
               root, paths.root, options.store_max_bytes ? options.store_max_bytes : DEFAULT_STORE_BYTES, &context->host.log)) ||
-        !name_remote(&context->host, option_or_environment(options.remote, "TILEJIT_REMOTE")) ||
+        !name_remote(&context->host, option_or_environment(&options, options.remote, "TILEJIT_REMOTE")) ||
         !has_tables(context, options.max_plans ? options.max_plans : DEFAULT_PLANS,
                     options.max_plan_bytes ? options.max_plan_bytes : DEFAULT_PLAN_BYTES,
-                    option_or_environment(options.trials, "TILEJIT_TRIALS")) ||
-        !begin_capture(context, option_or_environment(options.capture, "TILEJIT_CAPTURE")) ||
+                    option_or_environment(&options, options.trials, "TILEJIT_TRIALS")) ||
+        !begin_capture(context, option_or_environment(&options, options.capture, "TILEJIT_CAPTURE")) ||
         ((options.background_tuning_s > 0 || options.prove == TJ_PROVE_BEHIND || options.first_call == TJ_FIRST_CALL_QUICK) &&
          !(context->background = tj_background_create(context, &tj_behind, options.background_tuning_s)))) {
         status = tj_fail_memory(err, "a context");

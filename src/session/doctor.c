@@ -353,6 +353,10 @@ static void look_at_environment(const doctor *who)
 {
     static const char prefix[] = "TILEJIT_", letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
 
+    if (who->context->host.ignores_environment) {
+        found(who, "variable", TJ_FINDING_OK, "", "none is read: the option ignore_environment is set");
+        return;
+    }
     for (char **entry = environ; entry && *entry; entry++) {
         char name[64], remedy[96] = "unset it";
         const char *const own = name + sizeof prefix - 1, *value, *near;

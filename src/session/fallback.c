@@ -14,6 +14,7 @@
 #include "choose.h"
 #include "error.h"
 #include "family.h"
+#include "memory.h"
 #include "scope.h"
 
 /* Otherwise it is an error, whatever the text, and the launch says so. */
@@ -73,7 +74,8 @@ static tj_status make_fallback(tj_plan *chosen, const tj_scope *scope, tj_config
 
 tj_status tj_plan_make_fallback(tj_plan *chosen, const tj_scope *scope, tj_error *err)
 {
-    const tj_config config = tj_undemanding_config(chosen->program.source, tj_driver_has_stream_memory(scope->driver));
+    const tj_config config =
+        tj_undemanding_config(chosen->program.source, tj_memory_is_in_order(&chosen->context->host.gpu, scope->driver));
     const tj_plan *fallback;
 
     if (memcmp(&config, tj_source_config(chosen->program.source), sizeof config) == 0)
@@ -101,7 +103,8 @@ tj_status tj_plan_fit(const tj_plan **plan, const tj_scope *scope, const tj_oper
     if (!fallback)
         status = refuse_capture(chosen, scope, stream, err);
     if (!fallback && status == TJ_OK) {
-        const tj_config config = tj_undemanding_config(chosen->program.source, tj_driver_has_stream_memory(scope->driver));
+        const tj_config config =
+            tj_undemanding_config(chosen->program.source, tj_memory_is_in_order(&chosen->context->host.gpu, scope->driver));
 
         status = make_fallback(chosen, scope, config, effort, &fallback, err);
     }

@@ -86,9 +86,9 @@ tj_status tj_plan_try(tj_context *context, const tj_plan *plan, const tj_request
     if (status == TJ_OK)
         status = tj_program_load(host, &simple, err);
     if (status == TJ_OK) {
-        tj_range_open("prove", tj_source_kernel(plan->program.source));
+        tj_range_open(host, "prove", tj_source_kernel(plan->program.source));
         status = tj_program_prove(host, &plan->program, simple.kernel, request, proof, err);
-        tj_range_close();
+        tj_range_close(host);
     }
     tj_program_drop(&simple);
     if (status == TJ_OK || status == TJ_ERR_CHECK_FAILED)

@@ -301,6 +301,60 @@ Test(context, reads_the_environment_once_and_options_win)
     tj_context_free(context);
 }
 
+static int variables_read;
+char *__real_secure_getenv(const char *name);
+char *__wrap_secure_getenv(const char *name);
+char *__wrap_secure_getenv(const char *name)
+{
+    variables_read++;
+    return __real_secure_getenv(name);
+}
+
+static void count_finding(const tj_finding *finding, void *payload)
+{
+    (void)payload;
+    cr_expect(strcmp(finding->topic, "variable") != 0 || strstr(finding->text, "ignore_environment"), "%s", finding->text);
+}
+
+/* Not even to look: a search for NVRTC, a compile, a load, the emulator's place and the doctor included. */
+Test(context, reads_no_variable_if_the_program_says_so)
+{
+    static const char *const wrong[] = {"TILEJIT_LOG",     "TILEJIT_DEVICE", "TILEJIT_LINE_INFO",
+                                        "TILEJIT_NVRTC",   "TILEJIT_DRIVER", "TILEJIT_EMULATOR",
+                                        "TILEJIT_CAPTURE", "TILEJIT_TRIALS", "NVTX_INJECTION64_PATH"};
+    const tj_problem problem = TJ_PROBLEM_INIT(512, 300, 700, TJ_F32);
+    const char *const *targets;
+    const tj_plan *plan;
+    tj_context *context = NULL;
+
+    fake_open(FAKE_CUDA_PATH).fake_hide("cuFuncGetParamInfo"); /* whose answers would be those of another kernel */
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+        setenv(wrong[i], "/nonexistent", 1);
+    for (int is_emulated = 0; is_emulated < 2; is_emulated++) {
+        tj_context_options options = TJ_CONTEXT_OPTIONS_INIT;
+        int count = 0;
+
+        options.driver = is_emulated ? "emulator:sm_90" : FAKE_CUDA_PATH;
+        options.nvrtc = is_emulated ? NULL : FAKE_NVRTC_PATH;
+        options.ignore_environment = 1;
+        context = open_context(&options);
+        variables_read = 0;
+        cr_expect(eq(int, tj_device_count(context, &count, &err), TJ_OK), "%s", err.message);
+        variables_read += tj_targets(context, &targets, &err) == TJ_ERR_INTERNAL; /* without NVRTC it fails */
+        cr_expect(is_emulated || tj_plan_prepare(context, &problem, NULL, &plan, &err) == TJ_OK, "%s", err.message);
+        cr_expect(eq(int, tj_doctor(context, count_finding, NULL, &err), TJ_OK), "%s", err.message);
+        tj_context_free(context);
+        cr_expect(eq(int, variables_read, 0));
+    }
+    {
+        tj_context_options options = TJ_CONTEXT_OPTIONS_INIT;
+
+        options.ignore_environment = 2;
+        cr_expect(eq(int, tj_context_create(&options, &context, &err), TJ_ERR_INVALID_ARGUMENT));
+        cr_expect(says("ignore_environment is 2"), "%s", err.message);
+    }
+}
+
 /* A context needs nothing that a machine without CUDA lacks, and copies all strings that it is given. */
 Test(context, opens_nothing_and_keeps_no_pointer_of_the_caller)
 {

@@ -25,7 +25,7 @@ static const tj_driver *open_fake(void)
 {
     const tj_driver *driver = NULL;
 
-    cr_assert(eq(int, tj_driver_open(FAKE_CUDA_PATH, NULL, &driver, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_driver_open(FAKE_CUDA_PATH, true, NULL, &driver, &err), TJ_OK), "%s", err.message);
     return driver;
 }
 
@@ -40,7 +40,7 @@ Test(driver, that_is_not_there_is_named_with_the_remedy)
 {
     const tj_driver *driver = (const tj_driver *)&err;
 
-    cr_assert(eq(int, tj_driver_open("/no/such/libcuda.so.1", NULL, &driver, &err), TJ_ERR_NO_DRIVER));
+    cr_assert(eq(int, tj_driver_open("/no/such/libcuda.so.1", true, NULL, &driver, &err), TJ_ERR_NO_DRIVER));
     cr_expect(says("/no/such/libcuda.so.1") && says("TILEJIT_DRIVER"), "%s", err.message);
     cr_expect(driver == NULL);
 }
@@ -51,7 +51,7 @@ Test(driver, that_is_a_stub_is_no_driver)
     const tj_driver *driver = NULL;
 
     fake_sibling(FAKE_CUDA_PATH, "libstub_cuda.so", path);
-    cr_assert(eq(int, tj_driver_open(path, NULL, &driver, &err), TJ_ERR_NO_DRIVER));
+    cr_assert(eq(int, tj_driver_open(path, true, NULL, &driver, &err), TJ_ERR_NO_DRIVER));
     cr_expect(says("stub") && says("(34)"), "%s", err.message);
     cr_expect(driver == NULL);
 }
@@ -60,7 +60,7 @@ Test(driver, that_is_a_library_of_another_kind_is_refused_with_the_missing_name)
 {
     const tj_driver *driver = NULL;
 
-    cr_assert(eq(int, tj_driver_open("libm.so.6", NULL, &driver, &err), TJ_ERR_NO_DRIVER));
+    cr_assert(eq(int, tj_driver_open("libm.so.6", true, NULL, &driver, &err), TJ_ERR_NO_DRIVER));
     cr_expect(says("libm.so.6") && says("cuInit"), "%s", err.message);
 }
 
@@ -68,7 +68,7 @@ static void *open_in_thread(void *out)
 {
     const tj_driver *driver = NULL;
 
-    if (tj_driver_open(FAKE_CUDA_PATH, NULL, &driver, NULL) == TJ_OK)
+    if (tj_driver_open(FAKE_CUDA_PATH, true, NULL, &driver, NULL) == TJ_OK)
         *(const tj_driver **)out = driver;
     return NULL;
 }
@@ -102,13 +102,13 @@ Test(driver, that_does_not_start_can_be_opened_later, .init = start_fake)
         const tj_driver *driver = NULL;
         /* A driver that dies while it starts stays dead in the fake: the last row. */
         fake.fake_fail("cuInit", 1, rows[i].result);
-        cr_expect(eq(int, tj_driver_open(FAKE_CUDA_PATH, NULL, &driver, &err), TJ_ERR_NO_DRIVER), "%d", rows[i].result);
+        cr_expect(eq(int, tj_driver_open(FAKE_CUDA_PATH, true, NULL, &driver, &err), TJ_ERR_NO_DRIVER), "%d", rows[i].result);
         cr_expect(eq(int, err.status, TJ_ERR_NO_DRIVER));
         cr_expect(says(rows[i].words), "%d: %s", rows[i].result, err.message);
         cr_expect(driver == NULL);
         if (rows[i].result != 700)
             continue;
-        cr_expect(eq(int, tj_driver_open(FAKE_CUDA_PATH, NULL, &driver, NULL), TJ_ERR_NO_DRIVER));
+        cr_expect(eq(int, tj_driver_open(FAKE_CUDA_PATH, true, NULL, &driver, NULL), TJ_ERR_NO_DRIVER));
     }
 }
 
@@ -117,7 +117,7 @@ Test(driver, opens_after_a_failed_start, .init = start_fake)
     const tj_driver *driver = NULL;
 
     fake.fake_fail("cuInit", 1, 100);
-    cr_assert(eq(int, tj_driver_open(FAKE_CUDA_PATH, NULL, &driver, &err), TJ_ERR_NO_DRIVER));
+    cr_assert(eq(int, tj_driver_open(FAKE_CUDA_PATH, true, NULL, &driver, &err), TJ_ERR_NO_DRIVER));
     driver = open_fake();
     cr_expect(eq(int, tj_driver_check_alive(driver, &err), TJ_OK));
 }
@@ -127,7 +127,7 @@ Test(driver, without_a_needed_function_is_refused_by_its_name, .init = start_fak
     const tj_driver *driver = NULL;
 
     fake.fake_hide("cuLaunchKernel");
-    cr_assert(eq(int, tj_driver_open(FAKE_CUDA_PATH, NULL, &driver, &err), TJ_ERR_NO_DRIVER));
+    cr_assert(eq(int, tj_driver_open(FAKE_CUDA_PATH, true, NULL, &driver, &err), TJ_ERR_NO_DRIVER));
     cr_expect(says("cuLaunchKernel"), "%s", err.message);
 }
 
@@ -159,7 +159,7 @@ Test(driver, without_cuGetProcAddress_is_read_by_symbol)
     const tj_driver *driver = NULL;
 
     fake_sibling(FAKE_CUDA_PATH, "libfake_cuda_old.so", path);
-    cr_assert(eq(int, tj_driver_open(path, NULL, &driver, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_driver_open(path, true, NULL, &driver, &err), TJ_OK), "%s", err.message);
     cr_expect(eq(int, driver->version, 11000));
     cr_expect(driver->api.module_load != NULL && driver->api.library_load == NULL && driver->api.ctx_get_id == NULL);
 }
@@ -271,7 +271,7 @@ Test(driver, is_out_of_use_in_a_forked_child, .init = start_fake)
 
     if (child == 0) {
         bool is_right = tj_driver_check_alive(driver, &err) == TJ_ERR_FORKED && says("exec") &&
-                        tj_driver_open(FAKE_CUDA_PATH, NULL, &again, &err) == TJ_ERR_FORKED && !again;
+                        tj_driver_open(FAKE_CUDA_PATH, true, NULL, &again, &err) == TJ_ERR_FORKED && !again;
         _exit(is_right ? 0 : 1);
     }
     cr_assert(eq(int, waitpid(child, &status, 0), child));

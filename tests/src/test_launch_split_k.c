@@ -232,7 +232,7 @@ Test(launch, gives_the_workspace_back_whatever_fails)
     } rows[] = {
         {"cuMemAllocAsync", 1, 2, TJ_ERR_DEVICE_MEMORY, "the 4096 bytes of workspace of tiled", false},
         {"cuMemAllocAsync", 1, 801, TJ_ERR_UNSUPPORTED,
-         "device 0 cannot allocate in a stream: give what tj_plan_workspace_bytes says, "
+         "the device cannot allocate in a stream: give what tj_plan_workspace_bytes says, "
          "or use a config without",
          false},
         {"cuLaunchKernel", 1, 701, TJ_ERR_DRIVER, "cannot launch tiled", true},

@@ -332,6 +332,12 @@ Test(nvrtc_search, looks_into_the_layouts_of_toolkits_wheels_and_conda)
         }
         cr_expect(eq(int, found, 1), "row %zu (%s, %s)", i, rows[i].variable, rows[i].below);
         tj_nvrtc_places_drop(&places);
+        cr_assert(eq(int, tj_nvrtc_places_list("system", &places, NULL), TJ_OK));
+        cr_expect(places.count > 3, "the loader's path and toolkits");
+        for (size_t p = 0; p < places.count; p++)
+            cr_expect(places.place[p].library == NULL || strncmp(places.place[p].library, root, strlen(root)) != 0, "row %zu",
+                      i);
+        tj_nvrtc_places_drop(&places);
         remove_folder(root);
     }
 }
