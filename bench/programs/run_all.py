@@ -39,8 +39,6 @@ def command(program, way, options):
 def run(program, way, options, store, logs):
     """The lines that a run printed, and whether it ended well."""
     arguments = command(program, way, options)
-    if not arguments:
-        return [], True
     name = f"{program}_{way.replace(', ', '_').replace(' ', '_')}"
     begin = time.monotonic()
     with open(logs / f"{name}.log", "w") as log, open(logs / f"{name}.out", "w+") as out:
@@ -123,6 +121,8 @@ def main():
         logs.mkdir(parents=True, exist_ok=True)
         for program in options.only:
             for way in sorted({"plain", *options.ways}, key=WAYS.index):
+                if not command(program, way, options):
+                    continue
                 if time.monotonic() - begin > options.seconds:
                     failed.append(f"{program}, {way}: not run, because time is over")
                     continue
