@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "list_table.h"
 #include "operand_table.h"
 #include "tree.h"
 
@@ -12,9 +13,31 @@ void tj_step_list_results(const tj_problem *view, tj_launch_step *step)
     for (int i = 0; i < view->epilogue.expression.operands; i++) {
         const bool is_result = view->epilogue.expression.operand[i].reduction != TJ_REDUCE_NOT;
 
-        tj_step_add_arg(step, is_result && view->batch != 1, TJ_ARG_WITH_STRIDE, i);
-        tj_step_add_arg(step, is_result, TJ_ARG_WITH, i);
+        tj_step_add_arg(step, is_result && view->batch != 1, TJ_ARG_STRIDE, TJ_WITH + i);
+        tj_step_add_arg(step, is_result, TJ_ARG_POINTER, TJ_WITH + i);
     }
+}
+
+void tj_step_add_list(const tj_problem *view, bool is_present, tj_list list, tj_launch_step *step)
+{
+    tj_step_add_arg(step, is_present, tj_list_row_of(view, list).on_host ? TJ_ARG_LIST_VALUE : TJ_ARG_LIST, list);
+}
+
+/* List the numbers that a launch says of some operands of the source: leading dimensions, then strides. */
+static void list_numbers(const tj_problem *view, bool is_swapped, const bool *is_there, int begin, int end,
+                         tj_launch_step *step)
+{
+    for (int which = begin; which < end; which++)
+        tj_step_add_arg(step,
+                        is_there[which] && (tj_operand_row_of(view, which).ld == TJ_ANY || which == TJ_SCALES + TJ_MATRIX_P),
+                        TJ_ARG_LD, is_swapped ? tj_operand_across(which) : which);
+    for (int which = begin; which < end; which++)
+        tj_step_add_arg(
+            step,
+            is_there[which] &&
+                tj_matrix_count(view, which < TJ_SCALES ? (tj_which)which : tj_scale_operand_of(which - TJ_SCALES)) != 1 &&
+                tj_operand_row_of(view, which).stride == TJ_ANY,
+            TJ_ARG_STRIDE, is_swapped ? tj_operand_across(which) : which);
 }
 
 /* If is_swapped, the source's M is the caller's N. */
@@ -22,55 +45,40 @@ void tj_step_list_args(const tj_problem *view, bool is_swapped, bool reads, bool
 {
     const bool has_c = writes && view->epilogue.has_beta, is_whole = step->grid == TJ_GRID_PRODUCTS;
     const tj_dim *const dim[] = {&view->j, &view->k, &view->l};
-    const bool is_there[TJ_MATRICES] = {reads, reads, writes, has_c};
-    const int callers[TJ_MATRICES] = {is_swapped ? TJ_MATRIX_N : TJ_MATRIX_M, is_swapped ? TJ_MATRIX_M : TJ_MATRIX_N,
-                                      TJ_MATRIX_P, TJ_MATRIX_C};
-    bool has_ld[TJ_SCALE_OPERANDS], scales[TJ_SCALE_OPERANDS];
-    const tj_matrix *const matrix[TJ_MATRICES] = {&view->m, &view->n, &view->p, &view->c};
+    bool is_there[TJ_WITH] = {reads, reads, writes, has_c};
 
-    for (int i = 0; i < TJ_SCALE_OPERANDS; i++) {
-        const tj_which of = tj_scale_operand_of(i);
-        const tj_operand_row row = tj_is_scaled(view, of) ? tj_operand_row_of(view, TJ_SCALES + i) : (tj_operand_row){0};
-
-        scales[i] = row.is_taken && (tj_scale_operand_goes_along_k(view, i) ? reads : writes);
-        has_ld[i] = scales[i] && (row.ld == TJ_ANY || of == TJ_MATRIX_P);
-    }
+    for (int i = 0; i < TJ_SCALE_OPERANDS; i++)
+        is_there[TJ_SCALES + i] = tj_is_scaled(view, tj_scale_operand_of(i)) &&
+                                  tj_operand_row_of(view, TJ_SCALES + i).is_taken &&
+                                  (tj_scale_operand_goes_along_k(view, i) ? reads : writes);
     for (int i = 0; i < 3; i++)
         tj_step_add_arg(step, reads && dim[i]->mode == TJ_DIM_ANY, TJ_ARG_EXTENT, is_swapped ? TJ_EXTENT_L - i : i);
     tj_step_add_arg(step, reads && tj_is_gathered(view), TJ_ARG_EXTENT, TJ_EXTENT_M_ROWS);
     tj_step_add_arg(step, writes && tj_is_scattered(view), TJ_ARG_EXTENT, TJ_EXTENT_P_ROWS);
-    for (int i = 0; i < TJ_MATRICES; i++)
-        tj_step_add_arg(step, is_there[i] && matrix[i]->ld == TJ_ANY, TJ_ARG_LD, callers[i]);
-    for (int i = 0; i < TJ_MATRICES; i++)
-        tj_step_add_arg(step, is_there[i] && tj_matrix_count(view, (tj_which)i) != 1 && matrix[i]->stride == TJ_ANY,
-                        TJ_ARG_STRIDE, callers[i]);
-    for (int i = 0; i < TJ_SCALE_OPERANDS; i++)
-        tj_step_add_arg(step, has_ld[i], TJ_ARG_SCALE_LD, is_swapped ? tj_scale_operand_across(i) : i);
-    for (int i = 0; i < TJ_SCALE_OPERANDS; i++)
-        tj_step_add_arg(step, scales[i] && tj_matrix_count(view, tj_scale_operand_of(i)) != 1, TJ_ARG_SCALE_STRIDE,
-                        is_swapped ? tj_scale_operand_across(i) : i);
+    list_numbers(view, is_swapped, is_there, 0, TJ_MATRICES, step);
+    list_numbers(view, is_swapped, is_there, TJ_SCALES, TJ_WITH, step);
     tj_step_add_arg(step, is_whole ? view->batch == TJ_ANY : step->grid == TJ_GRID_WALK_ALL, TJ_ARG_BATCH, 0);
     tj_step_add_arg(step, writes && view->epilogue.has_alpha, TJ_ARG_ALPHA, 0);
     tj_step_add_arg(step, has_c && tj_epilogue_weighs_c(&view->epilogue), TJ_ARG_BETA, 0);
-    for (int i = 0; i < TJ_SCALE_OPERANDS; i++)
-        tj_step_add_arg(step, scales[i], TJ_ARG_SCALE, is_swapped ? tj_scale_operand_across(i) : i);
+    for (int which = TJ_SCALES; which < TJ_WITH; which++)
+        tj_step_add_arg(step, is_there[which], TJ_ARG_POINTER, is_swapped ? tj_operand_across(which) : which);
     for (int i = 0; i < view->epilogue.expression.operands; i++) {
         const uint8_t indexed = view->epilogue.expression.operand[i].indexed;
 
         if (view->epilogue.expression.operand[i].reduction != TJ_REDUCE_NOT)
             continue; /* added by tj_step_list_results */
-        tj_step_add_arg(step, writes && indexed == TJ_BY_NOTHING, TJ_ARG_WITH_NUMBER, i);
-        tj_step_add_arg(step, writes && indexed == TJ_BY_BOTH, TJ_ARG_WITH_LD, i);
-        tj_step_add_arg(step, writes && indexed && view->batch != 1, TJ_ARG_WITH_STRIDE, i);
-        tj_step_add_arg(step, writes && indexed, TJ_ARG_WITH, i);
+        tj_step_add_arg(step, writes && indexed == TJ_BY_NOTHING, TJ_ARG_NUMBER, TJ_WITH + i);
+        tj_step_add_arg(step, writes && indexed == TJ_BY_BOTH, TJ_ARG_LD, TJ_WITH + i);
+        tj_step_add_arg(step, writes && indexed && view->batch != 1, TJ_ARG_STRIDE, TJ_WITH + i);
+        tj_step_add_arg(step, writes && indexed, TJ_ARG_POINTER, TJ_WITH + i);
     }
     if (is_whole)
         tj_step_list_results(view, step);
-    tj_step_add_arg(step, tj_is_grouped(view) || (reads && tj_divides_k(view)), TJ_ARG_OFFSETS, tj_offsets_on_host(view));
-    tj_step_add_arg(step, reads && tj_is_gathered(view), TJ_ARG_M_INDEX, 0);
-    tj_step_add_arg(step, writes && tj_is_scattered(view), TJ_ARG_P_INDEX, 0);
-    tj_step_add_arg(step, reads, TJ_ARG_POINTER, callers[TJ_MATRIX_M]);
-    tj_step_add_arg(step, reads, TJ_ARG_POINTER, callers[TJ_MATRIX_N]);
+    tj_step_add_list(view, tj_is_grouped(view) || (reads && tj_divides_k(view)), TJ_LIST_OFFSETS, step);
+    tj_step_add_list(view, reads && tj_is_gathered(view), TJ_LIST_M_INDEX, step);
+    tj_step_add_list(view, writes && tj_is_scattered(view), TJ_LIST_P_INDEX, step);
+    for (int which = TJ_MATRIX_M; which <= TJ_MATRIX_N; which++)
+        tj_step_add_arg(step, reads, TJ_ARG_POINTER, is_swapped ? tj_operand_across(which) : which);
     tj_step_add_arg(step, !reads || !writes || (tj_epilogue_reduces(&view->epilogue) && !is_whole), TJ_ARG_WORKSPACE, 0);
     tj_step_add_arg(step, has_c, TJ_ARG_POINTER, TJ_MATRIX_C);
     tj_step_add_arg(step, writes, TJ_ARG_POINTER, TJ_MATRIX_P);

@@ -40,6 +40,9 @@ static inline void tj_step_add_arg(tj_launch_step *step, bool is_present, tj_arg
         step->arg[step->arg_count++] = (tj_argument){(int32_t)kind, index};
 }
 
+/** Append a list, if it is present: its address, or its elements if it lies in host memory. */
+void tj_step_add_list(const tj_problem *view, bool is_present, tj_list list, tj_launch_step *step);
+
 /**
  * List the arguments of a step, from which tj_signature_print prints its parameters. reads: M and N; writes: P. A step that does
  * only one of these gets the workspace in place of the rest. If is_swapped, the source's M is the caller's N.

@@ -47,6 +47,14 @@ void tj_operand_table(const tj_problem *problem, tj_operand_row row[TJ_ADDRESSES
 /** Return the row of one operand. The problem is canonical, or has passed tj_problem_words. */
 tj_operand_row tj_operand_row_of(const tj_problem *problem, int which);
 
+/** Return the operand of the transposed product that an operand is. */
+static inline int tj_operand_across(int which)
+{
+    return which < TJ_MATRIX_P                     ? TJ_MATRIX_N - which
+           : which >= TJ_SCALES && which < TJ_WITH ? TJ_SCALES + tj_scale_operand_across(which - TJ_SCALES)
+                                                   : which;
+}
+
 /** Return the number that a rule gives. */
 int64_t tj_extent_at(tj_extent_rule rule, const tj_extents *extents);
 

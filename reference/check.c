@@ -161,8 +161,6 @@ static tj_status resolve(const tj_request *asked, const tj_host_operands *operan
     request->has_pairs = tj_epilogue_pairs(&c.epilogue);
     request->reads_c = c.epilogue.has_beta && (request->beta != 0.0 || !tj_epilogue_weighs_c(&c.epilogue));
     request->offsets = operands->offsets;
-    if (tj_has_offsets(&c) && !operands->offsets)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "offsets is NULL: the reference needs those of the groups in host memory");
     if (tj_has_offsets(&c) && tj_groups_check(&c, 0, operands->offsets, err) != TJ_OK)
         return TJ_ERR_INVALID_ARGUMENT;
     set_errors(request);

@@ -133,9 +133,6 @@ tj_status tj_combined_create(const tj_problem *problem, const tj_host_operands *
     *out = NULL;
     if (!tj_is_combined(problem))
         return TJ_OK;
-    if (!operands->p_index || !operands->p_factor)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is NULL: the reference needs the %s of combined rows in host memory",
-                       operands->p_index ? "p_factor" : "p_index", operands->p_index ? "factors" : "index");
     *out = calloc(1, sizeof **out);
     if (!*out)
         return tj_fail_memory(err, "the rows of sums");

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "error.h"
+#include "list_table.h"
 
 /*
  * The part of an operand that one row of the product has: `parts` pieces of `bytes` bytes, which lie `apart` bytes from each
@@ -61,13 +62,11 @@ tj_status tj_gather(const tj_request *asked, const tj_host_operands *given, tj_g
     pieces p;
 
     *to = (tj_gathered){.request = *asked, .operands = *given};
-    if (tj_is_scattered(&asked->problem) && !given->p_index)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "p_index is NULL: the reference needs the index in host memory");
+    if (tj_lists_check_host(&asked->problem, given, err) != TJ_OK)
+        return TJ_ERR_INVALID_ARGUMENT;
     to->request.problem.rows.scattered = to->request.given.rows.scattered = 0;
     if (!tj_is_gathered(&asked->problem))
         return TJ_OK;
-    if (!given->m_index)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "m_index is NULL: the reference needs the index in host memory");
     p = pieces_of_m(asked);
     if (given->m && p.bytes > 0)
         to->operands.m = to->m = copy_rows(to, m_rows, given->m, &p);

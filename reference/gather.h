@@ -19,7 +19,7 @@ typedef struct tj_gathered {
 /**
  * Put the rows of M, and their scales, in the order of the product, and zeros for those of none. Without an index, nothing is
  * copied. The request leaves nothing open. Owned: the caller; tj_gathered_drop, whatever is returned.
- * Errors: TJ_ERR_INVALID_ARGUMENT: there is no index; TJ_ERR_OUT_OF_MEMORY.
+ * Errors: TJ_ERR_INVALID_ARGUMENT: a list of the problem is not there; TJ_ERR_OUT_OF_MEMORY.
  */
 tj_status tj_gather(const tj_request *asked, const tj_host_operands *given, tj_gathered *to, tj_error *err);
 

@@ -2,8 +2,10 @@
 #include "operands.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "canonical.h"
+#include "checked.h"
 #include "number.h"
 #include "operand_table.h"
 #include "tree.h"
@@ -74,7 +76,8 @@ static void draw_counts(const tj_problem *problem, void *counts, uint64_t seed)
     }
 }
 
-void tj_draw_offsets(const tj_problem *problem, void *offsets, uint64_t seed)
+/* Every row is in a group, and sizes are about the mean; some groups may be empty. */
+static void draw_offsets(const tj_problem *problem, void *offsets, uint64_t seed)
 {
     const int64_t count = problem->rows.groups, rows = tj_offset_bound(problem, problem->j.extent, problem->k.extent),
                   mean = rows / count;
@@ -94,7 +97,8 @@ void tj_draw_offsets(const tj_problem *problem, void *offsets, uint64_t seed)
     }
 }
 
-void tj_draw_index(const tj_problem *problem, int32_t *index, uint64_t seed)
+/* A row of M for each row, and now and then none. */
+static void draw_m_index(const tj_problem *problem, int32_t *index, uint64_t seed)
 {
     const int64_t rows = problem->j.extent;
     uint64_t state = ~seed;
@@ -104,6 +108,49 @@ void tj_draw_index(const tj_problem *problem, int32_t *index, uint64_t seed)
 
         index[i] = drawn % 32 ? (int32_t)(drawn / 32 % (uint64_t)rows) : drawn / 32 % 2 ? -1 : (int32_t)rows;
     }
+}
+
+int64_t tj_drawn_row_of_p(const tj_problem *problem, int64_t row)
+{
+    const int32_t combined = tj_rows_of_sum(problem);
+
+    return tj_is_scattered(problem) || tj_is_combined(problem) ? tj_ceil_div(problem->j.extent, combined) - 1 - row / combined
+                                                               : row;
+}
+
+int64_t tj_drawn_place_in_sum(const tj_problem *problem, int64_t row)
+{
+    const int32_t combined = tj_rows_of_sum(problem);
+
+    return tj_drawn_row_of_p(problem, row) * combined + combined - 1 - row % combined;
+}
+
+/* Scattered rows, and rows that sums take; the entries that the last row leaves name none. */
+static void draw_p_index(const tj_problem *problem, int32_t *index, size_t bytes)
+{
+    const bool is_combined = tj_is_combined(problem);
+
+    memset(index, 0xff, bytes);
+    for (int64_t row = 0; row < problem->j.extent; row++)
+        if (is_combined)
+            index[tj_drawn_place_in_sum(problem, row)] = (int32_t)row;
+        else
+            index[row] = (int32_t)tj_drawn_row_of_p(problem, row);
+}
+
+void tj_draw_list(const tj_problem *problem, tj_list list, void *numbers, uint64_t seed)
+{
+    const tj_list_row row = tj_list_row_of(problem, list);
+    const size_t bytes = tj_list_bytes(problem, &row);
+
+    if (list == TJ_LIST_OFFSETS)
+        draw_offsets(problem, numbers, seed);
+    else if (list == TJ_LIST_M_INDEX)
+        draw_m_index(problem, numbers, seed);
+    else if (list == TJ_LIST_P_INDEX)
+        draw_p_index(problem, numbers, bytes);
+    else
+        tj_fill_random(TJ_F32, numbers, bytes / sizeof(float), seed + TJ_ADDRESSES);
 }
 
 /* Return how many times its largest number an element may become: random e8m0 reaches 8, and a zero point is of 8 bits at most. */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* operands: random numbers for each operand of a problem, and scalars to go with them. */
+/* operands: random numbers for each operand and list of a problem, and scalars to go with them. */
 #ifndef TJ_REFERENCE_OPERANDS_H
 #define TJ_REFERENCE_OPERANDS_H
 
 #include <tilejit/reference.h>
 
 #include "canonical.h"
+#include "list_table.h"
 
 /** Return one of the operands after the matrices, by its number in the operand table. */
 static inline const tj_host_operand *tj_host_operand_at(const tj_host_operands *x, int which)
@@ -28,14 +29,17 @@ static inline tj_host_operand *tj_host_operand_in(tj_host_operands *x, int which
  */
 void tj_fill_operand(const tj_problem *problem, int which, void *destination, size_t count, uint64_t seed);
 
-/** Draw the index of a problem whose rows of M are gathered: a row of M for each row, and now and then none. Canonical. */
-void tj_draw_index(const tj_problem *problem, int32_t *index, uint64_t seed);
+/** Draw one of the lists of a problem, whose numbers are all known: tj_list_bytes. Canonical. */
+void tj_draw_list(const tj_problem *problem, tj_list list, void *numbers, uint64_t seed);
 
 /**
- * Draw offsets of a problem with groups. Every row is in a group, and sizes are about the mean; some groups may be empty.
- * Canonical.
+ * Return the row of P for a row of the product, as a drawn p_index says. The last one comes first: the row itself if rows are
+ * scattered, or the `combined` neighbours that a row of P adds up, the last of them first. Without an index it is the row.
  */
-void tj_draw_offsets(const tj_problem *problem, void *offsets, uint64_t seed);
+int64_t tj_drawn_row_of_p(const tj_problem *problem, int64_t row);
+
+/** Return the place of a row of the product in a drawn p_index of combined rows, and in p_factor. */
+int64_t tj_drawn_place_in_sum(const tj_problem *problem, int64_t row);
 
 /** Return the largest possible product of such an element of M and one of N. Canonical. */
 double tj_largest_product(const tj_problem *problem);

@@ -4,10 +4,11 @@
 #include "combine_rows.h"
 #include "error.h"
 #include "quantize.h"
+#include "signature.h"
 #include "steps.h"
 #include "tree.h"
 
-enum { ALIGNMENT = 16 };
+enum { ALIGNMENT = 16, MOST_BYTES = 4096 };
 
 bool tj_after_follows(const tj_problem *problem, const tj_problem *view)
 {
@@ -45,6 +46,70 @@ tj_status tj_after_check(const tj_problem *problem, const tj_problem *view, cons
                    tj_is_combined(problem) ? "adds up" : "quantises");
 }
 
+/* The kernel finds scales of P, or adds up rows and beta * C. */
+static void list_args(const tj_problem *problem, tj_launch_step *step)
+{
+    const bool is_combined = tj_is_combined(problem), has_c = is_combined && problem->epilogue.has_beta,
+               has_batch = problem->batch != 1;
+
+    tj_step_add_arg(step, problem->p.ld == TJ_ANY, TJ_ARG_LD, TJ_MATRIX_P);
+    tj_step_add_arg(step, has_batch && problem->p.stride == TJ_ANY, TJ_ARG_STRIDE, TJ_MATRIX_P);
+    tj_step_add_arg(step, has_c && problem->c.ld == TJ_ANY, TJ_ARG_LD, TJ_MATRIX_C);
+    tj_step_add_arg(step, tj_scale_of(problem, TJ_MATRIX_P)->k > 0, TJ_ARG_LD, TJ_SCALES + TJ_MATRIX_P);
+    tj_step_add_arg(step, !is_combined && has_batch, TJ_ARG_STRIDE, TJ_SCALES + TJ_MATRIX_P);
+    tj_step_add_arg(step, has_c, TJ_ARG_BETA, 0);
+    tj_step_add_list(problem, tj_is_grouped(problem), TJ_LIST_OFFSETS, step);
+    tj_step_add_list(problem, is_combined, TJ_LIST_P_INDEX, step);
+    tj_step_add_list(problem, is_combined, TJ_LIST_P_FACTOR, step);
+    tj_step_add_arg(step, true, TJ_ARG_WORKSPACE, TJ_AFTER_SLICE);
+    tj_step_add_arg(step, !is_combined, TJ_ARG_POINTER, TJ_SCALES + TJ_MATRIX_P);
+    tj_step_add_arg(step, has_c, TJ_ARG_POINTER, TJ_MATRIX_C);
+    tj_step_add_arg(step, true, TJ_ARG_POINTER, TJ_MATRIX_P);
+}
+
+/* Its P and C are the caller's, whose numbers the kernel that multiplies does not have. */
+static void print_parameter(const tj_problem *problem, tj_argument argument, const tj_template_params *fill, tj_text *out)
+{
+    const bool is_combined = tj_is_combined(problem), is_p = argument.index == TJ_MATRIX_P;
+
+    switch (argument.kind) {
+    case TJ_ARG_LD:
+    case TJ_ARG_STRIDE:
+        tj_text_print(out, "long long %s_%s,\n", argument.kind == TJ_ARG_LD ? "ld" : "stride",
+                      argument.index == TJ_MATRIX_C ? "combined_c"
+                      : !is_p                       ? tj_scale_name(TJ_MATRIX_P)
+                      : is_combined                 ? "combined_p"
+                                                    : "quantized");
+        break;
+    case TJ_ARG_BETA:
+        tj_text_print(out, "%s beta,\n", tj_template_get(fill, "combined_t"));
+        break;
+    case TJ_ARG_WORKSPACE:
+        tj_text_append(out, is_combined ? "const output_t *W,\n" : "const float *W,\n");
+        break;
+    case TJ_ARG_POINTER:
+        if (is_p)
+            tj_text_append(out, is_combined ? "output_t *P)\n" : "quantized_t *P)\n");
+        else if (argument.index == TJ_MATRIX_C)
+            tj_text_append(out, "const output_t *C,  // may be P itself\n");
+        else
+            tj_signature_print_scales_of_p(problem, out);
+        break;
+    default:
+        tj_signature_print_list(problem, argument, "*", out);
+    }
+}
+
+static void describe_parameters(const tj_problem *problem, tj_launch_step *step, tj_template_params *fill)
+{
+    tj_text out = TJ_TEXT_INIT(MOST_BYTES);
+
+    list_args(problem, step);
+    for (int i = 0; i < step->arg_count; i++)
+        print_parameter(problem, step->arg[i], fill, &out);
+    tj_template_take_lines(fill, tj_is_combined(problem) ? "combine_rows_parameters" : "quantize_parameters", &out);
+}
+
 void tj_after_describe(const tj_problem *problem, const tj_problem *view, tj_template_params *fill, tj_launch_form *form)
 {
     if (tj_is_scaled(problem, TJ_MATRIX_P))
@@ -57,6 +122,8 @@ void tj_after_describe(const tj_problem *problem, const tj_problem *view, tj_tem
         tj_combine_rows_describe(problem, view, fill, form);
     else
         tj_quantize_describe(problem, view, fill, form);
+    if (fill)
+        describe_parameters(problem, &form->step[form->steps - 1], fill);
 }
 
 const char *tj_after_template(const tj_problem *problem)

@@ -3,8 +3,6 @@
 
 #include <stdio.h>
 
-#include "after.h"
-#include "signature.h"
 #include "steps.h"
 #include "traffic.h"
 #include "tree.h"
@@ -13,52 +11,6 @@
 enum { THREADS = 128, COLS = 8, VECTOR_BYTES = 8, LINE_BYTES = 160 };
 
 /* ---- source ------------------------------------------------------------------------------------------------------- */
-
-static void list_args(const tj_problem *problem, tj_launch_step *step)
-{
-    const bool has_c = problem->epilogue.has_beta;
-
-    tj_step_add_arg(step, problem->p.ld == TJ_ANY, TJ_ARG_LD, TJ_MATRIX_P);
-    tj_step_add_arg(step, has_c && problem->c.ld == TJ_ANY, TJ_ARG_LD, TJ_MATRIX_C);
-    tj_step_add_arg(step, has_c, TJ_ARG_BETA, 0);
-    tj_step_add_arg(step, tj_is_grouped(problem), TJ_ARG_OFFSETS, tj_offsets_on_host(problem));
-    tj_step_add_arg(step, true, TJ_ARG_P_INDEX, 0);
-    tj_step_add_arg(step, true, TJ_ARG_P_FACTOR, 0);
-    tj_step_add_arg(step, true, TJ_ARG_WORKSPACE, TJ_AFTER_SLICE);
-    tj_step_add_arg(step, has_c, TJ_ARG_POINTER, TJ_MATRIX_C);
-    tj_step_add_arg(step, true, TJ_ARG_POINTER, TJ_MATRIX_P);
-}
-
-static void print_parameters(const tj_problem *problem, const tj_launch_step *step, tj_template_params *fill)
-{
-    tj_text out = TJ_TEXT_INIT(16 * LINE_BYTES);
-
-    for (int i = 0; i < step->arg_count; i++)
-        switch (step->arg[i].kind) {
-        case TJ_ARG_LD:
-            tj_text_print(&out, "long long ld_combined_%c,\n", step->arg[i].index == TJ_MATRIX_P ? 'p' : 'c');
-            break;
-        case TJ_ARG_BETA:
-            tj_text_print(&out, "%s beta,\n", tj_template_get(fill, "combined_t"));
-            break;
-        case TJ_ARG_OFFSETS:
-            tj_signature_print_offsets(problem, step->arg[i].index, "*", &out);
-            break;
-        case TJ_ARG_P_INDEX:
-            tj_text_append(&out, "const int *p_index,\n");
-            break;
-        case TJ_ARG_P_FACTOR:
-            tj_text_append(&out, "const float *p_factor,\n");
-            break;
-        case TJ_ARG_WORKSPACE:
-            tj_text_append(&out, "const output_t *W,\n");
-            break;
-        default:
-            tj_text_append(&out,
-                           step->arg[i].index == TJ_MATRIX_P ? "output_t *P)\n" : "const output_t *C,  // may be P itself\n");
-        }
-    tj_template_take_lines(fill, "combine_rows_parameters", &out);
-}
 
 /* Print the leading dimension of the caller's P or C: a number, or the parameter's name. */
 static void print_ld(const tj_problem *problem, tj_which which, char value[TJ_TEMPLATE_VALUE_BYTES])
@@ -85,7 +37,7 @@ static void print_c(const tj_problem *problem, tj_template_params *fill)
     tj_template_take_lines(fill, "adds_c", &out);
 }
 
-static void describe_source(const tj_problem *problem, const tj_launch_step *step, tj_template_params *fill)
+static void describe_source(const tj_problem *problem, tj_template_params *fill)
 {
     const tj_problem stored = tj_problem_unfinished(problem);
     char ld[TJ_TEMPLATE_VALUE_BYTES], is_row[TJ_TEMPLATE_VALUE_BYTES] = "from >= 0 && from < W_ROWS";
@@ -95,7 +47,6 @@ static void describe_source(const tj_problem *problem, const tj_launch_step *ste
         vector /= 2;
 
     tj_template_set(fill, "combined_t", tj_scalar_type(problem) == TJ_F64 ? "double" : "float");
-    print_parameters(problem, step, fill);
     print_ld(problem, TJ_MATRIX_P, ld);
     tj_template_set(fill, "ld_combined", ld);
     print_c(problem, fill);
@@ -125,10 +76,8 @@ void tj_combine_rows_describe(const tj_problem *problem, const tj_problem *view,
     step->block_rows = 1;
     step->block_cols = THREADS * COLS;
     step->overlaps = 1;
-    if (!fill)
-        return;
-    list_args(problem, step);
-    describe_source(problem, step, fill);
+    if (fill)
+        describe_source(problem, fill);
 }
 
 /* ---- counts ------------------------------------------------------------------------------------------------------- */

@@ -3,10 +3,8 @@
 
 #include <stdio.h>
 
-#include "after.h"
 #include "scale.h"
 #include "scales.h"
-#include "signature.h"
 #include "steps.h"
 #include "traffic.h"
 #include "tree.h"
@@ -51,53 +49,6 @@ void tj_quantize_describe_scale(const tj_problem *problem, tj_template_params *f
     tj_template_set_int(fill, "SCALE_COLS", scale->k > 0 ? scale->k : tj_problem_p_cols(problem));
 }
 
-static void list_args(const tj_problem *problem, tj_launch_step *step)
-{
-    const bool has_batch = problem->batch != 1;
-
-    tj_step_add_arg(step, problem->p.ld == TJ_ANY, TJ_ARG_LD, TJ_MATRIX_P);
-    tj_step_add_arg(step, has_batch && problem->p.stride == TJ_ANY, TJ_ARG_STRIDE, TJ_MATRIX_P);
-    tj_step_add_arg(step, tj_scale_of(problem, TJ_MATRIX_P)->k > 0, TJ_ARG_SCALE_LD, TJ_MATRIX_P);
-    tj_step_add_arg(step, has_batch, TJ_ARG_SCALE_STRIDE, TJ_MATRIX_P);
-    tj_step_add_arg(step, tj_is_grouped(problem), TJ_ARG_OFFSETS, tj_offsets_on_host(problem));
-    tj_step_add_arg(step, true, TJ_ARG_WORKSPACE, TJ_AFTER_SLICE);
-    tj_step_add_arg(step, true, TJ_ARG_SCALE, TJ_MATRIX_P);
-    tj_step_add_arg(step, true, TJ_ARG_POINTER, TJ_MATRIX_P);
-}
-
-static void print_parameters(const tj_problem *problem, const tj_launch_step *step, tj_template_params *fill)
-{
-    tj_text out = TJ_TEXT_INIT(16 * LINE_BYTES);
-
-    for (int i = 0; i < step->arg_count; i++)
-        switch (step->arg[i].kind) {
-        case TJ_ARG_LD:
-            tj_text_append(&out, "long long ld_quantized,\n");
-            break;
-        case TJ_ARG_STRIDE:
-            tj_text_append(&out, "long long stride_quantized,\n");
-            break;
-        case TJ_ARG_SCALE_LD:
-            tj_text_append(&out, "long long ld_scale_p,\n");
-            break;
-        case TJ_ARG_SCALE_STRIDE:
-            tj_text_append(&out, "long long stride_scale_p,\n");
-            break;
-        case TJ_ARG_OFFSETS:
-            tj_signature_print_offsets(problem, step->arg[i].index, "*", &out);
-            break;
-        case TJ_ARG_WORKSPACE:
-            tj_text_append(&out, "const float *W,\n");
-            break;
-        case TJ_ARG_SCALE:
-            tj_signature_print_scales_of_p(problem, &out);
-            break;
-        default:
-            tj_text_append(&out, "quantized_t *P)\n");
-        }
-    tj_template_take_lines(fill, "quantize_parameters", &out);
-}
-
 /* Print the pointers of a batch's product. w_stride: elements from one P in the workspace to the next. */
 static void print_product(const tj_problem *problem, int64_t w_stride, tj_template_params *fill)
 {
@@ -115,14 +66,12 @@ static void print_product(const tj_problem *problem, int64_t w_stride, tj_templa
     tj_template_take_lines(fill, "quantize_of_product", &out);
 }
 
-static void describe_source(const tj_problem *problem, tj_launch_step *step, tj_template_params *fill)
+static void describe_source(const tj_problem *problem, tj_template_params *fill)
 {
     const tj_problem stored = tj_problem_unfinished(problem);
     const bool whole_rows = tj_scale_of(problem, TJ_MATRIX_P)->k == 0;
     char ld[TJ_TEMPLATE_VALUE_BYTES] = "ld_quantized";
 
-    list_args(problem, step);
-    print_parameters(problem, step, fill);
     print_product(problem, stored.p.stride > 0 ? stored.p.stride : stored.p.ld * stored.j.extent, fill);
     tj_template_set(fill, "quantized_t", tj_facts_of(problem->p.type)->cuda);
     tj_template_set_int(fill, "P_ROWS", problem->j.extent);
@@ -165,7 +114,7 @@ void tj_quantize_describe(const tj_problem *problem, const tj_problem *view, tj_
 
     describe_grid(problem, form, step);
     if (fill)
-        describe_source(problem, step, fill);
+        describe_source(problem, fill);
 }
 
 /* ---- counts ------------------------------------------------------------------------------------------------------- */

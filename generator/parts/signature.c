@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "expression.h"
+#include "list_table.h"
 #include "operand_table.h"
 #include "steps.h"
 #include "tree.h"
@@ -16,16 +17,17 @@ static const char *real_t(const tj_problem *view)
     return tj_scalar_type(view) == TJ_F64 ? "double" : "float";
 }
 
-/* The row of scales, or of what goes with them, of the caller's: its name and type in the source. */
-static tj_operand_row scales_at(const tj_problem *view, const tj_launch_form *form, int32_t callers)
+/* The row of an operand of the caller's in the source, and its name there. */
+static tj_operand_row operand_at(const tj_problem *view, const tj_launch_form *form, int32_t callers,
+                                 char name[TJ_EPILOGUE_NAME_BYTES + 1])
 {
-    return tj_operand_row_of(view, TJ_SCALES + (form->is_swapped ? tj_scale_operand_across(callers) : callers));
-}
+    const tj_operand_row row = tj_operand_row_of(view, form->is_swapped ? tj_operand_across(callers) : callers);
 
-/* The source's letter for a matrix of the caller's. */
-static char letter_of(const tj_launch_form *form, int32_t callers)
-{
-    return "mnpc"[form->is_swapped && callers < TJ_MATRIX_P ? TJ_MATRIX_N - callers : callers];
+    if (callers >= TJ_WITH)
+        (void)tj_expression_name(row.name, name);
+    else
+        strcpy(name, row.name);
+    return row;
 }
 
 static bool is_array(const tj_problem *view, tj_which which)
@@ -63,21 +65,22 @@ static void print_output(const tj_problem *view, const tj_launch_form *form, tj_
         tj_text_append(out, "const output_t *C,  // may be P itself\n");
 }
 
-/* The parameter of an operand or output of the epilogue's expression. */
-static void print_with(const tj_problem *view, const char *pointer, tj_argument argument, tj_text *out)
+void tj_signature_print_scales_of_p(const tj_problem *view, tj_text *out)
 {
-    const tj_epilogue_operand *const operand = &view->epilogue.expression.operand[argument.index];
-    char name[TJ_EPILOGUE_NAME_BYTES + 1];
+    tj_text_append(out, tj_scale_of(view, TJ_MATRIX_P)->type == TJ_E8M0 ? "unsigned char *scale_p,\n" : "float *scale_p,\n");
+}
 
-    (void)tj_expression_name(operand->name, name);
-    if (argument.kind == TJ_ARG_WITH_NUMBER)
-        tj_text_print(out, "%s %s,\n", real_t(view), name);
-    else if (argument.kind == TJ_ARG_WITH)
-        tj_text_print(out, "%s%s %s%s,\n", operand->is_output ? "" : "const ",
-                      tj_type_get_facts(tj_operand_type(view, argument.index))->cuda,
-                      operand->is_output ? "*__restrict__ " : pointer, name);
+/* The parameter of scales, or of an operand or output of the epilogue's expression. */
+static void print_vector(const tj_problem *view, const tj_launch_form *form, int32_t callers, const char *pointer, tj_text *out)
+{
+    char name[TJ_EPILOGUE_NAME_BYTES + 1];
+    const tj_operand_row row = operand_at(view, form, callers, name);
+
+    if (callers == TJ_SCALES + TJ_MATRIX_P)
+        tj_signature_print_scales_of_p(view, out);
     else
-        tj_text_print(out, "long long %s_%s,\n", argument.kind == TJ_ARG_WITH_LD ? "ld" : "stride", name);
+        tj_text_print(out, "%s%s %s%s,\n", row.is_written ? "" : "const ", tj_type_get_facts(row.type)->cuda,
+                      row.is_written ? "*__restrict__ " : pointer, name);
 }
 
 static void print_extent(const tj_problem *view, const tj_launch_form *form, int32_t callers, tj_text *out)
@@ -94,19 +97,14 @@ static void print_extent(const tj_problem *view, const tj_launch_form *form, int
         tj_text_print(out, "int %c,\n", "jkl"[index]);
 }
 
-void tj_signature_print_offsets(const tj_problem *view, bool by_value, const char *pointer, tj_text *out)
+void tj_signature_print_list(const tj_problem *view, tj_argument argument, const char *pointer, tj_text *out)
 {
-    const char *const name = tj_offsets_word(view);
+    const tj_list_row list = tj_list_row_of(view, (tj_list)argument.index);
 
-    if (by_value)
-        tj_text_print(out, "const __grid_constant__ %s_t %s,\n", name, name);
+    if (argument.kind == TJ_ARG_LIST_VALUE)
+        tj_text_print(out, "const __grid_constant__ %s_t %s,\n", list.word, list.word);
     else
-        tj_text_print(out, "const %s %s%s,\n", tj_is_masked(view) ? "count_t" : "offset_t", pointer, name);
-}
-
-void tj_signature_print_scales_of_p(const tj_problem *view, tj_text *out)
-{
-    tj_text_append(out, tj_scale_of(view, TJ_MATRIX_P)->type == TJ_E8M0 ? "unsigned char *scale_p,\n" : "float *scale_p,\n");
+        tj_text_print(out, "const %s %s%s,\n", list.element, pointer, list.word);
 }
 
 void tj_signature_print(const tj_problem *view, const tj_launch_form *form, const tj_launch_step *step, int first, int factors,
@@ -119,22 +117,16 @@ void tj_signature_print(const tj_problem *view, const tj_launch_form *form, cons
     for (int i = fill ? first : step->arg_count; i < step->arg_count; i++) {
         const tj_argument argument = step->arg[i];
         const int32_t index = argument.index;
+        char operand[TJ_EPILOGUE_NAME_BYTES + 1];
 
         switch ((tj_argument_kind)argument.kind) {
         case TJ_ARG_EXTENT:
             print_extent(view, form, index, &out);
             break;
         case TJ_ARG_LD:
-            tj_text_print(&out, "long long ld_%c,\n", letter_of(form, index));
-            break;
         case TJ_ARG_STRIDE:
-            tj_text_print(&out, "long long stride_%c,\n", letter_of(form, index));
-            break;
-        case TJ_ARG_SCALE_LD:
-            tj_text_print(&out, "long long ld_%s,\n", scales_at(view, form, index).name);
-            break;
-        case TJ_ARG_SCALE_STRIDE:
-            tj_text_print(&out, "long long stride_%s,\n", scales_at(view, form, index).name);
+            (void)operand_at(view, form, index, operand);
+            tj_text_print(&out, "long long %s_%s,\n", argument.kind == TJ_ARG_LD ? "ld" : "stride", operand);
             break;
         case TJ_ARG_BATCH:
             tj_text_append(&out, "int batch,\n");
@@ -144,32 +136,22 @@ void tj_signature_print(const tj_problem *view, const tj_launch_form *form, cons
             tj_text_print(&out, "%s %s,\n", tj_template_get(fill, "scalar_t"),
                           argument.kind == TJ_ARG_ALPHA ? "alpha" : "beta");
             break;
-        case TJ_ARG_SCALE:
-            if (index == TJ_MATRIX_P)
-                tj_signature_print_scales_of_p(view, &out);
-            else
-                tj_text_print(&out, "const %s %s%s,\n", tj_type_get_facts(scales_at(view, form, index).type)->cuda, pointer,
-                              scales_at(view, form, index).name);
+        case TJ_ARG_NUMBER:
+            (void)operand_at(view, form, index, operand);
+            tj_text_print(&out, "%s %s,\n", real_t(view), operand);
             break;
-        case TJ_ARG_WITH:
-        case TJ_ARG_WITH_LD:
-        case TJ_ARG_WITH_STRIDE:
-        case TJ_ARG_WITH_NUMBER:
-            print_with(view, pointer, argument, &out);
-            break;
-        case TJ_ARG_OFFSETS:
-            tj_signature_print_offsets(view, index, pointer, &out);
-            break;
-        case TJ_ARG_M_INDEX:
-        case TJ_ARG_P_INDEX:
-            tj_text_print(&out, "const int %s%c_index,\n", pointer, argument.kind == TJ_ARG_M_INDEX ? 'm' : 'p');
+        case TJ_ARG_LIST:
+        case TJ_ARG_LIST_VALUE:
+            tj_signature_print_list(view, argument, pointer, &out);
             break;
         case TJ_ARG_TENSOR_MAP:
             tj_text_append(&out, "const __grid_constant__ tensor_map_t P_map)\n");
             break;
         case TJ_ARG_POINTER:
         case TJ_ARG_WORKSPACE:
-            if (printed < factors)
+            if (argument.kind == TJ_ARG_POINTER && index >= TJ_SCALES)
+                print_vector(view, form, index, pointer, &out);
+            else if (printed < factors)
                 print_operand(view, (tj_which)printed++, tj_step_pointer(view, form, step, argument.kind == TJ_ARG_WORKSPACE),
                               fill, &out);
             else if (argument.kind == TJ_ARG_POINTER)
@@ -177,7 +159,6 @@ void tj_signature_print(const tj_problem *view, const tj_launch_form *form, cons
             else
                 tj_text_print(&out, "%s\n", workspace);
             break;
-        case TJ_ARG_P_FACTOR: /* of a kernel that prints its own (combine_rows.c) */
         case TJ_ARG_CUSTOM:
             break;
         }

@@ -19,11 +19,11 @@
 void tj_signature_print(const tj_problem *view, const tj_launch_form *form, const tj_launch_step *step, int first, int factors,
                         const char *workspace, tj_template_params *fill, const char *name);
 
-/** Print the parameter for the offsets or counts of groups. pointer: the `*` of a pointer to them, unless they come by value. */
-void tj_signature_print_offsets(const tj_problem *view, bool by_value, const char *pointer, tj_text *out);
-
 /** Print the parameter for the scales of P, which the kernel finds. */
 void tj_signature_print_scales_of_p(const tj_problem *view, tj_text *out);
+
+/** Print the parameter of a list. pointer: the `*` of a pointer to it, unless it comes by value. */
+void tj_signature_print_list(const tj_problem *view, tj_argument argument, const char *pointer, tj_text *out);
 
 /** Print the arguments with which a kernel passes on those parameters, `arguments`: "alpha, C, P);". fill has `parameters`. */
 void tj_signature_print_arguments(tj_template_params *fill);

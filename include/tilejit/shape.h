@@ -27,6 +27,15 @@ enum {
     TJ_OPERANDS_MOST = TJ_OPERAND_WITH + TJ_EPILOGUE_OPERANDS
 };
 
+/** Numbers of the lists that a launch brings besides its operands: members of tj_operands, read if the problem has them. */
+typedef enum tj_list {
+    TJ_LIST_OFFSETS,  /**< offsets: of groups, or their counts */
+    TJ_LIST_M_INDEX,  /**< m_index: by which rows of M are gathered */
+    TJ_LIST_P_INDEX,  /**< p_index: by which rows are scattered to P, or combined */
+    TJ_LIST_P_FACTOR, /**< p_factor: of rows that are combined */
+    TJ_LISTS
+} tj_list;
+
 /** One operand of a problem. Start from TJ_OPERAND_SHAPE_INIT. */
 typedef struct tj_operand_shape {
     size_t struct_size;

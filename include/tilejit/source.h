@@ -6,6 +6,7 @@
 #define TILEJIT_SOURCE_H
 
 #include <tilejit/family.h>
+#include <tilejit/shape.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -35,32 +36,20 @@ typedef enum tj_feature {
 
 /** The value that a kernel parameter receives. */
 typedef enum tj_argument_kind {
-    TJ_ARG_POINTER = 1,  /**< pointer to a matrix, or to the array of pointers to it; index: tj_which */
-    TJ_ARG_EXTENT,       /**< int: an extent; index: tj_extent */
-    TJ_ARG_LD,           /**< long long: a leading dimension; index: tj_which */
-    TJ_ARG_STRIDE,       /**< long long: from one product of the batch to the next; index: tj_which */
-    TJ_ARG_BATCH,        /**< int: the number of products */
-    TJ_ARG_ALPHA,        /**< alpha: a double for TJ_COMPUTE_F64, a long long if the epilogue is in integers, else a float */
-    TJ_ARG_BETA,         /**< beta, of the same type */
-    TJ_ARG_WORKSPACE,    /**< pointer into the workspace; index: of slice */
-    TJ_ARG_TENSOR_MAP,   /**< a CUtensorMap by value, 128 bytes aligned to 128; index: of tensor_map */
-    TJ_ARG_SCALE,        /**< pointer to scales; index: that of the operand (shape.h), counted from TJ_OPERAND_SCALE on: of the
-                              scales of a matrix its tj_which, then come zero points and the numbers of whole matrices */
-    TJ_ARG_SCALE_STRIDE, /**< long long: from the scales of one product of the batch to those of the next; the same index */
-    TJ_ARG_CUSTOM,       /**< of a family of the application's own (custom.h): 4 or 8 bytes; index: the size */
-    TJ_ARG_OFFSETS,      /**< offsets of groups; index 0: pointer to them, 1: the offsets themselves, by value */
-    /**
-     * The operand with that index in the epilogue's expression: pointer to its elements, leading dimension (long long), stride
-     * of the batch (long long), and, for a number, its value, converted as alpha is.
-     */
-    TJ_ARG_WITH,
-    TJ_ARG_WITH_LD,     /**< */
-    TJ_ARG_WITH_STRIDE, /**< */
-    TJ_ARG_WITH_NUMBER, /**< */
-    TJ_ARG_M_INDEX,     /**< pointer to the index by which rows of M are gathered */
-    TJ_ARG_P_INDEX,     /**< pointer to the index by which rows are scattered to P, or combined */
-    TJ_ARG_SCALE_LD,    /**< long long: leading dimension of scales along k (tj_scale_layout); the same index */
-    TJ_ARG_P_FACTOR     /**< pointer to the factors of rows that are combined */
+    TJ_ARG_POINTER = 1, /**< pointer to an operand, or to the array of pointers to a matrix; index: its tj_which, or its number
+                             in shape.h */
+    TJ_ARG_EXTENT,      /**< int: an extent; index: tj_extent */
+    TJ_ARG_LD,          /**< long long: the leading dimension of an operand; index as for TJ_ARG_POINTER */
+    TJ_ARG_STRIDE,      /**< long long: from the operand of one product of the batch to that of the next; the same index */
+    TJ_ARG_BATCH,       /**< int: the number of products */
+    TJ_ARG_ALPHA,       /**< alpha: a double for TJ_COMPUTE_F64, a long long if the epilogue is in integers, else a float */
+    TJ_ARG_BETA,        /**< beta, of the same type */
+    TJ_ARG_NUMBER, /**< the value of a number of the epilogue's expression, converted as alpha is; index: TJ_OPERAND_WITH + i */
+    TJ_ARG_WORKSPACE,  /**< pointer into the workspace; index: of slice */
+    TJ_ARG_TENSOR_MAP, /**< a CUtensorMap by value, 128 bytes aligned to 128; index: of tensor_map */
+    TJ_ARG_LIST,       /**< pointer to a list; index: tj_list */
+    TJ_ARG_LIST_VALUE, /**< the elements of a list that lies in host memory, by value; index: tj_list */
+    TJ_ARG_CUSTOM      /**< of a family of the application's own (custom.h): 4 or 8 bytes; index: the size */
 } tj_argument_kind;
 
 typedef enum tj_extent {

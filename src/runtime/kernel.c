@@ -183,27 +183,6 @@ static tj_status read_facts(tj_kernel *kernel, int index, tj_error *err)
 
 /* ---- does it fit -------------------------------------------------------------------------------------------------- */
 
-static size_t parameter_bytes(const tj_kernel *kernel, const tj_argument *arg)
-{
-    switch (arg->kind) {
-    case TJ_ARG_EXTENT:
-    case TJ_ARG_BATCH:
-        return sizeof(int32_t);
-    case TJ_ARG_ALPHA:
-    case TJ_ARG_BETA:
-    case TJ_ARG_WITH_NUMBER:
-        return kernel->scalar_type == TJ_F32 ? sizeof(float) : sizeof(int64_t); /* or a double */
-    case TJ_ARG_TENSOR_MAP:
-        return sizeof(CUtensorMap);
-    case TJ_ARG_OFFSETS:
-        return arg->index == 0 ? sizeof(void *) : (size_t)tj_offsets_bytes(&kernel->problem);
-    case TJ_ARG_CUSTOM:
-        return (size_t)arg->index;
-    default:
-        return sizeof(int64_t);
-    }
-}
-
 /*
  * The compiled kernel's parameters must be those that the launch form says, or a launch would read past its arguments. With a
  * tensor map among them, offsets cannot be compared: drivers count from the begin of the constant bank, which is not aligned to
@@ -212,7 +191,7 @@ static size_t parameter_bytes(const tj_kernel *kernel, const tj_argument *arg)
 static tj_status check_parameters(const tj_kernel *kernel, int step, tj_error *err)
 {
     const tj_launch_step *form = &kernel->form.step[step];
-    size_t offset = 0, bytes = 0, expected_offset = 0, expected_bytes = 0, alignment;
+    size_t offset = 0, bytes = 0, expected_offset = 0, expected_bytes = 0;
     bool has_map = false;
     int index;
 
@@ -227,11 +206,10 @@ static tj_status check_parameters(const tj_kernel *kernel, int step, tj_error *e
         if (index == form->arg_count)
             return tj_fail(err, TJ_ERR_INTERNAL, "%s has more than the %d parameters of its launch form", form->kernel,
                            form->arg_count);
-        expected_bytes = parameter_bytes(kernel, &form->arg[index]);
-        alignment = form->arg[index].kind == TJ_ARG_OFFSETS && form->arg[index].index
-                        ? (size_t)tj_offset_bytes(&kernel->problem)
-                        : expected_bytes;
-        expected_offset = (expected_offset + alignment - 1) / alignment * alignment;
+        const tj_argument_facts expected = tj_argument_facts_of(kernel, &form->arg[index]);
+
+        expected_bytes = expected.bytes;
+        expected_offset = (expected_offset + expected.alignment - 1) / expected.alignment * expected.alignment;
         has_map = has_map || form->arg[index].kind == TJ_ARG_TENSOR_MAP;
         if (bytes != expected_bytes || (offset != expected_offset && !has_map))
             return tj_fail(err, TJ_ERR_INTERNAL, "parameter %d of %s has %d bytes at offset %d; its launch form says %d at %d",
@@ -357,41 +335,8 @@ static bool is_good_map(const tj_kernel *kernel, const tj_tensor_map *map)
 
 static bool is_good_argument(const tj_kernel *kernel, const tj_argument *arg)
 {
-    const tj_launch_form *form = &kernel->form;
-
-    switch (arg->kind) {
-    case TJ_ARG_POINTER:
-    case TJ_ARG_LD:
-    case TJ_ARG_STRIDE:
-        return is_within(arg->index, TJ_MATRIX_M, TJ_MATRIX_C);
-    case TJ_ARG_SCALE:
-    case TJ_ARG_SCALE_STRIDE:
-    case TJ_ARG_SCALE_LD:
-        return is_within(arg->index, 0, TJ_WITH - TJ_SCALES - 1);
-    case TJ_ARG_WITH:
-    case TJ_ARG_WITH_LD:
-    case TJ_ARG_WITH_STRIDE:
-    case TJ_ARG_WITH_NUMBER:
-        return is_within(arg->index, 0, kernel->problem.epilogue.expression.operands - 1);
-    case TJ_ARG_EXTENT:
-        return is_within(arg->index, TJ_EXTENT_J, TJ_EXTENT_P_ROWS);
-    case TJ_ARG_M_INDEX:
-        return tj_is_gathered(&kernel->problem);
-    case TJ_ARG_P_INDEX:
-        return tj_is_scattered(&kernel->problem) || tj_is_combined(&kernel->problem);
-    case TJ_ARG_P_FACTOR:
-        return tj_is_combined(&kernel->problem);
-    case TJ_ARG_WORKSPACE:
-        return is_good_slice(kernel, arg->index);
-    case TJ_ARG_OFFSETS:
-        return tj_has_offsets(&kernel->problem) && arg->index == tj_offsets_on_host(&kernel->problem);
-    case TJ_ARG_CUSTOM:
-        return arg->index == 4 || arg->index == 8;
-    case TJ_ARG_TENSOR_MAP:
-        return is_within(arg->index, 0, TJ_LAUNCH_MAX_MAPS - 1) && is_good_map(kernel, &form->tensor_map[arg->index]);
-    default:
-        return is_within(arg->kind, TJ_ARG_POINTER, TJ_ARG_SCALE_STRIDE);
-    }
+    return tj_argument_facts_of(kernel, arg).is_there && (arg->kind != TJ_ARG_WORKSPACE || is_good_slice(kernel, arg->index)) &&
+           (arg->kind != TJ_ARG_TENSOR_MAP || is_good_map(kernel, &kernel->form.tensor_map[arg->index]));
 }
 
 static bool is_good_step(const tj_kernel *kernel, int index)

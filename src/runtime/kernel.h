@@ -129,6 +129,13 @@ typedef struct tj_parameter {
     uint16_t place, offset;
 } tj_parameter;
 
+/** The value that a parameter of a kernel takes. */
+typedef struct tj_argument_facts {
+    tj_parameter parameter;
+    bool is_there; /* the index is that of something that launches of the kernel may have */
+    size_t bytes, alignment;
+} tj_argument_facts;
+
 /** The arguments that every launch derives from its operands. */
 typedef struct tj_launch_call {
     const void *c; /* P where there is none */
@@ -269,6 +276,9 @@ bool tj_launch_offsets_are_right(const tj_kernel *kernel, const tj_operands *x, 
 
 /** Set the axis of each step's grid that counts products of the batch, for a launch of `products` products. */
 void tj_launch_set_products(const tj_kernel *kernel, int64_t products, tj_launch_shape *shape);
+
+/** Return facts about the value that an argument of the form stands for: the one place that knows every kind of them. */
+tj_argument_facts tj_argument_facts_of(const tj_kernel *kernel, const tj_argument *arg);
 
 /**
  * Fill in step[index] but for its function and facts. features: of what the code was compiled for (tj_target_features).

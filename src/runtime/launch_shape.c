@@ -11,6 +11,7 @@
 #include "canonical.h"
 #include "checked.h"
 #include "error.h"
+#include "list_table.h"
 #include "scalar.h"
 #include "sized.h"
 
@@ -663,69 +664,39 @@ static tj_status check_apart_from_p(const tj_kernel *kernel, const tj_operands *
                    (unsigned long long)(uintptr_t)x->p.address, name, (unsigned long long)(uintptr_t)pointer);
 }
 
-static tj_status check_offsets(const tj_kernel *kernel, const tj_operands *x, const tj_launch_shape *shape, tj_error *err)
+static tj_status check_groups(const tj_problem *problem, const tj_operands *x, const tj_launch_shape *shape, tj_error *err)
 {
-    const tj_problem *const problem = &kernel->problem;
-    const int64_t bound = tj_offset_bound(problem, shape->j, shape->k);
-
-    if (!tj_has_offsets(problem))
-        return TJ_OK;
-    if (tj_launch_offsets_are_right(kernel, x, bound))
-        return tj_offsets_on_host(problem)
-                   ? TJ_OK
-                   : check_apart_from_p(kernel, x, shape, tj_is_masked(problem) ? "the counts" : "the offsets", x->offsets,
-                                        tj_offsets_bytes(problem), err);
-    if (!x->offsets)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "offsets is NULL: give the %s address of the %lld %s of %lld groups",
-                       tj_offsets_on_host(problem) ? "host" : "device", (long long)tj_offset_count(problem),
-                       tj_offsets_word(problem), (long long)problem->rows.groups);
     if (tj_is_masked(problem) && shape->j % tj_group_count(problem) != 0)
         return tj_rows_refuse_j(problem, shape->j, err);
-    if ((uintptr_t)x->offsets % (uintptr_t)tj_offset_bytes(problem) != 0)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "offsets is 0x%llx, which is not aligned to its elements of %d bytes",
-                       (unsigned long long)(uintptr_t)x->offsets, tj_offset_bytes(problem));
-    return tj_groups_check(problem, bound, x->offsets, err);
+    return tj_offsets_on_host(problem) ? tj_groups_check(problem, tj_offset_bound(problem, shape->j, shape->k), x->offsets, err)
+                                       : TJ_OK;
 }
 
-/* An index, or the factors that go with it: `each` elements of 4 bytes for each row of the product, or of P. */
-typedef struct row_index {
-    const char *name, *what, *of;
-    const void *address;
-    int64_t rows, each;
-} row_index;
-
-/* It is read only on the device: is it there, and not where P is written? */
-static tj_status check_index(const tj_kernel *kernel, const tj_operands *x, const tj_launch_shape *shape, row_index i,
-                             tj_error *err)
+/* The offsets or counts of groups, and the indexes of rows: are they there, and not where P is written? */
+static tj_status check_lists(const tj_kernel *kernel, const tj_operands *x, const tj_launch_shape *shape, tj_error *err)
 {
-    if (!i.address)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "%s is NULL: give the device address of the %s for each of the %lld rows of %s", i.name, i.what,
-                       (long long)i.rows, i.of);
-    if ((uintptr_t)i.address % sizeof(int32_t) != 0)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is 0x%llx, which is not aligned to its elements of 4 bytes", i.name,
-                       (unsigned long long)(uintptr_t)i.address);
-    return check_apart_from_p(kernel, x, shape, i.name, i.address, i.rows * i.each * (int64_t)sizeof(int32_t), err);
-}
+    tj_status status = TJ_OK;
 
-/* The offsets or counts of groups, and the indexes of rows. */
-static tj_status check_rows(const tj_kernel *kernel, const tj_operands *x, const tj_launch_shape *shape, tj_error *err)
-{
-    tj_status status = check_offsets(kernel, x, shape, err);
-    const tj_problem *const problem = &kernel->problem;
-    const row_index of_m = {"m_index", "row of M", "the product", x->m_index, shape->j, 1},
-                    of_p = {"p_index", "row of P", "the product", x->p_index, shape->j, 1},
-                    of_sums = {"p_index", "rows of the product", "P", x->p_index, shape->p_rows, problem->rows.combined},
-                    factors = {"p_factor", "factors", "P", x->p_factor, shape->p_rows, problem->rows.combined};
+    for (int list = 0; list < TJ_LISTS && status == TJ_OK; list++) {
+        const tj_list_row row = tj_list_row_of(&kernel->problem, (tj_list)list);
+        const void *const address = tj_list_at(x, &row);
+        char text[TJ_LIST_TEXT_BYTES];
 
-    if (status == TJ_OK && tj_is_gathered(problem))
-        status = check_index(kernel, x, shape, of_m, err);
-    if (status == TJ_OK && tj_is_scattered(problem))
-        status = check_index(kernel, x, shape, of_p, err);
-    if (status == TJ_OK && tj_is_combined(problem))
-        status = check_index(kernel, x, shape, of_sums, err);
-    if (status == TJ_OK && tj_is_combined(problem))
-        status = check_index(kernel, x, shape, factors, err);
+        if (!row.is_taken)
+            continue;
+        tj_list_print(&kernel->problem, &row, shape->j, shape->p_rows, text);
+        if (!address)
+            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is NULL: give the %s address of the %s", row.name,
+                           row.on_host ? "host" : "device", text);
+        if ((uintptr_t)address % (uintptr_t)row.bytes != 0)
+            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is 0x%llx, which is not aligned to its elements of %d bytes",
+                           row.name, (unsigned long long)(uintptr_t)address, row.bytes);
+        if (list == TJ_LIST_OFFSETS)
+            status = check_groups(&kernel->problem, x, shape, err);
+        if (status == TJ_OK && !row.on_host)
+            status = check_apart_from_p(kernel, x, shape, row.title, address,
+                                        tj_list_count(&row, shape->j, shape->p_rows) * row.bytes, err);
+    }
     return status;
 }
 
@@ -762,7 +733,7 @@ static tj_status check_operands(const tj_kernel *kernel, const tj_operands *x, c
     }
     if (tj_epilogue_check_scalars(&kernel->problem, x->alpha, x->beta, err) != TJ_OK)
         return TJ_ERR_INVALID_ARGUMENT;
-    if (check_rows(kernel, x, shape, err) != TJ_OK)
+    if (check_lists(kernel, x, shape, err) != TJ_OK)
         return TJ_ERR_INVALID_ARGUMENT;
     for (int i = 0; i < kernel->problem.epilogue.expression.operands && kernel->scalar_type != TJ_F64; i++)
         if (kernel->problem.epilogue.expression.operand[i].indexed == TJ_BY_NOTHING &&

@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "error.h"
+#include "list_table.h"
 
 struct place {
     int memory_type; /* 0: the driver does not know the address */
@@ -134,11 +135,15 @@ tj_status tj_kernel_check_pointers(const tj_kernel *kernel, const tj_operands *g
         if (status != TJ_OK)
             return status;
     }
-    if (tj_has_offsets(&kernel->problem) && !tj_offsets_on_host(&kernel->problem)) {
-        status = check_place(kernel, "the array of offsets", x.offsets, tj_offsets_bytes(&kernel->problem), err);
-        if (status != TJ_OK)
-            return status;
+    for (int list = 0; list < TJ_LISTS && status == TJ_OK; list++) {
+        const tj_list_row row = tj_list_row_of(&kernel->problem, (tj_list)list);
+
+        if (row.is_taken && !row.on_host)
+            status = check_place(kernel, row.title, tj_list_at(&x, &row),
+                                 tj_list_count(&row, shape.j, shape.p_rows) * row.bytes, err);
     }
+    if (status != TJ_OK)
+        return status;
     if (kernel->form.workspace_bytes == 0 || !tj_kernel_has_workspace(kernel, &x))
         return TJ_OK;
     return check_place(kernel, "the workspace", x.workspace, kernel->form.workspace_bytes, err);

@@ -226,6 +226,7 @@ static int64_t compare_sums(const proving *v, int64_t product, int64_t line, int
 {
     const tj_problem *const k = &v->lies.problem;
     const size_t simple_width = (size_t)v->sums * simple_size_of(v);
+    const float *const factor = tj_workbench_list(v->bench, TJ_LIST_P_FACTOR);
     tj_bounded x[TJ_VALUES];
 
     for (int64_t i = 0; i < v->width; i++) {
@@ -236,7 +237,7 @@ static int64_t compare_sums(const proving *v, int64_t product, int64_t line, int
         for (int64_t row = line; row < line + rows; row++) {
             double sum[2] = {0, 0};
 
-            if (!tj_row_has_group(k, k->j.extent, tj_workbench_offsets(v->bench), row))
+            if (!tj_row_has_group(k, k->j.extent, tj_workbench_list(v->bench, TJ_LIST_OFFSETS), row))
                 continue;
             tj_convert(TJ_F64, sum, simple_type(v),
                        sums + (size_t)(row - line) * simple_width + (size_t)first * simple_size_of(v),
@@ -245,7 +246,7 @@ static int64_t compare_sums(const proving *v, int64_t product, int64_t line, int
             tj_reductions_take(v->reductions, product, row, i, x);
             if (!outputs_agree(v, product, row, i, x))
                 return i;
-            tj_row_sum_add(&total, k, tj_workbench_factor(v->bench, row), x[TJ_VALUE_OF_P]);
+            tj_row_sum_add(&total, k, (double)factor[tj_drawn_place_in_sum(k, row)], x[TJ_VALUE_OF_P]);
         }
         if (k->epilogue.has_beta)
             tj_row_sum_add_exact(&total, v->beta, element_of_c(v, product, of_p, i));
@@ -326,8 +327,9 @@ static tj_status compute_lines(const proving *v, const run *r, int64_t n, int64_
     const tj_problem *k = &v->lies.problem;
     const bool by_rows = k->p.layout == TJ_ROW_MAJOR, has_c = v->simple->problem.epilogue.has_beta;
     const int64_t row = by_rows ? r->line : 0, col = by_rows ? 0 : r->line;
-    const tj_group_rows of_k =
-        tj_divides_k(k) ? tj_rows_of_group(k, 0, tj_workbench_offsets(v->bench), r->product) : (tj_group_rows){0, k->k.extent};
+    const tj_group_rows of_k = tj_divides_k(k)
+                                   ? tj_rows_of_group(k, 0, tj_workbench_list(v->bench, TJ_LIST_OFFSETS), r->product)
+                                   : (tj_group_rows){0, k->k.extent};
     const int64_t of_m = offset_of(v, TJ_MATRIX_M, 'j', row) + offset_of(v, TJ_MATRIX_M, 'k', of_k.begin),
                   of_n = offset_of(v, TJ_MATRIX_N, 'l', col) + offset_of(v, TJ_MATRIX_N, 'k', of_k.begin);
     tj_operands x = TJ_OPERANDS_INIT;
@@ -359,7 +361,7 @@ static tj_status compute_lines(const proving *v, const run *r, int64_t n, int64_
 /* With groups, each line has the N of its group; lines of no group are left alone. */
 static tj_status compute_simply(const proving *v, const run *r, tj_error *err)
 {
-    const void *const offsets = tj_workbench_offsets(v->bench);
+    const void *const offsets = tj_workbench_list(v->bench, TJ_LIST_OFFSETS);
     const int64_t end = r->line + r->lines;
     tj_status status = TJ_OK;
 
@@ -458,8 +460,8 @@ static tj_status compare_run(proving *v, const run *r, tj_error *err)
     const size_t simple_width = (size_t)v->sums * simple_size_of(v);
     const int64_t end = r->line + r->lines, /* a run begins with a line of P, of which the last may be short */
         lines = end == v->lines ? tj_ceil_div(r->lines, v->combined) : r->lines / v->combined;
-    const int64_t ends[2] = {tj_workbench_row_of_p(v->bench, r->line),
-                             tj_workbench_row_of_p(v->bench, r->line + (lines - 1) * v->combined)},
+    const int64_t ends[2] = {tj_drawn_row_of_p(&v->lies.problem, r->line),
+                             tj_drawn_row_of_p(&v->lies.problem, r->line + (lines - 1) * v->combined)},
                   first = ends[0] < ends[1] ? ends[0] : ends[1]; /* of the run's rows in P */
     const size_t at = tj_workbench_offset(v->bench, TJ_MATRIX_P, r->product) + (size_t)first * ld;
     const char *p = v->has_all_of_p ? v->p + at : v->p;
@@ -475,7 +477,8 @@ static tj_status compare_run(proving *v, const run *r, tj_error *err)
     if (status == TJ_OK)
         status = tj_buffer_read(v->simple_p, 0, v->line, (size_t)r->lines * simple_width, err);
     for (int64_t line = r->line; line < r->line + lines * v->combined && status == TJ_OK; line += v->combined) {
-        const int64_t of_p = tj_workbench_row_of_p(v->bench, line), rows = end - line < v->combined ? end - line : v->combined;
+        const int64_t of_p = tj_drawn_row_of_p(&v->lies.problem, line),
+                      rows = end - line < v->combined ? end - line : v->combined;
 
         if (!tj_workbench_has_line(v->bench, of_p))
             continue;

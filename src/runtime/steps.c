@@ -9,79 +9,102 @@
 #include "error.h"
 #include "canonical.h"
 #include "kernel.h"
+#include "list_table.h"
 
 /* Oldest drivers that launch clusters, and that capture overlapping launches. */
 enum { CLUSTER_DRIVER = 11080, OVERLAP_DRIVER = 12030, PORTABLE_CLUSTER = 8 };
 
 /* ---- at the load -------------------------------------------------------------------------------------------------- */
 
-static tj_parameter find_parameter(const tj_kernel *kernel, const tj_argument *arg)
+/* One of `count` values side by side, `step` bytes from one to the next. */
+static tj_argument_facts one_of(int place, size_t first, size_t step, int32_t index, int32_t count, size_t bytes)
 {
-    static const uint16_t address[TJ_MATRICES] = {offsetof(tj_operands, m), offsetof(tj_operands, n), offsetof(tj_operands, p),
-                                                  0};
-    const size_t matrix = offsetof(tj_launch_shape, matrix) + (size_t)arg->index * sizeof(tj_stored_shape);
+    const bool is_there = index >= 0 && index < count;
+
+    return (tj_argument_facts){
+        {(uint16_t)place, (uint16_t)(first + (is_there ? (size_t)index * step : 0))}, is_there, bytes, bytes};
+}
+
+static tj_argument_facts value_at(int place, size_t offset, size_t bytes)
+{
+    return one_of(place, offset, 0, 0, 1, bytes);
+}
+
+/* A number or an address of an operand, if the problem has that. */
+static tj_argument_facts of_operand(const tj_kernel *kernel, const tj_argument *arg, int place, size_t first, size_t step)
+{
+    tj_argument_facts facts = one_of(place, first, step, arg->index, TJ_ADDRESSES, sizeof(int64_t));
+
+    facts.is_there = facts.is_there && (arg->index < TJ_MATRICES || kernel->operand[arg->index].is_taken);
+    return facts;
+}
+
+/* Part of the workspace: the first is where the caller's begins. */
+static tj_argument_facts slice_at(const tj_kernel *kernel, int32_t index)
+{
+    if (index >= 0 && index < TJ_LAUNCH_MAX_SLICES && kernel->form.slice[index] == 0)
+        return value_at(TJ_IN_OPERANDS, offsetof(tj_operands, workspace), sizeof(void *));
+    return one_of(TJ_IN_EXTRAS, offsetof(tj_launch_extras, slice), sizeof(void *), index, TJ_LAUNCH_MAX_SLICES, sizeof(void *));
+}
+
+/* Its address, or its elements. */
+static tj_argument_facts list_at(const tj_kernel *kernel, const tj_argument *arg)
+{
+    const bool is_value = arg->kind == TJ_ARG_LIST_VALUE;
+    const tj_list_row row = tj_list_row_of(&kernel->problem, (tj_list)arg->index);
+    tj_argument_facts facts = value_at(is_value ? TJ_IN_OFFSETS : TJ_IN_OPERANDS, is_value ? 0 : row.at, sizeof(void *));
+
+    facts.is_there = arg->index >= 0 && arg->index < TJ_LISTS && row.is_taken && row.on_host == is_value;
+    if (is_value) {
+        facts.bytes = (size_t)(row.count * row.bytes);
+        facts.alignment = (size_t)row.bytes;
+    }
+    return facts;
+}
+
+tj_argument_facts tj_argument_facts_of(const tj_kernel *kernel, const tj_argument *arg)
+{
     const bool is_f64 = kernel->scalar_type == TJ_F64;
-    const size_t with = offsetof(tj_launch_shape, matrix) + ((size_t)TJ_WITH + (size_t)arg->index) * sizeof(tj_stored_shape);
-    const size_t scales = (size_t)TJ_SCALES + (size_t)arg->index;
+    const size_t scalar = kernel->scalar_type == TJ_F32 ? sizeof(float) : sizeof(int64_t); /* or a double */
+    const size_t matrix = offsetof(tj_launch_shape, matrix);
+    const int32_t number = arg->index - TJ_WITH, numbers = kernel->problem.epilogue.expression.operands;
 
     switch (arg->kind) {
     case TJ_ARG_POINTER:
         if (arg->index == TJ_MATRIX_C)
-            return (tj_parameter){TJ_IN_CALL, offsetof(tj_launch_call, c)};
-        return (tj_parameter){TJ_IN_OPERANDS, address[arg->index]};
-    case TJ_ARG_SCALE:
-        return (tj_parameter){TJ_IN_OPERANDS, (uint16_t)(offsetof(tj_operands, m) + scales * sizeof(tj_operand))};
-    case TJ_ARG_SCALE_STRIDE:
-        return (tj_parameter){TJ_IN_SHAPE, (uint16_t)(offsetof(tj_launch_shape, matrix) + scales * sizeof(tj_stored_shape) +
-                                                      offsetof(tj_stored_shape, stride))};
-    case TJ_ARG_SCALE_LD:
-        return (tj_parameter){TJ_IN_SHAPE, (uint16_t)(offsetof(tj_launch_shape, matrix) + scales * sizeof(tj_stored_shape) +
-                                                      offsetof(tj_stored_shape, ld))};
-    case TJ_ARG_WITH:
-        return (tj_parameter){TJ_IN_OPERANDS,
-                              (uint16_t)(offsetof(tj_operands, with) + (size_t)arg->index * sizeof(tj_operand))};
-    case TJ_ARG_WITH_LD:
-        return (tj_parameter){TJ_IN_SHAPE, (uint16_t)(with + offsetof(tj_stored_shape, ld))};
-    case TJ_ARG_WITH_STRIDE:
-        return (tj_parameter){TJ_IN_SHAPE, (uint16_t)(with + offsetof(tj_stored_shape, stride))};
-    case TJ_ARG_WITH_NUMBER:
-        return is_f64 ? (tj_parameter){TJ_IN_OPERANDS,
-                                       (uint16_t)(offsetof(tj_operands, number) + (size_t)arg->index * sizeof(double))}
-                      : (tj_parameter){TJ_IN_CALL,
-                                       (uint16_t)(offsetof(tj_launch_call, number) + (size_t)arg->index * sizeof(float))};
-    case TJ_ARG_EXTENT:
-        return (tj_parameter){TJ_IN_SHAPE,
-                              (uint16_t)(offsetof(tj_launch_shape, extent) + (size_t)arg->index * sizeof(int32_t))};
-    case TJ_ARG_BATCH:
-        return (tj_parameter){TJ_IN_SHAPE, offsetof(tj_launch_shape, products_now)};
+            return value_at(TJ_IN_CALL, offsetof(tj_launch_call, c), sizeof(void *));
+        return of_operand(kernel, arg, TJ_IN_OPERANDS, offsetof(tj_operands, m), sizeof(tj_operand));
     case TJ_ARG_LD:
-        return (tj_parameter){TJ_IN_SHAPE, (uint16_t)(matrix + offsetof(tj_stored_shape, ld))};
+        return of_operand(kernel, arg, TJ_IN_SHAPE, matrix + offsetof(tj_stored_shape, ld), sizeof(tj_stored_shape));
     case TJ_ARG_STRIDE:
-        return (tj_parameter){TJ_IN_SHAPE, (uint16_t)(matrix + offsetof(tj_stored_shape, stride))};
+        return of_operand(kernel, arg, TJ_IN_SHAPE, matrix + offsetof(tj_stored_shape, stride), sizeof(tj_stored_shape));
+    case TJ_ARG_NUMBER:
+        return is_f64 ? one_of(TJ_IN_OPERANDS, offsetof(tj_operands, number), sizeof(double), number, numbers, scalar)
+                      : one_of(TJ_IN_CALL, offsetof(tj_launch_call, number), sizeof(float), number, numbers, scalar);
+    case TJ_ARG_EXTENT:
+        return one_of(TJ_IN_SHAPE, offsetof(tj_launch_shape, extent), sizeof(int32_t), arg->index, TJ_EXTENT_P_ROWS + 1,
+                      sizeof(int32_t));
+    case TJ_ARG_BATCH:
+        return value_at(TJ_IN_SHAPE, offsetof(tj_launch_shape, products_now), sizeof(int32_t));
     case TJ_ARG_ALPHA:
-        return is_f64 ? (tj_parameter){TJ_IN_OPERANDS, offsetof(tj_operands, alpha)}
-                      : (tj_parameter){TJ_IN_CALL, offsetof(tj_launch_call, alpha)};
+        return is_f64 ? value_at(TJ_IN_OPERANDS, offsetof(tj_operands, alpha), scalar)
+                      : value_at(TJ_IN_CALL, offsetof(tj_launch_call, alpha), scalar);
     case TJ_ARG_BETA:
-        return is_f64 ? (tj_parameter){TJ_IN_OPERANDS, offsetof(tj_operands, beta)}
-                      : (tj_parameter){TJ_IN_CALL, offsetof(tj_launch_call, beta)};
+        return is_f64 ? value_at(TJ_IN_OPERANDS, offsetof(tj_operands, beta), scalar)
+                      : value_at(TJ_IN_CALL, offsetof(tj_launch_call, beta), scalar);
     case TJ_ARG_WORKSPACE:
-        if (kernel->form.slice[arg->index] == 0)
-            return (tj_parameter){TJ_IN_OPERANDS, offsetof(tj_operands, workspace)};
-        return (tj_parameter){TJ_IN_EXTRAS,
-                              (uint16_t)(offsetof(tj_launch_extras, slice) + (size_t)arg->index * sizeof(void *))};
-    case TJ_ARG_OFFSETS:
-        return arg->index ? (tj_parameter){TJ_IN_OFFSETS, 0} : (tj_parameter){TJ_IN_OPERANDS, offsetof(tj_operands, offsets)};
-    case TJ_ARG_M_INDEX:
-        return (tj_parameter){TJ_IN_OPERANDS, offsetof(tj_operands, m_index)};
-    case TJ_ARG_P_INDEX:
-        return (tj_parameter){TJ_IN_OPERANDS, offsetof(tj_operands, p_index)};
-    case TJ_ARG_P_FACTOR:
-        return (tj_parameter){TJ_IN_OPERANDS, offsetof(tj_operands, p_factor)};
-    case TJ_ARG_CUSTOM: /* the caller of the launch knows */
-        return (tj_parameter){TJ_IN_OPERANDS, 0};
-    default: /* TJ_ARG_TENSOR_MAP */
-        return (tj_parameter){TJ_IN_EXTRAS,
-                              (uint16_t)(offsetof(tj_launch_extras, map) + (size_t)arg->index * sizeof(CUtensorMap))};
+        return slice_at(kernel, arg->index);
+    case TJ_ARG_LIST:
+    case TJ_ARG_LIST_VALUE:
+        return list_at(kernel, arg);
+    case TJ_ARG_TENSOR_MAP:
+        return one_of(TJ_IN_EXTRAS, offsetof(tj_launch_extras, map), sizeof(CUtensorMap), arg->index, TJ_LAUNCH_MAX_MAPS,
+                      sizeof(CUtensorMap));
+    case TJ_ARG_CUSTOM: /* the caller of the launch knows where it lies */
+        return arg->index == 4 || arg->index == 8 ? value_at(TJ_IN_OPERANDS, 0, (size_t)arg->index)
+                                                  : (tj_argument_facts){{0, 0}, false, 0, 0};
+    default:
+        return (tj_argument_facts){{0, 0}, false, 0, 0};
     }
 }
 
@@ -149,7 +172,7 @@ tj_status tj_step_prepare(tj_kernel *kernel, int index, uint32_t features, tj_er
     step->parameters = form->arg_count;
     step->is_last = index + 1 == kernel->form.steps;
     for (int i = 0; i < form->arg_count; i++) {
-        step->parameter[i] = find_parameter(kernel, &form->arg[i]);
+        step->parameter[i] = tj_argument_facts_of(kernel, &form->arg[i]).parameter;
         step->has_extras = step->has_extras || step->parameter[i].place == TJ_IN_EXTRAS;
         step->takes_call = step->takes_call || step->parameter[i].place == TJ_IN_CALL;
         if (form->arg[i].kind == TJ_ARG_TENSOR_MAP && !kernel->driver->api.tensor_map_encode)

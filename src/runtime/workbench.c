@@ -13,6 +13,7 @@
 #include "checked.h"
 #include "error.h"
 #include "kernel.h"
+#include "list_table.h"
 #include "operands.h"
 #include "sized.h"
 
@@ -38,14 +39,10 @@ struct tj_workbench {
     double alpha, beta, number[TJ_EPILOGUE_OPERANDS];
     size_t sets, guard;
     placed matrix[TJ_ADDRESSES];
-    void *offsets;             /* of groups, on the host */
-    tj_buffer *device_offsets; /* the same, unless a launch takes them from the host */
-    int32_t *m_index;          /* of gathered rows of M, on the host */
-    tj_buffer *device_m_index;
-    int32_t *p_index; /* of rows that are scattered to P or combined, on the host */
-    tj_buffer *device_p_index;
-    float *p_factor; /* of rows that are combined, on the host */
-    tj_buffer *device_p_factor;
+    struct {
+        void *host;
+        tj_buffer *device; /* the same, unless a launch takes it from the host */
+    } list[TJ_LISTS];
     tj_buffer *workspace;
     size_t workspace_bytes; /* without guards */
     tj_operands *set;
@@ -212,105 +209,38 @@ static void describe_sets(tj_workbench *bench)
         x->k = bench->lies.problem.k.extent;
         x->l = bench->lies.problem.l.extent;
         x->batch = bench->lies.problem.batch;
-        x->m_index = bench->device_m_index ? tj_buffer_address(bench->device_m_index) : NULL;
-        x->p_index = bench->device_p_index ? tj_buffer_address(bench->device_p_index) : NULL;
-        x->p_factor = bench->device_p_factor ? tj_buffer_address(bench->device_p_factor) : NULL;
-        x->offsets = bench->device_offsets ? tj_buffer_address(bench->device_offsets) : bench->offsets;
+        for (int list = 0; list < TJ_LISTS; list++) {
+            const tj_list_row row = tj_list_row_of(&bench->lies.problem, (tj_list)list);
+            const tj_buffer *const device = bench->list[list].device;
+
+            tj_list_set(x, &row, device ? tj_buffer_address(device) : bench->list[list].host);
+        }
     }
 }
 
-/* Copy numbers to a new buffer. */
-static tj_status put(const tj_workbench *bench, const void *host, size_t bytes, tj_buffer **buffer, tj_error *err)
-{
-    const tj_status status = tj_gpu_allocate(bench->gpu, bench->stream, bytes, buffer, err);
-
-    return status == TJ_OK ? tj_buffer_write(*buffer, 0, host, bytes, err) : status;
-}
-
-/* Draw the offsets of groups, or the counts of masked ones, unless the options give them. */
-static tj_status draw_offsets(tj_workbench *bench, const tj_workbench_options *options, tj_error *err)
-{
-    const size_t bytes = (size_t)tj_offsets_bytes(&bench->lies.problem);
-    tj_status status = TJ_OK;
-
-    if (bytes == 0)
-        return TJ_OK;
-    bench->offsets = malloc(bytes);
-    if (!bench->offsets)
-        return tj_fail_memory(err, "the operands of a workbench");
-    if (options->offsets)
-        memcpy(bench->offsets, options->offsets, bytes);
-    else
-        tj_draw_offsets(&bench->lies.problem, bench->offsets, options->seed);
-    status = tj_groups_check(&bench->lies.problem, 0, bench->offsets, err);
-    if (status != TJ_OK || tj_offsets_on_host(&bench->lies.problem))
-        return status;
-    return put(bench, bench->offsets, bytes, &bench->device_offsets, err);
-}
-
-/* Return the number of rows of P. */
-static int64_t rows_of_p(const tj_workbench *bench)
-{
-    return tj_problem_lines(&bench->lies.problem, TJ_MATRIX_P).count.extent;
-}
-
-/* Return the place of a row of the product in the index of combined rows. */
-static int64_t place_in_sum(const tj_workbench *bench, int64_t row)
-{
-    const int32_t combined = tj_rows_of_sum(&bench->lies.problem);
-
-    return tj_workbench_row_of_p(bench, row) * combined + combined - 1 - row % combined;
-}
-
-/* Name the rows of P that rows are scattered to. */
-static tj_status draw_scattered(tj_workbench *bench, tj_error *err)
-{
-    const int64_t j = bench->lies.problem.j.extent;
-
-    bench->p_index = malloc((size_t)j * sizeof *bench->p_index);
-    if (!bench->p_index)
-        return tj_fail_memory(err, "the operands of a workbench");
-    for (int64_t row = 0; row < j; row++)
-        bench->p_index[row] = (int32_t)tj_workbench_row_of_p(bench, row);
-    return put(bench, bench->p_index, (size_t)j * sizeof *bench->p_index, &bench->device_p_index, err);
-}
-
-/* Name the rows that sums take, of which some may not exist, and draw their factors. */
-static tj_status draw_combined(tj_workbench *bench, const tj_workbench_options *options, tj_error *err)
-{
-    const size_t count = (size_t)(rows_of_p(bench) * bench->lies.problem.rows.combined);
-    tj_status status;
-
-    bench->p_index = malloc(count * sizeof *bench->p_index);
-    bench->p_factor = malloc(count * sizeof *bench->p_factor);
-    if (!bench->p_index || !bench->p_factor)
-        return tj_fail_memory(err, "the operands of a workbench");
-    memset(bench->p_index, 0xff, count * sizeof *bench->p_index);
-    for (int64_t row = 0; row < bench->lies.problem.j.extent; row++)
-        bench->p_index[place_in_sum(bench, row)] = (int32_t)row;
-    tj_fill_random(TJ_F32, bench->p_factor, count, options->seed + TJ_ADDRESSES);
-    status = put(bench, bench->p_index, count * sizeof *bench->p_index, &bench->device_p_index, err);
-    return status == TJ_OK ? put(bench, bench->p_factor, count * sizeof *bench->p_factor, &bench->device_p_factor, err)
-                           : status;
-}
-
-/* Draw the rows of M that are gathered, of which a few do not exist, and the rows of P. */
-static tj_status draw_indexes(tj_workbench *bench, const tj_workbench_options *options, tj_error *err)
+/* Draw a list, unless it is given, and copy it to the device, unless launches take it from the host. */
+static tj_status place_list(tj_workbench *bench, tj_list list, const void *given, uint64_t seed, tj_error *err)
 {
     const tj_problem *const lies = &bench->lies.problem;
-    const size_t bytes = (size_t)lies->j.extent * sizeof(int32_t);
+    const tj_list_row row = tj_list_row_of(lies, list);
+    const size_t bytes = tj_list_bytes(lies, &row);
+    void *const host = row.is_taken ? malloc(bytes) : NULL;
     tj_status status = TJ_OK;
 
-    bench->m_index = tj_is_gathered(lies) ? malloc(bytes) : NULL;
-    if (tj_is_gathered(lies) && !bench->m_index)
+    if (!row.is_taken)
+        return TJ_OK;
+    if (!host)
         return tj_fail_memory(err, "the operands of a workbench");
-    if (bench->m_index) {
-        tj_draw_index(lies, bench->m_index, options->seed);
-        status = put(bench, bench->m_index, bytes, &bench->device_m_index, err);
-    }
-    if (status == TJ_OK && tj_is_scattered(lies))
-        return draw_scattered(bench, err);
-    return status == TJ_OK && tj_is_combined(lies) ? draw_combined(bench, options, err) : status;
+    bench->list[list].host = host;
+    if (given)
+        memcpy(host, given, bytes);
+    else
+        tj_draw_list(lies, list, host, seed);
+    if (list == TJ_LIST_OFFSETS)
+        status = tj_groups_check(lies, 0, host, err);
+    if (status == TJ_OK && !row.on_host)
+        status = tj_gpu_allocate(bench->gpu, bench->stream, bytes, &bench->list[list].device, err);
+    return status == TJ_OK && !row.on_host ? tj_buffer_write(bench->list[list].device, 0, host, bytes, err) : status;
 }
 
 static tj_status check_options(const tj_workbench_options *o, tj_error *err)
@@ -363,10 +293,8 @@ tj_status tj_gpu_place(tj_gpu *gpu, const tj_request *request, const tj_workbenc
     bench->gpu = gpu;
     bench->stream = options->stream;
     status = settle(bench, request, options, err);
-    if (status == TJ_OK)
-        status = draw_offsets(bench, options, err);
-    if (status == TJ_OK)
-        status = draw_indexes(bench, options, err);
+    for (int list = 0; list < TJ_LISTS && status == TJ_OK; list++)
+        status = place_list(bench, (tj_list)list, list == TJ_LIST_OFFSETS ? options->offsets : NULL, options->seed, err);
     for (int i = 0; i < TJ_ADDRESSES && status == TJ_OK; i++) {
         placed *m = &bench->matrix[i];
 
@@ -401,14 +329,10 @@ void tj_workbench_free(tj_workbench *bench)
         free(bench->matrix[i].stored);
     }
     tj_buffer_free(bench->workspace);
-    tj_buffer_free(bench->device_offsets);
-    free(bench->offsets);
-    tj_buffer_free(bench->device_m_index);
-    free(bench->m_index);
-    tj_buffer_free(bench->device_p_index);
-    free(bench->p_index);
-    tj_buffer_free(bench->device_p_factor);
-    free(bench->p_factor);
+    for (int list = 0; list < TJ_LISTS; list++) {
+        tj_buffer_free(bench->list[list].device);
+        free(bench->list[list].host);
+    }
     free(bench->set);
     free(bench);
 }
@@ -430,9 +354,9 @@ static const placed *matrix_of(const tj_workbench *bench, tj_which which)
     return bench && which >= TJ_MATRIX_M && which <= TJ_MATRIX_C ? &bench->matrix[which] : NULL;
 }
 
-const void *tj_workbench_offsets(const tj_workbench *bench)
+const void *tj_workbench_list(const tj_workbench *bench, tj_list list)
 {
-    return bench->offsets;
+    return bench->list[list].host;
 }
 
 size_t tj_workbench_bytes(const tj_workbench *bench, tj_which which)
@@ -561,6 +485,11 @@ tj_status tj_workbench_fill_operands(const tj_workbench *bench, tj_host_operands
             status = tj_buffer_read(m->elements, bench->guard, m->stored, m->bytes, err);
         *tj_host_operand_in(host, which) = (tj_host_operand){m->stored ? m->stored : m->host, 0, 0};
     }
+    for (int list = 0; list < TJ_LISTS; list++) {
+        const tj_list_row row = tj_list_row_of(&bench->lies.problem, (tj_list)list);
+
+        tj_list_set_host(host, &row, bench->list[list].host);
+    }
     memcpy(host->number, bench->number, sizeof host->number);
     return status;
 }
@@ -583,12 +512,7 @@ tj_status tj_workbench_check(const tj_workbench *bench, const void *p, double ma
         return TJ_ERR_INVALID_ARGUMENT;
     const void **array[TJ_MATRICES] = {NULL, NULL, NULL, NULL}, *host[TJ_MATRICES] = {NULL, NULL, NULL, NULL};
     void *laid[TJ_MATRICES] = {NULL, NULL, NULL, NULL};
-    tj_host_operands x = {.alpha = bench->alpha,
-                          .beta = bench->beta,
-                          .offsets = bench->offsets,
-                          .m_index = bench->m_index,
-                          .p_index = bench->p_index,
-                          .p_factor = bench->p_factor};
+    tj_host_operands x = {.alpha = bench->alpha, .beta = bench->beta};
     tj_check_report own = TJ_CHECK_REPORT_INIT;
     tj_status status = TJ_CLEAR(report, TJ_CHECK_REPORT_INIT, err);
 
@@ -653,24 +577,13 @@ static tj_status check_guards(const tj_workbench *bench, const tj_buffer *buffer
     return status;
 }
 
-int64_t tj_workbench_row_of_p(const tj_workbench *bench, int64_t row)
-{
-    const tj_problem *const lies = &bench->lies.problem;
-
-    return tj_is_scattered(lies) || tj_is_combined(lies) ? rows_of_p(bench) - 1 - row / tj_rows_of_sum(lies) : row;
-}
-
-double tj_workbench_factor(const tj_workbench *bench, int64_t row)
-{
-    return (double)bench->p_factor[place_in_sum(bench, row)];
-}
-
 /* Every sum is stored. Other lines are those of one row each, and the same function leads from P to the product. */
 bool tj_workbench_has_line(const tj_workbench *bench, int64_t line)
 {
     const tj_problem *const lies = &bench->lies.problem;
 
-    return tj_is_combined(lies) || tj_row_has_group(lies, lies->j.extent, bench->offsets, tj_workbench_row_of_p(bench, line));
+    return tj_is_combined(lies) ||
+           tj_row_has_group(lies, lies->j.extent, bench->list[TJ_LIST_OFFSETS].host, tj_drawn_row_of_p(lies, line));
 }
 
 /* Check that padding between rows, batches and groups of P is untouched. */

@@ -5,6 +5,7 @@
 #ifndef TJ_RUNTIME_WORKBENCH_H
 #define TJ_RUNTIME_WORKBENCH_H
 
+#include <tilejit/shape.h>
 #include <tilejit/workbench.h>
 
 #include "gpu.h"
@@ -14,10 +15,8 @@
 tj_status tj_gpu_place(tj_gpu *gpu, const tj_request *request, const tj_workbench_options *options, tj_workbench **bench,
                        tj_error *err);
 
-/**
- * Return the offsets of the groups, in host memory, as for tj_groups_check; NULL if there are none. Owned: borrowed.
- */
-const void *tj_workbench_offsets(const tj_workbench *bench);
+/** Return a list in host memory; NULL: the problem has none. Owned: borrowed. */
+const void *tj_workbench_list(const tj_workbench *bench, tj_list list);
 
 /** Return the device address at which the matrices of a set begin; NULL if there are none. */
 void *tj_workbench_address(const tj_workbench *bench, size_t set, tj_which which);
@@ -35,19 +34,10 @@ size_t tj_workbench_offset(const tj_workbench *bench, tj_which which, int64_t pr
 tj_status tj_workbench_read_part(const tj_workbench *bench, size_t set, size_t offset, size_t bytes, void *p, tj_error *err);
 
 /**
- * Get the operands of the epilogue's expression from the host, and the present content of the first set's further outputs.
- * Borrowed.
+ * Get scales, lists and the operands of the epilogue's expression from the host, and the present content of the first set's
+ * further outputs. Borrowed.
  */
 tj_status tj_workbench_fill_operands(const tj_workbench *bench, tj_host_operands *host, tj_error *err);
-
-/**
- * Return the row of P for a row of the product. Where an index leads there, the last one comes first: the row itself if rows are
- * scattered, or the `combined` neighbours that a row of P adds up, the last of them first.
- */
-int64_t tj_workbench_row_of_p(const tj_workbench *bench, int64_t row);
-
-/** Return the factor of a row of the product where rows are combined. */
-double tj_workbench_factor(const tj_workbench *bench, int64_t row);
 
 /** Does this line of P belong to a product? With groups, there may be lines that belong to none. */
 bool tj_workbench_has_line(const tj_workbench *bench, int64_t line);

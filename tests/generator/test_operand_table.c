@@ -8,6 +8,7 @@
 
 #include <tilejit/tools.h>
 
+#include "list_table.h"
 #include "operand_table.h"
 #include "scales.h"
 
@@ -233,4 +234,39 @@ Test(operand_shape, refuses_in_words)
     shape.struct_size = 7;
     cr_expect(eq(int, tj_operand_get_shape(&problem, 0, &shape, &err), TJ_ERR_INVALID_ARGUMENT));
     cr_expect(strstr(err.message, "TJ_OPERAND_SHAPE_INIT") != NULL, "%s", err.message);
+}
+
+/* 33 rows of the product, two for each of 17 rows of P. */
+Test(operand_table, has_lists_beside_it)
+{
+    static const struct {
+        const char *name, *elements;
+        int bytes;
+        bool on_host;
+    } expected[TJ_LISTS] = {{"offsets", "5 offsets of 4 groups", 5 * 8, true},
+                            {"m_index", "row of M for each of the 33 rows of the product", J * 4, false},
+                            {"p_index", "rows of the product for each of the 17 rows of P", 17 * 2 * 4, false},
+                            {"p_factor", "factors for each of the 17 rows of P", 17 * 2 * 4, false}};
+    tj_problem problem = TJ_PROBLEM_INIT(J, K, L, TJ_BF16);
+    tj_host_operands host = TJ_HOST_OPERANDS(&problem, &problem);
+    tj_error err = {0};
+    char text[TJ_LIST_TEXT_BYTES];
+
+    for (int list = 0; list < TJ_LISTS; list++)
+        cr_expect(not(tj_list_row_of(&problem, (tj_list)list).is_taken));
+    problem.rows =
+        (tj_rows){.kind = TJ_ROWS_IN_GROUPS, .gathered = 1, .combined = 2, .groups = 4, .offset_bytes = 8, .on_host = 1};
+    for (int list = 0; list < TJ_LISTS; list++) {
+        const tj_list_row row = tj_list_row_of(&problem, (tj_list)list);
+
+        cr_expect(row.is_taken && row.on_host == expected[list].on_host, "%s", row.name);
+        cr_expect(eq(str, (char *)row.name, (char *)expected[list].name));
+        cr_expect(eq(sz, tj_list_bytes(&problem, &row), (size_t)expected[list].bytes), "%s", row.name);
+        tj_list_print(&problem, &row, J, 17, text);
+        cr_expect(eq(str, text, (char *)expected[list].elements));
+        cr_expect(eq(int, tj_lists_check_host(&problem, &host, &err), TJ_ERR_INVALID_ARGUMENT));
+        cr_expect(strncmp(err.message, row.name, strlen(row.name)) == 0, "%s", err.message);
+        tj_list_set_host(&host, &row, &problem);
+    }
+    cr_expect(eq(int, tj_lists_check_host(&problem, &host, &err), TJ_OK));
 }

@@ -233,8 +233,8 @@ Test(kernel, with_an_impossible_form_is_an_internal_error)
     rows[count] = plain, rows[count++].step[0].grid = 0;
     rows[count] = plain, rows[count++].step[0].grid = TJ_GRID_PRODUCTS; /* of no products */
     rows[count] = plain, rows[count++].step[0].cluster[1] = 17;
-    rows[count] = plain, rows[count++].step[0].arg[0].kind = TJ_ARG_SCALE_STRIDE + 1;
-    rows[count] = plain, rows[count++].step[0].arg[0].index = TJ_MATRICES;
+    rows[count] = plain, rows[count++].step[0].arg[0].kind = TJ_ARG_CUSTOM + 1;
+    rows[count] = plain, rows[count++].step[0].arg[0].index = TJ_MATRICES; /* scales */
     rows[count] = plain, rows[count++].step[0].arg[0] = (tj_argument){TJ_ARG_EXTENT, TJ_EXTENT_P_ROWS + 1};
     rows[count] = plain, rows[count++].step[0].arg[0] = (tj_argument){TJ_ARG_TENSOR_MAP, 0}; /* a map of nothing */
     rows[count] = plain, rows[count++].step[0].arg[0] = (tj_argument){TJ_ARG_WORKSPACE, 0};  /* of no bytes */

@@ -33,6 +33,26 @@ Test(pointers, of_a_workspace_are_asked_too)
     tj_kernel_free(kernel);
 }
 
+Test(pointers, of_lists_are_asked_too)
+{
+    tj_problem problem = TJ_PROBLEM_INIT(10, 20, 30, TJ_F32);
+    tj_kernel *kernel;
+    tj_operands x = TJ_OPERANDS_INIT;
+
+    fake.fake_context_create(0);
+    problem.rows.gathered = 1;
+    kernel = load(problem);
+    x.m.address = (const void *)fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, 10 * 20 * 4);
+    x.n.address = (const void *)fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, 20 * 30 * 4);
+    x.p.address = (const void *)fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, 10 * 30 * 4);
+    x.m_index = (const int32_t *)fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, 10 * 4);
+    cr_expect(eq(int, tj_kernel_check_pointers(kernel, &x, &err), TJ_OK), "%s", err.message);
+    x.m_index = (const int32_t *)fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, 9 * 4);
+    cr_expect(eq(int, tj_kernel_check_pointers(kernel, &x, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(strstr(err.message, "m_index needs 40 bytes") != NULL, "%s", err.message);
+    tj_kernel_free(kernel);
+}
+
 Test(pointers, are_asked_of_the_driver)
 {
     enum { J = 10, K = 20, L = 30 };
