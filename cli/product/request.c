@@ -408,17 +408,31 @@ tj_status cli_settle_request(const cli_request_options *options, cli_request *re
     return tj_config_resolve(&request->problem, &settled, err);
 }
 
+/* Is an option about the layout one of those about rows, which are fields of the problem by the same name and value? */
+static bool is_of_rows(const cli_option *option)
+{
+    return option->kind == CLI_TEXT || option->kind == CLI_FLAG;
+}
+
+static tj_status take_rows(const cli_request_options *options, tj_problem *problem, tj_error *err)
+{
+    tj_status status = TJ_OK;
+
+    for (const cli_option *option = of_layout; option->name && status == TJ_OK; option++) {
+        const void *const at = (const char *)options + option->offset;
+
+        if (is_of_rows(option))
+            status = set_field(problem, option->name,
+                               option->kind == CLI_TEXT ? *(const char *const *)at
+                               : *(const int32_t *)at   ? "1"
+                                                        : NULL,
+                               err);
+    }
+    return status;
+}
+
 tj_status cli_read_request(const cli_request_options *options, const char *shape, cli_request *request, tj_error *err)
 {
-    const char *const given[][2] = {{"groups", options->groups},
-                                    {"offsets", options->offsets},
-                                    {"grouped", options->grouped},
-                                    {"expected", options->expected},
-                                    {"gather", options->gather ? "1" : NULL},
-                                    {"scatter", options->scatter ? "1" : NULL},
-                                    {"combine", options->combine},
-                                    {"overlap", options->overlap ? "1" : NULL},
-                                    {NULL}};
     int64_t extent[3] = {0, 0, 0};
 
     memset(request, 0, sizeof *request);
@@ -430,7 +444,8 @@ tj_status cli_read_request(const cli_request_options *options, const char *shape
     take_matrix(&options->p, &request->known.p);
     take_matrix(&options->c, &request->known.c);
     request->known.batch = options->batch;
-    if (cli_take_format(options, &request->known, err) != TJ_OK || set_fields(&request->known, given, err) != TJ_OK ||
+    if (cli_take_format(options, &request->known, err) != TJ_OK || take_rows(options, &request->known, err) != TJ_OK ||
+        set_field(&request->known, "overlap", options->overlap ? "1" : NULL, err) != TJ_OK ||
         cli_take_epilogue(options, request, err) != TJ_OK)
         return err->status;
     if ((options->c.ld || options->c.stride) && !request->known.epilogue.has_beta)
@@ -467,6 +482,26 @@ static void set_number(tj_json *object, const char *name, int64_t value)
         cli_set_int(object, name, value);
 }
 
+/* A flag is true, a choice a word, and anything else a number. Packed groups say so. */
+static void set_rows(tj_json *object, const tj_problem *known)
+{
+    char value[TJ_PROBLEM_FIELD_BYTES];
+
+    for (const cli_option *option = of_layout; option->name; option++) {
+        if (!is_of_rows(option))
+            continue;
+        tj_problem_get(known, option->name, value);
+        if (known->rows.groups > 0 && !*value && option->offered == grouped_at)
+            strcpy(value, grouped_at(0));
+        if (*value && option->kind == CLI_FLAG)
+            cli_set_bool(object, option->name, true);
+        else if (*value && option->offered)
+            cli_set_text(object, option->name, value);
+        else if (*value)
+            set_number(object, option->name, strtoll(value, NULL, 10));
+    }
+}
+
 void cli_set_problem(tj_json *answer, const tj_problem *problem)
 {
     const tj_problem known = tj_problem_canonical(problem);
@@ -489,17 +524,7 @@ void cli_set_problem(tj_json *answer, const tj_problem *problem)
         set_number(object, stride, matrix->stride);
     }
     set_number(object, "batch", known.batch);
-    if (known.rows.groups > 0) {
-        set_number(object, "groups", known.rows.groups);
-        tj_problem_get(&known, "offsets", value);
-        cli_set_text(object, "offsets", value);
-        tj_problem_get(&known, "grouped", value);
-        cli_set_text(object, "grouped", *value ? value : "packed");
-        if (known.rows.expected > 0)
-            set_number(object, "expected", known.rows.expected);
-    }
-    if (known.rows.combined > 0)
-        set_number(object, "combine", known.rows.combined);
+    set_rows(object, &known);
     cli_set_text(object, "compute", tj_compute_name((tj_compute)known.compute));
     for (int i = 0; i < TJ_SCALED; i++) {
         char name[] = "scale_m";

@@ -278,6 +278,15 @@ Test(command, runs_groups_of_rows)
     problem = json_object_get(answer, "problem");
     cr_expect(eq(i64, json_integer_value(json_object_get(problem, "groups")), 70));
     cr_expect(eq(str, (char *)json_string_value(json_object_get(problem, "offsets")), (char *)"host64"));
+    cr_expect(eq(str, (char *)json_string_value(json_object_get(problem, "grouped")), (char *)"packed"));
+    cr_expect(json_object_get(problem, "gather") == NULL);
+    json_decref(answer);
+    cr_assert(eq(int, shell("$T run 12x24x40 --device emulator --gather --combine 3 --json"), 0), "%s", errors);
+    answer = json_loads(out, 0, NULL);
+    problem = json_object_get(answer, "problem");
+    cr_expect(eq(int, json_is_true(json_object_get(problem, "gather")), 1));
+    cr_expect(json_object_get(problem, "grouped") == NULL);
+    cr_expect(eq(i64, json_integer_value(json_object_get(problem, "combine")), 3));
     json_decref(answer);
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         cr_expect(eq(int, shell("$T run %s --device emulator", wrong[i].words), 2), "%s", wrong[i].words);
