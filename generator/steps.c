@@ -18,9 +18,13 @@ void tj_step_list_results(const tj_problem *view, tj_launch_step *step)
     }
 }
 
-void tj_step_add_list(const tj_problem *view, bool is_present, tj_list list, tj_launch_step *step)
+void tj_step_add_lists(const tj_problem *problem, unsigned read, tj_launch_step *step)
 {
-    tj_step_add_arg(step, is_present, tj_list_row_of(view, list).on_host ? TJ_ARG_LIST_VALUE : TJ_ARG_LIST, list);
+    for (int list = 0; list < TJ_LISTS; list++) {
+        const tj_list_row row = tj_list_row_of(problem, (tj_list)list);
+
+        tj_step_add_arg(step, (row.read & read) != 0, row.on_host ? TJ_ARG_LIST_VALUE : TJ_ARG_LIST, list);
+    }
 }
 
 /* List the numbers that a launch says of some operands of the source: leading dimensions, then strides. */
@@ -74,9 +78,7 @@ void tj_step_list_args(const tj_problem *view, bool is_swapped, bool reads, bool
     }
     if (is_whole)
         tj_step_list_results(view, step);
-    tj_step_add_list(view, tj_is_grouped(view) || (reads && tj_divides_k(view)), TJ_LIST_OFFSETS, step);
-    tj_step_add_list(view, reads && tj_is_gathered(view), TJ_LIST_M_INDEX, step);
-    tj_step_add_list(view, writes && tj_is_scattered(view), TJ_LIST_P_INDEX, step);
+    tj_step_add_lists(view, (reads ? TJ_LIST_WITH_M : 0) | (writes ? TJ_LIST_WITH_P : 0), step);
     for (int which = TJ_MATRIX_M; which <= TJ_MATRIX_N; which++)
         tj_step_add_arg(step, reads, TJ_ARG_POINTER, is_swapped ? tj_operand_across(which) : which);
     tj_step_add_arg(step, !reads || !writes || (tj_epilogue_reduces(&view->epilogue) && !is_whole), TJ_ARG_WORKSPACE, 0);

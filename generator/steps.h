@@ -40,8 +40,8 @@ static inline void tj_step_add_arg(tj_launch_step *step, bool is_present, tj_arg
         step->arg[step->arg_count++] = (tj_argument){(int32_t)kind, index};
 }
 
-/** Append a list, if it is present: its address, or its elements if it lies in host memory. */
-void tj_step_add_list(const tj_problem *view, bool is_present, tj_list list, tj_launch_step *step);
+/** Append the lists that a kernel reads, as bits of list_table.h say: addresses, or the elements of those in host memory. */
+void tj_step_add_lists(const tj_problem *problem, unsigned read, tj_launch_step *step);
 
 /**
  * List the arguments of a step, from which tj_signature_print prints its parameters. reads: M and N; writes: P. A step that does

@@ -4,12 +4,14 @@
  */
 #include <tilejit/field.h>
 
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "canonical.h"
 #include "error.h"
 #include "format.h"
+#include "number_field.h"
 #include "text.h"
 #include "tree.h"
 
@@ -29,20 +31,25 @@ typedef enum kind {
     GROUPS,
     OFFSETS,
     GROUPED,
-    EXPECTED,
-    GATHER,
-    SCATTER,
-    COMBINE,
     SCALE_K,
     FORMAT,
-    OVERLAP
+    NUMBER
 } kind;
 
 typedef struct field {
     const char *name;
     kind kind;
     tj_which which; /* its matrix */
+    tj_number_field number;
 } field;
+
+#define MEMBER(name, member, most, record)                                                               \
+    {                                                                                                    \
+        name, NUMBER, 0,                                                                                 \
+        {                                                                                                \
+            name, record, offsetof(tj_problem, member), sizeof(((const tj_problem *)NULL)->member), most \
+        }                                                                                                \
+    }
 
 /* Captured lists have these columns, in this order. */
 static const field fields[] = {{"batch", BATCH, 0},
@@ -71,13 +78,13 @@ static const field fields[] = {{"batch", BATCH, 0},
                                {"groups", GROUPS, 0},
                                {"offsets", OFFSETS, 0},
                                {"scale-k", SCALE_K, 0},
-                               {"overlap", OVERLAP, 0},
+                               MEMBER("overlap", overlap, 1, NULL),
                                {"grouped", GROUPED, 0},
-                               {"expected", EXPECTED, 0},
+                               MEMBER("expected", rows.expected, INT16_MAX, "expected_rows"),
                                {"scale-p", SCALE, TJ_MATRIX_P},
-                               {"gather", GATHER, 0},
-                               {"scatter", SCATTER, 0},
-                               {"combine", COMBINE, 0}};
+                               MEMBER("gather", rows.gathered, 1, "gathered"),
+                               MEMBER("scatter", rows.scattered, 1, "scattered"),
+                               MEMBER("combine", rows.combined, TJ_COMBINED_MOST, "combined")};
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 static const int64_t MOST_LD = INT64_C(1) << 48;
@@ -88,7 +95,7 @@ static const int64_t stride_of[] = {TJ_BROADCAST, TJ_POINTERS, TJ_POINTERS_16};
 static const char *const offsets[] = {"device", "device64", "host", "host64"}; /* 2 * on_host + has 8 bytes */
 static const char *const ways[] = {"packed", "masked", "along-k"};             /* tj_rows_kind, from TJ_ROWS_IN_GROUPS on */
 
-static const char *const overlaps[] = {"0", "1"};
+static const char *const flags[] = {"0", "1"};
 
 /* Sets several of the others, and has no column. */
 static const field format_field = {"format", FORMAT, 0};
@@ -112,10 +119,8 @@ static const char *choice_at(const field *f, size_t index)
         return index < COUNT(offsets) ? offsets[index] : NULL;
     case GROUPED:
         return index < COUNT(ways) ? ways[index] : NULL;
-    case GATHER:
-    case SCATTER:
-    case OVERLAP:
-        return index < COUNT(overlaps) ? overlaps[index] : NULL;
+    case NUMBER:
+        return f->number.most == 1 && index < COUNT(flags) ? flags[index] : NULL;
     case FORMAT:
         return tj_format_name(index);
     case SCALE:
@@ -135,6 +140,45 @@ const char *tj_problem_choice(const char *name, size_t index)
     const field *const f = name ? find_field(name) : NULL;
 
     return f ? choice_at(f, index) : NULL;
+}
+
+/* ---- numbers ------------------------------------------------------------------------------------------------------ */
+
+const tj_number_field *tj_number_field_at(size_t index)
+{
+    for (size_t i = 0; i < COUNT(fields); i++)
+        if (fields[i].kind == NUMBER && index-- == 0)
+            return &fields[i].number;
+    return NULL;
+}
+
+int64_t tj_number_get(const tj_problem *problem, size_t offset, size_t bytes)
+{
+    const void *const at = (const char *)problem + offset;
+
+    return bytes == sizeof(int8_t)    ? *(const int8_t *)at
+           : bytes == sizeof(int16_t) ? *(const int16_t *)at
+           : bytes == sizeof(int32_t) ? *(const int32_t *)at
+                                      : *(const int64_t *)at;
+}
+
+void tj_number_set(tj_problem *problem, size_t offset, size_t bytes, int64_t number)
+{
+    void *const at = (char *)problem + offset;
+
+    if (bytes == sizeof(int8_t))
+        *(int8_t *)at = (int8_t)number;
+    else if (bytes == sizeof(int16_t))
+        *(int16_t *)at = (int16_t)number;
+    else if (bytes == sizeof(int32_t))
+        *(int32_t *)at = (int32_t)number;
+    else
+        *(int64_t *)at = number;
+}
+
+static void set_member(tj_problem *problem, const field *f, int64_t number)
+{
+    tj_number_set(problem, f->number.offset, f->number.bytes, number);
 }
 
 /* ---- set ---------------------------------------------------------------------------------------------------------- */
@@ -274,12 +318,8 @@ static tj_status set_choice(tj_problem *problem, const field *f, const char *val
         tj_matrix_of(problem, f->which)->layout = (int16_t)choice;
     } else if (f->kind == SCALE) {
         *tj_scale_in(problem, f->which) = tj_scale_of_form(choice + 1, TJ_ANY);
-    } else if (f->kind == OVERLAP) {
-        problem->overlap = (int16_t)choice;
-    } else if (f->kind == GATHER) {
-        problem->rows.gathered = (int8_t)choice;
-    } else if (f->kind == SCATTER) {
-        problem->rows.scattered = (int8_t)choice;
+    } else if (f->kind == NUMBER) {
+        set_member(problem, f, choice);
     } else if (problem->rows.groups == 0) {
         return refuse_groups(f, err);
     } else if (f->kind == GROUPED) {
@@ -310,8 +350,7 @@ static tj_status set_scale_k(tj_problem *problem, int64_t k, tj_error *err)
 static tj_status set_number(tj_problem *problem, const field *f, const char *value, tj_error *err)
 {
     const int64_t most = f->kind == GROUPS                    ? TJ_GROUPS_MOST
-                         : f->kind == EXPECTED                ? INT16_MAX
-                         : f->kind == COMBINE                 ? TJ_COMBINED_MOST
+                         : f->kind == NUMBER                  ? f->number.most
                          : f->kind == LD || f->kind == STRIDE ? MOST_LD
                                                               : INT32_MAX;
     int64_t number = 0;
@@ -321,19 +360,16 @@ static tj_status set_number(tj_problem *problem, const field *f, const char *val
         return status;
     if (f->kind == SCALE_K)
         return set_scale_k(problem, number, err);
-    if (f->kind == EXPECTED && problem->rows.groups == 0)
+    if (f->number.offset == offsetof(tj_problem, rows.expected) && problem->rows.groups == 0)
         return refuse_groups(f, err);
-    if (f->kind == GROUPS)
-        problem->rows = (tj_rows){.kind = TJ_ROWS_IN_GROUPS,
-                                  .gathered = problem->rows.gathered,
-                                  .scattered = problem->rows.scattered,
-                                  .combined = problem->rows.combined,
-                                  .groups = (int32_t)number,
-                                  .offset_bytes = 4};
-    else if (f->kind == COMBINE)
-        problem->rows.combined = (int8_t)number;
-    else if (f->kind == EXPECTED)
-        problem->rows.expected = (int16_t)number;
+    if (f->kind == GROUPS) {
+        problem->rows.kind = TJ_ROWS_AS_THEY_LIE; /* forget other groups */
+        problem->rows = tj_rows_canonical(&problem->rows);
+        problem->rows.kind = TJ_ROWS_IN_GROUPS;
+        problem->rows.groups = (int32_t)number;
+        problem->rows.offset_bytes = 4;
+    } else if (f->kind == NUMBER)
+        set_member(problem, f, number);
     else
         *(f->kind == BATCH ? &problem->batch
           : f->kind == LD  ? &tj_matrix_of(problem, f->which)->ld
@@ -379,10 +415,9 @@ tj_status tj_problem_set(tj_problem *problem, const char *name, const char *valu
     case SCALE:
     case OFFSETS:
     case GROUPED:
-    case GATHER:
-    case SCATTER:
-    case OVERLAP:
         return set_choice(problem, f, value, err);
+    case NUMBER:
+        return f->number.most == 1 ? set_choice(problem, f, value, err) : set_number(problem, f, value, err);
     case STRIDE:
         if (find_choice(f, value) < 0)
             break;
@@ -470,6 +505,7 @@ void tj_problem_get(const tj_problem *problem, const char *name, char *value)
     const field *const f = find_field(name);
     const tj_matrix *const matrix = tj_problem_matrix(problem, f->which);
     const tj_type_facts *const facts = tj_facts_of(problem->m.type);
+    int64_t number;
 
     switch (f->kind) {
     case BATCH:
@@ -527,23 +563,12 @@ void tj_problem_get(const tj_problem *problem, const char *name, char *value)
         break;
     case FORMAT:
         break;
-    case EXPECTED:
-        print_number(value, problem->rows.expected, problem->rows.expected > 0);
-        break;
     case SCALE_K:
         print_number(value, tj_scale_k(problem), tj_scales_name_k(problem));
         break;
-    case GATHER:
-        print_number(value, 1, tj_is_gathered(problem));
-        break;
-    case SCATTER:
-        print_number(value, 1, tj_is_scattered(problem));
-        break;
-    case COMBINE:
-        print_number(value, problem->rows.combined, tj_is_combined(problem));
-        break;
-    case OVERLAP:
-        print_number(value, 1, problem->overlap != 0);
+    case NUMBER:
+        number = tj_number_get(problem, f->number.offset, f->number.bytes);
+        print_number(value, number, number > 0);
         break;
     }
 }

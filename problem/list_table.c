@@ -20,13 +20,15 @@ tj_list_row tj_list_row_of(const tj_problem *problem, tj_list list)
                              .title = tj_is_masked(problem) ? "the counts" : "the offsets",
                              .word = tj_offsets_word(problem),
                              .element = tj_is_masked(problem) ? "count_t" : "offset_t",
-                             .is_taken = tj_has_offsets(problem),
+                             .read = tj_divides_k(problem)    ? TJ_LIST_WITH_M
+                                     : tj_is_grouped(problem) ? TJ_LIST_WITH_M | TJ_LIST_WITH_P | TJ_LIST_AFTER
+                                                              : 0,
                              .on_host = tj_offsets_on_host(problem),
                              .bytes = tj_offset_bytes(problem),
                              .count = tj_offset_count(problem)};
     case TJ_LIST_M_INDEX:
         return (tj_list_row){NAMED(m_index),           .title = "m_index", .word = "m_index",
-                             .element = "int",         .what = "row of M", .is_taken = tj_is_gathered(problem),
+                             .element = "int",         .what = "row of M", .read = tj_is_gathered(problem) ? TJ_LIST_WITH_M : 0,
                              .bytes = sizeof(int32_t), .each = 1};
     case TJ_LIST_P_INDEX:
         return (tj_list_row){NAMED(p_index),
@@ -34,13 +36,15 @@ tj_list_row tj_list_row_of(const tj_problem *problem, tj_list list)
                              .word = "p_index",
                              .element = "int",
                              .what = is_combined ? "rows of the product" : "row of P",
-                             .is_taken = tj_is_scattered(problem) || is_combined,
+                             .read = is_combined                ? TJ_LIST_AFTER
+                                     : tj_is_scattered(problem) ? TJ_LIST_WITH_P
+                                                                : 0,
                              .is_of_p = is_combined,
                              .bytes = sizeof(int32_t),
                              .each = tj_rows_of_sum(problem)};
     default: /* TJ_LIST_P_FACTOR */
         return (tj_list_row){NAMED(p_factor),    .title = "p_factor",    .word = "p_factor",
-                             .element = "float", .what = "factors",      .is_taken = is_combined,
+                             .element = "float", .what = "factors",      .read = is_combined ? TJ_LIST_AFTER : 0,
                              .is_of_p = true,    .bytes = sizeof(float), .each = tj_rows_of_sum(problem)};
     }
 #undef NAMED
@@ -73,7 +77,7 @@ tj_status tj_lists_check_host(const tj_problem *problem, const tj_host_operands 
         const void *address;
 
         memcpy(&address, (const char *)x + row.host_at, sizeof address);
-        if (!row.is_taken || address)
+        if (!row.read || address)
             continue;
         tj_list_print(problem, &row, j, x->p_rows > 0 ? x->p_rows : usual, text);
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is NULL: the reference needs the %s in host memory", row.name, text);

@@ -17,6 +17,13 @@
 
 #include "canonical.h"
 
+/** The kernels of a launch that read a list: bits. */
+enum {
+    TJ_LIST_WITH_M = 1,
+    TJ_LIST_WITH_P = 2,
+    TJ_LIST_AFTER = 4
+}; /* M is read; the product's P is stored; the kernel after it */
+
 /** One list of a canonical problem. */
 typedef struct tj_list_row {
     const char *name;    /* its member in tj_operands and tj_host_operands: "m_index" */
@@ -24,7 +31,7 @@ typedef struct tj_list_row {
     const char *word;    /* the source's parameter */
     const char *element; /* in the source, the type of an element */
     const char *what;    /* of what there are `each` for each row: "row of M" */
-    bool is_taken;       /* a launch brings it */
+    unsigned read;       /* by which kernels; 0: no launch brings it */
     bool on_host;        /* it lies in host memory, and the kernel takes its elements by value */
     bool is_of_p;        /* counted by the rows of P, else by those of the product */
     int32_t bytes;       /* of an element */

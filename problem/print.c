@@ -7,6 +7,7 @@
 
 #include "text.h"
 #include "canonical.h"
+#include "number_field.h"
 #include "tree.h"
 
 static void print_dim(tj_text *text, const char *name, const tj_dim *dim)
@@ -66,6 +67,19 @@ void tj_problem_print_marks(const tj_problem *problem, char marks[TJ_PROBLEM_TEX
     }
 }
 
+/* " gather", " combine=3"; one that kernels do not depend on has a place of its own. */
+static void print_number_field(tj_text *text, const tj_number_field *field, const tj_problem *problem)
+{
+    const int64_t number = tj_number_get(problem, field->offset, field->bytes);
+
+    if (!field->record || number == 0)
+        return;
+    tj_text_append(text, " ");
+    tj_text_append(text, field->name);
+    if (field->most > 1)
+        print_number(text, "=", number, 0);
+}
+
 void tj_problem_print(const tj_problem *problem, char *out)
 {
     if (!problem || !out)
@@ -105,10 +119,8 @@ void tj_problem_print(const tj_problem *problem, char *out)
         tj_text_append(&text, tj_offset_bytes(&c) == 8 ? "64" : "");
     }
     tj_text_append(&text, tj_is_masked(&c) ? " masked" : tj_divides_k(&c) ? " along-k" : "");
-    print_number(&text, " expected=", c.rows.expected, 0);
-    tj_text_append(&text, tj_is_gathered(&c) ? " gather" : "");
-    tj_text_append(&text, tj_is_scattered(&c) ? " scatter" : "");
-    print_number(&text, " combine=", c.rows.combined, 0);
+    for (size_t i = 0; tj_number_field_at(i); i++)
+        print_number_field(&text, tj_number_field_at(i), &c);
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++)
         print_number(&text, stride[which], tj_problem_matrix(&c, which)->stride, tj_problem_matrix(&bare, which)->stride);
     tj_text_append(&text, c.overlap ? " overlap" : "");

@@ -183,9 +183,11 @@ tj_rows tj_rows_canonical(const tj_rows *rows)
 {
     tj_rows c = *rows;
 
-    if (rows->kind == TJ_ROWS_AS_THEY_LIE)
-        return (tj_rows){.gathered = rows->gathered, .scattered = rows->scattered, .combined = rows->combined};
-    if (c.offset_bytes == 0)
+    if (rows->kind == TJ_ROWS_AS_THEY_LIE) {
+        c.groups = 0;
+        c.offset_bytes = c.on_host = 0;
+        c.expected = 0;
+    } else if (c.offset_bytes == 0)
         c.offset_bytes = (int16_t)sizeof(int32_t);
     return c;
 }

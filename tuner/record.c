@@ -18,6 +18,7 @@
 #include "canonical.h"
 #include "error.h"
 #include "hash.h"
+#include "number_field.h"
 #include "settle.h"
 #include "sized.h"
 #include "space.h"
@@ -62,10 +63,6 @@ static const number_field numbers[] = {FIELD("m_layout", m.layout),
                                        LATER("offset_bytes", rows.offset_bytes, sizeof(int64_t)),
                                        LATER("offsets_on_host", rows.on_host, 1),
                                        LATER("rows_kind", rows.kind, TJ_ROWS_ALONG_K),
-                                       LATER("gathered", rows.gathered, 1),
-                                       LATER("scattered", rows.scattered, 1),
-                                       LATER("combined", rows.combined, TJ_COMBINED_MOST),
-                                       LATER("expected_rows", rows.expected, INT16_MAX),
                                        FIELD("has_alpha", epilogue.has_alpha),
                                        FIELD("has_beta", epilogue.has_beta)};
 
@@ -89,28 +86,16 @@ static const void *const_member(const void *base, const number_field *field)
     return (const char *)base + field->offset;
 }
 
-static int64_t get_number(const tj_problem *p, const number_field *field)
+/* Return number i of the members that are numbers: those above, then those that are fields of their own; false: none. */
+static bool number_at(size_t i, number_field *field)
 {
-    const void *at = const_member(p, field);
+    const tj_number_field *const own = i < COUNT(numbers) ? NULL : tj_number_field_at(i - COUNT(numbers));
 
-    return field->bytes == sizeof(int8_t)    ? *(const int8_t *)at
-           : field->bytes == sizeof(int16_t) ? *(const int16_t *)at
-           : field->bytes == sizeof(int32_t) ? *(const int32_t *)at
-                                             : *(const int64_t *)at;
-}
-
-static void set_number(tj_problem *p, const number_field *field, int64_t value)
-{
-    void *at = member(p, field);
-
-    if (field->bytes == sizeof(int8_t))
-        *(int8_t *)at = (int8_t)value;
-    else if (field->bytes == sizeof(int16_t))
-        *(int16_t *)at = (int16_t)value;
-    else if (field->bytes == sizeof(int32_t))
-        *(int32_t *)at = (int32_t)value;
-    else
-        *(int64_t *)at = value;
+    if (own)
+        *field = (number_field){own->record, own->offset, own->bytes, own->most, true};
+    else if (i < COUNT(numbers))
+        *field = numbers[i];
+    return own || i < COUNT(numbers);
 }
 
 static void add_dim(tj_json *object, const char *name, const tj_dim *dim, bool with_extent)
@@ -138,6 +123,7 @@ enum { ZEROS = 1, EXTENTS = 2 };
 static void problem_to_json(const tj_problem *p, unsigned with, tj_json *object)
 {
     char epilogue[TJ_EPILOGUE_TEXT_BYTES], scale[TJ_SCALE_TEXT_BYTES];
+    number_field field;
 
     for (size_t i = 0; i < COUNT(dims); i++)
         add_dim(object, dims[i].name, const_member(p, &dims[i]), with & EXTENTS);
@@ -147,9 +133,12 @@ static void problem_to_json(const tj_problem *p, unsigned with, tj_json *object)
         tj_json_add_text(object, "n_dtype", tj_type_name((tj_type)p->n.type));
     if (p->compute != tj_facts_of(p->m.type)->compute)
         tj_json_add_text(object, "compute", tj_compute_name((tj_compute)p->compute));
-    for (size_t i = 0; i < COUNT(numbers); i++)
-        if (get_number(p, &numbers[i]) || (!numbers[i].is_later && with & ZEROS))
-            tj_json_add_int(object, numbers[i].name, get_number(p, &numbers[i]));
+    for (size_t i = 0; number_at(i, &field); i++) {
+        const int64_t number = tj_number_get(p, field.offset, field.bytes);
+
+        if (field.name && (number || (!field.is_later && with & ZEROS)))
+            tj_json_add_int(object, field.name, number);
+    }
     for (tj_which which = TJ_MATRIX_M; which < TJ_SCALED; which++) {
         const int form = tj_scale_form(p, which);
 
@@ -266,6 +255,7 @@ static tj_status problem_from_json(const tj_json *object, tj_problem *p, tj_erro
 {
     const char *const epilogue = tj_json_text(tj_json_get(object, "epilogue"));
     tj_request request;
+    number_field field;
     tj_status status;
     int64_t value;
 
@@ -280,9 +270,11 @@ static tj_status problem_from_json(const tj_json *object, tj_problem *p, tj_erro
         return status;
     if (!p->m.type || !p->p.type)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the problem of a record has no dtype or p_dtype");
-    for (size_t i = 0; i < COUNT(numbers) && status == TJ_OK; i++) {
-        status = read_member(object, numbers[i].name, most_of(&numbers[i]), &value, err);
-        set_number(p, &numbers[i], value);
+    for (size_t i = 0; number_at(i, &field) && status == TJ_OK; i++) {
+        if (!field.name)
+            continue;
+        status = read_member(object, field.name, most_of(&field), &value, err);
+        tj_number_set(p, field.offset, field.bytes, value);
     }
     if (p->rows.kind == TJ_ROWS_AS_THEY_LIE && p->rows.groups != 0)
         p->rows.kind = TJ_ROWS_IN_GROUPS; /* a record of groups says no more than their number */

@@ -3,6 +3,7 @@
 
 #include "combine_rows.h"
 #include "error.h"
+#include "list_table.h"
 #include "quantize.h"
 #include "signature.h"
 #include "steps.h"
@@ -58,9 +59,7 @@ static void list_args(const tj_problem *problem, tj_launch_step *step)
     tj_step_add_arg(step, tj_scale_of(problem, TJ_MATRIX_P)->k > 0, TJ_ARG_LD, TJ_SCALES + TJ_MATRIX_P);
     tj_step_add_arg(step, !is_combined && has_batch, TJ_ARG_STRIDE, TJ_SCALES + TJ_MATRIX_P);
     tj_step_add_arg(step, has_c, TJ_ARG_BETA, 0);
-    tj_step_add_list(problem, tj_is_grouped(problem), TJ_LIST_OFFSETS, step);
-    tj_step_add_list(problem, is_combined, TJ_LIST_P_INDEX, step);
-    tj_step_add_list(problem, is_combined, TJ_LIST_P_FACTOR, step);
+    tj_step_add_lists(problem, TJ_LIST_AFTER, step);
     tj_step_add_arg(step, true, TJ_ARG_WORKSPACE, TJ_AFTER_SLICE);
     tj_step_add_arg(step, !is_combined, TJ_ARG_POINTER, TJ_SCALES + TJ_MATRIX_P);
     tj_step_add_arg(step, has_c, TJ_ARG_POINTER, TJ_MATRIX_C);

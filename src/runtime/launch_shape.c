@@ -682,7 +682,7 @@ static tj_status check_lists(const tj_kernel *kernel, const tj_operands *x, cons
         const void *const address = tj_list_at(x, &row);
         char text[TJ_LIST_TEXT_BYTES];
 
-        if (!row.is_taken)
+        if (!row.read)
             continue;
         tj_list_print(&kernel->problem, &row, shape->j, shape->p_rows, text);
         if (!address)

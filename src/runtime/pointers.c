@@ -138,7 +138,7 @@ tj_status tj_kernel_check_pointers(const tj_kernel *kernel, const tj_operands *g
     for (int list = 0; list < TJ_LISTS && status == TJ_OK; list++) {
         const tj_list_row row = tj_list_row_of(&kernel->problem, (tj_list)list);
 
-        if (row.is_taken && !row.on_host)
+        if (row.read && !row.on_host)
             status = check_place(kernel, row.title, tj_list_at(&x, &row),
                                  tj_list_count(&row, shape.j, shape.p_rows) * row.bytes, err);
     }

@@ -268,7 +268,9 @@ static tj_problem any_product(const tj_problem *lies)
     simple.m.ld = simple.n.ld = simple.p.ld = TJ_ANY;
     simple.c.ld = simple.epilogue.has_beta ? TJ_ANY : TJ_TIGHT;
     simple.batch = 1;
-    simple.rows = (tj_rows){.gathered = lies->rows.gathered};
+    simple.rows.kind = TJ_ROWS_AS_THEY_LIE;
+    simple.rows.scattered = simple.rows.combined = 0;
+    simple.rows = tj_rows_canonical(&simple.rows);
     simple.m.stride = simple.n.stride = simple.p.stride = simple.c.stride = TJ_TIGHT;
     return simple;
 }
@@ -321,6 +323,19 @@ static tj_operand scales(const proving *v, int which, int64_t product, char dime
                         row->rows.of ? ld : 0, 0};
 }
 
+/* Lists for the simple kernel, from a row of the product on. */
+static void give_lists(const proving *v, int64_t first, tj_operands *x)
+{
+    for (int list = 0; list < TJ_LISTS; list++) {
+        const tj_list_row row = tj_list_row_of(&v->simple->problem, (tj_list)list);
+
+        if (row.read)
+            tj_list_set(x, &row,
+                        (const char *)tj_list_at(tj_workbench_operands(v->bench), &row) + first * row.each * row.bytes);
+    }
+    x->m_rows = v->lies.problem.j.extent;
+}
+
 /* Compute the lines of a run with matrix n of N and its scales; `at`: the first of them in the simple kernel's P. */
 static tj_status compute_lines(const proving *v, const run *r, int64_t n, int64_t at, tj_error *err)
 {
@@ -342,10 +357,7 @@ static tj_status compute_lines(const proving *v, const run *r, int64_t n, int64_
             scales(v, which, v->lies.operand[which].is_each_group ? n : r->product, by_rows ? 'j' : 'l', r->line);
     if (has_c)
         x.c.address = address(v, TJ_MATRIX_C, r->product) + (size_t)(r->line * k->c.ld) * size_of(v, TJ_MATRIX_C);
-    if (tj_is_gathered(k)) {
-        x.m_index = tj_workbench_operands(v->bench)->m_index + row;
-        x.m_rows = k->j.extent;
-    }
+    give_lists(v, row, &x);
     x.alpha = v->alpha;
     x.beta = v->beta;
     x.j = by_rows ? r->lines : k->j.extent;

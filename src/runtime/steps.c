@@ -54,7 +54,7 @@ static tj_argument_facts list_at(const tj_kernel *kernel, const tj_argument *arg
     const tj_list_row row = tj_list_row_of(&kernel->problem, (tj_list)arg->index);
     tj_argument_facts facts = value_at(is_value ? TJ_IN_OFFSETS : TJ_IN_OPERANDS, is_value ? 0 : row.at, sizeof(void *));
 
-    facts.is_there = arg->index >= 0 && arg->index < TJ_LISTS && row.is_taken && row.on_host == is_value;
+    facts.is_there = arg->index >= 0 && arg->index < TJ_LISTS && row.read && row.on_host == is_value;
     if (is_value) {
         facts.bytes = (size_t)(row.count * row.bytes);
         facts.alignment = (size_t)row.bytes;

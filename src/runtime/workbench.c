@@ -224,10 +224,10 @@ static tj_status place_list(tj_workbench *bench, tj_list list, const void *given
     const tj_problem *const lies = &bench->lies.problem;
     const tj_list_row row = tj_list_row_of(lies, list);
     const size_t bytes = tj_list_bytes(lies, &row);
-    void *const host = row.is_taken ? malloc(bytes) : NULL;
+    void *const host = row.read ? malloc(bytes) : NULL;
     tj_status status = TJ_OK;
 
-    if (!row.is_taken)
+    if (!row.read)
         return TJ_OK;
     if (!host)
         return tj_fail_memory(err, "the operands of a workbench");

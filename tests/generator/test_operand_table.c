@@ -253,13 +253,13 @@ Test(operand_table, has_lists_beside_it)
     char text[TJ_LIST_TEXT_BYTES];
 
     for (int list = 0; list < TJ_LISTS; list++)
-        cr_expect(not(tj_list_row_of(&problem, (tj_list)list).is_taken));
+        cr_expect(not(tj_list_row_of(&problem, (tj_list)list).read));
     problem.rows =
         (tj_rows){.kind = TJ_ROWS_IN_GROUPS, .gathered = 1, .combined = 2, .groups = 4, .offset_bytes = 8, .on_host = 1};
     for (int list = 0; list < TJ_LISTS; list++) {
         const tj_list_row row = tj_list_row_of(&problem, (tj_list)list);
 
-        cr_expect(row.is_taken && row.on_host == expected[list].on_host, "%s", row.name);
+        cr_expect(row.read && row.on_host == expected[list].on_host, "%s", row.name);
         cr_expect(eq(str, (char *)row.name, (char *)expected[list].name));
         cr_expect(eq(sz, tj_list_bytes(&problem, &row), (size_t)expected[list].bytes), "%s", row.name);
         tj_list_print(&problem, &row, J, 17, text);
