@@ -151,6 +151,11 @@ static blas_library *noted_library(const void *base, bool is_lt)
     return NULL;
 }
 
+bool blas_is_library(const char *path)
+{
+    return is_cublas(path, false) || is_cublas(path, true);
+}
+
 static bool search(const char *name, const place *object, place *library)
 {
     found all = {.is_lt = is_of_lt(name)};

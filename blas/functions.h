@@ -76,6 +76,9 @@ typedef struct blas_library blas_library;
  */
 blas_library *blas_find_library(blas_function function, const void *caller);
 
+/** Is that the path of a cuBLAS or cuBLASLt? */
+bool blas_is_library(const char *path);
+
 /** Return a function of that library; NULL: it has none of that name. */
 void *blas_real(blas_library *library, blas_function function);
 

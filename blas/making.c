@@ -8,7 +8,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "ending.h"
 #include "error.h"
 #include "threads.h"
 #include "timing.h"
@@ -34,7 +33,6 @@ static struct {
     pthread_mutex_t writing;
     atomic_bool is_write_queued;
     atomic_llong next_write_s;
-    tj_ending_call at_exit;
 } self = {.once = PTHREAD_ONCE_INIT,
           .device = TJ_DEVICE_FACTS_INIT,
           .lock = PTHREAD_MUTEX_INITIALIZER,
@@ -109,9 +107,8 @@ void blas_making_keep(void)
     }
 }
 
-static void write_at_exit(void *unused)
+void blas_making_end(void)
 {
-    (void)unused;
     if (atomic_load(&self.has_context))
         write_memory(true);
 }
@@ -120,8 +117,6 @@ void blas_making_start(blas_choice choice, const tj_log *log)
 {
     self.choice = choice;
     self.log = *log;
-    self.at_exit = (tj_ending_call){.call = write_at_exit};
-    tj_ending_ask(&self.at_exit);
 }
 
 /* ---- kernels, made on threads of threads.c ------------------------------------------------------------------------------ */

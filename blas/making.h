@@ -47,6 +47,9 @@ blas_memory *blas_making_recall(blas_product *product);
 /** A decision was made: have the times written soon, because many a process does not end by exit(). */
 void blas_making_keep(void);
 
+/** Write the times at the end of the process. */
+void blas_making_end(void);
+
 /** Read and set the times of a product or a memory, which threads share. */
 blas_known blas_known_get(const blas_known *from);
 void blas_known_set(blas_known *to, blas_known known);

@@ -3,29 +3,65 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "compute.h"
 #include "ending.h"
 #include "functions.h"
+#include "reason.h"
 #include "timing.h"
 #include "trace.h"
 
 typedef enum mode { UNREAD, OFF, TRACE, WITH } mode;
+
+/* Read by tilejit doctor, which does not open the library. */
+__attribute__((used)) static const char build[] = "TILEJIT_BLAS " TJ_VERSION;
 
 static struct {
     atomic_int mode;
     pthread_mutex_t starting;
     _Atomic(const tj_driver *) driver; /* NULL until a first call; then the process has used CUDA */
     tj_ending_call at_exit;
+    pid_t asked; /* the process in which that was asked for */
+    long first;  /* the process that tilejit with became; 0: not known */
 } self = {.starting = PTHREAD_MUTEX_INITIALIZER};
 
-static void write_at_exit(void *unused)
+/* The program that a person started, and not each of those that it starts, says that nothing was intercepted. */
+static void tell_nothing(void)
+{
+    char reason[BLAS_REASON_BYTES];
+    struct rusage children;
+
+    if (self.first != getpid() || blas_product_first() ||
+        (getrusage(RUSAGE_CHILDREN, &children) == 0 && children.ru_maxrss > 0))
+        return;
+    blas_reason(reason);
+    (void)dprintf(STDERR_FILENO, "tilejit: no product of this program was intercepted: %s\n", reason);
+}
+
+static void end(void *unused)
 {
     (void)unused;
     if (atomic_load(&self.mode) == TRACE)
         blas_trace_write(atomic_load(&self.driver), true);
+    if (atomic_load(&self.mode) == WITH) {
+        blas_making_end();
+        tell_nothing();
+    }
+}
+
+/* A forked child has no calls of its parent's. */
+static void ask_for_end(void)
+{
+    if (self.asked == getpid())
+        return;
+    self.asked = getpid();
+    self.at_exit = (tj_ending_call){.call = end};
+    tj_ending_ask(&self.at_exit);
 }
 
 static void before_fork(void)
@@ -46,24 +82,33 @@ static void in_child(void)
     pthread_mutex_unlock(&self.starting);
 }
 
-/* TILEJIT_BLAS: "trace:FOLDER", "with", "with:always", "with:recorded"; all else, and in a set-uid program everything: off. */
+/*
+ * TILEJIT_BLAS: "trace:FOLDER", "with", "with:always", "with:recorded", and after the latter three perhaps "@" and the number of
+ * the process that tilejit became; all else, and in a set-uid program everything: off.
+ */
 static mode read_mode(void)
 {
     static const char trace[] = "trace:";
     const char *text = secure_getenv("TILEJIT_BLAS");
+    char word[16];
 
-    if (text && strncmp(text, trace, sizeof trace - 1) == 0) {
+    if (!text)
+        return OFF;
+    if (strncmp(text, trace, sizeof trace - 1) == 0) {
         blas_trace_start(text + sizeof trace - 1);
         return TRACE;
     }
-    if (text && strcmp(text, "with") == 0)
+    (void)snprintf(word, sizeof word, "%.*s", (int)strcspn(text, "@"), text);
+    if (strcmp(word, "with") == 0)
         blas_compute_start(BLAS_BY_TIME);
-    else if (text && strcmp(text, "with:always") == 0)
+    else if (strcmp(word, "with:always") == 0)
         blas_compute_start(BLAS_BY_KNOWLEDGE);
-    else if (text && strcmp(text, "with:recorded") == 0)
+    else if (strcmp(word, "with:recorded") == 0)
         blas_compute_start(BLAS_BY_RECORD);
     else
         return OFF;
+    text = strchr(text, '@');
+    self.first = text ? strtol(text + 1, NULL, 10) : 0;
     return WITH;
 }
 
@@ -73,9 +118,17 @@ __attribute__((noinline, cold)) static mode settle_mode(void)
     if (atomic_load(&self.mode) == UNREAD) {
         (void)pthread_atfork(before_fork, after_fork, in_child);
         atomic_store(&self.mode, read_mode());
+        if (atomic_load(&self.mode) != OFF)
+            ask_for_end();
     }
     pthread_mutex_unlock(&self.starting);
     return (mode)atomic_load(&self.mode);
+}
+
+/* A process that calls no product is reported too. */
+__attribute__((constructor)) static void begin_process(void)
+{
+    (void)settle_mode();
 }
 
 bool blas_is_asked(void)
@@ -97,9 +150,8 @@ __attribute__((noinline, cold)) static const tj_driver *open_driver(void)
         if (tj_driver_open(path && *path ? path : NULL, true, NULL, &driver, NULL) != TJ_OK) {
             driver = NULL;
             atomic_store(&self.mode, OFF);
-        } else if (atomic_load(&self.mode) == TRACE) {
-            self.at_exit = (tj_ending_call){.call = write_at_exit};
-            tj_ending_ask(&self.at_exit);
+        } else {
+            ask_for_end();
         }
         atomic_store(&self.driver, driver);
     }

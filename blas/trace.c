@@ -15,6 +15,7 @@
 #include "json.h"
 #include "memory.h"
 #include "output.h"
+#include "reason.h"
 
 enum { TIMED_AT_FIRST = 64, THEN_EACH = 16, WRITE_S = 5 };
 
@@ -109,7 +110,7 @@ static void add_program(tj_json *root)
 static void write_file(void)
 {
     tj_json *root = tj_json_new(), *list = tj_json_add_list(root, "products");
-    char path[sizeof self.folder + 32], *text;
+    char path[sizeof self.folder + 32], reason[BLAS_REASON_BYTES] = "", *text;
     tj_output out;
     tj_error err;
 
@@ -117,6 +118,9 @@ static void write_file(void)
     for (const blas_product *one = blas_product_first(); one; one = one->next)
         if (atomic_load(&one->calls) > 0)
             add_product(list, one);
+    if (tj_json_count(list) == 0)
+        blas_reason(reason);
+    tj_json_add_text(root, "why", reason);
     text = tj_json_print(root);
     tj_json_free(root);
     (void)snprintf(path, sizeof path, "%s/%d.json", self.folder, (int)getpid());
@@ -149,7 +153,7 @@ void blas_trace_write(const tj_driver *driver, bool is_last)
             return;
         pthread_mutex_lock(&self.writing);
     }
-    if (is_last)
+    if (is_last && driver)
         blas_timing_read(driver, true);
     write_file();
     if (is_last && self.context)

@@ -14,7 +14,7 @@ void blas_trace_start(const char *folder);
 /** Count a call, and time it if its product has few times yet. */
 void blas_trace_begin(const tj_driver *driver, blas_product *product, bool is_captured, blas_visit *visit);
 
-/** Write what has come in so far, if the last time is some seconds ago; is_last: in any case, after waiting for all times. */
+/** Write what has come in so far, if the last time is some seconds ago; is_last: in any case, after waiting for all times. driver: NULL only then, of a process without a call. */
 void blas_trace_write(const tj_driver *driver, bool is_last);
 
 #endif

@@ -5,14 +5,33 @@
 #ifndef TJ_CLI_PROGRAMS_H
 #define TJ_CLI_PROGRAMS_H
 
+#include <limits.h>
+
 #include "product.h"
+
+/* ---- reaching ---------------------------------------------------------------------------------------------------- */
+
+/** "libtilejit_blas.so" */
+extern const char programs_library[19];
+
+/** Find the library. Errors: TJ_ERR_NOT_FOUND; TJ_ERR_UNSUPPORTED: LD_PRELOAD cannot hold its name. */
+tj_status programs_find_library(char path[PATH_MAX], tj_error *err);
+
+/** Is it of this version? Errors: TJ_ERR_UNSUPPORTED: it is not; TJ_ERR_IO. */
+tj_status programs_check_library(const char *path, tj_error *err);
+
+/**
+ * Would the loader preload a library into a program, or into the one that its first line names? path: of its file. *has_own: it
+ * has functions of cuBLAS inside, whose calls are not reached. Errors: TJ_ERR_NOT_FOUND: no such program; TJ_ERR_UNSUPPORTED:
+ * it would not, and why.
+ */
+tj_status programs_reach(const char *name, char path[PATH_MAX], bool *has_own, tj_error *err);
 
 /* ---- running ----------------------------------------------------------------------------------------------------- */
 
 /**
- * Set the environment of call->program: the library, in place of one of another build and before all else that is preloaded, $TILEJIT_BLAS, and, if --log asks
- * for lines, $TILEJIT_LOG. Errors:
- * TJ_ERR_NOT_FOUND: no such library, or no such program; TJ_ERR_UNSUPPORTED: the loader would not preload it into this program.
+ * Set the environment of call->program: the library, in place of one of another build and before all else that is preloaded,
+ * $TILEJIT_BLAS, and, if --log asks for lines, $TILEJIT_LOG. Errors: those of programs_reach and programs_find_library.
  */
 tj_status programs_prepare(const cli_call *call, const char *task, tj_error *err);
 
@@ -51,6 +70,7 @@ typedef struct traced {
     size_t count;
     int64_t processes, missed; /* missed: calls of more products than are told apart */
     char program[64];
+    char why[1100]; /* of a process without products: its name, and the reason; "": there is none */
     double seconds; /* of the run */
 } traced;
 

@@ -61,10 +61,10 @@ static tj_status report(cli_call *call, const traced *all, const report_file *cs
 /* Without products there is nothing to compare, and the reason is worth more than a table without rows. */
 static tj_status tell_none(const traced *all, tj_error *err)
 {
-    return tj_fail(err, TJ_ERR_NOT_FOUND,
-                   "no product was seen%s: the program calls no product of cuBLAS or cuBLASLt, is linked with them statically, "
-                   "ends by _exit, or starts its work with an environment of its own (docs/programs.md)",
-                   all->processes > 0 ? ", in a process that opened cuBLAS" : "");
+    return *all->why ? tj_fail(err, TJ_ERR_NOT_FOUND, "no product was seen. %.900s (docs/programs.md)", all->why)
+                     : tj_fail(err, TJ_ERR_NOT_FOUND,
+                               "no product was seen, since no process was reached to its end: the program ends by _exit or a "
+                               "signal, or starts its work with an environment of its own (docs/programs.md)");
 }
 
 static cli_exit examine(cli_call *call, const char *folder, const report_file *csv, const report_file *html, tj_error *err)

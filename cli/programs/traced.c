@@ -106,11 +106,15 @@ static tj_status read_file(const char *folder, const char *name, traced *all, tj
     if (status == TJ_OK)
         status = tj_json_read(text, size, &root, err);
     if (status == TJ_OK) {
-        all->processes++;
+        const char *why = tj_json_text(tj_json_get(root, "why"));
+
+        all->processes += tj_json_first(tj_json_get(root, "products")) != NULL;
         all->missed += tj_json_int(tj_json_get(root, "missed"));
         program = tj_json_text(tj_json_get(root, "program"));
-        if (program && !*all->program)
+        if (program && !*all->program && (!why || !*why))
             (void)snprintf(all->program, sizeof all->program, "%s", program);
+        if (program && why && strlen(why) > strlen(all->why)) /* the one that has more to say */
+            (void)snprintf(all->why, sizeof all->why, "%s: %s", program, why);
     }
     for (const tj_json *one = tj_json_first(tj_json_get(root, "products")); status == TJ_OK && one; one = tj_json_next(one))
         status = read_product(one, all, err);

@@ -2,6 +2,8 @@
 /*
  * tilejit with: run a program whose matrix products TileJIT computes where it is faster than cuBLAS.
  */
+#include <unistd.h>
+
 #include "programs.h"
 
 typedef struct with_options {
@@ -31,8 +33,13 @@ static const cli_group group = {"Programs", own, check};
 static cli_exit with(cli_call *call, tj_error *err)
 {
     const with_options *o = call->options;
-    const char *task = o->is_always ? "with:always" : o->is_recorded ? "with:recorded" : "with";
+    char task[48];
 
+    (void)snprintf(task, sizeof task, "%s@%ld",
+                   o->is_always     ? "with:always"
+                   : o->is_recorded ? "with:recorded"
+                                    : "with",
+                   (long)getpid());
     if (programs_prepare(call, task, err) != TJ_OK)
         return CLI_FAILED;
     return programs_become(call->program, err);

@@ -192,7 +192,7 @@ tj_status cli_parse(int count, char *const *word, cli_call *call, tj_error *err)
             status = add_operand(call, word[i++], err);
         }
     }
-    if (status == TJ_OK && !call->is_help && command->runs_program && !call->program)
+    if (status == TJ_OK && !call->is_help && command->runs_program && !command->is_program_optional && !call->program)
         status = tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s needs a program after --: tilejit %s -- python train.py",
                          command->name, command->name);
     if (status == TJ_OK && !call->is_help && call->operand_count < command->operand_count[0])

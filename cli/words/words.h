@@ -107,6 +107,7 @@ typedef struct cli_command {
     const char *(*offered)(size_t i); /* values that completion offers for the operands; may be NULL */
     bool is_hidden;
     bool runs_program; /* its operands are a program and its arguments, after -- */
+    bool is_program_optional;
 
     /** Any result but CLI_DONE has *err filled. Without --json the command prints its results to stdout itself. */
     cli_exit (*run)(cli_call *call, tj_error *err);

@@ -14,6 +14,7 @@
  *     program often                      one product until it is first taken, and 40 times more
  *     program again                      is the first call taken, a second after the handle was made? Then calls until 80 were taken,
  *                                        or 300 were made
+ *     program idle LIBRARY               a library is opened, and nothing is called
  *     program exit MS                    a child that ends MS milliseconds after it asked for kernels, and how long its end takes
  *     program threads | fork | capture | expected | workspace | symbols | two LIBRARY | stub LIBRARY
  *
@@ -921,6 +922,8 @@ int main(int argc, char **argv)
         open_driver();
         return run_stub(argv[2]) != 0;
     }
+    if (strcmp(what, "idle") == 0 && argc > 2)
+        return dlopen(argv[2], RTLD_NOW | RTLD_LOCAL) == NULL;
 #endif
     open_libraries("libcublas.so.13", "libcublasLt.so.13");
     if (strcmp(what, "fork") == 0)

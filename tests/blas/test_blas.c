@@ -200,18 +200,62 @@ static void fails(const char *line, int code, const char *message)
     cr_expect(got == code && strstr(errors, message) != NULL, "%s: %d\n%s", line, got, errors);
 }
 
+/* A program of somebody else with rights of its own: only root can make one. */
+#define MAKE_SUID "cp $P suid; { chown 65534 suid && chmod 4755 suid; } 2> none || ln -sf $(command -v su) suid; "
+
 Test(blas, what_cannot_be_done_is_said)
 {
     fails("$T with", 2, "with needs a program after --: tilejit with -- python train.py");
     fails("$T trace $P", 2, "trace takes a program after --: tilejit trace -- ");
     fails("$T with --always --only-recorded -- $P", 2, "--always and --only-recorded exclude each other");
     fails("$T with -- ./absent", 1, "cannot run ./absent: no such program");
-    fails("cp $P suid && chmod 4755 suid && $T with -- ./suid", 1, "for which the loader ignores what is preloaded");
+    fails(MAKE_SUID "$T with -- ./suid", 1, "for which the loader ignores what is preloaded");
+    fails("printf '#!/usr/bin/env ./suid -x\\n' > script && chmod 755 script && $T trace -- ./script", 1,
+          "./suid is set-uid or set-gid");
+    must("cp $P own && chmod 4755 own && $T with -- ./own symbols", "ok"); /* its caller's own: the loader is as usual */
     fails("printf '\\177ELF\\2\\1\\1' > static && head -c 200 /dev/zero >> static && chmod 755 static && $T with -- ./static",
           1, "is linked statically");
-    fails("$T trace -- true", 1, "no product was seen: the program calls no product of cuBLAS or cuBLASLt");
+    fails("sed 's#/ld-linux#/ld-musl-#' $P > musl && chmod 755 musl && $T with -- ./musl", 1, "is linked with musl");
+    fails("printf '\\177ELF\\1\\1\\1' > narrow && head -c 200 /dev/zero >> narrow && chmod 755 narrow && $T with -- ./narrow",
+          1, "is for another kind of processor");
     fails("$T trace --csv absent/file -- $P symbols", 1, "absent");
     cr_expect(strstr(out, "ok") == NULL, "the program ran before the file was known to be good: %s", out);
+}
+
+Test(blas, a_run_without_a_product_ends_with_the_reason)
+{
+    must("$T with -- $O idle libm.so.6", "");
+    cr_expect(strcmp(errors, "tilejit: no product of this program was intercepted: it loaded no cuBLAS\n") == 0, "%s", errors);
+    must("$T with -- $O idle libcublasLt.so.13", "");
+    cr_expect(strstr(errors, "/libcublasLt.so.13 was loaded, but none of its products") != NULL, "%s", errors);
+    must("$T with -- $O idle $S", "");
+    cr_expect(strstr(errors, "/libblas_stub.so has functions of cuBLAS inside, whose calls cannot be reached") != NULL, "%s",
+              errors);
+    must("$T with -- $P random 1 1", "1 products");
+    must("$T with -- sh -c '$P random 1 1; true'", "1 products"); /* it is not the shell's to say */
+    cr_expect(strstr(errors, "no product") == NULL, "%s", errors);
+    fails("$T trace -- true", 1, "no product was seen. true: it loaded no cuBLAS");
+    fails("$T trace -- sh -c '$O idle libcublas.so.13; true'", 1, "no product was seen. blas_opens: /");
+    fails("$T trace -- sh -c 'LD_PRELOAD= $P random 1 1; kill -9 $$'", 137, "ended with exit code 137");
+    fails("$T trace -- env -u LD_PRELOAD -u TILEJIT_BLAS $P random 1 1", 1, "since no process was reached to its end");
+}
+
+Test(blas, doctor_says_whether_a_program_is_reached)
+{
+    (void)shell("$T doctor -- $P");
+    cr_expect(strstr(out, "OK       preload   /") != NULL && strstr(out, "/libtilejit_blas.so, for tilejit with") != NULL, "%s",
+              out);
+    cr_expect(strstr(out, "OK       program   the loader preloads the library into /") != NULL, "%s", out);
+    fails(MAKE_SUID "$T doctor -- ./suid", 1, "missing");
+    cr_expect(strstr(out, "missing  program   ./suid is set-uid") != NULL, "%s", out);
+    (void)shell("TILEJIT_BLAS=with $T doctor");
+    cr_expect(strstr(out, "note     preload   TILEJIT_BLAS is set, and LD_PRELOAD does not name") != NULL, "%s", out);
+    (void)shell("mkdir other && cp $L other && LD_PRELOAD=$PWD/other/libtilejit_blas.so $T doctor");
+    cr_expect(strstr(out, "note     preload   LD_PRELOAD names another libtilejit_blas.so") != NULL, "%s", out);
+    fails("mkdir old && cp $(dirname $L)/libtilejit.so.0 old && sed 's/TILEJIT_BLAS [0-9]/TILEJIT_BLAS 9/' $L > "
+          "old/libtilejit_blas.so && LD_LIBRARY_PATH=$PWD/old $T doctor -- $P",
+          1, "missing");
+    cr_expect(strstr(out, "missing  preload   /") != NULL && strstr(out, "is of version 9.") != NULL, "%s", out);
 }
 
 /* ---- traces ----------------------------------------------------------------------------------------------------------- */
