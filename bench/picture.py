@@ -106,8 +106,8 @@ def alternative(panels):
 def main():
     if len(sys.argv) != 4:
         sys.exit(__doc__)
-    panels = [("Whole programs: how many times as fast under tilejit with?", "unchanged programs, eager, second run; one H200", of_programs(sys.argv[1])),
-              ("Single products: how many times as fast as PyTorch?", "in CUDA graphs, nothing tuned; one H200", of_products(sys.argv[2]))]
+    panels = [('Whole programs: how many times as fast by "tilejit with"?', "unchanged programs, eager, second run; one H200", of_programs(sys.argv[1])),
+              ("Single products: how many times as fast as PyTorch's?", "in CUDA graphs, nothing tuned; one H200", of_products(sys.argv[2]))]
     for name, size in (("programs", WIDE), ("programs-narrow", NARROW)):
         (pathlib.Path(sys.argv[3]) / f"{name}.svg").write_text("\n".join(draw(panels, size)) + "\n")
     print(alternative(panels))

@@ -185,7 +185,7 @@ def run(clock, cases, tiny=False):
             replay = clock.capture(case.step)
         except RuntimeError as error:
             print(f"{case.program}, {case.name}: not captured: {error}", file=sys.stderr)
-            return  # the device may not be usable after this
+            continue
         timed(clock, replay, 5)
         times = timed(clock, replay, 3 * case.steps[2])
         report(clock, case, "graph", times, case.look_at_graph())
