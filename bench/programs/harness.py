@@ -130,7 +130,7 @@ def replace_linear(model, chosen):
     """The model, its linears replaced if --torch was said."""
     if chosen.torch:
         import tilejit.torch
-        tilejit.torch.replace_linear(model)
+        print(tilejit.torch.replace_linear(model), file=sys.stderr)
     return model
 
 
