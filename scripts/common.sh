@@ -39,6 +39,7 @@ build_tools=(cc:gcc /usr/include/stdio.h:libc6-dev cmake:cmake ninja:ninja-build
 test_tools=('/usr/include/criterion/criterion.h:libcriterion-dev' /usr/include/jansson.h:libjansson-dev g++:g++ redis-server:redis-server)
 
 test_modules=(numpy:numpy cffi:cffi ml_dtypes:ml_dtypes pytest:pytest mypy:mypy)
+more_modules=(jax:jax) # the tests of tilejit.jax are skipped without it
 
 need_build_tools() {
     need_packages "${build_tools[@]}"

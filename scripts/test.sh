@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 
 need_build_tools
 need_packages "${test_tools[@]}"
-private_python "${test_modules[@]}"
+private_python "${test_modules[@]}" "${more_modules[@]}" || private_python "${test_modules[@]}"
 "$python" -c 'import os, sysconfig; os.stat(sysconfig.get_path("include") + "/Python.h")' 2>/dev/null || need_packages /nonexistent:python3-dev
 export TILEJIT_REQUIRE_REDIS=1
 say "building"

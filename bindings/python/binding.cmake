@@ -9,7 +9,7 @@ add_custom_command(
     COMMAND ${Python_EXECUTABLE} ${binding}/make_binding.py ${CMAKE_C_COMPILER} ${binding}/../.. ${binding_source}
     DEPENDS ${binding}/make_binding.py ${binding}/binding.h ${headers} ${binding}/../../emulator/include/cuda_emulator.h
     VERBATIM)
-add_library(tilejit_binding MODULE ${binding_source})
+add_library(tilejit_binding MODULE ${binding_source} ${binding}/xla.c)
 target_include_directories(tilejit_binding PRIVATE ${binding} SYSTEM ${Python_INCLUDE_DIRS})
 target_compile_definitions(tilejit_binding PRIVATE Py_LIMITED_API=0x03090000)
 target_compile_options(tilejit_binding PRIVATE -fvisibility=hidden -ffile-prefix-map=${PROJECT_BINARY_DIR}=.)

@@ -53,6 +53,16 @@ static inline const tj_error *tjpy_matmul(tj_context *context, const tj_problem 
     return tj_matmul(context, problem, &operands, (struct CUstream_st *)stream, &error) == TJ_OK ? NULL : &error;
 }
 
+/**
+ * Handlers of XLA's foreign function interface for tilejit.jax (xla.c), on devices and on the CPU: they take an XLA_FFI_CallFrame
+ * and return an XLA_FFI_Error. XLA calls them, on any thread.
+ */
+void *tjpy_xla_on_device(void *frame);
+void *tjpy_xla_on_host(void *frame);
+
+/** Python's: return the context of a device, or of the CPU (-1), which lives for ever; NULL: it raised. */
+tj_context *tjpy_context(int device);
+
 /** free(), of the C library that made what TileJIT hands out. */
 static inline void tjpy_free(void *bytes)
 {

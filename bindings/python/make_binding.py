@@ -25,6 +25,7 @@ def declarations(compiler: str, sources: pathlib.Path) -> str:
              str(here / "binding.h")],
             check=True, capture_output=True, text=True).stdout
     text = text.replace("static inline ", "")
+    text = text.replace("tj_context *tjpy_context(int device);", "")  # Python's, below
     text = re.sub(r"\w+ cuEmu\w+\([^;]*\);", "", text)  # the emulator's own functions: tj_emulator_get hands them out
     kept, depth = [], 0
     is_body = False
@@ -53,6 +54,7 @@ def main() -> None:
         extern "Python" int tjpy_fill(const int64_t *extent, size_t argument, void *element, void *payload);
         extern "Python" void tjpy_finding(const tj_finding *finding, void *payload);
         extern "Python" void tjpy_dlpack_delete(dl_managed_tensor *tensor);
+        extern "Python+C" tj_context *tjpy_context(int device);
     """)
     binding.set_source("tilejit._binding", '#include "binding.h"', py_limited_api=True)
     binding.emit_c_code(out)

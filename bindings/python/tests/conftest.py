@@ -7,6 +7,7 @@ import os
 os.environ["TILEJIT_DRIVER"] = "emulator"
 os.environ["TILEJIT_CACHE_DIR"] = "off"
 os.environ["CUDA_EMULATOR_CHECKS"] = "none"
+os.environ["JAX_PLATFORMS"] = "cpu"
 
 import numpy
 import pytest

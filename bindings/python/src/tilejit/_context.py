@@ -346,6 +346,22 @@ def host_context(context: Optional[Context]) -> Context:
     return chosen if context is not None else chosen._stand_in or chosen
 
 
+_of_xla: Dict[int, Any] = {}  # XLA may call until the process ends: they are never freed
+
+
+def xla_context(device: int) -> Any:
+    """Return the tj_context of tilejit.jax for a device, by its ordinal, or for the CPU (-1)."""
+    if device not in _of_xla:
+        _of_xla[device] = (host_context(None) if device < 0 else default_context() if device == 0 else Context(device=device))._open()
+    return _of_xla[device]
+
+
+@ffi.def_extern()  # type: ignore[untyped-decorator]
+def tjpy_context(device: int) -> Any:
+    """Answer xla.c, at the first call for a device."""
+    return xla_context(device)
+
+
 @atexit.register
 def _close_default() -> None:
     """A context writes its list of shapes ($TILEJIT_CAPTURE) when it is freed."""
