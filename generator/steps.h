@@ -33,6 +33,15 @@ tj_launch_step *tj_step_add(const tj_problem *view, const char *what, bool is_ah
 void tj_step_name(const tj_problem *view, const char *what, tj_template_params *fill, const tj_launch_form *form,
                   tj_launch_step *step);
 
+/** Set the threads of a block, in one row, and the elements of P that it computes. */
+static inline void tj_step_set_blocks(tj_launch_step *step, int32_t threads, int32_t rows, int32_t cols)
+{
+    step->block_x = threads;
+    step->block_y = 1;
+    step->block_rows = rows;
+    step->block_cols = cols;
+}
+
 /** Append an argument, if it is present. */
 static inline void tj_step_add_arg(tj_launch_step *step, bool is_present, tj_argument_kind kind, int32_t index)
 {

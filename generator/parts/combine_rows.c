@@ -71,10 +71,7 @@ void tj_combine_rows_describe(const tj_problem *problem, const tj_problem *view,
     tj_launch_step *const step = tj_step_add(view, "combine_rows", false, fill, form);
 
     step->grid = TJ_GRID_ROWS;
-    step->block_x = THREADS;
-    step->block_y = 1;
-    step->block_rows = 1;
-    step->block_cols = THREADS * COLS;
+    tj_step_set_blocks(step, THREADS, 1, THREADS * COLS);
     step->overlaps = 1;
     if (fill)
         describe_source(problem, fill);

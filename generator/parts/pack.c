@@ -370,9 +370,7 @@ void tj_pack_describe(const tj_problem *view, const tj_pack *pack, tj_template_p
             make_room(view, pack, both[i], form);
     step = tj_step_add(view, "pack", true, fill, form);
     step->grid = is_packed_once(view, pack) ? TJ_GRID_ONCE : TJ_GRID_ELEMENTS;
-    step->block_x = THREADS;
-    step->block_y = step->block_rows = 1;
-    step->block_cols = elements_of_block(view, pack);
+    tj_step_set_blocks(step, THREADS, 1, elements_of_block(view, pack));
     if (is_any(view, pack, true))
         step->static_shared_bytes = TILE_BYTES * (tile_edge(view) + 1);
     tj_step_product(form)->overlaps = 1;

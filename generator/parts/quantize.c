@@ -100,10 +100,7 @@ static void describe_grid(const tj_problem *problem, const tj_launch_form *form,
 
     step->grid = TJ_GRID_TILES;
     step->rows_on_x = !form->is_swapped; /* the source's rows are the caller's columns otherwise */
-    step->block_x = TEAM * TEAMS;
-    step->block_y = 1;
-    step->block_rows = form->is_swapped ? cols : 1;
-    step->block_cols = form->is_swapped ? 1 : cols;
+    tj_step_set_blocks(step, TEAM * TEAMS, form->is_swapped ? cols : 1, form->is_swapped ? 1 : cols);
     step->static_shared_bytes = scale_k > 0 ? 0 : TEAMS * F32_BYTES;
     step->overlaps = 1;
 }

@@ -103,9 +103,7 @@ void tj_reductions_describe(const tj_problem *view, const tj_reduction_slots *sl
         form->workspace_bytes = form->result_bytes;
     combine = tj_step_add(view, "combine", false, fill, form);
     combine->grid = TJ_GRID_LINES;
-    combine->block_x = COMBINE_THREADS;
-    combine->block_cols = COMBINE_LANES;
-    combine->block_y = combine->block_rows = 1;
+    tj_step_set_blocks(combine, COMBINE_THREADS, 1, COMBINE_LANES);
     combine->overlaps = 1;
     if (!fill)
         return;

@@ -95,9 +95,7 @@ void tj_split_describe(const tj_problem *view, int32_t splits, tj_template_param
     tj_step_product(form)->splits = splits;
     reduce = tj_step_add(view, "reduce", false, fill, form);
     reduce->grid = TJ_GRID_ELEMENTS;
-    reduce->block_x = REDUCE_THREADS;
-    reduce->block_y = reduce->block_rows = 1;
-    reduce->block_cols = REDUCE_THREADS / groups;
+    tj_step_set_blocks(reduce, REDUCE_THREADS, 1, REDUCE_THREADS / groups);
     reduce->overlaps = 1;
     if (fill)
         tj_step_list_args(view, form->is_swapped, false, true, reduce);

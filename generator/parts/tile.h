@@ -38,6 +38,20 @@ static inline bool tj_tile_is_oversized(int32_t edge, int32_t smallest, int64_t 
 /** Settle a group of 0 once rows are settled, and refuse a group without rows on y. bm: height of the block tile. */
 tj_status tj_tile_settle_group(const tj_problem *view, int32_t bm, int32_t splits, int32_t rows, int32_t *group, tj_error *err);
 
+/** Describe a group: GROUP, and whether there is one. */
+static inline void tj_tile_describe_group(int32_t group, tj_template_params *fill)
+{
+    tj_template_set_int(fill, "GROUP", group);
+    tj_template_set_flag(fill, "grouped", group > 1);
+}
+
+/** Describe how many neighbours of P a thread stores at once: P_VECTOR, and whether they are more than one. */
+static inline void tj_tile_describe_p_vector(int32_t p_vector, tj_template_params *fill)
+{
+    tj_template_set_int(fill, "P_VECTOR", p_vector);
+    tj_template_set_flag(fill, "vector_p", p_vector > 1);
+}
+
 /** Does a group change the order of these blocks, and should a tuner try it? */
 bool tj_tile_group_matters(const tj_problem *view, int32_t splits, int32_t group, int64_t rows, int64_t cols);
 

@@ -3,16 +3,7 @@
 e8m0 coming[PARTS][TM];
 unsigned int powers[PARTS][TM];  // two factors or, if one is larger, bits
 bool has_larger;
-const auto load_scales = [&](int phase) {
-#pragma unroll
-    for (int p = 0; p < PARTS; ++p)
-#pragma unroll
-        for (int r = 0; r < TM; ++r) {
-            const index_t Row = block_row + m_row + r / 2 * 64 + r % 2 * 8;
-            const index_t kk = phase * BK + p * SCALE_K;  //@ first_k for phase  //@ part_k for p * SCALE_K
-            //@ lines load_scale
-        }
-};
+#include "wgmma/load_scales_of_weights.cuh"
 const auto make_scales = [&](int) {
     unsigned int largest = 0;
 #pragma unroll

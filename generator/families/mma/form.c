@@ -1278,10 +1278,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     const int32_t p_vector = tj_mma_p_vector(view, &s);
     tj_launch_step *const product = tj_step_product(form);
 
-    product->block_x = s.threads;
-    product->block_y = 1;
-    product->block_rows = s.bm;
-    product->block_cols = s.bn;
+    tj_step_set_blocks(product, s.threads, s.bm, s.bn);
     product->rows_on_x = s.rows == TJ_ROWS_ON_X;
     product->dynamic_shared_bytes = tj_mma_shared_bytes(view, &s);
     form->needs |= needs_of(view, &s);
@@ -1308,11 +1305,9 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_template_set_int(fill, "WN", s.wn);
     tj_template_set_int(fill, "STAGES", s.stages);
     tj_template_set_int(fill, "BLOCKS", s.blocks);
-    tj_template_set_int(fill, "GROUP", s.group);
-    tj_template_set_flag(fill, "grouped", s.group > 1);
+    tj_tile_describe_group(s.group, fill);
     tj_template_set(fill, "begin", tj_is_grouped(view) ? "parts/begin_in_group.cuh" : "parts/begin.cuh");
-    tj_template_set_int(fill, "P_VECTOR", p_vector);
-    tj_template_set_flag(fill, "vector_p", p_vector > 1);
+    tj_tile_describe_p_vector(p_vector, fill);
     describe_product(view, &s, fill);
     describe_tiles(view, config, &s, form->is_swapped, fill);
     return "mma/mma.cu";

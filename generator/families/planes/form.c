@@ -221,7 +221,6 @@ static bool is_worth_trying(const tj_problem *view, const tj_config *config)
 static void describe_product(const tj_problem *view, const tj_launch_form *form, bool wants_text, tj_launch_step *step)
 {
     step->grid = TJ_GRID_TILES;
-    step->block_y = 1;
     step->sums_in_registers = 1;
     step->overlaps = 1;
     if (!wants_text)
@@ -261,9 +260,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
 
     describe_product(view, form, fill != NULL, product);
     product->rows_on_x = s.rows == TJ_ROWS_ON_X;
-    product->block_x = s.threads;
-    product->block_rows = s.bm;
-    product->block_cols = s.bn;
+    tj_step_set_blocks(product, s.threads, s.bm, s.bn);
     product->dynamic_shared_bytes = shared_bytes_of(&s);
     form->needs |= TJ_FEATURE_CP_ASYNC | TJ_FEATURE_LDMATRIX | TJ_FEATURE_MMA_F16 | TJ_FEATURE_MMA_BF16;
     form->align[TJ_MATRIX_P] = p_vector > 1 ? p_vector * p_bytes : 0;
@@ -272,8 +269,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     wide = tj_planes_describe(view, config, tj_planes_units_of(&s), &slots, s.vector, fill, form);
     describe_product(view, form, fill != NULL, wide);
     wide->rows_on_x = s.rows == TJ_ROWS_ON_X;
-    wide->block_x = WIDE_THREADS;
-    wide->block_rows = wide->block_cols = WIDE_EDGE;
+    tj_step_set_blocks(wide, WIDE_THREADS, WIDE_EDGE, WIDE_EDGE);
     wide->dynamic_shared_bytes = shared_bytes(WIDE_EDGE, WIDE_EDGE, WIDE_BK, TJ_PLANES_MOST, WIDE_STAGES);
     if (!fill)
         return NULL;
@@ -284,10 +280,8 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_template_set_int(fill, "WN", s.wn);
     tj_template_set_int(fill, "STAGES", s.stages);
     tj_template_set_int(fill, "BLOCKS", s.blocks);
-    tj_template_set_int(fill, "GROUP", s.group);
-    tj_template_set_flag(fill, "grouped", s.group > 1);
-    tj_template_set_int(fill, "P_VECTOR", p_vector);
-    tj_template_set_flag(fill, "vector_p", p_vector > 1);
+    tj_tile_describe_group(s.group, fill);
+    tj_tile_describe_p_vector(p_vector, fill);
     describe_parts(view, &s, fill);
     return "planes/planes.cu";
 }

@@ -159,9 +159,7 @@ static void describe_lines(tj_launch_step *step)
 {
     step->grid = TJ_GRID_WALK;
     step->resident = LINE_BLOCKS;
-    step->block_x = TJ_PLANES_LINE_THREADS;
-    step->block_y = 1;
-    step->block_rows = step->block_cols = TJ_PLANES_LINE_GROUP;
+    tj_step_set_blocks(step, TJ_PLANES_LINE_THREADS, TJ_PLANES_LINE_GROUP, TJ_PLANES_LINE_GROUP);
 }
 
 static void describe_ahead(const tj_problem *view, tj_template_params *fill, tj_launch_form *form)
@@ -178,9 +176,7 @@ static void describe_ahead(const tj_problem *view, tj_template_params *fill, tj_
     }
     step = tj_step_add(view, "decide", true, fill, form);
     step->grid = TJ_GRID_ELEMENTS;
-    step->block_x = DECIDE_THREADS;
-    step->block_y = step->block_rows = 1;
-    step->block_cols = INT32_MAX;
+    tj_step_set_blocks(step, DECIDE_THREADS, 1, INT32_MAX);
     step->overlaps = 1;
     step->static_shared_bytes = DECIDE_THREADS / WARP * TJ_PLANES_LINE_BYTES;
     if (fill) {
@@ -205,9 +201,7 @@ static void describe_behind(const tj_problem *view, tj_template_params *fill, tj
     step = tj_step_add(view, "plain", false, fill, form);
     step->grid = TJ_GRID_TILES;
     step->rows_on_x = tj_step_product(form)->rows_on_x;
-    step->block_x = PLAIN_THREADS;
-    step->block_y = 1;
-    step->block_rows = step->block_cols = TJ_PLANES_PLAIN_EDGE;
+    tj_step_set_blocks(step, PLAIN_THREADS, TJ_PLANES_PLAIN_EDGE, TJ_PLANES_PLAIN_EDGE);
     step->sums_in_registers = 1;
     step->overlaps = 1;
     step->static_shared_bytes = (int64_t)2 * PLAIN_BK * (TJ_PLANES_PLAIN_EDGE + 1) * 4;

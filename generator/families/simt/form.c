@@ -488,7 +488,6 @@ static void describe_copy(const tj_problem *view, const tj_simt_shape *s, bool i
 static const char *describe(const tj_problem *view, const tj_config *config, tj_template_params *fill, tj_launch_form *form)
 {
     const tj_simt_shape s = tj_simt_shape_of(config);
-    const int32_t group = config->value[GROUP];
     const tj_checks checks = tj_checks_of(config, form->is_swapped);
     const bool spreads_cols = tj_simt_col_run(view, &s) != tj_simt_vec(view);
     const tj_reduction_slots slots = slots_of(view, &s);
@@ -506,8 +505,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_template_set(fill, "kk", s.slices > 1 ? "kk" : "step");
     tj_template_set_flag(fill, "spreads_copies", s.start == TJ_SIMT_SPREAD);
     tj_template_set_int(fill, "BLOCKS", config->value[BLOCKS]);
-    tj_template_set_int(fill, "GROUP", group);
-    tj_template_set_flag(fill, "grouped", group > 1);
+    tj_tile_describe_group(config->value[GROUP], fill);
     describe_edges(view, config, &s, form->is_swapped, fill);
     describe_copy(view, &s, true, checks.k, fill);
     describe_copy(view, &s, false, checks.k, fill);
@@ -527,10 +525,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_reductions_describe(view, &slots, fill, form);
     tj_step_describe_order(view, fill, form);
     tj_scales_describe(view, TJ_SCALES_AHEAD, s.splits, fill);
-    form->step[0].block_x = s.threads;
-    form->step[0].block_y = 1;
-    form->step[0].block_rows = s.bm;
-    form->step[0].block_cols = s.bn;
+    tj_step_set_blocks(&form->step[0], s.threads, s.bm, s.bn);
     form->step[0].rows_on_x = config->value[ROWS] == TJ_ROWS_ON_X;
     tj_tile_describe_grid(view, form->step[0].rows_on_x, fill);
     describe_alignment(view, &s, form);

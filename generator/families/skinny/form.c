@@ -489,10 +489,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_reductions_describe(view, &slots, fill, form);
     tj_step_describe_order(view, fill, form);
     tj_scales_describe(view, TJ_SCALES_IN_TURN, s.splits, fill);
-    form->step[0].block_x = s.lanes * s.slices;
-    form->step[0].block_y = 1;
-    form->step[0].block_rows = s.tm;
-    form->step[0].block_cols = s.lanes * s.tn;
+    tj_step_set_blocks(&form->step[0], s.lanes * s.slices, s.tm, s.lanes * s.tn);
     form->step[0].rows_on_x = rows_on_x;
     form->step[0].static_shared_bytes = all_shared_bytes(view, &s);
     form->align[form->is_swapped ? TJ_MATRIX_M : TJ_MATRIX_N] = align;

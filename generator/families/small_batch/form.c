@@ -11,6 +11,7 @@
 #include "parts/reductions.h"
 #include "parts/registers.h"
 #include "parts/scales.h"
+#include "steps.h"
 #include "tree.h"
 
 enum {
@@ -332,10 +333,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
                     tj_small_batch_in_warp(&s) ? "__syncwarp();  // a team never reaches beyond its warp" : "__syncthreads();");
     tj_template_set_flag(fill, "names_product", s.products > 1 || view->batch != 1 || tj_problem_points(view));
     tj_scales_describe(view, TJ_SCALES_AHEAD, 1, fill);
-    form->step[0].block_x = s.products * s.team;
-    form->step[0].block_y = 1;
-    form->step[0].block_rows = (int32_t)view->j.extent;
-    form->step[0].block_cols = (int32_t)view->l.extent;
+    tj_step_set_blocks(&form->step[0], s.products * s.team, (int32_t)view->j.extent, (int32_t)view->l.extent);
     form->step[0].grid = TJ_GRID_PRODUCTS;
     form->step[0].block_products = s.products;
     form->step[0].dynamic_shared_bytes = s.products * s.bytes;

@@ -517,10 +517,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_split_describe(view, s.splits, fill, form);
     tj_scales_describe(view, TJ_SCALES_IN_TURN, s.splits, fill);
     product = tj_step_product(form);
-    product->block_x = s.threads;
-    product->block_y = 1;
-    product->block_rows = s.rows;
-    product->block_cols = s.cols;
+    tj_step_set_blocks(product, s.threads, s.rows, s.cols);
     product->rows_on_x = rows_on_x;
     product->dynamic_shared_bytes = shared_bytes(view, &s);
     tj_reductions_describe(view, &slots, fill, form);

@@ -374,10 +374,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     form->needs |= TJ_FEATURE_CP_ASYNC | (view->m.type == TJ_F16 ? TJ_FEATURE_MMA_F16 : TJ_FEATURE_MMA_BF16);
     form->align[form->is_swapped ? TJ_MATRIX_N : TJ_MATRIX_M] = WIDEST;
     form->align[form->is_swapped ? TJ_MATRIX_M : TJ_MATRIX_N] = s.width;
-    form->step[0].block_x = s.threads;
-    form->step[0].block_y = 1;
-    form->step[0].block_rows = s.tm;
-    form->step[0].block_cols = s.tn;
+    tj_step_set_blocks(&form->step[0], s.threads, s.tm, s.tn);
     form->step[0].rows_on_x = rows_on_x;
     form->step[0].dynamic_shared_bytes = shared_bytes(view, &s);
     form->step[0].static_shared_bytes = kept_bytes(view, &s);

@@ -1467,10 +1467,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
 
     product->grid = walks_products(view, &s) ? TJ_GRID_WALK_ALL : TJ_GRID_WALK;
     product->resident = s.blocks;
-    product->block_x = s.threads;
-    product->block_y = 1;
-    product->block_rows = s.bm;
-    product->block_cols = s.bn;
+    tj_step_set_blocks(product, s.threads, s.bm, s.bn);
     product->dynamic_shared_bytes = tj_wgmma_shared_bytes(view, &s);
     form->needs |= TJ_FEATURE_TMA | TJ_FEATURE_SETMAXNREG | TJ_FEATURE_WGMMA;
     for (int is_m = 0; is_m < 2; is_m++)

@@ -240,10 +240,7 @@ static void describe_product(const tj_problem *view, const tj_wplanes_shape *s, 
 {
     step->grid = TJ_GRID_WALK;
     step->resident = s->blocks;
-    step->block_x = s->threads;
-    step->block_y = 1;
-    step->block_rows = s->bm;
-    step->block_cols = s->bn;
+    tj_step_set_blocks(step, s->threads, s->bm, s->bn);
     step->overlaps = 1;
     step->sums_in_registers = 1;
     step->dynamic_shared_bytes = tj_wplanes_shared_bytes(s, planes, stages);
@@ -324,8 +321,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_template_set_int(fill, "wide_stages", wide_stages);
     tj_template_set_int(fill, "BLOCKS", s.blocks);
     tj_template_set_int(fill, "GROUP", s.group);
-    tj_template_set_int(fill, "P_VECTOR", p_vector);
-    tj_template_set_flag(fill, "vector_p", p_vector > 1);
+    tj_tile_describe_p_vector(p_vector, fill);
     tj_template_set_flag(fill, "moves_registers", tj_moves_registers(s.blocks, s.multipliers));
     tj_template_set_int(fill, "multiplier_registers", tj_multiplier_registers(s.blocks, s.multipliers, TJ_BRINGER_REGISTERS));
     describe_parts(&s, fill);
