@@ -26,21 +26,6 @@ static const char style[] =
 
 /* ---- text ------------------------------------------------------------------------------------------------------------ */
 
-static void escaped(FILE *out, const char *text)
-{
-    static const char special[] = "<>&\"";
-    static const char *const entity[] = {"&lt;", "&gt;", "&amp;", "&quot;"};
-
-    for (; *text; text++) {
-        const char *at = strchr(special, *text);
-
-        if (at)
-            fputs(entity[at - special], out);
-        else
-            fputc(*text, out);
-    }
-}
-
 static void cell(FILE *out, double value, int digits)
 {
     if (value > 0)
@@ -115,7 +100,7 @@ static void ratio_plot(FILE *out, const result *r, size_t n)
         const int is_first = i == 0 || strcmp(r[i].shape->category, r[i - 1].shape->category) != 0;
 
         fprintf(out, "<text class=\"faint\" x=\"0\" y=\"%.1f\">", y + 4);
-        escaped(out, is_first ? r[i].shape->category : "");
+        cli_html_text(out, is_first ? r[i].shape->category : "");
         fprintf(out, "</text><text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n", LEFT - 12, y + 4, r[i].name);
         ratio_mark(out, &x, y, &r[i], TUNED);
         ratio_mark(out, &x, y, &r[i], ZERO_SHOT);
@@ -192,7 +177,7 @@ static void mean_row(FILE *out, const char *name, const result *r, size_t n, con
     for (size_t i = 0; i < n; i++)
         count += !category || strcmp(r[i].shape->category, category) == 0;
     fputs("<tr><td>", out);
-    escaped(out, name);
+    cli_html_text(out, name);
     fprintf(out, "</td><td>%zu</td>", count);
     cell(out, report_geomean(r, n, category, CUBLASLT, ZERO_SHOT, NULL, NULL), 3);
     cell(out, report_geomean(r, n, category, CUBLASLT, TUNED, NULL, NULL), 3);
@@ -232,11 +217,11 @@ static void times(FILE *out, const result *r, size_t n)
         for (int who = 0; who < CONTENDERS; who++)
             if (r[i].of[who].is_wrong || r[i].of[who].is_broken) {
                 fprintf(out, "<strong>%s %s: ", contender_name[who], r[i].of[who].is_wrong ? "WRONG" : "FAILED");
-                escaped(out, r[i].of[who].why);
+                cli_html_text(out, r[i].of[who].why);
                 fputs("</strong> ", out);
             }
         if (ours < CONTENDERS)
-            escaped(out, r[i].of[ours].how);
+            cli_html_text(out, r[i].of[ours].how);
         fputs("</td></tr>\n", out);
     }
     fputs("</table></div>\n", out);
@@ -257,7 +242,7 @@ void report_html(FILE *out, const char *title, const tj_peaks *most, const resul
             "shape by shape</title>\n<style>%s</style></head><body>\n"
             "<h1>TileJIT, shape by shape</h1>\n<p>",
             style);
-    escaped(out, title);
+    cli_html_text(out, title);
     fputs("</p>\n", out);
     if (has_peers) {
         means(out, r, n);

@@ -226,7 +226,7 @@ void cli_end_file(const tj_output *out);
 /** Write one piece with tj_output_write, between them. */
 tj_status cli_write_output(const tj_output *out, const void *bytes, size_t size, tj_error *err);
 
-/** Write text from outside, such as a device's name, as HTML. */
+/** Write text from outside, such as a device's name, as HTML. Controls, and bytes that are not UTF-8, become question marks. */
 void cli_html_text(FILE *out, const char *text);
 
 /* ---- signals ---------------------------------------------------------------------------------------------------- */

@@ -774,6 +774,16 @@ static const char *find_fault(const char *page)
     return depth == 0 ? NULL : "tags left open";
 }
 
+/* Text of a list is text in the page: its letters stay, and what is no letter does not. */
+Test(bench, writes_text_of_a_list_as_text)
+{
+    NEEDS_COMPILER();
+    write_text("named.csv", "category,j,k,l\ncaf\xc3\xa9 <b>\"\x1b\xff,16,16,16\n");
+    cr_assert(eq(int, shell("$B --shapes named.csv $P --config naive --html out.html"), 0), "%s", errors);
+    read_text("out.html", text);
+    cr_expect(has(text, ">caf\xc3\xa9 &lt;b&gt;&quot;?\?<"), "%s", text);
+}
+
 Test(bench, draws_a_page_that_everyone_can_read)
 {
     const char *fault;
